@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/base.h - statuses, the error record, version and log
+ *
+ * Every call that can fail returns a ww_status. Zero is success. A negative status is an error:
+ * forward it unchanged. A positive status is an outcome the caller asked about: handle it where
+ * it is. Why a call failed stands in the thread's error record, filled once, where the failure was
+ * first seen; it says what was tried, what the system answered and what to do.
+ *
+ * Threads: every function here may be called from any thread.
+ */
+#ifndef WARPWAY_BASE_H
+#define WARPWAY_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define WW_API __attribute__((visibility("default")))
+#else
+#define WW_API
+#endif
+
+#define WW_VERSION_MAJOR 0
+#define WW_VERSION_MINOR 1
+#define WW_VERSION_PATCH 0
+#define WW_VERSION       "0.1.0"
+
+typedef int32_t ww_status;
+
+enum {
+	WW_OK = 0,
+
+	/* outcomes: not failures */
+	WW_NOT_READY = 1, /* the work has not finished yet */
+	WW_TIMED_OUT = 2, /* the time limit passed first; nothing was taken or changed */
+	WW_END = 3,       /* there is no more */
+
+	/* errors */
+	WW_ERR_INVALID = -1,       /* an argument is not one the call accepts */
+	WW_ERR_OVERFLOW = -2,      /* a size or an offset is too large to be computed with */
+	WW_ERR_NO_MEMORY = -3,     /* the process or the machine is out of memory */
+	WW_ERR_DEVICE_MEMORY = -4, /* the device is out of memory */
+	WW_ERR_LIMIT = -5,         /* out of descriptors, mappings or threads */
+	WW_ERR_UNSUPPORTED = -6,   /* this device, driver or kind of memory cannot do it */
+	WW_ERR_NO_DEVICE = -7,     /* there is no such device, or it cannot be used */
+	WW_ERR_DEVICE = -8,        /* the device or its driver failed */
+	WW_ERR_ACCESS = -9,        /* more access than was granted */
+	WW_ERR_DESCRIPTOR = -10,   /* a file descriptor is not what the call needs */
+	WW_ERR_MISMATCH = -11,     /* a description does not fit the memory it came with */
+	WW_ERR_PROTOCOL = -12,     /* bytes from a peer that are not a Warpway message */
+	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
+	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */
+	WW_ERR_PEER_LOST = -15,    /* the other process closed its end or died */
+	WW_ERR_FORKED = -16, /* called in a child made by fork() from a process that used us */
+	WW_ERR_SYSTEM = -17  /* the operating system refused for a reason of its own */
+};
+
+/* Where the native code of an error record comes from. */
+enum {
+	WW_DOMAIN_WARPWAY = 0, /* found by the library itself; native is 0 */
+	WW_DOMAIN_ERRNO = 1,   /* native is an errno value */
+	WW_DOMAIN_CUDA = 2     /* native is a CUresult */
+};
+
+#define WW_ERROR_MESSAGE_BYTES 240
+
+/**
+ * struct ww_error - why a call of this thread last failed
+ * @status:   the error the call returned; WW_OK when no call of this thread has failed yet
+ * @domain:   WW_DOMAIN_...
+ * @native:   the code of that domain
+ * @message:  one line of UTF-8, ended by a zero byte, cut at 239 bytes
+ */
+struct ww_error {
+	ww_status status;
+	int32_t domain;
+	int64_t native;
+	char message[WW_ERROR_MESSAGE_BYTES];
+};
+
+/**
+ * ww_error_last() - the error record of the calling thread
+ *
+ * Only a failing call changes it, so read it right after the failure.
+ *
+ * Return: never NULL; owned by the thread, valid until it ends, overwritten by its next failure.
+ */
+WW_API const struct ww_error *ww_error_last(void);
+
+/**
+ * ww_status_name() - the name of a status, such as "WW_ERR_ACCESS"
+ *
+ * Return: a constant string; "WW_UNKNOWN" for a number that is no status.
+ */
+WW_API const char *ww_status_name(ww_status status);
+
+/**
+ * ww_status_text() - what a status means, in a few words
+ *
+ * Return: a constant string without a full stop.
+ */
+WW_API const char *ww_status_text(ww_status status);
+
+/**
+ * ww_version() - the version of the library in use, "MAJOR.MINOR.PATCH"
+ *
+ * Compare it with WW_VERSION, the version of the headers a program was compiled with.
+ */
+WW_API const char *ww_version(void);
+
+/**
+ * ww_log_fn - receives one line of the library's log
+ * @context:  as given to ww_log_set()
+ * @line:     without a newline; valid during the call only
+ *
+ * Called from whichever thread has something to say, with no lock of the library held. It must not
+ * call the library.
+ */
+typedef void (*ww_log_fn)(void *context, const char *line);
+
+/**
+ * ww_log_set() - have the library's debug log delivered to a function
+ * @fn:       NULL: no log, which is how the library starts
+ * @context:  handed to @fn; must stay valid until another ww_log_set() has returned and every call
+ *            into the library that was running at that time has ended
+ *
+ * The library prints nothing by itself, with one exception: a process started with
+ * WARPWAY_DEBUG=1 in its environment gets the log on standard error.
+ */
+WW_API void ww_log_set(ww_log_fn fn, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
