@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/device.h - devices, their streams, and copies ordered by a stream
+ *
+ * A device is where memory lives and where streams run: an NVIDIA GPU ("cuda") or the machine's CPU
+ * ("host"), which behaves like a GPU in all that matters to a program: memory has the same
+ * granularity, and a stream is a thread of its own, so a wait that was forgotten shows.
+ *
+ * Devices and streams are counted: what an out_ parameter hands over is the caller's and ends with
+ * unref. A stream keeps its device, so they can be dropped in any order.
+ *
+ * Threads: every function may be called from any thread; calls that enqueue on one stream take
+ *          effect in the order in which they were made.
+ * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
+ *          primary context, which is only made when something needs one (it costs about 525 MiB of
+ *          GPU memory in each process). The current context is the same after every call. A stream, and
+ *          memory of kind host, lives in the context that was used: the primary one is kept as long as
+ *          the device is open; one that the caller created must outlive them.
+ * Fork:    nothing survives fork(): every call in a child that did not exec() returns WW_ERR_FORKED
+ *          once its parent had used the library; unref does nothing there. Start children with
+ *          posix_spawn() or fork() + exec().
+ */
+#ifndef WARPWAY_DEVICE_H
+#define WARPWAY_DEVICE_H
+
+#include <warpway/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_device ww_device;
+typedef struct ww_stream ww_stream;
+
+/* ww_device_info.backend */
+enum {
+	WW_BACKEND_HOST = 1,
+	WW_BACKEND_CUDA = 2
+};
+
+/* ww_device_info.capabilities */
+#define WW_CAP_EXPORT         UINT64_C(0x1)  /* vmm memory can be exported as a file descriptor */
+#define WW_CAP_HOST_MEMORY    UINT64_C(0x2)  /* memory of kind host can be made and imported here */
+#define WW_CAP_HOST_READ_ONLY UINT64_C(0x4)  /* ... and imported read-only */
+#define WW_CAP_CPU_ACCESS     UINT64_C(0x8)  /* the CPU can read and write vmm memory directly */
+#define WW_CAP_STREAM_WRAP    UINT64_C(0x10) /* streams made by the caller can be used */
+
+/* What holds the bytes of a memory, see memory.h. */
+enum {
+	WW_MEMORY_VMM = 1, /* the device's own memory; on the host device a memfd */
+	WW_MEMORY_HOST = 2 /* a memfd: mapped by the CPU, and registered with the GPU on cuda */
+};
+
+/* What may be done with a memory; each includes the one before. */
+enum {
+	WW_ACCESS_READ = 1,
+	WW_ACCESS_WRITE = 2 /* read and write */
+};
+
+/* By which way this process reaches the bytes of a memory. */
+enum {
+	WW_ROUTE_LOCAL = 1,          /* device memory, mapped on the GPU that holds it */
+	WW_ROUTE_PEER = 2,           /* mapped on one GPU, held by another one this process sees */
+	WW_ROUTE_PEER_HIDDEN = 3,    /* ... held by one that CUDA_VISIBLE_DEVICES hides from it */
+	WW_ROUTE_HOST = 4,           /* host memory, mapped by the CPU */
+	WW_ROUTE_HOST_REGISTERED = 5 /* host memory that a GPU reads and writes in place */
+};
+
+#define WW_DEVICE_UUID_BYTES   16
+#define WW_DEVICE_NAME_BYTES   96
+#define WW_DEVICE_DRIVER_BYTES 64
+
+/**
+ * struct ww_device_info - what a device is and what it can do
+ * @size:          set by the caller to sizeof(struct ww_device_info)
+ * @backend:       WW_BACKEND_...
+ * @index:         the N of "cuda:N" in this process; 0 on host
+ * @capabilities:  WW_CAP_... bits
+ * @granularity:   bytes; sizes of vmm memory are rounded up to a multiple of it
+ * @bytes_free:    bytes of device memory free at the moment of the call (MemAvailable on host)
+ * @bytes_total:   bytes of device memory in all (MemTotal on host)
+ * @uuid:          the same in every process: of the GPU, or of this boot of the machine on host
+ * @selector:      what opens this device in this process, such as "cuda:0"
+ * @name:          the product's name, such as "NVIDIA H200"
+ * @driver:        version of the driver, such as "CUDA 13.0, driver 580.159.04"; the kernel's on host
+ */
+struct ww_device_info {
+	uint32_t size;
+	uint32_t backend;
+	uint32_t index;
+	uint32_t reserved;
+	uint64_t capabilities;
+	uint64_t granularity;
+	uint64_t bytes_free;
+	uint64_t bytes_total;
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	char selector[16];
+	char name[WW_DEVICE_NAME_BYTES];
+	char driver[WW_DEVICE_DRIVER_BYTES];
+};
+
+/**
+ * ww_device_count() - how many devices of a backend this process can see
+ * @backend:    WW_BACKEND_HOST (always one) or WW_BACKEND_CUDA
+ * @out_count:  set on success; "cuda:0" .. "cuda:<count - 1>" can then be tried
+ *
+ * Return: WW_OK; WW_ERR_NO_DEVICE (no driver, or it does not start; the record says why);
+ *         WW_ERR_INVALID; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
+
+/**
+ * ww_device_open() - open a device by name
+ * @name:        "host"; "cuda:N", the Nth GPU this process sees; "cuda:UUID" with the UUID as
+ *               nvidia-smi -L prints it, "GPU-" in front or not; NULL: the first GPU that can share
+ *               memory by descriptor, else host
+ * @out_device:  the caller's; NULL on failure. The same device opened twice is one object, counted
+ *
+ * Loads libcuda.so.1 when a GPU is asked for or looked for. Makes no context.
+ *
+ * Return: WW_OK; WW_ERR_INVALID (not a device name); WW_ERR_NO_DEVICE (no such device here, or no
+ *         working driver); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_device_open(const char *name, ww_device **out_device);
+
+/**
+ * ww_device_ref() - hold a device once more
+ * Return: @device.
+ */
+WW_API ww_device *ww_device_ref(ww_device *device);
+
+/**
+ * ww_device_unref() - let go of a device
+ * @device:  may be NULL
+ *
+ * Memory and streams of the device keep it open until they are gone too.
+ *
+ * Return: NULL.
+ */
+WW_API ww_device *ww_device_unref(ww_device *device);
+
+/**
+ * ww_device_info_get() - describe a device
+ * @device:  borrowed
+ * @info:    the caller's, with size set; filled on success
+ *
+ * On a GPU this needs a context (for bytes_free), see the top of this file.
+ *
+ * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY (no room for a
+ *         context); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_device_info_get(ww_device *device, struct ww_device_info *info);
+
+/**
+ * ww_stream_create() - make a queue of work on a device
+ * @device:      borrowed; the stream keeps it open
+ * @out_stream:  the caller's; NULL on failure
+ *
+ * Work of one stream runs in order, works of two streams run in any order. On host this starts a
+ * thread, which blocks all signals and ends with the stream.
+ *
+ * Return: WW_OK; WW_ERR_LIMIT (no more threads); WW_ERR_NO_MEMORY; WW_ERR_DEVICE...; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
+
+/**
+ * ww_stream_wrap() - use a stream that the caller made with CUDA
+ * @device:      borrowed; the device the stream belongs to
+ * @native:      a CUstream (a cudaStream_t is the same); NULL, CU_STREAM_LEGACY and
+ *               CU_STREAM_PER_THREAD mean CUDA's default streams. Stays the caller's, and must
+ *               outlive the ww_stream
+ * @out_stream:  the caller's; NULL on failure. Its end leaves @native alone
+ *
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (device without WW_CAP_STREAM_WRAP); WW_ERR_INVALID (a stream of
+ *         another device); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_wrap(ww_device *device, void *native, ww_stream **out_stream);
+
+/**
+ * ww_stream_ref() - hold a stream once more
+ * Return: @stream.
+ */
+WW_API ww_stream *ww_stream_ref(ww_stream *stream);
+
+/**
+ * ww_stream_unref() - let go of a stream
+ * @stream:  may be NULL
+ *
+ * Work that was enqueued still runs. May block: the last unref of a stream that the library made waits for
+ * it (but not on host when a function that the stream itself calls lets go).
+ *
+ * Return: NULL.
+ */
+WW_API ww_stream *ww_stream_unref(ww_stream *stream);
+
+/**
+ * ww_stream_native() - the driver's own handle of a stream
+ *
+ * Return: the CUstream on cuda, borrowed; NULL on host.
+ */
+WW_API void *ww_stream_native(ww_stream *stream);
+
+/**
+ * ww_stream_synchronize() - wait until all work enqueued so far has run
+ *
+ * May block: until then, without a limit.
+ *
+ * Return: WW_OK; WW_ERR_INVALID (called by a function that runs on this stream); WW_ERR_DEVICE (work of
+ *         the stream failed); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_synchronize(ww_stream *stream);
+
+/**
+ * ww_stream_query() - ask whether all work enqueued so far has run
+ *
+ * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_DEVICE (work of the stream failed); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_query(ww_stream *stream);
+
+/**
+ * ww_stream_fn - a function that a stream calls between two pieces of its work
+ *
+ * Runs on a thread of the library or of the driver. On cuda it must call neither CUDA nor this library
+ * (CUDA's rule); a program that is to run everywhere keeps to that.
+ */
+typedef void (*ww_stream_fn)(void *context);
+
+/**
+ * ww_stream_call() - enqueue a call of a function of the host
+ * @stream:   borrowed
+ * @fn:       called once, after the work before it and before the work after it
+ * @context:  handed to @fn; must stay valid until it ran
+ *
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context);
+
+/**
+ * ww_stream_copy() - enqueue a copy of bytes
+ * @stream:       borrowed
+ * @destination:  device memory, or memory of the CPU
+ * @source:       likewise; device memory of any device that this one reaches
+ * @bytes:        0 is allowed and does nothing
+ *
+ * All four directions. Both spans must stay valid until the copy has run (memory of this library on
+ * the host device is kept until then; nobody keeps the caller's own). Spans that overlap give
+ * undefined contents on cuda. With pageable CPU memory CUDA may finish the copy, or its use of the
+ * source, before this returns.
+ *
+ * A span that touches memory mapped by this library is checked before anything is enqueued: it must
+ * lie within one mapping, the destination must not be mapped read-only, and a host stream must be able to
+ * reach it (memory of a GPU it cannot).
+ *
+ * Return: WW_OK (enqueued); WW_ERR_ACCESS (the destination is mapped read-only); WW_ERR_INVALID (a span
+ *         leaves its memory, or the driver knows no such memory); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
+ *         WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_copy(ww_stream *stream, void *destination, const void *source,
+	uint64_t bytes);
+
+/**
+ * ww_stream_fill() - enqueue filling a span with one value
+ * @stream:        borrowed
+ * @destination:   device memory, or memory of kind host; aligned to @value_bytes
+ * @value:         its low @value_bytes bytes are repeated, in the machine's byte order
+ * @value_bytes:   1, 2 or 4
+ * @count:         how many values, not bytes; 0 is allowed and does nothing
+ *
+ * The span is checked and kept as by ww_stream_copy().
+ *
+ * Return: as ww_stream_copy(); WW_ERR_INVALID also for @value_bytes or an alignment that is none of these.
+ */
+WW_API ww_status ww_stream_fill(ww_stream *stream, void *destination, uint32_t value,
+	uint32_t value_bytes, uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend.c - NVIDIA GPUs: which there are, what they can do, and the backend's table
+ *
+ * Opening a device asks the driver for attributes only: it makes no context and costs about 3 MiB
+ * of GPU memory.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "device/cuda/cuda.h"
+#include "device/uuid.h"
+
+static ww_status device_count(const struct ww_cuda_driver *driver, int *out_count)
+{
+	ww_CUresult result = driver->cuDeviceGetCount(out_count);
+
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(driver, result, NULL, "cannot count the GPUs");
+	return WW_OK;
+}
+
+static ww_status cuda_count(uint32_t *out_count)
+{
+	const struct ww_cuda_driver *driver;
+	int count;
+
+	ww_try(ww_cuda_driver_get(&driver));
+	ww_try(device_count(driver, &count));
+	*out_count = (uint32_t)count;
+	return WW_OK;
+}
+
+/* Return: the attribute's value; 0 where the driver does not know it. */
+static int attribute(const struct cuda_device *device, ww_CUdevice_attribute which)
+{
+	int value = 0;
+
+	if (device->driver->cuDeviceGetAttribute(&value, which, device->ordinal) != WW_CUDA_SUCCESS)
+		return 0;
+	return value;
+}
+
+static uint64_t find_capabilities(const struct cuda_device *device)
+{
+	uint64_t capabilities = WW_CAP_STREAM_WRAP;
+
+	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
+		capabilities |= WW_CAP_EXPORT;
+	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
+		capabilities |= WW_CAP_HOST_MEMORY;
+	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
+		capabilities |= WW_CAP_HOST_READ_ONLY;
+	return capabilities;
+}
+
+static ww_status describe(struct cuda_device *device, int index)
+{
+	ww_CUuuid uuid;
+	ww_CUresult result = device->driver->cuDeviceGet(&device->ordinal, index);
+
+	snprintf(device->base.selector, sizeof(device->base.selector), "cuda:%d", index);
+	if (result == WW_CUDA_SUCCESS)
+		result = device->driver->cuDeviceGetUuid(&uuid, device->ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL, "cannot open %s",
+			device->base.selector);
+	device->base.index = (uint32_t)index;
+	memcpy(device->base.uuid, uuid.bytes, sizeof(device->base.uuid));
+	if (!attribute(device, WW_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
+		return ww_fail(WW_ERR_NO_DEVICE,
+			"cannot use %s: it has no virtual memory management (cuMemCreate)",
+			device->base.selector);
+	device->base.capabilities = find_capabilities(device);
+	return ww_cuda_vmm_granularity(device, &device->base.granularity);
+}
+
+static void cuda_close(struct ww_device *base)
+{
+	struct cuda_device *device = ww_cuda_device(base);
+
+	ww_cuda_context_fini(device);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+}
+
+static ww_status open_index(const struct ww_cuda_driver *driver, int index,
+	struct ww_device **out_device)
+{
+	struct cuda_device *device = calloc(1, sizeof(*device));
+	ww_status status;
+
+	if (!device)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open cuda:%d: out of memory", index);
+	ww_ref_init(&device->base.ref);
+	ww_list_init(&device->base.link);
+	pthread_mutex_init(&device->lock, NULL);
+	device->base.backend = &ww_cuda_backend;
+	device->driver = driver;
+	status = describe(device, index);
+	if (status < 0) {
+		cuda_close(&device->base);
+		return status;
+	}
+	*out_device = &device->base;
+	return WW_OK;
+}
+
+static ww_status open_by_uuid(const struct ww_cuda_driver *driver, int count, const char *selector,
+	const uint8_t uuid[WW_DEVICE_UUID_BYTES], struct ww_device **out_device)
+{
+	for (int i = 0; i < count; i++) {
+		ww_CUdevice ordinal;
+		ww_CUuuid found;
+
+		if (driver->cuDeviceGet(&ordinal, i) == WW_CUDA_SUCCESS &&
+			driver->cuDeviceGetUuid(&found, ordinal) == WW_CUDA_SUCCESS &&
+			memcmp(found.bytes, uuid, sizeof(found.bytes)) == 0)
+			return open_index(driver, i, out_device);
+	}
+	return ww_fail(WW_ERR_NO_DEVICE,
+		"there is no GPU \"%.48s\" among the %d that this process sees; nvidia-smi -L lists all, "
+		"CUDA_VISIBLE_DEVICES may hide it",
+		selector, count);
+}
+
+/* The first GPU that can share memory by descriptor and lets processes make contexts. */
+static ww_status open_best(const struct ww_cuda_driver *driver, int count,
+	struct ww_device **out_device)
+{
+	for (int i = 0; i < count; i++) {
+		struct ww_device *device = NULL;
+
+		if (open_index(driver, i, &device) != WW_OK)
+			continue;
+		if (device->capabilities & WW_CAP_EXPORT &&
+			attribute(ww_cuda_device(device), WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) !=
+				WW_CU_COMPUTEMODE_PROHIBITED) {
+			*out_device = device;
+			return WW_OK;
+		}
+		cuda_close(device);
+	}
+	return ww_fail(WW_ERR_NO_DEVICE, "none of the %d GPUs can share memory by descriptor",
+		count);
+}
+
+/* Reads an index: digits alone, no more than nine. */
+static bool parse_index(const char *text, int *out_index)
+{
+	size_t length = strspn(text, "0123456789");
+
+	if (length == 0 || length > 9 || text[length] != '\0')
+		return false;
+	*out_index = (int)strtol(text, NULL, 10);
+	return true;
+}
+
+static ww_status cuda_open(const char *selector, struct ww_device **out_device)
+{
+	const struct ww_cuda_driver *driver;
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	bool is_index = false;
+	int index = 0;
+	int count;
+
+	*out_device = NULL;
+	if (selector) {
+		bool has_prefix = strncmp(selector, "GPU-", 4) == 0;
+
+		is_index = parse_index(selector, &index);
+		if (!is_index && !ww_uuid_parse(selector + (has_prefix ? 4 : 0), uuid))
+			return ww_fail(WW_ERR_INVALID,
+				"\"cuda:%.64s\" names no GPU; use \"cuda:0\" or \"cuda:GPU-...\" with a UUID "
+				"of nvidia-smi -L",
+				selector);
+	}
+	ww_try(ww_cuda_driver_get(&driver));
+	ww_try(device_count(driver, &count));
+	if (!selector)
+		return open_best(driver, count, out_device);
+	if (!is_index)
+		return open_by_uuid(driver, count, selector, uuid, out_device);
+	if (index >= count)
+		return ww_fail(WW_ERR_NO_DEVICE,
+			"there is no cuda:%d: this process sees %d GPU%s; CUDA_VISIBLE_DEVICES may hide more",
+			index, count, count == 1 ? "" : "s");
+	return open_index(driver, index, out_device);
+}
+
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  ...": the first word of digits. */
+static bool read_module_version(char *out, size_t bytes)
+{
+	char line[256];
+	char *rest = NULL;
+	char *word;
+
+	if (!ww_file_read_line("/proc/driver/nvidia/version", line, sizeof(line)))
+		return false;
+	word = strtok_r(line, " ", &rest);
+	while (word && !(isdigit((unsigned char)word[0]) && strchr(word, '.')))
+		word = strtok_r(NULL, " ", &rest);
+	if (word)
+		snprintf(out, bytes, "%s", word);
+	return word != NULL;
+}
+
+static void describe_driver(const struct cuda_device *device, char *out, size_t bytes)
+{
+	char module[24];
+	int version = 0;
+
+	device->driver->cuDriverGetVersion(&version);
+	if (read_module_version(module, sizeof(module)))
+		snprintf(out, bytes, "CUDA %d.%d, driver %s", version / 1000, version % 1000 / 10,
+			module);
+	else
+		snprintf(out, bytes, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+}
+
+static ww_status cuda_info(struct ww_device *base, struct ww_device_info *info)
+{
+	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	size_t free_bytes = 0;
+	size_t total_bytes = 0;
+	ww_CUresult result;
+
+	ww_try(ww_cuda_enter(device, &scope));
+	result = device->driver->cuMemGetInfo(&free_bytes, &total_bytes);
+	if (result == WW_CUDA_SUCCESS)
+		result = device->driver->cuDeviceGetName(info->name, sizeof(info->name),
+			device->ordinal);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL, "cannot describe %s",
+			base->selector);
+	info->bytes_free = free_bytes;
+	info->bytes_total = total_bytes;
+	describe_driver(device, info->driver, sizeof(info->driver));
+	return WW_OK;
+}
+
+static ww_status cuda_memory_create(struct ww_mapping *mapping, uint32_t kind, uint64_t bytes)
+{
+	return kind == WW_MEMORY_HOST ? ww_cuda_host_create(mapping, bytes)
+				      : ww_cuda_vmm_create(mapping, bytes);
+}
+
+static ww_status cuda_memory_import(struct ww_mapping *mapping,
+	const struct ww_memory_source *source, uint32_t access)
+{
+	return source->backing == WW_BACKING_MEMFD ? ww_cuda_host_import(mapping, source, access)
+						   : ww_cuda_vmm_import(mapping, source, access);
+}
+
+static void cuda_memory_release(struct ww_mapping *mapping)
+{
+	if (mapping->backing == WW_BACKING_MEMFD)
+		ww_cuda_host_release(mapping);
+	else
+		ww_cuda_vmm_release(mapping);
+}
+
+const struct ww_backend ww_cuda_backend = {
+	.name = "cuda",
+	.id = WW_BACKEND_CUDA,
+	.count = cuda_count,
+	.open = cuda_open,
+	.close = cuda_close,
+	.info = cuda_info,
+	.memory_create = cuda_memory_create,
+	.memory_import = cuda_memory_import,
+	.memory_release = cuda_memory_release,
+	.memory_export = ww_cuda_vmm_export,
+	.stream_create = ww_cuda_stream_create,
+	.stream_close = ww_cuda_stream_close,
+	.stream_synchronize = ww_cuda_stream_synchronize,
+	.stream_query = ww_cuda_stream_query,
+	.stream_call = ww_cuda_stream_call,
+	.stream_copy = ww_cuda_stream_copy,
+	.stream_fill = ww_cuda_stream_fill,
+	.stream_wrap = ww_cuda_stream_wrap,
+	.stream_native = ww_cuda_stream_native,
+};

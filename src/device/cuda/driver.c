@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.c - the functions of libcuda.so.1 that we call, and what their answers mean
+ *
+ * RTLD_LOCAL: nobody else in the process finds CUDA because of us. The library is never closed again, even
+ * if it fails to start: the driver does not survive that.
+ */
+#include "device/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define LIBRARY "libcuda.so.1"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_cuda_driver driver; /* written under lock until is_ready, constant from then on */
+static bool is_ready;                /* under lock */
+
+struct entry {
+	const char *name;
+	void **function;
+};
+
+static const struct entry entries[] = {
+#define ENTRY(name) {#name, (void **)&driver.name},
+	WW_CUDA_REQUIRED(ENTRY)
+#undef ENTRY
+};
+
+ww_status ww_cuda_status(ww_CUresult result)
+{
+	switch (result) {
+	case WW_CUDA_SUCCESS:
+		return WW_OK;
+	case WW_CUDA_ERROR_INVALID_VALUE:
+		return WW_ERR_INVALID;
+	case WW_CUDA_ERROR_OUT_OF_MEMORY:
+		return WW_ERR_DEVICE_MEMORY;
+	case WW_CUDA_ERROR_NOT_SUPPORTED:
+	case WW_CUDA_ERROR_NOT_PERMITTED:
+	case WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
+	case WW_CUDA_ERROR_TOO_MANY_PEERS:
+		return WW_ERR_UNSUPPORTED;
+	case WW_CUDA_ERROR_NO_DEVICE:
+	case WW_CUDA_ERROR_INVALID_DEVICE:
+	case WW_CUDA_ERROR_DEVICE_UNAVAILABLE:
+	case WW_CUDA_ERROR_DEVICE_NOT_LICENSED:
+	case WW_CUDA_ERROR_STUB_LIBRARY:
+	case WW_CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+	case WW_CUDA_ERROR_SYSTEM_NOT_READY:
+	case WW_CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
+		return WW_ERR_NO_DEVICE;
+	default:
+		return WW_ERR_DEVICE;
+	}
+}
+
+WW_PRINTF(5, 0)
+static ww_status fail(ww_status status, const struct ww_cuda_driver *table, ww_CUresult result,
+	const char *remedy, const char *format, va_list arguments)
+{
+	const char *name = NULL;
+	const char *text = NULL;
+	char answer[120];
+
+	if (table->cuGetErrorName(result, &name) != WW_CUDA_SUCCESS || !name)
+		name = "unknown CUresult";
+	if (table->cuGetErrorString(result, &text) != WW_CUDA_SUCCESS || !text)
+		text = "no text";
+	snprintf(answer, sizeof(answer), "%s (%s)", text, name);
+	return ww_fail_native(status, WW_DOMAIN_CUDA, result, answer, remedy, format, arguments);
+}
+
+ww_status ww_cuda_fail(const struct ww_cuda_driver *table, ww_CUresult result, const char *remedy,
+	const char *format, ...)
+{
+	ww_status status = ww_cuda_status(result);
+	va_list arguments;
+
+	va_start(arguments, format);
+	fail(status, table, result, remedy, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+ww_status ww_cuda_fail_as(ww_status status, const struct ww_cuda_driver *table, ww_CUresult result,
+	const char *remedy, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fail(status, table, result, remedy, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+static ww_status find_functions(ww_PFN_cuGetProcAddress get_proc_address)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		ww_CUdriverProcAddressQueryResult found;
+		ww_CUresult result = get_proc_address(entries[i].name, entries[i].function,
+			WW_CUDA_ABI_VERSION, 0, &found);
+
+		if (result != WW_CUDA_SUCCESS || !*entries[i].function)
+			return ww_fail(WW_ERR_NO_DEVICE,
+				"cannot use " LIBRARY
+				": it has no %s; install an NVIDIA driver of version "
+				"525 (CUDA 12.0) or newer",
+				entries[i].name);
+	}
+	return WW_OK;
+}
+
+static ww_status initialise(void)
+{
+	ww_CUresult result = driver.cuInit(0);
+
+	if (result == WW_CUDA_SUCCESS)
+		return WW_OK;
+	if (result == WW_CUDA_ERROR_NOT_INITIALIZED)
+		return ww_cuda_fail_as(WW_ERR_FORKED, &driver, result,
+			"start this process with exec()",
+			"CUDA refuses a child made by fork() from a process that used it");
+	return ww_cuda_fail_as(WW_ERR_NO_DEVICE, &driver, result, "nvidia-smi should list a GPU",
+		"the NVIDIA driver does not start");
+}
+
+static ww_status load(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	ww_PFN_cuGetProcAddress get_proc_address;
+	ww_status status;
+
+	if (!library)
+		return ww_fail(WW_ERR_NO_DEVICE,
+			"no NVIDIA driver: %s; install one of version 525 or newer, or use \"host\"",
+			dlerror());
+	*(void **)&get_proc_address = dlsym(library, "cuGetProcAddress_v2");
+	if (get_proc_address)
+		status = find_functions(get_proc_address);
+	else
+		status = ww_fail(WW_ERR_NO_DEVICE,
+			"cannot use " LIBRARY ": it is older than CUDA "
+			"12.0; install an NVIDIA driver of version 525 or newer");
+	if (status == WW_OK)
+		status = initialise();
+	return status;
+}
+
+ww_status ww_cuda_driver_get(const struct ww_cuda_driver **out_driver)
+{
+	ww_status status = WW_OK;
+
+	*out_driver = NULL;
+	pthread_mutex_lock(&lock);
+	if (!is_ready) {
+		status = load();
+		is_ready = status == WW_OK;
+	}
+	pthread_mutex_unlock(&lock);
+	if (status == WW_OK)
+		*out_driver = &driver;
+	return status;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device.c - devices by name, each open once
+ *
+ * Whoever opens a device that is open already gets the same object, so that two pointers are equal
+ * exactly when they mean one device. The list of open devices holds no references.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "device/backend.h"
+
+#define INFO_V1_BYTES sizeof(struct ww_device_info)
+
+static const struct ww_backend *const backends[] = {&ww_host_backend, &ww_cuda_backend};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list devices = WW_LIST_INIT(devices); /* open ones, under lock */
+
+static const struct ww_backend *find_backend(uint32_t id)
+{
+	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+		if (backends[i]->id == id)
+			return backends[i];
+	}
+	return NULL;
+}
+
+/* Splits "cuda:0" into its backend and "0"; the selector of "host" is NULL. */
+static const struct ww_backend *parse(const char *name, const char **out_selector)
+{
+	size_t length = strcspn(name, ":");
+
+	*out_selector = name[length] == ':' ? name + length + 1 : NULL;
+	for (size_t i = 0; i < sizeof(backends) / sizeof(backends[0]); i++) {
+		const struct ww_backend *backend = backends[i];
+		bool takes_selector = backend->id != WW_BACKEND_HOST;
+
+		if (strlen(backend->name) == length && memcmp(backend->name, name, length) == 0 &&
+			takes_selector == (*out_selector != NULL))
+			return backend;
+	}
+	return NULL;
+}
+
+ww_status ww_device_count(uint32_t backend_id, uint32_t *out_count)
+{
+	const struct ww_backend *backend = find_backend(backend_id);
+
+	ww_clear(out_count, 0);
+	ww_try(ww_process_enter());
+	ww_require(out_count, "ww_device_count: out_count is NULL");
+	if (!backend)
+		return ww_fail(WW_ERR_INVALID, "there is no backend %" PRIu32, backend_id);
+	return backend->count(out_count);
+}
+
+/* The open device that @device describes, with a reference; NULL when there is none. Under the lock. */
+static struct ww_device *find_open(const struct ww_device *device)
+{
+	ww_list_for_each (link, &devices) {
+		struct ww_device *other = ww_container(link, struct ww_device, link);
+
+		if (other->backend == device->backend &&
+			memcmp(other->uuid, device->uuid, sizeof(other->uuid)) == 0 &&
+			ww_ref_try_get(&other->ref))
+			return other;
+	}
+	return NULL;
+}
+
+static ww_status open_device(const struct ww_backend *backend, const char *selector,
+	struct ww_device **out_device)
+{
+	struct ww_device *open = NULL;
+	struct ww_device *device;
+	ww_status status;
+
+	pthread_mutex_lock(&lock);
+	status = backend->open(selector, &device);
+	if (status == WW_OK) {
+		open = find_open(device);
+		if (open)
+			backend->close(device);
+		else
+			ww_list_append(&devices, &device->link);
+		*out_device = open ? open : device;
+	}
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+/* The first GPU that can share memory, else host; why there is no GPU does not matter. */
+static ww_status open_best(struct ww_device **out_device)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (open_device(&ww_cuda_backend, NULL, out_device) == WW_OK)
+		return WW_OK;
+	ww_log_debug("using host: %s", ww_error_last()->message);
+	ww_error_restore(&record);
+	return open_device(&ww_host_backend, NULL, out_device);
+}
+
+ww_status ww_device_open(const char *name, ww_device **out_device)
+{
+	const struct ww_backend *backend;
+	const char *selector;
+
+	ww_clear(out_device, NULL);
+	ww_try(ww_process_enter());
+	ww_require(out_device, "ww_device_open: out_device is NULL");
+	if (!name)
+		return open_best(out_device);
+	backend = parse(name, &selector);
+	if (!backend)
+		return ww_fail(WW_ERR_INVALID,
+			"\"%.64s\" is not the name of a device; use \"host\", \"cuda:0\" or \"cuda:GPU-...\"",
+			name);
+	return open_device(backend, selector, out_device);
+}
+
+ww_device *ww_device_ref(ww_device *device)
+{
+	if (device && !ww_process_is_forked())
+		ww_ref_get(&device->ref);
+	return device;
+}
+
+ww_device *ww_device_unref(ww_device *device)
+{
+	if (!device || ww_process_is_forked() || !ww_ref_put(&device->ref))
+		return NULL;
+	pthread_mutex_lock(&lock);
+	ww_list_remove(&device->link);
+	pthread_mutex_unlock(&lock);
+	device->backend->close(device);
+	return NULL;
+}
+
+ww_status ww_device_info_get(ww_device *device, struct ww_device_info *info)
+{
+	struct ww_device_info ours = {0};
+
+	ww_try(ww_process_enter());
+	ww_require(device && info, "ww_device_info_get: device or info is NULL");
+	ww_try(ww_params_check(info, INFO_V1_BYTES, "ww_device_info"));
+	ours.backend = device->backend->id;
+	ours.index = device->index;
+	ours.capabilities = device->capabilities;
+	ours.granularity = device->granularity;
+	memcpy(ours.uuid, device->uuid, sizeof(ours.uuid));
+	memcpy(ours.selector, device->selector, sizeof(ours.selector));
+	ww_try(device->backend->info(device, &ours));
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_device_info");
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device_test.c - devices by name, on the host device
+ */
+#include "base/unit.h"
+
+#include <string.h>
+
+#include <warpway/device.h>
+
+static void names(void **state)
+{
+	static const char *const wrong[] = {"", "Host", "host:", "host:0", "cuda",
+		"cuda:", "cuda:x", "cuda:-1", "cuda:0x1", "cuda: 0", "cuda:12345678901",
+		"cuda:GPU-", "cuda:GPU-0", "gpu:0", ":",
+		"cuda:GPU-01234567-89ab-cdef-fedc-ba987654321g"};
+	ww_device *device;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_fails(ww_device_open(wrong[i], &device), WW_ERR_INVALID);
+		assert_null(device);
+	}
+}
+
+static void one_object_for_one_device(void **state)
+{
+	ww_device *first;
+	ww_device *second;
+
+	(void)state;
+	assert_int_equal(ww_device_open("host", &first), WW_OK);
+	assert_int_equal(ww_device_open("host", &second), WW_OK);
+	assert_ptr_equal(first, second);
+	assert_null(ww_device_unref(first));
+	assert_ptr_equal(ww_device_ref(second), second);
+	ww_device_unref(second);
+	ww_device_unref(second);
+	assert_null(ww_device_unref(NULL));
+}
+
+static void infos(void **state)
+{
+	struct ww_device_info info = {.size = sizeof(info)};
+	ww_device *device;
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(ww_device_count(WW_BACKEND_HOST, &count), WW_OK);
+	assert_int_equal(count, 1);
+	assert_fails(ww_device_count(99, &count), WW_ERR_INVALID);
+	assert_int_equal(ww_device_open("host", &device), WW_OK);
+	assert_int_equal(ww_device_info_get(device, &info), WW_OK);
+	assert_int_equal(info.size, sizeof(info));
+	assert_int_equal(info.backend, WW_BACKEND_HOST);
+	assert_string_equal(info.selector, "host");
+	assert_true(
+		info.granularity > 0 && info.bytes_free > 0 && info.bytes_total >= info.bytes_free);
+	assert_true(info.capabilities & WW_CAP_EXPORT);
+	assert_true(strlen(info.name) > 0 && strlen(info.driver) > 0);
+	info.size = 0;
+	assert_fails(ww_device_info_get(device, &info), WW_ERR_INVALID);
+	ww_device_unref(device);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(one_object_for_one_device),
+		cmocka_unit_test(infos),
+	};
+
+	return cmocka_run_group_tests_name("device", tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend.c - the machine's CPU as a device
+ *
+ * Its memory is a sealed memfd (memfd.h), its streams are threads (stream.c). There is one such device;
+ * its UUID is the kernel's boot id, the same for every process until the machine starts anew.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "device/host/host.h"
+#include "device/mapping.h"
+#include "device/memfd.h"
+#include "device/uuid.h"
+
+/* That of today's GPUs, so that a program which forgets to round learns it here. */
+#define GRANULARITY (UINT64_C(2) << 20)
+
+static ww_status host_count(uint32_t *out_count)
+{
+	*out_count = 1;
+	return WW_OK;
+}
+
+static ww_status host_open(const char *selector, struct ww_device **out_device)
+{
+	struct ww_device *device = calloc(1, sizeof(*device));
+	char boot_id[64];
+
+	(void)selector;
+	*out_device = NULL;
+	if (!device)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open host: out of memory");
+	ww_ref_init(&device->ref);
+	ww_list_init(&device->link);
+	device->backend = &ww_host_backend;
+	device->granularity = GRANULARITY;
+	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
+		WW_CAP_CPU_ACCESS;
+	memcpy(device->selector, "host", sizeof("host"));
+	/* Without /proc the UUID stays zero: still the same in every process. */
+	if (ww_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
+		ww_uuid_parse(boot_id, device->uuid);
+	*out_device = device;
+	return WW_OK;
+}
+
+static void host_close(struct ww_device *device)
+{
+	free(device);
+}
+
+/* "model name	: AMD EPYC ...": what stands behind the colon. */
+static void read_cpu_name(char *out, size_t bytes)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	snprintf(out, bytes, "CPU");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *colon = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) == 0 && colon) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(out, bytes, "%s", colon + 1 + strspn(colon + 1, " \t"));
+			break;
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
+{
+	struct utsname system;
+
+	(void)device;
+	ww_try(ww_memfd_free(&info->bytes_free, &info->bytes_total));
+	read_cpu_name(info->name, sizeof(info->name));
+	if (uname(&system) == 0)
+		snprintf(info->driver, sizeof(info->driver), "%.15s %.47s", system.sysname,
+			system.release);
+	return WW_OK;
+}
+
+/* Takes over @fd on success. */
+static ww_status map_file(struct ww_mapping *mapping, int fd, uint32_t kind, uint64_t bytes,
+	uint32_t access)
+{
+	ww_try(ww_memfd_map(fd, bytes, access, &mapping->pointer));
+	mapping->host_pointer = mapping->pointer;
+	mapping->fd = fd;
+	mapping->backing = WW_BACKING_MEMFD;
+	mapping->kind = kind;
+	mapping->bytes = bytes;
+	mapping->access = access;
+	mapping->route = WW_ROUTE_HOST;
+	return WW_OK;
+}
+
+static ww_status host_memory_create(struct ww_mapping *mapping, uint32_t kind, uint64_t bytes)
+{
+	WW_AUTO_FD int fd = -1;
+
+	ww_try(ww_memfd_create(bytes, &fd));
+	ww_try(map_file(mapping, fd, kind, bytes, WW_ACCESS_WRITE));
+	ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+static ww_status host_memory_import(struct ww_mapping *mapping,
+	const struct ww_memory_source *source, uint32_t access)
+{
+	WW_AUTO_FD int fd = -1;
+
+	if (source->backing != WW_BACKING_MEMFD)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot import memory of a GPU into host: the CPU cannot map it; import it into a "
+			"cuda device and copy");
+	ww_try(ww_fd_duplicate(source->fd, &fd));
+	ww_try(ww_memfd_check(fd, source->bytes));
+	ww_try(map_file(mapping, fd, source->kind, source->bytes, access));
+	ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+static void host_memory_release(struct ww_mapping *mapping)
+{
+	ww_memfd_unmap(mapping->pointer, mapping->bytes);
+	mapping->fd = ww_fd_close(mapping->fd);
+}
+
+const struct ww_backend ww_host_backend = {
+	.name = "host",
+	.id = WW_BACKEND_HOST,
+	.count = host_count,
+	.open = host_open,
+	.close = host_close,
+	.info = host_info,
+	.memory_create = host_memory_create,
+	.memory_import = host_memory_import,
+	.memory_release = host_memory_release,
+	.stream_create = ww_host_stream_create,
+	.stream_close = ww_host_stream_close,
+	.stream_synchronize = ww_host_stream_synchronize,
+	.stream_query = ww_host_stream_query,
+	.stream_call = ww_host_stream_call,
+	.stream_copy = ww_host_stream_copy,
+	.stream_fill = ww_host_stream_fill,
+};

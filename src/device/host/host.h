@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.h - what the files of the host backend share
+ */
+#ifndef WW_DEVICE_HOST_HOST_H
+#define WW_DEVICE_HOST_HOST_H
+
+#include "device/backend.h"
+
+ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out_stream);
+void ww_host_stream_close(struct ww_stream *stream);
+ww_status ww_host_stream_synchronize(struct ww_stream *stream);
+ww_status ww_host_stream_query(struct ww_stream *stream);
+ww_status ww_host_stream_call(struct ww_stream *stream, ww_stream_fn fn, void *context);
+ww_status ww_host_stream_copy(struct ww_stream *stream, void *destination, const void *source,
+	uint64_t bytes, struct ww_mapping *const pinned[2]);
+ww_status ww_host_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
+	uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
+
+#endif

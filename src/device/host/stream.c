@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.c - a host stream: a thread that does one piece of work after the other
+ *
+ * Nothing is done by the caller's own thread, not even a small copy: a program that forgets to wait must
+ * see stale bytes here as it would on a GPU.
+ *
+ * Work is appended at the end of a list and taken from its front. `enqueued` counts what was ever
+ * appended, `completed` what has run; both only grow, and waiting for the stream is waiting until
+ * `completed` reaches what `enqueued` was. Work keeps the mappings it touches.
+ *
+ * Lock order: the stream's lock is held for the list and the counts only, never while work runs or
+ * memory is let go.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/list.h"
+#include "device/host/host.h"
+#include "device/mapping.h"
+
+enum work_kind {
+	WORK_CALL,
+	WORK_COPY,
+	WORK_FILL
+};
+
+struct work {
+	struct ww_list link;
+	enum work_kind kind;
+	ww_stream_fn fn; /* call */
+	void *context;
+	void *destination; /* copy and fill */
+	const void *source;
+	uint64_t count; /* bytes of a copy, values of a fill */
+	uint32_t value;
+	uint32_t value_bytes;
+	struct ww_mapping *pinned[2]; /* references, or NULL */
+};
+
+struct host_stream {
+	struct ww_stream base;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t has_work;      /* for the thread: the list or is_closing has changed */
+	pthread_cond_t has_completed; /* for those who wait */
+	struct ww_list queue;         /* this and the next three under lock */
+	uint64_t enqueued;
+	uint64_t completed;
+	bool is_closing;
+	bool frees_itself; /* the thread's own: closed by a function that the stream called */
+};
+
+static struct host_stream *from_base(struct ww_stream *stream)
+{
+	return ww_container(stream, struct host_stream, base);
+}
+
+static void fill(const struct work *work)
+{
+	if (work->value_bytes == 1) {
+		memset(work->destination, (int)work->value, work->count);
+	} else if (work->value_bytes == 2) {
+		uint16_t *values = work->destination;
+
+		for (uint64_t i = 0; i < work->count; i++)
+			values[i] = (uint16_t)work->value;
+	} else {
+		uint32_t *values = work->destination;
+
+		for (uint64_t i = 0; i < work->count; i++)
+			values[i] = work->value;
+	}
+}
+
+static void run(const struct work *work)
+{
+	switch (work->kind) {
+	case WORK_CALL:
+		work->fn(work->context);
+		break;
+	case WORK_COPY:
+		memmove(work->destination, work->source, work->count);
+		break;
+	case WORK_FILL:
+		fill(work);
+		break;
+	}
+}
+
+static void work_free(struct work *work)
+{
+	ww_mapping_unref(work->pinned[0]);
+	ww_mapping_unref(work->pinned[1]);
+	free(work);
+}
+
+static void stream_free(struct host_stream *stream)
+{
+	pthread_cond_destroy(&stream->has_completed);
+	pthread_cond_destroy(&stream->has_work);
+	pthread_mutex_destroy(&stream->lock);
+	ww_stream_fini(&stream->base);
+	free(stream);
+}
+
+/* Waits for work. Return: NULL when the stream is closing and all has run. */
+static struct work *take_work(struct host_stream *stream)
+{
+	struct ww_list *link;
+
+	pthread_mutex_lock(&stream->lock);
+	while (ww_list_is_empty(&stream->queue) && !stream->is_closing)
+		pthread_cond_wait(&stream->has_work, &stream->lock);
+	link = ww_list_take_first(&stream->queue);
+	pthread_mutex_unlock(&stream->lock);
+	return link ? ww_container(link, struct work, link) : NULL;
+}
+
+static void complete(struct host_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	stream->completed++;
+	pthread_cond_broadcast(&stream->has_completed);
+	pthread_mutex_unlock(&stream->lock);
+}
+
+static void *stream_thread(void *argument)
+{
+	struct host_stream *stream = argument;
+	struct work *work;
+
+	while ((work = take_work(stream))) {
+		run(work);
+		/* Before it counts as run: whoever waited may look for leaks next. */
+		work_free(work);
+		complete(stream);
+	}
+	if (stream->frees_itself)
+		stream_free(stream);
+	return NULL;
+}
+
+/* Signals are the program's business: its own threads get them. */
+static int start_thread(struct host_stream *stream)
+{
+	sigset_t all;
+	sigset_t before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&stream->thread, NULL, stream_thread, stream);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return error;
+}
+
+ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out_stream)
+{
+	struct host_stream *stream = calloc(1, sizeof(*stream));
+	int error;
+
+	if (!stream)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot make a stream: out of memory");
+	ww_stream_init(&stream->base, device);
+	pthread_mutex_init(&stream->lock, NULL);
+	pthread_cond_init(&stream->has_work, NULL);
+	pthread_cond_init(&stream->has_completed, NULL);
+	ww_list_init(&stream->queue);
+	error = start_thread(stream);
+	if (error) {
+		stream_free(stream);
+		return ww_fail_errno(error, error == EAGAIN ? "raise the limit (ulimit -u)" : NULL,
+			"cannot start the thread of a stream");
+	}
+	*out_stream = &stream->base;
+	return WW_OK;
+}
+
+static bool is_own_thread(const struct host_stream *stream)
+{
+	return pthread_equal(stream->thread, pthread_self());
+}
+
+void ww_host_stream_close(struct ww_stream *base)
+{
+	struct host_stream *stream = from_base(base);
+	pthread_t thread = stream->thread;
+
+	if (is_own_thread(stream)) {
+		/* Nobody is left to join it: it will free the stream when it has run all work. */
+		stream->frees_itself = true;
+		pthread_detach(thread);
+	}
+	pthread_mutex_lock(&stream->lock);
+	stream->is_closing = true;
+	pthread_cond_signal(&stream->has_work);
+	pthread_mutex_unlock(&stream->lock);
+	if (!stream->frees_itself) {
+		pthread_join(thread, NULL);
+		stream_free(stream);
+	}
+}
+
+ww_status ww_host_stream_synchronize(struct ww_stream *base)
+{
+	struct host_stream *stream = from_base(base);
+	uint64_t goal;
+
+	if (is_own_thread(stream))
+		return ww_fail(WW_ERR_INVALID,
+			"a function that a stream calls cannot wait for that stream: it would wait for "
+			"its own end");
+	pthread_mutex_lock(&stream->lock);
+	goal = stream->enqueued;
+	while (stream->completed < goal)
+		pthread_cond_wait(&stream->has_completed, &stream->lock);
+	pthread_mutex_unlock(&stream->lock);
+	return WW_OK;
+}
+
+ww_status ww_host_stream_query(struct ww_stream *base)
+{
+	struct host_stream *stream = from_base(base);
+	bool is_done;
+
+	pthread_mutex_lock(&stream->lock);
+	is_done = stream->completed == stream->enqueued;
+	pthread_mutex_unlock(&stream->lock);
+	return is_done ? WW_OK : WW_NOT_READY;
+}
+
+/* Enqueues a copy of @work, with references of its own to the mappings. */
+static ww_status enqueue(struct ww_stream *base, const struct work *work)
+{
+	struct host_stream *stream = from_base(base);
+	struct work *queued = malloc(sizeof(*queued));
+
+	if (!queued)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot enqueue work on a stream: out of memory");
+	*queued = *work;
+	for (int i = 0; i < 2; i++) {
+		if (queued->pinned[i])
+			ww_mapping_ref(queued->pinned[i]);
+	}
+	pthread_mutex_lock(&stream->lock);
+	ww_list_append(&stream->queue, &queued->link);
+	stream->enqueued++;
+	pthread_cond_signal(&stream->has_work);
+	pthread_mutex_unlock(&stream->lock);
+	return WW_OK;
+}
+
+ww_status ww_host_stream_call(struct ww_stream *stream, ww_stream_fn fn, void *context)
+{
+	return enqueue(stream, &(struct work){.kind = WORK_CALL, .fn = fn, .context = context});
+}
+
+ww_status ww_host_stream_copy(struct ww_stream *stream, void *destination, const void *source,
+	uint64_t bytes, struct ww_mapping *const pinned[2])
+{
+	return enqueue(stream,
+		&(struct work){
+			.kind = WORK_COPY,
+			.destination = destination,
+			.source = source,
+			.count = bytes,
+			.pinned = {pinned[0], pinned[1]},
+		});
+}
+
+ww_status ww_host_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
+	uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned)
+{
+	return enqueue(stream,
+		&(struct work){
+			.kind = WORK_FILL,
+			.destination = destination,
+			.count = count,
+			.value = value,
+			.value_bytes = value_bytes,
+			.pinned = {pinned, NULL},
+		});
+}

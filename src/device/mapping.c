@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mapping.c - bytes, and where this process sees them, see mapping.h
+ *
+ * The table is an array of spans in order of address: it is searched at every copy and changed only when
+ * memory comes or goes. Spans do not overlap, since the kernel and the driver hand out each address
+ * once, and a span leaves the table before its address is given back.
+ */
+#include "device/mapping.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "device/memfd.h"
+
+struct span {
+	uintptr_t start;
+	uintptr_t end; /* exclusive */
+	struct ww_mapping *mapping;
+};
+
+static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static struct span *table; /* under table_lock, as are the two below */
+static size_t table_count;
+static size_t table_capacity;
+
+/* The index of the first span that ends behind @address. */
+static size_t lower_bound(uintptr_t address)
+{
+	size_t low = 0;
+	size_t high = table_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static ww_status table_grow(size_t more)
+{
+	size_t capacity = table_capacity ? table_capacity * 2 : 16;
+	struct span *larger;
+
+	if (table_count + more <= table_capacity)
+		return WW_OK;
+	larger = realloc(table, capacity * sizeof(*larger));
+	if (!larger)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a mapping: out of memory");
+	table = larger;
+	table_capacity = capacity;
+	return WW_OK;
+}
+
+static void table_add(void *pointer, struct ww_mapping *mapping)
+{
+	uintptr_t start = (uintptr_t)pointer;
+	size_t at = lower_bound(start);
+
+	memmove(&table[at + 1], &table[at], (table_count - at) * sizeof(*table));
+	table[at] = (struct span){start, start + mapping->bytes, mapping};
+	table_count++;
+}
+
+static void table_remove(void *pointer, const struct ww_mapping *mapping)
+{
+	size_t at = lower_bound((uintptr_t)pointer);
+
+	ww_assert(at < table_count && table[at].mapping == mapping);
+	table_count--;
+	memmove(&table[at], &table[at + 1], (table_count - at) * sizeof(*table));
+	if (table_count == 0) {
+		free(table);
+		table = NULL;
+		table_capacity = 0;
+	}
+}
+
+static bool has_two_spans(const struct ww_mapping *mapping)
+{
+	return mapping->host_pointer && mapping->host_pointer != mapping->pointer;
+}
+
+static ww_status enter_table(struct ww_mapping *mapping)
+{
+	ww_status status;
+
+	pthread_rwlock_wrlock(&table_lock);
+	status = table_grow(2);
+	if (status == WW_OK) {
+		table_add(mapping->pointer, mapping);
+		if (has_two_spans(mapping))
+			table_add(mapping->host_pointer, mapping);
+	}
+	pthread_rwlock_unlock(&table_lock);
+	return status;
+}
+
+static void leave_table(struct ww_mapping *mapping)
+{
+	pthread_rwlock_wrlock(&table_lock);
+	table_remove(mapping->pointer, mapping);
+	if (has_two_spans(mapping))
+		table_remove(mapping->host_pointer, mapping);
+	pthread_rwlock_unlock(&table_lock);
+}
+
+size_t ww_mapping_count(void)
+{
+	size_t count;
+
+	pthread_rwlock_rdlock(&table_lock);
+	count = table_count;
+	pthread_rwlock_unlock(&table_lock);
+	return count;
+}
+
+static ww_status check_span(const struct span *span, uintptr_t start, uintptr_t end,
+	uint32_t access)
+{
+	const struct ww_mapping *mapping = span->mapping;
+
+	if (start < span->start || end > span->end)
+		return ww_fail(WW_ERR_INVALID,
+			"%" PRIuPTR " bytes at 0x%" PRIxPTR " leave the memory of %" PRIu64
+			" bytes at 0x%" PRIxPTR,
+			end - start, start, mapping->bytes, span->start);
+	if (access > mapping->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot write to 0x%" PRIxPTR
+			": this memory is mapped read-only; import it with "
+			"WW_ACCESS_WRITE if its exporter allows that",
+			start);
+	return WW_OK;
+}
+
+ww_status ww_mapping_find(const void *address, uint64_t bytes, uint32_t access,
+	struct ww_mapping **out_mapping)
+{
+	uintptr_t start = (uintptr_t)address;
+	ww_status status = WW_OK;
+	uintptr_t end;
+	size_t at;
+
+	*out_mapping = NULL;
+	if (__builtin_add_overflow(start, bytes, &end))
+		return ww_fail(WW_ERR_OVERFLOW,
+			"%" PRIu64 " bytes at 0x%" PRIxPTR " leave the address space", bytes,
+			start);
+	pthread_rwlock_rdlock(&table_lock);
+	at = lower_bound(start);
+	if (at < table_count && table[at].start < end) {
+		status = check_span(&table[at], start, end, access);
+		/* One on its way out is the caller's bug, which the device will report. */
+		if (status == WW_OK && ww_ref_try_get(&table[at].mapping->ref))
+			*out_mapping = table[at].mapping;
+	}
+	pthread_rwlock_unlock(&table_lock);
+	return status;
+}
+
+static struct ww_mapping *mapping_new(struct ww_device *device)
+{
+	struct ww_mapping *mapping = calloc(1, sizeof(*mapping));
+
+	if (!mapping) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot map memory: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&mapping->ref);
+	mapping->device = ww_device_ref(device);
+	mapping->fd = -1;
+	pthread_mutex_init(&mapping->lock, NULL);
+	return mapping;
+}
+
+static void mapping_free(struct ww_mapping *mapping)
+{
+	pthread_mutex_destroy(&mapping->lock);
+	ww_device_unref(mapping->device);
+	free(mapping);
+}
+
+/* The last step of making one: @made is what the backend said. */
+static ww_status finish(struct ww_mapping *mapping, ww_status made, struct ww_mapping **out_mapping)
+{
+	ww_status status = made;
+
+	if (status == WW_OK) {
+		status = enter_table(mapping);
+		if (status < 0)
+			mapping->device->backend->memory_release(mapping);
+	}
+	if (status < 0) {
+		mapping_free(mapping);
+		return status;
+	}
+	ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u", mapping->bytes,
+		mapping->device->selector, mapping->pointer, mapping->access, mapping->route);
+	*out_mapping = mapping;
+	return WW_OK;
+}
+
+ww_status ww_mapping_create(struct ww_device *device, uint32_t kind, uint64_t bytes,
+	struct ww_mapping **out_mapping)
+{
+	struct ww_mapping *mapping = mapping_new(device);
+
+	*out_mapping = NULL;
+	if (!mapping)
+		return WW_ERR_NO_MEMORY;
+	return finish(mapping, device->backend->memory_create(mapping, kind, bytes), out_mapping);
+}
+
+ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_source *source,
+	uint32_t access, struct ww_mapping **out_mapping)
+{
+	struct ww_mapping *mapping = mapping_new(device);
+
+	*out_mapping = NULL;
+	if (!mapping)
+		return WW_ERR_NO_MEMORY;
+	return finish(mapping, device->backend->memory_import(mapping, source, access),
+		out_mapping);
+}
+
+struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
+{
+	ww_ref_get(&mapping->ref);
+	return mapping;
+}
+
+struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
+{
+	if (!mapping || !ww_ref_put(&mapping->ref))
+		return NULL;
+	leave_table(mapping);
+	ww_log_debug("unmapping %" PRIu64 " bytes on %s at %p", mapping->bytes,
+		mapping->device->selector, mapping->pointer);
+	mapping->device->backend->memory_release(mapping);
+	mapping_free(mapping);
+	return NULL;
+}
+
+ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd)
+{
+	ww_status status = WW_OK;
+
+	*out_fd = -1;
+	pthread_mutex_lock(&mapping->lock);
+	if (mapping->fd < 0) {
+		int fd = -1;
+
+		status = mapping->device->backend->memory_export(mapping, &fd);
+		mapping->fd = fd;
+	}
+	pthread_mutex_unlock(&mapping->lock);
+	ww_try(status);
+	if (mapping->backing == WW_BACKING_MEMFD && access == WW_ACCESS_READ)
+		return ww_memfd_reopen_read_only(mapping->fd, out_fd);
+	return ww_fd_duplicate(mapping->fd, out_fd);
+}
+
+bool ww_mapping_is_named_by(struct ww_mapping *mapping, int fd)
+{
+	struct stat ours;
+	struct stat theirs;
+	int own = mapping->fd;
+
+	if (own < 0)
+		return false;
+	/* All descriptors of a driver are one device node; memfds are a file each, however opened. */
+	if (mapping->backing == WW_BACKING_CUDA_VMM)
+		return ww_fd_is_duplicate(own, fd);
+	return fstat(own, &ours) == 0 && fstat(fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+		ours.st_ino == theirs.st_ino;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memfd.c - memory that is a sealed file without a name, see memfd.h
+ */
+#include "device/memfd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <linux/magic.h>
+#include <sys/sysinfo.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <warpway/device.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/file.h"
+
+#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+#define SEALS_WE_NEED   (F_SEAL_SHRINK | F_SEAL_GROW)
+#define ALLOCATION_STEP (UINT64_C(64) << 20)
+#define NAME            "warpway" /* as shown in /proc/PID/maps: "/memfd:warpway" */
+
+static ww_status open_file(int *out_fd)
+{
+	*out_fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+	if (*out_fd < 0 && errno == EINVAL) /* a kernel before 6.3 */
+		*out_fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*out_fd < 0)
+		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
+			"cannot make a memory file");
+	return ww_fd_adopt(out_fd);
+}
+
+/*
+ * The kernel would rather kill somebody than refuse: so ask before taking. What is a step of allocation
+ * at most is too little to matter, and asking costs more than allocating it.
+ */
+static ww_status check_free(uint64_t bytes)
+{
+	uint64_t free_bytes = 0;
+	uint64_t total = 0;
+
+	if (bytes <= ALLOCATION_STEP)
+		return WW_OK;
+	ww_try(ww_memfd_free(&free_bytes, &total));
+	if (bytes > free_bytes)
+		return ww_fail(WW_ERR_NO_MEMORY,
+			"cannot make memory of %" PRIu64 " bytes: this machine has %" PRIu64
+			" bytes free of %" PRIu64,
+			bytes, free_bytes, total);
+	return WW_OK;
+}
+
+/* In steps: a signal may make the kernel undo a step, which must not be the whole. */
+static ww_status allocate_pages(int fd, uint64_t bytes)
+{
+	uint64_t done = 0;
+
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		return ww_fail_errno(errno, NULL, "cannot make a memory file of %" PRIu64 " bytes",
+			bytes);
+	while (done < bytes) {
+		uint64_t step = bytes - done < ALLOCATION_STEP ? bytes - done : ALLOCATION_STEP;
+
+		if (fallocate(fd, 0, (off_t)done, (off_t)step) == 0)
+			done += step;
+		else if (errno != EINTR)
+			return ww_fail_errno(errno, NULL,
+				"cannot allocate %" PRIu64 " bytes of memory", bytes);
+	}
+	return WW_OK;
+}
+
+ww_status ww_memfd_create(uint64_t bytes, int *out_fd)
+{
+	WW_AUTO_FD int fd = -1;
+
+	*out_fd = -1;
+	if (bytes > INT64_MAX)
+		return ww_fail(WW_ERR_OVERFLOW,
+			"cannot make memory of %" PRIu64 " bytes: a file has at most %" PRId64,
+			bytes, INT64_MAX);
+	ww_try(check_free(bytes));
+	ww_try(open_file(&fd));
+	ww_try(allocate_pages(fd, bytes));
+	/* Another user who meets it under /proc cannot open it. */
+	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
+		return ww_fail_errno(errno, NULL, "cannot set the mode of a memory file");
+	if (fcntl(fd, F_ADD_SEALS, SEALS_WE_NEED | F_SEAL_SEAL) < 0)
+		return ww_fail_errno(errno, NULL, "cannot seal a memory file");
+	*out_fd = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+/*
+ * The seals first: they are for ever, so the size that is read after them is the memory's. And only of the
+ * kernel's own file system for memory: huge pages (hugetlbfs) can be taken away in spite of seals.
+ */
+ww_status ww_memfd_check(int fd, uint64_t bytes)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs system;
+	struct stat file;
+
+	if (seals < 0 && errno == EBADF)
+		return ww_fail_errno(errno, NULL, "cannot import descriptor %d", fd);
+	if (seals < 0)
+		return ww_fail_errno_as(WW_ERR_DESCRIPTOR, errno,
+			"it must be one that was exported", "descriptor %d is no memory", fd);
+	if ((seals & SEALS_WE_NEED) != SEALS_WE_NEED)
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"refused descriptor %d: this memory is not sealed against shrinking and growing "
+			"(seals 0x%x), so its holder could kill us by truncating it",
+			fd, seals);
+	if (fstatfs(fd, &system) < 0 || fstat(fd, &file) < 0)
+		return ww_fail_errno(errno, NULL, "cannot import descriptor %d", fd);
+	if (system.f_type != TMPFS_MAGIC)
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"refused descriptor %d: this memory is of file system 0x%lx, not a memfd of ordinary "
+			"pages",
+			fd, (unsigned long)system.f_type);
+	if ((uint64_t)file.st_size != bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused descriptor %d: its memory has %" PRIu64
+			" bytes, the description says "
+			"%" PRIu64,
+			fd, (uint64_t)file.st_size, bytes);
+	return WW_OK;
+}
+
+ww_status ww_memfd_map(int fd, uint64_t bytes, uint32_t access, void **out_pointer)
+{
+	int protection = access == WW_ACCESS_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *pointer = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+
+	*out_pointer = NULL;
+	if (pointer == MAP_FAILED && errno == ENOMEM)
+		return ww_fail_errno_as(WW_ERR_LIMIT, errno,
+			"raise vm.max_map_count or the limit of address space (ulimit -v)",
+			"cannot map %" PRIu64 " bytes of memory", bytes);
+	if (pointer == MAP_FAILED)
+		return ww_fail_errno(errno,
+			errno == EACCES ? "the descriptor is for reading only" : NULL,
+			"cannot map %" PRIu64 " bytes of memory for %s", bytes,
+			access == WW_ACCESS_WRITE ? "writing" : "reading");
+	*out_pointer = pointer;
+	return WW_OK;
+}
+
+void ww_memfd_unmap(void *pointer, uint64_t bytes)
+{
+	if (pointer)
+		ww_assert(munmap(pointer, bytes) == 0);
+}
+
+ww_status ww_memfd_reopen_read_only(int fd, int *out_fd)
+{
+	char path[48];
+
+	/* Also where the file is another user's, which could not be opened anew. */
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+		return ww_fd_duplicate(fd, out_fd);
+	/* Of this thread: that of the process is gone once its first thread has ended. */
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
+	*out_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*out_fd < 0 && errno == ENOENT)
+		return ww_fail_errno_as(WW_ERR_UNSUPPORTED, errno,
+			"mount /proc, or export for writing",
+			"cannot make a read-only descriptor: %s", path);
+	if (*out_fd < 0 && errno == EACCES)
+		return ww_fail_errno_as(WW_ERR_UNSUPPORTED, errno,
+			"let its maker export it for reading",
+			"cannot make a read-only descriptor of another user's memory");
+	if (*out_fd < 0)
+		return ww_fail_errno(errno, NULL, "cannot make a read-only descriptor: %s", path);
+	return ww_fd_adopt(out_fd);
+}
+
+static bool read_line(const char *line, const char *name, uint64_t *out_bytes)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(line, name, length) != 0)
+		return false;
+	*out_bytes = strtoull(line + length, NULL, 10) * 1024;
+	return true;
+}
+
+static bool read_meminfo(uint64_t *out_free, uint64_t *out_total)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	bool has_free = false;
+	bool has_total = false;
+	char line[128];
+
+	if (!file)
+		return false;
+	while (!(has_free && has_total) && fgets(line, sizeof(line), file)) {
+		has_free = has_free || read_line(line, "MemAvailable:", out_free);
+		has_total = has_total || read_line(line, "MemTotal:", out_total);
+	}
+	fclose(file);
+	return has_free && has_total;
+}
+
+/* What the control group of this process may use in all, "/sys/fs/cgroup/<group>/memory.max". */
+static uint64_t read_group_limit(void)
+{
+	char line[256];
+	char path[320];
+	char *end;
+	uint64_t limit;
+
+	/* The line of version 2 begins with "0::"; of version 1 no limit is read. */
+	if (!ww_file_read_line("/proc/self/cgroup", line, sizeof(line)) ||
+		strncmp(line, "0::", 3) != 0)
+		return UINT64_MAX;
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
+	if (!ww_file_read_line(path, line, sizeof(line)))
+		return UINT64_MAX;
+	limit = strtoull(line, &end, 10);
+	return end == line ? UINT64_MAX : limit; /* "max" */
+}
+
+ww_status ww_memfd_free(uint64_t *out_free, uint64_t *out_total)
+{
+	uint64_t limit = read_group_limit();
+	struct sysinfo info;
+
+	if (!read_meminfo(out_free, out_total)) {
+		if (sysinfo(&info) < 0)
+			return ww_fail_errno(errno, NULL,
+				"cannot find out how much memory is free");
+		*out_free = (uint64_t)info.freeram * info.mem_unit;
+		*out_total = (uint64_t)info.totalram * info.mem_unit;
+	}
+	*out_free = *out_free < limit ? *out_free : limit;
+	*out_total = *out_total < limit ? *out_total : limit;
+	return WW_OK;
+}
