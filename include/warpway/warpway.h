@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/warpway.h - everything
+ */
+#ifndef WARPWAY_WARPWAY_H
+#define WARPWAY_WARPWAY_H
+
+#include <warpway/base.h>
+#include <warpway/device.h>
+#include <warpway/memory.h>
+
+#endif

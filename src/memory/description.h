@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * description.h - what travels beside a memory's descriptor, as fields
+ *
+ * The 128 bytes of struct ww_memory_description. All numbers are little-endian; bytes not named are zero
+ * and must be. A reader that finds a higher version refuses: fields may have changed their meaning.
+ *
+ *   offset  bytes  field
+ *        0      8  magic "WWMEMORY"
+ *        8      2  version, 1
+ *       10      2  length of all this, 128
+ *       12      4  CRC-32C of the whole with these four bytes zero
+ *       16      1  backing: 1 memfd, 2 CUDA VMM
+ *       17      1  kind: 1 vmm, 2 host
+ *       18      1  access: the most an importer may ask for
+ *       24      8  bytes
+ *       32     16  object id
+ *       48      8  generation
+ *       56     16  UUID of the device that holds the bytes
+ *
+ * It comes from strangers: decoding checks everything that can be checked without the descriptor.
+ */
+#ifndef WW_MEMORY_DESCRIPTION_H
+#define WW_MEMORY_DESCRIPTION_H
+
+#include <warpway/memory.h>
+
+#include "device/backend.h"
+
+#define WW_DESCRIPTION_VERSION 1
+
+struct ww_description {
+	enum ww_backing backing;
+	uint32_t kind;   /* WW_MEMORY_... */
+	uint32_t access; /* WW_ACCESS_... */
+	uint64_t bytes;  /* > 0 */
+	uint64_t generation;
+	uint8_t object_id[WW_OBJECT_ID_BYTES];
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
+};
+
+void ww_description_encode(const struct ww_description *description,
+	struct ww_memory_description *out);
+
+/* Return: WW_OK; WW_ERR_PROTOCOL (not ours, or damaged); WW_ERR_VERSION. */
+ww_status ww_description_decode(const struct ww_memory_description *bytes,
+	struct ww_description *out_description);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * description_test.c - the 128 bytes beside a descriptor: golden, damaged, newer, impossible
+ */
+#include "base/unit.h"
+
+#include <string.h>
+
+#include "base/checksum.h"
+#include "memory/description.h"
+
+static const struct ww_description sample = {
+	.backing = WW_BACKING_CUDA_VMM,
+	.kind = WW_MEMORY_VMM,
+	.access = WW_ACCESS_READ,
+	.bytes = UINT64_C(0x0000000123400000),
+	.generation = 1,
+	.object_id = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+	.home_uuid = {0xf0, 0xe0, 0xd0, 0xc0, 0xb0, 0xa0, 0x90, 0x80, 0x70, 0x60, 0x50, 0x40, 0x30,
+		0x20, 0x10, 0x00},
+};
+
+/* Committed bytes: another version of this library wrote them and must always be read. */
+static const uint8_t golden[WW_MEMORY_DESCRIPTION_BYTES] = {
+	'W',
+	'W',
+	'M',
+	'E',
+	'M',
+	'O',
+	'R',
+	'Y',
+	1,
+	0,
+	128,
+	0,
+	0xbd,
+	0x3a,
+	0xd7,
+	0x32,
+	2,
+	1,
+	1,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0x00,
+	0x00,
+	0x40,
+	0x23,
+	0x01,
+	0,
+	0,
+	0,
+	1,
+	2,
+	3,
+	4,
+	5,
+	6,
+	7,
+	8,
+	9,
+	10,
+	11,
+	12,
+	13,
+	14,
+	15,
+	16,
+	1,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0xf0,
+	0xe0,
+	0xd0,
+	0xc0,
+	0xb0,
+	0xa0,
+	0x90,
+	0x80,
+	0x70,
+	0x60,
+	0x50,
+	0x40,
+	0x30,
+	0x20,
+	0x10,
+	0x00,
+};
+
+static void golden_bytes(void **state)
+{
+	struct ww_memory_description bytes;
+	struct ww_description fields;
+
+	(void)state;
+	ww_description_encode(&sample, &bytes);
+	assert_memory_equal(bytes.bytes, golden, sizeof(golden));
+	assert_int_equal(ww_description_decode(&bytes, &fields), WW_OK);
+	assert_int_equal(fields.backing, sample.backing);
+	assert_int_equal(fields.kind, sample.kind);
+	assert_int_equal(fields.access, sample.access);
+	assert_true(fields.bytes == sample.bytes && fields.generation == sample.generation);
+	assert_memory_equal(fields.object_id, sample.object_id, sizeof(fields.object_id));
+	assert_memory_equal(fields.home_uuid, sample.home_uuid, sizeof(fields.home_uuid));
+}
+
+static void every_flipped_bit_is_seen(void **state)
+{
+	(void)state;
+	for (int bit = 0; bit < WW_MEMORY_DESCRIPTION_BYTES * 8; bit++) {
+		struct ww_memory_description bytes;
+		struct ww_description fields;
+
+		ww_description_encode(&sample, &bytes);
+		bytes.bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+		assert_fails(ww_description_decode(&bytes, &fields), WW_ERR_PROTOCOL);
+	}
+}
+
+/* Changes one byte and makes the checksum right again, as a liar would. */
+static ww_status decode_with(size_t at, uint8_t value)
+{
+	struct ww_memory_description bytes;
+	struct ww_description fields;
+	uint32_t sum;
+
+	ww_description_encode(&sample, &bytes);
+	bytes.bytes[at] = value;
+	memset(bytes.bytes + 12, 0, 4);
+	sum = ww_checksum(0, bytes.bytes, sizeof(bytes.bytes));
+	for (int i = 0; i < 4; i++)
+		bytes.bytes[12 + i] = (uint8_t)(sum >> (8 * i));
+	return ww_description_decode(&bytes, &fields);
+}
+
+static void lies(void **state)
+{
+	(void)state;
+	assert_int_equal(decode_with(16, 1), WW_OK);
+	assert_fails(decode_with(8, 2), WW_ERR_VERSION);
+	assert_fails(decode_with(8, 0), WW_ERR_VERSION);
+	assert_fails(decode_with(9, 1), WW_ERR_VERSION);
+	assert_fails(decode_with(10, 127), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(16, 0), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(16, 3), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(17, 0), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(17, 2), WW_ERR_PROTOCOL); /* host memory on a GPU */
+	assert_fails(decode_with(17, 3), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(18, 0), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(18, 3), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(19, 1), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(31, 0x80), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(72, 1), WW_ERR_PROTOCOL);
+	assert_fails(decode_with(127, 1), WW_ERR_PROTOCOL);
+}
+
+static void no_bytes_at_all(void **state)
+{
+	struct ww_description empty = sample;
+	struct ww_memory_description bytes;
+	struct ww_description fields;
+
+	(void)state;
+	empty.bytes = 0;
+	ww_description_encode(&empty, &bytes);
+	assert_fails(ww_description_decode(&bytes, &fields), WW_ERR_PROTOCOL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(golden_bytes),
+		cmocka_unit_test(every_flipped_bit_is_seen),
+		cmocka_unit_test(lies),
+		cmocka_unit_test(no_bytes_at_all),
+	};
+
+	return cmocka_run_group_tests_name("description", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.c - memory: make it, take it in, hand it out
+ *
+ * A ww_memory is found through the cache from the moment it is whole, so that importing what this process
+ * has mapped already, or has made, gives the same object.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "memory/cache.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
+#define INFO_V1_BYTES   sizeof(struct ww_memory_info)
+
+/* Takes over @mapping on success. */
+static struct ww_memory *memory_new(struct ww_mapping *mapping)
+{
+	struct ww_memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a memory: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&memory->ref);
+	memory->mapping = mapping;
+	return memory;
+}
+
+static void memory_free(struct ww_memory *memory)
+{
+	ww_mapping_unref(memory->mapping);
+	free(memory);
+}
+
+static ww_status check_params(const struct ww_device *device, const struct ww_memory_params *params,
+	uint64_t *out_bytes)
+{
+	uint64_t unit = params->kind == WW_MEMORY_HOST ? (uint64_t)sysconf(_SC_PAGESIZE)
+						       : device->granularity;
+	uint64_t bytes;
+
+	if (params->kind != WW_MEMORY_VMM && params->kind != WW_MEMORY_HOST)
+		return ww_fail(WW_ERR_INVALID,
+			"there is no kind of memory %" PRIu32
+			"; use WW_MEMORY_VMM or WW_MEMORY_HOST",
+			params->kind);
+	if (params->flags)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a new memory",
+			params->flags);
+	if (params->bytes == 0)
+		return ww_fail(WW_ERR_INVALID, "cannot make a memory of 0 bytes");
+	if (__builtin_add_overflow(params->bytes, unit - 1, &bytes))
+		return ww_fail(WW_ERR_OVERFLOW,
+			"cannot make a memory of %" PRIu64
+			" bytes: rounded up to a multiple of %" PRIu64
+			" it is more than 64 bits hold",
+			params->bytes, unit);
+	*out_bytes = bytes / unit * unit;
+	return WW_OK;
+}
+
+/* Gives a new mapping its name and enters it. Takes over @mapping on success. */
+static ww_status name_memory(struct ww_mapping *mapping, ww_memory **out_memory)
+{
+	struct ww_memory *memory = memory_new(mapping);
+	struct ww_description *description;
+	ww_status status;
+
+	if (!memory)
+		return WW_ERR_NO_MEMORY;
+	description = &memory->description;
+	description->backing = mapping->backing;
+	description->kind = mapping->kind;
+	description->access = mapping->access;
+	description->bytes = mapping->bytes;
+	description->generation = 1;
+	memcpy(description->home_uuid, mapping->device->uuid, sizeof(description->home_uuid));
+	status = ww_random_bytes(description->object_id, sizeof(description->object_id));
+	if (status == WW_OK)
+		status = ww_cache_insert(memory, -1, out_memory);
+	if (status < 0) {
+		*out_memory = NULL;
+		free(memory);
+	}
+	return status;
+}
+
+ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
+	ww_memory **out_memory)
+{
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	struct ww_memory_params ours;
+	uint64_t bytes = 0;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && params && out_memory,
+		"ww_memory_create: device, params or out_memory is NULL");
+	ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES, "ww_memory_params"));
+	if (ours.kind == 0)
+		ours.kind = WW_MEMORY_VMM;
+	ww_try(check_params(device, &ours, &bytes));
+	ww_try(ww_mapping_create(device, ours.kind, bytes, &mapping));
+	ww_try(name_memory(mapping, out_memory));
+	(void)ww_steal(mapping);
+	return WW_OK;
+}
+
+ww_memory *ww_memory_ref(ww_memory *memory)
+{
+	if (memory && !ww_process_is_forked())
+		ww_ref_get(&memory->ref);
+	return memory;
+}
+
+ww_memory *ww_memory_unref(ww_memory *memory)
+{
+	if (!memory || ww_process_is_forked() || !ww_ref_put(&memory->ref))
+		return NULL;
+	ww_cache_remove(memory);
+	memory_free(memory);
+	return NULL;
+}
+
+void *ww_memory_pointer(ww_memory *memory)
+{
+	return memory && !ww_process_is_forked() ? memory->mapping->pointer : NULL;
+}
+
+void *ww_memory_host_pointer(ww_memory *memory)
+{
+	return memory && !ww_process_is_forked() ? memory->mapping->host_pointer : NULL;
+}
+
+ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info)
+{
+	struct ww_memory_info ours = {0};
+	const struct ww_mapping *mapping;
+
+	ww_try(ww_process_enter());
+	ww_require(memory && info, "ww_memory_info_get: memory or info is NULL");
+	mapping = memory->mapping;
+	ours.kind = mapping->kind;
+	ours.access = mapping->access;
+	ours.route = mapping->route;
+	ours.bytes = mapping->bytes;
+	ours.pointer = mapping->pointer;
+	ours.host_pointer = mapping->host_pointer;
+	ours.device = mapping->device;
+	memcpy(ours.home_uuid, memory->description.home_uuid, sizeof(ours.home_uuid));
+	memcpy(ours.object_id, memory->description.object_id, sizeof(ours.object_id));
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_memory_info");
+}
+
+ww_status ww_memory_check_access(uint32_t access)
+{
+	if (access != WW_ACCESS_READ && access != WW_ACCESS_WRITE)
+		return ww_fail(WW_ERR_INVALID,
+			"there is no access %" PRIu32 "; use WW_ACCESS_READ or WW_ACCESS_WRITE",
+			access);
+	return WW_OK;
+}
+
+ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
+	struct ww_memory_description *out_description)
+{
+	struct ww_description description;
+
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(memory && out_fd && out_description,
+		"ww_memory_export_fd: memory, out_fd or out_description is NULL");
+	ww_try(ww_memory_check_access(access));
+	if (access > memory->mapping->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what is mapped read-only here; export it for reading");
+	ww_try(ww_mapping_export(memory->mapping, access, out_fd));
+	description = memory->description;
+	description.access = access;
+	ww_description_encode(&description, out_description);
+	return WW_OK;
+}
+
+/* Maps what no memory of this process is yet. */
+static ww_status import_new(ww_device *device, int fd, const struct ww_description *description,
+	uint32_t access, ww_memory **out_memory)
+{
+	const struct ww_memory_source source = {
+		.fd = fd,
+		.backing = description->backing,
+		.kind = description->kind,
+		.bytes = description->bytes,
+		.home_uuid = description->home_uuid,
+	};
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	struct ww_memory *memory;
+	ww_status status;
+
+	ww_try(ww_mapping_import(device, &source, access, &mapping));
+	memory = memory_new(mapping);
+	if (!memory)
+		return WW_ERR_NO_MEMORY;
+	(void)ww_steal(mapping);
+	memory->description = *description;
+	status = ww_cache_insert(memory, fd, out_memory);
+	if (status < 0)
+		*out_memory = NULL;
+	if (*out_memory != memory)
+		memory_free(memory);
+	return status;
+}
+
+ww_status ww_memory_import_fd(ww_device *device, int fd, const struct ww_memory_description *bytes,
+	uint32_t access, ww_memory **out_memory)
+{
+	struct ww_description description;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && bytes && out_memory,
+		"ww_memory_import_fd: device, description or out_memory is NULL");
+	ww_try(ww_memory_check_access(access));
+	ww_try(ww_description_decode(bytes, &description));
+	if (access > description.access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot import for writing: this memory was exported for reading");
+	*out_memory = ww_cache_find(device, &description, access, fd);
+	if (*out_memory)
+		return WW_OK;
+	return import_new(device, fd, &description, access, out_memory);
+}
