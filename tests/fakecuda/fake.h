@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake.h - what the parts of the fake driver know of each other
+ *
+ * Memory is a memfd, so processes share it by descriptor as they share a GPU's. A device address
+ * is only a number out of an arena that the CPU cannot touch, as on a GPU; the fake reaches the
+ * bytes behind it through a mapping of its own, the shadow. A range says which bytes are behind
+ * which addresses, and who may read or write them.
+ *
+ * A stream is a thread that takes operations from a queue.
+ *
+ * There is one lock and one condition variable for everything. A call holds the lock from
+ * fake_enter to its return; whatever waits, waits on the condition, which is broadcast whenever
+ * anything has changed. Only copies and host functions run without the lock; a range that a copy
+ * is using is pinned, and nobody takes a pinned range away.
+ */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "device/cuda/cuda_abi.h"
+#include "fakecuda.h"
+
+#define FAKE_GRANULARITY ((size_t)2 << 20)
+#define FAKE_PAGE        ((size_t)4096)
+#define FAKE_API         __attribute__((visibility("default"))) ww_CUresult
+#define FAKE_CONTROL     __attribute__((visibility("default")))
+
+enum fake_function {
+#define FAKE_FUNCTION(name, symbol, parameters) FAKE_##name,
+	WW_CUDA_FUNCTIONS(FAKE_FUNCTION)
+#undef FAKE_FUNCTION
+	FAKE_FUNCTION_COUNT
+};
+
+#define FAKE_DECLARE(name, symbol, parameters) FAKE_API symbol parameters;
+WW_CUDA_FUNCTIONS(FAKE_DECLARE)
+#undef FAKE_DECLARE
+
+FAKE_CONTROL fakecuda_fail_fn fakecuda_fail;
+FAKE_CONTROL fakecuda_fail_off_fn fakecuda_fail_off;
+FAKE_CONTROL fakecuda_call_count_fn fakecuda_call_count;
+FAKE_CONTROL fakecuda_live_fn fakecuda_live;
+
+/* ---- configuration (fake_config.c) ---- */
+
+struct fake_config {
+	unsigned int devices;
+	uint64_t bytes; /* per device */
+	bool no_fd;
+	bool no_peer;
+	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
+	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
+};
+
+const struct fake_config *fake_config(void);
+
+/* ---- the lock, and entering a call (fake_call.c, fake_fault.c) ---- */
+
+struct fake_call {
+	ww_CUresult error;
+};
+
+struct fake_call fake_enter(enum fake_function function);
+void fake_leave(struct fake_call *call);
+
+/* Opens every exported function: counts, fails if told to, checks, and holds the lock to the end. */
+#define FAKE_ENTER(name)                                                               \
+	__attribute__((cleanup(fake_leave))) struct fake_call fake_call_ = fake_enter( \
+		FAKE_##name);                                                          \
+	if (fake_call_.error)                                                          \
+	return fake_call_.error
+
+void fake_lock(void);
+void fake_unlock(void);
+void fake_wait(void);
+void fake_wait_ns(int64_t ns);
+void fake_wake(void);
+bool fake_is_initialised(void);
+void fake_set_initialised(void);
+void fake_callback_begin(void);
+void fake_callback_end(void);
+
+ww_CUresult fake_fault_count(enum fake_function function);
+
+ww_CUresult fake_error_from_errno(int number);
+
+/* ---- devices (fake_device.c) ---- */
+
+struct fake_pool;
+struct fake_context;
+
+struct fake_device {
+	ww_CUuuid uuid;
+	unsigned int number; /* among all devices, visible or not */
+	uint64_t used;
+	struct fake_context *primary;
+	struct fake_pool *pool;
+};
+
+#define FAKE_DEVICE_HIDDEN (-2)
+
+ww_CUresult fake_device_open_all(void);
+int fake_device_count(void);
+struct fake_device *fake_device_get(ww_CUdevice device); /* NULL: no such device */
+int fake_device_find(const ww_CUuuid *uuid);             /* or FAKE_DEVICE_HIDDEN */
+bool fake_device_charge(int device, uint64_t bytes);
+void fake_device_discharge(int device, uint64_t bytes);
+
+/* ---- contexts (fake_context.c) ---- */
+
+struct fake_stream;
+
+struct fake_context {
+	struct fake_context *next;
+	int device;
+	unsigned int flags;
+	bool primary;
+	bool destroyed; /* stays in the list for ever, so that its handle is known as a dead one */
+	bool ending;    /* is being destroyed: whoever wants it again waits */
+	uint32_t retains;
+	uint32_t peers; /* devices with peer access, one bit each */
+	ww_CUresult fault;
+	struct fake_stream *streams;
+};
+
+extern struct fake_context *fake_contexts;
+
+ww_CUresult fake_context_current(struct fake_context **out_context);
+int fake_context_current_device(void); /* -1: no context */
+uint64_t fake_thread_token(void);
+
+/* ---- address space (fake_span.c) ---- */
+
+struct fake_span {
+	uint64_t address;
+	uint64_t bytes;
+};
+
+/* Spans that do not overlap, sorted by address. The entries belong to whoever put them in. */
+struct fake_span_table {
+	struct fake_span **spans;
+	size_t count;
+	size_t room;
+};
+
+struct fake_span *fake_span_find(const struct fake_span_table *table, uint64_t address);
+struct fake_span *fake_span_next(const struct fake_span_table *table, uint64_t address);
+bool fake_span_insert(struct fake_span_table *table, struct fake_span *span);
+void fake_span_remove(struct fake_span_table *table, const struct fake_span *span);
+uint64_t fake_span_gap(const struct fake_span_table *table, const struct fake_span *within,
+	uint64_t bytes, uint64_t alignment);
+
+struct fake_place { /* an occupied piece of the arena */
+	struct fake_span span;
+	bool reservation;
+};
+
+bool fake_arena_open(void);
+bool fake_arena_contains(uint64_t address);
+struct fake_place *fake_arena_take(uint64_t bytes, uint64_t alignment, uint64_t hint);
+struct fake_place *fake_arena_find(uint64_t address);
+void fake_arena_give(struct fake_place *place);
+uint64_t fake_arena_reservations(void);
+
+/* ---- the memory itself (fake_physical.c) ---- */
+
+enum fake_kind {
+	FAKE_KIND_VMM = 1,
+	FAKE_KIND_LEGACY = 2,
+	FAKE_KIND_POOL = 3,
+};
+
+struct fake_physical {
+	uint32_t refs;
+	enum fake_kind kind;
+	int fd;
+	char *shadow;
+	uint64_t bytes;
+	ww_CUuuid uuid;
+	int device; /* in this process, or FAKE_DEVICE_HIDDEN */
+	bool imported;
+	bool charged;
+	int handle_types; /* what it can be exported as */
+	uint64_t block_id;
+	int maker_pid;
+	uint64_t serial; /* with maker_pid and the device, unique */
+};
+
+ww_CUresult fake_physical_create(enum fake_kind kind, int device, uint64_t bytes, int handle_types,
+	struct fake_physical **out);
+ww_CUresult fake_physical_import(enum fake_kind kind, int fd, struct fake_physical **out);
+struct fake_physical *fake_physical_ref(struct fake_physical *physical);
+void fake_physical_unref(struct fake_physical *physical);
+ww_CUresult fake_physical_export(const struct fake_physical *physical, int *out_fd);
+uint64_t fake_physical_count(void);
+
+/* ---- which bytes are where (fake_range.c) ---- */
+
+enum fake_range_kind {
+	FAKE_RANGE_VMM,
+	FAKE_RANGE_ALLOC,
+	FAKE_RANGE_MANAGED,
+	FAKE_RANGE_HOST,
+	FAKE_RANGE_REGISTERED,
+	FAKE_RANGE_IPC,
+	FAKE_RANGE_POOL,
+	FAKE_RANGE_KINDS
+};
+
+enum fake_need { /* the driver's own access bits */
+	FAKE_NEED_READ = WW_CU_MEM_ACCESS_FLAGS_PROT_READ,
+	FAKE_NEED_WRITE = WW_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+};
+
+enum fake_memory { /* what an address is, for a copy */
+	FAKE_MEMORY_PLAIN,
+	FAKE_MEMORY_PINNED,
+	FAKE_MEMORY_DEVICE,
+};
+
+struct fake_handle;
+
+struct fake_range {
+	struct fake_span span;
+	enum fake_range_kind kind;
+	struct fake_physical *physical; /* NULL: the address is the CPU's own */
+	uint64_t offset;
+	struct fake_place *place; /* the arena's, if this range owns one */
+	struct fake_context *context;
+	struct fake_handle *handle;
+	struct fake_pool *pool;
+	int device;
+	uint64_t id;
+	uint32_t pins;
+	uint32_t opens;
+	bool read_only;
+	bool free_pending; /* a stream will free it */
+	bool freeing;      /* gone for everybody, except for the copy that still uses it */
+	uint8_t access[FAKECUDA_DEVICES_MAX];
+};
+
+extern struct fake_span_table fake_ranges;
+
+struct fake_range *fake_range_create(enum fake_range_kind kind, uint64_t address, uint64_t bytes);
+void fake_range_destroy(struct fake_range *range); /* waits until no copy uses it */
+struct fake_range *fake_range_find(uint64_t address);
+struct fake_range *fake_range_find_base(uint64_t address);
+int fake_range_access(const struct fake_range *range, int device);
+void *fake_range_cpu(const struct fake_range *range, uint64_t address);
+uint64_t fake_range_count(enum fake_range_kind kind);
+ww_CUresult fake_range_check(uint64_t address, uint64_t bytes, int device, enum fake_need need,
+	enum fake_memory *out_memory);
+
+/* One contiguous run of CPU memory behind an address, kept in place until it is given back. */
+struct fake_loan {
+	void *cpu;
+	uint64_t bytes;
+	struct fake_range *range;
+};
+
+bool fake_range_lend(uint64_t address, uint64_t bytes, int device, enum fake_need need,
+	struct fake_loan *out_loan);
+void fake_range_give_back(struct fake_loan *loan);
+
+/* ---- VMM (fake_vmm.c) ---- */
+
+uint64_t fake_vmm_handle_count(void);
+
+/* ---- plain and host allocations (fake_memory.c, fake_host.c) ---- */
+
+void fake_memory_free_of(const struct fake_context *context);
+void fake_memory_release(struct fake_range *range);
+bool fake_host_is_mapped(uint64_t address, uint64_t bytes, bool writable);
+
+/* ---- streams (fake_stream.c) ---- */
+
+struct fake_event;
+
+struct fake_op {
+	struct fake_op *next;
+	uint64_t sequence;
+	/* With the lock held: may it run now? NULL: at once. */
+	bool (*ready)(struct fake_stream *stream, const struct fake_op *op);
+	/* With the lock held; may drop it in between. */
+	void (*run)(struct fake_stream *stream, struct fake_op *op);
+	/* Always called once at the end, to free what it holds. NULL: nothing. */
+	void (*drop)(struct fake_op *op);
+	bool foreign;     /* ready can become true without a wake: look again and again */
+	bool even_broken; /* run also when the context has failed */
+
+	uint64_t to;
+	uint64_t from;
+	uint64_t bytes;
+	uint64_t value;
+	unsigned int width;
+	unsigned int flags;
+	void *staging;
+	struct fake_event *event;
+	struct fake_range *range;
+	ww_CUhostFn function;
+	void *user_data;
+};
+
+struct fake_stream {
+	struct fake_stream *next;
+	struct fake_context *context;
+	unsigned int flags;
+	bool legacy;
+	uint64_t thread_token; /* of a per-thread default stream, else 0 */
+	bool started;
+	bool closing;
+	bool abandoned; /* its context is gone: what is left in the queue is dropped */
+	uint32_t users;
+	struct fake_op *head;
+	struct fake_op **tail;
+};
+
+ww_CUresult fake_stream_find(ww_CUstream handle, struct fake_stream **out_stream);
+struct fake_op *fake_op_new(void);
+ww_CUresult fake_stream_push(struct fake_stream *stream, struct fake_op *op);
+ww_CUresult fake_stream_finish(struct fake_stream *stream); /* waits for all pushed so far */
+void fake_stream_break(struct fake_stream *stream, ww_CUresult fault);
+void fake_stream_close(struct fake_stream *stream);
+void fake_stream_abandon_all(struct fake_context *context);
+void fake_stream_finish_context(const struct fake_context *context);
+void fake_stream_finish_all(void);
+uint64_t fake_stream_count(void);
+
+/* ---- events (fake_event.c, fake_ipc_event.c) ---- */
+
+struct fake_event_state {
+	_Atomic uint64_t recorded;
+	_Atomic uint64_t completed;
+};
+
+struct fake_event {
+	struct fake_event *next;
+	struct fake_context *context;
+	unsigned int flags;
+	uint32_t refs;
+	struct fake_event_state own;
+	struct fake_event_state *state; /* own, or in memory that processes share */
+	int slot;                       /* in our own shared table, -1: none */
+	void *foreign_table;            /* another process's table, NULL: none */
+	struct timespec time;           /* of the record reached last */
+};
+
+struct fake_event *fake_event_find(ww_CUevent handle);
+ww_CUresult fake_event_new(struct fake_context *context, unsigned int flags,
+	struct fake_event **out_event);
+void fake_event_destroy_of(const struct fake_context *context);
+uint64_t fake_event_count(void);
+
+ww_CUresult fake_ipc_event_share(struct fake_event *event);
+void fake_ipc_event_unshare(struct fake_event *event);
+
+/* ---- legacy handles (fake_ipc.c) ---- */
+
+uint64_t fake_ipc_process_start(int pid);
+ww_CUresult fake_ipc_open_descriptor(int pid, uint64_t start, int fd, int *out_fd);
+
+/* ---- pools (fake_pool.c) ---- */
+
+uint64_t fake_pool_count(void);
+uint64_t fake_pool_default_count(void);
+void fake_pool_release(struct fake_range *range);
+void *fake_pool_handle(const struct fake_range *range);
+int fake_pool_handle_types(const struct fake_range *range);
+
+#endif

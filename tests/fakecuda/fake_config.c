@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_config.c - the environment, read once, here and nowhere else
+ *
+ *   FAKECUDA_DEVICES	    how many GPUs there are (default 2, at most 16; 0: none)
+ *   FAKECUDA_BYTES	    memory of each in bytes, with K, M or G after it if you like (default 4G);
+ *			    pages cost real memory only once they are touched
+ *   FAKECUDA_NO_FD=1	    GPUs that cannot export memory as a descriptor
+ *   FAKECUDA_NO_PEER=1	    GPUs that cannot reach each other's memory
+ *   FAKECUDA_FAIL	    NAME:N:CODE, the Nth call of driver function NAME returns CODE (a number)
+ *			    and does nothing; NAME may be * for any that is no cleanup
+ *   CUDA_VISIBLE_DEVICES   as the driver has it: indices or UUIDs, up to the first that is neither
+ *
+ * A value that makes no sense ends the process: a test must not run in other conditions than it
+ * asked for.
+ */
+#include "fake.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct fake_config config;
+
+static void refuse(const char *name, const char *value)
+{
+	fprintf(stderr, "fakecuda: %s=%s makes no sense\n", name, value);
+	abort();
+}
+
+static uint64_t number_read(const char *name, uint64_t otherwise)
+{
+	const char *value = getenv(name);
+	if (!value)
+		return otherwise;
+
+	char *end;
+	errno = 0;
+	uint64_t number = strtoull(value, &end, 10);
+	if (errno || end == value || *value == '-')
+		refuse(name, value);
+	const char *units = "KMG";
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	if (unit) {
+		unsigned int shift = 10 * (unsigned int)(unit - units + 1);
+		if (number > UINT64_MAX >> shift)
+			refuse(name, value);
+		number <<= shift;
+		end++;
+	}
+	if (*end)
+		refuse(name, value);
+	return number;
+}
+
+static void config_read(void)
+{
+	uint64_t devices = number_read("FAKECUDA_DEVICES", 2);
+	if (devices > FAKECUDA_DEVICES_MAX)
+		refuse("FAKECUDA_DEVICES", getenv("FAKECUDA_DEVICES"));
+	config.devices = (unsigned int)devices;
+	config.bytes = number_read("FAKECUDA_BYTES", (uint64_t)4 << 30);
+	if (config.bytes > (uint64_t)1 << 40)
+		refuse("FAKECUDA_BYTES", getenv("FAKECUDA_BYTES"));
+	config.no_fd = number_read("FAKECUDA_NO_FD", 0) != 0;
+	config.no_peer = number_read("FAKECUDA_NO_PEER", 0) != 0;
+	config.visible = getenv("CUDA_VISIBLE_DEVICES");
+	config.fail = getenv("FAKECUDA_FAIL");
+}
+
+const struct fake_config *fake_config(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, config_read);
+	return &config;
+}
