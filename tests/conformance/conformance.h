@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conformance.h - what every device must do, case by case
+ *
+ * One suite for every backend: the case is the same source on host, on the fake driver and on a GPU;
+ * what a device cannot do is said by its capabilities, never by an #ifdef. A case is named
+ * area_claim and belongs to the file of its area.
+ */
+#ifndef WW_TESTS_CONFORMANCE_CONFORMANCE_H
+#define WW_TESTS_CONFORMANCE_CONFORMANCE_H
+
+#include <stdint.h>
+
+#include "support/census.h"
+#include "support/check.h"
+#include "support/gate.h"
+#include "support/packet.h"
+#include "support/subject.h"
+
+/* What a case needs besides WW_CAP_... bits. */
+#define NEEDS_CUDA          (UINT64_C(1) << 32)
+#define NEEDS_HOST_BACKEND  (UINT64_C(1) << 33)
+#define NEEDS_OTHER_GPU     (UINT64_C(1) << 34)
+#define NEEDS_PEER          (UINT64_C(1) << 36) /* ... that reaches the subject's memory, and back */
+#define NEEDS_NO_PEER       (UINT64_C(1) << 37) /* ... that does not */
+#define NEEDS_MISUSE_STATUS (UINT64_C(1) << 35) /* a build in which misuse does not abort */
+
+#define CONFORMANCE_BASE(X)                  \
+	X(base_statuses_have_names, 0)       \
+	X(base_record_is_kept_by_success, 0) \
+	X(base_record_belongs_to_thread, 0)  \
+	X(base_version_is_the_headers, 0)    \
+	X(base_log_is_delivered_and_stops, 0)
+
+#define CONFORMANCE_DEVICE(X)                      \
+	X(device_count, 0)                         \
+	X(device_count_cuda, NEEDS_CUDA)           \
+	X(device_count_refuses_unknown, 0)         \
+	X(device_open_by_selector, 0)              \
+	X(device_open_by_index, NEEDS_CUDA)        \
+	X(device_open_by_uuid, NEEDS_CUDA)         \
+	X(device_open_default, 0)                  \
+	X(device_open_refuses_no_name, 0)          \
+	X(device_open_refuses_missing, NEEDS_CUDA) \
+	X(device_open_twice_is_one, 0)             \
+	X(device_open_by_many_threads_is_one, 0)   \
+	X(device_ref_is_the_device, 0)             \
+	X(device_info_fields, 0)                   \
+	X(device_info_is_versioned, 0)             \
+	X(device_other_differs, NEEDS_OTHER_GPU)   \
+	X(device_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_STREAM(X)                                                     \
+	X(stream_new_is_idle, 0)                                                  \
+	X(stream_native, 0)                                                       \
+	X(stream_keeps_device, 0)                                                 \
+	X(stream_calls_in_order, 0)                                               \
+	X(stream_orders_copies_and_calls, 0)                                      \
+	X(stream_is_asynchronous, 0)                                              \
+	X(stream_fill_is_asynchronous, 0)                                         \
+	X(stream_two_are_independent, 0)                                          \
+	X(stream_many, 0)                                                         \
+	X(stream_calls_from_threads, 0)                                           \
+	X(stream_unref_runs_what_was_enqueued, 0)                                 \
+	X(stream_ref_counts, 0)                                                   \
+	X(stream_host_blocks_signals, NEEDS_HOST_BACKEND)                         \
+	X(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)             \
+	X(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)                        \
+	X(stream_wrap_unsupported, NEEDS_HOST_BACKEND)                            \
+	X(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)                     \
+	X(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)           \
+	X(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU) \
+	X(stream_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_COPY(X)                                 \
+	X(copy_all_directions, 0)                           \
+	X(copy_odd_offsets, 0)                              \
+	X(copy_host_kind, WW_CAP_HOST_MEMORY)               \
+	X(copy_between_kinds, WW_CAP_HOST_MEMORY)           \
+	X(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER) \
+	X(copy_nothing, 0)                                  \
+	X(copy_refuses_leaving, 0)                          \
+	X(copy_refuses_entering, 0)                         \
+	X(copy_refuses_overflow, 0)                         \
+	X(copy_refuses_read_only, WW_CAP_EXPORT)            \
+	X(copy_from_read_only, WW_CAP_EXPORT)               \
+	X(copy_read_only_host_kind, WW_CAP_HOST_READ_ONLY)  \
+	X(copy_keeps_memory_on_host, NEEDS_HOST_BACKEND)    \
+	X(copy_host_stream_refuses_gpu_memory, NEEDS_CUDA)  \
+	X(copy_misuse, NEEDS_MISUSE_STATUS)                 \
+	X(fill_values, 0)                                   \
+	X(fill_counts, 0)                                   \
+	X(fill_host_kind, WW_CAP_HOST_MEMORY)               \
+	X(fill_refuses_misaligned, 0)                       \
+	X(fill_refuses_value_bytes, 0)                      \
+	X(fill_refuses_leaving, 0)                          \
+	X(fill_refuses_overflow, 0)                         \
+	X(fill_refuses_read_only, WW_CAP_EXPORT)            \
+	X(fill_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
+
+#define CONFORMANCE_MEMORY(X)                                \
+	X(memory_vmm_info, 0)                                \
+	X(memory_host_info, WW_CAP_HOST_MEMORY)              \
+	X(memory_kind_zero_is_vmm, 0)                        \
+	X(memory_rounds_up, 0)                               \
+	X(memory_is_zero, 0)                                 \
+	X(memory_host_is_zero, WW_CAP_HOST_MEMORY)           \
+	X(memory_is_zero_after_use, 0)                       \
+	X(memory_cpu_pointer, 0)                             \
+	X(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY) \
+	X(memory_ids_differ, 0)                              \
+	X(memory_ref_counts, 0)                              \
+	X(memory_keeps_device, 0)                            \
+	X(memory_info_is_versioned, 0)                       \
+	X(memory_params_are_versioned, 0)                    \
+	X(memory_refuses_no_bytes, 0)                        \
+	X(memory_refuses_overflow, 0)                        \
+	X(memory_refuses_too_much, 0)                        \
+	X(memory_host_refuses_too_much, WW_CAP_HOST_MEMORY)  \
+	X(memory_refuses_unknown, 0)                         \
+	X(memory_unref_of_null, 0)                           \
+	X(memory_release_gives_back, 0)                      \
+	X(memory_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_SHARE(X)                                                 \
+	X(share_descriptor, WW_CAP_EXPORT)                                   \
+	X(share_import_is_counted, WW_CAP_EXPORT)                            \
+	X(share_import_host_kind_is_counted, WW_CAP_HOST_MEMORY)             \
+	X(share_outlives_maker, WW_CAP_EXPORT)                               \
+	X(share_outlives_maker_host_kind, WW_CAP_HOST_MEMORY)                \
+	X(share_read_only_aliases, WW_CAP_EXPORT)                            \
+	X(share_read_only_aliases_host_kind, WW_CAP_HOST_READ_ONLY)          \
+	X(share_read_only_is_counted_apart, WW_CAP_EXPORT)                   \
+	X(share_read_only_unsupported, WW_CAP_HOST_MEMORY)                   \
+	X(share_access_only_shrinks, WW_CAP_EXPORT)                          \
+	X(share_read_only_descriptor, WW_CAP_HOST_MEMORY)                    \
+	X(share_read_only_descriptor_vmm, NEEDS_HOST_BACKEND)                \
+	X(share_refuses_unknown_access, WW_CAP_EXPORT)                       \
+	X(share_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)                  \
+	X(share_with_every_gpu, WW_CAP_EXPORT | NEEDS_PEER)                  \
+	X(share_read_only_with_other_gpu, WW_CAP_EXPORT | NEEDS_PEER)        \
+	X(share_with_unreachable_gpu_refused, WW_CAP_EXPORT | NEEDS_NO_PEER) \
+	X(share_host_memory_into_cuda, NEEDS_CUDA | WW_CAP_HOST_MEMORY)      \
+	X(share_cuda_host_memory_into_host, NEEDS_CUDA | WW_CAP_HOST_MEMORY) \
+	X(share_vmm_into_host_refused, NEEDS_CUDA | WW_CAP_EXPORT)           \
+	X(share_send_receive, WW_CAP_EXPORT)                                 \
+	X(share_send_receive_host_kind, WW_CAP_HOST_MEMORY)                  \
+	X(share_send_receive_read_only, WW_CAP_EXPORT)                       \
+	X(share_stream_takes_its_own_bytes_only, WW_CAP_EXPORT)              \
+	X(share_send_times_out, WW_CAP_EXPORT)                               \
+	X(share_send_takes_no_descriptor_along, WW_CAP_EXPORT)               \
+	X(share_leaves_nothing_to_children, WW_CAP_EXPORT)                   \
+	X(share_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_REFUSE(X)                                                               \
+	X(refuse_descriptor_not_open, WW_CAP_EXPORT)                                        \
+	X(refuse_descriptor_of_other_things, WW_CAP_EXPORT)                                 \
+	X(refuse_descriptor_of_other_things_host_kind, WW_CAP_HOST_MEMORY)                  \
+	X(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)                                  \
+	X(refuse_size_described_wrongly, WW_CAP_EXPORT)                                     \
+	X(refuse_size_described_wrongly_host_kind, WW_CAP_HOST_MEMORY)                      \
+	X(refuse_descriptor_of_other_kind, WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | NEEDS_CUDA) \
+	X(refuse_every_flipped_bit, WW_CAP_EXPORT)                                          \
+	X(refuse_foreign_description, WW_CAP_EXPORT)                                        \
+	X(refuse_newer_version, WW_CAP_EXPORT)                                              \
+	X(refuse_more_access_than_described, WW_CAP_EXPORT)                                 \
+	X(refuse_forged_fields, WW_CAP_EXPORT)                                              \
+	X(refuse_forged_access, WW_CAP_HOST_MEMORY)                                         \
+	X(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)                                   \
+	X(refuse_to_confuse_objects, WW_CAP_EXPORT)                                         \
+	X(refuse_foreign_message, WW_CAP_EXPORT)                                            \
+	X(refuse_message_too_long, WW_CAP_EXPORT)                                           \
+	X(refuse_truncated_packet, WW_CAP_EXPORT)                                           \
+	X(refuse_truncated_stream, WW_CAP_EXPORT)                                           \
+	X(refuse_empty_packet, WW_CAP_EXPORT)                                               \
+	X(refuse_no_descriptor, WW_CAP_EXPORT)                                              \
+	X(refuse_two_descriptors, WW_CAP_EXPORT)                                            \
+	X(refuse_many_descriptors, WW_CAP_EXPORT)                                           \
+	X(refuse_received_pipe, WW_CAP_EXPORT)                                              \
+	X(refuse_closed_socket, WW_CAP_EXPORT)                                              \
+	X(refuse_no_socket, WW_CAP_EXPORT)                                                  \
+	X(refuse_other_sockets, WW_CAP_EXPORT)                                              \
+	X(refuse_datagram_socket, WW_CAP_EXPORT)                                            \
+	X(refuse_unconnected_socket, WW_CAP_EXPORT)                                         \
+	X(receive_times_out, WW_CAP_EXPORT)                                                 \
+	X(receive_stream_in_pieces, WW_CAP_EXPORT)                                          \
+	X(receive_beside_credentials, WW_CAP_EXPORT)                                        \
+	X(receive_refuses_access_not_granted, WW_CAP_EXPORT)
+
+#define CONFORMANCE_CONTEXT(X)                                   \
+	X(context_none_stays_none, NEEDS_CUDA)                   \
+	X(context_primary_stays, NEEDS_CUDA)                     \
+	X(context_own_stays, NEEDS_CUDA)                         \
+	X(context_other_stays, NEEDS_OTHER_GPU)                  \
+	X(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA) \
+	X(context_open_makes_none, NEEDS_CUDA)
+
+#define CONFORMANCE_CASES(X)  \
+	CONFORMANCE_BASE(X)   \
+	CONFORMANCE_DEVICE(X) \
+	CONFORMANCE_STREAM(X) \
+	CONFORMANCE_COPY(X)   \
+	CONFORMANCE_MEMORY(X) \
+	CONFORMANCE_SHARE(X)  \
+	CONFORMANCE_REFUSE(X) \
+	CONFORMANCE_CONTEXT(X)
+
+#define CONFORMANCE_DECLARE(name, needs) void name(void);
+CONFORMANCE_CASES(CONFORMANCE_DECLARE)
+#undef CONFORMANCE_DECLARE
+
+#endif

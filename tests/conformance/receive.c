@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * receive.c - bad messages and bad sockets, each with its own status and sentence; and good ones that
+ * come in an unusual way
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "conformance/victim.h"
+
+#define MESSAGE_BYTES WW_MEMORY_DESCRIPTION_BYTES
+
+/* Sends a message made by hand over a socket of this type; receiving it must fail like this. */
+static void must_refuse_message(struct victim *victim, int type, const void *bytes, size_t count,
+	const int *fds, size_t fd_count, ww_status status)
+{
+	ww_memory *memory = victim->memory;
+	int sockets[2];
+	ww_status got;
+
+	packet_pair(type, sockets);
+	packet_send(sockets[0], bytes, count, fds, fd_count);
+	got = ww_memory_receive(victim->device, sockets[1], WW_ACCESS_WRITE, 0, &memory);
+	if (got != status)
+		check_note("%zu bytes with %zu descriptors over a %s socket", count, fd_count,
+			packet_type_name(type));
+	MUST_REFUSE(status, "", got);
+	MUST(!memory);
+	close(sockets[0]);
+	close(sockets[1]);
+}
+
+void refuse_foreign_message(void)
+{
+	uint8_t foreign[MESSAGE_BYTES];
+	struct victim victim;
+
+	pattern_make(foreign, sizeof(foreign), 3);
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		must_refuse_message(&victim, packet_types[i], foreign, sizeof(foreign), &victim.fd,
+			1, WW_ERR_PROTOCOL);
+		must_refuse_message(&victim, packet_types[i], foreign, sizeof(foreign), NULL, 0,
+			WW_ERR_PROTOCOL);
+	}
+	victim_end(&victim);
+}
+
+void refuse_message_too_long(void)
+{
+	uint8_t message[MESSAGE_BYTES + 1] = {0};
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	memcpy(message, &victim.description, MESSAGE_BYTES);
+	must_refuse_message(&victim, SOCK_SEQPACKET, message, sizeof(message), &victim.fd, 1,
+		WW_ERR_PROTOCOL);
+	victim_end(&victim);
+}
+
+void refuse_truncated_packet(void)
+{
+	static const size_t lengths[] = {1, 8, 64, MESSAGE_BYTES - 1};
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(lengths); i++)
+		must_refuse_message(&victim, SOCK_SEQPACKET, &victim.description, lengths[i],
+			&victim.fd, 1, WW_ERR_TRUNCATED);
+	victim_end(&victim);
+}
+
+void refuse_truncated_stream(void)
+{
+	struct victim victim;
+	ww_memory *memory;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (int closed = 0; closed < 2; closed++) {
+		packet_pair(SOCK_STREAM, sockets);
+		packet_send(sockets[0], &victim.description, 100, &victim.fd, 1);
+		if (closed)
+			close(sockets[0]);
+		MUST_REFUSE(WW_ERR_TRUNCATED, "100",
+			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE,
+				closed ? WW_FOREVER : 1000000, &memory));
+		MUST(!memory);
+		if (!closed)
+			close(sockets[0]);
+		close(sockets[1]);
+	}
+	victim_end(&victim);
+}
+
+/* A message that ended before it began; the other end is still there. */
+void refuse_empty_packet(void)
+{
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	must_refuse_message(&victim, SOCK_SEQPACKET, "", 0, NULL, 0, WW_ERR_TRUNCATED);
+	must_refuse_message(&victim, SOCK_SEQPACKET, "", 0, &victim.fd, 1, WW_ERR_TRUNCATED);
+	victim_end(&victim);
+}
+
+static void refuse_descriptors(size_t count)
+{
+	struct victim victim;
+	int fds[PACKET_DESCRIPTORS_MAX];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < count; i++)
+		fds[i] = victim.fd;
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++)
+		must_refuse_message(&victim, packet_types[i], &victim.description, MESSAGE_BYTES,
+			fds, count, WW_ERR_PROTOCOL);
+	victim_end(&victim);
+}
+
+void refuse_no_descriptor(void)
+{
+	refuse_descriptors(0);
+}
+
+void refuse_two_descriptors(void)
+{
+	refuse_descriptors(2);
+}
+
+void refuse_many_descriptors(void)
+{
+	for (size_t count = 3; count < 10; count++)
+		refuse_descriptors(count);
+	refuse_descriptors(PACKET_DESCRIPTORS_MAX);
+}
+
+void refuse_received_pipe(void)
+{
+	struct victim victim;
+	int pipes[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	MUST_CALL(pipe2(pipes, O_CLOEXEC));
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++)
+		must_refuse_message(&victim, packet_types[i], &victim.description, MESSAGE_BYTES,
+			pipes, 1, WW_ERR_DESCRIPTOR);
+	close(pipes[0]);
+	close(pipes[1]);
+	victim_end(&victim);
+}
+
+/* A stream may deliver one message in as many pieces as it likes. */
+void receive_stream_in_pieces(void)
+{
+	struct victim victim;
+	ww_memory *memory;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	packet_pair(SOCK_STREAM, sockets);
+	for (size_t at = 0; at < MESSAGE_BYTES; at++)
+		packet_send(sockets[0], victim.description.bytes + at, 1, &victim.fd, at == 0);
+	MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+	memory_must_be_same(victim.memory, memory);
+	ww_memory_unref(memory);
+	close(sockets[0]);
+	close(sockets[1]);
+	victim_end(&victim);
+}
+
+/* A program may have asked the kernel to send who is at the other end along with every message. */
+void receive_beside_credentials(void)
+{
+	struct victim victim;
+	ww_memory *memory;
+	int sockets[2];
+	int yes = 1;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		packet_pair(packet_types[i], sockets);
+		MUST_CALL(setsockopt(sockets[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)));
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
+		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		memory_must_be_same(victim.memory, memory);
+		ww_memory_unref(memory);
+		close(sockets[0]);
+		close(sockets[1]);
+	}
+	victim_end(&victim);
+}
+
+static void must_refuse_socket(struct victim *victim, int socket, ww_status status)
+{
+	ww_memory *memory = victim->memory;
+
+	MUST_REFUSE(status, "",
+		ww_memory_send(victim->memory, WW_ACCESS_WRITE, socket, WW_FOREVER));
+	MUST_REFUSE(status, "",
+		ww_memory_receive(victim->device, socket, WW_ACCESS_WRITE, WW_FOREVER, &memory));
+	MUST(!memory);
+}
+
+/* The other end is closed: no signal, but a status, however long we would have waited. */
+void refuse_closed_socket(void)
+{
+	struct victim victim;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		packet_pair(packet_types[i], sockets);
+		close(sockets[0]);
+		must_refuse_socket(&victim, sockets[1], WW_ERR_PEER_LOST);
+		must_refuse_socket(&victim, sockets[1], WW_ERR_PEER_LOST);
+		close(sockets[1]);
+		must_refuse_socket(&victim, sockets[1], WW_ERR_DESCRIPTOR);
+	}
+	victim_end(&victim);
+}
+
+void refuse_no_socket(void)
+{
+	struct victim victim;
+	int pipes[2];
+	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	MUST_CALL(file);
+	MUST_CALL(pipe2(pipes, O_CLOEXEC));
+	must_refuse_socket(&victim, pipes[0], WW_ERR_DESCRIPTOR);
+	must_refuse_socket(&victim, file, WW_ERR_DESCRIPTOR);
+	must_refuse_socket(&victim, -1, WW_ERR_DESCRIPTOR);
+	must_refuse_socket(&victim, INT32_MAX, WW_ERR_DESCRIPTOR);
+	close(pipes[0]);
+	close(pipes[1]);
+	close(file);
+	victim_end(&victim);
+}
+
+/* A pair of TCP sockets that are connected to each other. */
+static void connect_tcp(int out_sockets[2])
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	out_sockets[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	MUST_CALL(bind(listening, (struct sockaddr *)&address, length));
+	MUST_CALL(listen(listening, 1));
+	MUST_CALL(getsockname(listening, (struct sockaddr *)&address, &length));
+	MUST_CALL(connect(out_sockets[0], (struct sockaddr *)&address, length));
+	out_sockets[1] = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+	MUST_CALL(out_sockets[1]);
+	close(listening);
+}
+
+void refuse_other_sockets(void)
+{
+	struct victim victim;
+	int sockets[2];
+	int udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	connect_tcp(sockets);
+	must_refuse_socket(&victim, sockets[0], WW_ERR_DESCRIPTOR);
+	MUST_CALL(udp);
+	must_refuse_socket(&victim, udp, WW_ERR_DESCRIPTOR);
+	close(udp);
+	close(sockets[0]);
+	close(sockets[1]);
+	victim_end(&victim);
+}
+
+/* It does not tell whoever waits that its peer is gone. */
+void refuse_datagram_socket(void)
+{
+	struct victim victim;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	packet_pair(SOCK_DGRAM, sockets);
+	must_refuse_socket(&victim, sockets[0], WW_ERR_DESCRIPTOR);
+	close(sockets[0]);
+	close(sockets[1]);
+	victim_end(&victim);
+}
+
+/* A socket that listens, too, is connected to nobody. */
+void refuse_unconnected_socket(void)
+{
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		int alone = socket(AF_UNIX, packet_types[i] | SOCK_CLOEXEC, 0);
+
+		MUST_CALL(alone);
+		must_refuse_socket(&victim, alone, WW_ERR_DESCRIPTOR);
+		MUST_CALL(bind(alone, &(struct sockaddr){.sa_family = AF_UNIX},
+			sizeof(sa_family_t))); /* a name of the kernel's choice */
+		MUST_CALL(listen(alone, 1));
+		must_refuse_socket(&victim, alone, WW_ERR_DESCRIPTOR);
+		close(alone);
+	}
+	victim_end(&victim);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void receive_times_out(void)
+{
+	struct victim victim;
+	struct ww_error before;
+	ww_memory *memory;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	before = *ww_error_last();
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		uint64_t start;
+
+		packet_pair(packet_types[i], sockets);
+		memory = victim.memory;
+		MUST_STATUS(WW_TIMED_OUT,
+			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		MUST(!memory);
+		start = now_ns();
+		MUST_STATUS(WW_TIMED_OUT,
+			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 20000000,
+				&memory));
+		MUST(now_ns() - start >= 20000000);
+		MUST_MATCH(&before, ww_error_last(), sizeof(before)); /* an outcome, no failure */
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
+		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		memory_must_be_same(victim.memory, memory);
+		ww_memory_unref(memory);
+		close(sockets[0]);
+		close(sockets[1]);
+	}
+	victim_end(&victim);
+}
+
+/* A message that is refused is gone. */
+void receive_refuses_access_not_granted(void)
+{
+	struct victim victim;
+	ww_memory *memory;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	packet_pair(SOCK_SEQPACKET, sockets);
+	MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_READ, sockets[0], 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+	MUST(!memory);
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+	close(sockets[0]);
+	close(sockets[1]);
+	victim_end(&victim);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * refuse.c - bad descriptors and descriptions, each with its own status and sentence
+ *
+ * Descriptions are forged by changing the fields of a true one and sealing it with a right checksum
+ * again: the checksum finds accidents, so everything behind it must hold without it.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "conformance/victim.h"
+#include "memory/description.h"
+#include "support/forge.h"
+
+#define VERSION_AT  8
+#define RESERVED_AT 19
+
+static void must_refuse_import(struct victim *victim, int fd,
+	const struct ww_memory_description *description, ww_status status, const char *word)
+{
+	ww_memory *memory = victim->memory;
+
+	MUST_REFUSE(status, word,
+		ww_memory_import_fd(victim->device, fd, description, WW_ACCESS_WRITE, &memory));
+	MUST(!memory);
+	memory = victim->memory;
+	MUST_REFUSE(status, word,
+		ww_memory_import_fd(victim->device, fd, description, WW_ACCESS_READ, &memory));
+	MUST(!memory);
+}
+
+void refuse_descriptor_not_open(void)
+{
+	struct victim victim;
+	int closed;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	closed = dup(victim.fd);
+	close(closed);
+	must_refuse_import(&victim, closed, &victim.description, WW_ERR_DESCRIPTOR, "descriptor");
+	must_refuse_import(&victim, -1, &victim.description, WW_ERR_DESCRIPTOR, "descriptor");
+	must_refuse_import(&victim, INT32_MAX, &victim.description, WW_ERR_DESCRIPTOR,
+		"descriptor");
+	victim_end(&victim);
+}
+
+static int make_memfd(uint64_t bytes, int seals)
+{
+	int fd = memfd_create("a test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	MUST_CALL(fd);
+	MUST_CALL(ftruncate(fd, (off_t)bytes));
+	MUST_CALL(fcntl(fd, F_ADD_SEALS, seals));
+	return fd;
+}
+
+static int make_file(uint64_t bytes)
+{
+	char path[] = "/tmp/warpway-test-XXXXXX";
+	int fd = mkostemp(path, O_CLOEXEC);
+
+	MUST_CALL(fd);
+	unlink(path);
+	MUST_CALL(ftruncate(fd, (off_t)bytes));
+	return fd;
+}
+
+static void refuse_other_things(uint32_t kind)
+{
+	struct victim victim;
+	int pipes[2];
+	int sockets[2];
+
+	victim_make(&victim, kind);
+	MUST_CALL(pipe2(pipes, O_CLOEXEC));
+	packet_pair(SOCK_STREAM, sockets);
+	int others[] = {
+		pipes[0], pipes[1], sockets[0], open("/dev/null", O_RDWR | O_CLOEXEC),
+		open("/dev/zero", O_RDWR | O_CLOEXEC), open("/", O_RDONLY | O_CLOEXEC),
+		open("/", O_PATH | O_CLOEXEC), make_file(2 * MIB),
+		make_memfd(2 * MIB, 0), /* without any seal */
+	};
+
+	for (size_t i = 0; i < CHECK_COUNT(others); i++) {
+		MUST_CALL(others[i]);
+		must_refuse_import(&victim, others[i], &victim.description, WW_ERR_DESCRIPTOR,
+			"descriptor");
+		MUST(fcntl(others[i], F_GETFD) != -1); /* borrowed only */
+		close(others[i]);
+	}
+	close(sockets[1]);
+	victim_end(&victim);
+}
+
+void refuse_descriptor_of_other_things(void)
+{
+	refuse_other_things(WW_MEMORY_VMM);
+}
+
+void refuse_descriptor_of_other_things_host_kind(void)
+{
+	refuse_other_things(WW_MEMORY_HOST);
+}
+
+/* Whoever may shrink the file can kill everybody who maps it. */
+void refuse_memfd_sealed_wrongly(void)
+{
+	static const int wrong[] = {0, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_GROW | F_SEAL_SEAL,
+		F_SEAL_SEAL};
+	struct victim victim;
+	ww_memory *memory;
+	int fd;
+
+	victim_make(&victim, WW_MEMORY_HOST);
+	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
+		fd = make_memfd(2 * MIB, wrong[i]);
+		must_refuse_import(&victim, fd, &victim.description, WW_ERR_DESCRIPTOR, "seal");
+		close(fd);
+	}
+	/* Sealed against writing too: then it cannot be mapped for writing. */
+	fd = make_memfd(2 * MIB, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	MUST_REFUSE(WW_ERR_ACCESS, "",
+		ww_memory_import_fd(victim.device, fd, &victim.description, WW_ACCESS_WRITE,
+			&memory));
+	MUST(!memory);
+	close(fd);
+	victim_end(&victim);
+}
+
+/* The description with some of its fields changed, and a right checksum. */
+static struct ww_memory_description forge(const struct ww_memory_description *from,
+	void (*change)(struct ww_description *fields))
+{
+	struct ww_memory_description forged;
+	struct ww_description fields;
+
+	MUST_OK(ww_description_decode(from, &fields));
+	change(&fields);
+	ww_description_encode(&fields, &forged);
+	return forged;
+}
+
+static void say_larger(struct ww_description *fields)
+{
+	fields->bytes += 2 * MIB;
+}
+
+static void say_smaller(struct ww_description *fields)
+{
+	fields->bytes -= fields->kind == WW_MEMORY_HOST ? 4096 : 2 * MIB;
+}
+
+static void say_odd(struct ww_description *fields)
+{
+	fields->bytes -= 1;
+}
+
+static void say_huge(struct ww_description *fields)
+{
+	fields->bytes = UINT64_C(1) << 46;
+}
+
+/* A driver may find that it has no addresses for so much before it finds that it is not true. */
+static void must_refuse_huge(struct victim *victim)
+{
+	struct ww_memory_description forged = forge(&victim->description, say_huge);
+	ww_memory *memory = victim->memory;
+	ww_status status = ww_memory_import_fd(victim->device, victim->fd, &forged, WW_ACCESS_WRITE,
+		&memory);
+
+	MUST(!memory);
+	if (subject_is_cuda() && status == WW_ERR_DEVICE_MEMORY)
+		return;
+	MUST_REFUSE(WW_ERR_MISMATCH, "bytes", status);
+}
+
+static void refuse_size(uint32_t kind)
+{
+	static void (*const lies[])(struct ww_description *) = {say_larger, say_smaller, say_odd};
+	struct victim victim;
+
+	victim_make(&victim, kind);
+	close(victim.fd);
+	ww_memory_unref(victim.memory);
+	victim.memory = memory_make(victim.device, kind, 8 * MIB);
+	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_WRITE, &victim.fd,
+		&victim.description));
+	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
+		struct ww_memory_description forged = forge(&victim.description, lies[i]);
+
+		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
+	}
+	/* The same where nothing of it is mapped. */
+	victim.memory = ww_memory_unref(victim.memory);
+	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
+		struct ww_memory_description forged = forge(&victim.description, lies[i]);
+
+		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "bytes");
+	}
+	must_refuse_huge(&victim);
+	victim_end(&victim);
+}
+
+void refuse_size_described_wrongly(void)
+{
+	refuse_size(WW_MEMORY_VMM);
+}
+
+void refuse_size_described_wrongly_host_kind(void)
+{
+	refuse_size(WW_MEMORY_HOST);
+}
+
+/* A GPU's descriptor described as a memfd, and the other way round. */
+void refuse_descriptor_of_other_kind(void)
+{
+	struct victim vmm;
+	struct victim host;
+
+	victim_make(&vmm, WW_MEMORY_VMM);
+	victim_make(&host, WW_MEMORY_HOST);
+	must_refuse_import(&vmm, vmm.fd, &host.description, WW_ERR_DESCRIPTOR, "descriptor");
+	must_refuse_import(&vmm, host.fd, &vmm.description, WW_ERR_DESCRIPTOR, "descriptor");
+	victim_end(&host);
+	victim_end(&vmm);
+}
+
+void refuse_every_flipped_bit(void)
+{
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t bit = 0; bit < 8 * sizeof(victim.description); bit++) {
+		struct ww_memory_description damaged = victim.description;
+
+		damaged.bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+		must_refuse_import(&victim, victim.fd, &damaged, WW_ERR_PROTOCOL, "descri");
+	}
+	victim_end(&victim);
+}
+
+void refuse_foreign_description(void)
+{
+	struct ww_memory_description foreign;
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	memset(&foreign, 0, sizeof(foreign));
+	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	memset(&foreign, 0xff, sizeof(foreign));
+	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	pattern_make(foreign.bytes, sizeof(foreign), 1);
+	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	description_seal(&foreign);
+	must_refuse_import(&victim, victim.fd, &foreign, WW_ERR_PROTOCOL, "descri");
+	victim_end(&victim);
+}
+
+void refuse_newer_version(void)
+{
+	struct ww_memory_description newer;
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	newer = victim.description;
+	newer.bytes[VERSION_AT]++;
+	description_seal(&newer);
+	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
+	newer.bytes[VERSION_AT + 1] = 0xff;
+	description_seal(&newer);
+	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
+	newer = victim.description;
+	newer.bytes[VERSION_AT] = 0;
+	description_seal(&newer);
+	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
+	victim_end(&victim);
+}
+
+void refuse_more_access_than_described(void)
+{
+	struct ww_memory_description description;
+	struct victim victim;
+	ww_memory *memory;
+	int fd;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_WRITE, &memory));
+	MUST(!memory);
+	MUST_OK(ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_READ, &memory));
+	ww_memory_unref(memory);
+	close(fd);
+	victim_end(&victim);
+}
+
+static void say_no_backing(struct ww_description *fields)
+{
+	fields->backing = (enum ww_backing)9;
+}
+
+static void say_no_kind(struct ww_description *fields)
+{
+	fields->kind = 0;
+}
+
+static void say_other_kind(struct ww_description *fields)
+{
+	fields->kind = 77;
+}
+
+static void say_no_access(struct ww_description *fields)
+{
+	fields->access = 0;
+}
+
+static void say_more_access(struct ww_description *fields)
+{
+	fields->access = 3;
+}
+
+static void say_no_bytes(struct ww_description *fields)
+{
+	fields->bytes = 0;
+}
+
+static void say_all_bytes(struct ww_description *fields)
+{
+	fields->bytes = UINT64_MAX;
+}
+
+static void say_negative_bytes(struct ww_description *fields)
+{
+	fields->bytes = UINT64_C(1) << 63;
+}
+
+void refuse_forged_fields(void)
+{
+	static void (*const lies[])(struct ww_description *) = {say_no_backing, say_no_kind,
+		say_other_kind, say_no_access, say_more_access, say_no_bytes, say_all_bytes,
+		say_negative_bytes};
+	struct ww_memory_description forged;
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(lies); i++) {
+		forged = forge(&victim.description, lies[i]);
+		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_PROTOCOL, "descri");
+	}
+	/* Bytes that nobody has given a meaning yet. */
+	for (size_t at = RESERVED_AT; at < sizeof(forged); at += sizeof(forged) - RESERVED_AT - 1) {
+		forged = victim.description;
+		forged.bytes[at] = 1;
+		description_seal(&forged);
+		must_refuse_import(&victim, victim.fd, &forged, WW_ERR_PROTOCOL, "descri");
+	}
+	victim_end(&victim);
+}
+
+static void say_other_home(struct ww_description *fields)
+{
+	memset(fields->home_uuid, 0x77, sizeof(fields->home_uuid));
+}
+
+/* Where the bytes are is asked of the driver; a stranger who says otherwise is refused. */
+void refuse_forged_home(void)
+{
+	struct ww_memory_description forged;
+	struct victim victim;
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	forged = forge(&victim.description, say_other_home);
+	victim.memory = ww_memory_unref(victim.memory);
+	must_refuse_import(&victim, victim.fd, &forged, WW_ERR_MISMATCH, "GPU");
+	victim_end(&victim);
+}
+
+static void say_writable(struct ww_description *fields)
+{
+	fields->access = WW_ACCESS_WRITE;
+}
+
+/* The description says write, but the kernel knows better. */
+void refuse_forged_access(void)
+{
+	struct ww_memory_description description;
+	struct victim victim;
+	ww_memory *memory;
+	int fd;
+
+	victim_make(&victim, WW_MEMORY_HOST);
+	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
+	description = forge(&description, say_writable);
+	victim.memory = ww_memory_unref(victim.memory);
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_WRITE, &memory));
+	MUST(!memory);
+	close(fd);
+	victim_end(&victim);
+}
+
+/* A stranger's memory under the name of ours must not be taken for ours. */
+void refuse_to_confuse_objects(void)
+{
+	struct victim ours;
+	struct victim theirs;
+	ww_memory *memory = NULL;
+	ww_status status;
+
+	victim_make(&ours, WW_MEMORY_VMM);
+	victim_make(&theirs, WW_MEMORY_VMM);
+	pattern_write(ours.memory, 1);
+	pattern_write(theirs.memory, 2);
+	status = ww_memory_import_fd(ours.device, theirs.fd, &ours.description, WW_ACCESS_WRITE,
+		&memory);
+	if (status == WW_OK) {
+		MUST(memory != ours.memory);
+		pattern_verify(memory, 2);
+		ww_memory_unref(memory);
+	} else {
+		MUST(status < 0 && !memory);
+	}
+	pattern_verify(ours.memory, 1);
+	pattern_verify(theirs.memory, 2);
+	victim_end(&theirs);
+	victim_end(&ours);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * victim.h - a memory that strangers lie about
+ */
+#ifndef WW_TESTS_CONFORMANCE_VICTIM_H
+#define WW_TESTS_CONFORMANCE_VICTIM_H
+
+#include <warpway/warpway.h>
+
+/* A memory of the subject, with a true descriptor and description of it. */
+struct victim {
+	ww_device *device;
+	ww_memory *memory;
+	int fd;
+	struct ww_memory_description description;
+};
+
+void victim_make(struct victim *victim, uint32_t kind);
+void victim_end(struct victim *victim);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.c - the linker's --wrap: each call goes through strike() first
+ *
+ * Where the program is compiled for large files, libc's names end in 64, so those come in pairs.
+ */
+#include "support/calls.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+static atomic_int armed; /* the kinds that count; 0: none */
+static atomic_bool deadly;
+static atomic_int_fast64_t left;
+static const char *_Atomic struck;
+static atomic_int_fast64_t live;
+
+void calls_fail(int kinds, uint64_t nth)
+{
+	atomic_store(&struck, NULL);
+	atomic_store(&deadly, false);
+	atomic_store(&left, (int_fast64_t)nth);
+	atomic_store(&armed, kinds);
+}
+
+void calls_die(uint64_t nth)
+{
+	atomic_store(&deadly, true);
+	atomic_store(&left, (int_fast64_t)nth);
+	atomic_store(&armed, CALLS_ALL);
+}
+
+const char *calls_off(void)
+{
+	atomic_store(&armed, 0);
+	return atomic_load(&struck);
+}
+
+int64_t calls_live_allocations(void)
+{
+	return atomic_load(&live);
+}
+
+/* Whether this call is the one that fails. */
+static bool strike(int kind, const char *name)
+{
+	if (!(atomic_load(&armed) & kind) || atomic_fetch_sub(&left, 1) != 1)
+		return false;
+	if (atomic_load(&deadly))
+		kill(getpid(), SIGKILL);
+	atomic_store(&struck, name);
+	return true;
+}
+
+/* A function that sets errno, or, where `failure` is the code itself, returns it. */
+#define WRAP(type, name, code, failure, parameters, arguments) \
+	type __real_##name parameters;                         \
+	type __wrap_##name parameters;                         \
+	type __wrap_##name parameters                          \
+	{                                                      \
+		if (strike(CALLS_SYSTEM, #name)) {             \
+			errno = code;                          \
+			return failure;                        \
+		}                                              \
+		return __real_##name arguments;                \
+	}
+
+#define WRAP_PAIR(type, name, code, failure, parameters, arguments) \
+	WRAP(type, name, code, failure, parameters, arguments)      \
+	WRAP(type, name##64, code, failure, parameters, arguments)
+
+WRAP(int, memfd_create, EMFILE, -1, (const char *name, unsigned int flags), (name, flags))
+WRAP_PAIR(int, ftruncate, ENOMEM, -1, (int fd, off_t bytes), (fd, bytes))
+WRAP_PAIR(int, fallocate, ENOSPC, -1, (int fd, int mode, off_t offset, off_t bytes),
+	(fd, mode, offset, bytes))
+WRAP(int, fchmod, EIO, -1, (int fd, mode_t mode), (fd, mode))
+WRAP_PAIR(int, fstat, EIO, -1, (int fd, struct stat *out), (fd, out))
+WRAP_PAIR(void *, mmap, ENOMEM, MAP_FAILED,
+	(void *address, size_t bytes, int protection, int flags, int fd, off_t offset),
+	(address, bytes, protection, flags, fd, offset))
+WRAP(ssize_t, getrandom, EIO, -1, (void *out, size_t bytes, unsigned int flags),
+	(out, bytes, flags))
+WRAP(int, getsockopt, ENOTSOCK, -1, (int fd, int level, int name, void *value, socklen_t *length),
+	(fd, level, name, value, length))
+WRAP(int, ppoll, ENOMEM, -1,
+	(struct pollfd * fds, nfds_t count, const struct timespec *limit, const sigset_t *mask),
+	(fds, count, limit, mask))
+WRAP(ssize_t, sendmsg, EPIPE, -1, (int fd, const struct msghdr *message, int flags),
+	(fd, message, flags))
+WRAP(ssize_t, recvmsg, ENOMEM, -1, (int fd, struct msghdr *message, int flags),
+	(fd, message, flags))
+WRAP(int, sysinfo, EFAULT, -1, (struct sysinfo * out), (out))
+WRAP_PAIR(FILE *, fopen, EMFILE, NULL, (const char *path, const char *mode), (path, mode))
+WRAP(void *, dlopen, ENOMEM, NULL, (const char *name, int flags), (name, flags))
+WRAP(void *, dlsym, ENOMEM, NULL, (void *library, const char *name), (library, name))
+WRAP(int, pthread_create, EAGAIN, EAGAIN,
+	(pthread_t * out, const pthread_attr_t *attributes, void *(*run)(void *), void *context),
+	(out, attributes, run, context))
+WRAP(int, pthread_atfork, ENOMEM, ENOMEM,
+	(void (*prepare)(void), void (*parent)(void), void (*child)(void)),
+	(prepare, parent, child))
+
+/* Those with a variable number of arguments, of which the kernel takes one register. */
+#define WRAP_FCNTL(name)                                                      \
+	int __real_##name(int fd, int command, ...);                          \
+	int __wrap_##name(int fd, int command, ...);                          \
+	int __wrap_##name(int fd, int command, ...)                           \
+	{                                                                     \
+		va_list arguments;                                            \
+		void *argument;                                               \
+                                                                              \
+		va_start(arguments, command);                                 \
+		argument = va_arg(arguments, void *);                         \
+		va_end(arguments);                                            \
+		if (strike(CALLS_SYSTEM, #name)) {                            \
+			errno = command == F_DUPFD_CLOEXEC ? EMFILE : EINVAL; \
+			return -1;                                            \
+		}                                                             \
+		return __real_##name(fd, command, argument);                  \
+	}
+
+#define WRAP_OPEN(name)                                      \
+	int __real_##name(const char *path, int flags, ...); \
+	int __wrap_##name(const char *path, int flags, ...); \
+	int __wrap_##name(const char *path, int flags, ...)  \
+	{                                                    \
+		va_list arguments;                           \
+		int mode;                                    \
+                                                             \
+		va_start(arguments, flags);                  \
+		mode = va_arg(arguments, int);               \
+		va_end(arguments);                           \
+		if (strike(CALLS_SYSTEM, #name)) {           \
+			errno = EMFILE;                      \
+			return -1;                           \
+		}                                            \
+		return __real_##name(path, flags, mode);     \
+	}
+
+WRAP_FCNTL(fcntl)
+WRAP_FCNTL(fcntl64)
+WRAP_OPEN(open)
+WRAP_OPEN(open64)
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+	strike(CALLS_HARMLESS, "close");
+	return __real_close(fd);
+}
+
+int __real_munmap(void *address, size_t bytes);
+int __wrap_munmap(void *address, size_t bytes);
+int __wrap_munmap(void *address, size_t bytes)
+{
+	strike(CALLS_HARMLESS, "munmap");
+	return __real_munmap(address, bytes);
+}
+
+static void *allocated(void *pointer)
+{
+	if (pointer)
+		atomic_fetch_add(&live, 1);
+	return pointer;
+}
+
+static bool allocation_fails(const char *name)
+{
+	if (!strike(CALLS_ALLOCATIONS, name))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes)
+{
+	return allocation_fails("malloc") ? NULL : allocated(__real_malloc(bytes));
+}
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+	return allocation_fails("calloc") ? NULL : allocated(__real_calloc(count, bytes));
+}
+
+void *__real_realloc(void *pointer, size_t bytes);
+void *__wrap_realloc(void *pointer, size_t bytes);
+void *__wrap_realloc(void *pointer, size_t bytes)
+{
+	void *moved;
+
+	if (allocation_fails("realloc"))
+		return NULL;
+	moved = __real_realloc(pointer, bytes);
+	return pointer ? moved : allocated(moved);
+}
+
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+	return allocation_fails("aligned_alloc")
+		? NULL
+		: allocated(__real_aligned_alloc(alignment, bytes));
+}
+
+void __real_free(void *pointer);
+void __wrap_free(void *pointer);
+void __wrap_free(void *pointer)
+{
+	if (pointer)
+		atomic_fetch_sub(&live, 1);
+	__real_free(pointer);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.h - what the library asks of libc and the kernel, call by call
+ *
+ * A program linked with this file and with `-Wl,--wrap=NAME` for every NAME in calls.c has a hand in
+ * between: the Nth call can be made to fail, or the process to die of SIGKILL at that point. That
+ * turns "every failure path" and "killed at every step" into loops.
+ *
+ * Only calls made while it is armed count, by any thread. Allocations are counted always: what the
+ * program's own objects, the library among them, have allocated and not freed.
+ */
+#ifndef WW_TESTS_SUPPORT_CALLS_H
+#define WW_TESTS_SUPPORT_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum calls_kind {
+	CALLS_ALLOCATIONS = 1,
+	CALLS_SYSTEM = 2,
+	CALLS_HARMLESS = 4, /* those that do not fail: close(), munmap(); one can only die there */
+	CALLS_ALL = 7
+};
+
+/* From now on: the Nth call of these kinds fails, with the error that befits it. */
+void calls_fail(int kinds, uint64_t nth);
+
+/* From now on: the process dies at the Nth call. */
+void calls_die(uint64_t nth);
+
+/* Disarms. Returns the name of the function that failed, or NULL if there were fewer calls. */
+const char *calls_off(void);
+
+int64_t calls_live_allocations(void);
+
+#endif

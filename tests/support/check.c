@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check.c - runs cases and reports them
+ *
+ * The main thread of the first process runs the cases; a claim that fails there jumps back into
+ * run_case(). That jump abandons what the case held, which is why a failed case is followed by a
+ * look at nothing but the helpers it left running: they are killed and reaped.
+ */
+#include "support/check.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/census.h"
+#include "support/child.h"
+
+#define CASE_SECONDS 120
+
+enum {
+	CASE_PASSED,
+	CASE_FAILED,
+	CASE_SKIPPED
+};
+
+static struct {
+	pid_t pid;        /* the process that runs the cases; 0 in a helper */
+	pthread_t thread; /* its thread that does */
+	jmp_buf out;      /* valid while a case runs */
+	char reason[400]; /* why it was skipped */
+	const char *name; /* of the case that runs */
+} runner;
+
+static bool in_runner(void)
+{
+	return runner.pid == getpid() && pthread_equal(runner.thread, pthread_self());
+}
+
+void check_note(const char *format, ...)
+{
+	FILE *to = runner.pid == getpid() ? stdout : stderr;
+	va_list arguments;
+
+	fputs("# ", to);
+	va_start(arguments, format);
+	vfprintf(to, format, arguments);
+	va_end(arguments);
+	fputc('\n', to);
+	fflush(to);
+}
+
+_Noreturn void check_fail(const char *file, int line, const char *format, ...)
+{
+	char text[1024];
+	int error = errno;
+	va_list arguments;
+
+	va_start(arguments, format);
+	errno = error;
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	check_note("%s:%d: %s", file, line, text);
+	if (in_runner())
+		longjmp(runner.out, CASE_FAILED);
+	if (runner.pid == getpid())
+		printf("Bail out! a claim failed in another thread of %s\n", runner.name);
+	fflush(stdout);
+	_exit(1);
+}
+
+_Noreturn void check_skip(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(runner.reason, sizeof(runner.reason), format, arguments);
+	va_end(arguments);
+	if (!in_runner())
+		FAIL("only the case itself can be skipped: %s", runner.reason);
+	longjmp(runner.out, CASE_SKIPPED);
+}
+
+void check_equal(const char *file, int line, const char *text, int64_t expected, int64_t got)
+{
+	if (expected != got)
+		check_fail(file, line, "%s is %lld (%#llx), not %lld (%#llx)", text, (long long)got,
+			(unsigned long long)got, (long long)expected, (unsigned long long)expected);
+}
+
+void check_same_bytes(const char *file, int line, const char *text, const void *expected,
+	const void *got, size_t bytes)
+{
+	const uint8_t *a = expected;
+	const uint8_t *b = got;
+
+	for (size_t i = 0; i < bytes; i++)
+		if (a[i] != b[i])
+			check_fail(file, line, "%s: byte %zu of %zu is %#x, not %#x", text, i,
+				bytes, b[i], a[i]);
+}
+
+void check_status(const char *file, int line, const char *text, ww_status expected, ww_status got)
+{
+	const struct ww_error *error = ww_error_last();
+
+	if (expected != got)
+		check_fail(file, line,
+			"%s returned %s, not %s (the record: %s, domain %d, native "
+			"%lld, \"%s\")",
+			text, ww_status_name(got), ww_status_name(expected),
+			ww_status_name(error->status), error->domain, (long long)error->native,
+			error->message);
+}
+
+void check_refused(const char *file, int line, const char *text, ww_status expected,
+	const char *word, ww_status got)
+{
+	const struct ww_error *error = ww_error_last();
+
+	check_status(file, line, text, expected, got);
+	if (error->status != expected)
+		check_fail(file, line, "%s returned %s, but the record says %s", text,
+			ww_status_name(got), ww_status_name(error->status));
+	if (strlen(error->message) < 10 || strchr(error->message, '\n'))
+		check_fail(file, line, "%s: no sentence: \"%s\"", text, error->message);
+	if (!strcasestr(error->message, word))
+		check_fail(file, line, "%s: \"%s\" does not name \"%s\"", text, error->message,
+			word);
+}
+
+static void hung(int number)
+{
+	static const char said[] = "\nBail out! the case hangs: ";
+
+	(void)number;
+	if (write(STDOUT_FILENO, said, sizeof(said) - 1) < 0 || !runner.name ||
+		write(STDOUT_FILENO, runner.name, strlen(runner.name)) < 0 ||
+		write(STDOUT_FILENO, "\n", 1) < 0)
+		_exit(1);
+	_exit(1);
+}
+
+static int run_case(const struct check_suite *suite, const struct check_case *item)
+{
+	struct census before;
+	int result;
+
+	runner.name = item->name;
+	alarm(CASE_SECONDS);
+	result = setjmp(runner.out);
+	if (result == CASE_PASSED) {
+		census_take(&before);
+		item->run();
+		child_reap_all();
+		if (suite->leaks)
+			census_must_match(&before);
+	}
+	alarm(0);
+	child_reap_all();
+	return result;
+}
+
+/* Whether the case fails when it runs in a process of its own. */
+static bool fails_alone(const struct check_case *item)
+{
+	char *const arguments[] = {(char *)"check", (char *)"--only", (char *)item->name, NULL};
+	int status;
+
+	if (child_run_self(arguments, &status) < 0)
+		return false;
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/* Returns whether the report of this case is a good one. */
+static bool report_case(const struct check_suite *suite, const struct check_case *item,
+	size_t number, size_t *skipped)
+{
+	const char *why = suite->skip ? suite->skip(item) : NULL;
+	bool failed;
+	int result;
+
+	if (why) {
+		printf("ok %zu - %s # SKIP %s\n", number, item->name, why);
+		*skipped += 1;
+		return true;
+	}
+	why = suite->doomed ? suite->doomed(item) : NULL;
+	if (why) {
+		failed = fails_alone(item);
+		printf("%s %zu - %s # TODO %s\n", failed ? "not ok" : "ok", number, item->name,
+			why);
+		return failed;
+	}
+	result = run_case(suite, item);
+	if (result == CASE_SKIPPED) {
+		printf("ok %zu - %s # SKIP %s\n", number, item->name, runner.reason);
+		*skipped += 1;
+	} else {
+		printf("%s %zu - %s\n", result == CASE_PASSED ? "ok" : "not ok", number,
+			item->name);
+	}
+	return result != CASE_FAILED;
+}
+
+static int run_all(const struct check_suite *suite)
+{
+	size_t bad = 0;
+	size_t skipped = 0;
+
+	printf("1..%zu\n", suite->case_count);
+	for (size_t i = 0; i < suite->case_count; i++) {
+		if (!report_case(suite, &suite->cases[i], i + 1, &skipped))
+			bad++;
+		fflush(stdout);
+	}
+	check_note("%s: %zu cases, %zu failed, %zu skipped", suite->name, suite->case_count, bad,
+		skipped);
+	return bad ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_only(const struct check_suite *suite, const char *name)
+{
+	int result;
+
+	for (size_t i = 0; i < suite->case_count; i++) {
+		if (strcmp(suite->cases[i].name, name))
+			continue;
+		puts("1..1");
+		result = run_case(suite, &suite->cases[i]);
+		if (result == CASE_SKIPPED)
+			printf("ok 1 - %s # SKIP %s\n", name, runner.reason);
+		else
+			printf("%s 1 - %s\n", result == CASE_PASSED ? "ok" : "not ok", name);
+		return result == CASE_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
+	}
+	fprintf(stderr, "no case is called %s\n", name);
+	return 2;
+}
+
+static int run_role(const struct check_suite *suite, int count, char **arguments)
+{
+	for (size_t i = 0; i < suite->role_count; i++) {
+		if (strcmp(suite->roles[i].name, arguments[0]))
+			continue;
+		runner.name = suite->roles[i].name;
+		child_become();
+		alarm(CASE_SECONDS);
+		suite->roles[i].run(count - 1, arguments + 1);
+		return EXIT_SUCCESS;
+	}
+	fprintf(stderr, "no role is called %s\n", arguments[0]);
+	return 2;
+}
+
+int check_main(const struct check_suite *suite, int argc, char **argv)
+{
+	signal(SIGALRM, hung);
+	signal(SIGPIPE, SIG_DFL); /* a library that raises it must not go unnoticed */
+	if (argc > 2 && !strcmp(argv[1], "--role"))
+		return run_role(suite, argc - 2, argv + 2);
+	if (argc == 2 && !strcmp(argv[1], "--list")) {
+		for (size_t i = 0; i < suite->case_count; i++)
+			puts(suite->cases[i].name);
+		return EXIT_SUCCESS;
+	}
+	runner.pid = getpid();
+	runner.thread = pthread_self();
+	if (setjmp(runner.out))
+		return EXIT_FAILURE;
+	if (suite->warm_up)
+		suite->warm_up();
+	if (argc == 3 && !strcmp(argv[1], "--only"))
+		return run_only(suite, argv[2]);
+	if (argc == 1)
+		return run_all(suite);
+	fprintf(stderr, "usage: %s [--list | --only CASE]\n", argv[0]);
+	return 2;
+}

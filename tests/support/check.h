@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * check.h - cases, what they claim, and the runner that reports them
+ *
+ * A test program is a table of cases and a table of roles. Run plainly, it runs every case in order
+ * and reports in the Test Anything Protocol; `--only NAME` runs one case, `--list` names them, and
+ * `--role NAME ARGUMENT...` makes the process one of the helpers that cases start (see child.h).
+ *
+ * A claim that does not hold ends its case, wherever it stands: the runner goes on with the next
+ * one. In a helper, in a forked child or in another thread there is no next case, so it ends the
+ * process with status 1. Functions called by a case may claim too.
+ *
+ * We do not use cmocka's runner here: the release in Debian 12 reports a skipped case as "not ok",
+ * and its assertions work in the main thread of one process only.
+ *
+ * Every case runs under an alarm, so a hang is a failure with a name. A case that is skipped says
+ * why. A case that is expected to fail runs in a process of its own, since it may well crash.
+ */
+#ifndef WW_TESTS_SUPPORT_CHECK_H
+#define WW_TESTS_SUPPORT_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <warpway/base.h>
+
+#define CHECK_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct check_case {
+	const char *name;
+	void (*run)(void);
+	uint64_t needs; /* bits of the suite's own, for its skip() */
+};
+
+struct check_role {
+	const char *name;
+	void (*run)(int count, char **arguments);
+};
+
+/*
+ * struct check_suite - what a program tests
+ * @skip:     why a case cannot run here, or NULL; may be NULL itself
+ * @doomed:   why a case is known to fail here, or NULL; may be NULL itself
+ * @warm_up:  called once before the first case; may be NULL
+ * @leaks:    compare descriptors and mappings before and after every case
+ */
+struct check_suite {
+	const char *name;
+	const struct check_case *cases;
+	size_t case_count;
+	const struct check_role *roles;
+	size_t role_count;
+	const char *(*skip)(const struct check_case *item);
+	const char *(*doomed)(const struct check_case *item);
+	void (*warm_up)(void);
+	bool leaks;
+};
+
+/* Runs the program; what it returns is for main() to return. */
+int check_main(const struct check_suite *suite, int argc, char **argv);
+
+/* Ends the case as skipped, for a reason only found out on the way. */
+_Noreturn void check_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Ends the case as failed; the macros below call it. */
+_Noreturn void check_fail(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A line for the reader of the report. */
+void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void check_equal(const char *file, int line, const char *text, int64_t expected, int64_t got);
+void check_same_bytes(const char *file, int line, const char *text, const void *expected,
+	const void *got, size_t bytes);
+void check_status(const char *file, int line, const char *text, ww_status expected, ww_status got);
+void check_refused(const char *file, int line, const char *text, ww_status expected,
+	const char *word, ww_status got);
+
+#define FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
+
+/* The condition holds. */
+#define MUST(condition)                                 \
+	do {                                            \
+		if (!(condition))                       \
+			FAIL("not so: %s", #condition); \
+	} while (0)
+
+/* The system call did not return -1. */
+#define MUST_CALL(call)                        \
+	do {                                   \
+		if ((call) == -1)              \
+			FAIL("%s: %m", #call); \
+	} while (0)
+
+/* Two numbers are equal. */
+#define MUST_EQUAL(expected, got) \
+	check_equal(__FILE__, __LINE__, #got, (int64_t)(expected), (int64_t)(got))
+
+/* Two spans hold the same bytes. */
+#define MUST_MATCH(expected, got, bytes) \
+	check_same_bytes(__FILE__, __LINE__, #got, expected, got, bytes)
+
+/* The call returned this status; prints the error record if not. */
+#define MUST_STATUS(expected, call) check_status(__FILE__, __LINE__, #call, expected, call)
+#define MUST_OK(call)               MUST_STATUS(WW_OK, call)
+
+/* The call failed with this status, and the record agrees and says so with this word in it. */
+#define MUST_REFUSE(expected, word, call) \
+	check_refused(__FILE__, __LINE__, #call, expected, word, call)
+
+#endif

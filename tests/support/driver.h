@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * driver.h - the CUDA driver itself, real or fake, beside the library
+ *
+ * Tests look behind the library's back: which context is current, a stream made by hand. And they
+ * steer the fake driver, where that is the one in use.
+ */
+#ifndef WW_TESTS_SUPPORT_DRIVER_H
+#define WW_TESTS_SUPPORT_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/cuda/cuda_abi.h"
+#include "fakecuda/fakecuda.h"
+
+#define DRIVER_FUNCTIONS(X)                                        \
+	X(cuInit, cuInit)                                          \
+	X(cuDeviceGet, cuDeviceGet)                                \
+	X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)            \
+	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)      \
+	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) \
+	X(cuCtxCreate, cuCtxCreate_v2)                             \
+	X(cuCtxDestroy, cuCtxDestroy_v2)                           \
+	X(cuCtxGetCurrent, cuCtxGetCurrent)                        \
+	X(cuCtxSetCurrent, cuCtxSetCurrent)                        \
+	X(cuStreamCreate, cuStreamCreate)                          \
+	X(cuStreamDestroy, cuStreamDestroy_v2)                     \
+	X(cuStreamQuery, cuStreamQuery)
+
+struct driver {
+#define DRIVER_FIELD(name, symbol) ww_PFN_##name name;
+	DRIVER_FUNCTIONS(DRIVER_FIELD)
+#undef DRIVER_FIELD
+};
+
+/* The driver, started; NULL where there is none. */
+const struct driver *driver_get(void);
+
+struct fake {
+	fakecuda_fail_fn *fail;
+	fakecuda_fail_off_fn *fail_off;
+	fakecuda_call_count_fn *call_count;
+	fakecuda_live_fn *live;
+};
+
+/* What steers the fake driver; NULL where there is none or it is a real one. */
+const struct fake *fake_get(void);
+
+#endif

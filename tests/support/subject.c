@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * subject.c - opens the device under test and moves bytes through it
+ */
+#include "support/subject.h"
+
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/driver.h"
+
+#ifndef F_DUPFD_QUERY /* Linux 6.10 */
+#define F_DUPFD_QUERY 1027
+#endif
+
+const char *subject_name(void)
+{
+	const char *name = getenv("WW_TEST_DEVICE");
+
+	return name ? name : "host";
+}
+
+bool subject_is_cuda(void)
+{
+	return !strncmp(subject_name(), "cuda", 4);
+}
+
+ww_device *subject_open(void)
+{
+	ww_device *device;
+
+	MUST_OK(ww_device_open(subject_name(), &device));
+	return device;
+}
+
+ww_device *subject_open_other(void)
+{
+	ww_device *subject = subject_open();
+	ww_device *other = NULL;
+	uint32_t count = 0;
+	char name[16];
+
+	if (ww_device_count(WW_BACKEND_CUDA, &count))
+		count = 0;
+	for (uint32_t i = 0; i < count && !other; i++) {
+		snprintf(name, sizeof(name), "cuda:%u", i);
+		MUST_OK(ww_device_open(name, &other));
+		if (other == subject)
+			other = ww_device_unref(other);
+	}
+	ww_device_unref(subject);
+	return other;
+}
+
+static bool can_access(ww_device *device, ww_device *peer)
+{
+	const struct driver *driver = driver_get();
+	ww_CUdevice ordinals[2];
+	int can = 0;
+
+	MUST(driver);
+	MUST_EQUAL(0, driver->cuDeviceGet(&ordinals[0], (int)device_info(device).index));
+	MUST_EQUAL(0, driver->cuDeviceGet(&ordinals[1], (int)device_info(peer).index));
+	MUST_EQUAL(0, driver->cuDeviceCanAccessPeer(&can, ordinals[0], ordinals[1]));
+	return can;
+}
+
+bool devices_are_peers(ww_device *a, ww_device *b)
+{
+	return can_access(a, b) && can_access(b, a);
+}
+
+struct ww_device_info device_info(ww_device *device)
+{
+	struct ww_device_info info = {.size = sizeof(info)};
+
+	MUST_OK(ww_device_info_get(device, &info));
+	return info;
+}
+
+struct ww_memory_info memory_info(ww_memory *memory)
+{
+	struct ww_memory_info info = {.size = sizeof(info)};
+
+	MUST_OK(ww_memory_info_get(memory, &info));
+	return info;
+}
+
+ww_memory *memory_make(ww_device *device, uint32_t kind, uint64_t bytes)
+{
+	struct ww_memory_params params = {.size = sizeof(params), .kind = kind, .bytes = bytes};
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_create(device, &params, &memory));
+	return memory;
+}
+
+ww_stream *stream_make(ww_device *device)
+{
+	ww_stream *stream;
+
+	MUST_OK(ww_stream_create(device, &stream));
+	return stream;
+}
+
+ww_memory *memory_reimport(ww_memory *memory, ww_device *device, uint32_t access)
+{
+	struct ww_memory_description description;
+	ww_memory *imported;
+	int fd;
+
+	MUST_OK(ww_memory_export_fd(memory, access, &fd, &description));
+	MUST_OK(ww_memory_import_fd(device, fd, &description, access, &imported));
+	close(fd);
+	return imported;
+}
+
+bool kernel_compares_descriptors(void)
+{
+	int fd = dup(STDERR_FILENO);
+	pid_t self = getpid();
+	bool tells = fcntl(fd, F_DUPFD_QUERY, STDERR_FILENO) == 1 ||
+		syscall(SYS_kcmp, self, self, KCMP_FILE, fd, STDERR_FILENO) == 0;
+
+	close(fd);
+	return tells;
+}
+
+void memory_must_be_same(ww_memory *expected, ww_memory *got)
+{
+	struct ww_memory_info a = memory_info(expected);
+	struct ww_memory_info b = memory_info(got);
+	bool is_gpu = a.route == WW_ROUTE_LOCAL || a.route == WW_ROUTE_PEER;
+
+	if (expected != got && (!is_gpu || kernel_compares_descriptors()))
+		FAIL("the same memory is another object");
+	MUST_MATCH(a.object_id, b.object_id, sizeof(a.object_id));
+	MUST_EQUAL(a.access, b.access);
+	MUST(a.device == b.device);
+}
+
+void memory_put(ww_memory *memory, uint64_t offset, const void *from, uint64_t bytes)
+{
+	ww_stream *stream = stream_make(memory_info(memory).device);
+
+	MUST_OK(ww_stream_copy(stream, (uint8_t *)ww_memory_pointer(memory) + offset, from, bytes));
+	MUST_OK(ww_stream_synchronize(stream));
+	ww_stream_unref(stream);
+}
+
+void memory_get(ww_memory *memory, uint64_t offset, void *to, uint64_t bytes)
+{
+	ww_stream *stream = stream_make(memory_info(memory).device);
+
+	MUST_OK(ww_stream_copy(stream, to, (uint8_t *)ww_memory_pointer(memory) + offset, bytes));
+	MUST_OK(ww_stream_synchronize(stream));
+	ww_stream_unref(stream);
+}
+
+void pattern_make(uint8_t *out, uint64_t bytes, uint32_t seed)
+{
+	for (uint64_t i = 0; i < bytes; i++)
+		out[i] = (uint8_t)((((uint32_t)i + seed) * UINT32_C(2654435761)) >> 19);
+}
+
+void pattern_write(ww_memory *memory, uint32_t seed)
+{
+	uint64_t bytes = memory_info(memory).bytes;
+	uint8_t *buffer = malloc(bytes);
+
+	MUST(buffer);
+	pattern_make(buffer, bytes, seed);
+	memory_put(memory, 0, buffer, bytes);
+	free(buffer);
+}
+
+void pattern_verify(ww_memory *memory, uint32_t seed)
+{
+	uint64_t bytes = memory_info(memory).bytes;
+	uint8_t *expected = malloc(bytes);
+	uint8_t *got = malloc(bytes);
+
+	MUST(expected && got);
+	pattern_make(expected, bytes, seed);
+	memory_get(memory, 0, got, bytes);
+	MUST_MATCH(expected, got, bytes);
+	free(expected);
+	free(got);
+}
+
+void memory_must_be(ww_memory *memory, uint8_t value)
+{
+	uint64_t bytes = memory_info(memory).bytes;
+	uint8_t *expected = malloc(bytes);
+	uint8_t *got = malloc(bytes);
+
+	MUST(expected && got);
+	memset(expected, value, bytes);
+	memory_get(memory, 0, got, bytes);
+	MUST_MATCH(expected, got, bytes);
+	free(expected);
+	free(got);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * subject.h - the device under test, and short ways to use it
+ *
+ * WW_TEST_DEVICE names it as ww_device_open() does; "host" if unset. Helpers inherit it.
+ */
+#ifndef WW_TESTS_SUPPORT_SUBJECT_H
+#define WW_TESTS_SUPPORT_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <warpway/warpway.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+const char *subject_name(void);
+bool subject_is_cuda(void);
+
+ww_device *subject_open(void);
+
+/* A GPU other than the subject, or NULL. */
+ww_device *subject_open_other(void);
+
+/* Whether each of two GPUs can map the other's memory, by the driver's word. */
+bool devices_are_peers(ww_device *a, ww_device *b);
+
+struct ww_device_info device_info(ww_device *device);
+struct ww_memory_info memory_info(ww_memory *memory);
+
+ww_memory *memory_make(ww_device *device, uint32_t kind, uint64_t bytes);
+ww_stream *stream_make(ww_device *device);
+
+/* Export it and import it here again. */
+ww_memory *memory_reimport(ww_memory *memory, ww_device *device, uint32_t access);
+
+/*
+ * The same object. Where the kernel does not tell whether two descriptors are one, memory of a GPU
+ * may be mapped once more instead; then it has the same id at least.
+ */
+void memory_must_be_same(ww_memory *expected, ww_memory *got);
+
+/* Whether the kernel tells (Linux 6.10, or kcmp(2) is allowed). */
+bool kernel_compares_descriptors(void);
+
+/* Copies through a stream of the device, and waits. */
+void memory_put(ww_memory *memory, uint64_t offset, const void *from, uint64_t bytes);
+void memory_get(ww_memory *memory, uint64_t offset, void *to, uint64_t bytes);
+
+/* Bytes that depend on the seed and on their place. */
+void pattern_make(uint8_t *out, uint64_t bytes, uint32_t seed);
+void pattern_write(ww_memory *memory, uint32_t seed);
+void pattern_verify(ww_memory *memory, uint32_t seed);
+
+/* All bytes of the memory have this value. */
+void memory_must_be(ww_memory *memory, uint8_t value);
+
+#endif

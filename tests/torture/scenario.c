@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scenario.c - see scenario.h
+ *
+ * It makes no claims and no allocations of its own, so that whatever fails and whatever is left
+ * behind is the library's.
+ */
+#include "torture/scenario.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "support/check.h"
+#include "support/subject.h"
+
+#define SPAN_BYTES 4096
+
+bool scenario_uses_peer;
+
+struct scenario {
+	const char *step;
+	struct ww_device_info info;
+	ww_device *device;
+	ww_device *other;
+	ww_stream *stream;
+	ww_stream *wrapped;
+	ww_memory *memories[8]; /* in the order in which they were taken */
+	size_t memory_count;
+	int sockets[2];
+	int fd;
+	uint8_t buffer[SPAN_BYTES];
+};
+
+#define TRY(call)                               \
+	do {                                    \
+		ww_status status_ = (call);     \
+                                                \
+		if (status_ != WW_OK) {         \
+			scenario->step = #call; \
+			return status_;         \
+		}                               \
+	} while (0)
+
+static ww_memory **next(struct scenario *scenario)
+{
+	return &scenario->memories[scenario->memory_count];
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+static ww_status use_device(struct scenario *scenario)
+{
+	uint32_t count;
+	ww_status status;
+
+	TRY(ww_device_count(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, &count));
+	TRY(ww_device_open(subject_name(), &scenario->device));
+	scenario->info.size = sizeof(scenario->info);
+	TRY(ww_device_info_get(scenario->device, &scenario->info));
+	if (scenario_uses_peer)
+		TRY(ww_device_open(scenario->info.index ? "cuda:0" : "cuda:1", &scenario->other));
+	TRY(ww_stream_create(scenario->device, &scenario->stream));
+	if (scenario->info.capabilities & WW_CAP_STREAM_WRAP)
+		TRY(ww_stream_wrap(scenario->device, ww_stream_native(scenario->stream),
+			&scenario->wrapped));
+	status = ww_stream_query(scenario->stream);
+	if (status != WW_NOT_READY)
+		TRY(status);
+	return WW_OK;
+}
+
+/* Makes memory, fills it, copies to it, within it and from it. */
+static ww_status use_memory(struct scenario *scenario, uint32_t kind)
+{
+	struct ww_memory_params params = {.size = sizeof(params), .kind = kind, .bytes = 3 * MIB};
+	struct ww_memory_info info = {.size = sizeof(info)};
+	ww_stream *stream = scenario->wrapped ? scenario->wrapped : scenario->stream;
+	uint8_t *span;
+
+	TRY(ww_memory_create(scenario->device, &params, next(scenario)));
+	scenario->memory_count++;
+	TRY(ww_memory_info_get(scenario->memories[scenario->memory_count - 1], &info));
+	span = info.pointer;
+	memset(scenario->buffer, 0x5a, SPAN_BYTES);
+	TRY(ww_stream_fill(stream, span, 0x11, 1, SPAN_BYTES));
+	TRY(ww_stream_fill(stream, span, 0x1111, 2, SPAN_BYTES / 2));
+	TRY(ww_stream_fill(stream, span, 0x11111111, 4, SPAN_BYTES / 4));
+	TRY(ww_stream_copy(stream, span, scenario->buffer, SPAN_BYTES / 2));
+	TRY(ww_stream_copy(stream, span + MIB, span, SPAN_BYTES));
+	TRY(ww_stream_copy(stream, scenario->buffer, span + MIB, SPAN_BYTES));
+	TRY(ww_stream_call(stream, nothing, NULL));
+	TRY(ww_stream_synchronize(stream));
+	MUST_EQUAL(0x5a, scenario->buffer[0]);
+	MUST_EQUAL(0x11, scenario->buffer[SPAN_BYTES - 1]);
+	return WW_OK;
+}
+
+/* Exports the last memory, lets it go, and maps it again in every way there is. */
+static ww_status share_memory(struct scenario *scenario, uint32_t kind)
+{
+	struct ww_memory_description description;
+	ww_memory **memory = &scenario->memories[scenario->memory_count - 1];
+	bool read_only = kind == WW_MEMORY_VMM ||
+		scenario->info.capabilities & WW_CAP_HOST_READ_ONLY;
+
+	TRY(ww_memory_export_fd(*memory, WW_ACCESS_WRITE, &scenario->fd, &description));
+	*memory = ww_memory_unref(*memory);
+	scenario->memory_count--;
+	TRY(ww_memory_import_fd(scenario->device, scenario->fd, &description, WW_ACCESS_WRITE,
+		next(scenario)));
+	scenario->memory_count++;
+	TRY(ww_memory_import_fd(scenario->device, scenario->fd, &description, WW_ACCESS_WRITE,
+		next(scenario)));
+	scenario->memory_count++;
+	if (read_only)
+		TRY(ww_memory_import_fd(scenario->device, scenario->fd, &description,
+			WW_ACCESS_READ, next(scenario)));
+	scenario->memory_count += read_only;
+	if (scenario->other && kind == WW_MEMORY_VMM)
+		TRY(ww_memory_import_fd(scenario->other, scenario->fd, &description,
+			WW_ACCESS_WRITE, next(scenario)));
+	scenario->memory_count += scenario->other && kind == WW_MEMORY_VMM;
+	close(scenario->fd);
+	scenario->fd = -1;
+	return WW_OK;
+}
+
+/* Over a socket; the first memory is the one that was made, mapped for writing. */
+static ww_status pass_memory(struct scenario *scenario)
+{
+	bool read_only = scenario->info.capabilities & WW_CAP_HOST_READ_ONLY;
+
+	TRY(ww_memory_send(scenario->memories[0], WW_ACCESS_WRITE, scenario->sockets[0],
+		WW_FOREVER));
+	TRY(ww_memory_receive(scenario->device, scenario->sockets[1], WW_ACCESS_WRITE, WW_FOREVER,
+		next(scenario)));
+	scenario->memory_count++;
+	if (!read_only)
+		return WW_OK;
+	TRY(ww_memory_send(scenario->memories[0], WW_ACCESS_READ, scenario->sockets[0],
+		WW_FOREVER));
+	TRY(ww_memory_receive(scenario->device, scenario->sockets[1], WW_ACCESS_READ, WW_FOREVER,
+		next(scenario)));
+	scenario->memory_count++;
+	return WW_OK;
+}
+
+static void release_memories(struct scenario *scenario)
+{
+	while (scenario->memory_count)
+		ww_memory_unref(scenario->memories[--scenario->memory_count]);
+}
+
+static ww_status run_kind(struct scenario *scenario, uint32_t kind)
+{
+	TRY(use_memory(scenario, kind));
+	if (scenario->info.capabilities & WW_CAP_EXPORT) {
+		TRY(share_memory(scenario, kind));
+		TRY(pass_memory(scenario));
+	}
+	release_memories(scenario);
+	return WW_OK;
+}
+
+static ww_status run(struct scenario *scenario)
+{
+	TRY(use_device(scenario));
+	TRY(run_kind(scenario, WW_MEMORY_VMM));
+	if (scenario->info.capabilities & WW_CAP_HOST_MEMORY)
+		TRY(run_kind(scenario, WW_MEMORY_HOST));
+	return WW_OK;
+}
+
+ww_status scenario_run(const char **out_step)
+{
+	struct scenario scenario = {.fd = -1};
+	ww_status status;
+
+	MUST_CALL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, scenario.sockets));
+	status = run(&scenario);
+	if (status < 0 && scenario.stream)
+		ww_stream_synchronize(scenario.stream);
+	release_memories(&scenario);
+	ww_stream_unref(scenario.wrapped);
+	ww_stream_unref(scenario.stream);
+	ww_device_unref(scenario.other);
+	ww_device_unref(scenario.device);
+	if (scenario.fd >= 0)
+		close(scenario.fd);
+	close(scenario.sockets[0]);
+	close(scenario.sockets[1]);
+	*out_step = scenario.step;
+	return status;
+}

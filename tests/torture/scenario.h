@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scenario.h - a program that uses everything once, and can fail anywhere
+ *
+ * It opens a device, makes streams and memory of both kinds, copies, fills, exports, imports, sends,
+ * receives, and releases all it has, whether it came to the end or not.
+ */
+#ifndef WW_TESTS_TORTURE_SCENARIO_H
+#define WW_TESTS_TORTURE_SCENARIO_H
+
+#include <stdbool.h>
+
+#include <warpway/warpway.h>
+
+/* Whether it uses a second GPU too; false unless somebody has found out that it can. */
+extern bool scenario_uses_peer;
+
+/* Runs it; sets which call it was that failed, or NULL. */
+ww_status scenario_run(const char **out_step);
+
+#endif
