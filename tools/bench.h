@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench.h - what the groups of `warpway bench` share
+ *
+ * A group measures our calls and the raw ones that do the same work in turns, in one run, and adds one
+ * result for each. A result's name is stable: programs compare runs by it.
+ */
+#ifndef TOOLS_BENCH_H
+#define TOOLS_BENCH_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include <warpway/warpway.h>
+
+#include "child.h"
+#include "number.h"
+#include "own.h"
+#include "samples.h"
+#include "voice.h"
+
+#define BENCH_NAME_BYTES 64
+#define BENCH_SIZES_MAX  32
+
+/* A number that is not there: no floor, no goal. */
+#define BENCH_NONE NAN
+
+struct bench_result {
+	char name[BENCH_NAME_BYTES];
+	const char *unit;
+	double p50;
+	double p99;
+	double floor_p50;
+	double goal; /* the largest p50 allowed; BENCH_NONE */
+};
+
+struct bench {
+	const char *device_name; /* as asked for; NULL: the best */
+	uint64_t sizes[BENCH_SIZES_MAX];
+	size_t size_count;
+	uint64_t iterations; /* at most, of each measurement */
+	uint64_t budget_ns;  /* for each measurement, once the fewest iterations are done */
+	bool json;
+	bool check;
+	bool quick;
+
+	ww_device *device;
+	struct ww_device_info info;
+	struct bench_result *results;
+	size_t count;
+	size_t capacity;
+};
+
+/* How long a measurement goes on. */
+struct pace {
+	uint64_t iterations;
+	uint64_t deadline_ns;
+};
+
+void pace_start(struct pace *pace, uint64_t iterations, uint64_t budget_ns);
+
+/* Is there a turn @done, counted from 0? */
+bool pace_goes_on(const struct pace *pace, uint64_t done);
+
+/**
+ * bench_add() - add a result in microseconds
+ * @ours, @floor:  sorted by this
+ * @goal:          the largest p50 allowed, given that of the floor; NULL: none
+ *
+ * Return: 0, or -1 after saying what went wrong.
+ */
+int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
+	double (*goal)(double floor_p50));
+
+/* 1: the goal is met, 0: it is not, -1: there is none. */
+int bench_met(const struct bench_result *result);
+
+/* The groups: 0, or -1 after saying what went wrong. */
+int bench_memory(struct bench *bench);
+
+/* What the second process of a group does. */
+int bench_memory_importer(int argc, char *argv[]);
+
+/* Prints all results, as a table or as JSON. */
+int bench_report(const struct bench *bench);
+
+#endif

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""cli_test.py WARPWAY DEVICE - what the command prints and which exit codes it ends with
+
+Runs the command as a user would, right and wrong, and kills and stops its processes. Speaks TAP.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+WARPWAY, DEVICE = sys.argv[1], sys.argv[2]
+LIMIT_S = 120
+
+# Wrong uses: each ends with 2 and says why in one line.
+WRONG = [
+    ["nonsense"], ["--nonsense"],
+    ["demo", "word"], ["demo", "--nonsense"], ["demo", "-x"], ["demo", "--json=1"],
+    ["demo", "--elements"], ["demo", "--elements", ""], ["demo", "--elements", "0"],
+    ["demo", "--elements", "-1"], ["demo", "--elements", "4x"], ["demo", "--elements", "1e6"],
+    ["demo", "--elements", "18446744073709551617"],
+    ["demo", "--device", DEVICE, "--elements", "2305843009213693951"],
+    ["demo", "--processes", "0"], ["demo", "--processes", "257"],
+    ["demo", "--timeout", "0"], ["demo", "--device", "nonsense"], ["demo", "--device", ""],
+    ["demo", "--device", "cuda:99"], ["demo-child"], ["demo-child", "nonsense", DEVICE, "1"],
+    ["demo-child", "ring", DEVICE, "1", "4", "4"],
+    ["bench", "nonsense"], ["bench", "--sizes", ""], ["bench", "--sizes", "4K,"],
+    ["bench", "--sizes", "4Q"], ["bench", "--sizes", "0"], ["bench", "--iterations", "0"],
+    ["bench", "--device", "nonsense"], ["bench-child"],
+]
+
+STEPS = ["round trip", "ring", "survival", "protection"]
+BENCH_KEYS = ["date", "device", "driver", "results", "version"]
+RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
+
+
+def run(*arguments):
+    return subprocess.run([WARPWAY, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def expect(what, told):
+    if not what:
+        raise AssertionError(told)
+
+
+def wrong_use_is_refused():
+    for arguments in WRONG:
+        result = run(*arguments)
+        told = f"{arguments}: {result}"
+        expect(result.returncode == 2, told)
+        expect(result.stderr.count("\n") == 1 and result.stderr.startswith("warpway"), told)
+
+
+def help_is_there():
+    for arguments in (["--help"], ["-h"], ["demo", "--help"], ["bench", "--help"], ["demo", "-h"]):
+        result = run(*arguments)
+        expect(result.returncode == 0 and result.stdout.startswith("Usage: warpway"), str(result))
+        expect(result.stderr == "", str(result))
+    expect(run().returncode == 2, "no verb")
+    expect(run("--version").stdout.startswith("warpway "), "version")
+
+
+def demo_shows_all_steps():
+    for extra in ([], ["--elements", "1"], ["--processes", "1"],
+                  ["--elements", "1048577", "--processes", "33"]):
+        result = run("demo", "--device", DEVICE, *extra)
+        expect(result.returncode == 0 and result.stderr == "", str(result))
+        table = result.stdout.split("\n\n")[-1].splitlines()
+        expect(len(table) == 1 + len(STEPS), str(result))
+        for step, line in zip(STEPS, table[1:]):
+            expect(line.startswith(step) and "FAILED" not in line, str(result))
+
+
+def demo_speaks_json():
+    result = run("demo", "--device", DEVICE, "--json", "--elements", "1000")
+    expect(result.returncode == 0, str(result))
+    report = json.loads(result.stdout)
+    expect(report["device"] == DEVICE and report["passed"] is True, result.stdout)
+    expect(report["elements"] == 1000 and report["processes"] == 4, result.stdout)
+    expect([step["step"] for step in report["steps"]] == STEPS, result.stdout)
+    expect(all(step["passed"] and step["routes"] for step in report["steps"]), result.stdout)
+    expect("as expected" in result.stderr, result.stderr)
+
+
+def bench_speaks_json():
+    result = run("bench", "memory", "--device", DEVICE, "--json", "--quick", "--sizes", "2M,900T")
+    expect(result.returncode == 0, str(result))
+    report = json.loads(result.stdout)
+    expect(sorted(report) == BENCH_KEYS, result.stdout)
+    expect([entry["name"] for entry in report["results"]] ==
+           [f"memory.{what}.2MiB" for what in
+            ("create", "export", "import_map", "unmap", "release")], result.stdout)
+    for entry in report["results"]:
+        expect(sorted(entry) == RESULT_KEYS, result.stdout)
+        expect(0 < entry["p50"] <= entry["p99"] and entry["unit"] == "us", str(entry))
+    expect("memory.*.900TiB is skipped" in result.stderr, result.stderr)
+
+
+def output_that_is_lost_is_failure():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for arguments in (["--help"], ["demo", "--help"], ["demo", "--device", "host"]):
+            code = subprocess.run([WARPWAY, *arguments], stdout=full, stderr=subprocess.DEVNULL,
+                                  timeout=LIMIT_S).returncode
+            expect(code == 1, f"{arguments}: {code}")
+
+
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listing:
+            return [int(child) for child in listing.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def role_of(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as command:
+            words = command.read().decode().split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return words[2] if len(words) > 2 and words[1] == "demo-child" else None
+
+
+def state_of(pid):
+    """The letter of proc(5), "X" for what is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            return stat.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
+
+
+def find_child(demo, role):
+    """A child of that role that has stopped itself."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline and demo.poll() is None:
+        for pid in children_of(demo.pid):
+            if role_of(pid) == role and state_of(pid) == "T":
+                return pid
+    raise AssertionError(f"no child in the role {role}")
+
+
+def start_demo(role, *extra):
+    """A demo whose children in that role stop before they do anything."""
+    return subprocess.Popen(
+        [WARPWAY, "demo", "--device", DEVICE, "--elements", "1000", "--processes", "2", *extra],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "WARPWAY_DEMO_HOLD": role})
+
+
+def gone(pid):
+    """Dead; a zombie that nobody has reaped yet counts, since its memory is given back."""
+    return state_of(pid) in "ZX"
+
+
+def a_killed_child_is_named():
+    for role in ("receiver", "ring", "maker", "heir", "guest"):
+        demo = start_demo(role)
+        pid = find_child(demo, role)
+        siblings = children_of(demo.pid)
+        os.kill(pid, signal.SIGKILL)
+        _, errors = demo.communicate(timeout=LIMIT_S)
+        expect(demo.returncode == 1, f"{role}: {demo.returncode} {errors}")
+        expect(f"(pid {pid}) was killed by signal 9" in errors, f"{role}: {errors}")
+        expect(all(gone(sibling) for sibling in siblings), f"{role}: children left behind")
+
+
+def a_stuck_child_is_ended():
+    for role in ("receiver", "ring", "heir"):
+        demo = start_demo(role, "--timeout", "1")
+        pid = find_child(demo, role)
+        _, errors = demo.communicate(timeout=LIMIT_S)
+        expect(demo.returncode == 1, f"{role}: {demo.returncode} {errors}")
+        expect(f"(pid {pid}) did not answer within 1 s" in errors, f"{role}: {errors}")
+        expect(gone(pid), f"{role} left behind")
+
+
+def children_die_with_the_parent():
+    demo = start_demo("receiver")
+    children = [find_child(demo, "receiver")]
+    demo.kill()
+    demo.communicate(timeout=LIMIT_S)
+    deadline = time.monotonic() + LIMIT_S
+    while not all(gone(child) for child in children):
+        expect(time.monotonic() < deadline, f"left behind: {children}")
+
+
+CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json,
+         bench_speaks_json, output_that_is_lost_is_failure, a_killed_child_is_named,
+         a_stuck_child_is_ended, children_die_with_the_parent]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(CASES)}", flush=True)
+    for number, case in enumerate(CASES, 1):
+        try:
+            case()
+            print(f"ok {number} - {case.__name__}", flush=True)
+        except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
+            failed += 1
+            print(f"not ok {number} - {case.__name__}\n# " + "\n# ".join(str(error).splitlines()),
+                  flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())

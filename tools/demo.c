@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demo.c - `warpway demo`: memory shared between processes, shown step by step
+ *
+ * The parent opens a device, makes sure that what was asked for fits into it, and runs the steps one after
+ * the other; the first that fails ends the demo. Parent and children print what they see. With
+ * --json standard output carries nothing but the results: what is seen goes to standard error.
+ */
+#include "demo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "diversion.h"
+#include "option.h"
+#include "verbs.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_MS     1e6
+
+/* Without --timeout: so long for one answer, and longer for data at a slow machine's pace. */
+#define TIMEOUT_SECONDS       UINT64_C(60)
+#define SLOW_BYTES_PER_SECOND (UINT64_C(32) << 20)
+#define TIMEOUT_SECONDS_MAX   UINT64_C(86400)
+
+struct step_plan {
+	const char *name;
+	int (*run)(const struct demo *demo, struct demo_step *step);
+};
+
+static const struct step_plan plans[] = {
+	{"round trip", demo_roundtrip},
+	{"ring", demo_ring},
+	{"survival", demo_survival},
+	{"protection", demo_protection},
+};
+
+#define STEP_COUNT (sizeof(plans) / sizeof(plans[0]))
+
+static const struct option options[] = {
+	{"device", required_argument, NULL, 'd'},
+	{"elements", required_argument, NULL, 'e'},
+	{"processes", required_argument, NULL, 'p'},
+	{"timeout", required_argument, NULL, 't'},
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static const char help[] =
+	"Usage: warpway demo [OPTION...]\n\n"
+	"Shows memory shared between processes, every element verified:\n"
+	"  round trip  a child maps memory, verifies it and writes to it\n"
+	"  ring        processes over all devices verify each other's memory, in rounds\n"
+	"  survival    memory stays whole when its maker is killed\n"
+	"  protection  memory handed out for reading cannot be written\n\n"
+	"  --device NAME    host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
+	"  --elements N     float32 elements in each memory (default 1048576)\n"
+	"  --processes N    processes in the ring, 1 to 256 (default 4)\n"
+	"  --timeout SECONDS  how long a process may take for one answer (default: 60 and\n"
+	"                   more for many elements)\n"
+	"  --json           results as JSON on standard output, what is seen on standard error\n"
+	"  --help           this text\n\n"
+	"Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n";
+
+/* Returns -1 when the demo is to run, else the exit code. */
+static int parse(int argc, char *argv[], struct demo *demo, uint64_t *out_timeout_s)
+{
+	int result;
+
+	opterr = 0;
+	while ((result = getopt_long(argc, argv, OPTION_SHORT, options, NULL)) != -1) {
+		int refused = 0;
+
+		if (result == 'h')
+			return fputs(help, stdout) < 0 ? EXIT_FAILED : EXIT_DONE;
+		if (result == 'd')
+			demo->device_name = optarg;
+		else if (result == 'e')
+			refused = option_number("elements", optarg, 1, INT64_MAX / sizeof(float),
+				&demo->elements);
+		else if (result == 'p')
+			refused = option_number("processes", optarg, 1, CHILD_GROUP_MAX,
+				&demo->processes);
+		else if (result == 't')
+			refused = option_number("timeout", optarg, 1, TIMEOUT_SECONDS_MAX,
+				out_timeout_s);
+		else if (result == 'j')
+			demo->json = true;
+		else
+			refused = option_refuse(result, argv, options);
+		if (refused)
+			return refused;
+	}
+	return option_no_more(argc, argv) ? EXIT_CANNOT : -1;
+}
+
+static uint64_t default_timeout_s(const struct demo *demo)
+{
+	uint64_t seconds = demo->elements * sizeof(float) / SLOW_BYTES_PER_SECOND;
+
+	if (__builtin_mul_overflow(seconds, demo->processes, &seconds) ||
+		seconds > TIMEOUT_SECONDS_MAX - TIMEOUT_SECONDS)
+		return TIMEOUT_SECONDS_MAX;
+	return TIMEOUT_SECONDS + seconds;
+}
+
+/* Nobody asked for the CPU, so say why no GPU was taken. */
+static void say_why_host(void)
+{
+	const char *reason = "this machine has none";
+	uint32_t count = 0;
+
+	if (ww_device_count(WW_BACKEND_CUDA, &count) != WW_OK)
+		reason = ww_error_last()->message;
+	for (uint32_t i = 0; i < count; i++) {
+		OWN(device) ww_device *device = NULL;
+		char selector[32];
+
+		snprintf(selector, sizeof(selector), "cuda:%u", i);
+		reason = ww_device_open(selector, &device) == WW_OK
+			? "none here can share memory by descriptor"
+			: ww_error_last()->message;
+	}
+	say("No GPU is used: %s. Using the CPU (device host).", reason);
+}
+
+static int open_device(struct demo *demo)
+{
+	demo->info.size = sizeof(demo->info);
+	if (ww_device_open(demo->device_name, &demo->device) != WW_OK ||
+		ww_device_info_get(demo->device, &demo->info) != WW_OK)
+		return refuse("device '%s': %s", demo->device_name ? demo->device_name : "default",
+			ww_error_last()->message);
+	if (!demo->device_name && demo->info.backend == WW_BACKEND_HOST)
+		say_why_host();
+	if (!(demo->info.capabilities & WW_CAP_EXPORT))
+		return refuse(
+			"device %s (%s) cannot share memory by descriptor, so there is nothing "
+			"to show; `--device host` works everywhere",
+			demo->info.selector, demo->info.name);
+	number_size_text(demo->elements * sizeof(float), demo->size_text);
+	return 0;
+}
+
+/* The ring needs most: its processes are dealt out over the devices, each makes one memory. */
+static int check_room(const struct demo *demo, size_t index)
+{
+	const struct ww_device_info *info = &demo->devices[index];
+	uint64_t granularity = info->granularity ? info->granularity : 1;
+	uint64_t units = (demo->elements * sizeof(float) - 1) / granularity + 1;
+	uint64_t memories = (demo->processes + demo->device_count - 1 - index) / demo->device_count;
+	char needed[NUMBER_BYTES];
+	char available[NUMBER_BYTES];
+	uint64_t bytes;
+
+	if (!__builtin_mul_overflow(units * granularity, memories, &bytes) &&
+		bytes <= info->bytes_free)
+		return 0;
+	number_size_text(units * granularity, needed);
+	number_size_text(info->bytes_free, available);
+	return refuse("%llu elements do not fit: the ring needs %llu x %s on %s, which has %s free; "
+		      "choose fewer --elements or --processes",
+		(unsigned long long)demo->elements, (unsigned long long)memories, needed,
+		info->selector, available);
+}
+
+static int prepare(struct demo *demo)
+{
+	int code = open_device(demo);
+
+	if (code)
+		return code;
+	say("Warpway %s on %s: %s, %s", ww_version(), demo->info.selector, demo->info.name,
+		demo->info.driver);
+	demo_devices_find(demo);
+	for (size_t i = 0; i < demo->device_count; i++) {
+		code = check_room(demo, i);
+		if (code)
+			return code;
+	}
+	if (ww_stream_create(demo->device, &demo->stream) != WW_OK) {
+		complain_record("cannot make a stream on %s", demo->info.selector);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+/* Returns how many steps were run; the last of them may have failed. */
+static size_t run_steps(const struct demo *demo, struct demo_step steps[])
+{
+	for (size_t i = 0; i < STEP_COUNT; i++) {
+		uint64_t start = link_now_ns();
+
+		steps[i].name = plans[i].name;
+		snprintf(steps[i].devices, sizeof(steps[i].devices), "%s", demo->info.selector);
+		steps[i].passed = plans[i].run(demo, &steps[i]) == 0;
+		steps[i].ms = (double)(link_now_ns() - start) / NS_PER_MS;
+		if (!steps[i].passed) {
+			complain("the step '%s' failed", steps[i].name);
+			return i + 1;
+		}
+	}
+	return STEP_COUNT;
+}
+
+static int run(struct demo *demo, struct demo_step steps[], size_t *out_count)
+{
+	int code = prepare(demo);
+
+	if (code)
+		return code;
+	voice_set("demo", "parent");
+	*out_count = run_steps(demo, steps);
+	voice_set("demo", NULL);
+	return steps[*out_count - 1].passed ? EXIT_DONE : EXIT_FAILED;
+}
+
+int verb_demo(int argc, char *argv[])
+{
+	struct demo demo = {.elements = UINT64_C(1) << 20, .processes = 4};
+	struct demo_step steps[STEP_COUNT] = {0};
+	OWN(diversion) struct diversion diversion = DIVERSION_NONE;
+	uint64_t timeout_s = 0;
+	size_t count = 0;
+	int code = parse(argc, argv, &demo, &timeout_s);
+
+	if (code >= 0)
+		return code;
+	demo.timeout_ns = (timeout_s ? timeout_s : default_timeout_s(&demo)) * NS_PER_SECOND;
+	if (demo.json && diversion_start(&diversion))
+		return EXIT_FAILED;
+	code = run(&demo, steps, &count);
+	ww_stream_unref(demo.stream);
+	ww_device_unref(demo.device);
+	diversion_end(&diversion);
+	if (count > 0 && demo_report(&demo, steps, count))
+		return EXIT_FAILED;
+	return code;
+}

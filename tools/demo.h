@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * demo.h - the four things `warpway demo` shows, and what they share
+ *
+ * Each step is one file that holds both sides: what the parent does and what its children do. The
+ * parent keeps the time: a child waits without a limit, for the parent ends it when it is late, and
+ * the end of the parent ends it too.
+ */
+#ifndef TOOLS_DEMO_H
+#define TOOLS_DEMO_H
+
+#include <stdbool.h>
+
+#include <warpway/warpway.h>
+
+#include "child.h"
+#include "number.h"
+#include "own.h"
+#include "span.h"
+#include "voice.h"
+
+#define DEMO_ROUNDS      3
+#define DEMO_DEVICES_MAX 64
+#define DEMO_TEXT_BYTES  200
+
+/* What a step has to say for itself in the end. */
+struct demo_step {
+	const char *name;
+	char shown[DEMO_TEXT_BYTES];
+	char devices[DEMO_TEXT_BYTES];
+	uint32_t routes; /* bit N: route N was taken */
+	double ms;
+	bool passed;
+};
+
+struct demo {
+	const char *device_name; /* as asked for; NULL: the best */
+	uint64_t elements;
+	uint64_t processes;
+	uint64_t timeout_ns;
+	bool json;
+
+	ww_device *device;
+	ww_stream *stream;
+	struct ww_device_info info;
+	char size_text[NUMBER_BYTES]; /* of the elements */
+
+	/* For the ring: devices of one backend that all reach each other; the first is @device. */
+	struct ww_device_info devices[DEMO_DEVICES_MAX];
+	size_t device_count;
+};
+
+/* What a child knows. */
+struct demo_child {
+	ww_device *device;
+	ww_stream *stream;
+	uint64_t elements;
+	uint64_t index;     /* in the ring */
+	uint64_t processes; /* likewise */
+	char size_text[NUMBER_BYTES];
+};
+
+/* The parent's side of the steps: 0, or -1 after saying what went wrong. */
+int demo_roundtrip(const struct demo *demo, struct demo_step *step);
+int demo_ring(const struct demo *demo, struct demo_step *step);
+int demo_survival(const struct demo *demo, struct demo_step *step);
+int demo_protection(const struct demo *demo, struct demo_step *step);
+
+/* The children's side; likewise. */
+int demo_receiver(const struct demo_child *child);
+int demo_ring_process(const struct demo_child *child);
+int demo_maker(const struct demo_child *child);
+int demo_heir(const struct demo_child *child);
+int demo_guest(const struct demo_child *child);
+int demo_intruder(const struct demo_child *child);
+
+/* Finds the devices of the ring; says which ones are left out, and why. */
+void demo_devices_find(struct demo *demo);
+
+/* Memory of kind vmm for so many elements. */
+int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_memory);
+
+/* Starts a child in one of the roles above, on the demo's device. */
+int demo_spawn(const struct demo *demo, const char *name, const char *role,
+	struct child *out_child);
+
+/* Ends a child that has said LINK_DONE, and notes the route it named first. */
+int demo_end(struct child *child, const struct link_message *done, struct demo_step *step);
+
+/* Child: says LINK_DONE, naming the route by which it reached @memory. */
+int demo_child_done(ww_memory *memory);
+
+/* WW_ROUTE_... of a memory; 0 for none. */
+uint32_t demo_route(ww_memory *memory);
+const char *demo_route_name(uint32_t route);
+
+/* Prints the table, or the JSON. */
+int demo_report(const struct demo *demo, const struct demo_step steps[], size_t count);
+
+#endif

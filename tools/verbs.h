@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verbs.h - the verbs of `warpway`
+ *
+ * Each is a main() of its own: argv[0] is the verb, the result is the exit code. The ones for
+ * children are what a verb starts itself again as; they find their socket at LINK_FD.
+ */
+#ifndef TOOLS_VERBS_H
+#define TOOLS_VERBS_H
+
+int verb_demo(int argc, char *argv[]);
+int verb_demo_child(int argc, char *argv[]);
+int verb_bench(int argc, char *argv[]);
+int verb_bench_child(int argc, char *argv[]);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * voice.c - how the tool and its children speak
+ *
+ * One name for the process, set once. A line is made whole in a buffer and written by one call, because
+ * several processes share the terminal.
+ */
+#include "voice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define LINE_BYTES 1024
+
+static const char *voice_verb;
+static const char *voice_who;
+
+void voice_set(const char *verb, const char *who)
+{
+	voice_verb = verb;
+	voice_who = who;
+}
+
+/* "child 4711: ", or nothing. */
+static void name_self(char *out_name, size_t room)
+{
+	out_name[0] = 0;
+	if (voice_who)
+		snprintf(out_name, room, "%s %d: ", voice_who, (int)getpid());
+}
+
+static void write_complaint(const char *text, const char *reason)
+{
+	char name[64];
+
+	name_self(name, sizeof(name));
+	fflush(stdout);
+	fprintf(stderr, "warpway%s%s: %s%s%s%s\n", voice_verb ? " " : "",
+		voice_verb ? voice_verb : "", name, text, reason ? ": " : "", reason ? reason : "");
+}
+
+static void write_line(const char *text)
+{
+	char name[64];
+
+	name_self(name, sizeof(name));
+	fprintf(stdout, "%s%s\n", name, text);
+	fflush(stdout);
+}
+
+int voice_speak(enum voice voice, const char *format, ...)
+{
+	char text[LINE_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	if (voice == VOICE_SAY)
+		write_line(text);
+	else
+		write_complaint(text, voice == VOICE_RECORD ? ww_error_last()->message : NULL);
+	return voice == VOICE_REFUSE ? EXIT_CANNOT : -1;
+}
