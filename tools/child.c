@@ -34,8 +34,14 @@ extern char **environ;
 void child_begin(void)
 {
 	const struct rlimit none = {0, 0};
+	struct ucred parent;
+	socklen_t length = sizeof(parent);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* The parent made the link. Had it died before the line above, no signal would come. */
+	if (!getsockopt(LINK_FD, SOL_SOCKET, SO_PEERCRED, &parent, &length) &&
+		getppid() != parent.pid)
+		raise(SIGKILL);
 	setrlimit(RLIMIT_CORE, &none);
 }
 
