@@ -140,22 +140,34 @@ static void unref_inside(void *context)
 	ww_stream_unref(inside->stream);
 }
 
-static void from_inside(void **state)
+static void a_stream_cannot_wait_for_itself(void **state)
 {
 	struct inside inside;
 
 	(void)state;
-	sem_init(&inside.done, 0, 0);
 	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
 	assert_int_equal(ww_stream_call(inside.stream, synchronize_inside, &inside), WW_OK);
 	assert_int_equal(ww_stream_synchronize(inside.stream), WW_OK);
 	assert_int_equal(atomic_load(&inside.status), WW_ERR_INVALID);
-	/* The stream ends by its own hand, and still runs what came after. */
-	ww_stream_ref(inside.stream);
-	assert_int_equal(ww_stream_call(inside.stream, unref_inside, &inside), WW_OK);
+	ww_stream_unref(inside.stream);
+}
+
+/* Its own function lets go of it last; what came after still runs. */
+static void a_stream_may_end_by_its_own_hand(void **state)
+{
+	struct inside inside;
+	sem_t gate;
+
+	(void)state;
+	sem_init(&inside.done, 0, 0);
+	sem_init(&gate, 0, 0);
+	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
+	assert_int_equal(ww_stream_call(inside.stream, wait_for, &gate), WW_OK);
 	assert_int_equal(ww_stream_call(inside.stream, unref_inside, &inside), WW_OK);
 	assert_int_equal(ww_stream_call(inside.stream, post, &inside.done), WW_OK);
+	sem_post(&gate);
 	wait_for(&inside.done);
+	sem_destroy(&gate);
 	sem_destroy(&inside.done);
 }
 
@@ -176,7 +188,8 @@ int main(void)
 		cmocka_unit_test(fills),
 		cmocka_unit_test(pending_work_keeps_its_memory),
 		cmocka_unit_test(the_last_unref_runs_what_is_left),
-		cmocka_unit_test(from_inside),
+		cmocka_unit_test(a_stream_cannot_wait_for_itself),
+		cmocka_unit_test(a_stream_may_end_by_its_own_hand),
 		cmocka_unit_test(no_foreign_streams),
 	};
 
