@@ -135,7 +135,8 @@ static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 	for (int i = 0; i < count; i++) {
 		struct ww_device *device = NULL;
 
-		if (open_index(driver, i, &device) != WW_OK)
+		(void)open_index(driver, i, &device);
+		if (!device)
 			continue;
 		if (device->capabilities & WW_CAP_EXPORT &&
 			attribute(ww_cuda_device(device), WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) !=
