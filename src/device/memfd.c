@@ -8,12 +8,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <linux/magic.h>
-#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -21,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/file.h"
+#include "base/machine.h"
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -29,6 +26,7 @@
 
 #define SEALS_WE_NEED   (F_SEAL_SHRINK | F_SEAL_GROW)
 #define ALLOCATION_STEP (UINT64_C(64) << 20)
+#define SMALLEST_STEP   (UINT64_C(256) << 10)
 #define NAME            "warpway" /* as shown in /proc/PID/maps: "/memfd:warpway" */
 
 static ww_status open_file(int *out_fd)
@@ -53,7 +51,7 @@ static ww_status check_free(uint64_t bytes)
 
 	if (bytes <= ALLOCATION_STEP)
 		return WW_OK;
-	ww_try(ww_memfd_free(&free_bytes, &total));
+	ww_try(ww_machine_memory(&free_bytes, &total));
 	if (bytes > free_bytes)
 		return ww_fail(WW_ERR_NO_MEMORY,
 			"cannot make memory of %" PRIu64 " bytes: this machine has %" PRIu64
@@ -62,22 +60,28 @@ static ww_status check_free(uint64_t bytes)
 	return WW_OK;
 }
 
-/* In steps: a signal may make the kernel undo a step, which must not be the whole. */
+/*
+ * In steps, smaller ones after each interruption: some kernels undo a step when a signal is pending, and
+ * a program may have a timer that fires more often than a large step takes.
+ */
 static ww_status allocate_pages(int fd, uint64_t bytes)
 {
+	uint64_t step = ALLOCATION_STEP;
 	uint64_t done = 0;
 
 	if (ftruncate(fd, (off_t)bytes) < 0)
 		return ww_fail_errno(errno, NULL, "cannot make a memory file of %" PRIu64 " bytes",
 			bytes);
 	while (done < bytes) {
-		uint64_t step = bytes - done < ALLOCATION_STEP ? bytes - done : ALLOCATION_STEP;
+		uint64_t next = bytes - done < step ? bytes - done : step;
 
-		if (fallocate(fd, 0, (off_t)done, (off_t)step) == 0)
-			done += step;
+		if (fallocate(fd, 0, (off_t)done, (off_t)next) == 0)
+			done += next;
 		else if (errno != EINTR)
 			return ww_fail_errno(errno, NULL,
 				"cannot allocate %" PRIu64 " bytes of memory", bytes);
+		else if (step > SMALLEST_STEP)
+			step /= 2;
 	}
 	return WW_OK;
 }
@@ -185,67 +189,4 @@ ww_status ww_memfd_reopen_read_only(int fd, int *out_fd)
 	if (*out_fd < 0)
 		return ww_fail_errno(errno, NULL, "cannot make a read-only descriptor: %s", path);
 	return ww_fd_adopt(out_fd);
-}
-
-static bool read_line(const char *line, const char *name, uint64_t *out_bytes)
-{
-	size_t length = strlen(name);
-
-	if (strncmp(line, name, length) != 0)
-		return false;
-	*out_bytes = strtoull(line + length, NULL, 10) * 1024;
-	return true;
-}
-
-static bool read_meminfo(uint64_t *out_free, uint64_t *out_total)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	bool has_free = false;
-	bool has_total = false;
-	char line[128];
-
-	if (!file)
-		return false;
-	while (!(has_free && has_total) && fgets(line, sizeof(line), file)) {
-		has_free = has_free || read_line(line, "MemAvailable:", out_free);
-		has_total = has_total || read_line(line, "MemTotal:", out_total);
-	}
-	fclose(file);
-	return has_free && has_total;
-}
-
-/* What the control group of this process may use in all, "/sys/fs/cgroup/<group>/memory.max". */
-static uint64_t read_group_limit(void)
-{
-	char line[256];
-	char path[320];
-	char *end;
-	uint64_t limit;
-
-	/* The line of version 2 begins with "0::"; of version 1 no limit is read. */
-	if (!ww_file_read_line("/proc/self/cgroup", line, sizeof(line)) ||
-		strncmp(line, "0::", 3) != 0)
-		return UINT64_MAX;
-	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
-	if (!ww_file_read_line(path, line, sizeof(line)))
-		return UINT64_MAX;
-	limit = strtoull(line, &end, 10);
-	return end == line ? UINT64_MAX : limit; /* "max" */
-}
-
-ww_status ww_memfd_free(uint64_t *out_free, uint64_t *out_total)
-{
-	uint64_t limit = read_group_limit();
-	struct sysinfo info;
-
-	if (!read_meminfo(out_free, out_total)) {
-		if (sysinfo(&info) < 0)
-			return ww_fail_errno(errno, NULL,
-				"cannot find out how much memory is free");
-		*out_free = (uint64_t)info.freeram * info.mem_unit;
-		*out_total = (uint64_t)info.totalram * info.mem_unit;
-	}
-	*out_free = *out_free < limit ? *out_free : limit;
-	*out_total = *out_total < limit ? *out_total : limit;
-	return WW_OK;
 }

@@ -45,10 +45,4 @@ void ww_memfd_unmap(void *pointer, uint64_t bytes);
  */
 ww_status ww_memfd_reopen_read_only(int fd, int *out_fd);
 
-/*
- * MemAvailable and MemTotal of /proc/meminfo (or what sysinfo(2) knows without /proc), in bytes, and no more
- * than the limit of the control group.
- */
-ww_status ww_memfd_free(uint64_t *out_free, uint64_t *out_total);
-
 #endif

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "device/host/host.h"
 #include "device/mapping.h"
 #include "device/memfd.h"
@@ -81,7 +82,7 @@ static ww_status host_info(struct ww_device *device, struct ww_device_info *info
 	struct utsname system;
 
 	(void)device;
-	ww_try(ww_memfd_free(&info->bytes_free, &info->bytes_total));
+	ww_try(ww_machine_memory(&info->bytes_free, &info->bytes_total));
 	read_cpu_name(info->name, sizeof(info->name));
 	if (uname(&system) == 0)
 		snprintf(info->driver, sizeof(info->driver), "%.15s %.47s", system.sysname,
