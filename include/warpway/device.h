@@ -13,7 +13,9 @@
  *          effect in the order in which they were made.
  * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
  *          primary context, which is only made when something needs one (it costs about 525 MiB of
- *          GPU memory in each process). The current context is the same after every call. A stream, and
+ *          GPU memory in each process); making it may fail in any call on a GPU, with
+ *          WW_ERR_DEVICE_MEMORY (no room for it) or WW_ERR_NO_DEVICE (the GPU is closed to this process by
+ *          its compute mode). The current context is the same after every call. A stream, and
  *          memory of kind host, lives in the context that was used: the primary one is kept as long as
  *          the device is open; one that the caller created must outlive them.
  * Fork:    nothing survives fork(): every call in a child that did not exec() returns WW_ERR_FORKED
@@ -105,7 +107,7 @@ struct ww_device_info {
  * @out_count:  set on success; "cuda:0" .. "cuda:<count - 1>" can then be tried
  *
  * Return: WW_OK; WW_ERR_NO_DEVICE (no driver, or it does not start; the record says why);
- *         WW_ERR_INVALID; WW_ERR_FORKED.
+ *         WW_ERR_INVALID; WW_ERR_DEVICE; WW_ERR_FORKED.
  */
 WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
 
@@ -113,7 +115,7 @@ WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
  * ww_device_open() - open a device by name
  * @name:        "host"; "cuda:N", the Nth GPU this process sees; "cuda:UUID" with the UUID as
  *               nvidia-smi -L prints it, "GPU-" in front or not; NULL: the first GPU that can share
- *               memory by descriptor, else host
+ *               memory by descriptor and is open to several processes (compute mode default), else host
  * @out_device:  the caller's; NULL on failure. The same device opened twice is one object, counted
  *
  * Loads libcuda.so.1 when a GPU is asked for or looked for. Makes no context.

@@ -2,7 +2,7 @@
 /*
  * cache.c - the memories this process has mapped, see cache.h
  *
- * Lock order: the cache's lock, then a mapping's.
+ * Nothing blocks under the lock: comparing two descriptors asks the kernel, never the driver.
  */
 #include "memory/cache.h"
 

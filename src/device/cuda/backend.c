@@ -128,7 +128,13 @@ static ww_status open_by_uuid(const struct ww_cuda_driver *driver, int count, co
 		selector, count);
 }
 
-/* The first GPU that can share memory by descriptor and lets processes make contexts. */
+/* Whether several processes may make contexts: memory is shared by several. */
+static bool takes_processes(const struct cuda_device *device)
+{
+	return attribute(device, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == WW_CU_COMPUTEMODE_DEFAULT;
+}
+
+/* The first GPU that processes can share memory on. */
 static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 	struct ww_device **out_device)
 {
@@ -139,14 +145,15 @@ static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 		if (!device)
 			continue;
 		if (device->capabilities & WW_CAP_EXPORT &&
-			attribute(ww_cuda_device(device), WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) !=
-				WW_CU_COMPUTEMODE_PROHIBITED) {
+			takes_processes(ww_cuda_device(device))) {
 			*out_device = device;
 			return WW_OK;
 		}
 		cuda_close(device);
 	}
-	return ww_fail(WW_ERR_NO_DEVICE, "none of the %d GPUs can share memory by descriptor",
+	return ww_fail(WW_ERR_NO_DEVICE,
+		"none of the %d GPUs can share memory by descriptor and is open to several processes "
+		"(nvidia-smi -q -d COMPUTE shows the compute mode)",
 		count);
 }
 

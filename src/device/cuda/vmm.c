@@ -68,7 +68,7 @@ static ww_status give_access(struct cuda_device *device, ww_CUdeviceptr address,
 
 /* Maps the whole of mapping->native at an address of its own. */
 static ww_status map(struct cuda_device *device, struct ww_mapping *mapping, uint64_t bytes,
-	uint32_t access, ww_status wrong_size)
+	uint32_t access, bool is_import)
 {
 	const struct ww_cuda_driver *driver = device->driver;
 	ww_CUdeviceptr address = 0;
@@ -80,8 +80,9 @@ static ww_status map(struct cuda_device *device, struct ww_mapping *mapping, uin
 			"cannot reserve addresses for %" PRIu64 " bytes on %s", bytes,
 			device->base.selector);
 	result = driver->cuMemMap(address, bytes, 0, mapping->native, 0);
-	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_NOT_SUPPORTED) {
-		status = ww_cuda_fail_as(wrong_size, driver, result, NULL,
+	if (is_import &&
+		(result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_NOT_SUPPORTED)) {
+		status = ww_cuda_fail_as(WW_ERR_MISMATCH, driver, result, NULL,
 			"cannot map memory on %s: it has not the %" PRIu64
 			" bytes of its description",
 			device->base.selector, bytes);
@@ -107,13 +108,13 @@ static ww_status map(struct cuda_device *device, struct ww_mapping *mapping, uin
 
 /* Maps mapping->native, which is released on failure. */
 static ww_status map_in_context(struct cuda_device *device, struct ww_mapping *mapping,
-	uint64_t bytes, uint32_t access, ww_status wrong_size)
+	uint64_t bytes, uint32_t access, bool is_import)
 {
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	ww_status status = ww_cuda_enter(device, &scope);
 
 	if (status == WW_OK)
-		status = map(device, mapping, bytes, access, wrong_size);
+		status = map(device, mapping, bytes, access, is_import);
 	if (status < 0) {
 		device->driver->cuMemRelease(mapping->native);
 		mapping->native = 0;
@@ -134,7 +135,7 @@ ww_status ww_cuda_vmm_create(struct ww_mapping *mapping, uint64_t bytes)
 			device->base.selector);
 	mapping->native = handle;
 	mapping->route = WW_ROUTE_LOCAL;
-	return map_in_context(device, mapping, bytes, WW_ACCESS_WRITE, WW_ERR_DEVICE);
+	return map_in_context(device, mapping, bytes, WW_ACCESS_WRITE, false);
 }
 
 static ww_status import_handle(struct cuda_device *device, int fd,
@@ -142,15 +143,21 @@ static ww_status import_handle(struct cuda_device *device, int fd,
 {
 	ww_CUresult result = device->driver->cuMemImportFromShareableHandle(out_handle,
 		(void *)(intptr_t)fd, WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-	ww_status status = ww_cuda_status(result);
 
-	if (status == WW_OK)
+	switch (result) {
+	case WW_CUDA_SUCCESS:
 		return WW_OK;
-	/* The driver has no answer of its own for a descriptor that is something else. */
-	if (status != WW_ERR_DEVICE_MEMORY && status != WW_ERR_UNSUPPORTED)
-		status = WW_ERR_DESCRIPTOR;
-	return ww_cuda_fail_as(status, device->driver, result, NULL,
-		"descriptor %d is no GPU memory that %s can import", fd, device->base.selector);
+	case WW_CUDA_ERROR_INVALID_VALUE:
+	case WW_CUDA_ERROR_INVALID_HANDLE:
+	case WW_CUDA_ERROR_INVALID_DEVICE:
+	case WW_CUDA_ERROR_UNKNOWN: /* what driver 580 says of a descriptor that is something else */
+		return ww_cuda_fail_as(WW_ERR_DESCRIPTOR, device->driver, result, NULL,
+			"descriptor %d is no GPU memory that %s can import", fd,
+			device->base.selector);
+	default:
+		return ww_cuda_fail(device->driver, result, NULL, "cannot import memory into %s",
+			device->base.selector);
+	}
 }
 
 /* What the description says of a GPU that this process sees can be checked. */
@@ -223,7 +230,7 @@ ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_
 		return status;
 	}
 	mapping->native = handle;
-	ww_try(map_in_context(device, mapping, source->bytes, access, WW_ERR_MISMATCH));
+	ww_try(map_in_context(device, mapping, source->bytes, access, true));
 	mapping->fd = ww_fd_steal(&fd);
 	return WW_OK;
 }
