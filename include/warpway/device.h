@@ -46,6 +46,7 @@ enum {
 #define WW_CAP_HOST_READ_ONLY UINT64_C(0x4)  /* ... and imported read-only */
 #define WW_CAP_CPU_ACCESS     UINT64_C(0x8)  /* the CPU can read and write vmm memory directly */
 #define WW_CAP_STREAM_WRAP    UINT64_C(0x10) /* streams made by the caller can be used */
+#define WW_CAP_MANY_PROCESSES UINT64_C(0x20) /* several processes may use it (compute mode) */
 
 /* What holds the bytes of a memory, see memory.h. */
 enum {
@@ -114,8 +115,8 @@ WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
 /**
  * ww_device_open() - open a device by name
  * @name:        "host"; "cuda:N", the Nth GPU this process sees; "cuda:UUID" with the UUID as
- *               nvidia-smi -L prints it, "GPU-" in front or not; NULL: the first GPU that can share
- *               memory by descriptor and is open to several processes (compute mode default), else host
+ *               nvidia-smi -L prints it, "GPU-" in front or not; NULL: the first GPU with
+ *               WW_CAP_EXPORT and WW_CAP_MANY_PROCESSES, else host
  * @out_device:  the caller's; NULL on failure. The same device opened twice is one object, counted
  *
  * Loads libcuda.so.1 when a GPU is asked for or looked for. Makes no context.

@@ -276,7 +276,7 @@ void device_info_fields(void)
 	ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
-		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP;
+		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES;
 
 	MUST_EQUAL(sizeof(info), info.size);
 	MUST_EQUAL(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);

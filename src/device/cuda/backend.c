@@ -35,27 +35,53 @@ static ww_status cuda_count(uint32_t *out_count)
 	return WW_OK;
 }
 
-/* Return: the attribute's value; 0 where the driver does not know it. */
-static int attribute(const struct cuda_device *device, ww_CUdevice_attribute which)
+/* @out_value: 0 where the driver does not know the attribute. */
+static ww_status find_attribute(const struct cuda_device *device, ww_CUdevice_attribute which,
+	int *out_value)
 {
-	int value = 0;
+	ww_CUresult result = device->driver->cuDeviceGetAttribute(out_value, which,
+		device->ordinal);
 
-	if (device->driver->cuDeviceGetAttribute(&value, which, device->ordinal) != WW_CUDA_SUCCESS)
-		return 0;
-	return value;
+	if (result == WW_CUDA_SUCCESS)
+		return WW_OK;
+	*out_value = 0;
+	if (result == WW_CUDA_ERROR_INVALID_VALUE)
+		return WW_OK;
+	return ww_cuda_fail(device->driver, result, NULL, "cannot find out what %s can do",
+		device->base.selector);
 }
 
-static uint64_t find_capabilities(const struct cuda_device *device)
-{
-	uint64_t capabilities = WW_CAP_STREAM_WRAP;
+struct attribute_capability {
+	ww_CUdevice_attribute attribute;
+	uint64_t capability;
+};
 
-	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED))
-		capabilities |= WW_CAP_EXPORT;
-	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
-		capabilities |= WW_CAP_HOST_MEMORY;
-	if (attribute(device, WW_CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED))
-		capabilities |= WW_CAP_HOST_READ_ONLY;
-	return capabilities;
+static const struct attribute_capability optional[] = {
+	{WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, WW_CAP_EXPORT},
+	{WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, WW_CAP_HOST_MEMORY},
+	{WW_CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, WW_CAP_HOST_READ_ONLY},
+};
+
+static ww_status find_capabilities(struct cuda_device *device)
+{
+	int value;
+
+	ww_try(find_attribute(device, WW_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+		&value));
+	if (!value)
+		return ww_fail(WW_ERR_NO_DEVICE,
+			"cannot use %s: it has no virtual memory management (cuMemCreate)",
+			device->base.selector);
+	device->base.capabilities = WW_CAP_STREAM_WRAP;
+	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
+		ww_try(find_attribute(device, optional[i].attribute, &value));
+		if (value)
+			device->base.capabilities |= optional[i].capability;
+	}
+	ww_try(find_attribute(device, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &value));
+	if (value == WW_CU_COMPUTEMODE_DEFAULT)
+		device->base.capabilities |= WW_CAP_MANY_PROCESSES;
+	return WW_OK;
 }
 
 static ww_status describe(struct cuda_device *device, int index)
@@ -71,11 +97,7 @@ static ww_status describe(struct cuda_device *device, int index)
 			device->base.selector);
 	device->base.index = (uint32_t)index;
 	memcpy(device->base.uuid, uuid.bytes, sizeof(device->base.uuid));
-	if (!attribute(device, WW_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED))
-		return ww_fail(WW_ERR_NO_DEVICE,
-			"cannot use %s: it has no virtual memory management (cuMemCreate)",
-			device->base.selector);
-	device->base.capabilities = find_capabilities(device);
+	ww_try(find_capabilities(device));
 	return ww_cuda_vmm_granularity(device, &device->base.granularity);
 }
 
@@ -128,24 +150,19 @@ static ww_status open_by_uuid(const struct ww_cuda_driver *driver, int count, co
 		selector, count);
 }
 
-/* Whether several processes may make contexts: memory is shared by several. */
-static bool takes_processes(const struct cuda_device *device)
-{
-	return attribute(device, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) == WW_CU_COMPUTEMODE_DEFAULT;
-}
-
 /* The first GPU that processes can share memory on. */
 static ww_status open_best(const struct ww_cuda_driver *driver, int count,
 	struct ww_device **out_device)
 {
+	const uint64_t needed = WW_CAP_EXPORT | WW_CAP_MANY_PROCESSES;
+
 	for (int i = 0; i < count; i++) {
 		struct ww_device *device = NULL;
 
 		(void)open_index(driver, i, &device);
 		if (!device)
 			continue;
-		if (device->capabilities & WW_CAP_EXPORT &&
-			takes_processes(ww_cuda_device(device))) {
+		if ((device->capabilities & needed) == needed) {
 			*out_device = device;
 			return WW_OK;
 		}

@@ -34,8 +34,6 @@ ww_status ww_cuda_status(ww_CUresult result)
 	switch (result) {
 	case WW_CUDA_SUCCESS:
 		return WW_OK;
-	case WW_CUDA_ERROR_INVALID_VALUE:
-		return WW_ERR_INVALID;
 	case WW_CUDA_ERROR_OUT_OF_MEMORY:
 		return WW_ERR_DEVICE_MEMORY;
 	case WW_CUDA_ERROR_NOT_SUPPORTED:

@@ -68,7 +68,10 @@ struct ww_cuda_driver {
  */
 ww_status ww_cuda_driver_get(const struct ww_cuda_driver **out_driver);
 
-/* The one table from CUresult to our statuses. */
+/*
+ * The one table from CUresult to our statuses. CUDA_ERROR_INVALID_VALUE is WW_ERR_DEVICE there: most arguments
+ * are the library's own. Where they are the caller's, the call says so with ww_cuda_fail_as().
+ */
 ww_status ww_cuda_status(ww_CUresult result);
 
 /*

@@ -193,6 +193,12 @@ ww_status ww_cuda_stream_call(struct ww_stream *base, ww_stream_fn fn, void *con
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "enqueue a call on");
 }
 
+/* What a copy or a fill may be refused for: addresses that are the caller's. */
+static ww_status status_of_span(ww_CUresult result)
+{
+	return result == WW_CUDA_ERROR_INVALID_VALUE ? WW_ERR_INVALID : ww_cuda_status(result);
+}
+
 ww_status ww_cuda_stream_copy(struct ww_stream *base, void *destination, const void *source,
 	uint64_t bytes, struct ww_mapping *const pinned[2])
 {
@@ -206,8 +212,8 @@ ww_status ww_cuda_stream_copy(struct ww_stream *base, void *destination, const v
 	result = device_of(stream)->driver->cuMemcpyAsync((ww_CUdeviceptr)(uintptr_t)destination,
 		(ww_CUdeviceptr)(uintptr_t)source, bytes, stream->native);
 	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(device_of(stream)->driver, result, NULL,
-			"cannot copy %" PRIu64 " bytes from %p to %p on %s", bytes, source,
+		return ww_cuda_fail_as(status_of_span(result), device_of(stream)->driver, result,
+			NULL, "cannot copy %" PRIu64 " bytes from %p to %p on %s", bytes, source,
 			destination, stream->base.device->selector);
 	return WW_OK;
 }
@@ -232,8 +238,8 @@ ww_status ww_cuda_stream_fill(struct ww_stream *base, void *destination, uint32_
 	else
 		result = driver->cuMemsetD32Async(address, value, count, stream->native);
 	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(driver, result, "is it memory of a device?",
-			"cannot fill %" PRIu64 " values at %p on %s", count, destination,
-			stream->base.device->selector);
+		return ww_cuda_fail_as(status_of_span(result), driver, result,
+			"is it memory of a device?", "cannot fill %" PRIu64 " values at %p on %s",
+			count, destination, stream->base.device->selector);
 	return WW_OK;
 }

@@ -43,7 +43,7 @@ static ww_status host_open(const char *selector, struct ww_device **out_device)
 	device->backend = &ww_host_backend;
 	device->granularity = GRANULARITY;
 	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
-		WW_CAP_CPU_ACCESS;
+		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES;
 	memcpy(device->selector, "host", sizeof("host"));
 	/* Without /proc the UUID stays zero: still the same in every process. */
 	if (ww_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
