@@ -49,7 +49,11 @@ struct bench {
 	struct bench_result *results;
 	size_t count;
 	size_t capacity;
+	size_t goals_skipped; /* sizes that have a goal and no room */
 };
+
+/* The largest p50 allowed, given that of the floor. */
+typedef double bench_goal(double floor_p50);
 
 /* How long a measurement goes on. */
 struct pace {
@@ -65,15 +69,21 @@ bool pace_goes_on(const struct pace *pace, uint64_t done);
 /**
  * bench_add() - add a result in microseconds
  * @ours, @floor:  sorted by this
- * @goal:          the largest p50 allowed, given that of the floor; NULL: none
+ * @goal:          NULL: none
  *
  * Return: 0, or -1 after saying what went wrong.
  */
 int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
-	double (*goal)(double floor_p50));
+	bench_goal *goal);
+
+/* The goal of the first import of so many bytes; NULL: none. */
+bench_goal *bench_import_goal(uint32_t backend, uint64_t bytes);
 
 /* 1: the goal is met, 0: it is not, -1: there is none. */
 int bench_met(const struct bench_result *result);
+
+/* The exit code of a run that came to its end, after saying what speaks against success. */
+int bench_verdict(const struct bench *bench);
 
 /* The groups: 0, or -1 after saying what went wrong. */
 int bench_memory(struct bench *bench);

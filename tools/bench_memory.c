@@ -181,27 +181,8 @@ static int measure(const struct field *field, turn_fn ours, turn_fn floor, const
 	return 0;
 }
 
-static double small_import_goal(double floor_p50)
-{
-	return floor_p50 + 10;
-}
-
-static double large_import_goal(double floor_p50)
-{
-	return floor_p50 * 1.05;
-}
-
-static double (*import_goal(const struct bench *bench, uint64_t bytes))(double floor_p50)
-{
-	if (bench->info.backend != WW_BACKEND_CUDA)
-		return NULL;
-	if (bytes == UINT64_C(2) << 20)
-		return small_import_goal;
-	return bytes == UINT64_C(16) << 30 ? large_import_goal : NULL;
-}
-
 static int add(struct bench *bench, const char *what, uint64_t bytes, struct pair *pair, int part,
-	double (*goal)(double floor_p50))
+	bench_goal *goal)
 {
 	char name[BENCH_NAME_BYTES];
 	char size[NUMBER_BYTES];
@@ -295,14 +276,15 @@ static int measure_size(struct bench *bench, const struct field *field, uint64_t
 		return -1;
 	if (add(bench, "create", bytes, &made, 0, NULL) ||
 		add(bench, "export", bytes, &exported, 0, NULL) ||
-		add(bench, "import_map", bytes, &imported, 0, import_goal(bench, bytes)) ||
+		add(bench, "import_map", bytes, &imported, 0,
+			bench_import_goal(bench->info.backend, bytes)) ||
 		add(bench, "unmap", bytes, &imported, 1, NULL))
 		return -1;
 	return add(bench, "release", bytes, &made, 1, NULL);
 }
 
 /* On a GPU the second process needs room for its context; the CPU's memory is others' too. */
-static bool has_room(const struct bench *bench, uint64_t bytes)
+static int check_room(struct bench *bench, uint64_t bytes, bool *out_has_room)
 {
 	struct ww_device_info info = {.size = sizeof(info)};
 	char size[NUMBER_BYTES];
@@ -310,16 +292,18 @@ static bool has_room(const struct bench *bench, uint64_t bytes)
 	uint64_t limit;
 
 	if (ww_device_info_get(bench->device, &info) != WW_OK)
-		return false;
+		return complain_record("cannot ask %s for its free memory", bench->info.selector);
 	limit = info.backend == WW_BACKEND_HOST ? info.bytes_free / 4
 						: info.bytes_free - info.bytes_free / 8;
-	if (bytes <= limit)
-		return true;
+	*out_has_room = bytes <= limit;
+	if (*out_has_room)
+		return 0;
+	bench->goals_skipped += bench_import_goal(info.backend, bytes) != NULL;
 	number_size_name(bytes, size);
 	number_size_text(info.bytes_free, available);
 	say("memory.*.%s is skipped: %s has %s free, of which %s is used at most", size,
 		info.selector, available, info.backend == WW_BACKEND_HOST ? "a quarter" : "7/8");
-	return false;
+	return 0;
 }
 
 static uint64_t round_up(uint64_t bytes, uint64_t granularity)
@@ -337,8 +321,11 @@ int bench_memory(struct bench *bench)
 	field.raw = raw;
 	for (size_t i = 0; i < bench->size_count; i++) {
 		uint64_t bytes = bench->sizes[i];
+		bool has_room = false;
 
-		if (!has_room(bench, bytes))
+		if (check_room(bench, bytes, &has_room))
+			return -1;
+		if (!has_room)
 			continue;
 		field.bytes = round_up(bytes, bench->info.granularity);
 		if (measure_size(bench, &field, bytes))

@@ -2,9 +2,13 @@
 """cli_test.py WARPWAY DEVICE - what the command prints and which exit codes it ends with
 
 Runs the command as a user would, right and wrong, and kills and stops its processes. Speaks TAP.
+A case returns why it was skipped, or nothing. A DEVICE that is a GPU is one of the driver for
+tests, whose settings some cases change.
 """
 import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +16,10 @@ import time
 
 WARPWAY, DEVICE = sys.argv[1], sys.argv[2]
 LIMIT_S = 120
+
+# What hides every GPU; and what a case says that needs the settings of the driver for tests.
+NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
+NEEDS_GPU = "needs the driver for tests"
 
 # Wrong uses: each ends with 2 and says why in one line.
 WRONG = [
@@ -35,8 +43,12 @@ BENCH_KEYS = ["date", "device", "driver", "results", "version"]
 RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
 
 
-def run(*arguments):
-    return subprocess.run([WARPWAY, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+def run(*arguments, fds=None, **settings):
+    """Runs the command with more in its environment; fds: soft and hard limit of descriptors."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_NOFILE, fds)
+    return subprocess.run([WARPWAY, *arguments], capture_output=True, text=True, timeout=LIMIT_S,
+                          env={**os.environ, **settings}, preexec_fn=limit if fds else None)
 
 
 def expect(what, told):
@@ -95,6 +107,92 @@ def bench_speaks_json():
         expect(sorted(entry) == RESULT_KEYS, result.stdout)
         expect(0 < entry["p50"] <= entry["p99"] and entry["unit"] == "us", str(entry))
     expect("memory.*.900TiB is skipped" in result.stderr, result.stderr)
+
+
+def bench_fails_without_what_it_is_to_measure():
+    for extra in ([], ["--check"]):
+        result = run("bench", "--device", DEVICE, "--sizes", "900T", *extra)
+        expect(result.returncode == 2 and "nothing was measured" in result.stderr, str(result))
+    quick = ["bench", "--device", DEVICE, "--quick", "--check", "--sizes"]
+    result = run(*quick, "4K")
+    expect(result.returncode == 2 and "has a goal" in result.stderr, str(result))
+    if DEVICE != "host":
+        result = run(*quick, "4K,16G", FAKECUDA_BYTES="4G")
+        expect(result.returncode == 2 and "1 of the sizes that have a goal" in result.stderr,
+               str(result))
+        result = run(*quick, "4K", FAKECUDA_FAIL="cuMemGetInfo:2:999")
+        expect(result.returncode == 1 and "for its free memory" in result.stderr, str(result))
+
+
+SMALL = ["--elements", "1000", "--processes", "2"]
+
+
+def expect_cpu(settings, *reasons):
+    """Both verbs say so many reasons, in that order, and do their work on the CPU."""
+    for verb in (["demo", *SMALL], ["bench", "--quick", "--sizes", "4K"]):
+        result = run(*verb, **settings)
+        told = f"{verb} {settings}: {result}"
+        expect(result.returncode == 0 and result.stderr == "", told)
+        lines = result.stdout.splitlines()
+        for line, reason in zip(lines, reasons):
+            expect(reason in line, told)
+        last = lines[len(reasons)]
+        expect(last.startswith("No GPU is used: "), told)
+        expect(last.endswith("Using the CPU (device host)."), told)
+
+
+def takes_the_cpu_where_no_gpu_is():
+    expect_cpu(NO_GPU)
+
+
+def takes_the_cpu_where_no_gpu_is_usable():
+    if DEVICE == "host":
+        return NEEDS_GPU
+    expect_cpu({"FAKECUDA_NO_FD": "1"}, "cuda:0 is left out: it cannot share memory by descriptor",
+               "cuda:1 is left out: it cannot share memory by descriptor")
+    expect_cpu({"FAKECUDA_DEVICES": "1", "FAKECUDA_FAIL": "cuDevicePrimaryCtxRetain:1:46"},
+               "CUDA_ERROR_DEVICE_UNAVAILABLE")
+    expect_cpu({"FAKECUDA_COMPUTE_MODE": "2"}, "cuda:0 is left out: ", "cuda:1 is left out: ")
+    expect_cpu({"FAKECUDA_COMPUTE_MODE": "3"},
+               "cuda:0 is left out: its compute mode",
+               "cuda:1 is left out: its compute mode")
+    return None
+
+
+def takes_the_next_gpu_when_one_is_not_usable():
+    if DEVICE == "host":
+        return NEEDS_GPU
+    # The children have the same first call fail, so only what the parent says first is looked at.
+    result = run("demo", *SMALL, FAKECUDA_FAIL="cuDevicePrimaryCtxRetain:1:46")
+    lines = result.stdout.splitlines()
+    expect(result.returncode != 2 and lines[0].startswith("cuda:0 is left out: "), str(result))
+    expect(" on cuda:1: " in lines[1], str(result))
+    return None
+
+
+def a_device_that_is_named_is_not_replaced():
+    settings = NO_GPU if DEVICE == "host" else {"FAKECUDA_NO_FD": "1"}
+    for verb in (["demo", *SMALL], ["bench", "--quick"]):
+        result = run(*verb, "--device", "cuda:0", **settings)
+        expect(result.returncode == 2 and result.stderr.count("\n") == 1, str(result))
+
+
+def contexts_need_room_too():
+    if DEVICE == "host":
+        return NEEDS_GPU
+    result = run("demo", "--device", DEVICE, *SMALL, FAKECUDA_BYTES="512M")
+    expect(result.returncode == 2 and "and a context" in result.stderr, str(result))
+    return None
+
+
+def a_large_ring_needs_descriptors():
+    ring = ["demo", "--device", DEVICE, "--elements", "1000", "--processes", "33"]
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    result = run(*ring, fds=(64, hard))
+    expect(result.returncode == 0 and result.stderr == "", str(result))
+    result = run(*ring, fds=(64, 64))
+    expect(result.returncode == 2 and result.stderr.count("\n") == 1, str(result))
+    expect(re.search("33 processes needs [0-9]+ file descriptors", result.stderr), str(result))
 
 
 def output_that_is_lost_is_failure():
@@ -167,13 +265,12 @@ def a_killed_child_is_named():
 
 
 def a_stuck_child_is_ended():
-    for role in ("receiver", "ring", "heir"):
-        demo = start_demo(role, "--timeout", "1")
-        pid = find_child(demo, role)
-        _, errors = demo.communicate(timeout=LIMIT_S)
-        expect(demo.returncode == 1, f"{role}: {demo.returncode} {errors}")
-        expect(f"(pid {pid}) did not answer within 1 s" in errors, f"{role}: {errors}")
-        expect(gone(pid), f"{role} left behind")
+    """The first child there is: nothing before it has to be done in that time."""
+    demo = start_demo("receiver", "--timeout", "1")
+    _, errors = demo.communicate(timeout=LIMIT_S)
+    late = re.search(r"\(pid ([0-9]+)\) did not answer within 1 s and was killed", errors)
+    expect(demo.returncode == 1 and late, f"{demo.returncode} {errors}")
+    expect(gone(int(late.group(1))), "left behind")
 
 
 def children_die_with_the_parent():
@@ -187,7 +284,11 @@ def children_die_with_the_parent():
 
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json,
-         bench_speaks_json, output_that_is_lost_is_failure, a_killed_child_is_named,
+         bench_speaks_json, bench_fails_without_what_it_is_to_measure,
+         takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,
+         takes_the_next_gpu_when_one_is_not_usable,
+         a_device_that_is_named_is_not_replaced, contexts_need_room_too,
+         a_large_ring_needs_descriptors, output_that_is_lost_is_failure, a_killed_child_is_named,
          a_stuck_child_is_ended, children_die_with_the_parent]
 
 
@@ -196,8 +297,9 @@ def main():
     print(f"1..{len(CASES)}", flush=True)
     for number, case in enumerate(CASES, 1):
         try:
-            case()
-            print(f"ok {number} - {case.__name__}", flush=True)
+            skipped = case()
+            print(f"ok {number} - {case.__name__}" + (f" # SKIP {skipped}" if skipped else ""),
+                  flush=True)
         except (AssertionError, subprocess.TimeoutExpired, ValueError, KeyError) as error:
             failed += 1
             print(f"not ok {number} - {case.__name__}\n# " + "\n# ".join(str(error).splitlines()),

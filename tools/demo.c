@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device.h"
 #include "diversion.h"
 #include "option.h"
 #include "verbs.h"
@@ -105,80 +106,19 @@ static uint64_t default_timeout_s(const struct demo *demo)
 	return TIMEOUT_SECONDS + seconds;
 }
 
-/* Nobody asked for the CPU, so say why no GPU was taken. */
-static void say_why_host(void)
-{
-	const char *reason = "this machine has none";
-	uint32_t count = 0;
-
-	if (ww_device_count(WW_BACKEND_CUDA, &count) != WW_OK)
-		reason = ww_error_last()->message;
-	for (uint32_t i = 0; i < count; i++) {
-		OWN(device) ww_device *device = NULL;
-		char selector[32];
-
-		snprintf(selector, sizeof(selector), "cuda:%u", i);
-		reason = ww_device_open(selector, &device) == WW_OK
-			? "none here can share memory by descriptor"
-			: ww_error_last()->message;
-	}
-	say("No GPU is used: %s. Using the CPU (device host).", reason);
-}
-
-static int open_device(struct demo *demo)
-{
-	demo->info.size = sizeof(demo->info);
-	if (ww_device_open(demo->device_name, &demo->device) != WW_OK ||
-		ww_device_info_get(demo->device, &demo->info) != WW_OK)
-		return refuse("device '%s': %s", demo->device_name ? demo->device_name : "default",
-			ww_error_last()->message);
-	if (!demo->device_name && demo->info.backend == WW_BACKEND_HOST)
-		say_why_host();
-	if (!(demo->info.capabilities & WW_CAP_EXPORT))
-		return refuse(
-			"device %s (%s) cannot share memory by descriptor, so there is nothing "
-			"to show; `--device host` works everywhere",
-			demo->info.selector, demo->info.name);
-	number_size_text(demo->elements * sizeof(float), demo->size_text);
-	return 0;
-}
-
-/* The ring needs most: its processes are dealt out over the devices, each makes one memory. */
-static int check_room(const struct demo *demo, size_t index)
-{
-	const struct ww_device_info *info = &demo->devices[index];
-	uint64_t granularity = info->granularity ? info->granularity : 1;
-	uint64_t units = (demo->elements * sizeof(float) - 1) / granularity + 1;
-	uint64_t memories = (demo->processes + demo->device_count - 1 - index) / demo->device_count;
-	char needed[NUMBER_BYTES];
-	char available[NUMBER_BYTES];
-	uint64_t bytes;
-
-	if (!__builtin_mul_overflow(units * granularity, memories, &bytes) &&
-		bytes <= info->bytes_free)
-		return 0;
-	number_size_text(units * granularity, needed);
-	number_size_text(info->bytes_free, available);
-	return refuse("%llu elements do not fit: the ring needs %llu x %s on %s, which has %s free; "
-		      "choose fewer --elements or --processes",
-		(unsigned long long)demo->elements, (unsigned long long)memories, needed,
-		info->selector, available);
-}
-
 static int prepare(struct demo *demo)
 {
-	int code = open_device(demo);
+	int code = device_choose(demo->device_name, &demo->device, &demo->info);
 
 	if (code)
 		return code;
+	number_size_text(demo->elements * sizeof(float), demo->size_text);
 	say("Warpway %s on %s: %s, %s", ww_version(), demo->info.selector, demo->info.name,
 		demo->info.driver);
 	demo_devices_find(demo);
-	for (size_t i = 0; i < demo->device_count; i++) {
-		code = check_room(demo, i);
-		if (code)
-			return code;
-	}
+	code = demo_room_check(demo);
+	if (code)
+		return code;
 	if (ww_stream_create(demo->device, &demo->stream) != WW_OK) {
 		complain_record("cannot make a stream on %s", demo->info.selector);
 		return EXIT_FAILED;

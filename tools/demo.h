@@ -77,6 +77,9 @@ int demo_intruder(const struct demo_child *child);
 /* Finds the devices of the ring; says which ones are left out, and why. */
 void demo_devices_find(struct demo *demo);
 
+/* Makes sure that what was asked for fits. Return: 0; EXIT_CANNOT after saying what is short. */
+int demo_room_check(const struct demo *demo);
+
 /* Memory of kind vmm for so many elements. */
 int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_memory);
 

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device.h"
+
 /* Can @reader map memory of @home? The reason why not is in the error record. */
 static bool reaches(ww_device *reader, ww_device *home)
 {
@@ -45,8 +47,8 @@ static void try_device(struct demo *demo, const char *selector)
 	if (ww_device_open(selector, &candidate) != WW_OK ||
 		ww_device_info_get(candidate, &info) != WW_OK) {
 		say("%s is left out of the ring: %s", selector, ww_error_last()->message);
-	} else if (!(info.capabilities & WW_CAP_EXPORT)) {
-		say("%s is left out of the ring: it cannot share memory by descriptor", selector);
+	} else if (device_unfit(&info)) {
+		say("%s is left out of the ring: %s", selector, device_unfit(&info));
 	} else if (!reach_each_other(demo, candidate)) {
 		say("%s is left out of the ring: %s", selector, ww_error_last()->message);
 	} else {
