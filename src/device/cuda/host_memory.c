@@ -100,7 +100,10 @@ ww_status ww_cuda_host_import(struct ww_mapping *mapping, const struct ww_memory
 	return WW_OK;
 }
 
-/* In the context that knows them; if that is gone, so is the registration. */
+/*
+ * In the context that knows them, and if that cannot be entered, in whichever is current: pages that are
+ * unmapped while registered would stand in the way of the next ones at their address.
+ */
 static void unregister_pages(struct cuda_device *device, const struct ww_mapping *mapping)
 {
 	ww_CUcontext context = (ww_CUcontext)(uintptr_t)mapping->native;
@@ -108,9 +111,9 @@ static void unregister_pages(struct cuda_device *device, const struct ww_mapping
 	struct ww_error record;
 
 	ww_error_save(&record);
-	if (ww_cuda_enter_context(device, context, &scope) == WW_OK)
-		device->driver->cuMemHostUnregister(mapping->host_pointer);
+	(void)ww_cuda_enter_context(device, context, &scope);
 	ww_error_restore(&record);
+	device->driver->cuMemHostUnregister(mapping->host_pointer);
 }
 
 void ww_cuda_host_release(struct ww_mapping *mapping)
