@@ -67,13 +67,13 @@ release: ## as check, built for use: optimised, without debugging aids
 ASAN = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
 asan ubsan: sanitize-address
 sanitize-address: ## as check, with the address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory check BUILD=build-asan TEST_WRAP='$(FIXED_ADDRESSES)' \
+	@$(MAKE) --no-print-directory check BUILD=build-asan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
 		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4'
 
 TSAN = -Db_sanitize=thread -Db_lundef=false
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer
-	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='$(FIXED_ADDRESSES)' \
+	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
 		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4'
 
 lint: ## run every check of scripts/ on the sources and the build

@@ -185,6 +185,7 @@
 	X(receive_times_out, WW_CAP_EXPORT)                                                 \
 	X(receive_stream_in_pieces, WW_CAP_EXPORT)                                          \
 	X(receive_beside_credentials, WW_CAP_EXPORT)                                        \
+	X(receive_from_one_who_left_bytes_unread, WW_CAP_EXPORT)                            \
 	X(receive_refuses_access_not_granted, WW_CAP_EXPORT)
 
 #define CONFORMANCE_CONTEXT(X)                                   \

@@ -105,9 +105,10 @@ void device_open_by_uuid(void)
 	ww_device_unref(device);
 }
 
-/* Whether there is a GPU that can share memory by descriptor. */
+/* Whether there is a GPU on which processes can share memory by descriptor. */
 static bool have_usable_gpu(void)
 {
+	uint64_t needed = WW_CAP_EXPORT | WW_CAP_MANY_PROCESSES;
 	uint32_t count = 0;
 	bool usable = false;
 
@@ -119,7 +120,7 @@ static bool have_usable_gpu(void)
 
 		snprintf(name, sizeof(name), "cuda:%u", i);
 		MUST_OK(ww_device_open(name, &device));
-		usable = device_info(device).capabilities & WW_CAP_EXPORT;
+		usable = (device_info(device).capabilities & needed) == needed;
 		ww_device_unref(device);
 	}
 	return usable;

@@ -196,6 +196,34 @@ void receive_beside_credentials(void)
 	victim_end(&victim);
 }
 
+/*
+ * A sender that closes while bytes of ours wait for it: the kernel tells us of a reset connection before it
+ * hands over what was sent.
+ */
+void receive_from_one_who_left_bytes_unread(void)
+{
+	struct victim victim;
+	ww_memory *memory;
+	int sockets[2];
+
+	victim_make(&victim, WW_MEMORY_VMM);
+	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
+		packet_pair(packet_types[i], sockets);
+		MUST_EQUAL(7, send(sockets[1], "unread", 7, 0));
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
+		close(sockets[0]);
+		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		memory_must_be_same(victim.memory, memory);
+		ww_memory_unref(memory);
+		MUST_REFUSE(WW_ERR_PEER_LOST, "",
+			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, WW_FOREVER,
+				&memory));
+		MUST(!memory);
+		close(sockets[1]);
+	}
+	victim_end(&victim);
+}
+
 static void must_refuse_socket(struct victim *victim, int socket, ww_status status)
 {
 	ww_memory *memory = victim->memory;

@@ -54,6 +54,7 @@ struct fake_config {
 	uint64_t bytes; /* per device */
 	bool no_fd;
 	bool no_peer;
+	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
 	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
 };

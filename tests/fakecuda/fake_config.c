@@ -7,6 +7,8 @@
  *			    pages cost real memory only once they are touched
  *   FAKECUDA_NO_FD=1	    GPUs that cannot export memory as a descriptor
  *   FAKECUDA_NO_PEER=1	    GPUs that cannot reach each other's memory
+ *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
+ *			    process)
  *   FAKECUDA_FAIL	    NAME:N:CODE, the Nth call of driver function NAME returns CODE (a number)
  *			    and does nothing; NAME may be * for any that is no cleanup
  *   CUDA_VISIBLE_DEVICES   as the driver has it: indices or UUIDs, up to the first that is neither
@@ -55,6 +57,16 @@ static uint64_t number_read(const char *name, uint64_t otherwise)
 	return number;
 }
 
+static int compute_mode_read(void)
+{
+	uint64_t mode = number_read("FAKECUDA_COMPUTE_MODE", WW_CU_COMPUTEMODE_DEFAULT);
+
+	if (mode != WW_CU_COMPUTEMODE_DEFAULT && mode != WW_CU_COMPUTEMODE_PROHIBITED &&
+		mode != WW_CU_COMPUTEMODE_EXCLUSIVE_PROCESS)
+		refuse("FAKECUDA_COMPUTE_MODE", getenv("FAKECUDA_COMPUTE_MODE"));
+	return (int)mode;
+}
+
 static void config_read(void)
 {
 	uint64_t devices = number_read("FAKECUDA_DEVICES", 2);
@@ -66,6 +78,7 @@ static void config_read(void)
 		refuse("FAKECUDA_BYTES", getenv("FAKECUDA_BYTES"));
 	config.no_fd = number_read("FAKECUDA_NO_FD", 0) != 0;
 	config.no_peer = number_read("FAKECUDA_NO_PEER", 0) != 0;
+	config.compute_mode = compute_mode_read();
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");
 	config.fail = getenv("FAKECUDA_FAIL");
 }

@@ -7,7 +7,7 @@
  * was still queued is dropped), frees its allocations and kills its events; VMM memory belongs to
  * no context and stays. A dead context may still lie on a stack: calls that need it say
  * CONTEXT_IS_DESTROYED. A context that failed (an asynchronous fault) says so in every later call
- * that needs it, and a primary one cannot be had again.
+ * that needs it, and a primary one cannot be had again. A GPU in prohibited mode takes no contexts.
  */
 #include "fake.h"
 
@@ -68,6 +68,11 @@ static struct fake_context *context_new(int device)
 	return context;
 }
 
+static bool is_prohibited(void)
+{
+	return fake_config()->compute_mode == WW_CU_COMPUTEMODE_PROHIBITED;
+}
+
 static void context_end(struct fake_context *context)
 {
 	context->destroyed = true;
@@ -88,6 +93,8 @@ FAKE_API cuDevicePrimaryCtxRetain(ww_CUcontext *out_context, ww_CUdevice device)
 	struct fake_device *owner = fake_device_get(device);
 	if (!owner)
 		return WW_CUDA_ERROR_INVALID_DEVICE;
+	if (is_prohibited())
+		return WW_CUDA_ERROR_DEVICE_UNAVAILABLE;
 	if (!owner->primary) {
 		owner->primary = context_new(device);
 		if (!owner->primary)
@@ -137,6 +144,8 @@ FAKE_API cuCtxCreate_v2(ww_CUcontext *out_context, unsigned int flags, ww_CUdevi
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (!fake_device_get(device))
 		return WW_CUDA_ERROR_INVALID_DEVICE;
+	if (is_prohibited())
+		return WW_CUDA_ERROR_DEVICE_UNAVAILABLE;
 	if (depth == STACK_DEPTH)
 		return WW_CUDA_ERROR_OUT_OF_MEMORY;
 	struct fake_context *context = context_new(device);

@@ -242,7 +242,6 @@ static const struct {
 	{WW_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
 	{WW_CU_DEVICE_ATTRIBUTE_INTEGRATED, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
-	{WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_ECC_ENABLED, 1},
 	{WW_CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
@@ -290,6 +289,9 @@ FAKE_API cuDeviceGetAttribute(int *out_value, ww_CUdevice_attribute attribute, w
 	switch (attribute) {
 	case WW_CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		*out_value = (int)fake_device_get(device)->number + 1;
+		return WW_CUDA_SUCCESS;
+	case WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
+		*out_value = fake_config()->compute_mode;
 		return WW_CUDA_SUCCESS;
 	case WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
 		*out_value = !fake_config()->no_fd;

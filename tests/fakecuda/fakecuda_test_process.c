@@ -258,6 +258,39 @@ static void forked(int socket)
 	put(socket, &ok, 1);
 }
 
+static int compute_mode(void)
+{
+	int mode = -1;
+
+	CHECK_OK(cu.cuDeviceGetAttribute(&mode, WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, 0));
+	return mode;
+}
+
+/* Everything but a context can be had. */
+static void prohibited(int socket)
+{
+	ww_CUmemAllocationProp prop = vmm_prop(0, 0);
+	ww_CUmemGenericAllocationHandle handle;
+	ww_CUcontext context;
+
+	CHECK(compute_mode() == WW_CU_COMPUTEMODE_PROHIBITED);
+	CHECK_FAILS(cu.cuDevicePrimaryCtxRetain(&context, 0), DEVICE_UNAVAILABLE);
+	CHECK_FAILS(cu.cuCtxCreate(&context, 0, 0), DEVICE_UNAVAILABLE);
+	CHECK_OK(cu.cuMemCreate(&handle, GRANULARITY, &prop, 0));
+	CHECK_OK(cu.cuMemRelease(handle));
+	put(socket, "!", 1);
+}
+
+static void exclusive(int socket)
+{
+	ww_CUcontext context;
+
+	CHECK(compute_mode() == WW_CU_COMPUTEMODE_EXCLUSIVE_PROCESS);
+	CHECK_OK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK_OK(cu.cuDevicePrimaryCtxRelease(0));
+	put(socket, "!", 1);
+}
+
 int helper_main(int argc, char **argv)
 {
 	static const struct {
@@ -270,6 +303,8 @@ int helper_main(int argc, char **argv)
 		{"look", look},
 		{"limited", limited},
 		{"forked", forked},
+		{"prohibited", prohibited},
+		{"exclusive", exclusive},
 	};
 
 	CHECK(argc == 2);
@@ -538,6 +573,16 @@ static void test_limited_devices(void **state)
 	run_with("limited", settings, sizeof(int));
 }
 
+static void test_compute_modes(void **state)
+{
+	static const char *const closed[] = {"FAKECUDA_COMPUTE_MODE=2", NULL};
+	static const char *const single[] = {"FAKECUDA_COMPUTE_MODE=3", NULL};
+
+	(void)state;
+	run_with("prohibited", closed, 1);
+	run_with("exclusive", single, 1);
+}
+
 static void test_a_fork_ends_it(void **state)
 {
 	(void)state;
@@ -552,6 +597,7 @@ const struct CMUnitTest process_tests[] = {
 	TEST(test_devices_are_configured),
 	TEST(test_no_device_at_all),
 	TEST(test_limited_devices),
+	TEST(test_compute_modes),
 	TEST(test_a_fork_ends_it),
 };
 const size_t process_test_count = sizeof(process_tests) / sizeof(process_tests[0]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver.c - the library without a driver and with a broken one; and that it prints nothing
+ * driver.c - the library without a driver, with a broken one and with GPUs that do not take everybody; and
+ * that it prints nothing
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "integration/integration.h"
+#include "support/driver.h"
 
 /* Whatever else is missing: host works, and nothing is the default but host. */
 static void must_have_host_only(const char *word)
@@ -90,6 +92,58 @@ void driver_broken(void)
 	child_finish(&child);
 	unlink(path);
 	rmdir(folder);
+}
+
+/*
+ * The best device is host; that no GPU was taken is no failure. By name a GPU can be opened all the same,
+ * but making a context has the status that is expected.
+ */
+void role_open_best(int count, char **arguments)
+{
+	struct ww_error before;
+	ww_device *device;
+	ww_stream *stream;
+
+	MUST_EQUAL(1, count);
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_open("nothing", &device));
+	before = *ww_error_last();
+	MUST_OK(ww_device_open(NULL, &device));
+	MUST_EQUAL(WW_BACKEND_HOST, device_info(device).backend);
+	MUST_MATCH(&before, ww_error_last(), sizeof(before));
+	ww_device_unref(device);
+	device = subject_open();
+	MUST_STATUS(atoi(arguments[0]), ww_stream_create(device, &stream));
+	if (stream)
+		MUST(!(device_info(device).capabilities & WW_CAP_MANY_PROCESSES));
+	ww_stream_unref(stream);
+	ww_device_unref(device);
+}
+
+static void open_best_in_mode(const char *setting, ww_status status_of_context)
+{
+	const char *const environment[] = {setting, NULL};
+	char status[16];
+	const char *const arguments[] = {status, NULL};
+	struct child child;
+
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver has the mode it is told");
+	snprintf(status, sizeof(status), "%d", status_of_context);
+	child_start(&child, "role_open_best",
+		&(struct child_options){.environment = environment, .arguments = arguments});
+	child_finish(&child);
+}
+
+/* No process can use such a GPU. */
+void driver_in_prohibited_mode(void)
+{
+	open_best_in_mode("FAKECUDA_COMPUTE_MODE=2", WW_ERR_NO_DEVICE);
+}
+
+/* One process can, so there is nobody to share with. */
+void driver_in_exclusive_mode(void)
+{
+	open_best_in_mode("FAKECUDA_COMPUTE_MODE=3", WW_OK);
 }
 
 /* Does this and that, failures among it, and says how much came out on standard error. */

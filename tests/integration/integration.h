@@ -67,6 +67,8 @@
 	X(fork_before_first_use_works, NEEDS_EXPORT)                   \
 	X(driver_missing, 0)                                           \
 	X(driver_broken, 0)                                            \
+	X(driver_in_prohibited_mode, NEEDS_EXPORT)                     \
+	X(driver_in_exclusive_mode, NEEDS_EXPORT)                      \
 	X(prints_nothing_unless_asked, 0)
 
 #define INTEGRATION_ROLES(X)         \
@@ -81,6 +83,7 @@
 	X(role_fork_first)           \
 	X(role_without_driver)       \
 	X(role_with_broken_driver)   \
+	X(role_open_best)            \
 	X(role_print)                \
 	X(role_export_as_other_user)
 

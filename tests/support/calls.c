@@ -2,7 +2,8 @@
 /*
  * calls.c - the linker's --wrap: each call goes through strike() first
  *
- * Where the program is compiled for large files, libc's names end in 64, so those come in pairs.
+ * Where the program is compiled for large files, libc's names end in 64, so those come in pairs under one
+ * name.
  */
 #include "support/calls.h"
 
@@ -15,36 +16,68 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-static atomic_int armed; /* the kinds that count; 0: none */
+#define TRUE_ERROR 0 /* the one that befits the call */
+
+static atomic_int armed;          /* the kinds that count; 0: none */
+static const char *_Atomic named; /* the one function that counts; NULL: all of these kinds */
 static atomic_bool deadly;
-static atomic_int_fast64_t left;
+static atomic_int_fast64_t left;  /* calls until the first that fails */
+static atomic_int_fast64_t times; /* how many fail */
+static atomic_int given_error;
 static const char *_Atomic struck;
+static atomic_int struck_error;
 static atomic_int_fast64_t live;
 
-void calls_fail(int kinds, uint64_t nth)
+static atomic_int_fast64_t uninterrupted = INT64_MAX; /* a fallocate() of more bytes is */
+
+static void arm(int kinds, const char *function, int error, uint64_t nth, uint64_t count)
 {
 	atomic_store(&struck, NULL);
 	atomic_store(&deadly, false);
+	atomic_store(&named, function);
+	atomic_store(&given_error, error);
+	atomic_store(&times, (int_fast64_t)count);
 	atomic_store(&left, (int_fast64_t)nth);
 	atomic_store(&armed, kinds);
 }
 
+void calls_fail(int kinds, uint64_t nth)
+{
+	arm(kinds, NULL, TRUE_ERROR, nth, 1);
+}
+
+void calls_fail_named(const char *function, int error, uint64_t nth, uint64_t count)
+{
+	arm(CALLS_ALL, function, error, nth, count);
+}
+
+void calls_interrupt_above(uint64_t bytes)
+{
+	atomic_store(&struck, NULL);
+	atomic_store(&uninterrupted, (int_fast64_t)bytes);
+}
+
 void calls_die(uint64_t nth)
 {
+	arm(0, NULL, TRUE_ERROR, nth, 1);
 	atomic_store(&deadly, true);
-	atomic_store(&left, (int_fast64_t)nth);
 	atomic_store(&armed, CALLS_ALL);
 }
 
-const char *calls_off(void)
+const char *calls_off(int *out_error)
 {
 	atomic_store(&armed, 0);
+	atomic_store(&uninterrupted, INT64_MAX);
+	if (out_error)
+		*out_error = atomic_load(&struck_error);
 	return atomic_load(&struck);
 }
 
@@ -53,39 +86,56 @@ int64_t calls_live_allocations(void)
 	return atomic_load(&live);
 }
 
-/* Whether this call is the one that fails. */
-static bool strike(int kind, const char *name)
+static int fail(const char *name, int error)
 {
-	if (!(atomic_load(&armed) & kind) || atomic_fetch_sub(&left, 1) != 1)
-		return false;
-	if (atomic_load(&deadly))
-		kill(getpid(), SIGKILL);
+	atomic_store(&struck_error, error);
 	atomic_store(&struck, name);
-	return true;
+	return error;
 }
 
-/* A function that sets errno, or, where `failure` is the code itself, returns it. */
-#define WRAP(type, name, code, failure, parameters, arguments) \
-	type __real_##name parameters;                         \
-	type __wrap_##name parameters;                         \
-	type __wrap_##name parameters                          \
-	{                                                      \
-		if (strike(CALLS_SYSTEM, #name)) {             \
-			errno = code;                          \
-			return failure;                        \
-		}                                              \
-		return __real_##name arguments;                \
+/* The error that this call fails with; 0 if it does not. */
+static int strike(int kind, const char *name, int true_error)
+{
+	const char *only = atomic_load(&named);
+	int error = atomic_load(&given_error);
+	int_fast64_t nth;
+
+	if (!(atomic_load(&armed) & kind) || (only && strcmp(only, name)))
+		return 0;
+	nth = atomic_fetch_sub(&left, 1);
+	if (nth > 1 || nth <= 1 - atomic_load(&times))
+		return 0;
+	if (atomic_load(&deadly))
+		kill(getpid(), SIGKILL);
+	return fail(name, error == TRUE_ERROR ? true_error : error);
+}
+
+/* A function that sets errno, or, where `failure` is `error`, returns it. */
+#define WRAP_AS(label, type, name, true_error, failure, parameters, arguments) \
+	type __real_##name parameters;                                         \
+	type __wrap_##name parameters;                                         \
+	type __wrap_##name parameters                                          \
+	{                                                                      \
+		int error = strike(CALLS_SYSTEM, label, true_error);           \
+                                                                               \
+		if (error) {                                                   \
+			errno = error;                                         \
+			return failure;                                        \
+		}                                                              \
+		return __real_##name arguments;                                \
 	}
 
-#define WRAP_PAIR(type, name, code, failure, parameters, arguments) \
-	WRAP(type, name, code, failure, parameters, arguments)      \
-	WRAP(type, name##64, code, failure, parameters, arguments)
+#define WRAP(type, name, true_error, failure, parameters, arguments) \
+	WRAP_AS(#name, type, name, true_error, failure, parameters, arguments)
+
+#define WRAP_PAIR(type, name, true_error, failure, parameters, arguments)      \
+	WRAP_AS(#name, type, name, true_error, failure, parameters, arguments) \
+	WRAP_AS(#name, type, name##64, true_error, failure, parameters, arguments)
 
 WRAP(int, memfd_create, EMFILE, -1, (const char *name, unsigned int flags), (name, flags))
 WRAP_PAIR(int, ftruncate, ENOMEM, -1, (int fd, off_t bytes), (fd, bytes))
-WRAP_PAIR(int, fallocate, ENOSPC, -1, (int fd, int mode, off_t offset, off_t bytes),
-	(fd, mode, offset, bytes))
 WRAP(int, fchmod, EIO, -1, (int fd, mode_t mode), (fd, mode))
+WRAP_PAIR(int, fstatfs, EIO, -1, (int fd, struct statfs *out), (fd, out))
 WRAP_PAIR(int, fstat, EIO, -1, (int fd, struct stat *out), (fd, out))
 WRAP_PAIR(void *, mmap, ENOMEM, MAP_FAILED,
 	(void *address, size_t bytes, int protection, int flags, int fd, off_t offset),
@@ -94,6 +144,8 @@ WRAP(ssize_t, getrandom, EIO, -1, (void *out, size_t bytes, unsigned int flags),
 	(out, bytes, flags))
 WRAP(int, getsockopt, ENOTSOCK, -1, (int fd, int level, int name, void *value, socklen_t *length),
 	(fd, level, name, value, length))
+WRAP(int, poll, ENOMEM, -1, (struct pollfd * fds, nfds_t count, int limit_ms),
+	(fds, count, limit_ms))
 WRAP(int, ppoll, ENOMEM, -1,
 	(struct pollfd * fds, nfds_t count, const struct timespec *limit, const sigset_t *mask),
 	(fds, count, limit, mask))
@@ -105,48 +157,85 @@ WRAP(int, sysinfo, EFAULT, -1, (struct sysinfo * out), (out))
 WRAP_PAIR(FILE *, fopen, EMFILE, NULL, (const char *path, const char *mode), (path, mode))
 WRAP(void *, dlopen, ENOMEM, NULL, (const char *name, int flags), (name, flags))
 WRAP(void *, dlsym, ENOMEM, NULL, (void *library, const char *name), (library, name))
-WRAP(int, pthread_create, EAGAIN, EAGAIN,
+WRAP(int, pthread_create, EAGAIN, error,
 	(pthread_t * out, const pthread_attr_t *attributes, void *(*run)(void *), void *context),
 	(out, attributes, run, context))
-WRAP(int, pthread_atfork, ENOMEM, ENOMEM,
+WRAP(int, pthread_atfork, ENOMEM, error,
 	(void (*prepare)(void), void (*parent)(void), void (*child)(void)),
 	(prepare, parent, child))
 
-/* Those with a variable number of arguments, of which the kernel takes one register. */
-#define WRAP_FCNTL(name)                                                      \
-	int __real_##name(int fd, int command, ...);                          \
-	int __wrap_##name(int fd, int command, ...);                          \
-	int __wrap_##name(int fd, int command, ...)                           \
-	{                                                                     \
-		va_list arguments;                                            \
-		void *argument;                                               \
-                                                                              \
-		va_start(arguments, command);                                 \
-		argument = va_arg(arguments, void *);                         \
-		va_end(arguments);                                            \
-		if (strike(CALLS_SYSTEM, #name)) {                            \
-			errno = command == F_DUPFD_CLOEXEC ? EMFILE : EINVAL; \
-			return -1;                                            \
-		}                                                             \
-		return __real_##name(fd, command, argument);                  \
+#define WRAP_FALLOCATE(name)                                            \
+	int __real_##name(int fd, int mode, off_t offset, off_t bytes); \
+	int __wrap_##name(int fd, int mode, off_t offset, off_t bytes); \
+	int __wrap_##name(int fd, int mode, off_t offset, off_t bytes)  \
+	{                                                               \
+		int error = strike(CALLS_SYSTEM, "fallocate", ENOSPC);  \
+                                                                        \
+		if (!error && bytes > atomic_load(&uninterrupted))      \
+			error = fail("fallocate", EINTR);               \
+		if (error) {                                            \
+			errno = error;                                  \
+			return -1;                                      \
+		}                                                       \
+		return __real_##name(fd, mode, offset, bytes);          \
 	}
 
-#define WRAP_OPEN(name)                                      \
-	int __real_##name(const char *path, int flags, ...); \
-	int __wrap_##name(const char *path, int flags, ...); \
-	int __wrap_##name(const char *path, int flags, ...)  \
+WRAP_FALLOCATE(fallocate)
+WRAP_FALLOCATE(fallocate64)
+
+static int strike_fcntl(int command)
+{
+	switch (command) {
+	case F_DUPFD_CLOEXEC:
+		return strike(CALLS_SYSTEM, "fcntl(F_DUPFD_CLOEXEC)", EMFILE);
+	case F_ADD_SEALS:
+		return strike(CALLS_SYSTEM, "fcntl(F_ADD_SEALS)", EINVAL);
+	case F_GET_SEALS:
+		return strike(CALLS_SYSTEM, "fcntl(F_GET_SEALS)", EINVAL);
+	case F_GETFL:
+		return strike(CALLS_SYSTEM, "fcntl(F_GETFL)", EINVAL);
+	default: /* F_SETFD, F_DUPFD_QUERY: whoever asks has another way */
+		return strike(CALLS_SYSTEM, "fcntl", EINVAL);
+	}
+}
+
+/* Those with a variable number of arguments, of which the kernel takes one register. */
+#define WRAP_FCNTL(name)                                     \
+	int __real_##name(int fd, int command, ...);         \
+	int __wrap_##name(int fd, int command, ...);         \
+	int __wrap_##name(int fd, int command, ...)          \
 	{                                                    \
+		int error = strike_fcntl(command);           \
 		va_list arguments;                           \
-		int mode;                                    \
+		void *argument;                              \
                                                              \
-		va_start(arguments, flags);                  \
-		mode = va_arg(arguments, int);               \
+		va_start(arguments, command);                \
+		argument = va_arg(arguments, void *);        \
 		va_end(arguments);                           \
-		if (strike(CALLS_SYSTEM, #name)) {           \
-			errno = EMFILE;                      \
+		if (error) {                                 \
+			errno = error;                       \
 			return -1;                           \
 		}                                            \
-		return __real_##name(path, flags, mode);     \
+		return __real_##name(fd, command, argument); \
+	}
+
+#define WRAP_OPEN(name)                                           \
+	int __real_##name(const char *path, int flags, ...);      \
+	int __wrap_##name(const char *path, int flags, ...);      \
+	int __wrap_##name(const char *path, int flags, ...)       \
+	{                                                         \
+		int error = strike(CALLS_SYSTEM, "open", EMFILE); \
+		va_list arguments;                                \
+		int mode;                                         \
+                                                                  \
+		va_start(arguments, flags);                       \
+		mode = va_arg(arguments, int);                    \
+		va_end(arguments);                                \
+		if (error) {                                      \
+			errno = error;                            \
+			return -1;                                \
+		}                                                 \
+		return __real_##name(path, flags, mode);          \
 	}
 
 WRAP_FCNTL(fcntl)
@@ -158,7 +247,7 @@ int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
 {
-	strike(CALLS_HARMLESS, "close");
+	strike(CALLS_HARMLESS, "close", 0);
 	return __real_close(fd);
 }
 
@@ -166,7 +255,7 @@ int __real_munmap(void *address, size_t bytes);
 int __wrap_munmap(void *address, size_t bytes);
 int __wrap_munmap(void *address, size_t bytes)
 {
-	strike(CALLS_HARMLESS, "munmap");
+	strike(CALLS_HARMLESS, "munmap", 0);
 	return __real_munmap(address, bytes);
 }
 
@@ -179,10 +268,11 @@ static void *allocated(void *pointer)
 
 static bool allocation_fails(const char *name)
 {
-	if (!strike(CALLS_ALLOCATIONS, name))
-		return false;
-	errno = ENOMEM;
-	return true;
+	int error = strike(CALLS_ALLOCATIONS, name, ENOMEM);
+
+	if (error)
+		errno = error;
+	return error != 0;
 }
 
 void *__real_malloc(size_t bytes);

@@ -23,6 +23,7 @@
 #include "support/child.h"
 
 #define CASE_SECONDS 120
+#define SLOWNESS_MAX 1000
 
 enum {
 	CASE_PASSED,
@@ -41,6 +42,23 @@ static struct {
 static bool in_runner(void)
 {
 	return runner.pid == getpid() && pthread_equal(runner.thread, pthread_self());
+}
+
+unsigned int check_slowness(void)
+{
+	const char *value = getenv("WW_TEST_SLOWNESS");
+	unsigned long slowness;
+	char *end;
+
+	if (!value)
+		return 1;
+	slowness = strtoul(value, &end, 10);
+	if (end == value || *end || slowness < 1 || slowness > SLOWNESS_MAX) {
+		fprintf(stderr, "WW_TEST_SLOWNESS=%s is no number from 1 to %d\n", value,
+			SLOWNESS_MAX);
+		_exit(2);
+	}
+	return (unsigned int)slowness;
 }
 
 void check_note(const char *format, ...)
@@ -153,7 +171,7 @@ static int run_case(const struct check_suite *suite, const struct check_case *it
 	int result;
 
 	runner.name = item->name;
-	alarm(CASE_SECONDS);
+	alarm(CASE_SECONDS * check_slowness());
 	result = setjmp(runner.out);
 	if (result == CASE_PASSED) {
 		census_take(&before);
@@ -251,7 +269,7 @@ static int run_role(const struct check_suite *suite, int count, char **arguments
 			continue;
 		runner.name = suite->roles[i].name;
 		child_become();
-		alarm(CASE_SECONDS);
+		alarm(CASE_SECONDS * check_slowness());
 		suite->roles[i].run(count - 1, arguments + 1);
 		return EXIT_SUCCESS;
 	}

@@ -13,7 +13,8 @@
  * We do not use cmocka's runner here: the release in Debian 12 reports a skipped case as "not ok",
  * and its assertions work in the main thread of one process only.
  *
- * Every case runs under an alarm, so a hang is a failure with a name. A case that is skipped says
+ * Every case runs under an alarm, so a hang is a failure with a name. Where everything takes longer, as
+ * under a sanitizer, WW_TEST_SLOWNESS (default 1) multiplies this and every other limit on time. A case that is skipped says
  * why. A case that is expected to fail runs in a process of its own, since it may well crash.
  */
 #ifndef WW_TESTS_SUPPORT_CHECK_H
@@ -59,6 +60,9 @@ struct check_suite {
 
 /* Runs the program; what it returns is for main() to return. */
 int check_main(const struct check_suite *suite, int argc, char **argv);
+
+/* WW_TEST_SLOWNESS, a number from 1 to 1000: what to multiply a limit on time with. */
+unsigned int check_slowness(void);
 
 /* Ends the case as skipped, for a reason only found out on the way. */
 _Noreturn void check_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -24,6 +24,7 @@
 
 #include "support/check.h"
 
+#define LIMIT_MS        60000
 #define CHILDREN_MAX    16
 #define ARGUMENTS_MAX   16
 #define ENVIRONMENT_MAX 512
@@ -31,6 +32,11 @@
 extern char **environ;
 
 static struct child children[CHILDREN_MAX]; /* pid 0: free */
+
+int child_limit_ms(void)
+{
+	return LIMIT_MS * (int)check_slowness();
+}
 
 static void remember(const struct child *child)
 {
@@ -148,11 +154,11 @@ static __attribute__((format(printf, 2, 0))) void say(int control, const char *f
 static bool hear(int control, char word[CHILD_WORD_BYTES])
 {
 	struct pollfd waiting = {.fd = control, .events = POLLIN};
-	int ready = poll(&waiting, 1, CHILD_LIMIT_MS);
+	int ready = poll(&waiting, 1, child_limit_ms());
 	ssize_t length;
 
 	if (ready == 0)
-		FAIL("no word within %d ms", CHILD_LIMIT_MS);
+		FAIL("no word within %d ms", child_limit_ms());
 	MUST_CALL(ready);
 	length = recv(control, word, CHILD_WORD_BYTES - 1, 0);
 	if (length <= 0)
@@ -208,10 +214,10 @@ static int reap(struct child *child, int limit_ms)
 
 int child_wait(struct child *child)
 {
-	int status = reap(child, CHILD_LIMIT_MS);
+	int status = reap(child, child_limit_ms());
 
 	if (status == -1)
-		FAIL("the helper did not end within %d ms", CHILD_LIMIT_MS);
+		FAIL("the helper did not end within %d ms", child_limit_ms());
 	return status;
 }
 
@@ -228,7 +234,7 @@ void child_finish(struct child *child)
 void child_kill(struct child *child)
 {
 	kill(child->pid, SIGKILL);
-	reap(child, CHILD_LIMIT_MS);
+	reap(child, child_limit_ms());
 }
 
 void child_reap_all(void)
@@ -238,7 +244,7 @@ void child_reap_all(void)
 
 		if (child.pid) {
 			kill(child.pid, SIGKILL);
-			reap(&child, CHILD_LIMIT_MS);
+			reap(&child, child_limit_ms());
 		}
 	}
 }

@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CHILD_LIMIT_MS   60000
 #define CHILD_WORD_BYTES 256
 
 /* Where a helper finds its ends. */
@@ -30,6 +29,9 @@ struct child {
 	int socket;
 	int control;
 };
+
+/* How long to wait for a word or an end that must come. */
+int child_limit_ms(void);
 
 /*
  * struct child_options - how to start a helper

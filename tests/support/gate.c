@@ -19,7 +19,7 @@ bool gate_wait(sem_t *semaphore)
 	int result;
 
 	clock_gettime(CLOCK_REALTIME, &limit);
-	limit.tv_sec += LIMIT_SECONDS;
+	limit.tv_sec += LIMIT_SECONDS * (time_t)check_slowness();
 	do
 		result = sem_timedwait(semaphore, &limit);
 	while (result && errno == EINTR);

@@ -58,7 +58,7 @@ void packet_receive(int socket, void *bytes, size_t count, int *out_descriptor)
 		.msg_controllen = sizeof(control.bytes)};
 	struct pollfd waiting = {.fd = socket, .events = POLLIN};
 
-	MUST_EQUAL(1, poll(&waiting, 1, CHILD_LIMIT_MS));
+	MUST_EQUAL(1, poll(&waiting, 1, child_limit_ms()));
 	MUST_EQUAL(count, recvmsg(socket, &message, MSG_CMSG_CLOEXEC));
 	MUST(CMSG_FIRSTHDR(&message) && control.header.cmsg_type == SCM_RIGHTS);
 	memcpy(out_descriptor, CMSG_DATA(&control.header), sizeof(int));

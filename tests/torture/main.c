@@ -8,6 +8,7 @@
  *
  * What a process does only once, such as loading the driver, is tortured in fresh processes.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,54 +23,96 @@
 
 #define CALLS_MAX 5000
 
+enum called {
+	ALWAYS,
+	ON_HOST, /* only there */
+	RARELY   /* at first use, or on the way out of another failure */
+};
+
+/* What a call's failure must come out as. */
 struct expectation {
 	const char *function;
-	ww_status statuses[4]; /* those that fit; the unused ones are 0 */
-	bool may_be_overcome;
+	int error;
+	ww_status status;
+	bool may_be_overcome; /* by another way, or since nobody needs it */
+	enum called called;
 };
 
-/* What the errors in support/calls.c must come out as. */
 static const struct expectation expectations[] = {
-	{"malloc", {WW_ERR_NO_MEMORY}, false},
-	{"calloc", {WW_ERR_NO_MEMORY}, false},
-	{"realloc", {WW_ERR_NO_MEMORY}, false},
-	{"aligned_alloc", {WW_ERR_NO_MEMORY}, false},
-	{"memfd_create", {WW_ERR_LIMIT}, false},
-	{"ftruncate", {WW_ERR_NO_MEMORY}, false},
-	{"fallocate", {WW_ERR_NO_MEMORY}, false},
-	{"fchmod", {WW_ERR_SYSTEM}, false},
-	/* For a duplicate, for the seals, or for the mode a descriptor was opened in. */
-	{"fcntl", {WW_ERR_LIMIT, WW_ERR_SYSTEM, WW_ERR_DESCRIPTOR}, true},
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"aligned_alloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"memfd_create", ENFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"memfd_create", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	/* A kernel that does not know a flag: there is another attempt without it. */
+	{"memfd_create", EINVAL, WW_ERR_SYSTEM, true, ALWAYS},
+	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"ftruncate", EFBIG, WW_ERR_OVERFLOW, false, ALWAYS},
+	{"ftruncate", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"fallocate", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"fallocate", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"fallocate", EOPNOTSUPP, WW_ERR_UNSUPPORTED, false, ALWAYS},
+	{"fallocate", EINTR, WW_OK, true, ALWAYS},
+	{"fchmod", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"fcntl(F_DUPFD_CLOEXEC)", EBADF, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, ALWAYS},
+	/* What has no seals is no memory. */
+	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"fcntl(F_GET_SEALS)", EBADF, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, ALWAYS},
+	{"fcntl", EINVAL, WW_OK, true, ALWAYS},
+	{"fstatfs", EIO, WW_ERR_SYSTEM, false, ALWAYS},
 	/* Also asked whether two descriptors are the same: unknown means no. */
-	{"fstat", {WW_ERR_SYSTEM}, true},
-	{"mmap", {WW_ERR_NO_MEMORY, WW_ERR_LIMIT}, false},
-	{"open", {WW_ERR_LIMIT}, false},
-	{"getrandom", {WW_ERR_SYSTEM}, false},
-	{"getsockopt", {WW_ERR_DESCRIPTOR}, false},
-	{"ppoll", {WW_ERR_NO_MEMORY}, false},
-	{"sendmsg", {WW_ERR_PEER_LOST}, false},
-	{"recvmsg", {WW_ERR_NO_MEMORY}, false},
-	{"pthread_create", {WW_ERR_LIMIT}, false},
-	{"pthread_atfork", {WW_ERR_NO_MEMORY}, false},
-	{"dlopen", {WW_ERR_NO_DEVICE}, false},
-	{"dlsym", {WW_ERR_NO_DEVICE}, false},
+	{"fstat", EIO, WW_ERR_SYSTEM, true, ALWAYS},
+	{"mmap", ENOMEM, WW_ERR_LIMIT, false, ALWAYS},
+	{"mmap", EACCES, WW_ERR_ACCESS, false, ALWAYS},
+	{"mmap", ENODEV, WW_ERR_SYSTEM, false, ALWAYS},
+	{"open", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"open", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"open", EACCES, WW_ERR_UNSUPPORTED, false, ALWAYS},
+	{"open", ENOENT, WW_ERR_UNSUPPORTED, false, ALWAYS},
+	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"getrandom", ENOSYS, WW_ERR_UNSUPPORTED, false, ALWAYS},
+	{"getrandom", EINTR, WW_OK, true, ALWAYS},
+	{"getsockopt", ENOTSOCK, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"getsockopt", EBADF, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	/* Asked whether an empty message is the last one: unknown means yes. */
+	{"poll", ENOMEM, WW_OK, true, ALWAYS},
+	{"ppoll", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"ppoll", EINVAL, WW_ERR_SYSTEM, false, ALWAYS},
+	{"ppoll", EINTR, WW_OK, true, ALWAYS},
+	{"sendmsg", EPIPE, WW_ERR_PEER_LOST, false, ALWAYS},
+	{"sendmsg", ECONNRESET, WW_ERR_PEER_LOST, false, ALWAYS},
+	{"sendmsg", ENOTCONN, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"sendmsg", ENOBUFS, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"sendmsg", ETOOMANYREFS, WW_ERR_LIMIT, false, ALWAYS},
+	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"recvmsg", EINVAL, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"recvmsg", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
+	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
+	{"pthread_create", ENOMEM, WW_ERR_NO_MEMORY, false, ON_HOST},
+	{"pthread_atfork", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"dlopen", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
+	{"dlsym", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
 	/* Two ways of asking how much memory is free: the other one is left. */
-	{"sysinfo", {WW_ERR_SYSTEM}, true},
-	{"fopen", {WW_ERR_LIMIT}, true},
+	{"sysinfo", EFAULT, WW_ERR_SYSTEM, false, RARELY},
+	{"fopen", EMFILE, WW_OK, true, RARELY},
 };
 
-static const struct expectation *expectation_of(const char *function)
+static const struct expectation *expectation_of(const char *function, int error)
 {
-	size_t length = strlen(function);
-
-	/* "mmap64" is the same as "mmap". */
-	if (length > 2 && !strcmp(function + length - 2, "64"))
-		length -= 2;
 	for (size_t i = 0; i < CHECK_COUNT(expectations); i++)
-		if (!strncmp(expectations[i].function, function, length) &&
-			!expectations[i].function[length])
+		if (!strcmp(expectations[i].function, function) && expectations[i].error == error)
 			return &expectations[i];
-	FAIL("nobody said what becomes of a failure of %s", function);
+	FAIL("nobody said what becomes of error %d of %s", error, function);
 }
 
 static void must_have_sentence(ww_status status, const char *what)
@@ -81,20 +124,24 @@ static void must_have_sentence(ww_status status, const char *what)
 			ww_status_name(error->status), error->message);
 }
 
-static void must_fit(const char *function, const char *step, ww_status status)
+/* A failure of `function`, with an error or a CUresult, must have this status, unless overcome. */
+static void must_be(ww_status expected, const char *function, int error, const char *step,
+	ww_status status)
 {
-	const struct expectation *expectation = expectation_of(function);
-
-	if (status == WW_OK && expectation->may_be_overcome)
-		return;
 	if (status == WW_OK)
-		FAIL("%s failed, and nobody noticed", function);
+		FAIL("%s failed with %d, and nobody noticed", function, error);
 	must_have_sentence(status, function);
-	for (size_t i = 0; i < CHECK_COUNT(expectation->statuses); i++)
-		if (status == expectation->statuses[i])
-			return;
-	FAIL("%s failed; %s returned %s: \"%s\"", function, step, ww_status_name(status),
-		ww_error_last()->message);
+	if (status != expected)
+		FAIL("%s failed with %d; %s returned %s, not %s: \"%s\"", function, error, step,
+			ww_status_name(status), ww_status_name(expected), ww_error_last()->message);
+}
+
+static void must_fit(const char *function, int error, const char *step, ww_status status)
+{
+	const struct expectation *expectation = expectation_of(function, error);
+
+	if (status != WW_OK || !expectation->may_be_overcome)
+		must_be(expectation->status, function, error, step, status);
 }
 
 struct holdings {
@@ -135,30 +182,35 @@ static void warm_up(void)
 		MUST_OK(scenario_run(&step));
 }
 
+/* Lets calls fail as they were told to; returns whether there was one left to fail. */
+static bool run_with_failure(const struct holdings *before, uint64_t nth, uint64_t *overcome)
+{
+	const char *step;
+	ww_status status = scenario_run(&step);
+	int error;
+	const char *function = calls_off(&error);
+
+	if (!function) {
+		MUST_OK(status);
+		return false;
+	}
+	must_fit(function, error, step, status);
+	must_hold_no_more(before, function, nth);
+	*overcome += status == WW_OK;
+	return true;
+}
+
 static void fail_calls(int kinds)
 {
 	struct holdings before;
 	uint64_t overcome = 0;
-	uint64_t nth;
+	uint64_t nth = 0;
 
 	warm_up();
-	for (nth = 1; nth < CALLS_MAX; nth++) {
-		const char *function;
-		const char *step;
-		ww_status status;
-
+	do {
 		take_holdings(&before);
-		calls_fail(kinds, nth);
-		status = scenario_run(&step);
-		function = calls_off();
-		if (!function) {
-			MUST_OK(status);
-			break;
-		}
-		must_fit(function, step, status);
-		must_hold_no_more(&before, function, nth);
-		overcome += status == WW_OK;
-	}
+		calls_fail(kinds, ++nth);
+	} while (run_with_failure(&before, nth, &overcome) && nth < CALLS_MAX);
 	MUST(nth > 10 && nth < CALLS_MAX);
 	check_note("%llu calls failed one by one, %llu were overcome", (unsigned long long)nth - 1,
 		(unsigned long long)overcome);
@@ -172,6 +224,62 @@ static void allocations_fail(void)
 static void system_calls_fail(void)
 {
 	fail_calls(CALLS_SYSTEM);
+}
+
+/* Every call of a function, with every error of it that is listed. */
+static void system_calls_fail_with_every_error(void)
+{
+	warm_up();
+	for (size_t i = 0; i < CHECK_COUNT(expectations); i++) {
+		const struct expectation *expected = &expectations[i];
+		struct holdings before;
+		uint64_t overcome = 0;
+		uint64_t nth = 0;
+
+		do {
+			take_holdings(&before);
+			calls_fail_named(expected->function, expected->error, ++nth, 1);
+		} while (run_with_failure(&before, nth, &overcome) && nth < CALLS_MAX);
+		MUST(nth < CALLS_MAX);
+		if (nth == 1 &&
+			(expected->called == ALWAYS ||
+				(expected->called == ON_HOST && !subject_is_cuda())))
+			FAIL("%s was never called", expected->function);
+	}
+}
+
+/* Makes memory while calls are interrupted. */
+static void make_large_memory(void)
+{
+	ww_device *device = subject_open();
+	ww_memory *memory;
+
+	if (!(device_info(device).capabilities & WW_CAP_HOST_MEMORY)) {
+		ww_device_unref(device);
+		check_skip("the device cannot use host memory");
+	}
+	memory = memory_make(device, WW_MEMORY_HOST, 64 * MIB);
+	MUST(calls_off(NULL));
+	MUST_EQUAL(64 * MIB, memory_info(memory).bytes);
+	memory_must_be(memory, 0);
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
+/* Signals that come now and then: the allocation goes on. */
+static void allocation_interrupted_at_times(void)
+{
+	for (uint64_t times = 1; times <= 9; times += 4) {
+		calls_fail_named("fallocate", EINTR, 1, times);
+		make_large_memory();
+	}
+}
+
+/* Signals that come faster than a large step takes: the steps become smaller. */
+static void allocation_interrupted_for_ever(void)
+{
+	calls_interrupt_above(2 * MIB);
+	make_large_memory();
 }
 
 struct driver_function {
@@ -207,6 +315,22 @@ static const struct driver_function driver_functions[] = {
 	{"cuGetErrorString", true, true},
 };
 
+/* Out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE, but for these. */
+static const struct {
+	const char *name;
+	int code;
+	const char *step; /* NULL: every one */
+	ww_status status;
+} driver_exceptions[] = {
+	/* Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told apart. */
+	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
+	/* Memory just made has the size asked for; what comes from elsewhere not that of its description. */
+	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, "ww_memory_create", WW_ERR_DEVICE},
+	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, "ww_memory_create", WW_ERR_UNSUPPORTED},
+	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, NULL, WW_ERR_MISMATCH},
+	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, NULL, WW_ERR_MISMATCH},
+};
+
 static const struct driver_function *driver_function_of(const char *name)
 {
 	for (size_t i = 0; i < CHECK_COUNT(driver_functions); i++)
@@ -215,19 +339,27 @@ static const struct driver_function *driver_function_of(const char *name)
 	return NULL;
 }
 
-/* The status of a driver's failure: the device's, never the caller's fault. */
+static ww_status status_of_code(const char *name, int code, const char *step)
+{
+	for (size_t i = 0; i < CHECK_COUNT(driver_exceptions); i++) {
+		const char *its_step = driver_exceptions[i].step;
+
+		if (!strcmp(driver_exceptions[i].name, name) && driver_exceptions[i].code == code &&
+			(!its_step || !strncmp(its_step, step, strlen(its_step))))
+			return driver_exceptions[i].status;
+	}
+	return code == WW_CUDA_ERROR_OUT_OF_MEMORY ? WW_ERR_DEVICE_MEMORY : WW_ERR_DEVICE;
+}
+
 static void must_fit_driver(const char *name, int code, const char *step, ww_status status)
 {
 	const struct driver_function *function = driver_function_of(name);
 
 	if (status == WW_OK && function && function->may_be_overcome)
 		return;
-	if (status == WW_OK)
-		FAIL("%s failed with %d, and nobody noticed", name, code);
-	must_have_sentence(status, name);
-	if (status == WW_ERR_INVALID || status > 0)
-		FAIL("%s failed with %d; %s returned %s: \"%s\"", name, code, step,
-			ww_status_name(status), ww_error_last()->message);
+	must_be(step ? status_of_code(name, code, step) : WW_OK, name, code, step, status);
+	MUST_EQUAL(WW_DOMAIN_CUDA, ww_error_last()->domain);
+	MUST_EQUAL(code, ww_error_last()->native);
 }
 
 /* Fails the 1st, 2nd, ... call of one function; returns how many there are. */
@@ -295,6 +427,16 @@ static void driver_fails_for_no_reason(void)
 	fail_driver(WW_CUDA_ERROR_UNKNOWN);
 }
 
+/* The driver maps nothing but the whole of an allocation. */
+static void driver_maps_no_other_size(void)
+{
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver fails when it is told to");
+	warm_up();
+	MUST(fail_driver_function("cuMemMap", WW_CUDA_ERROR_INVALID_VALUE) > 1);
+	MUST(fail_driver_function("cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED) > 1);
+}
+
 /* A fresh process in which the Nth call fails; afterwards everything must work. */
 static void role_first_use(int count, char **arguments)
 {
@@ -302,14 +444,15 @@ static void role_first_use(int count, char **arguments)
 	const char *function;
 	const char *step;
 	ww_status status;
+	int error;
 
 	MUST(count == 2);
 	scenario_uses_peer = atoi(arguments[1]);
 	calls_fail(CALLS_ALLOCATIONS | CALLS_SYSTEM, nth);
 	status = scenario_run(&step);
-	function = calls_off();
+	function = calls_off(&error);
 	if (function)
-		must_fit(function, step, status);
+		must_fit(function, error, step, status);
 	else
 		MUST_OK(status);
 	MUST_OK(scenario_run(&step));
@@ -383,8 +526,12 @@ static void driver_start_fails(void)
 static const struct check_case cases[] = {
 	{"allocations_fail", allocations_fail, 0},
 	{"system_calls_fail", system_calls_fail, 0},
+	{"system_calls_fail_with_every_error", system_calls_fail_with_every_error, 0},
+	{"allocation_interrupted_at_times", allocation_interrupted_at_times, 0},
+	{"allocation_interrupted_for_ever", allocation_interrupted_for_ever, 0},
 	{"driver_out_of_memory", driver_out_of_memory, 0},
 	{"driver_fails_for_no_reason", driver_fails_for_no_reason, 0},
+	{"driver_maps_no_other_size", driver_maps_no_other_size, 0},
 	{"first_use_fails", first_use_fails, 0},
 	{"driver_start_fails", driver_start_fails, 0},
 };

@@ -32,14 +32,16 @@ struct scenario {
 	uint8_t buffer[SPAN_BYTES];
 };
 
-#define TRY(call)                               \
-	do {                                    \
-		ww_status status_ = (call);     \
-                                                \
-		if (status_ != WW_OK) {         \
-			scenario->step = #call; \
-			return status_;         \
-		}                               \
+/* The step is the innermost one that failed. */
+#define TRY(call)                                       \
+	do {                                            \
+		ww_status status_ = (call);             \
+                                                        \
+		if (status_ != WW_OK) {                 \
+			if (!scenario->step)            \
+				scenario->step = #call; \
+			return status_;                 \
+		}                                       \
 	} while (0)
 
 static ww_memory **next(struct scenario *scenario)
@@ -149,6 +151,26 @@ static ww_status pass_memory(struct scenario *scenario)
 	return WW_OK;
 }
 
+/* Waits for a message that does not come. */
+static ww_status wait_in_vain(struct scenario *scenario)
+{
+	ww_status status = ww_memory_receive(scenario->device, scenario->sockets[1],
+		WW_ACCESS_WRITE, 1, next(scenario));
+
+	return status == WW_TIMED_OUT ? WW_OK : status;
+}
+
+/* Finds out that the other end will send no more. */
+static ww_status lose_peer(struct scenario *scenario)
+{
+	ww_status status;
+
+	shutdown(scenario->sockets[0], SHUT_WR);
+	status = ww_memory_receive(scenario->device, scenario->sockets[1], WW_ACCESS_WRITE,
+		WW_FOREVER, next(scenario));
+	return status == WW_ERR_PEER_LOST ? WW_OK : status;
+}
+
 static void release_memories(struct scenario *scenario)
 {
 	while (scenario->memory_count)
@@ -172,6 +194,10 @@ static ww_status run(struct scenario *scenario)
 	TRY(run_kind(scenario, WW_MEMORY_VMM));
 	if (scenario->info.capabilities & WW_CAP_HOST_MEMORY)
 		TRY(run_kind(scenario, WW_MEMORY_HOST));
+	if (scenario->info.capabilities & WW_CAP_EXPORT) {
+		TRY(wait_in_vain(scenario));
+		TRY(lose_peer(scenario));
+	}
 	return WW_OK;
 }
 
