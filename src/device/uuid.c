@@ -4,7 +4,6 @@
  */
 #include "device/uuid.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int digit_value(char digit)
@@ -46,13 +45,4 @@ bool ww_uuid_parse(const char *text, uint8_t out_uuid[WW_DEVICE_UUID_BYTES])
 		return false;
 	memcpy(out_uuid, uuid, sizeof(uuid));
 	return true;
-}
-
-void ww_uuid_format_gpu(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out[WW_UUID_TEXT_BYTES])
-{
-	size_t used = (size_t)snprintf(out, WW_UUID_TEXT_BYTES, "GPU-");
-
-	for (int i = 0; i < WW_DEVICE_UUID_BYTES; i++)
-		used += (size_t)snprintf(out + used, WW_UUID_TEXT_BYTES - used, "%s%02x",
-			is_after_hyphen(i) ? "-" : "", uuid[i]);
 }

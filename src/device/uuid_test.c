@@ -4,8 +4,6 @@
  */
 #include "base/unit.h"
 
-#include <string.h>
-
 #include "device/uuid.h"
 
 static const uint8_t sample[WW_DEVICE_UUID_BYTES] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
@@ -53,21 +51,11 @@ static void forms_that_are_refused(void **state)
 	}
 }
 
-static void written_as_nvidia_smi_does(void **state)
-{
-	char text[WW_UUID_TEXT_BYTES];
-
-	(void)state;
-	ww_uuid_format_gpu(sample, text);
-	assert_string_equal(text, "GPU-01234567-89ab-cdef-fedc-ba9876543210");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forms_that_are_read),
 		cmocka_unit_test(forms_that_are_refused),
-		cmocka_unit_test(written_as_nvidia_smi_does),
 	};
 
 	return cmocka_run_group_tests_name("uuid", tests, NULL, NULL);
