@@ -56,8 +56,14 @@ enum {
 	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
 	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */
 	WW_ERR_PEER_LOST = -15,    /* the other process closed its end or died */
-	WW_ERR_FORKED = -16, /* called in a child made by fork() from a process that used us */
-	WW_ERR_SYSTEM = -17  /* the operating system refused for a reason of its own */
+	WW_ERR_FORKED = -16,    /* called in a child made by fork() from a process that used us */
+	WW_ERR_SYSTEM = -17,    /* the operating system refused for a reason of its own */
+	WW_ERR_NOT_FOUND = -18, /* there is no object of this name or token, or not any more */
+	WW_ERR_EXISTS = -19,    /* the name is taken */
+	WW_ERR_QUOTA = -20,     /* the user's share of what a broker may hold is used up */
+	WW_ERR_STATE = -21,     /* the object is not in the state that the call needs */
+	WW_ERR_NO_BROKER = -22, /* no broker listens there, or it does not answer */
+	WW_ERR_CANCELLED = -23  /* the request was given up by its sender */
 };
 
 /* Where the native code of an error record comes from. */

@@ -169,6 +169,12 @@ static const struct status_text statuses[] = {
 	STATUS(WW_ERR_PEER_LOST, "the other process closed its end or died"),
 	STATUS(WW_ERR_FORKED, "not possible in a forked child"),
 	STATUS(WW_ERR_SYSTEM, "refused by the operating system"),
+	STATUS(WW_ERR_NOT_FOUND, "no such object"),
+	STATUS(WW_ERR_EXISTS, "the name is taken"),
+	STATUS(WW_ERR_QUOTA, "the quota is used up"),
+	STATUS(WW_ERR_STATE, "not in the state for this"),
+	STATUS(WW_ERR_NO_BROKER, "no broker answers"),
+	STATUS(WW_ERR_CANCELLED, "given up"),
 };
 
 static const struct status_text *find_text(ww_status status)

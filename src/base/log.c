@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/environment.h"
 #include "base/process.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,9 +38,7 @@ static void set(ww_log_fn fn, void *context)
 
 static void read_environment(void)
 {
-	const char *debug = getenv("WARPWAY_DEBUG");
-
-	if (debug && strcmp(debug, "1") == 0)
+	if (ww_environment_is_on(WW_VARIABLE_DEBUG))
 		set(to_stderr, NULL);
 }
 

@@ -3,7 +3,7 @@
  * log.h - what the library tells somebody who debugs it
  *
  * The library says nothing above debug: failures are returned, not printed. Off, a line costs one
- * load. This is the one place that reads the environment: WARPWAY_DEBUG=1 sends the log to stderr.
+ * load. WARPWAY_DEBUG=1 in the environment sends the log to stderr.
  */
 #ifndef WW_BASE_LOG_H
 #define WW_BASE_LOG_H

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * environment_test.c - each variable by its name; empty is not set; only "1" is on
+ */
+#include "base/unit.h"
+
+#include <stdlib.h>
+
+#include "base/environment.h"
+
+static void each_has_its_name(void **state)
+{
+	static const char *const names[] = {"WARPWAY_DEBUG", "WARPWAY_BROKER", "WARPWAY_NO_START",
+		"WARPWAYD", "XDG_RUNTIME_DIR", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		enum ww_variable variable = (enum ww_variable)i;
+
+		assert_int_equal(unsetenv(names[i]), 0);
+		assert_null(ww_environment_find(variable));
+		assert_int_equal(setenv(names[i], names[i], 1), 0);
+		assert_string_equal(ww_environment_find(variable), names[i]);
+		assert_int_equal(setenv(names[i], "", 1), 0);
+		assert_null(ww_environment_find(variable));
+	}
+}
+
+static void only_one_is_on(void **state)
+{
+	static const char *const others[] = {"", "0", "11", "yes", " 1", "1 "};
+
+	(void)state;
+	unsetenv("WARPWAY_NO_START");
+	assert_false(ww_environment_is_on(WW_VARIABLE_NO_START));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		setenv("WARPWAY_NO_START", others[i], 1);
+		assert_false(ww_environment_is_on(WW_VARIABLE_NO_START));
+	}
+	setenv("WARPWAY_NO_START", "1", 1);
+	assert_true(ww_environment_is_on(WW_VARIABLE_NO_START));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_has_its_name),
+		cmocka_unit_test(only_one_is_on),
+	};
+
+	return cmocka_run_group_tests_name("environment", tests, NULL, NULL);
+}
