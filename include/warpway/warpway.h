@@ -5,8 +5,10 @@
 #ifndef WARPWAY_WARPWAY_H
 #define WARPWAY_WARPWAY_H
 
+#include <warpway/array.h>
 #include <warpway/base.h>
 #include <warpway/device.h>
 #include <warpway/memory.h>
+#include <warpway/token.h>
 
 #endif

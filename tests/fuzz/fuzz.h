@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FUZZ_INPUT_BYTES 320
+#define FUZZ_INPUT_BYTES 1024
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forge.c - the checksum of a description, see src/memory/description.h for its place
+ * forge.c - the checksum of a description or a token; both have it at the same place
  */
 #include "support/forge.h"
 
@@ -10,12 +10,22 @@
 
 #define CHECKSUM_AT 12
 
-void description_seal(struct ww_memory_description *description)
+static void seal(uint8_t *bytes, size_t count)
 {
 	uint32_t sum;
 
-	memset(description->bytes + CHECKSUM_AT, 0, sizeof(sum));
-	sum = ww_checksum(0, description->bytes, sizeof(description->bytes));
+	memset(bytes + CHECKSUM_AT, 0, sizeof(sum));
+	sum = ww_checksum(0, bytes, count);
 	for (size_t i = 0; i < sizeof(sum); i++)
-		description->bytes[CHECKSUM_AT + i] = (uint8_t)(sum >> (8 * i));
+		bytes[CHECKSUM_AT + i] = (uint8_t)(sum >> (8 * i));
+}
+
+void description_seal(struct ww_memory_description *description)
+{
+	seal(description->bytes, sizeof(description->bytes));
+}
+
+void token_seal(struct ww_token *token)
+{
+	seal(token->bytes, sizeof(token->bytes));
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/token.h - plain bytes that name a memory, or a span of one, to any process
+ *
+ * A token travels by any means: a pipe, a file, an environment variable, an MPI message. It says which
+ * object of which broker it names, and carries a secret that opens it: who has the token has the
+ * access it was made for, whatever the object's mode is. Pass it on as you would a key.
+ *
+ * A token is good for as long as its object is in its broker. While it travels, a hold in escrow can keep
+ * the object there (broker.h, ww_memory_export()).
+ *
+ * It is fixed in size, versioned and checksummed; the text form is the same in letters that survive a
+ * command line, an environment variable or JSON: "ww1_" and base64url (RFC 4648, section 5) without padding,
+ * trailing zero bytes left out.
+ *
+ * Reading a token believes nothing of it. That it is whole does not mean that it opens something: only the
+ * broker can tell.
+ *
+ * Threads: every function may be called from any thread.
+ */
+#ifndef WARPWAY_TOKEN_H
+#define WARPWAY_TOKEN_H
+
+#include <warpway/array.h>
+#include <warpway/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WW_TOKEN_BYTES 512
+#define WW_TOKEN_TEXT_BYTES \
+	696                  /* 4 for "ww1_", 683 for 512 bytes, the ending zero, rounded up to 8 */
+#define WW_ADDRESS_BYTES 112 /* of a broker's address with its ending zero */
+
+/**
+ * struct ww_token - the bytes
+ */
+struct ww_token {
+	uint8_t bytes[WW_TOKEN_BYTES];
+};
+
+/* What an object is. */
+enum {
+	WW_OBJECT_MEMORY = 1,
+	WW_OBJECT_TIMELINE = 2,
+	WW_OBJECT_EVENT = 3,
+	WW_OBJECT_BARRIER = 4,
+	WW_OBJECT_CHANNEL = 5,
+	WW_OBJECT_SERVICE = 6
+};
+
+/**
+ * struct ww_token_info - what a token says of itself
+ * @size:         set by the caller to sizeof(struct ww_token_info)
+ * @kind:         WW_OBJECT_...
+ * @access:       WW_ACCESS_... of device.h: the most it grants
+ * @broker_uid:   the user whose broker it is from
+ * @offset:       bytes from the start of the memory to the span
+ * @bytes:        of the span
+ * @total_bytes:  of the memory
+ * @generation:   of the object in its broker
+ * @has_array:    1: @array is set; its offset counts from the start of the span
+ * @reserved:     0
+ * @object_id:    the same in every process
+ * @home_uuid:    device that holds the bytes
+ * @broker_id:    of the broker it is from
+ * @address:      where that broker listened when the token was made; its path may be another in a container
+ * @array:        how an array lies in the span
+ */
+struct ww_token_info {
+	uint32_t size;
+	uint32_t kind;
+	uint32_t access;
+	uint32_t broker_uid;
+	uint64_t offset;
+	uint64_t bytes;
+	uint64_t total_bytes;
+	uint64_t generation;
+	uint32_t has_array;
+	uint32_t reserved;
+	uint8_t object_id[16];
+	uint8_t home_uuid[16];
+	uint8_t broker_id[16];
+	char address[WW_ADDRESS_BYTES];
+	struct ww_array array;
+};
+
+/**
+ * ww_token_info_get() - read a token
+ * @token:  borrowed; may come from anywhere
+ * @info:   the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_PROTOCOL (not a token, damaged, or it says what cannot be); WW_ERR_VERSION;
+ *         WW_ERR_INVALID (size is not set).
+ */
+WW_API ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info);
+
+/**
+ * ww_token_to_text() - the text form of a token
+ * @token:     borrowed; must be whole
+ * @out_text:  the caller's, of WW_TOKEN_TEXT_BYTES; ended by a zero byte
+ *
+ * Return: WW_OK; as ww_token_info_get() for what is no token.
+ */
+WW_API ww_status ww_token_to_text(const struct ww_token *token, char *out_text);
+
+/**
+ * ww_token_from_text() - a token from its text form
+ * @text:       borrowed; white space around it is skipped
+ * @out_token:  filled on success, with a token that is whole
+ *
+ * Return: WW_OK; WW_ERR_PROTOCOL (not the text of a token, or damaged); WW_ERR_VERSION.
+ */
+WW_API ww_status ww_token_from_text(const char *text, struct ww_token *out_token);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array_record.c - an array as stored bytes, see array_record.h
+ */
+#include "wire/array_record.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define NO_ARRAY 0xff /* in place of the type's code */
+
+void ww_array_record_fill(const struct ww_array *array, struct ww_wire_array *out_record)
+{
+	memset(out_record, 0, sizeof(*out_record));
+	if (!array) {
+		out_record->dtype_code = NO_ARRAY;
+		return;
+	}
+	out_record->dtype_code = array->dtype_code;
+	out_record->dtype_bits = array->dtype_bits;
+	out_record->dtype_lanes = array->dtype_lanes;
+	out_record->ndim = array->ndim;
+	out_record->offset = array->offset;
+	for (size_t i = 0; i < WW_ARRAY_DIMS; i++) {
+		out_record->dims[i].shape = array->shape[i];
+		out_record->dims[i].stride = array->strides[i];
+	}
+}
+
+void ww_array_record_encode(const struct ww_array *array, uint8_t out[WW_ARRAY_RECORD_BYTES])
+{
+	struct ww_wire_array record;
+
+	ww_array_record_fill(array, &record);
+	ww_wire_encode_array(&record, out);
+}
+
+static bool has_dims(const struct ww_wire_array *record)
+{
+	for (size_t i = 0; i < WW_ARRAY_DIMS; i++) {
+		if (record->dims[i].shape != 0 || record->dims[i].stride != 0)
+			return true;
+	}
+	return false;
+}
+
+static ww_status check_none(const struct ww_wire_array *record)
+{
+	if (record->dtype_bits || record->dtype_lanes || record->ndim || record->offset ||
+		has_dims(record))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"refused a record that says there is no array, and then describes one");
+	return WW_OK;
+}
+
+/* What is wrong with an argument is here wrong with what a stranger wrote. */
+static ww_status check_fit(const struct ww_array *array, uint64_t bytes_of_span)
+{
+	struct ww_error reason;
+
+	if (ww_array_check(array, bytes_of_span) == WW_OK)
+		return WW_OK;
+	ww_error_save(&reason);
+	return ww_fail(WW_ERR_PROTOCOL, "refused the record of an array: %s", reason.message);
+}
+
+ww_status ww_array_record_read(const struct ww_wire_array *record, uint64_t bytes_of_span,
+	struct ww_array *out_array, bool *out_has)
+{
+	struct ww_array array = {.size = sizeof(array),
+		.dtype_code = record->dtype_code,
+		.dtype_bits = record->dtype_bits,
+		.dtype_lanes = record->dtype_lanes,
+		.ndim = record->ndim,
+		.offset = record->offset};
+
+	memset(out_array, 0, sizeof(*out_array));
+	*out_has = false;
+	if (record->dtype_code == NO_ARRAY)
+		return check_none(record);
+	for (size_t i = 0; i < WW_ARRAY_DIMS; i++) {
+		array.shape[i] = record->dims[i].shape;
+		array.strides[i] = record->dims[i].stride;
+	}
+	ww_try(check_fit(&array, bytes_of_span));
+	*out_array = array;
+	*out_has = true;
+	return WW_OK;
+}
+
+ww_status ww_array_record_decode(const uint8_t bytes[WW_ARRAY_RECORD_BYTES], uint64_t bytes_of_span,
+	struct ww_array *out_array, bool *out_has)
+{
+	struct ww_wire_array record;
+
+	ww_wire_decode_array(bytes, &record);
+	return ww_array_record_read(&record, bytes_of_span, out_array, out_has);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * name.c - whether a text can be the name of an object, see name.h
+ *
+ * Characters first, then components. A message says after how many bytes the fault is and quotes nothing:
+ * what is refused may not be fit for a terminal.
+ */
+#include "wire/name.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "wire/protocol.h"
+
+static ww_status check_characters(const char *text, const char *word)
+{
+	size_t at = 0;
+
+	while (text[at]) {
+		uint32_t point;
+		size_t bytes = ww_utf8_read(text + at, &point);
+
+		if (bytes == 0)
+			return ww_fail(WW_ERR_INVALID, "a %s is not UTF-8 after %zu bytes", word,
+				at);
+		if (ww_utf8_is_control(point))
+			return ww_fail(WW_ERR_INVALID,
+				"a %s has the control character U+%04" PRIX32
+				" after %zu bytes; leave it out",
+				word, point, at);
+		at += bytes;
+	}
+	return WW_OK;
+}
+
+static ww_status check_component(const char *component, size_t bytes, size_t at, const char *word)
+{
+	if (bytes == 0)
+		return ww_fail(WW_ERR_INVALID,
+			"a %s has an empty component after %zu bytes; put no '/' first or last, nor two "
+			"together",
+			word, at);
+	if (bytes <= 2 && strspn(component, ".") >= bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a %s has the component \"%.*s\" after %zu bytes; it is no path, leave it out",
+			word, (int)bytes, component, at);
+	return WW_OK;
+}
+
+/* The last component of a prefix may go on in a name, so it is not looked at. */
+static ww_status check_components(const char *text, const char *word, bool is_prefix)
+{
+	const char *component = text;
+
+	for (;;) {
+		const char *end = strchrnul(component, '/');
+
+		if (!*end && is_prefix)
+			return WW_OK;
+		ww_try(check_component(component, (size_t)(end - component),
+			(size_t)(component - text), word));
+		if (!*end)
+			return WW_OK;
+		component = end + 1;
+	}
+}
+
+static ww_status check(const char *text, bool is_prefix)
+{
+	const char *word = is_prefix ? "prefix" : "name";
+
+	if (strnlen(text, WW_WIRE_NAME_BYTES) == WW_WIRE_NAME_BYTES)
+		return ww_fail(WW_ERR_INVALID, "a %s is longer than %d bytes; choose a shorter one",
+			word, WW_WIRE_NAME_BYTES - 1);
+	ww_try(check_characters(text, word));
+	return check_components(text, word, is_prefix);
+}
+
+ww_status ww_name_check(const char *name)
+{
+	if (!name[0])
+		return ww_fail(WW_ERR_INVALID, "a name is empty; it needs a character at least");
+	return check(name, false);
+}
+
+ww_status ww_name_check_prefix(const char *prefix)
+{
+	return check(prefix, true);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * name_test.c - names that are fine, and every trick that is none
+ */
+#include "base/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/name.h"
+
+#define LONGEST 191
+
+/* What is wrong, as a part of the message; for a prefix NULL: nothing. */
+struct trick {
+	const char *name;
+	const char *fault;
+	const char *prefix_fault;
+};
+
+static const struct trick tricks[] = {
+	{"", "empty", NULL},
+	{"/", "empty component after 0 bytes", "empty component after 0 bytes"},
+	{"/a", "empty component after 0 bytes", "empty component after 0 bytes"},
+	{"/etc/passwd", "empty component after 0 bytes", "empty component after 0 bytes"},
+	{"a/", "empty component after 2 bytes", NULL},
+	{"a//", "empty component after 2 bytes", "empty component after 2 bytes"},
+	{"a//b", "empty component after 2 bytes", "empty component after 2 bytes"},
+	{".", "component \".\" after 0 bytes", NULL},
+	{"..", "component \"..\" after 0 bytes", NULL},
+	{"./a", "component \".\" after 0 bytes", "component \".\" after 0 bytes"},
+	{"../a", "component \"..\" after 0 bytes", "component \"..\" after 0 bytes"},
+	{"a/.", "component \".\" after 2 bytes", NULL},
+	{"a/..", "component \"..\" after 2 bytes", NULL},
+	{"a/./b", "component \".\" after 2 bytes", "component \".\" after 2 bytes"},
+	{"a/../../b", "component \"..\" after 2 bytes", "component \"..\" after 2 bytes"},
+	{"a\nb", "U+000A after 1 bytes", "U+000A after 1 bytes"},
+	{"\x01", "U+0001 after 0 bytes", "U+0001 after 0 bytes"},
+	{"ab\x1b[2J", "U+001B after 2 bytes", "U+001B after 2 bytes"},
+	{"a\x7f", "U+007F after 1 bytes", "U+007F after 1 bytes"},
+	{"a\xc2\x80", "U+0080 after 1 bytes", "U+0080 after 1 bytes"},
+	{"a\xc2\x9b", "U+009B after 1 bytes", "U+009B after 1 bytes"},
+	{"a\xc2\x9f", "U+009F after 1 bytes", "U+009F after 1 bytes"},
+	/* bytes that are no UTF-8: alone, cut off, too many, too long, half of a pair, beyond the end */
+	{"a\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xff", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xc3", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xc3/b", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xe2\x82", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xf0\x9f\x98", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"\xc3\xa9\xa9", "not UTF-8 after 2 bytes", "not UTF-8 after 2 bytes"},
+	{"a\xc0\xaf"
+	 "b",
+		"not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xc1\xbf", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xe0\x80\xaf", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xe0\x9f\xbf", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xf0\x8f\xbf\xbf", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xed\xa0\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xed\xbf\xbf", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xf4\x90\x80\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xf5\x80\x80\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+	{"a\xf8\x88\x80\x80\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
+};
+
+static void good_names(void **state)
+{
+	static const char *const names[] = {"a", "model/layer0/w", "~1000/x", "~", " ", "a b",
+		"...", ".a", "..a", "a..", ".../...", "a/.b/..c", "-rf", "a\\b", "\"'$`",
+		"\xc3\xa9t\xc3\xa9", "\xc2\xa0", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf", "\xe2\x82\xac/\xf0\x9f\x98\x80"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(ww_name_check(names[i]), WW_OK);
+		assert_int_equal(ww_name_check_prefix(names[i]), WW_OK);
+	}
+}
+
+/* Every start of a good name that does not cut a character is a good prefix. */
+static void starts_of_names(void **state)
+{
+	static const char name[] = "a/..b/.c/...";
+	char prefix[sizeof(name)];
+
+	(void)state;
+	for (size_t bytes = 0; bytes < sizeof(name); bytes++) {
+		snprintf(prefix, sizeof(prefix), "%.*s", (int)bytes, name);
+		assert_int_equal(ww_name_check_prefix(prefix), WW_OK);
+	}
+}
+
+static void every_trick(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(tricks) / sizeof(tricks[0]); i++) {
+		const struct trick *trick = &tricks[i];
+
+		assert_fails(ww_name_check(trick->name), WW_ERR_INVALID);
+		assert_non_null(strstr(ww_error_last()->message, trick->fault));
+		if (!trick->prefix_fault) {
+			assert_int_equal(ww_name_check_prefix(trick->name), WW_OK);
+			continue;
+		}
+		assert_fails(ww_name_check_prefix(trick->name), WW_ERR_INVALID);
+		assert_non_null(strstr(ww_error_last()->message, trick->prefix_fault));
+		assert_non_null(strstr(ww_error_last()->message, "prefix"));
+	}
+}
+
+static void every_control_character(void **state)
+{
+	(void)state;
+	for (unsigned int point = 1; point < 0xa0; point++) {
+		char name[3] = {(char)point};
+
+		if (point >= 0x20 && point < 0x7f)
+			continue;
+		if (point >= 0x80)
+			snprintf(name, sizeof(name), "\xc2%c", (int)point);
+		assert_fails(ww_name_check(name), WW_ERR_INVALID);
+		assert_fails(ww_name_check_prefix(name), WW_ERR_INVALID);
+	}
+}
+
+static void lengths(void **state)
+{
+	char name[LONGEST + 2];
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[LONGEST] = '\0';
+	assert_int_equal(ww_name_check(name), WW_OK);
+	assert_int_equal(ww_name_check_prefix(name), WW_OK);
+	name[LONGEST] = 'a';
+	name[LONGEST + 1] = '\0';
+	assert_fails(ww_name_check(name), WW_ERR_INVALID);
+	assert_fails(ww_name_check_prefix(name), WW_ERR_INVALID);
+	assert_non_null(strstr(ww_error_last()->message, "longer than 191 bytes"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_names),
+		cmocka_unit_test(starts_of_names),
+		cmocka_unit_test(every_trick),
+		cmocka_unit_test(every_control_character),
+		cmocka_unit_test(lengths),
+	};
+
+	return cmocka_run_group_tests_name("name", tests, NULL, NULL);
+}

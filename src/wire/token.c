@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token.c - the bytes of a token, see warpway/token.h and token.h
+ *
+ * A token comes from anywhere: it is copied, and the copy is checked, field by field, before anything is
+ * told. There is one way only to write a token, so that two tokens that say the same are the same
+ * bytes. The messages quote nothing of one: its secret is a key.
+ *
+ * A kind that this library does not know is no error here; whoever wants to import it sees to that.
+ */
+#include "wire/token.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <warpway/device.h>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/utf8.h"
+#include "wire/array_record.h"
+#include "wire/protocol.h"
+
+#define MAGIC          WW_WIRE_TOKEN_MAGIC
+#define MAGIC_BYTES    8
+#define VERSION        1
+#define CHECKSUM_AT    12
+#define CHECKSUM_BYTES 4
+#define INFO_V1_BYTES  sizeof(struct ww_token_info)
+
+_Static_assert(WW_ADDRESS_BYTES == WW_WIRE_ADDRESS_BYTES, "an address fits into a token");
+_Static_assert((int)WW_OBJECT_MEMORY == (int)WW_WIRE_KIND_MEMORY &&
+		(int)WW_OBJECT_SERVICE == (int)WW_WIRE_KIND_SERVICE,
+	"kinds are numbered as on the wire");
+_Static_assert((int)WW_ACCESS_READ == (int)WW_WIRE_ACCESS_READ &&
+		(int)WW_ACCESS_WRITE == (int)WW_WIRE_ACCESS_WRITE,
+	"and so is access");
+
+/* The sum of the whole with its own bytes as zeros. */
+static uint32_t checksum(const struct ww_token *token)
+{
+	struct ww_token copy = *token;
+
+	memset(copy.bytes + CHECKSUM_AT, 0, CHECKSUM_BYTES);
+	return ww_checksum(0, copy.bytes, sizeof(copy.bytes));
+}
+
+/* What must be so whoever wrote it. */
+static ww_status check_envelope(const struct ww_token *token, const struct ww_wire_token *record)
+{
+	if (memcmp(record->magic, MAGIC, MAGIC_BYTES) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"these bytes are no token: they do not begin with " MAGIC);
+	if (checksum(token) != record->checksum)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token is damaged: its checksum is wrong; copy it again");
+	if (record->version != VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"a token has version %d, this library (%s) reads version %d; use one version of "
+			"Warpway in both processes",
+			record->version, WW_VERSION, VERSION);
+	if (record->length != WW_TOKEN_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL, "a token says that it has %d bytes, not %d",
+			record->length, WW_TOKEN_BYTES);
+	if (record->reserved != 0 || record->reserved_1 != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "a token has a field that version %d does not know",
+			VERSION);
+	return WW_OK;
+}
+
+static ww_status check_object(const struct ww_wire_token *record)
+{
+	if (record->kind == 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token does not say what kind of object it names");
+	if (record->access != WW_ACCESS_READ && record->access != WW_ACCESS_WRITE)
+		return ww_fail(WW_ERR_PROTOCOL, "a token grants no known access: %d",
+			record->access);
+	if (record->total_bytes > INT64_MAX)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token names an impossible size: %" PRIu64 " bytes", record->total_bytes);
+	if (record->offset > record->total_bytes ||
+		record->bytes > record->total_bytes - record->offset)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token names %" PRIu64 " bytes at offset %" PRIu64 " of only %" PRIu64,
+			record->bytes, record->offset, record->total_bytes);
+	if (record->kind == WW_OBJECT_MEMORY && record->bytes == 0)
+		return ww_fail(WW_ERR_PROTOCOL, "a token names a span of no bytes");
+	return WW_OK;
+}
+
+/* The record's address ends with a zero whatever the token says; see check_form() for what is behind. */
+static ww_status check_address(const char *address)
+{
+	if (address[0] && address[0] != '/')
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token's broker has an address that is no absolute path");
+	if (!ww_utf8_is_plain(address))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token's broker has an address that is no text, or has control characters");
+	return WW_OK;
+}
+
+/* Whether these are the bytes that the same fields are written as. */
+static ww_status check_form(const struct ww_token *token, const struct ww_wire_token *record)
+{
+	struct ww_token again;
+
+	ww_wire_encode_token(record, again.bytes);
+	if (memcmp(again.bytes, token->bytes, sizeof(again.bytes)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "a token's address is not filled up with zeros");
+	return WW_OK;
+}
+
+static void copy_fields(const struct ww_wire_token *record, struct ww_token_info *info)
+{
+	info->kind = record->kind;
+	info->access = record->access;
+	info->broker_uid = record->broker_uid;
+	info->offset = record->offset;
+	info->bytes = record->bytes;
+	info->total_bytes = record->total_bytes;
+	info->generation = record->generation;
+	memcpy(info->object_id, record->object_id, sizeof(info->object_id));
+	memcpy(info->home_uuid, record->home_uuid, sizeof(info->home_uuid));
+	memcpy(info->broker_id, record->broker_id, sizeof(info->broker_id));
+	memcpy(info->address, record->address, sizeof(info->address));
+}
+
+static ww_status read_token(const struct ww_token *theirs, struct ww_token_info *out_info)
+{
+	const struct ww_token token = *theirs;
+	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_wire_token record;
+	bool has_array = false;
+
+	ww_wire_decode_token(token.bytes, &record);
+	ww_try(check_envelope(&token, &record));
+	ww_try(check_object(&record));
+	ww_try(check_address(record.address));
+	ww_try(check_form(&token, &record));
+	ww_try(ww_array_record_read(&record.array, record.bytes, &info.array, &has_array));
+	info.has_array = has_array;
+	copy_fields(&record, &info);
+	*out_info = info;
+	return WW_OK;
+}
+
+ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info)
+{
+	struct ww_token_info ours;
+
+	ww_require(token && info, "ww_token_info_get: token or info is NULL");
+	ww_try(ww_params_check(info, INFO_V1_BYTES, "ww_token_info"));
+	ww_try(read_token(token, &ours));
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_token_info");
+}
+
+/* What has no place in a token cannot be seen in one any more. */
+static ww_status check_room(const struct ww_token_info *info)
+{
+	if (info->kind > UINT16_MAX || info->access > UINT8_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot make a token for an object of kind %" PRIu32 " and access %" PRIu32,
+			info->kind, info->access);
+	if (strnlen(info->address, sizeof(info->address)) == sizeof(info->address))
+		return ww_fail(WW_ERR_INVALID,
+			"cannot make a token: the broker's address has more than %d bytes",
+			WW_ADDRESS_BYTES - 1);
+	return WW_OK;
+}
+
+static void fill_record(const struct ww_token_info *info, struct ww_wire_token *record)
+{
+	memcpy(record->magic, MAGIC, MAGIC_BYTES);
+	record->version = VERSION;
+	record->length = WW_TOKEN_BYTES;
+	record->kind = (uint16_t)info->kind;
+	record->access = (uint8_t)info->access;
+	record->broker_uid = info->broker_uid;
+	record->offset = info->offset;
+	record->bytes = info->bytes;
+	record->total_bytes = info->total_bytes;
+	record->generation = info->generation;
+	memcpy(record->object_id, info->object_id, sizeof(record->object_id));
+	memcpy(record->home_uuid, info->home_uuid, sizeof(record->home_uuid));
+	memcpy(record->broker_id, info->broker_id, sizeof(record->broker_id));
+	memcpy(record->address, info->address, strlen(info->address));
+	ww_array_record_fill(info->has_array ? &info->array : NULL, &record->array);
+}
+
+ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[WW_SECRET_BYTES],
+	struct ww_token *out_token)
+{
+	struct ww_wire_token record = {.kind = 0};
+	struct ww_token_info again;
+	struct ww_error reason;
+	struct ww_token token;
+
+	ww_try(check_room(info));
+	fill_record(info, &record);
+	memcpy(record.secret, secret, WW_SECRET_BYTES);
+	ww_wire_encode_token(&record, token.bytes);
+	record.checksum = checksum(&token);
+	ww_wire_encode_token(&record, token.bytes);
+	if (read_token(&token, &again) != WW_OK) {
+		ww_error_save(&reason);
+		return ww_fail(WW_ERR_INVALID, "cannot make a token: %s", reason.message);
+	}
+	*out_token = token;
+	return WW_OK;
+}
+
+void ww_token_secret(const struct ww_token *token, uint8_t out_secret[WW_SECRET_BYTES])
+{
+	struct ww_wire_token record;
+
+	ww_wire_decode_token(token->bytes, &record);
+	memcpy(out_secret, record.secret, WW_SECRET_BYTES);
+}
