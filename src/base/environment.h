@@ -29,6 +29,13 @@ enum ww_variable {
  */
 const char *ww_environment_find(enum ww_variable variable);
 
+/*
+ * For a program that this process starts and that is to outlive it: all variables but systemd's above, which
+ * are for this process alone.
+ * Return: to be freed with free(), the strings are the process's own; NULL if there is no memory.
+ */
+char **ww_environment_to_hand_on(void);
+
 /* Whether the variable is "1". */
 bool ww_environment_is_on(enum ww_variable variable);
 

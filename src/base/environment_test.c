@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * environment_test.c - each variable by its name; empty is not set; only "1" is on
+ * environment_test.c - each variable by its name; empty is not set; only "1" is on; what is handed on
  */
 #include "base/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/environment.h"
 
@@ -41,11 +43,45 @@ static void only_one_is_on(void **state)
 	assert_true(ww_environment_is_on(WW_VARIABLE_NO_START));
 }
 
+static bool is_in(char **entries, const char *entry)
+{
+	while (*entries && strcmp(*entries, entry) != 0)
+		entries++;
+	return *entries != NULL;
+}
+
+/* All but what systemd says to this process alone. */
+static void handed_on(void **state)
+{
+	size_t before = 0;
+	size_t after = 0;
+	char **entries;
+
+	(void)state;
+	setenv("NOTIFY_SOCKET", "/run/notify", 1);
+	setenv("LISTEN_PID", "1", 1);
+	setenv("LISTEN_FDS", "1", 1);
+	setenv("NOTIFY_SOCKET_2", "mine", 1);
+	setenv("WARPWAY_DEBUG", "0", 1);
+	entries = ww_environment_to_hand_on();
+	assert_non_null(entries);
+	assert_true(is_in(entries, "NOTIFY_SOCKET_2=mine"));
+	assert_true(is_in(entries, "WARPWAY_DEBUG=0"));
+	assert_false(is_in(entries, "NOTIFY_SOCKET=/run/notify"));
+	while (environ[before])
+		before++;
+	while (entries[after])
+		after++;
+	assert_int_equal(after, before - 3);
+	free(entries);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_has_its_name),
 		cmocka_unit_test(only_one_is_on),
+		cmocka_unit_test(handed_on),
 	};
 
 	return cmocka_run_group_tests_name("environment", tests, NULL, NULL);

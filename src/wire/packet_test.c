@@ -80,18 +80,19 @@ static void send_raw(const struct fixture *f, const void *bytes, size_t count, s
 	} control = {.bytes = {0}};
 	struct iovec part = {(void *)bytes, count};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	int copies[FDS_MOST];
 
 	if (fd_count > 0) {
-		struct cmsghdr *item;
+		struct cmsghdr *item = &control.header;
 
 		header.msg_control = control.bytes;
 		header.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
-		item = CMSG_FIRSTHDR(&header);
 		item->cmsg_level = SOL_SOCKET;
 		item->cmsg_type = SCM_RIGHTS;
 		item->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		for (size_t i = 0; i < fd_count; i++)
-			memcpy(CMSG_DATA(item) + i * sizeof(int), &f->pipe[0], sizeof(int));
+		for (size_t i = 0; i < FDS_MOST; i++)
+			copies[i] = f->pipe[0];
+		memcpy(CMSG_DATA(item), copies, fd_count * sizeof(int));
 	}
 	assert_int_equal(sendmsg(f->a, &header, MSG_NOSIGNAL), count);
 }

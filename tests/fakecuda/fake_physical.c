@@ -4,8 +4,9 @@
  *
  * The note travels with every descriptor of the memory and tells an importer what it has: which
  * GPU made it (by UUID, so that it can be found, or not, among the importer's own), how large it
- * is, and which of its maker's pieces it is. The memfd is not sealed: a GPU's descriptor is no file
- * of memory either, and who takes sealed memfds from others must not take this one for such.
+ * is, and which of its maker's pieces it is. The memfd is not sealed against shrinking: a GPU's
+ * descriptor is no file of memory either, and who takes sealed memfds from others must not take this
+ * one for such. Against growing it is: so a broker knows how large it is.
  *
  * References are counted: handles, mappings and pools hold one each. The memory itself lives until
  * the last descriptor and mapping, of any process, is gone.
@@ -73,8 +74,10 @@ static ww_CUresult memfd_fill(struct fake_physical *physical)
 	};
 	memcpy(note.magic, note_magic, sizeof(note.magic));
 
-	physical->fd = memfd_create("fakecuda", MFD_CLOEXEC);
-	if (physical->fd < 0 || ftruncate(physical->fd, (off_t)(physical->bytes + FAKE_PAGE)) != 0)
+	physical->fd = memfd_create("fakecuda", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (physical->fd < 0 ||
+		ftruncate(physical->fd, (off_t)(physical->bytes + FAKE_PAGE)) != 0 ||
+		fcntl(physical->fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return fake_error_from_errno(errno);
 	ssize_t written = pwrite(physical->fd, &note, sizeof(note), (off_t)physical->bytes);
 	if (written != (ssize_t)sizeof(note))
