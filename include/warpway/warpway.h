@@ -7,6 +7,7 @@
 
 #include <warpway/array.h>
 #include <warpway/base.h>
+#include <warpway/broker.h>
 #include <warpway/device.h>
 #include <warpway/memory.h>
 #include <warpway/token.h>

@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/broker.h - memory with names and permissions, that survives its makers
+ *
+ * The broker is a process, `warpwayd`, that keeps the descriptors of objects and knows who holds what. A
+ * process puts a memory there under a name such as "model/layer0/w"; others get it, by name or by a
+ * token, and are let in by owner, group and mode as with files. What a process held is released when it
+ * ends, however it ends. The bytes never pass through the broker; it uses no GPU.
+ *
+ *   put(writing) ──> writing ──seal──> sealed (read-only for all) or shared (by mode and access)
+ *   put(sealed or shared) ───────────────^                            │
+ *                     maker dies: gone, waiters are told              ├─ get, import ──> held by another process
+ *                                                                     └─ remove, end of its life ──> gone
+ *
+ * Life: `held` objects go with their last holder, `owner` ones with the process that put them, `kept` ones stay
+ * until they are removed or their time to live ends. A holder of an object that is gone keeps what it
+ * has mapped; nobody new finds it.
+ *
+ * Which broker: the address given; else that of WARPWAY_BROKER in the environment; else the machine's,
+ * /run/warpway/broker.sock, if it is there; else the user's own, $XDG_RUNTIME_DIR/warpway/broker.sock (without
+ * XDG_RUNTIME_DIR: /run/user/UID/warpway/, else /tmp/warpway-UID/). The user's own is STARTED by the first
+ * process that needs it (a process of its own, `warpwayd`, found beside the library, then in PATH; or
+ * named by WARPWAYD); it ends by itself when nobody is connected and nothing is kept. Switch this
+ * off with WW_BROKER_NO_START or WARPWAY_NO_START=1 in the environment.
+ *
+ * Reconnection: when the broker is restarted, or killed and restarted by its keeper, nothing is lost: the next call
+ * connects again by itself, says what this process holds, and repeats what was not answered. A put or a remove that
+ * is repeated acts on the name as it is then: what others did to the name in between they may find undone.
+ *
+ * Which process: a process is one holder, known to the kernel (pidfd) and by 128 random bits that it makes for each
+ * broker, however many threads use the broker. A broker opened twice, by one address or by two that lead to the
+ * same socket file, is one object, counted. (Only a broker that nobody has opened but for a token that named its
+ * address is not taken for one that is opened by another address: the process is two holders there then.)
+ *
+ * Threads: every function may be called from any thread; calls that wait do not keep others from being
+ *          served. A watch or a snapshot is used by one thread at a time.
+ * Time:    every call has a limit on time, reconnection included: that of its params, or the broker's (5 s if none
+ *          was set) for each answer. When the broker does not answer for so long the call returns
+ *          WW_ERR_NO_BROKER; one that waits for something and has less time returns WW_TIMED_OUT. What was asked
+ *          may be answered up to 0.1 s after the limit of a call's params.
+ * Fork:    nothing survives fork(), as everywhere here; what a child does not close keeps no connection alive
+ *          once the parent has died.
+ */
+#ifndef WARPWAY_BROKER_H
+#define WARPWAY_BROKER_H
+
+#include <warpway/array.h>
+#include <warpway/base.h>
+#include <warpway/device.h>
+#include <warpway/memory.h>
+#include <warpway/token.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_broker ww_broker;
+typedef struct ww_watch ww_watch;
+typedef struct ww_snapshot ww_snapshot;
+
+/* Of an object's name with its ending zero: components of UTF-8 without control characters, divided by '/',
+ * none of them empty, "." or "..". Names whose first component is "~UID" belong to that user. */
+#define WW_NAME_BYTES    192
+#define WW_PROGRAM_BYTES 32
+
+/* When an object leaves the broker by itself. */
+enum {
+	WW_LIFE_HELD = 1,  /* with its last holder; a token in escrow counts as one */
+	WW_LIFE_OWNER = 2, /* when the process that put it ends */
+	WW_LIFE_KEPT = 3   /* when its time to live ends, if it has one */
+};
+
+enum {
+	WW_STATE_WRITING = 1, /* its maker writes, nobody else has it */
+	WW_STATE_SEALED =
+		2, /* for reading only: the broker hands out nothing that can be mapped for writing
+	                         but a GPU's descriptors, see memory.h; its maker's own mapping stays as it is */
+	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
+	WW_STATE_REMOVED = 4 /* gone from the broker, still held by processes */
+};
+
+#define WW_BROKER_NO_START UINT64_C(0x1) /* fail if no broker runs */
+
+/**
+ * struct ww_broker_params - which broker, and how patient
+ * @size:        sizeof(struct ww_broker_params)
+ * @reserved:    0
+ * @flags:       WW_BROKER_... bits
+ * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of its own;
+ *               0: 5 seconds
+ * @address:     absolute path of its socket; NULL: see the top of this file. Never started by the call
+ *               if it is given here or by WARPWAY_BROKER, unless it is the user's own
+ */
+struct ww_broker_params {
+	uint32_t size;
+	uint32_t reserved;
+	uint64_t flags;
+	uint64_t timeout_ns;
+	const char *address;
+};
+
+/**
+ * struct ww_broker_info - how a broker is
+ * @size:          set by the caller to sizeof(struct ww_broker_info)
+ * @pid:           of the broker process
+ * @keeper_pid:    of its keeper, which restarts it
+ * @uid:           the user it runs as
+ * @restarts:      how often it was restarted since the keeper began
+ * @protocol:      version of the protocol that this connection speaks
+ * @objects:       objects of all users
+ * @holders:       processes that are connected or hold something
+ * @holds:         pairs of a holder and an object, tokens in escrow included
+ * @bytes:         of all objects
+ * @fds:           descriptors held for objects
+ * @open_fds:      descriptors of the broker process in all
+ * @memory_bytes:  resident memory of the broker process
+ * @up_ns:         nanoseconds since the keeper began
+ * @waits:         requests of clients that wait for something
+ * @broker_id:     128 random bits; another one means that the former broker's objects are gone
+ * @version:       of the program
+ */
+struct ww_broker_info {
+	uint32_t size;
+	uint32_t pid;
+	uint32_t keeper_pid;
+	uint32_t uid;
+	uint32_t restarts;
+	uint32_t protocol;
+	uint64_t objects;
+	uint64_t holders;
+	uint64_t holds;
+	uint64_t bytes;
+	uint64_t fds;
+	uint64_t open_fds;
+	uint64_t memory_bytes;
+	uint64_t up_ns;
+	uint64_t waits;
+	uint8_t broker_id[16];
+	char version[WW_PROGRAM_BYTES];
+};
+
+/**
+ * ww_broker_open() - connect to a broker, and start the user's own if none runs
+ * @params:      borrowed; NULL: the default
+ * @out_broker:  the caller's; NULL on failure
+ *
+ * May block: until the broker answers.
+ *
+ * Return: WW_OK; WW_ERR_NO_BROKER (none listens there, none could be started, or it did not answer in time;
+ *         the record says which); WW_ERR_ACCESS (the socket's directory or mode does not let this user in);
+ *         WW_ERR_VERSION (no version of the protocol in common); WW_ERR_QUOTA (too many connections);
+ *         WW_ERR_PROTOCOL (what listens there is no broker); WW_ERR_INVALID (address, flags, size);
+ *         WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_broker);
+
+/**
+ * ww_broker_ref() - hold a connection once more
+ * Return: @broker.
+ */
+WW_API ww_broker *ww_broker_ref(ww_broker *broker);
+
+/**
+ * ww_broker_unref() - let go of a connection
+ * @broker:  may be NULL
+ *
+ * Memory that was put or got through it keeps it open: it ends with the last of them, and with it
+ * the objects of life owner that this process put.
+ *
+ * Return: NULL.
+ */
+WW_API ww_broker *ww_broker_unref(ww_broker *broker);
+
+/**
+ * ww_broker_address() - the path of the broker's socket
+ * Return: valid as long as the broker; NULL in a forked child.
+ */
+WW_API const char *ww_broker_address(ww_broker *broker);
+
+/**
+ * ww_broker_info_get() - how the broker is
+ * @broker:  borrowed
+ * @info:    the caller's, with size set; filled on success
+ *
+ * May block: for one round trip.
+ *
+ * Return: WW_OK; WW_ERR_NO_BROKER; WW_ERR_INVALID (size is not set); WW_ERR_PROTOCOL; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *info);
+
+/* ww_put_params.flags */
+#define WW_PUT_REPLACE \
+	UINT64_C(0x1) /* an object of this name that the caller may remove gives way, in one step */
+
+#define WW_GID_OWN UINT32_MAX
+
+/**
+ * struct ww_put_params - how to put a memory
+ * @size:        sizeof(struct ww_put_params)
+ * @mode:        permission bits, such as 0640; 0: 0600
+ * @life:        WW_LIFE_...; 0: held
+ * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed
+ * @gid:         group; 0: the caller's own group (as WW_GID_OWN); else one of the caller's groups
+ * @reserved:    0
+ * @flags:       WW_PUT_... bits
+ * @ttl_ns:      for life kept: time to live; 0: no end
+ * @timeout_ns:  how long to wait, in turn, for room in the quota; 0: not at all; WW_FOREVER
+ * @array:       borrowed; how an array lies in the memory; NULL: just bytes
+ */
+struct ww_put_params {
+	uint32_t size;
+	uint32_t mode;
+	uint32_t life;
+	uint32_t state;
+	uint32_t gid;
+	uint32_t reserved;
+	uint64_t flags;
+	uint64_t ttl_ns;
+	uint64_t timeout_ns;
+	const struct ww_array *array;
+};
+
+/**
+ * ww_memory_put() - put a memory into a broker, under a name
+ * @memory:  borrowed; made by this process. While it lives this process holds the object
+ * @broker:  borrowed
+ * @name:    borrowed; NULL: no name, found by tokens only
+ * @params:  borrowed; NULL: mode 0600, held, sealed
+ *
+ * A memory is one object in a broker; one that was exported there by token without a name can be given
+ * one. After the last unref of the memory this process no longer holds the object.
+ *
+ * May block: for one round trip, and up to timeout_ns.
+ *
+ * Return: WW_OK; WW_TIMED_OUT (no room in time; nothing was put); WW_ERR_EXISTS (the name is taken, or
+ *         the memory has one there already); WW_ERR_QUOTA (the record says which and how much);
+ *         WW_ERR_ACCESS (the name is another user's, the group is none of the caller's, or the memory is
+ *         mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
+ *         ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
+	const struct ww_put_params *params);
+
+/**
+ * ww_memory_seal() - end writing: the object is ready, and those who wait for it are answered
+ * @memory:  borrowed; put by this process with WW_STATE_WRITING
+ * @broker:  borrowed
+ * @state:   WW_STATE_SEALED or WW_STATE_SHARED
+ *
+ * Work of the device that writes must have ended.
+ *
+ * Return: WW_OK; WW_ERR_STATE (it is ready already, in the other state); WW_ERR_NOT_FOUND (it is not in this
+ *         broker); WW_ERR_ACCESS (another process put it); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_seal(ww_memory *memory, ww_broker *broker, uint32_t state);
+
+/* ww_get_params.flags */
+#define WW_GET_FROM_OWNER UINT64_C(0x1) /* only an object of the user in @owner */
+
+/**
+ * struct ww_get_params - how to get a memory
+ * @size:        sizeof(struct ww_get_params)
+ * @access:      WW_ACCESS_READ or WW_ACCESS_WRITE; 0: read
+ * @flags:       WW_GET_... bits
+ * @owner:       a uid, with WW_GET_FROM_OWNER; else 0
+ * @reserved:    0
+ * @timeout_ns:  how long to wait for the name to appear and its object to be ready; 0: not at all; WW_FOREVER
+ */
+struct ww_get_params {
+	uint32_t size;
+	uint32_t access;
+	uint64_t flags;
+	uint32_t owner;
+	uint32_t reserved;
+	uint64_t timeout_ns;
+};
+
+/**
+ * struct ww_object_info - an object in a broker
+ * @size:         set by the caller to sizeof(struct ww_object_info)
+ * @kind:         WW_OBJECT_... of token.h
+ * @state:        WW_STATE_...
+ * @life:         WW_LIFE_...
+ * @mode:         permission bits
+ * @uid:          owner
+ * @gid:          group
+ * @access:       WW_ACCESS_... this process may have, or was granted; 0: none
+ * @pid:          of the process that put it, as the broker sees it; 0: it does not
+ * @holders:      processes that hold it
+ * @escrows:      tokens of it in flight
+ * @fd_count:     descriptors the broker holds for it
+ * @own:          1: this process put it
+ * @has_array:    1: @array is set
+ * @bytes:        that it occupies
+ * @age_ns:       nanoseconds since it was put
+ * @left_ns:      nanoseconds until it expires; WW_FOREVER: never
+ * @generation:   counts the objects that this broker ever took
+ * @offset:       bytes from the start of the memory to the span a token names; else 0
+ * @span_bytes:   of that span; else those of the memory
+ * @object_id:    the same everywhere
+ * @home_uuid:    of the device that holds the bytes
+ * @name:         empty: none
+ * @array:        how an array lies in the memory, or in the span of a token
+ * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
+ * @reserved:     0
+ */
+struct ww_object_info {
+	uint32_t size;
+	uint32_t kind;
+	uint32_t state;
+	uint32_t life;
+	uint32_t mode;
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t access;
+	uint32_t pid;
+	uint32_t holders;
+	uint32_t escrows;
+	uint32_t fd_count;
+	uint32_t own;
+	uint32_t has_array;
+	uint64_t bytes;
+	uint64_t age_ns;
+	uint64_t left_ns;
+	uint64_t generation;
+	uint64_t offset;
+	uint64_t span_bytes;
+	uint8_t object_id[WW_OBJECT_ID_BYTES];
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
+	char name[WW_NAME_BYTES];
+	struct ww_array array;
+	uint32_t memory_kind;
+	uint32_t reserved;
+};
+
+/**
+ * ww_memory_get() - hold a memory by its name, and map it
+ * @device:      borrowed; the device that is to reach it
+ * @broker:      borrowed
+ * @name:        borrowed
+ * @params:      borrowed; NULL: for reading, without waiting
+ * @out_memory:  the caller's; NULL on failure. The object is held until its last unref
+ * @info:        the caller's, with size set; filled on success; may be NULL. Fields that only a look at the
+ *               directory tells (holders, escrows, age, time left, pid, mode, gid, fd_count) are 0: see ww_broker_stat()
+ *
+ * May block: for one round trip, and up to timeout_ns.
+ *
+ * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_ERR_NOT_FOUND; WW_ERR_STATE (it is being written,
+ *         and timeout_ns is 0); WW_ERR_ACCESS (its mode does not allow it, it is sealed, or it is not @owner's);
+ *         WW_ERR_PEER_LOST (while waiting: its writer ended before it was ready); WW_ERR_UNSUPPORTED (it is
+ *         no memory, or @device cannot reach it); WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_get_params *params, ww_memory **out_memory, struct ww_object_info *info);
+
+/**
+ * struct ww_export_params - what a token is to name
+ * @size:       sizeof(struct ww_export_params)
+ * @access:     WW_ACCESS_...: the most an importer gets; 0: read
+ * @offset:     bytes from the start of the memory to the span
+ * @bytes:      of the span; 0: to the end
+ * @escrow_ns:  how long the object stays for the token's sake; 0: 60 seconds; UINT64_MAX: no escrow, the
+ *              object must live by other means
+ * @uses:       imports after which the escrow ends early; 0: only its time ends it
+ * @reserved:   0
+ * @array:      borrowed; how an array lies in the span; NULL: just bytes
+ */
+struct ww_export_params {
+	uint32_t size;
+	uint32_t access;
+	uint64_t offset;
+	uint64_t bytes;
+	uint64_t escrow_ns;
+	uint32_t uses;
+	uint32_t reserved;
+	const struct ww_array *array;
+};
+
+/**
+ * ww_memory_export() - name a memory, or a span of it, so that any process can import it
+ * @memory:     borrowed
+ * @broker:     borrowed; NULL: the default broker, which is opened, and kept open by the memory
+ * @params:     borrowed; NULL: all of it, for reading, 60 s in escrow
+ * @out_token:  filled on success
+ *
+ * A memory that is not in the broker is put there first, without a name, with mode 0600, held, shared.
+ *
+ * Return: WW_OK; WW_ERR_ACCESS (more access than this process has); WW_ERR_OVERFLOW, WW_ERR_MISMATCH (the span or
+ *         the array lies outside the memory); WW_ERR_INVALID; WW_ERR_QUOTA; as ww_memory_put();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
+	const struct ww_export_params *params, struct ww_token *out_token);
+
+/**
+ * ww_memory_import() - hold and map the memory that a token names
+ * @device:      borrowed; the device that is to reach it
+ * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None is started
+ * @token:       borrowed; may come from anywhere
+ * @access:      WW_ACCESS_...
+ * @out_memory:  the caller's; NULL on failure. All of the memory is mapped; the span is in @info
+ * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says
+ *
+ * Return: WW_OK; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION; WW_ERR_NOT_FOUND (the object is gone,
+ *         or was another broker's); WW_ERR_ACCESS (the token is for reading, the object is sealed, or its secret is
+ *         wrong); WW_ERR_STATE (it is being written); WW_ERR_MISMATCH (the token's span does not fit the memory);
+ *         WW_ERR_UNSUPPORTED (a token of another kind, or @device cannot reach it); as ww_memory_import_fd();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
+	const struct ww_token *token, uint32_t access, ww_memory **out_memory,
+	struct ww_object_info *info);
+
+/**
+ * ww_broker_remove() - take an object out of a broker
+ * @broker:  borrowed
+ * @name:    borrowed
+ *
+ * The name is free at once. Processes that hold the object keep what they have.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_INVALID; WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
+
+/**
+ * ww_broker_stat() - look at an object
+ * @broker:  borrowed
+ * @name:    borrowed
+ * @info:    the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_object_info *info);
+
+/* What a snapshot is to contain; bits. */
+#define WW_SNAPSHOT_OBJECTS UINT64_C(0x1) /* named objects */
+#define WW_SNAPSHOT_UNNAMED \
+	UINT64_C(0x2) /* with them those that have no name (any more), if the prefix is empty */
+#define WW_SNAPSHOT_HOLDERS UINT64_C(0x4)
+#define WW_SNAPSHOT_HOLDS   UINT64_C(0x8)
+
+/**
+ * struct ww_holder_info - a process that is connected, or holds something
+ * @size:        set by the caller to sizeof(struct ww_holder_info)
+ * @pid:         as the broker sees it; 0: it does not
+ * @uid:         its user
+ * @gid:         its group
+ * @attached:    1: connected; 0: not yet again since the broker was restarted
+ * @held:        objects it holds
+ * @put:         objects in the broker that it put
+ * @reserved:    0
+ * @number:      names the holder in this broker; not 0
+ * @held_bytes:  of the objects it holds
+ * @put_bytes:   of the objects it put
+ * @age_ns:      nanoseconds since it first connected
+ * @program:     as it calls itself
+ */
+struct ww_holder_info {
+	uint32_t size;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t attached;
+	uint32_t held;
+	uint32_t put;
+	uint32_t reserved;
+	uint64_t number;
+	uint64_t held_bytes;
+	uint64_t put_bytes;
+	uint64_t age_ns;
+	char program[WW_PROGRAM_BYTES];
+};
+
+/**
+ * struct ww_hold_info - that somebody holds an object
+ * @size:       set by the caller to sizeof(struct ww_hold_info)
+ * @access:     WW_ACCESS_... granted
+ * @maker:      1: the holder put the object
+ * @escrow:     1: no process, a token in flight
+ * @holder:     number of the holder; 0: escrow
+ * @age_ns:     nanoseconds since it was taken
+ * @left_ns:    of an escrow, until it ends; else WW_FOREVER
+ * @object_id:  which object
+ */
+struct ww_hold_info {
+	uint32_t size;
+	uint32_t access;
+	uint32_t maker;
+	uint32_t escrow;
+	uint64_t holder;
+	uint64_t age_ns;
+	uint64_t left_ns;
+	uint8_t object_id[WW_OBJECT_ID_BYTES];
+};
+
+/**
+ * ww_snapshot_create() - list what is in a broker
+ * @broker:        borrowed
+ * @prefix:        borrowed; objects whose names begin so; NULL or "": all
+ * @contents:      WW_SNAPSHOT_... bits
+ * @out_snapshot:  the caller's; NULL on failure
+ *
+ * Objects that are there all the time while this runs are in it exactly once. All users see names, owners and
+ * sizes, as of files in a directory; the array only of what they may read.
+ *
+ * May block: for one round trip for each page of 64 objects, 256 holders or 512 holds.
+ *
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_NO_MEMORY; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_snapshot_create(ww_broker *broker, const char *prefix, uint64_t contents,
+	ww_snapshot **out_snapshot);
+
+/**
+ * ww_snapshot_free() - end a snapshot
+ * @snapshot:  may be NULL
+ * Return: NULL.
+ */
+WW_API ww_snapshot *ww_snapshot_free(ww_snapshot *snapshot);
+
+/**
+ * ww_snapshot_object() - the next object of a snapshot
+ * @snapshot:  borrowed
+ * @index:     0 for the first, in order of names
+ * @info:      the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_END (no such index); WW_ERR_INVALID.
+ */
+WW_API ww_status ww_snapshot_object(ww_snapshot *snapshot, size_t index,
+	struct ww_object_info *info);
+
+/**
+ * ww_snapshot_holder() - a holder of a snapshot
+ * @snapshot:  borrowed
+ * @index:     0 for the first
+ * @info:      the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_END; WW_ERR_INVALID.
+ */
+WW_API ww_status ww_snapshot_holder(ww_snapshot *snapshot, size_t index,
+	struct ww_holder_info *info);
+
+/**
+ * ww_snapshot_hold() - a hold of a snapshot
+ * @snapshot:  borrowed
+ * @index:     0 for the first
+ * @info:      the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_END; WW_ERR_INVALID.
+ */
+WW_API ww_status ww_snapshot_hold(ww_snapshot *snapshot, size_t index, struct ww_hold_info *info);
+
+/* ww_watch_event.what */
+enum {
+	WW_WATCH_PUT = 1,     /* a name was taken; the object may still be being written */
+	WW_WATCH_READY = 2,   /* it is sealed or shared now */
+	WW_WATCH_REMOVED = 3, /* somebody removed it */
+	WW_WATCH_EXPIRED = 4, /* its time to live ended */
+	WW_WATCH_GONE = 5,    /* its last holder, or the process that put it, ended or let go */
+	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */
+	WW_WATCH_OVERFLOW =
+		7 /* events were missed (not read in time, or the broker was restarted): look again */
+};
+
+/* flags of ww_watch_create() */
+#define WW_WATCH_EXISTING UINT64_C(0x1) /* begin with WW_WATCH_PUT for each object that is there */
+
+/**
+ * struct ww_watch_event - a change
+ * @size:      set by the caller to sizeof(struct ww_watch_event)
+ * @what:      WW_WATCH_...
+ * @object:    the object as it was then; all zero for an overflow. Its own size is set by the call
+ */
+struct ww_watch_event {
+	uint32_t size;
+	uint32_t what;
+	struct ww_object_info object;
+};
+
+/**
+ * ww_watch_create() - be told of changes
+ * @broker:     borrowed
+ * @prefix:     borrowed; of objects whose names begin so; NULL or "": all named ones
+ * @flags:      WW_WATCH_... bits
+ * @out_watch:  the caller's; NULL on failure
+ *
+ * Opens a connection of its own.
+ *
+ * Return: as ww_broker_open(); WW_ERR_INVALID.
+ */
+WW_API ww_status ww_watch_create(ww_broker *broker, const char *prefix, uint64_t flags,
+	ww_watch **out_watch);
+
+/**
+ * ww_watch_free() - end a watch
+ * @watch:  may be NULL
+ * Return: NULL.
+ */
+WW_API ww_watch *ww_watch_free(ww_watch *watch);
+
+/**
+ * ww_watch_fd() - what to poll in an event loop
+ *
+ * Return: a descriptor that is readable when ww_watch_next() has something to say; borrowed, and perhaps another one
+ *         after an overflow and while the watch connects again: ask anew after each call that returned no
+ *         event or an overflow. -1 in a forked child.
+ */
+WW_API int ww_watch_fd(ww_watch *watch);
+
+/**
+ * ww_watch_next() - the next change
+ * @watch:       borrowed
+ * @timeout_ns:  0: do not wait; WW_FOREVER
+ * @event:       the caller's, with size set; filled on success
+ *
+ * A watch whose broker was restarted connects again, as far as each call has time for it, in the broker's limit on
+ * time from the first to the last. A call that does not wait starts no broker.
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_ERR_NO_BROKER (it is gone and did not come back in time); WW_ERR_PROTOCOL;
+ *         WW_ERR_INVALID; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, struct ww_watch_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

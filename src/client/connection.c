@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connection.c - which brokers are open, and what is asked of one without sending anything, see connection.h
+ *
+ * Whoever opens a broker that is open already gets the same object. The list of open brokers holds no references. Its
+ * lock is not held while files are looked at: a path may lead to where that takes for ever.
+ */
+#include "client/connection.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "base/random.h"
+
+#define NS_PER_S           UINT64_C(1000000000)
+#define DEFAULT_TIMEOUT_NS (5 * NS_PER_S)
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list open_brokers = WW_LIST_INIT(
+	open_brokers); /* under open_lock; no references */
+
+/* Return: NULL if there is no memory; the record is filled. */
+static struct ww_broker *broker_new(const struct ww_address *address,
+	const uint8_t process_id[WW_WIRE_ID_BYTES])
+{
+	struct ww_broker *broker = calloc(1, sizeof(*broker));
+	pthread_condattr_t monotonic;
+
+	if (!broker || ww_holds_init(&broker->holds) < 0) {
+		free(broker);
+		ww_fail(WW_ERR_NO_MEMORY, "cannot open a broker: out of memory");
+		return NULL;
+	}
+	memcpy(broker->process_id, process_id, sizeof(broker->process_id));
+	broker->is_foreign = true; /* until somebody else means it */
+	ww_ref_init(&broker->ref);
+	broker->address = *address;
+	broker->timeout_ns = DEFAULT_TIMEOUT_NS;
+	ww_list_init(&broker->open);
+	ww_list_init(&broker->requests);
+	pthread_mutex_init(&broker->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&broker->turn_ended, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return broker;
+}
+
+static void broker_free(struct ww_broker *broker)
+{
+	ww_assert(ww_list_is_empty(&broker->requests));
+	ww_link_unref(broker->link);
+	ww_recovery_free(broker->recovery);
+	ww_holds_fini(&broker->holds);
+	pthread_cond_destroy(&broker->turn_ended);
+	pthread_mutex_destroy(&broker->lock);
+	free(broker);
+}
+
+/* Under open_lock. Return: with a reference; NULL when there is none. */
+static struct ww_broker *find_open(const struct ww_address *address)
+{
+	ww_list_for_each (link, &open_brokers) {
+		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
+
+		if (strcmp(broker->address.path, address->path) == 0 &&
+			ww_ref_try_get(&broker->ref))
+			return broker;
+	}
+	return NULL;
+}
+
+/* Return: the open broker after @skip others, with a reference; NULL when there are no more. */
+static struct ww_broker *take_open(size_t skip)
+{
+	struct ww_broker *found = NULL;
+
+	pthread_mutex_lock(&open_lock);
+	ww_list_for_each (link, &open_brokers) {
+		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
+
+		if (skip > 0) {
+			skip--;
+		} else if (ww_ref_try_get(&broker->ref)) {
+			found = broker;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&open_lock);
+	return found;
+}
+
+static bool is_stranger(struct ww_broker *broker)
+{
+	bool is;
+
+	pthread_mutex_lock(&broker->lock);
+	is = broker->is_foreign;
+	pthread_mutex_unlock(&broker->lock);
+	return is;
+}
+
+/* Whether an open broker, of another address, listens at this file. */
+static bool is_at(struct ww_broker *broker, const struct stat *file)
+{
+	struct stat its;
+
+	return !is_stranger(broker) && stat(broker->address.path, &its) == 0 &&
+		its.st_dev == file->st_dev && its.st_ino == file->st_ino;
+}
+
+/* Return: with a reference; NULL when there is none. */
+static struct ww_broker *find_same_file(const struct ww_address *address)
+{
+	struct ww_broker *broker;
+	struct stat file;
+
+	if (stat(address->path, &file) < 0)
+		return NULL;
+	for (size_t i = 0; (broker = take_open(i)) != NULL; i++) {
+		if (is_at(broker, &file))
+			return broker;
+		ww_broker_unref(broker);
+	}
+	return NULL;
+}
+
+/* Return: with a reference; NULL if there is no memory. */
+static struct ww_broker *find_or_make(const struct ww_address *address,
+	const uint8_t process_id[WW_WIRE_ID_BYTES])
+{
+	struct ww_broker *broker;
+
+	pthread_mutex_lock(&open_lock);
+	broker = find_open(address);
+	if (!broker) {
+		broker = broker_new(address, process_id);
+		if (broker)
+			ww_list_append(&open_brokers, &broker->open);
+	}
+	pthread_mutex_unlock(&open_lock);
+	return broker;
+}
+
+/* A later caller's limit on time counts from then on, if it has one; whoever allows a start has allowed it. */
+static void take_params(struct ww_broker *broker, const struct ww_broker_params *params,
+	bool is_foreign)
+{
+	pthread_mutex_lock(&broker->lock);
+	if (params->timeout_ns)
+		broker->timeout_ns = params->timeout_ns;
+	if (!(params->flags & WW_BROKER_NO_START))
+		broker->may_start = true;
+	if (!is_foreign)
+		broker->is_foreign = false;
+	pthread_mutex_unlock(&broker->lock);
+}
+
+ww_status ww_connection_open(const struct ww_address *address,
+	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker)
+{
+	uint8_t process_id[WW_WIRE_ID_BYTES];
+	struct ww_broker *broker;
+
+	pthread_mutex_lock(&open_lock);
+	broker = find_open(address);
+	pthread_mutex_unlock(&open_lock);
+	if (!broker)
+		broker = find_same_file(address);
+	if (!broker) {
+		ww_try(ww_random_bytes(process_id, sizeof(process_id)));
+		broker = find_or_make(address, process_id);
+	}
+	if (!broker)
+		return WW_ERR_NO_MEMORY;
+	take_params(broker, params, is_foreign);
+	*out_broker = broker;
+	return WW_OK;
+}
+
+struct ww_caller ww_connection_caller(const struct ww_broker *broker, bool is_watcher)
+{
+	struct ww_caller caller = {.is_watcher = is_watcher};
+
+	memcpy(caller.process_id, broker->process_id, sizeof(caller.process_id));
+	return caller;
+}
+
+ww_broker *ww_broker_ref(ww_broker *broker)
+{
+	if (broker && !ww_process_is_forked())
+		ww_ref_get(&broker->ref);
+	return broker;
+}
+
+ww_broker *ww_broker_unref(ww_broker *broker)
+{
+	if (!broker || ww_process_is_forked() || !ww_ref_put(&broker->ref))
+		return NULL;
+	pthread_mutex_lock(&open_lock);
+	ww_list_remove(&broker->open);
+	pthread_mutex_unlock(&open_lock);
+	broker_free(broker);
+	return NULL;
+}
+
+int ww_connection_wait(pthread_cond_t *changed, pthread_mutex_t *lock, uint64_t deadline_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+		.tv_nsec = (long)(deadline_ns % NS_PER_S),
+	};
+
+	return deadline_ns == WW_NEVER ? pthread_cond_wait(changed, lock)
+				       : pthread_cond_timedwait(changed, lock, &until);
+}
+
+bool ww_connection_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	bool is_held;
+
+	pthread_mutex_lock(&broker->lock);
+	is_held = ww_hold_is_live(ww_holds_find(&broker->holds, id));
+	pthread_mutex_unlock(&broker->lock);
+	return is_held;
+}
+
+bool ww_connection_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	struct ww_hold *hold;
+	bool is_held;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	is_held = ww_hold_is_live(hold);
+	if (is_held)
+		hold->count++;
+	pthread_mutex_unlock(&broker->lock);
+	return is_held;
+}
+
+bool ww_connection_begin_turn(struct ww_broker *broker, uint64_t deadline_ns)
+{
+	bool has_turn;
+	int error = 0;
+
+	pthread_mutex_lock(&broker->lock);
+	while (broker->has_turn && error == 0)
+		error = ww_connection_wait(&broker->turn_ended, &broker->lock, deadline_ns);
+	has_turn = !broker->has_turn;
+	if (has_turn)
+		broker->has_turn = true;
+	pthread_mutex_unlock(&broker->lock);
+	return has_turn;
+}
+
+void ww_connection_end_turn(struct ww_broker *broker)
+{
+	pthread_mutex_lock(&broker->lock);
+	broker->has_turn = false;
+	pthread_cond_signal(&broker->turn_ended);
+	pthread_mutex_unlock(&broker->lock);
+}
+
+void ww_connection_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTES],
+	uint32_t *out_uid)
+{
+	pthread_mutex_lock(&broker->lock);
+	memcpy(out_id, broker->broker_id, WW_WIRE_ID_BYTES);
+	ww_clear(out_uid, broker->link ? broker->link->uid : UINT32_MAX);
+	pthread_mutex_unlock(&broker->lock);
+}
+
+uint64_t ww_connection_timeout_ns(struct ww_broker *broker)
+{
+	uint64_t timeout_ns;
+
+	pthread_mutex_lock(&broker->lock);
+	timeout_ns = broker->timeout_ns;
+	pthread_mutex_unlock(&broker->lock);
+	return timeout_ns;
+}
+
+bool ww_connection_may_start(struct ww_broker *broker)
+{
+	bool may_start;
+
+	pthread_mutex_lock(&broker->lock);
+	may_start = broker->may_start;
+	pthread_mutex_unlock(&broker->lock);
+	return may_start && broker->address.is_own && !ww_environment_is_on(WW_VARIABLE_NO_START);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export.c - a token for a memory, or for a span of one
+ *
+ * A token names an object of a broker, so a memory that is in none is put there first, without a name. Two threads
+ * may do so at once: the broker takes one of the two puts, and the other thread finds it done.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "client/offer.h"
+#include "client/keeping.h"
+#include "wire/token.h"
+
+#define PARAMS_V1_BYTES   sizeof(struct ww_export_params)
+#define DEFAULT_ESCROW_NS (60 * UINT64_C(1000000000))
+#define NO_ESCROW         UINT64_MAX
+#define UNNAMED_MODE      0600
+
+/* @ours: its bytes are never 0, its escrow is as the broker wants it. */
+static ww_status read_params(const struct ww_export_params *params, const struct ww_memory *memory,
+	struct ww_export_params *ours)
+{
+	uint64_t total = memory->description.bytes;
+	uint64_t end;
+
+	memset(ours, 0, sizeof(*ours));
+	if (params)
+		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
+			"ww_export_params"));
+	if (ours->access == 0)
+		ours->access = WW_ACCESS_READ;
+	ww_try(ww_memory_check_access(ours->access));
+	if (ours->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_export_params.reserved is not 0");
+	if (__builtin_add_overflow(ours->offset, ours->bytes, &end))
+		return ww_fail(WW_ERR_OVERFLOW,
+			"%" PRIu64 " bytes from %" PRIu64 " on end beyond what 64 bits count",
+			ours->bytes, ours->offset);
+	if (ours->offset >= total || end > total)
+		return ww_fail(WW_ERR_MISMATCH,
+			"%" PRIu64 " bytes from %" PRIu64 " on are not inside a memory of %" PRIu64
+			" bytes",
+			ours->bytes, ours->offset, total);
+	if (ours->bytes == 0)
+		ours->bytes = total - ours->offset;
+	if (ours->array)
+		ww_try(ww_array_check(ours->array, ours->bytes));
+	ours->escrow_ns = ours->escrow_ns == 0 ? DEFAULT_ESCROW_NS
+		: ours->escrow_ns == NO_ESCROW ? 0
+					       : ours->escrow_ns;
+	return WW_OK;
+}
+
+/* What another thread put is held all the same, by one count more. */
+static ww_status share_hold(struct ww_memory *memory, struct ww_broker *broker)
+{
+	WW_AUTO_KEEPING struct ww_keeping *keeping = NULL;
+
+	ww_try(ww_keeping_new(broker, &keeping));
+	if (!ww_connection_hold_again(broker, memory->description.object_id))
+		return WW_ERR_EXISTS; /* as it was recorded */
+	ww_keeping_attach(ww_steal(keeping), memory);
+	return WW_OK;
+}
+
+static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
+{
+	WW_AUTO_OFFER struct ww_offer offer = {.fd_count = 0};
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	ww_try(ww_offer_init(&offer, memory, WW_STATE_SHARED, NULL));
+	offer.put.life = WW_LIFE_HELD;
+	offer.put.mode = UNNAMED_MODE;
+	offer.put.gid = WW_GID_OWN;
+	status = ww_offer_put(&offer, memory, broker, 0);
+	if (status == WW_ERR_EXISTS) {
+		status = share_hold(memory, broker);
+		if (status == WW_OK)
+			ww_error_restore(&record);
+	}
+	return status;
+}
+
+static ww_status ask_export(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *params, struct ww_wire_exported *out_exported)
+{
+	struct ww_wire_export message = {
+		.access = (uint8_t)params->access,
+		.uses = params->uses,
+		.escrow_ns = params->escrow_ns,
+	};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
+	memcpy(message.id, memory->description.object_id, sizeof(message.id));
+	ww_try(ww_connection_ask(broker, &request));
+	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,
+		    out_exported) < 0)
+		return ww_request_fail_answer(&request);
+	return WW_OK;
+}
+
+static ww_status make_token(const struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *params, const struct ww_wire_exported *exported,
+	struct ww_token *out_token)
+{
+	struct ww_token_info info = {
+		.size = sizeof(info),
+		.kind = WW_OBJECT_MEMORY,
+		.access = params->access,
+		.offset = params->offset,
+		.bytes = params->bytes,
+		.total_bytes = memory->description.bytes,
+		.generation = exported->generation,
+		.has_array = params->array != NULL,
+	};
+
+	memcpy(info.object_id, memory->description.object_id, sizeof(info.object_id));
+	memcpy(info.home_uuid, memory->description.home_uuid, sizeof(info.home_uuid));
+	ww_connection_peer(broker, info.broker_id, &info.broker_uid);
+	memcpy(info.address, broker->address.path, sizeof(info.address));
+	if (params->array)
+		info.array = *params->array;
+	return ww_token_make(&info, exported->secret, out_token);
+}
+
+static ww_status export_memory(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *params, struct ww_token *out_token)
+{
+	struct ww_wire_exported exported;
+
+	if (!ww_keeping_is_held(memory, broker))
+		ww_try(put_unnamed(memory, broker));
+	ww_try(ask_export(memory, broker, params, &exported));
+	return make_token(memory, broker, params, &exported, out_token);
+}
+
+ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
+	const struct ww_export_params *params, struct ww_token *out_token)
+{
+	WW_AUTO_BROKER struct ww_broker *opened = NULL;
+	struct ww_export_params ours;
+
+	ww_try(ww_process_enter());
+	ww_require(memory && out_token, "ww_memory_export: memory or out_token is NULL");
+	ww_try(read_params(params, memory, &ours));
+	if (ours.access > memory->mapping->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what is mapped read-only here; export it for reading");
+	if (!broker) {
+		ww_try(ww_broker_open(NULL, &opened));
+		broker = opened;
+	}
+	return export_memory(memory, broker, &ours, out_token);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grant.c - what a broker grants, and the memory it becomes, see grant.h
+ *
+ * The broker passes on what another process put there: description and descriptors are checked as coming from a
+ * stranger, also when the broker is trusted.
+ */
+#include "client/grant.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void ww_grant_init(struct ww_grant *grant, struct ww_broker *broker, uint16_t code,
+	const void *message)
+{
+	ww_request_init(&grant->request, code, WW_WIRE_GRANTED, message);
+	grant->broker = broker;
+	grant->keeping = NULL;
+}
+
+void ww_grant_fini(struct ww_grant *grant)
+{
+	if (grant->request.has_hold)
+		ww_connection_release(grant->broker, grant->request.held_id);
+	ww_keeping_free(grant->keeping);
+	ww_request_fini(&grant->request);
+}
+
+static ww_status check(struct ww_grant *grant)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+
+	if (granted->kind != WW_OBJECT_MEMORY)
+		return ww_fail(WW_ERR_UNSUPPORTED, "the object is no memory but of kind %u",
+			granted->kind);
+	ww_try(ww_object_description_decode(granted->description, granted->description_bytes,
+		&grant->description));
+	if (memcmp(granted->id, grant->description.memory.object_id, sizeof(granted->id)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the object's description is that of another one: whoever put it made a mistake, or "
+			"would deceive");
+	if (grant->request.fds_come_count == 0)
+		return ww_fail(WW_ERR_PROTOCOL, "the broker granted a memory without a descriptor");
+	return WW_OK;
+}
+
+ww_status ww_grant_ask(struct ww_grant *grant)
+{
+	struct ww_request *request = &grant->request;
+	ww_status status;
+
+	ww_try(ww_keeping_new(grant->broker, &grant->keeping));
+	ww_try(ww_request_expect_hold(request));
+	status = ww_connection_ask(grant->broker, request);
+	if (status != WW_OK)
+		return status;
+	if (ww_wire_decode_granted(request->answer, request->answer_bytes, request->version,
+		    &grant->granted) < 0)
+		return ww_request_fail_answer(request);
+	return check(grant);
+}
+
+/*
+ * The description says what the maker's descriptors allow; what this process may do is what it was granted. The
+ * broker sends the descriptors of that access only, the one for the memory first.
+ */
+ww_status ww_grant_map(struct ww_grant *grant, struct ww_device *device, uint32_t access,
+	struct ww_memory **out_memory)
+{
+	struct ww_description description = grant->description.memory;
+	struct ww_memory_description bytes;
+
+	if (access > grant->granted.access)
+		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
+	if (description.access > grant->granted.access)
+		description.access = grant->granted.access;
+	ww_description_encode(&description, &bytes);
+	ww_try(ww_memory_import_fd(device, grant->request.fds_come[0], &bytes, access, out_memory));
+	grant->request.has_hold = false;
+	ww_keeping_attach(ww_steal(grant->keeping), *out_memory);
+	return WW_OK;
+}

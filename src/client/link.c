@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.c - one connection to a broker, see link.h
+ *
+ * connect(2) on a socket of a path waits while the listener's queue is full; SO_SNDTIMEO limits that. All other
+ * calls are non-blocking with ppoll() between them.
+ *
+ * Closing a socket ends nothing while a child made by fork() has it too, so it is shut down first.
+ *
+ * A broker that is killed while it reads our hello is started again by its keeper, so a connection that
+ * ends without an answer is worth another attempt. What ends them all may be no broker, so attempts are limited.
+ */
+#include "client/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/process.h"
+
+#define ATTEMPTS     16
+#define HELLO_SERIAL 1
+#define PACKET_BYTES 1024 /* hello, welcome and error are shorter */
+
+struct ww_link *ww_link_ref(struct ww_link *link)
+{
+	ww_ref_get(&link->ref);
+	return link;
+}
+
+struct ww_link *ww_link_unref(struct ww_link *link)
+{
+	if (!link || !ww_ref_put(&link->ref))
+		return NULL;
+	if (!ww_process_is_forked())
+		ww_link_shut(link);
+	ww_fd_close(link->socket);
+	free(link);
+	return NULL;
+}
+
+void ww_link_shut(struct ww_link *link)
+{
+	shutdown(link->socket, SHUT_RDWR);
+}
+
+void ww_arrival_drop(struct ww_arrival *arrival)
+{
+	while (arrival->fd_count > 0)
+		ww_fd_close(arrival->fds[--arrival->fd_count]);
+}
+
+ww_status ww_link_wait(struct ww_link *link, short events, uint64_t deadline_ns)
+{
+	struct pollfd entry = {.fd = link->socket, .events = events};
+	struct timespec left;
+	int ready;
+
+	do {
+		ready = ppoll(&entry, 1, ww_clock_left(deadline_ns, &left), NULL);
+	} while (ready < 0 && errno == EINTR);
+	if (ready < 0)
+		return ww_fail_errno(errno, NULL, "cannot wait for a broker");
+	return ready > 0 ? WW_OK : WW_TIMED_OUT;
+}
+
+ww_status ww_link_send(struct ww_link *link, const void *packet, size_t bytes, uint64_t deadline_ns)
+{
+	for (;;) {
+		ww_status status = ww_packet_send(link->socket, packet, bytes, NULL, 0);
+
+		if (status != WW_NOT_READY)
+			return status;
+		status = ww_link_wait(link, POLLOUT, deadline_ns);
+		if (status != WW_OK)
+			return status;
+	}
+}
+
+/*
+ * The kernel hands over the bytes of a packet also when there was no room for its descriptors, and only a packet
+ * that says whose answer it was can be answered for.
+ */
+static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	(void)ww_wire_read_header(packet, room, 0, &arrival->header);
+	arrival->bytes = arrival->header.bytes <= room ? arrival->header.bytes : 0;
+	ww_error_restore(&record);
+}
+
+ww_status ww_link_take(struct ww_link *link, void *packet, size_t room,
+	struct ww_arrival *out_arrival)
+{
+	ww_status status;
+
+	memset(packet, 0, WW_WIRE_HEADER_BYTES);
+	memset(&out_arrival->header, 0, sizeof(out_arrival->header));
+	status = ww_packet_receive(link->socket, packet, room, &out_arrival->bytes,
+		out_arrival->fds, &out_arrival->fd_count);
+	if (status == WW_END)
+		status = ww_fail(WW_ERR_PEER_LOST, "the broker has closed the connection");
+	if (status == WW_ERR_LIMIT)
+		read_cut(packet, room, out_arrival);
+	if (status == WW_OK)
+		status = ww_wire_read_header(packet, out_arrival->bytes, out_arrival->fd_count,
+			&out_arrival->header);
+	if (status == WW_ERR_TRUNCATED)
+		status = ww_fail(WW_ERR_PROTOCOL, "the broker sent a packet that is cut short");
+	if (status != WW_OK)
+		ww_arrival_drop(out_arrival);
+	return status;
+}
+
+ww_status ww_link_receive(struct ww_link *link, void *packet, size_t room, uint64_t deadline_ns,
+	struct ww_arrival *out_arrival)
+{
+	for (;;) {
+		ww_status status = ww_link_wait(link, POLLIN, deadline_ns);
+
+		if (status == WW_OK)
+			status = ww_link_take(link, packet, room, out_arrival);
+		if (status != WW_NOT_READY)
+			return status;
+	}
+}
+
+/* Another process wrote it, and it may end on a terminal. */
+static void make_printable(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+	}
+}
+
+/* As ww_fail(), of another domain. */
+WW_PRINTF(4, 5)
+static ww_status fail_native(ww_status status, int32_t domain, int64_t native, const char *format,
+	...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	ww_fail_native(status, domain, native, NULL, NULL, format, arguments);
+	va_end(arguments);
+	return status;
+}
+
+ww_status ww_link_fail(const void *packet, size_t bytes, uint16_t version)
+{
+	struct ww_wire_error answer;
+
+	if (ww_wire_decode_error(packet, bytes, version, &answer) < 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker refused a request, but how cannot be read");
+	if (answer.status >= 0 || strcmp(ww_status_name(answer.status), "WW_UNKNOWN") == 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker refused a request with status %" PRId32
+			", which this library (%s) does not know",
+			answer.status, WW_VERSION);
+	make_printable(answer.message);
+	if (answer.domain != WW_DOMAIN_ERRNO)
+		answer.domain = WW_DOMAIN_WARPWAY;
+	return fail_native(answer.status, answer.domain, answer.native, "%s",
+		answer.message[0] ? answer.message : ww_status_text(answer.status));
+}
+
+static ww_status fail_absent(int error, const char *path, bool *out_is_absent)
+{
+	*out_is_absent = true;
+	return ww_fail_errno_as(WW_ERR_NO_BROKER, error,
+		"start one with warpway serve, or set WARPWAY_BROKER to the address of another",
+		"no broker listens at %s", path);
+}
+
+static ww_status fail_connect(int error, const char *path, bool *out_is_absent)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+	case ECONNREFUSED:
+		return fail_absent(error, path, out_is_absent);
+	case EAGAIN: /* so many wait to be accepted */
+		return WW_TIMED_OUT;
+	case EACCES:
+	case EPERM:
+		return ww_fail_errno_as(WW_ERR_ACCESS, error,
+			"ask who runs it to let this user into the folder and the socket",
+			"cannot connect to the broker at %s", path);
+	case EPROTOTYPE:
+		return ww_fail_errno_as(WW_ERR_PROTOCOL, error, NULL,
+			"what listens at %s is no broker", path);
+	default:
+		return ww_fail_errno(error, NULL, "cannot connect to the broker at %s", path);
+	}
+}
+
+/* A limit of zero would mean none: when no time is left, the socket does not wait at all. */
+static void limit_connect(int fd, uint64_t deadline_ns)
+{
+	struct timeval limit = {0, 0};
+	struct timespec left;
+
+	if (ww_clock_left(deadline_ns, &left)) {
+		limit.tv_sec = left.tv_sec;
+		limit.tv_usec = left.tv_nsec / 1000;
+		if (limit.tv_sec == 0 && limit.tv_usec == 0)
+			(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
+/* Return: WW_OK; WW_TIMED_OUT; an error. */
+static ww_status connect_socket(const char *path, uint64_t deadline_ns, int *out_fd,
+	bool *out_is_absent)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int result;
+
+	if (fd < 0)
+		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
+			"cannot make a socket to a broker");
+	ww_try(ww_fd_adopt(&fd));
+	memcpy(name.sun_path, path, strlen(path)); /* which has room: see address.c */
+	do {
+		limit_connect(fd, deadline_ns);
+		result = connect(fd, (const struct sockaddr *)&name, sizeof(name));
+	} while (result < 0 && errno == EINTR);
+	if (result < 0)
+		return fail_connect(errno, path, out_is_absent);
+	*out_fd = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+/* Takes over @fd on success. Return: NULL if there is no memory; the record is filled. */
+static struct ww_link *link_new(int *fd)
+{
+	struct ww_link *link = calloc(1, sizeof(*link));
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (!link) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&link->ref);
+	link->socket = ww_fd_steal(fd);
+	link->uid = UINT32_MAX;
+	if (getsockopt(link->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+		link->uid = peer.uid;
+	return link;
+}
+
+static ww_status send_hello(struct ww_link *link, const struct ww_caller *caller,
+	uint64_t deadline_ns)
+{
+	const struct ww_wire_header header = {.serial = HELLO_SERIAL};
+	struct ww_wire_hello hello = {
+		.least = WW_WIRE_LEAST,
+		.most = WW_WIRE_VERSION,
+		.watcher = caller->is_watcher,
+	};
+	uint8_t packet[PACKET_BYTES];
+	size_t bytes;
+
+	memcpy(hello.process_id, caller->process_id, sizeof(hello.process_id));
+	snprintf(hello.program, sizeof(hello.program), "%s", program_invocation_short_name);
+	bytes = ww_wire_encode_hello(&hello, WW_WIRE_VERSION, &header, packet, sizeof(packet));
+	ww_assert(bytes > 0);
+	return ww_link_send(link, packet, bytes, deadline_ns);
+}
+
+/* What comes first, whoever listens there. Return: as ww_link_receive(). */
+static ww_status receive_welcome(struct ww_link *link, const char *path, uint64_t deadline_ns)
+{
+	const struct ww_wire_welcome *welcome = &link->welcome;
+	struct ww_arrival arrival;
+	uint8_t packet[PACKET_BYTES];
+	ww_status status = ww_link_receive(link, packet, sizeof(packet), deadline_ns, &arrival);
+
+	if (status != WW_OK)
+		return status;
+	ww_arrival_drop(&arrival);
+	if (arrival.header.code == WW_WIRE_ERROR)
+		return ww_link_fail(packet, arrival.bytes, WW_WIRE_VERSION);
+	if (arrival.header.code != WW_WIRE_WELCOME || arrival.header.serial != HELLO_SERIAL ||
+		ww_wire_decode_welcome(packet, arrival.bytes, WW_WIRE_VERSION, &link->welcome) < 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"what listens at %s is no broker: it does not answer as one", path);
+	if (welcome->version < WW_WIRE_LEAST || welcome->version > WW_WIRE_VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"the broker at %s chose version %u of the protocol, this library (%s) speaks %d to %d; "
+			"use one version of Warpway for both",
+			path, welcome->version, WW_VERSION, WW_WIRE_LEAST, WW_WIRE_VERSION);
+	return WW_OK;
+}
+
+ww_status ww_link_connect(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent)
+{
+	WW_AUTO_LINK struct ww_link *link = NULL;
+	WW_AUTO_FD int fd = -1;
+	ww_status status;
+
+	*out_link = NULL;
+	*out_is_absent = false;
+	if (address->is_own)
+		ww_try(ww_address_check_own(address, false));
+	status = connect_socket(address->path, deadline_ns, &fd, out_is_absent);
+	if (status != WW_OK)
+		return status;
+	link = link_new(&fd);
+	if (!link)
+		return WW_ERR_NO_MEMORY;
+	status = send_hello(link, caller, deadline_ns);
+	/* A broker that refuses may do so, and close, before it has read anything; what it said is there then. */
+	if (status == WW_ERR_PEER_LOST && ww_link_wait(link, POLLIN, 0) == WW_OK)
+		status = WW_OK;
+	if (status != WW_OK)
+		return status;
+	*out_link = ww_steal(link);
+	return WW_OK;
+}
+
+ww_status ww_link_greet(struct ww_link *link, const struct ww_address *address,
+	uint64_t deadline_ns)
+{
+	ww_status status = receive_welcome(link, address->path, deadline_ns);
+
+	if (status == WW_OK)
+		ww_log_debug("connected to the broker at %s, protocol %u, restarts %" PRIu32,
+			address->path, link->welcome.version, link->welcome.restarts);
+	return status;
+}
+
+/* Return: WW_OK; WW_ERR_PEER_LOST (it ended first: try again); WW_TIMED_OUT; an error. */
+static ww_status open_once(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent)
+{
+	WW_AUTO_LINK struct ww_link *link = NULL;
+	ww_status status = ww_link_connect(address, caller, deadline_ns, &link, out_is_absent);
+
+	if (status == WW_OK)
+		status = ww_link_greet(link, address, deadline_ns);
+	if (status == WW_OK)
+		*out_link = ww_steal(link);
+	return status;
+}
+
+ww_status ww_link_open(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent)
+{
+	ww_status status = WW_ERR_PEER_LOST;
+
+	*out_link = NULL;
+	*out_is_absent = false;
+	for (int i = 0; i < ATTEMPTS && status == WW_ERR_PEER_LOST; i++)
+		status = open_once(address, caller, deadline_ns, out_link, out_is_absent);
+	if (status == WW_ERR_PEER_LOST)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"what listens at %s closed each of %d connections without an answer",
+			address->path, ATTEMPTS);
+	if (status == WW_TIMED_OUT)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"the broker at %s did not answer in time; is it stopped, or very busy?",
+			address->path);
+	return status;
+}

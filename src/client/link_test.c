@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link_test.c - connecting: to a broker, to none, to what is none, to one that refuses
+ */
+#include "client/stand_in.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "client/link.h"
+
+#define SOON_NS UINT64_C(200000000)
+#define LONG_NS UINT64_C(20000000000)
+
+static const struct ww_caller caller = {.process_id = {1, 2, 3}};
+
+static ww_status open_at(const char *path, uint64_t timeout_ns, struct ww_link **out_link,
+	bool *out_is_absent)
+{
+	struct ww_address address = {.is_own = false};
+
+	memcpy(address.path, path, strlen(path) + 1);
+	return ww_link_open(&address, &caller, ww_clock_deadline_ns(timeout_ns), out_link,
+		out_is_absent);
+}
+
+static void assert_opening_fails(struct stand_in *broker, ww_status status)
+{
+	struct ww_link *link;
+	bool is_absent;
+
+	assert_fails(open_at(broker->path, LONG_NS, &link, &is_absent), status);
+	assert_null(link);
+	assert_false(is_absent);
+	stand_in_finish(broker);
+}
+
+static void none(void **state)
+{
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+
+	(void)state;
+	stand_in_init(&broker);
+	assert_fails(open_at(broker.path, LONG_NS, &link, &is_absent), WW_ERR_NO_BROKER);
+	assert_true(is_absent);
+	stand_in_listen(&broker);
+	broker.listener = ww_fd_close(broker.listener); /* the socket stays, as a dead broker's */
+	assert_fails(open_at(broker.path, LONG_NS, &link, &is_absent), WW_ERR_NO_BROKER);
+	assert_true(is_absent);
+	stand_in_remove(&broker);
+}
+
+static void welcome(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+static void welcomed(void **state)
+{
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, welcome);
+	assert_int_equal(open_at(broker.path, LONG_NS, &link, &is_absent), WW_OK);
+	assert_int_equal(link->uid, geteuid());
+	assert_memory_equal(link->welcome.broker_id, broker.broker_id, WW_WIRE_ID_BYTES);
+	ww_link_unref(link);
+	stand_in_finish(&broker);
+	assert_memory_equal(broker.process_id, caller.process_id, sizeof(broker.process_id));
+}
+
+/* The end of a connection is one, also while a child made by fork() has the socket too. */
+static void ended_with_a_child(void **state)
+{
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+	pid_t child;
+
+	(void)state;
+	stand_in_start(&broker, welcome);
+	assert_int_equal(open_at(broker.path, LONG_NS, &link, &is_absent), WW_OK);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	ww_link_unref(link);
+	stand_in_finish(&broker);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void welcome_when_told(struct stand_in *self)
+{
+	stand_in_wait(self->told[0]);
+	welcome(self);
+}
+
+/* Step by step, never waiting. */
+static void without_time(void **state)
+{
+	struct ww_address address = {.is_own = false};
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, welcome_when_told);
+	strcpy(address.path, broker.path);
+	assert_int_equal(ww_link_connect(&address, &caller, 0, &link, &is_absent), WW_OK);
+	assert_int_equal(ww_link_greet(link, &address, 0), WW_TIMED_OUT);
+	stand_in_tell(&broker);
+	assert_int_equal(ww_link_greet(link, &address, WW_NEVER), WW_OK);
+	ww_link_unref(link);
+	stand_in_finish(&broker);
+}
+
+/* So many wait to be accepted that one more must wait, or not come in. */
+static void no_room_in_the_queue(void **state)
+{
+	struct ww_address address = {.is_own = false};
+	struct ww_link *links[2];
+	struct stand_in broker;
+	bool is_absent;
+
+	(void)state;
+	stand_in_init(&broker);
+	stand_in_listen(&broker);
+	assert_int_equal(listen(broker.listener, 0), 0);
+	strcpy(address.path, broker.path);
+	assert_int_equal(ww_link_connect(&address, &caller, 0, &links[0], &is_absent), WW_OK);
+	assert_int_equal(ww_link_connect(&address, &caller, 0, &links[1], &is_absent),
+		WW_TIMED_OUT);
+	assert_null(links[1]);
+	assert_fails(open_at(broker.path, SOON_NS, &links[1], &is_absent), WW_ERR_NO_BROKER);
+	assert_false(is_absent);
+	ww_link_unref(links[0]);
+	stand_in_remove(&broker);
+}
+
+/* The broker is killed twice while it reads a hello, and started again by its keeper. */
+static void close_twice(struct stand_in *self)
+{
+	for (int i = 0; i < 2; i++)
+		close(stand_in_accept_raw(self));
+	welcome(self);
+}
+
+static void once_more(void **state)
+{
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, close_twice);
+	assert_int_equal(open_at(broker.path, LONG_NS, &link, &is_absent), WW_OK);
+	ww_link_unref(link);
+	stand_in_finish(&broker);
+}
+
+static void close_always(struct stand_in *self)
+{
+	for (int i = 0; i < 16; i++)
+		close(stand_in_accept_raw(self));
+}
+
+static void never(void **state)
+{
+	struct stand_in broker;
+
+	(void)state;
+	stand_in_start(&broker, close_always);
+	assert_opening_fails(&broker, WW_ERR_NO_BROKER);
+}
+
+static void say_other_version(struct stand_in *self)
+{
+	struct ww_wire_welcome answer = {.version = 7, .least = 7, .most = 9};
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_send(peer, welcome, &answer, packet.header.serial, NULL, 0);
+	close(peer);
+}
+
+static void refuse_version(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_refuse(peer, packet.header.serial, WW_ERR_VERSION, "I speak 7 to 9");
+	close(peer);
+}
+
+static void versions(void **state)
+{
+	struct stand_in broker;
+
+	(void)state;
+	stand_in_start(&broker, say_other_version);
+	assert_opening_fails(&broker, WW_ERR_VERSION);
+	stand_in_start(&broker, refuse_version);
+	assert_opening_fails(&broker, WW_ERR_VERSION);
+	assert_string_equal(ww_error_last()->message, "I speak 7 to 9");
+}
+
+/* Before it has read anything: too many connections. */
+static void refuse_at_once(struct stand_in *self)
+{
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_refuse(peer, 0, WW_ERR_QUOTA, "too many\nconnections\x1b[31m");
+	close(peer);
+}
+
+static void refused(void **state)
+{
+	struct stand_in broker;
+
+	(void)state;
+	stand_in_start(&broker, refuse_at_once);
+	assert_opening_fails(&broker, WW_ERR_QUOTA);
+	assert_string_equal(ww_error_last()->message, "too many?connections?[31m");
+}
+
+static void say_garbage(struct stand_in *self)
+{
+	static const char garbage[] = "220 mail.example.org ESMTP";
+	int peer = stand_in_accept_raw(self);
+
+	assert_int_equal(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0), WW_OK);
+	close(peer);
+}
+
+static void say_nonsense(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_done(peer, packet.header.serial);
+	close(peer);
+}
+
+static void refuse_by_no_status(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_refuse(peer, packet.header.serial, -4711, "no");
+	close(peer);
+}
+
+static void no_broker(void **state)
+{
+	struct stand_in broker;
+
+	(void)state;
+	stand_in_start(&broker, say_garbage);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+	stand_in_start(&broker, say_nonsense);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+	stand_in_start(&broker, refuse_by_no_status);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+}
+
+static void stay_silent(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+static void silence(void **state)
+{
+	struct stand_in broker;
+	struct ww_link *link;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, stay_silent);
+	assert_fails(open_at(broker.path, SOON_NS, &link, &is_absent), WW_ERR_NO_BROKER);
+	assert_false(is_absent);
+	stand_in_finish(&broker);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none),
+		cmocka_unit_test(welcomed),
+		cmocka_unit_test(ended_with_a_child),
+		cmocka_unit_test(without_time),
+		cmocka_unit_test(no_room_in_the_queue),
+		cmocka_unit_test(once_more),
+		cmocka_unit_test(never),
+		cmocka_unit_test(versions),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(no_broker),
+		cmocka_unit_test(silence),
+	};
+
+	return cmocka_run_group_tests_name("link", tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offer.c - a memory as it is handed to a broker, see offer.h
+ *
+ * When the quota has no room and there is time, room is reserved, in turn with all other processes of the user, and
+ * then used by the next put of this process. So one thread of a process waits at a time. The room may
+ * be lost again: another thread may put something first, or the broker be restarted. Then all begins anew.
+ */
+#include "client/offer.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "client/info.h"
+#include "client/keeping.h"
+
+#define FOR_READERS 1
+#define FOR_WRITERS 2
+#define ATTEMPTS    16
+
+static ww_status add_fd(struct ww_offer *offer, struct ww_memory *memory, uint32_t access,
+	uint8_t whom)
+{
+	struct ww_memory_description description;
+
+	ww_try(ww_memory_export_fd(memory, access, &offer->fds[offer->fd_count], &description));
+	offer->put.fd_access[offer->fd_count++] = whom;
+	return WW_OK;
+}
+
+static ww_status add_fds(struct ww_offer *offer, struct ww_memory *memory, bool has_writers)
+{
+	if (!has_writers)
+		return add_fd(offer, memory, WW_ACCESS_READ, FOR_READERS);
+	if (memory->mapping->backing != WW_BACKING_MEMFD)
+		return add_fd(offer, memory, WW_ACCESS_WRITE, FOR_READERS | FOR_WRITERS);
+	ww_try(add_fd(offer, memory, WW_ACCESS_WRITE, FOR_WRITERS));
+	return add_fd(offer, memory, WW_ACCESS_READ, FOR_READERS);
+}
+
+ww_status ww_offer_init(struct ww_offer *offer, struct ww_memory *memory, uint32_t state,
+	const struct ww_array *array)
+{
+	struct ww_description description = memory->description;
+	struct ww_wire_put *put = &offer->put;
+	bool has_writers = state != WW_STATE_SEALED;
+
+	memset(offer, 0, sizeof(*offer));
+	if (memory->mapping->access < WW_ACCESS_WRITE)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot put a memory into a broker that is mapped read-only here; let its maker "
+			"put it");
+	put->kind = WW_WIRE_KIND_MEMORY;
+	put->state = (uint8_t)state;
+	put->bytes = description.bytes;
+	memcpy(put->id, description.object_id, sizeof(put->id));
+	memcpy(put->home_uuid, description.home_uuid, sizeof(put->home_uuid));
+	description.access = has_writers ? WW_ACCESS_WRITE : WW_ACCESS_READ;
+	put->description_bytes = ww_object_description_encode(&description, array,
+		put->description);
+	if (memory->mapping->backing == WW_BACKING_MEMFD)
+		offer->host_bytes = description.bytes;
+	return add_fds(offer, memory, has_writers);
+}
+
+void ww_offer_fini(struct ww_offer *offer)
+{
+	while (offer->fd_count > 0)
+		ww_fd_close(offer->fds[--offer->fd_count]);
+}
+
+/* One attempt. */
+static ww_status put_once(struct ww_offer *offer, struct ww_memory *memory,
+	struct ww_broker *broker, uint64_t limit_ns)
+{
+	WW_AUTO_KEEPING struct ww_keeping *keeping = NULL;
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_PUT, WW_WIRE_DONE, &offer->put);
+	request.fds = offer->fds;
+	request.fd_count = offer->fd_count;
+	request.id = offer->put.id;
+	request.limit_ns = limit_ns;
+	ww_try(ww_keeping_new(broker, &keeping));
+	ww_try(ww_request_expect_hold(&request));
+	ww_try(ww_connection_ask(broker, &request));
+	ww_keeping_attach(ww_steal(keeping), memory);
+	return WW_OK;
+}
+
+static ww_status reserve(const struct ww_offer *offer, struct ww_broker *broker,
+	uint64_t deadline_ns)
+{
+	const struct ww_wire_reserve message = {
+		.bytes = offer->put.bytes,
+		.host_bytes = offer->host_bytes,
+		.fd_count = (uint32_t)offer->fd_count,
+	};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_RESERVE, WW_WIRE_DONE, &message);
+	request.waits = true;
+	request.limit_ns = deadline_ns;
+	return ww_connection_ask(broker, &request);
+}
+
+static ww_status put_in_turn(struct ww_offer *offer, struct ww_memory *memory,
+	struct ww_broker *broker, uint64_t deadline_ns)
+{
+	ww_status status = WW_ERR_QUOTA;
+
+	for (int i = 0; i < ATTEMPTS && status == WW_ERR_QUOTA; i++) {
+		status = reserve(offer, broker, deadline_ns);
+		/* State: one is left from a put that failed for another reason; the next one uses it. */
+		if (status != WW_OK && status != WW_ERR_STATE)
+			return status;
+		status = put_once(offer, memory, broker, deadline_ns);
+		if (status == WW_ERR_QUOTA && ww_clock_now_ns() >= deadline_ns)
+			return WW_TIMED_OUT;
+	}
+	return status;
+}
+
+ww_status ww_offer_put(struct ww_offer *offer, struct ww_memory *memory, struct ww_broker *broker,
+	uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = timeout_ns ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
+	ww_status status = put_once(offer, memory, broker, deadline_ns);
+
+	if (status != WW_ERR_QUOTA || timeout_ns == 0)
+		return status;
+	if (!ww_connection_begin_turn(broker, deadline_ns))
+		return WW_TIMED_OUT;
+	status = put_in_turn(offer, memory, broker, deadline_ns);
+	ww_connection_end_turn(broker);
+	return status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open_test.c - which opens are one object: by the same address, by the same socket file, and never by what a broker
+ * says of itself
+ */
+#include "client/stand_in.h"
+
+#include "client/connection.h"
+
+static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
+{
+	const struct ww_broker_params params = {
+		.size = sizeof(params),
+		.timeout_ns = timeout_ns,
+		.address = self->path,
+	};
+	struct ww_broker *broker;
+
+	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
+	return broker;
+}
+
+static void finish_peer(int peer)
+{
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+static void serve_nothing(struct stand_in *self)
+{
+	finish_peer(stand_in_accept(self));
+}
+
+static void opened_twice(void **state)
+{
+	struct ww_broker *broker;
+	struct ww_broker *again;
+	struct stand_in self;
+
+	(void)state;
+	stand_in_start(&self, serve_nothing);
+	broker = open_broker(&self, 0);
+	again = open_broker(&self, 0);
+	assert_ptr_equal(broker, again);
+	assert_string_equal(ww_broker_address(broker), self.path);
+	ww_broker_unref(again);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+	assert_null(ww_broker_unref(NULL));
+}
+
+/* What they say of themselves is the same, which is no reason to take one for the other. */
+static void told_by_both(void **state)
+{
+	struct ww_broker *brokers[2];
+	struct stand_in selves[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		stand_in_start(&selves[i], serve_nothing);
+		brokers[i] = open_broker(&selves[i], 0);
+	}
+	assert_ptr_not_equal(brokers[0], brokers[1]);
+	assert_memory_not_equal(selves[0].process_id, selves[1].process_id, WW_WIRE_ID_BYTES);
+	for (int i = 0; i < 2; i++) {
+		ww_broker_unref(brokers[i]);
+		stand_in_finish(&selves[i]);
+	}
+}
+
+static void serve_two(struct stand_in *self)
+{
+	int first = stand_in_accept(self);
+	int second = stand_in_accept(self);
+
+	finish_peer(second);
+	finish_peer(first);
+}
+
+/* An address that only a token named may lead elsewhere the next time: it stands for itself alone. */
+static void named_by_a_token(void **state)
+{
+	const struct ww_broker_params params = {.size = sizeof(params)};
+	struct ww_broker *foreign;
+	struct ww_broker *broker;
+	struct ww_broker *again;
+	struct ww_address address = {.is_own = false};
+	struct stand_in self;
+	struct stand_in alias;
+
+	(void)state;
+	stand_in_start(&self, serve_two);
+	alias = stand_in_alias(&self);
+	strcpy(address.path, alias.path);
+	assert_int_equal(ww_connection_open(&address, &params, true, &foreign), WW_OK);
+	assert_int_equal(ww_connection_ensure(foreign, false), WW_OK);
+	broker = open_broker(&self, 0);
+	assert_ptr_not_equal(foreign, broker);
+	ww_broker_unref(foreign);
+	/* The other way round it is harmless: this process means the broker, and nobody else is asked. */
+	assert_int_equal(ww_connection_open(&address, &params, true, &again), WW_OK);
+	assert_ptr_equal(again, broker);
+	ww_broker_unref(again);
+	ww_broker_unref(broker);
+	unlink(alias.path);
+	stand_in_finish(&self);
+}
+
+static void end_at_once(struct stand_in *self)
+{
+	close(stand_in_accept(self));
+	sem_post(&self->reached);
+	finish_peer(stand_in_accept(self));
+}
+
+/* Opening says whether there is a broker now, not whether there was one. */
+static void opened_after_its_end(void **state)
+{
+	struct ww_broker *broker;
+	struct ww_broker *again;
+	struct stand_in self;
+
+	(void)state;
+	stand_in_start(&self, end_at_once);
+	broker = open_broker(&self, 0);
+	stand_in_await(&self);
+	again = open_broker(&self, 0);
+	assert_ptr_equal(broker, again);
+	ww_broker_unref(again);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opened_twice),
+		cmocka_unit_test(told_by_both),
+		cmocka_unit_test(named_by_a_token),
+		cmocka_unit_test(opened_after_its_end),
+	};
+
+	return cmocka_run_group_tests_name("open", tests, NULL, NULL);
+}

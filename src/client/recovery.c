@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recovery.c - a broker's next link, and what the broker must be told over it first
+ *
+ * The first link of all is made here too: there is only less to say. What this process holds is listed under the lock,
+ * then all is done without it, and the outcome is entered under the lock again. In between nothing can be
+ * granted, since there is no link; what is let go of is due until there is one.
+ *
+ * What a put that has no answer yet was to hold is named too: the broker may have taken it, and would
+ * release it otherwise before the put is repeated.
+ *
+ * To a broker, a process that connects and leaves again has ended, and so has all it held. So a recovery whose caller has
+ * no more time is kept as far as it is, and the next caller goes on with it. What is let go of in between
+ * is due, and released when there is a link.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "client/connection.h"
+#include "client/start.h"
+
+#define CONFIRM_PART 2048
+#define ATTEMPTS     16
+
+/* What is to be confirmed, and what comes of it. */
+struct ww_recovery {
+	struct ww_wire_held *held; /* owned */
+	size_t held_count;
+	size_t put_count;             /* of held_count, the last ones: puts without an answer */
+	struct ww_wire_held *unknown; /* owned; of held, what the broker does not know */
+	size_t unknown_count;
+	bool may_start;
+	bool is_gone;    /* the broker ended for good, with what was held there */
+	uint8_t *packet; /* owned; of WW_WIRE_PACKET_BYTES */
+
+	struct ww_link *link; /* owned; what follows is how far it is */
+	bool is_welcome;
+	bool is_asked;   /* a part was sent and is yet to be answered */
+	bool is_done;    /* so was the last one */
+	uint32_t serial; /* of the last part; hello's was 1 */
+	size_t confirmed_count;
+};
+
+struct ww_recovery *ww_recovery_free(struct ww_recovery *recovery)
+{
+	if (!recovery)
+		return NULL;
+	free(recovery->held);
+	free(recovery->unknown);
+	free(recovery->packet);
+	ww_link_unref(recovery->link);
+	free(recovery);
+	return NULL;
+}
+
+WW_DEFINE_CLEANUP(struct ww_recovery, ww_recovery_free)
+
+static size_t list_puts(const struct ww_broker *broker, struct ww_wire_held *out_ids)
+{
+	size_t count = 0;
+
+	ww_list_for_each (link, &broker->requests) {
+		const struct ww_request *request = ww_container(link, struct ww_request, link);
+
+		if (request->code != WW_WIRE_PUT || request->state != WW_REQUEST_UNSENT)
+			continue;
+		if (out_ids)
+			memcpy(out_ids[count].id, request->id, WW_WIRE_ID_BYTES);
+		count++;
+	}
+	return count;
+}
+
+/* Under the lock. What is due need not be released: it is just not confirmed. */
+static ww_status list_held(struct ww_broker *broker, struct ww_recovery *recovery)
+{
+	struct ww_hold *due;
+	size_t count;
+
+	while ((due = ww_holds_first_due(&broker->holds)) != NULL)
+		ww_holds_forget(&broker->holds, due);
+	recovery->held_count = ww_holds_list(&broker->holds, NULL);
+	recovery->put_count = list_puts(broker, NULL);
+	count = recovery->held_count + recovery->put_count;
+	if (count == 0)
+		return WW_OK;
+	recovery->held = calloc(count, sizeof(*recovery->held));
+	recovery->unknown = calloc(count, sizeof(*recovery->unknown));
+	if (!recovery->held || !recovery->unknown)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot list what is held: out of memory");
+	ww_holds_list(&broker->holds, recovery->held);
+	list_puts(broker, recovery->held + recovery->held_count);
+	return WW_OK;
+}
+
+/* Of those to be confirmed, how many come next. */
+static size_t part_count(const struct ww_recovery *recovery)
+{
+	size_t left = recovery->held_count + recovery->put_count - recovery->confirmed_count;
+
+	return left < CONFIRM_PART ? left : CONFIRM_PART;
+}
+
+static bool is_last_part(const struct ww_recovery *recovery)
+{
+	return recovery->confirmed_count + part_count(recovery) ==
+		recovery->held_count + recovery->put_count;
+}
+
+static ww_status send_part(struct ww_recovery *recovery, uint64_t deadline_ns)
+{
+	const struct ww_wire_header header = {.serial = recovery->serial + 1};
+	const struct ww_wire_confirm part = {
+		.last = is_last_part(recovery),
+		.held = {.count = (uint32_t)part_count(recovery),
+			.items = recovery->held + recovery->confirmed_count},
+	};
+	size_t bytes = ww_wire_encode_confirm(&part, recovery->link->welcome.version, &header,
+		recovery->packet, WW_WIRE_PACKET_BYTES);
+	ww_status status;
+
+	ww_assert(bytes > 0);
+	status = ww_link_send(recovery->link, recovery->packet, bytes, deadline_ns);
+	if (status == WW_OK) {
+		recovery->serial++;
+		recovery->is_asked = true;
+	}
+	return status;
+}
+
+static ww_status note_unknown(struct ww_recovery *recovery, struct ww_wire_held_list *unknown)
+{
+	struct ww_wire_held held;
+
+	while (ww_wire_held_next(unknown, &held)) {
+		if (recovery->unknown_count == recovery->held_count + recovery->put_count)
+			return ww_fail(WW_ERR_PROTOCOL,
+				"the broker knows less of what this process holds than it was told");
+		recovery->unknown[recovery->unknown_count++] = held;
+	}
+	return WW_OK;
+}
+
+static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadline_ns)
+{
+	uint16_t version = recovery->link->welcome.version;
+	struct ww_wire_confirmed confirmed;
+	struct ww_arrival arrival;
+	ww_status status = ww_link_receive(recovery->link, recovery->packet, WW_WIRE_PACKET_BYTES,
+		deadline_ns, &arrival);
+
+	if (status != WW_OK)
+		return status;
+	ww_arrival_drop(&arrival);
+	if (arrival.header.code == WW_WIRE_ERROR)
+		return ww_link_fail(recovery->packet, arrival.bytes, version);
+	if (arrival.header.serial != recovery->serial)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker answered what was not asked, instead of what this process holds");
+	ww_try(ww_wire_decode_confirmed(recovery->packet, arrival.bytes, version, &confirmed));
+	ww_try(note_unknown(recovery, &confirmed.unknown));
+	recovery->is_asked = false;
+	recovery->is_done = is_last_part(recovery);
+	recovery->confirmed_count += part_count(recovery);
+	return WW_OK;
+}
+
+/* Goes on with what is to be confirmed. Return: as ww_link_receive(). */
+static ww_status confirm(struct ww_recovery *recovery, uint64_t deadline_ns)
+{
+	ww_status status = WW_OK;
+
+	if (!recovery->packet)
+		recovery->packet = malloc(WW_WIRE_PACKET_BYTES);
+	if (!recovery->packet)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot tell what is held: out of memory");
+	while (status == WW_OK && !recovery->is_done) {
+		if (!recovery->is_asked)
+			status = send_part(recovery, deadline_ns);
+		if (status == WW_OK)
+			status = receive_confirmed(recovery, deadline_ns);
+	}
+	return status;
+}
+
+/* What follows when nobody listens. */
+static ww_status start(const struct ww_broker *broker, struct ww_recovery *recovery,
+	const struct ww_caller *caller, uint64_t deadline_ns)
+{
+	if (!recovery->may_start || ww_environment_is_on(WW_VARIABLE_NO_START))
+		return WW_ERR_NO_BROKER; /* as it was recorded */
+	if (recovery->held_count > 0) {
+		recovery->is_gone = true;
+		return ww_fail(WW_ERR_NO_BROKER,
+			"the broker at %s has ended, and with it what this process held there (objects: "
+			"%zu); the next call starts a new one",
+			broker->address.path, recovery->held_count);
+	}
+	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->link));
+	recovery->is_welcome = true;
+	return WW_OK;
+}
+
+/* Return: WW_OK; WW_TIMED_OUT; WW_ERR_PEER_LOST; an error. */
+static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recovery,
+	uint64_t deadline_ns)
+{
+	const struct ww_caller caller = ww_connection_caller(broker, false);
+	bool is_absent = false;
+	ww_status status = WW_OK;
+
+	if (!recovery->link)
+		status = ww_link_connect(&broker->address, &caller, deadline_ns, &recovery->link,
+			&is_absent);
+	if (is_absent)
+		return start(broker, recovery, &caller, deadline_ns);
+	if (status == WW_OK)
+		status = ww_link_greet(recovery->link, &broker->address, deadline_ns);
+	recovery->is_welcome = status == WW_OK;
+	return status;
+}
+
+/* As far as it goes. Return: WW_OK; WW_ERR_PEER_LOST (it ended on the way: once more); WW_TIMED_OUT; an error. */
+static ww_status reach_once(const struct ww_broker *broker, struct ww_recovery *recovery,
+	uint64_t deadline_ns)
+{
+	bool is_same;
+
+	if (!recovery->is_welcome) {
+		ww_status status = greet(broker, recovery, deadline_ns);
+
+		if (status != WW_OK)
+			return status;
+	}
+	is_same = broker->has_known_broker &&
+		memcmp(broker->broker_id, recovery->link->welcome.broker_id, WW_WIRE_ID_BYTES) == 0;
+	/* Of what another broker kept, this one knows nothing. */
+	if (!is_same)
+		recovery->held_count = recovery->put_count = 0;
+	if (!recovery->link->welcome.known && recovery->held_count + recovery->put_count == 0)
+		return WW_OK;
+	return confirm(recovery, deadline_ns);
+}
+
+static void begin_again(struct ww_recovery *recovery)
+{
+	recovery->link = ww_link_unref(recovery->link);
+	recovery->is_welcome = false;
+	recovery->is_asked = false;
+	recovery->is_done = false;
+	recovery->serial = 1;
+	recovery->confirmed_count = 0;
+	recovery->unknown_count = 0;
+}
+
+/* Return: WW_OK; WW_TIMED_OUT; an error. */
+static ww_status reach(const struct ww_broker *broker, struct ww_recovery *recovery,
+	uint64_t deadline_ns)
+{
+	ww_status status = WW_ERR_PEER_LOST;
+
+	for (int i = 0; i < ATTEMPTS && status == WW_ERR_PEER_LOST; i++) {
+		status = reach_once(broker, recovery, deadline_ns);
+		if (status < 0)
+			begin_again(recovery);
+	}
+	if (status == WW_ERR_PEER_LOST)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"what listens at %s closed each of %d connections without an answer",
+			broker->address.path, ATTEMPTS);
+	return status;
+}
+
+/* Under the lock. */
+static void enter(struct ww_broker *broker, struct ww_recovery *recovery)
+{
+	struct ww_link *link = ww_steal(recovery->link);
+
+	if (broker->has_known_broker &&
+		memcmp(broker->broker_id, link->welcome.broker_id, WW_WIRE_ID_BYTES) != 0)
+		ww_holds_lose_all(&broker->holds);
+	for (size_t i = 0; i < recovery->unknown_count; i++) {
+		struct ww_hold *hold = ww_holds_find(&broker->holds, recovery->unknown[i].id);
+
+		if (hold && hold->count == 0)
+			ww_holds_forget(&broker->holds, hold);
+		else if (hold)
+			hold->is_lost = true;
+	}
+	memcpy(broker->broker_id, link->welcome.broker_id, WW_WIRE_ID_BYTES);
+	broker->has_known_broker = true;
+	broker->link = link;
+	broker->is_ending = false;
+	broker->is_stalled = false;
+	broker->answered_sequence = broker->sequence;
+	ww_connection_send_due(broker);
+}
+
+/* Under the lock. Return: the one that was begun, or a new one; NULL if there is no memory. */
+static struct ww_recovery *take_recovery(struct ww_broker *broker)
+{
+	WW_CLEANUP(ww_recovery_free_p) struct ww_recovery *recovery = ww_steal(broker->recovery);
+
+	if (recovery)
+		return ww_steal(recovery);
+	recovery = calloc(1, sizeof(*recovery));
+	if (!recovery) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot connect to a broker: out of memory");
+		return NULL;
+	}
+	recovery->serial = 1;
+	return list_held(broker, recovery) == WW_OK ? ww_steal(recovery) : NULL;
+}
+
+ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64_t deadline_ns)
+{
+	WW_CLEANUP(ww_recovery_free_p) struct ww_recovery *recovery = take_recovery(broker);
+	ww_status status;
+
+	if (!recovery)
+		return WW_ERR_NO_MEMORY;
+	recovery->may_start = may_start && broker->may_start && broker->address.is_own;
+	pthread_mutex_unlock(&broker->lock);
+	status = reach(broker, recovery, deadline_ns);
+	pthread_mutex_lock(&broker->lock);
+	if (status == WW_OK)
+		enter(broker, recovery);
+	else if (recovery->is_gone)
+		ww_holds_lose_all(&broker->holds);
+	if (status != WW_TIMED_OUT)
+		return status;
+	if (recovery->link)
+		broker->recovery = ww_steal(recovery);
+	return ww_fail(WW_ERR_NO_BROKER,
+		"the broker at %s did not answer in time; is it stopped, or very busy?",
+		broker->address.path);
+}
