@@ -25,6 +25,17 @@
 #define BUDGET_NS           (2000 * NS_PER_MS)
 #define BUDGET_QUICK_NS     (500 * NS_PER_MS)
 
+/* Of the group broker. */
+#define OBJECTS       100000
+#define OBJECTS_QUICK 4000
+#define OBJECTS_MAX   10000000
+#define CLIENTS       1000
+#define CLIENTS_QUICK 100
+#define CLIENTS_MAX   100000
+#define KILLS         100
+#define KILLS_QUICK   10
+#define KILLS_MAX     1000000
+
 #define SIZES       "4KiB,64KiB,1MiB,2MiB,16MiB,256MiB,1GiB,16GiB"
 #define SIZES_QUICK "4KiB,2MiB,16MiB"
 
@@ -38,6 +49,8 @@ struct group {
 static const struct group groups[] = {
 	{"memory", "create, export, import + map, unmap, release", bench_memory,
 		bench_memory_importer},
+	{"broker", "put, get, look-ups among many objects, ends of processes", bench_broker,
+		bench_broker_child},
 };
 
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
@@ -46,6 +59,9 @@ static const struct option options[] = {
 	{"device", required_argument, NULL, 'd'},
 	{"sizes", required_argument, NULL, 's'},
 	{"iterations", required_argument, NULL, 'i'},
+	{"objects", required_argument, NULL, 'o'},
+	{"clients", required_argument, NULL, 'C'},
+	{"kills", required_argument, NULL, 'k'},
 	{"quick", no_argument, NULL, 'q'},
 	{"check", no_argument, NULL, 'c'},
 	{"json", no_argument, NULL, 'j'},
@@ -63,14 +79,17 @@ static int print_help(void)
 	printf("\n  --device NAME   host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
 	       "  --sizes LIST    sizes such as 4K,2MiB,1GiB (default %s)\n"
 	       "  --iterations N  at most so many of each measurement (default %d)\n"
-	       "  --quick         few sizes and iterations\n"
+	       "  --objects N     put at most so many into a broker (default %d)\n"
+	       "  --clients N     that are connected to it meanwhile (default %d)\n"
+	       "  --kills N       of holders, and of the broker (default %d)\n"
+	       "  --quick         few sizes and iterations, small numbers\n"
 	       "  --check         exit with 1 when a goal is not met, with 2 when one was not measured\n"
 	       "  --json          results as JSON on standard output, the rest on standard error\n"
 	       "  --help          this text\n\n"
 	       "On a GPU a context is current all the time, for our calls and for the raw ones. Of fewer\n"
 	       "than 100 turns, p99 is the largest value.\n\n"
 	       "Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n",
-		SIZES, ITERATIONS);
+		SIZES, ITERATIONS, OBJECTS, CLIENTS, KILLS);
 	return EXIT_DONE;
 }
 
@@ -87,34 +106,35 @@ bool pace_goes_on(const struct pace *pace, uint64_t done)
 	return done < ITERATIONS_AT_LEAST || link_now_ns() < pace->deadline_ns;
 }
 
-static struct bench_result *new_result(struct bench *bench)
+int bench_add_result(struct bench *bench, const struct bench_result *result)
 {
 	if (bench->count == bench->capacity) {
 		size_t capacity = bench->capacity ? 2 * bench->capacity : 64;
 		struct bench_result *grown = realloc(bench->results, capacity * sizeof(*grown));
 
 		if (!grown)
-			return NULL;
+			return complain("out of memory");
 		bench->results = grown;
 		bench->capacity = capacity;
 	}
-	return &bench->results[bench->count++];
+	bench->results[bench->count++] = *result;
+	return 0;
 }
 
 int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
 	bench_goal *goal)
 {
-	struct bench_result *result = new_result(bench);
+	double floor_p50 = samples_percentile_us(floor, 50);
+	struct bench_result result = {
+		.unit = "us",
+		.p50 = samples_percentile_us(ours, 50),
+		.p99 = samples_percentile_us(ours, 99),
+		.floor_p50 = floor_p50,
+		.goal = goal ? goal(floor_p50) : BENCH_NONE,
+	};
 
-	if (!result)
-		return complain("out of memory");
-	snprintf(result->name, sizeof(result->name), "%s", name);
-	result->unit = "us";
-	result->p50 = samples_percentile_us(ours, 50);
-	result->p99 = samples_percentile_us(ours, 99);
-	result->floor_p50 = samples_percentile_us(floor, 50);
-	result->goal = goal ? goal(result->floor_p50) : BENCH_NONE;
-	return 0;
+	snprintf(result.name, sizeof(result.name), "%s", name);
+	return bench_add_result(bench, &result);
 }
 
 static bool add_size(struct bench *bench, const char *text, size_t length)
@@ -167,6 +187,15 @@ static int parse_option(struct bench *bench, int result, char *argv[])
 	case 'i':
 		refused = option_number("iterations", optarg, 1, ITERATIONS_MAX,
 			&bench->iterations);
+		break;
+	case 'o':
+		refused = option_number("objects", optarg, 4, OBJECTS_MAX, &bench->objects);
+		break;
+	case 'C':
+		refused = option_number("clients", optarg, 1, CLIENTS_MAX, &bench->clients);
+		break;
+	case 'k':
+		refused = option_number("kills", optarg, 1, KILLS_MAX, &bench->kills);
 		break;
 	case 'q':
 		bench->quick = true;
@@ -222,6 +251,12 @@ static int parse(int argc, char *argv[], struct bench *bench)
 		parse_sizes(bench, bench->quick ? SIZES_QUICK : SIZES);
 	if (bench->iterations == 0)
 		bench->iterations = bench->quick ? ITERATIONS_QUICK : ITERATIONS;
+	if (bench->objects == 0)
+		bench->objects = bench->quick ? OBJECTS_QUICK : OBJECTS;
+	if (bench->clients == 0)
+		bench->clients = bench->quick ? CLIENTS_QUICK : CLIENTS;
+	if (bench->kills == 0)
+		bench->kills = bench->quick ? KILLS_QUICK : KILLS;
 	bench->budget_ns = bench->quick ? BUDGET_QUICK_NS : BUDGET_NS;
 	return -1;
 }

@@ -40,6 +40,9 @@ struct bench {
 	size_t size_count;
 	uint64_t iterations; /* at most, of each measurement */
 	uint64_t budget_ns;  /* for each measurement, once the fewest iterations are done */
+	uint64_t objects;    /* of the group broker */
+	uint64_t clients;    /* likewise */
+	uint64_t kills;      /* likewise */
 	bool json;
 	bool check;
 	bool quick;
@@ -76,8 +79,24 @@ bool pace_goes_on(const struct pace *pace, uint64_t done);
 int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
 	bench_goal *goal);
 
+/* Adds a copy of a result. Return: likewise. */
+int bench_add_result(struct bench *bench, const struct bench_result *result);
+
 /* The goal of the first import of so many bytes; NULL: none. */
 bench_goal *bench_import_goal(uint32_t backend, uint64_t bytes);
+
+/* A request to a broker, given the bare round trip. */
+double bench_exchange_goal(double floor_p50);
+
+/* A look-up in a full broker, given that in an empty one. */
+double bench_lookup_goal(double empty);
+
+/* A listing, given that of half as many objects: twice the time, and half of that again for chance. */
+double bench_listing_goal(double half);
+
+#define BENCH_RELEASE_US   5000.0 /* of a killed holder's objects, once its socket has ended */
+#define BENCH_RESTART_MS   50.0   /* from a broker's end to its next answer */
+#define BENCH_OBJECT_BYTES 1024.0 /* of a broker's memory */
 
 /* 1: the goal is met, 0: it is not, -1: there is none. */
 int bench_met(const struct bench_result *result);
@@ -87,9 +106,11 @@ int bench_verdict(const struct bench *bench);
 
 /* The groups: 0, or -1 after saying what went wrong. */
 int bench_memory(struct bench *bench);
+int bench_broker(struct bench *bench);
 
 /* What the second process of a group does. */
 int bench_memory_importer(int argc, char *argv[]);
+int bench_broker_child(int argc, char *argv[]);
 
 /* Prints all results, as a table or as JSON. */
 int bench_report(const struct bench *bench);

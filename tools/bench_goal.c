@@ -29,6 +29,21 @@ bench_goal *bench_import_goal(uint32_t backend, uint64_t bytes)
 	return bytes == LARGE_BYTES ? large_import_goal : NULL;
 }
 
+double bench_exchange_goal(double floor_p50)
+{
+	return 3 * floor_p50;
+}
+
+double bench_lookup_goal(double empty)
+{
+	return 2 * empty;
+}
+
+double bench_listing_goal(double half)
+{
+	return 2 * 1.5 * half;
+}
+
 int bench_met(const struct bench_result *result)
 {
 	return isnan(result->goal) ? -1 : result->p50 <= result->goal;

@@ -30,6 +30,15 @@ static void imports_have_goals_on_a_gpu(void **state)
 	assert_null(bench_import_goal(WW_BACKEND_HOST, 16 * GIB));
 }
 
+static void a_broker_may_cost_a_multiple(void **state)
+{
+	(void)state;
+	assert_true(bench_exchange_goal(10) == 30);
+	assert_true(bench_lookup_goal(10) == 20);
+	assert_true(bench_listing_goal(10) == 30);
+	assert_true(isnan(bench_listing_goal(BENCH_NONE)));
+}
+
 static struct bench_result result_of(double p50, double goal)
 {
 	return (struct bench_result){.name = "test", .unit = "us", .p50 = p50, .goal = goal};
@@ -92,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(imports_have_goals_on_a_gpu),
+		cmocka_unit_test(a_broker_may_cost_a_multiple),
 		cmocka_unit_test(goals_are_met_up_to_their_value),
 		cmocka_unit_test(only_what_was_measured_succeeds),
 		cmocka_unit_test(checking_wants_every_goal_met),

@@ -35,10 +35,11 @@ WRONG = [
     ["demo-child", "ring", DEVICE, "1", "4", "4"],
     ["bench", "nonsense"], ["bench", "--sizes", ""], ["bench", "--sizes", "4K,"],
     ["bench", "--sizes", "4Q"], ["bench", "--sizes", "0"], ["bench", "--iterations", "0"],
-    ["bench", "--device", "nonsense"], ["bench-child"],
+    ["bench", "--device", "nonsense"], ["bench-child"], ["bench-child", "broker", "nonsense", "x"],
+    ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
 ]
 
-STEPS = ["round trip", "ring", "survival", "protection"]
+STEPS = ["round trip", "ring", "survival", "protection", "broker"]
 BENCH_KEYS = ["date", "device", "driver", "results", "version"]
 RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
 
@@ -109,11 +110,33 @@ def bench_speaks_json():
     expect("memory.*.900TiB is skipped" in result.stderr, result.stderr)
 
 
+def bench_measures_a_broker():
+    result = run("bench", "broker", "--device", DEVICE, "--json", "--quick", "--objects", "1000")
+    expect(result.returncode == 0, str(result))
+    entries = {entry["name"]: entry for entry in json.loads(result.stdout)["results"]}
+    for name in ("put", "get", "stat", "library.put", "library.get", "library.get_mapped", "release",
+                 "release.slowest", "restart", "restart.slowest", "restart.full", "list.250",
+                 "list.500", "list.1000", "lookup.empty", "lookup.full", "lookup.full.p99",
+                 "lookup.all", "memory_per_object"):
+        entry = entries.pop("broker." + name)
+        expect(sorted(entry) == RESULT_KEYS and entry["p50"] >= 0, str(entry))
+        expect((entry["goal"] is None) == (entry["met"] is None), str(entry))
+    expect(not entries, str(entries))
+    expect("all 401 objects are there" in result.stderr, result.stderr)
+
+
+def a_broker_that_cannot_be_started_is_named():
+    for verb in (["bench", "broker", "--quick"], ["demo", *SMALL]):
+        result = run(*verb, "--device", DEVICE, WARPWAYD="/nonexistent/warpwayd")
+        expect(result.returncode == 1, str(result))
+        expect("cannot start /nonexistent/warpwayd" in result.stderr, str(result))
+
+
 def bench_fails_without_what_it_is_to_measure():
     for extra in ([], ["--check"]):
-        result = run("bench", "--device", DEVICE, "--sizes", "900T", *extra)
+        result = run("bench", "memory", "--device", DEVICE, "--sizes", "900T", *extra)
         expect(result.returncode == 2 and "nothing was measured" in result.stderr, str(result))
-    quick = ["bench", "--device", DEVICE, "--quick", "--check", "--sizes"]
+    quick = ["bench", "memory", "--device", DEVICE, "--quick", "--check", "--sizes"]
     result = run(*quick, "4K")
     expect(result.returncode == 2 and "has a goal" in result.stderr, str(result))
     if DEVICE != "host":
@@ -129,7 +152,7 @@ SMALL = ["--elements", "1000", "--processes", "2"]
 
 def expect_cpu(settings, *reasons):
     """Both verbs say so many reasons, in that order, and do their work on the CPU."""
-    for verb in (["demo", *SMALL], ["bench", "--quick", "--sizes", "4K"]):
+    for verb in (["demo", *SMALL], ["bench", "memory", "--quick", "--sizes", "4K"]):
         result = run(*verb, **settings)
         told = f"{verb} {settings}: {result}"
         expect(result.returncode == 0 and result.stderr == "", told)
@@ -253,7 +276,7 @@ def gone(pid):
 
 
 def a_killed_child_is_named():
-    for role in ("receiver", "ring", "maker", "heir", "guest"):
+    for role in ("receiver", "ring", "maker", "heir", "guest", "putter", "getter"):
         demo = start_demo(role)
         pid = find_child(demo, role)
         siblings = children_of(demo.pid)
@@ -284,7 +307,8 @@ def children_die_with_the_parent():
 
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json,
-         bench_speaks_json, bench_fails_without_what_it_is_to_measure,
+         bench_speaks_json, bench_measures_a_broker, a_broker_that_cannot_be_started_is_named,
+         bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,
          takes_the_next_gpu_when_one_is_not_usable,
          a_device_that_is_named_is_not_replaced, contexts_need_room_too,

@@ -34,6 +34,7 @@ static const struct step_plan plans[] = {
 	{"ring", demo_ring},
 	{"survival", demo_survival},
 	{"protection", demo_protection},
+	{"broker", demo_broker},
 };
 
 #define STEP_COUNT (sizeof(plans) / sizeof(plans[0]))
@@ -54,7 +55,8 @@ static const char help[] =
 	"  round trip  a child maps memory, verifies it and writes to it\n"
 	"  ring        processes over all devices verify each other's memory, in rounds\n"
 	"  survival    memory stays whole when its maker is killed\n"
-	"  protection  memory handed out for reading cannot be written\n\n"
+	"  protection  memory handed out for reading cannot be written\n"
+	"  broker      memory with a name is read after its maker was killed\n\n"
 	"  --device NAME    host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
 	"  --elements N     float32 elements in each memory (default 1048576)\n"
 	"  --processes N    processes in the ring, 1 to 256 (default 4)\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo.h - the four things `warpway demo` shows, and what they share
+ * demo.h - the five things `warpway demo` shows, and what they share
  *
  * Each step is one file that holds both sides: what the parent does and what its children do. The
  * parent keeps the time: a child waits without a limit, for the parent ends it when it is late, and
@@ -65,6 +65,7 @@ int demo_roundtrip(const struct demo *demo, struct demo_step *step);
 int demo_ring(const struct demo *demo, struct demo_step *step);
 int demo_survival(const struct demo *demo, struct demo_step *step);
 int demo_protection(const struct demo *demo, struct demo_step *step);
+int demo_broker(const struct demo *demo, struct demo_step *step);
 
 /* The children's side; likewise. */
 int demo_receiver(const struct demo_child *child);
@@ -73,6 +74,8 @@ int demo_maker(const struct demo_child *child);
 int demo_heir(const struct demo_child *child);
 int demo_guest(const struct demo_child *child);
 int demo_intruder(const struct demo_child *child);
+int demo_putter(const struct demo_child *child);
+int demo_getter(const struct demo_child *child);
 
 /* Finds the devices of the ring; says which ones are left out, and why. */
 void demo_devices_find(struct demo *demo);

@@ -26,6 +26,8 @@ static const struct role roles[] = {
 	{"heir", demo_heir},
 	{"guest", demo_guest},
 	{"intruder", demo_intruder},
+	{"putter", demo_putter},
+	{"getter", demo_getter},
 };
 
 #define ROLE_COUNT (sizeof(roles) / sizeof(roles[0]))

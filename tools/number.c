@@ -11,6 +11,10 @@ static const char *const unit_names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 
 #define UNIT_COUNT (sizeof(unit_names) / sizeof(unit_names[0]))
 
+#define NS_PER_S         UINT64_C(1000000000)
+#define SECONDS_MAX      UINT64_C(1000000000)
+#define SECONDS_DECIMALS 9
+
 /* Reads digits up to @length; returns how many there were, 0 when the number does not fit. */
 static size_t parse_digits(const char *text, size_t length, uint64_t *out_value)
 {
@@ -62,6 +66,35 @@ bool number_parse_size(const char *text, size_t length, uint64_t *out_bytes)
 	if (value > (UINT64_MAX >> (10 * unit)))
 		return false;
 	*out_bytes = value << (10 * unit);
+	return true;
+}
+
+/* What stands behind the point: as if it had nine digits. */
+static bool parse_decimals(const char *text, uint64_t *out_ns)
+{
+	size_t length = strlen(text);
+	uint64_t value = 0;
+
+	if (length == 0 || length > SECONDS_DECIMALS ||
+		parse_digits(text, length, &value) != length)
+		return false;
+	for (size_t i = length; i < SECONDS_DECIMALS; i++)
+		value *= 10;
+	*out_ns = value;
+	return true;
+}
+
+bool number_parse_seconds(const char *text, uint64_t *out_ns)
+{
+	size_t length = strcspn(text, ".");
+	uint64_t seconds = 0;
+	uint64_t ns = 0;
+
+	if (length == 0 || parse_digits(text, length, &seconds) != length || seconds > SECONDS_MAX)
+		return false;
+	if (text[length] == '.' && !parse_decimals(text + length + 1, &ns))
+		return false;
+	*out_ns = seconds * NS_PER_S + ns;
 	return true;
 }
 

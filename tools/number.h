@@ -28,6 +28,13 @@ bool number_parse(const char *text, uint64_t minimum, uint64_t maximum, uint64_t
  */
 bool number_parse_size(const char *text, size_t length, uint64_t *out_bytes);
 
+/**
+ * number_parse_seconds() - read seconds with up to nine decimals, such as 30, 0.5 or 0.000000001
+ *
+ * Return: false, and *out_ns untouched, unless @text is that, and at most 1000000000 s (some 31 years).
+ */
+bool number_parse_seconds(const char *text, uint64_t *out_ns);
+
 /* The exact name of a size in the largest unit that divides it: "2MiB", "4KiB", "4097B". */
 void number_size_name(uint64_t bytes, char out_text[NUMBER_BYTES]);
 

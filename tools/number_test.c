@@ -71,6 +71,24 @@ static void sizes_have_names(void **state)
 	assert_string_equal(text, "2.5 MiB");
 }
 
+static void seconds_have_decimals(void **state)
+{
+	static const char *const refused[] = {"", ".", ".5", "1.", "-1", "1s", "1e3", " 1",
+		"1.0000000001", "1.5.2", "1000000001", "99999999999999999999", "0x1", "1.-5"};
+	uint64_t ns = 7;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_false(number_parse_seconds(refused[i], &ns));
+	assert_int_equal(ns, 7);
+	assert_true(number_parse_seconds("0", &ns) && ns == 0);
+	assert_true(number_parse_seconds("30", &ns) && ns == UINT64_C(30000000000));
+	assert_true(number_parse_seconds("0.5", &ns) && ns == 500000000);
+	assert_true(number_parse_seconds("1.000000001", &ns) && ns == 1000000001);
+	assert_true(number_parse_seconds("1000000000.999999999", &ns) &&
+		ns == UINT64_C(1000000000999999999));
+}
+
 static void percentiles_are_values_of_the_series(void **state)
 {
 	struct samples samples = {0};
@@ -95,6 +113,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_strict),
 		cmocka_unit_test(sizes_have_units),
 		cmocka_unit_test(sizes_have_names),
+		cmocka_unit_test(seconds_have_decimals),
 		cmocka_unit_test(percentiles_are_values_of_the_series),
 	};
 

@@ -52,3 +52,55 @@ int option_no_more(int argc, char *const argv[])
 		return 0;
 	return refuse("unexpected word '%s'; only options are possible here", argv[optind]);
 }
+
+int option_read(int argc, char *argv[], const struct option_set *set, void *context)
+{
+	int letter;
+
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, set->letters, set->options, NULL)) != -1) {
+		int refused;
+
+		if (letter == 'h') {
+			fputs(set->help, stdout);
+			return EXIT_DONE;
+		}
+		if (letter == '?' || letter == ':')
+			return option_refuse(letter, argv, set->options);
+		refused = set->take(context, letter, optarg);
+		if (refused)
+			return refused;
+	}
+	return -1;
+}
+
+int option_words(int argc, int minimum, int maximum, const char *what)
+{
+	int count = argc - optind;
+
+	if (count >= minimum && count <= maximum)
+		return 0;
+	return refuse("%s: %s is needed; see --help",
+		count < minimum ? "too few words" : "too many words", what);
+}
+
+int option_seconds(const char *name, const char *text, uint64_t minimum_ns, uint64_t *out_ns)
+{
+	uint64_t ns;
+
+	if (number_parse_seconds(text, &ns) && ns >= minimum_ns) {
+		*out_ns = ns;
+		return 0;
+	}
+	return refuse("'--%s %s': seconds are needed, such as 30 or 0.5%s", name, text,
+		minimum_ns ? ", and more than none" : "");
+}
+
+int option_patience(const char *text, uint64_t *out_ns)
+{
+	if (!strcmp(text, "forever")) {
+		*out_ns = UINT64_MAX;
+		return 0;
+	}
+	return option_seconds("wait", text, 0, out_ns);
+}

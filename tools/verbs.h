@@ -12,5 +12,13 @@ int verb_demo(int argc, char *argv[]);
 int verb_demo_child(int argc, char *argv[]);
 int verb_bench(int argc, char *argv[]);
 int verb_bench_child(int argc, char *argv[]);
+int verb_serve(int argc, char *argv[]);
+int verb_ls(int argc, char *argv[]);
+int verb_stat(int argc, char *argv[]);
+int verb_who(int argc, char *argv[]);
+int verb_put(int argc, char *argv[]);
+int verb_get(int argc, char *argv[]);
+int verb_rm(int argc, char *argv[]);
+int verb_watch(int argc, char *argv[]);
 
 #endif

@@ -30,14 +30,26 @@ static void name_self(char *out_name, size_t room)
 		snprintf(out_name, room, "%s %d: ", voice_who, (int)getpid());
 }
 
+/* What is quoted may be anybody's: a line stays a line, and commands nothing to a terminal. */
+static void hush(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+	}
+}
+
 static void write_complaint(const char *text, const char *reason)
 {
 	char name[64];
+	char line[LINE_BYTES + 2 + WW_ERROR_MESSAGE_BYTES];
 
 	name_self(name, sizeof(name));
+	snprintf(line, sizeof(line), "%s%s%s", text, reason ? ": " : "", reason ? reason : "");
+	hush(line);
 	fflush(stdout);
-	fprintf(stderr, "warpway%s%s: %s%s%s%s\n", voice_verb ? " " : "",
-		voice_verb ? voice_verb : "", name, text, reason ? ": " : "", reason ? reason : "");
+	fprintf(stderr, "warpway%s%s: %s%s\n", voice_verb ? " " : "", voice_verb ? voice_verb : "",
+		name, line);
 }
 
 static void write_line(const char *text)

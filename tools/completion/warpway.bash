@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# warpway.bash - completes verbs, options, names of objects and files
+#
+# Verbs and options come from the command's own help, names from the broker that the line means; where none runs
+# there are no names, and none is started. Words are taken from the line itself: bash would cut
+# them at ':' and '=', which names and devices may contain.
+
+# Puts those candidates that begin with the current word into COMPREPLY, less what bash has cut off.
+_warpway_offer() {
+	local candidate quoted head=${_warpway_word%"${_warpway_word##*[:=]}"}
+	for candidate in "$@"; do
+		[[ $candidate == "$_warpway_word"* ]] || continue
+		printf -v quoted '%q' "${candidate#"$head"}"
+		COMPREPLY+=("$quoted")
+	done
+}
+
+_warpway_offer_files() {
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$_warpway_word")
+}
+
+_warpway_offer_names() {
+	local names
+	mapfile -t names < <("$_warpway_command" ls --names "${_warpway_broker[@]}" 2>/dev/null)
+	_warpway_offer "${names[@]}"
+}
+
+_warpway_offer_options() { # VERB
+	local options
+	mapfile -t options < <("$_warpway_command" "$1" --help 2>/dev/null |
+		grep -oE -e '--[a-z]+' | sort -u)
+	_warpway_offer "${options[@]}"
+}
+
+# The first words of the lines below a heading of the help.
+_warpway_offer_listed() { # HEADING VERB...
+	local heading=$1 words
+	shift
+	mapfile -t words < <("$_warpway_command" "$@" --help 2>/dev/null |
+		sed -n "/^$heading/,/^\$/s/^  \([a-z]*\) .*/\1/p")
+	_warpway_offer "${words[@]}"
+}
+
+_warpway_offer_devices() {
+	local devices=(host) gpu count=0
+	for gpu in /proc/driver/nvidia/gpus/*/; do
+		[[ -d $gpu ]] && devices+=("cuda:$((count++))")
+	done
+	_warpway_offer "${devices[@]}"
+}
+
+# Offers what an option takes. Fails for an option that takes nothing.
+_warpway_offer_value() { # OPTION
+	case $1 in
+	--device) _warpway_offer_devices ;;
+	--life) _warpway_offer kept owner held ;;
+	--mode) _warpway_offer 0600 0640 0644 0660 0666 ;;
+	--group)
+		local groups
+		mapfile -t groups < <(id -Gn | tr ' ' '\n')
+		_warpway_offer "${groups[@]}"
+		;;
+	--broker | --socket | --config) _warpway_offer_files ;;
+	--wait) _warpway_offer forever ;;
+	--ttl | --count | --elements | --processes | --timeout | --sizes | --iterations) ;;
+	*) return 1 ;;
+	esac
+}
+
+# Looks over the words behind the verb: how many are no options, and which broker is meant.
+_warpway_look_over() { # WORD...
+	while (($#)); do
+		case $1 in
+		--broker)
+			_warpway_broker=(--broker "${2-}")
+			shift
+			;;
+		--broker=*) _warpway_broker=("$1") ;;
+		--*=*) ;;
+		--device | --mode | --group | --life | --ttl | --wait | --count | --socket | --config | \
+			--elements | --processes | --timeout | --sizes | --iterations) shift ;;
+		-?*) ;;
+		*) _warpway_place=$((_warpway_place + 1)) ;;
+		esac
+		shift || break
+	done
+}
+
+_warpway_offer_word() { # VERB
+	case $1:$_warpway_place in
+	ls:0 | watch:0 | stat:0 | get:0 | put:0 | rm:*) _warpway_offer_names ;;
+	put:1 | get:1) _warpway_offer_files ;;
+	bench:*) _warpway_offer_listed Groups bench ;;
+	esac
+}
+
+_warpway() {
+	local line=${COMP_LINE:0:COMP_POINT}
+	local words verb _warpway_word='' _warpway_command=$1 _warpway_broker=() _warpway_place=0
+	COMPREPLY=()
+	read -ra words <<<"$line"
+	if [[ $line != *[[:space:]] ]]; then
+		_warpway_word=${words[-1]}
+		unset 'words[-1]'
+	fi
+	if ((${#words[@]} < 2)); then
+		_warpway_offer_listed Verbs
+		_warpway_offer --help --version
+		return
+	fi
+	verb=${words[1]}
+	_warpway_look_over "${words[@]:2}"
+	if [[ $_warpway_word == --*=* ]]; then
+		local option=${_warpway_word%%=*}
+		_warpway_word=${_warpway_word#*=}
+		_warpway_offer_value "$option"
+	elif ((${#words[@]} > 2)) && _warpway_offer_value "${words[-1]}"; then
+		:
+	elif [[ $_warpway_word == -* ]]; then
+		_warpway_offer_options "$verb"
+	else
+		_warpway_offer_word "$verb"
+	fi
+}
+
+complete -F _warpway warpway
