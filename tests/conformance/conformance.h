@@ -196,15 +196,36 @@
 	X(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA) \
 	X(context_open_makes_none, NEEDS_CUDA)
 
-#define CONFORMANCE_CASES(X)  \
-	CONFORMANCE_BASE(X)   \
-	CONFORMANCE_DEVICE(X) \
-	CONFORMANCE_STREAM(X) \
-	CONFORMANCE_COPY(X)   \
-	CONFORMANCE_MEMORY(X) \
-	CONFORMANCE_SHARE(X)  \
-	CONFORMANCE_REFUSE(X) \
-	CONFORMANCE_CONTEXT(X)
+#define CONFORMANCE_BROKER(X)                                     \
+	X(broker_array_set_refuses, 0)                            \
+	X(broker_array_check_refuses, 0)                          \
+	X(broker_token_calls_refuse, WW_CAP_EXPORT)               \
+	X(broker_open_refuses_parameters, 0)                      \
+	X(broker_open_refuses_addresses, 0)                       \
+	X(broker_refuses_names, WW_CAP_EXPORT)                    \
+	X(broker_put_refuses_parameters, WW_CAP_EXPORT)           \
+	X(broker_put_refuses_arrays, WW_CAP_EXPORT)               \
+	X(broker_put_refuses_what_is_there, WW_CAP_EXPORT)        \
+	X(broker_put_names_what_was_exported, WW_CAP_EXPORT)      \
+	X(broker_seal_refuses, WW_CAP_EXPORT)                     \
+	X(broker_get_refuses, WW_CAP_EXPORT)                      \
+	X(broker_export_refuses, WW_CAP_EXPORT)                   \
+	X(broker_import_refuses, WW_CAP_EXPORT)                   \
+	X(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT) \
+	X(broker_snapshot_refuses, 0)                             \
+	X(broker_watch_refuses, 0)                                \
+	X(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_CASES(X)   \
+	CONFORMANCE_BASE(X)    \
+	CONFORMANCE_DEVICE(X)  \
+	CONFORMANCE_STREAM(X)  \
+	CONFORMANCE_COPY(X)    \
+	CONFORMANCE_MEMORY(X)  \
+	CONFORMANCE_SHARE(X)   \
+	CONFORMANCE_REFUSE(X)  \
+	CONFORMANCE_CONTEXT(X) \
+	CONFORMANCE_BROKER(X)
 
 #define CONFORMANCE_DECLARE(name, needs) void name(void);
 CONFORMANCE_CASES(CONFORMANCE_DECLARE)

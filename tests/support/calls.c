@@ -13,15 +13,18 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TRUE_ERROR 0 /* the one that befits the call */
@@ -29,6 +32,7 @@
 static atomic_int armed;          /* the kinds that count; 0: none */
 static const char *_Atomic named; /* the one function that counts; NULL: all of these kinds */
 static atomic_bool deadly;
+static atomic_bool afterwards;    /* ... when the call has returned */
 static atomic_int_fast64_t left;  /* calls until the first that fails */
 static atomic_int_fast64_t times; /* how many fail */
 static atomic_int given_error;
@@ -42,6 +46,7 @@ static void arm(int kinds, const char *function, int error, uint64_t nth, uint64
 {
 	atomic_store(&struck, NULL);
 	atomic_store(&deadly, false);
+	atomic_store(&afterwards, false);
 	atomic_store(&named, function);
 	atomic_store(&given_error, error);
 	atomic_store(&times, (int_fast64_t)count);
@@ -72,6 +77,14 @@ void calls_die(uint64_t nth)
 	atomic_store(&armed, CALLS_ALL);
 }
 
+void calls_die_at(const char *function, uint64_t nth, bool is_afterwards)
+{
+	arm(0, function, TRUE_ERROR, nth, 1);
+	atomic_store(&deadly, true);
+	atomic_store(&afterwards, is_afterwards);
+	atomic_store(&armed, CALLS_ALL);
+}
+
 const char *calls_off(int *out_error)
 {
 	atomic_store(&armed, 0);
@@ -93,8 +106,7 @@ static int fail(const char *name, int error)
 	return error;
 }
 
-/* The error that this call fails with; 0 if it does not. */
-static int strike(int kind, const char *name, int true_error)
+static int count(int kind, const char *name, int true_error)
 {
 	const char *only = atomic_load(&named);
 	int error = atomic_load(&given_error);
@@ -108,6 +120,23 @@ static int strike(int kind, const char *name, int true_error)
 	if (atomic_load(&deadly))
 		kill(getpid(), SIGKILL);
 	return fail(name, error == TRUE_ERROR ? true_error : error);
+}
+
+/* The error that this call fails with; 0 if it does not. */
+static int strike(int kind, const char *name, int true_error)
+{
+	return atomic_load(&afterwards) ? 0 : count(kind, name, true_error);
+}
+
+/* The call has returned. */
+static ssize_t strike_after(const char *name, ssize_t result)
+{
+	int error = errno;
+
+	if (atomic_load(&afterwards))
+		count(CALLS_SYSTEM, name, 0);
+	errno = error;
+	return result;
 }
 
 /* A function that sets errno, or, where `failure` is `error`, returns it. */
@@ -149,10 +178,54 @@ WRAP(int, poll, ENOMEM, -1, (struct pollfd * fds, nfds_t count, int limit_ms),
 WRAP(int, ppoll, ENOMEM, -1,
 	(struct pollfd * fds, nfds_t count, const struct timespec *limit, const sigset_t *mask),
 	(fds, count, limit, mask))
-WRAP(ssize_t, sendmsg, EPIPE, -1, (int fd, const struct msghdr *message, int flags),
-	(fd, message, flags))
-WRAP(ssize_t, recvmsg, ENOMEM, -1, (int fd, struct msghdr *message, int flags),
-	(fd, message, flags))
+WRAP(int, access, EACCES, -1, (const char *path, int mode), (path, mode))
+WRAP(int, connect, ECONNREFUSED, -1, (int fd, const struct sockaddr *address, socklen_t length),
+	(fd, address, length))
+WRAP(int, flock, ENOLCK, -1, (int fd, int operation), (fd, operation))
+WRAP_PAIR(int, lstat, EACCES, -1, (const char *path, struct stat *out), (path, out))
+WRAP(int, mkdir, ENOSPC, -1, (const char *path, mode_t mode), (path, mode))
+WRAP(int, mkfifo, ENOSPC, -1, (const char *path, mode_t mode), (path, mode))
+WRAP(int, pipe2, EMFILE, -1, (int ends[2], int flags), (ends, flags))
+WRAP(int, posix_spawnp, EAGAIN, error,
+	(pid_t * out, const char *file, const posix_spawn_file_actions_t *actions,
+		const posix_spawnattr_t *attributes, char *const *arguments,
+		char *const *environment),
+	(out, file, actions, attributes, arguments, environment))
+WRAP(int, posix_spawn_file_actions_adddup2, ENOMEM, error,
+	(posix_spawn_file_actions_t * actions, int from, int to), (actions, from, to))
+WRAP(ssize_t, read, EIO, -1, (int fd, void *out, size_t bytes), (fd, out, bytes))
+WRAP(ssize_t, readlink, EACCES, -1, (const char *path, char *out, size_t bytes), (path, out, bytes))
+WRAP(int, setsockopt, ENOMEM, -1,
+	(int fd, int level, int name, const void *value, socklen_t length),
+	(fd, level, name, value, length))
+WRAP(int, socket, EMFILE, -1, (int family, int type, int protocol), (family, type, protocol))
+WRAP_PAIR(int, stat, EACCES, -1, (const char *path, struct stat *out), (path, out))
+WRAP(pid_t, waitpid, ECHILD, -1, (pid_t pid, int *status, int options), (pid, status, options))
+
+/* Whoever is told that a connection has ended must not have it go on. */
+static void end_connection(int fd, int error)
+{
+	if (error == EPIPE || error == ECONNRESET)
+		shutdown(fd, SHUT_RDWR);
+}
+
+#define WRAP_MESSAGE(name, true_error, message_type)                           \
+	ssize_t __real_##name(int fd, message_type *message, int flags);       \
+	ssize_t __wrap_##name(int fd, message_type *message, int flags);       \
+	ssize_t __wrap_##name(int fd, message_type *message, int flags)        \
+	{                                                                      \
+		int error = strike(CALLS_SYSTEM, #name, true_error);           \
+                                                                               \
+		end_connection(fd, error);                                     \
+		if (error) {                                                   \
+			errno = error;                                         \
+			return -1;                                             \
+		}                                                              \
+		return strike_after(#name, __real_##name(fd, message, flags)); \
+	}
+
+WRAP_MESSAGE(sendmsg, EPIPE, const struct msghdr)
+WRAP_MESSAGE(recvmsg, ENOMEM, struct msghdr)
 WRAP(int, sysinfo, EFAULT, -1, (struct sysinfo * out), (out))
 WRAP_PAIR(FILE *, fopen, EMFILE, NULL, (const char *path, const char *mode), (path, mode))
 WRAP(void *, dlopen, ENOMEM, NULL, (const char *name, int flags), (name, flags))

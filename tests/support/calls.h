@@ -37,6 +37,9 @@ void calls_interrupt_above(uint64_t bytes);
 /* From now on: the process dies at the Nth call. */
 void calls_die(uint64_t nth);
 
+/* From now on: the process dies at the Nth call of this function; sendmsg() and recvmsg() also right after it. */
+void calls_die_at(const char *function, uint64_t nth, bool afterwards);
+
 /*
  * Disarms. Returns the name of the function that failed, and its error, or NULL if there were fewer calls.
  * out_error may be NULL.

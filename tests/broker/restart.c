@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * restart.c - the daemon's own life: killed, upgraded, idle, and after many rounds of all that the suite does
+ */
+#include "broker/suite.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static void kill_broker(struct raw *raw)
+{
+	struct ww_wire_condition condition;
+
+	MUST_OK(raw_condition(raw, &condition));
+	MUST_CALL(kill((pid_t)condition.pid, SIGKILL));
+	broker_hear_ready(daemon_now);
+}
+
+/* The same process, over another connection. */
+static void come_back(struct raw *raw, bool is_known)
+{
+	uint8_t process_id[WW_WIRE_ID_BYTES];
+	struct ww_wire_hello hello;
+	struct ww_wire_welcome welcome;
+
+	memcpy(process_id, raw->process_id, sizeof(process_id));
+	raw_close(raw);
+	raw_connect(raw, daemon_now->address);
+	memcpy(raw->process_id, process_id, sizeof(process_id));
+	hello = raw_greeting(raw);
+	MUST_OK(raw_call(raw, hello, &hello, welcome, &welcome));
+	MUST_EQUAL(is_known, welcome.known);
+}
+
+static void confirm(struct raw *raw, const struct ww_wire_held *held, uint32_t count, bool is_last,
+	struct ww_wire_confirmed *out)
+{
+	const struct ww_wire_confirm message = {.last = is_last,
+		.held = {.count = count, .items = held}};
+
+	MUST_OK(raw_call(raw, confirm, &message, confirmed, out));
+}
+
+/* Where nothing is to be confirmed. */
+static void refuse_confirm(struct raw *raw)
+{
+	const struct ww_wire_confirm message = {.last = 1};
+	struct ww_wire_confirmed confirmed;
+
+	MUST_REFUSE(WW_ERR_STATE, "nothing is to be confirmed",
+		raw_call(raw, confirm, &message, confirmed, &confirmed));
+}
+
+void confirm_after_restart(void)
+{
+	struct raw *raw;
+	struct ww_wire_held held[3];
+	struct ww_wire_held item;
+	struct ww_wire_confirmed confirmed;
+	struct ww_wire_put first;
+	struct ww_wire_put second;
+
+	suite_start(NULL, 0);
+	raw = peer();
+	first = put_named(raw, "first");
+	second = put_named(raw, "second");
+	put_named(raw, "third");
+	memcpy(held[0].id, first.id, sizeof(first.id));
+	memset(held[1].id, 0x77, sizeof(held[1].id));
+	refuse_confirm(raw);
+	kill_broker(raw);
+	MUST_STATUS(WW_END, raw_receive(raw));
+	come_back(raw, true);
+	wait_for(raw, &(struct want){3, 1, 3, 0, 0});
+	confirm(raw, held, 2, false, &confirmed);
+	MUST_EQUAL(0, confirmed.released);
+	MUST_EQUAL(1, confirmed.unknown.count);
+	MUST(ww_wire_held_next(&confirmed.unknown, &item));
+	MUST_MATCH(held[1].id, item.id, sizeof(item.id));
+	/* What was never said it holds is let go of, and lived by being held. */
+	memcpy(held[0].id, second.id, sizeof(second.id));
+	confirm(raw, held, 1, true, &confirmed);
+	MUST_EQUAL(1, confirmed.released);
+	MUST_EQUAL(0, confirmed.unknown.count);
+	wait_for(raw, &(struct want){2, 1, 2, 0, 0});
+	refuse_confirm(raw);
+}
+
+void restart_keeps_all(void)
+{
+	struct raw *raw;
+	struct raw *other;
+	struct ww_wire_put writing = raw_object("writing");
+	struct ww_wire_put kept = raw_object("kept");
+	struct ww_wire_put removed = raw_object("removed");
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+	struct ww_wire_confirmed confirmed;
+	struct ww_wire_held held;
+	uint8_t secret[16];
+	int fd = raw_memory(1 << 16);
+
+	suite_start("[limits]\nbytes = 1M\n", 0);
+	raw = peer();
+	other = peer();
+	writing.state = WW_WIRE_STATE_WRITING;
+	kept.life = WW_WIRE_LIFE_KEPT;
+	kept.ttl_ns = 60000 * MS;
+	MUST_OK(raw_put(raw, &writing, &fd, 1));
+	MUST_OK(raw_put(raw, &kept, &fd, 1));
+	MUST_OK(raw_put(raw, &removed, &fd, 1));
+	MUST_OK(raw_remove(raw, "removed"));
+	MUST_OK(raw_export(raw, kept.id, WW_WIRE_ACCESS_READ, 1, 60000 * MS, secret));
+	MUST_OK(raw_get(other, "kept", WW_WIRE_ACCESS_READ, &granted));
+	for (int round = 0; round < 3; round++) {
+		kill_broker(raw);
+		come_back(raw, true);
+		come_back(other, true);
+		wait_for(raw, &(struct want){3, 2, 5, 2, 0});
+	}
+	/* Everything is as it was: states, times, holders, descriptors, charges. */
+	MUST_OK(raw_stat(raw, "kept", &entry));
+	MUST_EQUAL(WW_WIRE_ENTRY_FLAG_MAY_READ | WW_WIRE_ENTRY_FLAG_OWN, entry.flags);
+	MUST(entry.left_ns < 60000 * MS && entry.left_ns > 0);
+	MUST_EQUAL(1, entry.escrows);
+	MUST_EQUAL(2, entry.holders);
+	MUST_REFUSE(WW_ERR_STATE, "being written",
+		raw_get(other, "writing", WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_seal(raw, writing.id, WW_WIRE_STATE_SEALED));
+	MUST_OK(raw_get(other, "writing", WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(1, other->fd_count);
+	writing = raw_object("too-much");
+	writing.bytes = (1 << 20) - 2 * (1 << 16) + 1;
+	MUST_REFUSE(WW_ERR_QUOTA, "holds 131072", raw_put(raw, &writing, NULL, 0));
+	writing.bytes--;
+	MUST_OK(raw_put(raw, &writing, NULL, 0));
+	/* A removed one is confirmed like any other. */
+	memcpy(held.id, removed.id, sizeof(held.id));
+	confirm(raw, &held, 1, true, &confirmed);
+	MUST_EQUAL(0, confirmed.unknown.count);
+	MUST_OK(raw_import(peer(), kept.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_remove(raw, "kept"));
+	raw_close(raw);
+	raw_close(other);
+	wait_for(peer(), &(struct want){1, 2, 1, 0, 0}); /* the importer holds it */
+	close(fd);
+}
+
+void daemon_leaves_when_idle(void)
+{
+	static const char *const arguments[] = {"--leave-when-idle", NULL};
+	struct broker idle;
+	struct raw raw;
+	struct ww_wire_put put = raw_object("kept");
+
+	broker_start(&idle,
+		&(struct broker_options){.config = "[broker]\nidle_s = 1\n",
+			.arguments = arguments});
+	raw_open(&raw, idle.address);
+	put.life = WW_WIRE_LIFE_KEPT;
+	MUST_OK(raw_put(&raw, &put, NULL, 0));
+	raw_close(&raw);
+	/* Something is kept, so it is still there. */
+	raw_open(&raw, idle.address);
+	MUST_OK(raw_remove(&raw, "kept"));
+	raw_close(&raw);
+	broker_wait(&idle);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GROWTH_MOST (UINT64_C(1) << 30) /* their allocators keep what is freed */
+#else
+#define GROWTH_MOST (UINT64_C(256) << 10)
+#endif
+
+#define ROUNDS 50
+
+void daemon_does_not_grow(void)
+{
+	struct ww_wire_condition condition;
+	uint64_t before;
+	uint64_t after;
+
+	MUST_OK(raw_condition(peer(), &condition));
+	suite_repeat(5);
+	before = process_memory_bytes((pid_t)condition.pid);
+	suite_repeat(ROUNDS - 5);
+	after = process_memory_bytes((pid_t)condition.pid);
+	check_note("resident: %llu KiB after 5 rounds, %llu KiB after %d",
+		(unsigned long long)before >> 10, (unsigned long long)after >> 10, ROUNDS);
+	MUST(after < before + GROWTH_MOST);
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.c - from being written to removed; who waits for it; what keeps an object alive
+ */
+#include "broker/suite.h"
+
+#include <unistd.h>
+
+static struct ww_wire_put put_writing(struct raw *raw, const char *name)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	put.state = WW_WIRE_STATE_WRITING;
+	put.mode = 0644;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	return put;
+}
+
+static void must_be_granted(struct raw *raw, uint32_t serial, uint8_t state)
+{
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_answered(raw, serial));
+	MUST_OK(raw_take(raw, granted, &granted));
+	MUST_EQUAL(state, granted.state);
+}
+
+static void must_be_refused(struct raw *raw, uint32_t serial, ww_status status, const char *word)
+{
+	MUST_OK(raw_answered(raw, serial));
+	MUST_REFUSE(status, word, raw_refusal(raw));
+}
+
+void state_writing_then_ready(void)
+{
+	struct raw *maker = peer();
+	struct raw *early = peer();
+	struct raw *other = peer();
+	struct ww_wire_granted granted;
+	struct ww_wire_put put;
+	uint32_t before = raw_ask_get(early, "slow", WW_WIRE_ACCESS_READ);
+	uint32_t during;
+
+	put = put_writing(maker, "slow");
+	MUST_REFUSE(WW_ERR_STATE, "being written",
+		raw_get(other, "slow", WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_STATE, "being written",
+		raw_get(maker, "slow", WW_WIRE_ACCESS_READ, &granted));
+	during = raw_ask_get(other, "slow", WW_WIRE_ACCESS_READ);
+	wait_for(maker, &(struct want){1, 3, 1, 0, 2});
+	MUST(raw_is_silent(early) && raw_is_silent(other));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	must_be_granted(early, before, WW_WIRE_STATE_SEALED);
+	must_be_granted(other, during, WW_WIRE_STATE_SEALED);
+	wait_for(maker, &(struct want){1, 3, 3, 0, 0});
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	MUST_REFUSE(WW_ERR_STATE, "sealed already", raw_seal(maker, put.id, WW_WIRE_STATE_SHARED));
+	MUST_REFUSE(WW_ERR_ACCESS, "put it", raw_seal(other, put.id, WW_WIRE_STATE_SEALED));
+
+	during = raw_ask_get(other, "common", WW_WIRE_ACCESS_WRITE);
+	put = put_writing(maker, "common");
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SHARED));
+	must_be_granted(other, during, WW_WIRE_STATE_SHARED);
+	MUST_REFUSE(WW_ERR_STATE, "shared already", raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+}
+
+/* However it ends: closed, let go of. Nobody waits for ever. */
+void state_writer_ends(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct raw *maker = peer();
+	struct ww_wire_put put;
+	uint32_t first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
+	uint32_t second;
+
+	put = put_writing(maker, "half");
+	second = raw_ask_get(other, "half", WW_WIRE_ACCESS_READ);
+	wait_for(maker, &(struct want){1, 3, 1, 0, 2});
+	raw_close(maker);
+	must_be_refused(raw, first, WW_ERR_PEER_LOST, "will not be ready");
+	must_be_refused(other, second, WW_ERR_PEER_LOST, "will not be ready");
+	raw_close(other);
+	maker = peer();
+	put = put_writing(maker, "half");
+	first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
+	wait_for(maker, &(struct want){1, 2, 1, 0, 1});
+	MUST_OK(raw_release(maker, put.id));
+	must_be_refused(raw, first, WW_ERR_PEER_LOST, "let go");
+	/* Removed: there may be another of that name. */
+	put = put_writing(maker, "half");
+	first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
+	wait_for(maker, &(struct want){1, 2, 1, 0, 1});
+	MUST_OK(raw_remove(maker, "half"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+		raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	put_named(maker, "half");
+	must_be_granted(raw, first, WW_WIRE_STATE_SEALED);
+}
+
+/* The page of all objects, with those that have no name; there are few. */
+static uint32_t find_in_list(struct raw *raw, const uint8_t id[16], struct ww_wire_entry *out)
+{
+	const struct ww_wire_list list = {.unnamed = 1};
+	struct ww_wire_listing listing;
+	uint32_t count = 0;
+	struct ww_wire_entry entry;
+
+	MUST_OK(raw_call(raw, list, &list, listing, &listing));
+	while (ww_wire_entry_next(&listing.entries, &entry)) {
+		if (memcmp(entry.id, id, sizeof(entry.id)))
+			continue;
+		*out = entry;
+		count++;
+	}
+	return count;
+}
+
+void state_removed(void)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	int fd = raw_memory(4096);
+	struct ww_wire_put put = raw_object("removed");
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+	uint8_t secret[16];
+
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	MUST_OK(raw_get(other, "removed", WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 10000 * MS, secret));
+	wait_for(maker, &(struct want){1, 2, 3, 1, 0});
+	MUST_OK(raw_remove(maker, "removed"));
+	/* Named by nothing, held by both, its descriptor closed, its token worthless. */
+	wait_for(maker, &(struct want){1, 2, 2, 0, 0});
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_stat(other, "removed", &entry));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_remove(other, "removed"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "gone",
+		raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold",
+		raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
+	MUST_EQUAL(1, find_in_list(other, put.id, &entry));
+	MUST_EQUAL(WW_WIRE_STATE_REMOVED, entry.state);
+	MUST_EQUAL(2, entry.holders);
+	MUST_EQUAL(0, entry.fd_count);
+	/* The name is free, and so is the id. */
+	put_named(maker, "removed");
+	MUST_OK(raw_remove(maker, "removed"));
+	put.name[0] = 'R';
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	MUST_EQUAL(2, find_in_list(other, put.id, &entry));
+	MUST_OK(raw_release(other, put.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_release(other, put.id));
+	close(fd);
+}
+
+static struct ww_wire_put put_living(struct raw *raw, const char *name, uint8_t life)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	put.life = life;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	return put;
+}
+
+void state_lives(void)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_granted granted;
+	struct ww_wire_put held = put_living(maker, "held", WW_WIRE_LIFE_HELD);
+	struct ww_wire_put owner = put_living(maker, "owner", WW_WIRE_LIFE_OWNER);
+	struct ww_wire_put kept = put_living(maker, "kept", WW_WIRE_LIFE_KEPT);
+	struct ww_wire_entry entry;
+
+	/* Let go of by its maker, each lives on by its own rule. */
+	MUST_OK(raw_get(other, "held", WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_release(maker, held.id));
+	MUST_OK(raw_release(maker, owner.id));
+	MUST_OK(raw_release(maker, kept.id));
+	wait_for(other, &(struct want){3, 2, 1, 0, 0});
+	MUST_OK(raw_release(other, held.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "held", &entry));
+	MUST_OK(raw_get(other, "owner", WW_WIRE_ACCESS_READ, &granted));
+	raw_close(maker);
+	wait_for(other, &(struct want){2, 1, 1, 0, 0});
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "owner", &entry));
+	MUST_OK(raw_stat(other, "kept", &entry));
+	MUST_EQUAL(0, entry.holders);
+	MUST_EQUAL(UINT64_MAX, entry.left_ns);
+	MUST_OK(raw_release(other, owner.id));
+	MUST_OK(raw_remove(other, "kept"));
+	wait_for(other, &(struct want){0, 1, 0, 0, 0});
+}
+
+void state_time_to_live(void)
+{
+	struct raw *maker = peer();
+	struct raw *eyes = watcher();
+	struct ww_wire_put put = raw_object("brief");
+	struct ww_wire_entry entry;
+
+	MUST_OK(raw_watch(eyes, "", 0));
+	put.life = WW_WIRE_LIFE_KEPT;
+	put.ttl_ns = 60000 * MS;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_stat(maker, "brief", &entry));
+	MUST(entry.left_ns <= 60000 * MS && entry.left_ns > 1000 * MS);
+	MUST_OK(raw_remove(maker, "brief"));
+	MUST_OK(raw_release(maker, put.id));
+	put.ttl_ns = 1;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "brief");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "brief");
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "brief");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "brief");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "brief");
+	raw_hear_event(eyes, WW_WIRE_WHAT_EXPIRED, "brief");
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(maker, "brief", &entry));
+	MUST_EQUAL(1, find_in_list(maker, put.id, &entry));
+	MUST_EQUAL(WW_WIRE_STATE_REMOVED, entry.state);
+	put = raw_object("endless");
+	put.life = WW_WIRE_LIFE_KEPT;
+	put.ttl_ns = UINT64_MAX;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_stat(maker, "endless", &entry));
+	MUST(entry.left_ns > UINT64_MAX / 2);
+	MUST_OK(raw_remove(maker, "endless"));
+}
+
+void state_replace(void)
+{
+	struct raw *maker = peer();
+	struct raw *eyes = watcher();
+	struct raw *other = peer();
+	struct ww_wire_put old = put_named(maker, "current");
+	struct ww_wire_put put = raw_object("current");
+	struct ww_wire_granted granted;
+	uint32_t serial;
+
+	MUST_OK(raw_get(other, "current", WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_watch(eyes, "", 0));
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");
+	MUST_OK(raw_get(other, "current", WW_WIRE_ACCESS_READ, &granted));
+	MUST_MATCH(put.id, granted.id, sizeof(put.id));
+	MUST_OK(raw_release(other, old.id));
+	/* By one that is not ready yet: who waits is answered when it is. */
+	old = put;
+	put = raw_object("current");
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	MUST(raw_is_silent(eyes));
+	serial = raw_ask_get(other, "current", WW_WIRE_ACCESS_READ);
+	old = put;
+	put = raw_object("current");
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	wait_for(maker, &(struct want){UINT64_MAX, 2, UINT64_MAX, 0, 2});
+	MUST(raw_is_silent(other));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	must_be_granted(other, serial, WW_WIRE_STATE_SEALED);
+	/* With nothing there to replace it is a put like any other. */
+	put = raw_object("fresh");
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+}
+
+void state_put_again(void)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_put put = put_named(maker, "once");
+	struct ww_wire_put renamed = put;
+	int fd = raw_memory(4096);
+
+	/* As after a connection that broke: it is there, and that is success; one object, one hold. */
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	wait_for(maker, &(struct want){1, 2, 1, 0, 0});
+	MUST_REFUSE(WW_ERR_EXISTS, "already", raw_put(other, &put, NULL, 0));
+	strcpy(renamed.name, "twice");
+	MUST_REFUSE(WW_ERR_EXISTS, "as 'once'", raw_put(maker, &renamed, NULL, 0));
+	renamed.name[0] = '\0';
+	MUST_REFUSE(WW_ERR_EXISTS, "as 'once'", raw_put(maker, &renamed, NULL, 0));
+	close(fd);
+}
+
+/* Memory that was shared by token first, and then is put under a name. */
+void state_named_later(void)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct raw *eyes = watcher();
+	struct ww_wire_put put = raw_object("");
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+	uint8_t secret[16];
+	uint32_t serial = raw_ask_get(other, "christened", WW_WIRE_ACCESS_READ);
+
+	MUST_OK(raw_watch(eyes, "", 0));
+	put.life = WW_WIRE_LIFE_OWNER;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
+	MUST_OK(raw_release(maker, put.id));
+	strcpy(put.name, "christened");
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_REFUSE(WW_ERR_STATE, "as writing", raw_put(maker, &put, NULL, 0));
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_REFUSE(WW_ERR_STATE, "sealed", raw_put(maker, &put, NULL, 0));
+	put.state = WW_WIRE_STATE_SEALED;
+	put.life = WW_WIRE_LIFE_HELD;
+	put.mode = 0444;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "christened");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "christened");
+	must_be_granted(other, serial, WW_WIRE_STATE_SEALED);
+	MUST_OK(raw_stat(other, "christened", &entry));
+	MUST_EQUAL(0444, entry.mode);
+	MUST_EQUAL(2, entry.holders); /* to put is to hold */
+	MUST_OK(raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST(!strcmp("christened", granted.name));
+	MUST_OK(raw_release(other, put.id));
+	MUST_OK(raw_release(maker, put.id));
+	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "christened");
+	/* One that is being written and has no name is ready when it has one. */
+	put = raw_object("");
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	strcpy(put.name, "second");
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "second");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "second");
+}
+
+/* What was not allowed when it came is not allowed when it is ready either. */
+void wait_answered_with_refusal(void)
+{
+	struct raw *alice = peer_of(ALICE, ALICE);
+	struct raw *bob = peer_of(BOB, BOB);
+	struct ww_wire_put put = raw_object("private");
+	struct ww_wire_granted granted;
+	uint32_t read = raw_ask_get(bob, "private", WW_WIRE_ACCESS_READ);
+	struct raw *writer = peer_of(ALICE, ALICE);
+	uint32_t write = raw_ask_get(writer, "private", WW_WIRE_ACCESS_WRITE);
+
+	wait_for(peer(), &(struct want){0, 4, 0, 0, 2});
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(alice, &put, NULL, 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "may not read",
+		raw_get(bob, "private", WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_seal(alice, put.id, WW_WIRE_STATE_SEALED));
+	must_be_refused(bob, read, WW_ERR_ACCESS, "may not read");
+	must_be_refused(writer, write, WW_ERR_ACCESS, "sealed");
+}
+
+void wait_cancelled(void)
+{
+	struct raw *raw = peer();
+	struct raw *maker = peer();
+	struct ww_wire_cancel cancel = {.waiting = raw_ask_get(raw, "never", WW_WIRE_ACCESS_READ)};
+	struct ww_wire_done done;
+	uint32_t serial;
+
+	/* One that nobody made, or another's: done, and nothing happens. */
+	serial = raw_ask(maker, cancel, &cancel);
+	MUST_OK(raw_answered(maker, serial));
+	MUST_OK(raw_take(maker, done, &done));
+	wait_for(maker, &(struct want){0, 2, 0, 0, 1});
+	serial = raw_ask(raw, cancel, &cancel);
+	must_be_refused(raw, cancel.waiting, WW_ERR_CANCELLED, "given up");
+	MUST_OK(raw_answered(raw, serial));
+	MUST_OK(raw_call(raw, cancel, &cancel, done, &done));
+	put_named(maker, "never");
+	wait_for(maker, &(struct want){1, 2, 1, 0, 0});
+	MUST(raw_is_silent(raw));
+}
+
+/* --- tokens in flight --- */
+
+void escrow_time(void)
+{
+	struct raw *maker = peer();
+	struct raw *eyes = watcher();
+	struct ww_wire_put put = put_named(maker, "in-flight");
+	uint8_t secret[16];
+
+	MUST_OK(raw_watch(eyes, "", 0));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secret));
+	raw_close(maker);
+	/* In flight, so it lives without its maker. */
+	wait_for(eyes, &(struct want){1, 0, 1, 0, 1});
+	maker = peer();
+	MUST_OK(raw_import(maker, put.id, secret, WW_WIRE_ACCESS_READ,
+		&(struct ww_wire_granted){0}));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 1, secret));
+	wait_for(maker, &(struct want){1, 1, 2, 0, 1}); /* the short one has ended */
+	MUST_OK(raw_remove(maker, "in-flight"));
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "in-flight");
+	put = put_named(maker, "short");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "short");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "short");
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 20 * MS, secret));
+	raw_close(maker);
+	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "short");
+}
+
+void escrow_uses(void)
+{
+	struct raw *maker = peer();
+	struct raw *other[3] = {peer(), peer(), peer()};
+	struct ww_wire_put put = put_named(maker, "twice-only");
+	struct ww_wire_granted granted;
+	uint8_t secret[16];
+
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 2, 30000 * MS, secret));
+	MUST_OK(raw_release(maker, put.id));
+	MUST_OK(raw_import(other[0], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	wait_for(maker, &(struct want){1, 4, 2, 0, 0});
+	MUST_OK(raw_import(other[1], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	wait_for(maker, &(struct want){1, 4, 2, 0, 0}); /* the escrow has ended */
+	/* One for writing is not used up by who reads. */
+	MUST_OK(raw_export(other[0], put.id, WW_WIRE_ACCESS_READ, 1, 30000 * MS, secret));
+	MUST_OK(raw_import(other[1], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	wait_for(maker, &(struct want){1, 4, 3, 0, 0}); /* nor by who has it already */
+	/* The secret stays good while somebody holds the object. */
+	MUST_OK(raw_import(other[2], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	for (size_t i = 0; i < 3; i++)
+		MUST_OK(raw_release(other[i], put.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "gone",
+		raw_import(other[0], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+}
+
+void escrow_limits(void)
+{
+	struct raw *maker = peer();
+	struct ww_wire_put put = raw_object("limited");
+	struct ww_wire_granted granted;
+	uint8_t secret[16];
+
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "60 s",
+		raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60001 * MS, secret));
+	MUST_REFUSE(WW_ERR_INVALID, "escrow",
+		raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, UINT64_MAX, secret));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 0, 60000 * MS, secret));
+	MUST_REFUSE(WW_ERR_STATE, "being written",
+		raw_import(peer(), put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
+		raw_import(peer(), put.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
+	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
+		raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 0, 0, secret));
+	MUST_OK(raw_remove(maker, "limited"));
+}

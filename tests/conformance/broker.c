@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker.c - what every call around a broker refuses, and how: arrays, tokens, names, parameters
+ *
+ * One process and a private broker. What a refused call leaves behind is nothing: the scene's end sees to that.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "support/forge.h"
+#include "support/scene.h"
+
+#define BYTES (2 * MIB)
+
+/* Structs with their size set, and whatever else is given. */
+#define PUT(...) (&(struct ww_put_params){.size = sizeof(struct ww_put_params), __VA_ARGS__})
+#define GET(...) (&(struct ww_get_params){.size = sizeof(struct ww_get_params), __VA_ARGS__})
+#define EXPORT(...) \
+	(&(struct ww_export_params){.size = sizeof(struct ww_export_params), __VA_ARGS__})
+#define OPEN(...) (&(struct ww_broker_params){.size = sizeof(struct ww_broker_params), __VA_ARGS__})
+
+/* --- arrays --- */
+
+void broker_array_set_refuses(void)
+{
+	const int64_t small[WW_ARRAY_DIMS] = {2, 3};
+	const int64_t negative[] = {2, -1};
+	const int64_t huge[] = {INT64_MAX / 2, 4};
+	struct ww_array array = {.size = sizeof(array)};
+
+	MUST_REFUSE(WW_ERR_INVALID, "7", ww_array_set(&array, 7, 32, 1, small));
+	MUST_REFUSE(WW_ERR_INVALID, "bits", ww_array_set(&array, WW_DTYPE_FLOAT, 12, 1, small));
+	MUST_REFUSE(WW_ERR_INVALID, "bits", ww_array_set(&array, WW_DTYPE_INT, 0, 1, small));
+	MUST_REFUSE(WW_ERR_INVALID, "dimensions",
+		ww_array_set(&array, WW_DTYPE_INT, 32, WW_ARRAY_DIMS + 1, small));
+	MUST_REFUSE(WW_ERR_INVALID, "-1", ww_array_set(&array, WW_DTYPE_INT, 32, 2, negative));
+	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_array_set(&array, WW_DTYPE_INT, 32, 2, huge));
+	array.size = 0;
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_array_set(&array, WW_DTYPE_INT, 32, 2, small));
+}
+
+void broker_array_check_refuses(void)
+{
+	const int64_t shape[] = {4, 5};
+	struct ww_array array = {.size = sizeof(array)};
+	uint64_t bytes = 99;
+
+	MUST_OK(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 2, shape));
+	MUST_OK(ww_array_check(&array, 80));
+	MUST_REFUSE(WW_ERR_MISMATCH, "79", ww_array_check(&array, 79));
+	array.offset = 1;
+	MUST_REFUSE(WW_ERR_MISMATCH, "80", ww_array_check(&array, 80));
+	array.offset = 0;
+	array.strides[0] = -20;
+	MUST_REFUSE(WW_ERR_MISMATCH, "", ww_array_check(&array, 80));
+	array.strides[0] = INT64_MAX;
+	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_array_check(&array, 80));
+	array.strides[0] = 20;
+	array.shape[2] = 1;
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_array_check(&array, 80));
+	array.shape[2] = 0;
+	array.dtype_lanes = 0;
+	MUST_REFUSE(WW_ERR_INVALID, "lanes", ww_array_check(&array, 80));
+	array.dtype_lanes = 1;
+	array.ndim = 17;
+	MUST_REFUSE(WW_ERR_INVALID, "17", ww_array_bytes(&array, &bytes));
+	MUST_EQUAL(0, ww_array_is_contiguous(&array));
+}
+
+/* --- tokens --- */
+
+static struct ww_token a_token(ww_memory *memory, uint32_t access)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = access, .escrow_ns = WW_FOREVER), &token));
+	return token;
+}
+
+void broker_token_calls_refuse(void)
+{
+	struct ww_token_info info = {.size = sizeof(info)};
+	char text[WW_TOKEN_TEXT_BYTES];
+	struct ww_token token = {.bytes = "this is no token"};
+	struct ww_token other;
+	ww_memory *memory;
+
+	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_info_get(&token, &info));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "no token", ww_token_to_text(&token, text));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("", &other));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "ww1_", ww_token_from_text("ww", &other));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_?", &other));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_AAAA", &other));
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	token = a_token(memory, WW_ACCESS_READ);
+	info.size = 0;
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_token_info_get(&token, &info));
+	info.size = sizeof(info);
+	token.bytes[8]++;
+	token_seal(&token);
+	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_info_get(&token, &info));
+	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_to_text(&token, text));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- opening --- */
+
+static void refuse_open(ww_status status, const char *word, const struct ww_broker_params *params)
+{
+	ww_broker *broker = (ww_broker *)&status;
+
+	MUST_REFUSE(status, word, ww_broker_open(params, &broker));
+	MUST(!broker);
+}
+
+void broker_open_refuses_parameters(void)
+{
+	char name[160] = "/tmp/";
+
+	memset(name + 5, 'x', sizeof(name) - 6);
+	refuse_open(WW_ERR_INVALID, "size", &(struct ww_broker_params){0});
+	refuse_open(WW_ERR_INVALID, "flags", OPEN(.flags = 0x80));
+	refuse_open(WW_ERR_INVALID, "", OPEN(.reserved = 1));
+	refuse_open(WW_ERR_INVALID, "absolute", OPEN(.address = "broker.sock"));
+	refuse_open(WW_ERR_INVALID, "absolute", OPEN(.address = ""));
+	refuse_open(WW_ERR_INVALID, "long", OPEN(.address = name));
+}
+
+static int listen_at(const char *path, int type)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	MUST_CALL(fd);
+	strcpy(address.sun_path, path);
+	MUST_CALL(bind(fd, (const struct sockaddr *)&address, sizeof(address)));
+	MUST_CALL(listen(fd, 4));
+	return fd;
+}
+
+/* Nothing there; a file; a socket of another type; a socket that nobody listens at; one that does not answer. */
+void broker_open_refuses_addresses(void)
+{
+	char path[] = "/tmp/warpway-refuse-XXXXXX";
+	int fd = mkstemp(path);
+
+	MUST_CALL(fd);
+	close(fd);
+	refuse_open(WW_ERR_NO_BROKER, path, OPEN(.address = path));
+	unlink(path);
+	refuse_open(WW_ERR_NO_BROKER, path, OPEN(.address = path));
+	refuse_open(WW_ERR_NO_BROKER, "/nonexistent", OPEN(.address = "/nonexistent/broker.sock"));
+	fd = listen_at(path, SOCK_STREAM);
+	refuse_open(WW_ERR_PROTOCOL, path, OPEN(.address = path));
+	close(fd);
+	unlink(path);
+	fd = listen_at(path, SOCK_SEQPACKET);
+	refuse_open(WW_ERR_NO_BROKER, path, OPEN(.address = path, .timeout_ns = 20000000));
+	close(fd);
+	refuse_open(WW_ERR_NO_BROKER, path, OPEN(.address = path));
+	unlink(path);
+}
+
+/* --- names --- */
+
+static const char *const bad_names[] = {
+	"",
+	"/a",
+	"a/",
+	"a//b",
+	".",
+	"..",
+	"a/./b",
+	"a/../b",
+	"../a",
+	"a\nb",
+	"a\x7f",
+	"a\xc2\x85",
+	"\xff",
+	"a\xc0\xaf",
+	"\xed\xa0\x80",
+};
+
+static void refuse_name(ww_memory *memory, const char *name)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_memory *got;
+
+	MUST_REFUSE(WW_ERR_INVALID, "name", ww_memory_put(memory, scene.broker, name, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "name",
+		ww_memory_get(scene.device, scene.broker, name, NULL, &got, NULL));
+	MUST(!got);
+	MUST_REFUSE(WW_ERR_INVALID, "name", ww_broker_remove(scene.broker, name));
+	MUST_REFUSE(WW_ERR_INVALID, "name", ww_broker_stat(scene.broker, name, &info));
+}
+
+void broker_refuses_names(void)
+{
+	char name[WW_NAME_BYTES + 1];
+	ww_snapshot *snapshot;
+	ww_memory *memory;
+	ww_watch *watch;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	for (size_t i = 0; i < CHECK_COUNT(bad_names); i++)
+		refuse_name(memory, bad_names[i]);
+	memset(name, 'x', sizeof(name));
+	name[WW_NAME_BYTES] = '\0';
+	refuse_name(memory, name);
+	MUST_REFUSE(WW_ERR_INVALID, "prefix",
+		ww_snapshot_create(scene.broker, "a//", WW_SNAPSHOT_OBJECTS, &snapshot));
+	MUST(!snapshot);
+	MUST_REFUSE(WW_ERR_INVALID, "prefix",
+		ww_snapshot_create(scene.broker, name, WW_SNAPSHOT_OBJECTS, &snapshot));
+	MUST_REFUSE(WW_ERR_INVALID, "prefix", ww_watch_create(scene.broker, "/", 0, &watch));
+	MUST(!watch);
+	name[WW_NAME_BYTES - 1] = '\0'; /* as long as can be */
+	MUST_OK(ww_memory_put(memory, scene.broker, name, NULL));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- put and seal --- */
+
+static void refuse_put(ww_memory *memory, ww_status status, const char *word,
+	const struct ww_put_params *params)
+{
+	MUST_REFUSE(status, word, ww_memory_put(memory, scene.broker, "x", params));
+}
+
+void broker_put_refuses_parameters(void)
+{
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	refuse_put(memory, WW_ERR_INVALID, "size", &(struct ww_put_params){0});
+	refuse_put(memory, WW_ERR_INVALID, "mode", PUT(.mode = 01000));
+	refuse_put(memory, WW_ERR_INVALID, "life", PUT(.life = 4));
+	refuse_put(memory, WW_ERR_INVALID, "state", PUT(.state = WW_STATE_REMOVED));
+	refuse_put(memory, WW_ERR_INVALID, "state", PUT(.state = 77));
+	refuse_put(memory, WW_ERR_INVALID, "flags", PUT(.flags = 2));
+	refuse_put(memory, WW_ERR_INVALID, "", PUT(.reserved = 1));
+	refuse_put(memory, WW_ERR_INVALID, "time to live", PUT(.ttl_ns = 1));
+	MUST_REFUSE(WW_ERR_INVALID, "without a name",
+		ww_memory_put(memory, scene.broker, NULL, PUT(.life = WW_LIFE_KEPT)));
+	MUST_EQUAL(0, scene_info().objects);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void broker_put_refuses_arrays(void)
+{
+	const int64_t shape[] = {(int64_t)(BYTES / 4)};
+	struct ww_array array = {.size = sizeof(array)};
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 1, shape));
+	array.offset = 4;
+	refuse_put(memory, WW_ERR_MISMATCH, "", PUT(.array = &array));
+	array.offset = 0;
+	array.strides[0] = INT64_MIN;
+	refuse_put(memory, WW_ERR_OVERFLOW, "", PUT(.array = &array));
+	array.dtype_bits = 0;
+	refuse_put(memory, WW_ERR_INVALID, "", PUT(.array = &array));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void broker_put_refuses_what_is_there(void)
+{
+	ww_memory *memory;
+	ww_memory *other;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	other = scene_make(BYTES, 2);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	refuse_put(other, WW_ERR_EXISTS, "'x' is taken", NULL);
+	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL));
+	ww_memory_unref(memory);
+	memory = memory_reimport(other, scene.device, WW_ACCESS_READ);
+	refuse_put(memory, WW_ERR_ACCESS, "read-only", NULL);
+	ww_memory_unref(memory);
+	ww_memory_unref(other);
+	scene_end();
+}
+
+/* Named after a token was made: as its first put says, whose holders must not see less than they had. */
+void broker_put_names_what_was_exported(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	a_token(memory, WW_ACCESS_WRITE);
+	refuse_put(memory, WW_ERR_STATE, "writing", PUT(.state = WW_STATE_WRITING));
+	MUST_OK(ww_memory_put(memory, scene.broker, "x",
+		PUT(.state = WW_STATE_SHARED, .mode = 0640, .life = WW_LIFE_OWNER)));
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
+	MUST_EQUAL(0640, info.mode);
+	MUST_EQUAL(WW_LIFE_OWNER, info.life);
+	MUST_EQUAL(1, scene_info().objects);
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void broker_seal_refuses(void)
+{
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
+	MUST_REFUSE(WW_ERR_INVALID, "state",
+		ww_memory_seal(memory, scene.broker, WW_STATE_WRITING));
+	MUST_REFUSE(WW_ERR_INVALID, "state",
+		ww_memory_seal(memory, scene.broker, WW_STATE_REMOVED));
+	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SHARED));
+	MUST_REFUSE(WW_ERR_STATE, "shared", ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- get --- */
+
+static void refuse_get(ww_status status, const char *word, const struct ww_get_params *params)
+{
+	ww_memory *memory = (ww_memory *)&status;
+
+	MUST_REFUSE(status, word,
+		ww_memory_get(scene.device, scene.broker, "x", params, &memory, NULL));
+	MUST(!memory);
+}
+
+void broker_get_refuses(void)
+{
+	struct ww_object_info info = {0};
+	ww_memory *memory;
+	ww_memory *got;
+
+	scene_begin();
+	refuse_get(WW_ERR_INVALID, "size", &(struct ww_get_params){0});
+	refuse_get(WW_ERR_INVALID, "access", GET(.access = 3));
+	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 2));
+	refuse_get(WW_ERR_INVALID, "", GET(.reserved = 1));
+	refuse_get(WW_ERR_INVALID, "owner", GET(.owner = 1));
+	refuse_get(WW_ERR_NOT_FOUND, "'x'", NULL);
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
+	refuse_get(WW_ERR_STATE, "written", NULL);
+	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+	refuse_get(WW_ERR_ACCESS, "sealed", GET(.access = WW_ACCESS_WRITE));
+	refuse_get(WW_ERR_ACCESS, "belongs",
+		GET(.flags = WW_GET_FROM_OWNER, .owner = geteuid() + 1));
+	MUST_REFUSE(WW_ERR_INVALID, "size",
+		ww_memory_get(scene.device, scene.broker, "x", NULL, &got, &info));
+	MUST(!got);
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_broker_stat(scene.broker, "x", &info));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_remove(scene.broker, "y"));
+	info.size = sizeof(info);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_stat(scene.broker, "y", &info));
+	MUST_EQUAL(1, scene_info().holds);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- export and import --- */
+
+static void refuse_export(ww_memory *memory, ww_status status, const char *word,
+	const struct ww_export_params *params)
+{
+	struct ww_token token;
+
+	MUST_REFUSE(status, word, ww_memory_export(memory, scene.broker, params, &token));
+}
+
+void broker_export_refuses(void)
+{
+	const int64_t shape[] = {100};
+	struct ww_array array = {.size = sizeof(array)};
+	ww_memory *memory;
+	ww_memory *reader;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_array_set(&array, WW_DTYPE_INT, 8, 1, shape));
+	refuse_export(memory, WW_ERR_INVALID, "size", &(struct ww_export_params){0});
+	refuse_export(memory, WW_ERR_INVALID, "access", EXPORT(.access = 3));
+	refuse_export(memory, WW_ERR_INVALID, "reserved", EXPORT(.reserved = 1));
+	refuse_export(memory, WW_ERR_MISMATCH, "inside", EXPORT(.offset = UINT64_C(1) << 40));
+	refuse_export(memory, WW_ERR_MISMATCH, "inside",
+		EXPORT(.bytes = memory_info(memory).bytes + 1));
+	refuse_export(memory, WW_ERR_OVERFLOW, "", EXPORT(.offset = UINT64_MAX, .bytes = 2));
+	refuse_export(memory, WW_ERR_MISMATCH, "", EXPORT(.bytes = 99, .array = &array));
+	refuse_export(memory, WW_ERR_INVALID, "escrow", EXPORT(.escrow_ns = UINT64_MAX - 1));
+	reader = memory_reimport(memory, scene.device, WW_ACCESS_READ);
+	refuse_export(reader, WW_ERR_ACCESS, "read-only", EXPORT(.access = WW_ACCESS_WRITE));
+	ww_memory_unref(reader);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+static void refuse_import(const struct ww_token *token, uint32_t access, ww_status status,
+	const char *word)
+{
+	ww_memory *memory = (ww_memory *)&status;
+
+	MUST_REFUSE(status, word,
+		ww_memory_import(scene.device, scene.broker, token, access, &memory, NULL));
+	MUST(!memory);
+}
+
+/* A token with one byte changed, and whole by its checksum. */
+static struct ww_token forged(const struct ww_token *token, size_t at, uint8_t value)
+{
+	struct ww_token copy = *token;
+
+	copy.bytes[at] ^= value;
+	token_seal(&copy);
+	return copy;
+}
+
+void broker_import_refuses(void)
+{
+	struct ww_object_info info = {0};
+	struct ww_token token;
+	struct ww_token other;
+	ww_memory *memory;
+	ww_memory *got;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	token = a_token(memory, WW_ACCESS_READ);
+	refuse_import(&token, 0, WW_ERR_INVALID, "access");
+	refuse_import(&token, 3, WW_ERR_INVALID, "access");
+	refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "reading");
+	MUST_REFUSE(WW_ERR_INVALID, "size",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &got, &info));
+	other = forged(&token, 16, 1); /* of the object's id */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "");
+	other = forged(&token, 32, 1); /* of the secret */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_ACCESS, "secret");
+	other = forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_UNSUPPORTED, "kind");
+	other = forged(&token, 66, 1 ^ 2); /* reading becomes writing, but for the secret */
+	refuse_import(&other, WW_ACCESS_WRITE, WW_ERR_ACCESS, "");
+	other = forged(&token, 96, 1); /* of the generation */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "generation");
+	other = forged(&token, 94, 1); /* far more bytes in all */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_MISMATCH, "bytes");
+	other = forged(&token, 104, 1); /* of the broker's id */
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "another broker");
+	other = token;
+	other.bytes[40] ^= 1;
+	refuse_import(&other, WW_ACCESS_READ, WW_ERR_PROTOCOL, "checksum");
+	MUST_EQUAL(1, scene_info().holds);
+	ww_memory_unref(memory);
+	refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "gone");
+	scene_end();
+}
+
+/* Every flipped bit of a token is seen before anybody is asked. */
+void broker_import_refuses_every_flipped_bit(void)
+{
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	token = a_token(memory, WW_ACCESS_READ);
+	for (size_t bit = 0; bit < 8 * sizeof(token); bit++) {
+		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		refuse_import(&token, WW_ACCESS_READ, WW_ERR_PROTOCOL, "token");
+		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- looking --- */
+
+void broker_snapshot_refuses(void)
+{
+	struct ww_object_info object = {0};
+	struct ww_holder_info holder = {0};
+	struct ww_hold_info hold = {0};
+	struct ww_broker_info info = {0};
+	ww_snapshot *snapshot = (ww_snapshot *)&info;
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_broker_info_get(scene.broker, &info));
+	MUST_REFUSE(WW_ERR_INVALID, "contents",
+		ww_snapshot_create(scene.broker, NULL, UINT64_C(1) << 9, &snapshot));
+	MUST(!snapshot);
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_object(snapshot, 0, &object));
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_holder(snapshot, 0, &holder));
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_hold(snapshot, 0, &hold));
+	object.size = sizeof(object);
+	holder.size = sizeof(holder);
+	hold.size = sizeof(hold);
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 0, &object));
+	MUST_STATUS(WW_END, ww_snapshot_holder(snapshot, SIZE_MAX, &holder));
+	MUST_STATUS(WW_END, ww_snapshot_hold(snapshot, 1, &hold));
+	MUST(!ww_snapshot_free(snapshot));
+	MUST(!ww_snapshot_free(NULL));
+	scene_end();
+}
+
+void broker_watch_refuses(void)
+{
+	struct ww_watch_event event = {0};
+	ww_watch *watch = (ww_watch *)&event;
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_watch_create(scene.broker, NULL, 2, &watch));
+	MUST(!watch);
+	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &watch));
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_watch_next(watch, 0, &event));
+	event.size = sizeof(event);
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, &event));
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 1000000, &event));
+	MUST(ww_watch_fd(watch) >= 0);
+	MUST(!ww_watch_free(watch));
+	MUST(!ww_watch_free(NULL));
+	scene_end();
+}
+
+/* --- misuse --- */
+
+#define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
+
+void broker_misuse(void)
+{
+	struct ww_broker_info broker_info = {.size = sizeof(broker_info)};
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_token token;
+	ww_snapshot *snapshot;
+	ww_memory *memory;
+	ww_memory *got;
+	ww_watch *watch;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	token = a_token(memory, WW_ACCESS_READ);
+	MISUSED(ww_broker_open(NULL, NULL));
+	MISUSED(ww_broker_info_get(NULL, &broker_info));
+	MISUSED(ww_broker_info_get(scene.broker, NULL));
+	MISUSED(ww_memory_put(NULL, scene.broker, "x", NULL));
+	MISUSED(ww_memory_put(memory, NULL, "x", NULL));
+	MISUSED(ww_memory_seal(NULL, scene.broker, WW_STATE_SEALED));
+	MISUSED(ww_memory_seal(memory, NULL, WW_STATE_SEALED));
+	MISUSED(ww_memory_get(NULL, scene.broker, "x", NULL, &got, NULL));
+	MISUSED(ww_memory_get(scene.device, NULL, "x", NULL, &got, NULL));
+	MISUSED(ww_memory_get(scene.device, scene.broker, NULL, NULL, &got, NULL));
+	MISUSED(ww_memory_get(scene.device, scene.broker, "x", NULL, NULL, NULL));
+	MISUSED(ww_memory_export(NULL, scene.broker, NULL, &token));
+	MISUSED(ww_memory_export(memory, scene.broker, NULL, NULL));
+	MISUSED(ww_memory_import(NULL, scene.broker, &token, WW_ACCESS_READ, &got, NULL));
+	MISUSED(ww_memory_import(scene.device, scene.broker, NULL, WW_ACCESS_READ, &got, NULL));
+	MISUSED(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, NULL, NULL));
+	MISUSED(ww_broker_remove(NULL, "x"));
+	MISUSED(ww_broker_remove(scene.broker, NULL));
+	MISUSED(ww_broker_stat(NULL, "x", &info));
+	MISUSED(ww_broker_stat(scene.broker, NULL, &info));
+	MISUSED(ww_broker_stat(scene.broker, "x", NULL));
+	MISUSED(ww_snapshot_create(NULL, NULL, 0, &snapshot));
+	MISUSED(ww_snapshot_create(scene.broker, NULL, 0, NULL));
+	MISUSED(ww_snapshot_object(NULL, 0, &info));
+	MISUSED(ww_watch_create(NULL, NULL, 0, &watch));
+	MISUSED(ww_watch_create(scene.broker, NULL, 0, NULL));
+	MISUSED(ww_watch_next(NULL, 0, &event));
+	MUST(ww_watch_fd(NULL) == -1);
+	MUST(!ww_broker_address(NULL));
+	MUST(!ww_broker_ref(NULL));
+	MUST(!ww_broker_unref(NULL));
+	ww_memory_unref(memory);
+	scene_end();
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_daemon.c - the broker, or its keeper, is killed at every message and call, while it is used
+ *
+ * A daemon of the tests' own (mortal.c) dies at its Nth call, once; each time it is a new daemon, and two processes, this
+ * one and an agent, go through the same story. All of it must end as if nothing had happened.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crash/broker.h"
+
+#define STEPS_MAX 4000
+#define ESCROW_NS (check_slowness() * UINT64_C(1000000000))
+
+/*
+ * struct death - who dies, and when; see mortal.c
+ * @restarts:  of the daemon's processes, how many were before the one that dies
+ * @at_start:  its calls are counted from its start, else from when the story begins
+ */
+struct death {
+	const char *role;
+	const char *function;
+	const char *when;
+	unsigned int restarts;
+	bool at_start;
+};
+
+static void plan_death(const struct death *death, uint64_t nth)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s:%u:%s:%llu:%s:%s", death->role, death->restarts,
+		death->function, (unsigned long long)nth, death->when,
+		death->at_start ? "start" : "signal");
+	MUST_CALL(setenv("WW_TEST_DIE", text, 1));
+}
+
+/* The scene, with the daemon that can die; its name is beside the usual one's. */
+static void begin(void)
+{
+	const char *usual = getenv("WARPWAYD");
+	const char *mortal = getenv("WW_TEST_WARPWAYD");
+	char *before;
+
+	MUST(usual && mortal);
+	before = strdup(usual);
+	setenv("WARPWAYD", mortal, 1);
+	scene_begin();
+	setenv("WARPWAYD", before, 1);
+	free(before);
+	unsetenv("WW_TEST_DIE");
+}
+
+static void put(ww_memory *memory, const char *name, uint32_t state, uint64_t flags)
+{
+	const struct ww_put_params params = {
+		.size = sizeof(params),
+		.life = WW_LIFE_KEPT,
+		.state = state,
+		.flags = flags,
+	};
+
+	MUST_OK(ww_memory_put(memory, scene.broker, name, &params));
+}
+
+static ww_memory *make(uint32_t seed)
+{
+	ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, 4096);
+
+	pattern_write(memory, seed);
+	return memory;
+}
+
+static void take_token(ww_memory *memory, struct child *agent)
+{
+	/* A repeated export may leave a second escrow behind, which ends by its time. */
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.uses = 1,
+		.escrow_ns = ESCROW_NS,
+	};
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	ww_memory_unref(memory);
+	MUST_EQUAL(sizeof(token), write(agent->socket, &token, sizeof(token)));
+	agent_must(agent, WW_OK, "import");
+}
+
+/* What has been so far: one kept, one removed and held, one in escrow and then held by a token. */
+static void first_half(struct child *agent)
+{
+	ww_memory *memory = make(1);
+
+	put(memory, "a", WW_STATE_SEALED, 0);
+	ww_memory_unref(memory);
+	agent_must(agent, WW_OK, "get a wait_ms=forever");
+	agent_must(agent, WW_OK, "verify 1");
+	agent_must(agent, WW_OK, "drop");
+	take_token(make(2), agent);
+	agent_must(agent, WW_OK, "verify 2");
+	memory = make(3);
+	put(memory, "b", WW_STATE_WRITING, 0);
+	pattern_write(memory, 4);
+	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SHARED));
+	ww_memory_unref(memory);
+}
+
+static void second_half(struct child *agent)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_snapshot *snapshot;
+	ww_memory *memory;
+
+	agent_must(agent, WW_OK, "verify 2");
+	agent_must(agent, WW_OK, "drop");
+	agent_must(agent, WW_OK, "get b write");
+	agent_must(agent, WW_OK, "write 5");
+	memory = scene_get("b", WW_ACCESS_READ);
+	pattern_verify(memory, 5);
+	ww_memory_unref(memory);
+	memory = make(6);
+	put(memory, "a", WW_STATE_SEALED, WW_PUT_REPLACE);
+	ww_memory_unref(memory);
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_HOLDS,
+		&snapshot));
+	MUST_OK(ww_snapshot_object(snapshot, 1, &info));
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 2, &info));
+	ww_snapshot_free(snapshot);
+	MUST_OK(ww_broker_remove(scene.broker, "b"));
+	agent_must(agent, WW_OK, "verify 5");
+	agent_must(agent, WW_OK, "drop");
+	agent_must(agent, WW_OK, "get a");
+	agent_must(agent, WW_OK, "verify 6");
+	MUST_OK(ww_broker_stat(scene.broker, "a", &info));
+	MUST_EQUAL(1, info.holders);
+	agent_must(agent, WW_OK, "drop");
+	MUST_OK(ww_broker_remove(scene.broker, "a"));
+}
+
+static uint32_t mortal_of(const struct death *death, const struct ww_broker_info *info)
+{
+	return strcmp(death->role, "keeper") ? info->pid : info->keeper_pid;
+}
+
+/* Waits until a process that got a signal has nothing to do. Return: whether it lives. */
+static bool settles(uint32_t pid)
+{
+	char state = 'R';
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	while (state != 'S' && state != 'Z' && state != 'X') {
+		FILE *file = fopen(path, "re");
+
+		if (!file)
+			return false;
+		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+			state = 'X';
+		fclose(file);
+	}
+	return state == 'S';
+}
+
+static bool has_other_processes(const struct ww_broker_info *info, uint64_t pid)
+{
+	return info->keeper_pid != pid && info->pid != pid;
+}
+
+/* It may still die after its last answer to the story, whose end it has not heard. */
+static bool call_off(uint32_t mortal)
+{
+	if (kill((pid_t)mortal, SIGUSR2) == 0 && settles(mortal))
+		return false;
+	MUST(scene_comes_true(has_other_processes, mortal));
+	return true;
+}
+
+/* Whoever is the keeper now: where the scene's end finds it. */
+static void end(struct ww_broker_info *before)
+{
+	struct ww_broker_info after = scene_info();
+
+	scene.daemon.keeper = (pid_t)after.keeper_pid;
+	scene_end();
+	/* A keeper that was killed is ours to reap. */
+	if (before->keeper_pid != after.keeper_pid)
+		waitpid((pid_t)before->keeper_pid, NULL, 0);
+}
+
+/* One daemon that dies at the Nth call; returns whether it did. */
+static bool meet_daemon(const struct death *death, uint64_t nth)
+{
+	struct ww_broker_info before;
+	struct ww_broker_info after;
+	struct child agent;
+	bool died;
+
+	plan_death(death, nth);
+	begin();
+	before = scene_info();
+	agent_start(&agent, NULL);
+	agent_must(&agent, WW_OK, "open");
+	if (!death->at_start)
+		MUST_CALL(kill((pid_t)mortal_of(death, &before), SIGUSR2));
+	first_half(&agent);
+	if (death->at_start)
+		kill((pid_t)before.pid, SIGKILL);
+	second_half(&agent);
+	agent_end(&agent);
+	after = scene_info();
+	died = after.restarts > before.restarts + death->at_start ||
+		after.keeper_pid != before.keeper_pid;
+	if (!died && !death->at_start)
+		died = call_off(mortal_of(death, &before));
+	end(&before);
+	return died;
+}
+
+static uint64_t kill_at_each(const struct death *death, uint64_t step)
+{
+	uint64_t nth = 1;
+	uint64_t deaths = 0;
+
+	while (meet_daemon(death, nth)) {
+		deaths++;
+		nth += step;
+		MUST(nth < STEPS_MAX);
+	}
+	MUST(deaths > 0);
+	return deaths;
+}
+
+static void kill_at_messages(struct death death)
+{
+	static const char *const functions[] = {"sendmsg", "recvmsg"};
+	static const char *const times[] = {"before", "after"};
+
+	for (size_t i = 0; i < CHECK_COUNT(functions); i++) {
+		for (size_t j = 0; j < CHECK_COUNT(times); j++) {
+			death.function = functions[i];
+			death.when = times[j];
+			if (!strcmp(death.role, "keeper") && i == 0)
+				continue; /* it only listens */
+			check_note("%s killed %s %s %llu times", death.role, times[j], functions[i],
+				(unsigned long long)kill_at_each(&death, 1));
+		}
+	}
+}
+
+/* Every call takes long; so of all calls some by default. */
+static uint64_t step_of_calls(uint64_t step)
+{
+	return kills_wanted() >= 1000 ? 1 : step;
+}
+
+static void kill_at_calls(struct death death, uint64_t step)
+{
+	death.function = "*";
+	death.when = "before";
+	check_note("%s killed at %llu calls", death.role,
+		(unsigned long long)kill_at_each(&death, step_of_calls(step)));
+}
+
+void broker_killed_at_every_message(void)
+{
+	kill_at_messages((struct death){.role = "broker"});
+}
+
+void broker_killed_at_every_call(void)
+{
+	kill_at_calls((struct death){.role = "broker"}, 5);
+}
+
+/* The next broker, which finds everything as the one before left it, dies too, at each call of its start. */
+void broker_killed_while_it_adopts(void)
+{
+	kill_at_calls((struct death){.role = "broker", .restarts = 1, .at_start = true}, 5);
+}
+
+void keeper_killed_at_every_message(void)
+{
+	kill_at_messages((struct death){.role = "keeper"});
+}
+
+void keeper_killed_at_every_call(void)
+{
+	kill_at_calls((struct death){.role = "keeper"}, 1);
+}

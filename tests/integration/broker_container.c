@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_container.c - containers: processes that share nothing but the directory of the socket
+ *
+ * A container here is an agent in PID, IPC, network and mount namespaces of its own; the broker's directory is at
+ * /broker there, wherever it is outside. And the daemon itself: that it can serve a GPU's memory and has
+ * nothing of a driver.
+ */
+#include <dlfcn.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/broker.h"
+#include "support/namespace.h"
+
+#define BYTES  2097152
+#define INSIDE "/broker"
+
+/* role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one. */
+void role_container(int count, char **arguments)
+{
+	struct namespace_plan plan = {.inside = INSIDE};
+	const char *failure;
+
+	MUST(count >= 1);
+	plan.outside = arguments[0];
+	plan.other_user = count > 1;
+	/* What a container would bring along: the driver. */
+	(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	failure = namespace_enter(&plan);
+	role_tell("%s", failure ? failure : "inside");
+	if (failure)
+		return;
+	MUST_EQUAL(1, getpid());
+	MUST(access(INSIDE "/broker.sock", F_OK) == 0);
+	MUST(access("/dev/shm", F_OK) != 0 && access("/tmp", F_OK) != 0);
+	setenv("WARPWAY_BROKER", INSIDE "/broker.sock", 1);
+	role_agent(0, NULL);
+}
+
+static void start_container(struct child *agent, const char *user)
+{
+	const char *const arguments[] = {scene.daemon.folder, user, NULL};
+	char word[CHILD_WORD_BYTES];
+
+	child_start(agent, "role_container", &(struct child_options){.arguments = arguments});
+	child_hear_any(agent, word);
+	if (strcmp(word, "inside"))
+		check_skip("no container can be made here: %s", word);
+}
+
+/* What a skipped case leaves is ended by the next. */
+static void begin(void)
+{
+	scene_begin();
+	MUST_CALL(chmod(scene.daemon.folder, 0755));
+}
+
+void container_gets_by_name(void)
+{
+	struct child container;
+	ww_memory *memory;
+
+	begin();
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	start_container(&container, NULL);
+	agent_must(&container, WW_OK, "get x write");
+	agent_must(&container, WW_OK, "verify 1");
+	agent_must(&container, WW_OK, "write 2");
+	pattern_verify(memory, 2);
+	MUST_EQUAL(2, scene_info().holds);
+	agent_end(&container);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void container_puts(void)
+{
+	static const char *const kinds[] = {"vmm", "host"};
+
+	begin();
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child container;
+		ww_memory *memory;
+
+		start_container(&container, NULL);
+		agent_must(&container, WW_OK, "make %s %d 3", kinds[i], BYTES);
+		agent_must(&container, WW_OK, "put x life=kept");
+		agent_end(&container);
+		memory = scene_get("x", WW_ACCESS_READ);
+		pattern_verify(memory, 3);
+		ww_memory_unref(memory);
+		MUST_OK(ww_broker_remove(scene.broker, "x"));
+	}
+	scene_end();
+}
+
+/* The address in the token is that of outside; WARPWAY_BROKER says where it is found inside. */
+void container_takes_token(void)
+{
+	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	struct child container;
+	struct ww_token token;
+	ww_memory *memory;
+
+	begin();
+	memory = scene_make(BYTES, 4);
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	ww_memory_unref(memory);
+	start_container(&container, NULL);
+	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
+	agent_must(&container, WW_OK, "import");
+	agent_must(&container, WW_OK, "verify 4");
+	agent_end(&container);
+	scene_end();
+}
+
+void container_to_container(void)
+{
+	struct child maker;
+	struct child taker;
+	struct ww_token token;
+
+	begin();
+	start_container(&maker, NULL);
+	start_container(&taker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 5", BYTES);
+	agent_must(&maker, WW_OK, "put x life=held state=shared");
+	agent_must(&taker, WW_OK, "get x");
+	agent_must(&taker, WW_OK, "verify 5");
+	agent_must(&taker, WW_OK, "drop");
+	agent_must(&maker, WW_OK, "export write uses=1");
+	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_must(&taker, WW_OK, "import write");
+	agent_must(&taker, WW_OK, "write 6");
+	agent_must(&maker, WW_OK, "verify 6");
+	agent_end(&taker);
+	agent_end(&maker);
+	scene_end();
+}
+
+void container_killed(void)
+{
+	struct child container;
+	struct child waiter;
+	ww_memory *memory;
+
+	begin();
+	start_container(&container, NULL);
+	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&container, WW_OK, "put x life=kept state=writing");
+	agent_start(&waiter, NULL);
+	agent_must(&waiter, WW_OK, "open");
+	agent_tell(&waiter, "get x wait_ms=forever");
+	scene_has_waits(1);
+	child_kill(&container);
+	agent_answers(&waiter, WW_ERR_PEER_LOST);
+	scene_has_objects(0);
+	memory = scene_make(BYTES, 2);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	start_container(&container, NULL);
+	agent_must(&container, WW_OK, "get x");
+	MUST_EQUAL(2, scene_info().holds);
+	child_kill(&container);
+	scene_has_holders(2);
+	MUST_EQUAL(1, scene_info().holds);
+	ww_memory_unref(memory);
+	agent_end(&waiter);
+	scene_end();
+}
+
+/* Root in its own user namespace, which is nobody special to the broker. */
+void container_of_other_user(void)
+{
+	struct child container;
+	ww_memory *memory;
+
+	begin();
+	start_container(&container, "user");
+	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&container, WW_OK, "put x life=held");
+	memory = scene_get("x", WW_ACCESS_READ);
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	memory = scene_make(BYTES, 2);
+	scene_put(memory, "y", 0644, WW_LIFE_HELD, WW_STATE_SEALED);
+	agent_must(&container, WW_OK, "drop");
+	agent_must(&container, WW_OK, "get y");
+	agent_must(&container, WW_OK, "verify 2");
+	agent_end(&container);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* role_daemon_inside SOCKET: the daemon as process 1, to which nobody outside has a pid */
+void role_daemon_inside(int count, char **arguments)
+{
+	const char *failure = namespace_enter(&(struct namespace_plan){0});
+
+	MUST(count == 1);
+	role_tell("%s", failure ? failure : "inside");
+	if (!failure)
+		execl(getenv("WARPWAYD"), "warpwayd", "--socket", arguments[0], (char *)NULL);
+}
+
+/* Holders whose pid the broker cannot see are told apart, and their ends noticed, all the same. */
+void container_around_broker(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_broker_params params = {.size = sizeof(params)};
+	char folder[] = "/tmp/warpway-inside-XXXXXX";
+	char address[64];
+	const char *const arguments[] = {address, NULL};
+	struct child daemon;
+	struct child maker;
+	char word[CHILD_WORD_BYTES];
+
+	MUST(mkdtemp(folder));
+	snprintf(address, sizeof(address), "%s/broker.sock", folder);
+	child_start(&daemon, "role_daemon_inside", &(struct child_options){.arguments = arguments});
+	child_hear_any(&daemon, word);
+	if (strcmp(word, "inside"))
+		check_skip("no container can be made here: %s", word);
+	setenv("WARPWAY_BROKER", address, 1);
+	params.address = address;
+	while (access(address, F_OK))
+		sched_yield();
+	scene.device = subject_open();
+	MUST_OK(ww_broker_open(&params, &scene.broker));
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&maker, WW_OK, "put x life=held");
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
+	MUST_EQUAL(0, info.pid);
+	MUST_EQUAL(2, scene_info().holders);
+	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
+	agent_must(&maker, WW_OK, "fork"); /* its connection stays open in the child */
+	agent_must(&maker, WW_OK, "verify 1");
+	child_kill(&maker);
+	scene_has_objects(0);
+	ww_broker_unref(scene.broker);
+	ww_device_unref(scene.device);
+	unsetenv("WARPWAY_BROKER");
+	child_kill(&daemon);
+	unlink(address);
+	strcat(address, ".lock");
+	unlink(address);
+	rmdir(folder);
+}
+
+/* --- the daemon and drivers --- */
+
+static int count_lines_with(FILE *file, const char *word)
+{
+	char line[1024];
+	int count = 0;
+
+	while (fgets(line, sizeof(line), file))
+		count += strcasestr(line, word) != NULL;
+	return count;
+}
+
+static void must_not_map(uint32_t pid, const char *word)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	file = fopen(path, "re");
+	MUST(file);
+	MUST_EQUAL(0, count_lines_with(file, word));
+	fclose(file);
+}
+
+/* In what a command says of the daemon's program. */
+static int lines_of(const char *before, const char *word)
+{
+	char command[512];
+	FILE *output;
+	int count;
+
+	snprintf(command, sizeof(command), "%s %s 2>&1", before, getenv("WARPWAYD"));
+	output = popen(command, "re");
+	MUST(output);
+	count = count_lines_with(output, word);
+	pclose(output);
+	return count;
+}
+
+/* Not linked to it, and not opened either, with memory of a GPU in its hands. */
+void daemon_is_free_of_libcuda(void)
+{
+	struct child maker;
+	struct ww_broker_info info;
+
+	scene_begin();
+	if (lines_of("readelf -d", "NEEDED") > 0) {
+		MUST_EQUAL(0, lines_of("readelf -d", "cuda"));
+		MUST_EQUAL(0, lines_of("readelf -W --dyn-syms", "dlopen"));
+	}
+	MUST(lines_of("LD_TRACE_LOADED_OBJECTS=1", "libc.so") > 0);
+	MUST_EQUAL(0, lines_of("LD_TRACE_LOADED_OBJECTS=1", "cuda"));
+	MUST_EQUAL(0, lines_of("LD_TRACE_LOADED_OBJECTS=1", "nvidia"));
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&maker, WW_OK, "put x life=kept");
+	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	info = scene_info();
+	must_not_map(info.pid, "cuda");
+	must_not_map(info.keeper_pid, "cuda");
+	must_not_map(info.pid, "nvidia");
+	agent_end(&maker);
+	scene_end();
+}

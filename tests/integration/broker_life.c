@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_life.c - how long objects stay, who waits for them, and who is told
+ *
+ * Nothing here sleeps: what ends by time is waited for with a watch, whose limit is long.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/broker.h"
+
+/* Long enough for whatever must come, on a busy machine too. */
+#define LIMIT_NS (check_slowness() * UINT64_C(30000000000))
+
+#define LONG 2097152
+
+static ww_watch *watch_start(const char *prefix)
+{
+	ww_watch *watch;
+
+	MUST_OK(ww_watch_create(scene.broker, prefix, 0, &watch));
+	return watch;
+}
+
+static void must_hear(ww_watch *watch, uint32_t what, const char *name)
+{
+	struct ww_watch_event event = {.size = sizeof(event)};
+
+	MUST_OK(ww_watch_next(watch, LIMIT_NS, &event));
+	if (event.what != what || strcmp(event.object.name, name))
+		FAIL("the watch tells %u of '%s', not %u of '%s'", event.what, event.object.name,
+			what, name);
+}
+
+static void must_be_gone(const char *name)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+
+	MUST_REFUSE(WW_ERR_NOT_FOUND, name, ww_broker_stat(scene.broker, name, &info));
+}
+
+static void start_maker(struct child *agent, uint32_t seed, const char *put)
+{
+	agent_start(agent, NULL);
+	agent_must(agent, WW_OK, "make vmm %d %u", LONG, seed);
+	agent_must(agent, WW_OK, "%s", put);
+}
+
+void life_kept(void)
+{
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	for (int by_kill = 0; by_kill < 2; by_kill++) {
+		start_maker(&maker, 7, "put k life=kept state=shared");
+		if (by_kill)
+			child_kill(&maker);
+		else
+			agent_end(&maker);
+		memory = scene_get("k", WW_ACCESS_WRITE);
+		pattern_verify(memory, 7);
+		pattern_write(memory, 8);
+		ww_memory_unref(memory);
+		memory = scene_get("k", WW_ACCESS_READ);
+		pattern_verify(memory, 8);
+		ww_memory_unref(memory);
+		MUST_OK(ww_broker_remove(scene.broker, "k"));
+		must_be_gone("k");
+	}
+	scene_end();
+}
+
+void life_kept_expires(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct child maker;
+	ww_watch *watch;
+
+	scene_begin();
+	watch = watch_start("brief");
+	start_maker(&maker, 1, "put brief life=kept ttl_ms=300000");
+	MUST_OK(ww_broker_stat(scene.broker, "brief", &info));
+	MUST(info.left_ns <= UINT64_C(300000000000) && info.left_ns > UINT64_C(200000000000));
+	agent_must(&maker, WW_OK, "drop");
+	agent_must(&maker, WW_OK, "make vmm %d 2", LONG);
+	agent_must(&maker, WW_OK, "put brief replace life=kept ttl_ms=50");
+	must_hear(watch, WW_WATCH_PUT, "brief");
+	must_hear(watch, WW_WATCH_READY, "brief");
+	must_hear(watch, WW_WATCH_REMOVED, "brief");
+	must_hear(watch, WW_WATCH_PUT, "brief");
+	must_hear(watch, WW_WATCH_READY, "brief");
+	must_hear(watch, WW_WATCH_EXPIRED, "brief");
+	must_be_gone("brief");
+	agent_must(&maker, WW_OK, "verify 2");
+	agent_end(&maker);
+	ww_watch_free(watch);
+	scene_end();
+}
+
+void life_owner(void)
+{
+	struct child maker;
+	ww_memory *memory;
+	ww_watch *watch;
+
+	scene_begin();
+	watch = watch_start("o");
+	start_maker(&maker, 3, "put o life=owner");
+	must_hear(watch, WW_WATCH_PUT, "o");
+	must_hear(watch, WW_WATCH_READY, "o");
+	agent_must(&maker, WW_OK, "drop"); /* its process has not ended */
+	memory = scene_get("o", WW_ACCESS_READ);
+	pattern_verify(memory, 3);
+	agent_must(&maker, WW_OK, "close"); /* but lets go of the broker */
+	must_hear(watch, WW_WATCH_GONE, "o");
+	must_be_gone("o");
+	pattern_verify(memory, 3); /* who has it has it */
+	ww_memory_unref(memory);
+	ww_watch_free(watch);
+	agent_end(&maker);
+	scene_end();
+}
+
+void life_owner_ends_with_process(void)
+{
+	struct child maker;
+	struct child holder;
+	ww_watch *watch;
+
+	scene_begin();
+	watch = watch_start("o");
+	start_maker(&maker, 3, "put o life=owner");
+	must_hear(watch, WW_WATCH_PUT, "o");
+	must_hear(watch, WW_WATCH_READY, "o");
+	agent_start(&holder, NULL);
+	agent_must(&holder, WW_OK, "get o");
+	child_kill(&maker);
+	must_hear(watch, WW_WATCH_GONE, "o");
+	must_be_gone("o");
+	agent_must(&holder, WW_OK, "verify 3");
+	agent_end(&holder);
+	ww_watch_free(watch);
+	scene_end();
+}
+
+void life_held_by_last_holder(void)
+{
+	struct child maker;
+	struct child holders[2];
+	ww_watch *watch;
+
+	scene_begin();
+	watch = watch_start("h");
+	start_maker(&maker, 4, "put h life=held");
+	must_hear(watch, WW_WATCH_PUT, "h");
+	must_hear(watch, WW_WATCH_READY, "h");
+	for (int i = 0; i < 2; i++) {
+		agent_start(&holders[i], NULL);
+		agent_must(&holders[i], WW_OK, "get h");
+	}
+	child_kill(&maker);
+	agent_must(&holders[0], WW_OK, "verify 4");
+	agent_must(&holders[0], WW_OK, "drop");
+	agent_must(&holders[0], WW_OK, "get h"); /* the other holds it still */
+	agent_must(&holders[0], WW_OK, "verify 4");
+	agent_end(&holders[0]);
+	ww_memory_unref(scene_get("h", WW_ACCESS_READ));
+	child_kill(&holders[1]);
+	must_hear(watch, WW_WATCH_GONE, "h");
+	must_be_gone("h");
+	ww_watch_free(watch);
+	scene_end();
+}
+
+static struct ww_token export_and_die(const char *export)
+{
+	struct ww_token token;
+	struct child maker;
+
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 5", LONG);
+	agent_must(&maker, WW_OK, "%s", export);
+	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	child_kill(&maker);
+	return token;
+}
+
+static ww_status import(const struct ww_token *token, ww_memory **out_memory)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+
+	return ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, out_memory,
+		&info);
+}
+
+/* Nobody holds it but the token on its way. */
+void life_escrow_keeps(void)
+{
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	token = export_and_die("export uses=1");
+	scene_has_holders(1);
+	MUST_EQUAL(1, scene_info().objects);
+	MUST_EQUAL(1, scene_info().holds);
+	MUST_OK(import(&token, &memory));
+	pattern_verify(memory, 5);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void life_escrow_ends_by_time(void)
+{
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	token = export_and_die("export escrow_ms=100");
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import(&token, &memory));
+	MUST(!memory);
+	scene_end();
+}
+
+void life_escrow_ends_by_uses(void)
+{
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	token = export_and_die("export uses=3 escrow_ms=forever");
+	scene_has_objects(0); /* no escrow at all */
+	token = export_and_die("export uses=3 escrow_ms=300000");
+	for (int i = 0; i < 3; i++) {
+		MUST_OK(import(&token, &memory));
+		pattern_verify(memory, 5);
+		ww_memory_unref(memory);
+	}
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import(&token, &memory));
+	scene_end();
+}
+
+void life_removed_is_still_mapped(void)
+{
+	struct child maker;
+	ww_memory *memory;
+	ww_memory *other;
+
+	scene_begin();
+	start_maker(&maker, 1, "put r life=kept state=shared");
+	memory = scene_get("r", WW_ACCESS_WRITE);
+	MUST_OK(ww_broker_remove(scene.broker, "r"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "r", ww_broker_remove(scene.broker, "r"));
+	must_be_gone("r");
+	pattern_write(memory, 2);
+	agent_must(&maker, WW_OK, "verify 2");
+	other = scene_make(LONG, 9);
+	scene_put(other, "r", 0, WW_LIFE_HELD, WW_STATE_SEALED); /* the name is free */
+	ww_memory_unref(other);
+	pattern_verify(memory, 2);
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+void life_replaced(void)
+{
+	struct child makers[2];
+	ww_memory *old;
+	ww_memory *new;
+
+	scene_begin();
+	start_maker(&makers[0], 1, "put weights life=kept");
+	old = scene_get("weights", WW_ACCESS_READ);
+	agent_start(&makers[1], NULL);
+	agent_must(&makers[1], WW_OK, "make vmm %d 2", LONG);
+	agent_must(&makers[1], WW_ERR_EXISTS, "put weights life=kept");
+	agent_must(&makers[1], WW_OK, "put weights replace life=kept");
+	new = scene_get("weights", WW_ACCESS_READ);
+	pattern_verify(old, 1);
+	pattern_verify(new, 2);
+	ww_memory_unref(old);
+	ww_memory_unref(new);
+	MUST_OK(ww_broker_remove(scene.broker, "weights"));
+	agent_end(&makers[0]);
+	agent_end(&makers[1]);
+	scene_end();
+}
+
+/* --- waiting --- */
+
+/* An agent that waits for the name already, by the broker's word. */
+static void start_waiter(struct child *agent, const char *get, uint64_t waits)
+{
+	agent_start(agent, NULL);
+	agent_must(agent, WW_OK, "open");
+	agent_tell(agent, "%s", get);
+	scene_has_waits(waits);
+}
+
+void wait_for_name(void)
+{
+	struct child maker;
+	struct child waiter;
+
+	scene_begin();
+	start_waiter(&waiter, "get later wait_ms=forever", 1);
+	start_maker(&maker, 6, "put later life=owner");
+	agent_answers(&waiter, WW_OK);
+	agent_must(&waiter, WW_OK, "verify 6");
+	MUST_EQUAL(0, scene_info().waits);
+	agent_end(&waiter);
+	agent_end(&maker);
+	scene_end();
+}
+
+void wait_for_seal(void)
+{
+	struct child maker;
+	struct child waiter;
+
+	scene_begin();
+	start_waiter(&waiter, "get later wait_ms=forever", 1);
+	start_maker(&maker, 6, "put later life=owner state=writing");
+	MUST_REFUSE(WW_ERR_STATE, "later",
+		ww_memory_get(scene.device, scene.broker, "later", NULL, &(ww_memory *){0}, NULL));
+	MUST_EQUAL(1, scene_info().waits);
+	agent_must(&maker, WW_OK, "write 7");
+	agent_must(&maker, WW_OK, "seal sealed");
+	agent_answers(&waiter, WW_OK);
+	agent_must(&waiter, WW_OK, "verify 7");
+	agent_must(&maker, WW_OK, "seal sealed"); /* it is so */
+	agent_must(&maker, WW_ERR_STATE, "seal shared");
+	agent_end(&waiter);
+	agent_end(&maker);
+	scene_end();
+}
+
+void wait_for_share(void)
+{
+	struct child maker;
+	struct child waiter;
+
+	scene_begin();
+	start_maker(&maker, 6, "put later life=owner state=writing");
+	start_waiter(&waiter, "get later write wait_ms=forever", 1);
+	agent_must(&maker, WW_OK, "seal shared");
+	agent_answers(&waiter, WW_OK);
+	agent_must(&waiter, WW_OK, "write 7");
+	agent_must(&maker, WW_OK, "verify 7");
+	agent_end(&waiter);
+	agent_end(&maker);
+	scene_end();
+}
+
+void wait_in_vain(void)
+{
+	struct child waiter;
+	struct child maker;
+
+	scene_begin();
+	start_maker(&maker, 6, "put later life=owner state=writing");
+	agent_start(&waiter, NULL);
+	agent_must(&waiter, WW_ERR_NOT_FOUND, "get never");
+	agent_must(&waiter, WW_TIMED_OUT, "get never wait_ms=30");
+	agent_must(&waiter, WW_TIMED_OUT, "get later wait_ms=30");
+	MUST_EQUAL(0, scene_info().waits);
+	MUST_EQUAL(1, scene_info().holds); /* nothing was taken */
+	agent_must(&maker, WW_OK, "seal sealed");
+	agent_must(&waiter, WW_OK, "get later wait_ms=30");
+	agent_must(&waiter, WW_OK, "verify 6");
+	agent_end(&waiter);
+	agent_end(&maker);
+	scene_end();
+}
+
+void wait_many(void)
+{
+	struct child waiters[8];
+	struct child maker;
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		start_waiter(&waiters[i], "get later wait_ms=forever", i + 1);
+	start_maker(&maker, 6, "put later life=held");
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++) {
+		agent_answers(&waiters[i], WW_OK);
+		agent_must(&waiters[i], WW_OK, "verify 6");
+	}
+	child_kill(&maker);
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		agent_end(&waiters[i]);
+	scene_end();
+}
+
+/* Those who wait for what a dead process was writing are told. */
+void wait_writer_killed(void)
+{
+	struct child maker;
+	struct child waiters[3];
+	ww_watch *watch;
+
+	scene_begin();
+	watch = watch_start("later");
+	start_maker(&maker, 6, "put later life=kept state=writing");
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		start_waiter(&waiters[i], "get later wait_ms=forever", i + 2); /* and the watch */
+	child_kill(&maker);
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		agent_answers(&waiters[i], WW_ERR_PEER_LOST);
+	must_hear(watch, WW_WATCH_PUT, "later");
+	must_hear(watch, WW_WATCH_LOST, "later");
+	must_be_gone("later");
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		agent_end(&waiters[i]);
+	ww_watch_free(watch);
+	scene_end();
+}
+
+void wait_writer_lets_go(void)
+{
+	struct child maker;
+	struct child waiter;
+
+	scene_begin();
+	start_maker(&maker, 6, "put later life=kept state=writing");
+	start_waiter(&waiter, "get later wait_ms=forever", 1);
+	agent_must(&maker, WW_OK, "drop");
+	agent_answers(&waiter, WW_ERR_PEER_LOST);
+	must_be_gone("later");
+	agent_end(&waiter);
+	agent_end(&maker);
+	scene_end();
+}
+
+void wait_waiter_killed(void)
+{
+	struct child waiter;
+
+	scene_begin();
+	start_waiter(&waiter, "get never wait_ms=forever", 1);
+	child_kill(&waiter);
+	scene_has_waits(0);
+	scene_end();
+}
+
+/* --- looking on --- */
+
+void watch_tells_of_others(void)
+{
+	struct ww_watch_event event = {.size = sizeof(event)};
+	struct child maker;
+	ww_watch *watch;
+	ww_watch *late;
+
+	scene_begin();
+	watch = watch_start("a/");
+	start_maker(&maker, 1, "put a/one life=kept state=writing");
+	agent_must(&maker, WW_OK, "seal shared");
+	agent_must(&maker, WW_OK, "drop");
+	agent_must(&maker, WW_OK, "make vmm %d 2", LONG);
+	agent_must(&maker, WW_OK, "put b/two life=owner");
+	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &late));
+	agent_must(&maker, WW_OK, "remove a/one");
+	must_hear(watch, WW_WATCH_PUT, "a/one");
+	must_hear(watch, WW_WATCH_READY, "a/one");
+	must_hear(watch, WW_WATCH_REMOVED, "a/one");
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, &event));
+	for (int i = 0; i < 2; i++) {
+		MUST_OK(ww_watch_next(late, LIMIT_NS, &event));
+		MUST_EQUAL(WW_WATCH_PUT, event.what);
+	}
+	must_hear(late, WW_WATCH_REMOVED, "a/one");
+	child_kill(&maker);
+	must_hear(late, WW_WATCH_GONE, "b/two");
+	ww_watch_free(late);
+	ww_watch_free(watch);
+	scene_end();
+}
+
+void snapshot_shows_who_holds(void)
+{
+	const uint64_t all = WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
+		WW_SNAPSHOT_HOLDS;
+	struct ww_object_info object = {.size = sizeof(object)};
+	struct ww_holder_info holder = {.size = sizeof(holder)};
+	struct ww_hold_info hold = {.size = sizeof(hold)};
+	ww_snapshot *snapshot;
+	struct child maker;
+	struct child taker;
+	size_t makers = 0;
+	size_t takers = 0;
+
+	scene_begin();
+	start_maker(&maker, 1, "put x life=held");
+	agent_start(&taker, NULL);
+	agent_must(&taker, WW_OK, "get x");
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, all, &snapshot));
+	MUST_OK(ww_snapshot_object(snapshot, 0, &object));
+	MUST_EQUAL(0, strcmp("x", object.name));
+	MUST_EQUAL(2, object.holders);
+	MUST_EQUAL(maker.pid, object.pid);
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &object));
+	for (size_t i = 0; i < 3; i++) {
+		MUST_OK(ww_snapshot_holder(snapshot, i, &holder));
+		MUST_EQUAL(1, holder.attached);
+		if (holder.pid == (uint32_t)maker.pid) {
+			MUST_EQUAL(1, holder.held);
+			MUST_EQUAL(1, holder.put);
+		} else if (holder.pid == (uint32_t)taker.pid) {
+			MUST_EQUAL(1, holder.held);
+			MUST_EQUAL(0, holder.put);
+		} else {
+			MUST_EQUAL(getpid(), holder.pid);
+			MUST_EQUAL(0, holder.held);
+		}
+	}
+	MUST_STATUS(WW_END, ww_snapshot_holder(snapshot, 3, &holder));
+	for (size_t i = 0; i < 2; i++) {
+		MUST_OK(ww_snapshot_hold(snapshot, i, &hold));
+		MUST_MATCH(object.object_id, hold.object_id, sizeof(hold.object_id));
+		MUST(hold.holder != 0 && !hold.escrow);
+		makers += hold.maker;
+		takers += !hold.maker;
+	}
+	MUST_EQUAL(1, makers);
+	MUST_EQUAL(1, takers);
+	MUST_STATUS(WW_END, ww_snapshot_hold(snapshot, 2, &hold));
+	ww_snapshot_free(snapshot);
+	agent_end(&taker);
+	agent_end(&maker);
+	scene_end();
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_main.c - the suite's tables
+ */
+#include <unistd.h>
+
+#include "integration/broker.h"
+#include "support/driver.h"
+
+static const struct check_case cases[] = {
+#define BROKER_CASE(name, needs) {#name, name, needs},
+	BROKER_CASES(BROKER_CASE)
+#undef BROKER_CASE
+};
+
+static const struct check_role roles[] = {{"agent", role_agent},
+#define BROKER_ROLE(name) {#name, name},
+	BROKER_ROLES(BROKER_ROLE)
+#undef BROKER_ROLE
+};
+
+static uint64_t has;
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+	uint64_t capabilities = device_info(device).capabilities;
+
+	has |= capabilities & WW_CAP_EXPORT ? NEEDS_EXPORT : 0;
+	has |= capabilities & WW_CAP_HOST_MEMORY ? NEEDS_HOST_MEMORY : 0;
+	has |= capabilities & WW_CAP_HOST_READ_ONLY ? NEEDS_HOST_READ_ONLY : 0;
+	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = !subject_is_cuda() || fake_get();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	uint64_t missing = item->needs & ~has;
+
+	if (missing & NEEDS_EXPORT)
+		return "the device cannot export memory";
+	if (missing & NEEDS_HOST_MEMORY)
+		return "the device cannot use host memory";
+	if (missing & NEEDS_HOST_READ_ONLY)
+		return "the device cannot map host memory read-only";
+	return missing ? "only root can become another user, or make namespaces" : NULL;
+}
+
+static struct check_suite suite = {
+	.name = "integration-broker",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_pass.c - memory found by its name or by a token, and what the finder may do with it
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "integration/broker.h"
+
+#define NOBODY 65534
+
+/* An agent with a memory of this kind, put under this name. */
+static void start_maker(struct child *agent, const char *kind, const char *name, uint32_t seed,
+	const char *options)
+{
+	agent_start(agent, NULL);
+	agent_must(agent, WW_OK, "make %s %d %u", kind, 2 << 20, seed);
+	agent_must(agent, WW_OK, "put %s %s", name, options);
+}
+
+static void must_be_read_only(ww_memory *memory)
+{
+	ww_stream *stream = stream_make(scene.device);
+	uint8_t byte = 1;
+
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_stream_copy(stream, ww_memory_pointer(memory), &byte, 1));
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 16));
+	ww_stream_unref(stream);
+}
+
+void pass_for_reading(void)
+{
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	start_maker(&maker, "vmm", "model/layer0/w", 1, "life=owner");
+	memory = scene_get("model/layer0/w", WW_ACCESS_READ);
+	MUST(memory_info(memory).bytes >= 2 << 20);
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+void pass_for_writing(void)
+{
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
+	memory = scene_get("board", WW_ACCESS_WRITE);
+	pattern_verify(memory, 1);
+	pattern_write(memory, 2);
+	agent_must(&maker, WW_OK, "verify 2");
+	agent_must(&maker, WW_OK, "write 3");
+	pattern_verify(memory, 3);
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+void pass_host_kind(void)
+{
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	start_maker(&maker, "host", "board", 1, "life=owner state=shared");
+	memory = scene_get("board", WW_ACCESS_READ);
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	memory = scene_get("board", WW_ACCESS_WRITE);
+	pattern_write(memory, 2);
+	agent_must(&maker, WW_OK, "verify 2");
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+void pass_from_agent_to_agent(void)
+{
+	struct child agents[3];
+
+	scene_begin();
+	start_maker(&agents[0], "vmm", "baton", 1, "life=held state=shared");
+	for (int i = 1; i < 3; i++) {
+		agent_start(&agents[i], NULL);
+		agent_must(&agents[i], WW_OK, "get baton write");
+		agent_must(&agents[i], WW_OK, "verify %d", i);
+		agent_must(&agents[i], WW_OK, "write %d", i + 1);
+	}
+	for (int i = 0; i < 3; i++)
+		agent_must(&agents[i], WW_OK, "verify 3");
+	for (int i = 0; i < 3; i++)
+		agent_end(&agents[i]);
+	scene_end();
+}
+
+void pass_read_only_is_read_only(void)
+{
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	start_maker(&maker, "vmm", "weights", 1, "life=owner");
+	memory = scene_get("weights", WW_ACCESS_READ);
+	must_be_read_only(memory);
+	ww_memory_unref(memory);
+	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
+		ww_memory_get(scene.device, scene.broker, "weights",
+			&(struct ww_get_params){.size = sizeof(struct ww_get_params),
+				.access = WW_ACCESS_WRITE},
+			&memory, NULL));
+	MUST(!memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+/* Not only this library refuses: the kernel does, whatever a holder tries with what it was given. */
+static void must_not_be_mapped_for_writing(ww_memory *memory)
+{
+	struct ww_memory_description description;
+	struct stat file;
+	void *pointer;
+	int fd;
+
+	MUST_REFUSE(WW_ERR_ACCESS, "",
+		ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
+	MUST_EQUAL(O_RDONLY, fcntl(fd, F_GETFL) & O_ACCMODE);
+	MUST_CALL(fstat(fd, &file));
+	MUST(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	MUST_EQUAL(EACCES, errno);
+	MUST(write(fd, "x", 1) == -1 && errno == EBADF);
+	MUST(ftruncate(fd, file.st_size + 4096) == -1);
+	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == -1);
+	pointer = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	MUST(pointer != MAP_FAILED);
+	MUST(mprotect(pointer, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+	munmap(pointer, 4096);
+	close(fd);
+}
+
+void pass_read_only_is_read_only_host_kind(void)
+{
+	static const char *const states[] = {"sealed", "shared"};
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
+		struct child maker;
+		ww_memory *memory;
+		void *pointer;
+
+		agent_start(&maker, NULL);
+		agent_must(&maker, WW_OK, "make host 8192 1");
+		agent_must(&maker, WW_OK, "put weights life=owner state=%s", states[i]);
+		memory = scene_get("weights", WW_ACCESS_READ);
+		must_be_read_only(memory);
+		must_not_be_mapped_for_writing(memory);
+		pointer = ww_memory_host_pointer(memory);
+		MUST(mprotect(pointer, 4096, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+		ww_memory_unref(memory);
+		agent_end(&maker);
+	}
+	scene_end();
+}
+
+/* --- tokens --- */
+
+static void must_take(const struct ww_token *token, uint32_t access, uint32_t seed)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token, access, &memory, &info));
+	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
+	MUST_EQUAL(access, info.access);
+	pattern_verify(memory, seed);
+	ww_memory_unref(memory);
+}
+
+void pass_token_by_socket(void)
+{
+	struct ww_token token;
+	struct child maker;
+	struct child taker;
+
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", 2 << 20);
+	agent_must(&maker, WW_OK, "export write uses=2");
+	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	must_take(&token, WW_ACCESS_READ, 1);
+	agent_start(&taker, NULL);
+	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_must(&taker, WW_OK, "import write");
+	agent_must(&taker, WW_OK, "write 2");
+	agent_must(&maker, WW_OK, "verify 2");
+	agent_end(&taker);
+	must_take(&token, WW_ACCESS_WRITE, 2); /* its maker has it still */
+	agent_end(&maker);
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ,
+			&(ww_memory *){0},
+			&(struct ww_object_info){.size = sizeof(struct ww_object_info)}));
+	scene_end();
+}
+
+void pass_token_by_file(void)
+{
+	char path[] = "/tmp/warpway-token-XXXXXX";
+	struct child maker;
+	struct child taker;
+	int fd = mkstemp(path);
+
+	MUST_CALL(fd);
+	close(fd);
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
+	agent_must(&maker, WW_OK, "export file=%s uses=1", path);
+	child_kill(&maker);
+	agent_start(&taker, NULL);
+	agent_must(&taker, WW_OK, "import file=%s", path);
+	agent_must(&taker, WW_OK, "verify 5");
+	agent_end(&taker);
+	unlink(path);
+	scene_end();
+}
+
+/* Takes the token of a variable, from the broker that the token names. */
+void role_import_variable(int count, char **arguments)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_device *device = subject_open();
+	struct ww_token token;
+	ww_memory *memory;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_token_from_text(getenv("WEIGHTS"), &token));
+	MUST_OK(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &memory, &info));
+	pattern_verify(memory, 7);
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
+void pass_token_by_environment(void)
+{
+	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	char variable[sizeof("WEIGHTS=") + WW_TOKEN_TEXT_BYTES] = "WEIGHTS=";
+	const char *const environment[] = {variable, "WARPWAY_BROKER", NULL};
+	struct ww_token token;
+	struct child taker;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(2 << 20, 7);
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
+	ww_memory_unref(memory);
+	child_start(&taker, "role_import_variable",
+		&(struct child_options){.environment = environment});
+	child_finish(&taker);
+	scene_end();
+}
+
+void pass_token_grants_no_more(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	const struct ww_export_params write_params = {
+		.size = sizeof(write_params),
+		.access = WW_ACCESS_WRITE,
+		.uses = 1,
+	};
+	struct child maker;
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *writer;
+
+	scene_begin();
+	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
+	memory = scene_get("board", WW_ACCESS_READ);
+	MUST_REFUSE(WW_ERR_ACCESS, "",
+		ww_memory_export(memory, scene.broker, &write_params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		&(struct ww_export_params){.size = sizeof(struct ww_export_params),
+			.escrow_ns = WW_FOREVER},
+		&token));
+	MUST_REFUSE(WW_ERR_ACCESS, "read",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &writer,
+			&info));
+	MUST(!writer);
+	must_take(&token, WW_ACCESS_READ, 1);
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+/* Who has the token is let in, whoever it is. */
+void pass_token_opens_what_mode_closes(void)
+{
+	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	struct ww_token token;
+	struct child taker;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(2 << 20, 3);
+	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	agent_start(&taker, NULL);
+	agent_must(&taker, WW_OK, "user %d %d", NOBODY, NOBODY);
+	agent_must(&taker, WW_ERR_ACCESS, "get secret");
+	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_must(&taker, WW_OK, "import");
+	agent_must(&taker, WW_OK, "verify 3");
+	MUST_EQUAL(sizeof(token), write(taker.socket, &token, sizeof(token)));
+	agent_must(&taker, WW_OK, "drop");
+	agent_must(&taker, WW_ERR_ACCESS, "import write");
+	agent_end(&taker);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+void pass_span(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	struct child maker;
+	ww_memory *memory;
+	uint8_t expected[4096];
+	uint8_t got[4096];
+	uint8_t *all = malloc(2 << 20);
+
+	MUST(all);
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 4", 2 << 20);
+	agent_must(&maker, WW_ERR_MISMATCH, "export offset=2097152 bytes=1");
+	agent_must(&maker, WW_OK, "export offset=12345 bytes=4096 uses=1");
+	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
+		&info));
+	MUST_EQUAL(12345, info.offset);
+	MUST_EQUAL(4096, info.span_bytes);
+	MUST_EQUAL(0, info.has_array);
+	pattern_make(all, 2 << 20, 4);
+	memcpy(expected, all + info.offset, sizeof(expected));
+	memory_get(memory, info.offset, got, sizeof(got));
+	MUST_MATCH(expected, got, sizeof(got));
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	free(all);
+	scene_end();
+}
+
+static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t columns)
+{
+	MUST_EQUAL(WW_DTYPE_FLOAT, array->dtype_code);
+	MUST_EQUAL(32, array->dtype_bits);
+	MUST_EQUAL(1, array->dtype_lanes);
+	MUST_EQUAL(2, array->ndim);
+	MUST_EQUAL(rows, array->shape[0]);
+	MUST_EQUAL(columns, array->shape[1]);
+	MUST_EQUAL(4 * columns, array->strides[0]);
+	MUST_EQUAL(4, array->strides[1]);
+	MUST_EQUAL(1, ww_array_is_contiguous(array));
+}
+
+void pass_array(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	struct child maker;
+	ww_memory *memory;
+
+	scene_begin();
+	start_maker(&maker, "vmm", "matrix", 4, "life=owner shape=300x50");
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "matrix", NULL, &memory, &info));
+	MUST_EQUAL(1, info.has_array);
+	must_be_floats(&info.array, 300, 50);
+	ww_memory_unref(memory);
+	MUST_OK(ww_broker_stat(scene.broker, "matrix", &info));
+	MUST_EQUAL(1, info.has_array);
+	must_be_floats(&info.array, 300, 50);
+	agent_must(&maker, WW_ERR_MISMATCH, "export offset=1024 bytes=100 shape=10x5");
+	agent_must(&maker, WW_OK, "export offset=1024 bytes=200 shape=10x5 uses=1");
+	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
+		&info));
+	MUST_EQUAL(1024, info.offset);
+	MUST_EQUAL(1, info.has_array);
+	must_be_floats(&info.array, 10, 5);
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+#define MANY 200
+
+void pass_many_objects(void)
+{
+	struct child taker;
+	char name[32];
+
+	scene_begin();
+	for (uint32_t i = 0; i < MANY; i++) {
+		ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, 4096);
+
+		snprintf(name, sizeof(name), "many/%u", i);
+		pattern_write(memory, i);
+		scene_put(memory, name, 0600, WW_LIFE_KEPT, WW_STATE_SEALED);
+		ww_memory_unref(memory);
+	}
+	MUST_EQUAL(MANY, scene_info().objects);
+	agent_start(&taker, NULL);
+	for (uint32_t i = 0; i < MANY; i++) {
+		agent_must(&taker, WW_OK, "get many/%u", i);
+		agent_must(&taker, WW_OK, "verify %u", i);
+		agent_must(&taker, WW_OK, "drop");
+		agent_must(&taker, WW_OK, "remove many/%u", i);
+	}
+	agent_end(&taker);
+	scene_end();
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_thread.c - one process at one broker: many threads, one object in several ways, children made by fork()
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/broker.h"
+
+#define THREADS 8
+#define ROUNDS  100
+#define BYTES   (2 << 20)
+
+static void run_threads(void *(*run)(void *), size_t count)
+{
+	pthread_t threads[THREADS];
+
+	for (size_t i = 0; i < count; i++)
+		MUST(!pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i));
+	for (size_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* Puts its own and gets that of a neighbour, who may not have put it yet. */
+static void *put_and_get(void *context)
+{
+	const struct ww_get_params patient = {.size = sizeof(patient), .timeout_ns = WW_FOREVER};
+	uint32_t self = (uint32_t)(uintptr_t)context;
+	uint32_t neighbour = (self + 1) % THREADS;
+	ww_broker *broker;
+	char name[32];
+
+	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST(broker == scene.broker);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		ww_memory *memory = memory_make(scene.device, WW_MEMORY_HOST, 4096);
+		ww_memory *got;
+
+		pattern_write(memory, self * ROUNDS + i);
+		snprintf(name, sizeof(name), "t%u/%u", self, i);
+		scene_put(memory, name, 0, WW_LIFE_KEPT, WW_STATE_SEALED);
+		ww_memory_unref(memory);
+		snprintf(name, sizeof(name), "t%u/%u", neighbour, i);
+		MUST_OK(ww_memory_get(scene.device, broker, name, &patient, &got, NULL));
+		pattern_verify(got, neighbour * ROUNDS + i);
+		MUST_OK(ww_broker_remove(broker, name));
+		ww_memory_unref(got);
+	}
+	ww_broker_unref(broker);
+	return NULL;
+}
+
+void threads_put_and_get(void)
+{
+	scene_begin();
+	run_threads(put_and_get, THREADS);
+	MUST_EQUAL(0, scene_info().objects);
+	scene_end();
+}
+
+static void *wait_for_late(void *context)
+{
+	const struct ww_get_params patient = {.size = sizeof(patient), .timeout_ns = WW_FOREVER};
+	ww_memory *memory;
+
+	(void)context;
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "late", &patient, &memory, NULL));
+	pattern_verify(memory, 77);
+	ww_memory_unref(memory);
+	return NULL;
+}
+
+/* A thread that waits, for however long, keeps nobody from being served. */
+void threads_wait_beside_others(void)
+{
+	pthread_t waiters[3];
+	ww_memory *memory;
+	char name[32];
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++) {
+		MUST(!pthread_create(&waiters[i], NULL, wait_for_late, NULL));
+		scene_has_waits(i + 1);
+	}
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		memory = memory_make(scene.device, WW_MEMORY_VMM, BYTES);
+		snprintf(name, sizeof(name), "soon/%u", i);
+		scene_put(memory, name, 0, WW_LIFE_HELD, WW_STATE_SHARED);
+		ww_memory_unref(scene_get(name, WW_ACCESS_WRITE));
+		ww_memory_unref(memory);
+	}
+	MUST_EQUAL(3, scene_info().waits);
+	memory = scene_make(BYTES, 77);
+	scene_put(memory, "late", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	for (size_t i = 0; i < CHECK_COUNT(waiters); i++)
+		pthread_join(waiters[i], NULL);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* The last unref in one thread against a get in another: each get is answered with the object, and holds it. */
+static void *get_and_drop(void *context)
+{
+	(void)context;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		ww_memory *memory = scene_get("baton", i % 2 ? WW_ACCESS_READ : WW_ACCESS_WRITE);
+
+		MUST(memory_info(memory).bytes >= BYTES);
+		ww_memory_unref(memory);
+	}
+	return NULL;
+}
+
+void threads_drop_and_get(void)
+{
+	struct child maker;
+
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&maker, WW_OK, "put baton life=held state=shared");
+	run_threads(get_and_drop, THREADS);
+	MUST_EQUAL(1, scene_info().holds); /* its maker's */
+	agent_must(&maker, WW_OK, "verify 1");
+	agent_end(&maker);
+	scene_end();
+}
+
+static void *open_again(void *context)
+{
+	(void)context;
+	for (int i = 0; i < ROUNDS; i++) {
+		ww_broker *broker;
+
+		MUST_OK(ww_broker_open(NULL, &broker));
+		MUST(broker == scene.broker);
+		ww_broker_unref(broker);
+	}
+	return NULL;
+}
+
+void threads_open_is_one(void)
+{
+	const struct ww_broker_params params = {
+		.size = sizeof(params),
+		.address = scene.daemon.address,
+	};
+	ww_broker *broker;
+
+	scene_begin();
+	run_threads(open_again, THREADS);
+	MUST_OK(ww_broker_open(&params, &broker));
+	MUST(broker == scene.broker);
+	MUST(!strcmp(ww_broker_address(broker), scene.daemon.address));
+	ww_broker_unref(broker);
+	MUST_EQUAL(1, scene_info().holders);
+	scene_end();
+}
+
+void one_object_got_twice(void)
+{
+	struct child maker;
+	ww_memory *first;
+	ww_memory *second;
+	ww_memory *writer;
+
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&maker, WW_OK, "put x life=held state=shared");
+	first = scene_get("x", WW_ACCESS_READ);
+	second = scene_get("x", WW_ACCESS_READ);
+	memory_must_be_same(first, second);
+	writer = scene_get("x", WW_ACCESS_WRITE);
+	MUST(writer != first);
+	MUST_EQUAL(2, scene_info().holds); /* its maker and this process */
+	ww_memory_unref(first);
+	pattern_write(writer, 2);
+	pattern_verify(second, 2);
+	ww_memory_unref(writer);
+	MUST_EQUAL(2, scene_info().holds);
+	child_kill(&maker);
+	scene_has_holders(1);
+	MUST_EQUAL(1, scene_info().objects); /* this process holds it still */
+	pattern_verify(second, 2);
+	ww_memory_unref(second);
+	scene_end();
+}
+
+void one_object_put_and_got(void)
+{
+	ww_memory *memory;
+	ww_memory *writer;
+	ww_memory *reader;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL));
+	writer = scene_get("x", WW_ACCESS_WRITE);
+	memory_must_be_same(memory, writer);
+	reader = scene_get("x", WW_ACCESS_READ);
+	MUST_EQUAL(1, scene_info().holds);
+	ww_memory_unref(memory);
+	ww_memory_unref(writer);
+	pattern_verify(reader, 1);
+	MUST_EQUAL(1, scene_info().objects);
+	ww_memory_unref(reader);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* Memory keeps the connection open that it came by. */
+void unref_broker_before_memory(void)
+{
+	struct child maker;
+	ww_broker *broker;
+	ww_memory *got;
+	ww_memory *put;
+
+	scene_begin();
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&maker, WW_OK, "put theirs life=held");
+	MUST_OK(ww_broker_open(NULL, &broker));
+	got = scene_get("theirs", WW_ACCESS_READ);
+	put = scene_make(BYTES, 2);
+	scene_put(put, "ours", 0, WW_LIFE_OWNER, WW_STATE_SEALED);
+	ww_broker_unref(broker);
+	ww_broker_unref(scene.broker);
+	child_kill(&maker); /* only this process holds it now */
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "get theirs wait_ms=forever");
+	agent_must(&maker, WW_OK, "verify 1");
+	agent_must(&maker, WW_OK, "drop");
+	agent_must(&maker, WW_OK, "get ours");
+	agent_must(&maker, WW_OK, "verify 2");
+	agent_must(&maker, WW_OK, "drop");
+	ww_memory_unref(put);
+	pattern_verify(got, 1);
+	ww_memory_unref(got); /* and with it the connection */
+	agent_tell(&maker, "get ours");
+	agent_answers(&maker, WW_ERR_NOT_FOUND);
+	agent_end(&maker);
+	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	scene_end();
+}
+
+/* --- fork --- */
+
+#define FORKED(call) MUST_REFUSE(WW_ERR_FORKED, "fork", call)
+
+static struct {
+	ww_memory *memory;
+	ww_watch *watch;
+	ww_snapshot *snapshot;
+	struct ww_token token;
+} ours;
+
+static void refuse_in_child(void)
+{
+	struct ww_broker_info broker_info = {.size = sizeof(broker_info)};
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_token token;
+	ww_snapshot *snapshot;
+	ww_memory *memory;
+	ww_broker *broker;
+	ww_watch *watch;
+
+	FORKED(ww_broker_open(NULL, &broker));
+	FORKED(ww_broker_info_get(scene.broker, &broker_info));
+	FORKED(ww_memory_put(ours.memory, scene.broker, "y", NULL));
+	FORKED(ww_memory_seal(ours.memory, scene.broker, WW_STATE_SEALED));
+	FORKED(ww_memory_get(scene.device, scene.broker, "x", NULL, &memory, NULL));
+	FORKED(ww_memory_export(ours.memory, scene.broker, NULL, &token));
+	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, WW_ACCESS_READ, &memory,
+		&info));
+	FORKED(ww_memory_import(scene.device, NULL, &ours.token, WW_ACCESS_READ, &memory, &info));
+	FORKED(ww_broker_remove(scene.broker, "x"));
+	FORKED(ww_broker_stat(scene.broker, "x", &info));
+	FORKED(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
+	FORKED(ww_watch_create(scene.broker, NULL, 0, &watch));
+	FORKED(ww_watch_next(ours.watch, 0, &event));
+	MUST(ww_watch_fd(ours.watch) == -1);
+	MUST(!ww_broker_address(scene.broker));
+	MUST(ww_broker_ref(scene.broker) == scene.broker);
+	MUST(!ww_broker_unref(scene.broker));
+	MUST(!ww_broker_unref(scene.broker));
+	MUST(!ww_memory_unref(ours.memory));
+	MUST(!ww_watch_free(ours.watch));
+	MUST(!ww_snapshot_free(ours.snapshot));
+}
+
+void fork_refuses_broker_calls(void)
+{
+	const struct ww_export_params export = {.size = sizeof(export), .escrow_ns = WW_FOREVER};
+	struct ww_watch_event event = {.size = sizeof(event)};
+	int status = 0;
+	pid_t pid;
+
+	scene_begin();
+	ours.memory = scene_make(BYTES, 1);
+	scene_put(ours.memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	MUST_OK(ww_memory_export(ours.memory, scene.broker, &export, &ours.token));
+	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &ours.watch));
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &ours.snapshot));
+	pid = fork();
+	MUST_CALL(pid);
+	if (pid == 0) {
+		alarm(20 * check_slowness());
+		refuse_in_child();
+		_exit(0);
+	}
+	MUST_EQUAL(pid, waitpid(pid, &status, 0));
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		FAIL("the forked child ended with status %#x", status);
+	/* Nothing of it was noticed here. */
+	MUST_OK(ww_watch_next(ours.watch, WW_FOREVER, &event));
+	MUST_EQUAL(WW_WATCH_PUT, event.what);
+	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
+	pattern_verify(ours.memory, 1);
+	ww_watch_free(ours.watch);
+	ww_snapshot_free(ours.snapshot);
+	ww_memory_unref(ours.memory);
+	scene_end();
+}
+
+/* A socket that a forked child has too is not a sign of life of its parent. */
+void fork_keeps_nothing(void)
+{
+	struct child parent;
+	int socket;
+
+	scene_begin();
+	agent_start(&parent, NULL);
+	agent_must(&parent, WW_OK, "make vmm %d 1", BYTES);
+	agent_must(&parent, WW_OK, "put x life=held");
+	agent_must(&parent, WW_OK, "fork");
+	socket = dup(parent.socket); /* while this is open the forked child lives */
+	child_kill(&parent);
+	scene_has_objects(0);
+	scene_has_holders(1);
+	MUST_EQUAL(1, write(socket, "", 1)); /* somebody can read it: the child */
+	close(socket);
+	scene_end();
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_user.c - several users at one broker: who is let in by owner, group and mode
+ *
+ * The users and groups here need not exist: the kernel knows them by number.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "integration/broker.h"
+
+/* Alice is user 61001, Bob 61002; 61100 and 61101 are groups. Of each agent it is said who it is: UID GID [GID...] */
+
+static void start_user(struct child *agent, const char *who)
+{
+	agent_start(agent, NULL);
+	agent_must(agent, WW_OK, "user %s", who);
+}
+
+/* Alice's object under this mode, and what others make of it: WW_OK or WW_ERR_ACCESS for reading and for writing. */
+static void try_mode(const char *owner, const char *put, const char *other, ww_status reads,
+	ww_status writes)
+{
+	struct child alice;
+	struct child taker;
+
+	start_user(&alice, owner);
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_OK, "put shared/x life=owner state=shared %s", put);
+	start_user(&taker, other);
+	agent_must(&taker, reads, "get shared/x");
+	if (reads == WW_OK) {
+		agent_must(&taker, WW_OK, "verify 1");
+		agent_must(&taker, WW_OK, "drop");
+	}
+	agent_must(&taker, writes, "get shared/x write");
+	if (writes == WW_OK) {
+		agent_must(&taker, WW_OK, "write 2");
+		agent_must(&alice, WW_OK, "verify 2");
+	}
+	agent_end(&taker);
+	agent_end(&alice);
+	scene_has_objects(0);
+}
+
+#define NO  WW_ERR_ACCESS
+#define YES WW_OK
+
+void user_owner_mode(void)
+{
+	scene_begin();
+	try_mode("61001 61001", "mode=0600", "61001 61001", YES, YES);
+	try_mode("61001 61001", "mode=0400", "61001 61001", YES, NO);
+	try_mode("61001 61001", "mode=0600", "61002 61002", NO, NO);
+	try_mode("61001 61001", "mode=0600", "61002 61001", NO, NO); /* the group is not asked */
+	try_mode("61001 61001", "mode=0600", "0 0", YES, YES);
+	try_mode("61001 61001", "mode=0066", "61001 61001", NO, NO); /* nor are others */
+	scene_end();
+}
+
+void user_group_mode(void)
+{
+	scene_begin();
+	try_mode("61001 61100", "mode=0640", "61002 61100", YES, NO);
+	try_mode("61001 61100", "mode=0660", "61002 61100", YES, YES);
+	try_mode("61001 61100", "mode=0640", "61002 61101", NO, NO);
+	try_mode("61001 61100", "mode=0606", "61002 61100", NO, NO);
+	scene_end();
+}
+
+void user_supplementary_group(void)
+{
+	scene_begin();
+	try_mode("61001 61100", "mode=0640", "61002 61002 61100", YES, NO);
+	try_mode("61001 61100", "mode=0660", "61002 61002 61101 61100", YES, YES);
+	try_mode("61001 61100", "mode=0660", "61002 61002 61101", NO, NO);
+	scene_end();
+}
+
+void user_everybody_mode(void)
+{
+	scene_begin();
+	try_mode("61001 61001", "mode=0644", "61002 61002", YES, NO);
+	try_mode("61001 61001", "mode=0666", "61002 61002", YES, YES);
+	try_mode("61001 61001", "mode=0662", "61002 61002", NO,
+		NO); /* nobody writes what he may not read */
+	scene_end();
+}
+
+/* A group other than one's own first one: only one that one has. */
+void user_gives_to_group(void)
+{
+	struct child alice;
+
+	scene_begin();
+	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61100", YES, YES);
+	try_mode("61001 61001 61100", "mode=0660 gid=61100", "61002 61101", NO, NO);
+	start_user(&alice, "61001 61001 61100");
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_ERR_ACCESS, "put x life=owner mode=0660 gid=61101");
+	agent_end(&alice);
+	scene_end();
+}
+
+void user_cannot_remove(void)
+{
+	struct child alice;
+	struct child bob;
+
+	scene_begin();
+	start_user(&alice, "61001 61100");
+	start_user(&bob, "61002 61100");
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_OK, "put x life=kept mode=0666 state=shared");
+	agent_must(&bob, WW_ERR_ACCESS, "remove x");
+	agent_must(&bob, WW_OK, "get x write");
+	agent_must(&bob, WW_ERR_ACCESS, "remove x");
+	agent_must(&alice, WW_OK, "remove x");
+	agent_must(&alice, WW_OK, "drop");
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_OK, "put x life=kept");
+	MUST_OK(ww_broker_remove(scene.broker, "x")); /* root may */
+	agent_end(&bob);
+	agent_end(&alice);
+	scene_end();
+}
+
+void user_cannot_replace(void)
+{
+	struct child alice;
+	struct child bob;
+
+	scene_begin();
+	start_user(&alice, "61001 61001");
+	start_user(&bob, "61002 61002");
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_OK, "put x life=owner mode=0666 state=shared");
+	agent_must(&bob, WW_OK, "make vmm 2097152 2");
+	agent_must(&bob, WW_ERR_EXISTS, "put x life=owner");
+	agent_must(&bob, WW_ERR_ACCESS, "put x life=owner replace");
+	agent_must(&bob, WW_OK, "drop");
+	agent_must(&bob, WW_OK, "get x");
+	agent_must(&bob, WW_OK, "verify 1");
+	agent_end(&bob);
+	agent_end(&alice);
+	scene_end();
+}
+
+void user_own_names(void)
+{
+	struct child alice;
+	struct child bob;
+
+	scene_begin();
+	start_user(&alice, "61001 61001");
+	start_user(&bob, "61002 61002");
+	agent_must(&bob, WW_OK, "make vmm 2097152 2");
+	agent_must(&bob, WW_ERR_ACCESS, "put ~61001/x life=owner");
+	agent_must(&alice, WW_OK, "make vmm 2097152 1");
+	agent_must(&alice, WW_OK, "put ~61001/x life=owner mode=0644");
+	agent_must(&bob, WW_OK, "drop");
+	agent_must(&bob, WW_OK, "get ~61001/x");
+	agent_must(&bob, WW_OK, "verify 1");
+	agent_end(&bob);
+	agent_end(&alice);
+	scene_end();
+}
+
+/* Whoever takes a name first, a reader who says whose it must be is not deceived. */
+void user_from_owner(void)
+{
+	struct child squatter;
+	struct child reader;
+
+	scene_begin();
+	start_user(&squatter, "61002 61002");
+	start_user(&reader, "61003 61003");
+	agent_must(&squatter, WW_OK, "make vmm 2097152 2");
+	agent_must(&squatter, WW_OK, "put model life=owner mode=0644");
+	agent_must(&reader, WW_ERR_ACCESS, "get model owner=61001");
+	agent_must(&reader, WW_OK, "get model owner=61002");
+	agent_must(&reader, WW_OK, "verify 2");
+	agent_end(&reader);
+	agent_end(&squatter);
+	scene_end();
+}
+
+/* What another user was given for reading, the kernel lets it neither map nor open for writing. */
+void user_reader_cannot_write(void)
+{
+	static const char *const states[] = {"sealed", "shared"};
+	struct child alice;
+	struct child bob;
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(states); i++) {
+		start_user(&alice, "61001 61001");
+		start_user(&bob, "61002 61002");
+		agent_must(&alice, WW_OK, "make host 8192 1");
+		agent_must(&alice, WW_OK, "put x life=owner mode=0644 state=%s", states[i]);
+		agent_must(&bob, WW_OK, "get x");
+		agent_must(&bob, WW_OK, "verify 1");
+		agent_must(&bob, WW_ERR_ACCESS, "map_write");
+		agent_must(&bob, WW_ERR_ACCESS, "reopen");
+		agent_end(&bob);
+		agent_end(&alice);
+	}
+	scene_end();
+}
+
+/* A socket of mode 0600 is its owner's alone. */
+void user_not_let_in(void)
+{
+	struct child stranger;
+
+	scene_begin_with(&(struct broker_options){.mode = "0600"});
+	start_user(&stranger, "61001 61001");
+	agent_must(&stranger, WW_ERR_ACCESS, "open");
+	agent_end(&stranger);
+	scene_end();
+}

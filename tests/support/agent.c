@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.c - commands, one function each, and the case's side of the dialogue
+ *
+ * An answer is the name of a status, and behind it the record's sentence, for the reader of a failed test.
+ */
+#include "support/agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <warpway/warpway.h>
+
+#include "support/check.h"
+#include "support/subject.h"
+
+#define WORDS_MAX 24
+#define NS_PER_MS UINT64_C(1000000)
+
+static ww_device *device;
+static ww_broker *broker;
+static ww_memory *memory;
+
+/* --- words --- */
+
+static char *words[WORDS_MAX];
+static size_t word_count;
+
+static void cut(char *command)
+{
+	char *rest = NULL;
+
+	word_count = 0;
+	for (char *word = strtok_r(command, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		MUST(word_count < WORDS_MAX);
+		words[word_count++] = word;
+	}
+	MUST(word_count > 0);
+}
+
+static const char *word(size_t at)
+{
+	if (at >= word_count)
+		FAIL("the command %s needs more words", words[0]);
+	return words[at];
+}
+
+static bool has_option(const char *name)
+{
+	for (size_t i = 1; i < word_count; i++)
+		if (!strcmp(words[i], name))
+			return true;
+	return false;
+}
+
+/* What follows NAME= ; NULL: it is not there. */
+static const char *find_option(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 1; i < word_count; i++)
+		if (!strncmp(words[i], name, length) && words[i][length] == '=')
+			return words[i] + length + 1;
+	return NULL;
+}
+
+static uint64_t number_option(const char *name, int base)
+{
+	const char *value = find_option(name);
+
+	return value ? strtoull(value, NULL, base) : 0;
+}
+
+static uint64_t time_option(const char *name)
+{
+	const char *value = find_option(name);
+
+	if (!value)
+		return 0;
+	if (!strcmp(value, "forever"))
+		return WW_FOREVER;
+	return strtoull(value, NULL, 10) * NS_PER_MS;
+}
+
+static uint32_t access_option(void)
+{
+	return has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
+}
+
+/* --- commands --- */
+
+static ww_status need_broker(void)
+{
+	const struct ww_broker_params patient = {
+		.size = sizeof(patient),
+		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
+	};
+
+	if (!device)
+		device = subject_open();
+	return broker ? WW_OK : ww_broker_open(&patient, &broker);
+}
+
+/* What a change of user takes away: looking into its own /proc, and dying with its parent. */
+static ww_status obey_user(void)
+{
+	uid_t uid = (uid_t)atoi(word(1));
+	gid_t gid = (gid_t)atoi(word(2));
+	gid_t groups[WORDS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 3; i < word_count; i++)
+		groups[count++] = (gid_t)atoi(words[i]);
+	/* While it can still be read: a build folder may lie where the other user must not look. */
+	(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	MUST_CALL(setgroups(count, groups));
+	MUST_CALL(setresgid(gid, gid, gid));
+	MUST_CALL(setresuid(uid, uid, uid));
+	MUST_CALL(prctl(PR_SET_DUMPABLE, 1));
+	MUST_CALL(prctl(PR_SET_PDEATHSIG, SIGKILL));
+	return WW_OK;
+}
+
+static ww_status obey_make(void)
+{
+	uint32_t kind = strcmp(word(1), "host") ? WW_MEMORY_VMM : WW_MEMORY_HOST;
+
+	if (!device)
+		device = subject_open();
+	MUST(!memory);
+	memory = memory_make(device, kind, strtoull(word(2), NULL, 10));
+	pattern_write(memory, (uint32_t)atoi(word(3)));
+	return WW_OK;
+}
+
+static uint32_t life_option(void)
+{
+	const char *value = find_option("life");
+
+	if (!value)
+		return 0;
+	if (!strcmp(value, "kept"))
+		return WW_LIFE_KEPT;
+	return strcmp(value, "owner") ? WW_LIFE_HELD : WW_LIFE_OWNER;
+}
+
+static uint32_t state_of(const char *value)
+{
+	if (!value)
+		return 0;
+	if (!strcmp(value, "writing"))
+		return WW_STATE_WRITING;
+	return strcmp(value, "shared") ? WW_STATE_SEALED : WW_STATE_SHARED;
+}
+
+/* shape=3x5: float32 in C order. Return: NULL if there is no such option. */
+static const struct ww_array *array_option(struct ww_array *array)
+{
+	const char *value = find_option("shape");
+	int64_t shape[WW_ARRAY_DIMS];
+	uint32_t count = 0;
+	char *end;
+
+	if (!value)
+		return NULL;
+	do {
+		MUST(count < WW_ARRAY_DIMS);
+		shape[count++] = strtoll(value, &end, 10);
+		value = end + 1;
+	} while (*end == 'x');
+	array->size = sizeof(*array);
+	MUST_OK(ww_array_set(array, WW_DTYPE_FLOAT, 32, count, shape));
+	return array;
+}
+
+static ww_status obey_put(void)
+{
+	struct ww_array array;
+	const struct ww_put_params params = {
+		.size = sizeof(params),
+		.mode = (uint32_t)number_option("mode", 8),
+		.life = life_option(),
+		.state = state_of(find_option("state")),
+		.gid = (uint32_t)number_option("gid", 10),
+		.flags = has_option("replace") ? WW_PUT_REPLACE : 0,
+		.ttl_ns = time_option("ttl_ms"),
+		.timeout_ns = time_option("wait_ms"),
+		.array = array_option(&array),
+	};
+	ww_status status = need_broker();
+
+	if (status != WW_OK)
+		return status;
+	return ww_memory_put(memory, broker, strcmp(word(1), "-") ? words[1] : NULL, &params);
+}
+
+static ww_status obey_seal(void)
+{
+	return ww_memory_seal(memory, broker, state_of(word(1)));
+}
+
+static ww_status obey_get(void)
+{
+	const char *owner = find_option("owner");
+	const struct ww_get_params params = {
+		.size = sizeof(params),
+		.access = access_option(),
+		.flags = owner ? WW_GET_FROM_OWNER : 0,
+		.owner = owner ? (uint32_t)atoi(owner) : 0,
+		.timeout_ns = time_option("wait_ms"),
+	};
+	ww_status status = need_broker();
+
+	MUST(!memory);
+	if (status != WW_OK)
+		return status;
+	return ww_memory_get(device, broker, word(1), &params, &memory, NULL);
+}
+
+/* Where a token goes or comes from: file=PATH, else the socket. */
+static int open_token(int flags)
+{
+	const char *path = find_option("file");
+	int fd = path ? open(path, flags | O_CLOEXEC, 0600) : dup(CHILD_SOCKET);
+
+	MUST_CALL(fd);
+	return fd;
+}
+
+static ww_status obey_export(void)
+{
+	struct ww_array array;
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = access_option(),
+		.offset = number_option("offset", 10),
+		.bytes = number_option("bytes", 10),
+		.escrow_ns = time_option("escrow_ms"),
+		.uses = (uint32_t)number_option("uses", 10),
+		.array = array_option(&array),
+	};
+	struct ww_token token;
+	ww_status status = need_broker();
+	int fd;
+
+	if (status == WW_OK)
+		status = ww_memory_export(memory, broker, &params, &token);
+	if (status != WW_OK)
+		return status;
+	fd = open_token(O_WRONLY | O_CREAT | O_TRUNC);
+	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
+	close(fd);
+	return WW_OK;
+}
+
+static ww_status obey_import(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_status status = need_broker();
+	int fd = open_token(O_RDONLY);
+
+	MUST(!memory);
+	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
+	close(fd);
+	if (status != WW_OK)
+		return status;
+	return ww_memory_import(device, broker, &token, access_option(), &memory, &info);
+}
+
+static ww_status obey_write(void)
+{
+	pattern_write(memory, (uint32_t)atoi(word(1)));
+	return WW_OK;
+}
+
+static ww_status obey_verify(void)
+{
+	pattern_verify(memory, (uint32_t)atoi(word(1)));
+	return WW_OK;
+}
+
+/* WW_ERR_ACCESS: the kernel refuses. */
+static ww_status obey_map_write(void)
+{
+	struct ww_memory_description description;
+	void *pointer;
+	int fd;
+
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
+	pointer = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (pointer == MAP_FAILED)
+		return errno == EACCES || errno == EPERM ? WW_ERR_ACCESS : WW_ERR_SYSTEM;
+	munmap(pointer, 4096);
+	return WW_OK;
+}
+
+/* WW_ERR_ACCESS: the kernel opens the file behind the memory for reading only. */
+static ww_status obey_reopen(void)
+{
+	struct ww_memory_description description;
+	char path[64];
+	int again;
+	int fd;
+
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	close(fd);
+	if (again < 0)
+		return errno == EACCES ? WW_ERR_ACCESS : WW_ERR_SYSTEM;
+	close(again);
+	return WW_OK;
+}
+
+static ww_status obey_remove(void)
+{
+	ww_status status = need_broker();
+
+	return status != WW_OK ? status : ww_broker_remove(broker, word(1));
+}
+
+static ww_status obey_stat(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	ww_status status = need_broker();
+
+	return status != WW_OK ? status : ww_broker_stat(broker, word(1), &info);
+}
+
+static ww_status obey_list(void)
+{
+	ww_snapshot *snapshot = NULL;
+	ww_status status = need_broker();
+
+	if (status == WW_OK)
+		status = ww_snapshot_create(broker, NULL,
+			WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
+				WW_SNAPSHOT_HOLDS,
+			&snapshot);
+	ww_snapshot_free(snapshot);
+	return status;
+}
+
+static ww_status obey_watch(void)
+{
+	struct ww_watch_event event = {.size = sizeof(event)};
+	ww_watch *watch = NULL;
+	ww_status status = need_broker();
+
+	if (status == WW_OK)
+		status = ww_watch_create(broker, NULL, WW_WATCH_EXISTING, &watch);
+	if (status == WW_OK)
+		status = ww_watch_next(watch, WW_FOREVER, &event);
+	ww_watch_free(watch);
+	return status;
+}
+
+static ww_status obey_drop(void)
+{
+	memory = ww_memory_unref(memory);
+	return WW_OK;
+}
+
+static ww_status obey_close(void)
+{
+	broker = ww_broker_unref(broker);
+	return WW_OK;
+}
+
+/* No use of the library there: only descriptors stay open in it. */
+static ww_status obey_fork(void)
+{
+	pid_t pid = fork();
+	char byte;
+
+	MUST_CALL(pid);
+	if (pid == 0) {
+		while (read(CHILD_SOCKET, &byte, 1) > 0)
+			;
+		_exit(0);
+	}
+	return WW_OK;
+}
+
+static const struct {
+	const char *name;
+	ww_status (*obey)(void);
+} commands[] = {
+	{"user", obey_user},
+	{"open", need_broker},
+	{"make", obey_make},
+	{"put", obey_put},
+	{"seal", obey_seal},
+	{"get", obey_get},
+	{"export", obey_export},
+	{"import", obey_import},
+	{"write", obey_write},
+	{"verify", obey_verify},
+	{"map_write", obey_map_write},
+	{"reopen", obey_reopen},
+	{"remove", obey_remove},
+	{"stat", obey_stat},
+	{"list", obey_list},
+	{"watch", obey_watch},
+	{"drop", obey_drop},
+	{"close", obey_close},
+	{"fork", obey_fork},
+};
+
+ww_status agent_obey(char *command)
+{
+	cut(command);
+	for (size_t i = 0; i < CHECK_COUNT(commands); i++)
+		if (!strcmp(words[0], commands[i].name))
+			return commands[i].obey();
+	FAIL("there is no command %s", words[0]);
+}
+
+void agent_let_go(void)
+{
+	memory = ww_memory_unref(memory);
+	broker = ww_broker_unref(broker);
+	device = ww_device_unref(device);
+}
+
+void role_agent(int count, char **arguments)
+{
+	char command[CHILD_WORD_BYTES];
+
+	(void)count;
+	(void)arguments;
+	while (role_hear_any(command) && strcmp(command, "end")) {
+		ww_status status = agent_obey(command);
+
+		role_tell("%s %.200s", ww_status_name(status),
+			status < 0 ? ww_error_last()->message : "");
+	}
+	agent_let_go();
+}
+
+/* --- the case's side --- */
+
+void agent_start(struct child *agent, const struct child_options *options)
+{
+	child_start(agent, "agent", options);
+}
+
+static void hear(struct child *agent, const char *command, ww_status expected)
+{
+	const char *name = ww_status_name(expected);
+	char answer[CHILD_WORD_BYTES];
+	size_t length = strlen(name);
+
+	child_hear_any(agent, answer);
+	if (strncmp(answer, name, length) || answer[length] != ' ')
+		FAIL("%s: expected %s, but the agent says: %s", command, name, answer);
+}
+
+void agent_must(struct child *agent, ww_status expected, const char *format, ...)
+{
+	char command[CHILD_WORD_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	child_tell(agent, "%s", command);
+	hear(agent, command, expected);
+}
+
+void agent_tell(struct child *agent, const char *format, ...)
+{
+	char command[CHILD_WORD_BYTES];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	child_tell(agent, "%s", command);
+}
+
+void agent_answers(struct child *agent, ww_status expected)
+{
+	hear(agent, "what it was told before", expected);
+}
+
+void agent_end(struct child *agent)
+{
+	child_tell(agent, "end");
+	child_finish(agent);
+}

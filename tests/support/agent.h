@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent.h - a helper that uses a broker as it is told, command by command
+ *
+ * An agent has one device (the subject), one broker (that of its environment, opened by the first command that
+ * needs it) and one memory. A case says what to do and hears what came of it, so that what several processes
+ * do in which order is read in one place:
+ *
+ *   user UID GID [GID...]     become another user, with these groups, before anything else
+ *   open                      connect
+ *   make KIND BYTES SEED      make memory with a pattern in it; KIND is vmm or host
+ *   put NAME [OPTION...]      mode=0640 life=kept state=shared gid=N ttl_ms=N wait_ms=N replace shape=3x5 (of float32);
+ *                             NAME "-" is none
+ *   seal STATE                sealed or shared
+ *   get NAME [OPTION...]      write wait_ms=N owner=N
+ *   export [OPTION...]        write offset=N bytes=N escrow_ms=N uses=N shape=3x5 file=PATH
+ *   import [OPTION...]        write file=PATH; without a file tokens go through the agent's socket
+ *   write SEED, verify SEED   the pattern
+ *   map_write, reopen         try to map the memory's descriptor for writing, or to open it so, as a plain holder would
+ *   remove NAME, stat NAME
+ *   list                      everything
+ *   watch                     begin with what is there, until the first event
+ *   drop, close               let go of the memory; of the broker
+ *   fork                      a child that does nothing but hold what it inherited, until the case closes `socket`
+ *   end
+ */
+#ifndef WW_TESTS_SUPPORT_AGENT_H
+#define WW_TESTS_SUPPORT_AGENT_H
+
+#include <warpway/base.h>
+
+#include "support/child.h"
+
+/* The role; every suite that uses agents has it under the name "agent". */
+void role_agent(int count, char **arguments);
+
+/* options may be NULL. */
+void agent_start(struct child *agent, const struct child_options *options);
+
+/* Says a command, which must end with this status; or says it and hears the answer later. */
+void agent_must(struct child *agent, ww_status expected, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void agent_tell(struct child *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void agent_answers(struct child *agent, ww_status expected);
+
+/* Ends it, cleanly. */
+void agent_end(struct child *agent);
+
+/* The agent's own side: obeys a command, which is cut up. */
+ww_status agent_obey(char *command);
+
+/* Lets go of everything. */
+void agent_let_go(void);
+
+#endif

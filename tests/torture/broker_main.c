@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_main.c - the library's side of a broker is tortured
+ *
+ * A private broker runs, a partner puts what others wait for, and each run of the scenario opens a connection of its
+ * own. Whatever failed, after each run the broker must be as it was before.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/broker.h"
+#include "support/calls.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/driver.h"
+#include "support/raw.h"
+#include "support/subject.h"
+#include "torture/broker_scenario.h"
+#include "torture/torture.h"
+
+static const struct expectation expectations[] = {
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, ON_HOST},
+	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, ON_HOST},
+	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, ON_HOST},
+	{"fchmod", EIO, WW_ERR_SYSTEM, false, ON_HOST},
+	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, ON_HOST},
+	/* What has no seals is no memory. */
+	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, ON_HOST},
+	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
+	{"fcntl", EINVAL, WW_OK, true, RARELY},
+	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
+	{"fstat", EIO, WW_ERR_SYSTEM, true, ON_HOST},
+	{"mmap", ENOMEM, WW_ERR_LIMIT, false, ON_HOST},
+	{"open", EMFILE, WW_ERR_LIMIT, false, RARELY},
+	/* A mapping's address alone is worth no failure. */
+	{"fopen", EMFILE, WW_OK, true, RARELY},
+	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"getrandom", EINTR, WW_OK, true, ALWAYS},
+	{"socket", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"socket", ENFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"socket", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"socket", EACCES, WW_ERR_ACCESS, false, ALWAYS},
+	{"connect", ECONNREFUSED, WW_ERR_NO_BROKER, false, ALWAYS},
+	{"connect", ENOENT, WW_ERR_NO_BROKER, false, ALWAYS},
+	{"connect", EAGAIN, WW_ERR_NO_BROKER, false, ALWAYS},
+	{"connect", EACCES, WW_ERR_ACCESS, false, ALWAYS},
+	{"connect", EPROTOTYPE, WW_ERR_PROTOCOL, false, ALWAYS},
+	{"connect", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"connect", EINTR, WW_OK, true, ALWAYS},
+	{"setsockopt", ENOMEM, WW_OK, true, ALWAYS},
+	/* Asked whether two addresses are of one socket: unknown means no. */
+	{"stat", EACCES, WW_OK, true, ALWAYS},
+	/* Asked who the broker is: then nobody is told. */
+	{"getsockopt", ENOTSOCK, WW_OK, true, ALWAYS},
+	/* Asked whether an empty message is the last one: unknown means yes. */
+	{"poll", ENOMEM, WW_OK, true, RARELY},
+	/* A link that fails is left for another one, but for the first and that of a watch. */
+	{"ppoll", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"ppoll", EINVAL, WW_ERR_SYSTEM, true, ALWAYS},
+	{"ppoll", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"recvmsg", EIO, WW_ERR_SYSTEM, true, ALWAYS},
+	{"recvmsg", ECONNRESET, WW_OK, true, ALWAYS},
+	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
+	/* What is let go of is told later, or by the connection's end. */
+	{"sendmsg", EPIPE, WW_OK, true, ALWAYS},
+	{"sendmsg", ECONNRESET, WW_OK, true, ALWAYS},
+	{"sendmsg", ENOBUFS, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"sendmsg", ETOOMANYREFS, WW_ERR_LIMIT, true, ALWAYS},
+	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
+};
+
+static const struct driver_exception driver_exceptions[] = {
+	/* Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told apart. */
+	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
+};
+
+/* Of what a program does that starts its broker itself. */
+static const struct expectation start_expectations[] = {
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	/* Unknown whether the machine has one: then the user's own. */
+	{"access", EACCES, WW_OK, true, ALWAYS},
+	{"connect", ECONNREFUSED, WW_ERR_NO_BROKER, true, ALWAYS},
+	{"connect", ENOENT, WW_ERR_NO_BROKER, true, ALWAYS},
+	{"connect", EACCES, WW_ERR_ACCESS, true, ALWAYS},
+	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"fcntl", EINVAL, WW_OK, true, RARELY},
+	{"flock", ENOLCK, WW_ERR_SYSTEM, true, ALWAYS}, /* unlocking need not succeed */
+	{"flock", EINTR, WW_OK, true, ALWAYS},
+	{"fstat", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"getsockopt", ENOTSOCK, WW_OK, true, ALWAYS},
+	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"lstat", EACCES, WW_ERR_ACCESS, false, ALWAYS},
+	{"lstat", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"mkdir", ENOSPC, WW_ERR_NO_BROKER, true, ALWAYS},
+	{"mkdir", EACCES, WW_ERR_NO_BROKER, true, ALWAYS},
+	{"mkfifo", ENOSPC, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"mkfifo", EACCES, WW_ERR_ACCESS, true, ALWAYS},
+	{"open", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"open", EACCES, WW_ERR_ACCESS, false, ALWAYS},
+	{"pipe2", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"posix_spawn_file_actions_adddup2", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"posix_spawnp", EAGAIN, WW_ERR_NO_BROKER, false, ALWAYS},
+	{"posix_spawnp", ENOENT, WW_ERR_NO_BROKER, false, ALWAYS},
+	{"posix_spawnp", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"ppoll", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"ppoll", EINTR, WW_OK, true, ALWAYS},
+	{"read", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"read", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"recvmsg", ECONNRESET, WW_OK, true, ALWAYS},
+	{"sendmsg", EPIPE, WW_OK, true, ALWAYS},
+	{"sendmsg", ENOBUFS, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"setsockopt", ENOMEM, WW_OK, true, ALWAYS},
+	{"socket", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"stat", EACCES, WW_OK, true, ALWAYS},
+	{"waitpid", ECHILD, WW_OK, true, ALWAYS},
+	{"waitpid", EINTR, WW_OK, true, ALWAYS},
+};
+
+static struct broker server;
+static struct raw observer;
+static struct child partner;
+static struct ww_wire_condition idle; /* how the broker is between two runs */
+
+/* --- the partner --- */
+
+static ww_memory *partner_put(ww_device *device, ww_broker *broker, const char *name,
+	uint32_t state)
+{
+	const struct ww_put_params params = {.size = sizeof(params), .state = state};
+	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 4096);
+
+	MUST_OK(ww_memory_put(memory, broker, name, &params));
+	return memory;
+}
+
+static uint64_t count_waits(ww_broker *broker)
+{
+	struct ww_broker_info info = {.size = sizeof(info)};
+
+	MUST_OK(ww_broker_info_get(broker, &info));
+	return info.waits;
+}
+
+/* Each word begins another run. */
+static void role_partner(int count, char **arguments)
+{
+	ww_device *device = subject_open();
+	char word[CHILD_WORD_BYTES];
+	ww_memory *ready;
+	ww_broker *broker;
+
+	MUST(count == 0 && !arguments[0]);
+	MUST_OK(ww_broker_open(NULL, &broker));
+	ready = partner_put(device, broker, SCENARIO_READY, WW_STATE_SEALED);
+	role_tell("ready");
+	while (role_hear_any(word) && !strcmp(word, "begin")) {
+		ww_memory *soon = partner_put(device, broker, SCENARIO_SOON, WW_STATE_WRITING);
+
+		role_tell("begun");
+		while (count_waits(broker) == 0)
+			;
+		MUST_OK(ww_memory_seal(soon, broker, WW_STATE_SEALED));
+		role_hear("end");
+		ww_memory_unref(soon);
+		role_tell("ended");
+	}
+	ww_memory_unref(ready);
+	ww_broker_unref(broker);
+	ww_device_unref(device);
+}
+
+/* --- the broker --- */
+
+static bool is_idle(const struct ww_wire_condition *now)
+{
+	return now->objects == idle.objects && now->holders == idle.holders &&
+		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
+		now->waits == idle.waits && now->open_fds == idle.open_fds;
+}
+
+/* Each question is a round trip, so this waits for the broker and not for a clock. */
+static void must_become_idle(void)
+{
+	time_t limit = time(NULL) + child_limit_ms() / 1000;
+	struct ww_wire_condition now;
+
+	do {
+		MUST_OK(raw_condition(&observer, &now));
+		if (is_idle(&now))
+			return;
+	} while (time(NULL) < limit);
+	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
+	     "descriptors (%lld open)",
+		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
+		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
+		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
+		(long long)(now.open_fds - idle.open_fds));
+}
+
+static void begin_run(void)
+{
+	child_tell(&partner, "begin");
+	child_hear(&partner, "begun");
+}
+
+static void end_run(void)
+{
+	child_tell(&partner, "end");
+	child_hear(&partner, "ended");
+	must_become_idle();
+}
+
+static const struct torture torture = {
+	.expectations = expectations,
+	.expectation_count = CHECK_COUNT(expectations),
+	.exceptions = driver_exceptions,
+	.exception_count = CHECK_COUNT(driver_exceptions),
+	.run = broker_scenario_run,
+	.begin = begin_run,
+	.end = end_run,
+};
+
+/* A case that failed has left its own. */
+static void begin(void)
+{
+	if (server.group)
+		broker_kill(&server);
+	broker_start(&server, NULL);
+	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
+	child_start(&partner, "partner", NULL);
+	child_hear(&partner, "ready");
+	unsetenv("WARPWAY_BROKER");
+	scenario_address = server.address;
+	raw_open(&observer, server.address);
+	MUST_OK(raw_condition(&observer, &idle));
+}
+
+static void end(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	raw_close(&observer);
+	broker_stop(&server);
+}
+
+static void allocations_fail(void)
+{
+	begin();
+	torture_calls(&torture, CALLS_ALLOCATIONS);
+	end();
+}
+
+static void system_calls_fail(void)
+{
+	begin();
+	torture_calls(&torture, CALLS_SYSTEM);
+	end();
+}
+
+static void system_calls_fail_with_every_error(void)
+{
+	begin();
+	torture_every_error(&torture);
+	end();
+}
+
+static void fail_driver(int code)
+{
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver fails when it is told to");
+	begin();
+	torture_driver(&torture, code);
+	end();
+}
+
+static void driver_out_of_memory(void)
+{
+	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void driver_fails_for_no_reason(void)
+{
+	fail_driver(WW_CUDA_ERROR_UNKNOWN);
+}
+
+/* --- the first who needs one --- */
+
+static char runtime[] = "/tmp/warpway-test-XXXXXX";
+
+/* Its processes became ours when their parent left. Nothing is left of it, so that the next run is a first one too. */
+static void stop_started(void)
+{
+	static const char *const names[] = {"broker.sock.start", "broker.sock.lock"};
+	char path[128];
+
+	MUST_CALL(kill((pid_t)scenario_info.keeper_pid, SIGTERM));
+	MUST_EQUAL(scenario_info.keeper_pid, waitpid((pid_t)scenario_info.keeper_pid, NULL, 0));
+	for (size_t i = 0; i < CHECK_COUNT(names); i++) {
+		snprintf(path, sizeof(path), "%s/warpway/%s", runtime, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/warpway", runtime);
+	MUST_CALL(rmdir(path));
+}
+
+static const struct torture start_torture = {
+	.expectations = start_expectations,
+	.expectation_count = CHECK_COUNT(start_expectations),
+	.run = broker_scenario_start,
+	.end = stop_started,
+};
+
+static void begin_start(void)
+{
+	MUST_CALL(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	unsetenv("WARPWAY_BROKER");
+	strcpy(runtime + strlen(runtime) - 6, "XXXXXX");
+	MUST(mkdtemp(runtime));
+	MUST_CALL(setenv("XDG_RUNTIME_DIR", runtime, 1));
+}
+
+static void end_start(void)
+{
+	MUST_CALL(rmdir(runtime));
+	unsetenv("XDG_RUNTIME_DIR");
+}
+
+static void allocations_fail_at_start(void)
+{
+	begin_start();
+	torture_calls(&start_torture, CALLS_ALLOCATIONS);
+	end_start();
+}
+
+static void system_calls_fail_at_start(void)
+{
+	begin_start();
+	torture_calls(&start_torture, CALLS_SYSTEM);
+	end_start();
+}
+
+static void system_calls_fail_with_every_error_at_start(void)
+{
+	begin_start();
+	torture_every_error(&start_torture);
+	end_start();
+}
+
+static const struct check_case cases[] = {
+	{"allocations_fail", allocations_fail, 0},
+	{"system_calls_fail", system_calls_fail, 0},
+	{"system_calls_fail_with_every_error", system_calls_fail_with_every_error, 0},
+	{"driver_out_of_memory", driver_out_of_memory, 0},
+	{"driver_fails_for_no_reason", driver_fails_for_no_reason, 0},
+	{"allocations_fail_at_start", allocations_fail_at_start, 0},
+	{"system_calls_fail_at_start", system_calls_fail_at_start, 0},
+	{"system_calls_fail_with_every_error_at_start", system_calls_fail_with_every_error_at_start,
+		0},
+};
+
+static const struct check_role roles[] = {
+	{"partner", role_partner},
+};
+
+static const char *reason;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+
+	if (!(device_info(device).capabilities & WW_CAP_EXPORT))
+		reason = "the device cannot export memory";
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return reason;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct check_suite suite = {
+		.name = "torture-broker",
+		.cases = cases,
+		.case_count = CHECK_COUNT(cases),
+		.roles = roles,
+		.role_count = CHECK_COUNT(roles),
+		.skip = skip,
+		.warm_up = look_at_subject,
+	};
+
+	return check_main(&suite, argc, argv);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_scenario.c - see broker_scenario.h
+ */
+#include "torture/broker_scenario.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "support/calls.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/subject.h"
+
+#define NAME         "torture/object"
+#define MEMORIES_MAX 8
+#define NS_PER_MS    UINT64_C(1000000)
+
+const char *scenario_address;
+struct ww_broker_info scenario_info;
+
+struct scenario {
+	const char *step; /* the first that failed; NULL: none */
+	bool is_over;     /* the connection ended, and what was held by it with that */
+	ww_status status;
+	struct ww_error record;
+	ww_device *device;
+	ww_broker *broker;
+	ww_watch *watch;
+	ww_snapshot *snapshot;
+	ww_memory *memories[MEMORIES_MAX];
+	size_t memory_count;
+	struct ww_token token;
+};
+
+/* Return: whether to do it again, since this was the failure that was to be. */
+static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
+{
+	if (status == WW_OK || scenario->step)
+		return false;
+	scenario->step = step;
+	scenario->status = status;
+	ww_error_save(&scenario->record);
+	return true;
+}
+
+/* Whether what failed made an end of the connection, with a broker that lives: then nothing is held any more. */
+static bool has_lost_connection(void)
+{
+	static const char *const functions[] = {"ppoll", "recvmsg", "sendmsg"};
+	const char *function = calls_off(NULL);
+
+	for (size_t i = 0; function && i < CHECK_COUNT(functions); i++)
+		if (!strcmp(function, functions[i]))
+			return true;
+	return false;
+}
+
+/* What becomes of a request that is about something which was held before. */
+static bool is_of_loss(ww_status status)
+{
+	return status == WW_ERR_NOT_FOUND || status == WW_ERR_ACCESS || status == WW_ERR_EXISTS;
+}
+
+static void end_step(struct scenario *scenario, const char *step, ww_status status)
+{
+	if (status == WW_OK)
+		return;
+	if (!is_of_loss(status) || !has_lost_connection())
+		check_status(__FILE__, __LINE__, step, WW_OK, status);
+	scenario->is_over = true;
+	if (is_of_loss(scenario->status))
+		scenario->status = WW_OK;
+}
+
+#define DO(call)                                          \
+	do {                                              \
+		ww_status status_ = WW_OK;                \
+                                                          \
+		if (!scenario->is_over)                   \
+			status_ = (call);                 \
+		if (has_failed(scenario, #call, status_)) \
+			status_ = (call);                 \
+		end_step(scenario, #call, status_);       \
+	} while (0)
+
+static ww_memory **next(struct scenario *scenario)
+{
+	MUST(scenario->memory_count < MEMORIES_MAX);
+	return &scenario->memories[scenario->memory_count];
+}
+
+static void release_memories(struct scenario *scenario)
+{
+	while (scenario->memory_count) {
+		ww_memory **memory = &scenario->memories[--scenario->memory_count];
+
+		*memory = ww_memory_unref(
+			*memory); /* a step that is left out leaves its place as it was */
+	}
+}
+
+static ww_status open_broker(struct scenario *scenario)
+{
+	const struct ww_broker_params params = {
+		.size = sizeof(params),
+		.address = scenario_address,
+	};
+
+	return ww_broker_open(&params, &scenario->broker);
+}
+
+static ww_status make(struct scenario *scenario)
+{
+	const struct ww_memory_params params = {
+		.size = sizeof(params),
+		.kind = WW_MEMORY_VMM,
+		.bytes = 4096,
+	};
+
+	return ww_memory_create(scenario->device, &params, next(scenario));
+}
+
+static ww_status put(struct scenario *scenario, const char *name, uint32_t state, uint64_t flags)
+{
+	const struct ww_put_params params = {
+		.size = sizeof(params),
+		.life = name ? WW_LIFE_KEPT : WW_LIFE_HELD,
+		.state = state,
+		.flags = flags,
+		.ttl_ns = name ? UINT64_C(3600) * 1000 * NS_PER_MS : 0,
+	};
+
+	return ww_memory_put(*next(scenario), scenario->broker, name, &params);
+}
+
+static ww_status get(struct scenario *scenario, const char *name, uint32_t access,
+	uint64_t timeout_ns)
+{
+	const struct ww_get_params params = {
+		.size = sizeof(params),
+		.access = access,
+		.timeout_ns = timeout_ns,
+	};
+	struct ww_object_info info = {.size = sizeof(info)};
+
+	return ww_memory_get(scenario->device, scenario->broker, name, &params, next(scenario),
+		&info);
+}
+
+static ww_status wait_in_vain(struct scenario *scenario)
+{
+	ww_status status = get(scenario, "torture/nothing", WW_ACCESS_READ, NS_PER_MS);
+
+	return status == WW_TIMED_OUT ? WW_OK : status;
+}
+
+static ww_status export(struct scenario *scenario)
+{
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.uses = 1,
+	};
+
+	return ww_memory_export(*next(scenario), scenario->broker, &params, &scenario->token);
+}
+
+/* By the address in the token. */
+static ww_status import(struct scenario *scenario)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+
+	return ww_memory_import(scenario->device, NULL, &scenario->token, WW_ACCESS_WRITE,
+		next(scenario), &info);
+}
+
+static ww_status look(struct scenario *scenario)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+
+	return ww_broker_stat(scenario->broker, NAME, &info);
+}
+
+static ww_status list(struct scenario *scenario)
+{
+	scenario->snapshot = ww_snapshot_free(scenario->snapshot);
+	return ww_snapshot_create(scenario->broker, NULL,
+		WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS | WW_SNAPSHOT_HOLDS,
+		&scenario->snapshot);
+}
+
+/* Whatever it is: after a failure it is the news that some were missed. */
+static ww_status hear(struct scenario *scenario)
+{
+	struct ww_watch_event event = {.size = sizeof(event)};
+
+	return ww_watch_next(scenario->watch, (uint64_t)child_limit_ms() * NS_PER_MS, &event);
+}
+
+static ww_status ask_how_it_is(struct scenario *scenario)
+{
+	scenario_info.size = sizeof(scenario_info);
+	return ww_broker_info_get(scenario->broker, &scenario_info);
+}
+
+/* What another process put. */
+static void use_others(struct scenario *scenario)
+{
+	DO(get(scenario, SCENARIO_SOON, WW_ACCESS_READ, (uint64_t)child_limit_ms() * NS_PER_MS));
+	scenario->memory_count++;
+	DO(wait_in_vain(scenario));
+	DO(get(scenario, SCENARIO_READY, WW_ACCESS_READ, 0));
+	scenario->memory_count++;
+	DO(get(scenario, SCENARIO_READY, WW_ACCESS_READ, 0));
+	scenario->memory_count++;
+	release_memories(scenario);
+}
+
+static void use_token(struct scenario *scenario)
+{
+	char text[WW_TOKEN_TEXT_BYTES];
+
+	DO(export(scenario));
+	DO(ww_token_to_text(&scenario->token, text));
+	DO(ww_token_from_text(text, &scenario->token));
+	scenario->memory_count++;
+	DO(import(scenario));
+	scenario->memory_count++;
+}
+
+/* One that is written first, one without a name, and one in the place of the first. */
+static void use_own(struct scenario *scenario)
+{
+	DO(make(scenario));
+	DO(put(scenario, NAME, WW_STATE_WRITING, 0));
+	DO(ww_memory_seal(*next(scenario), scenario->broker, WW_STATE_SHARED));
+	DO(look(scenario));
+	use_token(scenario);
+	DO(make(scenario));
+	DO(put(scenario, NULL, WW_STATE_SEALED, 0));
+	scenario->memory_count++;
+	DO(make(scenario));
+	DO(put(scenario, NAME, WW_STATE_SEALED, WW_PUT_REPLACE));
+	scenario->memory_count++;
+}
+
+static void use_lists(struct scenario *scenario)
+{
+	DO(list(scenario));
+	DO(ww_watch_create(scenario->broker, "torture/", WW_WATCH_EXISTING, &scenario->watch));
+	DO(hear(scenario));
+	DO(ww_broker_remove(scenario->broker, NAME));
+	DO(hear(scenario));
+	DO(ask_how_it_is(scenario));
+}
+
+static ww_status finish(struct scenario *scenario, const char **out_step)
+{
+	if (scenario->is_over)
+		ww_broker_remove(scenario->broker, NAME);
+	ww_snapshot_free(scenario->snapshot);
+	ww_watch_free(scenario->watch);
+	release_memories(scenario);
+	ww_broker_unref(scenario->broker);
+	ww_device_unref(scenario->device);
+	*out_step = scenario->step;
+	if (scenario->step)
+		ww_error_restore(&scenario->record);
+	return scenario->status;
+}
+
+ww_status broker_scenario_run(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+
+	DO(open_broker(scenario));
+	DO(ww_device_open(subject_name(), &scenario->device));
+	use_others(scenario);
+	use_own(scenario);
+	use_lists(scenario);
+	return finish(scenario, out_step);
+}
+
+ww_status broker_scenario_start(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+
+	DO(ww_broker_open(NULL, &scenario->broker));
+	DO(ask_how_it_is(scenario));
+	return finish(scenario, out_step);
+}
