@@ -58,7 +58,7 @@ ww_status ww_fail_native(ww_status status, int32_t domain, int64_t native, const
 	return status;
 }
 
-ww_status ww_fail(ww_status status, const char *format, ...)
+ww_status(ww_fail)(ww_status status, const char *format, ...)
 {
 	va_list arguments;
 

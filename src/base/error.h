@@ -57,6 +57,15 @@
 /* Records a failure the library found itself. Returns @status. */
 ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3);
 
+/* So that a compiler, or an analyzer, knows which status it was without knowing the function. */
+static inline ww_status ww_failed_as(ww_status status, ww_status recorded)
+{
+	(void)recorded;
+	return status;
+}
+
+#define ww_fail(status, ...) ww_failed_as((status), ww_fail((status), __VA_ARGS__))
+
 /*
  * Records what the kernel answered: "<message>: <text of the error> (ENAME)", then "; <remedy>" unless
  * it is NULL. Returns the status that @error stands for, see ww_status_from_errno().

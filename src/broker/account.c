@@ -93,7 +93,7 @@ static ww_status check(const struct account *account, const struct charge *charg
 	for (size_t i = 0; i < ITEM_COUNT; i++) {
 		uint64_t limit = limit_of(account, &items[i]);
 		uint64_t wanted = *amount(charge, items[i].in_charge);
-		uint64_t have = used ? *amount(used, items[i].in_charge) : 0;
+		uint64_t have = *amount(used, items[i].in_charge);
 		uint64_t sum;
 
 		if (wanted == 0)
@@ -122,7 +122,9 @@ static ww_status check_all_users(const struct accounts *accounts, uint64_t have,
 ww_status account_check_possible(const struct accounts *accounts, const struct account *account,
 	const struct charge *charge)
 {
-	ww_try(check(account, charge, NULL));
+	const struct charge nothing = {0};
+
+	ww_try(check(account, charge, &nothing));
 	return check_all_users(accounts, 0, charge->fds);
 }
 

@@ -92,10 +92,10 @@ static ww_status make(struct registry *registry, struct account *account, struct
 	status = account_charge(&registry->accounts, account, &one_hold);
 	if (status == WW_OK) {
 		status = hold_item(registry, index, object, holder, out_hold);
-		if (status < 0)
+		if (status != WW_OK)
 			account_return(&registry->accounts, account, &one_hold);
 	}
-	if (status < 0) {
+	if (status != WW_OK) {
 		table_give(&registry->hold_table, index);
 		return status;
 	}
@@ -114,6 +114,7 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 {
 	struct hold *hold = hold_find(registry, holder, object);
 	struct ww_layout_hold_record *record;
+	ww_status status;
 
 	if (hold) {
 		record = hold_record(registry, hold);
@@ -122,7 +123,9 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 		hold->is_confirmed = true;
 		return WW_OK;
 	}
-	ww_try(make(registry, holder->account, object, holder, REGISTRY_NEVER, &hold));
+	status = make(registry, holder->account, object, holder, REGISTRY_NEVER, &hold);
+	if (status != WW_OK)
+		return status;
 	record = hold_record(registry, hold);
 	record->access = access;
 	record->flags = object->maker == holder ? WW_WIRE_HOLD_FLAG_MAKER : 0;
@@ -144,7 +147,9 @@ ww_status hold_escrow(struct registry *registry, struct account *account, struct
 	struct hold *hold = NULL;
 	ww_status status;
 
-	ww_try(make(registry, account, object, NULL, expires_ns, &hold));
+	status = make(registry, account, object, NULL, expires_ns, &hold);
+	if (status != WW_OK)
+		return status;
 	record = hold_record(registry, hold);
 	record->access = access;
 	record->uses = uses;

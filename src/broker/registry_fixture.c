@@ -119,7 +119,7 @@ struct ww_wire_put describe(uint32_t number, const char *name, uint8_t life)
 	};
 
 	memcpy(put.id, &number, sizeof(number));
-	strcpy(put.name, name);
+	memcpy(put.name, name, strnlen(name, sizeof(put.name) - 1));
 	return put;
 }
 

@@ -233,6 +233,7 @@ static int run_all(const struct check_suite *suite)
 	size_t skipped = 0;
 
 	printf("1..%zu\n", suite->case_count);
+	fflush(stdout); /* a child made by fork() may write what it finds in the buffer, too */
 	for (size_t i = 0; i < suite->case_count; i++) {
 		if (!report_case(suite, &suite->cases[i], i + 1, &skipped))
 			bad++;
