@@ -437,7 +437,7 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
 /* What a snapshot is to contain; bits. */
 #define WW_SNAPSHOT_OBJECTS UINT64_C(0x1) /* named objects */
 #define WW_SNAPSHOT_UNNAMED \
-	UINT64_C(0x2) /* with them those that have no name (any more), if the prefix is empty */
+	UINT64_C(0x2) /* with them those without a name, and removed ones, if the prefix is empty */
 #define WW_SNAPSHOT_HOLDERS UINT64_C(0x4)
 #define WW_SNAPSHOT_HOLDS   UINT64_C(0x8)
 
