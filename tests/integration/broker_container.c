@@ -51,8 +51,11 @@ static void start_container(struct child *agent, const char *user)
 
 	child_start(agent, "role_container", &(struct child_options){.arguments = arguments});
 	child_hear_any(agent, word);
-	if (strcmp(word, "inside"))
+	if (strcmp(word, "inside")) {
+		child_kill(agent);
+		scene_end();
 		check_skip("no container can be made here: %s", word);
+	}
 }
 
 /* What a skipped case leaves is ended by the next. */
@@ -227,8 +230,11 @@ void container_around_broker(void)
 	snprintf(address, sizeof(address), "%s/broker.sock", folder);
 	child_start(&daemon, "role_daemon_inside", &(struct child_options){.arguments = arguments});
 	child_hear_any(&daemon, word);
-	if (strcmp(word, "inside"))
+	if (strcmp(word, "inside")) {
+		child_kill(&daemon);
+		rmdir(folder);
 		check_skip("no container can be made here: %s", word);
+	}
 	setenv("WARPWAY_BROKER", address, 1);
 	params.address = address;
 	while (access(address, F_OK))
