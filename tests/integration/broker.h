@@ -124,6 +124,7 @@
 	X(role_crowd)           \
 	X(role_open)            \
 	X(role_container)       \
+	X(role_container_probe) \
 	X(role_daemon_inside)
 
 #define BROKER_DECLARE_CASE(name, needs) void name(void);
