@@ -168,11 +168,7 @@ static ww_status check_empty(int socket, const struct arrival *arrival)
 	return WW_END;
 }
 
-/*
- * A socket that was closed with bytes of ours unread says so once, before it hands over what its owner had
- * sent: so an error of that kind is worth a second attempt.
- */
-static ssize_t receive_once(int socket, struct msghdr *header)
+ssize_t ww_message_receive_once(int socket, struct msghdr *header)
 {
 	struct msghdr attempt;
 	bool was_reset = false;
@@ -203,7 +199,7 @@ static ww_status receive_part(int socket, char *message, size_t bytes, struct ar
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes),
 	};
-	ssize_t count = receive_once(socket, &header);
+	ssize_t count = ww_message_receive_once(socket, &header);
 
 	if (count < 0 && is_again(errno))
 		return WW_NOT_READY;

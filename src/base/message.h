@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include <warpway/base.h>
 
@@ -36,5 +37,13 @@ ww_status ww_message_send(int socket, const void *message, size_t bytes, int fd,
  */
 ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t deadline_ns,
 	int *out_fd);
+
+/*
+ * recvmsg(2) that does not wait, of one part or packet; interrupted calls are repeated, descriptors are close-on-exec.
+ *
+ * A socket that was closed with something of ours unread says so once (ECONNRESET), before it hands over what its
+ * owner had sent: so an error of that kind is worth a second attempt, and is told only if nothing is there.
+ */
+ssize_t ww_message_receive_once(int socket, struct msghdr *header);
 
 #endif

@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/message.h"
 
 #ifndef SCM_PIDFD /* Linux 6.5 */
 #define SCM_PIDFD 4
@@ -94,30 +95,6 @@ ww_status ww_packet_send(int socket, const void *bytes, size_t count, const int 
 	if (errno == EAGAIN)
 		return WW_NOT_READY;
 	return fail_send(socket, errno, count, fd_count);
-}
-
-/*
- * A socket that was closed with packets of ours unread says so once, before it hands over what its owner had
- * sent: so an error of that kind is worth a second attempt.
- */
-static ssize_t receive_once(int socket, struct msghdr *header)
-{
-	struct msghdr attempt;
-	bool was_reset = false;
-	ssize_t count;
-
-	for (;;) {
-		attempt = *header;
-		count = recvmsg(socket, &attempt, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		if (count < 0 && errno == ECONNRESET && !was_reset)
-			was_reset = true;
-		else if (count >= 0 || errno != EINTR)
-			break;
-	}
-	if (count < 0 && was_reset && errno == EAGAIN)
-		errno = ECONNRESET;
-	*header = attempt;
-	return count;
 }
 
 static ww_status fail_receive(int socket, int error)
@@ -254,7 +231,7 @@ ww_status ww_packet_receive(int socket, void *buffer, size_t room, size_t *out_b
 		.msg_control = control.bytes,
 		.msg_controllen = CONTROL_BYTES,
 	};
-	ssize_t count = receive_once(socket, &header);
+	ssize_t count = ww_message_receive_once(socket, &header);
 	ww_status adopted;
 	ww_status status;
 
