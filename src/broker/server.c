@@ -8,7 +8,6 @@
 #include "broker/server.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "broker/keeper.h"
 #include "broker/server_parts.h"
 
 #ifndef SO_PASSPIDFD /* Linux 6.5 */
@@ -345,19 +343,6 @@ static ww_status start(struct server *server)
 	return WW_OK;
 }
 
-/* Behind all that was said while taking over, for which the keeper may need a while. */
-static ww_status tell_ready(const struct server *server)
-{
-	const struct keeper_message message = {.what = KEEPER_READY};
-	struct pollfd keeper = {.fd = server->setup->keeper, .events = POLLOUT};
-	ww_status status;
-
-	while ((status = ww_packet_send(keeper.fd, &message, sizeof(message), NULL, 0)) ==
-		WW_NOT_READY)
-		poll(&keeper, 1, -1);
-	return status;
-}
-
 int server_run(const struct server_setup *setup)
 {
 	struct server *server = calloc(1, sizeof(*server));
@@ -371,7 +356,7 @@ int server_run(const struct server_setup *setup)
 		return ww_error_last()->status == WW_ERR_PEER_LOST ? SERVER_KEEPER_LOST
 								   : SERVER_CANNOT;
 	}
-	if (tell_ready(server) < 0)
+	if (vault_ready(&server->vault) < 0)
 		return SERVER_KEEPER_LOST;
 	uv_run(&server->loop, UV_RUN_DEFAULT);
 	vault_close(&server->vault);

@@ -196,6 +196,13 @@ static ww_status tell(const struct vault *vault, const struct keeper_message *me
 	}
 }
 
+ww_status vault_ready(const struct vault *vault)
+{
+	const struct keeper_message message = {.what = KEEPER_READY};
+
+	return tell(vault, &message, NULL, 0);
+}
+
 /* Closes a range here and in the keeper. */
 static ww_status close_both(const struct vault *vault, uint32_t from, uint32_t to)
 {

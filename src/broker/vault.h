@@ -69,6 +69,9 @@ ww_status vault_keep(struct vault *vault, const int *fds, size_t count, uint32_t
 ww_status vault_send(const struct vault *vault, int socket, const void *bytes, size_t count,
 	const int *fds, size_t fd_count);
 
+/* Tells the keeper that this broker serves, behind everything it was told before. Return: as vault_keep(). */
+ww_status vault_ready(const struct vault *vault);
+
 /* Closes some, here and in the keeper. */
 void vault_drop(struct vault *vault, const uint32_t *numbers, size_t count);
 
