@@ -264,12 +264,17 @@ ww_status object_put(struct registry *registry, struct holder *maker, const stru
 	return WW_OK;
 }
 
-/* Starts the time to live anew. */
-static ww_status set_end(struct registry *registry, struct object *object, uint64_t ttl_ns)
+ww_status object_set_end(struct registry *registry, struct object *object, uint64_t ttl_ns)
 {
+	struct ww_layout_object_record *record = object_record(registry, object);
+	ww_status status;
+
 	expiry_stop(&object->expiry);
-	object_record(registry, object)->expires_ns = end_of(ww_clock_now_ns(), ttl_ns);
-	return object_arm(registry, object);
+	record->expires_ns = end_of(ww_clock_now_ns(), ttl_ns);
+	status = object_arm(registry, object);
+	if (status < 0)
+		record->expires_ns = REGISTRY_NEVER;
+	return status;
 }
 
 ww_status object_name(struct registry *registry, struct object *object,
@@ -278,7 +283,6 @@ ww_status object_name(struct registry *registry, struct object *object,
 	struct ww_layout_object_record *record = object_record(registry, object);
 	const char *name = put->name;
 
-	ww_try(set_end(registry, object, put->ttl_ns));
 	ww_try(ww_map_insert(&registry->by_name, &object->by_name, registry_hash_name(name)));
 	record->life = put->life;
 	record->mode = (uint16_t)put->mode;

@@ -161,9 +161,12 @@ ww_status object_put(struct registry *registry, struct holder *maker, const stru
 	const int *fds, size_t fd_count, uint64_t host_bytes, gid_t gid,
 	struct object **out_object);
 
+/* Starts an object's time to live anew; @ttl_ns 0: none. Return: WW_OK; WW_ERR_NO_MEMORY (then it has none). */
+ww_status object_set_end(struct registry *registry, struct object *object, uint64_t ttl_ns);
+
 /*
- * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its descriptors and
- * secrets stay. Nobody has that name. Return: WW_OK; WW_ERR_NO_MEMORY.
+ * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its descriptors,
+ * secrets and time to live stay. Nobody has that name. Return: WW_OK; WW_ERR_NO_MEMORY.
  */
 ww_status object_name(struct registry *registry, struct object *object,
 	const struct ww_wire_put *put, gid_t gid);

@@ -117,6 +117,7 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 			"this memory is in the broker already, sealed, and stays so; put it as sealed");
 	ww_try(check_name_is_free(peer, put, taken));
 	ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
+	ww_try(object_set_end(registry, object, put->ttl_ns));
 	if (taken)
 		object_end(registry, taken, WW_WIRE_WHAT_REMOVED);
 	return object_name(registry, object, put, gid);
