@@ -439,6 +439,7 @@ static void return_connection(struct peer *peer)
 		return;
 	account_return(accounts, peer->account, &charge);
 	account_put(accounts, peer->account);
+	peer->account = NULL;
 }
 
 static ww_status charge_connection(struct peer *peer)
@@ -508,7 +509,7 @@ static void enter(struct peer *peer)
 	peer_listen(peer);
 }
 
-/* Says why not, as far as one packet does, and closes. */
+/* Says why not, and closes. A new socket has room for that one packet, so nothing is queued. */
 static void refuse(struct peer *peer, ww_status status)
 {
 	peer_send_error(peer, 0, status);

@@ -65,6 +65,10 @@ static void tell(struct peer *peer, const struct object *object, uint8_t what)
 	if (peer->out_count < EVENTS_MAX && send_event(peer, object, what))
 		return;
 	peer->has_overflowed = true;
+	if (ww_list_is_empty(&peer->out)) { /* nothing will be sent whose end calls us: later */
+		peer->is_starved = true;
+		server_retry(peer->server);
+	}
 	peer_listen(peer);
 }
 
