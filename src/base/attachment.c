@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attachment.c - what lasts exactly as long as something else does, see attachment.h
+ */
+#include "base/attachment.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* of all lists; nothing is taken inside it */
+
+/* Under the lock. */
+static struct ww_attachment *find(const struct ww_attachments *attachments, const void *owner)
+{
+	struct ww_attachment *attachment = attachments->first;
+
+	while (attachment && attachment->owner != owner)
+		attachment = attachment->next;
+	return attachment;
+}
+
+void ww_attachments_add(struct ww_attachments *attachments, struct ww_attachment *attachment)
+{
+	pthread_mutex_lock(&lock);
+	attachment->next = attachments->first;
+	attachments->first = attachment;
+	pthread_mutex_unlock(&lock);
+}
+
+struct ww_attachment *ww_attachments_find(struct ww_attachments *attachments, const void *owner)
+{
+	struct ww_attachment *attachment;
+
+	pthread_mutex_lock(&lock);
+	attachment = find(attachments, owner);
+	pthread_mutex_unlock(&lock);
+	return attachment;
+}
+
+void ww_attachments_fini(struct ww_attachments *attachments)
+{
+	while (attachments->first) {
+		struct ww_attachment *attachment = attachments->first;
+
+		attachments->first = attachment->next;
+		attachment->detach(attachment);
+	}
+}

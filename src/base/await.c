@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * await.c - waiting on the CPU for a word in shared memory, see await.h
+ *
+ * The futex word is read before each look. Whoever changes what is awaited stores that first and adds to the word
+ * then; so either the look sees the change, or the kernel sees another word than was read and does not sleep. The futex
+ * is one between processes, found by the page and not by the address: for reading, a read-only mapping is enough.
+ *
+ * No lock, no state but the number of CPUs.
+ */
+#include "base/await.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define SPIN_NS UINT64_C(5000) /* about what falling asleep and waking up cost */
+#define SPIN_POLL_NS \
+	UINT64_C(    \
+		60000) /* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
+#define LOOKS_PER_TIME 8 /* while spinning */
+#define POLL_LEAST_NS  UINT64_C(20000)
+#define POLL_MOST_NS   UINT64_C(2000000)
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
+
+/* On one CPU whoever is waited for cannot run meanwhile. Found out once; every thread finds the same. */
+static bool may_spin(void)
+{
+	static _Atomic int count;
+	int known = atomic_load_explicit(&count, memory_order_relaxed);
+
+	if (known == 0) {
+		cpu_set_t cpus;
+
+		known = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 2;
+		atomic_store_explicit(&count, known, memory_order_relaxed);
+	}
+	return known > 1;
+}
+
+static uint64_t sooner(uint64_t first, uint64_t second)
+{
+	return first < second ? first : second;
+}
+
+/* Looks again and again for some time. Return: whether it is done. */
+static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t deadline_ns)
+{
+	enum ww_await_look state = WW_AWAIT_SLEEP;
+	uint64_t now_ns;
+
+	do {
+		for (int i = 0; i < LOOKS_PER_TIME; i++) {
+			relax();
+			state = look(context);
+			if (state == WW_AWAIT_DONE)
+				return true;
+		}
+		now_ns = ww_clock_now_ns();
+	} while (now_ns < deadline_ns &&
+		now_ns - start_ns < (state == WW_AWAIT_POLL ? SPIN_POLL_NS : SPIN_NS));
+	return false;
+}
+
+/* When to look again even if nobody wakes. */
+static uint64_t wake_up_ns(enum ww_await_look look, uint64_t start_ns, uint64_t now_ns,
+	uint64_t deadline_ns)
+{
+	uint64_t pause_ns = (now_ns - start_ns) / 8;
+
+	if (look != WW_AWAIT_POLL)
+		return deadline_ns;
+	if (pause_ns < POLL_LEAST_NS)
+		pause_ns = POLL_LEAST_NS;
+	return sooner(now_ns + sooner(pause_ns, POLL_MOST_NS), deadline_ns);
+}
+
+/* However it ends, and a signal may end it, the caller looks again. */
+static void sleep_on(const uint32_t *wakes, uint32_t seen, uint64_t until_ns)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / 1000000000),
+		.tv_nsec = (long)(until_ns % 1000000000),
+	};
+
+	/* The one futex wait whose limit is a point in time, not a duration. */
+	syscall(SYS_futex, wakes, FUTEX_WAIT_BITSET, seen, until_ns == WW_NEVER ? NULL : &until,
+		NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns)
+{
+	uint64_t start_ns;
+
+	if (look(context) == WW_AWAIT_DONE)
+		return WW_OK;
+	start_ns = ww_clock_now_ns();
+	if (start_ns >= deadline_ns)
+		return WW_TIMED_OUT;
+	if (may_spin() && spin(look, context, start_ns, deadline_ns))
+		return WW_OK;
+	for (;;) {
+		uint32_t seen = __atomic_load_n(wakes, __ATOMIC_ACQUIRE);
+		uint64_t now_ns = ww_clock_now_ns();
+		enum ww_await_look state = look(context);
+
+		if (state == WW_AWAIT_DONE)
+			return WW_OK;
+		if (now_ns >= deadline_ns)
+			return WW_TIMED_OUT;
+		sleep_on(wakes, seen, wake_up_ns(state, start_ns, now_ns, deadline_ns));
+	}
+}
+
+void ww_await_wake(uint32_t *wakes)
+{
+	__atomic_fetch_add(wakes, 1, __ATOMIC_RELEASE);
+	syscall(SYS_futex, wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * await.h - waiting on the CPU for a word in shared memory
+ *
+ * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex that whoever
+ * changes the word wakes. A GPU wakes nobody: while one may be the next to change the word, each sleep ends after an
+ * eighth of the time waited so far, at most 2 ms.
+ *
+ * The memory may be mapped read-only, and what is in it is a stranger's: a wait can be woken for nothing, and who owes a
+ * wake may not give it. So a limit on time always ends a wait.
+ */
+#ifndef WW_BASE_AWAIT_H
+#define WW_BASE_AWAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <warpway/base.h>
+
+enum ww_await_look {
+	WW_AWAIT_DONE,  /* what was awaited is there */
+	WW_AWAIT_SLEEP, /* whoever changes that will add to the futex word and wake */
+	WW_AWAIT_POLL   /* it may change without a wake */
+};
+
+/* Looks; called often, must not block. */
+typedef enum ww_await_look (*ww_await_fn)(void *context);
+
+/*
+ * @wakes:        of the shared memory; 4-byte aligned
+ * @deadline_ns:  CLOCK_MONOTONIC, as ww_clock_deadline_ns(); WW_NEVER; one that has passed: look once
+ * Return: WW_OK (look said done); WW_TIMED_OUT.
+ */
+ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns);
+
+/* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
+void ww_await_wake(uint32_t *wakes);
+
+#endif

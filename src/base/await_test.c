@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * await_test.c - waits that are woken, that look by themselves, and that end in time
+ */
+#include "base/unit.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+
+#define PAGE_BYTES 4096
+#define MS         UINT64_C(1000000)
+
+/* A page as two processes have it: one writes, the other may only read. */
+struct shared {
+	uint32_t wakes;
+	uint32_t reserved;
+	uint64_t value;
+};
+
+static struct shared *written;
+static const struct shared *readable;
+
+static int map_twice(void **state)
+{
+	int fd = memfd_create("await_test", MFD_CLOEXEC);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, PAGE_BYTES), 0);
+	written = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	readable = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(written != MAP_FAILED && readable != MAP_FAILED);
+	return close(fd);
+}
+
+static int unmap_both(void **state)
+{
+	(void)state;
+	munmap((void *)(uintptr_t)readable, PAGE_BYTES);
+	return munmap(written, PAGE_BYTES);
+}
+
+/* Waits for the value to be @goal. */
+struct waiter {
+	uint64_t goal;
+	enum ww_await_look otherwise;
+	_Atomic uint64_t looks;
+	ww_status status;
+	pthread_t thread;
+};
+
+static enum ww_await_look look(void *context)
+{
+	struct waiter *waiter = context;
+
+	atomic_fetch_add(&waiter->looks, 1);
+	if (__atomic_load_n(&readable->value, __ATOMIC_ACQUIRE) >= waiter->goal)
+		return WW_AWAIT_DONE;
+	return waiter->otherwise;
+}
+
+static ww_status wait_until(struct waiter *waiter, uint64_t deadline_ns)
+{
+	return ww_await(&readable->wakes, look, waiter, deadline_ns);
+}
+
+static void *wait_for_ever(void *context)
+{
+	struct waiter *waiter = context;
+
+	waiter->status = wait_until(waiter, WW_NEVER);
+	return NULL;
+}
+
+static void start(struct waiter *waiter)
+{
+	assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for_ever, waiter), 0);
+}
+
+static void finish(struct waiter *waiter)
+{
+	pthread_join(waiter->thread, NULL);
+	assert_int_equal(waiter->status, WW_OK);
+}
+
+static void set(uint64_t value)
+{
+	__atomic_store_n(&written->value, value, __ATOMIC_RELEASE);
+}
+
+/* Sleeps themselves cannot be seen, but a wait that sleeps does not look any more. */
+static void wait_until_asleep(struct waiter *waiter)
+{
+	uint64_t before;
+	uint64_t now = atomic_load(&waiter->looks);
+
+	do {
+		uint64_t until = ww_clock_now_ns() + 2 * MS;
+
+		before = now;
+		while (ww_clock_now_ns() < until)
+			now = atomic_load(&waiter->looks);
+	} while (now == 0 || now != before);
+}
+
+static void what_is_there_is_not_awaited(void **state)
+{
+	struct waiter waiter = {.goal = 1, .otherwise = WW_AWAIT_SLEEP};
+
+	(void)state;
+	set(1);
+	assert_int_equal(wait_until(&waiter, WW_NEVER), WW_OK);
+	assert_int_equal(wait_until(&waiter, 0), WW_OK);
+	assert_int_equal(waiter.looks, 2);
+	assert_int_equal(written->wakes, 0);
+}
+
+static void a_deadline_that_has_passed_is_one_look(void **state)
+{
+	struct waiter waiter = {.goal = 2, .otherwise = WW_AWAIT_POLL};
+
+	(void)state;
+	assert_int_equal(wait_until(&waiter, 0), WW_TIMED_OUT);
+	assert_int_equal(waiter.looks, 1);
+	assert_int_equal(wait_until(&waiter, ww_clock_deadline_ns(0)), WW_TIMED_OUT);
+	assert_int_equal(waiter.looks, 2);
+}
+
+static void waits_end_at_their_deadline(void **state)
+{
+	static const enum ww_await_look kinds[] = {WW_AWAIT_SLEEP, WW_AWAIT_POLL};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct waiter waiter = {.goal = 2, .otherwise = kinds[i]};
+		uint64_t deadline = ww_clock_deadline_ns(20 * MS);
+
+		assert_int_equal(wait_until(&waiter, deadline), WW_TIMED_OUT);
+		assert_true(ww_clock_now_ns() >= deadline);
+	}
+}
+
+static void sleepers_are_woken(void **state)
+{
+	struct waiter waiters[3] = {
+		{.goal = 2, .otherwise = WW_AWAIT_SLEEP},
+		{.goal = 2, .otherwise = WW_AWAIT_SLEEP},
+		{.goal = 3, .otherwise = WW_AWAIT_SLEEP},
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		start(&waiters[i]);
+	for (int i = 0; i < 3; i++)
+		wait_until_asleep(&waiters[i]);
+	set(2);
+	ww_await_wake(&written->wakes);
+	finish(&waiters[0]);
+	finish(&waiters[1]);
+	/* Woken for nothing, the third went to sleep again. */
+	wait_until_asleep(&waiters[2]);
+	set(3);
+	ww_await_wake(&written->wakes);
+	finish(&waiters[2]);
+	assert_int_equal(written->wakes, 2);
+}
+
+/* As if a GPU had stored it. */
+static void polling_needs_no_wake(void **state)
+{
+	struct waiter waiter = {.goal = 4, .otherwise = WW_AWAIT_POLL};
+	uint64_t looks;
+
+	(void)state;
+	start(&waiter);
+	while (atomic_load(&waiter.looks) < 100)
+		sched_yield();
+	looks = atomic_load(&waiter.looks);
+	while (atomic_load(&waiter.looks) < looks + 3)
+		sched_yield();
+	set(4);
+	finish(&waiter);
+}
+
+static void polling_slows_down(void **state)
+{
+	struct waiter waiter = {.goal = 5, .otherwise = WW_AWAIT_POLL};
+
+	(void)state;
+	assert_int_equal(wait_until(&waiter, ww_clock_deadline_ns(50 * MS)), WW_TIMED_OUT);
+	/* It spins for 60 us, some thousand looks; spinning all the time would be a million. */
+	assert_true(waiter.looks < 50000);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void a_signal_ends_no_wait(void **state)
+{
+	const struct sigaction action = {.sa_handler = on_signal};
+	struct waiter waiter = {.goal = 6, .otherwise = WW_AWAIT_SLEEP};
+	struct sigaction before;
+	uint64_t looks;
+
+	(void)state;
+	sigaction(SIGUSR1, &action, &before);
+	start(&waiter);
+	wait_until_asleep(&waiter);
+	looks = atomic_load(&waiter.looks);
+	pthread_kill(waiter.thread, SIGUSR1);
+	while (atomic_load(&waiter.looks) == looks)
+		sched_yield();
+	set(6);
+	ww_await_wake(&written->wakes);
+	finish(&waiter);
+	sigaction(SIGUSR1, &before, NULL);
+}
+
+/* Two threads that answer each other, asleep or not: no wake is lost. */
+#define ROUNDS 20000
+
+static void *answer(void *context)
+{
+	struct waiter waiter = {.otherwise = WW_AWAIT_SLEEP};
+
+	(void)context;
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		waiter.goal = 100 + 2 * i + 1;
+		wait_until(&waiter, WW_NEVER);
+		set(waiter.goal + 1);
+		ww_await_wake(&written->wakes);
+	}
+	return NULL;
+}
+
+static void no_wake_is_lost(void **state)
+{
+	struct waiter waiter = {.otherwise = WW_AWAIT_SLEEP};
+	pthread_t thread;
+
+	(void)state;
+	set(100);
+	assert_int_equal(pthread_create(&thread, NULL, answer, NULL), 0);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		set(100 + 2 * i + 1);
+		ww_await_wake(&written->wakes);
+		waiter.goal = 100 + 2 * i + 2;
+		assert_int_equal(wait_until(&waiter, WW_NEVER), WW_OK);
+	}
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_there_is_not_awaited),
+		cmocka_unit_test(a_deadline_that_has_passed_is_one_look),
+		cmocka_unit_test(waits_end_at_their_deadline),
+		cmocka_unit_test(sleepers_are_woken),
+		cmocka_unit_test(polling_needs_no_wake),
+		cmocka_unit_test(polling_slows_down),
+		cmocka_unit_test(a_signal_ends_no_wait),
+		cmocka_unit_test(no_wake_is_lost),
+	};
+
+	return cmocka_run_group_tests_name("await", tests, map_twice, unmap_both);
+}
