@@ -54,7 +54,6 @@
 extern "C" {
 #endif
 
-typedef struct ww_broker ww_broker;
 typedef struct ww_watch ww_watch;
 typedef struct ww_snapshot ww_snapshot;
 

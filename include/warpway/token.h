@@ -28,6 +28,8 @@
 extern "C" {
 #endif
 
+typedef struct ww_broker ww_broker; /* see broker.h */
+
 #define WW_TOKEN_BYTES 512
 #define WW_TOKEN_TEXT_BYTES \
 	696                  /* 4 for "ww1_", 683 for 512 bytes, the ending zero, rounded up to 8 */

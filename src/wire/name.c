@@ -8,12 +8,12 @@
 #include "wire/name.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "wire/protocol.h"
+
+#define ID_DIGITS (2 * (size_t)WW_WIRE_ID_BYTES)
 
 static ww_status check_characters(const char *text, const char *word)
 {
@@ -68,6 +68,22 @@ static ww_status check_components(const char *text, const char *word, bool is_pr
 	}
 }
 
+/* What begins with '@': a prefix may end before all of it is there. */
+static ww_status check_inside(const char *text, const char *word, bool is_prefix)
+{
+	size_t digits = strspn(text + 1, "0123456789abcdef");
+	char after = text[1 + digits];
+
+	if (is_prefix && !after && digits <= ID_DIGITS)
+		return WW_OK;
+	if (digits != ID_DIGITS || after != '/')
+		return ww_fail(WW_ERR_INVALID,
+			"a %s begins with '@' and not with \"@ID/\", an object's id in %zu digits of "
+			"0-9 and a-f; choose another first character",
+			word, ID_DIGITS);
+	return WW_OK;
+}
+
 static ww_status check(const char *text, bool is_prefix)
 {
 	const char *word = is_prefix ? "prefix" : "name";
@@ -76,6 +92,8 @@ static ww_status check(const char *text, bool is_prefix)
 		return ww_fail(WW_ERR_INVALID, "a %s is longer than %d bytes; choose a shorter one",
 			word, WW_WIRE_NAME_BYTES - 1);
 	ww_try(check_characters(text, word));
+	if (text[0] == '@')
+		ww_try(check_inside(text, word, is_prefix));
 	return check_components(text, word, is_prefix);
 }
 
@@ -89,4 +107,20 @@ ww_status ww_name_check(const char *name)
 ww_status ww_name_check_prefix(const char *prefix)
 {
 	return check(prefix, true);
+}
+
+bool ww_name_is_inside(const char *name)
+{
+	return name[0] == '@';
+}
+
+static uint8_t digit(char character)
+{
+	return (uint8_t)(character <= '9' ? character - '0' : character - 'a' + 10);
+}
+
+void ww_name_outer(const char *name, uint8_t out_id[WW_WIRE_ID_BYTES])
+{
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
+		out_id[i] = (uint8_t)(digit(name[1 + 2 * i]) << 4 | digit(name[2 + 2 * i]));
 }

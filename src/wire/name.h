@@ -6,12 +6,19 @@
  * so that it can be printed as it is, and has one spelling only: no component is empty, "." or "..". It
  * names an entry of a table, never a file. Who may use which name is not decided here.
  *
+ * A name "@ID/REST" is inside the object of that id, in 32 hexadecimal digits, small ones. No other name begins with '@'.
+ *
  * The library looks before it asks the broker, the broker looks since it believes nobody.
  */
 #ifndef WW_WIRE_NAME_H
 #define WW_WIRE_NAME_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <warpway/base.h>
+
+#include "wire/protocol.h"
 
 /* Return: WW_OK; WW_ERR_INVALID (the record says what is wrong, and where). */
 ww_status ww_name_check(const char *name);
@@ -21,5 +28,9 @@ ww_status ww_name_check(const char *name);
  * that "a/", "a/." and "a/.." are fine.
  */
 ww_status ww_name_check_prefix(const char *prefix);
+
+/* Whether a name that was checked is inside an object; and of such a name, inside which. */
+bool ww_name_is_inside(const char *name);
+void ww_name_outer(const char *name, uint8_t out_id[WW_WIRE_ID_BYTES]);
 
 #endif

@@ -10,6 +10,7 @@
 #include "wire/name.h"
 
 #define LONGEST 191
+#define ID      "0123456789abcdef0123456789abcdef"
 
 /* What is wrong, as a part of the message; for a prefix NULL: nothing. */
 struct trick {
@@ -41,6 +42,20 @@ static const struct trick tricks[] = {
 	{"a\xc2\x80", "U+0080 after 1 bytes", "U+0080 after 1 bytes"},
 	{"a\xc2\x9b", "U+009B after 1 bytes", "U+009B after 1 bytes"},
 	{"a\xc2\x9f", "U+009F after 1 bytes", "U+009F after 1 bytes"},
+	/* what begins with '@' is inside an object, or none */
+	{"@", "begins with '@'", NULL},
+	{"@/a", "begins with '@'", "begins with '@'"},
+	{"@a", "begins with '@'", NULL},
+	{"@x", "begins with '@'", "begins with '@'"},
+	{"@a/b", "begins with '@'", "begins with '@'"},
+	{"@" ID, "begins with '@'", NULL},
+	{"@" ID "/", "empty component after 34 bytes", NULL},
+	{"@" ID "0/a", "begins with '@'", "begins with '@'"},
+	{"@" ID "0", "begins with '@'", "begins with '@'"},
+	{"@0123456789ABCDEF0123456789ABCDEF/a", "begins with '@'", "begins with '@'"},
+	{"@" ID "//a", "empty component after 34 bytes", "empty component after 34 bytes"},
+	{"@" ID "/..", "component \"..\" after 34 bytes", NULL},
+	{"@" ID "/a/./b", "component \".\" after 36 bytes", "component \".\" after 36 bytes"},
 	/* bytes that are no UTF-8: alone, cut off, too many, too long, half of a pair, beyond the end */
 	{"a\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
 	{"a\xff", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
@@ -68,7 +83,8 @@ static void good_names(void **state)
 	static const char *const names[] = {"a", "model/layer0/w", "~1000/x", "~", " ", "a b",
 		"...", ".a", "..a", "a..", ".../...", "a/.b/..c", "-rf", "a\\b", "\"'$`",
 		"\xc3\xa9t\xc3\xa9", "\xc2\xa0", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
-		"\xf4\x8f\xbf\xbf", "\xe2\x82\xac/\xf0\x9f\x98\x80"};
+		"a@b", "a/@b", "@" ID "/a", "@" ID "/@a", "@" ID "/a/b", "\xf4\x8f\xbf\xbf",
+		"\xe2\x82\xac/\xf0\x9f\x98\x80"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -139,6 +155,20 @@ static void lengths(void **state)
 	assert_non_null(strstr(ww_error_last()->message, "longer than 191 bytes"));
 }
 
+static void inside(void **state)
+{
+	static const uint8_t expected[16] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01,
+		0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+	uint8_t id[16];
+
+	(void)state;
+	assert_true(ww_name_is_inside("@" ID "/a"));
+	assert_false(ww_name_is_inside("a/@" ID "/a"));
+	assert_false(ww_name_is_inside(""));
+	ww_name_outer("@" ID "/a", id);
+	assert_memory_equal(id, expected, sizeof(id));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +177,7 @@ int main(void)
 		cmocka_unit_test(every_trick),
 		cmocka_unit_test(every_control_character),
 		cmocka_unit_test(lengths),
+		cmocka_unit_test(inside),
 	};
 
 	return cmocka_run_group_tests_name("name", tests, NULL, NULL);

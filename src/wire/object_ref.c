@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object_ref.c - descriptions of objects that are not memory, see object_ref.h
+ *
+ * All begin alike: magic, version, length, checksum. There is one way only to write one, so reading compares with what
+ * writing the same fields would give: reserved fields cannot carry anything.
+ */
+#include "wire/object_ref.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "wire/signal_page.h"
+
+#define VERSION         1
+#define CHECKSUM_AT     12
+#define PAGE_UNIT       4096
+#define PAGE_MOST       (UINT64_C(1) << 20) /* as the broker */
+#define BARRIER_MEMBERS 1024
+
+/* Of bytes whose checksum field is zero; puts it there. */
+static void seal(uint8_t *bytes, size_t count)
+{
+	uint32_t sum;
+
+	memset(bytes + CHECKSUM_AT, 0, sizeof(sum));
+	sum = ww_checksum(0, bytes, count);
+	for (size_t i = 0; i < sizeof(sum); i++)
+		bytes[CHECKSUM_AT + i] = (uint8_t)(sum >> (8 * i));
+}
+
+static ww_status check_envelope(const char *what, const uint8_t *bytes, size_t count,
+	size_t expected, const char *magic)
+{
+	uint8_t copy[WW_EVENT_REF_BYTES];
+	unsigned int version;
+
+	if (count != expected || memcmp(bytes, magic, 8) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "the object's description is that of no %s", what);
+	version = bytes[8] | (unsigned int)bytes[9] << 8;
+	if (version != VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"the %s's description has version %u, this library (%s) reads version %d; use one "
+			"version of Warpway in both processes",
+			what, version, WW_VERSION, VERSION);
+	memcpy(copy, bytes, count);
+	seal(copy, count);
+	if (memcmp(copy, bytes, count) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the %s's description is damaged: its checksum is wrong", what);
+	return WW_OK;
+}
+
+static ww_status check_form(const char *what, const uint8_t *bytes, const uint8_t *again,
+	size_t count)
+{
+	if (memcmp(bytes, again, count) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the %s's description has a field that version %d does not know", what,
+			VERSION);
+	return WW_OK;
+}
+
+void ww_timeline_ref_write(const struct ww_wire_timeline_ref *ref,
+	uint8_t out[WW_TIMELINE_REF_BYTES])
+{
+	struct ww_wire_timeline_ref full = {
+		.version = VERSION,
+		.length = WW_TIMELINE_REF_BYTES,
+		.page_bytes = ref->page_bytes,
+		.cell_offset = ref->cell_offset,
+	};
+
+	memcpy(full.magic, WW_WIRE_TIMELINE_REF_MAGIC, sizeof(full.magic));
+	memcpy(full.page_id, ref->page_id, sizeof(full.page_id));
+	ww_wire_encode_timeline_ref(&full, out);
+	seal(out, WW_TIMELINE_REF_BYTES);
+}
+
+ww_status ww_timeline_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_timeline_ref *out_ref)
+{
+	uint8_t again[WW_TIMELINE_REF_BYTES];
+
+	ww_try(check_envelope("timeline", bytes, count, WW_TIMELINE_REF_BYTES,
+		WW_WIRE_TIMELINE_REF_MAGIC));
+	ww_wire_decode_timeline_ref(bytes, out_ref);
+	ww_timeline_ref_write(out_ref, again);
+	ww_try(check_form("timeline", bytes, again, sizeof(again)));
+	if (out_ref->page_bytes < PAGE_UNIT || out_ref->page_bytes > PAGE_MOST ||
+		out_ref->page_bytes % PAGE_UNIT != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the timeline's page is said to have %" PRIu64 " bytes, which none has",
+			out_ref->page_bytes);
+	return WW_OK;
+}
+
+void ww_barrier_ref_write(const struct ww_wire_barrier_ref *ref, uint8_t out[WW_BARRIER_REF_BYTES])
+{
+	struct ww_wire_barrier_ref full = {
+		.version = VERSION,
+		.length = WW_BARRIER_REF_BYTES,
+		.count = ref->count,
+	};
+
+	memcpy(full.magic, WW_WIRE_BARRIER_REF_MAGIC, sizeof(full.magic));
+	memcpy(full.barrier_id, ref->barrier_id, sizeof(full.barrier_id));
+	ww_wire_encode_barrier_ref(&full, out);
+	seal(out, WW_BARRIER_REF_BYTES);
+}
+
+ww_status ww_barrier_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_barrier_ref *out_ref)
+{
+	uint8_t again[WW_BARRIER_REF_BYTES];
+
+	ww_try(check_envelope("barrier", bytes, count, WW_BARRIER_REF_BYTES,
+		WW_WIRE_BARRIER_REF_MAGIC));
+	ww_wire_decode_barrier_ref(bytes, out_ref);
+	ww_barrier_ref_write(out_ref, again);
+	ww_try(check_form("barrier", bytes, again, sizeof(again)));
+	if (out_ref->count == 0 || out_ref->count > BARRIER_MEMBERS)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the barrier is said to have %" PRIu32 " members; it has 1 to %d",
+			out_ref->count, BARRIER_MEMBERS);
+	return WW_OK;
+}
+
+void ww_event_ref_write(const struct ww_wire_event_ref *ref, uint8_t out[WW_EVENT_REF_BYTES])
+{
+	struct ww_wire_event_ref full = *ref;
+
+	memcpy(full.magic, WW_WIRE_EVENT_REF_MAGIC, sizeof(full.magic));
+	full.version = VERSION;
+	full.length = WW_EVENT_REF_BYTES;
+	full.reserved = 0;
+	full.reserved_1 = 0;
+	ww_wire_encode_event_ref(&full, out);
+	seal(out, WW_EVENT_REF_BYTES);
+}
+
+ww_status ww_event_ref_read(const uint8_t *bytes, size_t count, struct ww_wire_event_ref *out_ref)
+{
+	uint8_t again[WW_EVENT_REF_BYTES];
+
+	ww_try(check_envelope("event", bytes, count, WW_EVENT_REF_BYTES, WW_WIRE_EVENT_REF_MAGIC));
+	ww_wire_decode_event_ref(bytes, out_ref);
+	ww_event_ref_write(out_ref, again);
+	return check_form("event", bytes, again, sizeof(again));
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object_ref.h - descriptions of objects that are not memory: timelines, barriers, events
+ *
+ * The broker keeps them for whoever put the object and looks at nothing in them. They come from strangers: reading
+ * checks everything that can be checked without the object.
+ */
+#ifndef WW_WIRE_OBJECT_REF_H
+#define WW_WIRE_OBJECT_REF_H
+
+#include "wire/protocol.h"
+
+#define WW_TIMELINE_REF_BYTES 64
+#define WW_BARRIER_REF_BYTES  64
+#define WW_EVENT_REF_BYTES    192
+
+/* Magic, version, length and checksum are filled in; the rest is @ref's. */
+void ww_timeline_ref_write(const struct ww_wire_timeline_ref *ref,
+	uint8_t out[WW_TIMELINE_REF_BYTES]);
+void ww_barrier_ref_write(const struct ww_wire_barrier_ref *ref, uint8_t out[WW_BARRIER_REF_BYTES]);
+void ww_event_ref_write(const struct ww_wire_event_ref *ref, uint8_t out[WW_EVENT_REF_BYTES]);
+
+/*
+ * Return: WW_OK; WW_ERR_PROTOCOL (not one, damaged, or it says what cannot be); WW_ERR_VERSION (of another version).
+ */
+ww_status ww_timeline_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_timeline_ref *out_ref);
+ww_status ww_barrier_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_barrier_ref *out_ref);
+ww_status ww_event_ref_read(const uint8_t *bytes, size_t count, struct ww_wire_event_ref *out_ref);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object_ref.c - fuzzes the readers of descriptions of timelines, barriers and events
+ *
+ * Input: one byte of flags (below), then the description, in a block of exactly its size. There is one way only to write
+ * one: what is accepted must be what the writer makes of what was read.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "fuzz/fuzz.h"
+#include "support/forge.h"
+#include "wire/object_ref.h"
+
+#define CHECKSUM_END 16
+
+/* The bits of the first byte. */
+enum {
+	IS_SEALED = 1,      /* with a right checksum */
+	HAS_ITS_LENGTH = 2, /* cut, or filled up with zeros */
+	READER = 0x0c,      /* which one */
+	READER_SHIFT = 2,
+};
+
+typedef ww_status (*read_again_fn)(const uint8_t *bytes, size_t count, uint8_t *again);
+
+static ww_status read_timeline(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_timeline_ref ref;
+
+	ww_try(ww_timeline_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.page_bytes >= 4096 && ref.page_bytes % 4096 == 0);
+	ww_timeline_ref_write(&ref, again);
+	return WW_OK;
+}
+
+static ww_status read_barrier(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_barrier_ref ref;
+
+	ww_try(ww_barrier_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.count > 0);
+	ww_barrier_ref_write(&ref, again);
+	return WW_OK;
+}
+
+static ww_status read_event(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_event_ref ref;
+
+	ww_try(ww_event_ref_read(bytes, count, &ref));
+	ww_event_ref_write(&ref, again);
+	return WW_OK;
+}
+
+static const struct reader {
+	read_again_fn read;
+	size_t bytes;
+} readers[] = {
+	{read_timeline, WW_TIMELINE_REF_BYTES},
+	{read_barrier, WW_BARRIER_REF_BYTES},
+	{read_event, WW_EVENT_REF_BYTES},
+};
+
+size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
+{
+	const struct ww_wire_timeline_ref timeline = {
+		.page_id = {1, 2, 3},
+		.page_bytes = UINT64_C(4096) << number / 8,
+		.cell_offset = number & 4 ? 256 : 0,
+	};
+	const struct ww_wire_barrier_ref barrier = {.barrier_id = {4, 5, 6}, .count = 1 + number};
+	struct ww_wire_event_ref event = {.device_uuid = {7}, .process_id = {8}, .pid = number};
+	uint8_t which = (uint8_t)(number % 4 % 3);
+
+	if (number >= 32)
+		return 0;
+	out[0] = (uint8_t)(which << READER_SHIFT | (number & 4 ? IS_SEALED | HAS_ITS_LENGTH : 0));
+	if (which == 0) {
+		ww_timeline_ref_write(&timeline, out + 1);
+	} else if (which == 1) {
+		ww_barrier_ref_write(&barrier, out + 1);
+	} else {
+		ww_timeline_ref_write(&timeline, event.timeline);
+		memset(event.handle, 0x5a, number & 8 ? sizeof(event.handle) : 0);
+		ww_event_ref_write(&event, out + 1);
+	}
+	return 1 + readers[which].bytes;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
+{
+	const struct reader *reader;
+	uint8_t again[WW_EVENT_REF_BYTES];
+	uint8_t *copy;
+	size_t count;
+	ww_status status;
+
+	if (bytes == 0 || bytes > FUZZ_INPUT_BYTES)
+		return 0;
+	reader = &readers[((input[0] & READER) >> READER_SHIFT) % 3];
+	bytes--;
+	count = input[0] & HAS_ITS_LENGTH ? reader->bytes : bytes;
+	copy = calloc(1, count + (count == 0));
+	FUZZ_MUST(copy);
+	memcpy(copy, input + 1, bytes < count ? bytes : count);
+	if (input[0] & IS_SEALED && count >= CHECKSUM_END)
+		bytes_seal(copy, count);
+	status = reader->read(copy, count, again);
+	if (status == WW_OK) {
+		FUZZ_MUST(count == reader->bytes && !memcmp(copy, again, count));
+	} else {
+		FUZZ_MUST(status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION);
+		FUZZ_MUST(ww_error_last()->status == status && ww_error_last()->message[0]);
+	}
+	free(copy);
+	return 0;
+}
