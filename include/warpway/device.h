@@ -9,6 +9,9 @@
  * Devices and streams are counted: what an out_ parameter hands over is the caller's and ends with
  * unref. A stream keeps its device, so they can be dropped in any order.
  *
+ * A stream that was made to wait for another process (timeline.h) is lost when that one ends before its signal came: the
+ * stream runs on, but every call on it but unref returns WW_ERR_PEER_LOST from then on, with who was lost and when.
+ *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
  *          effect in the order in which they were made.
  * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
@@ -47,6 +50,9 @@ enum {
 #define WW_CAP_CPU_ACCESS     UINT64_C(0x8)  /* the CPU can read and write vmm memory directly */
 #define WW_CAP_STREAM_WRAP    UINT64_C(0x10) /* streams made by the caller can be used */
 #define WW_CAP_MANY_PROCESSES UINT64_C(0x20) /* several processes may use it (compute mode) */
+#define WW_CAP_STREAM_VALUE   UINT64_C(0x40) /* its streams signal and wait for timelines */
+#define WW_CAP_EVENT          UINT64_C(0x80) /* events between processes (event.h) */
+#define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... which who imported them can record, too */
 
 /* What holds the bytes of a memory, see memory.h. */
 enum {
@@ -209,14 +215,15 @@ WW_API void *ww_stream_native(ww_stream *stream);
  * May block: until then, without a limit.
  *
  * Return: WW_OK; WW_ERR_INVALID (called by a function that runs on this stream); WW_ERR_DEVICE (work of
- *         the stream failed); WW_ERR_FORKED.
+ *         the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_synchronize(ww_stream *stream);
 
 /**
  * ww_stream_query() - ask whether all work enqueued so far has run
  *
- * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_DEVICE (work of the stream failed); WW_ERR_FORKED.
+ * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_DEVICE (work of the stream failed);
+ *         WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_query(ww_stream *stream);
 
@@ -234,7 +241,7 @@ typedef void (*ww_stream_fn)(void *context);
  * @fn:       called once, after the work before it and before the work after it
  * @context:  handed to @fn; must stay valid until it ran
  *
- * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context);
 
@@ -256,7 +263,7 @@ WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *contex
  *
  * Return: WW_OK (enqueued); WW_ERR_ACCESS (the destination is mapped read-only); WW_ERR_INVALID (a span
  *         leaves its memory, or the driver knows no such memory); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
- *         WW_ERR_DEVICE; WW_ERR_FORKED.
+ *         WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_copy(ww_stream *stream, void *destination, const void *source,
 	uint64_t bytes);

@@ -6,7 +6,8 @@
  * callers: they have checked the arguments, and know nothing of the kind.
  *
  * What holds for every operation, unless its own comment says otherwise:
- *   - it is called with no lock of the library held, from any thread, and may block;
+ *   - it is called from any thread and may block; no lock of the library is held but those of the very things it
+ *     works on (a page, a timeline, a mapping), which nothing needs that would let a GPU go on;
  *   - it never calls back into the layers above;
  *   - on failure it has taken nothing, left nothing behind, filled the error record, and its
  *     out_ parameters are NULL or untouched;
@@ -15,6 +16,7 @@
 #ifndef WW_DEVICE_BACKEND_H
 #define WW_DEVICE_BACKEND_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,9 +42,54 @@ struct ww_device {
 	char selector[16]; /* "cuda:0" */
 };
 
+/*
+ * Somebody to be asked whether what a stream has done so far may be relied on. Its owner embeds it in a struct of its
+ * own; a stream has at most one of each owner. How to put one on a stream: stream.h.
+ */
+struct ww_stream_watch {
+	struct ww_list link;
+	const void *owner;
+	/*
+	 * Return: WW_OK (all is well, and nothing is awaited any more: the watch is freed then); WW_NOT_READY (all is
+	 * well so far); an error, recorded: every call on the stream returns it from now on.
+	 * Called under stream->watch_lock: takes no lock, never blocks.
+	 */
+	ww_status (*check)(struct ww_stream_watch *watch);
+	/*
+	 * Not under the lock. Leaves the error record alone.
+	 * @may_block:  false: it is a call that enqueues, so nothing is given back that the driver would wait for
+	 */
+	void (*free)(struct ww_stream_watch *watch, bool may_block);
+};
+
 /* A stream; each backend's own struct begins with this one. */
 struct ww_stream {
 	struct ww_ref ref;
+	struct ww_device *device; /* a reference */
+	uint64_t serial;          /* no other one has it; 0: several in one, by thread or context */
+	pthread_mutex_t watch_lock; /* taken inside nothing, nothing is taken inside it */
+	struct ww_list watches;     /* struct ww_stream_watch */
+	_Atomic uint32_t watch_count;
+};
+
+/*
+ * What a stream waits for, or stores: a 64-bit word, and beside it a futex word, which a CPU that stores adds 1 to and
+ * wakes, and a 32-bit word that is not 0 when a GPU may store, so that no wake may come; who sets that one wakes too.
+ * The GPU looks at the first word only. Offsets are in bytes from the start of the mapping.
+ */
+struct ww_stream_value {
+	struct ww_mapping *mapping;
+	uint64_t offset;
+	uint64_t wakes_offset;
+	uint64_t by_gpu_offset;
+	uint64_t value;
+};
+
+/* Of event_create. The number is that of WW_EVENT_BLOCKING_SYNC. */
+#define WW_DEVICE_EVENT_BLOCKING_SYNC UINT64_C(0x2)
+
+/* An event of the driver; each backend's own struct begins with this one. */
+struct ww_device_event {
 	struct ww_device *device; /* a reference */
 };
 
@@ -104,6 +151,32 @@ struct ww_backend {
 		uint64_t bytes, struct ww_mapping *const pinned[2]);
 	ww_status (*stream_fill)(struct ww_stream *stream, void *destination, uint32_t value,
 		uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
+
+	/*
+	 * Optional, WW_CAP_STREAM_VALUE: NULL without it. Work that touches a word of a mapping of kind host.
+	 * wait: later work waits until the word is at least value->value, as a signed difference.
+	 * write: after the work before it, and after all its stores can be seen by the whole system, stores it.
+	 * The mapping is borrowed: a host stream keeps it until the work is done, for a GPU the caller does.
+	 */
+	ww_status (*stream_wait_value)(struct ww_stream *stream, const struct ww_stream_value *at);
+	ww_status (*stream_write_value)(struct ww_stream *stream, const struct ww_stream_value *at);
+
+	/*
+	 * Events of the driver between processes: optional, NULL where it has none. WW_CAP_EVENT is set all the same where
+	 * the layer above makes its events of timelines, as on host.
+	 * open: of another process, by 64 bytes. query: WW_OK, WW_NOT_READY. record, stream_wait: a stream of the event's
+	 * device, and on cuda of its context; else WW_ERR_INVALID. Other errors: see event.h.
+	 */
+	ww_status (*event_create)(struct ww_device *device, uint64_t flags,
+		struct ww_device_event **out_event);
+	ww_status (*event_open)(struct ww_device *device, const uint8_t handle[64],
+		struct ww_device_event **out_event);
+	void (*event_close)(struct ww_device_event *event);
+	ww_status (*event_handle)(struct ww_device_event *event, uint8_t out_handle[64]);
+	ww_status (*event_record)(struct ww_device_event *event, struct ww_stream *stream);
+	ww_status (*event_stream_wait)(struct ww_device_event *event, struct ww_stream *stream);
+	ww_status (*event_query)(struct ww_device_event *event);
+	ww_status (*event_synchronize)(struct ww_device_event *event);
 
 	/* Optional, WW_CAP_STREAM_WRAP: NULL without it. */
 	ww_status (*stream_wrap)(struct ww_device *device, void *native,

@@ -28,6 +28,7 @@
 
 #define FAKE_GRANULARITY ((size_t)2 << 20)
 #define FAKE_PAGE        ((size_t)4096)
+#define FAKE_QUEUES_MAX  32
 #define FAKE_API         __attribute__((visibility("default"))) ww_CUresult
 #define FAKE_CONTROL     __attribute__((visibility("default")))
 
@@ -54,6 +55,8 @@ struct fake_config {
 	uint64_t bytes; /* per device */
 	bool no_fd;
 	bool no_peer;
+	bool no_sync;
+	unsigned int queues; /* of each context, at most FAKE_QUEUES_MAX */
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
 	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
@@ -286,7 +289,7 @@ struct fake_event;
 struct fake_op {
 	struct fake_op *next;
 	uint64_t sequence;
-	/* With the lock held: may it run now? NULL: at once. */
+	/* With the lock held: may it run now? NULL: at once. What has one is a wait: it holds its hardware queue. */
 	bool (*ready)(struct fake_stream *stream, const struct fake_op *op);
 	/* With the lock held; may drop it in between. */
 	void (*run)(struct fake_stream *stream, struct fake_op *op);
@@ -312,6 +315,7 @@ struct fake_stream {
 	struct fake_stream *next;
 	struct fake_context *context;
 	unsigned int flags;
+	unsigned int queue; /* the hardware's, shared with other streams of the context */
 	bool legacy;
 	uint64_t thread_token; /* of a per-thread default stream, else 0 */
 	bool started;
@@ -360,11 +364,6 @@ uint64_t fake_event_count(void);
 
 ww_CUresult fake_ipc_event_share(struct fake_event *event);
 void fake_ipc_event_unshare(struct fake_event *event);
-
-/* ---- legacy handles (fake_ipc.c) ---- */
-
-uint64_t fake_ipc_process_start(int pid);
-ww_CUresult fake_ipc_open_descriptor(int pid, uint64_t start, int fd, int *out_fd);
 
 /* ---- pools (fake_pool.c) ---- */
 

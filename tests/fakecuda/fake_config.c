@@ -7,10 +7,12 @@
  *			    pages cost real memory only once they are touched
  *   FAKECUDA_NO_FD=1	    GPUs that cannot export memory as a descriptor
  *   FAKECUDA_NO_PEER=1	    GPUs that cannot reach each other's memory
+ *   FAKECUDA_NO_SYNC=1	    GPUs without 64-bit values on streams, and without events between processes
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
  *			    process)
  *   FAKECUDA_FAIL	    NAME:N:CODE, the Nth call of driver function NAME returns CODE (a number)
  *			    and does nothing; NAME may be * for any that is no cleanup
+ *   CUDA_DEVICE_MAX_CONNECTIONS  hardware queues that the streams of a context share (1 to 32, default 8)
  *   CUDA_VISIBLE_DEVICES   as the driver has it: indices or UUIDs, up to the first that is neither
  *
  * A value that makes no sense ends the process: a test must not run in other conditions than it
@@ -67,6 +69,15 @@ static int compute_mode_read(void)
 	return (int)mode;
 }
 
+static unsigned int queues_read(void)
+{
+	uint64_t queues = number_read("CUDA_DEVICE_MAX_CONNECTIONS", 8);
+
+	if (queues < 1 || queues > FAKE_QUEUES_MAX)
+		refuse("CUDA_DEVICE_MAX_CONNECTIONS", getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
+	return (unsigned int)queues;
+}
+
 static void config_read(void)
 {
 	uint64_t devices = number_read("FAKECUDA_DEVICES", 2);
@@ -78,7 +89,9 @@ static void config_read(void)
 		refuse("FAKECUDA_BYTES", getenv("FAKECUDA_BYTES"));
 	config.no_fd = number_read("FAKECUDA_NO_FD", 0) != 0;
 	config.no_peer = number_read("FAKECUDA_NO_PEER", 0) != 0;
+	config.no_sync = number_read("FAKECUDA_NO_SYNC", 0) != 0;
 	config.compute_mode = compute_mode_read();
+	config.queues = queues_read();
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");
 	config.fail = getenv("FAKECUDA_FAIL");
 }

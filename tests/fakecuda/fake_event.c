@@ -7,11 +7,13 @@
  * that was never recorded is complete. The counters of an event for other processes lie in shared
  * memory, so a wait for those looks again and again.
  *
- * An event may be destroyed while streams still use it: they hold references.
+ * An event may be destroyed while streams still use it: they hold references. One for other processes that a stream of
+ * another context waits for crashes the driver, and so does it here.
  */
 #include "fake.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define POLL_NS 100000
@@ -98,6 +100,8 @@ FAKE_API cuEventCreate(ww_CUevent *out_event, unsigned int flags)
 	if (error)
 		return error;
 	bool shared = flags & WW_CU_EVENT_INTERPROCESS;
+	if (shared && fake_config()->no_sync)
+		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (!out_event || flags & ~(unsigned int)FLAGS_KNOWN ||
 		(shared && !(flags & WW_CU_EVENT_DISABLE_TIMING)))
 		return WW_CUDA_ERROR_INVALID_VALUE;
@@ -237,6 +241,10 @@ FAKE_API cuStreamWaitEvent(ww_CUstream stream_handle, ww_CUevent handle, unsigne
 		return WW_CUDA_ERROR_INVALID_HANDLE;
 	if (flags != WW_CU_EVENT_WAIT_DEFAULT)
 		return WW_CUDA_ERROR_INVALID_VALUE;
+	if (is_shared(event) && event->context != stream->context) {
+		fprintf(stderr, "fakecuda: such a wait, in another context, crashes the driver\n");
+		abort();
+	}
 	struct fake_op *op = fake_op_new();
 	if (!op)
 		return WW_CUDA_ERROR_OUT_OF_MEMORY;

@@ -35,7 +35,7 @@ struct memory_handle {
 static_assert(sizeof(struct memory_handle) == sizeof(ww_CUipcMemHandle), "64 bytes");
 
 /* When a process was started, in clock ticks since boot; 0: there is no such process. */
-uint64_t fake_ipc_process_start(int pid)
+static uint64_t process_start(int pid)
 {
 	char path[64];
 	char text[1024];
@@ -55,11 +55,11 @@ uint64_t fake_ipc_process_start(int pid)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-ww_CUresult fake_ipc_open_descriptor(int pid, uint64_t start, int fd, int *out_fd)
+static ww_CUresult open_descriptor(int pid, uint64_t start, int fd, int *out_fd)
 {
 	char path[64];
 
-	if (!start || fake_ipc_process_start(pid) != start)
+	if (!start || process_start(pid) != start)
 		return WW_CUDA_ERROR_INVALID_HANDLE;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
 	*out_fd = open(path, O_RDWR | O_CLOEXEC);
@@ -76,7 +76,7 @@ FAKE_API cuIpcGetMemHandle(ww_CUipcMemHandle *out_handle, ww_CUdeviceptr address
 	struct memory_handle handle = {
 		.pid = (int32_t)getpid(),
 		.fd = physical->fd,
-		.start = fake_ipc_process_start((int)getpid()),
+		.start = process_start((int)getpid()),
 		.serial = physical->serial,
 		.bytes = range->span.bytes,
 		.uuid = physical->uuid,
@@ -112,7 +112,7 @@ static ww_CUresult handle_follow(const struct memory_handle *handle,
 	struct fake_physical **out_physical)
 {
 	int fd;
-	ww_CUresult error = fake_ipc_open_descriptor(handle->pid, handle->start, handle->fd, &fd);
+	ww_CUresult error = open_descriptor(handle->pid, handle->start, handle->fd, &fd);
 	if (error)
 		return error;
 	error = fake_physical_import(FAKE_KIND_LEGACY, fd, out_physical);

@@ -3,8 +3,8 @@
  * fake_value.c - streams that write a value to memory, or wait for one
  *
  * The memory may be anybody's: a wait looks again and again, because another process, or a CPU,
- * may store the value without telling us. A wait blocks its own stream and no other. When the
- * memory is unmapped under it, or a value is written to memory that may only be read, the stream
+ * may store the value without telling us. A wait blocks its own stream, and what is behind it in the
+ * hardware's queue (fake_stream.c). When the memory is unmapped under it, or a value is written to memory that may only be read, the stream
  * faults with LAUNCH_FAILED: what cannot be seen at the call is seen when the operation runs.
  */
 #include "fake.h"
@@ -163,6 +163,8 @@ FAKE_API cuStreamWriteValue64_v2(ww_CUstream stream, ww_CUdeviceptr address, uin
 	unsigned int flags)
 {
 	FAKE_ENTER(cuStreamWriteValue64);
+	if (fake_config()->no_sync)
+		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	return write_value(stream, address, sizeof(value), value, flags);
 }
 
@@ -177,6 +179,8 @@ FAKE_API cuStreamWaitValue64_v2(ww_CUstream stream, ww_CUdeviceptr address, uint
 	unsigned int flags)
 {
 	FAKE_ENTER(cuStreamWaitValue64);
+	if (fake_config()->no_sync)
+		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	return wait_value(stream, address, sizeof(value), value, flags);
 }
 

@@ -672,6 +672,7 @@ int main(int argc, char **argv)
 	count = append(tests, count, first_tests, sizeof(first_tests) / sizeof(first_tests[0]));
 	count = append(tests, count, vmm_tests, vmm_test_count);
 	count = append(tests, count, stream_tests, stream_test_count);
+	count = append(tests, count, queue_tests, queue_test_count);
 	count = append(tests, count, process_tests, process_test_count);
 	return _cmocka_run_group_tests("fakecuda", tests, count, NULL, NULL);
 }

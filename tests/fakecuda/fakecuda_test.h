@@ -57,6 +57,26 @@ void unmap(struct mapped *mapped);
 uint32_t read_word(ww_CUdeviceptr address);
 void write_word(ww_CUdeviceptr address, uint32_t value);
 
+/* A page that stream and CPU both see, used as a gate: closed until a value is stored. */
+struct gate {
+	uint64_t *value;
+	ww_CUdeviceptr address;
+};
+
+struct gate gate_new(void);
+void gate_close_on(const struct gate *gate, ww_CUstream stream);
+void gate_open(const struct gate *gate);
+void gate_delete(const struct gate *gate);
+
+ww_CUstream stream_new(unsigned int flags);
+ww_CUcontext breakable_context(void); /* current, and to be destroyed */
+
+/*
+ * Gives whatever could run the chance to, before the test says that it did not: every operation
+ * that ends wakes all the other streams.
+ */
+void let_others_run(void);
+
 int test_begin(void **state);
 int test_end(void **state);
 
@@ -66,6 +86,8 @@ extern const struct CMUnitTest vmm_tests[];
 extern const size_t vmm_test_count;
 extern const struct CMUnitTest stream_tests[];
 extern const size_t stream_test_count;
+extern const struct CMUnitTest queue_tests[];
+extern const size_t queue_test_count;
 extern const struct CMUnitTest process_tests[];
 extern const size_t process_test_count;
 

@@ -291,6 +291,64 @@ static void exclusive(int socket)
 	put(socket, "!", 1);
 }
 
+/* Neither values nor events between processes; all else can be had. */
+static void unsynchronised(int socket)
+{
+	ww_CUdeviceptr address;
+	ww_CUevent event;
+	int can = -1;
+
+	current_context();
+	CHECK_OK(cu.cuDeviceGetAttribute(&can, WW_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
+		0));
+	CHECK(!can);
+	CHECK_OK(cu.cuDeviceGetAttribute(&can, WW_CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 0));
+	CHECK(!can);
+	CHECK_OK(cu.cuMemAlloc(&address, 8));
+	CHECK_FAILS(cu.cuStreamWriteValue64(NULL, address, 1, 0), NOT_SUPPORTED);
+	CHECK_FAILS(cu.cuStreamWaitValue64(NULL, address, 0, 0), NOT_SUPPORTED);
+	CHECK_FAILS(cu.cuEventCreate(&event, WW_CU_EVENT_INTERPROCESS | WW_CU_EVENT_DISABLE_TIMING),
+		NOT_SUPPORTED);
+	CHECK_OK(cu.cuEventCreate(&event, 0));
+	put(socket, "!", 1);
+}
+
+/* With more queues than streams a wait holds up no other. */
+static void many_queues(int socket)
+{
+	enum {
+		COUNT = 20
+	};
+	ww_CUstream streams[COUNT];
+	ww_CUdeviceptr address;
+
+	current_context();
+	CHECK_OK(cu.cuMemAlloc(&address, 8));
+	CHECK_OK(cu.cuMemsetD8(address, 0, 8));
+	for (int i = 0; i < COUNT; i++)
+		CHECK_OK(cu.cuStreamCreate(&streams[i], WW_CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < COUNT - 1; i++)
+		CHECK_OK(cu.cuStreamWaitValue64(streams[i], address, 1, 0));
+	CHECK_OK(cu.cuStreamWriteValue64(streams[COUNT - 1], address, 1, 0));
+	for (int i = 0; i < COUNT; i++)
+		CHECK_OK(cu.cuStreamSynchronize(streams[i]));
+	put(socket, "!", 1);
+}
+
+/* Makes an event, hands it over, and ends in order when it is told to. */
+static void make_event(int socket)
+{
+	ww_CUipcEventHandle handle;
+	ww_CUevent event;
+	char byte;
+
+	current_context();
+	CHECK_OK(cu.cuEventCreate(&event, WW_CU_EVENT_INTERPROCESS | WW_CU_EVENT_DISABLE_TIMING));
+	CHECK_OK(cu.cuIpcGetEventHandle(&handle, event));
+	put(socket, &handle, sizeof(handle));
+	get(socket, &byte, 1);
+}
+
 int helper_main(int argc, char **argv)
 {
 	static const struct {
@@ -305,6 +363,9 @@ int helper_main(int argc, char **argv)
 		{"forked", forked},
 		{"prohibited", prohibited},
 		{"exclusive", exclusive},
+		{"unsynchronised", unsynchronised},
+		{"many-queues", many_queues},
+		{"make-event", make_event},
 	};
 
 	CHECK(argc == 2);
@@ -468,6 +529,18 @@ static void check_pool(struct helper *helper, ww_CUdeviceptr *out_address,
 	assert_int_equal(read_word(*out_address), 42);
 }
 
+/* Its file is still there, and so it opens, as it was recorded last. */
+static void check_dead_event(ww_CUipcEventHandle handle)
+{
+	ww_CUevent event;
+
+	OK(cu.cuIpcOpenEventHandle(&event, handle));
+	OK(cu.cuEventQuery(event));
+	OK(cu.cuEventDestroy(event));
+	memset(&handle, 5, sizeof(handle));
+	FAILS(cu.cuIpcOpenEventHandle(&event, handle), MAP_FAILED);
+}
+
 static void test_what_an_owner_shares(void **state)
 {
 	ww_CUipcEventHandle event_handle;
@@ -505,8 +578,8 @@ static void test_what_an_owner_shares(void **state)
 	assert_int_equal(read_word(legacy), 42);
 	assert_int_equal(read_word(pooled), 43);
 	FAILS(cu.cuIpcOpenMemHandle(&other, handle, 1), INVALID_HANDLE);
-	FAILS(cu.cuIpcOpenEventHandle(&event, event_handle), MAP_FAILED);
 	OK(cu.cuEventDestroy(event));
+	check_dead_event(event_handle);
 	OK(cu.cuStreamDestroy(stream));
 	OK(cu.cuIpcCloseMemHandle(legacy));
 	FAILS(cu.cuIpcCloseMemHandle(legacy), INVALID_VALUE);
@@ -583,6 +656,38 @@ static void test_compute_modes(void **state)
 	run_with("exclusive", single, 1);
 }
 
+static void test_queues_are_configured(void **state)
+{
+	static const char *const settings[] = {"CUDA_DEVICE_MAX_CONNECTIONS=32", NULL};
+	static const char *const none[] = {"FAKECUDA_NO_SYNC=1", NULL};
+
+	(void)state;
+	run_with("many-queues", settings, 1);
+	run_with("unsynchronised", none, 1);
+}
+
+/* Who imports an event may record it too; the file goes when its maker ends in order. */
+static void test_events_are_shared(void **state)
+{
+	ww_CUipcEventHandle handle;
+	ww_CUevent event;
+	ww_CUevent again;
+
+	(void)state;
+	struct helper helper = helper_start("make-event", NULL);
+	read_all(&helper, &handle, sizeof(handle));
+	OK(cu.cuIpcOpenEventHandle(&event, handle));
+	OK(cu.cuIpcOpenEventHandle(&again, handle));
+	OK(cu.cuEventRecord(event, NULL));
+	OK(cu.cuEventSynchronize(again));
+	OK(cu.cuEventDestroy(again));
+	put(helper.socket, "!", 1);
+	helper_finish(&helper);
+	FAILS(cu.cuIpcOpenEventHandle(&again, handle), MAP_FAILED);
+	OK(cu.cuEventQuery(event));
+	OK(cu.cuEventDestroy(event));
+}
+
 static void test_a_fork_ends_it(void **state)
 {
 	(void)state;
@@ -598,6 +703,8 @@ const struct CMUnitTest process_tests[] = {
 	TEST(test_no_device_at_all),
 	TEST(test_limited_devices),
 	TEST(test_compute_modes),
+	TEST(test_queues_are_configured),
+	TEST(test_events_are_shared),
 	TEST(test_a_fork_ends_it),
 };
 const size_t process_test_count = sizeof(process_tests) / sizeof(process_tests[0]);

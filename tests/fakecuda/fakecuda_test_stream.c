@@ -14,13 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A page that stream and CPU both see, used as a gate: closed until a value is stored. */
-struct gate {
-	uint64_t *value;
-	ww_CUdeviceptr address;
-};
-
-static struct gate gate_new(void)
+struct gate gate_new(void)
 {
 	struct gate gate;
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -30,23 +24,23 @@ static struct gate gate_new(void)
 	return gate;
 }
 
-static void gate_close_on(const struct gate *gate, ww_CUstream stream)
+void gate_close_on(const struct gate *gate, ww_CUstream stream)
 {
 	OK(cu.cuStreamWaitValue64(stream, gate->address, 1, WW_CU_STREAM_WAIT_VALUE_EQ));
 }
 
-static void gate_open(const struct gate *gate)
+void gate_open(const struct gate *gate)
 {
 	__atomic_store_n(gate->value, 1, __ATOMIC_RELEASE);
 }
 
-static void gate_delete(const struct gate *gate)
+void gate_delete(const struct gate *gate)
 {
 	OK(cu.cuMemHostUnregister(gate->value));
 	munmap(gate->value, 4096);
 }
 
-static ww_CUstream stream_new(unsigned int flags)
+ww_CUstream stream_new(unsigned int flags)
 {
 	ww_CUstream stream;
 	OK(cu.cuStreamCreate(&stream, flags));
@@ -58,11 +52,7 @@ static void do_nothing(void *user_data)
 	(void)user_data;
 }
 
-/*
- * Gives whatever could run the chance to, before the test says that it did not: every operation
- * that ends wakes all the other streams.
- */
-static void let_others_run(void)
+void let_others_run(void)
 {
 	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
 	for (int i = 0; i < 50; i++) {
@@ -393,7 +383,7 @@ static void test_copies_with_plain_memory(void **state)
 
 /* ---- faults ---- */
 
-static ww_CUcontext breakable_context(void)
+ww_CUcontext breakable_context(void)
 {
 	ww_CUcontext context;
 	OK(cu.cuCtxCreate(&context, 0, 0));

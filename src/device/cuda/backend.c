@@ -60,6 +60,8 @@ static const struct attribute_capability optional[] = {
 	{WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, WW_CAP_EXPORT},
 	{WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, WW_CAP_HOST_MEMORY},
 	{WW_CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, WW_CAP_HOST_READ_ONLY},
+	{WW_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, WW_CAP_STREAM_VALUE},
+	{WW_CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED},
 };
 
 static ww_status find_capabilities(struct cuda_device *device)
@@ -308,6 +310,16 @@ const struct ww_backend ww_cuda_backend = {
 	.stream_call = ww_cuda_stream_call,
 	.stream_copy = ww_cuda_stream_copy,
 	.stream_fill = ww_cuda_stream_fill,
+	.stream_wait_value = ww_cuda_stream_wait_value,
+	.stream_write_value = ww_cuda_stream_write_value,
+	.event_create = ww_cuda_event_create,
+	.event_open = ww_cuda_event_open,
+	.event_close = ww_cuda_event_close,
+	.event_handle = ww_cuda_event_handle,
+	.event_record = ww_cuda_event_record,
+	.event_stream_wait = ww_cuda_event_stream_wait,
+	.event_query = ww_cuda_event_query,
+	.event_synchronize = ww_cuda_event_synchronize,
 	.stream_wrap = ww_cuda_stream_wrap,
 	.stream_native = ww_cuda_stream_native,
 };

@@ -75,5 +75,22 @@ ww_status ww_cuda_stream_copy(struct ww_stream *stream, void *destination, const
 	uint64_t bytes, struct ww_mapping *const pinned[2]);
 ww_status ww_cuda_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
 	uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
+ww_status ww_cuda_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *at);
+ww_status ww_cuda_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *at);
+
+/* Makes the context current that calls on the stream need. */
+ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope);
+
+/* event.c */
+ww_status ww_cuda_event_create(struct ww_device *device, uint64_t flags,
+	struct ww_device_event **out_event);
+ww_status ww_cuda_event_open(struct ww_device *device, const uint8_t handle[64],
+	struct ww_device_event **out_event);
+void ww_cuda_event_close(struct ww_device_event *event);
+ww_status ww_cuda_event_handle(struct ww_device_event *event, uint8_t out_handle[64]);
+ww_status ww_cuda_event_record(struct ww_device_event *event, struct ww_stream *stream);
+ww_status ww_cuda_event_stream_wait(struct ww_device_event *event, struct ww_stream *stream);
+ww_status ww_cuda_event_query(struct ww_device_event *event);
+ww_status ww_cuda_event_synchronize(struct ww_device_event *event);
 
 #endif

@@ -43,6 +43,16 @@
 	X(cuStreamQuery)                  \
 	X(cuStreamGetCtx)                 \
 	X(cuLaunchHostFunc)               \
+	X(cuStreamWaitValue64)            \
+	X(cuStreamWriteValue64)           \
+	X(cuStreamWaitEvent)              \
+	X(cuEventCreate)                  \
+	X(cuEventDestroy)                 \
+	X(cuEventRecord)                  \
+	X(cuEventQuery)                   \
+	X(cuEventSynchronize)             \
+	X(cuIpcGetEventHandle)            \
+	X(cuIpcOpenEventHandle)           \
 	X(cuMemGetAllocationGranularity)  \
 	X(cuMemCreate)                    \
 	X(cuMemRelease)                   \

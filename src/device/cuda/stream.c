@@ -35,6 +35,11 @@ static ww_status enter(struct cuda_stream *stream, struct ww_cuda_scope *out_sco
 	return ww_cuda_enter(device_of(stream), out_scope);
 }
 
+ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope)
+{
+	return enter(from_base(stream), out_scope);
+}
+
 static ww_status fail(struct cuda_stream *stream, ww_CUresult result, const char *action)
 {
 	return ww_cuda_fail(device_of(stream)->driver, result, NULL, "cannot %s a stream of %s",
@@ -123,7 +128,10 @@ ww_status ww_cuda_stream_wrap(struct ww_device *device, void *native, struct ww_
 	if (!stream)
 		return WW_ERR_NO_MEMORY;
 	stream->native = native;
-	if (!is_default(stream->native))
+	if (is_default(stream->native))
+		stream->base.serial =
+			0; /* work of one thread is not ordered after that of another one */
+	else
 		ww_try(find_context(stream));
 	*out_stream = &ww_steal(stream)->base;
 	return WW_OK;
@@ -242,4 +250,34 @@ ww_status ww_cuda_stream_fill(struct ww_stream *base, void *destination, uint32_
 			"is it memory of a device?", "cannot fill %" PRIu64 " values at %p on %s",
 			count, destination, stream->base.device->selector);
 	return WW_OK;
+}
+
+static ww_CUdeviceptr address_of(const struct ww_stream_value *at)
+{
+	return (ww_CUdeviceptr)(uintptr_t)at->mapping->pointer + at->offset;
+}
+
+ww_status ww_cuda_stream_wait_value(struct ww_stream *base, const struct ww_stream_value *at)
+{
+	struct cuda_stream *stream = from_base(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	ww_CUresult result;
+
+	ww_try(enter(stream, &scope));
+	result = device_of(stream)->driver->cuStreamWaitValue64(stream->native, address_of(at),
+		at->value, WW_CU_STREAM_WAIT_VALUE_GEQ);
+	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "enqueue a wait on");
+}
+
+/* The default flags: the GPU's stores before it are seen by all who see the value. */
+ww_status ww_cuda_stream_write_value(struct ww_stream *base, const struct ww_stream_value *at)
+{
+	struct cuda_stream *stream = from_base(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	ww_CUresult result;
+
+	ww_try(enter(stream, &scope));
+	result = device_of(stream)->driver->cuStreamWriteValue64(stream->native, address_of(at),
+		at->value, WW_CU_STREAM_WRITE_VALUE_DEFAULT);
+	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "enqueue a signal on");
 }

@@ -43,7 +43,7 @@ static ww_status host_open(const char *selector, struct ww_device **out_device)
 	device->backend = &ww_host_backend;
 	device->granularity = GRANULARITY;
 	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
-		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES;
+		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT;
 	memcpy(device->selector, "host", sizeof("host"));
 	/* Without /proc the UUID stays zero: still the same in every process. */
 	if (ww_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
@@ -154,4 +154,6 @@ const struct ww_backend ww_host_backend = {
 	.stream_call = ww_host_stream_call,
 	.stream_copy = ww_host_stream_copy,
 	.stream_fill = ww_host_stream_fill,
+	.stream_wait_value = ww_host_stream_wait_value,
+	.stream_write_value = ww_host_stream_write_value,
 };

@@ -9,6 +9,9 @@
  * appended, `completed` what has run; both only grow, and waiting for the stream is waiting until
  * `completed` reaches what `enqueued` was. Work keeps the mappings it touches.
  *
+ * A wait for a value in shared memory blocks the thread, for as long as it takes: asleep on the futex beside the value,
+ * looking by itself only when that memory says that a GPU may store. Closing a stream waits for that, too.
+ *
  * Lock order: the stream's lock is held for the list and the counts only, never while work runs or
  * memory is let go.
  */
@@ -19,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/await.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "device/host/host.h"
@@ -27,7 +32,17 @@
 enum work_kind {
 	WORK_CALL,
 	WORK_COPY,
-	WORK_FILL
+	WORK_FILL,
+	WORK_WAIT,
+	WORK_WRITE
+};
+
+/* A word in shared memory, and those beside it: see struct ww_stream_value. */
+struct word {
+	uint64_t *at;
+	uint32_t *wakes;
+	const uint32_t *by_gpu;
+	uint64_t value; /* to wait for, or to store */
 };
 
 struct work {
@@ -40,6 +55,7 @@ struct work {
 	uint64_t count; /* bytes of a copy, values of a fill */
 	uint32_t value;
 	uint32_t value_bytes;
+	struct word word;             /* wait and write */
 	struct ww_mapping *pinned[2]; /* references, or NULL */
 };
 
@@ -78,7 +94,23 @@ static void fill(const struct work *work)
 	}
 }
 
-static void run(const struct work *work)
+static enum ww_await_look look_at_word(void *context)
+{
+	const struct word *word = context;
+	uint64_t seen = __atomic_load_n(word->at, __ATOMIC_ACQUIRE);
+
+	if ((int64_t)(seen - word->value) >= 0)
+		return WW_AWAIT_DONE;
+	return __atomic_load_n(word->by_gpu, __ATOMIC_ACQUIRE) ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
+}
+
+static void write_word(const struct word *word)
+{
+	__atomic_store_n(word->at, word->value, __ATOMIC_RELEASE);
+	ww_await_wake(word->wakes);
+}
+
+static void run(struct work *work)
 {
 	switch (work->kind) {
 	case WORK_CALL:
@@ -89,6 +121,12 @@ static void run(const struct work *work)
 		break;
 	case WORK_FILL:
 		fill(work);
+		break;
+	case WORK_WAIT:
+		ww_await(work->word.wakes, look_at_word, &work->word, WW_NEVER);
+		break;
+	case WORK_WRITE:
+		write_word(&work->word);
 		break;
 	}
 }
@@ -286,4 +324,33 @@ ww_status ww_host_stream_fill(struct ww_stream *stream, void *destination, uint3
 			.value_bytes = value_bytes,
 			.pinned = {pinned, NULL},
 		});
+}
+
+static ww_status enqueue_word(struct ww_stream *stream, enum work_kind kind,
+	const struct ww_stream_value *value)
+{
+	char *start = value->mapping->host_pointer;
+
+	return enqueue(stream,
+		&(struct work){
+			.kind = kind,
+			.word =
+				{
+					.at = (void *)(start + value->offset),
+					.wakes = (void *)(start + value->wakes_offset),
+					.by_gpu = (void *)(start + value->by_gpu_offset),
+					.value = value->value,
+				},
+			.pinned = {value->mapping, NULL},
+		});
+}
+
+ww_status ww_host_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *value)
+{
+	return enqueue_word(stream, WORK_WAIT, value);
+}
+
+ww_status ww_host_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *value)
+{
+	return enqueue_word(stream, WORK_WRITE, value);
 }

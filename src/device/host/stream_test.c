@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream_test.c - host streams: order, asynchrony, lifetime
+ * stream_test.c - host streams: order, asynchrony, values in shared memory, lifetime
  */
 #include "base/unit.h"
 
@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/await.h"
 #include "device/mapping.h"
 
 static ww_device *device;
@@ -171,6 +172,131 @@ static void a_stream_may_end_by_its_own_hand(void **state)
 	sem_destroy(&inside.done);
 }
 
+/* As a cell of a signal page has them. */
+struct words {
+	uint64_t value;
+	uint32_t wakes;
+	uint32_t by_gpu;
+};
+
+static struct ww_mapping *map_words(struct words **out_words)
+{
+	struct ww_mapping *mapping;
+
+	assert_int_equal(ww_mapping_create(device, WW_MEMORY_HOST, 4096, &mapping), WW_OK);
+	*out_words = mapping->host_pointer;
+	return mapping;
+}
+
+static ww_status wait_for_value(ww_stream *stream, struct ww_mapping *mapping, uint64_t value)
+{
+	return device->backend->stream_wait_value(stream,
+		&(struct ww_stream_value){
+			.mapping = mapping,
+			.offset = offsetof(struct words, value),
+			.wakes_offset = offsetof(struct words, wakes),
+			.by_gpu_offset = offsetof(struct words, by_gpu),
+			.value = value,
+		});
+}
+
+static ww_status write_value(ww_stream *stream, struct ww_mapping *mapping, uint64_t value)
+{
+	return device->backend->stream_write_value(stream,
+		&(struct ww_stream_value){
+			.mapping = mapping,
+			.offset = offsetof(struct words, value),
+			.wakes_offset = offsetof(struct words, wakes),
+			.by_gpu_offset = offsetof(struct words, by_gpu),
+			.value = value,
+		});
+}
+
+static void store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void streams_wait_for_values(void **state)
+{
+	struct words *words;
+	struct ww_mapping *mapping = map_words(&words);
+	ww_stream *stream;
+
+	(void)state;
+	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
+	store(&words->value, UINT64_MAX); /* one behind 0 */
+	assert_int_equal(wait_for_value(stream, mapping, 3), WW_OK);
+	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
+	store(&words->value, 2);
+	ww_await_wake(&words->wakes);
+	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
+	store(&words->value, INT64_MAX);
+	ww_await_wake(&words->wakes);
+	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(words->wakes, 2);
+	ww_stream_unref(stream);
+	ww_mapping_unref(mapping);
+}
+
+static void streams_answer_each_other(void **state)
+{
+	struct words *words;
+	struct ww_mapping *mapping = map_words(&words);
+	ww_stream *streams[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ww_stream_create(device, &streams[i]), WW_OK);
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_int_equal(wait_for_value(streams[i % 2], mapping, i), WW_OK);
+		assert_int_equal(write_value(streams[i % 2], mapping, i + 1), WW_OK);
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ww_stream_synchronize(streams[i]), WW_OK);
+	assert_int_equal(words->value, 1000);
+	assert_int_equal(words->wakes, 1000);
+	for (int i = 0; i < 2; i++)
+		ww_stream_unref(streams[i]);
+	ww_mapping_unref(mapping);
+}
+
+/* The word says so while the stream is asleep already; a GPU then stores without a wake. */
+static void streams_look_where_a_gpu_stores(void **state)
+{
+	struct words *words;
+	struct ww_mapping *mapping = map_words(&words);
+	ww_stream *stream;
+
+	(void)state;
+	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
+	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
+	__atomic_store_n(&words->by_gpu, 1, __ATOMIC_RELEASE);
+	ww_await_wake(&words->wakes);
+	store(&words->value, 1);
+	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	ww_stream_unref(stream);
+	ww_mapping_unref(mapping);
+}
+
+static void a_wait_keeps_its_memory(void **state)
+{
+	struct words *words;
+	struct ww_mapping *mapping = map_words(&words);
+	ww_stream *stream;
+
+	(void)state;
+	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
+	assert_int_equal(wait_for_value(stream, mapping, 1), WW_OK);
+	ww_mapping_unref(mapping);
+	assert_int_equal(ww_mapping_count(), 1);
+	store(&words->value, 1);
+	ww_await_wake(&words->wakes);
+	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_mapping_count(), 0);
+	ww_stream_unref(stream);
+}
+
 static void no_foreign_streams(void **state)
 {
 	ww_stream *stream;
@@ -190,6 +316,10 @@ int main(void)
 		cmocka_unit_test(the_last_unref_runs_what_is_left),
 		cmocka_unit_test(a_stream_cannot_wait_for_itself),
 		cmocka_unit_test(a_stream_may_end_by_its_own_hand),
+		cmocka_unit_test(streams_wait_for_values),
+		cmocka_unit_test(streams_answer_each_other),
+		cmocka_unit_test(streams_look_where_a_gpu_stores),
+		cmocka_unit_test(a_wait_keeps_its_memory),
 		cmocka_unit_test(no_foreign_streams),
 	};
 

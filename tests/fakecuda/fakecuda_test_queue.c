@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fakecuda_test_queue.c - streams that wait: what they hold up, and what they cannot spoil
+ *
+ * Each test has a context of its own, whose hardware queues nobody else's streams use.
+ */
+#include "fakecuda_test.h"
+
+#include <sys/mman.h>
+
+static void add_one(void *user_data)
+{
+	unsigned int *number = user_data;
+	*number = *number * 10 + 1;
+}
+
+static void add_two(void *user_data)
+{
+	unsigned int *number = user_data;
+	*number = *number * 10 + 2;
+}
+
+#define QUEUES 8
+
+/*
+ * Eight streams that wait leave no hardware queue: a ninth cannot release them. A stream of another
+ * context can, and so can the CPU.
+ */
+static void test_waits_fill_the_hardware_queues(void **state)
+{
+	ww_CUstream streams[QUEUES + 1];
+	ww_CUcontext context;
+
+	(void)state;
+	struct gate gate = gate_new();
+	OK(cu.cuCtxCreate(&context, 0, 0));
+	for (int i = 0; i <= QUEUES; i++)
+		streams[i] = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	for (int i = 0; i < QUEUES - 1; i++)
+		gate_close_on(&gate, streams[i]);
+	OK(cu.cuStreamWriteValue64(streams[QUEUES - 1], gate.address + 8, 1, 0));
+	OK(cu.cuStreamSynchronize(streams[QUEUES - 1]));
+	gate_close_on(&gate, streams[QUEUES - 1]);
+	OK(cu.cuStreamWriteValue64(streams[QUEUES], gate.address, 1, 0));
+	OK(cu.cuCtxPopCurrent(&context));
+	let_others_run();
+	for (int i = 0; i <= QUEUES; i++)
+		FAILS(cu.cuStreamQuery(streams[i]), NOT_READY);
+	assert_int_equal(*gate.value, 0);
+	OK(cu.cuStreamWriteValue64(NULL, gate.address, 1, 0));
+	for (int i = 0; i <= QUEUES; i++)
+		OK(cu.cuStreamSynchronize(streams[i]));
+	OK(cu.cuCtxDestroy(context));
+	gate_delete(&gate);
+}
+
+/* A stream that waits for the event of one that waits holds its queue too; what came before is not held up. */
+static void test_event_waits_hold_their_queue(void **state)
+{
+	ww_CUstream streams[QUEUES + 1];
+	unsigned int number = 0;
+	ww_CUcontext context;
+	ww_CUevent event;
+
+	(void)state;
+	struct gate gate = gate_new();
+	OK(cu.cuCtxCreate(&context, 0, 0));
+	for (int i = 0; i <= QUEUES; i++)
+		streams[i] = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	OK(cu.cuEventCreate(&event, WW_CU_EVENT_DISABLE_TIMING));
+	gate_close_on(&gate, streams[1]);
+	OK(cu.cuEventRecord(event, streams[1]));
+	OK(cu.cuLaunchHostFunc(streams[QUEUES], add_one, &number));
+	OK(cu.cuStreamWaitEvent(streams[0], event, 0));
+	OK(cu.cuStreamSynchronize(streams[QUEUES]));
+	OK(cu.cuLaunchHostFunc(streams[QUEUES], add_two, &number));
+	OK(cu.cuCtxPopCurrent(&context));
+	let_others_run();
+	FAILS(cu.cuStreamQuery(streams[QUEUES]), NOT_READY);
+	assert_int_equal(number, 1);
+	gate_open(&gate);
+	OK(cu.cuStreamSynchronize(streams[QUEUES]));
+	assert_int_equal(number, 12);
+	OK(cu.cuCtxDestroy(context));
+	gate_delete(&gate);
+}
+
+/* A waiter sees the page that another process signals, and cannot spoil it. */
+static void test_a_write_to_a_read_only_page_faults(void **state)
+{
+	uint64_t *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ww_CUdeviceptr address;
+	size_t bytes;
+
+	(void)state;
+	ww_CUcontext context = breakable_context();
+	OK(cu.cuMemHostRegister(page, 4096,
+		WW_CU_MEMHOSTREGISTER_DEVICEMAP | WW_CU_MEMHOSTREGISTER_READ_ONLY));
+	OK(cu.cuMemHostGetDevicePointer(&address, page, 0));
+	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	OK(cu.cuStreamWaitValue64(stream, address, 0, WW_CU_STREAM_WAIT_VALUE_GEQ));
+	OK(cu.cuStreamSynchronize(stream));
+	OK(cu.cuStreamWriteValue64(stream, address, 9, 0));
+	FAILS(cu.cuStreamSynchronize(stream), LAUNCH_FAILED);
+	FAILS(cu.cuMemGetInfo(&bytes, &bytes), LAUNCH_FAILED);
+	assert_int_equal(*page, 0);
+	OK(cu.cuCtxDestroy(context));
+	munmap(page, 4096);
+}
+
+const struct CMUnitTest queue_tests[] = {
+	TEST(test_waits_fill_the_hardware_queues),
+	TEST(test_event_waits_hold_their_queue),
+	TEST(test_a_write_to_a_read_only_page_faults),
+};
+const size_t queue_test_count = sizeof(queue_tests) / sizeof(queue_tests[0]);
