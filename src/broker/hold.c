@@ -206,12 +206,15 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 void hold_drop(struct registry *registry, struct hold *hold)
 {
 	struct object *object = hold_object(registry, hold);
-	bool is_writer = hold->holder && hold->holder == object->maker &&
-		object_record(registry, object)->state == WW_WIRE_STATE_WRITING;
+	bool is_maker = hold->holder && hold->holder == object->maker &&
+		!holder_is_mourned(registry, hold->holder);
+	uint8_t what = is_maker ? object_without_maker(object_record(registry, object)) : 0;
 
 	hold_unlink(registry, hold);
-	if (is_writer)
-		object_end(registry, object, WW_WIRE_WHAT_LOST);
+	if (is_maker && object->testament)
+		object_resign(registry, object);
+	else if (what)
+		object_end(registry, object, what);
 	else
 		object_settle(registry, object);
 }

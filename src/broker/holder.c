@@ -2,14 +2,17 @@
 /*
  * holder.c - processes that hold objects, see registry.h
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "broker/mourning.h"
 #include "broker/registry_items.h"
 
-#define NO_PIDFD UINT32_MAX
+/* Who is mourned costs as much as who is connected: there are only so many holders. */
+static const struct charge one_mourned = {.connections = 1};
 
 struct holder *holder_find(const struct registry *registry, const uint8_t process_id[16])
 {
@@ -50,13 +53,14 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	holder->index = index;
 	ww_list_init(&holder->holds);
 	ww_list_init(&holder->put);
+	ww_list_init(&holder->pages);
 	ww_list_init(&holder->peers);
 	holder->account = account_get(&registry->accounts, record->uid);
 	if (!holder->account)
 		return WW_ERR_NO_MEMORY;
 	status = ww_map_insert(&registry->by_number, &holder->by_number,
 		registry_hash_number(record->number));
-	if (status == WW_OK) {
+	if (status == WW_OK && record->state != HOLDER_MOURNED) {
 		status = ww_map_insert(&registry->by_process, &holder->by_process,
 			registry_hash_id(record->process_id));
 		if (status < 0)
@@ -66,6 +70,8 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 		account_put(&registry->accounts, holder->account);
 		return status;
 	}
+	if (record->state == HOLDER_MOURNED)
+		(void)account_charge_anyway(&registry->accounts, holder->account, &one_mourned);
 	*out_holder = holder;
 	return WW_OK;
 }
@@ -120,28 +126,102 @@ static void end_put(struct registry *registry, struct holder *holder)
 	}
 }
 
+bool holder_is_mourned(const struct registry *registry, const struct holder *holder)
+{
+	return holder_record(registry, holder)->state == HOLDER_MOURNED;
+}
+
+bool holder_is_over(const struct registry *registry, const struct holder *holder)
+{
+	const struct ww_layout_holder_record *record = holder_record(registry, holder);
+	struct pollfd pidfd = {.fd = (int)record->pidfd, .events = POLLIN};
+
+	return record->pidfd != NO_PIDFD && poll(&pidfd, 1, 0) > 0;
+}
+
+void holder_mourn(struct registry *registry, struct holder *holder)
+{
+	if (ww_list_is_empty(&holder->pages))
+		return;
+	if (!holder_is_mourned(registry, holder)) {
+		table_commit(&registry->holder_table, holder->index, HOLDER_MOURNED);
+		ww_map_remove(&registry->by_process, &holder->by_process);
+		(void)account_charge_anyway(&registry->accounts, holder->account, &one_mourned);
+	}
+	ww_list_for_each (link, &holder->pages) {
+		if (testament_is_enough(registry))
+			return;
+		testament_execute(registry, ww_container(link, struct object, of_maker), false);
+	}
+}
+
+/* No store of its process can come any more: nor does anything else. Those that are left have their turn by the pidfd. */
+static void bury_pages(struct registry *registry, struct holder *holder)
+{
+	while (!ww_list_is_empty(&holder->pages) && !testament_is_enough(registry))
+		object_bury(registry, ww_container(holder->pages.next, struct object, of_maker));
+}
+
+/* The objects end, their testaments stay. */
+static void end_pages(struct registry *registry, struct holder *holder)
+{
+	struct ww_list *link = holder->pages.next;
+
+	while (link != &holder->pages) {
+		struct object *object = ww_container(link, struct object, of_maker);
+
+		link = link->next;
+		mourning_join(registry, object->testament);
+		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
+	}
+}
+
+static void let_go(struct registry *registry, struct holder *holder)
+{
+	while (!ww_list_is_empty(&holder->holds))
+		hold_drop(registry, ww_container(holder->holds.next, struct hold, of_holder));
+	if (holder->has_reservation)
+		account_return(&registry->accounts, holder->account, &holder->reservation);
+	holder->has_reservation = false;
+}
+
 static void close_watch(uv_handle_t *handle)
 {
 	free(handle);
 }
 
-void holder_end(struct registry *registry, struct holder *holder)
+static void forget(struct registry *registry, struct holder *holder)
 {
 	struct ww_layout_holder_record *record = holder_record(registry, holder);
 
-	ww_assert(ww_list_is_empty(&holder->peers));
-	end_put(registry, holder);
-	while (!ww_list_is_empty(&holder->holds))
-		hold_drop(registry, ww_container(holder->holds.next, struct hold, of_holder));
-	if (holder->has_reservation)
-		account_return(&registry->accounts, holder->account, &holder->reservation);
+	if (holder_is_mourned(registry, holder))
+		account_return(&registry->accounts, holder->account, &one_mourned);
+	else
+		ww_map_remove(&registry->by_process, &holder->by_process);
+	ww_map_remove(&registry->by_number, &holder->by_number);
 	account_put(&registry->accounts, holder->account);
 	if (holder->watch)
 		uv_close((uv_handle_t *)holder->watch, close_watch);
-	ww_map_remove(&registry->by_number, &holder->by_number);
-	ww_map_remove(&registry->by_process, &holder->by_process);
 	__atomic_store_n(&record->state, 0, __ATOMIC_RELEASE);
 	if (record->pidfd != NO_PIDFD)
 		vault_drop(registry->vault, &record->pidfd, 1);
 	table_give(&registry->holder_table, holder->index);
+}
+
+void holder_end(struct registry *registry, struct holder *holder)
+{
+	/* Asked first: what comes after it is the last word. */
+	bool is_over = holder_is_over(registry, holder);
+
+	ww_assert(ww_list_is_empty(&holder->peers));
+	if (!holder_is_mourned(registry, holder))
+		holder_mourn(registry, holder);
+	if (is_over)
+		bury_pages(registry, holder);
+	end_pages(registry, holder);
+	end_put(registry, holder);
+	let_go(registry, holder);
+	if (ww_list_is_empty(&holder->pages))
+		forget(registry, holder);
 }

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "broker/expiry.h"
+#include "broker/mourning.h"
 #include "broker/registry_items.h"
 
 struct object *object_find(const struct registry *registry, const char *name)
@@ -36,13 +38,21 @@ struct object *object_find_id(const struct registry *registry, const uint8_t id[
 	return NULL;
 }
 
+/* A testament needs its maker's pidfd for as long as itself. */
+static uint64_t count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
+{
+	return testament_find(fd_access, fd_count) < 0 ? fd_count : fd_count + 1;
+}
+
 struct charge object_charge(const struct ww_layout_object_record *record)
 {
+	if (record->state == WW_WIRE_STATE_REMOVED && record->fd_count == 0)
+		return (struct charge){0};
 	return (struct charge){
 		.bytes = record->bytes,
 		.host_bytes = record->host_bytes,
 		.objects = 1,
-		.fds = record->fd_count,
+		.fds = count_fds(record->fd_access, record->fd_count),
 	};
 }
 
@@ -90,9 +100,22 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 void object_belongs(struct registry *registry, struct object *object, struct holder *maker)
 {
 	object->maker = maker;
-	ww_list_append(&maker->put, &object->of_maker);
+	ww_list_append(object->testament ? &maker->pages : &maker->put, &object->of_maker);
 	maker->put_count++;
 	maker->put_bytes += object_record(registry, object)->bytes;
+}
+
+void object_disown(struct registry *registry, struct object *object)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	struct holder *maker = ww_steal(object->maker);
+
+	if (!maker)
+		return;
+	maker->put_count--;
+	maker->put_bytes -= record->bytes;
+	ww_list_remove(&object->of_maker);
+	record->maker = 0;
 }
 
 ww_status object_arm(struct registry *registry, struct object *object)
@@ -110,9 +133,8 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	struct charge charge = object_charge(record);
 	ww_status status;
 
-	if (record->state == WW_WIRE_STATE_REMOVED)
-		return enter(registry, object);
-	ww_try(object_arm(registry, object));
+	if (record->state != WW_WIRE_STATE_REMOVED)
+		ww_try(object_arm(registry, object));
 	status = account_charge_anyway(&registry->accounts, object->account, &charge);
 	if (status == WW_OK) {
 		status = enter(registry, object);
@@ -123,7 +145,8 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 		expiry_stop(&object->expiry);
 		return status;
 	}
-	registry->bytes += record->bytes;
+	if (record->state != WW_WIRE_STATE_REMOVED)
+		registry->bytes += record->bytes;
 	return WW_OK;
 }
 
@@ -174,11 +197,8 @@ static void undo(struct registry *registry, struct object *object, uint32_t inde
 	if (record->fd_count > 0)
 		vault_drop(registry->vault, record->fds, record->fd_count);
 	if (object) {
-		if (object->maker) {
-			object->maker->put_count--;
-			object->maker->put_bytes -= record->bytes;
-			ww_list_remove(&object->of_maker);
-		}
+		object_disown(registry, object);
+		testament_close(registry, object);
 		account_put(&registry->accounts, object->account);
 	}
 	table_give(&registry->object_table, index);
@@ -223,8 +243,9 @@ static ww_status build(struct registry *registry, uint32_t index, struct holder 
 
 	ww_try(fill(registry, record, maker, put));
 	ww_try(object_item(registry, index, out_object));
-	object_belongs(registry, *out_object, maker);
 	ww_try(keep_fds(registry, record, fds, fd_count));
+	ww_try(testament_open(registry, *out_object));
+	object_belongs(registry, *out_object, maker);
 	return publish(registry, *out_object, put->state);
 }
 
@@ -245,7 +266,7 @@ ww_status object_put(struct registry *registry, struct holder *maker, const stru
 	charge = (struct charge){.bytes = put->bytes,
 		.host_bytes = host_bytes,
 		.objects = 1,
-		.fds = fd_count};
+		.fds = count_fds(put->fd_access, fd_count)};
 	status = account_charge(&registry->accounts, maker->account, &charge);
 	if (status == WW_OK) {
 		status = build(registry, index, maker, put, fds, fd_count, &object);
@@ -305,16 +326,24 @@ void object_seal(struct registry *registry, struct object *object, uint32_t stat
 	registry->changed(registry->context, object, WW_WIRE_WHAT_READY);
 }
 
+/* Gives back what a removed object has kept. */
+static void drop_testament(struct registry *registry, struct object *object)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	struct charge charge = object_charge(record);
+
+	testament_close(registry, object);
+	record->fd_count = 0;
+	vault_drop(registry->vault, record->fds, 1);
+	account_return(&registry->accounts, object->account, &charge);
+}
+
 /* Forgets an object that is removed and held by nobody. */
 static void forget(struct registry *registry, struct object *object)
 {
-	const struct ww_layout_object_record *record = object_record(registry, object);
-
-	if (object->maker) {
-		object->maker->put_count--;
-		object->maker->put_bytes -= record->bytes;
-		ww_list_remove(&object->of_maker);
-	}
+	if (object->testament)
+		drop_testament(registry, object);
+	object_disown(registry, object);
 	ww_map_remove(&registry->by_id, &object->by_id);
 	account_put(&registry->accounts, object->account);
 	table_give(&registry->object_table, object->index);
@@ -328,11 +357,23 @@ bool object_ends_with_maker(const struct ww_layout_object_record *record)
 		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0]);
 }
 
+uint8_t object_without_maker(const struct ww_layout_object_record *record)
+{
+	if (record->state == WW_WIRE_STATE_WRITING)
+		return WW_WIRE_WHAT_LOST;
+	if (record->state != WW_WIRE_STATE_REMOVED && record->life == WW_WIRE_LIFE_OWNER &&
+		record->fd_count == 0)
+		return WW_WIRE_WHAT_GONE;
+	return 0;
+}
+
 void object_settle(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
 	if (object->holders > 0 || object->escrows > 0)
+		return;
+	if (object->testament && object->maker && holder_is_mourned(registry, object->maker))
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		forget(registry, object);
@@ -353,20 +394,67 @@ static void drop_escrows(struct registry *registry, struct object *object)
 	}
 }
 
+/* Closes its descriptors; if it has a testament, the others. */
+static void drop_fds(struct registry *registry, const struct object *object)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	uint32_t numbers[WW_WIRE_FDS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < record->fd_count; i++) {
+		if (!object->testament || record->fd_access[i] != TESTAMENT_ACCESS)
+			numbers[count++] = record->fds[i];
+	}
+	if (count > 0)
+		vault_drop(registry->vault, numbers, count);
+	if (object->testament)
+		testament_keep_only(record);
+	else
+		record->fd_count = 0;
+}
+
 void object_end(struct registry *registry, struct object *object, uint8_t what)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
+	struct charge left;
 
 	registry->changed(registry->context, object, what);
 	leave_name(registry, object);
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
-	if (record->fd_count > 0)
-		vault_drop(registry->vault, record->fds, record->fd_count);
-	record->fd_count = 0;
+	drop_fds(registry, object);
 	expiry_stop(&object->expiry);
+	left = object_charge(record);
 	account_return(&registry->accounts, object->account, &charge);
+	(void)account_charge_anyway(&registry->accounts, object->account, &left); /* it was more */
 	registry->bytes -= record->bytes;
 	drop_escrows(registry, object);
 	object_settle(registry, object);
+}
+
+/* Without a testament it ends as any other, or is what any other removed one is. */
+static void end_without(struct registry *registry, struct object *object)
+{
+	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED) {
+		drop_testament(registry, object);
+		object_settle(registry, object);
+	} else {
+		testament_close(registry, object);
+		object_end(registry, object, WW_WIRE_WHAT_GONE);
+	}
+}
+
+void object_bury(struct registry *registry, struct object *object)
+{
+	testament_execute(registry, object, !object->testament->has_woken);
+	object_disown(registry, object);
+	end_without(registry, object);
+}
+
+void object_resign(struct registry *registry, struct object *object)
+{
+	/* Among those without a testament. */
+	ww_list_remove(&object->of_maker);
+	ww_list_append(&object->maker->put, &object->of_maker);
+	end_without(registry, object);
 }

@@ -149,7 +149,7 @@ ww_status page_holders(struct peer *peer, uint32_t serial, uint64_t cursor)
 		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
 			(uint32_t)cursor);
 
-		if (record->state)
+		if (record->state == 1) /* the mourned are of no interest */
 			fill_holder(registry, slab_item(&registry->holders, (uint32_t)cursor),
 				now_ns, &holders[listing.holders.count++]);
 	}

@@ -17,7 +17,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "broker/registry_items.h"
 #include "broker/server_parts.h"
+#include "broker/vigil.h"
 
 #ifndef SO_PEERPIDFD /* Linux 6.5 */
 #define SO_PEERPIDFD 77
@@ -30,6 +32,9 @@
 
 /* How often a user's connections are looked through for what they have read. */
 #define SWEEP_MS 10
+
+/* How many packets are still read of a connection that has ended. */
+#define LAST_PACKETS 64
 
 /* How often a connection that has ended is looked at, see peer_close(). */
 #define LINGER_MS 50
@@ -330,6 +335,19 @@ static void receive(struct peer *peer)
 	peer_close(peer);
 }
 
+/* What it sent before its end is still done: who let go in order has not died holding it. Who has died waits for none. */
+void peer_hear_last(struct peer *peer)
+{
+	if (peer->holder && holder_is_over(&peer->server->registry, peer->holder))
+		return;
+	for (int i = 0; i < LAST_PACKETS && !peer->is_closed; i++) {
+		if (!ww_list_is_empty(&peer->out) || peer->is_replaying || peer->is_stalled ||
+			peer->is_starved)
+			return;
+		receive(peer); /* closes it at the end of what there is */
+	}
+}
+
 void peer_resume_all(struct server *server)
 {
 	server->has_stalled = false;
@@ -348,7 +366,11 @@ static void on_event(uv_poll_t *poll, int error, int events)
 {
 	struct peer *peer = poll->data;
 
+	vigil_look(peer->server);
+	if (peer->is_closed)
+		return;
 	if (error < 0 || (events & UV_DISCONNECT)) {
+		peer_hear_last(peer);
 		peer_close(peer);
 		return;
 	}
@@ -611,6 +633,16 @@ static void linger(struct peer *peer)
 	ww_list_append(&server->lingering, &peer->of_server);
 }
 
+void peer_mourn(struct peer *peer)
+{
+	struct registry *registry = &peer->server->registry;
+	struct holder *holder = peer->holder;
+
+	if (holder && peer->of_holder.next == peer->of_holder.previous &&
+		!holder_is_mourned(registry, holder))
+		holder_mourn(registry, holder);
+}
+
 void peer_close(struct peer *peer)
 {
 	struct server *server = peer->server;
@@ -619,11 +651,13 @@ void peer_close(struct peer *peer)
 	if (peer->is_closed)
 		return;
 	peer->is_closed = true;
+	peer_mourn(peer);
+	ww_list_remove(&peer->of_holder);
+	peer->holder = NULL;
+	vigil_leave(peer);
 	wait_end_all(peer);
 	watch_end(peer);
 	drop_queue(peer);
-	ww_list_remove(&peer->of_holder);
-	peer->holder = NULL;
 	if (count_unread(peer) > 0)
 		linger(peer);
 	else

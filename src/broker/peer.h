@@ -44,6 +44,7 @@ struct peer {
 	bool is_last;    /* close as soon as nothing is queued */
 	bool is_paused;  /* it does not read: neither do we */
 	bool is_stalled; /* its user's descriptors must be closed first */
+	bool is_vigil;   /* see vigil.h */
 	bool is_starved; /* its answer could not be sent for want of memory or the like: later */
 
 	/* of the request that is being handled */
@@ -68,6 +69,12 @@ ww_status peer_accept(struct server *server, int socket);
  * flight for nobody.
  */
 void peer_close(struct peer *peer);
+
+/* The other end is closed: does what it had sent before, as far as that is there. May close the peer. */
+void peer_hear_last(struct peer *peer);
+
+/* Before all else that its end takes: executes what its process has left, if this is its last connection. */
+void peer_mourn(struct peer *peer);
 
 /*
  * Sends an answer, now or when there is room.

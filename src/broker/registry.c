@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "broker/expiry.h"
+#include "broker/mourning.h"
 #include "broker/registry_items.h"
 #include "wire/name.h"
 
@@ -23,8 +24,6 @@
 #define OBJECTS_MAX (1u << 20)
 #define HOLDERS_MAX (1u << 16)
 #define HOLDS_MAX   (1u << 22)
-
-#define NO_PIDFD UINT32_MAX
 
 /* Ids are random, chosen by clients: mixed, so that nobody can choose where they fall. */
 static uint64_t hash_seed;
@@ -154,11 +153,11 @@ static ww_status drop(struct table *table, uint32_t index, ww_status why)
 static bool holder_makes_sense(const struct registry *registry,
 	const struct ww_layout_holder_record *record)
 {
-	return record->state == 1 && record->number != 0 &&
+	return record->state <= HOLDER_MOURNED && record->number != 0 &&
 		record->number <= *table_value(&registry->holder_table, 0) &&
 		is_ended(record->program, sizeof(record->program)) &&
 		!holder_find_number(registry, record->number) &&
-		!holder_find(registry, record->process_id);
+		(record->state == HOLDER_MOURNED || !holder_find(registry, record->process_id));
 }
 
 static ww_status adopt_holder(struct registry *registry, uint32_t index)
@@ -202,11 +201,15 @@ static void forget_fds(struct registry *registry, const struct ww_layout_object_
 		vault_forget(registry->vault, record->fds[i]);
 }
 
-/* All of its descriptors, or none. */
-static bool adopt_fds(struct registry *registry, const struct ww_layout_object_record *record)
+/* All of its descriptors, or none; of a removed one its testament. */
+static bool adopt_fds(struct registry *registry, struct ww_layout_object_record *record)
 {
-	if (record->state == WW_WIRE_STATE_REMOVED)
+	if (record->state == WW_WIRE_STATE_REMOVED) {
+		testament_keep_only(record);
+		if (record->fd_count > 0 && vault_adopt(registry->vault, record->fds[0]) != WW_OK)
+			record->fd_count = 0;
 		return true;
+	}
 	for (uint8_t i = 0; i < record->fd_count; i++) {
 		if (vault_adopt(registry->vault, record->fds[i]) != WW_OK) {
 			forget_fds(registry, record, i);
@@ -225,8 +228,11 @@ static ww_status adopt_item(struct registry *registry, struct ww_layout_object_r
 	ww_status status;
 
 	ww_try(object_item(registry, index, &object));
-	status = object_adopt(registry, object);
+	status = testament_open(registry, object);
+	if (status == WW_OK)
+		status = object_adopt(registry, object);
 	if (status < 0) {
+		testament_close(registry, object);
 		account_put(&registry->accounts, object->account);
 		return status;
 	}
@@ -247,8 +253,6 @@ static ww_status adopt_object(struct registry *registry, uint32_t index)
 	if (record->state == 0)
 		return WW_OK;
 	if (object_makes_sense(registry, record) && adopt_fds(registry, record)) {
-		if (record->state == WW_WIRE_STATE_REMOVED)
-			record->fd_count = 0;
 		status = adopt_item(registry, record, index);
 		if (status != WW_OK)
 			forget_fds(registry, record, record->fd_count);
@@ -334,16 +338,36 @@ static void settle_all(struct registry *registry)
 		const struct ww_layout_object_record *record = table_record(&registry->object_table,
 			i);
 		struct object *object;
+		uint8_t what;
 
 		if (record->state == 0)
 			continue;
 		object = slab_item(&registry->objects, i);
-		if (record->state == WW_WIRE_STATE_WRITING && !is_held_by_maker(registry, object))
-			object_end(registry, object, WW_WIRE_WHAT_LOST);
+		what = is_held_by_maker(registry, object) ? 0 : object_without_maker(record);
+		if (object->testament && !object->maker)
+			object_bury(registry, object);
+		else if (what)
+			object_end(registry, object, what);
 		else if (!object->maker && object_ends_with_maker(record))
 			object_end(registry, object, WW_WIRE_WHAT_GONE);
 		else
 			object_settle(registry, object);
+	}
+}
+
+/* Goes on where the former broker was: testaments first. */
+static void mourn_all(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->holder_table.capacity; i++) {
+		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
+			i);
+		struct holder *holder;
+
+		if (record->state != HOLDER_MOURNED)
+			continue;
+		holder = slab_item(&registry->holders, i);
+		holder_mourn(registry, holder);
+		holder_end(registry, holder);
 	}
 }
 
@@ -356,6 +380,7 @@ static ww_status take_over(struct registry *registry)
 	for (uint32_t i = 0; i < registry->hold_table.capacity; i++)
 		ww_try(adopt_hold(registry, i));
 	ww_try(vault_adopted(registry->vault));
+	mourn_all(registry);
 	settle_all(registry);
 	return WW_OK;
 }
@@ -374,6 +399,7 @@ ww_status registry_open(struct registry *registry)
 		ww_try(vault_adopted(registry->vault)); /* nothing is there */
 		ww_try(create_tables(registry, numbers));
 		ww_try(open_tables(registry, numbers));
+		mourning_open(registry);
 		return name_registry(registry);
 	}
 	for (uint32_t i = 0; i < REGISTRY_TABLES; i++) {
@@ -381,6 +407,7 @@ ww_status registry_open(struct registry *registry)
 		ww_try(vault_adopt(registry->vault, numbers[i]));
 	}
 	ww_try(open_tables(registry, numbers));
+	mourning_open(registry);
 	if (!is_named(registry)) /* the first broker was killed before it came to that */
 		ww_try(name_registry(registry));
 	return take_over(registry);
@@ -390,6 +417,7 @@ void registry_tidy(struct registry *registry)
 {
 	bool is_freed = false;
 
+	registry->executed_bytes = 0;
 	if (registry->object_table.used == 0 && registry->objects.chunk_count > 0) {
 		slab_clear(&registry->objects);
 		ww_map_fini(&registry->by_id);
@@ -410,13 +438,17 @@ void registry_tidy(struct registry *registry)
 		malloc_trim(0);
 }
 
-static void stop_timers(struct registry *registry)
+static void close_items(struct registry *registry)
 {
 	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
 		const uint32_t *state = table_record(&registry->object_table, i);
+		struct object *object;
 
-		if (*state)
-			expiry_stop(&((struct object *)slab_item(&registry->objects, i))->expiry);
+		if (*state == 0)
+			continue;
+		object = slab_item(&registry->objects, i);
+		expiry_stop(&object->expiry);
+		testament_close(registry, object);
 	}
 	for (uint32_t i = 0; i < registry->hold_table.capacity; i++) {
 		const struct ww_layout_hold_record *record = table_record(&registry->hold_table, i);
@@ -443,7 +475,8 @@ static void free_accounts(struct ww_map *map)
 
 void registry_close(struct registry *registry)
 {
-	stop_timers(registry);
+	close_items(registry);
+	mourning_close(registry);
 	free_accounts(&registry->accounts.by_uid);
 	close_tables(registry);
 	slab_clear(&registry->objects);

@@ -13,7 +13,8 @@
  * What is half made when the process is killed counts for nothing.
  *
  * An object that goes while processes hold it stays as `removed`, without a name to be found by and without
- * descriptors, until they let go: so that one can see what keeps memory from being freed.
+ * descriptors, until they let go: so that one can see what keeps memory from being freed. But one with a testament
+ * (testament.h) keeps that until its maker has ended, and so may its maker stay, as mourned (mourning.h).
  *
  * One thread. What has changed is told to a function (registry_changed), which answers waiters and watchers.
  */
@@ -36,6 +37,7 @@
 #define REGISTRY_TABLES 3
 
 struct registry;
+struct testament;
 
 /* A point in time at which an object or an escrow ends; only what has one has one. */
 struct expiry {
@@ -49,10 +51,11 @@ struct object {
 	struct ww_map_node by_id;   /* removed ones too: then there may be several of one id */
 	struct ww_map_node by_name; /* while it has a name and is not removed */
 	struct ww_list holds;       /* struct hold.of_object */
-	struct ww_list of_maker;    /* in holder.put */
+	struct ww_list of_maker;    /* in holder.put, or with a testament in holder.pages */
 	struct account *account;
 	struct holder *maker; /* NULL: has ended */
 	struct expiry *expiry;
+	struct testament *testament; /* NULL: none */
 	uint32_t index;
 	uint32_t holders;
 	uint32_t escrows;
@@ -60,10 +63,11 @@ struct object {
 
 struct holder {
 	struct ww_map_node by_number;
-	struct ww_map_node by_process;
-	struct ww_list holds; /* struct hold.of_holder */
-	struct ww_list put;   /* struct object.of_maker */
-	struct ww_list peers; /* struct peer.of_holder: its connections */
+	struct ww_map_node by_process; /* while it is not mourned */
+	struct ww_list holds;          /* struct hold.of_holder */
+	struct ww_list put;            /* struct object.of_maker */
+	struct ww_list pages;          /* the same, of those with a testament */
+	struct ww_list peers;          /* struct peer.of_holder: its connections */
 	struct account *account;
 	uv_poll_t *watch; /* of its pidfd */
 	uint32_t index;
@@ -100,6 +104,11 @@ struct registry {
 	registry_changed changed;
 	void *context;
 	uint64_t bytes; /* of all objects that are not removed */
+	uv_timer_t mourning;
+	struct ww_list mourned; /* struct testament.of_mourned */
+	uint32_t mourned_count;
+	uint64_t mapped_bytes;   /* of testaments whose page is mapped all the time */
+	uint64_t executed_bytes; /* of testaments, in this turn of the loop */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,
@@ -174,7 +183,10 @@ ww_status object_name(struct registry *registry, struct object *object,
 /* Ends writing. */
 void object_seal(struct registry *registry, struct object *object, uint32_t state);
 
-/* Takes an object out: watchers are told @what, its descriptors are closed. Holders keep a removed one. */
+/*
+ * Takes an object out: watchers are told @what, its descriptors are closed, but for the testament of a maker that has not
+ * ended. Holders keep a removed one.
+ */
 void object_end(struct registry *registry, struct object *object, uint8_t what);
 
 /* --- holders --- */
@@ -190,8 +202,16 @@ struct holder *holder_find_number(const struct registry *registry, uint64_t numb
 ww_status holder_add(struct registry *registry, const uint8_t process_id[16], uint32_t pid,
 	uid_t uid, gid_t gid, int pidfd, const char *program, struct holder **out_holder);
 
-/* Releases all it holds, ends what lives with it, and forgets it. It has no connections any more. */
+/* The first thing to be done about a process that is to end: what it has left as testaments is executed, at once. */
+void holder_mourn(struct registry *registry, struct holder *holder);
+
+/*
+ * Releases all it holds, and ends what lives with it. It has no connections any more. It is forgotten, or stays
+ * as mourned if its process may still run; then this is called again when that has ended.
+ */
 void holder_end(struct registry *registry, struct holder *holder);
+
+bool holder_is_mourned(const struct registry *registry, const struct holder *holder);
 
 /* --- holds --- */
 

@@ -70,6 +70,37 @@ static void a_holder_takes_with_it_what_lives_by_it(void **state)
 	must_be_empty(fixture);
 }
 
+/* Of what has no descriptors the broker keeps nothing but what its maker says; so that may take it back. */
+static void a_maker_takes_back_what_it_says(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *maker = add_holder(fixture, 1, 7);
+	struct holder *other = add_holder(fixture, 2, 8);
+	struct object *said = put(fixture, maker, 1, "said", WW_WIRE_LIFE_OWNER, 0);
+	struct object *given = put(fixture, maker, 2, "given", WW_WIRE_LIFE_OWNER, 1);
+
+	assert_int_equal(hold_escrow(registry, maker->account, said, 1, 0, FAR), WW_OK);
+	assert_int_equal(hold_take(registry, other, said, 1), WW_OK);
+	hold_drop(registry, hold_find(registry, other, said));
+	assert_ptr_equal(object_find(registry, "said"), said);
+	assert_int_equal(hold_take(registry, other, said, 1), WW_OK);
+	hold_drop(registry, hold_find(registry, maker, said));
+	assert_null(object_find(registry, "said"));
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
+	hold_drop(registry, hold_find(registry, maker, given));
+	assert_ptr_equal(object_find(registry, "given"), given);
+	object_end(registry, given, WW_WIRE_WHAT_REMOVED);
+	/* One that was removed before ends once. */
+	said = put(fixture, maker, 3, "said", WW_WIRE_LIFE_OWNER, 0);
+	object_end(registry, said, WW_WIRE_WHAT_REMOVED);
+	hold_drop(registry, hold_find(registry, maker, said));
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
+	holder_end(registry, maker);
+	holder_end(registry, other);
+	must_be_empty(fixture);
+}
+
 static void escrows_end_by_time_and_by_use(void **state)
 {
 	struct fixture *fixture = *state;
@@ -208,7 +239,8 @@ static void unfinished_ends_are_finished(void **state)
 	put(fixture, maker, 2, "owned", WW_WIRE_LIFE_OWNER, 1);
 	put(fixture, maker, 3, "held", WW_WIRE_LIFE_HELD, 1);
 	put(fixture, maker, 4, "kept", WW_WIRE_LIFE_KEPT, 1);
-	for (uint32_t number = 1; number <= 4; number++) {
+	put(fixture, maker, 5, "said", WW_WIRE_LIFE_OWNER, 0);
+	for (uint32_t number = 1; number <= 5; number++) {
 		struct object *each = find(fixture, number);
 
 		hold_record(registry, hold_find(registry, maker, each))->state = 0;
@@ -316,7 +348,10 @@ static void model_end(struct model_object *item)
 static void model_drop(struct model_object *item, int holder)
 {
 	item->holders &= ~(1U << holder);
-	if (item->state == WW_WIRE_STATE_WRITING && item->maker == holder)
+	if (item->maker == holder &&
+		(item->state == WW_WIRE_STATE_WRITING ||
+			(item->state != WW_WIRE_STATE_REMOVED && item->life == WW_WIRE_LIFE_OWNER &&
+				item->fds == 0)))
 		model_end(item);
 	else
 		model_settle(item);
@@ -583,6 +618,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(an_object_comes_and_goes),
 		CASE(a_holder_takes_with_it_what_lives_by_it),
+		CASE(a_maker_takes_back_what_it_says),
 		CASE(escrows_end_by_time_and_by_use),
 		CASE(time_to_live),
 		CASE(a_put_that_fails_leaves_nothing),

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "broker/server_parts.h"
+#include "broker/vigil.h"
 #include "wire/name.h"
 
 /* --- who comes --- */
@@ -97,6 +98,8 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 		ww_try(find_holder(peer, hello, &is_known));
 	if (is_known)
 		expect_confirmation(peer->holder);
+	if (peer->holder && !ww_list_is_empty(&peer->holder->pages))
+		vigil_keep(peer);
 	peer->is_last = false;
 	peer->is_watcher = hello->watcher;
 	peer->version = welcome.version;
@@ -121,7 +124,7 @@ static uint32_t release_unconfirmed(struct peer *peer)
 
 		link = link->next;
 		if (!hold->is_confirmed) {
-			hold_drop(&peer->server->registry, hold);
+			request_let_go(peer, hold);
 			count++;
 		}
 	}
@@ -165,6 +168,37 @@ static ww_status on_confirm(void *context, const struct ww_wire_header *header,
 
 /* --- what several of them need --- */
 
+/* Since which version there are names inside objects. */
+#define INSIDE_VERSION 2
+
+ww_status request_check_name(const struct peer *peer, const char *name)
+{
+	ww_try(ww_name_check(name));
+	if (ww_name_is_inside(name) && peer->version < INSIDE_VERSION)
+		return ww_fail(WW_ERR_INVALID,
+			"a name that begins with '@' needs version %d of the protocol, this connection "
+			"speaks %u; choose another, or use a newer library",
+			INSIDE_VERSION, peer->version);
+	return WW_OK;
+}
+
+ww_status request_check_inside(const struct peer *peer, const char *name)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct object *outer;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	if (!ww_name_is_inside(name))
+		return WW_OK;
+	ww_name_outer(name, id);
+	outer = object_find_id(registry, id);
+	if (!outer || !hold_find(registry, peer->holder, outer))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot use '%.100s': %s the object that the name is inside of; get that first",
+			name, outer ? "this process does not hold" : "the broker does not have");
+	return WW_OK;
+}
+
 bool request_may_remove(const struct peer *peer, const struct ww_layout_object_record *record)
 {
 	return peer->uid == 0 || peer->uid == record->uid;
@@ -179,6 +213,20 @@ ww_status request_fail_not_found(const char *name)
 ww_status request_fail_reserved(void)
 {
 	return ww_fail(WW_ERR_STATE, "this process has room reserved already; put something first");
+}
+
+void request_let_go(struct peer *peer, struct hold *hold)
+{
+	struct registry *registry = &peer->server->registry;
+	const struct object *other;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	memcpy(id, object_record(registry, hold_object(registry, hold))->id, sizeof(id));
+	hold_drop(registry, hold);
+	other = object_find_id(registry,
+		id); /* one of that id may have been removed, and put anew */
+	if (!other || !hold_find(registry, peer->holder, other))
+		wait_outer_released(peer->server, peer->holder, id);
 }
 
 void request_use_reservation(struct peer *peer)
@@ -202,7 +250,7 @@ static ww_status on_stat(void *context, const struct ww_wire_header *header,
 	struct ww_wire_described described;
 	uint8_t packet[1024];
 
-	ww_try(ww_name_check(stat->name));
+	ww_try(request_check_name(peer, stat->name));
 	if (!object)
 		return request_fail_not_found(stat->name);
 	entry_fill(peer, object, &described.entry);

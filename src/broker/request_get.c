@@ -88,12 +88,12 @@ ww_status request_grant(struct peer *peer, uint32_t serial, struct object *objec
 	return status;
 }
 
-static ww_status check_get(const struct ww_wire_get *get)
+static ww_status check_get(const struct peer *peer, const struct ww_wire_get *get)
 {
-	ww_try(ww_name_check(get->name));
+	ww_try(request_check_name(peer, get->name));
 	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
-	return WW_OK;
+	return request_check_inside(peer, get->name);
 }
 
 ww_status request_get(void *context, const struct ww_wire_header *header,
@@ -104,7 +104,7 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 	struct object *object;
 	ww_status status;
 
-	ww_try(check_get(get));
+	ww_try(check_get(peer, get));
 	object = object_find(&peer->server->registry, get->name);
 	if (!object)
 		return waits ? wait_for_name(peer, header->serial, get)
@@ -230,7 +230,7 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	if (!hold)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"cannot let go of an object that this process does not hold");
-	hold_drop(registry, hold);
+	request_let_go(peer, hold);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }
@@ -242,7 +242,7 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find(registry, remove->name);
 
-	ww_try(ww_name_check(remove->name));
+	ww_try(request_check_name(peer, remove->name));
 	if (remove->flags)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
 	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))

@@ -10,28 +10,36 @@
 
 #include "base/error.h"
 #include "broker/server_parts.h"
+#include "broker/testament.h"
+#include "broker/vigil.h"
 #include "wire/name.h"
 
 #define MODE_MAX    0777
 #define FD_ACCESSES 3 /* readers, writers, or both */
 
-static ww_status check_fd_access(const struct ww_wire_put *put, size_t fd_count)
+/* Since which version there is another fd_access: that of testaments. */
+#define TESTAMENT_VERSION 2
+
+static ww_status check_fd_access(const struct peer *peer, const struct ww_wire_put *put,
+	size_t fd_count)
 {
+	uint8_t most = peer->version < TESTAMENT_VERSION ? FD_ACCESSES : TESTAMENT_ACCESS;
+
 	for (size_t i = 0; i < WW_WIRE_FDS; i++) {
 		uint8_t access = put->fd_access[i];
 
-		if (i < fd_count ? access == 0 || access > FD_ACCESSES : access != 0)
+		if (i < fd_count ? access == 0 || access > most : access != 0)
 			return ww_fail(WW_ERR_INVALID,
-				"fd_access of descriptor %zu is %u; 1, 2 or 3 for each that comes, 0 behind",
-				i, access);
+				"fd_access of descriptor %zu is %u; 1 to %u for each that comes, 0 behind",
+				i, access, most);
 	}
 	return WW_OK;
 }
 
-static ww_status check_put(const struct ww_wire_put *put, size_t fd_count)
+static ww_status check_put(const struct peer *peer, const struct ww_wire_put *put)
 {
 	if (put->name[0])
-		ww_try(ww_name_check(put->name));
+		ww_try(request_check_name(peer, put->name));
 	if (put->kind == 0)
 		return ww_fail(WW_ERR_INVALID, "an object has a kind, which is not 0");
 	if (put->state < WW_WIRE_STATE_WRITING || put->state > WW_WIRE_STATE_SHARED)
@@ -51,7 +59,8 @@ static ww_status check_put(const struct ww_wire_put *put, size_t fd_count)
 	if (put->life == WW_WIRE_LIFE_KEPT && !put->name[0])
 		return ww_fail(WW_ERR_INVALID,
 			"an object without a name cannot be kept: nobody could remove it; give it a name");
-	return check_fd_access(put, fd_count);
+	ww_try(check_fd_access(peer, put, peer->fd_count));
+	return request_check_inside(peer, put->name);
 }
 
 static ww_status choose_group(const struct peer *peer, const struct ww_wire_put *put,
@@ -70,8 +79,9 @@ static ww_status check_name_is_free(const struct peer *peer, const struct ww_wir
 {
 	const struct ww_layout_object_record *record;
 
-	if (!config_may_take(peer->server->setup->config, put->name, peer->uid, peer->gids,
-		    peer->gid_count))
+	if (!ww_name_is_inside(put->name) &&
+		!config_may_take(peer->server->setup->config, put->name, peer->uid, peer->gids,
+			peer->gid_count))
 		return ww_fail(WW_ERR_ACCESS,
 			"the name '%.120s' is reserved for others than user %u; choose another",
 			put->name, peer->uid);
@@ -103,6 +113,10 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 			"this memory is in the broker already, put by process %" PRIu32
 			" as '%.100s'; use that object",
 			record->maker_pid, (const char *)record->name);
+	if (testament_find(put->fd_access, peer->fd_count) >= 0 && !object->testament)
+		return ww_fail(WW_ERR_STATE,
+			"this object is in the broker already, without a signal page; put the page as an "
+			"object of its own");
 	if (!strcmp((const char *)record->name, put->name))
 		return hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE);
 	if (record->name[0])
@@ -153,6 +167,7 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	struct registry *registry = &peer->server->registry;
 	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
 	struct hold *former = hold_find_id(registry, peer->holder, put->id);
+	bool has_page = former && hold_object(registry, former)->testament;
 	struct object *object;
 	uint64_t host_bytes;
 	bool is_memory;
@@ -160,16 +175,22 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	if (put->name[0])
 		ww_try(check_name_is_free(peer, put, taken));
 	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
+	ww_try(testament_check(put, peer->fds, peer->fd_count));
 	if (is_memory || put->bytes < host_bytes)
 		put->bytes = host_bytes;
 	if (!was_reserved)
 		ww_try(check_turn(peer));
-	if (former) /* of an object that was removed: this is the same memory, put anew */
+	/* Of an object that was removed: this is the same memory, put anew. */
+	if (former && !has_page)
 		hold_drop(registry, former);
 	if (taken)
-		return put_in_place(peer, taken, put, host_bytes, gid);
-	return object_put(registry, peer->holder, put, peer->fds, peer->fd_count, host_bytes, gid,
-		&object);
+		ww_try(put_in_place(peer, taken, put, host_bytes, gid));
+	else
+		ww_try(object_put(registry, peer->holder, put, peer->fds, peer->fd_count,
+			host_bytes, gid, &object));
+	if (has_page) /* for which somebody could speak until now */
+		hold_drop(registry, former);
+	return WW_OK;
 }
 
 ww_status request_put(void *context, const struct ww_wire_header *header,
@@ -182,11 +203,13 @@ ww_status request_put(void *context, const struct ww_wire_header *header,
 	gid_t gid;
 
 	request_use_reservation(peer); /* also if this put is refused */
-	ww_try(check_put(&put, peer->fd_count));
+	ww_try(check_put(peer, &put));
 	ww_try(choose_group(peer, &put, &gid));
 	present = object_find_id(&peer->server->registry, put.id);
 	ww_try(present ? put_again(peer, present, &put, gid)
 		       : put_new(peer, &put, gid, was_reserved));
+	if (testament_find(put.fd_access, peer->fd_count) >= 0)
+		vigil_keep(peer);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

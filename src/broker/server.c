@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "broker/server_parts.h"
+#include "broker/vigil.h"
 
 #ifndef SO_PASSPIDFD /* Linux 6.5 */
 #define SO_PASSPIDFD 76
@@ -128,7 +129,7 @@ static void on_grace_end(uv_timer_t *timer)
 		const struct ww_layout_holder_record *record = table_record(table, i);
 		struct holder *holder;
 
-		if (record->state == 0)
+		if (record->state != 1)
 			continue;
 		holder = slab_item(&server->registry.holders, i);
 		if (!holder->watch && ww_list_is_empty(&holder->peers))
@@ -144,6 +145,8 @@ static void on_change(void *context, struct object *object, uint8_t what)
 	const struct ww_layout_object_record *record = object_record(&server->registry, object);
 
 	watch_tell(server, object, what);
+	if (what >= WW_WIRE_WHAT_REMOVED)
+		wait_outer_ended(server, record, what);
 	if (!record->name[0])
 		return;
 	if (what == WW_WIRE_WHAT_READY)
@@ -329,6 +332,7 @@ static ww_status start(struct server *server)
 	ww_list_init(&server->watchers);
 	ww_list_init(&server->turns);
 	divide_numbers(server);
+	ww_try(vigil_open(server));
 	ww_try(vault_open(&server->vault, setup->keeper, setup->vault_first, setup->vault_limit));
 	registry->vault = &server->vault;
 	registry->loop = &server->loop;

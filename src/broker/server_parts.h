@@ -27,12 +27,16 @@ struct server {
 	struct ww_list watchers;
 	struct ww_list turns; /* struct wait.turn: reservations, in order of arrival */
 	struct ww_map waits_by_name;
+	struct ww_map waits_by_outer;
 	uint32_t peer_count;
 	uint32_t peer_limit;
 	uint32_t unread_fds;  /* how many of a user may be sent and not read */
 	uint32_t waiting_fds; /* how many of a user may wait to be sent, and as many to be closed */
 	uint32_t wait_count;
 	uint64_t round; /* of wait_serve_room() */
+	int vigil;      /* epoll(7) */
+	uint32_t vigil_count;
+	uint64_t vigil_ns; /* when it was last looked at */
 	int outcome;
 	bool is_listening;
 	bool is_starved;  /* the last accept failed */
@@ -80,9 +84,20 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 ww_status request_remove(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove);
 
+/* A text that can be a name, on a connection of this version. Return: WW_OK; WW_ERR_INVALID. */
+ww_status request_check_name(const struct peer *peer, const char *name);
+
+/*
+ * Who uses a name inside an object must hold that. Return: WW_OK, also for other names; WW_ERR_NOT_FOUND.
+ */
+ww_status request_check_inside(const struct peer *peer, const char *name);
+
 bool request_may_remove(const struct peer *peer, const struct ww_layout_object_record *record);
 ww_status request_fail_not_found(const char *name);
 ww_status request_fail_reserved(void);
+
+/* Has the process of a peer let go of an object, and of waiting for what may be put inside of it. */
+void request_let_go(struct peer *peer, struct hold *hold);
 
 /* Gives back what was reserved for the process, so that its put can be charged. */
 void request_use_reservation(struct peer *peer);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "broker/registry_items.h"
 #include "broker/server_parts.h"
+#include "wire/name.h"
 
 static const struct charge one_wait = {.waits = 1};
 
@@ -53,6 +54,8 @@ static void end(struct wait *wait)
 {
 	struct server *server = wait->peer->server;
 
+	if (wait->is_inside)
+		ww_map_remove(&server->waits_by_outer, &wait->by_outer);
 	if (wait->is_get) {
 		ww_map_remove(&server->waits_by_name, &wait->by_name);
 	} else if (!ww_list_is_empty(&wait->turn)) {
@@ -65,6 +68,22 @@ static void end(struct wait *wait)
 	free(wait);
 }
 
+/* Enters a get where it will be looked for. */
+static ww_status enter(struct server *server, struct wait *wait)
+{
+	const char *name = wait->get.name;
+
+	ww_try(ww_map_insert(&server->waits_by_name, &wait->by_name, registry_hash_name(name)));
+	wait->is_get = true;
+	if (!ww_name_is_inside(name))
+		return WW_OK;
+	ww_name_outer(name, wait->outer);
+	ww_try(ww_map_insert(&server->waits_by_outer, &wait->by_outer,
+		registry_hash_id(wait->outer)));
+	wait->is_inside = true;
+	return WW_OK;
+}
+
 ww_status wait_for_name(struct peer *peer, uint32_t serial, const struct ww_wire_get *get)
 {
 	struct wait *wait = NULL;
@@ -72,13 +91,11 @@ ww_status wait_for_name(struct peer *peer, uint32_t serial, const struct ww_wire
 
 	ww_try(make(peer, serial, &wait));
 	wait->get = *get;
-	status = ww_map_insert(&peer->server->waits_by_name, &wait->by_name,
-		registry_hash_name(get->name));
+	status = enter(peer->server, wait);
 	if (status < 0) {
 		end(wait);
 		return status;
 	}
-	wait->is_get = true;
 	return WW_NOT_READY;
 }
 
@@ -162,6 +179,67 @@ void wait_name_lost(struct server *server, const char *name, uint32_t maker_pid)
 				"'%.120s' will not be ready: process %" PRIu32
 				" ended, or let go of it, while writing it",
 				name, maker_pid));
+	}
+}
+
+/* The next wait for a name inside an object, of a process or (NULL) any. */
+static struct wait *find_inside(struct server *server, const struct holder *holder,
+	const uint8_t id[16])
+{
+	for (struct ww_map_node *node = ww_map_first(&server->waits_by_outer, registry_hash_id(id));
+		node; node = ww_map_next(node)) {
+		struct wait *wait = ww_container(node, struct wait, by_outer);
+
+		if (!memcmp(wait->outer, id, sizeof(wait->outer)) &&
+			(!holder || wait->peer->holder == holder))
+			return wait;
+	}
+	return NULL;
+}
+
+/* The waiters hold the object, so if it is gone its maker ended. */
+static ww_status fail_outer(const struct wait *wait, const struct ww_layout_object_record *outer,
+	uint8_t what)
+{
+	if (what == WW_WIRE_WHAT_GONE || what == WW_WIRE_WHAT_LOST)
+		return ww_fail(WW_ERR_PEER_LOST,
+			"'%.100s' will not come: the object that it is to be inside of was process %" PRIu32
+			"'s, which ended or let go of it",
+			wait->get.name, outer->maker_pid);
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"'%.100s' will not come: the object that it is to be inside of %s", wait->get.name,
+		what == WW_WIRE_WHAT_EXPIRED ? "has expired" : "was removed");
+}
+
+void wait_outer_ended(struct server *server, const struct ww_layout_object_record *outer,
+	uint8_t what)
+{
+	struct wait *wait;
+
+	while ((wait = find_inside(server, NULL, outer->id))) {
+		struct peer *peer = wait->peer;
+		uint32_t serial = wait->serial;
+		ww_status status = fail_outer(wait, outer, what);
+
+		end(wait);
+		peer_send_error(peer, serial, status);
+	}
+}
+
+void wait_outer_released(struct server *server, const struct holder *holder, const uint8_t id[16])
+{
+	struct wait *wait;
+
+	while ((wait = find_inside(server, holder, id))) {
+		struct peer *peer = wait->peer;
+		uint32_t serial = wait->serial;
+		ww_status status = ww_fail(WW_ERR_NOT_FOUND,
+			"'%.100s' is waited for no longer: this process let go of the object that it is to "
+			"be inside of",
+			wait->get.name);
+
+		end(wait);
+		peer_send_error(peer, serial, status);
 	}
 }
 

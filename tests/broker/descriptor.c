@@ -213,7 +213,7 @@ void descriptor_access(void)
 	for (size_t i = 0; i < WW_WIRE_FDS; i++)
 		close(fds[i]);
 	put = raw_object("parts/none");
-	put.fd_access[0] = 4;
+	put.fd_access[0] = 5;
 	fds[0] = raw_memory(4096);
 	MUST_REFUSE(WW_ERR_INVALID, "fd_access", raw_put(maker, &put, fds, 1));
 	put.fd_access[0] = 1;

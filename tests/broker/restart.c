@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static void kill_broker(struct raw *raw)
+void suite_kill_broker(struct raw *raw)
 {
 	struct ww_wire_condition condition;
 
@@ -16,8 +16,7 @@ static void kill_broker(struct raw *raw)
 	broker_hear_ready(daemon_now);
 }
 
-/* The same process, over another connection. */
-static void come_back(struct raw *raw, bool is_known)
+void suite_come_back(struct raw *raw, bool is_known)
 {
 	uint8_t process_id[WW_WIRE_ID_BYTES];
 	struct ww_wire_hello hello;
@@ -68,9 +67,9 @@ void confirm_after_restart(void)
 	memcpy(held[0].id, first.id, sizeof(first.id));
 	memset(held[1].id, 0x77, sizeof(held[1].id));
 	refuse_confirm(raw);
-	kill_broker(raw);
+	suite_kill_broker(raw);
 	MUST_STATUS(WW_END, raw_receive(raw));
-	come_back(raw, true);
+	suite_come_back(raw, true);
 	wait_for(raw, &(struct want){3, 1, 3, 0, 0});
 	confirm(raw, held, 2, false, &confirmed);
 	MUST_EQUAL(0, confirmed.released);
@@ -113,9 +112,9 @@ void restart_keeps_all(void)
 	MUST_OK(raw_export(raw, kept.id, WW_WIRE_ACCESS_READ, 1, 60000 * MS, secret));
 	MUST_OK(raw_get(other, "kept", WW_WIRE_ACCESS_READ, &granted));
 	for (int round = 0; round < 3; round++) {
-		kill_broker(raw);
-		come_back(raw, true);
-		come_back(other, true);
+		suite_kill_broker(raw);
+		suite_come_back(raw, true);
+		suite_come_back(other, true);
 		wait_for(raw, &(struct want){3, 2, 5, 2, 0});
 	}
 	/* Everything is as it was: states, times, holders, descriptors, charges. */

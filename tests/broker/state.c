@@ -169,16 +169,25 @@ void state_lives(void)
 	struct raw *other = peer();
 	struct ww_wire_granted granted;
 	struct ww_wire_put held = put_living(maker, "held", WW_WIRE_LIFE_HELD);
-	struct ww_wire_put owner = put_living(maker, "owner", WW_WIRE_LIFE_OWNER);
+	struct ww_wire_put said = put_living(maker, "said", WW_WIRE_LIFE_OWNER);
 	struct ww_wire_put kept = put_living(maker, "kept", WW_WIRE_LIFE_KEPT);
+	struct ww_wire_put owner = raw_object("owner");
 	struct ww_wire_entry entry;
+	int fd = raw_memory(4096);
 
+	owner.life = WW_WIRE_LIFE_OWNER;
+	MUST_OK(raw_put(maker, &owner, &fd, 1));
+	close(fd);
 	/* Let go of by its maker, each lives on by its own rule. */
 	MUST_OK(raw_get(other, "held", WW_WIRE_ACCESS_READ, &granted));
 	MUST_OK(raw_release(maker, held.id));
 	MUST_OK(raw_release(maker, owner.id));
 	MUST_OK(raw_release(maker, kept.id));
-	wait_for(other, &(struct want){3, 2, 1, 0, 0});
+	wait_for(other, &(struct want){4, 2, 2, 1, 0});
+	/* But what is there only because its maker says so is so no longer. */
+	MUST_OK(raw_release(maker, said.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "said", &entry));
+	wait_for(other, &(struct want){3, 2, 1, 1, 0});
 	MUST_OK(raw_release(other, held.id));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "held", &entry));
 	MUST_OK(raw_get(other, "owner", WW_WIRE_ACCESS_READ, &granted));
@@ -304,10 +313,12 @@ void state_named_later(void)
 	struct ww_wire_entry entry;
 	uint8_t secret[16];
 	uint32_t serial = raw_ask_get(other, "christened", WW_WIRE_ACCESS_READ);
+	int fd = raw_memory(4096);
 
 	MUST_OK(raw_watch(eyes, "", 0));
 	put.life = WW_WIRE_LIFE_OWNER;
-	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	close(fd);
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
 	MUST_OK(raw_release(maker, put.id));
 	strcpy(put.name, "christened");

@@ -49,6 +49,18 @@ struct raw *stranger(void)
 	return raw;
 }
 
+struct raw *old_peer(void)
+{
+	struct raw *raw = stranger();
+	struct ww_wire_hello hello = raw_greeting(raw);
+	struct ww_wire_welcome welcome;
+
+	hello.most = 1;
+	MUST_OK(raw_call(raw, hello, &hello, welcome, &welcome));
+	MUST_EQUAL(1, welcome.version);
+	return raw;
+}
+
 struct raw *watcher(void)
 {
 	struct raw *raw = take();

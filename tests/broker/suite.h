@@ -54,6 +54,35 @@
 	X(descriptor_types, 0)                       \
 	X(descriptor_access, 0)                      \
 	X(descriptor_bytes_are_the_kernels, 0)       \
+	X(page_is_for_readers, 0)                    \
+	X(page_refused, 0)                           \
+	X(page_of_another_version, 0)                \
+	X(page_changes_afterwards, ONCE)             \
+	X(page_released_in_order, 0)                 \
+	X(page_released_with_restart, ONCE)          \
+	X(page_put_anew_refused, ONCE)               \
+	X(page_mourned_cost_connections, ONCE)       \
+	X(page_charges, 0)                           \
+	X(page_connection_ends, ONCE)                \
+	X(page_maker_is_killed, 0)                   \
+	X(page_lives_end_with_maker, 0)              \
+	X(page_removed_first, 0)                     \
+	X(page_stored_over, ONCE)                    \
+	X(page_unheld_is_forgotten, ONCE)            \
+	X(page_broker_killed_before, ONCE)           \
+	X(page_broker_killed_after, ONCE)            \
+	X(page_maker_killed_without_broker, ONCE)    \
+	X(page_maker_comes_back, ONCE)               \
+	X(page_hundred_at_once, ONCE)                \
+	X(page_among_a_thousand, ONCE)               \
+	X(inside_needs_a_hold, 0)                    \
+	X(inside_mode_decides, AS_ROOT)              \
+	X(inside_names, 0)                           \
+	X(inside_of_what_is_gone, 0)                 \
+	X(inside_wait_met, 0)                        \
+	X(inside_wait_ends_with_object, 0)           \
+	X(inside_wait_ends_with_hold, 0)             \
+	X(inside_not_in_version_1, 0)                \
 	X(quota_bytes, 0)                            \
 	X(quota_host_bytes, 0)                       \
 	X(quota_objects, 0)                          \
@@ -101,7 +130,9 @@
 BROKER_CASES(BROKER_DECLARE)
 #undef BROKER_DECLARE
 
-#define BROKER_ROLES(X) X(role_steal_process_id)
+#define BROKER_ROLES(X)          \
+	X(role_steal_process_id) \
+	X(role_signaller)
 
 #define BROKER_DECLARE_ROLE(name) void name(int count, char **arguments);
 BROKER_ROLES(BROKER_DECLARE_ROLE)
@@ -138,6 +169,13 @@ struct want {
 	uint64_t waits;
 };
 void wait_for(struct raw *raw, const struct want *want);
+
+/* A connection from the pool that speaks version 1. */
+struct raw *old_peer(void);
+
+/* Kills the broker process and waits until another one serves; and the same process, over another connection. */
+void suite_kill_broker(struct raw *raw);
+void suite_come_back(struct raw *raw, bool is_known);
 
 /* Puts an object with no descriptors that is easy to tell: sealed, held, mode 0600. */
 struct ww_wire_put put_named(struct raw *raw, const char *name);

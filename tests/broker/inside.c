@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inside.c - names inside an object: for those who hold it, and no longer than it is there
+ */
+#include "broker/suite.h"
+
+#include <stdio.h>
+
+/* "@ID/rest" */
+static const char *inside(const uint8_t id[16], const char *rest)
+{
+	static char name[WW_WIRE_NAME_BYTES];
+	size_t at = 1;
+
+	name[0] = '@';
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
+		at += (size_t)snprintf(name + at, sizeof(name) - at, "%02x", id[i]);
+	snprintf(name + at, sizeof(name) - at, "/%s", rest);
+	return name;
+}
+
+static ww_status put_as(struct raw *raw, const char *name)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	put.mode = 0644;
+	return raw_put(raw, &put, NULL, 0);
+}
+
+static ww_status get_as(struct raw *raw, const char *name)
+{
+	struct ww_wire_granted granted;
+
+	return raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted);
+}
+
+/* An object that everybody may read. */
+static struct ww_wire_put put_outer(struct raw *raw)
+{
+	struct ww_wire_put put = raw_object("outer");
+
+	put.mode = 0644;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	return put;
+}
+
+void inside_needs_a_hold(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name = inside(outer.id, "rank/0");
+	struct ww_wire_entry entry;
+	uint32_t serial;
+
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", put_as(other, name));
+	MUST_OK(put_as(raw, name));
+	MUST_OK(raw_stat(other, name, &entry));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", get_as(other, name));
+	serial = raw_ask_get(other, name, WW_WIRE_ACCESS_READ);
+	MUST_OK(raw_answered(other, serial));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_refusal(other));
+	MUST_OK(get_as(other, "outer"));
+	MUST_OK(get_as(other, name));
+	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_as(other, name));
+	MUST_OK(raw_release(other, outer.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", get_as(other, name));
+	/* To take it out needs none. */
+	MUST_OK(raw_remove(other, name));
+}
+
+void inside_mode_decides(void)
+{
+	struct raw *alice = peer_of(ALICE, ALICE);
+	struct raw *bob = peer_of(BOB, BOB);
+	struct ww_wire_put outer = put_outer(alice);
+	struct ww_wire_put put = raw_object(inside(outer.id, "x"));
+
+	MUST_OK(get_as(bob, "outer"));
+	MUST_OK(raw_put(alice, &put, NULL, 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "may not read", get_as(bob, put.name));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(bob, put.name));
+	/* What is reserved by its first component is not meant by that. */
+	MUST_OK(put_as(bob, inside(outer.id, "model")));
+	MUST_OK(put_as(bob, inside(outer.id, "~0")));
+}
+
+void inside_names(void)
+{
+	static const char *const wrong[] = {"@", "@x", "@/x", "@0123456789abcdef0123456789abcdef",
+		"@0123456789abcdef0123456789abcde/x", "@0123456789abcdef0123456789abcdef0/x",
+		"@0123456789ABCDEF0123456789ABCDEF/x", "@0123456789abcdef0123456789abcdeg/x",
+		"@@123456789abcdef0123456789abcdef/x"};
+	struct raw *raw = peer();
+	struct raw *eye = watcher();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name;
+
+	for (size_t i = 0; i < CHECK_COUNT(wrong); i++) {
+		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", put_as(raw, wrong[i]));
+		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", get_as(raw, wrong[i]));
+		MUST_REFUSE(WW_ERR_INVALID, "begins with '@'", raw_remove(raw, wrong[i]));
+	}
+	MUST_REFUSE(WW_ERR_INVALID, "prefix", raw_watch(eye, "@x", 0));
+	MUST_REFUSE(WW_ERR_INVALID, "empty component", put_as(raw, inside(outer.id, "")));
+	MUST_REFUSE(WW_ERR_INVALID, "no path", put_as(raw, inside(outer.id, "..")));
+	MUST_REFUSE(WW_ERR_INVALID, "no path", put_as(raw, inside(outer.id, "x/.")));
+	MUST_OK(put_as(raw, "x@y"));
+	MUST_OK(put_as(raw, "x/@y"));
+	MUST_OK(raw_watch(eye, inside(outer.id, "a"), WW_WIRE_WATCH_FLAG_EXISTING));
+	MUST_OK(put_as(raw, inside(outer.id, "b")));
+	name = inside(outer.id, "a/@b");
+	MUST_OK(put_as(raw, name));
+	raw_hear_event(eye, WW_WIRE_WHAT_PUT, name);
+	/* Also by the way round: without a name first, and by replacing. */
+	outer = raw_object("");
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	strcpy(outer.name, inside(outer.id, "itself"));
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	memset(outer.id, 1, sizeof(outer.id));
+	outer.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+}
+
+/* It has its own end, but is found by nobody any more. */
+void inside_of_what_is_gone(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name = inside(outer.id, "x");
+	struct ww_wire_entry entry;
+
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have",
+		put_as(raw, "@0123456789abcdef0123456789abcdef/x"));
+	MUST_OK(get_as(other, "outer"));
+	MUST_OK(put_as(raw, name));
+	MUST_OK(raw_remove(raw, "outer"));
+	MUST_OK(raw_stat(other, name, &entry));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(other, name));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", put_as(raw, inside(outer.id, "y")));
+	MUST_OK(raw_remove(raw, inside(outer.id, "x")));
+}
+
+void inside_wait_met(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name = inside(outer.id, "x");
+	struct ww_wire_granted granted;
+	uint32_t serial;
+
+	MUST_OK(get_as(other, "outer"));
+	serial = raw_ask_get(other, name, WW_WIRE_ACCESS_READ);
+	wait_for(raw, &(struct want){1, 2, 2, 0, 1});
+	MUST_OK(put_as(raw, name));
+	MUST_OK(raw_answered(other, serial));
+	MUST_OK(raw_take(other, granted, &granted));
+	MUST(!strcmp(name, granted.name));
+	wait_for(raw, &(struct want){2, 2, 4, 0, 0});
+}
+
+/* @end: ends "outer", of which each of the waiters is told so. */
+static void wait_until(struct raw *maker, const struct ww_wire_put *outer,
+	void (*end)(struct raw *maker, const struct ww_wire_put *outer), ww_status status,
+	const char *word)
+{
+	struct raw *waiters[3];
+	uint32_t serials[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		waiters[i] = peer();
+		MUST_OK(get_as(waiters[i], "outer"));
+		serials[i] = raw_ask_get(waiters[i], inside(outer->id, i == 0 ? "x" : "y"),
+			WW_WIRE_ACCESS_READ);
+	}
+	wait_for(peer(), &(struct want){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 3});
+	end(maker, outer);
+	for (size_t i = 0; i < 3; i++) {
+		MUST_OK(raw_answered(waiters[i], serials[i]));
+		MUST_REFUSE(status, word, raw_refusal(waiters[i]));
+		raw_close(waiters[i]);
+	}
+}
+
+static void remove_it(struct raw *maker, const struct ww_wire_put *outer)
+{
+	MUST_OK(raw_remove(maker, outer->name));
+}
+
+static void leave(struct raw *maker, const struct ww_wire_put *outer)
+{
+	(void)outer;
+	raw_close(maker);
+}
+
+static void do_nothing(struct raw *maker, const struct ww_wire_put *outer)
+{
+	(void)maker;
+	(void)outer;
+}
+
+void inside_wait_ends_with_object(void)
+{
+	struct raw *raw = peer();
+	struct ww_wire_put outer = put_outer(raw);
+
+	wait_until(raw, &outer, remove_it, WW_ERR_NOT_FOUND, "was removed");
+	outer = raw_object("outer");
+	outer.mode = 0644;
+	outer.life = WW_WIRE_LIFE_KEPT;
+	outer.ttl_ns = 500 * MS;
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	wait_until(raw, &outer, do_nothing, WW_ERR_NOT_FOUND, "has expired");
+	outer = raw_object("outer");
+	outer.life = WW_WIRE_LIFE_OWNER;
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	wait_until(raw, &outer, leave, WW_ERR_PEER_LOST, "ended or let go");
+}
+
+void inside_wait_ends_with_hold(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name = inside(outer.id, "x");
+	struct ww_wire_put put = raw_object(name);
+	struct ww_wire_release release;
+	struct ww_wire_granted granted;
+	uint32_t mine = raw_ask_get(raw, name, WW_WIRE_ACCESS_READ);
+	uint32_t serial;
+
+	MUST_OK(get_as(other, "outer"));
+	serial = raw_ask_get(other, name, WW_WIRE_ACCESS_READ);
+	memcpy(release.id, outer.id, sizeof(release.id));
+	raw_ask(other, release, &release);
+	MUST_OK(raw_answered(other, serial));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go", raw_refusal(other));
+	MUST_OK(raw_receive(other)); /* the release is done */
+	/* Who still holds it still waits. */
+	wait_for(other, &(struct want){1, 2, 1, 0, 1});
+	MUST(raw_is_silent(raw));
+	raw_ask_put(raw, &put, NULL, 0);
+	MUST_OK(raw_answered(raw, mine));
+	MUST_OK(raw_take(raw, granted, &granted));
+}
+
+void inside_not_in_version_1(void)
+{
+	struct raw *raw = old_peer();
+	struct ww_wire_put outer = put_outer(raw);
+	const char *name = inside(outer.id, "x");
+	struct ww_wire_entry entry;
+
+	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", put_as(raw, name));
+	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", get_as(raw, name));
+	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_stat(raw, name, &entry));
+	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_remove(raw, name));
+	MUST_OK(put_as(raw, "x@y"));
+}
