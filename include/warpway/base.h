@@ -32,6 +32,9 @@ extern "C" {
 
 typedef int32_t ww_status;
 
+/* No limit on time, for every timeout_ns. */
+#define WW_FOREVER UINT64_MAX
+
 enum {
 	WW_OK = 0,
 

@@ -41,9 +41,6 @@ extern "C" {
 
 typedef struct ww_memory ww_memory;
 
-/* No limit on time, for every timeout_ns. */
-#define WW_FOREVER UINT64_MAX
-
 /**
  * struct ww_memory_params - what memory to make
  * @size:   sizeof(struct ww_memory_params); fields are only ever appended, zero means as before

@@ -276,6 +276,16 @@ void ww_connection_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTE
 	pthread_mutex_unlock(&broker->lock);
 }
 
+uint32_t ww_connection_version(struct ww_broker *broker)
+{
+	uint32_t version;
+
+	pthread_mutex_lock(&broker->lock);
+	version = broker->link ? broker->link->welcome.version : 0;
+	pthread_mutex_unlock(&broker->lock);
+	return version;
+}
+
 uint64_t ww_connection_timeout_ns(struct ww_broker *broker)
 {
 	uint64_t timeout_ns;

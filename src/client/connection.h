@@ -109,6 +109,9 @@ void ww_connection_end_turn(struct ww_broker *broker);
 void ww_connection_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTES],
 	uint32_t *out_uid);
 
+/* Version of the protocol that is spoken over the present link; 0: there is none. */
+uint32_t ww_connection_version(struct ww_broker *broker);
+
 uint64_t ww_connection_timeout_ns(struct ww_broker *broker);
 
 /* Whether a broker may be started where none listens: it is the user's own, and nobody switched it off. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.c - a token for a memory, or for a span of one
+ * export.c - a token for an object; for a memory, or for a span of one
  *
  * A token names an object of a broker, so a memory that is in none is put there first, without a name. Two threads
  * may do so at once: the broker takes one of the two puts, and the other thread finds it done.
@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "client/offer.h"
-#include "client/keeping.h"
+#include "client/share.h"
 #include "wire/token.h"
 
 #define PARAMS_V1_BYTES   sizeof(struct ww_export_params)
@@ -20,7 +19,7 @@
 #define NO_ESCROW         UINT64_MAX
 #define UNNAMED_MODE      0600
 
-/* @ours: its bytes are never 0, its escrow is as the broker wants it. */
+/* @ours: its bytes are never 0. */
 static ww_status read_params(const struct ww_export_params *params, const struct ww_memory *memory,
 	struct ww_export_params *ours)
 {
@@ -49,56 +48,34 @@ static ww_status read_params(const struct ww_export_params *params, const struct
 		ours->bytes = total - ours->offset;
 	if (ours->array)
 		ww_try(ww_array_check(ours->array, ours->bytes));
-	ours->escrow_ns = ours->escrow_ns == 0 ? DEFAULT_ESCROW_NS
-		: ours->escrow_ns == NO_ESCROW ? 0
-					       : ours->escrow_ns;
-	return WW_OK;
-}
-
-/* What another thread put is held all the same, by one count more. */
-static ww_status share_hold(struct ww_memory *memory, struct ww_broker *broker)
-{
-	WW_AUTO_KEEPING struct ww_keeping *keeping = NULL;
-
-	ww_try(ww_keeping_new(broker, &keeping));
-	if (!ww_connection_hold_again(broker, memory->description.object_id))
-		return WW_ERR_EXISTS; /* as it was recorded */
-	ww_keeping_attach(ww_steal(keeping), memory);
 	return WW_OK;
 }
 
 static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 {
 	WW_AUTO_OFFER struct ww_offer offer = {.fd_count = 0};
-	struct ww_error record;
-	ww_status status;
 
-	ww_error_save(&record);
 	ww_try(ww_offer_init(&offer, memory, WW_STATE_SHARED, NULL));
 	offer.put.life = WW_LIFE_HELD;
 	offer.put.mode = UNNAMED_MODE;
 	offer.put.gid = WW_GID_OWN;
-	status = ww_offer_put(&offer, memory, broker, 0);
-	if (status == WW_ERR_EXISTS) {
-		status = share_hold(memory, broker);
-		if (status == WW_OK)
-			ww_error_restore(&record);
-	}
-	return status;
+	return ww_share_put(&offer, &memory->attachments, broker);
 }
 
-static ww_status ask_export(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *params, struct ww_wire_exported *out_exported)
+static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_wire_exported *out_exported)
 {
 	struct ww_wire_export message = {
-		.access = (uint8_t)params->access,
-		.uses = params->uses,
-		.escrow_ns = params->escrow_ns,
+		.access = (uint8_t)info->access,
+		.uses = escrow->uses,
+		.escrow_ns = escrow->ns == 0      ? DEFAULT_ESCROW_NS
+			: escrow->ns == NO_ESCROW ? 0
+						  : escrow->ns,
 	};
 	WW_AUTO_REQUEST struct ww_request request;
 
 	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
-	memcpy(message.id, memory->description.object_id, sizeof(message.id));
+	memcpy(message.id, info->object_id, sizeof(message.id));
 	ww_try(ww_connection_ask(broker, &request));
 	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,
 		    out_exported) < 0)
@@ -106,10 +83,22 @@ static ww_status ask_export(struct ww_memory *memory, struct ww_broker *broker,
 	return WW_OK;
 }
 
-static ww_status make_token(const struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *params, const struct ww_wire_exported *exported,
-	struct ww_token *out_token)
+ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token)
 {
+	struct ww_wire_exported exported;
+
+	ww_try(ask_export(broker, info, escrow, &exported));
+	info->generation = exported.generation;
+	ww_connection_peer(broker, info->broker_id, &info->broker_uid);
+	memcpy(info->address, broker->address.path, sizeof(info->address));
+	return ww_token_make(info, exported.secret, out_token);
+}
+
+static ww_status export_memory(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *params, struct ww_token *out_token)
+{
+	const struct ww_escrow escrow = {.ns = params->escrow_ns, .uses = params->uses};
 	struct ww_token_info info = {
 		.size = sizeof(info),
 		.kind = WW_OBJECT_MEMORY,
@@ -117,28 +106,16 @@ static ww_status make_token(const struct ww_memory *memory, struct ww_broker *br
 		.offset = params->offset,
 		.bytes = params->bytes,
 		.total_bytes = memory->description.bytes,
-		.generation = exported->generation,
 		.has_array = params->array != NULL,
 	};
 
+	if (!ww_keeping_is_held(&memory->attachments, broker))
+		ww_try(put_unnamed(memory, broker));
 	memcpy(info.object_id, memory->description.object_id, sizeof(info.object_id));
 	memcpy(info.home_uuid, memory->description.home_uuid, sizeof(info.home_uuid));
-	ww_connection_peer(broker, info.broker_id, &info.broker_uid);
-	memcpy(info.address, broker->address.path, sizeof(info.address));
 	if (params->array)
 		info.array = *params->array;
-	return ww_token_make(&info, exported->secret, out_token);
-}
-
-static ww_status export_memory(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *params, struct ww_token *out_token)
-{
-	struct ww_wire_exported exported;
-
-	if (!ww_keeping_is_held(memory, broker))
-		ww_try(put_unnamed(memory, broker));
-	ww_try(ask_export(memory, broker, params, &exported));
-	return make_token(memory, broker, params, &exported, out_token);
+	return ww_export_object(broker, &info, &escrow, out_token);
 }
 
 ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,

@@ -54,7 +54,7 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	ww_status status;
 
 	ww_clear(out_memory, NULL);
-	ww_grant_init(&grant, broker, WW_WIRE_GET, &message);
+	ww_grant_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
 	ww_try(ww_process_enter());
 	ww_require(device && broker && name && out_memory,
 		"ww_memory_get: device, broker, name or out_memory is NULL");

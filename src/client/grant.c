@@ -10,13 +10,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 void ww_grant_init(struct ww_grant *grant, struct ww_broker *broker, uint16_t code,
-	const void *message)
+	const void *message, uint16_t kind)
 {
 	ww_request_init(&grant->request, code, WW_WIRE_GRANTED, message);
 	grant->broker = broker;
+	grant->kind = kind;
 	grant->keeping = NULL;
 }
 
@@ -28,13 +30,18 @@ void ww_grant_fini(struct ww_grant *grant)
 	ww_request_fini(&grant->request);
 }
 
-static ww_status check(struct ww_grant *grant)
+static ww_status check_kind(const struct ww_grant *grant)
+{
+	if (grant->granted.kind != grant->kind)
+		return ww_fail(WW_ERR_UNSUPPORTED, "the object is no %s but of kind %s",
+			ww_object_kind_name(grant->kind), ww_object_kind_name(grant->granted.kind));
+	return WW_OK;
+}
+
+static ww_status check_memory(struct ww_grant *grant)
 {
 	const struct ww_wire_granted *granted = &grant->granted;
 
-	if (granted->kind != WW_OBJECT_MEMORY)
-		return ww_fail(WW_ERR_UNSUPPORTED, "the object is no memory but of kind %u",
-			granted->kind);
 	ww_try(ww_object_description_decode(granted->description, granted->description_bytes,
 		&grant->description));
 	if (memcmp(granted->id, grant->description.memory.object_id, sizeof(granted->id)) != 0)
@@ -59,7 +66,27 @@ ww_status ww_grant_ask(struct ww_grant *grant)
 	if (ww_wire_decode_granted(request->answer, request->answer_bytes, request->version,
 		    &grant->granted) < 0)
 		return ww_request_fail_answer(request);
-	return check(grant);
+	ww_try(check_kind(grant));
+	return grant->kind == WW_OBJECT_MEMORY ? check_memory(grant) : WW_OK;
+}
+
+ww_status ww_grant_ask_name(struct ww_grant *grant, struct ww_wire_get *message, const char *name,
+	uint64_t timeout_ns)
+{
+	*message = (struct ww_wire_get){
+		.access = WW_WIRE_ACCESS_READ,
+		.flags = timeout_ns > 0 ? WW_WIRE_GET_FLAG_WAIT : 0,
+	};
+	memcpy(message->name, name, strlen(name));
+	grant->request.waits = timeout_ns > 0;
+	grant->request.limit_ns = ww_clock_deadline_ns(timeout_ns);
+	return ww_grant_ask(grant);
+}
+
+void ww_grant_keep(struct ww_grant *grant, struct ww_attachments *thing)
+{
+	grant->request.has_hold = false;
+	ww_keeping_attach(ww_steal(grant->keeping), thing, grant->granted.id);
 }
 
 /*
@@ -78,7 +105,6 @@ ww_status ww_grant_map(struct ww_grant *grant, struct ww_device *device, uint32_
 		description.access = grant->granted.access;
 	ww_description_encode(&description, &bytes);
 	ww_try(ww_memory_import_fd(device, grant->request.fds_come[0], &bytes, access, out_memory));
-	grant->request.has_hold = false;
-	ww_keeping_attach(ww_steal(grant->keeping), *out_memory);
+	ww_grant_keep(grant, &(*out_memory)->attachments);
 	return WW_OK;
 }

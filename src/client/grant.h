@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grant.h - what a broker grants, and the memory it becomes
+ * grant.h - what a broker grants, and the memory it becomes; or the timeline, event or barrier, in files of their own
  */
 #ifndef WW_CLIENT_GRANT_H
 #define WW_CLIENT_GRANT_H
@@ -12,9 +12,10 @@
 struct ww_grant {
 	struct ww_request request;
 	struct ww_broker *broker;   /* borrowed */
-	struct ww_keeping *keeping; /* owned, until the memory has it */
+	struct ww_keeping *keeping; /* owned, until the thing has it */
+	uint16_t kind;              /* WW_OBJECT_..., that is asked for */
 	struct ww_wire_granted granted;
-	struct ww_object_description description;
+	struct ww_object_description description; /* of a memory */
 };
 
 /*
@@ -22,12 +23,24 @@ struct ww_grant {
  * @message:  borrowed until fini
  */
 void ww_grant_init(struct ww_grant *grant, struct ww_broker *broker, uint16_t code,
-	const void *message);
+	const void *message, uint16_t kind);
 void ww_grant_fini(struct ww_grant *grant); /* lets go of what was not mapped */
 
-/* Return: WW_OK; WW_TIMED_OUT; as ww_memory_get(); WW_ERR_UNSUPPORTED (it is no memory); WW_ERR_PROTOCOL. */
+/* Return: WW_OK; WW_TIMED_OUT; as ww_memory_get(); WW_ERR_UNSUPPORTED (it is of another kind); WW_ERR_PROTOCOL. */
 ww_status ww_grant_ask(struct ww_grant *grant);
 #define WW_AUTO_GRANT WW_CLEANUP(ww_grant_fini)
+
+/*
+ * Asks for reading, by name.
+ * @message:      the one that @grant was made with; filled
+ * @timeout_ns:   how long to wait for the name; 0: not at all
+ * Return: as ww_grant_ask().
+ */
+ww_status ww_grant_ask_name(struct ww_grant *grant, struct ww_wire_get *message, const char *name,
+	uint64_t timeout_ns);
+
+/* What was granted is held by @thing from now on. */
+void ww_grant_keep(struct ww_grant *grant, struct ww_attachments *thing);
 
 /*
  * Maps what was granted; the memory keeps the hold.

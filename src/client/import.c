@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * import.c - the memory that a token names
+ * import.c - the object that a token names, and the memory it is
  *
  * The token says at which address its broker listened. Where that path means another broker, or nothing, as in a
  * container, WARPWAY_BROKER says better; the broker's id tells whether it is the one. No broker is started: a new
@@ -12,7 +12,8 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/process.h"
-#include "client/grant.h"
+#include "client/import.h"
+#include "client/info.h"
 #include "wire/token.h"
 
 /* An address that only the token says may lead to anybody, and elsewhere tomorrow. */
@@ -57,15 +58,12 @@ static ww_status check_broker(const struct ww_token_info *token, struct ww_broke
 		broker->address.path);
 }
 
-static ww_status check_token(const struct ww_token *token, uint32_t access,
-	struct ww_token_info *out_info)
+static ww_status check_token(const struct ww_token_info *token, uint16_t kind, uint32_t access)
 {
-	out_info->size = sizeof(*out_info);
-	ww_try(ww_token_info_get(token, out_info));
-	if (out_info->kind != WW_OBJECT_MEMORY)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the token names no memory but an object of kind %" PRIu32, out_info->kind);
-	if (access > out_info->access)
+	if (token->kind != kind)
+		return ww_fail(WW_ERR_UNSUPPORTED, "the token names an object of kind %s, no %s",
+			ww_object_kind_name((uint16_t)token->kind), ww_object_kind_name(kind));
+	if (access > token->access)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot import for writing: the token is for reading");
 	return WW_OK;
@@ -73,8 +71,6 @@ static ww_status check_token(const struct ww_token *token, uint32_t access,
 
 static ww_status check_grant(const struct ww_grant *grant, const struct ww_token_info *token)
 {
-	uint64_t bytes = grant->description.memory.bytes;
-
 	if (memcmp(grant->granted.id, token->object_id, sizeof(token->object_id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the broker granted another object than the token names");
@@ -83,17 +79,61 @@ static ww_status check_grant(const struct ww_grant *grant, const struct ww_token
 			"the token's object is gone; another one has its id (generation %" PRIu64
 			", not %" PRIu64 ")",
 			grant->granted.generation, token->generation);
-	if (bytes != token->total_bytes)
+	return WW_OK;
+}
+
+void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access)
+{
+	memset(&import->token, 0, sizeof(import->token));
+	import->token.size = sizeof(import->token);
+	import->message = (struct ww_wire_import){.access = (uint8_t)access};
+	import->opened = NULL;
+	ww_grant_init(&import->grant, NULL, WW_WIRE_IMPORT, &import->message, kind);
+}
+
+void ww_import_fini(struct ww_import *import)
+{
+	ww_grant_fini(&import->grant);
+	ww_broker_unref(import->opened);
+}
+
+ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token *token)
+{
+	struct ww_grant *grant = &import->grant;
+
+	ww_try(ww_token_info_get(token, &import->token));
+	ww_try(check_token(&import->token, grant->kind, import->message.access));
+	if (!broker) {
+		ww_try(open_for_token(&import->token, &import->opened));
+		broker = import->opened;
+	}
+	ww_try(check_broker(&import->token, broker));
+	grant->broker = broker;
+	memcpy(import->message.id, import->token.object_id, sizeof(import->message.id));
+	ww_token_secret(token, import->message.secret);
+	grant->request.id = import->message.id;
+	grant->request.starts_none = true;
+	ww_try(ww_grant_ask(grant));
+	return check_grant(grant, &import->token);
+}
+
+static ww_status check_bytes(const struct ww_import *import)
+{
+	uint64_t bytes = import->grant.description.memory.bytes;
+
+	if (bytes != import->token.total_bytes)
 		return ww_fail(WW_ERR_MISMATCH,
 			"the token is for a memory of %" PRIu64 " bytes, this one has %" PRIu64,
-			token->total_bytes, bytes);
+			import->token.total_bytes, bytes);
 	return WW_OK;
 }
 
 /* The array is that of the span, not of the whole. */
-static ww_status fill_info(const struct ww_grant *grant, const struct ww_token_info *token,
-	struct ww_object_info *info)
+static ww_status fill_info(const struct ww_import *import, struct ww_object_info *info)
 {
+	const struct ww_grant *grant = &import->grant;
+	const struct ww_token_info *token = &import->token;
 	struct ww_object_info ours;
 
 	if (!info)
@@ -106,42 +146,21 @@ static ww_status fill_info(const struct ww_grant *grant, const struct ww_token_i
 	return ww_object_info_write(info, &ours);
 }
 
-static ww_status import_from(struct ww_device *device, struct ww_broker *broker,
-	const struct ww_token *token, const struct ww_token_info *token_info, uint32_t access,
-	struct ww_memory **out_memory, struct ww_object_info *info)
-{
-	struct ww_wire_import message = {.access = (uint8_t)access};
-	WW_AUTO_GRANT struct ww_grant grant;
-
-	ww_grant_init(&grant, broker, WW_WIRE_IMPORT, &message);
-	ww_try(check_broker(token_info, broker));
-	memcpy(message.id, token_info->object_id, sizeof(message.id));
-	ww_token_secret(token, message.secret);
-	grant.request.id = message.id;
-	grant.request.starts_none = true;
-	ww_try(ww_grant_ask(&grant));
-	ww_try(check_grant(&grant, token_info));
-	ww_try(ww_grant_map(&grant, device, access, out_memory));
-	return fill_info(&grant, token_info, info);
-}
-
 ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
 	uint32_t access, ww_memory **out_memory, struct ww_object_info *info)
 {
-	WW_AUTO_BROKER struct ww_broker *opened = NULL;
-	struct ww_token_info token_info;
+	WW_AUTO_IMPORT struct ww_import import;
 
 	ww_clear(out_memory, NULL);
+	ww_import_init(&import, WW_OBJECT_MEMORY, access);
 	ww_try(ww_process_enter());
 	ww_require(device && token && out_memory,
 		"ww_memory_import: device, token or out_memory is NULL");
 	ww_try(ww_memory_check_access(access));
 	if (info)
 		ww_try(ww_object_info_check(info));
-	ww_try(check_token(token, access, &token_info));
-	if (!broker) {
-		ww_try(open_for_token(&token_info, &opened));
-		broker = opened;
-	}
-	return import_from(device, broker, token, &token_info, access, out_memory, info);
+	ww_try(ww_import_ask(&import, broker, token));
+	ww_try(check_bytes(&import));
+	ww_try(ww_grant_map(&import.grant, device, access, out_memory));
+	return fill_info(&import, info);
 }

@@ -15,6 +15,22 @@
 
 _Static_assert(WITH_ARRAY <= WW_WIRE_DESCRIPTION_BYTES, "a description has room for an array");
 
+const char *ww_object_kind_name(uint16_t kind)
+{
+	static const char *const names[] = {
+		[WW_OBJECT_MEMORY] = "memory",
+		[WW_OBJECT_TIMELINE] = "timeline",
+		[WW_OBJECT_EVENT] = "event",
+		[WW_OBJECT_BARRIER] = "barrier",
+		[WW_OBJECT_CHANNEL] = "channel",
+		[WW_OBJECT_SERVICE] = "service",
+	};
+
+	if (kind >= sizeof(names) / sizeof(names[0]) || !names[kind])
+		return "unknown";
+	return names[kind];
+}
+
 uint16_t ww_object_description_encode(const struct ww_description *memory,
 	const struct ww_array *array, uint8_t *out)
 {

@@ -13,6 +13,9 @@
 #include "memory/description.h"
 #include "wire/protocol.h"
 
+/* "memory", "timeline", ...; never NULL. */
+const char *ww_object_kind_name(uint16_t kind);
+
 /* What the broker keeps as the description of a memory. */
 struct ww_object_description {
 	struct ww_description memory;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * keeping.c - a memory that stands for a hold in a broker, see keeping.h
- *
- * The hold is named by the memory's object id, which is the object's in every broker.
+ * keeping.c - a thing that stands for a hold in a broker, see keeping.h
  */
 #include "client/keeping.h"
 
@@ -46,16 +44,40 @@ void ww_keeping_free(struct ww_keeping *keeping)
 	free(keeping);
 }
 
-void ww_keeping_attach(struct ww_keeping *keeping, struct ww_memory *memory)
+/* Return: NULL when there is none. */
+static const struct ww_keeping *find(struct ww_attachments *thing, struct ww_broker *broker)
 {
-	memcpy(keeping->id, memory->description.object_id, sizeof(keeping->id));
-	if (!ww_memory_attach(memory, &keeping->attachment))
-		detach(&keeping->attachment); /* one count is enough */
+	struct ww_attachment *attachment = ww_attachments_find(thing, broker);
+
+	return attachment ? ww_container(attachment, struct ww_keeping, attachment) : NULL;
 }
 
-bool ww_keeping_is_held(struct ww_memory *memory, struct ww_broker *broker)
+void ww_keeping_attach(struct ww_keeping *keeping, struct ww_attachments *thing,
+	const uint8_t id[WW_OBJECT_ID_BYTES])
 {
-	const uint8_t *id = memory->description.object_id;
+	const struct ww_keeping *former = find(thing, keeping->broker);
 
-	return ww_memory_find_attachment(memory, broker) && ww_connection_is_held(broker, id);
+	memcpy(keeping->id, id, sizeof(keeping->id));
+	if (former && memcmp(former->id, id, sizeof(former->id)) == 0)
+		detach(&keeping->attachment); /* one count is enough */
+	else
+		ww_attachments_add(thing, &keeping->attachment);
+}
+
+bool ww_keeping_find(struct ww_attachments *thing, struct ww_broker *broker,
+	uint8_t out_id[WW_OBJECT_ID_BYTES])
+{
+	const struct ww_keeping *keeping = find(thing, broker);
+
+	if (!keeping || !ww_connection_is_held(broker, keeping->id))
+		return false;
+	memcpy(out_id, keeping->id, sizeof(keeping->id));
+	return true;
+}
+
+bool ww_keeping_is_held(struct ww_attachments *thing, struct ww_broker *broker)
+{
+	uint8_t id[WW_OBJECT_ID_BYTES];
+
+	return ww_keeping_find(thing, broker, id);
 }

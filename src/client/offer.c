@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offer.c - a memory as it is handed to a broker, see offer.h
+ * offer.c - an object as it is handed to a broker, see offer.h
  *
  * When the quota has no room and there is time, room is reserved, in turn with all other processes of the user, and
  * then used by the next put of this process. So one thread of a process waits at a time. The room may
@@ -16,9 +16,7 @@
 #include "client/info.h"
 #include "client/keeping.h"
 
-#define FOR_READERS 1
-#define FOR_WRITERS 2
-#define ATTEMPTS    16
+#define ATTEMPTS 16
 
 static ww_status add_fd(struct ww_offer *offer, struct ww_memory *memory, uint32_t access,
 	uint8_t whom)
@@ -33,11 +31,11 @@ static ww_status add_fd(struct ww_offer *offer, struct ww_memory *memory, uint32
 static ww_status add_fds(struct ww_offer *offer, struct ww_memory *memory, bool has_writers)
 {
 	if (!has_writers)
-		return add_fd(offer, memory, WW_ACCESS_READ, FOR_READERS);
+		return add_fd(offer, memory, WW_ACCESS_READ, WW_OFFER_READERS);
 	if (memory->mapping->backing != WW_BACKING_MEMFD)
-		return add_fd(offer, memory, WW_ACCESS_WRITE, FOR_READERS | FOR_WRITERS);
-	ww_try(add_fd(offer, memory, WW_ACCESS_WRITE, FOR_WRITERS));
-	return add_fd(offer, memory, WW_ACCESS_READ, FOR_READERS);
+		return add_fd(offer, memory, WW_ACCESS_WRITE, WW_OFFER_READERS | WW_OFFER_WRITERS);
+	ww_try(add_fd(offer, memory, WW_ACCESS_WRITE, WW_OFFER_WRITERS));
+	return add_fd(offer, memory, WW_ACCESS_READ, WW_OFFER_READERS);
 }
 
 ww_status ww_offer_init(struct ww_offer *offer, struct ww_memory *memory, uint32_t state,
@@ -72,7 +70,7 @@ void ww_offer_fini(struct ww_offer *offer)
 }
 
 /* One attempt. */
-static ww_status put_once(struct ww_offer *offer, struct ww_memory *memory,
+static ww_status put_once(struct ww_offer *offer, struct ww_attachments *thing,
 	struct ww_broker *broker, uint64_t limit_ns)
 {
 	WW_AUTO_KEEPING struct ww_keeping *keeping = NULL;
@@ -86,7 +84,7 @@ static ww_status put_once(struct ww_offer *offer, struct ww_memory *memory,
 	ww_try(ww_keeping_new(broker, &keeping));
 	ww_try(ww_request_expect_hold(&request));
 	ww_try(ww_connection_ask(broker, &request));
-	ww_keeping_attach(ww_steal(keeping), memory);
+	ww_keeping_attach(ww_steal(keeping), thing, offer->put.id);
 	return WW_OK;
 }
 
@@ -106,7 +104,7 @@ static ww_status reserve(const struct ww_offer *offer, struct ww_broker *broker,
 	return ww_connection_ask(broker, &request);
 }
 
-static ww_status put_in_turn(struct ww_offer *offer, struct ww_memory *memory,
+static ww_status put_in_turn(struct ww_offer *offer, struct ww_attachments *thing,
 	struct ww_broker *broker, uint64_t deadline_ns)
 {
 	ww_status status = WW_ERR_QUOTA;
@@ -116,24 +114,24 @@ static ww_status put_in_turn(struct ww_offer *offer, struct ww_memory *memory,
 		/* State: one is left from a put that failed for another reason; the next one uses it. */
 		if (status != WW_OK && status != WW_ERR_STATE)
 			return status;
-		status = put_once(offer, memory, broker, deadline_ns);
+		status = put_once(offer, thing, broker, deadline_ns);
 		if (status == WW_ERR_QUOTA && ww_clock_now_ns() >= deadline_ns)
 			return WW_TIMED_OUT;
 	}
 	return status;
 }
 
-ww_status ww_offer_put(struct ww_offer *offer, struct ww_memory *memory, struct ww_broker *broker,
-	uint64_t timeout_ns)
+ww_status ww_offer_put(struct ww_offer *offer, struct ww_attachments *thing,
+	struct ww_broker *broker, uint64_t timeout_ns)
 {
 	uint64_t deadline_ns = timeout_ns ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
-	ww_status status = put_once(offer, memory, broker, deadline_ns);
+	ww_status status = put_once(offer, thing, broker, deadline_ns);
 
 	if (status != WW_ERR_QUOTA || timeout_ns == 0)
 		return status;
 	if (!ww_connection_begin_turn(broker, deadline_ns))
 		return WW_TIMED_OUT;
-	status = put_in_turn(offer, memory, broker, deadline_ns);
+	status = put_in_turn(offer, thing, broker, deadline_ns);
 	ww_connection_end_turn(broker);
 	return status;
 }

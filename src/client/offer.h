@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offer.h - a memory as it is handed to a broker: what describes it, and the descriptors for whom
+ * offer.h - an object as it is handed to a broker: what describes it, and the descriptors for whom
  *
  * A broker gives each holder the descriptors that its access allows, and looks into none of them. So there is one
  * that cannot be mapped for writing, for readers, and where there may be writers another one for them. A
@@ -9,6 +9,11 @@
 #ifndef WW_CLIENT_OFFER_H
 #define WW_CLIENT_OFFER_H
 
+/* Who is given a descriptor: bits of fd_access. */
+#define WW_OFFER_READERS 1
+#define WW_OFFER_WRITERS 2
+#define WW_OFFER_BROKER  4 /* nobody: of a signal page */
+
 #include "client/connection.h"
 #include "memory/object.h"
 
@@ -16,7 +21,7 @@ struct ww_offer {
 	struct ww_wire_put put;
 	int fds[2]; /* owned */
 	size_t fd_count;
-	uint64_t host_bytes; /* of the memory, in memfds */
+	uint64_t host_bytes; /* of the object, in memfds */
 };
 
 /*
@@ -32,11 +37,11 @@ void ww_offer_fini(struct ww_offer *offer);
 #define WW_AUTO_OFFER WW_CLEANUP(ww_offer_fini)
 
 /*
- * Puts it. What this process then holds is kept by the memory.
+ * Puts it. What this process then holds is kept by @thing.
  * @timeout_ns:  how long to wait for room in the quota
  * Return: WW_OK; WW_TIMED_OUT; as ww_memory_put().
  */
-ww_status ww_offer_put(struct ww_offer *offer, struct ww_memory *memory, struct ww_broker *broker,
-	uint64_t timeout_ns);
+ww_status ww_offer_put(struct ww_offer *offer, struct ww_attachments *thing,
+	struct ww_broker *broker, uint64_t timeout_ns);
 
 #endif

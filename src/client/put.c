@@ -75,7 +75,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
-	return ww_offer_put(&offer, memory, broker, ours.timeout_ns);
+	return ww_offer_put(&offer, &memory->attachments, broker, ours.timeout_ns);
 }
 
 ww_status ww_memory_seal(ww_memory *memory, ww_broker *broker, uint32_t state)

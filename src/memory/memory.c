@@ -6,7 +6,6 @@
  * has mapped already, or has made, gives the same object.
  */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,8 +19,6 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
 #define INFO_V1_BYTES   sizeof(struct ww_memory_info)
-
-static pthread_mutex_t attachments_lock = PTHREAD_MUTEX_INITIALIZER; /* of all memories */
 
 /* Takes over @mapping on success. */
 static struct ww_memory *memory_new(struct ww_mapping *mapping)
@@ -37,49 +34,10 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 	return memory;
 }
 
-/* Under attachments_lock. */
-static struct ww_attachment *find_attachment(const struct ww_memory *memory, const void *owner)
-{
-	struct ww_attachment *attachment = memory->attachments;
-
-	while (attachment && attachment->owner != owner)
-		attachment = attachment->next;
-	return attachment;
-}
-
-bool ww_memory_attach(struct ww_memory *memory, struct ww_attachment *attachment)
-{
-	bool is_first;
-
-	pthread_mutex_lock(&attachments_lock);
-	is_first = !find_attachment(memory, attachment->owner);
-	if (is_first) {
-		attachment->next = memory->attachments;
-		memory->attachments = attachment;
-	}
-	pthread_mutex_unlock(&attachments_lock);
-	return is_first;
-}
-
-struct ww_attachment *ww_memory_find_attachment(struct ww_memory *memory, const void *owner)
-{
-	struct ww_attachment *attachment;
-
-	pthread_mutex_lock(&attachments_lock);
-	attachment = find_attachment(memory, owner);
-	pthread_mutex_unlock(&attachments_lock);
-	return attachment;
-}
-
 /* Nobody else has the memory any more: no lock. */
 static void memory_free(struct ww_memory *memory)
 {
-	while (memory->attachments) {
-		struct ww_attachment *attachment = memory->attachments;
-
-		memory->attachments = attachment->next;
-		attachment->detach(attachment);
-	}
+	ww_attachments_fini(&memory->attachments);
 	ww_mapping_unref(memory->mapping);
 	free(memory);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * import.h - asking a broker for the object that a token names, of whatever kind
+ */
+#ifndef WW_CLIENT_IMPORT_H
+#define WW_CLIENT_IMPORT_H
+
+#include "client/grant.h"
+
+struct ww_import {
+	struct ww_token_info token; /* what it says, once asked */
+	struct ww_wire_import message;
+	struct ww_grant grant;
+	struct ww_broker *opened; /* a reference, or NULL: the caller's broker is used */
+};
+
+void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access);
+void ww_import_fini(struct ww_import *import); /* lets go of what was not kept */
+#define WW_AUTO_IMPORT WW_CLEANUP(ww_import_fini)
+
+/*
+ * @broker: borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address, opened for this
+ * Return: WW_OK (granted, and it is what the token names); as ww_memory_import().
+ */
+ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token *token);
+
+#endif

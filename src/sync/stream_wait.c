@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream_wait.c - what streams of this process wait for, see stream_wait.h
+ *
+ *   made ──> on a stream ──asked, and reached──> gone
+ *                 └──the stream ends──> orphan ──the cell lets the GPU go on──> gone
+ *
+ * Orphans keep their page until the GPU cannot look at it any more. That the cell has the value, or poison, is
+ * enough: the GPU goes on then by itself.
+ *
+ * Locks: waits_lock for the list and is_orphan; value and busy are changed under the stream's watch lock and read
+ * under either. Neither is taken inside the other.
+ */
+#include "sync/stream_wait.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <warpway/timeline.h>
+
+#include "base/error.h"
+#include "sync/outcome.h"
+
+struct stream_wait {
+	struct ww_stream_watch watch;
+	struct ww_list link;  /* in the list of all */
+	struct ww_page *page; /* a reference; constant, as are the next two */
+	const struct ww_layout_signal_cell *cell;
+	bool is_gpu; /* a host stream's work keeps what it needs by itself */
+	_Atomic uint64_t value;
+	_Atomic uint32_t
+		busy;   /* threads that are enqueuing a wait: it is not over before they say so */
+	bool is_orphan; /* no stream's */
+};
+
+static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list waits = WW_LIST_INIT(waits);
+
+static void wait_free(struct stream_wait *wait)
+{
+	ww_page_unref(wait->page);
+	free(wait);
+}
+
+/* Whether a GPU may still look at the cell. */
+static bool is_pending(const struct stream_wait *wait)
+{
+	uint64_t completed = __atomic_load_n(&wait->cell->completed, __ATOMIC_ACQUIRE);
+
+	return wait->is_gpu && (wait->busy > 0 || (int64_t)(completed - wait->value) < 0);
+}
+
+static ww_status check_watch(struct ww_stream_watch *watch)
+{
+	struct stream_wait *wait = ww_container(watch, struct stream_wait, watch);
+	uint64_t value = wait->value;
+	struct ww_signal_look look;
+	ww_status status;
+
+	ww_signal_cell_look(wait->cell, &look);
+	status = ww_outcome_of(&look, value, WW_WAIT_REACHED);
+	if (status < 0)
+		return ww_outcome_fail(wait->page->header, &look, value);
+	return wait->busy > 0 ? WW_NOT_READY : status;
+}
+
+static void free_watch(struct ww_stream_watch *watch, bool may_block)
+{
+	struct stream_wait *wait = ww_container(watch, struct stream_wait, watch);
+	bool is_over;
+
+	pthread_mutex_lock(&waits_lock);
+	is_over = !is_pending(wait);
+	if (is_over)
+		ww_list_remove(&wait->link);
+	else
+		wait->is_orphan = true;
+	pthread_mutex_unlock(&waits_lock);
+	if (is_over)
+		wait_free(wait);
+	if (may_block)
+		ww_page_tidy();
+}
+
+static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_page *page, uint64_t offset)
+{
+	struct stream_wait *wait = calloc(1, sizeof(*wait));
+
+	if (!wait) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot have a stream wait: out of memory");
+		return NULL;
+	}
+	wait->page = ww_page_ref(page);
+	wait->cell = ww_page_cell(page, offset);
+	wait->is_gpu = stream->device->backend->id != WW_BACKEND_HOST;
+	wait->busy = 1;
+	wait->watch.owner = wait->cell;
+	wait->watch.check = check_watch;
+	wait->watch.free = free_watch;
+	ww_list_init(&wait->link);
+	return wait;
+}
+
+static void enter(struct stream_wait *wait)
+{
+	pthread_mutex_lock(&waits_lock);
+	ww_list_append(&waits, &wait->link);
+	pthread_mutex_unlock(&waits_lock);
+}
+
+/* Return: the record of the stream and the cell, busy once more; NULL when there is none. */
+static struct stream_wait *find_record(struct ww_stream *stream, const void *cell,
+	struct stream_wait *made)
+{
+	struct stream_wait *wait = NULL;
+	struct ww_stream_watch *watch;
+
+	ww_stream_watch_lock(stream);
+	watch = ww_stream_watch_find(stream, cell);
+	if (watch) {
+		wait = ww_container(watch, struct stream_wait, watch);
+		wait->busy++;
+	} else if (made) {
+		ww_stream_watch_add(stream, &made->watch);
+		wait = made;
+	}
+	ww_stream_watch_unlock(stream);
+	return wait;
+}
+
+/* The record is made, and in the list of all, before anything is enqueued. Return: NULL: out of memory. */
+static struct stream_wait *begin(struct ww_stream *stream, struct ww_page *page, uint64_t offset)
+{
+	struct stream_wait *wait = find_record(stream, ww_page_cell(page, offset), NULL);
+	struct stream_wait *made;
+
+	if (wait)
+		return wait;
+	made = wait_new(stream, page, offset);
+	if (!made)
+		return NULL;
+	enter(made);
+	wait = find_record(stream, made->cell, made);
+	if (wait != made) { /* another thread was faster */
+		made->busy = 0;
+		free_watch(&made->watch, false);
+	}
+	return wait;
+}
+
+/* @value: that the stream waits for now; 0: nothing was enqueued */
+static void end(struct ww_stream *stream, struct stream_wait *wait, uint64_t value)
+{
+	ww_stream_watch_lock(stream);
+	if (value > wait->value)
+		wait->value = value;
+	wait->busy--;
+	ww_stream_watch_unlock(stream);
+}
+
+ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_page *page, uint64_t offset,
+	uint64_t value, bool is_watched)
+{
+	struct ww_stream_value word;
+	struct stream_wait *wait;
+	ww_status status;
+
+	ww_try(ww_page_stream_value(page, stream->device, offset, value, &word));
+	wait = is_watched ? begin(stream, page, offset) : wait_new(stream, page, offset);
+	if (!wait)
+		return WW_ERR_NO_MEMORY;
+	if (!is_watched)
+		enter(wait);
+	status = stream->device->backend->stream_wait_value(stream, &word);
+	end(stream, wait, status == WW_OK ? value : 0);
+	if (!is_watched)
+		free_watch(&wait->watch, false);
+	return status;
+}
+
+/* Under the lock. Takes out what is over and nobody's. Return: NULL: there is none. */
+static struct stream_wait *take_over(bool *out_is_pending)
+{
+	ww_list_for_each (link, &waits) {
+		struct stream_wait *wait = ww_container(link, struct stream_wait, link);
+
+		if (is_pending(wait)) {
+			*out_is_pending = true;
+		} else if (wait->is_orphan) {
+			ww_list_remove(&wait->link);
+			return wait;
+		}
+	}
+	return NULL;
+}
+
+bool ww_stream_waits_pending(void)
+{
+	struct stream_wait *wait;
+	bool is_any_pending;
+
+	do {
+		is_any_pending = false;
+		pthread_mutex_lock(&waits_lock);
+		wait = take_over(&is_any_pending);
+		pthread_mutex_unlock(&waits_lock);
+		if (wait)
+			wait_free(wait);
+	} while (wait);
+	return is_any_pending;
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline.c - timelines: made, signalled, waited for, closed; see timeline.h and wire/signal_page.h
+ *
+ * Signals of one timeline are made under its lock, so that they are submitted in the order of their values. They
+ * complete in that order because a stream which signals after another one waits for that one's value first, and the
+ * CPU signals only when no stream is yet to.
+ *
+ * `submitted` is stored after a signal was enqueued, and waits are enqueued after `submitted` was seen. So what a
+ * wait waits for always stands before it in the order of all submissions, of all processes; the first piece of work
+ * in that order that is not done can therefore always run, whichever hardware queues streams share.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "sync/outcome.h"
+#include "sync/stream_wait.h"
+#include "sync/timeline.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_timeline_params)
+#define INFO_V1_BYTES   sizeof(struct ww_timeline_info)
+
+static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list closing = WW_LIST_INIT(closing); /* struct ww_timeline.link */
+
+static struct ww_timeline *timeline_new(struct ww_page *page, uint64_t offset)
+{
+	struct ww_timeline *timeline = calloc(1, sizeof(*timeline));
+
+	if (!timeline) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a timeline: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&timeline->ref);
+	ww_list_init(&timeline->link);
+	pthread_mutex_init(&timeline->lock, NULL);
+	timeline->page = page;
+	timeline->cell = ww_page_cell(page, offset);
+	timeline->offset = offset;
+	return timeline;
+}
+
+static void timeline_free(struct ww_timeline *timeline)
+{
+	ww_stream_unref(timeline->closer);
+	ww_attachments_fini(&timeline->attachments);
+	ww_page_unref(timeline->page);
+	pthread_mutex_destroy(&timeline->lock);
+	free(timeline);
+}
+
+/* --- closing --- */
+
+/*
+ * The closer of a GPU may be stuck behind waits of other streams, in a queue of the hardware that they share. To
+ * wait for it could be for ever; a host stream is never stuck.
+ */
+static bool is_closer_busy(const struct ww_timeline *timeline)
+{
+	ww_stream *closer = timeline->closer;
+
+	return closer && closer->device->backend->id != WW_BACKEND_HOST &&
+		ww_stream_query(closer) == WW_NOT_READY;
+}
+
+/* Return: one whose streams have signalled all; NULL when there is none. */
+static struct ww_timeline *take_closed(void)
+{
+	struct ww_timeline *found = NULL;
+
+	pthread_mutex_lock(&closing_lock);
+	ww_list_for_each (link, &closing) {
+		struct ww_timeline *timeline = ww_container(link, struct ww_timeline, link);
+
+		if (ww_signal_cell_finish(timeline->cell) && !is_closer_busy(timeline)) {
+			ww_list_remove(link);
+			found = timeline;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&closing_lock);
+	return found;
+}
+
+static void tidy(void)
+{
+	struct ww_timeline *timeline;
+
+	while ((timeline = take_closed()))
+		timeline_free(timeline);
+	ww_page_tidy();
+}
+
+/* Has the device poison the cell when all is signalled. Without memory for that tidy() does it, later. */
+static void start_closer(struct ww_timeline *timeline)
+{
+	struct ww_device *device = timeline->last_word->device;
+	struct ww_stream_value poison;
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (ww_page_stream_value(timeline->page, device, timeline->offset, WW_SIGNAL_POISON,
+		    &poison) == WW_OK &&
+		ww_stream_create(device, &timeline->closer) == WW_OK &&
+		ww_stream_wait_enqueue(timeline->closer, timeline->page, timeline->offset,
+			timeline->cell->submitted, false) == WW_OK)
+		(void)device->backend->stream_write_value(timeline->closer, &poison);
+	ww_error_restore(&record);
+}
+
+static void close_own(struct ww_timeline *timeline)
+{
+	struct ww_page *page = timeline->page;
+
+	pthread_mutex_lock(&page->lock);
+	ww_list_remove(&timeline->link);
+	pthread_mutex_unlock(&page->lock);
+	if (ww_signal_cell_close(timeline->cell)) {
+		timeline_free(timeline);
+		return;
+	}
+	start_closer(timeline);
+	pthread_mutex_lock(&closing_lock);
+	ww_list_append(&closing, &timeline->link);
+	pthread_mutex_unlock(&closing_lock);
+}
+
+void ww_timeline_close(ww_timeline *timeline)
+{
+	(void)ww_signal_cell_close(timeline->cell);
+}
+
+/* --- coming and going --- */
+
+static ww_status read_params(const struct ww_timeline_params *params,
+	struct ww_timeline_params *ours)
+{
+	memset(ours, 0, sizeof(*ours));
+	if (params)
+		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
+			"ww_timeline_params"));
+	if (ours->reserved || ours->flags & ~WW_TIMELINE_ALONE)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a timeline",
+			ours->reserved ? (uint64_t)ours->reserved : ours->flags);
+	if (ours->value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a timeline cannot begin at %" PRIu64 ": the highest value is 2^62",
+			ours->value);
+	return WW_OK;
+}
+
+ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timeline **out_timeline)
+{
+	WW_AUTO_PAGE struct ww_page *page = NULL;
+	struct ww_timeline_params ours;
+	struct ww_timeline *timeline;
+	uint64_t offset = 0;
+
+	ww_clear(out_timeline, NULL);
+	ww_try(ww_process_enter());
+	ww_require(out_timeline, "ww_timeline_create: out_timeline is NULL");
+	ww_try(read_params(params, &ours));
+	tidy();
+	ww_try(ww_page_take_cell(ours.flags & WW_TIMELINE_ALONE, &page, &offset));
+	timeline = timeline_new(page, offset);
+	if (!timeline)
+		return WW_ERR_NO_MEMORY;
+	timeline->is_own = true;
+	ww_signal_cell_open(timeline->cell, ours.value);
+	pthread_mutex_lock(&page->lock);
+	ww_list_append(&page->timelines, &timeline->link);
+	pthread_mutex_unlock(&page->lock);
+	(void)ww_steal(page);
+	*out_timeline = timeline;
+	return WW_OK;
+}
+
+/* Return: the signaller's own timeline of a cell, a reference; NULL when there is none (any more). */
+static struct ww_timeline *find_own(struct ww_page *page, uint64_t offset)
+{
+	struct ww_timeline *found = NULL;
+
+	pthread_mutex_lock(&page->lock);
+	ww_list_for_each (link, &page->timelines) {
+		struct ww_timeline *timeline = ww_container(link, struct ww_timeline, link);
+
+		if (timeline->offset == offset && ww_ref_try_get(&timeline->ref)) {
+			found = timeline;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&page->lock);
+	return found;
+}
+
+ww_status ww_timeline_open(struct ww_page *page, uint64_t offset, ww_timeline **out_timeline)
+{
+	const struct ww_layout_signal_cell *cell = ww_page_cell(page, offset);
+
+	if (!cell || __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) == 0)
+		return ww_fail(WW_ERR_MISMATCH,
+			"there is no timeline at byte %" PRIu64 " of a page of %" PRIu64 " bytes",
+			offset, page->cpu->bytes);
+	*out_timeline = find_own(page, offset);
+	if (*out_timeline) {
+		ww_page_unref(page);
+		return WW_OK;
+	}
+	tidy();
+	*out_timeline = timeline_new(page, offset);
+	return *out_timeline ? WW_OK : WW_ERR_NO_MEMORY;
+}
+
+ww_timeline *ww_timeline_ref(ww_timeline *timeline)
+{
+	if (timeline && !ww_process_is_forked())
+		ww_ref_get(&timeline->ref);
+	return timeline;
+}
+
+ww_timeline *ww_timeline_unref(ww_timeline *timeline)
+{
+	if (!timeline || ww_process_is_forked() || !ww_ref_put(&timeline->ref))
+		return NULL;
+	if (timeline->is_own)
+		close_own(timeline);
+	else
+		timeline_free(timeline);
+	tidy();
+	return NULL;
+}
+
+ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device)
+{
+	struct ww_mapping *mapping;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline && device, "ww_timeline_prepare: timeline or device is NULL");
+	return ww_page_map(timeline->page, device, &mapping);
+}
+
+/* --- signalling --- */
+
+ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *action)
+{
+	char program[32];
+
+	if (timeline->is_own)
+		return WW_OK;
+	ww_outcome_program(timeline->page->header->program, program);
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s this timeline: process %" PRIu32
+		" (%s) is its signaller; make one of your own for the other direction",
+		action, timeline->page->header->pid, program);
+}
+
+/* Under timeline->lock: of an own cell only the broker changes the state. */
+static ww_status check_signal(const struct ww_timeline *timeline, uint64_t value)
+{
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(timeline->cell, &look);
+	if (look.state == WW_WIRE_CELL_STATE_LOST)
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot signal %" PRIu64
+			": the connection to the broker broke at value %" PRIu64
+			", which has told the waiters that this process ended; make a new timeline",
+			value, look.reached);
+	if (value <= look.submitted)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot signal %" PRIu64 ": the timeline is at %" PRIu64
+			" already, and its values grow",
+			value, look.submitted);
+	if (value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot signal %" PRIu64 ": the highest value is 2^62", value);
+	return WW_OK;
+}
+
+static bool has_pending_stream(const struct ww_timeline *timeline)
+{
+	return __atomic_load_n(&timeline->cell->completed, __ATOMIC_ACQUIRE) <
+		timeline->cell->submitted;
+}
+
+/* Under the lock. */
+static ww_status signal_now(struct ww_timeline *timeline, uint64_t value)
+{
+	ww_try(check_signal(timeline, value));
+	if (has_pending_stream(timeline))
+		return ww_fail(WW_ERR_STATE,
+			"cannot signal %" PRIu64 " now: a stream has yet to signal %" PRIu64
+			"; wait for that, or let the stream signal this one too",
+			value, timeline->cell->submitted);
+	ww_signal_cell_complete(timeline->cell, value);
+	return WW_OK;
+}
+
+ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value)
+{
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline, "ww_timeline_signal: timeline is NULL");
+	ww_try(ww_timeline_require_own(timeline, "signal"));
+	pthread_mutex_lock(&timeline->lock);
+	status = signal_now(timeline, value);
+	pthread_mutex_unlock(&timeline->lock);
+	return status;
+}
+
+/* Whether all that the stream does comes after the last signal anyway. */
+static bool is_behind_last(const struct ww_timeline *timeline, const struct ww_stream *stream)
+{
+	return stream->serial != 0 && stream->serial == timeline->last_stream;
+}
+
+/* Under the lock. */
+static ww_status signal_by(struct ww_timeline *timeline, struct ww_stream *stream, uint64_t value)
+{
+	const struct ww_backend *backend = stream->device->backend;
+	bool is_gpu = backend->id != WW_BACKEND_HOST;
+	struct ww_stream_value word;
+
+	ww_try(check_signal(timeline, value));
+	ww_try(ww_page_stream_value(timeline->page, stream->device, timeline->offset, value,
+		&word));
+	if (is_gpu && !timeline->cell->by_gpu)
+		ww_signal_cell_mark_gpu(timeline->cell);
+	if (!is_behind_last(timeline, stream) && has_pending_stream(timeline))
+		ww_try(ww_stream_wait_enqueue(stream, timeline->page, timeline->offset,
+			timeline->cell->submitted, false));
+	ww_try(backend->stream_write_value(stream, &word));
+	timeline->last_stream = stream->serial;
+	timeline->last_word = word.mapping;
+	ww_signal_cell_submit(timeline->cell, value, !is_gpu);
+	return WW_OK;
+}
+
+ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream, uint64_t value)
+{
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline && stream, "ww_timeline_stream_signal: timeline or stream is NULL");
+	ww_try(ww_timeline_require_own(timeline, "signal"));
+	ww_try(ww_stream_check(stream));
+	pthread_mutex_lock(&timeline->lock);
+	status = signal_by(timeline, stream, value);
+	pthread_mutex_unlock(&timeline->lock);
+	return status;
+}
+
+/* --- waiting --- */
+
+struct awaited {
+	const struct ww_layout_signal_cell *cell;
+	struct ww_signal_look look;
+	uint64_t value;
+	uint64_t flags;
+	bool is_submission; /* to be submitted is enough */
+};
+
+static ww_status outcome(const struct awaited *awaited)
+{
+	ww_status status = ww_outcome_of(&awaited->look, awaited->value, awaited->flags);
+
+	if (status == WW_NOT_READY && awaited->is_submission &&
+		awaited->value <= awaited->look.submitted)
+		return WW_OK;
+	return status;
+}
+
+static enum ww_await_look look(void *context)
+{
+	struct awaited *awaited = context;
+
+	ww_signal_cell_look(awaited->cell, &awaited->look);
+	if (outcome(awaited) != WW_NOT_READY)
+		return WW_AWAIT_DONE;
+	return awaited->look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
+}
+
+static ww_status await(struct ww_timeline *timeline, struct awaited *awaited, uint64_t timeout_ns)
+{
+	ww_status status;
+
+	awaited->cell = timeline->cell;
+	if (look(awaited) != WW_AWAIT_DONE) {
+		if (timeout_ns == 0)
+			return WW_TIMED_OUT;
+		status = ww_await(&timeline->cell->wakes, look, awaited,
+			ww_clock_deadline_ns(timeout_ns));
+		if (status != WW_OK)
+			return status;
+	}
+	status = outcome(awaited);
+	if (status < 0)
+		return ww_outcome_fail(timeline->page->header, &awaited->look, awaited->value);
+	return WW_OK;
+}
+
+static ww_status check_wait(uint64_t value, uint64_t flags, uint64_t known_flags)
+{
+	if (flags & ~known_flags)
+		return ww_fail(WW_ERR_INVALID,
+			"flags 0x%" PRIx64 " have no meaning for this call on a timeline",
+			flags & ~known_flags);
+	if (value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"value %" PRIu64 " will never be reached: the highest is 2^62", value);
+	return WW_OK;
+}
+
+ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t flags,
+	uint64_t timeout_ns)
+{
+	struct awaited awaited = {.value = value, .flags = flags};
+
+	ww_try(ww_process_enter());
+	ww_require(timeline, "ww_timeline_wait: timeline is NULL");
+	ww_try(check_wait(value, flags, WW_WAIT_REACHED));
+	return await(timeline, &awaited, timeout_ns);
+}
+
+ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value, uint64_t flags)
+{
+	struct awaited awaited = {.value = value, .flags = flags};
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline, "ww_timeline_query: timeline is NULL");
+	ww_try(check_wait(value, flags, WW_WAIT_REACHED));
+	status = await(timeline, &awaited, 0);
+	return status == WW_TIMED_OUT ? WW_NOT_READY : status;
+}
+
+ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint64_t value,
+	uint64_t flags, uint64_t timeout_ns)
+{
+	struct awaited awaited = {.value = value, .is_submission = true};
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
+	ww_try(check_wait(value, flags, WW_WAIT_UNSUBMITTED));
+	ww_try(ww_stream_check(stream));
+	status = await(timeline, &awaited, flags & WW_WAIT_UNSUBMITTED ? 0 : timeout_ns);
+	if (status < 0 || (status == WW_TIMED_OUT && !(flags & WW_WAIT_UNSUBMITTED)))
+		return status;
+	/* Reached: whatever the stream does from now on comes after it anyway. */
+	if (status == WW_OK && value <= awaited.look.reached)
+		return WW_OK;
+	return ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, true);
+}
+
+/* --- event loops --- */
+
+struct notice {
+	int fd;
+};
+
+/* Runs on a stream's thread, or on one of the driver's: no CUDA, nothing of ours. */
+static void notify(void *context)
+{
+	struct notice *notice = context;
+
+	(void)eventfd_write(notice->fd, 1);
+	close(notice->fd);
+	free(notice);
+}
+
+static ww_status enqueue_notice(ww_stream *stream, struct notice *notice, int fd)
+{
+	ww_status status;
+
+	ww_try(ww_fd_duplicate(fd, &notice->fd));
+	status = ww_stream_call(stream, notify, notice);
+	if (status < 0)
+		ww_fd_close(notice->fd);
+	return status;
+}
+
+ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *stream, int *out_fd)
+{
+	WW_AUTO_FD int fd = -1;
+	struct notice *notice;
+	ww_status status;
+
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(timeline && stream && out_fd,
+		"ww_timeline_eventfd: timeline, stream or out_fd is NULL");
+	ww_try(check_wait(value, 0, 0));
+	ww_try(ww_stream_check(stream));
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return ww_fail_errno(errno, NULL, "cannot make an eventfd");
+	notice = malloc(sizeof(*notice));
+	if (!notice)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot note who is to be told: out of memory");
+	status = ww_stream_wait_enqueue(stream, timeline->page, timeline->offset, value, false);
+	if (status == WW_OK)
+		status = enqueue_notice(stream, notice, fd);
+	if (status < 0) {
+		free(notice);
+		return status;
+	}
+	*out_fd = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+/* --- looking --- */
+
+ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_info *info)
+{
+	struct ww_timeline_info ours = {0};
+	const struct ww_layout_signal_page *page;
+	struct ww_signal_look look;
+
+	ww_try(ww_process_enter());
+	ww_require(timeline && info, "ww_timeline_info_get: timeline or info is NULL");
+	page = timeline->page->header;
+	ww_signal_cell_look(timeline->cell, &look);
+	ours.state = look.state;
+	ours.is_own = timeline->is_own;
+	ours.pid = page->pid;
+	ours.uid = page->uid;
+	ours.submitted = look.submitted;
+	ours.completed = look.reached;
+	ww_outcome_program(page->program, ours.program);
+	if (look.state == WW_WIRE_CELL_STATE_LOST) {
+		ours.pid = page->lost_pid;
+		ours.lost_ns = page->lost_ns;
+		ww_outcome_program(page->lost_program, ours.program);
+	}
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_timeline_info");
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline.h - a timeline as the library sees it: a cell of a page
+ *
+ * The signaller has one ww_timeline for a cell, which an import in its own process finds again. Waiters have as many
+ * as they imported.
+ *
+ * The signaller's last unref closes the cell. When streams have yet to signal, the timeline stays among the closing
+ * ones until they have: a stream of the library's own (the closer) waits for them and stores the poison, so that
+ * streams that wait for more are let go without anybody's help.
+ */
+#ifndef WW_SYNC_TIMELINE_H
+#define WW_SYNC_TIMELINE_H
+
+#include <warpway/timeline.h>
+
+#include "sync/page.h"
+
+struct ww_timeline {
+	struct ww_ref ref;
+	struct ww_list link;  /* in page->timelines, under page->lock; or among the closing ones */
+	struct ww_page *page; /* a reference; constant, as are the next three */
+	struct ww_layout_signal_cell *cell;
+	uint64_t offset; /* of the cell */
+	bool is_own;     /* this process is the signaller */
+
+	pthread_mutex_t lock; /* for signals; held while one is enqueued */
+	uint64_t last_stream; /* serial of the one that signalled last, or 0 */
+	struct ww_mapping
+		*last_word; /* the page as that stream's device sees it; borrowed from the page */
+	ww_stream *closer;  /* of a closing one, owned */
+
+	struct ww_attachments attachments; /* its own holds in brokers, by name */
+};
+
+WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_unref)
+#define WW_AUTO_TIMELINE WW_CLEANUP(ww_timeline_unref_p)
+
+/*
+ * The timeline of a cell of a page that was imported.
+ * @page:  a reference, taken over on success
+ * Return: WW_OK; WW_ERR_MISMATCH (there is no cell at @offset); WW_ERR_NO_MEMORY.
+ */
+ww_status ww_timeline_open(struct ww_page *page, uint64_t offset, ww_timeline **out_timeline);
+
+/* Closes an own timeline that no stream signals, whoever else in this process has a reference. */
+void ww_timeline_close(ww_timeline *timeline);
+
+/* Return: WW_OK; WW_ERR_ACCESS (not the signaller), recorded. @action: "signal", "name" */
+ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *action);
+
+#endif
