@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/barrier.h - a point that N processes pass only together
+ *
+ * A barrier is an object in a broker, made by one process and joined by N, each with a rank of its own; who may read
+ * the object may join. All members wait until the last one has arrived, then all go on, and the next round begins. Each
+ * member owns one timeline that says in which round it is, so passing needs no broker and no system call while
+ * the others are on their way.
+ *
+ *   create ──> (name or token) ──> join: rank 0 .. N-1, until all are there ──> wait ──> wait ──> ... unref: leaves
+ *
+ * It breaks instead of hanging: when a member ends, or leaves, before it arrived, every wait in every member
+ * returns WW_ERR_PEER_LOST and the record names who. A broken barrier stays broken; make a new one.
+ *
+ * A member is a ww_barrier: two threads of one process can be two members.
+ *
+ * Threads: every function may be called from any thread; one thread at a time waits on one ww_barrier.
+ * Fork:    nothing survives fork(), as everywhere here.
+ */
+#ifndef WARPWAY_BARRIER_H
+#define WARPWAY_BARRIER_H
+
+#include <warpway/base.h>
+#include <warpway/timeline.h>
+#include <warpway/token.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_barrier ww_barrier;
+
+#define WW_BARRIER_MEMBERS_MAX 1024
+
+#define WW_BARRIER_ANY_RANK UINT32_MAX
+
+/**
+ * ww_barrier_create() - make a barrier in a broker, for others and oneself to join
+ * @broker:     borrowed; NULL: the default one
+ * @name:       borrowed; NULL: found by its token only
+ * @count:      members, 1 to WW_BARRIER_MEMBERS_MAX
+ * @params:     borrowed; NULL: mode 0600. Who may read the object may join
+ * @out_token:  filled on success; may be NULL if there is a name
+ *
+ * The barrier stays for escrow_ns of @params (0: 60 seconds) for members to come, by name or by token, and then as long
+ * as it has members.
+ *
+ * Return: WW_OK; WW_ERR_INVALID (count, neither name nor token, or no escrow); WW_ERR_EXISTS; as ww_timeline_put() and
+ *         ww_timeline_export().
+ */
+WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name, uint32_t count,
+	const struct ww_share_params *params, struct ww_token *out_token);
+
+/**
+ * ww_barrier_join() - become a member, and wait until all others have
+ * @broker:       borrowed; NULL: the default one
+ * @name:         borrowed
+ * @rank:         0 to count - 1, no two members the same; WW_BARRIER_ANY_RANK: the first that is free
+ * @timeout_ns:   for the name to appear and all members to join; WW_FOREVER
+ * @out_barrier:  the caller's; NULL on failure, and then this process is no member
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_ERR_EXISTS (the rank is taken, or all are); WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND;
+ *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no barrier); WW_ERR_PEER_LOST (a member has ended already);
+ *         as ww_timeline_put() and ww_timeline_get().
+ */
+WW_API ww_status ww_barrier_join(ww_broker *broker, const char *name, uint32_t rank,
+	uint64_t timeout_ns, ww_barrier **out_barrier);
+
+/**
+ * ww_barrier_join_token() - the same, for the barrier that a token names
+ * @broker:       borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @token:        borrowed
+ * @rank:         as for ww_barrier_join(), as are the next two
+ * @timeout_ns:   for all members to join
+ * @out_barrier:  the caller's; NULL on failure
+ *
+ * Return: as ww_barrier_join() and ww_timeline_import().
+ */
+WW_API ww_status ww_barrier_join_token(ww_broker *broker, const struct ww_token *token,
+	uint32_t rank, uint64_t timeout_ns, ww_barrier **out_barrier);
+
+/**
+ * ww_barrier_ref() - hold a membership once more
+ * Return: @barrier.
+ */
+WW_API ww_barrier *ww_barrier_ref(ww_barrier *barrier);
+
+/**
+ * ww_barrier_unref() - the last one leaves the barrier
+ * @barrier:  may be NULL
+ *
+ * Rounds in which this member has arrived still end well; members that wait for it in a later one are told.
+ *
+ * Return: NULL.
+ */
+WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
+
+/**
+ * ww_barrier_wait() - arrive, and wait until all members have
+ * @barrier:     borrowed
+ * @timeout_ns:  0: only look; WW_FOREVER
+ *
+ * What every member wrote before it arrived can be read by every member afterwards. After WW_TIMED_OUT this member
+ * counts as arrived: the next call goes on waiting in the same round.
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_ERR_PEER_LOST (broken: the record says by whom); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns);
+
+/**
+ * struct ww_barrier_info - how a barrier is, as this member sees it
+ * @size:     set by the caller to sizeof(struct ww_barrier_info)
+ * @count:    members
+ * @rank:     of this one
+ * @arrived:  members, this one included, that have arrived in the round that is not over yet
+ * @round:    rounds that this member has passed
+ * @broken:   1: a member has ended or left in a round that it had not arrived in
+ * @broken_rank: that member; else UINT32_MAX
+ */
+struct ww_barrier_info {
+	uint32_t size;
+	uint32_t count;
+	uint32_t rank;
+	uint32_t arrived;
+	uint64_t round;
+	uint32_t broken;
+	uint32_t broken_rank;
+};
+
+/**
+ * ww_barrier_info_get() - how a barrier is
+ * @barrier:  borrowed
+ * @info:     the caller's, with size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * barrier.c - the round that N timelines make, see barrier.h
+ *
+ * A member's timeline has the number of the round it has arrived in. Who waits sleeps on the first member that is
+ * missing, which wakes it when it arrives; and looks at all of them every 2 ms at most, since another one may have
+ * ended. A member that ended after it arrived does not break the round.
+ */
+#include "sync/barrier.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "sync/outcome.h"
+
+#define INFO_V1_BYTES sizeof(struct ww_barrier_info)
+#define NOBODY        UINT32_MAX
+
+struct ww_barrier *ww_barrier_new(uint32_t count)
+{
+	struct ww_barrier *barrier = calloc(1, sizeof(*barrier) + count * sizeof(void *));
+
+	if (!barrier) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a barrier: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&barrier->ref);
+	barrier->count = count;
+	barrier->broken_rank = NOBODY;
+	return barrier;
+}
+
+ww_barrier *ww_barrier_ref(ww_barrier *barrier)
+{
+	if (barrier && !ww_process_is_forked())
+		ww_ref_get(&barrier->ref);
+	return barrier;
+}
+
+ww_barrier *ww_barrier_unref(ww_barrier *barrier)
+{
+	if (!barrier || ww_process_is_forked() || !ww_ref_put(&barrier->ref))
+		return NULL;
+	/* Members in the same process have references to it. */
+	if (barrier->members[barrier->rank])
+		ww_timeline_close(barrier->members[barrier->rank]);
+	for (uint32_t i = 0; i < barrier->count; i++)
+		ww_timeline_unref(barrier->members[i]);
+	ww_attachments_fini(&barrier->object);
+	free(barrier);
+	return NULL;
+}
+
+static ww_status look_at(const struct ww_barrier *barrier, uint32_t rank, uint64_t round,
+	struct ww_signal_look *out_look)
+{
+	ww_signal_cell_look(barrier->members[rank]->cell, out_look);
+	return ww_outcome_of(out_look, round, WW_WAIT_REACHED);
+}
+
+struct missing {
+	const struct ww_barrier *barrier;
+	uint64_t round;
+	uint32_t rank;   /* who is missing: all before have arrived */
+	uint32_t broken; /* who will never come */
+};
+
+/* Whether the missing one has come, or any other one never will. */
+static enum ww_await_look look(void *context)
+{
+	struct missing *missing = context;
+	struct ww_signal_look seen;
+
+	if (look_at(missing->barrier, missing->rank, missing->round, &seen) == WW_OK)
+		return WW_AWAIT_DONE;
+	for (uint32_t i = missing->rank; i < missing->barrier->count; i++) {
+		if (look_at(missing->barrier, i, missing->round, &seen) < 0) {
+			missing->broken = i;
+			return WW_AWAIT_DONE;
+		}
+	}
+	return WW_AWAIT_POLL;
+}
+
+static ww_status fail_broken(struct ww_barrier *barrier, uint32_t rank, uint64_t round)
+{
+	struct ww_timeline *member = barrier->members[rank];
+	struct ww_timeline_info info = {.size = sizeof(info)};
+
+	barrier->broken_rank = rank;
+	ww_try(ww_timeline_info_get(member, &info));
+	return ww_fail(WW_ERR_PEER_LOST,
+		"the barrier is broken: member %" PRIu32 ", process %" PRIu32
+		" (%s), %s after round %" PRIu64 " and will not come to round %" PRIu64
+		"; make a new barrier",
+		rank, info.pid, info.program, info.state == WW_TIMELINE_LOST ? "ended" : "left",
+		info.completed, round);
+}
+
+static ww_status wait_for_all(struct ww_barrier *barrier, uint64_t round, uint64_t timeout_ns)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	struct missing missing = {.barrier = barrier, .round = round, .broken = NOBODY};
+
+	for (; missing.rank < barrier->count; missing.rank++) {
+		const struct ww_timeline *member = barrier->members[missing.rank];
+		ww_status status = ww_await(&member->cell->wakes, look, &missing, deadline_ns);
+
+		if (status != WW_OK)
+			return status;
+		if (missing.broken != NOBODY)
+			return fail_broken(barrier, missing.broken, round);
+	}
+	return WW_OK;
+}
+
+ww_status ww_barrier_check(struct ww_barrier *barrier)
+{
+	struct ww_signal_look seen;
+
+	for (uint32_t i = 0; i < barrier->count; i++) {
+		if (barrier->members[i] && look_at(barrier, i, 1, &seen) < 0)
+			return fail_broken(barrier, i, 1);
+	}
+	return WW_OK;
+}
+
+ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns)
+{
+	struct ww_timeline_info own = {.size = sizeof(own)};
+	uint64_t round;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(barrier, "ww_barrier_wait: barrier is NULL");
+	round = barrier->round + 1;
+	ww_try(ww_timeline_info_get(barrier->members[barrier->rank], &own));
+	if (own.submitted < round) /* else it arrived in a call that timed out */
+		ww_try(ww_timeline_signal(barrier->members[barrier->rank], round));
+	status = wait_for_all(barrier, round, timeout_ns);
+	if (status == WW_OK)
+		barrier->round = round;
+	return status;
+}
+
+ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info)
+{
+	struct ww_barrier_info ours = {0};
+	struct ww_signal_look seen;
+
+	ww_try(ww_process_enter());
+	ww_require(barrier && info, "ww_barrier_info_get: barrier or info is NULL");
+	ours.count = barrier->count;
+	ours.rank = barrier->rank;
+	ours.round = barrier->round;
+	ours.broken_rank = barrier->broken_rank;
+	for (uint32_t i = 0; i < barrier->count; i++) {
+		ww_status status = look_at(barrier, i, ours.round + 1, &seen);
+
+		ours.arrived += status == WW_OK;
+		if (status < 0 && ours.broken_rank == NOBODY)
+			ours.broken_rank = i;
+	}
+	ours.broken = ours.broken_rank != NOBODY;
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_barrier_info");
+}
