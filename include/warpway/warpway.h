@@ -6,10 +6,13 @@
 #define WARPWAY_WARPWAY_H
 
 #include <warpway/array.h>
+#include <warpway/barrier.h>
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/device.h>
+#include <warpway/event.h>
 #include <warpway/memory.h>
+#include <warpway/timeline.h>
 #include <warpway/token.h>
 
 #endif
