@@ -18,12 +18,13 @@
 #include "support/subject.h"
 
 /* What a case needs besides WW_CAP_... bits. */
-#define NEEDS_CUDA          (UINT64_C(1) << 32)
-#define NEEDS_HOST_BACKEND  (UINT64_C(1) << 33)
-#define NEEDS_OTHER_GPU     (UINT64_C(1) << 34)
-#define NEEDS_PEER          (UINT64_C(1) << 36) /* ... that reaches the subject's memory, and back */
-#define NEEDS_NO_PEER       (UINT64_C(1) << 37) /* ... that does not */
-#define NEEDS_MISUSE_STATUS (UINT64_C(1) << 35) /* a build in which misuse does not abort */
+#define NEEDS_CUDA            (UINT64_C(1) << 32)
+#define NEEDS_HOST_BACKEND    (UINT64_C(1) << 33)
+#define NEEDS_OTHER_GPU       (UINT64_C(1) << 34)
+#define NEEDS_PEER            (UINT64_C(1) << 36) /* ... that reaches the subject's memory, and back */
+#define NEEDS_NO_PEER         (UINT64_C(1) << 37) /* ... that does not */
+#define NEEDS_NO_STREAM_VALUE (UINT64_C(1) << 38)
+#define NEEDS_MISUSE_STATUS   (UINT64_C(1) << 35) /* a build in which misuse does not abort */
 
 #define CONFORMANCE_BASE(X)                  \
 	X(base_statuses_have_names, 0)       \
@@ -196,6 +197,45 @@
 	X(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA) \
 	X(context_open_makes_none, NEEDS_CUDA)
 
+#define CONFORMANCE_BACKEND(X)                                                                 \
+	X(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)            \
+	X(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)         \
+	X(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY) \
+	X(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)              \
+	X(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)                            \
+	X(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)                               \
+	X(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)                     \
+	X(backend_event_survives_failures, WW_CAP_EVENT | NEEDS_CUDA)                          \
+	X(backend_event_belongs_to_its_device, WW_CAP_EVENT | NEEDS_OTHER_GPU)
+
+#define CONFORMANCE_EVENT(X)                                                                     \
+	X(event_never_recorded_is_ready, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                     \
+	X(event_stands_for_work_before, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                      \
+	X(event_orders_streams, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                              \
+	X(event_wait_means_last_recording, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                   \
+	X(event_recorded_by_streams_in_turn, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                 \
+	X(event_recorded_by_threads, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                         \
+	X(event_refuses_lost_stream, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY) \
+	X(event_unref_leaves_waits, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                          \
+	X(event_keeps_device, WW_CAP_EVENT)                                                      \
+	X(event_blocking_sync, WW_CAP_EVENT)                                                     \
+	X(event_create_refuses, WW_CAP_EVENT)                                                    \
+	X(event_create_unsupported, NEEDS_CUDA)                                                  \
+	X(event_limit, WW_CAP_EVENT | NEEDS_CUDA)                                                \
+	X(event_refuses_streams_of_other_backend, WW_CAP_EVENT | NEEDS_CUDA)                     \
+	X(event_refuses_streams_of_other_gpu, WW_CAP_EVENT | NEEDS_OTHER_GPU)                    \
+	X(event_has_no_handle_on_host, NEEDS_HOST_BACKEND)                                       \
+	X(event_handle_of_this_process, WW_CAP_EVENT | NEEDS_CUDA)                               \
+	X(event_import_here_is_the_event, WW_CAP_EVENT)                                          \
+	X(event_unref_while_pending, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)                         \
+	X(event_export_refuses, WW_CAP_EVENT)                                                    \
+	X(event_import_refuses_other_kinds, WW_CAP_EVENT)                                        \
+	X(event_import_refuses_other_backend, WW_CAP_EVENT | NEEDS_CUDA)                         \
+	X(event_import_refuses_descriptions, WW_CAP_EVENT)                                       \
+	X(event_import_refuses_pages, NEEDS_HOST_BACKEND)                                        \
+	X(event_import_refuses_equal_pid, WW_CAP_EVENT | NEEDS_CUDA)                             \
+	X(event_misuse, WW_CAP_EVENT | NEEDS_MISUSE_STATUS)
+
 #define CONFORMANCE_BROKER(X)                                     \
 	X(broker_array_set_refuses, 0)                            \
 	X(broker_array_check_refuses, 0)                          \
@@ -216,16 +256,104 @@
 	X(broker_watch_refuses, 0)                                \
 	X(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 
-#define CONFORMANCE_CASES(X)   \
-	CONFORMANCE_BASE(X)    \
-	CONFORMANCE_DEVICE(X)  \
-	CONFORMANCE_STREAM(X)  \
-	CONFORMANCE_COPY(X)    \
-	CONFORMANCE_MEMORY(X)  \
-	CONFORMANCE_SHARE(X)   \
-	CONFORMANCE_REFUSE(X)  \
-	CONFORMANCE_CONTEXT(X) \
-	CONFORMANCE_BROKER(X)
+#define CONFORMANCE_TIMELINE(X)                    \
+	X(timeline_begins_at_its_value, 0)         \
+	X(timeline_create_refuses, 0)              \
+	X(timeline_params_are_versioned, 0)        \
+	X(timeline_info_says_who, 0)               \
+	X(timeline_info_is_versioned, 0)           \
+	X(timeline_ref_counts, 0)                  \
+	X(timeline_alone_shares_no_page, 0)        \
+	X(timeline_many, 0)                        \
+	X(timeline_ten_thousand, 0)                \
+	X(timeline_values_only_grow, 0)            \
+	X(timeline_wait_times_out, 0)              \
+	X(timeline_wait_refuses, 0)                \
+	X(timeline_threads_wait_for_each_other, 0) \
+	X(timeline_threads_signal_one, 0)          \
+	X(timeline_threads_come_and_go, 0)         \
+	X(timeline_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_TIMELINE_STREAM(X)                                                          \
+	X(timeline_orders_two_streams, WW_CAP_STREAM_VALUE)                                     \
+	X(timeline_missing_wait_is_visible, WW_CAP_STREAM_VALUE)                                \
+	X(timeline_streams_take_turns, WW_CAP_STREAM_VALUE)                                     \
+	X(timeline_orders_host_and_device, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)            \
+	X(timeline_orders_two_gpus, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY | NEEDS_OTHER_GPU) \
+	X(timeline_cpu_must_not_overtake_stream, WW_CAP_STREAM_VALUE)                           \
+	X(timeline_signals_of_streams_keep_order, WW_CAP_STREAM_VALUE)                          \
+	X(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM_WRAP)     \
+	X(timeline_threads_signal_by_streams, WW_CAP_STREAM_VALUE)                              \
+	X(timeline_stream_waits_for_submission, WW_CAP_STREAM_VALUE)                            \
+	X(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)                               \
+	X(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)                                    \
+	X(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)                                \
+	X(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)                                        \
+	X(timeline_eventfd_tells, WW_CAP_STREAM_VALUE)                                          \
+	X(timeline_eventfd_tells_by_host_stream, 0)                                             \
+	X(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)                         \
+	X(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)                                        \
+	X(timeline_closed_while_streams_signal, WW_CAP_STREAM_VALUE)                            \
+	X(timeline_closed_releases_streams, WW_CAP_STREAM_VALUE)                                \
+	X(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)                                      \
+	X(timeline_unref_does_not_wait, WW_CAP_STREAM_VALUE)                                    \
+	X(timeline_unref_does_not_wait_for_signals, WW_CAP_STREAM_VALUE)                        \
+	X(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)                        \
+	X(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
+
+#define CONFORMANCE_TIMELINE_SHARE(X)                                                    \
+	X(timeline_comes_home, 0)                                                        \
+	X(timeline_uses_default_broker, 0)                                               \
+	X(timeline_name_ends_with_it, 0)                                                 \
+	X(timeline_put_again_after_loss, 0)                                              \
+	X(timeline_put_refuses, 0)                                                       \
+	X(timeline_export_refuses, 0)                                                    \
+	X(timeline_get_refuses, WW_CAP_EXPORT)                                           \
+	X(timeline_token_of_other_kinds, WW_CAP_EXPORT)                                  \
+	X(timeline_import_refuses_every_flipped_bit, 0)                                  \
+	X(timeline_import_refuses_forged, 0)                                             \
+	X(timeline_import_of_dropped, 0)                                                 \
+	X(timeline_page_refused, 0)                                                      \
+	X(timeline_description_refused, 0)                                               \
+	X(timeline_of_another_is_only_read, 0)                                           \
+	X(timeline_of_another_is_exported, 0)                                            \
+	X(timeline_poison_is_told, 0)                                                    \
+	X(timeline_close_is_told, 0)                                                     \
+	X(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY) \
+	X(timeline_of_another_is_dropped_without_waiting,                                \
+		WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)                             \
+	X(timeline_share_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_BARRIER(X)                       \
+	X(barrier_create_refuses, 0)                 \
+	X(barrier_join_refuses, WW_CAP_EXPORT)       \
+	X(barrier_of_one, 0)                         \
+	X(barrier_info_is_versioned, 0)              \
+	X(barrier_nobody_joins, 0)                   \
+	X(barrier_join_times_out, 0)                 \
+	X(barrier_passes_rounds, 0)                  \
+	X(barrier_wait_times_out, 0)                 \
+	X(barrier_is_broken_by_who_leaves, 0)        \
+	X(barrier_wakes_who_waits_for_who_leaves, 0) \
+	X(barrier_is_full, 0)                        \
+	X(barrier_misuse, NEEDS_MISUSE_STATUS)
+
+#define CONFORMANCE_CASES(X)           \
+	CONFORMANCE_BASE(X)            \
+	CONFORMANCE_DEVICE(X)          \
+	CONFORMANCE_STREAM(X)          \
+	CONFORMANCE_BACKEND(X)         \
+	CONFORMANCE_EVENT(X)           \
+	CONFORMANCE_COPY(X)            \
+	CONFORMANCE_MEMORY(X)          \
+	CONFORMANCE_SHARE(X)           \
+	CONFORMANCE_REFUSE(X)          \
+	CONFORMANCE_CONTEXT(X)         \
+	CONFORMANCE_BROKER(X)          \
+	CONFORMANCE_TIMELINE(X)        \
+	CONFORMANCE_TIMELINE_STREAM(X) \
+	CONFORMANCE_TIMELINE_SHARE(X)  \
+	CONFORMANCE_BARRIER(X)
 
 #define CONFORMANCE_DECLARE(name, needs) void name(void);
 CONFORMANCE_CASES(CONFORMANCE_DECLARE)

@@ -49,6 +49,8 @@ static void look_at_subject(void)
 
 	subject.has = info.capabilities;
 	subject.has |= info.backend == WW_BACKEND_CUDA ? NEEDS_CUDA : NEEDS_HOST_BACKEND;
+	if (!(info.capabilities & WW_CAP_STREAM_VALUE))
+		subject.has |= NEEDS_NO_STREAM_VALUE;
 	if (other)
 		subject.has |= NEEDS_OTHER_GPU |
 			(devices_are_peers(device, other) ? NEEDS_PEER : NEEDS_NO_PEER);
@@ -84,12 +86,15 @@ static const char *skip(const struct check_case *item)
 		{NEEDS_OTHER_GPU, "needs a second GPU"},
 		{NEEDS_PEER, "needs a second GPU that reaches this one"},
 		{NEEDS_NO_PEER, "needs a second GPU that cannot reach this one"},
+		{NEEDS_NO_STREAM_VALUE, "the device's streams can wait for values"},
 		{NEEDS_MISUSE_STATUS, "misuse aborts in this build"},
 		{WW_CAP_EXPORT, "the device cannot export memory"},
 		{WW_CAP_HOST_MEMORY, "the device cannot use host memory"},
 		{WW_CAP_HOST_READ_ONLY, "the device cannot map host memory read-only"},
 		{WW_CAP_CPU_ACCESS, "the CPU cannot reach the device's memory"},
 		{WW_CAP_STREAM_WRAP, "the device has no streams of its own to wrap"},
+		{WW_CAP_STREAM_VALUE, "the device's streams cannot wait for values"},
+		{WW_CAP_EVENT, "the device has no events between processes"},
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(reasons); i++)

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "crash/figures.h"
 #include "support/agent.h"
 #include "support/check.h"
 #include "support/child.h"
@@ -72,14 +73,6 @@ CRASH_BROKER_CASES(CRASH_DECLARE_CASE)
 #define CRASH_DECLARE_ROLE(name) void name(int count, char **arguments);
 CRASH_BROKER_ROLES(CRASH_DECLARE_ROLE)
 #undef CRASH_DECLARE_ROLE
-
-uint64_t now_ns(void);
-
-/* How often to kill: WW_TEST_KILLS, or 100. */
-uint32_t kills_wanted(void);
-
-/* Numbers, each a duration; notes their median, 99th part and largest, in milliseconds. */
-void note_times(const char *what, uint64_t *times_ns, size_t count);
 
 /* A child of this process of the kernel's, but the one given; 0: none (yet). */
 pid_t find_child(pid_t parent, pid_t but);

@@ -3,45 +3,9 @@
  * broker_main.c - the suite's tables, and what its files share
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "crash/broker.h"
 #include "support/driver.h"
-
-uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-uint32_t kills_wanted(void)
-{
-	const char *value = getenv("WW_TEST_KILLS");
-	unsigned long kills = value ? strtoul(value, NULL, 10) : 100;
-
-	MUST(kills > 0 && kills <= 1000000);
-	return (uint32_t)kills;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t first = *(const uint64_t *)a;
-	uint64_t second = *(const uint64_t *)b;
-
-	return first < second ? -1 : first > second;
-}
-
-void note_times(const char *what, uint64_t *times_ns, size_t count)
-{
-	MUST(count > 0);
-	qsort(times_ns, count, sizeof(*times_ns), compare);
-	check_note("%s: %zu times, p50 %.2f ms, p99 %.2f ms, max %.2f ms", what, count,
-		(double)times_ns[count / 2] / 1e6, (double)times_ns[count * 99 / 100] / 1e6,
-		(double)times_ns[count - 1] / 1e6);
-}
 
 pid_t find_child(pid_t parent, pid_t but)
 {

@@ -11,6 +11,7 @@
 #include "support/agent.h"
 #include "support/check.h"
 #include "support/child.h"
+#include "support/container.h"
 #include "support/scene.h"
 #include "support/subject.h"
 
@@ -18,6 +19,8 @@
 #define NEEDS_HOST_MEMORY    (UINT64_C(1) << 1)
 #define NEEDS_HOST_READ_ONLY (UINT64_C(1) << 2)
 #define NEEDS_ROOT           (UINT64_C(1) << 3)
+#define NEEDS_EVENT          (UINT64_C(1) << 4)
+#define NEEDS_EVENT_HANDLE   (UINT64_C(1) << 5)
 
 #define BROKER_PASS_CASES(X)                                            \
 	X(pass_for_reading, NEEDS_EXPORT)                               \
@@ -110,6 +113,17 @@
 	X(gpu_memory_outlives_its_maker, NEEDS_EXPORT) \
 	X(gpu_is_not_used_by_broker, NEEDS_EXPORT)
 
+#define BROKER_EVENT_CASES(X)                                 \
+	X(event_by_token, NEEDS_EVENT)                        \
+	X(event_by_handle, NEEDS_EVENT_HANDLE)                \
+	X(event_of_another_refuses, NEEDS_EVENT)              \
+	X(event_maker_lets_go, NEEDS_EVENT)                   \
+	X(event_maker_killed, NEEDS_EVENT)                    \
+	X(event_maker_killed_while_stream_waits, NEEDS_EVENT) \
+	X(event_maker_killed_afterwards, NEEDS_EVENT)         \
+	X(event_into_container, NEEDS_EVENT | NEEDS_ROOT)     \
+	X(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
+
 #define BROKER_CASES(X)           \
 	BROKER_PASS_CASES(X)      \
 	BROKER_LIFE_CASES(X)      \
@@ -117,14 +131,16 @@
 	BROKER_START_CASES(X)     \
 	BROKER_THREAD_CASES(X)    \
 	BROKER_CONTAINER_CASES(X) \
-	BROKER_GPU_CASES(X)
+	BROKER_GPU_CASES(X)       \
+	BROKER_EVENT_CASES(X)
 
 #define BROKER_ROLES(X)         \
 	X(role_import_variable) \
 	X(role_crowd)           \
 	X(role_open)            \
+	X(role_partner)         \
+	X(role_partner_inside)  \
 	X(role_container)       \
-	X(role_container_probe) \
 	X(role_daemon_inside)
 
 #define BROKER_DECLARE_CASE(name, needs) void name(void);

@@ -17,72 +17,21 @@
 #include <unistd.h>
 
 #include "integration/broker.h"
+#include "support/container.h"
 #include "support/namespace.h"
 
-#define BYTES  2097152
-#define INSIDE "/broker"
+#define BYTES 2097152
 
 /* role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one. */
 void role_container(int count, char **arguments)
 {
-	struct namespace_plan plan = {.inside = INSIDE};
-	const char *failure;
-
-	MUST(count >= 1);
-	plan.outside = arguments[0];
-	plan.other_user = count > 1;
-	/* What a container would bring along: the driver. */
-	(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	failure = namespace_enter(&plan);
-	role_tell("%s", failure ? failure : "inside");
-	if (failure)
-		return;
-	MUST_EQUAL(1, getpid());
-	MUST(access(INSIDE "/broker.sock", F_OK) == 0);
-	MUST(access("/dev/shm", F_OK) != 0 && access("/tmp", F_OK) != 0);
-	setenv("WARPWAY_BROKER", INSIDE "/broker.sock", 1);
-	role_agent(0, NULL);
-}
-
-/* role_container_probe [user]: says whether there can be a container, and ends. */
-void role_container_probe(int count, char **arguments)
-{
-	struct namespace_plan plan = {.inside = INSIDE, .outside = "/tmp", .other_user = count > 0};
-	const char *failure = namespace_enter(&plan);
-
-	(void)arguments;
-	role_tell("%s", failure ? failure : "inside");
-}
-
-/* Before there is anything that a skipped case would leave behind. */
-static void require_container(const char *user)
-{
-	const char *const arguments[] = {user, NULL};
-	char word[CHILD_WORD_BYTES];
-	struct child probe;
-
-	child_start(&probe, "role_container_probe",
-		&(struct child_options){.arguments = arguments});
-	child_hear_any(&probe, word);
-	child_wait(&probe);
-	if (strcmp(word, "inside"))
-		check_skip("no container can be made here: %s", word);
-}
-
-static void start_container(struct child *agent, const char *user)
-{
-	const char *const arguments[] = {scene.daemon.folder, user, NULL};
-	char word[CHILD_WORD_BYTES];
-
-	child_start(agent, "role_container", &(struct child_options){.arguments = arguments});
-	child_hear_any(agent, word);
-	if (strcmp(word, "inside"))
-		FAIL("no container can be made now: %s", word);
+	if (container_enter(count, arguments))
+		role_agent(0, NULL);
 }
 
 static void begin(void)
 {
-	require_container(NULL);
+	container_require(NULL);
 	scene_begin();
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
@@ -95,7 +44,7 @@ void container_gets_by_name(void)
 	begin();
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
-	start_container(&container, NULL);
+	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "get x write");
 	agent_must(&container, WW_OK, "verify 1");
 	agent_must(&container, WW_OK, "write 2");
@@ -115,7 +64,7 @@ void container_puts(void)
 		struct child container;
 		ww_memory *memory;
 
-		start_container(&container, NULL);
+		container_start("role_container", &container, NULL);
 		agent_must(&container, WW_OK, "make %s %d 3", kinds[i], BYTES);
 		agent_must(&container, WW_OK, "put x life=kept");
 		agent_end(&container);
@@ -139,7 +88,7 @@ void container_takes_token(void)
 	memory = scene_make(BYTES, 4);
 	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
 	ww_memory_unref(memory);
-	start_container(&container, NULL);
+	container_start("role_container", &container, NULL);
 	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
 	agent_must(&container, WW_OK, "import");
 	agent_must(&container, WW_OK, "verify 4");
@@ -154,8 +103,8 @@ void container_to_container(void)
 	struct ww_token token;
 
 	begin();
-	start_container(&maker, NULL);
-	start_container(&taker, NULL);
+	container_start("role_container", &maker, NULL);
+	container_start("role_container", &taker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 5", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held state=shared");
 	agent_must(&taker, WW_OK, "get x");
@@ -179,7 +128,7 @@ void container_killed(void)
 	ww_memory *memory;
 
 	begin();
-	start_container(&container, NULL);
+	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&container, WW_OK, "put x life=kept state=writing");
 	agent_start(&waiter, NULL);
@@ -191,7 +140,7 @@ void container_killed(void)
 	scene_has_objects(0);
 	memory = scene_make(BYTES, 2);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
-	start_container(&container, NULL);
+	container_start("role_container", &container, NULL);
 	agent_must(&container, WW_OK, "get x");
 	MUST_EQUAL(2, scene_info().holds);
 	child_kill(&container);
@@ -208,9 +157,9 @@ void container_of_other_user(void)
 	struct child container;
 	ww_memory *memory;
 
-	require_container("user");
+	container_require("user");
 	begin();
-	start_container(&container, "user");
+	container_start("role_container", &container, "user");
 	agent_must(&container, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&container, WW_OK, "put x life=held");
 	memory = scene_get("x", WW_ACCESS_READ);

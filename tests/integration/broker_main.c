@@ -14,6 +14,7 @@ static const struct check_case cases[] = {
 };
 
 static const struct check_role roles[] = {{"agent", role_agent},
+	{"container_probe", role_container_probe},
 #define BROKER_ROLE(name) {#name, name},
 	BROKER_ROLES(BROKER_ROLE)
 #undef BROKER_ROLE
@@ -31,6 +32,8 @@ static void look_at_subject(void)
 	has |= capabilities & WW_CAP_EXPORT ? NEEDS_EXPORT : 0;
 	has |= capabilities & WW_CAP_HOST_MEMORY ? NEEDS_HOST_MEMORY : 0;
 	has |= capabilities & WW_CAP_HOST_READ_ONLY ? NEEDS_HOST_READ_ONLY : 0;
+	if (capabilities & WW_CAP_EVENT && capabilities & WW_CAP_STREAM_VALUE)
+		has |= NEEDS_EVENT | (subject_is_cuda() ? NEEDS_EVENT_HANDLE : 0);
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	/* A real driver opens descriptors of its own whenever it likes. */
 	suite.leaks = !subject_is_cuda() || fake_get();
@@ -47,6 +50,10 @@ static const char *skip(const struct check_case *item)
 		return "the device cannot use host memory";
 	if (missing & NEEDS_HOST_READ_ONLY)
 		return "the device cannot map host memory read-only";
+	if (missing & NEEDS_EVENT)
+		return "the device has no events between processes, or streams that wait for values";
+	if (missing & NEEDS_EVENT_HANDLE)
+		return "the host device's events have no handle of CUDA's";
 	return missing ? "only root can become another user, or make namespaces" : NULL;
 }
 

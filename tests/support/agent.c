@@ -48,14 +48,14 @@ static void cut(char *command)
 	MUST(word_count > 0);
 }
 
-static const char *word(size_t at)
+const char *agent_word(size_t at)
 {
 	if (at >= word_count)
 		FAIL("the command %s needs more words", words[0]);
 	return words[at];
 }
 
-static bool has_option(const char *name)
+bool agent_has_option(const char *name)
 {
 	for (size_t i = 1; i < word_count; i++)
 		if (!strcmp(words[i], name))
@@ -64,7 +64,7 @@ static bool has_option(const char *name)
 }
 
 /* What follows NAME= ; NULL: it is not there. */
-static const char *find_option(const char *name)
+const char *agent_find_option(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -74,16 +74,16 @@ static const char *find_option(const char *name)
 	return NULL;
 }
 
-static uint64_t number_option(const char *name, int base)
+uint64_t agent_number_option(const char *name, int base)
 {
-	const char *value = find_option(name);
+	const char *value = agent_find_option(name);
 
 	return value ? strtoull(value, NULL, base) : 0;
 }
 
-static uint64_t time_option(const char *name)
+uint64_t agent_time_option(const char *name)
 {
-	const char *value = find_option(name);
+	const char *value = agent_find_option(name);
 
 	if (!value)
 		return 0;
@@ -94,28 +94,41 @@ static uint64_t time_option(const char *name)
 
 static uint32_t access_option(void)
 {
-	return has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
+	return agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
 }
 
 /* --- commands --- */
 
-static ww_status need_broker(void)
+ww_device *agent_device(void)
+{
+	if (!device)
+		device = subject_open();
+	return device;
+}
+
+ww_status agent_broker(ww_broker **out_broker)
 {
 	const struct ww_broker_params patient = {
 		.size = sizeof(patient),
 		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
 	};
+	ww_status status = broker ? WW_OK : ww_broker_open(&patient, &broker);
 
-	if (!device)
-		device = subject_open();
-	return broker ? WW_OK : ww_broker_open(&patient, &broker);
+	*out_broker = broker;
+	return status;
+}
+
+static ww_status need_broker(void)
+{
+	(void)agent_device();
+	return agent_broker(&(ww_broker *){NULL});
 }
 
 /* What a change of user takes away: looking into its own /proc, and dying with its parent. */
 static ww_status obey_user(void)
 {
-	uid_t uid = (uid_t)atoi(word(1));
-	gid_t gid = (gid_t)atoi(word(2));
+	uid_t uid = (uid_t)atoi(agent_word(1));
+	gid_t gid = (gid_t)atoi(agent_word(2));
 	gid_t groups[WORDS_MAX];
 	size_t count = 0;
 
@@ -133,19 +146,17 @@ static ww_status obey_user(void)
 
 static ww_status obey_make(void)
 {
-	uint32_t kind = strcmp(word(1), "host") ? WW_MEMORY_VMM : WW_MEMORY_HOST;
+	uint32_t kind = strcmp(agent_word(1), "host") ? WW_MEMORY_VMM : WW_MEMORY_HOST;
 
-	if (!device)
-		device = subject_open();
 	MUST(!memory);
-	memory = memory_make(device, kind, strtoull(word(2), NULL, 10));
-	pattern_write(memory, (uint32_t)atoi(word(3)));
+	memory = memory_make(agent_device(), kind, strtoull(agent_word(2), NULL, 10));
+	pattern_write(memory, (uint32_t)atoi(agent_word(3)));
 	return WW_OK;
 }
 
 static uint32_t life_option(void)
 {
-	const char *value = find_option("life");
+	const char *value = agent_find_option("life");
 
 	if (!value)
 		return 0;
@@ -166,7 +177,7 @@ static uint32_t state_of(const char *value)
 /* shape=3x5: float32 in C order. Return: NULL if there is no such option. */
 static const struct ww_array *array_option(struct ww_array *array)
 {
-	const char *value = find_option("shape");
+	const char *value = agent_find_option("shape");
 	int64_t shape[WW_ARRAY_DIMS];
 	uint32_t count = 0;
 	char *end;
@@ -188,49 +199,49 @@ static ww_status obey_put(void)
 	struct ww_array array;
 	const struct ww_put_params params = {
 		.size = sizeof(params),
-		.mode = (uint32_t)number_option("mode", 8),
+		.mode = (uint32_t)agent_number_option("mode", 8),
 		.life = life_option(),
-		.state = state_of(find_option("state")),
-		.gid = (uint32_t)number_option("gid", 10),
-		.flags = has_option("replace") ? WW_PUT_REPLACE : 0,
-		.ttl_ns = time_option("ttl_ms"),
-		.timeout_ns = time_option("wait_ms"),
+		.state = state_of(agent_find_option("state")),
+		.gid = (uint32_t)agent_number_option("gid", 10),
+		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
+		.ttl_ns = agent_time_option("ttl_ms"),
+		.timeout_ns = agent_time_option("wait_ms"),
 		.array = array_option(&array),
 	};
 	ww_status status = need_broker();
 
 	if (status != WW_OK)
 		return status;
-	return ww_memory_put(memory, broker, strcmp(word(1), "-") ? words[1] : NULL, &params);
+	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, &params);
 }
 
 static ww_status obey_seal(void)
 {
-	return ww_memory_seal(memory, broker, state_of(word(1)));
+	return ww_memory_seal(memory, broker, state_of(agent_word(1)));
 }
 
 static ww_status obey_get(void)
 {
-	const char *owner = find_option("owner");
+	const char *owner = agent_find_option("owner");
 	const struct ww_get_params params = {
 		.size = sizeof(params),
 		.access = access_option(),
 		.flags = owner ? WW_GET_FROM_OWNER : 0,
 		.owner = owner ? (uint32_t)atoi(owner) : 0,
-		.timeout_ns = time_option("wait_ms"),
+		.timeout_ns = agent_time_option("wait_ms"),
 	};
 	ww_status status = need_broker();
 
 	MUST(!memory);
 	if (status != WW_OK)
 		return status;
-	return ww_memory_get(device, broker, word(1), &params, &memory, NULL);
+	return ww_memory_get(device, broker, agent_word(1), &params, &memory, NULL);
 }
 
 /* Where a token goes or comes from: file=PATH, else the socket. */
-static int open_token(int flags)
+int agent_open_token(int flags)
 {
-	const char *path = find_option("file");
+	const char *path = agent_find_option("file");
 	int fd = path ? open(path, flags | O_CLOEXEC, 0600) : dup(CHILD_SOCKET);
 
 	MUST_CALL(fd);
@@ -243,10 +254,10 @@ static ww_status obey_export(void)
 	const struct ww_export_params params = {
 		.size = sizeof(params),
 		.access = access_option(),
-		.offset = number_option("offset", 10),
-		.bytes = number_option("bytes", 10),
-		.escrow_ns = time_option("escrow_ms"),
-		.uses = (uint32_t)number_option("uses", 10),
+		.offset = agent_number_option("offset", 10),
+		.bytes = agent_number_option("bytes", 10),
+		.escrow_ns = agent_time_option("escrow_ms"),
+		.uses = (uint32_t)agent_number_option("uses", 10),
 		.array = array_option(&array),
 	};
 	struct ww_token token;
@@ -257,7 +268,7 @@ static ww_status obey_export(void)
 		status = ww_memory_export(memory, broker, &params, &token);
 	if (status != WW_OK)
 		return status;
-	fd = open_token(O_WRONLY | O_CREAT | O_TRUNC);
+	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
 	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
 	close(fd);
 	return WW_OK;
@@ -268,7 +279,7 @@ static ww_status obey_import(void)
 	struct ww_object_info info = {.size = sizeof(info)};
 	struct ww_token token;
 	ww_status status = need_broker();
-	int fd = open_token(O_RDONLY);
+	int fd = agent_open_token(O_RDONLY);
 
 	MUST(!memory);
 	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
@@ -280,13 +291,13 @@ static ww_status obey_import(void)
 
 static ww_status obey_write(void)
 {
-	pattern_write(memory, (uint32_t)atoi(word(1)));
+	pattern_write(memory, (uint32_t)atoi(agent_word(1)));
 	return WW_OK;
 }
 
 static ww_status obey_verify(void)
 {
-	pattern_verify(memory, (uint32_t)atoi(word(1)));
+	pattern_verify(memory, (uint32_t)atoi(agent_word(1)));
 	return WW_OK;
 }
 
@@ -328,7 +339,7 @@ static ww_status obey_remove(void)
 {
 	ww_status status = need_broker();
 
-	return status != WW_OK ? status : ww_broker_remove(broker, word(1));
+	return status != WW_OK ? status : ww_broker_remove(broker, agent_word(1));
 }
 
 static ww_status obey_stat(void)
@@ -336,7 +347,7 @@ static ww_status obey_stat(void)
 	struct ww_object_info info = {.size = sizeof(info)};
 	ww_status status = need_broker();
 
-	return status != WW_OK ? status : ww_broker_stat(broker, word(1), &info);
+	return status != WW_OK ? status : ww_broker_stat(broker, agent_word(1), &info);
 }
 
 static ww_status obey_list(void)
@@ -394,10 +405,7 @@ static ww_status obey_fork(void)
 	return WW_OK;
 }
 
-static const struct {
-	const char *name;
-	ww_status (*obey)(void);
-} commands[] = {
+static const struct agent_command commands[] = {
 	{"user", obey_user},
 	{"open", need_broker},
 	{"make", obey_make},
@@ -419,9 +427,23 @@ static const struct {
 	{"fork", obey_fork},
 };
 
+static const struct agent_command *more;
+static size_t more_count;
+static void (*let_go_more)(void);
+
+void agent_extend(const struct agent_command *added, size_t count, void (*let_go)(void))
+{
+	more = added;
+	more_count = count;
+	let_go_more = let_go;
+}
+
 ww_status agent_obey(char *command)
 {
 	cut(command);
+	for (size_t i = 0; i < more_count; i++)
+		if (!strcmp(words[0], more[i].name))
+			return more[i].obey();
 	for (size_t i = 0; i < CHECK_COUNT(commands); i++)
 		if (!strcmp(words[0], commands[i].name))
 			return commands[i].obey();
@@ -430,6 +452,8 @@ ww_status agent_obey(char *command)
 
 void agent_let_go(void)
 {
+	if (let_go_more)
+		let_go_more();
 	memory = ww_memory_unref(memory);
 	broker = ww_broker_unref(broker);
 	device = ww_device_unref(device);
@@ -457,7 +481,7 @@ void agent_start(struct child *agent, const struct child_options *options)
 	child_start(agent, "agent", options);
 }
 
-static void hear(struct child *agent, const char *command, ww_status expected)
+static void hear(struct child *agent, const char *command, ww_status expected, const char *word)
 {
 	const char *name = ww_status_name(expected);
 	char answer[CHILD_WORD_BYTES];
@@ -466,6 +490,8 @@ static void hear(struct child *agent, const char *command, ww_status expected)
 	child_hear_any(agent, answer);
 	if (strncmp(answer, name, length) || answer[length] != ' ')
 		FAIL("%s: expected %s, but the agent says: %s", command, name, answer);
+	if (!strstr(answer, word))
+		FAIL("%s: \"%s\" does not name \"%s\"", command, answer, word);
 }
 
 void agent_must(struct child *agent, ww_status expected, const char *format, ...)
@@ -477,7 +503,7 @@ void agent_must(struct child *agent, ww_status expected, const char *format, ...
 	vsnprintf(command, sizeof(command), format, arguments);
 	va_end(arguments);
 	child_tell(agent, "%s", command);
-	hear(agent, command, expected);
+	hear(agent, command, expected, "");
 }
 
 void agent_tell(struct child *agent, const char *format, ...)
@@ -493,7 +519,12 @@ void agent_tell(struct child *agent, const char *format, ...)
 
 void agent_answers(struct child *agent, ww_status expected)
 {
-	hear(agent, "what it was told before", expected);
+	hear(agent, "what it was told before", expected, "");
+}
+
+void agent_answers_with(struct child *agent, ww_status expected, const char *word)
+{
+	hear(agent, "what it was told before", expected, word);
 }
 
 void agent_end(struct child *agent)

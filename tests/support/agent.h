@@ -27,7 +27,7 @@
 #ifndef WW_TESTS_SUPPORT_AGENT_H
 #define WW_TESTS_SUPPORT_AGENT_H
 
-#include <warpway/base.h>
+#include <warpway/broker.h>
 
 #include "support/child.h"
 
@@ -42,6 +42,7 @@ void agent_must(struct child *agent, ww_status expected, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 void agent_tell(struct child *agent, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void agent_answers(struct child *agent, ww_status expected);
+void agent_answers_with(struct child *agent, ww_status expected, const char *word);
 
 /* Ends it, cleanly. */
 void agent_end(struct child *agent);
@@ -51,5 +52,29 @@ ww_status agent_obey(char *command);
 
 /* Lets go of everything. */
 void agent_let_go(void);
+
+/*
+ * More commands, of a suite's own, for its agents.
+ * @let_go:  of what they have; called first when the agent ends
+ */
+struct agent_command {
+	const char *name;
+	ww_status (*obey)(void);
+};
+void agent_extend(const struct agent_command *commands, size_t count, void (*let_go)(void));
+
+/* For those: the words of the command, and what follows NAME= in it. */
+const char *agent_word(size_t at);
+bool agent_has_option(const char *name);
+const char *agent_find_option(const char *name); /* NULL: it is not there */
+uint64_t agent_number_option(const char *name, int base);
+uint64_t agent_time_option(const char *name);
+
+/* Where a token goes or comes from: file=PATH, else the socket. */
+int agent_open_token(int flags);
+
+/* The agent's device, and its broker, each opened if need be; both stay the agent's. */
+ww_device *agent_device(void);
+ww_status agent_broker(ww_broker **out_broker);
 
 #endif

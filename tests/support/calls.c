@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -181,6 +182,7 @@ WRAP(int, ppoll, ENOMEM, -1,
 WRAP(int, access, EACCES, -1, (const char *path, int mode), (path, mode))
 WRAP(int, connect, ECONNREFUSED, -1, (int fd, const struct sockaddr *address, socklen_t length),
 	(fd, address, length))
+WRAP(int, eventfd, EMFILE, -1, (unsigned int value, int flags), (value, flags))
 WRAP(int, flock, ENOLCK, -1, (int fd, int operation), (fd, operation))
 WRAP_PAIR(int, lstat, EACCES, -1, (const char *path, struct stat *out), (path, out))
 WRAP(int, mkdir, ENOSPC, -1, (const char *path, mode_t mode), (path, mode))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forge.c - the checksum of a description or a token; both have it at the same place
+ * forge.c - the checksum of a description or a token; all have it at the same place
  */
 #include "support/forge.h"
 
@@ -10,7 +10,7 @@
 
 #define CHECKSUM_AT 12
 
-static void seal(uint8_t *bytes, size_t count)
+void bytes_seal(uint8_t *bytes, size_t count)
 {
 	uint32_t sum;
 
@@ -22,10 +22,10 @@ static void seal(uint8_t *bytes, size_t count)
 
 void description_seal(struct ww_memory_description *description)
 {
-	seal(description->bytes, sizeof(description->bytes));
+	bytes_seal(description->bytes, sizeof(description->bytes));
 }
 
 void token_seal(struct ww_token *token)
 {
-	seal(token->bytes, sizeof(token->bytes));
+	bytes_seal(token->bytes, sizeof(token->bytes));
 }

@@ -12,4 +12,7 @@
 void description_seal(struct ww_memory_description *description);
 void token_seal(struct ww_token *token);
 
+/* The same for any record that has it there. */
+void bytes_seal(uint8_t *bytes, size_t count);
+
 #endif

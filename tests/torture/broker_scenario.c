@@ -31,6 +31,7 @@ struct scenario {
 	ww_memory *memories[MEMORIES_MAX];
 	size_t memory_count;
 	struct ww_token token;
+	ww_event *events[2];
 };
 
 /* Return: whether to do it again, since this was the failure that was to be. */
@@ -245,6 +246,38 @@ static void use_own(struct scenario *scenario)
 	scenario->memory_count++;
 }
 
+/* It puts the event, and asks for a token then; between the two the connection may end, and what was put is gone. */
+static ww_status export_event(struct scenario *scenario)
+{
+	ww_status status = WW_ERR_NOT_FOUND;
+
+	for (int i = 0; i < 2 && status == WW_ERR_NOT_FOUND; i++)
+		status = ww_event_export(scenario->events[0], scenario->broker, NULL,
+			&scenario->token);
+	return status;
+}
+
+static ww_status import_event(struct scenario *scenario)
+{
+	return ww_event_import(scenario->device, NULL, &scenario->token, &scenario->events[1]);
+}
+
+/*
+ * One of a GPU. What has a page of timelines is left out: the broker mourns over it for seconds when a connection
+ * breaks, and here that is done a thousand times.
+ */
+static void use_event(struct scenario *scenario)
+{
+	struct ww_device_info info = {.size = sizeof(info)};
+
+	DO(ww_device_info_get(scenario->device, &info));
+	if (!subject_is_cuda() || !(info.capabilities & WW_CAP_EVENT))
+		return;
+	DO(ww_event_create(scenario->device, NULL, &scenario->events[0]));
+	DO(export_event(scenario));
+	DO(import_event(scenario));
+}
+
 static void use_lists(struct scenario *scenario)
 {
 	DO(list(scenario));
@@ -262,6 +295,8 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 	ww_snapshot_free(scenario->snapshot);
 	ww_watch_free(scenario->watch);
 	release_memories(scenario);
+	ww_event_unref(scenario->events[1]);
+	ww_event_unref(scenario->events[0]);
 	ww_broker_unref(scenario->broker);
 	ww_device_unref(scenario->device);
 	*out_step = scenario->step;
@@ -279,6 +314,7 @@ ww_status broker_scenario_run(const char **out_step)
 	DO(ww_device_open(subject_name(), &scenario->device));
 	use_others(scenario);
 	use_own(scenario);
+	use_event(scenario);
 	use_lists(scenario);
 	return finish(scenario, out_step);
 }

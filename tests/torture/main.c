@@ -61,6 +61,9 @@ static const struct expectation expectations[] = {
 	{"getsockopt", EBADF, WW_ERR_DESCRIPTOR, false, ALWAYS},
 	/* Asked whether an empty message is the last one: unknown means yes. */
 	{"poll", ENOMEM, WW_OK, true, ALWAYS},
+	{"eventfd", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"eventfd", ENFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"eventfd", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
 	{"ppoll", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
 	{"ppoll", EINVAL, WW_ERR_SYSTEM, false, ALWAYS},
 	{"ppoll", EINTR, WW_OK, true, ALWAYS},

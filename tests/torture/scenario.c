@@ -25,6 +25,8 @@ struct scenario {
 	ww_device *other;
 	ww_stream *stream;
 	ww_stream *wrapped;
+	ww_timeline *timeline;
+	ww_event *event;
 	ww_memory *memories[8]; /* in the order in which they were taken */
 	size_t memory_count;
 	int sockets[2];
@@ -99,6 +101,47 @@ static ww_status use_memory(struct scenario *scenario, uint32_t kind)
 	MUST_EQUAL(0x5a, scenario->buffer[0]);
 	MUST_EQUAL(0x11, scenario->buffer[SPAN_BYTES - 1]);
 	return WW_OK;
+}
+
+/* The stream never waits for what a failed step would not do: the next one does it, and cannot fail. */
+static ww_status use_timeline(struct scenario *scenario)
+{
+	ww_timeline **timeline = &scenario->timeline;
+
+	TRY(ww_timeline_create(NULL, timeline));
+	TRY(ww_timeline_prepare(*timeline, scenario->device));
+	TRY(ww_timeline_stream_wait(*timeline, scenario->stream, 1, WW_WAIT_UNSUBMITTED, 0));
+	TRY(ww_timeline_signal(*timeline, 1));
+	TRY(ww_timeline_stream_signal(*timeline, scenario->stream, 2));
+	TRY(ww_timeline_wait(*timeline, 2, 0, WW_FOREVER));
+	TRY(ww_timeline_eventfd(*timeline, 2, scenario->stream, &scenario->fd));
+	TRY(ww_stream_synchronize(scenario->stream));
+	close(scenario->fd);
+	scenario->fd = -1;
+	return WW_OK;
+}
+
+static ww_status use_event(struct scenario *scenario)
+{
+	struct ww_event_handle handle;
+	ww_event **event = &scenario->event;
+
+	TRY(ww_event_create(scenario->device, NULL, event));
+	if (subject_is_cuda())
+		TRY(ww_event_handle_get(*event, &handle));
+	TRY(ww_event_record(*event, scenario->stream));
+	TRY(ww_event_stream_wait(*event, scenario->stream));
+	TRY(ww_event_synchronize(*event, UINT64_C(60000000000)));
+	TRY(ww_event_synchronize(*event, WW_FOREVER));
+	TRY(ww_event_query(*event));
+	return WW_OK;
+}
+
+/* A page that streams may have looked at is given back by the next such call, not by their end; so after them. */
+static void release_sync(struct scenario *scenario)
+{
+	scenario->timeline = ww_timeline_unref(scenario->timeline);
+	scenario->event = ww_event_unref(scenario->event);
 }
 
 /* Exports the last memory, lets it go, and maps it again in every way there is. */
@@ -194,6 +237,11 @@ static ww_status run(struct scenario *scenario)
 	TRY(run_kind(scenario, WW_MEMORY_VMM));
 	if (scenario->info.capabilities & WW_CAP_HOST_MEMORY)
 		TRY(run_kind(scenario, WW_MEMORY_HOST));
+	if (scenario->info.capabilities & WW_CAP_STREAM_VALUE)
+		TRY(use_timeline(scenario));
+	if (scenario->info.capabilities & WW_CAP_EVENT)
+		TRY(use_event(scenario));
+	release_sync(scenario);
 	if (scenario->info.capabilities & WW_CAP_EXPORT) {
 		TRY(wait_in_vain(scenario));
 		TRY(lose_peer(scenario));
@@ -213,6 +261,7 @@ ww_status scenario_run(const char **out_step)
 	release_memories(&scenario);
 	ww_stream_unref(scenario.wrapped);
 	ww_stream_unref(scenario.stream);
+	release_sync(&scenario);
 	ww_device_unref(scenario.other);
 	ww_device_unref(scenario.device);
 	if (scenario.fd >= 0)

@@ -3,7 +3,7 @@
  * scenario.h - a program that uses everything once, and can fail anywhere
  *
  * It opens a device, makes streams and memory of both kinds, copies, fills, exports, imports, sends,
- * receives, and releases all it has, whether it came to the end or not.
+ * receives, signals and waits, and releases all it has, whether it came to the end or not.
  */
 #ifndef WW_TESTS_TORTURE_SCENARIO_H
 #define WW_TESTS_TORTURE_SCENARIO_H

@@ -43,6 +43,7 @@ struct driver_exception {
  * @expectations:  every pair of a function and an error that a run may meet
  * @run:           the scenario; sets which step of it failed, or NULL
  * @begin, @end:   around each run, with nothing armed; may be NULL
+ * @forgives:      every failure may be overcome: what is done last cannot fail, and is done later then
  */
 struct torture {
 	const struct expectation *expectations;
@@ -52,6 +53,7 @@ struct torture {
 	ww_status (*run)(const char **out_step);
 	void (*begin)(void);
 	void (*end)(void);
+	bool forgives;
 };
 
 /* A failure of `function`, with an error, must have this status; see the table. */

@@ -1,0 +1,676 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.c - events: what they stand for, who waits for them, and what every call refuses
+ *
+ * One process. Streams are held back by a timeline, so that "not yet" can be claimed. What others put into a broker is
+ * made by hand here, right and wrong.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "support/forge.h"
+#include "support/page.h"
+#include "support/raw.h"
+#include "support/scene.h"
+#include "support/timeline.h"
+#include "wire/object_ref.h"
+#include "wire/token.h"
+
+#define NS_PER_MS   UINT64_C(1000000)
+#define EVENTS_MOST 4096
+#define FIRST_CELL  sizeof(struct ww_layout_signal_page)
+#define CREATE(...) (&(struct ww_event_params){.size = sizeof(struct ww_event_params), __VA_ARGS__})
+#define SHARE(...)  (&(struct ww_share_params){.size = sizeof(struct ww_share_params), __VA_ARGS__})
+
+/* A device, an event of it, two streams, and a timeline for the first to wait for. */
+struct stage {
+	ww_device *device;
+	ww_event *event;
+	ww_stream *streams[2];
+	ww_timeline *timeline;
+	uint64_t value; /* that the timeline has */
+};
+
+static ww_event *event_make(ww_device *device)
+{
+	ww_event *event;
+
+	MUST_OK(ww_event_create(device, NULL, &event));
+	return event;
+}
+
+static struct stage stage_make(void)
+{
+	struct stage stage = {.device = subject_open()};
+
+	stage.event = event_make(stage.device);
+	stage.streams[0] = stream_make(stage.device);
+	stage.streams[1] = stream_make(stage.device);
+	MUST_OK(ww_timeline_create(NULL, &stage.timeline));
+	return stage;
+}
+
+static void stage_drop(struct stage *stage)
+{
+	ww_stream_unref(stage->streams[0]);
+	ww_stream_unref(stage->streams[1]);
+	ww_timeline_unref(stage->timeline);
+	ww_event_unref(stage->event);
+	ww_device_unref(stage->device);
+}
+
+/* The first stream stands still until stage_go(). */
+static void stage_block(struct stage *stage)
+{
+	MUST_OK(ww_timeline_stream_wait(stage->timeline, stage->streams[0], stage->value + 1,
+		WW_WAIT_UNSUBMITTED, 0));
+}
+
+static void stage_go(struct stage *stage)
+{
+	MUST_OK(ww_timeline_signal(stage->timeline, ++stage->value));
+}
+
+static void must_be_ready(ww_event *event)
+{
+	MUST_STATUS(WW_OK, ww_event_query(event));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, 0));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, NS_PER_MS));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, WW_FOREVER));
+}
+
+static void must_be_pending(ww_event *event)
+{
+	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS));
+}
+
+/* --- what an event stands for --- */
+
+void event_never_recorded_is_ready(void)
+{
+	struct stage stage = stage_make();
+
+	must_be_ready(stage.event);
+	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	stage_drop(&stage);
+}
+
+void event_stands_for_work_before(void)
+{
+	struct stage stage = stage_make();
+
+	stage_block(&stage);
+	must_be_ready(stage.event);
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	must_be_pending(stage.event);
+	stage_go(&stage);
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	must_be_ready(stage.event);
+	stage_block(&stage); /* what comes after the recording is nothing to it */
+	must_be_ready(stage.event);
+	stage_go(&stage);
+	stage_drop(&stage);
+}
+
+/* Without the wait the second stream would copy before the first one fills. */
+void event_orders_streams(void)
+{
+	struct stage stage = stage_make();
+	ww_memory *memory = memory_make(stage.device, WW_MEMORY_VMM, 2 * MIB);
+	uint8_t *bytes = memory_info(memory).pointer;
+	uint8_t seen[64];
+
+	stage_block(&stage);
+	MUST_OK(ww_stream_fill(stage.streams[0], bytes, 7, 1, sizeof(seen)));
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
+	MUST_OK(ww_stream_copy(stage.streams[1], bytes + MIB, bytes, sizeof(seen)));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stage.streams[1]));
+	stage_go(&stage);
+	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	memory_get(memory, MIB, seen, sizeof(seen));
+	for (size_t i = 0; i < sizeof(seen); i++)
+		MUST_EQUAL(7, seen[i]);
+	ww_memory_unref(memory);
+	stage_drop(&stage);
+}
+
+/* A wait means the last recording before it, not one that comes later. */
+void event_wait_means_last_recording(void)
+{
+	struct stage stage = stage_make();
+
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
+	stage_block(&stage);
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	must_be_pending(stage.event);
+	stage_go(&stage);
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	stage_drop(&stage);
+}
+
+void event_recorded_by_streams_in_turn(void)
+{
+	struct stage stage = stage_make();
+
+	for (int i = 0; i < 100; i++) {
+		MUST_OK(ww_event_record(stage.event, stage.streams[i % 2]));
+		MUST_OK(ww_event_stream_wait(stage.event, stage.streams[(i + 1) % 2]));
+	}
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	must_be_ready(stage.event);
+	stage_drop(&stage);
+}
+
+static void *record_and_wait(void *context)
+{
+	struct stage *stage = context;
+	ww_stream *stream = stream_make(stage->device);
+
+	for (int i = 0; i < 50; i++) {
+		MUST_OK(ww_event_record(stage->event, stream));
+		MUST_OK(ww_event_stream_wait(stage->event, stream));
+		MUST_STATUS(WW_OK, ww_event_synchronize(stage->event, WW_FOREVER));
+	}
+	MUST_OK(ww_stream_synchronize(stream));
+	ww_stream_unref(stream);
+	return NULL;
+}
+
+void event_recorded_by_threads(void)
+{
+	struct stage stage = stage_make();
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
+		MUST_EQUAL(0, pthread_create(&threads[i], NULL, record_and_wait, &stage));
+	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
+		pthread_join(threads[i], NULL);
+	must_be_ready(stage.event);
+	stage_drop(&stage);
+}
+
+/* Work that waits for an event still waits when it is let go of. */
+void event_unref_leaves_waits(void)
+{
+	struct stage stage = stage_make();
+
+	stage_block(&stage);
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
+	stage.event = ww_event_unref(stage.event);
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stage.streams[1]));
+	stage_go(&stage);
+	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	stage_drop(&stage);
+}
+
+/* --- coming and going --- */
+
+void event_keeps_device(void)
+{
+	ww_device *device = subject_open();
+	ww_stream *stream = stream_make(device);
+	ww_event *event = event_make(device);
+
+	ww_device_unref(device);
+	MUST_OK(ww_event_record(event, stream));
+	ww_stream_unref(stream);
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST(ww_event_ref(event) == event);
+	MUST(!ww_event_unref(event));
+	must_be_ready(event);
+	MUST(!ww_event_unref(event));
+	MUST(!ww_event_unref(NULL));
+}
+
+void event_blocking_sync(void)
+{
+	struct stage stage = stage_make();
+	ww_event *event;
+
+	MUST_OK(ww_event_create(stage.device, CREATE(.flags = WW_EVENT_BLOCKING_SYNC), &event));
+	MUST_OK(ww_event_record(event, stage.streams[0]));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	ww_event_unref(event);
+	stage_drop(&stage);
+}
+
+void event_create_refuses(void)
+{
+	ww_device *device = subject_open();
+	ww_event *event = (ww_event *)&device;
+
+	MUST_REFUSE(WW_ERR_INVALID, "cuEventElapsedTime",
+		ww_event_create(device, CREATE(.flags = WW_EVENT_TIMING), &event));
+	MUST(!event);
+	MUST_REFUSE(WW_ERR_INVALID, "0x4", ww_event_create(device, CREATE(.flags = 4), &event));
+	MUST_REFUSE(WW_ERR_INVALID, "0x9", ww_event_create(device, CREATE(.reserved = 9), &event));
+	MUST_REFUSE(WW_ERR_INVALID, "size",
+		ww_event_create(device, &(struct ww_event_params){0}, &event));
+	ww_device_unref(device);
+}
+
+void event_create_unsupported(void)
+{
+	struct ww_event_handle handle = {{0}};
+	ww_device *device = subject_open();
+	ww_event *event = (ww_event *)&device;
+
+	if (device_info(device).capabilities & WW_CAP_EVENT)
+		check_skip("the device has events");
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_create(device, NULL, &event));
+	MUST(!event);
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_open_handle(device, &handle, &event));
+	ww_device_unref(device);
+}
+
+void event_limit(void)
+{
+	static ww_event *events[EVENTS_MOST];
+	ww_device *device = subject_open();
+	ww_event *another = (ww_event *)&device;
+
+	for (size_t i = 0; i < EVENTS_MOST; i++)
+		events[i] = event_make(device);
+	MUST_REFUSE(WW_ERR_LIMIT, "timeline", ww_event_create(device, NULL, &another));
+	MUST(!another);
+	ww_event_unref(events[0]);
+	events[0] = event_make(device);
+	for (size_t i = 0; i < EVENTS_MOST; i++)
+		ww_event_unref(events[i]);
+	ww_device_unref(device);
+}
+
+/* --- streams of others --- */
+
+static void refuse_stream(ww_event *event, ww_stream *stream)
+{
+	MUST_REFUSE(WW_ERR_INVALID, "stream", ww_event_record(event, stream));
+	MUST_REFUSE(WW_ERR_INVALID, "stream", ww_event_stream_wait(event, stream));
+	must_be_ready(event);
+}
+
+void event_refuses_streams_of_other_backend(void)
+{
+	ww_device *device = subject_open();
+	ww_device *host;
+	ww_event *events[2];
+	ww_stream *streams[2];
+
+	MUST_OK(ww_device_open("host", &host));
+	events[0] = event_make(device);
+	events[1] = event_make(host);
+	streams[0] = stream_make(device);
+	streams[1] = stream_make(host);
+	for (int i = 0; i < 2; i++)
+		refuse_stream(events[i], streams[1 - i]);
+	for (int i = 0; i < 2; i++) {
+		ww_event_unref(events[i]);
+		ww_stream_unref(streams[i]);
+	}
+	ww_device_unref(host);
+	ww_device_unref(device);
+}
+
+void event_refuses_streams_of_other_gpu(void)
+{
+	ww_device *device = subject_open();
+	ww_device *other = subject_open_other();
+	ww_event *event = event_make(device);
+	ww_stream *stream = stream_make(other);
+
+	refuse_stream(event, stream);
+	ww_event_unref(event);
+	ww_stream_unref(stream);
+	ww_device_unref(other);
+	ww_device_unref(device);
+}
+
+/* What a stream did after poison let it go is announced to nobody. */
+void event_refuses_lost_stream(void)
+{
+	struct signaller signaller;
+	struct ww_token token;
+	ww_timeline *timeline;
+	ww_stream *stream;
+	ww_event *event;
+
+	scene_begin();
+	signaller_begin(&signaller);
+	token = signaller_token(&signaller, 0);
+	MUST_OK(ww_timeline_import(scene.broker, &token, &timeline));
+	event = event_make(scene.device);
+	stream = stream_make(scene.device);
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_event_record(event, stream));
+	signaller_poison(&signaller);
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_record(event, stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(event, stream));
+	ww_stream_unref(stream);
+	ww_event_unref(event);
+	ww_timeline_unref(timeline);
+	signaller_end(&signaller);
+	scene_end();
+}
+
+/* --- handles --- */
+
+void event_has_no_handle_on_host(void)
+{
+	ww_device *device = subject_open();
+	ww_event *event = event_make(device);
+	ww_event *opened = event;
+	struct ww_event_handle handle = {{0}};
+
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_handle_get(event, &handle));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_open_handle(device, &handle, &opened));
+	MUST(!opened);
+	ww_event_unref(event);
+	ww_device_unref(device);
+}
+
+void event_handle_of_this_process(void)
+{
+	ww_device *device = subject_open();
+	ww_event *event = event_make(device);
+	ww_event *opened = event;
+	struct ww_event_handle handle;
+
+	MUST_OK(ww_event_handle_get(event, &handle));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "pid", ww_event_open_handle(device, &handle, &opened));
+	MUST(!opened);
+	memset(&handle, 5, sizeof(handle));
+	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", ww_event_open_handle(device, &handle, &opened));
+	ww_event_unref(event);
+	ww_device_unref(device);
+}
+
+/* --- by token --- */
+
+void event_import_here_is_the_event(void)
+{
+	ww_event *imported;
+	ww_event *event;
+	struct ww_token token;
+
+	scene_begin();
+	event = event_make(scene.device);
+	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+	MUST_EQUAL(1, scene_info().objects);
+	MUST_OK(ww_event_import(scene.device, scene.broker, &token, &imported));
+	MUST(imported == event);
+	ww_event_unref(event);
+	must_be_ready(imported);
+	MUST_OK(ww_event_import(scene.device, scene.broker, &token, &event));
+	MUST(imported == event);
+	ww_event_unref(event);
+	MUST_EQUAL(1, scene_info().objects);
+	/* Gone with the last one, although it is in escrow for another minute. */
+	ww_event_unref(imported);
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_event_import(scene.device, scene.broker, &token, &imported));
+	MUST(!imported);
+	scene_end();
+}
+
+/* What has yet to be reached is spoken for by the broker until then. */
+void event_unref_while_pending(void)
+{
+	struct stage stage = stage_make();
+	struct ww_token token;
+
+	scene_begin();
+	stage_block(&stage);
+	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
+	MUST_OK(ww_event_export(stage.event, scene.broker, NULL, &token));
+	stage.event = ww_event_unref(stage.event);
+	stage_go(&stage);
+	MUST_OK(ww_stream_synchronize(stage.streams[0]));
+	stage_drop(&stage);
+	scene_end();
+}
+
+void event_export_refuses(void)
+{
+	ww_event *event;
+	struct ww_token token;
+
+	scene_begin();
+	event = event_make(scene.device);
+	MUST_REFUSE(WW_ERR_INVALID, "size",
+		ww_event_export(event, scene.broker, &(struct ww_share_params){0}, &token));
+	MUST_REFUSE(WW_ERR_INVALID, "0x80",
+		ww_event_export(event, scene.broker, SHARE(.flags = 0x80), &token));
+	ww_event_unref(event);
+	scene_end();
+}
+
+void event_import_refuses_other_kinds(void)
+{
+	ww_event *event = NULL;
+	ww_timeline *timeline;
+	ww_memory *memory = NULL;
+	struct ww_token token = {.bytes = "this is no token"};
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_PROTOCOL, "no token",
+		ww_event_import(scene.device, scene.broker, &token, &event));
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no event",
+		ww_event_import(scene.device, scene.broker, &token, &event));
+	ww_timeline_unref(timeline);
+	event = event_make(scene.device);
+	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no timeline",
+		ww_timeline_import(scene.broker, &token, &timeline));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no memory",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
+			NULL));
+	ww_event_unref(event);
+	scene_end();
+}
+
+void event_import_refuses_other_backend(void)
+{
+	ww_device *devices[2];
+	ww_event *imported = NULL;
+	struct ww_token token;
+
+	scene_begin();
+	devices[0] = scene.device;
+	MUST_OK(ww_device_open("host", &devices[1]));
+	for (int i = 0; i < 2; i++) {
+		ww_event *event = event_make(devices[i]);
+
+		MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+		MUST_REFUSE(WW_ERR_UNSUPPORTED, "cannot open it",
+			ww_event_import(devices[1 - i], scene.broker, &token, &imported));
+		MUST(!imported);
+		ww_event_unref(event);
+	}
+	ww_device_unref(devices[1]);
+	scene_end();
+}
+
+/* --- what others put --- */
+
+/* An event as another process would describe it, of the subject's backend. */
+static struct ww_wire_event_ref a_ref(const struct page *page)
+{
+	struct ww_wire_event_ref ref = {.pid = (uint32_t)getpid() + 1, .process_id = "stranger"};
+	struct ww_wire_timeline_ref inside = {
+		.page_bytes = page->bytes,
+		.cell_offset = FIRST_CELL,
+	};
+
+	memcpy(inside.page_id, page->page->page_id, sizeof(inside.page_id));
+	if (subject_is_cuda())
+		memset(ref.handle, 5, sizeof(ref.handle));
+	else
+		ww_timeline_ref_write(&inside, ref.timeline);
+	return ref;
+}
+
+/* Puts it there, imports it. @page: NULL: without descriptors */
+static ww_status import_put(const struct ww_wire_put *put, const struct page *page)
+{
+	struct ww_token_info info = {.kind = WW_OBJECT_EVENT, .access = WW_ACCESS_READ};
+	struct ww_wire_put bare = *put;
+	struct ww_wire_granted granted;
+	struct ww_token token;
+	uint8_t secret[16];
+	ww_event *event = NULL;
+	struct raw raw;
+	ww_status status;
+
+	raw_open(&raw, scene.daemon.address);
+	if (page) {
+		MUST_OK(page_put(&raw, put, page));
+	} else {
+		memset(bare.fd_access, 0, sizeof(bare.fd_access));
+		bare.life = WW_WIRE_LIFE_OWNER;
+		MUST_OK(raw_put(&raw, &bare, NULL, 0));
+	}
+	MUST_OK(raw_export(&raw, put->id, WW_ACCESS_READ, 0, 60 * 1000 * NS_PER_MS, secret));
+	MUST_OK(raw_import(&raw, put->id, secret, WW_ACCESS_READ, &granted));
+	memcpy(info.object_id, put->id, sizeof(info.object_id));
+	memcpy(info.broker_id, scene_info().broker_id, sizeof(info.broker_id));
+	info.broker_uid = (uint32_t)getuid();
+	info.generation = granted.generation;
+	strcpy(info.address, scene.daemon.address);
+	MUST_OK(ww_token_make(&info, secret, &token));
+	status = ww_event_import(scene.device, scene.broker, &token, &event);
+	MUST(!event == (status != WW_OK));
+	if (event)
+		must_be_ready(event);
+	ww_event_unref(event);
+	MUST_OK(raw_release(&raw, put->id));
+	raw_close(&raw);
+	scene_has_objects(0);
+	return status;
+}
+
+static struct ww_wire_put a_put(const struct ww_wire_event_ref *ref)
+{
+	struct ww_wire_put put = page_object("");
+
+	put.kind = WW_OBJECT_EVENT;
+	ww_event_ref_write(ref, put.description);
+	put.description_bytes = WW_EVENT_REF_BYTES;
+	if (subject_is_cuda())
+		put.bytes = 0;
+	return put;
+}
+
+static ww_status import_ref(const struct ww_wire_event_ref *ref, const struct page *page)
+{
+	const struct ww_wire_put put = a_put(ref);
+
+	return import_put(&put, page);
+}
+
+void event_import_refuses_descriptions(void)
+{
+	struct ww_wire_event_ref ref;
+	struct ww_wire_put put;
+	struct page page;
+
+	scene_begin();
+	page_make(&page);
+	ref = a_ref(&page);
+	put = a_put(&ref);
+	put.description[20] ^= 1;
+	MUST_REFUSE(WW_ERR_PROTOCOL, "checksum", import_put(&put, NULL));
+	put.description[8] = 9;
+	MUST_REFUSE(WW_ERR_VERSION, "version 9", import_put(&put, NULL));
+	put.description_bytes = 64;
+	MUST_REFUSE(WW_ERR_PROTOCOL, "no event", import_put(&put, NULL));
+	page_close(&page);
+	scene_end();
+}
+
+/* What a stranger's event of the host device says, and what its page is. */
+void event_import_refuses_pages(void)
+{
+	struct ww_wire_event_ref ref;
+	struct ww_wire_event_ref bad;
+	struct ww_wire_timeline_ref inside;
+	struct page page;
+
+	scene_begin();
+	page_make(&page);
+	ref = a_ref(&page);
+	MUST_OK(import_ref(&ref, &page));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "descriptor", import_ref(&ref, NULL));
+	bad = ref;
+	bad.timeline[20] ^= 1;
+	MUST_REFUSE(WW_ERR_PROTOCOL, "checksum", import_ref(&bad, &page));
+	MUST_OK(ww_timeline_ref_read(ref.timeline, sizeof(ref.timeline), &inside));
+	inside.cell_offset = 8;
+	ww_timeline_ref_write(&inside, bad.timeline);
+	MUST_REFUSE(WW_ERR_MISMATCH, "byte 8", import_ref(&bad, &page));
+	/* Values beyond all values are waited for in vain, and no longer than one wants. */
+	page_cell(&page, 0)->submitted = UINT64_MAX;
+	page_cell(&page, 0)->completed = WW_TIMELINE_MAX;
+	MUST_OK(import_ref(&ref, &page));
+	page_close(&page);
+	scene_end();
+}
+
+/* CUDA takes an event of a process with the same pid for one of this process. */
+void event_import_refuses_equal_pid(void)
+{
+	struct page page;
+	struct ww_wire_event_ref ref;
+
+	scene_begin();
+	page_make(&page);
+	ref = a_ref(&page);
+	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", import_ref(&ref, NULL));
+	ref.pid = (uint32_t)getpid();
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "same pid", import_ref(&ref, NULL));
+	page_close(&page);
+	scene_end();
+}
+
+/* --- misuse --- */
+
+void event_misuse(void)
+{
+	struct stage stage = stage_make();
+	struct ww_event_handle handle;
+	struct ww_token token = {.bytes = {0}};
+	ww_event *event;
+
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_create(NULL, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_create(stage.device, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_record(NULL, stage.streams[0]));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_record(stage.event, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_stream_wait(NULL, stage.streams[0]));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_stream_wait(stage.event, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_synchronize(NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_query(NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(NULL, &handle));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(stage.event, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(NULL, &handle, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(stage.device, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(NULL, NULL, NULL, &token));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(stage.event, NULL, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(NULL, NULL, &token, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(stage.device, NULL, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(stage.device, NULL, &token, NULL));
+	stage_drop(&stage);
+}

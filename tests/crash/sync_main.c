@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_main.c - the suite's tables, and what its processes share
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "crash/sync.h"
+#include "support/driver.h"
+
+const char *const way_names[WAYS] = {
+	[WAY_SLEEP] = "a CPU, asleep",
+	[WAY_FOLLOW] = "a CPU, value by value of a CPU",
+	[WAY_FOLLOW_STREAM] = "a CPU, value by value of a stream",
+	[WAY_POLL] = "a CPU, while streams may signal",
+	[WAY_SUBMISSION] = "a CPU, for a submission",
+	[WAY_QUERY] = "a CPU that asks",
+	[WAY_BARRIER] = "a barrier",
+	[WAY_EVENTFD] = "an eventfd",
+	[WAY_STREAM_FOLLOW] = "a stream, value by value",
+	[WAY_STREAM] = "a stream, submitted value",
+	[WAY_UNSUBMITTED] = "a stream, value not submitted",
+};
+
+struct board *board_map(bool create)
+{
+	const char *address = getenv("WARPWAY_BROKER");
+	char path[BROKER_PATH_BYTES + 8];
+	struct board *board;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.*s/board", (int)(strrchr(address, '/') - address), address);
+	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+	MUST_CALL(fd);
+	MUST_CALL(ftruncate(fd, sizeof(*board)));
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	MUST(board != MAP_FAILED);
+	close(fd);
+	return board;
+}
+
+void board_unmap(struct board *board)
+{
+	munmap(board, sizeof(*board));
+}
+
+uint64_t board_said(const struct board *board, enum style style)
+{
+	uint64_t by_cpu = atomic_load(&board->said_by_cpu[style]);
+	uint64_t by_streams = atomic_load(&board->said_by_streams[style]);
+
+	return by_cpu > by_streams ? by_cpu : by_streams;
+}
+
+void name_timeline(char out[32], uint64_t round, enum style style)
+{
+	snprintf(out, 32, "s/%" PRIu64 "/%d", round, (int)style);
+}
+
+void name_gate(char out[32], uint64_t round)
+{
+	snprintf(out, 32, "gate/%" PRIu64, round);
+}
+
+void name_barrier(char out[32], uint64_t round)
+{
+	snprintf(out, 32, "barrier/%" PRIu64, round);
+}
+
+void pause_up_to(uint64_t *random, uint64_t most_ns)
+{
+	uint64_t pause_ns = draw_from(random, most_ns + 1);
+	const struct timespec pause = {
+		.tv_sec = (time_t)(pause_ns / 1000000000),
+		.tv_nsec = (long)(pause_ns % 1000000000),
+	};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+static const struct check_case cases[] = {
+#define SYNC_CASE(name) {#name, name, 0},
+	SYNC_CASES(SYNC_CASE)
+#undef SYNC_CASE
+};
+
+static const struct check_role roles[] = {
+#define SYNC_ROLE(name) {#name, name},
+	SYNC_ROLES(SYNC_ROLE)
+#undef SYNC_ROLE
+};
+
+static bool can_wait;
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	const uint64_t needed = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
+	ww_device *device = subject_open();
+
+	can_wait = (device_info(device).capabilities & needed) == needed;
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = !subject_is_cuda() || fake_get();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return can_wait ? NULL : "streams of the device cannot wait for timelines of others";
+}
+
+static struct check_suite suite = {
+	.name = "crash-sync",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

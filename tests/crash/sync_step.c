@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_step.c - the signaller dies at each step of the page's protocol, and at each call it makes
+ *
+ * The steps are functions of wire/signal_page.h and ww_await_wake(): the linker has each go through one of ours first,
+ * where the Nth one can be the last. So death comes between a signal's enqueuing and its submission, between
+ * a store and its wake, in the middle of closing. Whichever it is: who waits for more than came is told.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/await.h"
+#include "crash/sync.h"
+#include "support/calls.h"
+#include "wire/signal_page.h"
+
+#define STEPS_MAX 2000
+#define CELLS     2
+#define LIMIT_NS  ((uint64_t)child_limit_ms() * 1000000)
+#define ANY_CALL  "call"
+
+/* --- the linker's side --- */
+
+static const char *_Atomic fatal; /* the function that is; NULL: none */
+static atomic_int left;           /* calls of it until then */
+static atomic_bool is_after;
+
+static void step(const char *function, bool after)
+{
+	const char *name = atomic_load(&fatal);
+
+	if (name && after == atomic_load(&is_after) && !strcmp(name, function) &&
+		atomic_fetch_sub(&left, 1) == 1)
+		kill(getpid(), SIGKILL);
+}
+
+#define STEP_VOID(name, parameters, arguments) \
+	void __real_##name parameters;         \
+	void __wrap_##name parameters;         \
+	void __wrap_##name parameters          \
+	{                                      \
+		step(#name, false);            \
+		__real_##name arguments;       \
+		step(#name, true);             \
+	}
+
+#define STEP_BOOL(name, parameters, arguments)    \
+	bool __real_##name parameters;            \
+	bool __wrap_##name parameters;            \
+	bool __wrap_##name parameters             \
+	{                                         \
+		bool result;                      \
+                                                  \
+		step(#name, false);               \
+		result = __real_##name arguments; \
+		step(#name, true);                \
+		return result;                    \
+	}
+
+typedef struct ww_layout_signal_cell cell_type;
+
+STEP_VOID(ww_signal_cell_open, (cell_type * cell, uint64_t value), (cell, value))
+STEP_VOID(ww_signal_cell_complete, (cell_type * cell, uint64_t value), (cell, value))
+STEP_VOID(ww_signal_cell_submit, (cell_type * cell, uint64_t value, bool wakes),
+	(cell, value, wakes))
+STEP_VOID(ww_signal_cell_mark_gpu, (cell_type * cell), (cell))
+STEP_BOOL(ww_signal_cell_close, (cell_type * cell), (cell))
+STEP_BOOL(ww_signal_cell_finish, (cell_type * cell), (cell))
+STEP_VOID(ww_await_wake, (uint32_t * wakes), (wakes))
+
+static const char *const steps[] = {"ww_signal_cell_open", "ww_signal_cell_complete",
+	"ww_signal_cell_submit", "ww_signal_cell_mark_gpu", "ww_signal_cell_close",
+	"ww_signal_cell_finish", "ww_await_wake"};
+
+/* As role_stepper's arguments say. */
+static void arm(char **arguments)
+{
+	uint64_t nth = strtoull(arguments[1], NULL, 10);
+
+	if (!strcmp(arguments[0], ANY_CALL)) {
+		calls_die(nth);
+		return;
+	}
+	atomic_store(&left, (int)nth);
+	atomic_store(&is_after, !strcmp(arguments[2], "after"));
+	atomic_store(&fatal, arguments[0]);
+}
+
+static void disarm(void)
+{
+	calls_off(NULL);
+	atomic_store(&fatal, NULL);
+}
+
+/* --- the victim --- */
+
+static void signal_all(ww_timeline *timelines[CELLS], ww_stream *streams[CELLS])
+{
+	for (uint64_t value = 1; value <= 3; value++) {
+		MUST_OK(ww_timeline_signal(timelines[0], value));
+		MUST_OK(ww_timeline_stream_signal(timelines[1], streams[value % CELLS], value));
+	}
+	MUST_OK(ww_timeline_stream_signal(timelines[0], streams[0], 4));
+	MUST_OK(ww_stream_synchronize(streams[0]));
+	MUST_OK(ww_stream_synchronize(streams[1]));
+	MUST_OK(ww_timeline_signal(timelines[1], 4));
+}
+
+static void put(ww_timeline *timelines[CELLS], ww_broker *broker)
+{
+	static const char *const names[CELLS] = {"first", "second"};
+
+	for (int i = 0; i < CELLS; i++) {
+		MUST_OK(ww_timeline_create(NULL, &timelines[i]));
+		MUST_OK(ww_timeline_put(timelines[i], broker, names[i], NULL));
+	}
+}
+
+static void put_and_signal(ww_broker *broker, char **arguments)
+{
+	ww_timeline *timelines[CELLS];
+	ww_device *device = subject_open();
+	ww_stream *streams[CELLS];
+
+	for (int i = 0; i < CELLS; i++)
+		streams[i] = stream_make(device);
+	put(timelines, broker);
+	role_tell("put");
+	role_hear("go");
+	arm(arguments);
+	signal_all(timelines, streams);
+	for (int i = 0; i < CELLS; i++)
+		ww_timeline_unref(timelines[i]);
+	disarm();
+	for (int i = 0; i < CELLS; i++)
+		ww_stream_unref(streams[i]);
+	ww_device_unref(device);
+}
+
+static void put_only(ww_broker *broker, char **arguments)
+{
+	ww_timeline *timelines[CELLS];
+
+	arm(arguments);
+	put(timelines, broker);
+	for (int i = 0; i < CELLS; i++)
+		ww_timeline_unref(timelines[i]);
+	disarm();
+}
+
+/* role_stepper FUNCTION NTH before|after put|signal: makes two timelines, may signal, closes; dies when it is told to */
+void role_stepper(int count, char **arguments)
+{
+	ww_broker *broker;
+
+	MUST(count == 4);
+	program_invocation_short_name = (char *)SYNC_PROGRAM;
+	MUST_OK(ww_broker_open(NULL, &broker));
+	if (!strcmp(arguments[3], "put"))
+		put_only(broker, arguments);
+	else
+		put_and_signal(broker, arguments);
+	ww_broker_unref(broker);
+}
+
+/* --- the case's side --- */
+
+struct meeting {
+	struct child victim;
+	ww_stream *stream;
+	ww_timeline *timelines[CELLS];
+};
+
+static void start_victim(struct child *victim, const char *function, int nth, bool after,
+	const char *from)
+{
+	char text[16];
+	const char *const arguments[] = {function, text, after ? "after" : "before", from, NULL};
+
+	snprintf(text, sizeof(text), "%d", nth);
+	child_start(victim, "role_stepper", &(struct child_options){.arguments = arguments});
+}
+
+/* Whether it died; it may also have come through. */
+static bool has_died(struct child *victim)
+{
+	int status = child_wait(victim);
+
+	if (!WIFSIGNALED(status)) {
+		MUST_EQUAL(0, WEXITSTATUS(status));
+		return false;
+	}
+	MUST_EQUAL(SIGKILL, WTERMSIG(status));
+	return true;
+}
+
+static void wait_by_stream(struct meeting *meeting)
+{
+	static const char *const names[CELLS] = {"first", "second"};
+
+	meeting->stream = stream_make(scene.device);
+	for (int i = 0; i < CELLS; i++) {
+		MUST_OK(ww_timeline_get(scene.broker, names[i], 0, &meeting->timelines[i]));
+		MUST_OK(ww_timeline_stream_wait(meeting->timelines[i], meeting->stream, SYNC_NEVER,
+			WW_WAIT_UNSUBMITTED, 0));
+	}
+}
+
+/* Ended or closed, nothing more comes; and no more has come than was signalled. */
+static void must_be_told(struct meeting *meeting)
+{
+	for (int i = 0; i < CELLS; i++) {
+		struct ww_timeline_info info = {.size = sizeof(info)};
+
+		MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM,
+			ww_timeline_wait(meeting->timelines[i], SYNC_NEVER, 0, LIMIT_NS));
+		MUST_OK(ww_timeline_info_get(meeting->timelines[i], &info));
+		MUST(info.state != WW_TIMELINE_LIVE && info.completed <= 4);
+		MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM,
+			ww_timeline_wait(meeting->timelines[i], 5, WW_WAIT_REACHED, LIMIT_NS));
+	}
+	MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM, ww_stream_synchronize(meeting->stream));
+	for (int i = 0; i < CELLS; i++)
+		ww_timeline_unref(meeting->timelines[i]);
+	ww_stream_unref(meeting->stream);
+}
+
+static bool meet_signalling(const char *function, int nth, bool after)
+{
+	struct meeting meeting;
+	bool has_met_death;
+
+	start_victim(&meeting.victim, function, nth, after, "signal");
+	child_hear(&meeting.victim, "put");
+	wait_by_stream(&meeting);
+	child_tell(&meeting.victim, "go");
+	must_be_told(&meeting);
+	has_met_death = has_died(&meeting.victim);
+	scene_has_objects(0);
+	return has_met_death;
+}
+
+static bool meet_putting(const char *function, int nth, bool after)
+{
+	struct child victim;
+	bool has_met_death;
+
+	start_victim(&victim, function, nth, after, "put");
+	has_met_death = has_died(&victim);
+	scene_has_objects(0);
+	scene_has_holders(1);
+	return has_met_death;
+}
+
+static int kill_at_each(bool (*meet)(const char *, int, bool), const char *function, bool after)
+{
+	int nth = 1;
+
+	while (meet(function, nth, after))
+		MUST(++nth < STEPS_MAX);
+	return nth - 1;
+}
+
+void killed_at_each_step(void)
+{
+	int count = 0;
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(steps); i++)
+		for (int after = 0; after < 2; after++) {
+			count += kill_at_each(meet_putting, steps[i], after);
+			count += kill_at_each(meet_signalling, steps[i], after);
+		}
+	scene_end();
+	MUST(count > 40);
+	check_note("killed at %d steps", count);
+}
+
+void killed_at_each_call(void)
+{
+	int putting;
+	int signalling;
+
+	scene_begin();
+	putting = kill_at_each(meet_putting, ANY_CALL, false);
+	signalling = kill_at_each(meet_signalling, ANY_CALL, false);
+	scene_end();
+	check_note("killed at %d calls putting and %d signalling", putting, signalling);
+	MUST(putting > 20 && signalling > 5);
+}

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_event.c - events between real processes: by token, by CUDA's handle, between containers
+ *
+ * A partner is a helper with a device, an event, a stream, and a timeline of its own that holds the stream back. It does
+ * as it is told, and says what came of it:
+ *
+ *   make                 an event; everything else is made before
+ *   export, import       token through the socket
+ *   handle, open         CUDA's handle through the socket
+ *   block, go            the stream stands still; goes on
+ *   record, wait         the event by the stream; the stream for the event
+ *   query, sync [MS]     the event; without a limit for ever
+ *   idle                 whether the stream is
+ *   drop                 lets go of the event
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "integration/broker.h"
+#include "support/driver.h"
+#include "support/namespace.h"
+
+#define INSIDE    "/broker"
+#define NS_PER_MS UINT64_C(1000000)
+
+/* --- the partner --- */
+
+static struct {
+	ww_device *device;
+	ww_stream *stream;
+	ww_timeline *timeline;
+	uint64_t value;
+	ww_event *event;
+} own;
+
+static void put_bytes(const void *bytes, size_t count)
+{
+	MUST_EQUAL(count, write(CHILD_SOCKET, bytes, count));
+}
+
+static void take_bytes(void *bytes, size_t count)
+{
+	MUST_EQUAL(count, read(CHILD_SOCKET, bytes, count));
+}
+
+static ww_status obey_export(void)
+{
+	struct ww_token token;
+	ww_status status = ww_event_export(own.event, NULL, NULL, &token);
+
+	if (status == WW_OK)
+		put_bytes(&token, sizeof(token));
+	return status;
+}
+
+static ww_status obey_import(void)
+{
+	struct ww_token token;
+
+	take_bytes(&token, sizeof(token));
+	return ww_event_import(own.device, NULL, &token, &own.event);
+}
+
+static ww_status obey_handle(void)
+{
+	struct ww_event_handle handle;
+	ww_status status = ww_event_handle_get(own.event, &handle);
+
+	if (status == WW_OK)
+		put_bytes(&handle, sizeof(handle));
+	return status;
+}
+
+static ww_status obey_open(void)
+{
+	struct ww_event_handle handle;
+
+	take_bytes(&handle, sizeof(handle));
+	return ww_event_open_handle(own.device, &handle, &own.event);
+}
+
+static ww_status obey_sync(const char *limit)
+{
+	return ww_event_synchronize(own.event,
+		*limit ? strtoull(limit, NULL, 10) * NS_PER_MS : WW_FOREVER);
+}
+
+static ww_status obey(const char *command)
+{
+	if (!strcmp(command, "make"))
+		return ww_event_create(own.device, NULL, &own.event);
+	if (!strcmp(command, "export"))
+		return obey_export();
+	if (!strcmp(command, "import"))
+		return obey_import();
+	if (!strcmp(command, "handle"))
+		return obey_handle();
+	if (!strcmp(command, "open"))
+		return obey_open();
+	if (!strcmp(command, "block"))
+		return ww_timeline_stream_wait(own.timeline, own.stream, own.value + 1,
+			WW_WAIT_UNSUBMITTED, 0);
+	if (!strcmp(command, "go"))
+		return ww_timeline_signal(own.timeline, ++own.value);
+	if (!strcmp(command, "record"))
+		return ww_event_record(own.event, own.stream);
+	if (!strcmp(command, "wait"))
+		return ww_event_stream_wait(own.event, own.stream);
+	if (!strcmp(command, "query"))
+		return ww_event_query(own.event);
+	if (!strncmp(command, "sync", 4))
+		return obey_sync(command + 4);
+	if (!strcmp(command, "idle"))
+		return ww_stream_query(own.stream);
+	MUST(!strcmp(command, "drop"));
+	own.event = ww_event_unref(own.event);
+	return WW_OK;
+}
+
+static void serve(void)
+{
+	char command[CHILD_WORD_BYTES];
+
+	own.device = subject_open();
+	own.stream = stream_make(own.device);
+	MUST_OK(ww_timeline_create(NULL, &own.timeline));
+	while (role_hear_any(command) && strcmp(command, "end")) {
+		ww_status status = obey(command);
+
+		role_tell("%s %.200s", ww_status_name(status),
+			status < 0 ? ww_error_last()->message : "");
+	}
+	ww_event_unref(own.event);
+	ww_stream_unref(own.stream);
+	ww_timeline_unref(own.timeline);
+	ww_device_unref(own.device);
+}
+
+void role_partner(int count, char **arguments)
+{
+	(void)count;
+	(void)arguments;
+	serve();
+}
+
+/* role_partner_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as in a container. */
+void role_partner_inside(int count, char **arguments)
+{
+	const struct namespace_plan plan = {
+		.outside = count > 0 ? arguments[0] : NULL,
+		.inside = INSIDE,
+	};
+	const char *failure;
+
+	(void)dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	failure = namespace_enter(&plan);
+	role_tell("%s", failure ? failure : "inside");
+	if (failure)
+		return;
+	MUST_EQUAL(1, getpid());
+	if (plan.outside)
+		setenv("WARPWAY_BROKER", INSIDE "/broker.sock", 1);
+	serve();
+}
+
+/* --- the case's side --- */
+
+static void start_inside(struct child *partner, const char *folder)
+{
+	const char *const arguments[] = {folder, NULL};
+	char word[CHILD_WORD_BYTES];
+
+	child_start(partner, "role_partner_inside",
+		&(struct child_options){.arguments = arguments});
+	child_hear_any(partner, word);
+	if (strcmp(word, "inside")) {
+		child_wait(partner);
+		scene_end();
+		check_skip("no container can be made here: %s", word);
+	}
+}
+
+static struct ww_token take_token(struct child *partner)
+{
+	struct ww_token token;
+
+	agent_must(partner, WW_OK, "export");
+	MUST_EQUAL(sizeof(token), read(partner->socket, &token, sizeof(token)));
+	return token;
+}
+
+static void give_token(struct child *partner, const struct ww_token *token, ww_status expected)
+{
+	MUST_EQUAL(sizeof(*token), write(partner->socket, token, sizeof(*token)));
+	agent_must(partner, expected, "import");
+}
+
+static ww_event *import(const struct ww_token *token)
+{
+	ww_event *event;
+
+	MUST_OK(ww_event_import(scene.device, scene.broker, token, &event));
+	return event;
+}
+
+/* The partner's recording is awaited here, on the CPU and by a stream, and not before it is there. */
+static void must_pass(struct child *maker, ww_event *event)
+{
+	ww_stream *stream = stream_make(scene.device);
+
+	MUST_STATUS(WW_OK, ww_event_query(event));
+	agent_must(maker, WW_OK, "block");
+	agent_must(maker, WW_OK, "record");
+	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 2 * NS_PER_MS));
+	MUST_OK(ww_event_stream_wait(event, stream));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+	agent_must(maker, WW_OK, "go");
+	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_STATUS(WW_OK, ww_event_query(event));
+	ww_stream_unref(stream);
+}
+
+void event_by_token(void)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	must_pass(&maker, event);
+	must_pass(&maker, event);
+	ww_event_unref(event);
+	event = import(&token);
+	must_pass(&maker, event);
+	ww_event_unref(event);
+	agent_end(&maker);
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_event_import(scene.device, scene.broker, &token, &event));
+	scene_end();
+}
+
+void event_by_handle(void)
+{
+	struct ww_event_handle handle;
+	struct child maker;
+	struct child opener;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	child_start(&opener, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	agent_must(&maker, WW_OK, "handle");
+	MUST_EQUAL(sizeof(handle), read(maker.socket, &handle, sizeof(handle)));
+	MUST_EQUAL(sizeof(handle), write(opener.socket, &handle, sizeof(handle)));
+	agent_must(&opener, WW_OK, "open");
+	agent_must(&opener, WW_ERR_ACCESS, "handle");
+	agent_must(&opener, WW_ERR_ACCESS, "export");
+	MUST_OK(ww_event_open_handle(scene.device, &handle, &event));
+	must_pass(&maker, event);
+	/* Each of them may record it. */
+	agent_must(&opener, WW_OK, "block");
+	agent_must(&opener, WW_OK, "record");
+	agent_must(&maker, WW_OK, "wait");
+	agent_must(&maker, WW_NOT_READY, "idle");
+	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
+	agent_must(&opener, WW_OK, "go");
+	agent_must(&maker, WW_OK, "sync");
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	ww_event_unref(event);
+	agent_end(&opener);
+	agent_end(&maker);
+	scene_end();
+}
+
+/* Who imported a timeline cannot signal it, and so it is with events of the host device. */
+void event_of_another_refuses(void)
+{
+	struct ww_event_handle handle;
+	struct child maker;
+	struct ww_token token;
+	ww_stream *stream;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	stream = stream_make(scene.device);
+	if (!subject_is_cuda())
+		MUST_REFUSE(WW_ERR_ACCESS, "cannot record", ww_event_record(event, stream));
+	else
+		MUST_REFUSE(WW_ERR_ACCESS, "handle", ww_event_handle_get(event, &handle));
+	MUST_REFUSE(WW_ERR_ACCESS, "cannot export",
+		ww_event_export(event, scene.broker, NULL, &token));
+	MUST_STATUS(WW_OK, ww_event_query(event));
+	ww_stream_unref(stream);
+	ww_event_unref(event);
+	agent_end(&maker);
+	scene_end();
+}
+
+/* What is pending then is reached all the same, for those who have the event. */
+void event_maker_lets_go(void)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	agent_must(&maker, WW_OK, "block");
+	agent_must(&maker, WW_OK, "record");
+	agent_must(&maker, WW_OK, "drop");
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS));
+	agent_must(&maker, WW_OK, "go");
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	agent_must(&maker, WW_OK, "make");
+	agent_must(&maker, WW_OK, "drop");
+	ww_event_unref(event);
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_event_import(scene.device, scene.broker, &token, &event));
+	agent_end(&maker);
+	scene_end();
+}
+
+/*
+ * On a GPU nobody can be told, so there a limit on time is all that helps; but at least nobody new comes to that event
+ * by a token.
+ */
+void event_maker_killed(void)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_stream *stream;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	stream = stream_make(scene.device);
+	agent_must(&maker, WW_OK, "block");
+	agent_must(&maker, WW_OK, "record");
+	child_kill(&maker);
+	scene_has_holders(1);
+	if (subject_is_cuda()) {
+		MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 20 * NS_PER_MS));
+		MUST_STATUS(WW_NOT_READY, ww_event_query(event));
+	} else {
+		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_synchronize(event, WW_FOREVER));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_query(event));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(event, stream));
+	}
+	ww_event_unref(event);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_event_import(scene.device, scene.broker, &token, &event));
+	ww_stream_unref(stream);
+	scene_end();
+}
+
+/* A stream of ours waits when the recorder dies: it is let go, and says why. */
+void event_maker_killed_while_stream_waits(void)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_stream *stream;
+	ww_event *event;
+	ww_event *ours;
+
+	scene_begin();
+	if (subject_is_cuda()) {
+		scene_end();
+		check_skip("on a GPU that stream waits for ever");
+	}
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	MUST_OK(ww_event_create(scene.device, NULL, &ours));
+	stream = stream_make(scene.device);
+	agent_must(&maker, WW_OK, "block");
+	agent_must(&maker, WW_OK, "record");
+	MUST_OK(ww_event_stream_wait(event, stream));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+	child_kill(&maker);
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_record(ours, stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(ours, stream));
+	MUST_STATUS(WW_OK, ww_event_query(ours));
+	ww_stream_unref(stream);
+	ww_event_unref(ours);
+	ww_event_unref(event);
+	scene_end();
+}
+
+/* What was reached before its maker died stays so. */
+void event_maker_killed_afterwards(void)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_event *event;
+
+	scene_begin();
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	event = import(&token);
+	must_pass(&maker, event);
+	child_kill(&maker);
+	scene_has_holders(1);
+	MUST_STATUS(WW_OK, ww_event_query(event));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	ww_event_unref(event);
+	scene_end();
+}
+
+/* --- containers --- */
+
+/* A container has a /dev/shm of its own, if any: there CUDA's events end, and others do not. */
+void event_into_container(void)
+{
+	bool is_cuda = subject_is_cuda();
+	struct child container;
+	struct child maker;
+	struct ww_token token;
+
+	scene_begin();
+	MUST_CALL(chmod(scene.daemon.folder, 0755));
+	start_inside(&container, scene.daemon.folder);
+	child_start(&maker, "role_partner", NULL);
+	agent_must(&maker, WW_OK, "make");
+	token = take_token(&maker);
+	give_token(&container, &token, is_cuda ? WW_ERR_SYSTEM : WW_OK);
+	if (!is_cuda) {
+		agent_must(&maker, WW_OK, "block");
+		agent_must(&maker, WW_OK, "record");
+		agent_must(&container, WW_TIMED_OUT, "sync 1");
+		agent_must(&container, WW_OK, "wait");
+		agent_must(&maker, WW_OK, "go");
+		agent_must(&container, WW_OK, "sync");
+	}
+	agent_must(&container, WW_OK, "drop");
+	agent_must(&container, is_cuda ? WW_ERR_SYSTEM : WW_OK, "make");
+	agent_end(&maker);
+	agent_end(&container);
+	scene_end();
+}
+
+/* Both are process 1: CUDA would take the event for the importer's own. */
+void event_between_equal_pids(void)
+{
+	bool is_cuda = subject_is_cuda();
+	struct child partners[2];
+	struct ww_event_handle handle;
+	struct ww_token token;
+
+	if (is_cuda && !fake_get())
+		check_skip("CUDA does not start in a PID namespace without a /proc of its own");
+	scene_begin();
+	start_inside(&partners[0], NULL);
+	start_inside(&partners[1], NULL);
+	agent_must(&partners[0], WW_OK, "make");
+	token = take_token(&partners[0]);
+	give_token(&partners[1], &token, is_cuda ? WW_ERR_UNSUPPORTED : WW_OK);
+	if (is_cuda) {
+		agent_must(&partners[0], WW_OK, "handle");
+		MUST_EQUAL(sizeof(handle), read(partners[0].socket, &handle, sizeof(handle)));
+		MUST_EQUAL(sizeof(handle), write(partners[1].socket, &handle, sizeof(handle)));
+		agent_must(&partners[1], WW_ERR_UNSUPPORTED, "open");
+	} else {
+		agent_must(&partners[0], WW_OK, "record");
+		agent_must(&partners[1], WW_OK, "sync");
+	}
+	agent_end(&partners[1]);
+	agent_end(&partners[0]);
+	scene_end();
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_agent.c - what agents do with timelines, see sync.h; those that try to write pages are in sync_write.c
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/sync_agent.h"
+
+struct sync_agent sync_agent;
+
+ww_timeline **agent_slot(size_t word)
+{
+	size_t number = (size_t)atoi(agent_word(word));
+
+	MUST(number < CHECK_COUNT(sync_agent.timelines));
+	return &sync_agent.timelines[number];
+}
+
+ww_timeline *agent_timeline(size_t word)
+{
+	ww_timeline *timeline = *agent_slot(word);
+
+	MUST(timeline);
+	return timeline;
+}
+
+uint64_t agent_value(size_t word)
+{
+	return strtoull(agent_word(word), NULL, 10);
+}
+
+ww_stream *agent_stream(void)
+{
+	if (!sync_agent.stream)
+		sync_agent.stream = stream_make(agent_device());
+	return sync_agent.stream;
+}
+
+/* --- coming and going --- */
+
+static ww_status obey_create(void)
+{
+	ww_timeline **slot = agent_slot(1);
+
+	MUST(!*slot);
+	*slot = timeline_make(agent_has_option("alone") ? WW_TIMELINE_ALONE : 0,
+		agent_number_option("value", 10));
+	return WW_OK;
+}
+
+static ww_status obey_put(void)
+{
+	const struct ww_share_params params = {
+		.size = sizeof(params),
+		.mode = (uint32_t)agent_number_option("mode", 8),
+		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
+	};
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	return status ? status : ww_timeline_put(agent_timeline(1), broker, agent_word(2), &params);
+}
+
+static ww_status obey_get(void)
+{
+	ww_timeline **slot = agent_slot(1);
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	MUST(!*slot);
+	if (status)
+		return status;
+	return ww_timeline_get(broker, agent_word(2), agent_time_option("wait_ms"), slot);
+}
+
+static ww_status obey_export(void)
+{
+	const struct ww_share_params params = {
+		.size = sizeof(params),
+		.uses = (uint32_t)agent_number_option("uses", 10),
+		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms")
+							    : UINT64_MAX,
+	};
+	struct ww_token token;
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+	int fd;
+
+	if (!status)
+		status = ww_timeline_export(agent_timeline(1), broker, &params, &token);
+	if (status)
+		return status;
+	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
+	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
+	close(fd);
+	return WW_OK;
+}
+
+static ww_status import(const struct ww_token *token)
+{
+	ww_timeline **slot = agent_slot(1);
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	MUST(!*slot);
+	return status ? status : ww_timeline_import(broker, token, slot);
+}
+
+static ww_status obey_import(void)
+{
+	struct ww_token token;
+	int fd = agent_open_token(O_RDONLY);
+
+	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
+	close(fd);
+	return import(&token);
+}
+
+static ww_status obey_import_variable(void)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_token_from_text(getenv("TIMELINE"), &token));
+	return import(&token);
+}
+
+static ww_status obey_unref(void)
+{
+	ww_timeline **slot = agent_slot(1);
+
+	*slot = ww_timeline_unref(*slot);
+	return WW_OK;
+}
+
+static _Noreturn ww_status obey_exit(void)
+{
+	exit(EXIT_SUCCESS);
+}
+
+/* --- signals and waits --- */
+
+static ww_status obey_signal(void)
+{
+	return ww_timeline_signal(agent_timeline(1), agent_value(2));
+}
+
+static ww_status obey_stream_signal(void)
+{
+	return ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_value(2));
+}
+
+static uint64_t reached_option(void)
+{
+	return agent_has_option("reached") ? WW_WAIT_REACHED : 0;
+}
+
+static ww_status obey_wait(void)
+{
+	return ww_timeline_wait(agent_timeline(1), agent_value(2), reached_option(),
+		agent_time_option("wait_ms"));
+}
+
+static ww_status obey_query(void)
+{
+	return ww_timeline_query(agent_timeline(1), agent_value(2), reached_option());
+}
+
+static ww_status obey_stream_wait(void)
+{
+	return ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_value(2),
+		agent_has_option("unsubmitted") ? WW_WAIT_UNSUBMITTED : 0,
+		agent_time_option("wait_ms"));
+}
+
+static ww_status obey_hold(void)
+{
+	if (!sync_agent.held)
+		sync_agent.held = timeline_make(0, 0);
+	stream_hold(agent_stream(), sync_agent.held, ++sync_agent.holds);
+	return WW_OK;
+}
+
+static ww_status obey_go(void)
+{
+	return ww_timeline_signal(sync_agent.held, sync_agent.holds);
+}
+
+static ww_status obey_sync(void)
+{
+	return ww_stream_synchronize(agent_stream());
+}
+
+static uint32_t state_of(const char *name)
+{
+	if (!strcmp(name, "live"))
+		return WW_TIMELINE_LIVE;
+	return strcmp(name, "closed") ? WW_TIMELINE_LOST : WW_TIMELINE_CLOSED;
+}
+
+static ww_status obey_is(void)
+{
+	timeline_must_be(agent_timeline(1), state_of(agent_word(2)), agent_value(3),
+		agent_value(4));
+	return WW_OK;
+}
+
+static ww_status obey_lost_is(void)
+{
+	struct ww_timeline_info info = timeline_info(agent_timeline(1));
+
+	MUST_EQUAL(WW_TIMELINE_LOST, info.state);
+	MUST_EQUAL(agent_value(2), info.pid);
+	if (strcmp(agent_word(3), info.program))
+		FAIL("\"%s\" was lost, not \"%s\"", info.program, agent_word(3));
+	MUST(info.lost_ns > 0);
+	return WW_OK;
+}
+
+/* --- memory to and fro --- */
+
+#define RELAY_WORDS 256
+
+static ww_status obey_share(void)
+{
+	const struct ww_put_params params = {
+		.size = sizeof(params),
+		.mode = 0666,
+		.state = WW_STATE_SHARED,
+	};
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	sync_agent.memory = memory_make(agent_device(), WW_MEMORY_HOST, RELAY_WORDS * 4);
+	memory_must_be(sync_agent.memory, 0);
+	return status ? status : ww_memory_put(sync_agent.memory, broker, agent_word(1), &params);
+}
+
+static ww_status obey_take(void)
+{
+	const struct ww_get_params params = {.size = sizeof(params), .access = WW_ACCESS_WRITE};
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	return status ? status
+		      : ww_memory_get(agent_device(), broker, agent_word(1), &params,
+				&sync_agent.memory, NULL);
+}
+
+/* Waits for the other's round, keeps what it wrote in a row of its own, and writes the next. */
+static void relay_round(ww_memory *rows, uint32_t *words, uint64_t round, bool is_first)
+{
+	uint32_t *row = ww_memory_pointer(rows);
+	uint64_t awaited = is_first ? round - 1 : round;
+
+	MUST_OK(ww_timeline_stream_wait(agent_timeline(2), agent_stream(), awaited, 0, WW_FOREVER));
+	MUST_OK(ww_stream_copy(agent_stream(), row + (round - 1) * RELAY_WORDS, words,
+		RELAY_WORDS * 4));
+	MUST_OK(ww_stream_fill(agent_stream(), words, (uint32_t)(2 * round - (is_first ? 1 : 0)), 4,
+		RELAY_WORDS));
+	MUST_OK(ww_timeline_stream_signal(agent_timeline(1), agent_stream(), round));
+}
+
+static ww_status obey_relay(void)
+{
+	uint64_t rounds = agent_value(3);
+	bool is_first = !strcmp(agent_word(4), "first");
+	uint32_t *words = ww_memory_pointer(sync_agent.memory);
+	ww_memory *rows = memory_make(agent_device(), WW_MEMORY_HOST, rounds * RELAY_WORDS * 4);
+	const uint32_t *seen = ww_memory_host_pointer(rows);
+
+	for (uint64_t round = 1; round <= rounds; round++)
+		relay_round(rows, words, round, is_first);
+	MUST_OK(ww_stream_synchronize(agent_stream()));
+	for (uint64_t i = is_first ? RELAY_WORDS : 0; i < rounds * RELAY_WORDS; i++)
+		MUST_EQUAL(2 * (i / RELAY_WORDS) + (is_first ? 0 : 1), seen[i]);
+	ww_memory_unref(rows);
+	return WW_OK;
+}
+
+/* --- the role --- */
+
+static void let_go(void)
+{
+	ww_stream_unref(sync_agent.stream);
+	ww_timeline_unref(sync_agent.held);
+	ww_memory_unref(sync_agent.memory);
+	for (size_t i = 0; i < CHECK_COUNT(sync_agent.timelines); i++)
+		ww_timeline_unref(sync_agent.timelines[i]);
+	ww_barrier_unref(sync_agent.barrier);
+}
+
+void role_sync_agent(int count, char **arguments)
+{
+	static const struct agent_command commands[] = {
+		{"create", obey_create},
+		{"put", obey_put},
+		{"get", obey_get},
+		{"export", obey_export},
+		{"import", obey_import},
+		{"import_variable", obey_import_variable},
+		{"unref", obey_unref},
+		{"exit", obey_exit},
+		{"signal", obey_signal},
+		{"stream_signal", obey_stream_signal},
+		{"wait", obey_wait},
+		{"query", obey_query},
+		{"stream_wait", obey_stream_wait},
+		{"hold", obey_hold},
+		{"go", obey_go},
+		{"sync", obey_sync},
+		{"is", obey_is},
+		{"lost_is", obey_lost_is},
+		{"relay", obey_relay},
+		{"unlike", obey_unlike},
+		{"map_page", obey_map_page},
+		{"protect_page", obey_protect_page},
+		{"reopen_page", obey_reopen_page},
+		{"private_page", obey_private_page},
+		{"fill_page", obey_fill_page},
+		{"store_page", obey_store_page},
+		{"stream_store_page", obey_stream_store_page},
+		{"join", obey_join},
+		{"arrive", obey_arrive},
+		{"rounds", obey_rounds},
+		{"leave", obey_leave},
+		{"member_is", obey_member_is},
+		{"share", obey_share},
+		{"take", obey_take},
+	};
+
+	agent_extend(commands, CHECK_COUNT(commands), let_go);
+	role_agent(count, arguments);
+}
+
+void role_sync_container(int count, char **arguments)
+{
+	if (container_enter(count, arguments))
+		role_sync_agent(0, NULL);
+}
+
+/* --- the case's side --- */
+
+void sync_start(struct child *agent, const struct child_options *options)
+{
+	child_start(agent, "sync_agent", options);
+}
+
+void sync_start_user(struct child *agent, const char *who)
+{
+	sync_start(agent, NULL);
+	agent_must(agent, WW_OK, "user %s", who);
+}
+
+void sync_start_pair(struct child agents[2])
+{
+	for (int i = 0; i < 2; i++) {
+		sync_start(&agents[i], NULL);
+		agent_must(&agents[i], WW_OK, "create 0");
+		agent_must(&agents[i], WW_OK, "put 0 %s", i ? "b" : "a");
+	}
+	for (int i = 0; i < 2; i++)
+		agent_must(&agents[i], WW_OK, "get 1 %s", i ? "a" : "b");
+}
+
+void sync_pass_token(struct child *from, struct child *to)
+{
+	struct ww_token token;
+
+	MUST_EQUAL(sizeof(token), read(from->socket, &token, sizeof(token)));
+	MUST_EQUAL(sizeof(token), write(to->socket, &token, sizeof(token)));
+}
+
+void sync_restart_broker(void)
+{
+	struct ww_broker_info info = scene_info();
+
+	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_end.c - how a signaller ends, and what its waiters are told; also with the broker restarted in between
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/sync.h"
+
+/* A signaller of "x", at 3, and two waiters that have it as their 0. */
+struct cast {
+	struct child signaller;
+	struct child waiters[2];
+	char pid[32]; /* as it is said of the signaller */
+};
+
+static void begin(struct cast *cast)
+{
+	scene_begin();
+	sync_start(&cast->signaller, NULL);
+	agent_must(&cast->signaller, WW_OK, "create 0");
+	agent_must(&cast->signaller, WW_OK, "put 0 x");
+	agent_must(&cast->signaller, WW_OK, "signal 0 3");
+	agent_must(&cast->signaller, WW_OK, "export 0");
+	snprintf(cast->pid, sizeof(cast->pid), "process %d ", (int)cast->signaller.pid);
+	for (int i = 0; i < 2; i++)
+		sync_start(&cast->waiters[i], NULL);
+	agent_must(&cast->waiters[0], WW_OK, "get 0 x");
+	sync_pass_token(&cast->signaller, &cast->waiters[1]);
+	agent_must(&cast->waiters[1], WW_OK, "import 0");
+}
+
+static void both_wait(struct cast *cast, int value)
+{
+	for (int i = 0; i < 2; i++)
+		agent_tell(&cast->waiters[i], "wait 0 %d wait_ms=forever", value);
+}
+
+/* Both are told now, and whenever they ask again; what was reached stays so for who asks for that. */
+static void both_are_told(struct cast *cast, const char *pid)
+{
+	for (int i = 0; i < 2; i++)
+		agent_answers_with(&cast->waiters[i], WW_ERR_PEER_LOST, pid);
+	for (int i = 0; i < 2; i++) {
+		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "wait 0 9 wait_ms=forever");
+		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "wait 0 3 wait_ms=forever");
+		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "query 0 1");
+		agent_must(&cast->waiters[i], WW_OK, "wait 0 3 reached");
+		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "query 0 4 reached");
+		agent_must(&cast->waiters[i], WW_ERR_PEER_LOST, "export 0");
+	}
+}
+
+static void end(struct cast *cast)
+{
+	for (int i = 0; i < 2; i++)
+		agent_end(&cast->waiters[i]);
+	scene_end();
+}
+
+void end_by_kill(void)
+{
+	struct cast cast;
+	int pid;
+
+	begin(&cast);
+	both_wait(&cast, 4);
+	pid = (int)cast.signaller.pid;
+	child_kill(&cast.signaller);
+	both_are_told(&cast, cast.pid);
+	for (int i = 0; i < 2; i++)
+		agent_must(&cast.waiters[i], WW_OK, "lost_is 0 %d helper", pid);
+	end(&cast);
+}
+
+/* Streams wait, some of them beside a value that a stream of the dead was about to signal. */
+void end_by_kill_with_streams(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.signaller, WW_OK, "hold");
+	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
+	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 wait_ms=forever");
+	agent_must(&cast.waiters[1], WW_OK, "stream_wait 0 9 unsubmitted");
+	both_wait(&cast, 5);
+	child_kill(&cast.signaller);
+	both_are_told(&cast, cast.pid);
+	for (int i = 0; i < 2; i++) {
+		agent_tell(&cast.waiters[i], "sync");
+		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "stream_wait 0 1");
+		agent_must(&cast.waiters[i], WW_OK, "create 1");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "stream_signal 1 1");
+		agent_must(&cast.waiters[i], WW_OK, "is 1 live 0 0");
+	}
+	end(&cast);
+}
+
+/* It ends of itself and never lets go. */
+void end_by_exit(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	both_wait(&cast, 4);
+	child_tell(&cast.signaller, "exit");
+	child_finish(&cast.signaller);
+	both_are_told(&cast, cast.pid);
+	end(&cast);
+}
+
+void end_in_order(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	both_wait(&cast, 4);
+	agent_must(&cast.signaller, WW_OK, "unref 0");
+	for (int i = 0; i < 2; i++) {
+		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, "closed");
+		agent_must(&cast.waiters[i], WW_OK, "wait 0 3");
+		agent_must(&cast.waiters[i], WW_OK, "is 0 closed 3 3");
+	}
+	agent_end(&cast.signaller);
+	for (int i = 0; i < 2; i++) {
+		agent_must(&cast.waiters[i], WW_OK, "wait 0 3");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 4");
+	}
+	end(&cast);
+}
+
+/* Let go of while a stream has yet to signal: that value still comes. */
+void end_with_stream_pending(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.signaller, WW_OK, "hold");
+	agent_must(&cast.signaller, WW_OK, "stream_signal 0 5");
+	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5");
+	agent_must(&cast.waiters[1], WW_OK, "stream_wait 0 6 unsubmitted");
+	agent_must(&cast.signaller, WW_OK, "unref 0");
+	for (int i = 0; i < 2; i++) {
+		agent_must(&cast.waiters[i], WW_OK, "is 0 closed 5 3");
+		agent_must(&cast.waiters[i], WW_ERR_PEER_LOST, "wait 0 6 wait_ms=forever");
+		agent_must(&cast.waiters[i], WW_TIMED_OUT, "wait 0 5");
+	}
+	both_wait(&cast, 5);
+	agent_must(&cast.signaller, WW_OK, "go");
+	for (int i = 0; i < 2; i++)
+		agent_answers(&cast.waiters[i], WW_OK);
+	agent_must(&cast.waiters[0], WW_OK, "sync");
+	agent_tell(&cast.waiters[1], "sync");
+	agent_answers_with(&cast.waiters[1], WW_ERR_PEER_LOST, "closed");
+	agent_end(&cast.signaller);
+	end(&cast);
+}
+
+/* A waiter is nobody's business, also when its stream waits. */
+void end_of_waiter(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 9 unsubmitted");
+	agent_tell(&cast.waiters[0], "wait 0 9 wait_ms=forever");
+	child_kill(&cast.waiters[0]);
+	agent_must(&cast.signaller, WW_OK, "signal 0 9");
+	agent_must(&cast.waiters[1], WW_OK, "wait 0 9 wait_ms=forever");
+	sync_start(&cast.waiters[0], NULL);
+	agent_must(&cast.waiters[0], WW_OK, "get 0 x");
+	agent_must(&cast.waiters[0], WW_OK, "is 0 live 9 9");
+	agent_end(&cast.signaller);
+	end(&cast);
+}
+
+/* The name is free again however it ended, also while waiters hold what is left. */
+void end_frees_name(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	both_wait(&cast, 4);
+	child_kill(&cast.signaller);
+	both_are_told(&cast, cast.pid);
+	sync_start(&cast.signaller, NULL);
+	agent_must(&cast.waiters[0], WW_ERR_NOT_FOUND, "get 1 x");
+	for (int i = 0; i < 3; i++) {
+		agent_must(&cast.signaller, WW_OK, "create 0 value=%d", i);
+		agent_must(&cast.signaller, WW_OK, "put 0 x");
+		agent_must(&cast.waiters[0], WW_OK, "get 1 x");
+		agent_must(&cast.waiters[0], WW_OK, "is 1 live %d %d", i, i);
+		agent_must(&cast.signaller, WW_OK, "unref 0");
+		agent_must(&cast.waiters[0], WW_OK, "is 1 closed %d %d", i, i);
+		agent_must(&cast.waiters[0], WW_OK, "unref 1");
+	}
+	agent_must(&cast.waiters[0], WW_OK, "is 0 lost 3 3");
+	agent_end(&cast.signaller);
+	end(&cast);
+}
+
+/* Taken out of the broker, by whomever: those who have it go on, and are told all the same. */
+void end_after_removal(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.signaller, WW_OK, "remove x");
+	agent_must(&cast.waiters[1], WW_ERR_NOT_FOUND, "get 1 x");
+	both_wait(&cast, 4);
+	agent_must(&cast.signaller, WW_OK, "signal 0 4");
+	for (int i = 0; i < 2; i++)
+		agent_answers(&cast.waiters[i], WW_OK);
+	for (int i = 0; i < 2; i++)
+		agent_tell(&cast.waiters[i], "wait 0 5 wait_ms=forever");
+	child_kill(&cast.signaller);
+	for (int i = 0; i < 2; i++)
+		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+	end(&cast);
+}
+
+void end_after_broker_restart(void)
+{
+	struct cast cast;
+	struct child third;
+
+	begin(&cast);
+	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 4 unsubmitted");
+	both_wait(&cast, 4);
+	sync_restart_broker();
+	agent_must(&cast.signaller, WW_OK, "signal 0 4");
+	for (int i = 0; i < 2; i++)
+		agent_answers(&cast.waiters[i], WW_OK);
+	agent_must(&cast.waiters[0], WW_OK, "sync");
+	sync_start(&third, NULL);
+	agent_must(&third, WW_OK, "get 0 x wait_ms=forever");
+	agent_must(&cast.signaller, WW_OK, "export 0");
+	sync_pass_token(&cast.signaller, &third);
+	agent_must(&third, WW_OK, "import 1");
+	agent_must(&third, WW_OK, "is 1 live 4 4");
+	agent_must(&cast.waiters[0], WW_OK, "stream_wait 0 5 unsubmitted");
+	both_wait(&cast, 5);
+	agent_tell(&third, "wait 1 5 wait_ms=forever");
+	sync_restart_broker();
+	child_kill(&cast.signaller);
+	for (int i = 0; i < 2; i++)
+		agent_answers_with(&cast.waiters[i], WW_ERR_PEER_LOST, cast.pid);
+	agent_answers_with(&third, WW_ERR_PEER_LOST, cast.pid);
+	agent_must(&third, WW_ERR_PEER_LOST, "query 0 1");
+	agent_must(&cast.waiters[0], WW_ERR_PEER_LOST, "sync");
+	agent_end(&third);
+	end(&cast);
+}
+
+/* The signaller ends while there is no broker process at all. */
+void end_while_broker_restarts(void)
+{
+	struct cast cast;
+	struct ww_broker_info info;
+
+	begin(&cast);
+	both_wait(&cast, 4);
+	info = scene_info();
+	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	child_kill(&cast.signaller);
+	broker_hear_ready(&scene.daemon);
+	both_are_told(&cast, cast.pid);
+	end(&cast);
+}
+
+/* --- fork --- */
+
+#define FORKED(call) MUST_REFUSE(WW_ERR_FORKED, "fork", call)
+
+static struct {
+	ww_device *device;
+	ww_stream *stream;
+	ww_timeline *timeline;
+	ww_barrier *barrier;
+	struct ww_token token;
+} ours;
+
+static void refuse_timeline_calls(void)
+{
+	struct ww_timeline_info info = {.size = sizeof(info)};
+	ww_timeline *got;
+	struct ww_token token;
+	int fd;
+
+	FORKED(ww_timeline_create(NULL, &got));
+	FORKED(ww_timeline_prepare(ours.timeline, ours.device));
+	FORKED(ww_timeline_signal(ours.timeline, 9));
+	FORKED(ww_timeline_stream_signal(ours.timeline, ours.stream, 9));
+	FORKED(ww_timeline_wait(ours.timeline, 9, 0, WW_FOREVER));
+	FORKED(ww_timeline_stream_wait(ours.timeline, ours.stream, 9, 0, WW_FOREVER));
+	FORKED(ww_timeline_query(ours.timeline, 1, 0));
+	FORKED(ww_timeline_eventfd(ours.timeline, 1, ours.stream, &fd));
+	FORKED(ww_timeline_info_get(ours.timeline, &info));
+	FORKED(ww_timeline_export(ours.timeline, scene.broker, NULL, &token));
+	FORKED(ww_timeline_import(scene.broker, &ours.token, &got));
+	FORKED(ww_timeline_put(ours.timeline, scene.broker, "y", NULL));
+	FORKED(ww_timeline_get(scene.broker, "x", WW_FOREVER, &got));
+	for (int i = 0; i < 3; i++)
+		MUST(!ww_timeline_unref(ours.timeline));
+	MUST(ww_timeline_ref(ours.timeline) == ours.timeline);
+}
+
+static void refuse_barrier_calls(void)
+{
+	struct ww_barrier_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_barrier *got;
+
+	FORKED(ww_barrier_create(scene.broker, "y", 2, NULL, &token));
+	FORKED(ww_barrier_join(scene.broker, "x", 0, WW_FOREVER, &got));
+	FORKED(ww_barrier_join_token(scene.broker, &ours.token, 0, WW_FOREVER, &got));
+	FORKED(ww_barrier_wait(ours.barrier, WW_FOREVER));
+	FORKED(ww_barrier_info_get(ours.barrier, &info));
+	for (int i = 0; i < 3; i++)
+		MUST(!ww_barrier_unref(ours.barrier));
+	MUST(ww_barrier_ref(ours.barrier) == ours.barrier);
+}
+
+void fork_refuses_timelines(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	scene_begin();
+	ours.device = scene.device;
+	ours.stream = stream_make(scene.device);
+	ours.timeline = timeline_make(0, 1);
+	MUST_OK(ww_timeline_put(ours.timeline, scene.broker, "x", NULL));
+	MUST_OK(ww_timeline_export(ours.timeline, scene.broker, NULL, &ours.token));
+	MUST_OK(ww_barrier_create(scene.broker, "barrier", 1, NULL, NULL));
+	MUST_OK(ww_barrier_join(scene.broker, "barrier", 0, 0, &ours.barrier));
+	pid = fork();
+	MUST_CALL(pid);
+	if (pid == 0) {
+		alarm(20 * check_slowness());
+		refuse_timeline_calls();
+		refuse_barrier_calls();
+		_exit(0);
+	}
+	MUST_EQUAL(pid, waitpid(pid, &status, 0));
+	MUST_EQUAL(0, status);
+	/* Nothing has happened to it. */
+	MUST_OK(ww_timeline_stream_signal(ours.timeline, ours.stream, 2));
+	MUST_OK(ww_timeline_wait(ours.timeline, 2, 0, WW_FOREVER));
+	MUST_OK(ww_barrier_wait(ours.barrier, 0));
+	ww_barrier_unref(ours.barrier);
+	MUST_OK(ww_broker_remove(scene.broker, "barrier"));
+	ww_timeline_unref(ours.timeline);
+	ww_stream_unref(ours.stream);
+	scene_end();
+}

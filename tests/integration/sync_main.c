@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_main.c - the suite's tables
+ */
+#include <unistd.h>
+
+#include "integration/sync.h"
+#include "support/driver.h"
+
+static const struct check_case cases[] = {
+#define SYNC_CASE(name, needs) {#name, name, needs},
+	SYNC_CASES(SYNC_CASE)
+#undef SYNC_CASE
+};
+
+static const struct check_role roles[] = {
+	{"sync_agent", role_sync_agent},
+	{"sync_container", role_sync_container},
+	{"container_probe", role_container_probe},
+};
+
+static uint64_t has;
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+	uint64_t capabilities = device_info(device).capabilities;
+	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
+
+	has |= (capabilities & values) == values ? NEEDS_VALUES : 0;
+	has |= capabilities & WW_CAP_HOST_MEMORY ? NEEDS_HOST : 0;
+	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
+	has |= subject_is_cuda() ? NEEDS_CUDA : 0;
+	has |= other ? NEEDS_OTHER_GPU : 0;
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = !subject_is_cuda() || fake_get();
+	ww_device_unref(other);
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	uint64_t missing = item->needs & ~has;
+
+	if (missing & NEEDS_VALUES)
+		return "the device's streams cannot wait for the values of other processes";
+	if (missing & NEEDS_HOST)
+		return "the device cannot use host memory";
+	if (missing & NEEDS_OTHER_GPU)
+		return "needs a second GPU";
+	if (missing & NEEDS_ROOT)
+		return "only root can become another user, or make namespaces";
+	return missing ? "only for GPUs, whose streams share queues" : NULL;
+}
+
+static struct check_suite suite = {
+	.name = "integration-sync",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

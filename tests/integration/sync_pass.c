@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_pass.c - timelines from process to process: by token and by name, for the CPU and for streams
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/sync.h"
+
+/* One agent signals its timeline 0, the other has it as its 0 and follows. */
+static void must_follow(struct child *signaller, struct child *waiter, uint64_t first)
+{
+	agent_must(waiter, WW_TIMED_OUT, "wait 0 %llu", (unsigned long long)first);
+	for (unsigned long long value = first; value < first + 5; value++) {
+		agent_tell(waiter, "wait 0 %llu wait_ms=forever", value);
+		agent_must(signaller, WW_OK, "signal 0 %llu", value);
+		agent_answers(waiter, WW_OK);
+		agent_must(waiter, WW_OK, "is 0 live %llu %llu", value, value);
+	}
+	agent_must(waiter, WW_ERR_ACCESS, "signal 0 99");
+}
+
+static void start_two(struct child agents[2])
+{
+	scene_begin();
+	for (int i = 0; i < 2; i++)
+		sync_start(&agents[i], NULL);
+	agent_must(&agents[0], WW_OK, "create 0");
+}
+
+static void end_two(struct child agents[2])
+{
+	agent_end(&agents[1]);
+	agent_end(&agents[0]);
+	scene_end();
+}
+
+void pass_by_token(void)
+{
+	struct child agents[2];
+
+	start_two(agents);
+	agent_must(&agents[0], WW_OK, "export 0");
+	sync_pass_token(&agents[0], &agents[1]);
+	agent_must(&agents[1], WW_OK, "import 0");
+	must_follow(&agents[0], &agents[1], 1);
+	/* Let go and taken again, it is where it was. */
+	agent_must(&agents[1], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_OK, "export 0 uses=1 escrow_ms=1000");
+	sync_pass_token(&agents[0], &agents[1]);
+	agent_must(&agents[1], WW_OK, "import 0");
+	agent_must(&agents[1], WW_OK, "is 0 live 5 5");
+	must_follow(&agents[0], &agents[1], 6);
+	end_two(agents);
+}
+
+void pass_by_file(void)
+{
+	char path[] = "/tmp/warpway-token-XXXXXX";
+	struct child agents[2];
+	int fd = mkstemp(path);
+
+	MUST_CALL(fd);
+	close(fd);
+	start_two(agents);
+	agent_must(&agents[0], WW_OK, "export 0 file=%s", path);
+	agent_must(&agents[1], WW_OK, "import 0 file=%s", path);
+	must_follow(&agents[0], &agents[1], 1);
+	end_two(agents);
+	unlink(path);
+}
+
+void pass_by_environment(void)
+{
+	char variable[16 + WW_TOKEN_TEXT_BYTES] = "TIMELINE=";
+	const char *const environment[] = {variable, NULL};
+	ww_timeline *timeline = timeline_make(0, 3);
+	struct ww_token token;
+	struct child waiter;
+
+	scene_begin();
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
+	sync_start(&waiter, &(struct child_options){.environment = environment});
+	agent_must(&waiter, WW_OK, "import_variable 0");
+	agent_must(&waiter, WW_OK, "is 0 live 3 3");
+	agent_tell(&waiter, "wait 0 4 wait_ms=forever");
+	MUST_OK(ww_timeline_signal(timeline, 4));
+	agent_answers(&waiter, WW_OK);
+	ww_timeline_unref(timeline);
+	agent_end(&waiter);
+	scene_end();
+}
+
+void pass_by_name(void)
+{
+	struct child agents[2];
+
+	start_two(agents);
+	agent_must(&agents[1], WW_ERR_NOT_FOUND, "get 0 x");
+	agent_must(&agents[0], WW_OK, "put 0 x");
+	agent_must(&agents[1], WW_OK, "get 0 x");
+	must_follow(&agents[0], &agents[1], 1);
+	agent_must(&agents[1], WW_OK, "get 1 x");
+	agent_must(&agents[1], WW_OK, "wait 1 5");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_OK, "signal 0 6");
+	agent_must(&agents[1], WW_OK, "wait 1 6");
+	agent_must(&agents[1], WW_OK, "create 2");
+	agent_must(&agents[1], WW_ERR_EXISTS, "put 2 x");
+	agent_must(&agents[1], WW_ERR_ACCESS, "put 1 y");
+	end_two(agents);
+}
+
+/* Who only waits passes the right to wait on, by whatever way it came. */
+void pass_on_by_waiter(void)
+{
+	struct child agents[2];
+	struct child third;
+
+	start_two(agents);
+	sync_start(&third, NULL);
+	agent_must(&agents[0], WW_OK, "put 0 x");
+	agent_must(&agents[1], WW_OK, "get 0 x");
+	agent_must(&agents[1], WW_OK, "export 0 escrow_ms=60000 uses=1");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	sync_pass_token(&agents[1], &third);
+	agent_must(&third, WW_OK, "import 0");
+	must_follow(&agents[0], &third, 1);
+	agent_must(&third, WW_OK, "export 0");
+	sync_pass_token(&third, &agents[1]);
+	agent_must(&agents[1], WW_OK, "import 0");
+	must_follow(&agents[0], &agents[1], 6);
+	agent_must(&agents[0], WW_OK, "export 0");
+	sync_pass_token(&agents[0], &third);
+	agent_must(&third, WW_OK, "import 1");
+	agent_must(&third, WW_OK, "is 1 live 10 10");
+	agent_end(&third);
+	end_two(agents);
+}
+
+/* More than a page of them, each under a name. */
+void pass_many(void)
+{
+	enum {
+		COUNT = 130
+	};
+	ww_timeline *timelines[COUNT];
+	struct child waiter;
+	char name[16];
+
+	scene_begin();
+	for (int i = 0; i < COUNT; i++) {
+		timelines[i] = timeline_make(0, (uint64_t)i);
+		snprintf(name, sizeof(name), "many/%d", i);
+		MUST_OK(ww_timeline_put(timelines[i], scene.broker, name, NULL));
+	}
+	sync_start(&waiter, NULL);
+	for (int i = 0; i < COUNT; i++) {
+		agent_must(&waiter, WW_OK, "get 0 many/%d", i);
+		agent_must(&waiter, WW_OK, "is 0 live %d %d", i, i);
+		agent_must(&waiter, WW_OK, "unref 0");
+	}
+	agent_end(&waiter);
+	for (int i = 0; i < COUNT; i++)
+		ww_timeline_unref(timelines[i]);
+	scene_end();
+}
+
+void pass_wait_for_name(void)
+{
+	struct child agents[2];
+
+	start_two(agents);
+	agent_must(&agents[1], WW_TIMED_OUT, "get 0 x wait_ms=5");
+	agent_tell(&agents[1], "get 0 x wait_ms=forever");
+	scene_has_waits(1);
+	agent_must(&agents[0], WW_OK, "put 0 x");
+	agent_answers(&agents[1], WW_OK);
+	must_follow(&agents[0], &agents[1], 1);
+	end_two(agents);
+}
+
+/* --- streams --- */
+
+#define RELAY_ROUNDS 300
+
+static void relay(const char *first_device, const char *second_device)
+{
+	const char *const devices[2] = {first_device, second_device};
+	struct child agents[2];
+
+	scene_begin();
+	for (int i = 0; i < 2; i++) {
+		const char *const environment[] = {devices[i], NULL};
+
+		sync_start(&agents[i], &(struct child_options){.environment = environment});
+		agent_must(&agents[i], WW_OK, "create 0");
+		agent_must(&agents[i], WW_OK, "put 0 %d", i);
+	}
+	agent_must(&agents[0], WW_OK, "share words");
+	agent_must(&agents[1], WW_OK, "take words");
+	for (int i = 0; i < 2; i++)
+		agent_must(&agents[i], WW_OK, "get 1 %d", !i);
+	agent_tell(&agents[0], "relay 0 1 %d first", RELAY_ROUNDS);
+	agent_tell(&agents[1], "relay 0 1 %d second", RELAY_ROUNDS);
+	for (int i = 0; i < 2; i++)
+		agent_answers(&agents[i], WW_OK);
+	for (int i = 0; i < 2; i++)
+		agent_must(&agents[i], WW_OK, "is 1 live %d %d", RELAY_ROUNDS, RELAY_ROUNDS);
+	end_two(agents);
+}
+
+void pass_between_streams(void)
+{
+	relay(NULL, NULL);
+}
+
+void pass_between_host_and_device(void)
+{
+	relay("WW_TEST_DEVICE=host", NULL);
+	relay(NULL, "WW_TEST_DEVICE=host");
+}
+
+void pass_between_gpus(void)
+{
+	char device[64] = "WW_TEST_DEVICE=";
+	ww_device *other = subject_open_other();
+
+	strcat(device, device_info(other).selector);
+	ww_device_unref(other);
+	relay(NULL, device);
+	relay(device, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_write.c - a waiter that tries to write its signaller's page: refused by the kernel, or dead alone
+ *
+ * The attempts go below the public interface, which has no way to write: to the descriptor, the mapping and the stream
+ * operation that the library itself uses.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/backend.h"
+#include "integration/sync_agent.h"
+#include "sync/timeline.h"
+
+/* --- what agents do --- */
+
+static ww_status refused_or_not(bool is_done)
+{
+	if (is_done)
+		return WW_OK;
+	return errno == EACCES || errno == EPERM ? WW_ERR_ACCESS : WW_ERR_SYSTEM;
+}
+
+ww_status obey_map_page(void)
+{
+	const struct ww_page *page = agent_timeline(1)->page;
+	void *mapped = mmap(NULL, page->cpu->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		page->cpu->fd, 0);
+
+	return refused_or_not(mapped != MAP_FAILED);
+}
+
+ww_status obey_protect_page(void)
+{
+	const struct ww_page *page = agent_timeline(1)->page;
+
+	return refused_or_not(!mprotect(page->header, page->cpu->bytes, PROT_READ | PROT_WRITE));
+}
+
+/* As any process can that sees a descriptor of its own. */
+ww_status obey_reopen_page(void)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", agent_timeline(1)->page->cpu->fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return refused_or_not(fd >= 0);
+}
+
+/* A copy of one's own can be written, and harms nobody. */
+ww_status obey_private_page(void)
+{
+	const struct ww_timeline *timeline = agent_timeline(1);
+	const struct ww_page *page = timeline->page;
+	uint8_t *mapped = mmap(NULL, page->cpu->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+		page->cpu->fd, 0);
+
+	if (mapped == MAP_FAILED)
+		return refused_or_not(false);
+	memset(mapped, 0xff, page->cpu->bytes);
+	MUST(timeline->cell->completed != UINT64_MAX);
+	munmap(mapped, page->cpu->bytes);
+	return WW_OK;
+}
+
+/* Through the public interface, at the address that streams know the page by. */
+ww_status obey_fill_page(void)
+{
+	struct ww_mapping *mapping;
+	ww_status status = ww_page_map(agent_timeline(1)->page, agent_device(), &mapping);
+
+	if (status)
+		return status;
+	return ww_stream_fill(agent_stream(), mapping->pointer, 9, 4, 64);
+}
+
+ww_status obey_store_page(void)
+{
+	struct ww_layout_signal_cell *cell = agent_timeline(1)->cell;
+
+	signal(SIGSEGV, SIG_DFL); /* as it is without a sanitizer */
+	__atomic_store_n(&cell->completed, 99, __ATOMIC_RELEASE);
+	return WW_OK;
+}
+
+/* Of a GPU it is a fault that its context does not survive; the host's thread ends its process. */
+ww_status obey_stream_store_page(void)
+{
+	struct ww_timeline *timeline = agent_timeline(1);
+	struct ww_stream *stream = agent_stream();
+	struct ww_stream_value word;
+	ww_status status;
+
+	MUST_OK(ww_page_stream_value(timeline->page, stream->device, timeline->offset, 99, &word));
+	signal(SIGSEGV, SIG_DFL);
+	status = stream->device->backend->stream_write_value(stream, &word);
+	return status < 0 ? status : ww_stream_synchronize(stream);
+}
+
+/* --- cases --- */
+
+static void start(struct child *signaller, struct child waiters[2], const char *user)
+{
+	scene_begin();
+	sync_start(signaller, NULL);
+	agent_must(signaller, WW_OK, "create 0");
+	agent_must(signaller, WW_OK, "put 0 x mode=0644");
+	agent_must(signaller, WW_OK, "signal 0 3");
+	for (int i = 0; i < 2; i++) {
+		sync_start(&waiters[i], NULL);
+		if (user)
+			agent_must(&waiters[i], WW_OK, "user %s", user);
+		agent_must(&waiters[i], WW_OK, "get 0 x");
+	}
+}
+
+/* The page is as it was, and goes on. */
+static void must_go_on(struct child *signaller, struct child *waiter)
+{
+	agent_must(waiter, WW_OK, "is 0 live 3 3");
+	agent_must(signaller, WW_OK, "is 0 live 3 3");
+	agent_tell(waiter, "wait 0 4 wait_ms=forever");
+	agent_must(signaller, WW_OK, "signal 0 4");
+	agent_answers(waiter, WW_OK);
+}
+
+static void end(struct child *signaller, struct child *waiter)
+{
+	agent_end(waiter);
+	agent_end(signaller);
+	scene_end();
+}
+
+void write_is_refused(void)
+{
+	struct child signaller;
+	struct child waiters[2];
+
+	start(&signaller, waiters, NULL);
+	agent_must(&waiters[0], WW_ERR_ACCESS, "map_page 0");
+	agent_must(&waiters[0], WW_ERR_ACCESS, "protect_page 0");
+	agent_must(&waiters[0], WW_OK, "private_page 0");
+	must_go_on(&signaller, &waiters[1]);
+	agent_must(&waiters[0], WW_OK, "wait 0 4");
+	agent_end(&waiters[0]);
+	end(&signaller, &waiters[1]);
+}
+
+void write_is_refused_to_other_user(void)
+{
+	struct child signaller;
+	struct child waiters[2];
+
+	start(&signaller, waiters, "61002 61002");
+	agent_must(&waiters[0], WW_ERR_ACCESS, "reopen_page 0");
+	agent_must(&waiters[0], WW_ERR_ACCESS, "map_page 0");
+	agent_must(&waiters[0], WW_ERR_ACCESS, "protect_page 0");
+	must_go_on(&signaller, &waiters[1]);
+	agent_end(&waiters[0]);
+	end(&signaller, &waiters[1]);
+}
+
+static void must_have_died(struct child *waiter)
+{
+	int status = child_wait(waiter);
+
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
+		FAIL("the waiter that wrote ended with status %#x, not of SIGSEGV", status);
+}
+
+void write_by_store_dies_alone(void)
+{
+	struct child signaller;
+	struct child waiters[2];
+
+	start(&signaller, waiters, NULL);
+	agent_tell(&waiters[0], "store_page 0");
+	must_have_died(&waiters[0]);
+	must_go_on(&signaller, &waiters[1]);
+	end(&signaller, &waiters[1]);
+}
+
+void write_by_stream_is_refused(void)
+{
+	struct child signaller;
+	struct child waiters[2];
+
+	start(&signaller, waiters, NULL);
+	agent_must(&waiters[0], WW_ERR_ACCESS, "fill_page 0");
+	agent_must(&waiters[0], WW_ERR_ACCESS, "stream_signal 0 9");
+	agent_must(&waiters[0], WW_OK, "sync");
+	must_go_on(&signaller, &waiters[1]);
+	agent_end(&waiters[0]);
+	end(&signaller, &waiters[1]);
+}
+
+void write_by_raw_stream_dies_alone(void)
+{
+	struct child signaller;
+	struct child waiters[2];
+
+	start(&signaller, waiters, NULL);
+	agent_must(&waiters[1], WW_OK, "stream_wait 0 3");
+	agent_tell(&waiters[0], "stream_store_page 0");
+	if (subject_is_cuda()) {
+		char answer[CHILD_WORD_BYTES];
+
+		child_hear_any(&waiters[0], answer);
+		if (strncmp(answer, "WW_ERR_DEVICE", 13))
+			FAIL("a GPU wrote to a page that it may only read: %s", answer);
+		child_kill(&waiters[0]);
+	} else {
+		must_have_died(&waiters[0]);
+	}
+	must_go_on(&signaller, &waiters[1]);
+	agent_must(&waiters[1], WW_OK, "stream_wait 0 4");
+	agent_must(&waiters[1], WW_OK, "sync");
+	end(&signaller, &waiters[1]);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_main.c - timelines, events and barriers are tortured
+ *
+ * A private broker runs, and a partner has a timeline and an event, and joins a barrier in each run. What breaks a
+ * connection is left out here: the broker mourns then over the pages of a process that lives on, for seconds.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/broker.h"
+#include "support/calls.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/driver.h"
+#include "support/raw.h"
+#include "support/subject.h"
+#include "torture/sync_scenario.h"
+#include "torture/torture.h"
+
+static const struct expectation expectations[] = {
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"fchmod", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, ALWAYS},
+	/* What has no seals is no memory. */
+	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, ALWAYS},
+	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
+	{"fcntl", EINVAL, WW_OK, true, RARELY},
+	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
+	/* Also asked whether two descriptors are the same: unknown means no. */
+	{"fstat", EIO, WW_ERR_SYSTEM, true, ALWAYS},
+	{"mmap", ENOMEM, WW_ERR_LIMIT, false, ALWAYS},
+	{"open", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
+	{"eventfd", EMFILE, WW_ERR_LIMIT, false, ALWAYS},
+	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
+	{"ppoll", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
+	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+};
+
+static struct broker server;
+static struct raw observer;
+static struct child partner;
+static struct ww_wire_condition idle; /* how the broker is between two runs */
+
+/* --- the partner --- */
+
+struct possessions {
+	ww_device *device;
+	ww_broker *broker;
+	ww_stream *stream;
+	ww_timeline *timeline;
+	ww_event *event;
+};
+
+static void partner_make(struct possessions *mine)
+{
+	const struct ww_timeline_params params = {.size = sizeof(params), .value = PARTNER_VALUE};
+	struct ww_token token = {{0}};
+
+	mine->device = subject_open();
+	MUST_OK(ww_broker_open(NULL, &mine->broker));
+	MUST_OK(ww_timeline_create(&params, &mine->timeline));
+	MUST_OK(ww_timeline_put(mine->timeline, mine->broker, SCENARIO_PARTNER, NULL));
+	if (device_info(mine->device).capabilities & WW_CAP_EVENT) {
+		MUST_OK(ww_stream_create(mine->device, &mine->stream));
+		MUST_OK(ww_event_create(mine->device, NULL, &mine->event));
+		MUST_OK(ww_event_record(mine->event, mine->stream));
+		MUST_OK(ww_event_export(mine->event, mine->broker, NULL, &token));
+	}
+	MUST_EQUAL(sizeof(token), write(CHILD_SOCKET, &token, sizeof(token)));
+}
+
+static void partner_drop(struct possessions *mine)
+{
+	ww_event_unref(mine->event);
+	ww_stream_unref(mine->stream);
+	ww_timeline_unref(mine->timeline);
+	ww_broker_unref(mine->broker);
+	ww_device_unref(mine->device);
+}
+
+/* One round together. Return: whether all went well; else the scenario failed, and this partner is killed. */
+static bool pass(ww_broker *broker, const char *name)
+{
+	ww_barrier *barrier;
+	ww_status status = ww_barrier_join(broker, name, 1, WW_FOREVER, &barrier);
+
+	if (status == WW_OK)
+		status = ww_barrier_wait(barrier, WW_FOREVER);
+	ww_barrier_unref(barrier);
+	MUST(status == WW_OK || status == WW_ERR_PEER_LOST);
+	return status == WW_OK;
+}
+
+/* Each word is the name of a barrier. */
+static void role_partner(int count, char **arguments)
+{
+	struct possessions mine = {.device = NULL};
+	char word[CHILD_WORD_BYTES];
+
+	MUST(count == 0 && !arguments[0]);
+	partner_make(&mine);
+	role_tell("ready");
+	while (role_hear_any(word) && strcmp(word, "stop") != 0) {
+		if (pass(mine.broker, word))
+			role_tell("passed");
+	}
+	partner_drop(&mine);
+}
+
+static void partner_start(void)
+{
+	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
+	child_start(&partner, "partner", NULL);
+	child_hear(&partner, "ready");
+	unsetenv("WARPWAY_BROKER");
+	MUST_EQUAL(sizeof(scenario_event),
+		recv(partner.socket, &scenario_event, sizeof(scenario_event), MSG_WAITALL));
+}
+
+static void replace_partner(void)
+{
+	child_kill(&partner);
+	partner_start();
+	child_tell(&partner, SCENARIO_SECOND_BARRIER);
+}
+
+/* --- the broker --- */
+
+static bool is_idle(const struct ww_wire_condition *now)
+{
+	return now->objects == idle.objects && now->holders == idle.holders &&
+		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
+		now->waits == idle.waits && now->open_fds == idle.open_fds;
+}
+
+/* Each question is a round trip, so this waits for the broker and not for a clock. */
+static void must_become_idle(void)
+{
+	time_t limit = time(NULL) + child_limit_ms() / 1000;
+	struct ww_wire_condition now;
+
+	do {
+		MUST_OK(raw_condition(&observer, &now));
+		if (is_idle(&now))
+			return;
+	} while (time(NULL) < limit);
+	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
+	     "descriptors (%lld open)",
+		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
+		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
+		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
+		(long long)(now.open_fds - idle.open_fds));
+}
+
+/* --- the runs --- */
+
+static int64_t allocations_before;
+
+static void begin_run(void)
+{
+	child_tell(&partner, SCENARIO_BARRIER);
+}
+
+static void end_run(void)
+{
+	child_hear(&partner, "passed");
+	must_become_idle();
+}
+
+static void begin_closing(void)
+{
+	allocations_before = calls_live_allocations();
+}
+
+/* What waited for a stream is given back by later calls, when the stream has come to it. */
+static void end_closing(void)
+{
+	time_t limit = time(NULL) + child_limit_ms() / 1000;
+	ww_timeline *timeline;
+
+	do {
+		MUST_OK(ww_timeline_create(NULL, &timeline));
+		ww_timeline_unref(timeline);
+	} while (calls_live_allocations() > allocations_before && time(NULL) < limit);
+}
+
+static const struct torture torture = {
+	.expectations = expectations,
+	.expectation_count = CHECK_COUNT(expectations),
+	.run = sync_scenario_run,
+	.begin = begin_run,
+	.end = end_run,
+};
+
+static const struct expectation closing_expectations[] = {
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
+	{"mmap", ENOMEM, WW_ERR_LIMIT, false, ALWAYS},
+	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
+};
+
+static const struct torture torture_closing = {
+	.expectations = closing_expectations,
+	.expectation_count = CHECK_COUNT(closing_expectations),
+	.run = sync_scenario_close,
+	.begin = begin_closing,
+	.end = end_closing,
+	.forgives = true,
+};
+
+/* A case that failed has left its own. */
+static void begin(void)
+{
+	if (server.group)
+		broker_kill(&server);
+	broker_start(&server, NULL);
+	scenario_address = server.address;
+	scenario_replace_partner = replace_partner;
+	partner_start();
+	raw_open(&observer, server.address);
+	MUST_OK(raw_condition(&observer, &idle));
+}
+
+static void end(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	raw_close(&observer);
+	broker_stop(&server);
+}
+
+static void allocations_fail(void)
+{
+	begin();
+	torture_calls(&torture, CALLS_ALLOCATIONS);
+	end();
+}
+
+static void system_calls_fail(void)
+{
+	begin();
+	torture_every_error(&torture);
+	end();
+}
+
+static void fail_driver(int code)
+{
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver fails when it is told to");
+	begin();
+	torture_driver(&torture, code);
+	end();
+}
+
+static void driver_out_of_memory(void)
+{
+	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void driver_fails_for_no_reason(void)
+{
+	fail_driver(WW_CUDA_ERROR_UNKNOWN);
+}
+
+static void closing_while_calls_fail(void)
+{
+	torture_every_error(&torture_closing);
+}
+
+static void closing_while_driver_fails(void)
+{
+	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static const struct check_case cases[] = {
+	{"allocations_fail", allocations_fail, 0},
+	{"system_calls_fail", system_calls_fail, 0},
+	{"driver_out_of_memory", driver_out_of_memory, 0},
+	{"driver_fails_for_no_reason", driver_fails_for_no_reason, 0},
+	{"closing_while_calls_fail", closing_while_calls_fail, 0},
+	{"closing_while_driver_fails", closing_while_driver_fails, 0},
+};
+
+static const struct check_role roles[] = {
+	{"partner", role_partner},
+};
+
+static const char *reason;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+
+	if (!(device_info(device).capabilities & WW_CAP_STREAM_VALUE))
+		reason = "the device's streams cannot wait for values";
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return reason;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct check_suite suite = {
+		.name = "torture-sync",
+		.cases = cases,
+		.case_count = CHECK_COUNT(cases),
+		.roles = roles,
+		.role_count = CHECK_COUNT(roles),
+		.skip = skip,
+		.warm_up = look_at_subject,
+	};
+
+	return check_main(&suite, argc, argv);
+}
