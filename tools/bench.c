@@ -51,6 +51,8 @@ static const struct group groups[] = {
 		bench_memory_importer},
 	{"broker", "put, get, look-ups among many objects, ends of processes", bench_broker,
 		bench_broker_child},
+	{"sync", "round trips between processes, cost of calls, ends of signallers", bench_sync,
+		bench_sync_child},
 };
 
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
@@ -81,7 +83,7 @@ static int print_help(void)
 	       "  --iterations N  at most so many of each measurement (default %d)\n"
 	       "  --objects N     put at most so many into a broker (default %d)\n"
 	       "  --clients N     that are connected to it meanwhile (default %d)\n"
-	       "  --kills N       of holders, and of the broker (default %d)\n"
+	       "  --kills N       of holders, of signallers, and of the broker (default %d)\n"
 	       "  --quick         few sizes and iterations, small numbers\n"
 	       "  --check         exit with 1 when a goal is not met, with 2 when one was not measured\n"
 	       "  --json          results as JSON on standard output, the rest on standard error\n"

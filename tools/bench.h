@@ -107,10 +107,12 @@ int bench_verdict(const struct bench *bench);
 /* The groups: 0, or -1 after saying what went wrong. */
 int bench_memory(struct bench *bench);
 int bench_broker(struct bench *bench);
+int bench_sync(struct bench *bench);
 
 /* What the second process of a group does. */
 int bench_memory_importer(int argc, char *argv[]);
 int bench_broker_child(int argc, char *argv[]);
+int bench_sync_child(int argc, char *argv[]);
 
 /* Prints all results, as a table or as JSON. */
 int bench_report(const struct bench *bench);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_raw_cuda.c - the floor on a GPU: the driver's calls for memory that crosses processes
+ * bench_raw_cuda.c - the floor on a GPU: the driver's calls for memory and signals that cross processes
  *
  * The primary context is current from open to close, as it would be in a program of CUDA.
  */
@@ -111,6 +111,148 @@ static int import_map(struct raw *raw, int fd, uint64_t bytes, struct raw_memory
 	return map(cuda, bytes, out_memory);
 }
 
+/* --- streams, pages and events --- */
+
+struct raw_stream {
+	ww_CUstream native;
+};
+
+static int page_register(struct raw *raw, struct raw_page *page)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	unsigned int flags = WW_CU_MEMHOSTREGISTER_PORTABLE | WW_CU_MEMHOSTREGISTER_DEVICEMAP;
+	ww_CUdeviceptr address;
+	ww_CUresult result;
+
+	if (!page->is_own)
+		flags |= WW_CU_MEMHOSTREGISTER_READ_ONLY;
+	result = cuda->driver->cuMemHostRegister(page->start, RAW_PAGE_BYTES, flags);
+	if (result)
+		return failed(cuda, "cuMemHostRegister", result);
+	result = cuda->driver->cuMemHostGetDevicePointer(&address, page->start, 0);
+	if (result) {
+		cuda->driver->cuMemHostUnregister(page->start);
+		return failed(cuda, "cuMemHostGetDevicePointer", result);
+	}
+	page->address = address;
+	return 0;
+}
+
+static void page_unregister(struct raw *raw, struct raw_page *page)
+{
+	raw_cuda(raw)->driver->cuMemHostUnregister(page->start);
+}
+
+static int stream_create(struct raw *raw, struct raw_stream **out_stream)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	OWN(heap) struct raw_stream *stream = calloc(1, sizeof(*stream));
+	ww_CUresult result;
+
+	if (!stream)
+		return complain("out of memory");
+	result = cuda->driver->cuStreamCreate(&stream->native, WW_CU_STREAM_NON_BLOCKING);
+	if (result)
+		return failed(cuda, "cuStreamCreate", result);
+	*out_stream = stream;
+	stream = NULL;
+	return 0;
+}
+
+static void stream_free(struct raw *raw, struct raw_stream *stream)
+{
+	raw_cuda(raw)->driver->cuStreamDestroy(stream->native);
+	free(stream);
+}
+
+static int stream_synchronize(struct raw *raw, struct raw_stream *stream)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUresult result = cuda->driver->cuStreamSynchronize(stream->native);
+
+	return result ? failed(cuda, "cuStreamSynchronize", result) : 0;
+}
+
+static int stream_write(struct raw *raw, struct raw_stream *stream, const struct raw_page *page,
+	enum raw_word word, uint64_t value)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUresult result = cuda->driver->cuStreamWriteValue64(stream->native,
+		page->address + word * RAW_WORD_BYTES, value, WW_CU_STREAM_WRITE_VALUE_DEFAULT);
+
+	return result ? failed(cuda, "cuStreamWriteValue64", result) : 0;
+}
+
+static int stream_wait(struct raw *raw, struct raw_stream *stream, const struct raw_page *page,
+	enum raw_word word, uint64_t value)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUresult result = cuda->driver->cuStreamWaitValue64(stream->native,
+		page->address + word * RAW_WORD_BYTES, value, WW_CU_STREAM_WAIT_VALUE_GEQ);
+
+	return result ? failed(cuda, "cuStreamWaitValue64", result) : 0;
+}
+
+static int event_create(struct raw *raw, struct raw_page *own, struct raw_event *out_event)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUipcEventHandle handle;
+	ww_CUevent event;
+	ww_CUresult result = cuda->driver->cuEventCreate(&event,
+		WW_CU_EVENT_INTERPROCESS | WW_CU_EVENT_DISABLE_TIMING);
+
+	if (result)
+		return failed(cuda, "cuEventCreate", result);
+	out_event->native = event;
+	result = cuda->driver->cuIpcGetEventHandle(&handle, event);
+	if (result)
+		return failed(cuda, "cuIpcGetEventHandle", result);
+	memcpy(own->start + RAW_HANDLE_OFFSET, &handle, RAW_HANDLE_BYTES);
+	return 0;
+}
+
+static int event_open(struct raw *raw, struct raw_page *peers, struct raw_event *out_event)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUipcEventHandle handle;
+	ww_CUevent event;
+	ww_CUresult result;
+
+	memcpy(&handle, peers->start + RAW_HANDLE_OFFSET, RAW_HANDLE_BYTES);
+	result = cuda->driver->cuIpcOpenEventHandle(&event, handle);
+	if (result)
+		return failed(cuda, "cuIpcOpenEventHandle", result);
+	out_event->native = event;
+	return 0;
+}
+
+static void event_free(struct raw *raw, struct raw_event *event)
+{
+	if (event->native)
+		raw_cuda(raw)->driver->cuEventDestroy(event->native);
+}
+
+static int event_record(struct raw *raw, struct raw_event *event, struct raw_stream *stream,
+	uint64_t value)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUresult result = cuda->driver->cuEventRecord(event->native, stream->native);
+
+	(void)value;
+	return result ? failed(cuda, "cuEventRecord", result) : 0;
+}
+
+static int event_wait(struct raw *raw, struct raw_event *event, struct raw_stream *stream,
+	uint64_t value)
+{
+	const struct raw_cuda *cuda = raw_cuda(raw);
+	ww_CUresult result = cuda->driver->cuStreamWaitEvent(stream->native, event->native,
+		WW_CU_EVENT_WAIT_DEFAULT);
+
+	(void)value;
+	return result ? failed(cuda, "cuStreamWaitEvent", result) : 0;
+}
+
 static void close_cuda(struct raw *raw)
 {
 	struct raw_cuda *cuda = raw_cuda(raw);
@@ -127,6 +269,18 @@ static const struct raw_ops cuda_ops = {
 	.export_fd = export_fd,
 	.import_map = import_map,
 	.unmap = unmap,
+	.page_register = page_register,
+	.page_unregister = page_unregister,
+	.stream_create = stream_create,
+	.stream_free = stream_free,
+	.stream_synchronize = stream_synchronize,
+	.stream_write = stream_write,
+	.stream_wait = stream_wait,
+	.event_create = event_create,
+	.event_open = event_open,
+	.event_free = event_free,
+	.event_record = event_record,
+	.event_wait = event_wait,
 	.close = close_cuda,
 };
 

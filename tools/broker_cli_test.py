@@ -11,6 +11,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import stat
 import struct
 import subprocess
@@ -446,6 +447,31 @@ def stat_tells_all():
     done("rm", "told")
 
 
+def timelines_are_told():
+    """That of a process that the demo starts, whose parent is this one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    signaller = subprocess.Popen(
+        [WARPWAY, "demo-child", "signaller", DEVICE, "1"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, env=ENVIRONMENT, close_fds=False,
+        preexec_fn=lambda: os.dup2(theirs.fileno(), 3))  # where a child finds its link
+    theirs.close()
+    expect("demo/line" in line_of(signaller), "it says so")
+    entry = spoken("stat", "demo/line")
+    told = entry.pop("timeline")
+    expect(sorted(entry) == OBJECT_KEYS and entry["memory"] is None, str(entry))
+    expect(entry["kind"] == "timeline" and entry["array"] is None, str(entry))
+    expect(told["state"] == "live" and told["pid"] == signaller.pid, str(told))
+    expect(told["program"] == "warpway" and told["submitted"] == 1, str(told))
+    expect(0 <= told["completed"] <= 1, str(told))
+    text = done("stat", "demo/line").decode()
+    expect(f"signaller   pid {signaller.pid} (warpway), live\n" in text, text)
+    expect(" timeline " in done("ls", "demo/").decode(), "its kind")
+    refused(1, "timeline", "get", "demo/line", path_of("x"))
+    signaller.kill()
+    signaller.communicate(timeout=LIMIT_S)
+    ours.close()
+
+
 def who_says_why():
     done("put", "why/kept", "-", data=b"x")
     holder = start("put", "--life", "owner", "why/owned", "/proc/self/status")
@@ -692,7 +718,7 @@ CASES = [help_is_there, looking_around_starts_nothing, a_daemon_that_is_not_ther
          an_interrupt_leaves_no_file, output_that_is_lost_is_failure, arrays_come_back,
          arrays_of_all_shapes, fortran_order_stays, a_large_fortran_array_is_gathered,
          files_that_are_no_npy_are_refused, bytes_become_npy_when_asked, ls_lists, stat_tells_all,
-         who_says_why, removed_objects_are_told_while_they_are_held,
+         timelines_are_told, who_says_why, removed_objects_are_told_while_they_are_held,
          objects_of_a_command_go_with_it, a_command_ends_when_its_object_is_removed,
          time_to_live_ends, a_name_is_taken_once, rm_goes_through_all_names, watch_prints_changes,
          a_killed_broker_loses_nothing, progress_is_for_terminals, bytes_are_not_for_terminals,

@@ -36,10 +36,12 @@ WRONG = [
     ["bench", "nonsense"], ["bench", "--sizes", ""], ["bench", "--sizes", "4K,"],
     ["bench", "--sizes", "4Q"], ["bench", "--sizes", "0"], ["bench", "--iterations", "0"],
     ["bench", "--device", "nonsense"], ["bench-child"], ["bench-child", "broker", "nonsense", "x"],
+    ["bench-child", "sync"], ["bench-child", "sync", "nonsense", DEVICE, "x"],
     ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
 ]
 
-STEPS = ["round trip", "ring", "survival", "protection", "broker"]
+STEPS = ["round trip", "ring", "survival", "protection", "broker", "ping-pong", "lost peer"]
+STEPS_WITHOUT_MEMORY = ["ping-pong", "lost peer"]
 BENCH_KEYS = ["date", "device", "driver", "results", "version"]
 RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
 
@@ -92,7 +94,11 @@ def demo_speaks_json():
     expect(report["device"] == DEVICE and report["passed"] is True, result.stdout)
     expect(report["elements"] == 1000 and report["processes"] == 4, result.stdout)
     expect([step["step"] for step in report["steps"]] == STEPS, result.stdout)
-    expect(all(step["passed"] and step["routes"] for step in report["steps"]), result.stdout)
+    for step in report["steps"]:
+        expect(step["passed"], str(step))
+        expect(bool(step["routes"]) != (step["step"] in STEPS_WITHOUT_MEMORY), str(step))
+    expect(re.search(r"told that pid [0-9]+ \(warpway\) died: [0-9.]+ ms after the kill",
+                     report["steps"][-1]["shown"]), result.stdout)
     expect("as expected" in result.stderr, result.stderr)
 
 
@@ -125,8 +131,24 @@ def bench_measures_a_broker():
     expect("all 401 objects are there" in result.stderr, result.stderr)
 
 
+def bench_measures_synchronisation():
+    result = run("bench", "sync", "--device", DEVICE, "--json", "--quick", "--kills", "3")
+    expect(result.returncode == 0, str(result))
+    entries = {entry["name"]: entry for entry in json.loads(result.stdout)["results"]}
+    floors = ["gpu_gpu", "gpu_cpu", "cpu_cpu.spin", "cpu_cpu.sleep", "event", "enqueue.signal",
+              "enqueue.wait", "register", "release.cpu", "release.stream"]
+    # The driver for tests has two GPUs.
+    floors += [] if DEVICE == "host" else ["gpu_gpu.two_gpus"]
+    for name in floors + ["release.after_report", "release.slowest"]:
+        entry = entries.pop("sync." + name)
+        expect(sorted(entry) == RESULT_KEYS and entry["p50"] >= 0, str(entry))
+        expect((entry["goal"] is None) == (entry["met"] is None), str(entry))
+        expect((entry["floor_p50"] is not None) == (name in floors), str(entry))
+    expect(not entries, str(entries))
+
+
 def a_broker_that_cannot_be_started_is_named():
-    for verb in (["bench", "broker", "--quick"], ["demo", *SMALL]):
+    for verb in (["bench", "broker", "--quick"], ["bench", "sync", "--quick"], ["demo", *SMALL]):
         result = run(*verb, "--device", DEVICE, WARPWAYD="/nonexistent/warpwayd")
         expect(result.returncode == 1, str(result))
         expect("cannot start /nonexistent/warpwayd" in result.stderr, str(result))
@@ -276,7 +298,8 @@ def gone(pid):
 
 
 def a_killed_child_is_named():
-    for role in ("receiver", "ring", "maker", "heir", "guest", "putter", "getter"):
+    for role in ("receiver", "ring", "maker", "heir", "guest", "putter", "getter", "player",
+                 "signaller"):
         demo = start_demo(role)
         pid = find_child(demo, role)
         siblings = children_of(demo.pid)
@@ -307,7 +330,8 @@ def children_die_with_the_parent():
 
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json,
-         bench_speaks_json, bench_measures_a_broker, a_broker_that_cannot_be_started_is_named,
+         bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
+         a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,
          takes_the_next_gpu_when_one_is_not_usable,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo.c - `warpway demo`: memory shared between processes, shown step by step
+ * demo.c - `warpway demo`: memory shared between processes that wait for each other, shown step by step
  *
  * The parent opens a device, makes sure that what was asked for fits into it, and runs the steps one after
  * the other; the first that fails ends the demo. Parent and children print what they see. With
@@ -35,6 +35,8 @@ static const struct step_plan plans[] = {
 	{"survival", demo_survival},
 	{"protection", demo_protection},
 	{"broker", demo_broker},
+	{"ping-pong", demo_pingpong},
+	{"lost peer", demo_poison},
 };
 
 #define STEP_COUNT (sizeof(plans) / sizeof(plans[0]))
@@ -51,12 +53,15 @@ static const struct option options[] = {
 
 static const char help[] =
 	"Usage: warpway demo [OPTION...]\n\n"
-	"Shows memory shared between processes, every element verified:\n"
+	"Shows memory shared between processes, every element verified, and processes that wait\n"
+	"for each other:\n"
 	"  round trip  a child maps memory, verifies it and writes to it\n"
 	"  ring        processes over all devices verify each other's memory, in rounds\n"
 	"  survival    memory stays whole when its maker is killed\n"
 	"  protection  memory handed out for reading cannot be written\n"
-	"  broker      memory with a name is read after its maker was killed\n\n"
+	"  broker      memory with a name is read after its maker was killed\n"
+	"  ping-pong   streams of two processes answer each other, by timeline and by event\n"
+	"  lost peer   who waits for a process that is killed is told at once\n\n"
 	"  --device NAME    host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
 	"  --elements N     float32 elements in each memory (default 1048576)\n"
 	"  --processes N    processes in the ring, 1 to 256 (default 4)\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo.h - the five things `warpway demo` shows, and what they share
+ * demo.h - the seven things `warpway demo` shows, and what they share
  *
  * Each step is one file that holds both sides: what the parent does and what its children do. The
  * parent keeps the time: a child waits without a limit, for the parent ends it when it is late, and
@@ -66,6 +66,8 @@ int demo_ring(const struct demo *demo, struct demo_step *step);
 int demo_survival(const struct demo *demo, struct demo_step *step);
 int demo_protection(const struct demo *demo, struct demo_step *step);
 int demo_broker(const struct demo *demo, struct demo_step *step);
+int demo_pingpong(const struct demo *demo, struct demo_step *step);
+int demo_poison(const struct demo *demo, struct demo_step *step);
 
 /* The children's side; likewise. */
 int demo_receiver(const struct demo_child *child);
@@ -76,6 +78,8 @@ int demo_guest(const struct demo_child *child);
 int demo_intruder(const struct demo_child *child);
 int demo_putter(const struct demo_child *child);
 int demo_getter(const struct demo_child *child);
+int demo_player(const struct demo_child *child);
+int demo_signaller(const struct demo_child *child);
 
 /* Finds the devices of the ring; says which ones are left out, and why. */
 void demo_devices_find(struct demo *demo);
@@ -89,6 +93,13 @@ int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_mem
 /* Starts a child in one of the roles above, on the demo's device. */
 int demo_spawn(const struct demo *demo, const char *name, const char *role,
 	struct child *out_child);
+
+/* Runs a step while WARPWAY_BROKER names a broker that is the step's alone. */
+int demo_with_broker(const struct demo *demo, struct demo_step *step,
+	int (*run_step)(const struct demo *demo, struct demo_step *step));
+
+/* Whether streams of the demo's device can wait for timelines; else the step says that it shows nothing. */
+bool demo_has_timelines(const struct demo *demo, struct demo_step *step);
 
 /* Ends a child that has said LINK_DONE, and notes the route it named first. */
 int demo_end(struct child *child, const struct link_message *done, struct demo_step *step);

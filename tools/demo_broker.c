@@ -8,8 +8,8 @@
  *   killed with SIGKILL        still keeps it
  *                              <------- get "demo/weights" --- map, verify every element
  *
- * The parent holds nothing. The broker is one of the demo's own, which ends with it; the children find it as any
- * program would, by WARPWAY_BROKER.
+ * The parent holds nothing. The broker is one of the demo's own, which ends with the step; the children find it as
+ * any program would, by WARPWAY_BROKER.
  */
 #include "demo.h"
 
@@ -54,7 +54,8 @@ static int run(const struct demo *demo, struct demo_step *step)
 	return demo_end(&getter, &done, step);
 }
 
-int demo_broker(const struct demo *demo, struct demo_step *step)
+int demo_with_broker(const struct demo *demo, struct demo_step *step,
+	int (*run_step)(const struct demo *demo, struct demo_step *step))
 {
 	OWN(nest) struct nest nest = NEST_NONE;
 	const char *before = getenv(VARIABLE);
@@ -64,12 +65,17 @@ int demo_broker(const struct demo *demo, struct demo_step *step)
 		return -1;
 	if (setenv(VARIABLE, nest.address, 1))
 		return complain("out of memory");
-	result = run(demo, step);
+	result = run_step(demo, step);
 	if (before)
 		setenv(VARIABLE, before, 1);
 	else
 		unsetenv(VARIABLE);
 	return result;
+}
+
+int demo_broker(const struct demo *demo, struct demo_step *step)
+{
+	return demo_with_broker(demo, step, run);
 }
 
 int demo_putter(const struct demo_child *child)

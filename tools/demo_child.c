@@ -28,6 +28,8 @@ static const struct role roles[] = {
 	{"intruder", demo_intruder},
 	{"putter", demo_putter},
 	{"getter", demo_getter},
+	{"player", demo_player},
+	{"signaller", demo_signaller},
 };
 
 #define ROLE_COUNT (sizeof(roles) / sizeof(roles[0]))

@@ -15,6 +15,7 @@ struct ls {
 	uint64_t contents;
 	bool json;
 	bool names;
+	bool all;
 	struct view view;
 };
 
@@ -30,7 +31,8 @@ static const struct option options[] = {
 static const char help[] =
 	"Usage: warpway ls [OPTION...] [PREFIX]\n\n"
 	"Lists the objects of a broker whose names begin with PREFIX, or all that have names.\n\n"
-	"  -a, --all         also objects without a name, and removed ones that are still held\n"
+	"  -a, --all         also objects without a name, those inside others (@ID/...), and removed\n"
+	"                    ones that are still held\n"
 	"  -H, --human       sizes such as 2.0 MiB\n"
 	"  -n, --numeric     users by number\n"
 	"  --names           only the names, one a line\n"
@@ -46,6 +48,7 @@ static int take(void *context, int letter, const char *argument)
 	switch (letter) {
 	case 'a':
 		ls->contents |= WW_SNAPSHOT_UNNAMED;
+		ls->all = true;
 		break;
 	case 'H':
 		ls->view.human = true;
@@ -63,6 +66,20 @@ static int take(void *context, int letter, const char *argument)
 		ls->address = argument;
 	}
 	return 0;
+}
+
+/*
+ * The next object that is to be listed. What is inside another one, such as a member of a barrier, is listed only when
+ * it is asked for.
+ */
+static bool next(const struct ls *ls, ww_snapshot *snapshot, size_t *index,
+	struct ww_object_info *out_object)
+{
+	while (ww_snapshot_object(snapshot, (*index)++, out_object) == WW_OK) {
+		if (out_object->name[0] != '@' || ls->all || ls->prefix)
+			return true;
+	}
+	return false;
 }
 
 static void add_row(struct ls *ls, struct table *table, const struct ww_object_info *object)
@@ -100,11 +117,12 @@ static int print_table(struct ls *ls, ww_snapshot *snapshot)
 	struct table table;
 	uint64_t total = 0;
 	size_t count = 0;
+	size_t index = 0;
 
 	table_init(&table, "llrllrrl");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		table_add(&table, "%s", heads[i]);
-	for (; ww_snapshot_object(snapshot, count, &object) == WW_OK; count++) {
+	for (; next(ls, snapshot, &index, &object); count++) {
 		add_row(ls, &table, &object);
 		total += object.bytes;
 	}
@@ -117,11 +135,12 @@ static int print_table(struct ls *ls, ww_snapshot *snapshot)
 	return 0;
 }
 
-static int print_names(ww_snapshot *snapshot)
+static int print_names(const struct ls *ls, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = {.size = sizeof(object)};
+	size_t index = 0;
 
-	for (size_t i = 0; ww_snapshot_object(snapshot, i, &object) == WW_OK; i++) {
+	while (next(ls, snapshot, &index, &object)) {
 		char name[WW_NAME_BYTES];
 
 		format_safe(object.name, name, sizeof(name));
@@ -135,8 +154,9 @@ static int print_json(struct ls *ls, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = {.size = sizeof(object)};
 	json_t *list = json_array();
+	size_t index = 0;
 
-	for (size_t i = 0; ww_snapshot_object(snapshot, i, &object) == WW_OK; i++)
+	while (next(ls, snapshot, &index, &object))
 		json_array_append_new(list, view_json_object(&ls->view, &object));
 	return view_print_json(list, JSON_INDENT(2));
 }
@@ -145,7 +165,7 @@ static int print(struct ls *ls, ww_snapshot *snapshot)
 {
 	if (ls->json)
 		return print_json(ls, snapshot);
-	return ls->names ? print_names(snapshot) : print_table(ls, snapshot);
+	return ls->names ? print_names(ls, snapshot) : print_table(ls, snapshot);
 }
 
 int verb_ls(int argc, char *argv[])
@@ -166,7 +186,8 @@ int verb_ls(int argc, char *argv[])
 		code = broker_reach(ls.address, WW_BROKER_NO_START, &broker);
 	if (code)
 		return code;
-	status = ww_snapshot_create(broker, argv[optind], ls.contents, &snapshot);
+	ls.prefix = argv[optind];
+	status = ww_snapshot_create(broker, ls.prefix, ls.contents, &snapshot);
 	if (status != WW_OK) {
 		complain_record("cannot list objects");
 		return broker_exit(status);

@@ -30,6 +30,11 @@ static inline void own_stream(ww_stream **stream)
 	ww_stream_unref(*stream);
 }
 
+static inline void own_timeline(ww_timeline **timeline)
+{
+	ww_timeline_unref(*timeline);
+}
+
 static inline void own_fd(int *fd)
 {
 	if (*fd >= 0)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stat.c - `warpway stat`: all that a broker says of one object
+ *
+ * How far a timeline is says its page, not the broker, so it is imported for a moment. Members of a barrier are the
+ * objects inside it.
  */
 #include <stdio.h>
 
@@ -12,6 +15,8 @@
 struct stat_verb {
 	const char *address;
 	bool json;
+	ww_broker *broker;
+	const char *name;
 	struct view view;
 };
 
@@ -89,6 +94,90 @@ static void print_array(const struct ww_object_info *object)
 	printf("offset      %llu\n", (unsigned long long)object->array.offset);
 }
 
+/* Return: whether the user may see it. */
+static bool find_timeline(const struct stat_verb *verb, struct ww_timeline_info *out_info)
+{
+	OWN(timeline) ww_timeline *timeline = NULL;
+
+	*out_info = (struct ww_timeline_info){.size = sizeof(*out_info)};
+	return ww_timeline_get(verb->broker, verb->name, 0, &timeline) == WW_OK &&
+		ww_timeline_info_get(timeline, out_info) == WW_OK;
+}
+
+static const char *timeline_state(const struct ww_timeline_info *info)
+{
+	static const char *const words[] = {
+		[WW_TIMELINE_LIVE] = "live",
+		[WW_TIMELINE_CLOSED] = "closed",
+		[WW_TIMELINE_LOST] = "lost",
+	};
+
+	return info->state < sizeof(words) / sizeof(words[0]) && words[info->state]
+		? words[info->state]
+		: "unknown";
+}
+
+static void print_timeline(const struct stat_verb *verb)
+{
+	struct ww_timeline_info info;
+
+	if (!find_timeline(verb, &info)) {
+		printf("value       not shown to this user\n");
+		return;
+	}
+	printf("value       %llu, submitted are %llu\n", (unsigned long long)info.completed,
+		(unsigned long long)info.submitted);
+	printf("signaller   pid %u (%s), %s\n", info.pid, info.program, timeline_state(&info));
+}
+
+static json_t *json_of_timeline(const struct stat_verb *verb)
+{
+	struct ww_timeline_info info;
+
+	if (!find_timeline(verb, &info))
+		return json_null();
+	return json_pack("{s:I, s:I, s:s, s:I, s:s}", "completed", (json_int_t)info.completed,
+		"submitted", (json_int_t)info.submitted, "state", timeline_state(&info), "pid",
+		(json_int_t)info.pid, "program", info.program);
+}
+
+static void print_barrier(const struct stat_verb *verb, const struct ww_object_info *object)
+{
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	struct ww_object_info member = {.size = sizeof(member)};
+	char id[FORMAT_ID_BYTES];
+	char prefix[FORMAT_ID_BYTES + 2];
+	size_t count = 0;
+
+	format_id(object->object_id, id);
+	snprintf(prefix, sizeof(prefix), "@%s/", id);
+	if (ww_snapshot_create(verb->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot) != WW_OK)
+		return;
+	while (ww_snapshot_object(snapshot, count, &member) == WW_OK)
+		count++;
+	printf("members     %zu have joined, see warpway ls %s\n", count, prefix);
+}
+
+/* What is particular to the object's kind. */
+static void print_kind(const struct stat_verb *verb, const struct ww_object_info *object)
+{
+	if (object->kind == WW_OBJECT_MEMORY)
+		print_array(object);
+	else if (object->kind == WW_OBJECT_TIMELINE)
+		print_timeline(verb);
+	else if (object->kind == WW_OBJECT_BARRIER)
+		print_barrier(verb, object);
+}
+
+static int print_json(struct stat_verb *verb, const struct ww_object_info *object)
+{
+	json_t *root = view_json_object(&verb->view, object);
+
+	if (object->kind == WW_OBJECT_TIMELINE)
+		json_object_set_new(root, "timeline", json_of_timeline(verb));
+	return view_print_json(root, JSON_INDENT(2));
+}
+
 static void print_who(struct view *view, const struct ww_object_info *object)
 {
 	printf("state       %s\n", format_state(object->state));
@@ -121,9 +210,9 @@ static void print_life(const struct ww_object_info *object)
 static int print(struct stat_verb *verb, const struct ww_object_info *object)
 {
 	if (verb->json)
-		return view_print_json(view_json_object(&verb->view, object), JSON_INDENT(2));
+		return print_json(verb, object);
 	print_what(&verb->view, object);
-	print_array(object);
+	print_kind(verb, object);
 	print_who(&verb->view, object);
 	print_life(object);
 	return 0;
@@ -152,5 +241,7 @@ int verb_stat(int argc, char *argv[])
 		complain_record("cannot look at %s", argv[optind]);
 		return broker_exit(status);
 	}
+	verb.broker = broker;
+	verb.name = argv[optind];
 	return print(&verb, &object) ? EXIT_FAILED : EXIT_DONE;
 }

@@ -130,6 +130,14 @@ static json_t *json_of_array(const struct ww_array *array)
 		json_of_numbers(array->strides, array->ndim), "offset", (json_int_t)array->offset);
 }
 
+/* What is no memory has none. */
+static json_t *json_of_memory_kind(const struct ww_object_info *object)
+{
+	if (object->kind != WW_OBJECT_MEMORY)
+		return json_null();
+	return json_string(format_memory_kind(object->memory_kind));
+}
+
 json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 {
 	char name[WW_NAME_BYTES];
@@ -143,12 +151,12 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 	view_device(view, object, device);
 	snprintf(mode, sizeof(mode), "%04o", object->mode & 07777);
 	snprintf(user, sizeof(user), "%s", view_user(view, object->uid));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:I,"
+	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:I,"
 			 " s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:o}",
 		"name", name, "id", id, "kind", format_kind(object->kind), "memory",
-		format_memory_kind(object->memory_kind), "device", device, "state",
-		format_state(object->state), "life", format_life(object->life), "mode", mode, "uid",
-		(json_int_t)object->uid, "gid", (json_int_t)object->gid, "user", user, "group",
+		json_of_memory_kind(object), "device", device, "state", format_state(object->state),
+		"life", format_life(object->life), "mode", mode, "uid", (json_int_t)object->uid,
+		"gid", (json_int_t)object->gid, "user", user, "group",
 		view_group(view, object->gid), "access", format_access(object->access), "pid",
 		(json_int_t)object->pid, "holders", (json_int_t)object->holders, "escrows",
 		(json_int_t)object->escrows, "bytes", (json_int_t)object->bytes, "fds",

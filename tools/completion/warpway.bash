@@ -65,7 +65,8 @@ _warpway_offer_value() { # OPTION
 		;;
 	--broker | --socket | --config) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
-	--ttl | --count | --elements | --processes | --timeout | --sizes | --iterations) ;;
+	--ttl | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
+		--clients | --kills) ;;
 	*) return 1 ;;
 	esac
 }
@@ -81,7 +82,8 @@ _warpway_look_over() { # WORD...
 		--broker=*) _warpway_broker=("$1") ;;
 		--*=*) ;;
 		--device | --mode | --group | --life | --ttl | --wait | --count | --socket | --config | \
-			--elements | --processes | --timeout | --sizes | --iterations) shift ;;
+			--elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
+			--kills) shift ;;
 		-?*) ;;
 		*) _warpway_place=$((_warpway_place + 1)) ;;
 		esac
