@@ -64,7 +64,9 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 		ww_try(ww_object_info_check(info));
 	fill_message(&message, name, &ours);
 	grant.request.waits = ours.timeout_ns > 0;
-	grant.request.limit_ns = ww_clock_deadline_ns(ours.timeout_ns);
+	/* Not to wait for the name is not to hurry the broker. */
+	grant.request.limit_ns = ours.timeout_ns > 0 ? ww_clock_deadline_ns(ours.timeout_ns)
+						     : WW_NEVER;
 	status = ww_grant_ask(&grant);
 	if (status != WW_OK)
 		return status;

@@ -79,7 +79,8 @@ ww_status ww_grant_ask_name(struct ww_grant *grant, struct ww_wire_get *message,
 	};
 	memcpy(message->name, name, strlen(name));
 	grant->request.waits = timeout_ns > 0;
-	grant->request.limit_ns = ww_clock_deadline_ns(timeout_ns);
+	/* Not to wait for the name is not to hurry the broker. */
+	grant->request.limit_ns = timeout_ns > 0 ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
 	return ww_grant_ask(grant);
 }
 
