@@ -172,6 +172,7 @@ ssize_t ww_message_receive_once(int socket, struct msghdr *header)
 {
 	struct msghdr attempt;
 	bool was_reset = false;
+	bool was_end = false;
 	ssize_t count;
 
 	for (;;) {
@@ -179,10 +180,14 @@ ssize_t ww_message_receive_once(int socket, struct msghdr *header)
 		count = recvmsg(socket, &attempt, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 		if (count < 0 && errno == ECONNRESET && !was_reset)
 			was_reset = true;
+		else if (count == 0 && attempt.msg_controllen == 0 && !was_end)
+			was_end = true;
 		else if (count >= 0 || errno != EINTR)
 			break;
 	}
-	if (count < 0 && was_reset && is_again(errno))
+	if (count < 0 && was_end && is_again(errno))
+		count = 0;
+	else if (count < 0 && was_reset && is_again(errno))
 		errno = ECONNRESET;
 	*header = attempt;
 	return count;
