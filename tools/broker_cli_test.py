@@ -516,9 +516,11 @@ def removed_objects_are_told_while_they_are_held():
 def objects_of_a_command_go_with_it():
     for life in ("owner", "held"):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            watch = start("watch", "--json", "live/")
+            watch = start("watch", "--json", "--existing", "live/")
             holder = start("put", "--device", DEVICE, "--life", life, "live/x", "/proc/self/status")
             line_of(holder)
+            while line_event(watch) != "put":  # it may have begun to watch after the put
+                pass
             expect(spoken("stat", "live/x")["life"] == life, life)
             expect(done("get", "live/x") != b"", "it is not there")
             code, _, _ = end(holder, number)
