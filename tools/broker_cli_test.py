@@ -55,9 +55,20 @@ STATUS_KEYS = sorted("address version protocol pid keeper_pid uid restarts broke
                      " processes holds waits bytes fds open_fds memory_bytes".split())
 
 
+STARTED = []  # by the case that runs
+
+
 def start(*arguments, stdin=subprocess.DEVNULL, **settings):
-    return subprocess.Popen([WARPWAY, *arguments], stdin=stdin, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env={**ENVIRONMENT, **settings})
+    STARTED.append(subprocess.Popen([WARPWAY, *arguments], stdin=stdin, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, env={**ENVIRONMENT, **settings}))
+    return STARTED[-1]
+
+
+def end_started():
+    """What a case that failed has left would start a broker again when a later case has ended it."""
+    while STARTED:
+        with STARTED.pop() as process:
+            process.kill()
 
 
 def run(*arguments, data=None, before=None, **settings):
@@ -546,12 +557,15 @@ def a_command_ends_when_its_object_is_removed():
 
 
 def time_to_live_ends():
-    watch = start("watch", "--json", "--existing", "short")
-    done("put", "--ttl", "0.05", "short", "-", data=b"x")
+    done("put", "short/before", "-", data=b"x")
+    watch = start("watch", "--json", "--existing", "short/")
+    expect(line_event(watch) == "put", "it watches")
+    done("put", "--ttl", "0.05", "short/lived", "-", data=b"x")
     while line_event(watch) != "expired":
         pass
-    refused(1, "short", "stat", "short")
+    refused(1, "short/lived", "stat", "short/lived")
     end(watch)
+    done("rm", "short/before")
 
 
 def a_name_is_taken_once():
@@ -680,6 +694,8 @@ def completion_completes():
     expect(completed("warpway wat") == ["watch"], "a verb")
     expect(completed("warpway --ver") == ["--version"], "an option of the command")
     expect(completed("warpway bench mem") == ["memory"], "a group")
+    expect(completed("warpway bench pool --sl") == ["--slices"], "an option of a group")
+    expect(completed("warpway bench --slices 7 fo") == ["foreign"], "a group behind an option")
     expect(completed("warpway put --li") == ["--life"], "an option")
     expect(completed("warpway put --life ") == ["kept", "owner", "held"], "a value")
     expect(completed("warpway put --life=o") == ["owner"], "a value behind =")
@@ -740,6 +756,7 @@ def main():
             failed += 1
             print(f"not ok {number} - {case.__name__}\n# " +
                   "\n# ".join(str(error)[:4000].splitlines()), flush=True)
+        end_started()
     subprocess.run([WARPWAY, "serve", "--stop", "--force"], env=ENVIRONMENT, capture_output=True,
                    check=False)
     shutil.rmtree(FOLDER, ignore_errors=True)

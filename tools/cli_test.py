@@ -15,7 +15,7 @@ import sys
 import time
 
 WARPWAY, DEVICE = sys.argv[1], sys.argv[2]
-LIMIT_S = 120
+LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 # What hides every GPU; and what a case says that needs the settings of the driver for tests.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "-1"}
@@ -37,11 +37,17 @@ WRONG = [
     ["bench", "--sizes", "4Q"], ["bench", "--sizes", "0"], ["bench", "--iterations", "0"],
     ["bench", "--device", "nonsense"], ["bench-child"], ["bench-child", "broker", "nonsense", "x"],
     ["bench-child", "sync"], ["bench-child", "sync", "nonsense", DEVICE, "x"],
+    ["bench-child", "pool"], ["bench-child", "pool", "nonsense", DEVICE, "x", "y"],
+    ["bench-child", "foreign"], ["bench-child", "foreign", DEVICE, "x", "0", "1", "pools"],
     ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
+    ["bench", "--slices", "0"], ["bench", "--slices", "1000000001"],
 ]
 
-STEPS = ["round trip", "ring", "survival", "protection", "broker", "ping-pong", "lost peer"]
+STEPS = ["round trip", "ring", "survival", "protection", "broker", "pool slice", "array view",
+         "CUDA pointer", "plain CUDA", "ping-pong", "lost peer"]
 STEPS_WITHOUT_MEMORY = ["ping-pong", "lost peer"]
+# What CUDA allocates: nothing without a GPU.
+STEPS_OF_CUDA = ["CUDA pointer", "plain CUDA"]
 BENCH_KEYS = ["date", "device", "driver", "results", "version"]
 RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
 
@@ -96,7 +102,10 @@ def demo_speaks_json():
     expect([step["step"] for step in report["steps"]] == STEPS, result.stdout)
     for step in report["steps"]:
         expect(step["passed"], str(step))
-        expect(bool(step["routes"]) != (step["step"] in STEPS_WITHOUT_MEMORY), str(step))
+        without = STEPS_WITHOUT_MEMORY + (STEPS_OF_CUDA if DEVICE == "host" else [])
+        expect(bool(step["routes"]) != (step["step"] in without), str(step))
+        if step["step"] in STEPS_OF_CUDA:
+            expect(step["shown"].startswith("nothing: ") == (DEVICE == "host"), str(step))
     expect(re.search(r"told that pid [0-9]+ \(warpway\) died: [0-9.]+ ms after the kill",
                      report["steps"][-1]["shown"]), result.stdout)
     expect("as expected" in result.stderr, result.stderr)
@@ -147,8 +156,58 @@ def bench_measures_synchronisation():
     expect(not entries, str(entries))
 
 
+def rows(result, group):
+    """The results of a group by their names, without the group's; each is well formed."""
+    entries = {}
+    for entry in json.loads(result.stdout)["results"]:
+        expect(sorted(entry) == RESULT_KEYS and entry["p50"] >= 0, str(entry))
+        expect((entry["goal"] is None) == (entry["met"] is None), str(entry))
+        expect(entry["name"].startswith(group + "."), str(entry))
+        entries[entry["name"][len(group) + 1:]] = entry
+    return entries
+
+
+def bench_measures_pools():
+    result = run("bench", "pool", "--device", DEVICE, "--json", "--quick", "--slices", "5000")
+    expect(result.returncode == 0, str(result))
+    entries = rows(result, "pool")
+    floors = ["alloc_free", "alloc_free.mixed", "hand_over", "pass"]
+    driver = ["hand_over.driver", "export", "import", "release", "release.stream"]
+    names = [*floors, *driver, "unused", "import_mapped"]
+    if DEVICE == "host":
+        names.remove("hand_over.driver")
+    else:
+        floors += driver
+    expect(sorted(entries) == sorted(names), str(entries))
+    for name, entry in entries.items():
+        expect((entry["floor_p50"] is not None) == (name in floors), str(entry))
+        expect((entry["goal"] is not None) == (name in ("alloc_free", "hand_over", "import_mapped")),
+               str(entry))
+    expect(entries["unused"]["p50"] < 50, str(entries["unused"]))
+    expect(re.search("5005 slices over 8 processes in .*every byte as expected", result.stderr),
+           result.stderr)
+
+
+def bench_measures_memory_of_others():
+    result = run("bench", "foreign", "--device", DEVICE, "--json", "--quick")
+    entries = rows(result, "foreign")
+    if DEVICE == "host":
+        expect(result.returncode == 2 and not entries, str(result))
+        expect("foreign.* is skipped" in result.stderr, str(result))
+        expect("needs another device" in result.stderr, str(result))
+        return
+    expect(result.returncode == 0, str(result))
+    names = ["wrap", "wrap.again", "export", "import", "release", "import.token", "release.token",
+             "import.again", "release.again", "pool.import", "pool.release"]
+    expect(list(entries) == names, str(entries))
+    for name, entry in entries.items():
+        expect((entry["floor_p50"] is not None) == (name != "export"), str(entry))
+        expect((entry["goal"] is not None) == (name in ("import", "import.again")), str(entry))
+
+
 def a_broker_that_cannot_be_started_is_named():
-    for verb in (["bench", "broker", "--quick"], ["bench", "sync", "--quick"], ["demo", *SMALL]):
+    for verb in (["bench", "broker", "--quick"], ["bench", "sync", "--quick"],
+                 ["bench", "pool", "--quick"], ["demo", *SMALL]):
         result = run(*verb, "--device", DEVICE, WARPWAYD="/nonexistent/warpwayd")
         expect(result.returncode == 1, str(result))
         expect("cannot start /nonexistent/warpwayd" in result.stderr, str(result))
@@ -298,8 +357,9 @@ def gone(pid):
 
 
 def a_killed_child_is_named():
-    for role in ("receiver", "ring", "maker", "heir", "guest", "putter", "getter", "player",
-                 "signaller"):
+    cuda = () if DEVICE == "host" else ("stranger",)
+    for role in ("receiver", "ring", "maker", "heir", "guest", "putter", "getter", "taker",
+                 "viewer", *cuda, "player", "signaller"):
         demo = start_demo(role)
         pid = find_child(demo, role)
         siblings = children_of(demo.pid)
@@ -331,6 +391,7 @@ def children_die_with_the_parent():
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json,
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
+         bench_measures_pools, bench_measures_memory_of_others,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,

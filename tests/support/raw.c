@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -360,6 +361,32 @@ ww_status raw_condition(struct raw *raw, struct ww_wire_condition *out_condition
 	const struct ww_wire_status status = {0};
 
 	return raw_call(raw, status, &status, condition, out_condition);
+}
+
+static bool has_the_same(const struct ww_wire_condition *a, const struct ww_wire_condition *b)
+{
+	return a->objects == b->objects && a->holders == b->holders && a->holds == b->holds &&
+		a->bytes == b->bytes && a->fds == b->fds && a->waits == b->waits &&
+		a->open_fds == b->open_fds;
+}
+
+/* Each question is a round trip, so this waits for the broker and not for a clock. */
+void raw_must_settle(struct raw *raw, const struct ww_wire_condition *before)
+{
+	time_t limit = time(NULL) + child_limit_ms() / 1000;
+	struct ww_wire_condition now;
+
+	do {
+		MUST_OK(raw_condition(raw, &now));
+		if (has_the_same(&now, before))
+			return;
+	} while (time(NULL) < limit);
+	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
+	     "descriptors (%lld open)",
+		(long long)(now.objects - before->objects),
+		(long long)(now.holders - before->holders), (long long)(now.holds - before->holds),
+		(long long)(now.bytes - before->bytes), (long long)(now.waits - before->waits),
+		(long long)(now.fds - before->fds), (long long)(now.open_fds - before->open_fds));
 }
 
 void raw_hear_event(struct raw *raw, uint8_t what, const char *name)

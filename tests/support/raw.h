@@ -124,6 +124,9 @@ uint32_t raw_ask_reserve(struct raw *raw, uint64_t bytes, uint32_t fd_count);
 ww_status raw_watch(struct raw *raw, const char *prefix, uint32_t flags);
 ww_status raw_condition(struct raw *raw, struct ww_wire_condition *out_condition);
 
+/* Waits until the broker has again what it had @before, and no more. */
+void raw_must_settle(struct raw *raw, const struct ww_wire_condition *before);
+
 /* Waits for the next event, which must be one of this kind of this object ("": of none). */
 void raw_hear_event(struct raw *raw, uint8_t what, const char *name);
 

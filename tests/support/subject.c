@@ -31,6 +31,11 @@ bool subject_is_cuda(void)
 	return !strncmp(subject_name(), "cuda", 4);
 }
 
+bool subject_is_countable(void)
+{
+	return !subject_is_cuda() || fake_get();
+}
+
 ww_device *subject_open(void)
 {
 	ww_device *device;

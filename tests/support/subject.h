@@ -17,6 +17,9 @@
 const char *subject_name(void);
 bool subject_is_cuda(void);
 
+/* Whether descriptors and mappings can be counted: a real driver opens some of its own whenever it likes. */
+bool subject_is_countable(void);
+
 ww_device *subject_open(void);
 
 /* A GPU other than the subject, or NULL. */
