@@ -38,6 +38,16 @@ struct ww_attachment *ww_attachments_find(struct ww_attachments *attachments, co
 	return attachment;
 }
 
+struct ww_attachment *ww_attachments_first(struct ww_attachments *attachments)
+{
+	struct ww_attachment *attachment;
+
+	pthread_mutex_lock(&lock);
+	attachment = attachments->first;
+	pthread_mutex_unlock(&lock);
+	return attachment;
+}
+
 void ww_attachments_fini(struct ww_attachments *attachments)
 {
 	while (attachments->first) {

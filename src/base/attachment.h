@@ -27,6 +27,9 @@ void ww_attachments_add(struct ww_attachments *attachments, struct ww_attachment
 /* Return: the newest, valid as long as the caller holds the thing; NULL when there is none. */
 struct ww_attachment *ww_attachments_find(struct ww_attachments *attachments, const void *owner);
 
+/* Return: the newest of all, as above; the others follow by their `next`, which does not change. */
+struct ww_attachment *ww_attachments_first(struct ww_attachments *attachments);
+
 /* Nobody else has the thing any more: detaches all. */
 void ww_attachments_fini(struct ww_attachments *attachments);
 

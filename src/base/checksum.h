@@ -14,4 +14,7 @@
 /* Goes on from @crc, 0 to begin with: the sum of two parts is that of the whole. */
 uint32_t ww_checksum(uint32_t crc, const void *bytes, size_t count);
 
+/* The same, as it is done where the CPU has no instruction for it. */
+uint32_t ww_checksum_by_table(uint32_t crc, const void *bytes, size_t count);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checksum_test.c - CRC-32C against published values
+ * checksum_test.c - CRC-32C against published values, and against itself bit by bit
  */
 #include "base/unit.h"
 
@@ -34,11 +34,42 @@ static void parts_make_the_whole(void **state)
 			0xe3069283);
 }
 
+static uint32_t bit_by_bit(uint32_t crc, const uint8_t *byte, size_t count)
+{
+	crc = ~crc;
+	for (size_t i = 0; i < count; i++) {
+		crc ^= byte[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = (crc >> 1) ^ (UINT32_C(0x82f63b78) & (0 - (crc & 1)));
+	}
+	return ~crc;
+}
+
+/* Each length, beginning at each place of a word, alone and behind something else. */
+static void all_ways_agree(void **state)
+{
+	uint8_t bytes[308];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * i + 7 * i + 3);
+	for (size_t start = 0; start < 8; start++) {
+		for (size_t count = 0; count <= 300; count++) {
+			uint32_t before = (uint32_t)(count % 3) * 0x9e3779b9;
+			uint32_t sum = bit_by_bit(before, bytes + start, count);
+
+			assert_int_equal(ww_checksum(before, bytes + start, count), sum);
+			assert_int_equal(ww_checksum_by_table(before, bytes + start, count), sum);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_values),
 		cmocka_unit_test(parts_make_the_whole),
+		cmocka_unit_test(all_ways_agree),
 	};
 
 	return cmocka_run_group_tests_name("checksum", tests, NULL, NULL);
