@@ -30,7 +30,8 @@
  *   (c) what a look says was reached was stored;
  *   (d) once a look can say of a value that it is lost, none that begins later says it is reached;
  *   (e) a closed cell refuses only values that its owner never stores;
- *   (f) whoever sees a lost cell finds in the page's header whose it was.
+ *   (f) whoever sees a lost cell finds in the page's header whose it was;
+ *   (g) once the page says that its owner has ended no store of the owner's comes any more, and the cell is poisoned.
  *
  * The futex word is a count; a sleeper gives the kernel what it read before its look. Here a mark says whether it was
  * added to since then: the same, but for 2^32 wakes during one look. FUTEX_WAKE is a step of its own.
@@ -67,7 +68,7 @@ signal_cell cell;
 bit added, asleep;
 
 /* the page's header */
-bit lost_by, lost;
+bit lost_by, lost, ended;
 
 /* what is so, whether or not anybody can see it */
 chan enqueued = [VALUES + 1] of { byte };
@@ -98,6 +99,7 @@ inline store_value(value)
 {
 	cell.completed = value;
 	stored = value;
+	assert(!ended);
 	assert(cell.state != CLOSED || value <= cell.submitted)
 }
 
@@ -306,9 +308,15 @@ begin:
 #ifdef WRONG_POISON_ONCE
 		break;
 #endif
+#ifdef WRONG_ENDED_WHEN_LOST
+		BROKER(ended = 1);
+#endif
 end_watching:
 		if
-		:: is_last -> break
+		:: is_last ->
+			assert(lost && cell.completed == POISON);
+			BROKER(ended = 1);
+			break
 		:: !is_last && cell.completed != POISON
 		:: atomic { !is_last && quiet -> is_last = 1 }
 		fi

@@ -49,8 +49,17 @@ enum {
 	WW_OBJECT_EVENT = 3,
 	WW_OBJECT_BARRIER = 4,
 	WW_OBJECT_CHANNEL = 5,
-	WW_OBJECT_SERVICE = 6
+	WW_OBJECT_SERVICE = 6,
+	WW_OBJECT_POOL = 7
 };
+
+/* ww_token_info.flags */
+#define WW_TOKEN_SLICE \
+	UINT32_C(      \
+		0x1) /* a slice of a pool: @object_id is the pool's, offset and total_bytes count in its chunk */
+#define WW_TOKEN_FOREIGN \
+	UINT32_C(0x2) /* memory that was wrapped: it lives as long as its owner keeps it */
+#define WW_TOKEN_COUNTED UINT32_C(0x4) /* its escrow counts imports (ww_export_params.uses) */
 
 /**
  * struct ww_token_info - what a token says of itself
@@ -63,12 +72,13 @@ enum {
  * @total_bytes:  of the memory
  * @generation:   of the object in its broker
  * @has_array:    1: @array is set; its offset counts from the start of the span
- * @reserved:     0
+ * @flags:        WW_TOKEN_... bits
  * @object_id:    the same in every process
  * @home_uuid:    device that holds the bytes
  * @broker_id:    of the broker it is from
  * @address:      where that broker listened when the token was made; its path may be another in a container
  * @array:        how an array lies in the span
+ * @slice:        with WW_TOKEN_SLICE: which of the pool's slices, no other one has ever had the number; else 0
  */
 struct ww_token_info {
 	uint32_t size;
@@ -80,12 +90,13 @@ struct ww_token_info {
 	uint64_t total_bytes;
 	uint64_t generation;
 	uint32_t has_array;
-	uint32_t reserved;
+	uint32_t flags;
 	uint8_t object_id[16];
 	uint8_t home_uuid[16];
 	uint8_t broker_id[16];
 	char address[WW_ADDRESS_BYTES];
 	struct ww_array array;
+	uint64_t slice;
 };
 
 /**

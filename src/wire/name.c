@@ -124,3 +124,15 @@ void ww_name_outer(const char *name, uint8_t out_id[WW_WIRE_ID_BYTES])
 	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
 		out_id[i] = (uint8_t)(digit(name[1 + 2 * i]) << 4 | digit(name[2 + 2 * i]));
 }
+
+void ww_name_begin_inside(const uint8_t id[WW_WIRE_ID_BYTES], char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*out++ = '@';
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++) {
+		*out++ = digits[id[i] >> 4];
+		*out++ = digits[id[i] & 15];
+	}
+	*out = '/';
+}

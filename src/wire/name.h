@@ -29,6 +29,12 @@ ww_status ww_name_check(const char *name);
  */
 ww_status ww_name_check_prefix(const char *prefix);
 
+/* "@", 32 digits, "/". */
+#define WW_NAME_INSIDE_CHARS (1 + 2 * WW_WIRE_ID_BYTES + 1)
+
+/* What the names inside an object begin with: WW_NAME_INSIDE_CHARS characters, and no zero. */
+void ww_name_begin_inside(const uint8_t id[WW_WIRE_ID_BYTES], char *out);
+
 /* Whether a name that was checked is inside an object; and of such a name, inside which. */
 bool ww_name_is_inside(const char *name);
 void ww_name_outer(const char *name, uint8_t out_id[WW_WIRE_ID_BYTES]);

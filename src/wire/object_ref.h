@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref.h - descriptions of objects that are not memory: timelines, barriers, events
+ * object_ref.h - descriptions of objects that are not memory: timelines, barriers, events, pools
  *
  * The broker keeps them for whoever put the object and looks at nothing in them. They come from strangers: reading
  * checks everything that can be checked without the object.
@@ -10,15 +10,20 @@
 
 #include "wire/protocol.h"
 
-#define WW_TIMELINE_REF_BYTES 64
-#define WW_BARRIER_REF_BYTES  64
-#define WW_EVENT_REF_BYTES    192
+#define WW_TIMELINE_REF_BYTES    64
+#define WW_BARRIER_REF_BYTES     64
+#define WW_EVENT_REF_BYTES       192
+#define WW_POOL_REF_BYTES        128
+#define WW_POOL_HOLDER_REF_BYTES 64
 
 /* Magic, version, length and checksum are filled in; the rest is @ref's. */
 void ww_timeline_ref_write(const struct ww_wire_timeline_ref *ref,
 	uint8_t out[WW_TIMELINE_REF_BYTES]);
 void ww_barrier_ref_write(const struct ww_wire_barrier_ref *ref, uint8_t out[WW_BARRIER_REF_BYTES]);
 void ww_event_ref_write(const struct ww_wire_event_ref *ref, uint8_t out[WW_EVENT_REF_BYTES]);
+void ww_pool_ref_write(const struct ww_wire_pool_ref *ref, uint8_t out[WW_POOL_REF_BYTES]);
+void ww_pool_holder_ref_write(const struct ww_wire_pool_holder_ref *ref,
+	uint8_t out[WW_POOL_HOLDER_REF_BYTES]);
 
 /*
  * Return: WW_OK; WW_ERR_PROTOCOL (not one, damaged, or it says what cannot be); WW_ERR_VERSION (of another version).
@@ -28,5 +33,8 @@ ww_status ww_timeline_ref_read(const uint8_t *bytes, size_t count,
 ww_status ww_barrier_ref_read(const uint8_t *bytes, size_t count,
 	struct ww_wire_barrier_ref *out_ref);
 ww_status ww_event_ref_read(const uint8_t *bytes, size_t count, struct ww_wire_event_ref *out_ref);
+ww_status ww_pool_ref_read(const uint8_t *bytes, size_t count, struct ww_wire_pool_ref *out_ref);
+ww_status ww_pool_holder_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_pool_holder_ref *out_ref);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref_test.c - descriptions of timelines, barriers and events: written, read, and what a stranger may write
+ * object_ref_test.c - descriptions of timelines, barriers, events and pools: written, read, and what a stranger may write
  */
 #include "base/unit.h"
 
 #include <string.h>
 
+#include <warpway/device.h>
+
 #include "base/error.h"
 #include "wire/object_ref.h"
 
 #define MOST_BYTES WW_EVENT_REF_BYTES
+#define KINDS      5
 
 static struct ww_wire_event_ref an_event(void)
 {
@@ -19,7 +22,31 @@ static struct ww_wire_event_ref an_event(void)
 	return ref;
 }
 
-/* A good one of each kind: timeline, barrier, event. */
+/* Its table is as small as it can be. */
+static struct ww_wire_pool_ref a_pool(void)
+{
+	return (struct ww_wire_pool_ref){
+		.pool_id = "pool",
+		.page_id = "page",
+		.page_bytes = 16384,
+		.table_bytes = 36864,
+		.slot_count = 1024,
+		.kind = WW_MEMORY_VMM,
+		.home_uuid = "gpu",
+	};
+}
+
+static struct ww_wire_pool_holder_ref a_holder(void)
+{
+	return (struct ww_wire_pool_holder_ref){
+		.page_id = "page",
+		.page_bytes = 4096,
+		.marks_bytes = 20480,
+		.slot_count = 1024,
+	};
+}
+
+/* A good one of each kind: timeline, barrier, event, pool, who uses a pool. */
 static void write_kind(size_t kind, uint8_t *out)
 {
 	const struct ww_wire_timeline_ref timeline = {
@@ -29,13 +56,19 @@ static void write_kind(size_t kind, uint8_t *out)
 	};
 	const struct ww_wire_barrier_ref barrier = {.count = 3, .barrier_id = "barrier"};
 	const struct ww_wire_event_ref event = an_event();
+	const struct ww_wire_pool_ref pool = a_pool();
+	const struct ww_wire_pool_holder_ref holder = a_holder();
 
 	if (kind == 0)
 		ww_timeline_ref_write(&timeline, out);
 	else if (kind == 1)
 		ww_barrier_ref_write(&barrier, out);
-	else
+	else if (kind == 2)
 		ww_event_ref_write(&event, out);
+	else if (kind == 3)
+		ww_pool_ref_write(&pool, out);
+	else
+		ww_pool_holder_ref_write(&holder, out);
 }
 
 static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
@@ -43,15 +76,22 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 	struct ww_wire_timeline_ref timeline;
 	struct ww_wire_barrier_ref barrier;
 	struct ww_wire_event_ref event;
+	struct ww_wire_pool_ref pool;
+	struct ww_wire_pool_holder_ref holder;
 
 	if (kind == 0)
 		return ww_timeline_ref_read(bytes, count, &timeline);
 	if (kind == 1)
 		return ww_barrier_ref_read(bytes, count, &barrier);
-	return ww_event_ref_read(bytes, count, &event);
+	if (kind == 2)
+		return ww_event_ref_read(bytes, count, &event);
+	if (kind == 3)
+		return ww_pool_ref_read(bytes, count, &pool);
+	return ww_pool_holder_ref_read(bytes, count, &holder);
 }
 
-static const size_t sizes[] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES, WW_EVENT_REF_BYTES};
+static const size_t sizes[KINDS] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES, WW_EVENT_REF_BYTES,
+	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES};
 
 static void what_is_written_is_read(void **state)
 {
@@ -80,12 +120,38 @@ static void what_is_written_is_read(void **state)
 	assert_memory_equal(again.timeline, event.timeline, sizeof(event.timeline));
 }
 
+static void what_is_written_of_a_pool_is_read(void **state)
+{
+	const struct ww_wire_pool_ref pool = a_pool();
+	const struct ww_wire_pool_holder_ref holder = a_holder();
+	struct ww_wire_pool_ref pool_again;
+	struct ww_wire_pool_holder_ref holder_again;
+	uint8_t bytes[MOST_BYTES];
+
+	(void)state;
+	write_kind(3, bytes);
+	assert_int_equal(ww_pool_ref_read(bytes, sizes[3], &pool_again), WW_OK);
+	assert_memory_equal(pool_again.pool_id, pool.pool_id, sizeof(pool.pool_id));
+	assert_memory_equal(pool_again.page_id, pool.page_id, sizeof(pool.page_id));
+	assert_memory_equal(pool_again.home_uuid, pool.home_uuid, sizeof(pool.home_uuid));
+	assert_int_equal(pool_again.page_bytes, pool.page_bytes);
+	assert_int_equal(pool_again.table_bytes, pool.table_bytes);
+	assert_int_equal(pool_again.slot_count, pool.slot_count);
+	assert_int_equal(pool_again.kind, pool.kind);
+	write_kind(4, bytes);
+	assert_int_equal(ww_pool_holder_ref_read(bytes, sizes[4], &holder_again), WW_OK);
+	assert_memory_equal(holder_again.page_id, holder.page_id, sizeof(holder.page_id));
+	assert_int_equal(holder_again.page_bytes, holder.page_bytes);
+	assert_int_equal(holder_again.marks_bytes, holder.marks_bytes);
+	assert_int_equal(holder_again.slot_count, holder.slot_count);
+}
+
 static void every_flipped_bit_is_noticed(void **state)
 {
 	uint8_t bytes[MOST_BYTES];
 
 	(void)state;
-	for (size_t kind = 0; kind < 3; kind++) {
+	for (size_t kind = 0; kind < KINDS; kind++) {
 		write_kind(kind, bytes);
 		for (size_t bit = 0; bit < sizes[kind] * 8; bit++) {
 			bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
@@ -101,8 +167,8 @@ static void another_kind_or_size_is_refused(void **state)
 	uint8_t bytes[MOST_BYTES] = {0};
 
 	(void)state;
-	for (size_t kind = 0; kind < 3; kind++) {
-		for (size_t other = 0; other < 3; other++) {
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		for (size_t other = 0; other < KINDS; other++) {
 			memset(bytes, 0, sizeof(bytes));
 			write_kind(other, bytes);
 			assert_int_equal(read_kind(kind, bytes, sizes[kind]),
@@ -144,13 +210,106 @@ static void what_cannot_be_is_refused(void **state)
 	}
 }
 
+static ww_status read_pool(const struct ww_wire_pool_ref *ref)
+{
+	uint8_t bytes[WW_POOL_REF_BYTES];
+
+	ww_pool_ref_write(ref, bytes);
+	return read_kind(3, bytes, sizeof(bytes));
+}
+
+static ww_status read_holder(const struct ww_wire_pool_holder_ref *ref)
+{
+	uint8_t bytes[WW_POOL_HOLDER_REF_BYTES];
+
+	ww_pool_holder_ref_write(ref, bytes);
+	return read_kind(4, bytes, sizeof(bytes));
+}
+
+static const uint64_t impossible_bytes[] = {0, 1, 4095, 4097, UINT64_C(1) << 40, UINT64_MAX,
+	UINT64_MAX - 4095};
+
+#define IMPOSSIBLE (sizeof(impossible_bytes) / sizeof(impossible_bytes[0]))
+
+static void what_cannot_be_of_a_pool_is_refused(void **state)
+{
+	struct ww_wire_pool_ref ref = a_pool();
+
+	(void)state;
+	assert_int_equal(read_pool(&ref), WW_OK);
+	ref.kind = WW_MEMORY_HOST;
+	assert_int_equal(read_pool(&ref), WW_OK);
+	ref.kind = 0;
+	assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
+	ref.kind = WW_MEMORY_LEGACY;
+	assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
+	for (size_t i = 0; i < IMPOSSIBLE; i++) {
+		ref = a_pool();
+		ref.page_bytes = impossible_bytes[i];
+		assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
+		ref = a_pool();
+		ref.table_bytes = impossible_bytes[i];
+		assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
+	}
+	ref = a_pool();
+	ref.table_bytes -= 4096; /* one page too few for its slots */
+	assert_int_equal(read_pool(&ref), WW_ERR_PROTOCOL);
+}
+
+static void what_cannot_be_of_a_pools_user_is_refused(void **state)
+{
+	struct ww_wire_pool_holder_ref ref = a_holder();
+
+	(void)state;
+	assert_int_equal(read_holder(&ref), WW_OK);
+	for (size_t i = 0; i < IMPOSSIBLE; i++) {
+		ref = a_holder();
+		ref.page_bytes = impossible_bytes[i];
+		assert_int_equal(read_holder(&ref), WW_ERR_PROTOCOL);
+		ref = a_holder();
+		ref.marks_bytes = impossible_bytes[i];
+		assert_int_equal(read_holder(&ref), WW_ERR_PROTOCOL);
+	}
+	ref = a_holder();
+	ref.marks_bytes -= 4096;
+	assert_int_equal(read_holder(&ref), WW_ERR_PROTOCOL);
+}
+
+static void slots_are_a_power_of_two(void **state)
+{
+	static const uint32_t wrong[] = {0, 3, 1023, UINT32_C(1) << 21, UINT32_C(1) << 31,
+		UINT32_MAX};
+	struct ww_wire_pool_ref pool = a_pool();
+	struct ww_wire_pool_holder_ref holder = a_holder();
+
+	(void)state;
+	pool.table_bytes = UINT64_C(64) << 20;
+	holder.marks_bytes = UINT64_C(64) << 20;
+	for (uint32_t count = 1; count <= UINT32_C(1) << 20; count <<= 1) {
+		pool.slot_count = count;
+		holder.slot_count = count;
+		assert_int_equal(read_pool(&pool), WW_OK);
+		assert_int_equal(read_holder(&holder), WW_OK);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		pool.slot_count = wrong[i];
+		holder.slot_count = wrong[i];
+		assert_int_equal(read_pool(&pool), WW_ERR_PROTOCOL);
+		assert_int_equal(read_holder(&holder), WW_ERR_PROTOCOL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(what_is_written_of_a_pool_is_read),
 		cmocka_unit_test(every_flipped_bit_is_noticed),
 		cmocka_unit_test(another_kind_or_size_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(what_cannot_be_of_a_pool_is_refused),
+		cmocka_unit_test(what_cannot_be_of_a_pools_user_is_refused),
+		cmocka_unit_test(slots_are_a_power_of_two),
 	};
 
 	return cmocka_run_group_tests_name("object_ref", tests, NULL, NULL);

@@ -228,3 +228,14 @@ void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, u
 				    i * CELL_BYTES),
 			wakes_all);
 }
+
+void ww_signal_page_end(struct ww_layout_signal_page *page)
+{
+	__atomic_store_n(&page->ended, 1, __ATOMIC_RELEASE);
+}
+
+/* The owner may be looking for new members at this moment: either it sees the count, or the member what it did. */
+void ww_signal_page_count_member(struct ww_layout_signal_page *page)
+{
+	__atomic_fetch_add(&page->members, 1, __ATOMIC_SEQ_CST);
+}

@@ -4,14 +4,15 @@
  *
  * A header (struct ww_layout_signal_page) and cells (struct ww_layout_signal_cell), of protocol/broker.xml. One process
  * writes a page, its OWNER; its own streams write `completed` too. Everybody else maps it for reading only. The
- * broker has a writable descriptor and uses it when the owner has ended, and only then.
+ * broker has a writable descriptor and uses it when the owner has ended, or to count in the header what came inside
+ * the page's objects.
  *
  * Every function here is one step of the protocol that protocol/signal_page.pml models:
  *
  *   owner, CPU     submit + complete(v)        waiter, CPU   look(v) until it is not NOT_READY
  *   owner, stream  write completed := v        waiter, GPU   wait completed >= v, later look(v)
  *                  then submit(v)
- *   owner          close                       broker        poison; again, until no store of the dead can come
+ *   owner          close                       broker        poison; again, until no store of the dead can come: end
  *
  * What a page says comes from a stranger: each field is loaded once, and no value of it can do more than make a
  * wait end wrongly for those who wait for that very stranger.
@@ -26,6 +27,7 @@
 #define WW_SIGNAL_POISON     UINT64_C(0x7fffffffffffffff)
 #define WW_SIGNAL_VALUE_MAX  (UINT64_C(1) << 62)
 #define WW_SIGNAL_PAGE_BYTES 16384 /* of the pages that we make: 126 cells */
+#define WW_SIGNAL_PAGE_MOST  65536 /* of any: what one page may keep others waiting for */
 
 /*
  * Checks the header of a page from a stranger, mapped with @bytes.
@@ -95,5 +97,11 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
  */
 void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, uint32_t pid,
 	const char *program, bool wakes_all);
+
+/* Says that nothing of the owner can come any more. It was poisoned before, for the last time. */
+void ww_signal_page_end(struct ww_layout_signal_page *page);
+
+/* Counts one more object inside an object of this page; that one can be found by now. */
+void ww_signal_page_count_member(struct ww_layout_signal_page *page);
 
 #endif

@@ -362,6 +362,20 @@ static void cells_that_lie(void **state)
 	assert_true(cell->completed == WW_SIGNAL_POISON && cell->state == LOST);
 }
 
+static void ended_and_counted(void **state)
+{
+	(void)state;
+	fresh(2);
+	poison(true);
+	assert_int_equal(page->ended, 0);
+	ww_signal_page_end(page);
+	assert_int_equal(page->ended, 1);
+	ww_signal_page_count_member(page);
+	ww_signal_page_count_member(page);
+	assert_int_equal(page->members, 2);
+	assert_int_equal(ww_signal_page_check(page, BYTES), WW_OK);
+}
+
 /* --- all at once --- */
 
 #define ROUNDS 300
@@ -602,6 +616,7 @@ int main(void)
 		cmocka_unit_test(every_cell_is_poisoned),
 		cmocka_unit_test(a_lost_cell_stays_lost),
 		cmocka_unit_test(cells_that_lie),
+		cmocka_unit_test(ended_and_counted),
 		cmocka_unit_test(ping_pong),
 		cmocka_unit_test(torture),
 	};

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include <warpway/device.h>
@@ -28,12 +29,16 @@
 #define VERSION        1
 #define CHECKSUM_AT    12
 #define CHECKSUM_BYTES 4
-#define INFO_V1_BYTES  sizeof(struct ww_token_info)
+#define INFO_V1_BYTES  offsetof(struct ww_token_info, slice)
+#define FLAGS          (WW_TOKEN_SLICE | WW_TOKEN_FOREIGN | WW_TOKEN_COUNTED)
 
 _Static_assert(WW_ADDRESS_BYTES == WW_WIRE_ADDRESS_BYTES, "an address fits into a token");
 _Static_assert((int)WW_OBJECT_MEMORY == (int)WW_WIRE_KIND_MEMORY &&
-		(int)WW_OBJECT_SERVICE == (int)WW_WIRE_KIND_SERVICE,
+		(int)WW_OBJECT_POOL == (int)WW_WIRE_KIND_POOL,
 	"kinds are numbered as on the wire");
+_Static_assert((int)WW_TOKEN_SLICE == (int)WW_WIRE_TOKEN_FLAG_SLICE &&
+		(int)WW_TOKEN_COUNTED == (int)WW_WIRE_TOKEN_FLAG_COUNTED,
+	"and flags");
 _Static_assert((int)WW_ACCESS_READ == (int)WW_WIRE_ACCESS_READ &&
 		(int)WW_ACCESS_WRITE == (int)WW_WIRE_ACCESS_WRITE,
 	"and so is access");
@@ -64,9 +69,22 @@ static ww_status check_envelope(const struct ww_token *token, const struct ww_wi
 	if (record->length != WW_TOKEN_BYTES)
 		return ww_fail(WW_ERR_PROTOCOL, "a token says that it has %d bytes, not %d",
 			record->length, WW_TOKEN_BYTES);
-	if (record->reserved != 0 || record->reserved_1 != 0)
-		return ww_fail(WW_ERR_PROTOCOL, "a token has a field that version %d does not know",
-			VERSION);
+	if (record->flags & ~FLAGS)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token has flags 0x%x, which this library (%s) does not know",
+			record->flags, WW_VERSION);
+	return WW_OK;
+}
+
+static ww_status check_slice(const struct ww_wire_token *record)
+{
+	bool is_slice = record->flags & WW_TOKEN_SLICE;
+
+	if (is_slice != (record->slice != 0))
+		return ww_fail(WW_ERR_PROTOCOL, "a token names a slice of a pool by half");
+	if (is_slice && record->kind != WW_OBJECT_MEMORY)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a token names a slice of a pool, but says that it is no memory");
 	return WW_OK;
 }
 
@@ -123,6 +141,8 @@ static void copy_fields(const struct ww_wire_token *record, struct ww_token_info
 	info->bytes = record->bytes;
 	info->total_bytes = record->total_bytes;
 	info->generation = record->generation;
+	info->flags = record->flags;
+	info->slice = record->slice;
 	memcpy(info->object_id, record->object_id, sizeof(info->object_id));
 	memcpy(info->home_uuid, record->home_uuid, sizeof(info->home_uuid));
 	memcpy(info->broker_id, record->broker_id, sizeof(info->broker_id));
@@ -139,6 +159,7 @@ static ww_status read_token(const struct ww_token *theirs, struct ww_token_info 
 	ww_wire_decode_token(token.bytes, &record);
 	ww_try(check_envelope(&token, &record));
 	ww_try(check_object(&record));
+	ww_try(check_slice(&record));
 	ww_try(check_address(record.address));
 	ww_try(check_form(&token, &record));
 	ww_try(ww_array_record_read(&record.array, record.bytes, &info.array, &has_array));
@@ -161,10 +182,11 @@ ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *
 /* What has no place in a token cannot be seen in one any more. */
 static ww_status check_room(const struct ww_token_info *info)
 {
-	if (info->kind > UINT16_MAX || info->access > UINT8_MAX)
+	if (info->kind > UINT16_MAX || info->access > UINT8_MAX || info->flags > UINT8_MAX)
 		return ww_fail(WW_ERR_INVALID,
-			"cannot make a token for an object of kind %" PRIu32 " and access %" PRIu32,
-			info->kind, info->access);
+			"cannot make a token for an object of kind %" PRIu32 ", access %" PRIu32
+			" and flags 0x%" PRIx32,
+			info->kind, info->access, info->flags);
 	if (strnlen(info->address, sizeof(info->address)) == sizeof(info->address))
 		return ww_fail(WW_ERR_INVALID,
 			"cannot make a token: the broker's address has more than %d bytes",
@@ -184,6 +206,8 @@ static void fill_record(const struct ww_token_info *info, struct ww_wire_token *
 	record->bytes = info->bytes;
 	record->total_bytes = info->total_bytes;
 	record->generation = info->generation;
+	record->flags = (uint8_t)info->flags;
+	record->slice = info->slice;
 	memcpy(record->object_id, info->object_id, sizeof(record->object_id));
 	memcpy(record->home_uuid, info->home_uuid, sizeof(record->home_uuid));
 	memcpy(record->broker_id, info->broker_id, sizeof(record->broker_id));

@@ -22,11 +22,11 @@ enum {
 	AT_CHECKSUM = 12,
 	AT_KIND = 64,
 	AT_ACCESS = 66,
-	AT_RESERVED = 67,
+	AT_FLAGS = 67,
 	AT_OFFSET = 72,
 	AT_BYTES = 80,
 	AT_TOTAL_BYTES = 88,
-	AT_RESERVED_1 = 120,
+	AT_SLICE = 120,
 	AT_ADDRESS = 128,
 	AT_ARRAY = 240,
 	AT_NDIM = AT_ARRAY + 4,
@@ -207,10 +207,14 @@ static void lies_about_the_envelope(void **state)
 	assert_fails(read_with(AT_VERSION, 0x101, 2), WW_ERR_VERSION);
 	assert_fails(read_with(AT_LENGTH, 511, 2), WW_ERR_PROTOCOL);
 	assert_true(said("511 bytes"));
-	assert_fails(read_with(AT_RESERVED, 1, 1), WW_ERR_PROTOCOL);
-	assert_fails(read_with(AT_RESERVED_1, 1, 1), WW_ERR_PROTOCOL);
-	assert_fails(read_with(AT_RESERVED_1 + 7, 1, 1), WW_ERR_PROTOCOL);
-	assert_true(said("does not know"));
+	assert_fails(read_with(AT_FLAGS, 8, 1), WW_ERR_PROTOCOL);
+	assert_true(said("flags 0x8") && said("does not know"));
+	assert_fails(read_with(AT_FLAGS, 0x80, 1), WW_ERR_PROTOCOL);
+	assert_fails(read_with(AT_FLAGS, WW_TOKEN_SLICE, 1), WW_ERR_PROTOCOL);
+	assert_true(said("by half"));
+	assert_fails(read_with(AT_SLICE, 1, 1), WW_ERR_PROTOCOL);
+	assert_fails(read_with(AT_SLICE + 7, 1, 1), WW_ERR_PROTOCOL);
+	assert_true(said("by half"));
 }
 
 static void lies_about_the_object(void **state)
@@ -306,8 +310,10 @@ static void info_needs_a_size(void **state)
 
 	(void)state;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
-	info.size = sizeof(info) - 1;
+	info.size = offsetof(struct ww_token_info, slice) - 1;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
+	info.size++; /* of a program from before there were slices */
+	assert_int_equal(ww_token_info_get(&token, &info), WW_OK);
 }
 
 #define NOT_MADE(change)                                                            \
