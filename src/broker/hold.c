@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "broker/expiry.h"
 #include "broker/registry_items.h"
+#include "broker/testament.h"
 
 static const struct charge one_hold = {.holds = 1};
 
@@ -116,6 +117,8 @@ ww_status hold_take(struct registry *registry, struct holder *holder, struct obj
 	struct ww_layout_hold_record *record;
 	ww_status status;
 
+	if (holder != object->maker)
+		testament_share(registry, object);
 	if (hold) {
 		record = hold_record(registry, hold);
 		if (record->access < access)

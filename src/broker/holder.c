@@ -123,6 +123,9 @@ static void end_put(struct registry *registry, struct holder *holder)
 			object_end(registry, object, WW_WIRE_WHAT_LOST);
 		else if (object_ends_with_maker(record))
 			object_end(registry, object, WW_WIRE_WHAT_GONE);
+		else
+			object_remains(registry,
+				object); /* the former broker was killed amid that */
 	}
 }
 
@@ -131,12 +134,17 @@ bool holder_is_mourned(const struct registry *registry, const struct holder *hol
 	return holder_record(registry, holder)->state == HOLDER_MOURNED;
 }
 
+bool holder_has_pidfd(const struct registry *registry, const struct holder *holder)
+{
+	return holder_record(registry, holder)->pidfd != NO_PIDFD;
+}
+
 bool holder_is_over(const struct registry *registry, const struct holder *holder)
 {
 	const struct ww_layout_holder_record *record = holder_record(registry, holder);
 	struct pollfd pidfd = {.fd = (int)record->pidfd, .events = POLLIN};
 
-	return record->pidfd != NO_PIDFD && poll(&pidfd, 1, 0) > 0;
+	return holder_has_pidfd(registry, holder) && poll(&pidfd, 1, 0) > 0;
 }
 
 void holder_mourn(struct registry *registry, struct holder *holder)
@@ -151,15 +159,26 @@ void holder_mourn(struct registry *registry, struct holder *holder)
 	ww_list_for_each (link, &holder->pages) {
 		if (testament_is_enough(registry))
 			return;
-		testament_execute(registry, ww_container(link, struct object, of_maker), false);
+		(void)testament_execute(registry, ww_container(link, struct object, of_maker),
+			false);
 	}
 }
 
-/* No store of its process can come any more: nor does anything else. Those that are left have their turn by the pidfd. */
+/*
+ * No store of its process can come any more: nor does anything else. Those that are left have their turn by the pidfd; but
+ * one that could not be buried has it by the mourning, for the pidfd goes on firing.
+ */
 static void bury_pages(struct registry *registry, struct holder *holder)
 {
-	while (!ww_list_is_empty(&holder->pages) && !testament_is_enough(registry))
-		object_bury(registry, ww_container(holder->pages.next, struct object, of_maker));
+	struct ww_list *link = holder->pages.next;
+
+	while (link != &holder->pages && !testament_is_enough(registry)) {
+		struct object *object = ww_container(link, struct object, of_maker);
+
+		link = link->next;
+		if (!object_bury(registry, object) && holder->watch)
+			uv_poll_stop(holder->watch);
+	}
 }
 
 /* The objects end, their testaments stay. */
@@ -171,9 +190,7 @@ static void end_pages(struct registry *registry, struct holder *holder)
 		struct object *object = ww_container(link, struct object, of_maker);
 
 		link = link->next;
-		mourning_join(registry, object->testament);
-		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
-			object_end(registry, object, WW_WIRE_WHAT_GONE);
+		object_mourn(registry, object);
 	}
 }
 

@@ -14,34 +14,66 @@
 #define TURN_MS    20
 #define TURN_BYTES (UINT64_C(512) << 10) /* about 1 ms */
 
-static bool is_due(const struct registry *registry, const struct testament *testament)
-{
-	const struct object *object = testament->object;
-	bool has_pidfd = holder_record(registry, object->maker)->pidfd != NO_PIDFD;
+/* Between two looks at what is old. */
+#define SELDOM_NS UINT64_C(1000000000)
 
-	return ww_clock_now_ns() >= testament->until_ns && (object->holders == 0 || !has_pidfd);
+/* Whose record is lost is taken for dead: nobody could say when he is. */
+static bool is_over(const struct registry *registry, const struct holder *maker)
+{
+	return !maker || holder_is_over(registry, maker);
 }
 
-static void look_after(struct registry *registry, struct testament *testament)
+static bool is_due(const struct registry *registry, const struct testament *testament,
+	uint64_t now_ns)
+{
+	const struct object *object = testament->object;
+
+	return now_ns >= testament->until_ns &&
+		(!holder_has_pidfd(registry, object->maker) ||
+			!testament_is_shared(registry, object));
+}
+
+static void look_after(struct registry *registry, struct testament *testament, uint64_t now_ns)
 {
 	struct object *object = testament->object;
 	struct holder *maker = object->maker;
+	bool is_last = is_over(registry, maker) || is_due(registry, testament, now_ns);
 
-	if (!holder_is_over(registry, maker)) {
-		testament_execute(registry, object, !testament->has_woken);
-		testament->has_woken = true;
-		if (!is_due(registry, testament))
-			return;
+	if (is_last && object_bury(registry, object)) {
+		if (maker && ww_list_is_empty(&maker->pages))
+			holder_end(registry, maker);
+		return;
 	}
-	object_bury(registry, object);
-	if (ww_list_is_empty(&maker->pages))
-		holder_end(registry, maker);
+	if (!is_last)
+		testament->has_woken |= testament_execute(registry, object, !testament->has_woken);
+	testament->look_ns = now_ns < testament->until_ns ? now_ns : now_ns + SELDOM_NS;
+}
+
+static void on_turn(uv_timer_t *timer);
+
+/* At once, or when the next one is to be looked at; and not more often than one turn in TURN_MS. */
+static void set_timer(struct registry *registry, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+	uint64_t left_ms = TURN_MS;
+
+	ww_list_for_each (link, &registry->mourned) {
+		const struct testament *testament = ww_container(link, struct testament,
+			of_mourned);
+
+		if (testament->look_ns < next_ns)
+			next_ns = testament->look_ns;
+	}
+	if (next_ns > now_ns && (next_ns - now_ns) / 1000000 > TURN_MS)
+		left_ms = (next_ns - now_ns) / 1000000;
+	uv_timer_start(&registry->mourning, on_turn, left_ms, 0);
 }
 
 static void on_turn(uv_timer_t *timer)
 {
 	struct registry *registry = timer->data;
 	uint32_t left = registry->mourned_count;
+	uint64_t now_ns = ww_clock_now_ns();
 	uint64_t bytes = 0;
 	struct ww_list *link;
 
@@ -50,9 +82,13 @@ static void on_turn(uv_timer_t *timer)
 		struct testament *testament = ww_container(link, struct testament, of_mourned);
 
 		ww_list_append(&registry->mourned, link);
+		if (testament->look_ns > now_ns)
+			continue;
 		bytes += testament->bytes;
-		look_after(registry, testament);
+		look_after(registry, testament, now_ns);
 	}
+	if (registry->mourned_count > 0)
+		set_timer(registry, now_ns);
 }
 
 void mourning_open(struct registry *registry)
@@ -69,12 +105,15 @@ void mourning_close(struct registry *registry)
 
 void mourning_join(struct registry *registry, struct testament *testament)
 {
-	if (!ww_list_is_empty(&testament->of_mourned))
-		return;
-	testament->until_ns = ww_clock_now_ns() + MOURNING_NS;
-	ww_list_append(&registry->mourned, &testament->of_mourned);
-	if (registry->mourned_count++ == 0)
-		uv_timer_start(&registry->mourning, on_turn, 0, TURN_MS);
+	testament->look_ns = 0;
+	if (ww_list_is_empty(&testament->of_mourned)) {
+		testament->until_ns = ww_clock_now_ns() + MOURNING_NS;
+		ww_list_append(&registry->mourned, &testament->of_mourned);
+		registry->mourned_count++;
+	}
+	if (!uv_is_active((uv_handle_t *)&registry->mourning) ||
+		uv_timer_get_due_in(&registry->mourning) > TURN_MS)
+		uv_timer_start(&registry->mourning, on_turn, 0, 0);
 }
 
 void mourning_leave(struct registry *registry, struct testament *testament)

@@ -12,8 +12,13 @@
  * What is left is in the tables, so a new broker goes on: a mourned holder's record has the state HOLDER_MOURNED,
  * and an object of its that is removed keeps one descriptor, the page's. Both stay charged, the holder as a connection.
  *
- * A process that only lost its connection is mourned too, for its pages were given up before the eyes of others. Then
- * what nobody holds is forgotten after MOURNING_NS; so is everything where the kernel has given no pidfd.
+ * A process that only lost its connection is mourned too, for its pages were given up before the eyes of others. What
+ * others ever had stays until that process ends, for they are told of that end as well (`ended`); after MOURNING_NS it
+ * is looked at less often. What nobody else had is forgotten then; and where the kernel has given no pidfd the process is
+ * taken for ended then.
+ *
+ * The object of a mourned testament has ended, for all but those who hold it; only members of other objects stay,
+ * see object_mourn().
  */
 #ifndef WW_BROKER_MOURNING_H
 #define WW_BROKER_MOURNING_H
@@ -31,7 +36,7 @@ void mourning_open(struct registry *registry);
 /* Closes the timer, so the loop must run once more. */
 void mourning_close(struct registry *registry);
 
-/* Mourns over one testament; again: nothing. */
+/* Mourns over one testament; again: looks at it soon. */
 void mourning_join(struct registry *registry, struct testament *testament);
 void mourning_leave(struct registry *registry, struct testament *testament);
 

@@ -12,6 +12,10 @@
 #include "broker/expiry.h"
 #include "broker/mourning.h"
 #include "broker/registry_items.h"
+#include "wire/name.h"
+
+/* How long the owner of an object has to come to know a member that has ended. */
+#define REMAINS_NS UINT64_C(60000000000)
 
 struct object *object_find(const struct registry *registry, const char *name)
 {
@@ -362,7 +366,7 @@ uint8_t object_without_maker(const struct ww_layout_object_record *record)
 	if (record->state == WW_WIRE_STATE_WRITING)
 		return WW_WIRE_WHAT_LOST;
 	if (record->state != WW_WIRE_STATE_REMOVED && record->life == WW_WIRE_LIFE_OWNER &&
-		record->fd_count == 0)
+		(record->fd_count == 0 || !record->name[0]))
 		return WW_WIRE_WHAT_GONE;
 	return 0;
 }
@@ -373,7 +377,7 @@ void object_settle(struct registry *registry, struct object *object)
 
 	if (object->holders > 0 || object->escrows > 0)
 		return;
-	if (object->testament && object->maker && holder_is_mourned(registry, object->maker))
+	if (object->testament && (!object->maker || holder_is_mourned(registry, object->maker)))
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		forget(registry, object);
@@ -398,11 +402,12 @@ static void drop_escrows(struct registry *registry, struct object *object)
 static void drop_fds(struct registry *registry, const struct object *object)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
+	int kept = object->testament ? testament_find(record->fd_access, record->fd_count) : -1;
 	uint32_t numbers[WW_WIRE_FDS];
 	size_t count = 0;
 
-	for (size_t i = 0; i < record->fd_count; i++) {
-		if (!object->testament || record->fd_access[i] != TESTAMENT_ACCESS)
+	for (int i = 0; i < record->fd_count; i++) {
+		if (i != kept)
 			numbers[count++] = record->fds[i];
 	}
 	if (count > 0)
@@ -413,10 +418,27 @@ static void drop_fds(struct registry *registry, const struct object *object)
 		record->fd_count = 0;
 }
 
+/* The last is over of what was inside an object with a page. */
+static void end_remains(struct registry *registry, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	struct ww_list *link = registry->remains.next;
+
+	while (link != &registry->remains) {
+		struct object *object = ww_container(link, struct object, of_maker);
+		uint8_t outer[WW_WIRE_ID_BYTES];
+
+		link = link->next;
+		ww_name_outer((const char *)object_record(registry, object)->name, outer);
+		if (!memcmp(outer, id, sizeof(outer)))
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
+	}
+}
+
 void object_end(struct registry *registry, struct object *object, uint8_t what)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
+	bool has_page = testament_find(record->fd_access, record->fd_count) >= 0;
 	struct charge left;
 
 	registry->changed(registry->context, object, what);
@@ -424,17 +446,60 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
 	drop_fds(registry, object);
 	expiry_stop(&object->expiry);
+	if (!object->maker)
+		ww_list_remove(&object->of_maker);
 	left = object_charge(record);
 	account_return(&registry->accounts, object->account, &charge);
 	(void)account_charge_anyway(&registry->accounts, object->account, &left); /* it was more */
 	registry->bytes -= record->bytes;
+	if (has_page)
+		end_remains(registry, record->id);
 	drop_escrows(registry, object);
 	object_settle(registry, object);
 }
 
-/* Without a testament it ends as any other, or is what any other removed one is. */
-static void end_without(struct registry *registry, struct object *object)
+/* The object that this one is inside of, if that has a page on which this one was counted as a member; or NULL. */
+static struct object *find_outer(const struct registry *registry, const struct object *object)
 {
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	const char *name = (const char *)record->name;
+	struct object *outer;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	if (record->state == WW_WIRE_STATE_REMOVED || !ww_name_is_inside(name))
+		return NULL;
+	ww_name_outer(name, id);
+	outer = object_find_id(registry, id);
+	return outer && outer->testament ? outer : NULL;
+}
+
+/* Whether the owner of the outer object has still to learn what a member did. */
+static bool is_unknown(const struct registry *registry, const struct object *object)
+{
+	const struct object *outer = find_outer(registry, object);
+
+	return outer && outer->maker && !hold_find(registry, outer->maker, object);
+}
+
+bool object_is_member(const struct registry *registry, const struct object *object)
+{
+	return object->testament && object->maker && find_outer(registry, object);
+}
+
+void object_mourn(struct registry *registry, struct object *object)
+{
+	mourning_join(registry, object->testament);
+	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED)
+		return;
+	if (object->maker && find_outer(registry, object))
+		testament_share(registry, object); /* whoever looks for members still finds it */
+	else
+		object_end(registry, object, WW_WIRE_WHAT_GONE);
+}
+
+void object_resign(struct registry *registry, struct object *object)
+{
+	object_disown(registry, object);
 	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED) {
 		drop_testament(registry, object);
 		object_settle(registry, object);
@@ -444,17 +509,49 @@ static void end_without(struct registry *registry, struct object *object)
 	}
 }
 
-void object_bury(struct registry *registry, struct object *object)
+void object_remains(struct registry *registry, struct object *object)
 {
-	testament_execute(registry, object, !object->testament->has_woken);
-	object_disown(registry, object);
-	end_without(registry, object);
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (!object->maker && record->state != WW_WIRE_STATE_REMOVED &&
+		ww_name_is_inside((const char *)record->name) && testament_is_closed(record))
+		ww_list_append(&registry->remains, &object->of_maker);
 }
 
-void object_resign(struct registry *registry, struct object *object)
+/*
+ * Its testament is executed and closed, all else of it stays for a time. The steps are in an order in which the next
+ * broker can bury it once more, until it is through. Return: false: there is no memory to have an end in time.
+ */
+static bool remain(struct registry *registry, struct object *object)
 {
-	/* Among those without a testament. */
-	ww_list_remove(&object->of_maker);
-	ww_list_append(&object->maker->put, &object->of_maker);
-	end_without(registry, object);
+	struct ww_layout_object_record *record = object_record(registry, object);
+	struct charge charge = object_charge(record);
+	struct charge left;
+
+	if (object_set_end(registry, object, REMAINS_NS) != WW_OK)
+		return false;
+	record->life = WW_WIRE_LIFE_KEPT;
+	testament_close(registry, object);
+	testament_close_record(record);
+	object_disown(registry, object);
+	object_remains(registry, object);
+	left = object_charge(record);
+	account_return(&registry->accounts, object->account, &charge);
+	(void)account_charge_anyway(&registry->accounts, object->account, &left); /* it was more */
+	return true;
+}
+
+bool object_bury(struct registry *registry, struct object *object)
+{
+	const struct holder *maker = object->maker;
+	bool has_ended = maker &&
+		(holder_is_over(registry, maker) || !holder_has_pidfd(registry, maker));
+
+	if (!testament_execute_last(registry, object, has_ended)) {
+		object_mourn(registry, object);
+		return false;
+	}
+	if (!has_ended || !is_unknown(registry, object) || !remain(registry, object))
+		object_resign(registry, object);
+	return true;
 }

@@ -241,6 +241,7 @@ static ww_status adopt_item(struct registry *registry, struct ww_layout_object_r
 		object_belongs(registry, object, maker);
 	else
 		record->maker = 0;
+	object_remains(registry, object);
 	return WW_OK;
 }
 
@@ -345,7 +346,7 @@ static void settle_all(struct registry *registry)
 		object = slab_item(&registry->objects, i);
 		what = is_held_by_maker(registry, object) ? 0 : object_without_maker(record);
 		if (object->testament && !object->maker)
-			object_bury(registry, object);
+			(void)object_bury(registry, object);
 		else if (what)
 			object_end(registry, object, what);
 		else if (!object->maker && object_ends_with_maker(record))
@@ -393,6 +394,7 @@ ww_status registry_open(struct registry *registry)
 	registry->objects.item_bytes = sizeof(struct object);
 	registry->holders.item_bytes = sizeof(struct holder);
 	registry->holds.item_bytes = sizeof(struct hold);
+	ww_list_init(&registry->remains);
 	if (hash_seed == 0)
 		ww_try(ww_random_bytes(&hash_seed, sizeof(hash_seed)));
 	if (is_first) {

@@ -51,7 +51,8 @@ struct object {
 	struct ww_map_node by_id;   /* removed ones too: then there may be several of one id */
 	struct ww_map_node by_name; /* while it has a name and is not removed */
 	struct ww_list holds;       /* struct hold.of_object */
-	struct ww_list of_maker;    /* in holder.put, or with a testament in holder.pages */
+	struct ww_list
+		of_maker; /* in holder.put, with a testament in holder.pages; or in registry.remains */
 	struct account *account;
 	struct holder *maker; /* NULL: has ended */
 	struct expiry *expiry;
@@ -107,6 +108,7 @@ struct registry {
 	uv_timer_t mourning;
 	struct ww_list mourned; /* struct testament.of_mourned */
 	uint32_t mourned_count;
+	struct ww_list remains;  /* struct object.of_maker, see object_bury() */
 	uint64_t mapped_bytes;   /* of testaments whose page is mapped all the time */
 	uint64_t executed_bytes; /* of testaments, in this turn of the loop */
 };
@@ -153,6 +155,12 @@ void registry_tidy(struct registry *registry);
 void registry_id(const struct registry *registry, uint8_t out_id[16]);
 
 /* --- objects --- */
+
+/*
+ * Whether it is a member of another object, inside of it and counted on its page, whose maker has not ended: the owner of the
+ * other one takes it for gone when it does not find it.
+ */
+bool object_is_member(const struct registry *registry, const struct object *object);
 
 /* Return: NULL when there is none that can be had; removed ones are found by nobody. */
 struct object *object_find(const struct registry *registry, const char *name);

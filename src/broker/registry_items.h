@@ -40,8 +40,8 @@ bool object_ends_with_maker(const struct ww_layout_object_record *record);
 
 /*
  * What becomes of an object without a testament that its maker does not hold (any more), although that may live on: it is
- * lost if nobody else can end writing it; and what lives with its maker and has no descriptors is nothing but what
- * its maker says of itself, so it is gone.
+ * lost if nobody else can end writing it; and what lives with its maker is gone if it has no descriptors, for then it is
+ * nothing but what its maker says of itself, or no name, for then nobody else could remove it.
  * Return: of enum what; 0: nothing.
  */
 uint8_t object_without_maker(const struct ww_layout_object_record *record);
@@ -49,14 +49,30 @@ uint8_t object_without_maker(const struct ww_layout_object_record *record);
 /* Ends an object that lives by being held and is not, and forgets a removed one. */
 void object_settle(struct registry *registry, struct object *object);
 
-/* Executes the testament of an object whose maker has ended, for the last time, and ends the object if that is left. */
-void object_bury(struct registry *registry, struct object *object);
+/*
+ * Ends an object with a testament, if that is left, and has the testament looked after. But one that is a member of
+ * another object, inside of it and counted on its page, stays until its maker has ended: who learns of it late must see
+ * what it has there, for it may use that until then.
+ */
+void object_mourn(struct registry *registry, struct object *object);
 
-/* The maker let go of an object with a testament: it has closed the page, so there is nothing to say for it. */
+/*
+ * Executes the testament of an object for the last time, and is through with it: its maker has ended, or so it is taken. But
+ * a member that the owner of the outer object has not come to know remains for a minute, for what it did is to be read in
+ * it; unless the outer one ends before.
+ * Return: false: that cannot be done at the moment, it is mourned over instead.
+ */
+bool object_bury(struct registry *registry, struct object *object);
+
+/* Enters an object among the remains if it is one. */
+void object_remains(struct registry *registry, struct object *object);
+
+/* There is nothing (more) to say for the maker of an object with a testament. Ends it, if it is left, as one without. */
 void object_resign(struct registry *registry, struct object *object);
 
-/* Whether the kernel says that the process has ended. */
+/* Whether the kernel says that the process has ended; and whether it ever will. */
 bool holder_is_over(const struct registry *registry, const struct holder *holder);
+bool holder_has_pidfd(const struct registry *registry, const struct holder *holder);
 
 /* Starts the timer of an escrow. */
 ww_status hold_arm(struct registry *registry, struct hold *hold);

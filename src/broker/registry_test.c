@@ -351,7 +351,7 @@ static void model_drop(struct model_object *item, int holder)
 	if (item->maker == holder &&
 		(item->state == WW_WIRE_STATE_WRITING ||
 			(item->state != WW_WIRE_STATE_REMOVED && item->life == WW_WIRE_LIFE_OWNER &&
-				item->fds == 0)))
+				(item->fds == 0 || !item->is_named))))
 		model_end(item);
 	else
 		model_settle(item);

@@ -182,26 +182,61 @@ ww_status request_check_name(const struct peer *peer, const char *name)
 	return WW_OK;
 }
 
-ww_status request_check_inside(const struct peer *peer, const char *name)
+struct object *request_find_outer(const struct peer *peer, const char *name)
 {
-	const struct registry *registry = &peer->server->registry;
-	const struct object *outer;
 	uint8_t id[WW_WIRE_ID_BYTES];
 
 	if (!ww_name_is_inside(name))
-		return WW_OK;
+		return NULL;
 	ww_name_outer(name, id);
-	outer = object_find_id(registry, id);
-	if (!outer || !hold_find(registry, peer->holder, outer))
+	return object_find_id(&peer->server->registry, id);
+}
+
+ww_status request_check_inside(const struct peer *peer, const char *name, uint8_t access)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct object *outer = request_find_outer(peer, name);
+	const struct hold *hold = outer ? hold_find(registry, peer->holder, outer) : NULL;
+
+	if (!ww_name_is_inside(name))
+		return WW_OK;
+	if (!hold)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"cannot use '%.100s': %s the object that the name is inside of; get that first",
 			name, outer ? "this process does not hold" : "the broker does not have");
+	if (hold_record(registry, hold)->access < access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot have '%.100s' for writing: this process holds the object that the name is "
+			"inside of for reading only; get that for writing first",
+			name);
 	return WW_OK;
 }
 
-bool request_may_remove(const struct peer *peer, const struct ww_layout_object_record *record)
+/* Whether the process made the object that this one is inside of. */
+static bool is_of_outer(const struct peer *peer, const struct ww_layout_object_record *record)
 {
-	return peer->uid == 0 || peer->uid == record->uid;
+	const struct object *outer = request_find_outer(peer, (const char *)record->name);
+
+	return outer && outer->maker && outer->maker == peer->holder;
+}
+
+ww_status request_check_remove(const struct peer *peer, const struct object *object,
+	const char *action)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (peer->uid != 0 && peer->uid != record->uid && !is_of_outer(peer, record))
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot %s '%.100s': it belongs to user %" PRIu32
+			"; only that user and root may",
+			action, record->name, record->uid);
+	if (object->maker != peer->holder && object_is_member(registry, object))
+		return ww_fail(WW_ERR_STATE,
+			"cannot %s '%.100s': process %" PRIu32
+			" shows there what it uses, and lives; it goes when that lets go or ends",
+			action, record->name, record->maker_pid);
+	return WW_OK;
 }
 
 ww_status request_fail_not_found(const char *name)

@@ -93,7 +93,7 @@ static ww_status check_get(const struct peer *peer, const struct ww_wire_get *ge
 	ww_try(request_check_name(peer, get->name));
 	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
-	return request_check_inside(peer, get->name);
+	return request_check_inside(peer, get->name, get->access);
 }
 
 ww_status request_get(void *context, const struct ww_wire_header *header,
@@ -247,11 +247,8 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
 	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
 		return request_fail_not_found(remove->name);
-	if (object && !request_may_remove(peer, object_record(registry, object)))
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot remove '%.100s': it belongs to user %" PRIu32
-			"; only that user and root may",
-			remove->name, object_record(registry, object)->uid);
+	if (object)
+		ww_try(request_check_remove(peer, object, "remove"));
 	if (object)
 		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 	peer_send_done(peer, header->serial);

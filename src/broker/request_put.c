@@ -60,7 +60,7 @@ static ww_status check_put(const struct peer *peer, const struct ww_wire_put *pu
 		return ww_fail(WW_ERR_INVALID,
 			"an object without a name cannot be kept: nobody could remove it; give it a name");
 	ww_try(check_fd_access(peer, put, peer->fd_count));
-	return request_check_inside(peer, put->name);
+	return request_check_inside(peer, put->name, WW_WIRE_ACCESS_READ);
 }
 
 static ww_status choose_group(const struct peer *peer, const struct ww_wire_put *put,
@@ -93,11 +93,7 @@ static ww_status check_name_is_free(const struct peer *peer, const struct ww_wir
 			"'%.120s' is taken, by an object of user %" PRIu32
 			"; remove it first, or put with replace",
 			put->name, record->uid);
-	if (!request_may_remove(peer, record))
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot replace '%.120s': it belongs to user %" PRIu32, put->name,
-			record->uid);
-	return WW_OK;
+	return request_check_remove(peer, taken, "replace");
 }
 
 /* The object is in the broker already: a put that is repeated, or one that gives it a name. */
@@ -193,21 +189,45 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 	return WW_OK;
 }
 
+static ww_status put_checked(struct peer *peer, struct ww_wire_put *put, bool was_reserved)
+{
+	struct object *present;
+	gid_t gid;
+
+	ww_try(choose_group(peer, put, &gid));
+	present = object_find_id(&peer->server->registry, put->id);
+	return present ? put_again(peer, present, put, gid) : put_new(peer, put, gid, was_reserved);
+}
+
+/*
+ * The owner of the outer object's page is told before anybody can rely on being known to it: so that must be possible,
+ * or nothing is put. A put that is repeated tells it once more: that only says, look.
+ */
+static ww_status put_inside(struct peer *peer, struct ww_wire_put *put, bool was_reserved)
+{
+	const struct object *outer = request_find_outer(peer, put->name);
+	struct ww_layout_signal_page *page;
+	ww_status status;
+
+	ww_try(testament_borrow(&peer->server->registry, outer, &page));
+	status = put_checked(peer, put, was_reserved);
+	if (page && status == WW_OK)
+		ww_signal_page_count_member(page);
+	testament_give_back(outer, page);
+	return status;
+}
+
 ww_status request_put(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_put *message)
 {
 	struct peer *peer = context;
 	struct ww_wire_put put = *message;
-	struct object *present;
 	bool was_reserved = peer->holder->has_reservation;
-	gid_t gid;
 
 	request_use_reservation(peer); /* also if this put is refused */
 	ww_try(check_put(peer, &put));
-	ww_try(choose_group(peer, &put, &gid));
-	present = object_find_id(&peer->server->registry, put.id);
-	ww_try(present ? put_again(peer, present, &put, gid)
-		       : put_new(peer, &put, gid, was_reserved));
+	ww_try(ww_name_is_inside(put.name) ? put_inside(peer, &put, was_reserved)
+					   : put_checked(peer, &put, was_reserved));
 	if (testament_find(put.fd_access, peer->fd_count) >= 0)
 		vigil_keep(peer);
 	peer_send_done(peer, header->serial);

@@ -88,11 +88,21 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 ww_status request_check_name(const struct peer *peer, const char *name);
 
 /*
- * Who uses a name inside an object must hold that. Return: WW_OK, also for other names; WW_ERR_NOT_FOUND.
+ * Who uses a name inside an object must hold that, with as much access.
+ * Return: WW_OK, also for other names; WW_ERR_NOT_FOUND; WW_ERR_ACCESS.
  */
-ww_status request_check_inside(const struct peer *peer, const char *name);
+ww_status request_check_inside(const struct peer *peer, const char *name, uint8_t access);
 
-bool request_may_remove(const struct peer *peer, const struct ww_layout_object_record *record);
+/* The object that a name is inside of; NULL: none. */
+struct object *request_find_outer(const struct peer *peer, const char *name);
+
+/*
+ * Its user, root, and who made the object that it is inside of, may; but a member its own process alone.
+ * @action:  "remove"
+ * Return: WW_OK; WW_ERR_ACCESS; WW_ERR_STATE.
+ */
+ww_status request_check_remove(const struct peer *peer, const struct object *object,
+	const char *action);
 ww_status request_fail_not_found(const char *name);
 ww_status request_fail_reserved(void);
 

@@ -31,7 +31,6 @@
 #endif
 
 #define BYTES_LEAST 4096
-#define BYTES_MOST  (UINT64_C(1) << 20) /* 8190 cells: what one page may keep others waiting for */
 #define TURN_BYTES  (UINT64_C(2) << 20) /* about 4 ms, and 128 of the pages that the library makes */
 /* A process has 65530 mappings, and what is mapped counts as our memory. */
 #define MAPPED_MAX (UINT64_C(64) << 20)
@@ -40,12 +39,14 @@
 #define SEALS_NEEDED  (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define SEALS_REFUSED (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)
 
-#define READERS 1 /* in fd_access */
+/* In fd_access. */
+#define READERS  1
+#define EVERYONE 3
 
 int testament_find(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
 {
 	for (size_t i = 0; i < fd_count; i++) {
-		if (fd_access[i] == TESTAMENT_ACCESS)
+		if ((fd_access[i] & ~TESTAMENT_SHARED) == TESTAMENT_ACCESS)
 			return (int)i;
 	}
 	return -1;
@@ -74,10 +75,10 @@ static ww_status check_file(int fd, struct stat *out_status)
 		return ww_fail(WW_ERR_DESCRIPTOR,
 			"the writable descriptor of a signal page is not open for reading and writing; send "
 			"the one that memfd_create() gave");
-	if (out_status->st_size < BYTES_LEAST || (uint64_t)out_status->st_size > BYTES_MOST)
+	if (out_status->st_size < BYTES_LEAST || out_status->st_size > WW_SIGNAL_PAGE_MOST)
 		return ww_fail(WW_ERR_DESCRIPTOR,
-			"a signal page has %d to %" PRIu64 " bytes, not %lld; use several",
-			BYTES_LEAST, BYTES_MOST, (long long)out_status->st_size);
+			"a signal page has %d to %d bytes, not %lld; use several", BYTES_LEAST,
+			WW_SIGNAL_PAGE_MOST, (long long)out_status->st_size);
 	return WW_OK;
 }
 
@@ -86,7 +87,7 @@ static ww_status fill(struct ww_layout_signal_page *page, uint64_t bytes)
 {
 	if (madvise(page, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
 		return WW_OK;
-	return ww_fail_errno(errno, NULL,
+	return ww_fail_errno_as(WW_ERR_NO_MEMORY, errno, NULL,
 		"the broker cannot have the %" PRIu64 " bytes of a signal page", bytes);
 }
 
@@ -97,7 +98,7 @@ static ww_status map(int fd, uint64_t bytes, struct ww_layout_signal_page **out_
 
 	*out_page = NULL;
 	if (page == MAP_FAILED)
-		return ww_fail_errno(errno, NULL,
+		return ww_fail_errno_as(WW_ERR_NO_MEMORY, errno, NULL,
 			"the broker cannot map a signal page of %" PRIu64 " bytes", bytes);
 	status = fill(page, bytes);
 	if (status < 0) {
@@ -137,26 +138,28 @@ static ww_status check_mode(const struct stat *page)
 	return WW_OK;
 }
 
-/* What readers are given must be that very page, and not writable. */
-static ww_status check_reader(int fd, uint8_t access, size_t at, const struct stat *page)
+static bool is_of(int fd, const struct stat *page)
 {
 	struct stat status;
 
-	if (access != READERS)
+	return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &status) == 0 &&
+		status.st_dev == page->st_dev && status.st_ino == page->st_ino;
+}
+
+/* What others are given of that very page is for readers, who those may be that write other things of the object. */
+static ww_status check_reader(const struct ww_wire_put *put, int fd, size_t at)
+{
+	uint8_t access = put->fd_access[at];
+
+	if (access != READERS && (access != EVERYONE || put->state != WW_WIRE_STATE_SHARED))
 		return ww_fail(WW_ERR_INVALID,
-			"fd_access of descriptor %zu is %u, but beside a signal page there are only "
-			"descriptors for readers (1)",
+			"fd_access of descriptor %zu, of a signal page, is %u; it is for readers (1), or "
+			"in a shared object for all (3)",
 			at, access);
 	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
 		return ww_fail(WW_ERR_INVALID,
 			"descriptor %zu, for the readers of a signal page, is writable; open "
 			"/proc/self/fd/N with O_RDONLY and send that",
-			at);
-	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &status) < 0 || status.st_dev != page->st_dev ||
-		status.st_ino != page->st_ino)
-		return ww_fail(WW_ERR_INVALID,
-			"descriptor %zu, for the readers of a signal page, is of other memory than the "
-			"writable one; open both of one memfd",
 			at);
 	return WW_OK;
 }
@@ -166,16 +169,17 @@ static ww_status check_alone(const struct ww_wire_put *put, int at, size_t fd_co
 	if (testament_find(put->fd_access + at + 1, fd_count - (size_t)at - 1) >= 0)
 		return ww_fail(WW_ERR_INVALID,
 			"an object has at most one signal page (fd_access 4); put another object");
-	if (put->state != WW_WIRE_STATE_SEALED)
+	if (put->state == WW_WIRE_STATE_WRITING)
 		return ww_fail(WW_ERR_INVALID,
-			"an object with a signal page is for readers only; put it as sealed (2), not as %u",
-			put->state);
+			"an object with a signal page is ready when it comes; put it as sealed (2) or "
+			"shared (3), not as writing");
 	return WW_OK;
 }
 
 ww_status testament_check(const struct ww_wire_put *put, const int *fds, size_t fd_count)
 {
 	int at = testament_find(put->fd_access, fd_count);
+	bool has_reader = false;
 	struct stat page;
 
 	if (at < 0)
@@ -184,10 +188,17 @@ ww_status testament_check(const struct ww_wire_put *put, const int *fds, size_t 
 	ww_try(check_file(fds[at], &page));
 	ww_try(check_mode(&page));
 	for (size_t i = 0; i < fd_count; i++) {
-		if (i != (size_t)at)
-			ww_try(check_reader(fds[i], put->fd_access[i], i, &page));
+		if (i == (size_t)at || !is_of(fds[i], &page))
+			continue;
+		ww_try(check_reader(put, fds[i], i));
+		has_reader = true;
 	}
-	return check_page(fds[at], (uint64_t)page.st_size);
+	ww_try(check_page(fds[at], (uint64_t)page.st_size));
+	if (!has_reader)
+		return ww_fail(WW_ERR_INVALID,
+			"a signal page comes with no descriptor for its readers; open /proc/self/fd/N "
+			"with O_RDONLY and send that too");
+	return WW_OK;
 }
 
 /* --- of an object --- */
@@ -240,20 +251,72 @@ bool testament_is_enough(const struct registry *registry)
 	return registry->executed_bytes >= TURN_BYTES;
 }
 
-void testament_execute(struct registry *registry, const struct object *object, bool is_thorough)
+static uint8_t *access_of(const struct registry *registry, const struct object *object)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	int at = testament_find(record->fd_access, record->fd_count);
+
+	ww_assert(at >= 0);
+	return &record->fd_access[at];
+}
+
+void testament_share(struct registry *registry, const struct object *object)
+{
+	if (object->testament)
+		*access_of(registry, object) |= TESTAMENT_SHARED;
+}
+
+bool testament_is_shared(const struct registry *registry, const struct object *object)
+{
+	return *access_of(registry, object) & TESTAMENT_SHARED;
+}
+
+ww_status testament_borrow(const struct registry *registry, const struct object *object,
+	struct ww_layout_signal_page **out_page)
 {
 	const struct testament *testament = object->testament;
-	struct ww_layout_signal_page *page = testament->page;
+	struct ww_layout_signal_page *page = testament ? testament->page : NULL;
 
-	registry->executed_bytes += testament->bytes;
-	if (page ? fill(page, testament->bytes) < 0
-		 : map(page_fd(registry, object), testament->bytes, &page) < 0) {
+	*out_page = NULL;
+	if (page)
+		ww_try(fill(page, testament->bytes));
+	else if (testament)
+		ww_try(map(page_fd(registry, object), testament->bytes, &page));
+	*out_page = page;
+	return WW_OK;
+}
+
+void testament_give_back(const struct object *object, struct ww_layout_signal_page *page)
+{
+	if (page && !object->testament->page)
+		munmap(page, object->testament->bytes);
+}
+
+static bool execute(struct registry *registry, const struct object *object, bool is_thorough,
+	bool has_ended)
+{
+	struct ww_layout_signal_page *page;
+
+	registry->executed_bytes += object->testament->bytes;
+	if (testament_borrow(registry, object, &page) < 0) {
 		ww_log_debug("testament: %s", ww_error_last()->message);
-		return;
+		return false;
 	}
 	poison(registry, object, page, is_thorough);
-	if (!testament->page)
-		munmap(page, testament->bytes);
+	if (has_ended)
+		ww_signal_page_end(page);
+	testament_give_back(object, page);
+	return true;
+}
+
+bool testament_execute(struct registry *registry, const struct object *object, bool is_thorough)
+{
+	return execute(registry, object, is_thorough, false);
+}
+
+bool testament_execute_last(struct registry *registry, const struct object *object, bool has_ended)
+{
+	return execute(registry, object, !object->testament->has_woken, has_ended);
 }
 
 void testament_close(struct registry *registry, struct object *object)
@@ -270,6 +333,19 @@ void testament_close(struct registry *registry, struct object *object)
 	free(testament);
 }
 
+void testament_close_record(struct ww_layout_object_record *record)
+{
+	int at = testament_find(record->fd_access, record->fd_count);
+
+	ww_assert(at >= 0);
+	record->fd_access[at] = 0;
+}
+
+bool testament_is_closed(const struct ww_layout_object_record *record)
+{
+	return memchr(record->fd_access, 0, record->fd_count) != NULL;
+}
+
 /* Each step leaves a record that this function makes the same of. */
 void testament_keep_only(struct ww_layout_object_record *record)
 {
@@ -281,7 +357,7 @@ void testament_keep_only(struct ww_layout_object_record *record)
 	}
 	record->fds[0] = record->fds[at];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	record->fd_access[0] = TESTAMENT_ACCESS;
+	record->fd_access[0] = record->fd_access[at];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	memset(record->fd_access + 1, 0, sizeof(record->fd_access) - 1);
 	record->fd_count = 1;

@@ -1,283 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * testament_test.c - testaments: executed, mourned over, taken over by the next broker, damaged
+ * testament_test.c - testaments: given up, taken over by the next broker, many, damaged
  */
-#include "broker/registry_fixture.h"
+#include "broker/testament_fixture.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include "broker/mourning.h"
-#include "broker/registry_items.h"
-
-#define PAGE_NUMBER 7 /* the object's id */
-#define CELL_AT     sizeof(struct ww_layout_signal_page)
-
-/* What a process that signals has, and its waiters: all of it here. */
-static struct {
-	int reader;
-	int writer;
-	struct ww_layout_signal_page *page;
-	struct ww_layout_signal_cell *cell;
-} ours;
-
-static void make_page(void)
-{
-	char path[32];
-
-	ours.writer = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	assert_int_equal(ftruncate(ours.writer, WW_SIGNAL_PAGE_BYTES), 0);
-	assert_int_equal(fchmod(ours.writer, 0600), 0);
-	assert_int_equal(fcntl(ours.writer, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
-		0);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", ours.writer);
-	ours.reader = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(ours.reader >= 0);
-	ours.page = mmap(NULL, WW_SIGNAL_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		ours.writer, 0);
-	assert_ptr_not_equal(ours.page, MAP_FAILED);
-	ww_signal_page_init(ours.page, WW_SIGNAL_PAGE_BYTES, (const uint8_t[16]){1}, 1, 2, "unit");
-	ours.cell = ww_signal_page_cell(ours.page, WW_SIGNAL_PAGE_BYTES, CELL_AT);
-	ww_signal_cell_open(ours.cell, 5);
-}
-
-static void close_page(void)
-{
-	munmap(ours.page, WW_SIGNAL_PAGE_BYTES);
-	ww_fd_close(ours.reader);
-	ww_fd_close(ours.writer);
-}
-
-static int page_start(void **state)
-{
-	make_page();
-	return fixture_start(state);
-}
-
-static int page_stop(void **state)
-{
-	close_page();
-	return fixture_stop(state);
-}
-
-/* As if it had never been lost. */
-static void renew_page(void)
-{
-	ours.page->lost = 0;
-	ww_signal_cell_open(ours.cell, 5);
-}
-
-static void must_be_lost(void)
-{
-	assert_int_equal(ours.page->lost, 1);
-	assert_int_equal(ours.cell->state, WW_WIRE_CELL_STATE_LOST);
-	assert_int_equal(ours.cell->reached, 5);
-	assert_true(ours.cell->completed == WW_SIGNAL_POISON);
-}
-
-static void must_live(void)
-{
-	assert_int_equal(ours.page->lost, 0);
-	assert_int_equal(ours.cell->state, WW_WIRE_CELL_STATE_LIVE);
-	assert_true(ours.cell->completed == 5);
-}
-
-/* --- processes --- */
-
-struct process {
-	pid_t pid;
-	int pidfd;
-};
-
-static void start_process(struct process *process)
-{
-	process->pid = fork();
-	assert_true(process->pid >= 0);
-	if (process->pid == 0) {
-		for (;;)
-			pause();
-	}
-	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	assert_true(process->pidfd >= 0);
-}
-
-static void kill_process(struct process *process)
-{
-	assert_int_equal(kill(process->pid, SIGKILL), 0);
-	assert_int_equal(waitpid(process->pid, NULL, 0), process->pid);
-	ww_fd_close(process->pidfd);
-}
-
-static struct holder *add_process(struct fixture *fixture, uint8_t number, int pidfd)
-{
-	uint8_t process_id[16] = {number};
-	struct holder *holder;
-
-	assert_int_equal(holder_add(&fixture->registry, process_id, 1000 + number, 7, 7, pidfd,
-				 "maker", &holder),
-		WW_OK);
-	drain(fixture);
-	return holder;
-}
-
-static struct object *put_page(struct fixture *fixture, struct holder *maker, uint8_t life)
-{
-	struct ww_wire_put put = describe(PAGE_NUMBER, "page", life);
-	const int fds[2] = {ours.reader, ours.writer};
-	struct object *object;
-
-	put.state = WW_WIRE_STATE_SEALED;
-	memcpy(put.fd_access, (uint8_t[8]){1, TESTAMENT_ACCESS}, 8);
-	assert_int_equal(testament_check(&put, fds, 2), WW_OK);
-	assert_int_equal(object_put(&fixture->registry, maker, &put, fds, 2, 0, 0, &object), WW_OK);
-	drain(fixture);
-	assert_non_null(object->testament);
-	return object;
-}
-
-/* Time goes by, as much as it takes until nobody is mourned who may be forgotten. */
-static void pass_time(struct fixture *fixture)
-{
-	struct registry *registry = &fixture->registry;
-
-	ww_list_for_each (link, &registry->mourned) {
-		ww_container(link, struct testament, of_mourned)->until_ns = 0;
-	}
-	while (registry->mourned_count > 0)
-		uv_run(&fixture->loop, UV_RUN_ONCE);
-	drain(fixture);
-}
-
-/* A holder without a pidfd has one paid for, all the same. */
-static void must_count(struct fixture *fixture, uint32_t objects, uint32_t holders, uint32_t holds,
-	uint64_t fds)
-{
-	const struct registry *registry = &fixture->registry;
-
-	assert_int_equal(registry->object_table.used, objects);
-	assert_int_equal(registry->holder_table.used, holders);
-	assert_int_equal(registry->hold_table.used, holds);
-	assert_int_equal(registry->accounts.fds, fds);
-}
-
-/* --- cases --- */
-
-static void alive_then_over(void **state)
-{
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-	struct holder *waiter = add_holder(fixture, 2, 8);
-	struct process process;
-	struct object *object;
-	struct holder *maker;
-
-	start_process(&process);
-	maker = add_process(fixture, 1, process.pidfd);
-	object = put_page(fixture, maker, WW_WIRE_LIFE_HELD);
-	assert_int_equal(registry->accounts.fds, 3);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
-	must_live();
-	holder_end(registry, maker);
-	must_be_lost();
-	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
-	assert_string_equal(ours.page->lost_program, "maker");
-	assert_int_equal(ours.page->lost_pid, 1001);
-	assert_null(find(fixture, PAGE_NUMBER));
-	assert_null(find_holder(fixture, 1));
-	/* The page and the pidfd are left: in the vault, and on the bill. */
-	must_have(fixture, 1, 2, 1, 2);
-	for (int round = 0; round < 3; round++) {
-		ours.cell->completed = 6;
-		while (ours.cell->completed != WW_SIGNAL_POISON)
-			uv_run(&fixture->loop, UV_RUN_ONCE);
-	}
-	assert_int_equal(ours.cell->reached, 5);
-	ours.cell->completed = 7;
-	kill_process(&process);
-	while (registry->mourned_count > 0)
-		uv_run(&fixture->loop, UV_RUN_ONCE);
-	must_be_lost();
-	must_have(fixture, 1, 1, 1, 0);
-	holder_end(registry, waiter);
-	must_be_empty(fixture);
-}
-
-/* Nothing is left to mourn over. */
-static void over_at_once(void **state)
-{
-	struct fixture *fixture = *state;
-	struct process process;
-	struct holder *maker;
-
-	start_process(&process);
-	maker = add_process(fixture, 1, process.pidfd);
-	put_page(fixture, maker, WW_WIRE_LIFE_KEPT);
-	kill_process(&process);
-	must_live();
-	holder_end(&fixture->registry, maker);
-	must_be_lost();
-	must_be_empty(fixture);
-}
-
-static void without_pidfd(void **state)
-{
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-	struct holder *waiter = add_holder(fixture, 2, 8);
-	struct holder *maker = add_process(fixture, 1, -1);
-	struct object *object = put_page(fixture, maker, WW_WIRE_LIFE_OWNER);
-
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
-	holder_end(registry, maker);
-	must_be_lost();
-	uv_run(&fixture->loop, UV_RUN_ONCE);
-	assert_int_equal(registry->mourned_count, 1);
-	pass_time(fixture);
-	must_have(fixture, 1, 1, 1, 0);
-	holder_end(registry, waiter);
-	must_be_empty(fixture);
-}
-
-/* Of a process that lives: as long as somebody holds it, and then not much longer. */
-static void given_up_but_alive(void **state)
-{
-	struct fixture *fixture = *state;
-	struct registry *registry = &fixture->registry;
-	struct holder *waiter = add_holder(fixture, 2, 8);
-	struct process process;
-	struct object *object;
-	struct holder *maker;
-
-	start_process(&process);
-	maker = add_process(fixture, 1, process.pidfd);
-	object = put_page(fixture, maker, WW_WIRE_LIFE_HELD);
-	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
-	holder_end(registry, maker);
-	object->testament->until_ns = 0;
-	uv_run(&fixture->loop, UV_RUN_ONCE);
-	uv_run(&fixture->loop, UV_RUN_ONCE);
-	assert_int_equal(registry->mourned_count, 1);
-	/* The same process comes again: it is another holder. */
-	maker = add_process(fixture, 1, process.pidfd);
-	assert_ptr_equal(find_holder(fixture, 1), maker);
-	restart(fixture);
-	maker = find_holder(fixture, 1);
-	assert_false(holder_is_mourned(registry, maker));
-	assert_int_equal(registry->holder_table.used, 3);
-	holder_end(registry, maker);
-	holder_end(registry, find_holder(fixture, 2));
-	assert_int_equal(registry->object_table.used, 1);
-	pass_time(fixture);
-	must_be_empty(fixture);
-	kill_process(&process);
-}
 
 static void maker_lets_go(void **state)
 {
@@ -368,6 +97,31 @@ static void killed_while_removing(void **state)
 	}
 }
 
+/* A record that says of two descriptors that they are the page: the second is closed as any other. */
+static void two_pages(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	for (int ends = 0; ends <= 1; ends++) {
+		struct holder *maker = add_process(fixture, 1, -1);
+		struct object *object = put_page(fixture, maker, WW_WIRE_LIFE_HELD);
+
+		memcpy(object_record(registry, object)->fd_access,
+			(uint8_t[8]){TESTAMENT_ACCESS, TESTAMENT_ACCESS}, 8);
+		bring_page_back(fixture, object);
+		if (ends)
+			restart(fixture);
+		else
+			object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+		maker = find_holder(fixture, 1);
+		holder_end(registry, maker);
+		pass_time(fixture);
+		must_be_empty(fixture);
+		renew_page();
+	}
+}
+
 /* Its maker's record is lost: there is nobody to ask, so he is taken for dead. */
 static void maker_is_lost(void **state)
 {
@@ -386,6 +140,7 @@ static void maker_is_lost(void **state)
 		holder_record(registry, maker)->number = 0;
 		restart(fixture);
 		must_be_lost();
+		assert_int_equal(ours.page->ended, 0);
 		must_have(fixture, 1, 1, 1, 0);
 		holder_end(registry, find_holder(fixture, 2));
 		must_be_empty(fixture);
@@ -542,18 +297,13 @@ static void damaged(void **state)
 	}
 }
 
-#define PAGE_CASE(name) cmocka_unit_test_setup_teardown(name, page_start, page_stop)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		PAGE_CASE(alive_then_over),
-		PAGE_CASE(over_at_once),
-		PAGE_CASE(without_pidfd),
-		PAGE_CASE(given_up_but_alive),
 		PAGE_CASE(maker_lets_go),
 		PAGE_CASE(killed_at_the_first_step),
 		PAGE_CASE(killed_while_removing),
+		PAGE_CASE(two_pages),
 		PAGE_CASE(maker_is_lost),
 		PAGE_CASE(many),
 		PAGE_CASE(damaged),

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "support/page.h"
+
 /* "@ID/rest" */
 static const char *inside(const uint8_t id[16], const char *rest)
 {
@@ -83,6 +85,13 @@ void inside_mode_decides(void)
 	/* What is reserved by its first component is not meant by that. */
 	MUST_OK(put_as(bob, inside(outer.id, "model")));
 	MUST_OK(put_as(bob, inside(outer.id, "~0")));
+	/* Whose the outer one is, his are the names inside: others cannot keep them from him. */
+	put = raw_object(inside(outer.id, "model"));
+	MUST_REFUSE(WW_ERR_EXISTS, "taken", raw_put(alice, &put, NULL, 0));
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(alice, &put, NULL, 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(bob, put.name));
+	MUST_OK(raw_remove(alice, inside(outer.id, "~0")));
 }
 
 void inside_names(void)
@@ -208,15 +217,22 @@ void inside_wait_ends_with_object(void)
 
 	wait_until(raw, &outer, remove_it, WW_ERR_NOT_FOUND, "was removed");
 	outer = raw_object("outer");
-	outer.mode = 0644;
-	outer.life = WW_WIRE_LIFE_KEPT;
-	outer.ttl_ns = 500 * MS;
-	MUST_OK(raw_put(raw, &outer, NULL, 0));
-	wait_until(raw, &outer, do_nothing, WW_ERR_NOT_FOUND, "has expired");
-	outer = raw_object("outer");
 	outer.life = WW_WIRE_LIFE_OWNER;
 	MUST_OK(raw_put(raw, &outer, NULL, 0));
 	wait_until(raw, &outer, leave, WW_ERR_PEER_LOST, "ended or let go");
+}
+
+/* The waiters have to be there before its time is up. */
+void inside_wait_ends_with_time(void)
+{
+	struct raw *raw = peer();
+	struct ww_wire_put outer = raw_object("outer");
+
+	outer.mode = 0644;
+	outer.life = WW_WIRE_LIFE_KEPT;
+	outer.ttl_ns = 1000 * MS * check_slowness();
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	wait_until(raw, &outer, do_nothing, WW_ERR_NOT_FOUND, "has expired");
 }
 
 void inside_wait_ends_with_hold(void)
@@ -258,4 +274,113 @@ void inside_not_in_version_1(void)
 	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_stat(raw, name, &entry));
 	MUST_REFUSE(WW_ERR_INVALID, "needs version 2", raw_remove(raw, name));
 	MUST_OK(put_as(raw, "x@y"));
+}
+
+static ww_status write_as(struct raw *raw, const char *name)
+{
+	struct ww_wire_granted granted;
+
+	return raw_get(raw, name, WW_WIRE_ACCESS_WRITE, &granted);
+}
+
+static struct ww_wire_put put_shared(struct raw *raw, const char *name)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	put.state = WW_WIRE_STATE_SHARED;
+	put.mode = 0666;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	return put;
+}
+
+/* Whatever the mode says of the inner one. */
+void inside_access_is_the_outers(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_shared(raw, "outer");
+	const char *name = inside(outer.id, "x");
+	struct ww_wire_granted granted;
+	struct ww_wire_put inner;
+	uint8_t secret[16];
+	uint32_t serial;
+
+	inner = put_shared(raw, name);
+	MUST_OK(get_as(other, "outer"));
+	MUST_OK(get_as(other, name));
+	MUST_REFUSE(WW_ERR_ACCESS, "for reading only; get that for writing first",
+		write_as(other, name));
+	serial = raw_ask_get(other, inside(outer.id, "y"), WW_WIRE_ACCESS_WRITE);
+	MUST_OK(raw_answered(other, serial));
+	MUST_REFUSE(WW_ERR_ACCESS, "for reading only", raw_refusal(other));
+	/* Who may read it may put things inside, and a token is another way in. */
+	put_shared(other, inside(outer.id, "z"));
+	MUST_OK(raw_export(raw, inner.id, WW_WIRE_ACCESS_WRITE, 0, 0, secret));
+	MUST_OK(raw_import(other, inner.id, secret, WW_WIRE_ACCESS_WRITE, &granted));
+	MUST_OK(write_as(other, "outer"));
+	MUST_OK(write_as(other, inside(outer.id, "x")));
+	MUST_OK(write_as(other, inside(outer.id, "z")));
+}
+
+/* The owner of a page learns from the page that something came inside its object. */
+void inside_of_a_page_is_counted(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = page_object("outer");
+	struct ww_wire_put unnamed = raw_object("");
+	struct ww_wire_put put;
+	struct page page;
+
+	page_make(&page);
+	MUST_OK(page_put(raw, &outer, &page));
+	MUST_OK(get_as(other, "outer"));
+	MUST_EQUAL(0, page.page->members);
+	put = raw_object(inside(outer.id, "x"));
+	MUST_OK(raw_put(other, &put, NULL, 0));
+	MUST_EQUAL(1, page.page->members);
+	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_as(raw, put.name));
+	MUST_EQUAL(1, page.page->members);
+	/* Repeated, as after a restart of the broker: it may not have been counted before. */
+	MUST_OK(raw_put(other, &put, NULL, 0));
+	MUST_EQUAL(2, page.page->members);
+	/* What gets its name later, and what takes another's place. */
+	MUST_OK(raw_put(other, &unnamed, NULL, 0));
+	MUST_EQUAL(2, page.page->members);
+	strcpy(unnamed.name, inside(outer.id, "y"));
+	MUST_OK(raw_put(other, &unnamed, NULL, 0));
+	MUST_EQUAL(3, page.page->members);
+	memset(put.id, 1, sizeof(put.id));
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(other, &put, NULL, 0));
+	MUST_EQUAL(4, page.page->members);
+	MUST_EQUAL(0, page.page->lost);
+	MUST_OK(raw_release(raw, outer.id));
+	page_close(&page);
+}
+
+/* What a living process shows there nobody else takes away: the page's owner would take it for gone. */
+void inside_member_is_its_own(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = page_object("outer");
+	struct ww_wire_put member = page_object(inside(outer.id, "member"));
+	struct ww_wire_put thief;
+	struct page pages[2];
+
+	page_make(&pages[0]);
+	page_make(&pages[1]);
+	MUST_OK(page_put(raw, &outer, &pages[0]));
+	MUST_OK(get_as(other, "outer"));
+	MUST_OK(page_put(other, &member, &pages[1]));
+	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_remove(raw, member.name));
+	thief = raw_object(member.name);
+	thief.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_put(raw, &thief, NULL, 0));
+	MUST_OK(raw_remove(other, member.name));
+	MUST_OK(raw_put(raw, &thief, NULL, 0));
+	MUST_OK(raw_release(raw, outer.id));
+	page_close(&pages[0]);
+	page_close(&pages[1]);
 }

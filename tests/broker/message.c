@@ -94,7 +94,7 @@ void message_versions(void)
 	MUST_EQUAL(WW_WIRE_VERSION, welcome.most);
 	MUST_EQUAL(0, welcome.known);
 	refuse_versions(7, 9, "versions 7 to 9");
-	refuse_versions(7, 9, "1 to 2");
+	refuse_versions(7, 9, "1 to 3");
 	refuse_versions(0, 0, "versions 0 to 0");
 	refuse_versions(9, 1, "versions 9 to 1");
 	refuse_versions(UINT16_MAX, UINT16_MAX, "65535");

@@ -106,7 +106,7 @@ static void refuse_writers(const struct page *page)
 	refuse_writer(WW_ERR_DESCRIPTOR, "F_SEAL_SEAL",
 		seal(memory(16384, 0), F_SEAL_SHRINK | F_SEAL_GROW));
 	refuse_writer(WW_ERR_DESCRIPTOR, "bytes", seal(memory(4095, 0), both));
-	refuse_writer(WW_ERR_DESCRIPTOR, "bytes", seal(memory((1 << 20) + 4096, 0), both));
+	refuse_writer(WW_ERR_DESCRIPTOR, "bytes", seal(memory((1 << 16) + 4096, 0), both));
 	refuse_writer(WW_ERR_DESCRIPTOR, "bytes", seal(memory(UINT64_C(1) << 50, 0), both));
 	refuse_writer(WW_ERR_DESCRIPTOR, "reading and writing",
 		fcntl(page->reader, F_DUPFD_CLOEXEC, 0));
@@ -126,15 +126,25 @@ static void refuse_readers(const struct page *page, const struct page *other)
 
 	for (uint8_t access = 2; access <= 3; access++) {
 		put.fd_access[0] = access;
-		refuse(WW_ERR_INVALID, "only descriptors for readers", &put,
-			(int[]){page->reader, page->writer}, 2);
+		refuse(WW_ERR_INVALID, "is for readers", &put, (int[]){page->reader, page->writer},
+			2);
 	}
+	put.state = WW_WIRE_STATE_SHARED;
+	put.fd_access[0] = 2;
+	refuse(WW_ERR_INVALID, "is for readers", &put, (int[]){page->reader, page->writer}, 2);
+	put.fd_access[0] = 3;
+	refuse(WW_ERR_INVALID, "is writable", &put, (int[]){page->writer, page->writer}, 2);
 	refuse(WW_ERR_INVALID, "is writable", &good, (int[]){page->writer, page->writer}, 2);
-	refuse(WW_ERR_INVALID, "other memory", &good, (int[]){other->reader, page->writer}, 2);
+	/* One of the page there must be, and each of the page must be for readers. */
+	refuse(WW_ERR_INVALID, "no descriptor for its readers", &good,
+		(int[]){other->reader, page->writer}, 2);
 	put = good;
 	put.fd_access[2] = 1;
-	refuse(WW_ERR_INVALID, "other memory", &put,
-		(int[]){page->reader, page->writer, other->reader}, 3);
+	refuse(WW_ERR_INVALID, "is writable", &put,
+		(int[]){page->reader, page->writer, page->writer}, 3);
+	put.fd_access[2] = 2;
+	refuse(WW_ERR_INVALID, "is for readers", &put,
+		(int[]){page->reader, page->writer, page->reader}, 3);
 	put.fd_access[2] = 4;
 	refuse(WW_ERR_INVALID, "at most one", &put,
 		(int[]){page->reader, page->writer, other->writer}, 3);
@@ -160,10 +170,8 @@ void page_refused(void)
 	MUST_CALL(fchmod(page.writer, 0602));
 	refuse(WW_ERR_INVALID, "mode 0602", &put, (int[]){page.reader, page.writer}, 2);
 	MUST_CALL(fchmod(page.writer, 0600));
-	put.state = WW_WIRE_STATE_SHARED;
-	refuse(WW_ERR_INVALID, "as sealed", &put, (int[]){page.reader, page.writer}, 2);
 	put.state = WW_WIRE_STATE_WRITING;
-	refuse(WW_ERR_INVALID, "as sealed", &put, (int[]){page.reader, page.writer}, 2);
+	refuse(WW_ERR_INVALID, "ready when it comes", &put, (int[]){page.reader, page.writer}, 2);
 	put.state = WW_WIRE_STATE_SEALED;
 	MUST_REFUSE(WW_ERR_INVALID, "1 to 3", page_put(old, &put, &page));
 	/* None of all that has changed it, nor stayed anywhere. */
@@ -171,6 +179,51 @@ void page_refused(void)
 	MUST_EQUAL(WW_WIRE_CELL_STATE_LIVE, page_cell(&page, 0)->state);
 	page_close(&page);
 	page_close(&other);
+}
+
+static void must_get(struct raw *raw, const char *name, uint8_t access, size_t fd_count)
+{
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_get(raw, name, access, &granted));
+	MUST_EQUAL(access, granted.access);
+	MUST_EQUAL(fd_count, raw->fd_count);
+	MUST_EQUAL(O_RDONLY, fcntl(raw->fds[0], F_GETFL) & O_ACCMODE);
+}
+
+/* Beside a page may be what else the object consists of; who writes that gets no more of the page than others. */
+void page_beside_others(void)
+{
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put put = page_object("sealed");
+	int events = eventfd(0, EFD_CLOEXEC);
+	struct ww_wire_granted granted;
+	struct page page;
+	struct page table;
+
+	MUST_CALL(events);
+	page_make(&page);
+	page_make(&table);
+	memcpy(put.fd_access, (uint8_t[8]){1, 4, 1, 2, 3}, 8);
+	MUST_OK(raw_put(raw, &put,
+		(int[]){page.reader, page.writer, table.reader, table.writer, events}, 5));
+	must_get(other, "sealed", WW_WIRE_ACCESS_READ, 3);
+	MUST_REFUSE(WW_ERR_ACCESS, "is sealed",
+		raw_get(other, "sealed", WW_WIRE_ACCESS_WRITE, &granted));
+	MUST_OK(raw_release(raw, put.id));
+	put = page_object("shared");
+	put.state = WW_WIRE_STATE_SHARED;
+	memcpy(put.fd_access, (uint8_t[8]){3, 4, 1, 2}, 8);
+	MUST_OK(raw_put(raw, &put, (int[]){page.reader, page.writer, table.reader, table.writer},
+		4));
+	must_get(other, "shared", WW_WIRE_ACCESS_READ, 2);
+	must_get(other, "shared", WW_WIRE_ACCESS_WRITE, 2);
+	MUST_EQUAL(O_RDWR, fcntl(other->fds[1], F_GETFL) & O_ACCMODE);
+	MUST_OK(raw_release(raw, put.id));
+	close(events);
+	page_close(&page);
+	page_close(&table);
 }
 
 void page_of_another_version(void)

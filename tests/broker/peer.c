@@ -10,9 +10,6 @@
 #include "base/clock.h"
 #include "wire/packet.h"
 
-/* What a round trip may take where nothing is wrong: very long, but no hang. */
-#define AT_ONCE_NS (500 * MS)
-
 static void must_be_served_at_once(struct raw *raw)
 {
 	struct ww_wire_condition condition;
@@ -20,7 +17,7 @@ static void must_be_served_at_once(struct raw *raw)
 
 	for (int i = 0; i < 20; i++)
 		MUST_OK(raw_condition(raw, &condition));
-	MUST(ww_clock_now_ns() - began_ns < AT_ONCE_NS * check_slowness());
+	MUST(ww_clock_now_ns() - began_ns < suite_at_once_ns());
 }
 
 /* Sends a request again and again until the daemon reads no more. */

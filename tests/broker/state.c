@@ -320,7 +320,6 @@ void state_named_later(void)
 	MUST_OK(raw_put(maker, &put, &fd, 1));
 	close(fd);
 	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
-	MUST_OK(raw_release(maker, put.id));
 	strcpy(put.name, "christened");
 	put.state = WW_WIRE_STATE_WRITING;
 	MUST_REFUSE(WW_ERR_STATE, "as writing", raw_put(maker, &put, NULL, 0));
@@ -350,6 +349,27 @@ void state_named_later(void)
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "second");
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "second");
+}
+
+/* Nobody could name it again, but by its token. */
+void state_unnamed_goes_with_its_maker(void)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_put put = raw_object("");
+	struct ww_wire_granted granted;
+	uint8_t secret[16];
+	int fd = raw_memory(4096);
+
+	put.life = WW_WIRE_LIFE_OWNER;
+	MUST_OK(raw_put(maker, &put, &fd, 1));
+	close(fd);
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, UINT64_C(60000000000), secret));
+	MUST_OK(raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_release(maker, put.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_release(other, put.id));
 }
 
 /* What was not allowed when it came is not allowed when it is ready either. */

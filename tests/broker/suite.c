@@ -144,6 +144,11 @@ static void must_count_descriptors(struct raw *raw, struct ww_wire_condition *no
 	MUST_EQUAL(now->open_fds, process_descriptors((pid_t)now->pid));
 }
 
+uint64_t suite_at_once_ns(void)
+{
+	return 500 * MS * check_slowness();
+}
+
 void suite_settle(void)
 {
 	const struct want nothing = {.holders = 1};

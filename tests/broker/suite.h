@@ -56,6 +56,7 @@
 	X(descriptor_bytes_are_the_kernels, 0)       \
 	X(page_is_for_readers, 0)                    \
 	X(page_refused, 0)                           \
+	X(page_beside_others, 0)                     \
 	X(page_of_another_version, 0)                \
 	X(page_changes_afterwards, ONCE)             \
 	X(page_released_in_order, 0)                 \
@@ -68,7 +69,10 @@
 	X(page_lives_end_with_maker, 0)              \
 	X(page_removed_first, 0)                     \
 	X(page_stored_over, ONCE)                    \
-	X(page_unheld_is_forgotten, ONCE)            \
+	X(page_unshared_is_forgotten, ONCE)          \
+	X(page_left_then_ended, ONCE)                \
+	X(page_member_is_found_late, ONCE)           \
+	X(page_member_ended_unseen, ONCE)            \
 	X(page_broker_killed_before, ONCE)           \
 	X(page_broker_killed_after, ONCE)            \
 	X(page_maker_killed_without_broker, ONCE)    \
@@ -81,8 +85,12 @@
 	X(inside_of_what_is_gone, 0)                 \
 	X(inside_wait_met, 0)                        \
 	X(inside_wait_ends_with_object, 0)           \
+	X(inside_wait_ends_with_time, ONCE)          \
 	X(inside_wait_ends_with_hold, 0)             \
 	X(inside_not_in_version_1, 0)                \
+	X(inside_access_is_the_outers, 0)            \
+	X(inside_of_a_page_is_counted, 0)            \
+	X(inside_member_is_its_own, 0)               \
 	X(quota_bytes, 0)                            \
 	X(quota_host_bytes, 0)                       \
 	X(quota_objects, 0)                          \
@@ -105,6 +113,7 @@
 	X(state_replace, 0)                          \
 	X(state_put_again, 0)                        \
 	X(state_named_later, 0)                      \
+	X(state_unnamed_goes_with_its_maker, 0)      \
 	X(wait_answered_with_refusal, AS_ROOT)       \
 	X(wait_cancelled, 0)                         \
 	X(escrow_time, 0)                            \
@@ -132,7 +141,8 @@ BROKER_CASES(BROKER_DECLARE)
 
 #define BROKER_ROLES(X)          \
 	X(role_steal_process_id) \
-	X(role_signaller)
+	X(role_signaller)        \
+	X(role_leaver)
 
 #define BROKER_DECLARE_ROLE(name) void name(int count, char **arguments);
 BROKER_ROLES(BROKER_DECLARE_ROLE)
@@ -179,6 +189,9 @@ void suite_come_back(struct raw *raw, bool is_known);
 
 /* Puts an object with no descriptors that is easy to tell: sealed, held, mode 0600. */
 struct ww_wire_put put_named(struct raw *raw, const char *name);
+
+/* What may take no time to speak of has to be done in this: very long, but no hang. */
+uint64_t suite_at_once_ns(void);
 
 /* The case that runs all the others many times over; in main.c. */
 void suite_repeat(int times);

@@ -14,7 +14,7 @@ import tempfile
 
 SYSTEM, USER, BINDIR, WARPWAYD, CONFIG = map(os.path.abspath, sys.argv[1:])
 UNITS = ["warpwayd.service", "warpwayd.socket"]
-LIMIT_S = 120
+LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 
 def expect(what, told):
