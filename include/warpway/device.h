@@ -53,11 +53,17 @@ enum {
 #define WW_CAP_STREAM_VALUE   UINT64_C(0x40) /* its streams signal and wait for timelines */
 #define WW_CAP_EVENT          UINT64_C(0x80) /* events between processes (event.h) */
 #define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... which who imported them can record, too */
+#define WW_CAP_FOREIGN \
+	UINT64_C(0x200) /* memory that others allocated can be wrapped, and opened by its handle */
 
 /* What holds the bytes of a memory, see memory.h. */
 enum {
-	WW_MEMORY_VMM = 1, /* the device's own memory; on the host device a memfd */
-	WW_MEMORY_HOST = 2 /* a memfd: mapped by the CPU, and registered with the GPU on cuda */
+	WW_MEMORY_VMM = 1,  /* the device's own memory; on the host device a memfd */
+	WW_MEMORY_HOST = 2, /* a memfd: mapped by the CPU, and registered with the GPU on cuda */
+	WW_MEMORY_LEGACY =
+		3, /* of cuMemAlloc(), which cudaMalloc() is: made by other means, wrapped or opened */
+	WW_MEMORY_CUDA_POOL =
+		4 /* of cuMemAllocAsync(), from a pool that can be exported; wrapped */
 };
 
 /* What may be done with a memory; each includes the one before. */
@@ -65,6 +71,12 @@ enum {
 	WW_ACCESS_READ = 1,
 	WW_ACCESS_WRITE = 2 /* read and write */
 };
+
+/*
+ * Or'ed to the access that an import, a get or a receive asks for: refuses, with WW_ERR_UNSUPPORTED, memory that the device
+ * reaches only by a slow route: a GPU by WW_ROUTE_HOST_REGISTERED or WW_ROUTE_PEER_HIDDEN.
+ */
+#define WW_STRICT UINT32_C(0x80000000)
 
 /* By which way this process reaches the bytes of a memory. */
 enum {

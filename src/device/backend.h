@@ -95,13 +95,32 @@ struct ww_device_event {
 
 /* What keeps the bytes of a memory. */
 enum ww_backing {
-	WW_BACKING_MEMFD = 1,   /* a sealed memfd */
-	WW_BACKING_CUDA_VMM = 2 /* an allocation of cuMemCreate() */
+	WW_BACKING_MEMFD = 1,       /* a sealed memfd */
+	WW_BACKING_CUDA_VMM = 2,    /* an allocation of cuMemCreate() */
+	WW_BACKING_CUDA_LEGACY = 3, /* one of cuMemAlloc(), which a legacy handle names */
+	WW_BACKING_CUDA_POOL = 4    /* one of a stream-ordered pool that has a descriptor */
+};
+
+/* Memory without a descriptor of its own: a page stands for it (foreign_page.h), and nothing but its owner keeps it. */
+static inline bool ww_backing_is_foreign(enum ww_backing backing)
+{
+	return backing == WW_BACKING_CUDA_LEGACY || backing == WW_BACKING_CUDA_POOL;
+}
+
+#define WW_FOREIGN_HANDLE_BYTES 64
+
+/* An allocation that was made by other means, as it is found around an address. */
+struct ww_foreign {
+	enum ww_backing backing; /* by which way it can be shared */
+	void *base;
+	uint64_t bytes;
+	uint64_t buffer_id; /* no other allocation of this process has, or had, the same */
 };
 
 /* A descriptor from outside, with what its description claims. Nothing of it is true until tried. */
 struct ww_memory_source {
-	int fd; /* borrowed */
+	int fd;      /* borrowed */
+	int pool_fd; /* borrowed; of backing WW_BACKING_CUDA_POOL the pool's, else -1 */
 	enum ww_backing backing;
 	uint32_t kind; /* WW_MEMORY_... */
 	uint64_t bytes;
@@ -139,6 +158,25 @@ struct ww_backend {
 	 * once, when there is none. Needs WW_CAP_EXPORT. NULL where memory has one from the start.
 	 */
 	ww_status (*memory_export)(struct ww_mapping *mapping, int *out_fd);
+
+	/*
+	 * Memory that others allocated: optional, WW_CAP_FOREIGN, NULL without it.
+	 * find: what the allocation around a span is, and whether it can be shared; takes nothing.
+	 * wrap: makes a mapping of it; its memory_release leaves the allocation alone.
+	 * check: whether the allocation of a mapping is still there: one that was wrapped (WW_ERR_STATE), or that its owner
+	 * has not withdrawn (WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST). Of any mapping; may not block.
+	 * open, handle: by the 64 bytes of a legacy handle; see ww_memory_open_handle(), ww_memory_handle_get().
+	 * pool: a descriptor of the pool that the mapping is from, the caller's.
+	 */
+	ww_status (*foreign_find)(struct ww_device *device, void *pointer, uint64_t bytes,
+		struct ww_foreign *out_found);
+	ww_status (*foreign_wrap)(struct ww_mapping *mapping, const struct ww_foreign *found);
+	ww_status (*foreign_check)(struct ww_mapping *mapping);
+	ww_status (*foreign_open)(struct ww_mapping *mapping,
+		const uint8_t handle[WW_FOREIGN_HANDLE_BYTES], uint32_t access);
+	ww_status (*foreign_handle)(struct ww_mapping *mapping,
+		uint8_t out_handle[WW_FOREIGN_HANDLE_BYTES]);
+	ww_status (*foreign_pool)(struct ww_mapping *mapping, int *out_fd);
 
 	ww_status (*stream_create)(struct ww_device *device, struct ww_stream **out_stream);
 	void (*stream_close)(struct ww_stream *stream);

@@ -4,10 +4,12 @@
  *
  * The table is an array of spans in order of address: it is searched at every copy and changed only when
  * memory comes or goes. Spans do not overlap, since the kernel and the driver hand out each address
- * once, and a span leaves the table before its address is given back.
+ * once, and a span leaves the table before its address is given back. But several may begin at one place: the driver
+ * maps an allocation of another process once, however often it is opened. The shorter one stands first then.
  */
 #include "device/mapping.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +68,9 @@ static void table_add(void *pointer, struct ww_mapping *mapping)
 	uintptr_t start = (uintptr_t)pointer;
 	size_t at = lower_bound(start);
 
+	while (at < table_count && table[at].start == start &&
+		table[at].end < start + mapping->bytes)
+		at++;
 	memmove(&table[at + 1], &table[at], (table_count - at) * sizeof(*table));
 	table[at] = (struct span){start, start + mapping->bytes, mapping};
 	table_count++;
@@ -75,7 +80,9 @@ static void table_remove(void *pointer, const struct ww_mapping *mapping)
 {
 	size_t at = lower_bound((uintptr_t)pointer);
 
-	ww_assert(at < table_count && table[at].mapping == mapping);
+	while (at < table_count && table[at].mapping != mapping)
+		at++;
+	ww_assert(at < table_count && table[at].start == (uintptr_t)pointer);
 	table_count--;
 	memmove(&table[at], &table[at + 1], (table_count - at) * sizeof(*table));
 	if (table_count == 0) {
@@ -94,6 +101,8 @@ static ww_status enter_table(struct ww_mapping *mapping)
 {
 	ww_status status;
 
+	if (mapping->is_wrapped)
+		return WW_OK;
 	pthread_rwlock_wrlock(&table_lock);
 	status = table_grow(2);
 	if (status == WW_OK) {
@@ -107,6 +116,8 @@ static ww_status enter_table(struct ww_mapping *mapping)
 
 static void leave_table(struct ww_mapping *mapping)
 {
+	if (mapping->is_wrapped)
+		return;
 	pthread_rwlock_wrlock(&table_lock);
 	table_remove(mapping->pointer, mapping);
 	if (has_two_spans(mapping))
@@ -124,8 +135,12 @@ size_t ww_mapping_count(void)
 	return count;
 }
 
-static ww_status check_span(const struct span *span, uintptr_t start, uintptr_t end,
-	uint32_t access)
+static bool allows(const struct span *span, uintptr_t start, uintptr_t end, uint32_t access)
+{
+	return start >= span->start && end <= span->end && access <= span->mapping->access;
+}
+
+static ww_status fail_span(const struct span *span, uintptr_t start, uintptr_t end)
 {
 	const struct ww_mapping *mapping = span->mapping;
 
@@ -134,19 +149,27 @@ static ww_status check_span(const struct span *span, uintptr_t start, uintptr_t 
 			"%" PRIuPTR " bytes at 0x%" PRIxPTR " leave the memory of %" PRIu64
 			" bytes at 0x%" PRIxPTR,
 			end - start, start, mapping->bytes, span->start);
-	if (access > mapping->access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot write to 0x%" PRIxPTR
-			": this memory is mapped read-only; import it with "
-			"WW_ACCESS_WRITE if its exporter allows that",
-			start);
-	return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot write to 0x%" PRIxPTR ": this memory is mapped read-only; import it with "
+		"WW_ACCESS_WRITE if its exporter allows that",
+		start);
+}
+
+/* The first of those at one place that allows it, else the first. Under the lock. */
+static const struct span *choose_span(size_t at, uintptr_t start, uintptr_t end, uint32_t access)
+{
+	for (size_t i = at; i < table_count && table[i].start == table[at].start; i++) {
+		if (allows(&table[i], start, end, access))
+			return &table[i];
+	}
+	return &table[at];
 }
 
 ww_status ww_mapping_find(const void *address, uint64_t bytes, uint32_t access,
 	struct ww_mapping **out_mapping)
 {
 	uintptr_t start = (uintptr_t)address;
+	const struct span *span;
 	ww_status status = WW_OK;
 	uintptr_t end;
 	size_t at;
@@ -159,10 +182,12 @@ ww_status ww_mapping_find(const void *address, uint64_t bytes, uint32_t access,
 	pthread_rwlock_rdlock(&table_lock);
 	at = lower_bound(start);
 	if (at < table_count && table[at].start < end) {
-		status = check_span(&table[at], start, end, access);
+		span = choose_span(at, start, end, access);
+		if (!allows(span, start, end, access))
+			status = fail_span(span, start, end);
 		/* One on its way out is the caller's bug, which the device will report. */
-		if (status == WW_OK && ww_ref_try_get(&table[at].mapping->ref))
-			*out_mapping = table[at].mapping;
+		else if (ww_ref_try_get(&span->mapping->ref))
+			*out_mapping = span->mapping;
 	}
 	pthread_rwlock_unlock(&table_lock);
 	return status;
@@ -179,6 +204,7 @@ static struct ww_mapping *mapping_new(struct ww_device *device)
 	ww_ref_init(&mapping->ref);
 	mapping->device = ww_device_ref(device);
 	mapping->fd = -1;
+	memcpy(mapping->home_uuid, device->uuid, sizeof(mapping->home_uuid));
 	pthread_mutex_init(&mapping->lock, NULL);
 	return mapping;
 }
@@ -233,6 +259,34 @@ ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_sou
 		out_mapping);
 }
 
+ww_status ww_mapping_wrap(struct ww_device *device, const struct ww_foreign *found,
+	struct ww_mapping **out_mapping)
+{
+	struct ww_mapping *mapping = mapping_new(device);
+
+	*out_mapping = NULL;
+	if (!mapping)
+		return WW_ERR_NO_MEMORY;
+	mapping->is_wrapped = true;
+	return finish(mapping, device->backend->foreign_wrap(mapping, found), out_mapping);
+}
+
+ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FOREIGN_HANDLE_BYTES],
+	uint32_t access, struct ww_mapping **out_mapping)
+{
+	struct ww_mapping *mapping = mapping_new(device);
+
+	*out_mapping = NULL;
+	if (!mapping)
+		return WW_ERR_NO_MEMORY;
+	return finish(mapping, device->backend->foreign_open(mapping, handle, access), out_mapping);
+}
+
+ww_status ww_mapping_check(struct ww_mapping *mapping)
+{
+	return mapping->foreign ? mapping->device->backend->foreign_check(mapping) : WW_OK;
+}
+
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
 {
 	ww_ref_get(&mapping->ref);
@@ -256,6 +310,8 @@ ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *ou
 	ww_status status = WW_OK;
 
 	*out_fd = -1;
+	if (mapping->is_wrapped)
+		ww_try(ww_mapping_check(mapping));
 	pthread_mutex_lock(&mapping->lock);
 	if (mapping->fd < 0) {
 		int fd = -1;
@@ -265,22 +321,50 @@ ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *ou
 	}
 	pthread_mutex_unlock(&mapping->lock);
 	ww_try(status);
-	if (mapping->backing == WW_BACKING_MEMFD && access == WW_ACCESS_READ)
+	if (ww_backing_is_foreign(mapping->backing) ||
+		(mapping->backing == WW_BACKING_MEMFD && access == WW_ACCESS_READ))
 		return ww_memfd_reopen_read_only(mapping->fd, out_fd);
 	return ww_fd_duplicate(mapping->fd, out_fd);
 }
 
-bool ww_mapping_is_named_by(struct ww_mapping *mapping, int fd)
+ww_status ww_mapping_export_pool(struct ww_mapping *mapping, int *out_fd)
+{
+	return mapping->device->backend->foreign_pool(mapping, out_fd);
+}
+
+/* Memfds are a file each, however opened. @out_is_same: set only if the kernel says */
+static bool compare_files(int own, int fd, bool *out_is_same)
 {
 	struct stat ours;
 	struct stat theirs;
+
+	if (fstat(own, &ours) < 0 || fstat(fd, &theirs) < 0)
+		return false;
+	*out_is_same = ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	return true;
+}
+
+bool ww_mapping_is_named_by(struct ww_mapping *mapping, int fd)
+{
+	bool is_same = false;
 	int own = mapping->fd;
 
 	if (own < 0)
 		return false;
-	/* All descriptors of a driver are one device node; memfds are a file each, however opened. */
+	/* All descriptors of a driver are one device node. */
 	if (mapping->backing == WW_BACKING_CUDA_VMM)
 		return ww_fd_is_duplicate(own, fd);
-	return fstat(own, &ours) == 0 && fstat(fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-		ours.st_ino == theirs.st_ino;
+	return compare_files(own, fd, &is_same) && is_same;
+}
+
+ww_status ww_mapping_compare(struct ww_mapping *mapping, int fd, bool *out_is_same)
+{
+	int own = mapping->fd;
+
+	*out_is_same = false;
+	if (!ww_backing_is_foreign(mapping->backing))
+		*out_is_same = ww_mapping_is_named_by(mapping, fd);
+	else if (own >= 0 && !compare_files(own, fd, out_is_same))
+		return ww_fail_errno(errno, NULL, "cannot identify descriptor %d", fd);
+	return WW_OK;
 }

@@ -8,7 +8,8 @@
  *
  * All mappings stand in one table ordered by address, so that a copy or a fill that is given bare
  * pointers can be refused when it would leave its memory or write where it may only read. The table
- * holds no references.
+ * holds no references. Memory that was wrapped is not in it: its addresses are the caller's, who may have freed them and been
+ * given them anew.
  */
 #ifndef WW_DEVICE_MAPPING_H
 #define WW_DEVICE_MAPPING_H
@@ -32,9 +33,14 @@ struct ww_mapping {
 	uint64_t bytes;
 	void *pointer;      /* for the device */
 	void *host_pointer; /* for the CPU; NULL when it cannot reach the bytes */
+	uint8_t home_uuid
+		[WW_DEVICE_UUID_BYTES]; /* of the device that holds the bytes, where it is known */
 	uint64_t native; /* cuda: CUmemGenericAllocationHandle of vmm, CUcontext of host memory */
+	void *foreign;   /* the backend's own, of memory that others allocated; else NULL */
+	bool is_wrapped; /* the caller's own memory */
 
 	pthread_mutex_t lock; /* held while fd is made, across a call of the driver */
+	void *owner;          /* the layer's above, under its lock */
 	_Atomic int
 		fd; /* names the bytes; memfd: from the start; vmm: once exported or imported, else
 			   -1. Set once; whoever reads it may use it as long as the mapping lives */
@@ -49,6 +55,15 @@ ww_status ww_mapping_create(struct ww_device *device, uint32_t kind, uint64_t by
 ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_source *source,
 	uint32_t access, struct ww_mapping **out_mapping);
 
+/* For memory that others allocated, see backend.h; the device has WW_CAP_FOREIGN. Return: as the backend says. */
+ww_status ww_mapping_wrap(struct ww_device *device, const struct ww_foreign *found,
+	struct ww_mapping **out_mapping);
+ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FOREIGN_HANDLE_BYTES],
+	uint32_t access, struct ww_mapping **out_mapping);
+
+/* Whether its bytes are still its own; always, unless others allocated them. Return: WW_OK; as foreign_check. */
+ww_status ww_mapping_check(struct ww_mapping *mapping);
+
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping);
 struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping); /* takes NULL, returns NULL */
 
@@ -57,17 +72,27 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
 
 /*
  * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the kernel
- * refuses to map for writing.
+ * refuses to map for writing; so is the page of memory that others allocated, always.
  */
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd);
+
+/* Of backing WW_BACKING_CUDA_POOL: the second descriptor, of the pool; the caller's. */
+ww_status ww_mapping_export_pool(struct ww_mapping *mapping, int *out_fd);
 
 /* Whether @fd certainly names the bytes of @mapping, by the kernel's word. */
 bool ww_mapping_is_named_by(struct ww_mapping *mapping, int fd);
 
 /*
+ * The same, but of what can be mapped once only it must be known.
+ * Return: WW_OK; WW_ERR_DESCRIPTOR (@fd is not open); WW_ERR_SYSTEM.
+ */
+ww_status ww_mapping_compare(struct ww_mapping *mapping, int fd, bool *out_is_same);
+
+/*
  * Looks up a span that is about to be read or written.
  * @access:       what is about to be done
- * @out_mapping:  a reference to the mapping it lies in; NULL when it touches none of ours
+ * @out_mapping:  a reference to the mapping it lies in; NULL when it touches none of ours. Of several at one place
+ *                (one allocation, opened twice) one that allows it
  *
  * Return: WW_OK; WW_ERR_INVALID (it lies partly in a mapping); WW_ERR_ACCESS; WW_ERR_OVERFLOW.
  */

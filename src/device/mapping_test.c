@@ -94,7 +94,14 @@ static void foreign_and_impossible_spans(void **state)
 static void read_only(void **state)
 {
 	struct ww_mapping *mapping = make();
-	struct ww_memory_source source = {-1, WW_BACKING_MEMFD, WW_MEMORY_VMM, BYTES, device->uuid};
+	struct ww_memory_source source = {
+		.fd = -1,
+		.pool_fd = -1,
+		.backing = WW_BACKING_MEMFD,
+		.kind = WW_MEMORY_VMM,
+		.bytes = BYTES,
+		.home_uuid = device->uuid,
+	};
 	struct ww_mapping *reader;
 	struct ww_mapping *found;
 

@@ -56,6 +56,7 @@ struct fake_config {
 	bool no_fd;
 	bool no_peer;
 	bool no_sync;
+	bool no_foreign;
 	unsigned int queues; /* of each context, at most FAKE_QUEUES_MAX */
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */

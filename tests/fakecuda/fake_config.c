@@ -8,6 +8,7 @@
  *   FAKECUDA_NO_FD=1	    GPUs that cannot export memory as a descriptor
  *   FAKECUDA_NO_PEER=1	    GPUs that cannot reach each other's memory
  *   FAKECUDA_NO_SYNC=1	    GPUs without 64-bit values on streams, and without events between processes
+ *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
  *			    process)
  *   FAKECUDA_FAIL	    NAME:N:CODE, the Nth call of driver function NAME returns CODE (a number)
@@ -90,6 +91,7 @@ static void config_read(void)
 	config.no_fd = number_read("FAKECUDA_NO_FD", 0) != 0;
 	config.no_peer = number_read("FAKECUDA_NO_PEER", 0) != 0;
 	config.no_sync = number_read("FAKECUDA_NO_SYNC", 0) != 0;
+	config.no_foreign = number_read("FAKECUDA_NO_FOREIGN", 0) != 0;
 	config.compute_mode = compute_mode_read();
 	config.queues = queues_read();
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");

@@ -54,6 +54,8 @@ static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResu
 	bool create = !strcmp(name, "cuCtxCreate");
 	if (create && version >= VERSION_CTX_NEW)
 		return NULL;
+	if (fake_config()->no_foreign && !strcmp(name, "cuMemPoolImportPointer"))
+		return NULL;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (strcmp(name, table[i].name) != 0)
 			continue;

@@ -95,13 +95,12 @@ static bool is_named_by(const struct fake_physical *physical, const struct memor
 
 /* The mapping that this process already has of the memory, in that context. */
 static struct fake_range *find_open(const struct fake_context *context,
-	const struct fake_physical *physical)
+	const struct memory_handle *handle)
 {
 	for (size_t i = 0; i < fake_ranges.count; i++) {
 		struct fake_range *range = (struct fake_range *)fake_ranges.spans[i];
 		if (range->kind == FAKE_RANGE_IPC && range->context == context && !range->freeing &&
-			range->physical->serial == physical->serial &&
-			range->physical->maker_pid == physical->maker_pid)
+			is_named_by(range->physical, handle))
 			return range;
 	}
 	return NULL;
@@ -119,9 +118,10 @@ static ww_CUresult handle_follow(const struct memory_handle *handle,
 	close(fd);
 	if (error == WW_CUDA_ERROR_UNKNOWN || error == WW_CUDA_ERROR_NOT_SUPPORTED)
 		return WW_CUDA_ERROR_INVALID_HANDLE;
+	/* The owner lives, and has freed it. */
 	if (!error && !is_named_by(*out_physical, handle)) {
 		fake_physical_unref(*out_physical);
-		return WW_CUDA_ERROR_INVALID_HANDLE;
+		return WW_CUDA_ERROR_INVALID_VALUE;
 	}
 	return error;
 }
@@ -130,13 +130,7 @@ static ww_CUresult handle_follow(const struct memory_handle *handle,
 static ww_CUresult map(struct fake_context *context, struct fake_physical *physical, uint64_t bytes,
 	ww_CUdeviceptr *out_address)
 {
-	struct fake_range *range = find_open(context, physical);
-	if (range) {
-		fake_physical_unref(physical);
-		range->opens++;
-		*out_address = range->span.address;
-		return WW_CUDA_SUCCESS;
-	}
+	struct fake_range *range;
 	struct fake_place *place = fake_arena_take(bytes, FAKE_GRANULARITY, 0);
 	range = place ? fake_range_create(FAKE_RANGE_IPC, place->span.address, bytes) : NULL;
 	if (!range) {
@@ -168,6 +162,13 @@ FAKE_API cuIpcOpenMemHandle_v2(ww_CUdeviceptr *out_address, ww_CUipcMemHandle by
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (handle.pid == (int32_t)getpid())
 		return WW_CUDA_ERROR_INVALID_CONTEXT;
+	/* What is open already is so whatever has become of its owner. */
+	struct fake_range *range = find_open(context, &handle);
+	if (range) {
+		range->opens++;
+		*out_address = range->span.address;
+		return WW_CUDA_SUCCESS;
+	}
 	struct fake_physical *physical;
 	error = handle_follow(&handle, &physical);
 	if (error)

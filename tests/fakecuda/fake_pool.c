@@ -36,6 +36,7 @@ struct fake_pool {
 	uint32_t refs; /* the handle, and every allocation */
 	bool is_default;
 	bool destroyed;
+	bool exported; /* before that none of its allocations can be, as on driver 580 */
 	int handle_types;
 	struct fake_physical *physical;
 	struct fake_place *place;
@@ -456,14 +457,16 @@ FAKE_API cuMemPoolExportToShareableHandle(void *out_shareable, ww_CUmemoryPool h
 	ww_CUmemAllocationHandleType type, unsigned long long flags)
 {
 	FAKE_ENTER(cuMemPoolExportToShareableHandle);
-	const struct fake_pool *pool = pool_find(handle);
+	struct fake_pool *pool = pool_find(handle);
 	if (!out_shareable || !pool || flags ||
 		type != WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || !(pool->handle_types & type))
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	int fd;
 	ww_CUresult error = fake_physical_export(pool->physical, &fd);
-	if (!error)
+	if (!error) {
 		memcpy(out_shareable, &fd, sizeof(fd));
+		pool->exported = true;
+	}
 	return error;
 }
 
@@ -490,7 +493,7 @@ FAKE_API cuMemPoolExportPointer(ww_CUmemPoolPtrExportData *out_data, ww_CUdevice
 {
 	FAKE_ENTER(cuMemPoolExportPointer);
 	const struct fake_range *range = fake_range_find(address);
-	if (!out_data || !range || range->kind != FAKE_RANGE_POOL || !range->pool->handle_types)
+	if (!out_data || !range || range->kind != FAKE_RANGE_POOL || !range->pool->exported)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	struct pointer_data data = {
 		.maker_pid = range->physical->maker_pid,

@@ -75,6 +75,8 @@ static ww_status find_capabilities(struct cuda_device *device)
 			"cannot use %s: it has no virtual memory management (cuMemCreate)",
 			device->base.selector);
 	device->base.capabilities = WW_CAP_STREAM_WRAP;
+	if (device->driver->has_foreign)
+		device->base.capabilities |= WW_CAP_FOREIGN;
 	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
 		ww_try(find_attribute(device, optional[i].attribute, &value));
 		if (value)
@@ -280,13 +282,27 @@ static ww_status cuda_memory_create(struct ww_mapping *mapping, uint32_t kind, u
 static ww_status cuda_memory_import(struct ww_mapping *mapping,
 	const struct ww_memory_source *source, uint32_t access)
 {
-	return source->backing == WW_BACKING_MEMFD ? ww_cuda_host_import(mapping, source, access)
-						   : ww_cuda_vmm_import(mapping, source, access);
+	if (source->backing == WW_BACKING_MEMFD)
+		return ww_cuda_host_import(mapping, source, access);
+	if (source->backing == WW_BACKING_CUDA_VMM)
+		return ww_cuda_vmm_import(mapping, source, access);
+	return ww_cuda_foreign_import(mapping, source, access);
+}
+
+static ww_status cuda_memory_export(struct ww_mapping *mapping, int *out_fd)
+{
+	if (ww_backing_is_foreign(mapping->backing))
+		return ww_cuda_foreign_export(mapping, out_fd);
+	return ww_cuda_vmm_export(mapping, out_fd);
 }
 
 static void cuda_memory_release(struct ww_mapping *mapping)
 {
-	if (mapping->backing == WW_BACKING_MEMFD)
+	if (mapping->is_wrapped)
+		ww_cuda_foreign_release(mapping);
+	else if (mapping->foreign)
+		ww_cuda_foreign_close(mapping);
+	else if (mapping->backing == WW_BACKING_MEMFD)
 		ww_cuda_host_release(mapping);
 	else
 		ww_cuda_vmm_release(mapping);
@@ -302,7 +318,13 @@ const struct ww_backend ww_cuda_backend = {
 	.memory_create = cuda_memory_create,
 	.memory_import = cuda_memory_import,
 	.memory_release = cuda_memory_release,
-	.memory_export = ww_cuda_vmm_export,
+	.memory_export = cuda_memory_export,
+	.foreign_find = ww_cuda_foreign_find,
+	.foreign_wrap = ww_cuda_foreign_wrap,
+	.foreign_check = ww_cuda_foreign_check,
+	.foreign_open = ww_cuda_foreign_open,
+	.foreign_handle = ww_cuda_foreign_handle,
+	.foreign_pool = ww_cuda_foreign_pool,
 	.stream_create = ww_cuda_stream_create,
 	.stream_close = ww_cuda_stream_close,
 	.stream_synchronize = ww_cuda_stream_synchronize,

@@ -9,6 +9,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/driver.h"
+#include "device/foreign_page.h"
 #include "device/mapping.h"
 
 struct cuda_device {
@@ -53,6 +54,9 @@ ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_
 ww_status ww_cuda_vmm_export(struct ww_mapping *mapping, int *out_fd);
 void ww_cuda_vmm_release(struct ww_mapping *mapping);
 
+/* Gives back what a mapping has of an allocation that others made and map. */
+void ww_cuda_vmm_disown(struct ww_mapping *mapping);
+
 /* The granularity of vmm memory in bytes. */
 ww_status ww_cuda_vmm_granularity(struct cuda_device *device, uint64_t *out_bytes);
 
@@ -61,6 +65,62 @@ ww_status ww_cuda_host_create(struct ww_mapping *mapping, uint64_t bytes);
 ww_status ww_cuda_host_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
 	uint32_t access);
 void ww_cuda_host_release(struct ww_mapping *mapping);
+
+/* foreign.c: memory that others allocated, wrapped here; as the ops of the backend */
+struct cuda_foreign {
+	struct ww_foreign_page page; /* that it travels in; none as long as it was not exported */
+	uint64_t buffer_id;          /* wrapped: of the allocation */
+	struct cuda_pool *pool;      /* that it is from: a reference; wrapped: once exported */
+	struct cuda_legacy *legacy;  /* opened by a handle */
+};
+
+ww_status ww_cuda_foreign_find(struct ww_device *device, void *pointer, uint64_t bytes,
+	struct ww_foreign *out_found);
+ww_status ww_cuda_foreign_wrap(struct ww_mapping *mapping, const struct ww_foreign *found);
+ww_status ww_cuda_foreign_check(struct ww_mapping *mapping);
+ww_status ww_cuda_foreign_export(struct ww_mapping *mapping, int *out_fd);
+ww_status ww_cuda_foreign_handle(struct ww_mapping *mapping,
+	uint8_t out_handle[WW_FOREIGN_HANDLE_BYTES]);
+ww_status ww_cuda_foreign_pool(struct ww_mapping *mapping, int *out_fd);
+void ww_cuda_foreign_release(struct ww_mapping *mapping);
+
+/* The allocation's number; 0: there is none at this address. In a context. */
+ww_CUresult ww_cuda_buffer_id(const struct ww_cuda_driver *driver, const void *pointer,
+	uint64_t *out_id);
+
+/* foreign_import.c: memory that another process wrapped, or whose handle it gave away */
+ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
+	uint32_t access);
+ww_status ww_cuda_foreign_open(struct ww_mapping *mapping,
+	const uint8_t handle[WW_FOREIGN_HANDLE_BYTES], uint32_t access);
+void ww_cuda_foreign_close(struct ww_mapping *mapping);
+
+/* pool.c: stream-ordered pools, between processes */
+
+/*
+ * The pool of an allocation here, with a descriptor for others.
+ * @witness:  the allocation, of this buffer id: as long as it is there, a pool of the same handle is the same
+ * Return: WW_OK; as ww_cuda_fail(); WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
+ */
+ww_status ww_cuda_pool_export(struct cuda_device *device, ww_CUmemoryPool handle,
+	const void *witness, uint64_t buffer_id, struct cuda_pool **out_pool);
+void ww_cuda_pool_forget(struct cuda_device *device, struct cuda_pool *pool, uint64_t buffer_id);
+const uint8_t *ww_cuda_pool_id(const struct cuda_pool *pool);
+ww_status ww_cuda_pool_duplicate(const struct cuda_pool *pool, int *out_fd);
+
+/*
+ * One allocation of another process's pool.
+ * @device:     that is to reach it
+ * @fields:     of the allocation's page
+ * @fd:         of the pool, as the other process says; borrowed
+ * @page_fd:    of the page; borrowed
+ * @out_pool:   keeps the allocation; to be given to ww_cuda_pool_close_pointer()
+ */
+ww_status ww_cuda_pool_open_pointer(struct cuda_device *device,
+	const struct ww_foreign_fields *fields, int fd, int page_fd, struct cuda_pool **out_pool,
+	ww_CUdeviceptr *out_address);
+void ww_cuda_pool_close_pointer(struct cuda_device *device, struct cuda_pool *pool,
+	ww_CUdeviceptr address);
 
 /* stream.c */
 ww_status ww_cuda_stream_create(struct ww_device *device, struct ww_stream **out_stream);

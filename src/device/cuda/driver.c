@@ -25,7 +25,9 @@ struct entry {
 
 static const struct entry entries[] = {
 #define ENTRY(name) {#name, (void **)&driver.name},
-	WW_CUDA_REQUIRED(ENTRY)
+	WW_CUDA_REQUIRED(ENTRY)};
+
+static const struct entry foreign_entries[] = {WW_CUDA_FOREIGN(ENTRY)
 #undef ENTRY
 };
 
@@ -111,6 +113,24 @@ static ww_status find_functions(ww_PFN_cuGetProcAddress get_proc_address)
 	return WW_OK;
 }
 
+/* A name that the driver does not know is no failure of the call. */
+static ww_status find_foreign_functions(ww_PFN_cuGetProcAddress get_proc_address)
+{
+	driver.has_foreign = true;
+	for (size_t i = 0; i < sizeof(foreign_entries) / sizeof(foreign_entries[0]); i++) {
+		ww_CUdriverProcAddressQueryResult found;
+		ww_CUresult result = get_proc_address(foreign_entries[i].name,
+			foreign_entries[i].function, WW_CUDA_ABI_VERSION, 0, &found);
+
+		if (result != WW_CUDA_SUCCESS)
+			return ww_fail(WW_ERR_NO_DEVICE,
+				"cannot use " LIBRARY ": asked for %s it fails",
+				foreign_entries[i].name);
+		driver.has_foreign = driver.has_foreign && *foreign_entries[i].function;
+	}
+	return WW_OK;
+}
+
 static ww_status initialise(void)
 {
 	ww_CUresult result = driver.cuInit(0);
@@ -142,6 +162,8 @@ static ww_status load(void)
 		status = ww_fail(WW_ERR_NO_DEVICE,
 			"cannot use " LIBRARY ": it is older than CUDA "
 			"12.0; install an NVIDIA driver of version 525 or newer");
+	if (status == WW_OK)
+		status = find_foreign_functions(get_proc_address);
 	if (status == WW_OK)
 		status = initialise();
 	return status;

@@ -3,10 +3,12 @@
  * driver.h - the functions of libcuda.so.1 that we call
  *
  * The driver is opened when a GPU is first asked for, and stays open. Its functions come from
- * cuGetProcAddress() in the version of CUDA 12.0; a driver without one of them cannot be used.
+ * cuGetProcAddress() in the version of CUDA 12.0; a driver without one of those that are required cannot be used.
  */
 #ifndef WW_DEVICE_CUDA_DRIVER_H
 #define WW_DEVICE_CUDA_DRIVER_H
+
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "device/cuda/cuda_abi.h"
@@ -65,10 +67,30 @@
 	X(cuMemImportFromShareableHandle) \
 	X(cuMemGetAllocationPropertiesFromHandle)
 
+/* What memory of others needs: without one of them the library does without, and a device has no WW_CAP_FOREIGN. */
+#define WW_CUDA_FOREIGN(X)                    \
+	X(cuPointerGetAttributes)             \
+	X(cuMemGetAddressRange)               \
+	X(cuMemRetainAllocationHandle)        \
+	X(cuIpcGetMemHandle)                  \
+	X(cuIpcOpenMemHandle)                 \
+	X(cuIpcCloseMemHandle)                \
+	X(cuDeviceGetDefaultMemPool)          \
+	X(cuMemPoolSetAccess)                 \
+	X(cuMemPoolDestroy)                   \
+	X(cuMemPoolExportToShareableHandle)   \
+	X(cuMemPoolImportFromShareableHandle) \
+	X(cuMemPoolExportPointer)             \
+	X(cuMemPoolImportPointer)             \
+	X(cuMemFreeAsync)                     \
+	X(cuMemFree)
+
 struct ww_cuda_driver {
 #define FIELD(name) ww_PFN_##name name;
 	WW_CUDA_REQUIRED(FIELD)
+	WW_CUDA_FOREIGN(FIELD)
 #undef FIELD
+	bool has_foreign; /* all of WW_CUDA_FOREIGN */
 };
 
 /*

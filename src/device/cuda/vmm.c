@@ -256,6 +256,12 @@ ww_status ww_cuda_vmm_export(struct ww_mapping *mapping, int *out_fd)
 	return ww_fd_adopt(out_fd);
 }
 
+void ww_cuda_vmm_disown(struct ww_mapping *mapping)
+{
+	ww_cuda_device(mapping->device)->driver->cuMemRelease(mapping->native);
+	mapping->fd = ww_fd_close(mapping->fd);
+}
+
 void ww_cuda_vmm_release(struct ww_mapping *mapping)
 {
 	const struct ww_cuda_driver *driver = ww_cuda_device(mapping->device)->driver;

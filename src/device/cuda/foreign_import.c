@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_import.c - memory that another process allocated, mapped here
+ *
+ * By a page (foreign_page.h), or by the bare 64 bytes of a legacy handle. The driver maps an allocation of another
+ * process once, counts how often it was opened, and finds it by the handle's bytes; so each opening is closed once.
+ *
+ * Bytes prove nothing: some drivers give a later allocation the handle of an earlier one, and what is still open is then
+ * found in its place. So all openings are noted, and one whose bytes are those of another allocation's opening is refused;
+ * which allocation it is, its page says.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "device/cuda/cuda.h"
+
+struct cuda_legacy {
+	struct ww_list link; /* in openings, under lock */
+	uint8_t handle[WW_FOREIGN_HANDLE_BYTES];
+	const struct ww_foreign_page *page;  /* of an object; NULL: by the bare handle */
+	struct ww_foreign_identity identity; /* of an object */
+	ww_CUcontext context;                /* in which it was opened */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list openings = WW_LIST_INIT(openings);
+
+/* Whether two openings of the same bytes can be trusted to mean the same allocation. */
+static bool is_same(const struct cuda_legacy *older, const struct cuda_legacy *newer)
+{
+	if (older->page && newer->page)
+		return ww_foreign_is_same(&older->identity, &newer->identity);
+	if (older->page)
+		return ww_foreign_page_check(older->page) == WW_OK;
+	return !newer->page;
+}
+
+/* Notes an opening that is about to be made. */
+static ww_status note(struct cuda_legacy *opening)
+{
+	struct ww_error record;
+	bool is_trusted = true;
+
+	ww_error_save(&record);
+	pthread_mutex_lock(&lock);
+	ww_list_for_each (link, &openings) {
+		const struct cuda_legacy *other = ww_container(link, struct cuda_legacy, link);
+
+		if (memcmp(other->handle, opening->handle, sizeof(opening->handle)) == 0 &&
+			!is_same(other, opening))
+			is_trusted = false;
+	}
+	if (is_trusted)
+		ww_list_append(&openings, &opening->link);
+	pthread_mutex_unlock(&lock);
+	ww_error_restore(&record);
+	if (!is_trusted)
+		return ww_fail(WW_ERR_STATE,
+			"cannot open this memory: the driver still has another one open here under the same "
+			"handle, of an allocation before it or of a bare handle; let go of that first");
+	return WW_OK;
+}
+
+static void forget(struct cuda_legacy *opening)
+{
+	pthread_mutex_lock(&lock);
+	ww_list_remove(&opening->link);
+	pthread_mutex_unlock(&lock);
+	free(opening);
+}
+
+/* @pid: of the owner, as it says; 0: nobody said */
+static ww_status fail_open(struct cuda_device *device, ww_CUresult result, uint32_t pid)
+{
+	const struct ww_cuda_driver *driver = device->driver;
+
+	if (result == WW_CUDA_ERROR_INVALID_HANDLE)
+		return ww_cuda_fail_as(WW_ERR_PEER_LOST, driver, result, "ask for a new token",
+			"cannot open the memory: its owner has ended, or freed it");
+	if (result == WW_CUDA_ERROR_INVALID_CONTEXT && pid == 0)
+		return ww_cuda_fail_as(WW_ERR_STATE, driver, result,
+			"use a token, or different pids",
+			"CUDA opens no handle of this very process, nor of one with the same pid %d (as in "
+			"two containers)",
+			(int)getpid());
+	if (result == WW_CUDA_ERROR_INVALID_CONTEXT && pid == (uint32_t)getpid())
+		return ww_cuda_fail_as(WW_ERR_UNSUPPORTED, driver, result,
+			"start one with another pid, or copy into memory of kind vmm",
+			"the owner, in another container, has the same pid %d as this process, and CUDA "
+			"takes them for one",
+			(int)getpid());
+	if (result == WW_CUDA_ERROR_INVALID_VALUE && pid)
+		return ww_cuda_fail_as(WW_ERR_PEER_LOST, driver, result, "ask for a new token",
+			"cannot open the memory: its owner has freed it, or its page names none");
+	if (result == WW_CUDA_ERROR_INVALID_VALUE)
+		return ww_cuda_fail_as(WW_ERR_INVALID, driver, result, NULL,
+			"these 64 bytes are no handle of memory, or of memory that its owner has freed");
+	return ww_cuda_fail(driver, result, NULL, "cannot open memory of another process on %s",
+		device->base.selector);
+}
+
+static void close_native(struct cuda_device *device, ww_CUcontext context, ww_CUdeviceptr address)
+{
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct ww_error record;
+
+	/* If its context cannot be entered, in whichever is current; what fails then goes with the context. */
+	ww_error_save(&record);
+	(void)ww_cuda_enter_context(device, context, &scope);
+	ww_error_restore(&record);
+	device->driver->cuIpcCloseMemHandle(address);
+}
+
+/* Opens a handle in the context that is current, which is kept. */
+static ww_status open_native(struct cuda_device *device, struct cuda_legacy *opening, uint32_t pid,
+	ww_CUdeviceptr *out_address)
+{
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	ww_CUipcMemHandle handle;
+	ww_CUresult result;
+
+	memcpy(&handle, opening->handle, sizeof(handle));
+	ww_try(ww_cuda_enter_to_stay(device, &scope, &opening->context));
+	result = device->driver->cuIpcOpenMemHandle(out_address, handle,
+		WW_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+	return result == WW_CUDA_SUCCESS ? WW_OK : fail_open(device, result, pid);
+}
+
+/* @page, @fields: NULL: there is only the handle */
+static ww_status open_legacy(struct cuda_device *device, const uint8_t *handle,
+	const struct ww_foreign_page *page, const struct ww_foreign_fields *fields,
+	struct cuda_legacy **out_opening, ww_CUdeviceptr *out_address)
+{
+	struct cuda_legacy *opening = calloc(1, sizeof(*opening));
+	ww_status status = WW_OK;
+
+	if (!opening)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");
+	memcpy(opening->handle, handle, sizeof(opening->handle));
+	ww_list_init(&opening->link);
+	opening->page = page;
+	if (page)
+		status = ww_foreign_identify(page->fd, fields, &opening->identity);
+	if (status == WW_OK)
+		status = note(opening);
+	if (status == WW_OK)
+		status = open_native(device, opening, fields ? fields->pid : 0, out_address);
+	if (status < 0)
+		forget(opening);
+	else
+		*out_opening = opening;
+	return status;
+}
+
+/* --- what came --- */
+
+/*
+ * Asks the driver where the bytes lie, and how many there are at least: it may have mapped the whole block that it cut a
+ * small allocation from, and tell of that. In a context.
+ */
+static ww_status find_place(struct cuda_device *device, ww_CUdeviceptr address, uint64_t *out_bytes,
+	int *out_ordinal)
+{
+	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+	void *value = out_ordinal;
+	ww_CUdeviceptr base = 0;
+	size_t bytes = 0;
+	ww_CUresult result = device->driver->cuMemGetAddressRange(&base, &bytes, address);
+
+	if (result == WW_CUDA_SUCCESS)
+		result = device->driver->cuPointerGetAttributes(1, &attribute, &value, address);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out where memory of another process lies");
+	if (address < base || address - base >= bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused memory of another process: opened at 0x%llx, the driver says it is %zu bytes "
+			"at 0x%llx",
+			address, bytes, base);
+	*out_bytes = base + bytes - address;
+	return WW_OK;
+}
+
+static ww_status find_uuid(const struct ww_cuda_driver *driver, ww_CUdevice ordinal,
+	uint8_t out_uuid[WW_DEVICE_UUID_BYTES])
+{
+	ww_CUuuid uuid;
+	ww_CUresult result = driver->cuDeviceGetUuid(&uuid, ordinal);
+
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(driver, result, NULL, "cannot find out about cuda:%d", ordinal);
+	memcpy(out_uuid, uuid.bytes, sizeof(uuid.bytes));
+	return WW_OK;
+}
+
+static uint32_t route_to(const struct cuda_device *device, int ordinal)
+{
+	if (ordinal < 0)
+		return WW_ROUTE_PEER_HIDDEN;
+	return ordinal == device->ordinal ? WW_ROUTE_LOCAL : WW_ROUTE_PEER;
+}
+
+/* Fills the mapping, of which everything but the bytes' place is known. */
+static ww_status settle(struct cuda_device *device, struct ww_mapping *mapping,
+	ww_CUdeviceptr address, const struct ww_memory_source *source)
+{
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	uint64_t bytes = 0;
+	int ordinal = -1;
+
+	ww_try(ww_cuda_enter(device, &scope));
+	ww_try(find_place(device, address, &bytes, &ordinal));
+	mapping->route = route_to(device, ordinal);
+	mapping->pointer = (void *)(uintptr_t)address;
+	mapping->bytes = source ? source->bytes : bytes;
+	if (ordinal >= 0)
+		ww_try(find_uuid(device->driver, ordinal, mapping->home_uuid));
+	if (source && source->bytes > bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused memory of %" PRIu64 " bytes: its description says %" PRIu64, bytes,
+			source->bytes);
+	if (source && ordinal >= 0 &&
+		memcmp(mapping->home_uuid, source->home_uuid, WW_DEVICE_UUID_BYTES) != 0)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused memory of cuda:%d: its description names another GPU", ordinal);
+	return WW_OK;
+}
+
+static void close_foreign(struct cuda_device *device, struct cuda_foreign *foreign,
+	ww_CUdeviceptr address)
+{
+	if (foreign->legacy) {
+		if (address)
+			close_native(device, foreign->legacy->context, address);
+		forget(foreign->legacy);
+	}
+	if (foreign->pool)
+		ww_cuda_pool_close_pointer(device, foreign->pool, address);
+	ww_foreign_page_close(&foreign->page);
+	free(foreign);
+}
+
+static ww_status check_page(const struct ww_foreign_page *page,
+	const struct ww_foreign_fields *fields, const struct ww_memory_source *source)
+{
+	if (fields->backing != source->backing || fields->bytes != source->bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused a wrapped memory: its description says %" PRIu64
+			" bytes, its page %" PRIu64 ", or they are of two kinds",
+			source->bytes, fields->bytes);
+	ww_try(ww_foreign_page_check(page));
+	if (ww_foreign_is_this_process(fields->process_id))
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot open memory of this very process for another GPU: CUDA has no handle for "
+			"that; use its pointer, with cudaDeviceEnablePeerAccess()");
+	return WW_OK;
+}
+
+static ww_status open_page(struct cuda_device *device, struct cuda_foreign *foreign,
+	const struct ww_memory_source *source, ww_CUdeviceptr *out_address)
+{
+	struct ww_foreign_fields fields;
+
+	ww_try(ww_foreign_page_open(&foreign->page, source->fd, &fields));
+	ww_try(check_page(&foreign->page, &fields, source));
+	if (source->backing == WW_BACKING_CUDA_LEGACY)
+		return open_legacy(device, fields.handle, &foreign->page, &fields, &foreign->legacy,
+			out_address);
+	return ww_cuda_pool_open_pointer(device, &fields, source->pool_fd, foreign->page.fd,
+		&foreign->pool, out_address);
+}
+
+static ww_status check_source(const struct cuda_device *device,
+	const struct ww_memory_source *source)
+{
+	if (!device->driver->has_foreign)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"%s cannot open memory that others allocated: its driver lacks a function for that; "
+			"install one of version 525 or newer",
+			device->base.selector);
+	if (source->backing == WW_BACKING_CUDA_POOL && source->pool_fd < 0)
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"memory of a pool came without the pool's descriptor; pass it on by a token or a name");
+	return WW_OK;
+}
+
+ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
+	uint32_t access)
+{
+	struct cuda_device *device = ww_cuda_device(mapping->device);
+	ww_CUdeviceptr address = 0;
+	struct cuda_foreign *foreign;
+	ww_status status;
+
+	ww_try(check_source(device, source));
+	foreign = calloc(1, sizeof(*foreign));
+	if (!foreign)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");
+	status = open_page(device, foreign, source, &address);
+	if (status == WW_OK)
+		status = settle(device, mapping, address, source);
+	if (status < 0) {
+		close_foreign(device, foreign, address);
+		return status;
+	}
+	mapping->foreign = foreign;
+	mapping->fd = foreign->page.fd;
+	mapping->backing = source->backing;
+	mapping->kind = source->kind;
+	mapping->access = access;
+	return WW_OK;
+}
+
+ww_status ww_cuda_foreign_open(struct ww_mapping *mapping,
+	const uint8_t handle[WW_FOREIGN_HANDLE_BYTES], uint32_t access)
+{
+	struct cuda_device *device = ww_cuda_device(mapping->device);
+	struct cuda_foreign *foreign = calloc(1, sizeof(*foreign));
+	ww_CUdeviceptr address = 0;
+	ww_status status;
+
+	if (!foreign)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");
+	status = open_legacy(device, handle, NULL, NULL, &foreign->legacy, &address);
+	if (status == WW_OK)
+		status = settle(device, mapping, address, NULL);
+	if (status < 0) {
+		close_foreign(device, foreign, address);
+		return status;
+	}
+	mapping->foreign = foreign;
+	mapping->backing = WW_BACKING_CUDA_LEGACY;
+	mapping->kind = WW_MEMORY_LEGACY;
+	mapping->access = access;
+	return WW_OK;
+}
+
+void ww_cuda_foreign_close(struct ww_mapping *mapping)
+{
+	close_foreign(ww_cuda_device(mapping->device), mapping->foreign,
+		(ww_CUdeviceptr)(uintptr_t)mapping->pointer);
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool.c - stream-ordered pools, between processes
+ *
+ * A pool has a descriptor, an allocation 64 bytes that mean something to who has opened the pool. Opening it costs 100 us
+ * and an allocation of an open one half a microsecond; so each pool is exported once and opened once, and counted by the
+ * allocations of it that are shared. Here and there it is known by a random id, which is only what a stranger wrote: the
+ * kernel must confirm that two descriptors are one.
+ *
+ * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would wait for whatever any
+ * stream of the process waits for.
+ */
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/random.h"
+#include "device/cuda/cuda.h"
+
+#define SETTLE_NS UINT64_C(1000000) /* a hundred times what freeing takes in an idle queue */
+
+/* Why a pool is kept: an allocation of it that was exported, or that is open here. */
+struct user {
+	struct ww_list link;
+	const void *address;
+	uint64_t buffer_id;                  /* exported: of the allocation */
+	struct ww_foreign_identity identity; /* open: what named it */
+	uint32_t count;                      /* open: how often */
+};
+
+struct cuda_pool {
+	struct ww_list link; /* in pools */
+	struct ww_list users;
+	uint8_t id[WW_FOREIGN_ID_BYTES];
+	int fd;
+	bool is_open; /* of another process */
+	ww_CUmemoryPool native;
+	uint32_t count;
+};
+
+/* For all pools and their users. Held across calls of the driver, which do not wait for any stream. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list pools = WW_LIST_INIT(pools);
+
+static struct cuda_pool *pool_new(void)
+{
+	struct cuda_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot share memory of a pool: out of memory");
+		return NULL;
+	}
+	ww_list_init(&pool->link);
+	ww_list_init(&pool->users);
+	pool->fd = -1;
+	return pool;
+}
+
+/* Under the lock. */
+static void pool_put(const struct ww_cuda_driver *driver, struct cuda_pool *pool)
+{
+	struct ww_list *link;
+
+	if (--pool->count > 0)
+		return;
+	while ((link = ww_list_take_first(&pool->users)) != NULL)
+		free(ww_container(link, struct user, link));
+	ww_list_remove(&pool->link);
+	if (pool->is_open)
+		driver->cuMemPoolDestroy(pool->native);
+	ww_fd_close(pool->fd);
+	free(pool);
+}
+
+const uint8_t *ww_cuda_pool_id(const struct cuda_pool *pool)
+{
+	return pool->id;
+}
+
+ww_status ww_cuda_pool_duplicate(const struct cuda_pool *pool, int *out_fd)
+{
+	return ww_fd_duplicate(pool->fd, out_fd);
+}
+
+static struct user *add_user(struct cuda_pool *pool, const void *address)
+{
+	struct user *user = calloc(1, sizeof(*user));
+
+	if (!user) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot share memory of a pool: out of memory");
+		return NULL;
+	}
+	user->address = address;
+	user->count = 1;
+	ww_list_append(&pool->users, &user->link);
+	return user;
+}
+
+/* --- pools of this process, for others --- */
+
+/* A pool ends with the last of its allocations at the earliest. */
+static bool is_there(const struct ww_cuda_driver *driver, const struct cuda_pool *pool)
+{
+	ww_list_for_each (link, &pool->users) {
+		const struct user *user = ww_container(link, struct user, link);
+		uint64_t id;
+
+		if (ww_cuda_buffer_id(driver, user->address, &id) == WW_CUDA_SUCCESS &&
+			id == user->buffer_id)
+			return true;
+	}
+	return false;
+}
+
+static struct cuda_pool *find_exported(const struct ww_cuda_driver *driver, ww_CUmemoryPool native)
+{
+	ww_list_for_each (link, &pools) {
+		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
+
+		if (!pool->is_open && pool->native == native && is_there(driver, pool))
+			return pool;
+	}
+	return NULL;
+}
+
+static ww_status describe(struct cuda_device *device, struct cuda_pool *pool)
+{
+	ww_CUresult result = device->driver->cuMemPoolExportToShareableHandle(&pool->fd,
+		pool->native, WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+
+	if (result != WW_CUDA_SUCCESS) {
+		pool->fd = -1;
+		return ww_cuda_fail(device->driver, result, NULL, "cannot export a pool of %s",
+			device->base.selector);
+	}
+	ww_try(ww_fd_adopt(&pool->fd));
+	return ww_random_bytes(pool->id, sizeof(pool->id));
+}
+
+/* Under the lock. */
+static ww_status take_exported(struct cuda_device *device, ww_CUmemoryPool native,
+	const void *witness, uint64_t buffer_id, struct cuda_pool **out_pool)
+{
+	struct cuda_pool *pool = find_exported(device->driver, native);
+	struct user *user;
+	ww_status status = WW_OK;
+
+	if (!pool) {
+		pool = pool_new();
+		if (!pool)
+			return WW_ERR_NO_MEMORY;
+		pool->native = native;
+		status = describe(device, pool);
+		ww_list_append(&pools, &pool->link);
+	}
+	pool->count++;
+	user = status == WW_OK ? add_user(pool, witness) : NULL;
+	if (!user) {
+		pool_put(device->driver, pool);
+		return status < 0 ? status : WW_ERR_NO_MEMORY;
+	}
+	user->buffer_id = buffer_id;
+	*out_pool = pool;
+	return WW_OK;
+}
+
+ww_status ww_cuda_pool_export(struct cuda_device *device, ww_CUmemoryPool handle,
+	const void *witness, uint64_t buffer_id, struct cuda_pool **out_pool)
+{
+	ww_status status;
+
+	pthread_mutex_lock(&lock);
+	status = take_exported(device, handle, witness, buffer_id, out_pool);
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+void ww_cuda_pool_forget(struct cuda_device *device, struct cuda_pool *pool, uint64_t buffer_id)
+{
+	pthread_mutex_lock(&lock);
+	ww_list_for_each (link, &pool->users) {
+		struct user *user = ww_container(link, struct user, link);
+
+		if (user->buffer_id == buffer_id) {
+			ww_list_remove(&user->link);
+			free(user);
+			break;
+		}
+	}
+	pool_put(device->driver, pool);
+	pthread_mutex_unlock(&lock);
+}
+
+/* --- pools of others --- */
+
+static struct cuda_pool *find_open(const uint8_t *id, int fd)
+{
+	ww_list_for_each (link, &pools) {
+		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
+
+		if (pool->is_open && memcmp(pool->id, id, sizeof(pool->id)) == 0 &&
+			ww_fd_is_duplicate(pool->fd, fd))
+			return pool;
+	}
+	return NULL;
+}
+
+static ww_status open_native(struct cuda_device *device, struct cuda_pool *pool, int fd)
+{
+	ww_CUresult result;
+
+	ww_try(ww_fd_duplicate(fd, &pool->fd));
+	result = device->driver->cuMemPoolImportFromShareableHandle(&pool->native,
+		(void *)(intptr_t)pool->fd, WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+	if (result == WW_CUDA_SUCCESS) {
+		pool->is_open = true;
+		return WW_OK;
+	}
+	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE ||
+		result == WW_CUDA_ERROR_INVALID_DEVICE || result == WW_CUDA_ERROR_NOT_SUPPORTED ||
+		result == WW_CUDA_ERROR_UNKNOWN)
+		return ww_cuda_fail_as(WW_ERR_DESCRIPTOR, device->driver, result, NULL,
+			"descriptor %d is no pool that %s can import", fd, device->base.selector);
+	return ww_cuda_fail(device->driver, result, NULL, "cannot import a pool into %s",
+		device->base.selector);
+}
+
+/* Under the lock: with one more count. */
+static ww_status take_open(struct cuda_device *device, const uint8_t *id, int fd,
+	struct cuda_pool **out_pool)
+{
+	struct cuda_pool *pool = find_open(id, fd);
+	ww_status status = WW_OK;
+
+	if (!pool) {
+		pool = pool_new();
+		if (!pool)
+			return WW_ERR_NO_MEMORY;
+		memcpy(pool->id, id, sizeof(pool->id));
+		status = open_native(device, pool, fd);
+		ww_list_append(&pools, &pool->link);
+	}
+	pool->count++;
+	if (status < 0)
+		pool_put(device->driver, pool);
+	else
+		*out_pool = pool;
+	return status;
+}
+
+/* The pool's own device has access from the start. */
+static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool,
+	ww_CUdeviceptr address)
+{
+	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+	const ww_CUmemAccessDesc access = {
+		.location = {WW_CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal},
+		.flags = WW_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+	};
+	int home = -1;
+	void *value = &home;
+	ww_CUresult result = device->driver->cuPointerGetAttributes(1, &attribute, &value, address);
+
+	if (result == WW_CUDA_SUCCESS && home == device->ordinal)
+		return WW_OK;
+	if (result == WW_CUDA_SUCCESS)
+		result = device->driver->cuMemPoolSetAccess(pool->native, &access, 1);
+	if (result == WW_CUDA_ERROR_INVALID_DEVICE)
+		return ww_cuda_fail_as(WW_ERR_UNSUPPORTED, device->driver, result,
+			"nvidia-smi topo -p2p r shows which GPUs reach each other; copy through host memory",
+			"%s cannot reach the GPU that holds this memory", device->base.selector);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot give %s access to a pool of another process",
+			device->base.selector);
+	return WW_OK;
+}
+
+/*
+ * Until what the stream was given is done, but not for long: it may share a queue of the hardware with streams that wait for
+ * this very thread. Then the driver does it later, and whoever opens the memory again before that is refused.
+ */
+static void settle(const struct ww_cuda_driver *driver, ww_CUstream stream)
+{
+	uint64_t deadline_ns = ww_clock_now_ns() + SETTLE_NS;
+
+	while (driver->cuStreamQuery(stream) == WW_CUDA_ERROR_NOT_READY &&
+		ww_clock_now_ns() < deadline_ns)
+		sched_yield();
+}
+
+/* In the order of a stream that nothing else waits in. Return: whether that went well. */
+static bool free_in_order(struct cuda_device *device, ww_CUdeviceptr address)
+{
+	const struct ww_cuda_driver *driver = device->driver;
+	ww_CUstream stream = NULL;
+	ww_CUresult result = driver->cuStreamCreate(&stream, WW_CU_STREAM_NON_BLOCKING);
+
+	if (result != WW_CUDA_SUCCESS)
+		return false;
+	result = driver->cuMemFreeAsync(address, stream);
+	settle(driver, stream);
+	driver->cuStreamDestroy(stream);
+	return result == WW_CUDA_SUCCESS;
+}
+
+static void free_native(struct cuda_device *device, ww_CUdeviceptr address)
+{
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (ww_cuda_enter(device, &scope) < 0 || !free_in_order(device, address))
+		device->driver->cuMemFree(address); /* it waits, but it is the last way */
+	ww_error_restore(&record);
+}
+
+static ww_status open_native_pointer(struct cuda_device *device, struct cuda_pool *pool,
+	const uint8_t *handle, ww_CUdeviceptr *out_address)
+{
+	ww_CUmemPoolPtrExportData data;
+	ww_CUresult result;
+
+	memcpy(&data, handle, sizeof(data));
+	result = device->driver->cuMemPoolImportPointer(out_address, pool->native, &data);
+	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE)
+		return ww_cuda_fail_as(WW_ERR_STATE, device->driver, result,
+			"if memory of this pool that was freed is still open here, let go of it",
+			"cannot open memory of another process's pool: the owner has freed it, or its "
+			"place is taken");
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot open memory of another process's pool");
+	return WW_OK;
+}
+
+static struct user *find_user(struct cuda_pool *pool, const struct ww_foreign_identity *identity)
+{
+	ww_list_for_each (link, &pool->users) {
+		struct user *user = ww_container(link, struct user, link);
+
+		if (ww_foreign_is_same(&user->identity, identity))
+			return user;
+	}
+	return NULL;
+}
+
+/* One that was freed, and another one in its place, may have the same handle. */
+static ww_status check_handle(struct cuda_pool *pool, const uint8_t *handle)
+{
+	ww_list_for_each (link, &pool->users) {
+		const struct user *user = ww_container(link, struct user, link);
+
+		if (memcmp(user->identity.handle, handle, sizeof(user->identity.handle)) == 0)
+			return ww_fail(WW_ERR_STATE,
+				"cannot open this memory: the driver still has another one of this pool open here "
+				"under the same handle, of an allocation before it; let go of that first");
+	}
+	return WW_OK;
+}
+
+/* Under the lock: one more device, one more thread, or one more page, for what is open; or opens it. */
+static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool,
+	const struct ww_foreign_identity *identity, ww_CUdeviceptr *out_address)
+{
+	struct user *user = find_user(pool, identity);
+	ww_CUdeviceptr address = 0;
+	ww_status status;
+
+	if (user) {
+		address = (ww_CUdeviceptr)(uintptr_t)user->address;
+		ww_try(give_access(device, pool, address));
+		user->count++;
+		*out_address = address;
+		return WW_OK;
+	}
+	ww_try(check_handle(pool, identity->handle));
+	ww_try(open_native_pointer(device, pool, identity->handle, &address));
+	status = give_access(device, pool, address);
+	user = status == WW_OK ? add_user(pool, (void *)(uintptr_t)address) : NULL;
+	if (!user) {
+		free_native(device, address);
+		return status < 0 ? status : WW_ERR_NO_MEMORY;
+	}
+	user->identity = *identity;
+	*out_address = address;
+	return WW_OK;
+}
+
+ww_status ww_cuda_pool_open_pointer(struct cuda_device *device,
+	const struct ww_foreign_fields *fields, int fd, int page_fd, struct cuda_pool **out_pool,
+	ww_CUdeviceptr *out_address)
+{
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct cuda_pool *pool = NULL;
+	struct ww_foreign_identity identity;
+	ww_status status;
+
+	ww_try(ww_foreign_identify(page_fd, fields, &identity));
+	ww_try(ww_cuda_enter(device, &scope));
+	pthread_mutex_lock(&lock);
+	status = take_open(device, fields->pool_id, fd, &pool);
+	if (status == WW_OK) {
+		status = take_pointer(device, pool, &identity, out_address);
+		if (status < 0)
+			pool_put(device->driver, pool);
+		else
+			*out_pool = pool;
+	}
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+void ww_cuda_pool_close_pointer(struct cuda_device *device, struct cuda_pool *pool,
+	ww_CUdeviceptr address)
+{
+	pthread_mutex_lock(&lock);
+	ww_list_for_each (link, &pool->users) {
+		struct user *user = ww_container(link, struct user, link);
+
+		if (user->address != (void *)(uintptr_t)address)
+			continue;
+		if (--user->count == 0) {
+			ww_list_remove(&user->link);
+			free_native(device, address);
+			free(user);
+		}
+		break;
+	}
+	pool_put(device->driver, pool);
+	pthread_mutex_unlock(&lock);
+}
