@@ -64,9 +64,10 @@ typedef struct ww_snapshot ww_snapshot;
 
 /* When an object leaves the broker by itself. */
 enum {
-	WW_LIFE_HELD = 1,  /* with its last holder; a token in escrow counts as one */
-	WW_LIFE_OWNER = 2, /* when the process that put it ends */
-	WW_LIFE_KEPT = 3   /* when its time to live ends, if it has one */
+	WW_LIFE_HELD = 1, /* with its last holder; a token in escrow counts as one */
+	WW_LIFE_OWNER =
+		2, /* when the process that put it ends; without a name, when it lets go of it */
+	WW_LIFE_KEPT = 3 /* when its time to live ends, if it has one */
 };
 
 enum {
@@ -228,6 +229,8 @@ struct ww_put_params {
  *
  * A memory is one object in a broker; one that was exported there by token without a name can be given
  * one. After the last unref of the memory this process no longer holds the object.
+ * Of memory that was wrapped the name is the process's (WW_LIFE_OWNER): it stays until it is taken out or the process ends,
+ * and opens nothing once no part of the allocation is wrapped any more. Take it out when the part that it stands for ends.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
@@ -361,7 +364,7 @@ WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char 
  * @bytes:      of the span; 0: to the end
  * @escrow_ns:  how long the object stays for the token's sake; 0: 60 seconds; UINT64_MAX: no escrow, the
  *              object must live by other means
- * @uses:       imports after which the escrow ends early; 0: only its time ends it
+ * @uses:       imports after which the escrow ends early; 0: only its time ends it (of a slice of a pool: 1)
  * @reserved:   0
  * @array:      borrowed; how an array lies in the span; NULL: just bytes
  */
@@ -383,7 +386,12 @@ struct ww_export_params {
  * @params:     borrowed; NULL: all of it, for reading, 60 s in escrow
  * @out_token:  filled on success
  *
- * A memory that is not in the broker is put there first, without a name, with mode 0600, held, shared.
+ * A memory that is not in the broker is put there first, without a name, with mode 0600, held, shared. One that was wrapped
+ * ends with its owner instead: when this process lets go of it, or ends, the token is worth nothing any more. Of several
+ * parts of one allocation that holds for the last one: until then a token of a part that has ended opens the allocation.
+ *
+ * Of a slice of a pool (pool.h) the token costs no round trip, once another one was made; the escrow is then the
+ * pool's, see there.
  *
  * Return: WW_OK; WW_ERR_ACCESS (more access than this process has); WW_ERR_OVERFLOW, WW_ERR_MISMATCH (the span or
  *         the array lies outside the memory); WW_ERR_INVALID; WW_ERR_QUOTA; as ww_memory_put();
@@ -398,12 +406,16 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None is started
  * @token:       borrowed; may come from anywhere
  * @access:      WW_ACCESS_...
- * @out_memory:  the caller's; NULL on failure. All of the memory is mapped; the span is in @info
+ * @out_memory:  the caller's; NULL on failure. All of the memory is mapped; the span is in @info. For a slice of a pool:
+ *               exactly the span, and the offset in @info is 0
  * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says
+ *
+ * What this process holds by a token of the same object already is not asked for again: no round trip, unless the
+ * token's escrow counts imports (ww_export_params.uses).
  *
  * Return: WW_OK; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION; WW_ERR_NOT_FOUND (the object is gone,
  *         or was another broker's); WW_ERR_ACCESS (the token is for reading, the object is sealed, or its secret is
- *         wrong); WW_ERR_STATE (it is being written); WW_ERR_MISMATCH (the token's span does not fit the memory);
+ *         wrong); WW_ERR_STATE (it is being written; of a slice: a stream here has yet to let go of it); WW_ERR_MISMATCH (the token's span does not fit the memory);
  *         WW_ERR_UNSUPPORTED (a token of another kind, or @device cannot reach it); as ww_memory_import_fd();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
@@ -418,8 +430,8 @@ WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
  *
  * The name is free at once. Processes that hold the object keep what they have.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_INVALID; WW_ERR_NO_BROKER;
- *         WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it shows what a living process uses of
+ *         a pool); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
 

@@ -7,7 +7,7 @@
  * processes already share. The memory itself lives exactly as long as some process maps it or
  * holds its descriptor; the death of its maker changes nothing for the others.
  *
- *   create ─────────────┐
+ *   create, wrap ───────┐
  *                       ├─> live ──export, send──> descriptor + description ──┐
  *   import, receive ────┘                                                     │
  *          ^                                                                  │
@@ -24,6 +24,17 @@
  * read-only export is a descriptor that the kernel refuses to map for writing. A GPU's descriptor
  * has no such mark: a hostile holder can map it for writing, so who may write is decided by who is
  * given the descriptor.
+ *
+ * Memory that exists already, from cudaMalloc(), a pool of CUDA's or another library, is wrapped: ww_memory_wrap(). Then it
+ * is shared as any other, by the fastest way that its maker left open; there is never a copy that was not asked for.
+ * Its bytes live only as long as its owner keeps them: when the owner lets go, or ends, it cannot be imported any more.
+ * What counts is the allocation: as long as the owner keeps any part of it wrapped, a token or a name that was made for a
+ * part which has ended still opens the allocation, and shows there what the owner has put in its place. So a caching
+ * allocator's user keeps a part wrapped until those it was handed to have imported it, or are not to any more.
+ * What was mapped before stays mapped. After the owner's death it still reads (measured; the manual promises
+ * nothing); after cuMemFree() in a living owner what it reads is undefined. And it cannot be mapped read-only: imported
+ * for reading, only the work that this library enqueues is refused. Imported for reading where it is mapped for writing
+ * already, as by its owner, it is a memory of its own that is for reading, of the same mapping.
  *
  * Threads: every function may be called from any thread.
  * CUDA:    the caller's current context is the same after every call.
@@ -71,6 +82,9 @@ struct ww_memory_params {
  * @home_uuid:   UUID of the device that holds the bytes; as its description says where this process cannot
  *               see that device (WW_ROUTE_PEER_HIDDEN), and for host memory
  * @object_id:   128 random bits, the same in every process that maps this memory
+ * @offset:      bytes from the start of the allocation or the chunk that this memory is a part of to this memory; else 0
+ * @total_bytes: of that allocation or chunk; else as @bytes
+ * @flags:       WW_MEMORY_IS_... bits
  */
 struct ww_memory_info {
 	uint32_t size;
@@ -83,7 +97,14 @@ struct ww_memory_info {
 	ww_device *device;
 	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
 	uint8_t object_id[WW_OBJECT_ID_BYTES];
+	uint64_t offset;
+	uint64_t total_bytes;
+	uint64_t flags;
 };
+
+/* ww_memory_info.flags */
+#define WW_MEMORY_IS_SLICE   UINT64_C(0x1) /* of a pool (pool.h), allocated here or imported */
+#define WW_MEMORY_IS_WRAPPED UINT64_C(0x2) /* the caller's own, wrapped in this process */
 
 #define WW_MEMORY_DESCRIPTION_BYTES 128
 
@@ -115,6 +136,97 @@ struct ww_memory_description {
  */
 WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory);
+
+/**
+ * struct ww_wrap_params - what is known of memory that is wrapped
+ * @size:      sizeof(struct ww_wrap_params)
+ * @reserved:  0
+ * @flags:     none yet
+ * @release:   NULL, or called once when the wrapped memory is no longer used, so that its owner may free it: by the last
+ *             unref, on that thread; not when wrapping fails. As long as this process holds the allocation by an import
+ *             too, not yet: by a later unref of the allocation's, at the latest by the last one, on whatever thread that is.
+ *             It may call this library and CUDA
+ * @context:   handed to @release
+ */
+struct ww_wrap_params {
+	uint32_t size;
+	uint32_t reserved;
+	uint64_t flags;
+	void (*release)(void *context);
+	void *context;
+};
+
+/**
+ * ww_memory_wrap() - make a memory of bytes that were allocated by other means
+ * @device:      borrowed; the device the bytes lie on
+ * @pointer:     anywhere inside an allocation of cuMemAlloc() (cudaMalloc()), of a stream-ordered pool whose creator asked
+ *               for descriptors, or of cuMemCreate() with such a handle type; or inside memory of this library. Stays the
+ *               caller's, who keeps it allocated until the last unref, or @release
+ * @bytes:       of the span; 0: to the end of the allocation. It lies in one allocation
+ * @params:      borrowed; NULL: all zero
+ * @out_memory:  the caller's; NULL on failure. Exactly the span: its pointer is @pointer
+ *
+ * Nothing is copied, nothing mapped; whether and how it can be shared is found out now, and info.kind says it. Others that
+ * import it can reach the whole allocation it lies in: CUDA hands out nothing smaller. Wrapping the same allocation again,
+ * at whatever place in it, costs no further handle.
+ *
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (there is no way to share this memory: managed memory, the default pool, a pool or an
+ *         allocation of cuMemCreate() without descriptors, memory of malloc(), memory that was itself opened by a handle.
+ *         The record says which, and what to do: ww_memory_copy_in() is always possible. Or @pointer lies in a slice of a
+ *         pool, which is exported itself: pool.h); WW_ERR_INVALID (no
+ *         device memory at @pointer, the span leaves its allocation, or it lies on another device);
+ *         WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
+	const struct ww_wrap_params *params, ww_memory **out_memory);
+
+/**
+ * ww_memory_copy_in() - make a memory and enqueue a copy of other bytes into it
+ * @stream:      borrowed; of the device that is to have the memory; the copy runs in its order
+ * @source:      whatever ww_stream_copy() can read, managed memory and the CPU's included; valid until the copy has run
+ * @params:      borrowed; as for ww_memory_create(): bytes says how much is copied
+ * @out_memory:  the caller's; NULL on failure. Its bytes are there when the stream has come so far
+ *
+ * Return: WW_OK; as ww_memory_create() and ww_stream_copy().
+ */
+WW_API ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
+	const struct ww_memory_params *params, ww_memory **out_memory);
+
+#define WW_HANDLE_BYTES 64
+
+/**
+ * ww_memory_handle_get() - the legacy handle of a memory, for programs that do not use this library
+ * @memory:      borrowed; wrapped here, of kind WW_MEMORY_LEGACY
+ * @out_handle:  filled on success with a CUipcMemHandle, which the other program opens with cuIpcOpenMemHandle() or
+ *               cudaIpcOpenMemHandle()
+ * @out_offset:  bytes from the address it gets there to this memory: a handle names a whole allocation
+ *
+ * A handle carries no right and no lifetime: whoever has the 64 bytes, or guesses them, reads and writes, and nothing tells
+ * when the owner frees. Between programs that use this library tokens do more.
+ *
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (not of that kind, or not wrapped here); WW_ERR_STATE (it was freed
+ *         meanwhile); WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_HANDLE_BYTES],
+	uint64_t *out_offset);
+
+/**
+ * ww_memory_open_handle() - map what a legacy handle of another program names
+ * @device:      borrowed; the device that is to reach it
+ * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
+ * @access:      WW_ACCESS_..., kept by the work that this library enqueues
+ * @out_memory:  the caller's; NULL on failure: the whole allocation, of kind WW_MEMORY_LEGACY
+ *
+ * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by the driver's rule.
+ *
+ * Return: WW_OK; WW_ERR_PEER_LOST (the driver knows no such allocation: its owner has ended); WW_ERR_INVALID (no handle,
+ *         or of memory that its owner has freed: the driver does not tell which);
+ *         WW_ERR_STATE (it is this process's own, or of a process with the same number in another container, which the
+ *         driver cannot tell from this one); WW_ERR_UNSUPPORTED (a device without WW_CAP_FOREIGN, or one that cannot
+ *         reach the other); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_open_handle(ww_device *device, const uint8_t handle[WW_HANDLE_BYTES],
+	uint32_t access, ww_memory **out_memory);
 
 /**
  * ww_memory_ref() - hold a memory once more

@@ -87,10 +87,7 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name, uint32_t count,
 	ww_share_offer_init(&offer, WW_OBJECT_BARRIER, id, &ours);
 	ww_try(read_name(name, &offer));
 	describe(&offer, count);
-	if (!broker) {
-		ww_try(ww_broker_open(NULL, &opened));
-		broker = opened;
-	}
+	ww_try(ww_share_choose_broker(&broker, &opened));
 	ww_try(ww_share_require_broker(broker));
 	return put_barrier(broker, &offer, &ours, out_token ? out_token : &token);
 }
@@ -101,25 +98,13 @@ struct joining {
 	struct ww_broker *broker;
 	struct ww_barrier *barrier;
 	uint64_t deadline_ns;
-	uint32_t rank; /* as asked for */
-	char name[WW_NAME_BYTES];
-	size_t prefix; /* of name: "@ID/" */
+	uint32_t rank;            /* as asked for */
+	char name[WW_NAME_BYTES]; /* inside the barrier's object */
 };
-
-static void set_prefix(struct joining *joining, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	char *at = joining->name;
-
-	*at++ = '@';
-	for (int i = 0; i < WW_WIRE_ID_BYTES; i++)
-		at += sprintf(at, "%02x", id[i]);
-	*at++ = '/';
-	joining->prefix = (size_t)(at - joining->name);
-}
 
 static const char *name_of(struct joining *joining, uint32_t rank)
 {
-	snprintf(joining->name + joining->prefix, sizeof(joining->name) - joining->prefix,
+	snprintf(joining->name + WW_NAME_INSIDE_CHARS, sizeof(joining->name) - WW_NAME_INSIDE_CHARS,
 		"%" PRIu32, rank);
 	return joining->name;
 }
@@ -230,7 +215,7 @@ static ww_status join(struct ww_grant *grant, struct joining *joining, ww_barrie
 		return WW_ERR_NO_MEMORY;
 	joining->broker = grant->broker;
 	joining->barrier = barrier;
-	set_prefix(joining, granted->id);
+	ww_name_begin_inside(granted->id, joining->name);
 	ww_grant_keep(grant, &barrier->object);
 	status = become_member(joining);
 	if (status == WW_OK)
@@ -255,9 +240,7 @@ ww_status ww_barrier_join(ww_broker *broker, const char *name, uint32_t rank, ui
 	ww_try(ww_process_enter());
 	ww_require(name && out_barrier, "ww_barrier_join: name or out_barrier is NULL");
 	ww_try(ww_name_check(name));
-	if (!broker)
-		ww_try(ww_broker_open(NULL, &opened));
-	grant.broker = broker ? broker : opened;
+	ww_try(ww_share_choose_broker(&grant.broker, &opened));
 	ww_try(ww_share_require_broker(grant.broker));
 	status = ww_grant_ask_name(&grant, &message, name, timeout_ns);
 	return status == WW_OK ? join(&grant, &joining, out_barrier) : status;

@@ -50,18 +50,14 @@ static ww_status get_process_id(uint8_t out_id[WW_WIRE_ID_BYTES])
 static ww_status describe(const struct ww_event *event, struct ww_offer *offer)
 {
 	struct ww_wire_event_ref ref = {.pid = (uint32_t)getpid()};
-	struct ww_wire_timeline_ref inside = {0};
 
 	memcpy(ref.device_uuid, event->device->uuid, sizeof(ref.device_uuid));
 	ww_try(get_process_id(ref.process_id));
 	if (event->native)
 		ww_try(event->device->backend->event_handle(event->native, ref.handle));
-	if (event->timeline) {
-		inside.page_bytes = event->timeline->page->cpu->bytes;
-		inside.cell_offset = event->timeline->offset;
-		memcpy(inside.page_id, event->timeline->page->id, sizeof(inside.page_id));
-		ww_timeline_ref_write(&inside, ref.timeline);
-	}
+	if (event->timeline)
+		ww_share_write_timeline(event->timeline->page, event->timeline->offset,
+			ref.timeline);
 	ww_event_ref_write(&ref, offer->put.description);
 	offer->put.description_bytes = WW_EVENT_REF_BYTES;
 	memcpy(offer->put.home_uuid, event->device->uuid, sizeof(offer->put.home_uuid));
@@ -114,10 +110,7 @@ ww_status ww_event_export(ww_event *event, ww_broker *broker, const struct ww_sh
 	ww_require(event && out_token, "ww_event_export: event or out_token is NULL");
 	ww_try(ww_share_read(params, false, &ours));
 	ww_try(ww_event_require_own(event, "export"));
-	if (!broker) {
-		ww_try(ww_broker_open(NULL, &opened));
-		broker = opened;
-	}
+	ww_try(ww_share_choose_broker(&broker, &opened));
 	return export_event(event, broker, &ours, out_token);
 }
 

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/params.h"
-#include "base/process.h"
 #include "client/share.h"
 #include "wire/token.h"
 
@@ -19,11 +18,10 @@
 #define NO_ESCROW         UINT64_MAX
 #define UNNAMED_MODE      0600
 
-/* @ours: its bytes are never 0. */
-static ww_status read_params(const struct ww_export_params *params, const struct ww_memory *memory,
-	struct ww_export_params *ours)
+ww_status ww_client_export_read(const struct ww_export_params *params,
+	const struct ww_memory *memory, struct ww_export_params *ours)
 {
-	uint64_t total = memory->description.bytes;
+	uint64_t total = memory->bytes;
 	uint64_t end;
 
 	memset(ours, 0, sizeof(*ours));
@@ -48,6 +46,9 @@ static ww_status read_params(const struct ww_export_params *params, const struct
 		ours->bytes = total - ours->offset;
 	if (ours->array)
 		ww_try(ww_array_check(ours->array, ours->bytes));
+	if (ours->access > memory->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what is mapped read-only here; export it for reading");
 	return WW_OK;
 }
 
@@ -56,7 +57,7 @@ static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 	WW_AUTO_OFFER struct ww_offer offer = {.fd_count = 0};
 
 	ww_try(ww_offer_init(&offer, memory, WW_STATE_SHARED, NULL));
-	offer.put.life = WW_LIFE_HELD;
+	offer.put.life = ww_client_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	offer.put.mode = UNNAMED_MODE;
 	offer.put.gid = WW_GID_OWN;
 	return ww_share_put(&offer, &memory->attachments, broker);
@@ -83,8 +84,9 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 	return WW_OK;
 }
 
-ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
-	const struct ww_escrow *escrow, struct ww_token *out_token)
+static ww_status export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token,
+	uint8_t out_secret[WW_SECRET_BYTES])
 {
 	struct ww_wire_exported exported;
 
@@ -92,47 +94,55 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 	info->generation = exported.generation;
 	ww_connection_peer(broker, info->broker_id, &info->broker_uid);
 	memcpy(info->address, broker->address.path, sizeof(info->address));
+	memcpy(out_secret, exported.secret, WW_SECRET_BYTES);
 	return ww_token_make(info, exported.secret, out_token);
 }
 
-static ww_status export_memory(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *params, struct ww_token *out_token)
+ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token)
 {
-	const struct ww_escrow escrow = {.ns = params->escrow_ns, .uses = params->uses};
+	uint8_t secret[WW_SECRET_BYTES];
+
+	return export_object(broker, info, escrow, out_token, secret);
+}
+
+bool ww_client_is_borrowed(const struct ww_memory *whole)
+{
+	return whole->mapping->is_wrapped || ww_backing_is_foreign(whole->mapping->backing);
+}
+
+static uint32_t flags_of(const struct ww_memory *whole, const struct ww_export_params *params)
+{
+	return (ww_client_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
+		(params->uses ? WW_TOKEN_COUNTED : 0);
+}
+
+ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token)
+{
+	const struct ww_escrow escrow = {.ns = ours->escrow_ns, .uses = ours->uses};
+	struct ww_memory *whole = ww_memory_whole(memory);
 	struct ww_token_info info = {
 		.size = sizeof(info),
 		.kind = WW_OBJECT_MEMORY,
-		.access = params->access,
-		.offset = params->offset,
-		.bytes = params->bytes,
-		.total_bytes = memory->description.bytes,
-		.has_array = params->array != NULL,
+		.access = ours->access,
+		.offset = memory->offset + ours->offset,
+		.bytes = ours->bytes,
+		.total_bytes = whole->description.bytes,
+		.has_array = ours->array != NULL,
+		.flags = flags_of(whole, ours),
 	};
+	uint8_t secret[WW_SECRET_BYTES];
 
-	if (!ww_keeping_is_held(&memory->attachments, broker))
-		ww_try(put_unnamed(memory, broker));
-	memcpy(info.object_id, memory->description.object_id, sizeof(info.object_id));
-	memcpy(info.home_uuid, memory->description.home_uuid, sizeof(info.home_uuid));
-	if (params->array)
-		info.array = *params->array;
-	return ww_export_object(broker, &info, &escrow, out_token);
-}
-
-ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
-	const struct ww_export_params *params, struct ww_token *out_token)
-{
-	WW_AUTO_BROKER struct ww_broker *opened = NULL;
-	struct ww_export_params ours;
-
-	ww_try(ww_process_enter());
-	ww_require(memory && out_token, "ww_memory_export: memory or out_token is NULL");
-	ww_try(read_params(params, memory, &ours));
-	if (ours.access > memory->mapping->access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot export for writing what is mapped read-only here; export it for reading");
-	if (!broker) {
-		ww_try(ww_broker_open(NULL, &opened));
-		broker = opened;
-	}
-	return export_memory(memory, broker, &ours, out_token);
+	ww_try(ww_mapping_check(whole->mapping));
+	if (!ww_keeping_is_held(&whole->attachments, broker))
+		ww_try(put_unnamed(whole, broker));
+	memcpy(info.object_id, whole->description.object_id, sizeof(info.object_id));
+	memcpy(info.home_uuid, whole->description.home_uuid, sizeof(info.home_uuid));
+	if (ours->array)
+		info.array = *ours->array;
+	ww_try(ww_keeping_prepare_of(&whole->attachments, broker));
+	ww_try(export_object(broker, &info, &escrow, out_token, secret));
+	ww_keeping_learn(&whole->attachments, broker, &info, secret, info.access, NULL);
+	return WW_OK;
 }

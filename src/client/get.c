@@ -20,9 +20,9 @@ static ww_status read_params(const struct ww_get_params *params, struct ww_get_p
 	if (params)
 		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
 			"ww_get_params"));
-	if (ours->access == 0)
-		ours->access = WW_ACCESS_READ;
-	ww_try(ww_memory_check_access(ours->access));
+	if ((ours->access & ~WW_STRICT) == 0)
+		ours->access |= WW_ACCESS_READ;
+	ww_try(ww_memory_read_access(ours->access, NULL));
 	if (ours->flags & ~WW_GET_FROM_OWNER || ours->reserved)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a get",
 			ours->reserved ? (uint64_t)ours->reserved : ours->flags);
@@ -35,7 +35,7 @@ static ww_status read_params(const struct ww_get_params *params, struct ww_get_p
 static void fill_message(struct ww_wire_get *message, const char *name,
 	const struct ww_get_params *params)
 {
-	message->access = (uint8_t)params->access;
+	message->access = (uint8_t)(params->access & ~WW_STRICT);
 	message->owner = params->owner;
 	if (params->flags & WW_GET_FROM_OWNER)
 		message->flags |= WW_WIRE_GET_FLAG_FROM_OWNER;
@@ -71,6 +71,7 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	if (status != WW_OK)
 		return status;
 	ww_try(ww_grant_map(&grant, device, ours.access, out_memory));
+	ww_try(ww_memory_narrow(out_memory, ours.access));
 	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own,
 		&described);
 	return info ? ww_object_info_write(info, &described) : WW_OK;

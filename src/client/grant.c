@@ -98,14 +98,13 @@ ww_status ww_grant_map(struct ww_grant *grant, struct ww_device *device, uint32_
 	struct ww_memory **out_memory)
 {
 	struct ww_description description = grant->description.memory;
-	struct ww_memory_description bytes;
 
-	if (access > grant->granted.access)
+	if ((access & ~WW_STRICT) > grant->granted.access)
 		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
 	if (description.access > grant->granted.access)
 		description.access = grant->granted.access;
-	ww_description_encode(&description, &bytes);
-	ww_try(ww_memory_import_fd(device, grant->request.fds_come[0], &bytes, access, out_memory));
+	ww_try(ww_memory_import_whole(device, grant->request.fds_come,
+		grant->request.fds_come_count, &description, access, out_memory));
 	ww_grant_keep(grant, &(*out_memory)->attachments);
 	return WW_OK;
 }

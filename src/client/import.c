@@ -11,9 +11,9 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "client/import.h"
 #include "client/info.h"
+#include "memory/cache.h"
 #include "wire/token.h"
 
 /* An address that only the token says may lead to anybody, and elsewhere tomorrow. */
@@ -60,7 +60,9 @@ static ww_status check_broker(const struct ww_token_info *token, struct ww_broke
 
 static ww_status check_token(const struct ww_token_info *token, uint16_t kind, uint32_t access)
 {
-	if (token->kind != kind)
+	uint32_t named = token->flags & WW_TOKEN_SLICE ? WW_OBJECT_POOL : token->kind;
+
+	if (named != kind)
 		return ww_fail(WW_ERR_UNSUPPORTED, "the token names an object of kind %s, no %s",
 			ww_object_kind_name((uint16_t)token->kind), ww_object_kind_name(kind));
 	if (access > token->access)
@@ -118,49 +120,113 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	return check_grant(grant, &import->token);
 }
 
-static ww_status check_bytes(const struct ww_import *import)
+static ww_status check_bytes(const struct ww_token_info *token, uint64_t bytes)
 {
-	uint64_t bytes = import->grant.description.memory.bytes;
-
-	if (bytes != import->token.total_bytes)
+	if (bytes != token->total_bytes)
 		return ww_fail(WW_ERR_MISMATCH,
 			"the token is for a memory of %" PRIu64 " bytes, this one has %" PRIu64,
-			import->token.total_bytes, bytes);
+			token->total_bytes, bytes);
 	return WW_OK;
 }
 
 /* The array is that of the span, not of the whole. */
-static ww_status fill_info(const struct ww_import *import, struct ww_object_info *info)
+static ww_status write_info(const struct ww_token_info *token, struct ww_object_info *ours,
+	struct ww_object_info *info)
 {
-	const struct ww_grant *grant = &import->grant;
-	const struct ww_token_info *token = &import->token;
-	struct ww_object_info ours;
-
-	if (!info)
-		return WW_OK;
-	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
-	ours.offset = token->offset;
-	ours.span_bytes = token->bytes;
-	ours.has_array = token->has_array;
-	ours.array = token->array;
-	return ww_object_info_write(info, &ours);
+	ours->offset = token->offset;
+	ours->span_bytes = token->bytes;
+	ours->has_array = token->has_array;
+	ours->array = token->array;
+	return ww_object_info_write(info, ours);
 }
 
-ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
-	uint32_t access, ww_memory **out_memory, struct ww_object_info *info)
+/* --- what this process has already --- */
+
+/*
+ * @out_memory: a reference to the memory that the token is known to open; else NULL
+ * Return: WW_OK; as ww_memory_import().
+ */
+static ww_status recall(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token, uint32_t access,
+	struct ww_memory **out_memory, struct ww_object_info *out_info)
+{
+	uint32_t plain = access & ~WW_STRICT;
+	uint8_t secret[WW_SECRET_BYTES];
+	struct ww_memory *memory;
+	ww_status status;
+
+	*out_memory = NULL;
+	if (named->flags & WW_TOKEN_COUNTED)
+		return WW_OK;
+	ww_token_secret(token, secret);
+	for (size_t skip = 0;; skip++) {
+		memory = ww_cache_find_id(device, named->object_id, plain, skip);
+		if (!memory)
+			return WW_OK;
+		/* Whether its owner has withdrawn it the broker alone can tell, where there is no page that says so. */
+		if (!(named->flags & WW_TOKEN_FOREIGN &&
+			    memory->mapping->backing == WW_BACKING_CUDA_VMM) &&
+			ww_keeping_knows(&memory->attachments, broker, named, secret, plain,
+				out_info))
+			break;
+		ww_memory_unref(memory);
+	}
+	status = ww_memory_check_found(memory, access);
+	if (status == WW_OK)
+		status = check_bytes(named, memory->description.bytes);
+	if (status < 0)
+		ww_memory_unref(memory);
+	else
+		*out_memory = memory;
+	return status;
+}
+
+static ww_status fail_withdrawn(void)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the token is of memory that was wrapped, and its owner has let go of it or has ended; ask "
+		"for a new token");
+}
+
+static ww_status ask(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token *token, uint32_t access, struct ww_memory **out_memory,
+	struct ww_object_info *info)
 {
 	WW_AUTO_IMPORT struct ww_import import;
+	const struct ww_grant *grant = &import.grant;
+	struct ww_object_info ours;
+	ww_status status;
 
-	ww_clear(out_memory, NULL);
-	ww_import_init(&import, WW_OBJECT_MEMORY, access);
-	ww_try(ww_process_enter());
-	ww_require(device && token && out_memory,
-		"ww_memory_import: device, token or out_memory is NULL");
-	ww_try(ww_memory_check_access(access));
-	if (info)
-		ww_try(ww_object_info_check(info));
-	ww_try(ww_import_ask(&import, broker, token));
-	ww_try(check_bytes(&import));
+	ww_import_init(&import, WW_OBJECT_MEMORY, access & ~WW_STRICT);
+	status = ww_import_ask(&import, broker, token);
+	if (status == WW_ERR_NOT_FOUND && import.token.flags & WW_TOKEN_FOREIGN)
+		return fail_withdrawn();
+	ww_try(status);
+	ww_try(check_bytes(&import.token, grant->description.memory.bytes));
+	ww_try(ww_keeping_prepare(grant->keeping));
 	ww_try(ww_grant_map(&import.grant, device, access, out_memory));
-	return fill_info(&import, info);
+	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
+	ww_keeping_learn(&(*out_memory)->attachments, grant->broker, &import.token,
+		import.message.secret, access & ~WW_STRICT, &ours);
+	ww_try(ww_memory_narrow(out_memory, access));
+	return info ? write_info(&import.token, &ours, info) : WW_OK;
+}
+
+ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token, uint32_t access,
+	struct ww_memory **out_memory, struct ww_object_info *info)
+{
+	struct ww_object_info ours;
+	struct ww_memory *memory;
+
+	ww_try(check_token(named, WW_OBJECT_MEMORY, access & ~WW_STRICT));
+	ww_try(recall(device, broker, named, token, access, &memory, info ? &ours : NULL));
+	if (!memory)
+		return ask(device, broker, token, access, out_memory, info);
+	ww_try(ww_memory_narrow(&memory, access));
+	*out_memory = memory;
+	if (!info)
+		return WW_OK;
+	ours.access = access & ~WW_STRICT;
+	return write_info(named, &ours, info);
 }

@@ -25,4 +25,17 @@ void ww_import_fini(struct ww_import *import); /* lets go of what was not kept *
 ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	const struct ww_token *token);
 
+/*
+ * The memory that a token names, which is no slice of a pool: all of it. What this process holds by this token already is
+ * not asked for again.
+ * @broker:  as for ww_import_ask()
+ * @named:   what the token says
+ * @access:  checked; with WW_STRICT perhaps
+ * @info:    NULL, or the caller's, of checked size
+ * Return: as ww_memory_import(); on failure *out_memory is untouched.
+ */
+ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token, uint32_t access,
+	struct ww_memory **out_memory, struct ww_object_info *info);
+
 #endif

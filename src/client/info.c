@@ -24,11 +24,17 @@ const char *ww_object_kind_name(uint16_t kind)
 		[WW_OBJECT_BARRIER] = "barrier",
 		[WW_OBJECT_CHANNEL] = "channel",
 		[WW_OBJECT_SERVICE] = "service",
+		[WW_OBJECT_POOL] = "pool",
 	};
 
 	if (kind >= sizeof(names) / sizeof(names[0]) || !names[kind])
 		return "unknown";
 	return names[kind];
+}
+
+static uint64_t span_bytes(const struct ww_description *memory)
+{
+	return memory->span_bytes ? memory->span_bytes : memory->bytes;
 }
 
 uint16_t ww_object_description_encode(const struct ww_description *memory,
@@ -58,7 +64,7 @@ ww_status ww_object_description_decode(const uint8_t *bytes, size_t count,
 	if (count == WW_MEMORY_DESCRIPTION_BYTES)
 		return WW_OK;
 	return ww_array_record_decode(bytes + WW_MEMORY_DESCRIPTION_BYTES,
-		out_description->memory.bytes, &out_description->array,
+		span_bytes(&out_description->memory), &out_description->array,
 		&out_description->has_array);
 }
 
@@ -66,7 +72,8 @@ ww_status ww_object_description_decode(const uint8_t *bytes, size_t count,
 static void fill_description(const struct ww_object_description *description,
 	struct ww_object_info *info)
 {
-	info->span_bytes = description->memory.bytes;
+	info->offset = description->memory.span_offset;
+	info->span_bytes = span_bytes(&description->memory);
 	info->memory_kind = description->memory.kind;
 	info->has_array = description->has_array;
 	if (description->has_array)

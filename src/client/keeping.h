@@ -6,12 +6,16 @@
  * the thing keeps one count of the hold, and the broker open. There is one keeping for each thing and broker; a
  * second put or get of the same object finds it there. After the broker was lost a thing may be put anew, as another
  * object; then the new one counts.
+ *
+ * A keeping remembers by which tokens the object was imported or exported here, and what the broker said then. Who comes
+ * with such a token again needs no broker: this process holds the object, and the broker would say the same.
  */
 #ifndef WW_CLIENT_KEEPING_H
 #define WW_CLIENT_KEEPING_H
 
 #include "client/connection.h"
 #include "memory/object.h"
+#include "wire/token.h"
 
 struct ww_keeping;
 
@@ -21,6 +25,9 @@ void ww_keeping_free(struct ww_keeping *keeping);
 
 WW_DEFINE_CLEANUP(struct ww_keeping, ww_keeping_free)
 #define WW_AUTO_KEEPING WW_CLEANUP(ww_keeping_free_p)
+
+/* Has it ready to learn, see below. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status ww_keeping_prepare(struct ww_keeping *keeping);
 
 /* Hands one count of the hold of the object @id over to the thing. Takes over @keeping. */
 void ww_keeping_attach(struct ww_keeping *keeping, struct ww_attachments *thing,
@@ -32,5 +39,37 @@ bool ww_keeping_is_held(struct ww_attachments *thing, struct ww_broker *broker);
 /* The same. @out_id: of that object, unless it returns false */
 bool ww_keeping_find(struct ww_attachments *thing, struct ww_broker *broker,
 	uint8_t out_id[WW_OBJECT_ID_BYTES]);
+
+/* The state that the object is in, as this process put it or was told. */
+void ww_keeping_note_state(struct ww_attachments *thing, struct ww_broker *broker, uint32_t state);
+
+/* Which part of the memory this process put; 0 bytes: all of it. */
+void ww_keeping_note_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
+	uint64_t bytes);
+
+/* Whether that may be put again: it is in no broker here, or this part of it is. */
+bool ww_keeping_is_part(struct ww_attachments *thing, struct ww_broker *broker, uint64_t offset,
+	uint64_t bytes);
+
+/* The keeping of the object, if there is one, is made ready to learn. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status ww_keeping_prepare_of(struct ww_attachments *thing, struct ww_broker *broker);
+
+/*
+ * A token opened the object, or was made for it. One that was not prepared learns nothing.
+ * @access:  that the secret is known to give
+ * @info:    NULL, or what the broker said
+ */
+void ww_keeping_learn(struct ww_attachments *thing, struct ww_broker *broker,
+	const struct ww_token_info *token, const uint8_t secret[WW_SECRET_BYTES], uint32_t access,
+	const struct ww_object_info *info);
+
+/*
+ * Whether the broker need not be asked: the object is held, and the secret known to give @access.
+ * @broker:    NULL: any that the token is from
+ * @out_info:  NULL: not wanted; else what the broker said, without which it returns false
+ */
+bool ww_keeping_knows(struct ww_attachments *thing, struct ww_broker *broker,
+	const struct ww_token_info *token, const uint8_t secret[WW_SECRET_BYTES], uint32_t access,
+	struct ww_object_info *out_info);
 
 #endif

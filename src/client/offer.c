@@ -8,6 +8,7 @@
  */
 #include "client/offer.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,38 +16,67 @@
 #include "base/fd.h"
 #include "client/info.h"
 #include "client/keeping.h"
+#include "device/foreign_page.h"
+
+/* The page is written by a layer that knows no protocol. */
+#define SAME_PLACE(field)                                                 \
+	_Static_assert(offsetof(struct ww_foreign_record, field) ==       \
+			offsetof(struct ww_layout_foreign_memory, field), \
+		#field)
+SAME_PLACE(version);
+SAME_PLACE(backing);
+SAME_PLACE(pid);
+SAME_PLACE(withdrawn);
+SAME_PLACE(is_locked);
+SAME_PLACE(bytes);
+SAME_PLACE(base);
+SAME_PLACE(buffer_id);
+SAME_PLACE(process_id);
+SAME_PLACE(pool_id);
+SAME_PLACE(handle);
+_Static_assert(sizeof(struct ww_foreign_record) == sizeof(struct ww_layout_foreign_memory), "size");
 
 #define ATTEMPTS 16
 
-static ww_status add_fd(struct ww_offer *offer, struct ww_memory *memory, uint32_t access,
+static ww_status add_fd(struct ww_offer *offer, struct ww_mapping *mapping, uint32_t access,
 	uint8_t whom)
 {
-	struct ww_memory_description description;
-
-	ww_try(ww_memory_export_fd(memory, access, &offer->fds[offer->fd_count], &description));
+	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
 	offer->put.fd_access[offer->fd_count++] = whom;
 	return WW_OK;
 }
 
-static ww_status add_fds(struct ww_offer *offer, struct ww_memory *memory, bool has_writers)
+static ww_status add_pool(struct ww_offer *offer, struct ww_mapping *mapping)
 {
+	ww_try(ww_mapping_export_pool(mapping, &offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = WW_OFFER_READERS | WW_OFFER_WRITERS;
+	return WW_OK;
+}
+
+static ww_status add_fds(struct ww_offer *offer, struct ww_mapping *mapping, bool has_writers)
+{
+	if (ww_backing_is_foreign(mapping->backing)) {
+		ww_try(add_fd(offer, mapping, WW_ACCESS_READ, WW_OFFER_READERS | WW_OFFER_WRITERS));
+		return mapping->backing == WW_BACKING_CUDA_POOL ? add_pool(offer, mapping) : WW_OK;
+	}
 	if (!has_writers)
-		return add_fd(offer, memory, WW_ACCESS_READ, WW_OFFER_READERS);
-	if (memory->mapping->backing != WW_BACKING_MEMFD)
-		return add_fd(offer, memory, WW_ACCESS_WRITE, WW_OFFER_READERS | WW_OFFER_WRITERS);
-	ww_try(add_fd(offer, memory, WW_ACCESS_WRITE, WW_OFFER_WRITERS));
-	return add_fd(offer, memory, WW_ACCESS_READ, WW_OFFER_READERS);
+		return add_fd(offer, mapping, WW_ACCESS_READ, WW_OFFER_READERS);
+	if (mapping->backing != WW_BACKING_MEMFD)
+		return add_fd(offer, mapping, WW_ACCESS_WRITE, WW_OFFER_READERS | WW_OFFER_WRITERS);
+	ww_try(add_fd(offer, mapping, WW_ACCESS_WRITE, WW_OFFER_WRITERS));
+	return add_fd(offer, mapping, WW_ACCESS_READ, WW_OFFER_READERS);
 }
 
 ww_status ww_offer_init(struct ww_offer *offer, struct ww_memory *memory, uint32_t state,
 	const struct ww_array *array)
 {
-	struct ww_description description = memory->description;
 	struct ww_wire_put *put = &offer->put;
 	bool has_writers = state != WW_STATE_SEALED;
+	struct ww_description description;
 
 	memset(offer, 0, sizeof(*offer));
-	if (memory->mapping->access < WW_ACCESS_WRITE)
+	ww_try(ww_memory_describe(memory, &description));
+	if (memory->access < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot put a memory into a broker that is mapped read-only here; let its maker "
 			"put it");
@@ -58,9 +88,11 @@ ww_status ww_offer_init(struct ww_offer *offer, struct ww_memory *memory, uint32
 	description.access = has_writers ? WW_ACCESS_WRITE : WW_ACCESS_READ;
 	put->description_bytes = ww_object_description_encode(&description, array,
 		put->description);
-	if (memory->mapping->backing == WW_BACKING_MEMFD)
+	if (description.backing == WW_BACKING_MEMFD)
 		offer->host_bytes = description.bytes;
-	return add_fds(offer, memory, has_writers);
+	else if (ww_backing_is_foreign(description.backing))
+		offer->host_bytes = WW_FOREIGN_PAGE_BYTES;
+	return add_fds(offer, memory->mapping, has_writers);
 }
 
 void ww_offer_fini(struct ww_offer *offer)
@@ -85,6 +117,7 @@ static ww_status put_once(struct ww_offer *offer, struct ww_attachments *thing,
 	ww_try(ww_request_expect_hold(&request));
 	ww_try(ww_connection_ask(broker, &request));
 	ww_keeping_attach(ww_steal(keeping), thing, offer->put.id);
+	ww_keeping_note_state(thing, broker, offer->put.state);
 	return WW_OK;
 }
 

@@ -19,7 +19,7 @@
 
 struct ww_offer {
 	struct ww_wire_put put;
-	int fds[2]; /* owned */
+	int fds[4]; /* owned */
 	size_t fd_count;
 	uint64_t host_bytes; /* of the object, in memfds */
 };

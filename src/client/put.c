@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
+#include "client/export.h"
+#include "client/keeping.h"
 #include "client/offer.h"
 #include "wire/name.h"
 
@@ -37,7 +39,35 @@ static ww_status check_params(const struct ww_put_params *params)
 	return WW_OK;
 }
 
-static ww_status read_params(const struct ww_put_params *params, struct ww_put_params *ours)
+/* What somebody wrapped lives as long as that one keeps it. */
+static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params *ours)
+{
+	bool is_borrowed = ww_client_is_borrowed(whole);
+
+	if (ours->life == 0)
+		ours->life = is_borrowed ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	if (is_borrowed && ours->life != WW_LIFE_OWNER)
+		return ww_fail(WW_ERR_INVALID,
+			"memory that was wrapped lives as long as its owner keeps it: put it with "
+			"WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
+	return WW_OK;
+}
+
+/* The broker has one description of an object, which says what part of the memory its name stands for. */
+static ww_status check_part(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_description *part)
+{
+	struct ww_memory *whole = ww_memory_whole(memory);
+
+	if (ww_keeping_is_part(&whole->attachments, broker, part->span_offset, part->span_bytes))
+		return WW_OK;
+	return ww_fail(WW_ERR_EXISTS,
+		"the allocation of this memory is in the broker already, for another part of it or for "
+		"a token; put it before its first token is made");
+}
+
+static ww_status read_params(const struct ww_put_params *params, const struct ww_memory *memory,
+	struct ww_put_params *ours)
 {
 	memset(ours, 0, sizeof(*ours));
 	if (params)
@@ -45,8 +75,7 @@ static ww_status read_params(const struct ww_put_params *params, struct ww_put_p
 			"ww_put_params"));
 	if (ours->mode == 0)
 		ours->mode = DEFAULT_MODE;
-	if (ours->life == 0)
-		ours->life = WW_LIFE_HELD;
+	ww_try(choose_life(memory->whole ? memory->whole : memory, ours));
 	if (ours->state == 0)
 		ours->state = WW_STATE_SEALED;
 	if (ours->gid == 0)
@@ -59,14 +88,19 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 {
 	WW_AUTO_OFFER struct ww_offer offer = {.fd_count = 0};
 	struct ww_put_params ours;
+	struct ww_description part;
+	struct ww_memory *whole;
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(memory && broker, "ww_memory_put: memory or broker is NULL");
-	ww_try(read_params(params, &ours));
+	ww_try(read_params(params, memory, &ours));
 	if (name)
 		ww_try(ww_name_check(name));
 	if (ours.array)
-		ww_try(ww_array_check(ours.array, memory->description.bytes));
+		ww_try(ww_array_check(ours.array, memory->bytes));
+	ww_try(ww_memory_describe(memory, &part));
+	ww_try(check_part(memory, broker, &part));
 	ww_try(ww_offer_init(&offer, memory, ours.state, ours.array));
 	offer.put.life = (uint8_t)ours.life;
 	offer.put.mode = ours.mode;
@@ -75,12 +109,18 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
-	return ww_offer_put(&offer, &memory->attachments, broker, ours.timeout_ns);
+	whole = ww_memory_whole(memory);
+	status = ww_offer_put(&offer, &whole->attachments, broker, ours.timeout_ns);
+	if (status == WW_OK)
+		ww_keeping_note_part(&whole->attachments, broker, part.span_offset,
+			part.span_bytes);
+	return status;
 }
 
 ww_status ww_memory_seal(ww_memory *memory, ww_broker *broker, uint32_t state)
 {
 	struct ww_wire_seal message = {.state = (uint8_t)state};
+	struct ww_description description;
 	WW_AUTO_REQUEST struct ww_request request;
 
 	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
@@ -91,6 +131,9 @@ ww_status ww_memory_seal(ww_memory *memory, ww_broker *broker, uint32_t state)
 			"writing cannot end in state %" PRIu32
 			"; use WW_STATE_SEALED or WW_STATE_SHARED",
 			state);
-	memcpy(message.id, memory->description.object_id, sizeof(message.id));
-	return ww_connection_ask(broker, &request);
+	ww_try(ww_memory_describe(memory, &description));
+	memcpy(message.id, description.object_id, sizeof(message.id));
+	ww_try(ww_connection_ask(broker, &request));
+	ww_keeping_note_state(&ww_memory_whole(memory)->attachments, broker, state);
+	return WW_OK;
 }

@@ -48,6 +48,16 @@ struct ww_escrow ww_share_escrow(const struct ww_share_params *params)
 	return (struct ww_escrow){.ns = params->escrow_ns, .uses = params->uses};
 }
 
+ww_status ww_share_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened)
+{
+	*out_opened = NULL;
+	if (*broker)
+		return WW_OK;
+	ww_try(ww_broker_open(NULL, out_opened));
+	*broker = *out_opened;
+	return WW_OK;
+}
+
 ww_status ww_share_require_broker(struct ww_broker *broker)
 {
 	uint32_t version;
@@ -90,7 +100,8 @@ ww_status ww_share_offer_page(struct ww_offer *offer, struct ww_page *page)
 	return WW_OK;
 }
 
-static void describe(struct ww_offer *offer, const struct ww_page *page, uint64_t cell_offset)
+void ww_share_write_timeline(const struct ww_page *page, uint64_t cell_offset,
+	uint8_t out_bytes[WW_TIMELINE_REF_BYTES])
 {
 	struct ww_wire_timeline_ref ref = {
 		.page_bytes = page->cpu->bytes,
@@ -98,7 +109,12 @@ static void describe(struct ww_offer *offer, const struct ww_page *page, uint64_
 	};
 
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
-	ww_timeline_ref_write(&ref, offer->put.description);
+	ww_timeline_ref_write(&ref, out_bytes);
+}
+
+static void describe(struct ww_offer *offer, const struct ww_page *page, uint64_t cell_offset)
+{
+	ww_share_write_timeline(page, cell_offset, offer->put.description);
 	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
 }
 

@@ -24,6 +24,14 @@ ww_status ww_share_read(const struct ww_share_params *params, bool is_named,
 struct ww_escrow ww_share_escrow(const struct ww_share_params *params);
 
 /*
+ * The default broker where the caller named none.
+ * @broker:      as the caller gave it; is never NULL afterwards
+ * @out_opened:  the caller's to release: the default broker if that was opened here, else NULL
+ * Return: WW_OK; as ww_broker_open().
+ */
+ww_status ww_share_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened);
+
+/*
  * Brokers that do not speak for the dead are of no use here.
  * May block: connects if need be.
  * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
@@ -36,6 +44,10 @@ ww_status ww_share_require_broker(struct ww_broker *broker);
  */
 void ww_share_offer_init(struct ww_offer *offer, uint16_t kind, const uint8_t id[WW_WIRE_ID_BYTES],
 	const struct ww_share_params *params);
+
+/* The record of what is at @cell_offset in a page; 0: of the page itself. */
+void ww_share_write_timeline(const struct ww_page *page, uint64_t cell_offset,
+	uint8_t out_bytes[WW_TIMELINE_REF_BYTES]);
 
 /* Adds a page's descriptors to an offer: one to read for everybody, and the broker's own. */
 ww_status ww_share_offer_page(struct ww_offer *offer, struct ww_page *page);

@@ -35,10 +35,7 @@ ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
 	ww_try(ww_process_enter());
 	ww_require(timeline && out_token, "ww_timeline_export: timeline or out_token is NULL");
 	ww_try(ww_share_read(params, false, &ours));
-	if (!broker) {
-		ww_try(ww_broker_open(NULL, &opened));
-		broker = opened;
-	}
+	ww_try(ww_share_choose_broker(&broker, &opened));
 	return export_timeline(timeline, broker, &ours, out_token);
 }
 

@@ -14,18 +14,33 @@
 
 #include "memory/object.h"
 
-/* Return: a reference to the memory that this import would map again; NULL when there is none. */
-struct ww_memory *ww_cache_find(struct ww_device *device, const struct ww_description *description,
-	uint32_t access, int fd);
+/*
+ * What is foreign is mapped once for each device, whatever access was asked for, so its access may be another one.
+ * @out_memory:  a reference to the memory that this import would map again; NULL when there is none
+ * Return: WW_OK; as ww_mapping_compare().
+ */
+ww_status ww_cache_find(struct ww_device *device, const struct ww_description *description,
+	uint32_t access, int fd, struct ww_memory **out_memory);
 
 /*
  * Enters a memory, unless another thread was faster with the same one.
  * @fd:      names the memory; -1: it is new, nobody can have imported it
  * @out_memory: @memory, which stays the caller's only reference, or a reference to the other one
- * Return: WW_OK; WW_ERR_NO_MEMORY.
+ * Return: WW_OK; WW_ERR_NO_MEMORY; as ww_mapping_compare().
  */
 ww_status ww_cache_insert(struct ww_memory *memory, int fd, struct ww_memory **out_memory);
 
 void ww_cache_remove(struct ww_memory *memory);
+
+/* Return: a reference to the memory whose mapping this is; NULL: it is of none. */
+struct ww_memory *ww_cache_find_owner(struct ww_mapping *mapping);
+
+/*
+ * Whether by its id alone; the caller must know better than the id that it is the object it wants.
+ * @skip:  of those that fit, how many to pass over
+ * Return: a reference; NULL when there are no more.
+ */
+struct ww_memory *ww_cache_find_id(struct ww_device *device, const uint8_t id[WW_OBJECT_ID_BYTES],
+	uint32_t access, size_t skip);
 
 #endif

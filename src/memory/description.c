@@ -25,8 +25,12 @@ enum {
 	AT_OBJECT_ID = 32,
 	AT_GENERATION = 48,
 	AT_HOME_UUID = 56,
-	AT_END = 72
+	AT_SPAN_OFFSET = 72, /* version 2 */
+	AT_SPAN_BYTES = 80,  /* version 2 */
+	AT_END = 88
 };
+
+#define VERSION_WHOLE 1 /* describes whole memories of our own */
 
 static void put(uint8_t *at, uint64_t value, int bytes)
 {
@@ -53,6 +57,20 @@ static uint32_t checksum(const uint8_t *bytes)
 	return ww_checksum(sum, bytes + AT_BACKING, WW_MEMORY_DESCRIPTION_BYTES - AT_BACKING);
 }
 
+static bool is_second(const struct ww_description *description)
+{
+	return ww_backing_is_foreign(description->backing) || description->span_bytes > 0;
+}
+
+static void put_span(uint8_t *bytes, const struct ww_description *description)
+{
+	bool is_part = description->span_bytes > 0;
+
+	put(bytes + AT_VERSION, WW_DESCRIPTION_VERSION, 2);
+	put(bytes + AT_SPAN_OFFSET, description->span_offset, 8);
+	put(bytes + AT_SPAN_BYTES, is_part ? description->span_bytes : description->bytes, 8);
+}
+
 void ww_description_encode(const struct ww_description *description,
 	struct ww_memory_description *out)
 {
@@ -60,7 +78,7 @@ void ww_description_encode(const struct ww_description *description,
 
 	memset(out, 0, sizeof(*out));
 	memcpy(bytes + AT_MAGIC, MAGIC, 8);
-	put(bytes + AT_VERSION, WW_DESCRIPTION_VERSION, 2);
+	put(bytes + AT_VERSION, VERSION_WHOLE, 2);
 	put(bytes + AT_LENGTH, sizeof(*out), 2);
 	put(bytes + AT_BACKING, description->backing, 1);
 	put(bytes + AT_KIND, description->kind, 1);
@@ -69,6 +87,8 @@ void ww_description_encode(const struct ww_description *description,
 	memcpy(bytes + AT_OBJECT_ID, description->object_id, WW_OBJECT_ID_BYTES);
 	put(bytes + AT_GENERATION, description->generation, 8);
 	memcpy(bytes + AT_HOME_UUID, description->home_uuid, WW_DEVICE_UUID_BYTES);
+	if (is_second(description))
+		put_span(bytes, description);
 	put(bytes + AT_CHECKSUM, checksum(bytes), 4);
 }
 
@@ -93,10 +113,10 @@ static ww_status check_envelope(const uint8_t *bytes)
 	if (checksum(bytes) != get(bytes + AT_CHECKSUM, 4))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description is damaged: its checksum is wrong");
-	if (version != WW_DESCRIPTION_VERSION)
+	if (version < VERSION_WHOLE || version > WW_DESCRIPTION_VERSION)
 		return ww_fail(WW_ERR_VERSION,
 			"a memory's description has version %" PRIu64
-			", this library (%s) reads version %d; "
+			", this library (%s) reads versions 1 to %d; "
 			"use one version of Warpway in both processes",
 			version, WW_VERSION, WW_DESCRIPTION_VERSION);
 	if (get(bytes + AT_LENGTH, 2) != WW_MEMORY_DESCRIPTION_BYTES)
@@ -106,17 +126,36 @@ static ww_status check_envelope(const uint8_t *bytes)
 	return WW_OK;
 }
 
-static ww_status check_fields(const uint8_t *bytes, const struct ww_description *fields)
+/* Which kind of memory each backing has. */
+static ww_status check_kind(const struct ww_description *fields, bool is_second_version)
 {
-	if (fields->backing != WW_BACKING_MEMFD && fields->backing != WW_BACKING_CUDA_VMM)
+	bool is_own = fields->backing == WW_BACKING_MEMFD || fields->backing == WW_BACKING_CUDA_VMM;
+	uint32_t kind = fields->kind;
+
+	if (!is_own && !(is_second_version && ww_backing_is_foreign(fields->backing)))
 		return ww_fail(WW_ERR_PROTOCOL, "a memory's description names no known backing: %d",
 			(int)fields->backing);
-	if (fields->kind != WW_MEMORY_VMM && fields->kind != WW_MEMORY_HOST)
+	if (kind < WW_MEMORY_VMM || kind > WW_MEMORY_CUDA_POOL)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description names no known kind: %" PRIu32, fields->kind);
-	if (fields->kind == WW_MEMORY_HOST && fields->backing != WW_BACKING_MEMFD)
+			"a memory's description names no known kind: %" PRIu32, kind);
+	if (kind == WW_MEMORY_HOST && fields->backing != WW_BACKING_MEMFD)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description says that host memory lies on a GPU");
+	if ((kind == WW_MEMORY_LEGACY) != (fields->backing == WW_BACKING_CUDA_LEGACY) ||
+		(kind == WW_MEMORY_CUDA_POOL) != (fields->backing == WW_BACKING_CUDA_POOL))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a memory's description says that memory of kind %" PRIu32
+			" has backing %d",
+			kind, (int)fields->backing);
+	return WW_OK;
+}
+
+static ww_status check_fields(const uint8_t *bytes, const struct ww_description *fields)
+{
+	uint64_t version = get(bytes + AT_VERSION, 2);
+	size_t end = version == VERSION_WHOLE ? AT_SPAN_OFFSET : AT_END;
+
+	ww_try(check_kind(fields, version > VERSION_WHOLE));
 	if (fields->access != WW_ACCESS_READ && fields->access != WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a memory's description names no known access: %" PRIu32, fields->access);
@@ -125,10 +164,30 @@ static ww_status check_fields(const uint8_t *bytes, const struct ww_description 
 			"a memory's description names an impossible size: %" PRIu64 " bytes",
 			fields->bytes);
 	if (!is_zero(bytes + AT_RESERVED, AT_BYTES - AT_RESERVED) ||
-		!is_zero(bytes + AT_END, WW_MEMORY_DESCRIPTION_BYTES - AT_END))
+		!is_zero(bytes + end, WW_MEMORY_DESCRIPTION_BYTES - end))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a memory's description has a field that version %d does not know",
-			WW_DESCRIPTION_VERSION);
+			"a memory's description has a field that version %" PRIu64 " does not know",
+			version);
+	return WW_OK;
+}
+
+/* Fills the span, unless it is the whole. */
+static ww_status read_span(const uint8_t *bytes, struct ww_description *fields)
+{
+	uint64_t offset = get(bytes + AT_SPAN_OFFSET, 8);
+	uint64_t span = get(bytes + AT_SPAN_BYTES, 8);
+
+	if (get(bytes + AT_VERSION, 2) == VERSION_WHOLE)
+		return WW_OK;
+	if (span == 0 || span > fields->bytes || offset > fields->bytes - span)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a memory's description names %" PRIu64 " bytes at offset %" PRIu64
+			" of only %" PRIu64,
+			span, offset, fields->bytes);
+	if (span < fields->bytes) {
+		fields->span_offset = offset;
+		fields->span_bytes = span;
+	}
 	return WW_OK;
 }
 
@@ -147,6 +206,7 @@ ww_status ww_description_decode(const struct ww_memory_description *description,
 	memcpy(fields.object_id, bytes + AT_OBJECT_ID, WW_OBJECT_ID_BYTES);
 	memcpy(fields.home_uuid, bytes + AT_HOME_UUID, WW_DEVICE_UUID_BYTES);
 	ww_try(check_fields(bytes, &fields));
+	ww_try(read_span(bytes, &fields));
 	*out_description = fields;
 	return WW_OK;
 }

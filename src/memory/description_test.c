@@ -146,7 +146,8 @@ static void lies(void **state)
 {
 	(void)state;
 	assert_int_equal(decode_with(16, 1), WW_OK);
-	assert_fails(decode_with(8, 2), WW_ERR_VERSION);
+	assert_fails(decode_with(8, 2), WW_ERR_PROTOCOL); /* which has a span */
+	assert_fails(decode_with(8, 3), WW_ERR_VERSION);
 	assert_fails(decode_with(8, 0), WW_ERR_VERSION);
 	assert_fails(decode_with(9, 1), WW_ERR_VERSION);
 	assert_fails(decode_with(10, 127), WW_ERR_PROTOCOL);
@@ -175,6 +176,51 @@ static void no_bytes_at_all(void **state)
 	assert_fails(ww_description_decode(&bytes, &fields), WW_ERR_PROTOCOL);
 }
 
+static ww_status code(const struct ww_description *description, struct ww_description *out)
+{
+	struct ww_memory_description bytes;
+
+	ww_description_encode(description, &bytes);
+	assert_int_equal(bytes.bytes[8], 2);
+	return ww_description_decode(&bytes, out);
+}
+
+static void parts_and_memory_of_others(void **state)
+{
+	static const struct {
+		uint64_t offset;
+		uint64_t bytes;
+	} outside[] = {{0, 1}, {1, 0}, {UINT64_MAX, 1}, {1, UINT64_MAX}};
+	struct ww_description description = sample;
+	struct ww_description fields;
+
+	(void)state;
+	description.span_offset = 100;
+	description.span_bytes = description.bytes - 100;
+	assert_int_equal(code(&description, &fields), WW_OK);
+	assert_true(fields.span_offset == 100 && fields.span_bytes == description.span_bytes);
+	assert_true(fields.bytes == description.bytes);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+		struct ww_description lie = description;
+
+		lie.span_offset += outside[i].offset;
+		lie.span_bytes += outside[i].bytes;
+		if (lie.span_offset + lie.span_bytes != description.bytes)
+			assert_fails(code(&lie, &fields), WW_ERR_PROTOCOL);
+	}
+	description.span_offset = 0;
+	description.span_bytes = 0;
+	description.backing = WW_BACKING_CUDA_LEGACY;
+	assert_fails(code(&description, &fields), WW_ERR_PROTOCOL); /* of kind vmm */
+	description.kind = WW_MEMORY_LEGACY;
+	assert_int_equal(code(&description, &fields), WW_OK);
+	assert_true(fields.span_bytes == 0); /* all of it */
+	description.backing = WW_BACKING_CUDA_POOL;
+	assert_fails(code(&description, &fields), WW_ERR_PROTOCOL);
+	description.kind = WW_MEMORY_CUDA_POOL;
+	assert_int_equal(code(&description, &fields), WW_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +228,7 @@ int main(void)
 		cmocka_unit_test(every_flipped_bit_is_seen),
 		cmocka_unit_test(lies),
 		cmocka_unit_test(no_bytes_at_all),
+		cmocka_unit_test(parts_and_memory_of_others),
 	};
 
 	return cmocka_run_group_tests_name("description", tests, NULL, NULL);

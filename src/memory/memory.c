@@ -6,6 +6,7 @@
  * has mapped already, or has made, gives the same object.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@
 #include "memory/cache.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
-#define INFO_V1_BYTES   sizeof(struct ww_memory_info)
+#define INFO_V1_BYTES   offsetof(struct ww_memory_info, offset)
 
 /* Takes over @mapping on success. */
 static struct ww_memory *memory_new(struct ww_mapping *mapping)
@@ -31,14 +32,31 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 	}
 	ww_ref_init(&memory->ref);
 	memory->mapping = mapping;
+	memory->bytes = mapping->bytes;
+	memory->access = mapping->access;
 	return memory;
 }
 
-/* Nobody else has the memory any more: no lock. */
+void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64_t offset,
+	uint64_t bytes, uint32_t access, const struct ww_view_class *class)
+{
+	ww_ref_init(&view->ref);
+	view->mapping = whole->mapping;
+	view->offset = offset;
+	view->bytes = bytes;
+	view->access = access;
+	view->whole = whole;
+	view->class = class;
+}
+
+/*
+ * Nobody else has the memory any more: no lock. The mapping goes first: whoever hears by an attachment that the memory has
+ * ended finds that nobody can import it any more.
+ */
 static void memory_free(struct ww_memory *memory)
 {
+	memory->mapping = ww_mapping_unref(memory->mapping);
 	ww_attachments_fini(&memory->attachments);
-	ww_mapping_unref(memory->mapping);
 	free(memory);
 }
 
@@ -69,8 +87,7 @@ static ww_status check_params(const struct ww_device *device, const struct ww_me
 	return WW_OK;
 }
 
-/* Gives a new mapping its name and enters it. Takes over @mapping on success. */
-static ww_status name_memory(struct ww_mapping *mapping, ww_memory **out_memory)
+ww_status ww_memory_name(struct ww_mapping *mapping, struct ww_memory **out_memory)
 {
 	struct ww_memory *memory = memory_new(mapping);
 	struct ww_description *description;
@@ -84,7 +101,7 @@ static ww_status name_memory(struct ww_mapping *mapping, ww_memory **out_memory)
 	description->access = mapping->access;
 	description->bytes = mapping->bytes;
 	description->generation = 1;
-	memcpy(description->home_uuid, mapping->device->uuid, sizeof(description->home_uuid));
+	memcpy(description->home_uuid, mapping->home_uuid, sizeof(description->home_uuid));
 	status = ww_random_bytes(description->object_id, sizeof(description->object_id));
 	if (status == WW_OK)
 		status = ww_cache_insert(memory, -1, out_memory);
@@ -111,7 +128,7 @@ ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *par
 		ours.kind = WW_MEMORY_VMM;
 	ww_try(check_params(device, &ours, &bytes));
 	ww_try(ww_mapping_create(device, ours.kind, bytes, &mapping));
-	ww_try(name_memory(mapping, out_memory));
+	ww_try(ww_memory_name(mapping, out_memory));
 	(void)ww_steal(mapping);
 	return WW_OK;
 }
@@ -127,6 +144,10 @@ ww_memory *ww_memory_unref(ww_memory *memory)
 {
 	if (!memory || ww_process_is_forked() || !ww_ref_put(&memory->ref))
 		return NULL;
+	if (memory->class) {
+		memory->class->release(memory);
+		return NULL;
+	}
 	ww_cache_remove(memory);
 	memory_free(memory);
 	return NULL;
@@ -134,31 +155,40 @@ ww_memory *ww_memory_unref(ww_memory *memory)
 
 void *ww_memory_pointer(ww_memory *memory)
 {
-	return memory && !ww_process_is_forked() ? memory->mapping->pointer : NULL;
+	if (!memory || ww_process_is_forked())
+		return NULL;
+	return (char *)memory->mapping->pointer + memory->offset;
 }
 
 void *ww_memory_host_pointer(ww_memory *memory)
 {
-	return memory && !ww_process_is_forked() ? memory->mapping->host_pointer : NULL;
+	if (!memory || ww_process_is_forked() || !memory->mapping->host_pointer)
+		return NULL;
+	return (char *)memory->mapping->host_pointer + memory->offset;
 }
 
 ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info)
 {
 	struct ww_memory_info ours = {0};
 	const struct ww_mapping *mapping;
+	const struct ww_memory *whole;
 
 	ww_try(ww_process_enter());
 	ww_require(memory && info, "ww_memory_info_get: memory or info is NULL");
+	whole = ww_memory_whole(memory);
 	mapping = memory->mapping;
 	ours.kind = mapping->kind;
-	ours.access = mapping->access;
+	ours.access = memory->access;
 	ours.route = mapping->route;
-	ours.bytes = mapping->bytes;
-	ours.pointer = mapping->pointer;
-	ours.host_pointer = mapping->host_pointer;
+	ours.bytes = memory->bytes;
+	ours.pointer = ww_memory_pointer(memory);
+	ours.host_pointer = ww_memory_host_pointer(memory);
 	ours.device = mapping->device;
-	memcpy(ours.home_uuid, memory->description.home_uuid, sizeof(ours.home_uuid));
-	memcpy(ours.object_id, memory->description.object_id, sizeof(ours.object_id));
+	memcpy(ours.home_uuid, whole->description.home_uuid, sizeof(ours.home_uuid));
+	memcpy(ours.object_id, whole->description.object_id, sizeof(ours.object_id));
+	ours.offset = memory->offset;
+	ours.total_bytes = mapping->bytes;
+	ours.flags = memory->class ? memory->class->flags : 0;
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_memory_info");
 }
 
@@ -168,6 +198,43 @@ ww_status ww_memory_check_access(uint32_t access)
 		return ww_fail(WW_ERR_INVALID,
 			"there is no access %" PRIu32 "; use WW_ACCESS_READ or WW_ACCESS_WRITE",
 			access);
+	return WW_OK;
+}
+
+ww_status ww_memory_read_access(uint32_t access, uint32_t *out_access)
+{
+	uint32_t plain = access & ~WW_STRICT;
+
+	if (out_access)
+		*out_access = plain;
+	return ww_memory_check_access(plain);
+}
+
+ww_status ww_memory_check_route(const struct ww_mapping *mapping, uint32_t access)
+{
+	if (!(access & WW_STRICT) ||
+		(mapping->route != WW_ROUTE_HOST_REGISTERED &&
+			mapping->route != WW_ROUTE_PEER_HIDDEN))
+		return WW_OK;
+	return ww_fail(WW_ERR_UNSUPPORTED,
+		"%s reaches this memory only by a slow route (%s), which WW_STRICT refuses; copy it, or ask "
+		"without",
+		mapping->device->selector,
+		mapping->route == WW_ROUTE_PEER_HIDDEN ? "of a GPU that CUDA_VISIBLE_DEVICES hides"
+						       : "host memory, in place");
+}
+
+ww_status ww_memory_describe(const struct ww_memory *memory, struct ww_description *out)
+{
+	if (memory->class && memory->class->flags & WW_MEMORY_IS_SLICE)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"a slice of a pool is handed over by its token (ww_memory_export()); copy it into a "
+			"memory of its own to give it a name or a descriptor");
+	*out = memory->whole ? memory->whole->description : memory->description;
+	if (memory->bytes < out->bytes) {
+		out->span_offset = memory->offset;
+		out->span_bytes = memory->bytes;
+	}
 	return WW_OK;
 }
 
@@ -181,22 +248,27 @@ ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	ww_require(memory && out_fd && out_description,
 		"ww_memory_export_fd: memory, out_fd or out_description is NULL");
 	ww_try(ww_memory_check_access(access));
-	if (access > memory->mapping->access)
+	ww_try(ww_memory_describe(memory, &description));
+	if (access > memory->access)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot export for writing what is mapped read-only here; export it for reading");
+	if (description.backing == WW_BACKING_CUDA_POOL)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"memory of a CUDA pool needs two descriptors; pass it on by a token "
+			"(ww_memory_export()) or a name (ww_memory_put())");
 	ww_try(ww_mapping_export(memory->mapping, access, out_fd));
-	description = memory->description;
 	description.access = access;
 	ww_description_encode(&description, out_description);
 	return WW_OK;
 }
 
 /* Maps what no memory of this process is yet. */
-static ww_status import_new(ww_device *device, int fd, const struct ww_description *description,
-	uint32_t access, ww_memory **out_memory)
+static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_count,
+	const struct ww_description *description, uint32_t access, struct ww_memory **out_memory)
 {
 	const struct ww_memory_source source = {
-		.fd = fd,
+		.fd = fds[0],
+		.pool_fd = fd_count > 1 ? fds[1] : -1,
 		.backing = description->backing,
 		.kind = description->kind,
 		.bytes = description->bytes,
@@ -206,13 +278,16 @@ static ww_status import_new(ww_device *device, int fd, const struct ww_descripti
 	struct ww_memory *memory;
 	ww_status status;
 
-	ww_try(ww_mapping_import(device, &source, access, &mapping));
+	ww_try(ww_mapping_import(device, &source, access & ~WW_STRICT, &mapping));
+	ww_try(ww_memory_check_route(mapping, access));
 	memory = memory_new(mapping);
 	if (!memory)
 		return WW_ERR_NO_MEMORY;
 	(void)ww_steal(mapping);
 	memory->description = *description;
-	status = ww_cache_insert(memory, fd, out_memory);
+	memory->description.span_offset = 0;
+	memory->description.span_bytes = 0;
+	status = ww_cache_insert(memory, fds[0], out_memory);
 	if (status < 0)
 		*out_memory = NULL;
 	if (*out_memory != memory)
@@ -220,22 +295,59 @@ static ww_status import_new(ww_device *device, int fd, const struct ww_descripti
 	return status;
 }
 
+ww_status ww_memory_check_found(struct ww_memory *memory, uint32_t access)
+{
+	if ((access & ~WW_STRICT) > memory->mapping->access)
+		return ww_fail(WW_ERR_STATE,
+			"cannot import for writing what this process has for reading, for CUDA maps such "
+			"memory once; let go of it first, or import it for writing in the first place");
+	ww_try(ww_mapping_check(memory->mapping));
+	return ww_memory_check_route(memory->mapping, access);
+}
+
+ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_t fd_count,
+	const struct ww_description *description, uint32_t access, struct ww_memory **out_memory)
+{
+	uint32_t plain = access & ~WW_STRICT;
+	struct ww_memory *memory;
+	ww_status status;
+
+	if (plain > description->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot import for writing: this memory was exported for reading");
+	ww_try(ww_cache_find(device, description, plain, fds[0], &memory));
+	if (!memory)
+		ww_try(import_new(device, fds, fd_count, description, access, &memory));
+	status = ww_memory_check_found(memory, access);
+	if (status < 0)
+		ww_memory_unref(memory);
+	else
+		*out_memory = memory;
+	return status;
+}
+
 ww_status ww_memory_import_fd(ww_device *device, int fd, const struct ww_memory_description *bytes,
 	uint32_t access, ww_memory **out_memory)
 {
 	struct ww_description description;
+	struct ww_memory *whole = NULL;
+	ww_status status;
 
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && bytes && out_memory,
 		"ww_memory_import_fd: device, description or out_memory is NULL");
-	ww_try(ww_memory_check_access(access));
+	ww_try(ww_memory_read_access(access, NULL));
 	ww_try(ww_description_decode(bytes, &description));
-	if (access > description.access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot import for writing: this memory was exported for reading");
-	*out_memory = ww_cache_find(device, &description, access, fd);
-	if (*out_memory)
-		return WW_OK;
-	return import_new(device, fd, &description, access, out_memory);
+	ww_try(ww_memory_import_whole(device, &fd, 1, &description, access, &whole));
+	if (description.span_bytes == 0) {
+		status = ww_memory_narrow(&whole, access);
+		*out_memory = whole;
+		return status;
+	}
+	status = ww_memory_span(whole, description.span_offset, description.span_bytes,
+		access & ~WW_STRICT, out_memory);
+	if (status < 0)
+		ww_memory_unref(whole);
+	return status;
 }

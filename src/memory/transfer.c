@@ -33,7 +33,7 @@ ww_status ww_memory_receive(ww_device *device, int socket, uint32_t access, uint
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && out_memory, "ww_memory_receive: device or out_memory is NULL");
-	ww_try(ww_memory_check_access(access)); /* before the message is taken */
+	ww_try(ww_memory_read_access(access, NULL)); /* before the message is taken */
 	status = ww_message_receive(socket, description.bytes, sizeof(description.bytes),
 		deadline_ns, &fd);
 	if (status != WW_OK)

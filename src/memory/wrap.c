@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wrap.c - memory that was allocated by other means, and parts of memory
+ *
+ * What the caller has is a span of some allocation. The allocation becomes a whole, once, however often and in whatever
+ * place it is wrapped, and what the caller gets is a view of it. It is found again by its address and the driver's number for
+ * it: an allocation that was freed and another one made at its address are two. A pointer into memory of this library
+ * needs no such thing: it is a view of that memory.
+ *
+ * A part that ends is told its maker. Not while others of this process hold the whole by an import, for they could still
+ * reach its bytes: then it waits in the wrapping, at the latest until the whole has ended and its page is withdrawn.
+ *
+ * The lock is held while a whole is made, so that two threads make one. A whole takes itself out when it ends.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "memory/cache.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_wrap_params)
+
+/* What knows a whole again; lasts as long as that. */
+struct wrapping {
+	struct ww_attachment attachment;
+	struct ww_map_node node; /* by address, in wrappings */
+	struct ww_memory *whole;
+	const struct ww_device *device;
+	struct ww_foreign found;
+
+	/* Under lock. */
+	uint64_t part_count; /* wrapped, and not ended */
+	struct part *ended;  /* whose makers are still to be told */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_map wrappings; /* under lock */
+
+struct part {
+	struct ww_memory view;
+	void (*release)(void *context); /* NULL: nobody wants to know */
+	void *context;
+	struct part *next; /* of those that have ended */
+};
+
+static void tell(struct part *ended)
+{
+	while (ended) {
+		struct part *part = ended;
+
+		ended = part->next;
+		if (part->release)
+			part->release(part->context);
+		free(part);
+	}
+}
+
+/* Return: NULL: it is memory of this library. */
+static struct wrapping *find_wrapping(struct ww_memory *whole)
+{
+	struct ww_attachment *attachment = ww_attachments_find(&whole->attachments, &wrappings);
+
+	return attachment ? ww_container(attachment, struct wrapping, attachment) : NULL;
+}
+
+/* The last part leaves itself to the end of the whole, which may come at once. Return: who is to be told now. */
+static struct part *end_part(struct wrapping *wrapping, struct part *part)
+{
+	struct part *ended;
+
+	pthread_mutex_lock(&lock);
+	part->next = wrapping->ended;
+	ended = wrapping->ended = part;
+	if (wrapping->part_count == 1 ||
+		atomic_load(&wrapping->whole->ref.count) > wrapping->part_count)
+		ended = NULL;
+	else
+		wrapping->ended = NULL;
+	wrapping->part_count--;
+	pthread_mutex_unlock(&lock);
+	return ended;
+}
+
+static void release_wrapped(struct ww_memory *view)
+{
+	struct part *part = ww_container(view, struct part, view);
+	struct ww_memory *whole = view->whole;
+	struct wrapping *wrapping = find_wrapping(whole);
+
+	if (wrapping)
+		part = end_part(wrapping, part);
+	ww_memory_unref(whole);
+	tell(part);
+}
+
+static void release_span(struct ww_memory *view)
+{
+	struct part *part = ww_container(view, struct part, view);
+
+	ww_memory_unref(view->whole);
+	free(part);
+}
+
+static const struct ww_view_class wrapped_class = {
+	.name = "wrapped memory",
+	.flags = WW_MEMORY_IS_WRAPPED,
+	.release = release_wrapped,
+};
+
+static const struct ww_view_class span_class = {
+	.name = "part of a memory",
+	.release = release_span,
+};
+
+/* @whole: a reference, taken over on success */
+static ww_status part_new(struct ww_memory *whole, uint64_t offset, uint64_t bytes, uint32_t access,
+	const struct ww_view_class *class, struct part **out_part)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a memory: out of memory");
+	ww_memory_view_init(&part->view, whole, offset, bytes, access, class);
+	*out_part = part;
+	return WW_OK;
+}
+
+ww_status ww_memory_span(struct ww_memory *whole, uint64_t offset, uint64_t bytes, uint32_t access,
+	struct ww_memory **out_memory)
+{
+	struct part *part;
+
+	ww_try(part_new(whole, offset, bytes, access, &span_class, &part));
+	*out_memory = &part->view;
+	return WW_OK;
+}
+
+ww_status ww_memory_narrow(struct ww_memory **memory, uint32_t access)
+{
+	struct ww_memory *whole = *memory;
+	uint32_t plain = access & ~WW_STRICT;
+	ww_status status;
+
+	if (whole->access <= plain)
+		return WW_OK;
+	status = ww_memory_span(whole, 0, whole->bytes, plain, memory);
+	if (status < 0)
+		*memory = ww_memory_unref(whole);
+	return status;
+}
+
+/* --- wholes --- */
+
+static uint64_t hash_of(const struct ww_foreign *found)
+{
+	return (uintptr_t)found->base * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void detach(struct ww_attachment *attachment)
+{
+	struct wrapping *wrapping = ww_container(attachment, struct wrapping, attachment);
+
+	pthread_mutex_lock(&lock);
+	ww_map_remove(&wrappings, &wrapping->node);
+	if (wrappings.count == 0)
+		ww_map_fini(&wrappings);
+	pthread_mutex_unlock(&lock);
+	tell(wrapping->ended);
+	free(wrapping);
+}
+
+static bool is_same(const struct wrapping *wrapping, const struct ww_device *device,
+	const struct ww_foreign *found)
+{
+	return wrapping->device == device && wrapping->found.base == found->base &&
+		wrapping->found.bytes == found->bytes &&
+		wrapping->found.backing == found->backing &&
+		wrapping->found.buffer_id == found->buffer_id;
+}
+
+/* Under the lock. */
+static struct ww_memory *find_whole(const struct ww_device *device, const struct ww_foreign *found)
+{
+	struct ww_map_node *node = ww_map_first(&wrappings, hash_of(found));
+
+	for (; node; node = ww_map_next(node)) {
+		struct wrapping *wrapping = ww_container(node, struct wrapping, node);
+
+		if (is_same(wrapping, device, found) && ww_ref_try_get(&wrapping->whole->ref))
+			return wrapping->whole;
+	}
+	return NULL;
+}
+
+/* Under the lock. Takes over @wrapping on success. */
+static ww_status enter_whole(struct ww_device *device, struct wrapping *wrapping)
+{
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	ww_status status;
+
+	ww_try(ww_mapping_wrap(device, &wrapping->found, &mapping));
+	ww_try(ww_map_insert(&wrappings, &wrapping->node, hash_of(&wrapping->found)));
+	status = ww_memory_name(mapping, &wrapping->whole);
+	if (status < 0) {
+		ww_map_remove(&wrappings, &wrapping->node);
+		if (wrappings.count == 0)
+			ww_map_fini(&wrappings);
+		return status;
+	}
+	(void)ww_steal(mapping);
+	wrapping->attachment.owner = &wrappings;
+	wrapping->attachment.detach = detach;
+	ww_attachments_add(&wrapping->whole->attachments, &wrapping->attachment);
+	return WW_OK;
+}
+
+/* Under the lock. */
+static ww_status make_whole(struct ww_device *device, const struct ww_foreign *found,
+	struct ww_memory **out_whole)
+{
+	struct wrapping *wrapping = calloc(1, sizeof(*wrapping));
+	ww_status status;
+
+	if (!wrapping)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot wrap memory: out of memory");
+	wrapping->device = device;
+	wrapping->found = *found;
+	status = enter_whole(device, wrapping);
+	if (status < 0)
+		free(wrapping);
+	else
+		*out_whole = wrapping->whole;
+	return status;
+}
+
+static ww_status wrap_foreign(struct ww_device *device, void *pointer, uint64_t bytes,
+	struct ww_memory **out_whole)
+{
+	struct ww_foreign found;
+	ww_status status = WW_OK;
+
+	if (!(device->capabilities & WW_CAP_FOREIGN))
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot wrap %p: %s shares only memory of this library, not that of malloc() or "
+			"others; make it with ww_memory_create(), or copy it: ww_memory_copy_in()",
+			pointer, device->selector);
+	ww_try(device->backend->foreign_find(device, pointer, bytes, &found));
+	pthread_mutex_lock(&lock);
+	*out_whole = find_whole(device, &found);
+	if (!*out_whole)
+		status = make_whole(device, &found, out_whole);
+	pthread_mutex_unlock(&lock);
+	return status;
+}
+
+static void count_part(struct wrapping *wrapping)
+{
+	pthread_mutex_lock(&lock);
+	wrapping->part_count++;
+	pthread_mutex_unlock(&lock);
+}
+
+/* @out_whole: NULL: @pointer is not in memory of this library */
+static ww_status find_own(struct ww_device *device, void *pointer, uint64_t bytes,
+	struct ww_memory **out_whole)
+{
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+
+	*out_whole = NULL;
+	ww_try(ww_mapping_find(pointer, bytes ? bytes : 1, WW_ACCESS_READ, &mapping));
+	if (!mapping)
+		return WW_OK;
+	if (mapping->device != device)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot wrap %p for %s: it is memory of %s; open that device for it",
+			pointer, device->selector, mapping->device->selector);
+	*out_whole = ww_cache_find_owner(mapping);
+	if (!*out_whole)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot wrap %p: it is a page that this library keeps for itself", pointer);
+	if ((*out_whole)->is_chunk) {
+		*out_whole = ww_memory_unref(*out_whole);
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot wrap %p: it lies in a slice of a pool, which others could not keep; export "
+			"the slice itself",
+			pointer);
+	}
+	return WW_OK;
+}
+
+/* Host memory on a GPU may have an address for each. */
+static uint64_t offset_of(const struct ww_mapping *mapping, const void *pointer)
+{
+	uint64_t offset = (uintptr_t)pointer - (uintptr_t)mapping->pointer;
+
+	if (offset < mapping->bytes)
+		return offset;
+	return (uintptr_t)pointer - (uintptr_t)mapping->host_pointer;
+}
+
+static ww_status read_params(const struct ww_wrap_params *params, struct ww_wrap_params *ours)
+{
+	memset(ours, 0, sizeof(*ours));
+	if (!params)
+		return WW_OK;
+	ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES, "ww_wrap_params"));
+	if (ours->flags || ours->reserved)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wrap",
+			ours->flags ? ours->flags : ours->reserved);
+	return WW_OK;
+}
+
+ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
+	const struct ww_wrap_params *params, ww_memory **out_memory)
+{
+	struct ww_memory *whole = NULL;
+	struct ww_wrap_params ours;
+	struct wrapping *wrapping;
+	struct part *part = NULL;
+	uint64_t offset;
+	ww_status status;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && pointer && out_memory,
+		"ww_memory_wrap: device, pointer or out_memory is NULL");
+	ww_try(read_params(params, &ours));
+	ww_try(find_own(device, pointer, bytes, &whole));
+	if (!whole)
+		ww_try(wrap_foreign(device, pointer, bytes, &whole));
+	offset = offset_of(whole->mapping, pointer);
+	status = part_new(whole, offset, bytes ? bytes : whole->bytes - offset, whole->access,
+		&wrapped_class, &part);
+	if (status < 0) {
+		ww_memory_unref(whole);
+		return status;
+	}
+	part->release = ours.release;
+	part->context = ours.context;
+	wrapping = find_wrapping(whole);
+	if (wrapping)
+		count_part(wrapping);
+	*out_memory = &part->view;
+	return WW_OK;
+}
+
+ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
+	const struct ww_memory_params *params, ww_memory **out_memory)
+{
+	struct ww_memory *memory = NULL;
+	ww_status status;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(stream && source && params && out_memory,
+		"ww_memory_copy_in: stream, source, params or out_memory is NULL");
+	ww_try(ww_memory_create(stream->device, params, &memory));
+	status = ww_stream_copy(stream, ww_memory_pointer(memory), source, params->bytes);
+	if (status < 0)
+		ww_memory_unref(memory);
+	else
+		*out_memory = memory;
+	return status;
+}
+
+/* --- legacy handles --- */
+
+ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_HANDLE_BYTES],
+	uint64_t *out_offset)
+{
+	struct ww_mapping *mapping;
+
+	_Static_assert(WW_HANDLE_BYTES == WW_FOREIGN_HANDLE_BYTES, "a handle is a handle");
+	ww_try(ww_process_enter());
+	ww_require(memory && out_handle && out_offset,
+		"ww_memory_handle_get: memory, out_handle or out_offset is NULL");
+	mapping = memory->mapping;
+	if (!mapping->foreign)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"memory of kind %" PRIu32
+			" has no legacy handle: only that of cuMemAlloc() has, wrapped with ww_memory_wrap()",
+			mapping->kind);
+	ww_try(mapping->device->backend->foreign_handle(mapping, out_handle));
+	*out_offset = memory->offset;
+	return WW_OK;
+}
+
+ww_status ww_memory_open_handle(ww_device *device, const uint8_t handle[WW_HANDLE_BYTES],
+	uint32_t access, ww_memory **out_memory)
+{
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && handle && out_memory,
+		"ww_memory_open_handle: device, handle or out_memory is NULL");
+	ww_try(ww_memory_check_access(access));
+	if (!(device->capabilities & WW_CAP_FOREIGN))
+		return ww_fail(WW_ERR_UNSUPPORTED, "%s opens no legacy handles of CUDA; use a GPU",
+			device->selector);
+	ww_try(ww_mapping_open(device, handle, access, &mapping));
+	ww_try(ww_memory_name(mapping, out_memory));
+	(void)ww_steal(mapping);
+	return WW_OK;
+}
