@@ -29,6 +29,7 @@ const char *format_kind(uint32_t kind)
 		[WW_OBJECT_BARRIER] = "barrier",
 		[WW_OBJECT_CHANNEL] = "channel",
 		[WW_OBJECT_SERVICE] = "service",
+		[WW_OBJECT_POOL] = "pool",
 	};
 
 	return word_of(words, COUNT(words), kind);
@@ -164,24 +165,10 @@ void format_id(const uint8_t id[WW_OBJECT_ID_BYTES], char out_text[FORMAT_ID_BYT
 
 void format_dtype(const struct ww_array *array, char out_text[FORMAT_DTYPE_BYTES])
 {
-	static const char *const words[] = {
-		[WW_DTYPE_INT] = "int",
-		[WW_DTYPE_UINT] = "uint",
-		[WW_DTYPE_FLOAT] = "float",
-		[WW_DTYPE_OPAQUE] = "opaque",
-		[WW_DTYPE_BFLOAT] = "bfloat",
-		[WW_DTYPE_COMPLEX] = "complex",
-		[WW_DTYPE_BOOL] = "bool",
-	};
-	const char *word = word_of(words, COUNT(words), array->dtype_code);
-	char bits[8] = "";
-	char lanes[8] = "";
+	const struct ww_dtype dtype = {array->dtype_code, array->dtype_bits, array->dtype_lanes};
 
-	if (array->dtype_code != WW_DTYPE_BOOL || array->dtype_bits != 8)
-		snprintf(bits, sizeof(bits), "%u", array->dtype_bits);
-	if (array->dtype_lanes != 1)
-		snprintf(lanes, sizeof(lanes), "x%u", array->dtype_lanes);
-	snprintf(out_text, FORMAT_DTYPE_BYTES, "%s%s%s", word, bits, lanes);
+	if (ww_dtype_name(&dtype, out_text) != WW_OK)
+		snprintf(out_text, FORMAT_DTYPE_BYTES, "unknown%u", array->dtype_bits);
 }
 
 void format_array(const struct ww_array *array, char out_text[FORMAT_ARRAY_BYTES])

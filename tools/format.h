@@ -16,7 +16,7 @@
 #define FORMAT_DURATION_BYTES 24
 #define FORMAT_UUID_BYTES     48
 #define FORMAT_ID_BYTES       40
-#define FORMAT_DTYPE_BYTES    32
+#define FORMAT_DTYPE_BYTES    WW_DTYPE_NAME_BYTES
 #define FORMAT_ARRAY_BYTES    416 /* a dtype and 16 numbers of at most 20 digits, with commas */
 
 /* Words of the command line, of JSON and of tables; "unknown" for a number that is none of them. */

@@ -85,6 +85,7 @@ static void numbers_have_words(void **state)
 	(void)state;
 	assert_string_equal(format_kind(WW_OBJECT_MEMORY), "memory");
 	assert_string_equal(format_kind(WW_OBJECT_SERVICE), "service");
+	assert_string_equal(format_kind(WW_OBJECT_POOL), "pool");
 	assert_string_equal(format_kind(0), "unknown");
 	assert_string_equal(format_kind(UINT32_MAX), "unknown");
 	assert_string_equal(format_state(WW_STATE_REMOVED), "removed");
@@ -124,6 +125,8 @@ static void arrays_show_type_and_shape(void **state)
 	check_array(WW_DTYPE_BFLOAT, 16, 1, 0, "bfloat16[]");
 	check_array(WW_DTYPE_COMPLEX, 128, 1, 1, "complex128[1024]");
 	check_array(WW_DTYPE_UINT, 8, 4, 1, "uint8x4[1024]");
+	check_array(WW_DTYPE_FLOAT8_E4M3FN, 8, 1, 1, "float8_e4m3fn[1024]");
+	check_array(WW_DTYPE_FLOAT4_E2M1FN, 4, 2, 1, "float4_e2m1fnx2[1024]");
 	check_array(200, 8, 1, 1, "unknown8[1024]");
 	for (int i = 0; i < WW_ARRAY_DIMS; i++)
 		array.shape[i] = INT64_MIN;

@@ -13,7 +13,7 @@ void gather_start(struct gather *gather, const struct ww_array *array, const voi
 	*gather = (struct gather){
 		.array = array,
 		.first = (const uint8_t *)base + array->offset,
-		.item_bytes = (size_t)(array->dtype_bits / 8) * array->dtype_lanes,
+		.item_bytes = (size_t)array->dtype_bits * array->dtype_lanes / 8,
 	};
 	for (uint32_t i = 0; i < array->ndim; i++)
 		elements *= (uint64_t)array->shape[i];

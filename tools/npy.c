@@ -260,6 +260,11 @@ static bool take_literal(struct reader *reader, struct literal *literal)
 /* Types that are no numbers we share, and what to do with them. */
 static bool refuse_type(char kind, uint32_t bytes, const char *descr, char *reason)
 {
+	if (kind == 'f' && bytes == 1)
+		return fail(reason,
+			"its elements are floats of 8 bits ('%s'), and the file does not say of which "
+			"kind; save a.view('uint8')",
+			descr);
 	switch (kind) {
 	case 'O':
 		return fail(reason,
@@ -384,32 +389,49 @@ bool npy_read(const void *header, size_t bytes, struct ww_array *out_array, char
 	return true;
 }
 
-bool npy_is_fortran(const struct ww_array *array)
+/* Lanes of less than a byte have no place of their own in a file: they stay together, as one element. */
+static bool has_lanes(const struct ww_array *array)
 {
-	struct ww_array turned = *array;
-
-	if (array->dtype_lanes != 1 || ww_array_is_contiguous(array))
-		return false;
-	for (uint32_t i = 0; i < array->ndim; i++) {
-		turned.shape[i] = array->shape[array->ndim - 1 - i];
-		turned.strides[i] = array->strides[array->ndim - 1 - i];
-	}
-	return ww_array_is_contiguous(&turned);
+	return array->dtype_lanes != 1 && array->dtype_bits % 8 == 0;
 }
 
-static bool descr_of(const struct ww_array *array, char out_descr[DESCR_BYTES], char *reason)
+bool npy_is_fortran(const struct ww_array *array)
+{
+	return !has_lanes(array) && ww_array_is_fortran(array) && !ww_array_is_contiguous(array);
+}
+
+/* What has no letter is written as bytes, as NumPy itself does with the types that others add to it. */
+static void describe_bytes(const struct ww_array *array, char out_descr[DESCR_BYTES],
+	char *out_note)
+{
+	const struct ww_dtype dtype = {array->dtype_code, array->dtype_bits,
+		has_lanes(array) ? 1 : array->dtype_lanes};
+	char name[WW_DTYPE_NAME_BYTES];
+
+	snprintf(out_descr, DESCR_BYTES, "|V%u", (unsigned int)dtype.bits * dtype.lanes / 8);
+	if (ww_dtype_name(&dtype, name) != WW_OK)
+		memcpy(name, "unknown", sizeof("unknown"));
+	snprintf(out_note, NPY_REASON_BYTES,
+		"NumPy has no type %s of its own: the elements are bytes there, of type '%s', for "
+		"a.view() to make something of",
+		name, out_descr);
+}
+
+static void describe(const struct ww_array *array, char out_descr[DESCR_BYTES], char *out_note)
 {
 	uint32_t bytes = array->dtype_bits / 8;
 
+	out_note[0] = 0;
 	for (size_t i = 0; i < TYPE_COUNT; i++) {
-		if (types[i].code != array->dtype_code || !(types[i].sizes >> bytes & 1))
+		if (types[i].code != array->dtype_code || array->dtype_bits % 8 != 0 ||
+			!(types[i].sizes >> bytes & 1))
 			continue;
 		snprintf(out_descr, DESCR_BYTES, "%c%c%u",
 			bytes == 1 || types[i].code == WW_DTYPE_OPAQUE ? '|' : '<', types[i].letter,
 			bytes);
-		return true;
+		return;
 	}
-	return fail(reason, "NumPy has no such type of elements");
+	describe_bytes(array, out_descr, out_note);
 }
 
 /* Appends "3, 4" and the comma that a tuple of one number needs. */
@@ -422,7 +444,7 @@ static size_t print_shape(const struct ww_array *array, char *out_text, size_t r
 	for (uint32_t i = 0; i < array->ndim; i++)
 		used += (size_t)snprintf(out_text + used, room - used, "%s%lld", i ? ", " : "",
 			(long long)array->shape[i]);
-	if (array->dtype_lanes != 1) {
+	if (has_lanes(array)) {
 		used += (size_t)snprintf(out_text + used, room - used, "%s%u", count ? ", " : "",
 			array->dtype_lanes);
 		count++;
@@ -432,15 +454,14 @@ static size_t print_shape(const struct ww_array *array, char *out_text, size_t r
 	return used;
 }
 
-size_t npy_write(const struct ww_array *array, char *out_header, char *out_reason)
+size_t npy_write(const struct ww_array *array, char *out_header, char *out_note)
 {
 	char shape[(WW_ARRAY_DIMS + 1) * 22 + 2];
 	char descr[DESCR_BYTES];
 	size_t used;
 	size_t total;
 
-	if (!descr_of(array, descr, out_reason))
-		return 0;
+	describe(array, descr, out_note);
 	print_shape(array, shape, sizeof(shape));
 	memcpy(out_header, MAGIC "\x01", 8); /* the zero behind it is the minor version */
 	used = 10;

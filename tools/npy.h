@@ -45,12 +45,14 @@ bool npy_is_fortran(const struct ww_array *array);
 
 /**
  * npy_write() - make a header
- * @array:       borrowed; its elements will follow in Fortran order if npy_is_fortran(), else in C order;
- *               lanes become one more dimension
+ * @array:       borrowed; one that ww_array_check() accepts. Its elements will follow in Fortran order if
+ *               npy_is_fortran(), else in C order; lanes of whole bytes become one more dimension
  * @out_header:  of NPY_WRITE_BYTES
+ * @out_note:    of NPY_REASON_BYTES; what a reader must be told because the file cannot say it: of a type that NumPy does not
+ *               have (bfloat16, float8_e4m3fn, ...) the elements are written as bytes without a meaning. Else empty
  *
- * Return: bytes of the header; 0 for a type that NumPy does not have.
+ * Return: bytes of the header.
  */
-size_t npy_write(const struct ww_array *array, char *out_header, char *out_reason);
+size_t npy_write(const struct ww_array *array, char *out_header, char *out_note);
 
 #endif

@@ -84,6 +84,7 @@ static void types_of_numbers_are_known(void **state)
 	check_type("<c8", WW_DTYPE_COMPLEX, 64);
 	check_type("<c16", WW_DTYPE_COMPLEX, 128);
 	check_type("|V2", WW_DTYPE_OPAQUE, 16);
+	check_type("<V2", WW_DTYPE_OPAQUE, 16); /* ml_dtypes.bfloat16 */
 	check_type("|V31", WW_DTYPE_OPAQUE, 248);
 }
 
@@ -191,6 +192,7 @@ static void what_is_no_array_of_numbers_is_refused(void **state)
 		{"'|f4'", "in which order"},
 		{"'=f4'", "not of the form"},
 		{"'<f3'", "not known"},
+		{"'<f1'", "8 bits ('<f1')"}, /* ml_dtypes.float8_e5m2 */
 		{"'<x4'", "not known"},
 		{"'|V0'", "not known"},
 		{"'|V32'", "not known"},
@@ -341,20 +343,40 @@ static void lanes_become_a_dimension(void **state)
 	assert_memory_equal(header + 10, wanted, sizeof(wanted) - 1);
 }
 
-static void types_that_numpy_lacks_are_not_written(void **state)
+static void check_written_as(uint8_t code, uint8_t bits, uint16_t lanes, const char *wanted)
 {
 	char header[NPY_WRITE_BYTES];
 	struct ww_array array = {.size = sizeof(array),
-		.dtype_code = WW_DTYPE_BFLOAT,
-		.dtype_bits = 16,
-		.dtype_lanes = 1};
+		.dtype_code = code,
+		.dtype_bits = bits,
+		.dtype_lanes = lanes,
+		.ndim = 1,
+		.shape = {3},
+		.strides = {bits * lanes / 8}};
+	struct ww_array back;
+	size_t bytes = npy_write(&array, header, reason);
 
+	assert_int_not_equal(bytes, 0);
+	header[bytes - 1] = 0;
+	assert_non_null(strstr(header + 10, wanted));
+	assert_non_null(strstr(reason, "a.view()"));
+	header[bytes - 1] = '\n';
+	assert_true(npy_read(header, bytes, &back, reason));
+	assert_int_equal(back.dtype_code, WW_DTYPE_OPAQUE);
+}
+
+static void types_that_numpy_lacks_are_written_as_bytes(void **state)
+{
 	(void)state;
-	assert_int_equal(npy_write(&array, header, reason), 0);
-	assert_string_equal(reason, "NumPy has no such type of elements");
-	array.dtype_code = WW_DTYPE_FLOAT;
-	array.dtype_bits = 128;
-	assert_int_equal(npy_write(&array, header, reason), 0);
+	check_written_as(WW_DTYPE_BFLOAT, 16, 1, "'|V2', 'fortran_order': False, 'shape': (3,)");
+	check_written_as(WW_DTYPE_BFLOAT, 16, 4, "'|V2', 'fortran_order': False, 'shape': (3, 4)");
+	check_written_as(WW_DTYPE_FLOAT8_E5M2, 8, 1, "'|V1', ");
+	check_written_as(WW_DTYPE_FLOAT, 128, 1, "'|V16', ");
+	check_written_as(WW_DTYPE_COMPLEX, 32, 1, "'|V4', ");
+	check_written_as(WW_DTYPE_FLOAT4_E2M1FN, 4, 2,
+		"'|V1', 'fortran_order': False, 'shape': (3,)");
+	check_written_as(WW_DTYPE_FLOAT6_E2M3FN, 6, 4, "'|V3', ");
+	check_written_as(WW_DTYPE_UINT, 4, 4, "'|V2', ");
 }
 
 /* Takes an array of uint16 in pieces of @room bytes and compares it with what it should be. */
@@ -437,7 +459,7 @@ int main(void)
 		cmocka_unit_test(the_longest_header_fits),
 		cmocka_unit_test(fortran_arrays_are_written_so),
 		cmocka_unit_test(lanes_become_a_dimension),
-		cmocka_unit_test(types_that_numpy_lacks_are_not_written),
+		cmocka_unit_test(types_that_numpy_lacks_are_written_as_bytes),
 		cmocka_unit_test(elements_are_gathered_in_c_order),
 	};
 

@@ -10,8 +10,10 @@
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/device.h>
+#include <warpway/dlpack.h>
 #include <warpway/event.h>
 #include <warpway/memory.h>
+#include <warpway/pool.h>
 #include <warpway/timeline.h>
 #include <warpway/token.h>
 

@@ -113,7 +113,7 @@ static void every_type(void **state)
 				assert_fails(set(code, bits), WW_ERR_INVALID);
 		}
 	}
-	assert_fails(set(WW_DTYPE_BOOL + 1, 8), WW_ERR_INVALID);
+	assert_fails(set(WW_DTYPE_FLOAT4_E2M1FN + 1, 8), WW_ERR_INVALID);
 	assert_fails(set(256, 8), WW_ERR_INVALID);
 	assert_fails(set(UINT32_MAX, 8), WW_ERR_INVALID);
 }
