@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device.cpp - devices, streams, memory, pools and tensors of one process, without a broker
+ */
+#include "test.hpp"
+
+#include <atomic>
+#include <memory>
+#include <poll.h>
+#include <sys/socket.h>
+
+using namespace warpway;
+using namespace std::chrono_literals;
+
+static constexpr std::uint64_t bytes = UINT64_C(2) << 20;
+
+TEST("a device says what it is")
+{
+	const device on = test::device();
+	const device_info info = on.info();
+
+	CLAIM(on == device::open(info.selector()));
+	CLAIM(info.granularity() > 0 && info.bytes_total() > 0 && !info.name().empty());
+	CLAIM(info.uuid() != id{});
+	CLAIM(device::count(info.backend()) > info.index());
+	CLAIM(device::count(backend::host) == 1);
+	CLAIM(device::try_open() && device::open());
+}
+
+TEST("a stream fills and copies")
+{
+	const device on = test::device();
+	const stream by = stream::create(on);
+	const memory there = memory::create(on, bytes);
+	float back[16]{};
+
+	by.fill(there.pointer(), 1.5F, 16);
+	by.copy(back, there.pointer(), sizeof(back));
+	by.synchronize();
+	CLAIM(by.query() == outcome::done);
+	CLAIM(back[0] == 1.5F && back[15] == 1.5F);
+	by.fill(there.pointer(), std::uint8_t{7}, 1);
+	by.fill(there.pointer(), std::int16_t{-1}, 1);
+	CLAIM(by.try_fill(there.pointer(), 1, bytes).status() == status::invalid);
+	CLAIM(by.try_copy(there.pointer(), there.pointer(), UINT64_MAX).status() != status::ok);
+	by.synchronize();
+}
+
+TEST("a stream calls any function object, once, and ends it")
+{
+	const stream by = stream::create(test::device());
+	std::atomic<int> calls{0};
+	const auto counted = std::make_shared<int>(0);
+
+	by.call([&calls, counted] { calls += 1 + *counted; });
+	by.call([&calls, owned = std::make_unique<int>(10)] { calls += *owned; });
+	by.synchronize();
+	CLAIM(calls == 11);
+	CLAIM(counted.use_count() == 1);
+}
+
+TEST("what a function object throws when it is copied goes through")
+{
+	struct fragile {
+		fragile() = default;
+		fragile(const fragile &) { throw test::failed("on purpose"); }
+		void operator()() const {}
+	};
+	const stream by = stream::create(test::device());
+	const fragile function;
+	bool thrown = false;
+
+	try {
+		by.call(function);
+	} catch (const test::failed &) {
+		thrown = true;
+	}
+	CLAIM(thrown);
+	by.synchronize();
+}
+
+TEST("the caller's own stream")
+{
+	const device on = test::device_with(capability::stream_wrap, "streams of others");
+	const stream made = stream::create(on);
+	const stream wrapped = stream::wrap(on, made.native());
+
+	CLAIM(made.native() && wrapped.native() == made.native() && wrapped != made);
+	wrapped.synchronize();
+}
+
+TEST("a stream of others is refused where there is none")
+{
+	const device on = device::open("host");
+
+	CLAIM(stream::try_wrap(on, nullptr).status() == status::unsupported);
+	CLAIM(stream::create(on).native() == nullptr);
+}
+
+TEST("memory as elements, for the CPU")
+{
+	const device on = test::device();
+	const memory there = memory::create(on, 100, memory_kind::host);
+	const span<double> numbers = there.span<double>();
+
+	CLAIM(numbers.size() * sizeof(double) == there.info().bytes());
+	numbers[1] = 2.5;
+	CLAIM(there.span<const double>()[1] == 2.5);
+	CLAIM(there.host_pointer() == numbers.data());
+
+	struct big {
+		char bytes[5000];
+	};
+	CLAIM(there.span<big>().empty());
+	if (!on.info().has(capability::cpu_access))
+		CLAIM(memory::create(on, bytes).try_span<char>().status() == status::unsupported);
+}
+
+TEST("memory says what it is")
+{
+	const device on = test::device();
+	const memory there = memory::create(on, 1);
+	const memory_info info = there.info();
+
+	CLAIM(info.kind() == memory_kind::vmm && info.access() == access::write);
+	CLAIM(info.bytes() == on.info().granularity() && info.total_bytes() == info.bytes());
+	CLAIM(info.pointer() == there.pointer() && info.device() == on);
+	CLAIM(!info.is_slice() && !info.is_wrapped() && info.object_id() != id{});
+	REFUSED(status::invalid, memory::create(on, 0));
+	CLAIM(memory::try_create(on, UINT64_MAX).status() == status::overflow);
+}
+
+TEST("memory by a descriptor and a description")
+{
+	const device on = test::device();
+	const memory there = memory::create(on, bytes);
+	const exported_fd exported = there.export_fd(access::write);
+	const memory again = memory::import_fd(on, exported.fd.get(), exported.description,
+		access::write);
+
+	CLAIM(again.info().object_id() == there.info().object_id());
+	REFUSED(status::protocol, memory::import_fd(on, exported.fd.get(), {}));
+	REFUSED(status::descriptor, memory::import_fd(on, -1, exported.description));
+}
+
+TEST("memory mapped for reading has const elements")
+{
+	const device on = device::open("host");
+	const memory there = memory::create(on, bytes);
+	const exported_fd exported = there.export_fd();
+	const memory reader = memory::import_fd(on, exported.fd.get(), exported.description);
+
+	CLAIM(reader != there && reader.info().access() == access::read);
+	there.span<int>()[7] = 49;
+	CLAIM(reader.span<const int>()[7] == 49);
+	REFUSED(status::access, reader.span<int>());
+	REFUSED(status::access, stream::create(on).fill(reader.pointer(), 1, 1));
+}
+
+TEST("memory over a socket, and the time that it may take")
+{
+	const device on = test::device();
+	int pair[2];
+
+	CLAIM(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+	descriptor left = descriptor::adopt(pair[0]), right = descriptor::adopt(pair[1]);
+
+	CLAIM(!memory::receive(on, right.get(), access::read, 0s));
+	CLAIM(!memory::try_receive(on, right.get(), access::read, 1ms).value());
+	const memory there = memory::create(on, bytes);
+
+	there.send(left.get(), access::write);
+	CLAIM(there.send(left.get(), access::write, 1s) == outcome::done);
+	CLAIM(memory::receive(on, right.get(), access::write));
+	CLAIM(memory::receive(on, right.get(), access::write, forever));
+	left.reset();
+	CLAIM(memory::try_receive(on, right.get()).status() == status::peer_lost);
+	REFUSED(status::peer_lost, there.send(right.get()));
+}
+
+TEST("wrapped memory gives its owner notice, once")
+{
+	const device on = test::device();
+	const memory whole = memory::create(on, bytes);
+	const auto kept = std::make_shared<int>(0);
+	char *inside = static_cast<char *>(whole.pointer()) + 4096;
+	int calls = 0;
+
+	{
+		const memory part = memory::wrap(on, inside, 8192, [&calls, kept] { calls++; });
+		const memory copy = part;
+
+		CLAIM(part.pointer() == inside && part.info().bytes() == 8192);
+		CLAIM(part.info().is_wrapped() && kept.use_count() == 2);
+	}
+	CLAIM(calls == 1 && kept.use_count() == 1);
+	CLAIM(!memory::try_wrap(on, &calls, sizeof(calls), [&calls, kept] { calls++; }));
+	CLAIM(calls == 1 && kept.use_count() == 1);
+	CLAIM(memory::wrap(on, inside, 0).info().bytes() == bytes - 4096);
+}
+
+TEST("elements that are not aligned are refused")
+{
+	const device on = test::device();
+	const memory whole = memory::create(on, 4096, memory_kind::host);
+	const result<memory> odd = memory::try_wrap(on, static_cast<char *>(whole.pointer()) + 1,
+		16);
+
+	if (!odd)
+		throw test::skipped(odd.error().message());
+	CLAIM(odd->try_span<char>()->size() == 16);
+	REFUSED(status::invalid, odd->span<int>());
+}
+
+TEST("a copy into new memory")
+{
+	const device on = test::device();
+	const stream by = stream::create(on);
+	const std::vector<int> source(1000, 11);
+	const memory there = memory::copy_in(by, source.data(), source.size() * sizeof(int));
+	int back = 0;
+
+	by.copy(&back, static_cast<int *>(there.pointer()) + 999, sizeof(back));
+	by.synchronize();
+	CLAIM(back == 11);
+	CLAIM(memory::try_copy_in(by, source.data(), 0).status() == status::invalid);
+}
+
+TEST("legacy handles are refused where there are none")
+{
+	const device on = device::open("host");
+	const array floats = array::of<float>({4});
+	const std::array<std::uint8_t, WW_HANDLE_BYTES> noise{};
+
+	CLAIM(memory::create(on, bytes).try_handle().status() == status::unsupported);
+	CLAIM(!memory::try_open_handle(on, noise));
+	CLAIM(!tensor::try_open_handle(on, noise, floats));
+	CLAIM(event::try_open_handle(on, ww_event_handle{}).status() == status::unsupported);
+}
+
+TEST("a tensor goes out and comes back by DLPack")
+{
+	const device on = test::device();
+	const tensor mine{memory::create(on, bytes, memory_kind::host), array::of<float>({8, 16})};
+	DLManagedTensorVersioned *out = mine.to_dlpack();
+	const result<tensor> back = tensor::try_from_dlpack(on, out);
+
+	CLAIM(back && back->pointer() == mine.pointer());
+	CLAIM(back->array.is<float>() && back->array.bytes() == 8 * 16 * 4);
+	DLManagedTensor *old = mine.to_dlpack_unversioned();
+
+	CLAIM(tensor::from_dlpack(on, old).pointer() == mine.pointer());
+	const tensor outside{mine.memory, array::of<float>({1 << 20})};
+
+	CLAIM(outside.try_to_dlpack().status() == status::mismatch);
+	REFUSED(status::mismatch, outside.to_dlpack_unversioned());
+}
+
+TEST("a pool cuts slices and takes them back")
+{
+	const device on = test::device();
+	pool_options options;
+
+	options.bytes_max = bytes;
+	const pool stock = pool::create(on, options);
+	{
+		const memory slice = stock.alloc(1000);
+
+		CLAIM(slice.info().is_slice() && slice.info().bytes() >= 1000);
+		CLAIM(stock.info().slice_count() == 1 && stock.info().allocations() == 1);
+		const memory aligned = stock.alloc(1, 4096);
+
+		CLAIM(reinterpret_cast<std::uintptr_t>(aligned.pointer()) % 4096 == 0);
+		CLAIM(stock.try_alloc(bytes).status() == status::limit);
+		REFUSED(status::invalid, stock.alloc(0));
+	}
+	CLAIM(stock.info().slice_count() == 0 && stock.info().bytes_used() == 0);
+	CLAIM(stock.info().bytes_max() == bytes && stock.info().chunk_count() == 1);
+	CLAIM(stock.trim() == bytes && stock.trim() == 0);
+	CLAIM(!stock.holder(0));
+	for (const pool_holder_info &holder : stock.holders())
+		CLAIM(holder.pid() == 0);
+	options.slices_max = WW_POOL_SLICES_MAX + 1;
+	REFUSED(status::invalid, pool::create(on, options));
+}
+
+TEST("a slice is released after a stream, or kept")
+{
+	const device on = test::device_with(capability::stream_value, "values of streams");
+	const pool stock = pool::create(on);
+	const stream by = stream::create(on);
+	memory slice = stock.alloc(4096), whole = memory::create(on, bytes);
+
+	by.fill(slice.pointer(), 1, 1024);
+	pool::release(std::move(slice), by);
+	CLAIM(!slice);
+	by.synchronize();
+	CLAIM(stock.info().slice_count() == 0);
+	CLAIM(pool::try_release(std::move(whole), by).status() == status::invalid);
+	CLAIM(whole);
+}
+
+TEST("timelines between streams and threads of one process")
+{
+	const device on = test::device_with(capability::stream_value, "values of streams");
+	const stream by = stream::create(on);
+	timeline_options options;
+
+	options.value = 3;
+	options.alone = true;
+	const timeline mine = timeline::create(options);
+
+	mine.prepare(on);
+	mine.wait(3);
+	CLAIM(mine.query(4) == outcome::not_ready);
+	CLAIM(mine.wait(4, 1ms) == outcome::timed_out);
+	CLAIM(mine.stream_wait(by, 4, 1ms) == outcome::timed_out);
+	mine.signal(4);
+	mine.stream_wait(by, 4);
+	mine.stream_signal(by, 5);
+	CLAIM(mine.wait(5, forever) == outcome::done);
+	CLAIM(mine.info().completed() == 5 && mine.info().is_own() && !mine.info().lost());
+	CLAIM(mine.info().state() == timeline_state::live);
+	REFUSED(status::invalid, mine.signal(5));
+}
+
+TEST("a descriptor that is readable when a value is reached")
+{
+	const device on = test::device_with(capability::stream_value, "values of streams");
+	const stream by = stream::create(on);
+	const timeline mine = timeline::create();
+
+	mine.signal(1);
+	const descriptor ready = mine.eventfd(1, by);
+	pollfd looked{ready.get(), POLLIN, 0};
+
+	CLAIM(::poll(&looked, 1, -1) == 1 && (looked.revents & POLLIN));
+}
+
+TEST("events")
+{
+	const device on = test::device_with(capability::event, "events between processes");
+	const stream by = stream::create(on), other = stream::create(on);
+	event_options options;
+
+	options.blocking_sync = true;
+	const event one = event::create(on, options);
+
+	one.record(by);
+	one.stream_wait(other);
+	one.synchronize();
+	CLAIM(one.synchronize(1s) == outcome::done && one.query() == outcome::done);
+	if (on.info().backend() == backend::cuda)
+		CLAIM(event::try_open_handle(on, one.handle()).status() == status::unsupported);
+	else
+		REFUSED(status::unsupported, one.handle());
+}

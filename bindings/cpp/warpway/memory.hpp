@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/memory.hpp - memory that processes share, see warpway/memory.h and warpway/broker.h
+ *
+ *   memory m = memory::create(on, 1 << 20);
+ *   m.put(broker, "lab/weights");
+ *
+ *   mapping w = memory::get(on, broker, "lab/weights");
+ *   for (float x : w.span<const float>())
+ *           ...
+ */
+#ifndef WARPWAY_MEMORY_HPP
+#define WARPWAY_MEMORY_HPP
+
+#include <warpway/broker.h>
+#include <warpway/memory.h>
+
+#include <warpway/broker.hpp>
+
+namespace warpway
+{
+inline namespace WARPWAY_ABI
+{
+
+/* struct ww_memory_info */
+class memory_info : public detail::description<ww_memory_info>
+{
+public:
+	memory_kind kind() const noexcept { return memory_kind{raw().kind}; }
+	warpway::access access() const noexcept { return warpway::access{raw().access}; }
+	warpway::route route() const noexcept { return warpway::route{raw().route}; }
+	std::uint64_t bytes() const noexcept { return raw().bytes; }
+	void *pointer() const noexcept { return raw().pointer; }
+	void *host_pointer() const noexcept { return raw().host_pointer; }
+	id home_uuid() const noexcept { return detail::to_id(raw().home_uuid); }
+	id object_id() const noexcept { return detail::to_id(raw().object_id); }
+	std::uint64_t offset() const noexcept { return raw().offset; }
+	std::uint64_t total_bytes() const noexcept { return raw().total_bytes; }
+	bool is_slice() const noexcept { return (raw().flags & WW_MEMORY_IS_SLICE) != 0; }
+	bool is_wrapped() const noexcept { return (raw().flags & WW_MEMORY_IS_WRAPPED) != 0; }
+
+	/* To be asked for while the memory lives. */
+	warpway::device device() const noexcept { return warpway::device::share(raw().device); }
+};
+
+/* A memory's descriptor, and what must travel beside it. */
+struct exported_fd {
+	descriptor fd;
+	ww_memory_description description;
+};
+
+/* A CUipcMemHandle, the same as a cudaIpcMemHandle_t, and where in what it names the memory begins. */
+struct legacy_handle {
+	std::array<std::uint8_t, WW_HANDLE_BYTES> bytes;
+	std::uint64_t offset;
+};
+
+/* struct ww_put_params */
+struct put_options {
+	std::uint32_t mode = 0600;
+	warpway::life life = warpway::life::held;
+	object_state state = object_state::sealed;
+	std::uint32_t gid = WW_GID_OWN;
+	bool replace = false;
+	std::optional<std::chrono::nanoseconds> ttl = {}; /* for life::kept; nothing: no end */
+	std::optional<warpway::array> array = {};
+};
+
+/* struct ww_get_params */
+struct get_options {
+	warpway::access access = warpway::access::read;
+	std::optional<std::uint32_t> owner = {}; /* only an object of this user */
+};
+
+/* struct ww_export_params */
+struct export_options {
+	warpway::access access = warpway::access::read;
+	std::uint64_t offset = 0;
+	std::uint64_t bytes = 0;                             /* 0: to the end */
+	std::optional<std::chrono::nanoseconds> escrow = {}; /* nothing: 60 seconds; zero: none */
+	std::uint32_t uses = 0;
+	std::optional<warpway::array> array = {}; /* in the span */
+};
+
+namespace detail
+{
+
+inline std::uint64_t to_ns(std::chrono::nanoseconds time) noexcept
+{
+	return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
+}
+
+/* C's 0 is 60 seconds, and its UINT64_MAX is none. */
+inline std::uint64_t to_escrow(std::optional<std::chrono::nanoseconds> escrow) noexcept
+{
+	if (!escrow)
+		return 0;
+	return escrow->count() > 0 ? to_ns(*escrow) : UINT64_MAX;
+}
+
+/* The CPU's view of bytes of a memory as elements. */
+template <class T>
+result<span<T>> view(const memory_info &of, std::uint64_t offset, std::uint64_t bytes) noexcept
+{
+	static_assert(std::is_trivially_copyable_v<T>, "memory holds plain bytes");
+	char *start = static_cast<char *>(of.host_pointer());
+
+	if (!start)
+		return failure::of(WW_ERR_UNSUPPORTED,
+			"the CPU cannot reach this memory; copy it with a stream");
+	if (!std::is_const_v<T> && of.access() != access::write)
+		return failure::of(WW_ERR_ACCESS,
+			"this memory is mapped for reading; ask for a span of const elements");
+	if (offset > of.bytes() || bytes > of.bytes() - offset)
+		return failure::of(WW_ERR_MISMATCH, "a span of elements leaves its memory");
+	start += offset;
+	if (reinterpret_cast<std::uintptr_t>(start) % alignof(T) != 0)
+		return failure::of(WW_ERR_INVALID, "the bytes are not aligned for such elements");
+	return span<T>(reinterpret_cast<T *>(start), static_cast<std::size_t>(bytes / sizeof(T)));
+}
+
+} //namespace detail
+
+struct mapping;
+
+/*
+ * A span of memory that is mapped in this process and can be handed to others.
+ */
+class memory : public detail::counted<memory, ww_memory, ww_memory_ref, ww_memory_unref>
+{
+public:
+	/* Empty. */
+	memory() noexcept {}
+
+	/* ww_memory_create() */
+	static result<memory> try_create(const device &on, std::uint64_t bytes,
+		memory_kind kind = memory_kind::vmm) noexcept
+	{
+		const ww_memory_params params = to_params(bytes, kind);
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_create(on.get(), &params, &made);
+
+		return detail::adopted<memory>(code, made);
+	}
+	static memory create(const device &on, std::uint64_t bytes,
+		memory_kind kind = memory_kind::vmm)
+	{
+		return try_create(on, bytes, kind).value();
+	}
+
+	/* ww_memory_wrap(): bytes 0: to the end of the allocation, which the caller keeps until the last unref. */
+	static result<memory> try_wrap(const device &on, void *pointer,
+		std::uint64_t bytes) noexcept
+	{
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_wrap(on.get(), pointer, bytes, nullptr, &made);
+
+		return detail::adopted<memory>(code, made);
+	}
+	static memory wrap(const device &on, void *pointer, std::uint64_t bytes)
+	{
+		return try_wrap(on, pointer, bytes).value();
+	}
+
+	/*
+	 * The same, with a function object that is called, without arguments, when the last reference is let
+	 * go, and then ended; not called when wrapping fails. It must not throw.
+	 */
+	template <class Release>
+	static result<memory> try_wrap(const device &on, void *pointer, std::uint64_t bytes,
+		Release &&release)
+	{
+		using owned = std::decay_t<Release>;
+		static_assert(std::is_invocable_v<owned>, "a release is called without arguments");
+		ww_wrap_params params = detail::params<ww_wrap_params>();
+		ww_memory *made = nullptr;
+		owned *kept = new (std::nothrow) owned(std::forward<Release>(release));
+
+		if (!kept)
+			return failure::of(WW_ERR_NO_MEMORY,
+				"no memory to keep the release of a memory");
+		params.release = &detail::call_once<owned>;
+		params.context = kept;
+		const ww_status code = ww_memory_wrap(on.get(), pointer, bytes, &params, &made);
+
+		if (code != WW_OK)
+			delete kept;
+		return detail::adopted<memory>(code, made);
+	}
+	template <class Release>
+	static memory wrap(const device &on, void *pointer, std::uint64_t bytes, Release &&release)
+	{
+		return try_wrap(on, pointer, bytes, std::forward<Release>(release)).value();
+	}
+
+	/* ww_memory_copy_in() */
+	static result<memory> try_copy_in(const stream &by, const void *source, std::uint64_t bytes,
+		memory_kind kind = memory_kind::vmm) noexcept
+	{
+		const ww_memory_params params = to_params(bytes, kind);
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_copy_in(by.get(), source, &params, &made);
+
+		return detail::adopted<memory>(code, made);
+	}
+	static memory copy_in(const stream &by, const void *source, std::uint64_t bytes,
+		memory_kind kind = memory_kind::vmm)
+	{
+		return try_copy_in(by, source, bytes, kind).value();
+	}
+
+	/* ww_memory_pointer(), ww_memory_host_pointer() */
+	void *pointer() const noexcept { return ww_memory_pointer(get()); }
+	void *host_pointer() const noexcept { return ww_memory_host_pointer(get()); }
+
+	/* ww_memory_info_get() */
+	result<memory_info> try_info() const noexcept
+	{
+		memory_info filled;
+		const ww_status code = ww_memory_info_get(get(), filled.out());
+
+		return detail::filled(code, filled);
+	}
+	memory_info info() const { return try_info().value(); }
+
+	/*
+	 * The whole as elements, for the CPU: as many as fit. Refused if the CPU cannot reach it
+	 * (status::unsupported), if it is mapped for reading and T is not const (access), or if it is not
+	 * aligned for T (invalid). Valid as long as the memory.
+	 */
+	template <class T>
+	result<warpway::span<T>> try_span() const noexcept
+	{
+		return try_info().and_then([](const memory_info &info) noexcept {
+			return detail::view<T>(info, 0, info.bytes());
+		});
+	}
+	template <class T>
+	warpway::span<T> span() const
+	{
+		return try_span<T>().value();
+	}
+
+	/* ww_memory_handle_get() */
+	result<legacy_handle> try_handle() const noexcept
+	{
+		legacy_handle filled{};
+		const ww_status code = ww_memory_handle_get(get(), filled.bytes.data(),
+			&filled.offset);
+
+		return detail::filled(code, filled);
+	}
+	legacy_handle handle() const { return try_handle().value(); }
+
+	/* ww_memory_open_handle(): handle is a CUipcMemHandle or cudaIpcMemHandle_t, or its bytes. */
+	template <class Handle>
+	static result<memory> try_open_handle(const device &on, const Handle &handle,
+		access how = access::write) noexcept
+	{
+		static_assert(sizeof(Handle) == WW_HANDLE_BYTES &&
+				std::is_trivially_copyable_v<Handle>,
+			"a legacy handle has 64 bytes");
+		std::uint8_t bytes[WW_HANDLE_BYTES];
+		ww_memory *opened = nullptr;
+
+		std::memcpy(bytes, &handle, sizeof(bytes));
+		const ww_status code = ww_memory_open_handle(on.get(), bytes,
+			static_cast<std::uint32_t>(how), &opened);
+
+		return detail::adopted<memory>(code, opened);
+	}
+	template <class Handle>
+	static memory open_handle(const device &on, const Handle &handle,
+		access how = access::write)
+	{
+		return try_open_handle(on, handle, how).value();
+	}
+
+	/* ww_memory_export_fd() */
+	result<exported_fd> try_export_fd(access most = access::read) const noexcept
+	{
+		int fd = -1;
+		ww_memory_description description{};
+		const ww_status code = ww_memory_export_fd(get(), static_cast<std::uint32_t>(most),
+			&fd, &description);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return exported_fd{descriptor::adopt(fd), description};
+	}
+	exported_fd export_fd(access most = access::read) const
+	{
+		return try_export_fd(most).value();
+	}
+
+	/* ww_memory_import_fd(): the descriptor stays the caller's. */
+	static result<memory> try_import_fd(const device &on, int fd,
+		const ww_memory_description &description, access how = access::read) noexcept
+	{
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_import_fd(on.get(), fd, &description,
+			static_cast<std::uint32_t>(how), &made);
+
+		return detail::adopted<memory>(code, made);
+	}
+	static memory import_fd(const device &on, int fd, const ww_memory_description &description,
+		access how = access::read)
+	{
+		return try_import_fd(on, fd, description, how).value();
+	}
+
+	/* ww_memory_send(): done or timed_out; without a limit waits for ever. */
+	result<outcome> try_send(int socket, access most, timeout limit) const noexcept
+	{
+		return detail::ended(ww_memory_send(get(), static_cast<std::uint32_t>(most), socket,
+			limit.ns()));
+	}
+	[[nodiscard]] outcome send(int socket, access most, timeout limit) const
+	{
+		return try_send(socket, most, limit).value();
+	}
+	result<void> try_send(int socket, access most = access::read) const noexcept
+	{
+		return detail::done(ww_memory_send(get(), static_cast<std::uint32_t>(most), socket,
+			WW_FOREVER));
+	}
+	void send(int socket, access most = access::read) const { try_send(socket, most).value(); }
+
+	/* ww_memory_receive(): nothing when the time is over; without a limit waits for ever. */
+	static result<std::optional<memory>> try_receive(const device &on, int socket, access how,
+		timeout limit) noexcept
+	{
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_receive(on.get(), socket,
+			static_cast<std::uint32_t>(how), limit.ns(), &made);
+
+		return detail::adopted_in_time<memory>(code, made);
+	}
+	static std::optional<memory> receive(const device &on, int socket, access how,
+		timeout limit)
+	{
+		return try_receive(on, socket, how, limit).value();
+	}
+	static result<memory> try_receive(const device &on, int socket,
+		access how = access::read) noexcept
+	{
+		ww_memory *made = nullptr;
+		const ww_status code = ww_memory_receive(on.get(), socket,
+			static_cast<std::uint32_t>(how), WW_FOREVER, &made);
+
+		return detail::adopted<memory>(code, made);
+	}
+	static memory receive(const device &on, int socket, access how = access::read)
+	{
+		return try_receive(on, socket, how).value();
+	}
+
+	/* ww_memory_put(): done or timed_out (no room in time); without a limit does not wait for room. */
+	result<outcome> try_put(const broker &into, std::string_view name, timeout limit,
+		const put_options &options = {}) const noexcept
+	{
+		return detail::ended(put_as(into, detail::c_name(name).get(), options, limit.ns()));
+	}
+	[[nodiscard]] outcome put(const broker &into, std::string_view name, timeout limit,
+		const put_options &options = {}) const
+	{
+		return try_put(into, name, limit, options).value();
+	}
+	result<void> try_put(const broker &into, std::string_view name,
+		const put_options &options = {}) const noexcept
+	{
+		return detail::done(put_as(into, detail::c_name(name).get(), options, 0));
+	}
+	void put(const broker &into, std::string_view name, const put_options &options = {}) const
+	{
+		try_put(into, name, options).value();
+	}
+
+	/* Without a name, to be found by tokens only. */
+	result<void> try_put_unnamed(const broker &into,
+		const put_options &options = {}) const noexcept
+	{
+		return detail::done(put_as(into, nullptr, options, 0));
+	}
+	void put_unnamed(const broker &into, const put_options &options = {}) const
+	{
+		try_put_unnamed(into, options).value();
+	}
+
+	/* ww_memory_seal(): into object_state::sealed or shared. */
+	result<void> try_seal(const broker &in,
+		object_state state = object_state::sealed) const noexcept
+	{
+		return detail::done(
+			ww_memory_seal(get(), in.get(), static_cast<std::uint32_t>(state)));
+	}
+	void seal(const broker &in, object_state state = object_state::sealed) const
+	{
+		try_seal(in, state).value();
+	}
+
+	/* ww_memory_get(): nothing when the time is over; without a limit does not wait for the name. */
+	static result<std::optional<mapping>> try_get(const device &on, const broker &from,
+		std::string_view name, timeout limit, const get_options &options = {}) noexcept;
+	static std::optional<mapping> get(const device &on, const broker &from,
+		std::string_view name, timeout limit, const get_options &options = {});
+	static result<mapping> try_get(const device &on, const broker &from, std::string_view name,
+		const get_options &options = {}) noexcept;
+	static mapping get(const device &on, const broker &from, std::string_view name,
+		const get_options &options = {});
+	using counted::get;
+
+	/* ww_memory_export(): an empty broker is the default one. */
+	result<token> try_export_token(const export_options &options = {},
+		const broker &by = {}) const noexcept
+	{
+		ww_export_params params = detail::params<ww_export_params>();
+		token made;
+
+		params.access = static_cast<std::uint32_t>(options.access);
+		params.offset = options.offset;
+		params.bytes = options.bytes;
+		params.escrow_ns = detail::to_escrow(options.escrow);
+		params.uses = options.uses;
+		params.array = options.array ? &options.array->raw() : nullptr;
+		const ww_status code = ww_memory_export(get(), by.get(), &params, made.out());
+
+		return detail::filled(code, made);
+	}
+	token export_token(const export_options &options = {}, const broker &by = {}) const
+	{
+		return try_export_token(options, by).value();
+	}
+
+	/* ww_memory_import(): an empty broker is that of WARPWAY_BROKER, else the token's. */
+	static result<mapping> try_import_token(const device &on, const token &from,
+		access how = access::read, const broker &by = {}) noexcept;
+	static mapping import_token(const device &on, const token &from, access how = access::read,
+		const broker &by = {});
+
+private:
+	static ww_memory_params to_params(std::uint64_t bytes, memory_kind kind) noexcept
+	{
+		ww_memory_params params = detail::params<ww_memory_params>();
+
+		params.kind = static_cast<std::uint32_t>(kind);
+		params.bytes = bytes;
+		return params;
+	}
+
+	ww_status put_as(const broker &into, const char *name, const put_options &options,
+		std::uint64_t timeout_ns) const noexcept
+	{
+		ww_put_params params = detail::params<ww_put_params>();
+
+		params.mode = options.mode;
+		params.life = static_cast<std::uint32_t>(options.life);
+		params.state = static_cast<std::uint32_t>(options.state);
+		params.gid = options.gid;
+		params.flags = options.replace ? WW_PUT_REPLACE : 0;
+		if (options.ttl)
+			params.ttl_ns = std::max<std::uint64_t>(detail::to_ns(*options.ttl), 1);
+		params.timeout_ns = timeout_ns;
+		params.array = options.array ? &options.array->raw() : nullptr;
+		return ww_memory_put(get(), into.get(), name, &params);
+	}
+
+	static ww_status get_as(const device &on, const broker &from, std::string_view name,
+		const get_options &options, std::uint64_t timeout_ns, mapping &out) noexcept;
+};
+
+/*
+ * A memory from a broker, and what the broker says of it. A token may name a part of it: its span.
+ */
+struct mapping {
+	warpway::memory memory;
+	object_info info;
+
+	/* Where the device finds the span. */
+	void *pointer() const noexcept
+	{
+		return static_cast<char *>(memory.pointer()) + info.offset();
+	}
+
+	/* Of the span. */
+	std::uint64_t bytes() const noexcept { return info.span_bytes(); }
+
+	/* The span as elements, as memory::span(). */
+	template <class T>
+	result<warpway::span<T>> try_span() const noexcept
+	{
+		return memory.try_info().and_then([this](const memory_info &whole) noexcept {
+			return detail::view<T>(whole, info.offset(), info.span_bytes());
+		});
+	}
+	template <class T>
+	warpway::span<T> span() const
+	{
+		return try_span<T>().value();
+	}
+};
+
+inline ww_status memory::get_as(const device &on, const broker &from, std::string_view name,
+	const get_options &options, std::uint64_t timeout_ns, mapping &out) noexcept
+{
+	ww_get_params params = detail::params<ww_get_params>();
+	ww_memory *made = nullptr;
+
+	params.access = static_cast<std::uint32_t>(options.access);
+	params.flags = options.owner ? WW_GET_FROM_OWNER : 0;
+	params.owner = options.owner.value_or(0);
+	params.timeout_ns = timeout_ns;
+	const ww_status code = ww_memory_get(on.get(), from.get(), detail::c_name(name).get(),
+		&params, &made, out.info.out());
+
+	out.memory = memory::adopt(made);
+	return code;
+}
+
+inline result<std::optional<mapping>> memory::try_get(const device &on, const broker &from,
+	std::string_view name, timeout limit, const get_options &options) noexcept
+{
+	mapping got;
+	const ww_status code = get_as(on, from, name, options, limit.ns(), got);
+
+	if (code == WW_TIMED_OUT)
+		return std::optional<mapping>();
+	if (code != WW_OK)
+		return detail::unexpected(code);
+	return std::optional<mapping>(std::move(got));
+}
+
+inline std::optional<mapping> memory::get(const device &on, const broker &from,
+	std::string_view name, timeout limit, const get_options &options)
+{
+	return try_get(on, from, name, limit, options).value();
+}
+
+inline result<mapping> memory::try_get(const device &on, const broker &from, std::string_view name,
+	const get_options &options) noexcept
+{
+	mapping got;
+	const ww_status code = get_as(on, from, name, options, 0, got);
+
+	if (code != WW_OK)
+		return detail::unexpected(code);
+	return got;
+}
+
+inline mapping memory::get(const device &on, const broker &from, std::string_view name,
+	const get_options &options)
+{
+	return try_get(on, from, name, options).value();
+}
+
+inline result<mapping> memory::try_import_token(const device &on, const token &from, access how,
+	const broker &by) noexcept
+{
+	mapping made;
+	ww_memory *mapped = nullptr;
+	const ww_status code = ww_memory_import(on.get(), by.get(), &from.raw(),
+		static_cast<std::uint32_t>(how), &mapped, made.info.out());
+
+	if (code != WW_OK)
+		return detail::unexpected(code);
+	made.memory = memory::adopt(mapped);
+	return made;
+}
+
+inline mapping memory::import_token(const device &on, const token &from, access how,
+	const broker &by)
+{
+	return try_import_token(on, from, how, by).value();
+}
+
+} //namespace WARPWAY_ABI
+} //namespace warpway
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/tensor.hpp - a memory with an array in it, to and from others, see warpway/dlpack.h and array.h
+ */
+#ifndef WARPWAY_TENSOR_HPP
+#define WARPWAY_TENSOR_HPP
+
+#include <warpway/array.h>
+#include <warpway/dlpack.h>
+
+#include <warpway/memory.hpp>
+
+namespace warpway
+{
+inline namespace WARPWAY_ABI
+{
+
+/*
+ * A memory, and how an array lies in it.
+ */
+struct tensor {
+	warpway::memory memory;
+	warpway::array array;
+
+	/* Where the device finds element [0, 0, ...]. */
+	void *pointer() const noexcept
+	{
+		return static_cast<char *>(memory.pointer()) + array.offset();
+	}
+
+	/*
+	 * ww_dlpack_export(): a DLManagedTensorVersioned, the caller's, to be given up by its deleter or by handing it
+	 * on. This tensor may go before.
+	 */
+	result<DLManagedTensorVersioned *> try_to_dlpack() const noexcept
+	{
+		DLManagedTensorVersioned *made = nullptr;
+		const ww_status code = ww_dlpack_export(memory.get(), &array.raw(), &made);
+
+		return detail::filled(code, made);
+	}
+	[[nodiscard]] DLManagedTensorVersioned *to_dlpack() const
+	{
+		return try_to_dlpack().value();
+	}
+
+	/* ww_dlpack_export_unversioned(): as it was before DLPack 1.0. */
+	result<DLManagedTensor *> try_to_dlpack_unversioned() const noexcept
+	{
+		DLManagedTensor *made = nullptr;
+		const ww_status code = ww_dlpack_export_unversioned(memory.get(), &array.raw(),
+			&made);
+
+		return detail::filled(code, made);
+	}
+	[[nodiscard]] DLManagedTensor *to_dlpack_unversioned() const
+	{
+		return try_to_dlpack_unversioned().value();
+	}
+
+	/* ww_dlpack_import(), ww_dlpack_import_unversioned(): the tensor is consumed on success, and only then. */
+	static result<tensor> try_from_dlpack(const device &on,
+		DLManagedTensorVersioned *from) noexcept
+	{
+		tensor made;
+		ww_memory *wrapped = nullptr;
+		const ww_status code = ww_dlpack_import(on.get(), from, &wrapped, made.array.out());
+
+		return made.filled(code, wrapped);
+	}
+	static tensor from_dlpack(const device &on, DLManagedTensorVersioned *from)
+	{
+		return try_from_dlpack(on, from).value();
+	}
+	static result<tensor> try_from_dlpack(const device &on, DLManagedTensor *from) noexcept
+	{
+		tensor made;
+		ww_memory *wrapped = nullptr;
+		const ww_status code = ww_dlpack_import_unversioned(on.get(), from, &wrapped,
+			made.array.out());
+
+		return made.filled(code, wrapped);
+	}
+	static tensor from_dlpack(const device &on, DLManagedTensor *from)
+	{
+		return try_from_dlpack(on, from).value();
+	}
+
+	/*
+	 * ww_array_open_handle(): a CUipcMemHandle or cudaIpcMemHandle_t, or its bytes, of a program without this
+	 * library, and the array that lies in what it names.
+	 */
+	template <class Handle>
+	static result<tensor> try_open_handle(const device &on, const Handle &handle,
+		const warpway::array &in, access how = access::write) noexcept
+	{
+		static_assert(sizeof(Handle) == WW_HANDLE_BYTES &&
+				std::is_trivially_copyable_v<Handle>,
+			"a legacy handle has 64 bytes");
+		const dtype type = in.type();
+		std::uint8_t bytes[WW_HANDLE_BYTES];
+		ww_memory *opened = nullptr;
+		tensor made;
+
+		std::memcpy(bytes, &handle, sizeof(bytes));
+		const ww_status code = ww_array_open_handle(on.get(), bytes, in.offset(),
+			&type.raw(), in.dims(), in.raw().shape, in.raw().strides,
+			static_cast<std::uint32_t>(how), &opened, made.array.out());
+
+		return made.filled(code, opened);
+	}
+	template <class Handle>
+	static tensor open_handle(const device &on, const Handle &handle, const warpway::array &in,
+		access how = access::write)
+	{
+		return try_open_handle(on, handle, in, how).value();
+	}
+
+private:
+	result<tensor> filled(ww_status code, ww_memory *object) noexcept
+	{
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		memory = warpway::memory::adopt(object);
+		return std::move(*this);
+	}
+};
+
+} //namespace WARPWAY_ABI
+} //namespace warpway
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/warpway.hpp - everything, in C++17
+ *
+ * base.hpp says how it is made.
+ */
+#ifndef WARPWAY_WARPWAY_HPP
+#define WARPWAY_WARPWAY_HPP
+
+#include <warpway/array.hpp>
+#include <warpway/barrier.hpp>
+#include <warpway/base.hpp>
+#include <warpway/broker.hpp>
+#include <warpway/device.hpp>
+#include <warpway/directory.hpp>
+#include <warpway/event.hpp>
+#include <warpway/handle.hpp>
+#include <warpway/memory.hpp>
+#include <warpway/pool.hpp>
+#include <warpway/result.hpp>
+#include <warpway/span.hpp>
+#include <warpway/tensor.hpp>
+#include <warpway/timeline.hpp>
+#include <warpway/token.hpp>
+
+#endif
