@@ -338,6 +338,91 @@
 	X(barrier_is_full, 0)                        \
 	X(barrier_misuse, NEEDS_MISUSE_STATUS)
 
+#define CONFORMANCE_FOREIGN(X)                                                   \
+	X(foreign_wrap_says_what_it_is, WW_CAP_FOREIGN)                          \
+	X(foreign_wrap_twice_is_one_object, WW_CAP_FOREIGN)                      \
+	X(foreign_release_is_called_once, 0)                                     \
+	X(foreign_release_waits_for_imports, WW_CAP_FOREIGN)                     \
+	X(foreign_release_comes_after_withdrawal, WW_CAP_FOREIGN)                \
+	X(foreign_wrap_refuses_slices, WW_CAP_EXPORT)                            \
+	X(foreign_wrap_own_memory, 0)                                            \
+	X(foreign_wrap_own_memory_host_kind, WW_CAP_HOST_MEMORY)                 \
+	X(foreign_freed_while_wrapped, WW_CAP_FOREIGN)                           \
+	X(foreign_wrap_refuses_kinds, WW_CAP_FOREIGN)                            \
+	X(foreign_wrap_refuses_other_memory, 0)                                  \
+	X(foreign_wrap_refuses_no_memory, WW_CAP_FOREIGN)                        \
+	X(foreign_wrap_refuses_spans, WW_CAP_FOREIGN)                            \
+	X(foreign_wrap_refuses_several_allocations, WW_CAP_FOREIGN)              \
+	X(foreign_wrap_refuses_other_gpu, WW_CAP_FOREIGN | NEEDS_OTHER_GPU)      \
+	X(foreign_wrap_params_are_versioned, 0)                                  \
+	X(foreign_token_comes_home, WW_CAP_FOREIGN)                              \
+	X(foreign_name_comes_home, WW_CAP_FOREIGN)                               \
+	X(foreign_read_at_home_is_for_reading, WW_CAP_FOREIGN)                   \
+	X(foreign_name_after_token, WW_CAP_EXPORT)                               \
+	X(foreign_name_of_other_part_refused, WW_CAP_EXPORT)                     \
+	X(foreign_descriptor_is_of_the_part, WW_CAP_FOREIGN)                     \
+	X(foreign_descriptor_is_of_the_own_part, WW_CAP_EXPORT)                  \
+	X(foreign_pool_needs_two_descriptors, WW_CAP_FOREIGN)                    \
+	X(foreign_page_is_for_reading, WW_CAP_FOREIGN)                           \
+	X(foreign_page_refused, WW_CAP_FOREIGN)                                  \
+	X(foreign_equal_pid_is_said, WW_CAP_FOREIGN)                             \
+	X(foreign_handle_is_the_drivers, WW_CAP_FOREIGN)                         \
+	X(foreign_handle_of_other_kinds_refused, WW_CAP_FOREIGN | WW_CAP_EXPORT) \
+	X(foreign_handle_of_own_memory_refused, 0)                               \
+	X(foreign_open_handle_refuses, 0)                                        \
+	X(foreign_copy_in, 0)                                                    \
+	X(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)                     \
+	X(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)                       \
+	X(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)   \
+	X(foreign_known_token_asks_nobody, WW_CAP_EXPORT)                        \
+	X(foreign_unknown_token_is_asked_for, WW_CAP_EXPORT)
+
+#define CONFORMANCE_ARRAY(X)                                 \
+	X(array_exports_a_tensor, 0)                         \
+	X(array_exports_one_element_and_none, 0)             \
+	X(array_exports_host_kind, WW_CAP_HOST_MEMORY)       \
+	X(array_exports_read_only, WW_CAP_EXPORT)            \
+	X(array_tensor_keeps_the_memory, 0)                  \
+	X(array_export_refuses, 0)                           \
+	X(array_imports_a_tensor, 0)                         \
+	X(array_imports_negative_strides, 0)                 \
+	X(array_imports_read_only, WW_CAP_EXPORT)            \
+	X(array_imports_nothing, WW_CAP_HOST_MEMORY)         \
+	X(array_goes_round, 0)                               \
+	X(array_imports_an_allocation, WW_CAP_FOREIGN)       \
+	X(array_import_refuses, 0)                           \
+	X(array_import_refuses_other_memory, 0)              \
+	X(array_opens_a_handle, WW_CAP_FOREIGN)              \
+	X(array_open_handle_refuses_outside, WW_CAP_FOREIGN) \
+	X(array_open_handle_refuses, 0)                      \
+	X(array_misuse, NEEDS_MISUSE_STATUS)
+#define CONFORMANCE_POOL(X)                                                          \
+	X(pool_slices_are_apart, WW_CAP_EXPORT)                                      \
+	X(pool_slices_are_apart_host_kind, WW_CAP_HOST_MEMORY)                       \
+	X(pool_slice_is_a_memory, WW_CAP_EXPORT)                                     \
+	X(pool_aligns, WW_CAP_EXPORT)                                                \
+	X(pool_bytes_come_back, WW_CAP_EXPORT)                                       \
+	X(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)                               \
+	X(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)                             \
+	X(pool_empty_chunks_give_way, WW_CAP_EXPORT)                                 \
+	X(pool_full, WW_CAP_EXPORT)                                                  \
+	X(pool_slots_full, WW_CAP_EXPORT)                                            \
+	X(pool_create_refuses, WW_CAP_EXPORT)                                        \
+	X(pool_alloc_refuses, WW_CAP_EXPORT)                                         \
+	X(pool_ends_with_its_slices, WW_CAP_EXPORT)                                  \
+	X(pool_info_is_versioned, WW_CAP_EXPORT)                                     \
+	X(pool_token_comes_home, WW_CAP_EXPORT)                                      \
+	X(pool_part_comes_home, WW_CAP_EXPORT)                                       \
+	X(pool_slice_in_flight_stays, WW_CAP_EXPORT)                                 \
+	X(pool_token_without_escrow, WW_CAP_EXPORT)                                  \
+	X(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)                       \
+	X(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)                    \
+	X(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)    \
+	X(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)       \
+	X(pool_release_refuses, WW_CAP_EXPORT)                                       \
+	X(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE) \
+	X(pool_misuse, NEEDS_MISUSE_STATUS)
+
 #define CONFORMANCE_CASES(X)           \
 	CONFORMANCE_BASE(X)            \
 	CONFORMANCE_DEVICE(X)          \
@@ -346,6 +431,7 @@
 	CONFORMANCE_EVENT(X)           \
 	CONFORMANCE_COPY(X)            \
 	CONFORMANCE_MEMORY(X)          \
+	CONFORMANCE_POOL(X)            \
 	CONFORMANCE_SHARE(X)           \
 	CONFORMANCE_REFUSE(X)          \
 	CONFORMANCE_CONTEXT(X)         \
@@ -353,7 +439,9 @@
 	CONFORMANCE_TIMELINE(X)        \
 	CONFORMANCE_TIMELINE_STREAM(X) \
 	CONFORMANCE_TIMELINE_SHARE(X)  \
-	CONFORMANCE_BARRIER(X)
+	CONFORMANCE_BARRIER(X)         \
+	CONFORMANCE_FOREIGN(X)         \
+	CONFORMANCE_ARRAY(X)
 
 #define CONFORMANCE_DECLARE(name, needs) void name(void);
 CONFORMANCE_CASES(CONFORMANCE_DECLARE)

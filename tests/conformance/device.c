@@ -278,7 +278,7 @@ void device_info_fields(void)
 	struct ww_device_info info = device_info(device);
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
-		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED;
+		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN;
 
 	MUST_EQUAL(sizeof(info), info.size);
 	MUST_EQUAL(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);
@@ -293,7 +293,7 @@ void device_info_fields(void)
 		MUST(!strcmp(info.selector, "host"));
 		MUST_EQUAL(0, info.index);
 		MUST_EQUAL(2 * MIB, info.granularity);
-		MUST_EQUAL(known & ~(WW_CAP_STREAM_WRAP | WW_CAP_EVENT_IMPORTED),
+		MUST_EQUAL(known & ~(WW_CAP_STREAM_WRAP | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN),
 			info.capabilities);
 	} else {
 		MUST(info.capabilities & WW_CAP_STREAM_WRAP);

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conformance/array.h"
 #include "conformance/conformance.h"
+#include "support/allocation.h"
 #include "support/driver.h"
 
 struct excuse {
@@ -32,6 +34,10 @@ static const struct check_case cases[] = {
 #define CONFORMANCE_ENTRY(name, needs) {#name, name, needs},
 	CONFORMANCE_CASES(CONFORMANCE_ENTRY)
 #undef CONFORMANCE_ENTRY
+};
+
+static const struct check_role roles[] = {
+	{"handle_owner", role_handle_owner},
 };
 
 static struct {
@@ -60,9 +66,10 @@ static void look_at_subject(void)
 	subject.backend = info.backend == WW_BACKEND_HOST ? "host"
 		: fake_get()                              ? "fakecuda"
 							  : "cuda";
+	if (info.capabilities & WW_CAP_FOREIGN)
+		allocation_warm_up();
 	check_note("%s: %s (%s), %s", info.selector, info.name, info.driver, subject.backend);
-	/* A real driver opens descriptors of its own whenever it likes. */
-	suite.leaks = !subject_is_cuda() || fake_get();
+	suite.leaks = subject_is_countable();
 	ww_device_unref(other);
 	ww_device_unref(device);
 }
@@ -95,6 +102,7 @@ static const char *skip(const struct check_case *item)
 		{WW_CAP_STREAM_WRAP, "the device has no streams of its own to wrap"},
 		{WW_CAP_STREAM_VALUE, "the device's streams cannot wait for values"},
 		{WW_CAP_EVENT, "the device has no events between processes"},
+		{WW_CAP_FOREIGN, "the device shares no memory that others allocated"},
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(reasons); i++)
@@ -112,6 +120,8 @@ static struct check_suite suite = {
 	.name = "conformance",
 	.cases = cases,
 	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.doomed = doomed,
 	.warm_up = look_at_subject,

@@ -269,7 +269,7 @@ void refuse_newer_version(void)
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	newer = victim.description;
-	newer.bytes[VERSION_AT]++;
+	newer.bytes[VERSION_AT] = WW_DESCRIPTION_VERSION + 1;
 	description_seal(&newer);
 	must_refuse_import(&victim, victim.fd, &newer, WW_ERR_VERSION, "version");
 	newer.bytes[VERSION_AT + 1] = 0xff;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref.c - fuzzes the readers of descriptions of timelines, barriers and events
+ * object_ref.c - fuzzes the readers of descriptions of timelines, barriers, events and pools
  *
  * Input: one byte of flags (below), then the description, in a block of exactly its size. There is one way only to write
  * one: what is accepted must be what the writer makes of what was read.
@@ -19,7 +19,7 @@
 enum {
 	IS_SEALED = 1,      /* with a right checksum */
 	HAS_ITS_LENGTH = 2, /* cut, or filled up with zeros */
-	READER = 0x0c,      /* which one */
+	READER = 0x1c,      /* which one */
 	READER_SHIFT = 2,
 };
 
@@ -54,6 +54,26 @@ static ww_status read_event(const uint8_t *bytes, size_t count, uint8_t *again)
 	return WW_OK;
 }
 
+static ww_status read_pool(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_pool_ref ref;
+
+	ww_try(ww_pool_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.slot_count > 0 && ref.table_bytes / 32 >= ref.slot_count);
+	ww_pool_ref_write(&ref, again);
+	return WW_OK;
+}
+
+static ww_status read_holder(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_pool_holder_ref ref;
+
+	ww_try(ww_pool_holder_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.slot_count > 0 && ref.marks_bytes / 16 >= ref.slot_count);
+	ww_pool_holder_ref_write(&ref, again);
+	return WW_OK;
+}
+
 static const struct reader {
 	read_again_fn read;
 	size_t bytes;
@@ -61,7 +81,11 @@ static const struct reader {
 	{read_timeline, WW_TIMELINE_REF_BYTES},
 	{read_barrier, WW_BARRIER_REF_BYTES},
 	{read_event, WW_EVENT_REF_BYTES},
+	{read_pool, WW_POOL_REF_BYTES},
+	{read_holder, WW_POOL_HOLDER_REF_BYTES},
 };
+
+#define READERS (sizeof(readers) / sizeof(readers[0]))
 
 size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 {
@@ -72,7 +96,20 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 	};
 	const struct ww_wire_barrier_ref barrier = {.barrier_id = {4, 5, 6}, .count = 1 + number};
 	struct ww_wire_event_ref event = {.device_uuid = {7}, .process_id = {8}, .pid = number};
-	uint8_t which = (uint8_t)(number % 4 % 3);
+	const struct ww_wire_pool_ref pool = {
+		.pool_id = {9},
+		.page_bytes = 4096,
+		.table_bytes = UINT64_C(1) << 20,
+		.slot_count = UINT32_C(1) << number % 8,
+		.kind = 1 + number % 2,
+	};
+	const struct ww_wire_pool_holder_ref holder = {
+		.page_id = {10},
+		.page_bytes = 16384,
+		.marks_bytes = UINT64_C(1) << 20,
+		.slot_count = UINT32_C(1) << number % 8,
+	};
+	uint8_t which = (uint8_t)(number % 8 % READERS);
 
 	if (number >= 32)
 		return 0;
@@ -81,10 +118,14 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 		ww_timeline_ref_write(&timeline, out + 1);
 	} else if (which == 1) {
 		ww_barrier_ref_write(&barrier, out + 1);
-	} else {
+	} else if (which == 2) {
 		ww_timeline_ref_write(&timeline, event.timeline);
 		memset(event.handle, 0x5a, number & 8 ? sizeof(event.handle) : 0);
 		ww_event_ref_write(&event, out + 1);
+	} else if (which == 3) {
+		ww_pool_ref_write(&pool, out + 1);
+	} else {
+		ww_pool_holder_ref_write(&holder, out + 1);
 	}
 	return 1 + readers[which].bytes;
 }
@@ -99,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 
 	if (bytes == 0 || bytes > FUZZ_INPUT_BYTES)
 		return 0;
-	reader = &readers[((input[0] & READER) >> READER_SHIFT) % 3];
+	reader = &readers[((input[0] & READER) >> READER_SHIFT) % READERS];
 	bytes--;
 	count = input[0] & HAS_ITS_LENGTH ? reader->bytes : bytes;
 	copy = calloc(1, count + (count == 0));

@@ -372,7 +372,7 @@ void wait_in_vain(void)
 	MUST_EQUAL(0, scene_info().waits);
 	MUST_EQUAL(1, scene_info().holds); /* nothing was taken */
 	agent_must(&maker, WW_OK, "seal sealed");
-	agent_must(&waiter, WW_OK, "get later wait_ms=30");
+	agent_must(&waiter, WW_OK, "get later wait_ms=forever");
 	agent_must(&waiter, WW_OK, "verify 6");
 	agent_end(&waiter);
 	agent_end(&maker);

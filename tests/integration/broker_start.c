@@ -3,7 +3,7 @@
  * broker_start.c - the user's own broker: who starts it, that there is one, and when it goes
  *
  * Each case has a user's address of its own (XDG_RUNTIME_DIR) and a program to start (WARPWAYD): a script that runs
- * the real one with a configuration by which it leaves soon. The daemons belong to nobody; as the subreaper this
+ * the real one with a configuration that says how soon it leaves. The daemons belong to nobody; as the subreaper this
  * program can wait for their ends all the same. They are told from others by the address in their command lines.
  */
 #include <ctype.h>
@@ -75,7 +75,9 @@ static void own_begin(const char *config)
 	unsetenv("WARPWAY_BROKER");
 }
 
-#define SOON "[broker]\nidle_s = 1\n"
+/* When a broker that nobody uses goes: before the case ends, or only when the case ends it. */
+#define SOON  "[broker]\nidle_s = 1\n"
+#define LATER "[broker]\nidle_s = 60\n"
 
 /* Whether a process's command line has these two among its words. */
 static bool runs(const char *pid, const char *first, const char *second)
@@ -153,6 +155,7 @@ static void own_end(void)
 	pid_t pid;
 
 	while (count_daemons("keeper", &pid) > 0) {
+		kill(pid, SIGTERM);
 		process_wait_end(pid);
 		waitpid(pid, NULL, 0);
 	}
@@ -171,7 +174,7 @@ void start_by_first_use(void)
 	struct child maker;
 	struct child taker;
 
-	own_begin(SOON);
+	own_begin(LATER);
 	must_have_none();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm 2097152 1");
@@ -250,7 +253,7 @@ void start_hundred_at_once(void)
 	struct child crowds[CROWDS];
 	char first[CHILD_WORD_BYTES] = "";
 
-	own_begin(SOON);
+	own_begin(LATER);
 	for (int i = 0; i < CROWDS; i++)
 		child_start(&crowds[i], "role_crowd", NULL);
 	for (int i = 0; i < CROWDS; i++)
@@ -304,7 +307,7 @@ void start_refused(void)
 	const char *const no_start[] = {"WARPWAY_NO_START=1", NULL};
 	const char *const no[] = {"WARPWAY_NO_START=0", NULL};
 
-	own_begin(SOON);
+	own_begin(LATER);
 	must_open_so("WW_ERR_NO_BROKER", own.address, NULL, no_start);
 	must_open_so("WW_ERR_NO_BROKER", own.address, "no_start", NULL);
 	must_have_none();
@@ -336,7 +339,7 @@ void start_for_other_user(void)
 	struct child agent;
 	struct child other;
 
-	own_begin(SOON);
+	own_begin(LATER);
 	give_away(61001);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "user 61001 61001");
@@ -370,7 +373,7 @@ void start_refused_in_foreign_folder(void)
 {
 	struct child agent;
 
-	own_begin(SOON);
+	own_begin(LATER);
 	make_folder(0755);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "user 61001 61001");
@@ -382,7 +385,7 @@ void start_refused_in_foreign_folder(void)
 
 void start_refused_in_open_folder(void)
 {
-	own_begin(SOON);
+	own_begin(LATER);
 	make_folder(0777);
 	must_open_so("WW_ERR_ACCESS", "others may write", NULL, NULL);
 	must_have_none();
@@ -393,7 +396,7 @@ void start_program_missing(void)
 {
 	const char *const environment[] = {"WARPWAYD=/nonexistent/warpwayd", NULL};
 
-	own_begin(SOON);
+	own_begin(LATER);
 	must_open_so("WW_ERR_NO_BROKER", "/nonexistent/warpwayd", NULL, environment);
 	must_have_none();
 	own_end();
@@ -475,7 +478,7 @@ void start_keeps_no_descriptor(void)
 	int ends[2];
 	char byte;
 
-	own_begin(SOON);
+	own_begin(LATER);
 	MUST_CALL(pipe(ends));
 	MUST_CALL(fcntl(ends[0], F_SETFD, FD_CLOEXEC));
 	must_open_so("WW_OK", "", NULL, NULL);
@@ -509,7 +512,7 @@ void start_two_never_serve_one_address(void)
 	pid_t pids[8];
 	int pipes[8][2];
 
-	own_begin(SOON);
+	own_begin(LATER);
 	for (int round = 0; round < 2; round++) { /* none serves yet; one does */
 		for (size_t i = 0; i < CHECK_COUNT(pids); i++)
 			pids[i] = spawn_daemon(pipes[i]);
@@ -535,7 +538,7 @@ void start_after_kill_of_both(void)
 	struct ww_broker_info info;
 	struct child agent;
 
-	own_begin(SOON);
+	own_begin(LATER);
 	agent_start(&agent, NULL);
 	agent_must(&agent, WW_OK, "make vmm 2097152 1");
 	agent_must(&agent, WW_OK, "put x life=held");

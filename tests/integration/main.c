@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "integration/integration.h"
-#include "support/driver.h"
 
 static const struct check_case cases[] = {
 #define INTEGRATION_CASE(name, needs) {#name, name, needs},
@@ -35,8 +34,7 @@ static void look_at_subject(void)
 	has |= other && devices_are_peers(device, other) ? NEEDS_PEER : 0;
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	has |= subject_is_cuda() ? 0 : NEEDS_HOST_BACKEND;
-	/* A real driver opens descriptors of its own whenever it likes. */
-	suite.leaks = !subject_is_cuda() || fake_get();
+	suite.leaks = subject_is_countable();
 	ww_device_unref(other);
 	ww_device_unref(device);
 }

@@ -118,6 +118,11 @@ ww_status agent_broker(ww_broker **out_broker)
 	return status;
 }
 
+ww_memory **agent_memory(void)
+{
+	return &memory;
+}
+
 static ww_status need_broker(void)
 {
 	(void)agent_device();

@@ -77,4 +77,7 @@ int agent_open_token(int flags);
 ww_device *agent_device(void);
 ww_status agent_broker(ww_broker **out_broker);
 
+/* The agent's memory; NULL: none. What is put there is let go of with the rest. */
+ww_memory **agent_memory(void);
+
 #endif

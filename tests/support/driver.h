@@ -14,19 +14,45 @@
 #include "device/cuda/cuda_abi.h"
 #include "fakecuda/fakecuda.h"
 
-#define DRIVER_FUNCTIONS(X)                                        \
-	X(cuInit, cuInit)                                          \
-	X(cuDeviceGet, cuDeviceGet)                                \
-	X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)            \
-	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)      \
-	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) \
-	X(cuCtxCreate, cuCtxCreate_v2)                             \
-	X(cuCtxDestroy, cuCtxDestroy_v2)                           \
-	X(cuCtxGetCurrent, cuCtxGetCurrent)                        \
-	X(cuCtxSetCurrent, cuCtxSetCurrent)                        \
-	X(cuStreamCreate, cuStreamCreate)                          \
-	X(cuStreamDestroy, cuStreamDestroy_v2)                     \
-	X(cuStreamQuery, cuStreamQuery)
+#define DRIVER_FUNCTIONS(X)                                             \
+	X(cuInit, cuInit)                                               \
+	X(cuDeviceGet, cuDeviceGet)                                     \
+	X(cuDeviceCanAccessPeer, cuDeviceCanAccessPeer)                 \
+	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)           \
+	X(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)      \
+	X(cuCtxCreate, cuCtxCreate_v2)                                  \
+	X(cuCtxDestroy, cuCtxDestroy_v2)                                \
+	X(cuCtxGetCurrent, cuCtxGetCurrent)                             \
+	X(cuCtxSetCurrent, cuCtxSetCurrent)                             \
+	X(cuStreamCreate, cuStreamCreate)                               \
+	X(cuStreamDestroy, cuStreamDestroy_v2)                          \
+	X(cuStreamQuery, cuStreamQuery)                                 \
+	X(cuStreamSynchronize, cuStreamSynchronize)                     \
+	X(cuMemAlloc, cuMemAlloc_v2)                                    \
+	X(cuMemFree, cuMemFree_v2)                                      \
+	X(cuMemAllocManaged, cuMemAllocManaged)                         \
+	X(cuMemHostAlloc, cuMemHostAlloc)                               \
+	X(cuMemFreeHost, cuMemFreeHost)                                 \
+	X(cuMemcpyHtoD, cuMemcpyHtoD_v2)                                \
+	X(cuMemcpyDtoH, cuMemcpyDtoH_v2)                                \
+	X(cuMemGetAddressRange, cuMemGetAddressRange_v2)                \
+	X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity) \
+	X(cuMemCreate, cuMemCreate)                                     \
+	X(cuMemRelease, cuMemRelease)                                   \
+	X(cuMemAddressReserve, cuMemAddressReserve)                     \
+	X(cuMemAddressFree, cuMemAddressFree)                           \
+	X(cuMemMap, cuMemMap)                                           \
+	X(cuMemUnmap, cuMemUnmap)                                       \
+	X(cuMemSetAccess, cuMemSetAccess)                               \
+	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool)         \
+	X(cuMemPoolCreate, cuMemPoolCreate)                             \
+	X(cuMemPoolDestroy, cuMemPoolDestroy)                           \
+	X(cuMemAllocAsync, cuMemAllocAsync)                             \
+	X(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync)             \
+	X(cuMemFreeAsync, cuMemFreeAsync)                               \
+	X(cuIpcGetMemHandle, cuIpcGetMemHandle)                         \
+	X(cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2)                    \
+	X(cuIpcCloseMemHandle, cuIpcCloseMemHandle)
 
 struct driver {
 #define DRIVER_FIELD(name, symbol) ww_PFN_##name name;

@@ -18,6 +18,18 @@
 
 const char *scenario_address;
 struct ww_broker_info scenario_info;
+struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
+
+void scenario_allocate(void)
+{
+	static const enum allocation_kind kinds[SCENARIO_ALLOCATIONS] = {ALLOCATION_LEGACY,
+		ALLOCATION_POOL};
+
+	allocation_enter_apart();
+	for (size_t i = 0; i < SCENARIO_ALLOCATIONS; i++)
+		MUST(allocation_make(&scenario_allocations[i], kinds[i], 4096));
+	allocation_step_out();
+}
 
 struct scenario {
 	const char *step; /* the first that failed; NULL: none */
@@ -218,6 +230,33 @@ static void use_others(struct scenario *scenario)
 	release_memories(scenario);
 }
 
+/* What another process wrapped is opened by the driver. */
+static void use_wrapped_by_others(struct scenario *scenario)
+{
+	if (!scenario_allocations[0].address)
+		return;
+	for (int i = 0; i < 2; i++) {
+		DO(get(scenario, SCENARIO_LEGACY, WW_ACCESS_READ, 0));
+		scenario->memory_count++;
+		DO(get(scenario, SCENARIO_POOL, WW_ACCESS_READ, 0));
+		scenario->memory_count++;
+	}
+	release_memories(scenario);
+}
+
+static ww_status wrap(struct scenario *scenario, size_t which)
+{
+	return ww_memory_wrap(scenario->device, allocation_at(&scenario_allocations[which], 100), 0,
+		NULL, next(scenario));
+}
+
+static ww_status put_wrapped(struct scenario *scenario)
+{
+	const struct ww_put_params params = {.size = sizeof(params), .state = WW_STATE_SHARED};
+
+	return ww_memory_put(*next(scenario), scenario->broker, NULL, &params);
+}
+
 static void use_token(struct scenario *scenario)
 {
 	char text[WW_TOKEN_TEXT_BYTES];
@@ -228,6 +267,29 @@ static void use_token(struct scenario *scenario)
 	scenario->memory_count++;
 	DO(import(scenario));
 	scenario->memory_count++;
+}
+
+/* It is in the broker as long as the connection lasts; then it is put again. */
+static ww_status export_again(struct scenario *scenario)
+{
+	ww_status status = WW_ERR_NOT_FOUND;
+
+	for (int i = 0; i < 2 && status == WW_ERR_NOT_FOUND; i++)
+		status = export(scenario);
+	return status;
+}
+
+static void use_wrapped(struct scenario *scenario)
+{
+	for (size_t i = 0; i < SCENARIO_ALLOCATIONS && scenario_allocations[i].address; i++) {
+		DO(wrap(scenario, i));
+		DO(put_wrapped(scenario));
+		DO(export_again(scenario));
+		scenario->memory_count++;
+		DO(import(scenario));
+		scenario->memory_count++;
+		release_memories(scenario);
+	}
 }
 
 /* One that is written first, one without a name, and one in the place of the first. */
@@ -313,6 +375,8 @@ ww_status broker_scenario_run(const char **out_step)
 	DO(open_broker(scenario));
 	DO(ww_device_open(subject_name(), &scenario->device));
 	use_others(scenario);
+	use_wrapped_by_others(scenario);
+	use_wrapped(scenario);
 	use_own(scenario);
 	use_event(scenario);
 	use_lists(scenario);

@@ -10,9 +10,22 @@
 
 #include <warpway/warpway.h>
 
+#include "support/allocation.h"
+
 /* What another process puts: one that is there, and one that is ready when somebody waits for it. */
 #define SCENARIO_READY "partner/ready"
 #define SCENARIO_SOON  "partner/soon"
+
+/* And on a GPU what it has wrapped. */
+#define SCENARIO_LEGACY "partner/legacy"
+#define SCENARIO_POOL   "partner/pool"
+
+/* Memory of both kinds that the driver itself gave, for all runs; none on host. */
+#define SCENARIO_ALLOCATIONS 2
+extern struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
+
+/* Makes it, and goes out of the context that it is in. */
+void scenario_allocate(void);
 
 /*
  * All there is to do with the broker at scenario_address. Return: WW_OK, or how the first step that failed did,

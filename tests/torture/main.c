@@ -95,6 +95,8 @@ static const struct driver_exception driver_exceptions[] = {
 	/* Memory just made has the size asked for; what comes from elsewhere not that of its description. */
 	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, "ww_memory_create", WW_ERR_DEVICE},
 	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, "ww_memory_create", WW_ERR_UNSUPPORTED},
+	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, "ww_memory_copy_in", WW_ERR_DEVICE},
+	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, "ww_memory_copy_in", WW_ERR_UNSUPPORTED},
 	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, NULL, WW_ERR_MISMATCH},
 	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, NULL, WW_ERR_MISMATCH},
 };
@@ -286,6 +288,8 @@ static void look_at_subject(void)
 	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
 
 	scenario_uses_peer = other && devices_are_peers(device, other);
+	if (device_info(device).capabilities & WW_CAP_FOREIGN)
+		scenario_allocate();
 	ww_device_unref(other);
 	ww_device_unref(device);
 }

@@ -11,12 +11,25 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "array/dlpack_abi.h"
 #include "support/check.h"
 #include "support/subject.h"
 
 #define SPAN_BYTES 4096
 
 bool scenario_uses_peer;
+struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
+
+void scenario_allocate(void)
+{
+	static const enum allocation_kind kinds[SCENARIO_ALLOCATIONS] = {ALLOCATION_LEGACY,
+		ALLOCATION_POOL, ALLOCATION_VMM};
+
+	allocation_enter_apart();
+	for (size_t i = 0; i < SCENARIO_ALLOCATIONS; i++)
+		MUST(allocation_make(&scenario_allocations[i], kinds[i], MIB));
+	allocation_step_out();
+}
 
 struct scenario {
 	const char *step;
@@ -194,6 +207,46 @@ static ww_status pass_memory(struct scenario *scenario)
 	return WW_OK;
 }
 
+/* Tensors stay the caller's when they cannot be taken in. */
+static ww_status take_back(struct scenario *scenario, struct DLManagedTensorVersioned *tensor)
+{
+	struct ww_array array;
+	ww_status status = ww_dlpack_import(scenario->device, tensor, next(scenario), &array);
+
+	if (status != WW_OK)
+		tensor->deleter(tensor);
+	return status;
+}
+
+static ww_status take_back_plain(struct scenario *scenario, struct DLManagedTensor *tensor)
+{
+	struct ww_array array;
+	ww_status status = ww_dlpack_import_unversioned(scenario->device, tensor, next(scenario),
+		&array);
+
+	if (status != WW_OK)
+		tensor->deleter(tensor);
+	return status;
+}
+
+/* To another library of this process, and back from it. */
+static ww_status use_array(struct scenario *scenario)
+{
+	const int64_t shape[] = {16, 16};
+	struct DLManagedTensorVersioned *tensor;
+	struct DLManagedTensor *plain;
+	struct ww_array array = {.size = sizeof(array)};
+
+	TRY(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 2, shape));
+	TRY(ww_dlpack_export(scenario->memories[0], &array, &tensor));
+	TRY(take_back(scenario, tensor));
+	scenario->memory_count++;
+	TRY(ww_dlpack_export_unversioned(scenario->memories[0], &array, &plain));
+	TRY(take_back_plain(scenario, plain));
+	scenario->memory_count++;
+	return WW_OK;
+}
+
 /* Waits for a message that does not come. */
 static ww_status wait_in_vain(struct scenario *scenario)
 {
@@ -214,10 +267,58 @@ static ww_status lose_peer(struct scenario *scenario)
 	return status == WW_ERR_PEER_LOST ? WW_OK : status;
 }
 
+/* What can be wrapped goes out as a descriptor, and comes home. */
+static ww_status wrap_memory(struct scenario *scenario, void *pointer)
+{
+	struct ww_memory_description description;
+	struct ww_memory_info info = {.size = sizeof(info)};
+	uint8_t handle[WW_HANDLE_BYTES];
+	ww_memory **memory = next(scenario);
+	uint64_t offset;
+
+	TRY(ww_memory_wrap(scenario->device, pointer, SPAN_BYTES, NULL, memory));
+	scenario->memory_count++;
+	TRY(ww_memory_info_get(*memory, &info));
+	if (info.kind == WW_MEMORY_LEGACY)
+		TRY(ww_memory_handle_get(*memory, handle, &offset));
+	if (info.kind == WW_MEMORY_CUDA_POOL || !(scenario->info.capabilities & WW_CAP_EXPORT))
+		return WW_OK;
+	TRY(ww_memory_export_fd(*memory, WW_ACCESS_WRITE, &scenario->fd, &description));
+	TRY(ww_memory_import_fd(scenario->device, scenario->fd, &description, WW_ACCESS_WRITE,
+		next(scenario)));
+	scenario->memory_count++;
+	close(scenario->fd);
+	scenario->fd = -1;
+	return WW_OK;
+}
+
+static ww_status copy_in(struct scenario *scenario)
+{
+	const struct ww_memory_params params = {.size = sizeof(params), .bytes = SPAN_BYTES};
+
+	TRY(ww_memory_copy_in(scenario->stream, scenario->buffer, &params, next(scenario)));
+	scenario->memory_count++;
+	TRY(ww_stream_synchronize(scenario->stream));
+	return WW_OK;
+}
+
 static void release_memories(struct scenario *scenario)
 {
 	while (scenario->memory_count)
 		ww_memory_unref(scenario->memories[--scenario->memory_count]);
+}
+
+static ww_status use_foreign(struct scenario *scenario)
+{
+	TRY(copy_in(scenario));
+	TRY(wrap_memory(scenario, ww_memory_pointer(scenario->memories[0])));
+	release_memories(scenario);
+	for (size_t i = 0; i < SCENARIO_ALLOCATIONS; i++) {
+		if (scenario_allocations[i].address)
+			TRY(wrap_memory(scenario, allocation_at(&scenario_allocations[i], i)));
+		release_memories(scenario);
+	}
+	return WW_OK;
 }
 
 static ww_status run_kind(struct scenario *scenario, uint32_t kind)
@@ -227,6 +328,8 @@ static ww_status run_kind(struct scenario *scenario, uint32_t kind)
 		TRY(share_memory(scenario, kind));
 		TRY(pass_memory(scenario));
 	}
+	if (kind == WW_MEMORY_VMM)
+		TRY(use_array(scenario));
 	release_memories(scenario);
 	return WW_OK;
 }
@@ -237,6 +340,7 @@ static ww_status run(struct scenario *scenario)
 	TRY(run_kind(scenario, WW_MEMORY_VMM));
 	if (scenario->info.capabilities & WW_CAP_HOST_MEMORY)
 		TRY(run_kind(scenario, WW_MEMORY_HOST));
+	TRY(use_foreign(scenario));
 	if (scenario->info.capabilities & WW_CAP_STREAM_VALUE)
 		TRY(use_timeline(scenario));
 	if (scenario->info.capabilities & WW_CAP_EVENT)

@@ -12,8 +12,15 @@
 
 #include <warpway/warpway.h>
 
+#include "support/allocation.h"
+
 /* Whether it uses a second GPU too; false unless somebody has found out that it can. */
 extern bool scenario_uses_peer;
+
+/* Memory that the driver itself gave, in a context of its own, for all runs; none unless somebody has made it. */
+#define SCENARIO_ALLOCATIONS 3
+extern struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
+void scenario_allocate(void);
 
 /* Runs it; sets which call it was that failed, or NULL. */
 ww_status scenario_run(const char **out_step);

@@ -139,34 +139,6 @@ static void replace_partner(void)
 	child_tell(&partner, SCENARIO_SECOND_BARRIER);
 }
 
-/* --- the broker --- */
-
-static bool is_idle(const struct ww_wire_condition *now)
-{
-	return now->objects == idle.objects && now->holders == idle.holders &&
-		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
-		now->waits == idle.waits && now->open_fds == idle.open_fds;
-}
-
-/* Each question is a round trip, so this waits for the broker and not for a clock. */
-static void must_become_idle(void)
-{
-	time_t limit = time(NULL) + child_limit_ms() / 1000;
-	struct ww_wire_condition now;
-
-	do {
-		MUST_OK(raw_condition(&observer, &now));
-		if (is_idle(&now))
-			return;
-	} while (time(NULL) < limit);
-	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
-	     "descriptors (%lld open)",
-		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
-		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
-		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
-		(long long)(now.open_fds - idle.open_fds));
-}
-
 /* --- the runs --- */
 
 static int64_t allocations_before;
@@ -179,7 +151,7 @@ static void begin_run(void)
 static void end_run(void)
 {
 	child_hear(&partner, "passed");
-	must_become_idle();
+	raw_must_settle(&observer, &idle);
 }
 
 static void begin_closing(void)

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_share.c - memory that was allocated by other means: how it comes home by token, name and descriptor, what pages of
+ * strangers are refused, handles, and what needs no broker
+ */
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "conformance/foreign.h"
+#include "device/foreign_page.h"
+#include "device/memfd.h"
+#include "memory/description.h"
+#include "support/driver.h"
+#include "support/forge.h"
+#include "support/scene.h"
+#include "wire/protocol.h"
+
+#define EXPORT(...) \
+	(&(struct ww_export_params){.size = sizeof(struct ww_export_params), __VA_ARGS__})
+#define PUT(...) (&(struct ww_put_params){.size = sizeof(struct ww_put_params), __VA_ARGS__})
+
+/* --- and home again --- */
+
+static void must_come_home(ww_memory *memory, uint64_t total)
+{
+	struct ww_token_info named = {.size = sizeof(named)};
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_memory *whole;
+
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_WRITE, .offset = 5, .bytes = 50), &token));
+	MUST_OK(ww_token_info_get(&token, &named));
+	MUST_EQUAL(WW_TOKEN_FOREIGN, named.flags);
+	MUST_EQUAL(FOREIGN_OFFSET + 5, named.offset);
+	MUST_EQUAL(total, named.total_bytes);
+	for (int i = 0; i < 2; i++) {
+		MUST_OK(ww_memory_import(memory_info(memory).device, scene.broker, &token,
+			WW_ACCESS_WRITE, &whole, &info));
+		MUST_EQUAL(FOREIGN_OFFSET + 5, info.offset);
+		MUST_EQUAL(50, info.span_bytes);
+		MUST_EQUAL(total, memory_info(whole).bytes);
+		MUST((char *)ww_memory_pointer(whole) + FOREIGN_OFFSET ==
+			ww_memory_pointer(memory));
+		foreign_must_be_same_object(memory, whole);
+		ww_memory_unref(whole);
+	}
+}
+
+void foreign_token_comes_home(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
+		struct allocation allocation;
+		ww_device *device = foreign_begin(&allocation, foreign_shareable[i]);
+		ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
+
+		scene_begin();
+		must_come_home(memory, allocation.bytes);
+		MUST_EQUAL(1, scene_info().objects);
+		ww_memory_unref(memory);
+		scene_has_objects(0); /* it goes with who had it */
+		scene_end();
+		foreign_end(device, &allocation);
+	}
+}
+
+void foreign_name_comes_home(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
+		struct ww_object_info info = {.size = sizeof(info)};
+		struct allocation allocation;
+		ww_device *device = foreign_begin(&allocation, foreign_shareable[i]);
+		ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
+		ww_memory *whole;
+
+		scene_begin();
+		MUST_REFUSE(WW_ERR_INVALID, "WW_LIFE_OWNER",
+			ww_memory_put(memory, scene.broker, "x", PUT(.life = WW_LIFE_KEPT)));
+		MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
+		MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, &whole, &info));
+		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+		MUST_EQUAL(foreign_kinds[i], info.memory_kind);
+		foreign_must_be_same_object(memory, whole);
+		ww_memory_unref(whole);
+		MUST_OK(ww_broker_remove(scene.broker, "x"));
+		ww_memory_unref(memory);
+		scene_end();
+		foreign_end(device, &allocation);
+	}
+}
+
+/* Its maker has it for writing; who was to read it does not pass on more than that. */
+void foreign_read_at_home_is_for_reading(void)
+{
+	struct ww_memory_description description;
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
+	ww_memory *again[3];
+	struct ww_token token;
+	int fd;
+
+	scene_begin();
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
+	MUST_OK(ww_memory_export(memory, scene.broker, NULL, &token));
+	MUST_OK(ww_memory_import(device, scene.broker, &token, WW_ACCESS_READ, &again[0], NULL));
+	MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, &again[1], NULL));
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
+	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &again[2]));
+	for (size_t i = 0; i < CHECK_COUNT(again); i++) {
+		MUST_EQUAL(WW_ACCESS_READ, memory_info(again[i]).access);
+		foreign_must_be_same_object(memory, again[i]);
+		MUST_EQUAL(i < 2 ? allocation.bytes : FOREIGN_SPAN, memory_info(again[i]).bytes);
+		MUST_REFUSE(WW_ERR_ACCESS, "read-only",
+			ww_memory_export(again[i], scene.broker, EXPORT(.access = WW_ACCESS_WRITE),
+				&token));
+		MUST_OK(ww_memory_export(again[i], scene.broker, NULL, &token));
+		ww_memory_unref(again[i]);
+	}
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	close(fd);
+	ww_memory_unref(memory);
+	scene_end();
+	foreign_end(device, &allocation);
+}
+
+void foreign_name_after_token(void)
+{
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *all;
+
+	scene_begin();
+	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	MUST_OK(ww_memory_wrap(scene.device, ww_memory_pointer(memory), 0, NULL, &all));
+	MUST_OK(ww_memory_export(all, scene.broker, EXPORT(.escrow_ns = WW_FOREVER), &token));
+	MUST_OK(ww_memory_put(all, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
+	ww_memory_unref(memory);
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, &memory, NULL));
+	ww_memory_unref(memory);
+	ww_memory_unref(all);
+	scene_end();
+}
+
+/* The broker has one description for an object, and so one part that a name stands for. */
+void foreign_name_of_other_part_refused(void)
+{
+	ww_memory *memory;
+	ww_memory *parts[2];
+
+	scene_begin();
+	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	for (int i = 0; i < 2; i++)
+		MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + i,
+			FOREIGN_SPAN, NULL, &parts[i]));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, NULL, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "part", ww_memory_put(parts[1], scene.broker, "x", NULL));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", NULL));
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(parts[i]);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+static void must_pass_part(ww_device *device, ww_memory *part, ww_memory *again)
+{
+	struct ww_memory_info info = memory_info(part);
+	struct ww_memory_info got = memory_info(again);
+
+	foreign_must_be_same_object(part, again);
+	MUST_EQUAL(info.bytes, got.bytes);
+	MUST_EQUAL(info.offset, got.offset);
+	MUST_EQUAL(info.total_bytes, got.total_bytes);
+	MUST(got.device == device);
+	pattern_write(part, 40);
+	pattern_verify(again, 40);
+	ww_memory_unref(again);
+}
+
+/* By descriptor exactly the part comes. */
+static void pass_part(ww_device *device, ww_memory *part)
+{
+	struct ww_memory_description description;
+	ww_memory *again;
+	int sockets[2];
+	int fd;
+
+	MUST_OK(ww_memory_export_fd(part, WW_ACCESS_WRITE, &fd, &description));
+	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	close(fd);
+	must_pass_part(device, part, again);
+	MUST_CALL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
+	MUST_OK(ww_memory_send(part, WW_ACCESS_WRITE, sockets[0], 0));
+	MUST_OK(ww_memory_receive(device, sockets[1], WW_ACCESS_WRITE, 0, &again));
+	close(sockets[0]);
+	close(sockets[1]);
+	must_pass_part(device, part, again);
+}
+
+void foreign_descriptor_is_of_the_part(void)
+{
+	static const enum allocation_kind kind[] = {ALLOCATION_LEGACY, ALLOCATION_VMM};
+
+	for (size_t i = 0; i < CHECK_COUNT(kind); i++) {
+		struct allocation allocation;
+		ww_device *device = foreign_begin(&allocation, kind[i]);
+		ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
+
+		if (kind[i] == ALLOCATION_LEGACY || !subject_is_cuda() ||
+			kernel_compares_descriptors())
+			pass_part(device, memory);
+		ww_memory_unref(memory);
+		foreign_end(device, &allocation);
+	}
+}
+
+void foreign_descriptor_is_of_the_own_part(void)
+{
+	ww_device *device = subject_open();
+	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	ww_memory *part;
+
+	if (subject_is_cuda() && !kernel_compares_descriptors())
+		check_skip("this kernel does not tell whether two descriptors are one");
+	MUST_OK(ww_memory_wrap(device, (char *)ww_memory_pointer(memory) + FOREIGN_OFFSET,
+		FOREIGN_SPAN, NULL, &part));
+	pass_part(device, part);
+	ww_memory_unref(part);
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
+void foreign_pool_needs_two_descriptors(void)
+{
+	struct ww_memory_description description;
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_POOL);
+	ww_memory *memory = foreign_wrap(device, &allocation, 0, 0);
+	int fd;
+
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token",
+		ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
+	MUST_EQUAL(-1, fd);
+	ww_memory_unref(memory);
+	foreign_end(device, &allocation);
+}
+
+/* The page is for reading only, so that nobody but its owner says that it is withdrawn. */
+void foreign_page_is_for_reading(void)
+{
+	struct ww_memory_description description;
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_memory *memory = foreign_wrap(device, &allocation, 0, 0);
+	const struct ww_layout_foreign_memory *page;
+	int fd;
+
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
+	MUST(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	MUST(page != MAP_FAILED);
+	MUST_EQUAL(0, page->withdrawn);
+	MUST_EQUAL(getpid(), page->pid);
+	MUST_EQUAL(allocation.bytes, page->bytes);
+	ww_memory_unref(memory);
+	MUST_EQUAL(1, page->withdrawn);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
+		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+	munmap((void *)(uintptr_t)page, 4096);
+	close(fd);
+	foreign_end(device, &allocation);
+}
+
+/* --- pages of strangers --- */
+
+/* A page as its owner would make it, but for what @lie changes. */
+static int forge_page(void (*lie)(struct ww_layout_foreign_memory *page))
+{
+	struct ww_layout_foreign_memory page = {
+		.magic = "WWFOREI",
+		.version = 1,
+		.backing = 3,
+		.pid = 1,
+		.bytes = FOREIGN_BYTES,
+		.base = 4096,
+		.process_id = {9},
+	};
+	int fd;
+
+	page.magic[7] = 'G';
+	if (lie)
+		lie(&page);
+	MUST_OK(ww_memfd_create(WW_FOREIGN_PAGE_BYTES, &fd));
+	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
+	return fd;
+}
+
+static struct ww_memory_description describe(void)
+{
+	struct ww_description fields = {
+		.backing = WW_BACKING_CUDA_LEGACY,
+		.kind = WW_MEMORY_LEGACY,
+		.access = WW_ACCESS_WRITE,
+		.bytes = FOREIGN_BYTES,
+		.generation = 1,
+		.object_id = {1, 2, 3},
+	};
+	struct ww_memory_description bytes;
+
+	ww_description_encode(&fields, &bytes);
+	return bytes;
+}
+
+static void refuse_page(void (*lie)(struct ww_layout_foreign_memory *page), ww_status status,
+	const char *word)
+{
+	struct ww_memory_description description = describe();
+	ww_device *device = subject_open();
+	ww_memory *memory = (ww_memory *)&status;
+	int fd = forge_page(lie);
+
+	MUST_REFUSE(status, word,
+		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+	MUST(!memory);
+	close(fd);
+	ww_device_unref(device);
+}
+
+static void say_other_magic(struct ww_layout_foreign_memory *page)
+{
+	page->magic[0] = 'X';
+}
+
+static void say_newer(struct ww_layout_foreign_memory *page)
+{
+	page->version = 2;
+}
+
+static void say_other_backing(struct ww_layout_foreign_memory *page)
+{
+	page->backing = 1;
+}
+
+static void say_pool(struct ww_layout_foreign_memory *page)
+{
+	page->backing = 4;
+}
+
+static void say_more(struct ww_layout_foreign_memory *page)
+{
+	page->bytes *= 2;
+}
+
+static void say_nothing(struct ww_layout_foreign_memory *page)
+{
+	page->bytes = 0;
+}
+
+static void say_withdrawn(struct ww_layout_foreign_memory *page)
+{
+	page->withdrawn = 1;
+}
+
+static void say_locked(struct ww_layout_foreign_memory *page)
+{
+	page->is_locked = 1;
+}
+
+void foreign_page_refused(void)
+{
+	refuse_page(say_other_magic, WW_ERR_PROTOCOL, "no such page");
+	refuse_page(say_newer, WW_ERR_VERSION, "version 2");
+	refuse_page(say_other_backing, WW_ERR_PROTOCOL, "backing");
+	refuse_page(say_pool, WW_ERR_MISMATCH, "kinds");
+	refuse_page(say_more, WW_ERR_MISMATCH, "bytes");
+	refuse_page(say_nothing, WW_ERR_PROTOCOL, "impossible");
+	refuse_page(say_withdrawn, WW_ERR_NOT_FOUND, "let go");
+	refuse_page(say_locked, WW_ERR_PEER_LOST, "ended");
+}
+
+/* As in two containers that both have a process of this number. */
+void foreign_equal_pid_is_said(void)
+{
+	struct ww_memory_description description = describe();
+	struct ww_layout_foreign_memory page;
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_CUipcMemHandle handle;
+	ww_memory *memory;
+	int fd = forge_page(NULL);
+
+	MUST_EQUAL(0, driver_get()->cuIpcGetMemHandle(&handle, allocation.address));
+	MUST_EQUAL(sizeof(page), pread(fd, &page, sizeof(page), 0));
+	page.pid = (uint32_t)getpid();
+	memcpy(page.handle, &handle, sizeof(handle));
+	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "same pid",
+		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+	MUST_REFUSE(WW_ERR_STATE, "same pid",
+		ww_memory_open_handle(device, (const uint8_t *)&handle, WW_ACCESS_READ, &memory));
+	close(fd);
+	foreign_end(device, &allocation);
+}
+
+/* --- bare handles --- */
+
+void foreign_handle_is_the_drivers(void)
+{
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
+	ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
+	uint8_t handle[WW_HANDLE_BYTES];
+	ww_CUipcMemHandle native;
+	uint64_t offset;
+
+	MUST_OK(ww_memory_handle_get(memory, handle, &offset));
+	MUST_EQUAL(FOREIGN_OFFSET, offset);
+	MUST_EQUAL(0, driver_get()->cuIpcGetMemHandle(&native, allocation.address));
+	MUST_MATCH(&native, handle, sizeof(handle));
+	allocation_free(&allocation);
+	MUST_REFUSE(WW_ERR_STATE, "freed", ww_memory_handle_get(memory, handle, &offset));
+	ww_memory_unref(memory);
+	allocation_leave();
+	ww_device_unref(device);
+}
+
+void foreign_handle_of_other_kinds_refused(void)
+{
+	struct allocation allocation;
+	ww_device *device = foreign_begin(&allocation, ALLOCATION_VMM);
+	ww_memory *memory = foreign_wrap(device, &allocation, 0, 0);
+	uint8_t handle[WW_HANDLE_BYTES];
+	uint64_t offset;
+
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuMemAlloc",
+		ww_memory_handle_get(memory, handle, &offset));
+	ww_memory_unref(memory);
+	foreign_end(device, &allocation);
+}
+
+void foreign_handle_of_own_memory_refused(void)
+{
+	ww_device *device = subject_open();
+	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	uint8_t handle[WW_HANDLE_BYTES];
+	uint64_t offset;
+
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuMemAlloc",
+		ww_memory_handle_get(memory, handle, &offset));
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
+void foreign_open_handle_refuses(void)
+{
+	const uint8_t handle[WW_HANDLE_BYTES] = {1, 2, 3};
+	ww_device *device = subject_open();
+	ww_memory *memory = (ww_memory *)&device;
+	ww_status status;
+
+	MUST_REFUSE(WW_ERR_INVALID, "access", ww_memory_open_handle(device, handle, 7, &memory));
+	status = ww_memory_open_handle(device, handle, WW_ACCESS_READ, &memory);
+	if (device_info(device).capabilities & WW_CAP_FOREIGN)
+		MUST(status == WW_ERR_INVALID || status == WW_ERR_PEER_LOST);
+	else
+		MUST_EQUAL(WW_ERR_UNSUPPORTED, status);
+	MUST(!memory);
+	ww_device_unref(device);
+}
+
+/* --- what is known --- */
+
+static void stop(int signal)
+{
+	MUST_CALL(kill(-scene.daemon.group, signal));
+}
+
+/* The broker is stopped meanwhile: whoever asked it would wait. */
+void foreign_known_token_asks_nobody(void)
+{
+	struct ww_object_info first = {.size = sizeof(first)};
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *again;
+
+	scene_begin();
+	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_WRITE, .offset = 64, .bytes = 64,
+			.escrow_ns = WW_FOREVER),
+		&token));
+	stop(SIGSTOP);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &again,
+		NULL));
+	MUST(again == memory);
+	ww_memory_unref(again);
+	stop(SIGCONT);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &again,
+		&first));
+	ww_memory_unref(again);
+	stop(SIGSTOP);
+	for (int i = 0; i < 3; i++) {
+		MUST_OK(ww_memory_import(scene.device, i ? scene.broker : NULL, &token,
+			WW_ACCESS_WRITE, &again, &info));
+		MUST(again == memory);
+		MUST_MATCH(&first, &info, sizeof(info));
+		ww_memory_unref(again);
+	}
+	stop(SIGCONT);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* With another secret, or to be counted, it is the broker that decides. */
+void foreign_unknown_token_is_asked_for(void)
+{
+	struct ww_token tokens[2];
+	struct ww_token_info info = {.size = sizeof(info)};
+	ww_memory *memory;
+	ww_memory *again;
+
+	scene_begin();
+	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_READ, .escrow_ns = WW_FOREVER), &tokens[0]));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_WRITE, .escrow_ns = WW_FOREVER), &tokens[1]));
+	/* The secret of the first with the access of the second. */
+	memcpy(tokens[1].bytes + offsetof(struct ww_wire_token, secret),
+		tokens[0].bytes + offsetof(struct ww_wire_token, secret), WW_WIRE_ID_BYTES);
+	token_seal(&tokens[1]);
+	MUST_REFUSE(WW_ERR_ACCESS, "reading",
+		ww_memory_import(scene.device, scene.broker, &tokens[1], WW_ACCESS_WRITE, &again,
+			NULL));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		EXPORT(.access = WW_ACCESS_WRITE, .uses = 1, .escrow_ns = WW_FOREVER), &tokens[1]));
+	MUST_OK(ww_token_info_get(&tokens[1], &info));
+	MUST_EQUAL(WW_TOKEN_COUNTED, info.flags);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &tokens[1], WW_ACCESS_WRITE, &again,
+		NULL));
+	ww_memory_unref(again);
+	ww_memory_unref(memory);
+	scene_end();
+}

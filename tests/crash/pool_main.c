@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_main.c - the director: who is killed when, and what must be true in the end
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "crash/pool.h"
+#include "support/driver.h"
+
+#define CAST        (1 + POOL_HOLDERS)
+#define PAUSE_MS    25
+#define BROKER_TURN 10 /* of so many kills one is the broker's, where it may be */
+
+static struct {
+	uint64_t random;
+	struct board *board;
+	struct child players[CAST]; /* the owner first */
+	unsigned long imported;     /* when the last one was killed */
+} cast;
+
+static void player_start(uint32_t index)
+{
+	char number[16];
+	char seed[24];
+	const char *const arguments[] = {number, seed, NULL};
+	const struct child_options options = {.arguments = index ? arguments : arguments + 1};
+
+	atomic_store(&cast.board->steps[index], 0);
+	snprintf(number, sizeof(number), "%" PRIu32, index);
+	snprintf(seed, sizeof(seed), "%" PRIu64, draw_from(&cast.random, UINT32_MAX));
+	child_start(&cast.players[index], index ? "role_pool_holder" : "role_pool_owner", &options);
+}
+
+static uint64_t seed(void)
+{
+	const char *value = getenv("WW_TEST_SEED");
+
+	return value ? strtoull(value, NULL, 10) : now_ns() % 1000000;
+}
+
+static void begin(bool tolerates)
+{
+	cast.random = seed();
+	check_note("seed %" PRIu64, cast.random);
+	scene_begin();
+	cast.board = board_map(true);
+	atomic_store(&cast.board->tolerates, tolerates);
+	cast.imported = 0;
+	for (uint32_t i = 0; i < CAST; i++)
+		player_start(i);
+}
+
+/* Random, mostly short. */
+static void pause_at_random(void)
+{
+	uint64_t most_ms = 1 + draw_from(&cast.random, PAUSE_MS);
+	const struct timespec pause = {
+		.tv_nsec = (long)(draw_from(&cast.random, most_ms * 1000) * 1000),
+	};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+}
+
+/*
+ * On a GPU a process takes a second to begin. So nobody is killed who is not at work, nor before somebody has imported
+ * something since the last kill.
+ */
+static void wait_for_work(uint32_t index)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (int left_ms = child_limit_ms(); left_ms > 0; left_ms--) {
+		if (atomic_load(&cast.board->steps[index]) > 0 &&
+			atomic_load(&cast.board->imported) > cast.imported)
+			return;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+	FAIL("%s %" PRIu32 " does no work, or nobody imports anything", index ? "holder" : "owner",
+		index);
+}
+
+/* It must still have been there: who finds something wrong ends. */
+static void player_kill(uint32_t index)
+{
+	struct child *player = &cast.players[index];
+	int status;
+
+	cast.imported = atomic_load(&cast.board->imported);
+	MUST_CALL(kill(player->pid, SIGKILL));
+	status = child_wait(player);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		FAIL("%s %" PRIu32 " had ended before it was killed, with status %x",
+			index ? "holder" : "owner", index, (unsigned int)status);
+}
+
+static void player_kill_and_start(uint32_t index)
+{
+	wait_for_work(index);
+	pause_at_random();
+	player_kill(index);
+	player_start(index);
+}
+
+static void broker_kill_and_wait(void)
+{
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+}
+
+/* Those who are left let go, each in its turn, and the owner finds everything where it was. */
+static void end(void)
+{
+	for (uint32_t i = 0; i < CAST; i++)
+		wait_for_work(i);
+	pause_at_random();
+	atomic_store(&cast.board->stops, 1);
+	for (uint32_t i = 1; i < CAST; i++)
+		child_finish(&cast.players[i]);
+	child_tell(&cast.players[0], "alone");
+	child_finish(&cast.players[0]);
+	check_note("%lu slices, %lu times no room, %lu imports, %lu came too late, %lu passed on, "
+		   "%lu let go by streams, %lu looks",
+		atomic_load(&cast.board->allocated), atomic_load(&cast.board->full),
+		atomic_load(&cast.board->imported), atomic_load(&cast.board->late),
+		atomic_load(&cast.board->passed), atomic_load(&cast.board->streamed),
+		atomic_load(&cast.board->verified));
+	MUST(atomic_load(&cast.board->imported) > 0);
+	MUST(atomic_load(&cast.board->passed) > 0);
+	board_unmap(cast.board);
+	scene_end();
+}
+
+void holders_killed(void)
+{
+	uint32_t count = kills_wanted();
+
+	begin(false);
+	for (uint32_t i = 0; i < count; i++) {
+		player_kill_and_start(1 + (uint32_t)draw_from(&cast.random, POOL_HOLDERS));
+	}
+	end();
+}
+
+/* Holders go on with what they have of the dead owner's slices, and with those of the next one. */
+void owner_killed(void)
+{
+	uint32_t count = kills_wanted();
+
+	begin(false);
+	for (uint32_t i = 0; i < count; i++) {
+		player_kill_and_start(0);
+		if (i % 4 == 0)
+			player_kill_and_start(1 + (uint32_t)draw_from(&cast.random, POOL_HOLDERS));
+	}
+	end();
+}
+
+void anybody_killed(void)
+{
+	uint32_t count = kills_wanted();
+
+	begin(true);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i % BROKER_TURN == BROKER_TURN - 1)
+			broker_kill_and_wait();
+		else
+			player_kill_and_start((uint32_t)draw_from(&cast.random, CAST));
+	}
+	atomic_store(&cast.board->tolerates, 0);
+	end();
+}
+
+static const struct check_case cases[] = {
+#define POOL_CASE(name) {#name, name, 0},
+	POOL_CASES(POOL_CASE)
+#undef POOL_CASE
+};
+
+static const struct check_role roles[] = {
+	{"role_pool_owner", role_pool_owner},
+	{"role_pool_holder", role_pool_holder},
+};
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = !subject_is_cuda() || fake_get();
+}
+
+static struct check_suite suite = {
+	.name = "crash-pool",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_agent.c - what agents do with memory that the driver gave them, see foreign.h
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "integration/foreign.h"
+
+static struct allocation allocation;
+
+/* By `swap`. */
+static struct allocation other_allocation;
+static ww_memory *other_memory;
+
+static enum allocation_kind kind_of(const char *word)
+{
+	if (!strcmp(word, "pool"))
+		return ALLOCATION_POOL;
+	return strcmp(word, "vmm") ? ALLOCATION_LEGACY : ALLOCATION_VMM;
+}
+
+static uint64_t number(size_t at)
+{
+	return strtoull(agent_word(at), NULL, 10);
+}
+
+static ww_status obey_alloc(void)
+{
+	MUST(allocation_make(&allocation, kind_of(agent_word(1)), number(2)));
+	allocation_write(&allocation, (uint32_t)number(3));
+	return WW_OK;
+}
+
+static ww_status obey_free(void)
+{
+	allocation_free(&allocation);
+	return WW_OK;
+}
+
+static ww_status obey_swap(void)
+{
+	const struct allocation former = allocation;
+	ww_memory *memory = *agent_memory();
+
+	allocation = other_allocation;
+	*agent_memory() = other_memory;
+	other_allocation = former;
+	other_memory = memory;
+	return WW_OK;
+}
+
+static ww_status obey_fill(void)
+{
+	allocation_write(&allocation, (uint32_t)number(1));
+	return WW_OK;
+}
+
+static ww_status obey_check(void)
+{
+	allocation_verify(&allocation, (uint32_t)number(1));
+	return WW_OK;
+}
+
+static ww_status obey_wrap(void)
+{
+	MUST(!*agent_memory());
+	return ww_memory_wrap(agent_device(), allocation_at(&allocation, number(1)), number(2),
+		NULL, agent_memory());
+}
+
+static ww_status obey_handle(void)
+{
+	struct foreign_handle handle;
+	ww_status status = ww_memory_handle_get(*agent_memory(), handle.bytes, &handle.offset);
+
+	if (status == WW_OK)
+		MUST_EQUAL(sizeof(handle), write(CHILD_SOCKET, &handle, sizeof(handle)));
+	return status;
+}
+
+static ww_status obey_open_handle(void)
+{
+	struct foreign_handle handle;
+
+	MUST_EQUAL(sizeof(handle), read(CHILD_SOCKET, &handle, sizeof(handle)));
+	MUST(!*agent_memory());
+	return ww_memory_open_handle(agent_device(), handle.bytes,
+		agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ, agent_memory());
+}
+
+static ww_status obey_send(void)
+{
+	return ww_memory_send(*agent_memory(), WW_ACCESS_WRITE, CHILD_SOCKET, WW_FOREVER);
+}
+
+static ww_status obey_receive(void)
+{
+	MUST(!*agent_memory());
+	return ww_memory_receive(agent_device(), CHILD_SOCKET,
+		agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ, WW_FOREVER,
+		agent_memory());
+}
+
+static ww_status obey_part(void)
+{
+	uint64_t offset = number(1);
+
+	foreign_verify_part(*agent_memory(), 0, FOREIGN_BYTES, offset, number(2),
+		(uint32_t)number(3));
+	return WW_OK;
+}
+
+static const struct agent_command commands[] = {
+	{"alloc", obey_alloc},
+	{"free", obey_free},
+	{"swap", obey_swap},
+	{"fill", obey_fill},
+	{"check", obey_check},
+	{"wrap", obey_wrap},
+	{"handle", obey_handle},
+	{"open_handle", obey_open_handle},
+	{"send", obey_send},
+	{"receive", obey_receive},
+	{"part", obey_part},
+};
+
+static void let_go(void)
+{
+	for (int i = 0; i < 2; i++) {
+		*agent_memory() = ww_memory_unref(*agent_memory());
+		if (allocation.address)
+			allocation_free(&allocation);
+		obey_swap();
+	}
+	allocation_leave();
+}
+
+void role_foreign(int count, char **arguments)
+{
+	agent_extend(commands, CHECK_COUNT(commands), let_go);
+	role_agent(count, arguments);
+}
+
+/* In a container; its first word says whether there is one. */
+void role_foreign_inside(int count, char **arguments)
+{
+	if (container_enter(count, arguments))
+		role_foreign(0, NULL);
+}
+
+void foreign_start(struct child *agent)
+{
+	child_start(agent, "role_foreign", &(struct child_options){.type = SOCK_SEQPACKET});
+}
+
+void foreign_owner(struct child *owner, const char *kind, uint64_t offset, uint64_t bytes)
+{
+	foreign_start(owner);
+	agent_must(owner, WW_OK, "alloc %s %d 1", kind, FOREIGN_BYTES);
+	agent_must(owner, WW_OK, "wrap %llu %llu", (unsigned long long)offset,
+		(unsigned long long)bytes);
+}
+
+struct ww_token foreign_token(struct child *owner, const char *options)
+{
+	struct ww_token token;
+
+	agent_must(owner, WW_OK, "export %s", options);
+	MUST_EQUAL(sizeof(token), read(owner->socket, &token, sizeof(token)));
+	return token;
+}
+
+void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_t offset,
+	uint64_t bytes, uint32_t seed)
+{
+	uint8_t *expected = malloc(whole);
+	uint8_t *got = malloc(bytes);
+
+	MUST(expected && got);
+	pattern_make(expected, whole, seed);
+	memory_get(memory, at, got, bytes);
+	MUST_MATCH(expected + offset, got, bytes);
+	free(expected);
+	free(got);
+}

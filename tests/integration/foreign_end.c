@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_end.c - who owns the memory lets go of it, dies, or frees it too early
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/foreign.h"
+
+static const char *const kinds[] = {"legacy", "pool"};
+
+static ww_memory *import(const struct ww_token *token)
+{
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_WRITE, &memory,
+		NULL));
+	return memory;
+}
+
+static void refuse(const struct ww_token *token, ww_status status, const char *word)
+{
+	ww_memory *memory = (ww_memory *)&status;
+
+	MUST_REFUSE(status, word,
+		ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_WRITE, &memory,
+			NULL));
+	MUST(!memory);
+}
+
+/* Nobody gets it any more, also who has it; who has it keeps it. */
+void foreign_owner_lets_go(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct ww_token token;
+		ww_memory *memory;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		agent_must(&owner, WW_OK, "drop");
+		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		pattern_verify(memory, 1);
+		ww_memory_unref(memory);
+		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		/* Wrapped again it is another object. */
+		agent_must(&owner, WW_OK, "wrap 0 0");
+		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		pattern_verify(memory, 1);
+		ww_memory_unref(memory);
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+/* The next tensor of a caching allocator's segment, while one before it is still held here: the bytes are the same. */
+void foreign_wrapped_anew_while_held(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		ww_memory *memories[4];
+		struct child owner;
+		struct ww_token token;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 1000);
+		for (int round = 0; round < 4; round++) {
+			token = foreign_token(&owner, "write");
+			memories[round] = import(&token);
+			pattern_verify(memories[round], 1);
+			agent_must(&owner, WW_OK, "drop");
+			refuse(&token, WW_ERR_NOT_FOUND, "let go");
+			agent_must(&owner, WW_OK, "wrap %d 1000", round * 1000);
+		}
+		ww_memory_unref(memories[0]);
+		ww_memory_unref(memories[2]);
+		pattern_write(memories[1], 2);
+		pattern_verify(memories[3], 2);
+		agent_must(&owner, WW_OK, "check 2");
+		ww_memory_unref(memories[1]);
+		pattern_verify(memories[3], 2);
+		ww_memory_unref(memories[3]);
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+void foreign_owner_killed(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct ww_token token;
+		ww_memory *memory;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		child_kill(&owner);
+		refuse(&token, WW_ERR_PEER_LOST, "ended");
+		pattern_verify(memory, 1);
+		pattern_write(memory, 2);
+		pattern_verify(memory, 2);
+		ww_memory_unref(memory);
+		scene_has_objects(0);
+		refuse(&token, WW_ERR_NOT_FOUND, "ended");
+		scene_end();
+	}
+}
+
+/* Where no broker tells, the page does: its lock is gone. */
+void foreign_owner_killed_with_descriptor(void)
+{
+	struct ww_memory_description description;
+	ww_device *device = subject_open();
+	struct child owner;
+	ww_memory *memory;
+	ww_memory *again;
+	int fd;
+
+	foreign_owner(&owner, "legacy", 0, 0);
+	agent_must(&owner, WW_OK, "send");
+	MUST_OK(ww_memory_receive(device, owner.socket, WW_ACCESS_WRITE, WW_FOREVER, &memory));
+	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
+	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	MUST(again == memory);
+	ww_memory_unref(again);
+	child_kill(&owner);
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
+		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
+		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	close(fd);
+	ww_device_unref(device);
+}
+
+/* A mistake of the owner's: it is told, and nobody gets wrong memory. */
+void foreign_owner_frees_too_early(void)
+{
+	struct child owner;
+	struct ww_token token;
+
+	scene_begin();
+	foreign_owner(&owner, "legacy", 0, 0);
+	token = foreign_token(&owner, "write");
+	agent_must(&owner, WW_OK, "free");
+	refuse(&token, WW_ERR_PEER_LOST, "freed");
+	agent_tell(&owner, "export write");
+	agent_answers_with(&owner, WW_ERR_STATE, "freed");
+	agent_must(&owner, WW_OK, "alloc legacy %d 2", FOREIGN_BYTES);
+	refuse(&token, WW_ERR_PEER_LOST, "freed");
+	agent_tell(&owner, "export write");
+	agent_answers_with(&owner, WW_ERR_STATE, "freed");
+	agent_end(&owner);
+	scene_end();
+}
+
+/* The same address again and again, while the former memory is still mapped here: always the right bytes. */
+void foreign_address_reused_100_times(void)
+{
+	ww_memory *former = NULL;
+	struct child owner;
+
+	scene_begin();
+	foreign_start(&owner);
+	for (int i = 0; i < 100; i++) {
+		struct ww_token token;
+		ww_memory *memory;
+
+		agent_must(&owner, WW_OK, "alloc legacy %d %d", 1 << 20, i);
+		agent_must(&owner, WW_OK, "wrap 0 0");
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		pattern_verify(memory, (uint32_t)i);
+		ww_memory_unref(former);
+		former = i % 2 ? memory : NULL;
+		if (!former)
+			ww_memory_unref(memory);
+		agent_must(&owner, WW_OK, "drop");
+		agent_must(&owner, WW_OK, "free");
+	}
+	ww_memory_unref(former);
+	agent_end(&owner);
+	scene_end();
+}
+
+void foreign_pool_address_reused(void)
+{
+	struct child owner;
+
+	scene_begin();
+	foreign_start(&owner);
+	for (int i = 0; i < 20; i++) {
+		struct ww_token token;
+		ww_memory *memory;
+
+		agent_must(&owner, WW_OK, "alloc pool %d %d", 1 << 20, i);
+		agent_must(&owner, WW_OK, "wrap 0 0");
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		pattern_verify(memory, (uint32_t)i);
+		ww_memory_unref(memory);
+		agent_must(&owner, WW_OK, "drop");
+		agent_must(&owner, WW_OK, "free");
+	}
+	agent_end(&owner);
+	scene_end();
+}
+
+/* Who was given it dies: nothing of that is the owner's concern. */
+void foreign_importer_killed(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct child reader;
+		struct ww_token token;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		foreign_start(&reader);
+		MUST_EQUAL(sizeof(token), write(reader.socket, &token, sizeof(token)));
+		agent_must(&reader, WW_OK, "import write");
+		agent_must(&reader, WW_OK, "write 2");
+		child_kill(&reader);
+		agent_must(&owner, WW_OK, "check 2");
+		agent_must(&owner, WW_OK, "drop");
+		agent_must(&owner, WW_OK, "free");
+		agent_end(&owner);
+		scene_end();
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_main.c - the suite's tables
+ */
+#include <unistd.h>
+
+#include "integration/foreign.h"
+#include "support/driver.h"
+
+static const struct check_case cases[] = {
+#define FOREIGN_CASE(name, needs) {#name, name, needs},
+	FOREIGN_CASES(FOREIGN_CASE)
+#undef FOREIGN_CASE
+};
+
+static const struct check_role roles[] = {{"agent", role_agent},
+	{"container_probe", role_container_probe},
+#define FOREIGN_ROLE(name) {#name, name},
+	FOREIGN_ROLES(FOREIGN_ROLE)
+#undef FOREIGN_ROLE
+};
+
+static uint64_t has;
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+	ww_device *other = subject_is_cuda() ? subject_open_other() : NULL;
+
+	has |= device_info(device).capabilities & WW_CAP_FOREIGN ? NEEDS_FOREIGN : 0;
+	has |= other && devices_are_peers(device, other) ? NEEDS_PEER : 0;
+	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = fake_get();
+	ww_device_unref(other);
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	uint64_t missing = item->needs & ~has;
+
+	if (missing & NEEDS_FOREIGN)
+		return "the device shares no memory that others allocated";
+	if (missing & NEEDS_PEER)
+		return "needs a second GPU that reaches this one";
+	return missing ? "only root can make namespaces" : NULL;
+}
+
+static struct check_suite suite = {
+	.name = "integration-foreign",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

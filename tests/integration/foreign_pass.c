@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * foreign_pass.c - memory of the driver's own, handed to another process: what arrives, and that it is mapped once
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "integration/foreign.h"
+
+static const char *const kinds[] = {"legacy", "pool", "vmm"};
+
+static ww_memory *import(const struct ww_token *token, uint32_t access, struct ww_object_info *info)
+{
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token, access, &memory, info));
+	return memory;
+}
+
+/* Both see what the other writes, at the right place. */
+static void must_share(struct child *owner, ww_memory *whole, uint64_t offset)
+{
+	foreign_verify_part(whole, 0, FOREIGN_BYTES, 0, FOREIGN_BYTES, 1);
+	foreign_verify_part(whole, offset, FOREIGN_BYTES, offset, FOREIGN_SPAN, 1);
+	agent_must(owner, WW_OK, "fill 2");
+	pattern_verify(whole, 2);
+	pattern_write(whole, 3);
+	agent_must(owner, WW_OK, "check 3");
+}
+
+void foreign_by_token(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct ww_object_info info = {.size = sizeof(info)};
+		struct child owner;
+		struct ww_token token;
+		ww_memory *memory;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
+		token = foreign_token(&owner, "write");
+		memory = import(&token, WW_ACCESS_WRITE, &info);
+		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+		MUST_EQUAL(FOREIGN_BYTES, memory_info(memory).bytes);
+		MUST_EQUAL(info.memory_kind, memory_info(memory).kind);
+		must_share(&owner, memory, info.offset);
+		ww_memory_unref(memory);
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+void foreign_by_name(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		const struct ww_get_params params = {
+			.size = sizeof(params),
+			.access = WW_ACCESS_WRITE | WW_STRICT,
+		};
+		struct ww_object_info info = {.size = sizeof(info)};
+		struct child owner;
+		ww_memory *memory;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
+		agent_must(&owner, WW_OK, "put x state=shared");
+		MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, &memory, &info));
+		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
+		must_share(&owner, memory, info.offset);
+		ww_memory_unref(memory);
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+/* Over a socket exactly the part comes; of a pool nothing, for it needs two descriptors. */
+void foreign_by_descriptor(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		ww_device *device = subject_open();
+		struct child owner;
+		ww_memory *memory;
+
+		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
+		if (!strcmp(kinds[i], "pool")) {
+			agent_must(&owner, WW_ERR_UNSUPPORTED, "send");
+		} else {
+			agent_must(&owner, WW_OK, "send");
+			MUST_OK(ww_memory_receive(device, owner.socket, WW_ACCESS_WRITE, WW_FOREVER,
+				&memory));
+			MUST_EQUAL(FOREIGN_SPAN, memory_info(memory).bytes);
+			MUST_EQUAL(FOREIGN_OFFSET, memory_info(memory).offset);
+			foreign_verify_part(memory, 0, FOREIGN_BYTES, FOREIGN_OFFSET, FOREIGN_SPAN,
+				1);
+			pattern_write(memory, 5);
+			agent_must(&owner, WW_OK, "verify 5");
+			ww_memory_unref(memory);
+		}
+		agent_end(&owner);
+		ww_device_unref(device);
+	}
+}
+
+void foreign_imported_twice_is_one(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct ww_token tokens[2];
+		ww_memory *first;
+		ww_memory *second;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		tokens[0] = foreign_token(&owner, "write");
+		tokens[1] = foreign_token(&owner, "write offset=64 bytes=64");
+		first = import(&tokens[0], WW_ACCESS_WRITE, NULL);
+		for (int round = 0; round < 3; round++) {
+			second = import(&tokens[round % 2], WW_ACCESS_WRITE, NULL);
+			memory_must_be_same(first, second);
+			ww_memory_unref(second);
+		}
+		pattern_verify(first, 1);
+		ww_memory_unref(first);
+		/* And after all of it was let go of. */
+		first = import(&tokens[1], WW_ACCESS_READ, NULL);
+		pattern_verify(first, 1);
+		ww_memory_unref(first);
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+#define THREADS 8
+#define ROUNDS  20
+
+static void *import_often(void *context)
+{
+	const struct ww_token *token = context;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		ww_memory *memory = import(token, WW_ACCESS_WRITE, NULL);
+
+		pattern_verify(memory, 1);
+		ww_memory_unref(memory);
+	}
+	return NULL;
+}
+
+void foreign_imported_by_threads_is_one(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct ww_token token;
+		pthread_t threads[THREADS];
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		for (int t = 0; t < THREADS; t++)
+			MUST_EQUAL(0, pthread_create(&threads[t], NULL, import_often, &token));
+		for (int t = 0; t < THREADS; t++)
+			MUST_EQUAL(0, pthread_join(threads[t], NULL));
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
+/* The driver cuts small allocations from one block: each is found at its own place. */
+void foreign_small_allocations(void)
+{
+	struct child owners[3];
+
+	scene_begin();
+	for (size_t i = 0; i < CHECK_COUNT(owners); i++) {
+		struct ww_token token;
+		ww_memory *memory;
+
+		foreign_start(&owners[i]);
+		agent_must(&owners[i], WW_OK, "alloc legacy 1000 9");
+		agent_must(&owners[i], WW_OK, "free");
+		agent_must(&owners[i], WW_OK, "alloc legacy 3000 %zu", 10 + i);
+		agent_must(&owners[i], WW_OK, "wrap 100 1000");
+		token = foreign_token(&owners[i], "write");
+		memory = import(&token, WW_ACCESS_WRITE, NULL);
+		MUST_EQUAL(3000, memory_info(memory).bytes);
+		foreign_verify_part(memory, 100, 3000, 100, 1000, (uint32_t)(10 + i));
+		ww_memory_unref(memory);
+	}
+	for (size_t i = 0; i < CHECK_COUNT(owners); i++)
+		agent_end(&owners[i]);
+	scene_end();
+}
+
+/* ... also where one process has two side by side, opened at once and one after the other. */
+void foreign_two_small_allocations(void)
+{
+	struct ww_token tokens[2];
+	ww_memory *memories[2];
+	struct child owner;
+
+	scene_begin();
+	foreign_start(&owner);
+	for (int i = 0; i < 2; i++) {
+		agent_must(&owner, WW_OK, "alloc legacy %d %d", FOREIGN_SMALL, i);
+		agent_must(&owner, WW_OK, "wrap 0 0");
+		tokens[i] = foreign_token(&owner, "write");
+		agent_must(&owner, WW_OK, "swap");
+	}
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 2; i++) {
+			memories[i] = import(&tokens[i], WW_ACCESS_WRITE, NULL);
+			MUST_EQUAL(FOREIGN_SMALL, memory_info(memories[i]).bytes);
+			pattern_verify(memories[i], (uint32_t)(10 * round + i));
+		}
+		for (int i = 0; i < 2; i++)
+			pattern_write(memories[i], (uint32_t)(10 * round + 10 + i));
+		for (int i = 0; i < 2; i++) {
+			agent_must(&owner, WW_OK, "check %d", 10 * round + 10 + i);
+			agent_must(&owner, WW_OK, "swap");
+			pattern_verify(memories[i], (uint32_t)(10 * round + 10 + i));
+		}
+		ww_memory_unref(memories[round % 2]);
+		pattern_verify(memories[!(round % 2)], (uint32_t)(10 * round + 10 + !(round % 2)));
+		ww_memory_unref(memories[!(round % 2)]);
+	}
+	agent_end(&owner);
+	scene_end();
+}
+
+/* Two parts of one pool, one after the other and side by side. */
+void foreign_many_of_one_pool(void)
+{
+	struct child owner;
+	struct child reader;
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	foreign_owner(&owner, "pool", 0, 0);
+	foreign_start(&reader);
+	for (int i = 0; i < 5; i++) {
+		token = foreign_token(&owner, "write");
+		memory = import(&token, WW_ACCESS_WRITE, NULL);
+		MUST_EQUAL(sizeof(token), write(reader.socket, &token, sizeof(token)));
+		agent_must(&reader, WW_OK, "import write");
+		agent_must(&reader, WW_OK, "verify 1");
+		pattern_verify(memory, 1);
+		agent_must(&reader, WW_OK, "drop");
+		ww_memory_unref(memory);
+	}
+	agent_end(&reader);
+	agent_end(&owner);
+	scene_end();
+}
+
+/* Also where it is mapped for writing: no token for reading becomes one for writing here. */
+static void must_be_for_reading(ww_memory *memory)
+{
+	const struct ww_export_params params = {.size = sizeof(params), .access = WW_ACCESS_WRITE};
+	struct ww_token token;
+
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
+	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
+		ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
+		ww_memory_put(memory, scene.broker, NULL,
+			&(struct ww_put_params){
+				.size = sizeof(struct ww_put_params),
+				.life = WW_LIFE_OWNER,
+				.state = WW_STATE_SHARED,
+			}));
+}
+
+/* Mapped once, so with one access; but never with less than was asked for. */
+void foreign_access(void)
+{
+	struct child owner;
+	struct ww_token reading;
+	struct ww_token writing;
+	ww_memory *memory;
+	ww_memory *again;
+
+	scene_begin();
+	foreign_owner(&owner, "legacy", 0, 0);
+	reading = foreign_token(&owner, "");
+	writing = foreign_token(&owner, "write");
+	MUST_REFUSE(WW_ERR_ACCESS, "reading",
+		ww_memory_import(scene.device, scene.broker, &reading, WW_ACCESS_WRITE, &memory,
+			NULL));
+	memory = import(&writing, WW_ACCESS_WRITE, NULL);
+	again = import(&reading, WW_ACCESS_READ, NULL);
+	must_be_for_reading(again);
+	MUST(ww_memory_pointer(memory) == ww_memory_pointer(again));
+	ww_memory_unref(memory);
+	pattern_verify(again, 1);
+	ww_memory_unref(again);
+
+	memory = import(&reading, WW_ACCESS_READ, NULL);
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
+	MUST_REFUSE(WW_ERR_STATE, "let go",
+		ww_memory_import(scene.device, scene.broker, &writing, WW_ACCESS_WRITE, &again,
+			NULL));
+	pattern_verify(memory, 1);
+	ww_memory_unref(memory);
+	agent_end(&owner);
+	scene_end();
+}
+
+void foreign_on_two_gpus(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		ww_device *other = subject_open_other();
+		struct child owner;
+		struct ww_token token;
+		ww_memory *here;
+		ww_memory *there;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		here = import(&token, WW_ACCESS_WRITE, NULL);
+		MUST_OK(ww_memory_import(other, scene.broker, &token, WW_ACCESS_WRITE, &there,
+			NULL));
+		MUST(here != there);
+		MUST_EQUAL(WW_ROUTE_LOCAL, memory_info(here).route);
+		MUST_EQUAL(WW_ROUTE_PEER, memory_info(there).route);
+		MUST_MATCH(memory_info(here).home_uuid, memory_info(there).home_uuid,
+			WW_DEVICE_UUID_BYTES);
+		pattern_write(there, 6);
+		pattern_verify(here, 6);
+		ww_memory_unref(here);
+		pattern_verify(there, 6);
+		ww_memory_unref(there);
+		agent_end(&owner);
+		scene_end();
+		ww_device_unref(other);
+	}
+}
+
+/* --- containers --- */
+
+static void begin_container(void)
+{
+	container_require(NULL);
+	scene_begin();
+	MUST_CALL(chmod(scene.daemon.folder, 0755));
+}
+
+/* A process that has another number there opens it; fakecuda looks the owner up in /proc, where it is not. */
+void foreign_into_container(void)
+{
+	struct child owner;
+	struct child inside;
+	struct ww_token token;
+
+	begin_container();
+	foreign_owner(&owner, "pool", 0, 0);
+	token = foreign_token(&owner, "write");
+	container_start("role_foreign_inside", &inside, NULL);
+	MUST_EQUAL(sizeof(token), write(inside.socket, &token, sizeof(token)));
+	agent_must(&inside, WW_OK, "import write");
+	agent_must(&inside, WW_OK, "verify 1");
+	agent_must(&inside, WW_OK, "write 2");
+	agent_must(&owner, WW_OK, "check 2");
+	agent_end(&inside);
+	agent_end(&owner);
+	scene_end();
+}
+
+/* Both are process 1, and CUDA takes them for one: the error says so. A pool does not mind. */
+void foreign_between_equal_pids(void)
+{
+	static const char *const several[] = {"legacy", "pool"};
+
+	begin_container();
+	for (size_t i = 0; i < CHECK_COUNT(several); i++) {
+		struct child owner;
+		struct child inside;
+		struct ww_token token;
+
+		container_start("role_foreign_inside", &owner, NULL);
+		agent_must(&owner, WW_OK, "alloc %s %d 1", several[i], FOREIGN_BYTES);
+		agent_must(&owner, WW_OK, "wrap 0 0");
+		token = foreign_token(&owner, "write");
+		container_start("role_foreign_inside", &inside, NULL);
+		MUST_EQUAL(sizeof(token), write(inside.socket, &token, sizeof(token)));
+		if (i == 0) {
+			agent_tell(&inside, "import write");
+			agent_answers_with(&inside, WW_ERR_UNSUPPORTED, "same pid");
+		} else {
+			agent_must(&inside, WW_OK, "import write");
+			agent_must(&inside, WW_OK, "verify 1");
+		}
+		agent_end(&inside);
+		agent_end(&owner);
+	}
+	scene_end();
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_agent.c - what agents do with slices, and how cases speak to them, see pool.h
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+static struct {
+	ww_pool *pool;
+	ww_memory *slices[16];
+	ww_stream *stream;
+	struct gate gate;
+} own;
+
+static ww_memory **slot(size_t word)
+{
+	size_t number = (size_t)atoi(agent_word(word));
+
+	MUST(number < CHECK_COUNT(own.slices));
+	return &own.slices[number];
+}
+
+static uint64_t number(size_t word)
+{
+	return strtoull(agent_word(word), NULL, 10);
+}
+
+static ww_stream *stream(void)
+{
+	if (!own.stream)
+		own.stream = stream_make(agent_device());
+	return own.stream;
+}
+
+static uint32_t access_option(void)
+{
+	return agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ;
+}
+
+static ww_status obey_pool(void)
+{
+	own.pool = pool_make(agent_device(), number(1) * KIB,
+		(uint32_t)agent_number_option("slices", 10));
+	return WW_OK;
+}
+
+static ww_status obey_alloc(void)
+{
+	return ww_pool_alloc(own.pool, number(2) * KIB, 0, slot(1));
+}
+
+static ww_status obey_unref(void)
+{
+	*slot(1) = ww_memory_unref(*slot(1));
+	return WW_OK;
+}
+
+static ww_status obey_release(void)
+{
+	ww_status status = ww_pool_release(*slot(1), stream());
+
+	if (status == WW_OK)
+		*slot(1) = NULL;
+	return status;
+}
+
+static ww_status obey_export(void)
+{
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = access_option(),
+		.uses = (uint32_t)agent_number_option("uses", 10),
+		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms") : 0,
+	};
+	struct ww_token token;
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+	int fd;
+
+	if (!status)
+		status = ww_memory_export(*slot(1), broker, &params, &token);
+	if (status)
+		return status;
+	fd = agent_open_token(O_WRONLY);
+	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
+	close(fd);
+	return WW_OK;
+}
+
+/* A memory that comes from a pool is exactly what the token says. */
+static ww_status obey_import(void)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_broker *broker = NULL;
+	ww_status status = WW_OK;
+	int fd = agent_open_token(O_RDONLY);
+
+	MUST(!*slot(1));
+	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
+	close(fd);
+	if (!agent_has_option("anywhere"))
+		status = agent_broker(&broker);
+	if (status)
+		return status;
+	status = ww_memory_import(agent_device(), broker, &token,
+		access_option() | (agent_has_option("strict") ? WW_STRICT : 0), slot(1), &info);
+	if (status)
+		return status;
+	MUST_EQUAL(info.span_bytes, memory_info(*slot(1)).bytes);
+	MUST_EQUAL(0, info.offset);
+	MUST(memory_info(*slot(1)).flags & WW_MEMORY_IS_SLICE);
+	return WW_OK;
+}
+
+static ww_status obey_paint(void)
+{
+	pattern_write(*slot(1), (uint32_t)number(2));
+	return WW_OK;
+}
+
+static ww_status obey_look(void)
+{
+	pattern_verify(*slot(1), (uint32_t)number(2));
+	return WW_OK;
+}
+
+static ww_status obey_fill(void)
+{
+	ww_status status = ww_stream_fill(stream(), ww_memory_pointer(*slot(1)),
+		(uint32_t)number(2), 1, memory_info(*slot(1)).bytes);
+
+	return status ? status : ww_stream_synchronize(stream());
+}
+
+static ww_status obey_hold(void)
+{
+	gate_close(&own.gate, stream());
+	gate_reached(&own.gate);
+	return WW_OK;
+}
+
+static ww_status obey_go(void)
+{
+	gate_open(&own.gate);
+	return ww_stream_synchronize(stream());
+}
+
+static ww_status obey_same(void)
+{
+	return ww_memory_pointer(*slot(1)) == ww_memory_pointer(*slot(2)) ? WW_OK : WW_NOT_READY;
+}
+
+/* The broker sees its end, as if the connection had failed. */
+static ww_status obey_cut(void)
+{
+	const char *address = getenv("WARPWAY_BROKER");
+	struct sockaddr_un peer = {.sun_family = AF_UNSPEC};
+	int count = 0;
+
+	for (int fd = CHILD_CONTROL + 1; fd < 256; fd++) {
+		socklen_t bytes = sizeof(peer) - 1;
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &bytes) == 0 &&
+			peer.sun_family == AF_UNIX && !strcmp(peer.sun_path, address)) {
+			MUST_CALL(shutdown(fd, SHUT_RDWR));
+			count++;
+		}
+		memset(&peer, 0, sizeof(peer));
+	}
+	return count == 1 ? WW_OK : WW_ERR_STATE;
+}
+
+static _Noreturn ww_status obey_exit(void)
+{
+	exit(EXIT_SUCCESS);
+}
+
+static void let_go(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(own.slices); i++)
+		own.slices[i] = ww_memory_unref(own.slices[i]);
+	own.stream = ww_stream_unref(own.stream);
+	own.pool = ww_pool_unref(own.pool);
+}
+
+void role_pool_agent(int count, char **arguments)
+{
+	static const struct agent_command commands[] = {
+		{"pool", obey_pool},
+		{"alloc", obey_alloc},
+		{"unref", obey_unref},
+		{"release", obey_release},
+		{"export", obey_export},
+		{"import", obey_import},
+		{"paint", obey_paint},
+		{"look", obey_look},
+		{"fill", obey_fill},
+		{"hold", obey_hold},
+		{"go", obey_go},
+		{"same", obey_same},
+		{"cut", obey_cut},
+		{"exit", obey_exit},
+	};
+
+	agent_extend(commands, CHECK_COUNT(commands), let_go);
+	role_agent(count, arguments);
+}
+
+/* --- a pool of this process --- */
+
+ww_pool *pool_make(ww_device *device, uint64_t bytes_max, uint32_t slices)
+{
+	const struct ww_pool_params params = {
+		.size = sizeof(params),
+		.bytes_max = bytes_max,
+		.chunk_bytes = CHUNK,
+		.slices_max = slices,
+	};
+	ww_pool *pool;
+
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	return pool;
+}
+
+struct ww_pool_info pool_info(ww_pool *pool)
+{
+	struct ww_pool_info info = {.size = sizeof(info)};
+
+	MUST_OK(ww_pool_info_get(pool, &info));
+	MUST_EQUAL(info.bytes_reserved, info.bytes_used + info.bytes_waiting + info.bytes_free);
+	return info;
+}
+
+void pool_must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
+{
+	struct ww_pool_info info = pool_info(pool);
+
+	MUST_EQUAL(used, info.bytes_used);
+	MUST_EQUAL(waiting, info.bytes_waiting);
+}
+
+/* Each question to the broker gives others time. */
+void pool_comes_to(ww_pool *pool, uint64_t used, uint64_t waiting)
+{
+	time_t end = time(NULL) + child_limit_ms() / 1000;
+	struct ww_pool_info info;
+
+	do {
+		scene_info();
+		info = pool_info(pool);
+		if (info.bytes_used == used && info.bytes_waiting == waiting)
+			return;
+	} while (time(NULL) < end);
+	pool_must_be(pool, used, waiting);
+}
+
+ww_memory *slice_make(ww_pool *pool, uint64_t bytes, uint32_t seed)
+{
+	ww_memory *slice;
+
+	MUST_OK(ww_pool_alloc(pool, bytes, 0, &slice));
+	MUST_EQUAL(bytes, memory_info(slice).bytes);
+	pattern_write(slice, seed);
+	return slice;
+}
+
+static struct ww_token token_with(ww_memory *slice, const struct ww_export_params *params)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(slice, scene.broker, params, &token));
+	return token;
+}
+
+struct ww_token slice_token(ww_memory *slice, uint32_t access)
+{
+	const struct ww_export_params params = {.size = sizeof(params), .access = access};
+
+	return token_with(slice, &params);
+}
+
+struct ww_token slice_token_for(ww_memory *slice, uint32_t uses, uint64_t escrow_ns)
+{
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.uses = uses,
+		.escrow_ns = escrow_ns,
+	};
+
+	return token_with(slice, &params);
+}
+
+void pool_has_no_room(ww_pool *pool, uint64_t bytes, const char *word)
+{
+	ww_memory *slice;
+
+	MUST_REFUSE(WW_ERR_LIMIT, word, ww_pool_alloc(pool, bytes, 0, &slice));
+	MUST(!slice);
+}
+
+/* --- agents --- */
+
+void pool_start(struct child *agent, const struct child_options *options)
+{
+	child_start(agent, "pool_agent", options);
+}
+
+void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected)
+{
+	struct ww_token_info info = {.size = sizeof(info)};
+	bool writes = ww_token_info_get(token, &info) == WW_OK && info.access == WW_ACCESS_WRITE;
+
+	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	agent_must(agent, expected, "import %d%s", slice, writes ? " write" : "");
+}
+
+struct ww_token pool_hear_token(struct child *agent)
+{
+	struct ww_token token;
+
+	MUST_EQUAL(sizeof(token), read(agent->socket, &token, sizeof(token)));
+	return token;
+}
+
+void pool_restart_broker(void)
+{
+	struct ww_broker_info info = scene_info();
+
+	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+}

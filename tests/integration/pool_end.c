@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_end.c - processes end while slices are theirs, or with others; also with the broker restarted in between
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+#include "support/raw.h"
+
+/* A pool of one chunk, all of it a slice that an agent alone still has. */
+struct cast {
+	ww_pool *pool;
+	struct child agent;
+};
+
+static void begin(struct cast *cast)
+{
+	struct ww_token token;
+	ww_memory *slice;
+
+	scene_begin();
+	cast->pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(cast->pool, CHUNK, 1);
+	token = slice_token(slice, WW_ACCESS_WRITE);
+	pool_start(&cast->agent, NULL);
+	pool_give(&cast->agent, &token, 0, WW_OK);
+	ww_memory_unref(slice);
+	pool_must_be(cast->pool, 0, CHUNK);
+}
+
+/* The agent has gone: everything comes back. */
+static void end(struct cast *cast)
+{
+	ww_memory *slice;
+
+	pool_comes_to(cast->pool, 0, 0);
+	slice = slice_make(cast->pool, CHUNK, 2);
+	pattern_verify(slice, 2);
+	ww_memory_unref(slice);
+	MUST_EQUAL(0, pool_info(cast->pool).holder_count);
+	ww_pool_unref(cast->pool);
+	scene_end();
+}
+
+void end_of_holder(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	child_kill(&cast.agent);
+	end(&cast);
+}
+
+void end_of_holder_with_stream(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.agent, WW_OK, "hold");
+	agent_must(&cast.agent, WW_OK, "release 0");
+	pool_must_be(cast.pool, 0, CHUNK);
+	child_kill(&cast.agent);
+	end(&cast);
+}
+
+void end_of_holder_by_exit(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	child_tell(&cast.agent, "exit");
+	child_finish(&cast.agent);
+	end(&cast);
+}
+
+/* An owner with slices 0 to 2, of which the first member has 0, the second has 1; 2 is in flight. */
+struct inheritance {
+	struct child owner;
+	struct child members[2];
+	struct ww_token tokens[3];
+};
+
+static void begin_inheritance(struct inheritance *all)
+{
+	scene_begin();
+	pool_start(&all->owner, NULL);
+	agent_must(&all->owner, WW_OK, "pool 2048");
+	for (int i = 0; i < 3; i++) {
+		agent_must(&all->owner, WW_OK, "alloc %d 64", i);
+		agent_must(&all->owner, WW_OK, "paint %d %d", i, i);
+		agent_must(&all->owner, WW_OK, "export %d write", i);
+		all->tokens[i] = pool_hear_token(&all->owner);
+	}
+	for (int i = 0; i < 2; i++) {
+		pool_start(&all->members[i], NULL);
+		pool_give(&all->members[i], &all->tokens[i], 0, WW_OK);
+	}
+}
+
+/* The owner is gone: who is a member can go on, with all its bytes; nobody else can begin. */
+static void end_inheritance(struct inheritance *all)
+{
+	struct child stranger;
+	struct ww_token token;
+
+	for (int i = 0; i < 2; i++)
+		agent_must(&all->members[i], WW_OK, "look 0 %d", i);
+	pool_give(&all->members[1], &all->tokens[2], 2, WW_OK);
+	agent_must(&all->members[1], WW_OK, "look 2 2");
+	agent_must(&all->members[1], WW_OK, "paint 2 5");
+	agent_must(&all->members[1], WW_OK, "export 2 write");
+	token = pool_hear_token(&all->members[1]);
+	pool_give(&all->members[0], &token, 2, WW_OK);
+	agent_must(&all->members[1], WW_OK, "unref 2");
+	agent_must(&all->members[0], WW_OK, "look 2 5");
+	pool_start(&stranger, NULL);
+	MUST_EQUAL(sizeof(token), write(stranger.socket, &token, sizeof(token)));
+	agent_tell(&stranger, "import 0 write");
+	agent_answers_with(&stranger, WW_ERR_NOT_FOUND, "owner");
+	agent_end(&stranger);
+	for (int i = 0; i < 2; i++) {
+		agent_must(&all->members[i], WW_OK, "unref 0");
+		agent_end(&all->members[i]);
+	}
+	scene_end();
+}
+
+void end_of_owner(void)
+{
+	struct inheritance all;
+
+	begin_inheritance(&all);
+	child_kill(&all.owner);
+	scene_has_holders(3);
+	end_inheritance(&all);
+}
+
+void end_of_owner_by_exit(void)
+{
+	struct inheritance all;
+
+	begin_inheritance(&all);
+	child_tell(&all.owner, "exit");
+	child_finish(&all.owner);
+	scene_has_holders(3);
+	end_inheritance(&all);
+}
+
+/* Both sides go on, and who comes after the restart is seen. */
+void end_of_broker(void)
+{
+	struct ww_token token;
+	struct child late;
+	struct cast cast;
+	ww_memory *slice;
+
+	begin(&cast);
+	pool_restart_broker();
+	agent_must(&cast.agent, WW_OK, "look 0 1");
+	pool_must_be(cast.pool, 0, CHUNK);
+	agent_must(&cast.agent, WW_OK, "unref 0");
+	pool_must_be(cast.pool, 0, 0);
+	slice = slice_make(cast.pool, CHUNK, 3);
+	token = slice_token_for(slice, 2, 0);
+	pool_start(&late, NULL);
+	pool_give(&cast.agent, &token, 0, WW_OK);
+	pool_give(&late, &token, 0, WW_OK);
+	ww_memory_unref(slice);
+	agent_must(&cast.agent, WW_OK, "unref 0");
+	agent_must(&late, WW_OK, "look 0 3");
+	pool_must_be(cast.pool, 0, CHUNK);
+	pool_restart_broker();
+	pool_must_be(cast.pool, 0, CHUNK);
+	agent_must(&late, WW_OK, "unref 0");
+	agent_end(&late);
+	agent_end(&cast.agent);
+	end(&cast);
+}
+
+void end_of_broker_and_holder(void)
+{
+	struct cast cast;
+
+	begin(&cast);
+	pool_restart_broker();
+	child_kill(&cast.agent);
+	end(&cast);
+}
+
+/* --- what a broker alone knew, and knows no more --- */
+
+/*
+ * The owner has slice 0, a chunk that a member has imported, and slice 1, half of another chunk that nobody was
+ * ever told of. It has not looked since, so the broker alone knows of the member.
+ */
+struct loss {
+	struct child owner;
+	struct child member;
+	struct broker former; /* group 0: none */
+};
+
+static void begin_loss(struct loss *loss)
+{
+	struct ww_token token;
+
+	*loss = (struct loss){.former = {.group = 0}};
+	scene_begin();
+	pool_start(&loss->owner, NULL);
+	agent_must(&loss->owner, WW_OK, "pool 4096");
+	agent_must(&loss->owner, WW_OK, "alloc 0 2048");
+	agent_must(&loss->owner, WW_OK, "alloc 1 1024");
+	for (int i = 0; i < 2; i++)
+		agent_must(&loss->owner, WW_OK, "paint %d %d", i, i);
+	agent_must(&loss->owner, WW_OK, "export 0 write escrow_ms=1");
+	token = pool_hear_token(&loss->owner);
+	pool_start(&loss->member, NULL);
+	pool_give(&loss->member, &token, 0, WW_OK);
+}
+
+/* Another one serves at the same address, which knows nothing. */
+static void replace_broker(struct loss *loss)
+{
+	const char *const arguments[] = {"--socket", loss->former.address, NULL};
+	const struct broker_options options = {.arguments = arguments};
+
+	loss->former = scene.daemon; /* its folder stays for the socket */
+	kill(-loss->former.group, SIGKILL);
+	while (waitpid(-loss->former.group, NULL, 0) > 0)
+		;
+	broker_start(&scene.daemon, &options);
+}
+
+/* The broker gives the owner up, who lives. */
+static void cut_owner(struct loss *loss)
+{
+	struct ww_wire_condition now;
+	uint64_t before;
+	struct raw raw;
+
+	raw_open_watcher(&raw, scene.daemon.address);
+	MUST_OK(raw_condition(&raw, &now));
+	before = now.holds;
+	agent_must(&loss->owner, WW_OK, "cut");
+	do {
+		MUST_OK(raw_condition(&raw, &now));
+	} while (now.holds == before);
+	raw_close(&raw);
+}
+
+static void end_loss(struct loss *loss)
+{
+	agent_end(&loss->member);
+	agent_end(&loss->owner);
+	if (loss->former.group) {
+		scene.open_fds = scene_info().open_fds;
+		broker_kill(&loss->former);
+	}
+	scene_end();
+}
+
+/* What was exported is not handed out again, whoever lets go of it; nor is anything more. */
+static void lose_shared(struct loss *loss)
+{
+	agent_must(&loss->owner, WW_OK, "unref 0");
+	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 0 2048");
+	agent_must(&loss->member, WW_OK, "look 0 0");
+	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1 write");
+	agent_must(&loss->member, WW_OK, "unref 0");
+	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 0 2048");
+	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1");
+}
+
+/* What was not is as it was. */
+static void keep_others(struct loss *loss)
+{
+	agent_must(&loss->owner, WW_OK, "look 1 1");
+	for (int i = 0; i < 3; i++) {
+		agent_must(&loss->owner, WW_OK, "alloc 2 1024");
+		agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 3 1024");
+		agent_must(&loss->owner, WW_OK, "unref 2");
+	}
+	agent_must(&loss->owner, WW_OK, "unref 1");
+	agent_must(&loss->owner, WW_OK, "alloc 1 2048");
+	agent_must(&loss->owner, WW_ERR_PEER_LOST, "export 1");
+}
+
+static void keep_streams(struct loss *loss)
+{
+	agent_must(&loss->owner, WW_OK, "alloc 2 1024");
+	agent_must(&loss->owner, WW_OK, "hold");
+	agent_must(&loss->owner, WW_OK, "release 2");
+	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 3 1024");
+	agent_must(&loss->owner, WW_OK, "go");
+	agent_must(&loss->owner, WW_OK, "alloc 3 1024");
+}
+
+static void lose(void (*how)(struct loss *loss), void (*keep)(struct loss *loss))
+{
+	struct loss loss;
+
+	begin_loss(&loss);
+	how(&loss);
+	lose_shared(&loss);
+	keep(&loss);
+	end_loss(&loss);
+}
+
+void loss_of_broker(void)
+{
+	lose(replace_broker, keep_others);
+}
+
+void loss_of_broker_with_stream(void)
+{
+	lose(replace_broker, keep_streams);
+}
+
+void loss_of_connection(void)
+{
+	lose(cut_owner, keep_others);
+}
+
+void loss_of_connection_with_stream(void)
+{
+	lose(cut_owner, keep_streams);
+}
+
+/* --- fork --- */
+
+static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token *token)
+{
+	struct ww_pool_holder_info holder = {.size = sizeof(holder)};
+	struct ww_pool_info info = {.size = sizeof(info)};
+	ww_pool *other;
+	ww_memory *more;
+	uint64_t bytes;
+
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_create(scene.device, NULL, &other));
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_alloc(pool, 256, 0, &more));
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_trim(pool, 0, &bytes));
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_info_get(pool, &info));
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_holder_get(pool, 0, &holder));
+	MUST_STATUS(WW_ERR_FORKED,
+		ww_memory_export(slice, scene.broker, NULL, &(struct ww_token){{0}}));
+	MUST_STATUS(WW_ERR_FORKED,
+		ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, &more, NULL));
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+}
+
+void fork_refuses_pools(void)
+{
+	struct ww_token token;
+	struct child agent;
+	ww_memory *slice;
+	ww_pool *pool;
+	int status = -1;
+	pid_t pid;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(pool, CHUNK, 1);
+	token = slice_token(slice, WW_ACCESS_READ);
+	pid = fork();
+	MUST_CALL(pid);
+	if (pid == 0) {
+		alarm(20 * check_slowness());
+		refuse_calls(pool, slice, &token);
+		_exit(0);
+	}
+	MUST_EQUAL(pid, waitpid(pid, &status, 0));
+	MUST_EQUAL(0, status);
+	/* Nothing has happened to it. */
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 1");
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK);
+	agent_end(&agent);
+	pool_comes_to(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}

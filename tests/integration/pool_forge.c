@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_forge.c - tokens that were tampered with, and strangers who write what they like into the pages that they share
+ *
+ * A process may write its own pages, so a case plays the stranger: it finds its page in its address space by the word
+ * that the page begins with, and changes it behind the library's back.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+#include "support/forge.h"
+#include "wire/protocol.h"
+
+#define PART (64 * KIB)
+
+/* --- tokens --- */
+
+/* An agent owns a pool whose slices 0 and 1, of 64 KiB, this process may import by tokens. */
+struct cast {
+	struct child owner;
+	struct ww_token tokens[2];
+};
+
+/* Tokens without an escrow are good as long as the owner has the slices, and need no import to end. */
+static void begin(struct cast *cast)
+{
+	scene_begin();
+	pool_start(&cast->owner, NULL);
+	agent_must(&cast->owner, WW_OK, "pool 2048 slices=64");
+	for (int i = 0; i < 2; i++) {
+		agent_must(&cast->owner, WW_OK, "alloc %d 64", i);
+		agent_must(&cast->owner, WW_OK, "paint %d %d", i, i);
+		agent_must(&cast->owner, WW_OK, "export %d escrow_ms=forever", i);
+		cast->tokens[i] = pool_hear_token(&cast->owner);
+	}
+}
+
+static ww_memory *must_import(const struct ww_token *token, uint32_t seed)
+{
+	ww_memory *slice;
+
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, &slice, NULL));
+	pattern_verify(slice, seed);
+	return slice;
+}
+
+/* A pool whose owner is gone is left when something is imported from another one. */
+static void leave_pool(const struct ww_token *token)
+{
+	struct ww_wire_token record;
+	struct ww_token other;
+	ww_memory *slice;
+
+	ww_wire_decode_token(token->bytes, &record);
+	record.object_id[0] ^= 1;
+	ww_wire_encode_token(&record, other.bytes);
+	token_seal(&other);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_memory_import(scene.device, scene.broker, &other, WW_ACCESS_READ, &slice, NULL));
+}
+
+/* The owner has everything that it had before. */
+static void end(struct cast *cast)
+{
+	for (int i = 0; i < 2; i++)
+		agent_must(&cast->owner, WW_OK, "unref %d", i);
+	agent_must(&cast->owner, WW_OK, "alloc 2 2048");
+	agent_end(&cast->owner);
+	leave_pool(&cast->tokens[0]);
+	scene_end();
+}
+
+static void refuse_bytes(const struct ww_token *token)
+{
+	static const uint8_t flips[] = {0x01, 0x80, 0xff};
+	ww_memory *slice;
+
+	for (size_t at = 0; at < sizeof(*token); at++) {
+		for (size_t i = 0; i < CHECK_COUNT(flips); i++) {
+			struct ww_token other = *token;
+			ww_status status;
+
+			other.bytes[at] ^= flips[i];
+			status = ww_memory_import(scene.device, scene.broker, &other,
+				WW_ACCESS_READ, &slice, NULL);
+			if ((status != WW_ERR_PROTOCOL && status != WW_ERR_VERSION) || slice)
+				FAIL("byte %zu: %s", at, ww_status_name(status));
+		}
+	}
+}
+
+void token_with_any_byte_changed(void)
+{
+	struct cast cast;
+	ww_memory *slices[2];
+
+	begin(&cast);
+	refuse_bytes(&cast.tokens[0]);
+	slices[0] = must_import(&cast.tokens[0], 0);
+	refuse_bytes(&cast.tokens[0]);
+	refuse_bytes(&cast.tokens[1]);
+	slices[1] = must_import(&cast.tokens[1], 1);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	end(&cast);
+}
+
+/* What is written over a token's bytes. */
+struct change {
+	const char *what;
+	void (*change)(struct ww_wire_token *record);
+	ww_status expected; /* WW_OK: any refusal */
+};
+
+static void change_id(struct ww_wire_token *record)
+{
+	record->object_id[5] ^= 1;
+}
+
+static void change_secret(struct ww_wire_token *record)
+{
+	record->secret[15] ^= 0x40;
+}
+
+static void change_broker(struct ww_wire_token *record)
+{
+	record->broker_id[0] ^= 1;
+}
+
+static void change_slot(struct ww_wire_token *record)
+{
+	record->slice += 5;
+}
+
+static void change_slot_beyond(struct ww_wire_token *record)
+{
+	record->slice += 64;
+}
+
+static void change_slot_last(struct ww_wire_token *record)
+{
+	record->slice |= WW_POOL_SLICES_MAX - 1;
+}
+
+static void change_generation(struct ww_wire_token *record)
+{
+	record->slice += WW_POOL_SLICES_MAX;
+}
+
+static void change_generation_back(struct ww_wire_token *record)
+{
+	record->slice &= WW_POOL_SLICES_MAX - 1;
+}
+
+static void change_slice_all(struct ww_wire_token *record)
+{
+	record->slice = UINT64_MAX;
+}
+
+static void change_slice_none(struct ww_wire_token *record)
+{
+	record->slice = 0;
+}
+
+static void change_offset_before(struct ww_wire_token *record)
+{
+	record->offset -= 256;
+}
+
+static void change_offset_behind(struct ww_wire_token *record)
+{
+	record->offset += 256;
+}
+
+static void change_offset_far(struct ww_wire_token *record)
+{
+	record->offset = UINT64_MAX - 255;
+}
+
+static void change_bytes(struct ww_wire_token *record)
+{
+	record->bytes += 1;
+}
+
+static void change_bytes_all(struct ww_wire_token *record)
+{
+	record->offset = 0;
+	record->bytes = record->total_bytes;
+}
+
+static void change_total(struct ww_wire_token *record)
+{
+	record->total_bytes *= 2;
+}
+
+static void change_total_to_slice(struct ww_wire_token *record)
+{
+	record->total_bytes = record->offset + record->bytes;
+}
+
+static void change_access(struct ww_wire_token *record)
+{
+	record->access = WW_ACCESS_WRITE;
+}
+
+static void change_flags(struct ww_wire_token *record)
+{
+	record->flags = 0;
+	record->slice = 0;
+}
+
+static void change_flags_all(struct ww_wire_token *record)
+{
+	record->flags = 0xff;
+}
+
+static void change_kind(struct ww_wire_token *record)
+{
+	record->kind = WW_WIRE_KIND_POOL;
+}
+
+static void change_kind_to_timeline(struct ww_wire_token *record)
+{
+	record->kind = WW_WIRE_KIND_TIMELINE;
+}
+
+static const struct change changes[] = {
+	{"another pool", change_id, WW_ERR_NOT_FOUND},
+	{"another secret", change_secret, WW_ERR_ACCESS},
+	{"another broker", change_broker, WW_ERR_NOT_FOUND},
+	{"a slot without a slice", change_slot, WW_ERR_NOT_FOUND},
+	{"a slot beyond the table", change_slot_beyond, WW_ERR_NOT_FOUND},
+	{"the last slot of all", change_slot_last, WW_ERR_NOT_FOUND},
+	{"the next generation", change_generation, WW_ERR_NOT_FOUND},
+	{"no generation", change_generation_back, WW_OK},
+	{"the last slice of all", change_slice_all, WW_ERR_NOT_FOUND},
+	{"no slice", change_slice_none, WW_ERR_PROTOCOL},
+	{"bytes before the slice", change_offset_before, WW_ERR_MISMATCH},
+	{"bytes behind the slice", change_offset_behind, WW_ERR_MISMATCH},
+	{"bytes at the end of all", change_offset_far, WW_OK},
+	{"a byte more", change_bytes, WW_ERR_MISMATCH},
+	{"all of the chunk", change_bytes_all, WW_ERR_MISMATCH},
+	{"a larger chunk", change_total, WW_ERR_MISMATCH},
+	{"a smaller chunk", change_total_to_slice, WW_ERR_MISMATCH},
+	{"more access", change_access, WW_ERR_ACCESS},
+	{"no flags", change_flags, WW_OK},
+	{"all flags", change_flags_all, WW_OK},
+	{"the kind of the pool itself", change_kind, WW_OK},
+	{"the kind of a timeline", change_kind_to_timeline, WW_OK},
+};
+
+static void refuse_changes(const struct ww_token *token)
+{
+	for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
+		struct ww_wire_token record;
+		struct ww_token other;
+		ww_memory *slice;
+		ww_status status;
+
+		ww_wire_decode_token(token->bytes, &record);
+		changes[i].change(&record);
+		ww_wire_encode_token(&record, other.bytes);
+		token_seal(&other);
+		status = ww_memory_import(scene.device, scene.broker, &other,
+			record.access == WW_ACCESS_WRITE ? WW_ACCESS_WRITE : WW_ACCESS_READ, &slice,
+			NULL);
+		if (status >= 0 || slice || (changes[i].expected && status != changes[i].expected))
+			FAIL("%s: %s (%s)", changes[i].what, ww_status_name(status),
+				ww_error_last()->message);
+	}
+}
+
+/* Of the second slice, so that there are bytes before it; refused to a stranger, a member, and one who has it. */
+void token_sealed_again(void)
+{
+	struct cast cast;
+	ww_memory *slices[2];
+
+	begin(&cast);
+	refuse_changes(&cast.tokens[1]);
+	slices[0] = must_import(&cast.tokens[0], 0);
+	refuse_changes(&cast.tokens[1]);
+	slices[1] = must_import(&cast.tokens[1], 1);
+	refuse_changes(&cast.tokens[1]);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	end(&cast);
+}
+
+/* A token of this process's own pool, at home. */
+void token_at_home_sealed_again(void)
+{
+	struct ww_token token;
+	ww_memory *first;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 64);
+	first = slice_make(pool, PART, 1);
+	slice = slice_make(pool, PART, 2);
+	token = slice_token(slice, WW_ACCESS_READ);
+	refuse_bytes(&token);
+	refuse_changes(&token);
+	ww_memory_unref(must_import(&token, 2));
+	pool_must_be(pool, 2 * PART, 0);
+	ww_memory_unref(slice);
+	ww_memory_unref(first);
+	pool_must_be(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* --- pages --- */
+
+static bool is_page_of(const uint8_t *page, const char *magic, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	return !memcmp(page, magic, 8) &&
+		!memcmp(page + offsetof(struct ww_layout_pool_table, pool_id), id,
+			WW_WIRE_ID_BYTES);
+}
+
+/* Return: the writable page of this process that begins so, of the pool that the token is for; there must be one. */
+static void *find_page(const char *magic, const struct ww_token *token)
+{
+	struct ww_token_info info = {.size = sizeof(info)};
+	FILE *maps = fopen("/proc/self/maps", "re");
+	void *found = NULL;
+	char line[512];
+
+	MUST(maps);
+	MUST_OK(ww_token_info_get(token, &info));
+	while (!found && fgets(line, sizeof(line), maps)) {
+		unsigned long start;
+		char rights[5];
+
+		if (sscanf(line, "%lx-%*x %4s", &start, rights) == 2 && !strcmp(rights, "rw-s") &&
+			is_page_of((const uint8_t *)start, magic, info.object_id))
+			found = (void *)start;
+	}
+	fclose(maps);
+	MUST(found);
+	return found;
+}
+
+/* A new process refuses the pool as long as a byte of the table's header is another one. */
+static void refuse_header(const struct ww_token *token, uint8_t *byte)
+{
+	char answer[CHILD_WORD_BYTES];
+	struct child agent;
+
+	*byte ^= 0x41;
+	pool_start(&agent, NULL);
+	MUST_EQUAL(sizeof(*token), write(agent.socket, token, sizeof(*token)));
+	agent_tell(&agent, "import 0 write");
+	child_hear_any(&agent, answer);
+	if (strncmp(answer, "WW_ERR_PROTOCOL ", 16) && strncmp(answer, "WW_ERR_VERSION ", 15))
+		FAIL("with another header: %s", answer);
+	*byte ^= 0x41;
+	agent_end(&agent);
+}
+
+/* Slots that lie of their slice: whoever imports finds out, or gets bytes of the pool that are not his; never others. */
+static void refuse_slot(struct child *agent, ww_memory *slice)
+{
+	const struct ww_token token = slice_token_for(slice, 0, UINT64_MAX);
+	struct ww_layout_pool_table *table = find_page("WWPOOLTB", &token);
+	struct ww_layout_pool_slot *slots = (struct ww_layout_pool_slot *)(table + 1);
+	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_layout_pool_slot *slot;
+	struct ww_layout_pool_slot before;
+
+	MUST_OK(ww_token_info_get(&token, &info));
+	slot = &slots[info.slice & (WW_POOL_SLICES_MAX - 1)];
+	MUST_EQUAL(info.slice, slot->slice);
+	before = *slot;
+	slot->offset += 256;
+	pool_give(agent, &token, 0, WW_ERR_MISMATCH);
+	slot->offset = UINT64_MAX;
+	pool_give(agent, &token, 0, WW_ERR_MISMATCH);
+	slot->offset = before.offset;
+	slot->bytes -= 256;
+	pool_give(agent, &token, 0, WW_ERR_MISMATCH);
+	slot->bytes = before.bytes;
+	slot->chunk = 77;
+	pool_give(agent, &token, 0, WW_ERR_NOT_FOUND);
+	slot->chunk = before.chunk;
+	slot->slice++;
+	pool_give(agent, &token, 0, WW_ERR_NOT_FOUND);
+	*slot = before;
+	pool_give(agent, &token, 0, WW_OK);
+	agent_must(agent, WW_OK, "look 0 2");
+	agent_must(agent, WW_OK, "unref 0");
+}
+
+void table_of_a_stranger(void)
+{
+	ww_memory *slices[2];
+	struct ww_token token;
+	struct child agent;
+	uint8_t *header;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 64);
+	slices[0] = slice_make(pool, PART, 1);
+	slices[1] = slice_make(pool, PART, 2);
+	token = slice_token_for(slices[0], 0, UINT64_MAX);
+	header = find_page("WWPOOLTB", &token);
+	for (size_t at = 0; at < offsetof(struct ww_layout_pool_table, pool_id) + 16; at += 4)
+		refuse_header(&token, header + at);
+	pool_start(&agent, NULL);
+	refuse_slot(&agent, slices[1]);
+	agent_end(&agent);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	pool_comes_to(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Wild marks keep slices from being handed out, and no more: all is well when they are gone. */
+void marks_of_a_stranger(void)
+{
+	struct ww_layout_pool_marks *header;
+	struct ww_layout_pool_mark *marks;
+	struct cast cast;
+	ww_memory *slice;
+
+	begin(&cast);
+	slice = must_import(&cast.tokens[0], 0);
+	header = find_page("WWPOOLMK", &cast.tokens[0]);
+	marks = (struct ww_layout_pool_mark *)(header + 1);
+	for (uint32_t i = 2; i < 64; i++) {
+		marks[i].slice = UINT64_MAX;
+		marks[i].taken = UINT64_MAX;
+	}
+	agent_must(&cast.owner, WW_OK, "alloc 2 64");
+	agent_must(&cast.owner, WW_OK, "unref 2");
+	agent_must(&cast.owner, WW_OK, "alloc 2 1024");
+	/* More imports than were expected, and of another slice: 1 is free as soon as its owner wants it so. */
+	marks[1].taken = (UINT64_C(1) << 20) + 5000;
+	agent_must(&cast.owner, WW_OK, "unref 1");
+	agent_must(&cast.owner, WW_OK, "alloc 1 896");
+	ww_memory_unref(slice);
+	agent_must(&cast.owner, WW_OK, "unref 2");
+	end(&cast);
+}
+
+/* A page of marks that is none, of a member that the owner has yet to see: it protects nothing, and harms nobody. */
+void marks_that_are_none(void)
+{
+	static const size_t places[] = {0, 8, 12, 16, 20, 24, 32};
+
+	for (size_t i = 0; i < CHECK_COUNT(places); i++) {
+		struct cast cast;
+		uint8_t *header;
+		ww_memory *slice;
+
+		begin(&cast);
+		slice = must_import(&cast.tokens[0], 0);
+		header = find_page("WWPOOLMK", &cast.tokens[0]);
+		header[places[i]] ^= 0x41;
+		agent_must(&cast.owner, WW_OK, "alloc 2 64");
+		agent_must(&cast.owner, WW_OK, "unref 2");
+		header[places[i]] ^= 0x41;
+		ww_memory_unref(slice);
+		end(&cast);
+	}
+}

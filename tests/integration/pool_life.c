@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_life.c - when a slice is handed out again: escrow, streams, and those who do not let go
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+/* Must outlive a stream's work, in a failed case too. */
+static struct gate gate;
+
+static ww_pool *begin(uint64_t bytes_max, uint32_t slices)
+{
+	scene_begin();
+	return pool_make(scene.device, bytes_max, slices);
+}
+
+static void end(ww_pool *pool)
+{
+	pool_comes_to(pool, 0, 0);
+	MUST(!ww_pool_unref(pool));
+	scene_end();
+}
+
+/* --- tokens in flight --- */
+
+void escrow_ends(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token_for(slice, 1, 50 * MS);
+	ww_memory *other;
+
+	ww_memory_unref(slice);
+	pool_comes_to(pool, 0, 0);
+	slice = slice_make(pool, CHUNK, 2);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &other,
+			NULL));
+	MUST(!other);
+	/* While it lasts nobody else gets the bytes. */
+	(void)slice_token_for(slice, 1, 0);
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK);
+	pool_has_no_room(pool, 256, "in flight");
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Several tokens, and several imports of one: as many as were expected end it. */
+void escrow_ends_with_imports(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token one = slice_token_for(slice, 1, 0);
+	struct ww_token two = slice_token_for(slice, 2, 0);
+	struct child agents[3];
+
+	ww_memory_unref(slice);
+	for (int i = 0; i < 3; i++) {
+		pool_start(&agents[i], NULL);
+		pool_must_be(pool, 0, CHUNK);
+		pool_give(&agents[i], i == 1 ? &one : &two, 0, WW_OK);
+		agent_must(&agents[i], WW_OK, "look 0 1");
+		agent_must(&agents[i], WW_OK, "unref 0");
+	}
+	pool_must_be(pool, 0, 0);
+	pool_give(&agents[0], &two, 0, WW_ERR_NOT_FOUND);
+	for (int i = 0; i < 3; i++)
+		agent_end(&agents[i]);
+	end(pool);
+}
+
+/* Who imported and is gone has imported; and a token is good for others than him who got it. */
+void escrow_outlives_a_process(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token_for(slice, 2, 0);
+	struct child agents[2];
+
+	ww_memory_unref(slice);
+	pool_start(&agents[0], NULL);
+	pool_start(&agents[1], NULL);
+	pool_give(&agents[0], &token, 0, WW_OK);
+	child_kill(&agents[0]);
+	scene_has_holders(1);
+	pool_must_be(pool, 0, CHUNK);
+	pool_give(&agents[1], &token, 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 1");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_comes_to(pool, 0, 0);
+	agent_end(&agents[1]);
+	end(pool);
+}
+
+/* A token without escrow is good as long as somebody has the slice. */
+void no_escrow(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token_for(slice, 0, UINT64_MAX);
+	struct child agent;
+
+	pool_start(&agent, NULL);
+	for (int i = 0; i < 3; i++) {
+		pool_give(&agent, &token, 0, WW_OK);
+		agent_must(&agent, WW_OK, "unref 0");
+	}
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, 0);
+	pool_give(&agent, &token, 0, WW_ERR_NOT_FOUND);
+	agent_end(&agent);
+	end(pool);
+}
+
+/* An agent imports by a token for one twice before the owner exports again; then everybody but the second token lets go. */
+static void use_later_token(bool has_looked)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token one = slice_token_for(slice, 1, 0);
+	struct ww_token two;
+	struct child agents[2];
+
+	pool_start(&agents[0], NULL);
+	pool_start(&agents[1], NULL);
+	pool_give(&agents[0], &one, 0, WW_OK);
+	pool_give(&agents[0], &one, 1, WW_OK);
+	if (has_looked)
+		pool_must_be(pool, CHUNK, 0);
+	two = slice_token_for(slice, 1, 0);
+	agent_must(&agents[0], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_OK, "unref 1");
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK);
+	pool_has_no_room(pool, 256, "in flight");
+	pool_give(&agents[1], &two, 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 1");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_must_be(pool, 0, 0);
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	end(pool);
+}
+
+/* Imports that nobody expected are not taken for those of a later token. */
+void escrow_of_later_token(void)
+{
+	use_later_token(true);
+}
+
+/* Also when the owner has yet to see who imported. */
+void escrow_of_later_token_unseen(void)
+{
+	use_later_token(false);
+}
+
+/* Nor is the import that a token expected, and that never came, expected for ever. */
+void escrow_after_expired_one(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK / 2, 1);
+	ww_memory *later = slice_make(pool, CHUNK / 2, 2);
+	struct ww_token token;
+	struct child agent;
+
+	(void)slice_token_for(slice, 3, 20 * MS);
+	(void)slice_token_for(later, 3, 20 * MS);
+	ww_memory_unref(later);
+	pool_comes_to(pool, CHUNK / 2, 0);
+	token = slice_token_for(slice, 1, 0);
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK / 2);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 1");
+	pool_must_be(pool, 0, CHUNK / 2);
+	agent_must(&agent, WW_OK, "unref 0");
+	pool_must_be(pool, 0, 0);
+	agent_end(&agent);
+	end(pool);
+}
+
+/* An import that failed, at home or elsewhere, was none. */
+void escrow_after_failed_import(void)
+{
+	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
+	const struct child_options options = {.environment = on_host};
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token_for(slice, 1, 0);
+	struct child agents[2];
+	ww_memory *other;
+	ww_device *host;
+
+	MUST_OK(ww_device_open("host", &host));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuda",
+		ww_memory_import(host, scene.broker, &token, WW_ACCESS_WRITE, &other, NULL));
+	MUST(!other);
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK);
+	pool_start(&agents[0], &options);
+	pool_start(&agents[1], NULL);
+	pool_give(&agents[0], &token, 0, WW_ERR_UNSUPPORTED);
+	pool_must_be(pool, 0, CHUNK);
+	pool_has_no_room(pool, 256, "in flight");
+	pool_give(&agents[1], &token, 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 1");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	pool_must_be(pool, 0, 0);
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	ww_device_unref(host);
+	end(pool);
+}
+
+/* A slice in the same place, of the same size, is another one. */
+void old_token(void)
+{
+	ww_pool *pool = begin(CHUNK, 2);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token old = slice_token_for(slice, 1, 0);
+	struct child agent;
+
+	pool_start(&agent, NULL);
+	pool_give(&agent, &old, 0, WW_OK);
+	agent_must(&agent, WW_OK, "unref 0");
+	for (uint32_t i = 0; i < 5; i++) {
+		struct ww_token token;
+
+		ww_memory_unref(slice);
+		slice = slice_make(pool, CHUNK, i);
+		pool_give(&agent, &old, 0, WW_ERR_NOT_FOUND);
+		token = slice_token_for(slice, 1, 0);
+		pool_give(&agent, &token, 0, WW_OK);
+		pool_give(&agent, &old, 1, WW_ERR_NOT_FOUND);
+		agent_must(&agent, WW_OK, "look 0 %u", i);
+		agent_must(&agent, WW_OK, "unref 0");
+	}
+	ww_memory_unref(slice);
+	agent_end(&agent);
+	end(pool);
+}
+
+/* --- streams --- */
+
+void release_in_order(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	ww_stream *stream = stream_make(scene.device);
+
+	gate_close(&gate, stream);
+	gate_reached(&gate);
+	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(slice), 7, 1, CHUNK));
+	MUST_OK(ww_pool_release(slice, stream));
+	pool_must_be(pool, 0, CHUNK);
+	pool_has_no_room(pool, 256, "");
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(stream));
+	pool_must_be(pool, 0, 0);
+	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, &slice));
+	memory_must_be(slice, 7);
+	ww_memory_unref(slice);
+	ww_stream_unref(stream);
+	end(pool);
+}
+
+void release_by_holder(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token token = slice_token(slice, WW_ACCESS_WRITE);
+	struct child agent;
+
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	ww_memory_unref(slice);
+	agent_must(&agent, WW_OK, "hold");
+	agent_must(&agent, WW_OK, "release 0");
+	pool_must_be(pool, 0, CHUNK);
+	pool_has_no_room(pool, 256, "helper");
+	agent_must(&agent, WW_OK, "go");
+	pool_must_be(pool, 0, 0);
+	slice = slice_make(pool, CHUNK, 2);
+	ww_memory_unref(slice);
+	agent_end(&agent);
+	end(pool);
+}
+
+/* While another reference is left the stream does not count, and what is left lets go in its own way. */
+void release_of_one_of_two(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slice = ww_memory_ref(slice_make(pool, CHUNK, 1));
+	ww_stream *stream = stream_make(scene.device);
+
+	MUST_OK(ww_pool_release(slice, stream));
+	MUST_OK(ww_stream_synchronize(stream));
+	pool_must_be(pool, CHUNK, 0);
+	pattern_verify(slice, 1);
+	gate_close(&gate, stream);
+	gate_reached(&gate);
+	MUST_OK(ww_pool_release(slice, stream));
+	pool_must_be(pool, 0, CHUNK);
+	/* The pool may go first; its memory stays until the stream has come so far. */
+	ww_pool_unref(pool);
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(stream));
+	ww_stream_unref(stream);
+	pool = pool_make(scene.device, CHUNK, 0);
+	end(pool);
+}
+
+/*
+ * Who imported twice has two memories, each with an end of its own: the stream's is not forgotten over the other's. That it
+ * has come is seen by that process's next call about pools.
+ */
+void release_of_one_import(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK / 2, 2)};
+	struct ww_token token = slice_token_for(slices[0], 2, 0);
+	struct child agent;
+
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	pool_give(&agent, &token, 1, WW_OK);
+	ww_memory_unref(slices[0]);
+	agent_must(&agent, WW_OK, "hold");
+	agent_must(&agent, WW_OK, "release 0");
+	agent_must(&agent, WW_OK, "unref 1");
+	pool_must_be(pool, CHUNK / 2, CHUNK / 2);
+	pool_has_no_room(pool, 256, "helper");
+	/* Nor by a call while the stream lags. */
+	token = slice_token_for(slices[1], 2, 0);
+	pool_give(&agent, &token, 2, WW_OK);
+	pool_must_be(pool, CHUNK / 2, CHUNK / 2);
+	agent_must(&agent, WW_OK, "go");
+	pool_must_be(pool, CHUNK / 2, CHUNK / 2);
+	pool_give(&agent, &token, 3, WW_OK);
+	pool_must_be(pool, CHUNK / 2, 0);
+	slices[0] = slice_make(pool, CHUNK / 2, 3);
+	agent_must(&agent, WW_OK, "look 3 2");
+	agent_end(&agent);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	end(pool);
+}
+
+/* --- no room --- */
+
+void full_pool_names_holder(void)
+{
+	ww_pool *pool = begin(2 * CHUNK, 0);
+	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK, 2)};
+	struct child agents[2];
+	char who[64];
+
+	for (int i = 0; i < 2; i++) {
+		struct ww_token token = slice_token(slices[i], WW_ACCESS_READ);
+
+		pool_start(&agents[i], NULL);
+		pool_give(&agents[i], &token, 0, WW_OK);
+	}
+	snprintf(who, sizeof(who), "process %d (helper)", (int)agents[1].pid);
+	pool_has_no_room(pool, CHUNK, who);
+	ww_memory_unref(slices[1]);
+	pool_has_no_room(pool, CHUNK, who);
+	agent_must(&agents[1], WW_OK, "unref 0");
+	slices[1] = slice_make(pool, CHUNK, 3);
+	snprintf(who, sizeof(who), "process %d (helper)", (int)agents[0].pid);
+	pool_has_no_room(pool, CHUNK, who);
+	/* More than the pool can ever have is another thing. */
+	pool_has_no_room(pool, 3 * CHUNK, "at most");
+	for (int i = 0; i < 2; i++) {
+		ww_memory_unref(slices[i]);
+		agent_end(&agents[i]);
+	}
+	end(pool);
+}
+
+void no_piece_is_large_enough(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slices[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		slices[i] = slice_make(pool, CHUNK / 4, i);
+	slices[0] = ww_memory_unref(slices[0]);
+	slices[2] = ww_memory_unref(slices[2]);
+	MUST_EQUAL(CHUNK / 2, pool_info(pool).bytes_free);
+	MUST_EQUAL(CHUNK / 4, pool_info(pool).bytes_largest);
+	pool_has_no_room(pool, CHUNK / 2, "largest free piece 524288");
+	slices[0] = slice_make(pool, CHUNK / 4, 0);
+	slices[1] = ww_memory_unref(slices[1]);
+	slices[2] = slice_make(pool, CHUNK / 2, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		ww_memory_unref(slices[i]);
+	end(pool);
+}
+
+void no_slots_left(void)
+{
+	ww_pool *pool = begin(CHUNK, 4);
+	ww_memory *slices[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		slices[i] = slice_make(pool, 256, i);
+	pool_has_no_room(pool, 256, "slices_max");
+	MUST_EQUAL(4 * 256, pool_info(pool).bytes_used);
+	slices[1] = ww_memory_unref(slices[1]);
+	slices[1] = slice_make(pool, 512, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		ww_memory_unref(slices[i]);
+	end(pool);
+}
+
+/* --- who has what --- */
+
+static void holder_must_have(ww_pool *pool, const struct child *agent, uint32_t slices,
+	uint64_t bytes)
+{
+	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	uint32_t index = 0;
+
+	while (ww_pool_holder_get(pool, index++, &info) == WW_OK) {
+		if (info.pid != (uint32_t)agent->pid)
+			continue;
+		MUST_EQUAL(slices, info.slice_count);
+		MUST_EQUAL(bytes, info.slice_bytes);
+		MUST_EQUAL(0, info.is_lost);
+		MUST_EQUAL(geteuid(), info.uid);
+		MUST(!strcmp(info.program, "helper"));
+		return;
+	}
+	FAIL("process %d is not among the holders", (int)agent->pid);
+}
+
+void holders_are_listed(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	struct child agents[3];
+	ww_memory *slices[3];
+
+	MUST_STATUS(WW_END, ww_pool_holder_get(pool, 0, &info));
+	for (int i = 0; i < 3; i++) {
+		slices[i] = slice_make(pool, 4 * KIB << i, 1);
+		pool_start(&agents[i], NULL);
+	}
+	for (int i = 0; i < 3; i++) {
+		for (int slice = 0; slice <= i; slice++) {
+			struct ww_token token = slice_token(slices[slice], WW_ACCESS_READ);
+
+			pool_give(&agents[i], &token, slice, WW_OK);
+		}
+	}
+	MUST_EQUAL(3, pool_info(pool).holder_count);
+	MUST_STATUS(WW_END, ww_pool_holder_get(pool, 3, &info));
+	for (int i = 0; i < 3; i++)
+		holder_must_have(pool, &agents[i], (uint32_t)i + 1, (4 * KIB << (i + 1)) - 4 * KIB);
+	agent_must(&agents[2], WW_OK, "unref 1");
+	holder_must_have(pool, &agents[2], 2, 20 * KIB);
+	agent_end(&agents[0]);
+	child_kill(&agents[1]);
+	scene_has_holders(2);
+	while (pool_info(pool).holder_count > 1)
+		scene_info();
+	holder_must_have(pool, &agents[2], 2, 20 * KIB);
+	agent_end(&agents[2]);
+	for (int i = 0; i < 3; i++)
+		ww_memory_unref(slices[i]);
+	end(pool);
+}
+
+/* --- chunks --- */
+
+/* What is put into the broker: the pool, a holder, and the chunks that anybody has. */
+static void chunks_in_broker(uint64_t count)
+{
+	scene_has_objects(2 + count);
+}
+
+void trim_gives_back(void)
+{
+	ww_pool *pool = begin(0, 0);
+	struct child agent;
+	ww_memory *slices[3];
+	struct ww_token token;
+	uint64_t bytes;
+
+	pool_start(&agent, NULL);
+	for (int i = 0; i < 3; i++) {
+		slices[i] = slice_make(pool, CHUNK, (uint32_t)i);
+		token = slice_token(slices[i], WW_ACCESS_READ);
+		pool_give(&agent, &token, i, WW_OK);
+	}
+	MUST_EQUAL(3, pool_info(pool).chunk_count);
+	chunks_in_broker(3);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	MUST_OK(ww_pool_trim(pool, 0, &bytes));
+	MUST_EQUAL(0, bytes);
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_must(&agent, WW_OK, "unref 1");
+	/* Two are to be had, one shall stay; the other process still has it mapped. */
+	MUST_OK(ww_pool_trim(pool, 2 * CHUNK, &bytes));
+	MUST_EQUAL(CHUNK, bytes);
+	MUST_EQUAL(2 * CHUNK, pool_info(pool).bytes_reserved);
+	MUST_EQUAL(2, pool_info(pool).chunk_count);
+	chunks_in_broker(3);
+	/* Until it imports something else. */
+	slices[0] = slice_make(pool, CHUNK, 7);
+	token = slice_token(slices[0], WW_ACCESS_READ);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 7");
+	agent_must(&agent, WW_OK, "look 2 2");
+	chunks_in_broker(2);
+	for (int i = 0; i < 3; i += 2) {
+		ww_memory_unref(slices[i]);
+		agent_must(&agent, WW_OK, "unref %d", i);
+	}
+	MUST_OK(ww_pool_trim(pool, 0, &bytes));
+	MUST_EQUAL(2 * CHUNK, bytes);
+	pool_must_be(pool, 0, 0);
+	agent_end(&agent);
+	end(pool);
+}
+
+void pool_goes_before_its_slices(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *slices[2] = {slice_make(pool, 4 * KIB, 1), slice_make(pool, 4 * KIB, 2)};
+	struct ww_token tokens[2];
+	struct child agent;
+
+	MUST(!ww_pool_unref(pool));
+	pool_start(&agent, NULL);
+	for (int i = 0; i < 2; i++)
+		tokens[i] = slice_token(slices[i], WW_ACCESS_READ);
+	pool_give(&agent, &tokens[0], 0, WW_OK);
+	ww_memory_unref(slices[0]);
+	pattern_verify(slices[1], 2);
+	ww_memory_unref(slices[1]);
+	/* Now it is gone, and gives nothing more; what was imported stays. */
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "unref 0");
+	agent_end(&agent);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &tokens[1], 0, WW_ERR_NOT_FOUND);
+	agent_end(&agent);
+	scene_end();
+}

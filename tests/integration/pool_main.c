@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_main.c - the suite's tables
+ */
+#include "integration/pool.h"
+#include "support/driver.h"
+
+static const struct check_case cases[] = {
+#define POOL_CASE(name, needs) {#name, name, needs},
+	POOL_CASES(POOL_CASE)
+#undef POOL_CASE
+};
+
+static const struct check_role roles[] = {
+	{"pool_agent", role_pool_agent},
+	{"pool_quiet", role_pool_quiet},
+	{"pool_threads", role_pool_threads},
+};
+
+static uint64_t has;
+
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	ww_device *device = subject_open();
+	uint64_t capabilities = device_info(device).capabilities;
+
+	has |= capabilities & WW_CAP_STREAM_VALUE ? NEEDS_VALUES : 0;
+	has |= subject_is_cuda() ? NEEDS_CUDA : NEEDS_HOST;
+	/* A real driver opens descriptors of its own whenever it likes. */
+	suite.leaks = !subject_is_cuda() || fake_get();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	uint64_t missing = item->needs & ~has;
+
+	if (missing & NEEDS_VALUES)
+		return "the device's streams cannot store values";
+	if (missing & NEEDS_HOST)
+		return "a driver may make system calls whenever it likes";
+	return missing ? "needs a GPU beside the host device" : NULL;
+}
+
+static struct check_suite suite = {
+	.name = "integration-pool",
+	.cases = cases,
+	.case_count = CHECK_COUNT(cases),
+	.roles = roles,
+	.role_count = CHECK_COUNT(roles),
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

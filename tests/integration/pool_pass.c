@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_pass.c - slices from process to process
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+/* A pool of one chunk with a slice of all of it, so that there is room again as soon as that is free. */
+struct cast {
+	ww_pool *pool;
+	ww_memory *slice;
+	struct child agents[2];
+};
+
+static void begin(struct cast *cast)
+{
+	scene_begin();
+	cast->pool = pool_make(scene.device, CHUNK, 0);
+	cast->slice = slice_make(cast->pool, CHUNK, 1);
+	for (int i = 0; i < 2; i++)
+		pool_start(&cast->agents[i], NULL);
+}
+
+static void end(struct cast *cast)
+{
+	for (int i = 0; i < 2; i++)
+		agent_end(&cast->agents[i]);
+	ww_memory_unref(cast->slice);
+	pool_comes_to(cast->pool, 0, 0);
+	ww_pool_unref(cast->pool);
+	scene_end();
+}
+
+void pass_slices(void)
+{
+	struct child agent;
+	ww_pool *pool;
+	ww_memory *slices[5];
+
+	scene_begin();
+	pool = pool_make(scene.device, 4 * CHUNK, 0);
+	pool_start(&agent, NULL);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct ww_token token;
+
+		slices[i] = slice_make(pool, 256 * KIB << i, i);
+		token = slice_token(slices[i], WW_ACCESS_WRITE);
+		pool_give(&agent, &token, (int)i, WW_OK);
+	}
+	for (uint32_t i = 0; i < 5; i++) {
+		agent_must(&agent, WW_OK, "look %u %u", i, i);
+		agent_must(&agent, WW_OK, "paint %u %u", i, i + 10);
+	}
+	for (uint32_t i = 0; i < 5; i++) {
+		pattern_verify(slices[i], i + 10);
+		slices[i] = ww_memory_unref(slices[i]);
+	}
+	pool_must_be(pool, 0, 256 * KIB * 31);
+	for (uint32_t i = 0; i < 5; i++) {
+		agent_must(&agent, WW_OK, "look %u %u", i, i + 10);
+		agent_must(&agent, WW_OK, "unref %u", i);
+	}
+	pool_must_be(pool, 0, 0);
+	agent_end(&agent);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Who imports twice lets go twice; only then has the owner its bytes again. */
+void pass_counts_imports(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	token = slice_token_for(cast.slice, 2, 0);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	pool_give(&cast.agents[0], &token, 1, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "same 0 1");
+	cast.slice = ww_memory_unref(cast.slice);
+	pool_has_no_room(cast.pool, 256, "");
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	agent_must(&cast.agents[0], WW_OK, "look 1 1");
+	pool_has_no_room(cast.pool, 256, "");
+	agent_must(&cast.agents[0], WW_OK, "unref 1");
+	cast.slice = slice_make(cast.pool, CHUNK, 2);
+	pool_must_be(cast.pool, CHUNK, 0);
+	end(&cast);
+}
+
+/* After the first nobody asks the broker for anything: it stands still. */
+void pass_a_thousand(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	for (int i = 0; i < 2; i++) {
+		token = slice_token(cast.slice, WW_ACCESS_WRITE);
+		pool_give(&cast.agents[i], &token, 0, WW_OK);
+		agent_must(&cast.agents[i], WW_OK, "unref 0");
+	}
+	pool_must_be(cast.pool, CHUNK, 0);
+	cast.slice = ww_memory_unref(cast.slice);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct child *agent = &cast.agents[i % 2];
+		ww_memory *slice = slice_make(cast.pool, 4 * KIB, i);
+
+		token = slice_token(slice, WW_ACCESS_WRITE);
+		ww_memory_unref(slice);
+		pool_give(agent, &token, 0, WW_OK);
+		if (i % 50 == 0)
+			agent_must(agent, WW_OK, "look 0 %u", i);
+		agent_must(agent, WW_OK, "unref 0");
+	}
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	end(&cast);
+}
+
+void pass_on_by_holder(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	token = slice_token(cast.slice, WW_ACCESS_WRITE);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	cast.slice = ww_memory_unref(cast.slice);
+	agent_must(&cast.agents[0], WW_OK, "export 0 write");
+	token = pool_hear_token(&cast.agents[0]);
+	pool_give(&cast.agents[1], &token, 3, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	agent_must(&cast.agents[1], WW_OK, "look 3 1");
+	agent_must(&cast.agents[1], WW_OK, "paint 3 2");
+	pool_has_no_room(cast.pool, 256, "");
+	/* To and fro: who had it before has it again. */
+	agent_must(&cast.agents[1], WW_OK, "export 3");
+	token = pool_hear_token(&cast.agents[1]);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	agent_must(&cast.agents[1], WW_OK, "unref 3");
+	agent_must(&cast.agents[0], WW_OK, "look 0 2");
+	pool_has_no_room(cast.pool, 256, "");
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	cast.slice = slice_make(cast.pool, CHUNK, 2);
+	end(&cast);
+}
+
+void pass_for_reading(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	token = slice_token(cast.slice, WW_ACCESS_READ);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "look 0 1");
+	agent_must(&cast.agents[0], WW_ERR_ACCESS, "fill 0 7");
+	agent_must(&cast.agents[0], WW_ERR_ACCESS, "export 0 write");
+	MUST_EQUAL(sizeof(token), write(cast.agents[1].socket, &token, sizeof(token)));
+	agent_must(&cast.agents[1], WW_ERR_ACCESS, "import 0 write");
+	/* What it may read it can have others read. */
+	agent_must(&cast.agents[0], WW_OK, "export 0");
+	token = pool_hear_token(&cast.agents[0]);
+	pool_give(&cast.agents[1], &token, 0, WW_OK);
+	agent_must(&cast.agents[1], WW_OK, "look 0 1");
+	/* The same process may get more by another token; what it has for reading stays so. */
+	token = slice_token(cast.slice, WW_ACCESS_WRITE);
+	pool_give(&cast.agents[0], &token, 1, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "paint 1 5");
+	agent_must(&cast.agents[0], WW_OK, "look 0 5");
+	agent_must(&cast.agents[1], WW_OK, "look 0 5");
+	pattern_verify(cast.slice, 5);
+	end(&cast);
+}
+
+/* A token may name a span of a slice; what is imported is that span, and holds all of the slice. */
+void pass_a_part(void)
+{
+	static const struct ww_export_params params = {
+		.size = sizeof(params),
+		.offset = 64 * KIB,
+		.bytes = 128 * KIB,
+	};
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	struct cast cast;
+	ww_memory *part;
+
+	begin(&cast);
+	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, &token));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &part, &info));
+	MUST_EQUAL(128 * KIB, info.span_bytes);
+	MUST_EQUAL(128 * KIB, memory_info(part).bytes);
+	pattern_verify(part, 1 + 64 * KIB);
+	ww_memory_unref(part);
+	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, &token));
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "look 0 %u", (unsigned int)(1 + 64 * KIB));
+	cast.slice = ww_memory_unref(cast.slice);
+	pool_has_no_room(cast.pool, 256, "");
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	cast.slice = slice_make(cast.pool, CHUNK, 2);
+	end(&cast);
+}
+
+/* A slice that comes back to its owner is the one that it was. */
+void pass_home(void)
+{
+	struct ww_token token;
+	struct cast cast;
+	ww_memory *home;
+
+	begin(&cast);
+	token = slice_token(cast.slice, WW_ACCESS_WRITE);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	agent_must(&cast.agents[0], WW_OK, "paint 0 3");
+	agent_must(&cast.agents[0], WW_OK, "export 0 write");
+	token = pool_hear_token(&cast.agents[0]);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &home, NULL));
+	MUST(ww_memory_pointer(home) == ww_memory_pointer(cast.slice));
+	pattern_verify(home, 3);
+	cast.slice = ww_memory_unref(cast.slice);
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	pool_has_no_room(cast.pool, 256, "");
+	/* It is as good as new: it can be exported again. */
+	token = slice_token(home, WW_ACCESS_READ);
+	pool_give(&cast.agents[1], &token, 0, WW_OK);
+	agent_must(&cast.agents[1], WW_OK, "look 0 3");
+	agent_must(&cast.agents[1], WW_OK, "unref 0");
+	ww_memory_unref(home);
+	/* Also when the owner has let go of it in between. */
+	cast.slice = slice_make(cast.pool, CHUNK, 4);
+	token = slice_token_for(cast.slice, 2, 0);
+	pool_give(&cast.agents[0], &token, 0, WW_OK);
+	cast.slice = ww_memory_unref(cast.slice);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &cast.slice,
+		NULL));
+	pattern_verify(cast.slice, 4);
+	agent_must(&cast.agents[0], WW_OK, "unref 0");
+	end(&cast);
+}
+
+/* A slice larger than a chunk has one of its own, which goes like the others. */
+void pass_what_has_a_chunk(void)
+{
+	struct ww_token token;
+	struct child agent;
+	ww_memory *slice;
+	ww_pool *pool;
+	uint64_t given;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0);
+	slice = slice_make(pool, 3 * CHUNK + 256, 9);
+	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
+	token = slice_token(slice, WW_ACCESS_READ);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 9");
+	ww_memory_unref(slice);
+	MUST_OK(ww_pool_trim(pool, 0, &given));
+	MUST_EQUAL(0, given);
+	agent_must(&agent, WW_OK, "look 0 9");
+	agent_end(&agent);
+	pool_comes_to(pool, 0, 0);
+	MUST_OK(ww_pool_trim(pool, 0, &given));
+	MUST_EQUAL(4 * CHUNK, given);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+void pass_host_memory(void)
+{
+	const struct ww_pool_params params = {
+		.size = sizeof(params),
+		.kind = WW_MEMORY_HOST,
+		.chunk_bytes = CHUNK,
+	};
+	uint8_t expected[4 * KIB];
+	struct ww_token token;
+	struct child agent;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	MUST_OK(ww_pool_create(scene.device, &params, &pool));
+	slice = slice_make(pool, 4 * KIB, 1);
+	pattern_make(expected, sizeof(expected), 1);
+	MUST(ww_memory_host_pointer(slice));
+	MUST_MATCH(expected, ww_memory_host_pointer(slice), sizeof(expected));
+	token = slice_token(slice, WW_ACCESS_WRITE);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "paint 0 2");
+	pattern_make(expected, sizeof(expected), 2);
+	MUST_MATCH(expected, ww_memory_host_pointer(slice), sizeof(expected));
+	agent_end(&agent);
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+static void give_strictly(struct child *agent, const struct ww_token *token, ww_status expected)
+{
+	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	agent_must(agent, expected, "import 0 write strict");
+}
+
+/* What WW_STRICT refuses is the way to the memory, not the slice. */
+void pass_strict(void)
+{
+	const uint32_t kinds[] = {WW_MEMORY_VMM, WW_MEMORY_HOST};
+
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		const struct ww_pool_params params = {
+			.size = sizeof(params),
+			.kind = kinds[i],
+			.chunk_bytes = CHUNK,
+		};
+		bool is_slow = kinds[i] == WW_MEMORY_HOST && subject_is_cuda();
+		ww_status expected = is_slow ? WW_ERR_UNSUPPORTED : WW_OK;
+		struct ww_token token;
+		struct child agent;
+		ww_memory *slice;
+		ww_memory *home;
+		ww_pool *pool;
+
+		scene_begin();
+		MUST_OK(ww_pool_create(scene.device, &params, &pool));
+		slice = slice_make(pool, 64 * KIB, 1);
+		token = slice_token_for(slice, 0, UINT64_MAX);
+		pool_start(&agent, NULL);
+		for (int round = 0; round < 2; round++) {
+			give_strictly(&agent, &token, expected);
+			if (!is_slow)
+				agent_must(&agent, WW_OK, "unref 0");
+			pool_give(&agent, &token, 0, WW_OK);
+			agent_must(&agent, WW_OK, "look 0 1");
+			agent_must(&agent, WW_OK, "unref 0");
+		}
+		MUST_STATUS(expected,
+			ww_memory_import(scene.device, scene.broker, &token,
+				WW_ACCESS_WRITE | WW_STRICT, &home, NULL));
+		MUST(is_slow == !home);
+		ww_memory_unref(home);
+		ww_memory_unref(slice);
+		pool_must_be(pool, 0, 0);
+		agent_end(&agent);
+		ww_pool_unref(pool);
+		scene_end();
+	}
+}
+
+/* Who was refused, and takes it as it is then, finds it: what failed was no import. */
+void pass_strict_later(void)
+{
+	const struct ww_pool_params params = {
+		.size = sizeof(params),
+		.kind = WW_MEMORY_HOST,
+		.chunk_bytes = CHUNK,
+	};
+	struct ww_token token;
+	struct child agent;
+	ww_memory *slice;
+	ww_memory *home;
+	ww_pool *pool;
+
+	scene_begin();
+	MUST_OK(ww_pool_create(scene.device, &params, &pool));
+	slice = slice_make(pool, 64 * KIB, 1);
+	token = slice_token_for(slice, 1, 0);
+	if (subject_is_cuda())
+		MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_STRICT",
+			ww_memory_import(scene.device, scene.broker, &token,
+				WW_ACCESS_WRITE | WW_STRICT, &home, NULL));
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, 64 * KIB);
+	pool_start(&agent, NULL);
+	if (subject_is_cuda()) {
+		give_strictly(&agent, &token, WW_ERR_UNSUPPORTED);
+		pool_must_be(pool, 0, 64 * KIB);
+	}
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "unref 0");
+	pool_must_be(pool, 0, 0);
+	agent_end(&agent);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Two pools of one process, one on a GPU, one on the host device: each slice comes from where its token says. */
+void pass_between_devices(void)
+{
+	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
+	const struct child_options options = {.environment = on_host};
+	struct child agents[2];
+	ww_device *host;
+	ww_pool *pools[2];
+
+	scene_begin();
+	MUST_OK(ww_device_open("host", &host));
+	pool_start(&agents[0], NULL);
+	pool_start(&agents[1], &options);
+	for (int i = 0; i < 2; i++)
+		pools[i] = pool_make(i ? host : scene.device, CHUNK, 0);
+	for (uint32_t round = 0; round < 20; round++) {
+		for (int i = 0; i < 2; i++) {
+			ww_memory *slice = slice_make(pools[i], 64 * KIB, round * 2 + (uint32_t)i);
+			struct ww_token token = slice_token(slice, WW_ACCESS_WRITE);
+
+			ww_memory_unref(slice);
+			pool_give(&agents[i], &token, 0, WW_OK);
+			agent_must(&agents[i], WW_OK, "look 0 %u", round * 2 + (uint32_t)i);
+			agent_must(&agents[i], WW_OK, "unref 0");
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		agent_end(&agents[i]);
+		pool_comes_to(pools[i], 0, 0);
+		ww_pool_unref(pools[i]);
+	}
+	ww_device_unref(host);
+	scene_end();
+}

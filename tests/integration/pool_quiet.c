@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_quiet.c - once they are warm, neither allocating nor handing over makes a system call
+ *
+ * A helper warms up, then asks the kernel to trap whatever call its thread makes but the few by which it ends, and
+ * goes on. The handler of the trap says which call it was. Tokens pass through a mailbox in shared memory, at which both sides
+ * look again and again: to wait there would be a system call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+#define WARM_ROUNDS  2000
+#define QUIET_ROUNDS 20000
+#define LIVE         64
+#define TRAPPED      99 /* exit status: see TRAPPED_NAME */
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED true
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED false
+#endif
+
+struct mailbox {
+	atomic_uint given; /* tokens */
+	atomic_uint taken;
+	atomic_uint failed; /* somebody made a call: nobody waits for him any more */
+	atomic_int trapped; /* that call */
+	struct ww_token token;
+};
+
+static struct mailbox *mailbox;
+
+static void trap(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	atomic_store(&mailbox->trapped, info->si_syscall);
+	atomic_store(&mailbox->failed, 1);
+	_exit(TRAPPED);
+}
+
+/* From now on this thread can only end. */
+static void be_quiet(void)
+{
+	const struct sigaction action = {.sa_sigaction = trap, .sa_flags = SA_SIGINFO};
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+	};
+	const struct sock_fprog program = {.len = CHECK_COUNT(code), .filter = code};
+
+	MUST_CALL(sigaction(SIGSYS, &action, NULL));
+	MUST_CALL(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == -1)
+		_exit(77);
+}
+
+static struct mailbox *mailbox_open(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct mailbox *box;
+
+	MUST_CALL(fd);
+	MUST_CALL(ftruncate(fd, sizeof(*box)));
+	box = mmap(NULL, sizeof(*box), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	MUST(box != MAP_FAILED);
+	close(fd);
+	return box;
+}
+
+/* Return: whether it came so far; false: the other has failed. */
+static bool await(const atomic_uint *counter, unsigned int value)
+{
+	while (atomic_load(counter) != value) {
+		if (atomic_load(&mailbox->failed))
+			return false;
+		__builtin_ia32_pause();
+	}
+	return true;
+}
+
+/* No claim of check.h holds here: it would print. */
+static void quiet_must(bool condition)
+{
+	if (condition)
+		return;
+	atomic_store(&mailbox->failed, 1);
+	_exit(1);
+}
+
+/* --- one process --- */
+
+static void alloc_round(ww_pool *pool, uint32_t round)
+{
+	static ww_memory *live[LIVE];
+	ww_memory **slot = &live[round % LIVE];
+
+	ww_memory_unref(*slot);
+	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, slot) == WW_OK);
+	*(volatile uint32_t *)ww_memory_pointer(*slot) = round;
+}
+
+static void run_alloc(ww_device *device)
+{
+	ww_pool *pool = pool_make(device, 8 * CHUNK, 0);
+
+	for (uint32_t i = 0; i < WARM_ROUNDS; i++)
+		alloc_round(pool, i);
+	be_quiet();
+	for (uint32_t i = 0; i < QUIET_ROUNDS; i++)
+		alloc_round(pool, i);
+	_exit(0);
+}
+
+/* --- two --- */
+
+static void give_round(ww_pool *pool, ww_broker *broker, unsigned int round)
+{
+	static const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+	};
+	ww_memory *slice;
+	unsigned int *word;
+
+	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, &slice) == WW_OK);
+	word = ww_memory_pointer(slice);
+	*word = round;
+	quiet_must(ww_memory_export(slice, broker, &params, &mailbox->token) == WW_OK);
+	if (round % 2)
+		slice = ww_memory_unref(slice);
+	atomic_store(&mailbox->given, round);
+	quiet_must(await(&mailbox->taken, round));
+	quiet_must(round % 2 || *word == ~round);
+	ww_memory_unref(slice);
+}
+
+static void take_round(ww_device *device, ww_broker *broker, unsigned int round)
+{
+	struct ww_token token;
+	ww_memory *slice;
+	unsigned int *word;
+
+	quiet_must(await(&mailbox->given, round));
+	token = mailbox->token;
+	quiet_must(
+		ww_memory_import(device, broker, &token, WW_ACCESS_WRITE, &slice, NULL) == WW_OK);
+	word = ww_memory_pointer(slice);
+	quiet_must(*word == round);
+	*word = ~round;
+	ww_memory_unref(slice);
+	atomic_store(&mailbox->taken, round);
+}
+
+static void run_pass(ww_device *device, bool gives)
+{
+	ww_pool *pool = gives ? pool_make(device, 8 * CHUNK, 0) : NULL;
+	ww_broker *broker;
+
+	MUST_OK(ww_broker_open(NULL, &broker));
+	for (unsigned int round = 1; round <= WARM_ROUNDS + QUIET_ROUNDS; round++) {
+		if (round == WARM_ROUNDS)
+			be_quiet();
+		if (gives)
+			give_round(pool, broker, round);
+		else
+			take_round(device, broker, round);
+	}
+	_exit(0);
+}
+
+/* MAILBOX alloc|give|take */
+void role_pool_quiet(int count, char **arguments)
+{
+	ww_device *device = subject_open();
+
+	MUST_EQUAL(2, count);
+	mailbox = mailbox_open(arguments[0]);
+	role_hear("go");
+	if (!strcmp(arguments[1], "alloc"))
+		run_alloc(device);
+	run_pass(device, !strcmp(arguments[1], "give"));
+}
+
+/* --- the cases --- */
+
+static void run_quietly(const char *const *parts, size_t count)
+{
+	struct child helpers[2];
+	char path[BROKER_PATH_BYTES + 16];
+
+	if (IS_SANITIZED)
+		check_skip("a sanitizer makes system calls of its own");
+	scene_begin();
+	snprintf(path, sizeof(path), "%s/mailbox", scene.daemon.folder);
+	mailbox = mailbox_open(path);
+	for (size_t i = 0; i < count; i++) {
+		const char *const arguments[] = {path, parts[i], NULL};
+		const struct child_options options = {.arguments = arguments};
+
+		child_start(&helpers[i], "pool_quiet", &options);
+		child_tell(&helpers[i], "go");
+	}
+	for (size_t i = 0; i < count; i++) {
+		int status = child_wait(&helpers[i]);
+
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+			check_skip("the kernel has no seccomp filters");
+		if (WIFEXITED(status) && WEXITSTATUS(status) == TRAPPED)
+			FAIL("system call %d, on the path of \"%s\"",
+				atomic_load(&mailbox->trapped), parts[i]);
+		if (status)
+			FAIL("\"%s\" ended with status %x", parts[i], (unsigned int)status);
+	}
+	munmap(mailbox, sizeof(*mailbox));
+	MUST_CALL(unlink(path));
+	scene_end();
+}
+
+void quiet_alloc(void)
+{
+	static const char *const parts[] = {"alloc"};
+
+	run_quietly(parts, 1);
+}
+
+void quiet_pass(void)
+{
+	static const char *const parts[] = {"give", "take"};
+
+	run_quietly(parts, 2);
+}

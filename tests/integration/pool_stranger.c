@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_stranger.c - others than a pool's owner who put what they like beside his, or somewhere else under his pool's id
+ *
+ * The id of a pool is no secret: every token says it. A case plays the stranger by hand, with packets of its own. As root it
+ * also plays him, and the owner, as users who are nobody to each other.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+#include "pool/pool.h"
+#include "support/forge.h"
+#include "support/page.h"
+#include "support/raw.h"
+#include "wire/object_ref.h"
+
+#define SEED_OF_STRANGER 66
+#define OWNER            "61001 61001"
+#define STRANGER         61002
+
+/* --- with a broker of his own --- */
+
+/* A broker that has a pool of the same id, with a slice of the same number, and memory of the stranger's behind it. */
+struct stranger {
+	struct broker daemon;
+	struct raw raw;
+	uint8_t broker_id[WW_WIRE_ID_BYTES];
+	struct page page;
+	struct ww_table table;
+	ww_memory *memory;
+	struct ww_token token;
+};
+
+static void greet(struct stranger *stranger)
+{
+	struct ww_wire_welcome welcome;
+	struct ww_wire_hello hello;
+
+	raw_connect(&stranger->raw, stranger->daemon.address);
+	hello = raw_greeting(&stranger->raw);
+	MUST_OK(raw_call(&stranger->raw, hello, &hello, welcome, &welcome));
+	memcpy(stranger->broker_id, welcome.broker_id, sizeof(stranger->broker_id));
+}
+
+static void put_pool(struct stranger *stranger, const struct ww_wire_token *token)
+{
+	struct ww_wire_put put = page_object("");
+	struct ww_wire_pool_ref ref = {
+		.page_bytes = stranger->page.bytes,
+		.table_bytes = stranger->table.mapping->bytes,
+		.slot_count = stranger->table.slot_count,
+		.kind = WW_MEMORY_VMM,
+	};
+	int fds[3] = {stranger->page.reader, stranger->page.writer, -1};
+
+	memcpy(ref.pool_id, token->object_id, sizeof(ref.pool_id));
+	memcpy(ref.page_id, stranger->page.page->page_id, sizeof(ref.page_id));
+	memcpy(ref.home_uuid, token->home_uuid, sizeof(ref.home_uuid));
+	memcpy(put.id, token->object_id, sizeof(put.id));
+	memcpy(put.home_uuid, token->home_uuid, sizeof(put.home_uuid));
+	ww_pool_ref_write(&ref, put.description);
+	put.description_bytes = WW_POOL_REF_BYTES;
+	put.kind = WW_WIRE_KIND_POOL;
+	put.state = WW_WIRE_STATE_SHARED;
+	memcpy(put.fd_access, (const uint8_t[]){3, 4, 3}, 3);
+	MUST_OK(ww_mapping_export(stranger->table.mapping, WW_ACCESS_READ, &fds[2]));
+	MUST_OK(raw_put(&stranger->raw, &put, fds, 3));
+	close(fds[2]);
+}
+
+static void put_chunk(struct stranger *stranger, const struct ww_wire_token *token, uint32_t index)
+{
+	struct ww_memory_description description;
+	struct ww_wire_put put;
+	char name[WW_POOL_NAME_BYTES];
+	int fd;
+
+	ww_pool_chunk_name(name, token->object_id, index);
+	put = raw_object(name);
+	memcpy(put.id, memory_info(stranger->memory).object_id, sizeof(put.id));
+	MUST_OK(ww_memory_export_fd(stranger->memory, WW_ACCESS_WRITE, &fd, &description));
+	memcpy(put.description, description.bytes, sizeof(description.bytes));
+	put.description_bytes = sizeof(description.bytes);
+	memcpy(put.home_uuid, token->home_uuid, sizeof(put.home_uuid));
+	put.state = WW_WIRE_STATE_SHARED;
+	put.mode = 0666;
+	put.bytes = token->total_bytes;
+	MUST_OK(raw_put(&stranger->raw, &put, &fd, 1));
+	close(fd);
+}
+
+/* The owner's token, but for the broker, and the secret that fits there. */
+static void make_token(struct stranger *stranger, struct ww_wire_token *record)
+{
+	struct ww_wire_export ours = {
+		.access = WW_ACCESS_WRITE,
+		.escrow_ns = 60000 * MS,
+	};
+	struct ww_wire_exported exported;
+
+	memcpy(ours.id, record->object_id, sizeof(ours.id));
+	MUST_OK(raw_call(&stranger->raw, export, &ours, exported, &exported));
+	memcpy(record->secret, exported.secret, sizeof(record->secret));
+	record->generation = exported.generation;
+	memcpy(record->broker_id, stranger->broker_id, sizeof(record->broker_id));
+	memset(record->address, 0, sizeof(record->address));
+	strcpy((char *)record->address, stranger->daemon.address);
+	ww_wire_encode_token(record, stranger->token.bytes);
+	token_seal(&stranger->token);
+}
+
+/* @token: of all of the owner's chunk @chunk. */
+static void stranger_begin(struct stranger *stranger, const struct ww_token *token, uint32_t chunk)
+{
+	struct ww_wire_token record;
+
+	ww_wire_decode_token(token->bytes, &record);
+	broker_start(&stranger->daemon, NULL);
+	greet(stranger);
+	page_make(&stranger->page);
+	MUST_OK(ww_table_create(&stranger->table, record.object_id, 64));
+	ww_table_open_slot(&stranger->table, record.slice, chunk, record.offset, record.bytes);
+	stranger->memory = memory_make(scene.device, WW_MEMORY_VMM, record.total_bytes);
+	pattern_write(stranger->memory, SEED_OF_STRANGER);
+	put_pool(stranger, &record);
+	put_chunk(stranger, &record, chunk);
+	make_token(stranger, &record);
+}
+
+static void stranger_end(struct stranger *stranger)
+{
+	pattern_verify(stranger->memory, SEED_OF_STRANGER); /* nobody took it for the owner's */
+	raw_close(&stranger->raw);
+	ww_memory_unref(stranger->memory);
+	ww_table_fini(&stranger->table);
+	page_close(&stranger->page);
+	broker_kill(&stranger->daemon);
+}
+
+/* The stranger's token with the name of the owner's broker in it. */
+static struct ww_token lie(const struct stranger *stranger, const struct ww_token *of_owner)
+{
+	struct ww_wire_token record;
+	struct ww_wire_token owners;
+	struct ww_token token;
+
+	ww_wire_decode_token(stranger->token.bytes, &record);
+	ww_wire_decode_token(of_owner->bytes, &owners);
+	memcpy(record.broker_id, owners.broker_id, sizeof(record.broker_id));
+	record.generation = owners.generation;
+	ww_wire_encode_token(&record, token.bytes);
+	token_seal(&token);
+	return token;
+}
+
+/* The owner of two chunks with a slice each, all of them, and the stranger who has seen the token of the second. */
+struct cast {
+	ww_pool *pool;
+	ww_memory *slices[2];
+	struct ww_token tokens[2];
+	struct stranger stranger;
+	struct child victim; /* asks the broker that a token names */
+};
+
+static void begin(struct cast *cast)
+{
+	static const char *const any_broker[] = {"WARPWAY_BROKER", NULL};
+	const struct child_options options = {.environment = any_broker};
+
+	scene_begin();
+	cast->pool = pool_make(scene.device, 2 * CHUNK, 64);
+	for (uint32_t i = 0; i < 2; i++) {
+		cast->slices[i] = slice_make(cast->pool, CHUNK, i);
+		cast->tokens[i] = slice_token_for(cast->slices[i], 0, UINT64_MAX);
+	}
+	stranger_begin(&cast->stranger, &cast->tokens[1], 1);
+	pool_start(&cast->victim, &options);
+}
+
+static void end(struct cast *cast)
+{
+	agent_end(&cast->victim);
+	stranger_end(&cast->stranger);
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(cast->slices[i]);
+	pool_comes_to(cast->pool, 0, 0);
+	ww_pool_unref(cast->pool);
+	scene_end();
+}
+
+static void give(struct cast *cast, const struct ww_token *token, int slice, ww_status expected)
+{
+	MUST_EQUAL(sizeof(*token), write(cast->victim.socket, token, sizeof(*token)));
+	agent_must(&cast->victim, expected, "import %d write anywhere", slice);
+}
+
+/* Who takes the stranger's token gets the stranger's memory, as from anybody. */
+static void take_from_stranger(struct cast *cast, int slice)
+{
+	give(cast, &cast->stranger.token, slice, WW_OK);
+	agent_must(&cast->victim, WW_OK, "look %d %d", slice, SEED_OF_STRANGER);
+}
+
+/* And who takes the owner's gets the owner's. */
+static void take_from_owner(struct cast *cast, int slice)
+{
+	give(cast, &cast->tokens[1], slice, WW_OK);
+	agent_must(&cast->victim, WW_OK, "look %d 1", slice);
+	agent_must(&cast->victim, WW_OK, "paint %d 7", slice);
+	pattern_verify(cast->slices[1], 7);
+	pattern_write(cast->slices[1], 1);
+}
+
+void stranger_with_a_broker(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	token = lie(&cast.stranger, &cast.tokens[1]);
+	give(&cast, &cast.tokens[0], 0, WW_OK);
+	give(&cast, &token, 1, WW_ERR_NOT_FOUND);
+	take_from_stranger(&cast, 1);
+	give(&cast, &token, 2, WW_ERR_NOT_FOUND);
+	take_from_owner(&cast, 2);
+	/* Each is let go of by itself. */
+	agent_must(&cast.victim, WW_OK, "unref 1");
+	cast.slices[1] = ww_memory_unref(cast.slices[1]);
+	pool_must_be(cast.pool, CHUNK, CHUNK);
+	agent_must(&cast.victim, WW_OK, "unref 2");
+	pool_must_be(cast.pool, CHUNK, 0);
+	agent_must(&cast.victim, WW_OK, "look 0 0");
+	end(&cast);
+}
+
+void stranger_with_a_broker_first(void)
+{
+	struct ww_token token;
+	struct cast cast;
+
+	begin(&cast);
+	token = lie(&cast.stranger, &cast.tokens[1]);
+	take_from_stranger(&cast, 1);
+	give(&cast, &token, 2, WW_ERR_NOT_FOUND);
+	take_from_owner(&cast, 2);
+	take_from_stranger(&cast, 3);
+	give(&cast, &cast.tokens[0], 0, WW_OK);
+	agent_must(&cast.victim, WW_OK, "look 0 0");
+	cast.slices[1] = ww_memory_unref(cast.slices[1]);
+	agent_must(&cast.victim, WW_OK, "unref 2");
+	pool_must_be(cast.pool, CHUNK, 0);
+	/* The slice is gone, and the stranger's word for the same one does not change that. */
+	give(&cast, &cast.tokens[1], 2, WW_ERR_NOT_FOUND);
+	end(&cast);
+}
+
+/* The owner has its own slices by the word of its own broker only. */
+void stranger_with_a_broker_at_home(void)
+{
+	struct ww_token tokens[2];
+	struct cast cast;
+	ww_memory *home;
+
+	begin(&cast);
+	tokens[0] = cast.stranger.token;
+	tokens[1] = lie(&cast.stranger, &cast.tokens[1]);
+	for (int i = 0; i < 2; i++) {
+		ww_status expected = i ? WW_ERR_ACCESS : WW_ERR_NOT_FOUND;
+
+		MUST_REFUSE(expected, "",
+			ww_memory_import(scene.device, scene.broker, &tokens[i], WW_ACCESS_WRITE,
+				&home, NULL));
+		unsetenv("WARPWAY_BROKER");
+		MUST_REFUSE(expected, "",
+			ww_memory_import(scene.device, NULL, &tokens[i], WW_ACCESS_WRITE, &home,
+				NULL));
+		setenv("WARPWAY_BROKER", scene.daemon.address, 1);
+		MUST(!home);
+	}
+	pool_must_be(cast.pool, 2 * CHUNK, 0);
+	MUST_OK(ww_memory_import(scene.device, NULL, &cast.tokens[1], WW_ACCESS_WRITE, &home,
+		NULL));
+	pattern_verify(home, 1);
+	ww_memory_unref(home);
+	end(&cast);
+}
+
+/* --- in the same broker --- */
+
+/* An owner of a pool of two chunks, of which slice 0 has the first, and a stranger who holds the pool by a token. */
+struct company {
+	struct child owner;
+	struct raw raw;
+	struct ww_token token;
+	struct ww_wire_token record;
+};
+
+/* Without root everybody is of one user. */
+static bool are_of_two_users(void)
+{
+	return geteuid() == 0;
+}
+
+static void begin_company(struct company *company)
+{
+	struct ww_wire_granted granted;
+
+	scene_begin();
+	pool_start(&company->owner, NULL);
+	if (are_of_two_users())
+		agent_must(&company->owner, WW_OK, "user " OWNER);
+	agent_must(&company->owner, WW_OK, "pool 4096");
+	agent_must(&company->owner, WW_OK, "alloc 0 2048");
+	agent_must(&company->owner, WW_OK, "paint 0 1");
+	agent_must(&company->owner, WW_OK, "export 0 write");
+	company->token = pool_hear_token(&company->owner);
+	ww_wire_decode_token(company->token.bytes, &company->record);
+	if (are_of_two_users())
+		raw_open_as(&company->raw, scene.daemon.address, STRANGER, STRANGER);
+	else
+		raw_open(&company->raw, scene.daemon.address);
+	MUST_OK(raw_import(&company->raw, company->record.object_id, company->record.secret,
+		WW_WIRE_ACCESS_WRITE, &granted));
+}
+
+static void end_company(struct company *company)
+{
+	raw_close(&company->raw);
+	agent_end(&company->owner);
+	scene_end();
+}
+
+/* Puts an object of 4096 bytes inside the pool's, after the case had a hand in it. */
+static ww_status put_inside(struct company *company, const char *what, const char *which,
+	const struct ww_wire_put *like)
+{
+	char name[WW_POOL_NAME_BYTES];
+	struct ww_wire_put put;
+	ww_status status;
+	int fd = raw_memory(4096);
+
+	ww_pool_name(name, company->record.object_id, what, which);
+	put = raw_object(name);
+	put.kind = like->kind;
+	put.state = like->state;
+	put.mode = like->mode;
+	put.flags = like->flags;
+	status = raw_put(&company->raw, &put, &fd, 1);
+	close(fd);
+	return status;
+}
+
+/* Who shows the owner nothing that it may read, or nothing of the sort, keeps nothing from it. */
+void stranger_among_holders(void)
+{
+	static const struct ww_wire_put shown[] = {
+		{.kind = WW_WIRE_KIND_POOL, .state = WW_WIRE_STATE_WRITING, .mode = 0666},
+		{.kind = WW_WIRE_KIND_MEMORY, .state = WW_WIRE_STATE_WRITING, .mode = 0},
+		{.kind = WW_WIRE_KIND_POOL, .state = WW_WIRE_STATE_SHARED, .mode = 0},
+		{.kind = WW_WIRE_KIND_POOL, .state = WW_WIRE_STATE_SEALED, .mode = 0600},
+		{.kind = WW_WIRE_KIND_POOL, .state = WW_WIRE_STATE_SEALED, .mode = 0666},
+		{.kind = WW_WIRE_KIND_MEMORY, .state = WW_WIRE_STATE_SHARED, .mode = 0666},
+		{.kind = WW_WIRE_KIND_TIMELINE, .state = WW_WIRE_STATE_SEALED, .mode = 0666},
+		{.kind = 99, .state = WW_WIRE_STATE_SEALED, .mode = 0666},
+	};
+	struct company company;
+	struct child member;
+	char which[8];
+
+	begin_company(&company);
+	pool_start(&member, NULL);
+	for (size_t i = 0; i < CHECK_COUNT(shown); i++) {
+		snprintf(which, sizeof(which), "x%zu", i);
+		MUST_OK(put_inside(&company, "holder", which, &shown[i]));
+		agent_must(&company.owner, WW_OK, "alloc 1 2048"); /* never exported */
+		agent_must(&company.owner, WW_OK, "unref 1");
+		pool_give(&member, &company.token, 0, WW_OK);
+		agent_must(&company.owner, WW_OK, "unref 0");
+		/* Who shows himself as he should is protected all the same. */
+		agent_must(&company.owner, WW_OK, "alloc 1 2048");
+		agent_must(&company.owner, WW_ERR_LIMIT, "alloc 0 2048");
+		agent_must(&member, WW_OK, "unref 0");
+		agent_must(&company.owner, WW_OK, "alloc 0 2048");
+		agent_must(&company.owner, WW_OK, "unref 1");
+		agent_must(&company.owner, WW_OK, "export 0 write");
+		company.token = pool_hear_token(&company.owner);
+	}
+	agent_end(&member);
+	end_company(&company);
+}
+
+/* Whoever was there first: chunks are the owner's. */
+void stranger_among_chunks(void)
+{
+	static const char *const chunks[] = {"1", "2", "3"};
+	const struct ww_wire_put first = {
+		.kind = WW_WIRE_KIND_MEMORY,
+		.state = WW_WIRE_STATE_SHARED,
+		.mode = 0666,
+	};
+	struct ww_wire_put again = first;
+	struct company company;
+	struct child member;
+
+	begin_company(&company);
+	for (size_t i = 0; i < CHECK_COUNT(chunks); i++)
+		MUST_OK(put_inside(&company, "chunk", chunks[i], &first));
+	agent_must(&company.owner, WW_OK, "alloc 1 2048");
+	agent_must(&company.owner, WW_OK, "paint 1 5");
+	agent_must(&company.owner, WW_OK, "export 1 write");
+	company.token = pool_hear_token(&company.owner);
+	again.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_REFUSE(WW_ERR_EXISTS, "", put_inside(&company, "chunk", "1", &first));
+	if (are_of_two_users())
+		MUST_REFUSE(WW_ERR_ACCESS, "", put_inside(&company, "chunk", "1", &again));
+	pool_start(&member, NULL);
+	pool_give(&member, &company.token, 0, WW_OK);
+	agent_must(&member, WW_OK, "look 0 5");
+	agent_must(&member, WW_OK, "paint 0 6");
+	agent_must(&company.owner, WW_OK, "look 1 6");
+	agent_end(&member);
+	end_company(&company);
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_main.c - pools are tortured: by their owner, by a process that imports, and while an owner gets to know another process
+ *
+ * A private broker runs. The partner owns a pool for the second, and imports from ours for the third; each for one run,
+ * since who has joined a pool once need not do it again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/broker.h"
+#include "support/calls.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/driver.h"
+#include "support/forge.h"
+#include "support/raw.h"
+#include "support/subject.h"
+#include "torture/pool_scenario.h"
+#include "torture/torture.h"
+
+static const struct expectation expectations[] = {
+	/* Whether others have come may stay unknown: then what they may use is not handed out. */
+	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"calloc", ENOMEM, WW_ERR_NO_MEMORY, true, ALWAYS},
+	{"realloc", ENOMEM, WW_ERR_NO_MEMORY, true, RARELY},
+	{"memfd_create", EMFILE, WW_ERR_LIMIT, false, RARELY},
+	{"ftruncate", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
+	{"fallocate", ENOSPC, WW_ERR_NO_MEMORY, false, RARELY},
+	{"fchmod", EIO, WW_ERR_SYSTEM, false, RARELY},
+	{"fcntl(F_DUPFD_CLOEXEC)", EMFILE, WW_ERR_LIMIT, false, RARELY},
+	{"fcntl(F_ADD_SEALS)", EINVAL, WW_ERR_SYSTEM, false, RARELY},
+	{"fcntl(F_GETFL)", EINVAL, WW_OK, true, RARELY},
+	{"fcntl", EINVAL, WW_OK, true, RARELY},
+	{"fstatfs", EIO, WW_ERR_SYSTEM, false, RARELY},
+	/* Also asked whether two descriptors are the same: unknown means no. */
+	{"fstat", EIO, WW_ERR_SYSTEM, true, RARELY},
+	{"mmap", ENOMEM, WW_ERR_LIMIT, false, RARELY},
+	{"open", EMFILE, WW_ERR_LIMIT, false, RARELY},
+	{"getrandom", EIO, WW_ERR_SYSTEM, false, RARELY},
+	{"eventfd", EMFILE, WW_ERR_LIMIT, false, RARELY},
+	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, RARELY},
+	{"ppoll", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
+	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
+	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
+	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
+	/* What has no seals is no memory; and whoever shows such marks is no member. Last: see the meeting. */
+	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, RARELY},
+};
+
+static const struct driver_exception exceptions[] = {
+	/* The driver says so of a descriptor that is no memory of a GPU: the two cannot be told apart. */
+	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
+};
+
+static struct broker server;
+static struct raw observer;
+static struct child partner;
+static struct ww_wire_condition idle; /* how the broker is between two runs */
+
+/* --- the partner --- */
+
+struct possessions {
+	ww_device *device;
+	ww_broker *broker;
+	ww_pool *pool;
+	ww_memory *slices[2];
+};
+
+static ww_pool *make_pool(ww_device *device, uint64_t bytes_max)
+{
+	const struct ww_pool_params params = {
+		.size = sizeof(params),
+		.bytes_max = bytes_max,
+		.chunk_bytes = SCENARIO_CHUNK,
+		.slices_max = 64,
+	};
+	ww_pool *pool;
+
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	return pool;
+}
+
+/* A slice with a token that is good as long as the slice. */
+static ww_memory *make_slice(ww_pool *pool, ww_broker *broker, uint64_t escrow_ns,
+	struct ww_token *out_token)
+{
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.escrow_ns = escrow_ns,
+	};
+	ww_memory *slice;
+
+	MUST_OK(ww_pool_alloc(pool, SCENARIO_SLICE, 0, &slice));
+	MUST_OK(ww_memory_export(slice, broker, &params, out_token));
+	return slice;
+}
+
+static void partner_makes(struct possessions *mine)
+{
+	struct ww_token tokens[2];
+
+	mine->pool = make_pool(mine->device, SCENARIO_CHUNK);
+	for (int i = 0; i < 2; i++)
+		mine->slices[i] = make_slice(mine->pool, mine->broker, UINT64_MAX, &tokens[i]);
+	MUST_EQUAL(sizeof(tokens), write(CHILD_SOCKET, tokens, sizeof(tokens)));
+}
+
+static void partner_takes(struct possessions *mine)
+{
+	struct ww_token token;
+
+	MUST_EQUAL(sizeof(token), read(CHILD_SOCKET, &token, sizeof(token)));
+	MUST_OK(ww_memory_import(mine->device, mine->broker, &token, WW_ACCESS_READ,
+		&mine->slices[0], NULL));
+}
+
+/* The pool must then have everything: whoever imported has let go. */
+static void partner_drops(struct possessions *mine)
+{
+	struct ww_pool_info info = {.size = sizeof(info)};
+
+	for (int i = 0; i < 2; i++)
+		mine->slices[i] = ww_memory_unref(mine->slices[i]);
+	if (mine->pool) {
+		MUST_OK(ww_pool_info_get(mine->pool, &info));
+		MUST_EQUAL(0, info.bytes_used + info.bytes_waiting);
+	}
+	mine->pool = ww_pool_unref(mine->pool);
+}
+
+static void role_partner(int count, char **arguments)
+{
+	struct possessions mine = {.device = subject_open()};
+	char word[CHILD_WORD_BYTES];
+
+	MUST(count == 0 && !arguments[0]);
+	MUST_OK(ww_broker_open(NULL, &mine.broker));
+	role_tell("done");
+	while (role_hear_any(word) && strcmp(word, "stop") != 0) {
+		if (!strcmp(word, "make"))
+			partner_makes(&mine);
+		else if (!strcmp(word, "take"))
+			partner_takes(&mine);
+		else
+			partner_drops(&mine);
+		role_tell("done");
+	}
+	ww_broker_unref(mine.broker);
+	ww_device_unref(mine.device);
+}
+
+static void partner_start(void)
+{
+	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
+	child_start(&partner, "partner", NULL);
+	child_hear(&partner, "done");
+	unsetenv("WARPWAY_BROKER");
+}
+
+static void partner_must(const char *word)
+{
+	child_tell(&partner, "%s", word);
+	child_hear(&partner, "done");
+}
+
+/* --- the broker --- */
+
+static bool is_idle(const struct ww_wire_condition *now)
+{
+	return now->objects == idle.objects && now->holders == idle.holders &&
+		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
+		now->waits == idle.waits && now->open_fds == idle.open_fds;
+}
+
+/* Each question is a round trip, so this waits for the broker and not for a clock. */
+static void must_become_idle(void)
+{
+	time_t limit = time(NULL) + child_limit_ms() / 1000;
+	struct ww_wire_condition now;
+
+	do {
+		MUST_OK(raw_condition(&observer, &now));
+		if (is_idle(&now))
+			return;
+	} while (time(NULL) < limit);
+	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
+	     "descriptors (%lld open)",
+		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
+		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
+		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
+		(long long)(now.open_fds - idle.open_fds));
+}
+
+static ww_broker *open_broker(void)
+{
+	const struct ww_broker_params params = {
+		.size = sizeof(params),
+		.address = server.address,
+	};
+	ww_broker *broker;
+
+	MUST_OK(ww_broker_open(&params, &broker));
+	return broker;
+}
+
+/* --- the runs --- */
+
+static void begin_member(void)
+{
+	child_tell(&partner, "make");
+	MUST_EQUAL(sizeof(scenario_tokens),
+		recv(partner.socket, scenario_tokens, sizeof(scenario_tokens), MSG_WAITALL));
+	child_hear(&partner, "done");
+}
+
+/* A pool whose owner is gone is left when something is imported from another one. */
+static void leave_pool(const struct ww_token *token)
+{
+	ww_device *device = subject_open();
+	ww_broker *broker = open_broker();
+	struct ww_token other = *token;
+	ww_memory *slice;
+
+	other.bytes[16] ^= 1; /* of the pool's id */
+	token_seal(&other);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_memory_import(device, broker, &other, WW_ACCESS_READ, &slice, NULL));
+	ww_broker_unref(broker);
+	ww_device_unref(device);
+}
+
+static void end_member(void)
+{
+	partner_must("drop");
+	leave_pool(&scenario_tokens[0]);
+	must_become_idle();
+}
+
+static ww_device *device;
+static ww_broker *broker;
+
+/* Another partner each time: the same one would be known already. */
+static void begin_meeting(void)
+{
+	struct ww_token token;
+	ww_memory *slice;
+
+	device = subject_open();
+	broker = open_broker();
+	scenario_pool = make_pool(device, SCENARIO_CHUNK);
+	slice = make_slice(scenario_pool, broker, 0, &token);
+	child_tell(&partner, "take");
+	MUST_EQUAL(sizeof(token), write(partner.socket, &token, sizeof(token)));
+	child_hear(&partner, "done");
+	ww_memory_unref(slice);
+}
+
+static void end_meeting(void)
+{
+	ww_memory *slice;
+
+	partner_must("drop");
+	MUST_OK(ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice));
+	ww_memory_unref(slice);
+	scenario_pool = ww_pool_unref(scenario_pool);
+	broker = ww_broker_unref(broker);
+	device = ww_device_unref(device);
+	/* The partner leaves our pool, too. */
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	partner_start();
+	must_become_idle();
+}
+
+static const struct torture torture_own = {
+	.expectations = expectations,
+	.expectation_count = CHECK_COUNT(expectations),
+	.run = pool_scenario_own,
+	.end = must_become_idle,
+};
+
+static const struct torture torture_member = {
+	.expectations = expectations,
+	.expectation_count = CHECK_COUNT(expectations),
+	.exceptions = exceptions,
+	.exception_count = CHECK_COUNT(exceptions),
+	.run = pool_scenario_member,
+	.begin = begin_member,
+	.end = end_member,
+};
+
+static const struct torture torture_meeting = {
+	.expectations = expectations,
+	.expectation_count = CHECK_COUNT(expectations) - 1,
+	.run = pool_scenario_meet,
+	.begin = begin_meeting,
+	.end = end_meeting,
+	.forgives = true,
+};
+
+/* A case that failed has left its own. */
+static void begin(void)
+{
+	if (server.group)
+		broker_kill(&server);
+	broker_start(&server, NULL);
+	scenario_address = server.address;
+	partner_start();
+	raw_open(&observer, server.address);
+	MUST_OK(raw_condition(&observer, &idle));
+}
+
+static void end(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	raw_close(&observer);
+	broker_stop(&server);
+}
+
+static void fail_allocations(const struct torture *torture)
+{
+	begin();
+	torture_calls(torture, CALLS_ALLOCATIONS);
+	end();
+}
+
+static void fail_system_calls(const struct torture *torture)
+{
+	begin();
+	torture_every_error(torture);
+	end();
+}
+
+static void fail_driver(const struct torture *torture, int code)
+{
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver fails when it is told to");
+	begin();
+	torture_driver(torture, code);
+	end();
+}
+
+static void own_allocations_fail(void)
+{
+	fail_allocations(&torture_own);
+}
+
+static void own_system_calls_fail(void)
+{
+	fail_system_calls(&torture_own);
+}
+
+static void own_driver_out_of_memory(void)
+{
+	fail_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void own_driver_fails_for_no_reason(void)
+{
+	fail_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
+}
+
+static void member_allocations_fail(void)
+{
+	fail_allocations(&torture_member);
+}
+
+static void member_system_calls_fail(void)
+{
+	fail_system_calls(&torture_member);
+}
+
+static void member_driver_out_of_memory(void)
+{
+	fail_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void member_driver_fails_for_no_reason(void)
+{
+	fail_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN);
+}
+
+static void meeting_allocations_fail(void)
+{
+	fail_allocations(&torture_meeting);
+}
+
+static void meeting_system_calls_fail(void)
+{
+	fail_system_calls(&torture_meeting);
+}
+
+#define CASE(name)             \
+	{                      \
+#name, name, 0 \
+	}
+
+static const struct check_case cases[] = {
+	CASE(own_allocations_fail),
+	CASE(own_system_calls_fail),
+	CASE(own_driver_out_of_memory),
+	CASE(own_driver_fails_for_no_reason),
+	CASE(member_allocations_fail),
+	CASE(member_system_calls_fail),
+	CASE(member_driver_out_of_memory),
+	CASE(member_driver_fails_for_no_reason),
+	CASE(meeting_allocations_fail),
+	CASE(meeting_system_calls_fail),
+};
+
+static const struct check_role roles[] = {
+	{"partner", role_partner},
+};
+
+int main(int argc, char **argv)
+{
+	static const struct check_suite suite = {
+		.name = "torture-pool",
+		.cases = cases,
+		.case_count = CHECK_COUNT(cases),
+		.roles = roles,
+		.role_count = CHECK_COUNT(roles),
+	};
+
+	return check_main(&suite, argc, argv);
+}

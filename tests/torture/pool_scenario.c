@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_scenario.c - see pool_scenario.h
+ */
+#include "torture/pool_scenario.h"
+
+#include "base/error.h"
+#include "support/check.h"
+#include "support/subject.h"
+
+const char *scenario_address;
+struct ww_token scenario_tokens[2];
+ww_pool *scenario_pool;
+
+struct scenario {
+	const char *step; /* the first that failed; NULL: none */
+	ww_status status;
+	struct ww_error record;
+	bool has_values;
+	ww_device *device;
+	ww_broker *broker;
+	ww_stream *stream;
+	ww_pool *pool;
+	ww_memory *slices[3];
+	struct ww_token token;
+};
+
+/* Return: whether to do it again, since this was the failure that was to be. */
+static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
+{
+	if (status == WW_OK || scenario->step)
+		return false;
+	scenario->step = step;
+	scenario->status = status;
+	ww_error_save(&scenario->record);
+	return true;
+}
+
+#define DO(call)                                                                 \
+	do {                                                                     \
+		ww_status status_ = (call);                                      \
+                                                                                 \
+		if (has_failed(scenario, #call, status_))                        \
+			status_ = (call);                                        \
+		if (status_ != WW_OK)                                            \
+			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
+	} while (0)
+
+/* What gives something out does so if, and only if, it succeeds. */
+static ww_status gives(ww_status status, const void *out)
+{
+	MUST_EQUAL(status == WW_OK, out != NULL);
+	return status;
+}
+
+static ww_status open_broker(struct scenario *scenario)
+{
+	const struct ww_broker_params params = {
+		.size = sizeof(params),
+		.address = scenario_address,
+	};
+	ww_status status = ww_broker_open(&params, &scenario->broker);
+
+	return gives(status, scenario->broker);
+}
+
+static void open_all(struct scenario *scenario)
+{
+	struct ww_device_info info = {.size = sizeof(info)};
+
+	DO(ww_device_open(subject_name(), &scenario->device));
+	DO(ww_device_info_get(scenario->device, &info));
+	scenario->has_values = info.capabilities & WW_CAP_STREAM_VALUE;
+	DO(ww_stream_create(scenario->device, &scenario->stream));
+	DO(open_broker(scenario));
+}
+
+static ww_status finish(struct scenario *scenario, const char **out_step)
+{
+	for (size_t i = 0; i < CHECK_COUNT(scenario->slices); i++)
+		ww_memory_unref(scenario->slices[i]);
+	ww_pool_unref(scenario->pool);
+	ww_stream_unref(scenario->stream);
+	ww_broker_unref(scenario->broker);
+	ww_device_unref(scenario->device);
+	*out_step = scenario->step;
+	if (scenario->step)
+		ww_error_restore(&scenario->record);
+	return scenario->status;
+}
+
+static ww_status create(struct scenario *scenario)
+{
+	const struct ww_pool_params params = {
+		.size = sizeof(params),
+		.bytes_max = 2 * SCENARIO_CHUNK,
+		.chunk_bytes = SCENARIO_CHUNK,
+		.slices_max = 64,
+	};
+	ww_status status = ww_pool_create(scenario->device, &params, &scenario->pool);
+
+	return gives(status, scenario->pool);
+}
+
+static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t alignment, int place)
+{
+	ww_memory **out = &scenario->slices[place];
+	ww_status status = ww_pool_alloc(scenario->pool, bytes, alignment, out);
+
+	return gives(status, *out);
+}
+
+/* No token that was not made is waited for, and one that was is imported here. */
+static ww_status export(struct scenario *scenario, int place, uint64_t offset)
+{
+	const struct ww_export_params params = {
+		.size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.offset = offset,
+	};
+
+	return ww_memory_export(scenario->slices[place], scenario->broker, &params,
+		&scenario->token);
+}
+
+static ww_status import(struct scenario *scenario, const struct ww_token *token, int place)
+{
+	ww_memory **out = &scenario->slices[place];
+	ww_status status = ww_memory_import(scenario->device, scenario->broker, token,
+		WW_ACCESS_WRITE, out, NULL);
+
+	return gives(status, *out);
+}
+
+static void unref(struct scenario *scenario, int place)
+{
+	scenario->slices[place] = ww_memory_unref(scenario->slices[place]);
+}
+
+static ww_status release(struct scenario *scenario, int place)
+{
+	ww_status status = ww_pool_release(scenario->slices[place], scenario->stream);
+
+	if (status == WW_OK)
+		scenario->slices[place] = NULL;
+	return status;
+}
+
+/* By the stream, where it can. */
+static void let_go(struct scenario *scenario, int place)
+{
+	if (scenario->has_values)
+		DO(release(scenario, place));
+	unref(scenario, place);
+	DO(ww_stream_synchronize(scenario->stream));
+}
+
+static void must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
+{
+	struct ww_pool_info info = {.size = sizeof(info)};
+
+	MUST_OK(ww_pool_info_get(pool, &info));
+	MUST_EQUAL(used, info.bytes_used);
+	MUST_EQUAL(waiting, info.bytes_waiting);
+	MUST_EQUAL(info.bytes_reserved, info.bytes_free + used + waiting);
+}
+
+ww_status pool_scenario_own(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+	uint64_t bytes;
+
+	open_all(scenario);
+	DO(create(scenario));
+	DO(alloc(scenario, SCENARIO_SLICE, 0, 0));
+	DO(alloc(scenario, SCENARIO_CHUNK, SCENARIO_CHUNK, 1));
+	DO(export(scenario, 0, 0));
+	DO(import(scenario, &scenario->token, 2));
+	unref(scenario, 2);
+	DO(export(scenario, 1, SCENARIO_SLICE));
+	unref(scenario, 1);
+	DO(import(scenario, &scenario->token, 2));
+	unref(scenario, 2);
+	let_go(scenario, 0);
+	DO(alloc(scenario, SCENARIO_CHUNK, 0, 0));
+	DO(alloc(scenario, SCENARIO_CHUNK, 0, 1));
+	must_be(scenario->pool, 2 * SCENARIO_CHUNK, 0);
+	unref(scenario, 0);
+	unref(scenario, 1);
+	must_be(scenario->pool, 0, 0);
+	DO(ww_pool_trim(scenario->pool, 0, &bytes));
+	MUST_EQUAL(2 * SCENARIO_CHUNK, bytes);
+	return finish(scenario, out_step);
+}
+
+ww_status pool_scenario_member(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+
+	open_all(scenario);
+	DO(import(scenario, &scenario_tokens[0], 0));
+	DO(import(scenario, &scenario_tokens[1], 1));
+	DO(export(scenario, 0, 0));
+	unref(scenario, 0);
+	DO(import(scenario, &scenario->token, 2));
+	unref(scenario, 2);
+	let_go(scenario, 1);
+	return finish(scenario, out_step);
+}
+
+/* The partner has a slice that we have let go of; whatever fails, it is not handed out. */
+ww_status pool_scenario_meet(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	ww_memory *slice;
+	ww_status status;
+
+	status = ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice);
+	MUST(status < 0 && !slice);
+	if (status != WW_ERR_LIMIT || ww_pool_holder_get(scenario_pool, 0, &info) != WW_OK)
+		(void)has_failed(scenario, "ww_pool_alloc", status);
+	MUST_REFUSE(WW_ERR_LIMIT, "helper",
+		ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice));
+	MUST_OK(ww_pool_holder_get(scenario_pool, 0, &info));
+	MUST_EQUAL(1, info.slice_count);
+	must_be(scenario_pool, 0, SCENARIO_SLICE);
+	return finish(scenario, out_step);
+}
