@@ -18,12 +18,11 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-#define ITERATIONS          200
-#define ITERATIONS_QUICK    20
-#define ITERATIONS_MAX      1000000
-#define ITERATIONS_AT_LEAST 5
-#define BUDGET_NS           (2000 * NS_PER_MS)
-#define BUDGET_QUICK_NS     (500 * NS_PER_MS)
+#define ITERATIONS       200
+#define ITERATIONS_QUICK 20
+#define ITERATIONS_MAX   1000000
+#define BUDGET_NS        (2000 * NS_PER_MS)
+#define BUDGET_QUICK_NS  (500 * NS_PER_MS)
 
 /* Of the group broker. */
 #define OBJECTS       100000
@@ -35,6 +34,11 @@
 #define KILLS         100
 #define KILLS_QUICK   10
 #define KILLS_MAX     1000000
+
+/* Of the group pool. */
+#define SLICES       1000000
+#define SLICES_QUICK 20000
+#define SLICES_MAX   1000000000
 
 #define SIZES       "4KiB,64KiB,1MiB,2MiB,16MiB,256MiB,1GiB,16GiB"
 #define SIZES_QUICK "4KiB,2MiB,16MiB"
@@ -53,6 +57,10 @@ static const struct group groups[] = {
 		bench_broker_child},
 	{"sync", "round trips between processes, cost of calls, ends of signallers", bench_sync,
 		bench_sync_child},
+	{"pool", "slices: cut, let go of, handed to other processes, by the million", bench_pool,
+		bench_pool_child},
+	{"foreign", "memory of CUDA's own calls: wrap, export, import", bench_foreign,
+		bench_foreign_child},
 };
 
 #define GROUP_COUNT (sizeof(groups) / sizeof(groups[0]))
@@ -64,6 +72,7 @@ static const struct option options[] = {
 	{"objects", required_argument, NULL, 'o'},
 	{"clients", required_argument, NULL, 'C'},
 	{"kills", required_argument, NULL, 'k'},
+	{"slices", required_argument, NULL, 'S'},
 	{"quick", no_argument, NULL, 'q'},
 	{"check", no_argument, NULL, 'c'},
 	{"json", no_argument, NULL, 'j'},
@@ -84,6 +93,7 @@ static int print_help(void)
 	       "  --objects N     put at most so many into a broker (default %d)\n"
 	       "  --clients N     that are connected to it meanwhile (default %d)\n"
 	       "  --kills N       of holders, of signallers, and of the broker (default %d)\n"
+	       "  --slices N      pass so many from process to process (default %d)\n"
 	       "  --quick         few sizes and iterations, small numbers\n"
 	       "  --check         exit with 1 when a goal is not met, with 2 when one was not measured\n"
 	       "  --json          results as JSON on standard output, the rest on standard error\n"
@@ -91,21 +101,8 @@ static int print_help(void)
 	       "On a GPU a context is current all the time, for our calls and for the raw ones. Of fewer\n"
 	       "than 100 turns, p99 is the largest value.\n\n"
 	       "Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n",
-		SIZES, ITERATIONS, OBJECTS, CLIENTS, KILLS);
+		SIZES, ITERATIONS, OBJECTS, CLIENTS, KILLS, SLICES);
 	return EXIT_DONE;
-}
-
-void pace_start(struct pace *pace, uint64_t iterations, uint64_t budget_ns)
-{
-	pace->iterations = iterations;
-	pace->deadline_ns = link_now_ns() + budget_ns;
-}
-
-bool pace_goes_on(const struct pace *pace, uint64_t done)
-{
-	if (done >= pace->iterations)
-		return false;
-	return done < ITERATIONS_AT_LEAST || link_now_ns() < pace->deadline_ns;
 }
 
 int bench_add_result(struct bench *bench, const struct bench_result *result)
@@ -121,22 +118,6 @@ int bench_add_result(struct bench *bench, const struct bench_result *result)
 	}
 	bench->results[bench->count++] = *result;
 	return 0;
-}
-
-int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
-	bench_goal *goal)
-{
-	double floor_p50 = samples_percentile_us(floor, 50);
-	struct bench_result result = {
-		.unit = "us",
-		.p50 = samples_percentile_us(ours, 50),
-		.p99 = samples_percentile_us(ours, 99),
-		.floor_p50 = floor_p50,
-		.goal = goal ? goal(floor_p50) : BENCH_NONE,
-	};
-
-	snprintf(result.name, sizeof(result.name), "%s", name);
-	return bench_add_result(bench, &result);
 }
 
 static bool add_size(struct bench *bench, const char *text, size_t length)
@@ -199,6 +180,9 @@ static int parse_option(struct bench *bench, int result, char *argv[])
 	case 'k':
 		refused = option_number("kills", optarg, 1, KILLS_MAX, &bench->kills);
 		break;
+	case 'S':
+		refused = option_number("slices", optarg, 1, SLICES_MAX, &bench->slices);
+		break;
 	case 'q':
 		bench->quick = true;
 		break;
@@ -259,6 +243,8 @@ static int parse(int argc, char *argv[], struct bench *bench)
 		bench->clients = bench->quick ? CLIENTS_QUICK : CLIENTS;
 	if (bench->kills == 0)
 		bench->kills = bench->quick ? KILLS_QUICK : KILLS;
+	if (bench->slices == 0)
+		bench->slices = bench->quick ? SLICES_QUICK : SLICES;
 	bench->budget_ns = bench->quick ? BUDGET_QUICK_NS : BUDGET_NS;
 	return -1;
 }

@@ -43,6 +43,7 @@ struct bench {
 	uint64_t objects;    /* of the group broker */
 	uint64_t clients;    /* likewise */
 	uint64_t kills;      /* likewise */
+	uint64_t slices;     /* that the group pool passes on */
 	bool json;
 	bool check;
 	bool quick;
@@ -52,7 +53,15 @@ struct bench {
 	struct bench_result *results;
 	size_t count;
 	size_t capacity;
-	size_t goals_skipped; /* sizes that have a goal and no room */
+	size_t goals_skipped;  /* sizes that have a goal and no room */
+	size_t groups_skipped; /* that have nothing to measure on this device */
+};
+
+/* Who does the work of a turn. */
+enum bench_way {
+	BENCH_OURS,
+	BENCH_RAW,
+	BENCH_WAYS
 };
 
 /* The largest p50 allowed, given that of the floor. */
@@ -79,6 +88,17 @@ bool pace_goes_on(const struct pace *pace, uint64_t done);
 int bench_add(struct bench *bench, const char *name, struct samples *ours, struct samples *floor,
 	bench_goal *goal);
 
+/* The same in @unit, "us" or "ns". @floor: NULL: there is none */
+int bench_add_in(struct bench *bench, const char *name, const char *unit, struct samples *ours,
+	struct samples *floor, bench_goal *goal);
+
+/* Does something once, one way or the other. Return: 0, or -1 after saying what went wrong. */
+typedef int (*bench_turn)(void *context, enum bench_way way, uint64_t *out_ns);
+
+/* Turns of both ways, in an order that follows no short period, the first few not counted. Return: likewise. */
+int bench_measure(const struct bench *bench, bench_turn turn, void *context,
+	struct samples out_samples[BENCH_WAYS]);
+
 /* Adds a copy of a result. Return: likewise. */
 int bench_add_result(struct bench *bench, const struct bench_result *result);
 
@@ -98,6 +118,14 @@ double bench_listing_goal(double half);
 #define BENCH_RESTART_MS   50.0   /* from a broker's end to its next answer */
 #define BENCH_OBJECT_BYTES 1024.0 /* of a broker's memory */
 
+/* Of the floor's median these take no account: what is promised whatever the machine. */
+double bench_slice_goal(double floor_p50);     /* ns; a slice is cut and let go of */
+double bench_hand_over_goal(double floor_p50); /* us; a slice crosses, and an answer comes back */
+double bench_mapped_goal(double floor_p50);    /* us; an import of what is mapped already */
+
+/* Memory of others is imported, given what the driver takes to open it. */
+double bench_foreign_goal(double floor_p50);
+
 /* 1: the goal is met, 0: it is not, -1: there is none. */
 int bench_met(const struct bench_result *result);
 
@@ -108,11 +136,15 @@ int bench_verdict(const struct bench *bench);
 int bench_memory(struct bench *bench);
 int bench_broker(struct bench *bench);
 int bench_sync(struct bench *bench);
+int bench_pool(struct bench *bench);
+int bench_foreign(struct bench *bench);
 
 /* What the second process of a group does. */
 int bench_memory_importer(int argc, char *argv[]);
 int bench_broker_child(int argc, char *argv[]);
 int bench_sync_child(int argc, char *argv[]);
+int bench_pool_child(int argc, char *argv[]);
+int bench_foreign_child(int argc, char *argv[]);
 
 /* Prints all results, as a table or as JSON. */
 int bench_report(const struct bench *bench);

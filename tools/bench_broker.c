@@ -27,7 +27,7 @@
 
 /* No quota is in the way; a broker that was left behind by a kill goes soon. */
 static const char settings[] = "[broker]\n"
-			       "idle_s = 1\n"
+			       "idle_s = 10\n"
 			       "[limits]\n"
 			       "host_bytes = 1024T\n"
 			       "objects = 64M\n"

@@ -44,6 +44,29 @@ double bench_listing_goal(double half)
 	return 2 * 1.5 * half;
 }
 
+double bench_slice_goal(double floor_p50)
+{
+	(void)floor_p50;
+	return 200;
+}
+
+double bench_hand_over_goal(double floor_p50)
+{
+	(void)floor_p50;
+	return 5;
+}
+
+double bench_mapped_goal(double floor_p50)
+{
+	(void)floor_p50;
+	return 2;
+}
+
+double bench_foreign_goal(double floor_p50)
+{
+	return floor_p50 + 10;
+}
+
 int bench_met(const struct bench_result *result)
 {
 	return isnan(result->goal) ? -1 : result->p50 <= result->goal;
@@ -54,6 +77,8 @@ int bench_verdict(const struct bench *bench)
 	size_t goals = 0;
 	size_t missed = 0;
 
+	if (bench->count == 0 && bench->groups_skipped)
+		return refuse("nothing was measured: what was asked for needs another device");
 	if (bench->count == 0)
 		return refuse("nothing was measured: no size that was asked for has room");
 	for (size_t i = 0; bench->check && i < bench->count; i++) {
@@ -74,6 +99,7 @@ int bench_verdict(const struct bench *bench)
 	if (bench->check && goals == 0)
 		return refuse(
 			"--check: nothing that was measured has a goal; on a GPU the sizes 2MiB "
-			"and 16GiB have one, and the groups broker and sync have some");
+			"and 16GiB have one, and the groups broker, sync, pool and foreign have "
+			"some");
 	return EXIT_DONE;
 }

@@ -97,13 +97,32 @@ static void checking_wants_every_goal_met(void **state)
 	assert_int_equal(verdict(missed, 2, 0, false), EXIT_DONE);
 }
 
+static void slices_have_goals_on_every_machine(void **state)
+{
+	(void)state;
+	assert_true(bench_slice_goal(BENCH_NONE) == 200);
+	assert_true(bench_hand_over_goal(1) == 5);
+	assert_true(bench_mapped_goal(BENCH_NONE) == 2);
+	assert_true(bench_foreign_goal(90) == 100);
+}
+
+static void a_group_that_cannot_run_here_is_told_from_want_of_room(void **state)
+{
+	struct bench bench = {.groups_skipped = 1};
+
+	(void)state;
+	assert_int_equal(bench_verdict(&bench), EXIT_CANNOT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(imports_have_goals_on_a_gpu),
 		cmocka_unit_test(a_broker_may_cost_a_multiple),
+		cmocka_unit_test(slices_have_goals_on_every_machine),
 		cmocka_unit_test(goals_are_met_up_to_their_value),
 		cmocka_unit_test(only_what_was_measured_succeeds),
+		cmocka_unit_test(a_group_that_cannot_run_here_is_told_from_want_of_room),
 		cmocka_unit_test(checking_wants_every_goal_met),
 	};
 

@@ -14,13 +14,13 @@
 
 #include "device.h"
 
-#define WARM_UP_TURNS 2
-#define WITH_EVENTS   "events"
-#define QUICK_PART    10 /* of a batch's rounds, with --quick */
+#define WITH_EVENTS "events"
+#define NAME_BYTES  48 /* without the group's */
+#define QUICK_PART  10 /* of a batch's rounds, with --quick */
 
 /* A broker that was left behind by a kill goes soon. */
 static const char settings[] = "[broker]\n"
-			       "idle_s = 1\n";
+			       "idle_s = 10\n";
 
 /* The floor is the same work without the library. */
 static double round_trip_goal(double floor_p50)
@@ -31,47 +31,10 @@ static double round_trip_goal(double floor_p50)
 int sync_add(struct bench *bench, const char *name, const char *unit, struct samples *ours,
 	struct samples *floor, bench_goal *goal)
 {
-	double scale = strcmp(unit, "ns") ? 1 : 1e3;
-	double floor_p50 = floor ? samples_percentile_us(floor, 50) * scale : BENCH_NONE;
-	struct bench_result result = {
-		.unit = unit,
-		.p50 = samples_percentile_us(ours, 50) * scale,
-		.p99 = samples_percentile_us(ours, 99) * scale,
-		.floor_p50 = floor_p50,
-		.goal = goal ? goal(floor_p50) : BENCH_NONE,
-	};
+	char full[BENCH_NAME_BYTES];
 
-	snprintf(result.name, sizeof(result.name), "sync.%s", name);
-	return bench_add_result(bench, &result);
-}
-
-/* One turn of each way. Who goes first follows no short period. */
-static int take_turns(sync_turn turn, void *context, uint64_t number, uint64_t out_ns[SYNC_WAYS])
-{
-	int first = (int)(number * UINT64_C(0x9e3779b97f4a7c15) >> 63);
-
-	return turn(context, first, &out_ns[first]) || turn(context, !first, &out_ns[!first]) ? -1
-											      : 0;
-}
-
-int sync_measure(const struct bench *bench, sync_turn turn, void *context,
-	struct samples out_samples[SYNC_WAYS])
-{
-	uint64_t ns[SYNC_WAYS] = {0};
-	struct pace pace;
-
-	for (uint64_t i = 0; i < WARM_UP_TURNS; i++) {
-		if (take_turns(turn, context, i, ns))
-			return -1;
-	}
-	pace_start(&pace, bench->iterations, bench->budget_ns);
-	for (uint64_t i = 0; pace_goes_on(&pace, i); i++) {
-		if (take_turns(turn, context, i, ns) ||
-			samples_add(&out_samples[SYNC_OURS], ns[SYNC_OURS]) ||
-			samples_add(&out_samples[SYNC_RAW], ns[SYNC_RAW]))
-			return -1;
-	}
-	return 0;
+	snprintf(full, sizeof(full), "sync.%s", name);
+	return bench_add_in(bench, full, unit, ours, floor, goal);
 }
 
 /* --- rounds --- */
@@ -96,7 +59,7 @@ static void give_up(int number)
 }
 
 /* A batch by both sides. */
-static int run_batch(void *context, enum sync_way way, uint64_t *out_ns)
+static int run_batch(void *context, enum bench_way way, uint64_t *out_ns)
 {
 	const struct rounds *rounds = context;
 	struct sync_pair *pair = rounds->pair;
@@ -111,7 +74,7 @@ static int run_batch(void *context, enum sync_way way, uint64_t *out_ns)
 	if (child_send(&pair->child, &message, -1) ||
 		child_receive(&pair->child, LINK_READY, &message, NULL))
 		return -1;
-	if (way == SYNC_RAW)
+	if (way == BENCH_RAW)
 		signal(SIGCHLD, give_up);
 	start = link_now_ns();
 	result = sync_batch_run(&pair->side, rounds->kind, way, true, pair->value, rounds->count);
@@ -128,22 +91,22 @@ static int run_batch(void *context, enum sync_way way, uint64_t *out_ns)
 static int measure_rounds(struct sync_pair *pair, const struct sync_kind *kind, bool is_between)
 {
 	struct bench *bench = pair->bench;
-	struct samples samples[SYNC_WAYS] = {{0}, {0}};
+	struct samples samples[BENCH_WAYS] = {{0}, {0}};
 	bool has_goal = kind->crosses_gpus && bench->info.backend == WW_BACKEND_CUDA;
 	struct rounds rounds = {
 		.pair = pair,
 		.kind = kind,
 		.count = bench->quick ? kind->rounds / QUICK_PART : kind->rounds,
 	};
-	char name[BENCH_NAME_BYTES];
-	int result = sync_measure(bench, run_batch, &rounds, samples);
+	char name[NAME_BYTES];
+	int result = bench_measure(bench, run_batch, &rounds, samples);
 
 	snprintf(name, sizeof(name), "%s%s", kind->name, is_between ? ".two_gpus" : "");
 	if (!result)
-		result = sync_add(bench, name, "us", &samples[SYNC_OURS], &samples[SYNC_RAW],
+		result = sync_add(bench, name, "us", &samples[BENCH_OURS], &samples[BENCH_RAW],
 			has_goal ? round_trip_goal : NULL);
-	samples_fini(&samples[SYNC_OURS]);
-	samples_fini(&samples[SYNC_RAW]);
+	samples_fini(&samples[BENCH_OURS]);
+	samples_fini(&samples[BENCH_RAW]);
 	return result;
 }
 
@@ -240,6 +203,7 @@ int bench_sync(struct bench *bench)
 	if (!(bench->info.capabilities & WW_CAP_STREAM_VALUE)) {
 		say("sync.* is skipped: streams of %s cannot wait for values in memory",
 			bench->info.selector);
+		bench->groups_skipped++;
 		return 0;
 	}
 	if (nest_open(&nest, settings) || run_pair(bench, bench->info.selector, nest.address) ||
@@ -264,11 +228,11 @@ static int answer_batch(struct sync_side *side)
 		return complain("cannot receive what to do: %s", link_result_text(result));
 	if (rounds == 0)
 		return 1;
-	if (kind >= sync_kind_count || way >= SYNC_WAYS)
+	if (kind >= sync_kind_count || way >= BENCH_WAYS)
 		return complain("there is no kind %llu", (unsigned long long)kind);
 	message.kind = LINK_READY;
 	link_send(LINK_FD, &message, -1, WW_FOREVER);
-	if (sync_batch_run(side, &sync_kinds[kind], (enum sync_way)way, false, value, rounds))
+	if (sync_batch_run(side, &sync_kinds[kind], (enum bench_way)way, false, value, rounds))
 		return -1;
 	message.kind = LINK_DONE;
 	message.numbers[0] = side->idle_ns;

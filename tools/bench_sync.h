@@ -21,13 +21,6 @@ enum sync_line {
 	SYNC_LINES
 };
 
-/* Who does the work of a batch. */
-enum sync_way {
-	SYNC_OURS,
-	SYNC_RAW,
-	SYNC_WAYS
-};
-
 /* What one of the two processes has. */
 struct sync_side {
 	ww_device *device;
@@ -75,15 +68,15 @@ struct sync_kind {
 	uint64_t rounds; /* of a batch, which is timed as a whole */
 	bool has_streams;
 	bool crosses_gpus;
-	int (*ask[SYNC_WAYS])(struct sync_side *side, uint64_t value);
-	int (*answer[SYNC_WAYS])(struct sync_side *side, uint64_t value);
+	int (*ask[BENCH_WAYS])(struct sync_side *side, uint64_t value);
+	int (*answer[BENCH_WAYS])(struct sync_side *side, uint64_t value);
 };
 
 extern const struct sync_kind sync_kinds[];
 extern const size_t sync_kind_count;
 
 /* One side's part of a batch. @value: that of the round before the first. */
-int sync_batch_run(struct sync_side *side, const struct sync_kind *kind, enum sync_way way,
+int sync_batch_run(struct sync_side *side, const struct sync_kind *kind, enum bench_way way,
 	bool asks, uint64_t value, uint64_t rounds);
 
 /* The verb's own process, and its child. */
@@ -110,10 +103,5 @@ int sync_expect(ww_status status, const char *what);
 /* Adds a result in @unit, "us" or "ns". @floor: NULL: none; @goal: NULL: none */
 int sync_add(struct bench *bench, const char *name, const char *unit, struct samples *ours,
 	struct samples *floor, bench_goal *goal);
-
-/* One turn of each way, measured, in an order that follows no short period. */
-typedef int (*sync_turn)(void *context, enum sync_way way, uint64_t *out_ns);
-int sync_measure(const struct bench *bench, sync_turn turn, void *context,
-	struct samples out_samples[SYNC_WAYS]);
 
 #endif

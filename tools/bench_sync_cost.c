@@ -57,12 +57,12 @@ static int raw_signals(struct sync_pair *pair, uint64_t *out_ns)
 	return side->raw->ops->stream_synchronize(side->raw, side->raw_stream);
 }
 
-static int signals(void *context, enum sync_way way, uint64_t *out_ns)
+static int signals(void *context, enum bench_way way, uint64_t *out_ns)
 {
 	const struct waiters *waiters = context;
 
-	return way == SYNC_RAW ? raw_signals(waiters->pair, out_ns)
-			       : ours_signals(waiters->pair, out_ns);
+	return way == BENCH_RAW ? raw_signals(waiters->pair, out_ns)
+				: ours_signals(waiters->pair, out_ns);
 }
 
 /* --- waits --- */
@@ -139,9 +139,9 @@ static int raw_waits(const struct waiters *waiters, uint64_t *out_ns)
 	return ops->stream_synchronize(side->raw, side->raw_stream);
 }
 
-static int waits(void *context, enum sync_way way, uint64_t *out_ns)
+static int waits(void *context, enum bench_way way, uint64_t *out_ns)
 {
-	return way == SYNC_RAW ? raw_waits(context, out_ns) : ours_waits(context, out_ns);
+	return way == BENCH_RAW ? raw_waits(context, out_ns) : ours_waits(context, out_ns);
 }
 
 /* --- a page --- */
@@ -174,23 +174,24 @@ static int raw_page(struct sync_side *side, uint64_t *out_ns)
 	return result;
 }
 
-static int page(void *context, enum sync_way way, uint64_t *out_ns)
+static int page(void *context, enum bench_way way, uint64_t *out_ns)
 {
 	struct sync_pair *pair = context;
 
-	return way == SYNC_RAW ? raw_page(&pair->side, out_ns) : ours_page(&pair->side, out_ns);
+	return way == BENCH_RAW ? raw_page(&pair->side, out_ns) : ours_page(&pair->side, out_ns);
 }
 
-static int measure(struct bench *bench, const char *name, const char *unit, sync_turn turn,
+static int measure(struct bench *bench, const char *name, const char *unit, bench_turn turn,
 	void *context, bench_goal *goal)
 {
-	struct samples samples[SYNC_WAYS] = {{0}, {0}};
-	int result = sync_measure(bench, turn, context, samples);
+	struct samples samples[BENCH_WAYS] = {{0}, {0}};
+	int result = bench_measure(bench, turn, context, samples);
 
 	if (!result)
-		result = sync_add(bench, name, unit, &samples[SYNC_OURS], &samples[SYNC_RAW], goal);
-	samples_fini(&samples[SYNC_OURS]);
-	samples_fini(&samples[SYNC_RAW]);
+		result = sync_add(bench, name, unit, &samples[BENCH_OURS], &samples[BENCH_RAW],
+			goal);
+	samples_fini(&samples[BENCH_OURS]);
+	samples_fini(&samples[BENCH_RAW]);
 	return result;
 }
 

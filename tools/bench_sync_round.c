@@ -246,7 +246,7 @@ const struct sync_kind sync_kinds[] = {
 
 const size_t sync_kind_count = sizeof(sync_kinds) / sizeof(sync_kinds[0]);
 
-int sync_batch_run(struct sync_side *side, const struct sync_kind *kind, enum sync_way way,
+int sync_batch_run(struct sync_side *side, const struct sync_kind *kind, enum bench_way way,
 	bool asks, uint64_t value, uint64_t rounds)
 {
 	int (*run)(struct sync_side * side, uint64_t value) = asks ? kind->ask[way]
@@ -259,7 +259,7 @@ int sync_batch_run(struct sync_side *side, const struct sync_kind *kind, enum sy
 	}
 	if (!kind->has_streams)
 		return 0;
-	if (way == SYNC_RAW)
+	if (way == BENCH_RAW)
 		return side->raw->ops->stream_synchronize(side->raw, side->raw_stream);
 	return sync_expect(ww_stream_synchronize(side->stream), "cannot wait for a stream");
 }

@@ -35,6 +35,10 @@ static const struct step_plan plans[] = {
 	{"survival", demo_survival},
 	{"protection", demo_protection},
 	{"broker", demo_broker},
+	{"pool slice", demo_slice},
+	{"array view", demo_view},
+	{"CUDA pointer", demo_foreign},
+	{"plain CUDA", demo_plain},
 	{"ping-pong", demo_pingpong},
 	{"lost peer", demo_poison},
 };
@@ -55,13 +59,17 @@ static const char help[] =
 	"Usage: warpway demo [OPTION...]\n\n"
 	"Shows memory shared between processes, every element verified, and processes that wait\n"
 	"for each other:\n"
-	"  round trip  a child maps memory, verifies it and writes to it\n"
-	"  ring        processes over all devices verify each other's memory, in rounds\n"
-	"  survival    memory stays whole when its maker is killed\n"
-	"  protection  memory handed out for reading cannot be written\n"
-	"  broker      memory with a name is read after its maker was killed\n"
-	"  ping-pong   streams of two processes answer each other, by timeline and by event\n"
-	"  lost peer   who waits for a process that is killed is told at once\n\n"
+	"  round trip    a child maps memory, verifies it and writes to it\n"
+	"  ring          processes over all devices verify each other's memory, in rounds\n"
+	"  survival      memory stays whole when its maker is killed\n"
+	"  protection    memory handed out for reading cannot be written\n"
+	"  broker        memory with a name is read after its maker was killed\n"
+	"  pool slice    a slice of a pool goes to a child by token, its neighbour does not\n"
+	"  array view    a child reads every second element, from the last to the first\n"
+	"  CUDA pointer  the middle of a cuMemAlloc allocation is handed to a child\n"
+	"  plain CUDA    a program without this library opens memory of ours, and we of its\n"
+	"  ping-pong     streams of two processes answer each other, by timeline and by event\n"
+	"  lost peer     who waits for a process that is killed is told at once\n\n"
 	"  --device NAME    host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
 	"  --elements N     float32 elements in each memory (default 1048576)\n"
 	"  --processes N    processes in the ring, 1 to 256 (default 4)\n"

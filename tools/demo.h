@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo.h - the seven things `warpway demo` shows, and what they share
+ * demo.h - the eleven things `warpway demo` shows, and what they share
  *
  * Each step is one file that holds both sides: what the parent does and what its children do. The
  * parent keeps the time: a child waits without a limit, for the parent ends it when it is late, and
@@ -52,6 +52,7 @@ struct demo {
 
 /* What a child knows. */
 struct demo_child {
+	const char *selector;
 	ww_device *device;
 	ww_stream *stream;
 	uint64_t elements;
@@ -66,6 +67,10 @@ int demo_ring(const struct demo *demo, struct demo_step *step);
 int demo_survival(const struct demo *demo, struct demo_step *step);
 int demo_protection(const struct demo *demo, struct demo_step *step);
 int demo_broker(const struct demo *demo, struct demo_step *step);
+int demo_slice(const struct demo *demo, struct demo_step *step);
+int demo_view(const struct demo *demo, struct demo_step *step);
+int demo_foreign(const struct demo *demo, struct demo_step *step);
+int demo_plain(const struct demo *demo, struct demo_step *step);
 int demo_pingpong(const struct demo *demo, struct demo_step *step);
 int demo_poison(const struct demo *demo, struct demo_step *step);
 
@@ -78,6 +83,9 @@ int demo_guest(const struct demo_child *child);
 int demo_intruder(const struct demo_child *child);
 int demo_putter(const struct demo_child *child);
 int demo_getter(const struct demo_child *child);
+int demo_taker(const struct demo_child *child);
+int demo_viewer(const struct demo_child *child);
+int demo_stranger(const struct demo_child *child); /* opens no device of the library */
 int demo_player(const struct demo_child *child);
 int demo_signaller(const struct demo_child *child);
 
@@ -94,6 +102,13 @@ int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_mem
 int demo_spawn(const struct demo *demo, const char *name, const char *role,
 	struct child *out_child);
 
+/* The same, and the child finds a token. */
+int demo_spawn_with_token(const struct demo *demo, const char *name, const char *role,
+	const struct ww_token *token, struct child *out_child);
+
+/* Child: reads the token it was given. Return: 0, or -1 after saying what went wrong. */
+int demo_token(struct ww_token *out_token);
+
 /* Runs a step while WARPWAY_BROKER names a broker that is the step's alone. */
 int demo_with_broker(const struct demo *demo, struct demo_step *step,
 	int (*run_step)(const struct demo *demo, struct demo_step *step));
@@ -101,8 +116,14 @@ int demo_with_broker(const struct demo *demo, struct demo_step *step,
 /* Whether streams of the demo's device can wait for timelines; else the step says that it shows nothing. */
 bool demo_has_timelines(const struct demo *demo, struct demo_step *step);
 
+/* Whether CUDA's own calls make memory of the demo's device; else likewise. */
+bool demo_has_foreign(const struct demo *demo, struct demo_step *step);
+
 /* Ends a child that has said LINK_DONE, and notes the route it named first. */
 int demo_end(struct child *child, const struct link_message *done, struct demo_step *step);
+
+/* Has a taker that has said LINK_READY let go and end. */
+int demo_taker_end(struct child *taker, struct demo_step *step);
 
 /* Child: says LINK_DONE, naming the route by which it reached @memory. */
 int demo_child_done(ww_memory *memory);

@@ -3,7 +3,8 @@
  * demo_child.c - what is the same for every child of the demo
  *
  * A child is started as `warpway demo-child ROLE DEVICE ELEMENTS [INDEX PROCESSES]`. It opens the device for
- * itself, as any other program would, and does what its role says.
+ * itself, as any other program would, and does what its role says. One that plays a program without the library opens
+ * nothing.
  */
 #include "demo.h"
 
@@ -14,22 +15,28 @@
 
 #include "verbs.h"
 
+#define TOKEN_VARIABLE "WARPWAY_DEMO_TOKEN"
+
 struct role {
 	const char *name;
 	int (*run)(const struct demo_child *child);
+	bool is_plain; /* without the library */
 };
 
 static const struct role roles[] = {
-	{"receiver", demo_receiver},
-	{"ring", demo_ring_process},
-	{"maker", demo_maker},
-	{"heir", demo_heir},
-	{"guest", demo_guest},
-	{"intruder", demo_intruder},
-	{"putter", demo_putter},
-	{"getter", demo_getter},
-	{"player", demo_player},
-	{"signaller", demo_signaller},
+	{"receiver", demo_receiver, false},
+	{"ring", demo_ring_process, false},
+	{"maker", demo_maker, false},
+	{"heir", demo_heir, false},
+	{"guest", demo_guest, false},
+	{"intruder", demo_intruder, false},
+	{"putter", demo_putter, false},
+	{"getter", demo_getter, false},
+	{"taker", demo_taker, false},
+	{"viewer", demo_viewer, false},
+	{"stranger", demo_stranger, true},
+	{"player", demo_player, false},
+	{"signaller", demo_signaller, false},
 };
 
 #define ROLE_COUNT (sizeof(roles) / sizeof(roles[0]))
@@ -82,6 +89,32 @@ int demo_spawn(const struct demo *demo, const char *name, const char *role, stru
 	return child_spawn(out_child, &plan);
 }
 
+int demo_spawn_with_token(const struct demo *demo, const char *name, const char *role,
+	const struct ww_token *token, struct child *out_child)
+{
+	char text[WW_TOKEN_TEXT_BYTES];
+	int result;
+
+	if (ww_token_to_text(token, text) != WW_OK)
+		return complain_record("cannot write a token as text");
+	if (setenv(TOKEN_VARIABLE, text, 1))
+		return complain("out of memory");
+	result = demo_spawn(demo, name, role, out_child);
+	unsetenv(TOKEN_VARIABLE);
+	return result;
+}
+
+int demo_token(struct ww_token *out_token)
+{
+	const char *text = getenv(TOKEN_VARIABLE);
+
+	if (!text)
+		return complain("no token was given");
+	if (ww_token_from_text(text, out_token) != WW_OK)
+		return complain_record("cannot read a token");
+	return 0;
+}
+
 int demo_end(struct child *child, const struct link_message *done, struct demo_step *step)
 {
 	uint64_t route = done->numbers[0];
@@ -106,13 +139,16 @@ static int run_role(const struct role *role, const char *selector, struct demo_c
 	OWN(device) ww_device *device = NULL;
 	OWN(stream) ww_stream *stream = NULL;
 
+	child->selector = selector;
+	number_size_text(child->elements * sizeof(float), child->size_text);
+	if (role->is_plain)
+		return role->run(child);
 	if (ww_device_open(selector, &device) != WW_OK)
 		return complain_record("cannot open device %s", selector);
 	if (ww_stream_create(device, &stream) != WW_OK)
 		return complain_record("cannot make a stream");
 	child->device = device;
 	child->stream = stream;
-	number_size_text(child->elements * sizeof(float), child->size_text);
 	return role->run(child);
 }
 

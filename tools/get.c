@@ -256,12 +256,11 @@ static int write_npy_header(const struct get *get, const struct taken *taken,
 	const struct sink *sink)
 {
 	char header[NPY_WRITE_BYTES];
-	char reason[NPY_REASON_BYTES];
-	size_t bytes = npy_write(&taken->array, header, reason);
+	char note[NPY_REASON_BYTES];
+	size_t bytes = npy_write(&taken->array, header, note);
 
-	if (bytes == 0)
-		return complain("cannot write %s as .npy: %s; `get --raw` writes its bytes",
-			get->name, reason);
+	if (note[0])
+		(void)complain("%s: %s", get->name, note);
 	if (flow_write(sink->fd, header, bytes))
 		return complain("cannot write %s: %s", sink->name, strerror(errno));
 	return 0;

@@ -21,7 +21,7 @@
 /* Odd, so that its multiples by all keys below 2^24 differ modulo 2^24. */
 #define KEY_STRIDE UINT64_C(1000003)
 
-static float pattern_at(struct pattern pattern, uint64_t index)
+float pattern_at(struct pattern pattern, uint64_t index)
 {
 	switch (pattern.kind) {
 	case PATTERN_COUNT_100:
@@ -47,6 +47,11 @@ static uint64_t piece_count(const struct span *span, uint64_t start)
 	return left < PIECE_ELEMENTS ? left : PIECE_ELEMENTS;
 }
 
+static void *first_element(const struct span *span)
+{
+	return (char *)ww_memory_pointer(span->memory) + span->offset;
+}
+
 static int copy(const struct span *span, void *to, const void *from, uint64_t count)
 {
 	if (ww_stream_copy(span->stream, to, from, count * sizeof(float)) != WW_OK)
@@ -59,7 +64,7 @@ static int copy(const struct span *span, void *to, const void *from, uint64_t co
 int span_write(const struct span *span, struct pattern pattern)
 {
 	OWN(heap) float *piece = malloc(piece_count(span, 0) * sizeof(*piece));
-	float *device = ww_memory_pointer(span->memory);
+	float *device = first_element(span);
 
 	if (!piece)
 		return complain("out of memory");
@@ -99,7 +104,7 @@ int span_verify(const struct span *span, struct pattern pattern, float *out_firs
 	uint64_t room = piece_count(span, 0) * sizeof(float);
 	OWN(heap) float *expected = malloc(room);
 	OWN(heap) float *got = malloc(room);
-	const float *device = ww_memory_pointer(span->memory);
+	const float *device = first_element(span);
 
 	if (!expected || !got)
 		return complain("out of memory");

@@ -24,9 +24,13 @@ struct pattern {
 	uint32_t key; /* of PATTERN_KEYED, below 2^24 */
 };
 
+/* What element @index must be. */
+float pattern_at(struct pattern pattern, uint64_t index);
+
 struct span {
 	ww_stream *stream; /* borrowed */
 	ww_memory *memory; /* borrowed */
+	uint64_t offset;   /* bytes, of the first element in it */
 	uint64_t elements;
 };
 

@@ -66,7 +66,7 @@ _warpway_offer_value() { # OPTION
 	--broker | --socket | --config) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
 	--ttl | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
-		--clients | --kills) ;;
+		--clients | --kills | --slices) ;;
 	*) return 1 ;;
 	esac
 }
@@ -83,7 +83,7 @@ _warpway_look_over() { # WORD...
 		--*=*) ;;
 		--device | --mode | --group | --life | --ttl | --wait | --count | --socket | --config | \
 			--elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
-			--kills) shift ;;
+			--kills | --slices) shift ;;
 		-?*) ;;
 		*) _warpway_place=$((_warpway_place + 1)) ;;
 		esac
