@@ -73,7 +73,7 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 TSAN = -Db_sanitize=thread -Db_lundef=false
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer
-	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
+	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 $(FIXED_ADDRESSES)' \
 		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4'
 
 lint: ## run every check of scripts/ on the sources and the build
