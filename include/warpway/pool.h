@@ -105,7 +105,7 @@ WW_API ww_pool *ww_pool_ref(ww_pool *pool);
  * @pool:  may be NULL
  *
  * Slices keep their pool: it ends with the last of them. Then this process gives its chunks back; who imported slices
- * keeps what it has.
+ * keeps what it has, and tokens that nobody has imported yet are worth nothing any more.
  *
  * Return: NULL.
  */

@@ -380,6 +380,7 @@ void inside_member_is_its_own(void)
 	MUST_REFUSE(WW_ERR_STATE, "shows there what it uses", raw_put(raw, &thief, NULL, 0));
 	MUST_OK(raw_remove(other, member.name));
 	MUST_OK(raw_put(raw, &thief, NULL, 0));
+	MUST_OK(raw_remove(raw, thief.name));
 	MUST_OK(raw_release(raw, outer.id));
 	page_close(&pages[0]);
 	page_close(&pages[1]);

@@ -90,7 +90,7 @@
 	X(inside_not_in_version_1, 0)                \
 	X(inside_access_is_the_outers, 0)            \
 	X(inside_of_a_page_is_counted, 0)            \
-	X(inside_member_is_its_own, 0)               \
+	X(inside_member_is_its_own, ONCE)            \
 	X(quota_bytes, 0)                            \
 	X(quota_host_bytes, 0)                       \
 	X(quota_objects, 0)                          \

@@ -557,7 +557,7 @@ static void test_what_an_owner_shares(void **state)
 	ww_CUipcMemHandle stale;
 	read_all(&helper, &stale, sizeof(stale));
 	read_all(&helper, &handle, sizeof(handle));
-	FAILS(cu.cuIpcOpenMemHandle(&other, stale, 1), INVALID_HANDLE);
+	FAILS(cu.cuIpcOpenMemHandle(&other, stale, 1), INVALID_VALUE);
 	check_legacy_handle(handle, &legacy);
 	check_pool(&helper, &pooled, &pool);
 
@@ -573,16 +573,19 @@ static void test_what_an_owner_shares(void **state)
 	OK(cu.cuEventSynchronize(event));
 	FAILS(cu.cuIpcGetEventHandle(&event_handle, event), INVALID_HANDLE);
 
-	/* Killed: what is open stays, nothing can be opened any more. */
+	/* Killed: what is open stays, and opens again; nothing else can be opened any more. */
 	helper_kill(&helper);
 	assert_int_equal(read_word(legacy), 42);
 	assert_int_equal(read_word(pooled), 43);
-	FAILS(cu.cuIpcOpenMemHandle(&other, handle, 1), INVALID_HANDLE);
+	OK(cu.cuIpcOpenMemHandle(&other, handle, 1));
+	assert_int_equal(other, legacy);
+	OK(cu.cuIpcCloseMemHandle(other));
 	OK(cu.cuEventDestroy(event));
 	check_dead_event(event_handle);
 	OK(cu.cuStreamDestroy(stream));
 	OK(cu.cuIpcCloseMemHandle(legacy));
 	FAILS(cu.cuIpcCloseMemHandle(legacy), INVALID_VALUE);
+	FAILS(cu.cuIpcOpenMemHandle(&other, handle, 1), INVALID_HANDLE);
 	OK(cu.cuMemFreeAsync(pooled, NULL));
 	OK(cu.cuStreamSynchronize(NULL));
 	OK(cu.cuMemPoolDestroy(pool));

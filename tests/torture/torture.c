@@ -188,6 +188,7 @@ static const struct driver_function driver_functions[] = {
 	{"cuCtxGetCurrent", true, false},
 	{"cuCtxPushCurrent", true, false},
 	{"cuStreamSynchronize", true, false},
+	{"cuStreamQuery", true, false},
 	{"cuStreamCreate", true, false},
 	{"cuMemFreeAsync", true, false},
 	{"cuIpcCloseMemHandle", true, true},
