@@ -215,8 +215,8 @@ static ww_status become_known(struct ww_member *member, struct ww_broker *broker
 		.size = sizeof(alone),
 		.flags = WW_TIMELINE_ALONE,
 	};
-	WW_AUTO_TIMELINE ww_timeline *former = NULL;
 	WW_AUTO_TIMELINE ww_timeline *life = NULL;
+	ww_timeline *former;
 
 	if (!is_given_up(member)) {
 		if (ww_keeping_is_held(&member->holder, broker))
@@ -229,6 +229,7 @@ static ww_status become_known(struct ww_member *member, struct ww_broker *broker
 	former = member->life;
 	member->life = ww_steal(life);
 	pthread_mutex_unlock(&member->lock);
+	ww_timeline_unref(former);
 	return WW_OK;
 }
 
