@@ -70,11 +70,13 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 	@$(MAKE) --no-print-directory check BUILD=build-asan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
 		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4'
 
+# It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
 TSAN = -Db_sanitize=thread -Db_lundef=false
+TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer
 	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 $(FIXED_ADDRESSES)' \
-		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4'
+		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4 $(TSAN_SUITES)'
 
 lint: ## run every check of scripts/ on the sources and the build
 	@scripts/setup --ci

@@ -173,7 +173,7 @@ void foreign_address_reused_100_times(void)
 		struct ww_token token;
 		ww_memory *memory;
 
-		agent_must(&owner, WW_OK, "alloc legacy %d %d", 1 << 20, i);
+		agent_must(&owner, WW_OK, "alloc legacy %d %d", 1 << 16, i);
 		agent_must(&owner, WW_OK, "wrap 0 0");
 		token = foreign_token(&owner, "write");
 		memory = import(&token);
