@@ -57,6 +57,7 @@
 	X(foreign_address_reused_100_times, NEEDS_FOREIGN)        \
 	X(foreign_pool_address_reused, NEEDS_FOREIGN)             \
 	X(foreign_importer_killed, NEEDS_FOREIGN)                 \
+	X(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)       \
 	X(plain_program_gives_handle, NEEDS_FOREIGN)              \
 	X(plain_program_gives_small_handles, NEEDS_FOREIGN)       \
 	X(plain_program_opens_handle, NEEDS_FOREIGN)              \

@@ -236,3 +236,38 @@ void foreign_importer_killed(void)
 		scene_end();
 	}
 }
+
+/* As many streams as a GPU has queues wait for this very thread: letting go waits for none of them. */
+void foreign_let_go_while_streams_wait(void)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		ww_stream *streams[8];
+		ww_timeline *timeline;
+		struct child owner;
+		struct ww_token token;
+		ww_memory *memory;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		memory = import(&token);
+		MUST_OK(ww_timeline_create(NULL, &timeline));
+		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
+			streams[j] = stream_make(scene.device);
+			MUST_OK(ww_timeline_stream_wait(timeline, streams[j], 1,
+				WW_WAIT_UNSUBMITTED, 0));
+		}
+		ww_memory_unref(memory);
+		MUST_OK(ww_timeline_signal(timeline, 1));
+		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
+			MUST_OK(ww_stream_synchronize(streams[j]));
+			ww_stream_unref(streams[j]);
+		}
+		ww_timeline_unref(timeline);
+		memory = import(&token);
+		pattern_verify(memory, 1);
+		ww_memory_unref(memory);
+		agent_end(&owner);
+		scene_end();
+	}
+}
