@@ -13,10 +13,9 @@
 #include "client/share.h"
 #include "wire/token.h"
 
-#define PARAMS_V1_BYTES   sizeof(struct ww_export_params)
-#define DEFAULT_ESCROW_NS (60 * UINT64_C(1000000000))
-#define NO_ESCROW         UINT64_MAX
-#define UNNAMED_MODE      0600
+#define PARAMS_V1_BYTES sizeof(struct ww_export_params)
+#define NO_ESCROW       UINT64_MAX
+#define UNNAMED_MODE    0600
 
 ww_status ww_client_export_read(const struct ww_export_params *params,
 	const struct ww_memory *memory, struct ww_export_params *ours)
@@ -69,7 +68,7 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 	struct ww_wire_export message = {
 		.access = (uint8_t)info->access,
 		.uses = escrow->uses,
-		.escrow_ns = escrow->ns == 0      ? DEFAULT_ESCROW_NS
+		.escrow_ns = escrow->ns == 0      ? WW_ESCROW_NS
 			: escrow->ns == NO_ESCROW ? 0
 						  : escrow->ns,
 	};

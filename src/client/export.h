@@ -8,6 +8,8 @@
 #include "client/connection.h"
 #include "memory/object.h"
 
+#define WW_ESCROW_NS (60 * UINT64_C(1000000000)) /* where the caller does not say */
+
 /* How the object is kept while its token travels, as in struct ww_export_params. */
 struct ww_escrow {
 	uint64_t ns;   /* 0: 60 s; UINT64_MAX: not at all */

@@ -58,6 +58,14 @@ static ww_status check_broker(const struct ww_token_info *token, struct ww_broke
 		broker->address.path);
 }
 
+ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t access)
+{
+	if (access > token->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot import for writing: the token is for reading");
+	return WW_OK;
+}
+
 static ww_status check_token(const struct ww_token_info *token, uint16_t kind, uint32_t access)
 {
 	uint32_t named = token->flags & WW_TOKEN_SLICE ? WW_OBJECT_POOL : token->kind;
@@ -65,10 +73,7 @@ static ww_status check_token(const struct ww_token_info *token, uint16_t kind, u
 	if (named != kind)
 		return ww_fail(WW_ERR_UNSUPPORTED, "the token names an object of kind %s, no %s",
 			ww_object_kind_name((uint16_t)token->kind), ww_object_kind_name(kind));
-	if (access > token->access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot import for writing: the token is for reading");
-	return WW_OK;
+	return ww_import_check_access(token, access);
 }
 
 static ww_status check_grant(const struct ww_grant *grant, const struct ww_token_info *token)

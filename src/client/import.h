@@ -14,6 +14,9 @@ struct ww_import {
 	struct ww_broker *opened; /* a reference, or NULL: the caller's broker is used */
 };
 
+/* @access: plain. Return: WW_OK; WW_ERR_ACCESS. */
+ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t access);
+
 void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access);
 void ww_import_fini(struct ww_import *import); /* lets go of what was not kept */
 #define WW_AUTO_IMPORT WW_CLEANUP(ww_import_fini)

@@ -58,19 +58,24 @@ ww_status ww_share_choose_broker(struct ww_broker **broker, struct ww_broker **o
 	return WW_OK;
 }
 
-ww_status ww_share_require_broker(struct ww_broker *broker)
+ww_status ww_share_require_version(struct ww_broker *broker, uint32_t least, const char *what)
 {
 	uint32_t version;
 
 	ww_try(ww_connection_ensure(broker, true));
 	version = ww_connection_version(broker);
-	if (version != 0 && version < SPEAKS_FOR_DEAD)
+	if (version != 0 && version < least)
 		return ww_fail(WW_ERR_VERSION,
 			"the broker at %s speaks version %" PRIu32
-			" of the protocol and would not tell waiters that a signaller died; end it, and a new "
-			"one starts",
-			broker->address.path, version);
+			" of the protocol and would not %s; end it, and a new one starts",
+			broker->address.path, version, what);
 	return WW_OK;
+}
+
+ww_status ww_share_require_broker(struct ww_broker *broker)
+{
+	return ww_share_require_version(broker, SPEAKS_FOR_DEAD,
+		"tell waiters that a signaller died");
 }
 
 void ww_share_offer_init(struct ww_offer *offer, uint16_t kind, const uint8_t id[WW_WIRE_ID_BYTES],

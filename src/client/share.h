@@ -32,6 +32,14 @@ struct ww_escrow ww_share_escrow(const struct ww_share_params *params);
 ww_status ww_share_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened);
 
 /*
+ * @least:  version of the protocol from which on a broker does what is needed
+ * @what:   that; "tell waiters that a signaller died"
+ * May block: connects if need be.
+ * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
+ */
+ww_status ww_share_require_version(struct ww_broker *broker, uint32_t least, const char *what);
+
+/*
  * Brokers that do not speak for the dead are of no use here.
  * May block: connects if need be.
  * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().

@@ -12,6 +12,7 @@
 #include "client/export.h"
 #include "client/import.h"
 #include "client/info.h"
+#include "client/share.h"
 #include "device/stream.h"
 #include "pool/member.h"
 #include "pool/pool.h"
@@ -37,19 +38,8 @@ ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
 	ww_try(ww_client_export_read(params, memory, &ours));
 	if (ww_member_has(memory))
 		return ww_member_export(memory, broker, &ours, out_token);
-	if (!broker) {
-		ww_try(ww_broker_open(NULL, &opened));
-		broker = opened;
-	}
+	ww_try(ww_share_choose_broker(&broker, &opened));
 	return export(memory, broker, &ours, out_token);
-}
-
-static ww_status check_access(uint32_t access, const struct ww_token_info *token)
-{
-	if (access > token->access)
-		return ww_fail(WW_ERR_ACCESS,
-			"cannot import for writing: the token is for reading");
-	return WW_OK;
 }
 
 static ww_status check_device(const struct ww_device *device, const struct ww_pool *pool)
@@ -123,7 +113,7 @@ static ww_status import_slice(struct ww_device *device, struct ww_broker *broker
 	uint32_t plain = 0;
 
 	ww_try(ww_memory_read_access(access, &plain));
-	ww_try(check_access(plain, info));
+	ww_try(ww_import_check_access(info, plain));
 	pool = ww_pool_find(info->object_id);
 	if (pool)
 		ww_try(take_home(pool, device, info, token, access, out_memory));

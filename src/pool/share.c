@@ -17,10 +17,9 @@
 #include "pool/pool.h"
 #include "wire/name.h"
 
-#define ANNOUNCES         3    /* version of the protocol from which on a broker says who came */
-#define CHUNK_MODE        0666 /* who may hold the pool decides */
-#define EVERYBODY         (WW_OFFER_READERS | WW_OFFER_WRITERS)
-#define DEFAULT_ESCROW_NS (60 * UINT64_C(1000000000))
+#define ANNOUNCES  3    /* version of the protocol from which on a broker says who came */
+#define CHUNK_MODE 0666 /* who may hold the pool decides */
+#define EVERYBODY  (WW_OFFER_READERS | WW_OFFER_WRITERS)
 
 void ww_pool_name(char out[WW_POOL_NAME_BYTES], const uint8_t id[WW_WIRE_ID_BYTES],
 	const char *what, const char *which)
@@ -41,17 +40,7 @@ void ww_pool_chunk_name(char out[WW_POOL_NAME_BYTES], const uint8_t id[WW_WIRE_I
 
 ww_status ww_pool_require_broker(struct ww_broker *broker)
 {
-	uint32_t version;
-
-	ww_try(ww_share_require_broker(broker));
-	version = ww_connection_version(broker);
-	if (version != 0 && version < ANNOUNCES)
-		return ww_fail(WW_ERR_VERSION,
-			"the broker at %s speaks version %" PRIu32
-			" of the protocol and would not tell a pool's owner who uses it; end it, and a new "
-			"one starts",
-			broker->address.path, version);
-	return WW_OK;
+	return ww_share_require_version(broker, ANNOUNCES, "tell a pool's owner who uses it");
 }
 
 static void describe(struct ww_offer *offer, const struct ww_pool *pool)
@@ -134,7 +123,7 @@ static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
 
 static void expect_imports(struct ww_slice *slice, const struct ww_export_params *ours)
 {
-	uint64_t escrow_ns = ours->escrow_ns ? ours->escrow_ns : DEFAULT_ESCROW_NS;
+	uint64_t escrow_ns = ours->escrow_ns ? ours->escrow_ns : WW_ESCROW_NS;
 	uint64_t until_ns;
 
 	if (escrow_ns == UINT64_MAX)
