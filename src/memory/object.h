@@ -23,8 +23,7 @@ struct ww_memory;
 
 /* A kind of view. */
 struct ww_view_class {
-	const char *name; /* "slice of a pool" */
-	uint64_t flags;   /* WW_MEMORY_IS_... */
+	uint64_t flags; /* WW_MEMORY_IS_... */
 	/* The last reference is gone: gives back the reference of the whole, and the view itself. */
 	void (*release)(struct ww_memory *view);
 };

@@ -106,13 +106,11 @@ static void release_span(struct ww_memory *view)
 }
 
 static const struct ww_view_class wrapped_class = {
-	.name = "wrapped memory",
 	.flags = WW_MEMORY_IS_WRAPPED,
 	.release = release_wrapped,
 };
 
 static const struct ww_view_class span_class = {
-	.name = "part of a memory",
 	.release = release_span,
 };
 

@@ -155,7 +155,6 @@ static void release_holding(struct ww_memory *view)
 }
 
 static const struct ww_view_class holding_class = {
-	.name = "slice of a pool",
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_holding,
 };

@@ -263,7 +263,7 @@ static ww_status admit(struct ww_import *import, const struct ww_token *token,
 	ww_pool_keys_learn(&keys, &import->token, token);
 	ww_try(get_keys(&import->token, &keys));
 	pthread_mutex_lock(&member->lock);
-	member->keys = keys; /* under join_lock nobody else has changed them */
+	member->keys = keys; /* what another thread was given meanwhile is asked for again */
 	pthread_mutex_unlock(&member->lock);
 	return WW_OK;
 }

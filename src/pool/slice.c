@@ -2,7 +2,7 @@
 /*
  * slice.c - slices in their owner's process: from one state to the next, see pool.h
  *
- * Every function is called under pool->lock, but for the release of views, which takes it.
+ * Every function is called under pool->lock, but for the releases of views, at once and by streams, which take it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,13 +51,11 @@ static void release_part(struct ww_memory *view)
 }
 
 static const struct ww_view_class slice_class = {
-	.name = "slice of a pool",
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_slice,
 };
 
 static const struct ww_view_class part_class = {
-	.name = "part of a slice of a pool",
 	.flags = WW_MEMORY_IS_SLICE,
 	.release = release_part,
 };

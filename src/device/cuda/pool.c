@@ -41,7 +41,7 @@ struct cuda_pool {
 	uint32_t count;
 };
 
-/* For all pools and their users. Held across calls of the driver, which do not wait for any stream. */
+/* For all pools and their users. Held across calls of the driver; what waits for a stream there does so for SETTLE_NS at most. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pools = WW_LIST_INIT(pools);
 
