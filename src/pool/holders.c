@@ -10,8 +10,10 @@
  * The broker shows a process that has ended for some time, so that one that came and went between two looks is seen too:
  * what it imported ends escrows. Its marks are void.
  *
- * Nothing of a holder's pages is believed but what it says of itself: a wrong mark keeps a slice from being handed out,
- * and no more.
+ * Nothing of a holder's pages is believed but what it says of itself: a wrong mark keeps a slice from being handed out, a
+ * wrong count ends an escrow early. Anybody who holds the pool can show the marks of another one, which he can read, with a
+ * page of his own. So marks that two users show count until both are gone. Of one user the newer page counts, for a
+ * process that lost its connection comes again; processes of one user are no boundary to each other.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,19 +77,20 @@ static ww_status open_page(struct ww_pool_holder *holder, const struct ww_grant 
 	return WW_OK;
 }
 
-/* Return: a holder that has shown these very marks before: it lost its connection, and came again. */
-static struct ww_pool_holder *find_by_marks(const struct ww_pool *pool, int fd)
+/* Return: a holder, of the same user, that has shown these very marks before. */
+static struct ww_pool_holder *find_by_marks(const struct ww_pool *pool, int fd, uint32_t uid)
 {
 	ww_list_for_each (link, &pool->holders) {
 		struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder, link);
 
-		if (holder->marks && ww_mapping_is_named_by(holder->marks->cpu, fd))
+		if (holder->marks && holder->owner_uid == uid &&
+			ww_mapping_is_named_by(holder->marks->cpu, fd))
 			return holder;
 	}
 	return NULL;
 }
 
-/* Takes over what @fresh has but marks. */
+/* It lost its connection, and came again: its new page says what becomes of it. Takes over what @fresh has but marks. */
 static void renew(struct ww_pool_holder *holder, struct ww_pool_holder *fresh,
 	struct ww_grant *grant)
 {
@@ -114,7 +117,7 @@ static ww_status take_in(struct ww_pool *pool, struct ww_grant *grant,
 			"a process that uses a pool shows no page, or no marks, for it");
 	ww_try(open_page(*fresh, grant, &ref));
 	ww_try(ww_memfd_check(fds[1], ref.marks_bytes));
-	known = find_by_marks(pool, fds[1]);
+	known = find_by_marks(pool, fds[1], granted->uid);
 	if (known) {
 		renew(known, *fresh, grant);
 		return WW_OK;
@@ -122,6 +125,7 @@ static ww_status take_in(struct ww_pool *pool, struct ww_grant *grant,
 	ww_try(ww_marks_import(fds[1], ref.marks_bytes, pool->id, pool->slot_count,
 		&(*fresh)->marks));
 	memcpy((*fresh)->object_id, granted->id, sizeof((*fresh)->object_id));
+	(*fresh)->owner_uid = granted->uid;
 	ww_grant_keep(grant, &(*fresh)->attachments);
 	ww_list_append(&pool->holders, &(*fresh)->link);
 	pool->holder_count++;

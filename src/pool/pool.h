@@ -62,6 +62,7 @@ struct ww_slice {
 struct ww_pool_holder {
 	struct ww_list link;
 	uint8_t object_id[WW_WIRE_ID_BYTES];
+	uint32_t owner_uid;   /* by the broker's word */
 	struct ww_page *page; /* what the broker says of it, and its name; a reference */
 	const struct ww_layout_signal_cell *cell;
 	struct ww_marks *marks; /* owned; NULL: it is gone, and all that it imported is counted */

@@ -31,6 +31,7 @@
 #define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that store values in their order */
 #define NEEDS_CUDA   (UINT64_C(1) << 1)
 #define NEEDS_HOST   (UINT64_C(1) << 2) /* memory that a CPU reads without asking anybody */
+#define NEEDS_ROOT   (UINT64_C(1) << 3) /* to be several users */
 
 #define KIB   UINT64_C(1024)
 #define CHUNK (2 * MIB)
@@ -93,11 +94,12 @@
 	X(table_of_a_stranger, 0)         \
 	X(marks_of_a_stranger, 0)
 
-#define POOL_STRANGER_CASES(X)               \
-	X(stranger_with_a_broker, 0)         \
-	X(stranger_with_a_broker_first, 0)   \
-	X(stranger_with_a_broker_at_home, 0) \
-	X(stranger_among_holders, 0)         \
+#define POOL_STRANGER_CASES(X)                         \
+	X(stranger_with_a_broker, 0)                   \
+	X(stranger_with_a_broker_first, 0)             \
+	X(stranger_with_a_broker_at_home, 0)           \
+	X(stranger_among_holders, 0)                   \
+	X(stranger_shows_marks_of_another, NEEDS_ROOT) \
 	X(stranger_among_chunks, 0)
 
 #define POOL_THREAD_CASES(X)         \

@@ -391,6 +391,75 @@ void stranger_among_holders(void)
 	end_company(&company);
 }
 
+/* The only other holder of the pool. */
+static struct ww_object_info find_holder(const struct company *company)
+{
+	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info second = info;
+	char prefix[WW_POOL_NAME_BYTES];
+	ww_snapshot *snapshot;
+
+	ww_pool_name(prefix, company->record.object_id, "holder", "");
+	MUST_OK(ww_snapshot_create(scene.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
+	MUST_OK(ww_snapshot_object(snapshot, 0, &info));
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &second));
+	ww_snapshot_free(snapshot);
+	return info;
+}
+
+/* Shows the marks of the only other holder as the stranger's own, with a page of his. Return: what he put. */
+static struct ww_wire_put show_marks_of_holder(struct company *company, const struct page *page)
+{
+	struct ww_wire_pool_holder_ref ref;
+	struct ww_wire_granted granted;
+	char name[WW_POOL_NAME_BYTES];
+	struct ww_wire_put put;
+	int marks;
+
+	MUST_OK(raw_get(&company->raw, find_holder(company).name, WW_WIRE_ACCESS_READ, &granted));
+	marks = dup(company->raw.fds[1]);
+	MUST_CALL(marks);
+	MUST_OK(ww_pool_holder_ref_read(granted.description, granted.description_bytes, &ref));
+	memcpy(ref.page_id, page->page->page_id, sizeof(ref.page_id));
+	ref.page_bytes = page->bytes;
+	ww_pool_name(name, company->record.object_id, "holder", "thief");
+	put = page_object(name);
+	put.kind = WW_WIRE_KIND_POOL;
+	put.mode = 0444;
+	put.fd_access[2] = 1;
+	ww_pool_holder_ref_write(&ref, put.description);
+	put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
+	MUST_OK(raw_put(&company->raw, &put, (int[]){page->reader, page->writer, marks}, 3));
+	close(marks);
+	return put;
+}
+
+/* Marks that two users show are void when both are gone: that one of them says so is not enough. */
+void stranger_shows_marks_of_another(void)
+{
+	struct company company;
+	struct ww_wire_put put;
+	struct child member;
+	struct page page;
+
+	begin_company(&company);
+	pool_start(&member, NULL);
+	pool_give(&member, &company.token, 0, WW_OK);
+	page_make(&page);
+	put = show_marks_of_holder(&company, &page);
+	agent_must(&company.owner, WW_OK, "alloc 1 2048"); /* it has seen both now */
+	agent_must(&company.owner, WW_OK, "unref 0");
+	__atomic_store_n(&page_cell(&page, 0)->state, WW_WIRE_CELL_STATE_CLOSED, __ATOMIC_RELEASE);
+	agent_must(&company.owner, WW_ERR_LIMIT, "alloc 2 2048");
+	agent_must(&member, WW_OK, "look 0 1");
+	agent_must(&member, WW_OK, "unref 0");
+	agent_must(&company.owner, WW_OK, "alloc 2 2048");
+	MUST_OK(raw_release(&company.raw, put.id));
+	page_close(&page);
+	agent_end(&member);
+	end_company(&company);
+}
+
 /* Whoever was there first: chunks are the owner's. */
 void stranger_among_chunks(void)
 {
