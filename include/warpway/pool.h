@@ -18,7 +18,8 @@
  * is in flight, and no process marks it.
  *
  *   - A process that dies: its marks count until the kernel reports that it has ended, since its GPU may write until then;
- *     then they are void, without anybody doing anything.
+ *     then they are void, without anybody doing anything. Where the kernel cannot report it (before Linux 6.5, of a process
+ *     in another container than the broker's) they count as long as the pool.
  *   - The owner dies: what was imported stays, in every process that has it, with its bytes; nothing is handed out any more,
  *     and processes that had imported nothing of the pool before cannot begin to. The chunks go when the last slice of
  *     them is let go; those that a process has mapped without using one, with its next import or call about pools.

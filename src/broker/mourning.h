@@ -14,8 +14,8 @@
  *
  * A process that only lost its connection is mourned too, for its pages were given up before the eyes of others. What
  * others ever had stays until that process ends, for they are told of that end as well (`ended`); after MOURNING_NS it
- * is looked at less often. What nobody else had is forgotten then; and where the kernel has given no pidfd the process is
- * taken for ended then.
+ * is looked at less often. What nobody else had is forgotten then. So is everything where the kernel has given no pidfd;
+ * that the process has ended is not said then, for nobody knows.
  *
  * The object of a mourned testament has ended, for all but those who hold it; only members of other objects stay,
  * see object_mourn().

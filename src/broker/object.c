@@ -543,15 +543,13 @@ static bool remain(struct registry *registry, struct object *object)
 
 bool object_bury(struct registry *registry, struct object *object)
 {
-	const struct holder *maker = object->maker;
-	bool has_ended = maker &&
-		(holder_is_over(registry, maker) || !holder_has_pidfd(registry, maker));
+	bool has_ended = object->maker && holder_is_over(registry, object->maker);
 
 	if (!testament_execute_last(registry, object, has_ended)) {
 		object_mourn(registry, object);
 		return false;
 	}
-	if (!has_ended || !is_unknown(registry, object) || !remain(registry, object))
+	if (!object->maker || !is_unknown(registry, object) || !remain(registry, object))
 		object_resign(registry, object);
 	return true;
 }
