@@ -520,15 +520,17 @@ void object_remains(struct registry *registry, struct object *object)
 
 /*
  * Its testament is executed and closed, all else of it stays for a time. The steps are in an order in which the next
- * broker can bury it once more, until it is through. Return: false: there is no memory to have an end in time.
+ * broker can bury it once more, until it is through.
+ * @has_ended:  false: it may still use what it marks, so it stays as long as the outer object
+ * Return: false: there is no memory to have an end in time.
  */
-static bool remain(struct registry *registry, struct object *object)
+static bool remain(struct registry *registry, struct object *object, bool has_ended)
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
 	struct charge left;
 
-	if (object_set_end(registry, object, REMAINS_NS) != WW_OK)
+	if (object_set_end(registry, object, has_ended ? REMAINS_NS : 0) != WW_OK)
 		return false;
 	record->life = WW_WIRE_LIFE_KEPT;
 	testament_close(registry, object);
@@ -549,7 +551,7 @@ bool object_bury(struct registry *registry, struct object *object)
 		object_mourn(registry, object);
 		return false;
 	}
-	if (!object->maker || !is_unknown(registry, object) || !remain(registry, object))
+	if (!object->maker || !is_unknown(registry, object) || !remain(registry, object, has_ended))
 		object_resign(registry, object);
 	return true;
 }
