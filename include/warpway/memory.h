@@ -80,7 +80,7 @@ struct ww_memory_params {
  * @host_pointer: as ww_memory_host_pointer()
  * @device:      the device this mapping serves; borrowed, valid as long as the memory
  * @home_uuid:   UUID of the device that holds the bytes; as its description says where this process cannot
- *               see that device (WW_ROUTE_PEER_HIDDEN), and for host memory
+ *               see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for memory of kind WW_MEMORY_LEGACY
  * @object_id:   128 random bits, the same in every process that maps this memory
  * @offset:      bytes from the start of the allocation or the chunk that this memory is a part of to this memory; else 0
  * @total_bytes: of that allocation or chunk; else as @bytes
@@ -217,7 +217,8 @@ WW_API ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_H
  * @access:      WW_ACCESS_..., kept by the work that this library enqueues
  * @out_memory:  the caller's; NULL on failure: the whole allocation, of kind WW_MEMORY_LEGACY
  *
- * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by the driver's rule.
+ * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by the driver's rule. A bare
+ * handle does not say which GPU holds the bytes, nor does the driver: the route is local, and the home @device.
  *
  * Return: WW_OK; WW_ERR_PEER_LOST (the driver knows no such allocation: its owner has ended); WW_ERR_INVALID (no handle,
  *         or of memory that its owner has freed: the driver does not tell which);
@@ -241,6 +242,11 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * The last unref unmaps it; the bytes go when no process maps them or holds a descriptor of them.
  * Work on a GPU that uses the mapping must have run by then, as for cuMemUnmap(); streams of the
  * host device keep what they still use.
+ *
+ * The driver lets go of host memory and of memory by a legacy handle only when every stream of the process is done: so does
+ * unref, as cudaIpcCloseMemHandle() would. But while a stream waits for a timeline up to 64 such memories stay mapped,
+ * with their bytes, and in the context they were made in, until the next unref of such a memory, of a timeline or a
+ * pool, or the next import by a legacy handle, finds that none does.
  *
  * Return: NULL.
  */

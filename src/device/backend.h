@@ -10,7 +10,8 @@
  *     works on (a page, a timeline, a mapping), which nothing needs that would let a GPU go on;
  *   - it never calls back into the layers above;
  *   - on failure it has taken nothing, left nothing behind, filled the error record, and its
- *     out_ parameters are NULL or untouched;
+ *     out_ parameters are NULL or untouched; but what memory_import and foreign_open have opened when they fail, in
+ *     mapping->foreign, is left to memory_release;
  *   - the caller's current CUDA context is the same afterwards.
  */
 #ifndef WW_DEVICE_BACKEND_H
@@ -165,6 +166,8 @@ struct ww_backend {
 	 * wrap: makes a mapping of it; its memory_release leaves the allocation alone.
 	 * check: whether the allocation of a mapping is still there: one that was wrapped (WW_ERR_STATE), or that its owner
 	 * has not withdrawn (WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST). Of any mapping; may not block.
+	 * withdraw: one that was wrapped is known to be freed: who has been given its handle cannot open that any more, for it
+	 * might open other memory in its place. Called under mapping->lock.
 	 * open, handle: by the 64 bytes of a legacy handle; see ww_memory_open_handle(), ww_memory_handle_get().
 	 * pool: a descriptor of the pool that the mapping is from, the caller's.
 	 */
@@ -172,6 +175,7 @@ struct ww_backend {
 		struct ww_foreign *out_found);
 	ww_status (*foreign_wrap)(struct ww_mapping *mapping, const struct ww_foreign *found);
 	ww_status (*foreign_check)(struct ww_mapping *mapping);
+	void (*foreign_withdraw)(struct ww_mapping *mapping);
 	ww_status (*foreign_open)(struct ww_mapping *mapping,
 		const uint8_t handle[WW_FOREIGN_HANDLE_BYTES], uint32_t access);
 	ww_status (*foreign_handle)(struct ww_mapping *mapping,

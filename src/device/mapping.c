@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,13 @@ struct span {
 	uintptr_t end; /* exclusive */
 	struct ww_mapping *mapping;
 };
+
+#define RETIRED_MAX 64
+
+static bool (*_Atomic do_wait)(void); /* NULL: no stream ever did */
+static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list retired = WW_LIST_INIT(retired); /* under retired_lock */
+static uint32_t retired_count;                         /* under it, too; without pages */
 
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct span *table; /* under table_lock, as are the two below */
@@ -216,18 +224,62 @@ static void mapping_free(struct ww_mapping *mapping)
 	free(mapping);
 }
 
+static void end(struct ww_mapping *mapping)
+{
+	ww_log_debug("unmapping %" PRIu64 " bytes on %s at %p", mapping->bytes,
+		mapping->device->selector, mapping->pointer);
+	mapping->device->backend->memory_release(mapping);
+	mapping_free(mapping);
+}
+
+void ww_mapping_ask_streams(bool (*do_streams_wait)(void))
+{
+	atomic_store(&do_wait, do_streams_wait);
+}
+
+static bool do_streams_wait(void)
+{
+	bool (*ask)(void) = atomic_load(&do_wait);
+
+	return ask && ask();
+}
+
+static bool retire(struct ww_mapping *mapping)
+{
+	bool is_retired = false;
+
+	if (!mapping->end_waits || !do_streams_wait())
+		return false;
+	pthread_mutex_lock(&retired_lock);
+	if (mapping->is_page || retired_count < RETIRED_MAX) {
+		ww_list_append(&retired, &mapping->link);
+		retired_count += !mapping->is_page;
+		is_retired = true;
+	}
+	pthread_mutex_unlock(&retired_lock);
+	return is_retired;
+}
+
+/* Nobody has it, and it is not in the table. */
+static void let_go(struct ww_mapping *mapping)
+{
+	if (!retire(mapping))
+		end(mapping);
+}
+
 /* The last step of making one: @made is what the backend said. */
 static ww_status finish(struct ww_mapping *mapping, ww_status made, struct ww_mapping **out_mapping)
 {
 	ww_status status = made;
 
-	if (status == WW_OK) {
-		status = enter_table(mapping);
-		if (status < 0)
-			mapping->device->backend->memory_release(mapping);
-	}
-	if (status < 0) {
+	if (status < 0 && !mapping->foreign) {
 		mapping_free(mapping);
+		return status;
+	}
+	if (status == WW_OK)
+		status = enter_table(mapping);
+	if (status < 0) {
+		let_go(mapping);
 		return status;
 	}
 	ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u", mapping->bytes,
@@ -287,10 +339,40 @@ ww_status ww_mapping_check(struct ww_mapping *mapping)
 	return mapping->foreign ? mapping->device->backend->foreign_check(mapping) : WW_OK;
 }
 
+void ww_mapping_withdraw(struct ww_mapping *mapping)
+{
+	pthread_mutex_lock(&mapping->lock);
+	mapping->device->backend->foreign_withdraw(mapping);
+	pthread_mutex_unlock(&mapping->lock);
+}
+
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
 {
 	ww_ref_get(&mapping->ref);
 	return mapping;
+}
+
+static struct ww_mapping *take_retired(void)
+{
+	struct ww_mapping *mapping = NULL;
+	struct ww_list *link;
+
+	pthread_mutex_lock(&retired_lock);
+	link = ww_list_take_first(&retired);
+	if (link) {
+		mapping = ww_container(link, struct ww_mapping, link);
+		retired_count -= !mapping->is_page;
+	}
+	pthread_mutex_unlock(&retired_lock);
+	return mapping;
+}
+
+void ww_mapping_tidy(void)
+{
+	struct ww_mapping *mapping;
+
+	while (!do_streams_wait() && (mapping = take_retired()))
+		end(mapping);
 }
 
 struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
@@ -298,10 +380,7 @@ struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
 	if (!mapping || !ww_ref_put(&mapping->ref))
 		return NULL;
 	leave_table(mapping);
-	ww_log_debug("unmapping %" PRIu64 " bytes on %s at %p", mapping->bytes,
-		mapping->device->selector, mapping->pointer);
-	mapping->device->backend->memory_release(mapping);
-	mapping_free(mapping);
+	let_go(mapping);
 	return NULL;
 }
 

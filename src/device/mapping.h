@@ -23,6 +23,7 @@
 
 struct ww_mapping {
 	struct ww_ref ref;
+	struct ww_list link;      /* among the retired ones */
 	struct ww_device *device; /* a reference */
 
 	/* Set by the backend, constant from then on. */
@@ -38,6 +39,9 @@ struct ww_mapping {
 	uint64_t native; /* cuda: CUmemGenericAllocationHandle of vmm, CUcontext of host memory */
 	void *foreign;   /* the backend's own, of memory that others allocated; else NULL */
 	bool is_wrapped; /* the caller's own memory */
+	/* The driver ends it when all streams of the process are done, and waits for that. */
+	bool end_waits;
+	bool is_page; /* the library's own: a signal page, marks */
 
 	pthread_mutex_t lock; /* held while fd is made, across a call of the driver */
 	void *owner;          /* the layer's above, under its lock */
@@ -64,11 +68,26 @@ ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FORE
 /* Whether its bytes are still its own; always, unless others allocated them. Return: WW_OK; as foreign_check. */
 ww_status ww_mapping_check(struct ww_mapping *mapping);
 
+/* Of memory that was wrapped, and that others allocated: it was freed, so nobody may import it any more. */
+void ww_mapping_withdraw(struct ww_mapping *mapping);
+
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping);
 struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping); /* takes NULL, returns NULL */
 
 WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
 #define WW_AUTO_MAPPING WW_CLEANUP(ww_mapping_unref_p)
+
+/*
+ * The last unref ends it. But what the driver would wait with while a stream waits is retired then, for that stream may wait
+ * for this very thread: it is in the table no more, and ends with a later tidy. Beside pages there are 64 retired ones at
+ * most; after those it is the driver who waits.
+ *
+ * ask_streams: whom to ask whether a stream of this process waits; the same one always.
+ * tidy: the driver may still wait, for work that is not known here; so this is for calls that are documented to let go of
+ * what is retired.
+ */
+void ww_mapping_ask_streams(bool (*do_streams_wait)(void));
+void ww_mapping_tidy(void);
 
 /*
  * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the kernel

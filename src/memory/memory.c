@@ -55,9 +55,13 @@ void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64
  */
 static void memory_free(struct ww_memory *memory)
 {
+	bool does_tidy = memory->mapping->end_waits && !memory->is_chunk;
+
 	memory->mapping = ww_mapping_unref(memory->mapping);
 	ww_attachments_fini(&memory->attachments);
 	free(memory);
+	if (does_tidy)
+		ww_mapping_tidy();
 }
 
 static ww_status check_params(const struct ww_device *device, const struct ww_memory_params *params,
@@ -315,6 +319,8 @@ ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_
 	if (plain > description->access)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot import for writing: this memory was exported for reading");
+	if (description->backing == WW_BACKING_CUDA_LEGACY)
+		ww_mapping_tidy();
 	ww_try(ww_cache_find(device, description, plain, fds[0], &memory));
 	if (!memory)
 		ww_try(import_new(device, fds, fd_count, description, access, &memory));

@@ -131,6 +131,7 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	ww_list_append(&retired, &pool->link);
 	pthread_mutex_unlock(&pools_lock);
 	tidy();
+	ww_mapping_tidy();
 	return NULL;
 }
 

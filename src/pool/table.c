@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "device/memfd.h"
-#include "sync/stream_wait.h"
 
 #define PAGE        4096
 #define MAGIC_BYTES 8
@@ -208,40 +207,15 @@ void ww_table_reopen_slot(struct ww_table *table, uint64_t number)
 
 /* --- marks --- */
 
-static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list retired = WW_LIST_INIT(retired);
-
-static void marks_free(struct ww_marks *marks)
+void ww_marks_free(struct ww_marks *marks)
 {
+	if (!marks)
+		return;
 	for (size_t i = 0; i < WW_MARKS_DEVICES; i++)
 		ww_mapping_unref(marks->mapped[i]);
 	ww_mapping_unref(marks->cpu);
 	pthread_mutex_destroy(&marks->lock);
 	free(marks);
-}
-
-static void tidy(void)
-{
-	struct ww_list *link;
-
-	while (!ww_stream_waits_pending()) {
-		pthread_mutex_lock(&retired_lock);
-		link = ww_list_take_first(&retired);
-		pthread_mutex_unlock(&retired_lock);
-		if (!link)
-			return;
-		marks_free(ww_container(link, struct ww_marks, link));
-	}
-}
-
-void ww_marks_free(struct ww_marks *marks)
-{
-	if (!marks)
-		return;
-	pthread_mutex_lock(&retired_lock);
-	ww_list_append(&retired, &marks->link);
-	pthread_mutex_unlock(&retired_lock);
-	tidy();
 }
 
 /* Takes over @mapping on success. */
@@ -252,7 +226,6 @@ static ww_status marks_new(struct ww_mapping *mapping, uint32_t slot_count,
 
 	if (!marks)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep the marks of a pool: out of memory");
-	ww_list_init(&marks->link);
 	pthread_mutex_init(&marks->lock, NULL);
 	marks->cpu = mapping;
 	marks->header = mapping->host_pointer;
@@ -268,7 +241,6 @@ ww_status ww_marks_create(const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot
 	const struct file_form form = marks_form(slot_count, pool_id);
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
 
-	tidy();
 	ww_try(create_file(form.bytes, &mapping));
 	write_header(mapping->host_pointer, &form);
 	ww_try(marks_new(mapping, slot_count, out_marks));
@@ -337,6 +309,7 @@ static ww_status map_for(struct ww_marks *marks, struct ww_device *device,
 			"the slices of a pool are released on %d devices already",
 			WW_MARKS_DEVICES);
 	ww_try(ww_mapping_import(device, &source, WW_ACCESS_WRITE, out_mapping));
+	(*out_mapping)->is_page = true;
 	marks->mapped[i] = *out_mapping;
 	return WW_OK;
 }

@@ -66,7 +66,6 @@ void ww_table_reopen_slot(struct ww_table *table, uint64_t number); /* nothing w
 
 /* A process's marks; of this one, or of another. */
 struct ww_marks {
-	struct ww_list link;    /* among the retired ones */
 	struct ww_mapping *cpu; /* a reference, as the following; constant */
 	struct ww_layout_pool_marks *header;
 	struct ww_layout_pool_mark *at;
@@ -89,10 +88,7 @@ ww_status ww_marks_create(const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot
 ww_status ww_marks_import(int fd, uint64_t bytes, const uint8_t pool_id[WW_WIRE_ID_BYTES],
 	uint32_t slot_count, struct ww_marks **out_marks);
 
-/*
- * Those that a GPU knows are given back when no wait of ours would make that wait (see sync/page.h): by a later call
- * of create or free. Takes NULL.
- */
+/* Takes NULL. */
 void ww_marks_free(struct ww_marks *marks);
 
 WW_DEFINE_CLEANUP(struct ww_marks, ww_marks_free)

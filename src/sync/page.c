@@ -300,6 +300,7 @@ static ww_status add_mapping(struct ww_page *page, struct ww_device *device,
 			WW_PAGE_DEVICES);
 	ww_try(ww_mapping_import(device, &source, page->is_own ? WW_ACCESS_WRITE : WW_ACCESS_READ,
 		out_mapping));
+	(*out_mapping)->is_page = true;
 	page->mapped[i] = *out_mapping;
 	return WW_OK;
 }

@@ -237,6 +237,7 @@ ww_timeline *ww_timeline_unref(ww_timeline *timeline)
 	else
 		timeline_free(timeline);
 	tidy();
+	ww_mapping_tidy();
 	return NULL;
 }
 

@@ -286,6 +286,7 @@
 	X(timeline_threads_signal_by_streams, WW_CAP_STREAM_VALUE)                              \
 	X(timeline_stream_waits_for_submission, WW_CAP_STREAM_VALUE)                            \
 	X(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)                               \
+	X(timeline_memory_goes_while_stream_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)    \
 	X(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)                                    \
 	X(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)                                \
 	X(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)                                        \
@@ -420,6 +421,7 @@
 	X(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)    \
 	X(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)       \
 	X(pool_release_refuses, WW_CAP_EXPORT)                                       \
+	X(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)         \
 	X(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE) \
 	X(pool_misuse, NEEDS_MISUSE_STATUS)
 

@@ -559,6 +559,32 @@ void pool_release_refuses(void)
 	ww_device_unref(device);
 }
 
+/* What a stream stores into when it is done is the library's own, and given back when no stream waits: however many. */
+void pool_goes_while_stream_waits(void)
+{
+	ww_device *device = subject_open();
+	ww_stream *waiter = stream_make(device);
+	ww_stream *stream = stream_make(device);
+	ww_timeline *timeline;
+
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_stream_wait(timeline, waiter, 1, WW_WAIT_UNSUBMITTED, 0));
+	for (int i = 0; i < 66; i++) {
+		ww_pool *pool = make_pool(device, 0, CHUNK, 16);
+
+		MUST_OK(ww_pool_release(cut(pool, 4096), stream));
+		MUST_OK(ww_stream_synchronize(stream));
+		ww_pool_unref(pool);
+	}
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiter));
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	MUST_OK(ww_stream_synchronize(waiter));
+	ww_timeline_unref(timeline);
+	ww_stream_unref(waiter);
+	ww_stream_unref(stream);
+	ww_device_unref(device);
+}
+
 void pool_release_without_stream_values(void)
 {
 	ww_device *device = subject_open();

@@ -463,6 +463,27 @@ void timeline_stream_waits_unsubmitted(void)
 	pair_close(&pair);
 }
 
+/* The driver would let go of these only when the stream has done what this thread has yet to allow. */
+void timeline_memory_goes_while_stream_waits(void)
+{
+	struct pair pair = pair_open();
+	ww_timeline *timeline = timeline_make(0, 0);
+	ww_memory *memory;
+
+	memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 1, WW_WAIT_UNSUBMITTED, 0));
+	for (int i = 0; i < 63; i++) {
+		ww_memory_unref(memory);
+		memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);
+	}
+	ww_memory_unref(memory);
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	MUST_OK(ww_stream_synchronize(pair.b));
+	ww_timeline_unref(timeline);
+	pair_close(&pair);
+}
+
 void timeline_stream_wait_refuses(void)
 {
 	struct pair pair = pair_open();

@@ -57,6 +57,7 @@ static ww_status map_file(struct ww_mapping *mapping, int fd, uint64_t bytes, ui
 	mapping->fd = fd;
 	mapping->backing = WW_BACKING_MEMFD;
 	mapping->kind = WW_MEMORY_HOST;
+	mapping->end_waits = true;
 	mapping->bytes = bytes;
 	mapping->access = access;
 	mapping->route = WW_ROUTE_HOST_REGISTERED;
