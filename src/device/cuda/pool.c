@@ -5,7 +5,9 @@
  * A pool has a descriptor, an allocation 64 bytes that mean something to who has opened the pool. Opening it costs 100 us
  * and an allocation of an open one half a microsecond; so each pool is exported once and opened once, and counted by the
  * allocations of it that are shared. Here and there it is known by a random id, which is only what a stranger wrote: the
- * kernel must confirm that two descriptors are one.
+ * kernel must confirm that two descriptors are one. An owner that exports its pool anew gives it another id; then the driver
+ * says that it is open already, for it opens no pool twice. It counts how often it was asked to, but not so for
+ * allocations: who frees one frees it for all (driver 580).
  *
  * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would wait for whatever any
  * stream of the process waits for.
@@ -36,7 +38,8 @@ struct cuda_pool {
 	struct ww_list users;
 	uint8_t id[WW_FOREIGN_ID_BYTES];
 	int fd;
-	bool is_open; /* of another process */
+	uint32_t opens; /* of another process: how often the driver was asked to open it; else 0 */
+	uint64_t reachable; /* of another process: from which GPUs, a bit for each ordinal */
 	ww_CUmemoryPool native;
 	uint32_t count;
 };
@@ -69,8 +72,8 @@ static void pool_put(const struct ww_cuda_driver *driver, struct cuda_pool *pool
 	while ((link = ww_list_take_first(&pool->users)) != NULL)
 		free(ww_container(link, struct user, link));
 	ww_list_remove(&pool->link);
-	if (pool->is_open)
-		driver->cuMemPoolDestroy(pool->native);
+	while (pool->opens > 0 && driver->cuMemPoolDestroy(pool->native) == WW_CUDA_SUCCESS)
+		pool->opens--;
 	ww_fd_close(pool->fd);
 	free(pool);
 }
@@ -120,7 +123,7 @@ static struct cuda_pool *find_exported(const struct ww_cuda_driver *driver, ww_C
 	ww_list_for_each (link, &pools) {
 		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
 
-		if (!pool->is_open && pool->native == native && is_there(driver, pool))
+		if (!pool->opens && pool->native == native && is_there(driver, pool))
 			return pool;
 	}
 	return NULL;
@@ -201,7 +204,7 @@ static struct cuda_pool *find_open(const uint8_t *id, int fd)
 	ww_list_for_each (link, &pools) {
 		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
 
-		if (pool->is_open && memcmp(pool->id, id, sizeof(pool->id)) == 0 &&
+		if (pool->opens && memcmp(pool->id, id, sizeof(pool->id)) == 0 &&
 			ww_fd_is_duplicate(pool->fd, fd))
 			return pool;
 	}
@@ -216,7 +219,7 @@ static ww_status open_native(struct cuda_device *device, struct cuda_pool *pool,
 	result = device->driver->cuMemPoolImportFromShareableHandle(&pool->native,
 		(void *)(intptr_t)pool->fd, WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
 	if (result == WW_CUDA_SUCCESS) {
-		pool->is_open = true;
+		pool->opens = 1;
 		return WW_OK;
 	}
 	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE ||
@@ -228,46 +231,75 @@ static ww_status open_native(struct cuda_device *device, struct cuda_pool *pool,
 		device->base.selector);
 }
 
+/* The same pool, which was opened under another id, is known by this one from now on. Return: NULL: there is none. */
+static struct cuda_pool *merge(struct cuda_pool *fresh)
+{
+	ww_list_for_each (link, &pools) {
+		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
+
+		if (!pool->opens || pool->native != fresh->native)
+			continue;
+		memcpy(pool->id, fresh->id, sizeof(pool->id));
+		pool->opens++;
+		ww_fd_close(fresh->fd);
+		free(fresh);
+		return pool;
+	}
+	return NULL;
+}
+
+/* Return: NULL: the reason is recorded. */
+static struct cuda_pool *open_pool(struct cuda_device *device, const uint8_t *id, int fd)
+{
+	struct cuda_pool *fresh = pool_new();
+	struct cuda_pool *pool;
+
+	if (!fresh)
+		return NULL;
+	memcpy(fresh->id, id, sizeof(fresh->id));
+	if (open_native(device, fresh, fd) < 0) {
+		ww_fd_close(fresh->fd);
+		free(fresh);
+		return NULL;
+	}
+	pool = merge(fresh);
+	if (pool)
+		return pool;
+	ww_list_append(&pools, &fresh->link);
+	return fresh;
+}
+
 /* Under the lock: with one more count. */
 static ww_status take_open(struct cuda_device *device, const uint8_t *id, int fd,
 	struct cuda_pool **out_pool)
 {
 	struct cuda_pool *pool = find_open(id, fd);
-	ww_status status = WW_OK;
 
-	if (!pool) {
-		pool = pool_new();
-		if (!pool)
-			return WW_ERR_NO_MEMORY;
-		memcpy(pool->id, id, sizeof(pool->id));
-		status = open_native(device, pool, fd);
-		ww_list_append(&pools, &pool->link);
-	}
+	if (!pool)
+		pool = open_pool(device, id, fd);
+	if (!pool)
+		return ww_error_last()->status;
 	pool->count++;
-	if (status < 0)
-		pool_put(device->driver, pool);
-	else
-		*out_pool = pool;
-	return status;
+	*out_pool = pool;
+	return WW_OK;
 }
 
-/* The pool's own device has access from the start. */
-static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool,
-	ww_CUdeviceptr address)
+/*
+ * The pool's own device has access from the start, but which one that is the driver does not tell where this process does
+ * not see it.
+ */
+static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool)
 {
-	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
 	const ww_CUmemAccessDesc access = {
 		.location = {WW_CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal},
 		.flags = WW_CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
 	};
-	int home = -1;
-	void *value = &home;
-	ww_CUresult result = device->driver->cuPointerGetAttributes(1, &attribute, &value, address);
+	uint64_t bit = device->ordinal < 64 ? UINT64_C(1) << device->ordinal : 0;
+	ww_CUresult result;
 
-	if (result == WW_CUDA_SUCCESS && home == device->ordinal)
+	if (pool->reachable & bit)
 		return WW_OK;
-	if (result == WW_CUDA_SUCCESS)
-		result = device->driver->cuMemPoolSetAccess(pool->native, &access, 1);
+	result = device->driver->cuMemPoolSetAccess(pool->native, &access, 1);
 	if (result == WW_CUDA_ERROR_INVALID_DEVICE)
 		return ww_cuda_fail_as(WW_ERR_UNSUPPORTED, device->driver, result,
 			"nvidia-smi topo -p2p r shows which GPUs reach each other; copy through host memory",
@@ -276,6 +308,7 @@ static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool,
 		return ww_cuda_fail(device->driver, result, NULL,
 			"cannot give %s access to a pool of another process",
 			device->base.selector);
+	pool->reachable |= bit;
 	return WW_OK;
 }
 
@@ -372,14 +405,14 @@ static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool
 
 	if (user) {
 		address = (ww_CUdeviceptr)(uintptr_t)user->address;
-		ww_try(give_access(device, pool, address));
+		ww_try(give_access(device, pool));
 		user->count++;
 		*out_address = address;
 		return WW_OK;
 	}
 	ww_try(check_handle(pool, identity->handle));
 	ww_try(open_native_pointer(device, pool, identity->handle, &address));
-	status = give_access(device, pool, address);
+	status = give_access(device, pool);
 	user = status == WW_OK ? add_user(pool, (void *)(uintptr_t)address) : NULL;
 	if (!user) {
 		free_native(device, address);
