@@ -13,6 +13,7 @@
  *   open_handle [write]          of a handle that comes through the socket
  *   part OFFSET BYTES SEED       the bytes there are those that a whole pattern has there
  *   send, receive [write]        the memory, through the socket
+ *   route N                      the memory has it
  *
  * A plain program is a role that uses the driver and nothing of this library.
  */
@@ -47,6 +48,7 @@
 	X(foreign_many_of_one_pool, NEEDS_FOREIGN)                \
 	X(foreign_access, NEEDS_FOREIGN)                          \
 	X(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)        \
+	X(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)      \
 	X(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)     \
 	X(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT) \
 	X(foreign_owner_lets_go, NEEDS_FOREIGN)                   \

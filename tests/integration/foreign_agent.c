@@ -113,6 +113,12 @@ static ww_status obey_part(void)
 	return WW_OK;
 }
 
+static ww_status obey_route(void)
+{
+	MUST_EQUAL(number(1), memory_info(*agent_memory()).route);
+	return WW_OK;
+}
+
 static const struct agent_command commands[] = {
 	{"alloc", obey_alloc},
 	{"free", obey_free},
@@ -125,6 +131,7 @@ static const struct agent_command commands[] = {
 	{"send", obey_send},
 	{"receive", obey_receive},
 	{"part", obey_part},
+	{"route", obey_route},
 };
 
 static void let_go(void)

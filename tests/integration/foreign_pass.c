@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -339,6 +340,37 @@ void foreign_on_two_gpus(void)
 		agent_end(&owner);
 		scene_end();
 		ww_device_unref(other);
+	}
+}
+
+/* Who imports sees one GPU only, and it is not the one that holds the bytes. */
+void foreign_of_hidden_gpu(void)
+{
+	char setting[SUBJECT_SETTING_BYTES];
+	const char *const environment[] = {"WW_TEST_DEVICE=cuda:0", setting, NULL};
+	const struct child_options options = {.environment = environment, .type = SOCK_SEQPACKET};
+	ww_device *other = subject_open_other();
+
+	subject_see_only(other, setting);
+	ww_device_unref(other);
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct child reader;
+		struct ww_token token;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		child_start(&reader, "role_foreign", &options);
+		MUST_EQUAL(sizeof(token), write(reader.socket, &token, sizeof(token)));
+		agent_must(&reader, WW_OK, "import write");
+		agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
+		agent_must(&reader, WW_OK, "verify 1");
+		agent_must(&reader, WW_OK, "write 2");
+		agent_must(&owner, WW_OK, "check 2");
+		agent_end(&reader);
+		agent_end(&owner);
+		scene_end();
 	}
 }
 

@@ -352,13 +352,9 @@ void pass_to_other_gpu(void)
 void pass_to_gpu_that_sees_not_ours(void)
 {
 	ww_device *other = subject_open_other();
-	struct ww_device_info info = device_info(other);
-	char setting[128];
-	char uuid[2 * WW_DEVICE_UUID_BYTES + 1];
+	char setting[SUBJECT_SETTING_BYTES];
 
-	write_hex(uuid, info.uuid, WW_DEVICE_UUID_BYTES);
-	snprintf(setting, sizeof(setting), "CUDA_VISIBLE_DEVICES=GPU-%.8s-%.4s-%.4s-%.4s-%.12s",
-		uuid, uuid + 8, uuid + 12, uuid + 16, uuid + 20);
+	subject_see_only(other, setting);
 	ww_device_unref(other);
 	to_other_gpu("WW_TEST_DEVICE=cuda:0", setting, WW_ROUTE_PEER_HIDDEN);
 }

@@ -63,6 +63,18 @@ ww_device *subject_open_other(void)
 	return other;
 }
 
+void subject_see_only(ww_device *device, char out_setting[SUBJECT_SETTING_BYTES])
+{
+	struct ww_device_info info = device_info(device);
+	char uuid[2 * WW_DEVICE_UUID_BYTES + 1];
+
+	for (size_t i = 0; i < WW_DEVICE_UUID_BYTES; i++)
+		snprintf(uuid + 2 * i, 3, "%02x", info.uuid[i]);
+	snprintf(out_setting, SUBJECT_SETTING_BYTES,
+		"CUDA_VISIBLE_DEVICES=GPU-%.8s-%.4s-%.4s-%.4s-%.12s", uuid, uuid + 8, uuid + 12,
+		uuid + 16, uuid + 20);
+}
+
 static bool can_access(ww_device *device, ww_device *peer)
 {
 	const struct driver *driver = driver_get();

@@ -25,6 +25,11 @@ ww_device *subject_open(void);
 /* A GPU other than the subject, or NULL. */
 ww_device *subject_open_other(void);
 
+#define SUBJECT_SETTING_BYTES 72
+
+/* CUDA_VISIBLE_DEVICES for a process that sees this GPU and no other. */
+void subject_see_only(ww_device *device, char out_setting[SUBJECT_SETTING_BYTES]);
+
 /* Whether each of two GPUs can map the other's memory, by the driver's word. */
 bool devices_are_peers(ww_device *a, ww_device *b);
 

@@ -60,7 +60,8 @@ static ww_status note(struct cuda_legacy *opening)
 	if (!is_trusted)
 		return ww_fail(WW_ERR_STATE,
 			"cannot open this memory: the driver still has another one open here under the same "
-			"handle, of an allocation before it or of a bare handle; let go of that first");
+			"handle, of an allocation before it or of a bare handle; let go of that first, and of "
+			"what streams wait for: until then it stays open");
 	return WW_OK;
 }
 
@@ -92,10 +93,11 @@ static ww_status fail_open(struct cuda_device *device, ww_CUresult result, uint3
 			"the owner, in another container, has the same pid %d as this process, and CUDA "
 			"takes them for one",
 			(int)getpid());
-	if (result == WW_CUDA_ERROR_INVALID_VALUE && pid)
+	/* INVALID_VALUE: nothing is in its place; NOT_PERMITTED: something is. */
+	if ((result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_NOT_PERMITTED) && pid)
 		return ww_cuda_fail_as(WW_ERR_PEER_LOST, driver, result, "ask for a new token",
 			"cannot open the memory: its owner has freed it, or its page names none");
-	if (result == WW_CUDA_ERROR_INVALID_VALUE)
+	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_NOT_PERMITTED)
 		return ww_cuda_fail_as(WW_ERR_INVALID, driver, result, NULL,
 			"these 64 bytes are no handle of memory, or of memory that its owner has freed");
 	return ww_cuda_fail(driver, result, NULL, "cannot open memory of another process on %s",
@@ -158,23 +160,18 @@ static ww_status open_legacy(struct cuda_device *device, const uint8_t *handle,
 /* --- what came --- */
 
 /*
- * Asks the driver where the bytes lie, and how many there are at least: it may have mapped the whole block that it cut a
- * small allocation from, and tell of that. In a context.
+ * Asks the driver how many bytes there are at least: it may have mapped the whole block that it cut a small allocation
+ * from, and tell of that. In a context, whose device has access.
  */
-static ww_status find_place(struct cuda_device *device, ww_CUdeviceptr address, uint64_t *out_bytes,
-	int *out_ordinal)
+static ww_status find_bytes(struct cuda_device *device, ww_CUdeviceptr address, uint64_t *out_bytes)
 {
-	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
-	void *value = out_ordinal;
 	ww_CUdeviceptr base = 0;
 	size_t bytes = 0;
 	ww_CUresult result = device->driver->cuMemGetAddressRange(&base, &bytes, address);
 
-	if (result == WW_CUDA_SUCCESS)
-		result = device->driver->cuPointerGetAttributes(1, &attribute, &value, address);
 	if (result != WW_CUDA_SUCCESS)
 		return ww_cuda_fail(device->driver, result, NULL,
-			"cannot find out where memory of another process lies");
+			"cannot find out how large memory of another process is");
 	if (address < base || address - base >= bytes)
 		return ww_fail(WW_ERR_MISMATCH,
 			"refused memory of another process: opened at 0x%llx, the driver says it is %zu bytes "
@@ -184,49 +181,74 @@ static ww_status find_place(struct cuda_device *device, ww_CUdeviceptr address, 
 	return WW_OK;
 }
 
-static ww_status find_uuid(const struct ww_cuda_driver *driver, ww_CUdevice ordinal,
-	uint8_t out_uuid[WW_DEVICE_UUID_BYTES])
+/* Return: the ordinal of a GPU; -1: this process does not see it. */
+static int find_ordinal(const struct cuda_device *device, const uint8_t uuid[WW_DEVICE_UUID_BYTES])
 {
-	ww_CUuuid uuid;
-	ww_CUresult result = driver->cuDeviceGetUuid(&uuid, ordinal);
+	const struct ww_cuda_driver *driver = device->driver;
+	int count = 0;
 
+	if (memcmp(device->base.uuid, uuid, WW_DEVICE_UUID_BYTES) == 0)
+		return device->ordinal;
+	if (driver->cuDeviceGetCount(&count) != WW_CUDA_SUCCESS)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		ww_CUdevice ordinal;
+		ww_CUuuid found;
+
+		if (driver->cuDeviceGet(&ordinal, i) == WW_CUDA_SUCCESS &&
+			driver->cuDeviceGetUuid(&found, ordinal) == WW_CUDA_SUCCESS &&
+			memcmp(found.bytes, uuid, sizeof(found.bytes)) == 0)
+			return ordinal;
+	}
+	return -1;
+}
+
+/*
+ * Which GPU holds the bytes the owner says. The driver calls memory that was opened by a handle that of the GPU for which
+ * it was opened, and a pool of a GPU that this process does not see that of one it sees (580.159.04); so only a pool's
+ * can be checked, and only if it is to be seen.
+ */
+static ww_status find_home(const struct cuda_device *device, struct ww_mapping *mapping,
+	const struct ww_memory_source *source)
+{
+	int home = find_ordinal(device, source->home_uuid);
+	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+	int found = home;
+	void *value = &found;
+	ww_CUresult result = WW_CUDA_SUCCESS;
+
+	if (source->backing == WW_BACKING_CUDA_POOL && home >= 0)
+		result = device->driver->cuPointerGetAttributes(1, &attribute, &value,
+			(ww_CUdeviceptr)(uintptr_t)mapping->pointer);
 	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail(driver, result, NULL, "cannot find out about cuda:%d", ordinal);
-	memcpy(out_uuid, uuid.bytes, sizeof(uuid.bytes));
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot find out which GPU holds memory of another process");
+	if (found != home)
+		return ww_fail(WW_ERR_MISMATCH,
+			"refused memory of cuda:%d: its description names another GPU", found);
+	memcpy(mapping->home_uuid, source->home_uuid, WW_DEVICE_UUID_BYTES);
+	mapping->route = home < 0         ? WW_ROUTE_PEER_HIDDEN
+		: home == device->ordinal ? WW_ROUTE_LOCAL
+					  : WW_ROUTE_PEER;
 	return WW_OK;
 }
 
-static uint32_t route_to(const struct cuda_device *device, int ordinal)
-{
-	if (ordinal < 0)
-		return WW_ROUTE_PEER_HIDDEN;
-	return ordinal == device->ordinal ? WW_ROUTE_LOCAL : WW_ROUTE_PEER;
-}
-
-/* Fills the mapping, of which everything but the bytes' place is known. */
+/* Fills in what the driver, or the description, says of an open mapping's bytes. */
 static ww_status settle(struct cuda_device *device, struct ww_mapping *mapping,
-	ww_CUdeviceptr address, const struct ww_memory_source *source)
+	const struct ww_memory_source *source)
 {
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	uint64_t bytes = 0;
-	int ordinal = -1;
 
 	ww_try(ww_cuda_enter(device, &scope));
-	ww_try(find_place(device, address, &bytes, &ordinal));
-	mapping->route = route_to(device, ordinal);
-	mapping->pointer = (void *)(uintptr_t)address;
+	ww_try(find_bytes(device, (ww_CUdeviceptr)(uintptr_t)mapping->pointer, &bytes));
 	mapping->bytes = source ? source->bytes : bytes;
-	if (ordinal >= 0)
-		ww_try(find_uuid(device->driver, ordinal, mapping->home_uuid));
+	mapping->route = WW_ROUTE_LOCAL;
 	if (source && source->bytes > bytes)
 		return ww_fail(WW_ERR_MISMATCH,
 			"refused memory of %" PRIu64 " bytes: its description says %" PRIu64, bytes,
 			source->bytes);
-	if (source && ordinal >= 0 &&
-		memcmp(mapping->home_uuid, source->home_uuid, WW_DEVICE_UUID_BYTES) != 0)
-		return ww_fail(WW_ERR_MISMATCH,
-			"refused memory of cuda:%d: its description names another GPU", ordinal);
-	return WW_OK;
+	return source ? find_home(device, mapping, source) : WW_OK;
 }
 
 static void close_foreign(struct cuda_device *device, struct cuda_foreign *foreign,
@@ -287,6 +309,20 @@ static ww_status check_source(const struct cuda_device *device,
 	return WW_OK;
 }
 
+/* @status: of opening it. What is open then is the mapping's, to be closed with it. */
+static ww_status take(struct ww_mapping *mapping, struct cuda_foreign *foreign, ww_status status,
+	ww_CUdeviceptr address, const struct ww_memory_source *source)
+{
+	if (status < 0) {
+		close_foreign(ww_cuda_device(mapping->device), foreign, address);
+		return status;
+	}
+	mapping->foreign = foreign;
+	mapping->pointer = (void *)(uintptr_t)address;
+	mapping->end_waits = foreign->legacy != NULL;
+	return settle(ww_cuda_device(mapping->device), mapping, source);
+}
+
 ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
 	uint32_t access)
 {
@@ -300,13 +336,7 @@ ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_mem
 	if (!foreign)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");
 	status = open_page(device, foreign, source, &address);
-	if (status == WW_OK)
-		status = settle(device, mapping, address, source);
-	if (status < 0) {
-		close_foreign(device, foreign, address);
-		return status;
-	}
-	mapping->foreign = foreign;
+	ww_try(take(mapping, foreign, status, address, source));
 	mapping->fd = foreign->page.fd;
 	mapping->backing = source->backing;
 	mapping->kind = source->kind;
@@ -325,13 +355,7 @@ ww_status ww_cuda_foreign_open(struct ww_mapping *mapping,
 	if (!foreign)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot open memory: out of memory");
 	status = open_legacy(device, handle, NULL, NULL, &foreign->legacy, &address);
-	if (status == WW_OK)
-		status = settle(device, mapping, address, NULL);
-	if (status < 0) {
-		close_foreign(device, foreign, address);
-		return status;
-	}
-	mapping->foreign = foreign;
+	ww_try(take(mapping, foreign, status, address, NULL));
 	mapping->backing = WW_BACKING_CUDA_LEGACY;
 	mapping->kind = WW_MEMORY_LEGACY;
 	mapping->access = access;
