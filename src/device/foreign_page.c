@@ -196,12 +196,17 @@ bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_for
 		memcmp(a->handle, b->handle, sizeof(a->handle)) == 0;
 }
 
+void ww_foreign_page_withdraw(struct ww_foreign_page *page)
+{
+	if (page->record && page->is_own)
+		atomic_store_explicit(&page->record->withdrawn, 1, memory_order_release);
+}
+
 void ww_foreign_page_close(struct ww_foreign_page *page)
 {
 	if (!page->record)
 		return;
-	if (page->is_own)
-		atomic_store_explicit(&page->record->withdrawn, 1, memory_order_release);
+	ww_foreign_page_withdraw(page);
 	ww_memfd_unmap(page->record, WW_FOREIGN_PAGE_BYTES);
 	page->record = NULL;
 	page->fd = ww_fd_close(page->fd);

@@ -99,6 +99,9 @@ ww_status ww_foreign_identify(int fd, const struct ww_foreign_fields *fields,
  */
 bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_foreign_identity *b);
 
+/* Says in the owner's that nobody can import the memory any more. Takes one that is all zero. */
+void ww_foreign_page_withdraw(struct ww_foreign_page *page);
+
 /* The owner's is withdrawn. Takes one that is all zero. */
 void ww_foreign_page_close(struct ww_foreign_page *page);
 

@@ -33,6 +33,7 @@ struct wrapping {
 	struct ww_foreign found;
 
 	/* Under lock. */
+	bool is_stale;       /* another allocation was seen in its place */
 	uint64_t part_count; /* wrapped, and not ended */
 	struct part *ended;  /* whose makers are still to be told */
 };
@@ -194,6 +195,42 @@ static struct ww_memory *find_whole(const struct ww_device *device, const struct
 	return NULL;
 }
 
+/* Under the lock. Return: a reference to one that was freed too early, as its place shows; NULL: there is none (more). */
+static struct ww_memory *take_stale(const struct ww_device *device, const struct ww_foreign *found)
+{
+	struct ww_map_node *node = ww_map_first(&wrappings, hash_of(found));
+
+	for (; node; node = ww_map_next(node)) {
+		struct wrapping *wrapping = ww_container(node, struct wrapping, node);
+
+		if (wrapping->device != device || wrapping->found.base != found->base ||
+			wrapping->found.buffer_id == found->buffer_id || wrapping->is_stale)
+			continue;
+		wrapping->is_stale = true;
+		if (ww_ref_try_get(&wrapping->whole->ref))
+			return wrapping->whole;
+	}
+	return NULL;
+}
+
+/*
+ * The handle of memory that was freed can open what begins at the same place, as soon as that has a handle too: nobody gets
+ * wrong bytes by one that was given away.
+ */
+static void withdraw_stale(const struct ww_device *device, const struct ww_foreign *found)
+{
+	struct ww_memory *stale;
+
+	do {
+		pthread_mutex_lock(&lock);
+		stale = take_stale(device, found);
+		pthread_mutex_unlock(&lock);
+		if (stale)
+			ww_mapping_withdraw(stale->mapping);
+		ww_memory_unref(stale);
+	} while (stale);
+}
+
 /* Under the lock. Takes over @wrapping on success. */
 static ww_status enter_whole(struct ww_device *device, struct wrapping *wrapping)
 {
@@ -247,6 +284,7 @@ static ww_status wrap_foreign(struct ww_device *device, void *pointer, uint64_t 
 			"others; make it with ww_memory_create(), or copy it: ww_memory_copy_in()",
 			pointer, device->selector);
 	ww_try(device->backend->foreign_find(device, pointer, bytes, &found));
+	withdraw_stale(device, &found);
 	pthread_mutex_lock(&lock);
 	*out_whole = find_whole(device, &found);
 	if (!*out_whole)
@@ -400,6 +438,7 @@ ww_status ww_memory_open_handle(ww_device *device, const uint8_t handle[WW_HANDL
 	if (!(device->capabilities & WW_CAP_FOREIGN))
 		return ww_fail(WW_ERR_UNSUPPORTED, "%s opens no legacy handles of CUDA; use a GPU",
 			device->selector);
+	ww_mapping_tidy();
 	ww_try(ww_mapping_open(device, handle, access, &mapping));
 	ww_try(ww_memory_name(mapping, out_memory));
 	(void)ww_steal(mapping);

@@ -143,8 +143,10 @@ void foreign_owner_killed_with_descriptor(void)
 /* A mistake of the owner's: it is told, and nobody gets wrong memory. */
 void foreign_owner_frees_too_early(void)
 {
-	struct child owner;
 	struct ww_token token;
+	struct ww_token other;
+	struct child owner;
+	ww_memory *memory;
 
 	scene_begin();
 	foreign_owner(&owner, "legacy", 0, 0);
@@ -157,6 +159,17 @@ void foreign_owner_frees_too_early(void)
 	refuse(&token, WW_ERR_PEER_LOST, "freed");
 	agent_tell(&owner, "export write");
 	agent_answers_with(&owner, WW_ERR_STATE, "freed");
+	agent_must(&owner, WW_OK, "free");
+	/* Other memory in its place that is shared too: now the driver would open that by the former handle. */
+	agent_must(&owner, WW_OK, "swap");
+	agent_must(&owner, WW_OK, "alloc legacy %d 3", FOREIGN_BYTES);
+	agent_must(&owner, WW_OK, "wrap 0 0");
+	other = foreign_token(&owner, "write");
+	memory = import(&other);
+	pattern_verify(memory, 3);
+	refuse(&token, WW_ERR_NOT_FOUND, "let go");
+	ww_memory_unref(memory);
+	refuse(&token, WW_ERR_NOT_FOUND, "let go");
 	agent_end(&owner);
 	scene_end();
 }

@@ -322,6 +322,7 @@ const struct ww_backend ww_cuda_backend = {
 	.foreign_find = ww_cuda_foreign_find,
 	.foreign_wrap = ww_cuda_foreign_wrap,
 	.foreign_check = ww_cuda_foreign_check,
+	.foreign_withdraw = ww_cuda_foreign_withdraw,
 	.foreign_open = ww_cuda_foreign_open,
 	.foreign_handle = ww_cuda_foreign_handle,
 	.foreign_pool = ww_cuda_foreign_pool,

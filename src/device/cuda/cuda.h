@@ -78,6 +78,7 @@ ww_status ww_cuda_foreign_find(struct ww_device *device, void *pointer, uint64_t
 	struct ww_foreign *out_found);
 ww_status ww_cuda_foreign_wrap(struct ww_mapping *mapping, const struct ww_foreign *found);
 ww_status ww_cuda_foreign_check(struct ww_mapping *mapping);
+void ww_cuda_foreign_withdraw(struct ww_mapping *mapping);
 ww_status ww_cuda_foreign_export(struct ww_mapping *mapping, int *out_fd);
 ww_status ww_cuda_foreign_handle(struct ww_mapping *mapping,
 	uint8_t out_handle[WW_FOREIGN_HANDLE_BYTES]);

@@ -330,6 +330,13 @@ ww_status ww_cuda_foreign_check(struct ww_mapping *mapping)
 	return check_wrapped(mapping);
 }
 
+void ww_cuda_foreign_withdraw(struct ww_mapping *mapping)
+{
+	struct cuda_foreign *foreign = mapping->foreign;
+
+	ww_foreign_page_withdraw(&foreign->page);
+}
+
 /* --- export --- */
 
 static ww_status get_handle(struct cuda_device *device, const struct ww_mapping *mapping,
