@@ -195,6 +195,7 @@ struct fake_physical {
 	uint64_t block_id;
 	int maker_pid;
 	uint64_t serial; /* with maker_pid and the device, unique */
+	bool is_named;   /* imported: a legacy handle of it was made by then */
 };
 
 ww_CUresult fake_physical_create(enum fake_kind kind, int device, uint64_t bytes, int handle_types,
@@ -203,6 +204,7 @@ ww_CUresult fake_physical_import(enum fake_kind kind, int fd, struct fake_physic
 struct fake_physical *fake_physical_ref(struct fake_physical *physical);
 void fake_physical_unref(struct fake_physical *physical);
 ww_CUresult fake_physical_export(const struct fake_physical *physical, int *out_fd);
+ww_CUresult fake_physical_name(const struct fake_physical *physical);
 uint64_t fake_physical_count(void);
 
 /* ---- which bytes are where (fake_range.c) ---- */

@@ -4,11 +4,15 @@
  *
  * 64 bytes name a process, when it was started, and one of its allocations. The importer takes the
  * descriptor out of /proc/<pid>/fd and checks the note at the end of the memory against the
- * handle, so a number that was reused since is not mistaken for it. No permission is asked for
- * beyond what /proc asks, and nothing keeps the memory alive until it is opened.
+ * handle. No permission is asked for beyond what /proc asks, and nothing keeps the memory alive until it is
+ * opened.
+ *
+ * Of memory that was freed: with nothing in its place, the handle is INVALID_VALUE; with memory as large in
+ * its place, NOT_PERMITTED; and once that has a handle too, the old one opens it. So driver 580 does.
  *
  * A handle names the whole allocation even if it was made from an address inside of it. Opening it
- * again in the same process gives the same address and counts. The maker cannot open its own.
+ * again in the same process gives the same address and counts. The maker cannot open its own. Closing
+ * waits for all that was enqueued, as freeing does.
  */
 #include "fake.h"
 
@@ -63,7 +67,9 @@ static ww_CUresult open_descriptor(int pid, uint64_t start, int fd, int *out_fd)
 		return WW_CUDA_ERROR_INVALID_HANDLE;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
 	*out_fd = open(path, O_RDWR | O_CLOEXEC);
-	return *out_fd < 0 ? WW_CUDA_ERROR_INVALID_HANDLE : WW_CUDA_SUCCESS;
+	if (*out_fd >= 0)
+		return WW_CUDA_SUCCESS;
+	return errno == ENOENT ? WW_CUDA_ERROR_INVALID_VALUE : WW_CUDA_ERROR_INVALID_HANDLE;
 }
 
 FAKE_API cuIpcGetMemHandle(ww_CUipcMemHandle *out_handle, ww_CUdeviceptr address)
@@ -82,8 +88,10 @@ FAKE_API cuIpcGetMemHandle(ww_CUipcMemHandle *out_handle, ww_CUdeviceptr address
 		.uuid = physical->uuid,
 	};
 	memcpy(handle.magic, memory_magic, sizeof(handle.magic));
-	memcpy(out_handle, &handle, sizeof(handle));
-	return WW_CUDA_SUCCESS;
+	ww_CUresult error = fake_physical_name(physical);
+	if (!error)
+		memcpy(out_handle, &handle, sizeof(handle));
+	return error;
 }
 
 static bool is_named_by(const struct fake_physical *physical, const struct memory_handle *handle)
@@ -106,9 +114,29 @@ static struct fake_range *find_open(const struct fake_context *context,
 	return NULL;
 }
 
-/* Finds out what the handle names, and takes a reference to it. */
-static ww_CUresult handle_follow(const struct memory_handle *handle,
-	struct fake_physical **out_physical)
+static bool open_again(const struct fake_context *context, const struct memory_handle *handle,
+	ww_CUdeviceptr *out_address)
+{
+	struct fake_range *range = find_open(context, handle);
+	if (!range)
+		return false;
+	range->opens++;
+	*out_address = range->span.address;
+	return true;
+}
+
+/* What a handle is worth when other memory is found where it points. */
+static ww_CUresult judge_other(const struct fake_physical *physical,
+	const struct memory_handle *handle)
+{
+	if (physical->maker_pid != handle->pid || physical->bytes < handle->bytes ||
+		physical->bytes - handle->bytes >= FAKE_PAGE)
+		return WW_CUDA_ERROR_INVALID_VALUE;
+	return physical->is_named ? WW_CUDA_SUCCESS : WW_CUDA_ERROR_NOT_PERMITTED;
+}
+
+/* Finds out what the handle names now, and takes a reference to it. */
+static ww_CUresult handle_follow(struct memory_handle *handle, struct fake_physical **out_physical)
 {
 	int fd;
 	ww_CUresult error = open_descriptor(handle->pid, handle->start, handle->fd, &fd);
@@ -117,12 +145,13 @@ static ww_CUresult handle_follow(const struct memory_handle *handle,
 	error = fake_physical_import(FAKE_KIND_LEGACY, fd, out_physical);
 	close(fd);
 	if (error == WW_CUDA_ERROR_UNKNOWN || error == WW_CUDA_ERROR_NOT_SUPPORTED)
-		return WW_CUDA_ERROR_INVALID_HANDLE;
-	/* The owner lives, and has freed it. */
-	if (!error && !is_named_by(*out_physical, handle)) {
-		fake_physical_unref(*out_physical);
 		return WW_CUDA_ERROR_INVALID_VALUE;
+	if (!error && !is_named_by(*out_physical, handle)) {
+		error = judge_other(*out_physical, handle);
+		handle->serial = (*out_physical)->serial;
 	}
+	if (error)
+		fake_physical_unref(*out_physical);
 	return error;
 }
 
@@ -163,16 +192,16 @@ FAKE_API cuIpcOpenMemHandle_v2(ww_CUdeviceptr *out_address, ww_CUipcMemHandle by
 	if (handle.pid == (int32_t)getpid())
 		return WW_CUDA_ERROR_INVALID_CONTEXT;
 	/* What is open already is so whatever has become of its owner. */
-	struct fake_range *range = find_open(context, &handle);
-	if (range) {
-		range->opens++;
-		*out_address = range->span.address;
+	if (open_again(context, &handle, out_address))
 		return WW_CUDA_SUCCESS;
-	}
 	struct fake_physical *physical;
 	error = handle_follow(&handle, &physical);
 	if (error)
 		return error;
+	if (open_again(context, &handle, out_address)) {
+		fake_physical_unref(physical);
+		return WW_CUDA_SUCCESS;
+	}
 	if (physical->device != context->device && fake_config()->no_peer) {
 		fake_physical_unref(physical);
 		return WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
@@ -188,7 +217,9 @@ FAKE_API cuIpcCloseMemHandle(ww_CUdeviceptr address)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (range->context->fault)
 		return range->context->fault;
-	if (--range->opens == 0)
+	fake_stream_finish_all();
+	range = fake_range_find_base(address);
+	if (range && range->kind == FAKE_RANGE_IPC && --range->opens == 0)
 		fake_range_destroy(range);
 	return WW_CUDA_SUCCESS;
 }

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +32,7 @@ struct note {
 	uint64_t bytes;
 	uint64_t serial;
 	int32_t maker_pid;
-	uint32_t zero;
+	uint32_t is_named; /* a legacy handle of it was made */
 };
 
 #define NOTE_LAYOUT 1
@@ -151,6 +152,7 @@ ww_CUresult fake_physical_import(enum fake_kind kind, int fd, struct fake_physic
 	physical->bytes = note.bytes;
 	physical->serial = note.serial;
 	physical->maker_pid = note.maker_pid;
+	physical->is_named = note.is_named;
 	physical->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	ww_CUresult error = physical->fd < 0 ? fake_error_from_errno(errno) : shadow_map(physical);
 	if (error) {
@@ -187,6 +189,15 @@ ww_CUresult fake_physical_export(const struct fake_physical *physical, int *out_
 	if (fd < 0)
 		return fake_error_from_errno(errno);
 	*out_fd = fd;
+	return WW_CUDA_SUCCESS;
+}
+
+ww_CUresult fake_physical_name(const struct fake_physical *physical)
+{
+	uint32_t is_named = 1;
+	off_t at = (off_t)(physical->bytes + offsetof(struct note, is_named));
+	if (pwrite(physical->fd, &is_named, sizeof(is_named), at) != (ssize_t)sizeof(is_named))
+		return fake_error_from_errno(errno);
 	return WW_CUDA_SUCCESS;
 }
 

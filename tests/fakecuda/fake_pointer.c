@@ -54,6 +54,16 @@ static int handle_types(const struct fake_range *range)
 	return range->physical ? range->physical->handle_types : WW_CU_MEM_HANDLE_TYPE_NONE;
 }
 
+/* Of what was opened by a handle, the opener's; of a pool that is on no GPU of this process, the first. So driver 580. */
+static int ordinal_of(const struct fake_range *range)
+{
+	if (range->kind == FAKE_RANGE_IPC)
+		return range->context->device;
+	return range->kind == FAKE_RANGE_POOL && range->device == FAKE_DEVICE_HIDDEN
+		? 0
+		: range->device;
+}
+
 /* The whole of which this is a part: a mapping's is its reservation. */
 static const struct fake_span *whole_of(const struct fake_range *range)
 {
@@ -117,7 +127,7 @@ static ww_CUresult get(const struct fake_range *range, ww_CUpointer_attribute at
 		put_int(data, range->kind == FAKE_RANGE_MANAGED);
 		return WW_CUDA_SUCCESS;
 	case WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		put_int(data, range->device);
+		put_int(data, ordinal_of(range));
 		return WW_CUDA_SUCCESS;
 	case WW_CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case WW_CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:

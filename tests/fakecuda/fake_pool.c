@@ -7,8 +7,10 @@
  * back to the device when it is freed, so the release threshold is kept but changes nothing.
  *
  * A pool that allows it is exported as a descriptor. An importer maps the whole pool and reaches
- * an allocation by the 64 bytes that the exporter made of its address; it cannot allocate from it.
- * A pool that was destroyed lives on until its last allocation is freed.
+ * an allocation by the 64 bytes that the exporter made of its address; it cannot allocate from it. Imported
+ * again, by whatever descriptor, it is the same pool, to be destroyed once more, and not while an allocation of
+ * it is open; an allocation imported again is at the same address, and freed once for all. So driver 580 does.
+ * A pool of this process that was destroyed lives on until its last allocation is freed.
  */
 #include "fake.h"
 
@@ -33,7 +35,8 @@ static_assert(sizeof(struct pointer_data) == sizeof(ww_CUmemPoolPtrExportData), 
 
 struct fake_pool {
 	struct fake_pool *next;
-	uint32_t refs; /* the handle, and every allocation */
+	uint32_t refs;  /* the handle, and every allocation */
+	uint32_t opens; /* imported: how often */
 	bool is_default;
 	bool destroyed;
 	bool exported; /* before that none of its allocations can be, as on driver 580 */
@@ -69,6 +72,7 @@ static ww_CUresult pool_new(struct fake_physical *physical, int handle_types,
 		return WW_CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	pool->refs = 1;
+	pool->opens = 1;
 	pool->handle_types = handle_types;
 	pool->physical = physical;
 	pool->place = place;
@@ -170,12 +174,25 @@ FAKE_API cuMemPoolCreate(ww_CUmemoryPool *out_pool, const ww_CUmemPoolProps *pro
 	return error;
 }
 
+/* What a stream is to free is not. */
+static bool is_in_use(const struct fake_pool *pool)
+{
+	for (size_t i = 0; i < fake_ranges.count; i++) {
+		const struct fake_range *range = (struct fake_range *)fake_ranges.spans[i];
+		if (range->kind == FAKE_RANGE_POOL && range->pool == pool && !range->free_pending)
+			return true;
+	}
+	return false;
+}
+
 FAKE_API cuMemPoolDestroy(ww_CUmemoryPool handle)
 {
 	FAKE_ENTER(cuMemPoolDestroy);
 	struct fake_pool *pool = pool_find(handle);
-	if (!pool || pool->is_default)
+	if (!pool || pool->is_default || (pool->physical->imported && is_in_use(pool)))
 		return WW_CUDA_ERROR_INVALID_VALUE;
+	if (--pool->opens > 0)
+		return WW_CUDA_SUCCESS;
 	pool->destroyed = true;
 	pool_unref(pool);
 	return WW_CUDA_SUCCESS;
@@ -470,6 +487,18 @@ FAKE_API cuMemPoolExportToShareableHandle(void *out_shareable, ww_CUmemoryPool h
 	return error;
 }
 
+static struct fake_pool *find_imported(const struct fake_physical *physical)
+{
+	for (struct fake_pool *pool = pools; pool; pool = pool->next) {
+		const struct fake_physical *known = pool->physical;
+		if (!pool->destroyed && known->imported && known->serial == physical->serial &&
+			known->maker_pid == physical->maker_pid &&
+			!memcmp(&known->uuid, &physical->uuid, sizeof(known->uuid)))
+			return pool;
+	}
+	return NULL;
+}
+
 FAKE_API cuMemPoolImportFromShareableHandle(ww_CUmemoryPool *out_pool, void *shareable,
 	ww_CUmemAllocationHandleType type, unsigned long long flags)
 {
@@ -482,8 +511,15 @@ FAKE_API cuMemPoolImportFromShareableHandle(ww_CUmemoryPool *out_pool, void *sha
 	struct fake_pool *pool;
 	ww_CUresult error = fake_physical_import(FAKE_KIND_POOL, (int)(intptr_t)shareable,
 		&physical);
-	if (!error)
+	if (error)
+		return error;
+	pool = find_imported(physical);
+	if (pool) {
+		fake_physical_unref(physical);
+		pool->opens++;
+	} else {
 		error = pool_new(physical, WW_CU_MEM_HANDLE_TYPE_NONE, &pool);
+	}
 	if (!error)
 		*out_pool = (ww_CUmemoryPool)pool;
 	return error;
@@ -527,6 +563,11 @@ FAKE_API cuMemPoolImportPointer(ww_CUdeviceptr *out_address, ww_CUmemoryPool han
 	if (!is_from_pool(&data, pool))
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	uint64_t address = pool->place->span.address + data.offset;
+	const struct fake_range *open = fake_range_find_base(address);
+	if (open && open->span.bytes == data.bytes && !open->free_pending) {
+		*out_address = address;
+		return WW_CUDA_SUCCESS;
+	}
 	const struct fake_span *next = fake_span_next(&fake_ranges, address);
 	if (next && next->address < address + data.bytes)
 		return WW_CUDA_ERROR_INVALID_VALUE;

@@ -166,14 +166,17 @@ static void own(int socket)
 	char byte;
 	int fd;
 
-	/* The first handle is stale: its memory was freed, and other memory is in its place. */
+	/* The first handle is stale: its memory was freed, and then other memory is in its place. */
 	current_context();
 	CHECK_OK(cu.cuMemAlloc(&address, 4096));
 	CHECK_OK(cu.cuIpcGetMemHandle(&handle, address));
 	CHECK_OK(cu.cuMemFree(address));
 	put(socket, &handle, sizeof(handle));
+	get(socket, &byte, 1);
 	CHECK_OK(cu.cuMemAlloc(&address, 4096));
 	CHECK_OK(cu.cuMemsetD32(address, 42, 1024));
+	put(socket, &byte, 1);
+	get(socket, &byte, 1);
 	CHECK_OK(cu.cuIpcGetMemHandle(&handle, address + 100));
 	CHECK_FAILS(cu.cuIpcOpenMemHandle(&address, handle, 1), INVALID_CONTEXT);
 	put(socket, &handle, sizeof(handle));
@@ -521,11 +524,19 @@ static void check_pool(struct helper *helper, ww_CUdeviceptr *out_address,
 	ww_CUmemoryPool *out_pool)
 {
 	ww_CUmemPoolPtrExportData data;
+	ww_CUmemoryPool again;
+	ww_CUdeviceptr address;
 	int fd = get_fd(helper->socket);
 	read_all(helper, &data, sizeof(data));
 	OK(cu.cuMemPoolImportFromShareableHandle(out_pool, (void *)(intptr_t)fd, 1, 0));
+	OK(cu.cuMemPoolImportFromShareableHandle(&again, (void *)(intptr_t)fd, 1, 0));
+	assert_ptr_equal(again, *out_pool);
+	OK(cu.cuMemPoolDestroy(again));
 	close(fd);
 	OK(cu.cuMemPoolImportPointer(out_address, *out_pool, &data));
+	OK(cu.cuMemPoolImportPointer(&address, *out_pool, &data));
+	assert_int_equal(address, *out_address);
+	FAILS(cu.cuMemPoolDestroy(*out_pool), INVALID_VALUE);
 	assert_int_equal(read_word(*out_address), 42);
 }
 
@@ -551,14 +562,22 @@ static void test_what_an_owner_shares(void **state)
 	ww_CUdeviceptr other;
 	ww_CUevent event;
 	ww_CUstream stream;
+	char byte;
 
 	(void)state;
 	struct helper helper = helper_start("own", NULL);
 	ww_CUipcMemHandle stale;
 	read_all(&helper, &stale, sizeof(stale));
-	read_all(&helper, &handle, sizeof(handle));
 	FAILS(cu.cuIpcOpenMemHandle(&other, stale, 1), INVALID_VALUE);
+	put(helper.socket, "x", 1);
+	read_all(&helper, &byte, 1);
+	FAILS(cu.cuIpcOpenMemHandle(&other, stale, 1), NOT_PERMITTED);
+	put(helper.socket, "x", 1);
+	read_all(&helper, &handle, sizeof(handle));
+	OK(cu.cuIpcOpenMemHandle(&other, stale, 1));
 	check_legacy_handle(handle, &legacy);
+	assert_int_equal(other, legacy);
+	OK(cu.cuIpcCloseMemHandle(other));
 	check_pool(&helper, &pooled, &pool);
 
 	/* Its event completes once its stream has seen what we write. */
