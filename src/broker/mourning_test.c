@@ -244,11 +244,9 @@ static void member_remains(void **state)
 }
 
 /* Whether it has ended is not known: the owner of the outer object must see it, and does not hear that it has. */
-static void member_without_pidfd(void **state)
+static struct object *leave_without_pidfd(struct fixture *fixture, struct holder *owner)
 {
-	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
-	struct holder *owner = add_holder(fixture, 2, 8);
 	struct holder *maker = add_process(fixture, 1, -1);
 	struct object *object;
 
@@ -262,12 +260,38 @@ static void member_without_pidfd(void **state)
 	object = find(fixture, 9);
 	assert_non_null(object);
 	assert_null(object->expiry); /* for it may go on as long as it likes */
+	assert_int_equal(ours.page->ended, 0);
+	return object;
+}
+
+static void member_without_pidfd(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
 	restart(fixture);
 	assert_non_null(find(fixture, 9));
 	assert_null(find(fixture, 9)->expiry);
 	assert_int_equal(ours.page->ended, 0);
-	owner = find_holder(fixture, 2);
-	holder_end(registry, owner);
+	holder_end(registry, find_holder(fixture, 2));
+	pass_time(fixture);
+	must_be_empty(fixture);
+}
+
+/* The broker was killed while it ended the outer object: what is inside does not outlive that. */
+static void member_of_what_was_ending(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct object *member = leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
+
+	assert_non_null(member);
+	table_commit(&registry->object_table, find(fixture, PAGE_NUMBER)->index,
+		WW_WIRE_STATE_REMOVED);
+	restart(fixture);
+	assert_null(find(fixture, 9));
+	holder_end(registry, find_holder(fixture, 2));
 	pass_time(fixture);
 	must_be_empty(fixture);
 }
@@ -444,6 +468,7 @@ int main(void)
 		PAGE_CASE(member_given_up),
 		PAGE_CASE(member_remains),
 		PAGE_CASE(member_without_pidfd),
+		PAGE_CASE(member_of_what_was_ending),
 		PAGE_CASE(killed_while_remaining),
 		PAGE_CASE(given_up_and_never_shared),
 		PAGE_CASE(young_beside_old),

@@ -418,8 +418,7 @@ static void drop_fds(struct registry *registry, const struct object *object)
 		record->fd_count = 0;
 }
 
-/* The last is over of what was inside an object with a page. */
-static void end_remains(struct registry *registry, const uint8_t id[WW_WIRE_ID_BYTES])
+void object_end_lost_remains(struct registry *registry)
 {
 	struct ww_list *link = registry->remains.next;
 
@@ -429,7 +428,7 @@ static void end_remains(struct registry *registry, const uint8_t id[WW_WIRE_ID_B
 
 		link = link->next;
 		ww_name_outer((const char *)object_record(registry, object)->name, outer);
-		if (!memcmp(outer, id, sizeof(outer)))
+		if (!object_find_id(registry, outer))
 			object_end(registry, object, WW_WIRE_WHAT_GONE);
 	}
 }
@@ -453,7 +452,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	(void)account_charge_anyway(&registry->accounts, object->account, &left); /* it was more */
 	registry->bytes -= record->bytes;
 	if (has_page)
-		end_remains(registry, record->id);
+		object_end_lost_remains(registry);
 	drop_escrows(registry, object);
 	object_settle(registry, object);
 }

@@ -383,6 +383,7 @@ static ww_status take_over(struct registry *registry)
 	ww_try(vault_adopted(registry->vault));
 	mourn_all(registry);
 	settle_all(registry);
+	object_end_lost_remains(registry);
 	return WW_OK;
 }
 

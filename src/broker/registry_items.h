@@ -67,6 +67,9 @@ bool object_bury(struct registry *registry, struct object *object);
 /* Enters an object among the remains if it is one. */
 void object_remains(struct registry *registry, struct object *object);
 
+/* Ends the remains inside of objects that are there no more. */
+void object_end_lost_remains(struct registry *registry);
+
 /* There is nothing (more) to say for the maker of an object with a testament. Ends it, if it is left, as one without. */
 void object_resign(struct registry *registry, struct object *object);
 
