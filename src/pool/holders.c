@@ -90,17 +90,28 @@ static struct ww_pool_holder *find_by_marks(const struct ww_pool *pool, int fd, 
 	return NULL;
 }
 
-/* It lost its connection, and came again: its new page says what becomes of it. Takes over what @fresh has but marks. */
-static void renew(struct ww_pool_holder *holder, struct ww_pool_holder *fresh,
-	struct ww_grant *grant)
+static bool is_lost(const struct ww_pool_holder *holder)
 {
-	struct ww_page *former = holder->page;
+	return __atomic_load_n(&holder->page->header->lost, __ATOMIC_ACQUIRE);
+}
 
-	holder->page = fresh->page;
-	holder->cell = fresh->cell;
-	fresh->page = former;
-	memcpy(holder->object_id, grant->granted.id, sizeof(holder->object_id));
-	ww_grant_keep(grant, &holder->attachments);
+/*
+ * It lost its connection, and came again: its new page, which is not lost, says what becomes of it. What the other object was
+ * stays known, as of one that is gone. Takes over what @fresh has.
+ */
+static void renew(struct ww_pool *pool, struct ww_pool_holder *holder, struct ww_pool_holder *fresh)
+{
+	struct ww_pool_holder former = *holder;
+
+	if (!is_lost(fresh) || is_lost(holder)) {
+		holder->page = fresh->page;
+		holder->cell = fresh->cell;
+		memcpy(holder->object_id, fresh->object_id, sizeof(holder->object_id));
+		fresh->page = former.page;
+		fresh->cell = former.cell;
+		memcpy(fresh->object_id, former.object_id, sizeof(fresh->object_id));
+	}
+	ww_list_append(&pool->holders, &fresh->link);
 }
 
 static ww_status take_in(struct ww_pool *pool, struct ww_grant *grant,
@@ -117,15 +128,16 @@ static ww_status take_in(struct ww_pool *pool, struct ww_grant *grant,
 			"a process that uses a pool shows no page, or no marks, for it");
 	ww_try(open_page(*fresh, grant, &ref));
 	ww_try(ww_memfd_check(fds[1], ref.marks_bytes));
+	memcpy((*fresh)->object_id, granted->id, sizeof((*fresh)->object_id));
+	(*fresh)->owner_uid = granted->uid;
 	known = find_by_marks(pool, fds[1], granted->uid);
 	if (known) {
-		renew(known, *fresh, grant);
+		renew(pool, known, ww_steal(*fresh));
+		ww_grant_keep(grant, &known->attachments);
 		return WW_OK;
 	}
 	ww_try(ww_marks_import(fds[1], ref.marks_bytes, pool->id, pool->slot_count,
 		&(*fresh)->marks));
-	memcpy((*fresh)->object_id, granted->id, sizeof((*fresh)->object_id));
-	(*fresh)->owner_uid = granted->uid;
 	ww_grant_keep(grant, &(*fresh)->attachments);
 	ww_list_append(&pool->holders, &(*fresh)->link);
 	pool->holder_count++;
