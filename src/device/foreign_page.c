@@ -187,13 +187,19 @@ ww_status ww_foreign_identify(int fd, const struct ww_foreign_fields *fields,
 	return WW_OK;
 }
 
+bool ww_foreign_has_same_handle(const struct ww_foreign_identity *a,
+	const struct ww_foreign_identity *b)
+{
+	return memcmp(a->handle, b->handle, sizeof(a->handle)) == 0;
+}
+
 bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_foreign_identity *b)
 {
 	if (a->device == b->device && a->inode == b->inode)
 		return true;
 	return a->buffer_id != 0 && a->buffer_id == b->buffer_id && a->bytes == b->bytes &&
 		memcmp(a->process_id, b->process_id, sizeof(a->process_id)) == 0 &&
-		memcmp(a->handle, b->handle, sizeof(a->handle)) == 0;
+		ww_foreign_has_same_handle(a, b);
 }
 
 void ww_foreign_page_withdraw(struct ww_foreign_page *page)

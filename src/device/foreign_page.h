@@ -99,6 +99,10 @@ ww_status ww_foreign_identify(int fd, const struct ww_foreign_fields *fields,
  */
 bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_foreign_identity *b);
 
+/* Whether the driver cannot tell them apart. */
+bool ww_foreign_has_same_handle(const struct ww_foreign_identity *a,
+	const struct ww_foreign_identity *b);
+
 /* Says in the owner's that nobody can import the memory any more. Takes one that is all zero. */
 void ww_foreign_page_withdraw(struct ww_foreign_page *page);
 

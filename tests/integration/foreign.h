@@ -89,6 +89,9 @@ void foreign_owner(struct child *owner, const char *kind, uint64_t offset, uint6
 /* Has it make a token. */
 struct ww_token foreign_token(struct child *owner, const char *options);
 
+/* An agent imports it for writing. */
+void foreign_give(struct child *agent, const struct ww_token *token);
+
 /* The bytes of a whole pattern that begin at an offset. */
 void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_t offset,
 	uint64_t bytes, uint32_t seed);

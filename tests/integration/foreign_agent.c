@@ -180,6 +180,12 @@ struct ww_token foreign_token(struct child *owner, const char *options)
 	return token;
 }
 
+void foreign_give(struct child *agent, const struct ww_token *token)
+{
+	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	agent_must(agent, WW_OK, "import write");
+}
+
 void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_t offset,
 	uint64_t bytes, uint32_t seed)
 {

@@ -247,8 +247,7 @@ void foreign_many_of_one_pool(void)
 	for (int i = 0; i < 5; i++) {
 		token = foreign_token(&owner, "write");
 		memory = import(&token, WW_ACCESS_WRITE, NULL);
-		MUST_EQUAL(sizeof(token), write(reader.socket, &token, sizeof(token)));
-		agent_must(&reader, WW_OK, "import write");
+		foreign_give(&reader, &token);
 		agent_must(&reader, WW_OK, "verify 1");
 		pattern_verify(memory, 1);
 		agent_must(&reader, WW_OK, "drop");
@@ -362,8 +361,7 @@ void foreign_of_hidden_gpu(void)
 		foreign_owner(&owner, kinds[i], 0, 0);
 		token = foreign_token(&owner, "write");
 		child_start(&reader, "role_foreign", &options);
-		MUST_EQUAL(sizeof(token), write(reader.socket, &token, sizeof(token)));
-		agent_must(&reader, WW_OK, "import write");
+		foreign_give(&reader, &token);
 		agent_must(&reader, WW_OK, "route %d", WW_ROUTE_PEER_HIDDEN);
 		agent_must(&reader, WW_OK, "verify 1");
 		agent_must(&reader, WW_OK, "write 2");
@@ -394,8 +392,7 @@ void foreign_into_container(void)
 	foreign_owner(&owner, "pool", 0, 0);
 	token = foreign_token(&owner, "write");
 	container_start("role_foreign_inside", &inside, NULL);
-	MUST_EQUAL(sizeof(token), write(inside.socket, &token, sizeof(token)));
-	agent_must(&inside, WW_OK, "import write");
+	foreign_give(&inside, &token);
 	agent_must(&inside, WW_OK, "verify 1");
 	agent_must(&inside, WW_OK, "write 2");
 	agent_must(&owner, WW_OK, "check 2");

@@ -231,8 +231,14 @@ static ww_status open_native(struct cuda_device *device, struct cuda_pool *pool,
 		device->base.selector);
 }
 
-/* The same pool, which was opened under another id, is known by this one from now on. Return: NULL: there is none. */
-static struct cuda_pool *merge(struct cuda_pool *fresh)
+static void forget_unused(struct cuda_pool *pool)
+{
+	ww_fd_close(pool->fd);
+	free(pool);
+}
+
+/* Enters a pool that was opened; but if it was open under another id, that one is known by this id from now on. */
+static struct cuda_pool *enter(struct cuda_pool *fresh)
 {
 	ww_list_for_each (link, &pools) {
 		struct cuda_pool *pool = ww_container(link, struct cuda_pool, link);
@@ -241,30 +247,9 @@ static struct cuda_pool *merge(struct cuda_pool *fresh)
 			continue;
 		memcpy(pool->id, fresh->id, sizeof(pool->id));
 		pool->opens++;
-		ww_fd_close(fresh->fd);
-		free(fresh);
+		forget_unused(fresh);
 		return pool;
 	}
-	return NULL;
-}
-
-/* Return: NULL: the reason is recorded. */
-static struct cuda_pool *open_pool(struct cuda_device *device, const uint8_t *id, int fd)
-{
-	struct cuda_pool *fresh = pool_new();
-	struct cuda_pool *pool;
-
-	if (!fresh)
-		return NULL;
-	memcpy(fresh->id, id, sizeof(fresh->id));
-	if (open_native(device, fresh, fd) < 0) {
-		ww_fd_close(fresh->fd);
-		free(fresh);
-		return NULL;
-	}
-	pool = merge(fresh);
-	if (pool)
-		return pool;
 	ww_list_append(&pools, &fresh->link);
 	return fresh;
 }
@@ -274,11 +259,20 @@ static ww_status take_open(struct cuda_device *device, const uint8_t *id, int fd
 	struct cuda_pool **out_pool)
 {
 	struct cuda_pool *pool = find_open(id, fd);
+	ww_status status;
 
-	if (!pool)
-		pool = open_pool(device, id, fd);
-	if (!pool)
-		return ww_error_last()->status;
+	if (!pool) {
+		pool = pool_new();
+		if (!pool)
+			return WW_ERR_NO_MEMORY;
+		memcpy(pool->id, id, sizeof(pool->id));
+		status = open_native(device, pool, fd);
+		if (status < 0) {
+			forget_unused(pool);
+			return status;
+		}
+		pool = enter(pool);
+	}
 	pool->count++;
 	*out_pool = pool;
 	return WW_OK;
@@ -370,36 +364,27 @@ static ww_status open_native_pointer(struct cuda_device *device, struct cuda_poo
 	return WW_OK;
 }
 
-static struct user *find_user(struct cuda_pool *pool, const struct ww_foreign_identity *identity)
+/* @out_is_taken: what is open has the same handle, and is not the same: one that was freed, which another is in place of */
+static struct user *find_user(struct cuda_pool *pool, const struct ww_foreign_identity *identity,
+	bool *out_is_taken)
 {
+	*out_is_taken = false;
 	ww_list_for_each (link, &pool->users) {
 		struct user *user = ww_container(link, struct user, link);
 
 		if (ww_foreign_is_same(&user->identity, identity))
 			return user;
+		*out_is_taken |= ww_foreign_has_same_handle(&user->identity, identity);
 	}
 	return NULL;
-}
-
-/* One that was freed, and another one in its place, may have the same handle. */
-static ww_status check_handle(struct cuda_pool *pool, const uint8_t *handle)
-{
-	ww_list_for_each (link, &pool->users) {
-		const struct user *user = ww_container(link, struct user, link);
-
-		if (memcmp(user->identity.handle, handle, sizeof(user->identity.handle)) == 0)
-			return ww_fail(WW_ERR_STATE,
-				"cannot open this memory: the driver still has another one of this pool open here "
-				"under the same handle, of an allocation before it; let go of that first");
-	}
-	return WW_OK;
 }
 
 /* Under the lock: one more device, one more thread, or one more page, for what is open; or opens it. */
 static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool,
 	const struct ww_foreign_identity *identity, ww_CUdeviceptr *out_address)
 {
-	struct user *user = find_user(pool, identity);
+	bool is_taken;
+	struct user *user = find_user(pool, identity, &is_taken);
 	ww_CUdeviceptr address = 0;
 	ww_status status;
 
@@ -410,7 +395,10 @@ static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool
 		*out_address = address;
 		return WW_OK;
 	}
-	ww_try(check_handle(pool, identity->handle));
+	if (is_taken)
+		return ww_fail(WW_ERR_STATE,
+			"cannot open this memory: the driver still has another one of this pool open here "
+			"under the same handle, of an allocation before it; let go of that first");
 	ww_try(open_native_pointer(device, pool, identity->handle, &address));
 	status = give_access(device, pool);
 	user = status == WW_OK ? add_user(pool, (void *)(uintptr_t)address) : NULL;
