@@ -154,6 +154,9 @@ struct ww_backend {
 		const struct ww_memory_source *source, uint32_t access);
 	void (*memory_release)(struct ww_mapping *mapping);
 
+	/* It is nobody's any more, but will be released later, see mapping.h. Optional; takes no lock of others, never blocks. */
+	void (*memory_retire)(struct ww_mapping *mapping);
+
 	/*
 	 * Gives the descriptor that names the bytes, to be kept in mapping->fd; called under mapping->lock,
 	 * once, when there is none. Needs WW_CAP_EXPORT. NULL where memory has one from the start.

@@ -29,7 +29,7 @@ struct span {
 
 #define RETIRED_MAX 64
 
-static bool (*_Atomic do_wait)(void); /* NULL: no stream ever did */
+static bool (*_Atomic is_busy_fn)(void); /* NULL: no stream ever waited */
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list retired = WW_LIST_INIT(retired); /* under retired_lock */
 static uint32_t retired_count;                         /* under it, too; without pages */
@@ -232,14 +232,14 @@ static void end(struct ww_mapping *mapping)
 	mapping_free(mapping);
 }
 
-void ww_mapping_ask_streams(bool (*do_streams_wait)(void))
+void ww_mapping_ask_streams(bool (*are_streams_busy)(void))
 {
-	atomic_store(&do_wait, do_streams_wait);
+	atomic_store(&is_busy_fn, are_streams_busy);
 }
 
-static bool do_streams_wait(void)
+static bool are_streams_busy(void)
 {
-	bool (*ask)(void) = atomic_load(&do_wait);
+	bool (*ask)(void) = atomic_load(&is_busy_fn);
 
 	return ask && ask();
 }
@@ -248,10 +248,12 @@ static bool retire(struct ww_mapping *mapping)
 {
 	bool is_retired = false;
 
-	if (!mapping->end_waits || !do_streams_wait())
+	if (!mapping->end_waits || !are_streams_busy())
 		return false;
 	pthread_mutex_lock(&retired_lock);
 	if (mapping->is_page || retired_count < RETIRED_MAX) {
+		if (mapping->device->backend->memory_retire)
+			mapping->device->backend->memory_retire(mapping);
 		ww_list_append(&retired, &mapping->link);
 		retired_count += !mapping->is_page;
 		is_retired = true;
@@ -272,14 +274,17 @@ static ww_status finish(struct ww_mapping *mapping, ww_status made, struct ww_ma
 {
 	ww_status status = made;
 
-	if (status < 0 && !mapping->foreign) {
+	if (status == WW_OK)
+		status = enter_table(mapping);
+	else if (!mapping->foreign) {
 		mapping_free(mapping);
 		return status;
 	}
-	if (status == WW_OK)
-		status = enter_table(mapping);
 	if (status < 0) {
-		let_go(mapping);
+		if (mapping->foreign)
+			let_go(mapping);
+		else /* a page's lock may be held */
+			end(mapping);
 		return status;
 	}
 	ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u", mapping->bytes,
@@ -371,7 +376,7 @@ void ww_mapping_tidy(void)
 {
 	struct ww_mapping *mapping;
 
-	while (!do_streams_wait() && (mapping = take_retired()))
+	while (!are_streams_busy() && (mapping = take_retired()))
 		end(mapping);
 }
 

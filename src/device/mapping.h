@@ -78,15 +78,15 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
 #define WW_AUTO_MAPPING WW_CLEANUP(ww_mapping_unref_p)
 
 /*
- * The last unref ends it. But what the driver would wait with while a stream waits is retired then, for that stream may wait
- * for this very thread: it is in the table no more, and ends with a later tidy. Beside pages there are 64 retired ones at
+ * The last unref ends it. But what the driver would wait with while a stream waits, or has yet to signal, is retired then, for
+ * that stream may wait for this very thread: it is in the table no more, and ends with a later tidy. Beside pages there are 64 retired ones at
  * most; after those it is the driver who waits.
  *
- * ask_streams: whom to ask whether a stream of this process waits; the same one always.
+ * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one always.
  * tidy: the driver may still wait, for work that is not known here; so this is for calls that are documented to let go of
  * what is retired.
  */
-void ww_mapping_ask_streams(bool (*do_streams_wait)(void));
+void ww_mapping_ask_streams(bool (*are_streams_busy)(void));
 void ww_mapping_tidy(void);
 
 /*

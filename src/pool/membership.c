@@ -39,7 +39,7 @@ static void member_free(struct ww_member *member)
 		ww_memory_unref(chunk->memory);
 		free(chunk);
 	}
-	ww_timeline_unref(member->life);
+	ww_timeline_drop(member->life);
 	ww_attachments_fini(&member->holder);
 	ww_attachments_fini(&member->pool);
 	ww_pool_keys_set(&member->keys, NULL);
@@ -229,7 +229,7 @@ static ww_status become_known(struct ww_member *member, struct ww_broker *broker
 	former = member->life;
 	member->life = ww_steal(life);
 	pthread_mutex_unlock(&member->lock);
-	ww_timeline_unref(former);
+	ww_timeline_drop(former);
 	return WW_OK;
 }
 

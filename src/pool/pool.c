@@ -63,7 +63,7 @@ static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 static void pool_free(struct ww_pool *pool)
 {
 	/* First of all, so that processes that use it hear that nothing will come. */
-	ww_timeline_unref(pool->life);
+	ww_timeline_drop(pool->life);
 	ww_list_for_each (link, &pool->waiting) {
 		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
 		struct ww_arena_block *block = ww_arena_give(&pool->arena, slice->block);
@@ -131,7 +131,6 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	ww_list_append(&retired, &pool->link);
 	pthread_mutex_unlock(&pools_lock);
 	tidy();
-	ww_mapping_tidy();
 	return NULL;
 }
 

@@ -50,7 +50,7 @@ ww_barrier *ww_barrier_unref(ww_barrier *barrier)
 	if (barrier->members[barrier->rank])
 		ww_timeline_close(barrier->members[barrier->rank]);
 	for (uint32_t i = 0; i < barrier->count; i++)
-		ww_timeline_unref(barrier->members[i]);
+		ww_timeline_drop(barrier->members[i]);
 	ww_attachments_fini(&barrier->object);
 	free(barrier);
 	return NULL;

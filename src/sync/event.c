@@ -55,7 +55,7 @@ static void event_free(struct ww_event *event)
 	ww_attachments_fini(&event->attachments);
 	if (event->native)
 		event->device->backend->event_close(event->native);
-	ww_timeline_unref(event->timeline);
+	ww_timeline_drop(event->timeline);
 	ww_device_unref(event->device);
 	pthread_mutex_destroy(&event->lock);
 	free(event);

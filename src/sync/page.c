@@ -241,18 +241,36 @@ static bool has_pending_signal(struct ww_page *page)
 	return false;
 }
 
+/* Under pages_lock. */
+static bool are_signals_pending(void)
+{
+	ww_list_for_each (at, &pages) {
+		if (has_pending_signal(ww_container(at, struct ww_page, link)))
+			return true;
+	}
+	return false;
+}
+
+bool ww_page_streams_busy(void)
+{
+	bool is_busy;
+
+	if (ww_stream_waits_pending())
+		return true;
+	pthread_mutex_lock(&pages_lock);
+	is_busy = are_signals_pending();
+	pthread_mutex_unlock(&pages_lock);
+	return is_busy;
+}
+
 /* Return: NULL: there is none, or streams are known to be busy. */
 static struct ww_page *take_retired(void)
 {
 	struct ww_list *link = NULL;
-	bool is_busy = false;
 
 	pthread_mutex_lock(&pages_lock);
-	if (!ww_list_is_empty(&retired)) {
-		ww_list_for_each (at, &pages)
-			is_busy |= has_pending_signal(ww_container(at, struct ww_page, link));
-		link = is_busy ? NULL : ww_list_take_first(&retired);
-	}
+	if (!ww_list_is_empty(&retired) && !are_signals_pending())
+		link = ww_list_take_first(&retired);
 	pthread_mutex_unlock(&pages_lock);
 	return link ? ww_container(link, struct ww_page, link) : NULL;
 }

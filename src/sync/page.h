@@ -76,6 +76,9 @@ ww_status ww_page_map(struct ww_page *page, struct ww_device *device,
 ww_status ww_page_stream_value(struct ww_page *page, struct ww_device *device, uint64_t offset,
 	uint64_t value, struct ww_stream_value *out_word);
 
+/* Whether a stream of this process is known to wait, or has yet to signal. */
+bool ww_page_streams_busy(void);
+
 /*
  * Gives back retired pages, if none of our own waits would make that wait. The driver may still wait for waits that are
  * not ours: so this is for calls that make something or let it go, never for those that enqueue.

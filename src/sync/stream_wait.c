@@ -103,7 +103,7 @@ static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_page *pa
 
 static void enter(struct stream_wait *wait)
 {
-	ww_mapping_ask_streams(ww_stream_waits_pending);
+	ww_mapping_ask_streams(ww_page_streams_busy);
 	pthread_mutex_lock(&waits_lock);
 	ww_list_append(&waits, &wait->link);
 	pthread_mutex_unlock(&waits_lock);

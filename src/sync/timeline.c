@@ -228,7 +228,7 @@ ww_timeline *ww_timeline_ref(ww_timeline *timeline)
 	return timeline;
 }
 
-ww_timeline *ww_timeline_unref(ww_timeline *timeline)
+ww_timeline *ww_timeline_drop(ww_timeline *timeline)
 {
 	if (!timeline || ww_process_is_forked() || !ww_ref_put(&timeline->ref))
 		return NULL;
@@ -237,6 +237,14 @@ ww_timeline *ww_timeline_unref(ww_timeline *timeline)
 	else
 		timeline_free(timeline);
 	tidy();
+	return NULL;
+}
+
+ww_timeline *ww_timeline_unref(ww_timeline *timeline)
+{
+	if (!timeline || ww_process_is_forked())
+		return NULL;
+	ww_timeline_drop(timeline);
 	ww_mapping_tidy();
 	return NULL;
 }

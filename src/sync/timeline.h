@@ -33,8 +33,11 @@ struct ww_timeline {
 	struct ww_attachments attachments; /* its own holds in brokers, by name */
 };
 
-WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_unref)
-#define WW_AUTO_TIMELINE WW_CLEANUP(ww_timeline_unref_p)
+/* As ww_timeline_unref(), which lets go of retired mappings besides: not under locks, nor where nobody expects it. */
+ww_timeline *ww_timeline_drop(ww_timeline *timeline);
+
+WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_drop)
+#define WW_AUTO_TIMELINE WW_CLEANUP(ww_timeline_drop_p)
 
 /*
  * The timeline of a cell of a page that was imported.

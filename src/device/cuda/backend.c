@@ -136,18 +136,31 @@ static ww_status open_index(const struct ww_cuda_driver *driver, int index,
 	return WW_OK;
 }
 
+int ww_cuda_find_uuid(const struct ww_cuda_driver *driver, const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	ww_CUdevice *out_ordinal)
+{
+	int count = 0;
+
+	driver->cuDeviceGetCount(&count);
+	for (int i = 0; i < count; i++) {
+		ww_CUuuid found;
+
+		if (driver->cuDeviceGet(out_ordinal, i) == WW_CUDA_SUCCESS &&
+			driver->cuDeviceGetUuid(&found, *out_ordinal) == WW_CUDA_SUCCESS &&
+			memcmp(found.bytes, uuid, sizeof(found.bytes)) == 0)
+			return i;
+	}
+	return -1;
+}
+
 static ww_status open_by_uuid(const struct ww_cuda_driver *driver, int count, const char *selector,
 	const uint8_t uuid[WW_DEVICE_UUID_BYTES], struct ww_device **out_device)
 {
-	for (int i = 0; i < count; i++) {
-		ww_CUdevice ordinal;
-		ww_CUuuid found;
+	ww_CUdevice ordinal;
+	int index = ww_cuda_find_uuid(driver, uuid, &ordinal);
 
-		if (driver->cuDeviceGet(&ordinal, i) == WW_CUDA_SUCCESS &&
-			driver->cuDeviceGetUuid(&found, ordinal) == WW_CUDA_SUCCESS &&
-			memcmp(found.bytes, uuid, sizeof(found.bytes)) == 0)
-			return open_index(driver, i, out_device);
-	}
+	if (index >= 0)
+		return open_index(driver, index, out_device);
 	return ww_fail(WW_ERR_NO_DEVICE,
 		"there is no GPU \"%.48s\" among the %d that this process sees; nvidia-smi -L lists all, "
 		"CUDA_VISIBLE_DEVICES may hide it",
@@ -318,6 +331,7 @@ const struct ww_backend ww_cuda_backend = {
 	.memory_create = cuda_memory_create,
 	.memory_import = cuda_memory_import,
 	.memory_release = cuda_memory_release,
+	.memory_retire = ww_cuda_foreign_retire,
 	.memory_export = cuda_memory_export,
 	.foreign_find = ww_cuda_foreign_find,
 	.foreign_wrap = ww_cuda_foreign_wrap,

@@ -47,6 +47,10 @@ void ww_cuda_leave(struct ww_cuda_scope *scope);
 /* Lets the primary context go, if it was made. */
 void ww_cuda_context_fini(struct cuda_device *device);
 
+/* backend.c. Return: the index of a GPU, and its ordinal; -1: this process does not see it. */
+int ww_cuda_find_uuid(const struct ww_cuda_driver *driver, const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	ww_CUdevice *out_ordinal);
+
 /* vmm.c: memory of cuMemCreate() */
 ww_status ww_cuda_vmm_create(struct ww_mapping *mapping, uint64_t bytes);
 ww_status ww_cuda_vmm_import(struct ww_mapping *mapping, const struct ww_memory_source *source,
@@ -70,6 +74,7 @@ void ww_cuda_host_release(struct ww_mapping *mapping);
 struct cuda_foreign {
 	struct ww_foreign_page page; /* that it travels in; none as long as it was not exported */
 	uint64_t buffer_id;          /* wrapped: of the allocation */
+	bool is_withdrawn;           /* wrapped: under the mapping's lock */
 	struct cuda_pool *pool;      /* that it is from: a reference; wrapped: once exported */
 	struct cuda_legacy *legacy;  /* opened by a handle */
 };
@@ -95,6 +100,7 @@ ww_status ww_cuda_foreign_import(struct ww_mapping *mapping, const struct ww_mem
 ww_status ww_cuda_foreign_open(struct ww_mapping *mapping,
 	const uint8_t handle[WW_FOREIGN_HANDLE_BYTES], uint32_t access);
 void ww_cuda_foreign_close(struct ww_mapping *mapping);
+void ww_cuda_foreign_retire(struct ww_mapping *mapping); /* of any kind */
 
 /* pool.c: stream-ordered pools, between processes */
 

@@ -299,6 +299,14 @@ ww_status ww_cuda_foreign_wrap(struct ww_mapping *mapping, const struct ww_forei
 	return WW_OK;
 }
 
+static ww_status fail_freed(const struct ww_mapping *mapping)
+{
+	return ww_fail(WW_ERR_STATE,
+		"the memory at %p was freed while it was wrapped; keep it until the last unref, and wrap it "
+		"again",
+		mapping->pointer);
+}
+
 /* In a context. */
 static ww_status check_wrapped(const struct ww_mapping *mapping)
 {
@@ -311,12 +319,7 @@ static ww_status check_wrapped(const struct ww_mapping *mapping)
 		return ww_cuda_fail(driver, result, NULL,
 			"cannot find out whether the memory at %p is still there",
 			mapping->pointer);
-	if (id != foreign->buffer_id)
-		return ww_fail(WW_ERR_STATE,
-			"the memory at %p was freed while it was wrapped; keep it until the last unref, and "
-			"wrap it again",
-			mapping->pointer);
-	return WW_OK;
+	return id == foreign->buffer_id ? WW_OK : fail_freed(mapping);
 }
 
 ww_status ww_cuda_foreign_check(struct ww_mapping *mapping)
@@ -334,6 +337,7 @@ void ww_cuda_foreign_withdraw(struct ww_mapping *mapping)
 {
 	struct cuda_foreign *foreign = mapping->foreign;
 
+	foreign->is_withdrawn = true;
 	ww_foreign_page_withdraw(&foreign->page);
 }
 
@@ -395,6 +399,8 @@ ww_status ww_cuda_foreign_export(struct ww_mapping *mapping, int *out_fd)
 			"cannot share %p: it was opened by the handle of another process, and only its owner "
 			"can hand it on; let that one wrap it, " COPY,
 			mapping->pointer);
+	if (foreign->is_withdrawn)
+		return fail_freed(mapping);
 	ww_try(ww_cuda_enter(device, &scope));
 	if (mapping->backing == WW_BACKING_CUDA_POOL)
 		ww_try(get_pool_handle(device, mapping, &fields));

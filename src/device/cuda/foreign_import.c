@@ -23,6 +23,7 @@ struct cuda_legacy {
 	const struct ww_foreign_page *page;  /* of an object; NULL: by the bare handle */
 	struct ww_foreign_identity identity; /* of an object */
 	ww_CUcontext context;                /* in which it was opened */
+	bool is_retired;                     /* nobody's, but still open */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,6 +34,8 @@ static bool is_same(const struct cuda_legacy *older, const struct cuda_legacy *n
 {
 	if (older->page && newer->page)
 		return ww_foreign_is_same(&older->identity, &newer->identity);
+	if (older->is_retired)
+		return false;
 	if (older->page)
 		return ww_foreign_page_check(older->page) == WW_OK;
 	return !newer->page;
@@ -184,23 +187,11 @@ static ww_status find_bytes(struct cuda_device *device, ww_CUdeviceptr address, 
 /* Return: the ordinal of a GPU; -1: this process does not see it. */
 static int find_ordinal(const struct cuda_device *device, const uint8_t uuid[WW_DEVICE_UUID_BYTES])
 {
-	const struct ww_cuda_driver *driver = device->driver;
-	int count = 0;
+	ww_CUdevice ordinal;
 
 	if (memcmp(device->base.uuid, uuid, WW_DEVICE_UUID_BYTES) == 0)
 		return device->ordinal;
-	if (driver->cuDeviceGetCount(&count) != WW_CUDA_SUCCESS)
-		return -1;
-	for (int i = 0; i < count; i++) {
-		ww_CUdevice ordinal;
-		ww_CUuuid found;
-
-		if (driver->cuDeviceGet(&ordinal, i) == WW_CUDA_SUCCESS &&
-			driver->cuDeviceGetUuid(&found, ordinal) == WW_CUDA_SUCCESS &&
-			memcmp(found.bytes, uuid, sizeof(found.bytes)) == 0)
-			return ordinal;
-	}
-	return -1;
+	return ww_cuda_find_uuid(device->driver, uuid, &ordinal) < 0 ? -1 : ordinal;
 }
 
 /*
@@ -360,6 +351,17 @@ ww_status ww_cuda_foreign_open(struct ww_mapping *mapping,
 	mapping->kind = WW_MEMORY_LEGACY;
 	mapping->access = access;
 	return WW_OK;
+}
+
+void ww_cuda_foreign_retire(struct ww_mapping *mapping)
+{
+	const struct cuda_foreign *foreign = mapping->foreign;
+
+	if (!foreign || !foreign->legacy)
+		return;
+	pthread_mutex_lock(&lock);
+	foreign->legacy->is_retired = true;
+	pthread_mutex_unlock(&lock);
 }
 
 void ww_cuda_foreign_close(struct ww_mapping *mapping)
