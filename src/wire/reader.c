@@ -8,15 +8,6 @@
 
 #include "base/error.h"
 
-uint64_t ww_bytes_number(const uint8_t *at, size_t bytes)
-{
-	uint64_t number = 0;
-
-	for (size_t i = 0; i < bytes; i++)
-		number |= (uint64_t)at[i] << (8 * i);
-	return number;
-}
-
 void ww_bytes_text(const uint8_t *at, char *out, size_t bytes)
 {
 	size_t used = strnlen((const char *)at, bytes - 1);

@@ -9,9 +9,11 @@
 #ifndef WW_WIRE_READER_H
 #define WW_WIRE_READER_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <warpway/base.h>
 
@@ -50,8 +52,16 @@ void ww_reader_check(struct ww_reader *reader, const char *field, uint32_t value
 /* Refuses a message that begins with this version where an older one is spoken. */
 void ww_reader_since(struct ww_reader *reader, uint16_t version);
 
-/* A number, and a text with zeros behind it, at a fixed place; of @out at least the last byte is zero. */
-uint64_t ww_bytes_number(const uint8_t *at, size_t bytes);
+/* A number of @bytes bytes, 8 at most, at a fixed place. */
+static inline uint64_t ww_bytes_number(const uint8_t *at, size_t bytes)
+{
+	uint64_t little = 0;
+
+	memcpy(&little, at, bytes);
+	return le64toh(little);
+}
+
+/* A text with zeros behind it, at a fixed place; of @out at least the last byte is zero. */
 void ww_bytes_text(const uint8_t *at, char *out, size_t bytes);
 
 #endif

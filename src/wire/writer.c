@@ -6,12 +6,6 @@
 
 #include <string.h>
 
-void ww_bytes_put_number(uint8_t *at, uint64_t number, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		at[i] = (uint8_t)(number >> (8 * i));
-}
-
 void ww_bytes_put_text(uint8_t *at, const char *text, size_t bytes)
 {
 	size_t used = strnlen(text, bytes - 1);

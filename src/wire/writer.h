@@ -8,9 +8,11 @@
 #ifndef WW_WIRE_WRITER_H
 #define WW_WIRE_WRITER_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct ww_writer {
 	uint8_t *at;
@@ -38,8 +40,15 @@ uint32_t ww_write_count(struct ww_writer *writer, uint32_t count, uint32_t max, 
 /* A message that begins with this version is not written where an older one is spoken. */
 void ww_writer_since(struct ww_writer *writer, uint16_t version);
 
-/* A number, and a text with zeros behind it, at a fixed place; of the text's the last byte is zero. */
-void ww_bytes_put_number(uint8_t *at, uint64_t number, size_t bytes);
+/* A number of @bytes bytes, 8 at most, at a fixed place; what does not fit is cut off. */
+static inline void ww_bytes_put_number(uint8_t *at, uint64_t number, size_t bytes)
+{
+	uint64_t little = htole64(number);
+
+	memcpy(at, &little, bytes);
+}
+
+/* A text with zeros behind it, at a fixed place; its last byte is zero. */
 void ww_bytes_put_text(uint8_t *at, const char *text, size_t bytes);
 
 #endif
