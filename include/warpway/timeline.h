@@ -100,7 +100,8 @@ WW_API ww_timeline *ww_timeline_ref(ww_timeline *timeline);
  *
  * The signaller's last one closes it: what was submitted will still be reached, waits for more are released with
  * WW_ERR_PEER_LOST. Does not wait for streams that wait for timelines: pages that they use are given back later. (For other
- * work of a GPU, such as a kernel that runs long, the driver may wait when a page is given back.)
+ * work of a GPU, such as a kernel that runs long, the driver may wait when a page is given back, or memory that was let go
+ * while a stream waited: see ww_memory_unref().)
  *
  * Return: NULL.
  */
