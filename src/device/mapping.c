@@ -357,6 +357,16 @@ struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
 	return mapping;
 }
 
+static bool is_any_retired(void)
+{
+	bool is_any;
+
+	pthread_mutex_lock(&retired_lock);
+	is_any = !ww_list_is_empty(&retired);
+	pthread_mutex_unlock(&retired_lock);
+	return is_any;
+}
+
 static struct ww_mapping *take_retired(void)
 {
 	struct ww_mapping *mapping = NULL;
@@ -376,7 +386,8 @@ void ww_mapping_tidy(void)
 {
 	struct ww_mapping *mapping;
 
-	while (!are_streams_busy() && (mapping = take_retired()))
+	/* Asking looks at all signals of the process. */
+	while (is_any_retired() && !are_streams_busy() && (mapping = take_retired()))
 		end(mapping);
 }
 
