@@ -69,6 +69,7 @@
 	X(no_piece_is_large_enough, 0)            \
 	X(no_slots_left, 0)                       \
 	X(holders_are_listed, 0)                  \
+	X(holder_comes_again, 0)                  \
 	X(trim_gives_back, 0)                     \
 	X(pool_goes_before_its_slices, 0)
 

@@ -477,6 +477,48 @@ void holders_are_listed(void)
 	end(pool);
 }
 
+/*
+ * The connection of one of them ends, and it comes again, while its former object is still there: it is one holder, and not
+ * lost, in whatever order the broker shows the two, and however often they are looked at.
+ */
+void holder_comes_again(void)
+{
+	ww_pool *pool = begin(CHUNK, 0);
+	ww_memory *place = memory_make(scene.device, WW_MEMORY_HOST, 4096);
+	struct child agents[2];
+	ww_memory *slices[3];
+	struct ww_token token;
+
+	/* The newer object is to stand before the older one. */
+	MUST_OK(ww_memory_put(place, scene.broker, "place", NULL));
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	for (int i = 0; i < 3; i++)
+		slices[i] = slice_make(pool, 4 * KIB << i, 1);
+	token = slice_token(slices[0], WW_ACCESS_READ);
+	pool_give(&agents[0], &token, 0, WW_OK);
+	holder_must_have(pool, &agents[0], 1, 4 * KIB);
+	ww_memory_unref(place);
+	agent_must(&agents[0], WW_OK, "cut");
+	token = slice_token(slices[1], WW_ACCESS_READ);
+	pool_give(&agents[0], &token, 1, WW_OK);
+	MUST_EQUAL(1, pool_info(pool).holder_count);
+	holder_must_have(pool, &agents[0], 2, 12 * KIB);
+	token = slice_token(slices[2], WW_ACCESS_READ);
+	pool_give(&agents[1], &token, 0, WW_OK);
+	MUST_EQUAL(2, pool_info(pool).holder_count);
+	holder_must_have(pool, &agents[0], 2, 12 * KIB);
+	for (int i = 0; i < 3; i++)
+		ww_memory_unref(slices[i]);
+	pool_must_be(pool, 0, 28 * KIB);
+	agent_must(&agents[0], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_OK, "unref 1");
+	pool_must_be(pool, 0, 16 * KIB);
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	end(pool);
+}
+
 /* --- chunks --- */
 
 /* What is put into the broker: the pool, a holder, and the chunks that anybody has. */
