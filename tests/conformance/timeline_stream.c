@@ -471,7 +471,7 @@ void timeline_memory_goes_while_stream_waits(void)
 	ww_memory *memory;
 
 	memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 1, WW_WAIT_UNSUBMITTED, 0));
+	stream_hold(pair.b, timeline, 1);
 	for (int i = 0; i < 63; i++) {
 		ww_memory_unref(memory);
 		memory = memory_make(pair.device, WW_MEMORY_HOST, COUNT * 4);

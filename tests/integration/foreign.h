@@ -31,38 +31,41 @@
 #define NEEDS_FOREIGN (UINT64_C(1) << 0)
 #define NEEDS_PEER    (UINT64_C(1) << 1)
 #define NEEDS_ROOT    (UINT64_C(1) << 2)
+#define NEEDS_FAKE    (UINT64_C(1) << 3) /* a driver that fails when it is told to */
 
 #define FOREIGN_BYTES  4194304
 #define FOREIGN_OFFSET 4321
 #define FOREIGN_SPAN   1000000
 #define FOREIGN_SMALL  65536 /* the driver cuts it from a block that others are in too */
 
-#define FOREIGN_CASES(X)                                          \
-	X(foreign_by_token, NEEDS_FOREIGN)                        \
-	X(foreign_by_name, NEEDS_FOREIGN)                         \
-	X(foreign_by_descriptor, NEEDS_FOREIGN)                   \
-	X(foreign_imported_twice_is_one, NEEDS_FOREIGN)           \
-	X(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)      \
-	X(foreign_small_allocations, NEEDS_FOREIGN)               \
-	X(foreign_two_small_allocations, NEEDS_FOREIGN)           \
-	X(foreign_many_of_one_pool, NEEDS_FOREIGN)                \
-	X(foreign_access, NEEDS_FOREIGN)                          \
-	X(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)        \
-	X(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)      \
-	X(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)     \
-	X(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT) \
-	X(foreign_owner_lets_go, NEEDS_FOREIGN)                   \
-	X(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)         \
-	X(foreign_owner_killed, NEEDS_FOREIGN)                    \
-	X(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)    \
-	X(foreign_owner_frees_too_early, NEEDS_FOREIGN)           \
-	X(foreign_address_reused_100_times, NEEDS_FOREIGN)        \
-	X(foreign_pool_address_reused, NEEDS_FOREIGN)             \
-	X(foreign_importer_killed, NEEDS_FOREIGN)                 \
-	X(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)       \
-	X(plain_program_gives_handle, NEEDS_FOREIGN)              \
-	X(plain_program_gives_small_handles, NEEDS_FOREIGN)       \
-	X(plain_program_opens_handle, NEEDS_FOREIGN)              \
+#define FOREIGN_CASES(X)                                                  \
+	X(foreign_by_token, NEEDS_FOREIGN)                                \
+	X(foreign_by_name, NEEDS_FOREIGN)                                 \
+	X(foreign_by_descriptor, NEEDS_FOREIGN)                           \
+	X(foreign_imported_twice_is_one, NEEDS_FOREIGN)                   \
+	X(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)              \
+	X(foreign_small_allocations, NEEDS_FOREIGN)                       \
+	X(foreign_two_small_allocations, NEEDS_FOREIGN)                   \
+	X(foreign_many_of_one_pool, NEEDS_FOREIGN)                        \
+	X(foreign_access, NEEDS_FOREIGN)                                  \
+	X(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)                \
+	X(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)              \
+	X(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)             \
+	X(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT)         \
+	X(foreign_owner_lets_go, NEEDS_FOREIGN)                           \
+	X(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)                 \
+	X(foreign_owner_killed, NEEDS_FOREIGN)                            \
+	X(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)            \
+	X(foreign_owner_frees_too_early, NEEDS_FOREIGN)                   \
+	X(foreign_address_reused_100_times, NEEDS_FOREIGN)                \
+	X(foreign_pool_address_reused, NEEDS_FOREIGN)                     \
+	X(foreign_importer_killed, NEEDS_FOREIGN)                         \
+	X(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)               \
+	X(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE) \
+	X(plain_program_gives_handle, NEEDS_FOREIGN)                      \
+	X(plain_program_gives_small_handles, NEEDS_FOREIGN)               \
+	X(plain_program_opens_handle, NEEDS_FOREIGN)                      \
+	X(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)           \
 	X(plain_program_killed, NEEDS_FOREIGN)
 
 #define FOREIGN_ROLES(X)       \

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "integration/foreign.h"
+#include "support/driver.h"
+#include "support/timeline.h"
 
 static const char *const kinds[] = {"legacy", "pool"};
 
@@ -263,11 +265,10 @@ void foreign_let_go_while_streams_wait(void)
 		foreign_owner(&owner, kinds[i], 0, 0);
 		token = foreign_token(&owner, "write");
 		memory = import(&token);
-		MUST_OK(ww_timeline_create(NULL, &timeline));
+		timeline = timeline_make(0, 0);
 		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
 			streams[j] = stream_make(scene.device);
-			MUST_OK(ww_timeline_stream_wait(timeline, streams[j], 1,
-				WW_WAIT_UNSUBMITTED, 0));
+			stream_hold(streams[j], timeline, 1);
 		}
 		ww_memory_unref(memory);
 		MUST_OK(ww_timeline_signal(timeline, 1));
@@ -282,4 +283,36 @@ void foreign_let_go_while_streams_wait(void)
 		agent_end(&owner);
 		scene_end();
 	}
+}
+
+/* What was opened before it is refused is not closed behind a stream that waits either. */
+void foreign_refused_while_stream_waits(void)
+{
+	ww_timeline *timeline;
+	struct child owner;
+	struct ww_token token;
+	ww_memory *memory;
+	ww_stream *stream;
+
+	scene_begin();
+	foreign_owner(&owner, "legacy", 0, 0);
+	token = foreign_token(&owner, "write");
+	timeline = timeline_make(0, 0);
+	stream = stream_make(scene.device);
+	stream_hold(stream, timeline, 1);
+	fake_get()->fail("cuMemGetAddressRange", 1, WW_CUDA_ERROR_UNKNOWN);
+	MUST_REFUSE(WW_ERR_DEVICE, "how large",
+		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &memory,
+			NULL));
+	fake_get()->fail_off();
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+	memory = import(&token);
+	pattern_verify(memory, 1);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	MUST_OK(ww_stream_synchronize(stream));
+	ww_stream_unref(stream);
+	ww_memory_unref(memory);
+	ww_timeline_unref(timeline);
+	agent_end(&owner);
+	scene_end();
 }

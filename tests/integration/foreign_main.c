@@ -32,6 +32,7 @@ static void look_at_subject(void)
 	has |= device_info(device).capabilities & WW_CAP_FOREIGN ? NEEDS_FOREIGN : 0;
 	has |= other && devices_are_peers(device, other) ? NEEDS_PEER : 0;
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
+	has |= fake_get() ? NEEDS_FAKE : 0;
 	/* A real driver opens descriptors of its own whenever it likes. */
 	suite.leaks = fake_get();
 	ww_device_unref(other);
@@ -46,6 +47,8 @@ static const char *skip(const struct check_case *item)
 		return "the device shares no memory that others allocated";
 	if (missing & NEEDS_PEER)
 		return "needs a second GPU that reaches this one";
+	if (missing & NEEDS_FAKE)
+		return "only the fake driver fails when it is told to";
 	return missing ? "only root can make namespaces" : NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "integration/foreign.h"
 #include "support/driver.h"
+#include "support/timeline.h"
 
 static struct foreign_handle receive_handle(int socket)
 {
@@ -201,5 +202,33 @@ void plain_program_killed(void)
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
 		ww_memory_open_handle(device, handle.bytes, WW_ACCESS_READ, &again));
+	ww_device_unref(device);
+}
+
+/* What was let go while a stream waits stays open, so nobody knows what the same handle means by now. */
+void plain_handle_again_while_stream_waits(void)
+{
+	ww_device *device = subject_open();
+	ww_stream *stream = stream_make(device);
+	struct foreign_handle handle;
+	struct child owner;
+	ww_timeline *timeline;
+	ww_memory *memory;
+
+	handle = start_owner(&owner);
+	timeline = timeline_make(0, 0);
+	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
+	stream_hold(stream, timeline, 1);
+	ww_memory_unref(memory);
+	MUST_REFUSE(WW_ERR_STATE, "streams wait",
+		ww_memory_open_handle(device, handle.bytes, WW_ACCESS_WRITE, &memory));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	MUST_OK(ww_stream_synchronize(stream));
+	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
+	ww_memory_unref(memory);
+	ww_timeline_unref(timeline);
+	ww_stream_unref(stream);
+	child_kill(&owner);
 	ww_device_unref(device);
 }
