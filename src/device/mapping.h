@@ -82,7 +82,8 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
  * that stream may wait for this very thread: it is in the table no more, and ends with a later tidy. Beside pages there are 64 retired ones at
  * most; after those it is the driver who waits.
  *
- * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one always.
+ * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one always. It may take locks of
+ *   the layers above and let go of what they hold, so nothing that ends so is let go under these.
  * tidy: the driver may still wait, for work that is not known here; so this is for calls that are documented to let go of
  * what is retired.
  */
