@@ -57,9 +57,9 @@ void object_settle(struct registry *registry, struct object *object);
 void object_mourn(struct registry *registry, struct object *object);
 
 /*
- * Executes the testament of an object for the last time, and is through with it: its maker has ended, or nobody will ever know. But
- * a member that the owner of the outer object has not come to know remains, for what it did is to be read in it: for a
- * minute, or if nobody knows whether it has ended, for good; unless the outer one ends before.
+ * Executes the testament of an object for the last time, and is through with it: its maker has ended, or nobody will ever
+ * know. But a member that the owner of the outer object has not come to know remains, for what it did is to be read in it:
+ * for a minute, or if nobody knows whether it has ended, for good; unless the outer one ends before.
  * Return: false: that cannot be done at the moment, it is mourned over instead.
  */
 bool object_bury(struct registry *registry, struct object *object);
