@@ -214,8 +214,8 @@ static struct ww_memory *take_stale(const struct ww_device *device, const struct
 }
 
 /*
- * The handle of memory that was freed can open what begins at the same place, as soon as that has a handle too: nobody gets
- * wrong bytes by one that was given away.
+ * A driver opens by the handle of memory that was freed as soon as what begins at the same place has a handle too: nobody is to
+ * get wrong bytes by one that was given away.
  */
 static void withdraw_stale(const struct ww_device *device, const struct ww_foreign *found)
 {

@@ -8,7 +8,8 @@
  * opened.
  *
  * Of memory that was freed: with nothing in its place, the handle is INVALID_VALUE; with memory as large in
- * its place, NOT_PERMITTED; and once that has a handle too, the old one opens it. So driver 580 does.
+ * its place, NOT_PERMITTED; and once that has a handle too, the old one opens. So driver 580 does; what is opened then,
+ * here it is what is there now.
  *
  * A handle names the whole allocation even if it was made from an address inside of it. Opening it
  * again in the same process gives the same address and counts. The maker cannot open its own. Closing
