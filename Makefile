@@ -17,8 +17,8 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup configure build demo check test bench lint format install clean
-.PHONY: asan ubsan tsan sanitize-address sanitize-thread release
+.PHONY: help setup configure build demo check quick test attack bench fuzz lint format install clean
+.PHONY: crash-replace asan ubsan tsan sanitize-address sanitize-thread release
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -33,20 +33,31 @@ help: ## this list
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
 
-configure: setup
-	@if [ -f $(BUILD)/build.ninja ]; then :; else \
+# Meson looks for source files when it configures, so it does that again when there are others.
+configure:
+	@command -v meson >/dev/null || { echo 'meson is missing: run make setup, which installs what building needs'; exit 1; }
+	@if [ ! -f $(BUILD)/build.ninja ]; then \
 		echo "configuring $(BUILD)"; \
 		$(QUIETLY) meson setup $(BUILD) -Dtests=enabled $(MESON_ARGS); \
+	elif ! $(SOURCES) | cmp -s - $(BUILD)/sources; then \
+		echo "configuring $(BUILD) anew: there are other source files"; \
+		$(QUIETLY) meson setup --reconfigure $(BUILD); \
 	fi
+	@$(SOURCES) >$(BUILD)/sources
+SOURCES = find src tests tools -name '*.c' | LC_ALL=C sort
 
 build: configure ## build the library, the tool and the tests, in build/
 	@echo "building $(BUILD)"
 	@$(QUIETLY) meson compile -C $(BUILD)
 
-demo: build ## build, then show what Warpway does; ARGS='--device host' and so on
+demo: setup build ## build, then show what Warpway does; ARGS='--device host' and so on
 	@$(BUILD)/tools/warpway demo $(ARGS)
 
-check: build test ## build, then run every test that needs no GPU; the last line is the totals
+check: setup build test ## build, then run every test that needs no GPU; the last line is the totals
+
+quick: build ## build, then unit tests, the conformance tests on the host device and the format: for each edit
+	@$(MAKE) --no-print-directory test TEST_ARGS="--suite unit --suite quick"
+	@scripts/check-format
 
 # Every test that is built: those that need a GPU skip themselves, with the reason, where there is none.
 test:
@@ -55,7 +66,16 @@ test:
 	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
-bench: ## measure, ours and the raw driver in one run; ARGS='memory --json' and so on
+KILLS ?= 1000
+crash-replace: build ## kill the broker and writers while they replace names; KILLS=1000
+	@WW_TEST_SLOWNESS=10 WW_TEST_KILLS=$(KILLS) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 10 \
+		crash-broker-host --test-args='--only replaced_names_are_always_there'
+	@sed -n 's/^# //p' $(BUILD)/meson-logs/testlog.txt
+
+attack: build ## measure how much attackers delay other users; needs root and two cores; ARGS='--only list'
+	@WARPWAYD=$(BUILD)/src/daemon/warpwayd $(BUILD)/tests/attack/attack $(ARGS)
+
+bench: setup ## measure, ours and the raw driver in one run; ARGS='memory --json' and so on
 	@$(MAKE) --no-print-directory build BUILD=build-release MESON_ARGS='$(RELEASE)'
 	@build-release/tools/warpway bench $(ARGS)
 
@@ -72,11 +92,19 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 
 # It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
 TSAN = -Db_sanitize=thread -Db_lundef=false
-TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi
+# Suite supervisor counts threads, and this sanitizer adds one. Suite broker starts hundreds of processes, each of which
+# takes a second to start with this sanitizer.
+TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker --no-suite supervisor
+TSAN_TESTS ?=
 tsan: sanitize-thread
-sanitize-thread: ## as check, with the thread sanitizer
+sanitize-thread: ## as check, with the thread sanitizer; TSAN_TESTS='NAME...' runs only these
 	@$(MAKE) --no-print-directory check BUILD=build-tsan TEST_WRAP='WW_TEST_SLOWNESS=4 WW_TEST_KILLS=20 $(FIXED_ADDRESSES)' \
-		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4 $(TSAN_SUITES)'
+		MESON_ARGS='$(TSAN)' TEST_ARGS='-t 4 $(TSAN_SUITES) $(TSAN_TESTS)'
+
+FUZZ_SECONDS ?= 60
+fuzz: ## fuzz with libFuzzer, FUZZ_SECONDS=60 for each target; ARGS='wire token', ARGS=--help and so on
+	@scripts/setup --ci
+	@scripts/fuzz --seconds $(FUZZ_SECONDS) $(ARGS)
 
 lint: ## run every check of scripts/ on the sources and the build
 	@scripts/setup --ci
@@ -86,12 +114,12 @@ lint: ## run every check of scripts/ on the sources and the build
 	done; \
 	[ -z "$$failed" ] || { echo "lint: failed:$$failed"; exit 1; }; \
 	echo 'lint: ok'
-LINT = layers size words format headers "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
+LINT = layers locks size words format headers "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
 
 format: ## format the C files
 	@scripts/check-format --fix
 
-install: ## install an optimised build; PREFIX=/usr/local, DESTDIR= for packages
+install: setup ## install an optimised build; PREFIX=/usr/local, DESTDIR= for packages
 	@$(MAKE) --no-print-directory configure BUILD=build-install MESON_ARGS='$(RELEASE)'
 	@meson configure build-install --prefix='$(PREFIX)'
 	@$(MAKE) --no-print-directory build BUILD=build-install

@@ -2,8 +2,9 @@
 /*
  * array.c - an array with its type and shape
  *
- * One process puts a matrix of 3 x 4 floats. Another one gets it and finds out from the broker what the bytes
- * mean: type, shape, and how far apart neighbours are. That is all a library of arrays needs to use the memory in place.
+ * One process puts a matrix of 3 x 4 floats. Another one gets it and finds out from the broker what
+ * the bytes mean: type, shape, and how far apart neighbours are. That is all a library of arrays
+ * needs to use the memory in place.
  *
  *   array [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -30,51 +31,36 @@ static void check(ww_status status)
 	}
 }
 
-/* Copies bytes, to the device or from it, and waits until they are there. */
-static void copy(ww_device *device, void *to, const void *from, uint64_t bytes)
-{
-	ww_stream *stream;
-
-	check(ww_stream_create(device, &stream));
-	check(ww_stream_copy(stream, to, from, bytes));
-	check(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
-}
-
 /* Element [row, column], wherever it lies. */
-static float element(ww_device *device, ww_memory *memory, const struct ww_array *array, int row,
-	int column)
+static float element(ww_memory *memory, const struct ww_array *array, int row, int column)
 {
-	const char *first = (const char *)ww_memory_pointer(memory) + array->offset;
+	int64_t at = row * array->strides[0] + column * array->strides[1];
 	float value;
 
-	copy(device, &value, first + row * array->strides[0] + column * array->strides[1],
-		sizeof(value));
+	check(ww_memory_read(memory, array->offset + (uint64_t)at, &value, sizeof(value),
+		WW_FOREVER, NULL));
 	return value;
 }
 
 static int getter(const char *device_name, const char *name)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_device *device;
-	ww_broker *broker;
 	ww_memory *memory;
 
 	check(ww_device_open(device_name, &device));
-	check(ww_broker_open(NULL, &broker));
-	check(ww_memory_get(device, broker, name, NULL, &memory, &info));
-	if (!info.has_array || info.array.dtype_code != WW_DTYPE_FLOAT ||
-		info.array.dtype_bits != 32 || info.array.ndim != 2)
+	check(ww_memory_get(device, NULL, name, NULL, 0, NULL, &memory, &info));
+	if (!info.has_array || info.array.dtype.code != WW_DTYPE_FLOAT ||
+		info.array.dtype.bits != 32 || info.array.ndim != 2)
 		return 1;
 	printf("getter: %s is a float32 array of shape %lld x %lld\n", name,
 		(long long)info.array.shape[0], (long long)info.array.shape[1]);
 	for (int row = 0; row < info.array.shape[0]; row++) {
 		for (int column = 0; column < info.array.shape[1]; column++)
-			printf("%5g", (double)element(device, memory, &info.array, row, column));
+			printf("%5g", (double)element(memory, &info.array, row, column));
 		printf("\n");
 	}
 	ww_memory_unref(memory);
-	ww_broker_unref(broker);
 	ww_device_unref(device);
 	return 0;
 }
@@ -83,12 +69,11 @@ int main(int argc, char **argv)
 {
 	static const float values[ROWS][COLUMNS] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
 	const int64_t shape[] = {ROWS, COLUMNS};
-	struct ww_array array = {.size = sizeof(array)};
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = sizeof(values)};
-	struct ww_put_params put = {.size = sizeof(put), .mode = 0640, .array = &array};
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_array array = WW_INIT(struct ww_array);
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = sizeof(values)};
+	struct ww_put_params put = {.struct_size = sizeof(put), .mode = 0640, .array = &array};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
-	ww_broker *broker;
 	ww_memory *memory;
 	char name[WW_NAME_BYTES];
 	char role[] = "--getter";
@@ -99,18 +84,16 @@ int main(int argc, char **argv)
 		return getter(argv[2], argv[3]);
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
-	check(ww_broker_open(NULL, &broker));
 	check(ww_memory_create(device, &params, &memory));
-	copy(device, ww_memory_pointer(memory), values, sizeof(values));
-	check(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 2, shape));
+	check(ww_memory_write(memory, 0, values, sizeof(values), WW_FOREVER, NULL));
+	check(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 0));
 	snprintf(name, sizeof(name), "example/matrix/%d", (int)getpid());
-	check(ww_memory_put(memory, broker, name, &put));
+	check(ww_memory_put(memory, NULL, name, &put, 0, NULL));
 	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL,
 		    (char *[]){argv[0], role, info.selector, name, NULL}, environ) ||
 		waitpid(pid, &status, 0) != pid)
 		return 1;
 	ww_memory_unref(memory);
-	ww_broker_unref(broker);
 	ww_device_unref(device);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -2,8 +2,9 @@
 /*
  * barrier.c - N processes that go on only together
  *
- * Each process does a piece of work of its own length, and waits at the barrier until all have done theirs. In the
- * last round one of them leaves instead; the others do not hang, but are told which one.
+ * Each process does a piece of work of its own length, and waits at the barrier until all have done
+ * theirs. In the last round one of them leaves instead; the others do not hang, but are told which
+ * one.
  *
  *   barrier [PROCESSES]      default 4
  *
@@ -44,29 +45,26 @@ static void work(uint32_t rank, int round)
 
 static int member(const char *name, uint32_t rank)
 {
-	struct ww_barrier_info info = {.size = sizeof(info)};
+	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	ww_barrier *barrier;
-	ww_broker *broker;
 	ww_status status;
 
-	check(ww_broker_open(NULL, &broker));
-	check(ww_barrier_join(broker, name, rank, PATIENCE_NS, &barrier));
+	check(ww_barrier_get(NULL, name, rank, PATIENCE_NS, NULL, &barrier));
 	for (int round = 1; round <= ROUNDS; round++) {
 		work(rank, round);
-		check(ww_barrier_wait(barrier, WW_FOREVER));
+		check(ww_barrier_wait(barrier, WW_FOREVER, NULL));
 		if (rank == 0)
 			printf("all have done round %d\n", round);
 	}
 	/* The member of the highest rank has had enough. */
 	check(ww_barrier_info_get(barrier, &info));
 	if (rank < info.count - 1) {
-		status = ww_barrier_wait(barrier, WW_FOREVER);
+		status = ww_barrier_wait(barrier, WW_FOREVER, NULL);
 		if (status != WW_ERR_PEER_LOST)
 			return 1;
 		printf("member %d: %s\n", (int)rank, ww_error_last()->message);
 	}
 	ww_barrier_unref(barrier);
-	ww_broker_unref(broker);
 	return 0;
 }
 
@@ -95,7 +93,6 @@ static int run(char *program, char *name, unsigned int count)
 int main(int argc, char **argv)
 {
 	unsigned int count = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 0;
-	ww_broker *broker;
 	char name[64];
 	int failed;
 
@@ -104,9 +101,8 @@ int main(int argc, char **argv)
 	if (count == 0 || count > PROCESSES_MAX)
 		count = PROCESSES;
 	snprintf(name, sizeof(name), "example/%d/barrier", (int)getpid());
-	check(ww_broker_open(NULL, &broker));
-	check(ww_barrier_create(broker, name, count, NULL, NULL));
+	check(ww_barrier_create(NULL, name, WW_PARAMS(struct ww_barrier_params, .count = count),
+		NULL, NULL));
 	failed = run(argv[0], name, count);
-	ww_broker_unref(broker);
 	return failed;
 }

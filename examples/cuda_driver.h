@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_driver.h - the few functions of CUDA that the examples call, for machines without CUDA's headers
+ * cuda_driver.h - the few functions of CUDA that the examples call, for machines without CUDA's
+ * headers
  *
- * A program of yours includes <cuda.h> or <cuda_runtime.h> and links CUDA: cudaMalloc() is cuMemAlloc(). The examples
- * have to compile and run where neither is, so they look the driver up while they run.
+ * A program of yours includes <cuda.h> or <cuda_runtime.h> and links CUDA: cudaMalloc() is
+ * cuMemAlloc(). The examples have to compile and run where neither is, so they look the driver up
+ * while they run.
  */
 #ifndef EXAMPLES_CUDA_DRIVER_H
 #define EXAMPLES_CUDA_DRIVER_H
@@ -47,7 +49,10 @@ static inline void cuda_find(void *library, const char *name, void *out_function
 	}
 }
 
-/* Finds the driver and makes the primary context of a GPU current, as the first call of CUDA's runtime does. */
+/*
+ * Finds the driver and makes the primary context of a GPU current, as the first call of CUDA's
+ * runtime does.
+ */
 static inline struct cuda_driver cuda_start(int index)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -2,12 +2,14 @@
 /*
  * event.c - an event of CUDA's between two processes
  *
- * The parent's stream fills memory, and an event is recorded behind that; the child's stream waits for the event before it
- * copies. The event's token and the memory go over a socket, and a byte says that the event was recorded: a wait
- * means the last recording before it, so somebody has to say.
+ * The parent's stream fills memory, and an event is recorded behind that; the child's stream waits
+ * for the event before it copies. The event's token and the memory go over a socket, and a byte
+ * says that the event was recorded: a wait means the last recording before it, so somebody has to
+ * say.
  *
- * Between programs that use this library a timeline is simpler and many times faster, see timeline.c. An event is for
- * programs that know nothing of it: ww_event_handle_get() gives the 64 bytes that cudaIpcOpenEventHandle() takes.
+ * Between programs that use this library a timeline is simpler and many times faster, see
+ * timeline.c. An event is for programs that know nothing of it: ww_event_handle_get() gives the 64
+ * bytes that cudaIpcOpenEventHandle() takes.
  *
  *   event [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -56,13 +58,13 @@ static int child(const char *device_name)
 	check(ww_device_open(device_name, &device));
 	check(ww_stream_create(device, &stream));
 	check_io(recv(LINK_FD, &token, sizeof(token), 0), sizeof(token));
-	check(ww_event_import(device, NULL, &token, &event));
-	check(ww_memory_receive(device, LINK_FD, WW_ACCESS_READ, WW_FOREVER, &memory));
+	check(ww_event_import(device, NULL, &token, NULL, &event));
+	check(ww_memory_receive(device, LINK_FD, NULL, WW_FOREVER, NULL, &memory));
 
 	check_io(recv(LINK_FD, &recorded, 1, 0), 1);
 	check(ww_event_stream_wait(event, stream));
 	check(ww_stream_copy(stream, copy, ww_memory_pointer(memory), BYTES));
-	check(ww_stream_synchronize(stream));
+	check(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	printf("child: found %d ... %d\n", copy[0], copy[BYTES - 1]);
 
 	ww_event_unref(event);
@@ -92,8 +94,8 @@ static int start_child(char *program, char *device_name, pid_t *pid)
 
 int main(int argc, char **argv)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = BYTES};
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = BYTES};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	struct ww_token token;
 	ww_device *device;
 	ww_stream *stream;
@@ -110,10 +112,10 @@ int main(int argc, char **argv)
 	check(ww_stream_create(device, &stream));
 	check(ww_memory_create(device, &params, &memory));
 	check(ww_event_create(device, NULL, &event));
-	check(ww_event_export(event, NULL, NULL, &token));
+	check(ww_event_export(event, NULL, NULL, NULL, &token));
 	link = start_child(argv[0], info.selector, &pid);
 	check_io(send(link, &token, sizeof(token), MSG_NOSIGNAL), sizeof(token));
-	check(ww_memory_send(memory, WW_ACCESS_READ, link, WW_FOREVER));
+	check(ww_memory_send(memory, WW_ACCESS_READ, link, WW_FOREVER, NULL));
 
 	check(ww_stream_fill(stream, ww_memory_pointer(memory), 7, 1, BYTES));
 	check(ww_event_record(event, stream));

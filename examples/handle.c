@@ -2,10 +2,11 @@
 /*
  * handle.c - an array of a program that knows CUDA and nothing of this library
  *
- * The child plays that program: it calls the driver alone, as PyTorch, CuPy or anything else may do below, and writes
- * the 64 bytes of cudaIpcGetMemHandle() to a pipe. What they do not say, the two have to agree on: where in the
- * allocation the array begins, its type and its shape. The other way round, ww_memory_handle_get() gives such a handle for
- * memory that was wrapped. Handles are a matter of GPUs; without one there is nothing to see.
+ * The child plays that program: it calls the driver alone, as PyTorch, CuPy or anything else may do
+ * below, and writes the 64 bytes of cudaIpcGetMemHandle() to a pipe. What they do not say, the two
+ * have to agree on: where in the allocation the array begins, its type and its shape. The other way
+ * round, ww_memory_handle_get() gives such a handle for memory that was wrapped. Handles are a
+ * matter of GPUs; without one there is nothing to see.
  *
  *   handle [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -87,17 +88,12 @@ static pid_t start_plain_program(char *program, uint32_t index, int *out_life, i
 }
 
 /* Prints the array, and returns the sum of its elements. */
-static float show(ww_device *device, ww_memory *memory, const struct ww_array *array)
+static float show(ww_memory *memory, const struct ww_array *array)
 {
 	float numbers[ROWS][COLUMNS];
-	ww_stream *stream;
 	float sum = 0;
 
-	check(ww_stream_create(device, &stream));
-	check(ww_stream_copy(stream, numbers, (char *)ww_memory_pointer(memory) + array->offset,
-		sizeof(numbers)));
-	check(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
+	check(ww_memory_read(memory, array->offset, numbers, sizeof(numbers), WW_FOREVER, NULL));
 	for (int row = 0; row < ROWS; row++) {
 		for (int column = 0; column < COLUMNS; column++) {
 			printf("%5.0f", (double)numbers[row][column]);
@@ -111,9 +107,9 @@ static float show(ww_device *device, ww_memory *memory, const struct ww_array *a
 int main(int argc, char **argv)
 {
 	const int64_t shape[] = {ROWS, COLUMNS};
-	struct ww_device_info info = {.size = sizeof(info)};
-	uint8_t handle[WW_HANDLE_BYTES];
-	struct ww_array array = {.size = sizeof(array)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+	struct ww_memory_handle handle;
+	struct ww_array array = WW_INIT(struct ww_array);
 	struct ww_dtype dtype;
 	ww_device *device;
 	ww_memory *memory;
@@ -134,12 +130,12 @@ int main(int argc, char **argv)
 	}
 	check(ww_dtype_parse("float32", &dtype));
 	pid = start_plain_program(argv[0], info.index, &life, &from);
-	if (read(from, handle, sizeof(handle)) != sizeof(handle))
+	if (read(from, &handle, sizeof(handle)) != sizeof(handle))
 		return 1;
-	check(ww_array_open_handle(device, handle, OFFSET, &dtype, 2, shape, NULL, WW_ACCESS_READ,
-		&memory, &array));
+	check(ww_array_set(&array, &dtype, 2, shape, NULL, OFFSET));
+	check(ww_array_open_handle(device, &handle, &array, NULL, &memory));
 	printf("an array of process %d, which has no Warpway:\n", (int)pid);
-	sum = show(device, memory, &array);
+	sum = show(memory, &array);
 	ww_memory_unref(memory);
 	close(life);
 	if (waitpid(pid, &status, 0) != pid)

@@ -2,9 +2,10 @@
 /*
  * pool.c - many small pieces of memory, handed to another process one after the other
  *
- * The parent cuts slices from a pool, writes a number to each and sends tokens of them through a pipe; it lets go at once.
- * The child imports them as they come. Only the first needs the broker and a mapping; after that a slice costs a few
- * stores into shared memory on either side, and its place is used again as soon as the child has let go.
+ * The parent cuts slices from a pool, writes a number to each and sends tokens of them through a
+ * pipe; it lets go at once. The child imports them as they come. Only the first needs the broker
+ * and a mapping; after that a slice costs a few stores into shared memory on either side, and its
+ * place is used again as soon as the child has let go: until then the parent waits for room.
  *
  *   pool [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -32,114 +33,77 @@ static void check(ww_status status)
 	}
 }
 
-/* Copies one number, to the device or from it, and waits until it is there. */
-static void copy_number(ww_stream *stream, void *to, const void *from)
-{
-	check(ww_stream_copy(stream, to, from, sizeof(int)));
-	check(ww_stream_synchronize(stream));
-}
-
 static int child(const char *device_name)
 {
 	struct ww_token token;
 	ww_device *device;
-	ww_stream *stream;
 	long long sum = 0;
 	int count = 0;
 
 	check(ww_device_open(device_name, &device));
-	check(ww_stream_create(device, &stream));
 	while (fread(&token, sizeof(token), 1, stdin) == 1) {
 		ww_memory *slice;
 		int number;
 
-		check(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &slice, NULL));
-		copy_number(stream, &number, ww_memory_pointer(slice));
+		check(ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
+		check(ww_memory_read(slice, 0, &number, sizeof(number), WW_FOREVER, NULL));
 		ww_memory_unref(slice);
 		sum += number;
 		count++;
-		/* Tells the parent that there is room again. */
-		if (write(STDOUT_FILENO, "+", 1) != 1)
-			return 1;
 	}
 	fprintf(stderr, "child:  %d slices came, the sum of their numbers is %lld\n", count, sum);
-	ww_stream_unref(stream);
 	ww_device_unref(device);
 	return sum == (long long)SLICES * (SLICES - 1) / 2 ? 0 : 1;
 }
 
-/* Starts this program again, with two pipes: @out_tokens to its standard input, @out_words from its output. */
-static pid_t start_child(char *program, char *selector, int *out_tokens, int *out_words)
+/* Starts this program again, with a pipe for its standard input. */
+static pid_t start_child(char *program, char *selector, int *out_tokens)
 {
 	posix_spawn_file_actions_t actions;
 	char role[] = "--child";
 	int tokens[2];
-	int words[2];
 	pid_t pid;
 
-	if (pipe(tokens) || pipe(words) || posix_spawn_file_actions_init(&actions))
+	if (pipe(tokens) || posix_spawn_file_actions_init(&actions))
 		exit(1);
 	posix_spawn_file_actions_adddup2(&actions, tokens[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, words[1], STDOUT_FILENO);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		posix_spawn_file_actions_addclose(&actions, tokens[i]);
-		posix_spawn_file_actions_addclose(&actions, words[i]);
-	}
 	if (posix_spawn(&pid, "/proc/self/exe", &actions, NULL,
 		    (char *[]){program, role, selector, NULL}, environ))
 		exit(1);
 	posix_spawn_file_actions_destroy(&actions);
 	close(tokens[0]);
-	close(words[1]);
 	*out_tokens = tokens[1];
-	*out_words = words[0];
 	return pid;
 }
 
-/* A slice; when there is no room, the child has not taken the last ones yet, and its next word is waited for. */
-static ww_memory *cut(ww_pool *pool, int words)
+static void send_all(ww_pool *pool, int tokens)
 {
-	ww_memory *slice;
-	ww_status status;
-	char word;
-
-	while ((status = ww_pool_alloc(pool, SLICE_BYTES, 0, &slice)) == WW_ERR_LIMIT) {
-		if (read(words, &word, 1) != 1)
-			exit(1);
-	}
-	check(status);
-	return slice;
-}
-
-static void send_all(ww_device *device, ww_pool *pool, int tokens, int words)
-{
-	ww_stream *stream;
-
-	check(ww_stream_create(device, &stream));
 	for (int i = 0; i < SLICES; i++) {
-		ww_memory *slice = cut(pool, words);
 		struct ww_token token;
+		ww_memory *slice;
 
-		copy_number(stream, ww_memory_pointer(slice), &i);
-		check(ww_memory_export(slice, NULL, NULL, &token));
+		/* When there is no room the child has yet to let go of earlier ones. */
+		check(ww_pool_alloc(pool, SLICE_BYTES, 0, WW_FOREVER, NULL, &slice));
+		check(ww_memory_write(slice, 0, &i, sizeof(i), WW_FOREVER, NULL));
+		check(ww_memory_export(slice, NULL, NULL, NULL, &token));
 		/* The token keeps the slice until the child has imported it. */
 		ww_memory_unref(slice);
 		if (write(tokens, &token, sizeof(token)) != sizeof(token))
 			exit(1);
 	}
-	ww_stream_unref(stream);
 }
 
 int main(int argc, char **argv)
 {
-	struct ww_pool_params params = {.size = sizeof(params), .bytes_max = POOL_BYTES};
-	struct ww_pool_info pool_info = {.size = sizeof(pool_info)};
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = POOL_BYTES};
+	struct ww_pool_info pool_info = WW_INIT(struct ww_pool_info);
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
 	ww_pool *pool;
 	int status;
 	int tokens;
-	int words;
 	pid_t pid;
 
 	if (argc == 3 && !strcmp(argv[1], "--child"))
@@ -147,8 +111,8 @@ int main(int argc, char **argv)
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
 	check(ww_pool_create(device, &params, &pool));
-	pid = start_child(argv[0], info.selector, &tokens, &words);
-	send_all(device, pool, tokens, words);
+	pid = start_child(argv[0], info.selector, &tokens);
+	send_all(pool, tokens);
 	close(tokens);
 	if (waitpid(pid, &status, 0) != pid)
 		return 1;
@@ -156,7 +120,6 @@ int main(int argc, char **argv)
 	printf("parent: cut %llu slices of %d bytes from %llu bytes of memory\n",
 		(unsigned long long)pool_info.allocations, SLICE_BYTES,
 		(unsigned long long)pool_info.bytes_reserved);
-	close(words);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	return status == 0 && pool_info.slice_count == 0 ? 0 : 1;

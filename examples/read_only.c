@@ -25,7 +25,7 @@ static void check(ww_status status)
 
 int main(int argc, char **argv)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = 1 << 20};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1 << 20};
 	struct ww_memory_description description;
 	ww_device *device;
 	ww_stream *stream;
@@ -42,14 +42,14 @@ int main(int argc, char **argv)
 
 	/* The descriptor and its description are what would travel to the other process. */
 	check(ww_memory_export_fd(memory, WW_ACCESS_READ, &fd, &description));
-	check(ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &reader));
+	check(ww_memory_import_fd(device, fd, &description, NULL, &reader));
 	close(fd);
 
 	status = ww_stream_fill(stream, ww_memory_pointer(reader), 0, 4, 1);
 	printf("a write gives %s: %s\n", ww_status_name(status), ww_error_last()->message);
 
 	check(ww_stream_copy(stream, &seen, ww_memory_pointer(reader), sizeof(seen)));
-	check(ww_stream_synchronize(stream));
+	check(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	printf("the memory still holds %u\n", seen);
 
 	ww_memory_unref(reader);

@@ -29,17 +29,6 @@ static void check(ww_status status)
 	}
 }
 
-/* Copies one number, to the device or from it, and waits until it is there. */
-static void copy_number(ww_device *device, void *to, const void *from)
-{
-	ww_stream *stream;
-
-	check(ww_stream_create(device, &stream));
-	check(ww_stream_copy(stream, to, from, sizeof(int)));
-	check(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
-}
-
 static int child(const char *device_name, int socket)
 {
 	ww_device *device;
@@ -47,11 +36,13 @@ static int child(const char *device_name, int socket)
 	int number;
 
 	check(ww_device_open(device_name, &device));
-	check(ww_memory_receive(device, socket, WW_ACCESS_WRITE, WW_FOREVER, &memory));
-	copy_number(device, &number, ww_memory_pointer(memory));
+	check(ww_memory_receive(device, socket,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), WW_FOREVER, NULL,
+		&memory));
+	check(ww_memory_read(memory, 0, &number, sizeof(number), WW_FOREVER, NULL));
 	printf("child:  I see %d, and write twice as much\n", number);
 	number *= 2;
-	copy_number(device, ww_memory_pointer(memory), &number);
+	check(ww_memory_write(memory, 0, &number, sizeof(number), WW_FOREVER, NULL));
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 	return 0;
@@ -59,8 +50,8 @@ static int child(const char *device_name, int socket)
 
 int main(int argc, char **argv)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = 1 << 20};
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1 << 20};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
 	ww_memory *memory;
 	int number = 21;
@@ -74,11 +65,13 @@ int main(int argc, char **argv)
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
 	check(ww_memory_create(device, &params, &memory));
-	copy_number(device, ww_memory_pointer(memory), &number);
+	check(ww_memory_write(memory, 0, &number, sizeof(number), WW_FOREVER, NULL));
 	printf("parent: I write %d into memory of %s (%s)\n", number, info.selector, info.name);
 	fflush(stdout);
 
-	/* A child must be a process of its own: neither GPUs nor this library survive fork() alone. */
+	/*
+	 * A child must be a process of its own: neither GPUs nor this library survive fork() alone.
+	 */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets))
 		return 1;
 	snprintf(socket_number, sizeof(socket_number), "%d", sockets[1]);
@@ -86,10 +79,10 @@ int main(int argc, char **argv)
 		    (char *[]){argv[0], role, info.selector, socket_number, NULL}, environ))
 		return 1;
 	close(sockets[1]);
-	check(ww_memory_send(memory, WW_ACCESS_WRITE, sockets[0], WW_FOREVER));
+	check(ww_memory_send(memory, WW_ACCESS_WRITE, sockets[0], WW_FOREVER, NULL));
 	waitpid(pid, NULL, 0);
 
-	copy_number(device, &number, ww_memory_pointer(memory));
+	check(ww_memory_read(memory, 0, &number, sizeof(number), WW_FOREVER, NULL));
 	printf("parent: now I see %d\n", number);
 	close(sockets[0]);
 	ww_memory_unref(memory);

@@ -39,7 +39,7 @@ static void look(void *context)
 
 int main(int argc, char **argv)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = BYTES};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = BYTES};
 	static struct result result;
 	ww_device *device;
 	ww_stream *stream;
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 	printf("enqueued; the device is %s\n",
 		ww_stream_query(stream) == WW_NOT_READY ? "still at it" : "done already");
 
-	check(ww_stream_synchronize(stream));
+	check(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	printf("the function saw %s\n", result.is_complete ? "all bytes in place" : "a mess");
 
 	ww_memory_unref(memory);

@@ -2,9 +2,10 @@
 /*
  * timeline-eventfd.c - a loop that waits for a timeline beside everything else it waits for
  *
- * A child works on its stream, and its timeline says how far that has come. The parent has a loop around poll(), as any
- * event loop is inside, and waits for two things at once: what the child says, and what its stream has done. A
- * stream of the host device turns a timeline into a descriptor, also when a GPU signals.
+ * A child works on its stream, and its timeline says how far that has come. The parent has a loop
+ * around poll(), as any event loop is inside, and waits for two things at once: what the child
+ * says, and what its stream has done. A stream of the host device turns a timeline into a
+ * descriptor, also when a GPU signals.
  *
  *   timeline-eventfd [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -38,20 +39,18 @@ static void check(ww_status status)
 /* Three pieces of work; the stream signals 1, 2 and 3 as it has done them. */
 static int worker(const char *device_name, const char *name)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = BYTES};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = BYTES};
 	ww_timeline *timeline;
 	ww_device *device;
 	ww_stream *stream;
-	ww_broker *broker;
 	ww_memory *memory;
 	char letter;
 
 	check(ww_device_open(device_name, &device));
 	check(ww_stream_create(device, &stream));
 	check(ww_memory_create(device, &params, &memory));
-	check(ww_broker_open(NULL, &broker));
 	check(ww_timeline_create(NULL, &timeline));
-	check(ww_timeline_put(timeline, broker, name, NULL));
+	check(ww_timeline_put(timeline, NULL, name, NULL, NULL));
 	for (uint64_t step = 1; step <= STEPS; step++) {
 		check(ww_stream_fill(stream, ww_memory_pointer(memory), (uint32_t)step, 1, BYTES));
 		check(ww_timeline_stream_signal(timeline, stream, step));
@@ -62,7 +61,6 @@ static int worker(const char *device_name, const char *name)
 	while (read(STDIN_FILENO, &letter, 1) > 0)
 		;
 	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
 	ww_memory_unref(memory);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
@@ -106,7 +104,7 @@ static void run_loop(ww_timeline *timeline, ww_stream *waiter, int talk)
 		if (!entries[0].revents)
 			continue;
 		/* Reached, or never will be: then this says who died. */
-		check(ww_timeline_query(timeline, step, 0));
+		check(ww_timeline_query(timeline, step));
 		printf("loop:   step %d is done\n", (int)step);
 		close(entries[0].fd);
 		if (++step <= STEPS)
@@ -116,12 +114,11 @@ static void run_loop(ww_timeline *timeline, ww_stream *waiter, int talk)
 
 int main(int argc, char **argv)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_timeline *timeline;
 	ww_device *device;
 	ww_device *host;
 	ww_stream *waiter;
-	ww_broker *broker;
 	char name[64];
 	int status;
 	int talk;
@@ -133,16 +130,14 @@ int main(int argc, char **argv)
 	check(ww_device_info_get(device, &info));
 	check(ww_device_open("host", &host));
 	check(ww_stream_create(host, &waiter));
-	check(ww_broker_open(NULL, &broker));
 	snprintf(name, sizeof(name), "example/%d/progress", (int)getpid());
 	talk = start(argv[0], info.selector, name, &pid);
 
-	check(ww_timeline_get(broker, name, PATIENCE_NS, &timeline));
+	check(ww_timeline_get(NULL, name, PATIENCE_NS, NULL, &timeline));
 	run_loop(timeline, waiter, talk);
 	close(talk);
 	waitpid(pid, &status, 0);
 	ww_timeline_unref(timeline);
-	ww_broker_unref(broker);
 	ww_stream_unref(waiter);
 	ww_device_unref(host);
 	ww_device_unref(device);

@@ -2,9 +2,9 @@
 /*
  * token.c - a piece of memory, handed to another process in its environment
  *
- * A token is plain bytes, here as text: it names the second half of a memory and opens it for writing. It could as well
- * travel in a pipe, a file or a message; nothing else connects the two processes. Whoever has it may do what it
- * grants, so it is passed on as a key would be.
+ * A token is plain bytes, here as text: it names the second half of a memory and opens it for
+ * writing. It could as well travel in a pipe, a file or a message; nothing else connects the two
+ * processes. Whoever has it may do what it grants, so it is passed on as a key would be.
  *
  *   token [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -31,20 +31,9 @@ static void check(ww_status status)
 	}
 }
 
-/* Copies one number, to the device or from it, and waits until it is there. */
-static void copy_number(ww_device *device, void *to, const void *from)
-{
-	ww_stream *stream;
-
-	check(ww_stream_create(device, &stream));
-	check(ww_stream_copy(stream, to, from, sizeof(int)));
-	check(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
-}
-
 static int child(const char *device_name, const char *text)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	ww_device *device;
 	ww_memory *memory;
@@ -52,10 +41,12 @@ static int child(const char *device_name, const char *text)
 
 	check(ww_device_open(device_name, &device));
 	check(ww_token_from_text(text, &token));
-	check(ww_memory_import(device, NULL, &token, WW_ACCESS_WRITE, &memory, &info));
+	check(ww_memory_import(device, NULL, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &memory,
+		&info));
 	printf("child:  the token names %llu bytes from byte %llu on; I write %d there\n",
 		(unsigned long long)info.span_bytes, (unsigned long long)info.offset, number);
-	copy_number(device, (char *)ww_memory_pointer(memory) + info.offset, &number);
+	check(ww_memory_write(memory, 0, &number, sizeof(number), WW_FOREVER, NULL));
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 	return 0;
@@ -63,14 +54,14 @@ static int child(const char *device_name, const char *text)
 
 int main(int argc, char **argv)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = 2 * HALF};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 2 * HALF};
 	struct ww_export_params half = {
-		.size = sizeof(half),
+		.struct_size = sizeof(half),
 		.access = WW_ACCESS_WRITE,
 		.offset = HALF,
 		.uses = 1, /* the token no longer keeps the memory once it was imported */
 	};
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token;
 	ww_device *device;
@@ -85,7 +76,7 @@ int main(int argc, char **argv)
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
 	check(ww_memory_create(device, &params, &memory));
-	check(ww_memory_export(memory, NULL, &half, &token));
+	check(ww_memory_export(memory, NULL, &half, NULL, &token));
 	check(ww_token_to_text(&token, text));
 	printf("parent: a token of %zu letters, %.16s...\n", strlen(text), text);
 	fflush(stdout);
@@ -95,7 +86,7 @@ int main(int argc, char **argv)
 		waitpid(pid, &status, 0) != pid)
 		return 1;
 
-	copy_number(device, &number, (char *)ww_memory_pointer(memory) + HALF);
+	check(ww_memory_read(memory, HALF, &number, sizeof(number), WW_FOREVER, NULL));
 	printf("parent: I find %d there\n", number);
 	ww_memory_unref(memory);
 	ww_device_unref(device);

@@ -2,8 +2,8 @@
 /*
  * watch.c - be told when objects come and go
  *
- * One process puts memory, makes it ready, and is killed; another one watches, in a loop that waits for a
- * descriptor as any event loop does, and learns all of it, the death too.
+ * One process puts memory, makes it ready, and is killed; another one watches, in a loop that waits
+ * for a descriptor as any event loop does, and learns all of it, the death too.
  *
  *   watch [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -32,21 +32,19 @@ static void check(ww_status status)
 /* Puts a finished object and one that it never finishes, and waits for its death. */
 static int putter(const char *device_name, const char *prefix)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = 4096};
-	struct ww_put_params put = {.size = sizeof(put), .state = WW_STATE_WRITING};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 4096};
+	struct ww_put_params put = {.struct_size = sizeof(put), .state = WW_STATE_WRITING};
 	char name[WW_NAME_BYTES];
 	ww_device *device;
-	ww_broker *broker;
 	ww_memory *memories[2];
 
 	check(ww_device_open(device_name, &device));
-	check(ww_broker_open(NULL, &broker));
 	for (int i = 0; i < 2; i++) {
 		snprintf(name, sizeof(name), "%s%s", prefix, i ? "unfinished" : "finished");
 		check(ww_memory_create(device, &params, &memories[i]));
-		check(ww_memory_put(memories[i], broker, name, &put));
+		check(ww_memory_put(memories[i], NULL, name, &put, 0, NULL));
 		if (i == 0)
-			check(ww_memory_seal(memories[i], broker, WW_STATE_SEALED));
+			check(ww_memory_publish(memories[i], NULL, WW_STATE_SEALED, NULL));
 	}
 	pause();
 	return 1;
@@ -62,9 +60,8 @@ static const char *what_happened(uint32_t what)
 
 int main(int argc, char **argv)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
-	ww_broker *broker;
 	ww_watch *watch;
 	char prefix[64];
 	char role[] = "--putter";
@@ -75,22 +72,21 @@ int main(int argc, char **argv)
 		return putter(argv[2], argv[3]);
 	check(ww_device_open(argc > 1 ? argv[1] : NULL, &device));
 	check(ww_device_info_get(device, &info));
-	check(ww_broker_open(NULL, &broker));
 	snprintf(prefix, sizeof(prefix), "example/%d/", (int)getpid());
-	check(ww_watch_create(broker, prefix, 0, &watch));
+	check(ww_watch_create(NULL, prefix, 0, &watch));
 	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL,
 		    (char *[]){argv[0], role, info.selector, prefix, NULL}, environ))
 		return 1;
 
 	while (ended < 2) {
-		struct ww_watch_event event = {.size = sizeof(event)};
+		struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 		struct pollfd entry = {.fd = ww_watch_fd(watch), .events = POLLIN};
 		ww_status status;
 
 		if (poll(&entry, 1, 30000) <=
 			0) /* together with everything else a program waits for */
 			return 1;
-		while ((status = ww_watch_next(watch, 0, &event)) == WW_OK) {
+		while ((status = ww_watch_next(watch, 0, NULL, &event)) == WW_OK) {
 			printf("%s %s\n", event.object.name, what_happened(event.what));
 			if (event.what == WW_WATCH_PUT && strstr(event.object.name, "unfinished"))
 				kill(pid, SIGKILL);
@@ -101,7 +97,6 @@ int main(int argc, char **argv)
 	}
 	waitpid(pid, NULL, 0);
 	ww_watch_free(watch);
-	ww_broker_unref(broker);
 	ww_device_unref(device);
 	return 0;
 }

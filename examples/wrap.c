@@ -2,12 +2,14 @@
 /*
  * wrap.c - a pointer that cudaMalloc() gave is handed to another process
  *
- * Half a program exists already and allocates by itself. ww_memory_wrap() takes its pointer, one into the middle of the
- * allocation here, and from there on the memory is shared as any other; nothing is copied. When the last user in this process
- * has let go, a function is called, so that the owner knows when to free.
+ * Half a program exists already and allocates by itself. ww_memory_wrap() takes its pointer, one
+ * into the middle of the allocation here, and from there on the memory is shared as any other;
+ * nothing is copied. When the last user in this process has let go, a function is called, so that
+ * the owner knows when to free.
  *
- * Where there is no way to share what exists, as with memory of malloc(), wrapping is refused and says so. Then a copy is
- * made, because this program asks for it. Without a GPU that is all there is to see.
+ * Where there is no way to share what exists, as with memory of malloc(), wrapping is refused and
+ * says so. Then a copy is made, because this program asks for it. Without a GPU that is all there
+ * is to see.
  *
  *   wrap [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -48,29 +50,23 @@ static int sum_up(const int numbers[COUNT])
 
 static int child(const char *device_name, const char *text, int expected)
 {
-	struct ww_memory_info memory_info = {.size = sizeof(memory_info)};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_memory_info memory_info = WW_INIT(struct ww_memory_info);
 	int numbers[COUNT] = {0};
 	struct ww_token token;
 	ww_device *device;
 	ww_memory *memory;
-	ww_stream *stream;
 
 	check(ww_device_open(device_name, &device));
-	check(ww_stream_create(device, &stream));
 	check(ww_token_from_text(text, &token));
-	check(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &memory, &info));
+	check(ww_memory_import(device, NULL, &token, NULL, NULL, &memory, NULL));
 	check(ww_memory_info_get(memory, &memory_info));
-	check(ww_stream_copy(stream, numbers, (char *)ww_memory_pointer(memory) + info.offset,
-		sizeof(numbers)));
-	check(ww_stream_synchronize(stream));
+	check(ww_memory_read(memory, 0, numbers, sizeof(numbers), WW_FOREVER, NULL));
 	printf("child:  got %s: %llu bytes from byte %llu on, their sum is %d\n",
 		memory_info.kind == WW_MEMORY_LEGACY ? "memory of cudaMalloc()"
 						     : "memory of the library",
-		(unsigned long long)info.span_bytes, (unsigned long long)info.offset,
+		(unsigned long long)memory_info.bytes, (unsigned long long)memory_info.offset,
 		sum_up(numbers));
 	ww_memory_unref(memory);
-	ww_stream_unref(stream);
 	ww_device_unref(device);
 	return sum_up(numbers) == expected ? 0 : 1;
 }
@@ -78,14 +74,15 @@ static int child(const char *device_name, const char *text, int expected)
 /* Runs this program again and hands it the token in its environment. */
 static void hand_over(ww_memory *memory, struct ww_device_info *info, char *program)
 {
-	struct ww_export_params params = {.size = sizeof(params), .bytes = COUNT * sizeof(int)};
+	struct ww_export_params params = {.struct_size = sizeof(params),
+		.bytes = COUNT * sizeof(int)};
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token;
 	char role[] = "--child";
 	int status;
 	pid_t pid;
 
-	check(ww_memory_export(memory, NULL, &params, &token));
+	check(ww_memory_export(memory, NULL, &params, NULL, &token));
 	check(ww_token_to_text(&token, text));
 	fflush(stdout);
 	if (setenv(VARIABLE, text, 1) ||
@@ -105,7 +102,7 @@ static void share_pointer(ww_device *device, struct ww_device_info *info, const 
 	char *program)
 {
 	struct ww_wrap_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.release = tell,
 		.context = (void *)"the middle of the allocation",
 	};
@@ -130,7 +127,8 @@ static void share_pointer(ww_device *device, struct ww_device_info *info, const 
 static void share_copy(ww_device *device, struct ww_device_info *info, const int *numbers,
 	char *program)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = COUNT * sizeof(int)};
+	struct ww_memory_params params = {.struct_size = sizeof(params),
+		.bytes = COUNT * sizeof(int)};
 	ww_memory *memory;
 	ww_stream *stream;
 
@@ -139,7 +137,7 @@ static void share_copy(ww_device *device, struct ww_device_info *info, const int
 	printf("parent: memory of malloc() is refused: %s\n", ww_error_last()->message);
 	check(ww_stream_create(device, &stream));
 	check(ww_memory_copy_in(stream, numbers, &params, &memory));
-	check(ww_stream_synchronize(stream));
+	check(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	printf("parent: made a copy that can be shared\n");
 	hand_over(memory, info, program);
 	ww_memory_unref(memory);
@@ -148,7 +146,7 @@ static void share_copy(ww_device *device, struct ww_device_info *info, const int
 
 int main(int argc, char **argv)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device;
 	int *numbers;
 

@@ -31,7 +31,8 @@
  *   (d) once a look can say of a value that it is lost, none that begins later says it is reached;
  *   (e) a closed cell refuses only values that its owner never stores;
  *   (f) whoever sees a lost cell finds in the page's header whose it was;
- *   (g) once the page says that its owner has ended no store of the owner's comes any more, and the cell is poisoned.
+ *   (g) once the page says that its owner has ended no store of the owner's comes any more, and the cell is poisoned;
+ *   (h) no look says that a value is lost which was reached when the broker learnt of the end, however late the look is.
  *
  * The futex word is a count; a sleeper gives the kernel what it read before its look. Here a mark says whether it was
  * added to since then: the same, but for 2^32 wakes during one look. FUTEX_WAKE is a step of its own.
@@ -78,6 +79,7 @@ bit idle;    /* the owner lives, and will not touch the cell any more */
 bit quiet;   /* the pidfd fires: no store of the owner's can come */
 byte restarts;
 byte stored; /* the highest value that was ever in completed, poison aside */
+byte learnt; /* what that was when the broker learnt that the owner's connection has ended */
 
 /* A step after which its process may be gone. */
 #define OWNER(step)  atomic { step; if :: true :: killed = 1; goto dead fi }
@@ -300,6 +302,7 @@ end_waiting:
 		killed
 	:: skip /* the connection ends now, though its owner lives */
 	fi;
+	learnt = stored;
 begin:
 	atomic { c = 0; is_last = 0 };
 	do
@@ -369,7 +372,11 @@ inline look()
 	}
 }
 
+#ifdef WRONG_LOST_WHATEVER_REACHED
+#define IS_REACHED (r >= v && s != LOST)
+#else
 #define IS_REACHED (r >= v)
+#endif
 #define IS_LOST    (s == LOST || (s == CLOSED && v > b))
 
 #define NOTHING_COMES (idle && empty(enqueued) && cell.completed < v && cell.state == LIVE)
@@ -444,6 +451,7 @@ active proctype waiter()
 	wait_by_cpu(false);
 #endif
 	assert(!IS_REACHED || stored >= v);
+	assert(IS_REACHED || !IS_LOST || v > learnt);
 stopped:
 	skip
 }

@@ -2,23 +2,24 @@
 /*
  * warpway/array.h - how an array lies in a memory
  *
- * A struct ww_array says what the bytes of a memory mean: the type of an element, the shape, and for each
- * dimension how many bytes lie between neighbours. It owns nothing and points nowhere, so it travels
- * with a memory to other processes (put and get, tokens) and is read by any library of arrays.
+ * A struct ww_array says what the bytes of a memory mean: the type of an element, the shape, and
+ * for each dimension how many bytes lie between neighbours. It owns nothing and points nowhere, so
+ * it travels with a memory to other processes (put and get, tokens) and is read by any library of
+ * arrays.
  *
  *   element [i, j, ...] is at  start of the memory + offset + i * strides[0] + j * strides[1] + ...
  *
  * Strides are bytes, as in NumPy and the CUDA array interface; DLPack counts elements. They may be
  * negative or zero as long as every element lies inside the memory.
  *
- * A view is another ww_array over the same bytes: a slice, a transpose, another shape. The functions that
- * make views compute, and nothing more: no byte of the memory is read, moved or copied, and no device is
- * asked. Each takes an array and fills @out_view, which may be the same struct, and which stays as it was on
- * failure. A view of an array that lies inside a memory lies inside it too. What cannot be had without a copy
- * is refused.
+ * A view is another ww_array over the same bytes: a slice, a transpose, another shape. The
+ * functions that make views compute, and nothing more: no byte of the memory is read, moved or
+ * copied, and no device is asked. Each takes an array and fills @out_view, which may be the same
+ * struct, and which stays as it was on failure. A view of an array that lies inside a memory lies
+ * inside it too. What cannot be had without a copy is refused.
  *
- * Every argument may come from a stranger: whatever numbers a struct holds, each product and each sum is
- * checked.
+ * Every argument may come from an untrusted process: whatever numbers a struct holds, each product
+ * and each sum is checked.
  *
  * Threads: every function may be called from any thread.
  */
@@ -35,7 +36,7 @@ extern "C" {
 
 #define WW_ARRAY_DIMS 16
 
-/* struct ww_array.dtype_code: what an element is, numbered as in DLPack's DLDataTypeCode. */
+/* struct ww_array.dtype.code: what an element is, numbered as in DLPack's DLDataTypeCode. */
 enum {
 	WW_DTYPE_INT = 0,
 	WW_DTYPE_UINT = 1,
@@ -63,8 +64,9 @@ enum {
  * @bits:   of one lane
  * @lanes:  lanes of one element; 1 but for vector types and for types of less than a byte
  *
- * An element fills whole bytes: @bits times @lanes is a multiple of 8. So a float4 comes in elements of two
- * lanes, an array of 100 of them is one of 50 elements. The struct is laid out as DLPack's DLDataType.
+ * An element fills whole bytes: @bits times @lanes is a multiple of 8. So a float4 comes in
+ * elements of two lanes, an array of 100 of them is one of 50 elements. The struct is laid out as
+ * DLPack's DLDataType.
  */
 struct ww_dtype {
 	uint8_t code;
@@ -72,14 +74,18 @@ struct ww_dtype {
 	uint16_t lanes;
 };
 
+/*
+ * The address of a dtype of one lane, for ww_array_set() and the like: WW_DTYPE(WW_DTYPE_FLOAT,
+ * 32). For C.
+ */
+#define WW_DTYPE(code, bits) (&(const struct ww_dtype){(code), (bits), 1})
+
 #define WW_DTYPE_NAME_BYTES 40
 
 /**
  * struct ww_array - an array inside a memory
- * @size:         sizeof(struct ww_array)
- * @dtype_code:   WW_DTYPE_...
- * @dtype_bits:   bits of one lane
- * @dtype_lanes:  lanes of one element; 1 but for vector types and for types of less than a byte
+ * @struct_size:  sizeof(struct ww_array)
+ * @dtype:        of its elements
  * @ndim:         dimensions, 0 (one element) to WW_ARRAY_DIMS
  * @reserved:     0
  * @offset:       bytes from the start of the memory to element [0, 0, ...]
@@ -87,10 +93,8 @@ struct ww_dtype {
  * @strides:      bytes between neighbours in each of them; zeros behind
  */
 struct ww_array {
-	uint32_t size;
-	uint8_t dtype_code;
-	uint8_t dtype_bits;
-	uint16_t dtype_lanes;
+	uint32_t struct_size;
+	struct ww_dtype dtype;
 	uint32_t ndim;
 	uint32_t reserved;
 	uint64_t offset;
@@ -100,58 +104,46 @@ struct ww_array {
 
 /**
  * ww_dtype_parse() - the type of an element by its name
- * @text:       borrowed; "float32", "uint8", "bool", "complex64", "bfloat16", "float8_e4m3fn", "opaque16"
- *              (the number counts bits), ...: NumPy's, ml_dtypes' and PyTorch's names. "x4" or "_x4" at the
- *              end says 4 lanes
+ * @text:       borrowed; "float32", "uint8", "bool", "complex64", "bfloat16", "float8_e4m3fn",
+ *              "opaque16" (the number counts bits), ...: NumPy's, ml_dtypes' and PyTorch's names.
+ *              "x4" or "_x4" at the end says 4 lanes
  * @out_dtype:  filled on success
  *
- * Return: WW_OK; WW_ERR_INVALID (no type has this name, or an element of it would not fill whole bytes).
+ * Return: WW_OK; WW_ERR_INVALID (no type has this name, or an element of it would not fill whole
+ * bytes).
  */
 WW_API ww_status ww_dtype_parse(const char *text, struct ww_dtype *out_dtype);
 
 /**
  * ww_dtype_name() - the name of a type of elements
  * @dtype:     borrowed
- * @out_text:  filled with the name that ww_dtype_parse() reads, ended by a zero byte; empty on failure
+ * @out_text:  filled with the name that ww_dtype_parse() reads, ended by a zero byte; empty on
+ *             failure
  *
  * Return: WW_OK; WW_ERR_INVALID (there can be no such type; the record says why).
  */
 WW_API ww_status ww_dtype_name(const struct ww_dtype *dtype, char out_text[WW_DTYPE_NAME_BYTES]);
 
 /**
- * ww_array_set() - describe an array in C order, its elements without gaps
- * @array:       the caller's, filled on success; only its size need be set before
- * @dtype_code:  WW_DTYPE_...
- * @dtype_bits:  what the type has: 8, 16, 32, 64 or 128 (or another multiple of 8, for opaque)
- * @ndim:        0 to WW_ARRAY_DIMS
- * @shape:       borrowed; @ndim numbers >= 0; may be NULL when @ndim is 0
- *
- * Lanes become 1 and the offset 0; ww_array_set_strided() sets others.
- *
- * Return: WW_OK; WW_ERR_INVALID (no such dtype, too many dimensions, a negative one);
- *         WW_ERR_OVERFLOW (the array would have more bytes than 63 bits hold).
- */
-WW_API ww_status ww_array_set(struct ww_array *array, uint32_t dtype_code, uint32_t dtype_bits,
-	uint32_t ndim, const int64_t *shape);
-
-/**
- * ww_array_set_strided() - describe an array of any layout
+ * ww_array_set() - describe an array
  * @array:    the caller's, filled on success; nothing need be set before
- * @dtype:    borrowed
- * @offset:   bytes from the start of the memory to element [0, 0, ...]
+ * @dtype:    borrowed; WW_DTYPE(WW_DTYPE_FLOAT, 32), or what ww_dtype_parse() filled
  * @ndim:     0 to WW_ARRAY_DIMS
  * @shape:    borrowed; @ndim numbers >= 0; may be NULL when @ndim is 0
- * @strides:  borrowed; @ndim numbers of bytes, negative and zero ones allowed; NULL: C order without gaps
+ * @strides:  borrowed; @ndim numbers, bytes between neighbours, also 0 and below; NULL: C order
+ *            without gaps
+ * @offset:   bytes from the start of the memory to element [0, 0, ...]
  *
- * Return: WW_OK; WW_ERR_INVALID (no such dtype, too many dimensions, a negative one); WW_ERR_OVERFLOW (sizes
- *         or strides too large to compute with). Whether it lies inside a memory ww_array_check() says.
+ * Return: WW_OK; WW_ERR_INVALID (no such dtype, too many dimensions, a negative one);
+ *         WW_ERR_OVERFLOW (sizes or strides too large to compute with). ww_array_check() says
+ *         whether it lies inside a memory.
  */
-WW_API ww_status ww_array_set_strided(struct ww_array *array, const struct ww_dtype *dtype,
-	uint64_t offset, uint32_t ndim, const int64_t *shape, const int64_t *strides);
+WW_API ww_status ww_array_set(struct ww_array *array, const struct ww_dtype *dtype, uint32_t ndim,
+	const int64_t *shape, const int64_t *strides, uint64_t offset);
 
 /**
  * ww_array_check() - whether every element of an array lies inside a memory
- * @array:  borrowed; may come from a stranger
+ * @array:  borrowed; may come from an untrusted process
  * @bytes:  of the memory
  *
  * Return: WW_OK; WW_ERR_INVALID (not an array that can be; the record says what is wrong);
@@ -175,8 +167,8 @@ WW_API ww_status ww_array_bytes(const struct ww_array *array, uint64_t *out_byte
  * @out_first:  bytes from the start of the memory to the lowest byte of any element
  * @out_end:    ... to the byte behind the highest; both are the offset when there are no elements
  *
- * Return: WW_OK; WW_ERR_INVALID; WW_ERR_OVERFLOW; WW_ERR_MISMATCH (it reaches before the start of its
- *         memory).
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_OVERFLOW; WW_ERR_MISMATCH (it reaches before the start of
+ *         its memory).
  */
 WW_API ww_status ww_array_span(const struct ww_array *array, uint64_t *out_first,
 	uint64_t *out_end);
@@ -195,8 +187,8 @@ WW_API int32_t ww_array_is_contiguous(const struct ww_array *array);
  * ww_array_is_fortran() - whether the elements lie in Fortran order without gaps
  * @array:  borrowed
  *
- * Fortran order: the first index runs fastest. An array with one dimension, one element or none that is
- * contiguous is so in both orders.
+ * Fortran order: the first index runs fastest. An array with one dimension, one element or none
+ * that is contiguous is so in both orders.
  *
  * Return: 1 if so, else 0; 0 for what is no array.
  */
@@ -204,9 +196,9 @@ WW_API int32_t ww_array_is_fortran(const struct ww_array *array);
 
 /* What ww_array_overlap() and ww_array_self_overlap() answer. */
 enum {
-	WW_OVERLAP_NONE = 0, /* certainly not a byte */
-	WW_OVERLAP_SOME = 1, /* certainly at least one byte */
-	WW_OVERLAP_MAY = 2   /* not found out; take it for yes */
+	WW_OVERLAP_NONE = 0, /* they share no byte */
+	WW_OVERLAP_SOME = 1, /* they share at least one byte */
+	WW_OVERLAP_MAY = 2   /* not decided; treat it as WW_OVERLAP_SOME */
 };
 
 /**
@@ -215,14 +207,14 @@ enum {
  * @other:        borrowed; its offset counts from the start of the same memory
  * @out_overlap:  WW_OVERLAP_...
  *
- * First the spans are compared: arrays whose spans do not meet share nothing. Then it is a question of whole
- * numbers, in general a hard one, and it is worked on for 4096 steps and no longer. The answer is exact, after
- * few steps, for two views that slices (of any step), indices, permutations, broadcasts and reshapes made of one
- * array without gaps, and most often for others. Strides that have nothing to do with each other, in many
- * dimensions, may end in WW_OVERLAP_MAY. Arrays without elements share nothing.
+ * What is cheap is decided, and the rest is WW_OVERLAP_MAY:
+ *   - Arrays whose spans do not meet share nothing, nor do arrays without elements.
+ *   - Arrays whose elements lie at other places modulo the common divisor of all strides share
+ *     nothing: the even and the odd columns of a matrix, say.
+ *   - An array without gaps shares a byte with every array that begins or ends inside it.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH (one reaches before the start of the memory);
- *         WW_ERR_OVERFLOW (one ends more than 2^60 bytes behind the start).
+ *         WW_ERR_OVERFLOW.
  */
 WW_API ww_status ww_array_overlap(const struct ww_array *array, const struct ww_array *other,
 	uint32_t *out_overlap);
@@ -230,11 +222,12 @@ WW_API ww_status ww_array_overlap(const struct ww_array *array, const struct ww_
 /**
  * ww_array_self_overlap() - whether two elements of one array share a byte
  * @array:        borrowed
- * @out_overlap:  WW_OVERLAP_...: written by code that runs in parallel it may be if this is WW_OVERLAP_NONE
+ * @out_overlap:  WW_OVERLAP_...; code that writes all elements in parallel needs WW_OVERLAP_NONE
  *
- * So it is with strides of zero (broadcasts), with strides shorter than an element, and with strides that cross.
- * Found out as by ww_array_overlap(), and exact after few steps where each stride is at least as large as
- * everything that the smaller ones reach, as in every view of an array without gaps.
+ * They do where a stride is shorter than an element, as in broadcasts. They do not where each
+ * stride, from the smallest on, is at least as large as all that the smaller ones reach, as in
+ * every view by slices, indices, permutations and reshapes of an array without gaps. Everything
+ * else is WW_OVERLAP_MAY.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH; WW_ERR_OVERFLOW, as ww_array_overlap().
  */
@@ -252,8 +245,8 @@ WW_API ww_status ww_array_self_overlap(const struct ww_array *array, uint32_t *o
  * @step:      not 0; negative ones go backwards; WW_SLICE_NONE: 1
  * @out_view:  filled on success; may be @array
  *
- * Exactly as in Python: what lies outside is cut off, nothing left makes a dimension of 0 elements, and
- * (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses.
+ * Exactly as in Python: what lies outside is cut off, nothing left makes a dimension of 0 elements,
+ * and (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses.
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dimension, a step of 0); as ww_array_span().
  */
@@ -275,8 +268,8 @@ WW_API ww_status ww_array_index(const struct ww_array *array, uint32_t dim, int6
 /**
  * ww_array_permute() - the view with its dimensions in another order
  * @array:     borrowed
- * @order:     borrowed; for each dimension of the view which one of @array it is, each once; NULL: the other
- *             way round, which transposes
+ * @order:     borrowed; for each dimension of the view which one of @array it is, each once; NULL:
+ *             the other way round, which transposes
  * @out_view:  filled on success; may be @array
  *
  * Return: WW_OK; WW_ERR_INVALID (@order is not an order of the dimensions); as ww_array_span().
@@ -288,11 +281,12 @@ WW_API ww_status ww_array_permute(const struct ww_array *array, const uint32_t *
  * ww_array_broadcast() - the view in which an array is repeated until it has a shape
  * @array:     borrowed
  * @ndim:      at least that of @array, at most WW_ARRAY_DIMS
- * @shape:     borrowed; its last dimensions are those of @array, or @array has 1 there; those before are new
+ * @shape:     borrowed; its last dimensions are those of @array, or @array has 1 there; those
+ *             before are new
  * @out_view:  filled on success; strides of 0 where it repeats; may be @array
  *
- * Return: WW_OK; WW_ERR_INVALID (the shapes do not go together); WW_ERR_OVERFLOW (more bytes than 63 bits
- *         hold, repeated ones counted); as ww_array_span().
+ * Return: WW_OK; WW_ERR_INVALID (the shapes do not go together); WW_ERR_OVERFLOW (more bytes than
+ *         63 bits hold, repeated ones counted); as ww_array_span().
  */
 WW_API ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim,
 	const int64_t *shape, struct ww_array *out_view);
@@ -304,9 +298,9 @@ WW_API ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim,
  * @shape:     borrowed; one number may be -1: as many as there are elements left for it
  * @out_view:  filled on success; may be @array
  *
- * Return: WW_OK; WW_ERR_INVALID (another number of elements; two of -1); WW_ERR_OVERFLOW; WW_ERR_UNSUPPORTED
- *         (the elements do not lie so that strides could say it: copy them in C order first); as
- *         ww_array_span().
+ * Return: WW_OK; WW_ERR_INVALID (another number of elements; two of -1); WW_ERR_OVERFLOW;
+ *         WW_ERR_UNSUPPORTED (the elements do not lie so that strides could say it: copy them in C
+ *         order first); as ww_array_span().
  */
 WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const int64_t *shape,
 	struct ww_array *out_view);
@@ -317,41 +311,35 @@ WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, c
  * @dtype:     borrowed
  * @out_view:  filled on success; may be @array
  *
- * Where the elements have another size, the last dimension gets more or fewer of them; its bytes must lie
- * without gaps, and be a multiple of the new size. Nothing is converted, and no alignment asked for: the
- * device that reads may want it.
+ * Where the elements have another size, the last dimension gets more or fewer of them; its bytes
+ * must lie without gaps, and be a multiple of the new size. Nothing is converted, and no alignment
+ * asked for: the device that reads may want it.
  *
- * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are no multiple; another size and
- *         no dimension); WW_ERR_UNSUPPORTED (there are gaps in the last dimension: copy in C order first);
- *         as ww_array_span().
+ * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are no multiple; another
+ *         size and no dimension); WW_ERR_UNSUPPORTED (there are gaps in the last dimension: copy in
+ *         C order first); as ww_array_span().
  */
 WW_API ww_status ww_array_reinterpret(const struct ww_array *array, const struct ww_dtype *dtype,
 	struct ww_array *out_view);
 
 /**
- * ww_array_open_handle() - map an array that a program without this library shares by a legacy handle
+ * ww_array_open_handle() - map an array that a program shares by a legacy handle
  * @device:      borrowed; the device that is to reach it
  * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
- * @offset:      bytes from the start of the allocation to element [0, 0, ...]: a handle names a whole
- *               allocation, whatever pointer in it was given to cudaIpcGetMemHandle()
- * @dtype:       borrowed
- * @ndim:        0 to WW_ARRAY_DIMS
- * @shape:       borrowed; may be NULL when @ndim is 0
- * @strides:     borrowed; bytes; NULL: C order without gaps
- * @access:      WW_ACCESS_..., as for ww_memory_open_handle()
- * @out_memory:  the caller's; NULL on failure: the whole allocation
- * @out_array:   filled on success: the array in it
+ * @array:       borrowed; how the array lies in the allocation: its offset counts from the start of
+ *               the allocation, whatever pointer in it was given to cudaIpcGetMemHandle()
+ * @params:      borrowed; NULL: for reading. As for ww_memory_open_handle()
+ * @out_memory:  the caller's; NULL on failure: the whole allocation, in which @array lies
  *
- * The array lies inside the allocation, to the byte, or nothing is handed out: a wrong shape from the other
- * program cannot lead to its neighbour's bytes. That the type is right nobody can check.
+ * The array lies inside the allocation, to the byte, or nothing is handed out: a wrong shape from
+ * the other program cannot lead to its neighbour's bytes. That the type is right nobody can check.
  *
- * Return: WW_OK; WW_ERR_MISMATCH (it reaches outside the allocation); WW_ERR_INVALID, WW_ERR_OVERFLOW (as
- *         ww_array_set_strided()); as ww_memory_open_handle().
+ * Return: WW_OK; WW_ERR_MISMATCH (it reaches outside the allocation); WW_ERR_INVALID,
+ *         WW_ERR_OVERFLOW (as ww_array_set()); as ww_memory_open_handle().
  */
-WW_API ww_status ww_array_open_handle(ww_device *device, const uint8_t handle[WW_HANDLE_BYTES],
-	uint64_t offset, const struct ww_dtype *dtype, uint32_t ndim, const int64_t *shape,
-	const int64_t *strides, uint32_t access, ww_memory **out_memory,
-	struct ww_array *out_array);
+WW_API ww_status ww_array_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+	const struct ww_array *array, const struct ww_import_params *params,
+	ww_memory **out_memory);
 
 #ifdef __cplusplus
 }

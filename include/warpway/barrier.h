@@ -2,19 +2,29 @@
 /*
  * warpway/barrier.h - a point that N processes pass only together
  *
- * A barrier is an object in a broker, made by one process and joined by N, each with a rank of its own; who may read
- * the object may join. All members wait until the last one has arrived, then all go on, and the next round begins. Each
- * member owns one timeline that says in which round it is, so passing needs no broker and no system call while
- * the others are on their way.
+ * A barrier is an object in a broker. One process creates it, N processes become its members, each
+ * with a rank of its own. A process that may read the object may become a member. Every member
+ * waits until the last one has arrived; then all go on, and the next round begins. Each member owns
+ * a timeline that says in which round it is, so a wait needs no broker, and no system call while
+ * the others are about to arrive.
  *
- *   create ──> (name or token) ──> join: rank 0 .. N-1, until all are there ──> wait ──> wait ──> ... unref: leaves
+ *   create ──> (name or token) ──> get, import: rank 0 .. N-1 ──> wait ──> wait ──> ...
+ *                                  returns when all N are there      unref: leave
  *
- * It breaks instead of hanging: when a member ends, or leaves, before it arrived, every wait in every member
- * returns WW_ERR_PEER_LOST and the record names who. A broken barrier stays broken; make a new one.
+ * A barrier breaks instead of hanging. If a member ends or leaves before it has arrived, every wait
+ * of every member returns WW_ERR_PEER_LOST, and the record names that member. This holds from the
+ * moment at which a member takes its rank, so processes that are still becoming members, or try it
+ * later, get WW_ERR_PEER_LOST too. A broken barrier stays broken; create a new one.
+ *
+ * When all members are there, the barrier lives as long as it has members: it is gone from its
+ * broker, with its name, when the last one has left or ended. A process that fails to become a
+ * member, because of its limit on time or for another reason, frees its rank. It breaks the barrier
+ * only for processes that had seen it there.
  *
  * A member is a ww_barrier: two threads of one process can be two members.
  *
- * Threads: every function may be called from any thread; one thread at a time waits on one ww_barrier.
+ * Threads: every function may be called from any thread; one thread at a time waits on one
+ * ww_barrier.
  * Fork:    nothing survives fork(), as everywhere here.
  */
 #ifndef WARPWAY_BARRIER_H
@@ -35,49 +45,77 @@ typedef struct ww_barrier ww_barrier;
 #define WW_BARRIER_ANY_RANK UINT32_MAX
 
 /**
- * ww_barrier_create() - make a barrier in a broker, for others and oneself to join
- * @broker:     borrowed; NULL: the default one
+ * struct ww_barrier_params - how a barrier is to be
+ * @struct_size:  sizeof(struct ww_barrier_params)
+ * @count:        members, 1 to WW_BARRIER_MEMBERS_MAX
+ * @mode:         permission bits of its name, such as 0640; who may read the object may become a
+ *                member. 0: 0600
+ * @gid:          group; 0: the caller's own; else one of the caller's groups
+ * @flags:        WW_PUT_REPLACE of broker.h, or 0
+ * @escrow_ns:    how long the broker keeps the barrier for members to come; 0: WW_ESCROW_DEFAULT
+ * @uses:         imports of the token after which that ends early; 0: only its time ends it
+ * @reserved:     0
+ */
+struct ww_barrier_params {
+	uint32_t struct_size;
+	uint32_t count;
+	uint32_t mode;
+	uint32_t gid;
+	uint64_t flags;
+	uint64_t escrow_ns;
+	uint32_t uses;
+	uint32_t reserved;
+};
+
+/**
+ * ww_barrier_create() - make a barrier in a broker
+ * @broker:     borrowed; NULL: the default broker
  * @name:       borrowed; NULL: found by its token only
- * @count:      members, 1 to WW_BARRIER_MEMBERS_MAX
- * @params:     borrowed; NULL: mode 0600. Who may read the object may join
+ * @params:     borrowed; its count is set
+ * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success; may be NULL if there is a name
  *
- * The barrier stays for escrow_ns of @params (0: 60 seconds) for members to come, by name or by token, and then as long
- * as it has members.
+ * The process that creates a barrier is not a member of it until it gets or imports it. The barrier
+ * stays for escrow_ns of @params (0: 60 seconds) for members to come, by name or by token, and
+ * then, or once all are there, as long as it has members.
  *
- * Return: WW_OK; WW_ERR_INVALID (count, neither name nor token, or no escrow); WW_ERR_EXISTS; as ww_timeline_put() and
- *         ww_timeline_export().
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
+ *         WW_ERR_EXISTS; as ww_timeline_put() and ww_timeline_export().
  */
-WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name, uint32_t count,
-	const struct ww_share_params *params, struct ww_token *out_token);
+WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name,
+	const struct ww_barrier_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_barrier_join() - become a member, and wait until all others have
+ * ww_barrier_get() - become a member, and wait until all others have
  * @broker:       borrowed; NULL: the default one
  * @name:         borrowed
- * @rank:         0 to count - 1, no two members the same; WW_BARRIER_ANY_RANK: the first that is free
+ * @rank:         0 to count - 1, no two members the same; WW_BARRIER_ANY_RANK: the first that is
+ *                free
  * @timeout_ns:   for the name to appear and all members to join; WW_FOREVER
+ * @cancel:       borrowed; may be NULL: cancel.h
  * @out_barrier:  the caller's; NULL on failure, and then this process is no member
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_ERR_EXISTS (the rank is taken, or all are); WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND;
- *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no barrier); WW_ERR_PEER_LOST (a member has ended already);
- *         as ww_timeline_put() and ww_timeline_get().
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_EXISTS (the rank is taken, or all are);
+ *         WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no
+ *         barrier); WW_ERR_PEER_LOST (a member has ended, or left, already); as ww_timeline_put()
+ *         and ww_timeline_get().
  */
-WW_API ww_status ww_barrier_join(ww_broker *broker, const char *name, uint32_t rank,
-	uint64_t timeout_ns, ww_barrier **out_barrier);
+WW_API ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank,
+	uint64_t timeout_ns, ww_cancel *cancel, ww_barrier **out_barrier);
 
 /**
- * ww_barrier_join_token() - the same, for the barrier that a token names
+ * ww_barrier_import() - the same, for the barrier that a token names
  * @broker:       borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
  * @token:        borrowed
- * @rank:         as for ww_barrier_join(), as are the next two
+ * @rank:         as for ww_barrier_get()
  * @timeout_ns:   for all members to join
+ * @cancel:       borrowed; may be NULL: cancel.h
  * @out_barrier:  the caller's; NULL on failure
  *
- * Return: as ww_barrier_join() and ww_timeline_import().
+ * Return: as ww_barrier_get() and ww_timeline_import().
  */
-WW_API ww_status ww_barrier_join_token(ww_broker *broker, const struct ww_token *token,
-	uint32_t rank, uint64_t timeout_ns, ww_barrier **out_barrier);
+WW_API ww_status ww_barrier_import(ww_broker *broker, const struct ww_token *token, uint32_t rank,
+	uint64_t timeout_ns, ww_cancel *cancel, ww_barrier **out_barrier);
 
 /**
  * ww_barrier_ref() - hold a membership once more
@@ -89,7 +127,8 @@ WW_API ww_barrier *ww_barrier_ref(ww_barrier *barrier);
  * ww_barrier_unref() - the last one leaves the barrier
  * @barrier:  may be NULL
  *
- * Rounds in which this member has arrived still end well; members that wait for it in a later one are told.
+ * Rounds in which this member has arrived still end well; members that wait for it in a later one
+ * are told.
  *
  * Return: NULL.
  */
@@ -99,17 +138,20 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
  * ww_barrier_wait() - arrive, and wait until all members have
  * @barrier:     borrowed
  * @timeout_ns:  0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  *
- * What every member wrote before it arrived can be read by every member afterwards. After WW_TIMED_OUT this member
- * counts as arrived: the next call goes on waiting in the same round.
+ * What every member wrote before it arrived can be read by every member afterwards. After
+ * WW_TIMED_OUT or WW_CANCELLED this member counts as arrived: the next call goes on waiting in the
+ * same round.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_ERR_PEER_LOST (broken: the record says by whom); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (broken: the record says by whom);
+ * WW_ERR_FORKED.
  */
-WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns);
+WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
  * struct ww_barrier_info - how a barrier is, as this member sees it
- * @size:     set by the caller to sizeof(struct ww_barrier_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_barrier_info)
  * @count:    members
  * @rank:     of this one
  * @arrived:  members, this one included, that have arrived in the round that is not over yet
@@ -118,7 +160,7 @@ WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns);
  * @broken_rank: that member; else UINT32_MAX
  */
 struct ww_barrier_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t count;
 	uint32_t rank;
 	uint32_t arrived;
@@ -130,9 +172,9 @@ struct ww_barrier_info {
 /**
  * ww_barrier_info_get() - how a barrier is
  * @barrier:  borrowed
- * @info:     the caller's, with size set; filled on success
+ * @info:     the caller's, with struct_size set; filled on success
  *
- * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info);
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/base.h - statuses, the error record, version and log
+ * warpway/base.h - statuses, the error record, structs that grow, version and log
  *
  * Every call that can fail returns a ww_status. Zero is success. A negative status is an error:
  * forward it unchanged. A positive status is an outcome the caller asked about: handle it where
  * it is. Why a call failed stands in the thread's error record, filled once, where the failure was
  * first seen; it says what was tried, what the system answered and what to do.
+ *
+ * Arguments stand in the same order in every call of the library: the object, or the device that an
+ * object is made for; the broker; what names the object (a token, a name, a descriptor); the
+ * params; timeout_ns; cancel; the outputs. The access that is asked for is the first field of the
+ * params; a call without params has it behind the memory.
  *
  * Threads: every function here may be called from any thread.
  */
@@ -26,22 +31,41 @@ extern "C" {
 #endif
 
 #define WW_VERSION_MAJOR 0
-#define WW_VERSION_MINOR 1
+#define WW_VERSION_MINOR 2
 #define WW_VERSION_PATCH 0
-#define WW_VERSION       "0.1.0"
+#define WW_VERSION       "0.2.0"
 
 typedef int32_t ww_status;
 
 /* No limit on time, for every timeout_ns. */
 #define WW_FOREVER UINT64_MAX
 
+/*
+ * Structs that grow: every params and info struct begins with `uint32_t struct_size`, its sizeof as
+ * the program was compiled. Fields are only ever appended, and 0 in a field means "as before it
+ * existed". These macros set it:
+ *
+ *   ww_memory_create(device, WW_PARAMS(struct ww_memory_params, .bytes = 1 << 20), &memory);
+ *
+ *   struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+ *   ww_memory_info_get(memory, &info);
+ *
+ * WW_PARAMS() is the address of a struct that lasts until the end of the block around it. They are
+ * for C; the C++ header has builders of its own.
+ */
+#define WW_PARAMS(type, ...) (&(type){.struct_size = sizeof(type), __VA_ARGS__})
+#define WW_INIT(type)        ((type){.struct_size = sizeof(type)})
+
 enum {
 	WW_OK = 0,
 
 	/* outcomes: not failures */
 	WW_NOT_READY = 1, /* the work has not finished yet */
-	WW_TIMED_OUT = 2, /* the time limit passed first; nothing was taken or changed */
-	WW_END = 3,       /* there is no more */
+	/* the time limit passed first; nothing was taken or changed, unless the call says so */
+	WW_TIMED_OUT = 2,
+	WW_END = 3, /* there is no more */
+	/* the caller's ww_cancel was set first (cancel.h); else as WW_TIMED_OUT */
+	WW_CANCELLED = 4,
 
 	/* errors */
 	WW_ERR_INVALID = -1,       /* an argument is not one the call accepts */
@@ -66,7 +90,7 @@ enum {
 	WW_ERR_QUOTA = -20,     /* the user's share of what a broker may hold is used up */
 	WW_ERR_STATE = -21,     /* the object is not in the state that the call needs */
 	WW_ERR_NO_BROKER = -22, /* no broker listens there, or it does not answer */
-	WW_ERR_CANCELLED = -23  /* the request was given up by its sender */
+	WW_ERR_GIVEN_UP = -23   /* the request was given up by its sender */
 };
 
 /* Where the native code of an error record comes from. */

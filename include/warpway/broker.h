@@ -1,45 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/broker.h - memory with names and permissions, that survives its makers
+ * warpway/broker.h - memory with names and permissions, that survives the processes that made it
  *
- * The broker is a process, `warpwayd`, that keeps the descriptors of objects and knows who holds what. A
- * process puts a memory there under a name such as "model/layer0/w"; others get it, by name or by a
- * token, and are let in by owner, group and mode as with files. What a process held is released when it
- * ends, however it ends. The bytes never pass through the broker; it uses no GPU.
+ * The broker is a process, `warpwayd`. It keeps the descriptors of objects and knows which process
+ * holds which object. A process puts a memory into it under a name such as "model/layer0/w"; other
+ * processes get it by the name or by a token. Owner, group and mode decide who may, as with files.
+ * When a process ends, however it ends, the broker releases what it held. The bytes never pass
+ * through the broker, and it uses no GPU.
  *
- *   put(writing) ──> writing ──seal──> sealed (read-only for all) or shared (by mode and access)
- *   put(sealed or shared) ───────────────^                            │
- *                     maker dies: gone, waiters are told              ├─ get, import ──> held by another process
- *                                                                     └─ remove, end of its life ──> gone
+ *   put(writing) ──> writing ──publish──> sealed (for reading) or shared (by mode)
+ *   put(sealed or shared) ────────────────^            │
+ *              creator dies while writing: gone        ├─ get, import ──> held by others
+ *                                                      └─ remove, end of life ──> gone
  *
- * Life: `held` objects go with their last holder, `owner` ones with the process that put them, `kept` ones stay
- * until they are removed or their time to live ends. A holder of an object that is gone keeps what it
- * has mapped; nobody new finds it.
+ * Life: an object of life `held` goes with its last holder, one of life `owner` with the process
+ * that put it, one of life `kept` when it is removed or its time to live ends. A process that holds
+ * an object that is gone keeps what it has mapped; no other process can get it any more.
  *
- * Which broker: the address given; else that of WARPWAY_BROKER in the environment; else the machine's,
- * /run/warpway/broker.sock, if it is there; else the user's own, $XDG_RUNTIME_DIR/warpway/broker.sock (without
- * XDG_RUNTIME_DIR: /run/user/UID/warpway/, else /tmp/warpway-UID/). The user's own is STARTED by the first
- * process that needs it (a process of its own, `warpwayd`, found beside the library, then in PATH; or
- * named by WARPWAYD); it ends by itself when nobody is connected and nothing is kept. Switch this
- * off with WW_BROKER_NO_START or WARPWAY_NO_START=1 in the environment.
+ * Which broker a call means, in this order:
+ *   - The address that is given, in ww_broker_params or by WARPWAY_BROKER in the environment.
+ *   - The machine's, /run/warpway/broker.sock, if that exists.
+ *   - The user's own, $XDG_RUNTIME_DIR/warpway/broker.sock. Without XDG_RUNTIME_DIR it is in
+ *     /run/user/UID/warpway/, or else in /tmp/warpway-UID/.
+ * The first process that needs the user's own broker starts it: `warpwayd`, a process of its own,
+ * found beside the library, then in PATH, or named by WARPWAYD. It ends by itself when no process
+ * is connected and nothing is kept. WW_BROKER_NO_START, or WARPWAY_NO_START=1 in the environment,
+ * prevents the start.
  *
- * Reconnection: when the broker is restarted, or killed and restarted by its keeper, nothing is lost: the next call
- * connects again by itself, says what this process holds, and repeats what was not answered. A put or a remove that
- * is repeated acts on the name as it is then: what others did to the name in between they may find undone.
+ * NULL for a broker, in any call that takes one, means: for a memory that is in exactly one broker
+ * (ww_memory_broker()) that one; for a token the token's; otherwise the default one, as
+ * ww_broker_open(NULL) finds it. A connection that such a call made is kept for the next call. It
+ * ends with the first request or release, to any broker, that comes a second later or more; until
+ * then it counts as a connection.
  *
- * Which process: a process is one holder, known to the kernel (pidfd) and by 128 random bits that it makes for each
- * broker, however many threads use the broker. A broker opened twice, by one address or by two that lead to the
- * same socket file, is one object, counted. (Only a broker that nobody has opened but for a token that named its
- * address is not taken for one that is opened by another address: the process is two holders there then.)
+ * Who may answer: at the user's own address only a process of the same user, in a folder of that
+ * user; at the machine's address any process whose socket lies in a folder that only root can
+ * write. Otherwise the call returns WW_ERR_ACCESS before it sends anything. An address that the
+ * caller names is used as it is.
  *
- * Threads: every function may be called from any thread; calls that wait do not keep others from being
- *          served. A watch or a snapshot is used by one thread at a time.
- * Time:    every call has a limit on time, reconnection included: that of its params, or the broker's (5 s if none
- *          was set) for each answer. When the broker does not answer for so long the call returns
- *          WW_ERR_NO_BROKER; one that waits for something and has less time returns WW_TIMED_OUT. What was asked
- *          may be answered up to 0.1 s after the limit of a call's params.
- * Fork:    nothing survives fork(), as everywhere here; what a child does not close keeps no connection alive
- *          once the parent has died.
+ * Reconnection: when the broker is restarted, or killed and restarted by its supervisor, nothing is
+ * lost. The next call connects again, tells the broker what this process holds, and repeats what
+ * was not answered. A put or a remove that is repeated acts on the name as it is then, so it may
+ * undo what another process did to the name in between.
+ *
+ * Which process: a process is one holder, however many of its threads use the broker. The broker
+ * knows it by a pidfd and by 128 random bits that the process makes for each broker. A broker that
+ * is opened twice, by one address or by two that lead to the same socket file, is one object,
+ * counted. (A broker that was only opened because a token named its address is not recognised under
+ * another address: there the process is two holders.)
+ *
+ * Threads: every function may be called from any thread; a call that waits does not delay other
+ *          threads. A watch or a snapshot is used by one thread at a time.
+ * Time:    every call has a limit on time, reconnection included: its timeout_ns, or else the
+ *          broker's for each answer (5 s by default). If the broker does not answer within its
+ *          limit, the call returns WW_ERR_NO_BROKER; a call whose own limit passes first returns
+ *          WW_TIMED_OUT. An answer is accepted up to 0.1 s after a call's own limit. A ww_cancel
+ *          ends a call sooner: cancel.h.
+ * Fork:    nothing survives fork(), as everywhere here. A child that inherits the socket does not
+ *          keep the connection alive after its parent has ended.
  */
 #ifndef WARPWAY_BROKER_H
 #define WARPWAY_BROKER_H
@@ -56,25 +74,34 @@ extern "C" {
 
 typedef struct ww_watch ww_watch;
 typedef struct ww_snapshot ww_snapshot;
+typedef struct ww_object ww_object;
 
-/* Of an object's name with its ending zero: components of UTF-8 without control characters, divided by '/',
- * none of them empty, "." or "..". Names whose first component is "~UID" belong to that user. */
+/*
+ * Of an object's name with its ending zero: components of UTF-8 without control characters, divided
+ * by '/', none of them empty, "." or "..". Names whose first component is "~UID" belong to that
+ * user.
+ */
 #define WW_NAME_BYTES    192
 #define WW_PROGRAM_BYTES 32
 
 /* When an object leaves the broker by itself. */
 enum {
 	WW_LIFE_HELD = 1, /* with its last holder; a token in escrow counts as one */
-	WW_LIFE_OWNER =
-		2, /* when the process that put it ends; without a name, when it lets go of it */
+	/*
+	 * when the process that put it ends, or closes its connection to the broker: a ww_broker or
+	 * a memory of that broker keeps the connection open; without a name, when it lets go of it
+	 */
+	WW_LIFE_OWNER = 2,
 	WW_LIFE_KEPT = 3 /* when its time to live ends, if it has one */
 };
 
 enum {
 	WW_STATE_WRITING = 1, /* its maker writes, nobody else has it */
-	WW_STATE_SEALED =
-		2, /* for reading only: the broker hands out nothing that can be mapped for writing
-	                         but a GPU's descriptors, see memory.h; its maker's own mapping stays as it is */
+	/*
+	 * for reading only: the broker hands out nothing that can be mapped for writing but a GPU's
+	 * descriptors, see memory.h; its maker's own mapping stays as it is
+	 */
+	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
 	WW_STATE_REMOVED = 4 /* gone from the broker, still held by processes */
 };
@@ -83,16 +110,16 @@ enum {
 
 /**
  * struct ww_broker_params - which broker, and how patient
- * @size:        sizeof(struct ww_broker_params)
+ * @struct_size: sizeof(struct ww_broker_params)
  * @reserved:    0
  * @flags:       WW_BROKER_... bits
- * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of its own;
- *               0: 5 seconds
- * @address:     absolute path of its socket; NULL: see the top of this file. Never started by the call
- *               if it is given here or by WARPWAY_BROKER, unless it is the user's own
+ * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of
+ *               its own; 0: 5 seconds
+ * @address:     absolute path of its socket; NULL: see the top of this file. Never started by the
+ *               call if it is given here or by WARPWAY_BROKER, unless it is the user's own
  */
 struct ww_broker_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t reserved;
 	uint64_t flags;
 	uint64_t timeout_ns;
@@ -101,11 +128,11 @@ struct ww_broker_params {
 
 /**
  * struct ww_broker_info - how a broker is
- * @size:          set by the caller to sizeof(struct ww_broker_info)
+ * @struct_size:   set by the caller to sizeof(struct ww_broker_info)
  * @pid:           of the broker process
- * @keeper_pid:    of its keeper, which restarts it
+ * @supervisor_pid:    of its supervisor, which restarts it
  * @uid:           the user it runs as
- * @restarts:      how often it was restarted since the keeper began
+ * @restarts:      how often it was restarted since the supervisor began
  * @protocol:      version of the protocol that this connection speaks
  * @objects:       objects of all users
  * @holders:       processes that are connected or hold something
@@ -114,15 +141,15 @@ struct ww_broker_params {
  * @fds:           descriptors held for objects
  * @open_fds:      descriptors of the broker process in all
  * @memory_bytes:  resident memory of the broker process
- * @up_ns:         nanoseconds since the keeper began
+ * @up_ns:         nanoseconds since the supervisor began
  * @waits:         requests of clients that wait for something
  * @broker_id:     128 random bits; another one means that the former broker's objects are gone
  * @version:       of the program
  */
 struct ww_broker_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t pid;
-	uint32_t keeper_pid;
+	uint32_t supervisor_pid;
 	uint32_t uid;
 	uint32_t restarts;
 	uint32_t protocol;
@@ -146,11 +173,12 @@ struct ww_broker_info {
  *
  * May block: until the broker answers.
  *
- * Return: WW_OK; WW_ERR_NO_BROKER (none listens there, none could be started, or it did not answer in time;
- *         the record says which); WW_ERR_ACCESS (the socket's directory or mode does not let this user in);
- *         WW_ERR_VERSION (no version of the protocol in common); WW_ERR_QUOTA (too many connections);
- *         WW_ERR_PROTOCOL (what listens there is no broker); WW_ERR_INVALID (address, flags, size);
- *         WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NO_BROKER (none listens there, none could be started, or it did not answer
+ *         in time; the record says which); WW_ERR_ACCESS (the socket's directory or mode does not
+ *         let this user in); WW_ERR_VERSION (no version of the protocol in common); WW_ERR_QUOTA
+ *         (too many connections); WW_ERR_PROTOCOL (what listens there is no broker); WW_ERR_INVALID
+ *         (address, flags, struct_size); WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_broker);
 
@@ -179,24 +207,45 @@ WW_API const char *ww_broker_address(ww_broker *broker);
 
 /**
  * ww_broker_info_get() - how the broker is
- * @broker:  borrowed
- * @info:    the caller's, with size set; filled on success
+ * @broker:  borrowed; NULL: the default broker
+ * @info:    the caller's, with struct_size set; filled on success
  *
  * May block: for one round trip.
  *
- * Return: WW_OK; WW_ERR_NO_BROKER; WW_ERR_INVALID (size is not set); WW_ERR_PROTOCOL; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NO_BROKER; WW_ERR_INVALID (struct_size is not set); WW_ERR_PROTOCOL;
+ * WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *info);
 
-/* ww_put_params.flags */
-#define WW_PUT_REPLACE \
-	UINT64_C(0x1) /* an object of this name that the caller may remove gives way, in one step */
+/**
+ * ww_memory_broker() - the broker that a memory was put into or got from
+ * @memory:  borrowed; may be NULL
+ *
+ * Return: borrowed, valid as long as the memory; of a slice the broker of its pool. NULL: it is in
+ *         none, or in several; or in a forked child.
+ */
+WW_API ww_broker *ww_memory_broker(ww_memory *memory);
+
+/*
+ * ww_put_params.flags
+ *
+ * WW_PUT_REPLACE: an object of this name that the caller may remove gives way, in one step: whoever
+ * dies meanwhile, caller or broker, the name is that of the old object or that of the new one.
+ *   - Put as sealed or shared: the old object ends at once.
+ *   - Put as being written: the old object ends when the new one is sealed; until then every look
+ *     at the name finds the old one. If the writer ends before that, the old one stays. If the old
+ *     one ends before that, the new one has the name.
+ *   - Both are charged until then.
+ *   - The last put counts: an object that is yet to be sealed ends by the next put that replaces,
+ *     and by ww_broker_remove(); its ww_memory_publish() returns WW_ERR_NOT_FOUND.
+ */
+#define WW_PUT_REPLACE UINT64_C(0x1)
 
 #define WW_GID_OWN UINT32_MAX
 
 /**
  * struct ww_put_params - how to put a memory
- * @size:        sizeof(struct ww_put_params)
+ * @struct_size: sizeof(struct ww_put_params)
  * @mode:        permission bits, such as 0640; 0: 0600
  * @life:        WW_LIFE_...; 0: held
  * @state:       WW_STATE_WRITING, SEALED or SHARED; 0: sealed
@@ -204,11 +253,10 @@ WW_API ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *in
  * @reserved:    0
  * @flags:       WW_PUT_... bits
  * @ttl_ns:      for life kept: time to live; 0: no end
- * @timeout_ns:  how long to wait, in turn, for room in the quota; 0: not at all; WW_FOREVER
  * @array:       borrowed; how an array lies in the memory; NULL: just bytes
  */
 struct ww_put_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t mode;
 	uint32_t life;
 	uint32_t state;
@@ -216,70 +264,80 @@ struct ww_put_params {
 	uint32_t reserved;
 	uint64_t flags;
 	uint64_t ttl_ns;
-	uint64_t timeout_ns;
 	const struct ww_array *array;
 };
 
 /**
  * ww_memory_put() - put a memory into a broker, under a name
  * @memory:  borrowed; made by this process. While it lives this process holds the object
- * @broker:  borrowed
+ * @broker:  borrowed; NULL: the one that the memory is in (ww_memory_broker()), else the default
+ *           one, which the memory keeps open
  * @name:    borrowed; NULL: no name, found by tokens only
  * @params:  borrowed; NULL: mode 0600, held, sealed
+ * @timeout_ns:  how long to wait, in turn, for room in the quota; 0: not at all; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  *
- * A memory is one object in a broker; one that was exported there by token without a name can be given
- * one. After the last unref of the memory this process no longer holds the object.
- * Of memory that was wrapped the name is the process's (WW_LIFE_OWNER): it stays until it is taken out or the process ends,
- * and opens nothing once no part of the allocation is wrapped any more. Take it out when the part that it stands for ends.
+ * A memory is one object in a broker; one that was exported there by token without a name can be
+ * given one. After the last unref of the memory this process no longer holds the object. A second
+ * put under the same name succeeds if it says the same: mode, life, state, group, time to live
+ * (which counts from the first put) and array. Else it returns WW_ERR_EXISTS and changes nothing,
+ * with WW_PUT_REPLACE as well: to put it otherwise, remove it first. Of memory that was wrapped the
+ * name is the process's (WW_LIFE_OWNER): it stays until it is taken out or the process ends, and
+ * opens nothing once no part of the allocation is wrapped any more. Take it out when the part that
+ * it stands for ends.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
- * Return: WW_OK; WW_TIMED_OUT (no room in time; nothing was put); WW_ERR_EXISTS (the name is taken, or
- *         the memory has one there already); WW_ERR_QUOTA (the record says which and how much);
- *         WW_ERR_ACCESS (the name is another user's, the group is none of the caller's, or the memory is
- *         mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit the memory); as
- *         ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
+ *         (the name is taken, the record says by which process; or the memory is there already
+ *         under another name, or was put otherwise); WW_ERR_QUOTA (the record says which and how
+ *         much); WW_ERR_ACCESS (the name is another user's, the group is none of the caller's, or
+ *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW
+ *         (@array does not fit the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
-	const struct ww_put_params *params);
+	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_memory_seal() - end writing: the object is ready, and those who wait for it are answered
+ * ww_memory_publish() - end writing: the object is ready, and those who wait for it are answered
  * @memory:  borrowed; put by this process with WW_STATE_WRITING
- * @broker:  borrowed
+ * @broker:  borrowed; NULL: as for ww_memory_put()
  * @state:   WW_STATE_SEALED or WW_STATE_SHARED
+ * @cancel:  borrowed; may be NULL: cancel.h
  *
- * Work of the device that writes must have ended.
+ * Work of the device that writes must have ended. What the object replaces (WW_PUT_REPLACE) ends by
+ * this.
  *
- * Return: WW_OK; WW_ERR_STATE (it is ready already, in the other state); WW_ERR_NOT_FOUND (it is not in this
- *         broker); WW_ERR_ACCESS (another process put it); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state);
+ *         WW_ERR_NOT_FOUND (it is not in this broker); WW_ERR_ACCESS (another process put it);
+ *         WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
-WW_API ww_status ww_memory_seal(ww_memory *memory, ww_broker *broker, uint32_t state);
+WW_API ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state,
+	ww_cancel *cancel);
 
 /* ww_get_params.flags */
-#define WW_GET_FROM_OWNER UINT64_C(0x1) /* only an object of the user in @owner */
+#define WW_GET_FROM_OWNER UINT64_C(0x100000000) /* only an object of the user in @owner */
 
 /**
  * struct ww_get_params - how to get a memory
- * @size:        sizeof(struct ww_get_params)
+ * @struct_size: sizeof(struct ww_get_params)
  * @access:      WW_ACCESS_READ or WW_ACCESS_WRITE; 0: read
- * @flags:       WW_GET_... bits
+ * @flags:       WW_GET_FROM_OWNER, WW_IMPORT_... of memory.h
  * @owner:       a uid, with WW_GET_FROM_OWNER; else 0
  * @reserved:    0
- * @timeout_ns:  how long to wait for the name to appear and its object to be ready; 0: not at all; WW_FOREVER
  */
 struct ww_get_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t access;
 	uint64_t flags;
 	uint32_t owner;
 	uint32_t reserved;
-	uint64_t timeout_ns;
 };
 
 /**
  * struct ww_object_info - an object in a broker
- * @size:         set by the caller to sizeof(struct ww_object_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_object_info)
  * @kind:         WW_OBJECT_... of token.h
  * @state:        WW_STATE_...
  * @life:         WW_LIFE_...
@@ -293,21 +351,23 @@ struct ww_get_params {
  * @fd_count:     descriptors the broker holds for it
  * @own:          1: this process put it
  * @has_array:    1: @array is set
- * @bytes:        that it occupies
+ * @bytes:        that it occupies, all of it
  * @age_ns:       nanoseconds since it was put
  * @left_ns:      nanoseconds until it expires; WW_FOREVER: never
  * @generation:   counts the objects that this broker ever took
- * @offset:       bytes from the start of the memory to the span a token names; else 0
+ * @offset:       bytes from the start of that memory to the span that a token or a name stands for;
+ *                else 0. The memory that a call gives begins there already, so do not add it
  * @span_bytes:   of that span; else those of the memory
  * @object_id:    the same everywhere
  * @home_uuid:    of the device that holds the bytes
  * @name:         empty: none
- * @array:        how an array lies in the memory, or in the span of a token
+ * @array:        how an array lies in the span: its offset counts from the start of the memory that
+ *                a call gives
  * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
  * @reserved:     0
  */
 struct ww_object_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint32_t state;
 	uint32_t life;
@@ -338,38 +398,47 @@ struct ww_object_info {
 /**
  * ww_memory_get() - hold a memory by its name, and map it
  * @device:      borrowed; the device that is to reach it
- * @broker:      borrowed
+ * @broker:      borrowed; NULL: the default broker
  * @name:        borrowed
- * @params:      borrowed; NULL: for reading, without waiting
- * @out_memory:  the caller's; NULL on failure. The object is held until its last unref
- * @info:        the caller's, with size set; filled on success; may be NULL. Fields that only a look at the
- *               directory tells (holders, escrows, age, time left, pid, mode, gid, fd_count) are 0: see ww_broker_stat()
+ * @params:      borrowed; NULL: for reading
+ * @timeout_ns:  how long to wait for the name to appear and its object to be ready; 0: not at all;
+ *               WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_memory:  the caller's; NULL on failure. Exactly the span that was put: memory.h says when it
+ *               is one that this process has already. The object is held as long as this process
+ *               has any span of it
+ * @info:        the caller's, with struct_size set; filled on success; may be NULL. Fields that
+ *               only a look at the directory tells (holders, escrows, age, time left, life, pid,
+ *               mode, gid, fd_count) are 0: see ww_broker_stat()
  *
  * May block: for one round trip, and up to timeout_ns.
  *
- * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_ERR_NOT_FOUND; WW_ERR_STATE (it is being written,
- *         and timeout_ns is 0); WW_ERR_ACCESS (its mode does not allow it, it is sealed, or it is not @owner's);
- *         WW_ERR_PEER_LOST (while waiting: its writer ended before it was ready); WW_ERR_UNSUPPORTED (it is
- *         no memory, or @device cannot reach it); WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd();
+ * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_CANCELLED; WW_ERR_NOT_FOUND;
+ *         WW_ERR_STATE (it is being written, and timeout_ns is 0); WW_ERR_ACCESS (its mode does not
+ *         allow it, it is sealed, or it is not @owner's); WW_ERR_PEER_LOST (while waiting: its
+ *         writer ended before it was ready); WW_ERR_UNSUPPORTED (it is no memory, or @device cannot
+ *         reach or map it so); WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
-	const struct ww_get_params *params, ww_memory **out_memory, struct ww_object_info *info);
+	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
+	ww_memory **out_memory, struct ww_object_info *info);
 
 /**
  * struct ww_export_params - what a token is to name
- * @size:       sizeof(struct ww_export_params)
+ * @struct_size:  sizeof(struct ww_export_params)
  * @access:     WW_ACCESS_...: the most an importer gets; 0: read
  * @offset:     bytes from the start of the memory to the span
  * @bytes:      of the span; 0: to the end
- * @escrow_ns:  how long the object stays for the token's sake; 0: 60 seconds; UINT64_MAX: no escrow, the
- *              object must live by other means
- * @uses:       imports after which the escrow ends early; 0: only its time ends it (of a slice of a pool: 1)
+ * @escrow_ns:  how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
+ *              WW_ESCROW_NONE
+ * @uses:       imports after which the escrow ends early; 0: only its time ends it (of a slice of a
+ *              pool: 1). The token still opens the object while that is there: ww_memory_revoke()
  * @reserved:   0
  * @array:      borrowed; how an array lies in the span; NULL: just bytes
  */
 struct ww_export_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t access;
 	uint64_t offset;
 	uint64_t bytes;
@@ -382,64 +451,162 @@ struct ww_export_params {
 /**
  * ww_memory_export() - name a memory, or a span of it, so that any process can import it
  * @memory:     borrowed
- * @broker:     borrowed; NULL: the default broker, which is opened, and kept open by the memory
- * @params:     borrowed; NULL: all of it, for reading, 60 s in escrow
+ * @broker:     borrowed; NULL: as for ww_memory_put(), for a slice its pool's
+ * @params:     borrowed; NULL: all of it, for reading, WW_ESCROW_DEFAULT
+ * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
- * A memory that is not in the broker is put there first, without a name, with mode 0600, held, shared. One that was wrapped
- * ends with its owner instead: when this process lets go of it, or ends, the token is worth nothing any more. Of several
- * parts of one allocation that holds for the last one: until then a token of a part that has ended opens the allocation.
+ * A memory that is not in the broker is put there first, without a name, with mode 0600, held,
+ * shared. One that was wrapped ends with its owner instead: when this process lets go of it, or
+ * ends, the token is worth nothing any more. Of several parts of one allocation that holds for the
+ * last one: until then a token of a part that has ended opens the allocation.
  *
- * Of a slice of a pool (pool.h) the token costs no round trip, once another one was made; the escrow is then the
- * pool's, see there.
+ * Of a slice of a pool (pool.h) the token costs no round trip, once another one was made; the
+ * escrow is then the pool's, see there.
  *
- * Return: WW_OK; WW_ERR_ACCESS (more access than this process has); WW_ERR_OVERFLOW, WW_ERR_MISMATCH (the span or
- *         the array lies outside the memory); WW_ERR_INVALID; WW_ERR_QUOTA; as ww_memory_put();
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_ACCESS (more access than this process has); WW_ERR_OVERFLOW,
+ *         WW_ERR_MISMATCH (the span or the array lies outside the memory); WW_ERR_INVALID;
+ *         WW_ERR_QUOTA; as ww_memory_put(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
-	const struct ww_export_params *params, struct ww_token *out_token);
+	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token);
+
+/**
+ * ww_memory_revoke() - no token of a memory that was made so far opens it any more
+ * @memory:  borrowed; put or exported by this process
+ * @broker:  borrowed; NULL: as for ww_memory_export()
+ * @cancel:  borrowed; may be NULL: cancel.h
+ *
+ * All tokens of the memory in that broker are over, also those that other processes made of what
+ * they had imported:
+ *   - Their escrows end. An object of life held that no process holds any more ends by that.
+ *   - A later import with one of them returns WW_ERR_ACCESS; of a slice of a pool WW_ERR_NOT_FOUND.
+ *   - Who has imported the memory keeps its mapping and its hold. In such a process the old token
+ *     may be imported again: it opens what the process has already, and nothing else.
+ *   - Tokens that are exported afterwards open it; so does its name, if it has one. A process that
+ *     imported the memory earlier can export such tokens, too. Of a slice of a pool it cannot.
+ * Tokens of a wrapped memory, or of a part of one, are those of its whole allocation. A slice needs
+ * one more slot of its pool (slices_max) until all who imported it earlier have let go of it.
+ *
+ * May block: for one round trip; of a slice only where the pool has no slot left. When the call
+ * failed or was cancelled, it may have been done.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (another
+ *         process put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the broker is too old);
+ *         WW_CANCELLED; WW_ERR_NO_MEMORY; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cancel *cancel);
 
 /**
  * ww_memory_import() - hold and map the memory that a token names
  * @device:      borrowed; the device that is to reach it
- * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None is started
+ * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None
+ *               is started
  * @token:       borrowed; may come from anywhere
- * @access:      WW_ACCESS_...
- * @out_memory:  the caller's; NULL on failure. All of the memory is mapped; the span is in @info. For a slice of a pool:
- *               exactly the span, and the offset in @info is 0
- * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says
+ * @params:      borrowed; NULL: for reading
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_memory:  the caller's; NULL on failure. Exactly the span that the token names: its pointer
+ *               is the span's first byte. memory.h says when it is one that this process has
+ *               already
+ * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says. Of a
+ *               slice of a pool the offset is 0
  *
- * What this process holds by a token of the same object already is not asked for again: no round trip, unless the
- * token's escrow counts imports (ww_export_params.uses).
+ * All of the memory is mapped, once, whichever spans of it are imported. What this process holds by
+ * a token of the same object already is not asked for again: no round trip, unless the token's
+ * escrow counts imports (ww_export_params.uses), or WW_IMPORT_OWN_MAPPING asks for another mapping.
  *
- * Return: WW_OK; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION; WW_ERR_NOT_FOUND (the object is gone,
- *         or was another broker's); WW_ERR_ACCESS (the token is for reading, the object is sealed, or its secret is
- *         wrong); WW_ERR_STATE (it is being written; of a slice: a stream here has yet to let go of it); WW_ERR_MISMATCH (the token's span does not fit the memory);
- *         WW_ERR_UNSUPPORTED (a token of another kind, or @device cannot reach it); as ww_memory_import_fd();
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * A token may come from anybody: its secret is shown to the broker whose id the token says, and to
+ * no other; and one that was forged costs the time that this broker has for an answer, 5 s, at
+ * most. A connection that was made for a token stays for the next one, as one that was made for
+ * NULL does.
+ *
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION;
+ *         WW_ERR_NOT_FOUND (the object is gone, or was another broker's); WW_ERR_ACCESS (the token
+ *         is for reading, the object is sealed, or its secret is wrong); WW_ERR_STATE (it is being
+ *         written; of a slice: a stream here has yet to let go of it); WW_ERR_MISMATCH (the token's
+ *         span does not fit the memory); WW_ERR_UNSUPPORTED (a token of another kind, or @device
+ *         cannot reach or map it so); as ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
-	const struct ww_token *token, uint32_t access, ww_memory **out_memory,
-	struct ww_object_info *info);
+	const struct ww_token *token, const struct ww_import_params *params, ww_cancel *cancel,
+	ww_memory **out_memory, struct ww_object_info *info);
+
+/**
+ * ww_object_import() - take the hold that a token promises, and map nothing
+ * @broker:      borrowed; NULL: as for ww_memory_import()
+ * @token:       borrowed; of a memory, a slice of a pool, a timeline, an event or a barrier
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_object:  the caller's; NULL on failure. The object is held until its last unref
+ * @info:        as for ww_memory_import(); may be NULL
+ *
+ * For a process that passes tokens on, and has no device, no CUDA context and no room for a
+ * mapping. It counts as an import (ww_export_params.uses) and as a holder, so an object of life
+ * held stays when its maker ends. What the hold is of, another call opens: ww_memory_import() with
+ * the same token does so at any time later, until the tokens are revoked. Of a slice of a pool the
+ * bytes are not handed out anew as long.
+ *
+ * It keeps less of other kinds: a slice can be imported only as long as the pool's owner lives, or
+ * where its chunk is mapped already; a timeline, an event and a barrier end with their signaller,
+ * maker or members.
+ *
+ * May block: for one round trip; of the first slice of a pool for several.
+ *
+ * Return: WW_OK; as ww_memory_import(); WW_ERR_UNSUPPORTED (a token of a pool itself).
+ */
+WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *token,
+	ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info);
+
+/**
+ * ww_object_ref() - hold an object once more
+ * Return: @object.
+ */
+WW_API ww_object *ww_object_ref(ww_object *object);
+
+/**
+ * ww_object_unref() - let go of an object
+ * @object:  may be NULL
+ *
+ * Memory that was imported meanwhile has a hold of its own.
+ *
+ * Return: NULL.
+ */
+WW_API ww_object *ww_object_unref(ww_object *object);
+
+/**
+ * ww_object_export() - a token with the access and the span of the one that the object came by
+ * @object:     borrowed
+ * @params:     borrowed; NULL: WW_ESCROW_DEFAULT. Of another process's slice nothing of it counts:
+ *              pool.h says how long such a token is good
+ * @cancel:     borrowed; may be NULL: cancel.h
+ * @out_token:  filled on success
+ *
+ * May block: for one round trip.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND (the broker has lost it, or it was removed); WW_ERR_ACCESS (it
+ *         was sealed meanwhile); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_CANCELLED;
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_params *params,
+	ww_cancel *cancel, struct ww_token *out_token);
 
 /**
  * ww_broker_remove() - take an object out of a broker
- * @broker:  borrowed
+ * @broker:  borrowed; NULL: the default broker
  * @name:    borrowed
  *
- * The name is free at once. Processes that hold the object keep what they have.
+ * The name is free at once: an object that is being written to replace this one ends, too.
+ * Processes that hold the object keep what they have.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it shows what a living process uses of
- *         a pool); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it shows
+ *         what a living process uses of a pool); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
 
 /**
  * ww_broker_stat() - look at an object
- * @broker:  borrowed
+ * @broker:  borrowed; NULL: the default broker
  * @name:    borrowed
- * @info:    the caller's, with size set; filled on success
+ * @info:    the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
@@ -447,14 +614,17 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
 
 /* What a snapshot is to contain; bits. */
 #define WW_SNAPSHOT_OBJECTS UINT64_C(0x1) /* named objects */
-#define WW_SNAPSHOT_UNNAMED \
-	UINT64_C(0x2) /* with them those without a name, and removed ones, if the prefix is empty */
+/*
+ * With them those without a name, removed ones, and those that are being written to replace one; if
+ * the prefix is empty.
+ */
+#define WW_SNAPSHOT_UNNAMED UINT64_C(0x2)
 #define WW_SNAPSHOT_HOLDERS UINT64_C(0x4)
 #define WW_SNAPSHOT_HOLDS   UINT64_C(0x8)
 
 /**
  * struct ww_holder_info - a process that is connected, or holds something
- * @size:        set by the caller to sizeof(struct ww_holder_info)
+ * @struct_size: set by the caller to sizeof(struct ww_holder_info)
  * @pid:         as the broker sees it; 0: it does not
  * @uid:         its user
  * @gid:         its group
@@ -469,7 +639,7 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
  * @program:     as it calls itself
  */
 struct ww_holder_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t gid;
@@ -486,7 +656,7 @@ struct ww_holder_info {
 
 /**
  * struct ww_hold_info - that somebody holds an object
- * @size:       set by the caller to sizeof(struct ww_hold_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_hold_info)
  * @access:     WW_ACCESS_... granted
  * @maker:      1: the holder put the object
  * @escrow:     1: no process, a token in flight
@@ -496,7 +666,7 @@ struct ww_holder_info {
  * @object_id:  which object
  */
 struct ww_hold_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t access;
 	uint32_t maker;
 	uint32_t escrow;
@@ -508,13 +678,13 @@ struct ww_hold_info {
 
 /**
  * ww_snapshot_create() - list what is in a broker
- * @broker:        borrowed
+ * @broker:        borrowed; NULL: the default broker
  * @prefix:        borrowed; objects whose names begin so; NULL or "": all
  * @contents:      WW_SNAPSHOT_... bits
  * @out_snapshot:  the caller's; NULL on failure
  *
- * Objects that are there all the time while this runs are in it exactly once. All users see names, owners and
- * sizes, as of files in a directory; the array only of what they may read.
+ * Objects that are there all the time while this runs are in it exactly once. All users see names,
+ * owners and sizes, as of files in a directory; the array only of what they may read.
  *
  * May block: for one round trip for each page of 64 objects, 256 holders or 512 holds.
  *
@@ -534,7 +704,7 @@ WW_API ww_snapshot *ww_snapshot_free(ww_snapshot *snapshot);
  * ww_snapshot_object() - the next object of a snapshot
  * @snapshot:  borrowed
  * @index:     0 for the first, in order of names
- * @info:      the caller's, with size set; filled on success
+ * @info:      the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_END (no such index); WW_ERR_INVALID.
  */
@@ -545,7 +715,7 @@ WW_API ww_status ww_snapshot_object(ww_snapshot *snapshot, size_t index,
  * ww_snapshot_holder() - a holder of a snapshot
  * @snapshot:  borrowed
  * @index:     0 for the first
- * @info:      the caller's, with size set; filled on success
+ * @info:      the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_END; WW_ERR_INVALID.
  */
@@ -556,7 +726,7 @@ WW_API ww_status ww_snapshot_holder(ww_snapshot *snapshot, size_t index,
  * ww_snapshot_hold() - a hold of a snapshot
  * @snapshot:  borrowed
  * @index:     0 for the first
- * @info:      the caller's, with size set; filled on success
+ * @info:      the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_END; WW_ERR_INVALID.
  */
@@ -570,8 +740,8 @@ enum {
 	WW_WATCH_EXPIRED = 4, /* its time to live ended */
 	WW_WATCH_GONE = 5,    /* its last holder, or the process that put it, ended or let go */
 	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */
-	WW_WATCH_OVERFLOW =
-		7 /* events were missed (not read in time, or the broker was restarted): look again */
+	/* events were missed (not read in time, or the broker was restarted): look again */
+	WW_WATCH_OVERFLOW = 7
 };
 
 /* flags of ww_watch_create() */
@@ -579,19 +749,20 @@ enum {
 
 /**
  * struct ww_watch_event - a change
- * @size:      set by the caller to sizeof(struct ww_watch_event)
+ * @struct_size:  set by the caller to sizeof(struct ww_watch_event)
  * @what:      WW_WATCH_...
- * @object:    the object as it was then; all zero for an overflow. Its own size is set by the call
+ * @object:    the object as it was then; all zero for an overflow. Its own struct_size is set by
+ *             the call
  */
 struct ww_watch_event {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t what;
 	struct ww_object_info object;
 };
 
 /**
  * ww_watch_create() - be told of changes
- * @broker:     borrowed
+ * @broker:     borrowed; NULL: the default broker
  * @prefix:     borrowed; of objects whose names begin so; NULL or "": all named ones
  * @flags:      WW_WATCH_... bits
  * @out_watch:  the caller's; NULL on failure
@@ -613,9 +784,9 @@ WW_API ww_watch *ww_watch_free(ww_watch *watch);
 /**
  * ww_watch_fd() - what to poll in an event loop
  *
- * Return: a descriptor that is readable when ww_watch_next() has something to say; borrowed, and perhaps another one
- *         after an overflow and while the watch connects again: ask anew after each call that returned no
- *         event or an overflow. -1 in a forked child.
+ * Return: a descriptor that is readable when ww_watch_next() has something to say; borrowed, and
+ *         perhaps another one after an overflow and while the watch connects again: ask anew after
+ *         each call that returned no event or an overflow. -1 in a forked child.
  */
 WW_API int ww_watch_fd(ww_watch *watch);
 
@@ -623,15 +794,17 @@ WW_API int ww_watch_fd(ww_watch *watch);
  * ww_watch_next() - the next change
  * @watch:       borrowed
  * @timeout_ns:  0: do not wait; WW_FOREVER
- * @event:       the caller's, with size set; filled on success
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @event:       the caller's, with struct_size set; filled on success
  *
- * A watch whose broker was restarted connects again, as far as each call has time for it, in the broker's limit on
- * time from the first to the last. A call that does not wait starts no broker.
+ * A watch whose broker was restarted connects again, as far as each call has time for it, in the
+ * broker's limit on time from the first to the last. A call that does not wait starts no broker.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_ERR_NO_BROKER (it is gone and did not come back in time); WW_ERR_PROTOCOL;
- *         WW_ERR_INVALID; WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NO_BROKER (it is gone and did not come back in
+ *         time); WW_ERR_PROTOCOL; WW_ERR_INVALID; WW_ERR_FORKED.
  */
-WW_API ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, struct ww_watch_event *event);
+WW_API ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,
+	struct ww_watch_event *event);
 
 #ifdef __cplusplus
 }

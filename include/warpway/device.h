@@ -9,18 +9,29 @@
  * Devices and streams are counted: what an out_ parameter hands over is the caller's and ends with
  * unref. A stream keeps its device, so they can be dropped in any order.
  *
- * A stream that was made to wait for another process (timeline.h) is lost when that one ends before its signal came: the
- * stream runs on, but every call on it but unref returns WW_ERR_PEER_LOST from then on, with who was lost and when.
+ * A stream that was made to wait for another process (timeline.h) is LOST when that process ends
+ * before its signal came: the stream runs on, but every call on it returns WW_ERR_PEER_LOST, with
+ * who was lost and when, until the program clears the loss with ww_stream_recover(). (ref, unref
+ * and native do not.) The loss belongs to the native stream:
+ *   - Every ww_stream of the same CUstream returns it, also one that is wrapped later. A CUstream
+ *     that was destroyed and another one that got the same pointer are two streams.
+ *   - CUDA's default streams count as two streams for each device, whatever the context: the legacy
+ *     one, and one for the per-thread streams of all threads. If one of them is lost, calls on all
+ *     that count as the same stream return it.
+ *   - A loss is remembered when the last ww_stream of a CUstream ends. The library remembers 1,024
+ *     of them; beyond that it forgets the one whose last ww_stream ended first, and a ww_stream
+ *     that is wrapped anew for it is not lost.
+ *   - On host a stream has no native stream: the loss is the ww_stream's own.
  *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
  *          effect in the order in which they were made.
  * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
  *          primary context, which is only made when something needs one (it costs about 525 MiB of
  *          GPU memory in each process); making it may fail in any call on a GPU, with
- *          WW_ERR_DEVICE_MEMORY (no room for it) or WW_ERR_NO_DEVICE (the GPU is closed to this process by
- *          its compute mode). The current context is the same after every call. A stream, and
- *          memory of kind host, lives in the context that was used: the primary one is kept as long as
- *          the device is open; one that the caller created must outlive them.
+ *          WW_ERR_DEVICE_MEMORY (no room for it) or WW_ERR_NO_DEVICE (the GPU is closed to this
+ *          process by its compute mode). The current context is the same after every call. A
+ *          stream, and memory of kind host, lives in the context that was used: the primary one is
+ *          kept as long as the device is open; one that the caller created must outlive them.
  * Fork:    nothing survives fork(): every call in a child that did not exec() returns WW_ERR_FORKED
  *          once its parent had used the library; unref does nothing there. Start children with
  *          posix_spawn() or fork() + exec().
@@ -29,6 +40,7 @@
 #define WARPWAY_DEVICE_H
 
 #include <warpway/base.h>
+#include <warpway/cancel.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,17 +65,24 @@ enum {
 #define WW_CAP_STREAM_VALUE   UINT64_C(0x40) /* its streams signal and wait for timelines */
 #define WW_CAP_EVENT          UINT64_C(0x80) /* events between processes (event.h) */
 #define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... which who imported them can record, too */
-#define WW_CAP_FOREIGN \
-	UINT64_C(0x200) /* memory that others allocated can be wrapped, and opened by its handle */
+/* memory that others allocated can be wrapped, and opened by its handle */
+#define WW_CAP_FOREIGN UINT64_C(0x200)
+
+/* ww_device_info.mps: whether processes share the GPU by CUDA's multi-process service (MPS) */
+enum {
+	WW_MPS_UNKNOWN = 0, /* the driver cannot tell */
+	WW_MPS_OFF = 1,     /* each process has the GPU by time slice */
+	WW_MPS_ON = 2       /* contexts of this process share it with those of other clients */
+};
 
 /* What holds the bytes of a memory, see memory.h. */
 enum {
 	WW_MEMORY_VMM = 1,  /* the device's own memory; on the host device a memfd */
 	WW_MEMORY_HOST = 2, /* a memfd: mapped by the CPU, and registered with the GPU on cuda */
-	WW_MEMORY_LEGACY =
-		3, /* of cuMemAlloc(), which cudaMalloc() is: made by other means, wrapped or opened */
-	WW_MEMORY_CUDA_POOL =
-		4 /* of cuMemAllocAsync(), from a pool that can be exported; wrapped */
+	/* of cuMemAlloc(), which cudaMalloc() is: made by other means, wrapped or opened */
+	WW_MEMORY_LEGACY = 3,
+	/* of cuMemAllocAsync(), from a pool that can be exported; wrapped */
+	WW_MEMORY_CUDA_POOL = 4
 };
 
 /* What may be done with a memory; each includes the one before. */
@@ -71,12 +90,6 @@ enum {
 	WW_ACCESS_READ = 1,
 	WW_ACCESS_WRITE = 2 /* read and write */
 };
-
-/*
- * Or'ed to the access that an import, a get or a receive asks for: refuses, with WW_ERR_UNSUPPORTED, memory that the device
- * reaches only by a slow route: a GPU by WW_ROUTE_HOST_REGISTERED or WW_ROUTE_PEER_HIDDEN.
- */
-#define WW_STRICT UINT32_C(0x80000000)
 
 /* By which way this process reaches the bytes of a memory. */
 enum {
@@ -93,26 +106,26 @@ enum {
 
 /**
  * struct ww_device_info - what a device is and what it can do
- * @size:          set by the caller to sizeof(struct ww_device_info)
+ * @struct_size:   set by the caller to sizeof(struct ww_device_info)
  * @backend:       WW_BACKEND_...
  * @index:         the N of "cuda:N" in this process; 0 on host
+ * @mps:           WW_MPS_...; WW_MPS_OFF on host
  * @capabilities:  WW_CAP_... bits
  * @granularity:   bytes; sizes of vmm memory are rounded up to a multiple of it
- * @bytes_free:    bytes of device memory free at the moment of the call (MemAvailable on host)
  * @bytes_total:   bytes of device memory in all (MemTotal on host)
  * @uuid:          the same in every process: of the GPU, or of this boot of the machine on host
  * @selector:      what opens this device in this process, such as "cuda:0"
  * @name:          the product's name, such as "NVIDIA H200"
- * @driver:        version of the driver, such as "CUDA 13.0, driver 580.159.04"; the kernel's on host
+ * @driver:        version of the driver, such as "CUDA 13.0, driver 580.159.04"; the kernel's on
+ *                 host
  */
 struct ww_device_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t backend;
 	uint32_t index;
-	uint32_t reserved;
+	uint32_t mps;
 	uint64_t capabilities;
 	uint64_t granularity;
-	uint64_t bytes_free;
 	uint64_t bytes_total;
 	uint8_t uuid[WW_DEVICE_UUID_BYTES];
 	char selector[16];
@@ -163,14 +176,26 @@ WW_API ww_device *ww_device_unref(ww_device *device);
 /**
  * ww_device_info_get() - describe a device
  * @device:  borrowed
- * @info:    the caller's, with size set; filled on success
+ * @info:    the caller's, with struct_size set; filled on success
  *
- * On a GPU this needs a context (for bytes_free), see the top of this file.
+ * Makes no context. Everything in it but @mps is the same at each call.
  *
- * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY (no room for a
- *         context); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_DEVICE; WW_ERR_FORKED.
  */
 WW_API ww_status ww_device_info_get(ww_device *device, struct ww_device_info *info);
+
+/**
+ * ww_device_free_bytes() - how much memory of a device is free now
+ * @device:     borrowed
+ * @out_bytes:  bytes of device memory; on host MemAvailable of the machine; 0 on failure
+ *
+ * On a GPU this needs a context, see the top of this file. If this call makes it, the context is
+ * already taken off.
+ *
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY, WW_ERR_NO_DEVICE (no context
+ *         can be made); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_device_free_bytes(ww_device *device, uint64_t *out_bytes);
 
 /**
  * ww_stream_create() - make a queue of work on a device
@@ -192,8 +217,8 @@ WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
  *               outlive the ww_stream
  * @out_stream:  the caller's; NULL on failure. Its end leaves @native alone
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (device without WW_CAP_STREAM_WRAP); WW_ERR_INVALID (a stream of
- *         another device); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (device without WW_CAP_STREAM_WRAP); WW_ERR_INVALID (a stream
+ *         of another device); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_wrap(ww_device *device, void *native, ww_stream **out_stream);
 
@@ -207,8 +232,8 @@ WW_API ww_stream *ww_stream_ref(ww_stream *stream);
  * ww_stream_unref() - let go of a stream
  * @stream:  may be NULL
  *
- * Work that was enqueued still runs. May block: the last unref of a stream that the library made waits for
- * it (but not on host when a function that the stream itself calls lets go).
+ * Work that was enqueued still runs. May block: the last unref of a stream that the library made
+ * waits for it (but not on host when a function that the stream itself calls lets go).
  *
  * Return: NULL.
  */
@@ -223,16 +248,20 @@ WW_API void *ww_stream_native(ww_stream *stream);
 
 /**
  * ww_stream_synchronize() - wait until all work enqueued so far has run
+ * @stream:      borrowed
+ * @timeout_ns:  0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  *
- * May block: until then, without a limit.
+ * With WW_FOREVER and without @cancel a GPU's stream is waited for by the driver; else the driver
+ * is asked again and again, at most every 2 ms.
  *
- * Return: WW_OK; WW_ERR_INVALID (called by a function that runs on this stream); WW_ERR_DEVICE (work of
- *         the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (called by a function that runs on this
+ *         stream); WW_ERR_DEVICE (work of the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
-WW_API ww_status ww_stream_synchronize(ww_stream *stream);
+WW_API ww_status ww_stream_synchronize(ww_stream *stream, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_stream_query() - ask whether all work enqueued so far has run
+ * ww_stream_query() - ask whether all work enqueued so far has run, and whether the stream is lost
  *
  * Return: WW_OK (all has run); WW_NOT_READY; WW_ERR_DEVICE (work of the stream failed);
  *         WW_ERR_PEER_LOST; WW_ERR_FORKED.
@@ -240,10 +269,23 @@ WW_API ww_status ww_stream_synchronize(ww_stream *stream);
 WW_API ww_status ww_stream_query(ww_stream *stream);
 
 /**
+ * ww_stream_recover() - clear the loss of a stream, and go on with it
+ * @stream:  borrowed; every other ww_stream of the same native stream is cleared too
+ *
+ * A program calls it when it has thrown away, or made anew, what the stream computed after the wait
+ * that was never met. What was lost by now is cleared, whether a call has returned it or not. If
+ * the stream still waits for other processes, and one of them ends later, the stream is lost again.
+ * Waits for nothing: earlier work may still run.
+ *
+ * Return: WW_OK (also if the stream was not lost); WW_ERR_INVALID; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_stream_recover(ww_stream *stream);
+
+/**
  * ww_stream_fn - a function that a stream calls between two pieces of its work
  *
- * Runs on a thread of the library or of the driver. On cuda it must call neither CUDA nor this library
- * (CUDA's rule); a program that is to run everywhere keeps to that.
+ * Runs on a thread of the library or of the driver. On cuda it must call neither CUDA nor this
+ * library (CUDA's rule); a program that is to run everywhere keeps to that.
  */
 typedef void (*ww_stream_fn)(void *context);
 
@@ -270,12 +312,12 @@ WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *contex
  * source, before this returns.
  *
  * A span that touches memory mapped by this library is checked before anything is enqueued: it must
- * lie within one mapping, the destination must not be mapped read-only, and a host stream must be able to
- * reach it (memory of a GPU it cannot).
+ * lie within one mapping, the destination must not be mapped read-only, and a host stream must be
+ * able to reach it (memory of a GPU it cannot).
  *
- * Return: WW_OK (enqueued); WW_ERR_ACCESS (the destination is mapped read-only); WW_ERR_INVALID (a span
- *         leaves its memory, or the driver knows no such memory); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
- *         WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
+ * Return: WW_OK (enqueued); WW_ERR_ACCESS (the destination is mapped read-only); WW_ERR_INVALID (a
+ *         span leaves its memory, or the driver knows no such memory); WW_ERR_OVERFLOW;
+ *         WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
 WW_API ww_status ww_stream_copy(ww_stream *stream, void *destination, const void *source,
 	uint64_t bytes);
@@ -290,7 +332,8 @@ WW_API ww_status ww_stream_copy(ww_stream *stream, void *destination, const void
  *
  * The span is checked and kept as by ww_stream_copy().
  *
- * Return: as ww_stream_copy(); WW_ERR_INVALID also for @value_bytes or an alignment that is none of these.
+ * Return: as ww_stream_copy(); WW_ERR_INVALID also for @value_bytes or an alignment that is none of
+ * these.
  */
 WW_API ww_status ww_stream_fill(ww_stream *stream, void *destination, uint32_t value,
 	uint32_t value_bytes, uint64_t count);

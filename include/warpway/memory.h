@@ -3,9 +3,9 @@
  * warpway/memory.h - a span of device memory that processes share
  *
  * A memory is a span of device or host memory that is mapped in this process and can be handed to
- * others: as a file descriptor with a description beside it, over a Unix socket that two
- * processes already share. The memory itself lives exactly as long as some process maps it or
- * holds its descriptor; the death of its maker changes nothing for the others.
+ * other processes: by a name or a token (broker.h), or as a file descriptor with a description
+ * beside it over a Unix socket. The bytes live as long as some process maps them or holds their
+ * descriptor. If the process that created them dies, nothing changes for the others.
  *
  *   create, wrap ───────┐
  *                       ├─> live ──export, send──> descriptor + description ──┐
@@ -13,32 +13,44 @@
  *          ^                                                                  │
  *          └───────────────── this process or another one ────────────────────┘
  *
- * One mapping, counted: a memory imported twice into one process for the same device with the same
- * access, or into the process that made it, is the same object with one more reference, and ends
- * with as many unrefs. Imported for another device or with other access it is another mapping of
- * the same bytes. (For memory of a GPU the kernel must confirm that two descriptors are one: Linux 6.10
- * does, earlier ones where kcmp(2) is allowed. Else each import is a mapping of its own.)
+ * One object for one mapping. An import gives exactly the span that its token, name or description
+ *   names:
+ *   - If a span is imported twice into one process, for the same device and with the same access,
+ *     both imports give the same object with one more reference. So does the import of a span that
+ *     equals a memory which this process created or wrapped for that device.
+ *   - Another span of the same memory is another object of the same mapping, and keeps the mapping.
+ *   - An import for another device or with other access is another mapping of the same bytes. With
+ *     WW_IMPORT_OWN_MAPPING each import is one.
+ *   - For memory of a GPU the kernel must confirm that two descriptors are the same file: Linux
+ *     6.10 does; earlier versions do where kcmp(2) is allowed. Otherwise each import by a
+ *     descriptor is a mapping of its own.
  *
- * Access: what is imported read-only is mapped read-only. Work on a stream of this library is refused
- * with WW_ERR_ACCESS; a kernel or a CPU store faults, in the offender alone. On host memory a
- * read-only export is a descriptor that the kernel refuses to map for writing. A GPU's descriptor
- * has no such mark: a hostile holder can map it for writing, so who may write is decided by who is
- * given the descriptor.
+ * Access:
+ *   - What is imported for reading is mapped read-only. Work that this library enqueues refuses to
+ *     write to it, with WW_ERR_ACCESS. A kernel or a CPU store that writes to it faults, in that
+ *     process alone.
+ *   - The descriptor of a read-only export of host memory cannot be mapped for writing.
+ *   - The descriptor of a GPU's memory can always be mapped for writing by a process that does not
+ *     keep the rules. So give it only to processes that may write.
  *
- * Memory that exists already, from cudaMalloc(), a pool of CUDA's or another library, is wrapped: ww_memory_wrap(). Then it
- * is shared as any other, by the fastest way that its maker left open; there is never a copy that was not asked for.
- * Its bytes live only as long as its owner keeps them: when the owner lets go, or ends, it cannot be imported any more.
- * What counts is the allocation: as long as the owner keeps any part of it wrapped, a token or a name that was made for a
- * part which has ended still opens the allocation, and shows there what the owner has put in its place. So a caching
- * allocator's user keeps a part wrapped until those it was handed to have imported it, or are not to any more.
- * What was mapped before stays mapped. After the owner's death it still reads (measured; the manual promises
- * nothing); after cuMemFree() in a living owner what it reads is undefined. And it cannot be mapped read-only: imported
- * for reading, only the work that this library enqueues is refused. Imported for reading where it is mapped for writing
- * already, as by its owner, it is a memory of its own that is for reading, of the same mapping.
+ * Wrapped memory: memory that exists already, from cudaMalloc(), a CUDA pool or another library, is
+ * shared with ww_memory_wrap(). Nothing is copied. It differs in this:
+ *   - The bytes live only as long as their owner keeps them. When the owner lets go of them, or
+ *     ends, they cannot be imported any more.
+ *   - That holds for the whole allocation. As long as the owner keeps any part of it wrapped, a
+ *     token or a name of a part that has ended still opens the allocation, and shows what the owner
+ *     has put there since. So a program with a caching allocator keeps a part wrapped until the
+ *     processes that it handed the part to have imported it.
+ *   - What was imported before stays mapped. After the owner's death it can still be read
+ *     (measured; CUDA's manual promises nothing). After cuMemFree() in an owner that lives its
+ *     contents are undefined.
+ *   - It cannot be mapped read-only. Where it is imported for reading, only work that this library
+ *     enqueues is refused.
  *
  * Threads: every function may be called from any thread.
  * CUDA:    the caller's current context is the same after every call.
- * Fork:    memory is unusable in a forked child (CUDA's own rule); calls there return WW_ERR_FORKED.
+ * Fork:    memory is unusable in a forked child (CUDA's own rule); calls there return
+ * WW_ERR_FORKED.
  */
 #ifndef WARPWAY_MEMORY_H
 #define WARPWAY_MEMORY_H
@@ -54,14 +66,15 @@ typedef struct ww_memory ww_memory;
 
 /**
  * struct ww_memory_params - what memory to make
- * @size:   sizeof(struct ww_memory_params); fields are only ever appended, zero means as before
+ * @struct_size:  sizeof(struct ww_memory_params); fields are only ever appended, zero means as
+ *                before
  * @kind:   WW_MEMORY_... of device.h; 0: WW_MEMORY_VMM
- * @bytes:  > 0; rounded up to the granularity: the device's for vmm (2 MiB on today's GPUs and on host),
- *          the page size (4 KiB) for host
+ * @bytes:  > 0; rounded up to the granularity: the device's for vmm (2 MiB on today's GPUs and on
+ *          host), the page size (4 KiB) for host
  * @flags:  none yet; unknown bits give WW_ERR_INVALID
  */
 struct ww_memory_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint64_t bytes;
 	uint64_t flags;
@@ -71,7 +84,7 @@ struct ww_memory_params {
 
 /**
  * struct ww_memory_info - what a memory is and how this process reaches it
- * @size:        set by the caller to sizeof(struct ww_memory_info)
+ * @struct_size: set by the caller to sizeof(struct ww_memory_info)
  * @kind:        WW_MEMORY_...
  * @access:      WW_ACCESS_... of this mapping
  * @route:       WW_ROUTE_... of device.h
@@ -79,15 +92,17 @@ struct ww_memory_params {
  * @pointer:     as ww_memory_pointer()
  * @host_pointer: as ww_memory_host_pointer()
  * @device:      the device this mapping serves; borrowed, valid as long as the memory
- * @home_uuid:   UUID of the device that holds the bytes; as its description says where this process cannot
- *               see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for memory of kind WW_MEMORY_LEGACY
+ * @home_uuid:   UUID of the device that holds the bytes; as its description says where this process
+ *               cannot see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for memory of
+ *               kind WW_MEMORY_LEGACY
  * @object_id:   128 random bits, the same in every process that maps this memory
- * @offset:      bytes from the start of the allocation or the chunk that this memory is a part of to this memory; else 0
- * @total_bytes: of that allocation or chunk; else as @bytes
+ * @offset:      bytes from the start of the memory, the allocation or the chunk that this memory is
+ *               a span of; else 0
+ * @total_bytes: of that memory, allocation or chunk; else as @bytes
  * @flags:       WW_MEMORY_IS_... bits
  */
 struct ww_memory_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint32_t access;
 	uint32_t route;
@@ -111,8 +126,8 @@ struct ww_memory_info {
 /**
  * struct ww_memory_description - what travels beside a memory's descriptor
  *
- * Plain bytes, versioned and checksummed, the same on every machine; may be kept in a file or sent by
- * any means. Read only by ww_memory_import_fd(), which trusts none of them.
+ * Plain bytes, versioned and checksummed, the same on every machine; may be kept in a file or sent
+ * by any means. Read only by ww_memory_import_fd(), which trusts none of them.
  */
 struct ww_memory_description {
 	uint8_t bytes[WW_MEMORY_DESCRIPTION_BYTES];
@@ -124,32 +139,33 @@ struct ww_memory_description {
  * @params:      borrowed
  * @out_memory:  the caller's; NULL on failure
  *
- * The bytes read as zero. They are really there: memory that a machine does not have is refused here,
- * not found missing at the first touch.
+ * The bytes read as zero. They are really there: memory that a machine does not have is refused
+ * here, not found missing at the first touch.
  *
  * May block: while the device or the kernel clears the memory.
  *
  * Return: WW_OK; WW_ERR_INVALID (bytes 0, unknown kind or flag); WW_ERR_OVERFLOW (bytes cannot be
- *         rounded up); WW_ERR_DEVICE_MEMORY (the GPU has not that much); WW_ERR_NO_MEMORY (the machine
- *         has not); WW_ERR_LIMIT (descriptors or mappings); WW_ERR_UNSUPPORTED (the device cannot make
- *         this kind); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         rounded up); WW_ERR_DEVICE_MEMORY (the GPU has not that much); WW_ERR_NO_MEMORY (the
+ *         machine has not); WW_ERR_LIMIT (descriptors or mappings); WW_ERR_UNSUPPORTED (the device
+ *         cannot make this kind); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory);
 
 /**
  * struct ww_wrap_params - what is known of memory that is wrapped
- * @size:      sizeof(struct ww_wrap_params)
+ * @struct_size:  sizeof(struct ww_wrap_params)
  * @reserved:  0
  * @flags:     none yet
- * @release:   NULL, or called once when the wrapped memory is no longer used, so that its owner may free it: by the last
- *             unref, on that thread; not when wrapping fails. As long as this process holds the allocation by an import
- *             too, not yet: by a later unref of the allocation's, at the latest by the last one, on whatever thread that is.
- *             It may call this library and CUDA
+ * @release:   NULL, or called once when the wrapped memory is no longer used, so that its owner may
+ *             free it: by the last unref, on that thread; not when wrapping fails. An import of
+ *             exactly this span counts as a reference. As long as this process holds another span
+ *             of the allocation by an import, not yet: by a later unref of the allocation's, at the
+ *             latest by the last one, on whatever thread that is. It may call this library and CUDA
  * @context:   handed to @release
  */
 struct ww_wrap_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t reserved;
 	uint64_t flags;
 	void (*release)(void *context);
@@ -159,23 +175,26 @@ struct ww_wrap_params {
 /**
  * ww_memory_wrap() - make a memory of bytes that were allocated by other means
  * @device:      borrowed; the device the bytes lie on
- * @pointer:     anywhere inside an allocation of cuMemAlloc() (cudaMalloc()), of a stream-ordered pool whose creator asked
- *               for descriptors, or of cuMemCreate() with such a handle type; or inside memory of this library. Stays the
- *               caller's, who keeps it allocated until the last unref, or @release
+ * @pointer:     anywhere inside an allocation of cuMemAlloc() (cudaMalloc()), of a stream-ordered
+ *               pool whose creator asked for descriptors, or of cuMemCreate() with such a handle
+ *               type; or inside memory of this library. Stays the caller's, who keeps it allocated
+ *               until the last unref, or @release
  * @bytes:       of the span; 0: to the end of the allocation. It lies in one allocation
  * @params:      borrowed; NULL: all zero
  * @out_memory:  the caller's; NULL on failure. Exactly the span: its pointer is @pointer
  *
- * Nothing is copied, nothing mapped; whether and how it can be shared is found out now, and info.kind says it. Others that
- * import it can reach the whole allocation it lies in: CUDA hands out nothing smaller. Wrapping the same allocation again,
- * at whatever place in it, costs no further handle.
+ * Nothing is copied, nothing mapped; whether and how it can be shared is found out now, and
+ * info.kind says it. Others that import it can reach the whole allocation it lies in: CUDA hands
+ * out nothing smaller. Wrapping the same allocation again, at whatever place in it, costs no
+ * further handle.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (there is no way to share this memory: managed memory, the default pool, a pool or an
- *         allocation of cuMemCreate() without descriptors, memory of malloc(), memory that was itself opened by a handle.
- *         The record says which, and what to do: ww_memory_copy_in() is always possible. Or @pointer lies in a slice of a
- *         pool, which is exported itself: pool.h); WW_ERR_INVALID (no
- *         device memory at @pointer, the span leaves its allocation, or it lies on another device);
- *         WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (there is no way to share this memory: managed memory, the
+ *         default pool, a pool or an allocation of cuMemCreate() without descriptors, memory of
+ *         malloc(), memory that was itself opened by a handle. The record says which, and what to
+ *         do: ww_memory_copy_in() is always possible. Or @pointer lies in a slice of a pool, which
+ *         is exported itself: pool.h); WW_ERR_INVALID (no device memory at @pointer, the span
+ *         leaves its allocation, or it lies on another device); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
+ *         WW_ERR_LIMIT; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	const struct ww_wrap_params *params, ww_memory **out_memory);
@@ -183,7 +202,8 @@ WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes
 /**
  * ww_memory_copy_in() - make a memory and enqueue a copy of other bytes into it
  * @stream:      borrowed; of the device that is to have the memory; the copy runs in its order
- * @source:      whatever ww_stream_copy() can read, managed memory and the CPU's included; valid until the copy has run
+ * @source:      whatever ww_stream_copy() can read, managed memory and the CPU's included; valid
+ *               until the copy has run
  * @params:      borrowed; as for ww_memory_create(): bytes says how much is copied
  * @out_memory:  the caller's; NULL on failure. Its bytes are there when the stream has come so far
  *
@@ -192,42 +212,81 @@ WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes
 WW_API ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
 	const struct ww_memory_params *params, ww_memory **out_memory);
 
+/* ww_import_params.flags, ww_get_params.flags */
+
+/*
+ * Refuse, with WW_ERR_UNSUPPORTED, memory that the device reaches only by a slow route: a GPU by
+ * WW_ROUTE_HOST_REGISTERED or WW_ROUTE_PEER_HIDDEN.
+ */
+#define WW_IMPORT_NO_SLOW_ROUTE UINT64_C(0x1)
+
+/*
+ * Map the memory at an address of its own, also where this process has it already. No other import
+ * gives the same object. WW_ERR_UNSUPPORTED for what is mapped once for each process and device:
+ * slices of pools, and memory of kind WW_MEMORY_LEGACY or WW_MEMORY_CUDA_POOL.
+ */
+#define WW_IMPORT_OWN_MAPPING UINT64_C(0x2)
+
+/**
+ * struct ww_import_params - how memory of another process is mapped
+ * @struct_size:  sizeof(struct ww_import_params)
+ * @access:       WW_ACCESS_READ or WW_ACCESS_WRITE; 0: read
+ * @flags:        WW_IMPORT_... bits
+ */
+struct ww_import_params {
+	uint32_t struct_size;
+	uint32_t access;
+	uint64_t flags;
+};
+
 #define WW_HANDLE_BYTES 64
+
+/**
+ * struct ww_memory_handle - a CUipcMemHandle, which is a cudaIpcMemHandle_t
+ */
+struct ww_memory_handle {
+	uint8_t bytes[WW_HANDLE_BYTES];
+};
 
 /**
  * ww_memory_handle_get() - the legacy handle of a memory, for programs that do not use this library
  * @memory:      borrowed; wrapped here, of kind WW_MEMORY_LEGACY
- * @out_handle:  filled on success with a CUipcMemHandle, which the other program opens with cuIpcOpenMemHandle() or
- *               cudaIpcOpenMemHandle()
- * @out_offset:  bytes from the address it gets there to this memory: a handle names a whole allocation
+ * @out_handle:  filled on success with a CUipcMemHandle, which the other program opens with
+ *               cuIpcOpenMemHandle() or cudaIpcOpenMemHandle()
+ * @out_offset:  bytes from the address it gets there to this memory: a handle names a whole
+ *               allocation
  *
- * A handle carries no right and no lifetime: whoever has the 64 bytes, or guesses them, reads and writes, and nothing tells
- * when the owner frees. Between programs that use this library tokens do more.
+ * A handle carries no right and no lifetime: whoever has the 64 bytes, or guesses them, reads and
+ * writes, and nothing tells when the owner frees. Between programs that use this library tokens do
+ * more.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (not of that kind, or not wrapped here); WW_ERR_STATE (it was freed
- *         meanwhile); WW_ERR_DEVICE; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (not of that kind, or not wrapped here); WW_ERR_STATE (it was
+ *         freed meanwhile); WW_ERR_DEVICE; WW_ERR_FORKED.
  */
-WW_API ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_HANDLE_BYTES],
+WW_API ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_handle,
 	uint64_t *out_offset);
 
 /**
  * ww_memory_open_handle() - map what a legacy handle of another program names
  * @device:      borrowed; the device that is to reach it
  * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
- * @access:      WW_ACCESS_..., kept by the work that this library enqueues
+ * @params:      borrowed; NULL: for reading. The access is kept by the work that this library
+ *               enqueues
  * @out_memory:  the caller's; NULL on failure: the whole allocation, of kind WW_MEMORY_LEGACY
  *
- * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by the driver's rule. A bare
- * handle does not say which GPU holds the bytes, nor does the driver: the route is local, and the home @device.
+ * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by
+ * the driver's rule. A bare handle does not say which GPU holds the bytes, nor does the driver: the
+ * route is local, and the home @device.
  *
- * Return: WW_OK; WW_ERR_PEER_LOST (the driver knows no such allocation: its owner has ended); WW_ERR_INVALID (no handle,
- *         or of memory that its owner has freed: the driver does not tell which);
- *         WW_ERR_STATE (it is this process's own, or of a process with the same number in another container, which the
- *         driver cannot tell from this one); WW_ERR_UNSUPPORTED (a device without WW_CAP_FOREIGN, or one that cannot
- *         reach the other); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_PEER_LOST (the driver knows no such allocation: its owner has ended);
+ *         WW_ERR_INVALID (no handle, or of memory that its owner has freed: the driver does not
+ *         tell which); WW_ERR_STATE (it is this process's own, or of a process with the same number
+ *         in another container, which the driver cannot tell from this one); WW_ERR_UNSUPPORTED (a
+ *         device without WW_CAP_FOREIGN, or one that cannot reach the other;
+ *         WW_IMPORT_OWN_MAPPING); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
  */
-WW_API ww_status ww_memory_open_handle(ww_device *device, const uint8_t handle[WW_HANDLE_BYTES],
-	uint32_t access, ww_memory **out_memory);
+WW_API ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+	const struct ww_import_params *params, ww_memory **out_memory);
 
 /**
  * ww_memory_ref() - hold a memory once more
@@ -243,10 +302,11 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * Work on a GPU that uses the mapping must have run by then, as for cuMemUnmap(); streams of the
  * host device keep what they still use.
  *
- * The driver lets go of host memory and of memory by a legacy handle only when every stream of the process is done: so does
- * unref, as cudaIpcCloseMemHandle() would. But while a stream waits for a timeline, or has yet to signal one, up to 64
- * such memories stay mapped, with their bytes, until the next unref of such a memory or of a timeline, or the next import
- * by a legacy handle, finds that none does. A context of the caller's that they were made in must last until then.
+ * The driver lets go of host memory and of memory by a legacy handle only when every stream of the
+ * process is done: so does unref, as cudaIpcCloseMemHandle() would. But while a stream waits for a
+ * timeline, or has yet to signal one, up to 64 such memories stay mapped, with their bytes, until
+ * the next unref of such a memory or of a timeline, or the next import by a legacy handle, finds
+ * that none does. A context of the caller's that they were made in must last until then.
  *
  * Return: NULL.
  */
@@ -269,11 +329,86 @@ WW_API void *ww_memory_pointer(ww_memory *memory);
 WW_API void *ww_memory_host_pointer(ww_memory *memory);
 
 /**
+ * ww_memory_write() - copy bytes into a memory, and wait until they are there
+ * @memory:      borrowed; mapped for writing
+ * @offset:      bytes from the start of @memory
+ * @source:      borrowed; memory of the CPU, at least @bytes bytes. NULL is allowed if @bytes is 0
+ * @bytes:       of the copy; 0: the call does nothing
+ * @timeout_ns:  how long to wait until the copy can begin; 0: not at all; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ *
+ * When it returns, every process and every device that maps the memory sees the bytes. It waits for
+ * no work that any stream was given before: not for that of the default stream either. So the
+ * caller makes sure that no such work still uses these bytes.
+ *
+ * Memory that the CPU reaches (ww_memory_host_pointer()) is written by the calling thread at once.
+ * For other memory the GPU copies, in the current context if it is one of the memory's device, else
+ * in the device's primary one. It does one such copy at a time, and further calls wait until the
+ * ones before them have ended: that wait ends by @timeout_ns and @cancel. A copy that has begun is
+ * waited for, since it uses @source.
+ *
+ * Streams of a process share the hardware queues of a GPU, 8 of them unless
+ * CUDA_DEVICE_MAX_CONNECTIONS says otherwise. While as many streams wait for signals that nobody
+ * has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory waits until
+ * one of them goes on (measured with driver 580). Reads do not.
+ *
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_ACCESS (mapped for
+ *         reading only); WW_ERR_INVALID (the span leaves the memory); WW_ERR_OVERFLOW;
+ *         WW_ERR_DEVICE_MEMORY (no room for a context); WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void *source,
+	uint64_t bytes, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_memory_read() - copy bytes out of a memory, and wait until they are there
+ * @memory:       borrowed
+ * @offset:       bytes from the start of @memory
+ * @destination:  the caller's; memory of the CPU, at least @bytes bytes. NULL is allowed if @bytes
+ *                is 0
+ * @bytes:        of the copy; 0: the call does nothing
+ * @timeout_ns:   as for ww_memory_write()
+ * @cancel:       borrowed; may be NULL: cancel.h
+ *
+ * When it returns, @destination has the bytes. It waits for no stream's work: the caller has waited
+ * for whatever was to write the bytes first, for example with ww_timeline_wait(). If another
+ * process writes them meanwhile, old and new bytes may be mixed. All else is as for
+ * ww_memory_write().
+ *
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_INVALID (the span leaves
+ *         the memory); WW_ERR_OVERFLOW; WW_ERR_DEVICE_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_read(ww_memory *memory, uint64_t offset, void *destination,
+	uint64_t bytes, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_memory_find() - the memory that an address lies in
+ * @pointer:     an address of a device or of the CPU; nothing is read there
+ * @out_memory:  the caller's, a reference; NULL on failure
+ * @out_offset:  bytes from the start of that memory to @pointer; may be NULL
+ *
+ * Finds what this process has made, imported, wrapped or allocated in a pool (pool.h), and what
+ * lies at the address now: not a wrapped memory whose allocation was freed. Where several memories
+ * contain the address it finds the smallest: a part that was wrapped or imported rather than the
+ * memory that it is a part of. Of a pool it finds slices, and between them nothing.
+ *
+ * Cost: a search in the table of all mappings; for a slice, also a walk over the slices of the
+ * pools; for wrapped memory, a walk over the allocations that are wrapped, and one question to the
+ * driver.
+ *
+ * May block: while another thread's allocation in a pool makes room.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND (it lies in no memory of the library in this process);
+ *         WW_ERR_INVALID; WW_ERR_DEVICE, WW_ERR_DEVICE_MEMORY (the driver failed to answer);
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_memory_find(const void *pointer, ww_memory **out_memory, uint64_t *out_offset);
+
+/**
  * ww_memory_info_get() - describe a memory
  * @memory:  borrowed
- * @info:    the caller's, with size set; filled on success
+ * @info:    the caller's, with struct_size set; filled on success
  *
- * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info);
 
@@ -287,9 +422,9 @@ WW_API ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *in
  * The first export of a GPU's memory asks the driver (50 to 600 us); later ones duplicate.
  *
  * Return: WW_OK; WW_ERR_ACCESS (write, of a read-only mapping); WW_ERR_INVALID; WW_ERR_UNSUPPORTED
- *         (device without WW_CAP_EXPORT; a read-only export of host memory without /proc, or of one that
- *         another user made and exported for writing); WW_ERR_LIMIT;
- *         WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         (device without WW_CAP_EXPORT; a read-only export of host memory without /proc, or of one
+ *         that another user made and exported for writing); WW_ERR_LIMIT; WW_ERR_DEVICE;
+ *         WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	struct ww_memory_description *out_description);
@@ -299,53 +434,64 @@ WW_API ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *ou
  * @device:       borrowed; the device that is to reach the memory, which need not be its home
  * @fd:           borrowed: stays open and the caller's
  * @description:  borrowed; what ww_memory_export_fd() wrote. Treated as hostile
- * @access:       WW_ACCESS_READ or WW_ACCESS_WRITE
- * @out_memory:   the caller's; NULL on failure
+ * @params:       borrowed; NULL: for reading
+ * @out_memory:   the caller's; NULL on failure. Exactly the span that was exported
  *
- * Return: WW_OK; WW_ERR_PROTOCOL (not a description, or damaged); WW_ERR_VERSION; WW_ERR_ACCESS (write,
- *         but exported for reading); WW_ERR_DESCRIPTOR (@fd is not open, or is no memory);
+ * Return: WW_OK; WW_ERR_PROTOCOL (not a description, or damaged); WW_ERR_VERSION; WW_ERR_ACCESS
+ *         (write, but exported for reading); WW_ERR_DESCRIPTOR (@fd is not open, or is no memory);
  *         WW_ERR_MISMATCH (the memory has not the size described); WW_ERR_UNSUPPORTED (this device
- *         cannot reach it; the record says why); WW_ERR_INVALID; WW_ERR_NO_MEMORY; WW_ERR_LIMIT;
- *         WW_ERR_DEVICE_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         cannot reach it, or cannot map it as the flags ask; the record says why); WW_ERR_INVALID;
+ *         WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_DEVICE_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import_fd(ww_device *device, int fd,
-	const struct ww_memory_description *description, uint32_t access, ww_memory **out_memory);
+	const struct ww_memory_description *description, const struct ww_import_params *params,
+	ww_memory **out_memory);
 
 /**
  * ww_memory_send() - hand a memory to the process at the other end of a Unix socket
  * @memory:      borrowed; may be let go as soon as this returns
  * @access:      the most the receiver gets
- * @socket:      borrowed; a connected AF_UNIX socket of type SOCK_SEQPACKET or SOCK_STREAM (a datagram
- *               socket does not tell when the other process is gone)
+ * @socket:      borrowed; a connected AF_UNIX socket of type SOCK_SEQPACKET or SOCK_STREAM (a
+ *               datagram socket does not tell when the other process is gone)
  * @timeout_ns:  how long to wait for room in the socket; 0: not at all; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  *
  * Sends one message of 128 bytes with one descriptor. On a stream socket a timeout or failure after
- * the first byte leaves half a message behind, and the status is WW_ERR_TRUNCATED: close the socket.
+ * the first byte leaves half a message behind, and the status is WW_ERR_TRUNCATED: close the
+ * socket.
  *
- * Return: WW_OK; WW_TIMED_OUT (nothing was sent); WW_ERR_DESCRIPTOR (not a connected Unix socket of
- *         these types); WW_ERR_PEER_LOST (the other end is closed); WW_ERR_TRUNCATED; as ww_memory_export_fd().
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was sent); WW_ERR_DESCRIPTOR (not a
+ *         connected Unix socket of these types); WW_ERR_PEER_LOST (the other end is closed);
+ *         WW_ERR_TRUNCATED; as ww_memory_export_fd().
  */
-WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket,
-	uint64_t timeout_ns);
+WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket, uint64_t timeout_ns,
+	ww_cancel *cancel);
 
 /**
  * ww_memory_receive() - take a memory that the other end sent, and map it
  * @device:      borrowed; the device that is to reach the memory
  * @socket:      borrowed; as for ww_memory_send()
- * @access:      WW_ACCESS_READ or WW_ACCESS_WRITE
+ * @params:      borrowed; NULL: for reading
  * @timeout_ns:  how long to wait for the message; 0: not at all; WW_FOREVER
- * @out_memory:  the caller's; NULL on failure
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_memory:  the caller's; NULL on failure. Exactly the span that was sent
  *
  * A message that is refused is gone, and every descriptor that came with it is closed. On a stream
- * socket the position of the next message is unknown then: close the socket.
+ * socket the position of the next message is unknown then: close the socket. A file of a kind that
+ * may hang whoever closes it (FUSE, NFS) is closed by a thread of its own, which ends then. While
+ * 64 such threads hang the process takes no more: WW_ERR_LIMIT. A process that ends while one hangs
+ * is not gone before the file's server answers.
  *
- * Return: WW_OK; WW_TIMED_OUT (nothing was taken); WW_ERR_PEER_LOST (the other end closed without a
- *         message); WW_ERR_TRUNCATED (it ended inside one); WW_ERR_PROTOCOL (not our message, or not
- *         exactly one descriptor with it); WW_ERR_DESCRIPTOR (@socket is no connected Unix socket of
- *         these types, or what came is no memory); as ww_memory_import_fd().
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was taken); WW_ERR_PEER_LOST (the other end
+ *         closed without a message); WW_ERR_TRUNCATED (it ended inside one); WW_ERR_PROTOCOL (not
+ *         our message, or not exactly one descriptor with it); WW_ERR_DESCRIPTOR (@socket is no
+ *         connected Unix socket of these types, or what came is no memory); as
+ *         ww_memory_import_fd().
  */
-WW_API ww_status ww_memory_receive(ww_device *device, int socket, uint32_t access,
-	uint64_t timeout_ns, ww_memory **out_memory);
+WW_API ww_status ww_memory_receive(ww_device *device, int socket,
+	const struct ww_import_params *params, uint64_t timeout_ns, ww_cancel *cancel,
+	ww_memory **out_memory);
 
 #ifdef __cplusplus
 }

@@ -2,41 +2,64 @@
 /*
  * warpway/pool.h - many small memories, handed to other processes at the cost of a token
  *
- * A pool is a stock of device memory in large chunks, from which one process, its OWNER, cuts SLICES. A slice is a memory
- * (ww_memory) like any other: it has a pointer, it is exported by ww_memory_export(), imported by ww_memory_import()
- * and let go by ww_memory_unref(). But only the first slice of a chunk that a process imports has to be asked of the
- * broker and mapped. From then on allocating, exporting, importing and letting go are a few stores into shared memory: no
- * system call, no message.
+ * A pool is device memory in large chunks. One process, the pool's owner, allocates slices from it.
+ * A slice is a memory (ww_memory) like any other: it has a pointer, ww_memory_export() makes tokens
+ * of it, ww_memory_import() imports it, ww_memory_unref() lets go of it. The difference is the
+ * cost: a process that imports the first slice of a chunk asks the broker and maps the chunk; after
+ * that, allocating, exporting, importing and letting go are a few stores into shared memory,
+ * without a system call or a message.
  *
- *   owner:   alloc ──> use ──export──> token ─ ─ ─ ─ ─ ─ ─> import ──> use ──> unref      :other process
- *              ^         │                                                       │
- *              │     release(stream), unref                                its mark goes
- *              └───── the bytes are handed out again when nobody uses them ──────┘
+ *   owner:   alloc ──> use ──export──> token - - - - - -> import ──> use ──> unref   :importer
+ *              ^         │                                                     │
+ *              │     release(stream), unref                          its mark is cleared
+ *              └───── the bytes are allocated again when no process uses them ─┘
  *
- * Who uses a slice says so itself, by a mark in a page that it alone writes and that the owner reads. A slice is handed out
- * again when its owner has let go of it, the work of the stream it was released on has run, no token of it
- * is in flight, and no process marks it.
+ * Each process that imports a slice marks it as used, in a page that it alone writes and that the
+ * owner reads. The owner allocates the bytes of a slice again when all of this holds:
  *
- *   - A process that dies: its marks count until the kernel reports that it has ended, since its GPU may write until then;
- *     then they are void, without anybody doing anything. Where the kernel cannot report it (before Linux 6.5, of a process
- *     in another container than the broker's) they count as long as the pool.
- *   - The owner dies: what was imported stays, in every process that has it, with its bytes; nothing is handed out any more,
- *     and processes that had imported nothing of the pool before cannot begin to. The chunks go when the last slice of
- *     them is let go; those that a process has mapped without using one, with its next import or call about pools.
- *   - A token that nobody imports: its escrow ends after a time (ww_export_params.escrow_ns; 60 s if 0), and the slice is
- *     free. Each export expects one import, or as many as `uses` says; they end the escrow early.
- *   - A process that never lets go: allocation fails when the pool has reached its size, and the record names who
- *     holds most; ww_pool_holder_get() lists them all.
+ *   - The owner has let go of the slice, and the work of the stream that it was released on has
+ *     run.
+ *   - No token of the slice is in flight: the escrow of each has ended.
+ *   - No process marks it.
  *
- * A slice that is exported for reading only is mapped read-only in who imports it, with the whole chunk around it: who may
- * read one slice can read its neighbours. Do not mix in one pool what different users must not see.
+ * What happens when something goes wrong:
  *
- * All this rests on the broker, who says who came and who has ended. When the broker and its keeper are killed nobody
- * does: slices that other processes use then, or may use, are not handed out again, and the pool cannot be shared
- * any more. A process that imported a slice several times and released one of these on a stream lets go of it with its
- * next import or call about pools.
+ *   - An importer dies. Its marks count until the kernel reports that the process has ended,
+ *     because its GPU work may write until then. After that they are void. Where the kernel cannot
+ *     report it (before Linux 6.5, for a process in another container than the broker's), the marks
+ *     count as long as the pool lives.
+ *   - The owner dies. Every process keeps the slices that it has imported, with their bytes. No
+ *     more slices are allocated, and processes that had imported nothing of the pool cannot begin
+ *     to. A chunk is freed when its last slice is let go of; a process unmaps a chunk of which it
+ *     uses no slice at its next import or call about pools.
+ *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and the slice
+ *     is free then. Each export expects one import, or as many as ww_export_params.uses says; when
+ *     they have been made the escrow ends early.
+ *   - A process never lets go. When the pool is full, ww_pool_alloc() fails and the error record
+ *     names the process that holds most; ww_pool_holder_get() lists them all. Caches that keep
+ *     imported memory mapped for later use, such as the registration caches of MPI and UCX, can
+ *     exhaust a pool. Give them memory that is not a slice, or limit the cache.
+ *   - The broker and its supervisor are killed. The pool cannot be shared any more, and slices that
+ *     other processes use, or may use, are not allocated again.
  *
- * Who imported a slice can export it on, and holds it until the other has imported it: an escrow is the owner's alone.
+ * Tokens of slices:
+ *
+ *   - When the owner has let go of a slice and none of its tokens is in flight, an import by any
+ *     token that the owner made fails with WW_ERR_NOT_FOUND, also while other processes still use
+ *     the slice.
+ *   - There is one exception: until the owner's next call about the pool, or until the escrow's
+ *     time is over, such a token still works in a process that has imported the slice less often
+ *     than the exports expected.
+ *   - A process that imported a slice can export it again, also after the owner has let go of it.
+ *     That token (WW_TOKEN_PASSED) has no escrow: the exporting process keeps the slice until the
+ *     other process has imported it. The token works while any process uses the slice, and after
+ *     that until the owner's next call about the pool.
+ *   - A slice that was exported for reading only is mapped read-only, together with its whole
+ *     chunk. A process that may read one slice can therefore read the slices beside it. Do not
+ *     allocate data of users who must not read each other's from one pool.
+ *
+ * A process that imported one slice several times and released one of these references on a stream
+ * gives it back at its next import or call about pools.
  *
  * Threads: every function may be called from any thread.
  * Fork:    nothing survives fork(), as everywhere here.
@@ -60,18 +83,21 @@ typedef struct ww_pool ww_pool;
 
 /**
  * struct ww_pool_params - how a pool is to be
- * @size:         sizeof(struct ww_pool_params)
+ * @struct_size:  sizeof(struct ww_pool_params)
  * @kind:         WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
- * @bytes_max:    all chunks together; 0: no limit but the device's
- * @chunk_bytes:  of a chunk, rounded up to the device's granularity; 0: 64 MiB, or @bytes_max if that is less. A slice
- *                larger than that gets a chunk of its own
- * @slices_max:   most slices at one time, rounded up to a power of two, at most WW_POOL_SLICES_MAX; 0: 65536. Costs
- *                32 bytes of host memory each, and 16 in every process that imports
+ * @bytes_max:    limit for all chunks together, rounded up to the device's granularity; 0: no limit
+ *                but the device's
+ * @chunk_bytes:  size of a chunk, rounded up to the device's granularity; 0: 64 MiB, or @bytes_max
+ *                if that is less. A larger slice gets a chunk of its own. Where @bytes_max or the
+ *                device has no room for a chunk of this size, a smaller one is made that the slice
+ *                fits in
+ * @slices_max:   most slices at one time, rounded up to a power of two, at most WW_POOL_SLICES_MAX;
+ *                0: 65536. Each costs 40 bytes of host memory, and 32 in every process that imports
  * @reserved:     0
  * @flags:        none yet
  */
 struct ww_pool_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint64_t bytes_max;
 	uint64_t chunk_bytes;
@@ -88,9 +114,9 @@ struct ww_pool_params {
  *
  * Takes no device memory yet, and needs no broker until a slice is exported.
  *
- * Return: WW_OK; WW_ERR_INVALID (kind, flags, slices_max, chunk_bytes above bytes_max); WW_ERR_OVERFLOW; WW_ERR_UNSUPPORTED
- *         (the device has no memory of that kind, or cannot export it); WW_ERR_NO_MEMORY; WW_ERR_LIMIT;
- *         WW_ERR_SYSTEM; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (kind, flags, slices_max, chunk_bytes above bytes_max);
+ *         WW_ERR_OVERFLOW; WW_ERR_UNSUPPORTED (the device has no memory of that kind, or cannot
+ *         export it); WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params,
 	ww_pool **out_pool);
@@ -105,8 +131,8 @@ WW_API ww_pool *ww_pool_ref(ww_pool *pool);
  * ww_pool_unref() - let go of a pool
  * @pool:  may be NULL
  *
- * Slices keep their pool: it ends with the last of them. Then this process gives its chunks back; who imported slices
- * keeps what it has, and tokens that nobody has imported yet are worth nothing any more.
+ * Slices keep their pool: it ends with the last of them. This process then gives its chunks back.
+ * Processes that imported slices keep them; tokens that were not imported yet stop working.
  *
  * Return: NULL.
  */
@@ -116,42 +142,67 @@ WW_API ww_pool *ww_pool_unref(ww_pool *pool);
  * ww_pool_alloc() - cut a slice
  * @pool:        borrowed; of this process
  * @bytes:       > 0; rounded up to WW_POOL_ALIGNMENT
- * @alignment:   bytes, of the slice's place in its chunk; a power of two, at most the chunk's size; 0: WW_POOL_ALIGNMENT
+ * @alignment:   bytes, of the slice's place in its chunk; a power of two, at most the chunk's size;
+ *               0: WW_POOL_ALIGNMENT
+ * @timeout_ns:  how long to wait for slices to come back; 0: takes what is free by now; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  * @out_memory:  the caller's; NULL on failure. Its bytes are what their last user left in them
  *
- * Takes what is free by now; never waits for anybody to let go. May block: while a new chunk is made.
+ * Waiting:
+ *   - Calls are served in the order in which they came. A call for which no free piece is large
+ *     enough does not hold up those behind it.
+ *   - When another thread of this process lets go of a slice, the wait ends at once. When another
+ *     process or a stream lets go, or a holder ends, the wait sees it after at most an eighth of
+ *     the time waited so far, and at most 2 ms; for each 256 slices that wait to be freed, as much
+ *     more.
+ *   - When nothing can be freed, because this process has no slice and none waits, the call fails
+ *     at once, as with 0.
+ *   - These do not come back during the wait: slices that only the caller could let go of; slices
+ *     of a process that ended after the broker and its supervisor were killed; as long as no broker
+ *     serves at the pool's address, slices that a process may use which the owner has not seen yet.
  *
- * Return: WW_OK; WW_ERR_INVALID (no bytes, no such alignment); WW_ERR_OVERFLOW; WW_ERR_LIMIT (the pool has bytes_max or
- *         slices_max in use. The record says how much is used here, waits for a stream, is in flight, and which process
- *         holds most; or that there is room, but in no piece as large as that); WW_ERR_DEVICE_MEMORY,
- *         WW_ERR_NO_MEMORY (there is no more for a new chunk); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ * May block: for @timeout_ns; while a new chunk is made; and, when processes have joined the pool
+ * and the broker does not answer, with 0 once for the broker's limit on time, else for 100 ms.
+ * Other calls for the same pool wait meanwhile, also ww_memory_unref() of its slices. From then on
+ * the broker is asked at most once a second, for 100 ms, by the next call about the pool; only an
+ * export asks each time, for the broker's limit. So a call with a limit returns at most a few times
+ * 100 ms after it.
+ *
+ * Return: WW_OK; WW_TIMED_OUT (no room in time; a call with 0 says why); WW_CANCELLED;
+ *         WW_ERR_INVALID (no bytes, no such alignment); WW_ERR_OVERFLOW; WW_ERR_LIMIT (the pool has
+ *         bytes_max or slices_max in use. The record says how much is used here, waits for a
+ *         stream, is in flight, and which process holds most; or that there is room, but in no
+ *         piece as large as that; or that it is more than the pool can ever have);
+ *         WW_ERR_DEVICE_MEMORY, WW_ERR_NO_MEMORY (there is no more for a new chunk); WW_ERR_DEVICE;
+ *         WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment,
-	ww_memory **out_memory);
+	uint64_t timeout_ns, ww_cancel *cancel, ww_memory **out_memory);
 
 /**
- * ww_pool_release() - let go of a slice as soon as a stream has come so far
+ * ww_pool_release() - let go of a slice when the work enqueued on a stream has run
  * @slice:   one reference is consumed, on success; allocated from a pool here, or imported
- * @stream:  borrowed; of a device with WW_CAP_STREAM_VALUE. The slice is used until the work enqueued before has run
+ * @stream:  borrowed; of a device with WW_CAP_STREAM_VALUE
  *
- * As ww_memory_unref(), which takes effect at once; but work that still uses the slice may be under way. The slice is used
- * until the stream has come so far, and all other references are given up. A stream that fails, or is lost, keeps its
- * slices as long as this process lives.
+ * ww_memory_unref() takes effect at once; this call takes effect when the work that was enqueued on
+ * @stream so far has run, so the slice may still be in use by it. A stream that fails, or is lost,
+ * keeps its slices as long as this process lives.
  *
- * Return: WW_OK; WW_ERR_INVALID (not a slice of a pool); WW_ERR_UNSUPPORTED (the stream's device lacks the capability);
- *         WW_ERR_LIMIT (streams have yet to let go of as many slices as the pool can have); WW_ERR_NO_MEMORY;
- *         WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_PEER_LOST (the stream is lost); WW_ERR_FORKED. After a failure the
- *         caller still has its reference.
+ * Return: WW_OK; WW_ERR_INVALID (not a slice of a pool); WW_ERR_UNSUPPORTED (the stream's device
+ *         lacks the capability); WW_ERR_LIMIT (streams have yet to let go of as many slices as the
+ *         pool can have); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_PEER_LOST (the
+ *         stream is lost); WW_ERR_FORKED. After a failure the caller still has its reference.
  */
 WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
 
 /**
- * ww_pool_trim() - give chunks back that no slice is in
+ * ww_pool_trim() - free chunks that contain no slice
  * @pool:        borrowed
- * @keep_bytes:  so much of the pool's memory stays, if it is there
- * @out_bytes:   given back; may be NULL
+ * @keep_bytes:  this many bytes of the pool stay, if it has them
+ * @out_bytes:   how many were given back; may be NULL
  *
- * Other processes unmap such a chunk at their next import of a slice, or when they let go of the last one.
+ * Other processes unmap such a chunk at their next import of a slice, or when they let go of the
+ * last one.
  *
  * Return: WW_OK; WW_ERR_FORKED.
  */
@@ -159,14 +210,15 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
 
 /**
  * struct ww_pool_info - how a pool is
- * @size:              set by the caller to sizeof(struct ww_pool_info)
+ * @struct_size:       set by the caller to sizeof(struct ww_pool_info)
  * @kind:              WW_MEMORY_... of its chunks
  * @bytes_max:         the limit; UINT64_MAX: none
  * @chunk_bytes:       of a usual chunk
  * @bytes_reserved:    of all chunks
- * @bytes_used:        of slices that this process has, with what alignment costs
- * @bytes_waiting:     of slices that this process has let go of, and that a stream, a token or another process still needs
- * @bytes_free:        reserved, and to be had
+ * @bytes_used:        of slices that this process has, alignment included
+ * @bytes_waiting:     of slices that this process has let go of, and that a stream, a token or
+ *                     another process still uses
+ * @bytes_free:        reserved and free
  * @bytes_largest:     of the largest slice that fits without a new chunk
  * @bytes_peak:        most that was ever used and waiting together
  * @allocations:       that ever succeeded
@@ -178,7 +230,7 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
  * @reserved:          0
  */
 struct ww_pool_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint64_t bytes_max;
 	uint64_t chunk_bytes;
@@ -200,27 +252,29 @@ struct ww_pool_info {
 /**
  * ww_pool_info_get() - describe a pool
  * @pool:  borrowed
- * @info:  the caller's, with size set; filled on success
+ * @info:  the caller's, with struct_size set; filled on success
  *
- * First takes back what is free by now. May block: for round trips to the broker when processes have come.
+ * First takes back what is free by now. May block: for round trips to the broker when processes
+ * have come.
  *
- * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info);
 
 /**
  * struct ww_pool_holder_info - a process that has imported slices of a pool
- * @size:         set by the caller to sizeof(struct ww_pool_holder_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_pool_holder_info)
  * @pid:          as it sees itself; for people
  * @uid:          its user, as it says
  * @slice_count:  slices it marks
  * @slice_bytes:  of these
- * @is_lost:      1: it has ended, or lost its broker; its marks count until the kernel reports its end
+ * @is_lost:      1: it has ended, or lost its broker; its marks count until the kernel reports its
+ *                end
  * @reserved:     0
  * @program:      as it calls itself
  */
 struct ww_pool_holder_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t slice_count;
@@ -234,11 +288,12 @@ struct ww_pool_holder_info {
  * ww_pool_holder_get() - describe one of the processes that have imported slices
  * @pool:   borrowed
  * @index:  0, 1, ... until WW_END
- * @info:   the caller's, with size set; filled on success
+ * @info:   the caller's, with struct_size set; filled on success
  *
  * Processes come and go between two calls.
  *
- * Return: WW_OK; WW_END (there is none of that index); WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ * Return: WW_OK; WW_END (there is none of that index); WW_ERR_INVALID (struct_size is not set);
+ * WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index,
 	struct ww_pool_holder_info *info);

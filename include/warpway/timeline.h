@@ -1,48 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/timeline.h - a number that only grows, by which processes and their GPUs wait for each other
+ * warpway/timeline.h - a number that only grows, by which processes and their GPUs wait for each
+ * other
  *
- * A timeline belongs to the process that created it: its SIGNALLER. That raises the value, from the CPU or by work
- * of a stream; every process that imports it, and the signaller itself, waits until a value is reached: on the CPU,
- * on a stream, or in an event loop. Before or after the fact makes no difference, and any number may wait.
+ * A timeline belongs to the process that created it: its signaller. The signaller raises the value,
+ * from the CPU or by work of a stream. Every process that imports the timeline, and the signaller
+ * itself, can wait until a value is reached: on the CPU, on a stream, or in an event loop. A wait
+ * may be made before or after the value is reached, and there may be any number of waits.
  *
- *   signaller:  signal(5)                              the CPU says so, now
- *               stream_signal(stream, 6)               the stream says so, after the work before it
+ *   signaller:  signal(5)                              the CPU raises it, now
+ *               stream_signal(stream, 6)               the stream raises it, after the work before
  *                     │ submitted 6      ┌──────────── the GPU stores it: completed 6
  *                     v                  v
  *   waiters:    wait(6)   stream_wait(stream, 6)   query(6)   eventfd(6)
  *
- * No wait outlives its signaller, as long as the broker or its keeper lives. When a signaller ends, however it ends, the
- * broker POISONS its timelines: every wait in every process is released, on GPUs too, and from then on every call on
- * them returns WW_ERR_PEER_LOST, with the process, its name and when it ended in the record. A stream that was released
- * that way runs on, and every later call on that ww_stream returns WW_ERR_PEER_LOST as well, so that nobody takes what
- * it computed for good. A signaller that lets go of a timeline in order closes it: values that were signalled are
- * still reached, waits beyond them are released with WW_ERR_PEER_LOST.
+ * When a signaller ends, no wait hangs, as long as the broker or its supervisor lives:
+ *   - The broker poisons the timelines of a process that ends, however it ends. It notes which
+ *     value each had reached, and every wait in every process ends, also on GPUs.
+ *   - A wait for a value that had been reached when the broker learnt of the end succeeds, also if
+ *     it is made later.
+ *   - A wait for any other value returns WW_ERR_PEER_LOST; the record names the process and when it
+ *     ended.
+ *   - A stream whose wait ended that way goes on with its work, and every later call on it, by
+ *     whichever ww_stream, returns WW_ERR_PEER_LOST until ww_stream_recover() (device.h): what it
+ *     computed after the wait is not valid.
+ *   - What the GPU of a dying signaller stores after the broker has noted the value does not count.
+ *   - A signaller that lets go of a timeline closes it: values that were signalled are still
+ *     reached, waits for higher ones end with WW_ERR_PEER_LOST.
  *
- * What a stream was given to do before it was released that way it does: also a signal of its own, which waiters further
- * on take for what it says. Who chains timelines looks at its stream (ww_stream_query) before it gives it the next signal,
- * and lets go of its own timeline when the stream is lost.
+ * A stream whose wait ended by poison still does the work that was enqueued before, signals
+ * included. A program that chains timelines therefore asks ww_stream_query() before it has a stream
+ * give the next signal, and lets go of its own timeline when the stream is lost.
  *
- * Submission: a value is SUBMITTED when its signal has been enqueued (or done, by the CPU), and COMPLETED when it is
- * reached. By default ww_timeline_stream_wait() first waits, on the CPU, until the value is submitted, and then
- * enqueues the wait. So waits of GPUs follow submissions, and cannot block each other for ever in the queues of the
- * hardware, which streams share: raw stream waits do that with 8 streams. WW_WAIT_UNSUBMITTED switches that off.
+ * Submission: a value is submitted when its signal has been enqueued, or done by the CPU; it is
+ * completed when it is reached. By default ww_timeline_stream_wait() first waits, on the CPU, until
+ * the value is submitted, and enqueues the stream's wait then. So waits of GPUs follow submissions,
+ * and cannot block each other for ever in the hardware queues that streams share, which raw stream
+ * waits do with 8 streams. WW_WAIT_UNSUBMITTED switches that off.
  *
- * How it is made: cells of 128 bytes in pages of shared memory that one process writes and all others map for
- * reading only, on the GPU too. All timelines of a process share pages: making a page known to a GPU costs about
- * 0.3 ms, once for each page and GPU (126 timelines). The price is that who may see one timeline can also see the
- * values of the others on its page, and that the broker gives up a process with all timelines that share a page
- * with one it exported; WW_TIMELINE_ALONE gives a timeline a page of its own.
+ * How it works: a timeline is a cell of 128 bytes in a signal page, which one process writes and
+ * all others map read-only, on the GPU too. The timelines of a process share pages (126 on each),
+ * because mapping a page on a GPU costs about 0.3 ms. Two things follow: a process that may see one
+ * timeline can see the values of the others on its page; and if the broker gives a process up, it
+ * poisons all timelines on a page of which one was exported. WW_TIMELINE_ALONE gives a timeline a
+ * page of its own.
  *
- * Use it for everything between programs that use this library. warpway/event.h is for others: CUDA's own events between
- * processes take 20 times as long for a round trip, there are at most 4,096, and a wait for a process that died
- * never ends.
+ * Use timelines between programs that use this library. event.h is for programs that do not: there
+ * are at most 4,096 of CUDA's own events between processes, and a wait for a process that died
+ * never ends. A round trip takes 1.3 times as long as with timelines between two GPUs, 2.5 to 3
+ * times on one GPU under MPS, and 20 times on one GPU without MPS. In this last case the GPU
+ * switches from one process to the other, about 145 us each time. A timeline needs no such switch,
+ * but the next kernel or small copy does.
  *
- * Between processes a timeline needs a broker (broker.h), who speaks for the dead. Threads and streams of one process
- * use the same calls without one.
+ * Between processes a timeline needs a broker (broker.h), which poisons it when its signaller ends.
+ * Threads and streams of one process use the same calls without a broker.
  *
- * Threads: every function may be called from any thread. Signals of one timeline take effect in the order of
- *          their values, also from different streams.
+ * Threads: every function may be called from any thread. Signals of one timeline take effect in the
+ *          order of their values, also from different streams.
  * Fork:    nothing survives fork(), as everywhere here.
  */
 #ifndef WARPWAY_TIMELINE_H
@@ -58,20 +72,23 @@ extern "C" {
 
 typedef struct ww_timeline ww_timeline;
 
-/* The highest value a timeline can have. (What is above means poison, and GPUs compare signed differences.) */
+/*
+ * The highest value a timeline can have. (What is above means poison, and GPUs compare signed
+ * differences.)
+ */
 #define WW_TIMELINE_MAX (UINT64_C(1) << 62)
 
 #define WW_TIMELINE_ALONE UINT64_C(0x1) /* shares its page with no other timeline */
 
 /**
  * struct ww_timeline_params - how a timeline is to be
- * @size:      sizeof(struct ww_timeline_params)
+ * @struct_size:  sizeof(struct ww_timeline_params)
  * @reserved:  0
  * @flags:     WW_TIMELINE_... bits
  * @value:     that it has reached from the start
  */
 struct ww_timeline_params {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t reserved;
 	uint64_t flags;
 	uint64_t value;
@@ -82,8 +99,8 @@ struct ww_timeline_params {
  * @params:        borrowed; NULL: value 0
  * @out_timeline:  the caller's; NULL on failure
  *
- * Return: WW_OK; WW_ERR_INVALID (flags, size, a value above WW_TIMELINE_MAX); WW_ERR_NO_MEMORY; WW_ERR_LIMIT;
- *         WW_ERR_SYSTEM; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (flags, struct_size, a value above WW_TIMELINE_MAX);
+ *         WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_create(const struct ww_timeline_params *params,
 	ww_timeline **out_timeline);
@@ -98,24 +115,26 @@ WW_API ww_timeline *ww_timeline_ref(ww_timeline *timeline);
  * ww_timeline_unref() - let go of a timeline
  * @timeline:  may be NULL
  *
- * The signaller's last one closes it: what was submitted will still be reached, waits for more are released with
- * WW_ERR_PEER_LOST. Does not wait for streams that wait for timelines: pages that they use are given back later. (For other
- * work of a GPU, such as a kernel that runs long, the driver may wait when a page is given back, or memory that was let go
- * while a stream waited: see ww_memory_unref().)
+ * The signaller's last one closes it: what was submitted will still be reached, waits for more are
+ * released with WW_ERR_PEER_LOST. Does not wait for streams that wait for timelines: pages that
+ * they use are given back later. (For other work of a GPU, such as a kernel that runs long, the
+ * driver may wait when a page is given back, or memory that was let go while a stream waited: see
+ * ww_memory_unref().)
  *
  * Return: NULL.
  */
 WW_API ww_timeline *ww_timeline_unref(ww_timeline *timeline);
 
 /**
- * ww_timeline_prepare() - make a timeline known to a device now rather than at the first use of a stream of it
+ * ww_timeline_prepare() - map a timeline on a device before its streams use it
  * @timeline:  borrowed
  * @device:    borrowed
  *
  * Costs about 0.3 ms on a GPU unless another timeline of the same page is known to it already.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (@device lacks WW_CAP_STREAM_VALUE, or, for a timeline of another process,
- *         WW_CAP_HOST_READ_ONLY); WW_ERR_NO_MEMORY; WW_ERR_DEVICE...; WW_ERR_LIMIT; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (@device lacks WW_CAP_STREAM_VALUE, or, for a timeline of
+ *         another process, WW_CAP_HOST_READ_ONLY); WW_ERR_NO_MEMORY; WW_ERR_DEVICE...;
+ *         WW_ERR_LIMIT; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
 
@@ -126,9 +145,10 @@ WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
  *
  * What this thread wrote before can be seen by whoever waited for the value.
  *
- * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another process is the
- *         signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let it signal this one too, or
- *         wait for it); WW_ERR_PEER_LOST (the broker has given this process up, and its waiters were told); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another
+ *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let it
+ *         signal this one too, or wait for it); WW_ERR_PEER_LOST (the broker has given this process
+ *         up, and its waiters were told); WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 
@@ -138,74 +158,81 @@ WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
  * @stream:    borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:     as for ww_timeline_signal()
  *
- * All work enqueued before is done, and its stores can be seen, when the value is reached. When another stream
- * has yet to signal a lower value, this one waits for it first.
+ * All work enqueued before is done, and its stores can be seen, when the value is reached. When
+ * another stream has yet to signal a lower value, this one waits for it first.
  *
- * Return: as ww_timeline_signal(), but for WW_ERR_STATE; as ww_timeline_prepare(); WW_ERR_PEER_LOST also if @stream was
- *         released from a wait by poison: what it computed since then must not be announced.
+ * Return: as ww_timeline_signal(), but for WW_ERR_STATE; as ww_timeline_prepare(); WW_ERR_PEER_LOST
+ *         also if @stream was released from a wait by poison: what it computed since then must not
+ *         be announced.
  */
 WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream,
 	uint64_t value);
 
-/* Of the flags of the waits. */
-#define WW_WAIT_UNSUBMITTED \
-	UINT64_C(0x1) /* stream_wait: enqueue the wait also before its signal is submitted */
-#define WW_WAIT_REACHED \
-	UINT64_C(       \
-		0x2) /* wait, query: a value that was reached before the signaller ended is success */
+/* ww_timeline_stream_wait(): enqueue the wait also before its signal is submitted */
+#define WW_WAIT_UNSUBMITTED UINT64_C(0x1)
 
 /**
  * ww_timeline_wait() - wait on the CPU until a value is reached
  * @timeline:    borrowed
  * @value:       at most WW_TIMELINE_MAX
- * @flags:       0 or WW_WAIT_REACHED
  * @timeout_ns:  0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
  *
- * Spins for some microseconds, then sleeps. A CPU's signal wakes it at once; for a GPU's it looks again after an
- * eighth of the time it has waited, at most 2 ms.
+ * Spins for some microseconds, then sleeps. A CPU's signal wakes it at once; for a GPU's it looks
+ * again after an eighth of the time it has waited, at most 2 ms.
  *
- * Return: WW_OK (what was written before the signal can be read); WW_TIMED_OUT; WW_ERR_PEER_LOST (the signaller ended, or
- *         closed the timeline below @value); WW_ERR_INVALID; WW_ERR_FORKED.
+ * Return: WW_OK (what was written before the signal can be read); WW_TIMED_OUT; WW_CANCELLED;
+ *         WW_ERR_PEER_LOST (the signaller ended before it had reached @value, or closed the
+ *         timeline below it); WW_ERR_INVALID; WW_ERR_FORKED.
  */
-WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t flags,
-	uint64_t timeout_ns);
+WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeout_ns,
+	ww_cancel *cancel);
 
 /**
- * ww_timeline_stream_wait() - have the work that a stream does from now on wait until a value is reached
+ * ww_timeline_stream_wait() - have a stream's further work wait until a value is reached
  * @timeline:    borrowed; kept until the stream has gone on
  * @stream:      borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:       at most WW_TIMELINE_MAX
  * @flags:       0 or WW_WAIT_UNSUBMITTED
- * @timeout_ns:  how long to wait, on the CPU, until @value is submitted; 0: not at all; WW_FOREVER. Not used with
- *               WW_WAIT_UNSUBMITTED
+ * @timeout_ns:  how long to wait, on the CPU, until @value is submitted; 0: not at all; WW_FOREVER.
+ *               Not used with WW_WAIT_UNSUBMITTED
+ * @cancel:      borrowed; may be NULL: cancel.h; ends the wait on the CPU, not the stream's
  *
- * May block: until @value is submitted, see the top of this file. The stream's own waiting never blocks the caller.
+ * May block: until @value is submitted, see the top of this file. The stream's own waiting never
+ * blocks the caller.
  *
- * Return: WW_OK (enqueued, or reached already); WW_TIMED_OUT (@value was not submitted in time; nothing was enqueued);
- *         WW_ERR_PEER_LOST (as ww_timeline_wait(), or @stream was released by poison before); WW_ERR_INVALID; as
- *         ww_timeline_prepare(); WW_ERR_FORKED.
+ * Return: WW_OK (enqueued, or reached already); WW_TIMED_OUT or WW_CANCELLED (@value was not
+ *         submitted in time; nothing was enqueued); WW_ERR_PEER_LOST (as ww_timeline_wait(), or
+ *         @stream was released by poison before); WW_ERR_INVALID; as ww_timeline_prepare();
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint64_t value,
-	uint64_t flags, uint64_t timeout_ns);
+	uint64_t flags, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
  * ww_timeline_query() - ask whether a value is reached
  * @timeline:  borrowed
  * @value:     at most WW_TIMELINE_MAX
- * @flags:     0 or WW_WAIT_REACHED
  *
- * Return: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST; WW_ERR_INVALID; WW_ERR_FORKED.
+ * After WW_OK what was written before the signal can be read, as after ww_timeline_wait(). The same
+ * holds for ww_timeline_info.completed. To read the newest of several values, use several slots of
+ * memory: value n is in slot n modulo their number, and the reader looks again, after it has read,
+ * that the writer has not come round.
+ *
+ * Return: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (as ww_timeline_wait()); WW_ERR_INVALID;
+ * WW_ERR_FORKED.
  */
-WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value, uint64_t flags);
+WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
 
 /**
- * ww_timeline_eventfd() - a descriptor that becomes readable when a value is reached, or never will be
+ * ww_timeline_eventfd() - a descriptor that becomes readable when a wait for a value is over
  * @timeline:  borrowed
  * @value:     at most WW_TIMELINE_MAX
- * @stream:    borrowed; it waits, and is busy until then. A stream of the host device is right for this, also for
- *             values that a GPU signals: its thread waits, no GPU does. On a GPU's stream work that others
- *             submit later may be stuck behind the wait
- * @out_fd:    the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec; -1 on failure
+ * @stream:    borrowed; it waits, and is busy until then. A stream of the host device is right for
+ *             this, also for values that a GPU signals: its thread waits, no GPU does. On a GPU's
+ *             stream work that others submit later may be stuck behind the wait
+ * @out_fd:    the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *             -1 on failure
  *
  * Readable means: look with ww_timeline_query(). There is no thread but the stream's.
  *
@@ -223,19 +250,20 @@ enum {
 
 /**
  * struct ww_timeline_info - how a timeline is at the moment
- * @size:       set by the caller to sizeof(struct ww_timeline_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_timeline_info)
  * @state:      WW_TIMELINE_...
  * @is_own:     1: this process is the signaller
  * @pid:        of the signaller: as the broker saw it when it is lost, else as it sees itself
  * @uid:        of the signaller, as it says
  * @reserved:   0
  * @submitted:  the highest value whose signal is enqueued or done
- * @completed:  the highest value reached; of one that is lost, what was reached when the broker learnt it
+ * @completed:  the highest value reached; of one that is lost, what was reached when the broker
+ *              learnt it
  * @lost_ns:    when the broker learnt it, CLOCK_REALTIME; 0: it is not lost
  * @program:    the signaller's name
  */
 struct ww_timeline_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t state;
 	uint32_t is_own;
 	uint32_t pid;
@@ -250,86 +278,93 @@ struct ww_timeline_info {
 /**
  * ww_timeline_info_get() - how a timeline is
  * @timeline:  borrowed
- * @info:      the caller's, with size set; filled on success, also when the timeline is lost
+ * @info:      the caller's, with struct_size set; filled on success, also when the timeline is lost
  *
- * Return: WW_OK; WW_ERR_INVALID (size is not set); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_info *info);
 
 /* --- between processes --- */
 
 /**
- * struct ww_share_params - how a timeline, an event or a barrier is named in a broker, or named by a token
- * @size:       sizeof(struct ww_share_params)
- * @mode:       with a name: permission bits, such as 0640; reading lets wait. 0: 0600
- * @gid:        with a name: group; 0: the caller's own; else one of the caller's groups
- * @uses:       of a token: imports after which its escrow ends early; 0: only its time ends it
- * @flags:      with a name: WW_PUT_REPLACE of broker.h, or 0
- * @escrow_ns:  of a token: how long the object stays for its sake; 0: 60 seconds; UINT64_MAX: no escrow
+ * struct ww_name_params - how the name of a timeline is kept in a broker
+ * @struct_size:  sizeof(struct ww_name_params)
+ * @mode:         permission bits, such as 0640; who may read may wait. 0: 0600
+ * @gid:          group; 0: the caller's own; else one of the caller's groups
+ * @reserved:     0
+ * @flags:        WW_PUT_REPLACE of broker.h, or 0
  */
-struct ww_share_params {
-	uint32_t size;
+struct ww_name_params {
+	uint32_t struct_size;
 	uint32_t mode;
 	uint32_t gid;
-	uint32_t uses;
+	uint32_t reserved;
 	uint64_t flags;
-	uint64_t escrow_ns;
 };
 
 /**
  * ww_timeline_export() - a token by which any process can import a timeline, to wait on it
  * @timeline:   borrowed; of this process, or imported through the same broker
  * @broker:     borrowed; NULL: the default broker, which is opened, and kept open by the timeline
- * @params:     borrowed; NULL: 60 s in escrow
+ * @params:     borrowed; NULL: WW_ESCROW_DEFAULT
+ * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
  * May block: for two round trips to the broker at most.
  *
- * Return: WW_OK; WW_ERR_INVALID; WW_ERR_QUOTA; WW_ERR_PEER_LOST; WW_ERR_VERSION (the broker is older and would not speak
- *         for the dead); as ww_memory_export(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID; WW_ERR_QUOTA; WW_ERR_PEER_LOST; WW_ERR_VERSION (the
+ *         broker is older and would not speak for the dead); as ww_memory_export();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
-	const struct ww_share_params *params, struct ww_token *out_token);
+	const struct ww_token_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
  * ww_timeline_import() - the timeline that a token names
- * @broker:        borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None is started
+ * @broker:        borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None
+ *                 is started
  * @token:         borrowed; may come from anywhere
- * @out_timeline:  the caller's; NULL on failure. In the signaller's own process it is the timeline itself, counted
+ * @cancel:        borrowed; may be NULL: cancel.h
+ * @out_timeline:  the caller's; NULL on failure. In the signaller's own process it is the timeline
+ *                 itself, counted
  *
- * Return: WW_OK; WW_ERR_PROTOCOL (not a token, damaged, or the object's page is none); WW_ERR_VERSION (a token or a page
- *         of another layout); WW_ERR_UNSUPPORTED (a token of another kind); WW_ERR_NOT_FOUND (the timeline is
- *         gone); WW_ERR_ACCESS (wrong secret); WW_ERR_MISMATCH (the token names no cell of the page); as
- *         ww_memory_import(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, damaged, or the object's page is
+ *         none); WW_ERR_VERSION (a token or a page of another layout); WW_ERR_UNSUPPORTED (a token
+ *         of another kind); WW_ERR_NOT_FOUND (the timeline is gone); WW_ERR_ACCESS (wrong secret);
+ *         WW_ERR_MISMATCH (the token names no cell of the page); as ww_memory_import();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_import(ww_broker *broker, const struct ww_token *token,
-	ww_timeline **out_timeline);
+	ww_cancel *cancel, ww_timeline **out_timeline);
 
 /**
  * ww_timeline_put() - name a timeline in a broker
  * @timeline:  borrowed; of this process. The name goes when it is closed, or this process ends
- * @broker:    borrowed
+ * @broker:    borrowed; NULL: the default broker
  * @name:      borrowed
  * @params:    borrowed; NULL: mode 0600
+ * @cancel:    borrowed; may be NULL: cancel.h
  *
- * Return: WW_OK; WW_ERR_EXISTS; WW_ERR_ACCESS (the name or group is somebody else's, or another process is the
- *         signaller); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_PEER_LOST; WW_ERR_VERSION; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_EXISTS; WW_ERR_ACCESS (the name or group is somebody else's,
+ *         or another process is the signaller); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_PEER_LOST;
+ *         WW_ERR_VERSION; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const char *name,
-	const struct ww_share_params *params);
+	const struct ww_name_params *params, ww_cancel *cancel);
 
 /**
  * ww_timeline_get() - the timeline of a name, to wait on it
- * @broker:        borrowed
+ * @broker:        borrowed; NULL: the default broker
  * @name:          borrowed
  * @timeout_ns:    how long to wait for the name to appear; 0: not at all; WW_FOREVER
+ * @cancel:        borrowed; may be NULL: cancel.h
  * @out_timeline:  the caller's; NULL on failure
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no timeline); as
- *         ww_timeline_import().
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED
+ *         (it is no timeline); as ww_timeline_import().
  */
 WW_API ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_ns,
-	ww_timeline **out_timeline);
+	ww_cancel *cancel, ww_timeline **out_timeline);
 
 #ifdef __cplusplus
 }

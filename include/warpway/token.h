@@ -2,19 +2,19 @@
 /*
  * warpway/token.h - plain bytes that name a memory, or a span of one, to any process
  *
- * A token travels by any means: a pipe, a file, an environment variable, an MPI message. It says which
- * object of which broker it names, and carries a secret that opens it: who has the token has the
- * access it was made for, whatever the object's mode is. Pass it on as you would a key.
+ * A token travels by any means: a pipe, a file, an environment variable, an MPI message. It says
+ * which object of which broker it names, and carries a secret that opens it: who has the token has
+ * the access it was made for, whatever the object's mode is. Pass it on as you would a key.
  *
- * A token is good for as long as its object is in its broker. While it travels, a hold in escrow can keep
- * the object there (broker.h, ww_memory_export()).
+ * A token is good for as long as its object is in its broker. While it travels, a hold in escrow
+ * can keep the object there (broker.h, ww_memory_export()).
  *
- * It is fixed in size, versioned and checksummed; the text form is the same in letters that survive a
- * command line, an environment variable or JSON: "ww1_" and base64url (RFC 4648, section 5) without padding,
- * trailing zero bytes left out.
+ * It is fixed in size, versioned and checksummed; the text form is the same in letters that survive
+ * a command line, an environment variable or JSON: "ww1_" and base64url (RFC 4648, section 5)
+ * without padding, trailing zero bytes left out.
  *
- * Reading a token believes nothing of it. That it is whole does not mean that it opens something: only the
- * broker can tell.
+ * Reading a token believes nothing of it. That it is whole does not mean that it opens something:
+ * only the broker can tell.
  *
  * Threads: every function may be called from any thread.
  */
@@ -32,7 +32,11 @@ typedef struct ww_broker ww_broker; /* see broker.h */
 
 #define WW_TOKEN_BYTES 512
 #define WW_TOKEN_TEXT_BYTES \
-	696                  /* 4 for "ww1_", 683 for 512 bytes, the ending zero, rounded up to 8 */
+	696 /* 4 for "ww1_", 683 for 512 bytes, the ending zero, rounded up to 8 */
+/* For every escrow_ns: how long a broker keeps an object that nobody holds for a token's sake. */
+#define WW_ESCROW_DEFAULT UINT64_C(0)      /* 60 seconds */
+#define WW_ESCROW_NONE    (UINT64_MAX - 1) /* not at all: the object must live by other means */
+
 #define WW_ADDRESS_BYTES 112 /* of a broker's address with its ending zero */
 
 /**
@@ -40,6 +44,20 @@ typedef struct ww_broker ww_broker; /* see broker.h */
  */
 struct ww_token {
 	uint8_t bytes[WW_TOKEN_BYTES];
+};
+
+/**
+ * struct ww_token_params - how long a token keeps its object
+ * @struct_size:  sizeof(struct ww_token_params)
+ * @uses:         imports after which the escrow ends early; 0: only its time ends it. The token
+ *                still opens the object while that is there
+ * @escrow_ns:    how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
+ *                WW_ESCROW_NONE
+ */
+struct ww_token_params {
+	uint32_t struct_size;
+	uint32_t uses;
+	uint64_t escrow_ns;
 };
 
 /* What an object is. */
@@ -54,16 +72,17 @@ enum {
 };
 
 /* ww_token_info.flags */
-#define WW_TOKEN_SLICE \
-	UINT32_C(      \
-		0x1) /* a slice of a pool: @object_id is the pool's, offset and total_bytes count in its chunk */
-#define WW_TOKEN_FOREIGN \
-	UINT32_C(0x2) /* memory that was wrapped: it lives as long as its owner keeps it */
+/* a slice of a pool: @object_id is the pool's, offset and total_bytes count in its chunk */
+#define WW_TOKEN_SLICE UINT32_C(0x1)
+/* memory that was wrapped: it lives as long as its owner keeps it */
+#define WW_TOKEN_FOREIGN UINT32_C(0x2)
 #define WW_TOKEN_COUNTED UINT32_C(0x4) /* its escrow counts imports (ww_export_params.uses) */
+/* a slice of a pool, by a process that had imported it: pool.h says how long it is good */
+#define WW_TOKEN_PASSED UINT32_C(0x8)
 
 /**
  * struct ww_token_info - what a token says of itself
- * @size:         set by the caller to sizeof(struct ww_token_info)
+ * @struct_size:  set by the caller to sizeof(struct ww_token_info)
  * @kind:         WW_OBJECT_...
  * @access:       WW_ACCESS_... of device.h: the most it grants
  * @broker_uid:   the user whose broker it is from
@@ -76,12 +95,14 @@ enum {
  * @object_id:    the same in every process
  * @home_uuid:    device that holds the bytes
  * @broker_id:    of the broker it is from
- * @address:      where that broker listened when the token was made; its path may be another in a container
+ * @address:      where that broker listened when the token was made; its path may be another in a
+ *                container
  * @array:        how an array lies in the span
- * @slice:        with WW_TOKEN_SLICE: which of the pool's slices, no other one has ever had the number; else 0
+ * @slice:        with WW_TOKEN_SLICE: which of the pool's slices, no other one has ever had the
+ *                number; else 0
  */
 struct ww_token_info {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t kind;
 	uint32_t access;
 	uint32_t broker_uid;
@@ -102,10 +123,10 @@ struct ww_token_info {
 /**
  * ww_token_info_get() - read a token
  * @token:  borrowed; may come from anywhere
- * @info:   the caller's, with size set; filled on success
+ * @info:   the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_ERR_PROTOCOL (not a token, damaged, or it says what cannot be); WW_ERR_VERSION;
- *         WW_ERR_INVALID (size is not set).
+ *         WW_ERR_INVALID (struct_size is not set).
  */
 WW_API ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info);
 

@@ -9,6 +9,7 @@
 #include <warpway/barrier.h>
 #include <warpway/base.h>
 #include <warpway/broker.h>
+#include <warpway/cancel.h>
 #include <warpway/device.h>
 #include <warpway/dlpack.h>
 #include <warpway/event.h>

@@ -2,16 +2,18 @@
 /*
  * dlpack.c - tensors of DLPack made of arrays, and arrays of tensors, see warpway/dlpack.h
  *
- * OUT. A tensor of ours is one allocation: the struct that the other library sees, the numbers that it points to, and a
- * reference of the memory. Its deleter gives both back; nothing else knows of it.
+ * OUT. A tensor of ours is one allocation: the struct that the other library sees, the numbers that
+ * it points to, and a reference of the memory. Its deleter gives both back; nothing else knows of
+ * it.
  *
- * IN. A tensor of theirs stays where it is and is kept by the memory that wraps its bytes: the memory's release calls the
- * deleter. Until that memory exists nothing is taken over, so a failure leaves the tensor with its owner. The bytes that
- * are wrapped are those between the lowest and the highest one of any element: with negative strides the data pointer is
- * somewhere in between.
+ * IN. A tensor of theirs stays where it is and is kept by the memory that wraps its bytes: the
+ * memory's release calls the deleter. Until that memory exists nothing is taken over, so a failure
+ * leaves the tensor with its owner. The bytes that are wrapped are those between the lowest and the
+ * highest one of any element: with negative strides the data pointer is somewhere in between.
  *
- * A tensor comes from another library of this process, which could do anything anyway. So its pointers are believed, and
- * its numbers are not: mistakes are more common than malice, and are told apart from arrays that lie here.
+ * A tensor comes from another library of this process, which could do anything anyway. So its
+ * pointers are believed, and its numbers are not: mistakes are more common than malice, and are
+ * told apart from arrays that lie here.
  */
 #include <warpway/dlpack.h>
 
@@ -27,7 +29,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "device/backend.h"
-#include "memory/object.h"
+#include "memory/memory.h"
 
 /* A tensor of ours, of either form. */
 struct tensor {
@@ -233,7 +235,10 @@ static ww_status check_dtype(struct ww_dtype dtype, bool is_padded)
 	return ww_fail(WW_ERR_UNSUPPORTED, "cannot take in a tensor: %s", reason.message);
 }
 
-/* Strides of elements as strides of bytes; those of dimensions that lead nowhere need not make sense. */
+/*
+ * Strides of elements as strides of bytes; those of dimensions that lead nowhere need not make
+ * sense.
+ */
 static ww_status multiply_strides(const struct ww_dl_tensor *tensor, int64_t *out_strides)
 {
 	int64_t element_bytes = (int64_t)ww_dtype_bytes(tensor->dtype);
@@ -266,14 +271,14 @@ static ww_status read_array(const struct ww_dl_tensor *tensor, bool is_padded,
 		return ww_fail(WW_ERR_INVALID, "the tensor has no shape");
 	if (tensor->strides)
 		ww_try(multiply_strides(tensor, strides));
-	return ww_array_set_strided(out_array, &tensor->dtype, 0, (uint32_t)tensor->ndim,
-		tensor->shape, tensor->strides ? strides : NULL);
+	return ww_array_set(out_array, &tensor->dtype, (uint32_t)tensor->ndim, tensor->shape,
+		tensor->strides ? strides : NULL, 0);
 }
 
 /* Without elements there is nothing to wrap; the tensor is not needed any more. */
 static ww_status take_empty(ww_device *device, const struct intake *intake, ww_memory **out_memory)
 {
-	const struct ww_memory_params params = {.size = sizeof(params),
+	const struct ww_memory_params params = {.struct_size = sizeof(params),
 		.kind = WW_MEMORY_HOST,
 		.bytes = 1};
 
@@ -303,7 +308,7 @@ static ww_status take_bytes(ww_device *device, const struct intake *intake, stru
 	ww_memory **out_memory)
 {
 	const struct ww_dl_tensor *tensor = intake->tensor;
-	const struct ww_wrap_params params = {.size = sizeof(params),
+	const struct ww_wrap_params params = {.struct_size = sizeof(params),
 		.release = intake->release,
 		.context = intake->context};
 	uint64_t below = 0;

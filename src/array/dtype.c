@@ -2,12 +2,13 @@
 /*
  * dtype.c - types of elements and their names, see dtype.h and warpway/array.h
  *
- * One table says for each code what it is called and which bits it may have. Most types come in several sizes, and their
- * name is a word with the bits behind it: "float" and 32. Others have one size, and their name says everything, with digits
- * that count other things: "float8_e4m3fn". So a name is read against the table, never taken apart first.
+ * One table says for each code what it is called and which bits it may have. Most types come in
+ * several sizes, and their name is a word with the bits behind it: "float" and 32. Others have one
+ * size, and their name says everything, with digits that count other things: "float8_e4m3fn". So a
+ * name is read against the table, never taken apart first.
  *
- * An element that would not fill whole bytes is no element: no address could be computed for its neighbour. Such types come
- * in as many lanes as fill bytes.
+ * An element that would not fill whole bytes is no element: no address could be computed for its
+ * neighbour. Such types come in as many lanes as fill bytes.
  */
 #include "array/dtype.h"
 

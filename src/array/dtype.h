@@ -23,7 +23,7 @@ static inline uint64_t ww_dtype_bytes(struct ww_dtype dtype)
 /* The type of an array's elements. */
 static inline struct ww_dtype ww_dtype_of(const struct ww_array *array)
 {
-	return (struct ww_dtype){array->dtype_code, array->dtype_bits, array->dtype_lanes};
+	return (struct ww_dtype){array->dtype.code, array->dtype.bits, array->dtype.lanes};
 }
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * dtype_test.c - names of types there and back, and types that cannot be
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -77,7 +77,10 @@ static void what_is_no_name(void **state)
 	assert_memory_equal(&dtype, (&(struct ww_dtype){1, 2, 3}), sizeof(dtype));
 }
 
-/* Every type that can be has a name, which leads back to it; every other is refused by name and by array. */
+/*
+ * Every type that can be has a name, which leads back to it; every other is refused by name and by
+ * array.
+ */
 static void every_type(void **state)
 {
 	static const uint16_t lanes[] = {0, 1, 2, 3, 4, 8, 65535};
@@ -95,14 +98,14 @@ static void every_type(void **state)
 
 		if (ww_dtype_name(&dtype, text) != WW_OK) {
 			assert_string_equal(text, "");
-			assert_fails(ww_array_set_strided(&array, &dtype, 0, 1, &shape, NULL),
+			assert_fails(ww_array_set(&array, &dtype, 1, &shape, NULL, 0),
 				WW_ERR_INVALID);
 			continue;
 		}
 		named++;
 		assert_int_equal(ww_dtype_parse(text, &back), WW_OK);
 		assert_memory_equal(&dtype, &back, sizeof(back));
-		assert_int_equal(ww_array_set_strided(&array, &dtype, 0, 1, &shape, NULL), WW_OK);
+		assert_int_equal(ww_array_set(&array, &dtype, 1, &shape, NULL, 0), WW_OK);
 		assert_int_equal(ww_array_bytes(&array, &bytes), WW_OK);
 		assert_int_equal(bytes, 3u * dtype.bits * dtype.lanes / 8);
 	}

@@ -2,15 +2,16 @@
 /*
  * layout.c - how an array lies in a memory, see warpway/array.h
  *
- * Every number may be chosen by somebody who wants the sums to wrap around. So the form is checked first, each
- * field by itself, and then every product and sum with a check of its own. A dimension without elements counts as
- * one where sizes are computed: whoever multiplies the shape in another order must not overflow
- * either.
+ * Every number may be chosen by somebody who wants the sums to wrap around. So the form is checked
+ * first, each field by itself, and then every product and sum with a check of its own. A dimension
+ * without elements counts as one where sizes are computed: whoever multiplies the shape in another
+ * order must not overflow either.
  *
- * The first element is at `offset`. Positive strides reach above it, negative ones below: two sums that are
- * kept apart, so that neither hides what the other does.
+ * The first element is at `offset`. Positive strides reach above it, negative ones below: two sums
+ * that are kept apart, so that neither hides what the other does.
  *
- * struct ww_array is a part of other structs of the ABI, so it never grows, and its size has one right value.
+ * struct ww_array is a part of other structs of the ABI, so it never grows, and its size has one
+ * right value.
  */
 #include "array/layout.h"
 
@@ -24,10 +25,11 @@ _Static_assert(sizeof(struct ww_array) == 280, "part of other structs: it cannot
 
 static ww_status check_size(const struct ww_array *array)
 {
-	if (array->size != sizeof(*array))
+	if (array->struct_size != sizeof(*array))
 		return ww_fail(WW_ERR_INVALID,
-			"ww_array.size is %" PRIu32 "; set it to sizeof(struct ww_array), %zu",
-			array->size, sizeof(*array));
+			"ww_array.struct_size is %" PRIu32
+			"; set it to sizeof(struct ww_array), %zu",
+			array->struct_size, sizeof(*array));
 	return WW_OK;
 }
 
@@ -49,7 +51,7 @@ ww_status ww_array_check_shape(uint32_t ndim, const int64_t *shape)
 ww_status ww_array_check_form(const struct ww_array *array)
 {
 	ww_try(check_size(array));
-	ww_try(ww_dtype_check(array->dtype_code, array->dtype_bits, array->dtype_lanes));
+	ww_try(ww_dtype_check(array->dtype.code, array->dtype.bits, array->dtype.lanes));
 	if (array->reserved != 0)
 		return ww_fail(WW_ERR_INVALID, "ww_array.reserved is not 0");
 	ww_try(ww_array_check_shape(array->ndim, array->shape));
@@ -169,14 +171,14 @@ static void set_fortran_order(struct ww_array *array)
 	}
 }
 
-/* What both ways to describe an array begin with: all but the strides, which fit. */
+/* All but the strides and their reach. */
 static ww_status describe(const struct ww_dtype *dtype, uint64_t offset, uint32_t ndim,
 	const int64_t *shape, struct ww_array *out_array)
 {
-	struct ww_array made = {.size = sizeof(made),
-		.dtype_code = dtype->code,
-		.dtype_bits = dtype->bits,
-		.dtype_lanes = dtype->lanes,
+	struct ww_array made = {.struct_size = sizeof(made),
+		.dtype.code = dtype->code,
+		.dtype.bits = dtype->bits,
+		.dtype.lanes = dtype->lanes,
 		.ndim = ndim,
 		.offset = offset};
 	uint64_t bytes = 0;
@@ -191,27 +193,16 @@ static ww_status describe(const struct ww_dtype *dtype, uint64_t offset, uint32_
 	return WW_OK;
 }
 
-ww_status ww_array_set(struct ww_array *array, uint32_t dtype_code, uint32_t dtype_bits,
-	uint32_t ndim, const int64_t *shape)
-{
-	ww_require(array, "ww_array_set: array is NULL");
-	ww_require(shape || ndim == 0, "ww_array_set: shape is NULL");
-	ww_try(check_size(array));
-	ww_try(ww_dtype_check(dtype_code, dtype_bits, 1));
-	return describe(&(struct ww_dtype){(uint8_t)dtype_code, (uint8_t)dtype_bits, 1}, 0, ndim,
-		shape, array);
-}
-
-ww_status ww_array_set_strided(struct ww_array *array, const struct ww_dtype *dtype,
-	uint64_t offset, uint32_t ndim, const int64_t *shape, const int64_t *strides)
+ww_status ww_array_set(struct ww_array *array, const struct ww_dtype *dtype, uint32_t ndim,
+	const int64_t *shape, const int64_t *strides, uint64_t offset)
 {
 	struct ww_array made;
 	uint64_t below = 0;
 	uint64_t above = 0;
 
-	ww_require(array, "ww_array_set_strided: array is NULL");
-	ww_require(dtype, "ww_array_set_strided: dtype is NULL");
-	ww_require(shape || ndim == 0, "ww_array_set_strided: shape is NULL");
+	ww_require(array, "ww_array_set: array is NULL");
+	ww_require(dtype, "ww_array_set: dtype is NULL");
+	ww_require(shape || ndim == 0, "ww_array_set: shape is NULL");
 	ww_try(describe(dtype, offset, ndim, shape, &made));
 	if (strides && ndim > 0)
 		memcpy(made.strides, strides, ndim * sizeof(*strides));

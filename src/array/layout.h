@@ -16,15 +16,16 @@ ww_status ww_array_check_form(const struct ww_array *array);
 ww_status ww_array_check_shape(uint32_t ndim, const int64_t *shape);
 
 /*
- * What the elements would have if no dimension were without any; of an array whose form was checked.
+ * What the elements would have if no dimension were without any; of an array whose form was
+ * checked.
  *
  * Return: WW_OK; WW_ERR_OVERFLOW (more than 63 bits count).
  */
 ww_status ww_array_full_bytes(const struct ww_array *array, uint64_t *out_bytes);
 
 /*
- * How far the elements reach below the first one and above it, their own bytes not counted; at most INT64_MAX each. A dimension
- * without elements counts as one. Of an array whose form was checked.
+ * How far the elements reach below the first one and above it, their own bytes not counted; at most
+ * INT64_MAX each. A dimension without elements counts as one. Of an array whose form was checked.
  *
  * Return: WW_OK; WW_ERR_OVERFLOW.
  */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reshape.c - the same elements in another shape, the same bytes as another type, see warpway/array.h
+ * reshape.c - the same elements in another shape, the same bytes as another type, see
+ * warpway/array.h
  *
- * A reshaped array is a view if its elements, taken in C order, can be reached by other strides. To find out, the old dimensions
- * are joined to RUNS: stretches of elements in C order that lie at one distance from each other. Dimensions join when the outer
- * one goes on where the inner one ends. Two runs never join, so a new dimension must lie inside one run, and the new ones that
- * share a run must divide it. From the last dimension to the first, each new one takes its elements from the run that is
- * innermost of what is left.
+ * A reshaped array is a view if its elements, taken in C order, can be reached by other strides. To
+ * find out, the old dimensions are joined to RUNS: stretches of elements in C order that lie at one
+ * distance from each other. Dimensions join when the outer one goes on where the inner one ends.
+ * Two runs never join, so a new dimension must lie inside one run, and the new ones that share a
+ * run must divide it. From the last dimension to the first, each new one takes its elements from
+ * the run that is innermost of what is left.
  */
 #include <warpway/array.h>
 
@@ -44,7 +46,10 @@ static uint32_t find_runs(const struct ww_array *array, struct run out_runs[WW_A
 	return count;
 }
 
-/* A dimension of one element leads nowhere; its stride is what C order would have, where that can be said. */
+/*
+ * A dimension of one element leads nowhere; its stride is what C order would have, where that can
+ * be said.
+ */
 static int64_t idle_stride(const struct ww_array *view, uint32_t dim)
 {
 	int64_t stride = (int64_t)ww_array_element_bytes(view);
@@ -164,9 +169,9 @@ ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const in
 
 static void set_dtype(struct ww_array *array, const struct ww_dtype *dtype)
 {
-	array->dtype_code = dtype->code;
-	array->dtype_bits = dtype->bits;
-	array->dtype_lanes = dtype->lanes;
+	array->dtype.code = dtype->code;
+	array->dtype.bits = dtype->bits;
+	array->dtype.lanes = dtype->lanes;
 }
 
 /* Cuts the bytes of the last dimension into elements of another size. */

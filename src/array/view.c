@@ -2,12 +2,13 @@
 /*
  * view.c - other arrays over the same bytes: parts, orders, repetitions, see warpway/array.h
  *
- * Every view begins with the span of the array it is made of. Once that could be computed, so can everything here: an index
- * inside a dimension times its stride is at most what was computed then. The view is made in a struct of its own and handed
- * out at the end, since the caller may want it where the array is.
+ * Every view begins with the span of the array it is made of. Once that could be computed, so can
+ * everything here: an index inside a dimension times its stride is at most what was computed then.
+ * The view is made in a struct of its own and handed out at the end, since the caller may want it
+ * where the array is.
  *
- * A view without elements stays where its array begins: there is no element it could begin with, and so it cannot leave the
- * memory.
+ * A view without elements stays where its array begins: there is no element it could begin with,
+ * and so it cannot leave the memory.
  */
 #include <warpway/array.h>
 
@@ -166,7 +167,10 @@ ww_status ww_array_permute(const struct ww_array *array, const uint32_t *order,
 	return WW_OK;
 }
 
-/* One dimension of a broadcast; those that are new have no stride, those of one element are repeated. */
+/*
+ * One dimension of a broadcast; those that are new have no stride, those of one element are
+ * repeated.
+ */
 static ww_status spread(const struct ww_array *array, uint32_t dim, int64_t count,
 	int64_t *out_stride)
 {

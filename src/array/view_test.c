@@ -2,7 +2,7 @@
 /*
  * view_test.c - slices, orders, repetitions and shapes, against what Python would give
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static struct ww_array array_of(uint32_t ndim, const int64_t *shape)
 {
 	struct ww_array array;
 
-	assert_int_equal(ww_array_set_strided(&array, &float32, 0, ndim, shape, NULL), WW_OK);
+	assert_int_equal(ww_array_set(&array, &float32, ndim, shape, NULL, 0), WW_OK);
 	return array;
 }
 
@@ -31,10 +31,10 @@ static struct ww_array matrix(void)
 static void assert_array(const struct ww_array *array, uint64_t offset, uint32_t ndim,
 	const int64_t *shape, const int64_t *strides)
 {
-	struct ww_dtype dtype = {array->dtype_code, array->dtype_bits, array->dtype_lanes};
+	struct ww_dtype dtype = {array->dtype.code, array->dtype.bits, array->dtype.lanes};
 	struct ww_array want;
 
-	assert_int_equal(ww_array_set_strided(&want, &dtype, offset, ndim, shape, strides), WW_OK);
+	assert_int_equal(ww_array_set(&want, &dtype, ndim, shape, strides, offset), WW_OK);
 	assert_memory_equal(array, &want, sizeof(want));
 }
 
@@ -45,20 +45,19 @@ static void set_any_layout(void **state)
 
 	(void)state;
 	memset(&array, 0x55, sizeof(array));
-	assert_int_equal(ww_array_set_strided(&array, &float32, 40, 2, (const int64_t[]){3, 2},
-				 (const int64_t[]){-8, 0}),
+	assert_int_equal(ww_array_set(&array, &float32, 2, (const int64_t[]){3, 2},
+				 (const int64_t[]){-8, 0}, 40),
 		WW_OK);
-	assert_int_equal(array.size, sizeof(array));
+	assert_int_equal(array.struct_size, sizeof(array));
 	assert_true(array.strides[0] == -8 && array.strides[1] == 0 && array.strides[2] == 0);
 	assert_int_equal(ww_array_check(&array, 44), WW_OK);
 	assert_fails(ww_array_check(&array, 43), WW_ERR_MISMATCH);
-	assert_int_equal(ww_array_set_strided(&array, &pairs, 0, 1, (const int64_t[]){50}, NULL),
-		WW_OK);
+	assert_int_equal(ww_array_set(&array, &pairs, 1, (const int64_t[]){50}, NULL, 0), WW_OK);
 	assert_int_equal(array.strides[0], 1);
-	assert_fails(ww_array_set_strided(&array, &float32, 0, 1, (const int64_t[]){3},
-			     (const int64_t[]){INT64_MIN}),
+	assert_fails(ww_array_set(&array, &float32, 1, (const int64_t[]){3},
+			     (const int64_t[]){INT64_MIN}, 0),
 		WW_ERR_OVERFLOW);
-	assert_fails(ww_array_set_strided(&array, &float32, 0, 17, (const int64_t[17]){0}, NULL),
+	assert_fails(ww_array_set(&array, &float32, 17, (const int64_t[17]){0}, NULL, 0),
 		WW_ERR_INVALID);
 	assert_int_equal(array.strides[0], 1);
 }
@@ -140,7 +139,7 @@ static void slices_are_pythons(void **state)
 static void slice_refuses(void **state)
 {
 	struct ww_array array = matrix();
-	struct ww_array view = {.size = 77};
+	struct ww_array view = {.struct_size = 77};
 
 	(void)state;
 	assert_fails(ww_array_slice(&array, 1, 0, 1, 0, &view), WW_ERR_INVALID);
@@ -150,9 +149,9 @@ static void slice_refuses(void **state)
 	assert_fails(ww_array_slice(&array, 0, 0, 1, 1, &view), WW_ERR_MISMATCH);
 	array.strides[0] = INT64_MAX;
 	assert_fails(ww_array_slice(&array, 0, 0, 1, 1, &view), WW_ERR_OVERFLOW);
-	array.size = 0;
+	array.struct_size = 0;
 	assert_fails(ww_array_slice(&array, 0, 0, 1, 1, &view), WW_ERR_INVALID);
-	assert_int_equal(view.size, 77);
+	assert_int_equal(view.struct_size, 77);
 }
 
 static void index_drops_the_dimension(void **state)
@@ -228,7 +227,9 @@ static void reshape_joins_and_divides(void **state)
 	assert_array(&view, 0, 3, (const int64_t[]){2, 4, 3}, NULL);
 	assert_int_equal(ww_array_reshape(&array, 4, (const int64_t[]){1, 24, 1, 1}, &view), WW_OK);
 	assert_array(&view, 0, 4, (const int64_t[]){1, 24, 1, 1}, NULL);
-	/* rows from the last to the first, every other element: rows do not join, elements divide */
+	/*
+	 * rows from the last to the first, every other element: rows do not join, elements divide
+	 */
 	assert_int_equal(ww_array_slice(&array, 0, NONE, NONE, -1, &array), WW_OK);
 	assert_int_equal(ww_array_reshape(&array, 3, (const int64_t[]){2, 2, 6}, &view), WW_OK);
 	assert_array(&view, 72, 3, (const int64_t[]){2, 2, 6}, (const int64_t[]){-48, -24, 4});

@@ -7,8 +7,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* of all lists; nothing is taken inside it */
+static pthread_mutex_t
+	lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists; nothing is taken inside it */
 
 /* Under the lock. */
 static struct ww_attachment *find(const struct ww_attachments *attachments, const void *owner)

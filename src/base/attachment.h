@@ -2,9 +2,9 @@
 /*
  * attachment.h - what lasts exactly as long as something else does
  *
- * A layer above hangs something on a thing of a layer below, which knows only when to let go of it. Of one
- * owner's attachments the newest counts; older ones stay, since somebody may be looking at them. Who makes one embeds it
- * in a struct of its own.
+ * A layer above hangs something on a thing of a layer below, which knows only when to let go of it.
+ * Of one owner's attachments the newest counts; older ones stay, since somebody may be looking at
+ * them. Who makes one embeds it in a struct of its own.
  */
 #ifndef WW_BASE_ATTACHMENT_H
 #define WW_BASE_ATTACHMENT_H

@@ -2,9 +2,10 @@
 /*
  * await.c - waiting on the CPU for a word in shared memory, see await.h
  *
- * The futex word is read before each look. Whoever changes what is awaited stores that first and adds to the word
- * then; so either the look sees the change, or the kernel sees another word than was read and does not sleep. The futex
- * is one between processes, found by the page and not by the address: for reading, a read-only mapping is enough.
+ * The futex word is read before each look. Whoever changes what is awaited stores that first and
+ * adds to the word then; so either the look sees the change, or the kernel sees another word than
+ * was read and does not sleep. The futex is one between processes, found by the page and not by the
+ * address: for reading, a read-only mapping is enough.
  *
  * No lock, no state but the number of CPUs.
  */
@@ -16,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 
 #define SPIN_NS UINT64_C(5000) /* about what falling asleep and waking up cost */
-#define SPIN_POLL_NS \
-	UINT64_C(    \
-		60000) /* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
+/* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
+#define SPIN_POLL_NS   UINT64_C(60000)
 #define LOOKS_PER_TIME 8 /* while spinning */
 #define POLL_LEAST_NS  UINT64_C(20000)
 #define POLL_MOST_NS   UINT64_C(2000000)
@@ -37,7 +38,10 @@ static void relax(void)
 #endif
 }
 
-/* On one CPU whoever is waited for cannot run meanwhile. Found out once; every thread finds the same. */
+/*
+ * On one CPU whoever is waited for cannot run meanwhile. Found out once; every thread finds the
+ * same.
+ */
 static bool may_spin(void)
 {
 	static _Atomic int count;
@@ -122,7 +126,10 @@ ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint6
 			return WW_OK;
 		if (now_ns >= deadline_ns)
 			return WW_TIMED_OUT;
-		sleep_on(wakes, seen, wake_up_ns(state, start_ns, now_ns, deadline_ns));
+		if (ww_cancel_is_pending())
+			return WW_CANCELLED;
+		sleep_on(wakes, seen,
+			ww_cancel_sleep_end_ns(wake_up_ns(state, start_ns, now_ns, deadline_ns)));
 	}
 }
 

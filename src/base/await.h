@@ -2,12 +2,12 @@
 /*
  * await.h - waiting on the CPU for a word in shared memory
  *
- * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex that whoever
- * changes the word wakes. A GPU wakes nobody: while one may be the next to change the word, each sleep ends after an
- * eighth of the time waited so far, at most 2 ms.
+ * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex
+ * that whoever changes the word wakes. A GPU wakes nobody: while one may be the next to change the
+ * word, each sleep ends after an eighth of the time waited so far, at most 2 ms.
  *
- * The memory may be mapped read-only, and what is in it is a stranger's: a wait can be woken for nothing, and who owes a
- * wake may not give it. So a limit on time always ends a wait.
+ * The memory may be mapped read-only, and what is in it is an untrusted process's: a wait can be
+ * woken for nothing, and who owes a wake may not give it. So a limit on time always ends a wait.
  */
 #ifndef WW_BASE_AWAIT_H
 #define WW_BASE_AWAIT_H
@@ -29,8 +29,9 @@ typedef enum ww_await_look (*ww_await_fn)(void *context);
 
 /*
  * @wakes:        of the shared memory; 4-byte aligned
- * @deadline_ns:  CLOCK_MONOTONIC, as ww_clock_deadline_ns(); WW_NEVER; one that has passed: look once
- * Return: WW_OK (look said done); WW_TIMED_OUT.
+ * @deadline_ns:  CLOCK_MONOTONIC, as ww_clock_deadline_ns(); WW_NEVER; one that has passed: look
+ *                once
+ * Return: WW_OK (look said done); WW_TIMED_OUT; WW_CANCELLED.
  */
 ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns);
 

@@ -2,7 +2,7 @@
 /*
  * await_test.c - waits that are woken, that look by themselves, and that end in time
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <pthread.h>
 #include <sched.h>

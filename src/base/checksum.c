@@ -2,10 +2,10 @@
 /*
  * checksum.c - CRC-32C, by the CPU's own instruction or by tables
  *
- * A token of 512 bytes is summed twice on its way, which has to take no longer than a few messages between two caches.
- * x86-64 has had an instruction for this very polynomial since SSE4.2, for 8 bytes at a time. Elsewhere there are eight
- * tables: one says what a byte does to the sum that is the last of 8 bytes, one what the last but one does, and so on.
- * They are made at the first use.
+ * A token of 512 bytes is summed twice on its way, which has to take no longer than a few messages
+ * between two caches. x86-64 has had an instruction for this very polynomial since SSE4.2, for 8
+ * bytes at a time. Elsewhere there are eight tables: one says what a byte does to the sum that is
+ * the last of 8 bytes, one what the last but one does, and so on. They are made at the first use.
  */
 #include "base/checksum.h"
 

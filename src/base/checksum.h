@@ -2,8 +2,8 @@
 /*
  * checksum.h - CRC-32C, to tell damaged bytes from whole ones
  *
- * Castagnoli's polynomial, reflected, as in RFC 3720 (iSCSI), section B.4. It finds accidents; it is
- * no defence against somebody who wants to deceive.
+ * Castagnoli's polynomial, reflected, as in RFC 3720 (iSCSI), section B.4. It finds accidents; it
+ * is no defence against somebody who wants to deceive.
  */
 #ifndef WW_BASE_CHECKSUM_H
 #define WW_BASE_CHECKSUM_H

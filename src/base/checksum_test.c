@@ -2,7 +2,7 @@
 /*
  * checksum_test.c - CRC-32C against published values, and against itself bit by bit
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

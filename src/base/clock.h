@@ -2,8 +2,8 @@
 /*
  * clock.h - time limits
  *
- * A public call takes a timeout in nanoseconds; inside it becomes a deadline once, on CLOCK_MONOTONIC,
- * so that a wait that is interrupted or has several steps keeps to it.
+ * A public call takes a timeout in nanoseconds; inside it becomes a deadline once, on
+ * CLOCK_MONOTONIC, so that a wait that is interrupted or has several steps keeps to it.
  */
 #ifndef WW_BASE_CLOCK_H
 #define WW_BASE_CLOCK_H
@@ -17,7 +17,10 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t ww_clock_now_ns(void);
 
-/* The deadline @timeout_ns from now; WW_NEVER for UINT64_MAX and whatever lies past the clock's end. */
+/*
+ * The deadline @timeout_ns from now; WW_NEVER for UINT64_MAX and whatever lies past the clock's
+ * end.
+ */
 uint64_t ww_clock_deadline_ns(uint64_t timeout_ns);
 
 /*

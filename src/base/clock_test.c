@@ -2,7 +2,7 @@
 /*
  * clock_test.c - deadlines saturate and never run backwards
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include "base/clock.h"
 

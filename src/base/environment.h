@@ -2,9 +2,9 @@
 /*
  * environment.h - the one place that reads the environment
  *
- * The library and the daemon look at these variables and at no other ones. A program with more rights than
- * who started it (set-user-ID, capabilities) has none of them: they would let its user choose what
- * it runs and talks to. A variable that is set to nothing counts as not set.
+ * The library and the daemon look at these variables and at no other ones. A program with more
+ * rights than who started it (set-user-ID, capabilities) has none of them: they would let its user
+ * choose what it runs and talks to. A variable that is set to nothing counts as not set.
  */
 #ifndef WW_BASE_ENVIRONMENT_H
 #define WW_BASE_ENVIRONMENT_H
@@ -24,14 +24,14 @@ enum ww_variable {
 };
 
 /*
- * Return: the value; NULL if it is not set. The process's own string: whoever changes the environment while
- * another thread uses it has broken the program already.
+ * Return: the value; NULL if it is not set. The process's own string: whoever changes the
+ * environment while another thread uses it has broken the program already.
  */
 const char *ww_environment_find(enum ww_variable variable);
 
 /*
- * For a program that this process starts and that is to outlive it: all variables but systemd's above, which
- * are for this process alone.
+ * For a program that this process starts and that is to outlive it: all variables but systemd's
+ * above, which are for this process alone.
  * Return: to be freed with free(), the strings are the process's own; NULL if there is no memory.
  */
 char **ww_environment_to_hand_on(void);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * environment_test.c - each variable by its name; empty is not set; only "1" is on; what is handed on
+ * environment_test.c - each variable by its name; empty is not set; only "1" is on; what is handed
+ * on
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -152,6 +152,7 @@ static const struct status_text statuses[] = {
 	STATUS(WW_NOT_READY, "not finished yet"),
 	STATUS(WW_TIMED_OUT, "the time limit passed"),
 	STATUS(WW_END, "there is no more"),
+	STATUS(WW_CANCELLED, "cancelled by the caller"),
 	STATUS(WW_ERR_INVALID, "an argument is not accepted"),
 	STATUS(WW_ERR_OVERFLOW, "a size or an offset is too large"),
 	STATUS(WW_ERR_NO_MEMORY, "out of memory"),
@@ -174,7 +175,7 @@ static const struct status_text statuses[] = {
 	STATUS(WW_ERR_QUOTA, "the quota is used up"),
 	STATUS(WW_ERR_STATE, "not in the state for this"),
 	STATUS(WW_ERR_NO_BROKER, "no broker answers"),
-	STATUS(WW_ERR_CANCELLED, "given up"),
+	STATUS(WW_ERR_GIVEN_UP, "given up"),
 };
 
 static const struct status_text *find_text(ww_status status)

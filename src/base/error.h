@@ -2,8 +2,9 @@
 /*
  * error.h - how a failure is recorded and travels
  *
- * The first function that sees a failure fills the thread's record with one of these calls and returns
- * the status; everybody above forwards that status with ww_try() and adds nothing.
+ * The first function that sees a failure fills the thread's record with one of these calls and
+ * returns the status; everybody above forwards that status with ww_try() and adds nothing.
+ * WW_CANCELLED goes the same way.
  *
  * A message says what was tried, what the system answered and, where there is something to do, what
  * to do. It begins in lower case and has no full stop.
@@ -18,12 +19,21 @@
 
 #define WW_PRINTF(string, first) __attribute__((format(printf, string, first)))
 
-/* Forwards an error; an outcome or success goes on. */
-#define ww_try(call)                     \
-	do {                             \
-		ww_status try_ = (call); \
-		if (try_ < 0)            \
-			return try_;     \
+/*
+ * Whether a call ends with this status, whatever it has still to do: an error, or its caller's
+ * ww_cancel.
+ */
+#define ww_is_end_of_call(status) ((status) < 0 || (status) == WW_CANCELLED)
+
+/*
+ * Forwards an error, and WW_CANCELLED, which no function inside the library handles; another
+ * outcome or success goes on.
+ */
+#define ww_try(call)                         \
+	do {                                 \
+		ww_status try_ = (call);     \
+		if (ww_is_end_of_call(try_)) \
+			return try_;         \
 	} while (0)
 
 /* The first statement of a public call: what it hands out is nothing until it succeeds. */
@@ -58,17 +68,16 @@
 ww_status ww_fail(ww_status status, const char *format, ...) WW_PRINTF(2, 3);
 
 /* So that a compiler, or an analyzer, knows which status it was without knowing the function. */
-static inline ww_status ww_failed_as(ww_status status, ww_status recorded)
-{
-	(void)recorded;
-	return status;
-}
-
-#define ww_fail(status, ...) ww_failed_as((status), ww_fail((status), __VA_ARGS__))
+#define ww_fail(status, ...)                         \
+	({                                           \
+		ww_status failed_ = (status);        \
+		(void)ww_fail(failed_, __VA_ARGS__); \
+		failed_;                             \
+	})
 
 /*
- * Records what the kernel answered: "<message>: <text of the error> (ENAME)", then "; <remedy>" unless
- * it is NULL. Returns the status that @error stands for, see ww_status_from_errno().
+ * Records what the kernel answered: "<message>: <text of the error> (ENAME)", then "; <remedy>"
+ * unless it is NULL. Returns the status that @error stands for, see ww_status_from_errno().
  */
 ww_status ww_fail_errno(int error, const char *remedy, const char *format, ...) WW_PRINTF(3, 4);
 
@@ -83,7 +92,9 @@ ww_status ww_fail_native(ww_status status, int32_t domain, int64_t native, const
 /* The one table from errno to our statuses. */
 ww_status ww_status_from_errno(int error);
 
-/* For a caller that tries something, handles its failure and succeeds: the record stays as it was. */
+/*
+ * For a caller that tries something, handles its failure and succeeds: the record stays as it was.
+ */
 void ww_error_save(struct ww_error *out_record);
 void ww_error_restore(const struct ww_error *record);
 

@@ -2,7 +2,7 @@
 /*
  * error_test.c - the record says what was tried, what the system answered and what to do
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +16,17 @@ static void own_failure(void **state)
 	assert_int_equal(ww_error_last()->domain, WW_DOMAIN_WARPWAY);
 	assert_int_equal(ww_error_last()->native, 0);
 	assert_string_equal(ww_error_last()->message, "1 is not 2");
+}
+
+/* However often a macro needs it. */
+static void status_is_evaluated_once(void **state)
+{
+	ww_status status = WW_ERR_INVALID;
+
+	(void)state;
+	assert_int_equal(ww_fail(status--, "once"), WW_ERR_INVALID);
+	assert_int_equal(ww_error_last()->status, WW_ERR_INVALID);
+	assert_int_equal(status, WW_ERR_INVALID - 1);
 }
 
 static void kernel_failure(void **state)
@@ -87,12 +98,12 @@ static void saved_and_restored(void **state)
 static void every_status_has_a_name(void **state)
 {
 	(void)state;
-	for (ww_status status = WW_ERR_CANCELLED; status <= WW_END; status++) {
+	for (ww_status status = WW_ERR_GIVEN_UP; status <= WW_CANCELLED; status++) {
 		assert_string_not_equal(ww_status_name(status), "WW_UNKNOWN");
 		assert_string_not_equal(ww_status_text(status), "unknown status");
 	}
-	assert_string_equal(ww_status_name(WW_ERR_CANCELLED - 1), "WW_UNKNOWN");
-	assert_string_equal(ww_status_name(WW_END + 1), "WW_UNKNOWN");
+	assert_string_equal(ww_status_name(WW_ERR_GIVEN_UP - 1), "WW_UNKNOWN");
+	assert_string_equal(ww_status_name(WW_CANCELLED + 1), "WW_UNKNOWN");
 	assert_string_equal(ww_status_name(WW_ERR_ACCESS), "WW_ERR_ACCESS");
 	assert_string_equal(ww_version(), WW_VERSION);
 }
@@ -101,6 +112,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_failure),
+		cmocka_unit_test(status_is_evaluated_once),
 		cmocka_unit_test(kernel_failure),
 		cmocka_unit_test(long_messages_are_cut),
 		cmocka_unit_test(record_may_be_its_own_argument),

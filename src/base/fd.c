@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #ifndef F_DUPFD_QUERY /* Linux 6.10 */
@@ -46,6 +49,25 @@ ww_status ww_fd_adopt(int *fd)
 	fcntl(given, F_SETFD, FD_CLOEXEC);
 	*fd = ww_fd_steal(&given);
 	return WW_OK;
+}
+
+ww_status ww_fd_wait(int fd, short events, uint64_t deadline_ns, const char *what)
+{
+	struct pollfd entry = {.fd = fd, .events = events};
+	ww_status status = WW_OK;
+	struct timespec left;
+	int ready;
+
+	do {
+		ready = ppoll(&entry, 1, ww_clock_left(ww_cancel_sleep_end_ns(deadline_ns), &left),
+			NULL);
+		if (ready > 0)
+			return WW_OK;
+		if (ready < 0 && errno != EINTR)
+			return ww_fail_errno(errno, NULL, "cannot wait for %s", what);
+		status = ready == 0 ? ww_cancel_check(deadline_ns) : WW_OK;
+	} while (status == WW_OK);
+	return status;
 }
 
 bool ww_fd_is_duplicate(int a, int b)

@@ -2,13 +2,14 @@
 /*
  * fd.h - file descriptors with an owner
  *
- * -1 is no descriptor. Every descriptor the library makes is close-on-exec from its first moment and
- * above 2, so that a child's standard streams are never ours.
+ * -1 is no descriptor. Every descriptor the library makes is close-on-exec from its first moment
+ * and above 2, so that a child's standard streams are never ours.
  */
 #ifndef WW_BASE_FD_H
 #define WW_BASE_FD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <warpway/base.h>
 
@@ -43,8 +44,18 @@ ww_status ww_fd_adopt(int *fd);
 ww_status ww_fd_duplicate(int fd, int *out_fd);
 
 /*
- * Whether two descriptors of this process certainly stand for one open file: duplicates, also by way of
- * another process. False when the kernel does not say (before Linux 6.10 where kcmp(2) is forbidden).
+ * Waits until a descriptor is ready; looks at it at least once.
+ * @events:       of poll(2)
+ * @deadline_ns:  see clock.h; 0: only looks
+ * @what:         for the record: "socket 5"
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM.
+ */
+ww_status ww_fd_wait(int fd, short events, uint64_t deadline_ns, const char *what);
+
+/*
+ * Whether two descriptors of this process certainly stand for one open file: duplicates, also by
+ * way of another process. False when the kernel does not say (before Linux 6.10 where kcmp(2) is
+ * forbidden).
  */
 bool ww_fd_is_duplicate(int a, int b);
 

@@ -2,7 +2,7 @@
 /*
  * fd_test.c - descriptors with an owner
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>

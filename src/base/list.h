@@ -2,8 +2,8 @@
 /*
  * list.h - a ring of links inside the objects themselves
  *
- * An empty list, and a link in no list, points at itself. Nothing is allocated, nothing can fail. The
- * owner of the objects brings its own lock.
+ * An empty list, and a link in no list, points at itself. Nothing is allocated, nothing can fail.
+ * The owner of the objects brings its own lock.
  */
 #ifndef WW_BASE_LIST_H
 #define WW_BASE_LIST_H

@@ -2,7 +2,7 @@
 /*
  * list_test.c - order, removal, emptiness
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include "base/list.h"
 

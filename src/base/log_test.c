@@ -2,7 +2,7 @@
 /*
  * log_test.c - silent until asked, and then whole lines
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

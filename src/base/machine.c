@@ -12,7 +12,7 @@
 #include <sys/sysinfo.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/proc_file.h"
 
 #define PATH_BYTES 512
 
@@ -68,7 +68,7 @@ static uint64_t read_group_limit(const char *group)
 	char *end;
 	uint64_t limit;
 
-	if (!ww_file_read_line(join(group, "/memory.max", "").text, line, sizeof(line)))
+	if (!ww_proc_file_read_line(join(group, "/memory.max", "").text, line, sizeof(line)))
 		return UINT64_MAX;
 	limit = strtoull(line, &end, 10);
 	return end == line ? UINT64_MAX : limit;
@@ -81,7 +81,7 @@ static uint64_t read_group_use(const char *group)
 	uint64_t use;
 	char line[32];
 
-	if (!ww_file_read_line(join(group, "/memory.current", "").text, line, sizeof(line)))
+	if (!ww_proc_file_read_line(join(group, "/memory.current", "").text, line, sizeof(line)))
 		return 0;
 	use = strtoull(line, NULL, 10);
 	for (size_t i = 0; i < 2; i++) {
@@ -111,7 +111,7 @@ static void apply_groups(const char *root, uint64_t *free_bytes, uint64_t *total
 	char *group = line + 3;
 	char *slash;
 
-	if (!ww_file_read_line(join(root, "/proc/self/cgroup", "").text, line, sizeof(line)) ||
+	if (!ww_proc_file_read_line(join(root, "/proc/self/cgroup", "").text, line, sizeof(line)) ||
 		strncmp(line, "0::", 3) != 0)
 		return;
 	do {

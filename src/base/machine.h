@@ -2,9 +2,9 @@
 /*
  * machine.h - how much memory this machine has for this process
  *
- * MemAvailable and MemTotal of /proc/meminfo, and no more than the control groups (version 2) of the process
- * leave it: its own and those around it. Where the kernel would rather kill somebody than refuse an
- * allocation, this is how to ask first.
+ * MemAvailable and MemTotal of /proc/meminfo, and no more than the control groups (version 2) of
+ * the process leave it: its own and those around it. Where the kernel would rather kill somebody
+ * than refuse an allocation, this is how to ask first.
  */
 #ifndef WW_BASE_MACHINE_H
 #define WW_BASE_MACHINE_H

@@ -2,7 +2,7 @@
 /*
  * machine_test.c - how much memory there is, with and without control groups
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

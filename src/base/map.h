@@ -2,12 +2,12 @@
 /*
  * map.h - a hash table of nodes inside the objects themselves
  *
- * The table knows hashes, not keys: ww_map_first() and ww_map_next() walk the nodes of one hash, and
- * the caller compares its own keys. Several nodes may have the same key.
+ * The table knows hashes, not keys: ww_map_first() and ww_map_next() walk the nodes of one hash,
+ * and the caller compares its own keys. Several nodes may have the same key.
  *
- * Chained; the buckets are a power of two and double when there are more nodes than buckets. Only the
- * first insertion can fail: a table that cannot grow gets slower, not wrong. The owner brings its
- * own lock.
+ * Chained; the buckets are a power of two and double when there are more nodes than buckets. Only
+ * the first insertion can fail: a table that cannot grow gets slower, not wrong. The owner brings
+ * its own lock.
  */
 #ifndef WW_BASE_MAP_H
 #define WW_BASE_MAP_H

@@ -2,7 +2,7 @@
 /*
  * map_test.c - growth, equal hashes, removal
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdbool.h>
 

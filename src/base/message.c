@@ -2,9 +2,9 @@
 /*
  * message.c - a message of fixed size with descriptors, over a Unix socket, see message.h
  *
- * Every call on the socket is non-blocking (MSG_DONTWAIT) with ppoll() between, whatever the socket's own
- * mode is, so that the deadline holds. A stream may deliver a message in pieces; a packet socket delivers it
- * whole or cut.
+ * Every call on the socket is non-blocking (MSG_DONTWAIT) with ppoll() between, whatever the
+ * socket's own mode is, so that the deadline holds. A stream may deliver a message in pieces; a
+ * packet socket delivers it whole or cut.
  */
 #include "base/message.h"
 
@@ -17,10 +17,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/close_async.h"
 
 /*
- * Room for more descriptors than we accept, so that a wrong count is seen, and for what a socket with
- * SO_PASSCRED, SO_PASSSEC or SO_PASSPIDFD puts before them; the kernel closes what has no room.
+ * Room for more descriptors than we accept, so that a wrong count is seen, and for what a socket
+ * with SO_PASSCRED, SO_PASSSEC or SO_PASSPIDFD puts before them; the kernel closes what has no
+ * room.
  */
 #define FD_ROOM     4
 #define OTHERS_ROOM (CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int)) + CMSG_SPACE(256))
@@ -38,8 +40,9 @@ union control {
 struct arrival {
 	size_t bytes;
 	size_t fd_count; /* all that came, kept or not */
-	bool is_cut; /* the kernel dropped descriptors: no room, here or in the table of open files */
-	int fd;      /* the first one */
+	/* the kernel dropped descriptors: no room, here or in the table of open files */
+	bool is_cut;
+	int fd; /* the first one */
 };
 
 static ww_status check_socket(int socket, int *out_type)
@@ -62,21 +65,6 @@ static ww_status check_socket(int socket, int *out_type)
 			"gone; use SOCK_SEQPACKET or SOCK_STREAM",
 			socket);
 	return WW_OK;
-}
-
-/* Return: WW_OK (an attempt is worth it); WW_TIMED_OUT; an error. */
-static ww_status wait_for(int socket, short events, uint64_t deadline_ns)
-{
-	struct pollfd poll_fd = {.fd = socket, .events = events};
-	struct timespec left;
-	int ready;
-
-	do {
-		ready = ppoll(&poll_fd, 1, ww_clock_left(deadline_ns, &left), NULL);
-	} while (ready < 0 && errno == EINTR);
-	if (ready < 0)
-		return ww_fail_errno(errno, NULL, "cannot wait for socket %d", socket);
-	return ready > 0 ? WW_OK : WW_TIMED_OUT;
 }
 
 static bool is_again(int error)
@@ -134,10 +122,12 @@ ww_status ww_message_send(int socket, const void *message, size_t bytes, int fd,
 			continue;
 		if (!is_again(errno))
 			return fail_send(socket, errno, sent);
-		status = wait_for(socket, POLLOUT, deadline_ns);
-		ww_try(status);
-		if (status == WW_TIMED_OUT)
-			return sent ? fail_send(socket, ETIMEDOUT, sent) : WW_TIMED_OUT;
+		status = ww_fd_wait(socket, POLLOUT, deadline_ns, "a socket");
+		if (status > 0 && sent > 0)
+			return fail_send(socket, status == WW_CANCELLED ? ECANCELED : ETIMEDOUT,
+				sent);
+		if (status != WW_OK)
+			return status;
 	}
 	return WW_OK;
 }
@@ -154,7 +144,7 @@ static void collect(struct arrival *arrival, const struct cmsghdr *item)
 		if (item->cmsg_type == SCM_RIGHTS && arrival->fd_count++ == 0)
 			arrival->fd = fd;
 		else
-			ww_fd_close(fd);
+			ww_close_async(fd);
 	}
 }
 
@@ -193,7 +183,10 @@ ssize_t ww_message_receive_once(int socket, struct msghdr *header)
 	return count;
 }
 
-/* One part of a message. Return: WW_OK; WW_NOT_READY (nothing there now); WW_END (closed); an error. */
+/*
+ * One part of a message. Return: WW_OK; WW_NOT_READY (nothing there now); WW_END (closed); an
+ * error.
+ */
 static ww_status receive_part(int socket, char *message, size_t bytes, struct arrival *arrival)
 {
 	struct iovec part = {message + arrival->bytes, bytes - arrival->bytes};
@@ -255,11 +248,11 @@ static ww_status receive_all(int socket, char *message, size_t bytes, bool is_st
 			return fail_end(socket, arrival->bytes, bytes);
 		if (status != WW_NOT_READY)
 			continue;
-		status = wait_for(socket, POLLIN, deadline_ns);
-		ww_try(status);
-		if (status == WW_TIMED_OUT)
-			return arrival->bytes ? fail_end(socket, arrival->bytes, bytes)
-					      : WW_TIMED_OUT;
+		status = ww_fd_wait(socket, POLLIN, deadline_ns, "a socket");
+		if (status > 0 && arrival->bytes > 0)
+			return fail_end(socket, arrival->bytes, bytes);
+		if (status != WW_OK)
+			return status;
 	}
 	return WW_OK;
 }
@@ -282,17 +275,23 @@ ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t d
 	int *out_fd)
 {
 	struct arrival arrival = {.fd = -1};
-	WW_AUTO_FD int fd = -1;
+	WW_AUTO_CLOSE_ASYNC int fd = -1;
 	ww_status status;
 	int type = 0;
 
 	*out_fd = -1;
 	ww_try(check_socket(socket, &type));
+	ww_try(ww_close_async_check_room());
 	status = receive_all(socket, message, bytes, type == SOCK_STREAM, deadline_ns, &arrival);
 	fd = arrival.fd;
 	if (status != WW_OK)
 		return status;
 	ww_try(check_descriptors(socket, &arrival));
+	if (!ww_close_async_is_local(fd))
+		return ww_fail(WW_ERR_DESCRIPTOR,
+			"refused a descriptor from socket %d: it is no memory, but a file of a kind that may hang "
+			"whoever closes it; close the socket",
+			socket);
 	*out_fd = ww_fd_steal(&fd);
 	return ww_fd_adopt(out_fd);
 }

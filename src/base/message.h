@@ -2,9 +2,10 @@
 /*
  * message.h - a message of fixed size with descriptors, over a Unix socket
  *
- * For two processes that share a connected SOCK_STREAM or SOCK_SEQPACKET socket. The bytes of one message are few and the
- * descriptors come with the first of them. Nothing here trusts the other end: whatever comes
- * is counted, and every descriptor that is not handed to the caller is closed.
+ * For two processes that share a connected SOCK_STREAM or SOCK_SEQPACKET socket. The bytes of one
+ * message are few and the descriptors come with the first of them. Nothing here trusts the other
+ * end: whatever comes is counted, and every descriptor that is not handed to the caller is closed,
+ * if that waits for nobody: see close_async.h.
  */
 #ifndef WW_BASE_MESSAGE_H
 #define WW_BASE_MESSAGE_H
@@ -20,30 +21,34 @@
  * @fd:           borrowed
  * @deadline_ns:  see clock.h
  *
- * Return: WW_OK; WW_TIMED_OUT (nothing was sent); WW_ERR_TRUNCATED (stream sockets only: part was sent, the
- *         socket is of no more use); WW_ERR_PEER_LOST; WW_ERR_DESCRIPTOR (not a connected Unix socket);
- *         WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was sent); WW_ERR_TRUNCATED (stream sockets
+ *         only: part was sent, the socket is of no more use); WW_ERR_PEER_LOST; WW_ERR_DESCRIPTOR
+ *         (not a connected Unix socket); WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
 ww_status ww_message_send(int socket, const void *message, size_t bytes, int fd,
 	uint64_t deadline_ns);
 
 /*
  * Receives exactly @bytes with exactly one descriptor.
- * @out_fd:  the caller's; -1 on failure
+ * @out_fd:  the caller's, and to close it waits for nobody; -1 on failure
  *
- * Return: WW_OK; WW_TIMED_OUT (nothing was taken); WW_ERR_TRUNCATED (the message ended, or the time passed,
- *         inside it); WW_ERR_PROTOCOL (longer, or not exactly one descriptor); WW_ERR_PEER_LOST;
- *         WW_ERR_DESCRIPTOR; WW_ERR_LIMIT (no descriptor left for the one that came); WW_ERR_SYSTEM.
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was taken); WW_ERR_TRUNCATED (the message
+ *         ended, or the time passed or the call was cancelled, inside it); WW_ERR_PROTOCOL (longer,
+ *         or not exactly one descriptor); WW_ERR_PEER_LOST; WW_ERR_DESCRIPTOR (of the socket; or to
+ *         close what came may wait); WW_ERR_LIMIT (no descriptor left for the one that came, or too
+ *         many of the latter kind: then nothing is taken); WW_ERR_SYSTEM.
  */
 ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t deadline_ns,
 	int *out_fd);
 
 /*
- * recvmsg(2) that does not wait, of one part or packet; interrupted calls are repeated, descriptors are close-on-exec.
+ * recvmsg(2) that does not wait, of one part or packet; interrupted calls are repeated, descriptors
+ * are close-on-exec.
  *
- * A socket that was closed with something of ours unread says so once (ECONNRESET), before it hands over what its
- * owner had sent: so an error of that kind is worth a second attempt, and is told only if nothing is there. So is the
- * end of a socket of packets: the kernel looks for a packet first and for the end then, and both may have come between.
+ * A socket that was closed with something of ours unread says so once (ECONNRESET), before it hands
+ * over what its owner had sent: so an error of that kind is worth a second attempt, and is told
+ * only if nothing is there. So is the end of a socket of packets: the kernel looks for a packet
+ * first and for the end then, and both may have come between.
  */
 ssize_t ww_message_receive_once(int socket, struct msghdr *header);
 

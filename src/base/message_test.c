@@ -2,7 +2,7 @@
 /*
  * message_test.c - messages over Unix sockets, whole, cut and foreign
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -211,7 +211,9 @@ static void full(void **state)
 	(void)state;
 	while ((status = ww_message_send(ends.a, bytes, BYTES, 0, 0)) == WW_OK)
 		sent++;
-	/* Either the queue has no room or the kernel's limit on descriptors in flight is reached. */
+	/*
+	 * Either the queue has no room or the kernel's limit on descriptors in flight is reached.
+	 */
 	assert_true(status == WW_TIMED_OUT || status == WW_ERR_LIMIT);
 	for (int i = 0; i < sent; i++) {
 		assert_int_equal(ww_message_receive(ends.b, bytes, BYTES, 0, &fd), WW_OK);

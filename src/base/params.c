@@ -13,7 +13,7 @@ static ww_status read_size(const void *theirs, size_t least, const char *name, u
 	memcpy(out_size, theirs, sizeof(*out_size));
 	if (*out_size < least)
 		return ww_fail(WW_ERR_INVALID,
-			"%s.size is %u, less than any version of it (%zu); set it to sizeof(struct %s)",
+			"%s.struct_size is %u, less than any version of it (%zu); set it to sizeof(struct %s)",
 			name, *out_size, least, name);
 	return WW_OK;
 }

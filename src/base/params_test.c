@@ -2,25 +2,25 @@
 /*
  * params_test.c - structs of older and newer programs
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 
 #include "base/params.h"
 
 struct first {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t a;
 };
 
 struct second {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t a;
 	uint64_t b;
 };
 
 struct third {
-	uint32_t size;
+	uint32_t struct_size;
 	uint32_t a;
 	uint64_t b;
 	uint64_t c;
@@ -76,12 +76,12 @@ static void infos_of_all_ages(void **state)
 	assert_int_equal(ww_params_write(&older.info, &ours, sizeof(ours), sizeof(struct first),
 				 "x"),
 		WW_OK);
-	assert_int_equal(older.info.size, sizeof(struct first));
+	assert_int_equal(older.info.struct_size, sizeof(struct first));
 	assert_int_equal(older.info.a, 7);
 	assert_int_equal(older.behind, 99);
 	assert_int_equal(ww_params_write(&newer, &ours, sizeof(ours), sizeof(struct first), "x"),
 		WW_OK);
-	assert_int_equal(newer.size, sizeof(newer));
+	assert_int_equal(newer.struct_size, sizeof(newer));
 	assert_int_equal(newer.b, 8);
 	assert_int_equal(newer.c, 0);
 }

@@ -2,9 +2,10 @@
 /*
  * process.c - whether this process may use the library at all, see process.h
  *
- * The mark is set by a handler of pthread_atfork() in the child, so that asking costs two loads and no system
- * call. No lock: two threads that come first together may set the handler up twice, which does no harm, and
- * a fork() in between finds nothing of ours held. Children of _Fork() or a bare clone() go unseen.
+ * The mark is set by a handler of pthread_atfork() in the child, so that asking costs two loads and
+ * no system call. No lock: two threads that come first together may set the handler up twice, which
+ * does no harm, and a fork() in between finds nothing of ours held. Children of _Fork() or a bare
+ * clone() go unseen.
  */
 #include "base/process.h"
 

@@ -2,7 +2,7 @@
 /*
  * process_test.c - a forked child is told so, and only if its parent had used the library
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 #include <sys/wait.h>

@@ -2,8 +2,8 @@
 /*
  * random.c - names that nobody else has and nobody guesses, see random.h
  *
- * The kernel gives up to 256 bytes whole and without interruption once its pool is seeded (getrandom(2));
- * before that, early in a boot, a signal may interrupt the wait.
+ * The kernel gives up to 256 bytes whole and without interruption once its pool is seeded
+ * (getrandom(2)); before that, early in a boot, a signal may interrupt the wait.
  */
 #include "base/random.h"
 

@@ -3,7 +3,8 @@
  * ref.h - a count of references
  *
  * A table that points at counted objects without owning them takes its references with
- * ww_ref_try_get(): an object whose last reference is gone is on its way out and must not be revived.
+ * ww_ref_try_get(): an object whose last reference is gone is on its way out and must not be
+ * revived.
  */
 #ifndef WW_BASE_REF_H
 #define WW_BASE_REF_H
@@ -46,7 +47,9 @@ static inline bool ww_ref_try_get(struct ww_ref *ref)
 /* Return: whether that was the last one, so that the caller must now destroy the object. */
 static inline bool ww_ref_put(struct ww_ref *ref)
 {
-	/* Release: our writes come before the destruction; acquire: the destroyer sees everybody's. */
+	/*
+	 * Release: our writes come before the destruction; acquire: the destroyer sees everybody's.
+	 */
 	uint32_t before = atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel);
 
 	ww_assert(before > 0);

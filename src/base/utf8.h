@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * utf8.h - whether a text from a stranger can be shown to somebody
+ * utf8.h - whether a text from an untrusted process can be shown to somebody
  *
- * Strict as RFC 3629: no character written longer than need be, no halves of pairs, nothing beyond U+10FFFF.
- * So each text has one spelling, and what is compared byte by byte cannot look the same and differ that way.
+ * Strict as RFC 3629: no character written longer than need be, no halves of pairs, nothing beyond
+ * U+10FFFF. So each text has one spelling, and what is compared byte by byte cannot look the same
+ * and differ that way.
  */
 #ifndef WW_BASE_UTF8_H
 #define WW_BASE_UTF8_H

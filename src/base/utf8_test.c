@@ -2,7 +2,7 @@
 /*
  * utf8_test.c - every code point there and back, and every pair of bytes
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

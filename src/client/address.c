@@ -2,25 +2,32 @@
 /*
  * address.c - which broker is meant, see address.h
  *
- * Nothing is remembered: the environment may have changed since the last call, and asking costs two system
- * calls at most.
+ * Nothing is remembered: the environment may have changed since the last call, and asking costs two
+ * system calls at most.
  */
 #include "client/address.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/runtime.h"
+#include "base/fd.h"
+#include "base/proc_file.h"
+#include "base/runtime_dir.h"
 
 #define MACHINE_PATH "/run/warpway/broker.sock"
 #define FOLDER_MODE  0700
+
+/* Of every user and file of another user namespace, unless that number has a meaning here. */
+#define OVERFLOW_USER 65534
 
 static const size_t path_bytes = sizeof(((struct sockaddr_un *)NULL)->sun_path);
 
@@ -70,30 +77,45 @@ ww_status ww_address_find(const char *given, struct ww_address *out_address)
 		return set_given(out_address, given);
 	if (variable)
 		return set_given(out_address, variable);
-	if (access(MACHINE_PATH, F_OK) == 0)
-		return set_path(out_address, MACHINE_PATH);
-	return ww_address_own(out_address);
+	if (access(MACHINE_PATH, F_OK) < 0)
+		return ww_address_own(out_address);
+	out_address->is_machine = true;
+	return set_path(out_address, MACHINE_PATH);
 }
 
-static ww_status check_folder(const char *folder)
+/*
+ * Whether what seems to be this user's is so: the first user namespace alone has a number for every
+ * user.
+ */
+static ww_status check_user(void)
 {
-	struct stat entry;
+	char line[64];
+	char *rest = line;
 
-	if (lstat(folder, &entry) < 0)
-		return errno == ENOENT ? WW_OK
-				       : ww_fail_errno(errno, NULL, "cannot look at %s", folder);
-	if (!S_ISDIR(entry.st_mode))
+	if (geteuid() != OVERFLOW_USER)
+		return WW_OK;
+	/* From which user inside, from which outside, how many. */
+	if (ww_proc_file_read_line("/proc/self/uid_map", line, sizeof(line)) &&
+		strtoul(rest, &rest, 10) == 0 && strtoul(rest, &rest, 10) == 0 &&
+		strtoul(rest, &rest, 10) == UINT32_MAX)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"user %d of this user namespace cannot be told from users outside, so any of them may listen "
+		"at its own address; set WARPWAY_BROKER to the broker you mean",
+		OVERFLOW_USER);
+}
+
+static ww_status check_folder(const char *folder, const struct stat *entry, uid_t owner)
+{
+	if (entry->st_uid != owner)
 		return ww_fail(WW_ERR_ACCESS,
-			"%s, where this user's broker is to listen, is no folder; remove it",
-			folder);
-	if (entry.st_uid != geteuid())
-		return ww_fail(WW_ERR_ACCESS,
-			"%s, where the broker of user %u is to listen, belongs to user %u; remove it, or set "
+			"%.110s, where a broker is to listen, belongs to user %u, not %u; remove it, or set "
 			"WARPWAY_BROKER to the broker you mean",
-			folder, (unsigned)geteuid(), (unsigned)entry.st_uid);
-	if (entry.st_mode & (S_IWGRP | S_IWOTH))
+			folder, (unsigned)entry->st_uid, (unsigned)owner);
+	if (entry->st_mode & (S_IWGRP | S_IWOTH))
 		return ww_fail(WW_ERR_ACCESS,
-			"others may write in %s, where this user's broker is to listen; chmod 700 it",
+			"others may write in %.110s, where a broker is to listen; chmod go-w it, or set "
+			"WARPWAY_BROKER to the broker you mean",
 			folder);
 	return WW_OK;
 }
@@ -107,7 +129,111 @@ static void cut(char *path)
 		*slash = '\0';
 }
 
-/* What root makes in another user's folder, of which su leaves the name behind, would be that user's no more. */
+static void folder_of(const struct ww_address *address, char folder[WW_ADDRESS_BYTES])
+{
+	snprintf(folder, WW_ADDRESS_BYTES, "%s", address->path);
+	cut(folder);
+}
+
+static ww_status fail_open(int error, const char *folder)
+{
+	/* What of the path is missing will not be connected to, and may be made. */
+	if (error == ENOENT)
+		return WW_END;
+	if (error == ENOTDIR || error == ELOOP)
+		return ww_fail(WW_ERR_ACCESS,
+			"%.110s, where a broker is to listen, is no folder; remove it", folder);
+	return ww_fail_errno(error, error == EMFILE ? "raise the limit (ulimit -n)" : NULL,
+		"cannot open %.110s, where a broker is to listen", folder);
+}
+
+ww_status ww_address_open_folder(const struct ww_address *address, int *out_folder)
+{
+	char folder[WW_ADDRESS_BYTES];
+	WW_AUTO_FD int fd = -1;
+	struct stat entry;
+
+	*out_folder = -1;
+	if (!address->is_own && !address->is_machine)
+		return WW_OK;
+	if (address->is_own)
+		ww_try(check_user());
+	folder_of(address, folder);
+	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fail_open(errno, folder);
+	ww_try(ww_fd_adopt(&fd));
+	if (fstat(fd, &entry) < 0)
+		return ww_fail_errno(errno, NULL, "cannot look at %.110s", folder);
+	ww_try(check_folder(folder, &entry, address->is_own ? geteuid() : 0));
+	*out_folder = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+struct sockaddr_un ww_address_socket(const struct ww_address *address, int folder)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+
+	if (folder < 0)
+		memcpy(name.sun_path, address->path, strlen(address->path)); /* see set_path() */
+	else /* of this thread: its table may be another one than that of the process */
+		snprintf(name.sun_path, sizeof(name.sun_path), "/proc/thread-self/fd/%d/%.60s",
+			folder, strrchr(address->path, '/') + 1);
+	return name;
+}
+
+ww_status ww_address_check_peer(const struct ww_address *address, uint32_t uid)
+{
+	if (!address->is_own || uid == geteuid())
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"user %" PRIu32
+		" listens at %s, the address of user %u's own broker; end that process, or set "
+		"WARPWAY_BROKER to the broker you mean",
+		uid, address->path, (unsigned)geteuid());
+}
+
+/*
+ * The machine's, of which a socket was left: users can have their own again, but have to name it.
+ */
+static void advise_own(char out_advice[WW_ADVICE_BYTES])
+{
+	struct ww_address own = {.is_own = false};
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (ww_address_own(&own) == WW_OK)
+		snprintf(out_advice, WW_ADVICE_BYTES,
+			"root starts it, or removes that socket; until then WARPWAY_BROKER=%s stands for "
+			"your own",
+			own.path);
+	else
+		snprintf(out_advice, WW_ADVICE_BYTES, "root starts it, or removes that socket");
+	ww_error_restore(&record);
+}
+
+void ww_address_advise(const struct ww_address *address, char out_advice[WW_ADVICE_BYTES])
+{
+	const char *variable = ww_environment_find(WW_VARIABLE_BROKER);
+
+	if (address->is_own)
+		snprintf(out_advice, WW_ADVICE_BYTES,
+			ww_environment_is_on(WW_VARIABLE_NO_START)
+				? "unset WARPWAY_NO_START, or run warpway serve --foreground"
+				: "start one with warpway serve");
+	else if (address->is_machine)
+		advise_own(out_advice);
+	else
+		snprintf(out_advice, WW_ADVICE_BYTES,
+			"%s, or serve there: warpway serve --foreground --socket PATH",
+			variable && strcmp(variable, address->path) == 0 ? "unset WARPWAY_BROKER"
+									 : "name another");
+}
+
+/*
+ * What root makes in another user's folder, of which su leaves the name behind, would be that
+ * user's no more.
+ */
 static ww_status check_parent(const char *folder)
 {
 	char parent[WW_ADDRESS_BYTES];
@@ -124,8 +250,12 @@ static ww_status check_parent(const char *folder)
 		parent, (unsigned)entry.st_uid);
 }
 
-static ww_status make_folder(const char *folder)
+/* Whatever is there afterwards is looked at by who connects. */
+ww_status ww_address_make_folder(const struct ww_address *address)
 {
+	char folder[WW_ADDRESS_BYTES];
+
+	folder_of(address, folder);
 	if (access(folder, F_OK) < 0)
 		ww_try(check_parent(folder));
 	if (mkdir(folder, FOLDER_MODE) < 0 && errno != EEXIST)
@@ -133,15 +263,4 @@ static ww_status make_folder(const char *folder)
 			"set XDG_RUNTIME_DIR to a folder of this user",
 			"cannot make %s for this user's broker", folder);
 	return WW_OK;
-}
-
-ww_status ww_address_check_own(const struct ww_address *address, bool may_make)
-{
-	char folder[WW_ADDRESS_BYTES];
-
-	snprintf(folder, sizeof(folder), "%s", address->path);
-	cut(folder);
-	if (may_make)
-		ww_try(make_folder(folder));
-	return check_folder(folder);
 }

@@ -2,13 +2,18 @@
 /*
  * address_test.c - which broker is meant, and whose folder the user's own is in
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "client/address.h"
 
 static char folder[64];
@@ -70,35 +75,155 @@ static void refused(void **state)
 	assert_int_equal(ww_address_find(path, &address), WW_OK);
 }
 
+static ww_status look_at(const struct ww_address *address)
+{
+	int fd;
+	ww_status status = ww_address_open_folder(address, &fd);
+
+	assert_int_equal(fd >= 0, status == WW_OK && (address->is_own || address->is_machine));
+	ww_fd_close(fd);
+	return status;
+}
+
 static void owned(void **state)
 {
 	struct ww_address address;
 
 	(void)state;
-	assert_int_equal(ww_address_own(&address), WW_OK);
-	assert_string_equal(address.path, own);
+	assert_int_equal(ww_address_find(own, &address), WW_OK);
 	assert_true(address.is_own);
-	assert_int_equal(ww_address_check_own(&address, false), WW_OK); /* there is none */
+	assert_int_equal(look_at(&address), WW_END); /* there is none */
 	assert_int_equal(access(below, F_OK), -1);
-	assert_int_equal(ww_address_check_own(&address, true), WW_OK);
-	assert_int_equal(access(below, F_OK), 0);
+	assert_int_equal(ww_address_make_folder(&address), WW_OK);
+	assert_int_equal(look_at(&address), WW_OK);
 	assert_int_equal(chmod(below, 0770), 0);
-	assert_fails(ww_address_check_own(&address, true), WW_ERR_ACCESS);
+	assert_fails(look_at(&address), WW_ERR_ACCESS);
 	rmdir(below);
 	assert_int_equal(symlink(folder, below), 0);
-	assert_fails(ww_address_check_own(&address, true), WW_ERR_ACCESS);
+	assert_fails(look_at(&address), WW_ERR_ACCESS);
 	unlink(below);
+	assert_int_equal(ww_address_check_peer(&address, geteuid()), WW_OK);
+	assert_fails(ww_address_check_peer(&address, geteuid() + 1), WW_ERR_ACCESS);
+	assert_fails(ww_address_check_peer(&address, UINT32_MAX), WW_ERR_ACCESS);
+}
+
+static void owned_by_others(void **state)
+{
+	struct ww_address address;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* root alone can give it to somebody else */
+	assert_int_equal(ww_address_find(own, &address), WW_OK);
 	assert_int_equal(mkdir(below, 0700), 0);
-	if (geteuid() == 0) { /* only then can it be given to somebody else */
-		assert_int_equal(chown(below, 12345, 12345), 0);
-		assert_fails(ww_address_check_own(&address, true), WW_ERR_ACCESS);
-		/* Nor does root make one in a folder of another user's. */
-		rmdir(below);
-		assert_int_equal(chown(folder, 12345, 12345), 0);
-		assert_fails(ww_address_check_own(&address, true), WW_ERR_ACCESS);
-		assert_int_equal(access(below, F_OK), -1);
-		assert_int_equal(chown(folder, 0, 0), 0);
+	assert_int_equal(chown(below, 12345, 12345), 0);
+	assert_fails(look_at(&address), WW_ERR_ACCESS);
+	/* Nor does root make one in a folder of another user's. */
+	rmdir(below);
+	assert_int_equal(chown(folder, 12345, 12345), 0);
+	assert_fails(ww_address_make_folder(&address), WW_ERR_ACCESS);
+	assert_int_equal(access(below, F_OK), -1);
+	assert_int_equal(chown(folder, 0, 0), 0);
+}
+
+/* Somebody listens there, whoever that is: only the user can know. */
+static void named(void **state)
+{
+	struct ww_address address;
+
+	(void)state;
+	assert_int_equal(mkdir(below, 0777), 0);
+	assert_int_equal(chmod(below, 0777), 0);
+	unsetenv("XDG_RUNTIME_DIR");
+	assert_int_equal(ww_address_find(own, &address), WW_OK);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	assert_false(address.is_own || address.is_machine);
+	assert_int_equal(look_at(&address), WW_OK);
+	assert_int_equal(ww_address_check_peer(&address, UINT32_MAX), WW_OK);
+	assert_int_equal(ww_address_find("/run/warpway/broker.sock", &address), WW_OK);
+	assert_false(address.is_machine);
+	rmdir(below);
+}
+
+/*
+ * In a child: the folder of the machine's broker is a private one. Return: the exit status; 77: it
+ * cannot be had.
+ */
+static int look_at_machine(uid_t owner, mode_t mode)
+{
+	struct ww_address address;
+	int fd;
+
+	unsetenv("WARPWAY_BROKER");
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
+		mount("", "/", NULL, MS_REC | MS_PRIVATE, "") ||
+		mount("none", "/run", "tmpfs", 0, "size=64k"))
+		return 77;
+	if (mkdir("/run/warpway", 0755) || mknod("/run/warpway/broker.sock", S_IFSOCK | 0666, 0) ||
+		chown("/run/warpway", owner, 0) || chmod("/run/warpway", mode))
+		return 1;
+	if (ww_address_find(NULL, &address) != WW_OK || !address.is_machine)
+		return 2;
+	if (ww_address_check_peer(&address, 12345) != WW_OK)
+		return 3; /* the daemon is not root */
+	return ww_address_open_folder(&address, &fd) == WW_OK ? 0 : 4;
+}
+
+static void the_machines(void **state)
+{
+	static const struct {
+		uid_t owner;
+		mode_t mode;
+		int expected;
+	} cases[] = {{0, 0755, 0}, {12345, 0755, 4}, {0, 0775, 4}, {0, 0757, 4}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			_exit(look_at_machine(cases[i].owner, cases[i].mode));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (WEXITSTATUS(status) == 77) {
+			print_message("no mount namespace here\n");
+			skip();
+		}
+		assert_int_equal(WEXITSTATUS(status), cases[i].expected);
 	}
+}
+
+/* Where every user has one number, a folder that seems to be one's own may be anybody's. */
+static int look_without_a_number(void)
+{
+	struct ww_address address;
+	int fd;
+
+	if (geteuid() != 0 || chmod(below, 0755) || chown(below, 54321, 54321) || setgid(12345) ||
+		setuid(12345) || unshare(CLONE_NEWUSER))
+		return 77;
+	if (ww_address_find(own, &address) != WW_OK || !address.is_own)
+		return 1;
+	return ww_address_open_folder(&address, &fd) == WW_ERR_ACCESS ? 0 : 2;
+}
+
+static void without_a_number(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_int_equal(mkdir(below, 0700), 0);
+	assert_int_equal(chmod(folder, 0755), 0);
+	child = fork();
+	if (child == 0)
+		_exit(look_without_a_number());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WEXITSTATUS(status) == 77) {
+		print_message("no user namespace here\n");
+		skip();
+	}
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 int main(void)
@@ -107,6 +232,10 @@ int main(void)
 		cmocka_unit_test(given),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(owned),
+		cmocka_unit_test(owned_by_others),
+		cmocka_unit_test(named),
+		cmocka_unit_test(the_machines),
+		cmocka_unit_test(without_a_number),
 	};
 
 	return cmocka_run_group_tests_name("address", tests, make_folder, remove_folder);

@@ -2,22 +2,24 @@
 /*
  * connection.h - one broker as this process has it, for all threads
  *
- * A ww_broker outlives its links: when one breaks the next call makes another, says what this process holds, and
- * every thread repeats the request it has no answer to. There is no thread of our own. Of those that wait one is
- * the leader: it reads the socket and hands the others their answers; when it has its own, the next one
- * leads.
+ * A ww_broker outlives its links: when one breaks the next call makes another, says what this
+ * process holds, and every thread repeats the request it has no answer to. There is no thread of
+ * our own. Of those that wait one is the leader: it reads the socket and hands the others their
+ * answers; when it has its own, the next one leads.
  *
  *        ask ──> list of requests ──> sent over the link
  *                    ^                       │
  *                    └── leader: take, find by serial, wake its thread
  *
- * What a broker says of itself is not believed: one that a token named may say that it is another. So a process is
- * known by another id to each ww_broker, which nobody can use elsewhere, and two addresses are one ww_broker only
- * if they lead to the same socket file, by the kernel's word. An address that only tokens named is never taken
- * for another one: who made it may let it lead elsewhere at any time.
+ * What a broker says of itself is not believed: one that a token named may say that it is another.
+ * So a process is known by another id to each ww_broker, which nobody can use elsewhere, and two
+ * addresses are one ww_broker only if they lead to the same socket file, by the kernel's word. An
+ * address that only tokens named is never taken for another one: who made it may let it lead
+ * elsewhere at any time.
  *
- * The lock is held while sending, which never waits, and never while reading, waiting or connecting. Only the leader
- * reads, only the thread that set is_connecting connects, and never both.
+ * The lock is held while sending, which never waits, and never while reading, waiting or
+ * connecting. Only the leader reads, only the thread that set is_connecting connects, and never
+ * both.
  */
 #ifndef WW_CLIENT_CONNECTION_H
 #define WW_CLIENT_CONNECTION_H
@@ -44,7 +46,8 @@ struct ww_broker {
 	struct ww_recovery
 		*recovery; /* owned; of the next link, which nobody had the time to finish */
 	bool is_ending;    /* the broker reads no more; what it had sent may still be there */
-	bool is_stalled; /* it did not make room for a release, so none waits for room until it does */
+	/* it did not make room for a release, so none waits for room until it does */
+	bool is_stalled;
 	bool has_leader;
 	bool is_connecting;
 	bool has_known_broker; /* broker_id is set */
@@ -62,8 +65,8 @@ struct ww_broker {
 };
 
 /*
- * Opens without connecting: the broker of this address that is open already, or one of another address which leads
- * to the same socket file, or a new one.
+ * Opens without connecting: the broker of this address that is open already, or one of another
+ * address which leads to the same socket file, or a new one.
  * @params:      whose limit on time and permission to start are taken over
  * @is_foreign:  it is a token that says so
  * @out_broker:  with a reference
@@ -71,6 +74,18 @@ struct ww_broker {
  */
 ww_status ww_connection_open(const struct ww_address *address,
 	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker);
+
+/*
+ * Keeps a broker open for a while that was opened for one call, so that the next one need not
+ * connect again. One is kept; it is let go of by the next request to any broker, or release, a
+ * second later. Until then its link counts as a connection there, so a process that asks no broker
+ * anything any more may keep one from leaving when it is idle.
+ * @broker:  its reference is taken over
+ */
+void ww_connection_keep(struct ww_broker *broker);
+
+/* Lets go of the one that is kept, if its time has come. @at_once: whether that has come or not */
+void ww_connection_drop_kept(bool at_once);
 
 /*
  * Connects, if there is no link, or what is at its other end has ended.
@@ -85,9 +100,13 @@ WW_DEFINE_CLEANUP(struct ww_broker, ww_broker_unref)
 #define WW_AUTO_BROKER WW_CLEANUP(ww_broker_unref_p)
 
 /*
- * Asks and waits for the answer. For put, get and import one count of the hold is the caller's when this succeeds.
- * Return: WW_OK (the answer is of the code that was asked for); WW_TIMED_OUT (the request waited and was called
- *         off); what the broker answers; WW_ERR_NO_BROKER; WW_ERR_PROTOCOL; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * Asks and waits for the answer. For put, get and import one count of the hold is the caller's when
+ * this succeeds.
+ * Return: WW_OK (the answer is of the code that was asked for); WW_TIMED_OUT (the request waited
+ *         and was called off); WW_CANCELLED (no answer came WW_CANCEL_GRACE_NS after the thread's
+ *         flag was noticed, or the request waited and was called off, or there was no link; what
+ *         may have been granted is released); what the broker answers; WW_ERR_NO_BROKER;
+ *         WW_ERR_PROTOCOL; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
 ww_status ww_connection_ask(struct ww_broker *broker, struct ww_request *request);
 
@@ -97,11 +116,24 @@ void ww_connection_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID
 /* Whether the broker counts this process among the object's holders, as far as is known here. */
 bool ww_connection_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 
-/* The same; if so, it is counted once more. */
+/*
+ * The object's tokens are about to be revoked: from now on the broker is asked about each of them,
+ * as long as this process holds the object. An import that is under way may learn an old one yet,
+ * which must not count afterwards.
+ */
+void ww_connection_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+
+/*
+ * Whether a token which the broker has once accepted is as good as ever: the object is held, and
+ * none was revoked.
+ */
+bool ww_connection_believes_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+
+/* As ww_connection_is_held(); if so, it is counted once more. */
 bool ww_connection_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
 
-/* One thread at a time waits for room in the quota. Return: false when the time passed first. */
-bool ww_connection_begin_turn(struct ww_broker *broker, uint64_t deadline_ns);
+/* One thread at a time waits for room in the quota. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED. */
+ww_status ww_connection_begin_turn(struct ww_broker *broker, uint64_t deadline_ns);
 void ww_connection_end_turn(struct ww_broker *broker);
 
 /* Which broker this is now, and who runs it; zeros and UINT32_MAX before it was ever reached.
@@ -114,18 +146,19 @@ uint32_t ww_connection_version(struct ww_broker *broker);
 
 uint64_t ww_connection_timeout_ns(struct ww_broker *broker);
 
-/* Whether a broker may be started where none listens: it is the user's own, and nobody switched it off. */
+/*
+ * Whether a broker may be started where none listens: it is the user's own, and nobody switched it
+ * off.
+ */
 bool ww_connection_may_start(struct ww_broker *broker);
 
-/* --- between connection.c, exchange.c and recovery.c, under the lock --- */
-
-/* Waits for a condition on CLOCK_MONOTONIC. Return: 0; ETIMEDOUT. */
-int ww_connection_wait(pthread_cond_t *changed, pthread_mutex_t *lock, uint64_t deadline_ns);
+/* --- between connection.c, request_exchange.c and recovery.c, under the lock --- */
 
 /*
  * Makes a link; drops the lock meanwhile.
  * @may_start:  a broker too, if that may be at all
- * Return: as ww_link_open() and ww_start().
+ * Return: as ww_link_open() and ww_start(). After WW_CANCELLED the next caller goes on with what
+ * was begun.
  */
 ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64_t deadline_ns);
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection_test.c - many threads, one link: answers that cross, come late, or never; links that break
+ * connection_test.c - many threads, one link: answers that cross, come late, or never; links that
+ * break
  */
-#include "client/stand_in.h"
+#include "client/fake_broker.h"
 
 #include <sys/resource.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "client/connection.h"
 
@@ -18,7 +20,7 @@ static const uint8_t object[WW_WIRE_ID_BYTES] = {0x0b, 0x1e, 0xc7};
 static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.timeout_ns = timeout_ns,
 		.address = self->path,
 	};
@@ -57,6 +59,7 @@ static ww_status get(struct ww_broker *broker, const char *name, uint64_t wait_n
 struct getter {
 	struct ww_broker *broker;
 	const char *name;
+	ww_cancel *cancel; /* NULL: none */
 	pthread_t thread;
 	ww_status status;
 };
@@ -64,6 +67,7 @@ struct getter {
 static void *run_getter(void *context)
 {
 	struct getter *getter = context;
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(getter->cancel);
 
 	getter->status = get(getter->broker, getter->name, 0, true);
 	return NULL;
@@ -71,7 +75,9 @@ static void *run_getter(void *context)
 
 static void start_getter(struct getter *getter, struct ww_broker *broker, const char *name)
 {
-	*getter = (struct getter){.broker = broker, .name = name, .status = 1};
+	ww_cancel *cancel = getter->cancel;
+
+	*getter = (struct getter){.broker = broker, .name = name, .cancel = cancel, .status = 1};
 	assert_int_equal(pthread_create(&getter->thread, NULL, run_getter, getter), 0);
 }
 
@@ -128,7 +134,9 @@ static void take_release(int peer, const uint8_t *id)
 	ww_assert(memcmp(release.id, id, sizeof(release.id)) == 0);
 }
 
-/* @id: the one object that must be confirmed; NULL: none may be. @is_unknown: what is said of it. */
+/*
+ * @id: the one object that must be confirmed; NULL: none may be. @is_unknown: what is said of it.
+ */
 static void take_confirm(int peer, const uint8_t *id, bool is_unknown)
 {
 	static struct stand_in_packet packet;
@@ -172,7 +180,10 @@ static void restart_with_a_hold(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* By another path, after a restart that this process has not noticed yet: what it holds is said all the same. */
+/*
+ * By another path, after a restart that this process has not noticed yet: what it holds is said all
+ * the same.
+ */
 static void known_by_two_paths(void **state)
 {
 	struct ww_broker *broker;
@@ -216,7 +227,7 @@ static void answer_crosswise(struct stand_in *self)
 static void crossing(void **state)
 {
 	struct ww_broker *broker;
-	struct getter getters[2];
+	struct getter getters[2] = {{.cancel = NULL}};
 	struct stand_in self;
 
 	(void)state;
@@ -252,7 +263,7 @@ static void answer_late(struct stand_in *self)
 
 static void late(void **state)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_broker *broker;
 	struct stand_in self;
 
@@ -285,7 +296,7 @@ static void be_called_off(struct stand_in *self)
 	uint32_t serial = take_get(peer, "a");
 	uint32_t cancel = take_cancel(peer, serial);
 
-	stand_in_refuse(peer, serial, WW_ERR_CANCELLED, "as you wish");
+	stand_in_refuse(peer, serial, WW_ERR_GIVEN_UP, "as you wish");
 	stand_in_done(peer, cancel);
 	serial = take_get(peer, "b");
 	cancel = take_cancel(peer, serial);
@@ -310,6 +321,88 @@ static void called_off(void **state)
 	stand_in_finish(&self);
 }
 
+/* --- cancelled --- */
+
+static void answer_the_follower(struct stand_in *self)
+{
+	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
+	int peer = stand_in_accept(self);
+	uint32_t leader = take_get(peer, "leader");
+	uint32_t follower;
+
+	sem_post(&self->reached);
+	follower = take_get(peer, "follower");
+	sem_post(&self->reached);
+	stand_in_wait(self->told[0]);
+	grant(peer, follower, object);
+	grant(peer, leader, other); /* nobody waits for that any more */
+	leader = take_get(peer, "again");
+	take_release(peer, other);
+	grant(peer, leader, object);
+	take_release(peer, object);
+	finish_peer(peer);
+}
+
+/* The thread that reads is cancelled: another one reads on, over the same link. */
+static void cancelled_leader(void **state)
+{
+	struct getter getters[2] = {{.cancel = NULL}};
+	struct ww_broker *broker;
+	struct stand_in self;
+
+	(void)state;
+	assert_int_equal(ww_cancel_create(&getters[0].cancel), WW_OK);
+	stand_in_start(&self, answer_the_follower);
+	broker = open_broker(&self, 0);
+	start_getter(&getters[0], broker, "leader");
+	stand_in_await(&self);
+	start_getter(&getters[1], broker, "follower");
+	stand_in_await(&self);
+	ww_cancel_set(getters[0].cancel);
+	assert_int_equal(finish_getter(&getters[0]), WW_CANCELLED);
+	stand_in_tell(&self);
+	assert_int_equal(finish_getter(&getters[1]), WW_OK);
+	assert_true(ww_connection_is_held(broker, object));
+	/* So that what came for the first one is read. */
+	assert_int_equal(get(broker, "again", 0, false), WW_OK);
+	ww_connection_release(broker, object);
+	ww_broker_unref(broker);
+	ww_cancel_unref(getters[0].cancel);
+	stand_in_finish(&self);
+}
+
+static void call_off_what_waits(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+	uint32_t serial = take_get(peer, "a");
+
+	take_cancel(peer, serial);
+	stand_in_refuse(peer, serial, WW_ERR_GIVEN_UP, "as you wish");
+	finish_peer(peer);
+}
+
+/* What waits is sent, and called off at once, if the flag is set before: it gets what is there. */
+static void cancelled_wait(void **state)
+{
+	struct ww_broker *broker;
+	struct stand_in self;
+	ww_cancel *cancel;
+
+	(void)state;
+	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	stand_in_start(&self, call_off_what_waits);
+	broker = open_broker(&self, 0);
+	ww_cancel_set(cancel);
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+
+		assert_int_equal(get(broker, "a", WW_NEVER, true), WW_CANCELLED);
+	}
+	ww_broker_unref(broker);
+	ww_cancel_unref(cancel);
+	stand_in_finish(&self);
+}
+
 static void say_nothing_more(struct stand_in *self)
 {
 	int peer = stand_in_accept(self);
@@ -321,7 +414,9 @@ static void say_nothing_more(struct stand_in *self)
 	close(peer);
 }
 
-/* The call's own limit counts, also while the link is made anew; the broker's would be 5 seconds. */
+/*
+ * The call's own limit counts, also while the link is made anew; the broker's would be 5 seconds.
+ */
 static void own_limit(void **state)
 {
 	uint64_t before_ns = ww_clock_now_ns();
@@ -386,7 +481,7 @@ static void cross_a_release(struct stand_in *self)
 static void undone_grant(void **state)
 {
 	struct ww_broker *broker;
-	struct getter getter;
+	struct getter getter = {0};
 	struct stand_in self;
 
 	(void)state;
@@ -422,7 +517,7 @@ static void cross_a_release_and_refuse(struct stand_in *self)
 static void undone_for_good(void **state)
 {
 	struct ww_broker *broker;
-	struct getter getter;
+	struct getter getter = {0};
 	struct stand_in self;
 
 	(void)state;
@@ -470,6 +565,37 @@ static uint32_t take_put(int peer, uint32_t flags)
 	return packet.header.serial;
 }
 
+static void take_a_cancelled_put(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+
+	take_put(peer, 0);
+	take_release(peer, object); /* for it may have been taken */
+	finish_peer(peer);
+}
+
+static void cancelled_put(void **state)
+{
+	struct ww_broker *broker;
+	struct stand_in self;
+	ww_cancel *cancel;
+
+	(void)state;
+	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
+	ww_cancel_set(cancel);
+	stand_in_start(&self, take_a_cancelled_put);
+	broker = open_broker(&self, 0);
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+
+		assert_int_equal(put(broker, WW_NEVER), WW_CANCELLED);
+	}
+	assert_false(ww_connection_is_held(broker, object));
+	ww_broker_unref(broker);
+	ww_cancel_unref(cancel);
+	stand_in_finish(&self);
+}
+
 static void cross_a_given_up_put(struct stand_in *self)
 {
 	int peer = stand_in_accept(self);
@@ -484,7 +610,9 @@ static void cross_a_given_up_put(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* One thread gives up putting what another one has put: its release must not take the other's hold. */
+/*
+ * One thread gives up putting what another one has put: its release must not take the other's hold.
+ */
 static void undone_put(void **state)
 {
 	struct getter putter = {.status = 1};
@@ -569,7 +697,10 @@ static void confirm_slowly(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* A connection that calls with little time cannot finish is not given up: the process would seem to have ended. */
+/*
+ * A connection that calls with little time cannot finish is not given up: the process would seem to
+ * have ended.
+ */
 static void made_in_parts(void **state)
 {
 	struct ww_broker *broker;
@@ -715,7 +846,10 @@ static void grant_too_much(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* No room for the descriptors: the answer is for somebody all the same, and what was granted is let go of. */
+/*
+ * No room for the descriptors: the answer is for somebody all the same, and what was granted is let
+ * go of.
+ */
 static void no_descriptor_left(void **state)
 {
 	struct ww_broker *broker;
@@ -746,6 +880,9 @@ int main(void)
 		cmocka_unit_test(crossing),
 		cmocka_unit_test(late),
 		cmocka_unit_test(called_off),
+		cmocka_unit_test(cancelled_leader),
+		cmocka_unit_test(cancelled_wait),
+		cmocka_unit_test(cancelled_put),
 		cmocka_unit_test(own_limit),
 		cmocka_unit_test(stopped),
 		cmocka_unit_test(undone_grant),

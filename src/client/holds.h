@@ -2,12 +2,13 @@
 /*
  * holds.h - the objects of one broker that this process holds, as both sides see it
  *
- * To the broker a process holds an object or does not. Here several things may need one hold: each memory that maps
- * the object, and each answer that is on its way to become one. So holds are counted, and the broker is told
- * when the count is back at zero.
+ * To the broker a process holds an object or does not. Here several things may need one hold: each
+ * memory that maps the object, and each answer that is on its way to become one. So holds are
+ * counted, and the broker is told when the count is back at zero.
  *
- * Requests and answers cross on their way: a release that was sent after a get may have undone what the get
- * was granted. So the last releases are remembered, with their place in the order of sending.
+ * Requests and answers cross on their way: a release that was sent after a get may have undone what
+ * the get was granted. So the last releases are remembered, with their place in the order of
+ * sending.
  *
  * Nothing here locks or sends: that is the connection's.
  */
@@ -28,8 +29,9 @@ struct ww_hold {
 	struct ww_list due;      /* in holds.due: counted down to zero, the broker not yet told */
 	uint8_t id[WW_WIRE_ID_BYTES];
 	uint32_t count;
-	bool is_own;  /* this process put the object */
-	bool is_lost; /* the broker does not know of it any more */
+	bool is_own;     /* this process put the object */
+	bool is_lost;    /* the broker does not know of it any more */
+	bool is_revoked; /* tokens of it were: what is known of any is not relied on */
 };
 
 struct ww_holds {
@@ -47,7 +49,10 @@ struct ww_holds {
 ww_status ww_holds_init(struct ww_holds *holds);
 void ww_holds_fini(struct ww_holds *holds); /* frees what is left */
 
-/* Room for one more, made before it is needed. Return: NULL if there is no memory; the record is filled. */
+/*
+ * Room for one more, made before it is needed. Return: NULL if there is no memory; the record is
+ * filled.
+ */
 struct ww_hold *ww_hold_new(void);
 
 /* Return: NULL when there is none. */
@@ -73,7 +78,9 @@ void ww_holds_forget(struct ww_holds *holds, struct ww_hold *hold);
 /* Return: one that is due; NULL when there is none. */
 struct ww_hold *ww_holds_first_due(const struct ww_holds *holds);
 
-/* The objects of another broker than before are gone: all holds are lost, those due are forgotten. */
+/*
+ * The objects of another broker than before are gone: all holds are lost, those due are forgotten.
+ */
 void ww_holds_lose_all(struct ww_holds *holds);
 
 /*

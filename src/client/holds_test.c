@@ -2,7 +2,7 @@
 /*
  * holds_test.c - holds counted, due, lost; releases remembered
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

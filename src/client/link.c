@@ -2,13 +2,14 @@
 /*
  * link.c - one connection to a broker, see link.h
  *
- * connect(2) on a socket of a path waits while the listener's queue is full; SO_SNDTIMEO limits that. All other
- * calls are non-blocking with ppoll() between them.
+ * connect(2) on a socket of a path waits while the listener's queue is full; SO_SNDTIMEO limits
+ * that. All other calls are non-blocking with ppoll() between them.
  *
  * Closing a socket ends nothing while a child made by fork() has it too, so it is shut down first.
  *
- * A broker that is killed while it reads our hello is started again by its keeper, so a connection that
- * ends without an answer is worth another attempt. What ends them all may be no broker, so attempts are limited.
+ * A broker that is killed while it reads our hello is started again by its supervisor, so a
+ * connection that ends without an answer is worth another attempt. What ends them all may be no
+ * broker, so attempts are limited.
  */
 #include "client/link.h"
 
@@ -22,11 +23,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "base/close_async.h"
 
 #define ATTEMPTS     16
 #define HELLO_SERIAL 1
@@ -57,21 +60,12 @@ void ww_link_shut(struct ww_link *link)
 void ww_arrival_drop(struct ww_arrival *arrival)
 {
 	while (arrival->fd_count > 0)
-		ww_fd_close(arrival->fds[--arrival->fd_count]);
+		ww_close_async(arrival->fds[--arrival->fd_count]);
 }
 
 ww_status ww_link_wait(struct ww_link *link, short events, uint64_t deadline_ns)
 {
-	struct pollfd entry = {.fd = link->socket, .events = events};
-	struct timespec left;
-	int ready;
-
-	do {
-		ready = ppoll(&entry, 1, ww_clock_left(deadline_ns, &left), NULL);
-	} while (ready < 0 && errno == EINTR);
-	if (ready < 0)
-		return ww_fail_errno(errno, NULL, "cannot wait for a broker");
-	return ready > 0 ? WW_OK : WW_TIMED_OUT;
+	return ww_fd_wait(link->socket, events, deadline_ns, "a broker");
 }
 
 ww_status ww_link_send(struct ww_link *link, const void *packet, size_t bytes, uint64_t deadline_ns)
@@ -88,8 +82,8 @@ ww_status ww_link_send(struct ww_link *link, const void *packet, size_t bytes, u
 }
 
 /*
- * The kernel hands over the bytes of a packet also when there was no room for its descriptors, and only a packet
- * that says whose answer it was can be answered for.
+ * The kernel hands over the bytes of a packet also when there was no room for its descriptors, and
+ * only a packet that says whose answer it was can be answered for.
  */
 static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival)
 {
@@ -99,6 +93,18 @@ static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival
 	(void)ww_wire_read_header(packet, room, 0, &arrival->header);
 	arrival->bytes = arrival->header.bytes <= room ? arrival->header.bytes : 0;
 	ww_error_restore(&record);
+}
+
+/* So whoever uses what came may close it. */
+static ww_status check_descriptors(const struct ww_arrival *arrival)
+{
+	for (size_t i = 0; i < arrival->fd_count; i++) {
+		if (!ww_close_async_is_local(arrival->fds[i]))
+			return ww_fail(WW_ERR_DESCRIPTOR,
+				"the broker sent a descriptor that is no memory and no device, but a file of a kind "
+				"that may hang whoever closes it");
+	}
+	return WW_OK;
 }
 
 ww_status ww_link_take(struct ww_link *link, void *packet, size_t room,
@@ -117,8 +123,12 @@ ww_status ww_link_take(struct ww_link *link, void *packet, size_t room,
 	if (status == WW_OK)
 		status = ww_wire_read_header(packet, out_arrival->bytes, out_arrival->fd_count,
 			&out_arrival->header);
+	if (status == WW_ERR_DESCRIPTOR) /* the socket's fault: descriptors had no room */
+		status = ww_fail(WW_ERR_PROTOCOL, "the broker's descriptors cannot be received");
 	if (status == WW_ERR_TRUNCATED)
 		status = ww_fail(WW_ERR_PROTOCOL, "the broker sent a packet that is cut short");
+	if (status == WW_OK)
+		status = check_descriptors(out_arrival);
 	if (status != WW_OK)
 		ww_arrival_drop(out_arrival);
 	return status;
@@ -178,23 +188,34 @@ ww_status ww_link_fail(const void *packet, size_t bytes, uint16_t version)
 		answer.message[0] ? answer.message : ww_status_text(answer.status));
 }
 
-static ww_status fail_absent(int error, const char *path, bool *out_is_absent)
+static ww_status fail_absent(int error, const struct ww_address *address, bool *out_is_absent)
 {
+	char remedy[WW_ADVICE_BYTES];
+
 	*out_is_absent = true;
-	return ww_fail_errno_as(WW_ERR_NO_BROKER, error,
-		"start one with warpway serve, or set WARPWAY_BROKER to the address of another",
-		"no broker listens at %s", path);
+	ww_address_advise(address, remedy);
+	return ww_fail_errno_as(WW_ERR_NO_BROKER, error, remedy, "no broker listens at %s",
+		address->path);
 }
 
-static ww_status fail_connect(int error, const char *path, bool *out_is_absent)
+/* Whether it is the way through the folder that is not there. */
+static bool lacks_proc(int error, int folder)
 {
+	return error == ENOENT && folder >= 0 && access("/proc/thread-self/fd", F_OK) < 0 &&
+		errno == ENOENT;
+}
+
+static ww_status fail_connect(int error, const struct ww_address *address, bool *out_is_absent)
+{
+	const char *path = address->path;
+
 	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
 	case ECONNREFUSED:
-		return fail_absent(error, path, out_is_absent);
+		return fail_absent(error, address, out_is_absent);
 	case EAGAIN: /* so many wait to be accepted */
-		return WW_TIMED_OUT;
+		return ww_cancel_is_pending() ? WW_CANCELLED : WW_TIMED_OUT;
 	case EACCES:
 	case EPERM:
 		return ww_fail_errno_as(WW_ERR_ACCESS, error,
@@ -223,27 +244,53 @@ static void limit_connect(int fd, uint64_t deadline_ns)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; an error. */
-static ww_status connect_socket(const char *path, uint64_t deadline_ns, int *out_fd,
-	bool *out_is_absent)
+/* Whether to connect once more: a signal, or a look at the caller's flag, came between. */
+static bool is_interrupted(int error, uint64_t deadline_ns)
 {
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	return error == EINTR ||
+		(error == EAGAIN && ww_cancel_is_given() && ww_cancel_check(deadline_ns) == WW_OK);
+}
+
+/* @folder: as opened for this address. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error. */
+static ww_status connect_through(const struct ww_address *address, int folder, uint64_t deadline_ns,
+	int *out_fd, bool *out_is_absent)
+{
+	const struct sockaddr_un name = ww_address_socket(address, folder);
 	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int result;
+	int error;
 
 	if (fd < 0)
 		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
 			"cannot make a socket to a broker");
 	ww_try(ww_fd_adopt(&fd));
-	memcpy(name.sun_path, path, strlen(path)); /* which has room: see address.c */
 	do {
-		limit_connect(fd, deadline_ns);
+		limit_connect(fd, ww_cancel_sleep_end_ns(deadline_ns));
 		result = connect(fd, (const struct sockaddr *)&name, sizeof(name));
-	} while (result < 0 && errno == EINTR);
+		error = errno;
+	} while (result < 0 && is_interrupted(error, deadline_ns));
+	if (result < 0 && lacks_proc(error, folder))
+		return ww_fail(WW_ERR_NO_BROKER,
+			"cannot tell without /proc who listens at %s; mount it, or set WARPWAY_BROKER to the "
+			"broker you mean",
+			address->path);
 	if (result < 0)
-		return fail_connect(errno, path, out_is_absent);
+		return fail_connect(error, address, out_is_absent);
 	*out_fd = ww_fd_steal(&fd);
 	return WW_OK;
+}
+
+/* Return: as connect_through(). */
+static ww_status connect_socket(const struct ww_address *address, uint64_t deadline_ns, int *out_fd,
+	bool *out_is_absent)
+{
+	WW_AUTO_FD int folder = -1;
+	ww_status status = ww_address_open_folder(address, &folder);
+
+	ww_try(status);
+	if (status == WW_END)
+		return fail_absent(ENOENT, address, out_is_absent);
+	return connect_through(address, folder, deadline_ns, out_fd, out_is_absent);
 }
 
 /* Takes over @fd on success. Return: NULL if there is no memory; the record is filled. */
@@ -318,16 +365,18 @@ ww_status ww_link_connect(const struct ww_address *address, const struct ww_call
 
 	*out_link = NULL;
 	*out_is_absent = false;
-	if (address->is_own)
-		ww_try(ww_address_check_own(address, false));
-	status = connect_socket(address->path, deadline_ns, &fd, out_is_absent);
+	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
 	if (status != WW_OK)
 		return status;
 	link = link_new(&fd);
 	if (!link)
 		return WW_ERR_NO_MEMORY;
+	ww_try(ww_address_check_peer(address, link->uid));
 	status = send_hello(link, caller, deadline_ns);
-	/* A broker that refuses may do so, and close, before it has read anything; what it said is there then. */
+	/*
+	 * A broker that refuses may do so, and close, before it has read anything; what it said is
+	 * there then.
+	 */
 	if (status == WW_ERR_PEER_LOST && ww_link_wait(link, POLLIN, 0) == WW_OK)
 		status = WW_OK;
 	if (status != WW_OK)
@@ -347,7 +396,10 @@ ww_status ww_link_greet(struct ww_link *link, const struct ww_address *address,
 	return status;
 }
 
-/* Return: WW_OK; WW_ERR_PEER_LOST (it ended first: try again); WW_TIMED_OUT; an error. */
+/*
+ * Return: WW_OK; WW_ERR_PEER_LOST (it ended first: try again); WW_TIMED_OUT; WW_CANCELLED; an
+ * error.
+ */
 static ww_status open_once(const struct ww_address *address, const struct ww_caller *caller,
 	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent)
 {

@@ -2,11 +2,12 @@
 /*
  * link.h - one connection to a broker, from connect(2) to the broker's welcome
  *
- * A link is made whole or not at all, and once it broke it is of no more use: whoever needs one makes another. It is
- * counted, so that a thread may wait on its socket without a lock: the descriptor stays open, and so stays
- * what it is, as long as somebody looks at it.
+ * A link is made whole or not at all, and once it broke it is of no more use: whoever needs one
+ * makes another. It is counted, so that a thread may wait on its socket without a lock: the
+ * descriptor stays open, and so stays what it is, as long as somebody looks at it.
  *
- * Sending and receiving here wait, each for one packet. Many threads on one link are connection.h's business.
+ * Sending and receiving here wait, each for one packet. Many threads on one link are connection.h's
+ * business.
  */
 #ifndef WW_CLIENT_LINK_H
 #define WW_CLIENT_LINK_H
@@ -42,18 +43,21 @@ struct ww_arrival {
 
 /*
  * Connects and says hello. Never starts a broker.
- * @out_is_absent:  nobody listens there, so that one might be started; the status is WW_ERR_NO_BROKER then
+ * @out_is_absent:  nobody listens there, so that one might be started; the status is
+ *                  WW_ERR_NO_BROKER then
  *
- * Return: WW_OK; WW_ERR_NO_BROKER; WW_ERR_ACCESS; WW_ERR_PROTOCOL; or what the broker answers: WW_ERR_VERSION,
- *         WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_NO_BROKER; WW_ERR_ACCESS; WW_ERR_PROTOCOL; or what the broker
+ *         answers: WW_ERR_VERSION, WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
 ww_status ww_link_open(const struct ww_address *address, const struct ww_caller *caller,
 	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent);
 
 /*
- * The same in two steps, each of them one attempt. A deadline that has passed means: without waiting.
- * Return: as ww_link_open(), but also: WW_TIMED_OUT (connect: there is no link; greet: the welcome is still to come,
- *         so greet again); WW_ERR_PEER_LOST (it ended on the way: connect again).
+ * The same in two steps, each of them one attempt. A deadline that has passed means: without
+ * waiting.
+ * Return: as ww_link_open(), but also: WW_TIMED_OUT or WW_CANCELLED (connect: there is no link;
+ *         greet: the welcome is still to come, so greet again); WW_ERR_PEER_LOST (it ended on the
+ *         way: connect again).
  */
 ww_status ww_link_connect(const struct ww_address *address, const struct ww_caller *caller,
 	uint64_t deadline_ns, struct ww_link **out_link, bool *out_is_absent);
@@ -63,8 +67,8 @@ ww_status ww_link_greet(struct ww_link *link, const struct ww_address *address,
 struct ww_link *ww_link_ref(struct ww_link *link);
 
 /*
- * The last one ends the connection, also where a child made by fork() has the socket too. Takes NULL, returns
- * NULL.
+ * The last one ends the connection, also where a child made by fork() has the socket too. Takes
+ * NULL, returns NULL.
  */
 struct ww_link *ww_link_unref(struct ww_link *link);
 
@@ -77,11 +81,11 @@ void ww_link_shut(struct ww_link *link);
 /*
  * Waits until the socket is ready.
  * @events: of poll(2)
- * Return: WW_OK (an attempt is worth it); WW_TIMED_OUT; WW_ERR_SYSTEM.
+ * Return: WW_OK (an attempt is worth it); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM.
  */
 ww_status ww_link_wait(struct ww_link *link, short events, uint64_t deadline_ns);
 
-/* Return: WW_OK; WW_TIMED_OUT (nothing was sent); as ww_packet_send(). */
+/* Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was sent); as ww_packet_send(). */
 ww_status ww_link_send(struct ww_link *link, const void *packet, size_t bytes,
 	uint64_t deadline_ns);
 
@@ -89,15 +93,17 @@ ww_status ww_link_send(struct ww_link *link, const void *packet, size_t bytes,
  * Takes the next packet, its header read.
  * @room:         of @packet
  * @out_arrival:  its descriptors are the caller's
- * Return: WW_OK; WW_TIMED_OUT; WW_ERR_PEER_LOST (the other end is closed); WW_ERR_PROTOCOL; as ww_packet_receive().
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (the other end is closed);
+ * WW_ERR_PROTOCOL; as ww_packet_receive().
  */
 ww_status ww_link_receive(struct ww_link *link, void *packet, size_t room, uint64_t deadline_ns,
 	struct ww_arrival *out_arrival);
 
 /*
  * The same, of what is there now.
- * Return: also WW_NOT_READY; WW_ERR_LIMIT (no descriptor left for one that came: the packet is there without any,
- *         its header and length in @out_arrival as far as they can be read).
+ * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (one may hang whoever closes it: see refuse.h);
+ *         WW_ERR_LIMIT (no descriptor left for one that came: the packet is there without any, its
+ *         header and length in @out_arrival as far as they can be read).
  */
 ww_status ww_link_take(struct ww_link *link, void *packet, size_t room,
 	struct ww_arrival *out_arrival);

@@ -2,9 +2,10 @@
 /*
  * link_test.c - connecting: to a broker, to none, to what is none, to one that refuses
  */
-#include "client/stand_in.h"
+#include "client/fake_broker.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -125,6 +126,159 @@ static void without_time(void **state)
 	stand_in_finish(&broker);
 }
 
+/* --- who answers at the user's own address --- */
+
+#define OTHER_USER 12345
+
+/*
+ * Another user listens, in a folder of this user's. Return: the child; it ends with 0 when nothing
+ * was sent to it.
+ */
+static pid_t start_other(struct stand_in *self)
+{
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int peer;
+
+		if (setgid(OTHER_USER) || setuid(OTHER_USER) || listen(self->listener, 1) ||
+			write(ready[1], "", 1) != 1)
+			_exit(1);
+		peer = accept(self->listener, NULL, NULL);
+		stand_in_wait(peer);
+		_exit(recv(peer, &byte, 1, 0) == 0 ? 0 : 2);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+static void answered_by_another_user(void **state)
+{
+	struct ww_address address = {.is_own = true};
+	struct stand_in self;
+	struct ww_link *link;
+	bool is_absent;
+	pid_t child;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* there is no other user to be */
+	stand_in_init(&self);
+	stand_in_listen(&self);
+	child = start_other(&self);
+	strcpy(address.path, self.path);
+	assert_fails(ww_link_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS), &link,
+			     &is_absent),
+		WW_ERR_ACCESS);
+	assert_false(is_absent);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* Who names that address means it. */
+	child = start_other(&self);
+	address.is_own = false;
+	assert_int_equal(ww_link_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS), &link,
+				 &is_absent),
+		WW_OK);
+	assert_int_equal(link->uid, OTHER_USER);
+	ww_link_unref(link);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WEXITSTATUS(status), 2);
+	stand_in_remove(&self);
+}
+
+#define VICTIM   12346
+#define ATTEMPTS 20000
+
+/*
+ * Listens in a folder of its own, and moves that to the victim's place and away again until @stop
+ * is closed.
+ */
+static void attack(const char *folder, int stop)
+{
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	struct pollfd told = {.fd = stop, .events = POLLIN};
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	char place[96];
+	char aside[96];
+
+	snprintf(place, sizeof(place), "%s/warpway", folder);
+	snprintf(aside, sizeof(aside), "%s/aside", folder);
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s/s", aside);
+	if (setgid(OTHER_USER) || setuid(OTHER_USER) || mkdir(aside, 0755) ||
+		bind(listener, (struct sockaddr *)&name, sizeof(name)) ||
+		chmod(name.sun_path, 0777) || listen(listener, 4096))
+		_exit(1);
+	while (poll(&told, 1, 0) == 0) {
+		int peer;
+
+		if (rename(aside, place) || rename(place, aside))
+			_exit(2);
+		while ((peer = accept(listener, NULL, NULL)) >= 0)
+			close(peer);
+	}
+	unlink(name.sun_path);
+	_exit(rmdir(aside) ? 3 : 0);
+}
+
+/* Ends with 0 when nothing was sent to anybody. */
+static void be_attacked(const char *folder)
+{
+	struct ww_address address = {.is_own = true};
+
+	snprintf(address.path, sizeof(address.path), "%s/warpway/s", folder);
+	if (setgid(VICTIM) || setuid(VICTIM))
+		_exit(1);
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct ww_link *link;
+		bool is_absent;
+
+		if (ww_link_connect(&address, &caller, 0, &link, &is_absent) == WW_OK)
+			_exit(2);
+	}
+	_exit(0);
+}
+
+/* In a folder where all may make files, the place of the own folder belongs to whoever is first. */
+static void raced_by_another_user(void **state)
+{
+	char folder[] = "/tmp/warpway-test-XXXXXX";
+	pid_t children[2];
+	int statuses[2];
+	int stop[2];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* there is no other user to be */
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_int_equal(pipe(stop), 0);
+	for (int i = 0; i < 2; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] == 0) {
+			close(stop[1]);
+			if (i == 0)
+				attack(folder, stop[0]);
+			be_attacked(folder);
+		}
+	}
+	assert_int_equal(waitpid(children[1], &statuses[1], 0), children[1]);
+	close(stop[1]);
+	close(stop[0]);
+	assert_int_equal(waitpid(children[0], &statuses[0], 0), children[0]);
+	rmdir(folder);
+	assert_int_equal(statuses[1], 0);
+	assert_int_equal(statuses[0], 0);
+}
+
 /* So many wait to be accepted that one more must wait, or not come in. */
 static void no_room_in_the_queue(void **state)
 {
@@ -148,7 +302,7 @@ static void no_room_in_the_queue(void **state)
 	stand_in_remove(&broker);
 }
 
-/* The broker is killed twice while it reads a hello, and started again by its keeper. */
+/* The broker is killed twice while it reads a hello, and started again by its supervisor. */
 static void close_twice(struct stand_in *self)
 {
 	for (int i = 0; i < 2; i++)
@@ -238,7 +392,7 @@ static void refused(void **state)
 
 static void say_garbage(struct stand_in *self)
 {
-	static const char garbage[] = "220 mail.example.org ESMTP";
+	static const char garbage[] = "220 mailbox.example.org ESMTP";
 	int peer = stand_in_accept_raw(self);
 
 	assert_int_equal(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0), WW_OK);
@@ -308,6 +462,8 @@ int main(void)
 		cmocka_unit_test(welcomed),
 		cmocka_unit_test(ended_with_a_child),
 		cmocka_unit_test(without_time),
+		cmocka_unit_test(answered_by_another_user),
+		cmocka_unit_test(raced_by_another_user),
 		cmocka_unit_test(no_room_in_the_queue),
 		cmocka_unit_test(once_more),
 		cmocka_unit_test(never),

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open_test.c - which opens are one object: by the same address, by the same socket file, and never by what a broker
- * says of itself
+ * open_test.c - which opens are one object: by the same address, by the same socket file, and never
+ * by what a broker says of itself
  */
-#include "client/stand_in.h"
+#include "client/fake_broker.h"
+
+#include <fcntl.h>
 
 #include "client/connection.h"
 
 static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.timeout_ns = timeout_ns,
 		.address = self->path,
 	};
@@ -77,10 +79,12 @@ static void serve_two(struct stand_in *self)
 	finish_peer(first);
 }
 
-/* An address that only a token named may lead elsewhere the next time: it stands for itself alone. */
+/*
+ * An address that only a token named may lead elsewhere the next time: it stands for itself alone.
+ */
 static void named_by_a_token(void **state)
 {
-	const struct ww_broker_params params = {.size = sizeof(params)};
+	const struct ww_broker_params params = WW_INIT(struct ww_broker_params);
 	struct ww_broker *foreign;
 	struct ww_broker *broker;
 	struct ww_broker *again;
@@ -97,7 +101,10 @@ static void named_by_a_token(void **state)
 	broker = open_broker(&self, 0);
 	assert_ptr_not_equal(foreign, broker);
 	ww_broker_unref(foreign);
-	/* The other way round it is harmless: this process means the broker, and nobody else is asked. */
+	/*
+	 * The other way round it is harmless: this process means the broker, and nobody else is
+	 * asked.
+	 */
 	assert_int_equal(ww_connection_open(&address, &params, true, &again), WW_OK);
 	assert_ptr_equal(again, broker);
 	ww_broker_unref(again);
@@ -131,6 +138,128 @@ static void opened_after_its_end(void **state)
 	stand_in_finish(&self);
 }
 
+/* --- at the same time --- */
+
+#define OPENS   1000 /* of two names at once */
+#define ENDS    150  /* of all others at once */
+#define OTHERS  40
+#define THREADS 2
+
+/*
+ * Files that nobody listens at, for what is opened and not asked anything; of the last two one is a
+ * link to the other.
+ */
+struct place {
+	char folder[64];
+	char paths[OTHERS + THREADS][96];
+	struct ww_broker *opened[OTHERS + THREADS];
+	pthread_barrier_t meeting;
+};
+
+static void place_make(struct place *place)
+{
+	strcpy(place->folder, "/tmp/warpway-open-XXXXXX");
+	assert_non_null(mkdtemp(place->folder));
+	for (int i = 0; i < OTHERS + THREADS; i++) {
+		snprintf(place->paths[i], sizeof(place->paths[i]), "%s/%d", place->folder, i);
+		if (i < OTHERS + 1)
+			close(open(place->paths[i], O_CREAT | O_CLOEXEC, 0600));
+		else
+			assert_int_equal(link(place->paths[OTHERS], place->paths[i]), 0);
+	}
+	pthread_barrier_init(&place->meeting, NULL, THREADS);
+}
+
+static void place_remove(struct place *place)
+{
+	pthread_barrier_destroy(&place->meeting);
+	for (int i = 0; i < OTHERS + THREADS; i++)
+		unlink(place->paths[i]);
+	rmdir(place->folder);
+}
+
+static void place_open(struct place *place, int i)
+{
+	const struct ww_broker_params params = WW_INIT(struct ww_broker_params);
+	struct ww_address address = {.is_own = false};
+
+	strcpy(address.path, place->paths[i]);
+	ww_assert(ww_connection_open(&address, &params, false, &place->opened[i]) == WW_OK);
+}
+
+static void *open_link(void *context)
+{
+	struct place *place = context;
+
+	for (int round = 0; round < OPENS; round++) {
+		pthread_barrier_wait(&place->meeting);
+		place_open(place, OTHERS + 1);
+		pthread_barrier_wait(&place->meeting);
+		ww_broker_unref(place->opened[OTHERS + 1]);
+	}
+	return NULL;
+}
+
+/* Two names of a file are one broker, also when neither was open before. */
+static void links_at_once(void **state)
+{
+	struct place place;
+	pthread_t thread;
+	int apart = 0;
+
+	(void)state;
+	place_make(&place);
+	assert_int_equal(pthread_create(&thread, NULL, open_link, &place), 0);
+	for (int round = 0; round < OPENS; round++) {
+		pthread_barrier_wait(&place.meeting);
+		place_open(&place, OTHERS);
+		pthread_barrier_wait(&place.meeting);
+		apart += place.opened[OTHERS] != place.opened[OTHERS + 1];
+		ww_broker_unref(place.opened[OTHERS]);
+	}
+	pthread_join(thread, NULL);
+	place_remove(&place);
+	assert_int_equal(apart, 0);
+}
+
+static void *close_others(void *context)
+{
+	struct place *place = context;
+
+	for (int round = 0; round < ENDS; round++) {
+		pthread_barrier_wait(&place->meeting);
+		for (int i = 0; i < OTHERS; i++)
+			ww_broker_unref(place->opened[i]);
+		pthread_barrier_wait(&place->meeting);
+	}
+	return NULL;
+}
+
+/* Who looks for the broker of a file passes over none while others end. */
+static void link_while_others_end(void **state)
+{
+	struct place place;
+	pthread_t thread;
+	int apart = 0;
+
+	(void)state;
+	place_make(&place);
+	assert_int_equal(pthread_create(&thread, NULL, close_others, &place), 0);
+	for (int round = 0; round < ENDS; round++) {
+		for (int i = 0; i < OTHERS + 1; i++)
+			place_open(&place, i);
+		pthread_barrier_wait(&place.meeting);
+		place_open(&place, OTHERS + 1);
+		pthread_barrier_wait(&place.meeting);
+		apart += place.opened[OTHERS] != place.opened[OTHERS + 1];
+		for (int i = OTHERS; i < OTHERS + 2; i++)
+			ww_broker_unref(place.opened[i]);
+	}
+	pthread_join(thread, NULL);
+	place_remove(&place);
+	assert_int_equal(apart, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +267,8 @@ int main(void)
 		cmocka_unit_test(told_by_both),
 		cmocka_unit_test(named_by_a_token),
 		cmocka_unit_test(opened_after_its_end),
+		cmocka_unit_test(links_at_once),
+		cmocka_unit_test(link_while_others_end),
 	};
 
 	return cmocka_run_group_tests_name("open", tests, NULL, NULL);

@@ -2,16 +2,17 @@
 /*
  * recovery.c - a broker's next link, and what the broker must be told over it first
  *
- * The first link of all is made here too: there is only less to say. What this process holds is listed under the lock,
- * then all is done without it, and the outcome is entered under the lock again. In between nothing can be
- * granted, since there is no link; what is let go of is due until there is one.
+ * The first link of all is made here too: there is only less to say. What this process holds is
+ * listed under the lock, then all is done without it, and the outcome is entered under the lock
+ * again. In between nothing can be granted, since there is no link; what is let go of is due until
+ * there is one.
  *
- * What a put that has no answer yet was to hold is named too: the broker may have taken it, and would
- * release it otherwise before the put is repeated.
+ * What a put that has no answer yet was to hold is named too: the broker may have taken it, and
+ * would release it otherwise before the put is repeated.
  *
- * To a broker, a process that connects and leaves again has ended, and so has all it held. So a recovery whose caller has
- * no more time is kept as far as it is, and the next caller goes on with it. What is let go of in between
- * is due, and released when there is a link.
+ * To a broker, a process that connects and leaves again has ended, and so has all it held. So a
+ * recovery whose caller has no more time, or was cancelled, is kept as far as it is, and the next
+ * caller goes on with it. What is let go of in between is due, and released when there is a link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "client/connection.h"
-#include "client/start.h"
+#include "client/spawn.h"
 
 #define CONFIRM_PART 2048
 #define ATTEMPTS     16
@@ -116,7 +117,8 @@ static ww_status send_part(struct ww_recovery *recovery, uint64_t deadline_ns)
 	const struct ww_wire_confirm part = {
 		.last = is_last_part(recovery),
 		.held = {.count = (uint32_t)part_count(recovery),
-			.items = recovery->held + recovery->confirmed_count},
+			.items = recovery->held ? recovery->held + recovery->confirmed_count
+						: NULL},
 	};
 	size_t bytes = ww_wire_encode_confirm(&part, recovery->link->welcome.version, &header,
 		recovery->packet, WW_WIRE_PACKET_BYTES);
@@ -204,7 +206,7 @@ static ww_status start(const struct ww_broker *broker, struct ww_recovery *recov
 	return WW_OK;
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; WW_ERR_PEER_LOST; an error. */
+/* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST; an error. */
 static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
@@ -223,7 +225,10 @@ static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recov
 	return status;
 }
 
-/* As far as it goes. Return: WW_OK; WW_ERR_PEER_LOST (it ended on the way: once more); WW_TIMED_OUT; an error. */
+/*
+ * As far as it goes. Return: WW_OK; WW_ERR_PEER_LOST (it ended on the way: once more);
+ * WW_TIMED_OUT; WW_CANCELLED; an error.
+ */
 static ww_status reach_once(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
@@ -256,7 +261,7 @@ static void begin_again(struct ww_recovery *recovery)
 	recovery->unknown_count = 0;
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; an error. */
+/* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error. */
 static ww_status reach(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
@@ -330,10 +335,12 @@ ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64
 		enter(broker, recovery);
 	else if (recovery->is_gone)
 		ww_holds_lose_all(&broker->holds);
-	if (status != WW_TIMED_OUT)
+	if (status != WW_TIMED_OUT && status != WW_CANCELLED)
 		return status;
 	if (recovery->link)
 		broker->recovery = ww_steal(recovery);
+	if (status == WW_CANCELLED)
+		return status;
 	return ww_fail(WW_ERR_NO_BROKER,
 		"the broker at %s did not answer in time; is it stopped, or very busy?",
 		broker->address.path);

@@ -8,14 +8,31 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/fd.h"
+
+static _Thread_local uint64_t thread_limit_ns = WW_NEVER;
+
+void ww_request_limit_all(uint64_t deadline_ns)
+{
+	if (deadline_ns < thread_limit_ns)
+		thread_limit_ns = deadline_ns;
+}
+
+uint64_t ww_request_limit(void)
+{
+	return thread_limit_ns;
+}
+
+void ww_request_restore_limit(const uint64_t *former_ns)
+{
+	thread_limit_ns = *former_ns;
+}
 
 /* Everything but own_answer, which is only read as far as it was written. */
 void ww_request_init(struct ww_request *request, uint16_t code, uint16_t reply, const void *message)
 {
-	pthread_condattr_t monotonic;
-
 	memset(request, 0, offsetof(struct ww_request, own_answer));
 	request->code = code;
 	request->reply = reply;
@@ -24,10 +41,7 @@ void ww_request_init(struct ww_request *request, uint16_t code, uint16_t reply, 
 	request->room = sizeof(request->own_answer);
 	request->limit_ns = WW_NEVER;
 	ww_list_init(&request->link);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&request->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	ww_condition_init(&request->changed);
 }
 
 void ww_request_fini(struct ww_request *request)
@@ -72,6 +86,8 @@ static size_t encode(const struct ww_request *request, uint16_t version,
 		return ww_wire_encode_holds(message, version, header, out, room);
 	case WW_WIRE_RESERVE:
 		return ww_wire_encode_reserve(message, version, header, out, room);
+	case WW_WIRE_REVOKE:
+		return ww_wire_encode_revoke(message, version, header, out, room);
 	case WW_WIRE_STATUS:
 		return ww_wire_encode_status(message, version, header, out, room);
 	default:

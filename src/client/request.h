@@ -2,9 +2,9 @@
 /*
  * request.h - one request of one thread, until it is answered
  *
- * It lives on the stack of the thread that makes it. The message stays the thread's and is encoded each time it is
- * sent, since a broker that was restarted may speak another version than the one before. Who has the request in the
- * connection's list touches it under the connection's lock only.
+ * It lives on the stack of the thread that makes it. The message stays the thread's and is encoded
+ * each time it is sent, since a broker that was restarted may speak another version than the one
+ * before. Who has the request in the connection's list touches it under the connection's lock only.
  *
  *   unsent ──sent──> sent ──> answered (by the code that was asked for, or by `error`)
  *     ^               │ └───> failed   (nobody will answer it any more)
@@ -36,7 +36,8 @@ struct ww_request {
 	const int *fds;      /* that go with it; borrowed */
 	size_t fd_count;
 	const uint8_t *id; /* what this process holds when it is done (put, import); else NULL */
-	bool waits;        /* the answer may take until limit_ns, and is then called off */
+	const uint8_t *broker_id; /* of the one broker that may see it; NULL: any */
+	bool waits;               /* the answer may take until limit_ns, and is then called off */
 	uint64_t limit_ns; /* CLOCK_MONOTONIC, the call's own; WW_NEVER: only the broker's counts */
 	bool starts_none;  /* no broker is started for it */
 	struct ww_hold *spare; /* owned; for put, get and import */
@@ -66,8 +67,10 @@ struct ww_request {
 	uint32_t suspicions; /* connections that ended while they had it */
 	bool is_again;       /* a link broke after it was sent */
 	bool is_cancelled;   /* its time is up, the outcome is waited for */
-	bool is_cancel_due;  /* the broker is yet to be told */
-	bool has_stale; /* what was answered was undone by a release of ours, so it is asked again */
+	bool is_stopped; /* its thread's ww_cancel is set: an answer is waited for until until_ns */
+	bool is_cancel_due; /* the broker is yet to be told */
+	/* what was answered was undone by a release of ours, so it is asked again */
+	bool has_stale;
 	uint8_t stale_id[WW_WIRE_ID_BYTES];
 	uint8_t own_answer[WW_ANSWER_BYTES];
 };
@@ -79,6 +82,15 @@ void ww_request_init(struct ww_request *request, uint16_t code, uint16_t reply,
 /* Closes the descriptors nobody took, frees the spare. */
 void ww_request_fini(struct ww_request *request);
 #define WW_AUTO_REQUEST WW_CLEANUP(ww_request_fini)
+
+/*
+ * Limits all requests of this thread, whatever their own limits are, so that a call of several
+ * requests keeps its own limit. Never later than what holds already.
+ */
+void ww_request_limit_all(uint64_t deadline_ns);
+uint64_t ww_request_limit(void);
+void ww_request_restore_limit(const uint64_t *former_ns); /* as ww_request_limit() said before */
+#define WW_AUTO_REQUEST_LIMIT WW_CLEANUP(ww_request_restore_limit) __attribute__((unused))
 
 /* Makes room for the hold that the request brings. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status ww_request_expect_hold(struct ww_request *request);

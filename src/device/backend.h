@@ -2,16 +2,17 @@
 /*
  * backend.h - what a kind of device must be able to do
  *
- * One table of typed operations for each kind of device. device.c, stream.c and mapping.c are the only
- * callers: they have checked the arguments, and know nothing of the kind.
+ * One table of typed operations for each kind of device. device.c, stream.c and mapping.c are the
+ * only callers: they have checked the arguments, and know nothing of the kind.
  *
  * What holds for every operation, unless its own comment says otherwise:
- *   - it is called from any thread and may block; no lock of the library is held but those of the very things it
- *     works on (a page, a timeline, a mapping), which nothing needs that would let a GPU go on;
+ *   - it is called from any thread and may block; no lock of the library is held but those of the
+ *     very things it works on (a page, a timeline, a mapping), which nothing needs that would let a
+ *     GPU go on;
  *   - it never calls back into the layers above;
- *   - on failure it has taken nothing, left nothing behind, filled the error record, and its
- *     out_ parameters are NULL or untouched; but what memory_import and foreign_open have opened when they fail, in
- *     mapping->foreign, is left to memory_release;
+ *   - on failure it has taken nothing, left nothing behind, filled the error record, and its out_
+ *     parameters are NULL or untouched; but what memory_import and foreign_open have opened when
+ *     they fail, in mapping->foreign, is left to memory_release;
  *   - the caller's current CUDA context is the same afterwards.
  */
 #ifndef WW_DEVICE_BACKEND_H
@@ -27,10 +28,11 @@
 #include "base/ref.h"
 
 struct ww_mapping;
+struct ww_native_stream;
 
 /*
- * A device. Each backend has a struct of its own that begins with this one. Everything but the count and
- * the link is constant from open to close, so it is read without a lock.
+ * A device. Each backend has a struct of its own that begins with this one. Everything but the
+ * count and the link is constant from open to close, so it is read without a lock.
  */
 struct ww_device {
 	struct ww_ref ref;
@@ -44,21 +46,27 @@ struct ww_device {
 };
 
 /*
- * Somebody to be asked whether what a stream has done so far may be relied on. Its owner embeds it in a struct of its
- * own; a stream has at most one of each owner. How to put one on a stream: stream.h.
+ * Somebody to be asked whether what a stream has done so far may be relied on. Its owner embeds it
+ * in a struct of its own; a stream has at most one of each owner. How to put one on a stream:
+ * stream.h.
  */
 struct ww_stream_watch {
 	struct ww_list link;
 	const void *owner;
+	_Atomic uint32_t
+		/* threads that are changing it, under the watch lock: it is not freed meanwhile */
+		users;
 	/*
-	 * Return: WW_OK (all is well, and nothing is awaited any more: the watch is freed then); WW_NOT_READY (all is
-	 * well so far); an error, recorded: every call on the stream returns it from now on.
-	 * Called under stream->watch_lock: takes no lock, never blocks.
+	 * Return: WW_OK (all is well, and nothing is awaited any more); WW_NOT_READY (all is well
+	 * so far); an error, recorded: every call on the stream returns it until
+	 * ww_stream_recover(). It is freed unless WW_NOT_READY. Called under the watch lock: takes
+	 * no lock, never blocks.
 	 */
 	ww_status (*check)(struct ww_stream_watch *watch);
 	/*
 	 * Not under the lock. Leaves the error record alone.
-	 * @may_block:  false: it is a call that enqueues, so nothing is given back that the driver would wait for
+	 * @may_block:  false: it is a call that enqueues, so nothing is given back that the driver
+	 *              would wait for
 	 */
 	void (*free)(struct ww_stream_watch *watch, bool may_block);
 };
@@ -68,15 +76,15 @@ struct ww_stream {
 	struct ww_ref ref;
 	struct ww_device *device; /* a reference */
 	uint64_t serial;          /* no other one has it; 0: several in one, by thread or context */
-	pthread_mutex_t watch_lock; /* taken inside nothing, nothing is taken inside it */
-	struct ww_list watches;     /* struct ww_stream_watch */
-	_Atomic uint32_t watch_count;
+	struct ww_native_stream
+		*native; /* native_stream.h: what it shares with others of the same stream */
 };
 
 /*
- * What a stream waits for, or stores: a 64-bit word, and beside it a futex word, which a CPU that stores adds 1 to and
- * wakes, and a 32-bit word that is not 0 when a GPU may store, so that no wake may come; who sets that one wakes too.
- * The GPU looks at the first word only. Offsets are in bytes from the start of the mapping.
+ * What a stream waits for, or stores: a 64-bit word, and beside it a futex word, which a CPU that
+ * stores adds 1 to and wakes, and a 32-bit word that is not 0 when a GPU may store, so that no wake
+ * may come; who sets that one wakes too. The GPU looks at the first word only. Offsets are in bytes
+ * from the start of the mapping.
  */
 struct ww_stream_value {
 	struct ww_mapping *mapping;
@@ -102,7 +110,10 @@ enum ww_backing {
 	WW_BACKING_CUDA_POOL = 4    /* one of a stream-ordered pool that has a descriptor */
 };
 
-/* Memory without a descriptor of its own: a page stands for it (foreign_page.h), and nothing but its owner keeps it. */
+/*
+ * Memory without a descriptor of its own: a page stands for it (handle_page.h), and nothing but its
+ * owner keeps it.
+ */
 static inline bool ww_backing_is_foreign(enum ww_backing backing)
 {
 	return backing == WW_BACKING_CUDA_LEGACY || backing == WW_BACKING_CUDA_POOL;
@@ -118,7 +129,9 @@ struct ww_foreign {
 	uint64_t buffer_id; /* no other allocation of this process has, or had, the same */
 };
 
-/* A descriptor from outside, with what its description claims. Nothing of it is true until tried. */
+/*
+ * A descriptor from outside, with what its description claims. Nothing of it is true until tried.
+ */
 struct ww_memory_source {
 	int fd;      /* borrowed */
 	int pool_fd; /* borrowed; of backing WW_BACKING_CUDA_POOL the pool's, else -1 */
@@ -142,37 +155,44 @@ struct ww_backend {
 	ww_status (*open)(const char *selector, struct ww_device **out_device);
 	void (*close)(struct ww_device *device);
 
-	/* Fills bytes_free, bytes_total, name, driver. */
+	/* Fills mps, bytes_total, name, driver. Makes no context. */
 	ww_status (*info)(struct ww_device *device, struct ww_device_info *info);
+	ww_status (*free_bytes)(struct ww_device *device, uint64_t *out_bytes);
 
 	/*
-	 * Makes, or takes in, bytes and maps them: fills the fields of @mapping that say so (mapping.h).
-	 * create: @bytes is a multiple of what the kind is rounded up to; access is write.
+	 * Makes, or takes in, bytes and maps them: fills the fields of @mapping that say so
+	 * (mapping.h). create: @bytes is a multiple of what the kind is rounded up to; access is
+	 * write.
 	 */
 	ww_status (*memory_create)(struct ww_mapping *mapping, uint32_t kind, uint64_t bytes);
 	ww_status (*memory_import)(struct ww_mapping *mapping,
 		const struct ww_memory_source *source, uint32_t access);
 	void (*memory_release)(struct ww_mapping *mapping);
 
-	/* It is nobody's any more, but will be released later, see mapping.h. Optional; takes no lock of others, never blocks. */
+	/*
+	 * It is nobody's any more, but will be released later, see mapping.h. Optional; takes no
+	 * lock of others, never blocks.
+	 */
 	void (*memory_retire)(struct ww_mapping *mapping);
 
 	/*
-	 * Gives the descriptor that names the bytes, to be kept in mapping->fd; called under mapping->lock,
-	 * once, when there is none. Needs WW_CAP_EXPORT. NULL where memory has one from the start.
+	 * Gives the descriptor that names the bytes, to be kept in mapping->fd; called under
+	 * mapping->lock, once, when there is none. Needs WW_CAP_EXPORT. NULL where memory has one
+	 * from the start.
 	 */
 	ww_status (*memory_export)(struct ww_mapping *mapping, int *out_fd);
 
 	/*
-	 * Memory that others allocated: optional, WW_CAP_FOREIGN, NULL without it.
-	 * find: what the allocation around a span is, and whether it can be shared; takes nothing.
-	 * wrap: makes a mapping of it; its memory_release leaves the allocation alone.
-	 * check: whether the allocation of a mapping is still there: one that was wrapped (WW_ERR_STATE), or that its owner
-	 * has not withdrawn (WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST). Of any mapping; may not block.
-	 * withdraw: one that was wrapped is known to be freed: who has been given its handle cannot open that any more, for it
-	 * might open other memory in its place. Called under mapping->lock.
-	 * open, handle: by the 64 bytes of a legacy handle; see ww_memory_open_handle(), ww_memory_handle_get().
-	 * pool: a descriptor of the pool that the mapping is from, the caller's.
+	 * Memory that others allocated: optional, WW_CAP_FOREIGN, NULL without it. find: what the
+	 * allocation around a span is, and whether it can be shared; takes nothing. wrap: makes a
+	 * mapping of it; its memory_release leaves the allocation alone. check: whether the
+	 * allocation of a mapping is still there: one that was wrapped (WW_ERR_STATE), or that its
+	 * owner has not withdrawn (WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST). Of any mapping; may not
+	 * block. withdraw: one that was wrapped is known to be freed: who has been given its handle
+	 * cannot open that any more, for it might open other memory in its place. Called under
+	 * mapping->lock. open, handle: by the 64 bytes of a legacy handle; see
+	 * ww_memory_open_handle(), ww_memory_handle_get(). pool: a descriptor of the pool that the
+	 * mapping is from, the caller's.
 	 */
 	ww_status (*foreign_find)(struct ww_device *device, void *pointer, uint64_t bytes,
 		struct ww_foreign *out_found);
@@ -187,30 +207,34 @@ struct ww_backend {
 
 	ww_status (*stream_create)(struct ww_device *device, struct ww_stream **out_stream);
 	void (*stream_close)(struct ww_stream *stream);
-	ww_status (*stream_synchronize)(struct ww_stream *stream);
+	ww_status (*stream_synchronize)(struct ww_stream *stream, uint64_t deadline_ns);
 	ww_status (*stream_query)(struct ww_stream *stream);
 	ww_status (*stream_call)(struct ww_stream *stream, ww_stream_fn fn, void *context);
 
-	/* @pinned: the mappings the spans lie in, or NULL; borrowed, so keep what must stay longer. */
+	/*
+	 * @pinned: the mappings the spans lie in, or NULL; borrowed, so keep what must stay longer.
+	 */
 	ww_status (*stream_copy)(struct ww_stream *stream, void *destination, const void *source,
 		uint64_t bytes, struct ww_mapping *const pinned[2]);
 	ww_status (*stream_fill)(struct ww_stream *stream, void *destination, uint32_t value,
 		uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
 
 	/*
-	 * Optional, WW_CAP_STREAM_VALUE: NULL without it. Work that touches a word of a mapping of kind host.
-	 * wait: later work waits until the word is at least value->value, as a signed difference.
-	 * write: after the work before it, and after all its stores can be seen by the whole system, stores it.
-	 * The mapping is borrowed: a host stream keeps it until the work is done, for a GPU the caller does.
+	 * Optional, WW_CAP_STREAM_VALUE: NULL without it. Work that touches a word of a mapping of
+	 * kind host. wait: later work waits until the word is at least value->value, as a signed
+	 * difference. write: after the work before it, and after all its stores can be seen by the
+	 * whole system, stores it. The mapping is borrowed: a host stream keeps it until the work
+	 * is done, for a GPU the caller does.
 	 */
 	ww_status (*stream_wait_value)(struct ww_stream *stream, const struct ww_stream_value *at);
 	ww_status (*stream_write_value)(struct ww_stream *stream, const struct ww_stream_value *at);
 
 	/*
-	 * Events of the driver between processes: optional, NULL where it has none. WW_CAP_EVENT is set all the same where
-	 * the layer above makes its events of timelines, as on host.
-	 * open: of another process, by 64 bytes. query: WW_OK, WW_NOT_READY. record, stream_wait: a stream of the event's
-	 * device, and on cuda of its context; else WW_ERR_INVALID. Other errors: see event.h.
+	 * Events of the driver between processes: optional, NULL where it has none. WW_CAP_EVENT is
+	 * set all the same where the layer above makes its events of timelines, as on host. open:
+	 * of another process, by 64 bytes. query: WW_OK, WW_NOT_READY. record, stream_wait: a
+	 * stream of the event's device, and on cuda of its context; else WW_ERR_INVALID. Other
+	 * errors: see event.h.
 	 */
 	ww_status (*event_create)(struct ww_device *device, uint64_t flags,
 		struct ww_device_event **out_event);
@@ -223,6 +247,17 @@ struct ww_backend {
 	ww_status (*event_query)(struct ww_device_event *event);
 	ww_status (*event_synchronize)(struct ww_device_event *event);
 
+	/*
+	 * Optional: NULL where the CPU reaches all memory. Copies at once, between memory that the
+	 * device reaches and the CPU does not and memory of the CPU. It waits for no work that any
+	 * stream was given, and returns when the bytes are there.
+	 * @deadline_ns:  until when it may wait for copies of other threads; one that has begun is
+	 *                waited for
+	 * Return: WW_OK; WW_TIMED_OUT, WW_CANCELLED (nothing was copied); an error.
+	 */
+	ww_status (*copy)(struct ww_device *device, void *destination, const void *source,
+		uint64_t bytes, uint64_t deadline_ns);
+
 	/* Optional, WW_CAP_STREAM_WRAP: NULL without it. */
 	ww_status (*stream_wrap)(struct ww_device *device, void *native,
 		struct ww_stream **out_stream);
@@ -232,7 +267,10 @@ struct ww_backend {
 extern const struct ww_backend ww_host_backend;
 extern const struct ww_backend ww_cuda_backend;
 
-/* Sets up what all streams have; takes a reference of the device. fini gives it back. */
+/*
+ * Sets up what all streams have; takes a reference of the device. The backend sets stream->native
+ * before anybody else sees the stream. fini gives both back.
+ */
 void ww_stream_init(struct ww_stream *stream, struct ww_device *device);
 void ww_stream_fini(struct ww_stream *stream);
 

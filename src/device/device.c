@@ -60,7 +60,10 @@ ww_status ww_device_count(uint32_t backend_id, uint32_t *out_count)
 	return backend->count(out_count);
 }
 
-/* The open device that @device describes, with a reference; NULL when there is none. Under the lock. */
+/*
+ * The open device that @device describes, with a reference; NULL when there is none. Under the
+ * lock.
+ */
 static struct ww_device *find_open(const struct ww_device *device)
 {
 	ww_list_for_each (link, &devices) {
@@ -159,4 +162,12 @@ ww_status ww_device_info_get(ww_device *device, struct ww_device_info *info)
 	memcpy(ours.selector, device->selector, sizeof(ours.selector));
 	ww_try(device->backend->info(device, &ours));
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_device_info");
+}
+
+ww_status ww_device_free_bytes(ww_device *device, uint64_t *out_bytes)
+{
+	ww_clear(out_bytes, 0);
+	ww_try(ww_process_enter());
+	ww_require(device && out_bytes, "ww_device_free_bytes: device or out_bytes is NULL");
+	return device->backend->free_bytes(device, out_bytes);
 }

@@ -2,7 +2,7 @@
 /*
  * device_test.c - devices by name, on the host device
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 
@@ -41,7 +41,8 @@ static void one_object_for_one_device(void **state)
 
 static void infos(void **state)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+	uint64_t free_bytes;
 	ww_device *device;
 	uint32_t count;
 
@@ -51,14 +52,19 @@ static void infos(void **state)
 	assert_fails(ww_device_count(99, &count), WW_ERR_INVALID);
 	assert_int_equal(ww_device_open("host", &device), WW_OK);
 	assert_int_equal(ww_device_info_get(device, &info), WW_OK);
-	assert_int_equal(info.size, sizeof(info));
+	assert_int_equal(info.struct_size, sizeof(info));
 	assert_int_equal(info.backend, WW_BACKEND_HOST);
 	assert_string_equal(info.selector, "host");
-	assert_true(
-		info.granularity > 0 && info.bytes_free > 0 && info.bytes_total >= info.bytes_free);
+	assert_true(info.granularity > 0 && info.bytes_total > 0);
+	assert_int_equal(info.mps, WW_MPS_OFF);
+	assert_int_equal(ww_device_free_bytes(device, &free_bytes), WW_OK);
+	assert_true(free_bytes > 0 && free_bytes <= info.bytes_total);
+	assert_fails(ww_device_free_bytes(device, NULL), WW_ERR_INVALID);
+	assert_fails(ww_device_free_bytes(NULL, &free_bytes), WW_ERR_INVALID);
+	assert_int_equal(free_bytes, 0);
 	assert_true(info.capabilities & WW_CAP_EXPORT);
 	assert_true(strlen(info.name) > 0 && strlen(info.driver) > 0);
-	info.size = 0;
+	info.struct_size = 0;
 	assert_fails(ww_device_info_get(device, &info), WW_ERR_INVALID);
 	ww_device_unref(device);
 }

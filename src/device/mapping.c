@@ -2,10 +2,11 @@
 /*
  * mapping.c - bytes, and where this process sees them, see mapping.h
  *
- * The table is an array of spans in order of address: it is searched at every copy and changed only when
- * memory comes or goes. Spans do not overlap, since the kernel and the driver hand out each address
- * once, and a span leaves the table before its address is given back. But several may begin at one place: the driver
- * maps an allocation of another process once, however often it is opened. The shorter one stands first then.
+ * The table is an array of spans in order of address: it is searched at every copy and changed only
+ * when memory comes or goes. Spans do not overlap, since the kernel and the driver hand out each
+ * address once, and a span leaves the table before its address is given back. But several may begin
+ * at one place: the driver maps an allocation of another process once, however often it is opened.
+ * The shorter one stands first then.
  */
 #include "device/mapping.h"
 
@@ -201,6 +202,15 @@ ww_status ww_mapping_find(const void *address, uint64_t bytes, uint32_t access,
 	return status;
 }
 
+uint64_t ww_mapping_offset(const struct ww_mapping *mapping, const void *address)
+{
+	uint64_t offset = (uintptr_t)address - (uintptr_t)mapping->pointer;
+
+	if (offset < mapping->bytes)
+		return offset;
+	return (uintptr_t)address - (uintptr_t)mapping->host_pointer;
+}
+
 static struct ww_mapping *mapping_new(struct ww_device *device)
 {
 	struct ww_mapping *mapping = calloc(1, sizeof(*mapping));
@@ -382,7 +392,7 @@ static struct ww_mapping *take_retired(void)
 	return mapping;
 }
 
-void ww_mapping_tidy(void)
+void ww_mapping_reclaim(void)
 {
 	struct ww_mapping *mapping;
 

@@ -2,14 +2,14 @@
 /*
  * mapping.h - bytes, and where this process sees them
  *
- * A mapping is a span of memory together with its place in this process's address space: on one device,
- * with one access. It is counted: the memory layer holds one reference, and work on a host stream
- * holds one for as long as it needs the bytes.
+ * A mapping is a span of memory together with its place in this process's address space: on one
+ * device, with one access. It is counted: the memory layer holds one reference, and work on a host
+ * stream holds one for as long as it needs the bytes.
  *
  * All mappings stand in one table ordered by address, so that a copy or a fill that is given bare
  * pointers can be refused when it would leave its memory or write where it may only read. The table
- * holds no references. Memory that was wrapped is not in it: its addresses are the caller's, who may have freed them and been
- * given them anew.
+ * holds no references. Memory that was wrapped is not in it: its addresses are the caller's, who
+ * may have freed them and been given them anew.
  */
 #ifndef WW_DEVICE_MAPPING_H
 #define WW_DEVICE_MAPPING_H
@@ -59,16 +59,25 @@ ww_status ww_mapping_create(struct ww_device *device, uint32_t kind, uint64_t by
 ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_source *source,
 	uint32_t access, struct ww_mapping **out_mapping);
 
-/* For memory that others allocated, see backend.h; the device has WW_CAP_FOREIGN. Return: as the backend says. */
+/*
+ * For memory that others allocated, see backend.h; the device has WW_CAP_FOREIGN. Return: as the
+ * backend says.
+ */
 ww_status ww_mapping_wrap(struct ww_device *device, const struct ww_foreign *found,
 	struct ww_mapping **out_mapping);
 ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FOREIGN_HANDLE_BYTES],
 	uint32_t access, struct ww_mapping **out_mapping);
 
-/* Whether its bytes are still its own; always, unless others allocated them. Return: WW_OK; as foreign_check. */
+/*
+ * Whether its bytes are still its own; always, unless others allocated them. Return: WW_OK; as
+ * foreign_check.
+ */
 ww_status ww_mapping_check(struct ww_mapping *mapping);
 
-/* Of memory that was wrapped, and that others allocated: it was freed, so nobody may import it any more. */
+/*
+ * Of memory that was wrapped, and that others allocated: it was freed, so nobody may import it any
+ * more.
+ */
 void ww_mapping_withdraw(struct ww_mapping *mapping);
 
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping);
@@ -78,21 +87,23 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
 #define WW_AUTO_MAPPING WW_CLEANUP(ww_mapping_unref_p)
 
 /*
- * The last unref ends it. But what the driver would wait with while a stream waits, or has yet to signal, is retired then, for
- * that stream may wait for this very thread: it is in the table no more, and ends with a later tidy. Beside pages there are 64 retired ones at
- * most; after those it is the driver who waits.
+ * The last unref ends it. But what the driver would wait with while a stream waits, or has yet to
+ * signal, is retired then, for that stream may wait for this very thread: it is in the table no
+ * more, and ends with a later tidy. Beside pages there are 64 retired ones at most; after those it
+ * is the driver who waits.
  *
- * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one always. It may take locks of
- *   the layers above and let go of what they hold, so nothing that ends so is let go under these.
- * tidy: the driver may still wait, for work that is not known here; so this is for calls that are documented to let go of
- * what is retired.
+ * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one
+ *   always. It may take locks of the layers above and let go of what they hold, so nothing that
+ *   ends so is let go under these.
+ * tidy: the driver may still wait, for work that is not known here; so this is for calls that are
+ * documented to let go of what is retired.
  */
 void ww_mapping_ask_streams(bool (*are_streams_busy)(void));
-void ww_mapping_tidy(void);
+void ww_mapping_reclaim(void);
 
 /*
- * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the kernel
- * refuses to map for writing; so is the page of memory that others allocated, always.
+ * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the
+ * kernel refuses to map for writing; so is the page of memory that others allocated, always.
  */
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd);
 
@@ -111,13 +122,16 @@ ww_status ww_mapping_compare(struct ww_mapping *mapping, int fd, bool *out_is_sa
 /*
  * Looks up a span that is about to be read or written.
  * @access:       what is about to be done
- * @out_mapping:  a reference to the mapping it lies in; NULL when it touches none of ours. Of several at one place
- *                (one allocation, opened twice) one that allows it
+ * @out_mapping:  a reference to the mapping it lies in; NULL when it touches none of ours. Of
+ *                several at one place (one allocation, opened twice) one that allows it
  *
  * Return: WW_OK; WW_ERR_INVALID (it lies partly in a mapping); WW_ERR_ACCESS; WW_ERR_OVERFLOW.
  */
 ww_status ww_mapping_find(const void *address, uint64_t bytes, uint32_t access,
 	struct ww_mapping **out_mapping);
+
+/* Bytes from the start of a mapping to an address inside it: its device's, or the CPU's. */
+uint64_t ww_mapping_offset(const struct ww_mapping *mapping, const void *address);
 
 /* How many spans the table has; for tests that look for leaks. */
 size_t ww_mapping_count(void);

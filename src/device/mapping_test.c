@@ -2,7 +2,7 @@
 /*
  * mapping_test.c - the table of mappings, on the host device
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <unistd.h>
 

@@ -41,8 +41,8 @@ static ww_status open_file(int *out_fd)
 }
 
 /*
- * The kernel would rather kill somebody than refuse: so ask before taking. What is a step of allocation
- * at most is too little to matter, and asking costs more than allocating it.
+ * The kernel would rather kill somebody than refuse: so ask before taking. What is a step of
+ * allocation at most is too little to matter, and asking costs more than allocating it.
  */
 static ww_status check_free(uint64_t bytes)
 {
@@ -61,8 +61,8 @@ static ww_status check_free(uint64_t bytes)
 }
 
 /*
- * In steps, smaller ones after each interruption: some kernels undo a step when a signal is pending, and
- * a program may have a timer that fires more often than a large step takes.
+ * In steps, smaller ones after each interruption: some kernels undo a step when a signal is
+ * pending, and a program may have a timer that fires more often than a large step takes.
  */
 static ww_status allocate_pages(int fd, uint64_t bytes)
 {
@@ -108,8 +108,9 @@ ww_status ww_memfd_create(uint64_t bytes, int *out_fd)
 }
 
 /*
- * The seals first: they are for ever, so the size that is read after them is the memory's. And only of the
- * kernel's own file system for memory: huge pages (hugetlbfs) can be taken away in spite of seals.
+ * The seals first: they are for ever, so the size that is read after them is the memory's. And only
+ * of the kernel's own file system for memory: huge pages (hugetlbfs) can be taken away in spite of
+ * seals.
  */
 ww_status ww_memfd_check(int fd, uint64_t bytes)
 {

@@ -2,7 +2,7 @@
 /*
  * memfd_test.c - sealed files: made, checked, mapped, reopened
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static int make_file(unsigned int seals)
 	return fd;
 }
 
-static void strangers(void **state)
+static void attackers(void **state)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int unsealed = make_file(0);
@@ -117,7 +117,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(made_whole),
 		cmocka_unit_test(more_than_there_is),
-		cmocka_unit_test(strangers),
+		cmocka_unit_test(attackers),
 		cmocka_unit_test(reading_only),
 	};
 

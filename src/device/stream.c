@@ -2,22 +2,22 @@
 /*
  * stream.c - streams, whatever their device: arguments and access are checked here
  *
- * A copy or a fill looks up its spans among the mappings of this process before anything is enqueued.
- * So a write where only reading is allowed is refused here, with a status, on every device; the
- * hardware's own answer would be a fault that ends the process or its GPU context.
+ * A copy or a fill looks up its spans among the mappings of this process before anything is
+ * enqueued. So a write where only reading is allowed is refused here, with a status, on every
+ * device; the hardware's own answer would be a fault that ends the process or its GPU context.
  *
- * What a stream has waited for can turn out never to have come: its signaller died and the wait was let go. Then
- * what the stream computed since is worth nothing. So whoever makes a stream wait leaves a watch on it (stream.h),
- * and every call asks all watches first. The one that objects stays, in front: the stream is lost, and each call says so
- * in the same words.
+ * Every call first asks whether the stream is lost (ww_stream_check(), native_stream.c).
  */
 #include "device/stream.h"
 
 #include <inttypes.h>
 
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
 #include "device/mapping.h"
+#include "device/native_stream.h"
 
 void ww_stream_init(struct ww_stream *stream, struct ww_device *device)
 {
@@ -26,91 +26,13 @@ void ww_stream_init(struct ww_stream *stream, struct ww_device *device)
 	ww_ref_init(&stream->ref);
 	stream->device = ww_device_ref(device);
 	stream->serial = atomic_fetch_add_explicit(&last_serial, 1, memory_order_relaxed) + 1;
-	pthread_mutex_init(&stream->watch_lock, NULL);
-	ww_list_init(&stream->watches);
-	atomic_init(&stream->watch_count, 0);
-}
-
-static void free_watches(struct ww_list *watches, bool may_block)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(watches))) {
-		struct ww_stream_watch *watch = ww_container(link, struct ww_stream_watch, link);
-
-		watch->free(watch, may_block);
-	}
+	stream->native = NULL;
 }
 
 void ww_stream_fini(struct ww_stream *stream)
 {
-	free_watches(&stream->watches, true);
-	pthread_mutex_destroy(&stream->watch_lock);
+	ww_native_stream_close(stream->native);
 	stream->device = ww_device_unref(stream->device);
-}
-
-void ww_stream_watch_lock(struct ww_stream *stream)
-{
-	pthread_mutex_lock(&stream->watch_lock);
-}
-
-void ww_stream_watch_unlock(struct ww_stream *stream)
-{
-	pthread_mutex_unlock(&stream->watch_lock);
-}
-
-struct ww_stream_watch *ww_stream_watch_find(struct ww_stream *stream, const void *owner)
-{
-	ww_list_for_each (link, &stream->watches) {
-		struct ww_stream_watch *watch = ww_container(link, struct ww_stream_watch, link);
-
-		if (watch->owner == owner)
-			return watch;
-	}
-	return NULL;
-}
-
-void ww_stream_watch_add(struct ww_stream *stream, struct ww_stream_watch *watch)
-{
-	ww_list_append(&stream->watches, &watch->link);
-	atomic_fetch_add_explicit(&stream->watch_count, 1, memory_order_release);
-}
-
-/* Asks the watches up to the first that objects. Those that await nothing any more are moved to @out_done. */
-static ww_status ask_watches(struct ww_stream *stream, struct ww_list *out_done)
-{
-	struct ww_list *next;
-
-	for (struct ww_list *link = stream->watches.next; link != &stream->watches; link = next) {
-		struct ww_stream_watch *watch = ww_container(link, struct ww_stream_watch, link);
-		ww_status status = watch->check(watch);
-
-		next = link->next;
-		if (status == WW_NOT_READY)
-			continue;
-		ww_list_remove(link);
-		if (status < 0) {
-			ww_list_append(stream->watches.next, link);
-			return status;
-		}
-		ww_list_append(out_done, link);
-		atomic_fetch_sub_explicit(&stream->watch_count, 1, memory_order_relaxed);
-	}
-	return WW_OK;
-}
-
-ww_status ww_stream_check(struct ww_stream *stream)
-{
-	struct ww_list done = WW_LIST_INIT(done);
-	ww_status status;
-
-	if (atomic_load_explicit(&stream->watch_count, memory_order_acquire) == 0)
-		return WW_OK;
-	ww_stream_watch_lock(stream);
-	status = ask_watches(stream, &done);
-	ww_stream_watch_unlock(stream);
-	free_watches(&done, false);
-	return status;
 }
 
 ww_status ww_stream_create(ww_device *device, ww_stream **out_stream)
@@ -154,12 +76,16 @@ void *ww_stream_native(ww_stream *stream)
 	return stream->device->backend->stream_native(stream);
 }
 
-ww_status ww_stream_synchronize(ww_stream *stream)
+ww_status ww_stream_synchronize(ww_stream *stream, uint64_t timeout_ns, ww_cancel *cancel)
 {
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_status status;
+
 	ww_try(ww_process_enter());
 	ww_require(stream, "ww_stream_synchronize: stream is NULL");
-	ww_try(stream->device->backend->stream_synchronize(stream));
-	return ww_stream_check(stream);
+	status = stream->device->backend->stream_synchronize(stream,
+		ww_clock_deadline_ns(timeout_ns));
+	return status == WW_OK ? ww_stream_check(stream) : status;
 }
 
 ww_status ww_stream_query(ww_stream *stream)
@@ -174,6 +100,14 @@ ww_status ww_stream_query(ww_stream *stream)
 	return status;
 }
 
+ww_status ww_stream_recover(ww_stream *stream)
+{
+	ww_try(ww_process_enter());
+	ww_require(stream, "ww_stream_recover: stream is NULL");
+	ww_native_stream_recover(stream->native);
+	return WW_OK;
+}
+
 ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context)
 {
 	ww_try(ww_process_enter());
@@ -183,8 +117,9 @@ ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *context)
 }
 
 /*
- * Finds the memory a span lies in and makes sure that the stream may do with it what it is about to. What a
- * GPU cannot reach its driver refuses; the thread of a host stream would end the process.
+ * Finds the memory a span lies in and makes sure that the stream may do with it what it is about
+ * to. What a GPU cannot reach its driver refuses; the thread of a host stream would end the
+ * process.
  */
 static ww_status find_span(const struct ww_stream *stream, const void *address, uint64_t bytes,
 	uint32_t access, struct ww_mapping **out_mapping)

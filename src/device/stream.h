@@ -2,8 +2,8 @@
 /*
  * stream.h - what the layers above need of a stream beyond the public calls: its watches
  *
- * Who makes a stream wait for somebody else puts a watch on it, and every call on the stream asks it (struct
- * ww_stream_watch). To put one, or to change the one that is there:
+ * Who makes a stream wait for somebody else puts a watch on it, and every call on the stream asks
+ * it (struct ww_stream_watch). To put one, or to change the one that is there:
  *
  *	ww_stream_watch_lock(stream);
  *	found = ww_stream_watch_find(stream, owner);
@@ -13,9 +13,10 @@
  *		ww_stream_watch_add(stream, &made_before->base);
  *	ww_stream_watch_unlock(stream);
  *
- * A watch is the stream's from then on: it is freed by the call that hears that it awaits nothing any more, or with the
- * stream; never under the lock, since freeing may let memory go. So a pointer to it is good until the lock is given
- * back, and no longer.
+ * Watches belong to the native stream (native_stream.h): every ww_stream of it asks them. A watch
+ * is the stream's from then on: it is freed by the call that hears that it awaits nothing any more
+ * or has objected, or with the stream; never under the lock, since freeing may let memory go. So a
+ * pointer to it is good until the lock is given back, unless the thread is counted among its users.
  *
  * Locks: between lock and unlock nothing may block, allocate or take another lock.
  */
@@ -28,18 +29,19 @@ void ww_stream_watch_lock(struct ww_stream *stream);
 void ww_stream_watch_unlock(struct ww_stream *stream);
 
 /*
- * Both under the lock.
- * find: the watch of @owner, or NULL. add: owner, check and free are set, and no other watch is the owner's.
+ * Both under the lock. find: the watch of @owner, or NULL. add: owner, check and free are set, and
+ * no other watch is the owner's.
  */
 struct ww_stream_watch *ww_stream_watch_find(struct ww_stream *stream, const void *owner);
 void ww_stream_watch_add(struct ww_stream *stream, struct ww_stream_watch *watch);
 
 /*
- * Asks all watches; quick where there is none. Every call on a stream does so: copy, fill, call and whatever else enqueues
- * before it enqueues, synchronize and query after the work has been looked at.
+ * Asks all watches; quick where there is none. Every call on a stream does so: copy, fill, call and
+ * whatever else enqueues before it enqueues, synchronize and query after the work has been looked
+ * at.
  *
- * Return: WW_OK (some may still await something); the error, recorded, of the watch that objects: the stream is lost and
- *         this call will say so for ever.
+ * Return: WW_OK (some may still await something); the error, recorded, of the watch that objected
+ *         first: the stream is lost, and this call says so until ww_stream_recover().
  */
 ww_status ww_stream_check(struct ww_stream *stream);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream_test.c - watches: asked by every call, freed when they await nothing, obeyed when they object
+ * stream_test.c - watches: asked by every call, freed when they await nothing, obeyed when they
+ * object
  */
+#include "device/native_stream.h"
 #include "device/stream.h"
 
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ static ww_status check(struct ww_stream_watch *base)
 {
 	struct watch *watch = from_base(base);
 
-	assert_int_not_equal(pthread_mutex_trylock(&stream->watch_lock), 0);
+	assert_int_not_equal(pthread_mutex_trylock(&stream->native->lock), 0);
 	watch->checks++;
 	return watch->answer < 0 ? ww_fail(watch->answer, "%s", watch->words) : watch->answer;
 }
@@ -37,8 +39,8 @@ static ww_status check(struct ww_stream_watch *base)
 static void set_free(struct ww_stream_watch *base, bool may_block)
 {
 	(void)may_block;
-	assert_int_equal(pthread_mutex_trylock(&stream->watch_lock), 0);
-	pthread_mutex_unlock(&stream->watch_lock);
+	assert_int_equal(pthread_mutex_trylock(&stream->native->lock), 0);
+	pthread_mutex_unlock(&stream->native->lock);
 	from_base(base)->is_freed = true;
 }
 
@@ -90,24 +92,23 @@ static void what_is_awaited_stays(void **state)
 	(void)state;
 	put(&watch);
 	assert_int_equal(ww_stream_call(stream, nothing, NULL), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(ww_stream_query(stream), WW_OK);
 	assert_int_equal(watch.checks, 3);
 	assert_false(watch.is_freed);
 	watch.answer = WW_OK;
 	assert_int_equal(ww_stream_query(stream), WW_OK);
 	assert_true(watch.is_freed);
-	assert_int_equal(stream->watch_count, 0);
+	assert_int_equal(stream->native->watch_count, 0);
 	assert_int_equal(ww_stream_query(stream), WW_OK);
 	assert_int_equal(watch.checks, 4);
 }
 
-static void one_error_is_for_ever(void **state)
+static void loss_stays_until_recovery(void **state)
 {
 	struct watch first = {.answer = WW_NOT_READY, .words = "the first is lost"};
 	struct watch second = {.answer = WW_ERR_PEER_LOST, .words = "the second is lost"};
 	struct watch third = {.answer = WW_OK};
-	ww_stream *ended = stream;
 	char to = 0;
 
 	(void)state;
@@ -115,22 +116,77 @@ static void one_error_is_for_ever(void **state)
 	put(&first);
 	put(&second);
 	assert_fails(ww_stream_copy(stream, &to, "x", 1), WW_ERR_PEER_LOST);
-	assert_true(third.is_freed);
+	assert_true(third.is_freed && second.is_freed);
 	/* Another objection does not take the place of the one that was heard. */
 	first.answer = WW_ERR_INVALID;
 	assert_fails(ww_stream_fill(stream, &to, 1, 1, 1), WW_ERR_PEER_LOST);
 	assert_fails(ww_stream_copy(stream, &to, &to, 0), WW_ERR_PEER_LOST);
 	assert_fails(ww_stream_call(stream, nothing, NULL), WW_ERR_PEER_LOST);
 	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
-	assert_fails(ww_stream_synchronize(stream), WW_ERR_PEER_LOST);
+	assert_fails(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_ERR_PEER_LOST);
 	assert_string_equal(ww_error_last()->message, "the second is lost");
 	assert_int_equal(to, 0);
 	assert_int_equal(first.checks, 1);
-	assert_false(first.is_freed || second.is_freed);
-	/* With the stream they go. */
+	assert_false(first.is_freed);
+	/* What has objected by now is cleared with the rest, and leaves no record. */
+	assert_fails(ww_stream_copy(NULL, &to, "x", 1), WW_ERR_INVALID);
+	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_non_null(strstr(ww_error_last()->message, "ww_stream_copy"));
+	assert_true(first.is_freed);
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_int_equal(ww_stream_copy(stream, &to, "x", 1), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
+	assert_int_equal(to, 'x');
+	assert_fails(ww_stream_recover(NULL), WW_ERR_INVALID);
+}
+
+/* What is still awaited stays on watch, and is freed with the stream. */
+static void recovery_forgives_only_the_past(void **state)
+{
+	struct watch later = {.answer = WW_NOT_READY, .words = "lost later"};
+	struct watch never = {.answer = WW_NOT_READY};
+	ww_stream *ended = stream;
+
+	(void)state;
+	put(&later);
+	put(&never);
+	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	later.answer = WW_ERR_PEER_LOST;
+	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
+	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_true(later.is_freed);
+	assert_false(never.is_freed);
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	ww_stream_unref(ended);
-	assert_true(first.is_freed && second.is_freed);
+	assert_true(never.is_freed);
+}
+
+/* A thread is about to have the stream wait for what is lost: that is no matter of the past. */
+static void watch_in_use_outlives_recovery(void **state)
+{
+	struct watch watch = {.answer = WW_ERR_PEER_LOST, .words = "lost"};
+
+	(void)state;
+	put(&watch);
+	watch.base.users = 1;
+	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
+	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_false(watch.is_freed);
+	assert_fails(ww_stream_query(stream), WW_ERR_PEER_LOST);
+	watch.base.users = 0;
+	assert_int_equal(ww_stream_recover(stream), WW_OK);
+	assert_true(watch.is_freed);
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	/* One that awaits nothing stays as well while it is in use. */
+	watch = (struct watch){.answer = WW_OK, .base.users = 1};
+	put(&watch);
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_false(watch.is_freed);
+	watch.base.users = 0;
+	assert_int_equal(ww_stream_query(stream), WW_OK);
+	assert_true(watch.is_freed);
 }
 
 int main(void)
@@ -138,7 +194,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(serials_differ, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_awaited_stays, begin, end),
-		cmocka_unit_test_setup_teardown(one_error_is_for_ever, begin, end),
+		cmocka_unit_test_setup_teardown(loss_stays_until_recovery, begin, end),
+		cmocka_unit_test_setup_teardown(recovery_forgives_only_the_past, begin, end),
+		cmocka_unit_test_setup_teardown(watch_in_use_outlives_recovery, begin, end),
 	};
 
 	return cmocka_run_group_tests_name("stream", tests, NULL, NULL);

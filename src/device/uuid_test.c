@@ -2,7 +2,7 @@
 /*
  * uuid_test.c - device UUIDs as text
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include "device/uuid.h"
 

@@ -187,6 +187,9 @@ static ww_status read_span(const uint8_t *bytes, struct ww_description *fields)
 	if (span < fields->bytes) {
 		fields->span_offset = offset;
 		fields->span_bytes = span;
+	} else if (!ww_backing_is_foreign(fields->backing)) {
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a memory's description names all of a memory as a part of it");
 	}
 	return WW_OK;
 }

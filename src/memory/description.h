@@ -2,9 +2,9 @@
 /*
  * description.h - what travels beside a memory's descriptor, as fields
  *
- * The 128 bytes of struct ww_memory_description. All numbers are little-endian; bytes not named are zero
- * and must be. A reader that finds a higher version refuses: fields may have changed their meaning. Memory that version 1
- * can describe is written as version 1.
+ * The 128 bytes of struct ww_memory_description. All numbers are little-endian; bytes not named are
+ * zero and must be. A reader that finds a higher version refuses: fields may have changed their
+ * meaning. Memory that version 1 can describe is written as version 1.
  *
  *   offset  bytes  field
  *        0      8  magic "WWMEMORY"
@@ -21,7 +21,8 @@
  *       72      8  version 2: bytes from the start of the memory to the span that is described
  *       80      8  version 2: of the span, > 0
  *
- * It comes from strangers: decoding checks everything that can be checked without the descriptor.
+ * It comes from untrusted processes: decoding checks everything that can be checked without the
+ * descriptor.
  */
 #ifndef WW_MEMORY_DESCRIPTION_H
 #define WW_MEMORY_DESCRIPTION_H

@@ -2,7 +2,7 @@
 /*
  * description_test.c - the 128 bytes beside a descriptor: golden, damaged, newer, impossible
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * memory.c - memory: make it, take it in, hand it out
  *
- * A ww_memory is found through the cache from the moment it is whole, so that importing what this process
- * has mapped already, or has made, gives the same object.
+ * A ww_memory is found through the cache from the moment it is whole, so that importing what this
+ * process has mapped already, or has made, gives the same object.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "memory/cache.h"
+#include "memory/import_cache.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
 #define INFO_V1_BYTES   offsetof(struct ww_memory_info, offset)
@@ -31,6 +31,7 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 		return NULL;
 	}
 	ww_ref_init(&memory->ref);
+	ww_list_init(&memory->views);
 	memory->mapping = mapping;
 	memory->bytes = mapping->bytes;
 	memory->access = mapping->access;
@@ -47,21 +48,50 @@ void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64
 	view->access = access;
 	view->whole = whole;
 	view->class = class;
+	ww_list_init(&view->link);
+}
+
+static struct ww_memory *view_smallest(const struct ww_list *views, uint64_t offset, uint64_t limit)
+{
+	struct ww_memory *smallest = NULL;
+
+	ww_list_for_each (link, views) {
+		struct ww_memory *view = ww_container(link, struct ww_memory, link);
+
+		if (offset - view->offset < view->bytes && view->bytes < limit &&
+			atomic_load_explicit(&view->ref.count, memory_order_relaxed) > 0) {
+			smallest = view;
+			limit = view->bytes;
+		}
+	}
+	return smallest;
+}
+
+struct ww_memory *ww_memory_take_smallest(const struct ww_list *views, uint64_t offset,
+	uint64_t limit)
+{
+	struct ww_memory *view;
+
+	/* One that has lost its last reference meanwhile does not get another one. */
+	do
+		view = view_smallest(views, offset, limit);
+	while (view && !ww_ref_try_get(&view->ref));
+	return view;
 }
 
 /*
- * Nobody else has the memory any more: no lock. The mapping goes first: whoever hears by an attachment that the memory has
- * ended finds that nobody can import it any more.
+ * Nobody else has the memory any more: no lock. The mapping goes first: whoever hears by an
+ * attachment that the memory has ended finds that nobody can import it any more.
  */
 static void memory_free(struct ww_memory *memory)
 {
-	bool does_tidy = memory->mapping->end_waits && !memory->is_chunk;
+	bool does_reclaim = memory->mapping->end_waits && !memory->find_slice;
 
 	memory->mapping = ww_mapping_unref(memory->mapping);
 	ww_attachments_fini(&memory->attachments);
 	free(memory);
-	if (does_tidy)
-		ww_mapping_tidy();
+	if (does_reclaim)
+		ww_mapping_reclaim();
 }
 
 static ww_status check_params(const struct ww_device *device, const struct ww_memory_params *params,
@@ -146,10 +176,15 @@ ww_memory *ww_memory_ref(ww_memory *memory)
 
 ww_memory *ww_memory_unref(ww_memory *memory)
 {
-	if (!memory || ww_process_is_forked() || !ww_ref_put(&memory->ref))
+	const struct ww_view_class *class;
+
+	if (!memory || ww_process_is_forked())
 		return NULL;
-	if (memory->class) {
-		memory->class->release(memory);
+	class = memory->class; /* before: a slice may be used anew as soon as its count is 0 */
+	if (!ww_ref_put(&memory->ref))
+		return NULL;
+	if (class) {
+		class->release(memory);
 		return NULL;
 	}
 	ww_cache_remove(memory);
@@ -205,24 +240,47 @@ ww_status ww_memory_check_access(uint32_t access)
 	return WW_OK;
 }
 
-ww_status ww_memory_read_access(uint32_t access, uint32_t *out_access)
+ww_status ww_import_options_init(struct ww_import_options *options, uint32_t access, uint64_t flags)
 {
-	uint32_t plain = access & ~WW_STRICT;
-
-	if (out_access)
-		*out_access = plain;
-	return ww_memory_check_access(plain);
+	options->access = access ? access : WW_ACCESS_READ;
+	options->flags = flags & WW_IMPORT_FLAGS;
+	return ww_memory_check_access(options->access);
 }
 
-ww_status ww_memory_check_route(const struct ww_mapping *mapping, uint32_t access)
+ww_status ww_import_options_read(const struct ww_import_params *params,
+	struct ww_import_options *out_options)
 {
-	if (!(access & WW_STRICT) ||
+	struct ww_import_params ours = {.access = 0};
+
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, sizeof(ours),
+			"ww_import_params"));
+	if (ours.flags & ~WW_IMPORT_FLAGS)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for an import",
+			ours.flags);
+	return ww_import_options_init(out_options, ours.access, ours.flags);
+}
+
+ww_status ww_import_options_refuse_own_mapping(const struct ww_import_options *options,
+	const char *what)
+{
+	if (!(options->flags & WW_IMPORT_OWN_MAPPING))
+		return WW_OK;
+	return ww_fail(WW_ERR_UNSUPPORTED,
+		"%s is mapped once for each process and device; import it without WW_IMPORT_OWN_MAPPING",
+		what);
+}
+
+ww_status ww_memory_check_route(const struct ww_mapping *mapping,
+	const struct ww_import_options *options)
+{
+	if (!(options->flags & WW_IMPORT_NO_SLOW_ROUTE) ||
 		(mapping->route != WW_ROUTE_HOST_REGISTERED &&
 			mapping->route != WW_ROUTE_PEER_HIDDEN))
 		return WW_OK;
 	return ww_fail(WW_ERR_UNSUPPORTED,
-		"%s reaches this memory only by a slow route (%s), which WW_STRICT refuses; copy it, or ask "
-		"without",
+		"%s reaches this memory only by a slow route (%s), which WW_IMPORT_NO_SLOW_ROUTE refuses; "
+		"copy it, or ask without",
 		mapping->device->selector,
 		mapping->route == WW_ROUTE_PEER_HIDDEN ? "of a GPU that CUDA_VISIBLE_DEVICES hides"
 						       : "host memory, in place");
@@ -268,7 +326,8 @@ ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 
 /* Maps what no memory of this process is yet. */
 static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_count,
-	const struct ww_description *description, uint32_t access, struct ww_memory **out_memory)
+	const struct ww_description *description, const struct ww_import_options *options,
+	struct ww_memory **out_memory)
 {
 	const struct ww_memory_source source = {
 		.fd = fds[0],
@@ -282,8 +341,8 @@ static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_
 	struct ww_memory *memory;
 	ww_status status;
 
-	ww_try(ww_mapping_import(device, &source, access & ~WW_STRICT, &mapping));
-	ww_try(ww_memory_check_route(mapping, access));
+	ww_try(ww_mapping_import(device, &source, options->access, &mapping));
+	ww_try(ww_memory_check_route(mapping, options));
 	memory = memory_new(mapping);
 	if (!memory)
 		return WW_ERR_NO_MEMORY;
@@ -291,7 +350,8 @@ static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_
 	memory->description = *description;
 	memory->description.span_offset = 0;
 	memory->description.span_bytes = 0;
-	status = ww_cache_insert(memory, fds[0], out_memory);
+	memory->is_own_mapping = options->flags & WW_IMPORT_OWN_MAPPING;
+	status = ww_cache_insert(memory, memory->is_own_mapping ? -1 : fds[0], out_memory);
 	if (status < 0)
 		*out_memory = NULL;
 	if (*out_memory != memory)
@@ -299,32 +359,36 @@ static ww_status import_new(struct ww_device *device, const int *fds, size_t fd_
 	return status;
 }
 
-ww_status ww_memory_check_found(struct ww_memory *memory, uint32_t access)
+ww_status ww_memory_check_found(struct ww_memory *memory, const struct ww_import_options *options)
 {
-	if ((access & ~WW_STRICT) > memory->mapping->access)
+	if (options->access > memory->mapping->access)
 		return ww_fail(WW_ERR_STATE,
 			"cannot import for writing what this process has for reading, for CUDA maps such "
 			"memory once; let go of it first, or import it for writing in the first place");
 	ww_try(ww_mapping_check(memory->mapping));
-	return ww_memory_check_route(memory->mapping, access);
+	return ww_memory_check_route(memory->mapping, options);
 }
 
 ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_t fd_count,
-	const struct ww_description *description, uint32_t access, struct ww_memory **out_memory)
+	const struct ww_description *description, const struct ww_import_options *options,
+	struct ww_memory **out_memory)
 {
-	uint32_t plain = access & ~WW_STRICT;
-	struct ww_memory *memory;
+	struct ww_memory *memory = NULL;
 	ww_status status;
 
-	if (plain > description->access)
+	if (options->access > description->access)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot import for writing: this memory was exported for reading");
+	if (ww_backing_is_foreign(description->backing))
+		ww_try(ww_import_options_refuse_own_mapping(options,
+			"memory of cuMemAlloc() or of a CUDA pool"));
 	if (description->backing == WW_BACKING_CUDA_LEGACY)
-		ww_mapping_tidy();
-	ww_try(ww_cache_find(device, description, plain, fds[0], &memory));
+		ww_mapping_reclaim();
+	if (!(options->flags & WW_IMPORT_OWN_MAPPING))
+		ww_try(ww_cache_find(device, description, options->access, fds[0], &memory));
 	if (!memory)
-		ww_try(import_new(device, fds, fd_count, description, access, &memory));
-	status = ww_memory_check_found(memory, access);
+		ww_try(import_new(device, fds, fd_count, description, options, &memory));
+	status = ww_memory_check_found(memory, options);
 	if (status < 0)
 		ww_memory_unref(memory);
 	else
@@ -333,27 +397,21 @@ ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_
 }
 
 ww_status ww_memory_import_fd(ww_device *device, int fd, const struct ww_memory_description *bytes,
-	uint32_t access, ww_memory **out_memory)
+	const struct ww_import_params *params, ww_memory **out_memory)
 {
+	struct ww_import_options options;
 	struct ww_description description;
-	struct ww_memory *whole = NULL;
-	ww_status status;
+	struct ww_memory *memory = NULL;
 
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && bytes && out_memory,
 		"ww_memory_import_fd: device, description or out_memory is NULL");
-	ww_try(ww_memory_read_access(access, NULL));
+	ww_try(ww_import_options_read(params, &options));
 	ww_try(ww_description_decode(bytes, &description));
-	ww_try(ww_memory_import_whole(device, &fd, 1, &description, access, &whole));
-	if (description.span_bytes == 0) {
-		status = ww_memory_narrow(&whole, access);
-		*out_memory = whole;
-		return status;
-	}
-	status = ww_memory_span(whole, description.span_offset, description.span_bytes,
-		access & ~WW_STRICT, out_memory);
-	if (status < 0)
-		ww_memory_unref(whole);
-	return status;
+	ww_try(ww_memory_import_whole(device, &fd, 1, &description, &options, &memory));
+	ww_try(ww_memory_span(&memory, description.span_offset, description.span_bytes,
+		options.access));
+	*out_memory = memory;
+	return WW_OK;
 }

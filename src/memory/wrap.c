@@ -2,15 +2,23 @@
 /*
  * wrap.c - memory that was allocated by other means, and parts of memory
  *
- * What the caller has is a span of some allocation. The allocation becomes a whole, once, however often and in whatever
- * place it is wrapped, and what the caller gets is a view of it. It is found again by its address and the driver's number for
- * it: an allocation that was freed and another one made at its address are two. A pointer into memory of this library
- * needs no such thing: it is a view of that memory.
+ * What the caller has is a span of some allocation. The allocation becomes a whole, once, however
+ * often and in whatever place it is wrapped, and what the caller gets is a view of it. It is found
+ * again by its address and the driver's number for it: an allocation that was freed and another one
+ * made at its address are two. A pointer into memory of this library needs no such thing: it is a
+ * view of that memory.
  *
- * A part that ends is told its maker. Not while others of this process hold the whole by an import, for they could still
- * reach its bytes: then it waits in the wrapping, at the latest until the whole has ended and its page is withdrawn.
+ * A part that ends is told its maker. Not while others of this process hold the whole by an import,
+ * for they could still reach its bytes: then it waits in the wrapping, at the latest until the
+ * whole has ended and its page is withdrawn.
  *
- * The lock is held while a whole is made, so that two threads make one. A whole takes itself out when it ends.
+ * The lock is held while a whole is made, so that two threads make one. A whole takes itself out
+ * when it ends.
+ *
+ * A whole lists its views, oldest first, without references, under views_lock: so imports of one
+ * span get one view, and views are found by their addresses. A view takes itself out when its last
+ * reference is gone; an import that comes meanwhile makes another one. views_lock is taken inside
+ * lock, or alone.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,7 +28,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "memory/cache.h"
+#include "memory/import_cache.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_wrap_params)
 
@@ -28,6 +36,7 @@
 struct wrapping {
 	struct ww_attachment attachment;
 	struct ww_map_node node; /* by address, in wrappings */
+	struct ww_list link;     /* in all_wrappings */
 	struct ww_memory *whole;
 	const struct ww_device *device;
 	struct ww_foreign found;
@@ -39,7 +48,10 @@ struct wrapping {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_map wrappings; /* under lock */
+static struct ww_map wrappings;                                    /* under lock */
+static struct ww_list all_wrappings = WW_LIST_INIT(all_wrappings); /* under lock */
+
+static pthread_mutex_t views_lock = PTHREAD_MUTEX_INITIALIZER; /* of the views of all wholes */
 
 struct part {
 	struct ww_memory view;
@@ -68,7 +80,10 @@ static struct wrapping *find_wrapping(struct ww_memory *whole)
 	return attachment ? ww_container(attachment, struct wrapping, attachment) : NULL;
 }
 
-/* The last part leaves itself to the end of the whole, which may come at once. Return: who is to be told now. */
+/*
+ * The last part leaves itself to the end of the whole, which may come at once. Return: who is to be
+ * told now.
+ */
 static struct part *end_part(struct wrapping *wrapping, struct part *part)
 {
 	struct part *ended;
@@ -86,12 +101,20 @@ static struct part *end_part(struct wrapping *wrapping, struct part *part)
 	return ended;
 }
 
+static void leave_views(struct part *part)
+{
+	pthread_mutex_lock(&views_lock);
+	ww_list_remove(&part->view.link);
+	pthread_mutex_unlock(&views_lock);
+}
+
 static void release_wrapped(struct ww_memory *view)
 {
 	struct part *part = ww_container(view, struct part, view);
 	struct ww_memory *whole = view->whole;
 	struct wrapping *wrapping = find_wrapping(whole);
 
+	leave_views(part);
 	if (wrapping)
 		part = end_part(wrapping, part);
 	ww_memory_unref(whole);
@@ -102,6 +125,7 @@ static void release_span(struct ww_memory *view)
 {
 	struct part *part = ww_container(view, struct part, view);
 
+	leave_views(part);
 	ww_memory_unref(view->whole);
 	free(part);
 }
@@ -115,7 +139,7 @@ static const struct ww_view_class span_class = {
 	.release = release_span,
 };
 
-/* @whole: a reference, taken over on success */
+/* Under views_lock. @whole: a reference, taken over on success */
 static ww_status part_new(struct ww_memory *whole, uint64_t offset, uint64_t bytes, uint32_t access,
 	const struct ww_view_class *class, struct part **out_part)
 {
@@ -124,31 +148,55 @@ static ww_status part_new(struct ww_memory *whole, uint64_t offset, uint64_t byt
 	if (!part)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a memory: out of memory");
 	ww_memory_view_init(&part->view, whole, offset, bytes, access, class);
+	ww_list_append(&whole->views, &part->view.link);
 	*out_part = part;
 	return WW_OK;
 }
 
-ww_status ww_memory_span(struct ww_memory *whole, uint64_t offset, uint64_t bytes, uint32_t access,
-	struct ww_memory **out_memory)
+struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, uint64_t limit)
 {
-	struct part *part;
+	struct ww_memory *view;
 
-	ww_try(part_new(whole, offset, bytes, access, &span_class, &part));
-	*out_memory = &part->view;
-	return WW_OK;
+	pthread_mutex_lock(&views_lock);
+	view = ww_memory_take_smallest(&whole->views, offset, limit);
+	pthread_mutex_unlock(&views_lock);
+	return view;
 }
 
-ww_status ww_memory_narrow(struct ww_memory **memory, uint32_t access)
+/* Under views_lock. Return: with a reference; NULL: there is none. */
+static struct ww_memory *find_view(const struct ww_memory *whole, uint64_t offset, uint64_t bytes,
+	uint32_t access)
+{
+	ww_list_for_each (link, &whole->views) {
+		struct ww_memory *view = ww_container(link, struct ww_memory, link);
+
+		if (view->offset == offset && view->bytes == bytes && view->access == access &&
+			ww_ref_try_get(&view->ref))
+			return view;
+	}
+	return NULL;
+}
+
+ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t bytes,
+	uint32_t access)
 {
 	struct ww_memory *whole = *memory;
-	uint32_t plain = access & ~WW_STRICT;
-	ww_status status;
+	struct part *part = NULL;
+	ww_status status = WW_OK;
 
-	if (whole->access <= plain)
+	if (bytes == 0)
+		bytes = whole->bytes;
+	if (bytes == whole->bytes && access == whole->access && !whole->mapping->is_wrapped)
 		return WW_OK;
-	status = ww_memory_span(whole, 0, whole->bytes, plain, memory);
-	if (status < 0)
-		*memory = ww_memory_unref(whole);
+	pthread_mutex_lock(&views_lock);
+	*memory = find_view(whole, offset, bytes, access);
+	if (!*memory)
+		status = part_new(whole, offset, bytes, access, &span_class, &part);
+	pthread_mutex_unlock(&views_lock);
+	if (part)
+		*memory = &part->view;
+	else
+		ww_memory_unref(whole); /* a view has its own */
 	return status;
 }
 
@@ -165,6 +213,7 @@ static void detach(struct ww_attachment *attachment)
 
 	pthread_mutex_lock(&lock);
 	ww_map_remove(&wrappings, &wrapping->node);
+	ww_list_remove(&wrapping->link);
 	if (wrappings.count == 0)
 		ww_map_fini(&wrappings);
 	pthread_mutex_unlock(&lock);
@@ -195,7 +244,10 @@ static struct ww_memory *find_whole(const struct ww_device *device, const struct
 	return NULL;
 }
 
-/* Under the lock. Return: a reference to one that was freed too early, as its place shows; NULL: there is none (more). */
+/*
+ * Under the lock. Return: a reference to one that was freed too early, as its place shows; NULL:
+ * there is none (more).
+ */
 static struct ww_memory *take_stale(const struct ww_device *device, const struct ww_foreign *found)
 {
 	struct ww_map_node *node = ww_map_first(&wrappings, hash_of(found));
@@ -214,8 +266,8 @@ static struct ww_memory *take_stale(const struct ww_device *device, const struct
 }
 
 /*
- * A driver opens by the handle of memory that was freed as soon as what begins at the same place has a handle too: nobody is to
- * get wrong bytes by one that was given away.
+ * A driver opens by the handle of memory that was freed as soon as what begins at the same place
+ * has a handle too: nobody is to get wrong bytes by one that was given away.
  */
 static void withdraw_stale(const struct ww_device *device, const struct ww_foreign *found)
 {
@@ -229,6 +281,54 @@ static void withdraw_stale(const struct ww_device *device, const struct ww_forei
 			ww_mapping_withdraw(stale->mapping);
 		ww_memory_unref(stale);
 	} while (stale);
+}
+
+/*
+ * Under the lock.
+ * @out_part:  a reference; NULL: there is none, or the allocation is not there any more, and
+ *             another one may have its place
+ */
+static ww_status wrapping_find_part(const struct wrapping *wrapping, uint64_t offset,
+	struct ww_memory **out_part)
+{
+	struct ww_memory *whole = wrapping->whole;
+	ww_status status;
+	bool is_empty;
+
+	pthread_mutex_lock(&views_lock);
+	is_empty = ww_list_is_empty(&whole->views);
+	pthread_mutex_unlock(&views_lock);
+	/* else a view keeps the whole, at least until it has the lock that is held here */
+	if (is_empty)
+		return WW_OK;
+	status = ww_mapping_check(whole->mapping);
+	if (status == WW_OK)
+		*out_part = ww_memory_find_part(whole, offset, UINT64_MAX);
+	return status == WW_ERR_STATE ? WW_OK : status;
+}
+
+ww_status ww_memory_find_wrapped(const void *pointer, struct ww_memory **out_memory,
+	uint64_t *out_offset)
+{
+	ww_status status = WW_OK;
+	struct ww_error record;
+
+	*out_memory = NULL;
+	ww_error_save(&record);
+	pthread_mutex_lock(&lock);
+	ww_list_for_each (link, &all_wrappings) {
+		const struct wrapping *wrapping = ww_container(link, struct wrapping, link);
+
+		*out_offset = (uintptr_t)pointer - (uintptr_t)wrapping->found.base;
+		if (*out_offset < wrapping->found.bytes)
+			status = wrapping_find_part(wrapping, *out_offset, out_memory);
+		if (status < 0 || *out_memory)
+			break;
+	}
+	pthread_mutex_unlock(&lock);
+	if (status == WW_OK)
+		ww_error_restore(&record);
+	return status;
 }
 
 /* Under the lock. Takes over @wrapping on success. */
@@ -250,6 +350,7 @@ static ww_status enter_whole(struct ww_device *device, struct wrapping *wrapping
 	wrapping->attachment.owner = &wrappings;
 	wrapping->attachment.detach = detach;
 	ww_attachments_add(&wrapping->whole->attachments, &wrapping->attachment);
+	ww_list_append(&all_wrappings, &wrapping->link);
 	return WW_OK;
 }
 
@@ -318,7 +419,7 @@ static ww_status find_own(struct ww_device *device, void *pointer, uint64_t byte
 	if (!*out_whole)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot wrap %p: it is a page that this library keeps for itself", pointer);
-	if ((*out_whole)->is_chunk) {
+	if ((*out_whole)->find_slice) {
 		*out_whole = ww_memory_unref(*out_whole);
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"cannot wrap %p: it lies in a slice of a pool, which others could not keep; export "
@@ -326,16 +427,6 @@ static ww_status find_own(struct ww_device *device, void *pointer, uint64_t byte
 			pointer);
 	}
 	return WW_OK;
-}
-
-/* Host memory on a GPU may have an address for each. */
-static uint64_t offset_of(const struct ww_mapping *mapping, const void *pointer)
-{
-	uint64_t offset = (uintptr_t)pointer - (uintptr_t)mapping->pointer;
-
-	if (offset < mapping->bytes)
-		return offset;
-	return (uintptr_t)pointer - (uintptr_t)mapping->host_pointer;
 }
 
 static ww_status read_params(const struct ww_wrap_params *params, struct ww_wrap_params *ours)
@@ -368,9 +459,11 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	ww_try(find_own(device, pointer, bytes, &whole));
 	if (!whole)
 		ww_try(wrap_foreign(device, pointer, bytes, &whole));
-	offset = offset_of(whole->mapping, pointer);
+	offset = ww_mapping_offset(whole->mapping, pointer);
+	pthread_mutex_lock(&views_lock);
 	status = part_new(whole, offset, bytes ? bytes : whole->bytes - offset, whole->access,
 		&wrapped_class, &part);
+	pthread_mutex_unlock(&views_lock);
 	if (status < 0) {
 		ww_memory_unref(whole);
 		return status;
@@ -405,7 +498,7 @@ ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
 
 /* --- legacy handles --- */
 
-ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_HANDLE_BYTES],
+ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_handle,
 	uint64_t *out_offset)
 {
 	struct ww_mapping *mapping;
@@ -420,26 +513,29 @@ ww_status ww_memory_handle_get(ww_memory *memory, uint8_t out_handle[WW_HANDLE_B
 			"memory of kind %" PRIu32
 			" has no legacy handle: only that of cuMemAlloc() has, wrapped with ww_memory_wrap()",
 			mapping->kind);
-	ww_try(mapping->device->backend->foreign_handle(mapping, out_handle));
+	ww_try(mapping->device->backend->foreign_handle(mapping, out_handle->bytes));
 	*out_offset = memory->offset;
 	return WW_OK;
 }
 
-ww_status ww_memory_open_handle(ww_device *device, const uint8_t handle[WW_HANDLE_BYTES],
-	uint32_t access, ww_memory **out_memory)
+ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+	const struct ww_import_params *params, ww_memory **out_memory)
 {
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	struct ww_import_options options;
 
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && handle && out_memory,
 		"ww_memory_open_handle: device, handle or out_memory is NULL");
-	ww_try(ww_memory_check_access(access));
+	ww_try(ww_import_options_read(params, &options));
+	ww_try(ww_import_options_refuse_own_mapping(&options, "memory of a legacy handle"));
 	if (!(device->capabilities & WW_CAP_FOREIGN))
 		return ww_fail(WW_ERR_UNSUPPORTED, "%s opens no legacy handles of CUDA; use a GPU",
 			device->selector);
-	ww_mapping_tidy();
-	ww_try(ww_mapping_open(device, handle, access, &mapping));
+	ww_mapping_reclaim();
+	ww_try(ww_mapping_open(device, handle->bytes, options.access, &mapping));
+	ww_try(ww_memory_check_route(mapping, &options));
 	ww_try(ww_memory_name(mapping, out_memory));
 	(void)ww_steal(mapping);
 	return WW_OK;

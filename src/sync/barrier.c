@@ -2,9 +2,10 @@
 /*
  * barrier.c - the round that N timelines make, see barrier.h
  *
- * A member's timeline has the number of the round it has arrived in. Who waits sleeps on the first member that is
- * missing, which wakes it when it arrives; and looks at all of them every 2 ms at most, since another one may have
- * ended. A member that ended after it arrived does not break the round.
+ * A member's timeline has the number of the round it has arrived in. Who waits sleeps on the first
+ * member that is missing, which wakes it when it arrives; and looks at all of them every 2 ms at
+ * most, since another one may have ended. A member that ended after it arrived does not break the
+ * round.
  */
 #include "sync/barrier.h"
 
@@ -12,11 +13,12 @@
 #include <stdlib.h>
 
 #include "base/await.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "sync/outcome.h"
+#include "sync/wait_result.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_barrier_info)
 #define NOBODY        UINT32_MAX
@@ -31,6 +33,7 @@ struct ww_barrier *ww_barrier_new(uint32_t count)
 	}
 	ww_ref_init(&barrier->ref);
 	barrier->count = count;
+	barrier->rank = NOBODY;
 	barrier->broken_rank = NOBODY;
 	return barrier;
 }
@@ -47,7 +50,7 @@ ww_barrier *ww_barrier_unref(ww_barrier *barrier)
 	if (!barrier || ww_process_is_forked() || !ww_ref_put(&barrier->ref))
 		return NULL;
 	/* Members in the same process have references to it. */
-	if (barrier->members[barrier->rank])
+	if (barrier->rank != NOBODY)
 		ww_timeline_close(barrier->members[barrier->rank]);
 	for (uint32_t i = 0; i < barrier->count; i++)
 		ww_timeline_drop(barrier->members[i]);
@@ -60,7 +63,7 @@ static ww_status look_at(const struct ww_barrier *barrier, uint32_t rank, uint64
 	struct ww_signal_look *out_look)
 {
 	ww_signal_cell_look(barrier->members[rank]->cell, out_look);
-	return ww_outcome_of(out_look, round, WW_WAIT_REACHED);
+	return ww_wait_result_of(out_look, round);
 }
 
 struct missing {
@@ -90,7 +93,7 @@ static enum ww_await_look look(void *context)
 static ww_status fail_broken(struct ww_barrier *barrier, uint32_t rank, uint64_t round)
 {
 	struct ww_timeline *member = barrier->members[rank];
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 
 	barrier->broken_rank = rank;
 	ww_try(ww_timeline_info_get(member, &info));
@@ -130,9 +133,10 @@ ww_status ww_barrier_check(struct ww_barrier *barrier)
 	return WW_OK;
 }
 
-ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns)
+ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	struct ww_timeline_info own = {.size = sizeof(own)};
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_timeline_info own = WW_INIT(struct ww_timeline_info);
 	uint64_t round;
 	ww_status status;
 

@@ -12,8 +12,8 @@
 
 struct ww_barrier {
 	struct ww_ref ref;
-	uint32_t count; /* constant, as are rank and members */
-	uint32_t rank;
+	uint32_t count;                /* constant, as are rank and members */
+	uint32_t rank;                 /* UINT32_MAX: it has none yet */
 	_Atomic uint64_t round;        /* that all have passed */
 	_Atomic uint32_t broken_rank;  /* of who ended or left; UINT32_MAX: nobody */
 	struct ww_attachments object;  /* its hold in the broker */
@@ -23,7 +23,10 @@ struct ww_barrier {
 /* Without members yet. Return: NULL: out of memory, recorded. */
 struct ww_barrier *ww_barrier_new(uint32_t count);
 
-/* Looks at the members that are known. Return: WW_OK; WW_ERR_PEER_LOST (one ended, or left, before the first round). */
+/*
+ * Looks at the members that are known. Return: WW_OK; WW_ERR_PEER_LOST (one ended, or left, before
+ * the first round).
+ */
 ww_status ww_barrier_check(struct ww_barrier *barrier);
 
 WW_DEFINE_CLEANUP(ww_barrier, ww_barrier_unref)

@@ -2,16 +2,19 @@
 /*
  * event.c - events: made, recorded, waited for; see event.h
  *
- * Where the driver has events between processes, an event is one of them, and all rules are the driver's: nobody learns
- * that the recorder died, and a wait for what it never finished has no end but the caller's limit on time.
+ * Where the driver has events between processes, an event is one of them, and all rules are the
+ * driver's: nobody learns that the recorder died, and a wait for what it never finished has no end
+ * but the caller's limit on time.
  *
- * On host it is a timeline on a page of its own. To record is to have the stream signal the next value, to wait is to
- * wait for the value submitted last: 0 for an event that was never recorded, and that is reached from the start.
- * So the rules are those of timelines: a wait for a recorder that ended is an error, and a stream that records after
- * another one waits for the recording of that one. The timeline's values come from a stranger: one beyond all values is
- * taken for the highest, which only that stranger's own end releases.
+ * On host it is a timeline on a page of its own. To record is to have the stream signal the next
+ * value, to wait is to wait for the value submitted last: 0 for an event that was never recorded,
+ * and that is reached from the start. So the rules are those of timelines: a wait for a recorder
+ * that ended is an error, and a stream that records after another one waits for the recording of
+ * that one. The timeline's values come from an untrusted process: one beyond all values is taken
+ * for the highest, which only that untrusted process's own end releases.
  *
- * Locks: events_lock for the list of own events, taken inside nothing; event->lock is held around a timeline's.
+ * Locks: events_lock for the list of own events, taken inside nothing; event->lock is held around a
+ * timeline's.
  */
 #include "sync/event.h"
 
@@ -20,13 +23,14 @@
 #include <string.h>
 
 #include "base/await.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "device/stream.h"
-#include "sync/outcome.h"
+#include "sync/wait_result.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_event_params)
 
@@ -133,7 +137,7 @@ static ww_status create_inside(struct ww_event *event, uint64_t flags)
 {
 	const struct ww_backend *backend = event->device->backend;
 	const struct ww_timeline_params alone = {
-		.size = sizeof(alone),
+		.struct_size = sizeof(alone),
 		.flags = WW_TIMELINE_ALONE,
 	};
 
@@ -204,7 +208,7 @@ ww_status ww_event_require_own(const struct ww_event *event, const char *action)
 			"cannot %s this event: another process made it, and only its maker can",
 			action);
 	page = event->timeline->page->header;
-	ww_outcome_program(page->program, program);
+	ww_wait_result_program(page->program, program);
 	return ww_fail(WW_ERR_ACCESS,
 		"cannot %s this event: process %" PRIu32 " (%s) made it, and only its maker can%s",
 		action, page->pid, program,
@@ -264,10 +268,13 @@ ww_status ww_event_stream_wait(ww_event *event, ww_stream *stream)
 			"a stream of %s cannot wait for an event of %s; open the event on the stream's "
 			"device, or use a timeline",
 			stream->device->selector, event->device->selector);
-	/* It was submitted: there is no need to look for that, and a stranger's page may say otherwise by now. */
+	/*
+	 * It was submitted: there is no need to look for that, and an untrusted process's page may
+	 * say otherwise by now.
+	 */
 	if (event->timeline)
 		return ww_timeline_stream_wait(event->timeline, stream, last_value(event),
-			WW_WAIT_UNSUBMITTED, 0);
+			WW_WAIT_UNSUBMITTED, 0, NULL);
 	ww_try(ww_stream_check(stream));
 	return backend->event_stream_wait(event->native, stream);
 }
@@ -277,7 +284,7 @@ ww_status ww_event_query(ww_event *event)
 	ww_try(ww_process_enter());
 	ww_require(event, "ww_event_query: event is NULL");
 	if (event->timeline)
-		return ww_timeline_query(event->timeline, last_value(event), WW_WAIT_REACHED);
+		return ww_timeline_query(event->timeline, last_value(event));
 	return event->device->backend->event_query(event->native);
 }
 
@@ -302,19 +309,19 @@ static ww_status await_native(struct ww_event *event, uint64_t timeout_ns)
 	const uint32_t nobodys = 0;
 	ww_status status;
 
-	if (deadline_ns == WW_NEVER)
+	if (deadline_ns == WW_NEVER && !ww_cancel_is_given())
 		return event->device->backend->event_synchronize(event->native);
 	status = ww_await(&nobodys, look, &awaited, deadline_ns);
 	return status == WW_OK ? awaited.status : status;
 }
 
-ww_status ww_event_synchronize(ww_event *event, uint64_t timeout_ns)
+ww_status ww_event_synchronize(ww_event *event, uint64_t timeout_ns, ww_cancel *cancel)
 {
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	ww_try(ww_process_enter());
 	ww_require(event, "ww_event_synchronize: event is NULL");
 	if (event->timeline)
-		return ww_timeline_wait(event->timeline, last_value(event), WW_WAIT_REACHED,
-			timeout_ns);
+		return ww_timeline_wait(event->timeline, last_value(event), timeout_ns, NULL);
 	return await_native(event, timeout_ns);
 }
 

@@ -2,7 +2,8 @@
 /*
  * event.h - an event as the library sees it: one of the driver's, or on host a timeline
  *
- * An event that was made here can be found by its id, so that who imports it in its own process gets the event itself.
+ * An event that was made here can be found by its id, so that who imports it in its own process
+ * gets the event itself.
  */
 #ifndef WW_SYNC_EVENT_H
 #define WW_SYNC_EVENT_H
@@ -50,8 +51,8 @@ ww_status ww_event_of_timeline(struct ww_device *device, struct ww_timeline *tim
 struct ww_event *ww_event_find_own(const uint8_t id[WW_WIRE_ID_BYTES]);
 
 /*
- * What lasts as long as others may wait for the event: on host, its timeline, which stays after the last unref until all
- * recordings are reached.
+ * What lasts as long as others may wait for the event: on host, its timeline, which stays after the
+ * last unref until all recordings are reached.
  */
 struct ww_attachments *ww_event_attachments(struct ww_event *event);
 

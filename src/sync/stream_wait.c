@@ -5,11 +5,11 @@
  *   made ──> on a stream ──asked, and reached──> gone
  *                 └──the stream ends──> orphan ──the cell lets the GPU go on──> gone
  *
- * Orphans keep their page until the GPU cannot look at it any more. That the cell has the value, or poison, is
- * enough: the GPU goes on then by itself.
+ * Orphans keep their page until the GPU cannot look at it any more. That the cell has the value, or
+ * poison, is enough: the GPU goes on then by itself.
  *
- * Locks: waits_lock for the list and is_orphan; value and busy are changed under the stream's watch lock and read
- * under either. Neither is taken inside the other.
+ * Locks: waits_lock for the list and is_orphan; value and watch.users are changed under the
+ * stream's watch lock and read under either. Neither is taken inside the other.
  */
 #include "sync/stream_wait.h"
 
@@ -19,18 +19,16 @@
 #include <warpway/timeline.h>
 
 #include "base/error.h"
-#include "sync/outcome.h"
+#include "sync/wait_result.h"
 
 struct stream_wait {
 	struct ww_stream_watch watch;
-	struct ww_list link;  /* in the list of all */
-	struct ww_page *page; /* a reference; constant, as are the next two */
+	struct ww_list link;        /* in the list of all */
+	struct ww_signal_map *page; /* a reference; constant, as are the next two */
 	const struct ww_layout_signal_cell *cell;
-	bool is_gpu; /* a host stream's work keeps what it needs by itself */
-	_Atomic uint64_t value;
-	_Atomic uint32_t
-		busy;   /* threads that are enqueuing a wait: it is not over before they say so */
-	bool is_orphan; /* no stream's */
+	bool is_gpu;            /* a host stream's work keeps what it needs by itself */
+	_Atomic uint64_t value; /* what watch.users are enqueuing comes after it */
+	bool is_orphan;         /* no stream's */
 };
 
 static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,7 +36,7 @@ static struct ww_list waits = WW_LIST_INIT(waits);
 
 static void wait_free(struct stream_wait *wait)
 {
-	ww_page_unref(wait->page);
+	ww_signal_map_unref(wait->page);
 	free(wait);
 }
 
@@ -47,7 +45,7 @@ static bool is_pending(const struct stream_wait *wait)
 {
 	uint64_t completed = __atomic_load_n(&wait->cell->completed, __ATOMIC_ACQUIRE);
 
-	return wait->is_gpu && (wait->busy > 0 || (int64_t)(completed - wait->value) < 0);
+	return wait->is_gpu && (wait->watch.users > 0 || (int64_t)(completed - wait->value) < 0);
 }
 
 static ww_status check_watch(struct ww_stream_watch *watch)
@@ -58,10 +56,10 @@ static ww_status check_watch(struct ww_stream_watch *watch)
 	ww_status status;
 
 	ww_signal_cell_look(wait->cell, &look);
-	status = ww_outcome_of(&look, value, WW_WAIT_REACHED);
+	status = ww_wait_result_of(&look, value);
 	if (status < 0)
-		return ww_outcome_fail(wait->page->header, &look, value);
-	return wait->busy > 0 ? WW_NOT_READY : status;
+		return ww_wait_result_fail(wait->page->header, &look, value);
+	return status;
 }
 
 static void free_watch(struct ww_stream_watch *watch, bool may_block)
@@ -79,10 +77,11 @@ static void free_watch(struct ww_stream_watch *watch, bool may_block)
 	if (is_over)
 		wait_free(wait);
 	if (may_block)
-		ww_page_tidy();
+		ww_signal_map_reclaim();
 }
 
-static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_page *page, uint64_t offset)
+static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset)
 {
 	struct stream_wait *wait = calloc(1, sizeof(*wait));
 
@@ -90,10 +89,10 @@ static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_page *pa
 		ww_fail(WW_ERR_NO_MEMORY, "cannot have a stream wait: out of memory");
 		return NULL;
 	}
-	wait->page = ww_page_ref(page);
-	wait->cell = ww_page_cell(page, offset);
+	wait->page = ww_signal_map_ref(page);
+	wait->cell = ww_signal_map_cell(page, offset);
 	wait->is_gpu = stream->device->backend->id != WW_BACKEND_HOST;
-	wait->busy = 1;
+	wait->watch.users = 1;
 	wait->watch.owner = wait->cell;
 	wait->watch.check = check_watch;
 	wait->watch.free = free_watch;
@@ -103,7 +102,7 @@ static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_page *pa
 
 static void enter(struct stream_wait *wait)
 {
-	ww_mapping_ask_streams(ww_page_streams_busy);
+	ww_mapping_ask_streams(ww_signal_map_streams_busy);
 	pthread_mutex_lock(&waits_lock);
 	ww_list_append(&waits, &wait->link);
 	pthread_mutex_unlock(&waits_lock);
@@ -120,7 +119,7 @@ static struct stream_wait *find_record(struct ww_stream *stream, const void *cel
 	watch = ww_stream_watch_find(stream, cell);
 	if (watch) {
 		wait = ww_container(watch, struct stream_wait, watch);
-		wait->busy++;
+		wait->watch.users++;
 	} else if (made) {
 		ww_stream_watch_add(stream, &made->watch);
 		wait = made;
@@ -129,10 +128,14 @@ static struct stream_wait *find_record(struct ww_stream *stream, const void *cel
 	return wait;
 }
 
-/* The record is made, and in the list of all, before anything is enqueued. Return: NULL: out of memory. */
-static struct stream_wait *begin(struct ww_stream *stream, struct ww_page *page, uint64_t offset)
+/*
+ * The record is made, and in the list of all, before anything is enqueued. Return: NULL: out of
+ * memory.
+ */
+static struct stream_wait *begin(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset)
 {
-	struct stream_wait *wait = find_record(stream, ww_page_cell(page, offset), NULL);
+	struct stream_wait *wait = find_record(stream, ww_signal_map_cell(page, offset), NULL);
 	struct stream_wait *made;
 
 	if (wait)
@@ -143,7 +146,7 @@ static struct stream_wait *begin(struct ww_stream *stream, struct ww_page *page,
 	enter(made);
 	wait = find_record(stream, made->cell, made);
 	if (wait != made) { /* another thread was faster */
-		made->busy = 0;
+		made->watch.users = 0;
 		free_watch(&made->watch, false);
 	}
 	return wait;
@@ -155,18 +158,18 @@ static void end(struct ww_stream *stream, struct stream_wait *wait, uint64_t val
 	ww_stream_watch_lock(stream);
 	if (value > wait->value)
 		wait->value = value;
-	wait->busy--;
+	wait->watch.users--;
 	ww_stream_watch_unlock(stream);
 }
 
-ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_page *page, uint64_t offset,
-	uint64_t value, bool is_watched)
+ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset, uint64_t value, bool is_watched)
 {
 	struct ww_stream_value word;
 	struct stream_wait *wait;
 	ww_status status;
 
-	ww_try(ww_page_stream_value(page, stream->device, offset, value, &word));
+	ww_try(ww_signal_map_stream_value(page, stream->device, offset, value, &word));
 	wait = is_watched ? begin(stream, page, offset) : wait_new(stream, page, offset);
 	if (!wait)
 		return WW_ERR_NO_MEMORY;

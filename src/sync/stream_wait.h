@@ -2,15 +2,15 @@
 /*
  * stream_wait.h - what streams of this process wait for
  *
- * Each pair of a stream and a cell has one record, of the highest value the stream waits for. It is a watch on the
- * stream: when the wait was ended by poison every later call on the stream says so. And it keeps the page for as long as
- * the GPU may look at it, also when the stream is gone.
+ * Each pair of a stream and a cell has one record, of the highest value the stream waits for. It is
+ * a watch on the stream: when the wait was ended by poison every later call on the stream says so.
+ * And it keeps the page for as long as the GPU may look at it, also when the stream is gone.
  */
 #ifndef WW_SYNC_STREAM_WAIT_H
 #define WW_SYNC_STREAM_WAIT_H
 
 #include "device/stream.h"
-#include "sync/page.h"
+#include "sync/signal_page_map.h"
 
 /*
  * Enqueues a wait.
@@ -18,8 +18,8 @@
  * @is_watched:  false: if poison ends the wait, nobody takes what the stream does then for good
  * Return: WW_OK; as ww_timeline_prepare().
  */
-ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_page *page, uint64_t offset,
-	uint64_t value, bool is_watched);
+ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset, uint64_t value, bool is_watched);
 
 /*
  * Whether a GPU of this process may be waiting. Forgets what nobody waits for any more.

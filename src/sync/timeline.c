@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.c - timelines: made, signalled, waited for, closed; see timeline.h and wire/signal_page.h
+ * timeline.c - timelines: made, signalled, waited for, closed; see timeline.h and
+ * wire/signal_page.h
  *
- * Signals of one timeline are made under its lock, so that they are submitted in the order of their values. They
- * complete in that order because a stream which signals after another one waits for that one's value first, and the
- * CPU signals only when no stream is yet to.
+ * Signals of one timeline are made under its lock, so that they are submitted in the order of their
+ * values. They complete in that order because a stream which signals after another one waits for
+ * that one's value first, and the CPU signals only when no stream is yet to.
  *
- * `submitted` is stored after a signal was enqueued, and waits are enqueued after `submitted` was seen. So what a
- * wait waits for always stands before it in the order of all submissions, of all processes; the first piece of work
- * in that order that is not done can therefore always run, whichever hardware queues streams share.
+ * `submitted` is stored after a signal was enqueued, and waits are enqueued after `submitted` was
+ * seen. So what a wait waits for always stands before it in the order of all submissions, of all
+ * processes; the first piece of work in that order that is not done can therefore always run,
+ * whichever hardware queues streams share.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,12 +20,13 @@
 #include <unistd.h>
 
 #include "base/await.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "sync/outcome.h"
+#include "sync/wait_result.h"
 #include "sync/stream_wait.h"
 #include "sync/timeline.h"
 
@@ -33,7 +36,7 @@
 static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list closing = WW_LIST_INIT(closing); /* struct ww_timeline.link */
 
-static struct ww_timeline *timeline_new(struct ww_page *page, uint64_t offset)
+static struct ww_timeline *timeline_new(struct ww_signal_map *page, uint64_t offset)
 {
 	struct ww_timeline *timeline = calloc(1, sizeof(*timeline));
 
@@ -45,7 +48,7 @@ static struct ww_timeline *timeline_new(struct ww_page *page, uint64_t offset)
 	ww_list_init(&timeline->link);
 	pthread_mutex_init(&timeline->lock, NULL);
 	timeline->page = page;
-	timeline->cell = ww_page_cell(page, offset);
+	timeline->cell = ww_signal_map_cell(page, offset);
 	timeline->offset = offset;
 	return timeline;
 }
@@ -54,7 +57,7 @@ static void timeline_free(struct ww_timeline *timeline)
 {
 	ww_stream_unref(timeline->closer);
 	ww_attachments_fini(&timeline->attachments);
-	ww_page_unref(timeline->page);
+	ww_signal_map_unref(timeline->page);
 	pthread_mutex_destroy(&timeline->lock);
 	free(timeline);
 }
@@ -62,8 +65,8 @@ static void timeline_free(struct ww_timeline *timeline)
 /* --- closing --- */
 
 /*
- * The closer of a GPU may be stuck behind waits of other streams, in a queue of the hardware that they share. To
- * wait for it could be for ever; a host stream is never stuck.
+ * The closer of a GPU may be stuck behind waits of other streams, in a queue of the hardware that
+ * they share. To wait for it could be for ever; a host stream is never stuck.
  */
 static bool is_closer_busy(const struct ww_timeline *timeline)
 {
@@ -98,10 +101,13 @@ static void tidy(void)
 
 	while ((timeline = take_closed()))
 		timeline_free(timeline);
-	ww_page_tidy();
+	ww_signal_map_reclaim();
 }
 
-/* Has the device poison the cell when all is signalled. Without memory for that tidy() does it, later. */
+/*
+ * Has the device poison the cell when all is signalled. Without memory for that tidy() does it,
+ * later.
+ */
 static void start_closer(struct ww_timeline *timeline)
 {
 	struct ww_device *device = timeline->last_word->device;
@@ -109,7 +115,7 @@ static void start_closer(struct ww_timeline *timeline)
 	struct ww_error record;
 
 	ww_error_save(&record);
-	if (ww_page_stream_value(timeline->page, device, timeline->offset, WW_SIGNAL_POISON,
+	if (ww_signal_map_stream_value(timeline->page, device, timeline->offset, WW_SIGNAL_POISON,
 		    &poison) == WW_OK &&
 		ww_stream_create(device, &timeline->closer) == WW_OK &&
 		ww_stream_wait_enqueue(timeline->closer, timeline->page, timeline->offset,
@@ -120,7 +126,7 @@ static void start_closer(struct ww_timeline *timeline)
 
 static void close_own(struct ww_timeline *timeline)
 {
-	struct ww_page *page = timeline->page;
+	struct ww_signal_map *page = timeline->page;
 
 	pthread_mutex_lock(&page->lock);
 	ww_list_remove(&timeline->link);
@@ -161,7 +167,7 @@ static ww_status read_params(const struct ww_timeline_params *params,
 
 ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timeline **out_timeline)
 {
-	WW_AUTO_PAGE struct ww_page *page = NULL;
+	WW_AUTO_SIGNAL_MAP struct ww_signal_map *page = NULL;
 	struct ww_timeline_params ours;
 	struct ww_timeline *timeline;
 	uint64_t offset = 0;
@@ -171,7 +177,7 @@ ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timelin
 	ww_require(out_timeline, "ww_timeline_create: out_timeline is NULL");
 	ww_try(read_params(params, &ours));
 	tidy();
-	ww_try(ww_page_take_cell(ours.flags & WW_TIMELINE_ALONE, &page, &offset));
+	ww_try(ww_signal_map_take_cell(ours.flags & WW_TIMELINE_ALONE, &page, &offset));
 	timeline = timeline_new(page, offset);
 	if (!timeline)
 		return WW_ERR_NO_MEMORY;
@@ -185,8 +191,10 @@ ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timelin
 	return WW_OK;
 }
 
-/* Return: the signaller's own timeline of a cell, a reference; NULL when there is none (any more). */
-static struct ww_timeline *find_own(struct ww_page *page, uint64_t offset)
+/*
+ * Return: the signaller's own timeline of a cell, a reference; NULL when there is none (any more).
+ */
+static struct ww_timeline *find_own(struct ww_signal_map *page, uint64_t offset)
 {
 	struct ww_timeline *found = NULL;
 
@@ -203,9 +211,9 @@ static struct ww_timeline *find_own(struct ww_page *page, uint64_t offset)
 	return found;
 }
 
-ww_status ww_timeline_open(struct ww_page *page, uint64_t offset, ww_timeline **out_timeline)
+ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timeline **out_timeline)
 {
-	const struct ww_layout_signal_cell *cell = ww_page_cell(page, offset);
+	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(page, offset);
 
 	if (!cell || __atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) == 0)
 		return ww_fail(WW_ERR_MISMATCH,
@@ -213,7 +221,7 @@ ww_status ww_timeline_open(struct ww_page *page, uint64_t offset, ww_timeline **
 			offset, page->cpu->bytes);
 	*out_timeline = find_own(page, offset);
 	if (*out_timeline) {
-		ww_page_unref(page);
+		ww_signal_map_unref(page);
 		return WW_OK;
 	}
 	tidy();
@@ -245,7 +253,7 @@ ww_timeline *ww_timeline_unref(ww_timeline *timeline)
 	if (!timeline || ww_process_is_forked())
 		return NULL;
 	ww_timeline_drop(timeline);
-	ww_mapping_tidy();
+	ww_mapping_reclaim();
 	return NULL;
 }
 
@@ -255,7 +263,7 @@ ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device)
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && device, "ww_timeline_prepare: timeline or device is NULL");
-	return ww_page_map(timeline->page, device, &mapping);
+	return ww_signal_map_map(timeline->page, device, &mapping);
 }
 
 /* --- signalling --- */
@@ -266,7 +274,7 @@ ww_status ww_timeline_require_own(const ww_timeline *timeline, const char *actio
 
 	if (timeline->is_own)
 		return WW_OK;
-	ww_outcome_program(timeline->page->header->program, program);
+	ww_wait_result_program(timeline->page->header->program, program);
 	return ww_fail(WW_ERR_ACCESS,
 		"cannot %s this timeline: process %" PRIu32
 		" (%s) is its signaller; make one of your own for the other direction",
@@ -342,7 +350,7 @@ static ww_status signal_by(struct ww_timeline *timeline, struct ww_stream *strea
 	struct ww_stream_value word;
 
 	ww_try(check_signal(timeline, value));
-	ww_try(ww_page_stream_value(timeline->page, stream->device, timeline->offset, value,
+	ww_try(ww_signal_map_stream_value(timeline->page, stream->device, timeline->offset, value,
 		&word));
 	if (is_gpu && !timeline->cell->by_gpu)
 		ww_signal_cell_mark_gpu(timeline->cell);
@@ -376,13 +384,12 @@ struct awaited {
 	const struct ww_layout_signal_cell *cell;
 	struct ww_signal_look look;
 	uint64_t value;
-	uint64_t flags;
 	bool is_submission; /* to be submitted is enough */
 };
 
 static ww_status outcome(const struct awaited *awaited)
 {
-	ww_status status = ww_outcome_of(&awaited->look, awaited->value, awaited->flags);
+	ww_status status = ww_wait_result_of(&awaited->look, awaited->value);
 
 	if (status == WW_NOT_READY && awaited->is_submission &&
 		awaited->value <= awaited->look.submitted)
@@ -415,57 +422,58 @@ static ww_status await(struct ww_timeline *timeline, struct awaited *awaited, ui
 	}
 	status = outcome(awaited);
 	if (status < 0)
-		return ww_outcome_fail(timeline->page->header, &awaited->look, awaited->value);
+		return ww_wait_result_fail(timeline->page->header, &awaited->look, awaited->value);
 	return WW_OK;
 }
 
-static ww_status check_wait(uint64_t value, uint64_t flags, uint64_t known_flags)
+static ww_status check_wait(uint64_t value, uint64_t flags)
 {
-	if (flags & ~known_flags)
-		return ww_fail(WW_ERR_INVALID,
-			"flags 0x%" PRIx64 " have no meaning for this call on a timeline",
-			flags & ~known_flags);
+	if (flags & ~WW_WAIT_UNSUBMITTED)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wait of a stream",
+			flags & ~WW_WAIT_UNSUBMITTED);
 	if (value > WW_TIMELINE_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"value %" PRIu64 " will never be reached: the highest is 2^62", value);
 	return WW_OK;
 }
 
-ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t flags,
-	uint64_t timeout_ns)
+ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeout_ns,
+	ww_cancel *cancel)
 {
-	struct awaited awaited = {.value = value, .flags = flags};
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct awaited awaited = {.value = value};
 
 	ww_try(ww_process_enter());
 	ww_require(timeline, "ww_timeline_wait: timeline is NULL");
-	ww_try(check_wait(value, flags, WW_WAIT_REACHED));
+	ww_try(check_wait(value, 0));
 	return await(timeline, &awaited, timeout_ns);
 }
 
-ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value, uint64_t flags)
+ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value)
 {
-	struct awaited awaited = {.value = value, .flags = flags};
+	struct awaited awaited = {.value = value};
 	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(timeline, "ww_timeline_query: timeline is NULL");
-	ww_try(check_wait(value, flags, WW_WAIT_REACHED));
+	ww_try(check_wait(value, 0));
 	status = await(timeline, &awaited, 0);
 	return status == WW_TIMED_OUT ? WW_NOT_READY : status;
 }
 
 ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint64_t value,
-	uint64_t flags, uint64_t timeout_ns)
+	uint64_t flags, uint64_t timeout_ns, ww_cancel *cancel)
 {
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct awaited awaited = {.value = value, .is_submission = true};
 	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
-	ww_try(check_wait(value, flags, WW_WAIT_UNSUBMITTED));
+	ww_try(check_wait(value, flags));
 	ww_try(ww_stream_check(stream));
 	status = await(timeline, &awaited, flags & WW_WAIT_UNSUBMITTED ? 0 : timeout_ns);
-	if (status < 0 || (status == WW_TIMED_OUT && !(flags & WW_WAIT_UNSUBMITTED)))
+	if (status < 0 || (status != WW_OK && !(flags & WW_WAIT_UNSUBMITTED)))
 		return status;
 	/* Reached: whatever the stream does from now on comes after it anyway. */
 	if (status == WW_OK && value <= awaited.look.reached)
@@ -510,7 +518,7 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *
 	ww_try(ww_process_enter());
 	ww_require(timeline && stream && out_fd,
 		"ww_timeline_eventfd: timeline, stream or out_fd is NULL");
-	ww_try(check_wait(value, 0, 0));
+	ww_try(check_wait(value, 0));
 	ww_try(ww_stream_check(stream));
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
@@ -547,11 +555,11 @@ ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_info *i
 	ours.uid = page->uid;
 	ours.submitted = look.submitted;
 	ours.completed = look.reached;
-	ww_outcome_program(page->program, ours.program);
+	ww_wait_result_program(page->program, ours.program);
 	if (look.state == WW_WIRE_CELL_STATE_LOST) {
 		ours.pid = page->lost_pid;
 		ours.lost_ns = page->lost_ns;
-		ww_outcome_program(page->lost_program, ours.program);
+		ww_wait_result_program(page->lost_program, ours.program);
 	}
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_timeline_info");
 }

@@ -2,24 +2,24 @@
 /*
  * timeline.h - a timeline as the library sees it: a cell of a page
  *
- * The signaller has one ww_timeline for a cell, which an import in its own process finds again. Waiters have as many
- * as they imported.
+ * The signaller has one ww_timeline for a cell, which an import in its own process finds again.
+ * Waiters have as many as they imported.
  *
- * The signaller's last unref closes the cell. When streams have yet to signal, the timeline stays among the closing
- * ones until they have: a stream of the library's own (the closer) waits for them and stores the poison, so that
- * streams that wait for more are let go without anybody's help.
+ * The signaller's last unref closes the cell. When streams have yet to signal, the timeline stays
+ * among the closing ones until they have: a stream of the library's own (the closer) waits for them
+ * and stores the poison, so that streams that wait for more are let go without anybody's help.
  */
 #ifndef WW_SYNC_TIMELINE_H
 #define WW_SYNC_TIMELINE_H
 
 #include <warpway/timeline.h>
 
-#include "sync/page.h"
+#include "sync/signal_page_map.h"
 
 struct ww_timeline {
 	struct ww_ref ref;
-	struct ww_list link;  /* in page->timelines, under page->lock; or among the closing ones */
-	struct ww_page *page; /* a reference; constant, as are the next three */
+	struct ww_list link; /* in page->timelines, under page->lock; or among the closing ones */
+	struct ww_signal_map *page; /* a reference; constant, as are the next three */
 	struct ww_layout_signal_cell *cell;
 	uint64_t offset; /* of the cell */
 	bool is_own;     /* this process is the signaller */
@@ -33,7 +33,10 @@ struct ww_timeline {
 	struct ww_attachments attachments; /* its own holds in brokers, by name */
 };
 
-/* As ww_timeline_unref(), which lets go of retired mappings besides: not under locks, nor where nobody expects it. */
+/*
+ * As ww_timeline_unref(), which lets go of retired mappings besides: not under locks, nor where
+ * nobody expects it.
+ */
 ww_timeline *ww_timeline_drop(ww_timeline *timeline);
 
 WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_drop)
@@ -44,7 +47,7 @@ WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_drop)
  * @page:  a reference, taken over on success
  * Return: WW_OK; WW_ERR_MISMATCH (there is no cell at @offset); WW_ERR_NO_MEMORY.
  */
-ww_status ww_timeline_open(struct ww_page *page, uint64_t offset, ww_timeline **out_timeline);
+ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timeline **out_timeline);
 
 /* Closes an own timeline that no stream signals, whoever else in this process has a reference. */
 void ww_timeline_close(ww_timeline *timeline);

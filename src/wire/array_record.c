@@ -17,9 +17,9 @@ void ww_array_record_fill(const struct ww_array *array, struct ww_wire_array *ou
 		out_record->dtype_code = NO_ARRAY;
 		return;
 	}
-	out_record->dtype_code = array->dtype_code;
-	out_record->dtype_bits = array->dtype_bits;
-	out_record->dtype_lanes = array->dtype_lanes;
+	out_record->dtype_code = array->dtype.code;
+	out_record->dtype_bits = array->dtype.bits;
+	out_record->dtype_lanes = array->dtype.lanes;
 	out_record->ndim = array->ndim;
 	out_record->offset = array->offset;
 	for (size_t i = 0; i < WW_ARRAY_DIMS; i++) {
@@ -54,7 +54,7 @@ static ww_status check_none(const struct ww_wire_array *record)
 	return WW_OK;
 }
 
-/* What is wrong with an argument is here wrong with what a stranger wrote. */
+/* What is wrong with an argument is here wrong with what an untrusted process wrote. */
 static ww_status check_fit(const struct ww_array *array, uint64_t bytes_of_span)
 {
 	struct ww_error reason;
@@ -68,10 +68,10 @@ static ww_status check_fit(const struct ww_array *array, uint64_t bytes_of_span)
 ww_status ww_array_record_read(const struct ww_wire_array *record, uint64_t bytes_of_span,
 	struct ww_array *out_array, bool *out_has)
 {
-	struct ww_array array = {.size = sizeof(array),
-		.dtype_code = record->dtype_code,
-		.dtype_bits = record->dtype_bits,
-		.dtype_lanes = record->dtype_lanes,
+	struct ww_array array = {.struct_size = sizeof(array),
+		.dtype.code = record->dtype_code,
+		.dtype.bits = record->dtype_bits,
+		.dtype.lanes = record->dtype_lanes,
 		.ndim = record->ndim,
 		.offset = record->offset};
 

@@ -2,7 +2,8 @@
 /*
  * array_record.h - an array as stored bytes, in tokens and in descriptions of memory
  *
- * The record `array` of the protocol. There is one way only to write an array, and one to write that there is none.
+ * The record `array` of the protocol. There is one way only to write an array, and one to write
+ * that there is none.
  */
 #ifndef WW_WIRE_ARRAY_RECORD_H
 #define WW_WIRE_ARRAY_RECORD_H
@@ -20,7 +21,7 @@ void ww_array_record_encode(const struct ww_array *array, uint8_t out[WW_ARRAY_R
 void ww_array_record_fill(const struct ww_array *array, struct ww_wire_array *out_record);
 
 /*
- * Both take what a stranger wrote.
+ * Both take what an untrusted process wrote.
  * @bytes_of_span:  where the array must fit
  * @out_array:      all zero if there is none
  * Return: WW_OK; WW_ERR_PROTOCOL (no array that can be, or it does not fit).

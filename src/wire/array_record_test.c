@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * array_record_test.c - an array as 272 bytes: golden, none, and what a stranger may write
+ * array_record_test.c - an array as 272 bytes: golden, none, and what an untrusted process may
+ * write
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 
@@ -17,10 +18,10 @@ static const uint8_t golden[WW_ARRAY_RECORD_BYTES] = {
 /* clang-format on */
 
 /* 3 x 4 complex numbers, the last row first. */
-static const struct ww_array sample = {.size = sizeof(sample),
-	.dtype_code = WW_DTYPE_COMPLEX,
-	.dtype_bits = 64,
-	.dtype_lanes = 1,
+static const struct ww_array sample = {.struct_size = sizeof(sample),
+	.dtype.code = WW_DTYPE_COMPLEX,
+	.dtype.bits = 64,
+	.dtype.lanes = 1,
 	.ndim = 2,
 	.offset = 64,
 	.shape = {3, 4},
@@ -43,7 +44,7 @@ static void golden_bytes(void **state)
 static void none(void **state)
 {
 	uint8_t bytes[WW_ARRAY_RECORD_BYTES];
-	const struct ww_array zero = {.size = 0};
+	const struct ww_array zero = {.struct_size = 0};
 	struct ww_array array;
 	bool has = true;
 
@@ -63,7 +64,7 @@ static void none(void **state)
 
 static void what_does_not_fit(void **state)
 {
-	const struct ww_array zero = {.size = 0};
+	const struct ww_array zero = {.struct_size = 0};
 	struct ww_array array;
 	bool has = true;
 

@@ -2,8 +2,8 @@
 /*
  * name.c - whether a text can be the name of an object, see name.h
  *
- * Characters first, then components. A message says after how many bytes the fault is and quotes nothing:
- * what is refused may not be fit for a terminal.
+ * Characters first, then components. A message says after how many bytes the fault is and quotes
+ * nothing: what is refused may not be fit for a terminal.
  */
 #include "wire/name.h"
 

@@ -2,11 +2,13 @@
 /*
  * name.h - whether a text can be the name of an object
  *
- * A name is components divided by '/', such as "model/layer0/w". It is valid UTF-8 without control characters,
- * so that it can be printed as it is, and has one spelling only: no component is empty, "." or "..". It
- * names an entry of a table, never a file. Who may use which name is not decided here.
+ * A name is components divided by '/', such as "model/layer0/w". It is valid UTF-8 without control
+ * characters, so that it can be printed as it is, and has one spelling only: no component is empty,
+ * "." or "..". It names an entry of a table, never a file. Who may use which name is not decided
+ * here.
  *
- * A name "@ID/REST" is inside the object of that id, in 32 hexadecimal digits, small ones. No other name begins with '@'.
+ * A name "@ID/REST" is inside the object of that id, in 32 hexadecimal digits, small ones. No other
+ * name begins with '@'.
  *
  * The library looks before it asks the broker, the broker looks since it believes nobody.
  */
@@ -24,8 +26,8 @@
 ww_status ww_name_check(const char *name);
 
 /*
- * The same for what names are to begin with: it may be empty and end anywhere between two characters, so
- * that "a/", "a/." and "a/.." are fine.
+ * The same for what names are to begin with: it may be empty and end anywhere between two
+ * characters, so that "a/", "a/." and "a/.." are fine.
  */
 ww_status ww_name_check_prefix(const char *prefix);
 

@@ -2,7 +2,7 @@
 /*
  * name_test.c - names that are fine, and every trick that is none
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,10 @@ static const struct trick tricks[] = {
 	{"@" ID "//a", "empty component after 34 bytes", "empty component after 34 bytes"},
 	{"@" ID "/..", "component \"..\" after 34 bytes", NULL},
 	{"@" ID "/a/./b", "component \".\" after 36 bytes", "component \".\" after 36 bytes"},
-	/* bytes that are no UTF-8: alone, cut off, too many, too long, half of a pair, beyond the end */
+	/*
+	 * bytes that are no UTF-8: alone, cut off, too many, too long, half of a pair, beyond the
+	 * end
+	 */
 	{"a\x80", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
 	{"a\xff", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},
 	{"a\xc3", "not UTF-8 after 1 bytes", "not UTF-8 after 1 bytes"},

@@ -2,8 +2,8 @@
 /*
  * object_ref.c - descriptions of objects that are not memory, see object_ref.h
  *
- * All begin alike: magic, version, length, checksum. There is one way only to write one, so reading compares with what
- * writing the same fields would give: reserved fields cannot carry anything.
+ * All begin alike: magic, version, length, checksum. There is one way only to write one, so reading
+ * compares with what writing the same fields would give: reserved fields cannot carry anything.
  */
 #include "wire/object_ref.h"
 

@@ -2,8 +2,8 @@
 /*
  * object_ref.h - descriptions of objects that are not memory: timelines, barriers, events, pools
  *
- * The broker keeps them for whoever put the object and looks at nothing in them. They come from strangers: reading
- * checks everything that can be checked without the object.
+ * The broker keeps them for whoever put the object and looks at nothing in them. They come from
+ * untrusted processes: reading checks everything that can be checked without the object.
  */
 #ifndef WW_WIRE_OBJECT_REF_H
 #define WW_WIRE_OBJECT_REF_H
@@ -26,7 +26,8 @@ void ww_pool_holder_ref_write(const struct ww_wire_pool_holder_ref *ref,
 	uint8_t out[WW_POOL_HOLDER_REF_BYTES]);
 
 /*
- * Return: WW_OK; WW_ERR_PROTOCOL (not one, damaged, or it says what cannot be); WW_ERR_VERSION (of another version).
+ * Return: WW_OK; WW_ERR_PROTOCOL (not one, damaged, or it says what cannot be); WW_ERR_VERSION (of
+ * another version).
  */
 ww_status ww_timeline_ref_read(const uint8_t *bytes, size_t count,
 	struct ww_wire_timeline_ref *out_ref);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref_test.c - descriptions of timelines, barriers, events and pools: written, read, and what a stranger may write
+ * object_ref_test.c - descriptions of timelines, barriers, events and pools: written, read, and
+ * what an untrusted process may write
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static struct ww_wire_pool_ref a_pool(void)
 		.pool_id = "pool",
 		.page_id = "page",
 		.page_bytes = 16384,
-		.table_bytes = 36864,
+		.table_bytes = 45056,
 		.slot_count = 1024,
 		.kind = WW_MEMORY_VMM,
 		.home_uuid = "gpu",

@@ -4,15 +4,17 @@
  *
  * Sending and receiving never wait (MSG_DONTWAIT), whatever the socket's own mode is.
  *
- * The control buffer has room for the descriptors a packet may have and no more, so the kernel drops what is
- * beyond them by itself and says so (MSG_CTRUNC). It says the same when the table of open files is full; the
- * two are told apart by how many descriptors came: as many as there is room for, or fewer.
+ * The control buffer has room for the descriptors a packet may have and no more, so the kernel
+ * drops what is beyond them by itself and says so (MSG_CTRUNC). It says the same when the table of
+ * open files is full; the two are told apart by how many descriptors came: as many as there is room
+ * for, or fewer.
  *
- * A socket that was told to deliver credentials, security labels or pidfds too puts them into the same
- * buffer. They are skipped; where they took the room of descriptors, that is named as the reason.
+ * A socket that was told to deliver credentials, security labels or pidfds too puts them into the
+ * same buffer. They are skipped; where they took the room of descriptors, that is named as the
+ * reason.
  *
- * Descriptors that came are not closed here, whatever is wrong with their packet: to close a file of some
- * file systems waits for whoever serves them, and only the caller knows when it may wait.
+ * Descriptors that came are not closed here, whatever is wrong with their packet: to close a file
+ * of some file systems waits for whoever serves them, and only the caller knows when it may wait.
  */
 #include "wire/packet.h"
 
@@ -25,6 +27,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/close_async.h"
 
 #ifndef SCM_PIDFD /* Linux 6.5 */
 #define SCM_PIDFD 4
@@ -69,8 +72,7 @@ static ww_status fail_send(int socket, int error, size_t count, size_t fd_count)
 	if (error == EPIPE || error == ECONNRESET || error == ECONNREFUSED)
 		remedy = "the other process has closed its end or died";
 	else if (error == ETOOMANYREFS)
-		remedy =
-			"too many descriptors of this user are in flight; let them be received first";
+		remedy = "too many descriptors of this user are in flight; let them be received first";
 	return ww_fail_errno(error, remedy,
 		"cannot send a packet of %zu bytes and %zu descriptors over socket %d", count,
 		fd_count, socket);
@@ -210,7 +212,11 @@ static ww_status adopt_all(struct arrival *arrival)
 	for (size_t i = 0; i < arrival->fd_count; i++) {
 		int fd = arrival->fds[i];
 
-		if (fd <= 2 && ww_fd_adopt(&fd) != WW_OK)
+		/*
+		 * To adopt closes it, which may wait for ever; such a one is refused by whoever
+		 * asked for the packet.
+		 */
+		if (fd <= 2 && ww_close_async_is_local(fd) && ww_fd_adopt(&fd) != WW_OK)
 			status = WW_ERR_LIMIT;
 		else
 			arrival->fds[kept++] = fd;

@@ -2,7 +2,7 @@
 /*
  * packet_test.c - packets with descriptors: honest, hostile, and when something runs out
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -270,7 +270,9 @@ static void says_when_descriptors_run_out(void **state)
 	assert_true(is_pipe(f, f->fds[0]));
 }
 
-/* The limit counts what all processes of a user have in flight, and binds those without privileges. */
+/*
+ * The limit counts what all processes of a user have in flight, and binds those without privileges.
+ */
 static void says_when_too_many_are_in_flight(void **state)
 {
 	struct fixture *f = *state;

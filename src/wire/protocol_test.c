@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * protocol_test.c - the generated codec at its edges: headers, dispatch, fields that are full, lists
+ * protocol_test.c - the generated codec at its edges: headers, dispatch, fields that are full,
+ * lists
  *
  * What each message looks like on the wire is compared with golden bytes in tests/wire.
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

@@ -2,9 +2,10 @@
 /*
  * reader.h - takes numbers and bytes off a packet, for the generated decoders
  *
- * A reader stops at the first thing that is wrong: it records it, with the names of the message and the
- * field, and from then on gives zeros. So a decoder reads all its fields one after another and looks at the
- * status once. Numbers are little-endian and anywhere; nothing beyond `end` is ever looked at.
+ * A reader stops at the first thing that is wrong: it records it, with the names of the message and
+ * the field, and from then on gives zeros. So a decoder reads all its fields one after another and
+ * looks at the status once. Numbers are little-endian and anywhere; nothing beyond `end` is ever
+ * looked at.
  */
 #ifndef WW_WIRE_READER_H
 #define WW_WIRE_READER_H

@@ -3,13 +3,18 @@
  * signal_page.c - the steps of the signal page's protocol, see signal_page.h
  *
  * The orders that everything rests on, each kept by stores that release and loads that acquire:
- *   - a cell's state is stored before the poison in `completed`, and before `lost` what was reached. So
- *     whoever sees poison sees the state, and whoever sees that a cell is lost sees what it had reached;
- *   - a closed cell is poisoned when all that was submitted is completed, so that is what it reached then;
- *   - a reader loads `completed` before `state`. If it then sees a live cell what it loaded was no poison;
- *   - of a lost cell only `reached` counts: a last store of a dead owner's GPU may stand in `completed`;
+ *   - a cell's state is stored before the poison in `completed`, and before `lost` what was
+ *     reached. So whoever sees poison sees the state, and whoever sees that a cell is lost sees
+ *     what it had reached;
+ *   - a closed cell is poisoned when all that was submitted is completed, so that is what it
+ *     reached then;
+ *   - a reader loads `completed` before `state`. If it then sees a live cell what it loaded was no
+ *     poison;
+ *   - of a lost cell only `reached` counts: a last store of a dead owner's GPU may stand in
+ *     `completed`;
  *   - `submitted` is final before `state` says closed.
- * Whoever sleeps loads `wakes` before it looks, and `wakes` is added to after every store that it may wait for.
+ * Whoever sleeps loads `wakes` before it looks, and `wakes` is added to after every store that it
+ * may wait for.
  */
 #include "wire/signal_page.h"
 
@@ -185,9 +190,10 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
 /* --- the broker --- */
 
 /*
- * Who sleeps is told even where nothing is left to store: an owner or a broker may have been killed between its store
- * and its wake; and a host stream, which waits for `completed` alone, may have missed the poison before. Cells that
- * say they were never used are poisoned too, since a stranger says it, and told with @wakes.
+ * Who sleeps is told even where nothing is left to store: an owner or a broker may have been killed
+ * between its store and its wake; and a host stream, which waits for `completed` alone, may have
+ * missed the poison before. Cells that say they were never used are poisoned too, since an
+ * untrusted process says it, and told with @wakes.
  */
 static void poison_cell(struct ww_layout_signal_cell *cell, bool wakes)
 {
@@ -234,7 +240,10 @@ void ww_signal_page_end(struct ww_layout_signal_page *page)
 	__atomic_store_n(&page->ended, 1, __ATOMIC_RELEASE);
 }
 
-/* The owner may be looking for new members at this moment: either it sees the count, or the member what it did. */
+/*
+ * The owner may be looking for new members at this moment: either it sees the count, or the member
+ * what it did.
+ */
 void ww_signal_page_count_member(struct ww_layout_signal_page *page)
 {
 	__atomic_fetch_add(&page->members, 1, __ATOMIC_SEQ_CST);

@@ -2,20 +2,21 @@
 /*
  * signal_page.h - the page by which a process signals, as shared memory
  *
- * A header (struct ww_layout_signal_page) and cells (struct ww_layout_signal_cell), of protocol/broker.xml. One process
- * writes a page, its OWNER; its own streams write `completed` too. Everybody else maps it for reading only. The
- * broker has a writable descriptor and uses it when the owner has ended, or to count in the header what came inside
- * the page's objects.
+ * A header (struct ww_layout_signal_page) and cells (struct ww_layout_signal_cell), of
+ * protocol/broker.xml. One process writes a page, its OWNER; its own streams write `completed` too.
+ * Everybody else maps it for reading only. The broker has a writable descriptor and uses it when
+ * the owner has ended, or to count in the header what came inside the page's objects.
  *
  * Every function here is one step of the protocol that protocol/signal_page.pml models:
  *
  *   owner, CPU     submit + complete(v)        waiter, CPU   look(v) until it is not NOT_READY
  *   owner, stream  write completed := v        waiter, GPU   wait completed >= v, later look(v)
  *                  then submit(v)
- *   owner          close                       broker        poison; again, until no store of the dead can come: end
+ *   owner          close                       broker        poison; again, until no store of the
+ *                                                            dead can come: end
  *
- * What a page says comes from a stranger: each field is loaded once, and no value of it can do more than make a
- * wait end wrongly for those who wait for that very stranger.
+ * What a page says comes from an untrusted process: each field is loaded once, and no value of it
+ * can do more than make a wait end wrongly for those who wait for that very attacker.
  */
 #ifndef WW_WIRE_SIGNAL_PAGE_H
 #define WW_WIRE_SIGNAL_PAGE_H
@@ -30,9 +31,9 @@
 #define WW_SIGNAL_PAGE_MOST  65536 /* of any: what one page may keep others waiting for */
 
 /*
- * Checks the header of a page from a stranger, mapped with @bytes.
- * Return: WW_OK; WW_ERR_PROTOCOL (it is none, or says what cannot be); WW_ERR_VERSION (another layout version);
- *         WW_ERR_MISMATCH (it says another size).
+ * Checks the header of a page from an untrusted process, mapped with @bytes.
+ * Return: WW_OK; WW_ERR_PROTOCOL (it is none, or says what cannot be); WW_ERR_VERSION (another
+ *         layout version); WW_ERR_MISMATCH (it says another size).
  */
 ww_status ww_signal_page_check(const struct ww_layout_signal_page *page, uint64_t bytes);
 
@@ -58,15 +59,19 @@ void ww_signal_cell_open(struct ww_layout_signal_cell *cell, uint64_t value);
 /* The CPU's signal: submitted and completed at once. Nothing is pending. Poison stays. */
 void ww_signal_cell_complete(struct ww_layout_signal_cell *cell, uint64_t value);
 
-/* A stream's signal has been enqueued. @wakes: the sleepers are told; not needed once by_gpu is set. */
+/*
+ * A stream's signal has been enqueued. @wakes: the sleepers are told; not needed once by_gpu is
+ * set.
+ */
 void ww_signal_cell_submit(struct ww_layout_signal_cell *cell, uint64_t value, bool wakes);
 
 /* Before the first signal by a GPU. */
 void ww_signal_cell_mark_gpu(struct ww_layout_signal_cell *cell);
 
 /*
- * Nothing beyond submitted will come. Return: true when all is completed, and poisoned with it; false when streams have
- * yet to signal: then poison must be stored after them (ww_signal_cell_finish() or by a stream).
+ * Nothing beyond submitted will come. Return: true when all is completed, and poisoned with it;
+ * false when streams have yet to signal: then poison must be stored after them
+ * (ww_signal_cell_finish() or by a stream).
  */
 bool ww_signal_cell_close(struct ww_layout_signal_cell *cell);
 
@@ -88,12 +93,13 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
 /* --- the broker --- */
 
 /*
- * Poisons all cells of a page whose owner has ended, and says who it was; called again: cells that a last
- * store of the dead made seem alive.
+ * Poisons all cells of a page whose owner has ended, and says who it was; called again: cells that
+ * a last store of the dead made seem alive.
  * @bytes:          of the mapping; the page was checked when it came
  * @pid, @program:  of the owner, as the broker knows it
- * @wakes_all:      false: only sleepers of cells that are in use, or were lost before, are woken, which for a page with
- *                  few is 30 us less. Call it with true once soon after: a stranger says which are in use
+ * @wakes_all:      false: only sleepers of cells that are in use, or were lost before, are woken,
+ *                  which for a page with few is 30 us less. Call it with true once soon after: an
+ *                  untrusted process says which are in use
  */
 void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, uint32_t pid,
 	const char *program, bool wakes_all);

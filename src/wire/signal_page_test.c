@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * signal_page_test.c - every step by itself, pages that lie, and all steps at once from many threads
+ * signal_page_test.c - every step by itself, pages that lie, and all steps at once from many
+ * threads
  *
- * What the steps do to each other in every order is proven on the model, protocol/signal_page.pml. Here the code that
- * was modelled is run: first by itself, at last against the clock and the memory of a real machine.
+ * What the steps do to each other in every order is proven on the model, protocol/signal_page.pml.
+ * Here the code that was modelled is run: first by itself, at last against the clock and the memory
+ * of a real machine.
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -333,7 +335,10 @@ static void a_lost_cell_stays_lost(void **state)
 	assert_look(cell, LOST, 4, 2);
 }
 
-/* Of a stranger's page nothing is believed that could be more than a wrong end of a wait for that stranger. */
+/*
+ * Of an untrusted process's page nothing is believed that could be more than a wrong end of a wait
+ * for that attacker.
+ */
 static void cells_that_lie(void **state)
 {
 	struct ww_layout_signal_cell *cell = fresh(2);
@@ -409,7 +414,10 @@ static void store_as_stream(struct ww_layout_signal_cell *cell, uint64_t value)
 	stream_stores(cell, value);
 }
 
-/* Signals by CPU and stream in turn; ends at a random moment, its stream perhaps later. Closes, or does not. */
+/*
+ * Signals by CPU and stream in turn; ends at a random moment, its stream perhaps later. Closes, or
+ * does not.
+ */
 static void *run_owner(void *context)
 {
 	struct round round = *(struct round *)context;
@@ -556,7 +564,10 @@ static void torture(void **state)
 		run_round(seed);
 }
 
-/* Two threads, one value each way: what was written before a signal can be read by who saw the value. */
+/*
+ * Two threads, one value each way: what was written before a signal can be read by who saw the
+ * value.
+ */
 static uint64_t cargo[2];
 
 static enum ww_await_look look_for(void *context)

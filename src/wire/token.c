@@ -2,9 +2,9 @@
 /*
  * token.c - the bytes of a token, see warpway/token.h and token.h
  *
- * A token comes from anywhere: it is copied, and the copy is checked, field by field, before anything is
- * told. There is one way only to write a token, so that two tokens that say the same are the same
- * bytes. The messages quote nothing of one: its secret is a key.
+ * A token comes from anywhere: it is copied, and the copy is checked, field by field, before
+ * anything is told. There is one way only to write a token, so that two tokens that say the same
+ * are the same bytes. The messages quote nothing of one: its secret is a key.
  *
  * A kind that this library does not know is no error here; whoever wants to import it sees to that.
  */
@@ -30,14 +30,15 @@
 #define CHECKSUM_AT    12
 #define CHECKSUM_BYTES 4
 #define INFO_V1_BYTES  offsetof(struct ww_token_info, slice)
-#define FLAGS          (WW_TOKEN_SLICE | WW_TOKEN_FOREIGN | WW_TOKEN_COUNTED)
+#define FLAGS          (WW_TOKEN_SLICE | WW_TOKEN_FOREIGN | WW_TOKEN_COUNTED | WW_TOKEN_PASSED)
 
 _Static_assert(WW_ADDRESS_BYTES == WW_WIRE_ADDRESS_BYTES, "an address fits into a token");
 _Static_assert((int)WW_OBJECT_MEMORY == (int)WW_WIRE_KIND_MEMORY &&
 		(int)WW_OBJECT_POOL == (int)WW_WIRE_KIND_POOL,
 	"kinds are numbered as on the wire");
 _Static_assert((int)WW_TOKEN_SLICE == (int)WW_WIRE_TOKEN_FLAG_SLICE &&
-		(int)WW_TOKEN_COUNTED == (int)WW_WIRE_TOKEN_FLAG_COUNTED,
+		(int)WW_TOKEN_COUNTED == (int)WW_WIRE_TOKEN_FLAG_COUNTED &&
+		(int)WW_TOKEN_PASSED == (int)WW_WIRE_TOKEN_FLAG_PASSED,
 	"and flags");
 _Static_assert((int)WW_ACCESS_READ == (int)WW_WIRE_ACCESS_READ &&
 		(int)WW_ACCESS_WRITE == (int)WW_WIRE_ACCESS_WRITE,
@@ -80,7 +81,7 @@ static ww_status check_slice(const struct ww_wire_token *record)
 {
 	bool is_slice = record->flags & WW_TOKEN_SLICE;
 
-	if (is_slice != (record->slice != 0))
+	if (is_slice != (record->slice != 0) || (record->flags & WW_TOKEN_PASSED && !is_slice))
 		return ww_fail(WW_ERR_PROTOCOL, "a token names a slice of a pool by half");
 	if (is_slice && record->kind != WW_OBJECT_MEMORY)
 		return ww_fail(WW_ERR_PROTOCOL,
@@ -109,7 +110,10 @@ static ww_status check_object(const struct ww_wire_token *record)
 	return WW_OK;
 }
 
-/* The record's address ends with a zero whatever the token says; see check_form() for what is behind. */
+/*
+ * The record's address ends with a zero whatever the token says; see check_form() for what is
+ * behind.
+ */
 static ww_status check_address(const char *address)
 {
 	if (address[0] && address[0] != '/')
@@ -152,7 +156,7 @@ static void copy_fields(const struct ww_wire_token *record, struct ww_token_info
 static ww_status read_token(const struct ww_token *theirs, struct ww_token_info *out_info)
 {
 	const struct ww_token token = *theirs;
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_wire_token record;
 	bool has_array = false;
 

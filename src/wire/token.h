@@ -2,8 +2,9 @@
 /*
  * token.h - making tokens, and what in them is not for the public
  *
- * The bytes are the record `token` of the protocol. What a token says is checked in one place, when it is
- * read; one that was made is read at once, so that nothing leaves this process that others would refuse.
+ * The bytes are the record `token` of the protocol. What a token says is checked in one place, when
+ * it is read; one that was made is read at once, so that nothing leaves this process that others
+ * would refuse.
  */
 #ifndef WW_WIRE_TOKEN_H
 #define WW_WIRE_TOKEN_H

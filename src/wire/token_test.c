@@ -2,7 +2,7 @@
 /*
  * token_test.c - the bytes of a token and its text: golden, damaged, cut off, newer, impossible
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const uint8_t secret[WW_SECRET_BYTES] = {0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0x
 /* 16 rows of 32 floats in a span of 2 MiB, the last row first. */
 static struct ww_token_info sample(void)
 {
-	struct ww_token_info info = {.size = sizeof(info),
+	struct ww_token_info info = {.struct_size = sizeof(info),
 		.kind = WW_OBJECT_MEMORY,
 		.access = WW_ACCESS_READ,
 		.broker_uid = 1000,
@@ -59,9 +59,9 @@ static struct ww_token_info sample(void)
 			0xbb, 0xbc, 0xbd, 0xbe, 0xbf},
 		.address = "/run/warpway/broker.sock"};
 
-	info.array.size = sizeof(info.array);
-	assert_int_equal(ww_array_set(&info.array, WW_DTYPE_FLOAT, 32, 2,
-				 (const int64_t[]){16, 32}),
+	info.array.struct_size = sizeof(info.array);
+	assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2,
+				 (const int64_t[]){16, 32}, NULL, 0),
 		WW_OK);
 	info.array.strides[0] = -128;
 	info.array.offset = 15 * ROW_BYTES;
@@ -83,7 +83,10 @@ static struct ww_token sample_token(void)
 	return made(&info);
 }
 
-/* Committed: another version of this library wrote them and must always be read. All further bytes are zero. */
+/*
+ * Committed: another version of this library wrote them and must always be read. All further bytes
+ * are zero.
+ */
 /* clang-format off */
 static const uint8_t golden[] = {
 	0x57, 0x57, 0x54, 0x4f, 0x4b, 0x45, 0x4e, 0x31, 0x01, 0x00, 0x00, 0x02, 0x35, 0xd1, 0xb9, 0x2f,
@@ -107,12 +110,12 @@ static const uint8_t golden[] = {
 };
 /* clang-format on */
 
-static const char golden_text[] =
-	"ww1_V1dUT0tFTjEBAAACNdG5LwECAwQFBgcICQoLDA0ODxCgoaKjpKWmp6ipqqusra6v8ODQwLCg"
-	"kIBwYFBAMCAQAAEAAQDoAwAAABAAAAAAAAAAACAAAAAAAAAAQAAAAAAACAcGBQQDAgGwsbKztLW2"
-	"t7i5uru8vb6_AAAAAAAAAAAvcnVuL3dhcnB3YXkvYnJva2VyLnNvY2sAAAAAAAAAAAAAAAAAAAAA"
-	"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-	"AAAAAAAAAAAAAAAAAAAAAiABAAIAAACABwAAAAAAABAAAAAAAAAAgP________8gAAAAAAAAAAQ";
+static const char golden_text
+	[] = "ww1_V1dUT0tFTjEBAAACNdG5LwECAwQFBgcICQoLDA0ODxCgoaKjpKWmp6ipqqusra6v8ODQwLCg"
+	     "kIBwYFBAMCAQAAEAAQDoAwAAABAAAAAAAAAAACAAAAAAAAAAQAAAAAAACAcGBQQDAgGwsbKztLW2"
+	     "t7i5uru8vb6_AAAAAAAAAAAvcnVuL3dhcnB3YXkvYnJva2VyLnNvY2sAAAAAAAAAAAAAAAAAAAAA"
+	     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	     "AAAAAAAAAAAAAAAAAAAAAiABAAIAAACABwAAAAAAABAAAAAAAAAAgP________8gAAAAAAAAAAQ";
 
 static struct ww_token golden_token(void)
 {
@@ -127,7 +130,7 @@ static void golden_bytes(void **state)
 	const struct ww_token token = golden_token();
 	const struct ww_token_info want = sample();
 	struct ww_token again = sample_token();
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	uint8_t found[WW_SECRET_BYTES];
 	char text[WW_TOKEN_TEXT_BYTES];
 
@@ -145,7 +148,7 @@ static void golden_bytes(void **state)
 
 static void every_changed_byte_is_seen(void **state)
 {
-	struct ww_token_info info = {.size = sizeof(info), .kind = 99};
+	struct ww_token_info info = {.struct_size = sizeof(info), .kind = 99};
 	char text[WW_TOKEN_TEXT_BYTES];
 
 	(void)state;
@@ -176,7 +179,7 @@ static void seal(struct ww_token *token)
 
 static ww_status read_sealed(struct ww_token *token)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	seal(token);
 	return ww_token_info_get(token, &info);
@@ -207,10 +210,12 @@ static void lies_about_the_envelope(void **state)
 	assert_fails(read_with(AT_VERSION, 0x101, 2), WW_ERR_VERSION);
 	assert_fails(read_with(AT_LENGTH, 511, 2), WW_ERR_PROTOCOL);
 	assert_true(said("511 bytes"));
-	assert_fails(read_with(AT_FLAGS, 8, 1), WW_ERR_PROTOCOL);
-	assert_true(said("flags 0x8") && said("does not know"));
+	assert_fails(read_with(AT_FLAGS, 16, 1), WW_ERR_PROTOCOL);
+	assert_true(said("flags 0x10") && said("does not know"));
 	assert_fails(read_with(AT_FLAGS, 0x80, 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_FLAGS, WW_TOKEN_SLICE, 1), WW_ERR_PROTOCOL);
+	assert_true(said("by half"));
+	assert_fails(read_with(AT_FLAGS, WW_TOKEN_PASSED, 1), WW_ERR_PROTOCOL);
 	assert_true(said("by half"));
 	assert_fails(read_with(AT_SLICE, 1, 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_SLICE + 7, 1, 1), WW_ERR_PROTOCOL);
@@ -294,9 +299,11 @@ static void lies_about_the_array(void **state)
 
 static void other_kinds_have_no_bytes(void **state)
 {
-	struct ww_token_info info = {.size = sizeof(info), .kind = WW_OBJECT_TIMELINE, .access = 2};
+	struct ww_token_info info = {.struct_size = sizeof(info),
+		.kind = WW_OBJECT_TIMELINE,
+		.access = 2};
 	const struct ww_token token = made(&info);
-	struct ww_token_info found = {.size = sizeof(found)};
+	struct ww_token_info found = WW_INIT(struct ww_token_info);
 
 	(void)state;
 	assert_int_equal(ww_token_info_get(&token, &found), WW_OK);
@@ -306,13 +313,13 @@ static void other_kinds_have_no_bytes(void **state)
 static void info_needs_a_size(void **state)
 {
 	const struct ww_token token = sample_token();
-	struct ww_token_info info = {.size = 0};
+	struct ww_token_info info = {.struct_size = 0};
 
 	(void)state;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
-	info.size = offsetof(struct ww_token_info, slice) - 1;
+	info.struct_size = offsetof(struct ww_token_info, slice) - 1;
 	assert_fails(ww_token_info_get(&token, &info), WW_ERR_INVALID);
-	info.size++; /* of a program from before there were slices */
+	info.struct_size++; /* of a program from before there were slices */
 	assert_int_equal(ww_token_info_get(&token, &info), WW_OK);
 }
 
@@ -446,7 +453,7 @@ static void random_bytes(void *out, size_t bytes)
 
 static struct ww_token_info random_info(void)
 {
-	struct ww_token_info info = {.size = sizeof(info),
+	struct ww_token_info info = {.struct_size = sizeof(info),
 		.kind = 1 + (uint32_t)random_number() % 0xffff,
 		.access = 1 + (uint32_t)random_number() % 2,
 		.broker_uid = (uint32_t)random_number(),
@@ -468,8 +475,9 @@ static struct ww_token_info random_info(void)
 
 		for (uint32_t i = 0; i < ndim; i++)
 			shape[i] = (int64_t)(random_number() % 5);
-		info.array.size = sizeof(info.array);
-		assert_int_equal(ww_array_set(&info.array, WW_DTYPE_COMPLEX, 64, ndim, shape),
+		info.array.struct_size = sizeof(info.array);
+		assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_COMPLEX, 64), ndim,
+					 shape, NULL, 0),
 			WW_OK);
 	}
 	return info;
@@ -480,7 +488,7 @@ static void random_tokens_there_and_back(void **state)
 	(void)state;
 	for (int round = 0; round < 500; round++) {
 		const struct ww_token_info info = random_info();
-		struct ww_token_info found = {.size = sizeof(found)};
+		struct ww_token_info found = WW_INIT(struct ww_token_info);
 		struct ww_token token;
 		struct ww_token again;
 		uint8_t key[WW_SECRET_BYTES];
@@ -510,8 +518,9 @@ static void the_longest_text(void **state)
 	char text[WW_TOKEN_TEXT_BYTES];
 
 	(void)state;
-	assert_int_equal(ww_array_set(&info.array, WW_DTYPE_INT, 8, WW_ARRAY_DIMS,
-				 (const int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}),
+	assert_int_equal(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_INT, 8), WW_ARRAY_DIMS,
+				 (const int64_t[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1},
+				 NULL, 0),
 		WW_OK);
 	info.array.strides[WW_ARRAY_DIMS - 1] = -1;
 	token = made(&info);

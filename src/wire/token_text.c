@@ -2,9 +2,10 @@
 /*
  * token_text.c - the text form of a token, see warpway/token.h
  *
- * base64url: each letter is six bits, three bytes are four letters. The last group may be of two or three
- * letters, whose spare bits are zero. Zero bytes at the end are left out, and only they, so a token has one
- * text. What is read is compared with that: a text that says the same in another way is refused.
+ * base64url: each letter is six bits, three bytes are four letters. The last group may be of two or
+ * three letters, whose spare bits are zero. Zero bytes at the end are left out, and only they, so a
+ * token has one text. What is read is compared with that: a text that says the same in another way
+ * is refused.
  */
 #include <warpway/token.h>
 
@@ -57,7 +58,7 @@ static void write_text(const struct ww_token *token, char *out_text)
 /* Only whole tokens have a text, and only texts of whole tokens are read. */
 static ww_status check_whole(const struct ww_token *token)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	return ww_token_info_get(token, &info);
 }
@@ -87,7 +88,10 @@ static const char *trim(const char *text, size_t *out_length)
 	return text;
 }
 
-/* Return: WW_OK; WW_ERR_PROTOCOL. The letters' spare bits are left to the comparison with the one right text. */
+/*
+ * Return: WW_OK; WW_ERR_PROTOCOL. The letters' spare bits are left to the comparison with the one
+ * right text.
+ */
 static ww_status read_letters(const char *letters, size_t count, struct ww_token *out_token)
 {
 	uint8_t *out = out_token->bytes;

@@ -2,8 +2,9 @@
 /*
  * writer.h - puts numbers and bytes into a packet, for the generated encoders
  *
- * A writer stops when its room is used up, or when it is given more than a field may have, and says so at
- * the end: an encoder writes all its fields and looks once. Nothing beyond `end` is ever written.
+ * A writer stops when its room is used up, or when it is given more than a field may have, and says
+ * so at the end: an encoder writes all its fields and looks once. Nothing beyond `end` is ever
+ * written.
  */
 #ifndef WW_WIRE_WRITER_H
 #define WW_WIRE_WRITER_H
@@ -32,7 +33,8 @@ void ww_write_blob(struct ww_writer *writer, const void *from, uint16_t bytes, u
 void ww_write_string(struct ww_writer *writer, const char *from, uint16_t max);
 
 /*
- * The number of a list's items, at most @max; it fails too if there are to be some and @items is NULL.
+ * The number of a list's items, at most @max; it fails too if there are to be some and @items is
+ * NULL.
  * Return: how many to write.
  */
 uint32_t ww_write_count(struct ww_writer *writer, uint32_t count, uint32_t max, const void *items);

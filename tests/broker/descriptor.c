@@ -4,35 +4,15 @@
  */
 #include "broker/suite.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MANY 253 /* the most that one message carries (SCM_MAX_FD) */
-
-/* Sends a packet with more descriptors than our own code would. */
-static void send_with(struct raw *raw, const void *packet, size_t bytes, int fd, size_t count)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(MANY * sizeof(int))];
-	} control = {.bytes = {0}};
-	struct iovec part = {(void *)packet, bytes};
-	struct msghdr message = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = CMSG_SPACE(count * sizeof(int))};
-
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(int));
-	for (size_t i = 0; i < count; i++)
-		memcpy(CMSG_DATA(&control.header) + i * sizeof(int), &fd, sizeof(fd));
-	MUST_EQUAL(bytes, sendmsg(raw->socket, &message, MSG_NOSIGNAL));
-}
 
 /* A put whose header says this many. */
 static size_t encode(uint8_t packet[1024], uint16_t fd_count)
@@ -51,13 +31,13 @@ static void must_break(struct raw *raw, const char *word)
 	raw_must_be_closed(raw);
 }
 
-void descriptor_count(void)
+CASE(descriptor_count, 0)
 {
 	static const struct {
 		uint16_t said;
 		size_t sent;
-	} counts[] = {{9, 9}, {8, 9}, {0, 9}, {MANY, MANY}, {8, MANY}, {0, MANY}, {0, 1}, {1, 2},
-		{8, 7}, {2, 1}};
+	} counts[] = {{9, 9}, {8, 9}, {0, 9}, {RAW_FDS_MOST, RAW_FDS_MOST}, {8, RAW_FDS_MOST},
+		{0, RAW_FDS_MOST}, {0, 1}, {1, 2}, {8, 7}, {2, 1}};
 	int fd = raw_memory(4096);
 	uint8_t packet[1024];
 	struct raw *raw;
@@ -70,7 +50,7 @@ void descriptor_count(void)
 			bytes = encode(packet, 8);
 			memcpy(packet + 2, &counts[i].said, sizeof(counts[i].said));
 		}
-		send_with(raw, packet, bytes, fd, counts[i].sent);
+		raw_send_same(raw, packet, bytes, fd, counts[i].sent);
 		must_break(raw, "");
 	}
 	/* None at all where the header says one. */
@@ -81,7 +61,7 @@ void descriptor_count(void)
 }
 
 /* With messages that take none, and over and over again. */
-void descriptor_flood(void)
+CASE(descriptor_flood, 0)
 {
 	int fd = raw_memory(4096);
 	int files[WW_WIRE_FDS];
@@ -94,14 +74,14 @@ void descriptor_flood(void)
 	size_t bytes = ww_wire_encode_status(&status, WW_WIRE_VERSION, &header, packet,
 		sizeof(packet));
 
-	for (size_t count = 1; count <= MANY; count += 36) {
+	for (size_t count = 1; count <= RAW_FDS_MOST; count += 36) {
 		raw = peer();
-		send_with(raw, packet, bytes, fd, count);
+		raw_send_same(raw, packet, bytes, fd, count);
 		must_break(raw, "");
-		raw = stranger();
+		raw = attacker();
 		bytes = ww_wire_encode_hello(&hello, WW_WIRE_VERSION, &header, packet,
 			sizeof(packet));
-		send_with(raw, packet, bytes, fd, count);
+		raw_send_same(raw, packet, bytes, fd, count);
 		must_break(raw, "");
 	}
 	for (size_t i = 0; i < WW_WIRE_FDS; i++)
@@ -157,11 +137,9 @@ static int unsealed(unsigned int flags, int seals)
 	return fd;
 }
 
-void descriptor_types(void)
+static void refuse_types(struct raw *raw)
 {
-	struct raw *raw = peer();
 	int pair[2];
-	int fd;
 
 	refuse(raw, open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
 	refuse(raw, open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
@@ -173,21 +151,37 @@ void descriptor_types(void)
 	MUST_CALL(pipe2(pair, O_CLOEXEC));
 	refuse(raw, pair[0]);
 	refuse(raw, pair[1]);
-	/* Its own connection, and the keeper's idea of memory: what can grow unseen is charged to nobody. */
+	/*
+	 * Its own connection, and the supervisor's idea of memory: what can grow unseen is charged
+	 * to nobody.
+	 */
 	refuse(raw, fcntl(raw->socket, F_DUPFD_CLOEXEC, 0));
 	refuse(raw, unsealed(MFD_CLOEXEC, 0));
 	refuse(raw, unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, 0));
 	refuse(raw, unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, F_SEAL_SHRINK));
-	accept_one(raw, unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, F_SEAL_GROW));
-	fd = raw_memory(4096);
+	accept_one(raw, unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, F_SEAL_GROW | F_SEAL_WRITE));
 	refuse(raw, open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-	accept_one(raw, fd);
-	accept_one(raw, eventfd(0, EFD_CLOEXEC));
-	accept_one(raw, open("/dev/null", O_RDWR | O_CLOEXEC));
+	accept_one(raw, raw_memory(4096));
+	refuse(raw, eventfd(0, EFD_CLOEXEC));
+	refuse(raw, inotify_init1(IN_CLOEXEC));
+	refuse(raw, epoll_create1(EPOLL_CLOEXEC));
+	refuse(raw, open("/dev/null", O_RDWR | O_CLOEXEC));
+	refuse(raw, open("/dev/zero", O_RDWR | O_CLOEXEC));
+}
+
+CASE(descriptor_types, 0)
+{
+	refuse_types(peer());
+}
+
+/* By another process, and with the same answers. */
+CASE(descriptor_types_of_another_user, AS_ROOT)
+{
+	refuse_types(peer_of(ALICE, ALICE));
 }
 
 /* Readers are given what is for readers. */
-void descriptor_access(void)
+CASE(descriptor_access, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -223,7 +217,7 @@ void descriptor_access(void)
 }
 
 /* Whatever a client says of its size; and two descriptors of one memory count once. */
-void descriptor_bytes_are_the_kernels(void)
+CASE(descriptor_bytes_are_the_kernels, 0)
 {
 	struct raw *raw = peer();
 	struct ww_wire_put put = raw_object("sized");
@@ -241,4 +235,75 @@ void descriptor_bytes_are_the_kernels(void)
 	MUST_EQUAL(3, entry.fd_count);
 	for (size_t i = 0; i < 3; i++)
 		close(fds[i]);
+}
+
+/* An object of one memory file, of which so much lies beyond the end. */
+static ww_status put_beyond(struct raw *raw, const char *name, off_t size, off_t allocated)
+{
+	struct ww_wire_put put = raw_object(name);
+	int fd = unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, 0);
+	ww_status status;
+
+	MUST_CALL(ftruncate(fd, size));
+	MUST_CALL(fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, allocated));
+	MUST_CALL(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_WRITE));
+	status = raw_put(raw, &put, &fd, 1);
+	/* From now on nothing can be had there any more. */
+	MUST_EQUAL(-1, fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, allocated + (1 << 20)));
+	MUST_EQUAL(EPERM, errno);
+	close(fd);
+	return status;
+}
+
+CASE(descriptor_bytes_beyond_the_end, ONCE)
+{
+	struct raw *raw;
+	struct ww_wire_entry entry;
+
+	suite_start("[limits]\nhost_bytes = 1M\n", 0);
+	raw = peer();
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "beyond its end", put_beyond(raw, "much", 4096, 64 << 20));
+	MUST_REFUSE(WW_ERR_QUOTA, "host memory", put_beyond(raw, "more", 4096, (1 << 20) + 4096));
+	MUST_OK(put_beyond(raw, "some", 4096, 1 << 19));
+	MUST_OK(raw_stat(raw, "some", &entry));
+	MUST(entry.bytes >= 1 << 19);
+}
+
+/*
+ * Put as sealed, or sealed later, with a name or without: no reader is given what it could write
+ * by.
+ */
+CASE(descriptor_of_sealed_is_for_reading, 0)
+{
+	struct raw *raw = peer();
+	struct ww_wire_put put = raw_object("sealed");
+	int fds[2] = {raw_memory_writable(4096), raw_memory(4096)};
+	int write_sealed = unsealed(MFD_CLOEXEC | MFD_ALLOW_SEALING, F_SEAL_GROW | F_SEAL_WRITE);
+
+	put.fd_access[0] = 2;
+	put.fd_access[1] = 1;
+	MUST_OK(raw_put(raw, &put, fds, 2)); /* that for writers is given to nobody */
+	MUST_OK(raw_remove(raw, "sealed"));
+	put = raw_object("sealed");
+	for (uint8_t access = 1; access <= 3; access += 2) {
+		put.fd_access[0] = access;
+		MUST_REFUSE(WW_ERR_DESCRIPTOR, "lets them write", raw_put(raw, &put, fds, 1));
+	}
+	put.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(raw, &put, fds, 1));
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "lets them write",
+		raw_seal(raw, put.id, WW_WIRE_STATE_SEALED));
+	MUST_OK(raw_seal(raw, put.id, WW_WIRE_STATE_SHARED));
+	MUST_OK(raw_remove(raw, "sealed"));
+	put = raw_object("");
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(raw, &put, fds, 1));
+	strcpy(put.name, "sealed");
+	put.state = WW_WIRE_STATE_SEALED;
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "lets them write", raw_put(raw, &put, fds, 1));
+	put = raw_object("sealed");
+	MUST_OK(raw_put(raw, &put, &write_sealed, 1));
+	close(write_sealed);
+	close(fds[0]);
+	close(fds[1]);
 }

@@ -27,7 +27,7 @@ static void put_shared(struct raw *owner, const char *name, uint32_t mode)
 	MUST_OK(raw_put(owner, &put, NULL, 0));
 }
 
-void user_mode_decides(void)
+CASE(user_mode_decides, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct ww_wire_granted granted;
@@ -54,7 +54,7 @@ void user_mode_decides(void)
 	MUST_OK(raw_get(peer(), "write-only", WW_WIRE_ACCESS_WRITE, &granted));
 }
 
-void user_group_is_own(void)
+CASE(user_group_is_own, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, GROUP);
 	struct ww_wire_put put = raw_object("of-group");
@@ -83,7 +83,7 @@ void user_group_is_own(void)
 	MUST_REFUSE(WW_ERR_ACCESS, "is sealed", get_as(0, 0, "sealed", WW_WIRE_ACCESS_WRITE));
 }
 
-void user_removes_own_only(void)
+CASE(user_removes_own_only, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, GROUP);
 	struct raw *bob = peer_of(BOB, GROUP);
@@ -105,7 +105,7 @@ void user_removes_own_only(void)
 	MUST_OK(raw_remove(peer(), "contested"));
 }
 
-void user_sees_no_foreign_description(void)
+CASE(user_sees_no_foreign_description, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct ww_wire_put put = raw_object("described");
@@ -141,13 +141,13 @@ void role_steal_process_id(int count, char **arguments)
 }
 
 /* The id is known, as from a memory dump; the process is another. */
-void user_process_id_is_own(void)
+CASE(user_process_id_is_own, 0)
 {
 	const struct want one_more = {1, 2, 1, 0, 0};
 	char digits[2 * WW_WIRE_ID_BYTES + 1];
 	const char *const arguments[] = {daemon_now->address, digits, NULL};
 	struct raw *raw = peer();
-	struct raw *second = stranger();
+	struct raw *second = attacker();
 	struct child thief;
 
 	put_named(raw, "mine");
@@ -167,7 +167,7 @@ void user_process_id_is_own(void)
 	wait_for(peer(), &(struct want){0, 3, 0, 0, 0});
 }
 
-void user_id_alone_is_nothing(void)
+CASE(user_id_alone_is_nothing, 0)
 {
 	struct raw *owner = peer();
 	struct raw *other = peer();
@@ -196,7 +196,7 @@ void user_id_alone_is_nothing(void)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_release(other, entry.id));
 }
 
-void user_secret_is_guarded(void)
+CASE(user_secret_is_guarded, 0)
 {
 	struct raw *owner = peer();
 	struct raw *other = peer();

@@ -46,7 +46,7 @@ static struct ww_wire_put put_outer(struct raw *raw)
 	return put;
 }
 
-void inside_needs_a_hold(void)
+CASE(inside_needs_a_hold, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -71,7 +71,7 @@ void inside_needs_a_hold(void)
 	MUST_OK(raw_remove(other, name));
 }
 
-void inside_mode_decides(void)
+CASE(inside_mode_decides, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *bob = peer_of(BOB, BOB);
@@ -94,7 +94,7 @@ void inside_mode_decides(void)
 	MUST_OK(raw_remove(alice, inside(outer.id, "~0")));
 }
 
-void inside_names(void)
+CASE(inside_names, 0)
 {
 	static const char *const wrong[] = {"@", "@x", "@/x", "@0123456789abcdef0123456789abcdef",
 		"@0123456789abcdef0123456789abcde/x", "@0123456789abcdef0123456789abcdef0/x",
@@ -132,7 +132,7 @@ void inside_names(void)
 }
 
 /* It has its own end, but is found by nobody any more. */
-void inside_of_what_is_gone(void)
+CASE(inside_of_what_is_gone, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -151,7 +151,7 @@ void inside_of_what_is_gone(void)
 	MUST_OK(raw_remove(raw, inside(outer.id, "x")));
 }
 
-void inside_wait_met(void)
+CASE(inside_wait_met, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -210,7 +210,7 @@ static void do_nothing(struct raw *maker, const struct ww_wire_put *outer)
 	(void)outer;
 }
 
-void inside_wait_ends_with_object(void)
+CASE(inside_wait_ends_with_object, 0)
 {
 	struct raw *raw = peer();
 	struct ww_wire_put outer = put_outer(raw);
@@ -219,11 +219,11 @@ void inside_wait_ends_with_object(void)
 	outer = raw_object("outer");
 	outer.life = WW_WIRE_LIFE_OWNER;
 	MUST_OK(raw_put(raw, &outer, NULL, 0));
-	wait_until(raw, &outer, leave, WW_ERR_PEER_LOST, "ended or let go");
+	wait_until(raw, &outer, leave, WW_ERR_PEER_LOST, "ended or released");
 }
 
 /* The waiters have to be there before its time is up. */
-void inside_wait_ends_with_time(void)
+CASE(inside_wait_ends_with_time, ONCE)
 {
 	struct raw *raw = peer();
 	struct ww_wire_put outer = raw_object("outer");
@@ -235,7 +235,7 @@ void inside_wait_ends_with_time(void)
 	wait_until(raw, &outer, do_nothing, WW_ERR_NOT_FOUND, "has expired");
 }
 
-void inside_wait_ends_with_hold(void)
+CASE(inside_wait_ends_with_hold, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -252,7 +252,7 @@ void inside_wait_ends_with_hold(void)
 	memcpy(release.id, outer.id, sizeof(release.id));
 	raw_ask(other, release, &release);
 	MUST_OK(raw_answered(other, serial));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go", raw_refusal(other));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "released", raw_refusal(other));
 	MUST_OK(raw_receive(other)); /* the release is done */
 	/* Who still holds it still waits. */
 	wait_for(other, &(struct want){1, 2, 1, 0, 1});
@@ -262,7 +262,7 @@ void inside_wait_ends_with_hold(void)
 	MUST_OK(raw_take(raw, granted, &granted));
 }
 
-void inside_not_in_version_1(void)
+CASE(inside_not_in_version_1, 0)
 {
 	struct raw *raw = old_peer();
 	struct ww_wire_put outer = put_outer(raw);
@@ -294,7 +294,7 @@ static struct ww_wire_put put_shared(struct raw *raw, const char *name)
 }
 
 /* Whatever the mode says of the inner one. */
-void inside_access_is_the_outers(void)
+CASE(inside_access_is_the_outers, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -323,7 +323,7 @@ void inside_access_is_the_outers(void)
 }
 
 /* The owner of a page learns from the page that something came inside its object. */
-void inside_of_a_page_is_counted(void)
+CASE(inside_of_a_page_is_counted, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -359,8 +359,11 @@ void inside_of_a_page_is_counted(void)
 	page_close(&page);
 }
 
-/* What a living process shows there nobody else takes away: the page's owner would take it for gone. */
-void inside_member_is_its_own(void)
+/*
+ * What a living process shows there nobody else takes away: the page's owner would take it for
+ * gone.
+ */
+CASE(inside_member_is_its_own, ONCE)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -384,4 +387,159 @@ void inside_member_is_its_own(void)
 	MUST_OK(raw_release(raw, outer.id));
 	page_close(&pages[0]);
 	page_close(&pages[1]);
+}
+
+/* --- what stays without its maker --- */
+
+/* A page that stays, inside "outer". */
+static struct ww_wire_put staying(const uint8_t outer[16], const char *rest)
+{
+	struct ww_wire_put put = page_object(inside(outer, rest));
+
+	put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	put.mode = 0444;
+	return put;
+}
+
+static void must_be_told(struct raw *raw, uint32_t serial)
+{
+	MUST_OK(raw_answered(raw, serial));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "will not come", raw_refusal(raw));
+}
+
+CASE(inside_stays, 0)
+{
+	struct raw *raw = peer();
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	struct ww_wire_put put = staying(outer.id, "seat");
+	struct page page;
+	uint32_t serial;
+
+	page_make(&page);
+	MUST_OK(get_as(maker, "outer"));
+	MUST_OK(get_as(other, "outer"));
+	MUST_OK(page_put(maker, &put, &page));
+	MUST_OK(page_put(maker, &put, &page)); /* repeated */
+	serial = raw_ask_get(other, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ);
+	wait_for(raw, &(struct want){2, 3, 4, UINT64_MAX, 1});
+	MUST_OK(raw_release(maker, put.id));
+	must_be_told(other, serial);
+	must_be_told(other, raw_ask_get(other, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "will not come", get_as(other, inside(outer.id, "missing")));
+	/* It can be had as it was left, and its name is taken. What comes all the same is there. */
+	MUST_OK(get_as(other, put.name));
+	MUST_REFUSE(WW_ERR_EXISTS, "taken", put_as(raw, put.name));
+	MUST_OK(put_as(raw, inside(outer.id, "plain")));
+	MUST_OK(get_as(other, inside(outer.id, "plain")));
+	MUST_OK(raw_remove(raw, inside(outer.id, "plain")));
+	MUST_OK(raw_release(other, put.id));
+	wait_for(raw, &(struct want){3, 3, UINT64_MAX, UINT64_MAX, 0});
+	/* It goes with the outer one. */
+	MUST_OK(raw_remove(raw, "outer"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_remove(raw, put.name));
+	page_close(&page);
+}
+
+/* Until it is removed, too; and without the flag, or in an older version, all is as it was. */
+CASE(inside_stays_not, 0)
+{
+	struct raw *raw = peer();
+	struct raw *waiter = peer();
+	struct raw *old = attacker();
+	struct ww_wire_hello hello = raw_greeting(old);
+	struct ww_wire_put outer = put_outer(raw);
+	struct ww_wire_put put = staying(outer.id, "seat");
+	struct ww_wire_put other = page_object(inside(outer.id, "other"));
+	struct ww_wire_welcome welcome;
+	struct page page;
+	uint32_t serial;
+
+	page_make(&page);
+	MUST_OK(page_put(raw, &other, &page));
+	MUST_OK(raw_release(raw, other.id));
+	MUST_OK(page_put(raw, &put, &page));
+	MUST_OK(get_as(waiter, "outer"));
+	serial = raw_ask_get(waiter, inside(outer.id, "missing"), WW_WIRE_ACCESS_READ);
+	MUST_OK(raw_remove(raw, put.name));
+	MUST_OK(raw_release(raw, put.id));
+	MUST(raw_is_silent(waiter));
+	put.flags = 0;
+	MUST_OK(page_put(raw, &put, &page));
+	MUST_OK(raw_release(raw, put.id));
+	MUST(raw_is_silent(waiter));
+	hello.most = 3;
+	MUST_OK(raw_call(old, hello, &hello, welcome, &welcome));
+	MUST_OK(get_as(old, "outer"));
+	put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	MUST_REFUSE(WW_ERR_INVALID, "flags", page_put(old, &put, &page));
+	strcpy(put.name, "elsewhere");
+	MUST_REFUSE(WW_ERR_INVALID, "inside of an object", page_put(raw, &put, &page));
+	other = page_object("paged");
+	MUST_OK(page_put(raw, &other, &page));
+	strcpy(put.name, inside(other.id, "seat"));
+	MUST_REFUSE(WW_ERR_INVALID, "without descriptors", page_put(raw, &put, &page));
+	MUST_OK(raw_release(raw, other.id));
+	MUST_OK(raw_remove(raw, "outer"));
+	MUST_OK(raw_answered(waiter, serial));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "was removed", raw_refusal(waiter));
+	page_close(&page);
+}
+
+/* When all are there no token keeps the outer one. */
+CASE(inside_is_complete, 0)
+{
+	struct raw *raw = peer();
+	struct raw *maker = peer();
+	struct ww_wire_put outer = put_outer(raw);
+	struct ww_wire_put put = staying(outer.id, "seat");
+	struct ww_wire_put plain = raw_object(inside(outer.id, "plain"));
+	struct page page;
+	uint8_t secret[16];
+
+	page_make(&page);
+	MUST_OK(raw_export(raw, outer.id, WW_WIRE_ACCESS_READ, 0, UINT64_C(60000000000), secret));
+	MUST_OK(get_as(maker, "outer"));
+	MUST_OK(raw_release(raw, outer.id));
+	MUST_OK(page_put(maker, &put, &page));
+	MUST_OK(raw_put(maker, &plain, NULL, 0));
+	MUST_OK(raw_seal(maker, plain.id, WW_WIRE_STATE_SEALED)); /* that one says nothing */
+	MUST_OK(raw_release(maker, outer.id));
+	MUST_OK(raw_seal(maker, put.id,
+		WW_WIRE_STATE_SEALED)); /* nor one who does not hold the outer object */
+	MUST_OK(get_as(maker, "outer"));
+	wait_for(raw, &(struct want){3, 2, 4, UINT64_MAX, 0});
+	MUST_REFUSE(WW_ERR_ACCESS, "put it", raw_seal(raw, put.id, WW_WIRE_STATE_SEALED));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	wait_for(raw, &(struct want){3, 2, 3, UINT64_MAX, 0});
+	MUST_OK(raw_remove(maker, plain.name));
+	MUST_OK(raw_release(maker, plain.id));
+	MUST_OK(raw_release(maker, put.id));
+	wait_for(raw, &(struct want){2, 2, 1, 2, 0});
+	MUST_OK(raw_release(maker, outer.id));
+	wait_for(raw, &(struct want){0, 2, 0, 0, 0});
+	page_close(&page);
+}
+
+/* Where a name is inside of what is to replace it, both end by one removal. */
+CASE(inside_of_its_replacement, 0)
+{
+	struct raw *raw = peer();
+	struct ww_wire_put outer = raw_object("");
+	struct ww_wire_put put = staying(outer.id, "seat");
+	struct page page;
+
+	page_make(&page);
+	outer.state = WW_WIRE_STATE_WRITING;
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	MUST_OK(page_put(raw, &put, &page));
+	MUST_OK(raw_release(raw, put.id));
+	strcpy(outer.name, put.name);
+	outer.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(raw, &outer, NULL, 0));
+	MUST_OK(raw_remove(raw, put.name));
+	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
+	MUST_OK(raw_release(raw, outer.id));
+	page_close(&page);
 }

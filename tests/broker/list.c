@@ -33,7 +33,7 @@ static uint32_t count(struct raw *raw, const char *prefix, bool unnamed)
 	return total;
 }
 
-void list_pages(void)
+CASE(list_pages, ONCE)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -79,7 +79,7 @@ static void note(struct ww_wire_listing *listing, uint8_t seen[MANY])
 }
 
 /* Half of the objects go while pages are read, others come: who stays is seen exactly once. */
-void list_while_changing(void)
+CASE(list_while_changing, ONCE)
 {
 	static uint8_t seen[MANY];
 	struct raw *maker = peer();
@@ -124,7 +124,7 @@ static bool find_holder(struct raw *raw, uint32_t held, uint32_t put, struct ww_
 	return false;
 }
 
-void list_who_holds_what(void)
+CASE(list_who_holds_what, 0)
 {
 	struct raw *maker = peer();
 	struct raw *taker = peer();

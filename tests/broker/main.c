@@ -6,22 +6,6 @@
 
 #include <unistd.h>
 
-#define BROKER_CASE(name, needs)     \
-	static void run_##name(void) \
-	{                            \
-		suite_begin();       \
-		name();              \
-		suite_settle();      \
-	}
-BROKER_CASES(BROKER_CASE)
-#undef BROKER_CASE
-
-static const struct check_case cases[] = {
-#define BROKER_CASE(name, needs) {#name, run_##name, needs},
-	BROKER_CASES(BROKER_CASE)
-#undef BROKER_CASE
-};
-
 static const struct check_role roles[] = {
 #define BROKER_ROLE(name) {#name, name},
 	BROKER_ROLES(BROKER_ROLE)
@@ -38,21 +22,24 @@ static const char *skip(const struct check_case *item)
 void suite_repeat(int times)
 {
 	for (int round = 0; round < times; round++) {
-		for (size_t i = 0; i < CHECK_COUNT(cases); i++) {
-			if (!(cases[i].needs & ONCE) && !skip(&cases[i]))
-				cases[i].run();
+		for (const struct check_case *item = check_first(); item; item = item->next) {
+			if (item->needs & ONCE || skip(item))
+				continue;
+			suite_begin();
+			item->run();
+			suite_settle();
 		}
 	}
 }
 
 static struct check_suite suite = {
 	.name = "broker",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = suite_settle,
+	.before = suite_begin,
+	.after = suite_settle,
 	.leaks = true,
 };
 

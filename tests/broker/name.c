@@ -11,7 +11,7 @@ static ww_status put_as(struct raw *raw, const char *name)
 	return raw_put(raw, &put, NULL, 0);
 }
 
-void name_home_is_reserved(void)
+CASE(name_home_is_reserved, AS_ROOT)
 {
 	static const char *const refused[] = {"~54321", "~54321/x", "~0/x", "~/x", "~", "~x/y",
 		"~054322/x", "~54322x", "~54322x/y", "~+54322/x", "~ 54322/x", "~4295021618/x"};
@@ -25,7 +25,7 @@ void name_home_is_reserved(void)
 	MUST_OK(put_as(peer(), "~54321/x"));
 }
 
-void name_prefix_is_reserved(void)
+CASE(name_prefix_is_reserved, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *bob = peer_of(BOB, BOB);
@@ -51,7 +51,7 @@ void name_prefix_is_reserved(void)
 }
 
 /* A get can say whose object it wants, so that whoever was first with the name gains nothing. */
-void name_squatted(void)
+CASE(name_squatted, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *bob = peer_of(BOB, BOB);
@@ -95,7 +95,7 @@ static void refuse_everywhere(struct raw *raw, const char *name)
 	MUST_REFUSE(WW_ERR_INVALID, "name", raw_remove(raw, name));
 }
 
-void name_tricks(void)
+CASE(name_tricks, 0)
 {
 	static const char *const no_prefixes[] = {"/", "//", "x//", "../", "x/../", "\n", "\xff"};
 	struct raw *raw = peer();

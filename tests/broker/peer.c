@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer.c - peers that do not read, do not speak, or are half gone; all others are served as if these were not there
+ * peer.c - peers that do not read, do not speak, or are half gone; all others are served as if
+ * these were not there
  */
 #include "broker/suite.h"
 
@@ -33,7 +34,7 @@ static uint32_t fill(struct raw *raw, const void *packet, size_t bytes)
 }
 
 /* Asks for descriptors, for long answers, and for short ones, and reads none of them. */
-void peer_never_reads(void)
+CASE(peer_never_reads, 0)
 {
 	struct raw *owner = peer();
 	struct raw *silent[3] = {peer(), peer(), peer()};
@@ -78,13 +79,13 @@ void peer_never_reads(void)
 		close(fds[i]);
 }
 
-void peer_says_nothing(void)
+CASE(peer_says_nothing, 0)
 {
 	struct raw *mute[50];
 	struct raw *raw = peer();
 
 	for (size_t i = 0; i < CHECK_COUNT(mute); i++)
-		mute[i] = stranger();
+		mute[i] = attacker();
 	must_be_served_at_once(raw);
 	/* They are no holders, and may still begin. */
 	wait_for(raw, &(struct want){0, 1, 0, 0, 0});
@@ -92,7 +93,7 @@ void peer_says_nothing(void)
 	wait_for(raw, &(struct want){0, 2, 0, 0, 0});
 }
 
-void peer_half_closed(void)
+CASE(peer_half_closed, 0)
 {
 	struct raw *raw = peer();
 	struct raw *half = peer();
@@ -115,8 +116,11 @@ void peer_half_closed(void)
 	must_be_served_at_once(raw);
 }
 
-/* More connections than the process has descriptors for: the last ones wait at the door, nobody else does. */
-void peer_too_many_for_the_process(void)
+/*
+ * More connections than the process has descriptors for: the last ones wait at the door, nobody
+ * else does.
+ */
+CASE(peer_too_many_for_the_process, ONCE)
 {
 	struct raw *first;
 	struct raw *late;
@@ -126,8 +130,8 @@ void peer_too_many_for_the_process(void)
 	suite_want_small();
 	first = peer();
 	for (size_t i = 0; i < CHECK_COUNT(each); i++)
-		each[i] = stranger();
-	late = stranger();
+		each[i] = attacker();
+	late = attacker();
 	must_be_served_at_once(first);
 	put_named(first, "served");
 	for (size_t i = 0; i < CHECK_COUNT(each); i++)

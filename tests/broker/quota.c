@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quota.c - each kind of thing a user can make the broker hold, up to its limit, and waiting for room
+ * quota.c - each kind of thing a user can make the broker hold, up to its limit, and waiting for
+ * room
  */
 #include "broker/suite.h"
 
@@ -36,7 +37,7 @@ static ww_status put_with_memory(struct raw *raw, const char *name, uint64_t byt
 	return status;
 }
 
-void quota_bytes(void)
+CASE(quota_bytes, 0)
 {
 	struct raw *raw;
 
@@ -52,7 +53,7 @@ void quota_bytes(void)
 	MUST_OK(put_sized(raw, "c", 24 << 10));
 }
 
-void quota_host_bytes(void)
+CASE(quota_host_bytes, 0)
 {
 	struct raw *raw;
 	struct ww_wire_put put = raw_object("d");
@@ -72,7 +73,7 @@ void quota_host_bytes(void)
 	close(fd);
 }
 
-void quota_objects(void)
+CASE(quota_objects, 0)
 {
 	struct raw *raw;
 	struct ww_wire_put put = raw_object("a");
@@ -96,7 +97,7 @@ void quota_objects(void)
 	put_named(raw, "e");
 }
 
-void quota_fds(void)
+CASE(quota_fds, 0)
 {
 	struct raw *raw;
 
@@ -110,7 +111,7 @@ void quota_fds(void)
 	MUST_OK(put_with_memory(raw, "c", 4096, 8));
 }
 
-void quota_holds(void)
+CASE(quota_holds, 0)
 {
 	struct ww_wire_granted granted;
 	struct ww_wire_put put;
@@ -141,15 +142,15 @@ void quota_holds(void)
 	MUST_OK(put_sized(raw, "d", 1));
 }
 
-void quota_connections(void)
+CASE(quota_connections, 0)
 {
 	struct raw *raw[4];
 	struct raw *late;
 
 	suite_start("[limits]\nconnections = 4\n", 0);
 	for (size_t i = 0; i < 4; i++)
-		raw[i] = i == 1 ? stranger() : peer();
-	late = stranger();
+		raw[i] = i == 1 ? attacker() : peer();
+	late = attacker();
 	MUST_OK(raw_receive(late));
 	MUST_EQUAL(0, late->header.serial);
 	MUST_REFUSE(WW_ERR_QUOTA, "4 connections", raw_refusal(late));
@@ -163,7 +164,7 @@ void quota_connections(void)
 	}
 }
 
-void quota_waits(void)
+CASE(quota_waits, 0)
 {
 	struct raw *raw;
 	struct ww_wire_cancel cancel = {0};
@@ -185,14 +186,14 @@ void quota_waits(void)
 	cancel.waiting = first;
 	serial = raw_ask(raw, cancel, &cancel);
 	MUST_OK(raw_answered(raw, first));
-	MUST_REFUSE(WW_ERR_CANCELLED, "given up", raw_refusal(raw));
+	MUST_REFUSE(WW_ERR_GIVEN_UP, "given up", raw_refusal(raw));
 	MUST_OK(raw_answered(raw, serial));
 	MUST_OK(raw_take(raw, done, &done));
 	raw_ask_get(raw, "later", WW_WIRE_ACCESS_READ);
 	wait_for(peer(), &(struct want){1, 2, 1, 0, 2});
 }
 
-void quota_watches(void)
+CASE(quota_watches, 0)
 {
 	struct raw *eyes[2];
 	struct raw *raw;
@@ -210,7 +211,7 @@ void quota_watches(void)
 }
 
 /* What one user has used up another still has. */
-void quota_of_each_user(void)
+CASE(quota_of_each_user, AS_ROOT)
 {
 	struct raw *alice;
 	struct raw *bob;
@@ -230,7 +231,7 @@ void quota_of_each_user(void)
 }
 
 /* The descriptors of a small process: one user cannot have all of them for connections. */
-void quota_connections_of_one_user(void)
+CASE(quota_connections_of_one_user, AS_ROOT)
 {
 	static struct raw greedy[100];
 	size_t count = 0;
@@ -249,7 +250,7 @@ void quota_connections_of_one_user(void)
 		raw_close(&greedy[--count]);
 }
 
-void quota_survives_huge_numbers(void)
+CASE(quota_survives_huge_numbers, 0)
 {
 	struct raw *raw = peer();
 
@@ -267,7 +268,7 @@ void quota_survives_huge_numbers(void)
 
 /* --- waiting for room --- */
 
-void reserve_in_turn(void)
+CASE(reserve_in_turn, 0)
 {
 	struct raw *holder;
 	struct raw *large;
@@ -304,7 +305,7 @@ void reserve_in_turn(void)
 	MUST_OK(put_sized(holder, "e", 10));
 }
 
-void reserve_twice(void)
+CASE(reserve_twice, 0)
 {
 	struct raw *holder;
 	struct raw *raw;
@@ -338,7 +339,7 @@ void reserve_twice(void)
 	MUST_OK(put_sized(holder, "z", 70));
 }
 
-void reserve_ends_with_connection(void)
+CASE(reserve_ends_with_connection, 0)
 {
 	struct raw *raw;
 	struct raw *waiting;

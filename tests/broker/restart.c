@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * restart.c - the daemon's own life: killed, upgraded, idle, and after many rounds of all that the suite does
+ * restart.c - the daemon's own life: killed, upgraded, idle, and after many rounds of all that the
+ * suite does
  */
 #include "broker/suite.h"
 
@@ -51,7 +52,7 @@ static void refuse_confirm(struct raw *raw)
 		raw_call(raw, confirm, &message, confirmed, &confirmed));
 }
 
-void confirm_after_restart(void)
+CASE(confirm_after_restart, ONCE)
 {
 	struct raw *raw;
 	struct ww_wire_held held[3];
@@ -86,7 +87,7 @@ void confirm_after_restart(void)
 	refuse_confirm(raw);
 }
 
-void restart_keeps_all(void)
+CASE(restart_keeps_all, ONCE)
 {
 	struct raw *raw;
 	struct raw *other;
@@ -146,7 +147,7 @@ void restart_keeps_all(void)
 	close(fd);
 }
 
-void daemon_leaves_when_idle(void)
+CASE(daemon_leaves_when_idle, ONCE)
 {
 	static const char *const arguments[] = {"--leave-when-idle", NULL};
 	struct broker idle;
@@ -176,7 +177,7 @@ void daemon_leaves_when_idle(void)
 
 #define ROUNDS 50
 
-void daemon_does_not_grow(void)
+CASE(daemon_does_not_grow, ONCE)
 {
 	struct ww_wire_condition condition;
 	uint64_t before;

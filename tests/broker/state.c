@@ -31,7 +31,7 @@ static void must_be_refused(struct raw *raw, uint32_t serial, ww_status status, 
 	MUST_REFUSE(status, word, raw_refusal(raw));
 }
 
-void state_writing_then_ready(void)
+CASE(state_writing_then_ready, 0)
 {
 	struct raw *maker = peer();
 	struct raw *early = peer();
@@ -65,7 +65,7 @@ void state_writing_then_ready(void)
 }
 
 /* However it ends: closed, let go of. Nobody waits for ever. */
-void state_writer_ends(void)
+CASE(state_writer_ends, 0)
 {
 	struct raw *raw = peer();
 	struct raw *other = peer();
@@ -86,7 +86,7 @@ void state_writer_ends(void)
 	first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
 	wait_for(maker, &(struct want){1, 2, 1, 0, 1});
 	MUST_OK(raw_release(maker, put.id));
-	must_be_refused(raw, first, WW_ERR_PEER_LOST, "let go");
+	must_be_refused(raw, first, WW_ERR_PEER_LOST, "released it");
 	/* Removed: there may be another of that name. */
 	put = put_writing(maker, "half");
 	first = raw_ask_get(raw, "half", WW_WIRE_ACCESS_READ);
@@ -116,7 +116,7 @@ static uint32_t find_in_list(struct raw *raw, const uint8_t id[16], struct ww_wi
 	return count;
 }
 
-void state_removed(void)
+CASE(state_removed, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -163,7 +163,7 @@ static struct ww_wire_put put_living(struct raw *raw, const char *name, uint8_t 
 	return put;
 }
 
-void state_lives(void)
+CASE(state_lives, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -202,7 +202,7 @@ void state_lives(void)
 	wait_for(other, &(struct want){0, 1, 0, 0, 0});
 }
 
-void state_time_to_live(void)
+CASE(state_time_to_live, 0)
 {
 	struct raw *maker = peer();
 	struct raw *eyes = watcher();
@@ -237,7 +237,7 @@ void state_time_to_live(void)
 	MUST_OK(raw_remove(maker, "endless"));
 }
 
-void state_replace(void)
+CASE(state_replace, 0)
 {
 	struct raw *maker = peer();
 	struct raw *eyes = watcher();
@@ -245,7 +245,6 @@ void state_replace(void)
 	struct ww_wire_put old = put_named(maker, "current");
 	struct ww_wire_put put = raw_object("current");
 	struct ww_wire_granted granted;
-	uint32_t serial;
 
 	MUST_OK(raw_get(other, "current", WW_WIRE_ACCESS_READ, &granted));
 	MUST_OK(raw_watch(eyes, "", 0));
@@ -257,32 +256,177 @@ void state_replace(void)
 	MUST_OK(raw_get(other, "current", WW_WIRE_ACCESS_READ, &granted));
 	MUST_MATCH(put.id, granted.id, sizeof(put.id));
 	MUST_OK(raw_release(other, old.id));
-	/* By one that is not ready yet: who waits is answered when it is. */
-	old = put;
-	put = raw_object("current");
-	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
-	put.state = WW_WIRE_STATE_WRITING;
-	MUST_OK(raw_put(maker, &put, NULL, 0));
-	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
-	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
-	MUST(raw_is_silent(eyes));
-	serial = raw_ask_get(other, "current", WW_WIRE_ACCESS_READ);
-	old = put;
-	put = raw_object("current");
-	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
-	put.state = WW_WIRE_STATE_WRITING;
-	MUST_OK(raw_put(maker, &put, NULL, 0));
-	wait_for(maker, &(struct want){UINT64_MAX, 2, UINT64_MAX, 0, 2});
-	MUST(raw_is_silent(other));
-	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
-	must_be_granted(other, serial, WW_WIRE_STATE_SEALED);
 	/* With nothing there to replace it is a put like any other. */
 	put = raw_object("fresh");
 	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 }
 
-void state_put_again(void)
+static struct ww_wire_put put_replacement(struct raw *raw, const char *name, uint8_t state)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	put.life = WW_WIRE_LIFE_KEPT;
+	put.state = state;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	return put;
+}
+
+/* What a get by name and a look at the name say, and a list. */
+static void must_be_found(struct raw *raw, const char *name, const struct ww_wire_put *put)
+{
+	struct ww_wire_list list = {.unnamed = 0};
+	struct ww_wire_listing listing;
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+
+	MUST_OK(raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
+	MUST_MATCH(put->id, granted.id, sizeof(put->id));
+	MUST_OK(raw_release(raw, put->id));
+	MUST_OK(raw_stat(raw, name, &entry));
+	MUST_MATCH(put->id, entry.id, sizeof(put->id));
+	strcpy(list.prefix, name);
+	MUST_OK(raw_call(raw, list, &list, listing, &listing));
+	MUST_EQUAL(1, listing.entries.count);
+	MUST(ww_wire_entry_next(&listing.entries, &entry));
+	MUST_MATCH(put->id, entry.id, sizeof(put->id));
+}
+
+/*
+ * Until the new one is ready the old one is there, and the new one's end is of no interest to
+ * anybody.
+ */
+CASE(state_replaced_when_ready, 0)
+{
+	struct raw *maker = peer();
+	struct raw *writer = peer();
+	struct raw *eyes = watcher();
+	struct raw *late = watcher();
+	struct ww_wire_put old = put_replacement(maker, "current", WW_WIRE_STATE_SEALED);
+	struct ww_wire_put put;
+	struct ww_wire_put next;
+	struct ww_wire_entry entry;
+
+	MUST_OK(raw_watch(eyes, "", 0));
+	put = put_replacement(writer, "current", WW_WIRE_STATE_WRITING);
+	must_be_found(maker, "current", &old);
+	MUST_EQUAL(1, find_in_list(maker, put.id, &entry));
+	MUST_EQUAL(WW_WIRE_STATE_WRITING, entry.state);
+	MUST_OK(raw_put(writer, &put, NULL, 0)); /* as after a connection that broke */
+	/* Of two that are being written the one that was put last. */
+	next = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+		raw_seal(writer, put.id, WW_WIRE_STATE_SEALED));
+	put = put_replacement(writer, "current", WW_WIRE_STATE_WRITING);
+	MUST_OK(raw_watch(late, "", WW_WIRE_WATCH_FLAG_EXISTING));
+	raw_hear_event(late, WW_WIRE_WHAT_PUT, "current");
+	raw_close(writer);
+	/* The old one, which nobody holds, and the next. */
+	wait_for(maker, &(struct want){2, 1, 1, 0, 2});
+	must_be_found(maker, "current", &old);
+	MUST(raw_is_silent(eyes) && raw_is_silent(late));
+	MUST_OK(raw_release(maker, next.id));
+	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SHARED));
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");
+	must_be_found(maker, "current", &put);
+	/* What is ready at once is later than what is being written. */
+	next = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	old = put_replacement(maker, "current", WW_WIRE_STATE_SEALED);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+		raw_seal(maker, next.id, WW_WIRE_STATE_SEALED));
+	must_be_found(maker, "current", &old);
+	MUST_OK(raw_remove(maker, "current"));
+}
+
+/* Whose old one ends before: then it is like any that is being written. */
+CASE(state_replacement_is_left, 0)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct raw *eyes = watcher();
+	struct ww_wire_put old = raw_object("current");
+	struct ww_wire_put put;
+	struct ww_wire_entry entry;
+	uint32_t serial;
+
+	MUST_OK(raw_put(maker, &old, NULL, 0));
+	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	MUST_OK(raw_watch(eyes, "", 0));
+	MUST_OK(raw_release(maker, old.id));
+	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	MUST_OK(raw_stat(other, "current", &entry));
+	MUST_MATCH(put.id, entry.id, sizeof(put.id));
+	MUST_REFUSE(WW_ERR_EXISTS, "taken", raw_put(other, &old, NULL, 0));
+	/* One that nobody could have yet gives way at once; who waits goes on waiting. */
+	serial = raw_ask_get(other, "current", WW_WIRE_ACCESS_READ);
+	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
+	raw_hear_event(eyes, WW_WIRE_WHAT_PUT, "current");
+	MUST(raw_is_silent(eyes) && raw_is_silent(other));
+	MUST_OK(raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "current");
+	must_be_granted(other, serial, WW_WIRE_STATE_SEALED);
+	/* Removed is the name: what is to have it, too. */
+	put = put_replacement(maker, "current", WW_WIRE_STATE_WRITING);
+	MUST_OK(raw_remove(other, "current"));
+	raw_hear_event(eyes, WW_WIRE_WHAT_REMOVED, "current");
+	MUST(raw_is_silent(eyes));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(other, "current", &entry));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker",
+		raw_seal(maker, put.id, WW_WIRE_STATE_SEALED));
+}
+
+/* A second put of what is there that says something else is refused, and changes nothing. */
+static void refuse_changes(struct raw *raw, const struct ww_wire_put *put)
+{
+	struct ww_wire_put changed[7];
+	struct ww_wire_entry entry;
+
+	for (size_t i = 0; i < CHECK_COUNT(changed); i++)
+		changed[i] = *put;
+	changed[0].mode ^= 0040;
+	changed[1].life = WW_WIRE_LIFE_KEPT;
+	changed[2].state = WW_WIRE_STATE_SHARED;
+	changed[3].state = WW_WIRE_STATE_WRITING;
+	changed[4].description[0] ^= 1;
+	changed[4].description_bytes = 1;
+	changed[5].kind++;
+	changed[6].mode = 0;
+	changed[6].flags = WW_WIRE_PUT_FLAG_REPLACE;
+	for (size_t i = 0; i < CHECK_COUNT(changed); i++)
+		MUST_REFUSE(WW_ERR_EXISTS, "a second put changes nothing",
+			raw_put(raw, &changed[i], NULL, 0));
+	MUST_OK(raw_stat(raw, put->name, &entry));
+	MUST_EQUAL(put->mode, entry.mode);
+	MUST_EQUAL(put->life, entry.life);
+	MUST_EQUAL(put->state, entry.state);
+}
+
+/* The time to live counts from the first put; a second one says the same, or is refused. */
+static void refuse_other_time(struct raw *raw)
+{
+	struct ww_wire_put put = raw_object("timed");
+
+	put.life = WW_WIRE_LIFE_KEPT;
+	put.ttl_ns = 60000 * MS;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	put.ttl_ns++;
+	MUST_REFUSE(WW_ERR_EXISTS, "a second put", raw_put(raw, &put, NULL, 0));
+	put.ttl_ns = 0;
+	MUST_REFUSE(WW_ERR_EXISTS, "a second put", raw_put(raw, &put, NULL, 0));
+	MUST_OK(raw_remove(raw, "timed"));
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	MUST_OK(raw_remove(raw, "timed"));
+	MUST_OK(raw_release(raw, put.id));
+}
+
+CASE(state_put_again, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -290,11 +434,15 @@ void state_put_again(void)
 	struct ww_wire_put renamed = put;
 	int fd = raw_memory(4096);
 
-	/* As after a connection that broke: it is there, and that is success; one object, one hold. */
+	/*
+	 * As after a connection that broke: it is there, and that is success; one object, one hold.
+	 */
 	MUST_OK(raw_put(maker, &put, NULL, 0));
 	MUST_OK(raw_put(maker, &put, &fd, 1));
 	wait_for(maker, &(struct want){1, 2, 1, 0, 0});
 	MUST_REFUSE(WW_ERR_EXISTS, "already", raw_put(other, &put, NULL, 0));
+	refuse_other_time(maker);
+	refuse_changes(maker, &put);
 	strcpy(renamed.name, "twice");
 	MUST_REFUSE(WW_ERR_EXISTS, "as 'once'", raw_put(maker, &renamed, NULL, 0));
 	renamed.name[0] = '\0';
@@ -303,7 +451,7 @@ void state_put_again(void)
 }
 
 /* Memory that was shared by token first, and then is put under a name. */
-void state_named_later(void)
+CASE(state_named_later, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -352,7 +500,7 @@ void state_named_later(void)
 }
 
 /* Nobody could name it again, but by its token. */
-void state_unnamed_goes_with_its_maker(void)
+CASE(state_unnamed_goes_with_its_maker, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other = peer();
@@ -373,7 +521,7 @@ void state_unnamed_goes_with_its_maker(void)
 }
 
 /* What was not allowed when it came is not allowed when it is ready either. */
-void wait_answered_with_refusal(void)
+CASE(wait_answered_with_refusal, AS_ROOT)
 {
 	struct raw *alice = peer_of(ALICE, ALICE);
 	struct raw *bob = peer_of(BOB, BOB);
@@ -393,7 +541,7 @@ void wait_answered_with_refusal(void)
 	must_be_refused(writer, write, WW_ERR_ACCESS, "sealed");
 }
 
-void wait_cancelled(void)
+CASE(wait_cancelled, 0)
 {
 	struct raw *raw = peer();
 	struct raw *maker = peer();
@@ -407,7 +555,7 @@ void wait_cancelled(void)
 	MUST_OK(raw_take(maker, done, &done));
 	wait_for(maker, &(struct want){0, 2, 0, 0, 1});
 	serial = raw_ask(raw, cancel, &cancel);
-	must_be_refused(raw, cancel.waiting, WW_ERR_CANCELLED, "given up");
+	must_be_refused(raw, cancel.waiting, WW_ERR_GIVEN_UP, "given up");
 	MUST_OK(raw_answered(raw, serial));
 	MUST_OK(raw_call(raw, cancel, &cancel, done, &done));
 	put_named(maker, "never");
@@ -417,7 +565,7 @@ void wait_cancelled(void)
 
 /* --- tokens in flight --- */
 
-void escrow_time(void)
+CASE(escrow_time, 0)
 {
 	struct raw *maker = peer();
 	struct raw *eyes = watcher();
@@ -444,7 +592,7 @@ void escrow_time(void)
 	raw_hear_event(eyes, WW_WIRE_WHAT_GONE, "short");
 }
 
-void escrow_uses(void)
+CASE(escrow_uses, 0)
 {
 	struct raw *maker = peer();
 	struct raw *other[3] = {peer(), peer(), peer()};
@@ -470,7 +618,88 @@ void escrow_uses(void)
 		raw_import(other[0], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 }
 
-void escrow_limits(void)
+/* Whatever id is sent: only who put the object revokes. */
+CASE(revoke_by_maker_only, 0)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_put put = put_named(maker, "guarded");
+	struct ww_wire_granted granted;
+	uint8_t secret[16];
+	uint8_t id[16] = {0};
+
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secret));
+	MUST_REFUSE(WW_ERR_ACCESS, "put", raw_revoke(other, put.id));
+	MUST_OK(raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_ACCESS, "put", raw_revoke(other, put.id)); /* nor a holder */
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in this broker", raw_revoke(maker, id));
+	MUST_OK(raw_import(peer(), put.id, secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_remove(maker, "guarded"));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "any more", raw_revoke(maker, put.id));
+}
+
+CASE(revoke_ends_tokens, 0)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct raw *late = peer();
+	struct ww_wire_put put = raw_object("twice");
+	struct ww_wire_granted granted;
+	uint8_t secrets[2][16];
+	uint8_t fresh[16];
+
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secrets[0]));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 3, 30000 * MS, secrets[1]));
+	MUST_OK(raw_import(other, put.id, secrets[0], WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, fresh));
+	wait_for(maker, &(struct want){1, 3, 5, 0, 0});
+	MUST_OK(raw_revoke(maker, put.id));
+	wait_for(maker, &(struct want){1, 3, 2, 0, 0}); /* the holders stay, the escrows do not */
+	for (int i = 0; i < 2; i++)
+		MUST_REFUSE(WW_ERR_ACCESS, "revoked",
+			raw_import(late, put.id, secrets[i], WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_ACCESS, "revoked",
+		raw_import(other, put.id, secrets[0], WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_get(late, "twice", WW_WIRE_ACCESS_READ,
+		&granted)); /* the name is another matter */
+	MUST_OK(raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 0, fresh));
+	MUST_OK(raw_import(late, put.id, fresh, WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_ACCESS, "",
+		raw_import(late, put.id, fresh, WW_WIRE_ACCESS_WRITE, &granted));
+	MUST_OK(raw_remove(maker, "twice"));
+}
+
+/*
+ * The broker is killed after it: old secrets do not come back, new ones stay; and once more is as
+ * good.
+ */
+CASE(revoke_survives_restart, ONCE)
+{
+	struct raw *maker;
+	struct ww_wire_put put;
+	struct ww_wire_granted granted;
+	uint8_t old[16];
+	uint8_t fresh[16];
+
+	suite_start(NULL, 0);
+	maker = peer();
+	put = put_named(maker, "x");
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, old));
+	MUST_OK(raw_revoke(maker, put.id));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, fresh));
+	suite_kill_broker(maker);
+	suite_come_back(maker, true);
+	MUST_REFUSE(WW_ERR_ACCESS, "revoked",
+		raw_import(maker, put.id, old, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_import(maker, put.id, fresh, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_revoke(maker, put.id));
+	MUST_REFUSE(WW_ERR_ACCESS, "revoked",
+		raw_import(maker, put.id, fresh, WW_WIRE_ACCESS_READ, &granted));
+}
+
+CASE(escrow_limits, 0)
 {
 	struct raw *maker = peer();
 	struct ww_wire_put put = raw_object("limited");

@@ -41,7 +41,7 @@ struct raw *peer(void)
 	return raw;
 }
 
-struct raw *stranger(void)
+struct raw *attacker(void)
 {
 	struct raw *raw = take();
 
@@ -51,7 +51,7 @@ struct raw *stranger(void)
 
 struct raw *old_peer(void)
 {
-	struct raw *raw = stranger();
+	struct raw *raw = attacker();
 	struct ww_wire_hello hello = raw_greeting(raw);
 	struct ww_wire_welcome welcome;
 
@@ -132,16 +132,20 @@ static void wait_for_descriptors(struct raw *raw, uint64_t wanted)
 		(unsigned long long)wanted);
 }
 
-/* What the daemon says must be what the kernel says; but it closes descriptors by other threads, meanwhile. */
+/*
+ * What the daemon says must be what the kernel says; but it closes descriptors by other threads,
+ * meanwhile.
+ */
 static void must_count_descriptors(struct raw *raw, struct ww_wire_condition *now)
 {
 	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);
+	uint64_t counted;
 
 	do {
 		MUST_OK(raw_condition(raw, now));
-	} while (now->open_fds != (uint64_t)process_descriptors((pid_t)now->pid) &&
-		ww_clock_now_ns() < deadline_ns);
-	MUST_EQUAL(now->open_fds, process_descriptors((pid_t)now->pid));
+		counted = (uint64_t)process_descriptors((pid_t)now->pid);
+	} while (now->open_fds != counted && ww_clock_now_ns() < deadline_ns);
+	MUST_EQUAL(now->open_fds, counted);
 }
 
 uint64_t suite_at_once_ns(void)
@@ -191,7 +195,7 @@ void suite_want_small(void)
 {
 	struct rlimit limit;
 
-	MUST_CALL(prlimit(own.keeper, RLIMIT_NOFILE, NULL, &limit));
+	MUST_CALL(prlimit(own.supervisor, RLIMIT_NOFILE, NULL, &limit));
 	if (limit.rlim_max > 256)
 		check_skip("the daemon may raise its limit of open files here");
 }

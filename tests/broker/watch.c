@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void watch_events(void)
+CASE(watch_events, 0)
 {
 	struct raw *maker = peer();
 	struct raw *all = watcher();
@@ -73,7 +73,7 @@ static void follow(struct raw *eyes, uint8_t known[2 * EXISTING])
 }
 
 /* More than a socket holds, so the watcher is told while others go on changing things. */
-void watch_existing(void)
+CASE(watch_existing, 0)
 {
 	static uint8_t known[2 * EXISTING];
 	struct raw *maker = peer();
@@ -106,8 +106,11 @@ void watch_existing(void)
 	}
 }
 
-/* Events that nobody reads cost a bounded amount of memory, and the watcher learns that it missed some. */
-void watch_overflow(void)
+/*
+ * Events that nobody reads cost a bounded amount of memory, and the watcher learns that it missed
+ * some.
+ */
+CASE(watch_overflow, 0)
 {
 	struct raw *maker = peer();
 	struct raw *eyes = watcher();
@@ -133,7 +136,7 @@ void watch_overflow(void)
 	raw_hear_event(eyes, WW_WIRE_WHAT_READY, "after");
 }
 
-void watch_by_a_hundred(void)
+CASE(watch_by_a_hundred, 0)
 {
 	struct raw *maker = peer();
 	struct raw *eyes[100];

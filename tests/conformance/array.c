@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * array.c - arrays that go to other libraries and come from them: tensors of DLPack, and bare legacy handles
+ * array.c - arrays that go to other libraries and come from them: tensors of DLPack, and bare
+ * legacy handles
  *
- * What computes with shapes and strides alone is tested beside it (src/array) and by fuzzing. Here it is memory of the subject,
- * written by one side and read by the other.
+ * What computes with shapes and strides alone is tested beside it (src/array) and by fuzzing. Here
+ * it is memory of the subject, written by one side and read by the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static struct ww_array array_of(const struct ww_dtype *dtype, uint64_t offset, u
 {
 	struct ww_array array;
 
-	MUST_OK(ww_array_set_strided(&array, dtype, offset, ndim, shape, strides));
+	MUST_OK(ww_array_set(&array, dtype, ndim, shape, strides, offset));
 	return array;
 }
 
@@ -50,7 +51,7 @@ static struct DLManagedTensorVersioned *export(ww_memory *memory, const struct w
 
 /* --- out --- */
 
-void array_exports_a_tensor(void)
+CASE(array_exports_a_tensor, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -72,7 +73,7 @@ void array_exports_a_tensor(void)
 	ww_device_unref(device);
 }
 
-void array_exports_one_element_and_none(void)
+CASE(array_exports_one_element_and_none, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -95,7 +96,7 @@ void array_exports_one_element_and_none(void)
 	ww_device_unref(device);
 }
 
-void array_exports_host_kind(void)
+CASE(array_exports_host_kind, WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, BYTES);
@@ -110,7 +111,7 @@ void array_exports_host_kind(void)
 	ww_device_unref(device);
 }
 
-void array_exports_read_only(void)
+CASE(array_exports_read_only, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -130,7 +131,7 @@ void array_exports_read_only(void)
 }
 
 /* The deleter may be called when, and where, nobody else has the memory any more. */
-void array_tensor_keeps_the_memory(void)
+CASE(array_tensor_keeps_the_memory, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -145,14 +146,14 @@ void array_tensor_keeps_the_memory(void)
 	MUST_OK(ww_dlpack_export_unversioned(memory, &array, &tensor));
 	ww_memory_unref(memory);
 	MUST_OK(ww_stream_copy(stream, got, tensor->tensor.data, sizeof(got)));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_MATCH(wanted, got, sizeof(got));
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 	tensor->deleter(tensor);
 }
 
-void array_export_refuses(void)
+CASE(array_export_refuses, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -221,7 +222,7 @@ static void give_back(ww_memory *memory, const struct theirs *theirs)
 	MUST_EQUAL(1, theirs->deleted);
 }
 
-void array_imports_a_tensor(void)
+CASE(array_imports_a_tensor, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -245,7 +246,7 @@ void array_imports_a_tensor(void)
 }
 
 /* The data pointer is of the last element: what is wrapped begins before it. */
-void array_imports_negative_strides(void)
+CASE(array_imports_negative_strides, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -267,7 +268,7 @@ void array_imports_negative_strides(void)
 	ww_device_unref(device);
 }
 
-void array_imports_read_only(void)
+CASE(array_imports_read_only, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -288,7 +289,7 @@ void array_imports_read_only(void)
 	ww_device_unref(device);
 }
 
-void array_imports_nothing(void)
+CASE(array_imports_nothing, WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	struct theirs theirs;
@@ -306,8 +307,11 @@ void array_imports_nothing(void)
 	ww_device_unref(device);
 }
 
-/* Out as one form, in again, out as the other, in again: the same bytes, and nothing left in the end. */
-void array_goes_round(void)
+/*
+ * Out as one form, in again, out as the other, in again: the same bytes, and nothing left in the
+ * end.
+ */
+CASE(array_goes_round, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -336,7 +340,7 @@ void array_goes_round(void)
 	ww_device_unref(device);
 }
 
-void array_imports_an_allocation(void)
+CASE(array_imports_an_allocation, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
 	ww_device *device = subject_open();
@@ -364,10 +368,10 @@ void array_imports_an_allocation(void)
 static void refuse(ww_device *device, struct theirs *theirs, ww_status status, const char *word)
 {
 	ww_memory *memory = (ww_memory *)theirs;
-	struct ww_array array = {.size = 77};
+	struct ww_array array = {.struct_size = 77};
 
 	MUST_REFUSE(status, word, ww_dlpack_import(device, &theirs->tensor, &memory, &array));
-	MUST(!memory && array.size == 77 && theirs->deleted == 0);
+	MUST(!memory && array.struct_size == 77 && theirs->deleted == 0);
 }
 
 /* One thing is wrong with a tensor that is taken otherwise. */
@@ -380,7 +384,7 @@ static void refuse(ww_device *device, struct theirs *theirs, ww_status status, c
 		refuse(device, &theirs, status, word);                                       \
 	} while (0)
 
-void array_import_refuses(void)
+CASE(array_import_refuses, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
@@ -415,7 +419,7 @@ void array_import_refuses(void)
 	ww_device_unref(device);
 }
 
-void array_import_refuses_other_memory(void)
+CASE(array_import_refuses_other_memory, 0)
 {
 	ww_device *device = subject_open();
 	void *heap = malloc(4096);
@@ -455,10 +459,10 @@ void role_handle_owner(int count, char **arguments)
 	allocation_leave();
 }
 
-static void start_owner(struct child *child, uint8_t handle[WW_HANDLE_BYTES])
+static void start_owner(struct child *child, struct ww_memory_handle *handle)
 {
 	child_start(child, "handle_owner", &(struct child_options){.type = SOCK_SEQPACKET});
-	MUST_EQUAL(WW_HANDLE_BYTES, recv(child->socket, handle, WW_HANDLE_BYTES, 0));
+	MUST_EQUAL(WW_HANDLE_BYTES, recv(child->socket, handle->bytes, WW_HANDLE_BYTES, 0));
 }
 
 static void end_owner(struct child *child)
@@ -467,12 +471,12 @@ static void end_owner(struct child *child)
 	child_finish(child);
 }
 
-void array_opens_a_handle(void)
+CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 {
 	const int64_t shape[] = {100, 7};
 	const int64_t strides[] = {-8, 1};
 	const struct ww_array wanted = array_of(&uint8, 5000, 2, shape, strides);
-	uint8_t handle[WW_HANDLE_BYTES];
+	struct ww_memory_handle handle;
 	ww_device *device = subject_open();
 	uint8_t *pattern = malloc(BYTES);
 	struct child child;
@@ -482,10 +486,10 @@ void array_opens_a_handle(void)
 
 	MUST(pattern);
 	pattern_make(pattern, BYTES, 9);
-	start_owner(&child, handle);
-	MUST_OK(ww_array_open_handle(device, handle, 5000, &uint8, 2, shape, strides,
-		WW_ACCESS_READ, &memory, &array));
+	start_owner(&child, &handle);
+	MUST_OK(ww_array_set(&array, &uint8, 2, shape, strides, 5000));
 	MUST_MATCH(&wanted, &array, sizeof(array));
+	MUST_OK(ww_array_open_handle(device, &handle, &array, NULL, &memory));
 	MUST_EQUAL(WW_MEMORY_LEGACY, memory_info(memory).kind);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	for (int row = 0; row < 100; row += 33) {
@@ -499,57 +503,59 @@ void array_opens_a_handle(void)
 }
 
 /* The allocation's size decides, not what the other program says. */
-void array_open_handle_refuses_outside(void)
+CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 {
 	const int64_t all = BYTES;
 	const int64_t back = -1;
-	uint8_t handle[WW_HANDLE_BYTES];
+	struct ww_memory_handle handle;
 	ww_device *device = subject_open();
 	struct child child;
-	struct ww_array array = {.size = 77};
+	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
 
-	start_owner(&child, handle);
+	start_owner(&child, &handle);
+	MUST_OK(ww_array_set(&array, &uint8, 1, &all, NULL, 1));
 	MUST_REFUSE(WW_ERR_MISMATCH, "outside",
-		ww_array_open_handle(device, handle, 1, &uint8, 1, &all, NULL, WW_ACCESS_READ,
-			&memory, &array));
-	MUST(!memory && array.size == 77);
+		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST(!memory);
+	MUST_OK(ww_array_set(&array, &uint8, 1, &all, &back, BYTES - 2));
 	MUST_REFUSE(WW_ERR_MISMATCH, "before its start",
-		ww_array_open_handle(device, handle, BYTES - 2, &uint8, 1, &all, &back,
-			WW_ACCESS_READ, &memory, &array));
-	MUST_OK(ww_array_open_handle(device, handle, 0, &uint8, 1, &all, NULL, WW_ACCESS_READ,
-		&memory, &array));
+		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST_OK(ww_array_set(&array, &uint8, 1, &all, NULL, 0));
+	MUST_OK(ww_array_open_handle(device, &handle, &array, NULL, &memory));
 	ww_memory_unref(memory);
 	end_owner(&child);
 	ww_device_unref(device);
 }
 
-void array_open_handle_refuses(void)
+CASE(array_open_handle_refuses, 0)
 {
-	const uint8_t handle[WW_HANDLE_BYTES] = {1, 2, 3};
+	const struct ww_memory_handle handle = {{1, 2, 3}};
 	const int64_t shape = 4;
-	const int64_t huge = INT64_MAX;
-	const struct ww_dtype none = {99, 8, 1};
 	ww_device *device = subject_open();
 	struct ww_array array;
 	ww_memory *memory = (ww_memory *)&array;
 	ww_status status;
 
+	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
+	array.dtype.code = 99;
 	MUST_REFUSE(WW_ERR_INVALID, "code 99",
-		ww_array_open_handle(device, handle, 0, &none, 1, &shape, NULL, WW_ACCESS_READ,
-			&memory, &array));
+		ww_array_open_handle(device, &handle, &array, NULL, &memory));
 	MUST(!memory);
+	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
+	array.ndim = 17;
 	MUST_REFUSE(WW_ERR_INVALID, "17 dimensions",
-		ww_array_open_handle(device, handle, 0, &uint8, 17, (const int64_t[17]){0}, NULL,
-			WW_ACCESS_READ, &memory, &array));
+		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
+	array.shape[0] = INT64_MAX;
+	array.dtype.bits = 32;
 	MUST_REFUSE(WW_ERR_OVERFLOW, "63 bits",
-		ww_array_open_handle(device, handle, 0, &float32, 1, &huge, NULL, WW_ACCESS_READ,
-			&memory, &array));
+		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "access",
-		ww_array_open_handle(device, handle, 0, &uint8, 1, &shape, NULL, 7, &memory,
-			&array));
-	status = ww_array_open_handle(device, handle, 0, &uint8, 1, &shape, NULL, WW_ACCESS_READ,
-		&memory, &array);
+		ww_array_open_handle(device, &handle, &array,
+			WW_PARAMS(struct ww_import_params, .access = 7), &memory));
+	status = ww_array_open_handle(device, &handle, &array, NULL, &memory);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		MUST(status == WW_ERR_INVALID || status == WW_ERR_PEER_LOST);
 	else
@@ -558,9 +564,9 @@ void array_open_handle_refuses(void)
 	ww_device_unref(device);
 }
 
-void array_misuse(void)
+CASE(array_misuse, NEEDS_MISUSE_STATUS)
 {
-	const uint8_t handle[WW_HANDLE_BYTES] = {1};
+	const struct ww_memory_handle handle = {{1}};
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, BYTES);
 	struct DLManagedTensorVersioned *tensor;
@@ -571,8 +577,8 @@ void array_misuse(void)
 	ww_memory *taken;
 	uint64_t bytes;
 
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_set_strided(NULL, &uint8, 0, 0, NULL, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_set_strided(&view, &uint8, 0, 1, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_set(NULL, &uint8, 0, NULL, NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_set(&view, &uint8, 1, NULL, NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_span(&array, &bytes, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_overlap(&array, NULL, &overlap));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_array_self_overlap(&array, NULL));
@@ -592,8 +598,7 @@ void array_misuse(void)
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
 		ww_dlpack_import_unversioned(NULL, (struct DLManagedTensor *)&view, &taken, &view));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
-		ww_array_open_handle(device, handle, 0, NULL, 0, NULL, NULL, WW_ACCESS_READ, &taken,
-			&view));
+		ww_array_open_handle(device, &handle, NULL, NULL, &taken));
 	MUST(!taken);
 	ww_memory_unref(memory);
 	ww_device_unref(device);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend.c - what a backend promises to the layer of synchronisation: values on streams, and events of the driver
+ * backend.c - what a backend promises to the layer of synchronisation: values on streams, and
+ * events of the driver
  *
  * These calls are not public; timelines and events are made of them.
  */
@@ -63,7 +64,7 @@ static void store(struct words *words, uint64_t value)
 }
 
 /* The CPU lets a stream go, when the value is there and not before; values go round. */
-void backend_stream_waits_for_value(void)
+CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -80,18 +81,18 @@ void backend_stream_waits_for_value(void)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	MUST(sem_trywait(&ran) == -1);
 	store(words, 5);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_CALL(sem_trywait(&ran));
 	MUST_OK(wait_for(stream, mapping, 1));
 	MUST_OK(wait_for(stream, mapping, 5));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_mapping_unref(mapping);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }
 
 /* Two streams hand each other a word to add to. */
-void backend_streams_signal_each_other(void)
+CASE(backend_streams_signal_each_other, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	ww_stream *streams[2] = {stream_make(device), stream_make(device)};
@@ -108,8 +109,8 @@ void backend_streams_signal_each_other(void)
 		MUST_OK(ww_stream_fill(stream, (uint32_t *)info.pointer + i, i + 1, 4, 1));
 		MUST_OK(signal_value(stream, mapping, i + 1));
 	}
-	MUST_OK(ww_stream_synchronize(streams[0]));
-	MUST_OK(ww_stream_synchronize(streams[1]));
+	MUST_OK(ww_stream_synchronize(streams[0], WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(streams[1], WW_FOREVER, NULL));
 	MUST_EQUAL(CHECK_COUNT(seen), words->value);
 	memory_get(memory, 0, seen, sizeof(seen));
 	for (uint32_t i = 0; i < CHECK_COUNT(seen); i++)
@@ -122,7 +123,7 @@ void backend_streams_signal_each_other(void)
 }
 
 /* Who waits needs no more than to read; poison lets every wait go. */
-void backend_stream_waits_on_read_only_page(void)
+CASE(backend_stream_waits_on_read_only_page, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -144,7 +145,7 @@ void backend_stream_waits_on_read_only_page(void)
 	MUST_OK(wait_for(stream, readable, 7));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	store(words, INT64_MAX);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	close(fd);
 	ww_mapping_unref(readable);
 	ww_mapping_unref(mapping);
@@ -161,7 +162,7 @@ static struct ww_device_event *event_make(ww_device *device)
 }
 
 /* An event stands for what came before it was recorded last. */
-void backend_event_records(void)
+CASE(backend_event_records, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
@@ -181,7 +182,7 @@ void backend_event_records(void)
 	store(words, 1);
 	MUST_OK(backend->event_synchronize(event));
 	MUST_STATUS(WW_OK, backend->event_query(event));
-	MUST_OK(ww_stream_synchronize(streams[1]));
+	MUST_OK(ww_stream_synchronize(streams[1], WW_FOREVER, NULL));
 	backend->event_close(event);
 	ww_mapping_unref(mapping);
 	ww_stream_unref(streams[0]);
@@ -189,7 +190,7 @@ void backend_event_records(void)
 	ww_device_unref(device);
 }
 
-void backend_event_refuses_handles(void)
+CASE(backend_event_refuses_handles, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	const struct ww_backend *backend = device->backend;
@@ -206,7 +207,7 @@ void backend_event_refuses_handles(void)
 	ww_device_unref(device);
 }
 
-void backend_events_are_limited(void)
+CASE(backend_events_are_limited, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	static struct ww_device_event *events[4096];
 	ww_device *device = subject_open();
@@ -230,7 +231,7 @@ static void refuse_with(ww_device *device, struct ww_device_event *event, ww_str
 	MUST_REFUSE(WW_ERR_INVALID, "context", device->backend->event_stream_wait(event, stream));
 }
 
-void backend_event_belongs_to_its_context(void)
+CASE(backend_event_belongs_to_its_context, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	struct ww_device_event *event = event_make(device);
@@ -254,7 +255,7 @@ void backend_event_belongs_to_its_context(void)
 	ww_device_unref(device);
 }
 
-void backend_event_belongs_to_its_device(void)
+CASE(backend_event_belongs_to_its_device, WW_CAP_EVENT | NEEDS_OTHER_GPU)
 {
 	ww_device *device = subject_open();
 	ww_device *other = subject_open_other();
@@ -310,7 +311,7 @@ static ww_status use_event_failing(const char *name, uint64_t nth, int code)
 }
 
 /* Each call of the driver fails once; nothing outlives the device. */
-void backend_event_survives_failures(void)
+CASE(backend_event_survives_failures, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	struct fakecuda_live before;
 	struct fakecuda_live now;

@@ -2,32 +2,40 @@
 /*
  * barrier.c - barriers whose members are threads of one process
  *
- * A member is a ww_barrier, whatever process it is in; that processes do the same is seen in tests/integration.
+ * A member is a ww_barrier, whatever process it is in; that processes do the same is seen in
+ * tests/integration.
  */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
 
 #include "conformance/conformance.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "support/timeline.h"
 
 #define FOREVER WW_FOREVER
 
-#define SHARE(...) (&(struct ww_share_params){.size = sizeof(struct ww_share_params), __VA_ARGS__})
+#define BARRIER(...) WW_PARAMS(struct ww_barrier_params, __VA_ARGS__)
 
 #define MEMBERS 5
 #define ROUNDS  1000
 
-/* "x", which would stay for those who come late. */
+/* "x", which nobody has joined, so it would stay for those who come late. */
 static void remove_it(void)
 {
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 }
 
+/* "x", which all have left in order. */
+static void must_be_gone(void)
+{
+	scene_has_objects(0);
+	MUST_STATUS(WW_ERR_NOT_FOUND, ww_broker_remove(scene.broker, "x"));
+}
+
 static struct ww_barrier_info barrier_info(ww_barrier *barrier)
 {
-	struct ww_barrier_info info = {.size = sizeof(info)};
+	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 
 	MUST_OK(ww_barrier_info_get(barrier, &info));
 	return info;
@@ -35,28 +43,36 @@ static struct ww_barrier_info barrier_info(ww_barrier *barrier)
 
 /* --- making and joining --- */
 
-void barrier_create_refuses(void)
+CASE(barrier_create_refuses, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
 
 	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "members",
-		ww_barrier_create(scene.broker, "x", 0, NULL, &token));
+		ww_barrier_create(scene.broker, "x", BARRIER(.count = 0), NULL, &token));
 	MUST_REFUSE(WW_ERR_INVALID, "1024",
-		ww_barrier_create(scene.broker, "x", WW_BARRIER_MEMBERS_MAX + 1, NULL, &token));
-	MUST_REFUSE(WW_ERR_INVALID, "token", ww_barrier_create(scene.broker, NULL, 2, NULL, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_barrier_create(scene.broker, "a/../b", 2, NULL, &token));
+		ww_barrier_create(scene.broker, "x", BARRIER(.count = WW_BARRIER_MEMBERS_MAX + 1),
+			NULL, &token));
+	MUST_REFUSE(WW_ERR_INVALID, "token",
+		ww_barrier_create(scene.broker, NULL, BARRIER(.count = 2), NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "",
+		ww_barrier_create(scene.broker, "a/../b", BARRIER(.count = 2), NULL, &token));
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_barrier_create(scene.broker, "x", 2, &(struct ww_share_params){0}, &token));
+		ww_barrier_create(scene.broker, "x", &(struct ww_barrier_params){.count = 2}, NULL,
+			&token));
 	MUST_REFUSE(WW_ERR_INVALID, "mode",
-		ww_barrier_create(scene.broker, "x", 2, SHARE(.mode = 010000), &token));
+		ww_barrier_create(scene.broker, "x", BARRIER(.count = 2, .mode = 010000), NULL,
+			&token));
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_barrier_create(scene.broker, "x", 2, SHARE(.flags = 64), &token));
+		ww_barrier_create(scene.broker, "x", BARRIER(.count = 2, .flags = 64), NULL,
+			&token));
 	MUST_REFUSE(WW_ERR_INVALID, "escrow",
-		ww_barrier_create(scene.broker, "x", 2, SHARE(.escrow_ns = UINT64_MAX), &token));
-	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "'x'", ww_barrier_create(scene.broker, "x", 2, NULL, &token));
+		ww_barrier_create(scene.broker, "x",
+			BARRIER(.count = 2, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "'x'",
+		ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, &token));
 	ww_timeline_unref(timeline);
 	scene_end();
 }
@@ -66,7 +82,8 @@ static void refuse_join(ww_status status, const char *word, const char *name, ui
 {
 	ww_barrier *barrier = (ww_barrier *)&status;
 
-	MUST_REFUSE(status, word, ww_barrier_join(scene.broker, name, rank, timeout_ns, &barrier));
+	MUST_REFUSE(status, word,
+		ww_barrier_get(scene.broker, name, rank, timeout_ns, NULL, &barrier));
 	MUST(!barrier);
 }
 
@@ -74,11 +91,12 @@ static void late_to_join(const char *name, uint32_t rank, uint64_t timeout_ns)
 {
 	ww_barrier *barrier = (ww_barrier *)&name;
 
-	MUST_STATUS(WW_TIMED_OUT, ww_barrier_join(scene.broker, name, rank, timeout_ns, &barrier));
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_barrier_get(scene.broker, name, rank, timeout_ns, NULL, &barrier));
 	MUST(!barrier);
 }
 
-void barrier_join_refuses(void)
+CASE(barrier_join_refuses, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_memory *memory;
@@ -87,10 +105,10 @@ void barrier_join_refuses(void)
 	refuse_join(WW_ERR_NOT_FOUND, "'x'", "x", 0, 0);
 	late_to_join("x", 0, 2 * MS);
 	refuse_join(WW_ERR_INVALID, "", "a//b", 0, FOREVER);
-	MUST_OK(ww_barrier_create(scene.broker, "x", 3, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 3), NULL, NULL));
 	refuse_join(WW_ERR_INVALID, "rank 3", "x", 3, FOREVER);
 	refuse_join(WW_ERR_INVALID, "rank", "x", UINT32_MAX - 1, FOREVER);
-	MUST_OK(ww_timeline_put(timeline, scene.broker, "timeline", NULL));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "timeline", NULL, NULL));
 	refuse_join(WW_ERR_UNSUPPORTED, "barrier", "timeline", 0, FOREVER);
 	memory = scene_make(MIB, 1);
 	scene_put(memory, "memory", 0, WW_LIFE_HELD, WW_STATE_SEALED);
@@ -102,7 +120,7 @@ void barrier_join_refuses(void)
 }
 
 /* One member is a barrier too. */
-void barrier_of_one(void)
+CASE(barrier_of_one, 0)
 {
 	struct ww_barrier_info info;
 	struct ww_token token;
@@ -110,17 +128,17 @@ void barrier_of_one(void)
 
 	scene_begin();
 	for (int by_token = 0; by_token < 2; by_token++) {
-		MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x", 1, SHARE(.uses = 1),
-			&token));
+		MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x",
+			BARRIER(.count = 1, .uses = 1), NULL, &token));
 		if (by_token)
-			MUST_OK(ww_barrier_join_token(scene.broker, &token, WW_BARRIER_ANY_RANK, 0,
-				&barrier));
+			MUST_OK(ww_barrier_import(scene.broker, &token, WW_BARRIER_ANY_RANK, 0,
+				NULL, &barrier));
 		else
-			MUST_OK(ww_barrier_join(scene.broker, "x", 0, 0, &barrier));
+			MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
 		for (int i = 0; i < 10; i++)
-			MUST_OK(ww_barrier_wait(barrier, 0));
+			MUST_OK(ww_barrier_wait(barrier, 0, NULL));
 		info = barrier_info(barrier);
-		MUST_EQUAL(sizeof(info), info.size);
+		MUST_EQUAL(sizeof(info), info.struct_size);
 		MUST_EQUAL(1, info.count);
 		MUST_EQUAL(0, info.rank);
 		MUST_EQUAL(0, info.arrived);
@@ -129,51 +147,51 @@ void barrier_of_one(void)
 		MUST_EQUAL(UINT32_MAX, info.broken_rank);
 		MUST(ww_barrier_ref(barrier) == barrier);
 		MUST(!ww_barrier_unref(barrier));
-		MUST_OK(ww_barrier_wait(barrier, 0));
+		MUST_OK(ww_barrier_wait(barrier, 0, NULL));
 		MUST(!ww_barrier_unref(barrier));
-		if (!by_token)
-			remove_it();
+		must_be_gone();
 	}
 	MUST(!ww_barrier_unref(NULL));
 	MUST(!ww_barrier_ref(NULL));
 	scene_end();
 }
 
-void barrier_info_is_versioned(void)
+CASE(barrier_info_is_versioned, 0)
 {
 	struct ww_barrier_info info = {0};
 	ww_barrier *barrier;
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 1, NULL, NULL));
-	MUST_OK(ww_barrier_join(scene.broker, "x", 0, 0, &barrier));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 1), NULL, NULL));
+	MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_barrier_info_get(barrier, &info));
-	info.size = 8;
+	info.struct_size = 8;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_barrier_info_get(barrier, &info));
 	ww_barrier_unref(barrier);
-	remove_it();
+	must_be_gone();
 	scene_end();
 }
 
-void barrier_nobody_joins(void)
+CASE(barrier_nobody_joins, 0)
 {
 	struct ww_token token;
 	ww_barrier *barrier;
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 2, SHARE(.escrow_ns = 100 * MS), &token));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2, .escrow_ns = 100 * MS),
+		NULL, &token));
 	scene_has_objects(0);
 	refuse_join(WW_ERR_NOT_FOUND, "'x'", "x", 0, 0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_barrier_join_token(scene.broker, &token, 0, FOREVER, &barrier));
+		ww_barrier_import(scene.broker, &token, 0, FOREVER, NULL, &barrier));
 	scene_end();
 }
 
 /* Whoever gives up is no member; the rank is free for the next one. */
-void barrier_join_times_out(void)
+CASE(barrier_join_times_out, 0)
 {
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 2, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, NULL));
 	for (int i = 0; i < 5; i++) {
 		late_to_join("x", 1, 0);
 		late_to_join("x", 1, 2 * MS);
@@ -198,10 +216,10 @@ static void *join(void *argument)
 	struct member *member = argument;
 
 	if (member->token)
-		MUST_OK(ww_barrier_join_token(scene.broker, member->token, member->rank, FOREVER,
+		MUST_OK(ww_barrier_import(scene.broker, member->token, member->rank, FOREVER, NULL,
 			&member->barrier));
 	else
-		MUST_OK(ww_barrier_join(scene.broker, "x", member->rank, FOREVER,
+		MUST_OK(ww_barrier_get(scene.broker, "x", member->rank, FOREVER, NULL,
 			&member->barrier));
 	if (member->play)
 		member->play(member);
@@ -228,7 +246,7 @@ static void two_join(struct member members[2])
 {
 	memset(members, 0, 2 * sizeof(*members));
 	members[1].rank = 1;
-	MUST_OK(ww_barrier_create(scene.broker, "x", 2, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 2), NULL, NULL));
 	run_members(members, 2);
 }
 
@@ -241,10 +259,10 @@ static void play_rounds(struct member *member)
 
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		boards[rank] = round;
-		MUST_OK(ww_barrier_wait(member->barrier, FOREVER));
+		MUST_OK(ww_barrier_wait(member->barrier, FOREVER, NULL));
 		for (uint32_t i = 0; i < MEMBERS; i++)
 			MUST_EQUAL(round, boards[i]);
-		MUST_OK(ww_barrier_wait(member->barrier, FOREVER));
+		MUST_OK(ww_barrier_wait(member->barrier, FOREVER, NULL));
 		MUST_EQUAL(2 * round, barrier_info(member->barrier).round);
 	}
 }
@@ -256,8 +274,8 @@ static void play_all(bool by_token, bool any_rank)
 	struct ww_token token;
 	uint32_t ranks = 0;
 
-	MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x", MEMBERS, SHARE(.uses = 1),
-		&token));
+	MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x",
+		BARRIER(.count = MEMBERS, .uses = 1), NULL, &token));
 	for (uint32_t i = 0; i < MEMBERS; i++)
 		members[i] = (struct member){
 			.rank = any_rank ? WW_BARRIER_ANY_RANK : (i * 2 + 1) % MEMBERS,
@@ -275,12 +293,10 @@ static void play_all(bool by_token, bool any_rank)
 	}
 	MUST_EQUAL((1U << MEMBERS) - 1, ranks);
 	all_leave(members, MEMBERS);
-	if (!by_token)
-		remove_it();
-	scene_has_objects(0);
+	must_be_gone();
 }
 
-void barrier_passes_rounds(void)
+CASE(barrier_passes_rounds, 0)
 {
 	scene_begin();
 	play_all(false, false);
@@ -289,7 +305,7 @@ void barrier_passes_rounds(void)
 }
 
 /* Who arrived and gave up waiting counts as arrived, once. */
-void barrier_wait_times_out(void)
+CASE(barrier_wait_times_out, 0)
 {
 	struct member members[2];
 
@@ -297,44 +313,47 @@ void barrier_wait_times_out(void)
 	two_join(members);
 	for (uint64_t round = 0; round < 6; round += 2) {
 		MUST_EQUAL(0, barrier_info(members[1].barrier).arrived);
-		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0));
-		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 3 * MS));
+		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0, NULL));
+		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 3 * MS, NULL));
 		MUST_EQUAL(1, barrier_info(members[0].barrier).arrived);
 		MUST_EQUAL(1, barrier_info(members[1].barrier).arrived);
 		MUST_EQUAL(round, barrier_info(members[0].barrier).round);
-		MUST_OK(ww_barrier_wait(members[1].barrier, 0));
-		/* The next round of the one has begun before the other has seen the end of this one. */
-		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[1].barrier, 0));
-		MUST_OK(ww_barrier_wait(members[0].barrier, FOREVER));
-		MUST_OK(ww_barrier_wait(members[0].barrier, 0));
-		MUST_OK(ww_barrier_wait(members[1].barrier, 0));
+		MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
+		/*
+		 * The next round of the one has begun before the other has seen the end of this
+		 * one.
+		 */
+		MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[1].barrier, 0, NULL));
+		MUST_OK(ww_barrier_wait(members[0].barrier, FOREVER, NULL));
+		MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
+		MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
 		MUST_EQUAL(0, barrier_info(members[0].barrier).broken);
 	}
 	all_leave(members, 2);
-	remove_it();
+	must_be_gone();
 	scene_end();
 }
 
-void barrier_is_broken_by_who_leaves(void)
+CASE(barrier_is_broken_by_who_leaves, 0)
 {
 	struct member members[3];
 	struct ww_barrier_info info;
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 3, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 3), NULL, NULL));
 	for (uint32_t i = 0; i < 3; i++)
 		members[i] = (struct member){.rank = i};
 	run_members(members, 3);
-	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[1].barrier, 0));
-	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[1].barrier, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0, NULL));
 	members[1].barrier = ww_barrier_unref(members[1].barrier);
 	/* It had arrived in the first round, which ends well. */
-	MUST_OK(ww_barrier_wait(members[2].barrier, FOREVER));
-	MUST_OK(ww_barrier_wait(members[0].barrier, FOREVER));
+	MUST_OK(ww_barrier_wait(members[2].barrier, FOREVER, NULL));
+	MUST_OK(ww_barrier_wait(members[0].barrier, FOREVER, NULL));
 	for (int i = 0; i < 3; i++) {
 		MUST_REFUSE(WW_ERR_PEER_LOST, "member 1",
-			ww_barrier_wait(members[0].barrier, FOREVER));
-		MUST_REFUSE(WW_ERR_PEER_LOST, "left", ww_barrier_wait(members[2].barrier, 0));
+			ww_barrier_wait(members[0].barrier, FOREVER, NULL));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "left", ww_barrier_wait(members[2].barrier, 0, NULL));
 	}
 	info = barrier_info(members[0].barrier);
 	MUST_EQUAL(1, info.broken);
@@ -343,39 +362,38 @@ void barrier_is_broken_by_who_leaves(void)
 	info = barrier_info(members[2].barrier);
 	MUST_EQUAL(1, info.broken_rank);
 	all_leave(members, 3);
-	remove_it();
+	must_be_gone();
 	scene_end();
 }
 
 static void wait_in_vain(struct member *member)
 {
-	MUST_OK(ww_barrier_wait(member->barrier, FOREVER));
+	MUST_OK(ww_barrier_wait(member->barrier, FOREVER, NULL));
 	if (member->rank == 0)
 		member->barrier = ww_barrier_unref(member->barrier);
 	else
 		MUST_REFUSE(WW_ERR_PEER_LOST, "member 0",
-			ww_barrier_wait(member->barrier, FOREVER));
+			ww_barrier_wait(member->barrier, FOREVER, NULL));
 }
 
 /* Those who sleep are woken, too. */
-void barrier_wakes_who_waits_for_who_leaves(void)
+CASE(barrier_wakes_who_waits_for_who_leaves, 0)
 {
 	struct member members[4];
 
 	scene_begin();
 	for (int i = 0; i < 10; i++) {
-		MUST_OK(ww_barrier_create(scene.broker, "x", 4, NULL, NULL));
+		MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 4), NULL, NULL));
 		for (uint32_t rank = 0; rank < 4; rank++)
 			members[rank] = (struct member){.rank = rank, .play = wait_in_vain};
 		run_members(members, 4);
 		all_leave(members, 4);
-		remove_it();
-		scene_has_objects(0);
+		must_be_gone();
 	}
 	scene_end();
 }
 
-void barrier_is_full(void)
+CASE(barrier_is_full, 0)
 {
 	struct member members[2];
 
@@ -384,33 +402,33 @@ void barrier_is_full(void)
 	refuse_join(WW_ERR_EXISTS, "taken", "x", 0, FOREVER);
 	refuse_join(WW_ERR_EXISTS, "taken", "x", 1, FOREVER);
 	refuse_join(WW_ERR_EXISTS, "all ranks", "x", WW_BARRIER_ANY_RANK, FOREVER);
-	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0));
-	MUST_OK(ww_barrier_wait(members[1].barrier, 0));
-	MUST_OK(ww_barrier_wait(members[0].barrier, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_barrier_wait(members[0].barrier, 0, NULL));
+	MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
+	MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
 	all_leave(members, 2);
-	remove_it();
+	must_be_gone();
 	scene_end();
 }
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-void barrier_misuse(void)
+CASE(barrier_misuse, NEEDS_MISUSE_STATUS)
 {
-	struct ww_barrier_info info = {.size = sizeof(info)};
+	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	struct ww_token token = {{0}};
 	ww_barrier *barrier;
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 1, NULL, NULL));
-	MISUSED(ww_barrier_join(scene.broker, NULL, 0, 0, &barrier));
-	MISUSED(ww_barrier_join(scene.broker, "x", 0, 0, NULL));
-	MISUSED(ww_barrier_join_token(scene.broker, NULL, 0, 0, &barrier));
-	MISUSED(ww_barrier_join_token(scene.broker, &token, 0, 0, NULL));
-	MISUSED(ww_barrier_wait(NULL, 0));
-	MUST_OK(ww_barrier_join(scene.broker, "x", 0, 0, &barrier));
+	MUST_OK(ww_barrier_create(scene.broker, "x", BARRIER(.count = 1), NULL, NULL));
+	MISUSED(ww_barrier_get(scene.broker, NULL, 0, 0, NULL, &barrier));
+	MISUSED(ww_barrier_get(scene.broker, "x", 0, 0, NULL, NULL));
+	MISUSED(ww_barrier_import(scene.broker, NULL, 0, 0, NULL, &barrier));
+	MISUSED(ww_barrier_import(scene.broker, &token, 0, 0, NULL, NULL));
+	MISUSED(ww_barrier_wait(NULL, 0, NULL));
+	MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
 	MISUSED(ww_barrier_info_get(NULL, &info));
 	MISUSED(ww_barrier_info_get(barrier, NULL));
 	ww_barrier_unref(barrier);
-	remove_it();
+	must_be_gone();
 	scene_end();
 }

@@ -2,7 +2,8 @@
 /*
  * broker.c - what every call around a broker refuses, and how: arrays, tokens, names, parameters
  *
- * One process and a private broker. What a refused call leaves behind is nothing: the scene's end sees to that.
+ * One process and a private broker. What a refused call leaves behind is nothing: the scene's end
+ * sees to that.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,44 +15,46 @@
 
 #include "conformance/conformance.h"
 #include "support/forge.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 
 #define BYTES (2 * MIB)
 
 /* Structs with their size set, and whatever else is given. */
-#define PUT(...) (&(struct ww_put_params){.size = sizeof(struct ww_put_params), __VA_ARGS__})
-#define GET(...) (&(struct ww_get_params){.size = sizeof(struct ww_get_params), __VA_ARGS__})
-#define EXPORT(...) \
-	(&(struct ww_export_params){.size = sizeof(struct ww_export_params), __VA_ARGS__})
-#define OPEN(...) (&(struct ww_broker_params){.size = sizeof(struct ww_broker_params), __VA_ARGS__})
+#define PUT(...)    WW_PARAMS(struct ww_put_params, __VA_ARGS__)
+#define GET(...)    WW_PARAMS(struct ww_get_params, __VA_ARGS__)
+#define EXPORT(...) WW_PARAMS(struct ww_export_params, __VA_ARGS__)
+#define OPEN(...)   WW_PARAMS(struct ww_broker_params, __VA_ARGS__)
 
 /* --- arrays --- */
 
-void broker_array_set_refuses(void)
+CASE(broker_array_set_refuses, 0)
 {
 	const int64_t small[WW_ARRAY_DIMS] = {2, 3};
 	const int64_t negative[] = {2, -1};
 	const int64_t huge[] = {INT64_MAX / 2, 4};
-	struct ww_array array = {.size = sizeof(array)};
+	struct ww_array array = WW_INIT(struct ww_array);
 
-	MUST_REFUSE(WW_ERR_INVALID, "7", ww_array_set(&array, 7, 32, 1, small));
-	MUST_REFUSE(WW_ERR_INVALID, "bits", ww_array_set(&array, WW_DTYPE_FLOAT, 12, 1, small));
-	MUST_REFUSE(WW_ERR_INVALID, "bits", ww_array_set(&array, WW_DTYPE_INT, 0, 1, small));
+	MUST_REFUSE(WW_ERR_INVALID, "7", ww_array_set(&array, WW_DTYPE(7, 32), 1, small, NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "bits",
+		ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 12), 1, small, NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "bits",
+		ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 0), 1, small, NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "dimensions",
-		ww_array_set(&array, WW_DTYPE_INT, 32, WW_ARRAY_DIMS + 1, small));
-	MUST_REFUSE(WW_ERR_INVALID, "-1", ww_array_set(&array, WW_DTYPE_INT, 32, 2, negative));
-	MUST_REFUSE(WW_ERR_OVERFLOW, "", ww_array_set(&array, WW_DTYPE_INT, 32, 2, huge));
-	array.size = 0;
-	MUST_REFUSE(WW_ERR_INVALID, "size", ww_array_set(&array, WW_DTYPE_INT, 32, 2, small));
+		ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 32), WW_ARRAY_DIMS + 1, small, NULL,
+			0));
+	MUST_REFUSE(WW_ERR_INVALID, "-1",
+		ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 32), 2, negative, NULL, 0));
+	MUST_REFUSE(WW_ERR_OVERFLOW, "",
+		ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 32), 2, huge, NULL, 0));
 }
 
-void broker_array_check_refuses(void)
+CASE(broker_array_check_refuses, 0)
 {
 	const int64_t shape[] = {4, 5};
-	struct ww_array array = {.size = sizeof(array)};
+	struct ww_array array = WW_INIT(struct ww_array);
 	uint64_t bytes = 99;
 
-	MUST_OK(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 2, shape));
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 0));
 	MUST_OK(ww_array_check(&array, 80));
 	MUST_REFUSE(WW_ERR_MISMATCH, "79", ww_array_check(&array, 79));
 	array.offset = 1;
@@ -65,9 +68,9 @@ void broker_array_check_refuses(void)
 	array.shape[2] = 1;
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_array_check(&array, 80));
 	array.shape[2] = 0;
-	array.dtype_lanes = 0;
+	array.dtype.lanes = 0;
 	MUST_REFUSE(WW_ERR_INVALID, "lanes", ww_array_check(&array, 80));
-	array.dtype_lanes = 1;
+	array.dtype.lanes = 1;
 	array.ndim = 17;
 	MUST_REFUSE(WW_ERR_INVALID, "17", ww_array_bytes(&array, &bytes));
 	MUST_EQUAL(0, ww_array_is_contiguous(&array));
@@ -80,13 +83,13 @@ static struct ww_token a_token(ww_memory *memory, uint32_t access)
 	struct ww_token token;
 
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = access, .escrow_ns = WW_FOREVER), &token));
+		EXPORT(.access = access, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	return token;
 }
 
-void broker_token_calls_refuse(void)
+CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token = {.bytes = "this is no token"};
 	struct ww_token other;
@@ -101,9 +104,9 @@ void broker_token_calls_refuse(void)
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	token = a_token(memory, WW_ACCESS_READ);
-	info.size = 0;
+	info.struct_size = 0;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_token_info_get(&token, &info));
-	info.size = sizeof(info);
+	info.struct_size = sizeof(info);
 	token.bytes[8]++;
 	token_seal(&token);
 	MUST_REFUSE(WW_ERR_VERSION, "version", ww_token_info_get(&token, &info));
@@ -122,7 +125,7 @@ static void refuse_open(ww_status status, const char *word, const struct ww_brok
 	MUST(!broker);
 }
 
-void broker_open_refuses_parameters(void)
+CASE(broker_open_refuses_parameters, 0)
 {
 	char name[160] = "/tmp/";
 
@@ -147,8 +150,11 @@ static int listen_at(const char *path, int type)
 	return fd;
 }
 
-/* Nothing there; a file; a socket of another type; a socket that nobody listens at; one that does not answer. */
-void broker_open_refuses_addresses(void)
+/*
+ * Nothing there; a file; a socket of another type; a socket that nobody listens at; one that does
+ * not answer.
+ */
+CASE(broker_open_refuses_addresses, 0)
 {
 	char path[] = "/tmp/warpway-refuse-XXXXXX";
 	int fd = mkstemp(path);
@@ -192,18 +198,19 @@ static const char *const bad_names[] = {
 
 static void refuse_name(ww_memory *memory, const char *name)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_memory *got;
 
-	MUST_REFUSE(WW_ERR_INVALID, "name", ww_memory_put(memory, scene.broker, name, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "name",
-		ww_memory_get(scene.device, scene.broker, name, NULL, &got, NULL));
+		ww_memory_put(memory, scene.broker, name, NULL, 0, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "name",
+		ww_memory_get(scene.device, scene.broker, name, NULL, 0, NULL, &got, NULL));
 	MUST(!got);
 	MUST_REFUSE(WW_ERR_INVALID, "name", ww_broker_remove(scene.broker, name));
 	MUST_REFUSE(WW_ERR_INVALID, "name", ww_broker_stat(scene.broker, name, &info));
 }
 
-void broker_refuses_names(void)
+CASE(broker_refuses_names, WW_CAP_EXPORT)
 {
 	char name[WW_NAME_BYTES + 1];
 	ww_snapshot *snapshot;
@@ -225,7 +232,7 @@ void broker_refuses_names(void)
 	MUST_REFUSE(WW_ERR_INVALID, "prefix", ww_watch_create(scene.broker, "/", 0, &watch));
 	MUST(!watch);
 	name[WW_NAME_BYTES - 1] = '\0'; /* as long as can be */
-	MUST_OK(ww_memory_put(memory, scene.broker, name, NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, name, NULL, 0, NULL));
 	ww_memory_unref(memory);
 	scene_end();
 }
@@ -235,10 +242,10 @@ void broker_refuses_names(void)
 static void refuse_put(ww_memory *memory, ww_status status, const char *word,
 	const struct ww_put_params *params)
 {
-	MUST_REFUSE(status, word, ww_memory_put(memory, scene.broker, "x", params));
+	MUST_REFUSE(status, word, ww_memory_put(memory, scene.broker, "x", params, 0, NULL));
 }
 
-void broker_put_refuses_parameters(void)
+CASE(broker_put_refuses_parameters, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 
@@ -253,43 +260,53 @@ void broker_put_refuses_parameters(void)
 	refuse_put(memory, WW_ERR_INVALID, "", PUT(.reserved = 1));
 	refuse_put(memory, WW_ERR_INVALID, "time to live", PUT(.ttl_ns = 1));
 	MUST_REFUSE(WW_ERR_INVALID, "without a name",
-		ww_memory_put(memory, scene.broker, NULL, PUT(.life = WW_LIFE_KEPT)));
+		ww_memory_put(memory, scene.broker, NULL, PUT(.life = WW_LIFE_KEPT), 0, NULL));
 	MUST_EQUAL(0, scene_info().objects);
 	ww_memory_unref(memory);
 	scene_end();
 }
 
-void broker_put_refuses_arrays(void)
+CASE(broker_put_refuses_arrays, WW_CAP_EXPORT)
 {
 	const int64_t shape[] = {(int64_t)(BYTES / 4)};
-	struct ww_array array = {.size = sizeof(array)};
+	struct ww_array array = WW_INIT(struct ww_array);
 	ww_memory *memory;
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	MUST_OK(ww_array_set(&array, WW_DTYPE_FLOAT, 32, 1, shape));
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
 	array.offset = 4;
 	refuse_put(memory, WW_ERR_MISMATCH, "", PUT(.array = &array));
 	array.offset = 0;
 	array.strides[0] = INT64_MIN;
 	refuse_put(memory, WW_ERR_OVERFLOW, "", PUT(.array = &array));
-	array.dtype_bits = 0;
+	array.dtype.bits = 0;
 	refuse_put(memory, WW_ERR_INVALID, "", PUT(.array = &array));
 	ww_memory_unref(memory);
 	scene_end();
 }
 
-void broker_put_refuses_what_is_there(void)
+#define SECOND "a second put changes nothing"
+
+CASE(broker_put_refuses_what_is_there, WW_CAP_EXPORT)
 {
+	char taken[64];
 	ww_memory *memory;
 	ww_memory *other;
 
+	snprintf(taken, sizeof(taken), "'x' is taken: process %d (", (int)getpid());
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	other = scene_make(BYTES, 2);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
-	refuse_put(other, WW_ERR_EXISTS, "'x' is taken", NULL);
-	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL));
+	refuse_put(other, WW_ERR_EXISTS, taken, NULL);
+	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL, 0, NULL));
+	/* A second put says what the first one said, or is refused. */
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	refuse_put(memory, WW_ERR_EXISTS, SECOND, PUT(.state = WW_STATE_SHARED, .mode = 0400));
+	refuse_put(memory, WW_ERR_EXISTS, SECOND, PUT(.state = WW_STATE_SEALED));
+	refuse_put(memory, WW_ERR_EXISTS, SECOND,
+		PUT(.state = WW_STATE_SHARED, .life = WW_LIFE_OWNER, .flags = WW_PUT_REPLACE));
 	ww_memory_unref(memory);
 	memory = memory_reimport(other, scene.device, WW_ACCESS_READ);
 	refuse_put(memory, WW_ERR_ACCESS, "read-only", NULL);
@@ -298,10 +315,13 @@ void broker_put_refuses_what_is_there(void)
 	scene_end();
 }
 
-/* Named after a token was made: as its first put says, whose holders must not see less than they had. */
-void broker_put_names_what_was_exported(void)
+/*
+ * Named after a token was made: as its first put says, whose holders must not see less than they
+ * had.
+ */
+CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_memory *memory;
 
 	scene_begin();
@@ -309,7 +329,7 @@ void broker_put_names_what_was_exported(void)
 	a_token(memory, WW_ACCESS_WRITE);
 	refuse_put(memory, WW_ERR_STATE, "writing", PUT(.state = WW_STATE_WRITING));
 	MUST_OK(ww_memory_put(memory, scene.broker, "x",
-		PUT(.state = WW_STATE_SHARED, .mode = 0640, .life = WW_LIFE_OWNER)));
+		PUT(.state = WW_STATE_SHARED, .mode = 0640, .life = WW_LIFE_OWNER), 0, NULL));
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
 	MUST_EQUAL(0640, info.mode);
 	MUST_EQUAL(WW_LIFE_OWNER, info.life);
@@ -319,20 +339,22 @@ void broker_put_names_what_was_exported(void)
 	scene_end();
 }
 
-void broker_seal_refuses(void)
+CASE(broker_seal_refuses, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "", ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
 	MUST_REFUSE(WW_ERR_INVALID, "state",
-		ww_memory_seal(memory, scene.broker, WW_STATE_WRITING));
+		ww_memory_publish(memory, scene.broker, WW_STATE_WRITING, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "state",
-		ww_memory_seal(memory, scene.broker, WW_STATE_REMOVED));
-	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SHARED));
-	MUST_REFUSE(WW_ERR_STATE, "shared", ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+		ww_memory_publish(memory, scene.broker, WW_STATE_REMOVED, NULL));
+	MUST_OK(ww_memory_publish(memory, scene.broker, WW_STATE_SHARED, NULL));
+	MUST_REFUSE(WW_ERR_STATE, "shared",
+		ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
 	ww_memory_unref(memory);
 	scene_end();
 }
@@ -344,11 +366,11 @@ static void refuse_get(ww_status status, const char *word, const struct ww_get_p
 	ww_memory *memory = (ww_memory *)&status;
 
 	MUST_REFUSE(status, word,
-		ww_memory_get(scene.device, scene.broker, "x", params, &memory, NULL));
+		ww_memory_get(scene.device, scene.broker, "x", params, 0, NULL, &memory, NULL));
 	MUST(!memory);
 }
 
-void broker_get_refuses(void)
+CASE(broker_get_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
 	ww_memory *memory;
@@ -357,23 +379,23 @@ void broker_get_refuses(void)
 	scene_begin();
 	refuse_get(WW_ERR_INVALID, "size", &(struct ww_get_params){0});
 	refuse_get(WW_ERR_INVALID, "access", GET(.access = 3));
-	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 2));
+	refuse_get(WW_ERR_INVALID, "flags", GET(.flags = 4));
 	refuse_get(WW_ERR_INVALID, "", GET(.reserved = 1));
 	refuse_get(WW_ERR_INVALID, "owner", GET(.owner = 1));
 	refuse_get(WW_ERR_NOT_FOUND, "'x'", NULL);
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_WRITING);
 	refuse_get(WW_ERR_STATE, "written", NULL);
-	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SEALED));
+	MUST_OK(ww_memory_publish(memory, scene.broker, WW_STATE_SEALED, NULL));
 	refuse_get(WW_ERR_ACCESS, "sealed", GET(.access = WW_ACCESS_WRITE));
 	refuse_get(WW_ERR_ACCESS, "belongs",
 		GET(.flags = WW_GET_FROM_OWNER, .owner = geteuid() + 1));
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_memory_get(scene.device, scene.broker, "x", NULL, &got, &info));
+		ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &got, &info));
 	MUST(!got);
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_broker_stat(scene.broker, "x", &info));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_remove(scene.broker, "y"));
-	info.size = sizeof(info);
+	info.struct_size = sizeof(info);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'y'", ww_broker_stat(scene.broker, "y", &info));
 	MUST_EQUAL(1, scene_info().holds);
 	ww_memory_unref(memory);
@@ -387,19 +409,19 @@ static void refuse_export(ww_memory *memory, ww_status status, const char *word,
 {
 	struct ww_token token;
 
-	MUST_REFUSE(status, word, ww_memory_export(memory, scene.broker, params, &token));
+	MUST_REFUSE(status, word, ww_memory_export(memory, scene.broker, params, NULL, &token));
 }
 
-void broker_export_refuses(void)
+CASE(broker_export_refuses, WW_CAP_EXPORT)
 {
 	const int64_t shape[] = {100};
-	struct ww_array array = {.size = sizeof(array)};
+	struct ww_array array = WW_INIT(struct ww_array);
 	ww_memory *memory;
 	ww_memory *reader;
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	MUST_OK(ww_array_set(&array, WW_DTYPE_INT, 8, 1, shape));
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), 1, shape, NULL, 0));
 	refuse_export(memory, WW_ERR_INVALID, "size", &(struct ww_export_params){0});
 	refuse_export(memory, WW_ERR_INVALID, "access", EXPORT(.access = 3));
 	refuse_export(memory, WW_ERR_INVALID, "reserved", EXPORT(.reserved = 1));
@@ -408,7 +430,7 @@ void broker_export_refuses(void)
 		EXPORT(.bytes = memory_info(memory).bytes + 1));
 	refuse_export(memory, WW_ERR_OVERFLOW, "", EXPORT(.offset = UINT64_MAX, .bytes = 2));
 	refuse_export(memory, WW_ERR_MISMATCH, "", EXPORT(.bytes = 99, .array = &array));
-	refuse_export(memory, WW_ERR_INVALID, "escrow", EXPORT(.escrow_ns = UINT64_MAX - 1));
+	refuse_export(memory, WW_ERR_INVALID, "escrow", EXPORT(.escrow_ns = UINT64_MAX));
 	reader = memory_reimport(memory, scene.device, WW_ACCESS_READ);
 	refuse_export(reader, WW_ERR_ACCESS, "read-only", EXPORT(.access = WW_ACCESS_WRITE));
 	ww_memory_unref(reader);
@@ -422,7 +444,8 @@ static void refuse_import(const struct ww_token *token, uint32_t access, ww_stat
 	ww_memory *memory = (ww_memory *)&status;
 
 	MUST_REFUSE(status, word,
-		ww_memory_import(scene.device, scene.broker, token, access, &memory, NULL));
+		ww_memory_import(scene.device, scene.broker, token,
+			WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, NULL));
 	MUST(!memory);
 }
 
@@ -436,7 +459,7 @@ static struct ww_token forged(const struct ww_token *token, size_t at, uint8_t v
 	return copy;
 }
 
-void broker_import_refuses(void)
+CASE(broker_import_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
 	struct ww_token token;
@@ -447,11 +470,10 @@ void broker_import_refuses(void)
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	token = a_token(memory, WW_ACCESS_READ);
-	refuse_import(&token, 0, WW_ERR_INVALID, "access");
 	refuse_import(&token, 3, WW_ERR_INVALID, "access");
 	refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "reading");
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &got, &info));
+		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &got, &info));
 	other = forged(&token, 16, 1); /* of the object's id */
 	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "");
 	other = forged(&token, 32, 1); /* of the secret */
@@ -476,7 +498,7 @@ void broker_import_refuses(void)
 }
 
 /* Every flipped bit of a token is seen before anybody is asked. */
-void broker_import_refuses_every_flipped_bit(void)
+CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *memory;
@@ -495,7 +517,7 @@ void broker_import_refuses_every_flipped_bit(void)
 
 /* --- looking --- */
 
-void broker_snapshot_refuses(void)
+CASE(broker_snapshot_refuses, 0)
 {
 	struct ww_object_info object = {0};
 	struct ww_holder_info holder = {0};
@@ -512,9 +534,9 @@ void broker_snapshot_refuses(void)
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_object(snapshot, 0, &object));
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_holder(snapshot, 0, &holder));
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_snapshot_hold(snapshot, 0, &hold));
-	object.size = sizeof(object);
-	holder.size = sizeof(holder);
-	hold.size = sizeof(hold);
+	object.struct_size = sizeof(object);
+	holder.struct_size = sizeof(holder);
+	hold.struct_size = sizeof(hold);
 	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 0, &object));
 	MUST_STATUS(WW_END, ww_snapshot_holder(snapshot, SIZE_MAX, &holder));
 	MUST_STATUS(WW_END, ww_snapshot_hold(snapshot, 1, &hold));
@@ -523,7 +545,7 @@ void broker_snapshot_refuses(void)
 	scene_end();
 }
 
-void broker_watch_refuses(void)
+CASE(broker_watch_refuses, 0)
 {
 	struct ww_watch_event event = {0};
 	ww_watch *watch = (ww_watch *)&event;
@@ -532,10 +554,10 @@ void broker_watch_refuses(void)
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_watch_create(scene.broker, NULL, 2, &watch));
 	MUST(!watch);
 	MUST_OK(ww_watch_create(scene.broker, NULL, 0, &watch));
-	MUST_REFUSE(WW_ERR_INVALID, "size", ww_watch_next(watch, 0, &event));
-	event.size = sizeof(event);
-	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, &event));
-	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 1000000, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_watch_next(watch, 0, NULL, &event));
+	event.struct_size = sizeof(event);
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, NULL, &event));
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 1000000, NULL, &event));
 	MUST(ww_watch_fd(watch) >= 0);
 	MUST(!ww_watch_free(watch));
 	MUST(!ww_watch_free(NULL));
@@ -546,47 +568,41 @@ void broker_watch_refuses(void)
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-void broker_misuse(void)
+CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 {
-	struct ww_broker_info broker_info = {.size = sizeof(broker_info)};
-	struct ww_object_info info = {.size = sizeof(info)};
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_token token;
-	ww_snapshot *snapshot;
+	ww_object *object;
 	ww_memory *memory;
 	ww_memory *got;
-	ww_watch *watch;
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	token = a_token(memory, WW_ACCESS_READ);
 	MISUSED(ww_broker_open(NULL, NULL));
-	MISUSED(ww_broker_info_get(NULL, &broker_info));
 	MISUSED(ww_broker_info_get(scene.broker, NULL));
-	MISUSED(ww_memory_put(NULL, scene.broker, "x", NULL));
-	MISUSED(ww_memory_put(memory, NULL, "x", NULL));
-	MISUSED(ww_memory_seal(NULL, scene.broker, WW_STATE_SEALED));
-	MISUSED(ww_memory_seal(memory, NULL, WW_STATE_SEALED));
-	MISUSED(ww_memory_get(NULL, scene.broker, "x", NULL, &got, NULL));
-	MISUSED(ww_memory_get(scene.device, NULL, "x", NULL, &got, NULL));
-	MISUSED(ww_memory_get(scene.device, scene.broker, NULL, NULL, &got, NULL));
-	MISUSED(ww_memory_get(scene.device, scene.broker, "x", NULL, NULL, NULL));
-	MISUSED(ww_memory_export(NULL, scene.broker, NULL, &token));
-	MISUSED(ww_memory_export(memory, scene.broker, NULL, NULL));
-	MISUSED(ww_memory_import(NULL, scene.broker, &token, WW_ACCESS_READ, &got, NULL));
-	MISUSED(ww_memory_import(scene.device, scene.broker, NULL, WW_ACCESS_READ, &got, NULL));
-	MISUSED(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, NULL, NULL));
-	MISUSED(ww_broker_remove(NULL, "x"));
+	MISUSED(ww_memory_put(NULL, scene.broker, "x", NULL, 0, NULL));
+	MISUSED(ww_memory_publish(NULL, scene.broker, WW_STATE_SEALED, NULL));
+	MISUSED(ww_memory_get(NULL, scene.broker, "x", NULL, 0, NULL, &got, NULL));
+	MISUSED(ww_memory_get(scene.device, scene.broker, NULL, NULL, 0, NULL, &got, NULL));
+	MISUSED(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, NULL, NULL));
+	MISUSED(ww_memory_export(NULL, scene.broker, NULL, NULL, &token));
+	MISUSED(ww_memory_export(memory, scene.broker, NULL, NULL, NULL));
+	MISUSED(ww_object_import(NULL, NULL, NULL, &object, NULL));
+	MISUSED(ww_object_import(NULL, &token, NULL, NULL, NULL));
+	MISUSED(ww_object_export(NULL, NULL, NULL, &token));
+	MISUSED(ww_memory_revoke(NULL, scene.broker, NULL));
+	MISUSED(ww_memory_import(NULL, scene.broker, &token, NULL, NULL, &got, NULL));
+	MISUSED(ww_memory_import(scene.device, scene.broker, NULL, NULL, NULL, &got, NULL));
+	MISUSED(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, NULL, NULL));
 	MISUSED(ww_broker_remove(scene.broker, NULL));
-	MISUSED(ww_broker_stat(NULL, "x", &info));
 	MISUSED(ww_broker_stat(scene.broker, NULL, &info));
 	MISUSED(ww_broker_stat(scene.broker, "x", NULL));
-	MISUSED(ww_snapshot_create(NULL, NULL, 0, &snapshot));
 	MISUSED(ww_snapshot_create(scene.broker, NULL, 0, NULL));
 	MISUSED(ww_snapshot_object(NULL, 0, &info));
-	MISUSED(ww_watch_create(NULL, NULL, 0, &watch));
 	MISUSED(ww_watch_create(scene.broker, NULL, 0, NULL));
-	MISUSED(ww_watch_next(NULL, 0, &event));
+	MISUSED(ww_watch_next(NULL, 0, NULL, &event));
 	MUST(ww_watch_fd(NULL) == -1);
 	MUST(!ww_broker_address(NULL));
 	MUST(!ww_broker_ref(NULL));

@@ -2,8 +2,8 @@
 /*
  * context.c - the caller's current CUDA context is the same after every call
  *
- * The driver itself is asked after each call of the library, once for every state in which a program
- * may come: no context, the device's primary one, one of its own, one of another GPU.
+ * The driver itself is asked after each call of the library, once for every state in which a
+ * program may come: no context, the device's primary one, one of its own, one of another GPU.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -40,9 +40,13 @@ static void keep_sharing(ww_CUcontext own, ww_device *device, ww_memory *memory)
 	KEEPS(own, MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description)));
 	KEEPS(own, ww_memory_unref(memory));
 	KEEPS(own,
-		MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &imported)));
-	KEEPS(own, MUST_OK(ww_memory_send(imported, WW_ACCESS_WRITE, sockets[0], 0)));
-	KEEPS(own, MUST_OK(ww_memory_receive(device, sockets[1], WW_ACCESS_WRITE, 0, &memory)));
+		MUST_OK(ww_memory_import_fd(device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &imported)));
+	KEEPS(own, MUST_OK(ww_memory_send(imported, WW_ACCESS_WRITE, sockets[0], 0, NULL)));
+	KEEPS(own,
+		MUST_OK(ww_memory_receive(device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory)));
 	KEEPS(own, ww_memory_unref(memory));
 	KEEPS(own, ww_memory_unref(imported));
 	close(fd);
@@ -52,9 +56,11 @@ static void keep_sharing(ww_CUcontext own, ww_device *device, ww_memory *memory)
 
 static void keep_with_memory(ww_CUcontext own, ww_device *device, ww_stream *stream, uint32_t kind)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .kind = kind, .bytes = 2 * MIB};
+	struct ww_memory_params params = {.struct_size = sizeof(params),
+		.kind = kind,
+		.bytes = 2 * MIB};
 	uint8_t buffer[64] = {0};
-	struct ww_memory_info info = {.size = sizeof(info)};
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	ww_memory *memory;
 
 	KEEPS(own, MUST_OK(ww_memory_create(device, &params, &memory)));
@@ -63,7 +69,11 @@ static void keep_with_memory(ww_CUcontext own, ww_device *device, ww_stream *str
 	KEEPS(own, MUST_OK(ww_stream_copy(stream, info.pointer, buffer, 64)));
 	KEEPS(own, MUST_OK(ww_stream_copy(stream, buffer, info.pointer, 64)));
 	KEEPS(own, MUST_OK(ww_stream_copy(stream, (uint8_t *)info.pointer + 64, info.pointer, 64)));
-	KEEPS(own, MUST_OK(ww_stream_synchronize(stream)));
+	KEEPS(own, MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL)));
+	buffer[0] = 7;
+	KEEPS(own, MUST_OK(ww_memory_write(memory, 1, buffer, 1, WW_FOREVER, NULL)));
+	KEEPS(own, MUST_OK(ww_memory_read(memory, 1, buffer + 1, 1, WW_FOREVER, NULL)));
+	MUST_EQUAL(7, buffer[1]);
 	if (kind == WW_MEMORY_HOST || device_info(device).capabilities & WW_CAP_EXPORT)
 		keep_sharing(own, device, memory);
 	else
@@ -73,11 +83,12 @@ static void keep_with_memory(ww_CUcontext own, ww_device *device, ww_stream *str
 /* Every call of the library, while `own` is current. */
 static void keep_all(ww_CUcontext own)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	static sem_t ran;
 	ww_device *device;
 	ww_stream *stream;
 	ww_stream *wrapped;
+	uint64_t bytes;
 	uint32_t count;
 
 	MUST_CALL(sem_init(&ran, 0, 0));
@@ -86,11 +97,12 @@ static void keep_all(ww_CUcontext own)
 	KEEPS(own, ww_device_unref(device));
 	KEEPS(own, MUST_OK(ww_device_open(subject_name(), &device)));
 	KEEPS(own, MUST_OK(ww_device_info_get(device, &info)));
+	KEEPS(own, MUST_OK(ww_device_free_bytes(device, &bytes)));
 	KEEPS(own, MUST_OK(ww_stream_create(device, &stream)));
 	KEEPS(own, MUST_OK(ww_stream_wrap(device, ww_stream_native(stream), &wrapped)));
 	KEEPS(own, MUST_OK(ww_stream_query(stream)));
 	KEEPS(own, MUST_OK(ww_stream_call(stream, gate_post, &ran)));
-	KEEPS(own, MUST_OK(ww_stream_synchronize(wrapped)));
+	KEEPS(own, MUST_OK(ww_stream_synchronize(wrapped, WW_FOREVER, NULL)));
 	MUST_CALL(sem_trywait(&ran));
 	keep_with_memory(own, device, stream, WW_MEMORY_VMM);
 	if (info.capabilities & WW_CAP_HOST_MEMORY)
@@ -100,7 +112,7 @@ static void keep_all(ww_CUcontext own)
 	KEEPS(own, ww_device_unref(device));
 }
 
-void context_none_stays_none(void)
+CASE(context_none_stays_none, NEEDS_CUDA)
 {
 	MUST(driver_get());
 	MUST_EQUAL(0, driver_get()->cuCtxSetCurrent(NULL));
@@ -127,7 +139,7 @@ static void keep_primary_of(ww_device *device)
 	MUST_EQUAL(0, driver_get()->cuDevicePrimaryCtxRelease(ordinal));
 }
 
-void context_primary_stays(void)
+CASE(context_primary_stays, NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 
@@ -135,7 +147,7 @@ void context_primary_stays(void)
 	ww_device_unref(device);
 }
 
-void context_other_stays(void)
+CASE(context_other_stays, NEEDS_OTHER_GPU)
 {
 	ww_device *other = subject_open_other();
 
@@ -143,7 +155,7 @@ void context_other_stays(void)
 	ww_device_unref(other);
 }
 
-void context_own_stays(void)
+CASE(context_own_stays, NEEDS_CUDA)
 {
 	const struct driver *driver = driver_get();
 	ww_device *device = subject_open();
@@ -158,9 +170,10 @@ void context_own_stays(void)
 }
 
 /* A call that fails leaves it alone too. */
-void context_failures_leave_it(void)
+CASE(context_failures_leave_it, WW_CAP_EXPORT | NEEDS_CUDA)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = UINT64_C(1) << 46};
+	struct ww_memory_params params = {.struct_size = sizeof(params),
+		.bytes = UINT64_C(1) << 46};
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -174,7 +187,8 @@ void context_failures_leave_it(void)
 	KEEPS(NULL, MUST(ww_device_open("cuda:4095", &missing) < 0));
 	KEEPS(NULL, MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description)));
 	KEEPS(NULL,
-		MUST(ww_memory_import_fd(device, STDIN_FILENO, &description, WW_ACCESS_WRITE,
+		MUST(ww_memory_import_fd(device, STDIN_FILENO, &description,
+			     WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
 			     &none) < 0));
 	KEEPS(NULL, MUST(ww_stream_copy(stream, ww_memory_pointer(memory), &fd, 4 * MIB) < 0));
 	close(fd);
@@ -183,17 +197,39 @@ void context_failures_leave_it(void)
 	ww_device_unref(device);
 }
 
-/* Opening a device costs no context: it would take 525 MiB of the GPU in each process. */
-void context_open_makes_none(void)
+/*
+ * What a call does that needs a context, whether it makes one or finds one that another case has
+ * left.
+ */
+static uint64_t count_uses(const struct fake *fake)
+{
+	return fake->call_count("cuDevicePrimaryCtxRetain") + fake->call_count("cuCtxCreate") +
+		fake->call_count("cuCtxGetCurrent");
+}
+
+/*
+ * Opening a device and asking what it can do cost no context: it would take 525 MiB of the GPU in
+ * each process. Asking for its free memory does, which shows that the count counts.
+ */
+CASE(context_open_makes_none, NEEDS_CUDA)
 {
 	const struct fake *fake = fake_get();
+	struct fakecuda_live live;
 	ww_device *device;
+	uint64_t contexts;
 	uint64_t before;
 
 	if (!fake)
 		check_skip("only the fake driver counts its calls");
-	before = fake->call_count("cuDevicePrimaryCtxRetain");
+	fake->live(&live);
+	contexts = live.contexts;
+	before = count_uses(fake);
 	device = subject_open();
-	MUST_EQUAL(before, fake->call_count("cuDevicePrimaryCtxRetain"));
+	MUST(device_info(device).bytes_total > 0);
+	MUST_EQUAL(before, count_uses(fake));
+	fake->live(&live);
+	MUST_EQUAL(contexts, live.contexts);
+	MUST(device_free_bytes(device) <= device_info(device).bytes_total);
+	MUST(count_uses(fake) > before);
 	ww_device_unref(device);
 }

@@ -56,9 +56,9 @@ static void go_round(struct bench *bench, uint64_t bytes, uint64_t offset_a, uin
 	MUST_OK(ww_stream_copy(bench->stream, bench->from + offset_b, sent, bytes));
 	MUST_OK(ww_stream_copy(bench->stream, bench->to + offset_a, bench->from + offset_b, bytes));
 	MUST_OK(ww_stream_copy(bench->stream, got + 1, bench->to + offset_a, bytes));
-	MUST_OK(ww_stream_synchronize(bench->stream));
+	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	MUST_OK(ww_stream_copy(bench->stream, moved + 1, got + 1, bytes));
-	MUST_OK(ww_stream_synchronize(bench->stream));
+	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	MUST_MATCH(sent, got + 1, bytes);
 	MUST_MATCH(sent, moved + 1, bytes);
 	MUST(got[0] == 0xcc && got[bytes + 1] == 0xcc);
@@ -80,17 +80,17 @@ static void go_round_all(uint32_t kind)
 	tear_down(&bench);
 }
 
-void copy_all_directions(void)
+CASE(copy_all_directions, 0)
 {
 	go_round_all(WW_MEMORY_VMM);
 }
 
-void copy_host_kind(void)
+CASE(copy_host_kind, WW_CAP_HOST_MEMORY)
 {
 	go_round_all(WW_MEMORY_HOST);
 }
 
-void copy_odd_offsets(void)
+CASE(copy_odd_offsets, 0)
 {
 	struct bench bench;
 
@@ -100,7 +100,7 @@ void copy_odd_offsets(void)
 	tear_down(&bench);
 }
 
-void copy_between_kinds(void)
+CASE(copy_between_kinds, WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -113,7 +113,7 @@ void copy_between_kinds(void)
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(host), 0, 1, 2 * MIB));
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(back), ww_memory_pointer(vmm), 2 * MIB));
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(host), ww_memory_pointer(back), 2 * MIB));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(vmm, 5);
 	pattern_verify(host, 5);
 	ww_memory_unref(vmm);
@@ -124,7 +124,7 @@ void copy_between_kinds(void)
 }
 
 /* Memory of another device, made reachable by importing it for this one. */
-void copy_between_devices(void)
+CASE(copy_between_devices, WW_CAP_EXPORT | NEEDS_PEER)
 {
 	ww_device *device = subject_open();
 	ww_device *other = subject_open_other();
@@ -136,12 +136,12 @@ void copy_between_devices(void)
 	pattern_write(here, 9);
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(reached), ww_memory_pointer(here),
 		2 * MIB));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(there, 9);
 	pattern_write(there, 10);
 	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(here), ww_memory_pointer(reached),
 		2 * MIB));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(here, 10);
 	ww_memory_unref(reached);
 	ww_memory_unref(there);
@@ -151,7 +151,7 @@ void copy_between_devices(void)
 	ww_device_unref(device);
 }
 
-void copy_nothing(void)
+CASE(copy_nothing, 0)
 {
 	struct bench bench;
 	uint8_t byte = 0x11;
@@ -163,14 +163,14 @@ void copy_nothing(void)
 	MUST_OK(ww_stream_copy(bench.stream, &byte, bench.from, 0));
 	MUST_OK(ww_stream_copy(bench.stream, bench.to + bench.bytes, bench.from, 0));
 	MUST_OK(ww_stream_fill(bench.stream, bench.to, 0xff, 4, 0));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	MUST_EQUAL(0x11, byte);
 	pattern_verify(bench.a, 2);
 	tear_down(&bench);
 }
 
 /* The end of a span lies behind the end of its memory. */
-void copy_refuses_leaving(void)
+CASE(copy_refuses_leaving, 0)
 {
 	struct bench bench;
 	uint8_t *buffer = malloc(4 * MIB);
@@ -186,7 +186,7 @@ void copy_refuses_leaving(void)
 		ww_stream_copy(bench.stream, buffer, bench.from + bench.bytes - 1, 2));
 	MUST_REFUSE(WW_ERR_INVALID, "",
 		ww_stream_copy(bench.stream, bench.to + 1, buffer, bench.bytes));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 3);
 	memory_must_be(bench.b, 0);
 	tear_down(&bench);
@@ -194,7 +194,7 @@ void copy_refuses_leaving(void)
 }
 
 /* Its beginning lies before the memory. */
-void copy_refuses_entering(void)
+CASE(copy_refuses_entering, 0)
 {
 	struct bench bench;
 	uint8_t buffer[16] = {0};
@@ -207,13 +207,13 @@ void copy_refuses_entering(void)
 	MUST_REFUSE(WW_ERR_INVALID, "",
 		ww_stream_copy(bench.stream, bench.to - 1, buffer,
 			bench.bytes + 2)); /* all of it, and more on both sides */
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 3);
 	pattern_verify(bench.b, 3);
 	tear_down(&bench);
 }
 
-void copy_refuses_overflow(void)
+CASE(copy_refuses_overflow, 0)
 {
 	struct bench bench;
 	uint8_t byte = 0;
@@ -238,7 +238,7 @@ static void must_refuse_writes(struct bench *bench, ww_memory *reader)
 	MUST_REFUSE(WW_ERR_ACCESS, "read", ww_stream_copy(bench->stream, to, bench->from, 64));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
 		ww_stream_copy(bench->stream, to + bench->bytes - 1, buffer, 1));
-	MUST_OK(ww_stream_synchronize(bench->stream));
+	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	pattern_verify(bench->a, 4);
 	pattern_verify(reader, 4);
 }
@@ -257,17 +257,17 @@ static void refuse_read_only(uint32_t kind)
 	tear_down(&bench);
 }
 
-void copy_refuses_read_only(void)
+CASE(copy_refuses_read_only, WW_CAP_EXPORT)
 {
 	refuse_read_only(WW_MEMORY_VMM);
 }
 
-void copy_read_only_host_kind(void)
+CASE(copy_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 {
 	refuse_read_only(WW_MEMORY_HOST);
 }
 
-void copy_from_read_only(void)
+CASE(copy_from_read_only, WW_CAP_EXPORT)
 {
 	struct bench bench;
 	ww_memory *reader;
@@ -276,14 +276,14 @@ void copy_from_read_only(void)
 	pattern_write(bench.a, 6);
 	reader = memory_reimport(bench.a, bench.device, WW_ACCESS_READ);
 	MUST_OK(ww_stream_copy(bench.stream, bench.from, ww_memory_pointer(reader), bench.bytes));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.b, 6);
 	ww_memory_unref(reader);
 	tear_down(&bench);
 }
 
 /* On host, a copy keeps the library's memory it still needs. */
-void copy_keeps_memory_on_host(void)
+CASE(copy_keeps_memory_on_host, NEEDS_HOST_BACKEND)
 {
 	static struct gate gate;
 	struct bench bench;
@@ -300,7 +300,7 @@ void copy_keeps_memory_on_host(void)
 	bench.a = ww_memory_unref(bench.a);
 	bench.b = ww_memory_unref(bench.b);
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	MUST_MATCH(expected, got, 2 * MIB);
 	tear_down(&bench);
 	free(expected);
@@ -308,7 +308,7 @@ void copy_keeps_memory_on_host(void)
 }
 
 /* A stream of the CPU cannot reach the memory of a GPU. */
-void copy_host_stream_refuses_gpu_memory(void)
+CASE(copy_host_stream_refuses_gpu_memory, NEEDS_CUDA)
 {
 	struct bench bench;
 	ww_device *host;
@@ -321,14 +321,14 @@ void copy_host_stream_refuses_gpu_memory(void)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(stream, buffer, bench.from, 64));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_copy(stream, bench.to, buffer, 64));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(stream, bench.to, 1, 1, 64));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 	ww_stream_unref(stream);
 	ww_device_unref(host);
 	tear_down(&bench);
 }
 
-void copy_misuse(void)
+CASE(copy_misuse, NEEDS_MISUSE_STATUS)
 {
 	struct bench bench;
 	uint8_t byte = 0;
@@ -356,14 +356,14 @@ static void fill_and_check(struct bench *bench, uint64_t offset, uint32_t value,
 		expected[offset + i] = ((const uint8_t *)&value)[i % value_bytes];
 	MUST_OK(ww_stream_fill(bench->stream, bench->to, 0xa5, 1, bench->bytes));
 	MUST_OK(ww_stream_fill(bench->stream, bench->to + offset, value, value_bytes, count));
-	MUST_OK(ww_stream_synchronize(bench->stream));
+	MUST_OK(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL));
 	memory_get(bench->a, 0, got, bench->bytes);
 	MUST_MATCH(expected, got, bench->bytes);
 	free(expected);
 	free(got);
 }
 
-void fill_values(void)
+CASE(fill_values, 0)
 {
 	struct bench bench;
 
@@ -377,7 +377,7 @@ void fill_values(void)
 	tear_down(&bench);
 }
 
-void fill_counts(void)
+CASE(fill_counts, 0)
 {
 	struct bench bench;
 
@@ -389,7 +389,7 @@ void fill_counts(void)
 	tear_down(&bench);
 }
 
-void fill_host_kind(void)
+CASE(fill_host_kind, WW_CAP_HOST_MEMORY)
 {
 	struct bench bench;
 
@@ -399,7 +399,7 @@ void fill_host_kind(void)
 	tear_down(&bench);
 }
 
-void fill_refuses_misaligned(void)
+CASE(fill_refuses_misaligned, 0)
 {
 	struct bench bench;
 
@@ -408,12 +408,12 @@ void fill_refuses_misaligned(void)
 	for (uint64_t offset = 1; offset < 4; offset++)
 		MUST_REFUSE(WW_ERR_INVALID, "align",
 			ww_stream_fill(bench.stream, bench.to + offset, 9, 4, 1));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 	tear_down(&bench);
 }
 
-void fill_refuses_value_bytes(void)
+CASE(fill_refuses_value_bytes, 0)
 {
 	static const uint32_t wrong[] = {0, 3, 5, 8, 16, UINT32_MAX};
 	struct bench bench;
@@ -422,12 +422,12 @@ void fill_refuses_value_bytes(void)
 	for (size_t i = 0; i < CHECK_COUNT(wrong); i++)
 		MUST_REFUSE(WW_ERR_INVALID, "1, 2 or 4",
 			ww_stream_fill(bench.stream, bench.to, 9, wrong[i], 1));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 	tear_down(&bench);
 }
 
-void fill_refuses_leaving(void)
+CASE(fill_refuses_leaving, 0)
 {
 	struct bench bench;
 
@@ -437,12 +437,12 @@ void fill_refuses_leaving(void)
 	MUST_REFUSE(WW_ERR_INVALID, "",
 		ww_stream_fill(bench.stream, bench.to + 4, 9, 4, bench.bytes / 4));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_fill(bench.stream, bench.to - 4, 9, 4, 2));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(bench.a, 0);
 	tear_down(&bench);
 }
 
-void fill_refuses_overflow(void)
+CASE(fill_refuses_overflow, 0)
 {
 	struct bench bench;
 
@@ -467,22 +467,22 @@ static void refuse_fill_read_only(uint32_t kind)
 		MUST_REFUSE(WW_ERR_ACCESS, "read",
 			ww_stream_fill(bench.stream, ww_memory_pointer(reader), 1, value_bytes,
 				bench.bytes / value_bytes));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	pattern_verify(bench.a, 7);
 	/* The mapping beside it is still writable. */
 	MUST_OK(ww_stream_fill(bench.stream, bench.to, 0x31, 1, bench.bytes));
-	MUST_OK(ww_stream_synchronize(bench.stream));
+	MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));
 	memory_must_be(reader, 0x31);
 	ww_memory_unref(reader);
 	tear_down(&bench);
 }
 
-void fill_refuses_read_only(void)
+CASE(fill_refuses_read_only, WW_CAP_EXPORT)
 {
 	refuse_fill_read_only(WW_MEMORY_VMM);
 }
 
-void fill_refuses_read_only_host_kind(void)
+CASE(fill_refuses_read_only_host_kind, WW_CAP_HOST_READ_ONLY)
 {
 	refuse_fill_read_only(WW_MEMORY_HOST);
 }

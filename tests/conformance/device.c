@@ -10,7 +10,7 @@
 
 #include "conformance/conformance.h"
 
-void device_count(void)
+CASE(device_count, 0)
 {
 	uint32_t count = 77;
 
@@ -18,7 +18,7 @@ void device_count(void)
 	MUST_EQUAL(1, count);
 }
 
-void device_count_cuda(void)
+CASE(device_count_cuda, NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	uint32_t count = 0;
@@ -28,7 +28,7 @@ void device_count_cuda(void)
 	ww_device_unref(device);
 }
 
-void device_count_refuses_unknown(void)
+CASE(device_count_refuses_unknown, 0)
 {
 	uint32_t count = 77;
 
@@ -46,7 +46,7 @@ static void must_open_same(ww_device *device, const char *name)
 	ww_device_unref(again);
 }
 
-void device_open_by_selector(void)
+CASE(device_open_by_selector, 0)
 {
 	ww_device *device = subject_open();
 
@@ -54,7 +54,7 @@ void device_open_by_selector(void)
 	ww_device_unref(device);
 }
 
-void device_open_by_index(void)
+CASE(device_open_by_index, NEEDS_CUDA)
 {
 	uint32_t count;
 	char name[16];
@@ -86,7 +86,7 @@ static void name_uuid(char out[64], const char *prefix, const uint8_t uuid[WW_DE
 	}
 }
 
-void device_open_by_uuid(void)
+CASE(device_open_by_uuid, NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
@@ -126,7 +126,7 @@ static bool have_usable_gpu(void)
 	return usable;
 }
 
-void device_open_default(void)
+CASE(device_open_default, 0)
 {
 	struct ww_device_info info;
 	ww_device *device = NULL;
@@ -139,7 +139,7 @@ void device_open_default(void)
 	ww_device_unref(device);
 }
 
-void device_open_refuses_no_name(void)
+CASE(device_open_refuses_no_name, 0)
 {
 	static const char *const names[] = {
 		"",
@@ -186,7 +186,7 @@ void device_open_refuses_no_name(void)
 	free(longest);
 }
 
-void device_open_refuses_missing(void)
+CASE(device_open_refuses_missing, NEEDS_CUDA)
 {
 	ww_device *device = (ww_device *)&device;
 
@@ -202,7 +202,7 @@ void device_open_refuses_missing(void)
 	MUST(!device);
 }
 
-void device_open_twice_is_one(void)
+CASE(device_open_twice_is_one, 0)
 {
 	ww_device *device = subject_open();
 
@@ -236,7 +236,7 @@ static void *open_with_others(void *context)
 	return NULL;
 }
 
-void device_open_by_many_threads_is_one(void)
+CASE(device_open_by_many_threads_is_one, 0)
 {
 	static struct opener openers[4];
 	pthread_barrier_t barrier;
@@ -255,7 +255,7 @@ void device_open_by_many_threads_is_one(void)
 	pthread_barrier_destroy(&barrier);
 }
 
-void device_ref_is_the_device(void)
+CASE(device_ref_is_the_device, 0)
 {
 	ww_device *device = subject_open();
 
@@ -271,7 +271,7 @@ static bool is_text(const char *text, size_t room)
 	return text[0] && memchr(text, '\0', room);
 }
 
-void device_info_fields(void)
+CASE(device_info_fields, 0)
 {
 	static const uint8_t no_uuid[WW_DEVICE_UUID_BYTES];
 	ww_device *device = subject_open();
@@ -280,16 +280,18 @@ void device_info_fields(void)
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
 		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN;
 
-	MUST_EQUAL(sizeof(info), info.size);
+	MUST_EQUAL(sizeof(info), info.struct_size);
 	MUST_EQUAL(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);
 	MUST_EQUAL(0, info.capabilities & ~known);
 	MUST(info.granularity && !(info.granularity & (info.granularity - 1)));
-	MUST(info.bytes_total > 0 && info.bytes_free <= info.bytes_total);
+	MUST(info.bytes_total > 0);
+	MUST(info.mps <= WW_MPS_ON);
 	MUST(memcmp(info.uuid, no_uuid, sizeof(no_uuid)));
 	MUST(is_text(info.selector, sizeof(info.selector)));
 	MUST(is_text(info.name, sizeof(info.name)));
 	MUST(is_text(info.driver, sizeof(info.driver)));
 	if (info.backend == WW_BACKEND_HOST) {
+		MUST_EQUAL(WW_MPS_OFF, info.mps);
 		MUST(!strcmp(info.selector, "host"));
 		MUST_EQUAL(0, info.index);
 		MUST_EQUAL(2 * MIB, info.granularity);
@@ -303,27 +305,27 @@ void device_info_fields(void)
 	ww_device_unref(device);
 }
 
-void device_info_is_versioned(void)
+CASE(device_info_is_versioned, 0)
 {
 	struct {
 		struct ww_device_info info;
 		uint8_t later[64];
-	} longer = {.info.size = sizeof(longer)};
-	struct ww_device_info info = {.size = 0};
+	} longer = {.info.struct_size = sizeof(longer)};
+	struct ww_device_info info = {.struct_size = 0};
 	ww_device *device = subject_open();
 	uint8_t zero[sizeof(longer.later)] = {0};
 
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_device_info_get(device, &info));
-	info.size = 8;
+	info.struct_size = 8;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_device_info_get(device, &info));
 	memset(longer.later, 0xee, sizeof(longer.later));
 	MUST_OK(ww_device_info_get(device, &longer.info));
-	MUST_EQUAL(sizeof(longer), longer.info.size);
+	MUST_EQUAL(sizeof(longer), longer.info.struct_size);
 	MUST_MATCH(zero, longer.later, sizeof(zero));
 	ww_device_unref(device);
 }
 
-void device_other_differs(void)
+CASE(device_other_differs, NEEDS_OTHER_GPU)
 {
 	ww_device *device = subject_open();
 	ww_device *other = subject_open_other();
@@ -338,9 +340,9 @@ void device_other_differs(void)
 	ww_device_unref(device);
 }
 
-void device_misuse(void)
+CASE(device_misuse, NEEDS_MISUSE_STATUS)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 	ww_device *device = subject_open();
 
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_device_open("host", NULL));

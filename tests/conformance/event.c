@@ -2,8 +2,8 @@
 /*
  * event.c - events: what they stand for, who waits for them, and what every call refuses
  *
- * One process. Streams are held back by a timeline, so that "not yet" can be claimed. What others put into a broker is
- * made by hand here, right and wrong.
+ * One process. Streams are held back by a timeline, so that "not yet" can be claimed. What others
+ * put into a broker is made by hand here, right and wrong.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "conformance/conformance.h"
 #include "support/forge.h"
 #include "support/page.h"
-#include "support/raw.h"
-#include "support/scene.h"
+#include "support/raw_client.h"
+#include "support/broker_case.h"
 #include "support/timeline.h"
 #include "wire/object_ref.h"
 #include "wire/token.h"
@@ -22,8 +22,7 @@
 #define NS_PER_MS   UINT64_C(1000000)
 #define EVENTS_MOST 4096
 #define FIRST_CELL  sizeof(struct ww_layout_signal_page)
-#define CREATE(...) (&(struct ww_event_params){.size = sizeof(struct ww_event_params), __VA_ARGS__})
-#define SHARE(...)  (&(struct ww_share_params){.size = sizeof(struct ww_share_params), __VA_ARGS__})
+#define CREATE(...) WW_PARAMS(struct ww_event_params, __VA_ARGS__)
 
 /* A device, an event of it, two streams, and a timeline for the first to wait for. */
 struct stage {
@@ -66,7 +65,7 @@ static void stage_drop(struct stage *stage)
 static void stage_block(struct stage *stage)
 {
 	MUST_OK(ww_timeline_stream_wait(stage->timeline, stage->streams[0], stage->value + 1,
-		WW_WAIT_UNSUBMITTED, 0));
+		WW_WAIT_UNSUBMITTED, 0, NULL));
 }
 
 static void stage_go(struct stage *stage)
@@ -77,31 +76,31 @@ static void stage_go(struct stage *stage)
 static void must_be_ready(ww_event *event)
 {
 	MUST_STATUS(WW_OK, ww_event_query(event));
-	MUST_STATUS(WW_OK, ww_event_synchronize(event, 0));
-	MUST_STATUS(WW_OK, ww_event_synchronize(event, NS_PER_MS));
-	MUST_STATUS(WW_OK, ww_event_synchronize(event, WW_FOREVER));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, 0, NULL));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, NS_PER_MS, NULL));
+	MUST_STATUS(WW_OK, ww_event_synchronize(event, WW_FOREVER, NULL));
 }
 
 static void must_be_pending(ww_event *event)
 {
 	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
-	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0));
-	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS, NULL));
 }
 
 /* --- what an event stands for --- */
 
-void event_never_recorded_is_ready(void)
+CASE(event_never_recorded_is_ready, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 
 	must_be_ready(stage.event);
 	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
-	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
 	stage_drop(&stage);
 }
 
-void event_stands_for_work_before(void)
+CASE(event_stands_for_work_before, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 
@@ -110,7 +109,7 @@ void event_stands_for_work_before(void)
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
 	must_be_pending(stage.event);
 	stage_go(&stage);
-	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER, NULL));
 	must_be_ready(stage.event);
 	stage_block(&stage); /* what comes after the recording is nothing to it */
 	must_be_ready(stage.event);
@@ -119,7 +118,7 @@ void event_stands_for_work_before(void)
 }
 
 /* Without the wait the second stream would copy before the first one fills. */
-void event_orders_streams(void)
+CASE(event_orders_streams, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 	ww_memory *memory = memory_make(stage.device, WW_MEMORY_VMM, 2 * MIB);
@@ -133,7 +132,7 @@ void event_orders_streams(void)
 	MUST_OK(ww_stream_copy(stage.streams[1], bytes + MIB, bytes, sizeof(seen)));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stage.streams[1]));
 	stage_go(&stage);
-	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
 	memory_get(memory, MIB, seen, sizeof(seen));
 	for (size_t i = 0; i < sizeof(seen); i++)
 		MUST_EQUAL(7, seen[i]);
@@ -142,7 +141,7 @@ void event_orders_streams(void)
 }
 
 /* A wait means the last recording before it, not one that comes later. */
-void event_wait_means_last_recording(void)
+CASE(event_wait_means_last_recording, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 
@@ -150,14 +149,14 @@ void event_wait_means_last_recording(void)
 	MUST_OK(ww_event_stream_wait(stage.event, stage.streams[1]));
 	stage_block(&stage);
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
-	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
 	must_be_pending(stage.event);
 	stage_go(&stage);
-	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER, NULL));
 	stage_drop(&stage);
 }
 
-void event_recorded_by_streams_in_turn(void)
+CASE(event_recorded_by_streams_in_turn, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 
@@ -165,7 +164,7 @@ void event_recorded_by_streams_in_turn(void)
 		MUST_OK(ww_event_record(stage.event, stage.streams[i % 2]));
 		MUST_OK(ww_event_stream_wait(stage.event, stage.streams[(i + 1) % 2]));
 	}
-	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(stage.event, WW_FOREVER, NULL));
 	must_be_ready(stage.event);
 	stage_drop(&stage);
 }
@@ -178,14 +177,14 @@ static void *record_and_wait(void *context)
 	for (int i = 0; i < 50; i++) {
 		MUST_OK(ww_event_record(stage->event, stream));
 		MUST_OK(ww_event_stream_wait(stage->event, stream));
-		MUST_STATUS(WW_OK, ww_event_synchronize(stage->event, WW_FOREVER));
+		MUST_STATUS(WW_OK, ww_event_synchronize(stage->event, WW_FOREVER, NULL));
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	return NULL;
 }
 
-void event_recorded_by_threads(void)
+CASE(event_recorded_by_threads, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 	pthread_t threads[4];
@@ -199,7 +198,7 @@ void event_recorded_by_threads(void)
 }
 
 /* Work that waits for an event still waits when it is let go of. */
-void event_unref_leaves_waits(void)
+CASE(event_unref_leaves_waits, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 
@@ -209,13 +208,13 @@ void event_unref_leaves_waits(void)
 	stage.event = ww_event_unref(stage.event);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stage.streams[1]));
 	stage_go(&stage);
-	MUST_OK(ww_stream_synchronize(stage.streams[1]));
+	MUST_OK(ww_stream_synchronize(stage.streams[1], WW_FOREVER, NULL));
 	stage_drop(&stage);
 }
 
 /* --- coming and going --- */
 
-void event_keeps_device(void)
+CASE(event_keeps_device, WW_CAP_EVENT)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -224,7 +223,7 @@ void event_keeps_device(void)
 	ww_device_unref(device);
 	MUST_OK(ww_event_record(event, stream));
 	ww_stream_unref(stream);
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	MUST(ww_event_ref(event) == event);
 	MUST(!ww_event_unref(event));
 	must_be_ready(event);
@@ -232,19 +231,19 @@ void event_keeps_device(void)
 	MUST(!ww_event_unref(NULL));
 }
 
-void event_blocking_sync(void)
+CASE(event_blocking_sync, WW_CAP_EVENT)
 {
 	struct stage stage = stage_make();
 	ww_event *event;
 
 	MUST_OK(ww_event_create(stage.device, CREATE(.flags = WW_EVENT_BLOCKING_SYNC), &event));
 	MUST_OK(ww_event_record(event, stage.streams[0]));
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	ww_event_unref(event);
 	stage_drop(&stage);
 }
 
-void event_create_refuses(void)
+CASE(event_create_refuses, WW_CAP_EVENT)
 {
 	ww_device *device = subject_open();
 	ww_event *event = (ww_event *)&device;
@@ -259,7 +258,7 @@ void event_create_refuses(void)
 	ww_device_unref(device);
 }
 
-void event_create_unsupported(void)
+CASE(event_create_unsupported, NEEDS_CUDA)
 {
 	struct ww_event_handle handle = {{0}};
 	ww_device *device = subject_open();
@@ -273,7 +272,7 @@ void event_create_unsupported(void)
 	ww_device_unref(device);
 }
 
-void event_limit(void)
+CASE(event_limit, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	static ww_event *events[EVENTS_MOST];
 	ww_device *device = subject_open();
@@ -299,7 +298,7 @@ static void refuse_stream(ww_event *event, ww_stream *stream)
 	must_be_ready(event);
 }
 
-void event_refuses_streams_of_other_backend(void)
+CASE(event_refuses_streams_of_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	ww_device *host;
@@ -321,7 +320,7 @@ void event_refuses_streams_of_other_backend(void)
 	ww_device_unref(device);
 }
 
-void event_refuses_streams_of_other_gpu(void)
+CASE(event_refuses_streams_of_other_gpu, WW_CAP_EVENT | NEEDS_OTHER_GPU)
 {
 	ww_device *device = subject_open();
 	ww_device *other = subject_open_other();
@@ -336,7 +335,7 @@ void event_refuses_streams_of_other_gpu(void)
 }
 
 /* What a stream did after poison let it go is announced to nobody. */
-void event_refuses_lost_stream(void)
+CASE(event_refuses_lost_stream, WW_CAP_EVENT | WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
 	struct signaller signaller;
 	struct ww_token token;
@@ -347,13 +346,13 @@ void event_refuses_lost_stream(void)
 	scene_begin();
 	signaller_begin(&signaller);
 	token = signaller_token(&signaller, 0);
-	MUST_OK(ww_timeline_import(scene.broker, &token, &timeline));
+	MUST_OK(ww_timeline_import(scene.broker, &token, NULL, &timeline));
 	event = event_make(scene.device);
 	stream = stream_make(scene.device);
-	MUST_OK(ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
 	MUST_OK(ww_event_record(event, stream));
 	signaller_poison(&signaller);
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_record(event, stream));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(event, stream));
 	ww_stream_unref(stream);
@@ -365,7 +364,7 @@ void event_refuses_lost_stream(void)
 
 /* --- handles --- */
 
-void event_has_no_handle_on_host(void)
+CASE(event_has_no_handle_on_host, NEEDS_HOST_BACKEND)
 {
 	ww_device *device = subject_open();
 	ww_event *event = event_make(device);
@@ -379,7 +378,7 @@ void event_has_no_handle_on_host(void)
 	ww_device_unref(device);
 }
 
-void event_handle_of_this_process(void)
+CASE(event_handle_of_this_process, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	ww_event *event = event_make(device);
@@ -397,7 +396,7 @@ void event_handle_of_this_process(void)
 
 /* --- by token --- */
 
-void event_import_here_is_the_event(void)
+CASE(event_import_here_is_the_event, WW_CAP_EVENT)
 {
 	ww_event *imported;
 	ww_event *event;
@@ -405,14 +404,14 @@ void event_import_here_is_the_event(void)
 
 	scene_begin();
 	event = event_make(scene.device);
-	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
-	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+	MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
+	MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_EQUAL(1, scene_info().objects);
-	MUST_OK(ww_event_import(scene.device, scene.broker, &token, &imported));
+	MUST_OK(ww_event_import(scene.device, scene.broker, &token, NULL, &imported));
 	MUST(imported == event);
 	ww_event_unref(event);
 	must_be_ready(imported);
-	MUST_OK(ww_event_import(scene.device, scene.broker, &token, &event));
+	MUST_OK(ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	MUST(imported == event);
 	ww_event_unref(event);
 	MUST_EQUAL(1, scene_info().objects);
@@ -420,13 +419,13 @@ void event_import_here_is_the_event(void)
 	ww_event_unref(imported);
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_event_import(scene.device, scene.broker, &token, &imported));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &imported));
 	MUST(!imported);
 	scene_end();
 }
 
 /* What has yet to be reached is spoken for by the broker until then. */
-void event_unref_while_pending(void)
+CASE(event_unref_while_pending, WW_CAP_EVENT | WW_CAP_STREAM_VALUE)
 {
 	struct stage stage = stage_make();
 	struct ww_token token;
@@ -434,15 +433,15 @@ void event_unref_while_pending(void)
 	scene_begin();
 	stage_block(&stage);
 	MUST_OK(ww_event_record(stage.event, stage.streams[0]));
-	MUST_OK(ww_event_export(stage.event, scene.broker, NULL, &token));
+	MUST_OK(ww_event_export(stage.event, scene.broker, NULL, NULL, &token));
 	stage.event = ww_event_unref(stage.event);
 	stage_go(&stage);
-	MUST_OK(ww_stream_synchronize(stage.streams[0]));
+	MUST_OK(ww_stream_synchronize(stage.streams[0], WW_FOREVER, NULL));
 	stage_drop(&stage);
 	scene_end();
 }
 
-void event_export_refuses(void)
+CASE(event_export_refuses, WW_CAP_EVENT)
 {
 	ww_event *event;
 	struct ww_token token;
@@ -450,14 +449,12 @@ void event_export_refuses(void)
 	scene_begin();
 	event = event_make(scene.device);
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_event_export(event, scene.broker, &(struct ww_share_params){0}, &token));
-	MUST_REFUSE(WW_ERR_INVALID, "0x80",
-		ww_event_export(event, scene.broker, SHARE(.flags = 0x80), &token));
+		ww_event_export(event, scene.broker, &(struct ww_token_params){0}, NULL, &token));
 	ww_event_unref(event);
 	scene_end();
 }
 
-void event_import_refuses_other_kinds(void)
+CASE(event_import_refuses_other_kinds, WW_CAP_EVENT)
 {
 	ww_event *event = NULL;
 	ww_timeline *timeline;
@@ -466,24 +463,23 @@ void event_import_refuses_other_kinds(void)
 
 	scene_begin();
 	MUST_REFUSE(WW_ERR_PROTOCOL, "no token",
-		ww_event_import(scene.device, scene.broker, &token, &event));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	MUST_OK(ww_timeline_create(NULL, &timeline));
-	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no event",
-		ww_event_import(scene.device, scene.broker, &token, &event));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	ww_timeline_unref(timeline);
 	event = event_make(scene.device);
-	MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+	MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no timeline",
-		ww_timeline_import(scene.broker, &token, &timeline));
+		ww_timeline_import(scene.broker, &token, NULL, &timeline));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "no memory",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
-			NULL));
+		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, NULL));
 	ww_event_unref(event);
 	scene_end();
 }
 
-void event_import_refuses_other_backend(void)
+CASE(event_import_refuses_other_backend, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	ww_device *devices[2];
 	ww_event *imported = NULL;
@@ -495,9 +491,9 @@ void event_import_refuses_other_backend(void)
 	for (int i = 0; i < 2; i++) {
 		ww_event *event = event_make(devices[i]);
 
-		MUST_OK(ww_event_export(event, scene.broker, NULL, &token));
+		MUST_OK(ww_event_export(event, scene.broker, NULL, NULL, &token));
 		MUST_REFUSE(WW_ERR_UNSUPPORTED, "cannot open it",
-			ww_event_import(devices[1 - i], scene.broker, &token, &imported));
+			ww_event_import(devices[1 - i], scene.broker, &token, NULL, &imported));
 		MUST(!imported);
 		ww_event_unref(event);
 	}
@@ -510,7 +506,7 @@ void event_import_refuses_other_backend(void)
 /* An event as another process would describe it, of the subject's backend. */
 static struct ww_wire_event_ref a_ref(const struct page *page)
 {
-	struct ww_wire_event_ref ref = {.pid = (uint32_t)getpid() + 1, .process_id = "stranger"};
+	struct ww_wire_event_ref ref = {.pid = (uint32_t)getpid() + 1, .process_id = "attacker"};
 	struct ww_wire_timeline_ref inside = {
 		.page_bytes = page->bytes,
 		.cell_offset = FIRST_CELL,
@@ -552,7 +548,7 @@ static ww_status import_put(const struct ww_wire_put *put, const struct page *pa
 	info.generation = granted.generation;
 	strcpy(info.address, scene.daemon.address);
 	MUST_OK(ww_token_make(&info, secret, &token));
-	status = ww_event_import(scene.device, scene.broker, &token, &event);
+	status = ww_event_import(scene.device, scene.broker, &token, NULL, &event);
 	MUST(!event == (status != WW_OK));
 	if (event)
 		must_be_ready(event);
@@ -582,7 +578,7 @@ static ww_status import_ref(const struct ww_wire_event_ref *ref, const struct pa
 	return import_put(&put, page);
 }
 
-void event_import_refuses_descriptions(void)
+CASE(event_import_refuses_descriptions, WW_CAP_EVENT)
 {
 	struct ww_wire_event_ref ref;
 	struct ww_wire_put put;
@@ -602,8 +598,8 @@ void event_import_refuses_descriptions(void)
 	scene_end();
 }
 
-/* What a stranger's event of the host device says, and what its page is. */
-void event_import_refuses_pages(void)
+/* What an untrusted process's event of the host device says, and what its page is. */
+CASE(event_import_refuses_pages, NEEDS_HOST_BACKEND)
 {
 	struct ww_wire_event_ref ref;
 	struct ww_wire_event_ref bad;
@@ -631,7 +627,7 @@ void event_import_refuses_pages(void)
 }
 
 /* CUDA takes an event of a process with the same pid for one of this process. */
-void event_import_refuses_equal_pid(void)
+CASE(event_import_refuses_equal_pid, WW_CAP_EVENT | NEEDS_CUDA)
 {
 	struct page page;
 	struct ww_wire_event_ref ref;
@@ -648,7 +644,7 @@ void event_import_refuses_equal_pid(void)
 
 /* --- misuse --- */
 
-void event_misuse(void)
+CASE(event_misuse, WW_CAP_EVENT | NEEDS_MISUSE_STATUS)
 {
 	struct stage stage = stage_make();
 	struct ww_event_handle handle;
@@ -661,16 +657,18 @@ void event_misuse(void)
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_record(stage.event, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_stream_wait(NULL, stage.streams[0]));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_stream_wait(stage.event, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_synchronize(NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_synchronize(NULL, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_query(NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(NULL, &handle));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(stage.event, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(NULL, &handle, &event));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(stage.device, NULL, &event));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(NULL, NULL, NULL, &token));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(stage.event, NULL, NULL, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(NULL, NULL, &token, &event));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(stage.device, NULL, NULL, &event));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(stage.device, NULL, &token, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(NULL, NULL, NULL, NULL, &token));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(stage.event, NULL, NULL, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(NULL, NULL, &token, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL",
+		ww_event_import(stage.device, NULL, NULL, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL",
+		ww_event_import(stage.device, NULL, &token, NULL, NULL));
 	stage_drop(&stage);
 }

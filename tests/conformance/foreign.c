@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * foreign.c - memory that was allocated by other means: what can be wrapped, what is refused, and copies
+ * foreign.c - memory that was allocated by other means: what can be wrapped, what is refused, and
+ * copies
  *
- * One process; what others do with it is tested between real ones (integration/foreign.h). A pointer into memory of this
- * library can be wrapped on every device.
+ * One process; what others do with it is tested between real ones (integration/foreign.h). A
+ * pointer into memory of this library can be wrapped on every device.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include "conformance/conformance.h"
 #include "conformance/foreign.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 
 const enum allocation_kind foreign_shareable[FOREIGN_KINDS] = {ALLOCATION_LEGACY, ALLOCATION_POOL,
 	ALLOCATION_VMM};
@@ -66,7 +67,7 @@ static void refuse_wrap(ww_device *device, void *pointer, uint64_t bytes, ww_sta
 
 /* --- wrapping --- */
 
-void foreign_wrap_says_what_it_is(void)
+CASE(foreign_wrap_says_what_it_is, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
 		struct allocation allocation;
@@ -103,7 +104,7 @@ void foreign_wrap_says_what_it_is(void)
 	}
 }
 
-void foreign_wrap_twice_is_one_object(void)
+CASE(foreign_wrap_twice_is_one_object, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
 		struct allocation allocation;
@@ -126,9 +127,9 @@ static void count_call(void *context)
 	(*(int *)context)++;
 }
 
-void foreign_release_is_called_once(void)
+CASE(foreign_release_is_called_once, 0)
 {
-	struct ww_wrap_params params = {.size = sizeof(params), .release = count_call};
+	struct ww_wrap_params params = {.struct_size = sizeof(params), .release = count_call};
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	ww_memory *wrapped;
@@ -153,7 +154,7 @@ static ww_memory *wrap_counted(ww_device *device, const struct allocation *alloc
 	uint64_t offset, int *calls)
 {
 	const struct ww_wrap_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.release = count_call,
 		.context = calls,
 	};
@@ -182,10 +183,14 @@ static void release_parts(enum allocation_kind kind)
 	foreign_end(device, &allocation);
 }
 
-/* Not while this process holds the allocation by a token of its own: it reads what the owner would free. */
+/* Not while this process holds another span of the allocation by a token of its own. */
 static void release_held(enum allocation_kind kind, uint32_t access)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .access = access};
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = access,
+		.bytes = FOREIGN_SPAN / 2,
+	};
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, kind);
 	int calls[2] = {0, 0};
@@ -196,8 +201,9 @@ static void release_held(enum allocation_kind kind, uint32_t access)
 	scene_begin();
 	for (int i = 0; i < 2; i++)
 		parts[i] = wrap_counted(device, &allocation, FOREIGN_SPAN * (uint64_t)i, &calls[i]);
-	MUST_OK(ww_memory_export(parts[0], scene.broker, &params, &token));
-	MUST_OK(ww_memory_import(device, scene.broker, &token, access, &held, NULL));
+	MUST_OK(ww_memory_export(parts[0], scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_import(device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, &held, NULL));
 	for (int i = 0; i < 2; i++) {
 		ww_memory_unref(parts[i]);
 		MUST_EQUAL(0, calls[0] + calls[1]);
@@ -212,12 +218,13 @@ static void release_held(enum allocation_kind kind, uint32_t access)
 	MUST_EQUAL(2, calls[0]);
 	MUST_EQUAL(1, calls[1]);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
-		ww_memory_import(device, scene.broker, &token, access, &held, NULL));
+		ww_memory_import(device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = access), NULL, &held, NULL));
 	scene_end();
 	foreign_end(device, &allocation);
 }
 
-void foreign_release_waits_for_imports(void)
+CASE(foreign_release_waits_for_imports, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < 2; i++) {
 		release_parts(foreign_shareable[i]);
@@ -240,17 +247,17 @@ static void must_be_withdrawn(void *context)
 	ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
-		ww_memory_import_fd(witness->device, witness->fd, witness->description,
-			WW_ACCESS_READ, &memory));
+		ww_memory_import_fd(witness->device, witness->fd, witness->description, NULL,
+			&memory));
 	witness->calls++;
 }
 
-void foreign_release_comes_after_withdrawal(void)
+CASE(foreign_release_comes_after_withdrawal, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
 	struct witness witness = {.description = &description};
 	const struct ww_wrap_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.release = must_be_withdrawn,
 		.context = &witness,
 	};
@@ -268,7 +275,7 @@ void foreign_release_comes_after_withdrawal(void)
 }
 
 /* A slice has marks that keep it, which a wrap of its bytes would go past. */
-void foreign_wrap_refuses_slices(void)
+CASE(foreign_wrap_refuses_slices, WW_CAP_EXPORT)
 {
 	ww_device *device;
 	ww_memory *slices[2];
@@ -278,9 +285,9 @@ void foreign_wrap_refuses_slices(void)
 	scene_begin();
 	device = scene.device;
 	MUST_OK(ww_pool_create(device, NULL, &pool));
-	MUST_OK(ww_pool_alloc(pool, FOREIGN_SPAN, 0, &slices[0]));
-	MUST_OK(ww_memory_export(slices[0], scene.broker, NULL, &token));
-	MUST_OK(ww_memory_import(device, scene.broker, &token, WW_ACCESS_READ, &slices[1], NULL));
+	MUST_OK(ww_pool_alloc(pool, FOREIGN_SPAN, 0, 0, NULL, &slices[0]));
+	MUST_OK(ww_memory_export(slices[0], scene.broker, NULL, NULL, &token));
+	MUST_OK(ww_memory_import(device, scene.broker, &token, NULL, NULL, &slices[1], NULL));
 	for (int i = 0; i < 2; i++) {
 		char *pointer = ww_memory_pointer(slices[i]);
 
@@ -318,12 +325,12 @@ static void wrap_own(uint32_t kind)
 	ww_device_unref(device);
 }
 
-void foreign_wrap_own_memory(void)
+CASE(foreign_wrap_own_memory, 0)
 {
 	wrap_own(WW_MEMORY_VMM);
 }
 
-void foreign_wrap_own_memory_host_kind(void)
+CASE(foreign_wrap_own_memory_host_kind, WW_CAP_HOST_MEMORY)
 {
 	wrap_own(WW_MEMORY_HOST);
 }
@@ -341,28 +348,28 @@ static void reallocate(enum allocation_kind kind, const char *word)
 	int fd;
 
 	scene_begin();
-	MUST_OK(ww_memory_export(former, scene.broker, NULL, &token));
+	MUST_OK(ww_memory_export(former, scene.broker, NULL, NULL, &token));
 	allocation_free(&allocation);
 	MUST(allocation_make(&allocation, kind, FOREIGN_BYTES));
 	if (allocation.address != address)
 		check_note("the driver gave another address");
-	MUST_REFUSE(WW_ERR_STATE, word, ww_memory_export(former, scene.broker, NULL, &token));
+	MUST_REFUSE(WW_ERR_STATE, word, ww_memory_export(former, scene.broker, NULL, NULL, &token));
 	if (kind == ALLOCATION_LEGACY)
 		MUST_REFUSE(WW_ERR_STATE, word,
 			ww_memory_export_fd(former, WW_ACCESS_READ, &fd, &description));
 	MUST_REFUSE(WW_ERR_STATE, word,
-		ww_memory_import(device, scene.broker, &token, WW_ACCESS_READ, &memory, NULL));
+		ww_memory_import(device, scene.broker, &token, NULL, NULL, &memory, NULL));
 	memory = foreign_wrap(device, &allocation, 0, 0);
 	MUST(memcmp(memory_info(memory).object_id, memory_info(former).object_id,
 		WW_OBJECT_ID_BYTES));
 	ww_memory_unref(former);
-	MUST_OK(ww_memory_export(memory, scene.broker, NULL, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, NULL, NULL, &token));
 	ww_memory_unref(memory);
 	scene_end();
 	foreign_end(device, &allocation);
 }
 
-void foreign_freed_while_wrapped(void)
+CASE(foreign_freed_while_wrapped, WW_CAP_FOREIGN)
 {
 	reallocate(ALLOCATION_LEGACY, "freed");
 	reallocate(ALLOCATION_POOL, "freed");
@@ -370,7 +377,7 @@ void foreign_freed_while_wrapped(void)
 
 /* --- what is refused --- */
 
-void foreign_wrap_refuses_kinds(void)
+CASE(foreign_wrap_refuses_kinds, WW_CAP_FOREIGN)
 {
 	static const struct {
 		enum allocation_kind kind;
@@ -395,7 +402,7 @@ void foreign_wrap_refuses_kinds(void)
 	}
 }
 
-void foreign_wrap_refuses_other_memory(void)
+CASE(foreign_wrap_refuses_other_memory, 0)
 {
 	ww_device *device = subject_open();
 	void *heap = malloc(FOREIGN_BYTES);
@@ -407,7 +414,7 @@ void foreign_wrap_refuses_other_memory(void)
 	ww_device_unref(device);
 }
 
-void foreign_wrap_refuses_no_memory(void)
+CASE(foreign_wrap_refuses_no_memory, WW_CAP_FOREIGN)
 {
 	ww_device *device = subject_open();
 	void *nothing = mmap(NULL, FOREIGN_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -418,7 +425,7 @@ void foreign_wrap_refuses_no_memory(void)
 	ww_device_unref(device);
 }
 
-void foreign_wrap_refuses_spans(void)
+CASE(foreign_wrap_refuses_spans, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
 		struct allocation allocation;
@@ -432,7 +439,7 @@ void foreign_wrap_refuses_spans(void)
 }
 
 /* PyTorch's expandable segments: what looks like one allocation is many. */
-void foreign_wrap_refuses_several_allocations(void)
+CASE(foreign_wrap_refuses_several_allocations, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_VMM_PARTS);
@@ -447,7 +454,7 @@ void foreign_wrap_refuses_several_allocations(void)
 	foreign_end(device, &allocation);
 }
 
-void foreign_wrap_refuses_other_gpu(void)
+CASE(foreign_wrap_refuses_other_gpu, WW_CAP_FOREIGN | NEEDS_OTHER_GPU)
 {
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
@@ -458,18 +465,18 @@ void foreign_wrap_refuses_other_gpu(void)
 	foreign_end(device, &allocation);
 }
 
-void foreign_wrap_params_are_versioned(void)
+CASE(foreign_wrap_params_are_versioned, 0)
 {
-	struct ww_wrap_params params = {.size = sizeof(params), .flags = 1};
+	struct ww_wrap_params params = {.struct_size = sizeof(params), .flags = 1};
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	void *pointer = ww_memory_pointer(memory);
 	ww_memory *wrapped;
 
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_memory_wrap(device, pointer, 0, &params, &wrapped));
-	params = (struct ww_wrap_params){.size = sizeof(params), .reserved = 1};
+	params = (struct ww_wrap_params){.struct_size = sizeof(params), .reserved = 1};
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_memory_wrap(device, pointer, 0, &params, &wrapped));
-	params = (struct ww_wrap_params){.size = 0};
+	params = (struct ww_wrap_params){.struct_size = 0};
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_wrap(device, pointer, 0, &params, &wrapped));
 	ww_memory_unref(memory);
 	ww_device_unref(device);
@@ -477,9 +484,9 @@ void foreign_wrap_params_are_versioned(void)
 
 /* --- copies --- */
 
-void foreign_copy_in(void)
+CASE(foreign_copy_in, 0)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = FOREIGN_SPAN};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = FOREIGN_SPAN};
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 	uint8_t *source = malloc(FOREIGN_BYTES);
@@ -489,7 +496,7 @@ void foreign_copy_in(void)
 	MUST(source && got);
 	pattern_make(source, FOREIGN_BYTES, 12);
 	MUST_OK(ww_memory_copy_in(stream, source + 1, &params, &memory));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_EQUAL(WW_MEMORY_VMM, memory_info(memory).kind);
 	MUST(memory_info(memory).bytes >= FOREIGN_SPAN);
 	memory_get(memory, 0, got, FOREIGN_SPAN);
@@ -503,16 +510,16 @@ void foreign_copy_in(void)
 	ww_device_unref(device);
 }
 
-void foreign_copy_in_of_managed_memory(void)
+CASE(foreign_copy_in_of_managed_memory, WW_CAP_FOREIGN)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = FOREIGN_BYTES};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = FOREIGN_BYTES};
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_MANAGED);
 	ww_stream *stream = stream_make(device);
 	ww_memory *memory;
 
 	MUST_OK(ww_memory_copy_in(stream, allocation_at(&allocation, 0), &params, &memory));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
 	ww_stream_unref(stream);
@@ -521,7 +528,7 @@ void foreign_copy_in_of_managed_memory(void)
 
 /* --- the strict flag --- */
 
-void foreign_strict_takes_fast_routes(void)
+CASE(foreign_strict_takes_fast_routes, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
@@ -530,16 +537,17 @@ void foreign_strict_takes_fast_routes(void)
 	int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE | WW_STRICT, &again));
+	MUST_OK(ww_memory_import_fd(device, fd, &description,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+			.flags = WW_IMPORT_NO_SLOW_ROUTE),
+		&again));
 	ww_memory_unref(again);
-	MUST_REFUSE(WW_ERR_INVALID, "access",
-		ww_memory_export_fd(memory, WW_ACCESS_READ | WW_STRICT, &(int){0}, &description));
 	close(fd);
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 }
 
-void foreign_strict_refuses_host_memory(void)
+CASE(foreign_strict_refuses_host_memory, WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 {
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
@@ -548,13 +556,20 @@ void foreign_strict_refuses_host_memory(void)
 	int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_STRICT",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE | WW_STRICT, &again));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_IMPORT_NO_SLOW_ROUTE",
+		ww_memory_import_fd(device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+				.flags = WW_IMPORT_NO_SLOW_ROUTE),
+			&again));
 	ww_memory_unref(memory);
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_STRICT",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE | WW_STRICT, &again));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_IMPORT_NO_SLOW_ROUTE",
+		ww_memory_import_fd(device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+				.flags = WW_IMPORT_NO_SLOW_ROUTE),
+			&again));
 	MUST(!again);
-	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	MUST_OK(ww_memory_import_fd(device, fd, &description,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
 	ww_memory_unref(again);
 	close(fd);
 	ww_device_unref(device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * foreign_share.c - memory that was allocated by other means: how it comes home by token, name and descriptor, what pages of
- * strangers are refused, handles, and what needs no broker
+ * foreign_share.c - memory that was allocated by other means: how it comes home by token, name and
+ * descriptor, what pages of untrusted processes are refused, handles, and what needs no broker
  */
 #include <signal.h>
 #include <stddef.h>
@@ -12,47 +12,49 @@
 
 #include "conformance/conformance.h"
 #include "conformance/foreign.h"
-#include "device/foreign_page.h"
+#include "device/handle_page.h"
 #include "device/memfd.h"
 #include "memory/description.h"
 #include "support/driver.h"
 #include "support/forge.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "wire/protocol.h"
 
-#define EXPORT(...) \
-	(&(struct ww_export_params){.size = sizeof(struct ww_export_params), __VA_ARGS__})
-#define PUT(...) (&(struct ww_put_params){.size = sizeof(struct ww_put_params), __VA_ARGS__})
+#define EXPORT(...) WW_PARAMS(struct ww_export_params, __VA_ARGS__)
+#define PUT(...)    WW_PARAMS(struct ww_put_params, __VA_ARGS__)
 
 /* --- and home again --- */
 
 static void must_come_home(ww_memory *memory, uint64_t total)
 {
-	struct ww_token_info named = {.size = sizeof(named)};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token_info named = WW_INIT(struct ww_token_info);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	ww_memory *whole;
+	ww_memory *span;
 
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = WW_ACCESS_WRITE, .offset = 5, .bytes = 50), &token));
+		EXPORT(.access = WW_ACCESS_WRITE, .offset = 5, .bytes = 50), NULL, &token));
 	MUST_OK(ww_token_info_get(&token, &named));
 	MUST_EQUAL(WW_TOKEN_FOREIGN, named.flags);
 	MUST_EQUAL(FOREIGN_OFFSET + 5, named.offset);
 	MUST_EQUAL(total, named.total_bytes);
 	for (int i = 0; i < 2; i++) {
 		MUST_OK(ww_memory_import(memory_info(memory).device, scene.broker, &token,
-			WW_ACCESS_WRITE, &whole, &info));
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &span,
+			&info));
 		MUST_EQUAL(FOREIGN_OFFSET + 5, info.offset);
 		MUST_EQUAL(50, info.span_bytes);
-		MUST_EQUAL(total, memory_info(whole).bytes);
-		MUST((char *)ww_memory_pointer(whole) + FOREIGN_OFFSET ==
-			ww_memory_pointer(memory));
-		foreign_must_be_same_object(memory, whole);
-		ww_memory_unref(whole);
+		MUST_EQUAL(total, info.bytes);
+		MUST_EQUAL(50, memory_info(span).bytes);
+		MUST_EQUAL(FOREIGN_OFFSET + 5, memory_info(span).offset);
+		MUST_EQUAL(total, memory_info(span).total_bytes);
+		MUST((char *)ww_memory_pointer(memory) + 5 == ww_memory_pointer(span));
+		foreign_must_be_same_object(memory, span);
+		ww_memory_unref(span);
 	}
 }
 
-void foreign_token_comes_home(void)
+CASE(foreign_token_comes_home, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
 		struct allocation allocation;
@@ -69,25 +71,29 @@ void foreign_token_comes_home(void)
 	}
 }
 
-void foreign_name_comes_home(void)
+CASE(foreign_name_comes_home, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(foreign_shareable); i++) {
-		struct ww_object_info info = {.size = sizeof(info)};
+		struct ww_object_info info = WW_INIT(struct ww_object_info);
 		struct allocation allocation;
 		ww_device *device = foreign_begin(&allocation, foreign_shareable[i]);
 		ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
-		ww_memory *whole;
+		ww_memory *span;
 
 		scene_begin();
 		MUST_REFUSE(WW_ERR_INVALID, "WW_LIFE_OWNER",
-			ww_memory_put(memory, scene.broker, "x", PUT(.life = WW_LIFE_KEPT)));
-		MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
-		MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, &whole, &info));
+			ww_memory_put(memory, scene.broker, "x", PUT(.life = WW_LIFE_KEPT), 0,
+				NULL));
+		MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED), 0,
+			NULL));
+		MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, 0, NULL, &span, &info));
 		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
 		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
 		MUST_EQUAL(foreign_kinds[i], info.memory_kind);
-		foreign_must_be_same_object(memory, whole);
-		ww_memory_unref(whole);
+		MUST_EQUAL(FOREIGN_SPAN, memory_info(span).bytes);
+		MUST_EQUAL(FOREIGN_OFFSET, memory_info(span).offset);
+		foreign_must_be_same_object(memory, span);
+		ww_memory_unref(span);
 		MUST_OK(ww_broker_remove(scene.broker, "x"));
 		ww_memory_unref(memory);
 		scene_end();
@@ -96,7 +102,7 @@ void foreign_name_comes_home(void)
 }
 
 /* Its maker has it for writing; who was to read it does not pass on more than that. */
-void foreign_read_at_home_is_for_reading(void)
+CASE(foreign_read_at_home_is_for_reading, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
 	struct allocation allocation;
@@ -107,20 +113,21 @@ void foreign_read_at_home_is_for_reading(void)
 	int fd;
 
 	scene_begin();
-	MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
-	MUST_OK(ww_memory_export(memory, scene.broker, NULL, &token));
-	MUST_OK(ww_memory_import(device, scene.broker, &token, WW_ACCESS_READ, &again[0], NULL));
-	MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, &again[1], NULL));
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", PUT(.state = WW_STATE_SHARED), 0, NULL));
+	MUST_OK(ww_memory_export(memory, scene.broker, NULL, NULL, &token));
+	MUST_OK(ww_memory_import(device, scene.broker, &token, NULL, NULL, &again[0], NULL));
+	MUST_OK(ww_memory_get(device, scene.broker, "x", NULL, 0, NULL, &again[1], NULL));
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &again[2]));
+	MUST_OK(ww_memory_import_fd(device, fd, &description, NULL, &again[2]));
 	for (size_t i = 0; i < CHECK_COUNT(again); i++) {
 		MUST_EQUAL(WW_ACCESS_READ, memory_info(again[i]).access);
 		foreign_must_be_same_object(memory, again[i]);
-		MUST_EQUAL(i < 2 ? allocation.bytes : FOREIGN_SPAN, memory_info(again[i]).bytes);
+		MUST_EQUAL(FOREIGN_SPAN, memory_info(again[i]).bytes);
+		MUST(again[i] == again[0]);
 		MUST_REFUSE(WW_ERR_ACCESS, "read-only",
 			ww_memory_export(again[i], scene.broker, EXPORT(.access = WW_ACCESS_WRITE),
-				&token));
-		MUST_OK(ww_memory_export(again[i], scene.broker, NULL, &token));
+				NULL, &token));
+		MUST_OK(ww_memory_export(again[i], scene.broker, NULL, NULL, &token));
 		ww_memory_unref(again[i]);
 	}
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
@@ -130,7 +137,7 @@ void foreign_read_at_home_is_for_reading(void)
 	foreign_end(device, &allocation);
 }
 
-void foreign_name_after_token(void)
+CASE(foreign_name_after_token, WW_CAP_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *memory;
@@ -139,17 +146,18 @@ void foreign_name_after_token(void)
 	scene_begin();
 	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_wrap(scene.device, ww_memory_pointer(memory), 0, NULL, &all));
-	MUST_OK(ww_memory_export(all, scene.broker, EXPORT(.escrow_ns = WW_FOREVER), &token));
-	MUST_OK(ww_memory_put(all, scene.broker, "x", PUT(.state = WW_STATE_SHARED)));
+	MUST_OK(ww_memory_export(all, scene.broker, EXPORT(.escrow_ns = WW_ESCROW_NONE), NULL,
+		&token));
+	MUST_OK(ww_memory_put(all, scene.broker, "x", PUT(.state = WW_STATE_SHARED), 0, NULL));
 	ww_memory_unref(memory);
-	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, &memory, NULL));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
 	ww_memory_unref(memory);
 	ww_memory_unref(all);
 	scene_end();
 }
 
 /* The broker has one description for an object, and so one part that a name stands for. */
-void foreign_name_of_other_part_refused(void)
+CASE(foreign_name_of_other_part_refused, WW_CAP_EXPORT)
 {
 	ww_memory *memory;
 	ww_memory *parts[2];
@@ -159,31 +167,17 @@ void foreign_name_of_other_part_refused(void)
 	for (int i = 0; i < 2; i++)
 		MUST_OK(ww_memory_wrap(scene.device, (char *)ww_memory_pointer(memory) + i,
 			FOREIGN_SPAN, NULL, &parts[i]));
-	MUST_OK(ww_memory_put(parts[0], scene.broker, NULL, NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "part", ww_memory_put(parts[1], scene.broker, "x", NULL));
-	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", NULL));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, NULL, NULL, 0, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "part",
+		ww_memory_put(parts[1], scene.broker, "x", NULL, 0, NULL));
+	MUST_OK(ww_memory_put(parts[0], scene.broker, "x", NULL, 0, NULL));
 	for (int i = 0; i < 2; i++)
 		ww_memory_unref(parts[i]);
 	ww_memory_unref(memory);
 	scene_end();
 }
 
-static void must_pass_part(ww_device *device, ww_memory *part, ww_memory *again)
-{
-	struct ww_memory_info info = memory_info(part);
-	struct ww_memory_info got = memory_info(again);
-
-	foreign_must_be_same_object(part, again);
-	MUST_EQUAL(info.bytes, got.bytes);
-	MUST_EQUAL(info.offset, got.offset);
-	MUST_EQUAL(info.total_bytes, got.total_bytes);
-	MUST(got.device == device);
-	pattern_write(part, 40);
-	pattern_verify(again, 40);
-	ww_memory_unref(again);
-}
-
-/* By descriptor exactly the part comes. */
+/* By descriptor the part itself comes home. */
 static void pass_part(ww_device *device, ww_memory *part)
 {
 	struct ww_memory_description description;
@@ -192,18 +186,22 @@ static void pass_part(ww_device *device, ww_memory *part)
 	int fd;
 
 	MUST_OK(ww_memory_export_fd(part, WW_ACCESS_WRITE, &fd, &description));
-	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	MUST_OK(ww_memory_import_fd(device, fd, &description,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
 	close(fd);
-	must_pass_part(device, part, again);
+	MUST(again == part);
+	ww_memory_unref(again);
 	MUST_CALL(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets));
-	MUST_OK(ww_memory_send(part, WW_ACCESS_WRITE, sockets[0], 0));
-	MUST_OK(ww_memory_receive(device, sockets[1], WW_ACCESS_WRITE, 0, &again));
+	MUST_OK(ww_memory_send(part, WW_ACCESS_WRITE, sockets[0], 0, NULL));
+	MUST_OK(ww_memory_receive(device, sockets[1],
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL, &again));
 	close(sockets[0]);
 	close(sockets[1]);
-	must_pass_part(device, part, again);
+	MUST(again == part);
+	ww_memory_unref(again);
 }
 
-void foreign_descriptor_is_of_the_part(void)
+CASE(foreign_descriptor_is_of_the_part, WW_CAP_FOREIGN)
 {
 	static const enum allocation_kind kind[] = {ALLOCATION_LEGACY, ALLOCATION_VMM};
 
@@ -220,7 +218,7 @@ void foreign_descriptor_is_of_the_part(void)
 	}
 }
 
-void foreign_descriptor_is_of_the_own_part(void)
+CASE(foreign_descriptor_is_of_the_own_part, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
@@ -236,7 +234,7 @@ void foreign_descriptor_is_of_the_own_part(void)
 	ww_device_unref(device);
 }
 
-void foreign_pool_needs_two_descriptors(void)
+CASE(foreign_pool_needs_two_descriptors, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
 	struct allocation allocation;
@@ -252,7 +250,7 @@ void foreign_pool_needs_two_descriptors(void)
 }
 
 /* The page is for reading only, so that nobody but its owner says that it is withdrawn. */
-void foreign_page_is_for_reading(void)
+CASE(foreign_page_is_for_reading, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description;
 	struct allocation allocation;
@@ -271,13 +269,13 @@ void foreign_page_is_for_reading(void)
 	ww_memory_unref(memory);
 	MUST_EQUAL(1, page->withdrawn);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+		ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	munmap((void *)(uintptr_t)page, 4096);
 	close(fd);
 	foreign_end(device, &allocation);
 }
 
-/* --- pages of strangers --- */
+/* --- pages of untrusted processes --- */
 
 /* A page as its owner would make it, but for what @lie changes. */
 static int forge_page(void (*lie)(struct ww_layout_foreign_memory *page))
@@ -296,7 +294,7 @@ static int forge_page(void (*lie)(struct ww_layout_foreign_memory *page))
 	page.magic[7] = 'G';
 	if (lie)
 		lie(&page);
-	MUST_OK(ww_memfd_create(WW_FOREIGN_PAGE_BYTES, &fd));
+	MUST_OK(ww_memfd_create(WW_HANDLE_PAGE_BYTES, &fd));
 	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
 	return fd;
 }
@@ -325,8 +323,7 @@ static void refuse_page(void (*lie)(struct ww_layout_foreign_memory *page), ww_s
 	ww_memory *memory = (ww_memory *)&status;
 	int fd = forge_page(lie);
 
-	MUST_REFUSE(status, word,
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+	MUST_REFUSE(status, word, ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	MUST(!memory);
 	close(fd);
 	ww_device_unref(device);
@@ -372,7 +369,7 @@ static void say_locked(struct ww_layout_foreign_memory *page)
 	page->is_locked = 1;
 }
 
-void foreign_page_refused(void)
+CASE(foreign_page_refused, WW_CAP_FOREIGN)
 {
 	refuse_page(say_other_magic, WW_ERR_PROTOCOL, "no such page");
 	refuse_page(say_newer, WW_ERR_VERSION, "version 2");
@@ -385,7 +382,7 @@ void foreign_page_refused(void)
 }
 
 /* As in two containers that both have a process of this number. */
-void foreign_equal_pid_is_said(void)
+CASE(foreign_equal_pid_is_said, WW_CAP_FOREIGN)
 {
 	struct ww_memory_description description = describe();
 	struct ww_layout_foreign_memory page;
@@ -401,71 +398,74 @@ void foreign_equal_pid_is_said(void)
 	memcpy(page.handle, &handle, sizeof(handle));
 	MUST_EQUAL(sizeof(page), pwrite(fd, &page, sizeof(page), 0));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "same pid",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_READ, &memory));
+		ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	MUST_REFUSE(WW_ERR_STATE, "same pid",
-		ww_memory_open_handle(device, (const uint8_t *)&handle, WW_ACCESS_READ, &memory));
+		ww_memory_open_handle(device, (const struct ww_memory_handle *)&handle, NULL,
+			&memory));
 	close(fd);
 	foreign_end(device, &allocation);
 }
 
 /* --- bare handles --- */
 
-void foreign_handle_is_the_drivers(void)
+CASE(foreign_handle_is_the_drivers, WW_CAP_FOREIGN)
 {
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_LEGACY);
 	ww_memory *memory = foreign_wrap(device, &allocation, FOREIGN_OFFSET, FOREIGN_SPAN);
-	uint8_t handle[WW_HANDLE_BYTES];
+	struct ww_memory_handle handle;
 	ww_CUipcMemHandle native;
 	uint64_t offset;
 
-	MUST_OK(ww_memory_handle_get(memory, handle, &offset));
+	MUST_OK(ww_memory_handle_get(memory, &handle, &offset));
 	MUST_EQUAL(FOREIGN_OFFSET, offset);
 	MUST_EQUAL(0, driver_get()->cuIpcGetMemHandle(&native, allocation.address));
-	MUST_MATCH(&native, handle, sizeof(handle));
+	MUST_MATCH(&native, &handle, sizeof(handle));
 	allocation_free(&allocation);
-	MUST_REFUSE(WW_ERR_STATE, "freed", ww_memory_handle_get(memory, handle, &offset));
+	MUST_REFUSE(WW_ERR_STATE, "freed", ww_memory_handle_get(memory, &handle, &offset));
 	ww_memory_unref(memory);
 	allocation_leave();
 	ww_device_unref(device);
 }
 
-void foreign_handle_of_other_kinds_refused(void)
+CASE(foreign_handle_of_other_kinds_refused, WW_CAP_FOREIGN | WW_CAP_EXPORT)
 {
 	struct allocation allocation;
 	ww_device *device = foreign_begin(&allocation, ALLOCATION_VMM);
 	ww_memory *memory = foreign_wrap(device, &allocation, 0, 0);
-	uint8_t handle[WW_HANDLE_BYTES];
+	struct ww_memory_handle handle;
 	uint64_t offset;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuMemAlloc",
-		ww_memory_handle_get(memory, handle, &offset));
+		ww_memory_handle_get(memory, &handle, &offset));
 	ww_memory_unref(memory);
 	foreign_end(device, &allocation);
 }
 
-void foreign_handle_of_own_memory_refused(void)
+CASE(foreign_handle_of_own_memory_refused, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
-	uint8_t handle[WW_HANDLE_BYTES];
+	struct ww_memory_handle handle;
 	uint64_t offset;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuMemAlloc",
-		ww_memory_handle_get(memory, handle, &offset));
+		ww_memory_handle_get(memory, &handle, &offset));
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 }
 
-void foreign_open_handle_refuses(void)
+CASE(foreign_open_handle_refuses, 0)
 {
-	const uint8_t handle[WW_HANDLE_BYTES] = {1, 2, 3};
+	const struct ww_memory_handle handle = {{1, 2, 3}};
 	ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&device;
 	ww_status status;
 
-	MUST_REFUSE(WW_ERR_INVALID, "access", ww_memory_open_handle(device, handle, 7, &memory));
-	status = ww_memory_open_handle(device, handle, WW_ACCESS_READ, &memory);
+	MUST_REFUSE(WW_ERR_INVALID, "access",
+		ww_memory_open_handle(device, &handle,
+			WW_PARAMS(struct ww_import_params, .access = 7), &memory));
+	status = ww_memory_open_handle(device, &handle, NULL, &memory);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		MUST(status == WW_ERR_INVALID || status == WW_ERR_PEER_LOST);
 	else
@@ -482,69 +482,74 @@ static void stop(int signal)
 }
 
 /* The broker is stopped meanwhile: whoever asked it would wait. */
-void foreign_known_token_asks_nobody(void)
+CASE(foreign_known_token_asks_nobody, WW_CAP_EXPORT)
 {
-	struct ww_object_info first = {.size = sizeof(first)};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info first = WW_INIT(struct ww_object_info);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	ww_memory *memory;
+	ww_memory *span;
 	ww_memory *again;
 
 	scene_begin();
 	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_export(memory, scene.broker,
 		EXPORT(.access = WW_ACCESS_WRITE, .offset = 64, .bytes = 64,
-			.escrow_ns = WW_FOREVER),
-		&token));
+			.escrow_ns = WW_ESCROW_NONE),
+		NULL, &token));
 	stop(SIGSTOP);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &again,
-		NULL));
-	MUST(again == memory);
-	ww_memory_unref(again);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &span, NULL));
+	MUST(ww_memory_pointer(span) == (char *)ww_memory_pointer(memory) + 64);
 	stop(SIGCONT);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &again,
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 		&first));
 	ww_memory_unref(again);
 	stop(SIGSTOP);
 	for (int i = 0; i < 3; i++) {
 		MUST_OK(ww_memory_import(scene.device, i ? scene.broker : NULL, &token,
-			WW_ACCESS_WRITE, &again, &info));
-		MUST(again == memory);
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
+			&info));
+		MUST(again == span);
 		MUST_MATCH(&first, &info, sizeof(info));
 		ww_memory_unref(again);
 	}
 	stop(SIGCONT);
+	ww_memory_unref(span);
 	ww_memory_unref(memory);
 	scene_end();
 }
 
 /* With another secret, or to be counted, it is the broker that decides. */
-void foreign_unknown_token_is_asked_for(void)
+CASE(foreign_unknown_token_is_asked_for, WW_CAP_EXPORT)
 {
 	struct ww_token tokens[2];
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	ww_memory *memory;
 	ww_memory *again;
 
 	scene_begin();
 	memory = memory_make(scene.device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = WW_ACCESS_READ, .escrow_ns = WW_FOREVER), &tokens[0]));
+		EXPORT(.access = WW_ACCESS_READ, .escrow_ns = WW_ESCROW_NONE), NULL, &tokens[0]));
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = WW_ACCESS_WRITE, .escrow_ns = WW_FOREVER), &tokens[1]));
+		EXPORT(.access = WW_ACCESS_WRITE, .escrow_ns = WW_ESCROW_NONE), NULL, &tokens[1]));
 	/* The secret of the first with the access of the second. */
 	memcpy(tokens[1].bytes + offsetof(struct ww_wire_token, secret),
 		tokens[0].bytes + offsetof(struct ww_wire_token, secret), WW_WIRE_ID_BYTES);
 	token_seal(&tokens[1]);
 	MUST_REFUSE(WW_ERR_ACCESS, "reading",
-		ww_memory_import(scene.device, scene.broker, &tokens[1], WW_ACCESS_WRITE, &again,
+		ww_memory_import(scene.device, scene.broker, &tokens[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 			NULL));
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = WW_ACCESS_WRITE, .uses = 1, .escrow_ns = WW_FOREVER), &tokens[1]));
+		EXPORT(.access = WW_ACCESS_WRITE, .uses = 1, .escrow_ns = WW_ESCROW_NONE), NULL,
+		&tokens[1]));
 	MUST_OK(ww_token_info_get(&tokens[1], &info));
 	MUST_EQUAL(WW_TOKEN_COUNTED, info.flags);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &tokens[1], WW_ACCESS_WRITE, &again,
-		NULL));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &tokens[1],
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again, NULL));
 	ww_memory_unref(again);
 	ww_memory_unref(memory);
 	scene_end();

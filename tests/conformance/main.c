@@ -30,12 +30,6 @@ static const struct excuse expected_failures[] = {
 	{NULL, NULL, NULL},
 };
 
-static const struct check_case cases[] = {
-#define CONFORMANCE_ENTRY(name, needs) {#name, name, needs},
-	CONFORMANCE_CASES(CONFORMANCE_ENTRY)
-#undef CONFORMANCE_ENTRY
-};
-
 static const struct check_role roles[] = {
 	{"handle_owner", role_handle_owner},
 };
@@ -118,8 +112,6 @@ static const char *doomed(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "conformance",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

@@ -16,7 +16,7 @@ static void check_info(uint32_t kind, uint32_t route)
 	struct ww_memory_info info = memory_info(memory);
 	struct ww_device_info about = device_info(device);
 
-	MUST_EQUAL(sizeof(info), info.size);
+	MUST_EQUAL(sizeof(info), info.struct_size);
 	MUST_EQUAL(kind, info.kind);
 	MUST_EQUAL(WW_ACCESS_WRITE, info.access);
 	MUST_EQUAL(route, info.route);
@@ -30,17 +30,17 @@ static void check_info(uint32_t kind, uint32_t route)
 	ww_device_unref(device);
 }
 
-void memory_vmm_info(void)
+CASE(memory_vmm_info, 0)
 {
 	check_info(WW_MEMORY_VMM, subject_is_cuda() ? WW_ROUTE_LOCAL : WW_ROUTE_HOST);
 }
 
-void memory_host_info(void)
+CASE(memory_host_info, WW_CAP_HOST_MEMORY)
 {
 	check_info(WW_MEMORY_HOST, subject_is_cuda() ? WW_ROUTE_HOST_REGISTERED : WW_ROUTE_HOST);
 }
 
-void memory_kind_zero_is_vmm(void)
+CASE(memory_kind_zero_is_vmm, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, 0, 1);
@@ -63,7 +63,7 @@ static void check_rounding(ww_device *device, uint32_t kind, uint64_t unit)
 	}
 }
 
-void memory_rounds_up(void)
+CASE(memory_rounds_up, 0)
 {
 	ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
@@ -84,17 +84,17 @@ static void check_zero(uint32_t kind, uint64_t bytes)
 	ww_device_unref(device);
 }
 
-void memory_is_zero(void)
+CASE(memory_is_zero, 0)
 {
 	check_zero(WW_MEMORY_VMM, 5 * MIB);
 }
 
-void memory_host_is_zero(void)
+CASE(memory_host_is_zero, WW_CAP_HOST_MEMORY)
 {
 	check_zero(WW_MEMORY_HOST, 5 * MIB);
 }
 
-void memory_is_zero_after_use(void)
+CASE(memory_is_zero_after_use, 0)
 {
 	ww_device *device = subject_open();
 
@@ -109,7 +109,7 @@ void memory_is_zero_after_use(void)
 }
 
 /* Whether the CPU reaches vmm memory is what the capability says. */
-void memory_cpu_pointer(void)
+CASE(memory_cpu_pointer, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -124,7 +124,7 @@ void memory_cpu_pointer(void)
 	ww_device_unref(device);
 }
 
-void memory_host_pointer_is_shared(void)
+CASE(memory_host_pointer_is_shared, WW_CAP_HOST_MEMORY)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 1 * MIB);
@@ -141,7 +141,7 @@ void memory_host_pointer_is_shared(void)
 	ww_device_unref(device);
 }
 
-void memory_ids_differ(void)
+CASE(memory_ids_differ, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *a = memory_make(device, WW_MEMORY_VMM, 1);
@@ -154,7 +154,7 @@ void memory_ids_differ(void)
 	ww_device_unref(device);
 }
 
-void memory_ref_counts(void)
+CASE(memory_ref_counts, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -167,7 +167,7 @@ void memory_ref_counts(void)
 	ww_device_unref(device);
 }
 
-void memory_keeps_device(void)
+CASE(memory_keeps_device, 0)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
@@ -179,41 +179,41 @@ void memory_keeps_device(void)
 	ww_memory_unref(memory);
 }
 
-void memory_info_is_versioned(void)
+CASE(memory_info_is_versioned, 0)
 {
 	struct {
 		struct ww_memory_info info;
 		uint8_t later[64];
-	} longer = {.info.size = sizeof(longer)};
+	} longer = {.info.struct_size = sizeof(longer)};
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
-	struct ww_memory_info info = {.size = 0};
+	struct ww_memory_info info = {.struct_size = 0};
 	uint8_t zero[sizeof(longer.later)] = {0};
 
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_info_get(memory, &info));
-	info.size = 12;
+	info.struct_size = 12;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_info_get(memory, &info));
 	memset(longer.later, 0xee, sizeof(longer.later));
 	MUST_OK(ww_memory_info_get(memory, &longer.info));
-	MUST_EQUAL(sizeof(longer), longer.info.size);
+	MUST_EQUAL(sizeof(longer), longer.info.struct_size);
 	MUST_MATCH(zero, longer.later, sizeof(zero));
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 }
 
-void memory_params_are_versioned(void)
+CASE(memory_params_are_versioned, 0)
 {
 	struct {
 		struct ww_memory_params params;
 		uint64_t later;
-	} longer = {.params = {.size = sizeof(longer), .kind = WW_MEMORY_VMM, .bytes = 1}};
-	struct ww_memory_params params = {.size = 0, .kind = WW_MEMORY_VMM, .bytes = 1};
+	} longer = {.params = {.struct_size = sizeof(longer), .kind = WW_MEMORY_VMM, .bytes = 1}};
+	struct ww_memory_params params = {.struct_size = 0, .kind = WW_MEMORY_VMM, .bytes = 1};
 	ww_device *device = subject_open();
 	ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_create(device, &params, &memory));
 	MUST(!memory);
-	params.size = 16;
+	params.struct_size = 16;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_memory_create(device, &params, &memory));
 	MUST_OK(ww_memory_create(device, &longer.params, &memory)); /* zero means as before */
 	ww_memory_unref(memory);
@@ -225,7 +225,9 @@ void memory_params_are_versioned(void)
 
 static void must_refuse_bytes(uint32_t kind, uint64_t bytes, ww_status status)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .kind = kind, .bytes = bytes};
+	struct ww_memory_params params = {.struct_size = sizeof(params),
+		.kind = kind,
+		.bytes = bytes};
 	ww_device *device = subject_open();
 	ww_memory *memory = (ww_memory *)&params;
 
@@ -234,20 +236,20 @@ static void must_refuse_bytes(uint32_t kind, uint64_t bytes, ww_status status)
 	ww_device_unref(device);
 }
 
-void memory_refuses_no_bytes(void)
+CASE(memory_refuses_no_bytes, 0)
 {
 	must_refuse_bytes(WW_MEMORY_VMM, 0, WW_ERR_INVALID);
 	must_refuse_bytes(WW_MEMORY_HOST, 0, WW_ERR_INVALID);
 }
 
-void memory_refuses_overflow(void)
+CASE(memory_refuses_overflow, 0)
 {
 	must_refuse_bytes(WW_MEMORY_VMM, UINT64_MAX, WW_ERR_OVERFLOW);
 	must_refuse_bytes(WW_MEMORY_HOST, UINT64_MAX, WW_ERR_OVERFLOW);
 	must_refuse_bytes(WW_MEMORY_VMM, UINT64_MAX - 2 * MIB + 2, WW_ERR_OVERFLOW);
 }
 
-void memory_refuses_too_much(void)
+CASE(memory_refuses_too_much, 0)
 {
 	ww_device *device = subject_open();
 	struct ww_device_info info = device_info(device);
@@ -258,18 +260,18 @@ void memory_refuses_too_much(void)
 	ww_device_unref(device);
 }
 
-void memory_host_refuses_too_much(void)
+CASE(memory_host_refuses_too_much, WW_CAP_HOST_MEMORY)
 {
 	must_refuse_bytes(WW_MEMORY_HOST, UINT64_C(1) << 46, WW_ERR_NO_MEMORY);
 }
 
-void memory_refuses_unknown(void)
+CASE(memory_refuses_unknown, 0)
 {
 	static const struct ww_memory_params wrong[] = {
-		{.size = sizeof(wrong[0]), .kind = 3, .bytes = 1},
-		{.size = sizeof(wrong[0]), .kind = UINT32_MAX, .bytes = 1},
-		{.size = sizeof(wrong[0]), .kind = WW_MEMORY_VMM, .bytes = 1, .flags = 1},
-		{.size = sizeof(wrong[0]),
+		{.struct_size = sizeof(wrong[0]), .kind = 3, .bytes = 1},
+		{.struct_size = sizeof(wrong[0]), .kind = UINT32_MAX, .bytes = 1},
+		{.struct_size = sizeof(wrong[0]), .kind = WW_MEMORY_VMM, .bytes = 1, .flags = 1},
+		{.struct_size = sizeof(wrong[0]),
 			.kind = WW_MEMORY_VMM,
 			.bytes = 1,
 			.flags = UINT64_C(1) << 63},
@@ -286,16 +288,16 @@ void memory_refuses_unknown(void)
 	ww_device_unref(device);
 }
 
-void memory_unref_of_null(void)
+CASE(memory_unref_of_null, 0)
 {
 	MUST(!ww_memory_unref(NULL));
 }
 
 /* As much as there is in all, several times over, one after the other. */
-void memory_release_gives_back(void)
+CASE(memory_release_gives_back, 0)
 {
 	ww_device *device = subject_open();
-	uint64_t bytes = device_info(device).bytes_free / 4 / (2 * MIB) * (2 * MIB);
+	uint64_t bytes = device_free_bytes(device) / 4 / (2 * MIB) * (2 * MIB);
 
 	if (bytes > 512 * MIB)
 		bytes = fake_get() || !subject_is_cuda() ? 64 * MIB : bytes;
@@ -304,10 +306,10 @@ void memory_release_gives_back(void)
 	ww_device_unref(device);
 }
 
-void memory_misuse(void)
+CASE(memory_misuse, NEEDS_MISUSE_STATUS)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .bytes = 1};
-	struct ww_memory_info info = {.size = sizeof(info)};
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 1);
 	ww_memory *none;

@@ -9,16 +9,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "conformance/conformance.h"
-#include "support/scene.h"
+#include "conformance/pool.h"
+#include "support/driver.h"
+#include "support/broker_case.h"
 #include "support/timeline.h"
 
 #define CHUNK (2 * MIB)
 
-static ww_pool *make_pool(ww_device *device, uint32_t kind, uint64_t bytes_max, uint32_t slices_max)
+ww_pool *pool_make(ww_device *device, uint32_t kind, uint64_t bytes_max, uint32_t slices_max)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.kind = kind,
 		.bytes_max = bytes_max,
 		.chunk_bytes = CHUNK,
@@ -30,30 +31,30 @@ static ww_pool *make_pool(ww_device *device, uint32_t kind, uint64_t bytes_max, 
 	return pool;
 }
 
-static struct ww_pool_info info_of(ww_pool *pool)
+struct ww_pool_info pool_info(ww_pool *pool)
 {
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 
 	MUST_OK(ww_pool_info_get(pool, &info));
 	return info;
 }
 
-static ww_memory *cut(ww_pool *pool, uint64_t bytes)
+ww_memory *slice_make(ww_pool *pool, uint64_t bytes)
 {
 	ww_memory *slice;
 
-	MUST_OK(ww_pool_alloc(pool, bytes, 0, &slice));
+	MUST_OK(ww_pool_alloc(pool, bytes, 0, 0, NULL, &slice));
 	return slice;
 }
 
 static void slices_are_apart(uint32_t kind)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, kind, 0, 0);
+	ww_pool *pool = pool_make(device, kind, 0, 0);
 	ww_memory *slices[40];
 
 	for (uint32_t i = 0; i < CHECK_COUNT(slices); i++) {
-		slices[i] = cut(pool, 1000 + i * 4096);
+		slices[i] = slice_make(pool, 1000 + i * 4096);
 		MUST_EQUAL(0, (uintptr_t)ww_memory_pointer(slices[i]) % WW_POOL_ALIGNMENT);
 		pattern_write(slices[i], i);
 	}
@@ -61,27 +62,27 @@ static void slices_are_apart(uint32_t kind)
 		pattern_verify(slices[i], i);
 		ww_memory_unref(slices[i]);
 	}
-	MUST_EQUAL(0, info_of(pool).bytes_used);
+	MUST_EQUAL(0, pool_info(pool).bytes_used);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
-void pool_slices_are_apart(void)
+CASE(pool_slices_are_apart, WW_CAP_EXPORT)
 {
 	slices_are_apart(WW_MEMORY_VMM);
 }
 
-void pool_slices_are_apart_host_kind(void)
+CASE(pool_slices_are_apart_host_kind, WW_CAP_HOST_MEMORY)
 {
 	slices_are_apart(WW_MEMORY_HOST);
 }
 
-void pool_slice_is_a_memory(void)
+CASE(pool_slice_is_a_memory, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 0);
-	ww_memory *first = cut(pool, 4096);
-	ww_memory *second = cut(pool, 100);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *first = slice_make(pool, 4096);
+	ww_memory *second = slice_make(pool, 100);
 	struct ww_memory_info a = memory_info(first);
 	struct ww_memory_info b = memory_info(second);
 
@@ -100,17 +101,17 @@ void pool_slice_is_a_memory(void)
 	ww_device_unref(device);
 }
 
-void pool_aligns(void)
+CASE(pool_aligns, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 0);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[14];
 	size_t count = 0;
 
 	for (uint64_t alignment = 1; alignment <= CHUNK / 256; alignment *= 2) {
-		ww_memory *odd = cut(pool, 256);
+		ww_memory *odd = slice_make(pool, 256);
 
-		MUST_OK(ww_pool_alloc(pool, 300, alignment, &slices[count]));
+		MUST_OK(ww_pool_alloc(pool, 300, alignment, 0, NULL, &slices[count]));
 		MUST_EQUAL(0, memory_info(slices[count++]).offset % alignment);
 		ww_memory_unref(odd);
 	}
@@ -120,43 +121,43 @@ void pool_aligns(void)
 	ww_device_unref(device);
 }
 
-void pool_bytes_come_back(void)
+CASE(pool_bytes_come_back, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 2 * CHUNK, 16);
+	ww_pool *pool = pool_make(device, 0, 2 * CHUNK, 16);
 	struct ww_pool_info info;
 	uint64_t bytes;
 
 	for (int i = 0; i < 1000; i++) {
-		ww_memory *a = cut(pool, CHUNK / 2);
-		ww_memory *b = cut(pool, CHUNK / 4 + (uint64_t)i * 256);
+		ww_memory *a = slice_make(pool, CHUNK / 2);
+		ww_memory *b = slice_make(pool, CHUNK / 4 + (uint64_t)i * 256);
 
 		ww_memory_unref(i % 2 ? a : b);
 		ww_memory_unref(i % 2 ? b : a);
 	}
-	info = info_of(pool);
+	info = pool_info(pool);
 	MUST_EQUAL(2000, info.allocations);
 	MUST_EQUAL(info.bytes_reserved, info.bytes_free);
 	MUST_EQUAL(CHUNK, info.bytes_largest);
 	MUST_OK(ww_pool_trim(pool, 0, &bytes));
 	MUST_EQUAL(info.bytes_reserved, bytes);
-	MUST_EQUAL(0, info_of(pool).chunk_count);
+	MUST_EQUAL(0, pool_info(pool).chunk_count);
 	MUST_OK(ww_pool_trim(pool, 0, NULL));
-	ww_memory_unref(cut(pool, 1));
-	MUST_EQUAL(1, info_of(pool).chunk_count);
+	ww_memory_unref(slice_make(pool, 1));
+	MUST_EQUAL(1, pool_info(pool).chunk_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
-void pool_trim_keeps_what_is_used(void)
+CASE(pool_trim_keeps_what_is_used, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 0);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slices[3];
 	uint64_t bytes;
 
 	for (int i = 0; i < 3; i++)
-		slices[i] = cut(pool, CHUNK);
+		slices[i] = slice_make(pool, CHUNK);
 	pattern_write(slices[1], 1);
 	ww_memory_unref(slices[0]);
 	ww_memory_unref(slices[2]);
@@ -170,56 +171,57 @@ void pool_trim_keeps_what_is_used(void)
 	ww_device_unref(device);
 }
 
-void pool_large_slice_has_its_chunk(void)
+CASE(pool_large_slice_has_its_chunk, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 8 * CHUNK, 0);
-	ww_memory *large = cut(pool, 3 * CHUNK - 100);
+	ww_pool *pool = pool_make(device, 0, 8 * CHUNK, 0);
+	ww_memory *large = slice_make(pool, 3 * CHUNK - 100);
 
 	MUST_EQUAL(3 * CHUNK, memory_info(large).total_bytes);
-	MUST_EQUAL(3 * CHUNK, info_of(pool).bytes_reserved);
+	MUST_EQUAL(3 * CHUNK, pool_info(pool).bytes_reserved);
 	ww_memory_unref(large);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
 /* A chunk without slices gives way to one that is needed. */
-void pool_empty_chunks_give_way(void)
+CASE(pool_empty_chunks_give_way, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 4 * CHUNK, 0);
+	ww_pool *pool = pool_make(device, 0, 4 * CHUNK, 0);
 	ww_memory *slices[4];
 	ww_memory *large;
 
 	for (int i = 0; i < 4; i++)
-		slices[i] = cut(pool, CHUNK);
+		slices[i] = slice_make(pool, CHUNK);
 	for (int i = 0; i < 3; i++)
 		ww_memory_unref(slices[i]);
-	large = cut(pool, 3 * CHUNK);
-	MUST_EQUAL(4 * CHUNK, info_of(pool).bytes_reserved);
+	large = slice_make(pool, 3 * CHUNK);
+	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
 	ww_memory_unref(large);
 	ww_memory_unref(slices[3]);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
-void pool_full(void)
+CASE(pool_full, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, CHUNK, 0);
+	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
 	ww_memory *slices[8];
 	ww_memory *none;
 
 	for (int i = 0; i < 8; i++)
-		slices[i] = cut(pool, CHUNK / 8);
-	MUST_REFUSE(WW_ERR_LIMIT, "used here", ww_pool_alloc(pool, 1, 0, &none));
+		slices[i] = slice_make(pool, CHUNK / 8);
+	MUST_REFUSE(WW_ERR_LIMIT, "used here", ww_pool_alloc(pool, 1, 0, 0, NULL, &none));
 	MUST(!none);
 	for (int i = 0; i < 8; i += 2)
 		ww_memory_unref(slices[i]);
-	MUST_REFUSE(WW_ERR_LIMIT, "largest free piece", ww_pool_alloc(pool, CHUNK / 4, 0, &none));
-	MUST_EQUAL(CHUNK / 8, info_of(pool).bytes_largest);
-	MUST_REFUSE(WW_ERR_LIMIT, "at most", ww_pool_alloc(pool, 2 * CHUNK, 0, &none));
-	slices[0] = cut(pool, CHUNK / 8);
+	MUST_REFUSE(WW_ERR_LIMIT, "largest free piece",
+		ww_pool_alloc(pool, CHUNK / 4, 0, 0, NULL, &none));
+	MUST_EQUAL(CHUNK / 8, pool_info(pool).bytes_largest);
+	MUST_REFUSE(WW_ERR_LIMIT, "at most", ww_pool_alloc(pool, 2 * CHUNK, 0, 0, NULL, &none));
+	slices[0] = slice_make(pool, CHUNK / 8);
 	ww_memory_unref(slices[0]);
 	for (int i = 1; i < 8; i += 2)
 		ww_memory_unref(slices[i]);
@@ -227,70 +229,189 @@ void pool_full(void)
 	ww_device_unref(device);
 }
 
-void pool_slots_full(void)
+static void limit_is_rounded_up(ww_device *device, uint64_t asked)
+{
+	const struct ww_pool_params params = {.struct_size = sizeof(params), .bytes_max = asked};
+	uint64_t unit = device_info(device).granularity;
+	struct ww_pool_info info;
+	ww_memory *slice;
+	ww_memory *none;
+	ww_pool *pool;
+
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	info = pool_info(pool);
+	MUST_EQUAL(0, info.bytes_max % unit);
+	MUST(info.bytes_max >= asked && info.bytes_max - asked < unit);
+	MUST_EQUAL(info.bytes_max, info.chunk_bytes);
+	slice = slice_make(pool, asked);
+	MUST_EQUAL(info.bytes_max, pool_info(pool).bytes_reserved);
+	MUST_REFUSE(WW_ERR_LIMIT, "at most",
+		ww_pool_alloc(pool, info.bytes_max + 1, 0, 0, NULL, &none));
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+}
+
+CASE(pool_limit_is_rounded_up, WW_CAP_EXPORT)
+{
+	static const uint64_t limits[] = {1, 100, MIB, 3 * MIB, 16000000};
+	struct ww_pool_params params = WW_INIT(struct ww_pool_params);
+	ww_device *device = subject_open();
+	ww_pool *pool;
+
+	for (size_t i = 0; i < CHECK_COUNT(limits); i++)
+		limit_is_rounded_up(device, limits[i]);
+	/* What is as good as none is none. */
+	for (uint64_t less = 0; less < 2; less++) {
+		params.bytes_max = UINT64_MAX - less;
+		MUST_OK(ww_pool_create(device, &params, &pool));
+		MUST(pool_info(pool).bytes_max == UINT64_MAX);
+		ww_pool_unref(pool);
+	}
+	ww_device_unref(device);
+}
+
+/* Of what the limit leaves, and without touching what has room. */
+CASE(pool_ends_in_a_smaller_chunk, WW_CAP_EXPORT)
+{
+	const struct ww_pool_params params = {
+		.struct_size = sizeof(params),
+		.bytes_max = 5 * CHUNK,
+		.chunk_bytes = 2 * CHUNK,
+	};
+	ww_device *device = subject_open();
+	ww_memory *slices[4];
+	ww_memory *none;
+	ww_pool *pool;
+
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	for (int i = 0; i < 2; i++)
+		slices[i] = slice_make(pool, CHUNK + 256);
+	MUST_EQUAL(4 * CHUNK, pool_info(pool).bytes_reserved);
+	slices[2] = slice_make(pool, CHUNK);
+	MUST_EQUAL(5 * CHUNK, pool_info(pool).bytes_reserved);
+	MUST_EQUAL(CHUNK, memory_info(slices[2]).total_bytes);
+	slices[3] = slice_make(pool, CHUNK - 256);
+	MUST_REFUSE(WW_ERR_LIMIT, "largest free piece",
+		ww_pool_alloc(pool, CHUNK, 0, 0, NULL, &none));
+	/* An empty chunk that is too small for what is wanted gives way. */
+	for (int i = 0; i < 3; i++)
+		ww_memory_unref(slices[i]);
+	slices[0] = slice_make(pool, 3 * CHUNK);
+	MUST_EQUAL(5 * CHUNK, pool_info(pool).bytes_reserved);
+	ww_memory_unref(slices[0]);
+	ww_memory_unref(slices[3]);
+	ww_pool_unref(pool);
+	ww_device_unref(device);
+}
+
+static void must_reserve(ww_pool *pool, uint64_t bytes, uint64_t reserved)
+{
+	ww_memory_unref(slice_make(pool, bytes));
+	MUST_EQUAL(reserved, pool_info(pool).bytes_reserved);
+	MUST_OK(ww_pool_trim(pool, 0, NULL));
+}
+
+/* The fake driver refuses the first of the chunks, or the first two. */
+CASE(pool_takes_what_the_device_has, WW_CAP_EXPORT)
+{
+	const struct ww_pool_params params = {.struct_size = sizeof(params),
+		.chunk_bytes = 5 * CHUNK};
+	ww_device *device = subject_open();
+	struct ww_error before;
+	ww_memory *none;
+	ww_pool *pool;
+
+	if (!fake_get())
+		check_skip("only the fake driver refuses memory when it is told to");
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	before = *ww_error_last();
+	fake_get()->fail("cuMemCreate", 1, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	must_reserve(pool, CHUNK, 3 * CHUNK);
+	MUST_MATCH(&before, ww_error_last(), sizeof(before));
+	fake_get()->fail("cuMemCreate", 1, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	must_reserve(pool, 4 * CHUNK, 4 * CHUNK);
+	fake_get()->fail("cuMemCreate", 1, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	MUST_STATUS(WW_ERR_DEVICE_MEMORY, ww_pool_alloc(pool, 5 * CHUNK, 0, 0, NULL, &none));
+	/* Nothing can come back, so nothing is waited for. */
+	fake_get()->fail("cuMemCreate", 1, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	MUST_STATUS(WW_ERR_DEVICE_MEMORY,
+		ww_pool_alloc(pool, 5 * CHUNK, 0, WW_FOREVER, NULL, &none));
+	MUST(!none);
+	fake_get()->fail_off();
+	ww_pool_unref(pool);
+	ww_device_unref(device);
+}
+
+CASE(pool_slots_full, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 4);
+	ww_pool *pool = pool_make(device, 0, 0, 4);
 	ww_memory *slices[4];
 	ww_memory *none;
 
 	for (int i = 0; i < 4; i++)
-		slices[i] = cut(pool, 256);
-	MUST_REFUSE(WW_ERR_LIMIT, "slices_max", ww_pool_alloc(pool, 256, 0, &none));
-	MUST_EQUAL(4 * WW_POOL_ALIGNMENT, info_of(pool).bytes_used);
+		slices[i] = slice_make(pool, 256);
+	MUST_REFUSE(WW_ERR_LIMIT, "slices_max", ww_pool_alloc(pool, 256, 0, 0, NULL, &none));
+	MUST_EQUAL(4 * WW_POOL_ALIGNMENT, pool_info(pool).bytes_used);
 	ww_memory_unref(slices[2]);
-	slices[2] = cut(pool, 256);
+	slices[2] = slice_make(pool, 256);
 	for (int i = 0; i < 4; i++)
 		ww_memory_unref(slices[i]);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
-void pool_create_refuses(void)
+CASE(pool_create_refuses, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	struct ww_pool_params params = {.size = sizeof(params), .kind = 9};
+	struct ww_pool_params params = {.struct_size = sizeof(params), .kind = 9};
 	ww_pool *pool;
 
 	MUST_REFUSE(WW_ERR_INVALID, "kind 9", ww_pool_create(device, &params, &pool));
 	MUST(!pool);
-	params = (struct ww_pool_params){.size = sizeof(params), .flags = 4};
+	params = (struct ww_pool_params){.struct_size = sizeof(params), .flags = 4};
 	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_pool_create(device, &params, &pool));
 	params = (struct ww_pool_params){
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.slices_max = WW_POOL_SLICES_MAX + 1,
 	};
 	MUST_REFUSE(WW_ERR_INVALID, "at most", ww_pool_create(device, &params, &pool));
-	params = (struct ww_pool_params){.size = sizeof(params), .bytes_max = 100};
+	params = (struct ww_pool_params){
+		.struct_size = sizeof(params),
+		.bytes_max = 100,
+		.chunk_bytes = 64 * MIB,
+	};
 	MUST_REFUSE(WW_ERR_INVALID, "no room for a chunk", ww_pool_create(device, &params, &pool));
-	params = (struct ww_pool_params){.size = sizeof(params), .chunk_bytes = UINT64_MAX - 5};
+	params = (struct ww_pool_params){.struct_size = sizeof(params),
+		.chunk_bytes = UINT64_MAX - 5};
 	MUST_STATUS(WW_ERR_OVERFLOW, ww_pool_create(device, &params, &pool));
-	params = (struct ww_pool_params){.size = 3};
+	params = (struct ww_pool_params){.struct_size = 3};
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(device, &params, &pool));
 	ww_device_unref(device);
 }
 
-void pool_alloc_refuses(void)
+CASE(pool_alloc_refuses, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 0);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
 	ww_memory *slice;
 
-	MUST_REFUSE(WW_ERR_INVALID, "0 bytes", ww_pool_alloc(pool, 0, 0, &slice));
+	MUST_REFUSE(WW_ERR_INVALID, "0 bytes", ww_pool_alloc(pool, 0, 0, 0, NULL, &slice));
 	MUST(!slice);
-	MUST_REFUSE(WW_ERR_INVALID, "power of two", ww_pool_alloc(pool, 1, 3, &slice));
-	MUST_REFUSE(WW_ERR_INVALID, "chunks have", ww_pool_alloc(pool, 1, 2 * CHUNK, &slice));
-	MUST_STATUS(WW_ERR_OVERFLOW, ww_pool_alloc(pool, UINT64_MAX, 0, &slice));
-	MUST_EQUAL(0, info_of(pool).bytes_reserved);
+	MUST_REFUSE(WW_ERR_INVALID, "power of two", ww_pool_alloc(pool, 1, 3, 0, NULL, &slice));
+	MUST_REFUSE(WW_ERR_INVALID, "chunks have",
+		ww_pool_alloc(pool, 1, 2 * CHUNK, 0, NULL, &slice));
+	MUST_STATUS(WW_ERR_OVERFLOW, ww_pool_alloc(pool, UINT64_MAX, 0, 0, NULL, &slice));
+	MUST_EQUAL(0, pool_info(pool).bytes_reserved);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 }
 
-void pool_ends_with_its_slices(void)
+CASE(pool_ends_with_its_slices, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 0);
-	ww_memory *slice = cut(pool, 5000);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 5000);
 
 	MUST(ww_pool_ref(pool) == pool);
 	MUST(!ww_pool_unref(pool));
@@ -304,21 +425,21 @@ void pool_ends_with_its_slices(void)
 	ww_device_unref(device);
 }
 
-void pool_info_is_versioned(void)
+CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
-	ww_pool *pool = make_pool(device, 0, 0, 100);
-	struct ww_pool_info info = {.size = 8};
-	struct ww_pool_holder_info holder = {.size = sizeof(holder)};
+	ww_pool *pool = pool_make(device, 0, 0, 100);
+	struct ww_pool_info info = {.struct_size = 8};
+	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
 
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_info_get(pool, &info));
-	info = info_of(pool);
+	info = pool_info(pool);
 	MUST_EQUAL(128, info.slices_max);
 	MUST(info.bytes_max == UINT64_MAX);
 	MUST_EQUAL(CHUNK, info.chunk_bytes);
 	MUST_EQUAL(WW_MEMORY_VMM, info.kind);
 	MUST_STATUS(WW_END, ww_pool_holder_get(pool, 0, &holder));
-	holder.size = 1;
+	holder.struct_size = 1;
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_holder_get(pool, 0, &holder));
 	ww_pool_unref(pool);
 	ww_device_unref(device);
@@ -330,71 +451,80 @@ static struct ww_token name_slice(ww_memory *slice, const struct ww_export_param
 {
 	struct ww_token token;
 
-	MUST_OK(ww_memory_export(slice, NULL, params, &token));
+	MUST_OK(ww_memory_export(slice, NULL, params, NULL, &token));
 	return token;
 }
 
-void pool_token_comes_home(void)
+CASE(pool_token_comes_home, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .access = WW_ACCESS_WRITE};
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE};
 	ww_device *device = subject_open();
-	struct ww_object_info object = {.size = sizeof(object)};
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	ww_pool *pool = NULL;
 	struct ww_token token;
 	ww_memory *slice;
 	ww_memory *again;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
 	token = name_slice(slice, &params);
-	MUST_OK(ww_memory_import(device, NULL, &token, WW_ACCESS_WRITE, &again, &object));
+	MUST_OK(ww_memory_import(device, NULL, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
+		&object));
 	MUST(again == slice);
 	MUST_EQUAL(0, object.offset);
 	MUST_EQUAL(4096, object.span_bytes);
 	MUST_EQUAL(1, object.own);
 	ww_memory_unref(again);
 	ww_memory_unref(slice);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	scene_end();
 }
 
-void pool_part_comes_home(void)
+CASE(pool_part_comes_home, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.offset = 1024,
 		.bytes = 512,
 	};
 	ww_device *device = subject_open();
 	struct ww_token token;
 	ww_memory *slice;
+	ww_memory *again;
 	ww_memory *part;
 	ww_pool *pool;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
 	token = name_slice(slice, &params);
 	MUST_REFUSE(WW_ERR_ACCESS, "for reading",
-		ww_memory_import(device, NULL, &token, WW_ACCESS_WRITE, &part, NULL));
-	MUST_OK(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &part, NULL));
+		ww_memory_import(device, NULL, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &part,
+			NULL));
+	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &part, NULL));
 	MUST(ww_memory_pointer(part) == (char *)ww_memory_pointer(slice) + 1024);
 	MUST_EQUAL(512, memory_info(part).bytes);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(part).access);
+	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &again, NULL));
+	MUST(again == part);
 	ww_memory_unref(slice);
-	MUST_EQUAL(1, info_of(pool).slice_count); /* by its part */
+	ww_memory_unref(again);
+	MUST_EQUAL(1, pool_info(pool).slice_count); /* by its part */
 	ww_memory_unref(part);
-	MUST_EQUAL(0, info_of(pool).slice_count);
+	MUST_EQUAL(0, pool_info(pool).slice_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	scene_end();
 }
 
 /* What was let go of while its token travels is there when that comes home. */
-void pool_slice_in_flight_stays(void)
+CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	struct ww_token token;
@@ -402,49 +532,50 @@ void pool_slice_in_flight_stays(void)
 	ww_pool *pool;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
 	pattern_write(slice, 3);
 	token = name_slice(slice, NULL);
 	ww_memory_unref(slice);
-	MUST_EQUAL(1, info_of(pool).waiting_count);
-	MUST_OK(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &slice, NULL));
+	MUST_EQUAL(1, pool_info(pool).waiting_count);
+	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
 	pattern_verify(slice, 3);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_memory_unref(slice);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
-		ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &slice, NULL));
+		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
 	MUST(!slice);
 	ww_pool_unref(pool);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &slice, NULL));
+		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
 	ww_device_unref(device);
 	scene_end();
 }
 
-void pool_token_without_escrow(void)
+CASE(pool_token_without_escrow, WW_CAP_EXPORT)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .escrow_ns = UINT64_MAX};
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE};
 	ww_device *device = subject_open();
 	struct ww_token token;
 	ww_memory *slice;
 	ww_pool *pool;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
 	token = name_slice(slice, &params);
 	ww_memory_unref(slice);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &slice, NULL));
+		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	scene_end();
 }
 
-void pool_token_refuses_every_flipped_bit(void)
+CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	struct ww_token token;
@@ -453,12 +584,12 @@ void pool_token_refuses_every_flipped_bit(void)
 	ww_pool *pool;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
 	token = name_slice(slice, NULL);
 	for (size_t i = 0; i < sizeof(token.bytes) * 8; i += 3) {
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
-		MUST(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &none, NULL) < 0);
+		MUST(ww_memory_import(device, NULL, &token, NULL, NULL, &none, NULL) < 0);
 		MUST(!none);
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
 	}
@@ -468,7 +599,7 @@ void pool_token_refuses_every_flipped_bit(void)
 	scene_end();
 }
 
-void pool_slice_is_handed_over_by_token_only(void)
+CASE(pool_slice_is_handed_over_by_token_only, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
@@ -479,13 +610,14 @@ void pool_slice_is_handed_over_by_token_only(void)
 
 	scene_begin();
 	MUST_EQUAL(0, socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets));
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice", ww_memory_put(slice, scene.broker, "slice", NULL));
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
+		ww_memory_put(slice, scene.broker, "slice", NULL, 0, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
 		ww_memory_export_fd(slice, WW_ACCESS_READ, &fd, &description));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "slice",
-		ww_memory_send(slice, WW_ACCESS_READ, sockets[0], 0));
+		ww_memory_send(slice, WW_ACCESS_READ, sockets[0], 0, NULL));
 	close(sockets[0]);
 	close(sockets[1]);
 	ww_memory_unref(slice);
@@ -496,24 +628,24 @@ void pool_slice_is_handed_over_by_token_only(void)
 
 /* --- by streams --- */
 
-void pool_release_waits_for_the_stream(void)
+CASE(pool_release_waits_for_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
-	ww_pool *pool = make_pool(device, 0, CHUNK, 0);
-	ww_memory *slice = cut(pool, CHUNK);
+	ww_pool *pool = pool_make(device, 0, CHUNK, 0);
+	ww_memory *slice = slice_make(pool, CHUNK);
 	void *place = ww_memory_pointer(slice);
 
 	gate_close(&gate, stream);
 	gate_reached(&gate);
 	MUST_OK(ww_stream_fill(stream, place, 0x55, 1, CHUNK));
 	MUST_OK(ww_pool_release(slice, stream));
-	MUST_EQUAL(1, info_of(pool).waiting_count);
-	MUST_REFUSE(WW_ERR_LIMIT, "in use", ww_pool_alloc(pool, 1, 0, &slice));
+	MUST_EQUAL(1, pool_info(pool).waiting_count);
+	MUST_REFUSE(WW_ERR_LIMIT, "in use", ww_pool_alloc(pool, 1, 0, 0, NULL, &slice));
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
-	slice = cut(pool, CHUNK);
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	slice = slice_make(pool, CHUNK);
 	MUST(ww_memory_pointer(slice) == place);
 	memory_must_be(slice, 0x55);
 	ww_memory_unref(slice);
@@ -523,31 +655,31 @@ void pool_release_waits_for_the_stream(void)
 }
 
 /* The last reference decides; the pool may end before the stream has come so far. */
-void pool_may_end_before_the_stream(void)
+CASE(pool_may_end_before_the_stream, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
-	ww_pool *pool = make_pool(device, 0, 0, 0);
-	ww_memory *slice = cut(pool, MIB);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, MIB);
 
 	gate_close(&gate, stream);
 	gate_reached(&gate);
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(slice), 1, 1, MIB));
 	ww_memory_ref(slice);
 	MUST_OK(ww_pool_release(slice, stream));
-	MUST_EQUAL(1, info_of(pool).slice_count);
+	MUST_EQUAL(1, pool_info(pool).slice_count);
 	MUST_OK(ww_pool_release(slice, stream));
-	MUST_EQUAL(0, info_of(pool).slice_count);
+	MUST_EQUAL(0, pool_info(pool).slice_count);
 	ww_pool_unref(pool);
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
-	ww_pool_unref(make_pool(device, 0, 0, 0)); /* gives back what was left */
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	ww_pool_unref(pool_make(device, 0, 0, 0)); /* gives back what was left */
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }
 
-void pool_release_refuses(void)
+CASE(pool_release_refuses, WW_CAP_EXPORT)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -560,8 +692,11 @@ void pool_release_refuses(void)
 	ww_device_unref(device);
 }
 
-/* What a stream stores into when it is done is the library's own, and given back when no stream waits: however many. */
-void pool_goes_while_stream_waits(void)
+/*
+ * What a stream stores into when it is done is the library's own, and given back when no stream
+ * waits: however many.
+ */
+CASE(pool_goes_while_stream_waits, WW_CAP_EXPORT | WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *waiter = stream_make(device);
@@ -571,27 +706,27 @@ void pool_goes_while_stream_waits(void)
 	timeline = timeline_make(0, 0);
 	stream_hold(waiter, timeline, 1);
 	for (int i = 0; i < 66; i++) {
-		ww_pool *pool = make_pool(device, 0, CHUNK, 16);
+		ww_pool *pool = pool_make(device, 0, CHUNK, 16);
 
-		MUST_OK(ww_pool_release(cut(pool, 4096), stream));
-		MUST_OK(ww_stream_synchronize(stream));
+		MUST_OK(ww_pool_release(slice_make(pool, 4096), stream));
+		MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 		ww_pool_unref(pool);
 	}
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiter));
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_stream_synchronize(waiter));
+	MUST_OK(ww_stream_synchronize(waiter, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_stream_unref(waiter);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }
 
-void pool_release_without_stream_values(void)
+CASE(pool_release_without_stream_values, WW_CAP_EXPORT | NEEDS_NO_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
-	ww_pool *pool = make_pool(device, 0, 0, 0);
-	ww_memory *slice = cut(pool, 4096);
+	ww_pool *pool = pool_make(device, 0, 0, 0);
+	ww_memory *slice = slice_make(pool, 4096);
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "synchronize", ww_pool_release(slice, stream));
 	pattern_write(slice, 1);
@@ -601,7 +736,7 @@ void pool_release_without_stream_values(void)
 	ww_device_unref(device);
 }
 
-void pool_misuse(void)
+CASE(pool_misuse, NEEDS_MISUSE_STATUS)
 {
 	ww_device *device = subject_open();
 	ww_memory *slice;
@@ -609,7 +744,7 @@ void pool_misuse(void)
 
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(NULL, NULL, &pool));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(device, NULL, NULL));
-	MUST_STATUS(WW_ERR_INVALID, ww_pool_alloc(NULL, 1, 0, &slice));
+	MUST_STATUS(WW_ERR_INVALID, ww_pool_alloc(NULL, 1, 0, 0, NULL, &slice));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_release(NULL, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_trim(NULL, 0, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_info_get(NULL, NULL));

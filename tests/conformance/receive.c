@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * receive.c - bad messages and bad sockets, each with its own status and sentence; and good ones that
- * come in an unusual way
+ * receive.c - bad messages and bad sockets, each with its own status and sentence; and good ones
+ * that come in an unusual way
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -25,7 +25,8 @@ static void must_refuse_message(struct victim *victim, int type, const void *byt
 
 	packet_pair(type, sockets);
 	packet_send(sockets[0], bytes, count, fds, fd_count);
-	got = ww_memory_receive(victim->device, sockets[1], WW_ACCESS_WRITE, 0, &memory);
+	got = ww_memory_receive(victim->device, sockets[1],
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL, &memory);
 	if (got != status)
 		check_note("%zu bytes with %zu descriptors over a %s socket", count, fd_count,
 			packet_type_name(type));
@@ -35,7 +36,7 @@ static void must_refuse_message(struct victim *victim, int type, const void *byt
 	close(sockets[1]);
 }
 
-void refuse_foreign_message(void)
+CASE(refuse_foreign_message, WW_CAP_EXPORT)
 {
 	uint8_t foreign[MESSAGE_BYTES];
 	struct victim victim;
@@ -51,7 +52,7 @@ void refuse_foreign_message(void)
 	victim_end(&victim);
 }
 
-void refuse_message_too_long(void)
+CASE(refuse_message_too_long, WW_CAP_EXPORT)
 {
 	uint8_t message[MESSAGE_BYTES + 1] = {0};
 	struct victim victim;
@@ -63,7 +64,7 @@ void refuse_message_too_long(void)
 	victim_end(&victim);
 }
 
-void refuse_truncated_packet(void)
+CASE(refuse_truncated_packet, WW_CAP_EXPORT)
 {
 	static const size_t lengths[] = {1, 8, 64, MESSAGE_BYTES - 1};
 	struct victim victim;
@@ -75,7 +76,7 @@ void refuse_truncated_packet(void)
 	victim_end(&victim);
 }
 
-void refuse_truncated_stream(void)
+CASE(refuse_truncated_stream, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	ww_memory *memory;
@@ -88,8 +89,9 @@ void refuse_truncated_stream(void)
 		if (closed)
 			close(sockets[0]);
 		MUST_REFUSE(WW_ERR_TRUNCATED, "100",
-			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE,
-				closed ? WW_FOREVER : 1000000, &memory));
+			ww_memory_receive(victim.device, sockets[1],
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
+				closed ? WW_FOREVER : 1000000, NULL, &memory));
 		MUST(!memory);
 		if (!closed)
 			close(sockets[0]);
@@ -99,7 +101,7 @@ void refuse_truncated_stream(void)
 }
 
 /* A message that ended before it began; the other end is still there. */
-void refuse_empty_packet(void)
+CASE(refuse_empty_packet, WW_CAP_EXPORT)
 {
 	struct victim victim;
 
@@ -123,24 +125,24 @@ static void refuse_descriptors(size_t count)
 	victim_end(&victim);
 }
 
-void refuse_no_descriptor(void)
+CASE(refuse_no_descriptor, WW_CAP_EXPORT)
 {
 	refuse_descriptors(0);
 }
 
-void refuse_two_descriptors(void)
+CASE(refuse_two_descriptors, WW_CAP_EXPORT)
 {
 	refuse_descriptors(2);
 }
 
-void refuse_many_descriptors(void)
+CASE(refuse_many_descriptors, WW_CAP_EXPORT)
 {
 	for (size_t count = 3; count < 10; count++)
 		refuse_descriptors(count);
 	refuse_descriptors(PACKET_DESCRIPTORS_MAX);
 }
 
-void refuse_received_pipe(void)
+CASE(refuse_received_pipe, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int pipes[2];
@@ -156,7 +158,7 @@ void refuse_received_pipe(void)
 }
 
 /* A stream may deliver one message in as many pieces as it likes. */
-void receive_stream_in_pieces(void)
+CASE(receive_stream_in_pieces, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	ww_memory *memory;
@@ -166,7 +168,8 @@ void receive_stream_in_pieces(void)
 	packet_pair(SOCK_STREAM, sockets);
 	for (size_t at = 0; at < MESSAGE_BYTES; at++)
 		packet_send(sockets[0], victim.description.bytes + at, 1, &victim.fd, at == 0);
-	MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+	MUST_OK(ww_memory_receive(victim.device, sockets[1],
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL, &memory));
 	memory_must_be_same(victim.memory, memory);
 	ww_memory_unref(memory);
 	close(sockets[0]);
@@ -175,7 +178,7 @@ void receive_stream_in_pieces(void)
 }
 
 /* A program may have asked the kernel to send who is at the other end along with every message. */
-void receive_beside_credentials(void)
+CASE(receive_beside_credentials, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	ww_memory *memory;
@@ -186,8 +189,10 @@ void receive_beside_credentials(void)
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
 		packet_pair(packet_types[i], sockets);
 		MUST_CALL(setsockopt(sockets[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)));
-		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
-		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0, NULL));
+		MUST_OK(ww_memory_receive(victim.device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory));
 		memory_must_be_same(victim.memory, memory);
 		ww_memory_unref(memory);
 		close(sockets[0]);
@@ -197,10 +202,10 @@ void receive_beside_credentials(void)
 }
 
 /*
- * A sender that closes while bytes of ours wait for it: the kernel tells us of a reset connection before it
- * hands over what was sent.
+ * A sender that closes while bytes of ours wait for it: the kernel tells us of a reset connection
+ * before it hands over what was sent.
  */
-void receive_from_one_who_left_bytes_unread(void)
+CASE(receive_from_one_who_left_bytes_unread, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	ww_memory *memory;
@@ -210,14 +215,17 @@ void receive_from_one_who_left_bytes_unread(void)
 	for (size_t i = 0; i < CHECK_COUNT(packet_types); i++) {
 		packet_pair(packet_types[i], sockets);
 		MUST_EQUAL(7, send(sockets[1], "unread", 7, 0));
-		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0, NULL));
 		close(sockets[0]);
-		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		MUST_OK(ww_memory_receive(victim.device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory));
 		memory_must_be_same(victim.memory, memory);
 		ww_memory_unref(memory);
 		MUST_REFUSE(WW_ERR_PEER_LOST, "",
-			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, WW_FOREVER,
-				&memory));
+			ww_memory_receive(victim.device, sockets[1],
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
+				WW_FOREVER, NULL, &memory));
 		MUST(!memory);
 		close(sockets[1]);
 	}
@@ -229,14 +237,16 @@ static void must_refuse_socket(struct victim *victim, int socket, ww_status stat
 	ww_memory *memory = victim->memory;
 
 	MUST_REFUSE(status, "",
-		ww_memory_send(victim->memory, WW_ACCESS_WRITE, socket, WW_FOREVER));
+		ww_memory_send(victim->memory, WW_ACCESS_WRITE, socket, WW_FOREVER, NULL));
 	MUST_REFUSE(status, "",
-		ww_memory_receive(victim->device, socket, WW_ACCESS_WRITE, WW_FOREVER, &memory));
+		ww_memory_receive(victim->device, socket,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), WW_FOREVER,
+			NULL, &memory));
 	MUST(!memory);
 }
 
 /* The other end is closed: no signal, but a status, however long we would have waited. */
-void refuse_closed_socket(void)
+CASE(refuse_closed_socket, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int sockets[2];
@@ -253,7 +263,7 @@ void refuse_closed_socket(void)
 	victim_end(&victim);
 }
 
-void refuse_no_socket(void)
+CASE(refuse_no_socket, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int pipes[2];
@@ -290,7 +300,7 @@ static void connect_tcp(int out_sockets[2])
 	close(listening);
 }
 
-void refuse_other_sockets(void)
+CASE(refuse_other_sockets, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int sockets[2];
@@ -308,7 +318,7 @@ void refuse_other_sockets(void)
 }
 
 /* It does not tell whoever waits that its peer is gone. */
-void refuse_datagram_socket(void)
+CASE(refuse_datagram_socket, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int sockets[2];
@@ -322,7 +332,7 @@ void refuse_datagram_socket(void)
 }
 
 /* A socket that listens, too, is connected to nobody. */
-void refuse_unconnected_socket(void)
+CASE(refuse_unconnected_socket, WW_CAP_EXPORT)
 {
 	struct victim victim;
 
@@ -349,7 +359,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void receive_times_out(void)
+CASE(receive_times_out, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	struct ww_error before;
@@ -364,16 +374,21 @@ void receive_times_out(void)
 		packet_pair(packet_types[i], sockets);
 		memory = victim.memory;
 		MUST_STATUS(WW_TIMED_OUT,
-			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+			ww_memory_receive(victim.device, sockets[1],
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0,
+				NULL, &memory));
 		MUST(!memory);
 		start = now_ns();
 		MUST_STATUS(WW_TIMED_OUT,
-			ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 20000000,
-				&memory));
+			ww_memory_receive(victim.device, sockets[1],
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
+				20000000, NULL, &memory));
 		MUST(now_ns() - start >= 20000000);
 		MUST_MATCH(&before, ww_error_last(), sizeof(before)); /* an outcome, no failure */
-		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0));
-		MUST_OK(ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_WRITE, sockets[0], 0, NULL));
+		MUST_OK(ww_memory_receive(victim.device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory));
 		memory_must_be_same(victim.memory, memory);
 		ww_memory_unref(memory);
 		close(sockets[0]);
@@ -383,7 +398,7 @@ void receive_times_out(void)
 }
 
 /* A message that is refused is gone. */
-void receive_refuses_access_not_granted(void)
+CASE(receive_refuses_access_not_granted, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	ww_memory *memory;
@@ -391,12 +406,16 @@ void receive_refuses_access_not_granted(void)
 
 	victim_make(&victim, WW_MEMORY_VMM);
 	packet_pair(SOCK_SEQPACKET, sockets);
-	MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_READ, sockets[0], 0));
+	MUST_OK(ww_memory_send(victim.memory, WW_ACCESS_READ, sockets[0], 0, NULL));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		ww_memory_receive(victim.device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory));
 	MUST(!memory);
 	MUST_STATUS(WW_TIMED_OUT,
-		ww_memory_receive(victim.device, sockets[1], WW_ACCESS_WRITE, 0, &memory));
+		ww_memory_receive(victim.device, sockets[1],
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), 0, NULL,
+			&memory));
 	close(sockets[0]);
 	close(sockets[1]);
 	victim_end(&victim);

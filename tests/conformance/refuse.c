@@ -27,15 +27,16 @@ static void must_refuse_import(struct victim *victim, int fd,
 	ww_memory *memory = victim->memory;
 
 	MUST_REFUSE(status, word,
-		ww_memory_import_fd(victim->device, fd, description, WW_ACCESS_WRITE, &memory));
+		ww_memory_import_fd(victim->device, fd, description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
 	memory = victim->memory;
 	MUST_REFUSE(status, word,
-		ww_memory_import_fd(victim->device, fd, description, WW_ACCESS_READ, &memory));
+		ww_memory_import_fd(victim->device, fd, description, NULL, &memory));
 	MUST(!memory);
 }
 
-void refuse_descriptor_not_open(void)
+CASE(refuse_descriptor_not_open, WW_CAP_EXPORT)
 {
 	struct victim victim;
 	int closed;
@@ -98,18 +99,18 @@ static void refuse_other_things(uint32_t kind)
 	victim_end(&victim);
 }
 
-void refuse_descriptor_of_other_things(void)
+CASE(refuse_descriptor_of_other_things, WW_CAP_EXPORT)
 {
 	refuse_other_things(WW_MEMORY_VMM);
 }
 
-void refuse_descriptor_of_other_things_host_kind(void)
+CASE(refuse_descriptor_of_other_things_host_kind, WW_CAP_HOST_MEMORY)
 {
 	refuse_other_things(WW_MEMORY_HOST);
 }
 
 /* Whoever may shrink the file can kill everybody who maps it. */
-void refuse_memfd_sealed_wrongly(void)
+CASE(refuse_memfd_sealed_wrongly, WW_CAP_HOST_MEMORY)
 {
 	static const int wrong[] = {0, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_GROW | F_SEAL_SEAL,
 		F_SEAL_SEAL};
@@ -126,8 +127,8 @@ void refuse_memfd_sealed_wrongly(void)
 	/* Sealed against writing too: then it cannot be mapped for writing. */
 	fd = make_memfd(2 * MIB, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	MUST_REFUSE(WW_ERR_ACCESS, "",
-		ww_memory_import_fd(victim.device, fd, &victim.description, WW_ACCESS_WRITE,
-			&memory));
+		ww_memory_import_fd(victim.device, fd, &victim.description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
 	close(fd);
 	victim_end(&victim);
@@ -171,8 +172,8 @@ static void must_refuse_huge(struct victim *victim)
 {
 	struct ww_memory_description forged = forge(&victim->description, say_huge);
 	ww_memory *memory = victim->memory;
-	ww_status status = ww_memory_import_fd(victim->device, victim->fd, &forged, WW_ACCESS_WRITE,
-		&memory);
+	ww_status status = ww_memory_import_fd(victim->device, victim->fd, &forged,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory);
 
 	MUST(!memory);
 	if (subject_is_cuda() && status == WW_ERR_DEVICE_MEMORY)
@@ -207,18 +208,18 @@ static void refuse_size(uint32_t kind)
 	victim_end(&victim);
 }
 
-void refuse_size_described_wrongly(void)
+CASE(refuse_size_described_wrongly, WW_CAP_EXPORT)
 {
 	refuse_size(WW_MEMORY_VMM);
 }
 
-void refuse_size_described_wrongly_host_kind(void)
+CASE(refuse_size_described_wrongly_host_kind, WW_CAP_HOST_MEMORY)
 {
 	refuse_size(WW_MEMORY_HOST);
 }
 
 /* A GPU's descriptor described as a memfd, and the other way round. */
-void refuse_descriptor_of_other_kind(void)
+CASE(refuse_descriptor_of_other_kind, WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | NEEDS_CUDA)
 {
 	struct victim vmm;
 	struct victim host;
@@ -231,7 +232,7 @@ void refuse_descriptor_of_other_kind(void)
 	victim_end(&vmm);
 }
 
-void refuse_every_flipped_bit(void)
+CASE(refuse_every_flipped_bit, WW_CAP_EXPORT)
 {
 	struct victim victim;
 
@@ -245,7 +246,7 @@ void refuse_every_flipped_bit(void)
 	victim_end(&victim);
 }
 
-void refuse_foreign_description(void)
+CASE(refuse_foreign_description, WW_CAP_EXPORT)
 {
 	struct ww_memory_description foreign;
 	struct victim victim;
@@ -262,7 +263,7 @@ void refuse_foreign_description(void)
 	victim_end(&victim);
 }
 
-void refuse_newer_version(void)
+CASE(refuse_newer_version, WW_CAP_EXPORT)
 {
 	struct ww_memory_description newer;
 	struct victim victim;
@@ -282,7 +283,7 @@ void refuse_newer_version(void)
 	victim_end(&victim);
 }
 
-void refuse_more_access_than_described(void)
+CASE(refuse_more_access_than_described, WW_CAP_EXPORT)
 {
 	struct ww_memory_description description;
 	struct victim victim;
@@ -292,9 +293,10 @@ void refuse_more_access_than_described(void)
 	victim_make(&victim, WW_MEMORY_VMM);
 	MUST_OK(ww_memory_export_fd(victim.memory, WW_ACCESS_READ, &fd, &description));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_WRITE, &memory));
+		ww_memory_import_fd(victim.device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
-	MUST_OK(ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_READ, &memory));
+	MUST_OK(ww_memory_import_fd(victim.device, fd, &description, NULL, &memory));
 	ww_memory_unref(memory);
 	close(fd);
 	victim_end(&victim);
@@ -340,7 +342,7 @@ static void say_negative_bytes(struct ww_description *fields)
 	fields->bytes = UINT64_C(1) << 63;
 }
 
-void refuse_forged_fields(void)
+CASE(refuse_forged_fields, WW_CAP_EXPORT)
 {
 	static void (*const lies[])(struct ww_description *) = {say_no_backing, say_no_kind,
 		say_other_kind, say_no_access, say_more_access, say_no_bytes, say_all_bytes,
@@ -368,8 +370,10 @@ static void say_other_home(struct ww_description *fields)
 	memset(fields->home_uuid, 0x77, sizeof(fields->home_uuid));
 }
 
-/* Where the bytes are is asked of the driver; a stranger who says otherwise is refused. */
-void refuse_forged_home(void)
+/*
+ * Where the bytes are is asked of the driver; an untrusted process who says otherwise is refused.
+ */
+CASE(refuse_forged_home, WW_CAP_EXPORT | NEEDS_CUDA)
 {
 	struct ww_memory_description forged;
 	struct victim victim;
@@ -387,7 +391,7 @@ static void say_writable(struct ww_description *fields)
 }
 
 /* The description says write, but the kernel knows better. */
-void refuse_forged_access(void)
+CASE(refuse_forged_access, WW_CAP_HOST_MEMORY)
 {
 	struct ww_memory_description description;
 	struct victim victim;
@@ -399,14 +403,15 @@ void refuse_forged_access(void)
 	description = forge(&description, say_writable);
 	victim.memory = ww_memory_unref(victim.memory);
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_memory_import_fd(victim.device, fd, &description, WW_ACCESS_WRITE, &memory));
+		ww_memory_import_fd(victim.device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST(!memory);
 	close(fd);
 	victim_end(&victim);
 }
 
-/* A stranger's memory under the name of ours must not be taken for ours. */
-void refuse_to_confuse_objects(void)
+/* A untrusted process's memory under the name of ours must not be taken for ours. */
+CASE(refuse_to_confuse_objects, WW_CAP_EXPORT)
 {
 	struct victim ours;
 	struct victim theirs;
@@ -417,8 +422,8 @@ void refuse_to_confuse_objects(void)
 	victim_make(&theirs, WW_MEMORY_VMM);
 	pattern_write(ours.memory, 1);
 	pattern_write(theirs.memory, 2);
-	status = ww_memory_import_fd(ours.device, theirs.fd, &ours.description, WW_ACCESS_WRITE,
-		&memory);
+	status = ww_memory_import_fd(ours.device, theirs.fd, &ours.description,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory);
 	if (status == WW_OK) {
 		MUST(memory != ours.memory);
 		pattern_verify(memory, 2);

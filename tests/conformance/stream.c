@@ -13,19 +13,19 @@
 
 #define KEPT_BYTES 4096
 
-void stream_new_is_idle(void)
+CASE(stream_new_is_idle, 0)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST(!ww_stream_unref(stream));
 	MUST(!ww_stream_unref(NULL));
 	ww_device_unref(device);
 }
 
-void stream_native(void)
+CASE(stream_native, 0)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -35,7 +35,7 @@ void stream_native(void)
 	ww_device_unref(device);
 }
 
-void stream_keeps_device(void)
+CASE(stream_keeps_device, 0)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -44,7 +44,7 @@ void stream_keeps_device(void)
 	MUST_CALL(sem_init(&ran, 0, 0));
 	ww_device_unref(device);
 	MUST_OK(ww_stream_call(stream, gate_post, &ran));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_CALL(sem_trywait(&ran));
 	ww_stream_unref(stream);
 }
@@ -63,7 +63,7 @@ static void take_step(void *context)
 	*step->next += 1;
 }
 
-void stream_calls_in_order(void)
+CASE(stream_calls_in_order, 0)
 {
 	static struct step steps[1000];
 	static int next;
@@ -75,7 +75,7 @@ void stream_calls_in_order(void)
 		steps[i] = (struct step){.next = &next, .number = i};
 		MUST_OK(ww_stream_call(stream, take_step, &steps[i]));
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_EQUAL(CHECK_COUNT(steps), next);
 	for (size_t i = 0; i < CHECK_COUNT(steps); i++)
 		MUST(steps[i].in_order);
@@ -96,7 +96,7 @@ static void look(void *context)
 	sighting->seen = *sighting->where;
 }
 
-void stream_orders_copies_and_calls(void)
+CASE(stream_orders_copies_and_calls, 0)
 {
 	enum {
 		ROUNDS = 50
@@ -118,7 +118,7 @@ void stream_orders_copies_and_calls(void)
 		MUST_OK(ww_stream_copy(stream, out, ww_memory_pointer(b), KEPT_BYTES));
 		MUST_OK(ww_stream_call(stream, look, &sightings[i]));
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	for (int i = 0; i < ROUNDS; i++)
 		MUST_EQUAL(i + 1, sightings[i].seen);
 	ww_memory_unref(a);
@@ -127,7 +127,7 @@ void stream_orders_copies_and_calls(void)
 	ww_device_unref(device);
 }
 
-void stream_is_asynchronous(void)
+CASE(stream_is_asynchronous, 0)
 {
 	static struct gate gate;
 	ww_device *device = subject_open();
@@ -143,11 +143,11 @@ void stream_is_asynchronous(void)
 	gate_reached(&gate);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	MUST_OK(ww_stream_copy(other, &byte, (uint8_t *)ww_memory_pointer(to) + 12345, 1));
-	MUST_OK(ww_stream_synchronize(other));
+	MUST_OK(ww_stream_synchronize(other, WW_FOREVER, NULL));
 	MUST_EQUAL(0, byte);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
 	pattern_verify(to, 1);
 	ww_memory_unref(from);
@@ -157,7 +157,7 @@ void stream_is_asynchronous(void)
 	ww_device_unref(device);
 }
 
-void stream_fill_is_asynchronous(void)
+CASE(stream_fill_is_asynchronous, 0)
 {
 	static struct gate gate;
 	ww_device *device = subject_open();
@@ -170,11 +170,11 @@ void stream_fill_is_asynchronous(void)
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0x5a, 1, 2 * MIB));
 	gate_reached(&gate);
 	MUST_OK(ww_stream_copy(other, &byte, ww_memory_pointer(memory), 1));
-	MUST_OK(ww_stream_synchronize(other));
+	MUST_OK(ww_stream_synchronize(other, WW_FOREVER, NULL));
 	MUST_EQUAL(0, byte);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory_must_be(memory, 0x5a);
 	ww_memory_unref(memory);
 	ww_stream_unref(other);
@@ -182,7 +182,7 @@ void stream_fill_is_asynchronous(void)
 	ww_device_unref(device);
 }
 
-void stream_two_are_independent(void)
+CASE(stream_two_are_independent, 0)
 {
 	static struct gate gates[2];
 	ww_device *device = subject_open();
@@ -192,20 +192,20 @@ void stream_two_are_independent(void)
 	gate_close(&gates[0], a);
 	gate_reached(&gates[0]);
 	MUST_STATUS(WW_OK, ww_stream_query(b));
-	MUST_OK(ww_stream_synchronize(b));
+	MUST_OK(ww_stream_synchronize(b, WW_FOREVER, NULL));
 	gate_open(&gates[0]);
 	gate_close(&gates[1], b);
 	gate_reached(&gates[1]);
-	MUST_OK(ww_stream_synchronize(a));
+	MUST_OK(ww_stream_synchronize(a, WW_FOREVER, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(b));
 	gate_open(&gates[1]);
-	MUST_OK(ww_stream_synchronize(b));
+	MUST_OK(ww_stream_synchronize(b, WW_FOREVER, NULL));
 	ww_stream_unref(a);
 	ww_stream_unref(b);
 	ww_device_unref(device);
 }
 
-void stream_many(void)
+CASE(stream_many, 0)
 {
 	ww_device *device = subject_open();
 	ww_stream *streams[32];
@@ -218,7 +218,7 @@ void stream_many(void)
 		MUST_OK(ww_stream_call(streams[i], gate_post, &ran));
 	for (size_t i = 0; i < CHECK_COUNT(streams); i++) {
 		MUST(gate_wait(&ran));
-		MUST_OK(ww_stream_synchronize(streams[i]));
+		MUST_OK(ww_stream_synchronize(streams[i], WW_FOREVER, NULL));
 	}
 	for (size_t i = 0; i < CHECK_COUNT(streams); i++)
 		ww_stream_unref(streams[i]);
@@ -243,7 +243,7 @@ static void *call_many(void *context)
 	return NULL;
 }
 
-void stream_calls_from_threads(void)
+CASE(stream_calls_from_threads, 0)
 {
 	static struct caller callers[4];
 	ww_device *device = subject_open();
@@ -256,7 +256,7 @@ void stream_calls_from_threads(void)
 	}
 	for (size_t i = 0; i < CHECK_COUNT(callers); i++)
 		pthread_join(callers[i].thread, NULL);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	for (size_t i = 0; i < CHECK_COUNT(callers); i++)
 		for (size_t n = 0; n < CHECK_COUNT(callers[i].steps); n++)
 			MUST(callers[i].steps[n].in_order);
@@ -271,7 +271,7 @@ static void *open_gate(void *gate)
 	return NULL;
 }
 
-void stream_unref_runs_what_was_enqueued(void)
+CASE(stream_unref_runs_what_was_enqueued, 0)
 {
 	static struct gate gate;
 	static sem_t ran;
@@ -293,14 +293,14 @@ void stream_unref_runs_what_was_enqueued(void)
 	ww_device_unref(device);
 }
 
-void stream_ref_counts(void)
+CASE(stream_ref_counts, 0)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 
 	MUST(ww_stream_ref(stream) == stream);
 	MUST(!ww_stream_unref(stream));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST(!ww_stream_unref(stream));
 	ww_device_unref(device);
 }
@@ -310,7 +310,7 @@ static void look_at_signals(void *context)
 	pthread_sigmask(SIG_SETMASK, NULL, context);
 }
 
-void stream_host_blocks_signals(void)
+CASE(stream_host_blocks_signals, NEEDS_HOST_BACKEND)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM};
 	static sigset_t blocked;
@@ -320,7 +320,7 @@ void stream_host_blocks_signals(void)
 
 	sigemptyset(&blocked);
 	MUST_OK(ww_stream_call(stream, look_at_signals, &blocked));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pthread_sigmask(SIG_SETMASK, NULL, &mine);
 	for (size_t i = 0; i < CHECK_COUNT(numbers); i++) {
 		MUST_EQUAL(1, sigismember(&blocked, numbers[i]));
@@ -340,18 +340,18 @@ static void wait_for_itself(void *context)
 {
 	struct waiter *waiter = context;
 
-	waiter->status = ww_stream_synchronize(waiter->stream);
+	waiter->status = ww_stream_synchronize(waiter->stream, WW_FOREVER, NULL);
 	waiter->error = *ww_error_last();
 }
 
-void stream_host_refuses_to_wait_for_itself(void)
+CASE(stream_host_refuses_to_wait_for_itself, NEEDS_HOST_BACKEND)
 {
 	static struct waiter waiter;
 	ww_device *device = subject_open();
 
 	waiter.stream = stream_make(device);
 	MUST_OK(ww_stream_call(waiter.stream, wait_for_itself, &waiter));
-	MUST_OK(ww_stream_synchronize(waiter.stream));
+	MUST_OK(ww_stream_synchronize(waiter.stream, WW_FOREVER, NULL));
 	MUST_STATUS(WW_ERR_INVALID, waiter.status);
 	MUST_EQUAL(WW_ERR_INVALID, waiter.error.status);
 	MUST(strstr(waiter.error.message, "stream"));
@@ -374,7 +374,7 @@ static void leave(void *context)
 	sem_post(&leaver->left);
 }
 
-void stream_host_unref_by_itself(void)
+CASE(stream_host_unref_by_itself, NEEDS_HOST_BACKEND)
 {
 	static struct leaver leaver;
 	static sem_t ran;
@@ -393,7 +393,7 @@ void stream_host_unref_by_itself(void)
 	ww_device_unref(device);
 }
 
-void stream_wrap_unsupported(void)
+CASE(stream_wrap_unsupported, NEEDS_HOST_BACKEND)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = (ww_stream *)&device;
@@ -415,7 +415,7 @@ static void must_work(ww_device *device, ww_stream *stream)
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0x42, 1, KEPT_BYTES));
 	MUST_OK(ww_stream_copy(stream, got, ww_memory_pointer(memory), KEPT_BYTES));
 	MUST_OK(ww_stream_call(stream, gate_post, &ran));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_STATUS(WW_OK, ww_stream_query(stream));
 	MUST_CALL(sem_trywait(&ran));
 	for (size_t i = 0; i < sizeof(got); i++)
@@ -450,7 +450,7 @@ static void end_native(ww_CUstream native, ww_CUdevice ordinal)
 	MUST_EQUAL(0, driver->cuDevicePrimaryCtxRelease(ordinal));
 }
 
-void stream_wrap_works(void)
+CASE(stream_wrap_works, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
 	ww_device *device = subject_open();
 	ww_CUdevice ordinal;
@@ -465,7 +465,7 @@ void stream_wrap_works(void)
 	ww_device_unref(device);
 }
 
-void stream_wrap_default_streams(void)
+CASE(stream_wrap_default_streams, WW_CAP_STREAM_WRAP | NEEDS_CUDA)
 {
 	void *const natives[] = {NULL, WW_CU_STREAM_LEGACY, WW_CU_STREAM_PER_THREAD};
 	ww_device *device = subject_open();
@@ -481,7 +481,7 @@ void stream_wrap_default_streams(void)
 	ww_device_unref(device);
 }
 
-void stream_wrap_refuses_other_device(void)
+CASE(stream_wrap_refuses_other_device, WW_CAP_STREAM_WRAP | NEEDS_OTHER_GPU)
 {
 	ww_device *device = subject_open();
 	ww_device *other = subject_open_other();
@@ -496,7 +496,7 @@ void stream_wrap_refuses_other_device(void)
 	ww_device_unref(device);
 }
 
-void stream_misuse(void)
+CASE(stream_misuse, NEEDS_MISUSE_STATUS)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -505,7 +505,7 @@ void stream_misuse(void)
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_create(NULL, &(ww_stream *){NULL}));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_call(stream, NULL, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_call(NULL, gate_post, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_synchronize(NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_synchronize(NULL, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "", ww_stream_query(NULL));
 	MUST(!ww_stream_native(NULL));
 	ww_stream_unref(stream);

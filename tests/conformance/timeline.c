@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.c - timelines of one process: values, waits of the CPU and of streams, event loops, the end
+ * timeline.c - timelines of one process: values, waits of the CPU and of streams, event loops, the
+ * end
  *
- * That something has not happened yet is claimed of streams that are held by a timeline which the case itself signals
- * later. Streams that are held at the same time are made one after the other, so that no two share a hardware queue.
+ * That something has not happened yet is claimed of streams that are held by a timeline which the
+ * case itself signals later. Streams that are held at the same time are made one after the other,
+ * so that no two share a hardware queue.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,22 +28,22 @@ static uint64_t now_ns(void)
 
 /* --- coming and going --- */
 
-void timeline_begins_at_its_value(void)
+CASE(timeline_begins_at_its_value, 0)
 {
 	static const uint64_t values[] = {0, 1, 7, UINT64_C(1) << 40, WW_TIMELINE_MAX};
 	ww_timeline *timeline;
 
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
-	MUST_STATUS(WW_OK, ww_timeline_query(timeline, 0, 0));
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1, 0));
+	MUST_STATUS(WW_OK, ww_timeline_query(timeline, 0));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1));
 	ww_timeline_unref(timeline);
 	for (size_t i = 0; i < CHECK_COUNT(values); i++) {
 		timeline = timeline_make(i % 2 ? WW_TIMELINE_ALONE : 0, values[i]);
 		timeline_must_be(timeline, WW_TIMELINE_LIVE, values[i], values[i]);
-		MUST_STATUS(WW_OK, ww_timeline_query(timeline, values[i], 0));
+		MUST_STATUS(WW_OK, ww_timeline_query(timeline, values[i]));
 		if (values[i] < WW_TIMELINE_MAX)
-			MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, values[i] + 1, 0));
+			MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, values[i] + 1));
 		ww_timeline_unref(timeline);
 	}
 }
@@ -54,13 +56,12 @@ static void refuse_create(const char *word, const struct ww_timeline_params *par
 	MUST(!timeline);
 }
 
-#define PARAMS(...) \
-	(&(struct ww_timeline_params){.size = sizeof(struct ww_timeline_params), __VA_ARGS__})
+#define PARAMS(...) WW_PARAMS(struct ww_timeline_params, __VA_ARGS__)
 
-void timeline_create_refuses(void)
+CASE(timeline_create_refuses, 0)
 {
 	refuse_create("size", &(struct ww_timeline_params){.value = 1});
-	refuse_create("size", &(struct ww_timeline_params){.size = 8});
+	refuse_create("size", &(struct ww_timeline_params){.struct_size = 8});
 	refuse_create("flags", PARAMS(.flags = 2));
 	refuse_create("flags", PARAMS(.flags = UINT64_C(1) << 63));
 	refuse_create("flags", PARAMS(.reserved = 1));
@@ -68,12 +69,12 @@ void timeline_create_refuses(void)
 	refuse_create("2^62", PARAMS(.value = UINT64_MAX));
 }
 
-void timeline_params_are_versioned(void)
+CASE(timeline_params_are_versioned, 0)
 {
 	struct {
 		struct ww_timeline_params params;
 		uint64_t later;
-	} longer = {.params = {.size = sizeof(longer), .value = 3}};
+	} longer = {.params = {.struct_size = sizeof(longer), .value = 3}};
 	ww_timeline *timeline;
 
 	MUST_OK(ww_timeline_create(&longer.params, &timeline));
@@ -83,12 +84,12 @@ void timeline_params_are_versioned(void)
 	refuse_create("", &longer.params);
 }
 
-void timeline_info_says_who(void)
+CASE(timeline_info_says_who, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 5);
 	struct ww_timeline_info info = timeline_info(timeline);
 
-	MUST_EQUAL(sizeof(info), info.size);
+	MUST_EQUAL(sizeof(info), info.struct_size);
 	MUST_EQUAL(1, info.is_own);
 	MUST_EQUAL(getpid(), info.pid);
 	MUST_EQUAL(getuid(), info.uid);
@@ -98,7 +99,7 @@ void timeline_info_says_who(void)
 	ww_timeline_unref(timeline);
 }
 
-void timeline_info_is_versioned(void)
+CASE(timeline_info_is_versioned, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 5);
 	struct {
@@ -108,16 +109,16 @@ void timeline_info_is_versioned(void)
 	struct ww_timeline_info *info = &longer.info;
 
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_timeline_info_get(timeline, info));
-	info->size = 16;
+	info->struct_size = 16;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_timeline_info_get(timeline, info));
-	info->size = sizeof(longer);
+	info->struct_size = sizeof(longer);
 	MUST_OK(ww_timeline_info_get(timeline, info));
-	MUST_EQUAL(sizeof(longer), info->size);
+	MUST_EQUAL(sizeof(longer), info->struct_size);
 	MUST_EQUAL(5, info->completed);
 	ww_timeline_unref(timeline);
 }
 
-void timeline_ref_counts(void)
+CASE(timeline_ref_counts, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 
@@ -139,7 +140,7 @@ static int new_mappings(const struct census *before)
 	return now.mappings - before->mappings;
 }
 
-void timeline_alone_shares_no_page(void)
+CASE(timeline_alone_shares_no_page, 0)
 {
 	ww_timeline *first = timeline_make(0, 0);
 	ww_timeline *others[4];
@@ -161,7 +162,7 @@ void timeline_alone_shares_no_page(void)
 }
 
 /* More than fit on two pages; each has a value of its own. */
-void timeline_many(void)
+CASE(timeline_many, 0)
 {
 	enum {
 		COUNT = 300
@@ -186,7 +187,7 @@ void timeline_many(void)
 }
 
 /* One after the other, in tens, and some of them known to the device. */
-void timeline_ten_thousand(void)
+CASE(timeline_ten_thousand, 0)
 {
 	ww_device *device = subject_open();
 	bool has_values = device_info(device).capabilities & WW_CAP_STREAM_VALUE;
@@ -210,7 +211,7 @@ void timeline_ten_thousand(void)
 
 /* --- the CPU --- */
 
-void timeline_values_only_grow(void)
+CASE(timeline_values_only_grow, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 5);
 
@@ -225,44 +226,40 @@ void timeline_values_only_grow(void)
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 6, 6);
 	MUST_OK(ww_timeline_signal(timeline, 1000000)); /* not one by one */
 	for (uint64_t value = 7; value <= 1000000; value += 99999)
-		MUST_OK(ww_timeline_wait(timeline, value, 0, 0));
+		MUST_OK(ww_timeline_wait(timeline, value, 0, NULL));
 	MUST_OK(ww_timeline_signal(timeline, WW_TIMELINE_MAX));
-	MUST_OK(ww_timeline_wait(timeline, WW_TIMELINE_MAX, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, WW_TIMELINE_MAX, FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "grow", ww_timeline_signal(timeline, WW_TIMELINE_MAX));
 	ww_timeline_unref(timeline);
 }
 
-void timeline_wait_times_out(void)
+CASE(timeline_wait_times_out, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	uint64_t start;
 
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, 0));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, WW_WAIT_REACHED, 1));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 1, NULL));
 	for (uint64_t timeout_ns = 1000; timeout_ns <= 20 * MS; timeout_ns *= 20) {
 		start = now_ns();
-		MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, timeout_ns));
+		MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, timeout_ns, NULL));
 		MUST(now_ns() - start >= timeout_ns);
 	}
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_timeline_wait(timeline, 1, 0, 0));
-	MUST_OK(ww_timeline_wait(timeline, 1, WW_WAIT_REACHED, FOREVER));
-	MUST_OK(ww_timeline_wait(timeline, 0, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 1, 0, NULL));
+	MUST_OK(ww_timeline_wait(timeline, 0, FOREVER, NULL));
 	ww_timeline_unref(timeline);
 }
 
-void timeline_wait_refuses(void)
+CASE(timeline_wait_refuses, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 
-	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_timeline_wait(timeline, 1, WW_WAIT_UNSUBMITTED, 0));
-	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_timeline_wait(timeline, 0, 4, FOREVER));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
-		ww_timeline_wait(timeline, WW_TIMELINE_MAX + 1, 0, FOREVER));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, WW_TIMELINE_MAX, 0, 1));
-	MUST_REFUSE(WW_ERR_INVALID, "flags", ww_timeline_query(timeline, 0, WW_WAIT_UNSUBMITTED));
-	MUST_REFUSE(WW_ERR_INVALID, "2^62", ww_timeline_query(timeline, UINT64_MAX, 0));
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, WW_TIMELINE_MAX, WW_WAIT_REACHED));
+		ww_timeline_wait(timeline, WW_TIMELINE_MAX + 1, FOREVER, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, WW_TIMELINE_MAX, 1, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "2^62", ww_timeline_query(timeline, UINT64_MAX));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, WW_TIMELINE_MAX));
 	ww_timeline_unref(timeline);
 }
 
@@ -274,7 +271,9 @@ void timeline_wait_refuses(void)
 static ww_timeline *players[PLAYERS];
 static uint64_t boards[PLAYERS];
 
-/* Each writes its board, says so, and reads everybody's: what was written before a signal is there. */
+/*
+ * Each writes its board, says so, and reads everybody's: what was written before a signal is there.
+ */
 static void *play(void *argument)
 {
 	uint64_t own = *(uint64_t *)argument;
@@ -283,17 +282,17 @@ static void *play(void *argument)
 		boards[own] = round;
 		MUST_OK(ww_timeline_signal(players[own], 2 * round - 1));
 		for (uint64_t i = 0; i < PLAYERS; i++) {
-			MUST_OK(ww_timeline_wait(players[i], 2 * round - 1, 0, FOREVER));
+			MUST_OK(ww_timeline_wait(players[i], 2 * round - 1, FOREVER, NULL));
 			MUST_EQUAL(round, boards[i]);
 		}
 		MUST_OK(ww_timeline_signal(players[own], 2 * round));
 		for (uint64_t i = 0; i < PLAYERS; i++)
-			MUST_OK(ww_timeline_wait(players[i], 2 * round, 0, FOREVER));
+			MUST_OK(ww_timeline_wait(players[i], 2 * round, FOREVER, NULL));
 	}
 	return NULL;
 }
 
-void timeline_threads_wait_for_each_other(void)
+CASE(timeline_threads_wait_for_each_other, 0)
 {
 	uint64_t numbers[PLAYERS];
 	pthread_t threads[PLAYERS];
@@ -323,12 +322,12 @@ static void *race(void *context)
 
 		MUST(status == WW_OK || status == WW_ERR_INVALID);
 		wins += status == WW_OK;
-		MUST_OK(ww_timeline_wait(timeline, value, 0, 0));
+		MUST_OK(ww_timeline_wait(timeline, value, 0, NULL));
 	}
 	return (void *)(uintptr_t)wins;
 }
 
-void timeline_threads_signal_one(void)
+CASE(timeline_threads_signal_one, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	pthread_t threads[4];
@@ -364,7 +363,7 @@ static void *come_and_go(void *unused)
 	return NULL;
 }
 
-void timeline_threads_come_and_go(void)
+CASE(timeline_threads_come_and_go, 0)
 {
 	pthread_t threads[PLAYERS];
 
@@ -378,12 +377,12 @@ void timeline_threads_come_and_go(void)
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-void timeline_misuse(void)
+CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 	ww_timeline *timeline = timeline_make(0, 0);
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 	int fd = 0;
 
 	MISUSED(ww_timeline_create(NULL, NULL));
@@ -392,10 +391,10 @@ void timeline_misuse(void)
 	MISUSED(ww_timeline_signal(NULL, 1));
 	MISUSED(ww_timeline_stream_signal(NULL, stream, 1));
 	MISUSED(ww_timeline_stream_signal(timeline, NULL, 1));
-	MISUSED(ww_timeline_wait(NULL, 1, 0, 0));
-	MISUSED(ww_timeline_stream_wait(NULL, stream, 1, 0, 0));
-	MISUSED(ww_timeline_stream_wait(timeline, NULL, 1, 0, 0));
-	MISUSED(ww_timeline_query(NULL, 1, 0));
+	MISUSED(ww_timeline_wait(NULL, 1, 0, NULL));
+	MISUSED(ww_timeline_stream_wait(NULL, stream, 1, 0, 0, NULL));
+	MISUSED(ww_timeline_stream_wait(timeline, NULL, 1, 0, 0, NULL));
+	MISUSED(ww_timeline_query(NULL, 1));
 	MISUSED(ww_timeline_eventfd(NULL, 1, stream, &fd));
 	MUST_EQUAL(-1, fd);
 	MISUSED(ww_timeline_eventfd(timeline, 1, NULL, &fd));

@@ -38,16 +38,16 @@ static void tell_by_eventfd(ww_device *device)
 		MUST(i == 0 || i < 10 || fd_is_readable(fds[i], child_limit_ms()));
 		close(fds[i]);
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	fds[0] = timeline_eventfd_make(timeline, CHECK_COUNT(fds), stream);
 	MUST(fd_is_readable(fds[0], child_limit_ms()));
 	close(fds[0]);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_timeline_unref(timeline);
 }
 
-void timeline_eventfd_tells(void)
+CASE(timeline_eventfd_tells, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 
@@ -55,7 +55,7 @@ void timeline_eventfd_tells(void)
 	ww_device_unref(device);
 }
 
-void timeline_eventfd_tells_by_host_stream(void)
+CASE(timeline_eventfd_tells_by_host_stream, 0)
 {
 	ww_device *host;
 
@@ -65,7 +65,7 @@ void timeline_eventfd_tells_by_host_stream(void)
 }
 
 /* A GPU signals, the host's stream tells. */
-void timeline_eventfd_of_what_streams_signal(void)
+CASE(timeline_eventfd_of_what_streams_signal, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -83,9 +83,9 @@ void timeline_eventfd_of_what_streams_signal(void)
 	MUST(!fd_is_readable(fd, 0));
 	MUST_OK(ww_timeline_signal(hold, 1));
 	MUST(fd_is_readable(fd, child_limit_ms()));
-	MUST_OK(ww_timeline_query(timeline, 2, 0));
+	MUST_OK(ww_timeline_query(timeline, 2));
 	close(fd);
-	MUST_OK(ww_stream_synchronize(host_stream));
+	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
 	ww_stream_unref(host_stream);
 	ww_device_unref(host);
 	ww_timeline_unref(timeline);
@@ -94,7 +94,7 @@ void timeline_eventfd_of_what_streams_signal(void)
 	ww_device_unref(device);
 }
 
-void timeline_eventfd_refuses(void)
+CASE(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -104,7 +104,7 @@ void timeline_eventfd_refuses(void)
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
 		ww_timeline_eventfd(timeline, WW_TIMELINE_MAX + 1, stream, &fd));
 	MUST_EQUAL(-1, fd);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_stream_unref(stream);
 	ww_device_unref(device);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline_share.c - timelines by name and by token, as one process sees them: what is refused, what a waiter is told
+ * timeline_share.c - timelines by name and by token, as one process sees them: what is refused,
+ * what a waiter is told
  *
- * The signaller is this process itself, or one made by hand (support/timeline.h), which the library takes for another.
+ * The signaller is this process itself, or one made by hand (support/timeline.h), which the library
+ * takes for another.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +14,14 @@
 
 #include "conformance/conformance.h"
 #include "support/forge.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "support/timeline.h"
 #include "wire/object_ref.h"
 
 #define FOREVER WW_FOREVER
 
-#define SHARE(...) (&(struct ww_share_params){.size = sizeof(struct ww_share_params), __VA_ARGS__})
+#define NAMED(...) WW_PARAMS(struct ww_name_params, __VA_ARGS__)
+#define TOKEN(...) WW_PARAMS(struct ww_token_params, __VA_ARGS__)
 
 static sem_t ran;
 
@@ -26,7 +29,7 @@ static ww_timeline *get(const char *name)
 {
 	ww_timeline *timeline;
 
-	MUST_OK(ww_timeline_get(scene.broker, name, 0, &timeline));
+	MUST_OK(ww_timeline_get(scene.broker, name, 0, NULL, &timeline));
 	return timeline;
 }
 
@@ -34,7 +37,7 @@ static ww_timeline *import(const struct ww_token *token)
 {
 	ww_timeline *timeline;
 
-	MUST_OK(ww_timeline_import(scene.broker, token, &timeline));
+	MUST_OK(ww_timeline_import(scene.broker, token, NULL, &timeline));
 	return timeline;
 }
 
@@ -42,7 +45,7 @@ static struct ww_token export(ww_timeline *timeline)
 {
 	struct ww_token token;
 
-	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	return token;
 }
 
@@ -50,7 +53,7 @@ static void refuse_import(ww_status status, const char *word, const struct ww_to
 {
 	ww_timeline *timeline = (ww_timeline *)&status;
 
-	MUST_REFUSE(status, word, ww_timeline_import(scene.broker, token, &timeline));
+	MUST_REFUSE(status, word, ww_timeline_import(scene.broker, token, NULL, &timeline));
 	MUST(!timeline);
 }
 
@@ -58,13 +61,13 @@ static void refuse_get(ww_status status, const char *word, const char *name)
 {
 	ww_timeline *timeline = (ww_timeline *)&status;
 
-	MUST_REFUSE(status, word, ww_timeline_get(scene.broker, name, 0, &timeline));
+	MUST_REFUSE(status, word, ww_timeline_get(scene.broker, name, 0, NULL, &timeline));
 	MUST(!timeline);
 }
 
 /* --- in the signaller's own process --- */
 
-void timeline_comes_home(void)
+CASE(timeline_comes_home, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 3);
 	ww_timeline *neighbour = timeline_make(0, 4);
@@ -79,9 +82,9 @@ void timeline_comes_home(void)
 	MUST(import(&token) == timeline);
 	other = export(neighbour);
 	MUST(import(&other) == neighbour);
-	MUST_OK(ww_timeline_put(timeline, scene.broker, "home", NULL));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "home", NULL, NULL));
 	MUST(get("home") == timeline);
-	MUST_OK(ww_timeline_put(neighbour, scene.broker, "next/door", SHARE(.mode = 0640)));
+	MUST_OK(ww_timeline_put(neighbour, scene.broker, "next/door", NAMED(.mode = 0640), NULL));
 	MUST(get("next/door") == neighbour);
 	for (int i = 0; i < 4; i++) {
 		ww_timeline_unref(timeline);
@@ -94,29 +97,29 @@ void timeline_comes_home(void)
 }
 
 /* Also without a broker given: the one of the environment. */
-void timeline_uses_default_broker(void)
+CASE(timeline_uses_default_broker, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *again;
 	struct ww_token token;
 
 	scene_begin();
-	MUST_OK(ww_timeline_export(timeline, NULL, SHARE(.uses = 1), &token));
-	MUST_OK(ww_timeline_import(NULL, &token, &again));
+	MUST_OK(ww_timeline_export(timeline, NULL, TOKEN(.uses = 1), NULL, &token));
+	MUST_OK(ww_timeline_import(NULL, &token, NULL, &again));
 	MUST(again == timeline);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(timeline);
 	scene_end();
 }
 
-void timeline_name_ends_with_it(void)
+CASE(timeline_name_ends_with_it, 0)
 {
 	ww_timeline *timeline;
 
 	scene_begin();
 	for (int i = 0; i < 3; i++) {
 		timeline = timeline_make(0, 0);
-		MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL));
+		MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
 		MUST_EQUAL(1, scene_info().objects);
 		ww_timeline_unref(timeline);
 		scene_has_objects(0);
@@ -125,12 +128,14 @@ void timeline_name_ends_with_it(void)
 	scene_end();
 }
 
-/* The broker is killed with all it had, and another one listens there: what is put anew is there. */
-void timeline_put_again_after_loss(void)
+/*
+ * The broker is killed with all it had, and another one listens there: what is put anew is there.
+ */
+CASE(timeline_put_again_after_loss, 0)
 {
 	char folder[] = "/tmp/warpway-test-XXXXXX";
 	char path[64];
-	struct ww_broker_params params = {.size = sizeof(params), .address = path};
+	struct ww_broker_params params = {.struct_size = sizeof(params), .address = path};
 	ww_timeline *timeline = timeline_make(0, 0);
 	struct broker first;
 	struct broker second;
@@ -143,14 +148,14 @@ void timeline_put_again_after_loss(void)
 	broker_start(&second, NULL);
 	MUST_CALL(symlink(first.address, path));
 	MUST_OK(ww_broker_open(&params, &broker));
-	MUST_OK(ww_timeline_put(timeline, broker, "x", NULL));
+	MUST_OK(ww_timeline_put(timeline, broker, "x", NULL, NULL));
 	MUST_CALL(unlink(path));
 	MUST_CALL(symlink(second.address, path));
 	broker_kill(&first);
-	MUST_OK(ww_timeline_put(timeline, broker, "x", NULL));
-	MUST_OK(ww_timeline_get(broker, "x", 0, &again));
+	MUST_OK(ww_timeline_put(timeline, broker, "x", NULL, NULL));
+	MUST_OK(ww_timeline_get(broker, "x", 0, NULL, &again));
 	MUST(again == timeline);
-	MUST_REFUSE(WW_ERR_EXISTS, "name", ww_timeline_put(timeline, broker, "y", NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "name", ww_timeline_put(timeline, broker, "y", NULL, NULL));
 	ww_timeline_unref(again);
 	ww_timeline_unref(timeline);
 	ww_broker_unref(broker);
@@ -159,25 +164,28 @@ void timeline_put_again_after_loss(void)
 	MUST_CALL(rmdir(folder));
 }
 
-void timeline_put_refuses(void)
+CASE(timeline_put_refuses, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *other = timeline_make(0, 0);
 
 	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_timeline_put(timeline, scene.broker, "x", &(struct ww_share_params){0}));
+		ww_timeline_put(timeline, scene.broker, "x", &(struct ww_name_params){0}, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "mode",
-		ww_timeline_put(timeline, scene.broker, "x", SHARE(.mode = 01000)));
+		ww_timeline_put(timeline, scene.broker, "x", NAMED(.mode = 01000), NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_put(timeline, scene.broker, "x", SHARE(.flags = 0x80)));
-	MUST_REFUSE(WW_ERR_INVALID, "name", ww_timeline_put(timeline, scene.broker, "", NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_timeline_put(timeline, scene.broker, "/absolute", NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "", ww_timeline_put(timeline, scene.broker, "@x", NULL));
-	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "name", ww_timeline_put(timeline, scene.broker, "y", NULL));
-	MUST_REFUSE(WW_ERR_EXISTS, "'x'", ww_timeline_put(other, scene.broker, "x", NULL));
-	MUST_OK(ww_timeline_put(other, scene.broker, "x", SHARE(.flags = WW_PUT_REPLACE)));
+		ww_timeline_put(timeline, scene.broker, "x", NAMED(.flags = 0x80), NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "name",
+		ww_timeline_put(timeline, scene.broker, "", NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "",
+		ww_timeline_put(timeline, scene.broker, "/absolute", NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "", ww_timeline_put(timeline, scene.broker, "@x", NULL, NULL));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "name",
+		ww_timeline_put(timeline, scene.broker, "y", NULL, NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "'x'", ww_timeline_put(other, scene.broker, "x", NULL, NULL));
+	MUST_OK(ww_timeline_put(other, scene.broker, "x", NAMED(.flags = WW_PUT_REPLACE), NULL));
 	MUST(get("x") == other);
 	ww_timeline_unref(other);
 	ww_timeline_unref(other);
@@ -185,28 +193,21 @@ void timeline_put_refuses(void)
 	scene_end();
 }
 
-void timeline_export_refuses(void)
+CASE(timeline_export_refuses, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
 
 	scene_begin();
 	MUST_REFUSE(WW_ERR_INVALID, "size",
-		ww_timeline_export(timeline, scene.broker, &(struct ww_share_params){0}, &token));
-	MUST_REFUSE(WW_ERR_INVALID, "name",
-		ww_timeline_export(timeline, scene.broker, SHARE(.mode = 0600), &token));
-	MUST_REFUSE(WW_ERR_INVALID, "name",
-		ww_timeline_export(timeline, scene.broker, SHARE(.gid = 5), &token));
-	MUST_REFUSE(WW_ERR_INVALID, "name",
-		ww_timeline_export(timeline, scene.broker, SHARE(.flags = WW_PUT_REPLACE), &token));
-	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_export(timeline, scene.broker, SHARE(.flags = 0x80), &token));
+		ww_timeline_export(timeline, scene.broker, &(struct ww_token_params){0}, NULL,
+			&token));
 	MUST_EQUAL(0, scene_info().objects);
 	ww_timeline_unref(timeline);
 	scene_end();
 }
 
-void timeline_get_refuses(void)
+CASE(timeline_get_refuses, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = (ww_timeline *)&timeline;
 	ww_memory *memory;
@@ -214,13 +215,14 @@ void timeline_get_refuses(void)
 	scene_begin();
 	refuse_get(WW_ERR_NOT_FOUND, "nobody", "nobody");
 	refuse_get(WW_ERR_INVALID, "", "a//b");
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_get(scene.broker, "nobody", 2 * MS, &timeline));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_get(scene.broker, "nobody", 2 * MS, NULL, &timeline));
 	MUST(!timeline);
 	memory = scene_make(MIB, 1);
 	scene_put(memory, "memory", 0, WW_LIFE_HELD, WW_STATE_SEALED);
 	refuse_get(WW_ERR_UNSUPPORTED, "memory", "memory");
 	ww_memory_unref(memory);
-	MUST_OK(ww_barrier_create(scene.broker, "barrier", 2, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "barrier",
+		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
 	refuse_get(WW_ERR_UNSUPPORTED, "barrier", "barrier");
 	MUST_OK(ww_broker_remove(scene.broker, "barrier"));
 	scene_end();
@@ -228,7 +230,7 @@ void timeline_get_refuses(void)
 
 /* --- tokens --- */
 
-void timeline_token_of_other_kinds(void)
+CASE(timeline_token_of_other_kinds, WW_CAP_EXPORT)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_barrier *barrier = (ww_barrier *)&timeline;
@@ -239,25 +241,24 @@ void timeline_token_of_other_kinds(void)
 	scene_begin();
 	memory = scene_make(MIB, 1);
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		&(struct ww_export_params){.size = sizeof(struct ww_export_params),
-			.escrow_ns = UINT64_MAX},
-		&token));
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	refuse_import(WW_ERR_UNSUPPORTED, "memory", &token);
 	ww_memory_unref(memory);
-	MUST_OK(ww_barrier_create(scene.broker, "barrier", 2, NULL, &token));
+	MUST_OK(ww_barrier_create(scene.broker, "barrier",
+		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, &token));
 	refuse_import(WW_ERR_UNSUPPORTED, "barrier", &token);
 	MUST_OK(ww_broker_remove(scene.broker, "barrier"));
 	token = export(timeline);
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &got, NULL));
+		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &got, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline",
-		ww_barrier_join_token(scene.broker, &token, 0, 0, &barrier));
+		ww_barrier_import(scene.broker, &token, 0, 0, NULL, &barrier));
 	MUST(!barrier);
 	ww_timeline_unref(timeline);
 	scene_end();
 }
 
-void timeline_import_refuses_every_flipped_bit(void)
+CASE(timeline_import_refuses_every_flipped_bit, 0)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	struct ww_token token;
@@ -312,7 +313,7 @@ static void change_total(struct ww_wire_token *fields, uint64_t value)
 	fields->total_bytes = value;
 }
 
-void timeline_import_refuses_forged(void)
+CASE(timeline_import_refuses_forged, 0)
 {
 	static const uint64_t nowhere[] = {1, 8, 128, 255, 257, 256 + 64, 256 + 126 * 128, 16384,
 		UINT64_C(1) << 40, UINT64_MAX - 127};
@@ -327,7 +328,7 @@ void timeline_import_refuses_forged(void)
 		ww_status status;
 
 		other = forged(&token, change_offset, nowhere[i]);
-		status = ww_timeline_import(scene.broker, &other, &got);
+		status = ww_timeline_import(scene.broker, &other, NULL, &got);
 		/* A span that does not lie in the whole is no token at all. */
 		if (nowhere[i] > 16384 - 128)
 			MUST_REFUSE(WW_ERR_PROTOCOL, "", status);
@@ -352,8 +353,10 @@ void timeline_import_refuses_forged(void)
 	scene_end();
 }
 
-/* A timeline that was dropped while its page goes on is one that is closed, if it is found at all. */
-void timeline_import_of_dropped(void)
+/*
+ * A timeline that was dropped while its page goes on is one that is closed, if it is found at all.
+ */
+CASE(timeline_import_of_dropped, 0)
 {
 	ww_timeline *alone = timeline_make(WW_TIMELINE_ALONE, 0);
 	ww_timeline *neighbour = timeline_make(0, 0);
@@ -368,13 +371,13 @@ void timeline_import_of_dropped(void)
 	refuse_import(WW_ERR_NOT_FOUND, "", &token);
 	token = export(timeline);
 	ww_timeline_unref(timeline);
-	status = ww_timeline_import(scene.broker, &token, &got);
+	status = ww_timeline_import(scene.broker, &token, NULL, &got);
 	if (status != WW_OK) {
 		MUST_REFUSE(WW_ERR_NOT_FOUND, "", status);
 	} else {
 		timeline_must_be(got, WW_TIMELINE_CLOSED, 6, 6);
-		MUST_OK(ww_timeline_wait(got, 6, 0, FOREVER));
-		MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_timeline_wait(got, 7, 0, FOREVER));
+		MUST_OK(ww_timeline_wait(got, 6, FOREVER, NULL));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_timeline_wait(got, 7, FOREVER, NULL));
 		MUST(ww_timeline_signal(got, 7) < 0);
 		ww_timeline_unref(got);
 	}
@@ -436,7 +439,7 @@ static void damage_header(struct ww_layout_signal_page *page)
 	page->header_bytes = 0;
 }
 
-void timeline_page_refused(void)
+CASE(timeline_page_refused, 0)
 {
 	scene_begin();
 	refuse_page(WW_ERR_VERSION, "version 2", damage_version);
@@ -468,7 +471,7 @@ static void refuse_description(ww_status status, const char *word,
 	signaller_end(&signaller);
 }
 
-void timeline_description_refused(void)
+CASE(timeline_description_refused, 0)
 {
 	const struct ww_wire_timeline_ref good = {.page_bytes = WW_SIGNAL_PAGE_BYTES,
 		.cell_offset = 256};
@@ -505,7 +508,7 @@ void timeline_description_refused(void)
 
 /* --- a waiter --- */
 
-void timeline_of_another_is_only_read(void)
+CASE(timeline_of_another_is_only_read, 0)
 {
 	struct signaller signaller;
 	ww_timeline *timeline;
@@ -517,23 +520,24 @@ void timeline_of_another_is_only_read(void)
 	signaller_name(&signaller, "x", 3);
 	timeline = get("x");
 	MUST_REFUSE(WW_ERR_ACCESS, "signaller", ww_timeline_signal(timeline, 1));
-	MUST_REFUSE(WW_ERR_ACCESS, "signaller", ww_timeline_put(timeline, scene.broker, "y", NULL));
+	MUST_REFUSE(WW_ERR_ACCESS, "signaller",
+		ww_timeline_put(timeline, scene.broker, "y", NULL, NULL));
 	stream = stream_make(scene.device);
 	MUST_REFUSE(WW_ERR_ACCESS, "signaller", ww_timeline_stream_signal(timeline, stream, 1));
 	MUST_EQUAL(0, timeline_info(timeline).is_own);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	signaller_signal(&signaller, 3, 5);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 5, 5);
-	MUST_OK(ww_timeline_wait(timeline, 5, 0, FOREVER));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 6, 0, MS));
-	MUST_OK(ww_timeline_query(timeline, 4, 0));
+	MUST_OK(ww_timeline_wait(timeline, 5, FOREVER, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 6, MS, NULL));
+	MUST_OK(ww_timeline_query(timeline, 4));
 	ww_timeline_unref(timeline);
 	/* By token: several of one page. */
 	token = signaller_token(&signaller, 1);
 	timeline = import(&token);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	signaller_signal(&signaller, 1, 2);
-	MUST_OK(ww_timeline_wait(timeline, 2, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 2, FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_stream_unref(stream);
 	signaller_end(&signaller);
@@ -541,7 +545,7 @@ void timeline_of_another_is_only_read(void)
 }
 
 /* Whoever waits may pass the right on, however it came by it; and only where it came by it. */
-void timeline_of_another_is_exported(void)
+CASE(timeline_of_another_is_exported, 0)
 {
 	struct signaller signaller;
 	struct broker other_daemon;
@@ -559,17 +563,17 @@ void timeline_of_another_is_exported(void)
 		token = export(timeline);
 		again = import(&token);
 		signaller_signal(&signaller, 2, 1 + (uint64_t)by_name);
-		MUST_OK(ww_timeline_wait(again, 1 + (uint64_t)by_name, 0, 0));
+		MUST_OK(ww_timeline_wait(again, 1 + (uint64_t)by_name, 0, NULL));
 		ww_timeline_unref(timeline);
 		MUST_EQUAL(0, timeline_info(again).is_own);
 		ww_timeline_unref(again);
 	}
 	broker_start(&other_daemon, NULL);
-	MUST_OK(ww_broker_open(&(struct ww_broker_params){.size = sizeof(struct ww_broker_params),
-				       .address = other_daemon.address},
+	MUST_OK(ww_broker_open(WW_PARAMS(struct ww_broker_params, .address = other_daemon.address),
 		&other));
 	timeline = get("x");
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "broker", ww_timeline_export(timeline, other, NULL, &token));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "broker",
+		ww_timeline_export(timeline, other, NULL, NULL, &token));
 	ww_timeline_unref(timeline);
 	ww_broker_unref(other);
 	broker_stop(&other_daemon);
@@ -589,22 +593,20 @@ static void must_be_lost(ww_timeline *timeline, uint64_t reached)
 {
 	struct ww_token token;
 
-	MUST_REFUSE(WW_ERR_PEER_LOST, "the-deceased", ww_timeline_wait(timeline, 9, 0, FOREVER));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "4711", ww_timeline_wait(timeline, 9, 0, 0));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_timeline_wait(timeline, 1, 0, FOREVER));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ago", ww_timeline_query(timeline, 1, 0));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_timeline_query(timeline, 0, 0));
-	MUST_OK(ww_timeline_wait(timeline, reached, WW_WAIT_REACHED, 0));
-	MUST_OK(ww_timeline_query(timeline, reached, WW_WAIT_REACHED));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "the-deceased", ww_timeline_wait(timeline, 9, FOREVER, NULL));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "4711", ww_timeline_wait(timeline, 9, 0, NULL));
+	for (uint64_t value = 0; value <= reached; value++) {
+		MUST_OK(ww_timeline_wait(timeline, value, FOREVER, NULL));
+		MUST_OK(ww_timeline_query(timeline, value));
+	}
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ago", ww_timeline_query(timeline, reached + 1));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_timeline_query(timeline, reached + 1, WW_WAIT_REACHED));
+		ww_timeline_wait(timeline, WW_TIMELINE_MAX, FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_timeline_wait(timeline, WW_TIMELINE_MAX, WW_WAIT_REACHED, FOREVER));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_timeline_export(timeline, scene.broker, NULL, &token));
+		ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 }
 
-void timeline_poison_is_told(void)
+CASE(timeline_poison_is_told, 0)
 {
 	struct signaller signaller;
 	uint64_t before = real_ns();
@@ -640,7 +642,7 @@ void timeline_poison_is_told(void)
 }
 
 /* Closed in order: what was signalled is success for ever. */
-void timeline_close_is_told(void)
+CASE(timeline_close_is_told, 0)
 {
 	struct signaller signaller;
 	ww_timeline *timeline;
@@ -655,23 +657,23 @@ void timeline_close_is_told(void)
 	ww_signal_cell_submit(cell, 4, true);
 	MUST(!ww_signal_cell_close(cell));
 	timeline_must_be(timeline, WW_TIMELINE_CLOSED, 4, 2);
-	MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_timeline_wait(timeline, 5, 0, FOREVER));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 4, 0, MS));
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 3, 0));
-	MUST_OK(ww_timeline_wait(timeline, 2, 0, 0));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_timeline_wait(timeline, 5, FOREVER, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 4, MS, NULL));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 3));
+	MUST_OK(ww_timeline_wait(timeline, 2, 0, NULL));
 	ww_signal_cell_complete(cell, 4);
-	MUST_OK(ww_timeline_wait(timeline, 4, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 4, FOREVER, NULL));
 	MUST(ww_signal_cell_finish(cell));
 	timeline_must_be(timeline, WW_TIMELINE_CLOSED, 4, 4);
 	for (uint64_t value = 0; value <= 4; value++)
-		MUST_OK(ww_timeline_wait(timeline, value, 0, FOREVER));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "4", ww_timeline_query(timeline, 5, WW_WAIT_REACHED));
+		MUST_OK(ww_timeline_wait(timeline, value, FOREVER, NULL));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "4", ww_timeline_query(timeline, 5));
 	ww_timeline_unref(timeline);
 	signaller_end(&signaller);
 	scene_end();
 }
 
-void timeline_poison_releases_streams(void)
+CASE(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
 	struct signaller signaller;
 	ww_timeline *timeline;
@@ -691,30 +693,33 @@ void timeline_poison_releases_streams(void)
 	lost[1] = stream_make(scene.device);
 	host_stream = stream_make(host);
 	MUST_OK(ww_timeline_eventfd(timeline, 7, host_stream, &fd));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, lucky, 1, 0, MS));
-	MUST_OK(ww_timeline_stream_wait(timeline, lucky, 1, WW_WAIT_UNSUBMITTED, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, lucky, 1, 0, MS, NULL));
+	MUST_OK(ww_timeline_stream_wait(timeline, lucky, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
 	ww_signal_cell_submit(page_cell(&signaller.page, 0), 4, true);
-	MUST_OK(ww_timeline_stream_wait(timeline, lost[0], 4, 0, 0));
-	MUST_OK(ww_timeline_stream_wait(timeline, lost[1], 9, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, lost[0], 4, 0, 0, NULL));
+	MUST_OK(ww_timeline_stream_wait(timeline, lost[1], 9, WW_WAIT_UNSUBMITTED, 0, NULL));
 	signaller_signal(&signaller, 0, 3);
-	MUST_OK(ww_stream_synchronize(lucky));
+	MUST_OK(ww_stream_synchronize(lucky, WW_FOREVER, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(lost[0]));
 	MUST(!fd_is_readable(fd, 0));
 	signaller_poison(&signaller);
 	for (size_t i = 0; i < 2; i++) {
-		MUST_REFUSE(WW_ERR_PEER_LOST, "the-deceased", ww_stream_synchronize(lost[i]));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "the-deceased",
+			ww_stream_synchronize(lost[i], WW_FOREVER, NULL));
 		stream_must_be_lost(lost[i], "4711");
 		ww_stream_unref(lost[i]);
 	}
 	MUST(fd_is_readable(fd, child_limit_ms()));
 	close(fd);
-	MUST_OK(ww_stream_synchronize(host_stream)); /* it only told */
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_timeline_stream_wait(timeline, lucky, 1, 0, 0));
+	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL)); /* it only told */
+	MUST_OK(ww_timeline_stream_wait(timeline, lucky, 3, 0, 0, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_timeline_stream_wait(timeline, lucky, 9, WW_WAIT_UNSUBMITTED, 0));
+		ww_timeline_stream_wait(timeline, lucky, 4, 0, 0, NULL));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
+		ww_timeline_stream_wait(timeline, lucky, 9, WW_WAIT_UNSUBMITTED, 0, NULL));
 	/* What it waited for had come, and nothing else was enqueued. */
 	MUST_OK(ww_stream_call(lucky, gate_post, &ran));
-	MUST_OK(ww_stream_synchronize(lucky));
+	MUST_OK(ww_stream_synchronize(lucky, WW_FOREVER, NULL));
 	ww_stream_unref(lucky);
 	ww_stream_unref(host_stream);
 	ww_device_unref(host);
@@ -724,7 +729,7 @@ void timeline_poison_releases_streams(void)
 }
 
 /* Pages of others, too, are given back only when no stream of this process waits. */
-void timeline_of_another_is_dropped_without_waiting(void)
+CASE(timeline_of_another_is_dropped_without_waiting, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY)
 {
 	struct signaller signallers[2];
 	ww_timeline *timelines[2];
@@ -743,12 +748,12 @@ void timeline_of_another_is_dropped_without_waiting(void)
 		MUST_OK(ww_timeline_prepare(timelines[i], scene.device));
 	}
 	stream = stream_make(scene.device);
-	MUST_OK(ww_timeline_stream_wait(timelines[0], stream, 1, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(timelines[0], stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
 	ww_timeline_unref(timelines[1]);
 	ww_timeline_unref(timelines[0]);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	signaller_signal(&signallers[0], 0, 1);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_timeline_unref(timeline_make(0, 0)); /* gives back what is over */
 	census_take(&after);
@@ -762,23 +767,21 @@ void timeline_of_another_is_dropped_without_waiting(void)
 
 #define MISUSED(call) MUST_REFUSE(WW_ERR_INVALID, "NULL", call)
 
-void timeline_share_misuse(void)
+CASE(timeline_share_misuse, NEEDS_MISUSE_STATUS)
 {
 	ww_timeline *timeline = timeline_make(0, 0);
 	ww_timeline *got;
 	struct ww_token token = {{0}};
 
 	scene_begin();
-	MISUSED(ww_timeline_export(NULL, scene.broker, NULL, &token));
-	MISUSED(ww_timeline_export(timeline, scene.broker, NULL, NULL));
-	MISUSED(ww_timeline_import(scene.broker, NULL, &got));
-	MISUSED(ww_timeline_import(scene.broker, &token, NULL));
-	MISUSED(ww_timeline_put(NULL, scene.broker, "x", NULL));
-	MISUSED(ww_timeline_put(timeline, NULL, "x", NULL));
-	MISUSED(ww_timeline_put(timeline, scene.broker, NULL, NULL));
-	MISUSED(ww_timeline_get(NULL, "x", 0, &got));
-	MISUSED(ww_timeline_get(scene.broker, NULL, 0, &got));
-	MISUSED(ww_timeline_get(scene.broker, "x", 0, NULL));
+	MISUSED(ww_timeline_export(NULL, scene.broker, NULL, NULL, &token));
+	MISUSED(ww_timeline_export(timeline, scene.broker, NULL, NULL, NULL));
+	MISUSED(ww_timeline_import(scene.broker, NULL, NULL, &got));
+	MISUSED(ww_timeline_import(scene.broker, &token, NULL, NULL));
+	MISUSED(ww_timeline_put(NULL, scene.broker, "x", NULL, NULL));
+	MISUSED(ww_timeline_put(timeline, scene.broker, NULL, NULL, NULL));
+	MISUSED(ww_timeline_get(scene.broker, NULL, 0, NULL, &got));
+	MISUSED(ww_timeline_get(scene.broker, "x", 0, NULL, NULL));
 	ww_timeline_unref(timeline);
 	scene_end();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline_stream.c - timelines of one process on streams: what is ordered, what is refused, event loops, the end
+ * timeline_stream.c - timelines of one process on streams: what is ordered, what is refused, event
+ * loops, the end
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -81,29 +82,29 @@ static void copy_after_fill(bool waits, uint32_t expected)
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 1));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 1, 0);
 	if (waits)
-		MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 1, 0, 0));
+		MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 1, 0, 0, NULL));
 	copy(&pair);
 	if (waits)
 		MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	else
-		MUST_OK(ww_stream_synchronize(pair.b));
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1, 0));
+		MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1));
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_timeline_wait(timeline, 1, 0, FOREVER));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_timeline_wait(timeline, 1, FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	copy_must_be(&pair, expected);
-	MUST_OK(ww_stream_synchronize(pair.a));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(hold);
 	pair_close(&pair);
 }
 
-void timeline_orders_two_streams(void)
+CASE(timeline_orders_two_streams, WW_CAP_STREAM_VALUE)
 {
 	copy_after_fill(true, 7);
 }
 
-void timeline_missing_wait_is_visible(void)
+CASE(timeline_missing_wait_is_visible, WW_CAP_STREAM_VALUE)
 {
 	copy_after_fill(false, 0);
 }
@@ -119,15 +120,15 @@ static void take_turns(ww_stream *const streams[2], uint32_t *words, uint32_t co
 		ww_stream *stream = streams[i % 2];
 
 		if (i > 0)
-			MUST_OK(ww_timeline_stream_wait(turns[(i - 1) % 2], stream, i, 0, 0));
+			MUST_OK(ww_timeline_stream_wait(turns[(i - 1) % 2], stream, i, 0, 0, NULL));
 		MUST_OK(ww_stream_fill(stream, words + i, i + 1, 4, COUNT - i));
 		MUST_OK(ww_timeline_stream_signal(turns[i % 2], stream, i + 1));
 	}
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(turns[(count - 1) % 2], count, 0));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(turns[(count - 1) % 2], count));
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_timeline_wait(turns[(count - 1) % 2], count, 0, FOREVER));
-	MUST_OK(ww_stream_synchronize(streams[0]));
-	MUST_OK(ww_stream_synchronize(streams[1]));
+	MUST_OK(ww_timeline_wait(turns[(count - 1) % 2], count, FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(streams[0], WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(streams[1], WW_FOREVER, NULL));
 	for (size_t i = 0; i < 2; i++)
 		ww_timeline_unref(turns[i]);
 	ww_timeline_unref(hold);
@@ -139,7 +140,7 @@ static void must_be_stairs(const uint32_t *words, uint32_t count)
 		MUST_EQUAL(i < count ? i + 1 : count, words[i]);
 }
 
-void timeline_streams_take_turns(void)
+CASE(timeline_streams_take_turns, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_stream *const streams[] = {pair.a, pair.b};
@@ -152,8 +153,8 @@ void timeline_streams_take_turns(void)
 }
 
 /*
- * A GPU's streams know the page by another address than the CPU, so the thread sanitizer sees no order between what the
- * fake driver's threads and those of the host do.
+ * A GPU's streams know the page by another address than the CPU, so the thread sanitizer sees no
+ * order between what the fake driver's threads and those of the host do.
  */
 static void require_order_to_be_seen(void)
 {
@@ -179,21 +180,21 @@ static void orders_host_and_device(ww_device *device)
 	for (uint32_t i = 1; i <= 50; i++) {
 		fill(stream, ww_memory_pointer(memory), i);
 		MUST_OK(ww_timeline_stream_signal(there, stream, i));
-		MUST_OK(ww_timeline_stream_wait(there, host_stream, i, 0, 0));
+		MUST_OK(ww_timeline_stream_wait(there, host_stream, i, 0, 0, NULL));
 		MUST_OK(ww_stream_fill(host_stream, ours, 1000 + i, 4, COUNT / 2));
 		MUST_OK(ww_timeline_stream_signal(back, host_stream, i));
 		if (i % 2) {
-			MUST_OK(ww_timeline_stream_wait(back, stream, i, 0, 0));
+			MUST_OK(ww_timeline_stream_wait(back, stream, i, 0, 0, NULL));
 			continue;
 		}
 		/* What streams wrote before a value is there for the CPU that waited for it. */
-		MUST_OK(ww_timeline_wait(back, i, 0, FOREVER));
+		MUST_OK(ww_timeline_wait(back, i, FOREVER, NULL));
 		MUST_EQUAL(1000 + i, ours[0]);
 		MUST_EQUAL(1000 + i, ours[COUNT / 2 - 1]);
 		MUST_EQUAL(i, ours[COUNT / 2]);
 		MUST_EQUAL(i, ours[COUNT - 1]);
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_timeline_unref(there);
 	ww_timeline_unref(back);
 	ww_stream_unref(host_stream);
@@ -202,7 +203,7 @@ static void orders_host_and_device(ww_device *device)
 	ww_device_unref(host);
 }
 
-void timeline_orders_host_and_device(void)
+CASE(timeline_orders_host_and_device, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
 	ww_device *device;
 
@@ -223,15 +224,15 @@ static void orders_two_gpus(ww_device *device)
 
 	for (uint32_t i = 0; i < 100; i++) {
 		if (i > 0)
-			MUST_OK(ww_timeline_stream_wait(turns[(i - 1) % 2], streams[i % 2], i, 0,
-				0));
+			MUST_OK(ww_timeline_stream_wait(turns[(i - 1) % 2], streams[i % 2], i, 0, 0,
+				NULL));
 		MUST_OK(ww_stream_fill(streams[i % 2], words[i % 2] + i, i + 1, 4, COUNT - i));
 		MUST_OK(ww_timeline_stream_signal(turns[i % 2], streams[i % 2], i + 1));
 	}
-	MUST_OK(ww_timeline_wait(turns[1], 100, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(turns[1], 100, FOREVER, NULL));
 	must_be_stairs(ww_memory_host_pointer(memory), 100);
 	for (size_t i = 0; i < 2; i++) {
-		MUST_OK(ww_stream_synchronize(streams[i]));
+		MUST_OK(ww_stream_synchronize(streams[i], WW_FOREVER, NULL));
 		ww_timeline_unref(turns[i]);
 		ww_stream_unref(streams[i]);
 	}
@@ -240,7 +241,7 @@ static void orders_two_gpus(ww_device *device)
 	ww_device_unref(other);
 }
 
-void timeline_orders_two_gpus(void)
+CASE(timeline_orders_two_gpus, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY | NEEDS_OTHER_GPU)
 {
 	ww_device *device;
 
@@ -252,7 +253,7 @@ void timeline_orders_two_gpus(void)
 
 /* --- signals --- */
 
-void timeline_cpu_must_not_overtake_stream(void)
+CASE(timeline_cpu_must_not_overtake_stream, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *hold = timeline_make(0, 0);
@@ -269,13 +270,13 @@ void timeline_cpu_must_not_overtake_stream(void)
 	MUST_REFUSE(WW_ERR_INVALID, "grow", ww_timeline_stream_signal(timeline, pair.b, 2));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
 		ww_timeline_stream_signal(timeline, pair.b, WW_TIMELINE_MAX + 1));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 5, 0, MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 5, MS, NULL));
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_timeline_wait(timeline, 5, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 5, FOREVER, NULL));
 	MUST_OK(ww_timeline_signal(timeline, 6));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 6, 6);
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.b, 7));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 7, 7);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(hold);
@@ -298,7 +299,7 @@ static void *signal_held(void *context)
 }
 
 /* One ww_stream, and behind it another stream in each thread. */
-void timeline_signals_of_threads_keep_order(void)
+CASE(timeline_signals_of_threads_keep_order, WW_CAP_STREAM_VALUE | WW_CAP_STREAM_WRAP)
 {
 	ww_device *device = subject_open();
 	struct turn turn = {
@@ -311,10 +312,10 @@ void timeline_signals_of_threads_keep_order(void)
 	MUST_EQUAL(0, pthread_create(&thread, NULL, signal_held, &turn));
 	MUST_EQUAL(0, pthread_join(thread, NULL));
 	MUST_OK(ww_timeline_stream_signal(turn.timeline, turn.stream, 2));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(turn.timeline, 1, 0, 20 * MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(turn.timeline, 1, 20 * MS, NULL));
 	MUST_OK(ww_timeline_signal(turn.hold, 1));
-	MUST_OK(ww_timeline_wait(turn.timeline, 2, 0, FOREVER));
-	MUST_OK(ww_stream_synchronize(turn.stream));
+	MUST_OK(ww_timeline_wait(turn.timeline, 2, FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(turn.stream, WW_FOREVER, NULL));
 	timeline_must_be(turn.timeline, WW_TIMELINE_LIVE, 2, 2);
 	ww_stream_unref(turn.stream);
 	ww_timeline_unref(turn.timeline);
@@ -323,7 +324,7 @@ void timeline_signals_of_threads_keep_order(void)
 }
 
 /* The first stream is held; those that signal higher values, of other devices too, wait for it. */
-void timeline_signals_of_streams_keep_order(void)
+CASE(timeline_signals_of_streams_keep_order, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *hold = timeline_make(0, 0);
@@ -342,15 +343,15 @@ void timeline_signals_of_streams_keep_order(void)
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(host_stream));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 5, 0);
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, MS, NULL));
 	MUST_OK(ww_timeline_signal(hold, 1));
 	for (uint64_t value = 1; value <= 5; value++) {
-		MUST_OK(ww_timeline_wait(timeline, value, 0, FOREVER));
+		MUST_OK(ww_timeline_wait(timeline, value, FOREVER, NULL));
 		MUST(timeline_info(timeline).completed >= value);
 	}
-	MUST_OK(ww_stream_synchronize(pair.a));
-	MUST_OK(ww_stream_synchronize(pair.b));
-	MUST_OK(ww_stream_synchronize(host_stream));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 5, 5);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(hold);
@@ -382,15 +383,15 @@ static void *signal_by_stream(void *unused)
 			status = ww_timeline_stream_signal(shared.timeline, stream, value);
 		} while (status == WW_ERR_INVALID);
 		MUST_OK(status);
-		MUST_OK(ww_timeline_wait(shared.timeline, value, 0, FOREVER));
+		MUST_OK(ww_timeline_wait(shared.timeline, value, FOREVER, NULL));
 		MUST(timeline_info(shared.timeline).completed >= value);
 	}
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	return NULL;
 }
 
-void timeline_threads_signal_by_streams(void)
+CASE(timeline_threads_signal_by_streams, WW_CAP_STREAM_VALUE)
 {
 	pthread_t threads[SIGNALLERS];
 
@@ -414,57 +415,59 @@ static void *signal_soon(void *timeline)
 	return NULL;
 }
 
-void timeline_stream_waits_for_submission(void)
+CASE(timeline_stream_waits_for_submission, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *hold = timeline_make(0, 0);
 	ww_timeline *timeline = timeline_make(0, 0);
 	pthread_t thread;
 
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 0));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 1));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 2 * MS));
-	MUST_OK(ww_stream_synchronize(pair.b)); /* nothing was enqueued */
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 1, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 5, 0, 2 * MS, NULL));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL)); /* nothing was enqueued */
 	MUST(!pthread_create(&thread, NULL, signal_soon, timeline));
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 5, 0, FOREVER));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 5, 0, FOREVER, NULL));
 	pthread_join(thread, NULL);
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	/* Submitted is enough, also for a value between. */
 	stream_hold(pair.a, hold, 1);
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 10));
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 9, 0, FOREVER));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 11, 0, MS));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 9, 0, FOREVER, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, pair.b, 11, 0, MS, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_stream_synchronize(pair.b));
-	MUST_OK(ww_timeline_wait(timeline, 10, 0, FOREVER));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
+	MUST_OK(ww_timeline_wait(timeline, 10, FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(hold);
 	pair_close(&pair);
 }
 
-void timeline_stream_waits_unsubmitted(void)
+CASE(timeline_stream_waits_unsubmitted, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *timeline = timeline_make(0, 0);
 
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 3, WW_WAIT_UNSUBMITTED, FOREVER));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 3, WW_WAIT_UNSUBMITTED, FOREVER, NULL));
 	copy(&pair);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_OK(ww_timeline_signal(timeline, 2));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	fill(pair.a, pair.words, 9);
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 4));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	copy_must_be(&pair, 9);
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 4, WW_WAIT_UNSUBMITTED, 0));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 4, WW_WAIT_UNSUBMITTED, 0, NULL));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	pair_close(&pair);
 }
 
-/* The driver would let go of these only when the stream has done what this thread has yet to allow. */
-void timeline_memory_goes_while_stream_waits(void)
+/*
+ * The driver would let go of these only when the stream has done what this thread has yet to allow.
+ */
+CASE(timeline_memory_goes_while_stream_waits, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 {
 	struct pair pair = pair_open();
 	ww_timeline *timeline = timeline_make(0, 0);
@@ -479,30 +482,31 @@ void timeline_memory_goes_while_stream_waits(void)
 	ww_memory_unref(memory);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	pair_close(&pair);
 }
 
-void timeline_stream_wait_refuses(void)
+CASE(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_stream_wait(timeline, pair.a, 0, WW_WAIT_REACHED, 0));
+		ww_timeline_stream_wait(timeline, pair.a, 0, 2, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_stream_wait(timeline, pair.a, 0, UINT64_C(1) << 40, 0));
+		ww_timeline_stream_wait(timeline, pair.a, 0, UINT64_C(1) << 40, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
-		ww_timeline_stream_wait(timeline, pair.a, WW_TIMELINE_MAX + 1, 0, FOREVER));
+		ww_timeline_stream_wait(timeline, pair.a, WW_TIMELINE_MAX + 1, 0, FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
-		ww_timeline_stream_wait(timeline, pair.a, UINT64_MAX, WW_WAIT_UNSUBMITTED, 0));
-	MUST_OK(ww_stream_synchronize(pair.a));
+		ww_timeline_stream_wait(timeline, pair.a, UINT64_MAX, WW_WAIT_UNSUBMITTED, 0,
+			NULL));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	pair_close(&pair);
 }
 
-void timeline_without_stream_values(void)
+CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -512,18 +516,18 @@ void timeline_without_stream_values(void)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "stream", ww_timeline_prepare(timeline, device));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU", ww_timeline_stream_signal(timeline, stream, 1));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU",
-		ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0));
+		ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU", ww_timeline_eventfd(timeline, 1, stream, &fd));
 	MUST_EQUAL(-1, fd);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_timeline_wait(timeline, 1, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 1, FOREVER, NULL));
 	ww_timeline_unref(timeline);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }
 
-void timeline_prepare_is_once(void)
+CASE(timeline_prepare_is_once, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_device *host;
@@ -549,10 +553,10 @@ void timeline_prepare_is_once(void)
 /* --- the end --- */
 
 /*
- * A has yet to signal 2 when the last reference goes: 2 is still reached, by B that waits for it. C, which waits for
- * more, is let go, and lost.
+ * A has yet to signal 2 when the last reference goes: 2 is still reached, by B that waits for it.
+ * C, which waits for more, is let go, and lost.
  */
-void timeline_closed_while_streams_signal(void)
+CASE(timeline_closed_while_streams_signal, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *hold;
@@ -574,54 +578,54 @@ void timeline_closed_while_streams_signal(void)
 	stream_hold(pair.a, hold, 1);
 	fill(pair.a, pair.words, 5);
 	MUST_OK(ww_timeline_stream_signal(timeline, pair.a, 2));
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 2, 0, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 2, 0, 0, NULL));
 	copy(&pair);
-	MUST_OK(ww_timeline_stream_wait(timeline, c, 3, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, c, 3, WW_WAIT_UNSUBMITTED, 0, NULL));
 	MUST(!ww_timeline_unref(timeline)); /* does not wait for A */
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST(!fd_is_readable(fds[0], 0));
 	MUST(!fd_is_readable(fds[1], 0));
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	copy_must_be(&pair, 5);
 	MUST_OK(ww_stream_call(pair.b, gate_post, &ran));
-	MUST_OK(ww_stream_synchronize(pair.b));
-	MUST_REFUSE(WW_ERR_PEER_LOST, "3", ww_stream_synchronize(c));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "3", ww_stream_synchronize(c, WW_FOREVER, NULL));
 	stream_must_be_lost(c, "closed");
 	MUST(fd_is_readable(fds[0], child_limit_ms()));
 	MUST(fd_is_readable(fds[1], child_limit_ms()));
 	close(fds[0]);
 	close(fds[1]);
-	MUST_OK(ww_stream_synchronize(host_stream));
+	MUST_OK(ww_stream_synchronize(host_stream, WW_FOREVER, NULL));
 	ww_stream_unref(host_stream);
 	ww_device_unref(host);
 	ww_timeline_unref(hold);
 	ww_stream_unref(c); /* which was let go by poison, and keeps the page to say so */
-	MUST_OK(ww_stream_synchronize(pair.a));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	timeline_settle(&before);
 	pair_close(&pair);
 }
 
 /* With nothing pending waits for more are let go at once, by the CPU. */
-void timeline_closed_releases_streams(void)
+CASE(timeline_closed_releases_streams, WW_CAP_STREAM_VALUE)
 {
 	struct pair pair = pair_open();
 	ww_timeline *timeline = timeline_make(0, 4);
 
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.a, 4, 0, 0));
-	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 6, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.a, 4, 0, 0, NULL));
+	MUST_OK(ww_timeline_stream_wait(timeline, pair.b, 6, WW_WAIT_UNSUBMITTED, 0, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.b));
 	MUST_OK(ww_timeline_signal(timeline, 5));
 	ww_timeline_unref(timeline);
-	MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_stream_synchronize(pair.b));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "closed", ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	stream_must_be_lost(pair.b, "6");
 	fill(pair.a, pair.words, 1);
-	MUST_OK(ww_stream_synchronize(pair.a));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	pair_close(&pair);
 }
 
 /* A stream of the signaller may be gone before its signal; its work is done all the same. */
-void timeline_stream_ends_first(void)
+CASE(timeline_stream_ends_first, WW_CAP_STREAM_VALUE)
 {
 	struct census before;
 	ww_device *device = subject_open();
@@ -632,22 +636,23 @@ void timeline_stream_ends_first(void)
 	timeline = timeline_make(0, 0);
 	MUST_OK(ww_timeline_stream_signal(timeline, stream, 3));
 	ww_stream_unref(stream);
-	MUST_OK(ww_timeline_wait(timeline, 3, 0, FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 3, FOREVER, NULL));
 	stream = stream_make(device);
-	MUST_OK(ww_timeline_stream_wait(timeline, stream, 3, 0, 0));
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, 3, 0, 0, NULL));
 	MUST_OK(ww_timeline_stream_signal(timeline, stream, 4));
-	MUST_OK(ww_timeline_stream_wait(timeline, stream, 4, 0, 0)); /* for itself */
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, 4, 0, 0, NULL)); /* for itself */
 	ww_timeline_unref(timeline);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	timeline_settle(&before);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }
 
 /*
- * Giving pages back waits in the driver for all that streams have to do. Here that in turn waits for this thread, so
- * letting go of other timelines must not wait.
- * @waits:  a stream waits by its caller's word; else it waits by the library's, for another stream's signal
+ * Giving pages back waits in the driver for all that streams have to do. Here that in turn waits
+ * for this thread, so letting go of other timelines must not wait.
+ * @waits:  a stream waits by its caller's word; else it waits by the library's, for another
+ *          stream's signal
  */
 static void let_go_while_held(bool waits)
 {
@@ -675,24 +680,24 @@ static void let_go_while_held(bool waits)
 		MUST_OK(ww_timeline_signal(hold, 1));
 	else
 		gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(pair.a));
-	MUST_OK(ww_stream_synchronize(pair.b));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(pair.b, WW_FOREVER, NULL));
 	ww_timeline_unref(hold);
 	pair_close(&pair);
 }
 
-void timeline_unref_does_not_wait(void)
+CASE(timeline_unref_does_not_wait, WW_CAP_STREAM_VALUE)
 {
 	let_go_while_held(true);
 }
 
-void timeline_unref_does_not_wait_for_signals(void)
+CASE(timeline_unref_does_not_wait_for_signals, WW_CAP_STREAM_VALUE)
 {
 	let_go_while_held(false);
 }
 
 /* The same when a timeline is closing: its last signal is yet to come. */
-void timeline_unref_does_not_wait_for_closing(void)
+CASE(timeline_unref_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 {
 	static struct gate gate;
 	struct pair pair = pair_open();
@@ -711,7 +716,7 @@ void timeline_unref_does_not_wait_for_closing(void)
 		ww_timeline_unref(timelines[i]);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(pair.a));
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(pair.a));
+	MUST_OK(ww_stream_synchronize(pair.a, WW_FOREVER, NULL));
 	timeline_settle(&before);
 	pair_close(&pair);
 }
@@ -719,10 +724,10 @@ void timeline_unref_does_not_wait_for_closing(void)
 #define QUEUES 8 /* of the hardware, that streams share in turn */
 
 /*
- * The stream that closes a timeline shares a queue with one that waits for what this very thread signals next.
- * On the fake only: which streams share a queue is known there.
+ * The stream that closes a timeline shares a queue with one that waits for what this very thread
+ * signals next. On the fake only: which streams share a queue is known there.
  */
-void timeline_create_does_not_wait_for_closing(void)
+CASE(timeline_create_does_not_wait_for_closing, WW_CAP_STREAM_VALUE)
 {
 	ww_device *device = subject_open();
 	ww_stream *streams[QUEUES + 1]; /* the last one shares the queue of the first */
@@ -741,11 +746,11 @@ void timeline_create_does_not_wait_for_closing(void)
 		stream_hold(streams[i], hold, 2);
 	ww_timeline_unref(closed);
 	MUST_OK(ww_timeline_signal(hold, 1));
-	MUST_OK(ww_stream_synchronize(streams[0]));
+	MUST_OK(ww_stream_synchronize(streams[0], WW_FOREVER, NULL));
 	ww_timeline_unref(timeline_make(0, 0));
 	MUST_OK(ww_timeline_signal(hold, 2));
 	for (size_t i = 0; i < CHECK_COUNT(streams); i++)
-		MUST_OK(ww_stream_synchronize(streams[i]));
+		MUST_OK(ww_stream_synchronize(streams[i], WW_FOREVER, NULL));
 	for (size_t i = 0; i < CHECK_COUNT(streams); i++)
 		ww_stream_unref(streams[i]);
 	ww_timeline_unref(hold);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * victim.h - a memory that strangers lie about
+ * victim.h - a memory that untrusted processes lie about
  */
 #ifndef WW_TESTS_CONFORMANCE_VICTIM_H
 #define WW_TESTS_CONFORMANCE_VICTIM_H

@@ -2,9 +2,9 @@
 /*
  * broker_client.c - a client is killed before and after every message it sends or takes
  *
- * Beside the victim lives a bystander, this process, with an object of its own. After each death the object is
- * there and whole, what the victim put is there whole or not at all, and the broker has nothing of the victim but
- * what was kept.
+ * Beside the victim lives a bystander, this process, with an object of its own. After each death
+ * the object is there and whole, what the victim put is there whole or not at all, and the broker
+ * has nothing of the victim but what was kept.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "crash/broker.h"
-#include "support/calls.h"
+#include "support/fail_call.h"
 
 #define STEPS_MAX 4000
 #define ARM       "!"
@@ -29,7 +29,10 @@ static void arm(char **arguments)
 		calls_die(nth);
 }
 
-/* role_mortal FUNCTION NTH before|after COMMAND...: obeys, as an agent; from the command "!" on it is mortal */
+/*
+ * role_mortal FUNCTION NTH before|after COMMAND...: obeys, as an agent; from the command "!" on it
+ * is mortal
+ */
 void role_mortal(int count, char **arguments)
 {
 	MUST(count > 3);
@@ -82,11 +85,11 @@ static bool is_alone(const struct ww_broker_info *info, uint64_t holds)
 }
 
 /* A kept object of the victim's: whole, and now gone. */
-static void remove_remains(void)
+static void remove_lingering(void)
 {
 	ww_memory *memory;
 
-	if (ww_memory_get(scene.device, scene.broker, "x", NULL, &memory, NULL) == WW_OK) {
+	if (ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL) == WW_OK) {
 		pattern_verify(memory, 1);
 		ww_memory_unref(memory);
 		MUST_OK(ww_broker_remove(scene.broker, "x"));
@@ -99,13 +102,13 @@ static void remove_remains(void)
 static ww_memory *put_theirs(void)
 {
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.life = WW_LIFE_KEPT,
 		.flags = WW_PUT_REPLACE,
 	};
 	ww_memory *memory = scene_make(2 * MIB, 7);
 
-	MUST_OK(ww_memory_put(memory, scene.broker, "theirs", &params));
+	MUST_OK(ww_memory_put(memory, scene.broker, "theirs", &params, 0, NULL));
 	return memory;
 }
 
@@ -114,7 +117,7 @@ static void must_be_unharmed(ww_memory *theirs)
 	MUST(scene_comes_true(is_alone, 1));
 	pattern_verify(theirs, 7);
 	ww_memory_unref(theirs);
-	remove_remains();
+	remove_lingering();
 	if (ww_broker_remove(scene.broker, "theirs") != WW_OK) /* the victim was faster */
 		MUST_EQUAL(WW_ERR_NOT_FOUND, ww_error_last()->status);
 	scene_has_objects(0);
@@ -153,7 +156,7 @@ static void kill_at_messages(const char *const *commands)
 }
 
 #define KILL_AT_MESSAGES(name, ...)                                        \
-	void name(void)                                                    \
+	CASE(name, 0)                                                      \
 	{                                                                  \
 		static const char *const commands[] = {__VA_ARGS__, NULL}; \
                                                                            \
@@ -177,12 +180,12 @@ KILL_AT_MESSAGES(client_killed_listing, "open", ARM, "list")
 KILL_AT_MESSAGES(client_killed_watching, "open", ARM, "watch")
 
 /* A token of a shared object without a name, whose maker has gone. */
-void client_killed_importing(void)
+CASE(client_killed_importing, 0)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
-		.escrow_ns = WW_FOREVER,
+		.escrow_ns = WW_ESCROW_NONE,
 	};
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	char import[64];
@@ -195,7 +198,7 @@ void client_killed_importing(void)
 	script = commands;
 	scene_begin();
 	memory = scene_make(2 * MIB, 9);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
 	close(fd);
 	snprintf(import, sizeof(import), "import write file=%s", path);
@@ -217,7 +220,7 @@ void client_killed_importing(void)
 }
 
 /* Not only around messages: at each call of libc or the kernel, from the first one on. */
-void client_killed_at_every_call(void)
+CASE(client_killed_at_every_call, 0)
 {
 	static const char *const commands[] = {ARM, MAKE, "put x life=kept state=writing",
 		"seal shared", "export escrow_ms=5 file=/dev/null", "drop", "get theirs", "list",

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_daemon.c - the broker, or its keeper, is killed at every message and call, while it is used
+ * broker_daemon.c - the broker, or its supervisor, is killed at every message and call, while it is
+ * used
  *
- * A daemon of the tests' own (mortal.c) dies at its Nth call, once; each time it is a new daemon, and two processes, this
- * one and an agent, go through the same story. All of it must end as if nothing had happened.
+ * A daemon of the tests' own (kill_at_call.c) dies at its Nth call, once; each time it is a new
+ * daemon, and two processes, this one and an agent, go through the same story. All of it must end
+ * as if nothing had happened.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,12 +15,13 @@
 #include <unistd.h>
 
 #include "crash/broker.h"
+#include "support/raw_client.h"
 
 #define STEPS_MAX 4000
 #define ESCROW_NS (check_slowness() * UINT64_C(1000000000))
 
 /*
- * struct death - who dies, and when; see mortal.c
+ * struct death - who dies, and when; see kill_at_call.c
  * @restarts:  of the daemon's processes, how many were before the one that dies
  * @at_start:  its calls are counted from its start, else from when the story begins
  */
@@ -59,13 +62,13 @@ static void begin(void)
 static void put(ww_memory *memory, const char *name, uint32_t state, uint64_t flags)
 {
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.life = WW_LIFE_KEPT,
 		.state = state,
 		.flags = flags,
 	};
 
-	MUST_OK(ww_memory_put(memory, scene.broker, name, &params));
+	MUST_OK(ww_memory_put(memory, scene.broker, name, &params, 0, NULL));
 }
 
 static ww_memory *make(uint32_t seed)
@@ -80,13 +83,13 @@ static void take_token(ww_memory *memory, struct child *agent)
 {
 	/* A repeated export may leave a second escrow behind, which ends by its time. */
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.uses = 1,
 		.escrow_ns = ESCROW_NS,
 	};
 	struct ww_token token;
 
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	ww_memory_unref(memory);
 	MUST_EQUAL(sizeof(token), write(agent->socket, &token, sizeof(token)));
 	agent_must(agent, WW_OK, "import");
@@ -107,13 +110,13 @@ static void first_half(struct child *agent)
 	memory = make(3);
 	put(memory, "b", WW_STATE_WRITING, 0);
 	pattern_write(memory, 4);
-	MUST_OK(ww_memory_seal(memory, scene.broker, WW_STATE_SHARED));
+	MUST_OK(ww_memory_publish(memory, scene.broker, WW_STATE_SHARED, NULL));
 	ww_memory_unref(memory);
 }
 
 static void second_half(struct child *agent)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_snapshot *snapshot;
 	ww_memory *memory;
 
@@ -145,7 +148,7 @@ static void second_half(struct child *agent)
 
 static uint32_t mortal_of(const struct death *death, const struct ww_broker_info *info)
 {
-	return strcmp(death->role, "keeper") ? info->pid : info->keeper_pid;
+	return strcmp(death->role, "supervisor") ? info->pid : info->supervisor_pid;
 }
 
 /* Waits until a process that got a signal has nothing to do. Return: whether it lives. */
@@ -169,7 +172,7 @@ static bool settles(uint32_t pid)
 
 static bool has_other_processes(const struct ww_broker_info *info, uint64_t pid)
 {
-	return info->keeper_pid != pid && info->pid != pid;
+	return info->supervisor_pid != pid && info->pid != pid;
 }
 
 /* It may still die after its last answer to the story, whose end it has not heard. */
@@ -181,16 +184,16 @@ static bool call_off(uint32_t mortal)
 	return true;
 }
 
-/* Whoever is the keeper now: where the scene's end finds it. */
+/* Whoever is the supervisor now: where the scene's end finds it. */
 static void end(struct ww_broker_info *before)
 {
 	struct ww_broker_info after = scene_info();
 
-	scene.daemon.keeper = (pid_t)after.keeper_pid;
+	scene.daemon.supervisor = (pid_t)after.supervisor_pid;
 	scene_end();
-	/* A keeper that was killed is ours to reap. */
-	if (before->keeper_pid != after.keeper_pid)
-		waitpid((pid_t)before->keeper_pid, NULL, 0);
+	/* A supervisor that was killed is ours to reap. */
+	if (before->supervisor_pid != after.supervisor_pid)
+		waitpid((pid_t)before->supervisor_pid, NULL, 0);
 }
 
 /* One daemon that dies at the Nth call; returns whether it did. */
@@ -215,7 +218,7 @@ static bool meet_daemon(const struct death *death, uint64_t nth)
 	agent_end(&agent);
 	after = scene_info();
 	died = after.restarts > before.restarts + death->at_start ||
-		after.keeper_pid != before.keeper_pid;
+		after.supervisor_pid != before.supervisor_pid;
 	if (!died && !death->at_start)
 		died = call_off(mortal_of(death, &before));
 	end(&before);
@@ -245,7 +248,7 @@ static void kill_at_messages(struct death death)
 		for (size_t j = 0; j < CHECK_COUNT(times); j++) {
 			death.function = functions[i];
 			death.when = times[j];
-			if (!strcmp(death.role, "keeper") && i == 0)
+			if (!strcmp(death.role, "supervisor") && i == 0)
 				continue; /* it only listens */
 			check_note("%s killed %s %s %llu times", death.role, times[j], functions[i],
 				(unsigned long long)kill_at_each(&death, 1));
@@ -267,28 +270,128 @@ static void kill_at_calls(struct death death, uint64_t step)
 		(unsigned long long)kill_at_each(&death, step_of_calls(step)));
 }
 
-void broker_killed_at_every_message(void)
+CASE(broker_killed_at_every_message, 0)
 {
 	kill_at_messages((struct death){.role = "broker"});
 }
 
-void broker_killed_at_every_call(void)
+CASE(broker_killed_at_every_call, 0)
 {
 	kill_at_calls((struct death){.role = "broker"}, 5);
 }
 
-/* The next broker, which finds everything as the one before left it, dies too, at each call of its start. */
-void broker_killed_while_it_adopts(void)
+/*
+ * The next broker, which finds everything as the one before left it, dies too, at each call of its
+ * start.
+ */
+CASE(broker_killed_while_it_adopts, 0)
 {
 	kill_at_calls((struct death){.role = "broker", .restarts = 1, .at_start = true}, 5);
 }
 
-void keeper_killed_at_every_message(void)
+CASE(supervisor_killed_at_every_message, 0)
 {
-	kill_at_messages((struct death){.role = "keeper"});
+	kill_at_messages((struct death){.role = "supervisor"});
 }
 
-void keeper_killed_at_every_call(void)
+CASE(supervisor_killed_at_every_call, 0)
 {
-	kill_at_calls((struct death){.role = "keeper"}, 1);
+	kill_at_calls((struct death){.role = "supervisor"}, 1);
+}
+
+/* --- one object replaces another, and nobody is there to repeat it --- */
+
+/* How the new object comes: at once; written, then sealed; or without a name, then with it. */
+static const char *const ways[] = {"at once", "sealed", "named"};
+
+static struct ww_wire_put put_kept(struct raw *raw, const char *name, uint8_t state, uint8_t life)
+{
+	struct ww_wire_put put = raw_object(name);
+	int fd = raw_memory(4096);
+
+	put.state = state;
+	put.life = life;
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	MUST_OK(raw_put(raw, &put, &fd, 1));
+	close(fd);
+	return put;
+}
+
+/* Asks for the last step. Return: its serial. */
+static uint32_t ask_once(struct raw *raw, const char *way, struct ww_wire_put *put)
+{
+	const struct ww_wire_put ready = raw_object("x");
+	int fd = raw_memory(4096);
+	struct ww_wire_seal seal = {.state = WW_WIRE_STATE_SEALED};
+	uint32_t serial;
+
+	memcpy(seal.id, put->id, sizeof(seal.id));
+	memcpy(put->name, ready.name, sizeof(put->name));
+	put->life = WW_WIRE_LIFE_KEPT;
+	if (!strcmp(way, "sealed"))
+		serial = raw_ask(raw, seal, &seal);
+	else
+		serial = raw_ask_put(raw, put, &fd, 1);
+	close(fd);
+	return serial;
+}
+
+/* role_once WAY: replaces "x" by a connection of its own, and ends when that does */
+void role_once(int count, char **arguments)
+{
+	static struct raw raw;
+	struct ww_wire_put put = raw_object("x");
+
+	MUST(count == 1);
+	raw_open(&raw, getenv("WARPWAY_BROKER"));
+	put_kept(&raw, "x", WW_WIRE_STATE_SEALED, WW_WIRE_LIFE_KEPT);
+	put.flags = WW_WIRE_PUT_FLAG_REPLACE;
+	if (!strcmp(arguments[0], "sealed"))
+		put = put_kept(&raw, "x", WW_WIRE_STATE_WRITING, WW_WIRE_LIFE_KEPT);
+	else if (!strcmp(arguments[0], "named"))
+		put = put_kept(&raw, "", WW_WIRE_STATE_SEALED, WW_WIRE_LIFE_HELD);
+	role_tell("ready");
+	role_hear("go");
+	(void)raw_answered(&raw, ask_once(&raw, arguments[0], &put));
+	raw_close(&raw);
+}
+
+/* One daemon that dies at its Nth call from the last step on; returns whether it did. */
+static bool meet_replacer(const char *way, uint64_t nth)
+{
+	const struct death death = {.role = "broker", .function = "*", .when = "before"};
+	const char *const arguments[] = {way, NULL};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_broker_info before;
+	struct child writer;
+	bool died;
+
+	plan_death(&death, nth);
+	begin();
+	before = scene_info();
+	child_start(&writer, "role_once", &(struct child_options){.arguments = arguments});
+	child_hear(&writer, "ready");
+	MUST_CALL(kill((pid_t)before.pid, SIGUSR2));
+	child_tell(&writer, "go");
+	child_finish(&writer);
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
+	MUST_EQUAL(WW_STATE_SEALED, info.state);
+	MUST_EQUAL(1, info.fd_count);
+	scene_has_objects(1);
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	died = scene_info().restarts > before.restarts || call_off(before.pid);
+	end(&before);
+	return died;
+}
+
+CASE(broker_killed_while_one_replaces, 0)
+{
+	for (size_t i = 0; i < CHECK_COUNT(ways); i++) {
+		uint64_t nth = 1;
+
+		while (meet_replacer(ways[i], nth))
+			MUST(++nth < STEPS_MAX);
+		check_note("%s: killed at %llu calls", ways[i], (unsigned long long)nth - 1);
+		MUST(nth > 1);
+	}
 }

@@ -2,7 +2,8 @@
 /*
  * broker_holder.c - processes that die while they hold something, and the broker with them
  *
- * "Down" is a broker that was killed and whose keeper is stopped: nothing happens until the keeper goes on.
+ * "Down" is a broker that was killed and whose supervisor is stopped: nothing happens until the
+ * supervisor goes on.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,28 +20,31 @@ static struct ww_broker_info down;
 static void go_down(void)
 {
 	down = scene_info();
-	MUST_CALL(kill((pid_t)down.keeper_pid, SIGSTOP));
+	MUST_CALL(kill((pid_t)down.supervisor_pid, SIGSTOP));
 	MUST_CALL(kill((pid_t)down.pid, SIGKILL));
 }
 
 static void come_up(void)
 {
-	MUST_CALL(kill((pid_t)down.keeper_pid, SIGCONT));
+	MUST_CALL(kill((pid_t)down.supervisor_pid, SIGCONT));
 	MUST_EQUAL(down.restarts + 1, scene_info().restarts);
 }
 
 static void hear(ww_watch *watch, uint32_t what, const char *name)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 
-	MUST_OK(ww_watch_next(watch, LIMIT_NS, &event));
+	MUST_OK(ww_watch_next(watch, LIMIT_NS, NULL, &event));
 	if (event.what != what || strcmp(event.object.name, name))
 		FAIL("the watch tells %u of '%s', not %u of '%s'", event.what, event.object.name,
 			what, name);
 }
 
-/* From the kill, so with the kernel's own work until the socket's end, to the watcher's knowing of it. */
-void holder_killed_is_released_soon(void)
+/*
+ * From the kill, so with the kernel's own work until the socket's end, to the watcher's knowing of
+ * it.
+ */
+CASE(holder_killed_is_released_soon, 0)
 {
 	uint32_t count = kills_wanted();
 	uint64_t *times_ns = calloc(count, sizeof(*times_ns));
@@ -70,7 +74,7 @@ void holder_killed_is_released_soon(void)
 	free(times_ns);
 }
 
-void holder_killed_while_broker_is_down(void)
+CASE(holder_killed_while_broker_is_down, 0)
 {
 	struct child agents[3];
 	ww_memory *memory;
@@ -97,8 +101,8 @@ void holder_killed_while_broker_is_down(void)
 }
 
 /*
- * A waiter that came back before the writer's death was noticed is told of it; one that came later has missed it, and
- * waits for the next of that name.
+ * A waiter that came back before the writer's death was noticed is told of it; one that came later
+ * has missed it, and waits for the next of that name.
  */
 static void must_be_told_or_get_next(struct child *waiter)
 {
@@ -112,7 +116,7 @@ static void must_be_told_or_get_next(struct child *waiter)
 }
 
 /* What a dead process was writing is not there for anybody. */
-void writer_killed_while_broker_is_down(void)
+CASE(writer_killed_while_broker_is_down, 0)
 {
 	struct child writer;
 	struct child waiter;
@@ -140,7 +144,7 @@ void writer_killed_while_broker_is_down(void)
 }
 
 /* Who lives has all that it had, without a call in between. */
-void holder_stays_while_broker_is_down(void)
+CASE(holder_stays_while_broker_is_down, 0)
 {
 	struct child maker;
 	struct child holder;
@@ -171,7 +175,7 @@ void holder_stays_while_broker_is_down(void)
 	scene_end();
 }
 
-void waiter_is_answered_after_restart(void)
+CASE(waiter_is_answered_after_restart, 0)
 {
 	struct child waiter;
 	struct child maker;
@@ -197,9 +201,9 @@ void waiter_is_answered_after_restart(void)
 }
 
 /* Events may be lost with a broker; then the watch says so. */
-void watch_goes_on_after_restart(void)
+CASE(watch_goes_on_after_restart, 0)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct child maker;
 	ww_watch *watch;
 
@@ -209,7 +213,7 @@ void watch_goes_on_after_restart(void)
 	agent_must(&maker, WW_OK, MAKE);
 	go_down();
 	come_up();
-	MUST_OK(ww_watch_next(watch, LIMIT_NS, &event));
+	MUST_OK(ww_watch_next(watch, LIMIT_NS, NULL, &event));
 	MUST_EQUAL(WW_WATCH_OVERFLOW, event.what);
 	agent_must(&maker, WW_OK, "put x life=owner");
 	hear(watch, WW_WATCH_PUT, "x");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_kill.c - the broker and its keeper are killed at random moments, many times, under load
+ * broker_kill.c - the broker and its supervisor are killed at random moments, many times, under
+ * load
  *
- * The moment is drawn in questions: so many are asked, and answered, before the next kill. After each kill this process
- * asks on, and the time until it is answered by the next broker is the time that is reported; no test fails
- * by it.
+ * The moment is drawn in questions: so many are asked, and answered, before the next kill. After
+ * each kill this process asks on, and the time until it is answered by the next broker is the time
+ * that is reported; no test fails by it.
  */
 #include <sched.h>
 #include <signal.h>
@@ -36,16 +37,19 @@ static bool is_other_broker(const struct ww_broker_info *info, uint64_t pid)
 	return info->pid != pid;
 }
 
-static bool is_other_keeper(const struct ww_broker_info *info, uint64_t pid)
+static bool is_other_supervisor(const struct ww_broker_info *info, uint64_t pid)
 {
-	return info->keeper_pid != pid;
+	return info->supervisor_pid != pid;
 }
 
-/* The keeper may be another one now. Who was killed, and is ours since its parent was, is reaped. */
+/*
+ * The supervisor may be another one now. Who was killed, and is ours since its parent was, is
+ * reaped.
+ */
 static void look_again(const struct ww_broker_info *before)
 {
-	scene.daemon.keeper = (pid_t)scene_info().keeper_pid;
-	waitpid((pid_t)before->keeper_pid, NULL, WNOHANG);
+	scene.daemon.supervisor = (pid_t)scene_info().supervisor_pid;
+	waitpid((pid_t)before->supervisor_pid, NULL, WNOHANG);
 	waitpid((pid_t)before->pid, NULL, WNOHANG);
 }
 
@@ -59,19 +63,19 @@ static uint64_t kill_broker(void)
 	MUST_CALL(kill((pid_t)before.pid, SIGKILL));
 	MUST(scene_comes_true(is_other_broker, before.pid));
 	time_ns = now_ns() - start_ns;
-	MUST_EQUAL(before.keeper_pid, scene_info().keeper_pid);
+	MUST_EQUAL(before.supervisor_pid, scene_info().supervisor_pid);
 	return time_ns;
 }
 
 /* The broker takes its place and starts another. */
-static uint64_t kill_keeper(void)
+static uint64_t kill_supervisor(void)
 {
 	struct ww_broker_info before = ask_for_a_while();
 	uint64_t start_ns = now_ns();
 	uint64_t time_ns;
 
-	MUST_CALL(kill((pid_t)before.keeper_pid, SIGKILL));
-	MUST(scene_comes_true(is_other_keeper, before.keeper_pid));
+	MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
+	MUST(scene_comes_true(is_other_supervisor, before.supervisor_pid));
 	time_ns = now_ns() - start_ns;
 	look_again(&before);
 	return time_ns;
@@ -79,7 +83,7 @@ static uint64_t kill_keeper(void)
 
 static uint64_t kill_either(void)
 {
-	return draw(2) ? kill_broker() : kill_keeper();
+	return draw(2) ? kill_broker() : kill_supervisor();
 }
 
 /* Asked by SIGHUP to make room for another. */
@@ -88,7 +92,7 @@ static uint64_t upgrade(void)
 	struct ww_broker_info before = ask_for_a_while();
 	uint64_t start_ns = now_ns();
 
-	MUST_CALL(kill((pid_t)before.keeper_pid, SIGHUP));
+	MUST_CALL(kill((pid_t)before.supervisor_pid, SIGHUP));
 	MUST(scene_comes_true(is_other_broker, before.pid));
 	return now_ns() - start_ns;
 }
@@ -107,8 +111,8 @@ static pid_t wait_for_child(pid_t parent, pid_t but)
 }
 
 /*
- * The second death comes while the first is being made good: the keeper's, when it has just started a broker; or the new
- * broker's, when the old one has just become the keeper.
+ * The second death comes while the first is being made good: the supervisor's, when it has just
+ * started a broker; or the new broker's, when the old one has just become the supervisor.
  */
 static uint64_t kill_one_after_the_other(void)
 {
@@ -118,11 +122,11 @@ static uint64_t kill_one_after_the_other(void)
 
 	if (broker_first) {
 		MUST_CALL(kill((pid_t)before.pid, SIGKILL));
-		wait_for_child((pid_t)before.keeper_pid, (pid_t)before.pid);
-		MUST_CALL(kill((pid_t)before.keeper_pid, SIGKILL));
-		MUST(scene_comes_true(is_other_keeper, before.keeper_pid));
+		wait_for_child((pid_t)before.supervisor_pid, (pid_t)before.pid);
+		MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
+		MUST(scene_comes_true(is_other_supervisor, before.supervisor_pid));
 	} else {
-		MUST_CALL(kill((pid_t)before.keeper_pid, SIGKILL));
+		MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
 		MUST_CALL(kill(wait_for_child((pid_t)before.pid, 0), SIGKILL));
 		MUST(scene_comes_true(is_other_broker, before.pid));
 	}
@@ -141,7 +145,7 @@ static void under_load(const char *what, uint64_t (*harm)(void), uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		times_ns[i] = harm();
 	load_end();
-	scene.daemon.keeper = (pid_t)scene_info().keeper_pid;
+	scene.daemon.supervisor = (pid_t)scene_info().supervisor_pid;
 	scene_end();
 	note_times(what, times_ns, count);
 	free(times_ns);
@@ -152,24 +156,24 @@ static uint32_t some_kills(uint32_t part)
 	return kills_wanted() / part > 0 ? kills_wanted() / part : 1;
 }
 
-void load_broker_killed(void)
+CASE(load_broker_killed, 0)
 {
 	under_load("from the kill of the broker to the next answer", kill_broker, kills_wanted());
 }
 
-void load_keeper_killed(void)
+CASE(load_supervisor_killed, 0)
 {
-	under_load("from the kill of the keeper to the next broker's answer", kill_keeper,
+	under_load("from the kill of the supervisor to the next broker's answer", kill_supervisor,
 		some_kills(5));
 }
 
-void load_either_killed(void)
+CASE(load_either_killed, 0)
 {
 	under_load("from the kill of either to the next broker's answer", kill_either,
 		some_kills(2));
 }
 
-void load_one_killed_while_other_restarts(void)
+CASE(load_one_killed_while_other_restarts, 0)
 {
 	if (access("/proc/thread-self/children", F_OK))
 		check_skip("this kernel does not tell of a process's children");
@@ -177,7 +181,7 @@ void load_one_killed_while_other_restarts(void)
 		some_kills(5));
 }
 
-void load_upgraded(void)
+CASE(load_upgraded, 0)
 {
 	under_load("from SIGHUP to the next broker's answer", upgrade, some_kills(5));
 }

@@ -2,14 +2,14 @@
 /*
  * broker_load.c - processes that use a broker as fast as they can, and believe nothing
  *
- * Each thread of a loader owns some names. What it believes to be under them stands in a board that all processes
- * share, with a number that changes before and after each change; whoever reads a name looks at the board before and
- * after, and where nothing changed meanwhile the broker must say the same as the board. Memory says of itself
- * which name and which version it is, in every word.
+ * Each thread of a loader owns some names. What it believes to be under them stands in a board that
+ * all processes share, with a number that changes before and after each change; whoever reads a
+ * name looks at the board before and after, and where nothing changed meanwhile the broker must say
+ * the same as the board. Memory says of itself which name and which version it is, in every word.
  *
- * A call may end with WW_OK, with the refusal that is due, or with WW_ERR_NO_BROKER, when the broker was away for too
- * long: then its owner asks what became of it. Anything else is a failure. At the end all that the board says is there
- * must be there.
+ * A call may end with WW_OK, with the refusal that is due, or with WW_ERR_NO_BROKER, when the
+ * broker was away for too long: then its owner asks what became of it. Anything else is a failure.
+ * At the end all that the board says is there must be there.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -100,7 +100,9 @@ static uint64_t verify(ww_memory *memory, uint32_t owner, uint32_t slot)
 	return words[0] >> 16;
 }
 
-/* Whether a call succeeded; it may also have been refused in this one way, or the broker was away. */
+/*
+ * Whether a call succeeded; it may also have been refused in this one way, or the broker was away.
+ */
 static bool ended_well(struct owner *owner, const char *what, ww_status got, ww_status also)
 {
 	atomic_fetch_add(&owner->board->owners[owner->number].calls, 1);
@@ -125,14 +127,15 @@ static void note(struct owner *owner, uint32_t slot, uint64_t state)
 /* After a change of which it is not known whether it was made. */
 static void find_out(struct owner *owner, uint32_t slot)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_memory *memory = NULL;
 	ww_status status;
 	char name[32];
 
 	write_name(name, owner->number, slot);
 	do {
-		status = ww_memory_get(owner->device, owner->broker, name, NULL, &memory, &info);
+		status = ww_memory_get(owner->device, owner->broker, name, NULL, 0, NULL, &memory,
+			&info);
 	} while (status == WW_ERR_NO_BROKER && !atomic_load(&owner->board->is_over));
 	if (status == WW_OK)
 		owner->version = verify(memory, owner->number, slot);
@@ -154,7 +157,7 @@ static void put(struct owner *owner, uint32_t slot)
 	bool is_there = atomic_load(slot_of(owner, slot)) & PRESENT;
 	bool in_steps = draw(owner, 2);
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.life = WW_LIFE_KEPT,
 		.state = in_steps ? WW_STATE_WRITING : 0,
 		.flags = is_there ? WW_PUT_REPLACE : 0,
@@ -166,11 +169,11 @@ static void put(struct owner *owner, uint32_t slot)
 	change(owner, slot);
 	write_name(name, owner->number, slot);
 	memory = make(owner->device, tag_of(owner->number, slot, owner->version));
-	is_done = ended_well(owner, "put", ww_memory_put(memory, owner->broker, name, &params),
-		WW_OK);
+	is_done = ended_well(owner, "put",
+		ww_memory_put(memory, owner->broker, name, &params, 0, NULL), WW_OK);
 	if (is_done && in_steps)
 		is_done = ended_well(owner, "seal",
-			ww_memory_seal(memory, owner->broker, WW_STATE_SEALED), WW_OK);
+			ww_memory_publish(memory, owner->broker, WW_STATE_SEALED, NULL), WW_OK);
 	ww_memory_unref(memory);
 	if (is_done)
 		note(owner, slot, PRESENT);
@@ -208,7 +211,7 @@ static void read_one(struct owner *owner)
 
 	write_name(name, other, slot);
 	before = atomic_load(board);
-	status = ww_memory_get(owner->device, owner->broker, name, NULL, &memory, NULL);
+	status = ww_memory_get(owner->device, owner->broker, name, NULL, 0, NULL, &memory, NULL);
 	after = atomic_load(board);
 	if (before != after || before & CHANGING) {
 		/* While it changes it may be there, not be there or be written. */
@@ -224,27 +227,27 @@ static void read_one(struct owner *owner)
 }
 
 /*
- * Without a name, held by nobody but its token. An escrow whose broker died before it said so is there a second time
- * when the export is repeated: that one ends by its time.
+ * Without a name, held by nobody but its token. An escrow whose broker died before it said so is
+ * there a second time when the export is repeated: that one ends by its time.
  */
 static void pass_by_token(struct owner *owner)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.uses = 1,
 		.escrow_ns = ESCROW_NS,
 	};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	ww_memory *memory = make(owner->device, tag_of(owner->number, 0, 77));
 	bool is_done = ended_well(owner, "export",
-		ww_memory_export(memory, owner->broker, &params, &token), WW_OK);
+		ww_memory_export(memory, owner->broker, &params, NULL, &token), WW_OK);
 	ww_status status = WW_ERR_NO_BROKER;
 
 	ww_memory_unref(memory);
 	while (is_done && status == WW_ERR_NO_BROKER) {
-		status = ww_memory_import(owner->device, owner->broker, &token, WW_ACCESS_READ,
-			&memory, &info);
+		status = ww_memory_import(owner->device, owner->broker, &token, NULL, NULL, &memory,
+			&info);
 		if (ended_well(owner, "import", status, WW_OK)) {
 			MUST_EQUAL(77, verify(memory, owner->number, 0));
 			ww_memory_unref(memory);
@@ -256,19 +259,18 @@ static void hold_shortly(struct owner *owner)
 {
 	ww_memory *memory = make(owner->device, 1);
 
-	ended_well(owner, "put without a name", ww_memory_put(memory, owner->broker, NULL, NULL),
-		WW_OK);
+	ended_well(owner, "put without a name",
+		ww_memory_put(memory, owner->broker, NULL, NULL, 0, NULL), WW_OK);
 	ww_memory_unref(memory);
 }
 
 static void wait_shortly(struct owner *owner)
 {
-	const struct ww_get_params params = {.size = sizeof(params), .timeout_ns = 1000000};
 	ww_memory *memory;
 
 	if (ended_well(owner, "wait",
-		    ww_memory_get(owner->device, owner->broker, "load/never", &params, &memory,
-			    NULL),
+		    ww_memory_get(owner->device, owner->broker, "load/never", NULL, 1000000, NULL,
+			    &memory, NULL),
 		    WW_TIMED_OUT))
 		FAIL("there is something that nobody put");
 }
@@ -276,7 +278,7 @@ static void wait_shortly(struct owner *owner)
 /* What is there all the time is listed exactly once, and nothing else of ours. */
 static void list(struct owner *owner)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_snapshot *snapshot;
 	char prefix[32];
 	size_t there = 0;

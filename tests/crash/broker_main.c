@@ -23,12 +23,6 @@ pid_t find_child(pid_t parent, pid_t but)
 	return found;
 }
 
-static const struct check_case cases[] = {
-#define CRASH_CASE(name) {#name, name, 0},
-	CRASH_BROKER_CASES(CRASH_CASE)
-#undef CRASH_CASE
-};
-
 static const struct check_role roles[] = {{"agent", role_agent},
 #define CRASH_ROLE(name) {#name, name},
 	CRASH_BROKER_ROLES(CRASH_ROLE)
@@ -56,8 +50,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "crash-broker",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

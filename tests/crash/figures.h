@@ -2,8 +2,8 @@
 /*
  * figures.h - how often a suite kills, when, and how long what follows takes
  *
- * Random moments are drawn from a seed that is printed; WW_TEST_SEED repeats them, as far as a schedule can be
- * repeated.
+ * Random moments are drawn from a seed that is printed; WW_TEST_SEED repeats them, as far as a
+ * schedule can be repeated.
  */
 #ifndef WW_TESTS_CRASH_FIGURES_H
 #define WW_TESTS_CRASH_FIGURES_H
@@ -16,7 +16,10 @@ uint64_t now_ns(void);
 /* How often to kill: WW_TEST_KILLS, or 100. */
 uint32_t kills_wanted(void);
 
-/* Numbers, each a duration; notes their median, 99th part and largest, in milliseconds. They are sorted then. */
+/*
+ * Numbers, each a duration; notes their median, 99th part and largest, in milliseconds. They are
+ * sorted then.
+ */
 void note_times(const char *what, uint64_t *times_ns, size_t count);
 
 /* The next random number, of these below. */

@@ -2,13 +2,15 @@
 /*
  * pool.h - processes that allocate, pass and release slices of a pool are killed at random moments
  *
- * The cast: an OWNER, which cuts slices and sends tokens of them, and seven HOLDERS, which import, hold, pass on to each other
- * and let go, in any order and by streams that lag behind. Letters go by datagram; one that cannot be delivered is
- * not: its escrow ends. The director, which runs the cases, kills and starts anew.
+ * The cast: an OWNER, which cuts slices and sends tokens of them, and seven HOLDERS, which import,
+ * hold, pass on to each other and let go, in any order and by streams that lag behind. Letters go
+ * by datagram; one that cannot be delivered is not: its escrow ends. The director, which runs the
+ * cases, kills and starts anew.
  *
- * Every slice has one word of 32 bits all over, made of its number, which no other slice ever has. Whoever has a slice looks
- * at all of it before he lets go of it. So bytes that are handed out twice are seen by one of both; and so is
- * work of the dead that comes too late, since each scratch slice is filled by a stream some time after it was let go.
+ * Every slice has one word of 32 bits all over, made of its number, which no other slice ever has.
+ * Whoever has a slice looks at all of it before he lets go of it. So bytes that are handed out
+ * twice are seen by one of both; and so is work of the dead that comes too late, since each scratch
+ * slice is filled by a stream some time after it was let go.
  */
 #ifndef WW_TESTS_CRASH_POOL_H
 #define WW_TESTS_CRASH_POOL_H
@@ -22,7 +24,7 @@
 #include "crash/figures.h"
 #include "support/check.h"
 #include "support/child.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "support/subject.h"
 
 #define POOL_HOLDERS 7
@@ -82,17 +84,11 @@ uint32_t word_of(const struct ww_token *token);
 void slice_fill(struct player *player, ww_memory *slice, uint32_t word);
 void slice_verify(struct player *player, ww_memory *slice, uint32_t word);
 
-/* Lets go of it; a stream fills it with the word some time later, if one can. Until then it may be nobody else's. */
+/*
+ * Lets go of it; a stream fills it with the word some time later, if one can. Until then it may be
+ * nobody else's.
+ */
 void slice_release_late(struct player *player, ww_memory *slice, uint32_t word);
-
-#define POOL_CASES(X)     \
-	X(holders_killed) \
-	X(owner_killed)   \
-	X(anybody_killed)
-
-#define POOL_DECLARE_CASE(name) void name(void);
-POOL_CASES(POOL_DECLARE_CASE)
-#undef POOL_DECLARE_CASE
 
 void role_pool_owner(int count, char **arguments);
 void role_pool_holder(int count, char **arguments);

@@ -48,7 +48,7 @@ static void use(struct held *held)
 static void pass_on(const struct held *held)
 {
 	static const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 	};
 	struct letter letter = {.is_scratch = 0};
@@ -56,7 +56,7 @@ static void pass_on(const struct held *held)
 
 	if (!held->memory || held->is_scratch || to == index_of_me)
 		return;
-	MUST_OK(ww_memory_export(held->memory, NULL, &params, &letter.token));
+	MUST_OK(ww_memory_export(held->memory, NULL, &params, NULL, &letter.token));
 	MUST_EQUAL(held->word, word_of(&letter.token));
 	if (letter_send(&player, to, &letter))
 		atomic_fetch_add(&player.board->passed, 1);
@@ -79,8 +79,9 @@ static void import(const struct letter *letter)
 	ww_status status;
 
 	let_go(held);
-	status = ww_memory_import(player.device, player.broker, &letter->token, WW_ACCESS_WRITE,
-		&held->memory, NULL);
+	status = ww_memory_import(player.device, player.broker, &letter->token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &held->memory,
+		NULL);
 	if (status < 0 && is_harmless(status))
 		return;
 	MUST_OK(status);

@@ -67,8 +67,8 @@ static void pause_at_random(void)
 }
 
 /*
- * On a GPU a process takes a second to begin. So nobody is killed who is not at work, nor before somebody has imported
- * something since the last kill.
+ * On a GPU a process takes a second to begin. So nobody is killed who is not at work, nor before
+ * somebody has imported something since the last kill.
  */
 static void wait_for_work(uint32_t index)
 {
@@ -135,7 +135,7 @@ static void end(void)
 	scene_end();
 }
 
-void holders_killed(void)
+CASE(holders_killed, 0)
 {
 	uint32_t count = kills_wanted();
 
@@ -147,7 +147,7 @@ void holders_killed(void)
 }
 
 /* Holders go on with what they have of the dead owner's slices, and with those of the next one. */
-void owner_killed(void)
+CASE(owner_killed, 0)
 {
 	uint32_t count = kills_wanted();
 
@@ -160,7 +160,7 @@ void owner_killed(void)
 	end();
 }
 
-void anybody_killed(void)
+CASE(anybody_killed, 0)
 {
 	uint32_t count = kills_wanted();
 
@@ -174,12 +174,6 @@ void anybody_killed(void)
 	atomic_store(&cast.board->tolerates, 0);
 	end();
 }
-
-static const struct check_case cases[] = {
-#define POOL_CASE(name) {#name, name, 0},
-	POOL_CASES(POOL_CASE)
-#undef POOL_CASE
-};
 
 static const struct check_role roles[] = {
 	{"role_pool_owner", role_pool_owner},
@@ -196,8 +190,6 @@ static void look_at_subject(void)
 
 static struct check_suite suite = {
 	.name = "crash-pool",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.warm_up = look_at_subject,

@@ -36,7 +36,7 @@ static uint32_t draw_holder(void)
 /* Return: whether there is room. */
 static bool allocate(ww_memory **out_slice)
 {
-	ww_status status = ww_pool_alloc(owner.pool, draw_bytes(), 0, out_slice);
+	ww_status status = ww_pool_alloc(owner.pool, draw_bytes(), 0, 0, NULL, out_slice);
 
 	if (status == WW_ERR_LIMIT) {
 		atomic_fetch_add(&owner.player.board->full, 1);
@@ -51,12 +51,12 @@ static bool allocate(ww_memory **out_slice)
 static bool export(ww_memory *slice, uint32_t uses, struct ww_token *out_token)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.escrow_ns = ESCROW_NS,
 		.uses = uses,
 	};
-	ww_status status = ww_memory_export(slice, owner.player.broker, &params, out_token);
+	ww_status status = ww_memory_export(slice, owner.player.broker, &params, NULL, out_token);
 
 	if (status < 0 && atomic_load(&owner.player.board->tolerates))
 		return false;
@@ -152,7 +152,7 @@ static void step(void)
 static void must_have_all(void)
 {
 	time_t end = time(NULL) + child_limit_ms() / 1000;
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 	ww_memory *slices[POOL_BYTES / POOL_CHUNK];
 
 	do
@@ -164,18 +164,21 @@ static void must_have_all(void)
 	MUST_EQUAL(0, info.holder_count);
 	MUST_EQUAL(info.bytes_reserved, info.bytes_free);
 	for (size_t i = 0; i < CHECK_COUNT(slices); i++)
-		MUST_OK(ww_pool_alloc(owner.pool, POOL_CHUNK, 0, &slices[i]));
+		MUST_OK(ww_pool_alloc(owner.pool, POOL_CHUNK, 0, 0, NULL, &slices[i]));
 	for (size_t i = 0; i < CHECK_COUNT(slices); i++)
 		ww_memory_unref(slices[i]);
 	MUST_OK(ww_pool_info_get(owner.pool, &info));
 	MUST_EQUAL(POOL_BYTES, info.bytes_free);
 }
 
-/* SEED; runs until the board says that it is over, then waits for the word that all others are gone. */
+/*
+ * SEED; runs until the board says that it is over, then waits for the word that all others are
+ * gone.
+ */
 void role_pool_owner(int count, char **arguments)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.bytes_max = POOL_BYTES,
 		.chunk_bytes = POOL_CHUNK,
 		.slices_max = 256,
@@ -191,7 +194,7 @@ void role_pool_owner(int count, char **arguments)
 	for (size_t i = 0; i < SLICES; i++)
 		let_go(i);
 	if (owner.player.lag)
-		MUST_OK(ww_stream_synchronize(owner.player.lag));
+		MUST_OK(ww_stream_synchronize(owner.player.lag, WW_FOREVER, NULL));
 	role_hear("alone");
 	must_have_all();
 	ww_pool_unref(owner.pool);

@@ -94,7 +94,7 @@ bool letter_receive(struct player *player, struct letter *out_letter)
 
 uint32_t word_of(const struct ww_token *token)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	MUST_OK(ww_token_info_get(token, &info));
 	MUST(info.slice != 0);
@@ -105,7 +105,7 @@ void slice_fill(struct player *player, ww_memory *slice, uint32_t word)
 {
 	MUST_OK(ww_stream_fill(player->stream, ww_memory_pointer(slice), word, sizeof(word),
 		memory_info(slice).bytes / sizeof(word)));
-	MUST_OK(ww_stream_synchronize(player->stream));
+	MUST_OK(ww_stream_synchronize(player->stream, WW_FOREVER, NULL));
 }
 
 void slice_verify(struct player *player, ww_memory *slice, uint32_t word)
@@ -114,7 +114,7 @@ void slice_verify(struct player *player, ww_memory *slice, uint32_t word)
 
 	MUST(bytes <= SLICE_MOST);
 	MUST_OK(ww_stream_copy(player->stream, player->buffer, ww_memory_pointer(slice), bytes));
-	MUST_OK(ww_stream_synchronize(player->stream));
+	MUST_OK(ww_stream_synchronize(player->stream, WW_FOREVER, NULL));
 	for (uint64_t i = 0; i < bytes / sizeof(word); i++) {
 		if (player->buffer[i] != word)
 			FAIL("a slice of %llu bytes has %08x at word %llu, not %08x: it was handed out "
@@ -144,7 +144,7 @@ void slice_release_late(struct player *player, ww_memory *slice, uint32_t word)
 	}
 	/* Streams that lag too far behind would let nobody have anything. */
 	if (draw_from(&player->random, 8) == 0)
-		MUST_OK(ww_stream_synchronize(player->lag));
+		MUST_OK(ww_stream_synchronize(player->lag, WW_FOREVER, NULL));
 	MUST_OK(ww_stream_call(player->lag, lag_behind, (void *)pause_ns));
 	MUST_OK(ww_stream_fill(player->lag, ww_memory_pointer(slice), word, sizeof(word), words));
 	MUST_OK(ww_pool_release(slice, player->lag));
@@ -169,7 +169,7 @@ void player_begin(struct player *player, uint32_t index, uint64_t seed)
 void player_end(struct player *player)
 {
 	if (player->lag)
-		MUST_OK(ww_stream_synchronize(player->lag));
+		MUST_OK(ww_stream_synchronize(player->lag, WW_FOREVER, NULL));
 	ww_stream_unref(player->lag);
 	ww_stream_unref(player->stream);
 	ww_broker_unref(player->broker);

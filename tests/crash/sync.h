@@ -2,18 +2,20 @@
 /*
  * sync.h - processes that signal are killed while others wait for them in every way there is
  *
- * The cast: this process, a SIGNALLER for each round, and WAITERS that stay for all rounds. In a round the signaller
- * has a timeline of each style, signals by its CPU and by its streams, and is killed; every wait of every waiter
- * must then end, either because the value was reached or with WW_ERR_PEER_LOST and the signaller's pid and name.
+ * The cast: this process, a SIGNALLER for each round, and WAITERS that stay for all rounds. In a
+ * round the signaller has a timeline of each style, signals by its CPU and by its streams, and is
+ * killed; every wait of every waiter must then end, either because the value was reached or with
+ * WW_ERR_PEER_LOST and the signaller's pid and name.
  *
- *   round_begin ──> the signaller signals, all wait ──> the case does harm ──> round_kill ──> round_end: all is checked
+ *   round_begin ──> the signaller signals, all wait ──> harm ──> round_kill ──> round_end: checks
  *
- * What could have been reached stands in a board that all share: before a CPU signals a value it says so there, and
- * before a stream does, work of that same stream says so. A success beyond that is a failure, whenever it comes.
+ * What could have been reached stands in a board that all share: before a CPU signals a value it
+ * says so there, and before a stream does, work of that same stream says so. A success beyond that
+ * is a failure, whenever it comes.
  *
- * The time until a waiter goes on is counted from the kernel's report of the death: the end of a socket of the
- * signaller's, or its pidfd, whichever this process sees first. Figures are notes; with WW_TEST_STRICT=1, on a machine
- * that is idle otherwise, all must be within 5 ms.
+ * The time until a waiter goes on is counted from the kernel's report of the death: the end of a
+ * socket of the signaller's, or its pidfd, whichever this process sees first. Figures are notes;
+ * with WW_TEST_STRICT=1, on a machine that is idle otherwise, all must be within 5 ms.
  */
 #ifndef WW_TESTS_CRASH_SYNC_H
 #define WW_TESTS_CRASH_SYNC_H
@@ -27,7 +29,7 @@
 #include "crash/figures.h"
 #include "support/check.h"
 #include "support/child.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "support/subject.h"
 
 #define SYNC_WAITERS 3
@@ -103,8 +105,10 @@ void pause_up_to(uint64_t *random, uint64_t most_ns);
  * @random:     state of the random numbers
  * @round:      which one is on, from 1
  * @works:      in this one the signaller's streams do
- * @is_timed:   it is ended by a kill alone: times count, and nothing is stored after the kernel's report
- * @is_counted: the broker is left alone, so that waiters can compare what they hold with what they held
+ * @is_timed:   it is ended by a kill alone: times count, and nothing is stored after the kernel's
+ *              report
+ * @is_counted: the broker is left alone, so that waiters can compare what they hold with what they
+ *              held
  */
 struct cast {
 	uint64_t random;
@@ -129,7 +133,10 @@ void round_begin(bool works);
 /* Kills the signaller, and waits until the kernel has said so. */
 void round_kill(void);
 
-/* Waits until all waiters are released, and have checked all that can be; round_end() does so if nobody has. */
+/*
+ * Waits until all waiters are released, and have checked all that can be; round_end() does so if
+ * nobody has.
+ */
 void round_released(void);
 
 /* The signaller is gone; nothing of the round is left. */
@@ -145,30 +152,11 @@ void pause_at_random(void);
 void waiter_start(struct child *waiter, uint32_t index);
 void waiter_wait(struct child *waiter, bool is_member);
 
-#define SYNC_CASES(X)                       \
-	X(killed_signalling)                \
-	X(killed_with_streams_at_work)      \
-	X(killed_at_each_step)              \
-	X(killed_at_each_call)              \
-	X(waiters_killed)                   \
-	X(broker_killed_before)             \
-	X(broker_killed_at_once)            \
-	X(broker_down_meanwhile)            \
-	X(keeper_killed_before)             \
-	X(connection_cut)                   \
-	X(connection_cut_and_broker_killed) \
-	X(stores_after_the_poison)          \
-	X(nobody_speaks_for_the_dead)
-
 #define SYNC_ROLES(X)     \
 	X(role_signaller) \
 	X(role_waiter)    \
 	X(role_stepper)   \
 	X(role_burster)
-
-#define SYNC_DECLARE_CASE(name) void name(void);
-SYNC_CASES(SYNC_DECLARE_CASE)
-#undef SYNC_DECLARE_CASE
 
 #define SYNC_DECLARE_ROLE(name) void name(int count, char **arguments);
 SYNC_ROLES(SYNC_DECLARE_ROLE)

@@ -2,9 +2,10 @@
 /*
  * sync_broker.c - the broker, who speaks for the dead, dies too
  *
- * As long as the keeper lives there is a next broker, and that releases the waiters: of those who died meanwhile, and of
- * those whom the former one had given up. When broker and keeper die together, nobody speaks for the dead any more: CPU
- * waits with a limit end by that, waits without one last until their process ends, and a later broker knows nothing.
+ * As long as the supervisor lives there is a next broker, and that releases the waiters: of those
+ * who died meanwhile, and of those whom the former one had given up. When broker and supervisor die
+ * together, nobody speaks for the dead any more: CPU waits with a limit end by that, waits without
+ * one last until their process ends, and a later broker knows nothing.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -32,15 +33,18 @@ static void kill_broker(void)
 	MUST(scene_comes_true(is_other_broker, before.pid));
 }
 
-/* The broker takes its place and starts another. Who was killed, and is ours since its parent was, is reaped. */
-static void kill_keeper(void)
+/*
+ * The broker takes its place and starts another. Who was killed, and is ours since its parent was,
+ * is reaped.
+ */
+static void kill_supervisor(void)
 {
 	struct ww_broker_info before = scene_info();
 
-	MUST_CALL(kill((pid_t)before.keeper_pid, SIGKILL));
+	MUST_CALL(kill((pid_t)before.supervisor_pid, SIGKILL));
 	MUST(scene_comes_true(is_other_broker, before.pid));
-	scene.daemon.keeper = (pid_t)scene_info().keeper_pid;
-	waitpid((pid_t)before.keeper_pid, NULL, WNOHANG);
+	scene.daemon.supervisor = (pid_t)scene_info().supervisor_pid;
+	waitpid((pid_t)before.supervisor_pid, NULL, WNOHANG);
 	waitpid((pid_t)before.pid, NULL, WNOHANG);
 }
 
@@ -57,23 +61,25 @@ static void after(void (*harm)(void), const char *what)
 		round_kill();
 		round_end();
 	}
-	/* Only the pidfd tells the next broker, and that may come later than the end of a socket. */
+	/*
+	 * Only the pidfd tells the next broker, and that may come later than the end of a socket.
+	 */
 	cast.is_timed = false;
 	cast_end(what);
 }
 
-void broker_killed_before(void)
+CASE(broker_killed_before, 0)
 {
 	after(kill_broker, "after a restart of the broker");
 }
 
-void keeper_killed_before(void)
+CASE(supervisor_killed_before, 0)
 {
-	after(kill_keeper, "after the keeper's death");
+	after(kill_supervisor, "after the supervisor's death");
 }
 
 /* In either order, with nothing or little in between. */
-void broker_killed_at_once(void)
+CASE(broker_killed_at_once, 0)
 {
 	uint32_t count = some() * 2;
 
@@ -98,7 +104,7 @@ void broker_killed_at_once(void)
 }
 
 /* Nobody is there to notice the death, until the next broker is. */
-void broker_down_meanwhile(void)
+CASE(broker_down_meanwhile, 0)
 {
 	uint32_t count = some();
 
@@ -109,12 +115,12 @@ void broker_down_meanwhile(void)
 
 		round_begin(i % 2);
 		down = scene_info();
-		MUST_CALL(kill((pid_t)down.keeper_pid, SIGSTOP));
+		MUST_CALL(kill((pid_t)down.supervisor_pid, SIGSTOP));
 		MUST_CALL(kill((pid_t)down.pid, SIGKILL));
 		pause_at_random();
 		round_kill();
 		pause_at_random();
-		MUST_CALL(kill((pid_t)down.keeper_pid, SIGCONT));
+		MUST_CALL(kill((pid_t)down.supervisor_pid, SIGCONT));
 		MUST_EQUAL(down.restarts + 1, scene_info().restarts);
 		round_end();
 	}
@@ -134,7 +140,7 @@ static ww_timeline *get(enum style style)
 	char name[32];
 
 	name_timeline(name, cast.round, style);
-	MUST_OK(ww_timeline_get(scene.broker, name, 0, &timeline));
+	MUST_OK(ww_timeline_get(scene.broker, name, 0, NULL, &timeline));
 	return timeline;
 }
 
@@ -154,8 +160,8 @@ static void must_be_poisoned(const ww_timeline *timeline)
 }
 
 /*
- * The connection ends and the process does not. Its streams store on, which the broker undoes: also a new broker,
- * which finds nothing but the record of it.
+ * The connection ends and the process does not. Its streams store on, which the broker undoes: also
+ * a new broker, which finds nothing but the record of it.
  */
 static void cut_connections(void (*harm)(void))
 {
@@ -185,12 +191,12 @@ static void cut_connections(void (*harm)(void))
 	cast_end("cut off");
 }
 
-void connection_cut(void)
+CASE(connection_cut, 0)
 {
 	cut_connections(NULL);
 }
 
-void connection_cut_and_broker_killed(void)
+CASE(connection_cut_and_broker_killed, 0)
 {
 	cut_connections(kill_broker);
 }
@@ -205,8 +211,8 @@ static void must_still_wait(struct child *waiter)
 	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Broker and keeper are killed, and the signaller. */
-void nobody_speaks_for_the_dead(void)
+/* Broker and supervisor are killed, and the signaller. */
+CASE(nobody_speaks_for_the_dead, 0)
 {
 	struct ww_stream *stream;
 	ww_timeline *timeline;
@@ -219,14 +225,15 @@ void nobody_speaks_for_the_dead(void)
 	timeline = get(STYLE_QUIET);
 	broker_kill(&scene.daemon);
 	round_kill();
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, 20000000));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, stream, 1, 0, 20000000));
-	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1, 0));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 20000000, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, stream, 1, 0, 20000000, NULL));
+	MUST_STATUS(WW_NOT_READY, ww_timeline_query(timeline, 1));
 	MUST_OK(ww_timeline_create(NULL, &own));
-	MUST_REFUSE(WW_ERR_NO_BROKER, "broker", ww_timeline_put(own, scene.broker, "x", NULL));
+	MUST_REFUSE(WW_ERR_NO_BROKER, "broker",
+		ww_timeline_put(own, scene.broker, "x", NULL, NULL));
 	MUST_OK(ww_timeline_signal(own, 1));
-	MUST_OK(ww_timeline_stream_wait(own, stream, 1, 0, 0));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_timeline_stream_wait(own, stream, 1, 0, 0, NULL));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	for (uint32_t i = 0; i < SYNC_WAITERS; i++)
 		must_still_wait(&cast.waiters[i]);
 	child_kill(&cast.signaller);

@@ -2,10 +2,11 @@
 /*
  * sync_burst.c - stores of the dead that come after the poison
  *
- * A GPU stores on for a while when its process is killed. Here it is another process, with the signaller's own
- * writable descriptor, which stores one value into every cell as fast as it can, and counts how often it
- * overwrote the poison. For the broker the signaller lives: its connection is gone, its pidfd has not fired. So
- * waiters may be held up as long as the burst lasts, and not longer; and what the burst stores is success for nobody.
+ * A GPU stores on for a while when its process is killed. Here it is another process, with the
+ * signaller's own writable descriptor, which stores one value into every cell as fast as it can,
+ * and counts how often it overwrote the poison. For the broker the signaller lives: its connection
+ * is gone, its pidfd has not fired. So waiters may be held up as long as the burst lasts, and not
+ * longer; and what the burst stores is success for nobody.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ static void start_burster(struct child *burster)
 	child_hear(burster, "ready");
 }
 
-void stores_after_the_poison(void)
+CASE(stores_after_the_poison, 0)
 {
 	uint32_t count = kills_wanted() > 20 ? kills_wanted() / 20 : 1;
 

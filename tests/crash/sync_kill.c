@@ -15,7 +15,10 @@ static uint32_t part_of_kills(uint32_t part)
 	return kills_wanted() > part ? kills_wanted() / part : 1;
 }
 
-/* Dead signallers leave nothing in the broker: between two rounds it has as much memory as long ago. */
+/*
+ * Dead signallers leave nothing in the broker: between two rounds it has as much memory as long
+ * ago.
+ */
 static void must_not_grow(uint64_t before)
 {
 	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
@@ -26,7 +29,10 @@ static void must_not_grow(uint64_t before)
 		MUST(after - before < GROWTH_MOST * check_slowness());
 }
 
-/* Half of those with streams at work see the gate opened before, and are killed while the streams go on. */
+/*
+ * Half of those with streams at work see the gate opened before, and are killed while the streams
+ * go on.
+ */
 static void kill_at_random(const char *what, bool works)
 {
 	uint32_t count = part_of_kills(2);
@@ -49,18 +55,21 @@ static void kill_at_random(const char *what, bool works)
 	cast_end(what);
 }
 
-void killed_signalling(void)
+CASE(killed_signalling, 0)
 {
 	kill_at_random("CPU signals", false);
 }
 
-void killed_with_streams_at_work(void)
+CASE(killed_with_streams_at_work, 0)
 {
 	kill_at_random("streams at work", true);
 }
 
-/* One waiter more is killed while it waits; nobody else notices, and the broker keeps nothing of it. */
-void waiters_killed(void)
+/*
+ * One waiter more is killed while it waits; nobody else notices, and the broker keeps nothing of
+ * it.
+ */
+CASE(waiters_killed, 0)
 {
 	uint32_t count = part_of_kills(10);
 

@@ -83,12 +83,6 @@ void pause_up_to(uint64_t *random, uint64_t most_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static const struct check_case cases[] = {
-#define SYNC_CASE(name) {#name, name, 0},
-	SYNC_CASES(SYNC_CASE)
-#undef SYNC_CASE
-};
-
 static const struct check_role roles[] = {
 #define SYNC_ROLE(name) {#name, name},
 	SYNC_ROLES(SYNC_ROLE)
@@ -117,8 +111,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "crash-sync",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

@@ -199,15 +199,15 @@ static void start_watch(void)
 
 static void make_props(void)
 {
-	const struct ww_share_params share = {.size = sizeof(share)};
 	struct ww_token token;
 	char name[32];
 
 	MUST_OK(ww_timeline_create(NULL, &cast.gate));
 	name_gate(name, cast.round);
-	MUST_OK(ww_timeline_put(cast.gate, scene.broker, name, &share));
+	MUST_OK(ww_timeline_put(cast.gate, scene.broker, name, NULL, NULL));
 	name_barrier(name, cast.round);
-	MUST_OK(ww_barrier_create(scene.broker, name, SYNC_WAITERS + 1, &share, &token));
+	MUST_OK(ww_barrier_create(scene.broker, name,
+		WW_PARAMS(struct ww_barrier_params, .count = SYNC_WAITERS + 1), NULL, &token));
 	for (int i = 0; i < STYLES; i++) {
 		atomic_store(&cast.board->said_by_cpu[i], 0);
 		atomic_store(&cast.board->said_by_streams[i], 0);

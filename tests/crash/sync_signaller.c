@@ -2,11 +2,12 @@
 /*
  * sync_signaller.c - the process that signals, and is killed
  *
- * One thread for each style of timeline that is signalled, one for the barrier. All go on until the end, or until the
- * library says that the broker has given this process up.
+ * One thread for each style of timeline that is signalled, one for the barrier. All go on until the
+ * end, or until the library says that the broker has given this process up.
  *
- * The end of CHILD_SOCKET is what the case takes for the kernel's report. The kernel closes a dead process's descriptors
- * one by one, and those of a GPU take it milliseconds; so that end is made a neighbour of the broker's connection.
+ * The end of CHILD_SOCKET is what the case takes for the kernel's report. The kernel closes a dead
+ * process's descriptors one by one, and those of a GPU take it milliseconds; so that end is made a
+ * neighbour of the broker's connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +115,7 @@ static void *signal_by_streams(void *unused)
 		if (!signal_by(GATED_STREAMS + value % FREE_STREAMS, STYLE_STREAM, value))
 			return NULL;
 		if (value > AHEAD &&
-			!is_heard(ww_timeline_wait(timeline, value - AHEAD, 0, WW_FOREVER)))
+			!is_heard(ww_timeline_wait(timeline, value - AHEAD, WW_FOREVER, NULL)))
 			return NULL;
 	}
 }
@@ -124,7 +125,7 @@ static void enqueue_gated(void)
 {
 	for (int i = 0; i < GATED_STREAMS; i++)
 		MUST_OK(ww_timeline_stream_wait(self.gate, self.streams[i], 1, WW_WAIT_UNSUBMITTED,
-			0));
+			0, NULL));
 	for (uint64_t value = 1; value <= SYNC_GATED; value++)
 		MUST(signal_by(value % GATED_STREAMS, STYLE_GATED, value));
 }
@@ -136,7 +137,7 @@ static void *pass_barrier(void *unused)
 	(void)unused;
 	for (uint64_t round = 1; status == WW_OK; round++) {
 		atomic_store(&self.board->rounds, round);
-		status = ww_barrier_wait(self.barrier, WW_FOREVER);
+		status = ww_barrier_wait(self.barrier, WW_FOREVER, NULL);
 	}
 	is_heard(status);
 	return NULL;
@@ -154,17 +155,18 @@ static void start(void *(*run)(void *), void *context)
 
 static void make_timeline(enum style style)
 {
-	const struct ww_timeline_params alone = {.size = sizeof(alone), .flags = WW_TIMELINE_ALONE};
+	const struct ww_timeline_params alone = {.struct_size = sizeof(alone),
+		.flags = WW_TIMELINE_ALONE};
 	char name[32];
 
 	MUST_OK(ww_timeline_create(style == STYLE_ALONE ? &alone : NULL, &self.timelines[style]));
 	if (style == STYLE_ALONE) {
-		MUST_OK(ww_timeline_export(self.timelines[style], self.broker, NULL,
+		MUST_OK(ww_timeline_export(self.timelines[style], self.broker, NULL, NULL,
 			&self.board->alone));
 		return;
 	}
 	name_timeline(name, self.round, style);
-	MUST_OK(ww_timeline_put(self.timelines[style], self.broker, name, NULL));
+	MUST_OK(ww_timeline_put(self.timelines[style], self.broker, name, NULL, NULL));
 }
 
 static void make_all(void)
@@ -175,7 +177,7 @@ static void make_all(void)
 	for (int i = 0; i < STYLES; i++)
 		make_timeline((enum style)i);
 	name_gate(name, self.round);
-	MUST_OK(ww_timeline_get(self.broker, name, 0, &self.gate));
+	MUST_OK(ww_timeline_get(self.broker, name, 0, NULL, &self.gate));
 	if (!self.works)
 		return;
 	self.memory = memory_make(self.device, WW_MEMORY_VMM,
@@ -198,7 +200,7 @@ static void join_barrier(void)
 	if (!self.is_member)
 		return;
 	name_barrier(name, self.round);
-	MUST_OK(ww_barrier_join(self.broker, name, 0, WW_FOREVER, &self.barrier));
+	MUST_OK(ww_barrier_get(self.broker, name, 0, WW_FOREVER, NULL, &self.barrier));
 	start(pass_barrier, NULL);
 }
 

@@ -2,11 +2,13 @@
 /*
  * sync_step.c - the signaller dies at each step of the page's protocol, and at each call it makes
  *
- * The steps are functions of wire/signal_page.h and ww_await_wake(): the linker has each go through one of ours first,
- * where the Nth one can be the last. So death comes between a signal's enqueuing and its submission, between
- * a store and its wake, in the middle of closing. Whichever it is: who waits for more than came is told.
+ * The steps are functions of wire/signal_page.h and ww_await_wake(): the linker has each go through
+ * one of ours first, where the Nth one can be the last. So death comes between a signal's enqueuing
+ * and its submission, between a store and its wake, in the middle of closing. Whichever it is: who
+ * waits for more than came is told.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 
 #include "base/await.h"
 #include "crash/sync.h"
-#include "support/calls.h"
+#include "support/fail_call.h"
 #include "wire/signal_page.h"
 
 #define STEPS_MAX 2000
@@ -107,8 +109,8 @@ static void signal_all(ww_timeline *timelines[CELLS], ww_stream *streams[CELLS])
 		MUST_OK(ww_timeline_stream_signal(timelines[1], streams[value % CELLS], value));
 	}
 	MUST_OK(ww_timeline_stream_signal(timelines[0], streams[0], 4));
-	MUST_OK(ww_stream_synchronize(streams[0]));
-	MUST_OK(ww_stream_synchronize(streams[1]));
+	MUST_OK(ww_stream_synchronize(streams[0], WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(streams[1], WW_FOREVER, NULL));
 	MUST_OK(ww_timeline_signal(timelines[1], 4));
 }
 
@@ -118,7 +120,7 @@ static void put(ww_timeline *timelines[CELLS], ww_broker *broker)
 
 	for (int i = 0; i < CELLS; i++) {
 		MUST_OK(ww_timeline_create(NULL, &timelines[i]));
-		MUST_OK(ww_timeline_put(timelines[i], broker, names[i], NULL));
+		MUST_OK(ww_timeline_put(timelines[i], broker, names[i], NULL, NULL));
 	}
 }
 
@@ -154,7 +156,20 @@ static void put_only(ww_broker *broker, char **arguments)
 	disarm();
 }
 
-/* role_stepper FUNCTION NTH before|after put|signal: makes two timelines, may signal, closes; dies when it is told to */
+static void join_and_leave(ww_broker *broker, char **arguments)
+{
+	ww_barrier *barrier;
+
+	arm(arguments);
+	MUST_OK(ww_barrier_get(broker, "x", 0, WW_FOREVER, NULL, &barrier));
+	ww_barrier_unref(barrier);
+	disarm();
+}
+
+/*
+ * role_stepper FUNCTION NTH before|after put|signal|join: makes two timelines, may signal, closes;
+ * or joins a barrier, and leaves; dies when it is told to
+ */
 void role_stepper(int count, char **arguments)
 {
 	ww_broker *broker;
@@ -164,6 +179,8 @@ void role_stepper(int count, char **arguments)
 	MUST_OK(ww_broker_open(NULL, &broker));
 	if (!strcmp(arguments[3], "put"))
 		put_only(broker, arguments);
+	else if (!strcmp(arguments[3], "join"))
+		join_and_leave(broker, arguments);
 	else
 		put_and_signal(broker, arguments);
 	ww_broker_unref(broker);
@@ -206,9 +223,9 @@ static void wait_by_stream(struct meeting *meeting)
 
 	meeting->stream = stream_make(scene.device);
 	for (int i = 0; i < CELLS; i++) {
-		MUST_OK(ww_timeline_get(scene.broker, names[i], 0, &meeting->timelines[i]));
+		MUST_OK(ww_timeline_get(scene.broker, names[i], 0, NULL, &meeting->timelines[i]));
 		MUST_OK(ww_timeline_stream_wait(meeting->timelines[i], meeting->stream, SYNC_NEVER,
-			WW_WAIT_UNSUBMITTED, 0));
+			WW_WAIT_UNSUBMITTED, 0, NULL));
 	}
 }
 
@@ -216,16 +233,17 @@ static void wait_by_stream(struct meeting *meeting)
 static void must_be_told(struct meeting *meeting)
 {
 	for (int i = 0; i < CELLS; i++) {
-		struct ww_timeline_info info = {.size = sizeof(info)};
+		struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 
 		MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM,
-			ww_timeline_wait(meeting->timelines[i], SYNC_NEVER, 0, LIMIT_NS));
+			ww_timeline_wait(meeting->timelines[i], SYNC_NEVER, LIMIT_NS, NULL));
 		MUST_OK(ww_timeline_info_get(meeting->timelines[i], &info));
 		MUST(info.state != WW_TIMELINE_LIVE && info.completed <= 4);
 		MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM,
-			ww_timeline_wait(meeting->timelines[i], 5, WW_WAIT_REACHED, LIMIT_NS));
+			ww_timeline_wait(meeting->timelines[i], 5, LIMIT_NS, NULL));
 	}
-	MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM, ww_stream_synchronize(meeting->stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, SYNC_PROGRAM,
+		ww_stream_synchronize(meeting->stream, WW_FOREVER, NULL));
 	for (int i = 0; i < CELLS; i++)
 		ww_timeline_unref(meeting->timelines[i]);
 	ww_stream_unref(meeting->stream);
@@ -258,6 +276,55 @@ static bool meet_putting(const char *function, int nth, bool after)
 	return has_met_death;
 }
 
+/* A member of this process; and the last status that it was told. */
+static void *join_and_wait(void *status)
+{
+	ww_status *told = status;
+	ww_barrier *barrier;
+
+	*told = ww_barrier_get(scene.broker, "x", 1, WW_FOREVER, NULL, &barrier);
+	if (*told == WW_OK)
+		*told = ww_barrier_wait(barrier, WW_FOREVER, NULL);
+	ww_barrier_unref(barrier);
+	return NULL;
+}
+
+static int broken_count;
+
+/*
+ * Who dies before it takes the rank is replaced, then the barrier is passed; else the other member
+ * is told.
+ */
+static bool meet_joining(const char *function, int nth, bool after)
+{
+	struct child victim;
+	ww_barrier *barrier;
+	bool has_met_death;
+	pthread_t thread;
+	ww_status other;
+	ww_status ours;
+
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
+	MUST(!pthread_create(&thread, NULL, join_and_wait, &other));
+	scene_has_objects(2);
+	start_victim(&victim, function, nth, after, "join");
+	has_met_death = has_died(&victim);
+	scene_has_holders(1);
+	ours = ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier);
+	if (ours == WW_OK)
+		MUST_OK(ww_barrier_wait(barrier, WW_FOREVER, NULL));
+	else /* the barrier may be gone, if that is how the other one left it */
+		MUST(ours == WW_ERR_PEER_LOST || ours == WW_ERR_NOT_FOUND);
+	pthread_join(thread, NULL);
+	MUST_EQUAL(ours == WW_OK ? WW_OK : WW_ERR_PEER_LOST, other);
+	ww_barrier_unref(barrier);
+	broken_count += other != WW_OK;
+	(void)ww_broker_remove(scene.broker, "x");
+	scene_has_objects(0);
+	return has_met_death;
+}
+
 static int kill_at_each(bool (*meet)(const char *, int, bool), const char *function, bool after)
 {
 	int nth = 1;
@@ -267,7 +334,7 @@ static int kill_at_each(bool (*meet)(const char *, int, bool), const char *funct
 	return nth - 1;
 }
 
-void killed_at_each_step(void)
+CASE(killed_at_each_step, 0)
 {
 	int count = 0;
 
@@ -282,7 +349,7 @@ void killed_at_each_step(void)
 	check_note("killed at %d steps", count);
 }
 
-void killed_at_each_call(void)
+CASE(killed_at_each_call, 0)
 {
 	int putting;
 	int signalling;
@@ -293,4 +360,17 @@ void killed_at_each_call(void)
 	scene_end();
 	check_note("killed at %d calls putting and %d signalling", putting, signalling);
 	MUST(putting > 20 && signalling > 5);
+}
+
+CASE(killed_at_each_call_joining, 0)
+{
+	int joining;
+
+	scene_begin();
+	broken_count = 0;
+	joining = kill_at_each(meet_joining, ANY_CALL, false);
+	scene_end();
+	check_note("killed at %d calls joining and leaving; %d barriers were broken", joining,
+		broken_count);
+	MUST(joining > 20 && broken_count > 2 && broken_count < joining);
 }

@@ -2,9 +2,9 @@
 /*
  * sync_waiter.c - a process that waits in every way at once, and believes nothing
  *
- * Round by round: it gets the signaller's timelines, starts a JOB for each way of waiting, says that it waits, and when all
- * jobs have come to an end it checks what every later call says. Streams are fresh in each round, since one that was
- * released by poison stays marked.
+ * Round by round: it gets the signaller's timelines, starts a JOB for each way of waiting, says
+ * that it waits, and when all jobs have come to an end it checks what every later call says.
+ * Streams are fresh in each round, since one that was released by poison stays marked.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "crash/sync.h"
-#include "support/calls.h"
-#include "support/census.h"
+#include "support/fail_call.h"
+#include "support/leak_count.h"
 #include "support/driver.h"
-#include "support/gate.h"
+#include "support/stream_gate.h"
 
 #define STREAMS_EACH 3 /* of those that wait; with the others fewer than a GPU has queues */
 #define JOBS_MAX     32
@@ -100,7 +100,7 @@ static bool goes_on(struct job *job, ww_status status, uint64_t value)
 
 static uint64_t completed(enum style style)
 {
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 
 	MUST_OK(ww_timeline_info_get(self.timelines[style], &info));
 	must_be_said(style, info.completed);
@@ -112,8 +112,7 @@ static uint64_t completed(enum style style)
 static void sleep_for_it(struct job *job)
 {
 	MUST(!goes_on(job,
-		ww_timeline_wait(self.timelines[job->style], SYNC_NEVER, WW_WAIT_REACHED,
-			WW_FOREVER),
+		ww_timeline_wait(self.timelines[job->style], SYNC_NEVER, WW_FOREVER, NULL),
 		SYNC_NEVER));
 }
 
@@ -123,7 +122,7 @@ static void follow(struct job *job)
 
 	do
 		value = completed(job->style) + 1;
-	while (goes_on(job, ww_timeline_wait(self.timelines[job->style], value, 0, WW_FOREVER),
+	while (goes_on(job, ww_timeline_wait(self.timelines[job->style], value, WW_FOREVER, NULL),
 		value));
 }
 
@@ -131,7 +130,7 @@ static void wait_for_submission(struct job *job)
 {
 	MUST(!goes_on(job,
 		ww_timeline_stream_wait(self.timelines[job->style], job->stream, SYNC_NEVER, 0,
-			WW_FOREVER),
+			WW_FOREVER, NULL),
 		SYNC_NEVER));
 }
 
@@ -141,7 +140,7 @@ static void ask(struct job *job)
 	ww_status status;
 
 	do {
-		status = ww_timeline_query(self.timelines[job->style], value, WW_WAIT_REACHED);
+		status = ww_timeline_query(self.timelines[job->style], value);
 		if (status == WW_OK) {
 			must_be_said(job->style, value);
 			value++;
@@ -157,7 +156,7 @@ static void pass_barrier(struct job *job)
 	ww_status status;
 
 	do {
-		status = ww_barrier_wait(self.barrier, WW_FOREVER);
+		status = ww_barrier_wait(self.barrier, WW_FOREVER, NULL);
 		if (status == WW_OK && ++round > atomic_load(&self.board->rounds))
 			FAIL("round %" PRIu64 " of the barrier ended without the signaller", round);
 	} while (status == WW_OK);
@@ -172,9 +171,7 @@ static void poll_descriptor(struct job *job)
 	MUST_OK(ww_timeline_eventfd(self.timelines[job->style], SYNC_NEVER, job->stream,
 		&waiting.fd));
 	MUST_EQUAL(1, poll(&waiting, 1, -1));
-	MUST(!goes_on(job,
-		ww_timeline_query(self.timelines[job->style], SYNC_NEVER, WW_WAIT_REACHED),
-		SYNC_NEVER));
+	MUST(!goes_on(job, ww_timeline_query(self.timelines[job->style], SYNC_NEVER), SYNC_NEVER));
 	close(waiting.fd);
 }
 
@@ -187,9 +184,9 @@ static void follow_by_stream(struct job *job)
 
 	do {
 		value = completed(job->style) + 1;
-		status = ww_timeline_stream_wait(timeline, job->stream, value, 0, WW_FOREVER);
+		status = ww_timeline_stream_wait(timeline, job->stream, value, 0, WW_FOREVER, NULL);
 		if (status == WW_OK)
-			status = ww_stream_synchronize(job->stream);
+			status = ww_stream_synchronize(job->stream, WW_FOREVER, NULL);
 	} while (goes_on(job, status, value));
 }
 
@@ -205,7 +202,7 @@ static void note_release(void *context)
 static void enqueue(struct job *job, uint64_t flags)
 {
 	MUST_OK(ww_timeline_stream_wait(self.timelines[job->style], job->stream, job->value, flags,
-		WW_FOREVER));
+		WW_FOREVER, NULL));
 	MUST_OK(ww_stream_call(job->stream, note_release, job));
 }
 
@@ -213,15 +210,15 @@ static void must_stay_marked(struct job *job)
 {
 	must_be_lost("a later question", ww_stream_query(job->stream));
 	must_be_lost("later work", ww_stream_call(job->stream, note_release, job));
-	must_be_lost("a later wait", ww_timeline_stream_wait(self.own, job->stream, 1, 0, 0));
+	must_be_lost("a later wait", ww_timeline_stream_wait(self.own, job->stream, 1, 0, 0, NULL));
 	must_be_lost("a later signal", ww_timeline_stream_signal(self.own, job->stream, 1));
-	must_be_lost("waiting again", ww_stream_synchronize(job->stream));
+	must_be_lost("waiting again", ww_stream_synchronize(job->stream, WW_FOREVER, NULL));
 }
 
 /* A stream that ran through is one that nobody needs to mistrust. */
 static void finish_stream(struct job *job)
 {
-	ww_status status = ww_stream_synchronize(job->stream);
+	ww_status status = ww_stream_synchronize(job->stream, WW_FOREVER, NULL);
 
 	if (status == WW_OK) {
 		must_be_said(job->style, job->value);
@@ -309,15 +306,15 @@ static void meet(void)
 		atomic_store(&self.seen[i], 0);
 		name_timeline(name, self.round, (enum style)i);
 		if (i == STYLE_ALONE)
-			MUST_OK(ww_timeline_import(self.broker, &self.board->alone,
+			MUST_OK(ww_timeline_import(self.broker, &self.board->alone, NULL,
 				&self.timelines[i]));
 		else
-			MUST_OK(ww_timeline_get(self.broker, name, 0, &self.timelines[i]));
+			MUST_OK(ww_timeline_get(self.broker, name, 0, NULL, &self.timelines[i]));
 	}
 	if (!self.is_member)
 		return;
 	name_barrier(name, self.round);
-	MUST_OK(ww_barrier_join(self.broker, name, self.index + 1, WW_FOREVER, &self.barrier));
+	MUST_OK(ww_barrier_get(self.broker, name, self.index + 1, WW_FOREVER, NULL, &self.barrier));
 }
 
 static void finish_jobs(void)
@@ -332,7 +329,7 @@ static void finish_jobs(void)
 
 static void must_stay_lost(enum style style)
 {
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 	ww_timeline *timeline = self.timelines[style];
 	ww_stream *stream = stream_make(self.device);
 
@@ -344,16 +341,16 @@ static void must_stay_lost(enum style style)
 	if (self.is_exact)
 		MUST(info.completed >= atomic_load(&self.seen[style]));
 	must_be_said(style, info.completed);
-	MUST_OK(ww_timeline_wait(timeline, info.completed, WW_WAIT_REACHED, 0));
-	must_be_lost("one more",
-		ww_timeline_wait(timeline, info.completed + 1, WW_WAIT_REACHED, WW_FOREVER));
-	must_be_lost("what was reached", ww_timeline_wait(timeline, 0, 0, WW_FOREVER));
-	must_be_lost("a question", ww_timeline_query(timeline, SYNC_NEVER, 0));
+	MUST_OK(ww_timeline_wait(timeline, info.completed, 0, NULL));
+	must_be_lost("one more", ww_timeline_wait(timeline, info.completed + 1, WW_FOREVER, NULL));
+	MUST_OK(ww_timeline_wait(timeline, 0, WW_FOREVER, NULL));
+	must_be_lost("a question", ww_timeline_query(timeline, SYNC_NEVER));
 	must_be_lost("a stream's wait",
-		ww_timeline_stream_wait(timeline, stream, SYNC_NEVER, WW_WAIT_UNSUBMITTED, 0));
+		ww_timeline_stream_wait(timeline, stream, SYNC_NEVER, WW_WAIT_UNSUBMITTED, 0,
+			NULL));
 	must_be_lost("a submission",
-		ww_timeline_stream_wait(timeline, stream, SYNC_NEVER, 0, WW_FOREVER));
-	MUST_OK(ww_stream_synchronize(stream));
+		ww_timeline_stream_wait(timeline, stream, SYNC_NEVER, 0, WW_FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 }
 
@@ -376,8 +373,8 @@ static void report(void)
 static void part(void)
 {
 	must_be_lost("the next round",
-		self.barrier ? ww_barrier_wait(self.barrier, WW_FOREVER)
-			     : ww_timeline_query(self.timelines[STYLE_QUIET], 1, 0));
+		self.barrier ? ww_barrier_wait(self.barrier, WW_FOREVER, NULL)
+			     : ww_timeline_query(self.timelines[STYLE_QUIET], 1));
 	self.barrier = ww_barrier_unref(self.barrier);
 	for (int i = 0; i < STYLES; i++) {
 		must_stay_lost((enum style)i);
@@ -386,8 +383,8 @@ static void part(void)
 }
 
 /*
- * What this process has after a round it also had after the third one: by then all was used once. But where poison was
- * undone a GPU may look at a page a little longer, and so it is kept.
+ * What this process has after a round it also had after the third one: by then all was used once.
+ * But where poison was undone a GPU may look at a page a little longer, and so it is kept.
  */
 static void must_hold_no_more(void)
 {

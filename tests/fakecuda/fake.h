@@ -50,6 +50,12 @@ FAKE_CONTROL fakecuda_live_fn fakecuda_live;
 
 /* ---- configuration (fake_config.c) ---- */
 
+enum fake_mps {
+	FAKE_MPS_OFF = 0,
+	FAKE_MPS_ON = 1,
+	FAKE_MPS_UNKNOWN = 2 /* there is no such attribute */
+};
+
 struct fake_config {
 	unsigned int devices;
 	uint64_t bytes; /* per device */
@@ -58,6 +64,7 @@ struct fake_config {
 	bool no_sync;
 	bool no_foreign;
 	unsigned int queues; /* of each context, at most FAKE_QUEUES_MAX */
+	enum fake_mps mps;   /* of every GPU */
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
 	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
@@ -74,7 +81,9 @@ struct fake_call {
 struct fake_call fake_enter(enum fake_function function);
 void fake_leave(struct fake_call *call);
 
-/* Opens every exported function: counts, fails if told to, checks, and holds the lock to the end. */
+/*
+ * Opens every exported function: counts, fails if told to, checks, and holds the lock to the end.
+ */
 #define FAKE_ENTER(name)                                                               \
 	__attribute__((cleanup(fake_leave))) struct fake_call fake_call_ = fake_enter( \
 		FAKE_##name);                                                          \
@@ -292,7 +301,10 @@ struct fake_event;
 struct fake_op {
 	struct fake_op *next;
 	uint64_t sequence;
-	/* With the lock held: may it run now? NULL: at once. What has one is a wait: it holds its hardware queue. */
+	/*
+	 * With the lock held: may it run now? NULL: at once. What has one is a wait: it holds its
+	 * hardware queue.
+	 */
 	bool (*ready)(struct fake_stream *stream, const struct fake_op *op);
 	/* With the lock held; may drop it in between. */
 	void (*run)(struct fake_stream *stream, struct fake_op *op);
@@ -320,6 +332,7 @@ struct fake_stream {
 	unsigned int flags;
 	unsigned int queue; /* the hardware's, shared with other streams of the context */
 	bool legacy;
+	uint64_t id;           /* no other stream of the process ever has it */
 	uint64_t thread_token; /* of a per-thread default stream, else 0 */
 	bool started;
 	bool closing;

@@ -2,18 +2,19 @@
 /*
  * fake_config.c - the environment, read once, here and nowhere else
  *
- *   FAKECUDA_DEVICES	    how many GPUs there are (default 2, at most 16; 0: none)
- *   FAKECUDA_BYTES	    memory of each in bytes, with K, M or G after it if you like (default 4G);
- *			    pages cost real memory only once they are touched
- *   FAKECUDA_NO_FD=1	    GPUs that cannot export memory as a descriptor
- *   FAKECUDA_NO_PEER=1	    GPUs that cannot reach each other's memory
- *   FAKECUDA_NO_SYNC=1	    GPUs without 64-bit values on streams, and without events between processes
+ *   FAKECUDA_DEVICES how many GPUs there are (default 2, at most 16; 0: none) FAKECUDA_BYTES memory
+ *   of each in bytes, with K, M or G after it if you like (default 4G);
+ * pages cost real memory only once they are touched FAKECUDA_NO_FD=1 GPUs that cannot export memory
+ *   as a descriptor FAKECUDA_NO_PEER=1 GPUs that cannot reach each other's memory
+ *   FAKECUDA_NO_SYNC=1 GPUs without 64-bit values on streams, and without events between processes
  *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
- *			    process)
- *   FAKECUDA_FAIL	    NAME:N:CODE, the Nth call of driver function NAME returns CODE (a number)
- *			    and does nothing; NAME may be * for any that is no cleanup
- *   CUDA_DEVICE_MAX_CONNECTIONS  hardware queues that the streams of a context share (1 to 32, default 8)
+ * process) FAKECUDA_MPS of every GPU: 0 (default), 1 (contexts are said to be shared) or 2 (a
+ *   driver that
+ * does not know the attribute) FAKECUDA_FAIL NAME:N:CODE, the Nth call of driver function NAME
+ *   returns CODE (a number)
+ * and does nothing; NAME may be * for any that is no cleanup CUDA_DEVICE_MAX_CONNECTIONS hardware
+ *   queues that the streams of a context share (1 to 32, default 8)
  *   CUDA_VISIBLE_DEVICES   as the driver has it: indices or UUIDs, up to the first that is neither
  *
  * A value that makes no sense ends the process: a test must not run in other conditions than it
@@ -70,6 +71,15 @@ static int compute_mode_read(void)
 	return (int)mode;
 }
 
+static enum fake_mps mps_read(void)
+{
+	uint64_t mps = number_read("FAKECUDA_MPS", FAKE_MPS_OFF);
+
+	if (mps > FAKE_MPS_UNKNOWN)
+		refuse("FAKECUDA_MPS", getenv("FAKECUDA_MPS"));
+	return (enum fake_mps)mps;
+}
+
 static unsigned int queues_read(void)
 {
 	uint64_t queues = number_read("CUDA_DEVICE_MAX_CONNECTIONS", 8);
@@ -93,6 +103,7 @@ static void config_read(void)
 	config.no_sync = number_read("FAKECUDA_NO_SYNC", 0) != 0;
 	config.no_foreign = number_read("FAKECUDA_NO_FOREIGN", 0) != 0;
 	config.compute_mode = compute_mode_read();
+	config.mps = mps_read();
 	config.queues = queues_read();
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");
 	config.fail = getenv("FAKECUDA_FAIL");

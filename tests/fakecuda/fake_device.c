@@ -271,7 +271,6 @@ static const struct {
 	{WW_CU_DEVICE_ATTRIBUTE_NUMA_CONFIG, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
 	{WW_CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0},
-	{WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0},
 	{WW_CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0},
 };
@@ -290,6 +289,11 @@ FAKE_API cuDeviceGetAttribute(int *out_value, ww_CUdevice_attribute attribute, w
 		return WW_CUDA_SUCCESS;
 	case WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE:
 		*out_value = fake_config()->compute_mode;
+		return WW_CUDA_SUCCESS;
+	case WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+		if (fake_config()->mps == FAKE_MPS_UNKNOWN)
+			return WW_CUDA_ERROR_INVALID_VALUE;
+		*out_value = fake_config()->mps == FAKE_MPS_ON;
 		return WW_CUDA_SUCCESS;
 	case WW_CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
 		*out_value = !fake_config()->no_fd;

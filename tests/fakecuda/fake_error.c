@@ -2,7 +2,8 @@
 /*
  * fake_error.c - names and sentences of the driver's errors
  *
- * A number that is no error of the driver leaves the caller's pointer as it was, as the driver does.
+ * A number that is no error of the driver leaves the caller's pointer as it was, as the driver
+ * does.
  */
 #include "fake.h"
 

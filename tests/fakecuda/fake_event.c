@@ -7,8 +7,8 @@
  * that was never recorded is complete. The counters of an event for other processes lie in shared
  * memory, so a wait for those looks again and again.
  *
- * An event may be destroyed while streams still use it: they hold references. One for other processes that a stream of
- * another context waits for crashes the driver, and so does it here.
+ * An event may be destroyed while streams still use it: they hold references. One for other
+ * processes that a stream of another context waits for crashes the driver, and so does it here.
  */
 #include "fake.h"
 

@@ -3,17 +3,17 @@
  * fake_ipc.c - legacy handles of memory
  *
  * 64 bytes name a process, when it was started, and one of its allocations. The importer takes the
- * descriptor out of /proc/<pid>/fd and checks the note at the end of the memory against the
- * handle. No permission is asked for beyond what /proc asks, and nothing keeps the memory alive until it is
+ * descriptor out of /proc/<pid>/fd and checks the note at the end of the memory against the handle.
+ * No permission is asked for beyond what /proc asks, and nothing keeps the memory alive until it is
  * opened.
  *
- * Of memory that was freed: with nothing in its place, the handle is INVALID_VALUE; with memory as large in
- * its place, NOT_PERMITTED; and once that has a handle too, the old one opens. So driver 580 does; what is opened then,
- * here it is what is there now.
+ * Of memory that was freed: with nothing in its place, the handle is INVALID_VALUE; with memory as
+ * large in its place, NOT_PERMITTED; and once that has a handle too, the old one opens. So driver
+ * 580 does; what is opened then, here it is what is there now.
  *
  * A handle names the whole allocation even if it was made from an address inside of it. Opening it
- * again in the same process gives the same address and counts. The maker cannot open its own. Closing
- * waits for all that was enqueued, as freeing does.
+ * again in the same process gives the same address and counts. The maker cannot open its own.
+ * Closing waits for all that was enqueued, as freeing does.
  */
 #include "fake.h"
 

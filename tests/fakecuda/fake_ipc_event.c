@@ -2,16 +2,17 @@
 /*
  * fake_ipc_event.c - events that other processes can use
  *
- * A process keeps the counters of all its shared events in one file in /dev/shm, as the driver does: 4096
- * slots, and that is also the limit for the events that it makes; those it opens do not count. The file
- * is there while there is at least one such event. A handle names the file and the slot; the importer
- * maps the whole table. Where processes have different folders /dev/shm, or users, it finds no file.
+ * A process keeps the counters of all its shared events in one file in /dev/shm, as the driver
+ * does: 4096 slots, and that is also the limit for the events that it makes; those it opens do not
+ * count. The file is there while there is at least one such event. A handle names the file and the
+ * slot; the importer maps the whole table. Where processes have different folders /dev/shm, or
+ * users, it finds no file.
  *
- * When the owner dies, nobody completes its events any more, and who waits for one waits for ever. Its
- * file stays; an event can still be opened, as it can once it was destroyed: there is only a slot. All
- * that is the driver's way, too. But the driver never takes a file away; here the process does when it
- * ends in order, and others do for one that was killed a minute ago. A file's owner lives while somebody
- * has it locked.
+ * When the owner dies, nobody completes its events any more, and who waits for one waits for ever.
+ * Its file stays; an event can still be opened, as it can once it was destroyed: there is only a
+ * slot. All that is the driver's way, too. But the driver never takes a file away; here the process
+ * does when it ends in order, and others do for one that was killed a minute ago. A file's owner
+ * lives while somebody has it locked.
  */
 #include "fake.h"
 

@@ -2,11 +2,11 @@
 /*
  * fake_physical.c - memory: a memfd, a note at its end, and our mapping of it
  *
- * The note travels with every descriptor of the memory and tells an importer what it has: which
- * GPU made it (by UUID, so that it can be found, or not, among the importer's own), how large it
- * is, and which of its maker's pieces it is. The memfd is not sealed against shrinking: a GPU's
- * descriptor is no file of memory either, and who takes sealed memfds from others must not take this
- * one for such. Against growing it is: so a broker knows how large it is.
+ * The note travels with every descriptor of the memory and tells an importer what it has: which GPU
+ * made it (by UUID, so that it can be found, or not, among the importer's own), how large it is,
+ * and which of its maker's pieces it is. The memfd is not sealed against shrinking: a GPU's
+ * descriptor is no file of memory either, and who takes sealed memfds from others must not take
+ * this one for such. Against growing it is: so a broker knows how large it is.
  *
  * References are counted: handles, mappings and pools hold one each. The memory itself lives until
  * the last descriptor and mapping, of any process, is gone.
@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -131,6 +132,18 @@ static bool note_read(int fd, struct note *out_note)
 		out_note->layout == NOTE_LAYOUT && out_note->bytes == (uint64_t)at;
 }
 
+/*
+ * What is handed out is open for reading, since nobody can write by a GPU's descriptor itself: a
+ * broker looks at that. Who imports it can write all the same, as with the driver.
+ */
+static int reopen(int fd, int mode)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, mode | O_CLOEXEC);
+}
+
 /* @fd is borrowed. What is no memory of a GPU is UNKNOWN, as the driver says. */
 ww_CUresult fake_physical_import(enum fake_kind kind, int fd, struct fake_physical **out)
 {
@@ -153,7 +166,7 @@ ww_CUresult fake_physical_import(enum fake_kind kind, int fd, struct fake_physic
 	physical->serial = note.serial;
 	physical->maker_pid = note.maker_pid;
 	physical->is_named = note.is_named;
-	physical->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	physical->fd = reopen(fd, O_RDWR);
 	ww_CUresult error = physical->fd < 0 ? fake_error_from_errno(errno) : shadow_map(physical);
 	if (error) {
 		fake_physical_unref(physical);
@@ -185,7 +198,7 @@ void fake_physical_unref(struct fake_physical *physical)
 
 ww_CUresult fake_physical_export(const struct fake_physical *physical, int *out_fd)
 {
-	int fd = fcntl(physical->fd, F_DUPFD_CLOEXEC, 0);
+	int fd = reopen(physical->fd, O_RDONLY);
 	if (fd < 0)
 		return fake_error_from_errno(errno);
 	*out_fd = fd;

@@ -54,7 +54,10 @@ static int handle_types(const struct fake_range *range)
 	return range->physical ? range->physical->handle_types : WW_CU_MEM_HANDLE_TYPE_NONE;
 }
 
-/* Of what was opened by a handle, the opener's; of a pool that is on no GPU of this process, the first. So driver 580. */
+/*
+ * Of what was opened by a handle, the opener's; of a pool that is on no GPU of this process, the
+ * first. So driver 580.
+ */
 static int ordinal_of(const struct fake_range *range)
 {
 	if (range->kind == FAKE_RANGE_IPC)

@@ -6,11 +6,12 @@
  * An allocation has its address at once; freeing it is an operation of the stream. Its pages go
  * back to the device when it is freed, so the release threshold is kept but changes nothing.
  *
- * A pool that allows it is exported as a descriptor. An importer maps the whole pool and reaches
- * an allocation by the 64 bytes that the exporter made of its address; it cannot allocate from it. Imported
- * again, by whatever descriptor, it is the same pool, to be destroyed once more, and not while an allocation of
- * it is open; an allocation imported again is at the same address, and freed once for all. So driver 580 does.
- * A pool of this process that was destroyed lives on until its last allocation is freed.
+ * A pool that allows it is exported as a descriptor. An importer maps the whole pool and reaches an
+ * allocation by the 64 bytes that the exporter made of its address; it cannot allocate from it.
+ * Imported again, by whatever descriptor, it is the same pool, to be destroyed once more, and not
+ * while an allocation of it is open; an allocation imported again is at the same address, and freed
+ * once for all. So driver 580 does. A pool of this process that was destroyed lives on until its
+ * last allocation is freed.
  */
 #include "fake.h"
 

@@ -283,9 +283,11 @@ static unsigned int least_used_queue(const struct fake_context *context)
 
 static struct fake_stream *stream_new(struct fake_context *context, unsigned int flags)
 {
+	static uint64_t last_id;
 	struct fake_stream *stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return NULL;
+	stream->id = ++last_id;
 	stream->context = context;
 	stream->flags = flags;
 	stream->queue = least_used_queue(context);
@@ -424,6 +426,19 @@ FAKE_API cuStreamGetCtx(ww_CUstream handle, ww_CUcontext *out_context)
 	if (!out_context)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	*out_context = (ww_CUcontext)stream->context;
+	return WW_CUDA_SUCCESS;
+}
+
+FAKE_API cuStreamGetId(ww_CUstream handle, unsigned long long *out_id)
+{
+	FAKE_ENTER(cuStreamGetId);
+	struct fake_stream *stream;
+	ww_CUresult error = fake_stream_find(handle, &stream);
+	if (error)
+		return error;
+	if (!out_id)
+		return WW_CUDA_ERROR_INVALID_VALUE;
+	*out_id = stream->id;
 	return WW_CUDA_SUCCESS;
 }
 

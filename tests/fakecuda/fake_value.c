@@ -2,10 +2,11 @@
 /*
  * fake_value.c - streams that write a value to memory, or wait for one
  *
- * The memory may be anybody's: a wait looks again and again, because another process, or a CPU,
- * may store the value without telling us. A wait blocks its own stream, and what is behind it in the
- * hardware's queue (fake_stream.c). When the memory is unmapped under it, or a value is written to memory that may only be read, the stream
- * faults with LAUNCH_FAILED: what cannot be seen at the call is seen when the operation runs.
+ * The memory may be anybody's: a wait looks again and again, because another process, or a CPU, may
+ * store the value without telling us. A wait blocks its own stream, and what is behind it in the
+ * hardware's queue (fake_stream.c). When the memory is unmapped under it, or a value is written to
+ * memory that may only be read, the stream faults with LAUNCH_FAILED: what cannot be seen at the
+ * call is seen when the operation runs.
  */
 #include "fake.h"
 

@@ -166,7 +166,9 @@ static void own(int socket)
 	char byte;
 	int fd;
 
-	/* The first handle is stale: its memory was freed, and then other memory is in its place. */
+	/*
+	 * The first handle is stale: its memory was freed, and then other memory is in its place.
+	 */
 	current_context();
 	CHECK_OK(cu.cuMemAlloc(&address, 4096));
 	CHECK_OK(cu.cuIpcGetMemHandle(&handle, address));

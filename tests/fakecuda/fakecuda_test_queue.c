@@ -54,7 +54,10 @@ static void test_waits_fill_the_hardware_queues(void **state)
 	gate_delete(&gate);
 }
 
-/* A stream that waits for the event of one that waits holds its queue too; what came before is not held up. */
+/*
+ * A stream that waits for the event of one that waits holds its queue too; what came before is not
+ * held up.
+ */
 static void test_event_waits_hold_their_queue(void **state)
 {
 	ww_CUstream streams[QUEUES + 1];

@@ -2,9 +2,9 @@
 /*
  * description.c - fuzzes the parser of descriptions
  *
- * Input: one byte of flags (bit 0: seal with a right checksum), then the description, filled up with
- * zeros. What the parser accepts must be what the encoder writes for the same fields: there is one
- * way only to write a description.
+ * Input: one byte of flags (bit 0: seal with a right checksum), then the description, filled up
+ * with zeros. What the parser accepts must be what the encoder writes for the same fields: there is
+ * one way only to write a description.
  */
 #include <string.h>
 

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver.c - runs a target many times over mutated seeds, the same way each time
+ * driver.c - runs a target many times over mutated seeds, the same way each time, and over the
+ * inputs that are kept
  *
- *   TARGET [ROUNDS]     or     TARGET FILE...     to run inputs that libFuzzer found
+ *   TARGET [ROUNDS [FOLDER]]   runs so many mutated seeds, then each file in the folder
+ *   TARGET FILE...             runs inputs that libFuzzer found
+ *   TARGET --seeds FOLDER      writes the seeds there, for libFuzzer
  *
  * The random sequence is splitmix64 from a fixed start. A failure prints the input as hexadecimal
  * digits before it ends the process.
  */
+#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -107,21 +111,67 @@ static void run_file(const char *path)
 	LLVMFuzzerTestOneInput(input, input_bytes);
 }
 
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* In the order of their names, so that every run does the same. */
+static void run_folder(const char *folder)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_visible, alphasort);
+	char path[4096];
+
+	FUZZ_MUST(count > 0); /* a folder that is missing or empty would test nothing */
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		run_file(path);
+		free(entries[i]);
+	}
+	free(entries);
+	printf("ok 2 - %d inputs that are kept\n", count);
+}
+
+static void write_seeds(const char *folder)
+{
+	char path[4096];
+
+	for (unsigned int number = 0; (input_bytes = fuzz_seed(number, input)); number++) {
+		FILE *file;
+
+		snprintf(path, sizeof(path), "%s/seed-%u", folder, number);
+		file = fopen(path, "we");
+		FUZZ_MUST(file && fwrite(input, 1, input_bytes, file) == input_bytes);
+		FUZZ_MUST(fclose(file) == 0);
+	}
+}
+
+static bool is_number(const char *text)
+{
+	return text[strspn(text, "0123456789")] == '\0';
+}
+
 int main(int argc, char **argv)
 {
-	bool is_number = argc == 2 && strspn(argv[1], "0123456789") == strlen(argv[1]);
-	unsigned long rounds = is_number ? strtoul(argv[1], NULL, 10) : ROUNDS;
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : ROUNDS;
 
 	signal(SIGABRT, show_input);
 	signal(SIGSEGV, show_input);
-	if (argc > 1 && !is_number) {
+	if (argc == 3 && !strcmp(argv[1], "--seeds")) {
+		write_seeds(argv[2]);
+		return EXIT_SUCCESS;
+	}
+	if (argc > 1 && !is_number(argv[1])) {
 		for (int i = 1; i < argc; i++)
 			run_file(argv[i]);
 		return EXIT_SUCCESS;
 	}
-	printf("1..1\n");
+	printf("1..%d\n", argc > 2 ? 2 : 1);
 	fflush(stdout); /* a child made by fork() may write what it finds in the buffer, too */
 	run_rounds(rounds);
 	printf("ok 1 - %lu rounds\n", rounds);
+	if (argc > 2)
+		run_folder(argv[2]);
 	return EXIT_SUCCESS;
 }

@@ -3,8 +3,8 @@
  * fuzz.h - a target, and what it begins from
  *
  * A target takes any bytes and must neither crash, hang nor leak. With clang it is linked with
- * libFuzzer; everywhere with driver.c, which mutates the seeds with a fixed random sequence, so that
- * every run of the tests does the same.
+ * libFuzzer; everywhere with driver.c, which mutates the seeds with a fixed random sequence, so
+ * that every run of the tests does the same.
  */
 #ifndef WW_TESTS_FUZZ_FUZZ_H
 #define WW_TESTS_FUZZ_FUZZ_H

@@ -2,19 +2,19 @@
 /*
  * npy.c - fuzzes the reader of .npy files
  *
- * Input: the first bytes of a file. What is accepted is an array that can be, from the first byte behind the header on; and
- * when its header is written again it says the same.
+ * Input: the first bytes of a file. What is accepted is an array that can be, from the first byte
+ * behind the header on; and when its header is written again it says the same.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "fuzz/fuzz.h"
-#include "npy.h"
+#include "warpway/npy.h"
 
 /* The same array, but for what the text of a header can leave open: strides that lead nowhere. */
 static void must_be_same(const struct ww_array *array, const struct ww_array *again)
 {
-	FUZZ_MUST(array->dtype_code == again->dtype_code && array->dtype_bits == again->dtype_bits);
+	FUZZ_MUST(array->dtype.code == again->dtype.code && array->dtype.bits == again->dtype.bits);
 	FUZZ_MUST(array->ndim == again->ndim);
 	FUZZ_MUST(!memcmp(array->shape, again->shape, sizeof(array->shape)));
 	FUZZ_MUST(ww_array_is_contiguous(array) == ww_array_is_contiguous(again));

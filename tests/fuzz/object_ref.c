@@ -2,8 +2,8 @@
 /*
  * object_ref.c - fuzzes the readers of descriptions of timelines, barriers, events and pools
  *
- * Input: one byte of flags (below), then the description, in a block of exactly its size. There is one way only to write
- * one: what is accepted must be what the writer makes of what was read.
+ * Input: one byte of flags (below), then the description, in a block of exactly its size. There is
+ * one way only to write one: what is accepted must be what the writer makes of what was read.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page.c - fuzzes what reads signal pages: the check of the header, the finding of a cell, the look, the poison
+ * page.c - fuzzes what reads signal pages: the check of the header, the finding of a cell, the
+ * look, the poison
  *
- * Input: one byte of flags (below), eight of an offset, then the page, filled up with zeros. The page lies before memory
- * that cannot be touched. Whatever it says, a look says only what can be, and the broker's poison releases all that
- * wait.
+ * Input: one byte of flags (below), eight of an offset, then the page, filled up with zeros. The
+ * page lies before memory that cannot be touched. Whatever it says, a look says only what can be,
+ * and the broker's poison releases all that wait.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -27,17 +28,17 @@ enum {
 	IS_SHORT = 2,       /* the mapping is said to have so much less */
 	TURNS_AFTER = 4,    /* the header is another one after the check */
 	IS_POISONED = 8,    /* as the broker does */
-	CHANGES_UNDER = 16, /* a stranger writes while we read */
+	CHANGES_UNDER = 16, /* an untrusted process writes while we read */
 };
 
 static struct ww_layout_signal_page *page;
 
-/* The stranger: writes a cell over and over, when it is told to. */
+/* The attacker: writes a cell over and over, when it is told to. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_busy;
-} stranger = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} attacker = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static struct ww_layout_signal_cell *cell_at(uint32_t number)
 {
@@ -58,19 +59,19 @@ static void change(uint64_t round)
 	__atomic_store_n(&cell->by_gpu, (uint32_t)round, __ATOMIC_RELEASE);
 }
 
-static void *run_stranger(void *unused)
+static void *run_attacker(void *unused)
 {
 	for (;;) {
-		pthread_mutex_lock(&stranger.lock);
-		while (!stranger.is_busy)
-			pthread_cond_wait(&stranger.changed, &stranger.lock);
-		pthread_mutex_unlock(&stranger.lock);
+		pthread_mutex_lock(&attacker.lock);
+		while (!attacker.is_busy)
+			pthread_cond_wait(&attacker.changed, &attacker.lock);
+		pthread_mutex_unlock(&attacker.lock);
 		for (uint64_t round = 0; round < CHANGES; round++)
 			change(round);
-		pthread_mutex_lock(&stranger.lock);
-		stranger.is_busy = false;
-		pthread_cond_broadcast(&stranger.changed);
-		pthread_mutex_unlock(&stranger.lock);
+		pthread_mutex_lock(&attacker.lock);
+		attacker.is_busy = false;
+		pthread_cond_broadcast(&attacker.changed);
+		pthread_mutex_unlock(&attacker.lock);
 	}
 	return unused;
 }
@@ -84,7 +85,7 @@ static void set_up(void)
 	FUZZ_MUST(memory != MAP_FAILED);
 	FUZZ_MUST(mprotect(memory + BYTES, BYTES, PROT_NONE) == 0);
 	page = (struct ww_layout_signal_page *)memory;
-	FUZZ_MUST(pthread_create(&thread, NULL, run_stranger, NULL) == 0);
+	FUZZ_MUST(pthread_create(&thread, NULL, run_attacker, NULL) == 0);
 	FUZZ_MUST(pthread_detach(thread) == 0);
 }
 
@@ -156,17 +157,17 @@ static void read_while_it_changes(void)
 {
 	bool is_busy = true;
 
-	pthread_mutex_lock(&stranger.lock);
-	stranger.is_busy = true;
-	pthread_cond_broadcast(&stranger.changed);
-	pthread_mutex_unlock(&stranger.lock);
+	pthread_mutex_lock(&attacker.lock);
+	attacker.is_busy = true;
+	pthread_cond_broadcast(&attacker.changed);
+	pthread_mutex_unlock(&attacker.lock);
 	for (uint32_t i = 0; is_busy; i++) {
 		(void)look(cell_at(0));
-		pthread_mutex_lock(&stranger.lock);
-		while (i > CHANGES && stranger.is_busy)
-			pthread_cond_wait(&stranger.changed, &stranger.lock);
-		is_busy = stranger.is_busy;
-		pthread_mutex_unlock(&stranger.lock);
+		pthread_mutex_lock(&attacker.lock);
+		while (i > CHANGES && attacker.is_busy)
+			pthread_cond_wait(&attacker.changed, &attacker.lock);
+		is_busy = attacker.is_busy;
+		pthread_mutex_unlock(&attacker.lock);
 	}
 }
 

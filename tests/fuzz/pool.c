@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.c - fuzzes what reads the pages that the processes of a pool share: tables of slices, and marks
+ * pool.c - fuzzes what reads the pages that the processes of a pool share: tables of slices, and
+ * marks
  *
- * Input: one byte of flags (below), four of a number of slots, then the page. It stands in a file as a stranger would show
- * it. What is accepted says of itself exactly what was expected of it; and whatever stands in its slots, looking at
- * any of them says what can be.
+ * Input: one byte of flags (below), four of a number of slots, then the page. It stands in a file
+ * as an untrusted process would show it. What is accepted says of itself exactly what was expected
+ * of it; and whatever stands in its slots, looking at any of them says what can be.
  */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "fuzz/fuzz.h"
-#include "pool/table.h"
-#include "support/raw.h"
+#include "pool/slice_table.h"
+#include "support/raw_client.h"
 
 #define INPUT_START (1 + sizeof(uint32_t))
 #define SLOTS       64
@@ -32,7 +33,7 @@ enum {
 /* A right header, by the library's own hand. */
 static void put_header(uint8_t page[BYTES], bool is_marks)
 {
-	struct ww_table table;
+	struct ww_slice_table table;
 	struct ww_marks *marks;
 
 	if (is_marks) {
@@ -40,9 +41,9 @@ static void put_header(uint8_t page[BYTES], bool is_marks)
 		memcpy(page, marks->header, sizeof(*marks->header));
 		ww_marks_free(marks);
 	} else {
-		FUZZ_MUST(ww_table_create(&table, pool_id, SLOTS) == WW_OK);
+		FUZZ_MUST(ww_slice_table_create(&table, pool_id, SLOTS) == WW_OK);
 		memcpy(page, table.header, sizeof(*table.header));
-		ww_table_fini(&table);
+		ww_slice_table_fini(&table);
 	}
 }
 
@@ -62,14 +63,15 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 	return FUZZ_INPUT_BYTES;
 }
 
-static void must_be_refused(ww_status status, const struct ww_layout_pool_marks *header)
+static void must_be_refused(ww_status status, const struct ww_layout_pool_marks *header,
+	uint32_t version)
 {
 	const struct ww_error *record = ww_error_last();
 
 	FUZZ_MUST(
 		status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION || status == WW_ERR_MISMATCH);
 	FUZZ_MUST(record->status == status && record->message[0]);
-	FUZZ_MUST(status != WW_ERR_VERSION || header->version != 1);
+	FUZZ_MUST(status != WW_ERR_VERSION || header->version != version);
 }
 
 static void must_be_right(const void *header, uint32_t slots)
@@ -103,7 +105,7 @@ static void try_marks(int fd, uint64_t bytes, uint32_t slots,
 
 	FUZZ_MUST((status == WW_OK) == (marks != NULL));
 	if (status != WW_OK) {
-		must_be_refused(status, header);
+		must_be_refused(status, header, WW_LAYOUT_POOL_MARKS_VERSION);
 		return;
 	}
 	must_be_right(marks->header, slots);
@@ -114,18 +116,18 @@ static void try_marks(int fd, uint64_t bytes, uint32_t slots,
 static void try_table(int fd, uint64_t bytes, uint32_t slots,
 	const struct ww_layout_pool_marks *header)
 {
-	struct ww_table table = {.mapping = NULL};
-	ww_status status = ww_table_import(&table, fd, bytes, pool_id, slots);
+	struct ww_slice_table table = {.mapping = NULL};
+	ww_status status = ww_slice_table_import(&table, fd, bytes, pool_id, slots);
 
 	if (status != WW_OK) {
 		FUZZ_MUST(!table.mapping);
-		must_be_refused(status, header);
+		must_be_refused(status, header, WW_LAYOUT_POOL_TABLE_VERSION);
 		return;
 	}
 	must_be_right(table.header, slots);
 	FUZZ_MUST(table.slot_count == SLOTS);
 	FUZZ_MUST((const uint8_t *)&table.slots[SLOTS] <= (const uint8_t *)table.header + bytes);
-	ww_table_fini(&table);
+	ww_slice_table_fini(&table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
@@ -149,13 +151,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 		file_bytes /= 2;
 	if (input[0] & IS_LONG)
 		file_bytes *= 4;
-	fd = raw_memory(file_bytes);
+	fd = raw_memory_writable(file_bytes);
 	FUZZ_MUST(pwrite(fd, page.bytes, file_bytes < BYTES ? file_bytes : BYTES, 0) > 0);
-	/* A stranger says how long it is, too. */
+	/* An untrusted process says how long it is, too. */
 	if (input[0] & IS_MARKS)
 		try_marks(fd, ww_marks_bytes(SLOTS), slots, &page.header);
 	else
-		try_table(fd, ww_table_bytes(SLOTS), slots, &page.header);
+		try_table(fd, ww_slice_table_bytes(SLOTS), slots, &page.header);
 	close(fd);
 	return 0;
 }

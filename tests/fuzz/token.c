@@ -2,9 +2,9 @@
 /*
  * token.c - fuzzes the reader of tokens, bytes and text
  *
- * Input: one byte of flags (below), then a token, filled up with zeros, or the text of one. There is one
- * way only to write a token: what is accepted must come out the same when the library makes it from
- * what it read, as bytes and as text.
+ * Input: one byte of flags (below), then a token, filled up with zeros, or the text of one. There
+ * is one way only to write a token: what is accepted must come out the same when the library makes
+ * it from what it read, as bytes and as text.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -26,14 +26,14 @@ static const char space[] = " \t\n\v\f\r";
 static struct ww_token seed_token(unsigned int number)
 {
 	static const int64_t shape[] = {4, 0, 3, 5};
-	struct ww_token_info info = {.size = sizeof(info),
+	struct ww_token_info info = {.struct_size = sizeof(info),
 		.kind = number & 1 ? WW_OBJECT_MEMORY : WW_OBJECT_EVENT,
 		.access = number & 2 ? WW_ACCESS_READ : WW_ACCESS_WRITE,
 		.offset = number & 4 ? 4096 : 0,
 		.bytes = UINT64_C(4096) << number,
 		.total_bytes = UINT64_C(4096) << (number + 1),
 		.has_array = number & 8 ? 1 : 0,
-		.array = {.size = sizeof(info.array)}};
+		.array = {.struct_size = sizeof(info.array)}};
 	uint8_t secret[WW_SECRET_BYTES];
 	struct ww_token token;
 
@@ -41,7 +41,8 @@ static struct ww_token seed_token(unsigned int number)
 	memset(info.object_id, 0xa5, sizeof(info.object_id));
 	if (number & 2)
 		strcpy(info.address, "/run/warpway/broker.sock");
-	FUZZ_MUST(ww_array_set(&info.array, WW_DTYPE_FLOAT, 32, number & 3, shape) == WW_OK);
+	FUZZ_MUST(ww_array_set(&info.array, WW_DTYPE(WW_DTYPE_FLOAT, 32), number & 3, shape, NULL,
+			  0) == WW_OK);
 	if (info.array.shape[0] == 4) {
 		info.array.offset = (uint64_t)info.array.strides[0] * 3;
 		info.array.strides[0] = -info.array.strides[0];
@@ -104,7 +105,7 @@ static void check_refused(ww_status status)
 
 static void read_bytes(const uint8_t *bytes, size_t count, bool is_sealed)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_token token = {{0}};
 	ww_status status;
 
@@ -122,7 +123,7 @@ static void read_bytes(const uint8_t *bytes, size_t count, bool is_sealed)
 
 static void read_text(const uint8_t *bytes, size_t count)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	char right[WW_TOKEN_TEXT_BYTES];
 	char text[FUZZ_INPUT_BYTES];
 	struct ww_token token;

@@ -2,9 +2,10 @@
 /*
  * wire.c - fuzzes the generated codec: header, dispatch, the decoders of all messages, the records
  *
- * Input: one byte that says how to use the rest (below), then a packet or the bytes of a record. What a decoder
- * takes must encode to the same bytes again: there is one way only to write a message. The packet lies in a
- * block of exactly its size, so that a sanitizer sees one byte read too far.
+ * Input: one byte that says how to use the rest (below), then a packet or the bytes of a record,
+ * filled up with zeros. What a decoder takes must encode to the same bytes again: there is one way
+ * only to write a message. Packet and record lie in blocks of exactly their size, so that a
+ * sanitizer sees one byte read too far.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -25,6 +26,7 @@ enum {
 #define AT_FD_COUNT  2
 #define AT_BYTES     8
 #define RECORD_BYTES 512
+#define RECORD_SEEDS 4
 
 #define REQUESTS(DO)         \
 	DO(hello, HELLO)     \
@@ -43,7 +45,8 @@ enum {
 	DO(watch, WATCH)     \
 	DO(reserve, RESERVE) \
 	DO(cancel, CANCEL)   \
-	DO(status, STATUS)
+	DO(status, STATUS)   \
+	DO(revoke, REVOKE)
 
 #define TAKE(name, NAME)                                                                 \
 	static ww_status take_##name(void *context, const struct ww_wire_header *header, \
@@ -58,13 +61,26 @@ REQUESTS(TAKE)
 #define HANDLER(name, NAME) .name = take_##name,
 static const struct ww_wire_handlers handlers = {REQUESTS(HANDLER)};
 
+/* More bytes than a record has. */
+static size_t seed_record(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
+{
+	out[0] = IS_RECORD;
+	for (size_t i = 1; i < FUZZ_INPUT_BYTES; i++)
+		out[i] = (uint8_t)(i * (number + 1));
+	return FUZZ_INPUT_BYTES;
+}
+
 size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 {
-	const struct wire_sample *sample = &wire_samples[number / 2];
+	const struct wire_sample *sample;
 	size_t bytes;
 
+	if (number < RECORD_SEEDS)
+		return seed_record(number, out);
+	number -= RECORD_SEEDS;
 	if (number >= 2 * wire_sample_count)
 		return 0;
+	sample = &wire_samples[number / 2];
 	out[0] = number % 2 ? HAS_ITS_FDS | SAYS_ITS_LENGTH : HAS_ITS_FDS;
 	bytes = sample->encode(sample->message, sample->version, &sample->header, out + 1,
 		FUZZ_INPUT_BYTES - 1);
@@ -117,21 +133,18 @@ static void try_packet(const uint8_t *packet, size_t bytes, size_t fd_count, uin
 }
 
 /* What a record's decoder makes of any bytes encodes to bytes that decode to the same. */
-static void try_records(const uint8_t *bytes, size_t count)
+static void try_record(const struct wire_record_sample *sample, const uint8_t *bytes, size_t count)
 {
-	uint8_t record[RECORD_BYTES] = {0};
+	uint8_t *record = calloc(1, sample->bytes);
 	uint8_t once[RECORD_BYTES];
 	uint8_t twice[RECORD_BYTES];
 
-	memcpy(record, bytes, count);
-	for (size_t i = 0; i < wire_record_sample_count; i++) {
-		const struct wire_record_sample *sample = &wire_record_samples[i];
-
-		FUZZ_MUST(sample->bytes <= RECORD_BYTES);
-		sample->again(record, once);
-		sample->again(once, twice);
-		FUZZ_MUST(!memcmp(once, twice, sample->bytes));
-	}
+	FUZZ_MUST(record && sample->bytes <= RECORD_BYTES);
+	memcpy(record, bytes, count < sample->bytes ? count : sample->bytes);
+	sample->again(record, once);
+	sample->again(once, twice);
+	FUZZ_MUST(!memcmp(once, twice, sample->bytes));
+	free(record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
@@ -142,7 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t bytes)
 	if (bytes == 0 || bytes > FUZZ_INPUT_BYTES)
 		return 0;
 	if (input[0] & IS_RECORD) {
-		try_records(input + 1, bytes - 1);
+		for (size_t i = 0; i < wire_record_sample_count; i++)
+			try_record(&wire_record_samples[i], input + 1, bytes - 1);
 		return 0;
 	}
 	packet = malloc(bytes - 1 + (bytes == 1));

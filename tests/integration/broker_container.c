@@ -2,9 +2,9 @@
 /*
  * broker_container.c - containers: processes that share nothing but the directory of the socket
  *
- * A container here is an agent in PID, IPC, network and mount namespaces of its own; the broker's directory is at
- * /broker there, wherever it is outside. And the daemon itself: that it can serve a GPU's memory and has
- * nothing of a driver.
+ * A container here is an agent in PID, IPC, network and mount namespaces of its own; the broker's
+ * directory is at /broker there, wherever it is outside. And the daemon itself: that it can serve a
+ * GPU's memory and has nothing of a driver.
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -22,7 +22,9 @@
 
 #define BYTES 2097152
 
-/* role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one. */
+/*
+ * role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one.
+ */
 void role_container(int count, char **arguments)
 {
 	if (container_enter(count, arguments))
@@ -36,7 +38,7 @@ static void begin(void)
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
 
-void container_gets_by_name(void)
+CASE(container_gets_by_name, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	ww_memory *memory;
@@ -55,7 +57,7 @@ void container_gets_by_name(void)
 	scene_end();
 }
 
-void container_puts(void)
+CASE(container_puts, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	static const char *const kinds[] = {"vmm", "host"};
 
@@ -77,16 +79,16 @@ void container_puts(void)
 }
 
 /* The address in the token is that of outside; WARPWAY_BROKER says where it is found inside. */
-void container_takes_token(void)
+CASE(container_takes_token, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct child container;
 	struct ww_token token;
 	ww_memory *memory;
 
 	begin();
 	memory = scene_make(BYTES, 4);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	ww_memory_unref(memory);
 	container_start("role_container", &container, NULL);
 	MUST_EQUAL(sizeof(token), write(container.socket, &token, sizeof(token)));
@@ -96,7 +98,7 @@ void container_takes_token(void)
 	scene_end();
 }
 
-void container_to_container(void)
+CASE(container_to_container, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child maker;
 	struct child taker;
@@ -121,7 +123,7 @@ void container_to_container(void)
 	scene_end();
 }
 
-void container_killed(void)
+CASE(container_killed, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	struct child waiter;
@@ -152,7 +154,7 @@ void container_killed(void)
 }
 
 /* Root in its own user namespace, which is nobody special to the broker. */
-void container_of_other_user(void)
+CASE(container_of_other_user, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child container;
 	ww_memory *memory;
@@ -187,16 +189,17 @@ void role_daemon_inside(int count, char **arguments)
 }
 
 /* Holders whose pid the broker cannot see are told apart, and their ends noticed, all the same. */
-void container_around_broker(void)
+CASE(container_around_broker, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
-	struct ww_broker_params params = {.size = sizeof(params)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_broker_params params = WW_INIT(struct ww_broker_params);
 	char folder[] = "/tmp/warpway-inside-XXXXXX";
 	char address[64];
 	const char *const arguments[] = {address, NULL};
 	struct child daemon;
 	struct child maker;
 	char word[CHILD_WORD_BYTES];
+	ww_status status;
 
 	MUST(mkdtemp(folder));
 	snprintf(address, sizeof(address), "%s/broker.sock", folder);
@@ -209,10 +212,10 @@ void container_around_broker(void)
 	}
 	setenv("WARPWAY_BROKER", address, 1);
 	params.address = address;
-	while (access(address, F_OK))
-		sched_yield();
 	scene.device = subject_open();
-	MUST_OK(ww_broker_open(&params, &scene.broker));
+	while ((status = ww_broker_open(&params, &scene.broker)) == WW_ERR_NO_BROKER)
+		sched_yield(); /* it listens some time after it said that it is inside */
+	MUST_OK(status);
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 1", BYTES);
 	agent_must(&maker, WW_OK, "put x life=held");
@@ -274,7 +277,7 @@ static int lines_of(const char *before, const char *word)
 }
 
 /* Not linked to it, and not opened either, with memory of a GPU in its hands. */
-void daemon_is_free_of_libcuda(void)
+CASE(daemon_is_free_of_libcuda, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct ww_broker_info info;
@@ -294,7 +297,7 @@ void daemon_is_free_of_libcuda(void)
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 	info = scene_info();
 	must_not_map(info.pid, "cuda");
-	must_not_map(info.keeper_pid, "cuda");
+	must_not_map(info.supervisor_pid, "cuda");
 	must_not_map(info.pid, "nvidia");
 	agent_end(&maker);
 	scene_end();

@@ -2,8 +2,8 @@
 /*
  * broker_event.c - events between real processes: by token, by CUDA's handle, between containers
  *
- * A partner is a helper with a device, an event, a stream, and a timeline of its own that holds the stream back. It does
- * as it is told, and says what came of it:
+ * A partner is a helper with a device, an event, a stream, and a timeline of its own that holds the
+ * stream back. It does as it is told, and says what came of it:
  *
  *   make                 an event; everything else is made before
  *   export, import       token through the socket
@@ -51,7 +51,7 @@ static void take_bytes(void *bytes, size_t count)
 static ww_status obey_export(void)
 {
 	struct ww_token token;
-	ww_status status = ww_event_export(own.event, NULL, NULL, &token);
+	ww_status status = ww_event_export(own.event, NULL, NULL, NULL, &token);
 
 	if (status == WW_OK)
 		put_bytes(&token, sizeof(token));
@@ -63,7 +63,7 @@ static ww_status obey_import(void)
 	struct ww_token token;
 
 	take_bytes(&token, sizeof(token));
-	return ww_event_import(own.device, NULL, &token, &own.event);
+	return ww_event_import(own.device, NULL, &token, NULL, &own.event);
 }
 
 static ww_status obey_handle(void)
@@ -87,7 +87,7 @@ static ww_status obey_open(void)
 static ww_status obey_sync(const char *limit)
 {
 	return ww_event_synchronize(own.event,
-		*limit ? strtoull(limit, NULL, 10) * NS_PER_MS : WW_FOREVER);
+		*limit ? strtoull(limit, NULL, 10) * NS_PER_MS : WW_FOREVER, NULL);
 }
 
 static ww_status obey(const char *command)
@@ -104,7 +104,7 @@ static ww_status obey(const char *command)
 		return obey_open();
 	if (!strcmp(command, "block"))
 		return ww_timeline_stream_wait(own.timeline, own.stream, own.value + 1,
-			WW_WAIT_UNSUBMITTED, 0);
+			WW_WAIT_UNSUBMITTED, 0, NULL);
 	if (!strcmp(command, "go"))
 		return ww_timeline_signal(own.timeline, ++own.value);
 	if (!strcmp(command, "record"))
@@ -148,7 +148,10 @@ void role_partner(int count, char **arguments)
 	serve();
 }
 
-/* role_partner_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as in a container. */
+/*
+ * role_partner_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as
+ * in a container.
+ */
 void role_partner_inside(int count, char **arguments)
 {
 	const struct namespace_plan plan = {
@@ -204,11 +207,13 @@ static ww_event *import(const struct ww_token *token)
 {
 	ww_event *event;
 
-	MUST_OK(ww_event_import(scene.device, scene.broker, token, &event));
+	MUST_OK(ww_event_import(scene.device, scene.broker, token, NULL, &event));
 	return event;
 }
 
-/* The partner's recording is awaited here, on the CPU and by a stream, and not before it is there. */
+/*
+ * The partner's recording is awaited here, on the CPU and by a stream, and not before it is there.
+ */
 static void must_pass(struct child *maker, ww_event *event)
 {
 	ww_stream *stream = stream_make(scene.device);
@@ -217,18 +222,18 @@ static void must_pass(struct child *maker, ww_event *event)
 	agent_must(maker, WW_OK, "block");
 	agent_must(maker, WW_OK, "record");
 	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
-	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0));
-	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 2 * NS_PER_MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 0, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 2 * NS_PER_MS, NULL));
 	MUST_OK(ww_event_stream_wait(event, stream));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	agent_must(maker, WW_OK, "go");
-	MUST_OK(ww_stream_synchronize(stream));
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	MUST_STATUS(WW_OK, ww_event_query(event));
 	ww_stream_unref(stream);
 }
 
-void event_by_token(void)
+CASE(event_by_token, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
@@ -248,11 +253,11 @@ void event_by_token(void)
 	agent_end(&maker);
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_event_import(scene.device, scene.broker, &token, &event));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	scene_end();
 }
 
-void event_by_handle(void)
+CASE(event_by_handle, NEEDS_EVENT_HANDLE)
 {
 	struct ww_event_handle handle;
 	struct child maker;
@@ -279,7 +284,7 @@ void event_by_handle(void)
 	MUST_STATUS(WW_NOT_READY, ww_event_query(event));
 	agent_must(&opener, WW_OK, "go");
 	agent_must(&maker, WW_OK, "sync");
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	ww_event_unref(event);
 	agent_end(&opener);
 	agent_end(&maker);
@@ -287,7 +292,7 @@ void event_by_handle(void)
 }
 
 /* Who imported a timeline cannot signal it, and so it is with events of the host device. */
-void event_of_another_refuses(void)
+CASE(event_of_another_refuses, NEEDS_EVENT)
 {
 	struct ww_event_handle handle;
 	struct child maker;
@@ -306,7 +311,7 @@ void event_of_another_refuses(void)
 	else
 		MUST_REFUSE(WW_ERR_ACCESS, "handle", ww_event_handle_get(event, &handle));
 	MUST_REFUSE(WW_ERR_ACCESS, "cannot export",
-		ww_event_export(event, scene.broker, NULL, &token));
+		ww_event_export(event, scene.broker, NULL, NULL, &token));
 	MUST_STATUS(WW_OK, ww_event_query(event));
 	ww_stream_unref(stream);
 	ww_event_unref(event);
@@ -315,7 +320,7 @@ void event_of_another_refuses(void)
 }
 
 /* What is pending then is reached all the same, for those who have the event. */
-void event_maker_lets_go(void)
+CASE(event_maker_lets_go, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
@@ -329,24 +334,24 @@ void event_maker_lets_go(void)
 	agent_must(&maker, WW_OK, "block");
 	agent_must(&maker, WW_OK, "record");
 	agent_must(&maker, WW_OK, "drop");
-	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, NS_PER_MS, NULL));
 	agent_must(&maker, WW_OK, "go");
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	agent_must(&maker, WW_OK, "make");
 	agent_must(&maker, WW_OK, "drop");
 	ww_event_unref(event);
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_event_import(scene.device, scene.broker, &token, &event));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	agent_end(&maker);
 	scene_end();
 }
 
 /*
- * On a GPU nobody can be told, so there a limit on time is all that helps; but at least nobody new comes to that event
- * by a token.
+ * On a GPU nobody can be told, so there a limit on time is all that helps; but at least nobody new
+ * comes to that event by a token.
  */
-void event_maker_killed(void)
+CASE(event_maker_killed, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
@@ -364,22 +369,23 @@ void event_maker_killed(void)
 	child_kill(&maker);
 	scene_has_holders(1);
 	if (subject_is_cuda()) {
-		MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 20 * NS_PER_MS));
+		MUST_STATUS(WW_TIMED_OUT, ww_event_synchronize(event, 20 * NS_PER_MS, NULL));
 		MUST_STATUS(WW_NOT_READY, ww_event_query(event));
 	} else {
-		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_synchronize(event, WW_FOREVER));
+		MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
+			ww_event_synchronize(event, WW_FOREVER, NULL));
 		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_query(event));
 		MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(event, stream));
 	}
 	ww_event_unref(event);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_event_import(scene.device, scene.broker, &token, &event));
+		ww_event_import(scene.device, scene.broker, &token, NULL, &event));
 	ww_stream_unref(stream);
 	scene_end();
 }
 
 /* A stream of ours waits when the recorder dies: it is let go, and says why. */
-void event_maker_killed_while_stream_waits(void)
+CASE(event_maker_killed_while_stream_waits, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
@@ -403,7 +409,7 @@ void event_maker_killed_while_stream_waits(void)
 	MUST_OK(ww_event_stream_wait(event, stream));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	child_kill(&maker);
-	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_record(ours, stream));
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended", ww_event_stream_wait(ours, stream));
 	MUST_STATUS(WW_OK, ww_event_query(ours));
@@ -414,7 +420,7 @@ void event_maker_killed_while_stream_waits(void)
 }
 
 /* What was reached before its maker died stays so. */
-void event_maker_killed_afterwards(void)
+CASE(event_maker_killed_afterwards, NEEDS_EVENT)
 {
 	struct child maker;
 	struct ww_token token;
@@ -429,7 +435,7 @@ void event_maker_killed_afterwards(void)
 	child_kill(&maker);
 	scene_has_holders(1);
 	MUST_STATUS(WW_OK, ww_event_query(event));
-	MUST_OK(ww_event_synchronize(event, WW_FOREVER));
+	MUST_OK(ww_event_synchronize(event, WW_FOREVER, NULL));
 	ww_event_unref(event);
 	scene_end();
 }
@@ -437,7 +443,7 @@ void event_maker_killed_afterwards(void)
 /* --- containers --- */
 
 /* A container has a /dev/shm of its own, if any: there CUDA's events end, and others do not. */
-void event_into_container(void)
+CASE(event_into_container, NEEDS_EVENT | NEEDS_ROOT)
 {
 	bool is_cuda = subject_is_cuda();
 	struct child container;
@@ -467,7 +473,7 @@ void event_into_container(void)
 }
 
 /* Both are process 1: CUDA would take the event for the importer's own. */
-void event_between_equal_pids(void)
+CASE(event_between_equal_pids, NEEDS_EVENT | NEEDS_ROOT)
 {
 	bool is_cuda = subject_is_cuda();
 	struct child partners[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_gpu.c - on a device's own memory: it outlives its maker in the broker, which uses none of it
+ * broker_gpu.c - on a device's own memory: it outlives its maker in the broker, which uses none of
+ * it
  *
  * The large memory is one that no cache hides and no page that was left over could pass for.
  */
@@ -30,13 +31,13 @@ static bool has_other_broker(const struct ww_broker_info *info, uint64_t former)
 	return info->pid != former;
 }
 
-static bool has_other_keeper(const struct ww_broker_info *info, uint64_t former)
+static bool has_other_supervisor(const struct ww_broker_info *info, uint64_t former)
 {
-	return info->keeper_pid != former;
+	return info->supervisor_pid != former;
 }
 
-/* In turn the maker, the broker and its keeper are killed; each time somebody else reads it. */
-void gpu_memory_outlives_its_maker(void)
+/* In turn the maker, the broker and its supervisor are killed; each time somebody else reads it. */
+CASE(gpu_memory_outlives_its_maker, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct ww_broker_info info;
@@ -54,16 +55,19 @@ void gpu_memory_outlives_its_maker(void)
 	MUST(scene_comes_true(has_other_broker, info.pid));
 	reader_must_verify(4711);
 
-	MUST_CALL(kill((pid_t)info.keeper_pid, SIGKILL));
-	MUST(scene_comes_true(has_other_keeper, info.keeper_pid));
-	scene.daemon.keeper = (pid_t)scene_info().keeper_pid;
+	MUST_CALL(kill((pid_t)info.supervisor_pid, SIGKILL));
+	MUST(scene_comes_true(has_other_supervisor, info.supervisor_pid));
+	scene.daemon.supervisor = (pid_t)scene_info().supervisor_pid;
 	reader_must_verify(4711);
 
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));
 	scene_end();
 }
 
-/* Whether the driver's own list of processes that use a GPU has this one; -1: there is no such list. */
+/*
+ * Whether the driver's own list of processes that use a GPU has this one; -1: there is no such
+ * list.
+ */
 static int is_listed(pid_t pid)
 {
 	FILE *list = popen("nvidia-smi --query-compute-apps=pid --format=csv,noheader 2>&1", "r");
@@ -98,7 +102,7 @@ static int count_mapped(pid_t pid, const char *word)
 	return count;
 }
 
-void gpu_is_not_used_by_broker(void)
+CASE(gpu_is_not_used_by_broker, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct ww_broker_info info;
@@ -116,15 +120,15 @@ void gpu_is_not_used_by_broker(void)
 	ours = is_listed(getpid());
 	if (ours == 1) {
 		MUST_EQUAL(0, is_listed((pid_t)info.pid));
-		MUST_EQUAL(0, is_listed((pid_t)info.keeper_pid));
+		MUST_EQUAL(0, is_listed((pid_t)info.supervisor_pid));
 	} else {
 		check_note("nvidia-smi does not list the processes of this machine: only what the "
 			   "broker maps was looked at");
 	}
 	MUST_EQUAL(0, count_mapped((pid_t)info.pid, "cuda"));
 	MUST_EQUAL(0, count_mapped((pid_t)info.pid, "nvidia"));
-	MUST_EQUAL(0, count_mapped((pid_t)info.keeper_pid, "cuda"));
-	MUST_EQUAL(0, count_mapped((pid_t)info.keeper_pid, "nvidia"));
+	MUST_EQUAL(0, count_mapped((pid_t)info.supervisor_pid, "cuda"));
+	MUST_EQUAL(0, count_mapped((pid_t)info.supervisor_pid, "nvidia"));
 	MUST(count_mapped(getpid(), "libcuda") > 0);
 	ww_memory_unref(memory);
 	MUST_OK(ww_broker_remove(scene.broker, "weights"));

@@ -26,9 +26,9 @@ static ww_watch *watch_start(const char *prefix)
 
 static void must_hear(ww_watch *watch, uint32_t what, const char *name)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 
-	MUST_OK(ww_watch_next(watch, LIMIT_NS, &event));
+	MUST_OK(ww_watch_next(watch, LIMIT_NS, NULL, &event));
 	if (event.what != what || strcmp(event.object.name, name))
 		FAIL("the watch tells %u of '%s', not %u of '%s'", event.what, event.object.name,
 			what, name);
@@ -36,7 +36,7 @@ static void must_hear(ww_watch *watch, uint32_t what, const char *name)
 
 static void must_be_gone(const char *name)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
 	MUST_REFUSE(WW_ERR_NOT_FOUND, name, ww_broker_stat(scene.broker, name, &info));
 }
@@ -48,7 +48,7 @@ static void start_maker(struct child *agent, uint32_t seed, const char *put)
 	agent_must(agent, WW_OK, "%s", put);
 }
 
-void life_kept(void)
+CASE(life_kept, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -73,9 +73,9 @@ void life_kept(void)
 	scene_end();
 }
 
-void life_kept_expires(void)
+CASE(life_kept_expires, NEEDS_EXPORT)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct child maker;
 	ww_watch *watch;
 
@@ -100,7 +100,7 @@ void life_kept_expires(void)
 	scene_end();
 }
 
-void life_owner(void)
+CASE(life_owner, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -124,7 +124,7 @@ void life_owner(void)
 	scene_end();
 }
 
-void life_owner_ends_with_process(void)
+CASE(life_owner_ends_with_process, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child holder;
@@ -146,7 +146,7 @@ void life_owner_ends_with_process(void)
 	scene_end();
 }
 
-void life_held_by_last_holder(void)
+CASE(life_held_by_last_holder, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child holders[2];
@@ -190,14 +190,13 @@ static struct ww_token export_and_die(const char *export)
 
 static ww_status import(const struct ww_token *token, ww_memory **out_memory)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
-	return ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, out_memory,
-		&info);
+	return ww_memory_import(scene.device, scene.broker, token, NULL, NULL, out_memory, &info);
 }
 
 /* Nobody holds it but the token on its way. */
-void life_escrow_keeps(void)
+CASE(life_escrow_keeps, NEEDS_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *memory;
@@ -213,7 +212,7 @@ void life_escrow_keeps(void)
 	scene_end();
 }
 
-void life_escrow_ends_by_time(void)
+CASE(life_escrow_ends_by_time, NEEDS_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *memory;
@@ -226,13 +225,13 @@ void life_escrow_ends_by_time(void)
 	scene_end();
 }
 
-void life_escrow_ends_by_uses(void)
+CASE(life_escrow_ends_by_uses, NEEDS_EXPORT)
 {
 	struct ww_token token;
 	ww_memory *memory;
 
 	scene_begin();
-	token = export_and_die("export uses=3 escrow_ms=forever");
+	token = export_and_die("export uses=3 escrow_ms=none");
 	scene_has_objects(0); /* no escrow at all */
 	token = export_and_die("export uses=3 escrow_ms=300000");
 	for (int i = 0; i < 3; i++) {
@@ -245,7 +244,104 @@ void life_escrow_ends_by_uses(void)
 	scene_end();
 }
 
-void life_removed_is_still_mapped(void)
+/*
+ * Another process holds the memory by its token: it keeps that, and nobody else gets it by the
+ * token.
+ */
+CASE(life_revoked, NEEDS_EXPORT)
+{
+	struct child maker;
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *late;
+
+	scene_begin();
+	memory = scene_make(LONG, 5);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
+	agent_start(&maker, NULL);
+	MUST_EQUAL(sizeof(token), write(maker.socket, &token, sizeof(token)));
+	agent_must(&maker, WW_OK, "import");
+	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	agent_must(&maker, WW_OK, "verify 5");
+	for (int i = 0; i < 2; i++) { /* the holder hands it on by a token that is new */
+		MUST_REFUSE(WW_ERR_ACCESS, "revoked", import(&token, &late));
+		agent_must(&maker, WW_OK, "export");
+		MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
+		MUST_OK(import(&token, &late));
+		ww_memory_unref(late);
+		MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	}
+	ww_memory_unref(memory);
+	agent_must(&maker, WW_OK, "verify 5");
+	scene_has_objects(1);
+	agent_end(&maker);
+	/* What a process got it cannot revoke. */
+	agent_start(&maker, NULL);
+	agent_must(&maker, WW_OK, "make vmm %d 5", 2 << 20);
+	agent_must(&maker, WW_OK, "put y state=shared");
+	memory = scene_get("y", WW_ACCESS_WRITE);
+	MUST_REFUSE(WW_ERR_ACCESS, "put", ww_memory_revoke(memory, NULL, NULL));
+	ww_memory_unref(memory);
+	agent_end(&maker);
+	scene_end();
+}
+
+/* The maker has ended, and what holds the memory is an object that maps nothing. */
+CASE(life_object_keeps, NEEDS_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token token;
+	struct ww_token passed;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	token = export_and_die("export uses=1 escrow_ms=300000");
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
+	MUST(info.bytes >= LONG && info.span_bytes >= LONG && info.access == WW_ACCESS_READ);
+	MUST_EQUAL(1, scene_info().objects);
+	MUST_EQUAL(1, scene_info().holds); /* the escrow has ended by the import */
+	for (int i = 0; i < 2; i++) {
+		MUST_OK(import(&token, &memory));
+		pattern_verify(memory, 5);
+		ww_memory_unref(memory);
+	}
+	MUST_OK(ww_object_export(object, WW_PARAMS(struct ww_token_params, .uses = 1), NULL,
+		&passed));
+	ww_object_unref(object);
+	MUST_OK(import(&passed, &memory)); /* by the escrow of the token that was passed on */
+	pattern_verify(memory, 5);
+	ww_memory_unref(memory);
+	scene_has_objects(0);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_object_import(scene.broker, &passed, NULL, &object, NULL));
+	scene_end();
+}
+
+/* The broker is killed, and has the hold of the object afterwards. */
+CASE(life_object_through_restart, NEEDS_EXPORT)
+{
+	struct ww_broker_info info;
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	token = export_and_die("export uses=1 escrow_ms=300000");
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	info = scene_info();
+	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+	MUST_OK(import(&token, &memory));
+	ww_memory_unref(memory);
+	MUST_EQUAL(1, scene_info().holds);
+	ww_object_unref(object);
+	scene_has_objects(0);
+	scene_end();
+}
+
+CASE(life_removed_is_still_mapped, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -268,7 +364,7 @@ void life_removed_is_still_mapped(void)
 	scene_end();
 }
 
-void life_replaced(void)
+CASE(life_replaced, NEEDS_EXPORT)
 {
 	struct child makers[2];
 	ww_memory *old;
@@ -303,7 +399,7 @@ static void start_waiter(struct child *agent, const char *get, uint64_t waits)
 	scene_has_waits(waits);
 }
 
-void wait_for_name(void)
+CASE(wait_for_name, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiter;
@@ -319,7 +415,7 @@ void wait_for_name(void)
 	scene_end();
 }
 
-void wait_for_seal(void)
+CASE(wait_for_seal, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiter;
@@ -328,7 +424,8 @@ void wait_for_seal(void)
 	start_waiter(&waiter, "get later wait_ms=forever", 1);
 	start_maker(&maker, 6, "put later life=owner state=writing");
 	MUST_REFUSE(WW_ERR_STATE, "later",
-		ww_memory_get(scene.device, scene.broker, "later", NULL, &(ww_memory *){0}, NULL));
+		ww_memory_get(scene.device, scene.broker, "later", NULL, 0, NULL, &(ww_memory *){0},
+			NULL));
 	MUST_EQUAL(1, scene_info().waits);
 	agent_must(&maker, WW_OK, "write 7");
 	agent_must(&maker, WW_OK, "seal sealed");
@@ -341,7 +438,7 @@ void wait_for_seal(void)
 	scene_end();
 }
 
-void wait_for_share(void)
+CASE(wait_for_share, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiter;
@@ -358,7 +455,7 @@ void wait_for_share(void)
 	scene_end();
 }
 
-void wait_in_vain(void)
+CASE(wait_in_vain, NEEDS_EXPORT)
 {
 	struct child waiter;
 	struct child maker;
@@ -379,7 +476,7 @@ void wait_in_vain(void)
 	scene_end();
 }
 
-void wait_many(void)
+CASE(wait_many, NEEDS_EXPORT)
 {
 	struct child waiters[8];
 	struct child maker;
@@ -399,7 +496,7 @@ void wait_many(void)
 }
 
 /* Those who wait for what a dead process was writing are told. */
-void wait_writer_killed(void)
+CASE(wait_writer_killed, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiters[3];
@@ -422,7 +519,7 @@ void wait_writer_killed(void)
 	scene_end();
 }
 
-void wait_writer_lets_go(void)
+CASE(wait_writer_lets_go, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child waiter;
@@ -438,7 +535,7 @@ void wait_writer_lets_go(void)
 	scene_end();
 }
 
-void wait_waiter_killed(void)
+CASE(wait_waiter_killed, NEEDS_EXPORT)
 {
 	struct child waiter;
 
@@ -451,9 +548,9 @@ void wait_waiter_killed(void)
 
 /* --- looking on --- */
 
-void watch_tells_of_others(void)
+CASE(watch_tells_of_others, NEEDS_EXPORT)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct child maker;
 	ww_watch *watch;
 	ww_watch *late;
@@ -470,9 +567,9 @@ void watch_tells_of_others(void)
 	must_hear(watch, WW_WATCH_PUT, "a/one");
 	must_hear(watch, WW_WATCH_READY, "a/one");
 	must_hear(watch, WW_WATCH_REMOVED, "a/one");
-	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, &event));
+	MUST_STATUS(WW_TIMED_OUT, ww_watch_next(watch, 0, NULL, &event));
 	for (int i = 0; i < 2; i++) {
-		MUST_OK(ww_watch_next(late, LIMIT_NS, &event));
+		MUST_OK(ww_watch_next(late, LIMIT_NS, NULL, &event));
 		MUST_EQUAL(WW_WATCH_PUT, event.what);
 	}
 	must_hear(late, WW_WATCH_REMOVED, "a/one");
@@ -483,13 +580,13 @@ void watch_tells_of_others(void)
 	scene_end();
 }
 
-void snapshot_shows_who_holds(void)
+CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
 {
 	const uint64_t all = WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS |
 		WW_SNAPSHOT_HOLDS;
-	struct ww_object_info object = {.size = sizeof(object)};
-	struct ww_holder_info holder = {.size = sizeof(holder)};
-	struct ww_hold_info hold = {.size = sizeof(hold)};
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	struct ww_holder_info holder = WW_INIT(struct ww_holder_info);
+	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
 	ww_snapshot *snapshot;
 	struct child maker;
 	struct child taker;

@@ -6,12 +6,6 @@
 
 #include "integration/broker.h"
 
-static const struct check_case cases[] = {
-#define BROKER_CASE(name, needs) {#name, name, needs},
-	BROKER_CASES(BROKER_CASE)
-#undef BROKER_CASE
-};
-
 static const struct check_role roles[] = {{"agent", role_agent},
 	{"container_probe", role_container_probe},
 #define BROKER_ROLE(name) {#name, name},
@@ -57,8 +51,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-broker",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

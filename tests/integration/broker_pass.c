@@ -37,7 +37,7 @@ static void must_be_read_only(ww_memory *memory)
 	ww_stream_unref(stream);
 }
 
-void pass_for_reading(void)
+CASE(pass_for_reading, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -52,7 +52,7 @@ void pass_for_reading(void)
 	scene_end();
 }
 
-void pass_for_writing(void)
+CASE(pass_for_writing, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -70,7 +70,7 @@ void pass_for_writing(void)
 	scene_end();
 }
 
-void pass_host_kind(void)
+CASE(pass_host_kind, NEEDS_HOST_READ_ONLY)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -88,7 +88,7 @@ void pass_host_kind(void)
 	scene_end();
 }
 
-void pass_from_agent_to_agent(void)
+CASE(pass_from_agent_to_agent, NEEDS_EXPORT)
 {
 	struct child agents[3];
 
@@ -107,7 +107,7 @@ void pass_from_agent_to_agent(void)
 	scene_end();
 }
 
-void pass_read_only_is_read_only(void)
+CASE(pass_read_only_is_read_only, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *memory;
@@ -119,15 +119,16 @@ void pass_read_only_is_read_only(void)
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_ACCESS, "sealed",
 		ww_memory_get(scene.device, scene.broker, "weights",
-			&(struct ww_get_params){.size = sizeof(struct ww_get_params),
-				.access = WW_ACCESS_WRITE},
+			WW_PARAMS(struct ww_get_params, .access = WW_ACCESS_WRITE), 0, NULL,
 			&memory, NULL));
 	MUST(!memory);
 	agent_end(&maker);
 	scene_end();
 }
 
-/* Not only this library refuses: the kernel does, whatever a holder tries with what it was given. */
+/*
+ * Not only this library refuses: the kernel does, whatever a holder tries with what it was given.
+ */
 static void must_not_be_mapped_for_writing(ww_memory *memory)
 {
 	struct ww_memory_description description;
@@ -152,7 +153,7 @@ static void must_not_be_mapped_for_writing(ww_memory *memory)
 	close(fd);
 }
 
-void pass_read_only_is_read_only_host_kind(void)
+CASE(pass_read_only_is_read_only_host_kind, NEEDS_HOST_READ_ONLY)
 {
 	static const char *const states[] = {"sealed", "shared"};
 
@@ -180,17 +181,18 @@ void pass_read_only_is_read_only_host_kind(void)
 
 static void must_take(const struct ww_token *token, uint32_t access, uint32_t seed)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token, access, &memory, &info));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, &info));
 	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
 	MUST_EQUAL(access, info.access);
 	pattern_verify(memory, seed);
 	ww_memory_unref(memory);
 }
 
-void pass_token_by_socket(void)
+CASE(pass_token_by_socket, NEEDS_EXPORT)
 {
 	struct ww_token token;
 	struct child maker;
@@ -212,13 +214,12 @@ void pass_token_by_socket(void)
 	agent_end(&maker);
 	scene_has_objects(0);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ,
-			&(ww_memory *){0},
-			&(struct ww_object_info){.size = sizeof(struct ww_object_info)}));
+		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &(ww_memory *){0},
+			&(struct ww_object_info){.struct_size = sizeof(struct ww_object_info)}));
 	scene_end();
 }
 
-void pass_token_by_file(void)
+CASE(pass_token_by_file, NEEDS_EXPORT)
 {
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	struct child maker;
@@ -243,7 +244,7 @@ void pass_token_by_file(void)
 /* Takes the token of a variable, from the broker that the token names. */
 void role_import_variable(int count, char **arguments)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_device *device = subject_open();
 	struct ww_token token;
 	ww_memory *memory;
@@ -251,15 +252,15 @@ void role_import_variable(int count, char **arguments)
 	(void)count;
 	(void)arguments;
 	MUST_OK(ww_token_from_text(getenv("WEIGHTS"), &token));
-	MUST_OK(ww_memory_import(device, NULL, &token, WW_ACCESS_READ, &memory, &info));
+	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &memory, &info));
 	pattern_verify(memory, 7);
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 }
 
-void pass_token_by_environment(void)
+CASE(pass_token_by_environment, NEEDS_EXPORT)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	char variable[sizeof("WEIGHTS=") + WW_TOKEN_TEXT_BYTES] = "WEIGHTS=";
 	const char *const environment[] = {variable, "WARPWAY_BROKER", NULL};
 	struct ww_token token;
@@ -268,7 +269,7 @@ void pass_token_by_environment(void)
 
 	scene_begin();
 	memory = scene_make(2 << 20, 7);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	ww_memory_unref(memory);
 	child_start(&taker, "role_import_variable",
@@ -277,11 +278,11 @@ void pass_token_by_environment(void)
 	scene_end();
 }
 
-void pass_token_grants_no_more(void)
+CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	const struct ww_export_params write_params = {
-		.size = sizeof(write_params),
+		.struct_size = sizeof(write_params),
 		.access = WW_ACCESS_WRITE,
 		.uses = 1,
 	};
@@ -294,14 +295,13 @@ void pass_token_grants_no_more(void)
 	start_maker(&maker, "vmm", "board", 1, "life=owner state=shared");
 	memory = scene_get("board", WW_ACCESS_READ);
 	MUST_REFUSE(WW_ERR_ACCESS, "",
-		ww_memory_export(memory, scene.broker, &write_params, &token));
+		ww_memory_export(memory, scene.broker, &write_params, NULL, &token));
 	MUST_OK(ww_memory_export(memory, scene.broker,
-		&(struct ww_export_params){.size = sizeof(struct ww_export_params),
-			.escrow_ns = WW_FOREVER},
-		&token));
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
 	MUST_REFUSE(WW_ERR_ACCESS, "read",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &writer,
-			&info));
+		ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&writer, &info));
 	MUST(!writer);
 	must_take(&token, WW_ACCESS_READ, 1);
 	ww_memory_unref(memory);
@@ -310,9 +310,9 @@ void pass_token_grants_no_more(void)
 }
 
 /* Who has the token is let in, whoever it is. */
-void pass_token_opens_what_mode_closes(void)
+CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .uses = 1};
+	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
 	struct ww_token token;
 	struct child taker;
 	ww_memory *memory;
@@ -320,7 +320,7 @@ void pass_token_opens_what_mode_closes(void)
 	scene_begin();
 	memory = scene_make(2 << 20, 3);
 	scene_put(memory, "secret", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
-	MUST_OK(ww_memory_export(memory, scene.broker, &params, &token));
+	MUST_OK(ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	agent_start(&taker, NULL);
 	agent_must(&taker, WW_OK, "user %d %d", NOBODY, NOBODY);
 	agent_must(&taker, WW_ERR_ACCESS, "get secret");
@@ -335,43 +335,60 @@ void pass_token_opens_what_mode_closes(void)
 	scene_end();
 }
 
-void pass_span(void)
+/*
+ * The maker's other token for it gives the same memory, unless it is to have a mapping of its own.
+ */
+static void pass_span_again(struct child *maker, ww_memory *memory)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_token token;
+	ww_memory *again;
+
+	agent_must(maker, WW_OK, "export offset=12345 bytes=4096 escrow_ms=none");
+	MUST_EQUAL(sizeof(token), read(maker->socket, &token, sizeof(token)));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &again, NULL));
+	memory_must_be_same(memory, again);
+	ww_memory_unref(again);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .flags = WW_IMPORT_OWN_MAPPING), NULL, &again,
+		NULL));
+	MUST(ww_memory_pointer(again) != ww_memory_pointer(memory));
+	pattern_verify(again, 4 + 12345);
+	ww_memory_unref(again);
+}
+
+CASE(pass_span, NEEDS_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	struct child maker;
 	ww_memory *memory;
-	uint8_t expected[4096];
-	uint8_t got[4096];
-	uint8_t *all = malloc(2 << 20);
 
-	MUST(all);
 	scene_begin();
 	agent_start(&maker, NULL);
 	agent_must(&maker, WW_OK, "make vmm %d 4", 2 << 20);
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=2097152 bytes=1");
 	agent_must(&maker, WW_OK, "export offset=12345 bytes=4096 uses=1");
 	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
-		&info));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, &info));
 	MUST_EQUAL(12345, info.offset);
 	MUST_EQUAL(4096, info.span_bytes);
 	MUST_EQUAL(0, info.has_array);
-	pattern_make(all, 2 << 20, 4);
-	memcpy(expected, all + info.offset, sizeof(expected));
-	memory_get(memory, info.offset, got, sizeof(got));
-	MUST_MATCH(expected, got, sizeof(got));
+	MUST_EQUAL(2 << 20, info.bytes);
+	MUST_EQUAL(4096, memory_info(memory).bytes);
+	MUST_EQUAL(12345, memory_info(memory).offset);
+	MUST_EQUAL(2 << 20, memory_info(memory).total_bytes);
+	pattern_verify(memory, 4 + 12345);
+	pass_span_again(&maker, memory);
 	ww_memory_unref(memory);
 	agent_end(&maker);
-	free(all);
 	scene_end();
 }
 
 static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t columns)
 {
-	MUST_EQUAL(WW_DTYPE_FLOAT, array->dtype_code);
-	MUST_EQUAL(32, array->dtype_bits);
-	MUST_EQUAL(1, array->dtype_lanes);
+	MUST_EQUAL(WW_DTYPE_FLOAT, array->dtype.code);
+	MUST_EQUAL(32, array->dtype.bits);
+	MUST_EQUAL(1, array->dtype.lanes);
 	MUST_EQUAL(2, array->ndim);
 	MUST_EQUAL(rows, array->shape[0]);
 	MUST_EQUAL(columns, array->shape[1]);
@@ -380,16 +397,16 @@ static void must_be_floats(const struct ww_array *array, int64_t rows, int64_t c
 	MUST_EQUAL(1, ww_array_is_contiguous(array));
 }
 
-void pass_array(void)
+CASE(pass_array, NEEDS_EXPORT)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	struct child maker;
 	ww_memory *memory;
 
 	scene_begin();
 	start_maker(&maker, "vmm", "matrix", 4, "life=owner shape=300x50");
-	MUST_OK(ww_memory_get(scene.device, scene.broker, "matrix", NULL, &memory, &info));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "matrix", NULL, 0, NULL, &memory, &info));
 	MUST_EQUAL(1, info.has_array);
 	must_be_floats(&info.array, 300, 50);
 	ww_memory_unref(memory);
@@ -399,9 +416,10 @@ void pass_array(void)
 	agent_must(&maker, WW_ERR_MISMATCH, "export offset=1024 bytes=100 shape=10x5");
 	agent_must(&maker, WW_OK, "export offset=1024 bytes=200 shape=10x5 uses=1");
 	MUST_EQUAL(sizeof(token), read(maker.socket, &token, sizeof(token)));
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &memory,
-		&info));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &memory, &info));
 	MUST_EQUAL(1024, info.offset);
+	MUST_EQUAL(200, memory_info(memory).bytes);
+	pattern_verify(memory, 4 + 1024);
 	MUST_EQUAL(1, info.has_array);
 	must_be_floats(&info.array, 10, 5);
 	ww_memory_unref(memory);
@@ -411,7 +429,7 @@ void pass_array(void)
 
 #define MANY 200
 
-void pass_many_objects(void)
+CASE(pass_many_objects, NEEDS_HOST_MEMORY)
 {
 	struct child taker;
 	char name[32];

@@ -2,9 +2,10 @@
 /*
  * broker_start.c - the user's own broker: who starts it, that there is one, and when it goes
  *
- * Each case has a user's address of its own (XDG_RUNTIME_DIR) and a program to start (WARPWAYD): a script that runs
- * the real one with a configuration that says how soon it leaves. The daemons belong to nobody; as the subreaper this
- * program can wait for their ends all the same. They are told from others by the address in their command lines.
+ * Each case has a user's address of its own (XDG_RUNTIME_DIR) and a program to start (WARPWAYD): a
+ * script that runs the real one with a configuration that says how soon it leaves. The daemons
+ * belong to nobody; as the subreaper this program can wait for their ends all the same. They are
+ * told from others by the address in their command lines.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -124,17 +125,17 @@ static int count_daemons(const char *role, pid_t *out_pid)
 
 static struct ww_broker_info must_have_one(void)
 {
-	struct ww_broker_info info = {.size = sizeof(info)};
+	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	ww_broker *broker;
-	pid_t keeper = 0;
+	pid_t supervisor = 0;
 	pid_t process = 0;
 
 	MUST_OK(ww_broker_open(NULL, &broker));
 	MUST(!strcmp(own.address, ww_broker_address(broker)));
 	MUST_OK(ww_broker_info_get(broker, &info));
-	MUST_EQUAL(1, count_daemons("keeper", &keeper));
+	MUST_EQUAL(1, count_daemons("supervisor", &supervisor));
 	MUST_EQUAL(1, count_daemons("broker", &process));
-	MUST_EQUAL(info.keeper_pid, keeper);
+	MUST_EQUAL(info.supervisor_pid, supervisor);
 	MUST_EQUAL(info.pid, process);
 	ww_broker_unref(broker);
 	return info;
@@ -144,7 +145,7 @@ static void must_have_none(void)
 {
 	pid_t pid;
 
-	MUST_EQUAL(0, count_daemons("keeper", &pid));
+	MUST_EQUAL(0, count_daemons("supervisor", &pid));
 	MUST_EQUAL(0, count_daemons("broker", &pid));
 	MUST(access(own.address, F_OK) != 0);
 }
@@ -154,7 +155,7 @@ static void own_end(void)
 	char command[2 * PATH_BYTES];
 	pid_t pid;
 
-	while (count_daemons("keeper", &pid) > 0) {
+	while (count_daemons("supervisor", &pid) > 0) {
 		kill(pid, SIGTERM);
 		process_wait_end(pid);
 		waitpid(pid, NULL, 0);
@@ -169,7 +170,7 @@ static void own_end(void)
 
 /* --- who starts it --- */
 
-void start_by_first_use(void)
+CASE(start_by_first_use, NEEDS_EXPORT)
 {
 	struct child maker;
 	struct child taker;
@@ -197,25 +198,25 @@ void start_by_first_use(void)
 static void be_one(int gun, int results)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.timeout_ns = (uint64_t)child_limit_ms() * 1000000,
 	};
-	struct ww_broker_info info = {.size = sizeof(info)};
+	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
 	ww_broker *broker;
 	char byte;
 
 	MUST_EQUAL(0, read(gun, &byte, 1));
 	MUST_OK(ww_broker_open(&params, &broker));
 	MUST_OK(ww_broker_info_get(broker, &info));
-	MUST_EQUAL(sizeof(info.keeper_pid),
-		write(results, &info.keeper_pid, sizeof(info.keeper_pid)));
+	MUST_EQUAL(sizeof(info.supervisor_pid),
+		write(results, &info.supervisor_pid, sizeof(info.supervisor_pid)));
 	ww_broker_unref(broker);
 	_exit(0);
 }
 
 void role_crowd(int count, char **arguments)
 {
-	uint32_t keeper = 0;
+	uint32_t supervisor = 0;
 	int gun[2];
 	int results[2];
 
@@ -240,15 +241,15 @@ void role_crowd(int count, char **arguments)
 		uint32_t found = 0;
 
 		MUST_EQUAL(sizeof(found), read(results[0], &found, sizeof(found)));
-		MUST(i == 0 || found == keeper);
-		keeper = found;
+		MUST(i == 0 || found == supervisor);
+		supervisor = found;
 	}
-	role_tell("%u", keeper);
+	role_tell("%u", supervisor);
 	while (wait(NULL) > 0)
 		;
 }
 
-void start_hundred_at_once(void)
+CASE(start_hundred_at_once, 0)
 {
 	struct child crowds[CROWDS];
 	char first[CHILD_WORD_BYTES] = "";
@@ -267,7 +268,7 @@ void start_hundred_at_once(void)
 		MUST(i == 0 || !strcmp(first, word));
 		strcpy(first, word);
 	}
-	MUST_EQUAL(atoi(first), must_have_one().keeper_pid);
+	MUST_EQUAL(atoi(first), must_have_one().supervisor_pid);
 	for (int i = 0; i < CROWDS; i++)
 		child_finish(&crowds[i]);
 	own_end();
@@ -277,7 +278,7 @@ void start_hundred_at_once(void)
 void role_open(int count, char **arguments)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.flags = count > 2 ? WW_BROKER_NO_START : 0,
 	};
 	ww_broker *broker;
@@ -302,7 +303,7 @@ static void must_open_so(const char *status, const char *word, const char *flag,
 	child_finish(&child);
 }
 
-void start_refused(void)
+CASE(start_refused, 0)
 {
 	const char *const no_start[] = {"WARPWAY_NO_START=1", NULL};
 	const char *const no[] = {"WARPWAY_NO_START=0", NULL};
@@ -333,7 +334,7 @@ static void give_away(uid_t uid)
 }
 
 /* Each user has a broker of its own, which runs as that user. */
-void start_for_other_user(void)
+CASE(start_for_other_user, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct ww_broker_info info;
 	struct child agent;
@@ -369,7 +370,7 @@ static void make_folder(mode_t mode)
 }
 
 /* Whoever made the folder would decide who serves there. */
-void start_refused_in_foreign_folder(void)
+CASE(start_refused_in_foreign_folder, NEEDS_ROOT)
 {
 	struct child agent;
 
@@ -383,7 +384,7 @@ void start_refused_in_foreign_folder(void)
 	own_end();
 }
 
-void start_refused_in_open_folder(void)
+CASE(start_refused_in_open_folder, 0)
 {
 	own_begin(LATER);
 	make_folder(0777);
@@ -392,7 +393,7 @@ void start_refused_in_open_folder(void)
 	own_end();
 }
 
-void start_program_missing(void)
+CASE(start_program_missing, 0)
 {
 	const char *const environment[] = {"WARPWAYD=/nonexistent/warpwayd", NULL};
 
@@ -402,7 +403,7 @@ void start_program_missing(void)
 	own_end();
 }
 
-void start_program_fails(void)
+CASE(start_program_fails, 0)
 {
 	const char *const environment[] = {"WARPWAYD=/bin/false", NULL};
 
@@ -418,12 +419,12 @@ void start_program_fails(void)
 static void wait_for_end(const struct ww_broker_info *info)
 {
 	process_wait_end((pid_t)info->pid);
-	process_wait_end((pid_t)info->keeper_pid);
-	waitpid((pid_t)info->keeper_pid, NULL, 0);
+	process_wait_end((pid_t)info->supervisor_pid);
+	waitpid((pid_t)info->supervisor_pid, NULL, 0);
 	must_have_none();
 }
 
-void start_ends_when_idle(void)
+CASE(start_ends_when_idle, NEEDS_EXPORT)
 {
 	struct ww_broker_info first;
 	struct ww_broker_info second;
@@ -445,7 +446,7 @@ void start_ends_when_idle(void)
 	own_end();
 }
 
-void start_stays_while_kept(void)
+CASE(start_stays_while_kept, NEEDS_EXPORT)
 {
 	struct pollfd waiting = {.events = POLLIN};
 	struct ww_broker_info info;
@@ -472,7 +473,7 @@ void start_stays_while_kept(void)
 }
 
 /* Whoever waits for the end of a pipe that the starter had is not kept waiting by the daemon. */
-void start_keeps_no_descriptor(void)
+CASE(start_keeps_no_descriptor, 0)
 {
 	struct pollfd waiting = {.events = POLLIN};
 	int ends[2];
@@ -507,7 +508,7 @@ static pid_t spawn_daemon(int out_pipe[2])
 	return pid;
 }
 
-void start_two_never_serve_one_address(void)
+CASE(start_two_never_serve_one_address, 0)
 {
 	pid_t pids[8];
 	int pipes[8][2];
@@ -533,7 +534,7 @@ void start_two_never_serve_one_address(void)
 }
 
 /* Both killed at once: nothing is left but a socket that nobody listens at. */
-void start_after_kill_of_both(void)
+CASE(start_after_kill_of_both, NEEDS_EXPORT)
 {
 	struct ww_broker_info info;
 	struct child agent;
@@ -544,10 +545,10 @@ void start_after_kill_of_both(void)
 	agent_must(&agent, WW_OK, "put x life=held");
 	info = must_have_one();
 	MUST_CALL(kill((pid_t)info.pid, SIGSTOP));
-	MUST_CALL(kill((pid_t)info.keeper_pid, SIGKILL));
+	MUST_CALL(kill((pid_t)info.supervisor_pid, SIGKILL));
 	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
 	process_wait_end((pid_t)info.pid);
-	waitpid((pid_t)info.keeper_pid, NULL, 0);
+	waitpid((pid_t)info.supervisor_pid, NULL, 0);
 	waitpid((pid_t)info.pid, NULL, 0);
 	agent_must(&agent, WW_ERR_NO_BROKER, "remove x"); /* what it held is nowhere: said once */
 	agent_must(&agent, WW_ERR_NOT_FOUND, "remove x");

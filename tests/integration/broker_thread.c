@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_thread.c - one process at one broker: many threads, one object in several ways, children made by fork()
+ * broker_thread.c - one process at one broker: many threads, one object in several ways, children
+ * made by fork()
  */
 #include <poll.h>
 #include <pthread.h>
@@ -31,7 +32,6 @@ static void run_threads(void *(*run)(void *), size_t count)
 /* Puts its own and gets that of a neighbour, who may not have put it yet. */
 static void *put_and_get(void *context)
 {
-	const struct ww_get_params patient = {.size = sizeof(patient), .timeout_ns = WW_FOREVER};
 	uint32_t self = (uint32_t)(uintptr_t)context;
 	uint32_t neighbour = (self + 1) % THREADS;
 	ww_broker *broker;
@@ -48,7 +48,8 @@ static void *put_and_get(void *context)
 		scene_put(memory, name, 0, WW_LIFE_KEPT, WW_STATE_SEALED);
 		ww_memory_unref(memory);
 		snprintf(name, sizeof(name), "t%u/%u", neighbour, i);
-		MUST_OK(ww_memory_get(scene.device, broker, name, &patient, &got, NULL));
+		MUST_OK(ww_memory_get(scene.device, broker, name, NULL, WW_FOREVER, NULL, &got,
+			NULL));
 		pattern_verify(got, neighbour * ROUNDS + i);
 		MUST_OK(ww_broker_remove(broker, name));
 		ww_memory_unref(got);
@@ -57,7 +58,7 @@ static void *put_and_get(void *context)
 	return NULL;
 }
 
-void threads_put_and_get(void)
+CASE(threads_put_and_get, NEEDS_HOST_MEMORY)
 {
 	scene_begin();
 	run_threads(put_and_get, THREADS);
@@ -67,18 +68,18 @@ void threads_put_and_get(void)
 
 static void *wait_for_late(void *context)
 {
-	const struct ww_get_params patient = {.size = sizeof(patient), .timeout_ns = WW_FOREVER};
 	ww_memory *memory;
 
 	(void)context;
-	MUST_OK(ww_memory_get(scene.device, scene.broker, "late", &patient, &memory, NULL));
+	MUST_OK(ww_memory_get(scene.device, scene.broker, "late", NULL, WW_FOREVER, NULL, &memory,
+		NULL));
 	pattern_verify(memory, 77);
 	ww_memory_unref(memory);
 	return NULL;
 }
 
 /* A thread that waits, for however long, keeps nobody from being served. */
-void threads_wait_beside_others(void)
+CASE(threads_wait_beside_others, NEEDS_EXPORT)
 {
 	pthread_t waiters[3];
 	ww_memory *memory;
@@ -105,7 +106,10 @@ void threads_wait_beside_others(void)
 	scene_end();
 }
 
-/* The last unref in one thread against a get in another: each get is answered with the object, and holds it. */
+/*
+ * The last unref in one thread against a get in another: each get is answered with the object, and
+ * holds it.
+ */
 static void *get_and_drop(void *context)
 {
 	(void)context;
@@ -118,7 +122,7 @@ static void *get_and_drop(void *context)
 	return NULL;
 }
 
-void threads_drop_and_get(void)
+CASE(threads_drop_and_get, NEEDS_EXPORT)
 {
 	struct child maker;
 
@@ -146,10 +150,10 @@ static void *open_again(void *context)
 	return NULL;
 }
 
-void threads_open_is_one(void)
+CASE(threads_open_is_one, 0)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.address = scene.daemon.address,
 	};
 	ww_broker *broker;
@@ -164,7 +168,7 @@ void threads_open_is_one(void)
 	scene_end();
 }
 
-void one_object_got_twice(void)
+CASE(one_object_got_twice, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_memory *first;
@@ -194,7 +198,7 @@ void one_object_got_twice(void)
 	scene_end();
 }
 
-void one_object_put_and_got(void)
+CASE(one_object_put_and_got, NEEDS_EXPORT)
 {
 	ww_memory *memory;
 	ww_memory *writer;
@@ -203,7 +207,7 @@ void one_object_put_and_got(void)
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
-	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL));
+	MUST_REFUSE(WW_ERR_EXISTS, "x", ww_memory_put(memory, scene.broker, "y", NULL, 0, NULL));
 	writer = scene_get("x", WW_ACCESS_WRITE);
 	memory_must_be_same(memory, writer);
 	reader = scene_get("x", WW_ACCESS_READ);
@@ -218,7 +222,7 @@ void one_object_put_and_got(void)
 }
 
 /* Memory keeps the connection open that it came by. */
-void unref_broker_before_memory(void)
+CASE(unref_broker_before_memory, NEEDS_EXPORT)
 {
 	struct child maker;
 	ww_broker *broker;
@@ -266,9 +270,9 @@ static struct {
 
 static void refuse_in_child(void)
 {
-	struct ww_broker_info broker_info = {.size = sizeof(broker_info)};
-	struct ww_object_info info = {.size = sizeof(info)};
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_token token;
 	ww_snapshot *snapshot;
 	ww_memory *memory;
@@ -277,18 +281,18 @@ static void refuse_in_child(void)
 
 	FORKED(ww_broker_open(NULL, &broker));
 	FORKED(ww_broker_info_get(scene.broker, &broker_info));
-	FORKED(ww_memory_put(ours.memory, scene.broker, "y", NULL));
-	FORKED(ww_memory_seal(ours.memory, scene.broker, WW_STATE_SEALED));
-	FORKED(ww_memory_get(scene.device, scene.broker, "x", NULL, &memory, NULL));
-	FORKED(ww_memory_export(ours.memory, scene.broker, NULL, &token));
-	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, WW_ACCESS_READ, &memory,
+	FORKED(ww_memory_put(ours.memory, scene.broker, "y", NULL, 0, NULL));
+	FORKED(ww_memory_publish(ours.memory, scene.broker, WW_STATE_SEALED, NULL));
+	FORKED(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
+	FORKED(ww_memory_export(ours.memory, scene.broker, NULL, NULL, &token));
+	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, NULL, NULL, &memory,
 		&info));
-	FORKED(ww_memory_import(scene.device, NULL, &ours.token, WW_ACCESS_READ, &memory, &info));
+	FORKED(ww_memory_import(scene.device, NULL, &ours.token, NULL, NULL, &memory, &info));
 	FORKED(ww_broker_remove(scene.broker, "x"));
 	FORKED(ww_broker_stat(scene.broker, "x", &info));
 	FORKED(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
 	FORKED(ww_watch_create(scene.broker, NULL, 0, &watch));
-	FORKED(ww_watch_next(ours.watch, 0, &event));
+	FORKED(ww_watch_next(ours.watch, 0, NULL, &event));
 	MUST(ww_watch_fd(ours.watch) == -1);
 	MUST(!ww_broker_address(scene.broker));
 	MUST(ww_broker_ref(scene.broker) == scene.broker);
@@ -299,17 +303,18 @@ static void refuse_in_child(void)
 	MUST(!ww_snapshot_free(ours.snapshot));
 }
 
-void fork_refuses_broker_calls(void)
+CASE(fork_refuses_broker_calls, NEEDS_EXPORT)
 {
-	const struct ww_export_params export = {.size = sizeof(export), .escrow_ns = WW_FOREVER};
-	struct ww_watch_event event = {.size = sizeof(event)};
+	const struct ww_export_params export = {.struct_size = sizeof(export),
+		.escrow_ns = WW_ESCROW_NONE};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	int status = 0;
 	pid_t pid;
 
 	scene_begin();
 	ours.memory = scene_make(BYTES, 1);
 	scene_put(ours.memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
-	MUST_OK(ww_memory_export(ours.memory, scene.broker, &export, &ours.token));
+	MUST_OK(ww_memory_export(ours.memory, scene.broker, &export, NULL, &ours.token));
 	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &ours.watch));
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &ours.snapshot));
 	pid = fork();
@@ -323,7 +328,7 @@ void fork_refuses_broker_calls(void)
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		FAIL("the forked child ended with status %#x", status);
 	/* Nothing of it was noticed here. */
-	MUST_OK(ww_watch_next(ours.watch, WW_FOREVER, &event));
+	MUST_OK(ww_watch_next(ours.watch, WW_FOREVER, NULL, &event));
 	MUST_EQUAL(WW_WATCH_PUT, event.what);
 	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
 	pattern_verify(ours.memory, 1);
@@ -334,7 +339,7 @@ void fork_refuses_broker_calls(void)
 }
 
 /* A socket that a forked child has too is not a sign of life of its parent. */
-void fork_keeps_nothing(void)
+CASE(fork_keeps_nothing, NEEDS_EXPORT)
 {
 	struct child parent;
 	int socket;

@@ -9,7 +9,10 @@
 
 #include "integration/broker.h"
 
-/* Alice is user 61001, Bob 61002; 61100 and 61101 are groups. Of each agent it is said who it is: UID GID [GID...] */
+/*
+ * Alice is user 61001, Bob 61002; 61100 and 61101 are groups. Of each agent it is said who it is:
+ * UID GID [GID...]
+ */
 
 static void start_user(struct child *agent, const char *who)
 {
@@ -17,7 +20,10 @@ static void start_user(struct child *agent, const char *who)
 	agent_must(agent, WW_OK, "user %s", who);
 }
 
-/* Alice's object under this mode, and what others make of it: WW_OK or WW_ERR_ACCESS for reading and for writing. */
+/*
+ * Alice's object under this mode, and what others make of it: WW_OK or WW_ERR_ACCESS for reading
+ * and for writing.
+ */
 static void try_mode(const char *owner, const char *put, const char *other, ww_status reads,
 	ww_status writes)
 {
@@ -46,7 +52,7 @@ static void try_mode(const char *owner, const char *put, const char *other, ww_s
 #define NO  WW_ERR_ACCESS
 #define YES WW_OK
 
-void user_owner_mode(void)
+CASE(user_owner_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	scene_begin();
 	try_mode("61001 61001", "mode=0600", "61001 61001", YES, YES);
@@ -58,7 +64,7 @@ void user_owner_mode(void)
 	scene_end();
 }
 
-void user_group_mode(void)
+CASE(user_group_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	scene_begin();
 	try_mode("61001 61100", "mode=0640", "61002 61100", YES, NO);
@@ -68,7 +74,7 @@ void user_group_mode(void)
 	scene_end();
 }
 
-void user_supplementary_group(void)
+CASE(user_supplementary_group, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	scene_begin();
 	try_mode("61001 61100", "mode=0640", "61002 61002 61100", YES, NO);
@@ -77,7 +83,7 @@ void user_supplementary_group(void)
 	scene_end();
 }
 
-void user_everybody_mode(void)
+CASE(user_everybody_mode, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	scene_begin();
 	try_mode("61001 61001", "mode=0644", "61002 61002", YES, NO);
@@ -88,7 +94,7 @@ void user_everybody_mode(void)
 }
 
 /* A group other than one's own first one: only one that one has. */
-void user_gives_to_group(void)
+CASE(user_gives_to_group, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child alice;
 
@@ -102,7 +108,7 @@ void user_gives_to_group(void)
 	scene_end();
 }
 
-void user_cannot_remove(void)
+CASE(user_cannot_remove, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child alice;
 	struct child bob;
@@ -125,7 +131,7 @@ void user_cannot_remove(void)
 	scene_end();
 }
 
-void user_cannot_replace(void)
+CASE(user_cannot_replace, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child alice;
 	struct child bob;
@@ -146,7 +152,7 @@ void user_cannot_replace(void)
 	scene_end();
 }
 
-void user_own_names(void)
+CASE(user_own_names, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child alice;
 	struct child bob;
@@ -167,7 +173,7 @@ void user_own_names(void)
 }
 
 /* Whoever takes a name first, a reader who says whose it must be is not deceived. */
-void user_from_owner(void)
+CASE(user_from_owner, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	struct child squatter;
 	struct child reader;
@@ -186,7 +192,7 @@ void user_from_owner(void)
 }
 
 /* What another user was given for reading, the kernel lets it neither map nor open for writing. */
-void user_reader_cannot_write(void)
+CASE(user_reader_cannot_write, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
 {
 	static const char *const states[] = {"sealed", "shared"};
 	struct child alice;
@@ -209,13 +215,13 @@ void user_reader_cannot_write(void)
 }
 
 /* A socket of mode 0600 is its owner's alone. */
-void user_not_let_in(void)
+CASE(user_not_let_in, NEEDS_ROOT)
 {
-	struct child stranger;
+	struct child attacker;
 
 	scene_begin_with(&(struct broker_options){.mode = "0600"});
-	start_user(&stranger, "61001 61001");
-	agent_must(&stranger, WW_ERR_ACCESS, "open");
-	agent_end(&stranger);
+	start_user(&attacker, "61001 61001");
+	agent_must(&attacker, WW_ERR_ACCESS, "open");
+	agent_end(&attacker);
 	scene_end();
 }

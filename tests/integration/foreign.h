@@ -4,12 +4,15 @@
  *
  * The owner is an agent (support/agent.h) that also obeys:
  *
- *   alloc KIND BYTES SEED        with the driver itself, with a pattern in all of it: legacy, pool or vmm
+ *   alloc KIND BYTES SEED        with the driver itself, with a pattern in all of it: legacy, pool
+ *                                or vmm
  *   free                         give that back to the driver
- *   swap                         allocation and memory with another pair of them, at first of nothing
+ *   swap                         allocation and memory with another pair of them, at first of
+ *                                nothing
  *   fill SEED, check SEED        the pattern, by the driver's own copies
  *   wrap OFFSET BYTES            BYTES 0: to the end
- *   handle                       the legacy handle of the memory, through the socket, and its offset
+ *   handle                       the legacy handle of the memory, through the socket, and its
+ *                                offset
  *   open_handle [write]          of a handle that comes through the socket
  *   part OFFSET BYTES SEED       the bytes there are those that a whole pattern has there
  *   send, receive [write]        the memory, through the socket
@@ -25,7 +28,7 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/container.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 #include "support/subject.h"
 
 #define NEEDS_FOREIGN (UINT64_C(1) << 0)
@@ -38,46 +41,12 @@
 #define FOREIGN_SPAN   1000000
 #define FOREIGN_SMALL  65536 /* the driver cuts it from a block that others are in too */
 
-#define FOREIGN_CASES(X)                                                  \
-	X(foreign_by_token, NEEDS_FOREIGN)                                \
-	X(foreign_by_name, NEEDS_FOREIGN)                                 \
-	X(foreign_by_descriptor, NEEDS_FOREIGN)                           \
-	X(foreign_imported_twice_is_one, NEEDS_FOREIGN)                   \
-	X(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)              \
-	X(foreign_small_allocations, NEEDS_FOREIGN)                       \
-	X(foreign_two_small_allocations, NEEDS_FOREIGN)                   \
-	X(foreign_many_of_one_pool, NEEDS_FOREIGN)                        \
-	X(foreign_access, NEEDS_FOREIGN)                                  \
-	X(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)                \
-	X(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)              \
-	X(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)             \
-	X(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT)         \
-	X(foreign_owner_lets_go, NEEDS_FOREIGN)                           \
-	X(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)                 \
-	X(foreign_owner_killed, NEEDS_FOREIGN)                            \
-	X(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)            \
-	X(foreign_owner_frees_too_early, NEEDS_FOREIGN)                   \
-	X(foreign_address_reused_100_times, NEEDS_FOREIGN)                \
-	X(foreign_pool_address_reused, NEEDS_FOREIGN)                     \
-	X(foreign_importer_killed, NEEDS_FOREIGN)                         \
-	X(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)               \
-	X(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE) \
-	X(plain_program_gives_handle, NEEDS_FOREIGN)                      \
-	X(plain_program_gives_small_handles, NEEDS_FOREIGN)               \
-	X(plain_program_opens_handle, NEEDS_FOREIGN)                      \
-	X(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)           \
-	X(plain_program_killed, NEEDS_FOREIGN)
-
 #define FOREIGN_ROLES(X)       \
 	X(role_foreign)        \
 	X(role_foreign_inside) \
 	X(role_plain_owner)    \
 	X(role_plain_small)    \
 	X(role_plain_user)
-
-#define FOREIGN_DECLARE_CASE(name, needs) void name(void);
-FOREIGN_CASES(FOREIGN_DECLARE_CASE)
-#undef FOREIGN_DECLARE_CASE
 
 #define FOREIGN_DECLARE_ROLE(name) void name(int count, char **arguments);
 FOREIGN_ROLES(FOREIGN_DECLARE_ROLE)
@@ -101,7 +70,7 @@ void foreign_verify_part(ww_memory *memory, uint64_t at, uint64_t whole, uint64_
 
 /* What a handle travels as. */
 struct foreign_handle {
-	uint8_t bytes[64];
+	struct ww_memory_handle ipc;
 	uint64_t offset;
 };
 

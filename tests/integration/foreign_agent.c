@@ -74,7 +74,7 @@ static ww_status obey_wrap(void)
 static ww_status obey_handle(void)
 {
 	struct foreign_handle handle;
-	ww_status status = ww_memory_handle_get(*agent_memory(), handle.bytes, &handle.offset);
+	ww_status status = ww_memory_handle_get(*agent_memory(), &handle.ipc, &handle.offset);
 
 	if (status == WW_OK)
 		MUST_EQUAL(sizeof(handle), write(CHILD_SOCKET, &handle, sizeof(handle)));
@@ -87,21 +87,24 @@ static ww_status obey_open_handle(void)
 
 	MUST_EQUAL(sizeof(handle), read(CHILD_SOCKET, &handle, sizeof(handle)));
 	MUST(!*agent_memory());
-	return ww_memory_open_handle(agent_device(), handle.bytes,
-		agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ, agent_memory());
+	return ww_memory_open_handle(agent_device(), &handle.ipc,
+		WW_PARAMS(struct ww_import_params,
+			.access = agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ),
+		agent_memory());
 }
 
 static ww_status obey_send(void)
 {
-	return ww_memory_send(*agent_memory(), WW_ACCESS_WRITE, CHILD_SOCKET, WW_FOREVER);
+	return ww_memory_send(*agent_memory(), WW_ACCESS_WRITE, CHILD_SOCKET, WW_FOREVER, NULL);
 }
 
 static ww_status obey_receive(void)
 {
 	MUST(!*agent_memory());
 	return ww_memory_receive(agent_device(), CHILD_SOCKET,
-		agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ, WW_FOREVER,
-		agent_memory());
+		WW_PARAMS(struct ww_import_params,
+			.access = agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ),
+		WW_FOREVER, NULL, agent_memory());
 }
 
 static ww_status obey_part(void)

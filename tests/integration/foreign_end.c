@@ -16,7 +16,8 @@ static ww_memory *import(const struct ww_token *token)
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_WRITE, &memory,
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &memory,
 		NULL));
 	return memory;
 }
@@ -26,13 +27,14 @@ static void refuse(const struct ww_token *token, ww_status status, const char *w
 	ww_memory *memory = (ww_memory *)&status;
 
 	MUST_REFUSE(status, word,
-		ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_WRITE, &memory,
-			NULL));
+		ww_memory_import(scene.device, scene.broker, token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&memory, NULL));
 	MUST(!memory);
 }
 
 /* Nobody gets it any more, also who has it; who has it keeps it. */
-void foreign_owner_lets_go(void)
+CASE(foreign_owner_lets_go, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -60,8 +62,11 @@ void foreign_owner_lets_go(void)
 	}
 }
 
-/* The next tensor of a caching allocator's segment, while one before it is still held here: the bytes are the same. */
-void foreign_wrapped_anew_while_held(void)
+/*
+ * The next tensor of a caching allocator's segment, while one before it is still held here: the
+ * bytes are the same.
+ */
+CASE(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_memory *memories[4];
@@ -73,25 +78,28 @@ void foreign_wrapped_anew_while_held(void)
 		for (int round = 0; round < 4; round++) {
 			token = foreign_token(&owner, "write");
 			memories[round] = import(&token);
-			pattern_verify(memories[round], 1);
+			pattern_verify(memories[round], 1 + (uint32_t)round * 500);
 			agent_must(&owner, WW_OK, "drop");
 			refuse(&token, WW_ERR_NOT_FOUND, "let go");
-			agent_must(&owner, WW_OK, "wrap %d 1000", round * 1000);
+			agent_must(&owner, WW_OK, "wrap %d 1000", (round + 1) * 500);
 		}
 		ww_memory_unref(memories[0]);
 		ww_memory_unref(memories[2]);
-		pattern_write(memories[1], 2);
-		pattern_verify(memories[3], 2);
-		agent_must(&owner, WW_OK, "check 2");
+		agent_must(&owner, WW_OK, "fill 2");
+		pattern_verify(memories[1], 2 + 500);
+		pattern_write(memories[1], 3);
 		ww_memory_unref(memories[1]);
-		pattern_verify(memories[3], 2);
+		agent_must(&owner, WW_OK, "drop");
+		agent_must(&owner, WW_OK, "wrap 500 1000");
+		agent_must(&owner, WW_OK, "verify 3");
+		pattern_verify(memories[3], 2 + 1500);
 		ww_memory_unref(memories[3]);
 		agent_end(&owner);
 		scene_end();
 	}
 }
 
-void foreign_owner_killed(void)
+CASE(foreign_owner_killed, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -115,7 +123,7 @@ void foreign_owner_killed(void)
 }
 
 /* Where no broker tells, the page does: its lock is gone. */
-void foreign_owner_killed_with_descriptor(void)
+CASE(foreign_owner_killed_with_descriptor, NEEDS_FOREIGN)
 {
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
@@ -126,24 +134,29 @@ void foreign_owner_killed_with_descriptor(void)
 
 	foreign_owner(&owner, "legacy", 0, 0);
 	agent_must(&owner, WW_OK, "send");
-	MUST_OK(ww_memory_receive(device, owner.socket, WW_ACCESS_WRITE, WW_FOREVER, &memory));
+	MUST_OK(ww_memory_receive(device, owner.socket,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), WW_FOREVER, NULL,
+		&memory));
 	MUST_OK(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description));
-	MUST_OK(ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+	MUST_OK(ww_memory_import_fd(device, fd, &description,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
 	MUST(again == memory);
 	ww_memory_unref(again);
 	child_kill(&owner);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+		ww_memory_import_fd(device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
 	pattern_verify(memory, 1);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_import_fd(device, fd, &description, WW_ACCESS_WRITE, &again));
+		ww_memory_import_fd(device, fd, &description,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &again));
 	close(fd);
 	ww_device_unref(device);
 }
 
 /* A mistake of the owner's: it is told, and nobody gets wrong memory. */
-void foreign_owner_frees_too_early(void)
+CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
 {
 	struct ww_token token;
 	struct ww_token other;
@@ -162,7 +175,10 @@ void foreign_owner_frees_too_early(void)
 	agent_tell(&owner, "export write");
 	agent_answers_with(&owner, WW_ERR_STATE, "freed");
 	agent_must(&owner, WW_OK, "free");
-	/* Other memory in its place that is shared too: now the driver would open that by the former handle. */
+	/*
+	 * Other memory in its place that is shared too: now the driver would open that by the
+	 * former handle.
+	 */
 	agent_must(&owner, WW_OK, "swap");
 	agent_must(&owner, WW_OK, "alloc legacy %d 3", FOREIGN_BYTES);
 	agent_must(&owner, WW_OK, "wrap 0 0");
@@ -176,8 +192,11 @@ void foreign_owner_frees_too_early(void)
 	scene_end();
 }
 
-/* The same address again and again, while the former memory is still mapped here: always the right bytes. */
-void foreign_address_reused_100_times(void)
+/*
+ * The same address again and again, while the former memory is still mapped here: always the right
+ * bytes.
+ */
+CASE(foreign_address_reused_100_times, NEEDS_FOREIGN)
 {
 	ww_memory *former = NULL;
 	struct child owner;
@@ -205,7 +224,7 @@ void foreign_address_reused_100_times(void)
 	scene_end();
 }
 
-void foreign_pool_address_reused(void)
+CASE(foreign_pool_address_reused, NEEDS_FOREIGN)
 {
 	struct child owner;
 
@@ -229,7 +248,7 @@ void foreign_pool_address_reused(void)
 }
 
 /* Who was given it dies: nothing of that is the owner's concern. */
-void foreign_importer_killed(void)
+CASE(foreign_importer_killed, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -251,8 +270,10 @@ void foreign_importer_killed(void)
 	}
 }
 
-/* As many streams as a GPU has queues wait for this very thread: letting go waits for none of them. */
-void foreign_let_go_while_streams_wait(void)
+/*
+ * As many streams as a GPU has queues wait for this very thread: letting go waits for none of them.
+ */
+CASE(foreign_let_go_while_streams_wait, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_stream *streams[8];
@@ -273,7 +294,7 @@ void foreign_let_go_while_streams_wait(void)
 		ww_memory_unref(memory);
 		MUST_OK(ww_timeline_signal(timeline, 1));
 		for (size_t j = 0; j < CHECK_COUNT(streams); j++) {
-			MUST_OK(ww_stream_synchronize(streams[j]));
+			MUST_OK(ww_stream_synchronize(streams[j], WW_FOREVER, NULL));
 			ww_stream_unref(streams[j]);
 		}
 		ww_timeline_unref(timeline);
@@ -286,7 +307,7 @@ void foreign_let_go_while_streams_wait(void)
 }
 
 /* What was opened before it is refused is not closed behind a stream that waits either. */
-void foreign_refused_while_stream_waits(void)
+CASE(foreign_refused_while_stream_waits, NEEDS_FOREIGN | NEEDS_FAKE)
 {
 	ww_timeline *timeline;
 	struct child owner;
@@ -302,14 +323,15 @@ void foreign_refused_while_stream_waits(void)
 	stream_hold(stream, timeline, 1);
 	fake_get()->fail("cuMemGetAddressRange", 1, WW_CUDA_ERROR_UNKNOWN);
 	MUST_REFUSE(WW_ERR_DEVICE, "how large",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &memory,
-			NULL));
+		ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&memory, NULL));
 	fake_get()->fail_off();
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	memory = import(&token);
 	pattern_verify(memory, 1);
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	ww_memory_unref(memory);
 	ww_timeline_unref(timeline);

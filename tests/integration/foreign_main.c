@@ -7,12 +7,6 @@
 #include "integration/foreign.h"
 #include "support/driver.h"
 
-static const struct check_case cases[] = {
-#define FOREIGN_CASE(name, needs) {#name, name, needs},
-	FOREIGN_CASES(FOREIGN_CASE)
-#undef FOREIGN_CASE
-};
-
 static const struct check_role roles[] = {{"agent", role_agent},
 	{"container_probe", role_container_probe},
 #define FOREIGN_ROLE(name) {#name, name},
@@ -54,8 +48,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-foreign",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

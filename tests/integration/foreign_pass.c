@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * foreign_pass.c - memory of the driver's own, handed to another process: what arrives, and that it is mapped once
+ * foreign_pass.c - memory of the driver's own, handed to another process: what arrives, and that it
+ * is mapped once
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,25 +18,30 @@ static ww_memory *import(const struct ww_token *token, uint32_t access, struct w
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token, access, &memory, info));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, info));
 	return memory;
 }
 
 /* Both see what the other writes, at the right place. */
-static void must_share(struct child *owner, ww_memory *whole, uint64_t offset)
+static void must_share(struct child *owner, ww_memory *span)
 {
-	foreign_verify_part(whole, 0, FOREIGN_BYTES, 0, FOREIGN_BYTES, 1);
-	foreign_verify_part(whole, offset, FOREIGN_BYTES, offset, FOREIGN_SPAN, 1);
+	struct ww_memory_info info = memory_info(span);
+
+	MUST_EQUAL(FOREIGN_SPAN, info.bytes);
+	MUST_EQUAL(FOREIGN_OFFSET, info.offset);
+	MUST_EQUAL(FOREIGN_BYTES, info.total_bytes);
+	pattern_verify(span, 1 + FOREIGN_OFFSET);
 	agent_must(owner, WW_OK, "fill 2");
-	pattern_verify(whole, 2);
-	pattern_write(whole, 3);
-	agent_must(owner, WW_OK, "check 3");
+	pattern_verify(span, 2 + FOREIGN_OFFSET);
+	pattern_write(span, 3);
+	agent_must(owner, WW_OK, "verify 3");
 }
 
-void foreign_by_token(void)
+CASE(foreign_by_token, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
-		struct ww_object_info info = {.size = sizeof(info)};
+		struct ww_object_info info = WW_INIT(struct ww_object_info);
 		struct child owner;
 		struct ww_token token;
 		ww_memory *memory;
@@ -46,33 +52,35 @@ void foreign_by_token(void)
 		memory = import(&token, WW_ACCESS_WRITE, &info);
 		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
 		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
-		MUST_EQUAL(FOREIGN_BYTES, memory_info(memory).bytes);
+		MUST_EQUAL(FOREIGN_BYTES, info.bytes);
 		MUST_EQUAL(info.memory_kind, memory_info(memory).kind);
-		must_share(&owner, memory, info.offset);
+		must_share(&owner, memory);
 		ww_memory_unref(memory);
 		agent_end(&owner);
 		scene_end();
 	}
 }
 
-void foreign_by_name(void)
+CASE(foreign_by_name, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		const struct ww_get_params params = {
-			.size = sizeof(params),
-			.access = WW_ACCESS_WRITE | WW_STRICT,
+			.struct_size = sizeof(params),
+			.access = WW_ACCESS_WRITE,
+			.flags = WW_IMPORT_NO_SLOW_ROUTE,
 		};
-		struct ww_object_info info = {.size = sizeof(info)};
+		struct ww_object_info info = WW_INIT(struct ww_object_info);
 		struct child owner;
 		ww_memory *memory;
 
 		scene_begin();
 		foreign_owner(&owner, kinds[i], FOREIGN_OFFSET, FOREIGN_SPAN);
 		agent_must(&owner, WW_OK, "put x state=shared");
-		MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, &memory, &info));
+		MUST_OK(ww_memory_get(scene.device, scene.broker, "x", &params, 0, NULL, &memory,
+			&info));
 		MUST_EQUAL(FOREIGN_OFFSET, info.offset);
 		MUST_EQUAL(FOREIGN_SPAN, info.span_bytes);
-		must_share(&owner, memory, info.offset);
+		must_share(&owner, memory);
 		ww_memory_unref(memory);
 		agent_end(&owner);
 		scene_end();
@@ -80,7 +88,7 @@ void foreign_by_name(void)
 }
 
 /* Over a socket exactly the part comes; of a pool nothing, for it needs two descriptors. */
-void foreign_by_descriptor(void)
+CASE(foreign_by_descriptor, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_device *device = subject_open();
@@ -92,8 +100,9 @@ void foreign_by_descriptor(void)
 			agent_must(&owner, WW_ERR_UNSUPPORTED, "send");
 		} else {
 			agent_must(&owner, WW_OK, "send");
-			MUST_OK(ww_memory_receive(device, owner.socket, WW_ACCESS_WRITE, WW_FOREVER,
-				&memory));
+			MUST_OK(ww_memory_receive(device, owner.socket,
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
+				WW_FOREVER, NULL, &memory));
 			MUST_EQUAL(FOREIGN_SPAN, memory_info(memory).bytes);
 			MUST_EQUAL(FOREIGN_OFFSET, memory_info(memory).offset);
 			foreign_verify_part(memory, 0, FOREIGN_BYTES, FOREIGN_OFFSET, FOREIGN_SPAN,
@@ -107,29 +116,34 @@ void foreign_by_descriptor(void)
 	}
 }
 
-void foreign_imported_twice_is_one(void)
+CASE(foreign_imported_twice_is_one, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
 		struct ww_token tokens[2];
 		ww_memory *first;
 		ww_memory *second;
+		ww_memory *span;
 
 		scene_begin();
 		foreign_owner(&owner, kinds[i], 0, 0);
 		tokens[0] = foreign_token(&owner, "write");
 		tokens[1] = foreign_token(&owner, "write offset=64 bytes=64");
 		first = import(&tokens[0], WW_ACCESS_WRITE, NULL);
-		for (int round = 0; round < 3; round++) {
+		span = import(&tokens[1], WW_ACCESS_WRITE, NULL);
+		MUST(ww_memory_pointer(span) == (char *)ww_memory_pointer(first) + 64);
+		for (int round = 0; round < 4; round++) {
 			second = import(&tokens[round % 2], WW_ACCESS_WRITE, NULL);
-			memory_must_be_same(first, second);
+			memory_must_be_same(round % 2 ? span : first, second);
 			ww_memory_unref(second);
 		}
 		pattern_verify(first, 1);
 		ww_memory_unref(first);
+		pattern_verify(span, 1 + 64);
+		ww_memory_unref(span);
 		/* And after all of it was let go of. */
 		first = import(&tokens[1], WW_ACCESS_READ, NULL);
-		pattern_verify(first, 1);
+		pattern_verify(first, 1 + 64);
 		ww_memory_unref(first);
 		agent_end(&owner);
 		scene_end();
@@ -152,7 +166,7 @@ static void *import_often(void *context)
 	return NULL;
 }
 
-void foreign_imported_by_threads_is_one(void)
+CASE(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		struct child owner;
@@ -172,7 +186,7 @@ void foreign_imported_by_threads_is_one(void)
 }
 
 /* The driver cuts small allocations from one block: each is found at its own place. */
-void foreign_small_allocations(void)
+CASE(foreign_small_allocations, NEEDS_FOREIGN)
 {
 	struct child owners[3];
 
@@ -188,8 +202,9 @@ void foreign_small_allocations(void)
 		agent_must(&owners[i], WW_OK, "wrap 100 1000");
 		token = foreign_token(&owners[i], "write");
 		memory = import(&token, WW_ACCESS_WRITE, NULL);
-		MUST_EQUAL(3000, memory_info(memory).bytes);
-		foreign_verify_part(memory, 100, 3000, 100, 1000, (uint32_t)(10 + i));
+		MUST_EQUAL(3000, memory_info(memory).total_bytes);
+		MUST_EQUAL(1000, memory_info(memory).bytes);
+		pattern_verify(memory, (uint32_t)(100 + 10 + i));
 		ww_memory_unref(memory);
 	}
 	for (size_t i = 0; i < CHECK_COUNT(owners); i++)
@@ -198,7 +213,7 @@ void foreign_small_allocations(void)
 }
 
 /* ... also where one process has two side by side, opened at once and one after the other. */
-void foreign_two_small_allocations(void)
+CASE(foreign_two_small_allocations, NEEDS_FOREIGN)
 {
 	struct ww_token tokens[2];
 	ww_memory *memories[2];
@@ -234,7 +249,7 @@ void foreign_two_small_allocations(void)
 }
 
 /* Two parts of one pool, one after the other and side by side. */
-void foreign_many_of_one_pool(void)
+CASE(foreign_many_of_one_pool, NEEDS_FOREIGN)
 {
 	struct child owner;
 	struct child reader;
@@ -261,23 +276,22 @@ void foreign_many_of_one_pool(void)
 /* Also where it is mapped for writing: no token for reading becomes one for writing here. */
 static void must_be_for_reading(ww_memory *memory)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .access = WW_ACCESS_WRITE};
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE};
 	struct ww_token token;
 
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
-		ww_memory_export(memory, scene.broker, &params, &token));
+		ww_memory_export(memory, scene.broker, &params, NULL, &token));
 	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
 		ww_memory_put(memory, scene.broker, NULL,
-			&(struct ww_put_params){
-				.size = sizeof(struct ww_put_params),
-				.life = WW_LIFE_OWNER,
-				.state = WW_STATE_SHARED,
-			}));
+			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER,
+				.state = WW_STATE_SHARED, ),
+			0, NULL));
 }
 
 /* Mapped once, so with one access; but never with less than was asked for. */
-void foreign_access(void)
+CASE(foreign_access, NEEDS_FOREIGN)
 {
 	struct child owner;
 	struct ww_token reading;
@@ -290,8 +304,9 @@ void foreign_access(void)
 	reading = foreign_token(&owner, "");
 	writing = foreign_token(&owner, "write");
 	MUST_REFUSE(WW_ERR_ACCESS, "reading",
-		ww_memory_import(scene.device, scene.broker, &reading, WW_ACCESS_WRITE, &memory,
-			NULL));
+		ww_memory_import(scene.device, scene.broker, &reading,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&memory, NULL));
 	memory = import(&writing, WW_ACCESS_WRITE, NULL);
 	again = import(&reading, WW_ACCESS_READ, NULL);
 	must_be_for_reading(again);
@@ -303,7 +318,8 @@ void foreign_access(void)
 	memory = import(&reading, WW_ACCESS_READ, NULL);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	MUST_REFUSE(WW_ERR_STATE, "let go",
-		ww_memory_import(scene.device, scene.broker, &writing, WW_ACCESS_WRITE, &again,
+		ww_memory_import(scene.device, scene.broker, &writing,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 			NULL));
 	pattern_verify(memory, 1);
 	ww_memory_unref(memory);
@@ -311,7 +327,7 @@ void foreign_access(void)
 	scene_end();
 }
 
-void foreign_on_two_gpus(void)
+CASE(foreign_on_two_gpus, NEEDS_FOREIGN | NEEDS_PEER)
 {
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		ww_device *other = subject_open_other();
@@ -324,7 +340,8 @@ void foreign_on_two_gpus(void)
 		foreign_owner(&owner, kinds[i], 0, 0);
 		token = foreign_token(&owner, "write");
 		here = import(&token, WW_ACCESS_WRITE, NULL);
-		MUST_OK(ww_memory_import(other, scene.broker, &token, WW_ACCESS_WRITE, &there,
+		MUST_OK(ww_memory_import(other, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &there,
 			NULL));
 		MUST(here != there);
 		MUST_EQUAL(WW_ROUTE_LOCAL, memory_info(here).route);
@@ -343,7 +360,7 @@ void foreign_on_two_gpus(void)
 }
 
 /* Who imports sees one GPU only, and it is not the one that holds the bytes. */
-void foreign_of_hidden_gpu(void)
+CASE(foreign_of_hidden_gpu, NEEDS_FOREIGN | NEEDS_PEER)
 {
 	char setting[SUBJECT_SETTING_BYTES];
 	const char *const environment[] = {"WW_TEST_DEVICE=cuda:0", setting, NULL};
@@ -381,8 +398,11 @@ static void begin_container(void)
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
 
-/* A process that has another number there opens it; fakecuda looks the owner up in /proc, where it is not. */
-void foreign_into_container(void)
+/*
+ * A process that has another number there opens it; fakecuda looks the owner up in /proc, where it
+ * is not.
+ */
+CASE(foreign_into_container, NEEDS_FOREIGN | NEEDS_ROOT)
 {
 	struct child owner;
 	struct child inside;
@@ -402,7 +422,7 @@ void foreign_into_container(void)
 }
 
 /* Both are process 1, and CUDA takes them for one: the error says so. A pool does not mind. */
-void foreign_between_equal_pids(void)
+CASE(foreign_between_equal_pids, NEEDS_FOREIGN | NEEDS_ROOT)
 {
 	static const char *const several[] = {"legacy", "pool"};
 

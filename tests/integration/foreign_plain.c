@@ -28,7 +28,7 @@ void role_plain_owner(int count, char **arguments)
 	MUST(allocation_make(&allocation, ALLOCATION_LEGACY, FOREIGN_BYTES));
 	allocation_write(&allocation, 1);
 	MUST_EQUAL(WW_CUDA_SUCCESS,
-		driver_get()->cuIpcGetMemHandle((ww_CUipcMemHandle *)(void *)handle.bytes,
+		driver_get()->cuIpcGetMemHandle((ww_CUipcMemHandle *)(void *)&handle.ipc,
 			allocation.address));
 	MUST_EQUAL(sizeof(handle), write(CHILD_SOCKET, &handle, sizeof(handle)));
 	role_hear("written");
@@ -50,7 +50,7 @@ void role_plain_small(int count, char **arguments)
 		MUST(allocation_make(&allocations[i], ALLOCATION_LEGACY, FOREIGN_SMALL));
 		allocation_write(&allocations[i], i);
 		MUST_EQUAL(WW_CUDA_SUCCESS,
-			driver_get()->cuIpcGetMemHandle((ww_CUipcMemHandle *)(void *)handle.bytes,
+			driver_get()->cuIpcGetMemHandle((ww_CUipcMemHandle *)(void *)&handle.ipc,
 				allocations[i].address));
 		MUST_EQUAL(sizeof(handle), write(CHILD_SOCKET, &handle, sizeof(handle)));
 	}
@@ -72,7 +72,7 @@ void role_plain_user(int count, char **arguments)
 	(void)count;
 	(void)arguments;
 	allocation_enter();
-	memcpy(&native, handle.bytes, sizeof(native));
+	memcpy(&native, &handle.ipc, sizeof(native));
 	MUST_EQUAL(WW_CUDA_SUCCESS,
 		driver_get()->cuIpcOpenMemHandle(&address, native,
 			WW_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
@@ -93,11 +93,12 @@ static ww_memory *open_handle(ww_device *device, const struct foreign_handle *ha
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_open_handle(device, handle->bytes, access, &memory));
+	MUST_OK(ww_memory_open_handle(device, &handle->ipc,
+		WW_PARAMS(struct ww_import_params, .access = access), &memory));
 	return memory;
 }
 
-void plain_program_gives_handle(void)
+CASE(plain_program_gives_handle, NEEDS_FOREIGN)
 {
 	ww_device *device = subject_open();
 	struct ww_memory_description description;
@@ -127,12 +128,12 @@ void plain_program_gives_handle(void)
 	child_tell(&owner, "written");
 	child_finish(&owner);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_open_handle(device, handle.bytes, WW_ACCESS_READ, &again));
+		ww_memory_open_handle(device, &handle.ipc, NULL, &again));
 	ww_device_unref(device);
 }
 
 /* The driver may tell of more than the allocation, but never of less, nor of another place. */
-void plain_program_gives_small_handles(void)
+CASE(plain_program_gives_small_handles, NEEDS_FOREIGN)
 {
 	ww_device *device = subject_open();
 	struct foreign_handle handles[2];
@@ -160,7 +161,7 @@ void plain_program_gives_small_handles(void)
 	ww_device_unref(device);
 }
 
-void plain_program_opens_handle(void)
+CASE(plain_program_opens_handle, NEEDS_FOREIGN)
 {
 	ww_device *device = subject_open();
 	struct allocation allocation;
@@ -172,7 +173,7 @@ void plain_program_opens_handle(void)
 	MUST_OK(ww_memory_wrap(device, allocation_at(&allocation, FOREIGN_OFFSET), FOREIGN_SPAN,
 		NULL, &memory));
 	pattern_write(memory, 4);
-	MUST_OK(ww_memory_handle_get(memory, handle.bytes, &handle.offset));
+	MUST_OK(ww_memory_handle_get(memory, &handle.ipc, &handle.offset));
 	MUST_EQUAL(FOREIGN_OFFSET, handle.offset);
 	child_start(&user, "role_plain_user", NULL);
 	MUST_EQUAL(sizeof(handle), write(user.socket, &handle, sizeof(handle)));
@@ -184,7 +185,7 @@ void plain_program_opens_handle(void)
 	ww_device_unref(device);
 }
 
-void plain_program_killed(void)
+CASE(plain_program_killed, NEEDS_FOREIGN)
 {
 	ww_device *device = subject_open();
 	struct foreign_handle handle;
@@ -201,12 +202,15 @@ void plain_program_killed(void)
 	ww_memory_unref(again);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_open_handle(device, handle.bytes, WW_ACCESS_READ, &again));
+		ww_memory_open_handle(device, &handle.ipc, NULL, &again));
 	ww_device_unref(device);
 }
 
-/* What was let go while a stream waits stays open, so nobody knows what the same handle means by now. */
-void plain_handle_again_while_stream_waits(void)
+/*
+ * What was let go while a stream waits stays open, so nobody knows what the same handle means by
+ * now.
+ */
+CASE(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)
 {
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
@@ -221,10 +225,11 @@ void plain_handle_again_while_stream_waits(void)
 	stream_hold(stream, timeline, 1);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_STATE, "streams wait",
-		ww_memory_open_handle(device, handle.bytes, WW_ACCESS_WRITE, &memory));
+		ww_memory_open_handle(device, &handle.ipc,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	MUST_OK(ww_timeline_signal(timeline, 1));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	memory = open_handle(device, &handle, WW_ACCESS_WRITE);
 	ww_memory_unref(memory);
 	ww_timeline_unref(timeline);

@@ -55,7 +55,8 @@ static ww_status obey_pool(void)
 
 static ww_status obey_alloc(void)
 {
-	return ww_pool_alloc(own.pool, number(2) * KIB, 0, slot(1));
+	return ww_pool_alloc(own.pool, number(2) * KIB, 0,
+		agent_has_option("wait") ? WW_FOREVER : 0, NULL, slot(1));
 }
 
 static ww_status obey_unref(void)
@@ -76,7 +77,7 @@ static ww_status obey_release(void)
 static ww_status obey_export(void)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = access_option(),
 		.uses = (uint32_t)agent_number_option("uses", 10),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms") : 0,
@@ -87,7 +88,7 @@ static ww_status obey_export(void)
 	int fd;
 
 	if (!status)
-		status = ww_memory_export(*slot(1), broker, &params, &token);
+		status = ww_memory_export(*slot(1), broker, &params, NULL, &token);
 	if (status)
 		return status;
 	fd = agent_open_token(O_WRONLY);
@@ -96,24 +97,48 @@ static ww_status obey_export(void)
 	return WW_OK;
 }
 
+static struct ww_token hear_token(void)
+{
+	struct ww_token token;
+	int fd = agent_open_token(O_RDONLY);
+
+	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
+	close(fd);
+	return token;
+}
+
+static ww_status obey_drain(void)
+{
+	struct ww_token token = hear_token();
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	while (!status) {
+		status = ww_memory_import(agent_device(), broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = access_option()), NULL,
+			slot(1), NULL);
+		*slot(1) = ww_memory_unref(*slot(1));
+	}
+	return status;
+}
+
 /* A memory that comes from a pool is exactly what the token says. */
 static ww_status obey_import(void)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
-	struct ww_token token;
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token token = hear_token();
 	ww_broker *broker = NULL;
 	ww_status status = WW_OK;
-	int fd = agent_open_token(O_RDONLY);
 
 	MUST(!*slot(1));
-	MUST_EQUAL(sizeof(token), read(fd, &token, sizeof(token)));
-	close(fd);
 	if (!agent_has_option("anywhere"))
 		status = agent_broker(&broker);
 	if (status)
 		return status;
 	status = ww_memory_import(agent_device(), broker, &token,
-		access_option() | (agent_has_option("strict") ? WW_STRICT : 0), slot(1), &info);
+		WW_PARAMS(struct ww_import_params, .access = access_option(),
+			.flags = agent_has_option("strict") ? WW_IMPORT_NO_SLOW_ROUTE : 0),
+		NULL, slot(1), &info);
 	if (status)
 		return status;
 	MUST_EQUAL(info.span_bytes, memory_info(*slot(1)).bytes);
@@ -139,7 +164,7 @@ static ww_status obey_fill(void)
 	ww_status status = ww_stream_fill(stream(), ww_memory_pointer(*slot(1)),
 		(uint32_t)number(2), 1, memory_info(*slot(1)).bytes);
 
-	return status ? status : ww_stream_synchronize(stream());
+	return status ? status : ww_stream_synchronize(stream(), WW_FOREVER, NULL);
 }
 
 static ww_status obey_hold(void)
@@ -152,12 +177,32 @@ static ww_status obey_hold(void)
 static ww_status obey_go(void)
 {
 	gate_open(&own.gate);
-	return ww_stream_synchronize(stream());
+	return ww_stream_synchronize(stream(), WW_FOREVER, NULL);
 }
 
 static ww_status obey_same(void)
 {
 	return ww_memory_pointer(*slot(1)) == ww_memory_pointer(*slot(2)) ? WW_OK : WW_NOT_READY;
+}
+
+static ww_status obey_one(void)
+{
+	return *slot(1) == *slot(2) ? WW_OK : WW_NOT_READY;
+}
+
+/* The address of the first leads to the second. */
+static ww_status obey_find(void)
+{
+	ww_memory *found = NULL;
+	uint64_t offset;
+	ww_status status = ww_memory_find(ww_memory_pointer(*slot(1)), &found, &offset);
+
+	if (status)
+		return status;
+	status = found == *slot(2) ? WW_OK : WW_NOT_READY;
+	MUST((char *)ww_memory_pointer(found) + offset == ww_memory_pointer(*slot(1)));
+	ww_memory_unref(found);
+	return status;
 }
 
 /* The broker sees its end, as if the connection had failed. */
@@ -202,12 +247,15 @@ void role_pool_agent(int count, char **arguments)
 		{"release", obey_release},
 		{"export", obey_export},
 		{"import", obey_import},
+		{"drain", obey_drain},
 		{"paint", obey_paint},
 		{"look", obey_look},
 		{"fill", obey_fill},
 		{"hold", obey_hold},
 		{"go", obey_go},
 		{"same", obey_same},
+		{"one", obey_one},
+		{"find", obey_find},
 		{"cut", obey_cut},
 		{"exit", obey_exit},
 	};
@@ -221,7 +269,7 @@ void role_pool_agent(int count, char **arguments)
 ww_pool *pool_make(ww_device *device, uint64_t bytes_max, uint32_t slices)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.bytes_max = bytes_max,
 		.chunk_bytes = CHUNK,
 		.slices_max = slices,
@@ -234,7 +282,7 @@ ww_pool *pool_make(ww_device *device, uint64_t bytes_max, uint32_t slices)
 
 struct ww_pool_info pool_info(ww_pool *pool)
 {
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 
 	MUST_OK(ww_pool_info_get(pool, &info));
 	MUST_EQUAL(info.bytes_reserved, info.bytes_used + info.bytes_waiting + info.bytes_free);
@@ -268,7 +316,7 @@ ww_memory *slice_make(ww_pool *pool, uint64_t bytes, uint32_t seed)
 {
 	ww_memory *slice;
 
-	MUST_OK(ww_pool_alloc(pool, bytes, 0, &slice));
+	MUST_OK(ww_pool_alloc(pool, bytes, 0, 0, NULL, &slice));
 	MUST_EQUAL(bytes, memory_info(slice).bytes);
 	pattern_write(slice, seed);
 	return slice;
@@ -278,13 +326,13 @@ static struct ww_token token_with(ww_memory *slice, const struct ww_export_param
 {
 	struct ww_token token;
 
-	MUST_OK(ww_memory_export(slice, scene.broker, params, &token));
+	MUST_OK(ww_memory_export(slice, scene.broker, params, NULL, &token));
 	return token;
 }
 
 struct ww_token slice_token(ww_memory *slice, uint32_t access)
 {
-	const struct ww_export_params params = {.size = sizeof(params), .access = access};
+	const struct ww_export_params params = {.struct_size = sizeof(params), .access = access};
 
 	return token_with(slice, &params);
 }
@@ -292,7 +340,7 @@ struct ww_token slice_token(ww_memory *slice, uint32_t access)
 struct ww_token slice_token_for(ww_memory *slice, uint32_t uses, uint64_t escrow_ns)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.uses = uses,
 		.escrow_ns = escrow_ns,
@@ -305,7 +353,7 @@ void pool_has_no_room(ww_pool *pool, uint64_t bytes, const char *word)
 {
 	ww_memory *slice;
 
-	MUST_REFUSE(WW_ERR_LIMIT, word, ww_pool_alloc(pool, bytes, 0, &slice));
+	MUST_REFUSE(WW_ERR_LIMIT, word, ww_pool_alloc(pool, bytes, 0, 0, NULL, &slice));
 	MUST(!slice);
 }
 
@@ -318,7 +366,7 @@ void pool_start(struct child *agent, const struct child_options *options)
 
 void pool_give(struct child *agent, const struct ww_token *token, int slice, ww_status expected)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	bool writes = ww_token_info_get(token, &info) == WW_OK && info.access == WW_ACCESS_WRITE;
 
 	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_end.c - processes end while slices are theirs, or with others; also with the broker restarted in between
+ * pool_end.c - processes end while slices are theirs, or with others; also with the broker
+ * restarted in between
  */
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "integration/pool.h"
-#include "support/raw.h"
+#include "support/raw_client.h"
 
 /* A pool of one chunk, all of it a slice that an agent alone still has. */
 struct cast {
@@ -44,7 +45,7 @@ static void end(struct cast *cast)
 	scene_end();
 }
 
-void end_of_holder(void)
+CASE(end_of_holder, 0)
 {
 	struct cast cast;
 
@@ -53,7 +54,7 @@ void end_of_holder(void)
 	end(&cast);
 }
 
-void end_of_holder_with_stream(void)
+CASE(end_of_holder_with_stream, NEEDS_VALUES)
 {
 	struct cast cast;
 
@@ -65,7 +66,7 @@ void end_of_holder_with_stream(void)
 	end(&cast);
 }
 
-void end_of_holder_by_exit(void)
+CASE(end_of_holder_by_exit, 0)
 {
 	struct cast cast;
 
@@ -75,7 +76,9 @@ void end_of_holder_by_exit(void)
 	end(&cast);
 }
 
-/* An owner with slices 0 to 2, of which the first member has 0, the second has 1; 2 is in flight. */
+/*
+ * An owner with slices 0 to 2, of which the first member has 0, the second has 1; 2 is in flight.
+ */
 struct inheritance {
 	struct child owner;
 	struct child members[2];
@@ -102,7 +105,7 @@ static void begin_inheritance(struct inheritance *all)
 /* The owner is gone: who is a member can go on, with all its bytes; nobody else can begin. */
 static void end_inheritance(struct inheritance *all)
 {
-	struct child stranger;
+	struct child attacker;
 	struct ww_token token;
 
 	for (int i = 0; i < 2; i++)
@@ -115,11 +118,11 @@ static void end_inheritance(struct inheritance *all)
 	pool_give(&all->members[0], &token, 2, WW_OK);
 	agent_must(&all->members[1], WW_OK, "unref 2");
 	agent_must(&all->members[0], WW_OK, "look 2 5");
-	pool_start(&stranger, NULL);
-	MUST_EQUAL(sizeof(token), write(stranger.socket, &token, sizeof(token)));
-	agent_tell(&stranger, "import 0 write");
-	agent_answers_with(&stranger, WW_ERR_NOT_FOUND, "owner");
-	agent_end(&stranger);
+	pool_start(&attacker, NULL);
+	MUST_EQUAL(sizeof(token), write(attacker.socket, &token, sizeof(token)));
+	agent_tell(&attacker, "import 0 write");
+	agent_answers_with(&attacker, WW_ERR_NOT_FOUND, "owner");
+	agent_end(&attacker);
 	for (int i = 0; i < 2; i++) {
 		agent_must(&all->members[i], WW_OK, "unref 0");
 		agent_end(&all->members[i]);
@@ -127,7 +130,7 @@ static void end_inheritance(struct inheritance *all)
 	scene_end();
 }
 
-void end_of_owner(void)
+CASE(end_of_owner, 0)
 {
 	struct inheritance all;
 
@@ -137,7 +140,7 @@ void end_of_owner(void)
 	end_inheritance(&all);
 }
 
-void end_of_owner_by_exit(void)
+CASE(end_of_owner_by_exit, 0)
 {
 	struct inheritance all;
 
@@ -149,7 +152,7 @@ void end_of_owner_by_exit(void)
 }
 
 /* Both sides go on, and who comes after the restart is seen. */
-void end_of_broker(void)
+CASE(end_of_broker, 0)
 {
 	struct ww_token token;
 	struct child late;
@@ -179,7 +182,7 @@ void end_of_broker(void)
 	end(&cast);
 }
 
-void end_of_broker_and_holder(void)
+CASE(end_of_broker_and_holder, 0)
 {
 	struct cast cast;
 
@@ -192,8 +195,8 @@ void end_of_broker_and_holder(void)
 /* --- what a broker alone knew, and knows no more --- */
 
 /*
- * The owner has slice 0, a chunk that a member has imported, and slice 1, half of another chunk that nobody was
- * ever told of. It has not looked since, so the broker alone knows of the member.
+ * The owner has slice 0, a chunk that a member has imported, and slice 1, half of another chunk
+ * that nobody was ever told of. It has not looked since, so the broker alone knows of the member.
  */
 struct loss {
 	struct child owner;
@@ -296,6 +299,13 @@ static void keep_streams(struct loss *loss)
 	agent_must(&loss->owner, WW_OK, "alloc 3 1024");
 }
 
+/* Nor is what cannot come back waited for. */
+static void wait_for_nothing(struct loss *loss)
+{
+	agent_must(&loss->owner, WW_OK, "unref 1");
+	agent_must(&loss->owner, WW_ERR_LIMIT, "alloc 1 4096 wait");
+}
+
 static void lose(void (*how)(struct loss *loss), void (*keep)(struct loss *loss))
 {
 	struct loss loss;
@@ -307,22 +317,27 @@ static void lose(void (*how)(struct loss *loss), void (*keep)(struct loss *loss)
 	end_loss(&loss);
 }
 
-void loss_of_broker(void)
+CASE(loss_of_broker, 0)
 {
 	lose(replace_broker, keep_others);
 }
 
-void loss_of_broker_with_stream(void)
+CASE(loss_of_broker_with_stream, NEEDS_VALUES)
 {
 	lose(replace_broker, keep_streams);
 }
 
-void loss_of_connection(void)
+CASE(loss_of_broker_ends_waits, 0)
+{
+	lose(replace_broker, wait_for_nothing);
+}
+
+CASE(loss_of_connection, 0)
 {
 	lose(cut_owner, keep_others);
 }
 
-void loss_of_connection_with_stream(void)
+CASE(loss_of_connection_with_stream, NEEDS_VALUES)
 {
 	lose(cut_owner, keep_streams);
 }
@@ -331,26 +346,26 @@ void loss_of_connection_with_stream(void)
 
 static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token *token)
 {
-	struct ww_pool_holder_info holder = {.size = sizeof(holder)};
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 	ww_pool *other;
 	ww_memory *more;
 	uint64_t bytes;
 
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_create(scene.device, NULL, &other));
-	MUST_STATUS(WW_ERR_FORKED, ww_pool_alloc(pool, 256, 0, &more));
+	MUST_STATUS(WW_ERR_FORKED, ww_pool_alloc(pool, 256, 0, 0, NULL, &more));
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_trim(pool, 0, &bytes));
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_info_get(pool, &info));
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_holder_get(pool, 0, &holder));
 	MUST_STATUS(WW_ERR_FORKED,
-		ww_memory_export(slice, scene.broker, NULL, &(struct ww_token){{0}}));
+		ww_memory_export(slice, scene.broker, NULL, NULL, &(struct ww_token){{0}}));
 	MUST_STATUS(WW_ERR_FORKED,
-		ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, &more, NULL));
+		ww_memory_import(scene.device, scene.broker, token, NULL, NULL, &more, NULL));
 	ww_memory_unref(slice);
 	ww_pool_unref(pool);
 }
 
-void fork_refuses_pools(void)
+CASE(fork_refuses_pools, 0)
 {
 	struct ww_token token;
 	struct child agent;

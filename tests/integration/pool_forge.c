@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_forge.c - tokens that were tampered with, and strangers who write what they like into the pages that they share
+ * pool_forge.c - tokens that were tampered with, and untrusted processes who write what they like
+ * into the pages that they share
  *
- * A process may write its own pages, so a case plays the stranger: it finds its page in its address space by the word
- * that the page begins with, and changes it behind the library's back.
+ * A process may write its own pages, so a case plays the attacker: it finds its page in its address
+ * space by the word that the page begins with, and changes it behind the library's back.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ struct cast {
 	struct ww_token tokens[2];
 };
 
-/* Tokens without an escrow are good as long as the owner has the slices, and need no import to end. */
+/*
+ * Tokens without an escrow are good as long as the owner has the slices, and need no import to end.
+ */
 static void begin(struct cast *cast)
 {
 	scene_begin();
@@ -33,7 +36,7 @@ static void begin(struct cast *cast)
 	for (int i = 0; i < 2; i++) {
 		agent_must(&cast->owner, WW_OK, "alloc %d 64", i);
 		agent_must(&cast->owner, WW_OK, "paint %d %d", i, i);
-		agent_must(&cast->owner, WW_OK, "export %d escrow_ms=forever", i);
+		agent_must(&cast->owner, WW_OK, "export %d escrow_ms=none", i);
 		cast->tokens[i] = pool_hear_token(&cast->owner);
 	}
 }
@@ -42,7 +45,7 @@ static ww_memory *must_import(const struct ww_token *token, uint32_t seed)
 {
 	ww_memory *slice;
 
-	MUST_OK(ww_memory_import(scene.device, scene.broker, token, WW_ACCESS_READ, &slice, NULL));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, token, NULL, NULL, &slice, NULL));
 	pattern_verify(slice, seed);
 	return slice;
 }
@@ -59,7 +62,7 @@ static void leave_pool(const struct ww_token *token)
 	ww_wire_encode_token(&record, other.bytes);
 	token_seal(&other);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_memory_import(scene.device, scene.broker, &other, WW_ACCESS_READ, &slice, NULL));
+		ww_memory_import(scene.device, scene.broker, &other, NULL, NULL, &slice, NULL));
 }
 
 /* The owner has everything that it had before. */
@@ -84,15 +87,15 @@ static void refuse_bytes(const struct ww_token *token)
 			ww_status status;
 
 			other.bytes[at] ^= flips[i];
-			status = ww_memory_import(scene.device, scene.broker, &other,
-				WW_ACCESS_READ, &slice, NULL);
+			status = ww_memory_import(scene.device, scene.broker, &other, NULL, NULL,
+				&slice, NULL);
 			if ((status != WW_ERR_PROTOCOL && status != WW_ERR_VERSION) || slice)
 				FAIL("byte %zu: %s", at, ww_status_name(status));
 		}
 	}
 }
 
-void token_with_any_byte_changed(void)
+CASE(token_with_any_byte_changed, 0)
 {
 	struct cast cast;
 	ww_memory *slices[2];
@@ -265,16 +268,21 @@ static void refuse_changes(const struct ww_token *token)
 		ww_wire_encode_token(&record, other.bytes);
 		token_seal(&other);
 		status = ww_memory_import(scene.device, scene.broker, &other,
-			record.access == WW_ACCESS_WRITE ? WW_ACCESS_WRITE : WW_ACCESS_READ, &slice,
-			NULL);
+			WW_PARAMS(struct ww_import_params,
+				.access = record.access == WW_ACCESS_WRITE ? WW_ACCESS_WRITE
+									   : WW_ACCESS_READ),
+			NULL, &slice, NULL);
 		if (status >= 0 || slice || (changes[i].expected && status != changes[i].expected))
 			FAIL("%s: %s (%s)", changes[i].what, ww_status_name(status),
 				ww_error_last()->message);
 	}
 }
 
-/* Of the second slice, so that there are bytes before it; refused to a stranger, a member, and one who has it. */
-void token_sealed_again(void)
+/*
+ * Of the second slice, so that there are bytes before it; refused to an untrusted process, a
+ * member, and one who has it.
+ */
+CASE(token_sealed_again, 0)
 {
 	struct cast cast;
 	ww_memory *slices[2];
@@ -291,7 +299,7 @@ void token_sealed_again(void)
 }
 
 /* A token of this process's own pool, at home. */
-void token_at_home_sealed_again(void)
+CASE(token_at_home_sealed_again, 0)
 {
 	struct ww_token token;
 	ww_memory *first;
@@ -323,10 +331,13 @@ static bool is_page_of(const uint8_t *page, const char *magic, const uint8_t id[
 			WW_WIRE_ID_BYTES);
 }
 
-/* Return: the writable page of this process that begins so, of the pool that the token is for; there must be one. */
+/*
+ * Return: the writable page of this process that begins so, of the pool that the token is for;
+ * there must be one.
+ */
 static void *find_page(const char *magic, const struct ww_token *token)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	FILE *maps = fopen("/proc/self/maps", "re");
 	void *found = NULL;
 	char line[512];
@@ -363,13 +374,16 @@ static void refuse_header(const struct ww_token *token, uint8_t *byte)
 	agent_end(&agent);
 }
 
-/* Slots that lie of their slice: whoever imports finds out, or gets bytes of the pool that are not his; never others. */
+/*
+ * Slots that lie of their slice: whoever imports finds out, or gets bytes of the pool that are not
+ * his; never others.
+ */
 static void refuse_slot(struct child *agent, ww_memory *slice)
 {
-	const struct ww_token token = slice_token_for(slice, 0, UINT64_MAX);
+	const struct ww_token token = slice_token_for(slice, 0, WW_ESCROW_NONE);
 	struct ww_layout_pool_table *table = find_page("WWPOOLTB", &token);
 	struct ww_layout_pool_slot *slots = (struct ww_layout_pool_slot *)(table + 1);
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 	struct ww_layout_pool_slot *slot;
 	struct ww_layout_pool_slot before;
 
@@ -396,7 +410,7 @@ static void refuse_slot(struct child *agent, ww_memory *slice)
 	agent_must(agent, WW_OK, "unref 0");
 }
 
-void table_of_a_stranger(void)
+CASE(table_of_a_attacker, 0)
 {
 	ww_memory *slices[2];
 	struct ww_token token;
@@ -408,7 +422,7 @@ void table_of_a_stranger(void)
 	pool = pool_make(scene.device, CHUNK, 64);
 	slices[0] = slice_make(pool, PART, 1);
 	slices[1] = slice_make(pool, PART, 2);
-	token = slice_token_for(slices[0], 0, UINT64_MAX);
+	token = slice_token_for(slices[0], 0, WW_ESCROW_NONE);
 	header = find_page("WWPOOLTB", &token);
 	for (size_t at = 0; at < offsetof(struct ww_layout_pool_table, pool_id) + 16; at += 4)
 		refuse_header(&token, header + at);
@@ -423,7 +437,7 @@ void table_of_a_stranger(void)
 }
 
 /* Wild marks keep slices from being handed out, and no more: all is well when they are gone. */
-void marks_of_a_stranger(void)
+CASE(marks_of_a_attacker, 0)
 {
 	struct ww_layout_pool_marks *header;
 	struct ww_layout_pool_mark *marks;
@@ -441,7 +455,10 @@ void marks_of_a_stranger(void)
 	agent_must(&cast.owner, WW_OK, "alloc 2 64");
 	agent_must(&cast.owner, WW_OK, "unref 2");
 	agent_must(&cast.owner, WW_OK, "alloc 2 1024");
-	/* More imports than were expected, and of another slice: 1 is free as soon as its owner wants it so. */
+	/*
+	 * More imports than were expected, and of another slice: 1 is free as soon as its owner
+	 * wants it so.
+	 */
 	marks[1].taken = (UINT64_C(1) << 20) + 5000;
 	agent_must(&cast.owner, WW_OK, "unref 1");
 	agent_must(&cast.owner, WW_OK, "alloc 1 896");
@@ -450,8 +467,11 @@ void marks_of_a_stranger(void)
 	end(&cast);
 }
 
-/* A page of marks that is none, of a member that the owner has yet to see: it protects nothing, and harms nobody. */
-void marks_that_are_none(void)
+/*
+ * A page of marks that is none, of a member that the owner has yet to see: it protects nothing, and
+ * harms nobody.
+ */
+CASE(marks_that_are_none, 0)
 {
 	static const size_t places[] = {0, 8, 12, 16, 20, 24, 32};
 

@@ -26,7 +26,7 @@ static void end(ww_pool *pool)
 
 /* --- tokens in flight --- */
 
-void escrow_ends(void)
+CASE(escrow_ends, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -37,7 +37,8 @@ void escrow_ends(void)
 	pool_comes_to(pool, 0, 0);
 	slice = slice_make(pool, CHUNK, 2);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &other,
+		ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &other,
 			NULL));
 	MUST(!other);
 	/* While it lasts nobody else gets the bytes. */
@@ -50,7 +51,7 @@ void escrow_ends(void)
 }
 
 /* Several tokens, and several imports of one: as many as were expected end it. */
-void escrow_ends_with_imports(void)
+CASE(escrow_ends_with_imports, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -74,7 +75,7 @@ void escrow_ends_with_imports(void)
 }
 
 /* Who imported and is gone has imported; and a token is good for others than him who got it. */
-void escrow_outlives_a_process(void)
+CASE(escrow_outlives_a_process, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -96,12 +97,12 @@ void escrow_outlives_a_process(void)
 	end(pool);
 }
 
-/* A token without escrow is good as long as somebody has the slice. */
-void no_escrow(void)
+/* A token without escrow is good as long as its owner has the slice. */
+CASE(no_escrow, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
-	struct ww_token token = slice_token_for(slice, 0, UINT64_MAX);
+	struct ww_token token = slice_token_for(slice, 0, WW_ESCROW_NONE);
 	struct child agent;
 
 	pool_start(&agent, NULL);
@@ -116,7 +117,10 @@ void no_escrow(void)
 	end(pool);
 }
 
-/* An agent imports by a token for one twice before the owner exports again; then everybody but the second token lets go. */
+/*
+ * An agent imports by a token for one twice before the owner exports again; then everybody but the
+ * second token lets go.
+ */
 static void use_later_token(bool has_looked)
 {
 	ww_pool *pool = begin(CHUNK, 0);
@@ -147,19 +151,19 @@ static void use_later_token(bool has_looked)
 }
 
 /* Imports that nobody expected are not taken for those of a later token. */
-void escrow_of_later_token(void)
+CASE(escrow_of_later_token, 0)
 {
 	use_later_token(true);
 }
 
 /* Also when the owner has yet to see who imported. */
-void escrow_of_later_token_unseen(void)
+CASE(escrow_of_later_token_unseen, 0)
 {
 	use_later_token(false);
 }
 
 /* Nor is the import that a token expected, and that never came, expected for ever. */
-void escrow_after_expired_one(void)
+CASE(escrow_after_expired_one, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK / 2, 1);
@@ -185,7 +189,7 @@ void escrow_after_expired_one(void)
 }
 
 /* An import that failed, at home or elsewhere, was none. */
-void escrow_after_failed_import(void)
+CASE(escrow_after_failed_import, NEEDS_CUDA)
 {
 	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
 	const struct child_options options = {.environment = on_host};
@@ -198,7 +202,9 @@ void escrow_after_failed_import(void)
 
 	MUST_OK(ww_device_open("host", &host));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "cuda",
-		ww_memory_import(host, scene.broker, &token, WW_ACCESS_WRITE, &other, NULL));
+		ww_memory_import(host, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &other,
+			NULL));
 	MUST(!other);
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, CHUNK);
@@ -218,7 +224,7 @@ void escrow_after_failed_import(void)
 }
 
 /* A slice in the same place, of the same size, is another one. */
-void old_token(void)
+CASE(old_token, 0)
 {
 	ww_pool *pool = begin(CHUNK, 2);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -245,9 +251,166 @@ void old_token(void)
 	end(pool);
 }
 
+/* --- tokens of what was let go of, before the owner looks at it again --- */
+
+/* Two agents that have imported from the pool before; a slice for the case. */
+struct crowd {
+	ww_pool *pool;
+	ww_memory *first;
+	ww_memory *slice;
+	struct child agents[2];
+};
+
+static void crowd_begin(struct crowd *crowd)
+{
+	crowd->pool = begin(2 * CHUNK, 0);
+	crowd->first = slice_make(crowd->pool, 64 * KIB, 9);
+	crowd->slice = slice_make(crowd->pool, CHUNK / 2, 1);
+	for (int i = 0; i < 2; i++) {
+		struct ww_token token = slice_token(crowd->first, WW_ACCESS_WRITE);
+
+		pool_start(&crowd->agents[i], NULL);
+		pool_give(&crowd->agents[i], &token, 9, WW_OK);
+	}
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+	for (int i = 0; i < 2; i++)
+		agent_end(&crowd->agents[i]);
+	ww_memory_unref(crowd->first);
+}
+
+/* Who has it keeps it and can hand it on; by the owner's token it is not to be had any more. */
+CASE(freed_while_held, 0)
+{
+	struct ww_token token;
+	struct ww_token passed;
+	struct crowd crowd;
+
+	crowd_begin(&crowd);
+	token = slice_token_for(crowd.slice, 1, 0);
+	pool_give(&crowd.agents[0], &token, 0, WW_OK);
+	crowd.slice = ww_memory_unref(crowd.slice);
+	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
+	pool_give(&crowd.agents[0], &token, 1, WW_ERR_NOT_FOUND);
+	MUST_STATUS(WW_ERR_NOT_FOUND,
+		ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&crowd.slice, NULL));
+	agent_must(&crowd.agents[0], WW_OK, "export 0 write");
+	passed = pool_hear_token(&crowd.agents[0]);
+	pool_give(&crowd.agents[1], &passed, 0, WW_OK);
+	agent_must(&crowd.agents[0], WW_OK, "unref 0");
+	agent_must(&crowd.agents[1], WW_OK, "look 0 1");
+	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
+	agent_must(&crowd.agents[1], WW_OK, "unref 0");
+	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
+	/* Here it is seen that nobody has it any more. */
+	MUST_STATUS(WW_ERR_NOT_FOUND,
+		ww_memory_import(scene.device, scene.broker, &passed,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&crowd.slice, NULL));
+	pool_give(&crowd.agents[1], &passed, 0, WW_ERR_NOT_FOUND);
+	crowd_end(&crowd);
+	end(crowd.pool);
+}
+
+/* The owner has let go of it before it was imported. */
+CASE(freed_and_used_up, 0)
+{
+	struct ww_token token;
+	struct crowd crowd;
+
+	crowd_begin(&crowd);
+	token = slice_token_for(crowd.slice, 2, 0);
+	crowd.slice = ww_memory_unref(crowd.slice);
+	for (int i = 0; i < 2; i++) {
+		pool_give(&crowd.agents[0], &token, 0, WW_OK);
+		agent_must(&crowd.agents[0], WW_OK, "look 0 1");
+		agent_must(&crowd.agents[0], WW_OK, "unref 0");
+	}
+	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
+	/* And in its owner. */
+	MUST_STATUS(WW_ERR_NOT_FOUND,
+		ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			&crowd.slice, NULL));
+	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
+	crowd_end(&crowd);
+	end(crowd.pool);
+}
+
+/* The end of its time is seen by those who come, though the owner does nothing. */
+CASE(freed_and_expired, 0)
+{
+	struct ww_token token;
+	struct crowd crowd;
+
+	crowd_begin(&crowd);
+	token = slice_token_for(crowd.slice, 1000000, 100 * MS);
+	crowd.slice = ww_memory_unref(crowd.slice);
+	MUST_EQUAL(sizeof(token), write(crowd.agents[0].socket, &token, sizeof(token)));
+	agent_must(&crowd.agents[0], WW_ERR_NOT_FOUND, "drain 0 write");
+	pool_give(&crowd.agents[1], &token, 0, WW_ERR_NOT_FOUND);
+	crowd_end(&crowd);
+	end(crowd.pool);
+}
+
+/* Also for those who have something of the pool. */
+CASE(freed_with_its_pool, 0)
+{
+	struct ww_token token;
+	struct crowd crowd;
+
+	crowd_begin(&crowd);
+	token = slice_token_for(crowd.slice, 1, 0);
+	ww_memory_unref(crowd.slice);
+	ww_memory_unref(crowd.first);
+	MUST(!ww_pool_unref(crowd.pool));
+	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
+	/* What they have stays, and they can hand it on. */
+	agent_must(&crowd.agents[0], WW_OK, "look 9 9");
+	agent_must(&crowd.agents[0], WW_OK, "export 9 write");
+	token = pool_hear_token(&crowd.agents[0]);
+	pool_give(&crowd.agents[1], &token, 0, WW_OK);
+	agent_must(&crowd.agents[1], WW_OK, "look 0 9");
+	for (int i = 0; i < 2; i++)
+		agent_end(&crowd.agents[i]);
+	scene_end();
+}
+
+/* A stream keeps the pool's memory, and nothing else of it. */
+CASE(freed_while_streaming, NEEDS_VALUES)
+{
+	struct ww_token token;
+	struct crowd crowd;
+	ww_memory *slice;
+	ww_stream *stream;
+
+	crowd_begin(&crowd);
+	stream = stream_make(scene.device);
+	token = slice_token_for(crowd.slice, 1, 0);
+	gate_close(&gate, stream);
+	gate_reached(&gate);
+	MUST_OK(ww_pool_release(crowd.slice, stream));
+	ww_memory_unref(crowd.first);
+	MUST(!ww_pool_unref(crowd.pool));
+	pool_give(&crowd.agents[0], &token, 0, WW_ERR_NOT_FOUND);
+	MUST_STATUS(WW_ERR_NOT_FOUND,
+		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &slice, NULL));
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	ww_stream_unref(stream);
+	ww_pool_unref(pool_make(scene.device, CHUNK, 0)); /* frees the other one too */
+	for (int i = 0; i < 2; i++)
+		agent_end(&crowd.agents[i]);
+	scene_end();
+}
+
 /* --- streams --- */
 
-void release_in_order(void)
+CASE(release_in_order, NEEDS_VALUES)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -260,16 +423,16 @@ void release_in_order(void)
 	pool_must_be(pool, 0, CHUNK);
 	pool_has_no_room(pool, 256, "");
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pool_must_be(pool, 0, 0);
-	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, &slice));
+	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, 0, NULL, &slice));
 	memory_must_be(slice, 7);
 	ww_memory_unref(slice);
 	ww_stream_unref(stream);
 	end(pool);
 }
 
-void release_by_holder(void)
+CASE(release_by_holder, NEEDS_VALUES)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = slice_make(pool, CHUNK, 1);
@@ -291,15 +454,18 @@ void release_by_holder(void)
 	end(pool);
 }
 
-/* While another reference is left the stream does not count, and what is left lets go in its own way. */
-void release_of_one_of_two(void)
+/*
+ * While another reference is left the stream does not count, and what is left lets go in its own
+ * way.
+ */
+CASE(release_of_one_of_two, NEEDS_VALUES)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slice = ww_memory_ref(slice_make(pool, CHUNK, 1));
 	ww_stream *stream = stream_make(scene.device);
 
 	MUST_OK(ww_pool_release(slice, stream));
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	pool_must_be(pool, CHUNK, 0);
 	pattern_verify(slice, 1);
 	gate_close(&gate, stream);
@@ -309,17 +475,17 @@ void release_of_one_of_two(void)
 	/* The pool may go first; its memory stays until the stream has come so far. */
 	ww_pool_unref(pool);
 	gate_open(&gate);
-	MUST_OK(ww_stream_synchronize(stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_stream_unref(stream);
 	pool = pool_make(scene.device, CHUNK, 0);
 	end(pool);
 }
 
 /*
- * Who imported twice has two memories, each with an end of its own: the stream's is not forgotten over the other's. That it
- * has come is seen by that process's next call about pools.
+ * Who imported twice has two memories, each with an end of its own: the stream's is not forgotten
+ * over the other's. That it has come is seen by that process's next call about pools.
  */
-void release_of_one_import(void)
+CASE(release_of_one_import, NEEDS_VALUES)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK / 2, 2)};
@@ -353,7 +519,7 @@ void release_of_one_import(void)
 
 /* --- no room --- */
 
-void full_pool_names_holder(void)
+CASE(full_pool_names_holder, 0)
 {
 	ww_pool *pool = begin(2 * CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, CHUNK / 2, 1), slice_make(pool, CHUNK, 2)};
@@ -383,7 +549,7 @@ void full_pool_names_holder(void)
 	end(pool);
 }
 
-void no_piece_is_large_enough(void)
+CASE(no_piece_is_large_enough, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[4];
@@ -403,7 +569,7 @@ void no_piece_is_large_enough(void)
 	end(pool);
 }
 
-void no_slots_left(void)
+CASE(no_slots_left, 0)
 {
 	ww_pool *pool = begin(CHUNK, 4);
 	ww_memory *slices[4];
@@ -424,7 +590,7 @@ void no_slots_left(void)
 static void holder_must_have(ww_pool *pool, const struct child *agent, uint32_t slices,
 	uint64_t bytes)
 {
-	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	struct ww_pool_holder_info info = WW_INIT(struct ww_pool_holder_info);
 	uint32_t index = 0;
 
 	while (ww_pool_holder_get(pool, index++, &info) == WW_OK) {
@@ -440,10 +606,10 @@ static void holder_must_have(ww_pool *pool, const struct child *agent, uint32_t 
 	FAIL("process %d is not among the holders", (int)agent->pid);
 }
 
-void holders_are_listed(void)
+CASE(holders_are_listed, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
-	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	struct ww_pool_holder_info info = WW_INIT(struct ww_pool_holder_info);
 	struct child agents[3];
 	ww_memory *slices[3];
 
@@ -478,10 +644,11 @@ void holders_are_listed(void)
 }
 
 /*
- * The connection of one of them ends, and it comes again, while its former object is still there: it is one holder, and not
- * lost, in whatever order the broker shows the two, and however often they are looked at.
+ * The connection of one of them ends, and it comes again, while its former object is still there:
+ * it is one holder, and not lost, in whatever order the broker shows the two, and however often
+ * they are looked at.
  */
-void holder_comes_again(void)
+CASE(holder_comes_again, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *place = memory_make(scene.device, WW_MEMORY_HOST, 4096);
@@ -490,7 +657,7 @@ void holder_comes_again(void)
 	struct ww_token token;
 
 	/* The newer object is to stand before the older one. */
-	MUST_OK(ww_memory_put(place, scene.broker, "place", NULL));
+	MUST_OK(ww_memory_put(place, scene.broker, "place", NULL, 0, NULL));
 	for (int i = 0; i < 2; i++)
 		pool_start(&agents[i], NULL);
 	for (int i = 0; i < 3; i++)
@@ -527,7 +694,7 @@ static void chunks_in_broker(uint64_t count)
 	scene_has_objects(2 + count);
 }
 
-void trim_gives_back(void)
+CASE(trim_gives_back, 0)
 {
 	ww_pool *pool = begin(0, 0);
 	struct child agent;
@@ -573,7 +740,7 @@ void trim_gives_back(void)
 	end(pool);
 }
 
-void pool_goes_before_its_slices(void)
+CASE(pool_goes_before_its_slices, 0)
 {
 	ww_pool *pool = begin(CHUNK, 0);
 	ww_memory *slices[2] = {slice_make(pool, 4 * KIB, 1), slice_make(pool, 4 * KIB, 2)};

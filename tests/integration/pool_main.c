@@ -7,16 +7,11 @@
 #include "integration/pool.h"
 #include "support/driver.h"
 
-static const struct check_case cases[] = {
-#define POOL_CASE(name, needs) {#name, name, needs},
-	POOL_CASES(POOL_CASE)
-#undef POOL_CASE
-};
-
 static const struct check_role roles[] = {
 	{"pool_agent", role_pool_agent},
 	{"pool_quiet", role_pool_quiet},
 	{"pool_threads", role_pool_threads},
+	{"pool_importers", role_pool_importers},
 };
 
 static uint64_t has;
@@ -51,8 +46,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-pool",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,

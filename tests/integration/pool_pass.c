@@ -7,7 +7,10 @@
 
 #include "integration/pool.h"
 
-/* A pool of one chunk with a slice of all of it, so that there is room again as soon as that is free. */
+/*
+ * A pool of one chunk with a slice of all of it, so that there is room again as soon as that is
+ * free.
+ */
 struct cast {
 	ww_pool *pool;
 	ww_memory *slice;
@@ -33,7 +36,7 @@ static void end(struct cast *cast)
 	scene_end();
 }
 
-void pass_slices(void)
+CASE(pass_slices, 0)
 {
 	struct child agent;
 	ww_pool *pool;
@@ -69,7 +72,7 @@ void pass_slices(void)
 }
 
 /* Who imports twice lets go twice; only then has the owner its bytes again. */
-void pass_counts_imports(void)
+CASE(pass_counts_imports, 0)
 {
 	struct ww_token token;
 	struct cast cast;
@@ -90,8 +93,58 @@ void pass_counts_imports(void)
 	end(&cast);
 }
 
+/*
+ * The same bytes with the same access are one memory, with a reference for each import; other bytes
+ * or access are another.
+ */
+CASE(pass_one_object, 0)
+{
+	static const struct ww_export_params part = {
+		.struct_size = sizeof(part),
+		.offset = 64 * KIB,
+		.bytes = 128 * KIB,
+		.uses = 2,
+	};
+	struct child *agent;
+	struct ww_token token;
+	struct ww_token narrow;
+	struct cast cast;
+
+	begin(&cast);
+	agent = &cast.agents[0];
+	token = slice_token_for(cast.slice, 5, 0);
+	for (int i = 0; i < 2; i++)
+		pool_give(agent, &token, i, WW_OK);
+	agent_must(agent, WW_OK, "one 0 1");
+	for (int i = 2; i < 4; i++) {
+		MUST_EQUAL(sizeof(token), write(agent->socket, &token, sizeof(token)));
+		agent_must(agent, WW_OK, "import %d", i);
+	}
+	agent_must(agent, WW_OK, "one 2 3");
+	agent_must(agent, WW_NOT_READY, "one 0 2");
+	MUST_OK(ww_memory_export(cast.slice, scene.broker, &part, NULL, &narrow));
+	for (int i = 4; i < 6; i++)
+		pool_give(agent, &narrow, i, WW_OK);
+	agent_must(agent, WW_OK, "one 4 5");
+	agent_must(agent, WW_NOT_READY, "one 2 4");
+	for (int i = 0; i < 6; i += 2)
+		agent_must(agent, WW_OK, "find %d %d", i, i + 1);
+	/* Each ends with as many unrefs. */
+	for (int i = 0; i < 6; i += 2) {
+		agent_must(agent, WW_OK, "unref %d", i);
+		agent_must(agent, WW_OK, "look %d %u", i + 1,
+			i < 4 ? 1 : (unsigned int)(1 + 64 * KIB));
+	}
+	for (int i = 1; i < 6; i += 2)
+		agent_must(agent, WW_OK, "unref %d", i);
+	/* Another one begins. */
+	pool_give(agent, &token, 0, WW_OK);
+	agent_must(agent, WW_OK, "look 0 1");
+	end(&cast);
+}
+
 /* After the first nobody asks the broker for anything: it stands still. */
-void pass_a_thousand(void)
+CASE(pass_a_thousand, 0)
 {
 	struct ww_token token;
 	struct cast cast;
@@ -120,7 +173,7 @@ void pass_a_thousand(void)
 	end(&cast);
 }
 
-void pass_on_by_holder(void)
+CASE(pass_on_by_holder, 0)
 {
 	struct ww_token token;
 	struct cast cast;
@@ -148,7 +201,7 @@ void pass_on_by_holder(void)
 	end(&cast);
 }
 
-void pass_for_reading(void)
+CASE(pass_for_reading, 0)
 {
 	struct ww_token token;
 	struct cast cast;
@@ -177,26 +230,33 @@ void pass_for_reading(void)
 }
 
 /* A token may name a span of a slice; what is imported is that span, and holds all of the slice. */
-void pass_a_part(void)
+CASE(pass_a_part, 0)
 {
 	static const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.offset = 64 * KIB,
 		.bytes = 128 * KIB,
 	};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	struct cast cast;
+	ww_memory *found;
 	ww_memory *part;
 
 	begin(&cast);
-	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, &token));
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_READ, &part, &info));
+	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, NULL, &token));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &part, &info));
 	MUST_EQUAL(128 * KIB, info.span_bytes);
 	MUST_EQUAL(128 * KIB, memory_info(part).bytes);
 	pattern_verify(part, 1 + 64 * KIB);
+	MUST_OK(ww_memory_find(ww_memory_pointer(part), &found, NULL));
+	MUST(found == part);
+	ww_memory_unref(found);
 	ww_memory_unref(part);
-	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, &token));
+	MUST_OK(ww_memory_find(ww_memory_pointer(cast.slice), &found, NULL));
+	MUST(found == cast.slice);
+	ww_memory_unref(found);
+	MUST_OK(ww_memory_export(cast.slice, scene.broker, &params, NULL, &token));
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	agent_must(&cast.agents[0], WW_OK, "look 0 %u", (unsigned int)(1 + 64 * KIB));
 	cast.slice = ww_memory_unref(cast.slice);
@@ -207,7 +267,7 @@ void pass_a_part(void)
 }
 
 /* A slice that comes back to its owner is the one that it was. */
-void pass_home(void)
+CASE(pass_home, 0)
 {
 	struct ww_token token;
 	struct cast cast;
@@ -219,7 +279,8 @@ void pass_home(void)
 	agent_must(&cast.agents[0], WW_OK, "paint 0 3");
 	agent_must(&cast.agents[0], WW_OK, "export 0 write");
 	token = pool_hear_token(&cast.agents[0]);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &home, NULL));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &home, NULL));
 	MUST(ww_memory_pointer(home) == ww_memory_pointer(cast.slice));
 	pattern_verify(home, 3);
 	cast.slice = ww_memory_unref(cast.slice);
@@ -236,7 +297,8 @@ void pass_home(void)
 	token = slice_token_for(cast.slice, 2, 0);
 	pool_give(&cast.agents[0], &token, 0, WW_OK);
 	cast.slice = ww_memory_unref(cast.slice);
-	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE, &cast.slice,
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &cast.slice,
 		NULL));
 	pattern_verify(cast.slice, 4);
 	agent_must(&cast.agents[0], WW_OK, "unref 0");
@@ -244,7 +306,7 @@ void pass_home(void)
 }
 
 /* A slice larger than a chunk has one of its own, which goes like the others. */
-void pass_what_has_a_chunk(void)
+CASE(pass_what_has_a_chunk, 0)
 {
 	struct ww_token token;
 	struct child agent;
@@ -272,10 +334,10 @@ void pass_what_has_a_chunk(void)
 	scene_end();
 }
 
-void pass_host_memory(void)
+CASE(pass_host_memory, 0)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.kind = WW_MEMORY_HOST,
 		.chunk_bytes = CHUNK,
 	};
@@ -309,14 +371,14 @@ static void give_strictly(struct child *agent, const struct ww_token *token, ww_
 	agent_must(agent, expected, "import 0 write strict");
 }
 
-/* What WW_STRICT refuses is the way to the memory, not the slice. */
-void pass_strict(void)
+/* What WW_IMPORT_NO_SLOW_ROUTE refuses is the way to the memory, not the slice. */
+CASE(pass_strict, 0)
 {
 	const uint32_t kinds[] = {WW_MEMORY_VMM, WW_MEMORY_HOST};
 
 	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
 		const struct ww_pool_params params = {
-			.size = sizeof(params),
+			.struct_size = sizeof(params),
 			.kind = kinds[i],
 			.chunk_bytes = CHUNK,
 		};
@@ -331,7 +393,7 @@ void pass_strict(void)
 		scene_begin();
 		MUST_OK(ww_pool_create(scene.device, &params, &pool));
 		slice = slice_make(pool, 64 * KIB, 1);
-		token = slice_token_for(slice, 0, UINT64_MAX);
+		token = slice_token_for(slice, 0, WW_ESCROW_NONE);
 		pool_start(&agent, NULL);
 		for (int round = 0; round < 2; round++) {
 			give_strictly(&agent, &token, expected);
@@ -343,7 +405,9 @@ void pass_strict(void)
 		}
 		MUST_STATUS(expected,
 			ww_memory_import(scene.device, scene.broker, &token,
-				WW_ACCESS_WRITE | WW_STRICT, &home, NULL));
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+					.flags = WW_IMPORT_NO_SLOW_ROUTE),
+				NULL, &home, NULL));
 		MUST(is_slow == !home);
 		ww_memory_unref(home);
 		ww_memory_unref(slice);
@@ -355,10 +419,10 @@ void pass_strict(void)
 }
 
 /* Who was refused, and takes it as it is then, finds it: what failed was no import. */
-void pass_strict_later(void)
+CASE(pass_strict_later, 0)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.kind = WW_MEMORY_HOST,
 		.chunk_bytes = CHUNK,
 	};
@@ -373,9 +437,11 @@ void pass_strict_later(void)
 	slice = slice_make(pool, 64 * KIB, 1);
 	token = slice_token_for(slice, 1, 0);
 	if (subject_is_cuda())
-		MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_STRICT",
+		MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_IMPORT_NO_SLOW_ROUTE",
 			ww_memory_import(scene.device, scene.broker, &token,
-				WW_ACCESS_WRITE | WW_STRICT, &home, NULL));
+				WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE,
+					.flags = WW_IMPORT_NO_SLOW_ROUTE),
+				NULL, &home, NULL));
 	ww_memory_unref(slice);
 	pool_must_be(pool, 0, 64 * KIB);
 	pool_start(&agent, NULL);
@@ -392,8 +458,11 @@ void pass_strict_later(void)
 	scene_end();
 }
 
-/* Two pools of one process, one on a GPU, one on the host device: each slice comes from where its token says. */
-void pass_between_devices(void)
+/*
+ * Two pools of one process, one on a GPU, one on the host device: each slice comes from where its
+ * token says.
+ */
+CASE(pass_between_devices, NEEDS_CUDA)
 {
 	static const char *const on_host[] = {"WW_TEST_DEVICE=host", NULL};
 	const struct child_options options = {.environment = on_host};

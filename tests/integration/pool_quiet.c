@@ -2,9 +2,10 @@
 /*
  * pool_quiet.c - once they are warm, neither allocating nor handing over makes a system call
  *
- * A helper warms up, then asks the kernel to trap whatever call its thread makes but the few by which it ends, and
- * goes on. The handler of the trap says which call it was. Tokens pass through a mailbox in shared memory, at which both sides
- * look again and again: to wait there would be a system call.
+ * A helper warms up, then asks the kernel to trap whatever call its thread makes but the few by
+ * which it ends, and goes on. The handler of the trap says which call it was. Tokens pass through a
+ * mailbox in shared memory, at which both sides look again and again: to wait there would be a
+ * system call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -119,7 +120,7 @@ static void alloc_round(ww_pool *pool, uint32_t round)
 	ww_memory **slot = &live[round % LIVE];
 
 	ww_memory_unref(*slot);
-	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, slot) == WW_OK);
+	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, 0, NULL, slot) == WW_OK);
 	*(volatile uint32_t *)ww_memory_pointer(*slot) = round;
 }
 
@@ -140,16 +141,16 @@ static void run_alloc(ww_device *device)
 static void give_round(ww_pool *pool, ww_broker *broker, unsigned int round)
 {
 	static const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 	};
 	ww_memory *slice;
 	unsigned int *word;
 
-	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, &slice) == WW_OK);
+	quiet_must(ww_pool_alloc(pool, 256 + round * 977 % 60000, 0, 0, NULL, &slice) == WW_OK);
 	word = ww_memory_pointer(slice);
 	*word = round;
-	quiet_must(ww_memory_export(slice, broker, &params, &mailbox->token) == WW_OK);
+	quiet_must(ww_memory_export(slice, broker, &params, NULL, &mailbox->token) == WW_OK);
 	if (round % 2)
 		slice = ww_memory_unref(slice);
 	atomic_store(&mailbox->given, round);
@@ -166,8 +167,9 @@ static void take_round(ww_device *device, ww_broker *broker, unsigned int round)
 
 	quiet_must(await(&mailbox->given, round));
 	token = mailbox->token;
-	quiet_must(
-		ww_memory_import(device, broker, &token, WW_ACCESS_WRITE, &slice, NULL) == WW_OK);
+	quiet_must(ww_memory_import(device, broker, &token,
+			   WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+			   &slice, NULL) == WW_OK);
 	word = ww_memory_pointer(slice);
 	quiet_must(*word == round);
 	*word = ~round;
@@ -240,14 +242,14 @@ static void run_quietly(const char *const *parts, size_t count)
 	scene_end();
 }
 
-void quiet_alloc(void)
+CASE(quiet_alloc, NEEDS_HOST)
 {
 	static const char *const parts[] = {"alloc"};
 
 	run_quietly(parts, 1);
 }
 
-void quiet_pass(void)
+CASE(quiet_pass, NEEDS_HOST)
 {
 	static const char *const parts[] = {"give", "take"};
 

@@ -2,7 +2,8 @@
 /*
  * pool_thread.c - many threads use one pool, in one process and in two
  *
- * A slice says itself what must be in it: its pattern begins with its number, which no other slice ever has.
+ * A slice says itself what must be in it: its pattern begins with its number, which no other slice
+ * ever has.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 static uint32_t seed_of(const struct ww_token *token)
 {
-	struct ww_token_info info = {.size = sizeof(info)};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	MUST_OK(ww_token_info_get(token, &info));
 	MUST(info.slice != 0);
@@ -35,7 +36,7 @@ static ww_memory *make(ww_pool *pool, uint32_t *random, struct ww_token *out_tok
 {
 	ww_memory *slice;
 
-	MUST_OK(ww_pool_alloc(pool, 1 + draw(random) % (16 * KIB), 0, &slice));
+	MUST_OK(ww_pool_alloc(pool, 1 + draw(random) % (16 * KIB), 0, 0, NULL, &slice));
 	*out_token = slice_token(slice, WW_ACCESS_WRITE);
 	pattern_write(slice, seed_of(out_token));
 	return slice;
@@ -60,8 +61,9 @@ static void *work(void *context)
 
 		if (i % 3 == 0)
 			slice = ww_memory_unref(slice);
-		MUST_OK(ww_memory_import(scene.device, scene.broker, &token, WW_ACCESS_WRITE,
-			&again, NULL));
+		MUST_OK(ww_memory_import(scene.device, scene.broker, &token,
+			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
+			NULL));
 		pattern_verify(again, seed_of(&token));
 		if (i % 2 == 0 || !worker->stream)
 			ww_memory_unref(again);
@@ -72,7 +74,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-void threads_in_one_process(void)
+CASE(threads_in_one_process, 0)
 {
 	bool has_values;
 	struct worker workers[THREADS];
@@ -92,7 +94,7 @@ void threads_in_one_process(void)
 	for (int i = 0; i < THREADS; i++) {
 		MUST_EQUAL(0, pthread_join(workers[i].thread, NULL));
 		if (workers[i].stream)
-			MUST_OK(ww_stream_synchronize(workers[i].stream));
+			MUST_OK(ww_stream_synchronize(workers[i].stream, WW_FOREVER, NULL));
 		ww_stream_unref(workers[i].stream);
 	}
 	pool_must_be(pool, 0, 0);
@@ -143,7 +145,7 @@ static void *receive_slices(void *unused)
 		if (held[at])
 			pattern_verify(held[at], seeds[at]);
 		held[at] = ww_memory_unref(held[at]);
-		MUST_OK(ww_memory_import(device, broker, &token, WW_ACCESS_READ, &held[at], NULL));
+		MUST_OK(ww_memory_import(device, broker, &token, NULL, NULL, &held[at], NULL));
 		seeds[at] = seed_of(&token);
 		pattern_verify(held[at], seeds[at]);
 	}
@@ -168,7 +170,7 @@ void role_pool_threads(int count, char **arguments)
 	ww_device_unref(device);
 }
 
-void threads_in_two(void)
+CASE(threads_in_two, 0)
 {
 	const struct child_options packets = {.type = SOCK_SEQPACKET};
 	struct sender senders[PAIRS];
@@ -192,6 +194,79 @@ void threads_in_two(void)
 	child_finish(&receiver);
 	pool_comes_to(pool, 0, 0);
 	MUST_EQUAL(PAIRS * ROUNDS, pool_info(pool).allocations);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* --- the same slice, by all threads of a process --- */
+
+static struct ww_token shared_token;
+
+/* While one has it there is one memory, whoever lets go of it meanwhile, and however. */
+static void *import_and_let_go(void *stream)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		ww_memory *first;
+		ww_memory *second;
+		ww_status status;
+
+		do /* a stream of this process may have yet to let go of it */
+			status = ww_memory_import(device, broker, &shared_token, NULL, NULL, &first,
+				NULL);
+		while (status == WW_ERR_STATE);
+		MUST_OK(status);
+		MUST_OK(ww_memory_import(device, broker, &shared_token, NULL, NULL, &second, NULL));
+		MUST(first == second);
+		ww_memory_unref(second);
+		if (i % 4 == 0 && stream)
+			MUST_OK(ww_pool_release(first, stream));
+		else
+			ww_memory_unref(first);
+	}
+	return NULL;
+}
+
+void role_pool_importers(int count, char **arguments)
+{
+	pthread_t threads[THREADS];
+	ww_stream *stream = NULL;
+
+	(void)count;
+	(void)arguments;
+	device = subject_open();
+	if (device_info(device).capabilities & WW_CAP_STREAM_VALUE)
+		stream = stream_make(device);
+	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_EQUAL(sizeof(shared_token),
+		recv(CHILD_SOCKET, &shared_token, sizeof(shared_token), 0));
+	for (int i = 0; i < THREADS; i++)
+		MUST_EQUAL(0, pthread_create(&threads[i], NULL, import_and_let_go, stream));
+	for (int i = 0; i < THREADS; i++)
+		MUST_EQUAL(0, pthread_join(threads[i], NULL));
+	if (stream)
+		MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	ww_stream_unref(stream);
+	ww_broker_unref(broker);
+	ww_device_unref(device);
+}
+
+CASE(threads_import_one, 0)
+{
+	const struct child_options packets = {.type = SOCK_SEQPACKET};
+	struct ww_token token;
+	struct child importer;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(pool, 64 * KIB, 1);
+	token = slice_token(slice, WW_ACCESS_READ);
+	child_start(&importer, "pool_importers", &packets);
+	MUST_EQUAL(sizeof(token), send(importer.socket, &token, sizeof(token), 0));
+	child_finish(&importer);
+	ww_memory_unref(slice);
+	pool_comes_to(pool, 0, 0);
 	ww_pool_unref(pool);
 	scene_end();
 }

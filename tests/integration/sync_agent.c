@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_agent.c - what agents do with timelines, see sync.h; those that try to write pages are in sync_write.c
+ * sync_agent.c - what agents do with timelines, see sync.h; those that try to write pages are in
+ * sync_write.c
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -54,15 +55,16 @@ static ww_status obey_create(void)
 
 static ww_status obey_put(void)
 {
-	const struct ww_share_params params = {
-		.size = sizeof(params),
+	const struct ww_name_params params = {
+		.struct_size = sizeof(params),
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
-	return status ? status : ww_timeline_put(agent_timeline(1), broker, agent_word(2), &params);
+	return status ? status
+		      : ww_timeline_put(agent_timeline(1), broker, agent_word(2), &params, NULL);
 }
 
 static ww_status obey_get(void)
@@ -74,16 +76,16 @@ static ww_status obey_get(void)
 	MUST(!*slot);
 	if (status)
 		return status;
-	return ww_timeline_get(broker, agent_word(2), agent_time_option("wait_ms"), slot);
+	return ww_timeline_get(broker, agent_word(2), agent_time_option("wait_ms"), NULL, slot);
 }
 
 static ww_status obey_export(void)
 {
-	const struct ww_share_params params = {
-		.size = sizeof(params),
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
 		.uses = (uint32_t)agent_number_option("uses", 10),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms")
-							    : UINT64_MAX,
+							    : WW_ESCROW_NONE,
 	};
 	struct ww_token token;
 	ww_broker *broker;
@@ -91,7 +93,7 @@ static ww_status obey_export(void)
 	int fd;
 
 	if (!status)
-		status = ww_timeline_export(agent_timeline(1), broker, &params, &token);
+		status = ww_timeline_export(agent_timeline(1), broker, &params, NULL, &token);
 	if (status)
 		return status;
 	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
@@ -107,7 +109,7 @@ static ww_status import(const struct ww_token *token)
 	ww_status status = agent_broker(&broker);
 
 	MUST(!*slot);
-	return status ? status : ww_timeline_import(broker, token, slot);
+	return status ? status : ww_timeline_import(broker, token, NULL, slot);
 }
 
 static ww_status obey_import(void)
@@ -153,27 +155,22 @@ static ww_status obey_stream_signal(void)
 	return ww_timeline_stream_signal(agent_timeline(1), agent_stream(), agent_value(2));
 }
 
-static uint64_t reached_option(void)
-{
-	return agent_has_option("reached") ? WW_WAIT_REACHED : 0;
-}
-
 static ww_status obey_wait(void)
 {
-	return ww_timeline_wait(agent_timeline(1), agent_value(2), reached_option(),
-		agent_time_option("wait_ms"));
+	return ww_timeline_wait(agent_timeline(1), agent_value(2), agent_time_option("wait_ms"),
+		NULL);
 }
 
 static ww_status obey_query(void)
 {
-	return ww_timeline_query(agent_timeline(1), agent_value(2), reached_option());
+	return ww_timeline_query(agent_timeline(1), agent_value(2));
 }
 
 static ww_status obey_stream_wait(void)
 {
 	return ww_timeline_stream_wait(agent_timeline(1), agent_stream(), agent_value(2),
 		agent_has_option("unsubmitted") ? WW_WAIT_UNSUBMITTED : 0,
-		agent_time_option("wait_ms"));
+		agent_time_option("wait_ms"), NULL);
 }
 
 static ww_status obey_hold(void)
@@ -191,7 +188,7 @@ static ww_status obey_go(void)
 
 static ww_status obey_sync(void)
 {
-	return ww_stream_synchronize(agent_stream());
+	return ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL);
 }
 
 static uint32_t state_of(const char *name)
@@ -227,7 +224,7 @@ static ww_status obey_lost_is(void)
 static ww_status obey_share(void)
 {
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.mode = 0666,
 		.state = WW_STATE_SHARED,
 	};
@@ -236,17 +233,19 @@ static ww_status obey_share(void)
 
 	sync_agent.memory = memory_make(agent_device(), WW_MEMORY_HOST, RELAY_WORDS * 4);
 	memory_must_be(sync_agent.memory, 0);
-	return status ? status : ww_memory_put(sync_agent.memory, broker, agent_word(1), &params);
+	return status ? status
+		      : ww_memory_put(sync_agent.memory, broker, agent_word(1), &params, 0, NULL);
 }
 
 static ww_status obey_take(void)
 {
-	const struct ww_get_params params = {.size = sizeof(params), .access = WW_ACCESS_WRITE};
+	const struct ww_get_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
 
 	return status ? status
-		      : ww_memory_get(agent_device(), broker, agent_word(1), &params,
+		      : ww_memory_get(agent_device(), broker, agent_word(1), &params, 0, NULL,
 				&sync_agent.memory, NULL);
 }
 
@@ -256,7 +255,8 @@ static void relay_round(ww_memory *rows, uint32_t *words, uint64_t round, bool i
 	uint32_t *row = ww_memory_pointer(rows);
 	uint64_t awaited = is_first ? round - 1 : round;
 
-	MUST_OK(ww_timeline_stream_wait(agent_timeline(2), agent_stream(), awaited, 0, WW_FOREVER));
+	MUST_OK(ww_timeline_stream_wait(agent_timeline(2), agent_stream(), awaited, 0, WW_FOREVER,
+		NULL));
 	MUST_OK(ww_stream_copy(agent_stream(), row + (round - 1) * RELAY_WORDS, words,
 		RELAY_WORDS * 4));
 	MUST_OK(ww_stream_fill(agent_stream(), words, (uint32_t)(2 * round - (is_first ? 1 : 0)), 4,
@@ -274,7 +274,7 @@ static ww_status obey_relay(void)
 
 	for (uint64_t round = 1; round <= rounds; round++)
 		relay_round(rows, words, round, is_first);
-	MUST_OK(ww_stream_synchronize(agent_stream()));
+	MUST_OK(ww_stream_synchronize(agent_stream(), WW_FOREVER, NULL));
 	for (uint64_t i = is_first ? RELAY_WORDS : 0; i < rounds * RELAY_WORDS; i++)
 		MUST_EQUAL(2 * (i / RELAY_WORDS) + (is_first ? 0 : 1), seen[i]);
 	ww_memory_unref(rows);
@@ -325,6 +325,7 @@ void role_sync_agent(int count, char **arguments)
 		{"stream_store_page", obey_stream_store_page},
 		{"join", obey_join},
 		{"arrive", obey_arrive},
+		{"meet", obey_meet},
 		{"rounds", obey_rounds},
 		{"leave", obey_leave},
 		{"member_is", obey_member_is},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_agent.h - what an agent of these suites has, and the commands that stand beside the cases that use them
+ * sync_agent.h - what an agent of these suites has, and the commands that stand beside the cases
+ * that use them
  */
 #ifndef WW_TESTS_INTEGRATION_SYNC_AGENT_H
 #define WW_TESTS_INTEGRATION_SYNC_AGENT_H
@@ -37,6 +38,7 @@ ww_status obey_stream_store_page(void);
 
 ww_status obey_join(void);
 ww_status obey_arrive(void);
+ww_status obey_meet(void);
 ww_status obey_rounds(void);
 ww_status obey_leave(void);
 ww_status obey_member_is(void);

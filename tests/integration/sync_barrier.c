@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_barrier.c - barriers whose members are processes: rounds, and what the others hear of one that is no more
+ * sync_barrier.c - barriers whose members are processes: rounds, and what the others hear of one
+ * that is no more
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +29,22 @@ ww_status obey_join(void)
 	if (status)
 		return status;
 	if (strcmp(name, "-"))
-		return ww_barrier_join(broker, name, rank, timeout_ns, &sync_agent.barrier);
+		return ww_barrier_get(broker, name, rank, timeout_ns, NULL, &sync_agent.barrier);
 	MUST_EQUAL(sizeof(token), read(CHILD_SOCKET, &token, sizeof(token)));
-	return ww_barrier_join_token(broker, &token, rank, timeout_ns, &sync_agent.barrier);
+	return ww_barrier_import(broker, &token, rank, timeout_ns, NULL, &sync_agent.barrier);
 }
 
 ww_status obey_arrive(void)
 {
-	return ww_barrier_wait(sync_agent.barrier, agent_time_option("wait_ms"));
+	return ww_barrier_wait(sync_agent.barrier, agent_time_option("wait_ms"), NULL);
+}
+
+/* Joins, and arrives at the first round. */
+ww_status obey_meet(void)
+{
+	ww_status status = obey_join();
+
+	return status == WW_OK ? obey_arrive() : status;
 }
 
 ww_status obey_rounds(void)
@@ -43,7 +53,7 @@ ww_status obey_rounds(void)
 	ww_status status = WW_OK;
 
 	for (uint64_t i = 0; i < rounds && status == WW_OK; i++)
-		status = ww_barrier_wait(sync_agent.barrier, WW_FOREVER);
+		status = ww_barrier_wait(sync_agent.barrier, WW_FOREVER, NULL);
 	return status;
 }
 
@@ -55,7 +65,7 @@ ww_status obey_leave(void)
 
 ww_status obey_member_is(void)
 {
-	struct ww_barrier_info info = {.size = sizeof(info)};
+	struct ww_barrier_info info = WW_INIT(struct ww_barrier_info);
 	uint32_t broken = strcmp(agent_word(3), "nobody") ? (uint32_t)agent_value(3) : UINT32_MAX;
 
 	MUST_OK(ww_barrier_info_get(sync_agent.barrier, &info));
@@ -72,7 +82,8 @@ ww_status obey_member_is(void)
 static void start_members(struct child members[MEMBERS])
 {
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", MEMBERS, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
 	for (int i = 0; i < MEMBERS; i++)
 		sync_start(&members[i], NULL);
 }
@@ -99,16 +110,20 @@ static void all_play(struct child members[MEMBERS], int rounds)
 	all_answer(members, MEMBERS);
 }
 
-/* The name would stay for those who come late. */
+/*
+ * When the last one has left, in order, the barrier is gone, though its creator allowed for more to
+ * come.
+ */
 static void end_members(struct child *members, int count)
 {
 	for (int i = 0; i < count; i++)
 		agent_end(&members[i]);
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	scene_has_objects(0);
+	MUST_STATUS(WW_ERR_NOT_FOUND, ww_broker_remove(scene.broker, "x"));
 	scene_end();
 }
 
-void barrier_thousand_rounds(void)
+CASE(barrier_thousand_rounds, 0)
 {
 	struct child members[MEMBERS];
 
@@ -122,15 +137,19 @@ void barrier_thousand_rounds(void)
 	end_members(members, MEMBERS);
 }
 
-void barrier_by_token(void)
+CASE(barrier_by_token, 0)
 {
-	/* The last to join ends the escrow; from then on it is there for as long as it has members. */
-	const struct ww_share_params params = {.size = sizeof(params), .uses = MEMBERS};
+	/*
+	 * The last to join ends the escrow; from then on it is there for as long as it has members.
+	 */
+	const struct ww_barrier_params params = {.struct_size = sizeof(params),
+		.count = MEMBERS,
+		.uses = MEMBERS};
 	struct child members[MEMBERS];
 	struct ww_token token;
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, NULL, MEMBERS, &params, &token));
+	MUST_OK(ww_barrier_create(scene.broker, NULL, &params, NULL, &token));
 	for (int i = 0; i < MEMBERS; i++)
 		sync_start(&members[i], NULL);
 	for (int i = 0; i < MEMBERS; i++) {
@@ -146,7 +165,7 @@ void barrier_by_token(void)
 	scene_end();
 }
 
-void barrier_times_out(void)
+CASE(barrier_times_out, 0)
 {
 	struct child members[MEMBERS];
 
@@ -188,7 +207,7 @@ static void must_hear_of(struct child members[MEMBERS], int dead, const char *pi
 	end_members(members, 0);
 }
 
-void barrier_member_killed(void)
+CASE(barrier_member_killed, 0)
 {
 	for (int dead = 0; dead < MEMBERS; dead++) {
 		struct child members[MEMBERS];
@@ -205,7 +224,7 @@ void barrier_member_killed(void)
 	}
 }
 
-void barrier_member_killed_before_it_slept(void)
+CASE(barrier_member_killed_before_it_slept, 0)
 {
 	struct child members[MEMBERS];
 	char pid[32];
@@ -220,7 +239,7 @@ void barrier_member_killed_before_it_slept(void)
 	must_hear_of(members, 2, pid);
 }
 
-void barrier_member_leaves(void)
+CASE(barrier_member_leaves, 0)
 {
 	struct child members[MEMBERS];
 
@@ -235,7 +254,8 @@ void barrier_member_leaves(void)
 			agent_answers_with(&members[i], WW_ERR_PEER_LOST, "left");
 	/* Left or not, they are the same processes: a new one, without the one that broke this. */
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
-	MUST_OK(ww_barrier_create(scene.broker, "x", MEMBERS, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
 	for (int i = 0; i < MEMBERS; i++) {
 		if (i != 1)
 			agent_must(&members[i], WW_OK, "leave");
@@ -247,7 +267,7 @@ void barrier_member_leaves(void)
 }
 
 /* It died in the next round: this one ends well for all, and the next one for none. */
-void barrier_arrived_and_died(void)
+CASE(barrier_arrived_and_died, 0)
 {
 	struct child members[MEMBERS];
 
@@ -267,8 +287,24 @@ void barrier_arrived_and_died(void)
 	end_members(members, MEMBERS - 1);
 }
 
-/* One of those who have come dies before the last one comes: the others are told, and it can be tried again. */
-void barrier_died_before_all_joined(void)
+/* A new barrier of that name, for all to join. */
+static void begin_anew(struct child members[MEMBERS])
+{
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = MEMBERS), NULL, NULL));
+	for (int i = 0; i < MEMBERS; i++)
+		agent_tell(&members[i], "join x %d wait_ms=forever", i);
+	all_answer(members, MEMBERS);
+	all_play(members, 5);
+	end_members(members, MEMBERS);
+}
+
+/*
+ * One of those who have come dies before the last one comes: the others are told, and it takes a
+ * new barrier.
+ */
+CASE(barrier_died_before_all_joined, 0)
 {
 	struct child members[MEMBERS];
 
@@ -278,17 +314,160 @@ void barrier_died_before_all_joined(void)
 	scene_has_objects(MEMBERS);
 	scene_has_waits(MEMBERS - 1); /* for the last one: they have each other */
 	child_kill(&members[1]);
-	agent_answers(&members[0], WW_ERR_PEER_LOST);
-	agent_answers(&members[2], WW_ERR_PEER_LOST);
+	/* Who is told first leaves, and may be what the other one sees first. */
+	agent_answers_with(&members[0], WW_ERR_PEER_LOST, "member ");
+	agent_answers_with(&members[2], WW_ERR_PEER_LOST, "member ");
 	sync_start(&members[1], NULL);
-	for (int i = 0; i < MEMBERS; i++)
+	for (int i = 0; i < MEMBERS; i++) {
 		agent_tell(&members[i], "join x %d wait_ms=forever", i);
-	all_answer(members, MEMBERS);
-	all_play(members, 5);
-	end_members(members, MEMBERS);
+		agent_answers_with(&members[i], WW_ERR_PEER_LOST, "member ");
+	}
+	begin_anew(members);
 }
 
-void barrier_ranks_are_taken(void)
+/*
+ * It was the first to come, and nobody else had. Those that come later are told, whatever rank they
+ * ask for.
+ */
+CASE(barrier_died_before_anybody_came, 0)
+{
+	struct child members[MEMBERS];
+	char pid[32];
+
+	start_members(members);
+	agent_tell(&members[2], "join x 2 wait_ms=forever");
+	scene_has_objects(2);
+	snprintf(pid, sizeof(pid), "member 2, process %d (", (int)members[2].pid);
+	child_kill(&members[2]);
+	scene_has_holders(1);
+	sync_start(&members[2], NULL);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < MEMBERS; i++) {
+			agent_tell(&members[i], "join x %d wait_ms=forever", i);
+			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
+			agent_tell(&members[i], "join x any wait_ms=forever");
+			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
+			agent_tell(&members[i], "join x any");
+			agent_answers_with(&members[i], WW_ERR_PEER_LOST, pid);
+		}
+		scene_has_objects(2);
+		sync_restart_broker();
+	}
+	begin_anew(members);
+}
+
+/* Of three ranks one waits for the first, does not know the second, and the second dies. */
+CASE(barrier_died_unseen, 0)
+{
+	struct child members[MEMBERS];
+	char pid[32];
+
+	start_members(members);
+	agent_tell(&members[3], "join x 3 wait_ms=forever");
+	scene_has_objects(2);
+	scene_has_waits(1); /* for rank 0 */
+	agent_tell(&members[1], "join x 1 wait_ms=forever");
+	scene_has_objects(3);
+	snprintf(pid, sizeof(pid), "member 1, process %d (", (int)members[1].pid);
+	child_kill(&members[1]);
+	agent_answers_with(&members[3], WW_ERR_PEER_LOST, pid);
+	sync_start(&members[1], NULL);
+	begin_anew(members);
+}
+
+enum end {
+	END_KILLED,
+	END_LEFT,
+	END_ARRIVED_AND_LEFT,
+	ENDS
+};
+
+/* Ends a member that has joined. What it had in the broker is released when this returns. */
+static void end_member(struct child *member, enum end end, int others)
+{
+	if (end == END_KILLED) {
+		child_kill(member);
+		scene_has_holders((uint64_t)others + 1);
+		return;
+	}
+	if (end == END_ARRIVED_AND_LEFT)
+		agent_must(member, WW_TIMED_OUT, "arrive");
+	agent_must(member, WW_OK, "leave");
+	agent_must(member, WW_ERR_NOT_FOUND, "get 0 nothing"); /* asked after the release */
+}
+
+/*
+ * All have taken their ranks; one is stopped before it has looked for the others, and one of these,
+ * that has found all, ends at once.
+ */
+static void end_early(enum end end)
+{
+	struct child members[3];
+	char pid[32];
+
+	scene_begin();
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
+	for (int i = 0; i < 3; i++)
+		sync_start(&members[i], NULL);
+	agent_tell(&members[2], "join x 2 wait_ms=forever");
+	scene_has_objects(2);
+	MUST_CALL(kill(members[2].pid, SIGSTOP)); /* it looks for rank 0 first */
+	agent_tell(&members[1], "join x 1 wait_ms=forever");
+	agent_tell(&members[0], "join x 0 wait_ms=forever");
+	all_answer(members, 2);
+	snprintf(pid, sizeof(pid), "member 1, process %d (", (int)members[1].pid);
+	end_member(&members[1], end, 2);
+	MUST_CALL(kill(members[2].pid, SIGCONT));
+	if (end == END_ARRIVED_AND_LEFT) {
+		agent_answers(&members[2], WW_OK);
+		agent_tell(&members[2], "rounds 1");
+		agent_must(&members[0], WW_OK, "rounds 1");
+		agent_answers(&members[2], WW_OK);
+		agent_tell(&members[2], "arrive wait_ms=forever");
+	}
+	agent_answers_with(&members[2], WW_ERR_PEER_LOST, pid);
+	agent_tell(&members[0], "arrive wait_ms=forever");
+	agent_answers_with(&members[0], WW_ERR_PEER_LOST, pid);
+	agent_end(&members[0]);
+	if (end != END_KILLED)
+		agent_end(&members[1]);
+	end_members(&members[2], 1);
+}
+
+CASE(barrier_joined_and_ended, 0)
+{
+	for (enum end end = 0; end < ENDS; end++)
+		end_early(end);
+}
+
+/* As users do it: two join, and one ends at once, however that falls. Nobody waits for ever. */
+CASE(barrier_two_join_and_one_ends, 0)
+{
+	for (int round = 0; round < 20; round++) {
+		struct child members[2];
+
+		scene_begin();
+		MUST_OK(ww_barrier_create(scene.broker, "x",
+			WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, NULL));
+		for (int i = 0; i < 2; i++)
+			sync_start(&members[i], NULL);
+		agent_tell(&members[0], "join x any wait_ms=forever");
+		agent_tell(&members[1], "meet x any wait_ms=forever");
+		agent_answers(&members[0], WW_OK);
+		if (round % 2)
+			child_kill(&members[0]);
+		else
+			agent_end(&members[0]);
+		agent_answers(&members[1], WW_ERR_PEER_LOST);
+		agent_end(&members[1]);
+		(void)ww_broker_remove(scene.broker,
+			"x"); /* whether one has left in order, or none */
+		scene_end();
+	}
+}
+
+CASE(barrier_ranks_are_taken, 0)
 {
 	struct child members[MEMBERS];
 	struct child late;
@@ -311,7 +490,7 @@ void barrier_ranks_are_taken(void)
 }
 
 /* The process that makes it need not be there when the others come. */
-void barrier_outlives_its_maker(void)
+CASE(barrier_outlives_its_maker, 0)
 {
 	struct child members[MEMBERS];
 
@@ -322,7 +501,7 @@ void barrier_outlives_its_maker(void)
 	end_members(members, MEMBERS);
 }
 
-void barrier_after_broker_restart(void)
+CASE(barrier_after_broker_restart, 0)
 {
 	struct child members[MEMBERS];
 	char pid[32];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_lock.c - many streams of two processes that wait for each other: never for ever, whatever the order
+ * sync_lock.c - many streams of two processes that wait for each other: never for ever, whatever
+ * the order
  *
- * Hardware queues are few, and streams share them: a wait that is not over holds up whatever was given to its queue
- * later. The rule of submission is what keeps that from becoming a circle. Who locks up all the same is ended by
- * the alarm of its case.
+ * Hardware queues are few, and streams share them: a wait that is not over holds up whatever was
+ * given to its queue later. The rule of submission is what keeps that from becoming a circle. Who
+ * locks up all the same is ended by the alarm of its case.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,11 +54,11 @@ static void crowd_begin(struct crowd *crowd, const char *own, const char *other)
 		crowd->streams[i] = stream_make(agent_device());
 		crowd->own[i] = timeline_make(0, 0);
 		snprintf(name, sizeof(name), "%s/%d", own, i);
-		MUST_OK(ww_timeline_put(crowd->own[i], broker, name, NULL));
+		MUST_OK(ww_timeline_put(crowd->own[i], broker, name, NULL, NULL));
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		snprintf(name, sizeof(name), "%s/%d", other, i);
-		MUST_OK(ww_timeline_get(broker, name, WW_FOREVER, &crowd->others[i]));
+		MUST_OK(ww_timeline_get(broker, name, WW_FOREVER, NULL, &crowd->others[i]));
 	}
 }
 
@@ -65,7 +66,7 @@ static void crowd_begin(struct crowd *crowd, const char *own, const char *other)
 static void crowd_end(struct crowd *crowd)
 {
 	for (int i = 0; i < STREAMS; i++)
-		MUST_OK(ww_stream_synchronize(crowd->streams[i]));
+		MUST_OK(ww_stream_synchronize(crowd->streams[i], WW_FOREVER, NULL));
 	for (int i = 0; i < STREAMS; i++) {
 		struct ww_timeline_info info = timeline_info(crowd->own[i]);
 
@@ -77,8 +78,8 @@ static void crowd_end(struct crowd *crowd)
 }
 
 /*
- * Every pair of streams, one here and one there, hands a value to and fro; each side goes through the pairs in another
- * order every time. The second side answers what the first one has said.
+ * Every pair of streams, one here and one there, hands a value to and fro; each side goes through
+ * the pairs in another order every time. The second side answers what the first one has said.
  */
 static void play_pairs(struct crowd *crowd, uint64_t rounds, bool is_first)
 {
@@ -90,7 +91,7 @@ static void play_pairs(struct crowd *crowd, uint64_t rounds, bool is_first)
 			uint32_t at = order[i];
 
 			MUST_OK(ww_timeline_stream_wait(crowd->others[at], crowd->streams[at],
-				is_first ? round - 1 : round, 0, WW_FOREVER));
+				is_first ? round - 1 : round, 0, WW_FOREVER, NULL));
 			MUST_OK(ww_timeline_stream_signal(crowd->own[at], crowd->streams[at],
 				round));
 		}
@@ -110,7 +111,7 @@ static void play_anyhow(struct crowd *crowd, uint64_t steps)
 							       : crowd->others[which - STREAMS];
 			uint64_t value = timeline_info(awaited).submitted;
 
-			MUST_OK(ww_timeline_stream_wait(awaited, stream, value, 0, 0));
+			MUST_OK(ww_timeline_stream_wait(awaited, stream, value, 0, 0, NULL));
 		}
 		at = next_random(&crowd->state) % STREAMS; /* not always the stream's own one */
 		MUST_OK(ww_timeline_stream_signal(crowd->own[at], stream,
@@ -152,7 +153,7 @@ static void play(int rounds, int seed, const char *first, const char *second)
 	scene_has_objects(0);
 }
 
-void lock_never_in_any_order(void)
+CASE(lock_never_in_any_order, NEEDS_VALUES)
 {
 	scene_begin();
 	for (int seed = 1; seed <= 3; seed++)
@@ -160,7 +161,7 @@ void lock_never_in_any_order(void)
 	scene_end();
 }
 
-void lock_never_at_random(void)
+CASE(lock_never_at_random, NEEDS_VALUES)
 {
 	scene_begin();
 	for (int seed = 1; seed <= 3; seed++)
@@ -169,10 +170,10 @@ void lock_never_at_random(void)
 }
 
 /*
- * The same waits without the rule: as many streams as have queues wait for what is submitted later, and then what is
- * submitted later cannot run. The CPU, which needs no queue, lets them go.
+ * The same waits without the rule: as many streams as have queues wait for what is submitted later,
+ * and then what is submitted later cannot run. The CPU, which needs no queue, lets them go.
  */
-void lock_by_raw_order(void)
+CASE(lock_by_raw_order, NEEDS_VALUES | NEEDS_CUDA)
 {
 	ww_timeline *held = timeline_make(0, 0);
 	ww_timeline *timeline = timeline_make(0, 0);
@@ -186,14 +187,14 @@ void lock_by_raw_order(void)
 	for (int i = 0; i < STREAMS; i++)
 		stream_hold(streams[i], held, 1);
 	MUST_OK(ww_timeline_stream_signal(timeline, last, 1));
-	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 0, 100 * MS));
+	MUST_STATUS(WW_TIMED_OUT, ww_timeline_wait(timeline, 1, 100 * MS, NULL));
 	MUST_OK(ww_timeline_signal(held, 1));
-	MUST_OK(ww_timeline_wait(timeline, 1, 0, WW_FOREVER));
+	MUST_OK(ww_timeline_wait(timeline, 1, WW_FOREVER, NULL));
 	for (int i = 0; i < STREAMS; i++) {
-		MUST_OK(ww_stream_synchronize(streams[i]));
+		MUST_OK(ww_stream_synchronize(streams[i], WW_FOREVER, NULL));
 		ww_stream_unref(streams[i]);
 	}
-	MUST_OK(ww_stream_synchronize(last));
+	MUST_OK(ww_stream_synchronize(last, WW_FOREVER, NULL));
 	ww_stream_unref(last);
 	ww_timeline_unref(timeline);
 	ww_timeline_unref(held);
@@ -201,7 +202,7 @@ void lock_by_raw_order(void)
 }
 
 /* Each wants to see the other's value before it gives its own. */
-void lock_by_program_is_timed_out(void)
+CASE(lock_by_program_is_timed_out, NEEDS_VALUES)
 {
 	struct child agents[2];
 

@@ -2,15 +2,10 @@
 /*
  * sync_main.c - the suite's tables
  */
+#include <string.h>
 #include <unistd.h>
 
 #include "integration/sync.h"
-
-static const struct check_case cases[] = {
-#define SYNC_CASE(name, needs) {#name, name, needs},
-	SYNC_CASES(SYNC_CASE)
-#undef SYNC_CASE
-};
 
 static const struct check_role roles[] = {
 	{"sync_agent", role_sync_agent},
@@ -19,6 +14,7 @@ static const struct check_role roles[] = {
 };
 
 static uint64_t has;
+static bool is_under_mps;
 
 static struct check_suite suite;
 
@@ -34,6 +30,7 @@ static void look_at_subject(void)
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	has |= subject_is_cuda() ? NEEDS_CUDA : 0;
 	has |= other ? NEEDS_OTHER_GPU : 0;
+	is_under_mps = device_info(device).mps == WW_MPS_ON;
 	suite.leaks = subject_is_countable();
 	ww_device_unref(other);
 	ww_device_unref(device);
@@ -54,13 +51,32 @@ static const char *skip(const struct check_case *item)
 	return missing ? "only for GPUs, whose streams share queues" : NULL;
 }
 
+struct excuse {
+	const char *name; /* of the case */
+	const char *reason;
+};
+
+/* Run, and known to fail: on a GPU under MPS. */
+static const struct excuse expected_failures[] = {
+	{"write_by_raw_stream_dies_alone",
+		"the fault of one client of an MPS server ends the contexts of all"},
+};
+
+static const char *doomed(const struct check_case *item)
+{
+	for (size_t i = 0; i < CHECK_COUNT(expected_failures); i++) {
+		if (is_under_mps && !strcmp(expected_failures[i].name, item->name))
+			return expected_failures[i].reason;
+	}
+	return NULL;
+}
+
 static struct check_suite suite = {
 	.name = "integration-sync",
-	.cases = cases,
-	.case_count = CHECK_COUNT(cases),
 	.roles = roles,
 	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
+	.doomed = doomed,
 	.warm_up = look_at_subject,
 };
 

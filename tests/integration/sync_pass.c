@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_pass.c - timelines from process to process: by token and by name, for the CPU and for streams
+ * sync_pass.c - timelines from process to process: by token and by name, for the CPU and for
+ * streams
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void end_two(struct child agents[2])
 	scene_end();
 }
 
-void pass_by_token(void)
+CASE(pass_by_token, 0)
 {
 	struct child agents[2];
 
@@ -57,7 +58,7 @@ void pass_by_token(void)
 	end_two(agents);
 }
 
-void pass_by_file(void)
+CASE(pass_by_file, 0)
 {
 	char path[] = "/tmp/warpway-token-XXXXXX";
 	struct child agents[2];
@@ -73,7 +74,7 @@ void pass_by_file(void)
 	unlink(path);
 }
 
-void pass_by_environment(void)
+CASE(pass_by_environment, 0)
 {
 	char variable[16 + WW_TOKEN_TEXT_BYTES] = "TIMELINE=";
 	const char *const environment[] = {variable, NULL};
@@ -82,7 +83,7 @@ void pass_by_environment(void)
 	struct child waiter;
 
 	scene_begin();
-	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	MUST_OK(ww_token_to_text(&token, variable + strlen(variable)));
 	sync_start(&waiter, &(struct child_options){.environment = environment});
 	agent_must(&waiter, WW_OK, "import_variable 0");
@@ -95,7 +96,7 @@ void pass_by_environment(void)
 	scene_end();
 }
 
-void pass_by_name(void)
+CASE(pass_by_name, 0)
 {
 	struct child agents[2];
 
@@ -116,7 +117,7 @@ void pass_by_name(void)
 }
 
 /* Who only waits passes the right to wait on, by whatever way it came. */
-void pass_on_by_waiter(void)
+CASE(pass_on_by_waiter, 0)
 {
 	struct child agents[2];
 	struct child third;
@@ -143,7 +144,7 @@ void pass_on_by_waiter(void)
 }
 
 /* More than a page of them, each under a name. */
-void pass_many(void)
+CASE(pass_many, 0)
 {
 	enum {
 		COUNT = 130
@@ -156,7 +157,7 @@ void pass_many(void)
 	for (int i = 0; i < COUNT; i++) {
 		timelines[i] = timeline_make(0, (uint64_t)i);
 		snprintf(name, sizeof(name), "many/%d", i);
-		MUST_OK(ww_timeline_put(timelines[i], scene.broker, name, NULL));
+		MUST_OK(ww_timeline_put(timelines[i], scene.broker, name, NULL, NULL));
 	}
 	sync_start(&waiter, NULL);
 	for (int i = 0; i < COUNT; i++) {
@@ -170,7 +171,7 @@ void pass_many(void)
 	scene_end();
 }
 
-void pass_wait_for_name(void)
+CASE(pass_wait_for_name, 0)
 {
 	struct child agents[2];
 
@@ -214,18 +215,18 @@ static void relay(const char *first_device, const char *second_device)
 	end_two(agents);
 }
 
-void pass_between_streams(void)
+CASE(pass_between_streams, NEEDS_VALUES | NEEDS_HOST)
 {
 	relay(NULL, NULL);
 }
 
-void pass_between_host_and_device(void)
+CASE(pass_between_host_and_device, NEEDS_VALUES | NEEDS_HOST)
 {
 	relay("WW_TEST_DEVICE=host", NULL);
 	relay(NULL, "WW_TEST_DEVICE=host");
 }
 
-void pass_between_gpus(void)
+CASE(pass_between_gpus, NEEDS_VALUES | NEEDS_HOST | NEEDS_OTHER_GPU)
 {
 	char device[64] = "WW_TEST_DEVICE=";
 	ww_device *other = subject_open_other();

@@ -2,7 +2,8 @@
 /*
  * sync_user.c - timelines and barriers across users, and across containers
  *
- * The users and groups need not exist: the kernel knows them by number. Alice is 61001, Bob 61002; 61100 is a group.
+ * The users and groups need not exist: the kernel knows them by number. Alice is 61001, Bob 61002;
+ * 61100 is a group.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ static void try_mode(const char *owner, const char *mode, const char *other, ww_
 	scene_has_objects(0);
 }
 
-void user_mode(void)
+CASE(user_mode, NEEDS_ROOT)
 {
 	scene_begin();
 	try_mode("61001 61100", "0640", "61002 61100", YES);
@@ -49,7 +50,7 @@ void user_mode(void)
 }
 
 /* A token opens what the mode closes, and only that timeline's page. */
-void user_token(void)
+CASE(user_token, NEEDS_ROOT)
 {
 	struct child alice;
 	struct child bob;
@@ -71,7 +72,7 @@ void user_token(void)
 	scene_end();
 }
 
-void user_is_told_of_the_dead(void)
+CASE(user_is_told_of_the_dead, NEEDS_ROOT)
 {
 	char pid[16];
 	struct child alice;
@@ -87,20 +88,24 @@ void user_is_told_of_the_dead(void)
 	snprintf(pid, sizeof(pid), "%d", (int)alice.pid);
 	child_kill(&alice);
 	agent_answers_with(&bob, WW_ERR_PEER_LOST, pid);
-	agent_must(&bob, WW_ERR_PEER_LOST, "query 0 0");
+	agent_must(&bob, WW_ERR_PEER_LOST, "query 0 1");
+	agent_must(&bob, WW_OK, "query 0 0");
 	agent_end(&bob);
 	scene_end();
 }
 
-void user_barrier(void)
+CASE(user_barrier, NEEDS_ROOT)
 {
 	static const char *const who[] = {"61001 61001", "61002 61002", "0 0"};
-	const struct ww_share_params params = {.size = sizeof(params), .mode = 0644};
+	const struct ww_barrier_params params = {.struct_size = sizeof(params),
+		.count = 3,
+		.mode = 0644};
 	struct child members[3];
 
 	scene_begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 3, &params, NULL));
-	MUST_OK(ww_barrier_create(scene.broker, "y", 3, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x", &params, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "y",
+		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
 	for (int i = 0; i < 3; i++) {
 		sync_start_user(&members[i], who[i]);
 		if (i < 2)
@@ -118,7 +123,6 @@ void user_barrier(void)
 	agent_must(&members[2], WW_ERR_PEER_LOST, "arrive wait_ms=forever");
 	agent_end(&members[0]);
 	agent_end(&members[2]);
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
 	MUST_OK(ww_broker_remove(scene.broker, "y"));
 	scene_end();
 }
@@ -132,7 +136,7 @@ static void begin(void)
 	MUST_CALL(chmod(scene.daemon.folder, 0755));
 }
 
-void container_waits(void)
+CASE(container_waits, NEEDS_ROOT)
 {
 	ww_timeline *timeline;
 	struct ww_token token;
@@ -140,8 +144,8 @@ void container_waits(void)
 
 	begin();
 	timeline = timeline_make(0, 0);
-	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL));
-	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, &token));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "x", NULL, NULL));
+	MUST_OK(ww_timeline_export(timeline, scene.broker, NULL, NULL, &token));
 	container_start("sync_container", &waiter, NULL);
 	agent_must(&waiter, WW_OK, "get 0 x");
 	MUST_EQUAL(sizeof(token), write(waiter.socket, &token, sizeof(token)));
@@ -158,8 +162,11 @@ void container_waits(void)
 	scene_end();
 }
 
-/* From one container to another; the dead is process 1 as it sees itself, and another for the broker. */
-void container_signals(void)
+/*
+ * From one container to another; the dead is process 1 as it sees itself, and another for the
+ * broker.
+ */
+CASE(container_signals, NEEDS_ROOT)
 {
 	struct child signaller;
 	struct child waiter;
@@ -176,17 +183,18 @@ void container_signals(void)
 	agent_tell(&waiter, "wait 0 8 wait_ms=forever");
 	child_kill(&signaller);
 	agent_answers_with(&waiter, WW_ERR_PEER_LOST, "ended");
-	agent_must(&waiter, WW_OK, "query 0 7 reached");
+	agent_must(&waiter, WW_OK, "query 0 7");
 	agent_end(&waiter);
 	scene_end();
 }
 
-void container_barrier(void)
+CASE(container_barrier, NEEDS_ROOT)
 {
 	struct child members[3];
 
 	begin();
-	MUST_OK(ww_barrier_create(scene.broker, "x", 3, NULL, NULL));
+	MUST_OK(ww_barrier_create(scene.broker, "x",
+		WW_PARAMS(struct ww_barrier_params, .count = 3), NULL, NULL));
 	for (int i = 0; i < 3; i++) {
 		if (i)
 			container_start("sync_container", &members[i], NULL);
@@ -206,6 +214,5 @@ void container_barrier(void)
 	agent_must(&members[1], WW_ERR_PEER_LOST, "arrive wait_ms=forever");
 	agent_end(&members[0]);
 	agent_end(&members[1]);
-	MUST_OK(ww_broker_remove(scene.broker, "x"));
 	scene_end();
 }

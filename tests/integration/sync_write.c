@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_write.c - a waiter that tries to write its signaller's page: refused by the kernel, or dead alone
+ * sync_write.c - a waiter that tries to write its signaller's page: refused by the kernel, or dead
+ * alone
  *
- * The attempts go below the public interface, which has no way to write: to the descriptor, the mapping and the stream
- * operation that the library itself uses.
+ * The attempts go below the public interface, which has no way to write: to the descriptor, the
+ * mapping and the stream operation that the library itself uses.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ static ww_status refused_or_not(bool is_done)
 
 ww_status obey_map_page(void)
 {
-	const struct ww_page *page = agent_timeline(1)->page;
+	const struct ww_signal_map *page = agent_timeline(1)->page;
 	void *mapped = mmap(NULL, page->cpu->bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		page->cpu->fd, 0);
 
@@ -39,7 +40,7 @@ ww_status obey_map_page(void)
 
 ww_status obey_protect_page(void)
 {
-	const struct ww_page *page = agent_timeline(1)->page;
+	const struct ww_signal_map *page = agent_timeline(1)->page;
 
 	return refused_or_not(!mprotect(page->header, page->cpu->bytes, PROT_READ | PROT_WRITE));
 }
@@ -61,7 +62,7 @@ ww_status obey_reopen_page(void)
 ww_status obey_private_page(void)
 {
 	const struct ww_timeline *timeline = agent_timeline(1);
-	const struct ww_page *page = timeline->page;
+	const struct ww_signal_map *page = timeline->page;
 	uint8_t *mapped = mmap(NULL, page->cpu->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
 		page->cpu->fd, 0);
 
@@ -77,7 +78,7 @@ ww_status obey_private_page(void)
 ww_status obey_fill_page(void)
 {
 	struct ww_mapping *mapping;
-	ww_status status = ww_page_map(agent_timeline(1)->page, agent_device(), &mapping);
+	ww_status status = ww_signal_map_map(agent_timeline(1)->page, agent_device(), &mapping);
 
 	if (status)
 		return status;
@@ -101,10 +102,11 @@ ww_status obey_stream_store_page(void)
 	struct ww_stream_value word;
 	ww_status status;
 
-	MUST_OK(ww_page_stream_value(timeline->page, stream->device, timeline->offset, 99, &word));
+	MUST_OK(ww_signal_map_stream_value(timeline->page, stream->device, timeline->offset, 99,
+		&word));
 	signal(SIGSEGV, SIG_DFL);
 	status = stream->device->backend->stream_write_value(stream, &word);
-	return status < 0 ? status : ww_stream_synchronize(stream);
+	return status < 0 ? status : ww_stream_synchronize(stream, WW_FOREVER, NULL);
 }
 
 /* --- cases --- */
@@ -141,7 +143,7 @@ static void end(struct child *signaller, struct child *waiter)
 	scene_end();
 }
 
-void write_is_refused(void)
+CASE(write_is_refused, 0)
 {
 	struct child signaller;
 	struct child waiters[2];
@@ -156,7 +158,7 @@ void write_is_refused(void)
 	end(&signaller, &waiters[1]);
 }
 
-void write_is_refused_to_other_user(void)
+CASE(write_is_refused_to_other_user, NEEDS_ROOT)
 {
 	struct child signaller;
 	struct child waiters[2];
@@ -178,7 +180,7 @@ static void must_have_died(struct child *waiter)
 		FAIL("the waiter that wrote ended with status %#x, not of SIGSEGV", status);
 }
 
-void write_by_store_dies_alone(void)
+CASE(write_by_store_dies_alone, 0)
 {
 	struct child signaller;
 	struct child waiters[2];
@@ -190,7 +192,7 @@ void write_by_store_dies_alone(void)
 	end(&signaller, &waiters[1]);
 }
 
-void write_by_stream_is_refused(void)
+CASE(write_by_stream_is_refused, NEEDS_VALUES)
 {
 	struct child signaller;
 	struct child waiters[2];
@@ -204,7 +206,7 @@ void write_by_stream_is_refused(void)
 	end(&signaller, &waiters[1]);
 }
 
-void write_by_raw_stream_dies_alone(void)
+CASE(write_by_raw_stream_dies_alone, NEEDS_VALUES)
 {
 	struct child signaller;
 	struct child waiters[2];

@@ -2,7 +2,8 @@
 /*
  * agent.c - commands, one function each, and the case's side of the dialogue
  *
- * An answer is the name of a status, and behind it the record's sentence, for the reader of a failed test.
+ * An answer is the name of a status, and behind it the record's sentence, for the reader of a
+ * failed test.
  */
 #include "support/agent.h"
 
@@ -87,6 +88,8 @@ uint64_t agent_time_option(const char *name)
 
 	if (!value)
 		return 0;
+	if (!strcmp(value, "none")) /* of an escrow */
+		return WW_ESCROW_NONE;
 	if (!strcmp(value, "forever"))
 		return WW_FOREVER;
 	return strtoull(value, NULL, 10) * NS_PER_MS;
@@ -109,7 +112,7 @@ ww_device *agent_device(void)
 ww_status agent_broker(ww_broker **out_broker)
 {
 	const struct ww_broker_params patient = {
-		.size = sizeof(patient),
+		.struct_size = sizeof(patient),
 		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
 	};
 	ww_status status = broker ? WW_OK : ww_broker_open(&patient, &broker);
@@ -194,8 +197,8 @@ static const struct ww_array *array_option(struct ww_array *array)
 		shape[count++] = strtoll(value, &end, 10);
 		value = end + 1;
 	} while (*end == 'x');
-	array->size = sizeof(*array);
-	MUST_OK(ww_array_set(array, WW_DTYPE_FLOAT, 32, count, shape));
+	array->struct_size = sizeof(*array);
+	MUST_OK(ww_array_set(array, WW_DTYPE(WW_DTYPE_FLOAT, 32), count, shape, NULL, 0));
 	return array;
 }
 
@@ -203,44 +206,44 @@ static ww_status obey_put(void)
 {
 	struct ww_array array;
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.mode = (uint32_t)agent_number_option("mode", 8),
 		.life = life_option(),
 		.state = state_of(agent_find_option("state")),
 		.gid = (uint32_t)agent_number_option("gid", 10),
 		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
 		.ttl_ns = agent_time_option("ttl_ms"),
-		.timeout_ns = agent_time_option("wait_ms"),
 		.array = array_option(&array),
 	};
 	ww_status status = need_broker();
 
 	if (status != WW_OK)
 		return status;
-	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, &params);
+	return ww_memory_put(memory, broker, strcmp(agent_word(1), "-") ? words[1] : NULL, &params,
+		agent_time_option("wait_ms"), NULL);
 }
 
 static ww_status obey_seal(void)
 {
-	return ww_memory_seal(memory, broker, state_of(agent_word(1)));
+	return ww_memory_publish(memory, broker, state_of(agent_word(1)), NULL);
 }
 
 static ww_status obey_get(void)
 {
 	const char *owner = agent_find_option("owner");
 	const struct ww_get_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = access_option(),
 		.flags = owner ? WW_GET_FROM_OWNER : 0,
 		.owner = owner ? (uint32_t)atoi(owner) : 0,
-		.timeout_ns = agent_time_option("wait_ms"),
 	};
 	ww_status status = need_broker();
 
 	MUST(!memory);
 	if (status != WW_OK)
 		return status;
-	return ww_memory_get(device, broker, agent_word(1), &params, &memory, NULL);
+	return ww_memory_get(device, broker, agent_word(1), &params, agent_time_option("wait_ms"),
+		NULL, &memory, NULL);
 }
 
 /* Where a token goes or comes from: file=PATH, else the socket. */
@@ -257,7 +260,7 @@ static ww_status obey_export(void)
 {
 	struct ww_array array;
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = access_option(),
 		.offset = agent_number_option("offset", 10),
 		.bytes = agent_number_option("bytes", 10),
@@ -270,7 +273,7 @@ static ww_status obey_export(void)
 	int fd;
 
 	if (status == WW_OK)
-		status = ww_memory_export(memory, broker, &params, &token);
+		status = ww_memory_export(memory, broker, &params, NULL, &token);
 	if (status != WW_OK)
 		return status;
 	fd = agent_open_token(O_WRONLY | O_CREAT | O_TRUNC);
@@ -281,7 +284,7 @@ static ww_status obey_export(void)
 
 static ww_status obey_import(void)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
 	ww_status status = need_broker();
 	int fd = agent_open_token(O_RDONLY);
@@ -291,7 +294,9 @@ static ww_status obey_import(void)
 	close(fd);
 	if (status != WW_OK)
 		return status;
-	return ww_memory_import(device, broker, &token, access_option(), &memory, &info);
+	return ww_memory_import(device, broker, &token,
+		WW_PARAMS(struct ww_import_params, .access = access_option()), NULL, &memory,
+		&info);
 }
 
 static ww_status obey_write(void)
@@ -349,7 +354,7 @@ static ww_status obey_remove(void)
 
 static ww_status obey_stat(void)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_status status = need_broker();
 
 	return status != WW_OK ? status : ww_broker_stat(broker, agent_word(1), &info);
@@ -371,14 +376,14 @@ static ww_status obey_list(void)
 
 static ww_status obey_watch(void)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	ww_watch *watch = NULL;
 	ww_status status = need_broker();
 
 	if (status == WW_OK)
 		status = ww_watch_create(broker, NULL, WW_WATCH_EXISTING, &watch);
 	if (status == WW_OK)
-		status = ww_watch_next(watch, WW_FOREVER, &event);
+		status = ww_watch_next(watch, WW_FOREVER, NULL, &event);
 	ww_watch_free(watch);
 	return status;
 }

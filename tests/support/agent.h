@@ -2,26 +2,28 @@
 /*
  * agent.h - a helper that uses a broker as it is told, command by command
  *
- * An agent has one device (the subject), one broker (that of its environment, opened by the first command that
- * needs it) and one memory. A case says what to do and hears what came of it, so that what several processes
- * do in which order is read in one place:
+ * An agent has one device (the subject), one broker (that of its environment, opened by the first
+ * command that needs it) and one memory. A case says what to do and hears what came of it, so that
+ * what several processes do in which order is read in one place:
  *
  *   user UID GID [GID...]     become another user, with these groups, before anything else
  *   open                      connect
  *   make KIND BYTES SEED      make memory with a pattern in it; KIND is vmm or host
- *   put NAME [OPTION...]      mode=0640 life=kept state=shared gid=N ttl_ms=N wait_ms=N replace shape=3x5 (of float32);
- *                             NAME "-" is none
+ *   put NAME [OPTION...]      mode=0640 life=kept state=shared gid=N ttl_ms=N wait_ms=N replace
+ *                             shape=3x5 (of float32); NAME "-" is none
  *   seal STATE                sealed or shared
  *   get NAME [OPTION...]      write wait_ms=N owner=N
  *   export [OPTION...]        write offset=N bytes=N escrow_ms=N uses=N shape=3x5 file=PATH
  *   import [OPTION...]        write file=PATH; without a file tokens go through the agent's socket
  *   write SEED, verify SEED   the pattern
- *   map_write, reopen         try to map the memory's descriptor for writing, or to open it so, as a plain holder would
+ *   map_write, reopen         try to map the memory's descriptor for writing, or to open it so, as
+ *                             a plain holder would
  *   remove NAME, stat NAME
  *   list                      everything
  *   watch                     begin with what is there, until the first event
  *   drop, close               let go of the memory; of the broker
- *   fork                      a child that does nothing but hold what it inherited, until the case closes `socket`
+ *   fork                      a child that does nothing but hold what it inherited, until the case
+ *                             closes `socket`
  *   end
  */
 #ifndef WW_TESTS_SUPPORT_AGENT_H

@@ -200,6 +200,8 @@ void address_write(ww_CUdeviceptr address, uint64_t bytes, uint32_t seed)
 	pattern_make(pattern, bytes, seed);
 	allocation_enter();
 	MUST_CUDA(driver()->cuMemcpyHtoD(address, pattern, bytes));
+	/* For few bytes it returns before the GPU has them, and another process may read next. */
+	MUST_CUDA(driver()->cuStreamSynchronize(NULL));
 	free(pattern);
 }
 

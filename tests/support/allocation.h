@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allocation.h - memory of the subject's GPU that is allocated with the driver itself, as other programs do
+ * allocation.h - memory of the subject's GPU that is allocated with the driver itself, as other
+ * programs do
  *
- * Its bytes are written and read by the driver's own copies. The primary context of the GPU is current in the thread from
- * the first allocation on, until allocation_leave().
+ * Its bytes are written and read by the driver's own copies. The primary context of the GPU is
+ * current in the thread from the first allocation on, until allocation_leave().
  */
 #ifndef WW_TESTS_SUPPORT_ALLOCATION_H
 #define WW_TESTS_SUPPORT_ALLOCATION_H
@@ -20,7 +21,8 @@ enum allocation_kind {
 	ALLOCATION_DEFAULT_POOL, /* cuMemAllocAsync() */
 	ALLOCATION_VMM,          /* cuMemCreate() with a descriptor */
 	ALLOCATION_VMM_CLOSED,   /* ... without */
-	ALLOCATION_VMM_PARTS, /* two side by side, each of half the bytes, as PyTorch's expandable segments */
+	/* two side by side, each of half the bytes, as PyTorch's expandable segments */
+	ALLOCATION_VMM_PARTS,
 	ALLOCATION_MANAGED,
 	ALLOCATION_PINNED /* cuMemHostAlloc() */
 };

@@ -89,7 +89,7 @@ static void hear(struct broker *broker, char *text, size_t room)
 	int ready;
 	ssize_t length;
 
-	entries[1].fd = (int)syscall(SYS_pidfd_open, broker->keeper, 0);
+	entries[1].fd = (int)syscall(SYS_pidfd_open, broker->supervisor, 0);
 	ready = poll(entries, entries[1].fd < 0 ? 1 : 2, child_limit_ms());
 	if (entries[1].fd >= 0)
 		close(entries[1].fd);
@@ -113,7 +113,7 @@ void broker_hear_ready(struct broker *broker)
 	} while (!strstr(text, "READY=1"));
 	pid = strstr(text, "MAINPID=");
 	MUST(pid);
-	broker->keeper = atoi(pid + strlen("MAINPID="));
+	broker->supervisor = atoi(pid + strlen("MAINPID="));
 }
 
 /* --- its processes --- */
@@ -205,7 +205,7 @@ static void spawn(struct broker *broker, char **arguments, char **environment, u
 	posix_spawnattr_destroy(&attributes);
 	if (error)
 		FAIL("cannot start %s: %s", program, strerror(error));
-	broker->keeper = broker->group;
+	broker->supervisor = broker->group;
 }
 
 void broker_start(struct broker *broker, const struct broker_options *options)
@@ -243,18 +243,53 @@ void process_wait_end(pid_t pid)
 		FAIL("process %d does not end", (int)pid);
 }
 
+static pid_t parent_of(pid_t pid)
+{
+	char path[64];
+	char text[512];
+	const char *end;
+	FILE *file;
+	int parent = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	/* The name before it may have any character but ends at the last parenthesis. */
+	if (fgets(text, sizeof(text), file) && (end = strrchr(text, ')')))
+		sscanf(end + 1, " %*c %d", &parent);
+	fclose(file);
+	return parent;
+}
+
+/*
+ * A supervisor may be the child of a broker that is about to end: it is ours to wait for when that
+ * has ended.
+ */
+static void wait_for_orphan(pid_t supervisor)
+{
+	pid_t parent;
+
+	while ((parent = parent_of(supervisor)) > 0 && parent != getpid())
+		process_wait_end(parent);
+}
+
 void broker_wait(struct broker *broker)
 {
 	int status = 0;
 
-	process_wait_end(broker->keeper);
-	MUST_EQUAL(broker->keeper, waitpid(broker->keeper, &status, 0));
+	wait_for_orphan(broker->supervisor);
+	process_wait_end(broker->supervisor);
+	MUST_EQUAL(broker->supervisor, waitpid(broker->supervisor, &status, 0));
 	if (WIFSIGNALED(status))
 		FAIL("warpwayd died of signal %d", WTERMSIG(status));
 	if (WEXITSTATUS(status))
 		FAIL("warpwayd ended with status %d", WEXITSTATUS(status));
-	/* Orphans of a keeper that was killed before are ours now, and are reaped here too. */
-	while (waitpid(-broker->group, NULL, WNOHANG) > 0)
+	/*
+	 * Orphans are ours now and are reaped here too: of a supervisor that was killed before, and
+	 * receivers, which end a moment after the broker.
+	 */
+	while (waitpid(-broker->group, NULL, 0) > 0)
 		;
 	if (kill(-broker->group, 0) == 0)
 		FAIL("warpwayd left a process behind");
@@ -265,7 +300,7 @@ void broker_wait(struct broker *broker)
 
 void broker_stop(struct broker *broker)
 {
-	MUST_CALL(kill(broker->keeper, SIGTERM));
+	MUST_CALL(kill(broker->supervisor, SIGTERM));
 	broker_wait(broker);
 }
 

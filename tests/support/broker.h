@@ -2,12 +2,13 @@
 /*
  * broker.h - a warpwayd of the test's own
  *
- * It runs in the foreground, in a temporary folder and in a process group of its own, and tells by NOTIFY_SOCKET when it
- * serves, so nobody has to look again and again. WARPWAYD in the environment says where the program is.
+ * It runs in the foreground, in a temporary folder and in a process group of its own, and tells by
+ * NOTIFY_SOCKET when it serves, so nobody has to look again and again. WARPWAYD in the environment
+ * says where the program is.
  *
- * A daemon never outlives the test program: a guard, one small process for each, waits for the end of the test program
- * and then kills the group. The test program is made the parent of orphans (PR_SET_CHILD_SUBREAPER), so that it can
- * also wait for a broker whose keeper was killed.
+ * A daemon never outlives the test program: a guard, one small process for each, waits for the end
+ * of the test program and then kills the group. The test program is made the parent of orphans
+ * (PR_SET_CHILD_SUBREAPER), so that it can also wait for a broker whose supervisor was killed.
  */
 #ifndef WW_TESTS_SUPPORT_BROKER_H
 #define WW_TESTS_SUPPORT_BROKER_H
@@ -21,8 +22,8 @@ struct broker {
 	char folder[BROKER_PATH_BYTES];  /* 0755 */
 	char address[BROKER_PATH_BYTES]; /* of its socket */
 	char config[BROKER_PATH_BYTES];  /* its configuration; "": none */
-	pid_t group;                     /* of all its processes; the first keeper's pid */
-	pid_t keeper;                    /* as it last said */
+	pid_t group;                     /* of all its processes; the first supervisor's pid */
+	pid_t supervisor;                /* as it last said */
 	int notify;                      /* where it says that it is ready */
 	int guard;                       /* pipe to the guard */
 	pid_t guard_pid;
@@ -45,7 +46,10 @@ struct broker_options {
 /* Starts it and waits until it serves; options may be NULL. */
 void broker_start(struct broker *broker, const struct broker_options *options);
 
-/* Waits until it serves again, after a restart or an upgrade; the keeper may be another process now. */
+/*
+ * Waits until it serves again, after a restart or an upgrade; the supervisor may be another process
+ * now.
+ */
 void broker_hear_ready(struct broker *broker);
 
 /* Writes another configuration; SIGHUP makes it count. */

@@ -2,9 +2,10 @@
 /*
  * check.h - cases, what they claim, and the runner that reports them
  *
- * A test program is a table of cases and a table of roles. Run plainly, it runs every case in order
- * and reports in the Test Anything Protocol; `--only NAME` runs one case, `--list` names them, and
- * `--role NAME ARGUMENT...` makes the process one of the helpers that cases start (see child.h).
+ * A test program is its cases, each defined by CASE() in whatever file, and a table of roles. Run
+ * plainly, it runs every case in order and reports in the Test Anything Protocol; `--only NAME`
+ * runs one case, `--list` names them, and `--role NAME ARGUMENT...` makes the process one of the
+ * helpers that cases start (see child.h).
  *
  * A claim that does not hold ends its case, wherever it stands: the runner goes on with the next
  * one. In a helper, in a forked child or in another thread there is no next case, so it ends the
@@ -13,9 +14,10 @@
  * We do not use cmocka's runner here: the release in Debian 12 reports a skipped case as "not ok",
  * and its assertions work in the main thread of one process only.
  *
- * Every case runs under an alarm, so a hang is a failure with a name. Where everything takes longer, as
- * under a sanitizer, WW_TEST_SLOWNESS (default 1) multiplies this and every other limit on time. A case that is skipped says
- * why. A case that is expected to fail runs in a process of its own, since it may well crash.
+ * Every case runs under an alarm, so a hang is a failure with a name. Where everything takes
+ * longer, as under a sanitizer, WW_TEST_SLOWNESS (default 1) multiplies this and every other limit
+ * on time. A case that is skipped says why. A case that is expected to fail runs in a process of
+ * its own, since it may well crash.
  */
 #ifndef WW_TESTS_SUPPORT_CHECK_H
 #define WW_TESTS_SUPPORT_CHECK_H
@@ -32,7 +34,35 @@ struct check_case {
 	const char *name;
 	void (*run)(void);
 	uint64_t needs; /* bits of the suite's own, for its skip() */
+	const char *file;
+	int line;
+	struct check_case *next; /* by file and line */
 };
+
+/* Enters a case into the list of those that the program runs. */
+void check_register(struct check_case *item);
+
+/* The first case; NULL: there is none. */
+const struct check_case *check_first(void);
+
+/*
+ * Defines a case. It registers itself before main(), so it is listed nowhere else:
+ *
+ *   CASE(memory_is_zero_at_first, WW_CAP_EXPORT)
+ *   {
+ *           MUST(...);
+ *   }
+ */
+#define CASE(case_name, case_needs)                                                           \
+	static void case_name(void);                                                          \
+	__attribute__((constructor)) static void case_name##_register(void)                   \
+	{                                                                                     \
+		static struct check_case self = {#case_name, case_name, case_needs, __FILE__, \
+			__LINE__, NULL};                                                      \
+                                                                                              \
+		check_register(&self);                                                        \
+	}                                                                                     \
+	static void case_name(void)
 
 struct check_role {
 	const char *name;
@@ -44,17 +74,19 @@ struct check_role {
  * @skip:     why a case cannot run here, or NULL; may be NULL itself
  * @doomed:   why a case is known to fail here, or NULL; may be NULL itself
  * @warm_up:  called once before the first case; may be NULL
+ * @before:   called before every case, as a part of it; may be NULL
+ * @after:    called after every case that has not failed, as a part of it; may be NULL
  * @leaks:    compare descriptors and mappings before and after every case
  */
 struct check_suite {
 	const char *name;
-	const struct check_case *cases;
-	size_t case_count;
 	const struct check_role *roles;
 	size_t role_count;
 	const char *(*skip)(const struct check_case *item);
 	const char *(*doomed)(const struct check_case *item);
 	void (*warm_up)(void);
+	void (*before)(void);
+	void (*after)(void);
 	bool leaks;
 };
 

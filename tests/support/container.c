@@ -11,7 +11,7 @@
 
 #include "support/check.h"
 #include "support/namespace.h"
-#include "support/scene.h"
+#include "support/broker_case.h"
 
 #define INSIDE "/broker"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * container.h - helpers in containers: processes that share nothing with the case but the folder of the broker's socket
+ * container.h - helpers in containers: processes that share nothing with the case but the folder of
+ * the broker's socket
  *
- * A container is a helper in PID, IPC, network and mount namespaces of its own; the broker's folder is at /broker there,
- * wherever it is outside. A suite that uses them has role_container_probe() under the name "container_probe".
+ * A container is a helper in PID, IPC, network and mount namespaces of its own; the broker's folder
+ * is at /broker there, wherever it is outside. A suite that uses them has role_container_probe()
+ * under the name "container_probe".
  */
 #ifndef WW_TESTS_SUPPORT_CONTAINER_H
 #define WW_TESTS_SUPPORT_CONTAINER_H
@@ -19,8 +21,8 @@ void container_require(const char *user);
 void container_start(const char *role, struct child *helper, const char *user);
 
 /*
- * Goes into a container; WARPWAY_BROKER leads to the broker there. The first word says whether that went well.
- * @count, @arguments:  as the role got them
+ * Goes into a container; WARPWAY_BROKER leads to the broker there. The first word says whether that
+ * went well. @count, @arguments: as the role got them
  * Return: false: it did not; the role is to end.
  */
 bool container_enter(int count, char **arguments);

@@ -2,8 +2,9 @@
 /*
  * namespace.h - a helper in namespaces of its own, as in a container
  *
- * Its PID, IPC and network namespaces are new, so it is process 1 and sees nobody. With a folder given its mount
- * namespace is new too: there is nothing in it but that folder, at another path, and a /proc of its own.
+ * Its PID, IPC and network namespaces are new, so it is process 1 and sees nobody. With a folder
+ * given its mount namespace is new too: there is nothing in it but that folder, at another path,
+ * and a /proc of its own.
  */
 #ifndef WW_TESTS_SUPPORT_NAMESPACE_H
 #define WW_TESTS_SUPPORT_NAMESPACE_H
@@ -23,8 +24,8 @@ struct namespace_plan {
 };
 
 /*
- * Goes on in a child; the process itself waits for the child's end and ends the same way. Called by a helper before it
- * uses the library.
+ * Goes on in a child; the process itself waits for the child's end and ends the same way. Called by
+ * a helper before it uses the library.
  * Return: NULL; or why that cannot be had here.
  */
 const char *namespace_enter(const struct namespace_plan *plan);

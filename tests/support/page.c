@@ -33,7 +33,7 @@ void page_make(struct page *page)
 
 	MUST_EQUAL(sizeof(id), getrandom(id, sizeof(id), 0));
 	page->bytes = WW_SIGNAL_PAGE_BYTES;
-	page->writer = raw_memory(page->bytes);
+	page->writer = raw_memory_writable(page->bytes);
 	MUST_CALL(fchmod(page->writer, 0600));
 	page->reader = reopen(page->writer);
 	page->page = mmap(NULL, page->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, page->writer, 0);

@@ -9,7 +9,7 @@
 #ifndef WW_TESTS_SUPPORT_PAGE_H
 #define WW_TESTS_SUPPORT_PAGE_H
 
-#include "support/raw.h"
+#include "support/raw_client.h"
 #include "wire/signal_page.h"
 
 struct page {
@@ -34,7 +34,10 @@ struct ww_layout_signal_cell *page_cell(const struct page *page, uint32_t number
 struct ww_wire_put page_object(const char *name);
 ww_status page_put(struct raw *raw, const struct ww_wire_put *put, const struct page *page);
 
-/* Sleeps, as a waiter does that trusts to be woken, until a cell is lost; not for longer than a word may take. */
+/*
+ * Sleeps, as a waiter does that trusts to be woken, until a cell is lost; not for longer than a
+ * word may take.
+ */
 void page_wait_lost(const struct page *page, uint32_t number);
 
 /* Looks again and again until a cell is poisoned, woken or not. */

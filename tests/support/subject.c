@@ -95,15 +95,23 @@ bool devices_are_peers(ww_device *a, ww_device *b)
 
 struct ww_device_info device_info(ww_device *device)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
 	MUST_OK(ww_device_info_get(device, &info));
 	return info;
 }
 
+uint64_t device_free_bytes(ww_device *device)
+{
+	uint64_t bytes;
+
+	MUST_OK(ww_device_free_bytes(device, &bytes));
+	return bytes;
+}
+
 struct ww_memory_info memory_info(ww_memory *memory)
 {
-	struct ww_memory_info info = {.size = sizeof(info)};
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 
 	MUST_OK(ww_memory_info_get(memory, &info));
 	return info;
@@ -111,7 +119,9 @@ struct ww_memory_info memory_info(ww_memory *memory)
 
 ww_memory *memory_make(ww_device *device, uint32_t kind, uint64_t bytes)
 {
-	struct ww_memory_params params = {.size = sizeof(params), .kind = kind, .bytes = bytes};
+	struct ww_memory_params params = {.struct_size = sizeof(params),
+		.kind = kind,
+		.bytes = bytes};
 	ww_memory *memory;
 
 	MUST_OK(ww_memory_create(device, &params, &memory));
@@ -133,7 +143,8 @@ ww_memory *memory_reimport(ww_memory *memory, ww_device *device, uint32_t access
 	int fd;
 
 	MUST_OK(ww_memory_export_fd(memory, access, &fd, &description));
-	MUST_OK(ww_memory_import_fd(device, fd, &description, access, &imported));
+	MUST_OK(ww_memory_import_fd(device, fd, &description,
+		WW_PARAMS(struct ww_import_params, .access = access), &imported));
 	close(fd);
 	return imported;
 }
@@ -164,20 +175,12 @@ void memory_must_be_same(ww_memory *expected, ww_memory *got)
 
 void memory_put(ww_memory *memory, uint64_t offset, const void *from, uint64_t bytes)
 {
-	ww_stream *stream = stream_make(memory_info(memory).device);
-
-	MUST_OK(ww_stream_copy(stream, (uint8_t *)ww_memory_pointer(memory) + offset, from, bytes));
-	MUST_OK(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
+	MUST_OK(ww_memory_write(memory, offset, from, bytes, WW_FOREVER, NULL));
 }
 
 void memory_get(ww_memory *memory, uint64_t offset, void *to, uint64_t bytes)
 {
-	ww_stream *stream = stream_make(memory_info(memory).device);
-
-	MUST_OK(ww_stream_copy(stream, to, (uint8_t *)ww_memory_pointer(memory) + offset, bytes));
-	MUST_OK(ww_stream_synchronize(stream));
-	ww_stream_unref(stream);
+	MUST_OK(ww_memory_read(memory, offset, to, bytes, WW_FOREVER, NULL));
 }
 
 void pattern_make(uint8_t *out, uint64_t bytes, uint32_t seed)

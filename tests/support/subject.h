@@ -17,7 +17,10 @@
 const char *subject_name(void);
 bool subject_is_cuda(void);
 
-/* Whether descriptors and mappings can be counted: a real driver opens some of its own whenever it likes. */
+/*
+ * Whether descriptors and mappings can be counted: a real driver opens some of its own whenever it
+ * likes.
+ */
 bool subject_is_countable(void);
 
 ww_device *subject_open(void);
@@ -34,6 +37,7 @@ void subject_see_only(ww_device *device, char out_setting[SUBJECT_SETTING_BYTES]
 bool devices_are_peers(ww_device *a, ww_device *b);
 
 struct ww_device_info device_info(ww_device *device);
+uint64_t device_free_bytes(ww_device *device);
 struct ww_memory_info memory_info(ww_memory *memory);
 
 ww_memory *memory_make(ww_device *device, uint32_t kind, uint64_t bytes);
@@ -51,7 +55,7 @@ void memory_must_be_same(ww_memory *expected, ww_memory *got);
 /* Whether the kernel tells (Linux 6.10, or kcmp(2) is allowed). */
 bool kernel_compares_descriptors(void);
 
-/* Copies through a stream of the device, and waits. */
+/* ww_memory_write() and ww_memory_read(), which must succeed. */
 void memory_put(ww_memory *memory, uint64_t offset, const void *from, uint64_t bytes);
 void memory_get(ww_memory *memory, uint64_t offset, void *to, uint64_t bytes);
 

@@ -11,8 +11,8 @@
 
 #include "base/await.h"
 #include "support/check.h"
-#include "support/gate.h"
-#include "support/scene.h"
+#include "support/stream_gate.h"
+#include "support/broker_case.h"
 #include "support/subject.h"
 #include "wire/object_ref.h"
 #include "wire/token.h"
@@ -22,7 +22,7 @@
 ww_timeline *timeline_make(uint64_t flags, uint64_t value)
 {
 	const struct ww_timeline_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.flags = flags,
 		.value = value,
 	};
@@ -34,7 +34,7 @@ ww_timeline *timeline_make(uint64_t flags, uint64_t value)
 
 struct ww_timeline_info timeline_info(ww_timeline *timeline)
 {
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 
 	MUST_OK(ww_timeline_info_get(timeline, &info));
 	return info;
@@ -64,7 +64,7 @@ void timeline_settle(const struct census *before)
 
 void stream_hold(ww_stream *stream, ww_timeline *until, uint64_t value)
 {
-	MUST_OK(ww_timeline_stream_wait(until, stream, value, WW_WAIT_UNSUBMITTED, 0));
+	MUST_OK(ww_timeline_stream_wait(until, stream, value, WW_WAIT_UNSUBMITTED, 0, NULL));
 }
 
 void stream_must_be_lost(ww_stream *stream, const char *word)
@@ -76,15 +76,15 @@ void stream_must_be_lost(ww_stream *stream, const char *word)
 	int fd = 0;
 
 	MUST_CALL(sem_init(&ran, 0, 0));
-	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_query(stream));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_copy(stream, &to, &from, sizeof(to)));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_fill(stream, &to, 3, 4, 1));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_call(stream, gate_post, &ran));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_stream_signal(other, stream, 1));
-	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_stream_wait(other, stream, 0, 0, 0));
+	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_stream_wait(other, stream, 0, 0, 0, NULL));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_eventfd(other, 0, stream, &fd));
-	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_synchronize(stream));
+	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_EQUAL(-1, fd);
 	MUST_EQUAL(2, to);
 	MUST(sem_trywait(&ran) == -1);
@@ -174,7 +174,7 @@ void signaller_name_as(struct signaller *signaller, const char *name, const uint
 struct ww_token signaller_token(struct signaller *signaller, uint32_t cell)
 {
 	struct ww_token_info info = {
-		.size = sizeof(info),
+		.struct_size = sizeof(info),
 		.kind = WW_OBJECT_TIMELINE,
 		.access = WW_ACCESS_READ,
 		.offset = cell_offset(cell),

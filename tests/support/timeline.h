@@ -2,16 +2,16 @@
 /*
  * timeline.h - short ways to use timelines, and a signaller by hand
  *
- * A signaller is what another process would be that has a page of timelines: a connection of its own to the broker of
- * the scene, and the page, of which every word can be stored. So a case can be waiter and signaller at once, and
- * the signaller can do what the library never does.
+ * A signaller is what another process would be that has a page of timelines: a connection of its
+ * own to the broker of the scene, and the page, of which every word can be stored. So a case can be
+ * waiter and signaller at once, and the signaller can do what the library never does.
  */
 #ifndef WW_TESTS_SUPPORT_TIMELINE_H
 #define WW_TESTS_SUPPORT_TIMELINE_H
 
 #include <warpway/warpway.h>
 
-#include "support/census.h"
+#include "support/leak_count.h"
 #include "support/child.h"
 #include "support/page.h"
 

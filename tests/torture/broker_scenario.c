@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "support/calls.h"
+#include "support/fail_call.h"
 #include "support/check.h"
 #include "support/child.h"
 #include "support/subject.h"
@@ -57,7 +57,10 @@ static bool has_failed(struct scenario *scenario, const char *step, ww_status st
 	return true;
 }
 
-/* Whether what failed made an end of the connection, with a broker that lives: then nothing is held any more. */
+/*
+ * Whether what failed made an end of the connection, with a broker that lives: then nothing is held
+ * any more.
+ */
 static bool has_lost_connection(void)
 {
 	static const char *const functions[] = {"ppoll", "recvmsg", "sendmsg"};
@@ -116,7 +119,7 @@ static void release_memories(struct scenario *scenario)
 static ww_status open_broker(struct scenario *scenario)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.address = scenario_address,
 	};
 
@@ -126,7 +129,7 @@ static ww_status open_broker(struct scenario *scenario)
 static ww_status make(struct scenario *scenario)
 {
 	const struct ww_memory_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.kind = WW_MEMORY_VMM,
 		.bytes = 4096,
 	};
@@ -137,28 +140,27 @@ static ww_status make(struct scenario *scenario)
 static ww_status put(struct scenario *scenario, const char *name, uint32_t state, uint64_t flags)
 {
 	const struct ww_put_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.life = name ? WW_LIFE_KEPT : WW_LIFE_HELD,
 		.state = state,
 		.flags = flags,
 		.ttl_ns = name ? UINT64_C(3600) * 1000 * NS_PER_MS : 0,
 	};
 
-	return ww_memory_put(*next(scenario), scenario->broker, name, &params);
+	return ww_memory_put(*next(scenario), scenario->broker, name, &params, 0, NULL);
 }
 
 static ww_status get(struct scenario *scenario, const char *name, uint32_t access,
 	uint64_t timeout_ns)
 {
 	const struct ww_get_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = access,
-		.timeout_ns = timeout_ns,
 	};
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
-	return ww_memory_get(scenario->device, scenario->broker, name, &params, next(scenario),
-		&info);
+	return ww_memory_get(scenario->device, scenario->broker, name, &params, timeout_ns, NULL,
+		next(scenario), &info);
 }
 
 static ww_status wait_in_vain(struct scenario *scenario)
@@ -171,26 +173,29 @@ static ww_status wait_in_vain(struct scenario *scenario)
 static ww_status export(struct scenario *scenario)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
+		.offset = 64,
+		.bytes = 64,
 		.uses = 1,
 	};
 
-	return ww_memory_export(*next(scenario), scenario->broker, &params, &scenario->token);
+	return ww_memory_export(*next(scenario), scenario->broker, &params, NULL, &scenario->token);
 }
 
 /* By the address in the token. */
 static ww_status import(struct scenario *scenario)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
-	return ww_memory_import(scenario->device, NULL, &scenario->token, WW_ACCESS_WRITE,
-		next(scenario), &info);
+	return ww_memory_import(scenario->device, NULL, &scenario->token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, next(scenario),
+		&info);
 }
 
 static ww_status look(struct scenario *scenario)
 {
-	struct ww_object_info info = {.size = sizeof(info)};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
 
 	return ww_broker_stat(scenario->broker, NAME, &info);
 }
@@ -206,14 +211,14 @@ static ww_status list(struct scenario *scenario)
 /* Whatever it is: after a failure it is the news that some were missed. */
 static ww_status hear(struct scenario *scenario)
 {
-	struct ww_watch_event event = {.size = sizeof(event)};
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 
-	return ww_watch_next(scenario->watch, (uint64_t)child_limit_ms() * NS_PER_MS, &event);
+	return ww_watch_next(scenario->watch, (uint64_t)child_limit_ms() * NS_PER_MS, NULL, &event);
 }
 
 static ww_status ask_how_it_is(struct scenario *scenario)
 {
-	scenario_info.size = sizeof(scenario_info);
+	scenario_info.struct_size = sizeof(scenario_info);
 	return ww_broker_info_get(scenario->broker, &scenario_info);
 }
 
@@ -252,9 +257,10 @@ static ww_status wrap(struct scenario *scenario, size_t which)
 
 static ww_status put_wrapped(struct scenario *scenario)
 {
-	const struct ww_put_params params = {.size = sizeof(params), .state = WW_STATE_SHARED};
+	const struct ww_put_params params = {.struct_size = sizeof(params),
+		.state = WW_STATE_SHARED};
 
-	return ww_memory_put(*next(scenario), scenario->broker, NULL, &params);
+	return ww_memory_put(*next(scenario), scenario->broker, NULL, &params, 0, NULL);
 }
 
 static void use_token(struct scenario *scenario)
@@ -297,7 +303,7 @@ static void use_own(struct scenario *scenario)
 {
 	DO(make(scenario));
 	DO(put(scenario, NAME, WW_STATE_WRITING, 0));
-	DO(ww_memory_seal(*next(scenario), scenario->broker, WW_STATE_SHARED));
+	DO(ww_memory_publish(*next(scenario), scenario->broker, WW_STATE_SHARED, NULL));
 	DO(look(scenario));
 	use_token(scenario);
 	DO(make(scenario));
@@ -308,29 +314,33 @@ static void use_own(struct scenario *scenario)
 	scenario->memory_count++;
 }
 
-/* It puts the event, and asks for a token then; between the two the connection may end, and what was put is gone. */
+/*
+ * It puts the event, and asks for a token then; between the two the connection may end, and what
+ * was put is gone.
+ */
 static ww_status export_event(struct scenario *scenario)
 {
 	ww_status status = WW_ERR_NOT_FOUND;
 
 	for (int i = 0; i < 2 && status == WW_ERR_NOT_FOUND; i++)
-		status = ww_event_export(scenario->events[0], scenario->broker, NULL,
+		status = ww_event_export(scenario->events[0], scenario->broker, NULL, NULL,
 			&scenario->token);
 	return status;
 }
 
 static ww_status import_event(struct scenario *scenario)
 {
-	return ww_event_import(scenario->device, NULL, &scenario->token, &scenario->events[1]);
+	return ww_event_import(scenario->device, NULL, &scenario->token, NULL,
+		&scenario->events[1]);
 }
 
 /*
- * One of a GPU. What has a page of timelines is left out: the broker mourns over it for seconds when a connection
- * breaks, and here that is done a thousand times.
+ * One of a GPU. What has a page of timelines is left out: the broker mourns over it for seconds
+ * when a connection breaks, and here that is done a thousand times.
  */
 static void use_event(struct scenario *scenario)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
 	DO(ww_device_info_get(scenario->device, &info));
 	if (!subject_is_cuda() || !(info.capabilities & WW_CAP_EVENT))

@@ -2,8 +2,9 @@
 /*
  * broker_scenario.h - a program that uses a broker in every way once, and can fail anywhere
  *
- * A step that failed is done again at once and must then succeed: nothing is wrong any more. So every run comes to
- * its end, and leaves nothing. Only when the connection itself ended may what was held be gone.
+ * A step that failed is done again at once and must then succeed: nothing is wrong any more. So
+ * every run comes to its end, and leaves nothing. Only when the connection itself ended may what
+ * was held be gone.
  */
 #ifndef WW_TESTS_TORTURE_BROKER_SCENARIO_H
 #define WW_TESTS_TORTURE_BROKER_SCENARIO_H
@@ -12,7 +13,9 @@
 
 #include "support/allocation.h"
 
-/* What another process puts: one that is there, and one that is ready when somebody waits for it. */
+/*
+ * What another process puts: one that is there, and one that is ready when somebody waits for it.
+ */
 #define SCENARIO_READY "partner/ready"
 #define SCENARIO_SOON  "partner/soon"
 
@@ -28,14 +31,14 @@ extern struct allocation scenario_allocations[SCENARIO_ALLOCATIONS];
 void scenario_allocate(void);
 
 /*
- * All there is to do with the broker at scenario_address. Return: WW_OK, or how the first step that failed did,
- * with its record as the last error.
+ * All there is to do with the broker at scenario_address. Return: WW_OK, or how the first step that
+ * failed did, with its record as the last error.
  */
 ww_status broker_scenario_run(const char **out_step);
 
 /*
- * What a program does that is the first to need a broker: opens the user's own, whose processes are then known here,
- * and uses it a little.
+ * What a program does that is the first to need a broker: opens the user's own, whose processes are
+ * then known here, and uses it a little.
  */
 ww_status broker_scenario_start(const char **out_step);
 

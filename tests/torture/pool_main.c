@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_main.c - pools are tortured: by their owner, by a process that imports, and while an owner gets to know another process
+ * pool_main.c - pools are tortured: by their owner, by a process that imports, and while an owner
+ * gets to know another process
  *
- * A private broker runs. The partner owns a pool for the second, and imports from ours for the third; each for one run,
- * since who has joined a pool once need not do it again.
+ * A private broker runs. The partner owns a pool for the second, and imports from ours for the
+ * third; each for one run, since who has joined a pool once need not do it again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/connection.h"
 #include "support/broker.h"
-#include "support/calls.h"
+#include "support/fail_call.h"
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
 #include "support/forge.h"
-#include "support/raw.h"
+#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/pool_scenario.h"
 #include "torture/torture.h"
@@ -49,12 +51,18 @@ static const struct expectation expectations[] = {
 	{"recvmsg", EAGAIN, WW_OK, true, ALWAYS},
 	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
 	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
-	/* What has no seals is no memory; and whoever shows such marks is no member. Last: see the meeting. */
+	/*
+	 * What has no seals is no memory; and whoever shows such marks is no member. Last: see the
+	 * meeting.
+	 */
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, RARELY},
 };
 
 static const struct driver_exception exceptions[] = {
-	/* The driver says so of a descriptor that is no memory of a GPU: the two cannot be told apart. */
+	/*
+	 * The driver says so of a descriptor that is no memory of a GPU: the two cannot be told
+	 * apart.
+	 */
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
 
@@ -75,7 +83,7 @@ struct possessions {
 static ww_pool *make_pool(ww_device *device, uint64_t bytes_max)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.bytes_max = bytes_max,
 		.chunk_bytes = SCENARIO_CHUNK,
 		.slices_max = 64,
@@ -91,14 +99,14 @@ static ww_memory *make_slice(ww_pool *pool, ww_broker *broker, uint64_t escrow_n
 	struct ww_token *out_token)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.escrow_ns = escrow_ns,
 	};
 	ww_memory *slice;
 
-	MUST_OK(ww_pool_alloc(pool, SCENARIO_SLICE, 0, &slice));
-	MUST_OK(ww_memory_export(slice, broker, &params, out_token));
+	MUST_OK(ww_pool_alloc(pool, SCENARIO_SLICE, 0, 0, NULL, &slice));
+	MUST_OK(ww_memory_export(slice, broker, &params, NULL, out_token));
 	return slice;
 }
 
@@ -108,7 +116,7 @@ static void partner_makes(struct possessions *mine)
 
 	mine->pool = make_pool(mine->device, SCENARIO_CHUNK);
 	for (int i = 0; i < 2; i++)
-		mine->slices[i] = make_slice(mine->pool, mine->broker, UINT64_MAX, &tokens[i]);
+		mine->slices[i] = make_slice(mine->pool, mine->broker, WW_ESCROW_NONE, &tokens[i]);
 	MUST_EQUAL(sizeof(tokens), write(CHILD_SOCKET, tokens, sizeof(tokens)));
 }
 
@@ -117,14 +125,14 @@ static void partner_takes(struct possessions *mine)
 	struct ww_token token;
 
 	MUST_EQUAL(sizeof(token), read(CHILD_SOCKET, &token, sizeof(token)));
-	MUST_OK(ww_memory_import(mine->device, mine->broker, &token, WW_ACCESS_READ,
-		&mine->slices[0], NULL));
+	MUST_OK(ww_memory_import(mine->device, mine->broker, &token, NULL, NULL, &mine->slices[0],
+		NULL));
 }
 
 /* The pool must then have everything: whoever imported has let go. */
 static void partner_drops(struct possessions *mine)
 {
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 
 	for (int i = 0; i < 2; i++)
 		mine->slices[i] = ww_memory_unref(mine->slices[i]);
@@ -185,6 +193,7 @@ static void must_become_idle(void)
 	time_t limit = time(NULL) + child_limit_ms() / 1000;
 	struct ww_wire_condition now;
 
+	ww_connection_drop_kept(true);
 	do {
 		MUST_OK(raw_condition(&observer, &now));
 		if (is_idle(&now))
@@ -201,7 +210,7 @@ static void must_become_idle(void)
 static ww_broker *open_broker(void)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.address = server.address,
 	};
 	ww_broker *broker;
@@ -231,7 +240,7 @@ static void leave_pool(const struct ww_token *token)
 	other.bytes[16] ^= 1; /* of the pool's id */
 	token_seal(&other);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
-		ww_memory_import(device, broker, &other, WW_ACCESS_READ, &slice, NULL));
+		ww_memory_import(device, broker, &other, NULL, NULL, &slice, NULL));
 	ww_broker_unref(broker);
 	ww_device_unref(device);
 }
@@ -267,7 +276,7 @@ static void end_meeting(void)
 	ww_memory *slice;
 
 	partner_must("drop");
-	MUST_OK(ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice));
+	MUST_OK(ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, 0, NULL, &slice));
 	ww_memory_unref(slice);
 	scenario_pool = ww_pool_unref(scenario_pool);
 	broker = ww_broker_unref(broker);
@@ -348,73 +357,55 @@ static void fail_driver(const struct torture *torture, int code)
 	end();
 }
 
-static void own_allocations_fail(void)
+CASE(own_allocations_fail, 0)
 {
 	fail_allocations(&torture_own);
 }
 
-static void own_system_calls_fail(void)
+CASE(own_system_calls_fail, 0)
 {
 	fail_system_calls(&torture_own);
 }
 
-static void own_driver_out_of_memory(void)
+CASE(own_driver_out_of_memory, 0)
 {
 	fail_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static void own_driver_fails_for_no_reason(void)
+CASE(own_driver_fails_for_no_reason, 0)
 {
 	fail_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
 }
 
-static void member_allocations_fail(void)
+CASE(member_allocations_fail, 0)
 {
 	fail_allocations(&torture_member);
 }
 
-static void member_system_calls_fail(void)
+CASE(member_system_calls_fail, 0)
 {
 	fail_system_calls(&torture_member);
 }
 
-static void member_driver_out_of_memory(void)
+CASE(member_driver_out_of_memory, 0)
 {
 	fail_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static void member_driver_fails_for_no_reason(void)
+CASE(member_driver_fails_for_no_reason, 0)
 {
 	fail_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN);
 }
 
-static void meeting_allocations_fail(void)
+CASE(meeting_allocations_fail, 0)
 {
 	fail_allocations(&torture_meeting);
 }
 
-static void meeting_system_calls_fail(void)
+CASE(meeting_system_calls_fail, 0)
 {
 	fail_system_calls(&torture_meeting);
 }
-
-#define CASE(name)             \
-	{                      \
-#name, name, 0 \
-	}
-
-static const struct check_case cases[] = {
-	CASE(own_allocations_fail),
-	CASE(own_system_calls_fail),
-	CASE(own_driver_out_of_memory),
-	CASE(own_driver_fails_for_no_reason),
-	CASE(member_allocations_fail),
-	CASE(member_system_calls_fail),
-	CASE(member_driver_out_of_memory),
-	CASE(member_driver_fails_for_no_reason),
-	CASE(meeting_allocations_fail),
-	CASE(meeting_system_calls_fail),
-};
 
 static const struct check_role roles[] = {
 	{"partner", role_partner},
@@ -424,8 +415,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture-pool",
-		.cases = cases,
-		.case_count = CHECK_COUNT(cases),
 		.roles = roles,
 		.role_count = CHECK_COUNT(roles),
 	};

@@ -56,7 +56,7 @@ static ww_status gives(ww_status status, const void *out)
 static ww_status open_broker(struct scenario *scenario)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.address = scenario_address,
 	};
 	ww_status status = ww_broker_open(&params, &scenario->broker);
@@ -66,7 +66,7 @@ static ww_status open_broker(struct scenario *scenario)
 
 static void open_all(struct scenario *scenario)
 {
-	struct ww_device_info info = {.size = sizeof(info)};
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
 
 	DO(ww_device_open(subject_name(), &scenario->device));
 	DO(ww_device_info_get(scenario->device, &info));
@@ -92,7 +92,7 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 static ww_status create(struct scenario *scenario)
 {
 	const struct ww_pool_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.bytes_max = 2 * SCENARIO_CHUNK,
 		.chunk_bytes = SCENARIO_CHUNK,
 		.slices_max = 64,
@@ -105,7 +105,7 @@ static ww_status create(struct scenario *scenario)
 static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t alignment, int place)
 {
 	ww_memory **out = &scenario->slices[place];
-	ww_status status = ww_pool_alloc(scenario->pool, bytes, alignment, out);
+	ww_status status = ww_pool_alloc(scenario->pool, bytes, alignment, 0, NULL, out);
 
 	return gives(status, *out);
 }
@@ -114,12 +114,12 @@ static ww_status alloc(struct scenario *scenario, uint64_t bytes, uint64_t align
 static ww_status export(struct scenario *scenario, int place, uint64_t offset)
 {
 	const struct ww_export_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.access = WW_ACCESS_WRITE,
 		.offset = offset,
 	};
 
-	return ww_memory_export(scenario->slices[place], scenario->broker, &params,
+	return ww_memory_export(scenario->slices[place], scenario->broker, &params, NULL,
 		&scenario->token);
 }
 
@@ -127,7 +127,7 @@ static ww_status import(struct scenario *scenario, const struct ww_token *token,
 {
 	ww_memory **out = &scenario->slices[place];
 	ww_status status = ww_memory_import(scenario->device, scenario->broker, token,
-		WW_ACCESS_WRITE, out, NULL);
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, out, NULL);
 
 	return gives(status, *out);
 }
@@ -152,12 +152,12 @@ static void let_go(struct scenario *scenario, int place)
 	if (scenario->has_values)
 		DO(release(scenario, place));
 	unref(scenario, place);
-	DO(ww_stream_synchronize(scenario->stream));
+	DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 }
 
 static void must_be(ww_pool *pool, uint64_t used, uint64_t waiting)
 {
-	struct ww_pool_info info = {.size = sizeof(info)};
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
 
 	MUST_OK(ww_pool_info_get(pool, &info));
 	MUST_EQUAL(used, info.bytes_used);
@@ -215,16 +215,16 @@ ww_status pool_scenario_meet(const char **out_step)
 {
 	struct scenario all = {.step = NULL};
 	struct scenario *scenario = &all;
-	struct ww_pool_holder_info info = {.size = sizeof(info)};
+	struct ww_pool_holder_info info = WW_INIT(struct ww_pool_holder_info);
 	ww_memory *slice;
 	ww_status status;
 
-	status = ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice);
+	status = ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, 0, NULL, &slice);
 	MUST(status < 0 && !slice);
 	if (status != WW_ERR_LIMIT || ww_pool_holder_get(scenario_pool, 0, &info) != WW_OK)
 		(void)has_failed(scenario, "ww_pool_alloc", status);
 	MUST_REFUSE(WW_ERR_LIMIT, "helper",
-		ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, &slice));
+		ww_pool_alloc(scenario_pool, SCENARIO_CHUNK, 0, 0, NULL, &slice));
 	MUST_OK(ww_pool_holder_get(scenario_pool, 0, &info));
 	MUST_EQUAL(1, info.slice_count);
 	must_be(scenario_pool, 0, SCENARIO_SLICE);

@@ -2,8 +2,8 @@
 /*
  * pool_scenario.h - a program that uses pools in every way once, and can fail anywhere
  *
- * A step that failed must have changed nothing. It is done again at once and must then succeed, so every run comes to its
- * end, where everything that was allocated is to be had again.
+ * A step that failed must have changed nothing. It is done again at once and must then succeed, so
+ * every run comes to its end, where everything that was allocated is to be had again.
  */
 #ifndef WW_TESTS_TORTURE_POOL_SCENARIO_H
 #define WW_TESTS_TORTURE_POOL_SCENARIO_H
@@ -19,7 +19,10 @@ extern const char *scenario_address;
 /* Two slices of a partner's pool, which the second of the following imports. */
 extern struct ww_token scenario_tokens[2];
 
-/* A pool of this process, of one chunk, of which a partner has imported a slice since we last looked; for the third. */
+/*
+ * A pool of this process, of one chunk, of which a partner has imported a slice since we last
+ * looked; for the third.
+ */
 extern ww_pool *scenario_pool;
 
 /* Return: WW_OK, or how the first step that failed did, with its record as the last error. */

@@ -2,8 +2,9 @@
 /*
  * sync_main.c - timelines, events and barriers are tortured
  *
- * A private broker runs, and a partner has a timeline and an event, and joins a barrier in each run. What breaks a
- * connection is left out here: the broker mourns then over the pages of a process that lives on, for seconds.
+ * A private broker runs, and a partner has a timeline and an event, and joins a barrier in each
+ * run. What breaks a connection is left out here: the broker mourns then over the pages of a
+ * process that lives on, for seconds.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 #include <unistd.h>
 
 #include "support/broker.h"
-#include "support/calls.h"
+#include "support/fail_call.h"
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
-#include "support/raw.h"
+#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/sync_scenario.h"
 #include "torture/torture.h"
@@ -68,18 +69,19 @@ struct possessions {
 
 static void partner_make(struct possessions *mine)
 {
-	const struct ww_timeline_params params = {.size = sizeof(params), .value = PARTNER_VALUE};
+	const struct ww_timeline_params params = {.struct_size = sizeof(params),
+		.value = PARTNER_VALUE};
 	struct ww_token token = {{0}};
 
 	mine->device = subject_open();
 	MUST_OK(ww_broker_open(NULL, &mine->broker));
 	MUST_OK(ww_timeline_create(&params, &mine->timeline));
-	MUST_OK(ww_timeline_put(mine->timeline, mine->broker, SCENARIO_PARTNER, NULL));
+	MUST_OK(ww_timeline_put(mine->timeline, mine->broker, SCENARIO_PARTNER, NULL, NULL));
 	if (device_info(mine->device).capabilities & WW_CAP_EVENT) {
 		MUST_OK(ww_stream_create(mine->device, &mine->stream));
 		MUST_OK(ww_event_create(mine->device, NULL, &mine->event));
 		MUST_OK(ww_event_record(mine->event, mine->stream));
-		MUST_OK(ww_event_export(mine->event, mine->broker, NULL, &token));
+		MUST_OK(ww_event_export(mine->event, mine->broker, NULL, NULL, &token));
 	}
 	MUST_EQUAL(sizeof(token), write(CHILD_SOCKET, &token, sizeof(token)));
 }
@@ -93,14 +95,17 @@ static void partner_drop(struct possessions *mine)
 	ww_device_unref(mine->device);
 }
 
-/* One round together. Return: whether all went well; else the scenario failed, and this partner is killed. */
+/*
+ * One round together. Return: whether all went well; else the scenario failed, and this partner is
+ * killed.
+ */
 static bool pass(ww_broker *broker, const char *name)
 {
 	ww_barrier *barrier;
-	ww_status status = ww_barrier_join(broker, name, 1, WW_FOREVER, &barrier);
+	ww_status status = ww_barrier_get(broker, name, 1, WW_FOREVER, NULL, &barrier);
 
 	if (status == WW_OK)
-		status = ww_barrier_wait(barrier, WW_FOREVER);
+		status = ww_barrier_wait(barrier, WW_FOREVER, NULL);
 	ww_barrier_unref(barrier);
 	MUST(status == WW_OK || status == WW_ERR_PEER_LOST);
 	return status == WW_OK;
@@ -216,14 +221,14 @@ static void end(void)
 	broker_stop(&server);
 }
 
-static void allocations_fail(void)
+CASE(allocations_fail, 0)
 {
 	begin();
 	torture_calls(&torture, CALLS_ALLOCATIONS);
 	end();
 }
 
-static void system_calls_fail(void)
+CASE(system_calls_fail, 0)
 {
 	begin();
 	torture_every_error(&torture);
@@ -239,34 +244,25 @@ static void fail_driver(int code)
 	end();
 }
 
-static void driver_out_of_memory(void)
+CASE(driver_out_of_memory, 0)
 {
 	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static void driver_fails_for_no_reason(void)
+CASE(driver_fails_for_no_reason, 0)
 {
 	fail_driver(WW_CUDA_ERROR_UNKNOWN);
 }
 
-static void closing_while_calls_fail(void)
+CASE(closing_while_calls_fail, 0)
 {
 	torture_every_error(&torture_closing);
 }
 
-static void closing_while_driver_fails(void)
+CASE(closing_while_driver_fails, 0)
 {
 	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
-
-static const struct check_case cases[] = {
-	{"allocations_fail", allocations_fail, 0},
-	{"system_calls_fail", system_calls_fail, 0},
-	{"driver_out_of_memory", driver_out_of_memory, 0},
-	{"driver_fails_for_no_reason", driver_fails_for_no_reason, 0},
-	{"closing_while_calls_fail", closing_while_calls_fail, 0},
-	{"closing_while_driver_fails", closing_while_driver_fails, 0},
-};
 
 static const struct check_role roles[] = {
 	{"partner", role_partner},
@@ -293,8 +289,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture-sync",
-		.cases = cases,
-		.case_count = CHECK_COUNT(cases),
 		.roles = roles,
 		.role_count = CHECK_COUNT(roles),
 		.skip = skip,

@@ -43,7 +43,7 @@ struct scenario {
 
 static uint64_t submitted(ww_timeline *timeline)
 {
-	struct ww_timeline_info info = {.size = sizeof(info)};
+	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
 
 	if (!timeline)
 		return 0;
@@ -86,7 +86,7 @@ static ww_status gives(ww_status status, const void *out)
 static ww_status open_broker(struct scenario *scenario)
 {
 	const struct ww_broker_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.address = scenario_address,
 	};
 	ww_status status = ww_broker_open(&params, &scenario->broker);
@@ -97,7 +97,7 @@ static ww_status open_broker(struct scenario *scenario)
 static void open_all(struct scenario *scenario)
 {
 	DO(ww_device_open(subject_name(), &scenario->device));
-	scenario->info.size = sizeof(scenario->info);
+	scenario->info.struct_size = sizeof(scenario->info);
 	DO(ww_device_info_get(scenario->device, &scenario->info));
 	DO(ww_stream_create(scenario->device, &scenario->stream));
 	DO(ww_stream_create(scenario->device, &scenario->other));
@@ -106,7 +106,7 @@ static void open_all(struct scenario *scenario)
 static ww_status create(uint64_t flags, ww_timeline **out)
 {
 	const struct ww_timeline_params params = {
-		.size = sizeof(params),
+		.struct_size = sizeof(params),
 		.flags = flags,
 		.value = 1,
 	};
@@ -129,52 +129,57 @@ static void use_eventfd(struct scenario *scenario, ww_timeline *timeline, uint64
 	eventfd_t count;
 
 	DO(make_eventfd(scenario, timeline, value));
-	DO(ww_stream_synchronize(scenario->stream));
+	DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 	MUST_CALL(eventfd_read(scenario->fd, &count));
 	MUST_EQUAL(1, count);
 	close(scenario->fd);
 	scenario->fd = -1;
 }
 
-/* Two streams and the CPU take turns at signalling; the second stream waits for the first by itself. */
+/*
+ * Two streams and the CPU take turns at signalling; the second stream waits for the first by
+ * itself.
+ */
 static void use_own(struct scenario *scenario)
 {
 	DO(create(0, &scenario->own));
 	DO(create(WW_TIMELINE_ALONE, &scenario->alone));
 	DO(ww_timeline_prepare(scenario->own, scenario->device));
-	DO(ww_timeline_stream_wait(scenario->own, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0));
+	DO(ww_timeline_stream_wait(scenario->own, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0,
+		NULL));
 	DO(ww_timeline_signal(scenario->own, 2));
-	DO(ww_timeline_stream_wait(scenario->alone, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0));
+	DO(ww_timeline_stream_wait(scenario->alone, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0,
+		NULL));
 	DO(ww_timeline_stream_signal(scenario->own, scenario->stream, 3));
 	DO(ww_timeline_stream_signal(scenario->own, scenario->other, 4));
-	DO(ww_timeline_stream_wait(scenario->own, scenario->other, 4, 0, WW_FOREVER));
+	DO(ww_timeline_stream_wait(scenario->own, scenario->other, 4, 0, WW_FOREVER, NULL));
 	DO(ww_timeline_signal(scenario->alone, 2));
-	DO(ww_timeline_wait(scenario->own, 4, 0, WW_FOREVER));
-	DO(ww_timeline_query(scenario->own, 4, WW_WAIT_REACHED));
-	DO(ww_stream_synchronize(scenario->other));
+	DO(ww_timeline_wait(scenario->own, 4, WW_FOREVER, NULL));
+	DO(ww_timeline_query(scenario->own, 4));
+	DO(ww_stream_synchronize(scenario->other, WW_FOREVER, NULL));
 	use_eventfd(scenario, scenario->own, 4);
 }
 
 static ww_status export(struct scenario *scenario, ww_timeline *timeline)
 {
-	const struct ww_share_params params = {
-		.size = sizeof(params),
-		.escrow_ns = UINT64_MAX,
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE,
 	};
 
-	return ww_timeline_export(timeline, scenario->broker, &params, &scenario->token);
+	return ww_timeline_export(timeline, scenario->broker, &params, NULL, &scenario->token);
 }
 
 static ww_status import(struct scenario *scenario, ww_timeline **out)
 {
-	ww_status status = ww_timeline_import(NULL, &scenario->token, out);
+	ww_status status = ww_timeline_import(NULL, &scenario->token, NULL, out);
 
 	return gives(status, *out);
 }
 
 static ww_status get(struct scenario *scenario, const char *name, ww_timeline **out)
 {
-	ww_status status = ww_timeline_get(scenario->broker, name, WW_FOREVER, out);
+	ww_status status = ww_timeline_get(scenario->broker, name, WW_FOREVER, NULL, out);
 
 	return gives(status, *out);
 }
@@ -191,7 +196,7 @@ static void share_own(struct scenario *scenario)
 	DO(export(scenario, scenario->own));
 	DO(import(scenario, &scenario->imported));
 	MUST(scenario->imported == scenario->own);
-	DO(ww_timeline_put(scenario->own, scenario->broker, NAME, NULL));
+	DO(ww_timeline_put(scenario->own, scenario->broker, NAME, NULL, NULL));
 	DO(get(scenario, NAME, &scenario->again));
 	MUST(scenario->again == scenario->own);
 	drop_again(scenario);
@@ -201,7 +206,7 @@ static void share_own(struct scenario *scenario)
 static void use_partners(struct scenario *scenario)
 {
 	DO(get(scenario, SCENARIO_PARTNER, &scenario->partners));
-	DO(ww_timeline_wait(scenario->partners, PARTNER_VALUE, 0, WW_FOREVER));
+	DO(ww_timeline_wait(scenario->partners, PARTNER_VALUE, WW_FOREVER, NULL));
 	DO(export(scenario, scenario->partners));
 	DO(import(scenario, &scenario->again));
 	drop_again(scenario);
@@ -209,7 +214,7 @@ static void use_partners(struct scenario *scenario)
 		return;
 	DO(ww_timeline_prepare(scenario->partners, scenario->device));
 	DO(ww_timeline_stream_wait(scenario->partners, scenario->stream, PARTNER_VALUE, 0,
-		WW_FOREVER));
+		WW_FOREVER, NULL));
 	use_eventfd(scenario, scenario->partners, PARTNER_VALUE);
 }
 
@@ -222,18 +227,18 @@ static ww_status create_event(struct scenario *scenario)
 
 static ww_status export_event(struct scenario *scenario)
 {
-	const struct ww_share_params params = {
-		.size = sizeof(params),
-		.escrow_ns = UINT64_MAX,
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE,
 	};
 
-	return ww_event_export(scenario->event, scenario->broker, &params, &scenario->token);
+	return ww_event_export(scenario->event, scenario->broker, &params, NULL, &scenario->token);
 }
 
 static ww_status import_event(struct scenario *scenario, const struct ww_token *token,
 	ww_event **out)
 {
-	ww_status status = ww_event_import(scenario->device, scenario->broker, token, out);
+	ww_status status = ww_event_import(scenario->device, scenario->broker, token, NULL, out);
 
 	return gives(status, *out);
 }
@@ -249,39 +254,48 @@ static void use_events(struct scenario *scenario)
 	DO(import_event(scenario, &scenario->token, &scenario->imported_event));
 	DO(import_event(scenario, &scenario_event, &scenario->partners_event));
 	DO(ww_event_stream_wait(scenario->partners_event, scenario->stream));
-	DO(ww_event_synchronize(scenario->partners_event, WW_FOREVER));
-	DO(ww_event_synchronize(scenario->imported_event, WW_FOREVER));
+	DO(ww_event_synchronize(scenario->partners_event, WW_FOREVER, NULL));
+	DO(ww_event_synchronize(scenario->imported_event, WW_FOREVER, NULL));
 	DO(ww_event_query(scenario->event));
 	if (subject_is_cuda())
 		DO(ww_event_handle_get(scenario->event, &handle));
-	DO(ww_stream_synchronize(scenario->other));
+	DO(ww_stream_synchronize(scenario->other, WW_FOREVER, NULL));
 }
 
 static ww_status create_barrier(struct scenario *scenario, const char *name, uint32_t count)
 {
-	return ww_barrier_create(scenario->broker, name, count, NULL, &scenario->token);
+	return ww_barrier_create(scenario->broker, name,
+		WW_PARAMS(struct ww_barrier_params, .count = count), NULL, &scenario->token);
 }
 
 static ww_status join(struct scenario *scenario)
 {
-	ww_status status = ww_barrier_join_token(scenario->broker, &scenario->token, 0, WW_FOREVER,
-		&scenario->barrier);
+	ww_status status = ww_barrier_import(scenario->broker, &scenario->token, 0, WW_FOREVER,
+		NULL, &scenario->barrier);
 
 	return gives(status, scenario->barrier);
 }
 
+/* It is gone already if the partner had joined, and so was its last member. */
+static ww_status remove_first(struct scenario *scenario)
+{
+	ww_status status = ww_broker_remove(scenario->broker, SCENARIO_BARRIER);
+
+	return status == WW_ERR_NOT_FOUND ? WW_OK : status;
+}
+
 /*
- * A member that failed to join has left for the partner, who may have been in the barrier with it: the barrier is
- * broken then, for both. So this is done with another partner, at another barrier.
+ * A member that failed to join has left for the partner, who may have been in the barrier with it:
+ * the barrier is broken then, for both. So this is done with another partner, at another barrier.
  */
 static ww_status join_first(struct scenario *scenario)
 {
 	ww_status status = join(scenario);
 
-	if (!has_failed(scenario, "ww_barrier_join_token", status))
+	if (!has_failed(scenario, "ww_barrier_import", status))
 		return status;
 	scenario_replace_partner();
-	DO(ww_broker_remove(scenario->broker, SCENARIO_BARRIER));
+	DO(remove_first(scenario));
 	DO(create_barrier(scenario, SCENARIO_SECOND_BARRIER, 2));
 	scenario->barrier_name = SCENARIO_SECOND_BARRIER;
 	return join(scenario);
@@ -292,7 +306,7 @@ static void use_barrier(struct scenario *scenario)
 	DO(create_barrier(scenario, SCENARIO_BARRIER, 2));
 	scenario->barrier_name = SCENARIO_BARRIER;
 	DO(join_first(scenario));
-	DO(ww_barrier_wait(scenario->barrier, WW_FOREVER));
+	DO(ww_barrier_wait(scenario->barrier, WW_FOREVER, NULL));
 	DO(ww_broker_remove(scenario->broker, scenario->barrier_name));
 }
 
@@ -346,10 +360,11 @@ ww_status sync_scenario_close(const char **out_step)
 	open_all(scenario);
 	DO(create(0, &scenario->own));
 	DO(create(0, &scenario->alone));
-	DO(ww_timeline_stream_wait(scenario->alone, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0));
+	DO(ww_timeline_stream_wait(scenario->alone, scenario->stream, 2, WW_WAIT_UNSUBMITTED, 0,
+		NULL));
 	DO(ww_timeline_stream_signal(scenario->own, scenario->stream, 2));
 	scenario->own = ww_timeline_unref(scenario->own);
 	DO(ww_timeline_signal(scenario->alone, 2));
-	DO(ww_stream_synchronize(scenario->stream));
+	DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 	return finish(scenario, out_step);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_scenario.h - a program that signals and waits in every way once, with a partner, and can fail anywhere
+ * sync_scenario.h - a program that signals and waits in every way once, with a partner, and can
+ * fail anywhere
  *
- * A step that failed must have changed nothing: it has given out nothing, and its timeline is where it was. It is
- * done again at once and must then succeed, so every run comes to its end.
+ * A step that failed must have changed nothing: it has given out nothing, and its timeline is where
+ * it was. It is done again at once and must then succeed, so every run comes to its end.
  */
 #ifndef WW_TESTS_TORTURE_SYNC_SCENARIO_H
 #define WW_TESTS_TORTURE_SYNC_SCENARIO_H
@@ -14,7 +15,10 @@
 #define SCENARIO_PARTNER "partner/timeline"
 #define PARTNER_VALUE    5
 
-/* It joins the first; when the scenario failed to, the partner is replaced by one that joins the second. */
+/*
+ * It joins the first; when the scenario failed to, the partner is replaced by one that joins the
+ * second.
+ */
 #define SCENARIO_BARRIER        "torture/barrier"
 #define SCENARIO_SECOND_BARRIER "torture/second"
 

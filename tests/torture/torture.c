@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "support/calls.h"
-#include "support/census.h"
+#include "support/fail_call.h"
+#include "support/leak_count.h"
 #include "support/check.h"
 #include "support/driver.h"
 #include "support/subject.h"

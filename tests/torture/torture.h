@@ -30,7 +30,9 @@ struct expectation {
 	enum called called;
 };
 
-/* Of the driver, out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE, but for these. */
+/*
+ * Of the driver, out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE, but for these.
+ */
 struct driver_exception {
 	const char *name;
 	int code;
@@ -43,7 +45,8 @@ struct driver_exception {
  * @expectations:  every pair of a function and an error that a run may meet
  * @run:           the scenario; sets which step of it failed, or NULL
  * @begin, @end:   around each run, with nothing armed; may be NULL
- * @forgives:      every failure may be overcome: what is done last cannot fail, and is done later then
+ * @forgives:      every failure may be overcome: what is done last cannot fail, and is done later
+ *                 then
  */
 struct torture {
 	const struct expectation *expectations;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * golden.c - every message and record is on the wire what protocol/golden.txt says, and nothing less is taken
+ * golden.c - every message and record is on the wire what protocol/golden.txt says, and nothing
+ * less is taken
  *
- * The bytes in the file were made by the generator's own encoder; the codec in C has to agree with it in both
- * directions. Then every packet is cut at each length, lengthened and spoilt, and has to be refused.
+ * The bytes in the file were made by the generator's own encoder; the codec in C has to agree with
+ * it in both directions. Then every packet is cut at each length, lengthened and spoilt, and has to
+ * be refused.
  *
  *   golden GOLDEN.TXT
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <stdbool.h>
 #include <stdio.h>

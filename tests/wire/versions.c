@@ -2,10 +2,11 @@
 /*
  * versions.c - old and new meet: the codec of a protocol and that of the same protocol grown
  *
- * old.xml and new.xml become two codecs with names of their own. What one encodes for version 1 the other
- * decodes, in both directions; fields and messages of version 2 exist between two new ones only.
+ * old.xml and new.xml become two codecs with names of their own. What one encodes for version 1 the
+ * other decodes, in both directions; fields and messages of version 2 exist between two new ones
+ * only.
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <string.h>
 

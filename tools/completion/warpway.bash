@@ -65,7 +65,8 @@ _warpway_offer_value() { # OPTION
 		;;
 	--broker | --socket | --config) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
-	--ttl | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
+	--access) _warpway_offer read write ;;
+	--ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
 		--clients | --kills | --slices) ;;
 	*) return 1 ;;
 	esac
@@ -80,9 +81,14 @@ _warpway_look_over() { # WORD...
 			shift
 			;;
 		--broker=*) _warpway_broker=("$1") ;;
+		--token) # stands for the name
+			_warpway_place=$((_warpway_place + 1))
+			shift
+			;;
+		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
-		--device | --mode | --group | --life | --ttl | --wait | --count | --socket | --config | \
-			--elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
+		--device | --mode | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
+			--count | --socket | --config | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices) shift ;;
 		-?*) ;;
 		*) _warpway_place=$((_warpway_place + 1)) ;;
@@ -93,9 +99,9 @@ _warpway_look_over() { # WORD...
 
 _warpway_offer_word() { # VERB
 	case $1:$_warpway_place in
-	ls:0 | watch:0 | stat:0 | get:0 | put:0 | rm:*) _warpway_offer_names ;;
+	ls:0 | watch:0 | stat:0 | get:0 | put:0 | export:0 | rm:*) _warpway_offer_names ;;
 	put:1 | get:1) _warpway_offer_files ;;
-	bench:*) _warpway_offer_listed Groups bench ;;
+	bench:*) _warpway_offer_listed Suites bench ;;
 	esac
 }
 

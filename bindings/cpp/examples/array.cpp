@@ -2,8 +2,8 @@
 /*
  * array.cpp - an array under a name, and another process that uses it in place
  *
- * The first process puts twelve floats into the broker, as an array of 3 rows. The second gets it by its name
- * and prints the last column, without a copy.
+ * The first process puts twelve floats into the broker, as an array of 3 rows. The second gets it
+ * by its name and prints the last column, without a copy.
  *
  *   array [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */

@@ -2,9 +2,9 @@
 /*
  * pool.cpp - work handed to another process in slices of a pool, and the streams of both in step
  *
- * The producer cuts a slice for each round, has its stream fill it, and sends the consumer a token by a pipe. The
- * consumer's stream waits until the slice is full, by the producer's timeline, and copies it. Nobody waits for the device
- * but at the end.
+ * The producer cuts a slice for each round, has its stream fill it, and sends the consumer a token
+ * by a pipe. The consumer's stream waits until the slice is full, by the producer's timeline, and
+ * copies it. Nobody waits for the device but at the end.
  *
  *   pool [DEVICE]      such as "cuda:0" or "host"; default: a usable GPU, else host
  */
@@ -72,7 +72,9 @@ static void produce(const warpway::pool &pool, const warpway::stream &stream,
 	}
 }
 
-/* The second process: this program, started anew, which reads what is written to what this returns. */
+/*
+ * The second process: this program, started anew, which reads what is written to what this returns.
+ */
 static warpway::descriptor start(std::string device, pid_t &pid)
 {
 	std::string program = "pool", role = "--consume";

@@ -49,7 +49,10 @@ int main(int argc, char **argv)
 	}
 	std::printf("the stream wrote %u\n", *number);
 
-	/* A failure that was expected is a status to look at, and a wait that took too long is no failure. */
+	/*
+	 * A failure that was expected is a status to look at, and a wait that took too long is no
+	 * failure.
+	 */
 	const warpway::result<warpway::timeline> timeline = warpway::timeline::try_create();
 
 	if (!timeline || timeline->try_signal(0).status() != warpway::status::invalid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aborts.cpp - the interface without exceptions: a failure that is looked at goes on, one that is not ends the
- * program with its message
+ * aborts.cpp - the interface without exceptions: a failure that is looked at goes on, one that is
+ * not ends the program with its message
  *
  *   cpp_aborts            the tests
  *   cpp_aborts --fail     asks a failure for its value

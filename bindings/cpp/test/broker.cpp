@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker.cpp - names, tokens, snapshots, watches and barriers, with a broker, which the environment says how to
- * start, and with a second process
+ * broker.cpp - names, tokens, snapshots, watches and barriers, with a broker, which the environment
+ * says how to start, and with a second process
  */
 #include "other.hpp"
 #include "test.hpp"
@@ -58,6 +58,10 @@ TEST("memory is put, found and removed by its name")
 
 	CLAIM(got.info.name() == "cpp/named" && got.bytes() == bytes &&
 		got.info.array()->is<float>());
+	get_options fast;
+
+	fast.no_slow_route = true;
+	CLAIM(memory::get(on, in, "cpp/named", fast).memory == got.memory);
 	in.remove("cpp/named");
 	REFUSED(status::not_found, in.stat("cpp/named"));
 	REFUSED(status::not_found, memory::get(on, in, "cpp/named"));
@@ -83,9 +87,40 @@ TEST("an object is waited for, and for how long")
 			in.remove("cpp/later");
 	});
 
-	mine.seal(in, object_state::shared);
+	mine.publish(in, object_state::shared);
 	reader.join();
 	CLAIM(in.try_stat("cpp/later").status() == status::not_found);
+}
+
+TEST("an empty broker is the default one")
+{
+	const memory mine = memory::create(test::device(), bytes);
+	put_options options;
+
+	CLAIM(!mine.memory_broker());
+	options.state = object_state::writing;
+	mine.put({}, "cpp/default", options);
+	CLAIM(mine.memory_broker().address() == broker::open().address());
+	mine.publish();
+	CLAIM(memory::get(test::device(), {}, "cpp/default").info.is_own());
+	CLAIM(snapshot::create().object(0).has_value());
+
+	const token old = mine.export_token();
+
+	mine.revoke();
+	CLAIM(memory::try_import_token(test::device(), old).status() == status::access);
+	broker().remove("cpp/default");
+}
+
+TEST("an object is held without a mapping")
+{
+	memory mine = memory::create(test::device(), bytes);
+	const token first = mine.export_token();
+	const held_object held = held_object::import_token(first);
+
+	mine = memory();
+	CLAIM(memory::import_token(test::device(), held.export_token()).info.is_own());
+	CLAIM(!held_object::try_import_token(token()));
 }
 
 TEST("a time to live")
@@ -105,7 +140,6 @@ TEST("a token names a span to another process")
 {
 	const device on = test::device();
 	const broker in = broker::open();
-	const stream by = stream::create(on);
 	const memory mine = memory::create(on, bytes);
 	export_options options;
 	int number = 41;
@@ -124,17 +158,13 @@ TEST("a token names a span to another process")
 	CLAIM(token::from_text("  " + name.to_text() + "\n") == name);
 	CLAIM(token::from_bytes(name.bytes()) == name);
 
-	char *place = static_cast<char *>(mine.pointer()) + 4096;
-
-	by.copy(place, &number, sizeof(number));
-	by.synchronize();
+	mine.write(4096, &number, sizeof(number));
 	CLAIM(other::start("increment", {name.to_text()}) == 0);
-	by.copy(&number, place, sizeof(number));
-	by.synchronize();
+	mine.read(4096, &number, sizeof(number));
 	CLAIM(number == 42);
 }
 
-TEST("a token imported at home is the memory itself")
+TEST("a token imported at home is the memory itself, or its span")
 {
 	const device on = test::device();
 	const memory mine = memory::create(on, bytes, memory_kind::host);
@@ -143,12 +173,24 @@ TEST("a token imported at home is the memory itself")
 	options.access = access::write;
 	options.offset = 8;
 	options.bytes = 16;
-	const mapping again = memory::import_token(on, mine.export_token(options), access::write);
+	const mapping again = memory::import_token(on, mine.export_token(options), {access::write});
 
-	CLAIM(again.memory == mine && again.bytes() == 16);
+	CLAIM(again.memory != mine && again.bytes() == 16 && again.memory.info().bytes() == 16);
+	CLAIM(memory::import_token(on, mine.export_token(options), {access::write}).memory ==
+		again.memory);
 	CLAIM(again.span<int>().size() == 4 && again.pointer() == mine.span<char>().data() + 8);
 	again.span<int>()[0] = 5;
 	CLAIM(mine.span<int>()[2] == 5);
+	import_options apart;
+
+	apart.access = access::write;
+	apart.own_mapping = true;
+	const mapping other = memory::import_token(on, mine.export_token(options), apart);
+
+	CLAIM(other.pointer() != again.pointer() && other.span<int>()[0] == 5);
+	options = {};
+	options.access = access::write;
+	CLAIM(memory::import_token(on, mine.export_token(options), {access::write}).memory == mine);
 	CLAIM(memory::try_import_token(on, token()).status() == status::protocol);
 	options.offset = bytes;
 	REFUSED(status::mismatch, mine.export_token(options));
@@ -261,20 +303,17 @@ TEST("slices of a pool go to another process")
 {
 	const device on = test::device();
 	const pool stock = pool::create(on);
-	const stream by = stream::create(on);
 	const memory slice = stock.alloc(4096);
 	export_options options;
 	int number = 1;
 
 	options.access = access::write;
-	by.copy(slice.pointer(), &number, sizeof(number));
-	by.synchronize();
+	slice.write(0, &number, sizeof(number));
 	const token name = slice.export_token(options);
 
 	CLAIM(name.info().is_slice() && name.info().slice() != 0);
 	CLAIM(other::start("increment", {name.to_text()}) == 0);
-	by.copy(&number, slice.pointer(), sizeof(number));
-	by.synchronize();
+	slice.read(0, &number, sizeof(number));
 	CLAIM(number == 2);
 }
 
@@ -293,8 +332,8 @@ TEST("a timeline whose signaller ends")
 
 	waiter.join();
 	CLAIM(ended == 0);
-	CLAIM(theirs && theirs->wait(1, forever, wait_mode::reached) == outcome::done);
-	CLAIM(theirs->query(1, wait_mode::reached) == outcome::done);
+	CLAIM(theirs && theirs->wait(1, forever) == outcome::done);
+	CLAIM(theirs->query(1) == outcome::done);
 	REFUSED(status::peer_lost, theirs->wait(2));
 	CLAIM(!theirs->info().is_own() && theirs->info().state() != timeline_state::live);
 	CLAIM(timeline::try_get(in, "cpp/signal").status() == status::not_found);
@@ -329,7 +368,7 @@ TEST("a timeline by its name and by a token")
 {
 	const broker in = broker::open();
 	const timeline mine = timeline::create();
-	share_options named;
+	name_options named;
 	token_options options;
 
 	named.replace = true;
@@ -356,15 +395,15 @@ TEST("a barrier that two threads pass")
 	const token name = barrier::create("cpp/barrier", 2, {}, in);
 	std::uint64_t rounds = 0;
 
-	CLAIM(!barrier::join("cpp/barrier", any_rank, 1ms, in));
+	CLAIM(!barrier::get("cpp/barrier", any_rank, 1ms, in));
 	std::thread second([&] {
-		const barrier member = barrier::join(name, 1, in);
+		const barrier member = barrier::import_token(name, 1, in);
 
 		member.wait();
 		member.wait();
 		rounds = member.info().round();
 	});
-	const std::optional<barrier> member = barrier::join("cpp/barrier", 0, forever, in);
+	const std::optional<barrier> member = barrier::get("cpp/barrier", 0, forever, in);
 
 	CLAIM(member && member->info().count() == 2 && !member->info().broken());
 	member->wait();
@@ -374,6 +413,31 @@ TEST("a barrier that two threads pass")
 	REFUSED(status::peer_lost, member->wait());
 	CLAIM(member->info().broken() == 1U - member->info().rank());
 	REFUSED(status::invalid, barrier::create(0));
-	REFUSED(status::protocol, barrier::join(token()));
-	CLAIM(barrier::join(barrier::create(1)).info().rank() == 0);
+	REFUSED(status::protocol, barrier::import_token(token()));
+	CLAIM(barrier::import_token(barrier::create(1)).info().rank() == 0);
+}
+
+TEST("a member of a barrier that stops waiting has arrived")
+{
+	const broker in = broker::open();
+	const token name = barrier::create(2, {}, in);
+	const cancel stop = cancel::create();
+	outcome first = outcome::done;
+	std::thread second([&] {
+		const barrier member = barrier::import_token(name, 1, in);
+
+		first = member.wait(forever, stop);
+		stop.clear();
+		member.wait();
+	});
+	const std::optional<barrier> member = barrier::import_token(name, 0, forever, in, stop);
+
+	CLAIM(member);
+	std::this_thread::sleep_for(20ms);
+	stop.set();
+	while (stop.is_set())
+		std::this_thread::yield();
+	member->wait();
+	second.join();
+	CLAIM(first == outcome::cancelled && member->info().round() == 1);
 }

@@ -22,6 +22,8 @@ TEST("a device says what it is")
 	CLAIM(on == device::open(info.selector()));
 	CLAIM(info.granularity() > 0 && info.bytes_total() > 0 && !info.name().empty());
 	CLAIM(info.uuid() != id{});
+	CLAIM(info.mps() == mps::off || info.mps() == mps::on || info.mps() == mps::unknown);
+	CLAIM(on.free_bytes() > 0 && on.free_bytes() <= info.bytes_total());
 	CLAIM(device::count(info.backend()) > info.index());
 	CLAIM(device::count(backend::host) == 1);
 	CLAIM(device::try_open() && device::open());
@@ -37,7 +39,7 @@ TEST("a stream fills and copies")
 	by.fill(there.pointer(), 1.5F, 16);
 	by.copy(back, there.pointer(), sizeof(back));
 	by.synchronize();
-	CLAIM(by.query() == outcome::done);
+	CLAIM(by.query() == outcome::done && by.synchronize(1s) == outcome::done);
 	CLAIM(back[0] == 1.5F && back[15] == 1.5F);
 	by.fill(there.pointer(), std::uint8_t{7}, 1);
 	by.fill(there.pointer(), std::int16_t{-1}, 1);
@@ -130,15 +132,50 @@ TEST("memory says what it is")
 	CLAIM(memory::try_create(on, UINT64_MAX).status() == status::overflow);
 }
 
+TEST("memory is written and read without a stream")
+{
+	const device on = test::device();
+	const memory there = memory::create(on, bytes);
+	int number = 7;
+
+	there.write(64, &number, sizeof(number));
+	CLAIM(there.write(68, &number, sizeof(number), 0s) == outcome::done);
+	number = 0;
+	CLAIM(there.read(68, &number, sizeof(number), 1s) == outcome::done && number == 7);
+	number = 0;
+	there.read(64, &number, sizeof(number));
+	CLAIM(number == 7);
+	REFUSED(status::invalid, there.write(there.info().bytes(), &number, 1));
+	CLAIM(there.try_read(UINT64_MAX, &number, 1).status() == status::overflow);
+}
+
+TEST("an address leads to its memory")
+{
+	const device on = test::device();
+	const memory there = memory::create(on, bytes);
+	const std::optional<found_memory> found = memory::find(
+		static_cast<char *>(there.pointer()) + 5);
+
+	CLAIM(found && found->memory == there && found->offset == 5);
+	CLAIM(!memory::find(&on));
+	CLAIM(!memory::try_find(&on).value());
+}
+
 TEST("memory by a descriptor and a description")
 {
 	const device on = test::device();
 	const memory there = memory::create(on, bytes);
 	const exported_fd exported = there.export_fd(access::write);
 	const memory again = memory::import_fd(on, exported.fd.get(), exported.description,
-		access::write);
+		{access::write});
 
 	CLAIM(again.info().object_id() == there.info().object_id());
+	import_options fast;
+
+	fast.access = access::write;
+	fast.no_slow_route = true;
+	CLAIM(memory::import_fd(on, exported.fd.get(), exported.description, fast) == again ||
+		on.info().backend() == backend::cuda);
 	REFUSED(status::protocol, memory::import_fd(on, exported.fd.get(), {}));
 	REFUSED(status::descriptor, memory::import_fd(on, -1, exported.description));
 }
@@ -165,14 +202,14 @@ TEST("memory over a socket, and the time that it may take")
 	CLAIM(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
 	descriptor left = descriptor::adopt(pair[0]), right = descriptor::adopt(pair[1]);
 
-	CLAIM(!memory::receive(on, right.get(), access::read, 0s));
-	CLAIM(!memory::try_receive(on, right.get(), access::read, 1ms).value());
+	CLAIM(!memory::receive(on, right.get(), {}, 0s));
+	CLAIM(!memory::try_receive(on, right.get(), {}, 1ms).value());
 	const memory there = memory::create(on, bytes);
 
 	there.send(left.get(), access::write);
 	CLAIM(there.send(left.get(), access::write, 1s) == outcome::done);
-	CLAIM(memory::receive(on, right.get(), access::write));
-	CLAIM(memory::receive(on, right.get(), access::write, forever));
+	CLAIM(memory::receive(on, right.get(), {access::write}));
+	CLAIM(memory::receive(on, right.get(), {access::write}, forever));
 	left.reset();
 	CLAIM(memory::try_receive(on, right.get()).status() == status::peer_lost);
 	REFUSED(status::peer_lost, there.send(right.get()));
@@ -230,7 +267,7 @@ TEST("legacy handles are refused where there are none")
 {
 	const device on = device::open("host");
 	const array floats = array::of<float>({4});
-	const std::array<std::uint8_t, WW_HANDLE_BYTES> noise{};
+	const ww_memory_handle noise{};
 
 	CLAIM(memory::create(on, bytes).try_handle().status() == status::unsupported);
 	CLAIM(!memory::try_open_handle(on, noise));
@@ -272,6 +309,8 @@ TEST("a pool cuts slices and takes them back")
 
 		CLAIM(reinterpret_cast<std::uintptr_t>(aligned.pointer()) % 4096 == 0);
 		CLAIM(stock.try_alloc(bytes).status() == status::limit);
+		CLAIM(!stock.alloc(bytes, 0, std::chrono::milliseconds(1)));
+		CLAIM(stock.alloc(1, 0, forever));
 		REFUSED(status::invalid, stock.alloc(0));
 	}
 	CLAIM(stock.info().slice_count() == 0 && stock.info().bytes_used() == 0);

@@ -59,6 +59,8 @@ static_assert(is_free_of_overhead<timeline, ww_timeline> && std::is_copy_assigna
 static_assert(is_free_of_overhead<event, ww_event> && std::is_nothrow_copy_constructible_v<event>);
 static_assert(is_free_of_overhead<barrier, ww_barrier> && std::is_copy_assignable_v<barrier>);
 static_assert(
+	is_free_of_overhead<cancel, ww_cancel> && std::is_nothrow_copy_constructible_v<cancel>);
+static_assert(
 	is_free_of_overhead<snapshot, ww_snapshot> && !std::is_copy_constructible_v<snapshot>);
 static_assert(is_free_of_overhead<watch, ww_watch> && !std::is_copy_assignable_v<watch>);
 static_assert(sizeof(descriptor) == sizeof(int) && !std::is_copy_constructible_v<descriptor>);

@@ -19,16 +19,13 @@ namespace other
 static void increment(const char *text)
 {
 	const warpway::device on = test::device();
-	const warpway::stream by = warpway::stream::create(on);
 	const warpway::mapping there = warpway::memory::import_token(on,
-		warpway::token::from_text(text), warpway::access::write);
+		warpway::token::from_text(text), {warpway::access::write});
 	int number = 0;
 
-	by.copy(&number, there.pointer(), sizeof(number));
-	by.synchronize();
+	there.memory.read(0, &number, sizeof(number));
 	number++;
-	by.copy(there.pointer(), &number, sizeof(number));
-	by.synchronize();
+	there.memory.write(0, &number, sizeof(number));
 }
 
 /* Makes a timeline, names it, signals 1, and ends with it when it is told to. */

@@ -2,8 +2,8 @@
 /*
  * test.hpp - tests of the C++ interface, as lines of the Test Anything Protocol
  *
- * TEST(what) { ... } is a test; it passes unless a claim fails or an exception leaves it. The environment says
- * on which device: WW_TEST_DEVICE.
+ * TEST(what) { ... } is a test; it passes unless a claim fails or an exception leaves it. The
+ * environment says on which device: WW_TEST_DEVICE.
  */
 #ifndef TEST_HPP
 #define TEST_HPP

@@ -96,8 +96,9 @@ private:
 };
 
 /*
- * dtype_traits<T>::value - the type of an element that is a T here. There is one for integers, float, double,
- * bool, std::byte and std::complex of float and double; a program adds its own, such as for a half.
+ * dtype_traits<T>::value - the type of an element that is a T here. There is one for integers,
+ * float, double, bool, std::byte and std::complex of float and double; a program adds its own, such
+ * as for a half.
  */
 template <class T, class = void>
 struct dtype_traits;
@@ -166,8 +167,8 @@ struct byte_range {
 };
 
 /*
- * An array inside a memory: a value, struct ww_array. Owns no memory. One that was made without a type is none,
- * and every call refuses it.
+ * An array inside a memory: a value, struct ww_array. Owns no memory. One that was made without a
+ * type is none, and every call refuses it.
  */
 class array : public detail::description<ww_array>
 {
@@ -175,7 +176,7 @@ public:
 	array() noexcept = default;
 	explicit array(const ww_array &raw) noexcept : description(raw) {}
 
-	/* ww_array_set(), ww_array_set_strided(): offset and strides in bytes; no strides: C order without gaps. */
+	/* ww_array_set(): offset and strides in bytes; no strides: C order without gaps. */
 	static result<array> try_make(const dtype &type, span<const std::int64_t> shape,
 		std::uint64_t offset = 0, span<const std::int64_t> strides = {}) noexcept
 	{
@@ -184,11 +185,10 @@ public:
 		if (!strides.empty() && strides.size() != shape.size())
 			return failure::of(WW_ERR_INVALID,
 				"an array has as many strides as it has dimensions, or none are given");
-		if (strides.empty() && offset == 0 && type.lanes() == 1)
-			return detail::filled(ww_array_set(made.out(), type.raw().code,
-						      type.raw().bits, count(shape), shape.data()),
-				made);
-		return made.set_strided(type, offset, shape, strides);
+		const ww_status code = ww_array_set(made.out(), &type.raw(), count(shape),
+			shape.data(), strides.empty() ? nullptr : strides.data(), offset);
+
+		return detail::filled(code, made);
 	}
 	static array make(const dtype &type, span<const std::int64_t> shape,
 		std::uint64_t offset = 0, span<const std::int64_t> strides = {})
@@ -210,10 +210,7 @@ public:
 		return try_of<T>(shape, offset, strides).value();
 	}
 
-	dtype type() const noexcept
-	{
-		return dtype(ww_dtype{raw().dtype_code, raw().dtype_bits, raw().dtype_lanes});
-	}
+	dtype type() const noexcept { return dtype(raw().dtype); }
 	template <class T>
 	bool is() const noexcept
 	{
@@ -382,15 +379,6 @@ private:
 	std::uint32_t usable_dims() const noexcept
 	{
 		return std::min<std::uint32_t>(raw().ndim, WW_ARRAY_DIMS);
-	}
-
-	result<array> set_strided(const dtype &type, std::uint64_t offset,
-		span<const std::int64_t> shape, span<const std::int64_t> strides) noexcept
-	{
-		const ww_status code = ww_array_set_strided(out(), &type.raw(), offset,
-			count(shape), shape.data(), strides.data());
-
-		return detail::filled(code, *this);
 	}
 };
 

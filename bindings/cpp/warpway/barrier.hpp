@@ -17,9 +17,9 @@ inline namespace WARPWAY_ABI
 /* The first rank that is free. */
 inline constexpr std::uint32_t any_rank = WW_BARRIER_ANY_RANK;
 
-/* struct ww_share_params, of a barrier that has a name as well as a token */
+/* struct ww_barrier_params, but for the count: a barrier with a name has a token as well */
 struct barrier_options {
-	share_options name = {};
+	name_options name = {};
 	token_options token = {}; /* its escrow is the time for members to come */
 };
 
@@ -50,93 +50,109 @@ public:
 	/* Empty. */
 	barrier() noexcept {}
 
-	/* ww_barrier_create(): for others and oneself to join, by its name or its token; an empty broker is the default one. */
+	/*
+	 * ww_barrier_create(): for others and oneself to get by its name, or to import by its
+	 * token; an empty broker is the default one.
+	 */
 	static result<token> try_create(std::string_view name, std::uint32_t count,
-		const barrier_options &options = {}, const broker &in = {}) noexcept
+		const barrier_options &options = {}, const broker &in = {},
+		const cancel &stop = {}) noexcept
 	{
-		return create_as(detail::c_name(name).get(), count, to_params(options), in);
+		return create_as(detail::c_name(name).get(), to_params(count, options), in, stop);
 	}
 	static token create(std::string_view name, std::uint32_t count,
-		const barrier_options &options = {}, const broker &in = {})
+		const barrier_options &options = {}, const broker &in = {}, const cancel &stop = {})
 	{
-		return try_create(name, count, options, in).value();
+		return try_create(name, count, options, in, stop).value();
 	}
 
 	/* Without a name. */
 	static result<token> try_create(std::uint32_t count, const token_options &options = {},
-		const broker &in = {}) noexcept
+		const broker &in = {}, const cancel &stop = {}) noexcept
 	{
-		return create_as(nullptr, count, detail::to_params(options), in);
+		return create_as(nullptr, to_params(count, {{}, options}), in, stop);
 	}
 	static token create(std::uint32_t count, const token_options &options = {},
-		const broker &in = {})
+		const broker &in = {}, const cancel &stop = {})
 	{
-		return try_create(count, options, in).value();
+		return try_create(count, options, in, stop).value();
 	}
 
 	/*
-	 * ww_barrier_join(), ww_barrier_join_token(): nothing when the time was over before all were there. An
-	 * empty broker is the default one, or, with a token, the token's. There is no limit with forever.
+	 * ww_barrier_get(): nothing when the time was over, or it was cancelled, before all were
+	 * there; without a limit waits for ever. An empty broker is the default one.
 	 */
-	static result<std::optional<barrier>> try_join(std::string_view name, std::uint32_t rank,
-		timeout limit, const broker &in = {}) noexcept
+	static result<std::optional<barrier>> try_get(std::string_view name, std::uint32_t rank,
+		timeout limit, const broker &in = {}, const cancel &stop = {}) noexcept
 	{
 		ww_barrier *made = nullptr;
-		const ww_status code = ww_barrier_join(in.get(), detail::c_name(name).get(), rank,
-			limit.ns(), &made);
+		const ww_status code = ww_barrier_get(in.get(), detail::c_name(name).get(), rank,
+			limit.ns(), stop.get(), &made);
 
 		return detail::adopted_in_time<barrier>(code, made);
 	}
-	static std::optional<barrier> join(std::string_view name, std::uint32_t rank, timeout limit,
+	static std::optional<barrier> get(std::string_view name, std::uint32_t rank, timeout limit,
+		const broker &in = {}, const cancel &stop = {})
+	{
+		return try_get(name, rank, limit, in, stop).value();
+	}
+	static result<barrier> try_get(std::string_view name, std::uint32_t rank = any_rank,
+		const broker &in = {}) noexcept
+	{
+		return without_limit(try_get(name, rank, forever, in));
+	}
+	static barrier get(std::string_view name, std::uint32_t rank = any_rank,
 		const broker &in = {})
 	{
-		return try_join(name, rank, limit, in).value();
+		return try_get(name, rank, in).value();
 	}
-	static result<std::optional<barrier>> try_join(const token &from, std::uint32_t rank,
-		timeout limit, const broker &in = {}) noexcept
+	using counted::get;
+
+	/*
+	 * ww_barrier_import(): the same by a token; an empty broker is that of WARPWAY_BROKER, else
+	 * the token's.
+	 */
+	static result<std::optional<barrier>> try_import_token(const token &from,
+		std::uint32_t rank, timeout limit, const broker &by = {},
+		const cancel &stop = {}) noexcept
 	{
 		ww_barrier *made = nullptr;
-		const ww_status code = ww_barrier_join_token(in.get(), &from.raw(), rank,
-			limit.ns(), &made);
+		const ww_status code = ww_barrier_import(by.get(), &from.raw(), rank, limit.ns(),
+			stop.get(), &made);
 
 		return detail::adopted_in_time<barrier>(code, made);
 	}
-	static std::optional<barrier> join(const token &from, std::uint32_t rank, timeout limit,
-		const broker &in = {})
+	static std::optional<barrier> import_token(const token &from, std::uint32_t rank,
+		timeout limit, const broker &by = {}, const cancel &stop = {})
 	{
-		return try_join(from, rank, limit, in).value();
+		return try_import_token(from, rank, limit, by, stop).value();
+	}
+	static result<barrier> try_import_token(const token &from, std::uint32_t rank = any_rank,
+		const broker &by = {}) noexcept
+	{
+		return without_limit(try_import_token(from, rank, forever, by));
+	}
+	static barrier import_token(const token &from, std::uint32_t rank = any_rank,
+		const broker &by = {})
+	{
+		return try_import_token(from, rank, by).value();
 	}
 
-	/* The same without a limit: waits for ever. */
-	static result<barrier> try_join(std::string_view name, std::uint32_t rank = any_rank,
-		const broker &in = {}) noexcept
+	/*
+	 * ww_barrier_wait(): done, timed_out or cancelled; without a limit waits for ever. This
+	 * member has arrived also when the time was over or it was cancelled.
+	 */
+	result<outcome> try_wait(timeout limit, const cancel &stop = {}) const noexcept
 	{
-		return without_limit(try_join(name, rank, forever, in));
+		return detail::ended(ww_barrier_wait(get(), limit.ns(), stop.get()));
 	}
-	static barrier join(std::string_view name, std::uint32_t rank = any_rank,
-		const broker &in = {})
+	[[nodiscard]] outcome wait(timeout limit, const cancel &stop = {}) const
 	{
-		return try_join(name, rank, in).value();
+		return try_wait(limit, stop).value();
 	}
-	static result<barrier> try_join(const token &from, std::uint32_t rank = any_rank,
-		const broker &in = {}) noexcept
-	{
-		return without_limit(try_join(from, rank, forever, in));
-	}
-	static barrier join(const token &from, std::uint32_t rank = any_rank, const broker &in = {})
-	{
-		return try_join(from, rank, in).value();
-	}
-
-	/* ww_barrier_wait(): done or timed_out; without a limit waits for ever. */
-	result<outcome> try_wait(timeout limit) const noexcept
-	{
-		return detail::ended(ww_barrier_wait(get(), limit.ns()));
-	}
-	[[nodiscard]] outcome wait(timeout limit) const { return try_wait(limit).value(); }
 	result<void> try_wait() const noexcept
 	{
-		return detail::done(ww_barrier_wait(get(), WW_FOREVER));
+		return detail::done(ww_barrier_wait(get(), WW_FOREVER, nullptr));
 	}
 	void wait() const { try_wait().value(); }
 
@@ -151,33 +167,37 @@ public:
 	barrier_info info() const { return try_info().value(); }
 
 private:
-	static ww_share_params to_params(const barrier_options &options) noexcept
+	static ww_barrier_params to_params(std::uint32_t count,
+		const barrier_options &options) noexcept
 	{
-		const ww_share_params token = detail::to_params(options.token);
-		ww_share_params both = detail::to_params(options.name);
+		ww_barrier_params filled = detail::params<ww_barrier_params>();
 
-		both.uses = token.uses;
-		both.escrow_ns = token.escrow_ns;
-		return both;
+		filled.count = count;
+		filled.mode = options.name.mode;
+		filled.gid = options.name.gid;
+		filled.flags = options.name.replace ? WW_PUT_REPLACE : 0;
+		filled.escrow_ns = detail::to_escrow(options.token.escrow);
+		filled.uses = options.token.uses;
+		return filled;
 	}
 
-	static result<token> create_as(const char *name, std::uint32_t count,
-		const ww_share_params &params, const broker &in) noexcept
+	static result<token> create_as(const char *name, const ww_barrier_params &params,
+		const broker &in, const cancel &stop) noexcept
 	{
 		token made;
-		const ww_status code = ww_barrier_create(in.get(), name, count, &params,
+		const ww_status code = ww_barrier_create(in.get(), name, &params, stop.get(),
 			made.out());
 
 		return detail::filled(code, made);
 	}
 
-	static result<barrier> without_limit(result<std::optional<barrier>> joined) noexcept
+	static result<barrier> without_limit(result<std::optional<barrier>> made) noexcept
 	{
-		if (!joined)
-			return joined.error();
-		if (!*joined)
+		if (!made)
+			return made.error();
+		if (!*made)
 			return detail::unexpected(WW_TIMED_OUT);
-		return std::move(**joined);
+		return std::move(**made);
 	}
 };
 

@@ -2,25 +2,31 @@
 /*
  * warpway/base.hpp - what all of the C++ interface is made of: statuses, failures, limits on time
  *
- * The C++ interface is the C one in other words: header-only, inline, a file for each of the C headers, and
- * their comments are the contract, so the ones here are short. What it adds is ownership (a handle is one
- * pointer, copied by counting), types, and two ways to learn of an error:
+ * The C++ interface is the C one in other words: header-only, inline, a file for each of the C
+ * headers, and their comments are the contract, so the ones here are short. What it adds is
+ * ownership (a handle is one pointer, copied by counting), types, and two ways to learn of an
+ * error:
  *
  *   memory m = memory::create(on, bytes);                 throws warpway::error
  *   result<memory> m = memory::try_create(on, bytes);     returns value or failure, never throws
  *
  * Every call that can fail is there as try_x(), which does not throw, and as x(), which is
  * try_x().value(). Outcomes are not failures: a call with a limit on time returns an outcome, or a
- * std::optional that is empty when the time is over, in both forms; the same call without the limit returns
- * the thing itself.
+ * std::optional that is empty when the time is over, in both forms; the same call without the limit
+ * returns the thing itself.
  *
- * Exceptions: WARPWAY_EXCEPTIONS is 1 where the compiler has them; a program may define it as 0. Without
- * them value() of a failure prints it to standard error and aborts. Parts of one program that differ in
- * this may be linked: their names differ, by WARPWAY_ABI.
+ * A call that may wait takes a cancel (cancel.hpp) as its last argument. Where it has a limit on
+ * time, it then ends with outcome::cancelled, or with an empty std::optional. Where it has none
+ * (exports, imports by token, and the like), it fails with status::cancelled. To wait for ever with
+ * a cancel, give forever as the limit.
  *
- * Threads, CUDA, fork: as the C headers say. A handle itself is as a std::shared_ptr: several threads may use
- * the object, but one handle is changed by one thread at a time. In a forked child destructors do nothing
- * and all other calls fail.
+ * Exceptions: WARPWAY_EXCEPTIONS is 1 where the compiler has them; a program may define it as 0.
+ * Without them value() of a failure prints it to standard error and aborts. Parts of one program
+ * that differ in this may be linked: their names differ, by WARPWAY_ABI.
+ *
+ * Threads, CUDA, fork: as the C headers say. A handle itself is as a std::shared_ptr: several
+ * threads may use the object, but one handle is changed by one thread at a time. In a forked child
+ * destructors do nothing and all other calls fail.
  */
 #ifndef WARPWAY_BASE_HPP
 #define WARPWAY_BASE_HPP
@@ -58,12 +64,13 @@ namespace warpway
 inline namespace WARPWAY_ABI
 {
 
-/* As WW_OK, WW_ERR_... of base.h. */
+/* As WW_OK, WW_ERR_... of base.h; cancelled is WW_CANCELLED, given_up is WW_ERR_GIVEN_UP. */
 enum class status : std::int32_t {
 	ok = WW_OK,
 	not_ready = WW_NOT_READY,
 	timed_out = WW_TIMED_OUT,
 	end = WW_END,
+	cancelled = WW_CANCELLED,
 	invalid = WW_ERR_INVALID,
 	overflow = WW_ERR_OVERFLOW,
 	no_memory = WW_ERR_NO_MEMORY,
@@ -86,7 +93,7 @@ enum class status : std::int32_t {
 	quota = WW_ERR_QUOTA,
 	state = WW_ERR_STATE,
 	no_broker = WW_ERR_NO_BROKER,
-	cancelled = WW_ERR_CANCELLED
+	given_up = WW_ERR_GIVEN_UP
 };
 
 /* What a wait or a look ends with when nothing failed. */
@@ -94,7 +101,8 @@ enum class outcome : std::int32_t {
 	done = WW_OK,
 	not_ready = WW_NOT_READY,
 	timed_out = WW_TIMED_OUT,
-	end = WW_END
+	end = WW_END,
+	cancelled = WW_CANCELLED
 };
 
 /* Where the native code of a failure comes from. */
@@ -181,9 +189,9 @@ private:
 };
 
 /*
- * Has the library's log delivered to a function object: receiver(std::string_view line). It stays the
- * caller's and must outlive the calls that were running when clear_log() returned. It must neither throw
- * nor call the library.
+ * Has the library's log delivered to a function object: receiver(std::string_view line). It stays
+ * the caller's and must outlive the calls that were running when clear_log() returned. It must
+ * neither throw nor call the library.
  */
 template <class Receiver>
 void set_log(Receiver &receiver) noexcept
@@ -208,7 +216,8 @@ struct forever_t {
 inline constexpr forever_t forever{0};
 
 /*
- * A limit on time: any std::chrono duration, or forever. Below zero is zero; more than 250 years is for ever.
+ * A limit on time: any std::chrono duration, or forever. Below zero is zero; more than 250 years is
+ * for ever.
  */
 class timeout
 {
@@ -270,9 +279,9 @@ inline std::chrono::nanoseconds to_duration(std::uint64_t ns) noexcept
 }
 
 /*
- * A text with a zero behind it, for C. Longer than anything C accepts: what is cut off was too long anyway. A
- * zero inside becomes a control character, which no name may hold, so that C refuses it, too, instead of
- * seeing its beginning.
+ * A text with a zero behind it, for C. Longer than anything C accepts: what is cut off was too long
+ * anyway. A zero inside becomes a control character, which no name may hold, so that C refuses it,
+ * too, instead of seeing its beginning.
  */
 template <std::size_t Bytes>
 class c_text
@@ -297,14 +306,17 @@ private:
 
 using c_name = c_text<256>;
 
-/* A struct that C describes something by, its size set. Texts of it are views: valid as long as it is. */
+/*
+ * A struct that C describes something by, its size set. Texts of it are views: valid as long as it
+ * is.
+ */
 template <class C>
 class description
 {
 public:
 	using c_type = C;
 
-	description() noexcept { raw_.size = static_cast<std::uint32_t>(sizeof(C)); }
+	description() noexcept { raw_.struct_size = static_cast<std::uint32_t>(sizeof(C)); }
 	explicit description(const C &raw) noexcept : raw_(raw) {}
 
 	/* The C struct itself: to be read, and to be filled by a call of the C interface. */
@@ -320,7 +332,7 @@ C params() noexcept
 {
 	C made{};
 
-	made.size = static_cast<std::uint32_t>(sizeof(C));
+	made.struct_size = static_cast<std::uint32_t>(sizeof(C));
 	return made;
 }
 

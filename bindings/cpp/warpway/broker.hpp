@@ -36,7 +36,7 @@ class broker_info : public detail::description<ww_broker_info>
 {
 public:
 	std::uint32_t pid() const noexcept { return raw().pid; }
-	std::uint32_t keeper_pid() const noexcept { return raw().keeper_pid; }
+	std::uint32_t supervisor_pid() const noexcept { return raw().supervisor_pid; }
 	std::uint32_t uid() const noexcept { return raw().uid; }
 	std::uint32_t restarts() const noexcept { return raw().restarts; }
 	std::uint32_t protocol() const noexcept { return raw().protocol; }
@@ -109,8 +109,8 @@ struct broker_options {
 };
 
 /*
- * A connection to a broker. Where a call takes one that may be empty, an empty one means the default broker,
- * or, for imports, that of the token: the NULL of the C interface.
+ * A connection to a broker. Where a call takes one that may be empty, an empty one means the
+ * default broker, or, for imports, that of the token: the NULL of the C interface.
  */
 class broker : public detail::counted<broker, ww_broker, ww_broker_ref, ww_broker_unref>
 {

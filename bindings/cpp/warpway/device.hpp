@@ -9,6 +9,7 @@
 
 #include <new>
 
+#include <warpway/cancel.hpp>
 #include <warpway/handle.hpp>
 #include <warpway/result.hpp>
 
@@ -20,6 +21,12 @@ inline namespace WARPWAY_ABI
 enum class backend : std::uint32_t {
 	host = WW_BACKEND_HOST,
 	cuda = WW_BACKEND_CUDA
+};
+
+enum class mps : std::uint32_t {
+	unknown = WW_MPS_UNKNOWN,
+	off = WW_MPS_OFF,
+	on = WW_MPS_ON
 };
 
 /* WW_CAP_... */
@@ -50,12 +57,6 @@ enum class access : std::uint32_t {
 	write = WW_ACCESS_WRITE
 };
 
-/* The same access, but not by a slow route (WW_STRICT): import_token(on, token, strict(access::read)). */
-constexpr access strict(access how) noexcept
-{
-	return access{static_cast<std::uint32_t>(how) | WW_STRICT};
-}
-
 enum class route : std::uint32_t {
 	local = WW_ROUTE_LOCAL,
 	peer = WW_ROUTE_PEER,
@@ -70,13 +71,13 @@ class device_info : public detail::description<ww_device_info>
 public:
 	warpway::backend backend() const noexcept { return warpway::backend{raw().backend}; }
 	std::uint32_t index() const noexcept { return raw().index; }
+	warpway::mps mps() const noexcept { return warpway::mps{raw().mps}; }
 	std::uint64_t capabilities() const noexcept { return raw().capabilities; }
 	bool has(capability which) const noexcept
 	{
 		return (raw().capabilities & static_cast<std::uint64_t>(which)) != 0;
 	}
 	std::uint64_t granularity() const noexcept { return raw().granularity; }
-	std::uint64_t bytes_free() const noexcept { return raw().bytes_free; }
 	std::uint64_t bytes_total() const noexcept { return raw().bytes_total; }
 	id uuid() const noexcept { return detail::to_id(raw().uuid); }
 	std::string_view selector() const noexcept { return detail::to_text(raw().selector); }
@@ -124,6 +125,16 @@ public:
 	}
 	device_info info() const { return try_info().value(); }
 
+	/* ww_device_free_bytes(): on a GPU this makes a context if there is none. */
+	result<std::uint64_t> try_free_bytes() const noexcept
+	{
+		std::uint64_t bytes = 0;
+		const ww_status code = ww_device_free_bytes(get(), &bytes);
+
+		return detail::filled(code, bytes);
+	}
+	std::uint64_t free_bytes() const { return try_free_bytes().value(); }
+
 private:
 	static result<device> open_name(const char *name) noexcept
 	{
@@ -166,10 +177,18 @@ public:
 	/* ww_stream_native() */
 	void *native() const noexcept { return ww_stream_native(get()); }
 
-	/* ww_stream_synchronize() */
+	/* ww_stream_synchronize(): done, timed_out or cancelled; without a limit waits for ever. */
+	result<outcome> try_synchronize(timeout limit, const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(ww_stream_synchronize(get(), limit.ns(), stop.get()));
+	}
+	[[nodiscard]] outcome synchronize(timeout limit, const cancel &stop = {}) const
+	{
+		return try_synchronize(limit, stop).value();
+	}
 	result<void> try_synchronize() const noexcept
 	{
-		return detail::done(ww_stream_synchronize(get()));
+		return detail::done(ww_stream_synchronize(get(), WW_FOREVER, nullptr));
 	}
 	void synchronize() const { try_synchronize().value(); }
 
@@ -177,11 +196,18 @@ public:
 	result<outcome> try_query() const noexcept { return detail::ended(ww_stream_query(get())); }
 	[[nodiscard]] outcome query() const { return try_query().value(); }
 
+	/* ww_stream_recover() */
+	result<void> try_recover() const noexcept
+	{
+		return detail::done(ww_stream_recover(get()));
+	}
+	void recover() const { try_recover().value(); }
+
 	/*
-	 * ww_stream_call(): of any function object, called once without arguments. It is moved or copied, kept
-	 * until it ran, and ended right after that, on the same thread: on cuda neither it nor the
-	 * destructor of what it holds may call CUDA or this library. It must not throw. (A GPU that failed
-	 * calls nothing any more: then it is never ended.)
+	 * ww_stream_call(): of any function object, called once without arguments. It is moved or
+	 * copied, kept until it ran, and ended right after that, on the same thread: on cuda
+	 * neither it nor the destructor of what it holds may call CUDA or this library. It must not
+	 * throw. (A GPU that failed calls nothing any more: then it is never ended.)
 	 */
 	template <class Function>
 	result<void> try_call(Function &&function) const

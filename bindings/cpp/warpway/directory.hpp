@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/directory.hpp - to list what is in a broker, and to be told of changes, see warpway/broker.h
+ * warpway/directory.hpp - to list what is in a broker, and to be told of changes, see
+ * warpway/broker.h
  *
  *   for (const object_info &object : snapshot.objects())
  *           ...
@@ -96,8 +97,8 @@ public:
 	/* Empty. */
 	snapshot() noexcept {}
 
-	/* ww_snapshot_create() */
-	static result<snapshot> try_create(const broker &of, std::string_view prefix = {},
+	/* ww_snapshot_create(): an empty broker is the default one. */
+	static result<snapshot> try_create(const broker &of = {}, std::string_view prefix = {},
 		const snapshot_options &options = {}) noexcept
 	{
 		ww_snapshot *made = nullptr;
@@ -110,7 +111,7 @@ public:
 
 		return detail::adopted<snapshot>(code, made);
 	}
-	static snapshot create(const broker &of, std::string_view prefix = {},
+	static snapshot create(const broker &of = {}, std::string_view prefix = {},
 		const snapshot_options &options = {})
 	{
 		return try_create(of, prefix, options).value();
@@ -143,7 +144,10 @@ public:
 	}
 	std::optional<hold_info> hold(std::size_t index) const { return try_hold(index).value(); }
 
-	/* All of them, to be walked over. Not of a temporary snapshot, which would be gone meanwhile. */
+	/*
+	 * All of them, to be walked over. Not of a temporary snapshot, which would be gone
+	 * meanwhile.
+	 */
 	detail::listing<object_source, object_info> objects() const &noexcept
 	{
 		return detail::listing<object_source, object_info>(object_source{get()});
@@ -193,8 +197,8 @@ public:
 	/* Empty. */
 	watch() noexcept {}
 
-	/* ww_watch_create() */
-	static result<watch> try_create(const broker &of, std::string_view prefix = {},
+	/* ww_watch_create(): an empty broker is the default one. */
+	static result<watch> try_create(const broker &of = {}, std::string_view prefix = {},
 		const watch_options &options = {}) noexcept
 	{
 		ww_watch *made = nullptr;
@@ -203,7 +207,7 @@ public:
 
 		return detail::adopted<watch>(code, made);
 	}
-	static watch create(const broker &of, std::string_view prefix = {},
+	static watch create(const broker &of = {}, std::string_view prefix = {},
 		const watch_options &options = {})
 	{
 		return try_create(of, prefix, options).value();
@@ -212,24 +216,30 @@ public:
 	/* ww_watch_fd(): borrowed, to be polled. */
 	int fd() const noexcept { return ww_watch_fd(get()); }
 
-	/* ww_watch_next(): nothing when the time is over; without a limit waits for ever. */
-	result<std::optional<watch_event>> try_next(timeout limit) const noexcept
+	/*
+	 * ww_watch_next(): nothing when the time is over or it is cancelled; without a limit waits
+	 * for ever.
+	 */
+	result<std::optional<watch_event>> try_next(timeout limit,
+		const cancel &stop = {}) const noexcept
 	{
 		watch_event filled;
-		const ww_status code = ww_watch_next(get(), limit.ns(), filled.out());
+		const ww_status code = ww_watch_next(get(), limit.ns(), stop.get(), filled.out());
 
-		if (code == WW_TIMED_OUT)
+		if (detail::ended_early(code))
 			return std::optional<watch_event>();
 		if (code != WW_OK)
 			return detail::unexpected(code);
 		return std::optional<watch_event>(filled);
 	}
-	std::optional<watch_event> next(timeout limit) const { return try_next(limit).value(); }
-
+	std::optional<watch_event> next(timeout limit, const cancel &stop = {}) const
+	{
+		return try_next(limit, stop).value();
+	}
 	result<watch_event> try_next() const noexcept
 	{
 		watch_event filled;
-		const ww_status code = ww_watch_next(get(), WW_FOREVER, filled.out());
+		const ww_status code = ww_watch_next(get(), WW_FOREVER, nullptr, filled.out());
 
 		return detail::filled(code, filled);
 	}

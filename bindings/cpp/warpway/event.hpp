@@ -59,18 +59,18 @@ public:
 	}
 	void stream_wait(const stream &by) const { try_stream_wait(by).value(); }
 
-	/* ww_event_synchronize(): done or timed_out; without a limit waits for ever. */
-	result<outcome> try_synchronize(timeout limit) const noexcept
+	/* ww_event_synchronize(): done, timed_out or cancelled; without a limit waits for ever. */
+	result<outcome> try_synchronize(timeout limit, const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_event_synchronize(get(), limit.ns()));
+		return detail::ended(ww_event_synchronize(get(), limit.ns(), stop.get()));
 	}
-	[[nodiscard]] outcome synchronize(timeout limit) const
+	[[nodiscard]] outcome synchronize(timeout limit, const cancel &stop = {}) const
 	{
-		return try_synchronize(limit).value();
+		return try_synchronize(limit, stop).value();
 	}
 	result<void> try_synchronize() const noexcept
 	{
-		return detail::done(ww_event_synchronize(get(), WW_FOREVER));
+		return detail::done(ww_event_synchronize(get(), WW_FOREVER, nullptr));
 	}
 	void synchronize() const { try_synchronize().value(); }
 
@@ -78,7 +78,10 @@ public:
 	result<outcome> try_query() const noexcept { return detail::ended(ww_event_query(get())); }
 	[[nodiscard]] outcome query() const { return try_query().value(); }
 
-	/* ww_event_handle_get(): the bytes of a CUipcEventHandle, the same as a cudaIpcEventHandle_t. */
+	/*
+	 * ww_event_handle_get(): the bytes of a CUipcEventHandle, the same as a
+	 * cudaIpcEventHandle_t.
+	 */
 	result<ww_event_handle> try_handle() const noexcept
 	{
 		ww_event_handle filled{};
@@ -88,7 +91,10 @@ public:
 	}
 	ww_event_handle handle() const { return try_handle().value(); }
 
-	/* ww_event_open_handle(): of a CUipcEventHandle, a cudaIpcEventHandle_t, or a ww_event_handle. */
+	/*
+	 * ww_event_open_handle(): of a CUipcEventHandle, a cudaIpcEventHandle_t, or a
+	 * ww_event_handle.
+	 */
 	template <class Handle>
 	static result<event> try_open_handle(const device &on, const Handle &handle) noexcept
 	{
@@ -110,32 +116,36 @@ public:
 	}
 
 	/* ww_event_export(): an empty broker is the default one. */
-	result<token> try_export_token(const token_options &options = {},
-		const broker &by = {}) const noexcept
+	result<token> try_export_token(const token_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const noexcept
 	{
-		const ww_share_params params = detail::to_params(options);
+		const ww_token_params params = detail::to_params(options);
 		token made;
-		const ww_status code = ww_event_export(get(), by.get(), &params, made.out());
+		const ww_status code = ww_event_export(get(), by.get(), &params, stop.get(),
+			made.out());
 
 		return detail::filled(code, made);
 	}
-	token export_token(const token_options &options = {}, const broker &by = {}) const
+	token export_token(const token_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const
 	{
-		return try_export_token(options, by).value();
+		return try_export_token(options, by, stop).value();
 	}
 
 	/* ww_event_import(): an empty broker is that of WARPWAY_BROKER, else the token's. */
 	static result<event> try_import_token(const device &on, const token &from,
-		const broker &by = {}) noexcept
+		const broker &by = {}, const cancel &stop = {}) noexcept
 	{
 		ww_event *made = nullptr;
-		const ww_status code = ww_event_import(on.get(), by.get(), &from.raw(), &made);
+		const ww_status code = ww_event_import(on.get(), by.get(), &from.raw(), stop.get(),
+			&made);
 
 		return detail::adopted<event>(code, made);
 	}
-	static event import_token(const device &on, const token &from, const broker &by = {})
+	static event import_token(const device &on, const token &from, const broker &by = {},
+		const cancel &stop = {})
 	{
-		return try_import_token(on, from, by).value();
+		return try_import_token(on, from, by, stop).value();
 	}
 };
 

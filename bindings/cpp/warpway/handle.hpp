@@ -2,9 +2,9 @@
 /*
  * warpway/handle.hpp - who owns an object of the library, or a descriptor
  *
- * A handle is one pointer, and empty or one reference of an object: a copy is one more, a move takes it along
- * and leaves an empty handle, the destructor lets go. Calls on an empty handle are misuse, as with NULL
- * in C, except where a comment says what an empty one means.
+ * A handle is one pointer, and empty or one reference of an object: a copy is one more, a move
+ * takes it along and leaves an empty handle, the destructor lets go. Calls on an empty handle are
+ * misuse, as with NULL in C, except where a comment says what an empty one means.
  */
 #ifndef WARPWAY_HANDLE_HPP
 #define WARPWAY_HANDLE_HPP
@@ -105,7 +105,9 @@ protected:
 	~counted() = default;
 };
 
-/* Calls a function object that was handed to C as a pointer, once, and ends it. It must not throw. */
+/*
+ * Calls a function object that was handed to C as a pointer, once, and ends it. It must not throw.
+ */
 template <class Function>
 void call_once(void *context) noexcept
 {

@@ -49,10 +49,20 @@ struct exported_fd {
 	ww_memory_description description;
 };
 
-/* A CUipcMemHandle, the same as a cudaIpcMemHandle_t, and where in what it names the memory begins. */
+/*
+ * A CUipcMemHandle, the same as a cudaIpcMemHandle_t, and where in what it names the memory begins.
+ */
 struct legacy_handle {
-	std::array<std::uint8_t, WW_HANDLE_BYTES> bytes;
+	ww_memory_handle handle;
 	std::uint64_t offset;
+};
+
+/* struct ww_import_params */
+struct import_options {
+	warpway::access access = warpway::access::read;
+	bool no_slow_route = false; /* refuse memory that the device reaches only by a slow route */
+	/* at an address of its own, also where this process has the memory */
+	bool own_mapping = false;
 };
 
 /* struct ww_put_params */
@@ -70,6 +80,8 @@ struct put_options {
 struct get_options {
 	warpway::access access = warpway::access::read;
 	std::optional<std::uint32_t> owner = {}; /* only an object of this user */
+	bool no_slow_route = false;              /* as in import_options */
+	bool own_mapping = false;                /* as in import_options */
 };
 
 /* struct ww_export_params */
@@ -90,17 +102,45 @@ inline std::uint64_t to_ns(std::chrono::nanoseconds time) noexcept
 	return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
 }
 
-/* C's 0 is 60 seconds, and its UINT64_MAX is none. */
 inline std::uint64_t to_escrow(std::optional<std::chrono::nanoseconds> escrow) noexcept
 {
 	if (!escrow)
-		return 0;
-	return escrow->count() > 0 ? to_ns(*escrow) : UINT64_MAX;
+		return WW_ESCROW_DEFAULT;
+	return escrow->count() > 0 ? to_ns(*escrow) : WW_ESCROW_NONE;
 }
 
-/* The CPU's view of bytes of a memory as elements. */
+/* WW_IMPORT_... of the options that imports and gets share. */
+template <class Options>
+std::uint64_t to_import_flags(const Options &options) noexcept
+{
+	return (options.no_slow_route ? WW_IMPORT_NO_SLOW_ROUTE : 0) |
+		(options.own_mapping ? WW_IMPORT_OWN_MAPPING : 0);
+}
+
+inline ww_import_params to_params(const import_options &options) noexcept
+{
+	ww_import_params filled = params<ww_import_params>();
+
+	filled.access = static_cast<std::uint32_t>(options.access);
+	filled.flags = to_import_flags(options);
+	return filled;
+}
+
+/* The legacy handle of a memory, of whatever type CUDA's headers give it. */
+template <class Handle>
+ww_memory_handle to_memory_handle(const Handle &handle) noexcept
+{
+	static_assert(sizeof(Handle) == WW_HANDLE_BYTES && std::is_trivially_copyable_v<Handle>,
+		"a legacy handle has 64 bytes");
+	ww_memory_handle copy{};
+
+	std::memcpy(copy.bytes, &handle, sizeof(copy.bytes));
+	return copy;
+}
+
+/* The CPU's view of a memory as elements. */
 template <class T>
-result<span<T>> view(const memory_info &of, std::uint64_t offset, std::uint64_t bytes) noexcept
+result<span<T>> view(const memory_info &of) noexcept
 {
 	static_assert(std::is_trivially_copyable_v<T>, "memory holds plain bytes");
 	char *start = static_cast<char *>(of.host_pointer());
@@ -111,17 +151,15 @@ result<span<T>> view(const memory_info &of, std::uint64_t offset, std::uint64_t 
 	if (!std::is_const_v<T> && of.access() != access::write)
 		return failure::of(WW_ERR_ACCESS,
 			"this memory is mapped for reading; ask for a span of const elements");
-	if (offset > of.bytes() || bytes > of.bytes() - offset)
-		return failure::of(WW_ERR_MISMATCH, "a span of elements leaves its memory");
-	start += offset;
 	if (reinterpret_cast<std::uintptr_t>(start) % alignof(T) != 0)
 		return failure::of(WW_ERR_INVALID, "the bytes are not aligned for such elements");
-	return span<T>(reinterpret_cast<T *>(start), static_cast<std::size_t>(bytes / sizeof(T)));
+	return span<T>(reinterpret_cast<T *>(start), static_cast<std::size_t>(of.bytes() / sizeof(T)));
 }
 
 } //namespace detail
 
 struct mapping;
+struct found_memory;
 
 /*
  * A span of memory that is mapped in this process and can be handed to others.
@@ -148,7 +186,10 @@ public:
 		return try_create(on, bytes, kind).value();
 	}
 
-	/* ww_memory_wrap(): bytes 0: to the end of the allocation, which the caller keeps until the last unref. */
+	/*
+	 * ww_memory_wrap(): bytes 0: to the end of the allocation, which the caller keeps until the
+	 * last unref.
+	 */
 	static result<memory> try_wrap(const device &on, void *pointer,
 		std::uint64_t bytes) noexcept
 	{
@@ -163,8 +204,8 @@ public:
 	}
 
 	/*
-	 * The same, with a function object that is called, without arguments, when the last reference is let
-	 * go, and then ended; not called when wrapping fails. It must not throw.
+	 * The same, with a function object that is called, without arguments, when the last
+	 * reference is let go, and then ended; not called when wrapping fails. It must not throw.
 	 */
 	template <class Release>
 	static result<memory> try_wrap(const device &on, void *pointer, std::uint64_t bytes,
@@ -213,6 +254,56 @@ public:
 	void *pointer() const noexcept { return ww_memory_pointer(get()); }
 	void *host_pointer() const noexcept { return ww_memory_host_pointer(get()); }
 
+	/* ww_memory_write(): done, timed_out or cancelled; without a limit waits for ever. */
+	result<outcome> try_write(std::uint64_t offset, const void *source, std::uint64_t bytes,
+		timeout limit, const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(
+			ww_memory_write(get(), offset, source, bytes, limit.ns(), stop.get()));
+	}
+	[[nodiscard]] outcome write(std::uint64_t offset, const void *source, std::uint64_t bytes,
+		timeout limit, const cancel &stop = {}) const
+	{
+		return try_write(offset, source, bytes, limit, stop).value();
+	}
+	result<void> try_write(std::uint64_t offset, const void *source,
+		std::uint64_t bytes) const noexcept
+	{
+		return detail::done(
+			ww_memory_write(get(), offset, source, bytes, WW_FOREVER, nullptr));
+	}
+	void write(std::uint64_t offset, const void *source, std::uint64_t bytes) const
+	{
+		try_write(offset, source, bytes).value();
+	}
+
+	/* ww_memory_read(): as write() */
+	result<outcome> try_read(std::uint64_t offset, void *destination, std::uint64_t bytes,
+		timeout limit, const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(ww_memory_read(get(), offset, destination, bytes, limit.ns(),
+			stop.get()));
+	}
+	[[nodiscard]] outcome read(std::uint64_t offset, void *destination, std::uint64_t bytes,
+		timeout limit, const cancel &stop = {}) const
+	{
+		return try_read(offset, destination, bytes, limit, stop).value();
+	}
+	result<void> try_read(std::uint64_t offset, void *destination,
+		std::uint64_t bytes) const noexcept
+	{
+		return detail::done(ww_memory_read(get(), offset, destination, bytes, WW_FOREVER,
+			nullptr));
+	}
+	void read(std::uint64_t offset, void *destination, std::uint64_t bytes) const
+	{
+		try_read(offset, destination, bytes).value();
+	}
+
+	/* ww_memory_find(): nothing when the address lies in no memory of this process. */
+	static result<std::optional<found_memory>> try_find(const void *pointer) noexcept;
+	static std::optional<found_memory> find(const void *pointer);
+
 	/* ww_memory_info_get() */
 	result<memory_info> try_info() const noexcept
 	{
@@ -225,14 +316,14 @@ public:
 
 	/*
 	 * The whole as elements, for the CPU: as many as fit. Refused if the CPU cannot reach it
-	 * (status::unsupported), if it is mapped for reading and T is not const (access), or if it is not
-	 * aligned for T (invalid). Valid as long as the memory.
+	 * (status::unsupported), if it is mapped for reading and T is not const (access), or if it
+	 * is not aligned for T (invalid). Valid as long as the memory.
 	 */
 	template <class T>
 	result<warpway::span<T>> try_span() const noexcept
 	{
 		return try_info().and_then([](const memory_info &info) noexcept {
-			return detail::view<T>(info, 0, info.bytes());
+			return detail::view<T>(info);
 		});
 	}
 	template <class T>
@@ -245,35 +336,32 @@ public:
 	result<legacy_handle> try_handle() const noexcept
 	{
 		legacy_handle filled{};
-		const ww_status code = ww_memory_handle_get(get(), filled.bytes.data(),
-			&filled.offset);
+		const ww_status code = ww_memory_handle_get(get(), &filled.handle, &filled.offset);
 
 		return detail::filled(code, filled);
 	}
 	legacy_handle handle() const { return try_handle().value(); }
 
-	/* ww_memory_open_handle(): handle is a CUipcMemHandle or cudaIpcMemHandle_t, or its bytes. */
+	/*
+	 * ww_memory_open_handle(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a
+	 * ww_memory_handle.
+	 */
 	template <class Handle>
 	static result<memory> try_open_handle(const device &on, const Handle &handle,
-		access how = access::write) noexcept
+		const import_options &options = {}) noexcept
 	{
-		static_assert(sizeof(Handle) == WW_HANDLE_BYTES &&
-				std::is_trivially_copyable_v<Handle>,
-			"a legacy handle has 64 bytes");
-		std::uint8_t bytes[WW_HANDLE_BYTES];
+		const ww_memory_handle copy = detail::to_memory_handle(handle);
+		const ww_import_params params = detail::to_params(options);
 		ww_memory *opened = nullptr;
-
-		std::memcpy(bytes, &handle, sizeof(bytes));
-		const ww_status code = ww_memory_open_handle(on.get(), bytes,
-			static_cast<std::uint32_t>(how), &opened);
+		const ww_status code = ww_memory_open_handle(on.get(), &copy, &params, &opened);
 
 		return detail::adopted<memory>(code, opened);
 	}
 	template <class Handle>
 	static memory open_handle(const device &on, const Handle &handle,
-		access how = access::write)
+		const import_options &options = {})
 	{
-		return try_open_handle(on, handle, how).value();
+		return try_open_handle(on, handle, options).value();
 	}
 
 	/* ww_memory_export_fd() */
@@ -295,81 +383,94 @@ public:
 
 	/* ww_memory_import_fd(): the descriptor stays the caller's. */
 	static result<memory> try_import_fd(const device &on, int fd,
-		const ww_memory_description &description, access how = access::read) noexcept
+		const ww_memory_description &description,
+		const import_options &options = {}) noexcept
 	{
+		const ww_import_params params = detail::to_params(options);
 		ww_memory *made = nullptr;
-		const ww_status code = ww_memory_import_fd(on.get(), fd, &description,
-			static_cast<std::uint32_t>(how), &made);
+		const ww_status code = ww_memory_import_fd(on.get(), fd, &description, &params,
+			&made);
 
 		return detail::adopted<memory>(code, made);
 	}
 	static memory import_fd(const device &on, int fd, const ww_memory_description &description,
-		access how = access::read)
+		const import_options &options = {})
 	{
-		return try_import_fd(on, fd, description, how).value();
+		return try_import_fd(on, fd, description, options).value();
 	}
 
-	/* ww_memory_send(): done or timed_out; without a limit waits for ever. */
-	result<outcome> try_send(int socket, access most, timeout limit) const noexcept
+	/* ww_memory_send(): done, timed_out or cancelled; without a limit waits for ever. */
+	result<outcome> try_send(int socket, access most, timeout limit,
+		const cancel &stop = {}) const noexcept
 	{
 		return detail::ended(ww_memory_send(get(), static_cast<std::uint32_t>(most), socket,
-			limit.ns()));
+			limit.ns(), stop.get()));
 	}
-	[[nodiscard]] outcome send(int socket, access most, timeout limit) const
+	[[nodiscard]] outcome send(int socket, access most, timeout limit,
+		const cancel &stop = {}) const
 	{
-		return try_send(socket, most, limit).value();
+		return try_send(socket, most, limit, stop).value();
 	}
 	result<void> try_send(int socket, access most = access::read) const noexcept
 	{
 		return detail::done(ww_memory_send(get(), static_cast<std::uint32_t>(most), socket,
-			WW_FOREVER));
+			WW_FOREVER, nullptr));
 	}
 	void send(int socket, access most = access::read) const { try_send(socket, most).value(); }
 
-	/* ww_memory_receive(): nothing when the time is over; without a limit waits for ever. */
-	static result<std::optional<memory>> try_receive(const device &on, int socket, access how,
-		timeout limit) noexcept
+	/*
+	 * ww_memory_receive(): nothing when the time is over or it is cancelled; without a limit
+	 * waits for ever.
+	 */
+	static result<std::optional<memory>> try_receive(const device &on, int socket,
+		const import_options &options, timeout limit, const cancel &stop = {}) noexcept
 	{
+		const ww_import_params params = detail::to_params(options);
 		ww_memory *made = nullptr;
-		const ww_status code = ww_memory_receive(on.get(), socket,
-			static_cast<std::uint32_t>(how), limit.ns(), &made);
+		const ww_status code = ww_memory_receive(on.get(), socket, &params, limit.ns(),
+			stop.get(), &made);
 
 		return detail::adopted_in_time<memory>(code, made);
 	}
-	static std::optional<memory> receive(const device &on, int socket, access how,
-		timeout limit)
+	static std::optional<memory> receive(const device &on, int socket,
+		const import_options &options, timeout limit, const cancel &stop = {})
 	{
-		return try_receive(on, socket, how, limit).value();
+		return try_receive(on, socket, options, limit, stop).value();
 	}
 	static result<memory> try_receive(const device &on, int socket,
-		access how = access::read) noexcept
+		const import_options &options = {}) noexcept
 	{
+		const ww_import_params params = detail::to_params(options);
 		ww_memory *made = nullptr;
-		const ww_status code = ww_memory_receive(on.get(), socket,
-			static_cast<std::uint32_t>(how), WW_FOREVER, &made);
+		const ww_status code = ww_memory_receive(on.get(), socket, &params, WW_FOREVER,
+			nullptr, &made);
 
 		return detail::adopted<memory>(code, made);
 	}
-	static memory receive(const device &on, int socket, access how = access::read)
+	static memory receive(const device &on, int socket, const import_options &options = {})
 	{
-		return try_receive(on, socket, how).value();
+		return try_receive(on, socket, options).value();
 	}
 
-	/* ww_memory_put(): done or timed_out (no room in time); without a limit does not wait for room. */
+	/*
+	 * ww_memory_put(): done, timed_out (no room in time) or cancelled; without a limit does not
+	 * wait for room.
+	 */
 	result<outcome> try_put(const broker &into, std::string_view name, timeout limit,
-		const put_options &options = {}) const noexcept
+		const put_options &options = {}, const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(put_as(into, detail::c_name(name).get(), options, limit.ns()));
+		return detail::ended(
+			put_as(into, detail::c_name(name).get(), options, limit.ns(), stop));
 	}
 	[[nodiscard]] outcome put(const broker &into, std::string_view name, timeout limit,
-		const put_options &options = {}) const
+		const put_options &options = {}, const cancel &stop = {}) const
 	{
-		return try_put(into, name, limit, options).value();
+		return try_put(into, name, limit, options, stop).value();
 	}
 	result<void> try_put(const broker &into, std::string_view name,
 		const put_options &options = {}) const noexcept
 	{
-		return detail::done(put_as(into, detail::c_name(name).get(), options, 0));
+		return detail::done(put_as(into, detail::c_name(name).get(), options, 0, {}));
 	}
 	void put(const broker &into, std::string_view name, const put_options &options = {}) const
 	{
@@ -377,42 +478,58 @@ public:
 	}
 
 	/* Without a name, to be found by tokens only. */
-	result<void> try_put_unnamed(const broker &into,
-		const put_options &options = {}) const noexcept
+	result<void> try_put_unnamed(const broker &into, const put_options &options = {},
+		const cancel &stop = {}) const noexcept
 	{
-		return detail::done(put_as(into, nullptr, options, 0));
+		return detail::done(put_as(into, nullptr, options, 0, stop));
 	}
-	void put_unnamed(const broker &into, const put_options &options = {}) const
+	void put_unnamed(const broker &into, const put_options &options = {},
+		const cancel &stop = {}) const
 	{
-		try_put_unnamed(into, options).value();
-	}
-
-	/* ww_memory_seal(): into object_state::sealed or shared. */
-	result<void> try_seal(const broker &in,
-		object_state state = object_state::sealed) const noexcept
-	{
-		return detail::done(
-			ww_memory_seal(get(), in.get(), static_cast<std::uint32_t>(state)));
-	}
-	void seal(const broker &in, object_state state = object_state::sealed) const
-	{
-		try_seal(in, state).value();
+		try_put_unnamed(into, options, stop).value();
 	}
 
-	/* ww_memory_get(): nothing when the time is over; without a limit does not wait for the name. */
+	/* ww_memory_broker(): empty if the memory is in no broker, or in several. */
+	warpway::broker memory_broker() const noexcept
+	{
+		return warpway::broker::share(ww_memory_broker(get()));
+	}
+
+	/*
+	 * ww_memory_publish(): into object_state::sealed or shared; an empty broker is the
+	 * memory's.
+	 */
+	result<void> try_publish(const broker &in = {}, object_state state = object_state::sealed,
+		const cancel &stop = {}) const noexcept
+	{
+		return detail::done(ww_memory_publish(get(), in.get(),
+			static_cast<std::uint32_t>(state), stop.get()));
+	}
+	void publish(const broker &in = {}, object_state state = object_state::sealed,
+		const cancel &stop = {}) const
+	{
+		try_publish(in, state, stop).value();
+	}
+
+	/*
+	 * ww_memory_get(): nothing when the time is over or it is cancelled; without a limit does
+	 * not wait for the name.
+	 */
 	static result<std::optional<mapping>> try_get(const device &on, const broker &from,
-		std::string_view name, timeout limit, const get_options &options = {}) noexcept;
+		std::string_view name, timeout limit, const get_options &options = {},
+		const cancel &stop = {}) noexcept;
 	static std::optional<mapping> get(const device &on, const broker &from,
-		std::string_view name, timeout limit, const get_options &options = {});
+		std::string_view name, timeout limit, const get_options &options = {},
+		const cancel &stop = {});
 	static result<mapping> try_get(const device &on, const broker &from, std::string_view name,
 		const get_options &options = {}) noexcept;
 	static mapping get(const device &on, const broker &from, std::string_view name,
 		const get_options &options = {});
 	using counted::get;
 
-	/* ww_memory_export(): an empty broker is the default one. */
-	result<token> try_export_token(const export_options &options = {},
-		const broker &by = {}) const noexcept
+	/* ww_memory_export(): an empty broker is the memory's, else the default one. */
+	result<token> try_export_token(const export_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const noexcept
 	{
 		ww_export_params params = detail::params<ww_export_params>();
 		token made;
@@ -423,20 +540,33 @@ public:
 		params.escrow_ns = detail::to_escrow(options.escrow);
 		params.uses = options.uses;
 		params.array = options.array ? &options.array->raw() : nullptr;
-		const ww_status code = ww_memory_export(get(), by.get(), &params, made.out());
+		const ww_status code = ww_memory_export(get(), by.get(), &params, stop.get(),
+			made.out());
 
 		return detail::filled(code, made);
 	}
-	token export_token(const export_options &options = {}, const broker &by = {}) const
+	token export_token(const export_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const
 	{
-		return try_export_token(options, by).value();
+		return try_export_token(options, by, stop).value();
+	}
+
+	/* ww_memory_revoke(): an empty broker is the memory's, else the default one. */
+	result<void> try_revoke(const broker &in = {}, const cancel &stop = {}) const noexcept
+	{
+		return detail::done(ww_memory_revoke(get(), in.get(), stop.get()));
+	}
+	void revoke(const broker &in = {}, const cancel &stop = {}) const
+	{
+		try_revoke(in, stop).value();
 	}
 
 	/* ww_memory_import(): an empty broker is that of WARPWAY_BROKER, else the token's. */
 	static result<mapping> try_import_token(const device &on, const token &from,
-		access how = access::read, const broker &by = {}) noexcept;
-	static mapping import_token(const device &on, const token &from, access how = access::read,
-		const broker &by = {});
+		const import_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) noexcept;
+	static mapping import_token(const device &on, const token &from,
+		const import_options &options = {}, const broker &by = {}, const cancel &stop = {});
 
 private:
 	static ww_memory_params to_params(std::uint64_t bytes, memory_kind kind) noexcept
@@ -449,7 +579,7 @@ private:
 	}
 
 	ww_status put_as(const broker &into, const char *name, const put_options &options,
-		std::uint64_t timeout_ns) const noexcept
+		std::uint64_t timeout_ns, const cancel &stop) const noexcept
 	{
 		ww_put_params params = detail::params<ww_put_params>();
 
@@ -460,38 +590,55 @@ private:
 		params.flags = options.replace ? WW_PUT_REPLACE : 0;
 		if (options.ttl)
 			params.ttl_ns = std::max<std::uint64_t>(detail::to_ns(*options.ttl), 1);
-		params.timeout_ns = timeout_ns;
 		params.array = options.array ? &options.array->raw() : nullptr;
-		return ww_memory_put(get(), into.get(), name, &params);
+		return ww_memory_put(get(), into.get(), name, &params, timeout_ns, stop.get());
 	}
 
 	static ww_status get_as(const device &on, const broker &from, std::string_view name,
-		const get_options &options, std::uint64_t timeout_ns, mapping &out) noexcept;
+		const get_options &options, std::uint64_t timeout_ns, const cancel &stop,
+		mapping &out) noexcept;
 };
 
+/* The memory that an address lies in, and where in it. */
+struct found_memory {
+	warpway::memory memory;
+	std::uint64_t offset;
+};
+
+inline result<std::optional<found_memory>> memory::try_find(const void *pointer) noexcept
+{
+	ww_memory *found = nullptr;
+	std::uint64_t offset = 0;
+	const ww_status code = ww_memory_find(pointer, &found, &offset);
+
+	if (code == WW_ERR_NOT_FOUND)
+		return std::optional<found_memory>();
+	if (code != WW_OK)
+		return detail::unexpected(code);
+	return std::optional<found_memory>(found_memory{memory::adopt(found), offset});
+}
+
+inline std::optional<found_memory> memory::find(const void *pointer)
+{
+	return try_find(pointer).value();
+}
+
 /*
- * A memory from a broker, and what the broker says of it. A token may name a part of it: its span.
+ * A memory from a broker, exactly the span that a token or a name stands for, and what the broker
+ * says of it.
  */
 struct mapping {
 	warpway::memory memory;
 	object_info info;
 
-	/* Where the device finds the span. */
-	void *pointer() const noexcept
-	{
-		return static_cast<char *>(memory.pointer()) + info.offset();
-	}
-
-	/* Of the span. */
+	void *pointer() const noexcept { return memory.pointer(); }
 	std::uint64_t bytes() const noexcept { return info.span_bytes(); }
 
-	/* The span as elements, as memory::span(). */
+	/* As memory::span(). */
 	template <class T>
 	result<warpway::span<T>> try_span() const noexcept
 	{
-		return memory.try_info().and_then([this](const memory_info &whole) noexcept {
-			return detail::view<T>(whole, info.offset(), info.span_bytes());
-		});
+		return memory.template try_span<T>();
 	}
 	template <class T>
 	warpway::span<T> span() const
@@ -501,29 +648,31 @@ struct mapping {
 };
 
 inline ww_status memory::get_as(const device &on, const broker &from, std::string_view name,
-	const get_options &options, std::uint64_t timeout_ns, mapping &out) noexcept
+	const get_options &options, std::uint64_t timeout_ns, const cancel &stop,
+	mapping &out) noexcept
 {
 	ww_get_params params = detail::params<ww_get_params>();
 	ww_memory *made = nullptr;
 
 	params.access = static_cast<std::uint32_t>(options.access);
-	params.flags = options.owner ? WW_GET_FROM_OWNER : 0;
+	params.flags = (options.owner ? WW_GET_FROM_OWNER : 0) |
+		detail::to_import_flags(options);
 	params.owner = options.owner.value_or(0);
-	params.timeout_ns = timeout_ns;
 	const ww_status code = ww_memory_get(on.get(), from.get(), detail::c_name(name).get(),
-		&params, &made, out.info.out());
+		&params, timeout_ns, stop.get(), &made, out.info.out());
 
 	out.memory = memory::adopt(made);
 	return code;
 }
 
 inline result<std::optional<mapping>> memory::try_get(const device &on, const broker &from,
-	std::string_view name, timeout limit, const get_options &options) noexcept
+	std::string_view name, timeout limit, const get_options &options,
+	const cancel &stop) noexcept
 {
 	mapping got;
-	const ww_status code = get_as(on, from, name, options, limit.ns(), got);
+	const ww_status code = get_as(on, from, name, options, limit.ns(), stop, got);
 
-	if (code == WW_TIMED_OUT)
+	if (detail::ended_early(code))
 		return std::optional<mapping>();
 	if (code != WW_OK)
 		return detail::unexpected(code);
@@ -531,16 +680,16 @@ inline result<std::optional<mapping>> memory::try_get(const device &on, const br
 }
 
 inline std::optional<mapping> memory::get(const device &on, const broker &from,
-	std::string_view name, timeout limit, const get_options &options)
+	std::string_view name, timeout limit, const get_options &options, const cancel &stop)
 {
-	return try_get(on, from, name, limit, options).value();
+	return try_get(on, from, name, limit, options, stop).value();
 }
 
 inline result<mapping> memory::try_get(const device &on, const broker &from, std::string_view name,
 	const get_options &options) noexcept
 {
 	mapping got;
-	const ww_status code = get_as(on, from, name, options, 0, got);
+	const ww_status code = get_as(on, from, name, options, 0, {}, got);
 
 	if (code != WW_OK)
 		return detail::unexpected(code);
@@ -553,13 +702,14 @@ inline mapping memory::get(const device &on, const broker &from, std::string_vie
 	return try_get(on, from, name, options).value();
 }
 
-inline result<mapping> memory::try_import_token(const device &on, const token &from, access how,
-	const broker &by) noexcept
+inline result<mapping> memory::try_import_token(const device &on, const token &from,
+	const import_options &options, const broker &by, const cancel &stop) noexcept
 {
+	const ww_import_params params = detail::to_params(options);
 	mapping made;
 	ww_memory *mapped = nullptr;
-	const ww_status code = ww_memory_import(on.get(), by.get(), &from.raw(),
-		static_cast<std::uint32_t>(how), &mapped, made.info.out());
+	const ww_status code = ww_memory_import(on.get(), by.get(), &from.raw(), &params,
+		stop.get(), &mapped, made.info.out());
 
 	if (code != WW_OK)
 		return detail::unexpected(code);
@@ -567,10 +717,10 @@ inline result<mapping> memory::try_import_token(const device &on, const token &f
 	return made;
 }
 
-inline mapping memory::import_token(const device &on, const token &from, access how,
-	const broker &by)
+inline mapping memory::import_token(const device &on, const token &from,
+	const import_options &options, const broker &by, const cancel &stop)
 {
-	return try_import_token(on, from, how, by).value();
+	return try_import_token(on, from, options, by, stop).value();
 }
 
 } //namespace WARPWAY_ABI

@@ -85,11 +85,11 @@ public:
 		return try_create(on, options).value();
 	}
 
-	/* ww_pool_alloc() */
+	/* ww_pool_alloc(): of what is free by now. */
 	result<memory> try_alloc(std::uint64_t bytes, std::uint64_t alignment = 0) const noexcept
 	{
 		ww_memory *slice = nullptr;
-		const ww_status code = ww_pool_alloc(get(), bytes, alignment, &slice);
+		const ww_status code = ww_pool_alloc(get(), bytes, alignment, 0, nullptr, &slice);
 
 		return detail::adopted<memory>(code, slice);
 	}
@@ -98,9 +98,25 @@ public:
 		return try_alloc(bytes, alignment).value();
 	}
 
+	/* ww_pool_alloc(): waits for room; nothing when the time is over or it is cancelled. */
+	result<std::optional<memory>> try_alloc(std::uint64_t bytes, std::uint64_t alignment,
+		timeout limit, const cancel &stop = {}) const noexcept
+	{
+		ww_memory *slice = nullptr;
+		const ww_status code = ww_pool_alloc(get(), bytes, alignment, limit.ns(),
+			stop.get(), &slice);
+
+		return detail::adopted_in_time<memory>(code, slice);
+	}
+	std::optional<memory> alloc(std::uint64_t bytes, std::uint64_t alignment, timeout limit,
+		const cancel &stop = {}) const
+	{
+		return try_alloc(bytes, alignment, limit, stop).value();
+	}
+
 	/*
-	 * ww_pool_release(): let go of a slice of any pool as soon as a stream has come so far. The handle is
-	 * empty afterwards, and as before after a failure.
+	 * ww_pool_release(): let go of a slice of any pool as soon as a stream has come so far. The
+	 * handle is empty afterwards, and as before after a failure.
 	 */
 	static result<void> try_release(memory &&slice, const stream &after) noexcept
 	{

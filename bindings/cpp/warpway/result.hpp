@@ -2,8 +2,8 @@
 /*
  * warpway/result.hpp - a value, or why there is none
  *
- * What every try_x() returns. It is used as C++23's std::expected, which it is not, since the interface is
- * C++17 and the same under every later standard.
+ * What every try_x() returns. It is used as C++23's std::expected, which it is not, since the
+ * interface is C++17 and the same under every later standard.
  *
  *   if (auto m = memory::try_create(on, bytes))
  *           use(*m);
@@ -45,8 +45,8 @@ namespace detail
 } //namespace detail
 
 /*
- * value() throws the failure as an error, if there is one. operator* and operator-> do not look: as for a
- * pointer, ask first. error() is there only if has_value() is not.
+ * value() throws the failure as an error, if there is one. operator* and operator-> do not look: as
+ * for a pointer, ask first. error() is there only if has_value() is not.
  */
 template <class T>
 class [[nodiscard]] result
@@ -157,7 +157,10 @@ private:
 namespace detail
 {
 
-/* An outcome where the call promised none is a failure as well, rather than an object that is not there. */
+/*
+ * An outcome where the call promised none is a failure as well, rather than an object that is not
+ * there.
+ */
 inline failure unexpected(ww_status code) noexcept
 {
 	return code < 0 ? failure::last(code) : failure::of(code, ww_status_text(code));
@@ -193,12 +196,18 @@ result<Handle> adopted(ww_status code, typename Handle::c_type *object) noexcept
 	return Handle::adopt(object);
 }
 
-/* Empty: the time was over first. */
+/* The time was over, or the call was cancelled, before there was anything to return. */
+inline bool ended_early(ww_status code) noexcept
+{
+	return code == WW_TIMED_OUT || code == WW_CANCELLED;
+}
+
+/* Empty: it ended early. */
 template <class Handle>
 result<std::optional<Handle>> adopted_in_time(ww_status code,
 	typename Handle::c_type *object) noexcept
 {
-	if (code == WW_TIMED_OUT)
+	if (ended_early(code))
 		return std::optional<Handle>();
 	if (code != WW_OK)
 		return unexpected(code);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/tensor.hpp - a memory with an array in it, to and from others, see warpway/dlpack.h and array.h
+ * warpway/tensor.hpp - a memory with an array in it, to and from others, see warpway/dlpack.h and
+ * array.h
  */
 #ifndef WARPWAY_TENSOR_HPP
 #define WARPWAY_TENSOR_HPP
@@ -29,8 +30,8 @@ struct tensor {
 	}
 
 	/*
-	 * ww_dlpack_export(): a DLManagedTensorVersioned, the caller's, to be given up by its deleter or by handing it
-	 * on. This tensor may go before.
+	 * ww_dlpack_export(): a DLManagedTensorVersioned, the caller's, to be given up by its
+	 * deleter or by handing it on. This tensor may go before.
 	 */
 	result<DLManagedTensorVersioned *> try_to_dlpack() const noexcept
 	{
@@ -58,7 +59,10 @@ struct tensor {
 		return try_to_dlpack_unversioned().value();
 	}
 
-	/* ww_dlpack_import(), ww_dlpack_import_unversioned(): the tensor is consumed on success, and only then. */
+	/*
+	 * ww_dlpack_import(), ww_dlpack_import_unversioned(): the tensor is consumed on success,
+	 * and only then.
+	 */
 	static result<tensor> try_from_dlpack(const device &on,
 		DLManagedTensorVersioned *from) noexcept
 	{
@@ -87,33 +91,28 @@ struct tensor {
 	}
 
 	/*
-	 * ww_array_open_handle(): a CUipcMemHandle or cudaIpcMemHandle_t, or its bytes, of a program without this
-	 * library, and the array that lies in what it names.
+	 * ww_array_open_handle(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a ww_memory_handle,
+	 * of a program without this library, and the array that lies in what it names.
 	 */
 	template <class Handle>
 	static result<tensor> try_open_handle(const device &on, const Handle &handle,
-		const warpway::array &in, access how = access::write) noexcept
+		const warpway::array &in, const import_options &options = {}) noexcept
 	{
-		static_assert(sizeof(Handle) == WW_HANDLE_BYTES &&
-				std::is_trivially_copyable_v<Handle>,
-			"a legacy handle has 64 bytes");
-		const dtype type = in.type();
-		std::uint8_t bytes[WW_HANDLE_BYTES];
+		const ww_memory_handle copy = detail::to_memory_handle(handle);
+		const ww_import_params params = detail::to_params(options);
 		ww_memory *opened = nullptr;
 		tensor made;
+		const ww_status code = ww_array_open_handle(on.get(), &copy, &in.raw(), &params,
+			&opened);
 
-		std::memcpy(bytes, &handle, sizeof(bytes));
-		const ww_status code = ww_array_open_handle(on.get(), bytes, in.offset(),
-			&type.raw(), in.dims(), in.raw().shape, in.raw().strides,
-			static_cast<std::uint32_t>(how), &opened, made.array.out());
-
+		made.array = in;
 		return made.filled(code, opened);
 	}
 	template <class Handle>
 	static tensor open_handle(const device &on, const Handle &handle, const warpway::array &in,
-		access how = access::write)
+		const import_options &options = {})
 	{
-		return try_open_handle(on, handle, in, how).value();
+		return try_open_handle(on, handle, in, options).value();
 	}
 
 private:

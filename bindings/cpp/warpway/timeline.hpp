@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/timeline.hpp - a number by which processes and their GPUs wait for each other, see warpway/timeline.h
+ * warpway/timeline.hpp - a number by which processes and their GPUs wait for each other, see
+ * warpway/timeline.h
  */
 #ifndef WARPWAY_TIMELINE_HPP
 #define WARPWAY_TIMELINE_HPP
@@ -14,11 +15,10 @@ namespace warpway
 inline namespace WARPWAY_ABI
 {
 
-/* WW_WAIT_... */
+/* WW_WAIT_..., of stream_wait() */
 enum class wait_mode : std::uint64_t {
 	usual = 0,
-	unsubmitted = WW_WAIT_UNSUBMITTED, /* stream_wait */
-	reached = WW_WAIT_REACHED          /* wait, query */
+	unsubmitted = WW_WAIT_UNSUBMITTED
 };
 
 /* WW_TIMELINE_... */
@@ -34,14 +34,14 @@ struct timeline_options {
 	bool alone = false; /* shares its page with no other timeline */
 };
 
-/* struct ww_share_params, of what gets a name */
-struct share_options {
+/* struct ww_name_params */
+struct name_options {
 	std::uint32_t mode = 0600;
 	std::uint32_t gid = 0; /* 0: the caller's own */
 	bool replace = false;
 };
 
-/* struct ww_share_params, of a token */
+/* struct ww_token_params */
 struct token_options {
 	std::uint32_t uses = 0;
 	std::optional<std::chrono::nanoseconds> escrow = {}; /* nothing: 60 seconds; zero: none */
@@ -50,9 +50,9 @@ struct token_options {
 namespace detail
 {
 
-inline ww_share_params to_params(const share_options &options) noexcept
+inline ww_name_params to_params(const name_options &options) noexcept
 {
-	ww_share_params filled = params<ww_share_params>();
+	ww_name_params filled = params<ww_name_params>();
 
 	filled.mode = options.mode;
 	filled.gid = options.gid;
@@ -60,9 +60,9 @@ inline ww_share_params to_params(const share_options &options) noexcept
 	return filled;
 }
 
-inline ww_share_params to_params(const token_options &options) noexcept
+inline ww_token_params to_params(const token_options &options) noexcept
 {
-	ww_share_params filled = params<ww_share_params>();
+	ww_token_params filled = params<ww_token_params>();
 
 	filled.uses = options.uses;
 	filled.escrow_ns = to_escrow(options.escrow);
@@ -145,39 +145,42 @@ public:
 		try_stream_signal(by, value).value();
 	}
 
-	/* ww_timeline_wait(): done or timed_out; without a limit waits for ever. */
+	/* ww_timeline_wait(): done, timed_out or cancelled; without a limit waits for ever. */
 	result<outcome> try_wait(std::uint64_t value, timeout limit,
-		wait_mode mode = wait_mode::usual) const noexcept
+		const cancel &stop = {}) const noexcept
 	{
-		return detail::ended(ww_timeline_wait(get(), value,
-			static_cast<std::uint64_t>(mode), limit.ns()));
+		return detail::ended(ww_timeline_wait(get(), value, limit.ns(), stop.get()));
 	}
 	[[nodiscard]] outcome wait(std::uint64_t value, timeout limit,
-		wait_mode mode = wait_mode::usual) const
+		const cancel &stop = {}) const
 	{
-		return try_wait(value, limit, mode).value();
+		return try_wait(value, limit, stop).value();
 	}
 	result<void> try_wait(std::uint64_t value) const noexcept
 	{
-		return detail::done(ww_timeline_wait(get(), value, 0, WW_FOREVER));
+		return detail::done(ww_timeline_wait(get(), value, WW_FOREVER, nullptr));
 	}
 	void wait(std::uint64_t value) const { try_wait(value).value(); }
 
-	/* ww_timeline_stream_wait(): done or timed_out (not submitted in time); without a limit waits for ever. */
+	/*
+	 * ww_timeline_stream_wait(): done, timed_out (not submitted in time) or cancelled (before
+	 * it was submitted); without a limit waits for ever.
+	 */
 	result<outcome> try_stream_wait(const stream &by, std::uint64_t value, timeout limit,
-		wait_mode mode = wait_mode::usual) const noexcept
+		wait_mode mode = wait_mode::usual, const cancel &stop = {}) const noexcept
 	{
 		return detail::ended(ww_timeline_stream_wait(get(), by.get(), value,
-			static_cast<std::uint64_t>(mode), limit.ns()));
+			static_cast<std::uint64_t>(mode), limit.ns(), stop.get()));
 	}
 	[[nodiscard]] outcome stream_wait(const stream &by, std::uint64_t value, timeout limit,
-		wait_mode mode = wait_mode::usual) const
+		wait_mode mode = wait_mode::usual, const cancel &stop = {}) const
 	{
-		return try_stream_wait(by, value, limit, mode).value();
+		return try_stream_wait(by, value, limit, mode, stop).value();
 	}
 	result<void> try_stream_wait(const stream &by, std::uint64_t value) const noexcept
 	{
-		return detail::done(ww_timeline_stream_wait(get(), by.get(), value, 0, WW_FOREVER));
+		return detail::done(
+			ww_timeline_stream_wait(get(), by.get(), value, 0, WW_FOREVER, nullptr));
 	}
 	void stream_wait(const stream &by, std::uint64_t value) const
 	{
@@ -185,16 +188,11 @@ public:
 	}
 
 	/* ww_timeline_query(): done or not_ready. */
-	result<outcome> try_query(std::uint64_t value,
-		wait_mode mode = wait_mode::usual) const noexcept
+	result<outcome> try_query(std::uint64_t value) const noexcept
 	{
-		return detail::ended(
-			ww_timeline_query(get(), value, static_cast<std::uint64_t>(mode)));
+		return detail::ended(ww_timeline_query(get(), value));
 	}
-	[[nodiscard]] outcome query(std::uint64_t value, wait_mode mode = wait_mode::usual) const
-	{
-		return try_query(value, mode).value();
-	}
+	[[nodiscard]] outcome query(std::uint64_t value) const { return try_query(value).value(); }
 
 	/* ww_timeline_eventfd() */
 	result<descriptor> try_eventfd(std::uint64_t value, const stream &by) const noexcept
@@ -222,66 +220,75 @@ public:
 	timeline_info info() const { return try_info().value(); }
 
 	/* ww_timeline_export(): an empty broker is the default one. */
-	result<token> try_export_token(const token_options &options = {},
-		const broker &by = {}) const noexcept
+	result<token> try_export_token(const token_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const noexcept
 	{
-		const ww_share_params params = detail::to_params(options);
+		const ww_token_params params = detail::to_params(options);
 		token made;
-		const ww_status code = ww_timeline_export(get(), by.get(), &params, made.out());
+		const ww_status code = ww_timeline_export(get(), by.get(), &params, stop.get(),
+			made.out());
 
 		return detail::filled(code, made);
 	}
-	token export_token(const token_options &options = {}, const broker &by = {}) const
+	token export_token(const token_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const
 	{
-		return try_export_token(options, by).value();
+		return try_export_token(options, by, stop).value();
 	}
 
 	/* ww_timeline_import(): an empty broker is that of WARPWAY_BROKER, else the token's. */
-	static result<timeline> try_import_token(const token &from, const broker &by = {}) noexcept
+	static result<timeline> try_import_token(const token &from, const broker &by = {},
+		const cancel &stop = {}) noexcept
 	{
 		ww_timeline *made = nullptr;
-		const ww_status code = ww_timeline_import(by.get(), &from.raw(), &made);
+		const ww_status code = ww_timeline_import(by.get(), &from.raw(), stop.get(), &made);
 
 		return detail::adopted<timeline>(code, made);
 	}
-	static timeline import_token(const token &from, const broker &by = {})
+	static timeline import_token(const token &from, const broker &by = {},
+		const cancel &stop = {})
 	{
-		return try_import_token(from, by).value();
+		return try_import_token(from, by, stop).value();
 	}
 
-	/* ww_timeline_put() */
+	/* ww_timeline_put(): an empty broker is the default one. */
 	result<void> try_put(const broker &into, std::string_view name,
-		const share_options &options = {}) const noexcept
+		const name_options &options = {}, const cancel &stop = {}) const noexcept
 	{
-		const ww_share_params params = detail::to_params(options);
+		const ww_name_params params = detail::to_params(options);
 
-		return detail::done(
-			ww_timeline_put(get(), into.get(), detail::c_name(name).get(), &params));
+		return detail::done(ww_timeline_put(get(), into.get(), detail::c_name(name).get(),
+			&params, stop.get()));
 	}
-	void put(const broker &into, std::string_view name, const share_options &options = {}) const
+	void put(const broker &into, std::string_view name, const name_options &options = {},
+		const cancel &stop = {}) const
 	{
-		try_put(into, name, options).value();
+		try_put(into, name, options, stop).value();
 	}
 
-	/* ww_timeline_get(): nothing when the time is over; without a limit does not wait for the name. */
+	/*
+	 * ww_timeline_get(): nothing when the time is over or it is cancelled; without a limit does
+	 * not wait for the name. An empty broker is the default one.
+	 */
 	static result<std::optional<timeline>> try_get(const broker &from, std::string_view name,
-		timeout limit) noexcept
+		timeout limit, const cancel &stop = {}) noexcept
 	{
 		ww_timeline *made = nullptr;
 		const ww_status code = ww_timeline_get(from.get(), detail::c_name(name).get(),
-			limit.ns(), &made);
+			limit.ns(), stop.get(), &made);
 
 		return detail::adopted_in_time<timeline>(code, made);
 	}
-	static std::optional<timeline> get(const broker &from, std::string_view name, timeout limit)
+	static std::optional<timeline> get(const broker &from, std::string_view name, timeout limit,
+		const cancel &stop = {})
 	{
-		return try_get(from, name, limit).value();
+		return try_get(from, name, limit, stop).value();
 	}
 	static result<timeline> try_get(const broker &from, std::string_view name) noexcept
 	{
 		ww_timeline *made = nullptr;
 		const ww_status code = ww_timeline_get(from.get(), detail::c_name(name).get(), 0,
-			&made);
+			nullptr, &made);
 
 		return detail::adopted<timeline>(code, made);
 	}

@@ -41,6 +41,7 @@ public:
 	bool is_slice() const noexcept { return (raw().flags & WW_TOKEN_SLICE) != 0; }
 	bool is_foreign() const noexcept { return (raw().flags & WW_TOKEN_FOREIGN) != 0; }
 	bool is_counted() const noexcept { return (raw().flags & WW_TOKEN_COUNTED) != 0; }
+	bool is_passed() const noexcept { return (raw().flags & WW_TOKEN_PASSED) != 0; }
 	id object_id() const noexcept { return detail::to_id(raw().object_id); }
 	id home_uuid() const noexcept { return detail::to_id(raw().home_uuid); }
 	id broker_id() const noexcept { return detail::to_id(raw().broker_id); }

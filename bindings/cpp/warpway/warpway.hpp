@@ -11,11 +11,13 @@
 #include <warpway/barrier.hpp>
 #include <warpway/base.hpp>
 #include <warpway/broker.hpp>
+#include <warpway/cancel.hpp>
 #include <warpway/device.hpp>
 #include <warpway/directory.hpp>
 #include <warpway/event.hpp>
 #include <warpway/handle.hpp>
 #include <warpway/memory.hpp>
+#include <warpway/object.hpp>
 #include <warpway/pool.hpp>
 #include <warpway/result.hpp>
 #include <warpway/span.hpp>

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/condition.h"
+#include "base/proc_file.h"
 #include "device/cuda/cuda.h"
 #include "device/uuid.h"
 
@@ -109,7 +110,9 @@ static void cuda_close(struct ww_device *base)
 {
 	struct cuda_device *device = ww_cuda_device(base);
 
+	ww_cuda_copy_fini(device);
 	ww_cuda_context_fini(device);
+	pthread_cond_destroy(&device->has_copied);
 	pthread_mutex_destroy(&device->lock);
 	free(device);
 }
@@ -125,6 +128,7 @@ static ww_status open_index(const struct ww_cuda_driver *driver, int index,
 	ww_ref_init(&device->base.ref);
 	ww_list_init(&device->base.link);
 	pthread_mutex_init(&device->lock, NULL);
+	ww_condition_init(&device->has_copied);
 	device->base.backend = &ww_cuda_backend;
 	device->driver = driver;
 	status = describe(device, index);
@@ -234,14 +238,17 @@ static ww_status cuda_open(const char *selector, struct ww_device **out_device)
 	return open_index(driver, index, out_device);
 }
 
-/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  ...": the first word of digits. */
+/*
+ * "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64 580.95.05 ...": the first word of
+ * digits.
+ */
 static bool read_module_version(char *out, size_t bytes)
 {
 	char line[256];
 	char *rest = NULL;
 	char *word;
 
-	if (!ww_file_read_line("/proc/driver/nvidia/version", line, sizeof(line)))
+	if (!ww_proc_file_read_line("/proc/driver/nvidia/version", line, sizeof(line)))
 		return false;
 	word = strtok_r(line, " ", &rest);
 	while (word && !(isdigit((unsigned char)word[0]) && strchr(word, '.')))
@@ -264,25 +271,50 @@ static void describe_driver(const struct cuda_device *device, char *out, size_t 
 		snprintf(out, bytes, "CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
+/* A driver older than the attribute answers that the value is invalid. */
+static uint32_t find_mps(const struct cuda_device *device)
+{
+	int is_on;
+	ww_CUresult result = device->driver->cuDeviceGetAttribute(&is_on,
+		WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device->ordinal);
+
+	if (result != WW_CUDA_SUCCESS)
+		return WW_MPS_UNKNOWN;
+	return is_on ? WW_MPS_ON : WW_MPS_OFF;
+}
+
 static ww_status cuda_info(struct ww_device *base, struct ww_device_info *info)
 {
 	struct cuda_device *device = ww_cuda_device(base);
-	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
-	size_t free_bytes = 0;
 	size_t total_bytes = 0;
-	ww_CUresult result;
+	ww_CUresult result = device->driver->cuDeviceTotalMem(&total_bytes, device->ordinal);
 
-	ww_try(ww_cuda_enter(device, &scope));
-	result = device->driver->cuMemGetInfo(&free_bytes, &total_bytes);
 	if (result == WW_CUDA_SUCCESS)
 		result = device->driver->cuDeviceGetName(info->name, sizeof(info->name),
 			device->ordinal);
 	if (result != WW_CUDA_SUCCESS)
 		return ww_cuda_fail(device->driver, result, NULL, "cannot describe %s",
 			base->selector);
-	info->bytes_free = free_bytes;
+	info->mps = find_mps(device);
 	info->bytes_total = total_bytes;
 	describe_driver(device, info->driver, sizeof(info->driver));
+	return WW_OK;
+}
+
+static ww_status cuda_free_bytes(struct ww_device *base, uint64_t *out_bytes)
+{
+	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	size_t free_bytes = 0;
+	size_t total_bytes;
+	ww_CUresult result;
+
+	ww_try(ww_cuda_enter(device, &scope));
+	result = device->driver->cuMemGetInfo(&free_bytes, &total_bytes);
+	if (result != WW_CUDA_SUCCESS)
+		return ww_cuda_fail(device->driver, result, NULL,
+			"cannot ask %s for its free memory", base->selector);
+	*out_bytes = free_bytes;
 	return WW_OK;
 }
 
@@ -328,6 +360,7 @@ const struct ww_backend ww_cuda_backend = {
 	.open = cuda_open,
 	.close = cuda_close,
 	.info = cuda_info,
+	.free_bytes = cuda_free_bytes,
 	.memory_create = cuda_memory_create,
 	.memory_import = cuda_memory_import,
 	.memory_release = cuda_memory_release,
@@ -357,6 +390,7 @@ const struct ww_backend ww_cuda_backend = {
 	.event_stream_wait = ww_cuda_event_stream_wait,
 	.event_query = ww_cuda_event_query,
 	.event_synchronize = ww_cuda_event_synchronize,
+	.copy = ww_cuda_copy,
 	.stream_wrap = ww_cuda_stream_wrap,
 	.stream_native = ww_cuda_stream_native,
 };

@@ -2,12 +2,13 @@
 /*
  * context.c - which CUDA context a call runs in
  *
- * A context costs about 525 MiB of GPU memory in each process, so the device's primary one is retained
- * only when a call needs a context and the caller has none of this device current. What was current
- * before a call is current after it: a foreign context is pushed and popped, never set.
+ * A context costs about 525 MiB of GPU memory in each process, so the device's primary one is
+ * retained only when a call needs a context and the caller has none of this device current. What
+ * was current before a call is current after it: a foreign context is pushed and popped, never set.
  *
- * Streams and registered memory live in a context. If that is the primary one, the device keeps it, so that
- * it does not end when the caller lets go of it; a context that the caller created is the caller's to keep.
+ * Streams and registered memory live in a context. If that is the primary one, the device keeps it,
+ * so that it does not end when the caller lets go of it; a context that the caller created is the
+ * caller's to keep.
  */
 #include "device/cuda/cuda.h"
 
@@ -31,7 +32,10 @@ static ww_status retain_primary(struct cuda_device *device, ww_CUcontext *out_co
 	return WW_OK;
 }
 
-/* Retains the primary context if it is @current: what is made in it must not end with its other users. */
+/*
+ * Retains the primary context if it is @current: what is made in it must not end with its other
+ * users.
+ */
 static ww_status keep_if_primary(struct cuda_device *device, ww_CUcontext current)
 {
 	ww_CUcontext primary = NULL;
@@ -54,6 +58,16 @@ static ww_status keep_if_primary(struct cuda_device *device, ww_CUcontext curren
 		return ww_cuda_fail(device->driver, result, NULL,
 			"cannot keep the CUDA context of %s", device->base.selector);
 	return WW_OK;
+}
+
+bool ww_cuda_is_primary(struct cuda_device *device, ww_CUcontext context)
+{
+	bool is_primary;
+
+	pthread_mutex_lock(&device->lock);
+	is_primary = context == device->primary;
+	pthread_mutex_unlock(&device->lock);
+	return is_primary;
 }
 
 void ww_cuda_context_fini(struct cuda_device *device)

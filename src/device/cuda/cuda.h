@@ -9,7 +9,7 @@
 
 #include "device/backend.h"
 #include "device/cuda/driver.h"
-#include "device/foreign_page.h"
+#include "device/handle_page.h"
 #include "device/mapping.h"
 
 struct cuda_device {
@@ -18,6 +18,11 @@ struct cuda_device {
 	ww_CUdevice ordinal;
 	pthread_mutex_t lock;
 	ww_CUcontext primary; /* under lock; NULL until something needed a context */
+
+	/* copy.c */
+	bool is_copying;           /* under lock */
+	pthread_cond_t has_copied; /* is_copying has changed */
+	ww_CUstream copy_stream; /* in the primary context, whoever copies has it; NULL: none yet */
 };
 
 static inline struct cuda_device *ww_cuda_device(struct ww_device *device)
@@ -37,12 +42,18 @@ ww_status ww_cuda_enter(struct cuda_device *device, struct ww_cuda_scope *out_sc
 ww_status ww_cuda_enter_context(struct cuda_device *device, ww_CUcontext context,
 	struct ww_cuda_scope *out_scope);
 
-/* For making what lives on in the context: that is handed out too, and kept if it is the primary one. */
+/*
+ * For making what lives on in the context: that is handed out too, and kept if it is the primary
+ * one.
+ */
 ww_status ww_cuda_enter_to_stay(struct cuda_device *device, struct ww_cuda_scope *out_scope,
 	ww_CUcontext *out_context);
 void ww_cuda_leave(struct ww_cuda_scope *scope);
 
 #define WW_AUTO_CUDA_SCOPE WW_CLEANUP(ww_cuda_leave)
+
+/* Whether a context is the device's primary one, and kept. */
+bool ww_cuda_is_primary(struct cuda_device *device, ww_CUcontext context);
 
 /* Lets the primary context go, if it was made. */
 void ww_cuda_context_fini(struct cuda_device *device);
@@ -72,11 +83,11 @@ void ww_cuda_host_release(struct ww_mapping *mapping);
 
 /* foreign.c: memory that others allocated, wrapped here; as the ops of the backend */
 struct cuda_foreign {
-	struct ww_foreign_page page; /* that it travels in; none as long as it was not exported */
-	uint64_t buffer_id;          /* wrapped: of the allocation */
-	bool is_withdrawn;           /* wrapped: under the mapping's lock */
-	struct cuda_pool *pool;      /* that it is from: a reference; wrapped: once exported */
-	struct cuda_legacy *legacy;  /* opened by a handle */
+	struct ww_handle_page page; /* that it travels in; none as long as it was not exported */
+	uint64_t buffer_id;         /* wrapped: of the allocation */
+	bool is_withdrawn;          /* wrapped: under the mapping's lock */
+	struct cuda_pool *pool;     /* that it is from: a reference; wrapped: once exported */
+	struct cuda_legacy *legacy; /* opened by a handle */
 };
 
 ww_status ww_cuda_foreign_find(struct ww_device *device, void *pointer, uint64_t bytes,
@@ -106,7 +117,8 @@ void ww_cuda_foreign_retire(struct ww_mapping *mapping); /* of any kind */
 
 /*
  * The pool of an allocation here, with a descriptor for others.
- * @witness:  the allocation, of this buffer id: as long as it is there, a pool of the same handle is the same
+ * @witness:  the allocation, of this buffer id: as long as it is there, a pool of the same handle
+ *            is the same
  * Return: WW_OK; as ww_cuda_fail(); WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
  */
 ww_status ww_cuda_pool_export(struct cuda_device *device, ww_CUmemoryPool handle,
@@ -135,7 +147,7 @@ ww_status ww_cuda_stream_wrap(struct ww_device *device, void *native,
 	struct ww_stream **out_stream);
 void ww_cuda_stream_close(struct ww_stream *stream);
 void *ww_cuda_stream_native(struct ww_stream *stream);
-ww_status ww_cuda_stream_synchronize(struct ww_stream *stream);
+ww_status ww_cuda_stream_synchronize(struct ww_stream *stream, uint64_t deadline_ns);
 ww_status ww_cuda_stream_query(struct ww_stream *stream);
 ww_status ww_cuda_stream_call(struct ww_stream *stream, ww_stream_fn fn, void *context);
 ww_status ww_cuda_stream_copy(struct ww_stream *stream, void *destination, const void *source,
@@ -145,8 +157,17 @@ ww_status ww_cuda_stream_fill(struct ww_stream *stream, void *destination, uint3
 ww_status ww_cuda_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *at);
 ww_status ww_cuda_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *at);
 
+/* In the stream's context. Return: as ww_stream_copy(). */
+ww_status ww_cuda_enqueue_copy(struct cuda_device *device, ww_CUstream stream, void *destination,
+	const void *source, uint64_t bytes);
+
 /* Makes the context current that calls on the stream need. */
 ww_status ww_cuda_stream_enter(struct ww_stream *stream, struct ww_cuda_scope *out_scope);
+
+/* copy.c */
+ww_status ww_cuda_copy(struct ww_device *base, void *destination, const void *source,
+	uint64_t bytes, uint64_t deadline_ns);
+void ww_cuda_copy_fini(struct cuda_device *device);
 
 /* event.c */
 ww_status ww_cuda_event_create(struct ww_device *device, uint64_t flags,

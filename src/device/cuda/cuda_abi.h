@@ -547,6 +547,7 @@ enum {
 	X(cuStreamSynchronize, cuStreamSynchronize, (ww_CUstream stream))                         \
 	X(cuStreamQuery, cuStreamQuery, (ww_CUstream stream))                                     \
 	X(cuStreamGetCtx, cuStreamGetCtx, (ww_CUstream stream, ww_CUcontext * out_context))       \
+	X(cuStreamGetId, cuStreamGetId, (ww_CUstream stream, unsigned long long *out_id))         \
 	X(cuStreamWaitEvent, cuStreamWaitEvent,                                                   \
 		(ww_CUstream stream, ww_CUevent event, unsigned int flags))                       \
 	X(cuLaunchHostFunc, cuLaunchHostFunc,                                                     \

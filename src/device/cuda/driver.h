@@ -3,7 +3,8 @@
  * driver.h - the functions of libcuda.so.1 that we call
  *
  * The driver is opened when a GPU is first asked for, and stays open. Its functions come from
- * cuGetProcAddress() in the version of CUDA 12.0; a driver without one of those that are required cannot be used.
+ * cuGetProcAddress() in the version of CUDA 12.0; a driver without one of those that are required
+ * cannot be used.
  */
 #ifndef WW_DEVICE_CUDA_DRIVER_H
 #define WW_DEVICE_CUDA_DRIVER_H
@@ -44,6 +45,7 @@
 	X(cuStreamSynchronize)            \
 	X(cuStreamQuery)                  \
 	X(cuStreamGetCtx)                 \
+	X(cuStreamGetId)                  \
 	X(cuLaunchHostFunc)               \
 	X(cuStreamWaitValue64)            \
 	X(cuStreamWriteValue64)           \
@@ -67,7 +69,10 @@
 	X(cuMemImportFromShareableHandle) \
 	X(cuMemGetAllocationPropertiesFromHandle)
 
-/* What memory of others needs: without one of them the library does without, and a device has no WW_CAP_FOREIGN. */
+/*
+ * What memory of others needs: without one of them the library does without, and a device has no
+ * WW_CAP_FOREIGN.
+ */
 #define WW_CUDA_FOREIGN(X)                    \
 	X(cuPointerGetAttributes)             \
 	X(cuMemGetAddressRange)               \
@@ -95,20 +100,22 @@ struct ww_cuda_driver {
 
 /*
  * Opens the driver and initialises it, once; a failure is tried again at the next call.
- * Return: WW_OK; WW_ERR_NO_DEVICE (no driver, too old a one, or no GPU); WW_ERR_FORKED (CUDA was in use
- *         before fork()); as ww_cuda_fail().
+ * Return: WW_OK; WW_ERR_NO_DEVICE (no driver, too old a one, or no GPU); WW_ERR_FORKED (CUDA was in
+ *         use before fork()); as ww_cuda_fail().
  */
 ww_status ww_cuda_driver_get(const struct ww_cuda_driver **out_driver);
 
 /*
- * The one table from CUresult to our statuses. CUDA_ERROR_INVALID_VALUE is WW_ERR_DEVICE there: most arguments
- * are the library's own. Where they are the caller's, the call says so with ww_cuda_fail_as().
+ * The one table from CUresult to our statuses. CUDA_ERROR_INVALID_VALUE is WW_ERR_DEVICE there:
+ * most arguments are the library's own. Where they are the caller's, the call says so with
+ * ww_cuda_fail_as().
  */
 ww_status ww_cuda_status(ww_CUresult result);
 
 /*
- * Records what the driver answered: "<message>: <its text> (CUDA_ERROR_NAME)", then "; <remedy>" unless it
- * is NULL. fail_as: the same, where the caller knows better than the table what the answer means.
+ * Records what the driver answered: "<message>: <its text> (CUDA_ERROR_NAME)", then "; <remedy>"
+ * unless it is NULL. fail_as: the same, where the caller knows better than the table what the
+ * answer means.
  */
 ww_status ww_cuda_fail(const struct ww_cuda_driver *driver, ww_CUresult result, const char *remedy,
 	const char *format, ...) WW_PRINTF(4, 5);

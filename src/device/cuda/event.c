@@ -2,14 +2,16 @@
 /*
  * event.c - CUDA's events between processes
  *
- * An event belongs to the context that was current when it was made or opened, and ends with it; so that is kept if it
- * is the device's primary one, and entered for every call that takes the event alone. A stream that records it or waits for
- * it must be of the same context: to record it elsewhere CUDA refuses, and to wait for it elsewhere crashes inside the driver
- * (measured with 580.159; only events between processes do that), so that is never tried.
+ * An event belongs to the context that was current when it was made or opened, and ends with it; so
+ * that is kept if it is the device's primary one, and entered for every call that takes the event
+ * alone. A stream that records it or waits for it must be of the same context: to record it
+ * elsewhere CUDA refuses, and to wait for it elsewhere crashes inside the driver (measured with
+ * 580.159; only events between processes do that), so that is never tried.
  *
- * CUDA keeps these events in a file in /dev/shm that its maker's user alone may open, with room for 4096 of each process.
- * The file stays when the process ends: who opens an event then gets one that nobody will record. CUDA's answers name none
- * of this; those that a user can do something about are put into words here.
+ * CUDA keeps these events in a file in /dev/shm that its maker's user alone may open, with room for
+ * 4096 of each process. The file stays when the process ends: who opens an event then gets one that
+ * nobody will record. CUDA's answers name none of this; those that a user can do something about
+ * are put into words here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +21,9 @@
 
 #define EVENTS_MOST 4096 /* of one process; measured */
 
-#define SHARED_MEMORY_REMEDY                                                                           \
-	"the processes need one user, one user namespace and one /dev/shm (docker run --ipc=...); or " \
-	"use a timeline"
+#define SHARED_MEMORY_REMEDY                                                                  \
+	"the processes need one user, one user namespace and one /dev/shm (docker run --ipc=" \
+	"...); or use a timeline"
 
 struct cuda_event {
 	struct ww_device_event base;

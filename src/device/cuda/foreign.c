@@ -2,13 +2,14 @@
 /*
  * foreign.c - memory that others allocated in this process, as it can be shared
  *
- * The driver is asked what it knows of an address, and the answers tell which way there is: a legacy handle for
- * cuMemAlloc(), the pool's descriptor for a stream-ordered pool that has one, a descriptor for cuMemCreate(). What has no
- * way is refused with the reason and what to do.
+ * The driver is asked what it knows of an address, and the answers tell which way there is: a
+ * legacy handle for cuMemAlloc(), the pool's descriptor for a stream-ordered pool that has one, a
+ * descriptor for cuMemCreate(). What has no way is refused with the reason and what to do.
  *
- * Nothing of it is ours. The caller keeps the allocation; its buffer id, which the driver gives to no other one, tells
- * whether it is still the same when it is exported. Of cuMemCreate() a handle is retained, since only that can be exported.
- * The page that legacy and pool memory travels in (foreign_page.h) is made at the first export.
+ * Nothing of it is ours. The caller keeps the allocation; its buffer id, which the driver gives to
+ * no other one, tells whether it is still the same when it is exported. Of cuMemCreate() a handle
+ * is retained, since only that can be exported. The page that legacy and pool memory travels in
+ * (foreign_page.h) is made at the first export.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -328,7 +329,7 @@ ww_status ww_cuda_foreign_check(struct ww_mapping *mapping)
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 
 	if (!mapping->is_wrapped)
-		return foreign->page.record ? ww_foreign_page_check(&foreign->page) : WW_OK;
+		return foreign->page.record ? ww_handle_page_check(&foreign->page) : WW_OK;
 	ww_try(ww_cuda_enter(ww_cuda_device(mapping->device), &scope));
 	return check_wrapped(mapping);
 }
@@ -338,7 +339,7 @@ void ww_cuda_foreign_withdraw(struct ww_mapping *mapping)
 	struct cuda_foreign *foreign = mapping->foreign;
 
 	foreign->is_withdrawn = true;
-	ww_foreign_page_withdraw(&foreign->page);
+	ww_handle_page_withdraw(&foreign->page);
 }
 
 /* --- export --- */
@@ -406,7 +407,7 @@ ww_status ww_cuda_foreign_export(struct ww_mapping *mapping, int *out_fd)
 		ww_try(get_pool_handle(device, mapping, &fields));
 	else
 		ww_try(get_handle(device, mapping, fields.handle));
-	ww_try(ww_foreign_page_create(&foreign->page, &fields));
+	ww_try(ww_handle_page_create(&foreign->page, &fields));
 	*out_fd = foreign->page.fd;
 	return WW_OK;
 }
@@ -440,7 +441,7 @@ void ww_cuda_foreign_release(struct ww_mapping *mapping)
 
 	if (mapping->backing == WW_BACKING_CUDA_VMM)
 		ww_cuda_vmm_disown(mapping);
-	ww_foreign_page_close(&foreign->page);
+	ww_handle_page_close(&foreign->page);
 	if (foreign->pool)
 		ww_cuda_pool_forget(ww_cuda_device(mapping->device), foreign->pool,
 			foreign->buffer_id);

@@ -2,12 +2,13 @@
 /*
  * foreign_import.c - memory that another process allocated, mapped here
  *
- * By a page (foreign_page.h), or by the bare 64 bytes of a legacy handle. The driver maps an allocation of another
- * process once, counts how often it was opened, and finds it by the handle's bytes; so each opening is closed once.
+ * By a page (foreign_page.h), or by the bare 64 bytes of a legacy handle. The driver maps an
+ * allocation of another process once, counts how often it was opened, and finds it by the handle's
+ * bytes; so each opening is closed once.
  *
- * Bytes prove nothing: some drivers give a later allocation the handle of an earlier one, and what is still open is then
- * found in its place. So all openings are noted, and one whose bytes are those of another allocation's opening is refused;
- * which allocation it is, its page says.
+ * Bytes prove nothing: some drivers give a later allocation the handle of an earlier one, and what
+ * is still open is then found in its place. So all openings are noted, and one whose bytes are
+ * those of another allocation's opening is refused; which allocation it is, its page says.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 struct cuda_legacy {
 	struct ww_list link; /* in openings, under lock */
 	uint8_t handle[WW_FOREIGN_HANDLE_BYTES];
-	const struct ww_foreign_page *page;  /* of an object; NULL: by the bare handle */
+	const struct ww_handle_page *page;   /* of an object; NULL: by the bare handle */
 	struct ww_foreign_identity identity; /* of an object */
 	ww_CUcontext context;                /* in which it was opened */
 	bool is_retired;                     /* nobody's, but still open */
@@ -37,7 +38,7 @@ static bool is_same(const struct cuda_legacy *older, const struct cuda_legacy *n
 	if (older->is_retired)
 		return false;
 	if (older->page)
-		return ww_foreign_page_check(older->page) == WW_OK;
+		return ww_handle_page_check(older->page) == WW_OK;
 	return !newer->page;
 }
 
@@ -112,7 +113,10 @@ static void close_native(struct cuda_device *device, ww_CUcontext context, ww_CU
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	struct ww_error record;
 
-	/* If its context cannot be entered, in whichever is current; what fails then goes with the context. */
+	/*
+	 * If its context cannot be entered, in whichever is current; what fails then goes with the
+	 * context.
+	 */
 	ww_error_save(&record);
 	(void)ww_cuda_enter_context(device, context, &scope);
 	ww_error_restore(&record);
@@ -136,7 +140,7 @@ static ww_status open_native(struct cuda_device *device, struct cuda_legacy *ope
 
 /* @page, @fields: NULL: there is only the handle */
 static ww_status open_legacy(struct cuda_device *device, const uint8_t *handle,
-	const struct ww_foreign_page *page, const struct ww_foreign_fields *fields,
+	const struct ww_handle_page *page, const struct ww_foreign_fields *fields,
 	struct cuda_legacy **out_opening, ww_CUdeviceptr *out_address)
 {
 	struct cuda_legacy *opening = calloc(1, sizeof(*opening));
@@ -163,8 +167,8 @@ static ww_status open_legacy(struct cuda_device *device, const uint8_t *handle,
 /* --- what came --- */
 
 /*
- * Asks the driver how many bytes there are at least: it may have mapped the whole block that it cut a small allocation
- * from, and tell of that. In a context, whose device has access.
+ * Asks the driver how many bytes there are at least: it may have mapped the whole block that it cut
+ * a small allocation from, and tell of that. In a context, whose device has access.
  */
 static ww_status find_bytes(struct cuda_device *device, ww_CUdeviceptr address, uint64_t *out_bytes)
 {
@@ -195,9 +199,9 @@ static int find_ordinal(const struct cuda_device *device, const uint8_t uuid[WW_
 }
 
 /*
- * Which GPU holds the bytes the owner says. The driver calls memory that was opened by a handle that of the GPU for which
- * it was opened, and a pool of a GPU that this process does not see that of one it sees (580.159.04); so only a pool's
- * can be checked, and only if it is to be seen.
+ * Which GPU holds the bytes the owner says. The driver calls memory that was opened by a handle
+ * that of the GPU for which it was opened, and a pool of a GPU that this process does not see that
+ * of one it sees (580.159.04); so only a pool's can be checked, and only if it is to be seen.
  */
 static ww_status find_home(const struct cuda_device *device, struct ww_mapping *mapping,
 	const struct ww_memory_source *source)
@@ -252,11 +256,11 @@ static void close_foreign(struct cuda_device *device, struct cuda_foreign *forei
 	}
 	if (foreign->pool)
 		ww_cuda_pool_close_pointer(device, foreign->pool, address);
-	ww_foreign_page_close(&foreign->page);
+	ww_handle_page_close(&foreign->page);
 	free(foreign);
 }
 
-static ww_status check_page(const struct ww_foreign_page *page,
+static ww_status check_page(const struct ww_handle_page *page,
 	const struct ww_foreign_fields *fields, const struct ww_memory_source *source)
 {
 	if (fields->backing != source->backing || fields->bytes != source->bytes)
@@ -264,7 +268,7 @@ static ww_status check_page(const struct ww_foreign_page *page,
 			"refused a wrapped memory: its description says %" PRIu64
 			" bytes, its page %" PRIu64 ", or they are of two kinds",
 			source->bytes, fields->bytes);
-	ww_try(ww_foreign_page_check(page));
+	ww_try(ww_handle_page_check(page));
 	if (ww_foreign_is_this_process(fields->process_id))
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"cannot open memory of this very process for another GPU: CUDA has no handle for "
@@ -277,7 +281,7 @@ static ww_status open_page(struct cuda_device *device, struct cuda_foreign *fore
 {
 	struct ww_foreign_fields fields;
 
-	ww_try(ww_foreign_page_open(&foreign->page, source->fd, &fields));
+	ww_try(ww_handle_page_open(&foreign->page, source->fd, &fields));
 	ww_try(check_page(&foreign->page, &fields, source));
 	if (source->backing == WW_BACKING_CUDA_LEGACY)
 		return open_legacy(device, fields.handle, &foreign->page, &fields, &foreign->legacy,

@@ -102,8 +102,8 @@ ww_status ww_cuda_host_import(struct ww_mapping *mapping, const struct ww_memory
 }
 
 /*
- * In the context that knows them, and if that cannot be entered, in whichever is current: pages that are
- * unmapped while registered would stand in the way of the next ones at their address.
+ * In the context that knows them, and if that cannot be entered, in whichever is current: pages
+ * that are unmapped while registered would stand in the way of the next ones at their address.
  */
 static void unregister_pages(struct cuda_device *device, const struct ww_mapping *mapping)
 {

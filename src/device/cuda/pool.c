@@ -2,15 +2,16 @@
 /*
  * pool.c - stream-ordered pools, between processes
  *
- * A pool has a descriptor, an allocation 64 bytes that mean something to who has opened the pool. Opening it costs 100 us
- * and an allocation of an open one half a microsecond; so each pool is exported once and opened once, and counted by the
- * allocations of it that are shared. Here and there it is known by a random id, which is only what a stranger wrote: the
- * kernel must confirm that two descriptors are one. An owner that exports its pool anew gives it another id; then the driver
- * says that it is open already, for it opens no pool twice. It counts how often it was asked to, but not so for
- * allocations: who frees one frees it for all (driver 580).
+ * A pool has a descriptor, an allocation 64 bytes that mean something to who has opened the pool.
+ * Opening it costs 100 us and an allocation of an open one half a microsecond; so each pool is
+ * exported once and opened once, and counted by the allocations of it that are shared. Here and
+ * there it is known by a random id, which is only what an untrusted process wrote: the kernel must
+ * confirm that two descriptors are one. An owner that exports its pool anew gives it another id;
+ * then the driver says that it is open already, for it opens no pool twice. It counts how often it
+ * was asked to, but not so for allocations: who frees one frees it for all (driver 580).
  *
- * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would wait for whatever any
- * stream of the process waits for.
+ * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would
+ * wait for whatever any stream of the process waits for.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -44,7 +45,10 @@ struct cuda_pool {
 	uint32_t count;
 };
 
-/* For all pools and their users. Held across calls of the driver; what waits for a stream there does so for SETTLE_NS at most. */
+/*
+ * For all pools and their users. Held across calls of the driver; what waits for a stream there
+ * does so for SETTLE_NS at most.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pools = WW_LIST_INIT(pools);
 
@@ -237,7 +241,10 @@ static void forget_unused(struct cuda_pool *pool)
 	free(pool);
 }
 
-/* Enters a pool that was opened; but if it was open under another id, that one is known by this id from now on. */
+/*
+ * Enters a pool that was opened; but if it was open under another id, that one is known by this id
+ * from now on.
+ */
 static struct cuda_pool *enter(struct cuda_pool *fresh)
 {
 	ww_list_for_each (link, &pools) {
@@ -279,8 +286,8 @@ static ww_status take_open(struct cuda_device *device, const uint8_t *id, int fd
 }
 
 /*
- * The pool's own device has access from the start, but which one that is the driver does not tell where this process does
- * not see it.
+ * The pool's own device has access from the start, but which one that is the driver does not tell
+ * where this process does not see it.
  */
 static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool)
 {
@@ -307,8 +314,9 @@ static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool)
 }
 
 /*
- * Until what the stream was given is done, but not for long: it may share a queue of the hardware with streams that wait for
- * this very thread. Then the driver does it later, and whoever opens the memory again before that is refused.
+ * Until what the stream was given is done, but not for long: it may share a queue of the hardware
+ * with streams that wait for this very thread. Then the driver does it later, and whoever opens the
+ * memory again before that is refused.
  */
 static void settle(const struct ww_cuda_driver *driver, ww_CUstream stream)
 {
@@ -364,7 +372,10 @@ static ww_status open_native_pointer(struct cuda_device *device, struct cuda_poo
 	return WW_OK;
 }
 
-/* @out_is_taken: what is open has the same handle, and is not the same: one that was freed, which another is in place of */
+/*
+ * @out_is_taken: what is open has the same handle, and is not the same: one that was freed, which
+ * another is in place of
+ */
 static struct user *find_user(struct cuda_pool *pool, const struct ww_foreign_identity *identity,
 	bool *out_is_taken)
 {
@@ -379,7 +390,10 @@ static struct user *find_user(struct cuda_pool *pool, const struct ww_foreign_id
 	return NULL;
 }
 
-/* Under the lock: one more device, one more thread, or one more page, for what is open; or opens it. */
+/*
+ * Under the lock: one more device, one more thread, or one more page, for what is open; or opens
+ * it.
+ */
 static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool,
 	const struct ww_foreign_identity *identity, ww_CUdeviceptr *out_address)
 {

@@ -2,14 +2,19 @@
 /*
  * stream.c - CUDA streams: ours, and those the caller made
  *
- * A stream belongs to a context, which is current during every call on it. CUDA's default streams belong to
- * whichever context is current, so for them that is decided at each call (context.c).
+ * A stream belongs to a context, which is current during every call on it. CUDA's default streams
+ * belong to whichever context is current, so for them that is decided at each call (context.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/await.h"
+#include "base/cancel.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "device/cuda/cuda.h"
+#include "device/native_stream.h"
 
 struct cuda_stream {
 	struct ww_stream base;
@@ -68,6 +73,46 @@ static struct cuda_stream *stream_free(struct cuda_stream *stream)
 WW_DEFINE_CLEANUP(struct cuda_stream, stream_free)
 #define AUTO_STREAM WW_CLEANUP(stream_free_p)
 
+static bool is_default(ww_CUstream native)
+{
+	return !native || native == WW_CU_STREAM_LEGACY || native == WW_CU_STREAM_PER_THREAD;
+}
+
+/* Finds what it shares with other ww_streams of the same native stream. */
+static ww_status identify(struct cuda_stream *stream)
+{
+	struct ww_device *device = stream->base.device;
+	struct ww_native_stream_key key = {.handle = stream->native};
+	unsigned long long id = 0;
+
+	memcpy(key.uuid, device->uuid, sizeof(key.uuid));
+	if (is_default(stream->native)) {
+		key.handle = stream->native ? stream->native : WW_CU_STREAM_LEGACY;
+	} else {
+		ww_CUresult result = device_of(stream)->driver->cuStreamGetId(stream->native, &id);
+
+		if (result != WW_CUDA_SUCCESS)
+			return fail(stream, result, "find the number of");
+	}
+	key.id = id;
+	return ww_native_stream_open(&key, &stream->base.native);
+}
+
+/* Whatever fails here, the stream is gone: with its context, or with what its work did. */
+static void destroy_native(struct cuda_stream *stream)
+{
+	const struct ww_cuda_driver *driver = device_of(stream)->driver;
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (enter(stream, &scope) == WW_OK) {
+		driver->cuStreamSynchronize(stream->native);
+		driver->cuStreamDestroy(stream->native);
+	}
+	ww_error_restore(&record);
+}
+
 static ww_status create_native(struct cuda_stream *stream)
 {
 	struct cuda_device *device = device_of(stream);
@@ -83,18 +128,19 @@ static ww_status create_native(struct cuda_stream *stream)
 ww_status ww_cuda_stream_create(struct ww_device *device, struct ww_stream **out_stream)
 {
 	AUTO_STREAM struct cuda_stream *stream = stream_new(device);
+	ww_status status;
 
 	if (!stream)
 		return WW_ERR_NO_MEMORY;
 	ww_try(create_native(stream));
 	stream->is_ours = true;
+	status = identify(stream);
+	if (status < 0) {
+		destroy_native(stream);
+		return status;
+	}
 	*out_stream = &ww_steal(stream)->base;
 	return WW_OK;
-}
-
-static bool is_default(ww_CUstream native)
-{
-	return !native || native == WW_CU_STREAM_LEGACY || native == WW_CU_STREAM_PER_THREAD;
 }
 
 /* Finds the context of the caller's stream and makes sure that it is one of this device. */
@@ -133,31 +179,19 @@ ww_status ww_cuda_stream_wrap(struct ww_device *device, void *native, struct ww_
 			0; /* work of one thread is not ordered after that of another one */
 	else
 		ww_try(find_context(stream));
+	ww_try(identify(stream));
 	*out_stream = &ww_steal(stream)->base;
 	return WW_OK;
-}
-
-/* Whatever fails here, the stream is gone: with its context, or with what its work did. */
-static void destroy_native(struct cuda_stream *stream)
-{
-	const struct ww_cuda_driver *driver = device_of(stream)->driver;
-	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
-	struct ww_error record;
-
-	ww_error_save(&record);
-	if (enter(stream, &scope) == WW_OK) {
-		driver->cuStreamSynchronize(stream->native);
-		driver->cuStreamDestroy(stream->native);
-	}
-	ww_error_restore(&record);
 }
 
 void ww_cuda_stream_close(struct ww_stream *base)
 {
 	struct cuda_stream *stream = from_base(base);
 
-	if (stream->is_ours)
+	if (stream->is_ours) {
+		ww_native_stream_retire(base->native);
 		destroy_native(stream);
+	}
 	stream_free(stream);
 }
 
@@ -166,12 +200,33 @@ void *ww_cuda_stream_native(struct ww_stream *stream)
 	return from_base(stream)->native;
 }
 
-ww_status ww_cuda_stream_synchronize(struct ww_stream *base)
+struct awaited_stream {
+	struct ww_stream *stream;
+	ww_status status;
+};
+
+static enum ww_await_look look(void *context)
+{
+	struct awaited_stream *awaited = context;
+
+	awaited->status = ww_cuda_stream_query(awaited->stream);
+	return awaited->status == WW_NOT_READY ? WW_AWAIT_POLL : WW_AWAIT_DONE;
+}
+
+ww_status ww_cuda_stream_synchronize(struct ww_stream *base, uint64_t deadline_ns)
 {
 	struct cuda_stream *stream = from_base(base);
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	struct awaited_stream awaited = {.stream = base};
+	const uint32_t
+		nobodys = 0; /* the driver's own call, which sleeps, knows no limit on time */
 	ww_CUresult result;
+	ww_status status;
 
+	if (deadline_ns != WW_NEVER || ww_cancel_is_given()) {
+		status = ww_await(&nobodys, look, &awaited, deadline_ns);
+		return status == WW_OK ? awaited.status : status;
+	}
 	ww_try(enter(stream, &scope));
 	result = device_of(stream)->driver->cuStreamSynchronize(stream->native);
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "synchronize");
@@ -207,23 +262,29 @@ static ww_status status_of_span(ww_CUresult result)
 	return result == WW_CUDA_ERROR_INVALID_VALUE ? WW_ERR_INVALID : ww_cuda_status(result);
 }
 
+ww_status ww_cuda_enqueue_copy(struct cuda_device *device, ww_CUstream stream, void *destination,
+	const void *source, uint64_t bytes)
+{
+	/* One address space: the driver sees from the addresses which direction this is. */
+	ww_CUresult result = device->driver->cuMemcpyAsync((ww_CUdeviceptr)(uintptr_t)destination,
+		(ww_CUdeviceptr)(uintptr_t)source, bytes, stream);
+
+	if (result == WW_CUDA_SUCCESS)
+		return WW_OK;
+	return ww_cuda_fail_as(status_of_span(result), device->driver, result, NULL,
+		"cannot copy %" PRIu64 " bytes from %p to %p on %s", bytes, source, destination,
+		device->base.selector);
+}
+
 ww_status ww_cuda_stream_copy(struct ww_stream *base, void *destination, const void *source,
 	uint64_t bytes, struct ww_mapping *const pinned[2])
 {
 	struct cuda_stream *stream = from_base(base);
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
-	ww_CUresult result;
 
 	(void)pinned;
 	ww_try(enter(stream, &scope));
-	/* One address space: the driver sees from the addresses which direction this is. */
-	result = device_of(stream)->driver->cuMemcpyAsync((ww_CUdeviceptr)(uintptr_t)destination,
-		(ww_CUdeviceptr)(uintptr_t)source, bytes, stream->native);
-	if (result != WW_CUDA_SUCCESS)
-		return ww_cuda_fail_as(status_of_span(result), device_of(stream)->driver, result,
-			NULL, "cannot copy %" PRIu64 " bytes from %p to %p on %s", bytes, source,
-			destination, stream->base.device->selector);
-	return WW_OK;
+	return ww_cuda_enqueue_copy(device_of(stream), stream->native, destination, source, bytes);
 }
 
 ww_status ww_cuda_stream_fill(struct ww_stream *base, void *destination, uint32_t value,

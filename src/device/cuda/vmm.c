@@ -2,8 +2,8 @@
 /*
  * vmm.c - memory of cuMemCreate(): an allocation, an address range, and access to it
  *
- * Made and imported memory differ only in where the handle comes from. A mapping is always the whole
- * allocation: the driver maps no parts of one (CUDA_ERROR_NOT_SUPPORTED), which is also how a
+ * Made and imported memory differ only in where the handle comes from. A mapping is always the
+ * whole allocation: the driver maps no parts of one (CUDA_ERROR_NOT_SUPPORTED), which is also how a
  * description that lies about the size is found out, since no call tells the size of an import.
  *
  * The allocation is asked for its descriptor once and that is kept: asking costs 50 to 600 us on
@@ -150,7 +150,8 @@ static ww_status import_handle(struct cuda_device *device, int fd,
 	case WW_CUDA_ERROR_INVALID_VALUE:
 	case WW_CUDA_ERROR_INVALID_HANDLE:
 	case WW_CUDA_ERROR_INVALID_DEVICE:
-	case WW_CUDA_ERROR_UNKNOWN: /* what driver 580 says of a descriptor that is something else */
+	/* what driver 580 says of a descriptor that is something else */
+	case WW_CUDA_ERROR_UNKNOWN:
 		return ww_cuda_fail_as(WW_ERR_DESCRIPTOR, device->driver, result, NULL,
 			"descriptor %d is no GPU memory that %s can import", fd,
 			device->base.selector);

@@ -2,8 +2,9 @@
 /*
  * backend.c - the machine's CPU as a device
  *
- * Its memory is a sealed memfd (memfd.h), its streams are threads (stream.c). There is one such device;
- * its UUID is the kernel's boot id, the same for every process until the machine starts anew.
+ * Its memory is a sealed memfd (memfd.h), its streams are threads (stream.c). There is one such
+ * device; its UUID is the kernel's boot id, the same for every process until the machine starts
+ * anew.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/file.h"
+#include "base/proc_file.h"
 #include "base/machine.h"
 #include "device/host/host.h"
 #include "device/mapping.h"
@@ -46,7 +47,7 @@ static ww_status host_open(const char *selector, struct ww_device **out_device)
 		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT;
 	memcpy(device->selector, "host", sizeof("host"));
 	/* Without /proc the UUID stays zero: still the same in every process. */
-	if (ww_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
+	if (ww_proc_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
 		ww_uuid_parse(boot_id, device->uuid);
 	*out_device = device;
 	return WW_OK;
@@ -80,14 +81,24 @@ static void read_cpu_name(char *out, size_t bytes)
 static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
 {
 	struct utsname system;
+	uint64_t free_bytes;
 
 	(void)device;
-	ww_try(ww_machine_memory(&info->bytes_free, &info->bytes_total));
+	ww_try(ww_machine_memory(&free_bytes, &info->bytes_total));
+	info->mps = WW_MPS_OFF;
 	read_cpu_name(info->name, sizeof(info->name));
 	if (uname(&system) == 0)
 		snprintf(info->driver, sizeof(info->driver), "%.15s %.47s", system.sysname,
 			system.release);
 	return WW_OK;
+}
+
+static ww_status host_free_bytes(struct ww_device *device, uint64_t *out_bytes)
+{
+	uint64_t total_bytes;
+
+	(void)device;
+	return ww_machine_memory(out_bytes, &total_bytes);
 }
 
 /* Takes over @fd on success. */
@@ -144,6 +155,7 @@ const struct ww_backend ww_host_backend = {
 	.open = host_open,
 	.close = host_close,
 	.info = host_info,
+	.free_bytes = host_free_bytes,
 	.memory_create = host_memory_create,
 	.memory_import = host_memory_import,
 	.memory_release = host_memory_release,

@@ -9,7 +9,7 @@
 
 ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out_stream);
 void ww_host_stream_close(struct ww_stream *stream);
-ww_status ww_host_stream_synchronize(struct ww_stream *stream);
+ww_status ww_host_stream_synchronize(struct ww_stream *stream, uint64_t deadline_ns);
 ww_status ww_host_stream_query(struct ww_stream *stream);
 ww_status ww_host_stream_call(struct ww_stream *stream, ww_stream_fn fn, void *context);
 ww_status ww_host_stream_copy(struct ww_stream *stream, void *destination, const void *source,

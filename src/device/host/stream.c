@@ -2,15 +2,16 @@
 /*
  * stream.c - a host stream: a thread that does one piece of work after the other
  *
- * Nothing is done by the caller's own thread, not even a small copy: a program that forgets to wait must
- * see stale bytes here as it would on a GPU.
+ * Nothing is done by the caller's own thread, not even a small copy: a program that forgets to wait
+ * must see stale bytes here as it would on a GPU.
  *
  * Work is appended at the end of a list and taken from its front. `enqueued` counts what was ever
  * appended, `completed` what has run; both only grow, and waiting for the stream is waiting until
  * `completed` reaches what `enqueued` was. Work keeps the mappings it touches.
  *
- * A wait for a value in shared memory blocks the thread, for as long as it takes: asleep on the futex beside the value,
- * looking by itself only when that memory says that a GPU may store. Closing a stream waits for that, too.
+ * A wait for a value in shared memory blocks the thread, for as long as it takes: asleep on the
+ * futex beside the value, looking by itself only when that memory says that a GPU may store.
+ * Closing a stream waits for that, too.
  *
  * Lock order: the stream's lock is held for the list and the counts only, never while work runs or
  * memory is let go.
@@ -23,11 +24,14 @@
 #include <string.h>
 
 #include "base/await.h"
+#include "base/cancel.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "device/host/host.h"
 #include "device/mapping.h"
+#include "device/native_stream.h"
 
 enum work_kind {
 	WORK_CALL,
@@ -208,8 +212,12 @@ ww_status ww_host_stream_create(struct ww_device *device, struct ww_stream **out
 	ww_stream_init(&stream->base, device);
 	pthread_mutex_init(&stream->lock, NULL);
 	pthread_cond_init(&stream->has_work, NULL);
-	pthread_cond_init(&stream->has_completed, NULL);
+	ww_condition_init(&stream->has_completed);
 	ww_list_init(&stream->queue);
+	if (ww_native_stream_open(NULL, &stream->base.native) != WW_OK) {
+		stream_free(stream);
+		return WW_ERR_NO_MEMORY;
+	}
 	error = start_thread(stream);
 	if (error) {
 		stream_free(stream);
@@ -245,21 +253,32 @@ void ww_host_stream_close(struct ww_stream *base)
 	}
 }
 
-ww_status ww_host_stream_synchronize(struct ww_stream *base)
+/* Under the lock. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED. */
+static ww_status wait_for(struct host_stream *stream, uint64_t goal, uint64_t deadline_ns)
+{
+	while (stream->completed < goal) {
+		ww_status status = ww_cancel_check(deadline_ns);
+
+		if (status != WW_OK)
+			return status;
+		ww_condition_wait(&stream->has_completed, &stream->lock, deadline_ns);
+	}
+	return WW_OK;
+}
+
+ww_status ww_host_stream_synchronize(struct ww_stream *base, uint64_t deadline_ns)
 {
 	struct host_stream *stream = from_base(base);
-	uint64_t goal;
+	ww_status status;
 
 	if (is_own_thread(stream))
 		return ww_fail(WW_ERR_INVALID,
 			"a function that a stream calls cannot wait for that stream: it would wait for "
 			"its own end");
 	pthread_mutex_lock(&stream->lock);
-	goal = stream->enqueued;
-	while (stream->completed < goal)
-		pthread_cond_wait(&stream->has_completed, &stream->lock);
+	status = wait_for(stream, stream->enqueued, deadline_ns);
 	pthread_mutex_unlock(&stream->lock);
-	return WW_OK;
+	return status;
 }
 
 ww_status ww_host_stream_query(struct ww_stream *base)

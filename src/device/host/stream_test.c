@@ -2,7 +2,7 @@
 /*
  * stream_test.c - host streams: order, asynchrony, values in shared memory, lifetime
  */
-#include "base/unit.h"
+#include "base/unit_test.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -47,7 +47,7 @@ static void copies_wait_for_what_came_before(void **state)
 	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
 	assert_string_equal(to, "old");
 	sem_post(&gate);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_string_equal(to, "new");
 	assert_int_equal(ww_stream_query(stream), WW_OK);
 	ww_stream_unref(stream);
@@ -62,14 +62,14 @@ static void fills(void **state)
 	(void)state;
 	assert_int_equal(ww_stream_create(device, &stream), WW_OK);
 	assert_int_equal(ww_stream_fill(stream, &words[1], 0xaabbccdd, 4, 2), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(words[0], 1);
 	assert_int_equal(words[1], 0xaabbccdd);
 	assert_int_equal(words[2], 0xaabbccdd);
 	assert_int_equal(words[3], 1);
 	assert_int_equal(ww_stream_fill(stream, words, 0xaabbccdd, 2, 3), WW_OK);
 	assert_int_equal(ww_stream_fill(stream, &words[3], 0x11ff, 1, 3), WW_OK);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(words[0], 0xccddccdd);
 	assert_int_equal(words[1], 0xaabbccdd);
 	assert_int_equal(words[3], 0x00ffffff);
@@ -96,7 +96,7 @@ static void pending_work_keeps_its_memory(void **state)
 	ww_mapping_unref(memory);
 	assert_int_equal(ww_mapping_count(), 1);
 	sem_post(&gate);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_string_equal(to, "new");
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
@@ -126,7 +126,7 @@ static void synchronize_inside(void *context)
 {
 	struct inside *inside = context;
 
-	atomic_store(&inside->status, ww_stream_synchronize(inside->stream));
+	atomic_store(&inside->status, ww_stream_synchronize(inside->stream, WW_FOREVER, NULL));
 }
 
 static void post(void *semaphore)
@@ -148,7 +148,7 @@ static void a_stream_cannot_wait_for_itself(void **state)
 	(void)state;
 	assert_int_equal(ww_stream_create(device, &inside.stream), WW_OK);
 	assert_int_equal(ww_stream_call(inside.stream, synchronize_inside, &inside), WW_OK);
-	assert_int_equal(ww_stream_synchronize(inside.stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(inside.stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(atomic_load(&inside.status), WW_ERR_INVALID);
 	ww_stream_unref(inside.stream);
 }
@@ -233,7 +233,7 @@ static void streams_wait_for_values(void **state)
 	assert_int_equal(ww_stream_query(stream), WW_NOT_READY);
 	store(&words->value, INT64_MAX);
 	ww_await_wake(&words->wakes);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(words->wakes, 2);
 	ww_stream_unref(stream);
 	ww_mapping_unref(mapping);
@@ -253,7 +253,7 @@ static void streams_answer_each_other(void **state)
 		assert_int_equal(write_value(streams[i % 2], mapping, i + 1), WW_OK);
 	}
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(ww_stream_synchronize(streams[i]), WW_OK);
+		assert_int_equal(ww_stream_synchronize(streams[i], WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(words->value, 1000);
 	assert_int_equal(words->wakes, 1000);
 	for (int i = 0; i < 2; i++)
@@ -274,7 +274,7 @@ static void streams_look_where_a_gpu_stores(void **state)
 	__atomic_store_n(&words->by_gpu, 1, __ATOMIC_RELEASE);
 	ww_await_wake(&words->wakes);
 	store(&words->value, 1);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	ww_stream_unref(stream);
 	ww_mapping_unref(mapping);
 }
@@ -292,7 +292,7 @@ static void a_wait_keeps_its_memory(void **state)
 	assert_int_equal(ww_mapping_count(), 1);
 	store(&words->value, 1);
 	ww_await_wake(&words->wakes);
-	assert_int_equal(ww_stream_synchronize(stream), WW_OK);
+	assert_int_equal(ww_stream_synchronize(stream, WW_FOREVER, NULL), WW_OK);
 	assert_int_equal(ww_mapping_count(), 0);
 	ww_stream_unref(stream);
 }

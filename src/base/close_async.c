@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * close_async.c - what is known to close at once, see close_async.h
+ *
+ * Only questions that no file system is asked: fstat() and fstatfs() wait for a FUSE server, as
+ * close() does.
+ */
+#include "base/close_async.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#define STACK_BYTES ((size_t)64 * 1024)
+
+static unsigned closing; /* threads, and files that none could be had for: those stay open */
+
+/* eventfd, pidfd and their like: the kernel's own name for them, which no path can be. */
+static bool is_anonymous(int fd)
+{
+	static const char prefix[] = "anon_inode:";
+	char link[64];
+	char name[sizeof(prefix)];
+
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	return readlink(link, name, sizeof(name)) >= (ssize_t)sizeof(prefix) - 1 &&
+		memcmp(name, prefix, sizeof(prefix) - 1) == 0;
+}
+
+/* Of the Internet, one may linger when it is closed. */
+static bool is_unix_socket(int fd)
+{
+	socklen_t length = sizeof(int);
+	int domain;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
+}
+
+static bool is_local_file(int fd)
+{
+	struct statx file;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &file) < 0)
+		return false;
+	switch (file.stx_mode & S_IFMT) {
+	case S_IFCHR:
+	case S_IFIFO:
+		return true;
+	case S_IFSOCK:
+		return is_unix_socket(fd);
+	case S_IFREG:
+	case S_IFDIR:
+		return file.stx_dev_major != 0; /* a file system without a disk may be anybody's */
+	default:
+		return false;
+	}
+}
+
+bool ww_close_async_is_local(int fd)
+{
+	int saved = errno;
+	bool is_local = fcntl(fd, F_GET_SEALS) >= 0 || is_local_file(fd) || is_anonymous(fd);
+
+	errno = saved;
+	return is_local;
+}
+
+static void *close_aside(void *context)
+{
+	close((int)(intptr_t)context);
+	__atomic_sub_fetch(&closing, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* No signal of the program's is handled there. */
+static void start_closing(int fd)
+{
+	pthread_attr_t attributes;
+	sigset_t former;
+	pthread_t thread;
+	sigset_t all;
+
+	__atomic_add_fetch(&closing, 1, __ATOMIC_RELAXED);
+	if (pthread_attr_init(&attributes))
+		return;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &former);
+	(void)pthread_create(&thread, &attributes, close_aside, (void *)(intptr_t)fd);
+	pthread_sigmask(SIG_SETMASK, &former, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+int ww_close_async(int fd)
+{
+	int saved = errno;
+
+	if (fd < 0)
+		return -1;
+	if (ww_close_async_is_local(fd))
+		return ww_fd_close(fd);
+	start_closing(fd);
+	errno = saved;
+	return -1;
+}
+
+ww_status ww_close_async_check_room(void)
+{
+	if (__atomic_load_n(&closing, __ATOMIC_RELAXED) < WW_CLOSE_ASYNC_MAX)
+		return WW_OK;
+	return ww_fail(WW_ERR_LIMIT,
+		"%d files that were sent to this process hang whoever closes them; it takes no more until they "
+		"do not: see who serves their file system",
+		WW_CLOSE_ASYNC_MAX);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * close_async.h - getting rid of descriptors that another process sent, without waiting for anybody
+ *
+ * To close a file of some file systems (FUSE, NFS) waits until whoever serves it answers, for ever
+ * if need be, and not even SIGKILL ends that. Every close() does, of a duplicate too, and
+ * recvmsg(2) has put what came into this process's table before anybody can look at it. So what is
+ * not known to close at once is closed by a thread of its own, which ends then. When
+ * WW_CLOSE_ASYNC_MAX of them hang the process takes no more from those who may send such files.
+ *
+ * To leave the file open instead would pass the hang on to whoever starts a program: exec closes it
+ * too. close() takes the descriptor out of the table before it waits, so a thread that hangs is in
+ * nobody's way until the process ends: its memory and its descriptors are given back when the
+ * thread ends.
+ */
+#ifndef WW_BASE_CLOSE_ASYNC_H
+#define WW_BASE_CLOSE_ASYNC_H
+
+#include <stdbool.h>
+
+#include <warpway/base.h>
+
+#include "base/cleanup.h"
+
+#define WW_CLOSE_ASYNC_MAX 64
+
+/*
+ * Whether close() certainly waits for nobody: memory, devices, pipes, Unix sockets, what the kernel
+ * serves itself, and files on a disk. Never waits itself.
+ */
+bool ww_close_async_is_local(int fd);
+
+/* Closes @fd, aside if that may wait. Takes -1; errno stays as it was. Return: -1. */
+int ww_close_async(int fd);
+
+static inline void ww_close_async_p(int *fd)
+{
+	ww_close_async(*fd);
+}
+
+#define WW_AUTO_CLOSE_ASYNC WW_CLEANUP(ww_close_async_p)
+
+/* Whether one who may send such descriptors may be listened to. Return: WW_OK; WW_ERR_LIMIT. */
+ww_status ww_close_async_check_room(void);
+
+#endif

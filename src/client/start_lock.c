@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start_lock.c - one process at a time, see start_lock.h
+ *
+ * A dying process closes its descriptors one after the other: the writer may be gone a moment
+ * before the lock is. poll() answers at once then, until the lock is free too, so nobody misses it.
+ * Who dies with the lock before it is a writer, or whose forked child stays one, wakes nobody: for
+ * those the lock is tried now and then all the same.
+ */
+#include "client/start_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+#define RETRY_NS UINT64_C(50000000)
+
+static ww_status open_fifo(const char *path, int *out_fd)
+{
+	WW_AUTO_FD int fd = -1;
+	struct stat file;
+
+	if (mkfifo(path, S_IRUSR | S_IWUSR) < 0 && errno != EEXIST)
+		return ww_fail_errno(errno, NULL, "cannot make %s", path);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return ww_fail_errno(errno, NULL, "cannot open %s", path);
+	if (fstat(fd, &file) < 0)
+		return ww_fail_errno(errno, NULL, "cannot look at %s", path);
+	if (!S_ISFIFO(file.st_mode) || file.st_uid != geteuid())
+		return ww_fail(WW_ERR_ACCESS,
+			"%s is not the lock this user made to start a broker; remove it", path);
+	*out_fd = ww_fd_steal(&fd);
+	return ww_fd_adopt(out_fd);
+}
+
+/* Whoever has the lock has readers: itself. So this does not wait. */
+static ww_status open_writer(struct ww_start_lock *turn, const char *path)
+{
+	turn->writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (turn->writer < 0)
+		return ww_fail_errno(errno, NULL, "cannot open %s for writing", path);
+	return ww_fd_adopt(&turn->writer);
+}
+
+/* Return: WW_OK (the lock may be free); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM. */
+static ww_status wait_for_end(int fd, const char *path, uint64_t deadline_ns)
+{
+	uint64_t next_ns = ww_clock_deadline_ns(RETRY_NS);
+	ww_status status;
+
+	status = ww_cancel_check(deadline_ns);
+	if (status != WW_OK)
+		return status;
+	status = ww_fd_wait(fd, 0, next_ns < deadline_ns ? next_ns : deadline_ns, path);
+	return status == WW_TIMED_OUT ? WW_OK : status;
+}
+
+static ww_status take(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
+{
+	ww_status status;
+
+	ww_try(open_fifo(path, &turn->lock));
+	while (flock(turn->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return ww_fail_errno(errno, NULL, "cannot lock %s", path);
+		status = wait_for_end(turn->lock, path, deadline_ns);
+		if (status != WW_OK)
+			return status;
+	}
+	return open_writer(turn, path);
+}
+
+ww_status ww_start_lock_take(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
+{
+	ww_status status = take(turn, path, deadline_ns);
+
+	if (status != WW_OK)
+		ww_start_lock_end(turn);
+	return status;
+}
+
+void ww_start_lock_end(struct ww_start_lock *turn)
+{
+	/* The lock first, so that those whom the writer's end wakes find it free. */
+	if (turn->lock >= 0)
+		flock(turn->lock, LOCK_UN);
+	turn->writer = ww_fd_close(turn->writer);
+	turn->lock = ww_fd_close(turn->lock);
+}

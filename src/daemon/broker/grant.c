@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grant.c - what a process gets of an object: a hold, and the descriptors for its access; see
+ * grant.h
+ */
+#include "daemon/broker/grant.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/object.h"
+
+#define READERS 1 /* bits of fd_access */
+#define WRITERS 2
+
+ww_status grant_check(const struct peer *peer, const struct object *object,
+	const struct ww_wire_get *get)
+{
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+	uint32_t may = peer_may(peer, record);
+	uint32_t needed = get->access == WW_WIRE_ACCESS_WRITE ? WW_WIRE_ENTRY_FLAG_MAY_WRITE
+							      : WW_WIRE_ENTRY_FLAG_MAY_READ;
+
+	if ((get->flags & WW_WIRE_GET_FLAG_FROM_OWNER) && record->uid != get->owner)
+		return ww_fail(WW_ERR_ACCESS,
+			"'%.100s' belongs to user %" PRIu32 ", not to user %" PRIu32 " as demanded",
+			get->name, record->uid, get->owner);
+	if (!(may & needed) && record->state == WW_WIRE_STATE_SEALED &&
+		(may & WW_WIRE_ENTRY_FLAG_MAY_READ))
+		return ww_fail(WW_ERR_ACCESS, "'%.100s' is sealed: it can be had for reading only",
+			get->name);
+	if (!(may & needed))
+		return ww_fail(WW_ERR_ACCESS,
+			"user %u may not %s '%.100s': it has mode 0%03o, user %" PRIu32
+			" and group %" PRIu32,
+			peer->uid, get->access == WW_WIRE_ACCESS_WRITE ? "write" : "read",
+			get->name, record->mode, record->uid, record->gid);
+	return record->state == WW_WIRE_STATE_WRITING ? WW_NOT_READY : WW_OK;
+}
+
+/* The descriptors that fit an access. */
+static size_t grant_choose_fds(const struct ww_layout_object_record *record, uint8_t access,
+	int out_fds[WW_WIRE_FDS])
+{
+	uint8_t bit = access == WW_WIRE_ACCESS_WRITE ? WRITERS : READERS;
+	size_t count = 0;
+
+	for (uint8_t i = 0; i < record->fd_count; i++) {
+		if (record->fd_access[i] & bit)
+			out_fds[count++] = (int)record->fds[i];
+	}
+	return count;
+}
+
+ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access)
+{
+	struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	struct ww_wire_header header = {.serial = serial};
+	struct ww_wire_granted granted = {
+		.kind = record->kind,
+		.access = access,
+		.state = (uint8_t)record->state,
+		.uid = record->uid,
+		.bytes = record->bytes,
+		.generation = record->generation,
+		.description_bytes = record->description_bytes,
+	};
+	bool is_new = !hold_find(registry, peer->holder, object);
+	int fds[WW_WIRE_FDS];
+	uint8_t packet[1024];
+	ww_status status;
+
+	ww_try(hold_take(registry, peer->holder, object, access));
+	memcpy(granted.id, record->id, sizeof(granted.id));
+	memcpy(granted.name, record->name, sizeof(granted.name));
+	memcpy(granted.description, record->description, record->description_bytes);
+	header.fd_count = (uint16_t)grant_choose_fds(record, access, fds);
+	status = peer_send(peer, packet,
+		ww_wire_encode_granted(&granted, peer->version, &header, packet, sizeof(packet)),
+		fds, header.fd_count);
+	if (status < 0 && is_new)
+		hold_drop(registry, hold_find(registry, peer->holder, object));
+	return status;
+}

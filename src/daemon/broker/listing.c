@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listing.c - listings of objects, holders and holds; how the broker is; see listing.h
+ *
+ * A cursor is the index of the next record. Records do not move, so a record that exists all the
+ * time is listed exactly once, and the broker keeps nothing between two listing pages. A listing
+ * page covers at most SCAN_BYTES of records, about 30 us, even if it finds nothing. So one client's
+ * listing does not delay others.
+ */
+#include "daemon/broker/listing.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/proc_file.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/object.h"
+#include "wire/name.h"
+
+#define SCAN_BYTES  (512 << 10)
+#define ENTRIES_MAX 64
+#define HOLDERS_MAX 256
+#define HOLDS_MAX   512
+
+static uint64_t left_ns(uint64_t now_ns, uint64_t expires_ns)
+{
+	if (expires_ns == REGISTRY_NEVER)
+		return REGISTRY_NEVER;
+	return expires_ns > now_ns ? expires_ns - now_ns : 0;
+}
+
+void listing_fill_entry(const struct peer *peer, const struct object *object,
+	struct ww_wire_entry *out_entry)
+{
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+	uint64_t now_ns = ww_clock_now_ns();
+	uint32_t may = peer_may(peer, record);
+
+	*out_entry = (struct ww_wire_entry){
+		.kind = record->kind,
+		.state = (uint8_t)record->state,
+		.life = record->life,
+		.flags = may,
+		.mode = record->mode,
+		.uid = record->uid,
+		.gid = record->gid,
+		.pid = record->maker_pid,
+		.holders = object->holders,
+		.escrows = object->escrows,
+		.fd_count = record->fd_count,
+		.bytes = record->bytes,
+		.age_ns = now_ns - record->created_ns,
+		.left_ns = left_ns(now_ns, record->expires_ns),
+		.generation = record->generation,
+	};
+	if (object->creator && object->creator == peer->holder)
+		out_entry->flags |= WW_WIRE_ENTRY_FLAG_OWN;
+	memcpy(out_entry->id, record->id, sizeof(out_entry->id));
+	memcpy(out_entry->home_uuid, record->home_uuid, sizeof(out_entry->home_uuid));
+	memcpy(out_entry->name, record->name, sizeof(out_entry->name));
+	if (may & WW_WIRE_ENTRY_FLAG_MAY_READ) {
+		out_entry->description_bytes = record->description_bytes;
+		memcpy(out_entry->description, record->description, record->description_bytes);
+	}
+}
+
+static bool object_is_listed(const struct registry *registry, uint32_t index,
+	const struct ww_wire_list *list)
+{
+	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+	const char *name = (const char *)record->name;
+
+	if (record->state == 0)
+		return false;
+	if (record->state == WW_WIRE_STATE_REMOVED || !name[0])
+		return list->unnamed && !list->prefix[0];
+	if (strncmp(name, list->prefix, strlen(list->prefix)))
+		return false;
+	/* An object that waits for its name is listed as one without a name. */
+	return (list->unnamed && !list->prefix[0]) ||
+		!object_is_replacement(registry, slab_item(&registry->objects, index));
+}
+
+/* How far a listing page goes from a cursor. */
+static uint64_t listing_scan_end(const struct table *table, uint64_t cursor)
+{
+	uint64_t most = SCAN_BYTES / table->record_bytes;
+	uint64_t end = table->capacity;
+
+	return cursor < end && end - cursor > most ? cursor + most : end;
+}
+
+/* The cursor of the next listing page, after one that ended before record @index. */
+static uint64_t listing_next_cursor(const struct table *table, uint64_t index)
+{
+	return index < table->capacity ? index : 0;
+}
+
+ww_status listing_objects(struct peer *peer, uint32_t serial, const struct ww_wire_list *list)
+{
+	static struct ww_wire_entry entries[ENTRIES_MAX];
+	struct server *server = peer->server;
+	const struct registry *registry = &server->registry;
+	const struct ww_wire_header header = {.serial = serial};
+	struct ww_wire_listing listing = {.entries.items = entries};
+	uint64_t end = listing_scan_end(&registry->object_table, list->cursor);
+	uint64_t index = list->cursor;
+
+	ww_try(ww_name_check_prefix(list->prefix));
+	for (; index < end && listing.entries.count < ENTRIES_MAX; index++) {
+		if (object_is_listed(registry, (uint32_t)index, list))
+			listing_fill_entry(peer, slab_item(&registry->objects, (uint32_t)index),
+				&entries[listing.entries.count++]);
+	}
+	listing.next = listing_next_cursor(&registry->object_table, index);
+	return peer_send(peer, server->out,
+		ww_wire_encode_listing(&listing, peer->version, &header, server->out,
+			sizeof(server->out)),
+		NULL, 0);
+}
+
+static void fill_holder(const struct registry *registry, const struct holder *holder,
+	uint64_t now_ns, struct ww_wire_holder *out)
+{
+	const struct ww_layout_holder_record *record = holder_record(registry, holder);
+
+	*out = (struct ww_wire_holder){
+		.number = record->number,
+		.pid = record->pid,
+		.uid = record->uid,
+		.gid = record->gid,
+		.attached = !ww_list_is_empty(&holder->peers),
+		.held = holder->held,
+		.held_bytes = holder->held_bytes,
+		.put = holder->put_count,
+		.put_bytes = holder->put_bytes,
+		.age_ns = now_ns - record->since_ns,
+	};
+	memcpy(out->program, record->program, sizeof(out->program));
+}
+
+ww_status listing_holders(struct peer *peer, uint32_t serial, uint64_t cursor)
+{
+	static struct ww_wire_holder holders[HOLDERS_MAX];
+	struct server *server = peer->server;
+	const struct registry *registry = &server->registry;
+	const struct ww_wire_header header = {.serial = serial};
+	struct ww_wire_holder_listing listing = {.holders.items = holders};
+	uint64_t end = listing_scan_end(&registry->holder_table, cursor);
+	uint64_t now_ns = ww_clock_now_ns();
+
+	for (; cursor < end && listing.holders.count < HOLDERS_MAX; cursor++) {
+		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
+			(uint32_t)cursor);
+
+		if (record->state == 1) /* not those that await their exit */
+			fill_holder(registry, slab_item(&registry->holders, (uint32_t)cursor),
+				now_ns, &holders[listing.holders.count++]);
+	}
+	listing.next = listing_next_cursor(&registry->holder_table, cursor);
+	return peer_send(peer, server->out,
+		ww_wire_encode_holder_listing(&listing, peer->version, &header, server->out,
+			sizeof(server->out)),
+		NULL, 0);
+}
+
+static void fill_hold(const struct registry *registry, const struct hold *hold, uint64_t now_ns,
+	struct ww_wire_hold *out)
+{
+	const struct ww_layout_hold_record *record = hold_record(registry, hold);
+
+	*out = (struct ww_wire_hold){
+		.holder = record->holder,
+		.access = record->access,
+		.flags = record->flags,
+		.left_ns = left_ns(now_ns, record->expires_ns),
+		.age_ns = now_ns - record->since_ns,
+	};
+	memcpy(out->id, object_record(registry, hold_object(registry, hold))->id, sizeof(out->id));
+}
+
+ww_status listing_holds(struct peer *peer, uint32_t serial, uint64_t cursor)
+{
+	static struct ww_wire_hold holds[HOLDS_MAX];
+	struct server *server = peer->server;
+	const struct registry *registry = &server->registry;
+	const struct ww_wire_header header = {.serial = serial};
+	struct ww_wire_hold_listing listing = {.holds.items = holds};
+	uint64_t end = listing_scan_end(&registry->hold_table, cursor);
+	uint64_t now_ns = ww_clock_now_ns();
+
+	for (; cursor < end && listing.holds.count < HOLDS_MAX; cursor++) {
+		const struct ww_layout_hold_record *record = table_record(&registry->hold_table,
+			(uint32_t)cursor);
+
+		if (record->state)
+			fill_hold(registry, slab_item(&registry->holds, (uint32_t)cursor), now_ns,
+				&holds[listing.holds.count++]);
+	}
+	listing.next = listing_next_cursor(&registry->hold_table, cursor);
+	return peer_send(peer, server->out,
+		ww_wire_encode_hold_listing(&listing, peer->version, &header, server->out,
+			sizeof(server->out)),
+		NULL, 0);
+}
+
+/* Since Linux 6.2 the size of the folder is their number. Before, they are counted one by one. */
+static uint64_t count_open_fds(void)
+{
+	struct stat status;
+	uint64_t count = 0;
+	DIR *folder;
+
+	if (stat("/proc/self/fd", &status) == 0 && status.st_size > 0)
+		return (uint64_t)status.st_size;
+	folder = opendir("/proc/self/fd");
+	if (!folder)
+		return 0;
+	while (readdir(folder))
+		count++;
+	closedir(folder);
+	return count > 3 ? count - 3 : 0; /* ".", ".." and the folder's own */
+}
+
+/* The second number of statm is what is resident, in pages. */
+static uint64_t resident_bytes(void)
+{
+	char line[128];
+	char *rest;
+
+	if (!ww_proc_file_read_line("/proc/self/statm", line, sizeof(line)))
+		return 0;
+	strtoull(line, &rest, 10);
+	return strtoull(rest, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * The process that made the socket to it. getppid() would name another process as soon as the
+ * supervisor was killed.
+ */
+static uint32_t supervisor_pid(const struct server *server)
+{
+	struct ucred credentials = {.pid = 0};
+	socklen_t length = sizeof(credentials);
+
+	(void)getsockopt(server->setup->supervisor, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
+	return (uint32_t)credentials.pid;
+}
+
+ww_status listing_status(struct peer *peer, uint32_t serial)
+{
+	struct server *server = peer->server;
+	const struct registry *registry = &server->registry;
+	const struct ww_wire_header header = {.serial = serial};
+	struct ww_wire_condition condition = {
+		.pid = (uint32_t)getpid(),
+		.supervisor_pid = supervisor_pid(server),
+		.uid = (uint32_t)geteuid(),
+		.restarts = server->setup->restarts,
+		.objects = registry->object_table.used,
+		.holders = registry->holder_table.used,
+		.holds = registry->hold_table.used,
+		.bytes = registry->bytes,
+		.fds = registry->accounts.fds,
+		.open_fds = count_open_fds(),
+		.memory_bytes = resident_bytes(),
+		.up_ns = ww_clock_now_ns() - server->setup->started_ns,
+		.waits = server->wait_count,
+		.version = WW_VERSION,
+	};
+
+	return peer_send(peer, server->out,
+		ww_wire_encode_condition(&condition, peer->version, &header, server->out,
+			sizeof(server->out)),
+		NULL, 0);
+}

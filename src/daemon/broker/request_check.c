@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request_check.c - checks of several requests, see request_check.h
+ */
+#include "daemon/broker/request_check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/object.h"
+#include "wire/name.h"
+
+/* The first version with names inside objects. */
+#define INSIDE_VERSION 2
+
+ww_status request_check_name(const struct peer *peer, const char *name)
+{
+	ww_try(ww_name_check(name));
+	if (ww_name_is_inside(name) && peer->version < INSIDE_VERSION)
+		return ww_fail(WW_ERR_INVALID,
+			"a name that begins with '@' needs version %d of the protocol, this connection "
+			"speaks %u; choose another, or use a newer library",
+			INSIDE_VERSION, peer->version);
+	return WW_OK;
+}
+
+struct object *request_find_outer(const struct peer *peer, const char *name)
+{
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	if (!ww_name_is_inside(name))
+		return NULL;
+	ww_name_outer(name, id);
+	return object_find_id(&peer->server->registry, id);
+}
+
+ww_status request_check_inside(const struct peer *peer, const char *name, uint8_t access)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct object *outer = request_find_outer(peer, name);
+	const struct hold *hold = outer ? hold_find(registry, peer->holder, outer) : NULL;
+
+	if (!ww_name_is_inside(name))
+		return WW_OK;
+	if (!hold)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot use '%.100s': %s the object that the name is inside of; get that first",
+			name, outer ? "this process does not hold" : "the broker does not have");
+	if (hold_record(registry, hold)->access < access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot have '%.100s' for writing: this process holds the object that the name is "
+			"inside of for reading only; get that for writing first",
+			name);
+	return WW_OK;
+}
+
+/* Whether the process is the creator of the object that this one is inside of. */
+static bool is_creator_of_outer(const struct peer *peer,
+	const struct ww_layout_object_record *record)
+{
+	const struct object *outer = request_find_outer(peer, (const char *)record->name);
+
+	return outer && outer->creator && outer->creator == peer->holder;
+}
+
+ww_status request_check_remove(const struct peer *peer, const struct object *object,
+	const char *action)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer(peer, record))
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot %s '%.100s': it belongs to user %" PRIu32
+			"; only that user and root may",
+			action, record->name, record->uid);
+	if (object->creator != peer->holder && object_is_member(registry, object))
+		return ww_fail(WW_ERR_STATE,
+			"cannot %s '%.100s': process %" PRIu32
+			" shows there what it uses, and still runs; it ends when that process releases it or ends",
+			action, record->name, record->maker_pid);
+	return WW_OK;
+}
+
+ww_status request_fail_not_found(const char *name)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"there is no object '%.120s' in this broker; see `warpway ls`", name);
+}
+
+ww_status request_fail_taken(const struct registry *registry, const struct object *taken)
+{
+	const struct ww_layout_object_record *record = object_record(registry, taken);
+	const char *program = taken->creator
+		? (const char *)holder_record(registry, taken->creator)->program
+		: "ended";
+	char process[32] = "a process"; /* one that the broker cannot see, in a container */
+
+	if (record->maker_pid != 0)
+		snprintf(process, sizeof(process), "process %" PRIu32, record->maker_pid);
+	return ww_fail(WW_ERR_EXISTS,
+		"'%.70s' is taken: %s (%.31s) of user %" PRIu32
+		" put it; remove it first, or replace it (WW_PUT_REPLACE, --replace)",
+		(const char *)record->name, process, program, record->uid);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request_get.c - requests by which processes hold and release objects, and remove them from the
+ * broker
+ *
+ * By name, the mode decides which processes may have an object; by token, the secret does. Either
+ * way grant.c grants a hold and those descriptors of the object that fit the access.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "daemon/broker/grant.h"
+#include "daemon/broker/pending_request.h"
+#include "daemon/broker/request.h"
+#include "daemon/broker/request_check.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/object.h"
+#include "wire/name.h"
+
+/*
+ * The name does not exist. If the creator of an object that stays inside of the same outer object
+ * has ended, the name will never come. That status is sent here, since returning it would mean that
+ * the supervisor is gone.
+ */
+static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wire_get *get)
+{
+	const struct object *outer = request_find_outer(peer, get->name);
+
+	if (outer && outer->is_left) {
+		peer_send_error(peer, serial, wait_fail_left(get->name, outer->left_pid));
+		return WW_OK;
+	}
+	if (get->flags & WW_WIRE_GET_FLAG_WAIT)
+		return wait_for_name(peer, serial, get);
+	return request_fail_not_found(get->name);
+}
+
+static ww_status get_check(const struct peer *peer, const struct ww_wire_get *get)
+{
+	ww_try(request_check_name(peer, get->name));
+	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
+	return request_check_inside(peer, get->name, get->access);
+}
+
+ww_status request_get(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_get *get)
+{
+	struct peer *peer = context;
+	bool waits = get->flags & WW_WIRE_GET_FLAG_WAIT;
+	struct object *object;
+	ww_status status;
+
+	ww_try(get_check(peer, get));
+	object = object_find(&peer->server->registry, get->name);
+	if (!object)
+		return get_miss(peer, header->serial, get);
+	status = grant_check(peer, object, get);
+	if (status == WW_OK)
+		return grant_send(peer, header->serial, object, get->access);
+	if (status == WW_NOT_READY && waits)
+		return wait_for_name(peer, header->serial, get);
+	if (status == WW_NOT_READY)
+		return ww_fail(WW_ERR_STATE,
+			"'%.100s' is still being written, by process %" PRIu32
+			"; get it with a timeout",
+			get->name, object_record(&peer->server->registry, object)->maker_pid);
+	return status;
+}
+
+/* Takes as long whatever the bytes are. */
+static bool is_secret(const uint8_t a[16], const uint8_t b[16])
+{
+	uint8_t differences = 0;
+
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
+		differences |= a[i] ^ b[i];
+	return differences == 0;
+}
+
+static ww_status import_check(const struct ww_layout_object_record *record,
+	const struct ww_wire_import *import)
+{
+	bool may_write = is_secret(record->write_secret, import->secret);
+	bool may_read = is_secret(record->read_secret, import->secret);
+
+	if (!may_write && !may_read)
+		return ww_fail(WW_ERR_ACCESS,
+			"the token's secret is not this object's (any more): the token was revoked, or is "
+			"forged; ask for a new one");
+	if (import->access == WW_WIRE_ACCESS_WRITE && !may_write)
+		return ww_fail(WW_ERR_ACCESS, "the token was made for reading only");
+	if (record->state == WW_WIRE_STATE_WRITING)
+		return ww_fail(WW_ERR_STATE,
+			"the token's object is still being written, by process %" PRIu32
+			"; wait for it by name",
+			record->maker_pid);
+	if (import->access == WW_WIRE_ACCESS_WRITE && record->state == WW_WIRE_STATE_SEALED)
+		return ww_fail(WW_ERR_ACCESS,
+			"the token's object is sealed: it can be had for reading only");
+	return WW_OK;
+}
+
+ww_status request_import(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_import *import)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, import->id);
+	bool is_new;
+
+	if (!object)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the token's object is not in this broker: it is gone, or was never here");
+	ww_try(import_check(object_record(registry, object), import));
+	is_new = !hold_find(registry, peer->holder, object);
+	ww_try(grant_send(peer, header->serial, object, import->access));
+	if (is_new)
+		hold_use_escrow(registry, object, import->access);
+	return WW_OK;
+}
+
+static ww_status export_check(const struct peer *peer, const struct object *object,
+	const struct hold *hold, const struct ww_wire_export *export)
+{
+	const struct registry *registry = &peer->server->registry;
+	uint64_t most_ns = config_escrow_max_ns(peer->server->setup->config);
+
+	if (!object || !hold)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot export an object that this process does not hold in this broker");
+	if (export->access > hold_record(registry, hold)->access ||
+		(export->access == WW_WIRE_ACCESS_WRITE &&
+			object_record(registry, object)->state == WW_WIRE_STATE_SEALED))
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what this process has for reading only, or is sealed");
+	if (export->escrow_ns > most_ns)
+		return ww_fail(WW_ERR_INVALID,
+			"an escrow of %" PRIu64 " s is longer than this broker allows (%" PRIu64
+			" s, escrow_max_s in warpwayd.conf)",
+			export->escrow_ns / 1000000000, most_ns / 1000000000);
+	return WW_OK;
+}
+
+ww_status request_export(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_export *export)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, export->id);
+	struct hold *hold = object ? hold_find(registry, peer->holder, object) : NULL;
+	const struct ww_wire_header answer = {.serial = header->serial};
+	const struct ww_layout_object_record *record;
+	struct ww_wire_exported exported = {0};
+	uint8_t packet[64];
+
+	ww_try(export_check(peer, object, hold, export));
+	record = object_record(registry, object);
+	if (export->escrow_ns > 0)
+		ww_try(hold_escrow(registry, peer->account, object, export->access, export->uses,
+			ww_clock_now_ns() + export->escrow_ns));
+	exported.generation = record->generation;
+	memcpy(exported.secret,
+		export->access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret,
+		sizeof(exported.secret));
+	return peer_send(peer, packet,
+		ww_wire_encode_exported(&exported, peer->version, &answer, packet, sizeof(packet)),
+		NULL, 0);
+}
+
+void request_let_go(struct peer *peer, struct hold *hold)
+{
+	struct registry *registry = &peer->server->registry;
+	const struct object *other;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	memcpy(id, object_record(registry, hold_object(registry, hold))->id, sizeof(id));
+	hold_drop(registry, hold);
+	other = object_find_id(registry,
+		id); /* another object of that id may have been put since */
+	if (!other || !hold_find(registry, peer->holder, other))
+		wait_outer_released(peer->server, peer->holder, id);
+}
+
+ww_status request_revoke(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_revoke *revoke)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, revoke->id);
+
+	if (!object)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot revoke tokens: their object is not in this broker (any more)");
+	if (object->creator != peer->holder)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot revoke tokens of an object that process %" PRIu32 " put",
+			object_record(registry, object)->maker_pid);
+	ww_try(object_revoke(registry, object));
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}
+
+ww_status request_release(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_release *release)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct hold *hold = hold_find_id(registry, peer->holder, release->id);
+
+	if (!hold)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot release an object that this process does not hold");
+	request_let_go(peer, hold);
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}
+
+ww_status request_remove(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_remove *remove)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find(registry, remove->name);
+	struct object *replacement = object_find_replacement(registry, remove->name);
+
+	ww_try(request_check_name(peer, remove->name));
+	if (remove->flags)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
+	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
+		return request_fail_not_found(remove->name);
+	if (object)
+		ww_try(request_check_remove(peer, object, "remove"));
+	if (replacement)
+		ww_try(request_check_remove(peer, replacement, "remove"));
+	/* In this order, so that the name becomes free and does not pass to the replacement. */
+	if (replacement)
+		object_end(registry, replacement, WW_WIRE_WHAT_REMOVED);
+	object = object_find(registry,
+		remove->name); /* it has ended if it was inside of the replacement */
+	if (object)
+		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}

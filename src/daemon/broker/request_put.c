@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request_put.c - requests that put objects into the broker, and make them ready
+ *
+ * Everything is checked before anything changes. While an object replaces another one, the name
+ * always has an object: the new one gets the name before the old one ends, see object.h.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "daemon/broker/descriptor_check.h"
+#include "daemon/broker/hangup_watch.h"
+#include "daemon/broker/request.h"
+#include "daemon/broker/request_check.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/last_will.h"
+#include "daemon/registry/object.h"
+#include "wire/name.h"
+
+#define MODE_MAX    0777
+#define FD_ACCESSES 3 /* readers, writers, or both */
+
+/* The first version with the fd_access of last wills. */
+#define LAST_WILL_VERSION 2
+
+/* The first version in which an object may stay. */
+#define STAYS_VERSION 4
+
+/* How many objects of one id there may be: all but one are removed, and still held. */
+#define SAME_ID_MOST 256
+
+static ww_status put_check_fd_access(const struct peer *peer, const struct ww_wire_put *put,
+	size_t fd_count)
+{
+	uint8_t most = peer->version < LAST_WILL_VERSION ? FD_ACCESSES : LAST_WILL_ACCESS;
+
+	for (size_t i = 0; i < WW_WIRE_FDS; i++) {
+		uint8_t access = put->fd_access[i];
+
+		if (i < fd_count ? access == 0 || access > most : access != 0)
+			return ww_fail(WW_ERR_INVALID,
+				"fd_access of descriptor %zu is %u; 1 to %u for each that comes, 0 behind",
+				i, access, most);
+	}
+	return WW_OK;
+}
+
+/*
+ * Readers of an object may put objects inside of it. If the outer object has descriptors, these
+ * must not stay in it.
+ */
+static ww_status put_check_stays(const struct peer *peer, const struct ww_wire_put *put)
+{
+	const struct object *outer = request_find_outer(peer, put->name);
+
+	if (last_will_find(put->fd_access, peer->fd_count) < 0 || !outer ||
+		object_record(&peer->server->registry, outer)->fd_count > 0)
+		return ww_fail(WW_ERR_INVALID,
+			"what stays without its creator has a signal page, and is inside of an object without "
+			"descriptors");
+	return WW_OK;
+}
+
+static ww_status put_check_flags(const struct peer *peer, const struct ww_wire_put *put)
+{
+	uint32_t known = peer->version < STAYS_VERSION
+		? WW_WIRE_PUT_FLAG_REPLACE
+		: WW_WIRE_PUT_FLAG_REPLACE | WW_WIRE_PUT_FLAG_STAYS;
+
+	if (put->flags & ~known)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a put", put->flags);
+	return put->flags & WW_WIRE_PUT_FLAG_STAYS ? put_check_stays(peer, put) : WW_OK;
+}
+
+static ww_status put_check(const struct peer *peer, const struct ww_wire_put *put)
+{
+	if (put->name[0])
+		ww_try(request_check_name(peer, put->name));
+	if (put->kind == 0)
+		return ww_fail(WW_ERR_INVALID, "an object has a kind, which is not 0");
+	if (put->state < WW_WIRE_STATE_WRITING || put->state > WW_WIRE_STATE_SHARED)
+		return ww_fail(WW_ERR_INVALID,
+			"an object is put as writing (1), sealed (2) or shared (3), not as %u",
+			put->state);
+	if (put->bytes > INT64_MAX)
+		return ww_fail(WW_ERR_INVALID, "no object has %" PRIu64 " bytes", put->bytes);
+	if (put->mode > MODE_MAX)
+		return ww_fail(WW_ERR_INVALID, "mode 0%o has more than the permission bits 0777",
+			put->mode);
+	if (put->ttl_ns > 0 && put->life != WW_WIRE_LIFE_KEPT)
+		return ww_fail(WW_ERR_INVALID,
+			"only objects of life kept have a time to live; put it as kept, or without");
+	if (put->life == WW_WIRE_LIFE_KEPT && !put->name[0])
+		return ww_fail(WW_ERR_INVALID,
+			"an object without a name cannot be kept: no other process could remove it; give it a name");
+	ww_try(put_check_fd_access(peer, put, peer->fd_count));
+	ww_try(request_check_inside(peer, put->name, WW_WIRE_ACCESS_READ));
+	return put_check_flags(peer, put);
+}
+
+static ww_status put_choose_group(const struct peer *peer, const struct ww_wire_put *put,
+	gid_t *out_gid)
+{
+	*out_gid = put->gid == UINT32_MAX ? peer->gid : put->gid;
+	if (peer->uid != 0 && !peer_has_group(peer, *out_gid))
+		return ww_fail(WW_ERR_ACCESS,
+			"user %u is not in group %u; give an object to a group you are in",
+			peer->uid, *out_gid);
+	return WW_OK;
+}
+
+static ww_status put_check_name(const struct peer *peer, const struct ww_wire_put *put,
+	const struct object *taken)
+{
+	const struct object *replacement;
+
+	if (!ww_name_is_inside(put->name) &&
+		!config_may_take(peer->server->setup->config, put->name, peer->uid, peer->gids,
+			peer->gid_count))
+		return ww_fail(WW_ERR_ACCESS,
+			"the name '%.120s' is reserved for others than user %u; choose another",
+			put->name, peer->uid);
+	if (!taken)
+		return WW_OK;
+	if (!(put->flags & WW_WIRE_PUT_FLAG_REPLACE))
+		return request_fail_taken(&peer->server->registry, taken);
+	ww_try(request_check_remove(peer, taken, "replace"));
+	replacement = object_find_replacement(&peer->server->registry, put->name);
+	return replacement ? request_check_remove(peer, replacement, "replace") : WW_OK;
+}
+
+/*
+ * If a put is repeated because its answer was lost, it says the same. A put cannot change an
+ * object.
+ */
+static ww_status put_check_repeated(const struct peer *peer, const struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	static const char *const lives[] = {"held", "owner", "kept"};
+	static const char *const states[] = {"being written", "sealed", "shared", "removed"};
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+
+	if (object_is_as_put(&peer->server->registry, object, put, gid))
+		return WW_OK;
+	return ww_fail(WW_ERR_EXISTS,
+		"this memory is in the broker already, as '%.80s' (mode 0%03o, %s, %s); a second put "
+		"changes nothing: remove it first, or put it with what it was put with",
+		(const char *)record->name, record->mode, lives[record->life - 1],
+		states[record->state - 1]);
+}
+
+/* descriptor_check_sealed() for an object that the broker has and that becomes sealed now. */
+static ww_status record_check_sealed(const struct ww_layout_object_record *record, uint32_t state)
+{
+	int fds[WW_WIRE_FDS];
+
+	if (state != WW_WIRE_STATE_SEALED)
+		return WW_OK;
+	for (size_t i = 0; i < record->fd_count; i++)
+		fds[i] = (int)record->fds[i];
+	return descriptor_check_sealed(fds, record->fd_access, record->fd_count);
+}
+
+/* The object is in the broker already: a put that is repeated, or one that gives it a name. */
+static ww_status put_again(struct peer *peer, struct object *object, const struct ww_wire_put *put,
+	gid_t gid)
+{
+	struct registry *registry = &peer->server->registry;
+	struct ww_layout_object_record *record = object_record(registry, object);
+	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
+
+	if (object->creator != peer->holder)
+		return ww_fail(WW_ERR_EXISTS,
+			"this memory is in the broker already, put by process %" PRIu32
+			" as '%.100s'; use that object",
+			record->maker_pid, (const char *)record->name);
+	if (last_will_find(put->fd_access, peer->fd_count) >= 0 && !object->last_will)
+		return ww_fail(WW_ERR_STATE,
+			"this object is in the broker already, without a signal page; put the page as an "
+			"object of its own");
+	if (!strcmp((const char *)record->name, put->name)) {
+		ww_try(put_check_repeated(peer, object, put, gid));
+		return hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE);
+	}
+	if (record->name[0])
+		return ww_fail(WW_ERR_EXISTS,
+			"this memory is in the broker already, as '%.120s'; remove that first",
+			(const char *)record->name);
+	if (put->state == WW_WIRE_STATE_WRITING && record->state != WW_WIRE_STATE_WRITING)
+		return ww_fail(WW_ERR_STATE,
+			"cannot put as writing what others may have by token already; put it as sealed or shared");
+	if (record->state == WW_WIRE_STATE_SEALED && put->state != WW_WIRE_STATE_SEALED)
+		return ww_fail(WW_ERR_STATE,
+			"this memory is in the broker already, sealed, and stays so; put it as sealed");
+	ww_try(record_check_sealed(record, put->state));
+	ww_try(put_check_name(peer, put, taken));
+	ww_try(hold_take(registry, peer->holder, object, WW_WIRE_ACCESS_WRITE));
+	return object_name(registry, object, put, gid);
+}
+
+/* While reservations of a user wait in turn for room, only a process with a reservation may put. */
+static ww_status put_check_turn(const struct peer *peer)
+{
+	if (peer->account->queued > 0)
+		return ww_fail(WW_ERR_QUOTA,
+			"%" PRIu32 " others of user %u wait for room in the broker; wait in turn",
+			peer->account->queued, peer->uid);
+	return WW_OK;
+}
+
+/* An object is found by its id among all objects of that id, so their number is limited. */
+static ww_status put_check_id(const struct registry *registry, const uint8_t id[16])
+{
+	uint32_t count = object_count_id(registry, id);
+
+	if (count >= SAME_ID_MOST)
+		return ww_fail(WW_ERR_QUOTA,
+			"this memory was put and removed %" PRIu32
+			" times while other processes still hold it; have them release it first",
+			count);
+	return WW_OK;
+}
+
+static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, bool was_reserved)
+{
+	struct registry *registry = &peer->server->registry;
+	struct object *taken = put->name[0] ? object_find(registry, put->name) : NULL;
+	struct hold *former = hold_find_id(registry, peer->holder, put->id);
+	bool has_page = former && hold_object(registry, former)->last_will;
+	struct object *object;
+	uint64_t host_bytes;
+	bool is_memory;
+
+	ww_try(put_check_id(registry, put->id));
+	if (put->name[0])
+		ww_try(put_check_name(peer, put, taken));
+	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
+	ww_try(last_will_check(put, peer->fds, peer->fd_count));
+	if (put->state == WW_WIRE_STATE_SEALED)
+		ww_try(descriptor_check_sealed(peer->fds, put->fd_access, peer->fd_count));
+	if (is_memory || put->bytes < host_bytes)
+		put->bytes = host_bytes;
+	if (!was_reserved)
+		ww_try(put_check_turn(peer));
+	/* The former object was removed: this is the same memory, put anew. */
+	if (former && !has_page)
+		hold_drop(registry, former);
+	ww_try(object_put(registry, peer->holder, put, peer->fds, peer->fd_count, host_bytes, gid,
+		&object));
+	descriptor_release(peer);
+	if (has_page) /* only now, so that a holder existed all the time */
+		hold_drop(registry, former);
+	return WW_OK;
+}
+
+static ww_status put_checked(struct peer *peer, struct ww_wire_put *put, bool was_reserved)
+{
+	struct object *present;
+	gid_t gid;
+
+	ww_try(put_choose_group(peer, put, &gid));
+	present = object_find_id(&peer->server->registry, put->id);
+	return present ? put_again(peer, present, put, gid) : put_new(peer, put, gid, was_reserved);
+}
+
+/*
+ * Counts the new member on the outer object's page before the put is answered: from then on the
+ * member relies on being known to the owner. If the page cannot be mapped, nothing is put. A
+ * repeated put counts again, which only makes the owner look.
+ */
+static ww_status put_inside(struct peer *peer, struct ww_wire_put *put, bool was_reserved)
+{
+	const struct object *outer = request_find_outer(peer, put->name);
+	struct ww_layout_signal_page *page;
+	ww_status status;
+
+	ww_try(last_will_borrow(&peer->server->registry, outer, &page));
+	status = put_checked(peer, put, was_reserved);
+	if (page && status == WW_OK)
+		ww_signal_page_count_member(page);
+	last_will_give_back(outer, page);
+	return status;
+}
+
+void request_use_reservation(struct peer *peer)
+{
+	struct holder *holder = peer->holder;
+
+	if (!holder->has_reservation)
+		return;
+	holder->has_reservation = false;
+	account_return(&peer->server->registry.accounts, holder->account, &holder->reservation);
+}
+
+ww_status request_put(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_put *message)
+{
+	struct peer *peer = context;
+	struct ww_wire_put put = *message;
+	bool was_reserved = peer->holder->has_reservation;
+	bool has_page = last_will_find(put.fd_access, peer->fd_count) >= 0;
+
+	request_use_reservation(peer); /* even if this put is refused */
+	ww_try(put_check(peer, &put));
+	ww_try(ww_name_is_inside(put.name) ? put_inside(peer, &put, was_reserved)
+					   : put_checked(peer, &put, was_reserved));
+	if (has_page)
+		hangup_watch_keep(peer);
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}
+
+ww_status request_seal(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_seal *seal)
+{
+	struct peer *peer = context;
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find_id(registry, seal->id);
+	const struct ww_layout_object_record *record;
+
+	if (seal->state != WW_WIRE_STATE_SEALED && seal->state != WW_WIRE_STATE_SHARED)
+		return ww_fail(WW_ERR_INVALID,
+			"writing ends as sealed (2) or shared (3), not as %u", seal->state);
+	if (!object)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot end writing: the object is not in this broker (any more)");
+	record = object_record(registry, object);
+	if (object->creator != peer->holder)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot end writing of '%.100s': process %" PRIu32 " put it",
+			(const char *)record->name, record->maker_pid);
+	if (record->state == WW_WIRE_STATE_WRITING)
+		ww_try(record_check_sealed(record, seal->state));
+	if (record->state == WW_WIRE_STATE_WRITING)
+		object_seal(registry, object, seal->state);
+	else if (record->state != seal->state)
+		return ww_fail(WW_ERR_STATE, "'%.100s' is %s already", (const char *)record->name,
+			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
+	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
+		WW_OK)
+		object_complete(registry, object);
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}

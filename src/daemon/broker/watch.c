@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.c - sends events to watchers, see watch.h
+ *
+ * A watcher may ask for the objects that exist already too. These are sent as fast as it reads, in
+ * the order of the records, while changes go on. A change to a record that was not sent yet causes
+ * no event of its own.
+ */
+#include "daemon/broker/watch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "daemon/broker/listing.h"
+#include "daemon/broker/server_state.h"
+#include "daemon/broker/unread_replies.h"
+#include "daemon/registry/object.h"
+
+/* The most events that are queued for a watcher, in addition to those in its socket. */
+#define EVENTS_MAX 256
+
+/* How many records are read before others have their turn. */
+#define SCAN_MAX 512
+
+static const struct charge one_watch = {.watches = 1};
+
+ww_status watch_begin(struct peer *peer, const struct ww_wire_watch *watch)
+{
+	if (!peer->is_watcher || peer->is_watching)
+		return ww_fail(WW_ERR_INVALID, "cannot watch on this connection: %s",
+			peer->is_watching ? "it watches already" : "its hello did not say watcher");
+	ww_try(account_charge(&peer->server->registry.accounts, peer->account, &one_watch));
+	peer->is_watching = true;
+	peer->is_replaying = watch->flags & WW_WIRE_WATCH_FLAG_EXISTING;
+	memcpy(peer->prefix, watch->prefix, sizeof(peer->prefix));
+	ww_list_append(&peer->server->watchers, &peer->of_watchers);
+	peer->server->wait_count++;
+	return WW_OK;
+}
+
+void watch_end(struct peer *peer)
+{
+	if (!peer->is_watching)
+		return;
+	peer->is_watching = false;
+	ww_list_remove(&peer->of_watchers);
+	account_return(&peer->server->registry.accounts, peer->account, &one_watch);
+	peer->server->wait_count--;
+}
+
+/* Return: whether it could be sent or queued. */
+static bool watch_send_event(struct peer *peer, const struct object *object, uint8_t what)
+{
+	const struct ww_wire_header header = {0};
+	struct ww_wire_event event = {.what = what};
+	uint8_t packet[1024];
+	size_t bytes;
+
+	if (object) {
+		listing_fill_entry(peer, object, &event.entry);
+	} else { /* the codec accepts only valid values */
+		event.entry.state = WW_WIRE_STATE_REMOVED;
+		event.entry.life = WW_WIRE_LIFE_HELD;
+	}
+	bytes = ww_wire_encode_event(&event, peer->version, &header, packet, sizeof(packet));
+	return bytes > 0 && peer_send(peer, packet, bytes, NULL, 0) == WW_OK;
+}
+
+static void watch_send_or_overflow(struct peer *peer, const struct object *object, uint8_t what)
+{
+	bool has_room = peer->out_count < EVENTS_MAX &&
+		(peer->out_count == 0 || !unread_is_too_much(peer->account));
+
+	if (has_room && watch_send_event(peer, object, what))
+		return;
+	peer->has_overflowed = true;
+	/*
+	 * If nothing is queued, no event of the socket will continue this: it is tried again later.
+	 */
+	if (ww_list_is_empty(&peer->out)) {
+		peer->is_starved = true;
+		server_retry(peer->server);
+	}
+	peer_listen(peer);
+}
+
+static bool watch_includes(const struct peer *peer, const char *name)
+{
+	return name[0] && !strncmp(name, peer->prefix, strlen(peer->prefix));
+}
+
+void watch_tell(struct server *server, const struct object *object, uint8_t what)
+{
+	const char *name = (const char *)object_record(&server->registry, object)->name;
+
+	if (object_is_replacement(&server->registry, object))
+		return; /* another object still has the name */
+	ww_list_for_each (link, &server->watchers) {
+		struct peer *peer = ww_container(link, struct peer, of_watchers);
+
+		if (!peer->has_overflowed && watch_includes(peer, name) &&
+			(!peer->is_replaying || object->index < peer->replay))
+			watch_send_or_overflow(peer, object, what);
+	}
+}
+
+/* The next existing object among the records before @end. Return: NULL when there is none. */
+static const struct object *watch_next_existing(struct peer *peer, uint32_t end)
+{
+	const struct registry *registry = &peer->server->registry;
+
+	while (peer->replay < end && peer->replay < registry->object_table.capacity) {
+		uint32_t index = peer->replay++;
+		const struct ww_layout_object_record *record = table_record(&registry->object_table,
+			index);
+
+		if (record->state != 0 && record->state != WW_WIRE_STATE_REMOVED &&
+			watch_includes(peer, (const char *)record->name) &&
+			!object_is_replacement(registry, slab_item(&registry->objects, index)))
+			return slab_item(&registry->objects, index);
+	}
+	return NULL;
+}
+
+void watch_go_on(struct peer *peer)
+{
+	const struct table *table = &peer->server->registry.object_table;
+	uint32_t end = peer->replay + SCAN_MAX;
+	const struct object *object;
+
+	if (peer->has_overflowed) {
+		peer->has_overflowed = false;
+		watch_send_or_overflow(peer, NULL, WW_WIRE_WHAT_OVERFLOW);
+	}
+	while (peer->is_replaying && ww_list_is_empty(&peer->out)) {
+		object = watch_next_existing(peer, end);
+		if (object)
+			watch_send_or_overflow(peer, object, WW_WIRE_WHAT_PUT);
+		else if (peer->replay < table->capacity)
+			return; /* at the next turn */
+		else
+			peer->is_replaying = false;
+	}
+}

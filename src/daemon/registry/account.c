@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * account.c - what each user makes the broker hold, see account.h
+ */
+#include "daemon/registry/account.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/list.h"
+
+/*
+ * What root, and the user that the broker runs as, have reserved each; at most an eighth of the
+ * limit.
+ */
+#define PLACES_RESERVED 16
+#define FDS_RESERVED    64
+
+/* One kind of thing that is counted. */
+struct item {
+	const char *name;
+	size_t in_charge; /* offset in struct charge */
+	size_t in_limits; /* offset in struct limits */
+};
+
+#define ITEM(name, field)                                                            \
+	{                                                                            \
+		name, offsetof(struct charge, field), offsetof(struct limits, field) \
+	}
+
+static const struct item items[] = {
+	ITEM("bytes of objects", bytes),
+	ITEM("bytes of host memory", host_bytes),
+	ITEM("objects", objects),
+	ITEM("descriptors", fds),
+	ITEM("holds", holds),
+	ITEM("connections", connections),
+	ITEM("waiting requests", waits),
+	ITEM("watches", watches),
+};
+
+#define ITEM_COUNT (sizeof(items) / sizeof(items[0]))
+
+static uint64_t *charge_amount(const struct charge *charge, size_t offset)
+{
+	return (uint64_t *)(void *)((char *)charge + offset);
+}
+
+static uint64_t account_limit(const struct account *account, const struct item *item)
+{
+	return *(const uint64_t *)(const void *)((const char *)&account->limits + item->in_limits);
+}
+
+/* The hash of a uid: spread, since uids are consecutive. */
+static uint64_t uid_hash(uid_t uid)
+{
+	return (uint64_t)uid * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct account *account_find(const struct accounts *accounts, uid_t uid)
+{
+	for (struct ww_map_node *node = ww_map_first(&accounts->by_uid, uid_hash(uid)); node;
+		node = ww_map_next(node)) {
+		struct account *account = ww_container(node, struct account, node);
+
+		if (account->uid == uid)
+			return account;
+	}
+	return NULL;
+}
+
+/* One user can have at most half of the descriptors that there are for objects. */
+static void account_set_limits(const struct accounts *accounts, struct account *account)
+{
+	config_limits(accounts->config, account->uid, &account->limits);
+	if (account->limits.fds > accounts->fd_limit / 2)
+		account->limits.fds = accounts->fd_limit / 2;
+}
+
+struct account *account_get(struct accounts *accounts, uid_t uid)
+{
+	struct account *account = account_find(accounts, uid);
+
+	if (account) {
+		account->users++;
+		return account;
+	}
+	account = calloc(1, sizeof(*account));
+	if (!account || ww_map_insert(&accounts->by_uid, &account->node, uid_hash(uid)) != WW_OK) {
+		ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+		free(account);
+		return NULL;
+	}
+	account->uid = uid;
+	account->users = 1;
+	ww_list_init(&account->turns);
+	ww_list_init(&account->of_turns);
+	ww_list_init(&account->ready);
+	ww_list_init(&account->of_ready);
+	ww_list_init(&account->unread_peers);
+	account_set_limits(accounts, account);
+	return account;
+}
+
+void account_put(struct accounts *accounts, struct account *account)
+{
+	ww_assert(account->users > 0);
+	if (--account->users > 0)
+		return;
+	for (size_t i = 0; i < ITEM_COUNT; i++)
+		ww_assert(*charge_amount(&account->used, items[i].in_charge) == 0);
+	ww_map_remove(&accounts->by_uid, &account->node);
+	free(account);
+}
+
+static ww_status account_check_limits(const struct account *account, const struct charge *charge,
+	const struct charge *used)
+{
+	for (size_t i = 0; i < ITEM_COUNT; i++) {
+		uint64_t limit = account_limit(account, &items[i]);
+		uint64_t wanted = *charge_amount(charge, items[i].in_charge);
+		uint64_t have = *charge_amount(used, items[i].in_charge);
+		uint64_t sum;
+
+		if (wanted == 0)
+			continue;
+		if (__builtin_add_overflow(have, wanted, &sum) || (limit > 0 && sum > limit))
+			return ww_fail(WW_ERR_QUOTA,
+				"the broker holds %" PRIu64 " %s for user %u, %" PRIu64
+				" more would exceed the limit of %" PRIu64
+				"; remove some, wait, or raise the limit (warpwayd.conf)",
+				have, items[i].name, account->uid, wanted, limit);
+	}
+	return WW_OK;
+}
+
+static bool uid_is_privileged(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+static uint64_t limit_reserve(uint64_t limit, uint64_t most)
+{
+	return limit / 8 < most ? limit / 8 : most;
+}
+
+static ww_status accounts_check_fds(const struct accounts *accounts, const struct account *account,
+	uint64_t have, uint64_t wanted)
+{
+	uint64_t limit = accounts->fd_limit;
+
+	if (!uid_is_privileged(account->uid))
+		limit -= limit_reserve(limit, FDS_RESERVED);
+	if (wanted > 0 && have + wanted > limit)
+		return ww_fail(WW_ERR_QUOTA,
+			"the broker holds %" PRIu64
+			" descriptors for all users and may open no more than %" PRIu64
+			"; remove objects, or raise its limit (ulimit -n, LimitNOFILE)",
+			have, limit);
+	return WW_OK;
+}
+
+/* How many connections stay reserved for a privileged user, if that is another one. */
+static uint64_t accounts_reserved_for(const struct accounts *accounts, uid_t uid,
+	const struct account *account)
+{
+	uint64_t reserve = limit_reserve(accounts->place_limit, PLACES_RESERVED);
+	const struct account *other = account_find(accounts, uid);
+	uint64_t have = other ? other->used.connections + other->awaited : 0;
+
+	return account->uid == uid || have >= reserve ? 0 : reserve - have;
+}
+
+static ww_status accounts_check_places(const struct accounts *accounts,
+	const struct account *account, uint64_t own, uint64_t all)
+{
+	uint64_t limit = accounts->place_limit;
+	uint64_t reserved = accounts_reserved_for(accounts, 0, account);
+
+	if (geteuid() != 0)
+		reserved += accounts_reserved_for(accounts, geteuid(), account);
+	if (!uid_is_privileged(account->uid) && own > limit / 2)
+		return ww_fail(WW_ERR_QUOTA,
+			"user %u has %" PRIu64 " of the %" PRIu64
+			" connections this broker can have; end some, or raise its limit of open "
+			"files (LimitNOFILE, ulimit -n)",
+			account->uid, limit / 2, limit);
+	if (all + reserved > limit)
+		return ww_fail(WW_ERR_QUOTA,
+			"all %" PRIu64
+			" connections this broker can have are taken, but for %" PRIu64
+			" of root and of the broker's user; end some, or raise its limit of open "
+			"files (LimitNOFILE, ulimit -n)",
+			limit, reserved);
+	return WW_OK;
+}
+
+ww_status account_check_connection(const struct accounts *accounts, const struct account *account)
+{
+	return accounts_check_places(accounts, account, account->used.connections,
+		accounts->connections);
+}
+
+ww_status account_check_process(const struct accounts *accounts, const struct account *account)
+{
+	uint64_t own = account->used.connections + account->awaited;
+
+	if (account->awaited == 0)
+		return WW_OK;
+	if (account->limits.connections > 0 && own > account->limits.connections)
+		return ww_fail(WW_ERR_QUOTA,
+			"user %u has %" PRIu32
+			" processes that the broker keeps objects for since its "
+			"restart, and that did not connect again; these count as connections, of which "
+			"there may be %" PRIu64 "; end them",
+			account->uid, account->awaited, account->limits.connections);
+	return accounts_check_places(accounts, account, own,
+		accounts->connections + accounts->awaited);
+}
+
+void account_await(struct accounts *accounts, struct account *account)
+{
+	account->awaited++;
+	accounts->awaited++;
+}
+
+void account_await_no_more(struct accounts *accounts, struct account *account)
+{
+	account->awaited--;
+	accounts->awaited--;
+}
+
+ww_status account_check_possible(const struct accounts *accounts, const struct account *account,
+	const struct charge *charge)
+{
+	const struct charge nothing = {0};
+
+	ww_try(account_check_limits(account, charge, &nothing));
+	return accounts_check_fds(accounts, account, 0, charge->fds);
+}
+
+ww_status account_charge(struct accounts *accounts, struct account *account,
+	const struct charge *charge)
+{
+	ww_try(account_check_limits(account, charge, &account->used));
+	ww_try(accounts_check_fds(accounts, account, accounts->fds, charge->fds));
+	return account_charge_anyway(accounts, account, charge);
+}
+
+ww_status account_charge_anyway(struct accounts *accounts, struct account *account,
+	const struct charge *charge)
+{
+	for (size_t i = 0; i < ITEM_COUNT; i++) {
+		uint64_t used = *charge_amount(&account->used, items[i].in_charge);
+
+		if (used > UINT64_MAX - *charge_amount(charge, items[i].in_charge))
+			return ww_fail(WW_ERR_OVERFLOW, "the %s of user %u are too many to count",
+				items[i].name, account->uid);
+	}
+	for (size_t i = 0; i < ITEM_COUNT; i++)
+		*charge_amount(&account->used, items[i].in_charge) += *charge_amount(charge,
+			items[i].in_charge);
+	accounts->fds += charge->fds;
+	accounts->connections += charge->connections;
+	return WW_OK;
+}
+
+void account_return(struct accounts *accounts, struct account *account, const struct charge *charge)
+{
+	for (size_t i = 0; i < ITEM_COUNT; i++) {
+		uint64_t *used = charge_amount(&account->used, items[i].in_charge);
+		uint64_t back = *charge_amount(charge, items[i].in_charge);
+
+		ww_assert(*used >= back);
+		*used -= back;
+	}
+	accounts->fds -= charge->fds;
+	accounts->connections -= charge->connections;
+}

@@ -1,0 +1,607 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exit_wait_test.c - last wills between a connection's end and its process's end, and after that
+ */
+#include "daemon/registry/last_will_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "daemon/registry/expiry.h"
+
+static void alive_then_over(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *waiter = add_holder(fixture, 2, 8);
+	struct process process;
+	struct object *object;
+	struct holder *creator;
+
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
+	assert_int_equal(registry->accounts.fds, 3);
+	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	must_live();
+	holder_end(registry, creator);
+	must_be_lost();
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
+	assert_string_equal(ours.page->lost_program, "creator");
+	assert_int_equal(ours.page->lost_pid, 1001);
+	assert_null(find(fixture, PAGE_NUMBER));
+	assert_null(find_holder(fixture, 1));
+	/* The page and the pidfd are left: in the fdstore, and on the bill. */
+	must_have(fixture, 1, 2, 1, 2);
+	for (int round = 0; round < 3; round++) {
+		ours.cell->completed = 6;
+		while (ours.cell->completed != WW_SIGNAL_POISON)
+			uv_run(&fixture->loop, UV_RUN_ONCE);
+	}
+	assert_int_equal(ours.cell->reached, 5);
+	ours.cell->completed = 7;
+	assert_int_equal(ours.page->ended, 0);
+	kill_process(&process);
+	while (registry->exit_wait_count > 0)
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+	must_be_lost();
+	assert_int_equal(ours.page->ended, 1);
+	must_have(fixture, 1, 1, 1, 0);
+	holder_end(registry, waiter);
+	must_be_empty(fixture);
+}
+
+/* No last will is left in the exit wait. */
+static void over_at_once(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process process;
+	struct holder *creator;
+
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
+	kill_process(&process);
+	must_live();
+	holder_end(&fixture->registry, creator);
+	must_be_lost();
+	assert_int_equal(ours.page->ended, 1);
+	must_be_empty(fixture);
+}
+
+static void without_pidfd(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *waiter = add_holder(fixture, 2, 8);
+	struct holder *creator = add_process(fixture, 1, -1);
+	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_OWNER);
+
+	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	holder_end(registry, creator);
+	must_be_lost();
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_int_equal(registry->exit_wait_count, 1);
+	pass_time(fixture);
+	assert_int_equal(ours.page->ended, 0); /* the kernel has not said so */
+	must_have(fixture, 1, 1, 1, 0);
+	holder_end(registry, waiter);
+	must_be_empty(fixture);
+}
+
+/* What others had of a process that lives: until that ends, whether anybody holds it or not. */
+static void given_up_but_alive(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *waiter = add_holder(fixture, 2, 8);
+	struct process process;
+	struct object *object;
+	struct holder *creator;
+
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
+	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	holder_end(registry, creator);
+	grow_old(fixture);
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_int_equal(registry->exit_wait_count, 1);
+	/* It is looked at less often from now on, but still. */
+	assert_in_range(uv_timer_get_due_in(&registry->exit_wait_timer), 500, 1000);
+	ours.cell->completed = 6;
+	while (ours.cell->completed != WW_SIGNAL_POISON)
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+	/* The same process comes again: it is another holder. */
+	creator = add_process(fixture, 1, process.pidfd);
+	assert_ptr_equal(find_holder(fixture, 1), creator);
+	put(fixture, creator, 50, "", WW_WIRE_LIFE_HELD, 0);
+	restart(fixture);
+	creator = find_holder(fixture, 1);
+	assert_false(holder_awaits_exit(registry, creator));
+	assert_int_equal(registry->holder_table.used, 3);
+	holder_end(registry, creator);
+	holder_end(registry, find_holder(fixture, 2));
+	grow_old(fixture);
+	restart(fixture);
+	grow_old(fixture);
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	must_count(fixture, 1, 1, 0, 2);
+	assert_int_equal(ours.page->ended, 0);
+	kill_process(&process);
+	pass_time(fixture);
+	assert_int_equal(ours.page->ended, 1);
+	must_be_empty(fixture);
+}
+
+/* "@ID/rest" of the object of put_page(). */
+static void name_inside(char *out_name, const char *rest)
+{
+	struct ww_wire_put put = describe(PAGE_NUMBER, "", WW_WIRE_LIFE_HELD);
+	size_t at = (size_t)sprintf(out_name, "@");
+
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
+		at += (size_t)sprintf(out_name + at, "%02x", put.id[i]);
+	sprintf(out_name + at, "/%s", rest);
+}
+
+static struct object *put_member(struct fixture *fixture, struct holder *creator)
+{
+	struct ww_wire_put put = describe(9, "", WW_WIRE_LIFE_HELD);
+	struct object *object;
+
+	name_inside(put.name, "member");
+	put.state = WW_WIRE_STATE_SEALED;
+	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
+	assert_int_equal(object_put(&fixture->registry, creator, &put,
+				 (int[]){ours.reader, ours.writer}, 2, 0, 0, &object),
+		WW_OK);
+	return object;
+}
+
+/*
+ * A member of another page's object: processes that look for it late find it, until its process has
+ * ended.
+ */
+static void member_given_up(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *owner = add_holder(fixture, 2, 8);
+	struct process process;
+	struct holder *creator;
+
+	put_page(fixture, owner, WW_WIRE_LIFE_HELD);
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	put_member(fixture, creator);
+	holder_end(registry, creator);
+	must_be_lost();
+	for (int round = 0; round < 2; round++) {
+		grow_old(fixture);
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+		assert_non_null(find(fixture, 9));
+		assert_int_equal(registry->exit_wait_count, 1);
+		must_count(fixture, 2, 2, 1, 6);
+		restart(fixture);
+	}
+	assert_int_equal(ours.page->ended, 0);
+	owner = find_holder(fixture, 2);
+	assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
+	kill_process(&process);
+	pass_time(fixture);
+	assert_int_equal(ours.page->ended, 1);
+	assert_null(find(fixture, 9));
+	must_count(fixture, 2, 1, 2, 3);
+	holder_end(registry, owner);
+	pass_time(fixture);
+	must_be_empty(fixture);
+}
+
+/*
+ * One that has ended before the owner of the outer object had it: it remains for a time, or until
+ * the outer one ends.
+ */
+static void member_lingers(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	for (int how = 0; how < 3; how++) {
+		struct holder *owner = add_holder(fixture, 2, 8);
+		struct process process;
+		struct holder *creator;
+		struct object *object;
+
+		put_page(fixture, owner, WW_WIRE_LIFE_HELD);
+		start_process(&process);
+		creator = add_process(fixture, 1, process.pidfd);
+		put_member(fixture, creator);
+		kill_process(&process);
+		holder_end(registry, creator);
+		assert_int_equal(ours.page->ended, 1);
+		for (int round = 0; round < 2; round++) {
+			must_count(fixture, 2, 1, 1, 5);
+			object = find(fixture, 9);
+			assert_non_null(object->expiry);
+			assert_null(object->last_will);
+			assert_in_range(uv_timer_get_due_in(&object->expiry->timer), 50000, 60000);
+			restart(fixture);
+		}
+		object = find(fixture, 9);
+		owner = find_holder(fixture, 2);
+		if (how == 0) {
+			hold_drop(registry, hold_find(registry, owner, find(fixture, PAGE_NUMBER)));
+		} else if (how == 1) {
+			assert_int_equal(hold_take(registry, owner, object, 1), WW_OK);
+			object_end(registry, find(fixture, PAGE_NUMBER), WW_WIRE_WHAT_REMOVED);
+			must_count(fixture, 2, 1, 2, 2);
+		} else {
+			assert_int_equal(object_set_end(registry, object, ww_clock_now_ns(), 1),
+				WW_OK);
+			while (find(fixture, 9))
+				uv_run(&fixture->loop, UV_RUN_ONCE);
+		}
+		assert_null(find(fixture, 9));
+		holder_end(registry, owner);
+		pass_time(fixture);
+		must_be_empty(fixture);
+		renew_page();
+	}
+}
+
+/*
+ * An object without a page, which only @owner holds; and one with a page that stays inside of it.
+ */
+static struct object *put_staying(struct fixture *fixture, struct holder *owner,
+	struct holder *creator)
+{
+	struct ww_wire_put outer = describe(PAGE_NUMBER, "outer", WW_WIRE_LIFE_HELD);
+	struct ww_wire_put put = describe(9, "", WW_WIRE_LIFE_HELD);
+	struct object *object;
+
+	outer.state = WW_WIRE_STATE_SEALED;
+	memset(outer.fd_access, 0, sizeof(outer.fd_access));
+	assert_int_equal(object_put(&fixture->registry, owner, &outer, NULL, 0, 0, 0, &object),
+		WW_OK);
+	name_inside(put.name, "seat");
+	put.state = WW_WIRE_STATE_SEALED;
+	put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	memcpy(put.fd_access, (uint8_t[8]){1, LAST_WILL_ACCESS}, 8);
+	assert_int_equal(object_put(&fixture->registry, creator, &put,
+				 (int[]){ours.reader, ours.writer}, 2, 0, 0, &object),
+		WW_OK);
+	return object;
+}
+
+enum {
+	SEAT_KILLED,
+	SEAT_GIVEN_UP,
+	SEAT_LEFT,
+	SEAT_HALF_LEFT,
+	SEAT_HALF_KEPT,
+	SEAT_HALF_CLOSED,
+	SEAT_ENDS
+};
+
+/*
+ * Ends what a creator has of a seat. The last ways: the broker is killed after the first, second,
+ * third step of that.
+ */
+static void end_seat(struct fixture *fixture, struct holder *creator, struct process *process,
+	int how)
+{
+	struct registry *registry = &fixture->registry;
+	struct hold *hold = hold_find(registry, creator, find(fixture, 9));
+	struct ww_layout_object_record *record = object_record(registry, find(fixture, 9));
+
+	if (how == SEAT_KILLED)
+		kill_process(process);
+	if (how == SEAT_KILLED || how == SEAT_GIVEN_UP)
+		holder_end(registry, creator);
+	else if (how == SEAT_LEFT)
+		hold_drop(registry, hold);
+	else
+		hold_unlink(registry, hold);
+	if (how >= SEAT_HALF_KEPT)
+		record->life = WW_WIRE_LIFE_KEPT;
+	if (how >= SEAT_HALF_CLOSED)
+		last_will_close_record(record);
+	if (how >= SEAT_HALF_LEFT)
+		restart(fixture);
+}
+
+/*
+ * Inside of an object that has no page, and is there for its holders: it stays however its creator
+ * goes, but no longer.
+ */
+static void seat_stays(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	for (int way = 0; way < 2 * SEAT_ENDS; way++) {
+		int how = way / 2;
+		bool is_held = way % 2 && how >= SEAT_LEFT;
+		struct holder *owner = add_holder(fixture, 2, 8);
+		struct process process;
+		struct holder *creator;
+
+		start_process(&process);
+		creator = add_process(fixture, 1, process.pidfd);
+		put_staying(fixture, owner, creator);
+		if (is_held) /* by another one as well */
+			assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
+		assert_false(find(fixture, PAGE_NUMBER)->is_left);
+		end_seat(fixture, creator, &process, how);
+		for (int round = 0; round < 3; round++) {
+			assert_non_null(find(fixture, 9));
+			assert_true(find(fixture, PAGE_NUMBER)->is_left);
+			assert_int_equal(find(fixture, PAGE_NUMBER)->left_pid, 1001);
+			assert_int_equal(ours.cell->state,
+				how < SEAT_LEFT ? WW_WIRE_CELL_STATE_LOST
+						: WW_WIRE_CELL_STATE_LIVE);
+			grow_old(fixture);
+			uv_run(&fixture->loop, UV_RUN_NOWAIT);
+			if (round < 2)
+				restart(fixture);
+		}
+		assert_null(find(fixture, 9)->last_will);
+		assert_null(find(fixture, 9)->expiry);
+		hold_drop(registry,
+			hold_find(registry, find_holder(fixture, 2), find(fixture, PAGE_NUMBER)));
+		assert_null(find(fixture, 9));
+		if (find_holder(fixture, 1)) /* else it had nothing left, and was forgotten */
+			holder_end(registry, find_holder(fixture, 1));
+		holder_end(registry, find_holder(fixture, 2));
+		if (how != SEAT_KILLED)
+			kill_process(&process);
+		pass_time(fixture);
+		must_be_empty(fixture);
+		renew_page();
+	}
+}
+
+/*
+ * Whether it has ended is not known: the owner of the outer object must see it, and does not hear
+ * that it has.
+ */
+static struct object *leave_without_pidfd(struct fixture *fixture, struct holder *owner)
+{
+	struct registry *registry = &fixture->registry;
+	struct holder *creator = add_process(fixture, 1, -1);
+	struct object *object;
+
+	put_page(fixture, owner, WW_WIRE_LIFE_HELD);
+	put_member(fixture, creator);
+	holder_end(registry, creator);
+	must_be_lost();
+	grow_old(fixture);
+	while (registry->exit_wait_count > 0)
+		uv_run(&fixture->loop, UV_RUN_NOWAIT);
+	object = find(fixture, 9);
+	assert_non_null(object);
+	assert_null(object->expiry); /* for it may go on as long as it likes */
+	assert_int_equal(ours.page->ended, 0);
+	return object;
+}
+
+static void member_without_pidfd(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
+	restart(fixture);
+	assert_non_null(find(fixture, 9));
+	assert_null(find(fixture, 9)->expiry);
+	assert_int_equal(ours.page->ended, 0);
+	holder_end(registry, find_holder(fixture, 2));
+	pass_time(fixture);
+	must_be_empty(fixture);
+}
+
+/* The broker was killed while it ended the outer object: what is inside does not outlive that. */
+static void member_of_what_was_ending(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct object *member = leave_without_pidfd(fixture, add_holder(fixture, 2, 8));
+
+	assert_non_null(member);
+	table_commit(&registry->object_table, find(fixture, PAGE_NUMBER)->index,
+		WW_WIRE_STATE_REMOVED);
+	restart(fixture);
+	assert_null(find(fixture, 9));
+	holder_end(registry, find_holder(fixture, 2));
+	pass_time(fixture);
+	must_be_empty(fixture);
+}
+
+/* The broker was killed between the steps by which it came to remain; the item knows of nothing. */
+static void killed_while_remaining(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+
+	for (int step = 0; step < 3; step++) {
+		struct holder *owner = add_holder(fixture, 2, 8);
+		struct ww_layout_object_record *record;
+		struct process process;
+		struct holder *creator;
+		struct object *object;
+
+		put_page(fixture, owner, WW_WIRE_LIFE_HELD);
+		start_process(&process);
+		creator = add_process(fixture, 1, process.pidfd);
+		object = put_member(fixture, creator);
+		record = object_record(registry, object);
+		kill_process(&process);
+		table_commit(&registry->holder_table, creator->index, HOLDER_AWAITS_EXIT);
+		record->expires_ns = ww_clock_now_ns() + UINT64_C(60000000000);
+		if (step > 0)
+			record->life = WW_WIRE_LIFE_KEPT;
+		if (step > 1)
+			last_will_close_record(record);
+		restart(fixture);
+		must_count(fixture, 2, 1, 1, 5);
+		assert_non_null(find(fixture, 9));
+		assert_int_equal(ours.page->ended, step < 2);
+		holder_end(registry, find_holder(fixture, 2));
+		pass_time(fixture);
+		must_be_empty(fixture);
+		renew_page();
+	}
+}
+
+/*
+ * A page that only its creator had is freed after a time; and it does not say `ended`, which is not
+ * known.
+ */
+static void given_up_and_never_shared(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct process process;
+	struct holder *creator;
+
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	put_page(fixture, creator, WW_WIRE_LIFE_HELD);
+	holder_end(registry, creator);
+	assert_int_equal(registry->exit_wait_count, 1);
+	pass_time(fixture);
+	must_be_lost();
+	assert_int_equal(ours.page->ended, 0);
+	must_be_empty(fixture);
+	kill_process(&process);
+}
+
+/* What comes while the old are looked at seldom has not to wait for them. */
+static void young_beside_old(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct ww_wire_put put = describe(8, "", WW_WIRE_LIFE_HELD);
+	struct holder *waiter = add_holder(fixture, 3, 8);
+	struct process process;
+	struct object *object;
+	struct holder *creators[2];
+
+	start_process(&process);
+	creators[0] = add_process(fixture, 1, process.pidfd);
+	creators[1] = add_process(fixture, 2, process.pidfd);
+	object = put_page(fixture, creators[0], WW_WIRE_LIFE_HELD);
+	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	put.state = WW_WIRE_STATE_SEALED;
+	memcpy(put.fd_access, (uint8_t[8]){LAST_WILL_ACCESS}, 8);
+	assert_int_equal(object_put(registry, creators[1], &put, &ours.writer, 1, 0, 0, &object),
+		WW_OK);
+	holder_end(registry, creators[0]);
+	grow_old(fixture);
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_true(uv_timer_get_due_in(&registry->exit_wait_timer) > 100);
+	holder_end(registry, creators[1]);
+	assert_true(uv_timer_get_due_in(&registry->exit_wait_timer) < 100);
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_true(uv_timer_get_due_in(&registry->exit_wait_timer) < 100);
+	holder_end(registry, waiter);
+	kill_process(&process);
+	pass_time(fixture);
+	must_be_empty(fixture);
+}
+
+/* Its last word is said as soon as that can be. */
+static void retired_at_last(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *waiter = add_holder(fixture, 2, 8);
+	struct process process;
+	struct object *object;
+	struct holder *creator;
+
+	start_process(&process);
+	creator = add_process(fixture, 1, process.pidfd);
+	object = put_page(fixture, creator, WW_WIRE_LIFE_KEPT);
+	assert_int_equal(hold_take(registry, waiter, object, 1), WW_OK);
+	unmap_page(fixture, object);
+	take_page_away(fixture, object);
+	kill_process(&process);
+	holder_end(registry, creator);
+	assert_null(find(fixture, PAGE_NUMBER));
+	assert_int_equal(fixture->told[WW_WIRE_WHAT_GONE], 1);
+	for (int round = 0; round < 3; round++) {
+		uv_run(&fixture->loop, UV_RUN_ONCE);
+		must_live();
+		must_count(fixture, 1, 2, 1, 2);
+	}
+	holder_end(registry, creator); /* as the pidfd may, again and again */
+	grow_old(fixture);
+	uv_run(&fixture->loop, UV_RUN_ONCE);
+	assert_in_range(uv_timer_get_due_in(&registry->exit_wait_timer), 500, 1000);
+	bring_page_back(fixture, object);
+	pass_time(fixture);
+	must_be_lost();
+	assert_int_equal(ours.page->ended, 1);
+	must_have(fixture, 1, 1, 1, 0);
+	holder_end(registry, waiter);
+	must_be_empty(fixture);
+}
+
+/* Whoever puts something inside is told when that could not be said. */
+static void borrowed_pages(void **state)
+{
+	struct fixture *fixture = *state;
+	struct registry *registry = &fixture->registry;
+	struct holder *creator = add_process(fixture, 1, -1);
+	struct object *object = put_page(fixture, creator, WW_WIRE_LIFE_HELD);
+	struct object *other = put(fixture, creator, 9, "other", WW_WIRE_LIFE_HELD, 1);
+	struct ww_layout_signal_page *page;
+
+	assert_int_equal(last_will_borrow(registry, other, &page), WW_OK);
+	assert_null(page);
+	last_will_give_back(other, page);
+	assert_int_equal(last_will_borrow(registry, object, &page), WW_OK);
+	assert_ptr_equal(page, object->last_will->page);
+	ww_signal_page_count_member(page);
+	last_will_give_back(object, page);
+	assert_int_equal(ours.page->members, 1);
+	unmap_page(fixture, object);
+	assert_int_equal(last_will_borrow(registry, object, &page), WW_OK);
+	ww_signal_page_count_member(page);
+	last_will_give_back(object, page);
+	assert_int_equal(ours.page->members, 2);
+	take_page_away(fixture, object);
+	assert_int_equal(last_will_borrow(registry, object, &page), WW_ERR_NO_MEMORY);
+	assert_null(page);
+	bring_page_back(fixture, object);
+	hold_drop(registry, hold_find(registry, creator, object));
+	hold_drop(registry, hold_find(registry, creator, other));
+	holder_end(registry, creator);
+	must_live();
+	must_be_empty(fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAGE_CASE(alive_then_over),
+		PAGE_CASE(over_at_once),
+		PAGE_CASE(without_pidfd),
+		PAGE_CASE(given_up_but_alive),
+		PAGE_CASE(member_given_up),
+		PAGE_CASE(member_lingers),
+		PAGE_CASE(seat_stays),
+		PAGE_CASE(member_without_pidfd),
+		PAGE_CASE(member_of_what_was_ending),
+		PAGE_CASE(killed_while_remaining),
+		PAGE_CASE(given_up_and_never_shared),
+		PAGE_CASE(young_beside_old),
+		PAGE_CASE(retired_at_last),
+		PAGE_CASE(borrowed_pages),
+	};
+
+	return cmocka_run_group_tests_name("exit_wait", tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hold.c - finds, takes and unlinks holds, see hold.h
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "daemon/registry/expiry.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
+#include "daemon/registry/object.h"
+#include "daemon/registry/last_will.h"
+
+/* Of an object's escrows. */
+#define LISTS (sizeof(((struct escrows *)NULL)->lists) / sizeof(struct ww_list))
+
+static const struct charge one_hold = {.holds = 1};
+
+static uint64_t hold_hash_pair(const struct holder *holder, const struct object *object)
+{
+	return key_hash_pair(holder->index, object->index);
+}
+
+ww_status hold_item(struct registry *registry, uint32_t index, struct object *object,
+	struct holder *holder, struct hold **out_hold)
+{
+	struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
+	struct hold *hold;
+
+	ww_try(slab_reserve(&registry->holds, index));
+	record->object = object->index;
+	hold = slab_item(&registry->holds, index);
+	memset(hold, 0, sizeof(*hold));
+	hold->index = index;
+	hold->holder = holder;
+	if (holder) {
+		ww_try(ww_map_insert(&registry->by_pair, &hold->by_pair,
+			hold_hash_pair(holder, object)));
+		ww_list_append(&holder->holds, &hold->of_holder);
+		holder->held++;
+		holder->held_bytes += object_record(registry, object)->bytes;
+		object->holders++;
+	} else {
+		ww_list_init(&hold->of_object);
+		object->escrows++;
+	}
+	*out_hold = hold;
+	return WW_OK;
+}
+
+struct hold *hold_find(const struct registry *registry, const struct holder *holder,
+	const struct object *object)
+{
+	for (struct ww_map_node *node =
+			ww_map_first(&registry->by_pair, hold_hash_pair(holder, object));
+		node; node = ww_map_next(node)) {
+		struct hold *hold = ww_container(node, struct hold, by_pair);
+
+		if (hold->holder == holder && hold_object(registry, hold) == object)
+			return hold;
+	}
+	return NULL;
+}
+
+/* If there are several, the one whose object is not removed. */
+struct hold *hold_find_id(const struct registry *registry, const struct holder *holder,
+	const uint8_t id[16])
+{
+	struct hold *found = NULL;
+
+	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
+		node = ww_map_next(node)) {
+		struct object *object = ww_container(node, struct object, by_id);
+		const struct ww_layout_object_record *record = object_record(registry, object);
+		struct hold *hold;
+
+		if (memcmp(record->id, id, WW_WIRE_ID_BYTES))
+			continue;
+		hold = hold_find(registry, holder, object);
+		if (hold && record->state != WW_WIRE_STATE_REMOVED)
+			return hold;
+		found = hold ? hold : found;
+	}
+	return found;
+}
+
+ww_status hold_make(struct registry *registry, struct account *account, struct object *object,
+	struct holder *holder, uint64_t expires_ns, struct hold **out_hold)
+{
+	struct ww_layout_hold_record *record;
+	uint32_t index;
+	ww_status status;
+
+	ww_try(table_take(&registry->hold_table, &index));
+	status = account_charge(&registry->accounts, account, &one_hold);
+	if (status == WW_OK) {
+		status = hold_item(registry, index, object, holder, out_hold);
+		if (status != WW_OK)
+			account_return(&registry->accounts, account, &one_hold);
+	}
+	if (status != WW_OK) {
+		table_give(&registry->hold_table, index);
+		return status;
+	}
+	account->users++;
+	record = table_record(&registry->hold_table, index);
+	record->holder = holder ? holder_record(registry, holder)->number : 0;
+	record->generation = (uint32_t)object_record(registry, object)->generation;
+	record->uid = account->uid;
+	record->since_ns = ww_clock_now_ns();
+	record->expires_ns = expires_ns;
+	return WW_OK;
+}
+
+ww_status hold_take(struct registry *registry, struct holder *holder, struct object *object,
+	uint8_t access)
+{
+	struct hold *hold = hold_find(registry, holder, object);
+	struct ww_layout_hold_record *record;
+	ww_status status;
+
+	if (holder != object->creator)
+		last_will_note_reader(registry, object);
+	if (hold) {
+		record = hold_record(registry, hold);
+		if (record->access < access)
+			record->access = access;
+		hold->is_confirmed = true;
+		return WW_OK;
+	}
+	status = hold_make(registry, holder->account, object, holder, REGISTRY_NEVER, &hold);
+	if (status != WW_OK)
+		return status;
+	record = hold_record(registry, hold);
+	record->access = access;
+	record->flags = object->creator == holder ? WW_WIRE_HOLD_FLAG_MAKER : 0;
+	hold->is_confirmed = true;
+	table_commit(&registry->hold_table, hold->index, 1);
+	return WW_OK;
+}
+
+struct hold *hold_first_escrow(const struct object *object)
+{
+	for (size_t i = 0; object->escrow_lists && i < LISTS; i++) {
+		const struct ww_list *list = &object->escrow_lists->lists[i];
+
+		if (!ww_list_is_empty(list))
+			return ww_container(list->next, struct hold, of_object);
+	}
+	return NULL;
+}
+
+void hold_unlink(struct registry *registry, struct hold *hold)
+{
+	struct object *object = hold_object(registry, hold);
+	struct holder *holder = hold->holder;
+	struct account *account = account_get(&registry->accounts,
+		hold_record(registry, hold)->uid);
+
+	ww_assert(account); /* it exists, since this hold is charged to it */
+	if (holder) {
+		ww_map_remove(&registry->by_pair, &hold->by_pair);
+		ww_list_remove(&hold->of_holder);
+		holder->held--;
+		holder->held_bytes -= object_record(registry, object)->bytes;
+		object->holders--;
+		holder_check_done(registry, holder);
+	} else {
+		ww_list_remove(&hold->of_object);
+		expiry_stop(&hold->expiry);
+		if (--object->escrows == 0)
+			free(ww_steal(object->escrow_lists));
+	}
+	account_return(&registry->accounts, account, &one_hold);
+	table_give(&registry->hold_table, hold->index);
+	account_put(&registry->accounts, account);
+	account_put(&registry->accounts, account);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hold.h - holds: uses of an object by processes, and escrows
+ *
+ * A hold keeps its object. A process holds an object once, with the most access that it ever was
+ * granted. An escrow is a hold without a holder: it keeps an object that a token names until the
+ * token is used, and ends at a point in time.
+ *
+ * Two files: hold.c finds, takes and unlinks holds; hold_drop.c is what a hold's end means to its
+ * object, and the escrows, which end by themselves.
+ */
+#ifndef WW_DAEMON_REGISTRY_HOLD_H
+#define WW_DAEMON_REGISTRY_HOLD_H
+
+#include "daemon/registry/registry.h"
+
+struct expiry;
+struct holder;
+struct object;
+
+struct hold {
+	union {
+		struct ww_map_node by_pair; /* of a holder and an object */
+		struct ww_list of_object;   /* of an escrow */
+	};
+	struct holder *holder; /* NULL: escrow */
+	union {
+		struct ww_list of_holder;
+		struct expiry *expiry; /* of an escrow */
+	};
+	uint32_t index;
+	bool is_confirmed; /* named since the holder reconnected */
+};
+
+static inline struct ww_layout_hold_record *hold_record(const struct registry *registry,
+	const struct hold *hold)
+{
+	return table_record(&registry->hold_table, hold->index);
+}
+
+/* The object that is held. */
+static inline struct object *hold_object(const struct registry *registry, const struct hold *hold)
+{
+	return slab_item(&registry->objects, hold_record(registry, hold)->object);
+}
+
+/* --- hold.c --- */
+
+/* Return: NULL when the process does not hold the object. */
+struct hold *hold_find(const struct registry *registry, const struct holder *holder,
+	const struct object *object);
+
+/* By the object's id, of removed objects too. */
+struct hold *hold_find_id(const struct registry *registry, const struct holder *holder,
+	const uint8_t id[16]);
+
+/*
+ * Has a holder hold an object; once is enough, with the most access that it ever was granted.
+ * Return: WW_OK; WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY.
+ */
+ww_status hold_take(struct registry *registry, struct holder *holder, struct object *object,
+	uint8_t access);
+
+/*
+ * Makes a record and its item, and charges the account. The record's state is stored by the caller,
+ * when it is filled.
+ * @holder:  NULL: an escrow
+ * Return: as hold_take().
+ */
+ww_status hold_make(struct registry *registry, struct account *account, struct object *object,
+	struct holder *holder, uint64_t expires_ns, struct hold **out_hold);
+
+/* Makes the item of a filled record, and links it. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status hold_item(struct registry *registry, uint32_t index, struct object *object,
+	struct holder *holder, struct hold **out_hold);
+
+/* One of an object's escrows; NULL: it has none. */
+struct hold *hold_first_escrow(const struct object *object);
+
+/* Ends a hold without a look at what that means to its object. */
+void hold_unlink(struct registry *registry, struct hold *hold);
+
+/* --- hold_drop.c --- */
+
+/* Releases the object, which may end by that. */
+void hold_drop(struct registry *registry, struct hold *hold);
+
+/*
+ * Makes an escrow, which keeps an object for some time. @account: is charged. Return: as
+ * hold_take().
+ */
+ww_status hold_escrow(struct registry *registry, struct account *account, struct object *object,
+	uint8_t access, uint32_t uses, uint64_t expires_ns);
+
+/* Counts an import against the oldest escrow for this access whose uses are counted. */
+void hold_use_escrow(struct registry *registry, struct object *object, uint8_t access);
+
+/*
+ * Adds an escrow whose record is filled in to its object's lists, and starts its timer. Return:
+ * WW_OK; WW_ERR_NO_MEMORY.
+ */
+ww_status hold_arm(struct registry *registry, struct hold *hold);
+
+#endif

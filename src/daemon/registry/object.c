@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object.c - finds objects by name and id, links and maps them; see object.h
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "daemon/registry/object.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
+#include "daemon/registry/last_will.h"
+#include "wire/name.h"
+
+/* The next object of this very name, from a node on. */
+static struct object *object_next_of_name(const struct registry *registry, struct ww_map_node *node,
+	const char *name)
+{
+	for (; node; node = ww_map_next(node)) {
+		struct object *object = ww_container(node, struct object, by_name);
+
+		if (!strcmp((const char *)object_record(registry, object)->name, name))
+			return object;
+	}
+	return NULL;
+}
+
+static struct object *object_first_of_name(const struct registry *registry, const char *name)
+{
+	return object_next_of_name(registry, ww_map_first(&registry->by_name, key_hash_name(name)),
+		name);
+}
+
+static struct object *object_other_of_name(const struct registry *registry, struct object *object)
+{
+	return object_next_of_name(registry, ww_map_next(&object->by_name),
+		(const char *)object_record(registry, object)->name);
+}
+
+bool object_is_writing(const struct registry *registry, const struct object *object)
+{
+	return object_record(registry, object)->state == WW_WIRE_STATE_WRITING;
+}
+
+/*
+ * Whether an object got its name later than another one. The object itself may be older: it may
+ * have had no name before.
+ */
+static bool object_is_later(const struct registry *registry, const struct object *object,
+	const struct object *other)
+{
+	const struct ww_layout_object_record *a = object_record(registry, object);
+	const struct ww_layout_object_record *b = object_record(registry, other);
+
+	return a->created_ns != b->created_ns ? a->created_ns > b->created_ns
+					      : a->generation > b->generation;
+}
+
+/* The one that is ready; if there is none, the one that was put first. */
+struct object *object_find(const struct registry *registry, const char *name)
+{
+	struct object *object = object_first_of_name(registry, name);
+	struct object *found = object;
+
+	for (; object; object = object_other_of_name(registry, object)) {
+		if (!object_is_writing(registry, object))
+			return object;
+		if (object_is_later(registry, found, object))
+			found = object;
+	}
+	return found;
+}
+
+bool object_is_replacement(const struct registry *registry, const struct object *object)
+{
+	struct object *other = object_is_writing(registry, object)
+		? object_first_of_name(registry,
+			  (const char *)object_record(registry, object)->name)
+		: NULL;
+
+	for (; other; other = object_other_of_name(registry, other)) {
+		if (!object_is_writing(registry, other) && object_is_later(registry, object, other))
+			return true;
+	}
+	return false;
+}
+
+struct object *object_find_replacement(const struct registry *registry, const char *name)
+{
+	struct object *object = object_first_of_name(registry, name);
+
+	while (object && !object_is_replacement(registry, object))
+		object = object_other_of_name(registry, object);
+	return object;
+}
+
+struct object *object_find_former(const struct registry *registry, const struct object *object)
+{
+	struct object *other = object_first_of_name(registry,
+		(const char *)object_record(registry, object)->name);
+	struct object *former = NULL;
+
+	for (; other; other = object_other_of_name(registry, other)) {
+		if (!object_is_later(registry, object, other))
+			continue;
+		if (object_is_writing(registry, other) ||
+			(!object_is_writing(registry, object) && !former))
+			former = other;
+	}
+	return former;
+}
+
+struct object *object_find_id(const struct registry *registry, const uint8_t id[16])
+{
+	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
+		node = ww_map_next(node)) {
+		struct object *object = ww_container(node, struct object, by_id);
+
+		if (!memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES) &&
+			object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
+			return object;
+	}
+	return NULL;
+}
+
+uint32_t object_count_id(const struct registry *registry, const uint8_t id[16])
+{
+	uint32_t count = 0;
+
+	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
+		node = ww_map_next(node)) {
+		struct object *object = ww_container(node, struct object, by_id);
+
+		count += !memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES);
+	}
+	return count;
+}
+
+uint64_t object_count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
+{
+	return last_will_find(fd_access, fd_count) < 0 ? fd_count : fd_count + 1;
+}
+
+struct charge object_charge(const struct ww_layout_object_record *record)
+{
+	if (record->state == WW_WIRE_STATE_REMOVED && record->fd_count == 0)
+		return (struct charge){0};
+	return (struct charge){
+		.bytes = record->bytes,
+		.host_bytes = record->host_bytes,
+		.objects = 1,
+		.fds = object_count_fds(record->fd_access, record->fd_count),
+	};
+}
+
+ww_status object_map(struct registry *registry, struct object *object)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	const char *name = (const char *)record->name;
+
+	ww_try(ww_map_insert(&registry->by_id, &object->by_id, key_hash_id(record->id)));
+	if (name[0] && record->state != WW_WIRE_STATE_REMOVED &&
+		ww_map_insert(&registry->by_name, &object->by_name, key_hash_name(name)) != WW_OK) {
+		ww_map_remove(&registry->by_id, &object->by_id);
+		return WW_ERR_NO_MEMORY;
+	}
+	return WW_OK;
+}
+
+void object_unmap_name(struct registry *registry, struct object *object)
+{
+	if (object_record(registry, object)->name[0])
+		ww_map_remove(&registry->by_name, &object->by_name);
+}
+
+ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object)
+{
+	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+	struct object *object;
+
+	ww_try(slab_reserve(&registry->objects, index));
+	object = slab_item(&registry->objects, index);
+	memset(object, 0, sizeof(*object));
+	object->index = index;
+	ww_list_init(&object->of_creator);
+	ww_list_init(&object->lingering);
+	object->account = account_get(&registry->accounts, record->uid);
+	if (!object->account)
+		return WW_ERR_NO_MEMORY;
+	*out_object = object;
+	return WW_OK;
+}
+
+void object_belongs(struct registry *registry, struct object *object, struct holder *creator)
+{
+	object->creator = creator;
+	ww_list_append(object->last_will ? &creator->signal_pages : &creator->put,
+		&object->of_creator);
+	creator->put_count++;
+	creator->put_bytes += object_record(registry, object)->bytes;
+}
+
+void object_disown(struct registry *registry, struct object *object)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	struct holder *creator = ww_steal(object->creator);
+
+	if (!creator)
+		return;
+	creator->put_count--;
+	creator->put_bytes -= record->bytes;
+	ww_list_remove(&object->of_creator);
+	record->maker = 0;
+	holder_check_done(registry, creator);
+}
+
+bool object_ends_with_creator(const struct ww_layout_object_record *record)
+{
+	if (record->state == WW_WIRE_STATE_REMOVED)
+		return false;
+	return record->life == WW_WIRE_LIFE_OWNER ||
+		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0]);
+}
+
+uint8_t object_without_creator(const struct ww_layout_object_record *record)
+{
+	if (record->state == WW_WIRE_STATE_WRITING)
+		return WW_WIRE_WHAT_LOST;
+	if (record->state != WW_WIRE_STATE_REMOVED && record->life == WW_WIRE_LIFE_OWNER &&
+		(record->fd_count == 0 || !record->name[0]))
+		return WW_WIRE_WHAT_GONE;
+	return 0;
+}
+
+struct object *object_find_outer(const struct registry *registry, const struct object *object)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	const char *name = (const char *)record->name;
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	if (record->state == WW_WIRE_STATE_REMOVED || !ww_name_is_inside(name))
+		return NULL;
+	ww_name_outer(name, id);
+	return object_find_id(registry, id);
+}
+
+struct object *object_find_counting(const struct registry *registry, const struct object *object)
+{
+	struct object *outer = object_find_outer(registry, object);
+
+	return outer && outer->last_will ? outer : NULL;
+}
+
+bool object_is_member(const struct registry *registry, const struct object *object)
+{
+	return object->last_will && object->creator && object_find_counting(registry, object);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object.h - objects: descriptors, a description, an owner, and the processes that hold them
+ *
+ * An object is put by a process, its creator, and held by processes. What its life and its holds
+ * say decides when it ends. An object that ends while processes hold it stays as `removed`, without
+ * a name and without descriptors, until they release it: so a user can see what keeps memory from
+ * being freed. But an object with a last will (last_will.h) keeps the descriptor of that until its
+ * creator has ended.
+ *
+ * An object that replaces another one has the name before the other one ends. So two records may
+ * have one name: if both are ready, or both are being written, the next broker ends the one that
+ * was put first.
+ *
+ * Three files: object.c finds objects and links them; object_end.c ends them; object_put.c puts
+ * them.
+ */
+#ifndef WW_DAEMON_REGISTRY_OBJECT_H
+#define WW_DAEMON_REGISTRY_OBJECT_H
+
+#include "daemon/registry/registry.h"
+
+struct expiry;
+struct hold;
+struct holder;
+
+/*
+ * The escrows of an object: those for any number of uses, and by access those whose uses are
+ * counted, oldest first.
+ */
+struct escrows {
+	struct ww_list lists[WW_WIRE_ACCESS_WRITE + 1]; /* struct hold.of_object */
+};
+
+struct object {
+	struct ww_map_node by_id;     /* removed ones too: then there may be several of one id */
+	struct ww_map_node by_name;   /* while it has a name and is not removed */
+	struct escrows *escrow_lists; /* NULL: none */
+	/* In holder.put, with a last will in holder.signal_pages; or in object.lingering. */
+	struct ww_list of_creator;
+	/* struct object.of_creator: inside of it, without their creators, until it ends. */
+	struct ww_list lingering;
+	struct account *account;
+	struct holder *creator; /* the creator; NULL: has ended */
+	struct expiry *expiry;
+	struct last_will *last_will; /* NULL: none */
+	uint32_t index;
+	uint32_t holders;
+	uint32_t escrows : 31;
+	/* The creator of something that stays inside of it has ended: no new name will come. */
+	uint32_t is_left : 1;
+	uint32_t left_pid; /* of that creator */
+};
+
+static inline struct ww_layout_object_record *object_record(const struct registry *registry,
+	const struct object *object)
+{
+	return table_record(&registry->object_table, object->index);
+}
+
+/* --- object.c --- */
+
+/* Return: NULL when there is none that can be had; removed ones are never found. */
+struct object *object_find(const struct registry *registry, const char *name);
+struct object *object_find_id(const struct registry *registry, const uint8_t id[16]);
+
+/* How many objects there are of an id, with the removed ones that are still held. */
+uint32_t object_count_id(const struct registry *registry, const uint8_t id[16]);
+
+/*
+ * The object that is being written and is to replace the one that is found by this name: it has the
+ * name when it is ready, or when the other one ends. Return: NULL when there is none.
+ */
+struct object *object_find_replacement(const struct registry *registry, const char *name);
+bool object_is_replacement(const struct registry *registry, const struct object *object);
+
+/*
+ * The object that has the same name and must end for this one: one that was put earlier, but an
+ * object that is being written replaces no object that is ready. An object that has not had the
+ * name yet comes first. Return: NULL: none.
+ */
+struct object *object_find_former(const struct registry *registry, const struct object *object);
+
+/* The object that this one is inside of, or NULL. */
+struct object *object_find_outer(const struct registry *registry, const struct object *object);
+
+/*
+ * Whether it is a member of another object: it is inside of that and counted on that one's page,
+ * and its creator has not ended. If the owner of the other object does not find a member, it
+ * concludes that the member has gone.
+ */
+bool object_is_member(const struct registry *registry, const struct object *object);
+
+/*
+ * The same without a creator: the outer object, if that has a page on which this one was counted;
+ * or NULL.
+ */
+struct object *object_find_counting(const struct registry *registry, const struct object *object);
+
+bool object_is_writing(const struct registry *registry, const struct object *object);
+
+/*
+ * One without a name is kept for its creator only, which was about to name it: no other process
+ * could remove it.
+ */
+bool object_ends_with_creator(const struct ww_layout_object_record *record);
+
+/*
+ * What becomes of an object without a last will that its creator does not hold (any more), although
+ * that may still run. It is lost if it is being written, since no other process can end that. If it
+ * lives with its creator, it is gone when it has no descriptors, for then it says something about
+ * the creator only; or no name, for then no other process could remove it.
+ * Return: of enum what; 0: nothing.
+ */
+uint8_t object_without_creator(const struct ww_layout_object_record *record);
+
+/* What an object costs its account: until it is removed, and then what its last will costs. */
+struct charge object_charge(const struct ww_layout_object_record *record);
+
+/*
+ * How many descriptors count for one: a last will needs its creator's pidfd for as long as itself.
+ */
+uint64_t object_count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count);
+
+/*
+ * Makes the item of a filled record, with its account; in no map yet. Return: WW_OK;
+ * WW_ERR_NO_MEMORY.
+ */
+ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object);
+
+/* Adds an object that its record describes to the maps. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status object_map(struct registry *registry, struct object *object);
+
+/* Takes it out of the map of names. By its id it stays mapped until its record is freed. */
+void object_unmap_name(struct registry *registry, struct object *object);
+
+/* Links an object to its creator. */
+void object_belongs(struct registry *registry, struct object *object, struct holder *creator);
+
+/* Takes an object from its creator, if it has one. */
+void object_disown(struct registry *registry, struct object *object);
+
+/*
+ * object_put.c: draws the two secrets that tokens of an object carry, one for each access.
+ * Return: WW_OK; WW_ERR_SYSTEM (the record is as it was).
+ */
+ww_status object_choose_secrets(struct ww_layout_object_record *record);
+
+/* --- object_end.c --- */
+
+/* Starts the timer of an object that ends at a point in time. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status object_arm(struct registry *registry, struct object *object);
+
+/*
+ * Starts an object's time to live anew; @ttl_ns 0: none. Return: WW_OK; WW_ERR_NO_MEMORY (then it
+ * has none).
+ */
+ww_status object_set_end(struct registry *registry, struct object *object, uint64_t now_ns,
+	uint64_t ttl_ns);
+
+/*
+ * Ends an object: watchers are told @what, its descriptors are closed, but not its last will while
+ * its creator may still run. While processes hold it, it stays as removed.
+ */
+void object_end(struct registry *registry, struct object *object, uint8_t what);
+
+/* Ends an object that lives by being held and is not held. Frees a removed one. */
+void object_settle(struct registry *registry, struct object *object);
+
+/*
+ * Gives the object other secrets and ends its escrows; the object may end by that. If the broker is
+ * killed half way, some escrows stay; the client, which has no answer, repeats its request.
+ * Return: WW_OK; WW_ERR_SYSTEM (then nothing has changed).
+ */
+ww_status object_revoke(struct registry *registry, struct object *object);
+
+/*
+ * The creator says that all objects that are to stay inside of the outer object are there: no
+ * escrow keeps that any longer.
+ */
+void object_complete(struct registry *registry, struct object *object);
+
+/*
+ * Ends an object with a last will, unless it has ended, and starts the exit wait of the last will.
+ * But a member of another object stays until its creator has ended: a process that looks for
+ * members late must see what the member has there, for it may use that until then. An object that
+ * was put to stay stays too.
+ */
+void object_await_exit(struct registry *registry, struct object *object);
+
+/*
+ * Executes the last will of an object for the last time, and ends the object: its creator has
+ * ended, or that will never be known. But if the owner of the outer object has not come to know a
+ * member, the member lingers, for what it did is to be read in it: for a minute, or if it is
+ * unknown whether the creator has ended, for good; unless the outer one ends before. An object that
+ * was put to stay lingers as long as the outer one.
+ * Return: false: that cannot be done at the moment; the exit wait tries again.
+ */
+bool object_retire(struct registry *registry, struct object *object);
+
+/*
+ * If an object lingers, adds it to the list of the one that it is inside of, or ends it if that has
+ * ended. Does nothing with other objects.
+ */
+void object_linger(struct registry *registry, struct object *object);
+
+/*
+ * The creator of an object with a last will has released it, so the last will is over. Ends the
+ * object, unless it has ended. But one that was put to stay lingers as its creator left it.
+ */
+void object_unpublish(struct registry *registry, struct object *object);
+
+/* --- object_put.c --- */
+
+/*
+ * Puts an object, with a hold of its creator. If it is ready, the object that has its name ends. If
+ * it is being written, it waits for the name, and an object that waited so far ends.
+ * @put:         checked
+ * @fds:         borrowed, @fd_count of them
+ * @host_bytes:  of the descriptors, as the kernel says
+ * @gid:         its group
+ * Return: WW_OK; WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_PEER_LOST (the supervisor is
+ * gone).
+ */
+ww_status object_put(struct registry *registry, struct holder *creator,
+	const struct ww_wire_put *put, const int *fds, size_t fd_count, uint64_t host_bytes,
+	gid_t gid, struct object **out_object);
+
+/* Whether a put of this object, under the name that it has, says what its record says. */
+bool object_is_as_put(const struct registry *registry, const struct object *object,
+	const struct ww_wire_put *put, gid_t gid);
+
+/*
+ * Puts an object that has no name anew, with one: what @put says of it holds from now on, but its
+ * descriptors and secrets stay. The object that has that name ends as for a new object. Return:
+ * WW_OK; WW_ERR_NO_MEMORY.
+ */
+ww_status object_name(struct registry *registry, struct object *object,
+	const struct ww_wire_put *put, gid_t gid);
+
+/* Ends writing. The object that it is to replace ends by that. */
+void object_seal(struct registry *registry, struct object *object, uint32_t state);
+
+/*
+ * Charges an object that a former broker left, maps it and starts its timer. Return: WW_OK;
+ * WW_ERR_NO_MEMORY; ...
+ */
+ww_status object_adopt(struct registry *registry, struct object *object);
+
+/*
+ * Of two objects that a former broker left under one name, ends the one that was put first.
+ * @object: either
+ */
+void object_take_name(struct registry *registry, struct object *object);
+
+#endif

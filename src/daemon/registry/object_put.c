@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object_put.c - how objects come: put, named, sealed, or left by a former broker, see object.h
+ *
+ * A record is filled, then everything that can fail is done, then its state is stored: from then on
+ * the object counts.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "daemon/registry/expiry.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
+#include "daemon/registry/last_will.h"
+#include "daemon/registry/object.h"
+
+void object_take_name(struct registry *registry, struct object *object)
+{
+	struct object *former;
+
+	while ((former = object_find_former(registry, object)))
+		object_end(registry, former, WW_WIRE_WHAT_REMOVED);
+}
+
+/*
+ * The record of an object is stored: the object that has its name ends, and watchers are told.
+ * @is_new: watchers do not know of the object
+ */
+static void object_announce(struct registry *registry, struct object *object, bool is_new)
+{
+	if (object_find_former(registry, object))
+		object_take_name(registry, object); /* reports that the name passes to it */
+	else if (is_new)
+		registry->changed(registry->context, object, WW_WIRE_WHAT_PUT);
+	if (!object_is_writing(registry, object))
+		registry->changed(registry->context, object, WW_WIRE_WHAT_READY);
+}
+
+static void record_fill_names(struct ww_layout_object_record *record, const struct ww_wire_put *put)
+{
+	memcpy(record->id, put->id, sizeof(record->id));
+	memcpy(record->home_uuid, put->home_uuid, sizeof(record->home_uuid));
+	memcpy(record->fd_access, put->fd_access, sizeof(record->fd_access));
+	if (put->flags & WW_WIRE_PUT_FLAG_STAYS)
+		last_will_stay(record);
+	memcpy(record->name, put->name, strlen(put->name));
+	memcpy(record->description, put->description, put->description_bytes);
+	record->description_bytes = put->description_bytes;
+}
+
+ww_status object_choose_secrets(struct ww_layout_object_record *record)
+{
+	uint8_t secrets[2][WW_WIRE_ID_BYTES];
+
+	ww_try(ww_random_bytes(secrets, sizeof(secrets)));
+	memcpy(record->read_secret, secrets[0], sizeof(record->read_secret));
+	memcpy(record->write_secret, secrets[1], sizeof(record->write_secret));
+	return WW_OK;
+}
+
+static ww_status record_fill(struct registry *registry, struct ww_layout_object_record *record,
+	const struct holder *creator, const struct ww_wire_put *put)
+{
+	const struct ww_layout_holder_record *process = holder_record(registry, creator);
+
+	record->kind = put->kind;
+	record->life = put->life;
+	record->mode = (uint16_t)put->mode;
+	record->uid = process->uid;
+	record->maker_pid = process->pid;
+	record->bytes = put->bytes;
+	record->created_ns = ww_clock_now_ns();
+	record->expires_ns = expiry_point(record->created_ns, put->ttl_ns);
+	record->maker = process->number;
+	record->generation = ++*table_value(&registry->object_table, 0);
+	record_fill_names(record, put);
+	return object_choose_secrets(record);
+}
+
+/*
+ * Undoes a put that failed before the object was mapped: its record is taken, and filled in part.
+ */
+static void object_undo_put(struct registry *registry, struct object *object, uint32_t index)
+{
+	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+
+	if (record->fd_count > 0)
+		fdstore_drop(registry->fdstore, record->fds, record->fd_count);
+	if (object) {
+		object_disown(registry, object);
+		last_will_close(registry, object);
+		account_put(&registry->accounts, object->account);
+	}
+	table_give(&registry->object_table, index);
+}
+
+static ww_status record_keep_fds(struct registry *registry, struct ww_layout_object_record *record,
+	const int *fds, size_t fd_count)
+{
+	if (fd_count == 0)
+		return WW_OK;
+	ww_try(fdstore_keep(registry->fdstore, fds, fd_count, record->fds));
+	record->fd_count = (uint8_t)fd_count;
+	return WW_OK;
+}
+
+/*
+ * The last steps of a put: the maps, the creator's hold, and then the state, so that the object
+ * counts.
+ */
+static ww_status object_publish(struct registry *registry, struct object *object, uint32_t state)
+{
+	ww_status status;
+
+	ww_try(object_map(registry, object));
+	status = hold_take(registry, object->creator, object, WW_WIRE_ACCESS_WRITE);
+	if (status == WW_OK) {
+		status = object_arm(registry, object);
+		if (status < 0) /* not by hold_drop(): the object does not count yet */
+			hold_unlink(registry, hold_find(registry, object->creator, object));
+	}
+	if (status < 0) {
+		object_unmap_name(registry, object);
+		ww_map_remove(&registry->by_id, &object->by_id);
+		return status;
+	}
+	table_commit(&registry->object_table, object->index, state);
+	return WW_OK;
+}
+
+static ww_status object_build(struct registry *registry, uint32_t index, struct holder *creator,
+	const struct ww_wire_put *put, const int *fds, size_t fd_count, struct object **out_object)
+{
+	struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+
+	ww_try(record_fill(registry, record, creator, put));
+	ww_try(object_item(registry, index, out_object));
+	ww_try(record_keep_fds(registry, record, fds, fd_count));
+	ww_try(last_will_open(registry, *out_object));
+	object_belongs(registry, *out_object, creator);
+	return object_publish(registry, *out_object, put->state);
+}
+
+ww_status object_put(struct registry *registry, struct holder *creator,
+	const struct ww_wire_put *put, const int *fds, size_t fd_count, uint64_t host_bytes,
+	gid_t gid, struct object **out_object)
+{
+	struct ww_layout_object_record *record;
+	struct object *object = NULL;
+	struct charge charge;
+	ww_status status;
+	uint32_t index;
+
+	*out_object = NULL;
+	ww_try(table_take(&registry->object_table, &index));
+	record = table_record(&registry->object_table, index);
+	record->gid = gid;
+	record->host_bytes = host_bytes;
+	charge = (struct charge){.bytes = put->bytes,
+		.host_bytes = host_bytes,
+		.objects = 1,
+		.fds = object_count_fds(put->fd_access, fd_count)};
+	status = account_charge(&registry->accounts, creator->account, &charge);
+	if (status == WW_OK) {
+		status = object_build(registry, index, creator, put, fds, fd_count, &object);
+		if (status < 0)
+			account_return(&registry->accounts, creator->account, &charge);
+	}
+	if (status != WW_OK) {
+		object_undo_put(registry, object, index);
+		return status;
+	}
+	registry->bytes += put->bytes;
+	*out_object = object;
+	object_announce(registry, object, true);
+	return WW_OK;
+}
+
+bool object_is_as_put(const struct registry *registry, const struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	return record->kind == put->kind && record->state == put->state &&
+		record->life == put->life && record->mode == put->mode && record->gid == gid &&
+		record->expires_ns == expiry_point(record->created_ns, put->ttl_ns) &&
+		record->description_bytes == put->description_bytes &&
+		!memcmp(record->description, put->description, put->description_bytes);
+}
+
+ww_status object_name(struct registry *registry, struct object *object,
+	const struct ww_wire_put *put, gid_t gid)
+{
+	struct ww_layout_object_record *record = object_record(registry, object);
+	const char *name = put->name;
+	uint64_t now_ns = ww_clock_now_ns();
+
+	ww_try(object_set_end(registry, object, now_ns, put->ttl_ns));
+	ww_try(ww_map_insert(&registry->by_name, &object->by_name, key_hash_name(name)));
+	record->created_ns = now_ns; /* so it is the later one of two objects with this name */
+	record->life = put->life;
+	record->mode = (uint16_t)put->mode;
+	record->gid = gid;
+	record->description_bytes = put->description_bytes;
+	memcpy(record->description, put->description, put->description_bytes);
+	table_commit(&registry->object_table, object->index, put->state);
+	/* The first byte last: until then there is no name. */
+	memcpy(record->name + 1, name + 1, strlen(name));
+	__atomic_store_n(&record->name[0], (uint8_t)name[0], __ATOMIC_RELEASE);
+	object_announce(registry, object, true);
+	return WW_OK;
+}
+
+void object_seal(struct registry *registry, struct object *object, uint32_t state)
+{
+	table_commit(&registry->object_table, object->index, state);
+	object_announce(registry, object, false);
+}
+
+ww_status object_adopt(struct registry *registry, struct object *object)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	struct charge charge = object_charge(record);
+	ww_status status;
+
+	if (record->state != WW_WIRE_STATE_REMOVED)
+		ww_try(object_arm(registry, object));
+	status = account_charge_anyway(&registry->accounts, object->account, &charge);
+	if (status == WW_OK) {
+		status = object_map(registry, object);
+		if (status < 0)
+			account_return(&registry->accounts, object->account, &charge);
+	}
+	if (status < 0) {
+		expiry_stop(&object->expiry);
+		return status;
+	}
+	if (record->state != WW_WIRE_STATE_REMOVED)
+		registry->bytes += record->bytes;
+	return WW_OK;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record_table_test.c - records, and what the next process finds of them
+ */
+#include "base/unit_test.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/registry/record_table.h"
+#include "wire/protocol.h"
+
+#define RECORD_BYTES 768
+#define VERSION      7
+#define LIMIT        1000
+
+struct record {
+	uint32_t state;
+	uint32_t number;
+	uint8_t rest[RECORD_BYTES - 8];
+};
+
+static int table_file_create(void)
+{
+	int fd;
+
+	assert_int_equal(table_create(RECORD_BYTES, VERSION, "test", &fd), WW_OK);
+	return fd;
+}
+
+static void open_table(struct table *table, int fd)
+{
+	assert_int_equal(table_open(table, fd, RECORD_BYTES, VERSION, LIMIT), WW_OK);
+}
+
+/* Takes a record and fills it, without its state. */
+static uint32_t record_add_uncommitted(struct table *table, uint32_t number)
+{
+	struct record *record;
+	uint32_t index = UINT32_MAX;
+
+	assert_int_equal(table_take(table, &index), WW_OK);
+	record = table_record(table, index);
+	record->number = number;
+	memset(record->rest, 0xa5, sizeof(record->rest));
+	return index;
+}
+
+static uint32_t record_add(struct table *table, uint32_t number)
+{
+	uint32_t index = record_add_uncommitted(table, number);
+
+	table_commit(table, index, 1);
+	return index;
+}
+
+static bool is_blank(const struct table *table, uint32_t index)
+{
+	static const struct record blank;
+
+	return memcmp(table_record(table, index), &blank, sizeof(blank)) == 0;
+}
+
+static int64_t pages_of(int fd)
+{
+	struct stat file;
+
+	assert_int_equal(fstat(fd, &file), 0);
+	return file.st_blocks / 8;
+}
+
+static void a_new_table_is_empty(void **state)
+{
+	struct table table;
+	struct stat file;
+	int fd = table_file_create();
+
+	(void)state;
+	open_table(&table, fd);
+	assert_int_equal(table.used, 0);
+	assert_int_equal(table.capacity, 0);
+	assert_int_equal(fstat(fd, &file), 0);
+	assert_int_equal(file.st_mode & 0777, 0600);
+	assert_int_equal(*table_value(&table, 4), 0);
+	table_close(&table);
+	assert_null(table.base);
+	close(fd);
+}
+
+static void a_record_comes_and_goes(void **state)
+{
+	struct table table;
+	uint32_t index;
+	int fd = table_file_create();
+
+	(void)state;
+	open_table(&table, fd);
+	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_int_equal(index, 0);
+	assert_true(is_blank(&table, index));
+	assert_int_equal(record_add(&table, 5), 1);
+	assert_int_equal(table.used, 2);
+	table_give(&table, 1);
+	assert_true(is_blank(&table, 1));
+	assert_int_equal(table.used, 1);
+	assert_int_equal(record_add(&table, 6), 1);
+	table_close(&table);
+	close(fd);
+}
+
+static void the_next_process_finds_what_was_committed(void **state)
+{
+	struct table table;
+	int fd = table_file_create();
+	uint32_t index;
+
+	(void)state;
+	open_table(&table, fd);
+	for (uint32_t i = 0; i < 8; i++)
+		record_add(&table, 100 + i);
+	record_add_uncommitted(&table, 108);
+	table_give(&table, 5);
+	table_give(&table, 2);
+	*table_value(&table, 3) = 77;
+	table_close(&table);
+
+	open_table(&table, fd);
+	assert_int_equal(table.used, 6);
+	assert_int_equal(*table_value(&table, 3), 77);
+	for (uint32_t i = 0; i < 8; i++) {
+		const struct record *record = table_record(&table, i);
+
+		if (i == 2 || i == 5)
+			assert_int_equal(record->state, 0);
+		else
+			assert_int_equal(record->number, 100 + i);
+	}
+	/* The lowest first; what was never committed is blank again. */
+	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_int_equal(index, 2);
+	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_int_equal(index, 5);
+	assert_int_equal(table_take(&table, &index), WW_OK);
+	assert_int_equal(index, 8);
+	assert_true(is_blank(&table, 8));
+	table_close(&table);
+	close(fd);
+}
+
+static void records_stay_where_they_are(void **state)
+{
+	struct table table;
+	struct record *first;
+	int fd = table_file_create();
+	uint32_t index;
+
+	(void)state;
+	open_table(&table, fd);
+	first = table_record(&table, record_add(&table, 1));
+	for (uint32_t i = 1; i < LIMIT; i++)
+		assert_int_equal(record_add(&table, i + 1), i);
+	assert_int_equal(table.capacity, LIMIT);
+	assert_fails(table_take(&table, &index), WW_ERR_LIMIT);
+	assert_int_equal(table.used, LIMIT);
+	assert_ptr_equal(first, table_record(&table, 0));
+	assert_int_equal(first->number, 1);
+	table_close(&table);
+
+	open_table(&table, fd);
+	assert_int_equal(table.used, LIMIT);
+	assert_fails(table_take(&table, &index), WW_ERR_LIMIT);
+	table_close(&table);
+	close(fd);
+}
+
+static void pages_come_before_records(void **state)
+{
+	struct table table;
+	int fd = table_file_create();
+
+	(void)state;
+	open_table(&table, fd);
+	for (uint32_t i = 0; i < LIMIT; i++) {
+		record_add_uncommitted(&table, i);
+		assert_true(pages_of(fd) * 4096 >= 64 + (int64_t)table.capacity * RECORD_BYTES);
+	}
+	table_close(&table);
+	close(fd);
+}
+
+static void an_empty_table_gives_its_pages_back(void **state)
+{
+	struct table table;
+	int fd = table_file_create();
+
+	(void)state;
+	open_table(&table, fd);
+	for (uint32_t i = 0; i < LIMIT; i++)
+		record_add(&table, i);
+	assert_true(pages_of(fd) > 180);
+	for (uint32_t i = 0; i < LIMIT; i++)
+		table_give(&table, i);
+	assert_int_equal(table.used, 0);
+	assert_in_range(pages_of(fd), 1, 18);
+	for (uint32_t i = 0; i < LIMIT; i++)
+		assert_int_equal(record_add(&table, i), i);
+	table_close(&table);
+	close(fd);
+}
+
+static void growth_that_is_refused_changes_nothing(void **state)
+{
+	struct ww_layout_table_header header = {.version = VERSION, .record_bytes = RECORD_BYTES};
+	struct table table;
+	uint32_t index;
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	memcpy(header.magic, "WWTABLE1", 8);
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+	open_table(&table, fd);
+	assert_fails(table_take(&table, &index), WW_ERR_ACCESS);
+	assert_int_equal(table.capacity, 0);
+	assert_int_equal(table.used, 0);
+	assert_fails(table_take(&table, &index), WW_ERR_ACCESS);
+	table_close(&table);
+	close(fd);
+}
+
+static void table_must_be_refused(int fd, ww_status expected)
+{
+	struct table table;
+
+	assert_fails(table_open(&table, fd, RECORD_BYTES, VERSION, LIMIT), expected);
+	assert_null(table.base);
+	table_close(&table);
+}
+
+/* Opens a table whose header was changed at one place. */
+static void refuse_with(size_t at, const void *bytes, size_t count, ww_status expected)
+{
+	int fd = table_file_create();
+
+	assert_int_equal(pwrite(fd, bytes, count, (off_t)at), count);
+	table_must_be_refused(fd, expected);
+	close(fd);
+}
+
+static void what_is_not_a_table(void **state)
+{
+	const uint32_t version = VERSION + 1;
+	const uint32_t record_bytes = RECORD_BYTES + 8;
+	const uint64_t too_many = LIMIT + 1;
+	const uint64_t not_there = 3;
+	const uint64_t endless = UINT64_MAX / RECORD_BYTES + 1;
+	int fd = table_file_create();
+	int ends[2];
+
+	(void)state;
+	refuse_with(0, "WWTABLE2", 8, WW_ERR_PROTOCOL);
+	refuse_with(8, &version, sizeof(version), WW_ERR_VERSION);
+	refuse_with(12, &record_bytes, sizeof(record_bytes), WW_ERR_VERSION);
+	refuse_with(16, &too_many, sizeof(too_many), WW_ERR_LIMIT);
+	refuse_with(16, &not_there, sizeof(not_there), WW_ERR_PROTOCOL);
+	refuse_with(16, &endless, sizeof(endless), WW_ERR_LIMIT);
+	assert_int_equal(ftruncate(fd, 63), 0);
+	table_must_be_refused(fd, WW_ERR_PROTOCOL);
+	close(fd);
+	assert_int_equal(pipe(ends), 0);
+	table_must_be_refused(ends[0], WW_ERR_PROTOCOL);
+	close(ends[0]);
+	close(ends[1]);
+	table_must_be_refused(-1, WW_ERR_DESCRIPTOR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_table_is_empty),
+		cmocka_unit_test(a_record_comes_and_goes),
+		cmocka_unit_test(the_next_process_finds_what_was_committed),
+		cmocka_unit_test(records_stay_where_they_are),
+		cmocka_unit_test(pages_come_before_records),
+		cmocka_unit_test(an_empty_table_gives_its_pages_back),
+		cmocka_unit_test(growth_that_is_refused_changes_nothing),
+		cmocka_unit_test(what_is_not_a_table),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}

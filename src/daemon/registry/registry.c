@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry.c - the registry as a whole: made empty, or taken over from a former broker, see
+ * registry.h
+ *
+ * To take over, a broker reads every record: holders first, then objects, then holds. It trusts
+ * none of them, and drops an impossible record alone. Then it does what would have happened in the
+ * meantime: objects that no process holds any more end.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "daemon/registry/expiry.h"
+#include "daemon/registry/exit_wait.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
+#include "daemon/registry/last_will.h"
+#include "daemon/registry/object.h"
+#include "wire/name.h"
+
+/* The most records of each kind, for which address space is reserved. */
+#define OBJECTS_MAX (1u << 20)
+#define HOLDERS_MAX (1u << 16)
+#define HOLDS_MAX   (1u << 22)
+
+/* --- an empty registry --- */
+
+static ww_status registry_create_tables(struct registry *registry,
+	uint32_t numbers[REGISTRY_TABLES])
+{
+	WW_AUTO_FD int objects = -1;
+	WW_AUTO_FD int holders = -1;
+	WW_AUTO_FD int holds = -1;
+
+	ww_try(table_create(WW_LAYOUT_OBJECT_RECORD_BYTES, WW_LAYOUT_OBJECT_RECORD_VERSION,
+		"warpway-objects", &objects));
+	ww_try(table_create(WW_LAYOUT_HOLDER_RECORD_BYTES, WW_LAYOUT_HOLDER_RECORD_VERSION,
+		"warpway-holders", &holders));
+	ww_try(table_create(WW_LAYOUT_HOLD_RECORD_BYTES, WW_LAYOUT_HOLD_RECORD_VERSION,
+		"warpway-holds", &holds));
+	return fdstore_keep(registry->fdstore, (int[]){objects, holders, holds}, REGISTRY_TABLES,
+		numbers);
+}
+
+static ww_status registry_open_each_table(struct registry *registry,
+	const uint32_t numbers[REGISTRY_TABLES])
+{
+	ww_try(table_open(&registry->object_table, (int)numbers[0], WW_LAYOUT_OBJECT_RECORD_BYTES,
+		WW_LAYOUT_OBJECT_RECORD_VERSION, OBJECTS_MAX));
+	ww_try(table_open(&registry->holder_table, (int)numbers[1], WW_LAYOUT_HOLDER_RECORD_BYTES,
+		WW_LAYOUT_HOLDER_RECORD_VERSION, HOLDERS_MAX));
+	return table_open(&registry->hold_table, (int)numbers[2], WW_LAYOUT_HOLD_RECORD_BYTES,
+		WW_LAYOUT_HOLD_RECORD_VERSION, HOLDS_MAX);
+}
+
+static void registry_close_tables(struct registry *registry)
+{
+	table_close(&registry->object_table);
+	table_close(&registry->holder_table);
+	table_close(&registry->hold_table);
+}
+
+static ww_status registry_open_tables(struct registry *registry,
+	const uint32_t numbers[REGISTRY_TABLES])
+{
+	ww_status status = registry_open_each_table(registry, numbers);
+
+	if (status < 0)
+		registry_close_tables(registry);
+	return status;
+}
+
+/* Values 1 and 2 of the objects' table are the id of this broker and its successors. */
+static ww_status registry_make_id(struct registry *registry)
+{
+	uint64_t id[2];
+
+	ww_try(ww_random_bytes(id, sizeof(id)));
+	*table_value(&registry->object_table, 1) = id[0];
+	*table_value(&registry->object_table, 2) = id[1];
+	return WW_OK;
+}
+
+static bool registry_is_named(const struct registry *registry)
+{
+	return *table_value(&registry->object_table, 1) || *table_value(&registry->object_table, 2);
+}
+
+void registry_id(const struct registry *registry, uint8_t out_id[16])
+{
+	memcpy(out_id, table_value(&registry->object_table, 1), 8);
+	memcpy(out_id + 8, table_value(&registry->object_table, 2), 8);
+}
+
+/* --- taking over --- */
+
+static bool text_is_ended(const uint8_t *text, size_t room)
+{
+	return memchr(text, 0, room) != NULL;
+}
+
+/*
+ * Drops an impossible record. But a record for which there was no memory must not be lost: then the
+ * start fails.
+ */
+static ww_status record_drop(struct table *table, uint32_t index, ww_status why)
+{
+	if (why == WW_ERR_NO_MEMORY)
+		return why;
+	ww_log_debug("registry: dropped record %" PRIu32 " of %" PRIu32 " bytes", index,
+		table->record_bytes);
+	table_give(table, index);
+	return WW_OK;
+}
+
+static bool holder_makes_sense(const struct registry *registry,
+	const struct ww_layout_holder_record *record)
+{
+	return record->state <= HOLDER_AWAITS_EXIT && record->number != 0 &&
+		record->number <= *table_value(&registry->holder_table, 0) &&
+		text_is_ended(record->program, sizeof(record->program)) &&
+		!holder_find_number(registry, record->number) &&
+		(record->state == HOLDER_AWAITS_EXIT || !holder_find(registry, record->process_id));
+}
+
+static ww_status holder_adopt(struct registry *registry, uint32_t index)
+{
+	struct ww_layout_holder_record *record = table_record(&registry->holder_table, index);
+	ww_status status = WW_ERR_PROTOCOL;
+	struct holder *holder;
+
+	if (record->state == 0)
+		return WW_OK;
+	if (holder_makes_sense(registry, record))
+		status = holder_item(registry, index, &holder);
+	if (status != WW_OK)
+		return record_drop(&registry->holder_table, index, status);
+	if (record->pidfd != HOLDER_NO_PIDFD &&
+		fdstore_adopt(registry->fdstore, record->pidfd) != WW_OK)
+		record->pidfd = HOLDER_NO_PIDFD;
+	return WW_OK;
+}
+
+static bool object_makes_sense(const struct registry *registry,
+	const struct ww_layout_object_record *record)
+{
+	return record->state <= WW_WIRE_STATE_REMOVED && record->kind != 0 &&
+		record->life >= WW_WIRE_LIFE_HELD && record->life <= WW_WIRE_LIFE_KEPT &&
+		record->mode <= 0777 && record->fd_count <= WW_WIRE_FDS &&
+		record->description_bytes <= sizeof(record->description) &&
+		record->bytes <= INT64_MAX && record->host_bytes <= record->bytes &&
+		record->generation <= *table_value(&registry->object_table, 0) &&
+		text_is_ended(record->name, sizeof(record->name)) &&
+		(!record->name[0] || ww_name_check((const char *)record->name) == WW_OK) &&
+		(record->state == WW_WIRE_STATE_REMOVED || !object_find_id(registry, record->id));
+}
+
+static void record_forget_fds(struct registry *registry,
+	const struct ww_layout_object_record *record, uint8_t count)
+{
+	for (uint8_t i = 0; i < count; i++)
+		fdstore_forget(registry->fdstore, record->fds[i]);
+}
+
+/* Adopts all descriptors of an object, or none; of a removed one that of its last will. */
+static bool object_adopt_fds(struct registry *registry, struct ww_layout_object_record *record)
+{
+	if (record->state == WW_WIRE_STATE_REMOVED) {
+		last_will_keep_only(record);
+		if (record->fd_count > 0 &&
+			fdstore_adopt(registry->fdstore, record->fds[0]) != WW_OK)
+			record->fd_count = 0;
+		return true;
+	}
+	for (uint8_t i = 0; i < record->fd_count; i++) {
+		if (fdstore_adopt(registry->fdstore, record->fds[i]) != WW_OK) {
+			record_forget_fds(registry, record, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Makes the item of an object, charges and links it. */
+static ww_status object_adopt_item(struct registry *registry,
+	struct ww_layout_object_record *record, uint32_t index)
+{
+	struct object *object = NULL;
+	struct holder *creator;
+	ww_status status;
+
+	ww_try(object_item(registry, index, &object));
+	status = last_will_open(registry, object);
+	if (status == WW_OK)
+		status = object_adopt(registry, object);
+	if (status < 0) {
+		last_will_close(registry, object);
+		account_put(&registry->accounts, object->account);
+		return status;
+	}
+	creator = holder_find_number(registry, record->maker);
+	if (creator)
+		object_belongs(registry, object, creator);
+	else
+		record->maker = 0;
+	return WW_OK;
+}
+
+static ww_status object_adopt_record(struct registry *registry, uint32_t index)
+{
+	struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+
+	ww_status status = WW_ERR_PROTOCOL;
+
+	if (record->state == 0)
+		return WW_OK;
+	if (record->created_ns > ww_clock_now_ns()) /* objects that are put from now on are later */
+		record->created_ns = ww_clock_now_ns();
+	if (object_makes_sense(registry, record) && object_adopt_fds(registry, record)) {
+		status = object_adopt_item(registry, record, index);
+		if (status != WW_OK)
+			record_forget_fds(registry, record, record->fd_count);
+	}
+	return status == WW_OK ? WW_OK : record_drop(&registry->object_table, index, status);
+}
+
+/* The object that a hold's record names, if the record is still of that object. */
+static struct object *hold_find_object(struct registry *registry,
+	const struct ww_layout_hold_record *record)
+{
+	const struct ww_layout_object_record *object;
+
+	if (record->object >= registry->object_table.capacity)
+		return NULL;
+	object = table_record(&registry->object_table, record->object);
+	if (object->state == 0 || (uint32_t)object->generation != record->generation)
+		return NULL;
+	return slab_item(&registry->objects, record->object);
+}
+
+static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct object *object)
+{
+	const struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
+	const struct charge charge = {.holds = 1};
+	bool is_escrow = record->holder == 0;
+	struct account *account;
+	struct holder *holder;
+	struct hold *hold;
+	ww_status status;
+
+	holder = is_escrow ? NULL : holder_find_number(registry, record->holder);
+	if ((!holder && !is_escrow) || (holder && hold_find(registry, holder, object)))
+		return WW_ERR_PROTOCOL;
+	if (is_escrow && object_record(registry, object)->state == WW_WIRE_STATE_REMOVED)
+		return WW_ERR_PROTOCOL;
+	account = account_get(&registry->accounts, record->uid);
+	if (!account)
+		return WW_ERR_NO_MEMORY;
+	status = hold_item(registry, index, object, holder, &hold);
+	if (status < 0) {
+		account_put(&registry->accounts, account);
+		return status;
+	}
+	/* One for each hold, so this cannot overflow. */
+	(void)account_charge_anyway(&registry->accounts, account, &charge);
+	return is_escrow ? hold_arm(registry, hold) : WW_OK;
+}
+
+/* An escrow ends at a point in time; the hold of a process does not. */
+static bool hold_makes_sense(const struct ww_layout_hold_record *record)
+{
+	bool is_escrow = record->holder == 0;
+
+	return record->state == 1 && record->access >= WW_WIRE_ACCESS_READ &&
+		record->access <= WW_WIRE_ACCESS_WRITE &&
+		is_escrow == (record->expires_ns != REGISTRY_NEVER);
+}
+
+static ww_status hold_adopt(struct registry *registry, uint32_t index)
+{
+	struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
+	ww_status status = WW_ERR_PROTOCOL;
+	struct object *object;
+
+	if (record->state == 0)
+		return WW_OK;
+	object = hold_makes_sense(record) ? hold_find_object(registry, record) : NULL;
+	if (object)
+		status = hold_adopt_of(registry, index, object);
+	return status == WW_OK ? WW_OK : record_drop(&registry->hold_table, index, status);
+}
+
+static bool object_is_held_by_creator(const struct registry *registry, const struct object *object)
+{
+	return object->creator && hold_find(registry, object->creator, object);
+}
+
+/* The former broker may have been killed while an object replaced another one. */
+static void registry_end_replaced(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
+		const struct ww_layout_object_record *record = table_record(&registry->object_table,
+			i);
+
+		if (record->state != 0 && record->state != WW_WIRE_STATE_REMOVED)
+			object_take_name(registry, slab_item(&registry->objects, i));
+	}
+}
+
+/* Ends what ended, or was about to end, when the former broker was killed. */
+static void registry_settle_objects(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
+		const struct ww_layout_object_record *record = table_record(&registry->object_table,
+			i);
+		struct object *object;
+		uint8_t what;
+
+		if (record->state == 0)
+			continue;
+		object = slab_item(&registry->objects, i);
+		what = object_is_held_by_creator(registry, object) ? 0
+								   : object_without_creator(record);
+		if (object->last_will && !object->creator)
+			(void)object_retire(registry, object);
+		else if (object->last_will && !holder_awaits_exit(registry, object->creator) &&
+			!object_is_held_by_creator(registry, object))
+			object_unpublish(registry, object); /* its creator was releasing it */
+		else if (what)
+			object_end(registry, object, what);
+		else if (!object->creator && object_ends_with_creator(record))
+			object_end(registry, object, WW_WIRE_WHAT_GONE);
+		else
+			object_settle(registry, object);
+	}
+}
+
+/* Called when all objects exist that the lingering ones may be inside of. */
+static void registry_place_lingering(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
+		const struct ww_layout_object_record *record = table_record(&registry->object_table,
+			i);
+
+		if (record->state != 0)
+			object_linger(registry, slab_item(&registry->objects, i));
+	}
+}
+
+/* Continues the ends of processes that the former broker had begun: last wills first. */
+static void registry_await_exits(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->holder_table.capacity; i++) {
+		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
+			i);
+		struct holder *holder;
+
+		if (record->state != HOLDER_AWAITS_EXIT)
+			continue;
+		holder = slab_item(&registry->holders, i);
+		holder_await_exit(registry, holder);
+		holder_end(registry, holder);
+	}
+}
+
+/* All remaining processes may connect again. */
+static void registry_await_holders(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->holder_table.capacity; i++) {
+		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
+			i);
+
+		if (record->state != 0 && record->state != HOLDER_AWAITS_EXIT)
+			holder_await(registry, slab_item(&registry->holders, i));
+	}
+	holder_end_done(registry);
+}
+
+static ww_status registry_take_over(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->holder_table.capacity; i++)
+		ww_try(holder_adopt(registry, i));
+	for (uint32_t i = 0; i < registry->object_table.capacity; i++)
+		ww_try(object_adopt_record(registry, i));
+	for (uint32_t i = 0; i < registry->hold_table.capacity; i++)
+		ww_try(hold_adopt(registry, i));
+	ww_try(fdstore_adopted(registry->fdstore));
+	registry_place_lingering(registry);
+	registry_end_replaced(registry);
+	registry_await_exits(registry);
+	registry_settle_objects(registry);
+	registry_await_holders(registry);
+	return WW_OK;
+}
+
+ww_status registry_open(struct registry *registry)
+{
+	uint32_t numbers[REGISTRY_TABLES];
+	bool is_first = fcntl((int)registry->fdstore->first, F_GETFD) < 0;
+
+	registry->objects.item_bytes = sizeof(struct object);
+	registry->holders.item_bytes = sizeof(struct holder);
+	registry->holds.item_bytes = sizeof(struct hold);
+	ww_list_init(&registry->doomed);
+	ww_list_init(&registry->done);
+	ww_try(key_hash_open());
+	if (is_first) {
+		ww_try(fdstore_adopted(registry->fdstore)); /* there are no records */
+		ww_try(registry_create_tables(registry, numbers));
+		ww_try(registry_open_tables(registry, numbers));
+		exit_wait_open(registry, holder_look_after);
+		return registry_make_id(registry);
+	}
+	for (uint32_t i = 0; i < REGISTRY_TABLES; i++) {
+		numbers[i] = registry->fdstore->first + i;
+		ww_try(fdstore_adopt(registry->fdstore, numbers[i]));
+	}
+	ww_try(registry_open_tables(registry, numbers));
+	exit_wait_open(registry, holder_look_after);
+	if (!registry_is_named(registry)) /* the first broker was killed before this step */
+		ww_try(registry_make_id(registry));
+	return registry_take_over(registry);
+}
+
+void registry_reclaim(struct registry *registry)
+{
+	bool is_freed = false;
+
+	registry->executed_bytes = 0;
+	holder_end_done(registry);
+	if (registry->object_table.used == 0 && registry->objects.chunk_count > 0) {
+		slab_clear(&registry->objects);
+		ww_map_fini(&registry->by_id);
+		ww_map_fini(&registry->by_name);
+		is_freed = true;
+	}
+	if (registry->hold_table.used == 0 && registry->holds.chunk_count > 0) {
+		slab_clear(&registry->holds);
+		ww_map_fini(&registry->by_pair);
+		is_freed = true;
+	}
+	if (registry->holder_table.used == 0 && registry->holders.chunk_count > 0) {
+		slab_clear(&registry->holders);
+		ww_map_fini(&registry->by_number);
+		ww_map_fini(&registry->by_process);
+		is_freed = true;
+	}
+	if (is_freed)
+		malloc_trim(0);
+}
+
+static void registry_close_items(struct registry *registry)
+{
+	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
+		const uint32_t *state = table_record(&registry->object_table, i);
+		struct object *object;
+
+		if (*state == 0)
+			continue;
+		object = slab_item(&registry->objects, i);
+		expiry_stop(&object->expiry);
+		free(object->escrow_lists);
+		last_will_close(registry, object);
+	}
+	for (uint32_t i = 0; i < registry->hold_table.capacity; i++) {
+		const struct ww_layout_hold_record *record = table_record(&registry->hold_table, i);
+
+		if (record->state && record->holder == 0)
+			expiry_stop(&((struct hold *)slab_item(&registry->holds, i))->expiry);
+	}
+}
+
+static void account_free(struct ww_map *map, struct ww_map_node *node)
+{
+	ww_map_remove(map, node);
+	free(ww_container(node, struct account, node));
+}
+
+static void accounts_free(struct ww_map *map)
+{
+	for (size_t i = 0; map->count > 0 && i < map->bucket_count; i++) {
+		while (map->buckets[i])
+			account_free(map, map->buckets[i]);
+	}
+	ww_map_fini(map);
+}
+
+void registry_close(struct registry *registry)
+{
+	registry_close_items(registry);
+	exit_wait_close(registry);
+	accounts_free(&registry->accounts.by_uid);
+	registry_close_tables(registry);
+	slab_clear(&registry->objects);
+	slab_clear(&registry->holders);
+	slab_clear(&registry->holds);
+	free(registry->by_id.buckets);
+	free(registry->by_name.buckets);
+	free(registry->by_number.buckets);
+	free(registry->by_process.buckets);
+	free(registry->by_pair.buckets);
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * registry_random_test.c - random changes to a registry, compared with a simple model of it
+ *
+ * The model says of each object which processes hold it, and what its record must say. After each
+ * change, the registry and the accounts must be as the model is. Now and then the registry is
+ * closed and taken over, as by a new broker.
+ */
+#include "daemon/registry/registry_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define OBJECTS 24
+#define HOLDERS 6
+
+struct model_object {
+	uint32_t number; /* 0: none */
+	uint8_t state;
+	uint8_t life;
+	uint8_t fds;
+	bool is_named;
+	int creator;      /* -1: has ended */
+	int owner;        /* whose account */
+	uint32_t holders; /* bits */
+	uint32_t escrows;
+};
+
+struct model {
+	struct model_object objects[OBJECTS];
+	bool holders[HOLDERS];
+	uint32_t last_number;
+};
+
+static uint64_t random_state;
+
+static uint32_t random_below(uint32_t limit)
+{
+	uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return (uint32_t)((z ^ (z >> 31)) % limit);
+}
+
+static uid_t uid_of(int holder)
+{
+	return 100 + (uid_t)(holder % 3);
+}
+
+static void name_of(const struct model_object *item, char name[32])
+{
+	snprintf(name, 32, "n/%u", item->number);
+}
+
+static void model_settle(struct model_object *item)
+{
+	if (item->holders || item->escrows)
+		return;
+	if (item->state == WW_WIRE_STATE_REMOVED || item->life == WW_WIRE_LIFE_HELD)
+		item->number = 0;
+}
+
+static void model_end(struct model_object *item)
+{
+	item->state = WW_WIRE_STATE_REMOVED;
+	item->escrows = 0;
+	model_settle(item);
+}
+
+static void model_drop(struct model_object *item, int holder)
+{
+	item->holders &= ~(1U << holder);
+	if (item->creator == holder &&
+		(item->state == WW_WIRE_STATE_WRITING ||
+			(item->state != WW_WIRE_STATE_REMOVED && item->life == WW_WIRE_LIFE_OWNER &&
+				(item->fds == 0 || !item->is_named))))
+		model_end(item);
+	else
+		model_settle(item);
+}
+
+static void model_holder_end(struct model *model, int holder)
+{
+	model->holders[holder] = false;
+	for (size_t i = 0; i < OBJECTS; i++) {
+		struct model_object *item = &model->objects[i];
+
+		if (item->number && item->creator == holder) {
+			item->creator = -1;
+			if (item->state == WW_WIRE_STATE_WRITING ||
+				(item->state != WW_WIRE_STATE_REMOVED &&
+					(item->life == WW_WIRE_LIFE_OWNER ||
+						(item->life == WW_WIRE_LIFE_KEPT &&
+							!item->is_named))))
+				model_end(item);
+		}
+		if (item->number && (item->holders >> holder & 1))
+			model_drop(item, holder);
+	}
+}
+
+/* The object itself, also a removed one: numbers are never used twice. */
+static struct object *item_object(struct fixture *fixture, const struct model_object *item)
+{
+	const struct table *table = &fixture->registry.object_table;
+
+	for (uint32_t i = 0; i < table->capacity; i++) {
+		const struct ww_layout_object_record *record = table_record(table, i);
+
+		if (record->state && !memcmp(record->id, &item->number, sizeof(item->number)))
+			return slab_item(&fixture->registry.objects, i);
+	}
+	return NULL;
+}
+
+static void random_put(struct fixture *fixture, struct model *model, int holder,
+	struct model_object *item)
+{
+	struct ww_wire_put message;
+	struct object *object;
+	char name[32];
+
+	*item = (struct model_object){
+		.number = ++model->last_number,
+		.state = (uint8_t)(1 + random_below(3)),
+		.life = (uint8_t)(1 + random_below(3)),
+		.fds = (uint8_t)random_below(4),
+		.is_named = random_below(3) > 0,
+		.creator = holder,
+		.owner = holder,
+		.holders = 1U << holder,
+	};
+	name_of(item, name);
+	message = describe(item->number, item->is_named ? name : "", item->life);
+	message.state = item->state;
+	assert_int_equal(try_put(fixture, find_holder(fixture, (uint8_t)holder + 1), &message,
+				 item->fds, &object),
+		WW_OK);
+}
+
+static void random_name(struct fixture *fixture, struct model_object *item)
+{
+	struct ww_wire_put message;
+	char name[32];
+
+	if (item->is_named || item->state == WW_WIRE_STATE_REMOVED)
+		return;
+	name_of(item, name);
+	item->is_named = true;
+	item->life = WW_WIRE_LIFE_KEPT;
+	item->state = WW_WIRE_STATE_SEALED;
+	message = describe(item->number, name, item->life);
+	message.state = item->state;
+	assert_int_equal(object_name(&fixture->registry, item_object(fixture, item), &message, 5),
+		WW_OK);
+}
+
+/* One step with a holder that is there and an object that is there. */
+static void random_step(struct fixture *fixture, struct model_object *item, int holder)
+{
+	struct registry *registry = &fixture->registry;
+	struct object *object = item_object(fixture, item);
+	struct holder *who = find_holder(fixture, (uint8_t)holder + 1);
+	struct hold *hold = hold_find(registry, who, object);
+	bool is_removed = item->state == WW_WIRE_STATE_REMOVED;
+
+	assert_int_equal(hold != NULL, item->holders >> holder & 1);
+	switch (random_below(6)) {
+	case 0:
+		if (hold) {
+			model_drop(item, holder);
+			hold_drop(registry, hold);
+		}
+		break;
+	case 1:
+		if (!is_removed) {
+			item->holders |= 1U << holder;
+			assert_int_equal(hold_take(registry, who, object, 1), WW_OK);
+		}
+		break;
+	case 2:
+		if (!is_removed) {
+			item->escrows++;
+			assert_int_equal(hold_escrow(registry, who->account, object, 1, 1, FAR),
+				WW_OK);
+		}
+		break;
+	case 3:
+		if (item->escrows && item->holders) {
+			item->escrows--;
+			hold_use_escrow(registry, object, 1);
+		}
+		break;
+	case 4:
+		if (item->state == WW_WIRE_STATE_WRITING) {
+			item->state = WW_WIRE_STATE_SHARED;
+			object_seal(registry, object, item->state);
+		}
+		break;
+	default:
+		random_name(fixture, item);
+		break;
+	}
+}
+
+static void check_item(struct fixture *fixture, const struct model_object *item)
+{
+	const struct object *object = item_object(fixture, item);
+	const struct ww_layout_object_record *record;
+	char name[32];
+
+	assert_non_null(object);
+	record = object_record(&fixture->registry, object);
+	name_of(item, name);
+	assert_int_equal(record->state, item->state);
+	assert_int_equal(record->life, item->life);
+	assert_int_equal(record->fd_count, item->state == WW_WIRE_STATE_REMOVED ? 0 : item->fds);
+	assert_int_equal(object->holders, __builtin_popcount(item->holders));
+	assert_int_equal(object->escrows, item->escrows);
+	assert_int_equal(object->creator != NULL, item->creator >= 0);
+	assert_ptr_equal(object_find(&fixture->registry, name),
+		item->is_named && item->state != WW_WIRE_STATE_REMOVED ? object : NULL);
+}
+
+static void check_accounts(struct fixture *fixture, const struct model *model)
+{
+	struct charge sums[3] = {{0}};
+	uint32_t users[3] = {0};
+	struct accounts *accounts = &fixture->registry.accounts;
+
+	for (int i = 0; i < HOLDERS; i++)
+		users[i % 3] += model->holders[i];
+	for (size_t i = 0; i < OBJECTS; i++) {
+		const struct model_object *item = &model->objects[i];
+		struct charge *sum = &sums[item->owner % 3];
+
+		if (!item->number)
+			continue;
+		users[item->owner % 3]++;
+		if (item->state != WW_WIRE_STATE_REMOVED) {
+			sum->bytes += 1000 + item->number;
+			sum->objects++;
+			sum->fds += item->fds;
+		}
+	}
+	for (uid_t i = 0; i < 3; i++) {
+		struct account *account;
+
+		if (users[i] == 0)
+			continue;
+		account = account_get(accounts, 100 + i);
+		assert_int_equal(account->used.bytes, sums[i].bytes);
+		assert_int_equal(account->used.objects, sums[i].objects);
+		assert_int_equal(account->used.fds, sums[i].fds);
+		account_put(accounts, account);
+	}
+}
+
+static void check_model(struct fixture *fixture, const struct model *model)
+{
+	uint32_t objects = 0;
+	uint32_t holders = 0;
+	uint32_t holds = 0;
+	uint64_t fds = 0;
+
+	for (size_t i = 0; i < OBJECTS; i++) {
+		const struct model_object *item = &model->objects[i];
+
+		if (!item->number)
+			continue;
+		check_item(fixture, item);
+		objects++;
+		holds += (uint32_t)__builtin_popcount(item->holders) + item->escrows;
+		fds += item->state == WW_WIRE_STATE_REMOVED ? 0 : item->fds;
+	}
+	for (size_t i = 0; i < HOLDERS; i++)
+		holders += model->holders[i];
+	must_have(fixture, objects, holders, holds, fds);
+	check_accounts(fixture, model);
+}
+
+/* A process that has nothing is not awaited. */
+static void model_restart(struct model *model)
+{
+	for (int i = 0; i < HOLDERS; i++) {
+		bool has_something = false;
+
+		for (size_t k = 0; k < OBJECTS; k++) {
+			const struct model_object *item = &model->objects[k];
+
+			has_something |= item->number &&
+				((item->holders >> i & 1) || item->creator == i);
+		}
+		model->holders[i] &= has_something;
+	}
+}
+
+static void random_round(struct fixture *fixture, struct model *model)
+{
+	struct model_object *item = &model->objects[random_below(OBJECTS)];
+	int holder = (int)random_below(HOLDERS);
+	uint32_t choice = random_below(100);
+
+	if (!model->holders[holder]) {
+		add_holder(fixture, (uint8_t)holder + 1, uid_of(holder));
+		model->holders[holder] = true;
+	} else if (choice < 3) {
+		model_holder_end(model, holder);
+		holder_end(&fixture->registry, find_holder(fixture, (uint8_t)holder + 1));
+	} else if (choice < 6) {
+		restart(fixture);
+		model_restart(model);
+	} else if (!item->number) {
+		random_put(fixture, model, holder, item);
+	} else if (choice < 10 && item->state != WW_WIRE_STATE_REMOVED) {
+		struct object *object = item_object(fixture, item);
+
+		model_end(item);
+		object_end(&fixture->registry, object, WW_WIRE_WHAT_REMOVED);
+	} else {
+		random_step(fixture, item, holder);
+	}
+	drain(fixture);
+	uv_run(&fixture->loop, UV_RUN_NOWAIT);
+}
+
+static void at_random(void **state)
+{
+	struct fixture *fixture = *state;
+	static struct model model;
+
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		memset(&model, 0, sizeof(model));
+		random_state = seed;
+		for (int round = 0; round < 1500; round++) {
+			random_round(fixture, &model);
+			check_model(fixture, &model);
+		}
+		for (int i = 0; i < HOLDERS; i++) {
+			if (model.holders[i])
+				holder_end(&fixture->registry,
+					find_holder(fixture, (uint8_t)i + 1));
+		}
+		for (size_t i = 0; i < OBJECTS; i++) {
+			struct object *object = item_object(fixture, &model.objects[i]);
+
+			if (model.objects[i].number && object)
+				object_end(&fixture->registry, object, WW_WIRE_WHAT_REMOVED);
+		}
+		must_be_empty(fixture);
+		registry_reclaim(&fixture->registry);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(at_random),
+	};
+
+	return cmocka_run_group_tests_name("registry_random", tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.h - a memory as the library sees it
+ *
+ * A memory is a mapping with a name that is the same in every process: its object id. Everything in
+ * it is constant from the moment it can be found by others, so reading needs no lock. What layers
+ * above hang on it (attachments) has a lock of its own.
+ *
+ * A VIEW is a memory that is a part of another one, its whole: a slice of a pool, a span that was
+ * imported or wrapped. It has a count of its own and holds one reference of its whole; what it is
+ * made in, and what else ends with it, is its class's business. Wholes alone are cached, described,
+ * put into brokers and hold attachments: whoever needs these asks for the whole first. The whole of
+ * a wrapped allocation is handed to no caller: each gets a view, even of all of it.
+ */
+#ifndef WW_MEMORY_MEMORY_H
+#define WW_MEMORY_MEMORY_H
+
+#include "base/attachment.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "device/mapping.h"
+#include "memory/description.h"
+
+struct ww_memory;
+
+/* A kind of view. */
+struct ww_view_class {
+	uint64_t flags; /* WW_MEMORY_IS_... */
+	/*
+	 * The last reference is gone: gives back the reference of the whole, and the view itself.
+	 */
+	void (*release)(struct ww_memory *view);
+};
+
+/*
+ * Finds a slice of a pool by its place.
+ * @chunk:   borrowed; a whole
+ * Return: a reference to the slice that has this byte; NULL: there is none.
+ */
+typedef struct ww_memory *ww_find_slice_fn(struct ww_memory *chunk, uint64_t offset);
+
+struct ww_memory {
+	struct ww_ref ref;
+	struct ww_mapping *mapping; /* a reference; a view's is its whole's, and borrowed */
+	uint64_t offset;            /* bytes from the start of the mapping; 0 but in a view */
+	uint64_t bytes;
+	uint32_t access;         /* WW_ACCESS_...: of a view it may be less than its mapping's */
+	struct ww_memory *whole; /* of a view: a reference; else NULL */
+	const struct ww_view_class *class; /* of a view; else NULL */
+	struct ww_list link;               /* of a view: its class's */
+
+	/* Not in a view. */
+	struct ww_map_node node;           /* in the cache, under its lock */
+	struct ww_description description; /* its access is the most that was granted */
+	ww_find_slice_fn *_Atomic
+		/* of a chunk of a pool, which is handed out in slices only; else NULL */
+		find_slice;
+	bool is_own_mapping;  /* by WW_IMPORT_OWN_MAPPING: no import finds it */
+	struct ww_list views; /* of it, by their links; under a lock of wrap.c */
+	struct ww_attachments attachments;
+};
+
+/*
+ * A view of @bytes bytes from @offset on, with one reference.
+ * @whole:  a reference, taken over; not a view
+ */
+void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64_t offset,
+	uint64_t bytes, uint32_t access, const struct ww_view_class *class);
+
+/*
+ * What is cached, described and put into brokers: the memory itself, or what it is a view of.
+ * Borrowed.
+ */
+static inline struct ww_memory *ww_memory_whole(struct ww_memory *memory)
+{
+	return memory->whole ? memory->whole : memory;
+}
+
+/* Return: WW_OK; WW_ERR_INVALID (not one of WW_ACCESS_...). */
+ww_status ww_memory_check_access(uint32_t access);
+
+/* Every flag of ww_import_params. */
+#define WW_IMPORT_FLAGS (WW_IMPORT_NO_SLOW_ROUTE | WW_IMPORT_OWN_MAPPING)
+
+/* What an import asks for, checked. */
+struct ww_import_options {
+	uint32_t access; /* WW_ACCESS_... */
+	uint64_t flags;  /* WW_IMPORT_... */
+};
+
+/*
+ * @access:  0: for reading
+ * @flags:   WW_IMPORT_..., others are left out
+ * Return: WW_OK; WW_ERR_INVALID.
+ */
+ww_status ww_import_options_init(struct ww_import_options *options, uint32_t access,
+	uint64_t flags);
+
+/* The same, of what the caller gave. @params: may be NULL */
+ww_status ww_import_options_read(const struct ww_import_params *params,
+	struct ww_import_options *out_options);
+
+/*
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (WW_IMPORT_NO_SLOW_ROUTE, and @mapping is reached by a slow
+ * one).
+ */
+ww_status ww_memory_check_route(const struct ww_mapping *mapping,
+	const struct ww_import_options *options);
+
+/*
+ * Records that memory like @what has no second mapping. Return: WW_OK, without
+ * WW_IMPORT_OWN_MAPPING; WW_ERR_UNSUPPORTED.
+ */
+ww_status ww_import_options_refuse_own_mapping(const struct ww_import_options *options,
+	const char *what);
+
+/*
+ * Gives a new mapping its name, and enters it. Takes over @mapping on success.
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ */
+ww_status ww_memory_name(struct ww_mapping *mapping, struct ww_memory **out_memory);
+
+/*
+ * The whole that a description and its descriptors name, mapped here or mapped already.
+ * @fds:  borrowed; the memory's first, then those that its backing has besides
+ * Return: as ww_memory_import_fd().
+ */
+ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_t fd_count,
+	const struct ww_description *description, const struct ww_import_options *options,
+	struct ww_memory **out_memory);
+
+/*
+ * Whether what is mapped already serves an import: what is foreign is mapped with one access, and
+ * may be gone though it is mapped.
+ * Return: WW_OK; WW_ERR_STATE; WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST; WW_ERR_UNSUPPORTED.
+ */
+ww_status ww_memory_check_found(struct ww_memory *memory, const struct ww_import_options *options);
+
+/*
+ * What describes a memory, or the part of its whole that a view is.
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (a slice of a pool).
+ */
+ww_status ww_memory_describe(const struct ww_memory *memory, struct ww_description *out);
+
+/*
+ * The smallest view of a memory that has a byte: one of less than @limit bytes.
+ * Return: a reference; NULL: there is none.
+ */
+struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, uint64_t limit);
+
+/*
+ * The smallest wrapped memory around an address that others allocated, and still have.
+ * @out_memory:  a reference; NULL: there is none
+ * @out_offset:  of the address in the allocation
+ * Return: WW_OK; WW_ERR_DEVICE and others: the driver does not say whether the allocation is there.
+ */
+ww_status ww_memory_find_wrapped(const void *pointer, struct ww_memory **out_memory,
+	uint64_t *out_offset);
+
+/*
+ * The smallest of some views, of less than @limit bytes, that has a byte of their whole. The caller
+ * holds the lock under which their classes take them out of the list.
+ * @views:  by their links
+ * Return: a reference; NULL: there is none.
+ */
+struct ww_memory *ww_memory_take_smallest(const struct ww_list *views, uint64_t offset,
+	uint64_t limit);
+
+/*
+ * The memory that is exactly a span of a whole, with this access: the whole itself, a view that was
+ * imported or wrapped before, or a new view. For each span and access there is one at a time that
+ * imports get.
+ * @memory:  a reference to a whole, replaced; on failure it is given back, and NULL
+ * @bytes:   0: all of it; else the span lies in the whole
+ * @access:  not more than that of the whole
+ * Return: WW_OK; WW_ERR_NO_MEMORY.
+ */
+ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t bytes,
+	uint32_t access);
+
+#endif

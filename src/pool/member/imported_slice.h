@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * imported_slice.h - a pool of another process, as one that imports its slices has it
+ *
+ * With the first slice of a pool this process becomes a member: it maps the table, makes a page of
+ * marks and shows it to the owner through the broker. From then on an import is a look into the
+ * table. Membership lasts until the owner is gone and no slice is left, or this process ends;
+ * chunks stay mapped until the owner has given them back.
+ */
+#ifndef WW_POOL_MEMBER_IMPORTED_SLICE_H
+#define WW_POOL_MEMBER_IMPORTED_SLICE_H
+
+#include <warpway/broker.h>
+
+#include "memory/memory.h"
+
+/*
+ * @broker:  as for ww_memory_import()
+ * @info:    what @token says; it names a slice
+ * Return: WW_OK; as ww_memory_import().
+ */
+ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *info, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory);
+
+struct ww_member;
+
+/*
+ * Uses the slice of a token, and maps nothing.
+ * @info:             what @token says; it names a slice
+ * @holds:            gets the hold of its chunk
+ * @out_member:       counted in its users
+ * @out_memory_kind:  WW_MEMORY_... of the pool
+ * Return: WW_OK; as ww_object_import().
+ */
+ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_token *token, struct ww_attachments *holds, struct ww_member **out_member,
+	uint32_t *out_memory_kind);
+
+/* Ends that use of the slice, and of the member. */
+void ww_member_let_go(struct ww_member *member, uint64_t number);
+
+/*
+ * A token by which another process gets a slice that is used here.
+ * @broker:  NULL: the pool's; another one is refused
+ * @info:    as in the token that it came by; the fields about pool and broker are filled in
+ * Return: WW_OK; as ww_memory_export().
+ */
+ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
+	struct ww_token_info *info, struct ww_token *out_token);
+
+/* Gives back what is left of pools whose owners are gone. Calls of pools and imports do so. */
+void ww_members_reclaim(void);
+
+/*
+ * Return: a reference to the smallest slice, or part of one, that has this byte of a chunk; NULL:
+ * there is none.
+ */
+struct ww_memory *ww_member_find_slice(const struct ww_memory *chunk, uint64_t offset);
+
+/* Whether a memory is a slice that was imported. */
+bool ww_member_has(const struct ww_memory *memory);
+
+/* Of such a slice: the one it came by, borrowed. */
+struct ww_broker *ww_member_broker(const struct ww_memory *memory);
+
+/*
+ * Of such a slice.
+ * @broker:  NULL: the one it came by
+ * Return: WW_OK; WW_ERR_STATE (another broker than the one it came by); as ww_memory_export().
+ */
+ww_status ww_member_export(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token);
+
+/* @memory: a reference, consumed on success. Return: WW_OK; as ww_pool_release(). */
+ww_status ww_member_stream_release(struct ww_memory *memory, struct ww_stream *stream);
+
+#endif

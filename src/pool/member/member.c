@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * member.c - a pool of another process: joining it, and mapping its chunks, see member.h
+ *
+ * A member is known by the pool's id and the broker that said it. It stays until the owner is gone
+ * and nothing of it is used; a chunk stays mapped until the owner has given chunks back and nobody
+ * here uses it.
+ */
+#include "pool/member/member.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "share/token_import.h"
+#include "share/hold_ref.h"
+#include "wire/name.h"
+
+#define HOLDER_MODE 0444 /* who may hold the pool decides */
+
+static pthread_mutex_t join_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t members_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list members = WW_LIST_INIT(members);
+
+/* --- members --- */
+
+static void member_free(struct ww_member *member)
+{
+	struct ww_list *link;
+
+	if (!member)
+		return;
+	while ((link = ww_list_take_first(&member->chunks))) {
+		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
+
+		ww_memory_unref(chunk->memory);
+		free(chunk);
+	}
+	ww_timeline_drop(member->life);
+	ww_attachments_fini(&member->holder);
+	ww_attachments_fini(&member->pool);
+	ww_pool_keys_set(&member->keys, NULL);
+	ww_marks_free(member->own);
+	ww_marks_free(member->marks);
+	ww_slice_table_fini(&member->table);
+	ww_signal_map_unref(member->page);
+	pthread_mutex_destroy(&member->lock);
+	free(member->slots);
+	free(member);
+}
+
+WW_DEFINE_CLEANUP(struct ww_member, member_free)
+
+/* Whether the owner is gone, or has let go of the pool: nothing new will come from it. */
+static bool owner_is_gone(const struct ww_member *member)
+{
+	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(member->page,
+		sizeof(struct ww_layout_signal_page));
+
+	return __atomic_load_n(&member->page->header->lost, __ATOMIC_ACQUIRE) || !cell ||
+		__atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) != WW_WIRE_CELL_STATE_LIVE;
+}
+
+/* Takes those out whose owners are gone, while nothing of them is in use. Under members_lock. */
+static void take_gone(struct ww_list *out_gone)
+{
+	struct ww_list *next;
+
+	for (struct ww_list *link = members.next; link != &members; link = next) {
+		struct ww_member *member = ww_container(link, struct ww_member, link);
+
+		next = link->next;
+		if (member->users == 0 && owner_is_gone(member)) {
+			ww_list_remove(link);
+			ww_list_append(out_gone, link);
+		}
+	}
+}
+
+static void free_gone(struct ww_list *gone)
+{
+	struct ww_list *link;
+
+	while ((link = ww_list_take_first(gone)))
+		member_free(ww_container(link, struct ww_member, link));
+}
+
+void ww_members_drop_gone(void)
+{
+	struct ww_list gone = WW_LIST_INIT(gone);
+
+	pthread_mutex_lock(&members_lock);
+	take_gone(&gone);
+	pthread_mutex_unlock(&members_lock);
+	free_gone(&gone);
+}
+
+void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context)
+{
+	pthread_mutex_lock(&members_lock);
+	ww_list_for_each (link, &members)
+		visit(ww_container(link, struct ww_member, link), context);
+	pthread_mutex_unlock(&members_lock);
+}
+
+void ww_member_ref(struct ww_member *member)
+{
+	pthread_mutex_lock(&members_lock);
+	member->users++;
+	pthread_mutex_unlock(&members_lock);
+}
+
+void ww_member_leave(struct ww_member *member)
+{
+	if (!member)
+		return;
+	pthread_mutex_lock(&members_lock);
+	member->users--;
+	pthread_mutex_unlock(&members_lock);
+	ww_members_drop_gone();
+}
+
+/* --- joining: under join_lock --- */
+
+static ww_status open_pool(struct ww_member *member, const struct ww_get_reply *grant)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+	struct ww_wire_pool_ref ref;
+
+	ww_try(ww_pool_ref_read(granted->description, granted->description_bytes, &ref));
+	if (memcmp(ref.pool_id, granted->id, sizeof(ref.pool_id)) != 0 ||
+		grant->request.fds_come_count < 2)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the pool's description is that of another one, or lacks a descriptor");
+	memcpy(member->pool_id, ref.pool_id, sizeof(member->pool_id));
+	memcpy(member->keys.pool_id, ref.pool_id, sizeof(ref.pool_id));
+	member->owner_uid = granted->uid;
+	member->kind = ref.kind;
+	ww_try(ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
+		&member->page));
+	ww_try(ww_slice_table_import(&member->table, grant->request.fds_come[1], ref.table_bytes,
+		ref.pool_id, ref.slot_count));
+	member->has_owners_clock = ww_slice_table_has_our_clock(&member->table);
+	member->slots = calloc(ref.slot_count, sizeof(*member->slots));
+	if (!member->slots)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot count a pool's slices: out of memory");
+	return ww_marks_create(ref.pool_id, ref.slot_count, &member->marks);
+}
+
+static ww_status create_member(const struct ww_get_reply *grant, struct ww_member **out_member)
+{
+	WW_CLEANUP(member_free_p) struct ww_member *member = calloc(1, sizeof(*member));
+
+	if (!member)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a pool: out of memory");
+	ww_list_init(&member->link);
+	ww_list_init(&member->chunks);
+	ww_list_init(&member->lagging);
+	pthread_mutex_init(&member->lock, NULL);
+	ww_try(open_pool(member, grant));
+	*out_member = ww_steal(member);
+	return WW_OK;
+}
+
+static ww_status describe_holder(const struct ww_member *member, struct ww_signal_map *page,
+	struct ww_put_request *offer)
+{
+	struct ww_wire_pool_holder_ref ref = {
+		.page_bytes = page->cpu->bytes,
+		.marks_bytes = member->marks->cpu->bytes,
+		.slot_count = member->marks->slot_count,
+	};
+
+	ww_sync_object_offer_init(offer, WW_OBJECT_POOL, page->id, NULL);
+	offer->put.mode = HOLDER_MODE;
+	ww_try(ww_sync_object_offer_page(offer, page));
+	ww_try(ww_mapping_export(member->marks->cpu, WW_ACCESS_READ, &offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
+	offer->host_bytes += member->marks->cpu->bytes;
+	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
+	ww_pool_holder_ref_write(&ref, offer->put.description);
+	offer->put.description_bytes = WW_POOL_HOLDER_REF_BYTES;
+	return WW_OK;
+}
+
+/* Shows the owner this process's marks, under a name that nobody else has. */
+static ww_status show_marks(struct ww_member *member, struct ww_signal_map *page,
+	struct ww_broker *broker)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	char name[WW_POOL_NAME_BYTES];
+	uint64_t number;
+	char digits[17];
+
+	ww_try(describe_holder(member, page, &offer));
+	ww_try(ww_random_bytes(&number, sizeof(number)));
+	snprintf(digits, sizeof(digits), "%016" PRIx64, number);
+	ww_pool_name(name, member->pool_id, "holder", digits);
+	memcpy(offer.put.name, name, sizeof(name));
+	return ww_put_request_put(&offer, &member->holder, broker, 0);
+}
+
+static bool is_given_up(const struct ww_member *member)
+{
+	return !member->life ||
+		__atomic_load_n(&member->life->page->header->lost, __ATOMIC_ACQUIRE);
+}
+
+/* A member, new or not, becomes known to the owner by way of this broker. */
+static ww_status become_known(struct ww_member *member, struct ww_broker *broker)
+{
+	const struct ww_timeline_params alone = {
+		.struct_size = sizeof(alone),
+		.flags = WW_TIMELINE_ALONE,
+	};
+	WW_AUTO_TIMELINE ww_timeline *life = NULL;
+	ww_timeline *former;
+
+	if (!is_given_up(member)) {
+		if (ww_hold_ref_is_held(&member->holder, broker))
+			return WW_OK;
+		return show_marks(member, member->life->page, broker);
+	}
+	ww_try(ww_timeline_create(&alone, &life));
+	ww_try(show_marks(member, life->page, broker));
+	pthread_mutex_lock(&member->lock);
+	former = member->life;
+	member->life = ww_steal(life);
+	pthread_mutex_unlock(&member->lock);
+	ww_timeline_drop(former);
+	return WW_OK;
+}
+
+struct ww_pool_keys ww_member_keys(struct ww_member *member)
+{
+	struct ww_pool_keys keys;
+
+	pthread_mutex_lock(&member->lock);
+	keys = member->keys;
+	pthread_mutex_unlock(&member->lock);
+	return keys;
+}
+
+void ww_member_learn(struct ww_member *member, const struct ww_pool_keys *keys)
+{
+	pthread_mutex_lock(&member->lock);
+	member->keys = *keys;
+	pthread_mutex_unlock(&member->lock);
+}
+
+/*
+ * Gets the secrets with which the member can hand slices on, also when the owner is gone by then.
+ * The token's own secret will not do: one for reading may carry that for writing.
+ */
+static ww_status get_keys(const struct ww_token_info *token, struct ww_pool_keys *keys)
+{
+	for (uint32_t access = WW_ACCESS_READ; access <= token->access; access++) {
+		struct ww_token_info info = *token;
+		struct ww_token unused;
+
+		info.access = access;
+		ww_try(ww_pool_keys_token(keys, &info, &unused));
+	}
+	return WW_OK;
+}
+
+/* What the broker granted is the pool that the token names. */
+static ww_status admit(struct ww_import *import, const struct ww_token *token,
+	struct ww_member *member)
+{
+	struct ww_pool_keys keys;
+
+	ww_get_reply_keep(&import->grant, &member->pool);
+	ww_try(become_known(member, import->grant.broker));
+	keys = ww_member_keys(member);
+	ww_pool_keys_learn(&keys, &import->token, token);
+	ww_try(get_keys(&import->token, &keys));
+	ww_member_learn(member, &keys);
+	return WW_OK;
+}
+
+/*
+ * Whether the token needs no look of the broker's: it is as good as one that the broker has
+ * accepted.
+ */
+static bool is_admitted(struct ww_member *member, const struct ww_broker *broker,
+	const struct ww_token_info *info, const struct ww_token *token)
+{
+	bool fits;
+
+	pthread_mutex_lock(&member->lock);
+	fits = (!broker || broker == member->keys.broker) && !is_given_up(member) &&
+		ww_pool_keys_fit(&member->keys, info, token);
+	pthread_mutex_unlock(&member->lock);
+	return fits;
+}
+
+/* Return: counted in its users; NULL: no member, or none that the token is known to. */
+static struct ww_member *find_admitted(const struct ww_broker *broker,
+	const struct ww_token_info *info, const struct ww_token *token)
+{
+	struct ww_member *found = NULL;
+
+	pthread_mutex_lock(&members_lock);
+	ww_list_for_each (link, &members) {
+		struct ww_member *member = ww_container(link, struct ww_member, link);
+
+		if (!memcmp(member->pool_id, info->object_id, sizeof(member->pool_id)) &&
+			is_admitted(member, broker, info, token)) {
+			member->users++;
+			found = member;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&members_lock);
+	return found;
+}
+
+/*
+ * The member of a pool as this very broker has it: an id is what anybody says.
+ * Return: counted in its users; NULL.
+ */
+static struct ww_member *find_member(const struct ww_token_info *info,
+	const struct ww_broker *broker)
+{
+	struct ww_member *found = NULL;
+
+	pthread_mutex_lock(&members_lock);
+	ww_list_for_each (link, &members) {
+		struct ww_member *member = ww_container(link, struct ww_member, link);
+
+		if (member->keys.broker == broker &&
+			!memcmp(member->pool_id, info->object_id, sizeof(member->pool_id))) {
+			member->users++;
+			found = member;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&members_lock);
+	return found;
+}
+
+static ww_status fail_pool_gone(void)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the pool of the slice that the token names is gone: its owner has ended or let go of it");
+}
+
+/* A member that is none yet. Return: counted in its users. */
+static ww_status begin_member(struct ww_import *import, const struct ww_token *token,
+	struct ww_member **out_member)
+{
+	WW_CLEANUP(member_free_p) struct ww_member *member = NULL;
+
+	ww_try(create_member(&import->grant, &member));
+	ww_pool_keys_set(&member->keys, import->grant.broker);
+	ww_try(admit(import, token, member));
+	member->users = 1;
+	pthread_mutex_lock(&members_lock);
+	ww_list_append(&members, &member->link);
+	pthread_mutex_unlock(&members_lock);
+	*out_member = ww_steal(member);
+	return WW_OK;
+}
+
+/* Asks the broker, whose word it takes for the token. */
+static ww_status join(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_token *token, struct ww_member **out_member)
+{
+	WW_AUTO_MEMBER struct ww_member *member = NULL;
+	WW_AUTO_IMPORT struct ww_import import;
+	uint64_t begun_ns = ww_clock_now_ns();
+	uint64_t limit_ns;
+	ww_status status;
+
+	ww_import_init(&import, WW_OBJECT_POOL, info->access);
+	status = ww_import_ask(&import, broker, token);
+	if (status == WW_ERR_NOT_FOUND && !import.is_astray)
+		return fail_pool_gone();
+	ww_try(status);
+	/*
+	 * There is more to ask, and the token may be anybody's: all of it takes no longer than one
+	 * answer may.
+	 */
+	limit_ns = ww_connection_timeout_ns(import.grant.broker);
+	ww_request_limit_all(limit_ns < WW_NEVER - begun_ns ? begun_ns + limit_ns : WW_NEVER);
+	ww_try(ww_pool_require_broker(import.grant.broker));
+	member = find_member(info, import.grant.broker);
+	if (!member)
+		return begin_member(&import, token, out_member);
+	ww_try(admit(&import, token, member));
+	*out_member = ww_steal(member);
+	return WW_OK;
+}
+
+ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_token *token, struct ww_member **out_member)
+{
+	ww_status status = WW_OK;
+
+	*out_member = find_admitted(broker, info, token);
+	if (*out_member)
+		return WW_OK;
+	ww_members_drop_gone();
+	ww_try(ww_lock_unless_cancelled(&join_lock));
+	*out_member = find_admitted(broker, info, token); /* another thread may have been faster */
+	if (!*out_member)
+		status = join(broker, info, token, out_member);
+	pthread_mutex_unlock(&join_lock);
+	return status;
+}
+
+/* --- chunks --- */
+
+static uint64_t trims_of(const struct ww_member *member)
+{
+	return __atomic_load_n(&member->table.header->trims, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Under member->lock. Those that the owner may have given back, and nobody here uses: into
+ * @out_unused.
+ */
+static void take_unused(struct ww_member *member, struct ww_list *out_unused)
+{
+	uint64_t trims = trims_of(member);
+	struct ww_list *next;
+
+	for (struct ww_list *link = member->chunks.next; link != &member->chunks; link = next) {
+		const struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk,
+			link);
+
+		next = link->next;
+		if (chunk->users > 0 || chunk->trims == trims)
+			continue;
+		ww_list_remove(link);
+		ww_list_append(out_unused, link);
+	}
+}
+
+static void free_unused(struct ww_list *unused)
+{
+	struct ww_list *link;
+
+	while ((link = ww_list_take_first(unused))) {
+		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
+
+		ww_memory_unref(chunk->memory);
+		free(chunk);
+	}
+}
+
+/* Under member->lock. Return: counted in its users; NULL. */
+static struct ww_member_chunk *find_chunk(struct ww_member *member, uint32_t index,
+	const struct ww_device *device, uint32_t access)
+{
+	ww_list_for_each (link, &member->chunks) {
+		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
+
+		if (chunk->index == index && chunk->memory->mapping->device == device &&
+			chunk->memory->access == access) {
+			chunk->trims = trims_of(member);
+			chunk->users++;
+			return chunk;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Asks the broker for a chunk.
+ * @message:  that @grant was made with; filled
+ */
+static ww_status ask_chunk(struct ww_get_reply *grant, struct ww_wire_get *message,
+	const struct ww_member *member, uint32_t index, uint32_t access)
+{
+	char name[WW_POOL_NAME_BYTES];
+
+	*message = (struct ww_wire_get){.access = (uint8_t)access};
+	ww_pool_chunk_name(name, member->pool_id, index);
+	memcpy(message->name, name, sizeof(name));
+	grant->request.limit_ns = WW_NEVER;
+	ww_try(ww_get_reply_ask(grant));
+	if (grant->granted.uid != member->owner_uid ||
+		grant->description.memory.kind != member->kind)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a chunk of the pool is not its owner's: somebody else has put it");
+	return WW_OK;
+}
+
+/* Maps a chunk that the broker has. */
+static ww_status get_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
+	uint32_t access, struct ww_memory **out_memory)
+{
+	const struct ww_import_options options = {.access = access};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	struct ww_wire_get message = {.flags = 0};
+
+	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	ww_try(ask_chunk(&grant, &message, member, index, access));
+	return ww_get_reply_map(&grant, device, &options, out_memory);
+}
+
+ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
+	const struct ww_token_info *info, struct ww_attachments *holds)
+{
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	struct ww_wire_get message = {.flags = 0};
+
+	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	ww_try(ask_chunk(&grant, &message, member, index, access));
+	ww_try(ww_import_check_bytes(info, grant.description.memory.bytes));
+	ww_get_reply_keep(&grant, holds);
+	return WW_OK;
+}
+
+static ww_status add_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
+	uint32_t access, struct ww_member_chunk **out_chunk)
+{
+	struct ww_member_chunk *chunk = calloc(1, sizeof(*chunk));
+	ww_status status;
+
+	if (!chunk)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a chunk of a pool: out of memory");
+	status = get_chunk(member, index, device, access, &chunk->memory);
+	if (status != WW_OK) {
+		free(chunk);
+		return status;
+	}
+	chunk->memory->find_slice = ww_pool_find_slice;
+	ww_list_init(&chunk->holdings);
+	chunk->index = index;
+	chunk->trims = trims_of(member);
+	chunk->users = 1;
+	pthread_mutex_lock(&member->lock);
+	ww_list_append(&member->chunks, &chunk->link);
+	pthread_mutex_unlock(&member->lock);
+	*out_chunk = chunk;
+	return WW_OK;
+}
+
+/* Return: counted in its users. */
+ww_status ww_member_use_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
+	uint32_t access, struct ww_member_chunk **out_chunk)
+{
+	struct ww_list unused = WW_LIST_INIT(unused);
+	ww_status status = WW_OK;
+
+	pthread_mutex_lock(&member->lock);
+	*out_chunk = find_chunk(member, index, device, access);
+	take_unused(member, &unused);
+	pthread_mutex_unlock(&member->lock);
+	free_unused(&unused);
+	if (*out_chunk)
+		return WW_OK;
+	ww_try(ww_lock_unless_cancelled(&join_lock));
+	pthread_mutex_lock(&member->lock);
+	*out_chunk = find_chunk(member, index, device, access);
+	pthread_mutex_unlock(&member->lock);
+	if (!*out_chunk)
+		status = add_chunk(member, index, device, access, out_chunk);
+	pthread_mutex_unlock(&join_lock);
+	return status;
+}
+
+void ww_member_stop_using(struct ww_member *member, struct ww_member_chunk *chunk)
+{
+	struct ww_list unused = WW_LIST_INIT(unused);
+
+	pthread_mutex_lock(&member->lock);
+	if (--chunk->users == 0)
+		take_unused(member, &unused);
+	pthread_mutex_unlock(&member->lock);
+	free_unused(&unused);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object.c - the hold that a token promises, without a mapping
+ *
+ * Of an object of a broker it is one count of the hold, as a memory would have. Of a slice of
+ * another process's pool it is a use of the slice, which is marked as an imported one is, and a
+ * hold of the chunk, so that it can be mapped later though the owner has ended. Of a slice of this
+ * process's own pool it is the slice itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "pool/member/imported_slice.h"
+#include "pool/owner/pool.h"
+#include "share/sync_object.h"
+#include "share/token_import.h"
+
+struct ww_object {
+	struct ww_ref ref;
+	struct ww_token_info token; /* that it came by */
+	struct ww_broker *broker;   /* of an object of a broker: a reference */
+	struct ww_attachments holds;
+	struct ww_member *
+		/* of a slice of another's pool: counted in its users, and the slice in its marks */
+		member;
+	struct ww_memory *slice; /* of a slice of an own pool: a reference */
+};
+
+static void object_free(struct ww_object *object)
+{
+	if (!object)
+		return;
+	if (object->member)
+		ww_member_let_go(object->member, object->token.slice);
+	ww_attachments_fini(&object->holds);
+	ww_memory_unref(object->slice);
+	ww_broker_unref(object->broker);
+	free(object);
+}
+
+WW_DEFINE_CLEANUP(struct ww_object, object_free)
+
+/* --- import --- */
+
+static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
+	const struct ww_token *token, struct ww_object_info *info)
+{
+	const struct ww_token_info *named = &object->token;
+	WW_AUTO_IMPORT struct ww_import import;
+	struct ww_get_reply *grant = &import.grant;
+	struct ww_object_info ours;
+
+	ww_import_init(&import, (uint16_t)named->kind, named->access);
+	if (named->kind == WW_OBJECT_POOL)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the token names a pool, which is had by its slices only");
+	ww_try(ww_import_ask(&import, broker, token));
+	if (named->kind == WW_OBJECT_MEMORY)
+		ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
+	else
+		memset(&grant->description, 0, sizeof(grant->description));
+	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
+	if (info)
+		ww_try(ww_import_write_info(named, &ours, info));
+	object->broker = ww_broker_ref(grant->broker);
+	ww_get_reply_keep(grant, &object->holds);
+	return WW_OK;
+}
+
+static ww_status write_slice(const struct ww_object *object, uint32_t memory_kind,
+	struct ww_object_info *info)
+{
+	const struct ww_token_info *named = &object->token;
+	struct ww_object_info ours = {
+		.kind = WW_OBJECT_MEMORY,
+		.state = WW_STATE_SHARED,
+		.life = WW_LIFE_HELD,
+		.access = named->access,
+		.bytes = named->bytes,
+		.generation = named->generation,
+		.span_bytes = named->bytes,
+		.has_array = named->has_array,
+		.array = named->array,
+		.memory_kind = memory_kind,
+	};
+
+	memcpy(ours.object_id, named->object_id, sizeof(ours.object_id));
+	memcpy(ours.home_uuid, named->home_uuid, sizeof(ours.home_uuid));
+	return ww_object_info_write(info, &ours);
+}
+
+static ww_status object_take_slice(struct ww_object *object, struct ww_broker *broker,
+	const struct ww_token *token, struct ww_object_info *info)
+{
+	WW_AUTO_POOL struct ww_pool *pool = ww_pool_find(object->token.object_id);
+	uint32_t memory_kind;
+
+	if (pool)
+		return ww_memory_import(pool->device, broker, token,
+			WW_PARAMS(struct ww_import_params, .access = object->token.access), NULL,
+			&object->slice, info);
+	ww_try(ww_member_hold(broker, &object->token, token, &object->holds, &object->member,
+		&memory_kind));
+	return info ? write_slice(object, memory_kind, info) : WW_OK;
+}
+
+ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_cancel *cancel,
+	ww_object **out_object, struct ww_object_info *info)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_CLEANUP(object_free_p) struct ww_object *object = NULL;
+
+	ww_clear(out_object, NULL);
+	ww_try(ww_process_enter());
+	ww_require(token && out_object, "ww_object_import: token or out_object is NULL");
+	if (info)
+		ww_try(ww_object_info_check(info));
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
+	ww_ref_init(&object->ref);
+	object->token.struct_size = sizeof(object->token);
+	ww_try(ww_token_info_get(token, &object->token));
+	ww_members_reclaim();
+	if (object->token.flags & WW_TOKEN_SLICE)
+		ww_try(object_take_slice(object, broker, token, info));
+	else
+		ww_try(object_take(object, broker, token, info));
+	*out_object = ww_steal(object);
+	return WW_OK;
+}
+
+ww_object *ww_object_ref(ww_object *object)
+{
+	if (object && !ww_process_is_forked())
+		ww_ref_get(&object->ref);
+	return object;
+}
+
+ww_object *ww_object_unref(ww_object *object)
+{
+	if (object && !ww_process_is_forked() && ww_ref_put(&object->ref))
+		object_free(object);
+	return NULL;
+}
+
+/* --- export --- */
+
+static ww_status export_own_slice(const struct ww_object *object, const struct ww_escrow *escrow,
+	struct ww_token *out_token)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = object->token.access,
+		.escrow_ns = escrow->ns,
+		.uses = escrow->uses,
+		.array = object->token.has_array ? &object->token.array : NULL,
+	};
+
+	return ww_memory_export(object->slice, NULL, &params, NULL, out_token);
+}
+
+ww_status ww_object_export(ww_object *object, const struct ww_token_params *params,
+	ww_cancel *cancel, struct ww_token *out_token)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_token_info info;
+	struct ww_escrow escrow;
+
+	ww_try(ww_process_enter());
+	ww_require(object && out_token, "ww_object_export: object or out_token is NULL");
+	ww_try(ww_sync_object_read_token(params, &escrow));
+	if (object->slice)
+		return export_own_slice(object, &escrow, out_token);
+	info = object->token;
+	if (object->member)
+		return ww_member_token(object->member, NULL, &info, out_token);
+	info.flags &= ~WW_TOKEN_COUNTED;
+	if (escrow.uses)
+		info.flags |= WW_TOKEN_COUNTED;
+	return ww_export_object(object->broker, &info, &escrow, out_token);
+}

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool.c - a pool as a whole: made, given chunks, asked, ended
+ *
+ * A pool ends when its last reference is gone, of which each used slice has one. What waits then
+ * need not be waited for: whoever marks a slice has mapped its chunk himself. But streams of this
+ * process use this process's mapping; a pool that has slices which wait for one is retired, and
+ * freed by a later call.
+ */
+#include "pool/owner/pool.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "pool/member/imported_slice.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_pool_params)
+#define INFO_V1_BYTES   sizeof(struct ww_pool_info)
+#define HOLDER_V1_BYTES sizeof(struct ww_pool_holder_info)
+#define CHUNK_BYTES     (UINT64_C(64) << 20)
+#define SLICES          65536
+#define SWEEP_COUNT     4 /* slices that wait, looked at by each allocation */
+
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list pools = WW_LIST_INIT(pools);
+static struct ww_list retired = WW_LIST_INIT(retired);
+
+/* --- beginning and end --- */
+
+static void free_arrays(struct ww_pool *pool)
+{
+	free(pool->slices);
+	free(pool->generations);
+	free(pool->free_slots);
+}
+
+static void free_list(struct ww_list *slices)
+{
+	struct ww_list *link;
+
+	while ((link = ww_list_take_first(slices)))
+		ww_slice_free(ww_container(link, struct ww_slice, link));
+}
+
+/* Chunks without slices that count. */
+static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
+{
+	ww_arena_remove(&pool->arena, chunk->all);
+	ww_list_remove(&chunk->link);
+	pool->chunk_count--;
+	pool->reserved -= chunk->memory->bytes;
+	ww_memory_unref(chunk->memory);
+	free(chunk);
+}
+
+/* Nobody has it any more, and no stream uses it. */
+static void pool_free(struct ww_pool *pool)
+{
+	/* First of all, so that processes that use it hear that nothing will come. */
+	ww_timeline_drop(pool->life);
+	ww_list_for_each (link, &pool->waiting) {
+		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
+		struct ww_arena_block *block = ww_arena_give(&pool->arena, slice->block);
+
+		if (--slice->chunk->slice_count == 0)
+			slice->chunk->all = block;
+	}
+	while (!ww_list_is_empty(&pool->chunks))
+		drop_chunk(pool, ww_container(pool->chunks.next, struct ww_chunk, link));
+	ww_arena_fini(&pool->arena);
+	ww_assert(!ww_slices_have_streams(pool)); /* and so it freed what it noted of releases */
+	free_list(&pool->waiting);
+	free_list(&pool->spare);
+	ww_pool_forget_holders(pool);
+	ww_attachments_fini(&pool->attachments);
+	ww_pool_keys_set(&pool->keys, NULL);
+	ww_marks_free(pool->own);
+	ww_slice_table_fini(&pool->table);
+	free_arrays(pool);
+	pthread_mutex_destroy(&pool->lock);
+	ww_device_unref(pool->device);
+	free(pool);
+}
+
+/* Return: a retired pool that no stream uses any more, or NULL. */
+static struct ww_pool *take_retired(void)
+{
+	struct ww_pool *found = NULL;
+
+	pthread_mutex_lock(&pools_lock);
+	ww_list_for_each (link, &retired) {
+		struct ww_pool *pool = ww_container(link, struct ww_pool, link);
+
+		if (ww_slices_have_streams(pool))
+			continue;
+		ww_list_remove(link);
+		found = pool;
+		break;
+	}
+	pthread_mutex_unlock(&pools_lock);
+	return found;
+}
+
+static void tidy(void)
+{
+	struct ww_pool *pool;
+
+	while ((pool = take_retired()))
+		pool_free(pool);
+}
+
+ww_pool *ww_pool_ref(ww_pool *pool)
+{
+	if (pool && !ww_process_is_forked())
+		ww_ref_get(&pool->ref);
+	return pool;
+}
+
+/* Now, and not when the pool is freed: a stream may keep it for long. */
+static void end_escrows(struct ww_pool *pool)
+{
+	ww_list_for_each (link, &pool->waiting)
+		ww_slice_table_set_escrow(&pool->table,
+			ww_slice_slot(ww_container(link, struct ww_slice, link)->number),
+			WW_ESCROW_OVER);
+}
+
+ww_pool *ww_pool_unref(ww_pool *pool)
+{
+	if (!pool || ww_process_is_forked() || !ww_ref_put(&pool->ref))
+		return NULL;
+	end_escrows(pool);
+	pthread_mutex_lock(&pools_lock);
+	ww_list_remove(&pool->link);
+	ww_list_append(&retired, &pool->link);
+	pthread_mutex_unlock(&pools_lock);
+	tidy();
+	return NULL;
+}
+
+struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	struct ww_pool *found = NULL;
+
+	pthread_mutex_lock(&pools_lock);
+	ww_list_for_each (link, &pools) {
+		struct ww_pool *pool = ww_container(link, struct ww_pool, link);
+
+		if (!memcmp(pool->id, id, sizeof(pool->id)) && ww_ref_try_get(&pool->ref)) {
+			found = pool;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&pools_lock);
+	return found;
+}
+
+/*
+ * The next pool of this process. @pool: a reference, consumed; NULL: the first. Return: a
+ * reference; NULL: no more.
+ */
+static struct ww_pool *next_pool(struct ww_pool *pool)
+{
+	struct ww_pool *found = NULL;
+
+	pthread_mutex_lock(&pools_lock);
+	for (struct ww_list *link = pool ? pool->link.next : pools.next; link != &pools && !found;
+		link = link->next) {
+		struct ww_pool *next = ww_container(link, struct ww_pool, link);
+
+		if (ww_ref_try_get(&next->ref))
+			found = next;
+	}
+	pthread_mutex_unlock(&pools_lock);
+	ww_pool_unref(pool);
+	return found;
+}
+
+struct ww_memory *ww_pool_find_slice(struct ww_memory *chunk, uint64_t offset)
+{
+	struct ww_pool *pool = next_pool(NULL);
+	struct ww_memory *found = NULL;
+
+	for (; pool && !found; pool = next_pool(pool)) {
+		pthread_mutex_lock(&pool->lock);
+		found = ww_slices_find(pool, chunk, offset);
+		pthread_mutex_unlock(&pool->lock);
+	}
+	ww_pool_unref(pool);
+	return found ? found : ww_member_find_slice(chunk, offset);
+}
+
+static ww_status round_up(uint64_t bytes, uint64_t unit, uint64_t *out_bytes)
+{
+	if (__builtin_add_overflow(bytes, unit - 1, out_bytes))
+		return ww_fail(WW_ERR_OVERFLOW,
+			"%" PRIu64 " bytes, rounded up to a multiple of %" PRIu64
+			", are more than 64 bits count",
+			bytes, unit);
+	*out_bytes = *out_bytes / unit * unit;
+	return WW_OK;
+}
+
+/* What cannot be rounded up is no limit. */
+static uint64_t limit_of(uint64_t bytes, uint64_t unit)
+{
+	if (bytes == 0 || bytes > UINT64_MAX - (unit - 1))
+		return UINT64_MAX;
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static ww_status read_sizes(const struct ww_pool_params *params, struct ww_pool *pool)
+{
+	uint64_t bytes = params->chunk_bytes;
+
+	pool->bytes_max = limit_of(params->bytes_max, pool->unit_bytes);
+	if (bytes == 0)
+		bytes = pool->bytes_max < CHUNK_BYTES ? pool->bytes_max : CHUNK_BYTES;
+	ww_try(round_up(bytes, pool->unit_bytes, &pool->chunk_bytes));
+	if (pool->chunk_bytes > pool->bytes_max)
+		return ww_fail(WW_ERR_INVALID,
+			"a pool of at most %" PRIu64 " bytes has no room for a chunk of %" PRIu64
+			"; chunks are multiples of %" PRIu64,
+			pool->bytes_max, pool->chunk_bytes, pool->unit_bytes);
+	return WW_OK;
+}
+
+static ww_status read_slots(const struct ww_pool_params *params, struct ww_pool *pool)
+{
+	uint32_t wanted = params->slices_max ? params->slices_max : SLICES;
+
+	if (wanted > WW_POOL_SLICES_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a pool has at most %" PRIu32 " slices, not %" PRIu32 "; use several pools",
+			WW_POOL_SLICES_MAX, wanted);
+	pool->slot_count = 1;
+	while (pool->slot_count < wanted)
+		pool->slot_count *= 2;
+	return WW_OK;
+}
+
+static ww_status read_params(const struct ww_pool_params *params, struct ww_pool *pool)
+{
+	struct ww_pool_params ours = {.kind = 0};
+
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+			"ww_pool_params"));
+	if (ours.flags || ours.reserved)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a pool",
+			ours.flags ? ours.flags : ours.reserved);
+	pool->kind = ours.kind ? ours.kind : WW_MEMORY_VMM;
+	if (pool->kind != WW_MEMORY_VMM && pool->kind != WW_MEMORY_HOST)
+		return ww_fail(WW_ERR_INVALID,
+			"a pool cannot be of memory of kind %" PRIu32
+			"; use WW_MEMORY_VMM or WW_MEMORY_HOST",
+			pool->kind);
+	pool->unit_bytes = pool->kind == WW_MEMORY_HOST ? (uint64_t)sysconf(_SC_PAGESIZE)
+							: pool->device->granularity;
+	ww_try(read_sizes(&ours, pool));
+	return read_slots(&ours, pool);
+}
+
+static ww_status check_device(const struct ww_pool *pool)
+{
+	uint64_t needed = pool->kind == WW_MEMORY_HOST ? WW_CAP_HOST_MEMORY : WW_CAP_EXPORT;
+
+	if (!(pool->device->capabilities & needed))
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"%s cannot share memory of this kind between processes, so a pool of it is of no use",
+			pool->device->selector);
+	return WW_OK;
+}
+
+static ww_status make_arrays(struct ww_pool *pool)
+{
+	pool->slices = calloc(pool->slot_count, sizeof(void *));
+	pool->generations = calloc(pool->slot_count, sizeof(*pool->generations));
+	pool->free_slots = calloc(pool->slot_count, sizeof(*pool->free_slots));
+	if (!pool->slices || !pool->generations || !pool->free_slots)
+		return ww_fail(WW_ERR_NO_MEMORY,
+			"cannot keep a pool of %" PRIu32 " slices: out of memory",
+			pool->slot_count);
+	return WW_OK;
+}
+
+/* Everything that can fail. */
+static ww_status set_up(struct ww_pool *pool, const struct ww_pool_params *params)
+{
+	ww_try(read_params(params, pool));
+	ww_try(check_device(pool));
+	ww_try(ww_random_bytes(pool->id, sizeof(pool->id)));
+	memcpy(pool->keys.pool_id, pool->id, sizeof(pool->id));
+	ww_try(make_arrays(pool));
+	return ww_slice_table_create(&pool->table, pool->id, pool->slot_count);
+}
+
+ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params, ww_pool **out_pool)
+{
+	struct ww_pool *pool;
+	ww_status status;
+
+	ww_clear(out_pool, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && out_pool, "ww_pool_create: device or out_pool is NULL");
+	tidy();
+	ww_members_reclaim();
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a pool: out of memory");
+	pool->device = device;
+	status = set_up(pool, params);
+	if (status < 0) {
+		free_arrays(pool);
+		free(pool);
+		return status;
+	}
+	ww_ref_init(&pool->ref);
+	ww_device_ref(device);
+	pthread_mutex_init(&pool->lock, NULL);
+	ww_arena_init(&pool->arena);
+	ww_list_init(&pool->chunks);
+	ww_list_init(&pool->waiting);
+	ww_list_init(&pool->spare);
+	ww_list_init(&pool->holders);
+	ww_list_init(&pool->queue);
+	pthread_mutex_lock(&pools_lock);
+	ww_list_append(&pools, &pool->link);
+	pthread_mutex_unlock(&pools_lock);
+	*out_pool = pool;
+	return WW_OK;
+}
+
+/* --- room --- */
+
+/*
+ * Gives back chunks without slices until no more than @keep_bytes are reserved. Return: bytes given
+ * back.
+ */
+static uint64_t trim(struct ww_pool *pool, uint64_t keep_bytes)
+{
+	uint64_t before = pool->reserved;
+	struct ww_list *next;
+
+	for (struct ww_list *link = pool->chunks.next; link != &pool->chunks; link = next) {
+		struct ww_chunk *chunk = ww_container(link, struct ww_chunk, link);
+
+		next = link->next;
+		if (chunk->slice_count == 0 && pool->reserved > keep_bytes)
+			drop_chunk(pool, chunk);
+	}
+	if (pool->reserved < before)
+		__atomic_add_fetch(&pool->table.header->trims, 1, __ATOMIC_RELEASE);
+	return before - pool->reserved;
+}
+
+ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
+{
+	struct ww_pool_holder_info holder;
+	char who[96] = "";
+
+	if (!ww_slices_have_slot(pool))
+		return ww_fail(WW_ERR_LIMIT,
+			"cannot cut a slice: the pool has %" PRIu32 " of them, %" PRIu32
+			" used here and %" PRIu32 " waiting; let go of some, or set slices_max",
+			pool->slot_count, pool->used_count, pool->waiting_count);
+	(void)ww_pool_meet_holders(pool);
+	if (ww_pool_find_largest_holder(pool, &holder))
+		snprintf(who, sizeof(who),
+			"; process %" PRIu32 " (%s) has %" PRIu64 " bytes of that", holder.pid,
+			holder.program, holder.slice_bytes);
+	return ww_fail(WW_ERR_LIMIT,
+		"no room for %" PRIu64 " bytes in a pool of %" PRIu64 ": %" PRIu64
+		" used here, %" PRIu64
+		" let go but in use or in flight%s; largest free piece %" PRIu64,
+		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who,
+		ww_arena_largest(&pool->arena));
+}
+
+static ww_status add_chunk(struct ww_pool *pool, uint64_t bytes)
+{
+	const struct ww_memory_params params = {
+		.struct_size = sizeof(params),
+		.kind = pool->kind,
+		.bytes = bytes,
+	};
+	struct ww_chunk *chunk = calloc(1, sizeof(*chunk));
+	ww_status status;
+
+	if (!chunk)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a chunk of a pool: out of memory");
+	chunk->index = pool->next_chunk;
+	status = ww_memory_create(pool->device, &params, &chunk->memory);
+	if (status == WW_OK) {
+		chunk->memory->find_slice = ww_pool_find_slice;
+		status = ww_arena_add(&pool->arena, chunk, chunk->memory->bytes, &chunk->all);
+	}
+	if (status < 0) {
+		ww_memory_unref(chunk->memory);
+		free(chunk);
+		return status;
+	}
+	pool->next_chunk++;
+	pool->chunk_count++;
+	pool->reserved += chunk->memory->bytes;
+	ww_list_append(&pool->chunks, &chunk->link);
+	return WW_OK;
+}
+
+static bool is_no_memory(ww_status status)
+{
+	return status == WW_ERR_DEVICE_MEMORY || status == WW_ERR_NO_MEMORY;
+}
+
+/* As large as there is memory for, from @bytes down to @least. */
+static ww_status add_largest_chunk(struct ww_pool *pool, uint64_t bytes, uint64_t least)
+{
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	status = add_chunk(pool, bytes);
+	/* What the pool itself has lying about may be what is missing. */
+	if (is_no_memory(status) && trim(pool, 0) > 0)
+		status = add_chunk(pool, bytes);
+	while (is_no_memory(status) && bytes > least) {
+		bytes = limit_of(bytes / 2, pool->unit_bytes);
+		if (bytes < least)
+			bytes = least;
+		status = add_chunk(pool, bytes);
+	}
+	if (status == WW_OK)
+		ww_error_restore(&record);
+	return status;
+}
+
+/*
+ * A chunk that has room for @bytes, within the limit; where there is no room for a usual one, a
+ * smaller one.
+ * Return: WW_OK; WW_NOT_READY (as much as may be is in use); WW_ERR_...: recorded.
+ */
+static ww_status grow(struct ww_pool *pool, uint64_t bytes)
+{
+	uint64_t chunk_bytes = pool->chunk_bytes;
+	uint64_t least;
+
+	ww_try(round_up(bytes, pool->unit_bytes, &least));
+	if (least > pool->bytes_max)
+		return ww_fail(WW_ERR_LIMIT,
+			"cannot cut %" PRIu64 " bytes from a pool of at most %" PRIu64
+			"; make a larger pool, or memory of its own",
+			bytes, pool->bytes_max);
+	if (pool->reserved > pool->bytes_max - least)
+		trim(pool, pool->bytes_max - least);
+	if (pool->reserved > pool->bytes_max - least)
+		return WW_NOT_READY;
+	if (chunk_bytes < least)
+		chunk_bytes = least;
+	if (chunk_bytes > pool->bytes_max - pool->reserved)
+		chunk_bytes = pool->bytes_max - pool->reserved;
+	return add_largest_chunk(pool, chunk_bytes, least);
+}
+
+/* Return: WW_OK; as ww_pool_cut(). */
+static ww_status find_room(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
+	struct ww_arena_block **out_block)
+{
+	ww_status status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
+
+	if (status == WW_NOT_READY && ww_slices_sweep(pool, UINT32_MAX))
+		status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
+	if (status != WW_NOT_READY)
+		return status;
+	status = grow(pool, bytes);
+	if (status != WW_OK)
+		return status;
+	status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
+	ww_assert(status != WW_NOT_READY);
+	return status;
+}
+
+ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
+	ww_memory **out_memory)
+{
+	struct ww_arena_block *block = NULL;
+	struct ww_slice *slice;
+	ww_status status;
+
+	*out_memory = NULL;
+	ww_slices_sweep(pool, SWEEP_COUNT);
+	if (!ww_slices_have_slot(pool) && !ww_slices_sweep(pool, UINT32_MAX))
+		return WW_NOT_READY;
+	status = find_room(pool, bytes, alignment, &block);
+	if (status != WW_OK)
+		return status;
+	slice = ww_slice_open(pool, block);
+	if (!slice) {
+		struct ww_chunk *chunk = block->chunk;
+
+		block = ww_arena_give(&pool->arena, block);
+		if (chunk->slice_count == 0)
+			chunk->all = block;
+		return ww_error_last()->status;
+	}
+	*out_memory = &slice->view;
+	return WW_OK;
+}
+
+static ww_status check_alignment(const struct ww_pool *pool, uint64_t alignment)
+{
+	if (alignment & (alignment - 1))
+		return ww_fail(WW_ERR_INVALID,
+			"a slice cannot be aligned to %" PRIu64 " bytes: that is no power of two",
+			alignment);
+	if (alignment > pool->chunk_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a slice cannot be aligned to %" PRIu64
+			" bytes: the pool's chunks have %" PRIu64,
+			alignment, pool->chunk_bytes);
+	return WW_OK;
+}
+
+ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment, uint64_t timeout_ns,
+	ww_cancel *cancel, ww_memory **out_memory)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(pool && out_memory, "ww_pool_alloc: pool or out_memory is NULL");
+	if (bytes == 0)
+		return ww_fail(WW_ERR_INVALID, "cannot cut a slice of 0 bytes");
+	ww_try(round_up(bytes, WW_POOL_ALIGNMENT, &bytes));
+	ww_try(check_alignment(pool, alignment));
+	if (alignment < WW_POOL_ALIGNMENT)
+		alignment = WW_POOL_ALIGNMENT;
+	return ww_pool_cut_in_time(pool, bytes, alignment, timeout_ns, out_memory);
+}
+
+ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)
+{
+	uint64_t bytes;
+
+	ww_clear(out_bytes, 0);
+	ww_try(ww_process_enter());
+	ww_require(pool, "ww_pool_trim: pool is NULL");
+	pthread_mutex_lock(&pool->lock);
+	ww_slices_sweep(pool, UINT32_MAX);
+	bytes = trim(pool, keep_bytes);
+	pthread_mutex_unlock(&pool->lock);
+	if (out_bytes)
+		*out_bytes = bytes;
+	return WW_OK;
+}
+
+/* --- questions --- */
+
+ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
+{
+	struct ww_pool_info ours = {.struct_size = 0};
+
+	ww_try(ww_process_enter());
+	ww_require(pool && info, "ww_pool_info_get: pool or info is NULL");
+	pthread_mutex_lock(&pool->lock);
+	(void)ww_pool_meet_holders(pool);
+	ww_slices_sweep(pool, UINT32_MAX);
+	ours.kind = pool->kind;
+	ours.bytes_max = pool->bytes_max;
+	ours.chunk_bytes = pool->chunk_bytes;
+	ours.bytes_reserved = pool->reserved;
+	ours.bytes_used = pool->used_bytes;
+	ours.bytes_waiting = pool->waiting_bytes;
+	ours.bytes_free = ww_arena_free_bytes(&pool->arena);
+	ours.bytes_largest = ww_arena_largest(&pool->arena);
+	ours.bytes_peak = pool->peak_bytes;
+	ours.allocations = pool->allocations;
+	ours.chunk_count = pool->chunk_count;
+	ours.slice_count = pool->used_count;
+	ours.waiting_count = pool->waiting_count;
+	ours.slices_max = pool->slot_count;
+	ours.holder_count = pool->holder_count;
+	pthread_mutex_unlock(&pool->lock);
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_pool_info");
+}
+
+/* Under pool->lock. */
+static bool find_holder(struct ww_pool *pool, uint32_t index, struct ww_pool_holder_info *out_info)
+{
+	(void)ww_pool_meet_holders(pool);
+	ww_list_for_each (link, &pool->holders) {
+		const struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder,
+			link);
+
+		if (holder->marks && index-- == 0) {
+			ww_pool_describe_holder(pool, holder, out_info);
+			return true;
+		}
+	}
+	return false;
+}
+
+ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index, struct ww_pool_holder_info *info)
+{
+	struct ww_pool_holder_info ours;
+	bool is_found;
+
+	ww_try(ww_process_enter());
+	ww_require(pool && info, "ww_pool_holder_get: pool or info is NULL");
+	ww_try(ww_params_check(info, HOLDER_V1_BYTES, "ww_pool_holder_info"));
+	pthread_mutex_lock(&pool->lock);
+	is_found = find_holder(pool, index, &ours);
+	pthread_mutex_unlock(&pool->lock);
+	if (!is_found)
+		return WW_END;
+	return ww_params_write(info, &ours, sizeof(ours), HOLDER_V1_BYTES, "ww_pool_holder_info");
+}

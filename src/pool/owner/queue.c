@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue.c - allocations that wait until slices come back, see pool.h
+ *
+ * No other process tells the owner that a slice has come back. So whoever waits looks again at
+ * slices that wait for others, at some each time: first without a pause, then after pauses of an
+ * eighth of the time waited so far, at most 2 ms. An unref in this process wakes it. The pool's
+ * lock is held while it looks, and only if it is free at that moment. A look may have to ask the
+ * broker; whoever waits looks again anyway, so each answer is awaited for a moment only.
+ *
+ * Who looks, or allocates, and finds that bytes have come back, serves all that wait, in the order
+ * in which they came; one for which there is no piece large enough does not hold up those behind
+ * it.
+ */
+#include "base/await.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "client/request.h"
+#include "pool/owner/pool.h"
+
+#define SWEEP_COUNT 256 /* slices that wait for others, looked at by each look */
+
+/* One that waits; on its thread's stack. All under pool->lock. */
+struct waiter {
+	struct ww_list link; /* in pool->queue */
+	struct ww_pool *pool;
+	uint64_t bytes;
+	uint64_t alignment;
+	ww_memory *memory; /* what it was given, a reference; NULL: nothing yet */
+	bool is_hopeless;  /* waiting longer will not help */
+};
+
+/* Whether there is no room now, but may be later. */
+static bool is_full(ww_status status)
+{
+	return status == WW_NOT_READY || status == WW_ERR_DEVICE_MEMORY ||
+		status == WW_ERR_NO_MEMORY;
+}
+
+/* Under pool->lock. Whether any slice may come back. */
+static bool is_any_to_come(const struct ww_pool *pool)
+{
+	if (pool->used_count > 0)
+		return true;
+	if (!pool->is_cut_off || ww_pool_knows_all(pool))
+		return pool->waiting_count > 0;
+	ww_list_for_each (link, &pool->waiting) {
+		if (!ww_container(link, struct ww_slice, link)->is_shared)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Under pool->lock. Whoever meets another failure than a lack of room finds it again by itself, and
+ * reports it.
+ * Return: whether it waits no longer.
+ */
+static bool serve_one(struct waiter *waiter)
+{
+	ww_status status;
+
+	if (waiter->memory || waiter->is_hopeless)
+		return false;
+	status = ww_pool_cut(waiter->pool, waiter->bytes, waiter->alignment, &waiter->memory);
+	waiter->is_hopeless = status < 0 && !is_full(status);
+	return waiter->memory || waiter->is_hopeless;
+}
+
+/*
+ * Under pool->lock. An attempt may itself find slices that have come back: then the first one is
+ * asked again.
+ * Return: whether to wake those who wait, with the lock free, for whoever wakes only tries it.
+ */
+static bool serve(struct ww_pool *pool)
+{
+	struct ww_error record;
+	bool is_any_served = false;
+
+	if (ww_list_is_empty(&pool->queue) || !pool->has_come_back)
+		return false;
+	ww_error_save(&record);
+	while (pool->has_come_back) {
+		pool->has_come_back = false;
+		ww_list_for_each (link, &pool->queue)
+			is_any_served |= serve_one(ww_container(link, struct waiter, link));
+	}
+	ww_error_restore(&record);
+	return is_any_served;
+}
+
+/*
+ * Under pool->lock. What has come back unseen is theirs who wait, before any other call takes of
+ * it. Return: as serve().
+ */
+static bool serve_first(struct ww_pool *pool)
+{
+	if (ww_list_is_empty(&pool->queue))
+		return false;
+	ww_slices_sweep(pool, UINT32_MAX);
+	return serve(pool);
+}
+
+static enum ww_await_look look(void *context)
+{
+	struct waiter *waiter = context;
+	struct ww_pool *pool = waiter->pool;
+	bool is_any_served = false;
+	bool is_done;
+
+	if (pthread_mutex_trylock(&pool->lock) != 0)
+		return WW_AWAIT_POLL;
+	if (!waiter->memory) {
+		ww_slices_sweep(pool, SWEEP_COUNT);
+		is_any_served = serve(pool);
+	}
+	is_done = waiter->memory || waiter->is_hopeless || !is_any_to_come(pool);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_any_served)
+		ww_await_wake(&pool->wakes);
+	return is_done ? WW_AWAIT_DONE : WW_AWAIT_POLL;
+}
+
+/*
+ * Under pool->lock, which is let go meanwhile. Return: WW_OK; WW_NOT_READY, WW_ERR_...: as
+ * ww_pool_cut(), at the end.
+ */
+static ww_status wait_in_queue(struct waiter *waiter, uint64_t deadline_ns)
+{
+	struct ww_pool *pool = waiter->pool;
+
+	if (ww_list_is_empty(&pool->queue))
+		pool->has_come_back = false; /* what has was of no use just now */
+	waiter->is_hopeless = false;
+	ww_list_append(&pool->queue, &waiter->link);
+	pthread_mutex_unlock(&pool->lock);
+	(void)ww_await(&pool->wakes, look, waiter, deadline_ns);
+	pthread_mutex_lock(&pool->lock);
+	if (!waiter->memory)
+		(void)serve_first(pool); /* itself too, in its turn; the others look again soon */
+	ww_list_remove(&waiter->link);
+	if (waiter->memory)
+		return WW_OK;
+	return ww_pool_cut(pool, waiter->bytes, waiter->alignment, &waiter->memory);
+}
+
+/* Under pool->lock. Return: as ww_pool_cut(); WW_TIMED_OUT; WW_CANCELLED. */
+static ww_status cut_in_time(struct waiter *waiter, uint64_t timeout_ns)
+{
+	struct ww_pool *pool = waiter->pool;
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	status = ww_pool_cut(pool, waiter->bytes, waiter->alignment, &waiter->memory);
+	while (is_full(status) && is_any_to_come(pool)) {
+		ww_status end = ww_cancel_check(deadline_ns);
+
+		status = end == WW_OK ? wait_in_queue(waiter, deadline_ns) : end;
+	}
+	if (status >= 0)
+		ww_error_restore(&record);
+	return status;
+}
+
+ww_status ww_pool_cut_in_time(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
+	uint64_t timeout_ns, ww_memory **out_memory)
+{
+	struct waiter waiter = {.pool = pool, .bytes = bytes, .alignment = alignment};
+	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
+	/* While it waits others may let go of the pool, and of the last slice. */
+	WW_AUTO_POOL struct ww_pool *held = timeout_ns > 0 ? ww_pool_ref(pool) : NULL;
+	bool is_any_served;
+	ww_status status;
+
+	if (held)
+		ww_request_limit_all(WW_POOL_BRIEFLY);
+	ww_try(ww_lock_unless_cancelled(&pool->lock));
+	is_any_served = serve_first(pool);
+	if (timeout_ns == 0)
+		status = ww_pool_cut(pool, bytes, alignment, &waiter.memory);
+	else
+		status = cut_in_time(&waiter, timeout_ns);
+	if (status == WW_NOT_READY)
+		status = ww_pool_fail_full(pool, bytes);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_any_served)
+		ww_await_wake(&pool->wakes);
+	*out_memory = waiter.memory;
+	return status;
+}

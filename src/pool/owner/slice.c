@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice.c - slices in their owner's process: from one state to the next, see pool.h
+ *
+ * Every function is called under pool->lock, but for the releases of views, at once and by streams,
+ * which take it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/await.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "pool/owner/pool.h"
+
+/*
+ * A part of a slice, or the slice for reading: what a token that came home names. There is one of
+ * each.
+ */
+struct part {
+	struct ww_memory view;
+	struct ww_slice *slice; /* a reference to its view */
+};
+
+/*
+ * Between the last unref and the lock another thread may have found the slice by a token and used
+ * it anew, and let go of it too. So whoever comes first with the lock retires it, and each of them
+ * gives back the reference of the pool that came with one use.
+ */
+static bool has_ended(struct ww_slice *slice)
+{
+	return slice->is_used &&
+		atomic_load_explicit(&slice->view.ref.count, memory_order_acquire) == 0;
+}
+
+static void release_slice(struct ww_memory *view)
+{
+	struct ww_slice *slice = ww_container(view, struct ww_slice, view);
+	struct ww_pool *pool = slice->pool;
+	bool is_awaited;
+
+	pthread_mutex_lock(&pool->lock);
+	if (has_ended(slice))
+		ww_slice_retire(slice);
+	is_awaited = !ww_list_is_empty(&pool->queue);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_awaited) /* with the lock free, which whoever waits only tries */
+		ww_await_wake(&pool->wakes);
+	ww_pool_unref(pool);
+}
+
+static void release_part(struct ww_memory *view)
+{
+	struct part *part = ww_container(view, struct part, view);
+	struct ww_pool *pool = part->slice->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	ww_list_remove(&view->link);
+	pthread_mutex_unlock(&pool->lock);
+	ww_memory_unref(&part->slice->view);
+	ww_memory_unref(view->whole);
+	free(part);
+}
+
+static const struct ww_view_class slice_class = {
+	.flags = WW_MEMORY_IS_SLICE,
+	.release = release_slice,
+};
+
+static const struct ww_view_class part_class = {
+	.flags = WW_MEMORY_IS_SLICE,
+	.release = release_part,
+};
+
+struct ww_slice *ww_slice_of(struct ww_memory *memory)
+{
+	if (memory->class == &slice_class)
+		return ww_container(memory, struct ww_slice, view);
+	if (memory->class == &part_class)
+		return ww_container(memory, struct part, view)->slice;
+	return NULL;
+}
+
+/* --- slots --- */
+
+static uint64_t take_slot(struct ww_pool *pool)
+{
+	uint32_t slot = pool->free_slot_count > 0 ? pool->free_slots[--pool->free_slot_count]
+						  : pool->slots_touched++;
+
+	return ++pool->generations[slot] << WW_SLOT_BITS | slot;
+}
+
+static struct ww_slice *take_spare(struct ww_pool *pool)
+{
+	struct ww_list *link = ww_list_take_first(&pool->spare);
+	struct ww_slice *slice;
+
+	if (link)
+		return ww_container(link, struct ww_slice, link);
+	slice = calloc(1, sizeof(*slice));
+	if (!slice) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a slice of a pool: out of memory");
+		return NULL;
+	}
+	ww_list_init(&slice->link);
+	slice->pool = pool; /* for ever: release_slice() reads it before it has the lock */
+	return slice;
+}
+
+/*
+ * Used from now on: one reference of the view, which holds one of the pool and one of the chunk's
+ * memory.
+ */
+static void use(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+
+	ww_memory_view_init(&slice->view, ww_memory_ref(slice->chunk->memory), slice->block->offset,
+		slice->block->bytes, WW_ACCESS_WRITE, &slice_class);
+	ww_pool_ref(pool);
+	slice->is_used = true;
+	pool->used_count++;
+	pool->used_bytes += slice->block->bytes;
+	if (pool->used_bytes + pool->waiting_bytes > pool->peak_bytes)
+		pool->peak_bytes = pool->used_bytes + pool->waiting_bytes;
+}
+
+/* The slice has a number of its own from now on, and no token. */
+static void open_slot(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+
+	slice->number = take_slot(pool);
+	slice->is_shared = false;
+	slice->until_ns = 0;
+	slice->expected = 0;
+	slice->taken = 0;
+	pool->slices[ww_slice_slot(slice->number)] = slice;
+	ww_slice_table_open_slot(&pool->table, slice->number, slice->chunk->index,
+		slice->block->offset, slice->block->bytes);
+}
+
+struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *block)
+{
+	struct ww_slice *slice = take_spare(pool);
+
+	if (!slice)
+		return NULL;
+	slice->chunk = block->chunk;
+	slice->block = block;
+	ww_list_init(&slice->parts);
+	slice->chunk->slice_count++;
+	pool->allocations++;
+	use(slice);
+	open_slot(slice);
+	return slice;
+}
+
+/* --- letting go --- */
+
+bool ww_slice_is_in_flight(const struct ww_slice *slice)
+{
+	return slice->expected > 0 &&
+		slice->taken + ww_pool_taken(slice->pool, slice->number) < slice->expected &&
+		ww_clock_now_ns() < slice->until_ns;
+}
+
+/* Whether a stream of this process has yet to let go of it. Forgets those that have. */
+static bool is_streaming(struct ww_slice *slice)
+{
+	struct ww_release **at = &slice->releases;
+	struct ww_release *release;
+
+	while ((release = *at)) {
+		if (ww_marks_is_passed(slice->pool->own, &release->cell)) {
+			*at = release->next;
+			free(release);
+		} else {
+			at = &release->next;
+		}
+	}
+	return slice->releases != NULL;
+}
+
+static void give_slot(struct ww_pool *pool, uint64_t number)
+{
+	pool->free_slots[pool->free_slot_count++] = ww_slice_slot(number);
+	pool->has_come_back = true;
+}
+
+/*
+ * Whether somebody still uses it by a number from before a revocation. Forgets those that nobody
+ * does: their slots were closed before this look, see slice_table.h.
+ */
+static bool has_formers(struct ww_slice *slice)
+{
+	struct ww_former_number **at = &slice->formers;
+	struct ww_pool *pool = slice->pool;
+	struct ww_former_number *former;
+
+	while ((former = *at)) {
+		if (ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, former->number)) {
+			*at = former->next;
+			give_slot(pool, former->number);
+			pool->former_count--;
+			free(former);
+		} else {
+			at = &former->next;
+		}
+	}
+	return slice->formers != NULL;
+}
+
+/*
+ * Whether nobody in any process uses it. One that hands it on to another is seen too: who takes it
+ * counts that, so that the count is another one after the look than before.
+ */
+static bool is_unused(struct ww_slice *slice)
+{
+	const struct ww_pool *pool = slice->pool;
+	uint64_t taken;
+
+	if (is_streaming(slice) || has_formers(slice))
+		return false;
+	if (!slice->is_shared)
+		return true;
+	taken = ww_pool_taken(pool, slice->number);
+	return ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, slice->number) &&
+		ww_pool_taken(pool, slice->number) == taken;
+}
+
+/*
+ * The look that decides whether the slice, which is not in flight, is free; in this order, see
+ * slice_table.h. Until then its number stays, so that who uses it can hand it on.
+ */
+static bool is_free(struct ww_slice *slice)
+{
+	struct ww_slice_table *table = &slice->pool->table;
+
+	if (!is_unused(slice))
+		return false;
+	ww_slice_table_close_slot(table, ww_slice_slot(slice->number));
+	if (is_unused(slice))
+		return true;
+	ww_slice_table_reopen_slot(table, slice->number); /* somebody came just before */
+	return false;
+}
+
+static void give_back(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+	struct ww_chunk *chunk = slice->chunk;
+	struct ww_arena_block *block = ww_arena_give(&pool->arena, slice->block);
+
+	if (--chunk->slice_count == 0)
+		chunk->all = block;
+	pool->slices[ww_slice_slot(slice->number)] = NULL;
+	give_slot(pool, slice->number);
+	ww_list_append(&pool->spare, &slice->link);
+}
+
+static void set_escrow(struct ww_slice *slice, uint64_t escrow)
+{
+	ww_slice_table_set_escrow(&slice->pool->table, ww_slice_slot(slice->number), escrow);
+}
+
+void ww_slice_retire(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+	uint64_t bytes = slice->block->bytes;
+
+	ww_memory_unref(slice->view.whole);
+	slice->is_used = false;
+	pool->used_count--;
+	pool->used_bytes -= bytes;
+	if (ww_slice_is_in_flight(slice)) {
+		set_escrow(slice, ww_escrow(slice->expected, slice->until_ns));
+	} else if (is_free(slice)) {
+		give_back(slice);
+		return;
+	} else {
+		set_escrow(slice, WW_ESCROW_OVER);
+	}
+	pool->waiting_count++;
+	pool->waiting_bytes += bytes;
+	ww_list_append(&pool->waiting, &slice->link);
+}
+
+/* One that waits does so no longer. */
+static void stop_waiting(struct ww_slice *slice)
+{
+	slice->pool->waiting_count--;
+	slice->pool->waiting_bytes -= slice->block->bytes;
+	ww_list_remove(&slice->link);
+}
+
+/* Return: whether one that waits was free, and is given back. */
+static bool sweep(struct ww_slice *slice)
+{
+	if (ww_slice_is_in_flight(slice))
+		return false;
+	if (!is_free(slice)) {
+		set_escrow(slice, WW_ESCROW_OVER);
+		return false;
+	}
+	stop_waiting(slice);
+	give_back(slice);
+	return true;
+}
+
+bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
+{
+	bool is_any_free = false;
+	struct ww_list *link;
+
+	if (count > pool->waiting_count)
+		count = pool->waiting_count;
+	if (count > 0 && !ww_pool_knows_all(pool))
+		(void)ww_pool_meet_holders(pool); /* else those that were shared stay as they are */
+	while (count-- > 0 && (link = ww_list_take_first(&pool->waiting))) {
+		ww_list_append(&pool->waiting, link); /* the next one begins with another */
+		is_any_free |= sweep(ww_container(link, struct ww_slice, link));
+	}
+	return is_any_free;
+}
+
+static bool has_byte(const struct ww_slice *slice, const struct ww_memory *chunk, uint64_t offset)
+{
+	return slice && slice->is_used && slice->chunk->memory == chunk &&
+		offset - slice->block->offset < slice->block->bytes;
+}
+
+struct ww_memory *ww_slices_find(const struct ww_pool *pool, const struct ww_memory *chunk,
+	uint64_t offset)
+{
+	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
+		struct ww_slice *slice = pool->slices[slot];
+		struct ww_memory *part;
+
+		if (!has_byte(slice, chunk, offset))
+			continue;
+		part = ww_memory_take_smallest(&slice->parts, offset, slice->block->bytes);
+		if (part)
+			return part;
+		return ww_ref_try_get(&slice->view.ref) ? &slice->view : NULL;
+	}
+	return NULL;
+}
+
+bool ww_slices_have_streams(struct ww_pool *pool)
+{
+	ww_list_for_each (link, &pool->waiting) {
+		if (is_streaming(ww_container(link, struct ww_slice, link)))
+			return true;
+	}
+	return false;
+}
+
+/* Slots that were closed by revocations come back when they are needed. */
+bool ww_slices_have_slot(struct ww_pool *pool)
+{
+	if (pool->free_slot_count > 0 || pool->slots_touched < pool->slot_count)
+		return true;
+	if (pool->former_count > 0 && !ww_pool_knows_all(pool))
+		(void)ww_pool_meet_holders(pool);
+	for (uint32_t slot = 0; pool->former_count > 0 && slot < pool->slot_count; slot++) {
+		if (pool->slices[slot])
+			(void)has_formers(pool->slices[slot]);
+	}
+	return pool->free_slot_count > 0;
+}
+
+/* --- revoking --- */
+
+static ww_status renumber(struct ww_slice *slice)
+{
+	struct ww_pool *pool = slice->pool;
+	struct ww_former_number *former;
+
+	if (!ww_slices_have_slot(pool))
+		return ww_fail(WW_ERR_LIMIT,
+			"cannot revoke tokens: all %" PRIu32
+			" slots of the pool are taken, and one more is needed (slices_max)",
+			pool->slot_count);
+	former = malloc(sizeof(*former));
+	if (!former)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot revoke tokens: out of memory");
+	ww_slice_table_close_slot(&pool->table, ww_slice_slot(slice->number));
+	pool->slices[ww_slice_slot(slice->number)] = NULL;
+	*former = (struct ww_former_number){slice->formers, slice->number};
+	slice->formers = former;
+	pool->former_count++;
+	open_slot(slice);
+	(void)has_formers(slice);
+	return WW_OK;
+}
+
+ww_status ww_slice_revoke(struct ww_slice *slice, const struct ww_broker *broker)
+{
+	struct ww_pool *pool = slice->pool;
+	ww_status status = WW_OK;
+
+	pthread_mutex_lock(&pool->lock);
+	if (!pool->keys.broker || (broker && broker != pool->keys.broker))
+		status = ww_fail(WW_ERR_NOT_FOUND,
+			"cannot revoke tokens: the slice's pool is not in %s broker",
+			broker ? "this" : "any");
+	else if (slice->is_shared)
+		status = renumber(slice);
+	pthread_mutex_unlock(&pool->lock);
+	return status;
+}
+
+void ww_slice_free(struct ww_slice *slice)
+{
+	struct ww_former_number *former;
+
+	while ((former = slice->formers)) {
+		slice->formers = former->next;
+		free(former);
+	}
+	free(slice);
+}
+
+/* --- coming home --- */
+
+ww_status ww_fail_slice_gone(void)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the slice that the token names was let go of before it was imported; its owner holds it "
+		"longer, or gives the token more time (ww_export_params.escrow_ns)");
+}
+
+/* Return: the part that such a token named before, with a reference; NULL: there is none. */
+static struct ww_memory *find_part(const struct ww_slice *slice, const struct ww_token_info *info,
+	uint32_t access)
+{
+	ww_list_for_each (link, &slice->parts) {
+		struct ww_memory *view = ww_container(link, struct ww_memory, link);
+
+		if (view->offset == info->offset && view->bytes == info->bytes &&
+			view->access == access && ww_ref_try_get(&view->ref))
+			return view;
+	}
+	return NULL;
+}
+
+/* Holds the slice by a reference that is the part's. Return: NULL, recorded: out of memory. */
+static struct part *part_new(struct ww_slice *slice, const struct ww_token_info *info,
+	uint32_t access)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a slice: out of memory");
+		return NULL;
+	}
+	part->slice = slice;
+	ww_memory_view_init(&part->view, ww_memory_ref(slice->chunk->memory), info->offset,
+		info->bytes, access, &part_class);
+	ww_list_append(&slice->parts, &part->view.link);
+	return part;
+}
+
+/* One that waited is used again. */
+static void hold(struct ww_slice *slice)
+{
+	if (!slice->is_used) {
+		stop_waiting(slice);
+		set_escrow(slice, WW_ESCROW_OWNER_HAS);
+		use(slice);
+	} else if (!ww_ref_try_get(&slice->view.ref)) {
+		ww_ref_init(&slice->view.ref);
+		ww_pool_ref(slice->pool);
+	}
+}
+
+/* Whether it can be had: not one that was let go of, that nobody uses and nobody is to get. */
+static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
+{
+	if (slice->is_used)
+		return true;
+	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || ww_slice_is_in_flight(slice));
+}
+
+static ww_status find_slice(const struct ww_pool *pool, const struct ww_token_info *info,
+	struct ww_slice **out_slice)
+{
+	uint32_t slot = ww_slice_slot(info->slice);
+	struct ww_slice *slice = slot < pool->slot_count ? pool->slices[slot] : NULL;
+
+	if (!slice || slice->number != info->slice || !is_there(slice, info))
+		return ww_fail_slice_gone();
+	if (info->total_bytes != slice->chunk->memory->bytes ||
+		info->offset < slice->block->offset ||
+		info->offset + info->bytes > slice->block->offset + slice->block->bytes)
+		return ww_fail(WW_ERR_MISMATCH, "the token names bytes that are not the slice's");
+	*out_slice = slice;
+	return WW_OK;
+}
+
+ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	uint32_t access = options->access;
+	struct ww_slice *slice = NULL;
+	struct part *part = NULL;
+
+	ww_try(find_slice(pool, info, &slice));
+	ww_try(ww_memory_check_route(slice->chunk->memory->mapping, options));
+	*out_memory = find_part(slice, info, access);
+	if (!*out_memory) {
+		if (access < WW_ACCESS_WRITE || info->bytes < slice->block->bytes) {
+			part = part_new(slice, info, access);
+			if (!part)
+				return WW_ERR_NO_MEMORY;
+		}
+		hold(slice);
+		*out_memory = part ? &part->view : &slice->view;
+	}
+	slice->taken++;
+	return WW_OK;
+}
+
+/* --- by streams --- */
+
+/* The slice is used until the stream has come so far. Under pool->lock. */
+static ww_status fence(struct ww_slice *slice, struct ww_stream *stream)
+{
+	struct ww_pool *pool = slice->pool;
+	struct ww_release *release;
+	ww_status status;
+
+	(void)is_streaming(slice);
+	if (!pool->own)
+		ww_try(ww_marks_create(pool->id, pool->slot_count, &pool->own));
+	release = malloc(sizeof(*release));
+	if (!release)
+		return ww_fail(WW_ERR_NO_MEMORY,
+			"cannot note the release of a slice: out of memory");
+	status = ww_marks_fence(pool->own, stream, &release->cell);
+	if (status < 0) {
+		free(release);
+		return status;
+	}
+	release->next = slice->releases;
+	slice->releases = release;
+	return WW_OK;
+}
+
+ww_status ww_slice_stream_release(struct ww_memory *memory, struct ww_stream *stream)
+{
+	struct ww_slice *slice = ww_slice_of(memory);
+	ww_status status;
+
+	pthread_mutex_lock(&slice->pool->lock);
+	status = fence(slice, stream);
+	pthread_mutex_unlock(&slice->pool->lock);
+	ww_try(status);
+	ww_memory_unref(memory);
+	return WW_OK;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * put.c - putting a memory into a broker, and sealing it there
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "share/choose_broker.h"
+#include "share/token_export.h"
+#include "share/put_request.h"
+#include "wire/name.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_put_params)
+#define DEFAULT_MODE    0600
+#define MODE_MAX        0777
+
+static ww_status check_params(const struct ww_put_params *params)
+{
+	if (params->mode > MODE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"0%" PRIo32 " is no mode of an object; use 0 to 0777", params->mode);
+	if (params->life < WW_LIFE_HELD || params->life > WW_LIFE_KEPT)
+		return ww_fail(WW_ERR_INVALID,
+			"there is no life %" PRIu32 "; use one of WW_LIFE_...", params->life);
+	if (params->state < WW_STATE_WRITING || params->state > WW_STATE_SHARED)
+		return ww_fail(WW_ERR_INVALID,
+			"an object cannot be put in state %" PRIu32
+			"; use WW_STATE_WRITING, WW_STATE_SEALED or WW_STATE_SHARED",
+			params->state);
+	if (params->flags & ~WW_PUT_REPLACE || params->reserved)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a put",
+			params->reserved ? (uint64_t)params->reserved : params->flags);
+	if (params->ttl_ns && params->life != WW_LIFE_KEPT)
+		return ww_fail(WW_ERR_INVALID,
+			"only an object of life kept has a time to live; use WW_LIFE_KEPT");
+	return WW_OK;
+}
+
+/* What somebody wrapped lives as long as that one keeps it. */
+static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params *ours)
+{
+	bool is_borrowed = ww_client_is_borrowed(whole);
+
+	if (ours->life == 0)
+		ours->life = is_borrowed ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	if (is_borrowed && ours->life != WW_LIFE_OWNER)
+		return ww_fail(WW_ERR_INVALID,
+			"memory that was wrapped lives as long as its owner keeps it: put it with "
+			"WW_LIFE_OWNER, or copy it (ww_memory_copy_in())");
+	return WW_OK;
+}
+
+/*
+ * The broker has one description of an object, which says what part of the memory its name stands
+ * for.
+ */
+static ww_status check_part(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_description *part)
+{
+	struct ww_memory *whole = ww_memory_whole(memory);
+
+	if (ww_hold_ref_is_part(&whole->attachments, broker, part->span_offset, part->span_bytes))
+		return WW_OK;
+	return ww_fail(WW_ERR_EXISTS,
+		"the allocation of this memory is in the broker already, for another part of it or for "
+		"a token; put it before its first token is made");
+}
+
+static ww_status read_params(const struct ww_put_params *params, const struct ww_memory *memory,
+	struct ww_put_params *ours)
+{
+	memset(ours, 0, sizeof(*ours));
+	if (params)
+		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
+			"ww_put_params"));
+	if (ours->mode == 0)
+		ours->mode = DEFAULT_MODE;
+	ww_try(choose_life(memory->whole ? memory->whole : memory, ours));
+	if (ours->state == 0)
+		ours->state = WW_STATE_SEALED;
+	if (ours->gid == 0)
+		ours->gid = WW_GID_OWN;
+	return check_params(ours);
+}
+
+ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
+	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_BROKER struct ww_broker *opened = NULL;
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	struct ww_put_params ours;
+	struct ww_description part;
+	struct ww_memory *whole;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(memory, "ww_memory_put: memory is NULL");
+	ww_try(read_params(params, memory, &ours));
+	if (name)
+		ww_try(ww_name_check(name));
+	if (ours.array)
+		ww_try(ww_array_check(ours.array, memory->bytes));
+	ww_try(ww_memory_describe(memory, &part));
+	whole = ww_memory_whole(memory);
+	status = ww_choose_broker_of(whole, &broker, &opened, timeout_ns);
+	if (status != WW_OK)
+		return status;
+	ww_try(check_part(memory, broker, &part));
+	ww_try(ww_put_request_init(&offer, memory, ours.state, ours.array));
+	offer.put.life = (uint8_t)ours.life;
+	offer.put.mode = ours.mode;
+	offer.put.gid = ours.gid;
+	offer.put.ttl_ns = ours.ttl_ns;
+	offer.put.flags = ours.flags & WW_PUT_REPLACE ? WW_WIRE_PUT_FLAG_REPLACE : 0;
+	if (name)
+		memcpy(offer.put.name, name, strlen(name));
+	status = ww_put_request_put(&offer, &whole->attachments, broker, timeout_ns);
+	if (status == WW_OK)
+		ww_hold_ref_note_part(&whole->attachments, broker, part.span_offset,
+			part.span_bytes);
+	return status;
+}
+
+ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_wire_seal message = {.state = (uint8_t)state};
+	struct ww_memory *whole = memory ? ww_memory_whole(memory) : NULL;
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+	struct ww_description description;
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
+	ww_try(ww_process_enter());
+	ww_require(whole, "ww_memory_publish: memory is NULL");
+	if (state != WW_STATE_SEALED && state != WW_STATE_SHARED)
+		return ww_fail(WW_ERR_INVALID,
+			"writing cannot end in state %" PRIu32
+			"; use WW_STATE_SEALED or WW_STATE_SHARED",
+			state);
+	ww_try(ww_memory_describe(memory, &description));
+	memcpy(message.id, description.object_id, sizeof(message.id));
+	ww_try(ww_choose_broker_of(whole, &broker, &opened, 0));
+	ww_try(ww_connection_ask(broker, &request));
+	ww_hold_ref_note_state(&whole->attachments, broker, state);
+	return WW_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * put_request.h - an object as it is handed to a broker: what describes it, and the descriptors for
+ * whom
+ *
+ * A broker gives each holder the descriptors that its access allows, and looks into none of them.
+ * So there is one that cannot be mapped for writing, for readers, and where there may be writers
+ * another one for them. A GPU's descriptor has no such mark and goes to both.
+ */
+#ifndef WW_SHARE_PUT_REQUEST_H
+#define WW_SHARE_PUT_REQUEST_H
+
+/* Who is given a descriptor: bits of fd_access. */
+#define WW_PUT_TO_READERS 1
+#define WW_PUT_TO_WRITERS 2
+#define WW_PUT_TO_BROKER  4 /* nobody: of a signal page */
+
+#include "client/connection.h"
+#include "memory/memory.h"
+
+struct ww_put_request {
+	struct ww_wire_put put;
+	int fds[4]; /* owned */
+	size_t fd_count;
+	uint64_t host_bytes; /* of the object, in memfds */
+};
+
+/*
+ * @offer:  filled; its put has kind, home, id, bytes, state, description and who gets which
+ *          descriptor; the rest is zero and the caller's
+ * @state:  WW_STATE_...
+ * @array:  checked, or NULL
+ * Return: WW_OK; WW_ERR_ACCESS (the memory is mapped read-only here); as ww_memory_export_fd().
+ */
+ww_status ww_put_request_init(struct ww_put_request *offer, struct ww_memory *memory,
+	uint32_t state, const struct ww_array *array);
+void ww_put_request_fini(struct ww_put_request *offer);
+#define WW_AUTO_PUT_REQUEST WW_CLEANUP(ww_put_request_fini)
+
+/*
+ * Puts it. What this process then holds is kept by @thing.
+ * @timeout_ns:  how long to wait for room in the quota
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; as ww_memory_put().
+ */
+ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments *thing,
+	struct ww_broker *broker, uint64_t timeout_ns);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_object.h - objects that are not memory, as they go into a broker: what the params mean,
+ * pages of timelines
+ */
+#ifndef WW_SHARE_SYNC_OBJECT_H
+#define WW_SHARE_SYNC_OBJECT_H
+
+#include <warpway/timeline.h>
+
+#include "share/token_export.h"
+#include "share/get_reply.h"
+#include "share/put_request.h"
+#include "sync/timeline.h"
+#include "wire/object_ref.h"
+
+/* What the caller wants, with what is not said filled in. Return: WW_OK; WW_ERR_INVALID. */
+ww_status ww_sync_object_read_name(const struct ww_name_params *params,
+	struct ww_name_params *ours);
+ww_status ww_sync_object_read_token(const struct ww_token_params *params,
+	struct ww_escrow *out_escrow);
+
+/*
+ * A call of several requests that has a limit on time of its own: every one of them, connecting
+ * too, is within it.
+ */
+struct ww_sync_object_limit {
+	uint64_t former_ns;
+	uint64_t deadline_ns;
+	struct ww_error record;
+};
+
+/* @timeout_ns: 0: only the broker's own limit counts, for each answer */
+void ww_sync_object_limit_begin(struct ww_sync_object_limit *limit, uint64_t timeout_ns);
+
+/*
+ * Of the same thread. Return: @status; WW_TIMED_OUT where that is WW_ERR_NO_BROKER for lack of
+ * time.
+ */
+ww_status ww_sync_object_limit_end(const struct ww_sync_object_limit *limit, ww_status status);
+
+/*
+ * @least:  version of the protocol from which on a broker does what is needed
+ * @what:   that; "tell waiters that a signaller died"
+ * May block: connects if need be.
+ * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
+ */
+ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t least,
+	const char *what);
+
+/*
+ * Brokers that do not speak for the dead are of no use here.
+ * May block: connects if need be.
+ * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
+ */
+ww_status ww_sync_object_require_broker(struct ww_broker *broker);
+
+/*
+ * Beside WW_PUT_REPLACE in flags of struct ww_name_params, of a name inside an object: what this
+ * process leaves there stays until the outer object ends (put_flag `stays`). A broker that is too
+ * old for that ends it as usual.
+ */
+#define WW_SHARE_STAYS (UINT64_C(1) << 63)
+
+/*
+ * An object of whatever kind, unnamed unless put.name is set by the caller, of life held, sealed.
+ * @params:  read; NULL: mode 0600
+ */
+void ww_sync_object_offer_init(struct ww_put_request *offer, uint16_t kind,
+	const uint8_t id[WW_WIRE_ID_BYTES], const struct ww_name_params *params);
+
+/* The record of what is at @cell_offset in a page; 0: of the page itself. */
+void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t cell_offset,
+	uint8_t out_bytes[WW_TIMELINE_REF_BYTES]);
+
+/* Adds a page's descriptors to an offer: one to read for everybody, and the broker's own. */
+ww_status ww_sync_object_offer_page(struct ww_put_request *offer, struct ww_signal_map *page);
+
+/*
+ * Puts an object without a name, of an id that only this process uses: if another thread has put it
+ * meanwhile it is held all the same.
+ * Return: WW_OK; as ww_timeline_export().
+ */
+ww_status ww_sync_object_put(struct ww_put_request *offer, struct ww_attachments *thing,
+	struct ww_broker *broker);
+
+/* Return: WW_OK; WW_ERR_PEER_LOST (the page's owner has ended, or was given up). */
+ww_status ww_sync_object_require_alive(const struct ww_signal_map *page);
+
+/*
+ * Has this process hold an object that shows the timeline: that of its page, put there if it is not
+ * yet, or the timeline's own one if it came by name.
+ * @out_id:  of the object
+ * Return: WW_OK; as ww_timeline_export().
+ */
+ww_status ww_sync_object_hold(ww_timeline *timeline, struct ww_broker *broker,
+	uint8_t out_id[WW_WIRE_ID_BYTES]);
+
+/*
+ * Puts an own timeline under a name, as an object of its own; the timeline keeps it.
+ * @name:    checked; may be inside an object
+ * Return: WW_OK; as ww_timeline_put().
+ */
+ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broker, const char *name,
+	const struct ww_name_params *params);
+
+/*
+ * The timeline of what was granted; it, or its page, keeps the hold.
+ * @offset:  of the cell, as a token says; 0: as the description says
+ * Return: WW_OK; as ww_timeline_import().
+ */
+ww_status ww_sync_object_open_timeline(struct ww_get_reply *grant, uint64_t offset,
+	ww_timeline **out_timeline);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync_object_test.c - a broker that is too old to speak for the dead: nothing is put there, or
+ * asked of it
+ */
+#include "client/fake_broker.h"
+
+#include <warpway/barrier.h>
+#include <warpway/broker.h>
+#include <warpway/event.h>
+#include <warpway/timeline.h>
+
+static void version_1_and_no_request(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+
+	stand_in_take_end(peer);
+	close(peer);
+}
+
+static struct ww_broker *open_broker(const struct stand_in *self)
+{
+	const struct ww_broker_params params = {.struct_size = sizeof(params),
+		.address = self->path};
+	struct ww_broker *broker;
+
+	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
+	return broker;
+}
+
+/* It says whose version is too low. */
+static void assert_too_old(ww_status status, const struct stand_in *self)
+{
+	const struct ww_error *error = ww_error_last();
+
+	assert_int_equal(status, WW_ERR_VERSION);
+	assert_int_equal(error->status, WW_ERR_VERSION);
+	assert_non_null(strstr(error->message, self->path));
+	assert_non_null(strstr(error->message, "version 1 "));
+}
+
+/* A token that nobody wrote into. */
+static void assert_untouched(const struct ww_token *token)
+{
+	static const struct ww_token untouched;
+
+	assert_memory_equal(token, &untouched, sizeof(untouched));
+}
+
+/* It can still be used by those who share its process. */
+static void assert_in_use(ww_timeline *timeline)
+{
+	assert_int_equal(ww_timeline_signal(timeline, 7), WW_OK);
+	assert_int_equal(ww_timeline_wait(timeline, 7, 0, NULL), WW_OK);
+}
+
+static void timeline_is_not_shared(void **state)
+{
+	struct ww_token token = {{0}};
+	ww_timeline *timeline;
+	ww_timeline *got;
+	struct stand_in self;
+	ww_broker *broker;
+
+	(void)state;
+	stand_in_start(&self, version_1_and_no_request);
+	broker = open_broker(&self);
+	assert_int_equal(ww_timeline_create(NULL, &timeline), WW_OK);
+	assert_too_old(ww_timeline_export(timeline, broker, NULL, NULL, &token), &self);
+	assert_untouched(&token);
+	assert_too_old(ww_timeline_put(timeline, broker, "a", NULL, NULL), &self);
+	assert_too_old(ww_timeline_get(broker, "a", WW_FOREVER, NULL, &got), &self);
+	assert_null(got);
+	assert_in_use(timeline);
+	ww_timeline_unref(timeline);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+static void barrier_is_not_made(void **state)
+{
+	struct ww_token token = {{0}};
+	struct stand_in self;
+	ww_barrier *barrier;
+	ww_broker *broker;
+
+	(void)state;
+	stand_in_start(&self, version_1_and_no_request);
+	broker = open_broker(&self);
+	assert_too_old(ww_barrier_create(broker, "a",
+			       WW_PARAMS(struct ww_barrier_params, .count = 2), NULL, &token),
+		&self);
+	assert_untouched(&token);
+	assert_too_old(ww_barrier_get(broker, "a", 0, WW_FOREVER, NULL, &barrier), &self);
+	assert_null(barrier);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+static void event_is_not_shared(void **state)
+{
+	struct ww_token token = {{0}};
+	struct stand_in self;
+	ww_broker *broker;
+	ww_device *device;
+	ww_event *event;
+
+	(void)state;
+	stand_in_start(&self, version_1_and_no_request);
+	broker = open_broker(&self);
+	assert_int_equal(ww_device_open("host", &device), WW_OK);
+	assert_int_equal(ww_event_create(device, NULL, &event), WW_OK);
+	assert_too_old(ww_event_export(event, broker, NULL, NULL, &token), &self);
+	assert_untouched(&token);
+	ww_event_unref(event);
+	ww_device_unref(device);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(timeline_is_not_shared),
+		cmocka_unit_test(barrier_is_not_made),
+		cmocka_unit_test(event_is_not_shared),
+	};
+
+	return cmocka_run_group_tests_name("share", tests, NULL, NULL);
+}

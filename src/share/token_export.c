@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token_export.c - a token for an object; for a memory, or for a span of one
+ *
+ * A token names an object of a broker, so a memory that is in none is put there first, without a
+ * name. Two threads may do so at once: the broker takes one of the two puts, and the other thread
+ * finds it done.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/params.h"
+#include "share/sync_object.h"
+#include "wire/token.h"
+
+#define PARAMS_V1_BYTES sizeof(struct ww_export_params)
+#define UNNAMED_MODE    0600
+#define REVOKES         5 /* version of the protocol from which on a broker does */
+
+ww_status ww_client_export_read(const struct ww_export_params *params,
+	const struct ww_memory *memory, struct ww_export_params *ours)
+{
+	uint64_t total = memory->bytes;
+	uint64_t end;
+
+	memset(ours, 0, sizeof(*ours));
+	if (params)
+		ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES,
+			"ww_export_params"));
+	if (ours->access == 0)
+		ours->access = WW_ACCESS_READ;
+	ww_try(ww_memory_check_access(ours->access));
+	if (ours->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_export_params.reserved is not 0");
+	if (__builtin_add_overflow(ours->offset, ours->bytes, &end))
+		return ww_fail(WW_ERR_OVERFLOW,
+			"%" PRIu64 " bytes from %" PRIu64 " on end beyond what 64 bits count",
+			ours->bytes, ours->offset);
+	if (ours->offset >= total || end > total)
+		return ww_fail(WW_ERR_MISMATCH,
+			"%" PRIu64 " bytes from %" PRIu64 " on are not inside a memory of %" PRIu64
+			" bytes",
+			ours->bytes, ours->offset, total);
+	if (ours->bytes == 0)
+		ours->bytes = total - ours->offset;
+	if (ours->array)
+		ww_try(ww_array_check(ours->array, ours->bytes));
+	if (ours->access > memory->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot export for writing what is mapped read-only here; export it for reading");
+	return WW_OK;
+}
+
+static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+
+	ww_try(ww_put_request_init(&offer, memory, WW_STATE_SHARED, NULL));
+	offer.put.life = ww_client_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	offer.put.mode = UNNAMED_MODE;
+	offer.put.gid = WW_GID_OWN;
+	return ww_sync_object_put(&offer, &memory->attachments, broker);
+}
+
+static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_wire_exported *out_exported)
+{
+	struct ww_wire_export message = {
+		.access = (uint8_t)info->access,
+		.uses = escrow->uses,
+		.escrow_ns = escrow->ns == WW_ESCROW_DEFAULT ? WW_ESCROW_NS
+			: escrow->ns == WW_ESCROW_NONE       ? 0
+							     : escrow->ns,
+	};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
+	memcpy(message.id, info->object_id, sizeof(message.id));
+	ww_try(ww_connection_ask(broker, &request));
+	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,
+		    out_exported) < 0)
+		return ww_request_fail_answer(&request);
+	return WW_OK;
+}
+
+static ww_status export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token,
+	uint8_t out_secret[WW_SECRET_BYTES])
+{
+	struct ww_wire_exported exported;
+
+	ww_try(ask_export(broker, info, escrow, &exported));
+	info->generation = exported.generation;
+	ww_connection_peer(broker, info->broker_id, &info->broker_uid);
+	memcpy(info->address, broker->address.path, sizeof(info->address));
+	memcpy(out_secret, exported.secret, WW_SECRET_BYTES);
+	return ww_token_make(info, exported.secret, out_token);
+}
+
+ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token)
+{
+	uint8_t secret[WW_SECRET_BYTES];
+
+	return export_object(broker, info, escrow, out_token, secret);
+}
+
+bool ww_client_is_borrowed(const struct ww_memory *whole)
+{
+	return whole->mapping->is_wrapped || ww_backing_is_foreign(whole->mapping->backing);
+}
+
+static uint32_t flags_of(const struct ww_memory *whole, const struct ww_export_params *params)
+{
+	return (ww_client_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
+		(params->uses ? WW_TOKEN_COUNTED : 0);
+}
+
+ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token)
+{
+	const struct ww_escrow escrow = {.ns = ours->escrow_ns, .uses = ours->uses};
+	struct ww_memory *whole = ww_memory_whole(memory);
+	struct ww_token_info info = {
+		.struct_size = sizeof(info),
+		.kind = WW_OBJECT_MEMORY,
+		.access = ours->access,
+		.offset = memory->offset + ours->offset,
+		.bytes = ours->bytes,
+		.total_bytes = whole->description.bytes,
+		.has_array = ours->array != NULL,
+		.flags = flags_of(whole, ours),
+	};
+	uint8_t secret[WW_SECRET_BYTES];
+
+	ww_try(ww_mapping_check(whole->mapping));
+	if (!ww_hold_ref_is_held(&whole->attachments, broker))
+		ww_try(put_unnamed(whole, broker));
+	memcpy(info.object_id, whole->description.object_id, sizeof(info.object_id));
+	memcpy(info.home_uuid, whole->description.home_uuid, sizeof(info.home_uuid));
+	if (ours->array)
+		info.array = *ours->array;
+	ww_try(ww_hold_ref_prepare_of(&whole->attachments, broker));
+	ww_try(export_object(broker, &info, &escrow, out_token, secret));
+	ww_hold_ref_learn(&whole->attachments, broker, &info, secret, info.access, NULL);
+	return WW_OK;
+}
+
+ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker)
+{
+	struct ww_attachments *attachments = &ww_memory_whole(memory)->attachments;
+	struct ww_wire_revoke message = {.id = {0}};
+	WW_AUTO_REQUEST struct ww_request request;
+
+	ww_request_init(&request, WW_WIRE_REVOKE, WW_WIRE_DONE, &message);
+	if (!ww_hold_ref_find(attachments, broker, message.id))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"cannot revoke tokens: the memory is not in the broker at %s",
+			broker->address.path);
+	ww_try(ww_sync_object_require_version(broker, REVOKES, "revoke tokens"));
+	ww_connection_doubt_tokens(broker, message.id);
+	return ww_connection_ask(broker, &request);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token_import.c - the object that a token names, and the memory it is
+ *
+ * The token says at which address its broker listened. Where that path means another broker, or
+ * nothing, as in a container, WARPWAY_BROKER says better; the broker's id tells whether it is the
+ * one. No broker is started: a new one would know nothing of the token.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/close_async.h"
+#include "share/token_import.h"
+#include "share/object_info.h"
+#include "memory/import_cache.h"
+#include "wire/token.h"
+
+/* An address that only the token says may lead to anybody, and elsewhere tomorrow. */
+static ww_status open_for_token(const struct ww_token_info *token, struct ww_broker **out_broker)
+{
+	const char *variable = ww_environment_find(WW_VARIABLE_BROKER);
+	const struct ww_broker_params params = {
+		.struct_size = sizeof(params),
+		.flags = WW_BROKER_NO_START,
+	};
+	struct ww_address address;
+
+	if (!variable)
+		ww_try(ww_close_async_check_room());
+	ww_try(ww_address_find(variable ? variable : token->address, &address));
+	return ww_connection_open(&address, &params, !variable, out_broker);
+}
+
+static bool is_broker(const struct ww_token_info *token, struct ww_broker *broker)
+{
+	uint8_t id[WW_WIRE_ID_BYTES];
+
+	ww_connection_peer(broker, id, NULL);
+	return memcmp(id, token->broker_id, sizeof(id)) == 0;
+}
+
+/* @was_given: the caller's own, not one that was chosen for the token */
+static ww_status fail_astray(const struct ww_token_info *token, const struct ww_broker *broker,
+	bool was_given)
+{
+	if (strcmp(token->address, broker->address.path) == 0 || !token->address[0])
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the token is of another broker than the one at %s now: that one has ended with all its "
+			"objects; ask for a new token",
+			broker->address.path);
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the token is of the broker at %.107s, and not of that at %.60s; %s",
+		token->address, broker->address.path,
+		was_given ? "import by that one, or by NULL" : "WARPWAY_BROKER should name it");
+}
+
+ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t access)
+{
+	if (access > token->access)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot import for writing: the token is for reading");
+	return WW_OK;
+}
+
+static ww_status check_token(const struct ww_token_info *token, uint16_t kind, uint32_t access)
+{
+	uint32_t named = token->flags & WW_TOKEN_SLICE ? WW_OBJECT_POOL : token->kind;
+
+	if (named != kind)
+		return ww_fail(WW_ERR_UNSUPPORTED, "the token names an object of kind %s, no %s",
+			ww_object_kind_name((uint16_t)token->kind), ww_object_kind_name(kind));
+	return ww_import_check_access(token, access);
+}
+
+static ww_status check_grant(const struct ww_get_reply *grant, const struct ww_token_info *token)
+{
+	if (memcmp(grant->granted.id, token->object_id, sizeof(token->object_id)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker granted another object than the token names");
+	if (grant->granted.generation != token->generation)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the token's object is gone; another one has its id (generation %" PRIu64
+			", not %" PRIu64 ")",
+			grant->granted.generation, token->generation);
+	return WW_OK;
+}
+
+void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access)
+{
+	memset(&import->token, 0, sizeof(import->token));
+	import->token.struct_size = sizeof(import->token);
+	import->message = (struct ww_wire_import){.access = (uint8_t)access};
+	import->opened = NULL;
+	import->is_astray = false;
+	import->is_granted = false;
+	ww_get_reply_init(&import->grant, NULL, WW_WIRE_IMPORT, &import->message, kind);
+}
+
+void ww_import_fini(struct ww_import *import)
+{
+	ww_get_reply_fini(&import->grant);
+	if (import->is_granted)
+		ww_connection_keep(ww_steal(import->opened));
+	ww_broker_unref(import->opened);
+}
+
+ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token *token)
+{
+	struct ww_get_reply *grant = &import->grant;
+	ww_status status;
+
+	ww_try(ww_token_info_get(token, &import->token));
+	ww_try(check_token(&import->token, grant->kind, import->message.access));
+	if (!broker) {
+		ww_try(open_for_token(&import->token, &import->opened));
+		broker = import->opened;
+	}
+	grant->broker = broker;
+	memcpy(import->message.id, import->token.object_id, sizeof(import->message.id));
+	ww_token_secret(token, import->message.secret);
+	grant->request.id = import->message.id;
+	grant->request.broker_id = import->token.broker_id;
+	grant->request.starts_none = true;
+	status = ww_get_reply_ask(grant);
+	import->is_astray = status == WW_ERR_NOT_FOUND && !is_broker(&import->token, broker);
+	if (import->is_astray)
+		return fail_astray(&import->token, broker, !import->opened);
+	ww_try(status);
+	status = check_grant(grant, &import->token);
+	import->is_granted = status == WW_OK && import->opened;
+	return status;
+}
+
+ww_status ww_import_check_bytes(const struct ww_token_info *token, uint64_t bytes)
+{
+	if (bytes != token->total_bytes)
+		return ww_fail(WW_ERR_MISMATCH,
+			"the token is for a memory of %" PRIu64 " bytes, this one has %" PRIu64,
+			token->total_bytes, bytes);
+	return WW_OK;
+}
+
+ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_object_info *ours,
+	struct ww_object_info *info)
+{
+	ours->offset = token->offset;
+	ours->span_bytes = token->bytes;
+	ours->has_array = token->has_array;
+	ours->array = token->array;
+	return ww_object_info_write(info, ours);
+}
+
+/* --- what this process has already --- */
+
+/*
+ * @out_memory: a reference to the whole that the token is known to open; else NULL
+ * Return: WW_OK; as ww_memory_import().
+ */
+static ww_status recall(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory,
+	struct ww_object_info *out_info)
+{
+	uint8_t secret[WW_SECRET_BYTES];
+	struct ww_memory *memory;
+	ww_status status;
+
+	*out_memory = NULL;
+	if (named->flags & WW_TOKEN_COUNTED || options->flags & WW_IMPORT_OWN_MAPPING)
+		return WW_OK;
+	ww_token_secret(token, secret);
+	for (size_t skip = 0;; skip++) {
+		memory = ww_cache_find_id(device, named->object_id, options->access, skip);
+		if (!memory)
+			return WW_OK;
+		/*
+		 * Whether its owner has withdrawn it the broker alone can tell, where there is no
+		 * page that says so.
+		 */
+		if (!(named->flags & WW_TOKEN_FOREIGN &&
+			    memory->mapping->backing == WW_BACKING_CUDA_VMM) &&
+			ww_hold_ref_knows(&memory->attachments, broker, named, secret,
+				options->access, out_info))
+			break;
+		ww_memory_unref(memory);
+	}
+	status = ww_memory_check_found(memory, options);
+	if (status == WW_OK)
+		status = ww_import_check_bytes(named, memory->description.bytes);
+	if (status < 0)
+		ww_memory_unref(memory);
+	else
+		*out_memory = memory;
+	return status;
+}
+
+static ww_status fail_withdrawn(void)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the token is of memory that was wrapped, and its owner has let go of it or has ended; ask "
+		"for a new token");
+}
+
+static ww_status ask(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token *token, const struct ww_import_options *options,
+	struct ww_memory **out_memory, struct ww_object_info *info)
+{
+	WW_AUTO_IMPORT struct ww_import import;
+	const struct ww_get_reply *grant = &import.grant;
+	struct ww_object_info ours;
+	ww_status status;
+
+	ww_import_init(&import, WW_OBJECT_MEMORY, options->access);
+	status = ww_import_ask(&import, broker, token);
+	if (status == WW_ERR_NOT_FOUND && !import.is_astray &&
+		import.token.flags & WW_TOKEN_FOREIGN)
+		return fail_withdrawn();
+	ww_try(status);
+	ww_try(ww_import_check_bytes(&import.token, grant->description.memory.bytes));
+	ww_try(ww_hold_ref_prepare(grant->hold_ref));
+	ww_try(ww_get_reply_map(&import.grant, device, options, out_memory));
+	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
+	ww_hold_ref_learn(&(*out_memory)->attachments, grant->broker, &import.token,
+		import.message.secret, options->access, &ours);
+	ww_try(ww_memory_span(out_memory, import.token.offset, import.token.bytes,
+		options->access));
+	return info ? ww_import_write_info(&import.token, &ours, info) : WW_OK;
+}
+
+ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory,
+	struct ww_object_info *info)
+{
+	struct ww_object_info ours;
+	struct ww_memory *memory;
+
+	ww_try(check_token(named, WW_OBJECT_MEMORY, options->access));
+	ww_try(recall(device, broker, named, token, options, &memory, info ? &ours : NULL));
+	if (!memory)
+		return ask(device, broker, token, options, out_memory, info);
+	ww_try(ww_memory_span(&memory, named->offset, named->bytes, options->access));
+	*out_memory = memory;
+	if (!info)
+		return WW_OK;
+	ours.access = options->access;
+	return ww_import_write_info(named, &ours, info);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token_import.h - asking a broker for the object that a token names, of whatever kind
+ */
+#ifndef WW_SHARE_TOKEN_IMPORT_H
+#define WW_SHARE_TOKEN_IMPORT_H
+
+#include "share/get_reply.h"
+
+struct ww_import {
+	struct ww_token_info token; /* what it says, once asked */
+	struct ww_wire_import message;
+	struct ww_get_reply grant;
+	struct ww_broker *opened; /* a reference, or NULL: the caller's broker is used */
+	bool is_granted; /* by the opened one, which is worth keeping open for the next token */
+	bool is_astray;  /* the broker is not the token's */
+};
+
+/* @access: plain. Return: WW_OK; WW_ERR_ACCESS. */
+ww_status ww_import_check_access(const struct ww_token_info *token, uint32_t access);
+
+void ww_import_init(struct ww_import *import, uint16_t kind, uint32_t access);
+void ww_import_fini(struct ww_import *import); /* lets go of what was not kept */
+#define WW_AUTO_IMPORT WW_CLEANUP(ww_import_fini)
+
+/*
+ * @broker: borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address, opened for
+ *          this
+ * Return: WW_OK (granted, and it is what the token names); as ww_memory_import().
+ */
+ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
+	const struct ww_token *token);
+
+/* Whether a memory has as many bytes as the token says. Return: WW_OK; WW_ERR_MISMATCH. */
+ww_status ww_import_check_bytes(const struct ww_token_info *token, uint64_t bytes);
+
+/*
+ * @ours:  of the object; gets the span, and its array instead of that of the whole
+ * @info:  the caller's, of checked size
+ */
+ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_object_info *ours,
+	struct ww_object_info *info);
+
+/*
+ * The memory that a token names, which is no slice of a pool. What this process holds by this token
+ * already is not asked for again, unless it is to be mapped again.
+ * @broker:  as for ww_import_ask()
+ * @named:   what the token says
+ * @info:    NULL, or the caller's, of checked size
+ * Return: as ww_memory_import(); on failure *out_memory is untouched.
+ */
+ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *named, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory,
+	struct ww_object_info *info);
+
+#endif

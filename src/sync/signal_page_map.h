@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * signal_page_map.h - signal pages as this process has them
+ *
+ * A page is mapped once by the CPU, and once more for each GPU whose streams use it, when they
+ * first do. Own pages are handed out cell by cell to new timelines, and no cell twice: a former
+ * waiter could take the new timeline for the old one. A page that is imported again, or in its
+ * owner's process, is found by its memfd.
+ *
+ * Giving a page back would block behind every stream wait that is pending in this process (the
+ * driver's rule for registered memory), and such a wait may be for something that this very thread
+ * is about to signal. So a page that a GPU knows is retired first, and given back when no wait and
+ * no signal of ours is pending any more: by a later call.
+ */
+#ifndef WW_SYNC_SIGNAL_PAGE_MAP_H
+#define WW_SYNC_SIGNAL_PAGE_MAP_H
+
+#include "base/attachment.h"
+#include "device/mapping.h"
+#include "wire/signal_page.h"
+
+#define WW_SIGNAL_MAP_DEVICES 32
+
+struct ww_signal_map {
+	struct ww_ref ref;
+	struct ww_list link; /* in the list of pages, or of retired ones, under the lock of both */
+	struct ww_mapping *cpu; /* a reference; the rest up to lock is constant */
+	struct ww_layout_signal_page *header;
+	uint8_t id[WW_WIRE_ID_BYTES];
+	bool is_own;
+	bool is_alone; /* for one timeline only */
+
+	pthread_mutex_t lock; /* of the following; held while mapping for a device */
+	struct ww_mapping
+		*_Atomic mapped[WW_SIGNAL_MAP_DEVICES]; /* references; set once, in order */
+	uint32_t cells_used;
+	struct ww_list timelines; /* the signaller's, which can be found */
+
+	struct ww_attachments attachments; /* its holds in brokers */
+};
+
+/*
+ * A cell that no timeline ever had, in an own page.
+ * @out_offset:  of the cell
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM.
+ */
+ww_status ww_signal_map_take_cell(bool is_alone, struct ww_signal_map **out_page,
+	uint64_t *out_offset);
+
+/*
+ * The page of a descriptor from an untrusted process.
+ * @fd:  borrowed
+ * Return: WW_OK; WW_ERR_PROTOCOL, WW_ERR_VERSION, WW_ERR_MISMATCH (no such page);
+ *         WW_ERR_DESCRIPTOR; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM.
+ */
+ww_status ww_signal_map_import(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID_BYTES],
+	struct ww_signal_map **out_page);
+
+struct ww_signal_map *ww_signal_map_ref(struct ww_signal_map *page);
+struct ww_signal_map *ww_signal_map_unref(
+	struct ww_signal_map *page); /* takes NULL, returns NULL */
+
+WW_DEFINE_CLEANUP(struct ww_signal_map, ww_signal_map_unref)
+#define WW_AUTO_SIGNAL_MAP WW_CLEANUP(ww_signal_map_unref_p)
+
+/* As the CPU sees it. Return: NULL: there is no cell at that offset. */
+struct ww_layout_signal_cell *ww_signal_map_cell(struct ww_signal_map *page, uint64_t offset);
+
+/*
+ * As a device sees it; made known to it the first time.
+ * @out_mapping:  borrowed from the page
+ * Return: WW_OK; as ww_timeline_prepare().
+ */
+ww_status ww_signal_map_map(struct ww_signal_map *page, struct ww_device *device,
+	struct ww_mapping **out_mapping);
+
+/*
+ * The same, as the device's streams want it.
+ * @offset:  of a cell, which there is
+ */
+ww_status ww_signal_map_stream_value(struct ww_signal_map *page, struct ww_device *device,
+	uint64_t offset, uint64_t value, struct ww_stream_value *out_word);
+
+/* Whether a stream of this process is known to wait, or has yet to signal. */
+bool ww_signal_map_streams_busy(void);
+
+/*
+ * Gives back retired pages, if none of our own waits would make that wait. The driver may still
+ * wait for waits that are not ours: so this is for calls that make something or let it go, never
+ * for those that enqueue.
+ */
+void ww_signal_map_reclaim(void);
+
+#endif

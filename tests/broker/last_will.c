@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * last_will.c - what becomes of signal pages when their maker ends, and the broker with it
+ *
+ * Makers that must end as processes are helpers (role_signaller); the others are connections of
+ * this process, which lives on: for the broker those are processes that were given up.
+ */
+#include "broker/suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "support/page.h"
+
+#define PAGES 100
+#define CROWD 1000
+
+static void store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* Puts pages "p0", "p1" ..., each at value 5 of 7; then waits for what is done to it. */
+void role_signaller(int count, char **arguments)
+{
+	struct page pages[PAGES];
+	struct raw *raw = calloc(1, sizeof(*raw));
+	int page_count = atoi(arguments[1]);
+
+	MUST_EQUAL(2, count);
+	raw_open(raw, arguments[0]);
+	for (int i = 0; i < page_count; i++) {
+		char name[16];
+		struct ww_wire_put put;
+
+		snprintf(name, sizeof(name), "p%d", i);
+		put = page_object(name);
+		page_make(&pages[i]);
+		ww_signal_cell_submit(page_cell(&pages[i], 0), 7, false);
+		store(&page_cell(&pages[i], 0)->completed, 5);
+		MUST_OK(page_put(raw, &put, &pages[i]));
+	}
+	role_tell("put");
+	role_hear("go");
+	FAIL("it was to be killed");
+}
+
+/* Puts a page under a name, perhaps one inside "outer"; then leaves the broker, and lives on. */
+void role_leaver(int count, char **arguments)
+{
+	struct ww_wire_put put = page_object(arguments[1]);
+	struct raw *raw = calloc(1, sizeof(*raw));
+	struct ww_wire_granted granted;
+	struct page page;
+
+	MUST_EQUAL(2, count);
+	raw_open(raw, arguments[0]);
+	page_make(&page);
+	if (put.name[0] == '@')
+		MUST_OK(raw_get(raw, "outer", WW_WIRE_ACCESS_READ, &granted));
+	put.mode = 0666;
+	MUST_OK(page_put(raw, &put, &page));
+	role_tell("put");
+	role_hear("leave");
+	raw_close(raw);
+	role_tell("left");
+	role_hear("go");
+	FAIL("it was to be killed");
+}
+
+/* Return: its pid, which the helper's record has no longer when it is reaped. */
+static pid_t start_signaller(struct child *child, int pages)
+{
+	char number[16];
+	const char *const arguments[] = {daemon_now->address, number, NULL};
+
+	snprintf(number, sizeof(number), "%d", pages);
+	child_start(child, "role_signaller", &(struct child_options){.arguments = arguments});
+	child_hear(child, "put");
+	return child->pid;
+}
+
+/* Maps a page as those do who wait for its maker. */
+static void get_page(struct raw *raw, const char *name, struct page *out_page)
+{
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(1, raw->fd_count);
+	page_take(out_page, raw->fds[0]);
+}
+
+static void must_be_lost(const struct page *page, uint64_t reached, pid_t pid, const char *program)
+{
+	struct ww_signal_look look;
+
+	page_wait_lost(page, 0);
+	ww_signal_cell_look(page_cell(page, 0), &look);
+	MUST_EQUAL(WW_WIRE_CELL_STATE_LOST, look.state);
+	MUST_EQUAL(reached, look.reached);
+	MUST_EQUAL(1, page->page->lost);
+	MUST_EQUAL(pid, page->page->lost_pid);
+	MUST(page->page->lost_ns != 0);
+	MUST(!strcmp(program, (const char *)page->page->lost_program));
+}
+
+/* A page of this process, in a daemon of the case's own, and somebody who waits. */
+struct stage {
+	struct raw *maker;
+	struct raw *waiter;
+	struct ww_wire_put put;
+	struct page ours;
+	struct page theirs;
+};
+
+static void set_stage(struct stage *stage)
+{
+	suite_start(NULL, 0);
+	stage->maker = peer();
+	stage->waiter = peer();
+	stage->put = page_object("page");
+	page_make(&stage->ours);
+	MUST_OK(page_put(stage->maker, &stage->put, &stage->ours));
+	get_page(stage->waiter, "page", &stage->theirs);
+}
+
+static void clear_stage(struct stage *stage)
+{
+	page_close(&stage->ours);
+	page_close(&stage->theirs);
+}
+
+CASE(signal_page_connection_ends, ONCE)
+{
+	struct stage stage;
+	struct raw *eye;
+	struct ww_wire_holder_listing listing;
+	const struct ww_wire_holders ask = {0};
+	struct ww_wire_granted granted;
+
+	set_stage(&stage);
+	eye = watcher();
+	MUST_OK(raw_watch(eye, "", 0));
+	ww_signal_cell_complete(page_cell(&stage.ours, 0), 3);
+	raw_close(stage.maker);
+	must_be_lost(&stage.theirs, 3, getpid(), "raw");
+	page_wait_lost(&stage.theirs, 125); /* never used, and never woken by its owner */
+	raw_hear_event(eye, WW_WIRE_WHAT_GONE, "page");
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object",
+		raw_get(stage.waiter, "page", WW_WIRE_ACCESS_READ, &granted));
+	/* Its process lives: it is no holder to be seen, but its share stays used. */
+	wait_for(stage.waiter, &(struct want){1, 2, 1, 2, 1});
+	MUST_OK(raw_call(stage.waiter, holders, &ask, holder_listing, &listing));
+	MUST_EQUAL(1, listing.holders.count);
+	clear_stage(&stage);
+}
+
+CASE(signal_page_maker_is_killed, 0)
+{
+	struct raw *raw = peer();
+	struct page page;
+	struct child child;
+	pid_t pid;
+
+	pid = start_signaller(&child, 1);
+	get_page(raw, "p0", &page);
+	MUST_EQUAL(5, load(&page_cell(&page, 0)->completed));
+	child_kill(&child);
+	must_be_lost(&page, 5, pid, "raw");
+	/* Nothing is left but that we hold what was removed. */
+	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
+	MUST_EQUAL(1, page.page->ended);
+	page_close(&page);
+}
+
+CASE(signal_page_lives_end_with_maker, 0)
+{
+	struct raw *raw = peer();
+	struct page page;
+	struct page mine;
+	struct child child;
+	pid_t pid;
+	struct ww_wire_put put = page_object("mine");
+
+	page_make(&mine);
+	put.life = WW_WIRE_LIFE_KEPT;
+	MUST_OK(page_put(raw, &put, &mine));
+	pid = start_signaller(&child, 3);
+	get_page(raw, "p2", &page);
+	child_kill(&child);
+	must_be_lost(&page, 5, pid, "raw");
+	/* Those of others are as they were. */
+	wait_for(raw, &(struct want){2, 1, 2, 3, 0});
+	MUST_EQUAL(0, mine.page->lost);
+	MUST_OK(raw_release(raw, put.id));
+	page_close(&page);
+	page_close(&mine);
+}
+
+CASE(signal_page_removed_first, 0)
+{
+	struct raw *raw = peer();
+	struct page page;
+	struct child child;
+	pid_t pid;
+
+	pid = start_signaller(&child, 2);
+	get_page(raw, "p0", &page);
+	MUST_OK(raw_remove(raw, "p0"));
+	MUST_OK(raw_remove(raw, "p1"));
+	wait_for(raw, &(struct want){2, 2, 3, 4, 0});
+	MUST_EQUAL(5, load(&page_cell(&page, 0)->completed));
+	child_kill(&child);
+	must_be_lost(&page, 5, pid, "raw");
+	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
+	page_close(&page);
+}
+
+/* As a GPU of the dead may: it is poisoned again, and what was reached is not changed by that. */
+CASE(signal_page_stored_over, ONCE)
+{
+	struct stage stage;
+
+	set_stage(&stage);
+	raw_close(stage.maker);
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	for (uint64_t value = 1; value < 10; value++) {
+		store(&page_cell(&stage.ours, 0)->completed, value);
+		store(&page_cell(&stage.ours, 125)->completed, value);
+		page_wait_poison(&stage.theirs, 0);
+		page_wait_poison(&stage.theirs, 125);
+	}
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	clear_stage(&stage);
+}
+
+/* A process that lives on does not use up its share for ever with pages that nobody else had. */
+CASE(signal_page_unshared_is_forgotten, ONCE)
+{
+	const struct ww_wire_put put = page_object("page");
+	struct raw *maker;
+	struct raw *eye;
+	struct page page;
+
+	suite_start(NULL, 0);
+	maker = peer();
+	eye = peer();
+	page_make(&page);
+	MUST_OK(page_put(maker, &put, &page));
+	raw_close(maker);
+	wait_for(eye, &(struct want){1, 2, 0, 2, 0});
+	wait_for(eye, &(struct want){0, 1, 0, 0, 0});
+	MUST_EQUAL(1, page.page->lost);
+	MUST_EQUAL(0, page.page->ended);
+	page_close(&page);
+}
+
+/*
+ * Lost is who leaves; ended is who has ended, and that is told when nobody holds the object any
+ * more, too.
+ */
+CASE(signal_page_left_then_ended, ONCE)
+{
+	const char *arguments[] = {NULL, "p0", NULL};
+	struct child child;
+	struct page page;
+	struct raw *raw;
+	pid_t pid;
+
+	for (int is_held = 0; is_held <= 1; is_held++) {
+		struct ww_wire_granted granted;
+
+		suite_start(NULL, 0);
+		raw = peer();
+		arguments[0] = daemon_now->address;
+		child_start(&child, "role_leaver", &(struct child_options){.arguments = arguments});
+		child_hear(&child, "put");
+		pid = child.pid;
+		MUST_OK(raw_get(raw, "p0", WW_WIRE_ACCESS_READ, &granted));
+		page_take(&page, raw->fds[0]);
+		child_tell(&child, "leave");
+		child_hear(&child, "left");
+		must_be_lost(&page, 0, pid, "raw");
+		wait_for(raw, &(struct want){1, 2, 1, 2, 0});
+		if (!is_held) {
+			MUST_OK(raw_release(raw, granted.id));
+			wait_for(raw, &(struct want){1, 2, 0, 2, 0});
+		}
+		suite_kill_broker(raw);
+		suite_come_back(raw, is_held); /* who has nothing is forgotten */
+		MUST_EQUAL(0, page.page->ended);
+		child_kill(&child);
+		wait_for(raw, &(struct want){(uint64_t)is_held, 1, (uint64_t)is_held, 0, 0});
+		MUST_EQUAL(1, page.page->ended);
+		page_close(&page);
+		suite_stop();
+	}
+}
+
+/* "@ID/holder-0" of an object. */
+static void name_holder(char out_name[WW_WIRE_NAME_BYTES], const struct ww_wire_put *outer)
+{
+	out_name[0] = '@';
+	for (size_t i = 0; i < sizeof(outer->id); i++)
+		snprintf(out_name + 1 + 2 * i, 3, "%02x", outer->id[i]);
+	strcat(out_name, "/holder-0");
+}
+
+/* An object with a page, and a process that has put another one inside of it and lives. */
+struct club {
+	struct raw *owner;
+	struct ww_wire_put outer;
+	struct page page;
+	struct child member;
+	pid_t pid;
+	char name[WW_WIRE_NAME_BYTES];
+};
+
+static void found_club(struct club *club)
+{
+	const char *arguments[] = {NULL, club->name, NULL};
+
+	suite_start(NULL, 0);
+	arguments[0] = daemon_now->address;
+	club->owner = peer();
+	club->outer = page_object("outer");
+	page_make(&club->page);
+	MUST_OK(page_put(club->owner, &club->outer, &club->page));
+	name_holder(club->name, &club->outer);
+	child_start(&club->member, "role_leaver", &(struct child_options){.arguments = arguments});
+	child_hear(&club->member, "put");
+	club->pid = club->member.pid;
+	MUST_EQUAL(1, club->page.page->members);
+}
+
+/* The owner of an object comes to know its members late: they are there until they have ended. */
+CASE(signal_page_member_is_found_late, ONCE)
+{
+	struct ww_wire_granted granted;
+	struct club club;
+	struct page theirs;
+
+	found_club(&club);
+	child_tell(&club.member, "leave");
+	child_hear(&club.member, "left");
+	wait_for(club.owner, &(struct want){2, 2, 1, 6, 0});
+	suite_kill_broker(club.owner);
+	suite_come_back(club.owner, true);
+	get_page(club.owner, club.name, &theirs);
+	must_be_lost(&theirs, 0, club.pid, "raw");
+	MUST_EQUAL(0, theirs.page->ended);
+	child_kill(&club.member);
+	wait_for(club.owner, &(struct want){2, 1, 2, 3, 0});
+	MUST_EQUAL(1, theirs.page->ended);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object",
+		raw_get(club.owner, club.name, WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(0, club.page.page->lost);
+	page_close(&theirs);
+	page_close(&club.page);
+}
+
+/* And those that have ended, still for a minute, unless the object ends before. */
+CASE(signal_page_member_ended_unseen, ONCE)
+{
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+	struct club club;
+	struct page theirs;
+
+	found_club(&club);
+	child_kill(&club.member);
+	wait_for(club.owner, &(struct want){2, 1, 1, 5, 0});
+	suite_kill_broker(club.owner);
+	suite_come_back(club.owner, true);
+	wait_for(club.owner, &(struct want){2, 1, 1, 5, 0});
+	MUST_OK(raw_stat(club.owner, club.name, &entry));
+	MUST(entry.left_ns <= 60000 * MS);
+	MUST_OK(raw_get(club.owner, club.name, WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(1, club.owner->fd_count);
+	page_take(&theirs, club.owner->fds[0]);
+	must_be_lost(&theirs, 0, club.pid, "raw");
+	MUST_EQUAL(1, theirs.page->ended);
+	MUST_OK(raw_release(club.owner, granted.id));
+	MUST_OK(raw_stat(club.owner, club.name, &entry));
+	MUST_OK(raw_release(club.owner, club.outer.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object", raw_stat(club.owner, club.name, &entry));
+	wait_for(club.owner, &(struct want){0, 1, 0, 0, 0});
+	page_close(&theirs);
+	page_close(&club.page);
+}
+
+/* The maker lives: the next broker has all that it needs. */
+CASE(signal_page_broker_killed_before, ONCE)
+{
+	struct stage stage;
+	struct page removed;
+	struct ww_wire_put put = page_object("removed");
+
+	set_stage(&stage);
+	page_make(&removed);
+	MUST_OK(page_put(stage.maker, &put, &removed));
+	MUST_OK(raw_remove(stage.waiter, "removed"));
+	suite_kill_broker(stage.waiter);
+	suite_come_back(stage.waiter, true);
+	suite_come_back(stage.maker, true);
+	wait_for(stage.waiter, &(struct want){2, 2, 3, 5, 0});
+	MUST_EQUAL(0, stage.ours.page->lost);
+	raw_close(stage.maker);
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	page_wait_lost(&removed, 0);
+	clear_stage(&stage);
+	page_close(&removed);
+}
+
+/* Between the connection's end and the process's: the next one goes on where the first was. */
+CASE(signal_page_broker_killed_after, ONCE)
+{
+	struct stage stage;
+
+	set_stage(&stage);
+	raw_close(stage.maker);
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	for (int round = 0; round < 2; round++) {
+		suite_kill_broker(stage.waiter);
+		suite_come_back(stage.waiter, true);
+		wait_for(stage.waiter, &(struct want){1, 2, 1, 2, 0});
+		store(&page_cell(&stage.ours, 0)->completed, 8);
+		page_wait_poison(&stage.theirs, 0);
+	}
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	MUST_EQUAL(0, stage.theirs.page->ended);
+	clear_stage(&stage);
+}
+
+CASE(signal_page_maker_killed_without_broker, ONCE)
+{
+	struct ww_wire_condition condition;
+	struct child child;
+	pid_t pid;
+	struct page page;
+	struct raw *raw;
+
+	suite_start(NULL, 0);
+	raw = peer();
+	pid = start_signaller(&child, 1);
+	get_page(raw, "p0", &page);
+	MUST_OK(raw_condition(raw, &condition));
+	MUST_CALL(kill(daemon_now->supervisor, SIGSTOP));
+	MUST_CALL(kill((pid_t)condition.pid, SIGKILL));
+	MUST_STATUS(WW_END, raw_receive(raw));
+	child_kill(&child);
+	MUST_EQUAL(5, load(&page_cell(&page, 0)->completed));
+	MUST_CALL(kill(daemon_now->supervisor, SIGCONT));
+	broker_hear_ready(daemon_now);
+	must_be_lost(&page, 5, pid, "raw");
+	suite_come_back(raw, true);
+	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
+	MUST_EQUAL(1, page.page->ended);
+	page_close(&page);
+}
+
+/* What was given up stays so; what it puts now is new. */
+CASE(signal_page_maker_comes_back, ONCE)
+{
+	struct stage stage;
+	struct page again;
+	struct ww_wire_granted granted;
+	struct ww_wire_put put = page_object("page");
+
+	set_stage(&stage);
+	MUST_CALL(shutdown(stage.maker->socket, SHUT_RDWR));
+	must_be_lost(&stage.theirs, 0, getpid(), "raw");
+	suite_come_back(stage.maker, false);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold", raw_release(stage.maker, stage.put.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object",
+		raw_get(stage.maker, "page", WW_WIRE_ACCESS_READ, &granted));
+	page_make(&again);
+	MUST_OK(page_put(stage.maker, &put, &again));
+	wait_for(stage.waiter, &(struct want){2, 3, 2, 5, 0});
+	/*
+	 * The broker too may come and go: the one is known by its process id, the other by nothing.
+	 */
+	suite_kill_broker(stage.waiter);
+	suite_come_back(stage.waiter, true);
+	suite_come_back(stage.maker, true);
+	wait_for(stage.waiter, &(struct want){2, 3, 2, 5, 0});
+	MUST_EQUAL(0, again.page->lost);
+	store(&page_cell(&stage.ours, 0)->completed, 9);
+	page_wait_poison(&stage.theirs, 0);
+	MUST_OK(raw_release(stage.maker, put.id));
+	wait_for(stage.waiter, &(struct want){1, 3, 1, 2, 0});
+	MUST_EQUAL(0, again.page->lost);
+	page_close(&again);
+	clear_stage(&stage);
+}
+
+/* As many pages, and others connected, cost no waiter much. */
+CASE(signal_page_hundred_at_once, ONCE)
+{
+	static struct page pages[PAGES];
+	struct raw *raw = peer();
+	struct child child;
+	pid_t pid;
+	uint64_t start_ns;
+	uint64_t first_ns;
+	uint64_t last_ns;
+
+	for (int i = 0; i < 100; i++)
+		peer();
+	pid = start_signaller(&child, PAGES);
+	for (int i = 0; i < PAGES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "p%d", i);
+		get_page(raw, name, &pages[i]);
+	}
+	start_ns = ww_clock_now_ns();
+	MUST_CALL(kill(pid, SIGKILL));
+	page_wait_poison(&pages[0], 0);
+	first_ns = ww_clock_now_ns();
+	page_wait_poison(&pages[PAGES - 1], 0);
+	last_ns = ww_clock_now_ns();
+	check_note("killed -> first page %llu us, -> last of %d pages %llu us later",
+		(unsigned long long)(first_ns - start_ns) / 1000, PAGES,
+		(unsigned long long)(last_ns - first_ns) / 1000);
+	MUST(last_ns - start_ns < suite_at_once_ns());
+	child_kill(&child);
+	for (int i = 0; i < PAGES; i++) {
+		must_be_lost(&pages[i], 5, pid, "raw");
+	}
+	wait_for(raw, &(struct want){PAGES, 101, PAGES, 0, 0});
+	for (int i = 0; i < PAGES; i++) {
+		MUST_EQUAL(1, pages[i].page->ended);
+		page_close(&pages[i]);
+	}
+}
+
+/* The sockets of so many connections. */
+static void gather(int *sockets, int count)
+{
+	static struct raw one;
+
+	for (int i = 0; i < count; i++) {
+		raw_open(&one, daemon_now->address);
+		sockets[i] = one.socket;
+	}
+}
+
+/* A crowd that asks all at once does not keep the broker from the dead. */
+CASE(signal_page_among_a_thousand, ONCE)
+{
+	static int crowd[CROWD];
+	const struct ww_wire_header header = {.serial = 1};
+	struct rlimit files;
+	struct raw *raw;
+	struct child child;
+	struct page page;
+	uint8_t packet[512];
+	uint64_t start_ns;
+	pid_t pid;
+	size_t bytes = ww_wire_encode_list(&(struct ww_wire_list){.unnamed = 1}, WW_WIRE_VERSION,
+		&header, packet, sizeof(packet));
+
+	MUST_CALL(getrlimit(RLIMIT_NOFILE, &files));
+	if (files.rlim_max < 8192)
+		check_skip("no more than %llu open files", (unsigned long long)files.rlim_max);
+	MUST_CALL(setrlimit(RLIMIT_NOFILE, &(struct rlimit){4096, files.rlim_max}));
+	suite_start(NULL, files.rlim_max);
+	raw = peer();
+	for (int i = 0; i < 100; i++)
+		put_named(raw, "");
+	gather(crowd, CROWD);
+	pid = start_signaller(&child, 1);
+	get_page(raw, "p0", &page);
+	for (int i = 0; i < CROWD; i++)
+		MUST_EQUAL(bytes, send(crowd[i], packet, bytes, 0));
+	start_ns = ww_clock_now_ns();
+	MUST_CALL(kill(pid, SIGKILL));
+	page_wait_poison(&page, 0);
+	check_note("killed -> poisoned, while %d ask: %llu us", CROWD,
+		(unsigned long long)(ww_clock_now_ns() - start_ns) / 1000);
+	MUST(ww_clock_now_ns() - start_ns < suite_at_once_ns());
+	child_kill(&child);
+	must_be_lost(&page, 5, pid, "raw");
+	page_close(&page);
+	for (int i = 0; i < CROWD; i++)
+		close(crowd[i]);
+	MUST_CALL(setrlimit(RLIMIT_NOFILE, &files));
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * receiver.c - descriptors of users whom the broker does not trust: nobody else waits for their
+ * release
+ *
+ * What hangs whoever closes it is a file of a file system that does not answer (fuse.h), and, at
+ * the last close() alone, a TCP socket that lingers. The attacker is Alice. The victims are Bob,
+ * who has a receiver too, and root.
+ */
+#include "broker/suite.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "support/fuse.h"
+
+static void put_get_remove(struct raw *raw, const char *name)
+{
+	struct ww_wire_put put = raw_object(name);
+	struct ww_wire_granted granted;
+	int fd = raw_memory(4096);
+
+	MUST_OK(raw_put(raw, &put, &fd, 1));
+	MUST_OK(raw_get(raw, name, WW_WIRE_ACCESS_READ, &granted));
+	MUST_EQUAL(1, raw->fd_count);
+	MUST_OK(raw_remove(raw, name));
+	MUST_OK(raw_release(raw, put.id));
+	close(fd);
+}
+
+/* Others are served, over connections old and new, with their descriptors. */
+static void must_serve_others(struct raw *bob)
+{
+	put_get_remove(bob, "bobs");
+	put_get_remove(peer_of(BOB, BOB), "bobs, anew");
+	put_get_remove(peer(), "roots");
+}
+
+/*
+ * The broker itself has nothing that could hang it. Names are read, nothing is asked of the files.
+ */
+static void broker_must_have_no(const char *what)
+{
+	struct ww_wire_condition now;
+	const struct dirent *entry;
+	char folder[64];
+	DIR *table;
+
+	MUST_OK(raw_condition(peer(), &now));
+	snprintf(folder, sizeof(folder), "/proc/%u/fd", now.pid);
+	table = opendir(folder);
+	MUST(table);
+	while ((entry = readdir(table))) {
+		char name[256];
+		ssize_t length = readlinkat(dirfd(table), entry->d_name, name, sizeof(name) - 1);
+
+		name[length < 0 ? 0 : length] = '\0';
+		if (strstr(name, what))
+			FAIL("the broker has %s", name);
+	}
+	closedir(table);
+}
+
+/* The name of a file as /proc shows it. */
+static void name_of(int fd, char out_name[256])
+{
+	char path[64];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, out_name, 255);
+	MUST_CALL(length);
+	out_name[length] = '\0';
+}
+
+/* The daemon first: to start it closes every descriptor in a child. */
+static void open_hanging(struct fuse *fuse, int *out_file)
+{
+	suite_start(NULL, 0);
+	fuse_start(fuse);
+	*out_file = fuse_open(fuse);
+}
+
+static ww_status put_fd(struct raw *raw, const char *name, int fd)
+{
+	struct ww_wire_put put = raw_object(name);
+
+	return raw_put(raw, &put, &fd, 1);
+}
+
+static void must_refuse_hung(int memory)
+{
+	struct raw *raw = peer_of(ALICE, ALICE);
+
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", put_fd(raw, "mine", memory));
+	raw_must_be_closed(raw);
+}
+
+/* Waits until a user may send descriptors again: the process that hung has been reaped. */
+static void must_recover(uid_t uid, int memory)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);
+
+	for (;;) {
+		struct raw *raw = peer_of(uid, uid);
+		ww_status status = put_fd(raw, "recovered", memory);
+
+		if (status == WW_OK)
+			MUST_OK(raw_remove(raw, "recovered"));
+		raw_close(raw);
+		if (status == WW_OK || ww_clock_now_ns() >= deadline_ns) {
+			MUST_OK(status);
+			return;
+		}
+	}
+}
+
+CASE(receiver_hangs_in_close, AS_ROOT | ONCE)
+{
+	int memory = raw_memory(4096);
+	struct ww_wire_condition now;
+	char name[256];
+	struct fuse fuse;
+	struct raw *alice;
+	struct raw *other;
+	struct raw *bob;
+	int file;
+
+	open_hanging(&fuse, &file);
+	name_of(file, name);
+	alice = peer_of(ALICE, ALICE);
+	other = peer_of(ALICE, ALICE);
+	bob = peer_of(BOB, BOB);
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", file));
+	fuse_await_flush(&fuse);
+	must_serve_others(bob);
+	/* Her next one waits for that process, and is refused when it has had its time. */
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", put_fd(alice, "mine", memory));
+	raw_must_be_closed(alice);
+	must_refuse_hung(memory);
+	/* What carries no descriptors goes on. */
+	MUST_OK(raw_condition(other, &now));
+	put_named(other, "hers");
+	must_serve_others(bob);
+	broker_must_have_no(name);
+	/* A broker that ends, or is killed, waits for none of it. */
+	suite_kill_broker(other);
+	must_serve_others(peer_of(BOB, BOB));
+	must_recover(ALICE, memory);
+	fuse_release(&fuse);
+	close(file);
+	close(memory);
+	suite_stop();
+	fuse_stop(&fuse);
+}
+
+/* More than a packet may have, in a message that takes none. */
+CASE(receiver_takes_many, AS_ROOT | ONCE)
+{
+	const struct ww_wire_status status = {0};
+	const struct ww_wire_header header = {.serial = 9};
+	int memory = raw_memory(4096);
+	uint8_t packet[256];
+	size_t bytes = ww_wire_encode_status(&status, WW_WIRE_VERSION, &header, packet,
+		sizeof(packet));
+	char name[256];
+	struct fuse fuse;
+	struct raw *bob;
+	struct raw *raw;
+	int file;
+
+	open_hanging(&fuse, &file);
+	name_of(file, name);
+	bob = peer_of(BOB, BOB);
+	raw = peer_of(ALICE, ALICE);
+	raw_send_same(raw, packet, bytes, file, RAW_FDS_MOST);
+	MUST_OK(raw_receive(raw));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "more than 8", raw_refusal(raw));
+	raw_must_be_closed(raw);
+	fuse_await_flush(&fuse);
+	must_serve_others(bob);
+	broker_must_have_no(name);
+	fuse_release(&fuse);
+	must_recover(ALICE, memory);
+	close(file);
+	close(memory);
+	suite_stop();
+	fuse_stop(&fuse);
+}
+
+CASE(receiver_before_hello, AS_ROOT | ONCE)
+{
+	int memory = raw_memory(4096);
+	struct ww_wire_hello hello;
+	uint8_t packet[256];
+	char name[256];
+	struct fuse fuse;
+	struct raw *bob;
+	struct raw *raw;
+	size_t bytes;
+	int file;
+
+	open_hanging(&fuse, &file);
+	name_of(file, name);
+	bob = peer_of(BOB, BOB);
+	raw = attacker();
+	raw_close(raw);
+	raw_connect_as(raw, daemon_now->address, ALICE, ALICE);
+	hello = raw_greeting(raw);
+	bytes = ww_wire_encode_hello(&hello, WW_WIRE_VERSION, raw_next(raw, 0), packet,
+		sizeof(packet));
+	raw_send_same(raw, packet, bytes, file, 8);
+	MUST_OK(raw_receive(raw));
+	MUST_REFUSE(WW_ERR_PROTOCOL, "", raw_refusal(raw));
+	raw_must_be_closed(raw);
+	fuse_await_flush(&fuse);
+	must_serve_others(bob);
+	broker_must_have_no(name);
+	fuse_release(&fuse);
+	must_recover(ALICE, memory);
+	close(file);
+	close(memory);
+	suite_stop();
+	fuse_stop(&fuse);
+}
+
+/*
+ * A connection whose last close() waits for the other end, which does not read: longer than any
+ * test.
+ */
+struct lingering {
+	int listener;
+	int client;
+	int server;
+};
+
+static void linger_open(struct lingering *lingering)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct linger linger = {1, 10000};
+	socklen_t length = sizeof(address);
+	static const char bytes[65536];
+
+	lingering->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	lingering->client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	MUST_CALL(bind(lingering->listener, (const struct sockaddr *)&address, sizeof(address)));
+	MUST_CALL(listen(lingering->listener, 1));
+	MUST_CALL(getsockname(lingering->listener, (struct sockaddr *)&address, &length));
+	MUST_CALL(connect(lingering->client, (const struct sockaddr *)&address, sizeof(address)));
+	lingering->server = accept4(lingering->listener, NULL, NULL, SOCK_CLOEXEC);
+	MUST_CALL(lingering->server);
+	MUST_CALL(setsockopt(lingering->client, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)));
+	while (send(lingering->client, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+}
+
+/* The only descriptor of it is in flight from here on. */
+static void linger_send(struct lingering *lingering, struct raw *raw)
+{
+	MUST_OK(raw_send(raw, "x", 1, &lingering->client, 1));
+	close(lingering->client);
+}
+
+static void linger_close(struct lingering *lingering)
+{
+	close(lingering->server);
+	close(lingering->listener);
+}
+
+/* What is left in the queue of a connection that ends is released by another process. */
+CASE(receiver_closes_queue, AS_ROOT | ONCE)
+{
+	struct lingering lingering[2];
+	struct fuse fuse;
+	struct raw *alice;
+	struct raw *bob;
+	int file;
+
+	open_hanging(&fuse, &file);
+	alice = peer_of(ALICE, ALICE);
+	bob = peer_of(BOB, BOB);
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", file));
+	fuse_await_flush(&fuse);
+	/* Nothing more is taken: these stay in the queue until the connection is closed. */
+	for (int i = 0; i < 2; i++) {
+		linger_open(&lingering[i]);
+		linger_send(&lingering[i], alice);
+	}
+	MUST_OK(raw_receive(alice));
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", raw_refusal(alice));
+	raw_must_be_closed(alice);
+	must_serve_others(bob);
+	fuse_release(&fuse);
+	for (int i = 0; i < 2; i++)
+		linger_close(&lingering[i]);
+	close(file);
+	suite_stop();
+	fuse_stop(&fuse);
+}
+
+/* The same where nobody was let in. */
+CASE(receiver_closes_refused, AS_ROOT | ONCE)
+{
+	struct ww_wire_condition now;
+	struct lingering lingering;
+	struct raw *alice;
+	struct raw *bob;
+
+	suite_start("[limits]\nconnections = 4\n", 0);
+	bob = peer_of(BOB, BOB);
+	for (int i = 0; i < 4; i++)
+		(void)peer_of(ALICE, ALICE);
+	alice = attacker();
+	raw_close(alice);
+	linger_open(&lingering);
+	/* What it sends lies there before the broker looks. */
+	MUST_OK(raw_condition(bob, &now));
+	MUST_CALL(kill((pid_t)now.pid, SIGSTOP));
+	raw_connect_as(alice, daemon_now->address, ALICE, ALICE);
+	linger_send(&lingering, alice);
+	MUST_CALL(kill((pid_t)now.pid, SIGCONT));
+	MUST_OK(raw_receive(alice));
+	MUST_REFUSE(WW_ERR_QUOTA, "connections", raw_refusal(alice));
+	raw_must_be_closed(alice);
+	must_serve_others(bob);
+	linger_close(&lingering);
+}
+
+/* Requests with and without descriptors are answered in the order in which they came. */
+CASE(receiver_keeps_order, AS_ROOT)
+{
+	struct raw *alice = peer_of(ALICE, ALICE);
+	int memory[8];
+	uint32_t serials[8];
+
+	for (size_t i = 0; i < CHECK_COUNT(serials); i++) {
+		struct ww_wire_put put;
+		char name[16];
+
+		snprintf(name, sizeof(name), "o%zu", i);
+		put = raw_object(name);
+		memory[i] = raw_memory(4096);
+		serials[i] = raw_ask_put(alice, &put, &memory[i], i % 2);
+	}
+	for (size_t i = 0; i < CHECK_COUNT(serials); i++) {
+		MUST_OK(raw_receive(alice));
+		MUST_OK(raw_refusal(alice));
+		MUST_EQUAL(serials[i], alice->header.serial);
+		close(memory[i]);
+	}
+}
+
+/* What was sent before the end is done, also what lies behind a packet with descriptors. */
+CASE(receiver_hears_last, AS_ROOT)
+{
+	struct raw *other = peer_of(ALICE, ALICE);
+	int memory = raw_memory(4096);
+
+	for (int round = 0; round < 20; round++) {
+		const struct ww_wire_remove remove = {.name = "mark"};
+		struct raw *alice = peer_of(ALICE, ALICE);
+		struct ww_wire_put put = raw_object("kept");
+		struct ww_wire_granted granted;
+		struct ww_wire_put mark;
+
+		put.life = WW_WIRE_LIFE_KEPT;
+		mark = put_named(other, "mark");
+		raw_ask_put(alice, &put, &memory, 1);
+		raw_ask(alice, remove, &remove);
+		raw_close(alice);
+		raw_ask_get(other, "kept", WW_WIRE_ACCESS_READ);
+		MUST_OK(raw_receive(other));
+		MUST_OK(raw_take(other, granted, &granted));
+		MUST_OK(raw_release(other, put.id));
+		MUST_OK(raw_remove(other, "kept"));
+		MUST_OK(raw_release(other, mark.id));
+		wait_for(other, &(struct want){0, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0});
+		raw_close(alice);
+	}
+	close(memory);
+}
+
+/* The receiver of the daemon's user that runs; -1: none. */
+static pid_t find_receiver(pid_t broker)
+{
+	char path[64];
+	char text[256] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)broker, (int)broker);
+	file = fopen(path, "re");
+	if (!file)
+		check_skip("%s cannot be read: %m", path);
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return text[0] ? (pid_t)strtol(text, NULL, 10) : -1;
+}
+
+CASE(receiver_is_killed, AS_ROOT | ONCE)
+{
+	struct raw *alice = peer_of(ALICE, ALICE);
+	struct raw *root = peer();
+	struct ww_wire_condition now;
+	int memory = raw_memory(4096);
+	pid_t receiver;
+
+	MUST_OK(raw_condition(root, &now));
+	for (int round = 0; round < 10; round++) {
+		MUST_OK(put_fd(alice, "mine", memory));
+		MUST_OK(raw_remove(alice, "mine"));
+		receiver = find_receiver((pid_t)now.pid);
+		MUST(receiver > 0);
+		MUST_CALL(kill(receiver, SIGKILL));
+		process_wait_end(receiver);
+	}
+	close(memory);
+}
+
+/* The broker takes the supervisor's place, and what were its children are not left as zombies. */
+CASE(receiver_is_reaped, AS_ROOT | ONCE)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);
+	struct ww_wire_condition now;
+	int memory = raw_memory(4096);
+	struct raw *alice;
+	struct raw *root;
+	pid_t receiver;
+
+	suite_start(NULL, 0);
+	alice = peer_of(ALICE, ALICE);
+	MUST_OK(raw_condition(alice, &now));
+	MUST_OK(put_fd(alice, "mine", memory));
+	receiver = find_receiver((pid_t)now.pid);
+	MUST(receiver > 0);
+	MUST_CALL(kill(daemon_now->supervisor, SIGKILL));
+	MUST_EQUAL(daemon_now->supervisor, waitpid(daemon_now->supervisor, NULL, 0));
+	broker_hear_ready(daemon_now);
+	root = peer();
+	while (kill(receiver, 0) == 0 && ww_clock_now_ns() < deadline_ns)
+		put_get_remove(root, "roots");
+	MUST_EQUAL(-1, kill(receiver, 0));
+	put_get_remove(peer_of(ALICE, ALICE), "again");
+	close(memory);
+}
+
+CASE(receiver_goes_with_its_user, AS_ROOT)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);
+	struct raw *alice = peer_of(ALICE, ALICE);
+	struct raw *root = peer();
+	struct ww_wire_condition now;
+	int memory = raw_memory(4096);
+
+	MUST_OK(raw_condition(root, &now));
+	MUST_OK(put_fd(alice, "mine", memory));
+	MUST(find_receiver((pid_t)now.pid) > 0);
+	raw_close(alice);
+	while (find_receiver((pid_t)now.pid) > 0 && ww_clock_now_ns() < deadline_ns)
+		MUST_OK(raw_condition(root, &now));
+	MUST_EQUAL(-1, find_receiver((pid_t)now.pid));
+	close(memory);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token.c - tokens that are revoked, or held without a mapping; and calls that name no broker
+ *
+ * One process and a private broker. What other processes have of it the integration suite tests.
+ */
+#include <string.h>
+
+#include "conformance/conformance.h"
+#include "support/forge.h"
+#include "support/broker_case.h"
+
+#define BYTES (2 * MIB)
+
+static struct ww_token a_token(ww_memory *memory, uint32_t access)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = access, .escrow_ns = WW_ESCROW_NONE),
+		NULL, &token));
+	return token;
+}
+
+static void refuse_import(const struct ww_token *token, uint32_t access, ww_status status,
+	const char *word)
+{
+	ww_memory *memory = (ww_memory *)&status;
+
+	MUST_REFUSE(status, word,
+		ww_memory_import(scene.device, scene.broker, token,
+			WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, NULL));
+	MUST(!memory);
+}
+
+static struct ww_token forged(const struct ww_token *token, size_t at, uint8_t value)
+{
+	struct ww_token copy = *token;
+
+	copy.bytes[at] ^= value;
+	token_seal(&copy);
+	return copy;
+}
+
+/* --- revoking --- */
+
+/*
+ * This process holds the memory, and knew the token: all the same it is over, in this process too.
+ */
+CASE(broker_revoke, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *named;
+	ww_memory *got;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "not in the broker", ww_memory_revoke(memory, NULL, NULL));
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	MUST_OK(ww_memory_export(memory, NULL, NULL, NULL, &token));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, &info));
+	MUST_EQUAL(2, scene_info().holds);
+	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	MUST_EQUAL(1, scene_info().holds);
+	refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+	pattern_verify(got, 1);
+	for (int i = 0; i < 2; i++) {
+		token = a_token(memory, WW_ACCESS_READ);
+		MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &named, NULL));
+		MUST(named == got);
+		ww_memory_unref(named);
+		MUST_OK(ww_memory_revoke(memory, scene.broker, NULL));
+		refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+	}
+	MUST_OK(ww_memory_get(scene.device, NULL, "x", NULL, 0, NULL, &named, NULL));
+	ww_memory_unref(named);
+	ww_memory_unref(got);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* --- holding without mapping --- */
+
+/* A token of any kind can be held, and passed on as what it is. */
+CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
+{
+	const struct ww_token_params none = {
+		.struct_size = sizeof(none),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+	struct ww_token_params params = none;
+	struct ww_token_info named = WW_INIT(struct ww_token_info);
+	struct ww_token_info passed = WW_INIT(struct ww_token_info);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token tokens[3];
+	ww_timeline *timeline;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	tokens[0] = a_token(memory, WW_ACCESS_READ);
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_export(timeline, NULL, &none, NULL, &tokens[1]));
+	MUST_OK(ww_barrier_create(NULL, NULL,
+		WW_PARAMS(struct ww_barrier_params, .count = 2, .uses = 1), NULL, &tokens[2]));
+	for (size_t i = 0; i < CHECK_COUNT(tokens); i++) {
+		struct ww_token again;
+
+		MUST_OK(ww_object_import(NULL, &tokens[i], NULL, &object, &info));
+		if (i == 2) /* nothing else keeps the barrier */
+			params = (struct ww_token_params){.struct_size = sizeof(params), .uses = 1};
+		MUST_OK(ww_object_export(object, &params, NULL, &again));
+		MUST(ww_object_ref(object) == object);
+		ww_object_unref(object);
+		ww_object_unref(object);
+		MUST_OK(ww_token_info_get(&tokens[i], &named));
+		MUST_OK(ww_token_info_get(&again, &passed));
+		MUST_EQUAL(named.kind, passed.kind);
+		MUST_EQUAL(named.access, passed.access);
+		MUST_EQUAL(named.offset, passed.offset);
+		MUST_EQUAL(named.bytes, passed.bytes);
+		MUST_EQUAL(named.kind, info.kind);
+		MUST_OK(ww_object_import(NULL, &again, NULL, &object, NULL));
+		ww_object_unref(object);
+	}
+	ww_timeline_unref(timeline);
+	ww_memory_unref(memory);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", ww_object_import(NULL, &tokens[2], NULL, &object, NULL));
+	MUST(!object);
+	scene_end();
+}
+
+CASE(broker_object_refuses, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = {0};
+	struct ww_token token;
+	struct ww_token other;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	token = a_token(memory, WW_ACCESS_READ);
+	MUST_REFUSE(WW_ERR_INVALID, "size", ww_object_import(NULL, &token, NULL, &object, &info));
+	other = forged(&token, 32, 1); /* of the secret */
+	MUST_REFUSE(WW_ERR_ACCESS, "secret", ww_object_import(NULL, &other, NULL, &object, NULL));
+	other = forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "kind",
+		ww_object_import(NULL, &other, NULL, &object, NULL));
+	other = forged(&token, 64, 1 ^ 7); /* or pool */
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "pool",
+		ww_object_import(NULL, &other, NULL, &object, NULL));
+	other = forged(&token, 94, 1); /* far more bytes in all */
+	MUST_REFUSE(WW_ERR_MISMATCH, "bytes", ww_object_import(NULL, &other, NULL, &object, NULL));
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	ww_memory_unref(memory);
+	MUST_REFUSE(WW_ERR_ACCESS, "revoked",
+		ww_memory_import(scene.device, NULL, &token, NULL, NULL, &memory, NULL));
+	MUST_EQUAL(1, scene_info().holds);
+	ww_object_unref(object);
+	MUST(!ww_object_ref(NULL) && !ww_object_unref(NULL));
+	scene_end();
+}
+
+/* --- no broker named --- */
+
+static void default_finds(const char *name, uint64_t count)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_snapshot *snapshot;
+
+	MUST_OK(ww_snapshot_create(NULL, name, WW_SNAPSHOT_OBJECTS, &snapshot));
+	for (uint64_t i = 0; i < count; i++)
+		MUST_OK(ww_snapshot_object(snapshot, i, &info));
+	MUST_EQUAL(WW_END, ww_snapshot_object(snapshot, count, &info));
+	ww_snapshot_free(snapshot);
+}
+
+/* Each call that takes a broker, with the default one. */
+CASE(broker_default, WW_CAP_EXPORT)
+{
+	const struct ww_put_params writing = {
+		.struct_size = sizeof(writing),
+		.state = WW_STATE_WRITING,
+	};
+	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_memory *memory;
+	ww_watch *watch;
+	ww_memory *got;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST(!ww_memory_broker(memory));
+	MUST_OK(ww_broker_info_get(NULL, &broker_info));
+	MUST_EQUAL(scene_info().pid, broker_info.pid);
+	MUST_OK(ww_watch_create(NULL, NULL, 0, &watch));
+	MUST_OK(ww_memory_put(memory, NULL, "x", &writing, 0, NULL));
+	MUST(ww_memory_broker(memory) == scene.broker);
+	MUST_OK(ww_watch_next(watch, WW_FOREVER, NULL, &event));
+	MUST(!strcmp(event.object.name, "x"));
+	ww_watch_free(watch);
+	MUST_OK(ww_memory_publish(memory, NULL, WW_STATE_SHARED, NULL));
+	MUST_OK(ww_memory_get(scene.device, NULL, "x", NULL, 0, NULL, &got, NULL));
+	MUST_OK(ww_broker_stat(NULL, "x", &info));
+	default_finds("x", 1);
+	MUST_OK(ww_broker_remove(NULL, "x"));
+	default_finds("x", 0);
+	ww_memory_unref(got);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/*
+ * A memory is exported to the broker that it is in, be that the default one or not; from several
+ * none is chosen.
+ */
+CASE(broker_default_of_memory, WW_CAP_EXPORT)
+{
+	struct ww_broker_params params = {.struct_size = sizeof(params)};
+	const struct ww_export_params brief = {
+		.struct_size = sizeof(brief),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct ww_token token;
+	struct broker other;
+	ww_memory *memory;
+	ww_broker *broker;
+
+	scene_begin();
+	broker_start(&other, NULL);
+	params.address = other.address;
+	MUST_OK(ww_broker_open(&params, &broker));
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_memory_put(memory, broker, "x", NULL, 0, NULL));
+	MUST(ww_memory_broker(memory) == broker);
+	MUST_OK(ww_memory_export(memory, NULL, &brief, NULL, &token));
+	MUST_OK(ww_token_info_get(&token, &info));
+	MUST(!strcmp(info.address, other.address));
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", NULL, 0, NULL));
+	MUST(!ww_memory_broker(memory));
+	MUST_OK(ww_memory_export(memory, NULL, &brief, NULL, &token));
+	MUST_OK(ww_token_info_get(&token, &info));
+	MUST(!strcmp(info.address, scene.daemon.address));
+	ww_memory_unref(memory);
+	ww_broker_unref(broker);
+	broker_stop(&other);
+	scene_end();
+}
+
+/* --- slices of a pool --- */
+
+static ww_pool *make_pool(ww_device *device, uint32_t kind, uint64_t bytes_max, uint32_t slices_max)
+{
+	const struct ww_pool_params params = {
+		.struct_size = sizeof(params),
+		.kind = kind,
+		.bytes_max = bytes_max,
+		.chunk_bytes = BYTES,
+		.slices_max = slices_max,
+	};
+	ww_pool *pool;
+
+	MUST_OK(ww_pool_create(device, &params, &pool));
+	return pool;
+}
+
+static struct ww_pool_info info_of(ww_pool *pool)
+{
+	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
+
+	MUST_OK(ww_pool_info_get(pool, &info));
+	return info;
+}
+
+static ww_memory *cut(ww_pool *pool, uint64_t bytes)
+{
+	ww_memory *slice;
+
+	MUST_OK(ww_pool_alloc(pool, bytes, 0, 0, NULL, &slice));
+	return slice;
+}
+
+static struct ww_token name_slice(ww_memory *slice, const struct ww_export_params *params)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(slice, NULL, params, NULL, &token));
+	return token;
+}
+
+CASE(pool_revoke, WW_CAP_EXPORT)
+{
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE};
+	ww_device *device = subject_open();
+	ww_pool *pool = NULL;
+	struct ww_token token;
+	struct ww_token other;
+	ww_memory *slices[2];
+	ww_memory *got;
+
+	scene_begin();
+	pool = make_pool(device, 0, 0, 4);
+	for (int i = 0; i < 2; i++)
+		slices[i] = cut(pool, 4096);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "any broker", ww_memory_revoke(slices[0], NULL, NULL));
+	other = name_slice(slices[1], &params);
+	MUST(ww_memory_broker(slices[0]) == scene.broker);
+	for (int i = 0; i < 10; i++) { /* a slot comes back when nobody uses it */
+		token = name_slice(slices[0], &params);
+		MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &got, NULL));
+		ww_memory_unref(got);
+		MUST_OK(ww_memory_revoke(slices[0], NULL, NULL));
+		MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+			ww_memory_import(device, NULL, &token, NULL, NULL, &got, NULL));
+	}
+	MUST_OK(ww_memory_import(device, NULL, &other, NULL, NULL, &got, NULL));
+	ww_memory_unref(got);
+	ww_memory_unref(slices[0]); /* no escrow of it is left */
+	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_OK(ww_memory_revoke(slices[1], NULL, NULL));
+	ww_memory_unref(slices[1]);
+	MUST_EQUAL(0, info_of(pool).waiting_count);
+	ww_pool_unref(pool);
+	ww_device_unref(device);
+	scene_end();
+}
+
+/* The owner holds its own slice by a token: it is used as by any other reference. */
+CASE(pool_object_comes_home, WW_CAP_EXPORT)
+{
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.uses = 1};
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_device *device = subject_open();
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *slice;
+	ww_memory *again;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = make_pool(device, 0, 0, 0);
+	slice = cut(pool, 4096);
+	token = name_slice(slice, &params);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, &info));
+	MUST_EQUAL(4096, info.span_bytes);
+	ww_memory_unref(slice);
+	MUST_EQUAL(4096, info_of(pool).bytes_used);
+	MUST_OK(ww_object_export(object, NULL, NULL, &token));
+	MUST_OK(ww_memory_import(device, NULL, &token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again, NULL));
+	MUST(again == slice);
+	ww_memory_unref(again);
+	ww_object_unref(object);
+	MUST_EQUAL(0, info_of(pool).bytes_used);
+	MUST_EQUAL(0, info_of(pool).waiting_count);
+	ww_pool_unref(pool);
+	ww_device_unref(device);
+	scene_end();
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.h - memory between real processes
+ *
+ * Every case starts helpers of this same program and looks at what is left afterwards. Helpers open
+ * the same device as the case, by WW_TEST_DEVICE, unless they are told another one.
+ */
+#ifndef WW_TESTS_INTEGRATION_MEMORY_H
+#define WW_TESTS_INTEGRATION_MEMORY_H
+
+#include "support/leak_count.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/packet.h"
+#include "support/subject.h"
+
+#define NEEDS_EXPORT         (UINT64_C(1) << 0)
+#define NEEDS_HOST_MEMORY    (UINT64_C(1) << 1)
+#define NEEDS_PEER           (UINT64_C(1) << 2)
+#define NEEDS_ROOT           (UINT64_C(1) << 3)
+#define NEEDS_HOST_BACKEND   (UINT64_C(1) << 4)
+#define NEEDS_HOST_READ_ONLY (UINT64_C(1) << 5)
+
+#define INTEGRATION_ROLES(X)         \
+	X(role_take)                 \
+	X(role_make)                 \
+	X(role_pass_on)              \
+	X(role_describe)             \
+	X(role_take_as_other_user)   \
+	X(role_make_as_other_user)   \
+	X(role_reopen_as_other_user) \
+	X(role_use_device)           \
+	X(role_fork_first)           \
+	X(role_without_driver)       \
+	X(role_with_broken_driver)   \
+	X(role_open_best)            \
+	X(role_find_mps)             \
+	X(role_print)                \
+	X(role_export_as_other_user) \
+	X(role_receive_files)        \
+	X(role_open_broker)
+
+#define INTEGRATION_DECLARE_ROLE(name) void name(int count, char **arguments);
+INTEGRATION_ROLES(INTEGRATION_DECLARE_ROLE)
+#undef INTEGRATION_DECLARE_ROLE
+
+/*
+ * What helpers do, and say when it is done:
+ *   role_take KIND-ROUTE ACCESS SEED   receives, verifies SEED, writes SEED + 1 if it may: "done"
+ *   role_make KIND BYTES SEED          makes memory with SEED in it and sends it: "sent"
+ * Both then wait for a word and end.
+ */
+void start_taker(struct child *child, int type, uint32_t route, uint32_t access, uint32_t seed);
+void start_maker(struct child *child, int type, uint32_t kind, uint64_t bytes, uint32_t seed);
+
+/* Receives from a helper, whatever there is to wait for. */
+ww_memory *take_from(struct child *child, ww_device *device, uint32_t access);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_fork.c - a child made by fork() gets an answer from every call, at once, and harms nobody
+ *
+ * The children here do no more than call the library and _exit(): what else would they dare.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "integration/memory.h"
+
+#define CHILD_SECONDS (20 * check_slowness())
+
+static struct {
+	ww_device *device;
+	ww_stream *stream;
+	ww_memory *memory;
+	int fd;
+	struct ww_memory_description description;
+	int sockets[2];
+} ours;
+
+static void set_up(void)
+{
+	ours.device = subject_open();
+	ours.stream = stream_make(ours.device);
+	ours.memory = memory_make(ours.device, WW_MEMORY_VMM, 2 * MIB);
+	MUST_OK(ww_memory_export_fd(ours.memory, WW_ACCESS_WRITE, &ours.fd, &ours.description));
+	packet_pair(SOCK_SEQPACKET, ours.sockets);
+	pattern_write(ours.memory, 1);
+}
+
+/* All of it still works, and the counts are what they were. */
+static void must_work_and_end(void)
+{
+	pattern_verify(ours.memory, 1);
+	MUST_OK(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
+	close(ours.sockets[0]);
+	close(ours.sockets[1]);
+	close(ours.fd);
+	ww_memory_unref(ours.memory);
+	ww_stream_unref(ours.stream);
+	ww_device_unref(ours.device);
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+#define FORKED(call) MUST_REFUSE(WW_ERR_FORKED, "fork", call)
+
+static void refuse_memory_calls(void)
+{
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 1};
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	struct ww_memory_description description;
+	ww_memory *memory;
+	int fd;
+
+	FORKED(ww_memory_create(ours.device, &params, &memory));
+	FORKED(ww_memory_info_get(ours.memory, &info));
+	FORKED(ww_memory_write(ours.memory, 0, &info, 1, 0, NULL));
+	FORKED(ww_memory_read(ours.memory, 0, &info, 1, 0, NULL));
+	FORKED(ww_memory_find(&info, &memory, NULL));
+	FORKED(ww_memory_export_fd(ours.memory, WW_ACCESS_READ, &fd, &description));
+	FORKED(ww_memory_import_fd(ours.device, ours.fd, &ours.description, NULL, &memory));
+	FORKED(ww_memory_send(ours.memory, WW_ACCESS_READ, ours.sockets[0], WW_FOREVER, NULL));
+	FORKED(ww_memory_receive(ours.device, ours.sockets[1], NULL, WW_FOREVER, NULL, &memory));
+	MUST(!ww_memory_pointer(ours.memory));
+	MUST(!ww_memory_host_pointer(ours.memory));
+	MUST(ww_memory_ref(ours.memory) == ours.memory);
+	MUST(!ww_memory_unref(ours.memory));
+	MUST(!ww_memory_unref(ours.memory));
+	MUST(!ww_memory_unref(ours.memory));
+}
+
+static void refuse_every_call(void)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+	ww_device *device;
+	ww_stream *stream;
+	uint64_t bytes;
+	uint32_t count;
+	uint8_t byte = 0;
+
+	FORKED(ww_device_count(WW_BACKEND_HOST, &count));
+	FORKED(ww_device_open(subject_name(), &device));
+	FORKED(ww_device_open(NULL, &device));
+	FORKED(ww_device_info_get(ours.device, &info));
+	FORKED(ww_device_free_bytes(ours.device, &bytes));
+	FORKED(ww_stream_create(ours.device, &stream));
+	FORKED(ww_stream_wrap(ours.device, NULL, &stream));
+	FORKED(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
+	FORKED(ww_stream_query(ours.stream));
+	FORKED(ww_stream_recover(ours.stream));
+	FORKED(ww_stream_call(ours.stream, nothing, NULL));
+	FORKED(ww_stream_copy(ours.stream, &byte, &byte, 1));
+	FORKED(ww_stream_fill(ours.stream, &byte, 0, 1, 1));
+	refuse_memory_calls();
+	MUST(ww_stream_ref(ours.stream) == ours.stream);
+	MUST(!ww_stream_unref(ours.stream));
+	MUST(!ww_stream_unref(ours.stream));
+	MUST(!ww_stream_unref(ours.stream));
+	MUST(ww_device_ref(ours.device) == ours.device);
+	MUST(!ww_device_unref(ours.device));
+	MUST(!ww_device_unref(ours.device));
+	MUST(!ww_device_unref(ours.device));
+	MUST(!strcmp(ww_status_name(WW_ERR_FORKED), "WW_ERR_FORKED"));
+	MUST(!strcmp(ww_version(), WW_VERSION));
+}
+
+/* Waits for a forked child, which must end well and at once. */
+static void must_end_well(pid_t pid)
+{
+	struct pollfd waiting = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	int status = 0;
+
+	MUST_CALL(waiting.fd);
+	if (poll(&waiting, 1, (int)CHILD_SECONDS * 1000) != 1)
+		kill(pid, SIGKILL);
+	close(waiting.fd);
+	MUST_EQUAL(pid, waitpid(pid, &status, 0));
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		FAIL("the forked child ended with status %#x", status);
+}
+
+static pid_t fork_child(void (*run)(void))
+{
+	pid_t pid = fork();
+
+	MUST_CALL(pid);
+	if (pid == 0) {
+		alarm(CHILD_SECONDS);
+		run();
+		_exit(0);
+	}
+	return pid;
+}
+
+CASE(fork_refuses_every_call, NEEDS_EXPORT)
+{
+	set_up();
+	must_end_well(fork_child(refuse_every_call));
+	must_work_and_end();
+}
+
+static atomic_bool stop;
+
+/* Holds every lock of the library as often as it can. */
+static void *keep_busy(void *unused)
+{
+	(void)unused;
+	while (!atomic_load(&stop)) {
+		ww_device *device = subject_open();
+		ww_stream *stream = stream_make(device);
+		ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+		ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+
+		MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 4096));
+		MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+		ww_memory_unref(reader);
+		ww_memory_unref(memory);
+		ww_stream_unref(stream);
+		ww_device_unref(device);
+	}
+	return NULL;
+}
+
+CASE(fork_while_others_are_busy, NEEDS_EXPORT)
+{
+	pthread_t threads[3];
+
+	set_up();
+	atomic_store(&stop, false);
+	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
+		MUST(!pthread_create(&threads[i], NULL, keep_busy, NULL));
+	for (int i = 0; i < 20; i++)
+		must_end_well(fork_child(refuse_every_call));
+	atomic_store(&stop, true);
+	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
+		pthread_join(threads[i], NULL);
+	must_work_and_end();
+}
+
+static void fork_again(void)
+{
+	ww_device *device;
+
+	FORKED(ww_device_open("host", &device));
+	must_end_well(fork_child(refuse_every_call));
+}
+
+CASE(fork_in_forked_child, NEEDS_EXPORT)
+{
+	set_up();
+	must_end_well(fork_child(fork_again));
+	must_work_and_end();
+}
+
+void role_use_device(int count, char **arguments)
+{
+	ww_device *device = subject_open();
+	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+
+	(void)count;
+	(void)arguments;
+	pattern_write(memory, 2);
+	pattern_verify(memory, 2);
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
+static void exec_user(void)
+{
+	ww_device *device;
+
+	FORKED(ww_device_open("host", &device));
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	execl("/proc/self/exe", "helper", "--role", "role_use_device", (char *)NULL);
+}
+
+CASE(fork_then_exec_works, NEEDS_EXPORT)
+{
+	set_up();
+	must_end_well(fork_child(exec_user));
+	must_work_and_end();
+}
+
+static void use_device(void)
+{
+	role_use_device(0, NULL);
+}
+
+/* A process that has not used the library yet: its child may. */
+void role_fork_first(int count, char **arguments)
+{
+	(void)count;
+	(void)arguments;
+	must_end_well(fork_child(use_device));
+	use_device();
+	must_end_well(fork_child(fork_again));
+}
+
+CASE(fork_before_first_use_works, NEEDS_EXPORT)
+{
+	struct child child;
+
+	set_up();
+	child_start(&child, "role_fork_first", NULL);
+	child_finish(&child);
+	must_work_and_end();
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_token.c - tokens of slices that are revoked, or that are held without being mapped
+ */
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+/* One chunk, and four slots. */
+static ww_pool *begin(void)
+{
+	scene_begin();
+	return pool_make(scene.device, CHUNK, 4);
+}
+
+static void end(ww_pool *pool)
+{
+	pool_comes_to(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/*
+ * Who has the slice keeps it, and its bytes stay taken until it lets go; others get it by new
+ * tokens only.
+ */
+CASE(revoked_slice, 0)
+{
+	ww_pool *pool = begin();
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct ww_token old = slice_token_for(slice, 3, 0);
+	struct ww_token passed;
+	struct ww_token fresh;
+	struct child agents[2];
+
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	pool_give(&agents[0], &old, 0, WW_OK);
+	MUST_OK(ww_memory_revoke(slice, scene.broker, NULL));
+	pool_give(&agents[1], &old, 0, WW_ERR_NOT_FOUND);
+	agent_must(&agents[0], WW_OK, "export 0 write");
+	passed = pool_hear_token(&agents[0]);
+	pool_give(&agents[1], &passed, 0, WW_ERR_NOT_FOUND);
+	agent_must(&agents[0], WW_OK, "look 0 1");
+	fresh = slice_token_for(slice, 2, 0);
+	for (int i = 0; i < 2; i++) {
+		pool_give(&agents[i], &fresh, 1, WW_OK);
+		agent_must(&agents[i], WW_OK, "look 1 1");
+		agent_must(&agents[i], WW_OK, "unref 1");
+	}
+	ww_memory_unref(slice);
+	pool_must_be(pool, 0, CHUNK); /* the first one has it by its old number */
+	agent_must(&agents[0], WW_OK, "look 0 1");
+	agent_must(&agents[0], WW_OK, "unref 0");
+	pool_comes_to(pool, 0, 0);
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	end(pool);
+}
+
+/* Each process that keeps what is revoked costs a slot; they come back when it lets go, or ends. */
+CASE(revoked_slots, 0)
+{
+	ww_pool *pool = begin();
+	ww_memory *slice = slice_make(pool, CHUNK, 1);
+	struct child agents[4];
+
+	for (int i = 0; i < 4; i++)
+		pool_start(&agents[i], NULL);
+	for (int i = 0; i < 4; i++) {
+		struct ww_token token = slice_token_for(slice, 1, 0);
+
+		pool_give(&agents[i], &token, 0, WW_OK);
+		if (i < 3)
+			MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+	}
+	MUST_REFUSE(WW_ERR_LIMIT, "slots", ww_memory_revoke(slice, NULL, NULL));
+	agent_must(&agents[1], WW_OK, "unref 0");
+	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+	agent_must(&agents[0], WW_OK, "look 0 1");
+	ww_memory_unref(slice);
+	for (int i = 0; i < 4; i++)
+		agent_end(&agents[i]);
+	end(pool);
+}
+
+/* --- without a mapping --- */
+
+static ww_status import_slice(const struct ww_token *token, ww_memory **out_memory)
+{
+	return ww_memory_import(scene.device, scene.broker, token,
+		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, out_memory,
+		NULL);
+}
+
+/*
+ * Its owner cannot hand the bytes out anew; the token opens them here, also when its escrow and the
+ * owner have ended.
+ */
+CASE(object_of_slice, 0)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token token;
+	struct ww_token passed;
+	struct child agents[2];
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	agent_must(&agents[0], WW_OK, "pool 2048");
+	agent_must(&agents[0], WW_OK, "alloc 0 2048");
+	agent_must(&agents[0], WW_OK, "paint 0 7");
+	agent_must(&agents[0], WW_OK, "export 0 write uses=1");
+	token = pool_hear_token(&agents[0]);
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, &info));
+	MUST_EQUAL(CHUNK, info.span_bytes);
+	agent_must(&agents[0], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_ERR_LIMIT, "alloc 0 2048");
+	MUST_OK(ww_object_export(object, NULL, NULL, &passed));
+	pool_give(&agents[1], &passed, 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 7");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	MUST_OK(import_slice(&token, &memory));
+	pattern_verify(memory, 7);
+	ww_memory_unref(memory);
+	child_kill(&agents[0]);
+	scene_has_holders(2);
+	MUST_OK(import_slice(&token, &memory));
+	pattern_verify(memory, 7);
+	ww_object_unref(object);
+	pattern_verify(memory, 7);
+	ww_memory_unref(memory);
+	agent_end(&agents[1]);
+	scene_end();
+}
+
+/* It is let go of, so the owner has its bytes again; and the token is used up. */
+CASE(object_of_slice_is_let_go_of, 0)
+{
+	struct ww_token token;
+	struct child agent;
+	ww_object *object;
+
+	scene_begin();
+	pool_start(&agent, NULL);
+	agent_must(&agent, WW_OK, "pool 2048");
+	agent_must(&agent, WW_OK, "alloc 0 2048");
+	agent_must(&agent, WW_OK, "export 0 write uses=1");
+	token = pool_hear_token(&agent);
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	agent_must(&agent, WW_OK, "unref 0");
+	ww_object_unref(object);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	agent_must(&agent, WW_OK, "alloc 0 2048");
+	agent_end(&agent);
+	scene_has_holders(1);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
+		ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	scene_end();
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_wait.c - allocations that wait for slices to come back from other processes
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include "integration/pool.h"
+
+#define SHORT    (5 * MS)
+#define THREADS  8
+#define ROUNDS   60
+#define PATIENCE (3000 * MS) /* less than one limit of the broker on time */
+
+/* A pool that is full: an agent has all of it, and this process has let go of it. */
+struct cast {
+	ww_pool *pool;
+	struct child agent;
+	pthread_t waiter;
+};
+
+static void *wait_for_all(void *context)
+{
+	ww_memory *slice;
+
+	MUST_OK(ww_pool_alloc(context, CHUNK, 0, WW_FOREVER, NULL, &slice));
+	ww_memory_unref(slice);
+	return NULL;
+}
+
+static void begin(struct cast *cast)
+{
+	struct ww_token token;
+	ww_memory *slice;
+
+	scene_begin();
+	cast->pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(cast->pool, CHUNK, 1);
+	token = slice_token_for(slice, 1, 0);
+	pool_start(&cast->agent, NULL);
+	pool_give(&cast->agent, &token, 0, WW_OK);
+	ww_memory_unref(slice);
+	MUST_EQUAL(0, pthread_create(&cast->waiter, NULL, wait_for_all, cast->pool));
+	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast->pool, 256, 0, SHORT, NULL, &slice));
+	MUST(!slice);
+}
+
+static void end(struct cast *cast)
+{
+	MUST_EQUAL(0, pthread_join(cast->waiter, NULL));
+	pool_comes_to(cast->pool, 0, 0);
+	ww_pool_unref(cast->pool);
+	scene_end();
+}
+
+CASE(wait_for_holder, 0)
+{
+	struct cast cast;
+
+	begin(&cast);
+	agent_must(&cast.agent, WW_OK, "unref 0");
+	agent_end(&cast.agent);
+	end(&cast);
+}
+
+CASE(wait_for_dead, 0)
+{
+	struct cast cast;
+
+	begin(&cast);
+	child_kill(&cast.agent);
+	end(&cast);
+}
+
+/* A token that nobody imports. */
+CASE(wait_for_escrow, 0)
+{
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(pool, CHUNK, 1);
+	(void)slice_token_for(slice, 1, 50 * MS);
+	ww_memory_unref(slice);
+	MUST_OK(ww_pool_alloc(pool, CHUNK, 0, WW_FOREVER, NULL, &slice));
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+static void *want_again(void *context)
+{
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		ww_memory *slice;
+
+		MUST_OK(ww_pool_alloc(context, CHUNK >> round % 4, 0, WW_FOREVER, NULL, &slice));
+		if (round % 8 == 0)
+			pattern_write(slice, round);
+		if (round % 8 == 0)
+			pattern_verify(slice, round);
+		ww_memory_unref(slice);
+	}
+	return NULL;
+}
+
+/* More want than there is room for; all get it in the end. */
+CASE(wait_in_threads, 0)
+{
+	pthread_t threads[THREADS];
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	for (int i = 0; i < THREADS; i++)
+		MUST_EQUAL(0, pthread_create(&threads[i], NULL, want_again, pool));
+	for (int i = 0; i < THREADS; i++)
+		MUST_EQUAL(0, pthread_join(threads[i], NULL));
+	pool_must_be(pool, 0, 0);
+	MUST_EQUAL(THREADS * ROUNDS, pool_info(pool).allocations);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* --- a broker that does not answer --- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	MUST_CALL(clock_gettime(CLOCK_MONOTONIC, &now));
+	return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * An agent has half of the pool, and this process, which has not seen it yet, has let go of that.
+ * All processes of the broker stand still.
+ * Return: the other half.
+ */
+static ww_memory *begin_silence(struct cast *cast)
+{
+	struct ww_token token;
+	ww_memory *other;
+	ww_memory *slice;
+
+	scene_begin();
+	cast->pool = pool_make(scene.device, 2 * CHUNK, 0);
+	slice = slice_make(cast->pool, CHUNK, 1);
+	other = slice_make(cast->pool, CHUNK, 2);
+	token = slice_token_for(slice, 1, 1);
+	pool_start(&cast->agent, NULL);
+	pool_give(&cast->agent, &token, 0, WW_OK);
+	ww_memory_unref(slice);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	return other;
+}
+
+static void end_silence(struct cast *cast)
+{
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	agent_must(&cast->agent, WW_OK, "unref 0");
+	agent_end(&cast->agent);
+}
+
+/*
+ * What a wait asks the broker is within its own limit on time, and what the agent has is not handed
+ * out.
+ */
+CASE(wait_while_broker_is_silent, 0)
+{
+	struct cast cast;
+	ww_memory *other = begin_silence(&cast);
+	uint64_t begun_ns = now_ns();
+	ww_memory *slice;
+
+	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, 10 * MS, NULL, &slice));
+	MUST(now_ns() - begun_ns < PATIENCE);
+	end_silence(&cast);
+	ww_memory_unref(other);
+	pool_comes_to(cast.pool, 0, 0);
+	ww_pool_unref(cast.pool);
+	scene_end();
+}
+
+static void *wait_for_both(void *context)
+{
+	ww_memory *slice;
+
+	MUST_OK(ww_pool_alloc(context, 2 * CHUNK, 0, WW_FOREVER, NULL, &slice));
+	ww_memory_unref(slice);
+	return NULL;
+}
+
+/*
+ * Neither he who waits, who goes on when the broker does, nor the calls that take what is free hold
+ * each other up.
+ */
+CASE(silent_broker_delays_nobody, 0)
+{
+	struct cast cast;
+	ww_memory *other = begin_silence(&cast);
+	uint64_t begun_ns = now_ns();
+	ww_memory *slice;
+
+	MUST_STATUS(WW_TIMED_OUT, ww_pool_alloc(cast.pool, CHUNK, 0, SHORT, NULL, &slice));
+	MUST_EQUAL(0, pthread_create(&cast.waiter, NULL, wait_for_both, cast.pool));
+	ww_memory_unref(other);
+	for (int i = 0; i < 3; i++) {
+		MUST_OK(ww_pool_alloc(cast.pool, 256, 0, 0, NULL, &slice));
+		ww_memory_unref(slice);
+		MUST_STATUS(WW_ERR_LIMIT,
+			ww_pool_alloc(cast.pool, CHUNK + 256, 0, 0, NULL, &slice));
+	}
+	MUST(now_ns() - begun_ns < PATIENCE);
+	end_silence(&cast);
+	end(&cast);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_case.c - begins and ends a broker, and asks it how it is
+ */
+#include "support/broker_case.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "support/check.h"
+#include "support/child.h"
+#include "support/subject.h"
+
+/* A case that failed has left its scene; the next one begins its own. */
+struct scene scene;
+
+void scene_begin_with(const struct broker_options *options)
+{
+	const struct ww_broker_params patient = {
+		.struct_size = sizeof(patient),
+		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
+	};
+
+	if (scene.daemon.group)
+		broker_kill(&scene.daemon);
+	scene = (struct scene){0};
+	broker_start(&scene.daemon, options);
+	MUST_CALL(setenv("WARPWAY_BROKER", scene.daemon.address, 1));
+	scene.device = subject_open();
+	MUST_OK(ww_broker_open(&patient, &scene.broker));
+	scene.open_fds = scene_info().open_fds;
+}
+
+void scene_begin(void)
+{
+	scene_begin_with(NULL);
+}
+
+struct ww_broker_info scene_info(void)
+{
+	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
+
+	MUST_OK(ww_broker_info_get(scene.broker, &info));
+	return info;
+}
+
+/* Each question is a round trip, so this waits for the broker and not for a clock. */
+bool scene_comes_true(bool (*is_so)(const struct ww_broker_info *info, uint64_t value),
+	uint64_t value)
+{
+	time_t end = time(NULL) + child_limit_ms() / 1000;
+	struct ww_broker_info info;
+
+	do {
+		info = scene_info();
+		if (is_so(&info, value))
+			return true;
+	} while (time(NULL) < end);
+	check_note(
+		"objects %llu, holders %llu, holds %llu, bytes %llu, fds %llu, open %llu, waits %llu",
+		(unsigned long long)info.objects, (unsigned long long)info.holders,
+		(unsigned long long)info.holds, (unsigned long long)info.bytes,
+		(unsigned long long)info.fds, (unsigned long long)info.open_fds,
+		(unsigned long long)info.waits);
+	return false;
+}
+
+static bool has_objects(const struct ww_broker_info *info, uint64_t count)
+{
+	return info->objects == count;
+}
+
+static bool has_waits(const struct ww_broker_info *info, uint64_t count)
+{
+	return info->waits == count;
+}
+
+static bool has_holders(const struct ww_broker_info *info, uint64_t count)
+{
+	return info->holders == count;
+}
+
+static bool is_as_before(const struct ww_broker_info *info, uint64_t open_fds)
+{
+	return info->objects == 0 && info->holds == 0 && info->bytes == 0 && info->fds == 0 &&
+		info->waits == 0 && info->holders == 1 && info->open_fds == open_fds;
+}
+
+void scene_has_objects(uint64_t count)
+{
+	MUST(scene_comes_true(has_objects, count));
+}
+
+void scene_has_waits(uint64_t count)
+{
+	MUST(scene_comes_true(has_waits, count));
+}
+
+void scene_has_holders(uint64_t count)
+{
+	MUST(scene_comes_true(has_holders, count));
+}
+
+void scene_end(void)
+{
+	MUST(scene_comes_true(is_as_before, scene.open_fds));
+	ww_broker_unref(scene.broker);
+	ww_device_unref(scene.device);
+	broker_stop(&scene.daemon);
+	unsetenv("WARPWAY_BROKER");
+	scene = (struct scene){0};
+}
+
+ww_memory *scene_make(uint64_t bytes, uint32_t seed)
+{
+	ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, bytes);
+
+	pattern_write(memory, seed);
+	return memory;
+}
+
+void scene_put(ww_memory *memory, const char *name, uint32_t mode, uint32_t life, uint32_t state)
+{
+	const struct ww_put_params params = {
+		.struct_size = sizeof(params),
+		.mode = mode,
+		.life = life,
+		.state = state,
+	};
+
+	MUST_OK(ww_memory_put(memory, scene.broker, name, &params, 0, NULL));
+}
+
+ww_memory *scene_get(const char *name, uint32_t access)
+{
+	const struct ww_get_params params = {.struct_size = sizeof(params), .access = access};
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_get(scene.device, scene.broker, name, &params, 0, NULL, &memory, NULL));
+	return memory;
+}

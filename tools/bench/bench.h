@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench.h - what the suites of `warpway bench` are made of
+ *
+ * A suite is a table of cases. The runner (runner.c) opens what the suite needs, calls the turns of
+ * a case one way and the other, within the time allowed, and adds one result for each row of the
+ * case. A case can be measured in a second process. A result's name is stable: programs compare
+ * runs by it.
+ */
+#ifndef TOOLS_BENCH_BENCH_H
+#define TOOLS_BENCH_BENCH_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include <warpway/warpway.h>
+
+#include "bench/raw.h"
+#include "common/child.h"
+#include "common/cleanup.h"
+#include "common/mailbox.h"
+#include "common/number.h"
+#include "common/plain_cuda.h"
+#include "common/report.h"
+#include "common/samples.h"
+#include "common/temp_broker.h"
+
+#define BENCH_NAME_BYTES 64
+#define BENCH_SIZES_MAX  32
+#define BENCH_ROWS_MAX   7 /* with the end */
+#define BENCH_WAYS_MAX   4
+#define BENCH_PARTS_MAX  4
+
+/* In a child. */
+#define BENCH_BOARD_FD (LINK_FD + 1)
+#define BENCH_POOL_FD  (LINK_FD + 2)
+
+#define BENCH_ANSWER_NS (UINT64_C(120) * 1000000000)
+
+/* A number that is not there: no floor, no goal. */
+#define BENCH_NONE NAN
+
+struct bench_result {
+	char name[BENCH_NAME_BYTES];
+	const char *unit;
+	double p50;
+	double p99;
+	double floor_p50;
+	double goal; /* the largest p50 allowed; BENCH_NONE */
+};
+
+/* Goals of rows: the table in goal.c says which p50 each of them allows. */
+enum bench_goal {
+	BENCH_GOAL_NONE,
+	BENCH_GOAL_IMPORT_SMALL,
+	BENCH_GOAL_IMPORT_LARGE,
+	BENCH_GOAL_ROUND_TRIP,
+	BENCH_GOAL_ENQUEUE,
+	BENCH_GOAL_EXCHANGE,
+	BENCH_GOAL_LOOKUP,
+	BENCH_GOAL_LISTING,
+	BENCH_GOAL_FOREIGN,
+	BENCH_GOAL_SLICE,
+	BENCH_GOAL_HAND_OVER,
+	BENCH_GOAL_MAPPED,
+	BENCH_GOAL_RELEASE,
+	BENCH_GOAL_RESTART,
+	BENCH_GOAL_OBJECT
+};
+
+/*
+ * What the runner opens, in this order, for a suite in its own process, and for a role in a child.
+ */
+enum bench_need {
+	BENCH_NEED_DEVICE = 1, /* in a child; the bench's own process has it always */
+	BENCH_NEED_RAW = 2,
+	BENCH_NEED_CUDA = 4, /* on a GPU */
+	BENCH_NEED_POOL = 8, /* the driver's pool that processes can share, where there is one */
+	BENCH_NEED_BROKER = 16,
+	BENCH_NEED_STREAM = 32
+};
+
+struct bench {
+	const char *device_name; /* as asked for; NULL: the best */
+	uint64_t sizes[BENCH_SIZES_MAX];
+	size_t size_count;
+	uint64_t iterations; /* at most, of each case */
+	uint64_t budget_ns;  /* for each case, once the fewest iterations are done */
+	uint64_t objects;    /* of the suite broker */
+	uint64_t clients;    /* likewise */
+	uint64_t kills;      /* likewise */
+	uint64_t slices;     /* that the suite pool passes on */
+	bool json;
+	bool check;
+	bool quick;
+
+	ww_device *device;
+	struct ww_device_info info;
+	struct bench_result *results;
+	size_t count;
+	size_t capacity;
+	size_t goals_skipped;  /* sizes that have a goal and no room */
+	size_t suites_skipped; /* that have nothing to measure on this device */
+
+	/* Of the suite that runs; in a child, of its role. */
+	const struct bench_suite *suite;
+	struct raw *raw;
+	struct cuda cuda;
+	bool has_pool;
+	ww_CUmemoryPool pool;
+	int pool_fd; /* -1: none */
+	struct temp_broker temp_broker;
+	const char *address; /* of that broker */
+	ww_broker *broker;
+	ww_stream *stream;
+	void *board; /* shared with the children, see struct bench_suite */
+	int board_fd;
+	void *state;                  /* of the suite, or of the role */
+	struct ww_device_info second; /* another GPU, see struct bench_case */
+	const void *context;
+	unsigned int way;    /* of the turn that is taken */
+	uint64_t size;       /* of memory, as asked for, where sizes matter */
+	ww_memory *lent;     /* to the child in which a case is measured */
+	const char *variant; /* NULL, or the end of the names of all results */
+};
+
+#define BENCH_NONE_OPEN .pool_fd = -1, .board_fd = -1, .temp_broker = TEMP_BROKER_NONE
+
+/* Who does the work of a turn. A case may have more ways of its own. */
+enum bench_way {
+	BENCH_OURS,
+	BENCH_RAW
+};
+
+/*
+ * Does something once; @out_ns: how long each part of it took. Return: 0, or -1 after saying what
+ * went wrong.
+ */
+typedef int bench_turn(struct bench *bench, uint64_t out_ns[BENCH_PARTS_MAX]);
+
+/* How long it is since *@at, which becomes now. */
+static inline uint64_t bench_lap(uint64_t *at)
+{
+	uint64_t before = *at;
+
+	*at = link_now_ns();
+	return *at - before;
+}
+
+/* The series of a part of one way. 0 is none. */
+#define BENCH_SERIES(way, part) (1 + (way)*BENCH_PARTS_MAX + (part))
+#define BENCH_SERIES_COUNT      ((size_t)BENCH_WAYS_MAX * BENCH_PARTS_MAX)
+
+struct bench_row {
+	const char *name; /* without the suite's */
+	const char *unit; /* "us", "ns" or "ms" */
+	enum bench_goal goal;
+	uint32_t series;    /* 0: the first */
+	uint32_t floor;     /* left out where it was not measured */
+	bool is_import;     /* the goal is bench_import_goal() */
+	bool is_slowest;    /* the largest value, in place of p50 and p99 */
+	bool is_with_floor; /* left out where the floor was not measured */
+};
+
+struct bench_case {
+	struct bench_row rows[BENCH_ROWS_MAX]; /* ended by one without a name */
+	uint64_t capabilities;                 /* that the device must have */
+	const char *lack;                      /* what it is without them */
+	bool is_for_two_gpus;                  /* the other one is bench->second; else left out */
+	bool needs_pool;                       /* the driver's; else the case is left out */
+	unsigned int parts;                    /* 0: one */
+	const void *context;                   /* bench->context of its turns */
+
+	bench_turn *turns[BENCH_WAYS_MAX];
+	unsigned int pool_ways; /* bit N: way N needs the driver's pool */
+	unsigned int warm_up;   /* turns of each way that are not counted */
+	unsigned int factor;    /* so many times the iterations of others; 0: one */
+	bool is_kill;           /* as often as --kills says, and all of them count */
+
+	/* Before and after; NULL: nothing. close is called whatever open and the turns returned. */
+	int (*open)(struct bench *bench);
+	int (*close)(struct bench *bench);
+
+	/*
+	 * Where the case is measured in a child, with open and close there: hands it what it needs.
+	 */
+	int (*lend)(struct bench *bench, struct child *child);
+
+	/* In place of all that: measures something else and adds its results. */
+	int (*run)(struct bench *bench);
+};
+
+/* What a child of a suite does. @word: of bench_spawn() */
+struct bench_role {
+	const char *name;
+	unsigned int needs;
+	int (*run)(struct bench *bench, const char *word);
+};
+
+struct bench_suite {
+	const char *name;
+	const char *summary;
+	unsigned int needs;
+	bool is_for_gpus;
+	uint64_t capabilities; /* that the device must have; else the suite is left out */
+	const char *lack;      /* what it is without them */
+	uint64_t board_bytes;  /* of memory that all its processes share; 0: none */
+	const struct bench_role *roles;
+	size_t role_count;
+	const struct bench_case *cases;
+	size_t case_count;
+	int (*open)(struct bench *bench);
+	void (*close)(struct bench *bench);
+	int (*run)(struct bench *bench); /* in place of the cases one after the other */
+};
+
+extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign;
+
+#define BENCH_LIST(array, field, number) \
+	.field = (array), .number = sizeof(array) / sizeof((array)[0])
+
+/* All of these return 0, or -1 after saying what went wrong. */
+
+/*
+ * Opens what the suite needs, runs it, and closes everything. bench_cases_run: all cases of the
+ * suite that runs.
+ */
+int bench_suite_run(struct bench *bench, const struct bench_suite *suite);
+int bench_cases_run(struct bench *bench);
+
+/* How long a measurement goes on. */
+struct pace {
+	uint64_t iterations;
+	uint64_t deadline_ns;
+};
+
+void pace_start(struct pace *pace, uint64_t iterations, uint64_t budget_ns);
+
+/* Is there a turn @done, counted from 0? */
+bool pace_goes_on(const struct pace *pace, uint64_t done);
+
+/* An order that follows no short period: a number below @count for turn @number. */
+unsigned int bench_first(uint64_t number, unsigned int count);
+
+/* Connects to the broker at @bench->address. */
+int bench_connect(struct bench *bench);
+
+/*
+ * Starts a child in a role of the suite. @selector: of its device; NULL: the bench's. @word: for it
+ */
+int bench_spawn(struct bench *bench, const char *role, const char *selector, const char *word,
+	struct child *out_child);
+
+/* Child: says LINK_READY. Then waits to be killed. */
+int bench_child_ready(void);
+int bench_child_wait(void);
+
+/* What a child that bench_spawn() started does: the exit code. */
+int bench_child_run(const struct bench_suite *suite, int argc, char *argv[]);
+
+/* Adds a result of a series. */
+int bench_add_series(struct bench *bench, const struct bench_row *row, struct samples *series,
+	struct samples *floor);
+
+/* A result that is one number; @floor, @goal: BENCH_NONE if there is none */
+int bench_add_number(struct bench *bench, const char *name, const char *unit, double number,
+	double floor, double goal);
+
+/* As complain(), for a status of the library that is not WW_OK. */
+int bench_expect(ww_status status, const char *what);
+
+/* The next of a series of numbers without a pattern; @state: any but 0. */
+uint64_t bench_random(uint64_t *state);
+
+/* The largest p50 allowed; BENCH_NONE. */
+double bench_goal_value(enum bench_goal goal, uint32_t backend, double floor_p50);
+
+/* The goal of the first import of so many bytes. */
+enum bench_goal bench_import_goal(uint64_t bytes);
+
+/* 1: the goal is met, 0: it is not, -1: there is none. */
+int bench_met(const struct bench_result *result);
+
+/* The exit code of a run that came to its end, after saying what speaks against success. */
+int bench_verdict(const struct bench *bench);
+
+/* Prints all results, as a table or as JSON. */
+int bench_report(const struct bench *bench);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * goal.c - what may cost how much, and what a run's exit code is
+ *
+ * A goal is the largest median allowed, computed from the floor of the same run. Nothing here
+ * touches a device.
+ */
+#include "bench/bench.h"
+
+#define SMALL_BYTES (UINT64_C(2) << 20)
+#define LARGE_BYTES (UINT64_C(16) << 30)
+
+/* The largest p50 allowed is factor * floor + plus. */
+static const struct {
+	double factor;
+	double plus;
+	bool is_for_gpus; /* there is none on the CPU */
+} goal_table[] = {
+	[BENCH_GOAL_IMPORT_SMALL] = {1, 10, true}, /* us */
+	[BENCH_GOAL_IMPORT_LARGE] = {1.05, 0, true},
+	[BENCH_GOAL_ROUND_TRIP] = {1.1, 0, true},
+	[BENCH_GOAL_ENQUEUE] = {1.5, 0, true},
+	[BENCH_GOAL_EXCHANGE] = {3, 0, false},  /* a request, given the bare round trip */
+	[BENCH_GOAL_LOOKUP] = {2, 0, false},    /* in a full broker, given that in an empty one */
+	[BENCH_GOAL_LISTING] = {3, 0, false},   /* given that of half as many objects */
+	[BENCH_GOAL_FOREIGN] = {1, 10, false},  /* us; what the driver takes to open it, and some */
+	[BENCH_GOAL_SLICE] = {0, 200, false},   /* ns; a slice is allocated and freed */
+	[BENCH_GOAL_HAND_OVER] = {0, 5, false}, /* us; a slice crosses, and an answer comes back */
+	[BENCH_GOAL_MAPPED] = {0, 2, false},    /* us; an import of what is mapped already */
+	[BENCH_GOAL_RELEASE] = {0, 5000, false}, /* us; of what a killed process held */
+	[BENCH_GOAL_RESTART] = {0, 50, false},   /* ms; from a broker's end to its next answer */
+	[BENCH_GOAL_OBJECT] = {0, 1024, false},  /* bytes of a broker's memory */
+};
+
+enum bench_goal bench_import_goal(uint64_t bytes)
+{
+	if (bytes == SMALL_BYTES)
+		return BENCH_GOAL_IMPORT_SMALL;
+	return bytes == LARGE_BYTES ? BENCH_GOAL_IMPORT_LARGE : BENCH_GOAL_NONE;
+}
+
+double bench_goal_value(enum bench_goal goal, uint32_t backend, double floor_p50)
+{
+	if (goal == BENCH_GOAL_NONE || (goal_table[goal].is_for_gpus && backend != WW_BACKEND_CUDA))
+		return BENCH_NONE;
+	return goal_table[goal].factor == 0
+		? goal_table[goal].plus
+		: goal_table[goal].factor * floor_p50 + goal_table[goal].plus;
+}
+
+int bench_met(const struct bench_result *result)
+{
+	return isnan(result->goal) ? -1 : result->p50 <= result->goal;
+}
+
+int bench_verdict(const struct bench *bench)
+{
+	size_t goals = 0;
+	size_t missed = 0;
+
+	if (bench->count == 0 && bench->suites_skipped)
+		return refuse("nothing was measured: what was asked for needs another device");
+	if (bench->count == 0)
+		return refuse("nothing was measured: no size that was asked for has room");
+	for (size_t i = 0; bench->check && i < bench->count; i++) {
+		const struct bench_result *result = &bench->results[i];
+		int met = bench_met(result);
+
+		goals += met >= 0;
+		missed += met == 0;
+		if (met == 0)
+			complain("%s takes %.1f %s, more than the %.1f allowed", result->name,
+				result->p50, result->unit, result->goal);
+	}
+	if (missed)
+		return EXIT_FAILED;
+	if (bench->check && bench->goals_skipped)
+		return refuse("--check: %zu of the sizes that have a goal had no room",
+			bench->goals_skipped);
+	if (bench->check && goals == 0)
+		return refuse(
+			"--check: nothing that was measured has a goal; on a GPU the sizes 2MiB "
+			"and 16GiB have one, and the suites broker, sync, pool and foreign have "
+			"some");
+	return EXIT_DONE;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sync.h - what the parts of the suite `sync` share
+ *
+ * Two processes, each with a device of its own, wait for each other: the bench's own asks, its
+ * child answers. Each has the library's timelines and events, and a bare page, stream and event
+ * beside them that do the same work.
+ */
+#ifndef TOOLS_BENCH_SYNC_H
+#define TOOLS_BENCH_SYNC_H
+
+#include "bench/bench.h"
+
+#define SYNC_ANSWER_NS (UINT64_C(60) * 1000000000)
+
+/* A GPU's timeline is never waited for in the way of a CPU's, so each side has one of each. */
+enum sync_line {
+	SYNC_STREAM, /* signalled by a stream */
+	SYNC_CPU,
+	SYNC_LINES
+};
+
+/* What one of the two processes has. */
+struct sync_side {
+	ww_timeline *own[SYNC_LINES];
+	ww_timeline *peers[SYNC_LINES];
+	bool has_events; /* CUDA's are for one device */
+	ww_event *own_event;
+	ww_event *peers_event;
+
+	struct raw_stream *raw_stream;
+	struct raw_page own_page;
+	struct raw_page peers_page;
+	struct raw_event own_raw_event;
+	struct raw_event peers_raw_event;
+
+	uint64_t idle_ns; /* that this side did nothing on purpose, in this batch */
+	uint64_t value;   /* of the last round; grows for ever */
+};
+
+#define SYNC_SIDE_NONE                                                 \
+	{                                                              \
+		.own_page = RAW_PAGE_NONE, .peers_page = RAW_PAGE_NONE \
+	}
+
+/* All of these return 0, or -1 after saying what went wrong. */
+
+/* Opens all that is this side's own. Tokens of it are left in the own page. */
+int sync_side_open(struct bench *bench, struct sync_side *side);
+
+/* Opens all that is the other side's. @fd: of its page, borrowed */
+int sync_side_meet(struct bench *bench, struct sync_side *side, int fd);
+
+void sync_side_close(struct bench *bench, struct sync_side *side);
+
+/* A signaller is killed (sync_kill.c): the turn, and what is killed. */
+int sync_release(struct bench *bench, uint64_t out_ns[]);
+int sync_role_signaller(struct bench *bench, const char *name);
+
+/* The parts of that turn. */
+enum sync_release_part {
+	SYNC_RELEASE_CPU,
+	SYNC_RELEASE_STREAM,
+	SYNC_RELEASE_LATE,   /* the later of both, from the kernel's report on */
+	SYNC_RELEASE_REPORT, /* before which nobody can know */
+	SYNC_RELEASE_PARTS
+};
+
+#endif

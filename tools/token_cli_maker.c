@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token_cli_maker.c - for token_cli_test.py: a token of a part of a memory, in which an array lies
+ *
+ *   token_cli_maker DEVICE
+ *
+ * Prints the token and stays until standard input ends. The part begins at byte 5000 and the array
+ * in it at byte 8: every other byte of "h-e-l-l-o", where all other bytes of the memory are zero.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <warpway/warpway.h>
+
+#define PART_BEGIN  5000
+#define ARRAY_BEGIN 8
+
+static void check(ww_status status)
+{
+	if (status != WW_OK) {
+		fprintf(stderr, "%s: %s\n", ww_status_name(status), ww_error_last()->message);
+		exit(1);
+	}
+}
+
+static ww_memory *make(const char *device_name)
+{
+	static const char text[] = "h-e-l-l-o";
+	struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = 2 << 20};
+	ww_device *device;
+	ww_memory *memory;
+
+	check(ww_device_open(device_name, &device));
+	check(ww_memory_create(device, &params, &memory));
+	check(ww_memory_write(memory, PART_BEGIN + ARRAY_BEGIN, text, sizeof(text) - 1, WW_FOREVER,
+		NULL));
+	ww_device_unref(device);
+	return memory;
+}
+
+int main(int argc, char *argv[])
+{
+	const struct ww_dtype uint8 = {WW_DTYPE_UINT, 8, 1};
+	struct ww_array array = WW_INIT(struct ww_array);
+	struct ww_export_params params = {.struct_size = sizeof(params),
+		.offset = PART_BEGIN,
+		.bytes = 64,
+		.array = &array};
+	char text[WW_TOKEN_TEXT_BYTES];
+	struct ww_token token;
+	ww_memory *memory = make(argc > 1 ? argv[1] : "host");
+
+	check(ww_array_set(&array, &uint8, 1, (const int64_t[]){5}, (const int64_t[]){2},
+		ARRAY_BEGIN));
+	check(ww_memory_export(memory, NULL, &params, NULL, &token));
+	check(ww_token_to_text(&token, text));
+	puts(text);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	ww_memory_unref(memory);
+	return 0;
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * format.c - what is in a broker, in words for people
+ */
+#include "warpway/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_MS  UINT64_C(1000000)
+#define NS_PER_S   (1000 * NS_PER_MS)
+#define NS_PER_MIN (60 * NS_PER_S)
+#define NS_PER_H   (60 * NS_PER_MIN)
+#define NS_PER_D   (24 * NS_PER_H)
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *word_of(const char *const words[], size_t count, uint32_t number)
+{
+	return number < count && words[number] ? words[number] : "unknown";
+}
+
+const char *format_kind(uint32_t kind)
+{
+	static const char *const words[] = {
+		[WW_OBJECT_MEMORY] = "memory",
+		[WW_OBJECT_TIMELINE] = "timeline",
+		[WW_OBJECT_EVENT] = "event",
+		[WW_OBJECT_BARRIER] = "barrier",
+		[WW_OBJECT_CHANNEL] = "channel",
+		[WW_OBJECT_SERVICE] = "service",
+		[WW_OBJECT_POOL] = "pool",
+	};
+
+	return word_of(words, COUNT(words), kind);
+}
+
+const char *format_memory_kind(uint32_t memory_kind)
+{
+	static const char *const words[] = {
+		[WW_MEMORY_VMM] = "vmm",
+		[WW_MEMORY_HOST] = "host",
+	};
+
+	return word_of(words, COUNT(words), memory_kind);
+}
+
+const char *format_state(uint32_t state)
+{
+	static const char *const words[] = {
+		[WW_STATE_WRITING] = "writing",
+		[WW_STATE_SEALED] = "sealed",
+		[WW_STATE_SHARED] = "shared",
+		[WW_STATE_REMOVED] = "removed",
+	};
+
+	return word_of(words, COUNT(words), state);
+}
+
+const char *format_life(uint32_t life)
+{
+	static const char *const words[] = {
+		[WW_LIFE_HELD] = "held",
+		[WW_LIFE_OWNER] = "owner",
+		[WW_LIFE_KEPT] = "kept",
+	};
+
+	return word_of(words, COUNT(words), life);
+}
+
+const char *format_access(uint32_t access)
+{
+	static const char *const words[] = {
+		[0] = "none",
+		[WW_ACCESS_READ] = "read",
+		[WW_ACCESS_WRITE] = "write",
+	};
+
+	return word_of(words, COUNT(words), access);
+}
+
+const char *format_what(uint32_t what)
+{
+	static const char *const words[] = {
+		[WW_WATCH_PUT] = "put",
+		[WW_WATCH_READY] = "ready",
+		[WW_WATCH_REMOVED] = "removed",
+		[WW_WATCH_EXPIRED] = "expired",
+		[WW_WATCH_GONE] = "gone",
+		[WW_WATCH_LOST] = "lost",
+		[WW_WATCH_OVERFLOW] = "overflow",
+	};
+
+	return word_of(words, COUNT(words), what);
+}
+
+static char state_letter(uint32_t state)
+{
+	static const char letters[] = "?ws-x";
+
+	return state < sizeof(letters) - 1 ? letters[state] : '?';
+}
+
+void format_mode(uint32_t state, uint32_t mode, char out_text[FORMAT_MODE_BYTES])
+{
+	static const char letters[] = "rwxrwxrwx";
+
+	out_text[0] = state_letter(state);
+	for (int i = 0; i < 9; i++)
+		out_text[1 + i] = mode & (UINT32_C(0400) >> i) ? letters[i] : '-';
+	out_text[10] = 0;
+}
+
+void format_duration(uint64_t ns, char out_text[FORMAT_DURATION_BYTES])
+{
+	static const struct {
+		uint64_t below;
+		uint64_t unit;
+		const char *name;
+	} scales[] = {
+		{NS_PER_S, NS_PER_MS, "ms"},
+		{100 * NS_PER_S, NS_PER_S, "s"},
+		{100 * NS_PER_MIN, NS_PER_MIN, "min"},
+		{48 * NS_PER_H, NS_PER_H, "h"},
+		{UINT64_MAX, NS_PER_D, "d"},
+	};
+	size_t i = 0;
+
+	while (i + 1 < COUNT(scales) && ns >= scales[i].below)
+		i++;
+	snprintf(out_text, FORMAT_DURATION_BYTES, "%llu %s",
+		(unsigned long long)(ns / scales[i].unit), scales[i].name);
+}
+
+static size_t append_hex(char *out_text, const uint8_t *bytes, size_t count)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < count; i++) {
+		*out_text++ = digits[bytes[i] >> 4];
+		*out_text++ = digits[bytes[i] & 15];
+	}
+	*out_text = 0;
+	return 2 * count;
+}
+
+void format_uuid(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out_text[FORMAT_UUID_BYTES])
+{
+	static const size_t groups[] = {4, 2, 2, 2, 6};
+	size_t at = 0;
+
+	memcpy(out_text, "GPU", 3);
+	out_text += 3;
+	for (size_t i = 0; i < COUNT(groups); i++) {
+		*out_text++ = '-';
+		out_text += append_hex(out_text, uuid + at, groups[i]);
+		at += groups[i];
+	}
+}
+
+void format_id(const uint8_t id[WW_OBJECT_ID_BYTES], char out_text[FORMAT_ID_BYTES])
+{
+	append_hex(out_text, id, WW_OBJECT_ID_BYTES);
+}
+
+void format_dtype(const struct ww_array *array, char out_text[FORMAT_DTYPE_BYTES])
+{
+	const struct ww_dtype dtype = {array->dtype.code, array->dtype.bits, array->dtype.lanes};
+
+	if (ww_dtype_name(&dtype, out_text) != WW_OK)
+		snprintf(out_text, FORMAT_DTYPE_BYTES, "unknown%u", array->dtype.bits);
+}
+
+void format_array(const struct ww_array *array, char out_text[FORMAT_ARRAY_BYTES])
+{
+	char dtype[FORMAT_DTYPE_BYTES];
+	size_t used;
+
+	format_dtype(array, dtype);
+	used = (size_t)snprintf(out_text, FORMAT_ARRAY_BYTES, "%s[", dtype);
+	for (uint32_t i = 0; i < array->ndim && i < WW_ARRAY_DIMS; i++)
+		used += (size_t)snprintf(out_text + used, FORMAT_ARRAY_BYTES - used, "%s%lld",
+			i ? "," : "", (long long)array->shape[i]);
+	snprintf(out_text + used, FORMAT_ARRAY_BYTES - used, "]");
+}
+
+/* Bytes of a character that begins so; 0: none does. */
+static size_t bytes_by_lead(unsigned char lead)
+{
+	if (lead < 0x80)
+		return 1;
+	if (lead >= 0xc2 && lead < 0xe0)
+		return 2;
+	if (lead >= 0xe0 && lead < 0xf0)
+		return 3;
+	return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+}
+
+/* Bytes of the character at @text, which is not empty; 0 when they are not valid UTF-8. */
+static size_t character_bytes(const unsigned char *text)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t bytes = bytes_by_lead(text[0]);
+	uint32_t value = bytes > 1 ? text[0] & (0xffu >> (bytes + 1)) : text[0];
+
+	for (size_t i = 1; i < bytes; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		value = value << 6 | (text[i] & 0x3f);
+	}
+	if (value < least[bytes] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+		return 0;
+	return bytes;
+}
+
+/* C0, DEL, and C1, which some terminals obey even as UTF-8. */
+static int is_control(const unsigned char *text)
+{
+	return text[0] < 0x20 || text[0] == 0x7f || (text[0] == 0xc2 && text[1] < 0xa0);
+}
+
+void format_safe(const char *text, char *out_text, size_t room)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	while (*at) {
+		size_t bytes = character_bytes(at);
+		size_t taken = bytes ? bytes : 1;
+		int bad = bytes == 0 || is_control(at);
+
+		if ((bad ? 1 : bytes) >= room)
+			break;
+		if (bad) {
+			*out_text++ = '?';
+			room--;
+		} else {
+			memcpy(out_text, at, bytes);
+			out_text += bytes;
+			room -= bytes;
+		}
+		at += taken;
+	}
+	*out_text = 0;
+}

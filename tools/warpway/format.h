@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * format.h - what is in a broker, in words for people
+ *
+ * Nothing here asks anybody: names of users and devices are in object_view.h.
+ */
+#ifndef TOOLS_WARPWAY_FORMAT_H
+#define TOOLS_WARPWAY_FORMAT_H
+
+#include <warpway/warpway.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FORMAT_MODE_BYTES     16
+#define FORMAT_DURATION_BYTES 24
+#define FORMAT_UUID_BYTES     48
+#define FORMAT_ID_BYTES       40
+#define FORMAT_DTYPE_BYTES    WW_DTYPE_NAME_BYTES
+#define FORMAT_ARRAY_BYTES    416 /* a dtype and 16 numbers of at most 20 digits, with commas */
+
+/* Words of the command line, of JSON and of tables; "unknown" for a number that is none of them. */
+const char *format_kind(uint32_t kind);
+const char *format_memory_kind(uint32_t memory_kind);
+const char *format_state(uint32_t state);
+const char *format_life(uint32_t life);
+const char *format_access(uint32_t access);
+const char *format_what(uint32_t what);
+
+/**
+ * format_mode() - state and mode as ls shows them
+ *
+ * "srw-r-----": 'w' being written, 's' sealed, '-' shared, 'x' removed, then nine letters. An
+ * object cannot be executed: those places stay '-' unless the bit is set.
+ */
+void format_mode(uint32_t state, uint32_t mode, char out_text[FORMAT_MODE_BYTES]);
+
+/* A time to look at, in one unit: "120 ms", "41 s", "3 min", "5 h", "12 d". */
+void format_duration(uint64_t ns, char out_text[FORMAT_DURATION_BYTES]);
+
+/* "GPU-ee2f2e36-..." as nvidia-smi -L prints it. */
+void format_uuid(const uint8_t uuid[WW_DEVICE_UUID_BYTES], char out_text[FORMAT_UUID_BYTES]);
+
+/* 32 hexadecimal digits. */
+void format_id(const uint8_t id[WW_OBJECT_ID_BYTES], char out_text[FORMAT_ID_BYTES]);
+
+/* "float32", "bool", "complex64", "bfloat16", "float32x4". */
+void format_dtype(const struct ww_array *array, char out_text[FORMAT_DTYPE_BYTES]);
+
+/* "float32[1024,768]"; "int64[]" has one element. */
+void format_array(const struct ww_array *array, char out_text[FORMAT_ARRAY_BYTES]);
+
+/**
+ * format_safe() - text of an untrusted process, fit for a terminal and for JSON
+ * @room:  of @out_text; what does not fit is cut between characters
+ *
+ * A control character, and a byte that is no part of valid UTF-8, becomes '?'.
+ */
+void format_safe(const char *text, char *out_text, size_t room);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * holder_report.c - who holds what in a broker, and why each object is still there
+ */
+#include "warpway/holder_report.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "warpway/open_broker.h"
+#include "warpway/format.h"
+
+/* Holders that a reason names; of more it tells the number. */
+#define NAMED_MAX 3
+
+typedef ww_status (*next_fn)(ww_snapshot *snapshot, size_t index, void *out_item);
+
+static ww_status next_object(ww_snapshot *snapshot, size_t index, void *out_item)
+{
+	struct ww_object_info *object = out_item;
+
+	object->struct_size = sizeof(*object);
+	return ww_snapshot_object(snapshot, index, object);
+}
+
+static ww_status next_holder(ww_snapshot *snapshot, size_t index, void *out_item)
+{
+	struct ww_holder_info *holder = out_item;
+
+	holder->struct_size = sizeof(*holder);
+	return ww_snapshot_holder(snapshot, index, holder);
+}
+
+static ww_status next_hold(ww_snapshot *snapshot, size_t index, void *out_item)
+{
+	struct holder_report_hold *hold = out_item;
+
+	hold->info.struct_size = sizeof(hold->info);
+	return ww_snapshot_hold(snapshot, index, &hold->info);
+}
+
+static char *grow(char *items, size_t *room, size_t item_bytes)
+{
+	*room = *room ? 2 * *room : 64;
+	return reallocarray(items, *room, item_bytes);
+}
+
+/* Reads a list to its end. What was read is the caller's on failure too. */
+static ww_status read_list(ww_snapshot *snapshot, next_fn next, size_t item_bytes, void *out_items,
+	size_t *out_count)
+{
+	char *items = NULL;
+	size_t room = 0;
+	size_t count = 0;
+	ww_status status;
+
+	do {
+		char *grown = count == room ? grow(items, &room, item_bytes) : items;
+
+		if (!grown)
+			return WW_ERR_NO_MEMORY;
+		items = grown;
+		*(char **)out_items = items;
+		memset(items + count * item_bytes, 0, item_bytes);
+		status = next(snapshot, count, items + count * item_bytes);
+		*out_count = count++;
+	} while (status == WW_OK);
+	return status == WW_END ? WW_OK : status;
+}
+
+static ww_status read_lists(struct holder_report *holder_report, ww_snapshot *snapshot)
+{
+	ww_status status = read_list(snapshot, next_object, sizeof(*holder_report->objects),
+		&holder_report->objects, &holder_report->object_count);
+
+	if (status == WW_OK)
+		status = read_list(snapshot, next_holder, sizeof(*holder_report->holders),
+			&holder_report->holders, &holder_report->holder_count);
+	if (status == WW_OK)
+		status = read_list(snapshot, next_hold, sizeof(*holder_report->holds),
+			&holder_report->holds, &holder_report->hold_count);
+	return status;
+}
+
+ww_status holder_report_take(struct holder_report *holder_report, ww_broker *broker)
+{
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	ww_status status = ww_snapshot_create(broker, NULL,
+		WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS | WW_SNAPSHOT_HOLDS,
+		&snapshot);
+
+	if (status == WW_OK)
+		status = read_lists(holder_report, snapshot);
+	return status == WW_OK ? holder_report_link(holder_report) : status;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	const struct ww_holder_info *first = a;
+	const struct ww_holder_info *second = b;
+
+	return compare_numbers(first->number, second->number);
+}
+
+static int compare_ids(const uint8_t *a, const uint8_t *b)
+{
+	return memcmp(a, b, WW_OBJECT_ID_BYTES);
+}
+
+/* Makers first, tokens last, then the oldest. */
+static int compare_holds(const void *a, const void *b)
+{
+	const struct ww_hold_info *first = &((const struct holder_report_hold *)a)->info;
+	const struct ww_hold_info *second = &((const struct holder_report_hold *)b)->info;
+	int order = compare_ids(first->object_id, second->object_id);
+
+	if (order == 0)
+		order = compare_numbers(first->escrow, second->escrow);
+	if (order == 0)
+		order = compare_numbers(second->maker, first->maker);
+	if (order == 0)
+		order = compare_numbers(second->age_ns, first->age_ns);
+	return order ? order : compare_numbers(first->holder, second->holder);
+}
+
+static int compare_objects(const void *a, const void *b)
+{
+	const struct ww_object_info *const *first = a;
+	const struct ww_object_info *const *second = b;
+
+	return compare_ids((*first)->object_id, (*second)->object_id);
+}
+
+static void link_hold(struct holder_report *holder_report, const struct ww_object_info **by_id,
+	struct holder_report_hold *hold)
+{
+	const struct ww_holder_info holder = {.number = hold->info.holder};
+	struct ww_object_info wanted;
+	const struct ww_object_info *key = &wanted;
+	const struct ww_object_info **object;
+
+	memcpy(wanted.object_id, hold->info.object_id, sizeof(wanted.object_id));
+	object = bsearch(&key, by_id, holder_report->object_count, sizeof(const void *),
+		compare_objects);
+	hold->object = object ? *object : NULL;
+	if (!hold->info.escrow)
+		hold->holder = bsearch(&holder, holder_report->holders, holder_report->holder_count,
+			sizeof(holder), compare_holders);
+}
+
+static int compare_held(const void *a, const void *b)
+{
+	const struct holder_report_hold *first = *(const struct holder_report_hold *const *)a;
+	const struct holder_report_hold *second = *(const struct holder_report_hold *const *)b;
+	int order = compare_numbers((uintptr_t)first->holder, (uintptr_t)second->holder);
+
+	return order ? order : compare_numbers((uintptr_t)first->object, (uintptr_t)second->object);
+}
+
+static ww_status order_held(struct holder_report *holder_report)
+{
+	holder_report->held = calloc(holder_report->hold_count + 1, sizeof(const void *));
+	if (!holder_report->held)
+		return WW_ERR_NO_MEMORY;
+	for (size_t i = 0; i < holder_report->hold_count; i++)
+		holder_report->held[i] = &holder_report->holds[i];
+	qsort(holder_report->held, holder_report->hold_count, sizeof(const void *), compare_held);
+	return WW_OK;
+}
+
+ww_status holder_report_link(struct holder_report *holder_report)
+{
+	OWN(heap) const struct ww_object_info **by_id = NULL;
+
+	by_id = calloc(holder_report->object_count + 1, sizeof(const void *));
+	if (!by_id)
+		return WW_ERR_NO_MEMORY;
+	for (size_t i = 0; i < holder_report->object_count; i++)
+		by_id[i] = &holder_report->objects[i];
+	qsort(by_id, holder_report->object_count, sizeof(const void *), compare_objects);
+	if (holder_report->holder_count)
+		qsort(holder_report->holders, holder_report->holder_count,
+			sizeof(*holder_report->holders), compare_holders);
+	for (size_t i = 0; i < holder_report->hold_count; i++)
+		link_hold(holder_report, by_id, &holder_report->holds[i]);
+	if (holder_report->hold_count)
+		qsort(holder_report->holds, holder_report->hold_count,
+			sizeof(*holder_report->holds), compare_holds);
+	return order_held(holder_report);
+}
+
+void holder_report_fini(struct holder_report *holder_report)
+{
+	free(holder_report->objects);
+	free(holder_report->holders);
+	free(holder_report->holds);
+	free(holder_report->held);
+	memset(holder_report, 0, sizeof(*holder_report));
+}
+
+const struct holder_report_hold *holder_report_holds(const struct holder_report *holder_report,
+	const struct ww_object_info *object, size_t *out_count)
+{
+	size_t low = 0;
+	size_t high = holder_report->hold_count;
+	size_t end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_ids(holder_report->holds[middle].info.object_id, object->object_id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < holder_report->hold_count; end++) {
+		if (compare_ids(holder_report->holds[end].info.object_id, object->object_id) != 0)
+			break;
+	}
+	*out_count = end - low;
+	return end > low ? &holder_report->holds[low] : NULL;
+}
+
+/*
+ * How many holds come before those of @holder with an object, or, with @after, before those of the
+ * next one.
+ */
+static size_t find_held(const struct holder_report *holder_report,
+	const struct ww_holder_info *holder, bool after)
+{
+	size_t low = 0;
+	size_t high = holder_report->hold_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct holder_report_hold *hold = holder_report->held[middle];
+		int order = compare_numbers((uintptr_t)hold->holder, (uintptr_t)holder);
+
+		if (order < 0 || (order == 0 && (after || !hold->object)))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct holder_report_hold *const *holder_report_held(const struct holder_report
+								   *holder_report,
+	const struct ww_holder_info *holder, size_t *out_count)
+{
+	size_t start = find_held(holder_report, holder, false);
+
+	*out_count = find_held(holder_report, holder, true) - start;
+	return *out_count ? &holder_report->held[start] : NULL;
+}
+
+void holder_report_holder(const struct ww_holder_info *holder,
+	char out_text[HOLDER_REPORT_HOLDER_BYTES])
+{
+	char program[WW_PROGRAM_BYTES];
+
+	format_safe(holder->program, program, sizeof(program));
+	if (holder->pid)
+		snprintf(out_text, HOLDER_REPORT_HOLDER_BYTES, "pid %u (%s)", holder->pid, program);
+	else
+		snprintf(out_text, HOLDER_REPORT_HOLDER_BYTES, "a process (%s)", program);
+}
+
+struct line {
+	char *text;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct line *line, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(line->text + line->used, HOLDER_REPORT_REASON_BYTES - line->used, format,
+		arguments);
+	va_end(arguments);
+	if (length > 0)
+		line->used += (size_t)length;
+	if (line->used >= HOLDER_REPORT_REASON_BYTES)
+		line->used = HOLDER_REPORT_REASON_BYTES - 1;
+}
+
+struct tally {
+	size_t processes;
+	size_t tokens;
+	uint64_t left_ns; /* until the last token ends */
+};
+
+static struct tally count_holds(const struct holder_report_hold *holds, size_t count)
+{
+	struct tally tally = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		tally.processes += !holds[i].info.escrow;
+		tally.tokens += holds[i].info.escrow != 0;
+		if (holds[i].info.escrow && holds[i].info.left_ns > tally.left_ns)
+			tally.left_ns = holds[i].info.left_ns;
+	}
+	return tally;
+}
+
+/* Processes come before tokens in the list. */
+static void append_processes(struct line *line, const struct holder_report_hold *holds,
+	size_t count)
+{
+	size_t named = count > NAMED_MAX ? NAMED_MAX : count;
+
+	for (size_t i = 0; i < named; i++) {
+		char holder[HOLDER_REPORT_HOLDER_BYTES] = "a process";
+
+		if (holds[i].holder)
+			holder_report_holder(holds[i].holder, holder);
+		append(line, "%s%s", i ? ", " : "", holder);
+	}
+	if (count > named)
+		append(line, " and %zu more", count - named);
+}
+
+static void append_tokens(struct line *line, const struct tally *tally)
+{
+	char left[FORMAT_DURATION_BYTES];
+
+	format_duration(tally->left_ns, left);
+	append(line, "%zu token%s in escrow, %s left", tally->tokens, tally->tokens == 1 ? "" : "s",
+		left);
+}
+
+static void append_holds(struct line *line, const struct holder_report_hold *holds, size_t count)
+{
+	struct tally tally = count_holds(holds, count);
+
+	if (count == 0)
+		append(line, "nobody");
+	append_processes(line, holds, tally.processes);
+	if (tally.processes && tally.tokens)
+		append(line, " and ");
+	if (tally.tokens)
+		append_tokens(line, &tally);
+}
+
+static void append_kept(struct line *line, const struct ww_object_info *object)
+{
+	char left[FORMAT_DURATION_BYTES];
+
+	format_duration(object->left_ns, left);
+	if (object->left_ns == WW_FOREVER)
+		append(line, "kept, no time to live");
+	else
+		append(line, "kept, %s left", left);
+}
+
+/* Its maker is the first of its holders; one that let go of it may still be there. */
+static void append_owner(struct line *line, const struct ww_object_info *object,
+	const struct holder_report_hold *holds, size_t count)
+{
+	char maker[HOLDER_REPORT_HOLDER_BYTES] = "its owner";
+
+	if (count > 0 && holds[0].info.maker && holds[0].holder)
+		holder_report_holder(holds[0].holder, maker);
+	else if (object->pid)
+		snprintf(maker, sizeof(maker), "pid %u", object->pid);
+	append(line, "until %s ends", maker);
+}
+
+void holder_report_reason(const struct holder_report *holder_report,
+	const struct ww_object_info *object, char out_text[HOLDER_REPORT_REASON_BYTES])
+{
+	struct line line = {.text = out_text};
+	size_t count;
+	const struct holder_report_hold *holds = holder_report_holds(holder_report, object, &count);
+
+	out_text[0] = 0;
+	if (object->state == WW_STATE_WRITING)
+		append(&line, "being written; ");
+	if (object->state == WW_STATE_REMOVED)
+		append(&line, "removed, but ");
+	else if (object->life == WW_LIFE_KEPT)
+		append_kept(&line, object);
+	else if (object->life == WW_LIFE_OWNER)
+		append_owner(&line, object, holds, count);
+	if (object->state != WW_STATE_REMOVED && object->life != WW_LIFE_HELD) {
+		if (count == 0)
+			return;
+		append(&line, "; ");
+	}
+	append(&line, "held by ");
+	append_holds(&line, holds, count);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ls.c - `warpway ls`: the objects of a broker
+ */
+#include <stdio.h>
+
+#include "warpway/open_broker.h"
+#include "common/table.h"
+#include "warpway/verbs.h"
+#include "warpway/object_view.h"
+
+struct ls {
+	const char *address;
+	const char *prefix;
+	bool json;
+	bool names;
+	bool all;
+	struct view view;
+};
+
+static const struct option_row options[] = {
+	OPTION("all", FLAG, struct ls, all, .letter = 'a'),
+	OPTION("human", FLAG, struct ls, view.human, .letter = 'H'),
+	OPTION("numeric", FLAG, struct ls, view.numeric, .letter = 'n'),
+	OPTION("names", FLAG, struct ls, names),
+	OPTION("json", FLAG, struct ls, json),
+	OPTION("broker", TEXT, struct ls, address),
+	OPTION_END,
+};
+
+static const char help[] =
+	"Usage: warpway ls [OPTION...] [PREFIX]\n\n"
+	"Lists the objects of a broker whose names begin with PREFIX, or all that have names.\n\n"
+	"  -a, --all         also objects without a name, those inside others (@ID/...), and removed\n"
+	"                    ones that are still held\n"
+	"  -H, --human       sizes such as 2.0 MiB\n"
+	"  -n, --numeric     users by number\n"
+	"  --names           only the names, one a line\n"
+	"  --json            an array of objects; its keys are in warpway(1)\n" BROKER_HELP
+	"\nThe first letter of the mode is the state: w being written, s sealed (read-only),\n"
+	"- shared, x removed but still held by a process.\n\n"
+	"  warpway ls -H model/\n\n" BROKER_EXIT_HELP;
+
+/*
+ * The next object that is to be listed. Without a broker there is no snapshot, and no object. What
+ * is inside another one, such as a member of a barrier, is listed only when it is asked for.
+ */
+static bool next(const struct ls *ls, ww_snapshot *snapshot, size_t *index,
+	struct ww_object_info *out_object)
+{
+	while (snapshot && ww_snapshot_object(snapshot, (*index)++, out_object) == WW_OK) {
+		if (out_object->name[0] != '@' || ls->all || ls->prefix)
+			return true;
+	}
+	return false;
+}
+
+static void add_row(struct ls *ls, struct table *table, const struct ww_object_info *object)
+{
+	char mode[FORMAT_MODE_BYTES];
+	char bytes[NUMBER_BYTES];
+	char device[FORMAT_UUID_BYTES];
+	char age[FORMAT_DURATION_BYTES];
+	char name[VIEW_OBJECT_BYTES];
+	char array[FORMAT_ARRAY_BYTES] = "";
+
+	format_mode(object->state, object->mode, mode);
+	view_bytes(&ls->view, object->bytes, bytes);
+	view_device(&ls->view, object, device);
+	format_duration(object->age_ns, age);
+	view_object(object, name);
+	if (object->has_array)
+		format_array(&object->array, array);
+	table_add(table, "%s", mode);
+	table_add(table, "%s", view_user(&ls->view, object->uid));
+	table_add(table, "%s", bytes);
+	table_add(table, "%s", format_kind(object->kind));
+	table_add(table, "%.12s", device); /* enough to tell GPUs apart */
+	table_add(table, "%u", object->holders);
+	table_add(table, "%s", age);
+	table_add(table, "%s%s%s", name, array[0] ? "  " : "", array);
+}
+
+static int print_table(struct ls *ls, ww_snapshot *snapshot)
+{
+	static const char *const heads[] = {"MODE", "OWNER", "BYTES", "KIND", "DEVICE", "HOLDERS",
+		"AGE", "NAME"};
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	char bytes[NUMBER_BYTES];
+	struct table table;
+	uint64_t total = 0;
+	size_t count = 0;
+	size_t index = 0;
+
+	table_init(&table, "llrllrrl");
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		table_add(&table, "%s", heads[i]);
+	for (; next(ls, snapshot, &index, &object); count++) {
+		add_row(ls, &table, &object);
+		total += object.bytes;
+	}
+	if (count > 0)
+		table_print(&table, stdout);
+	table_fini(&table);
+	view_bytes(&ls->view, total, bytes);
+	printf("%zu object%s, %s%s\n", count, count == 1 ? "" : "s", bytes,
+		ls->view.human ? "" : " bytes");
+	return 0;
+}
+
+static int print_names(const struct ls *ls, ww_snapshot *snapshot)
+{
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	size_t index = 0;
+
+	while (next(ls, snapshot, &index, &object)) {
+		char name[WW_NAME_BYTES];
+
+		format_safe(object.name, name, sizeof(name));
+		if (name[0] && object.state != WW_STATE_REMOVED)
+			puts(name);
+	}
+	return 0;
+}
+
+static int print_json(struct ls *ls, ww_snapshot *snapshot)
+{
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	json_t *list = json_array();
+	size_t index = 0;
+
+	while (next(ls, snapshot, &index, &object))
+		json_array_append_new(list, view_json_object(&ls->view, &object));
+	return view_print_json(list, JSON_INDENT(2));
+}
+
+static int print(struct ls *ls, ww_snapshot *snapshot)
+{
+	if (ls->json)
+		return print_json(ls, snapshot);
+	return ls->names ? print_names(ls, snapshot) : print_table(ls, snapshot);
+}
+
+int verb_ls(int argc, char *argv[])
+{
+	OWN(broker) ww_broker *broker = NULL;
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	struct ls ls = {0};
+	ww_status status = WW_OK;
+	int code;
+
+	view_init(&ls.view);
+	code = option_read(argc, argv, options, help, &ls);
+	if (code >= 0)
+		return code;
+	code = option_words(argc, 0, 1, "[PREFIX]");
+	if (code == 0)
+		code = broker_find(ls.address, &broker);
+	if (code)
+		return code;
+	ls.prefix = argv[optind];
+	if (broker)
+		status = ww_snapshot_create(broker, ls.prefix,
+			WW_SNAPSHOT_OBJECTS | (ls.all ? WW_SNAPSHOT_UNNAMED : 0), &snapshot);
+	if (status != WW_OK) {
+		complain_record("cannot list objects");
+		return broker_exit(status);
+	}
+	return print(&ls, snapshot) ? EXIT_FAILED : EXIT_DONE;
+}

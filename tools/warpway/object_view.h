@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * object_view.h - objects of a broker as tables and JSON show them
+ *
+ * Here users and devices get their names. Names of users are asked once each, for a listing may be
+ * long. A GPU is named by its UUID: looking it up would load the driver, and nothing that only
+ * looks around does that.
+ */
+#ifndef TOOLS_WARPWAY_OBJECT_VIEW_H
+#define TOOLS_WARPWAY_OBJECT_VIEW_H
+
+#include <warpway/warpway.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "warpway/format.h"
+#include "common/number.h"
+
+#define VIEW_NAME_BYTES 40
+#define VIEW_NAMES      64
+
+struct view_name {
+	uint32_t id;
+	bool is_group;
+	char text[VIEW_NAME_BYTES];
+};
+
+struct view {
+	bool numeric; /* users and groups by number */
+	bool human;   /* sizes such as "2.0 MiB" */
+	uint8_t host_uuid[WW_DEVICE_UUID_BYTES];
+	size_t name_count;
+	struct view_name names[VIEW_NAMES];
+};
+
+void view_init(struct view *view);
+
+/* Valid until the next of these two. */
+const char *view_user(struct view *view, uint32_t uid);
+const char *view_group(struct view *view, uint32_t gid);
+
+/* The exact number of bytes, or the size to look at. */
+void view_bytes(const struct view *view, uint64_t bytes, char out_text[NUMBER_BYTES]);
+
+/* "host", "GPU-..." in full, or "-" for what is on no device. */
+void view_device(const struct view *view, const struct ww_object_info *object,
+	char out_text[FORMAT_UUID_BYTES]);
+
+#define VIEW_OBJECT_BYTES 256
+
+/* Its name; "(id 1a2b...)" for an object that has none. */
+void view_object(const struct ww_object_info *object, char out_text[VIEW_OBJECT_BYTES]);
+
+/**
+ * view_json_object() - an object as JSON
+ *
+ * The keys are a promise to programs, see warpway(1).
+ *
+ * Return: a new reference; NULL without memory.
+ */
+json_t *view_json_object(struct view *view, const struct ww_object_info *object);
+
+/* Nanoseconds; null for WW_FOREVER. */
+json_t *view_json_ns(uint64_t ns);
+
+/**
+ * view_print_json() - write a value and a new line to standard output
+ * @root:   consumed; NULL: there was no memory to make it
+ * @flags:  of json_dumpf()
+ * Return: 0; -1 after saying what went wrong.
+ */
+int view_print_json(json_t *root, size_t flags);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * put.c - `warpway put`: a file becomes an object in a broker
+ *
+ * The name is taken first, with the object being written, so that what cannot be put is refused
+ * before anything is copied, and whoever waits for the name sees it coming. With --replace the old
+ * object must stay until the new one is whole: there the name is taken last.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "warpway/open_broker.h"
+#include "common/number.h"
+#include "warpway/transfer.h"
+#include "warpway/input_file.h"
+#include "warpway/wait_removed.h"
+#include "warpway/verbs.h"
+
+struct put {
+	const char *address;
+	const char *device_name;
+	const char *name;
+	uint32_t state; /* that it is to end in */
+	enum source_form form;
+	struct ww_put_params params;
+	uint64_t timeout_ns;
+};
+
+static const char help[] =
+	"Usage: warpway put [OPTION...] NAME [FILE]\n\n"
+	"Puts the bytes of FILE, or of standard input (-), into a broker under NAME. A .npy file of\n"
+	"numbers keeps its type and shape. When the command has ended the object stays until it is\n"
+	"removed, unless told otherwise. Without FILE standard input must not be a terminal, nor empty.\n\n"
+	"  --device NAME     where the bytes live: host (default), cuda:N or cuda:UUID\n"
+	"  --mode MODE       permissions in octal (default 0600)\n"
+	"  --group GROUP     one of your groups (default: your own)\n"
+	"  --life LIFE       kept (default); owner or held: the command stays, and the object goes\n"
+	"                    with it (held: when no other process holds it any more)\n"
+	"  --ttl SECONDS     how long a kept object stays\n"
+	"  --shared          for writing too, by mode; else nobody can change it\n"
+	"  --replace         an object of that name gives way, once the new one is whole\n"
+	"  --wait SECONDS    wait for room in the quota, or `forever`\n"
+	"  --npy, --raw      what the bytes are, whatever the file's name is\n" BROKER_HELP
+	"\n  warpway put --mode 0640 model/layer0/w w.npy\n"
+	"  generate | warpway put --device cuda:0 batch -\n\n" BROKER_EXIT_HELP;
+
+static int take_mode(void *place, const char *text)
+{
+	size_t length = strspn(text, "01234567");
+	uint32_t mode = 0;
+
+	for (size_t i = 0; i < length && mode <= 0777; i++)
+		mode = 8 * mode + (uint32_t)(text[i] - '0');
+	if (text[length] || mode == 0 || mode > 0777)
+		return refuse("'--mode %s': an octal number from 1 to 777 is needed, such as 0640",
+			text);
+	*(uint32_t *)place = mode;
+	return 0;
+}
+
+/* Group 0 means the caller's own in the call, so it can be named only by those it is. */
+static int take_group(void *place, const char *text)
+{
+	const struct group *group = getgrnam(text);
+	uint64_t gid;
+
+	if (group)
+		gid = group->gr_gid;
+	else if (!number_parse(text, 0, UINT32_MAX - 1, &gid))
+		return refuse("'--group %s': there is no such group", text);
+	if (gid == 0 && getegid() != 0)
+		return refuse("'--group %s': group 0 is not yours to give an object to", text);
+	*(uint32_t *)place = (uint32_t)gid;
+	return 0;
+}
+
+static int take_life(void *place, const char *text)
+{
+	static const struct {
+		const char *name;
+		uint32_t life;
+	} lives[] = {{"kept", WW_LIFE_KEPT}, {"owner", WW_LIFE_OWNER}, {"held", WW_LIFE_HELD}};
+
+	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
+		if (!strcmp(text, lives[i].name)) {
+			*(uint32_t *)place = lives[i].life;
+			return 0;
+		}
+	}
+	return refuse("'--life %s': kept, owner or held is needed", text);
+}
+
+static const struct option_row options[] = {
+	OPTION("device", TEXT, struct put, device_name),
+	OPTION("mode", TAKEN, struct put, params.mode, .take = take_mode),
+	OPTION("group", TAKEN, struct put, params.gid, .take = take_group),
+	OPTION("life", TAKEN, struct put, params.life, .take = take_life),
+	OPTION("ttl", SECONDS, struct put, params.ttl_ns, .value = 1),
+	OPTION("shared", VALUE, struct put, state, .value = WW_STATE_SHARED),
+	OPTION("replace", BITS, struct put, params.flags, .value = WW_PUT_REPLACE),
+	OPTION("wait", PATIENCE, struct put, timeout_ns),
+	OPTION("npy", VALUE, struct put, form, .value = SOURCE_NPY),
+	OPTION("raw", VALUE, struct put, form, .value = SOURCE_RAW),
+	OPTION("broker", TEXT, struct put, address),
+	OPTION_END,
+};
+
+static int make_memory(const struct put *put, const struct source *source, ww_memory **out_memory)
+{
+	OWN(device) ww_device *device = NULL;
+	bool on_host = !strcmp(put->device_name, "host");
+	const struct ww_memory_params params = {
+		.struct_size = sizeof(params),
+		.kind = on_host ? WW_MEMORY_HOST : WW_MEMORY_VMM, /* pages of 4 KiB, not of 2 MiB */
+		.bytes = source->bytes ? source->bytes : 1,
+	};
+
+	if (ww_device_open(put->device_name, &device) != WW_OK)
+		return refuse("device '%s': %s", put->device_name, ww_error_last()->message);
+	if (ww_memory_create(device, &params, out_memory) == WW_OK)
+		return 0;
+	complain_record("cannot make memory for %s", source->name);
+	return EXIT_FAILED;
+}
+
+static int copy(const struct put *put, const struct source *source, ww_memory *memory)
+{
+	OWN(pump) struct pump pump = {0};
+	struct progress progress;
+
+	progress_start(&progress, put->name, source->bytes);
+	if (pump_open(&pump, memory, &progress) ||
+		pump_fill(&pump, source->fd, source->name, 0, source->bytes))
+		return -1;
+	progress_end(&progress);
+	return source_finish(source);
+}
+
+static int enter(const struct put *put, uint32_t state, const struct source *source,
+	ww_memory *memory, ww_broker *broker)
+{
+	struct ww_put_params params = put->params;
+	ww_status status;
+
+	params.state = state;
+	params.array = &source->array;
+	status = ww_memory_put(memory, broker, put->name, &params, put->timeout_ns, NULL);
+	if (status == WW_OK)
+		return 0;
+	if (status == WW_TIMED_OUT)
+		complain("cannot put %s: there was no room in the quota in time", put->name);
+	else
+		complain_record("cannot put %s", put->name);
+	return broker_exit(status);
+}
+
+static int replace(const struct put *put, const struct source *source, ww_memory *memory,
+	ww_broker *broker)
+{
+	if (copy(put, source, memory))
+		return EXIT_FAILED;
+	return enter(put, put->state, source, memory, broker);
+}
+
+static int write_and_seal(const struct put *put, const struct source *source, ww_memory *memory,
+	ww_broker *broker)
+{
+	int code = enter(put, WW_STATE_WRITING, source, memory, broker);
+	ww_status status;
+
+	if (code)
+		return code;
+	if (copy(put, source, memory))
+		return EXIT_FAILED;
+	status = ww_memory_publish(memory, broker, put->state, NULL);
+	if (status == WW_OK)
+		return 0;
+	complain_record("cannot end writing %s", put->name);
+	return broker_exit(status);
+}
+
+/* Whether the only word is a file: then the name is missing, not the bytes. */
+static bool is_file(const char *word)
+{
+	struct stat entry;
+
+	return stat(word, &entry) == 0 && !S_ISDIR(entry.st_mode);
+}
+
+/* Of `put WORD`: what comes through standard input may be meant, but must not be guessed. */
+static int check_input(const char *word)
+{
+	if (is_file(word))
+		return refuse(
+			"a name is missing: '%s' is a file; to put it, say `warpway put NAME %s`; "
+			"to put standard input under that name, `warpway put %s -`",
+			word, word, word);
+	if (isatty(STDIN_FILENO))
+		return refuse(
+			"the bytes are missing: standard input is a terminal; say `warpway put %s "
+			"FILE`, or `warpway put %s -` to type them",
+			word, word);
+	return 0;
+}
+
+static int refuse_nothing(const char *name)
+{
+	return refuse("standard input is empty, so nothing was put; say `warpway put %s FILE`, or "
+		      "`warpway put %s -` if an empty object is meant",
+		name, name);
+}
+
+static int run(const struct put *put, const char *path)
+{
+	OWN(source) struct source source = SOURCE_NONE;
+	OWN(broker) ww_broker *broker = NULL;
+	OWN(memory) ww_memory *memory = NULL;
+	int code = broker_reach(put->address, 0, &broker);
+
+	if (code)
+		return code;
+	if (source_open(&source, path, put->form))
+		return EXIT_FAILED;
+	if (!path && source.bytes == 0 && put->form != SOURCE_NPY)
+		return refuse_nothing(put->name);
+	code = make_memory(put, &source, &memory);
+	if (code)
+		return code;
+	if (put->params.flags & WW_PUT_REPLACE)
+		code = replace(put, &source, memory, broker);
+	else
+		code = write_and_seal(put, &source, memory, broker);
+	if (code || put->params.life == WW_LIFE_KEPT)
+		return code;
+	say("%s is there until this command is interrupted", put->name);
+	return stay_with(broker, put->name);
+}
+
+int verb_put(int argc, char *argv[])
+{
+	struct put put = {
+		.device_name = "host",
+		.state = WW_STATE_SEALED,
+		.params = {.struct_size = sizeof(put.params), .life = WW_LIFE_KEPT},
+	};
+	int code = option_read(argc, argv, options, help, &put);
+
+	if (code >= 0)
+		return code;
+	code = option_words(argc, 1, 2, "NAME [FILE]");
+	if (code)
+		return code;
+	if (put.params.ttl_ns && put.params.life != WW_LIFE_KEPT)
+		return refuse("--ttl is for objects of life kept only");
+	put.name = argv[optind];
+	code = argv[optind + 1] ? 0 : check_input(put.name);
+	return code ? code : run(&put, argv[optind + 1]);
+}

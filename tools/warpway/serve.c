@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serve.c - `warpway serve`: have a broker, see how it is, end it
+ *
+ * In the background a broker is started just as a client that needs one would start it, by
+ * connecting; in the foreground this process becomes the daemon. Ending one means ending its
+ * supervisor, which would start it again; the supervisor is waited for, so that after this command
+ * nobody serves there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "warpway/open_broker.h"
+#include "common/find_program.h"
+#include "common/child_link.h"
+#include "warpway/verbs.h"
+#include "warpway/object_view.h"
+
+#define DAEMON_WORDS_MAX 6
+#define STOP_TIMEOUT_MS  10000
+
+struct serve {
+	const char *address;
+	const char *socket;
+	const char *config;
+	bool foreground;
+	bool status;
+	bool stop;
+	bool force;
+	bool json;
+};
+
+static const struct option_row options[] = {
+	OPTION("foreground", FLAG, struct serve, foreground),
+	OPTION("socket", TEXT, struct serve, socket),
+	OPTION("config", TEXT, struct serve, config),
+	OPTION("status", FLAG, struct serve, status),
+	OPTION("stop", FLAG, struct serve, stop),
+	OPTION("force", FLAG, struct serve, force),
+	OPTION("json", FLAG, struct serve, json),
+	OPTION("broker", TEXT, struct serve, address),
+	OPTION_END,
+};
+
+static const char help[] =
+	"Usage: warpway serve [OPTION...]\n\n"
+	"Starts your broker in the background if none runs, and says where it is. Every command and\n"
+	"program that needs one does so too. It ends by itself when nobody is connected and nothing is\n"
+	"kept; one in the foreground stays.\n\n"
+	"  --foreground      become the broker, " DAEMON ", until a signal ends it\n"
+	"  --socket PATH     listen there (with --foreground)\n"
+	"  --config FILE     shares of users and reserved names, see warpwayd.conf(5) (with\n"
+	"                    --foreground)\n"
+	"  --status          say how the broker is; start none\n"
+	"  --stop            end the broker\n"
+	"  --force           with --stop: even if objects are lost by that\n"
+	"  --json            say how it is as an object; its keys are in warpway(1)\n" BROKER_HELP
+	"\n  warpway serve --foreground --socket /run/user/1000/lab.sock\n\n" BROKER_EXIT_HELP;
+
+static int check(const struct serve *serve)
+{
+	if (serve->foreground + serve->status + serve->stop > 1)
+		return refuse("--foreground, --status and --stop exclude each other");
+	if ((serve->socket || serve->config) && !serve->foreground)
+		return refuse("--socket and --config are for --foreground");
+	if (serve->foreground && (serve->address || serve->json))
+		return refuse(
+			"--broker and --json are not for --foreground; --socket names the address");
+	if (serve->force && !serve->stop)
+		return refuse("--force is for --stop");
+	return 0;
+}
+
+static int become_daemon(const struct serve *serve)
+{
+	char path[PROGRAM_PATH_BYTES];
+	const char *argv[DAEMON_WORDS_MAX] = {DAEMON};
+	size_t count = 1;
+
+	if (serve->socket) {
+		argv[count++] = "--socket";
+		argv[count++] = serve->socket;
+	}
+	if (serve->config) {
+		argv[count++] = "--config";
+		argv[count++] = serve->config;
+	}
+	daemon_find(path, sizeof(path));
+	fflush(stdout);
+	execvp(path, (char **)argv);
+	return refuse("cannot run %s: %s; install it, or name it with WARPWAYD", path,
+		strerror(errno));
+}
+
+static void print_text(ww_broker *broker, const struct ww_broker_info *info)
+{
+	char up[FORMAT_DURATION_BYTES];
+	char bytes[NUMBER_BYTES];
+	char memory[NUMBER_BYTES];
+	char version[WW_PROGRAM_BYTES];
+
+	format_duration(info->up_ns, up);
+	number_size_text(info->bytes, bytes);
+	number_size_text(info->memory_bytes, memory);
+	format_safe(info->version, version, sizeof(version));
+	printf("address    %s\n", ww_broker_address(broker));
+	printf("version    %s, protocol %u\n", version, info->protocol);
+	printf("pid        %u, supervisor %u, user %u\n", info->pid, info->supervisor_pid,
+		info->uid);
+	printf("up         %s, restarted %u time%s\n", up, info->restarts,
+		info->restarts == 1 ? "" : "s");
+	printf("objects    %llu (%s), by %llu descriptors\n", (unsigned long long)info->objects,
+		bytes, (unsigned long long)info->fds);
+	printf("processes  %llu, with %llu holds; %llu requests wait\n",
+		(unsigned long long)info->holders, (unsigned long long)info->holds,
+		(unsigned long long)info->waits);
+	printf("itself     %s of memory, %llu descriptors\n", memory,
+		(unsigned long long)info->open_fds);
+}
+
+static int print_json(ww_broker *broker, const struct ww_broker_info *info)
+{
+	char version[WW_PROGRAM_BYTES];
+	char id[FORMAT_ID_BYTES];
+
+	format_safe(info->version, version, sizeof(version));
+	format_id(info->broker_id, id);
+	return view_print_json(
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I,"
+			  " s:I, s:I, s:I}",
+			"address", ww_broker_address(broker), "version", version, "protocol",
+			(json_int_t)info->protocol, "pid", (json_int_t)info->pid, "supervisor_pid",
+			(json_int_t)info->supervisor_pid, "uid", (json_int_t)info->uid, "restarts",
+			(json_int_t)info->restarts, "broker_id", id, "up_ns",
+			view_json_ns(info->up_ns), "objects", (json_int_t)info->objects,
+			"processes", (json_int_t)info->holders, "holds", (json_int_t)info->holds,
+			"waits", (json_int_t)info->waits, "bytes", (json_int_t)info->bytes, "fds",
+			(json_int_t)info->fds, "open_fds", (json_int_t)info->open_fds,
+			"memory_bytes", (json_int_t)info->memory_bytes),
+		JSON_INDENT(2));
+}
+
+static int print(const struct serve *serve, ww_broker *broker, const struct ww_broker_info *info)
+{
+	if (serve->json)
+		return print_json(broker, info) ? EXIT_FAILED : EXIT_DONE;
+	if (serve->status)
+		print_text(broker, info);
+	else
+		say("a broker serves at %s, pid %u (supervisor %u)", ww_broker_address(broker),
+			info->pid, info->supervisor_pid);
+	return EXIT_DONE;
+}
+
+/* The number may mean another process here than where the broker runs: its command line tells. */
+static bool is_daemon(uint32_t pid)
+{
+	char path[64];
+	char line[4096];
+	const char *slash;
+	ssize_t length = -1;
+	OWN(fd) int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		length = read(fd, line, sizeof(line) - 1);
+	if (length <= 0)
+		return false;
+	line[length] = 0;
+	slash = strrchr(line, '/');
+	return !strncmp(slash ? slash + 1 : line, DAEMON, strlen(DAEMON));
+}
+
+static int open_process(uint32_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+}
+
+static int await_end(int process, uint32_t pid)
+{
+	struct pollfd entry = {.fd = process, .events = POLLIN};
+	uint64_t deadline_ns = link_now_ns() + STOP_TIMEOUT_MS * UINT64_C(1000000);
+	int count;
+
+	do {
+		count = poll(&entry, 1, link_poll_ms(deadline_ns));
+	} while (count < 0 && errno == EINTR);
+	if (count > 0)
+		return EXIT_DONE;
+	complain("pid %u has not ended within %d s", pid, STOP_TIMEOUT_MS / 1000);
+	return EXIT_FAILED;
+}
+
+static int stop(const struct serve *serve, const struct ww_broker_info *info)
+{
+	uint32_t pid = info->supervisor_pid ? info->supervisor_pid : info->pid;
+	OWN(fd) int process = -1;
+
+	if (info->objects > 0 && !serve->force)
+		return refuse(
+			"%llu object%s would be lost with the broker; --force ends it all the same",
+			(unsigned long long)info->objects, info->objects == 1 ? "" : "s");
+	process = pid ? open_process(pid) : -1;
+	if (process < 0 || !is_daemon(pid))
+		return refuse("the broker's process is not seen from here (pid %u there)", pid);
+	if (syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0)) {
+		complain("cannot end pid %u: %s", pid, strerror(errno));
+		return EXIT_FAILED;
+	}
+	return await_end(process, pid);
+}
+
+int verb_serve(int argc, char *argv[])
+{
+	OWN(broker) ww_broker *broker = NULL;
+	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
+	struct serve serve = {0};
+	ww_status status;
+	int code = option_read(argc, argv, options, help, &serve);
+
+	if (code >= 0)
+		return code;
+	code = option_no_more(argc, argv);
+	if (code == 0)
+		code = check(&serve);
+	if (code)
+		return code;
+	if (serve.foreground)
+		return become_daemon(&serve);
+	code = broker_reach(serve.address, serve.status || serve.stop ? WW_BROKER_NO_START : 0,
+		&broker);
+	if (code)
+		return code;
+	status = ww_broker_info_get(broker, &info);
+	if (status != WW_OK) {
+		complain_record("cannot ask the broker how it is");
+		return broker_exit(status);
+	}
+	return serve.stop ? stop(&serve, &info) : print(&serve, broker, &info);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stat.c - `warpway stat`: all that a broker says of one object
+ *
+ * How far a timeline is says its page, not the broker, so it is imported for a moment. Members of a
+ * barrier are the objects inside it.
+ */
+#include <stdio.h>
+
+#include "warpway/open_broker.h"
+#include "common/table.h"
+#include "warpway/verbs.h"
+#include "warpway/object_view.h"
+
+struct stat_verb {
+	const char *address;
+	bool json;
+	ww_broker *broker;
+	const char *name;
+	struct view view;
+};
+
+static const struct option_row options[] = {
+	OPTION("numeric", FLAG, struct stat_verb, view.numeric, .letter = 'n'),
+	OPTION("json", FLAG, struct stat_verb, json),
+	OPTION("broker", TEXT, struct stat_verb, address),
+	OPTION_END,
+};
+
+static const char
+	help[] = "Usage: warpway stat [OPTION...] NAME\n\n"
+		 "Says all that a broker knows of an object.\n\n"
+		 "  -n, --numeric     users and groups by number\n"
+		 "  --json            the object; its keys are in warpway(1)\n" BROKER_HELP
+		 "\n  warpway stat model/layer0/w\n\n" BROKER_EXIT_HELP;
+
+static void print_what(const struct view *view, const struct ww_object_info *object)
+{
+	char name[VIEW_OBJECT_BYTES];
+	char id[FORMAT_ID_BYTES];
+	char bytes[NUMBER_BYTES];
+	char device[FORMAT_UUID_BYTES];
+
+	view_object(object, name);
+	format_id(object->object_id, id);
+	number_size_text(object->bytes, bytes);
+	view_device(view, object, device);
+	printf("name        %s\n", name);
+	printf("id          %s\n", id);
+	printf("generation  %llu\n", (unsigned long long)object->generation);
+	printf("kind        %s%s%s\n", format_kind(object->kind), object->memory_kind ? ", " : "",
+		object->memory_kind ? format_memory_kind(object->memory_kind) : "");
+	printf("bytes       %llu (%s)\n", (unsigned long long)object->bytes, bytes);
+	printf("device      %s\n", device);
+}
+
+static void print_numbers(const char *head, const int64_t numbers[], uint32_t count)
+{
+	fputs(head, stdout);
+	for (uint32_t i = 0; i < count && i < WW_ARRAY_DIMS; i++)
+		printf("%s%lld", i ? ", " : "", (long long)numbers[i]);
+	putchar('\n');
+}
+
+static void print_array(const struct ww_object_info *object)
+{
+	char dtype[FORMAT_DTYPE_BYTES];
+
+	if (!object->has_array) {
+		printf("array       %s\n",
+			object->access ? "none: just bytes" : "not shown to this user");
+		return;
+	}
+	format_dtype(&object->array, dtype);
+	printf("dtype       %s\n", dtype);
+	print_numbers("shape       ", object->array.shape, object->array.ndim);
+	print_numbers("strides     ", object->array.strides, object->array.ndim);
+	printf("offset      %llu\n", (unsigned long long)object->array.offset);
+}
+
+/* Return: whether the user may see it. */
+static bool find_timeline(const struct stat_verb *verb, struct ww_timeline_info *out_info)
+{
+	OWN(timeline) ww_timeline *timeline = NULL;
+
+	*out_info = (struct ww_timeline_info){.struct_size = sizeof(*out_info)};
+	return ww_timeline_get(verb->broker, verb->name, 0, NULL, &timeline) == WW_OK &&
+		ww_timeline_info_get(timeline, out_info) == WW_OK;
+}
+
+static const char *timeline_state(const struct ww_timeline_info *info)
+{
+	static const char *const words[] = {
+		[WW_TIMELINE_LIVE] = "live",
+		[WW_TIMELINE_CLOSED] = "closed",
+		[WW_TIMELINE_LOST] = "lost",
+	};
+
+	return info->state < sizeof(words) / sizeof(words[0]) && words[info->state]
+		? words[info->state]
+		: "unknown";
+}
+
+static void print_timeline(const struct stat_verb *verb)
+{
+	struct ww_timeline_info info;
+
+	if (!find_timeline(verb, &info)) {
+		printf("value       not shown to this user\n");
+		return;
+	}
+	printf("value       %llu, submitted are %llu\n", (unsigned long long)info.completed,
+		(unsigned long long)info.submitted);
+	printf("signaller   pid %u (%s), %s\n", info.pid, info.program, timeline_state(&info));
+}
+
+static json_t *json_of_timeline(const struct stat_verb *verb)
+{
+	struct ww_timeline_info info;
+
+	if (!find_timeline(verb, &info))
+		return json_null();
+	return json_pack("{s:I, s:I, s:s, s:I, s:s}", "completed", (json_int_t)info.completed,
+		"submitted", (json_int_t)info.submitted, "state", timeline_state(&info), "pid",
+		(json_int_t)info.pid, "program", info.program);
+}
+
+static void print_barrier(const struct stat_verb *verb, const struct ww_object_info *object)
+{
+	OWN(snapshot) ww_snapshot *snapshot = NULL;
+	struct ww_object_info member = WW_INIT(struct ww_object_info);
+	char id[FORMAT_ID_BYTES];
+	char prefix[FORMAT_ID_BYTES + 2];
+	size_t count = 0;
+
+	format_id(object->object_id, id);
+	snprintf(prefix, sizeof(prefix), "@%s/", id);
+	if (ww_snapshot_create(verb->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot) != WW_OK)
+		return;
+	while (ww_snapshot_object(snapshot, count, &member) == WW_OK)
+		count++;
+	printf("members     %zu have joined, see warpway ls %s\n", count, prefix);
+}
+
+/* What is particular to the object's kind. */
+static void print_kind(const struct stat_verb *verb, const struct ww_object_info *object)
+{
+	if (object->kind == WW_OBJECT_MEMORY)
+		print_array(object);
+	else if (object->kind == WW_OBJECT_TIMELINE)
+		print_timeline(verb);
+	else if (object->kind == WW_OBJECT_BARRIER)
+		print_barrier(verb, object);
+}
+
+static int print_json(struct stat_verb *verb, const struct ww_object_info *object)
+{
+	json_t *root = view_json_object(&verb->view, object);
+
+	if (object->kind == WW_OBJECT_TIMELINE)
+		json_object_set_new(root, "timeline", json_of_timeline(verb));
+	return view_print_json(root, JSON_INDENT(2));
+}
+
+static void print_who(struct view *view, const struct ww_object_info *object)
+{
+	printf("state       %s\n", format_state(object->state));
+	printf("mode        %04o\n", object->mode & 07777);
+	printf("owner       %s (%u)\n", view_user(view, object->uid), object->uid);
+	printf("group       %s (%u)\n", view_group(view, object->gid), object->gid);
+	printf("access      %s, for this user\n", format_access(object->access));
+	if (object->pid)
+		printf("put by      pid %u\n", object->pid);
+	else
+		printf("put by      a process that is not seen from the broker, or has ended\n");
+}
+
+static void print_life(const struct ww_object_info *object)
+{
+	char age[FORMAT_DURATION_BYTES];
+	char left[FORMAT_DURATION_BYTES] = "no end";
+
+	format_duration(object->age_ns, age);
+	if (object->left_ns != WW_FOREVER)
+		format_duration(object->left_ns, left);
+	printf("life        %s\n", format_life(object->life));
+	printf("age         %s\n", age);
+	printf("left        %s\n", left);
+	printf("holders     %u\n", object->holders);
+	printf("escrows     %u\n", object->escrows);
+	printf("fds         %u\n", object->fd_count);
+}
+
+static int print(struct stat_verb *verb, const struct ww_object_info *object)
+{
+	if (verb->json)
+		return print_json(verb, object);
+	print_what(&verb->view, object);
+	print_kind(verb, object);
+	print_who(&verb->view, object);
+	print_life(object);
+	return 0;
+}
+
+int verb_stat(int argc, char *argv[])
+{
+	OWN(broker) ww_broker *broker = NULL;
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	struct stat_verb verb = {0};
+	ww_status status;
+	int code;
+
+	view_init(&verb.view);
+	code = option_read(argc, argv, options, help, &verb);
+	if (code >= 0)
+		return code;
+	code = option_words(argc, 1, 1, "NAME");
+	if (code == 0)
+		code = broker_find_object(verb.address, argv[optind], &broker);
+	if (code)
+		return code;
+	status = ww_broker_stat(broker, argv[optind], &object);
+	if (status != WW_OK) {
+		complain_record("cannot look at %s", argv[optind]);
+		return broker_exit(status);
+	}
+	verb.broker = broker;
+	verb.name = argv[optind];
+	return print(&verb, &object) ? EXIT_FAILED : EXIT_DONE;
+}

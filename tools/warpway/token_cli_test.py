@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""token_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION MAKER - tokens on the command line, and words that are missing
+
+With the helpers of broker_cli_test.py, and a broker of its own. MAKER is token_cli_maker. Speaks TAP.
+"""
+import os
+import pty
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from broker_cli_test import (  # noqa: E402
+    ADDRESS, DEVICE, ENVIRONMENT, LIMIT_S, WARPWAY, done, end, expect, line_event, line_of, main, npy, path_of,
+    pattern, read, refused, spoken, start, write)
+
+MAKER = sys.argv[5]
+
+
+def what_is_missing_is_told():
+    """One word may be a file without a name, or a name without bytes."""
+    path = write("only.bin", b"x")
+    for data in (None, b"", b"piped"):
+        refused(2, f"`warpway put NAME {path}`", "put", path, data=data)
+    for arguments in (["only"], ["--raw", "only"], ["--replace", "only"]):
+        refused(2, "standard input is empty", "put", *arguments)
+        refused(2, "`warpway put only -`", "put", *arguments, data=b"")
+    code, text = with_terminal_input("put", "only")
+    expect(code == 2 and "standard input is a terminal" in text, text)
+    expect(b"only" not in done("ls", "--names"), "an object was left")
+    done("put", "only", data=b"piped")
+    expect(done("get", "only") == b"piped", "what was piped")
+    done("put", "--replace", "only", "-", data=b"")
+    expect(done("get", "only") == b"", "an empty object that was asked for")
+    done("rm", "only")
+
+
+def with_terminal_input(*arguments):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([WARPWAY, *arguments], stdin=theirs, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, env=ENVIRONMENT)
+    try:
+        output, _ = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        os.close(theirs)
+        os.close(ours)
+    return process.returncode, output.decode()
+
+
+def a_name_is_taken_by_a_process():
+    holder = start("put", "--life", "owner", "taken", "/proc/self/status")
+    line_of(holder)
+    refused(1, f"'taken' is taken: process {holder.pid} (warpway) of user {os.getuid()} put it",
+            "put", "taken", "-", data=b"new")
+    end(holder)
+
+
+# Tokens
+
+def tokens_open_objects():
+    whole = npy("<f4", (3, 5), pattern(60))
+    done("put", "--device", DEVICE, "--mode", "0600", "token/w", write("in.npy", whole))
+    text = done("export", "token/w")
+    expect(re.fullmatch(rb"ww1_[A-Za-z0-9_-]+\n", text), str(text))
+    expect(spoken("stat", "token/w")["escrows"] == 1, "one in escrow")
+    done("get", "--token", text.decode(), path_of("out.npy"))
+    expect(read("out.npy") == whole, "by the command line")
+    expect(done("get", "--token", "-", data=text) == pattern(60), "through standard input")
+    expect(done("get", "--npy", "--token=-", "-", data=b" " + text) == whole, "as .npy")
+    expect(done("get", "--broker", ADDRESS, "--token", "-", data=text) == pattern(60), "--broker")
+    # The address that stands in it is enough, whatever this process takes for its broker.
+    elsewhere = {"XDG_RUNTIME_DIR": path_of("elsewhere"), "WARPWAY_BROKER": ""}
+    expect(done("get", "--token", "-", data=text, **elsewhere) == pattern(60), "elsewhere")
+    if DEVICE != "host":
+        expect(done("get", "--device", DEVICE, "--token", "-", data=text) == pattern(60), "GPU")
+    refused(2, "--token", "get", "--token", "-", data=text[:-3])
+    refused(2, "--token", "get", "--token", "-", data=b"")
+    done("rm", "token/w")
+    refused(1, "what the token names", "get", "--token", "-", data=text)
+
+
+def tokens_name_parts():
+    maker = subprocess.Popen([MAKER, DEVICE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENVIRONMENT)
+    try:
+        text = line_of(maker).encode()
+        expect(done("get", "--token", "-", data=text) == b"hello", "the array's elements, of the part alone")
+        done("get", "--token", "-", path_of("part.npy"), data=text)
+        expect(read("part.npy") == npy("|u1", (5,), b"hello"), "as .npy")
+    finally:
+        maker.communicate(timeout=LIMIT_S)
+
+
+def tokens_keep_objects_as_they_say():
+    """Of an object that goes with its holder: the escrow holds it, as long and as often as was said."""
+    for options, imports in ((["--uses", "2"], 2), (["--uses", "1"], 1), (["--escrow", "0"], 0)):
+        holder = start("put", "--device", DEVICE, "--life", "held", "token/held", "/proc/version")
+        line_of(holder)
+        told = spoken("export", *options, "token/held")
+        expect(sorted(told) == ["access", "escrow_ns", "name", "token", "uses"], str(told))
+        expect(told["name"] == "token/held" and told["access"] == "read", str(told))
+        expect(told["escrow_ns"] == (0 if "--escrow" in options else 60 * 10**9), str(told))
+        expect(told["uses"] == imports, str(told))
+        watch = start("watch", "--json", "--existing", "token/")
+        line_event(watch)
+        end(holder)
+        for _ in range(imports):
+            expect(b"Linux" in done("get", "--token", "-", data=told["token"].encode()), "it is gone")
+        while line_event(watch) != "gone":
+            pass
+        end(watch)
+        refused(1, "what the token names", "get", "--token", "-", data=told["token"].encode())
+    done("put", "token/long", "-", data=b"x")
+    refused(2, "escrow_max_s", "export", "--escrow", "1000000", "token/long")
+    done("rm", "token/long")
+
+
+def tokens_grant_what_the_mode_allows():
+    done("put", "token/sealed", "-", data=b"x")
+    refused(1, "sealed", "export", "--access", "write", "token/sealed")
+    done("put", "--shared", "token/shared", "-", data=b"x")
+    told = spoken("export", "--access", "write", "token/shared")
+    expect(told["access"] == "write", str(told))
+    expect(done("get", "--token", "-", data=told["token"].encode()) == b"x", "shared")
+    refused(1, "no object 'token/none'", "export", "token/none")
+    done("rm", "token/sealed", "token/shared")
+
+
+sys.exit(main([what_is_missing_is_told, a_name_is_taken_by_a_process, tokens_open_objects, tokens_name_parts,
+               tokens_keep_objects_as_they_say, tokens_grant_what_the_mode_allows]))

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch.c - `warpway watch`: changes to the objects of a broker, as they happen
+ *
+ * A line is written out at once, so that a pipe gets it at once.
+ */
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "warpway/open_broker.h"
+#include "warpway/verbs.h"
+#include "warpway/object_view.h"
+
+#define TIME_BYTES 40
+
+struct watch {
+	const char *address;
+	uint64_t flags;
+	uint64_t count; /* 0: without end */
+	bool json;
+	struct view view;
+};
+
+static const struct option_row options[] = {
+	OPTION("existing", BITS, struct watch, flags, .value = WW_WATCH_EXISTING),
+	OPTION("count", NUMBER, struct watch, count, .value = 1, .maximum = UINT64_MAX),
+	OPTION("json", FLAG, struct watch, json),
+	OPTION("broker", TEXT, struct watch, address),
+	OPTION_END,
+};
+
+static const char help[] =
+	"Usage: warpway watch [OPTION...] [PREFIX]\n\n"
+	"Prints each change to an object whose name begins with PREFIX, or to any that has a name,\n"
+	"until interrupted.\n\n"
+	"  --existing        begin with a put for each object that is there\n"
+	"  --count N         end after N lines\n"
+	"  --json            one object a line; the keys are in warpway(1)\n" BROKER_HELP
+	"\nChanges: put (a name was taken), ready (sealed or shared now), removed, expired, gone (with\n"
+	"its last holder or its owner), lost (its writer ended before it was ready), overflow (some\n"
+	"were missed: look again).\n\n"
+	"  warpway watch --existing model/\n\n" BROKER_EXIT_HELP;
+
+/* Local time for people, universal time for programs. */
+static void time_text(bool universal, char out_text[TIME_BYTES])
+{
+	struct timeval now;
+	struct tm parts;
+	char date[TIME_BYTES / 2 + 1];
+
+	gettimeofday(&now, NULL);
+	if (universal)
+		gmtime_r(&now.tv_sec, &parts);
+	else
+		localtime_r(&now.tv_sec, &parts);
+	strftime(date, sizeof(date), universal ? "%Y-%m-%dT%H:%M:%S" : "%H:%M:%S", &parts);
+	snprintf(out_text, TIME_BYTES, "%s.%03d%s", date, (int)(now.tv_usec / 1000),
+		universal ? "Z" : "");
+}
+
+static int print_json(struct watch *watch, const struct ww_watch_event *event)
+{
+	bool missed = event->what == WW_WATCH_OVERFLOW;
+	char time[TIME_BYTES];
+
+	time_text(true, time);
+	return view_print_json(json_pack("{s:s, s:s, s:o}", "time", time, "event",
+				       format_what(event->what), "object",
+				       missed ? json_null()
+					      : view_json_object(&watch->view, &event->object)),
+		JSON_COMPACT);
+}
+
+static void print_line(struct watch *watch, const struct ww_watch_event *event)
+{
+	const struct ww_object_info *object = &event->object;
+	char time[TIME_BYTES];
+	char mode[FORMAT_MODE_BYTES];
+	char bytes[NUMBER_BYTES];
+	char name[VIEW_OBJECT_BYTES];
+	char array[FORMAT_ARRAY_BYTES] = "";
+
+	time_text(false, time);
+	if (event->what == WW_WATCH_OVERFLOW) {
+		printf("%s  overflow  some changes were missed; look again with ls\n", time);
+		return;
+	}
+	format_mode(object->state, object->mode, mode);
+	number_size_text(object->bytes, bytes);
+	view_object(object, name);
+	if (object->has_array)
+		format_array(&object->array, array);
+	printf("%s  %-8s  %s  %s  %10s  %s%s%s\n", time, format_what(event->what), mode,
+		view_user(&watch->view, object->uid), bytes, name, array[0] ? "  " : "", array);
+}
+
+static int print(struct watch *watch, const struct ww_watch_event *event)
+{
+	if (watch->json && print_json(watch, event))
+		return -1;
+	if (!watch->json)
+		print_line(watch, event);
+	return fflush(stdout);
+}
+
+/* A failure to write is told by main(). */
+static int follow(struct watch *watch, ww_watch *changes)
+{
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+
+	for (uint64_t done = 0; watch->count == 0 || done < watch->count; done++) {
+		ww_status status = ww_watch_next(changes, WW_FOREVER, NULL, &event);
+
+		if (status != WW_OK) {
+			complain_record("cannot watch any longer");
+			return broker_exit(status);
+		}
+		if (print(watch, &event))
+			return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
+int verb_watch(int argc, char *argv[])
+{
+	OWN(broker) ww_broker *broker = NULL;
+	OWN(watch) ww_watch *changes = NULL;
+	struct watch watch = {0};
+	ww_status status;
+	int code;
+
+	view_init(&watch.view);
+	code = option_read(argc, argv, options, help, &watch);
+	if (code >= 0)
+		return code;
+	code = option_words(argc, 0, 1, "[PREFIX]");
+	if (code == 0)
+		code = broker_reach(watch.address, 0, &broker);
+	if (code)
+		return code;
+	status = ww_watch_create(broker, argv[optind], watch.flags, &changes);
+	if (status != WW_OK) {
+		complain_record("cannot watch");
+		return broker_exit(status);
+	}
+	return follow(&watch, changes);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * who.c - `warpway who`: processes and what they hold, objects and why they are still there
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "warpway/open_broker.h"
+#include "warpway/holder_report.h"
+#include "common/table.h"
+#include "warpway/verbs.h"
+#include "warpway/object_view.h"
+
+struct who {
+	const char *address;
+	bool json;
+	struct view view;
+	struct holder_report holder_report;
+};
+
+static const struct option_row options[] = {
+	OPTION("numeric", FLAG, struct who, view.numeric, .letter = 'n'),
+	OPTION("json", FLAG, struct who, json),
+	OPTION("broker", TEXT, struct who, address),
+	OPTION_END,
+};
+
+static const char help[] =
+	"Usage: warpway who [OPTION...]\n\n"
+	"Shows each process that holds something or has put something: what it holds, and what it\n"
+	"makes the broker and others hold. Then each object, and why it is not freed.\n\n"
+	"  -n, --numeric     users by number\n"
+	"  --json            an object with processes and objects; its keys are in warpway(1)\n" BROKER_HELP
+	"\n  warpway who\n\n" BROKER_EXIT_HELP;
+
+/* One that is only connected, as this command is. */
+static bool is_idle(const struct ww_holder_info *holder)
+{
+	return holder->held == 0 && holder->put == 0;
+}
+
+static void print_objects(const char *verb, uint32_t count, uint64_t bytes)
+{
+	char size[NUMBER_BYTES];
+
+	number_size_text(bytes, size);
+	printf("%s %u object%s (%s)", verb, count, count == 1 ? "" : "s", size);
+}
+
+static void print_holder(struct who *who, const struct ww_holder_info *holder)
+{
+	char name[HOLDER_REPORT_HOLDER_BYTES];
+	char age[FORMAT_DURATION_BYTES];
+
+	holder_report_holder(holder, name);
+	format_duration(holder->age_ns, age);
+	printf("%s of %s, for %s%s: ", name, view_user(&who->view, holder->uid), age,
+		holder->attached ? "" : ", not yet back since the broker was restarted");
+	print_objects("holds", holder->held, holder->held_bytes);
+	print_objects(", put", holder->put, holder->put_bytes);
+	putchar('\n');
+}
+
+static void print_holds(const struct who *who, const struct ww_holder_info *holder)
+{
+	size_t count;
+	const struct holder_report_hold *const *held = holder_report_held(&who->holder_report,
+		holder, &count);
+	struct table table;
+
+	table_init(&table, "llrl");
+	for (size_t i = 0; i < count; i++) {
+		const struct holder_report_hold *hold = held[i];
+		char bytes[NUMBER_BYTES];
+		char name[VIEW_OBJECT_BYTES];
+
+		number_size_text(hold->object->bytes, bytes);
+		view_object(hold->object, name);
+		table_add(&table, "  ");
+		table_add(&table, "%s", format_access(hold->info.access));
+		table_add(&table, "%s", bytes);
+		table_add(&table, "%s%s%s", name, hold->info.maker ? "  (put by it)" : "",
+			hold->object->state == WW_STATE_REMOVED ? "  (removed)" : "");
+	}
+	table_print(&table, stdout);
+	table_fini(&table);
+}
+
+static void print_reasons(const struct who *who)
+{
+	const struct holder_report *holder_report = &who->holder_report;
+	struct table table;
+
+	table_init(&table, "rll");
+	for (size_t i = 0; i < holder_report->object_count; i++) {
+		const struct ww_object_info *object = &holder_report->objects[i];
+		char bytes[NUMBER_BYTES];
+		char name[VIEW_OBJECT_BYTES];
+		char why[HOLDER_REPORT_REASON_BYTES];
+
+		number_size_text(object->bytes, bytes);
+		view_object(object, name);
+		holder_report_reason(holder_report, object, why);
+		table_add(&table, "%s", bytes);
+		table_add(&table, "%s", name);
+		table_add(&table, "%s", why);
+	}
+	table_print(&table, stdout);
+	table_fini(&table);
+}
+
+static int print_text(struct who *who)
+{
+	const struct holder_report *holder_report = &who->holder_report;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < holder_report->holder_count; i++) {
+		if (is_idle(&holder_report->holders[i]))
+			continue;
+		print_holder(who, &holder_report->holders[i]);
+		print_holds(who, &holder_report->holders[i]);
+		shown++;
+	}
+	if (shown == 0)
+		puts("No process holds anything.");
+	if (holder_report->object_count > 0) {
+		puts("\nWhy objects are there:");
+		print_reasons(who);
+	}
+	return 0;
+}
+
+static json_t *json_of_holds(const struct holder_report *holder_report,
+	const struct ww_holder_info *holder)
+{
+	json_t *list = json_array();
+	size_t count;
+	const struct holder_report_hold *const *held = holder_report_held(holder_report, holder,
+		&count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct holder_report_hold *hold = held[i];
+		char name[WW_NAME_BYTES];
+		char id[FORMAT_ID_BYTES];
+
+		format_safe(hold->object->name, name, sizeof(name));
+		format_id(hold->object->object_id, id);
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:s, s:b, s:I, s:o}", "name", name, "id", id,
+				"access", format_access(hold->info.access), "maker",
+				(int)hold->info.maker, "bytes", (json_int_t)hold->object->bytes,
+				"age_ns", view_json_ns(hold->info.age_ns)));
+	}
+	return list;
+}
+
+static json_t *json_of_holder(struct who *who, const struct ww_holder_info *holder)
+{
+	char program[WW_PROGRAM_BYTES];
+
+	format_safe(holder->program, program, sizeof(program));
+	return json_pack("{s:I, s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "pid",
+		(json_int_t)holder->pid, "program", program, "uid", (json_int_t)holder->uid, "gid",
+		(json_int_t)holder->gid, "user", view_user(&who->view, holder->uid), "attached",
+		(int)holder->attached, "held", (json_int_t)holder->held, "held_bytes",
+		(json_int_t)holder->held_bytes, "put", (json_int_t)holder->put, "put_bytes",
+		(json_int_t)holder->put_bytes, "age_ns", view_json_ns(holder->age_ns), "holds",
+		json_of_holds(&who->holder_report, holder));
+}
+
+static json_t *json_of_object(struct who *who, const struct ww_object_info *object)
+{
+	json_t *root = view_json_object(&who->view, object);
+	char why[HOLDER_REPORT_REASON_BYTES];
+
+	holder_report_reason(&who->holder_report, object, why);
+	json_object_set_new(root, "why", json_string(why));
+	return root;
+}
+
+static int print_json(struct who *who)
+{
+	const struct holder_report *holder_report = &who->holder_report;
+	json_t *processes = json_array();
+	json_t *objects = json_array();
+
+	for (size_t i = 0; i < holder_report->holder_count; i++) {
+		if (!is_idle(&holder_report->holders[i]))
+			json_array_append_new(processes,
+				json_of_holder(who, &holder_report->holders[i]));
+	}
+	for (size_t i = 0; i < holder_report->object_count; i++)
+		json_array_append_new(objects, json_of_object(who, &holder_report->objects[i]));
+	return view_print_json(json_pack("{s:o, s:o}", "processes", processes, "objects", objects),
+		JSON_INDENT(2));
+}
+
+int verb_who(int argc, char *argv[])
+{
+	OWN(broker) ww_broker *broker = NULL;
+	struct who who = {0};
+	ww_status status = WW_OK;
+	int code;
+
+	view_init(&who.view);
+	code = option_read(argc, argv, options, help, &who);
+	if (code >= 0)
+		return code;
+	code = option_no_more(argc, argv);
+	if (code == 0)
+		code = broker_find(who.address, &broker);
+	if (code)
+		return code;
+	if (broker) /* else the report is empty */
+		status = holder_report_take(&who.holder_report, broker);
+	if (status == WW_ERR_NO_MEMORY) {
+		complain("out of memory");
+		code = EXIT_FAILED;
+	} else if (status != WW_OK) {
+		complain_record("cannot look at the broker");
+		code = broker_exit(status);
+	} else {
+		code = (who.json ? print_json(&who) : print_text(&who)) ? EXIT_FAILED : EXIT_DONE;
+	}
+	holder_report_fini(&who.holder_report);
+	return code;
+}
