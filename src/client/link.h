@@ -101,7 +101,7 @@ ww_status ww_link_receive(struct ww_link *link, void *packet, size_t room, uint6
 
 /*
  * The same, of what is there now.
- * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (one may hang whoever closes it: see refuse.h);
+ * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (one may hang whoever closes it: see close_async.h);
  *         WW_ERR_LIMIT (no descriptor left for one that came: the packet is there without any, its
  *         header and length in @out_arrival as far as they can be read).
  */

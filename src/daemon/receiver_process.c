@@ -49,14 +49,25 @@ static ww_status answer_send(const struct receiver_answer *answer, const int *fd
 }
 
 /*
- * To close descriptors must not delay the broker on the same CPU: only tasks of this policy are
- * preempted at once.
+ * What runs here must not delay a broker on the same CPU. A nice value of 10 is enough for
+ * messages: the broker preempts this process, which still gets a tenth of a CPU beside one busy
+ * process.
+ */
+#define RECEIVER_NICE 10
+
+/*
+ * To close what is not kept takes the kernel longer, and only tasks of this policy are preempted at
+ * once. On a machine whose CPUs are all busy they hardly run, and there is no way back without
+ * privileges, so a process takes this policy only when it has something to close.
  */
 static void process_give_way(void)
 {
+	static bool gave_way;
 	const struct sched_param none = {0};
 
-	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	if (!gave_way)
+		(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	gave_way = true;
 }
 
 /*
@@ -89,6 +100,8 @@ static bool receiver_take_packet(int *socket)
 		answer_fill(&answer, status, 0);
 		status = answer_send(&answer, NULL, 0);
 	}
+	if (answer.status != WW_OK || kept_count < fd_count)
+		process_give_way();
 	*socket = ww_fd_close(*socket);
 	for (size_t i = 0; i < fd_count; i++)
 		ww_fd_close(fds[i]);
@@ -116,6 +129,8 @@ static bool receiver_serve_request(void)
 		goes_on = false;
 	else if (request.what == RECEIVER_TAKE)
 		goes_on = receiver_take_packet(&fds[0]);
+	else
+		process_give_way();
 	while (fd_count > 0)
 		ww_fd_close(fds[--fd_count]);
 	return goes_on;
@@ -123,7 +138,7 @@ static bool receiver_serve_request(void)
 
 int receiver_process_run(void)
 {
-	process_give_way();
+	(void)setpriority(PRIO_PROCESS, 0, RECEIVER_NICE);
 	process_lift_limit();
 	while (receiver_serve_request())
 		;

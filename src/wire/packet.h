@@ -33,8 +33,8 @@ ww_status ww_packet_send(int socket, const void *bytes, size_t count, const int 
 
 /*
  * @out_bytes:     0 on failure
- * @out_fds:       close-on-exec, above 2 (unless to close it may wait, see refuse.h), and the
- *                 caller's to close: also when the packet is refused, here or later
+ * @out_fds:       close-on-exec, above 2 (unless to close it may wait, see close_async.h), and
+ *                 the caller's to close: also when the packet is refused, here or later
  * @out_fd_count:  how many there are, whatever the status is
  * Return: WW_OK; WW_NOT_READY (nothing there); WW_END (the other end is closed); WW_ERR_PROTOCOL
  *         (longer than @room, empty, or more than WW_PACKET_FDS descriptors); WW_ERR_LIMIT (no

@@ -13,9 +13,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -405,6 +409,78 @@ static pid_t find_receiver(pid_t broker)
 		text[0] = '\0';
 	fclose(file);
 	return text[0] ? (pid_t)strtol(text, NULL, 10) : -1;
+}
+
+static void run_on_first_cpu(pid_t pid)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	MUST_CALL(sched_setaffinity(pid, sizeof(set), &set));
+}
+
+/* Takes all of a CPU, before nearly everything else there. */
+void role_busy(int count, char **arguments)
+{
+	(void)count;
+	(void)arguments;
+	run_on_first_cpu(0);
+	MUST_CALL(setpriority(PRIO_PROCESS, 0, -20));
+	role_tell("busy");
+	for (;;)
+		atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void must_have_policy(pid_t receiver, int policy)
+{
+	int now = sched_getscheduler(receiver);
+
+	MUST_CALL(now);
+	MUST_EQUAL(policy, now);
+}
+
+/*
+ * Where all CPUs are busy a receiver waits its turn: with the usual policy, until it has something
+ * to close that the broker does not keep. Then it may hardly run at all, and still does not hang.
+ */
+CASE(receiver_waits_for_cpu, AS_ROOT | ONCE)
+{
+	const int enough_ms = 6000; /* more than the broker's limit for what hangs */
+	struct raw *alice = peer_of(ALICE, ALICE);
+	int sockets[2];
+	struct ww_wire_condition now;
+	int memory = raw_memory(4096);
+	struct child busy[4];
+	struct ww_wire_put put = raw_object("hers");
+	struct pollfd answer = {.events = POLLIN};
+	pid_t receiver;
+
+	MUST_OK(raw_condition(peer(), &now));
+	MUST_OK(put_fd(alice, "usual", memory));
+	receiver = find_receiver((pid_t)now.pid);
+	must_have_policy(receiver, SCHED_OTHER);
+	MUST_CALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", sockets[0]));
+	for (size_t i = 0; i < CHECK_COUNT(busy); i++) {
+		child_start(&busy[i], "role_busy", NULL);
+		child_hear(&busy[i], "busy");
+	}
+	run_on_first_cpu(receiver);
+	raw_ask_put(alice, &put, &memory, 1);
+	must_serve_others(peer_of(BOB, BOB));
+	answer.fd = alice->socket;
+	MUST_CALL(poll(&answer, 1, enough_ms));
+	must_have_policy(receiver, SCHED_IDLE);
+	for (size_t i = 0; i < CHECK_COUNT(busy); i++)
+		child_kill(&busy[i]);
+	MUST_OK(raw_receive(alice));
+	MUST_OK(raw_refusal(alice));
+	MUST_OK(raw_remove(alice, "hers"));
+	MUST_OK(raw_remove(alice, "usual"));
+	close(sockets[0]);
+	close(sockets[1]);
+	close(memory);
 }
 
 CASE(receiver_is_killed, AS_ROOT | ONCE)

@@ -34,7 +34,8 @@
 #define BROKER_ROLES(X)          \
 	X(role_steal_process_id) \
 	X(role_signaller)        \
-	X(role_leaver)
+	X(role_leaver)           \
+	X(role_busy)
 
 #define BROKER_DECLARE_ROLE(name) void name(int count, char **arguments);
 BROKER_ROLES(BROKER_DECLARE_ROLE)

@@ -14,7 +14,9 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +25,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/proc_file.h"
 #include "daemon/broker/descriptor_check.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/receiver_process.h"
@@ -282,12 +285,30 @@ static void receiver_hang(struct receiver *receiver)
 	} while (peer);
 }
 
-/* Whether it has taken too long. */
-static bool receiver_is_late(const struct receiver *receiver)
+/*
+ * Whether a process could run if it had a CPU. Where all CPUs are busy that may take long, but it
+ * does not hang.
+ */
+static bool process_is_runnable(pid_t pid)
+{
+	char path[32];
+	char line[256];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!ww_proc_file_read_line(path, line, sizeof(line)))
+		return false;
+	name_end = strrchr(line, ')');
+	return name_end && strncmp(name_end, ") R", 3) == 0;
+}
+
+/* Whether it has taken too long, and waits for something. */
+static bool receiver_hangs(const struct receiver *receiver)
 {
 	if (receiver->state != RECEIVER_BUSY && receiver->state != RECEIVER_ENDING)
 		return false;
-	return uv_now(&receiver->server->loop) - receiver->since_ms >= LIMIT_MS;
+	return uv_now(&receiver->server->loop) - receiver->since_ms >= LIMIT_MS &&
+		!process_is_runnable(receiver->pid);
 }
 
 /*
@@ -320,7 +341,7 @@ static void on_look(uv_timer_t *timer)
 		struct receiver *receiver = ww_container(link, struct receiver, of_server);
 
 		link = link->next; /* a receiver is freed when it is reaped, not here */
-		if (receiver_is_late(receiver))
+		if (receiver_hangs(receiver))
 			receiver_hang(receiver);
 		is_over = is_over && receiver->state != RECEIVER_BUSY &&
 			receiver->state != RECEIVER_ENDING;

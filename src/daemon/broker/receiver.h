@@ -14,15 +14,17 @@
  * stays.
  *
  *   idle ──take──> busy ──answer──> idle
- *    │              └──no answer in 5 s──> hung ──> (reaped)
+ *    │              └──no answer in 5 s, and not runnable──> hung ──> (reaped)
  *    └──user's last connection ends, or it dies──> ending ──> (reaped)
  *
  * If a receiver does not answer, it is killed, and the connections that wait for it end with an
  * error. Until it has been reaped, packets of its user with descriptors are refused. So at most one
  * process of each user hangs.
  *
- * A receiver must not delay the broker if both share a CPU. So it runs with the policy SCHED_IDLE,
- * whose tasks are preempted at once.
+ * A receiver must not delay the broker if both share a CPU. So it has a nice value of 10, and
+ * before it closes the first descriptor that is not kept, it takes the policy SCHED_IDLE, whose
+ * tasks are preempted at once. Where all CPUs are busy such a task hardly runs. It is runnable
+ * then, which is how it is told from one that hangs.
  *
  * The last close() of a socket releases the descriptors in its queue, which may take long too. So
  * if something is left in the socket of such a user, the socket is sent to another process
