@@ -1,382 +1,439 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection.c - which brokers are open, and what is asked of one without sending anything, see
- * connection.h
+ * connection.c - one connection to a broker, see connection.h
  *
- * Whoever opens a broker that is open already gets the same object. The list of open brokers holds
- * no references. Its lock is not held while files are looked at: a path may lead to where that
- * takes for ever.
+ * connect(2) on a socket of a path waits while the listener's queue is full; SO_SNDTIMEO limits
+ * that. All other calls are non-blocking with ppoll() between them.
+ *
+ * Closing a socket ends nothing while a child made by fork() has it too, so it is shut down first.
+ *
+ * A broker that is killed while it reads our hello is started again by its supervisor, so a
+ * connection that ends without an answer is worth another attempt. What ends them all may be no
+ * broker, so attempts are limited.
  */
 #include "client/connection.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/condition.h"
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
 #include "base/process.h"
-#include "base/random.h"
+#include "base/close_async.h"
 
-#define NS_PER_S           UINT64_C(1000000000)
-#define DEFAULT_TIMEOUT_NS (5 * NS_PER_S)
-#define KEPT_NS            NS_PER_S
+#define ATTEMPTS     16
+#define HELLO_SERIAL 1
+#define PACKET_BYTES 1024 /* hello, welcome and error are shorter */
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_broker *kept; /* under kept_lock; a reference, or NULL */
-static uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
-static struct ww_list open_brokers = WW_LIST_INIT(
-	open_brokers);        /* under open_lock; no references */
-static uint64_t opened_count; /* under open_lock; brokers that were ever in the list */
-
-/* Return: NULL if there is no memory; the record is filled. */
-static struct ww_broker *broker_new(const struct ww_address *address,
-	const uint8_t process_id[WW_WIRE_ID_BYTES], bool is_foreign)
+struct ww_connection *ww_connection_ref(struct ww_connection *connection)
 {
-	struct ww_broker *broker = calloc(1, sizeof(*broker));
+	ww_ref_get(&connection->ref);
+	return connection;
+}
 
-	if (!broker || ww_holds_init(&broker->holds) < 0) {
-		free(broker);
-		ww_fail(WW_ERR_NO_MEMORY, "cannot open a broker: out of memory");
+struct ww_connection *ww_connection_unref(struct ww_connection *connection)
+{
+	if (!connection || !ww_ref_put(&connection->ref))
 		return NULL;
-	}
-	memcpy(broker->process_id, process_id, sizeof(broker->process_id));
-	broker->is_foreign = is_foreign;
-	ww_ref_init(&broker->ref);
-	broker->address = *address;
-	broker->timeout_ns = DEFAULT_TIMEOUT_NS;
-	ww_list_init(&broker->open);
-	ww_list_init(&broker->requests);
-	pthread_mutex_init(&broker->lock, NULL);
-	ww_condition_init(&broker->turn_ended);
-	return broker;
-}
-
-static void broker_free(struct ww_broker *broker)
-{
-	ww_assert(ww_list_is_empty(&broker->requests));
-	ww_link_unref(broker->link);
-	ww_recovery_free(broker->recovery);
-	ww_holds_fini(&broker->holds);
-	pthread_cond_destroy(&broker->turn_ended);
-	pthread_mutex_destroy(&broker->lock);
-	free(broker);
-}
-
-/*
- * Under open_lock. What was named is not what the machine's address must prove to be. Return: with
- * a reference; NULL when there is none.
- */
-static struct ww_broker *find_open(const struct ww_address *address)
-{
-	ww_list_for_each (link, &open_brokers) {
-		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
-
-		if (strcmp(broker->address.path, address->path) == 0 &&
-			broker->address.is_machine == address->is_machine &&
-			ww_ref_try_get(&broker->ref))
-			return broker;
-	}
+	if (!ww_process_is_forked())
+		ww_connection_shut(connection);
+	ww_fd_close(connection->socket);
+	free(connection);
 	return NULL;
 }
 
-/*
- * A broker that is referenced stays in the list, so that the next one is found from there.
- * @before:  a reference, given back; NULL: none
- * Return: the open broker after it, with a reference; NULL when there are no more.
- */
-static struct ww_broker *take_next(struct ww_broker *before)
+void ww_connection_shut(struct ww_connection *connection)
 {
-	struct ww_broker *found = NULL;
-	struct ww_list *link;
+	shutdown(connection->socket, SHUT_RDWR);
+}
 
-	pthread_mutex_lock(&open_lock);
-	link = before ? before->open.next : open_brokers.next;
-	for (; link != &open_brokers && !found; link = link->next) {
-		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
+void ww_arrival_drop(struct ww_arrival *arrival)
+{
+	while (arrival->fd_count > 0)
+		ww_close_async(arrival->fds[--arrival->fd_count]);
+}
 
-		if (ww_ref_try_get(&broker->ref))
-			found = broker;
+ww_status ww_connection_wait(struct ww_connection *connection, short events, uint64_t deadline_ns)
+{
+	return ww_fd_wait(connection->socket, events, deadline_ns, "a broker");
+}
+
+ww_status ww_connection_send(struct ww_connection *connection, const void *packet, size_t bytes,
+	uint64_t deadline_ns)
+{
+	for (;;) {
+		ww_status status = ww_packet_send(connection->socket, packet, bytes, NULL, 0);
+
+		if (status != WW_NOT_READY)
+			return status;
+		status = ww_connection_wait(connection, POLLOUT, deadline_ns);
+		if (status != WW_OK)
+			return status;
 	}
-	pthread_mutex_unlock(&open_lock);
-	ww_broker_unref(before);
-	return found;
-}
-
-static bool is_attacker(struct ww_broker *broker)
-{
-	bool is;
-
-	pthread_mutex_lock(&broker->lock);
-	is = broker->is_foreign;
-	pthread_mutex_unlock(&broker->lock);
-	return is;
-}
-
-/* Whether an open broker, of another address, listens at this file. */
-static bool is_at(struct ww_broker *broker, const struct stat *file)
-{
-	struct stat its;
-
-	return !is_attacker(broker) && stat(broker->address.path, &its) == 0 &&
-		its.st_dev == file->st_dev && its.st_ino == file->st_ino;
-}
-
-/* Return: with a reference; NULL when there is none. */
-static struct ww_broker *find_same_file(const struct ww_address *address)
-{
-	struct ww_broker *broker = NULL;
-	struct stat file;
-
-	if (stat(address->path, &file) < 0)
-		return NULL;
-	do
-		broker = take_next(broker);
-	while (broker && !is_at(broker, &file));
-	return broker;
 }
 
 /*
- * A broker of this address, if none came into the list since it was looked through: that one may
- * listen at the same file.
- * @seen:        opened_count before that
- * @out_broker:  with a reference; NULL: look again
- * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * The kernel hands over the bytes of a packet also when there was no room for its descriptors, and
+ * only a packet that says whose answer it was can be answered for.
  */
-static ww_status find_or_make(const struct ww_address *address, bool is_foreign, uint64_t seen,
-	struct ww_broker **out_broker)
+static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival)
 {
-	uint8_t process_id[WW_WIRE_ID_BYTES];
-	ww_status status = WW_OK;
+	struct ww_error record;
 
-	ww_try(ww_random_bytes(process_id, sizeof(process_id)));
-	pthread_mutex_lock(&open_lock);
-	*out_broker = find_open(address);
-	if (!*out_broker && opened_count == seen) {
-		*out_broker = broker_new(address, process_id, is_foreign);
-		if (*out_broker) {
-			ww_list_append(&open_brokers, &(*out_broker)->open);
-			opened_count++;
-		} else {
-			status = WW_ERR_NO_MEMORY;
-		}
+	ww_error_save(&record);
+	(void)ww_wire_read_header(packet, room, 0, &arrival->header);
+	arrival->bytes = arrival->header.bytes <= room ? arrival->header.bytes : 0;
+	ww_error_restore(&record);
+}
+
+/* So whoever uses what came may close it. */
+static ww_status check_descriptors(const struct ww_arrival *arrival)
+{
+	for (size_t i = 0; i < arrival->fd_count; i++) {
+		if (!ww_close_async_is_local(arrival->fds[i]))
+			return ww_fail(WW_ERR_DESCRIPTOR,
+				"the broker sent a descriptor that is no memory and no device, but a file of a kind "
+				"that may hang whoever closes it");
 	}
-	pthread_mutex_unlock(&open_lock);
-	return status;
-}
-
-/* One look, and what follows from it. As find_or_make(). */
-static ww_status try_open(const struct ww_address *address, bool is_foreign,
-	struct ww_broker **out_broker)
-{
-	uint64_t seen;
-
-	pthread_mutex_lock(&open_lock);
-	*out_broker = find_open(address);
-	seen = opened_count;
-	pthread_mutex_unlock(&open_lock);
-	if (!*out_broker)
-		*out_broker = find_same_file(address);
-	if (*out_broker)
-		return WW_OK;
-	return find_or_make(address, is_foreign, seen, out_broker);
-}
-
-/*
- * A later caller's limit on time counts from then on, if it has one; whoever allows a start has
- * allowed it.
- */
-static void take_params(struct ww_broker *broker, const struct ww_broker_params *params,
-	bool is_foreign)
-{
-	pthread_mutex_lock(&broker->lock);
-	if (params->timeout_ns)
-		broker->timeout_ns = params->timeout_ns;
-	if (!(params->flags & WW_BROKER_NO_START))
-		broker->may_start = true;
-	if (!is_foreign)
-		broker->is_foreign = false;
-	pthread_mutex_unlock(&broker->lock);
-}
-
-ww_status ww_connection_open(const struct ww_address *address,
-	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker)
-{
-	struct ww_broker *broker = NULL;
-
-	while (!broker)
-		ww_try(try_open(address, is_foreign, &broker));
-	take_params(broker, params, is_foreign);
-	*out_broker = broker;
 	return WW_OK;
 }
 
-void ww_connection_keep(struct ww_broker *broker)
+ww_status ww_connection_take(struct ww_connection *connection, void *packet, size_t room,
+	struct ww_arrival *out_arrival)
 {
-	struct ww_broker *former;
+	ww_status status;
 
-	pthread_mutex_lock(&kept_lock);
-	former = kept;
-	kept = broker;
-	__atomic_store_n(&kept_until_ns, ww_clock_deadline_ns(KEPT_NS), __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&kept_lock);
-	ww_broker_unref(former);
-}
-
-void ww_connection_drop_kept(bool at_once)
-{
-	uint64_t until_ns = __atomic_load_n(&kept_until_ns, __ATOMIC_RELAXED);
-	struct ww_broker *former = NULL;
-
-	if (until_ns == 0 || (!at_once && ww_clock_now_ns() < until_ns))
-		return;
-	pthread_mutex_lock(&kept_lock);
-	/* Another thread may have used it meanwhile. */
-	if (at_once || ww_clock_now_ns() >= kept_until_ns) {
-		former = ww_steal(kept);
-		__atomic_store_n(&kept_until_ns, 0, __ATOMIC_RELAXED);
-	}
-	pthread_mutex_unlock(&kept_lock);
-	ww_broker_unref(former);
-}
-
-struct ww_caller ww_connection_caller(const struct ww_broker *broker, bool is_watcher)
-{
-	struct ww_caller caller = {.is_watcher = is_watcher};
-
-	memcpy(caller.process_id, broker->process_id, sizeof(caller.process_id));
-	return caller;
-}
-
-ww_broker *ww_broker_ref(ww_broker *broker)
-{
-	if (broker && !ww_process_is_forked())
-		ww_ref_get(&broker->ref);
-	return broker;
-}
-
-ww_broker *ww_broker_unref(ww_broker *broker)
-{
-	if (!broker || ww_process_is_forked() || !ww_ref_put(&broker->ref))
-		return NULL;
-	pthread_mutex_lock(&open_lock);
-	ww_list_remove(&broker->open);
-	pthread_mutex_unlock(&open_lock);
-	broker_free(broker);
-	return NULL;
-}
-
-bool ww_connection_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	bool is_held;
-
-	pthread_mutex_lock(&broker->lock);
-	is_held = ww_hold_is_live(ww_holds_find(&broker->holds, id));
-	pthread_mutex_unlock(&broker->lock);
-	return is_held;
-}
-
-void ww_connection_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	struct ww_hold *hold;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	if (hold)
-		hold->is_revoked = true;
-	pthread_mutex_unlock(&broker->lock);
-}
-
-bool ww_connection_believes_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	const struct ww_hold *hold;
-	bool believes;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	believes = ww_hold_is_live(hold) && !hold->is_revoked;
-	pthread_mutex_unlock(&broker->lock);
-	return believes;
-}
-
-bool ww_connection_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	struct ww_hold *hold;
-	bool is_held;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	is_held = ww_hold_is_live(hold);
-	if (is_held)
-		hold->count++;
-	pthread_mutex_unlock(&broker->lock);
-	return is_held;
-}
-
-ww_status ww_connection_begin_turn(struct ww_broker *broker, uint64_t deadline_ns)
-{
-	ww_status status = WW_OK;
-
-	pthread_mutex_lock(&broker->lock);
-	while (broker->has_turn && status == WW_OK) {
-		ww_condition_wait(&broker->turn_ended, &broker->lock, deadline_ns);
-		status = ww_cancel_check(deadline_ns);
-	}
-	if (!broker->has_turn) {
-		broker->has_turn = true;
-		status = WW_OK;
-	}
-	pthread_mutex_unlock(&broker->lock);
+	memset(packet, 0, WW_WIRE_HEADER_BYTES);
+	memset(&out_arrival->header, 0, sizeof(out_arrival->header));
+	status = ww_packet_receive(connection->socket, packet, room, &out_arrival->bytes,
+		out_arrival->fds, &out_arrival->fd_count);
+	if (status == WW_END)
+		status = ww_fail(WW_ERR_PEER_LOST, "the broker has closed the connection");
+	if (status == WW_ERR_LIMIT)
+		read_cut(packet, room, out_arrival);
+	if (status == WW_OK)
+		status = ww_wire_read_header(packet, out_arrival->bytes, out_arrival->fd_count,
+			&out_arrival->header);
+	if (status == WW_ERR_DESCRIPTOR) /* the socket's fault: descriptors had no room */
+		status = ww_fail(WW_ERR_PROTOCOL, "the broker's descriptors cannot be received");
+	if (status == WW_ERR_TRUNCATED)
+		status = ww_fail(WW_ERR_PROTOCOL, "the broker sent a packet that is cut short");
+	if (status == WW_OK)
+		status = check_descriptors(out_arrival);
+	if (status != WW_OK)
+		ww_arrival_drop(out_arrival);
 	return status;
 }
 
-void ww_connection_end_turn(struct ww_broker *broker)
+ww_status ww_connection_receive(struct ww_connection *connection, void *packet, size_t room,
+	uint64_t deadline_ns, struct ww_arrival *out_arrival)
 {
-	pthread_mutex_lock(&broker->lock);
-	broker->has_turn = false;
-	pthread_cond_signal(&broker->turn_ended);
-	pthread_mutex_unlock(&broker->lock);
+	for (;;) {
+		ww_status status = ww_connection_wait(connection, POLLIN, deadline_ns);
+
+		if (status == WW_OK)
+			status = ww_connection_take(connection, packet, room, out_arrival);
+		if (status != WW_NOT_READY)
+			return status;
+	}
 }
 
-void ww_connection_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTES],
-	uint32_t *out_uid)
+/* Another process wrote it, and it may end on a terminal. */
+static void make_printable(char *text)
 {
-	pthread_mutex_lock(&broker->lock);
-	memcpy(out_id, broker->broker_id, WW_WIRE_ID_BYTES);
-	ww_clear(out_uid, broker->link ? broker->link->uid : UINT32_MAX);
-	pthread_mutex_unlock(&broker->lock);
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+	}
 }
 
-uint32_t ww_connection_version(struct ww_broker *broker)
+/* As ww_fail(), of another domain. */
+WW_PRINTF(4, 5)
+static ww_status fail_native(ww_status status, int32_t domain, int64_t native, const char *format,
+	...)
 {
-	uint32_t version;
+	va_list arguments;
 
-	pthread_mutex_lock(&broker->lock);
-	version = broker->link ? broker->link->welcome.version : 0;
-	pthread_mutex_unlock(&broker->lock);
-	return version;
+	va_start(arguments, format);
+	ww_fail_native(status, domain, native, NULL, NULL, format, arguments);
+	va_end(arguments);
+	return status;
 }
 
-uint64_t ww_connection_timeout_ns(struct ww_broker *broker)
+ww_status ww_connection_fail(const void *packet, size_t bytes, uint16_t version)
 {
-	uint64_t timeout_ns;
+	struct ww_wire_error answer;
 
-	pthread_mutex_lock(&broker->lock);
-	timeout_ns = broker->timeout_ns;
-	pthread_mutex_unlock(&broker->lock);
-	return timeout_ns;
+	if (ww_wire_decode_error(packet, bytes, version, &answer) < 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker refused a request, but how cannot be read");
+	if (answer.status >= 0 || strcmp(ww_status_name(answer.status), "WW_UNKNOWN") == 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the broker refused a request with status %" PRId32
+			", which this library (%s) does not know",
+			answer.status, WW_VERSION);
+	make_printable(answer.message);
+	if (answer.domain != WW_DOMAIN_ERRNO)
+		answer.domain = WW_DOMAIN_WARPWAY;
+	return fail_native(answer.status, answer.domain, answer.native, "%s",
+		answer.message[0] ? answer.message : ww_status_text(answer.status));
 }
 
-bool ww_connection_may_start(struct ww_broker *broker)
+static ww_status fail_absent(int error, const struct ww_address *address, bool *out_is_absent)
 {
-	bool may_start;
+	char remedy[WW_ADVICE_BYTES];
 
-	pthread_mutex_lock(&broker->lock);
-	may_start = broker->may_start;
-	pthread_mutex_unlock(&broker->lock);
-	return may_start && broker->address.is_own && !ww_environment_is_on(WW_VARIABLE_NO_START);
+	*out_is_absent = true;
+	ww_address_advise(address, remedy);
+	return ww_fail_errno_as(WW_ERR_NO_BROKER, error, remedy, "no broker listens at %s",
+		address->path);
+}
+
+/* Whether it is the way through the folder that is not there. */
+static bool lacks_proc(int error, int folder)
+{
+	return error == ENOENT && folder >= 0 && access("/proc/thread-self/fd", F_OK) < 0 &&
+		errno == ENOENT;
+}
+
+static ww_status fail_connect(int error, const struct ww_address *address, bool *out_is_absent)
+{
+	const char *path = address->path;
+
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+	case ECONNREFUSED:
+		return fail_absent(error, address, out_is_absent);
+	case EAGAIN: /* so many wait to be accepted */
+		return ww_cancel_is_pending() ? WW_CANCELLED : WW_TIMED_OUT;
+	case EACCES:
+	case EPERM:
+		return ww_fail_errno_as(WW_ERR_ACCESS, error,
+			"ask who runs it to let this user into the folder and the socket",
+			"cannot connect to the broker at %s", path);
+	case EPROTOTYPE:
+		return ww_fail_errno_as(WW_ERR_PROTOCOL, error, NULL,
+			"what listens at %s is no broker", path);
+	default:
+		return ww_fail_errno(error, NULL, "cannot connect to the broker at %s", path);
+	}
+}
+
+/* A limit of zero would mean none: when no time is left, the socket does not wait at all. */
+static void limit_connect(int fd, uint64_t deadline_ns)
+{
+	struct timeval limit = {0, 0};
+	struct timespec left;
+
+	if (ww_clock_left(deadline_ns, &left)) {
+		limit.tv_sec = left.tv_sec;
+		limit.tv_usec = left.tv_nsec / 1000;
+		if (limit.tv_sec == 0 && limit.tv_usec == 0)
+			(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+}
+
+/* Whether to connect once more: a signal, or a look at the caller's flag, came between. */
+static bool is_interrupted(int error, uint64_t deadline_ns)
+{
+	return error == EINTR ||
+		(error == EAGAIN && ww_cancel_is_given() && ww_cancel_check(deadline_ns) == WW_OK);
+}
+
+/* @folder: as opened for this address. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error. */
+static ww_status connect_through(const struct ww_address *address, int folder, uint64_t deadline_ns,
+	int *out_fd, bool *out_is_absent)
+{
+	const struct sockaddr_un name = ww_address_socket(address, folder);
+	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int result;
+	int error;
+
+	if (fd < 0)
+		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
+			"cannot make a socket to a broker");
+	ww_try(ww_fd_adopt(&fd));
+	do {
+		limit_connect(fd, ww_cancel_sleep_end_ns(deadline_ns));
+		result = connect(fd, (const struct sockaddr *)&name, sizeof(name));
+		error = errno;
+	} while (result < 0 && is_interrupted(error, deadline_ns));
+	if (result < 0 && lacks_proc(error, folder))
+		return ww_fail(WW_ERR_NO_BROKER,
+			"cannot tell without /proc who listens at %s; mount it, or set WARPWAY_BROKER to the "
+			"broker you mean",
+			address->path);
+	if (result < 0)
+		return fail_connect(error, address, out_is_absent);
+	*out_fd = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+/* Return: as connect_through(). */
+static ww_status connect_socket(const struct ww_address *address, uint64_t deadline_ns, int *out_fd,
+	bool *out_is_absent)
+{
+	WW_AUTO_FD int folder = -1;
+	ww_status status = ww_address_open_folder(address, &folder);
+
+	ww_try(status);
+	if (status == WW_END)
+		return fail_absent(ENOENT, address, out_is_absent);
+	return connect_through(address, folder, deadline_ns, out_fd, out_is_absent);
+}
+
+/* Takes over @fd on success. Return: NULL if there is no memory; the record is filled. */
+static struct ww_connection *link_new(int *fd)
+{
+	struct ww_connection *connection = calloc(1, sizeof(*connection));
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (!connection) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
+		return NULL;
+	}
+	ww_ref_init(&connection->ref);
+	connection->socket = ww_fd_steal(fd);
+	connection->uid = UINT32_MAX;
+	if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+		connection->uid = peer.uid;
+	return connection;
+}
+
+static ww_status send_hello(struct ww_connection *connection, const struct ww_caller *caller,
+	uint64_t deadline_ns)
+{
+	const struct ww_wire_header header = {.serial = HELLO_SERIAL};
+	struct ww_wire_hello hello = {
+		.least = WW_WIRE_LEAST,
+		.most = WW_WIRE_VERSION,
+		.watcher = caller->is_watcher,
+	};
+	uint8_t packet[PACKET_BYTES];
+	size_t bytes;
+
+	memcpy(hello.process_id, caller->process_id, sizeof(hello.process_id));
+	snprintf(hello.program, sizeof(hello.program), "%s", program_invocation_short_name);
+	bytes = ww_wire_encode_hello(&hello, WW_WIRE_VERSION, &header, packet, sizeof(packet));
+	ww_assert(bytes > 0);
+	return ww_connection_send(connection, packet, bytes, deadline_ns);
+}
+
+/* What comes first, whoever listens there. Return: as ww_connection_receive(). */
+static ww_status receive_welcome(struct ww_connection *connection, const char *path,
+	uint64_t deadline_ns)
+{
+	const struct ww_wire_welcome *welcome = &connection->welcome;
+	struct ww_arrival arrival;
+	uint8_t packet[PACKET_BYTES];
+	ww_status status = ww_connection_receive(connection, packet, sizeof(packet), deadline_ns,
+		&arrival);
+
+	if (status != WW_OK)
+		return status;
+	ww_arrival_drop(&arrival);
+	if (arrival.header.code == WW_WIRE_ERROR)
+		return ww_connection_fail(packet, arrival.bytes, WW_WIRE_VERSION);
+	if (arrival.header.code != WW_WIRE_WELCOME || arrival.header.serial != HELLO_SERIAL ||
+		ww_wire_decode_welcome(packet, arrival.bytes, WW_WIRE_VERSION,
+			&connection->welcome) < 0)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"what listens at %s is no broker: it does not answer as one", path);
+	if (welcome->version < WW_WIRE_LEAST || welcome->version > WW_WIRE_VERSION)
+		return ww_fail(WW_ERR_VERSION,
+			"the broker at %s chose version %u of the protocol, this library (%s) speaks %d to %d; "
+			"use one version of Warpway for both",
+			path, welcome->version, WW_VERSION, WW_WIRE_LEAST, WW_WIRE_VERSION);
+	return WW_OK;
+}
+
+ww_status ww_connection_connect(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
+{
+	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
+	WW_AUTO_FD int fd = -1;
+	ww_status status;
+
+	*out_connection = NULL;
+	*out_is_absent = false;
+	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
+	if (status != WW_OK)
+		return status;
+	connection = link_new(&fd);
+	if (!connection)
+		return WW_ERR_NO_MEMORY;
+	ww_try(ww_address_check_peer(address, connection->uid));
+	status = send_hello(connection, caller, deadline_ns);
+	/*
+	 * A broker that refuses may do so, and close, before it has read anything; what it said is
+	 * there then.
+	 */
+	if (status == WW_ERR_PEER_LOST && ww_connection_wait(connection, POLLIN, 0) == WW_OK)
+		status = WW_OK;
+	if (status != WW_OK)
+		return status;
+	*out_connection = ww_steal(connection);
+	return WW_OK;
+}
+
+ww_status ww_connection_greet(struct ww_connection *connection, const struct ww_address *address,
+	uint64_t deadline_ns)
+{
+	ww_status status = receive_welcome(connection, address->path, deadline_ns);
+
+	if (status == WW_OK)
+		ww_log_debug("connected to the broker at %s, protocol %u, restarts %" PRIu32,
+			address->path, connection->welcome.version, connection->welcome.restarts);
+	return status;
+}
+
+/*
+ * Return: WW_OK; WW_ERR_PEER_LOST (it ended first: try again); WW_TIMED_OUT; WW_CANCELLED; an
+ * error.
+ */
+static ww_status open_once(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
+{
+	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
+	ww_status status = ww_connection_connect(address, caller, deadline_ns, &connection,
+		out_is_absent);
+
+	if (status == WW_OK)
+		status = ww_connection_greet(connection, address, deadline_ns);
+	if (status == WW_OK)
+		*out_connection = ww_steal(connection);
+	return status;
+}
+
+ww_status ww_connection_open(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
+{
+	ww_status status = WW_ERR_PEER_LOST;
+
+	*out_connection = NULL;
+	*out_is_absent = false;
+	for (int i = 0; i < ATTEMPTS && status == WW_ERR_PEER_LOST; i++)
+		status = open_once(address, caller, deadline_ns, out_connection, out_is_absent);
+	if (status == WW_ERR_PEER_LOST)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"what listens at %s closed each of %d connections without an answer",
+			address->path, ATTEMPTS);
+	if (status == WW_TIMED_OUT)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"the broker at %s did not answer in time; is it stopped, or very busy?",
+			address->path);
+	return status;
 }

@@ -1,170 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection.h - one broker as this process has it, for all threads
+ * connection.h - one connection to a broker, from connect(2) to the broker's welcome
  *
- * A ww_broker outlives its links: when one breaks the next call makes another, says what this
- * process holds, and every thread repeats the request it has no answer to. There is no thread of
- * our own. Of those that wait one is the leader: it reads the socket and hands the others their
- * answers; when it has its own, the next one leads.
+ * A connection is made whole or not at all, and once it broke it is of no more use: whoever needs
+ * one makes another. It is counted, so that a thread may wait on its socket without a lock: the
+ * descriptor stays open, and so stays what it is, as long as somebody looks at it.
  *
- *        ask ──> list of requests ──> sent over the link
- *                    ^                       │
- *                    └── leader: take, find by serial, wake its thread
- *
- * What a broker says of itself is not believed: one that a token named may say that it is another.
- * So a process is known by another id to each ww_broker, which nobody can use elsewhere, and two
- * addresses are one ww_broker only if they lead to the same socket file, by the kernel's word. An
- * address that only tokens named is never taken for another one: who made it may let it lead
- * elsewhere at any time.
- *
- * The lock is held while sending, which never waits, and never while reading, waiting or
- * connecting. Only the leader reads, only the thread that set is_connecting connects, and never
- * both.
+ * Sending and receiving here wait, each for one packet. Many threads on one connection are
+ * broker_client.h's business.
  */
 #ifndef WW_CLIENT_CONNECTION_H
 #define WW_CLIENT_CONNECTION_H
 
-#include <warpway/broker.h>
+#include <stddef.h>
 
-#include "client/request.h"
+#include "base/cleanup.h"
+#include "base/ref.h"
+#include "client/address.h"
+#include "wire/packet.h"
+#include "wire/protocol.h"
 
-struct ww_recovery; /* in recovery.c */
-
-struct ww_broker {
+struct ww_connection {
 	struct ww_ref ref;
-	struct ww_list open;       /* in the list of open brokers, under its lock */
-	struct ww_address address; /* constant, as is the next */
-	uint8_t process_id
-		[WW_WIRE_ID_BYTES]; /* what this process calls itself here, and nowhere else */
+	int socket;
+	uint32_t uid;                   /* of who made the listening socket, by the kernel's word */
+	struct ww_wire_welcome welcome; /* what the broker said of itself */
+};
 
-	pthread_mutex_t lock; /* for all that follows */
-	uint64_t timeout_ns;
-	bool may_start;
-	bool is_foreign; /* only tokens named this address, and they may come from anybody */
+/* What a hello says of us. */
+struct ww_caller {
+	uint8_t process_id[WW_WIRE_ID_BYTES]; /* of this process, as one broker knows it */
+	bool is_watcher;                      /* the connection only watches */
+};
 
-	struct ww_link *link; /* NULL: none (any more) */
-	struct ww_recovery
-		*recovery; /* owned; of the next link, which nobody had the time to finish */
-	bool is_ending;    /* the broker reads no more; what it had sent may still be there */
-	/* it did not make room for a release, so none waits for room until it does */
-	bool is_stalled;
-	bool has_leader;
-	bool is_connecting;
-	bool has_known_broker; /* broker_id is set */
-	uint8_t broker_id[WW_WIRE_ID_BYTES];
-
-	struct ww_list requests;
-	uint32_t serial;            /* the last one chosen */
-	uint64_t sequence;          /* of what was sent last, over all links */
-	uint64_t answered_sequence; /* the highest that was answered over this link */
-	struct ww_holds holds;
-	bool has_turn; /* a thread waits for room in the quota */
-	pthread_cond_t turn_ended;
-
-	uint8_t coming[WW_WIRE_PACKET_BYTES]; /* the leader's alone */
+/* A packet that came. */
+struct ww_arrival {
+	struct ww_wire_header header;
+	size_t bytes;
+	int fds[WW_PACKET_FDS];
+	size_t fd_count;
 };
 
 /*
- * Opens without connecting: the broker of this address that is open already, or one of another
- * address which leads to the same socket file, or a new one.
- * @params:      whose limit on time and permission to start are taken over
- * @is_foreign:  it is a token that says so
- * @out_broker:  with a reference
- * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * Connects and says hello. Never starts a broker.
+ * @out_is_absent:  nobody listens there, so that one might be started; the status is
+ *                  WW_ERR_NO_BROKER then
+ *
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_NO_BROKER; WW_ERR_ACCESS; WW_ERR_PROTOCOL; or what the broker
+ *         answers: WW_ERR_VERSION, WW_ERR_QUOTA; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
-ww_status ww_connection_open(const struct ww_address *address,
-	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker);
+ww_status ww_connection_open(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent);
 
 /*
- * Keeps a broker open for a while that was opened for one call, so that the next one need not
- * connect again. One is kept; it is let go of by the next request to any broker, or release, a
- * second later. Until then its link counts as a connection there, so a process that asks no broker
- * anything any more may keep one from leaving when it is idle.
- * @broker:  its reference is taken over
+ * The same in two steps, each of them one attempt. A deadline that has passed means: without
+ * waiting.
+ * Return: as ww_connection_open(), but also: WW_TIMED_OUT or WW_CANCELLED (connect: there is none;
+ *         greet: the welcome is still to come, so greet again); WW_ERR_PEER_LOST (it ended on the
+ *         way: connect again).
  */
-void ww_connection_keep(struct ww_broker *broker);
+ww_status ww_connection_connect(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent);
+ww_status ww_connection_greet(struct ww_connection *connection, const struct ww_address *address,
+	uint64_t deadline_ns);
 
-/* Lets go of the one that is kept, if its time has come. @at_once: whether that has come or not */
-void ww_connection_drop_kept(bool at_once);
+struct ww_connection *ww_connection_ref(struct ww_connection *connection);
 
 /*
- * Connects, if there is no link, or what is at its other end has ended.
- * @may_start:  a broker may be started for this, if it may be at all
+ * The last one ends the connection, also where a child made by fork() has the socket too. Takes
+ * NULL, returns NULL.
  */
-ww_status ww_connection_ensure(struct ww_broker *broker, bool may_start);
+struct ww_connection *ww_connection_unref(struct ww_connection *connection);
 
-/* Who says hello. */
-struct ww_caller ww_connection_caller(const struct ww_broker *broker, bool is_watcher);
+WW_DEFINE_CLEANUP(struct ww_connection, ww_connection_unref)
+#define WW_AUTO_CONNECTION WW_CLEANUP(ww_connection_unref_p)
 
-WW_DEFINE_CLEANUP(struct ww_broker, ww_broker_unref)
-#define WW_AUTO_BROKER WW_CLEANUP(ww_broker_unref_p)
+/* Wakes everybody who waits on the socket; nothing comes or goes any more. */
+void ww_connection_shut(struct ww_connection *connection);
 
 /*
- * Asks and waits for the answer. For put, get and import one count of the hold is the caller's when
- * this succeeds.
- * Return: WW_OK (the answer is of the code that was asked for); WW_TIMED_OUT (the request waited
- *         and was called off); WW_CANCELLED (no answer came WW_CANCEL_GRACE_NS after the thread's
- *         flag was noticed, or the request waited and was called off, or there was no link; what
- *         may have been granted is released); what the broker answers; WW_ERR_NO_BROKER;
- *         WW_ERR_PROTOCOL; WW_ERR_LIMIT; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ * Waits until the socket is ready.
+ * @events: of poll(2)
+ * Return: WW_OK (an attempt is worth it); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM.
  */
-ww_status ww_connection_ask(struct ww_broker *broker, struct ww_request *request);
+ww_status ww_connection_wait(struct ww_connection *connection, short events, uint64_t deadline_ns);
 
-/* Lets go of one count of a hold; the broker is told of the last. Keeps the error record. */
-void ww_connection_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
-
-/* Whether the broker counts this process among the object's holders, as far as is known here. */
-bool ww_connection_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+/* Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was sent); as ww_packet_send(). */
+ww_status ww_connection_send(struct ww_connection *connection, const void *packet, size_t bytes,
+	uint64_t deadline_ns);
 
 /*
- * The object's tokens are about to be revoked: from now on the broker is asked about each of them,
- * as long as this process holds the object. An import that is under way may learn an old one yet,
- * which must not count afterwards.
+ * Takes the next packet, its header read.
+ * @room:         of @packet
+ * @out_arrival:  its descriptors are the caller's
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (the other end is closed);
+ *         WW_ERR_PROTOCOL; as ww_packet_receive().
  */
-void ww_connection_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+ww_status ww_connection_receive(struct ww_connection *connection, void *packet, size_t room,
+	uint64_t deadline_ns, struct ww_arrival *out_arrival);
 
 /*
- * Whether a token which the broker has once accepted is as good as ever: the object is held, and
- * none was revoked.
+ * The same, of what is there now.
+ * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (one may hang whoever closes it: see close_async.h);
+ *         WW_ERR_LIMIT (no descriptor left for one that came: the packet is there without any, its
+ *         header and length in @out_arrival as far as they can be read).
  */
-bool ww_connection_believes_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+ww_status ww_connection_take(struct ww_connection *connection, void *packet, size_t room,
+	struct ww_arrival *out_arrival);
 
-/* As ww_connection_is_held(); if so, it is counted once more. */
-bool ww_connection_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
-
-/* One thread at a time waits for room in the quota. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED. */
-ww_status ww_connection_begin_turn(struct ww_broker *broker, uint64_t deadline_ns);
-void ww_connection_end_turn(struct ww_broker *broker);
-
-/* Which broker this is now, and who runs it; zeros and UINT32_MAX before it was ever reached.
- * @out_uid: may be NULL */
-void ww_connection_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTES],
-	uint32_t *out_uid);
-
-/* Version of the protocol that is spoken over the present link; 0: there is none. */
-uint32_t ww_connection_version(struct ww_broker *broker);
-
-uint64_t ww_connection_timeout_ns(struct ww_broker *broker);
+/* Closes the descriptors of a packet that nobody wants. */
+void ww_arrival_drop(struct ww_arrival *arrival);
 
 /*
- * Whether a broker may be started where none listens: it is the user's own, and nobody switched it
- * off.
+ * Records what the broker refused, from a message `error`.
+ * Return: the status it says; WW_ERR_PROTOCOL (it says nothing that can be).
  */
-bool ww_connection_may_start(struct ww_broker *broker);
-
-/* --- between connection.c, request_exchange.c and recovery.c, under the lock --- */
-
-/*
- * Makes a link; drops the lock meanwhile.
- * @may_start:  a broker too, if that may be at all
- * Return: as ww_link_open() and ww_start(). After WW_CANCELLED the next caller goes on with what
- * was begun.
- */
-ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64_t deadline_ns);
-
-struct ww_recovery *ww_recovery_free(struct ww_recovery *recovery); /* takes NULL, returns NULL */
-
-/* Tells the broker what is due. */
-void ww_connection_send_due(struct ww_broker *broker);
+ww_status ww_connection_fail(const void *packet, size_t bytes, uint16_t version);
 
 #endif

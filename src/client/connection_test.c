@@ -1,899 +1,478 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connection_test.c - many threads, one link: answers that cross, come late, or never; links that
- * break
+ * connection_test.c - connecting: to a broker, to none, to what is none, to one that refuses
  */
 #include "client/fake_broker.h"
 
-#include <sys/resource.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
-#include "base/cancel.h"
 #include "base/clock.h"
 #include "client/connection.h"
 
-#define SOON_NS UINT64_C(100000000)
+#define SOON_NS UINT64_C(200000000)
+#define LONG_NS UINT64_C(20000000000)
 
-static const uint8_t object[WW_WIRE_ID_BYTES] = {0x0b, 0x1e, 0xc7};
+static const struct ww_caller caller = {.process_id = {1, 2, 3}};
 
-/* --- the client's side --- */
-
-static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
+static ww_status open_at(const char *path, uint64_t timeout_ns,
+	struct ww_connection **out_connection, bool *out_is_absent)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.timeout_ns = timeout_ns,
-		.address = self->path,
-	};
-	struct ww_broker *broker;
+	struct ww_address address = {.is_own = false};
 
-	ww_assert(ww_broker_open(&params, &broker) == WW_OK);
-	return broker;
+	memcpy(address.path, path, strlen(path) + 1);
+	return ww_connection_open(&address, &caller, ww_clock_deadline_ns(timeout_ns),
+		out_connection, out_is_absent);
 }
 
-static struct ww_wire_get message_of(const char *name)
+static void assert_opening_fails(struct stand_in *broker, ww_status status)
 {
-	struct ww_wire_get message = {.access = 1};
+	struct ww_connection *connection;
+	bool is_absent;
 
-	strcpy(message.name, name);
-	return message;
+	assert_fails(open_at(broker->path, LONG_NS, &connection, &is_absent), status);
+	assert_null(connection);
+	assert_false(is_absent);
+	stand_in_finish(broker);
 }
 
-/* One get, whose hold is let go of at once if @keep is not set. */
-static ww_status get(struct ww_broker *broker, const char *name, uint64_t wait_ns, bool keep)
+static void none(void **state)
 {
-	struct ww_wire_get message = message_of(name);
-	WW_AUTO_REQUEST struct ww_request request;
-	ww_status status;
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
 
-	ww_request_init(&request, WW_WIRE_GET, WW_WIRE_GRANTED, &message);
-	ww_assert(ww_request_expect_hold(&request) == WW_OK);
-	request.waits = wait_ns > 0;
-	request.limit_ns = ww_clock_deadline_ns(wait_ns);
-	status = ww_connection_ask(broker, &request);
-	ww_assert((status == WW_OK) == request.has_hold);
-	if (request.has_hold && !keep)
-		ww_connection_release(broker, request.held_id);
-	return status;
+	(void)state;
+	stand_in_init(&broker);
+	assert_fails(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
+	assert_true(is_absent);
+	stand_in_listen(&broker);
+	broker.listener = ww_fd_close(broker.listener); /* the socket stays, as a dead broker's */
+	assert_fails(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
+	assert_true(is_absent);
+	stand_in_remove(&broker);
 }
 
-struct getter {
-	struct ww_broker *broker;
-	const char *name;
-	ww_cancel *cancel; /* NULL: none */
-	pthread_t thread;
-	ww_status status;
-};
-
-static void *run_getter(void *context)
+static void welcome(struct stand_in *self)
 {
-	struct getter *getter = context;
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(getter->cancel);
+	int peer = stand_in_accept(self);
 
-	getter->status = get(getter->broker, getter->name, 0, true);
-	return NULL;
-}
-
-static void start_getter(struct getter *getter, struct ww_broker *broker, const char *name)
-{
-	ww_cancel *cancel = getter->cancel;
-
-	*getter = (struct getter){.broker = broker, .name = name, .cancel = cancel, .status = 1};
-	assert_int_equal(pthread_create(&getter->thread, NULL, run_getter, getter), 0);
-}
-
-static ww_status finish_getter(struct getter *getter)
-{
-	pthread_join(getter->thread, NULL);
-	return getter->status;
-}
-
-/* --- the broker's side --- */
-
-static void grant_with(int peer, uint32_t serial, const uint8_t *id, const int *fds,
-	size_t fd_count)
-{
-	struct ww_wire_granted granted = {.kind = 1, .access = 1, .state = 2};
-
-	memcpy(granted.id, id, sizeof(granted.id));
-	stand_in_send(peer, granted, &granted, serial, fds, fd_count);
-}
-
-static void grant(int peer, uint32_t serial, const uint8_t *id)
-{
-	grant_with(peer, serial, id, NULL, 0);
-}
-
-static uint32_t take_get(int peer, const char *name)
-{
-	static struct stand_in_packet packet;
-	struct ww_wire_get message;
-
-	stand_in_take(peer, WW_WIRE_GET, &packet);
-	stand_in_decode(get, &packet, &message);
-	ww_assert(!name || strcmp(message.name, name) == 0);
-	return packet.header.serial;
-}
-
-static bool take_get_again(int peer, uint32_t *out_serial)
-{
-	static struct stand_in_packet packet;
-
-	stand_in_take(peer, WW_WIRE_GET, &packet);
-	*out_serial = packet.header.serial;
-	return packet.header.flags == WW_WIRE_HEADER_FLAG_AGAIN;
-}
-
-static void take_release(int peer, const uint8_t *id)
-{
-	static struct stand_in_packet packet;
-	struct ww_wire_release release;
-
-	stand_in_take(peer, WW_WIRE_RELEASE, &packet);
-	ww_assert(packet.header.serial == 0);
-	stand_in_decode(release, &packet, &release);
-	ww_assert(memcmp(release.id, id, sizeof(release.id)) == 0);
-}
-
-/*
- * @id: the one object that must be confirmed; NULL: none may be. @is_unknown: what is said of it.
- */
-static void take_confirm(int peer, const uint8_t *id, bool is_unknown)
-{
-	static struct stand_in_packet packet;
-	struct ww_wire_confirmed answer = {.released = 0};
-	struct ww_wire_confirm confirm;
-	struct ww_wire_held held;
-
-	stand_in_take(peer, WW_WIRE_CONFIRM, &packet);
-	stand_in_decode(confirm, &packet, &confirm);
-	ww_assert(confirm.last && confirm.held.count == (id ? 1 : 0));
-	if (id) {
-		ww_assert(ww_wire_held_next(&confirm.held, &held));
-		ww_assert(memcmp(held.id, id, sizeof(held.id)) == 0);
-	}
-	if (is_unknown) {
-		answer.unknown.items = &held;
-		answer.unknown.count = 1;
-	}
-	stand_in_send(peer, confirmed, &answer, packet.header.serial, NULL, 0);
-}
-
-static void finish_peer(int peer)
-{
 	stand_in_take_end(peer);
 	close(peer);
 }
 
-/* --- one object for both --- */
-
-static void restart_with_a_hold(struct stand_in *self)
+static void welcomed(void **state)
 {
-	int peer = stand_in_accept(self);
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
 
-	grant(peer, take_get(peer, "a"), object);
-	close(peer);
-	sem_post(&self->reached);
-	self->is_known = true;
-	peer = stand_in_accept(self);
-	take_confirm(peer, object, false);
-	take_release(peer, object);
-	finish_peer(peer);
+	(void)state;
+	stand_in_start(&broker, welcome);
+	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	assert_int_equal(connection->uid, geteuid());
+	assert_memory_equal(connection->welcome.broker_id, broker.broker_id, WW_WIRE_ID_BYTES);
+	ww_connection_unref(connection);
+	stand_in_finish(&broker);
+	assert_memory_equal(broker.process_id, caller.process_id, sizeof(broker.process_id));
 }
+
+/* The end of a connection is one, also while a child made by fork() has the socket too. */
+static void ended_with_a_child(void **state)
+{
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
+	pid_t child;
+
+	(void)state;
+	stand_in_start(&broker, welcome);
+	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	ww_connection_unref(connection);
+	stand_in_finish(&broker);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void welcome_when_told(struct stand_in *self)
+{
+	stand_in_wait(self->told[0]);
+	welcome(self);
+}
+
+/* Step by step, never waiting. */
+static void without_time(void **state)
+{
+	struct ww_address address = {.is_own = false};
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, welcome_when_told);
+	strcpy(address.path, broker.path);
+	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connection, &is_absent),
+		WW_OK);
+	assert_int_equal(ww_connection_greet(connection, &address, 0), WW_TIMED_OUT);
+	stand_in_tell(&broker);
+	assert_int_equal(ww_connection_greet(connection, &address, WW_NEVER), WW_OK);
+	ww_connection_unref(connection);
+	stand_in_finish(&broker);
+}
+
+/* --- who answers at the user's own address --- */
+
+#define OTHER_USER 12345
 
 /*
- * By another path, after a restart that this process has not noticed yet: what it holds is said all
- * the same.
+ * Another user listens, in a folder of this user's. Return: the child; it ends with 0 when nothing
+ * was sent to it.
  */
-static void known_by_two_paths(void **state)
+static pid_t start_other(struct stand_in *self)
 {
-	struct ww_broker *broker;
-	struct ww_broker *again;
-	struct stand_in self;
-	struct stand_in alias;
-
-	(void)state;
-	stand_in_start(&self, restart_with_a_hold);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	stand_in_await(&self);
-	alias = stand_in_alias(&self);
-	again = open_broker(&alias, 0);
-	assert_ptr_equal(broker, again);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_connection_release(broker, object);
-	ww_broker_unref(again);
-	ww_broker_unref(broker);
-	unlink(alias.path);
-	stand_in_finish(&self);
-}
-
-/* --- answers --- */
-
-static void answer_crosswise(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
-	uint32_t serials[2];
-
-	serials[0] = take_get(peer, NULL);
-	serials[1] = take_get(peer, NULL);
-	ww_assert(serials[0] != serials[1]);
-	grant(peer, serials[1], object);
-	grant(peer, serials[0], other);
-	finish_peer(peer);
-}
-
-/* Whoever leads hands the other one its answer, and the lead when it leaves. */
-static void crossing(void **state)
-{
-	struct ww_broker *broker;
-	struct getter getters[2] = {{.cancel = NULL}};
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, answer_crosswise);
-	broker = open_broker(&self, 0);
-	start_getter(&getters[0], broker, "a");
-	start_getter(&getters[1], broker, "b");
-	assert_int_equal(finish_getter(&getters[0]), WW_OK);
-	assert_int_equal(finish_getter(&getters[1]), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-static void answer_late(struct stand_in *self)
-{
-	static struct stand_in_packet packet;
-	int peer = stand_in_accept(self);
-	uint32_t late = take_get(peer, "a");
-	int pipes[2];
+	int ready[2];
+	pid_t child;
 	char byte;
 
-	stand_in_take(peer, WW_WIRE_STAT, &packet); /* so the get was given up */
-	ww_assert(pipe(pipes) == 0);
-	grant_with(peer, late, object, &pipes[1], 1);
-	close(pipes[1]);
-	take_release(peer, object);
-	ww_assert(read(pipes[0], &byte, 1) == 0); /* the descriptor that came late is closed */
-	close(pipes[0]);
-	stand_in_refuse(peer, packet.header.serial, WW_ERR_NOT_FOUND, "no such thing");
-	finish_peer(peer);
-}
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		int peer;
 
-static void late(void **state)
-{
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, answer_late);
-	broker = open_broker(&self, SOON_NS);
-	assert_fails(get(broker, "a", 0, true), WW_ERR_NO_BROKER);
-	ww_broker_unref(open_broker(&self, 20000 * UINT64_C(1000000))); /* more patient */
-	assert_fails(ww_broker_stat(broker, "a", &info), WW_ERR_NOT_FOUND);
-	assert_string_equal(ww_error_last()->message, "no such thing");
-	assert_false(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-static uint32_t take_cancel(int peer, uint32_t serial)
-{
-	static struct stand_in_packet packet;
-	struct ww_wire_cancel cancel;
-
-	stand_in_take(peer, WW_WIRE_CANCEL, &packet);
-	stand_in_decode(cancel, &packet, &cancel);
-	ww_assert(cancel.waiting == serial);
-	return packet.header.serial;
-}
-
-static void be_called_off(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	uint32_t serial = take_get(peer, "a");
-	uint32_t cancel = take_cancel(peer, serial);
-
-	stand_in_refuse(peer, serial, WW_ERR_GIVEN_UP, "as you wish");
-	stand_in_done(peer, cancel);
-	serial = take_get(peer, "b");
-	cancel = take_cancel(peer, serial);
-	stand_in_done(peer, cancel);
-	grant(peer, serial, object); /* it was answered before */
-	finish_peer(peer);
-}
-
-/* What waits is called off at its time, and the outcome counts, whichever it is. */
-static void called_off(void **state)
-{
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, be_called_off);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", SOON_NS, true), WW_TIMED_OUT);
-	assert_int_equal(get(broker, "b", SOON_NS, true), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-/* --- cancelled --- */
-
-static void answer_the_follower(struct stand_in *self)
-{
-	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
-	int peer = stand_in_accept(self);
-	uint32_t leader = take_get(peer, "leader");
-	uint32_t follower;
-
-	sem_post(&self->reached);
-	follower = take_get(peer, "follower");
-	sem_post(&self->reached);
-	stand_in_wait(self->told[0]);
-	grant(peer, follower, object);
-	grant(peer, leader, other); /* nobody waits for that any more */
-	leader = take_get(peer, "again");
-	take_release(peer, other);
-	grant(peer, leader, object);
-	take_release(peer, object);
-	finish_peer(peer);
-}
-
-/* The thread that reads is cancelled: another one reads on, over the same link. */
-static void cancelled_leader(void **state)
-{
-	struct getter getters[2] = {{.cancel = NULL}};
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	(void)state;
-	assert_int_equal(ww_cancel_create(&getters[0].cancel), WW_OK);
-	stand_in_start(&self, answer_the_follower);
-	broker = open_broker(&self, 0);
-	start_getter(&getters[0], broker, "leader");
-	stand_in_await(&self);
-	start_getter(&getters[1], broker, "follower");
-	stand_in_await(&self);
-	ww_cancel_set(getters[0].cancel);
-	assert_int_equal(finish_getter(&getters[0]), WW_CANCELLED);
-	stand_in_tell(&self);
-	assert_int_equal(finish_getter(&getters[1]), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	/* So that what came for the first one is read. */
-	assert_int_equal(get(broker, "again", 0, false), WW_OK);
-	ww_connection_release(broker, object);
-	ww_broker_unref(broker);
-	ww_cancel_unref(getters[0].cancel);
-	stand_in_finish(&self);
-}
-
-static void call_off_what_waits(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	uint32_t serial = take_get(peer, "a");
-
-	take_cancel(peer, serial);
-	stand_in_refuse(peer, serial, WW_ERR_GIVEN_UP, "as you wish");
-	finish_peer(peer);
-}
-
-/* What waits is sent, and called off at once, if the flag is set before: it gets what is there. */
-static void cancelled_wait(void **state)
-{
-	struct ww_broker *broker;
-	struct stand_in self;
-	ww_cancel *cancel;
-
-	(void)state;
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
-	stand_in_start(&self, call_off_what_waits);
-	broker = open_broker(&self, 0);
-	ww_cancel_set(cancel);
-	{
-		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-
-		assert_int_equal(get(broker, "a", WW_NEVER, true), WW_CANCELLED);
+		if (setgid(OTHER_USER) || setuid(OTHER_USER) || listen(self->listener, 1) ||
+			write(ready[1], "", 1) != 1)
+			_exit(1);
+		peer = accept(self->listener, NULL, NULL);
+		stand_in_wait(peer);
+		_exit(recv(peer, &byte, 1, 0) == 0 ? 0 : 2);
 	}
-	ww_broker_unref(broker);
-	ww_cancel_unref(cancel);
-	stand_in_finish(&self);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
 }
 
-static void say_nothing_more(struct stand_in *self)
+static void answered_by_another_user(void **state)
 {
-	int peer = stand_in_accept(self);
+	struct ww_address address = {.is_own = true};
+	struct stand_in self;
+	struct ww_connection *connection;
+	bool is_absent;
+	pid_t child;
+	int status;
 
-	take_get(peer, "a");
-	close(peer);
-	peer = stand_in_accept_raw(self);
-	stand_in_wait(self->told[0]);
-	close(peer);
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* there is no other user to be */
+	stand_in_init(&self);
+	stand_in_listen(&self);
+	child = start_other(&self);
+	strcpy(address.path, self.path);
+	assert_fails(ww_connection_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS),
+			     &connection, &is_absent),
+		WW_ERR_ACCESS);
+	assert_false(is_absent);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* Who names that address means it. */
+	child = start_other(&self);
+	address.is_own = false;
+	assert_int_equal(ww_connection_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS),
+				 &connection, &is_absent),
+		WW_OK);
+	assert_int_equal(connection->uid, OTHER_USER);
+	ww_connection_unref(connection);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WEXITSTATUS(status), 2);
+	stand_in_remove(&self);
 }
+
+#define VICTIM   12346
+#define ATTEMPTS 20000
 
 /*
- * The call's own limit counts, also while the link is made anew; the broker's would be 5 seconds.
+ * Listens in a folder of its own, and moves that to the victim's place and away again until @stop
+ * is closed.
  */
-static void own_limit(void **state)
+static void attack(const char *folder, int stop)
 {
-	uint64_t before_ns = ww_clock_now_ns();
-	struct ww_broker *broker;
-	struct stand_in self;
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	struct pollfd told = {.fd = stop, .events = POLLIN};
+	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+	char place[96];
+	char aside[96];
 
-	(void)state;
-	stand_in_start(&self, say_nothing_more);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", SOON_NS, true), WW_TIMED_OUT);
-	assert_true(ww_clock_now_ns() - before_ns < 40 * SOON_NS);
-	stand_in_tell(&self);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
+	snprintf(place, sizeof(place), "%s/warpway", folder);
+	snprintf(aside, sizeof(aside), "%s/aside", folder);
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s/s", aside);
+	if (setgid(OTHER_USER) || setuid(OTHER_USER) || mkdir(aside, 0755) ||
+		bind(listener, (struct sockaddr *)&name, sizeof(name)) ||
+		chmod(name.sun_path, 0777) || listen(listener, 4096))
+		_exit(1);
+	while (poll(&told, 1, 0) == 0) {
+		int peer;
 
-static void stop_answering(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-
-	grant(peer, take_get(peer, "now"), object);
-	take_cancel(peer, take_get(peer, "a"));
-	stand_in_wait(self->told[0]);
-	close(peer);
-}
-
-/* What is there is had without any time; what is not answered is given up soon after its time. */
-static void stopped(void **state)
-{
-	uint64_t before_ns = ww_clock_now_ns();
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, stop_answering);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "now", 20000 * UINT64_C(1000000), true), WW_OK);
-	assert_int_equal(get(broker, "a", 1, true), WW_TIMED_OUT);
-	assert_true(ww_clock_now_ns() - before_ns < 40 * SOON_NS);
-	stand_in_tell(&self);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-/* --- a release and a grant that meet on their way --- */
-
-static void cross_a_release(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	uint32_t serial;
-
-	grant(peer, take_get(peer, "a"), object);
-	serial = take_get(peer, "b");
-	sem_post(&self->reached);
-	take_release(peer, object);
-	grant(peer, serial, object); /* granted before, undone by the release */
-	grant(peer, take_get(peer, "b"), object);
-	take_release(peer, object);
-	finish_peer(peer);
-}
-
-static void undone_grant(void **state)
-{
-	struct ww_broker *broker;
-	struct getter getter = {0};
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, cross_a_release);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	start_getter(&getter, broker, "b");
-	stand_in_await(&self);
-	ww_connection_release(broker, object);
-	assert_int_equal(finish_getter(&getter), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_connection_release(broker, object);
-	assert_false(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-static void cross_a_release_and_refuse(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	uint32_t serial;
-
-	grant(peer, take_get(peer, "a"), object);
-	serial = take_get(peer, "b");
-	sem_post(&self->reached);
-	take_release(peer, object);
-	grant(peer, serial, object);
-	stand_in_refuse(peer, take_get(peer, "b"), WW_ERR_NOT_FOUND, "gone with its last holder");
-	take_release(peer, object); /* for the first grant, should it stand */
-	finish_peer(peer);
-}
-
-static void undone_for_good(void **state)
-{
-	struct ww_broker *broker;
-	struct getter getter = {0};
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, cross_a_release_and_refuse);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	start_getter(&getter, broker, "b");
-	stand_in_await(&self);
-	ww_connection_release(broker, object);
-	assert_int_equal(finish_getter(&getter), WW_ERR_NOT_FOUND);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-/* One put of `object`, given up at its limit. */
-static ww_status put(struct ww_broker *broker, uint64_t limit_ns)
-{
-	struct ww_wire_put message = {.kind = WW_WIRE_KIND_MEMORY,
-		.state = WW_WIRE_STATE_SHARED,
-		.life = WW_WIRE_LIFE_HELD};
-	WW_AUTO_REQUEST struct ww_request request;
-
-	memcpy(message.id, object, sizeof(message.id));
-	ww_request_init(&request, WW_WIRE_PUT, WW_WIRE_DONE, &message);
-	ww_assert(ww_request_expect_hold(&request) == WW_OK);
-	request.id = message.id;
-	request.limit_ns = limit_ns;
-	return ww_connection_ask(broker, &request);
-}
-
-static void *run_putter(void *context)
-{
-	struct getter *getter = context;
-
-	getter->status = put(getter->broker, WW_NEVER);
-	return NULL;
-}
-
-static uint32_t take_put(int peer, uint32_t flags)
-{
-	static struct stand_in_packet packet;
-
-	stand_in_take(peer, WW_WIRE_PUT, &packet);
-	ww_assert(packet.header.flags == flags);
-	return packet.header.serial;
-}
-
-static void take_a_cancelled_put(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-
-	take_put(peer, 0);
-	take_release(peer, object); /* for it may have been taken */
-	finish_peer(peer);
-}
-
-static void cancelled_put(void **state)
-{
-	struct ww_broker *broker;
-	struct stand_in self;
-	ww_cancel *cancel;
-
-	(void)state;
-	assert_int_equal(ww_cancel_create(&cancel), WW_OK);
-	ww_cancel_set(cancel);
-	stand_in_start(&self, take_a_cancelled_put);
-	broker = open_broker(&self, 0);
-	{
-		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-
-		assert_int_equal(put(broker, WW_NEVER), WW_CANCELLED);
+		if (rename(aside, place) || rename(place, aside))
+			_exit(2);
+		while ((peer = accept(listener, NULL, NULL)) >= 0)
+			close(peer);
 	}
-	assert_false(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	ww_cancel_unref(cancel);
-	stand_in_finish(&self);
+	unlink(name.sun_path);
+	_exit(rmdir(aside) ? 3 : 0);
 }
 
-static void cross_a_given_up_put(struct stand_in *self)
+/* Ends with 0 when nothing was sent to anybody. */
+static void be_attacked(const char *folder)
 {
-	int peer = stand_in_accept(self);
-	uint32_t serial = take_put(peer, 0);
+	struct ww_address address = {.is_own = true};
 
-	sem_post(&self->reached);
-	take_put(peer, 0); /* given up: */
-	take_release(peer, object);
-	stand_in_done(peer, serial); /* undone by that */
-	stand_in_done(peer, take_put(peer, WW_WIRE_HEADER_FLAG_AGAIN));
-	take_release(peer, object);
-	finish_peer(peer);
+	snprintf(address.path, sizeof(address.path), "%s/warpway/s", folder);
+	if (setgid(VICTIM) || setuid(VICTIM))
+		_exit(1);
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct ww_connection *connection;
+		bool is_absent;
+
+		if (ww_connection_connect(&address, &caller, 0, &connection, &is_absent) == WW_OK)
+			_exit(2);
+	}
+	_exit(0);
 }
 
-/*
- * One thread gives up putting what another one has put: its release must not take the other's hold.
- */
-static void undone_put(void **state)
+/* In a folder where all may make files, the place of the own folder belongs to whoever is first. */
+static void raced_by_another_user(void **state)
 {
-	struct getter putter = {.status = 1};
-	struct stand_in self;
+	char folder[] = "/tmp/warpway-test-XXXXXX";
+	pid_t children[2];
+	int statuses[2];
+	int stop[2];
 
 	(void)state;
-	stand_in_start(&self, cross_a_given_up_put);
-	putter.broker = open_broker(&self, 0);
-	assert_int_equal(pthread_create(&putter.thread, NULL, run_putter, &putter), 0);
-	stand_in_await(&self);
-	assert_fails(put(putter.broker, ww_clock_deadline_ns(SOON_NS)), WW_ERR_NO_BROKER);
-	assert_int_equal(finish_getter(&putter), WW_OK);
-	assert_true(ww_connection_is_held(putter.broker, object));
-	ww_connection_release(putter.broker, object);
-	ww_broker_unref(putter.broker);
-	stand_in_finish(&self);
+	if (geteuid() != 0)
+		skip(); /* there is no other user to be */
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_int_equal(pipe(stop), 0);
+	for (int i = 0; i < 2; i++) {
+		children[i] = fork();
+		assert_true(children[i] >= 0);
+		if (children[i] == 0) {
+			close(stop[1]);
+			if (i == 0)
+				attack(folder, stop[0]);
+			be_attacked(folder);
+		}
+	}
+	assert_int_equal(waitpid(children[1], &statuses[1], 0), children[1]);
+	close(stop[1]);
+	close(stop[0]);
+	assert_int_equal(waitpid(children[0], &statuses[0], 0), children[0]);
+	rmdir(folder);
+	assert_int_equal(statuses[1], 0);
+	assert_int_equal(statuses[0], 0);
 }
 
-/* --- links that break --- */
-
-static void break_in_a_get(struct stand_in *self)
+/* So many wait to be accepted that one more must wait, or not come in. */
+static void no_room_in_the_queue(void **state)
 {
-	int peer = stand_in_accept(self);
-	uint32_t serial;
-
-	grant(peer, take_get(peer, "a"), object);
-	take_get(peer, "b");
-	close(peer);
-	self->is_known = true;
-	peer = stand_in_accept(self);
-	take_confirm(peer, object, false);
-	ww_assert(take_get_again(peer, &serial));
-	grant(peer, serial, object);
-	take_release(peer, object);
-	finish_peer(peer);
-}
-
-/* What is held is confirmed, what was asked is asked again, and nobody notices. */
-static void repeated(void **state)
-{
-	struct ww_error before;
-	struct ww_broker *broker;
-	struct stand_in self;
+	struct ww_address address = {.is_own = false};
+	struct ww_connection *connections[2];
+	struct stand_in broker;
+	bool is_absent;
 
 	(void)state;
-	ww_error_save(&before);
-	stand_in_start(&self, break_in_a_get);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	assert_int_equal(get(broker, "b", 0, true), WW_OK);
-	assert_memory_equal(&before, ww_error_last(), sizeof(before));
-	ww_connection_release(broker, object);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_connection_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_init(&broker);
+	stand_in_listen(&broker);
+	assert_int_equal(listen(broker.listener, 0), 0);
+	strcpy(address.path, broker.path);
+	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connections[0], &is_absent),
+		WW_OK);
+	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connections[1], &is_absent),
+		WW_TIMED_OUT);
+	assert_null(connections[1]);
+	assert_fails(open_at(broker.path, SOON_NS, &connections[1], &is_absent), WW_ERR_NO_BROKER);
+	assert_false(is_absent);
+	ww_connection_unref(connections[0]);
+	stand_in_remove(&broker);
 }
 
-static void confirm_slowly(struct stand_in *self)
+/* The broker is killed twice while it reads a hello, and started again by its supervisor. */
+static void close_twice(struct stand_in *self)
 {
+	for (int i = 0; i < 2; i++)
+		close(stand_in_accept_raw(self));
+	welcome(self);
+}
+
+static void once_more(void **state)
+{
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
+
+	(void)state;
+	stand_in_start(&broker, close_twice);
+	assert_int_equal(open_at(broker.path, LONG_NS, &connection, &is_absent), WW_OK);
+	ww_connection_unref(connection);
+	stand_in_finish(&broker);
+}
+
+static void close_always(struct stand_in *self)
+{
+	for (int i = 0; i < 16; i++)
+		close(stand_in_accept_raw(self));
+}
+
+static void never(void **state)
+{
+	struct stand_in broker;
+
+	(void)state;
+	stand_in_start(&broker, close_always);
+	assert_opening_fails(&broker, WW_ERR_NO_BROKER);
+}
+
+static void say_other_version(struct stand_in *self)
+{
+	struct ww_wire_welcome answer = {.version = 7, .least = 7, .most = 9};
 	static struct stand_in_packet packet;
-	static const struct ww_wire_confirmed answer;
-	struct ww_wire_welcome welcome = {.version = 1, .least = 1, .most = 1, .known = 1};
-	int peer = stand_in_accept(self);
+	int peer = stand_in_accept_raw(self);
 
-	grant(peer, take_get(peer, "a"), object);
-	close(peer);
-	sem_post(&self->reached);
-	peer = stand_in_accept_raw(self);
 	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	sem_post(&self->reached); /* welcome comes when two calls have had no time for it */
-	stand_in_wait(self->told[0]);
-	memcpy(welcome.broker_id, self->broker_id, sizeof(welcome.broker_id));
-	stand_in_send(peer, welcome, &welcome, packet.header.serial, NULL, 0);
-	stand_in_take(peer, WW_WIRE_CONFIRM, &packet);
-	ww_assert(read(self->told[0], &welcome, 1) == 1);
-	sem_post(&self->reached); /* and so does what is confirmed */
-	stand_in_wait(self->told[0]);
-	stand_in_send(peer, confirmed, &answer, packet.header.serial, NULL, 0);
-	grant(peer, take_get(peer, "b"), object);
-	take_release(peer, object);
-	finish_peer(peer);
-}
-
-/*
- * A connection that calls with little time cannot finish is not given up: the process would seem to
- * have ended.
- */
-static void made_in_parts(void **state)
-{
-	struct ww_broker *broker;
-	struct stand_in self;
-
-	(void)state;
-	stand_in_start(&self, confirm_slowly);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	stand_in_await(&self);
-	assert_int_equal(get(broker, "b", SOON_NS, true), WW_TIMED_OUT);
-	stand_in_await(&self);
-	assert_int_equal(get(broker, "b", SOON_NS, true), WW_TIMED_OUT);
-	stand_in_tell(&self);
-	assert_int_equal(get(broker, "b", SOON_NS, true), WW_TIMED_OUT);
-	stand_in_await(&self);
-	stand_in_tell(&self);
-	assert_int_equal(get(broker, "b", 0, false), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	ww_connection_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
-}
-
-static void forget_what_is_held(struct stand_in *self)
-{
-	int peer = stand_in_accept(self);
-	uint32_t serial;
-
-	grant(peer, take_get(peer, "a"), object);
+	stand_in_send(peer, welcome, &answer, packet.header.serial, NULL, 0);
 	close(peer);
-	peer = stand_in_accept(self);
-	take_confirm(peer, object, true);
-	grant(peer, take_get(peer, "b"), (const uint8_t[WW_WIRE_ID_BYTES]){2});
-	take_get(peer, "c");
+}
+
+static void refuse_version(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_refuse(peer, packet.header.serial, WW_ERR_VERSION, "I speak 7 to 9");
 	close(peer);
-	memset(self->broker_id, 0xb2, sizeof(self->broker_id));
-	peer = stand_in_accept(self); /* another broker: nothing to confirm */
-	ww_assert(take_get_again(peer, &serial));
-	grant(peer, serial, object);
-	take_release(peer, object);
-	finish_peer(peer);
 }
 
-/* A hold that the broker does not know of is lost, and nothing is said when it is let go of. */
-static void forgotten(void **state)
+static void versions(void **state)
 {
-	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
-	struct ww_broker *broker;
-	struct stand_in self;
+	struct stand_in broker;
 
 	(void)state;
-	stand_in_start(&self, forget_what_is_held);
-	broker = open_broker(&self, 0);
-	assert_int_equal(get(broker, "a", 0, true), WW_OK);
-	assert_true(ww_connection_is_held(broker, object));
-	assert_int_equal(get(broker, "b", 0, true), WW_OK);
-	assert_false(ww_connection_is_held(broker, object));
-	assert_true(ww_connection_is_held(broker, other));
-	ww_connection_release(broker, object);
-	assert_int_equal(get(broker, "c", 0, true), WW_OK);
-	assert_false(ww_connection_is_held(broker, other));
-	assert_true(ww_connection_is_held(broker, object));
-	ww_connection_release(broker, other);
-	ww_connection_release(broker, object);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_start(&broker, say_other_version);
+	assert_opening_fails(&broker, WW_ERR_VERSION);
+	stand_in_start(&broker, refuse_version);
+	assert_opening_fails(&broker, WW_ERR_VERSION);
+	assert_string_equal(ww_error_last()->message, "I speak 7 to 9");
 }
 
-#define TIMES 101
-
-static void die_of_it(struct stand_in *self)
+/* Before it has read anything: too many connections. */
+static void refuse_at_once(struct stand_in *self)
 {
-	for (int i = 0; i < TIMES; i++) {
-		int peer = stand_in_accept(self);
+	int peer = stand_in_accept_raw(self);
 
-		take_get(peer, "poison");
-		close(peer);
-	}
+	stand_in_refuse(peer, 0, WW_ERR_QUOTA, "too many\nconnections\x1b[31m");
+	close(peer);
 }
 
-/* A request that the broker dies of each time is not repeated for ever. */
-static void poison(void **state)
+static void refused(void **state)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
+	struct stand_in broker;
 
 	(void)state;
-	stand_in_start(&self, die_of_it);
-	broker = open_broker(&self, 0);
-	assert_fails(get(broker, "poison", 0, true), WW_ERR_NO_BROKER);
-	assert_non_null(strstr(ww_error_last()->message, "101 times"));
-	stand_in_finish(&self);
-	assert_fails(get(broker, "poison", 0, true), WW_ERR_NO_BROKER); /* none listens */
-	ww_broker_unref(broker);
+	stand_in_start(&broker, refuse_at_once);
+	assert_opening_fails(&broker, WW_ERR_QUOTA);
+	assert_string_equal(ww_error_last()->message, "too many?connections?[31m");
 }
 
-/* --- what is no broker's --- */
-
-static void answer_wrongly(struct stand_in *self)
+static void say_garbage(struct stand_in *self)
 {
-	static const char garbage[] = "garbage";
-	static const struct ww_wire_exported wrong = {.generation = 1};
-	int peer = stand_in_accept(self);
-	uint32_t serial;
+	static const char garbage[] = "220 mailbox.example.org ESMTP";
+	int peer = stand_in_accept_raw(self);
 
-	stand_in_send(peer, exported, &wrong, take_get(peer, "a"), NULL, 0);
-	serial = take_get(peer, "b");
-	ww_assert(serial != 0);
-	ww_assert(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0) == WW_OK);
-	finish_peer(peer);
-	peer = stand_in_accept(self);
-	grant(peer, take_get(peer, "c"), object);
-	take_get(peer, "d");
-	stand_in_refuse(peer, 0, WW_ERR_PROTOCOL, "this connection is over");
-	finish_peer(peer);
+	assert_int_equal(ww_packet_send(peer, garbage, sizeof(garbage), NULL, 0), WW_OK);
+	close(peer);
 }
 
-static void wrong(void **state)
+static void say_nonsense(struct stand_in *self)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_done(peer, packet.header.serial);
+	close(peer);
+}
+
+static void refuse_by_no_status(struct stand_in *self)
+{
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
+
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_refuse(peer, packet.header.serial, -4711, "no");
+	close(peer);
+}
+
+static void no_broker(void **state)
+{
+	struct stand_in broker;
 
 	(void)state;
-	stand_in_start(&self, answer_wrongly);
-	broker = open_broker(&self, 0);
-	assert_fails(get(broker, "a", 0, true), WW_ERR_PROTOCOL); /* the link stays */
-	assert_fails(get(broker, "b", 0, true), WW_ERR_PROTOCOL); /* it does not */
-	assert_int_equal(get(broker, "c", 0, true), WW_OK);
-	assert_fails(get(broker, "d", 0, true), WW_ERR_PROTOCOL);
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_start(&broker, say_garbage);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+	stand_in_start(&broker, say_nonsense);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
+	stand_in_start(&broker, refuse_by_no_status);
+	assert_opening_fails(&broker, WW_ERR_PROTOCOL);
 }
 
-static void grant_too_much(struct stand_in *self)
+static void stay_silent(struct stand_in *self)
 {
-	int peer = stand_in_accept(self);
-	uint32_t serial = take_get(peer, "a");
-	int fds[WW_PACKET_FDS] = {0, 1, 2, 0, 1, 2, 0, 1};
+	static struct stand_in_packet packet;
+	int peer = stand_in_accept_raw(self);
 
-	grant_with(peer, serial, object, fds, WW_PACKET_FDS);
-	take_release(peer, object);
-	finish_peer(peer);
+	stand_in_take(peer, WW_WIRE_HELLO, &packet);
+	stand_in_take_end(peer);
+	close(peer);
 }
 
-/*
- * No room for the descriptors: the answer is for somebody all the same, and what was granted is let
- * go of.
- */
-static void no_descriptor_left(void **state)
+static void silence(void **state)
 {
-	struct ww_broker *broker;
-	struct stand_in self;
-	struct rlimit before;
-	struct rlimit none;
-	int next;
+	struct stand_in broker;
+	struct ww_connection *connection;
+	bool is_absent;
 
 	(void)state;
-	stand_in_start(&self, grant_too_much);
-	broker = open_broker(&self, 0);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	next = dup(0);
-	none = (struct rlimit){(rlim_t)next, before.rlim_max};
-	close(next);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_fails(get(broker, "a", 0, true), WW_ERR_LIMIT);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_false(ww_connection_is_held(broker, object));
-	ww_broker_unref(broker);
-	stand_in_finish(&self);
+	stand_in_start(&broker, stay_silent);
+	assert_fails(open_at(broker.path, SOON_NS, &connection, &is_absent), WW_ERR_NO_BROKER);
+	assert_false(is_absent);
+	stand_in_finish(&broker);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_by_two_paths),
-		cmocka_unit_test(crossing),
-		cmocka_unit_test(late),
-		cmocka_unit_test(called_off),
-		cmocka_unit_test(cancelled_leader),
-		cmocka_unit_test(cancelled_wait),
-		cmocka_unit_test(cancelled_put),
-		cmocka_unit_test(own_limit),
-		cmocka_unit_test(stopped),
-		cmocka_unit_test(undone_grant),
-		cmocka_unit_test(undone_for_good),
-		cmocka_unit_test(undone_put),
-		cmocka_unit_test(repeated),
-		cmocka_unit_test(made_in_parts),
-		cmocka_unit_test(forgotten),
-		cmocka_unit_test(poison),
-		cmocka_unit_test(wrong),
-		cmocka_unit_test(no_descriptor_left),
+		cmocka_unit_test(none),
+		cmocka_unit_test(welcomed),
+		cmocka_unit_test(ended_with_a_child),
+		cmocka_unit_test(without_time),
+		cmocka_unit_test(answered_by_another_user),
+		cmocka_unit_test(raced_by_another_user),
+		cmocka_unit_test(no_room_in_the_queue),
+		cmocka_unit_test(once_more),
+		cmocka_unit_test(never),
+		cmocka_unit_test(versions),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(no_broker),
+		cmocka_unit_test(silence),
 	};
 
 	return cmocka_run_group_tests_name("connection", tests, NULL, NULL);

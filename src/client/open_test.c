@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 
 static struct ww_broker *open_broker(const struct stand_in *self, uint64_t timeout_ns)
 {
@@ -96,8 +96,8 @@ static void named_by_a_token(void **state)
 	stand_in_start(&self, serve_two);
 	alias = stand_in_alias(&self);
 	strcpy(address.path, alias.path);
-	assert_int_equal(ww_connection_open(&address, &params, true, &foreign), WW_OK);
-	assert_int_equal(ww_connection_ensure(foreign, false), WW_OK);
+	assert_int_equal(ww_broker_client_open(&address, &params, true, &foreign), WW_OK);
+	assert_int_equal(ww_broker_client_ensure(foreign, false), WW_OK);
 	broker = open_broker(&self, 0);
 	assert_ptr_not_equal(foreign, broker);
 	ww_broker_unref(foreign);
@@ -105,7 +105,7 @@ static void named_by_a_token(void **state)
 	 * The other way round it is harmless: this process means the broker, and nobody else is
 	 * asked.
 	 */
-	assert_int_equal(ww_connection_open(&address, &params, true, &again), WW_OK);
+	assert_int_equal(ww_broker_client_open(&address, &params, true, &again), WW_OK);
 	assert_ptr_equal(again, broker);
 	ww_broker_unref(again);
 	ww_broker_unref(broker);
@@ -147,7 +147,7 @@ static void opened_after_its_end(void **state)
 
 /*
  * Files that nobody listens at, for what is opened and not asked anything; of the last two one is a
- * link to the other.
+ * connection to the other.
  */
 struct place {
 	char folder[64];
@@ -184,7 +184,7 @@ static void place_open(struct place *place, int i)
 	struct ww_address address = {.is_own = false};
 
 	strcpy(address.path, place->paths[i]);
-	ww_assert(ww_connection_open(&address, &params, false, &place->opened[i]) == WW_OK);
+	ww_assert(ww_broker_client_open(&address, &params, false, &place->opened[i]) == WW_OK);
 }
 
 static void *open_link(void *context)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recovery.c - a broker's next link, and what the broker must be told over it first
+ * recovery.c - a broker's next connection, and what the broker must be told over it first
  *
- * The first link of all is made here too: there is only less to say. What this process holds is
- * listed under the lock, then all is done without it, and the outcome is entered under the lock
- * again. In between nothing can be granted, since there is no link; what is let go of is due until
- * there is one.
+ * The first connection of all is made here too: there is only less to say. What this process holds
+ * is listed under the lock, then all is done without it, and the outcome is entered under the lock
+ * again. In between nothing can be granted, since there is no connection; what is let go of is due
+ * until there is one.
  *
  * What a put that has no answer yet was to hold is named too: the broker may have taken it, and
  * would release it otherwise before the put is repeated.
  *
  * To a broker, a process that connects and leaves again has ended, and so has all it held. So a
  * recovery whose caller has no more time, or was cancelled, is kept as far as it is, and the next
- * caller goes on with it. What is let go of in between is due, and released when there is a link.
+ * caller goes on with it. What is let go of in between is due, and released when there is a
+ * connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "client/spawn.h"
 
 #define CONFIRM_PART 2048
@@ -37,7 +38,7 @@ struct ww_recovery {
 	bool is_gone;    /* the broker ended for good, with what was held there */
 	uint8_t *packet; /* owned; of WW_WIRE_PACKET_BYTES */
 
-	struct ww_link *link; /* owned; what follows is how far it is */
+	struct ww_connection *connection; /* owned; what follows is how far it is */
 	bool is_welcome;
 	bool is_asked;   /* a part was sent and is yet to be answered */
 	bool is_done;    /* so was the last one */
@@ -52,7 +53,7 @@ struct ww_recovery *ww_recovery_free(struct ww_recovery *recovery)
 	free(recovery->held);
 	free(recovery->unknown);
 	free(recovery->packet);
-	ww_link_unref(recovery->link);
+	ww_connection_unref(recovery->connection);
 	free(recovery);
 	return NULL;
 }
@@ -120,12 +121,12 @@ static ww_status send_part(struct ww_recovery *recovery, uint64_t deadline_ns)
 			.items = recovery->held ? recovery->held + recovery->confirmed_count
 						: NULL},
 	};
-	size_t bytes = ww_wire_encode_confirm(&part, recovery->link->welcome.version, &header,
+	size_t bytes = ww_wire_encode_confirm(&part, recovery->connection->welcome.version, &header,
 		recovery->packet, WW_WIRE_PACKET_BYTES);
 	ww_status status;
 
 	ww_assert(bytes > 0);
-	status = ww_link_send(recovery->link, recovery->packet, bytes, deadline_ns);
+	status = ww_connection_send(recovery->connection, recovery->packet, bytes, deadline_ns);
 	if (status == WW_OK) {
 		recovery->serial++;
 		recovery->is_asked = true;
@@ -148,17 +149,17 @@ static ww_status note_unknown(struct ww_recovery *recovery, struct ww_wire_held_
 
 static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadline_ns)
 {
-	uint16_t version = recovery->link->welcome.version;
+	uint16_t version = recovery->connection->welcome.version;
 	struct ww_wire_confirmed confirmed;
 	struct ww_arrival arrival;
-	ww_status status = ww_link_receive(recovery->link, recovery->packet, WW_WIRE_PACKET_BYTES,
-		deadline_ns, &arrival);
+	ww_status status = ww_connection_receive(recovery->connection, recovery->packet,
+		WW_WIRE_PACKET_BYTES, deadline_ns, &arrival);
 
 	if (status != WW_OK)
 		return status;
 	ww_arrival_drop(&arrival);
 	if (arrival.header.code == WW_WIRE_ERROR)
-		return ww_link_fail(recovery->packet, arrival.bytes, version);
+		return ww_connection_fail(recovery->packet, arrival.bytes, version);
 	if (arrival.header.serial != recovery->serial)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the broker answered what was not asked, instead of what this process holds");
@@ -170,7 +171,7 @@ static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadli
 	return WW_OK;
 }
 
-/* Goes on with what is to be confirmed. Return: as ww_link_receive(). */
+/* Goes on with what is to be confirmed. Return: as ww_connection_receive(). */
 static ww_status confirm(struct ww_recovery *recovery, uint64_t deadline_ns)
 {
 	ww_status status = WW_OK;
@@ -201,7 +202,7 @@ static ww_status start(const struct ww_broker *broker, struct ww_recovery *recov
 			"%zu); the next call starts a new one",
 			broker->address.path, recovery->held_count);
 	}
-	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->link));
+	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->connection));
 	recovery->is_welcome = true;
 	return WW_OK;
 }
@@ -210,17 +211,17 @@ static ww_status start(const struct ww_broker *broker, struct ww_recovery *recov
 static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
-	const struct ww_caller caller = ww_connection_caller(broker, false);
+	const struct ww_caller caller = ww_broker_client_caller(broker, false);
 	bool is_absent = false;
 	ww_status status = WW_OK;
 
-	if (!recovery->link)
-		status = ww_link_connect(&broker->address, &caller, deadline_ns, &recovery->link,
-			&is_absent);
+	if (!recovery->connection)
+		status = ww_connection_connect(&broker->address, &caller, deadline_ns,
+			&recovery->connection, &is_absent);
 	if (is_absent)
 		return start(broker, recovery, &caller, deadline_ns);
 	if (status == WW_OK)
-		status = ww_link_greet(recovery->link, &broker->address, deadline_ns);
+		status = ww_connection_greet(recovery->connection, &broker->address, deadline_ns);
 	recovery->is_welcome = status == WW_OK;
 	return status;
 }
@@ -241,18 +242,19 @@ static ww_status reach_once(const struct ww_broker *broker, struct ww_recovery *
 			return status;
 	}
 	is_same = broker->has_known_broker &&
-		memcmp(broker->broker_id, recovery->link->welcome.broker_id, WW_WIRE_ID_BYTES) == 0;
+		memcmp(broker->broker_id, recovery->connection->welcome.broker_id,
+			WW_WIRE_ID_BYTES) == 0;
 	/* Of what another broker kept, this one knows nothing. */
 	if (!is_same)
 		recovery->held_count = recovery->put_count = 0;
-	if (!recovery->link->welcome.known && recovery->held_count + recovery->put_count == 0)
+	if (!recovery->connection->welcome.known && recovery->held_count + recovery->put_count == 0)
 		return WW_OK;
 	return confirm(recovery, deadline_ns);
 }
 
 static void begin_again(struct ww_recovery *recovery)
 {
-	recovery->link = ww_link_unref(recovery->link);
+	recovery->connection = ww_connection_unref(recovery->connection);
 	recovery->is_welcome = false;
 	recovery->is_asked = false;
 	recovery->is_done = false;
@@ -282,10 +284,10 @@ static ww_status reach(const struct ww_broker *broker, struct ww_recovery *recov
 /* Under the lock. */
 static void enter(struct ww_broker *broker, struct ww_recovery *recovery)
 {
-	struct ww_link *link = ww_steal(recovery->link);
+	struct ww_connection *connection = ww_steal(recovery->connection);
 
 	if (broker->has_known_broker &&
-		memcmp(broker->broker_id, link->welcome.broker_id, WW_WIRE_ID_BYTES) != 0)
+		memcmp(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES) != 0)
 		ww_holds_lose_all(&broker->holds);
 	for (size_t i = 0; i < recovery->unknown_count; i++) {
 		struct ww_hold *hold = ww_holds_find(&broker->holds, recovery->unknown[i].id);
@@ -295,13 +297,13 @@ static void enter(struct ww_broker *broker, struct ww_recovery *recovery)
 		else if (hold)
 			hold->is_lost = true;
 	}
-	memcpy(broker->broker_id, link->welcome.broker_id, WW_WIRE_ID_BYTES);
+	memcpy(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES);
 	broker->has_known_broker = true;
-	broker->link = link;
+	broker->connection = connection;
 	broker->is_ending = false;
 	broker->is_stalled = false;
 	broker->answered_sequence = broker->sequence;
-	ww_connection_send_due(broker);
+	ww_broker_client_send_due(broker);
 }
 
 /* Under the lock. Return: the one that was begun, or a new one; NULL if there is no memory. */
@@ -320,7 +322,7 @@ static struct ww_recovery *take_recovery(struct ww_broker *broker)
 	return list_held(broker, recovery) == WW_OK ? ww_steal(recovery) : NULL;
 }
 
-ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64_t deadline_ns)
+ww_status ww_broker_client_recover(struct ww_broker *broker, bool may_start, uint64_t deadline_ns)
 {
 	WW_CLEANUP(ww_recovery_free_p) struct ww_recovery *recovery = take_recovery(broker);
 	ww_status status;
@@ -337,7 +339,7 @@ ww_status ww_connection_recover(struct ww_broker *broker, bool may_start, uint64
 		ww_holds_lose_all(&broker->holds);
 	if (status != WW_TIMED_OUT && status != WW_CANCELLED)
 		return status;
-	if (recovery->link)
+	if (recovery->connection)
 		broker->recovery = ww_steal(recovery);
 	if (status == WW_CANCELLED)
 		return status;

@@ -8,7 +8,7 @@
  *
  *   unsent ──sent──> sent ──> answered (by the code that was asked for, or by `error`)
  *     ^               │ └───> failed   (nobody will answer it any more)
- *     └─link broke────┘
+ *     └─connection broke────┘
  */
 #ifndef WW_CLIENT_REQUEST_H
 #define WW_CLIENT_REQUEST_H
@@ -16,7 +16,7 @@
 #include <pthread.h>
 
 #include "client/holds.h"
-#include "client/link.h"
+#include "client/connection.h"
 
 /* Of every answer but listings. */
 #define WW_ANSWER_BYTES 1024
@@ -65,7 +65,7 @@ struct ww_request {
 	uint64_t begun_ns;
 	uint64_t until_ns;   /* when its thread looks at the clock next */
 	uint32_t suspicions; /* connections that ended while they had it */
-	bool is_again;       /* a link broke after it was sent */
+	bool is_again;       /* a connection broke after it was sent */
 	bool is_cancelled;   /* its time is up, the outcome is waited for */
 	bool is_stopped; /* its thread's ww_cancel is set: an answer is waited for until until_ns */
 	bool is_cancel_due; /* the broker is yet to be told */

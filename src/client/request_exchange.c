@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request_exchange.c - many threads, one link, see connection.h
+ * request_exchange.c - many threads, one connection, see broker_client.h
  *
  * Each request goes through step() until it is over: connect, send, then lead or follow. Every step
  * either gets further or waits for an event, and starts from what is true then, so whatever
  * happened meanwhile needs no special case.
  *
- * A link that breaks takes nobody with it: requests without an answer are sent again, flagged so,
- * for they may have had their effect. One that was there each time when the broker ended, with
+ * A connection that breaks takes nobody with it: requests without an answer are sent again, flagged
+ * so, for they may have had their effect. One that was there each time when the broker ended, with
  * nothing answered after it, is suspected of being the cause and not sent for ever.
  *
  * Whatever comes is checked like an untrusted process's. Answers nobody waits for (any more) are
@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/close_async.h"
-#include "client/connection.h"
+#include "client/broker_client.h"
 
 #define NS_PER_MS       UINT64_C(1000000)
 #define RELEASE_WAIT_NS (100 * NS_PER_MS) /* for room, before a release is put off */
@@ -64,7 +64,7 @@ static void fail_request(struct ww_request *request, ww_status failure)
 	request->failure = failure;
 }
 
-/* What becomes of a request that was sent over a link which is no more. */
+/* What becomes of a request that was sent over a connection which is no more. */
 static void unsend(const struct ww_broker *broker, struct ww_request *request, ww_status why)
 {
 	request->is_again = true;
@@ -80,8 +80,8 @@ static void unsend(const struct ww_broker *broker, struct ww_request *request, w
 /* @why: WW_ERR_PROTOCOL: what came is not from a broker, so nothing is repeated */
 static void break_link(struct ww_broker *broker, ww_status why)
 {
-	ww_link_shut(broker->link);
-	broker->link = ww_link_unref(broker->link);
+	ww_connection_shut(broker->connection);
+	broker->connection = ww_connection_unref(broker->connection);
 	ww_list_for_each (link, &broker->requests) {
 		struct ww_request *request = ww_container(link, struct ww_request, link);
 
@@ -97,7 +97,7 @@ static void break_link(struct ww_broker *broker, ww_status why)
 static ww_status send_packet(struct ww_broker *broker, const void *packet, size_t bytes,
 	const int *fds, size_t fd_count)
 {
-	ww_status status = ww_packet_send(broker->link->socket, packet, bytes, fds, fd_count);
+	ww_status status = ww_packet_send(broker->connection->socket, packet, bytes, fds, fd_count);
 
 	if (status == WW_ERR_PEER_LOST)
 		broker->is_ending = true;
@@ -125,8 +125,8 @@ static ww_status send_release(struct ww_broker *broker, const uint8_t id[WW_WIRE
 	size_t bytes;
 
 	memcpy(release.id, id, sizeof(release.id));
-	bytes = ww_wire_encode_release(&release, broker->link->welcome.version, &header, packet,
-		sizeof(packet));
+	bytes = ww_wire_encode_release(&release, broker->connection->welcome.version, &header,
+		packet, sizeof(packet));
 	ww_assert(bytes > 0);
 	status = send_packet(broker, packet, bytes, NULL, 0);
 	if (status == WW_OK)
@@ -134,11 +134,11 @@ static ww_status send_release(struct ww_broker *broker, const uint8_t id[WW_WIRE
 	return status;
 }
 
-void ww_connection_send_due(struct ww_broker *broker)
+void ww_broker_client_send_due(struct ww_broker *broker)
 {
 	struct ww_hold *hold;
 
-	while (broker->link && !broker->is_ending &&
+	while (broker->connection && !broker->is_ending &&
 		(hold = ww_holds_first_due(&broker->holds)) != NULL) {
 		if (send_release(broker, hold->id) != WW_OK)
 			return;
@@ -148,33 +148,34 @@ void ww_connection_send_due(struct ww_broker *broker)
 
 /*
  * Releases what nothing in this process stands for; where there is no room now, as something that
- * is due. Without memory for that it stays held until the connection ends. Over a link that is
- * being made it may have been confirmed already; over one that is yet to be made it will not be.
+ * is due. Without memory for that it stays held until the connection ends. Over a connection that
+ * is being made it may have been confirmed already; over one that is yet to be made it will not be.
  */
 static void release_unheld(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	struct ww_hold *spare;
 
 	if (ww_holds_find(&broker->holds, id) ||
-		(!broker->link && !broker->is_connecting && !broker->recovery))
+		(!broker->connection && !broker->is_connecting && !broker->recovery))
 		return;
-	if (broker->link && !broker->is_ending && send_release(broker, id) == WW_OK)
+	if (broker->connection && !broker->is_ending && send_release(broker, id) == WW_OK)
 		return;
 	spare = ww_hold_new();
 	if (spare)
 		ww_holds_drop(&broker->holds, ww_holds_take(&broker->holds, id, false, &spare));
 }
 
-/* Return: WW_OK (sent, or to be sent over the next link); WW_NOT_READY (no room now); an error. */
+/* Return: WW_OK (sent, or to be sent over the next one); WW_NOT_READY (no room now); an error. */
 static ww_status transmit(struct ww_broker *broker, struct ww_request *request)
 {
 	uint8_t packet[PACKET_BYTES];
 	ww_status status;
 	size_t bytes;
 
-	ww_connection_send_due(broker);
+	ww_broker_client_send_due(broker);
 	request->serial = next_serial(broker);
-	bytes = ww_request_encode(request, broker->link->welcome.version, packet, sizeof(packet));
+	bytes = ww_request_encode(request, broker->connection->welcome.version, packet,
+		sizeof(packet));
 	status = send_packet(broker, packet, bytes, request->fds, request->fd_count);
 	if (status == WW_OK) {
 		request->state = WW_REQUEST_SENT;
@@ -189,7 +190,7 @@ static ww_status send_cancel(struct ww_broker *broker, struct ww_request *reques
 	const struct ww_wire_header header = {.serial = next_serial(broker)};
 	const struct ww_wire_cancel cancel = {.waiting = request->serial};
 	uint8_t packet[PACKET_BYTES];
-	size_t bytes = ww_wire_encode_cancel(&cancel, broker->link->welcome.version, &header,
+	size_t bytes = ww_wire_encode_cancel(&cancel, broker->connection->welcome.version, &header,
 		packet, sizeof(packet));
 	ww_status status;
 
@@ -223,8 +224,8 @@ static void discard(struct ww_broker *broker, struct ww_arrival *arrival)
 	if (arrival->header.code != WW_WIRE_GRANTED)
 		return;
 	ww_error_save(&record);
-	if (ww_wire_decode_granted(broker->coming, arrival->bytes, broker->link->welcome.version,
-		    &granted) == WW_OK)
+	if (ww_wire_decode_granted(broker->coming, arrival->bytes,
+		    broker->connection->welcome.version, &granted) == WW_OK)
 		release_unheld(broker, granted.id);
 	ww_error_restore(&record);
 }
@@ -260,7 +261,7 @@ static ww_status take_grant(struct ww_broker *broker, struct ww_request *request
 	ww_status status;
 
 	ww_error_save(&record);
-	status = ww_wire_decode_granted(broker->coming, bytes, broker->link->welcome.version,
+	status = ww_wire_decode_granted(broker->coming, bytes, broker->connection->welcome.version,
 		&granted);
 	ww_error_restore(&record);
 	if (status < 0 || !request->spare)
@@ -303,7 +304,7 @@ static void answer(struct ww_broker *broker, struct ww_request *request, struct 
 		request->fds_come_count = arrival->fd_count;
 		request->answer_bytes = arrival->bytes;
 		request->answer_code = header->code;
-		request->version = broker->link->welcome.version;
+		request->version = broker->connection->welcome.version;
 		request->state = WW_REQUEST_ANSWERED;
 	} else {
 		ww_arrival_drop(arrival);
@@ -366,15 +367,16 @@ static void receive(struct ww_broker *broker, ww_status status, struct ww_arriva
 /* Reads for everybody until something came. @events: POLLIN, and what else to wait for. */
 static void lead(struct ww_broker *broker, const struct ww_request *request, short events)
 {
-	WW_AUTO_LINK struct ww_link *link = ww_link_ref(broker->link);
+	WW_AUTO_CONNECTION struct ww_connection *connection = ww_connection_ref(broker->connection);
 	struct ww_arrival arrival = {.fd_count = 0};
 	ww_status status;
 
 	broker->has_leader = true;
 	pthread_mutex_unlock(&broker->lock);
-	status = ww_link_wait(link, events, request->until_ns);
+	status = ww_connection_wait(connection, events, request->until_ns);
 	if (status == WW_OK)
-		status = ww_link_take(link, broker->coming, sizeof(broker->coming), &arrival);
+		status = ww_connection_take(connection, broker->coming, sizeof(broker->coming),
+			&arrival);
 	if (status < 0)
 		ww_log_debug("nothing came from %s: %s", broker->address.path,
 			ww_error_last()->message);
@@ -397,15 +399,15 @@ static void follow(struct ww_broker *broker, struct ww_request *request)
  */
 static void wait_for_room(struct ww_broker *broker, const struct ww_request *request)
 {
-	WW_AUTO_LINK struct ww_link *link = NULL;
+	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
 
 	if (!broker->has_leader) {
 		lead(broker, request, POLLIN | POLLOUT);
 		return;
 	}
-	link = ww_link_ref(broker->link);
+	connection = ww_connection_ref(broker->connection);
 	pthread_mutex_unlock(&broker->lock);
-	(void)ww_link_wait(link, POLLIN | POLLOUT, request->until_ns);
+	(void)ww_connection_wait(connection, POLLIN | POLLOUT, request->until_ns);
 	pthread_mutex_lock(&broker->lock);
 }
 
@@ -508,7 +510,7 @@ static ww_status recover(struct ww_broker *broker, struct ww_request *request)
 	if (limit_ns > request->until_ns && !request->is_stopped)
 		limit_ns = request->until_ns;
 	broker->is_connecting = true;
-	status = ww_connection_recover(broker, !request->starts_none, limit_ns);
+	status = ww_broker_client_recover(broker, !request->starts_none, limit_ns);
 	broker->is_connecting = false;
 	wake_all(broker);
 	if (status == WW_OK)
@@ -539,10 +541,10 @@ static ww_status send_next(struct ww_broker *broker, struct ww_request *request)
 	return WW_OK;
 }
 
-/* Whether the other end of the link is closed; what it had sent may still be there. */
+/* Whether the other end of the connection is closed; what it had sent may still be there. */
 static bool has_ended(const struct ww_broker *broker)
 {
-	return broker->is_ending || ww_link_wait(broker->link, 0, 0) == WW_OK;
+	return broker->is_ending || ww_connection_wait(broker->connection, 0, 0) == WW_OK;
 }
 
 /*
@@ -555,7 +557,7 @@ static bool is_for_another(const struct ww_broker *broker, const struct ww_reque
 		memcmp(request->broker_id, broker->broker_id, WW_WIRE_ID_BYTES) != 0;
 }
 
-/* Over a link. Return: as step(). */
+/* Over a connection. Return: as step(). */
 static ww_status exchange(struct ww_broker *broker, struct ww_request *request, bool is_late)
 {
 	/* Whose flag is set waits until until_ns, for an answer. */
@@ -600,9 +602,9 @@ static ww_status step(struct ww_broker *broker, struct ww_request *request)
 	if (ww_cancel_is_pending())
 		stop(request);
 	is_late = is_expired(request);
-	if (is_late && (!broker->link || request->state == WW_REQUEST_SENT))
+	if (is_late && (!broker->connection || request->state == WW_REQUEST_SENT))
 		return expire(broker, request);
-	if (!broker->link)
+	if (!broker->connection)
 		return recover(broker, request);
 	return exchange(broker, request, is_late);
 }
@@ -654,16 +656,17 @@ static ww_status run(struct ww_broker *broker, struct ww_request *request)
 	return status;
 }
 
-ww_status ww_connection_ask(struct ww_broker *broker, struct ww_request *request)
+ww_status ww_broker_client_ask(struct ww_broker *broker, struct ww_request *request)
 {
 	struct ww_error record;
 	ww_status status;
 
 	ww_error_save(&record);
-	ww_connection_drop_kept(false);
+	ww_broker_client_drop_kept(false);
 	status = run(broker, request);
 	if (status == WW_OK && request->code != 0 && request->answer_code == WW_WIRE_ERROR)
-		status = ww_link_fail(request->answer, request->answer_bytes, request->version);
+		status = ww_connection_fail(request->answer, request->answer_bytes,
+			request->version);
 	if (status == WW_ERR_GIVEN_UP && request->is_cancelled)
 		status = WW_TIMED_OUT;
 	if (status == WW_TIMED_OUT && request->is_stopped)
@@ -673,13 +676,13 @@ ww_status ww_connection_ask(struct ww_broker *broker, struct ww_request *request
 	return status;
 }
 
-ww_status ww_connection_ensure(struct ww_broker *broker, bool may_start)
+ww_status ww_broker_client_ensure(struct ww_broker *broker, bool may_start)
 {
 	WW_AUTO_REQUEST struct ww_request request;
 
 	ww_request_init(&request, 0, 0, NULL);
 	request.starts_none = !may_start;
-	return ww_connection_ask(broker, &request);
+	return ww_broker_client_ask(broker, &request);
 }
 
 /* --- what others ask of it --- */
@@ -690,20 +693,20 @@ ww_status ww_connection_ensure(struct ww_broker *broker, bool may_start)
  */
 static void wait_to_release(struct ww_broker *broker)
 {
-	WW_AUTO_LINK struct ww_link *link = NULL;
+	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
 
-	if (!broker->link || broker->is_ending || broker->is_stalled ||
+	if (!broker->connection || broker->is_ending || broker->is_stalled ||
 		!ww_holds_first_due(&broker->holds))
 		return;
 	broker->is_stalled = true;
-	link = ww_link_ref(broker->link);
+	connection = ww_connection_ref(broker->connection);
 	pthread_mutex_unlock(&broker->lock);
-	(void)ww_link_wait(link, POLLOUT, ww_clock_deadline_ns(RELEASE_WAIT_NS));
+	(void)ww_connection_wait(connection, POLLOUT, ww_clock_deadline_ns(RELEASE_WAIT_NS));
 	pthread_mutex_lock(&broker->lock);
-	ww_connection_send_due(broker);
+	ww_broker_client_send_due(broker);
 }
 
-void ww_connection_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+void ww_broker_client_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	struct ww_error record;
 	struct ww_hold *hold;
@@ -713,9 +716,9 @@ void ww_connection_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID
 	hold = ww_holds_find(&broker->holds, id);
 	ww_assert(hold);
 	ww_holds_drop(&broker->holds, hold);
-	ww_connection_send_due(broker);
+	ww_broker_client_send_due(broker);
 	wait_to_release(broker);
 	pthread_mutex_unlock(&broker->lock);
-	ww_connection_drop_kept(false);
+	ww_broker_client_drop_kept(false);
 	ww_error_restore(&record);
 }

@@ -301,14 +301,14 @@ static ww_status prepare_folder(const struct ww_address *address)
 }
 
 ww_status ww_start(const struct ww_address *address, const struct ww_caller *caller,
-	uint64_t deadline_ns, struct ww_link **out_link)
+	uint64_t deadline_ns, struct ww_connection **out_connection)
 {
 	char lock[WW_ADDRESS_BYTES + sizeof(".start")];
 	WW_AUTO_START_LOCK struct ww_start_lock turn = WW_START_LOCK_INIT;
 	bool is_absent;
 	ww_status status;
 
-	*out_link = NULL;
+	*out_connection = NULL;
 	/* Somebody else chose what PATH and the address say. */
 	if (getauxval(AT_SECURE))
 		return ww_fail(WW_ERR_NO_BROKER,
@@ -322,12 +322,12 @@ ww_status ww_start(const struct ww_address *address, const struct ww_caller *cal
 		return ww_fail(WW_ERR_NO_BROKER,
 			"another process was to start a broker at %s, but did not in time",
 			address->path);
-	status = ww_link_open(address, caller, deadline_ns, out_link, &is_absent);
+	status = ww_connection_open(address, caller, deadline_ns, out_connection, &is_absent);
 	if (status == WW_OK || !is_absent)
 		return status;
 	/* Who waits no longer starts nothing. */
 	if (ww_cancel_is_pending())
 		return WW_CANCELLED;
 	ww_try(start_program(address->path, deadline_ns));
-	return ww_link_open(address, caller, deadline_ns, out_link, &is_absent);
+	return ww_connection_open(address, caller, deadline_ns, out_connection, &is_absent);
 }

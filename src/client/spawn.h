@@ -9,15 +9,15 @@
 #ifndef WW_CLIENT_SPAWN_H
 #define WW_CLIENT_SPAWN_H
 
-#include "client/link.h"
+#include "client/connection.h"
 
 /*
  * Starts the broker and connects to it, or connects to one that was started meanwhile.
  * @address:  the user's own
  * Return: WW_OK; WW_ERR_NO_BROKER (the program was not found, or could not serve; the record has
- *         its reason); as ww_link_open().
+ *         its reason); as ww_connection_open().
  */
 ww_status ww_start(const struct ww_address *address, const struct ww_caller *caller,
-	uint64_t deadline_ns, struct ww_link **out_link);
+	uint64_t deadline_ns, struct ww_connection **out_connection);
 
 #endif

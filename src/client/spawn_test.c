@@ -62,11 +62,12 @@ static void write_program(const char *script)
 
 static ww_status start(uint64_t timeout_ns)
 {
-	struct ww_link *link;
+	struct ww_connection *connection;
 	static const struct ww_caller caller = {.is_watcher = false};
-	ww_status status = ww_start(&address, &caller, ww_clock_deadline_ns(timeout_ns), &link);
+	ww_status status = ww_start(&address, &caller, ww_clock_deadline_ns(timeout_ns),
+		&connection);
 
-	assert_null(link);
+	assert_null(connection);
 	return status;
 }
 

@@ -24,7 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/machine.h"
+#include "base/system_memory.h"
 #include "wire/name.h"
 #include "wire/protocol.h"
 
@@ -395,7 +395,7 @@ static ww_status ask_machine(struct config *config)
 	uint64_t unused;
 	uint64_t total;
 
-	ww_try(ww_machine_memory(&unused, &total));
+	ww_try(ww_system_memory(&unused, &total));
 	config->host_bytes = total / 2;
 	return WW_OK;
 }

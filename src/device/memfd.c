@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/machine.h"
+#include "base/system_memory.h"
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -51,7 +51,7 @@ static ww_status check_free(uint64_t bytes)
 
 	if (bytes <= ALLOCATION_STEP)
 		return WW_OK;
-	ww_try(ww_machine_memory(&free_bytes, &total));
+	ww_try(ww_system_memory(&free_bytes, &total));
 	if (bytes > free_bytes)
 		return ww_fail(WW_ERR_NO_MEMORY,
 			"cannot make memory of %" PRIu64 " bytes: this machine has %" PRIu64

@@ -14,7 +14,7 @@
 #include <warpway/device.h>
 
 #include "base/fd.h"
-#include "base/machine.h"
+#include "base/system_memory.h"
 #include "device/memfd.h"
 
 #define BYTES (UINT64_C(1) << 20)
@@ -50,7 +50,7 @@ static void more_than_there_is(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(ww_machine_memory(&free_bytes, &total), WW_OK);
+	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	assert_fails(ww_memfd_create(total * 2, &fd), WW_ERR_NO_MEMORY);
 	assert_int_equal(fd, -1);

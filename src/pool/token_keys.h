@@ -11,7 +11,7 @@
 
 #include <warpway/token.h>
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "wire/token.h"
 
 struct ww_pool_keys {

@@ -248,7 +248,7 @@ static void tell(const struct joining *joining, uint16_t code, const void *messa
 	ww_request_init(&request, code, WW_WIRE_DONE, message);
 	request.limit_ns = joining->deadline_ns;
 	request.starts_none = true;
-	(void)ww_connection_ask(joining->broker, &request);
+	(void)ww_broker_client_ask(joining->broker, &request);
 	ww_error_restore(&record);
 }
 

@@ -38,8 +38,8 @@ ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_
 	ww_require(out_broker, "ww_broker_open: out_broker is NULL");
 	ww_try(read_params(params, &ours));
 	ww_try(ww_address_find(ours.address, &address));
-	ww_try(ww_connection_open(&address, &ours, false, &broker));
-	ww_try(ww_connection_ensure(broker, true));
+	ww_try(ww_broker_client_open(&address, &ours, false, &broker));
+	ww_try(ww_broker_client_ensure(broker, true));
 	*out_broker = ww_steal(broker);
 	return WW_OK;
 }
@@ -80,13 +80,13 @@ ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *info)
 	ww_require(info, "ww_broker_info_get: info is NULL");
 	ww_try(ww_params_check(info, INFO_V1_BYTES, "ww_broker_info"));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	if (ww_wire_decode_condition(request.answer, request.answer_bytes, request.version,
 		    &condition) < 0)
 		return ww_request_fail_answer(&request);
 	fill_info(&condition, &ours);
 	ours.protocol = request.version;
-	ww_connection_peer(broker, ours.broker_id, NULL);
+	ww_broker_client_peer(broker, ours.broker_id, NULL);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_broker_info");
 }
 
@@ -102,7 +102,7 @@ ww_status ww_broker_remove(ww_broker *broker, const char *name)
 	ww_try(ww_name_check(name));
 	memcpy(message.name, name, strlen(name));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
-	return ww_connection_ask(broker, &request);
+	return ww_broker_client_ask(broker, &request);
 }
 
 ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_object_info *info)
@@ -120,7 +120,7 @@ ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_object_i
 	ww_try(ww_name_check(name));
 	memcpy(message.name, name, strlen(name));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	if (ww_wire_decode_described(request.answer, request.answer_bytes, request.version,
 		    &described) < 0)
 		return ww_request_fail_answer(&request);

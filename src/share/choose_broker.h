@@ -29,7 +29,7 @@ ww_status ww_choose_broker_of(struct ww_memory *whole, struct ww_broker **broker
 static inline void ww_choose_broker_keep(struct ww_broker **opened)
 {
 	if (*opened)
-		ww_connection_keep(*opened);
+		ww_broker_client_keep(*opened);
 }
 #define WW_AUTO_KEPT_BROKER WW_CLEANUP(ww_choose_broker_keep)
 

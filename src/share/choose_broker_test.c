@@ -20,7 +20,7 @@ static void begin(struct stand_in *self, void (*script)(struct stand_in *self))
 
 static void end(struct stand_in *self)
 {
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	stand_in_finish(self);
 	unsetenv("WARPWAY_BROKER");
 }
@@ -111,7 +111,7 @@ static void put_and_publish(void **state)
 	assert_fails(ww_memory_revoke(memory, NULL, NULL),
 		WW_ERR_VERSION); /* it speaks version 1 */
 	assert_non_null(strstr(ww_error_last()->message, "revoke tokens"));
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	ww_memory_unref(memory);
 	ww_device_unref(device);
 	end(&self);

@@ -25,7 +25,7 @@ void ww_get_reply_init(struct ww_get_reply *grant, struct ww_broker *broker, uin
 void ww_get_reply_fini(struct ww_get_reply *grant)
 {
 	if (grant->request.has_hold)
-		ww_connection_release(grant->broker, grant->request.held_id);
+		ww_broker_client_release(grant->broker, grant->request.held_id);
 	ww_hold_ref_free(grant->hold_ref);
 	ww_request_fini(&grant->request);
 }
@@ -60,7 +60,7 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant)
 
 	ww_try(ww_hold_ref_new(grant->broker, &grant->hold_ref));
 	ww_try(ww_request_expect_hold(request));
-	status = ww_connection_ask(grant->broker, request);
+	status = ww_broker_client_ask(grant->broker, request);
 	if (status != WW_OK)
 		return status;
 	if (ww_wire_decode_granted(request->answer, request->answer_bytes, request->version,

@@ -9,7 +9,7 @@
 
 #include <warpway/broker.h>
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "share/object_info.h"
 #include "memory/memory.h"
 
@@ -528,8 +528,8 @@ static void tokens(void **state)
 	assert_fails(ww_memory_import(sample.device, broker, &token, NULL, NULL, &memory, NULL),
 		WW_ERR_PROTOCOL);
 	ww_broker_unref(broker);
-	drop_sample(NULL);             /* which keeps the broker */
-	ww_connection_drop_kept(true); /* which a token named */
+	drop_sample(NULL);                /* which keeps the broker */
+	ww_broker_client_drop_kept(true); /* which a token named */
 	stand_in_finish(&self);
 	make_sample(NULL);
 }

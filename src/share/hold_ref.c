@@ -42,7 +42,7 @@ static void detach(struct ww_attachment *attachment)
 {
 	struct ww_hold_ref *hold_ref = ww_container(attachment, struct ww_hold_ref, attachment);
 
-	ww_connection_release(hold_ref->broker, hold_ref->id);
+	ww_broker_client_release(hold_ref->broker, hold_ref->id);
 	ww_hold_ref_free(hold_ref);
 }
 
@@ -104,7 +104,7 @@ bool ww_hold_ref_find(struct ww_attachments *thing, struct ww_broker *broker,
 {
 	const struct ww_hold_ref *hold_ref = find(thing, broker);
 
-	if (!hold_ref || !ww_connection_is_held(broker, hold_ref->id))
+	if (!hold_ref || !ww_broker_client_is_held(broker, hold_ref->id))
 		return false;
 	memcpy(out_id, hold_ref->id, sizeof(hold_ref->id));
 	return true;
@@ -185,7 +185,7 @@ bool ww_hold_ref_is_part(struct ww_attachments *thing, struct ww_broker *broker,
 	struct ww_hold_ref *hold_ref = find(thing, broker);
 	bool is_part;
 
-	if (!hold_ref || !ww_connection_is_held(broker, hold_ref->id))
+	if (!hold_ref || !ww_broker_client_is_held(broker, hold_ref->id))
 		return true;
 	pthread_mutex_lock(&lock);
 	is_part = hold_ref->offset == offset && hold_ref->bytes == bytes;
@@ -285,7 +285,7 @@ bool ww_hold_ref_knows(struct ww_attachments *thing, struct ww_broker *broker,
 		pthread_mutex_lock(&lock);
 		is_known = knows(hold_ref, token, secret, access, out_info);
 		pthread_mutex_unlock(&lock);
-		if (is_known && ww_connection_believes_tokens(hold_ref->broker, hold_ref->id))
+		if (is_known && ww_broker_client_believes_tokens(hold_ref->broker, hold_ref->id))
 			return true;
 	}
 	return false;

@@ -14,7 +14,7 @@
 #ifndef WW_SHARE_HOLD_REF_H
 #define WW_SHARE_HOLD_REF_H
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "memory/memory.h"
 #include "wire/token.h"
 

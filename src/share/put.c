@@ -146,7 +146,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_try(ww_memory_describe(memory, &description));
 	memcpy(message.id, description.object_id, sizeof(message.id));
 	ww_try(ww_choose_broker_of(whole, &broker, &opened, 0));
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	ww_hold_ref_note_state(&whole->attachments, broker, state);
 	return WW_OK;
 }

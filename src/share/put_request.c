@@ -118,7 +118,7 @@ static ww_status put_once(struct ww_put_request *offer, struct ww_attachments *t
 	request.limit_ns = limit_ns;
 	ww_try(ww_hold_ref_new(broker, &hold_ref));
 	ww_try(ww_request_expect_hold(&request));
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	ww_hold_ref_attach(ww_steal(hold_ref), thing, offer->put.id);
 	ww_hold_ref_note_state(thing, broker, offer->put.state);
 	return WW_OK;
@@ -137,7 +137,7 @@ static ww_status reserve(const struct ww_put_request *offer, struct ww_broker *b
 	ww_request_init(&request, WW_WIRE_RESERVE, WW_WIRE_DONE, &message);
 	request.waits = true;
 	request.limit_ns = deadline_ns;
-	return ww_connection_ask(broker, &request);
+	return ww_broker_client_ask(broker, &request);
 }
 
 static ww_status put_in_turn(struct ww_put_request *offer, struct ww_attachments *thing,
@@ -168,10 +168,10 @@ ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments
 
 	if (status != WW_ERR_QUOTA || timeout_ns == 0)
 		return status;
-	status = ww_connection_begin_turn(broker, deadline_ns);
+	status = ww_broker_client_begin_turn(broker, deadline_ns);
 	if (status != WW_OK)
 		return status;
 	status = put_in_turn(offer, thing, broker, deadline_ns);
-	ww_connection_end_turn(broker);
+	ww_broker_client_end_turn(broker);
 	return status;
 }

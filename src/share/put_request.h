@@ -15,7 +15,7 @@
 #define WW_PUT_TO_WRITERS 2
 #define WW_PUT_TO_BROKER  4 /* nobody: of a signal page */
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "memory/memory.h"
 
 struct ww_put_request {

@@ -76,8 +76,8 @@ ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t leas
 {
 	uint32_t version;
 
-	ww_try(ww_connection_ensure(broker, true));
-	version = ww_connection_version(broker);
+	ww_try(ww_broker_client_ensure(broker, true));
+	version = ww_broker_client_version(broker);
 	if (version != 0 && version < least)
 		return ww_fail(WW_ERR_VERSION,
 			"the broker at %s speaks version %" PRIu32
@@ -145,7 +145,7 @@ static ww_status hold_again(const struct ww_put_request *offer, struct ww_attach
 	WW_AUTO_HOLD_REF struct ww_hold_ref *hold_ref = NULL;
 
 	ww_try(ww_hold_ref_new(broker, &hold_ref));
-	if (!ww_connection_hold_again(broker, offer->put.id))
+	if (!ww_broker_client_hold_again(broker, offer->put.id))
 		return WW_ERR_EXISTS; /* as it was recorded */
 	ww_hold_ref_attach(ww_steal(hold_ref), thing, offer->put.id);
 	return WW_OK;
@@ -221,7 +221,7 @@ ww_status ww_sync_object_timeline(ww_timeline *timeline, struct ww_broker *broke
 	ww_sync_object_offer_init(&offer, WW_OBJECT_TIMELINE, id, params);
 	ww_try(ww_sync_object_offer_page(&offer, timeline->page));
 	describe(&offer, timeline->page, timeline->offset);
-	if (params->flags & WW_SHARE_STAYS && ww_connection_version(broker) >= KNOWS_STAYS)
+	if (params->flags & WW_SHARE_STAYS && ww_broker_client_version(broker) >= KNOWS_STAYS)
 		offer.put.flags |= WW_WIRE_PUT_FLAG_STAYS;
 	memcpy(offer.put.name, name, strlen(name));
 	return ww_put_request_put(&offer, &timeline->attachments, broker, 0);

@@ -77,7 +77,7 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 
 	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
 	memcpy(message.id, info->object_id, sizeof(message.id));
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,
 		    out_exported) < 0)
 		return ww_request_fail_answer(&request);
@@ -92,7 +92,7 @@ static ww_status export_object(struct ww_broker *broker, struct ww_token_info *i
 
 	ww_try(ask_export(broker, info, escrow, &exported));
 	info->generation = exported.generation;
-	ww_connection_peer(broker, info->broker_id, &info->broker_uid);
+	ww_broker_client_peer(broker, info->broker_id, &info->broker_uid);
 	memcpy(info->address, broker->address.path, sizeof(info->address));
 	memcpy(out_secret, exported.secret, WW_SECRET_BYTES);
 	return ww_token_make(info, exported.secret, out_token);
@@ -159,6 +159,6 @@ ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker)
 			"cannot revoke tokens: the memory is not in the broker at %s",
 			broker->address.path);
 	ww_try(ww_sync_object_require_version(broker, REVOKES, "revoke tokens"));
-	ww_connection_doubt_tokens(broker, message.id);
-	return ww_connection_ask(broker, &request);
+	ww_broker_client_doubt_tokens(broker, message.id);
+	return ww_broker_client_ask(broker, &request);
 }

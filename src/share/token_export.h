@@ -5,7 +5,7 @@
 #ifndef WW_SHARE_TOKEN_EXPORT_H
 #define WW_SHARE_TOKEN_EXPORT_H
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "memory/memory.h"
 
 #define WW_ESCROW_NS (60 * UINT64_C(1000000000)) /* where the caller does not say */

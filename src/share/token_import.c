@@ -30,14 +30,14 @@ static ww_status open_for_token(const struct ww_token_info *token, struct ww_bro
 	if (!variable)
 		ww_try(ww_close_async_check_room());
 	ww_try(ww_address_find(variable ? variable : token->address, &address));
-	return ww_connection_open(&address, &params, !variable, out_broker);
+	return ww_broker_client_open(&address, &params, !variable, out_broker);
 }
 
 static bool is_broker(const struct ww_token_info *token, struct ww_broker *broker)
 {
 	uint8_t id[WW_WIRE_ID_BYTES];
 
-	ww_connection_peer(broker, id, NULL);
+	ww_broker_client_peer(broker, id, NULL);
 	return memcmp(id, token->broker_id, sizeof(id)) == 0;
 }
 
@@ -102,7 +102,7 @@ void ww_import_fini(struct ww_import *import)
 {
 	ww_get_reply_fini(&import->grant);
 	if (import->is_granted)
-		ww_connection_keep(ww_steal(import->opened));
+		ww_broker_client_keep(ww_steal(import->opened));
 	ww_broker_unref(import->opened);
 }
 

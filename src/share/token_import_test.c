@@ -169,8 +169,8 @@ static void kept_for_the_next(void **state)
 	token = make_token(&self);
 	assert_int_equal(import_once(NULL, &token), WW_OK);
 	assert_int_equal(import_once(NULL, &token), WW_OK);
-	ww_connection_drop_kept(true);
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	stand_in_finish(&self);
 }
 

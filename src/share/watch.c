@@ -2,15 +2,15 @@
 /*
  * watch.c - being told of changes
  *
- * A watch has a link of its own, that holds nothing, so whoever does not read his events is in
- * nobody's way. One thread at a time uses it: no lock. When the link ends, another one is made,
- * which watches from then on; what happened in between nobody tells, so an overflow is reported,
- * after the new one watches: who then looks again misses nothing.
+ * A watch has a connection of its own, that holds nothing, so whoever does not read his events is
+ * in nobody's way. One thread at a time uses it: no lock. When the connection ends, another one is
+ * made, which watches from then on; what happened in between nobody tells, so an overflow is
+ * reported, after the new one watches: who then looks again misses nothing.
  *
- * Who calls without time to wait must get there too, so the next link is made in steps, and between
- * two calls it is kept as far as it is:
+ * Who calls without time to wait must get there too, so the next connection is made in steps, and
+ * between two calls it is kept as far as it is:
  *
- *   none ──connect──> greeted ──welcome──> asked to watch ──done──> the link
+ *   none ──connect──> greeted ──welcome──> asked to watch ──done──> the connection
  *     ^                  │                     │
  *     └──────ended───────┴─────────────────────┘
  */
@@ -37,16 +37,17 @@
 
 struct ww_watch {
 	struct ww_broker *broker; /* a reference */
-	struct ww_link *link;     /* owned; kept when it has ended, until there is another */
-	bool is_ended;            /* the link has */
-	struct ww_link *next;     /* owned; the link that is being made */
-	bool is_welcome;          /* the next one is, and was asked to watch */
-	uint64_t patience_ns;     /* until when the next one is tried to be made; 0: not yet */
+	struct ww_connection
+		*connection;        /* owned; kept when it has ended, until there is another */
+	bool is_ended;              /* the connection has */
+	struct ww_connection *next; /* owned; the connection that is being made */
+	bool is_welcome;            /* the next one is, and was asked to watch */
+	uint64_t patience_ns;       /* until when the next one is tried to be made; 0: not yet */
 	char prefix[WW_NAME_BYTES];
 	uint8_t packet[PACKET_BYTES];
 };
 
-/* Return: as ww_link_send(). */
+/* Return: as ww_connection_send(). */
 static ww_status ask_to_watch(struct ww_watch *watch, uint64_t flags, uint64_t deadline_ns)
 {
 	const struct ww_wire_header header = {.serial = WATCH_SERIAL};
@@ -57,21 +58,22 @@ static ww_status ask_to_watch(struct ww_watch *watch, uint64_t flags, uint64_t d
 	bytes = ww_wire_encode_watch(&message, watch->next->welcome.version, &header, watch->packet,
 		PACKET_BYTES);
 	ww_assert(bytes > 0);
-	return ww_link_send(watch->next, watch->packet, bytes, deadline_ns);
+	return ww_connection_send(watch->next, watch->packet, bytes, deadline_ns);
 }
 
 /* Return: WW_OK; WW_ERR_PEER_LOST; WW_TIMED_OUT; WW_CANCELLED; an error. */
 static ww_status hear_that_it_watches(struct ww_watch *watch, uint64_t deadline_ns)
 {
 	struct ww_arrival arrival;
-	ww_status status = ww_link_receive(watch->next, watch->packet, PACKET_BYTES, deadline_ns,
-		&arrival);
+	ww_status status = ww_connection_receive(watch->next, watch->packet, PACKET_BYTES,
+		deadline_ns, &arrival);
 
 	if (status != WW_OK)
 		return status;
 	ww_arrival_drop(&arrival);
 	if (arrival.header.code == WW_WIRE_ERROR)
-		return ww_link_fail(watch->packet, arrival.bytes, watch->next->welcome.version);
+		return ww_connection_fail(watch->packet, arrival.bytes,
+			watch->next->welcome.version);
 	if (arrival.header.code != WW_WIRE_DONE || arrival.header.serial != WATCH_SERIAL)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"what listens at %s is no broker: it cannot be watched",
@@ -83,13 +85,14 @@ static ww_status hear_that_it_watches(struct ww_watch *watch, uint64_t deadline_
 static ww_status connect_next(struct ww_watch *watch, uint64_t deadline_ns)
 {
 	const struct ww_address *address = &watch->broker->address;
-	const struct ww_caller caller = ww_connection_caller(watch->broker, true);
+	const struct ww_caller caller = ww_broker_client_caller(watch->broker, true);
 	bool is_absent;
-	ww_status status = ww_link_connect(address, &caller, deadline_ns, &watch->next, &is_absent);
+	ww_status status = ww_connection_connect(address, &caller, deadline_ns, &watch->next,
+		&is_absent);
 
 	if (status == WW_OK)
-		status = ww_link_greet(watch->next, address, deadline_ns);
-	else if (is_absent && ww_connection_may_start(watch->broker) &&
+		status = ww_connection_greet(watch->next, address, deadline_ns);
+	else if (is_absent && ww_broker_client_may_start(watch->broker) &&
 		ww_clock_now_ns() < deadline_ns)
 		status = ww_start(address, &caller, deadline_ns, &watch->next);
 	return status;
@@ -103,7 +106,7 @@ static ww_status advance(struct ww_watch *watch, uint64_t flags, uint64_t deadli
 	if (!watch->next)
 		status = connect_next(watch, deadline_ns);
 	else if (!watch->is_welcome)
-		status = ww_link_greet(watch->next, &watch->broker->address, deadline_ns);
+		status = ww_connection_greet(watch->next, &watch->broker->address, deadline_ns);
 	if (status == WW_OK && !watch->is_welcome) {
 		status = ask_to_watch(watch, flags, deadline_ns);
 		watch->is_welcome = status == WW_OK;
@@ -115,14 +118,14 @@ static ww_status advance(struct ww_watch *watch, uint64_t flags, uint64_t deadli
 
 static void drop_next(struct ww_watch *watch)
 {
-	watch->next = ww_link_unref(watch->next);
+	watch->next = ww_connection_unref(watch->next);
 	watch->is_welcome = false;
 }
 
 static void use_next(struct ww_watch *watch)
 {
-	ww_link_unref(watch->link);
-	watch->link = ww_steal(watch->next);
+	ww_connection_unref(watch->connection);
+	watch->connection = ww_steal(watch->next);
 	watch->is_welcome = false;
 	watch->is_ended = false;
 	watch->patience_ns = 0;
@@ -138,7 +141,8 @@ static ww_status make_next(struct ww_watch *watch, uint64_t flags, uint64_t dead
 	bool may_come_again;
 
 	if (watch->patience_ns == 0)
-		watch->patience_ns = ww_clock_deadline_ns(ww_connection_timeout_ns(watch->broker));
+		watch->patience_ns = ww_clock_deadline_ns(
+			ww_broker_client_timeout_ns(watch->broker));
 	may_come_again = deadline_ns < watch->patience_ns;
 	if (!may_come_again)
 		deadline_ns = watch->patience_ns;
@@ -213,19 +217,19 @@ ww_watch *ww_watch_free(ww_watch *watch)
 {
 	if (!watch || ww_process_is_forked())
 		return NULL;
-	ww_link_unref(watch->next);
-	ww_link_unref(watch->link);
+	ww_connection_unref(watch->next);
+	ww_connection_unref(watch->connection);
 	ww_broker_unref(watch->broker);
 	free(watch);
 	return NULL;
 }
 
-/* While another link is made, that is what there is to wait for. */
+/* While another connection is made, that is what there is to wait for. */
 int ww_watch_fd(ww_watch *watch)
 {
 	if (!watch || ww_process_is_forked())
 		return -1;
-	return watch->next ? watch->next->socket : watch->link->socket;
+	return watch->next ? watch->next->socket : watch->connection->socket;
 }
 
 static ww_status write_event(uint32_t what, const struct ww_wire_entry *entry,
@@ -249,13 +253,13 @@ static ww_status take_event(struct ww_watch *watch, uint64_t deadline_ns,
 {
 	struct ww_wire_event message;
 	struct ww_arrival arrival;
-	ww_status status = ww_link_receive(watch->link, watch->packet, PACKET_BYTES, deadline_ns,
-		&arrival);
+	ww_status status = ww_connection_receive(watch->connection, watch->packet, PACKET_BYTES,
+		deadline_ns, &arrival);
 
 	if (status != WW_OK)
 		return status;
 	ww_arrival_drop(&arrival);
-	if (ww_wire_decode_event(watch->packet, arrival.bytes, watch->link->welcome.version,
+	if (ww_wire_decode_event(watch->packet, arrival.bytes, watch->connection->welcome.version,
 		    &message) < 0)
 		return ww_fail(WW_ERR_PROTOCOL, "an event of the broker at %s cannot be read",
 			watch->broker->address.path);
@@ -290,7 +294,7 @@ ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,
 	/*
 	 * Its descriptor stays, readable, so an event loop comes back if there is no other one yet.
 	 */
-	ww_link_shut(watch->link);
+	ww_connection_shut(watch->connection);
 	watch->is_ended = true;
 	if (status != WW_ERR_PEER_LOST)
 		return status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch_test.c - events as they come, over links that end; and pages put together to a snapshot
+ * watch_test.c - events as they come, over connections that end; and pages put together to a
+ * snapshot
  */
 #include "client/fake_broker.h"
 
@@ -90,7 +91,7 @@ static void watched(void **state)
 	assert_true(ww_watch_fd(watch) > 2);
 	assert_event(watch, WW_WATCH_PUT, "model/a");
 	assert_event(watch, WW_WATCH_OVERFLOW, "");
-	assert_event(watch, WW_WATCH_OVERFLOW, ""); /* the link ended, and there is another */
+	assert_event(watch, WW_WATCH_OVERFLOW, ""); /* the connection ended, and there is another */
 	assert_event(watch, WW_WATCH_REMOVED, "model/a");
 	assert_fails(ww_watch_next(watch, WW_FOREVER, NULL, &event), WW_ERR_PROTOCOL);
 	assert_event(watch, WW_WATCH_OVERFLOW, "");

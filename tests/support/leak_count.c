@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "support/check.h"
 
 static int count_descriptors(bool show)
@@ -60,7 +60,7 @@ static int count_mappings(bool show)
 
 void census_take(struct census *out)
 {
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	out->descriptors = count_descriptors(false);
 	out->mappings = count_mappings(false);
 }

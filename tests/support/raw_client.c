@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "support/check.h"
 #include "support/child.h"
 
@@ -386,7 +386,7 @@ void raw_must_settle(struct raw *raw, const struct ww_wire_condition *before)
 	time_t limit = time(NULL) + child_limit_ms() / 1000;
 	struct ww_wire_condition now;
 
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	do {
 		MUST_OK(raw_condition(raw, &now));
 		if (has_the_same(&now, before))

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "client/connection.h"
+#include "client/broker_client.h"
 #include "support/broker.h"
 #include "support/fail_call.h"
 #include "support/check.h"
@@ -193,7 +193,7 @@ static void must_become_idle(void)
 	time_t limit = time(NULL) + child_limit_ms() / 1000;
 	struct ww_wire_condition now;
 
-	ww_connection_drop_kept(true);
+	ww_broker_client_drop_kept(true);
 	do {
 		MUST_OK(raw_condition(&observer, &now));
 		if (is_idle(&now))

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/device.h"
-#include "common/redirect.h"
+#include "common/reserved_stdout.h"
 #include "common/option.h"
 #include "common/standard_streams.h"
 
@@ -208,17 +208,17 @@ static int run_suites(struct bench *bench, char *words[], int count)
 static int bench_run(int argc, char *argv[])
 {
 	struct bench bench = {BENCH_NONE_OPEN};
-	OWN(redirect) struct redirect redirect = REDIRECT_NONE;
+	OWN(redirect) struct reserved_stdout redirect = REDIRECT_NONE;
 	int code = parse(argc, argv, &bench);
 
 	if (code >= 0)
 		return code;
-	if (bench.json && redirect_start(&redirect))
+	if (bench.json && reserved_stdout_start(&redirect))
 		return EXIT_FAILED;
 	code = device_choose(bench.device_name, &bench.device, &bench.info);
 	if (code == 0 && run_suites(&bench, argv + optind, argc - optind))
 		code = EXIT_FAILED;
-	redirect_end(&redirect);
+	reserved_stdout_end(&redirect);
 	if (code == 0)
 		code = bench_report(&bench) ? EXIT_FAILED : bench_verdict(&bench);
 	ww_device_unref(bench.device);

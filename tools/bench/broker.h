@@ -10,7 +10,7 @@
 #define TOOLS_BENCH_BROKER_H
 
 #include "bench/bench.h"
-#include "bench/broker_raw.h"
+#include "bench/protocol_client.h"
 
 #define OBJECT_NAME_BYTES 64
 #define OBJECT_BYTES      4096

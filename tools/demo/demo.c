@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/device.h"
-#include "common/redirect.h"
+#include "common/reserved_stdout.h"
 #include "common/option.h"
 #include "warpway/verbs.h"
 
@@ -145,7 +145,7 @@ int verb_demo(int argc, char *argv[])
 {
 	struct demo demo = {.elements = UINT64_C(1) << 20, .processes = 4};
 	struct demo_step steps[STEP_COUNT] = {0};
-	OWN(redirect) struct redirect redirect = REDIRECT_NONE;
+	OWN(redirect) struct reserved_stdout redirect = REDIRECT_NONE;
 	size_t count = 0;
 	int code = option_read(argc, argv, options, help, &demo);
 
@@ -155,12 +155,12 @@ int verb_demo(int argc, char *argv[])
 		return code;
 	demo.timeout_ns = (demo.timeout_s ? demo.timeout_s : default_timeout_s(&demo)) *
 		NS_PER_SECOND;
-	if (demo.json && redirect_start(&redirect))
+	if (demo.json && reserved_stdout_start(&redirect))
 		return EXIT_FAILED;
 	code = run(&demo, steps, &count);
 	ww_stream_unref(demo.stream);
 	ww_device_unref(demo.device);
-	redirect_end(&redirect);
+	reserved_stdout_end(&redirect);
 	if (count > 0 && demo_report(&demo, steps, count))
 		return EXIT_FAILED;
 	return code;

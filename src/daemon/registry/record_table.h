@@ -70,7 +70,7 @@ void table_commit(const struct table *table, uint32_t index, uint32_t state);
 
 /*
  * Clears the state, then the rest, and frees the record. An empty table returns its memory to the
- * machine.
+ * system_memory.
  */
 void table_give(struct table *table, uint32_t index);
 

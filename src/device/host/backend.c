@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/proc_file.h"
-#include "base/machine.h"
+#include "base/system_memory.h"
 #include "device/host/host.h"
 #include "device/mapping.h"
 #include "device/memfd.h"
@@ -84,7 +84,7 @@ static ww_status host_info(struct ww_device *device, struct ww_device_info *info
 	uint64_t free_bytes;
 
 	(void)device;
-	ww_try(ww_machine_memory(&free_bytes, &info->bytes_total));
+	ww_try(ww_system_memory(&free_bytes, &info->bytes_total));
 	info->mps = WW_MPS_OFF;
 	read_cpu_name(info->name, sizeof(info->name));
 	if (uname(&system) == 0)
@@ -98,7 +98,7 @@ static ww_status host_free_bytes(struct ww_device *device, uint64_t *out_bytes)
 	uint64_t total_bytes;
 
 	(void)device;
-	return ww_machine_memory(out_bytes, &total_bytes);
+	return ww_system_memory(out_bytes, &total_bytes);
 }
 
 /* Takes over @fd on success. */

@@ -387,7 +387,7 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 	 * There is more to ask, and the token may be anybody's: all of it takes no longer than one
 	 * answer may.
 	 */
-	limit_ns = ww_connection_timeout_ns(import.grant.broker);
+	limit_ns = ww_broker_client_timeout_ns(import.grant.broker);
 	ww_request_limit_all(limit_ns < WW_NEVER - begun_ns ? begun_ns + limit_ns : WW_NEVER);
 	ww_try(ww_pool_require_broker(import.grant.broker));
 	member = find_member(info, import.grant.broker);

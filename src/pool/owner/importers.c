@@ -285,7 +285,7 @@ static ww_status look_at(struct ww_pool *pool, ww_snapshot *snapshot)
 static ww_status check_share(struct ww_pool *pool)
 {
 	if (!pool->is_cut_off)
-		ww_try(ww_connection_ensure(pool->keys.broker, false));
+		ww_try(ww_broker_client_ensure(pool->keys.broker, false));
 	if (!ww_hold_ref_is_held(&pool->attachments, pool->keys.broker) ||
 		__atomic_load_n(&pool->life->page->header->lost, __ATOMIC_ACQUIRE))
 		pool->is_cut_off = true;

@@ -269,7 +269,7 @@ void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_ho
 /* Return: whether any holder has a slice; @out_info: the one that has most bytes. */
 bool ww_pool_find_largest_holder(const struct ww_pool *pool, struct ww_pool_holder_info *out_info);
 
-/* --- publish.c --- */
+/* --- put_pool.c --- */
 
 #define WW_POOL_NAME_BYTES 64
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c - how much memory this machine has for this process, see machine.h
+ * system_memory.c - how much memory this machine has for this process, see machine.h
  */
-#include "base/machine.h"
+#include "base/system_memory.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -122,7 +122,7 @@ static void apply_groups(const char *root, uint64_t *free_bytes, uint64_t *total
 	} while (slash);
 }
 
-ww_status ww_machine_memory_at(const char *root, uint64_t *out_free, uint64_t *out_total)
+ww_status ww_system_memory_at(const char *root, uint64_t *out_free, uint64_t *out_total)
 {
 	struct sysinfo info;
 
@@ -137,7 +137,7 @@ ww_status ww_machine_memory_at(const char *root, uint64_t *out_free, uint64_t *o
 	return WW_OK;
 }
 
-ww_status ww_machine_memory(uint64_t *out_free, uint64_t *out_total)
+ww_status ww_system_memory(uint64_t *out_free, uint64_t *out_total)
 {
-	return ww_machine_memory_at("", out_free, out_total);
+	return ww_system_memory_at("", out_free, out_total);
 }

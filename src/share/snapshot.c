@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * list.c - a list of what is in a broker
+ * snapshot.c - a list of what is in a broker
  *
  * Pages are asked for one after the other until there is none, and copied out of their packets at
  * once. What comes is only looked at; still a broker that never ends must not fill this process, so
@@ -155,7 +155,7 @@ static ww_status read_page(struct ww_broker *broker, struct ww_snapshot *snapsho
 	ww_request_init(&request, reader->code, reader->reply, reader->message);
 	request.answer = room;
 	request.room = WW_WIRE_PACKET_BYTES;
-	ww_try(ww_connection_ask(broker, &request));
+	ww_try(ww_broker_client_ask(broker, &request));
 	return reader->take(snapshot, &request, out_next);
 }
 

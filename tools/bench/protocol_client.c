@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_raw.c - a client that does nothing but speak the protocol, see broker_raw.h
+ * protocol_client.c - a client that does nothing but speak the protocol, see protocol_client.h
  *
  * The only file of the tool that includes the codec.
  */
-#include "bench/broker_raw.h"
+#include "bench/protocol_client.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_raw.h - a client of a broker that does nothing but speak the protocol
+ * protocol_client.h - a client of a broker that does nothing but speak the protocol
  *
  * For figures of the broker alone, and for a thousand clients in one process: each connection says
  * it is a process of its own. It waits in the kernel, one request at a time, and keeps nothing.
  */
-#ifndef TOOLS_BENCH_BROKER_RAW_H
-#define TOOLS_BENCH_BROKER_RAW_H
+#ifndef TOOLS_BENCH_PROTOCOL_CLIENT_H
+#define TOOLS_BENCH_PROTOCOL_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine_test.c - how much memory there is, with and without control groups
+ * system_memory_test.c - how much memory there is, with and without control groups
  */
 #include "base/unit_test.h"
 
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/machine.h"
+#include "base/system_memory.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -68,7 +68,7 @@ static void expect(uint64_t free_mib, uint64_t total_mib)
 	uint64_t free_bytes;
 	uint64_t total;
 
-	assert_int_equal(ww_machine_memory_at(root, &free_bytes, &total), WW_OK);
+	assert_int_equal(ww_system_memory_at(root, &free_bytes, &total), WW_OK);
 	assert_int_equal(free_bytes, free_mib * MIB);
 	assert_int_equal(total, total_mib * MIB);
 }
@@ -104,10 +104,10 @@ static void this_machine(void **state)
 	uint64_t total;
 
 	(void)state;
-	assert_int_equal(ww_machine_memory(&free_bytes, &total), WW_OK);
+	assert_int_equal(ww_system_memory(&free_bytes, &total), WW_OK);
 	assert_true(free_bytes > 0 && free_bytes <= total);
 	/* Without /proc. */
-	assert_int_equal(ww_machine_memory_at("/nowhere", &free_bytes, &total), WW_OK);
+	assert_int_equal(ww_system_memory_at("/nowhere", &free_bytes, &total), WW_OK);
 	assert_true(free_bytes > 0 && free_bytes <= total);
 }
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.h - how much memory this machine has for this process
+ * system_memory.h - how much memory this machine has for this process
  *
  * MemAvailable and MemTotal of /proc/meminfo, and no more than the control groups (version 2) of
  * the process leave it: its own and those around it. Where the kernel would rather kill somebody
  * than refuse an allocation, this is how to ask first.
  */
-#ifndef WW_BASE_MACHINE_H
-#define WW_BASE_MACHINE_H
+#ifndef WW_BASE_SYSTEM_MEMORY_H
+#define WW_BASE_SYSTEM_MEMORY_H
 
 #include <stdint.h>
 
 #include <warpway/base.h>
 
 /* Both in bytes. Without /proc, what sysinfo(2) knows. Return: WW_OK; WW_ERR_SYSTEM. */
-ww_status ww_machine_memory(uint64_t *out_free, uint64_t *out_total);
+ww_status ww_system_memory(uint64_t *out_free, uint64_t *out_total);
 
 /* The same, of the files below @root instead of "/": for tests. */
-ww_status ww_machine_memory_at(const char *root, uint64_t *out_free, uint64_t *out_total);
+ww_status ww_system_memory_at(const char *root, uint64_t *out_free, uint64_t *out_total);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * publish.c - a pool goes into a broker, when its first slice is exported
+ * put_pool.c - a pool goes into a broker, when its first slice is exported
  *
  * The pool is an object of three descriptors: the owner's signal page, to read; the same, which the
  * broker alone has, to write there who came and whether the owner lives; and the table. Each chunk

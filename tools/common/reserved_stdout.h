@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redirect.h - keeps standard output for results
+ * reserved_stdout.h - keeps standard output for results
  *
  * While a verb prints JSON, everything else that it and its children say goes to standard error.
  */
-#ifndef TOOLS_COMMON_REDIRECT_H
-#define TOOLS_COMMON_REDIRECT_H
+#ifndef TOOLS_COMMON_RESERVED_STDOUT_H
+#define TOOLS_COMMON_RESERVED_STDOUT_H
 
-struct redirect {
+struct reserved_stdout {
 	int saved; /* standard output as it was; -1: nothing is diverted */
 };
 
@@ -17,14 +17,14 @@ struct redirect {
 	}
 
 /* Returns 0, or -1 after saying what went wrong. */
-int redirect_start(struct redirect *redirect);
+int reserved_stdout_start(struct reserved_stdout *reserved);
 
 /* Puts standard output back. Does nothing where nothing is diverted. */
-void redirect_end(struct redirect *redirect);
+void reserved_stdout_end(struct reserved_stdout *reserved);
 
-static inline void own_redirect(struct redirect *redirect)
+static inline void own_redirect(struct reserved_stdout *reserved)
 {
-	redirect_end(redirect);
+	reserved_stdout_end(reserved);
 }
 
 #endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_client.c - which brokers are open, and what is asked of one without sending anything, see
+ * broker_client.h
+ *
+ * Whoever opens a broker that is open already gets the same object. The list of open brokers holds
+ * no references. Its lock is not held while files are looked at: a path may lead to where that
+ * takes for ever.
+ */
+#include "client/broker_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "base/random.h"
+
+#define NS_PER_S           UINT64_C(1000000000)
+#define DEFAULT_TIMEOUT_NS (5 * NS_PER_S)
+#define KEPT_NS            NS_PER_S
+
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_broker *kept; /* under kept_lock; a reference, or NULL */
+static uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
+static struct ww_list open_brokers = WW_LIST_INIT(
+	open_brokers);        /* under open_lock; no references */
+static uint64_t opened_count; /* under open_lock; brokers that were ever in the list */
+
+/* Return: NULL if there is no memory; the record is filled. */
+static struct ww_broker *broker_new(const struct ww_address *address,
+	const uint8_t process_id[WW_WIRE_ID_BYTES], bool is_foreign)
+{
+	struct ww_broker *broker = calloc(1, sizeof(*broker));
+
+	if (!broker || ww_holds_init(&broker->holds) < 0) {
+		free(broker);
+		ww_fail(WW_ERR_NO_MEMORY, "cannot open a broker: out of memory");
+		return NULL;
+	}
+	memcpy(broker->process_id, process_id, sizeof(broker->process_id));
+	broker->is_foreign = is_foreign;
+	ww_ref_init(&broker->ref);
+	broker->address = *address;
+	broker->timeout_ns = DEFAULT_TIMEOUT_NS;
+	ww_list_init(&broker->open);
+	ww_list_init(&broker->requests);
+	pthread_mutex_init(&broker->lock, NULL);
+	ww_condition_init(&broker->turn_ended);
+	return broker;
+}
+
+static void broker_free(struct ww_broker *broker)
+{
+	ww_assert(ww_list_is_empty(&broker->requests));
+	ww_connection_unref(broker->connection);
+	ww_recovery_free(broker->recovery);
+	ww_holds_fini(&broker->holds);
+	pthread_cond_destroy(&broker->turn_ended);
+	pthread_mutex_destroy(&broker->lock);
+	free(broker);
+}
+
+/*
+ * Under open_lock. What was named is not what the machine's address must prove to be. Return: with
+ * a reference; NULL when there is none.
+ */
+static struct ww_broker *find_open(const struct ww_address *address)
+{
+	ww_list_for_each (link, &open_brokers) {
+		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
+
+		if (strcmp(broker->address.path, address->path) == 0 &&
+			broker->address.is_machine == address->is_machine &&
+			ww_ref_try_get(&broker->ref))
+			return broker;
+	}
+	return NULL;
+}
+
+/*
+ * A broker that is referenced stays in the list, so that the next one is found from there.
+ * @before:  a reference, given back; NULL: none
+ * Return: the open broker after it, with a reference; NULL when there are no more.
+ */
+static struct ww_broker *take_next(struct ww_broker *before)
+{
+	struct ww_broker *found = NULL;
+	struct ww_list *link;
+
+	pthread_mutex_lock(&open_lock);
+	link = before ? before->open.next : open_brokers.next;
+	for (; link != &open_brokers && !found; link = link->next) {
+		struct ww_broker *broker = ww_container(link, struct ww_broker, open);
+
+		if (ww_ref_try_get(&broker->ref))
+			found = broker;
+	}
+	pthread_mutex_unlock(&open_lock);
+	ww_broker_unref(before);
+	return found;
+}
+
+static bool is_attacker(struct ww_broker *broker)
+{
+	bool is;
+
+	pthread_mutex_lock(&broker->lock);
+	is = broker->is_foreign;
+	pthread_mutex_unlock(&broker->lock);
+	return is;
+}
+
+/* Whether an open broker, of another address, listens at this file. */
+static bool is_at(struct ww_broker *broker, const struct stat *file)
+{
+	struct stat its;
+
+	return !is_attacker(broker) && stat(broker->address.path, &its) == 0 &&
+		its.st_dev == file->st_dev && its.st_ino == file->st_ino;
+}
+
+/* Return: with a reference; NULL when there is none. */
+static struct ww_broker *find_same_file(const struct ww_address *address)
+{
+	struct ww_broker *broker = NULL;
+	struct stat file;
+
+	if (stat(address->path, &file) < 0)
+		return NULL;
+	do
+		broker = take_next(broker);
+	while (broker && !is_at(broker, &file));
+	return broker;
+}
+
+/*
+ * A broker of this address, if none came into the list since it was looked through: that one may
+ * listen at the same file.
+ * @seen:        opened_count before that
+ * @out_broker:  with a reference; NULL: look again
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
+ */
+static ww_status find_or_make(const struct ww_address *address, bool is_foreign, uint64_t seen,
+	struct ww_broker **out_broker)
+{
+	uint8_t process_id[WW_WIRE_ID_BYTES];
+	ww_status status = WW_OK;
+
+	ww_try(ww_random_bytes(process_id, sizeof(process_id)));
+	pthread_mutex_lock(&open_lock);
+	*out_broker = find_open(address);
+	if (!*out_broker && opened_count == seen) {
+		*out_broker = broker_new(address, process_id, is_foreign);
+		if (*out_broker) {
+			ww_list_append(&open_brokers, &(*out_broker)->open);
+			opened_count++;
+		} else {
+			status = WW_ERR_NO_MEMORY;
+		}
+	}
+	pthread_mutex_unlock(&open_lock);
+	return status;
+}
+
+/* One look, and what follows from it. As find_or_make(). */
+static ww_status try_open(const struct ww_address *address, bool is_foreign,
+	struct ww_broker **out_broker)
+{
+	uint64_t seen;
+
+	pthread_mutex_lock(&open_lock);
+	*out_broker = find_open(address);
+	seen = opened_count;
+	pthread_mutex_unlock(&open_lock);
+	if (!*out_broker)
+		*out_broker = find_same_file(address);
+	if (*out_broker)
+		return WW_OK;
+	return find_or_make(address, is_foreign, seen, out_broker);
+}
+
+/*
+ * A later caller's limit on time counts from then on, if it has one; whoever allows a start has
+ * allowed it.
+ */
+static void take_params(struct ww_broker *broker, const struct ww_broker_params *params,
+	bool is_foreign)
+{
+	pthread_mutex_lock(&broker->lock);
+	if (params->timeout_ns)
+		broker->timeout_ns = params->timeout_ns;
+	if (!(params->flags & WW_BROKER_NO_START))
+		broker->may_start = true;
+	if (!is_foreign)
+		broker->is_foreign = false;
+	pthread_mutex_unlock(&broker->lock);
+}
+
+ww_status ww_broker_client_open(const struct ww_address *address,
+	const struct ww_broker_params *params, bool is_foreign, struct ww_broker **out_broker)
+{
+	struct ww_broker *broker = NULL;
+
+	while (!broker)
+		ww_try(try_open(address, is_foreign, &broker));
+	take_params(broker, params, is_foreign);
+	*out_broker = broker;
+	return WW_OK;
+}
+
+void ww_broker_client_keep(struct ww_broker *broker)
+{
+	struct ww_broker *former;
+
+	pthread_mutex_lock(&kept_lock);
+	former = kept;
+	kept = broker;
+	__atomic_store_n(&kept_until_ns, ww_clock_deadline_ns(KEPT_NS), __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&kept_lock);
+	ww_broker_unref(former);
+}
+
+void ww_broker_client_drop_kept(bool at_once)
+{
+	uint64_t until_ns = __atomic_load_n(&kept_until_ns, __ATOMIC_RELAXED);
+	struct ww_broker *former = NULL;
+
+	if (until_ns == 0 || (!at_once && ww_clock_now_ns() < until_ns))
+		return;
+	pthread_mutex_lock(&kept_lock);
+	/* Another thread may have used it meanwhile. */
+	if (at_once || ww_clock_now_ns() >= kept_until_ns) {
+		former = ww_steal(kept);
+		__atomic_store_n(&kept_until_ns, 0, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&kept_lock);
+	ww_broker_unref(former);
+}
+
+struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher)
+{
+	struct ww_caller caller = {.is_watcher = is_watcher};
+
+	memcpy(caller.process_id, broker->process_id, sizeof(caller.process_id));
+	return caller;
+}
+
+ww_broker *ww_broker_ref(ww_broker *broker)
+{
+	if (broker && !ww_process_is_forked())
+		ww_ref_get(&broker->ref);
+	return broker;
+}
+
+ww_broker *ww_broker_unref(ww_broker *broker)
+{
+	if (!broker || ww_process_is_forked() || !ww_ref_put(&broker->ref))
+		return NULL;
+	pthread_mutex_lock(&open_lock);
+	ww_list_remove(&broker->open);
+	pthread_mutex_unlock(&open_lock);
+	broker_free(broker);
+	return NULL;
+}
+
+bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	bool is_held;
+
+	pthread_mutex_lock(&broker->lock);
+	is_held = ww_hold_is_live(ww_holds_find(&broker->holds, id));
+	pthread_mutex_unlock(&broker->lock);
+	return is_held;
+}
+
+void ww_broker_client_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	struct ww_hold *hold;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	if (hold)
+		hold->is_revoked = true;
+	pthread_mutex_unlock(&broker->lock);
+}
+
+bool ww_broker_client_believes_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	const struct ww_hold *hold;
+	bool believes;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	believes = ww_hold_is_live(hold) && !hold->is_revoked;
+	pthread_mutex_unlock(&broker->lock);
+	return believes;
+}
+
+bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	struct ww_hold *hold;
+	bool is_held;
+
+	pthread_mutex_lock(&broker->lock);
+	hold = ww_holds_find(&broker->holds, id);
+	is_held = ww_hold_is_live(hold);
+	if (is_held)
+		hold->count++;
+	pthread_mutex_unlock(&broker->lock);
+	return is_held;
+}
+
+ww_status ww_broker_client_begin_turn(struct ww_broker *broker, uint64_t deadline_ns)
+{
+	ww_status status = WW_OK;
+
+	pthread_mutex_lock(&broker->lock);
+	while (broker->has_turn && status == WW_OK) {
+		ww_condition_wait(&broker->turn_ended, &broker->lock, deadline_ns);
+		status = ww_cancel_check(deadline_ns);
+	}
+	if (!broker->has_turn) {
+		broker->has_turn = true;
+		status = WW_OK;
+	}
+	pthread_mutex_unlock(&broker->lock);
+	return status;
+}
+
+void ww_broker_client_end_turn(struct ww_broker *broker)
+{
+	pthread_mutex_lock(&broker->lock);
+	broker->has_turn = false;
+	pthread_cond_signal(&broker->turn_ended);
+	pthread_mutex_unlock(&broker->lock);
+}
+
+void ww_broker_client_peer(struct ww_broker *broker, uint8_t out_id[WW_WIRE_ID_BYTES],
+	uint32_t *out_uid)
+{
+	pthread_mutex_lock(&broker->lock);
+	memcpy(out_id, broker->broker_id, WW_WIRE_ID_BYTES);
+	ww_clear(out_uid, broker->connection ? broker->connection->uid : UINT32_MAX);
+	pthread_mutex_unlock(&broker->lock);
+}
+
+uint32_t ww_broker_client_version(struct ww_broker *broker)
+{
+	uint32_t version;
+
+	pthread_mutex_lock(&broker->lock);
+	version = broker->connection ? broker->connection->welcome.version : 0;
+	pthread_mutex_unlock(&broker->lock);
+	return version;
+}
+
+uint64_t ww_broker_client_timeout_ns(struct ww_broker *broker)
+{
+	uint64_t timeout_ns;
+
+	pthread_mutex_lock(&broker->lock);
+	timeout_ns = broker->timeout_ns;
+	pthread_mutex_unlock(&broker->lock);
+	return timeout_ns;
+}
+
+bool ww_broker_client_may_start(struct ww_broker *broker)
+{
+	bool may_start;
+
+	pthread_mutex_lock(&broker->lock);
+	may_start = broker->may_start;
+	pthread_mutex_unlock(&broker->lock);
+	return may_start && broker->address.is_own && !ww_environment_is_on(WW_VARIABLE_NO_START);
+}
