@@ -257,6 +257,7 @@ struct fake_range {
 	uint32_t opens;
 	bool read_only;
 	bool free_pending; /* a stream will free it */
+	bool is_closing;   /* an opening by handle, that the driver is about to unmap */
 	bool freeing;      /* gone for everybody, except for the copy that still uses it */
 	uint8_t access[FAKECUDA_DEVICES_MAX];
 };

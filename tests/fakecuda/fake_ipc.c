@@ -25,6 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define UNMAP_NS 50000 /* to unmap what was opened, in which other threads call */
+
 static const char memory_magic[8] = "fakeipcm";
 
 struct memory_handle {
@@ -115,12 +117,16 @@ static struct fake_range *find_open(const struct fake_context *context,
 	return NULL;
 }
 
+/* Return: whether it is open here, with the call's result. */
 static bool open_again(const struct fake_context *context, const struct memory_handle *handle,
-	ww_CUdeviceptr *out_address)
+	ww_CUdeviceptr *out_address, ww_CUresult *out_result)
 {
 	struct fake_range *range = find_open(context, handle);
 	if (!range)
 		return false;
+	*out_result = range->is_closing ? WW_CUDA_ERROR_ALREADY_MAPPED : WW_CUDA_SUCCESS;
+	if (range->is_closing)
+		return true;
 	range->opens++;
 	*out_address = range->span.address;
 	return true;
@@ -193,15 +199,15 @@ FAKE_API cuIpcOpenMemHandle_v2(ww_CUdeviceptr *out_address, ww_CUipcMemHandle by
 	if (handle.pid == (int32_t)getpid())
 		return WW_CUDA_ERROR_INVALID_CONTEXT;
 	/* What is open already is so whatever has become of its owner. */
-	if (open_again(context, &handle, out_address))
-		return WW_CUDA_SUCCESS;
+	if (open_again(context, &handle, out_address, &error))
+		return error;
 	struct fake_physical *physical;
 	error = handle_follow(&handle, &physical);
 	if (error)
 		return error;
-	if (open_again(context, &handle, out_address)) {
+	if (open_again(context, &handle, out_address, &error)) {
 		fake_physical_unref(physical);
-		return WW_CUDA_SUCCESS;
+		return error;
 	}
 	if (physical->device != context->device && fake_config()->no_peer) {
 		fake_physical_unref(physical);
@@ -220,7 +226,11 @@ FAKE_API cuIpcCloseMemHandle(ww_CUdeviceptr address)
 		return range->context->fault;
 	fake_stream_finish_all();
 	range = fake_range_find_base(address);
-	if (range && range->kind == FAKE_RANGE_IPC && --range->opens == 0)
-		fake_range_destroy(range);
+	if (!range || range->kind != FAKE_RANGE_IPC || --range->opens > 0)
+		return WW_CUDA_SUCCESS;
+	/* Others get the driver's lock before it is unmapped. */
+	range->is_closing = true;
+	fake_wait_ns(UNMAP_NS);
+	fake_range_destroy(range);
 	return WW_CUDA_SUCCESS;
 }

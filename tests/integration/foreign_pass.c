@@ -185,6 +185,34 @@ CASE(foreign_imported_by_threads_is_one, NEEDS_FOREIGN)
 	}
 }
 
+static void *import_only(void *context)
+{
+	const struct ww_token *token = context;
+
+	for (int i = 0; i < 10 * ROUNDS; i++)
+		ww_memory_unref(import(token, WW_ACCESS_WRITE, NULL));
+	return NULL;
+}
+
+/* One thread often opens what the other one is just closing, which the driver does not bear. */
+CASE(foreign_opened_while_closed, NEEDS_FOREIGN)
+{
+	for (size_t i = 0; i < CHECK_COUNT(kinds); i++) {
+		struct child owner;
+		struct ww_token token;
+		pthread_t thread;
+
+		scene_begin();
+		foreign_owner(&owner, kinds[i], 0, 0);
+		token = foreign_token(&owner, "write");
+		MUST_EQUAL(0, pthread_create(&thread, NULL, import_only, &token));
+		import_only(&token);
+		MUST_EQUAL(0, pthread_join(thread, NULL));
+		agent_end(&owner);
+		scene_end();
+	}
+}
+
 /* The driver cuts small allocations from one block: each is found at its own place. */
 CASE(foreign_small_allocations, NEEDS_FOREIGN)
 {

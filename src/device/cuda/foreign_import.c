@@ -9,6 +9,10 @@
  * Bytes prove nothing: some drivers give a later allocation the handle of an earlier one, and what
  * is still open is then found in its place. So all openings are noted, and one whose bytes are
  * those of another allocation's opening is refused; which allocation it is, its page says.
+ *
+ * The driver does not bear that one thread opens a handle while another one closes it: it answered
+ * CUDA_ERROR_ALREADY_MAPPED once (580.159.04). So the driver is called for one opening of the same
+ * bytes at a time.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,9 +29,11 @@ struct cuda_legacy {
 	struct ww_foreign_identity identity; /* of an object */
 	ww_CUcontext context;                /* in which it was opened */
 	bool is_retired;                     /* nobody's, but still open */
+	bool is_in_driver;                   /* a thread opens or closes it */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t driver_left = PTHREAD_COND_INITIALIZER; /* of lock */
 static struct ww_list openings = WW_LIST_INIT(openings);
 
 /* Whether two openings of the same bytes can be trusted to mean the same allocation. */
@@ -69,6 +75,37 @@ static ww_status note(struct cuda_legacy *opening)
 	return WW_OK;
 }
 
+/* Whether the driver is called for these bytes. Under the lock. */
+static bool is_handle_in_driver(const uint8_t *handle)
+{
+	ww_list_for_each (link, &openings) {
+		const struct cuda_legacy *other = ww_container(link, struct cuda_legacy, link);
+
+		if (other->is_in_driver &&
+			memcmp(other->handle, handle, sizeof(other->handle)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Before the driver is called for an opening that is noted, and after. */
+static void driver_enter(struct cuda_legacy *opening)
+{
+	pthread_mutex_lock(&lock);
+	while (is_handle_in_driver(opening->handle))
+		pthread_cond_wait(&driver_left, &lock);
+	opening->is_in_driver = true;
+	pthread_mutex_unlock(&lock);
+}
+
+static void driver_leave(struct cuda_legacy *opening)
+{
+	pthread_mutex_lock(&lock);
+	opening->is_in_driver = false;
+	pthread_cond_broadcast(&driver_left);
+	pthread_mutex_unlock(&lock);
+}
+
 static void forget(struct cuda_legacy *opening)
 {
 	pthread_mutex_lock(&lock);
@@ -108,7 +145,8 @@ static ww_status fail_open(struct cuda_device *device, ww_CUresult result, uint3
 		device->base.selector);
 }
 
-static void close_native(struct cuda_device *device, ww_CUcontext context, ww_CUdeviceptr address)
+static void close_native(struct cuda_device *device, struct cuda_legacy *opening,
+	ww_CUdeviceptr address)
 {
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	struct ww_error record;
@@ -118,9 +156,11 @@ static void close_native(struct cuda_device *device, ww_CUcontext context, ww_CU
 	 * context.
 	 */
 	ww_error_save(&record);
-	(void)ww_cuda_enter_context(device, context, &scope);
+	(void)ww_cuda_enter_context(device, opening->context, &scope);
 	ww_error_restore(&record);
+	driver_enter(opening);
 	device->driver->cuIpcCloseMemHandle(address);
+	driver_leave(opening);
 }
 
 /* Opens a handle in the context that is current, which is kept. */
@@ -133,8 +173,10 @@ static ww_status open_native(struct cuda_device *device, struct cuda_legacy *ope
 
 	memcpy(&handle, opening->handle, sizeof(handle));
 	ww_try(ww_cuda_enter_to_stay(device, &scope, &opening->context));
+	driver_enter(opening);
 	result = device->driver->cuIpcOpenMemHandle(out_address, handle,
 		WW_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+	driver_leave(opening);
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail_open(device, result, pid);
 }
 
@@ -251,7 +293,7 @@ static void close_foreign(struct cuda_device *device, struct cuda_foreign *forei
 {
 	if (foreign->legacy) {
 		if (address)
-			close_native(device, foreign->legacy->context, address);
+			close_native(device, foreign->legacy, address);
 		forget(foreign->legacy);
 	}
 	if (foreign->pool)
