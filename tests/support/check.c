@@ -252,22 +252,40 @@ static bool report_case(const struct check_suite *suite, const struct check_case
 	return result != CASE_FAILED;
 }
 
-static int run_all(const struct check_suite *suite)
+/* Runs the cases of part @part (0, 1, ...) of @parts: one in so many. */
+static int run_part(const struct check_suite *suite, size_t part, size_t parts)
 {
+	size_t count = (case_count + parts - 1 - part) / parts;
 	size_t bad = 0;
 	size_t skipped = 0;
-
 	size_t number = 0;
+	size_t index = 0;
 
-	printf("1..%zu\n", case_count);
+	printf("1..%zu\n", count);
 	fflush(stdout); /* a child made by fork() may write what it finds in the buffer, too */
 	for (const struct check_case *item = cases; item; item = item->next) {
+		if (index++ % parts != part)
+			continue;
 		if (!report_case(suite, item, ++number, &skipped))
 			bad++;
 		fflush(stdout);
 	}
-	check_note("%s: %zu cases, %zu failed, %zu skipped", suite->name, case_count, bad, skipped);
+	check_note("%s: %zu cases, %zu failed, %zu skipped", suite->name, count, bad, skipped);
 	return bad ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* @which: "1/3" for the first of three */
+static int run_named_part(const struct check_suite *suite, const char *which)
+{
+	size_t part;
+	size_t parts;
+	int end = 0;
+
+	if (sscanf(which, "%zu/%zu%n", &part, &parts, &end) == 2 && which[end] == '\0' &&
+		part > 0 && part <= parts)
+		return run_part(suite, part - 1, parts);
+	fprintf(stderr, "there is no part %s; the first of three is 1/3\n", which);
+	return 2;
 }
 
 static int run_only(const struct check_suite *suite, const char *name)
@@ -323,8 +341,10 @@ int check_main(const struct check_suite *suite, int argc, char **argv)
 		suite->warm_up();
 	if (argc == 3 && !strcmp(argv[1], "--only"))
 		return run_only(suite, argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "--part"))
+		return run_named_part(suite, argv[2]);
 	if (argc == 1)
-		return run_all(suite);
-	fprintf(stderr, "usage: %s [--list | --only CASE]\n", argv[0]);
+		return run_part(suite, 0, 1);
+	fprintf(stderr, "usage: %s [--list | --only CASE | --part NUMBER/PARTS]\n", argv[0]);
 	return 2;
 }
