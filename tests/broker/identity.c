@@ -125,7 +125,7 @@ CASE(user_sees_no_foreign_description, AS_ROOT)
 	MUST_EQUAL(0, entry.flags);
 }
 
-void role_steal_process_id(int count, char **arguments)
+ROLE(role_steal_process_id)
 {
 	static struct raw thief;
 

@@ -31,7 +31,7 @@ static uint64_t load(const uint64_t *word)
 }
 
 /* Puts pages "p0", "p1" ..., each at value 5 of 7; then waits for what is done to it. */
-void role_signaller(int count, char **arguments)
+ROLE(role_signaller)
 {
 	struct page pages[PAGES];
 	struct raw *raw = calloc(1, sizeof(*raw));
@@ -56,7 +56,7 @@ void role_signaller(int count, char **arguments)
 }
 
 /* Puts a page under a name, perhaps one inside "outer"; then leaves the broker, and lives on. */
-void role_leaver(int count, char **arguments)
+ROLE(role_leaver)
 {
 	struct ww_wire_put put = page_object(arguments[1]);
 	struct raw *raw = calloc(1, sizeof(*raw));

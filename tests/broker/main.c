@@ -6,12 +6,6 @@
 
 #include <unistd.h>
 
-static const struct check_role roles[] = {
-#define BROKER_ROLE(name) {#name, name},
-	BROKER_ROLES(BROKER_ROLE)
-#undef BROKER_ROLE
-};
-
 static const char *skip(const struct check_case *item)
 {
 	if ((item->needs & AS_ROOT) && geteuid() != 0)
@@ -34,8 +28,6 @@ void suite_repeat(int times)
 
 static struct check_suite suite = {
 	.name = "broker",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = suite_settle,
 	.before = suite_begin,

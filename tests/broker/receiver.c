@@ -421,10 +421,8 @@ static void run_on_first_cpu(pid_t pid)
 }
 
 /* Takes all of a CPU, before nearly everything else there. */
-void role_busy(int count, char **arguments)
+ROLE(role_busy)
 {
-	(void)count;
-	(void)arguments;
 	run_on_first_cpu(0);
 	MUST_CALL(setpriority(PRIO_PROCESS, 0, -20));
 	role_tell("busy");

@@ -31,16 +31,6 @@
 
 #define ROOT_ONCE (AS_ROOT | ONCE)
 
-#define BROKER_ROLES(X)          \
-	X(role_steal_process_id) \
-	X(role_signaller)        \
-	X(role_leaver)           \
-	X(role_busy)
-
-#define BROKER_DECLARE_ROLE(name) void name(int count, char **arguments);
-BROKER_ROLES(BROKER_DECLARE_ROLE)
-#undef BROKER_DECLARE_ROLE
-
 /* The daemon that this case talks to: the shared one, or its own after suite_start(). */
 extern struct broker *daemon_now;
 

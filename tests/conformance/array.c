@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "array/dlpack_abi.h"
-#include "conformance/array.h"
 #include "conformance/conformance.h"
 #include "support/allocation.h"
 #include "support/child.h"
@@ -442,13 +441,11 @@ CASE(array_import_refuses_other_memory, 0)
 /* --- legacy handles --- */
 
 /* Another program: allocates, says the handle, and keeps the memory until it is told to end. */
-void role_handle_owner(int count, char **arguments)
+ROLE(handle_owner)
 {
 	struct allocation allocation;
 	ww_CUipcMemHandle handle;
 
-	(void)count;
-	(void)arguments;
 	MUST(allocation_make(&allocation, ALLOCATION_LEGACY, BYTES));
 	allocation_write(&allocation, 9);
 	MUST_EQUAL(0, driver_get()->cuIpcGetMemHandle(&handle, allocation.address));

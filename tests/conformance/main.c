@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "conformance/array.h"
 #include "conformance/conformance.h"
 #include "support/allocation.h"
 #include "support/driver.h"
@@ -28,10 +27,6 @@ static const struct excuse unsupported[] = {
 /* Run, and known to fail. */
 static const struct excuse expected_failures[] = {
 	{NULL, NULL, NULL},
-};
-
-static const struct check_role roles[] = {
-	{"handle_owner", role_handle_owner},
 };
 
 static struct {
@@ -112,8 +107,6 @@ static const char *doomed(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "conformance",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.doomed = doomed,
 	.warm_up = look_at_subject,

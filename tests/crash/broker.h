@@ -19,17 +19,6 @@
 #include "support/broker_case.h"
 #include "support/subject.h"
 
-#define CRASH_BROKER_ROLES(X) \
-	X(role_mortal)        \
-	X(role_loader)        \
-	X(role_once)          \
-	X(role_replacer)      \
-	X(role_reader)
-
-#define CRASH_DECLARE_ROLE(name) void name(int count, char **arguments);
-CRASH_BROKER_ROLES(CRASH_DECLARE_ROLE)
-#undef CRASH_DECLARE_ROLE
-
 /* A child of this process of the kernel's, but the one given; 0: none (yet). */
 pid_t find_child(pid_t parent, pid_t but);
 

@@ -33,7 +33,7 @@ static void arm(char **arguments)
  * role_mortal FUNCTION NTH before|after COMMAND...: obeys, as an agent; from the command "!" on it
  * is mortal
  */
-void role_mortal(int count, char **arguments)
+ROLE(role_mortal)
 {
 	MUST(count > 3);
 	for (int i = 3; i < count; i++) {

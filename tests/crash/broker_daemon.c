@@ -337,7 +337,7 @@ static uint32_t ask_once(struct raw *raw, const char *way, struct ww_wire_put *p
 }
 
 /* role_once WAY: replaces "x" by a connection of its own, and ends when that does */
-void role_once(int count, char **arguments)
+ROLE(role_once)
 {
 	static struct raw raw;
 	struct ww_wire_put put = raw_object("x");

@@ -358,7 +358,7 @@ static struct board *map_board(int flags)
 }
 
 /* role_loader NUMBER: works until the board says that it is over */
-void role_loader(int count, char **arguments)
+ROLE(role_loader)
 {
 	struct board *board = map_board(0);
 	ww_device *device = subject_open();

@@ -23,12 +23,6 @@ pid_t find_child(pid_t parent, pid_t but)
 	return found;
 }
 
-static const struct check_role roles[] = {{"agent", role_agent},
-#define CRASH_ROLE(name) {#name, name},
-	CRASH_BROKER_ROLES(CRASH_ROLE)
-#undef CRASH_ROLE
-};
-
 static bool exports;
 
 static struct check_suite suite;
@@ -50,8 +44,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "crash-broker",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

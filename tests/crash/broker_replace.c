@@ -142,7 +142,7 @@ static void replace(ww_device *device, ww_broker *broker, uint32_t number, uint6
  * role_replacer NUMBER PID: writes its names anew until it is killed; PID is that of the writer
  * before it, or 0
  */
-void role_replacer(int count, char **arguments)
+ROLE(role_replacer)
 {
 	ww_device *device = subject_open();
 	uint64_t random = (uint64_t)getpid();
@@ -197,13 +197,12 @@ static void read_one(ww_device *device, ww_broker *broker, uint32_t number)
 	ww_memory_unref(memory);
 }
 
-void role_reader(int count, char **arguments)
+ROLE(role_reader)
 {
 	ww_device *device = subject_open();
 	uint64_t random = (uint64_t)getpid();
 	ww_broker *broker;
 
-	(void)arguments;
 	MUST(count == 0);
 	map_board(0);
 	MUST_OK(ww_broker_open(NULL, &broker));

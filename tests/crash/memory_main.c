@@ -44,7 +44,7 @@ static uint64_t now_ns(void)
 }
 
 /* Makes memory, sends it, takes what comes back. */
-static void role_sender(int count, char **arguments)
+ROLE(sender)
 {
 	ww_device *device;
 	ww_memory *memory;
@@ -65,7 +65,7 @@ static void role_sender(int count, char **arguments)
 }
 
 /* Takes memory, writes into it, sends its own. */
-static void role_receiver(int count, char **arguments)
+ROLE(receiver)
 {
 	ww_device *device;
 	ww_memory *memory;
@@ -248,7 +248,7 @@ CASE(receiver_killed_seqpacket, 0)
 }
 
 /* Sends a part of a message and waits to be killed. */
-static void role_stammerer(int count, char **arguments)
+ROLE(stammerer)
 {
 	struct ww_memory_description description;
 	ww_device *device = subject_open();
@@ -290,15 +290,13 @@ CASE(killed_inside_a_message, 0)
 }
 
 /* Shares memory and hangs in its own stream's work. */
-static void role_worker(int count, char **arguments)
+ROLE(worker)
 {
 	static struct gate gate;
 	ww_device *device = subject_open();
 	ww_stream *stream = stream_make(device);
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
-	(void)count;
-	(void)arguments;
 	pattern_write(memory, 4);
 	gate_close(&gate, stream);
 	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 2 * MIB));
@@ -358,26 +356,16 @@ CASE(killed_one_after_the_other, 0)
 	ww_device_unref(device);
 }
 
-static void role_holder(int count, char **arguments)
+ROLE(holder)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET, NULL, WW_FOREVER, NULL, &memory));
 	pattern_verify(memory, 4);
 	role_tell("holding");
 	role_hear("never");
 }
-
-static const struct check_role roles[] = {
-	{"sender", role_sender},
-	{"receiver", role_receiver},
-	{"stammerer", role_stammerer},
-	{"worker", role_worker},
-	{"holder", role_holder},
-};
 
 static const char *skip(const struct check_case *item)
 {
@@ -399,8 +387,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "crash",
-		.roles = roles,
-		.role_count = CHECK_COUNT(roles),
 		.skip = skip,
 	};
 

@@ -90,7 +90,4 @@ void slice_verify(struct player *player, ww_memory *slice, uint32_t word);
  */
 void slice_release_late(struct player *player, ww_memory *slice, uint32_t word);
 
-void role_pool_owner(int count, char **arguments);
-void role_pool_holder(int count, char **arguments);
-
 #endif

@@ -92,7 +92,7 @@ static void import(const struct letter *letter)
 }
 
 /* INDEX SEED */
-void role_pool_holder(int count, char **arguments)
+ROLE(role_pool_holder)
 {
 	struct letter letter;
 

@@ -175,11 +175,6 @@ CASE(anybody_killed, 0)
 	end();
 }
 
-static const struct check_role roles[] = {
-	{"role_pool_owner", role_pool_owner},
-	{"role_pool_holder", role_pool_holder},
-};
-
 static struct check_suite suite;
 
 static void look_at_subject(void)
@@ -190,8 +185,6 @@ static void look_at_subject(void)
 
 static struct check_suite suite = {
 	.name = "crash-pool",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.warm_up = look_at_subject,
 };
 

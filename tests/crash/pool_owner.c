@@ -175,7 +175,7 @@ static void must_have_all(void)
  * SEED; runs until the board says that it is over, then waits for the word that all others are
  * gone.
  */
-void role_pool_owner(int count, char **arguments)
+ROLE(role_pool_owner)
 {
 	const struct ww_pool_params params = {
 		.struct_size = sizeof(params),

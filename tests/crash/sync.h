@@ -152,14 +152,4 @@ void pause_at_random(void);
 void waiter_start(struct child *waiter, uint32_t index);
 void waiter_wait(struct child *waiter, bool is_member);
 
-#define SYNC_ROLES(X)     \
-	X(role_signaller) \
-	X(role_waiter)    \
-	X(role_stepper)   \
-	X(role_burster)
-
-#define SYNC_DECLARE_ROLE(name) void name(int count, char **arguments);
-SYNC_ROLES(SYNC_DECLARE_ROLE)
-#undef SYNC_DECLARE_ROLE
-
 #endif

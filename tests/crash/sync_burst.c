@@ -54,14 +54,12 @@ static uint64_t store_into_all(struct ww_layout_signal_page *page, uint64_t byte
 }
 
 /* role_burster: stores until it has undone the poison often enough */
-void role_burster(int count, char **arguments)
+ROLE(role_burster)
 {
 	struct ww_layout_signal_page *page;
 	uint64_t undone = 0;
 	uint64_t bytes;
 
-	(void)count;
-	(void)arguments;
 	page = map_page(&bytes);
 	role_tell("ready");
 	while (undone < (uint64_t)UNDONE_LEAST * ww_signal_page_cells(bytes))

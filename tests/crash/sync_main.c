@@ -83,12 +83,6 @@ void pause_up_to(uint64_t *random, uint64_t most_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
-static const struct check_role roles[] = {
-#define SYNC_ROLE(name) {#name, name},
-	SYNC_ROLES(SYNC_ROLE)
-#undef SYNC_ROLE
-};
-
 static bool can_wait;
 
 static struct check_suite suite;
@@ -111,8 +105,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "crash-sync",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

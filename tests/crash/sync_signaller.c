@@ -246,7 +246,7 @@ static void give_page_away(void)
 }
 
 /* role_signaller ROUND SEED works|idles member|alone: signals until it is killed */
-void role_signaller(int count, char **arguments)
+ROLE(role_signaller)
 {
 	char word[CHILD_WORD_BYTES];
 

@@ -170,7 +170,7 @@ static void join_and_leave(ww_broker *broker, char **arguments)
  * role_stepper FUNCTION NTH before|after put|signal|join: makes two timelines, may signal, closes;
  * or joins a barrier, and leaves; dies when it is told to
  */
-void role_stepper(int count, char **arguments)
+ROLE(role_stepper)
 {
 	ww_broker *broker;
 

@@ -427,7 +427,7 @@ static void play(const char *word)
 }
 
 /* role_waiter INDEX SEED: waits, round by round, until the case says that it is over */
-void role_waiter(int count, char **arguments)
+ROLE(role_waiter)
 {
 	char word[CHILD_WORD_BYTES];
 

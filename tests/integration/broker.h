@@ -22,18 +22,4 @@
 #define NEEDS_EVENT          (UINT64_C(1) << 4)
 #define NEEDS_EVENT_HANDLE   (UINT64_C(1) << 5)
 
-#define BROKER_ROLES(X)         \
-	X(role_import_variable) \
-	X(role_crowd)           \
-	X(role_open)            \
-	X(role_partner)         \
-	X(role_partner_inside)  \
-	X(role_container)       \
-	X(role_daemon_inside)   \
-	X(role_interrupted)
-
-#define BROKER_DECLARE_ROLE(name) void name(int count, char **arguments);
-BROKER_ROLES(BROKER_DECLARE_ROLE)
-#undef BROKER_DECLARE_ROLE
-
 #endif

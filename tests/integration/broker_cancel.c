@@ -33,15 +33,13 @@ static void on_interrupt(int number)
  * Waits for a name until it is interrupted, says so, and gets another one over the same broker
  * then.
  */
-void role_interrupted(int count, char **arguments)
+ROLE(role_interrupted)
 {
 	const struct sigaction action = {.sa_handler = on_interrupt};
 	ww_device *device = subject_open();
 	ww_memory *memory;
 	ww_broker *broker;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_cancel_create(&interrupted));
 	MUST_CALL(sigaction(SIGINT, &action, NULL));
 	MUST_OK(ww_broker_open(NULL, &broker));

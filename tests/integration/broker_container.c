@@ -25,10 +25,10 @@
 /*
  * role_container OUTSIDE [user]: an agent in a container; its first word says whether there is one.
  */
-void role_container(int count, char **arguments)
+ROLE(role_container)
 {
 	if (container_enter(count, arguments))
-		role_agent(0, NULL);
+		agent_serve();
 }
 
 static void begin(void)
@@ -178,7 +178,7 @@ CASE(container_of_other_user, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* role_daemon_inside SOCKET: the daemon as process 1, to which nobody outside has a pid */
-void role_daemon_inside(int count, char **arguments)
+ROLE(role_daemon_inside)
 {
 	const char *failure = namespace_enter(&(struct namespace_plan){0});
 

@@ -141,10 +141,8 @@ static void serve(void)
 	ww_device_unref(own.device);
 }
 
-void role_partner(int count, char **arguments)
+ROLE(role_partner)
 {
-	(void)count;
-	(void)arguments;
 	serve();
 }
 
@@ -152,7 +150,7 @@ void role_partner(int count, char **arguments)
  * role_partner_inside [FOLDER]: as process 1; with a folder nothing of the file system but that, as
  * in a container.
  */
-void role_partner_inside(int count, char **arguments)
+ROLE(role_partner_inside)
 {
 	const struct namespace_plan plan = {
 		.outside = count > 0 ? arguments[0] : NULL,

@@ -6,13 +6,6 @@
 
 #include "integration/broker.h"
 
-static const struct check_role roles[] = {{"agent", role_agent},
-	{"container_probe", role_container_probe},
-#define BROKER_ROLE(name) {#name, name},
-	BROKER_ROLES(BROKER_ROLE)
-#undef BROKER_ROLE
-};
-
 static uint64_t has;
 
 static struct check_suite suite;
@@ -51,8 +44,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-broker",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

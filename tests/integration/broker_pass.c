@@ -242,15 +242,13 @@ CASE(pass_token_by_file, NEEDS_EXPORT)
 }
 
 /* Takes the token of a variable, from the broker that the token names. */
-void role_import_variable(int count, char **arguments)
+ROLE(role_import_variable)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	ww_device *device = subject_open();
 	struct ww_token token;
 	ww_memory *memory;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_token_from_text(getenv("WEIGHTS"), &token));
 	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &memory, &info));
 	pattern_verify(memory, 7);

@@ -214,14 +214,12 @@ static void be_one(int gun, int results)
 	_exit(0);
 }
 
-void role_crowd(int count, char **arguments)
+ROLE(role_crowd)
 {
 	uint32_t supervisor = 0;
 	int gun[2];
 	int results[2];
 
-	(void)count;
-	(void)arguments;
 	MUST_CALL(pipe(gun));
 	MUST_CALL(pipe(results));
 	for (int i = 0; i < CROWD; i++) {
@@ -275,7 +273,7 @@ CASE(start_hundred_at_once, 0)
 }
 
 /* role_open STATUS WORD [no_start]: opening ends so, with a sentence that has the word in it */
-void role_open(int count, char **arguments)
+ROLE(role_open)
 {
 	const struct ww_broker_params params = {
 		.struct_size = sizeof(params),

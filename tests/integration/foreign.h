@@ -41,17 +41,6 @@
 #define FOREIGN_SPAN   1000000
 #define FOREIGN_SMALL  65536 /* the driver cuts it from a block that others are in too */
 
-#define FOREIGN_ROLES(X)       \
-	X(role_foreign)        \
-	X(role_foreign_inside) \
-	X(role_plain_owner)    \
-	X(role_plain_small)    \
-	X(role_plain_user)
-
-#define FOREIGN_DECLARE_ROLE(name) void name(int count, char **arguments);
-FOREIGN_ROLES(FOREIGN_DECLARE_ROLE)
-#undef FOREIGN_DECLARE_ROLE
-
 /* An agent that obeys the commands above. */
 void foreign_start(struct child *agent);
 

@@ -148,17 +148,22 @@ static void let_go(void)
 	allocation_leave();
 }
 
-void role_foreign(int count, char **arguments)
+static void serve(void)
 {
 	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	role_agent(count, arguments);
+	agent_serve();
+}
+
+ROLE(role_foreign)
+{
+	serve();
 }
 
 /* In a container; its first word says whether there is one. */
-void role_foreign_inside(int count, char **arguments)
+ROLE(role_foreign_inside)
 {
 	if (container_enter(count, arguments))
-		role_foreign(0, NULL);
+		serve();
 }
 
 void foreign_start(struct child *agent)

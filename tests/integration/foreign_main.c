@@ -7,13 +7,6 @@
 #include "integration/foreign.h"
 #include "support/driver.h"
 
-static const struct check_role roles[] = {{"agent", role_agent},
-	{"container_probe", role_container_probe},
-#define FOREIGN_ROLE(name) {#name, name},
-	FOREIGN_ROLES(FOREIGN_ROLE)
-#undef FOREIGN_ROLE
-};
-
 static uint64_t has;
 
 static struct check_suite suite;
@@ -48,8 +41,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-foreign",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

@@ -18,13 +18,11 @@ static struct foreign_handle receive_handle(int socket)
 }
 
 /* Allocates, gives its handle away, and says what it finds at the end. */
-void role_plain_owner(int count, char **arguments)
+ROLE(role_plain_owner)
 {
 	struct allocation allocation;
 	struct foreign_handle handle = {.offset = 0};
 
-	(void)count;
-	(void)arguments;
 	MUST(allocation_make(&allocation, ALLOCATION_LEGACY, FOREIGN_BYTES));
 	allocation_write(&allocation, 1);
 	MUST_EQUAL(WW_CUDA_SUCCESS,
@@ -38,12 +36,10 @@ void role_plain_owner(int count, char **arguments)
 }
 
 /* Gives two handles away, of small allocations. */
-void role_plain_small(int count, char **arguments)
+ROLE(role_plain_small)
 {
 	struct allocation allocations[2];
 
-	(void)count;
-	(void)arguments;
 	for (uint32_t i = 0; i < 2; i++) {
 		struct foreign_handle handle = {.offset = 0};
 
@@ -63,14 +59,12 @@ void role_plain_small(int count, char **arguments)
 }
 
 /* Opens a handle, and looks at what it was told is there. */
-void role_plain_user(int count, char **arguments)
+ROLE(role_plain_user)
 {
 	struct foreign_handle handle = receive_handle(CHILD_SOCKET);
 	ww_CUipcMemHandle native;
 	ww_CUdeviceptr address;
 
-	(void)count;
-	(void)arguments;
 	allocation_enter();
 	memcpy(&native, &handle.ipc, sizeof(native));
 	MUST_EQUAL(WW_CUDA_SUCCESS,

@@ -21,29 +21,6 @@
 #define NEEDS_HOST_BACKEND   (UINT64_C(1) << 4)
 #define NEEDS_HOST_READ_ONLY (UINT64_C(1) << 5)
 
-#define INTEGRATION_ROLES(X)         \
-	X(role_take)                 \
-	X(role_make)                 \
-	X(role_pass_on)              \
-	X(role_describe)             \
-	X(role_take_as_other_user)   \
-	X(role_make_as_other_user)   \
-	X(role_reopen_as_other_user) \
-	X(role_use_device)           \
-	X(role_fork_first)           \
-	X(role_without_driver)       \
-	X(role_with_broken_driver)   \
-	X(role_open_best)            \
-	X(role_find_mps)             \
-	X(role_print)                \
-	X(role_export_as_other_user) \
-	X(role_receive_files)        \
-	X(role_open_broker)
-
-#define INTEGRATION_DECLARE_ROLE(name) void name(int count, char **arguments);
-INTEGRATION_ROLES(INTEGRATION_DECLARE_ROLE)
-#undef INTEGRATION_DECLARE_ROLE
-
 /*
  * What helpers do, and say when it is done:
  *   role_take KIND-ROUTE ACCESS SEED   receives, verifies SEED, writes SEED + 1 if it may: "done"
@@ -52,6 +29,10 @@ INTEGRATION_ROLES(INTEGRATION_DECLARE_ROLE)
  */
 void start_taker(struct child *child, int type, uint32_t route, uint32_t access, uint32_t seed);
 void start_maker(struct child *child, int type, uint32_t kind, uint64_t bytes, uint32_t seed);
+
+/* The bodies of the two roles, for a role that does something else first. */
+void take_serve(int count, char **arguments);
+void make_serve(int count, char **arguments);
 
 /* Receives from a helper, whatever there is to wait for. */
 ww_memory *take_from(struct child *child, ww_device *device, uint32_t access);

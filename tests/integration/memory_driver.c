@@ -38,12 +38,10 @@ static void must_have_host_only(const char *word)
 	ww_device_unref(device);
 }
 
-void role_without_driver(int count, char **arguments)
+ROLE(role_without_driver)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
-	(void)count;
-	(void)arguments;
 	role_tell(library ? "installed" : "missing");
 	if (!library)
 		must_have_host_only("libcuda.so.1");
@@ -63,10 +61,8 @@ CASE(driver_missing, 0)
 		check_skip("a CUDA driver is installed here");
 }
 
-void role_with_broken_driver(int count, char **arguments)
+ROLE(role_with_broken_driver)
 {
-	(void)count;
-	(void)arguments;
 	must_have_host_only("libcuda.so.1");
 }
 
@@ -98,7 +94,7 @@ CASE(driver_broken, 0)
  * The best device is host; that no GPU was taken is no failure. By name a GPU can be opened all the
  * same, but making a context has the status that is expected.
  */
-void role_open_best(int count, char **arguments)
+ROLE(role_open_best)
 {
 	struct ww_error before;
 	ww_device *device;
@@ -146,7 +142,7 @@ CASE(driver_in_exclusive_mode, NEEDS_EXPORT)
 	open_best_in_mode("FAKECUDA_COMPUTE_MODE=3", WW_OK);
 }
 
-void role_find_mps(int count, char **arguments)
+ROLE(role_find_mps)
 {
 	ww_device *device = subject_open();
 
@@ -177,14 +173,12 @@ CASE(driver_knows_mps, 0)
 }
 
 /* Does this and that, failures among it, and says how much came out on standard error. */
-void role_print(int count, char **arguments)
+ROLE(role_print)
 {
 	ww_device *device = NULL;
 	int printed = memfd_create("standard error", MFD_CLOEXEC);
 	int before = dup(STDERR_FILENO);
 
-	(void)count;
-	(void)arguments;
 	MUST_CALL(dup2(printed, STDERR_FILENO));
 	device = subject_open();
 	ww_memory_unref(memory_make(device, WW_MEMORY_VMM, 1));

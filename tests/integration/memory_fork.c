@@ -205,17 +205,20 @@ CASE(fork_in_forked_child, NEEDS_EXPORT)
 	must_work_and_end();
 }
 
-void role_use_device(int count, char **arguments)
+static void use_device(void)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
 
-	(void)count;
-	(void)arguments;
 	pattern_write(memory, 2);
 	pattern_verify(memory, 2);
 	ww_memory_unref(memory);
 	ww_device_unref(device);
+}
+
+ROLE(role_use_device)
+{
+	use_device();
 }
 
 static void exec_user(void)
@@ -234,16 +237,9 @@ CASE(fork_then_exec_works, NEEDS_EXPORT)
 	must_work_and_end();
 }
 
-static void use_device(void)
-{
-	role_use_device(0, NULL);
-}
-
 /* A process that has not used the library yet: its child may. */
-void role_fork_first(int count, char **arguments)
+ROLE(role_fork_first)
 {
-	(void)count;
-	(void)arguments;
 	must_end_well(fork_child(use_device));
 	use_device();
 	must_end_well(fork_child(fork_again));

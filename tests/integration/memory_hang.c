@@ -62,15 +62,13 @@ static void must_refuse(ww_device *device, ww_status expected, const char *word)
 	MUST(!memory);
 }
 
-void role_receive_files(int count, char **arguments)
+ROLE(role_receive_files)
 {
 	char *const words[] = {(char *)"true", NULL};
 	ww_device *device = subject_open();
 	int status;
 	pid_t pid;
 
-	(void)count;
-	(void)arguments;
 	must_refuse(device, WW_ERR_DESCRIPTOR, "hang");
 	must_refuse(device, WW_ERR_PROTOCOL, "2 descriptors");
 	for (int i = 3; i < WW_CLOSE_ASYNC_MAX; i++)
@@ -107,7 +105,7 @@ CASE(hang_in_received_file, NEEDS_ROOT)
 
 /* --- from what a token or a user may take for a broker --- */
 
-void role_open_broker(int count, char **arguments)
+ROLE(role_open_broker)
 {
 	const struct ww_broker_params params = {.struct_size = sizeof(params),
 		.address = arguments[0]};

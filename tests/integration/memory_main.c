@@ -6,12 +6,6 @@
 
 #include "integration/memory.h"
 
-static const struct check_role roles[] = {
-#define INTEGRATION_ROLE(name) {#name, name},
-	INTEGRATION_ROLES(INTEGRATION_ROLE)
-#undef INTEGRATION_ROLE
-};
-
 static uint64_t has;
 
 static struct check_suite suite;
@@ -52,8 +46,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

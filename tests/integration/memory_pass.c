@@ -52,7 +52,7 @@ ww_memory *take_from(struct child *child, ww_device *device, uint32_t access)
 	return memory;
 }
 
-void role_take(int count, char **arguments)
+void take_serve(int count, char **arguments)
 {
 	ww_device *device = subject_open();
 	uint32_t access = (uint32_t)number(arguments[1]);
@@ -82,7 +82,12 @@ void role_take(int count, char **arguments)
 	ww_device_unref(device);
 }
 
-void role_make(int count, char **arguments)
+ROLE(role_take)
+{
+	take_serve(count, arguments);
+}
+
+void make_serve(int count, char **arguments)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory;
@@ -100,6 +105,11 @@ void role_make(int count, char **arguments)
 	}
 	ww_memory_unref(memory);
 	ww_device_unref(device);
+}
+
+ROLE(role_make)
+{
+	make_serve(count, arguments);
 }
 
 /* The route of memory that a device made itself. */
@@ -190,13 +200,11 @@ CASE(pass_to_parent_host_kind, NEEDS_HOST_MEMORY)
 }
 
 /* Receives for writing and hands on for reading. */
-void role_pass_on(int count, char **arguments)
+ROLE(role_pass_on)
 {
 	ww_device *device = subject_open();
 	ww_memory *memory;
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), WW_FOREVER, NULL,
 		&memory));
@@ -278,7 +286,7 @@ static void write_hex(char *out, const uint8_t *bytes, size_t count)
 		sprintf(out + 2 * i, "%02x", bytes[i]);
 }
 
-void role_describe(int count, char **arguments)
+ROLE(role_describe)
 {
 	ww_device *device = subject_open();
 	struct ww_memory_info info;
@@ -287,8 +295,6 @@ void role_describe(int count, char **arguments)
 	char home[2 * WW_DEVICE_UUID_BYTES + 1];
 	char id[2 * WW_OBJECT_ID_BYTES + 1];
 
-	(void)count;
-	(void)arguments;
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET, NULL, WW_FOREVER, NULL, &memory));
 	info = memory_info(memory);
 	write_hex(uuid, device_info(device).uuid, WW_DEVICE_UUID_BYTES);

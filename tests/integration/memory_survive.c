@@ -143,16 +143,16 @@ static void become_other_user(void)
 	MUST_CALL(prctl(PR_SET_PDEATHSIG, SIGKILL));
 }
 
-void role_take_as_other_user(int count, char **arguments)
+ROLE(role_take_as_other_user)
 {
 	become_other_user();
-	role_take(count, arguments);
+	take_serve(count, arguments);
 }
 
-void role_make_as_other_user(int count, char **arguments)
+ROLE(role_make_as_other_user)
 {
 	become_other_user();
-	role_make(count, arguments);
+	make_serve(count, arguments);
 }
 
 CASE(user_other_maps, NEEDS_EXPORT | NEEDS_ROOT)
@@ -200,14 +200,12 @@ CASE(user_other_makes, NEEDS_EXPORT | NEEDS_ROOT)
 }
 
 /* Another user cannot make a writable descriptor of a read-only one. */
-void role_reopen_as_other_user(int count, char **arguments)
+ROLE(role_reopen_as_other_user)
 {
 	struct ww_memory_description description;
 	char path[64];
 	int fd;
 
-	(void)count;
-	(void)arguments;
 	become_other_user();
 	packet_receive(CHILD_SOCKET, &description, sizeof(description), &fd);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -230,15 +228,13 @@ CASE(user_other_cannot_reopen, NEEDS_HOST_READ_ONLY | NEEDS_ROOT)
 }
 
 /* Host memory of another user, exported for writing, cannot be narrowed: the file is not ours. */
-void role_export_as_other_user(int count, char **arguments)
+ROLE(role_export_as_other_user)
 {
 	struct ww_memory_description description;
 	ww_device *device;
 	ww_memory *memory;
 	int fd = 77;
 
-	(void)count;
-	(void)arguments;
 	become_other_user();
 	device = subject_open();
 	MUST_OK(ww_memory_receive(device, CHILD_SOCKET,

@@ -41,11 +41,6 @@
 #define CHUNK (2 * MIB)
 #define MS    UINT64_C(1000000)
 
-void role_pool_agent(int count, char **arguments);
-void role_pool_quiet(int count, char **arguments);
-void role_pool_threads(int count, char **arguments);
-void role_pool_importers(int count, char **arguments);
-
 /* --- a pool of this process --- */
 
 /* slices 0: as many as there are by default. */

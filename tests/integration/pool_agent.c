@@ -238,7 +238,7 @@ static void let_go(void)
 	own.pool = ww_pool_unref(own.pool);
 }
 
-void role_pool_agent(int count, char **arguments)
+ROLE(pool_agent)
 {
 	static const struct agent_command commands[] = {
 		{"pool", obey_pool},
@@ -261,7 +261,7 @@ void role_pool_agent(int count, char **arguments)
 	};
 
 	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	role_agent(count, arguments);
+	agent_serve();
 }
 
 /* --- a pool of this process --- */

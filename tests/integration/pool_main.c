@@ -7,13 +7,6 @@
 #include "integration/pool.h"
 #include "support/driver.h"
 
-static const struct check_role roles[] = {
-	{"pool_agent", role_pool_agent},
-	{"pool_quiet", role_pool_quiet},
-	{"pool_threads", role_pool_threads},
-	{"pool_importers", role_pool_importers},
-};
-
 static uint64_t has;
 
 static struct check_suite suite;
@@ -46,8 +39,6 @@ static const char *skip(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-pool",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.warm_up = look_at_subject,
 };

@@ -195,7 +195,7 @@ static void run_pass(ww_device *device, bool gives)
 }
 
 /* MAILBOX alloc|give|take */
-void role_pool_quiet(int count, char **arguments)
+ROLE(pool_quiet)
 {
 	ww_device *device = subject_open();
 

@@ -154,12 +154,10 @@ static void *receive_slices(void *unused)
 	return unused;
 }
 
-void role_pool_threads(int count, char **arguments)
+ROLE(pool_threads)
 {
 	pthread_t threads[PAIRS];
 
-	(void)count;
-	(void)arguments;
 	device = subject_open();
 	MUST_OK(ww_broker_open(NULL, &broker));
 	for (int i = 0; i < PAIRS; i++)
@@ -226,13 +224,11 @@ static void *import_and_let_go(void *stream)
 	return NULL;
 }
 
-void role_pool_importers(int count, char **arguments)
+ROLE(pool_importers)
 {
 	pthread_t threads[THREADS];
 	ww_stream *stream = NULL;
 
-	(void)count;
-	(void)arguments;
 	device = subject_open();
 	if (device_info(device).capabilities & WW_CAP_STREAM_VALUE)
 		stream = stream_make(device);

@@ -47,9 +47,6 @@
 #define NEEDS_CUDA      (UINT64_C(1) << 3)
 #define NEEDS_OTHER_GPU (UINT64_C(1) << 4)
 
-void role_sync_agent(int count, char **arguments);
-void role_sync_container(int count, char **arguments);
-
 /* options may be NULL. */
 void sync_start(struct child *agent, const struct child_options *options);
 

@@ -293,7 +293,7 @@ static void let_go(void)
 	ww_barrier_unref(sync_agent.barrier);
 }
 
-void role_sync_agent(int count, char **arguments)
+static void serve(void)
 {
 	static const struct agent_command commands[] = {
 		{"create", obey_create},
@@ -334,13 +334,18 @@ void role_sync_agent(int count, char **arguments)
 	};
 
 	agent_extend(commands, CHECK_COUNT(commands), let_go);
-	role_agent(count, arguments);
+	agent_serve();
 }
 
-void role_sync_container(int count, char **arguments)
+ROLE(sync_agent)
+{
+	serve();
+}
+
+ROLE(sync_container)
 {
 	if (container_enter(count, arguments))
-		role_sync_agent(0, NULL);
+		serve();
 }
 
 /* --- the case's side --- */

@@ -7,12 +7,6 @@
 
 #include "integration/sync.h"
 
-static const struct check_role roles[] = {
-	{"sync_agent", role_sync_agent},
-	{"sync_container", role_sync_container},
-	{"container_probe", role_container_probe},
-};
-
 static uint64_t has;
 static bool is_under_mps;
 
@@ -73,8 +67,6 @@ static const char *doomed(const struct check_case *item)
 
 static struct check_suite suite = {
 	.name = "integration-sync",
-	.roles = roles,
-	.role_count = CHECK_COUNT(roles),
 	.skip = skip,
 	.doomed = doomed,
 	.warm_up = look_at_subject,

@@ -469,12 +469,10 @@ void agent_let_go(void)
 	device = ww_device_unref(device);
 }
 
-void role_agent(int count, char **arguments)
+void agent_serve(void)
 {
 	char command[CHILD_WORD_BYTES];
 
-	(void)count;
-	(void)arguments;
 	while (role_hear_any(command) && strcmp(command, "end")) {
 		ww_status status = agent_obey(command);
 
@@ -482,6 +480,11 @@ void role_agent(int count, char **arguments)
 			status < 0 ? ww_error_last()->message : "");
 	}
 	agent_let_go();
+}
+
+ROLE(agent)
+{
+	agent_serve();
 }
 
 /* --- the case's side --- */

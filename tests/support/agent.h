@@ -33,10 +33,7 @@
 
 #include "support/child.h"
 
-/* The role; every suite that uses agents has it under the name "agent". */
-void role_agent(int count, char **arguments);
-
-/* options may be NULL. */
+/* Starts one. options may be NULL. */
 void agent_start(struct child *agent, const struct child_options *options);
 
 /* Says a command, which must end with this status; or says it and hears the answer later. */
@@ -49,7 +46,10 @@ void agent_answers_with(struct child *agent, ww_status expected, const char *wor
 /* Ends it, cleanly. */
 void agent_end(struct child *agent);
 
-/* The agent's own side: obeys a command, which is cut up. */
+/* The agent's own side: obeys commands until `end`, or until the case is gone. */
+void agent_serve(void);
+
+/* Obeys one command, which is cut up. */
 ww_status agent_obey(char *command);
 
 /* Lets go of everything. */

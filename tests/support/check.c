@@ -41,6 +41,7 @@ static struct {
 
 static struct check_case *cases; /* by file and line */
 static size_t case_count;
+static struct check_role *roles;
 
 void check_register(struct check_case *item)
 {
@@ -53,6 +54,25 @@ void check_register(struct check_case *item)
 	item->next = *at;
 	*at = item;
 	case_count++;
+}
+
+static const struct check_role *role_find(const char *name)
+{
+	const struct check_role *role = roles;
+
+	while (role && strcmp(role->name, name))
+		role = role->next;
+	return role;
+}
+
+void check_register_role(struct check_role *role)
+{
+	if (role_find(role->name)) {
+		fprintf(stderr, "two roles are called %s\n", role->name);
+		_exit(2);
+	}
+	role->next = roles;
+	roles = role;
 }
 
 const struct check_case *check_first(void)
@@ -307,19 +327,19 @@ static int run_only(const struct check_suite *suite, const char *name)
 	return 2;
 }
 
-static int run_role(const struct check_suite *suite, int count, char **arguments)
+static int run_role(int count, char **arguments)
 {
-	for (size_t i = 0; i < suite->role_count; i++) {
-		if (strcmp(suite->roles[i].name, arguments[0]))
-			continue;
-		runner.name = suite->roles[i].name;
-		child_become();
-		alarm(CASE_SECONDS * check_slowness());
-		suite->roles[i].run(count - 1, arguments + 1);
-		return EXIT_SUCCESS;
+	const struct check_role *role = role_find(arguments[0]);
+
+	if (!role) {
+		fprintf(stderr, "no role is called %s\n", arguments[0]);
+		return 2;
 	}
-	fprintf(stderr, "no role is called %s\n", arguments[0]);
-	return 2;
+	runner.name = role->name;
+	child_become();
+	alarm(CASE_SECONDS * check_slowness());
+	role->run(count - 1, arguments + 1);
+	return EXIT_SUCCESS;
 }
 
 int check_main(const struct check_suite *suite, int argc, char **argv)
@@ -327,7 +347,7 @@ int check_main(const struct check_suite *suite, int argc, char **argv)
 	signal(SIGALRM, hung);
 	signal(SIGPIPE, SIG_DFL); /* a library that raises it must not go unnoticed */
 	if (argc > 2 && !strcmp(argv[1], "--role"))
-		return run_role(suite, argc - 2, argv + 2);
+		return run_role(argc - 2, argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "--list")) {
 		for (const struct check_case *item = cases; item; item = item->next)
 			puts(item->name);

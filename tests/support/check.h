@@ -2,10 +2,11 @@
 /*
  * check.h - cases, what they claim, and the runner that reports them
  *
- * A test program is its cases, each defined by CASE() in whatever file, and a table of roles. Run
- * plainly, it runs every case in order and reports in the Test Anything Protocol; `--only NAME`
- * runs one case, `--part 1/3` the first of three parts of them, `--list` names them, and `--role
- * NAME ARGUMENT...` makes the process one of the helpers that cases start (see child.h).
+ * A test program is its cases, each defined by CASE() in any of its files, and its roles, each
+ * defined by ROLE(). Without arguments the program runs every case in order and reports in the Test
+ * Anything Protocol. `--only NAME` runs one case, `--part 1/3` the first of three parts of them, and
+ * `--list` lists them. `--role NAME ARGUMENT...` makes the process one of the helpers that cases
+ * start (see child.h).
  *
  * A claim that does not hold ends its case, wherever it stands: the runner goes on with the next
  * one. In a helper, in a forked child or in another thread there is no next case, so it ends the
@@ -67,7 +68,32 @@ const struct check_case *check_first(void);
 struct check_role {
 	const char *name;
 	void (*run)(int count, char **arguments);
+	struct check_role *next; /* in no order */
 };
+
+/* Adds a role to those of the program. It ends the program if another role has the same name. */
+void check_register_role(struct check_role *role);
+
+/*
+ * Defines a role, and registers it as CASE() registers a case. `--role NAME` and child_start() use
+ * its name. The body sees `count` and `arguments`, those that follow the name:
+ *
+ *   ROLE(reader)
+ *   {
+ *           MUST(count == 1);
+ *           role_tell("opened %s", arguments[0]);
+ *   }
+ */
+#define ROLE(role_name)                                                                    \
+	static void role_name##_role(int count, char **arguments);                         \
+	__attribute__((constructor)) static void role_name##_register(void)                \
+	{                                                                                  \
+		static struct check_role this_role = {#role_name, role_name##_role, NULL}; \
+                                                                                           \
+		check_register_role(&this_role);                                           \
+	}                                                                                  \
+	static void role_name##_role(__attribute__((unused)) int count,                    \
+		__attribute__((unused)) char **arguments)
 
 /*
  * struct check_suite - what a program tests
@@ -80,8 +106,6 @@ struct check_role {
  */
 struct check_suite {
 	const char *name;
-	const struct check_role *roles;
-	size_t role_count;
 	const char *(*skip)(const struct check_case *item);
 	const char *(*doomed)(const struct check_case *item);
 	void (*warm_up)(void);

@@ -37,12 +37,11 @@ bool container_enter(int count, char **arguments)
 }
 
 /* container_probe [user]: says whether there can be a container, and ends. */
-void role_container_probe(int count, char **arguments)
+ROLE(container_probe)
 {
 	struct namespace_plan plan = {.inside = INSIDE, .outside = "/tmp", .other_user = count > 0};
 	const char *failure = namespace_enter(&plan);
 
-	(void)arguments;
 	role_tell("%s", failure ? failure : "inside");
 }
 

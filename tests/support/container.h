@@ -4,8 +4,7 @@
  * the broker's socket
  *
  * A container is a helper in PID, IPC, network and mount namespaces of its own; the broker's folder
- * is at /broker there, wherever it is outside. A suite that uses them has role_container_probe()
- * under the name "container_probe".
+ * is at /broker there, wherever it is outside.
  */
 #ifndef WW_TESTS_SUPPORT_CONTAINER_H
 #define WW_TESTS_SUPPORT_CONTAINER_H
@@ -26,7 +25,5 @@ void container_start(const char *role, struct child *helper, const char *user);
  * Return: false: it did not; the role is to end.
  */
 bool container_enter(int count, char **arguments);
-
-void role_container_probe(int count, char **arguments);
 
 #endif

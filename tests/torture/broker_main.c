@@ -171,7 +171,7 @@ static uint64_t count_waits(ww_broker *broker)
 }
 
 /* Each word begins another run. */
-static void role_partner(int count, char **arguments)
+ROLE(partner)
 {
 	ww_device *device = subject_open();
 	char word[CHILD_WORD_BYTES];
@@ -361,10 +361,6 @@ CASE(system_calls_fail_with_every_error_at_start, 0)
 	end_start();
 }
 
-static const struct check_role roles[] = {
-	{"partner", role_partner},
-};
-
 static const char *reason;
 
 static void look_at_subject(void)
@@ -388,8 +384,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture-broker",
-		.roles = roles,
-		.role_count = CHECK_COUNT(roles),
 		.skip = skip,
 		.warm_up = look_at_subject,
 	};

@@ -185,7 +185,7 @@ CASE(driver_maps_no_other_size, 0)
 }
 
 /* A fresh process in which the Nth call fails; afterwards everything must work. */
-static void role_first_use(int count, char **arguments)
+ROLE(first_use)
 {
 	uint64_t nth = strtoull(arguments[0], NULL, 10);
 	const char *function;
@@ -226,7 +226,7 @@ CASE(first_use_fails, 0)
 }
 
 /* The same for the driver: its start fails. The fake one is told so by its environment. */
-static void role_driver_start(int count, char **arguments)
+ROLE(driver_start)
 {
 	ww_device *device;
 
@@ -270,11 +270,6 @@ CASE(driver_start_fails, 0)
 	}
 }
 
-static const struct check_role roles[] = {
-	{"first_use", role_first_use},
-	{"driver_start", role_driver_start},
-};
-
 static void look_at_subject(void)
 {
 	ww_device *device = subject_open();
@@ -291,8 +286,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture",
-		.roles = roles,
-		.role_count = CHECK_COUNT(roles),
 		.warm_up = look_at_subject,
 	};
 

@@ -143,7 +143,7 @@ static void partner_drops(struct possessions *mine)
 	mine->pool = ww_pool_unref(mine->pool);
 }
 
-static void role_partner(int count, char **arguments)
+ROLE(partner)
 {
 	struct possessions mine = {.device = subject_open()};
 	char word[CHILD_WORD_BYTES];
@@ -407,16 +407,10 @@ CASE(meeting_system_calls_fail, 0)
 	fail_system_calls(&torture_meeting);
 }
 
-static const struct check_role roles[] = {
-	{"partner", role_partner},
-};
-
 int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture-pool",
-		.roles = roles,
-		.role_count = CHECK_COUNT(roles),
 	};
 
 	return check_main(&suite, argc, argv);

@@ -112,7 +112,7 @@ static bool pass(ww_broker *broker, const char *name)
 }
 
 /* Each word is the name of a barrier. */
-static void role_partner(int count, char **arguments)
+ROLE(partner)
 {
 	struct possessions mine = {.device = NULL};
 	char word[CHILD_WORD_BYTES];
@@ -264,10 +264,6 @@ CASE(closing_while_driver_fails, 0)
 	torture_driver(&torture_closing, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static const struct check_role roles[] = {
-	{"partner", role_partner},
-};
-
 static const char *reason;
 
 static void look_at_subject(void)
@@ -289,8 +285,6 @@ int main(int argc, char **argv)
 {
 	static const struct check_suite suite = {
 		.name = "torture-sync",
-		.roles = roles,
-		.role_count = CHECK_COUNT(roles),
 		.skip = skip,
 		.warm_up = look_at_subject,
 	};
