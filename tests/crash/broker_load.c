@@ -367,7 +367,7 @@ ROLE(role_loader)
 	ww_broker *broker;
 
 	MUST(count == 1);
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	for (uint32_t i = 0; i < THREADS; i++) {
 		uint32_t number = (uint32_t)atoi(arguments[0]) * THREADS + i;
 

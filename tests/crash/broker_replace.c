@@ -152,7 +152,7 @@ ROLE(role_replacer)
 	MUST(count == 2);
 	first = (uint32_t)atoi(arguments[0]) * SLOTS;
 	map_board(0);
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	wait_for_end(broker, (uint32_t)atoi(arguments[1]));
 	for (uint32_t i = 0; i < SLOTS; i++)
 		do
@@ -205,7 +205,7 @@ ROLE(role_reader)
 
 	MUST(count == 0);
 	map_board(0);
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	while (!atomic_load(&board->is_over))
 		read_one(device, broker, (uint32_t)draw_from(&random, NAMES));
 	ww_broker_unref(broker);

@@ -158,7 +158,7 @@ void player_begin(struct player *player, uint32_t index, uint64_t seed)
 	*player = (struct player){.random = seed, .board = board_map(false)};
 	open_post(player, index);
 	player->device = subject_open();
-	MUST_OK(ww_broker_open(NULL, &player->broker));
+	MUST_OK(broker_open_patient(NULL, &player->broker));
 	player->stream = stream_make(player->device);
 	if (device_info(player->device).capabilities & WW_CAP_STREAM_VALUE)
 		player->lag = stream_make(player->device);

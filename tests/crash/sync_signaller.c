@@ -258,7 +258,7 @@ ROLE(role_signaller)
 	self.works = !strcmp(arguments[2], "works");
 	self.is_member = !strcmp(arguments[3], "member");
 	self.device = subject_open();
-	MUST_OK(ww_broker_open(NULL, &self.broker));
+	MUST_OK(broker_open_patient(NULL, &self.broker));
 	move_report();
 	make_all();
 	if (self.works)

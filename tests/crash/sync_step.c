@@ -176,7 +176,7 @@ ROLE(role_stepper)
 
 	MUST(count == 4);
 	program_invocation_short_name = (char *)SYNC_PROGRAM;
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	if (!strcmp(arguments[3], "put"))
 		put_only(broker, arguments);
 	else if (!strcmp(arguments[3], "join"))

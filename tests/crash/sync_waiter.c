@@ -438,7 +438,7 @@ ROLE(role_waiter)
 	MUST_CALL(sem_init(&self.begun, 0, 0));
 	self.device = subject_open();
 	MUST_OK(ww_device_open("host", &self.host));
-	MUST_OK(ww_broker_open(NULL, &self.broker));
+	MUST_OK(broker_open_patient(NULL, &self.broker));
 	MUST_OK(ww_timeline_create(NULL, &self.own));
 	role_tell("here");
 	while (role_hear_any(word) && strcmp(word, "over"))

@@ -42,7 +42,7 @@ ROLE(role_interrupted)
 
 	MUST_OK(ww_cancel_create(&interrupted));
 	MUST_CALL(sigaction(SIGINT, &action, NULL));
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	for (int i = 0; i < 10; i++) {
 		MUST_STATUS(WW_CANCELLED,
 			ww_memory_get(device, broker, "never", NULL, WW_FOREVER, interrupted,

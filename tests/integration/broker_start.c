@@ -130,7 +130,7 @@ static struct ww_broker_info must_have_one(void)
 	pid_t supervisor = 0;
 	pid_t process = 0;
 
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	MUST(!strcmp(own.address, ww_broker_address(broker)));
 	MUST_OK(ww_broker_info_get(broker, &info));
 	MUST_EQUAL(1, count_daemons("supervisor", &supervisor));

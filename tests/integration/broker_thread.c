@@ -253,7 +253,7 @@ CASE(unref_broker_before_memory, NEEDS_EXPORT)
 	agent_tell(&maker, "get ours");
 	agent_answers(&maker, WW_ERR_NOT_FOUND);
 	agent_end(&maker);
-	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	MUST_OK(broker_open_patient(NULL, &scene.broker));
 	scene_end();
 }
 
@@ -320,7 +320,7 @@ CASE(fork_refuses_broker_calls, NEEDS_EXPORT)
 	pid = fork();
 	MUST_CALL(pid);
 	if (pid == 0) {
-		alarm(20 * check_slowness());
+		alarm((unsigned int)child_limit_ms() / 1000);
 		refuse_in_child();
 		_exit(0);
 	}

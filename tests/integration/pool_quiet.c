@@ -182,7 +182,7 @@ static void run_pass(ww_device *device, bool gives)
 	ww_pool *pool = gives ? pool_make(device, 8 * CHUNK, 0) : NULL;
 	ww_broker *broker;
 
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	for (unsigned int round = 1; round <= WARM_ROUNDS + QUIET_ROUNDS; round++) {
 		if (round == WARM_ROUNDS)
 			be_quiet();

@@ -159,7 +159,7 @@ ROLE(pool_threads)
 	pthread_t threads[PAIRS];
 
 	device = subject_open();
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	for (int i = 0; i < PAIRS; i++)
 		MUST_EQUAL(0, pthread_create(&threads[i], NULL, receive_slices, NULL));
 	for (int i = 0; i < PAIRS; i++)
@@ -232,7 +232,7 @@ ROLE(pool_importers)
 	device = subject_open();
 	if (device_info(device).capabilities & WW_CAP_STREAM_VALUE)
 		stream = stream_make(device);
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	MUST_EQUAL(sizeof(shared_token),
 		recv(CHILD_SOCKET, &shared_token, sizeof(shared_token), 0));
 	for (int i = 0; i < THREADS; i++)

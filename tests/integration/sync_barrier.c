@@ -497,7 +497,7 @@ CASE(barrier_outlives_its_maker, 0)
 	start_joined(members);
 	ww_broker_unref(scene.broker);
 	all_play(members, 20);
-	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	MUST_OK(broker_open_patient(NULL, &scene.broker));
 	end_members(members, MEMBERS);
 }
 

@@ -22,6 +22,7 @@
 
 #include <warpway/warpway.h>
 
+#include "support/broker.h"
 #include "support/check.h"
 #include "support/subject.h"
 
@@ -111,11 +112,7 @@ ww_device *agent_device(void)
 
 ww_status agent_broker(ww_broker **out_broker)
 {
-	const struct ww_broker_params patient = {
-		.struct_size = sizeof(patient),
-		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
-	};
-	ww_status status = broker ? WW_OK : ww_broker_open(&patient, &broker);
+	ww_status status = broker ? WW_OK : broker_open_patient(NULL, &broker);
 
 	*out_broker = broker;
 	return status;

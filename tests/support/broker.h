@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <warpway/broker.h>
+
 #define BROKER_PATH_BYTES 64
 
 struct broker {
@@ -63,6 +65,13 @@ void broker_wait(struct broker *broker);
 
 /* Kills all its processes. */
 void broker_kill(struct broker *broker);
+
+/*
+ * Opens a broker as ww_broker_open() does, and waits for its answers for half of child_limit_ms():
+ * the library's 5 s are too short for a machine where all takes longer.
+ * @address:  NULL: as the environment says
+ */
+ww_status broker_open_patient(const char *address, ww_broker **out_broker);
 
 /* What /proc says of a process: open descriptors, resident memory. */
 int process_descriptors(pid_t pid);

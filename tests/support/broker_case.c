@@ -16,18 +16,13 @@ struct scene scene;
 
 void scene_begin_with(const struct broker_options *options)
 {
-	const struct ww_broker_params patient = {
-		.struct_size = sizeof(patient),
-		.timeout_ns = (uint64_t)child_limit_ms() * 1000000 / 2,
-	};
-
 	if (scene.daemon.group)
 		broker_kill(&scene.daemon);
 	scene = (struct scene){0};
 	broker_start(&scene.daemon, options);
 	MUST_CALL(setenv("WARPWAY_BROKER", scene.daemon.address, 1));
 	scene.device = subject_open();
-	MUST_OK(ww_broker_open(&patient, &scene.broker));
+	MUST_OK(broker_open_patient(NULL, &scene.broker));
 	scene.open_fds = scene_info().open_fds;
 }
 

@@ -180,7 +180,7 @@ ROLE(partner)
 	ww_broker *broker;
 
 	MUST(count == 0 && !arguments[0]);
-	MUST_OK(ww_broker_open(NULL, &broker));
+	MUST_OK(broker_open_patient(NULL, &broker));
 	ready = partner_put(device, broker, SCENARIO_READY, WW_STATE_SEALED);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN) {
 		scenario_allocate();

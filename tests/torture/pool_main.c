@@ -149,7 +149,7 @@ ROLE(partner)
 	char word[CHILD_WORD_BYTES];
 
 	MUST(count == 0 && !arguments[0]);
-	MUST_OK(ww_broker_open(NULL, &mine.broker));
+	MUST_OK(broker_open_patient(NULL, &mine.broker));
 	role_tell("done");
 	while (role_hear_any(word) && strcmp(word, "stop") != 0) {
 		if (!strcmp(word, "make"))
@@ -209,13 +209,9 @@ static void must_become_idle(void)
 
 static ww_broker *open_broker(void)
 {
-	const struct ww_broker_params params = {
-		.struct_size = sizeof(params),
-		.address = server.address,
-	};
 	ww_broker *broker;
 
-	MUST_OK(ww_broker_open(&params, &broker));
+	MUST_OK(broker_open_patient(server.address, &broker));
 	return broker;
 }
 

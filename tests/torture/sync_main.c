@@ -74,7 +74,7 @@ static void partner_make(struct possessions *mine)
 	struct ww_token token = {{0}};
 
 	mine->device = subject_open();
-	MUST_OK(ww_broker_open(NULL, &mine->broker));
+	MUST_OK(broker_open_patient(NULL, &mine->broker));
 	MUST_OK(ww_timeline_create(&params, &mine->timeline));
 	MUST_OK(ww_timeline_put(mine->timeline, mine->broker, SCENARIO_PARTNER, NULL, NULL));
 	if (device_info(mine->device).capabilities & WW_CAP_EVENT) {
