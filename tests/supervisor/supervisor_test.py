@@ -5,6 +5,7 @@ WARPWAYD is the daemon with a broker process that does as it is told, see server
 of its own; whatever it started is killed at its end. Nothing sleeps: deaths are awaited by pidfd, answers by
 a socket with a limit. Speaks TAP.
 """
+import contextlib
 import os
 import re
 import resource
@@ -18,7 +19,7 @@ import tempfile
 import time
 
 WARPWAYD = os.path.realpath(sys.argv[1])
-LIMIT_S = 20 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
+LIMIT_S = 60 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 DONE, CANNOT, AGAIN = 0, 2, 75
 
@@ -153,10 +154,12 @@ class Daemon:
         stopped = set()
         while self.processes() - stopped:
             for pid in self.processes() - stopped:
-                os.kill(pid, signal.SIGSTOP)
+                with contextlib.suppress(ProcessLookupError):  # it ends meanwhile
+                    os.kill(pid, signal.SIGSTOP)
                 stopped.add(pid)
         for pid in stopped:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         if self.process:
             self.process.kill()
             self.process.stderr.close()
@@ -332,7 +335,9 @@ def many_at_once(daemon):
     for ours, _ in pipes:
         os.close(ours)
     info = daemon.ask("info")
-    expect(daemon.processes() == {info.supervisor, info.broker}, f"{daemon.processes()}")
+    deadline = time.monotonic() + LIMIT_S
+    while daemon.processes() != {info.supervisor, info.broker}:  # the others end after their word
+        expect(time.monotonic() < deadline, f"{daemon.processes()}")
 
 
 def broker_killed(daemon):
@@ -434,13 +439,17 @@ def large_is_closed_by_a_thread(daemon):
     deadline = time.monotonic() + LIMIT_S
     while switches(info.supervisor) == 0:
         expect(time.monotonic() < deadline, "the thread does not wait")
-    before = switches(info.supervisor)
-    daemon.ask(f"drop {first} {first + 3}")
-    kept = daemon.ask("keep 4").kept  # behind the former; and what it says is in the supervisor's queue
-    kill(info.broker)
-    info = daemon.another(info)  # by now the supervisor has read all of that
-    expect(switches(info.supervisor) == before, "what is small is closed aside")
-    check_all(info, kept)
+    # The thread may have waited for something else first, as for a lock: one of several rounds has to be quiet.
+    for count in range(1, 6):
+        before = switches(info.supervisor)
+        daemon.ask(f"drop {first} {first + 3}")
+        kept = daemon.ask("keep 4").kept  # behind the former; and what it says is in the supervisor's queue
+        kill(info.broker)
+        info = daemon.another(info)  # by now the supervisor has read all of that
+        check_all(info, kept)
+        if switches(info.supervisor) == before:
+            break
+        expect(count < 5, "what is small is closed aside")
     daemon.ask(f"drop {first} {first + 3}")
     for _ in range(3):
         before = switches(info.supervisor)
