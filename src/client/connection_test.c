@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "client/connection.h"
 
-#define SOON_NS UINT64_C(200000000)
+#define SOON_NS UINT64_C(500000000)
 #define LONG_NS UINT64_C(20000000000)
 
 static const struct ww_caller caller = {.process_id = {1, 2, 3}};

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "client/spawn.h"
 
-#define SOON_NS UINT64_C(300000000)
+#define SOON_NS UINT64_C(1000000000)
 #define LONG_NS UINT64_C(20000000000)
 
 static char folder[64];

@@ -11,6 +11,7 @@
 #include "share/choose_broker.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define TRIES     5
 
 static void begin(struct stand_in *self, void (*script)(struct stand_in *self))
 {
@@ -129,29 +130,40 @@ static void accept_and_say_nothing(struct stand_in *self)
 	close(peer);
 }
 
+/* Return: whether a call with a limit of 10 ms took less than the 5 s that a broker has. */
+static bool is_in_time(bool gets_memory)
+{
+	uint64_t begun_ns = ww_clock_now_ns();
+	ww_timeline *timeline = NULL;
+	ww_memory *memory = NULL;
+	struct stand_in self;
+	ww_device *device;
+	uint64_t took_ns;
+
+	begin(&self, accept_and_say_nothing);
+	assert_int_equal(ww_device_open("host", &device), WW_OK);
+	if (gets_memory)
+		assert_int_equal(ww_memory_get(device, NULL, "x", NULL, 10 * NS_PER_MS, NULL,
+					 &memory, NULL),
+			WW_TIMED_OUT);
+	else
+		assert_int_equal(ww_timeline_get(NULL, "x", 10 * NS_PER_MS, NULL, &timeline),
+			WW_TIMED_OUT);
+	took_ns = ww_clock_now_ns() - begun_ns;
+	ww_device_unref(device);
+	end(&self);
+	return took_ns < 4000 * NS_PER_MS;
+}
+
+/* Others use this machine too, so one of several tries has to be in time. */
 static void in_time(void **state)
 {
+	(void)state;
 	for (int i = 0; i < 2; i++) {
-		uint64_t begun_ns = ww_clock_now_ns();
-		ww_timeline *timeline = NULL;
-		ww_memory *memory = NULL;
-		struct stand_in self;
-		ww_device *device;
+		int tries = 1;
 
-		(void)state;
-		begin(&self, accept_and_say_nothing);
-		assert_int_equal(ww_device_open("host", &device), WW_OK);
-		if (i == 0)
-			assert_int_equal(ww_timeline_get(NULL, "x", 10 * NS_PER_MS, NULL,
-						 &timeline),
-				WW_TIMED_OUT);
-		else
-			assert_int_equal(ww_memory_get(device, NULL, "x", NULL, 10 * NS_PER_MS,
-						 NULL, &memory, NULL),
-				WW_TIMED_OUT);
-		assert_true(ww_clock_now_ns() - begun_ns < 4000 * NS_PER_MS);
-		ww_device_unref(device);
-		end(&self);
+		while (!is_in_time(i == 1))
+			assert_true(++tries <= TRIES);
 	}
 }
 
