@@ -504,8 +504,8 @@ CASE(signal_page_maker_comes_back, ONCE)
 	clear_stage(&stage);
 }
 
-/* As many pages, and others connected, cost no waiter much. */
-CASE(signal_page_hundred_at_once, ONCE)
+/* Return: from the death of a maker of 100 pages to the poison of the last of them. */
+static uint64_t time_hundred_pages(void *unused)
 {
 	static struct page pages[PAGES];
 	struct raw *raw = peer();
@@ -515,8 +515,7 @@ CASE(signal_page_hundred_at_once, ONCE)
 	uint64_t first_ns;
 	uint64_t last_ns;
 
-	for (int i = 0; i < 100; i++)
-		peer();
+	(void)unused;
 	pid = start_signaller(&child, PAGES);
 	for (int i = 0; i < PAGES; i++) {
 		char name[16];
@@ -533,7 +532,6 @@ CASE(signal_page_hundred_at_once, ONCE)
 	check_note("killed -> first page %llu us, -> last of %d pages %llu us later",
 		(unsigned long long)(first_ns - start_ns) / 1000, PAGES,
 		(unsigned long long)(last_ns - first_ns) / 1000);
-	MUST(last_ns - start_ns < suite_at_once_ns());
 	child_kill(&child);
 	for (int i = 0; i < PAGES; i++) {
 		must_be_lost(&pages[i], 5, pid, "raw");
@@ -543,6 +541,16 @@ CASE(signal_page_hundred_at_once, ONCE)
 		MUST_EQUAL(1, pages[i].page->ended);
 		page_close(&pages[i]);
 	}
+	raw_close(raw);
+	return last_ns - start_ns;
+}
+
+/* As many pages, and others connected, cost no waiter much. */
+CASE(signal_page_hundred_at_once, ONCE)
+{
+	for (int i = 0; i < 100; i++)
+		peer();
+	suite_must_be_at_once(time_hundred_pages, NULL);
 }
 
 /* The sockets of so many connections. */
@@ -556,26 +564,22 @@ static void gather(int *sockets, int count)
 	}
 }
 
-/* A crowd that asks all at once does not keep the broker from the dead. */
-CASE(signal_page_among_a_thousand, ONCE)
+/* Return: from the death of a maker to the poison, while CROWD ask for a long list. */
+static uint64_t time_among_crowd(void *unused)
 {
 	static int crowd[CROWD];
 	const struct ww_wire_header header = {.serial = 1};
-	struct rlimit files;
 	struct raw *raw;
 	struct child child;
 	struct page page;
 	uint8_t packet[512];
 	uint64_t start_ns;
+	uint64_t end_ns;
 	pid_t pid;
 	size_t bytes = ww_wire_encode_list(&(struct ww_wire_list){.unnamed = 1}, WW_WIRE_VERSION,
 		&header, packet, sizeof(packet));
 
-	MUST_CALL(getrlimit(RLIMIT_NOFILE, &files));
-	if (files.rlim_max < 8192)
-		check_skip("no more than %llu open files", (unsigned long long)files.rlim_max);
-	MUST_CALL(setrlimit(RLIMIT_NOFILE, &(struct rlimit){4096, files.rlim_max}));
-	suite_start(NULL, files.rlim_max);
+	(void)unused;
 	raw = peer();
 	for (int i = 0; i < 100; i++)
 		put_named(raw, "");
@@ -587,13 +591,29 @@ CASE(signal_page_among_a_thousand, ONCE)
 	start_ns = ww_clock_now_ns();
 	MUST_CALL(kill(pid, SIGKILL));
 	page_wait_poison(&page, 0);
+	end_ns = ww_clock_now_ns();
 	check_note("killed -> poisoned, while %d ask: %llu us", CROWD,
-		(unsigned long long)(ww_clock_now_ns() - start_ns) / 1000);
-	MUST(ww_clock_now_ns() - start_ns < suite_at_once_ns());
+		(unsigned long long)(end_ns - start_ns) / 1000);
 	child_kill(&child);
 	must_be_lost(&page, 5, pid, "raw");
 	page_close(&page);
 	for (int i = 0; i < CROWD; i++)
 		close(crowd[i]);
+	wait_for(raw, &(struct want){UINT64_MAX, 1, UINT64_MAX, UINT64_MAX, UINT64_MAX});
+	raw_close(raw);
+	return end_ns - start_ns;
+}
+
+/* A crowd that asks all at once does not keep the broker from the dead. */
+CASE(signal_page_among_a_thousand, ONCE)
+{
+	struct rlimit files;
+
+	MUST_CALL(getrlimit(RLIMIT_NOFILE, &files));
+	if (files.rlim_max < 8192)
+		check_skip("no more than %llu open files", (unsigned long long)files.rlim_max);
+	MUST_CALL(setrlimit(RLIMIT_NOFILE, &(struct rlimit){4096, files.rlim_max}));
+	suite_start(NULL, files.rlim_max);
+	suite_must_be_at_once(time_among_crowd, NULL);
 	MUST_CALL(setrlimit(RLIMIT_NOFILE, &files));
 }

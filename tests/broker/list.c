@@ -140,7 +140,7 @@ CASE(list_who_holds_what, 0)
 	uint8_t secret[16];
 
 	MUST_OK(raw_get(taker, "looked-at", WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_export(taker, put.id, WW_WIRE_ACCESS_READ, 1, 10000 * MS, secret));
+	MUST_OK(raw_export(taker, put.id, WW_WIRE_ACCESS_READ, 1, 60000 * MS, secret));
 	MUST(find_holder(taker, 1, 1, &holder));
 	MUST_EQUAL(4096, holder.put_bytes);
 	MUST_EQUAL(4096, holder.held_bytes);

@@ -19,6 +19,7 @@ void suite_repeat(int times)
 		for (const struct check_case *item = check_first(); item; item = item->next) {
 			if (item->needs & ONCE || skip(item))
 				continue;
+			check_renew_alarm();
 			suite_begin();
 			item->run();
 			suite_settle();

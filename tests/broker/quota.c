@@ -136,7 +136,7 @@ CASE(quota_holds, 0)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'d'", raw_get(raw, "d", WW_WIRE_ACCESS_READ, &granted));
 	wait_for(raw, &(struct want){3, 2, 4, 0, 0});
 	MUST_OK(raw_release(other, put.id));
-	MUST_OK(raw_export(raw, put.id, WW_WIRE_ACCESS_READ, 0, 10000 * MS, secret));
+	MUST_OK(raw_export(raw, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	MUST_REFUSE(WW_ERR_QUOTA, "holds", put_sized(raw, "d", 1));
 	MUST_OK(raw_remove(raw, "a")); /* its escrow goes with it, its holder stays */
 	MUST_OK(put_sized(raw, "d", 1));

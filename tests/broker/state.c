@@ -128,7 +128,7 @@ CASE(state_removed, 0)
 
 	MUST_OK(raw_put(maker, &put, &fd, 1));
 	MUST_OK(raw_get(other, "removed", WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 10000 * MS, secret));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	wait_for(maker, &(struct want){1, 2, 3, 1, 0});
 	MUST_OK(raw_remove(maker, "removed"));
 	/* Named by nothing, held by both, its descriptor closed, its token worthless. */
@@ -573,7 +573,7 @@ CASE(escrow_time, 0)
 	uint8_t secret[16];
 
 	MUST_OK(raw_watch(eyes, "", 0));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secret));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	raw_close(maker);
 	/* In flight, so it lives without its maker. */
 	wait_for(eyes, &(struct want){1, 0, 1, 0, 1});
@@ -600,14 +600,14 @@ CASE(escrow_uses, 0)
 	struct ww_wire_granted granted;
 	uint8_t secret[16];
 
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 2, 30000 * MS, secret));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 2, 60000 * MS, secret));
 	MUST_OK(raw_release(maker, put.id));
 	MUST_OK(raw_import(other[0], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	wait_for(maker, &(struct want){1, 4, 2, 0, 0});
 	MUST_OK(raw_import(other[1], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	wait_for(maker, &(struct want){1, 4, 2, 0, 0}); /* the escrow has ended */
 	/* One for writing is not used up by who reads. */
-	MUST_OK(raw_export(other[0], put.id, WW_WIRE_ACCESS_READ, 1, 30000 * MS, secret));
+	MUST_OK(raw_export(other[0], put.id, WW_WIRE_ACCESS_READ, 1, 60000 * MS, secret));
 	MUST_OK(raw_import(other[1], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	wait_for(maker, &(struct want){1, 4, 3, 0, 0}); /* nor by who has it already */
 	/* The secret stays good while somebody holds the object. */
@@ -628,7 +628,7 @@ CASE(revoke_by_maker_only, 0)
 	uint8_t secret[16];
 	uint8_t id[16] = {0};
 
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secret));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secret));
 	MUST_REFUSE(WW_ERR_ACCESS, "put", raw_revoke(other, put.id));
 	MUST_OK(raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	MUST_REFUSE(WW_ERR_ACCESS, "put", raw_revoke(other, put.id)); /* nor a holder */
@@ -650,10 +650,10 @@ CASE(revoke_ends_tokens, 0)
 
 	put.state = WW_WIRE_STATE_SHARED;
 	MUST_OK(raw_put(maker, &put, NULL, 0));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, secrets[0]));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 3, 30000 * MS, secrets[1]));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, secrets[0]));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_WRITE, 3, 60000 * MS, secrets[1]));
 	MUST_OK(raw_import(other, put.id, secrets[0], WW_WIRE_ACCESS_READ, &granted));
-	MUST_OK(raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, fresh));
+	MUST_OK(raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, fresh));
 	wait_for(maker, &(struct want){1, 3, 5, 0, 0});
 	MUST_OK(raw_revoke(maker, put.id));
 	wait_for(maker, &(struct want){1, 3, 2, 0, 0}); /* the holders stay, the escrows do not */
@@ -686,9 +686,9 @@ CASE(revoke_survives_restart, ONCE)
 	suite_start(NULL, 0);
 	maker = peer();
 	put = put_named(maker, "x");
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, old));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, old));
 	MUST_OK(raw_revoke(maker, put.id));
-	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 30000 * MS, fresh));
+	MUST_OK(raw_export(maker, put.id, WW_WIRE_ACCESS_READ, 0, 60000 * MS, fresh));
 	suite_kill_broker(maker);
 	suite_come_back(maker, true);
 	MUST_REFUSE(WW_ERR_ACCESS, "revoked",

@@ -44,7 +44,7 @@
 /* A connection that does not read has little room. */
 #define LITTLE_ROOM 2304
 
-#define LIMIT_NS UINT64_C(20000000000)
+#define LIMIT_NS UINT64_C(60000000000)
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

@@ -3,8 +3,8 @@
  * memory_cycle.c - a thousand times the same, and nothing is left behind
  *
  * What is counted: descriptors, mappings, what the fake driver knows this process holds, and on a
- * real GPU its free memory, where a leak of a thousand times 2 MiB cannot hide behind other
- * processes.
+ * real GPU its free memory. Other processes may take memory of that GPU meanwhile, so it has to be
+ * as free as before after one of several runs. A leak of a thousand times 2 MiB shows in every run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 #define CYCLES      1000
 #define WARM_UP     10
 #define NOISE_BYTES (256 * MIB)
+#define TRIES       3
 
 struct state {
 	struct census census;
@@ -35,29 +36,40 @@ static void take_state(ww_device *device, struct state *out)
 		fake->live(&out->live);
 }
 
-static void must_be_as_before(ww_device *device, const struct state *before)
+/* Return: whether as many bytes of a GPU are free as before; all else must be as before. */
+static bool is_as_before(ww_device *device, const struct state *before)
 {
 	struct state after;
 
 	take_state(device, &after);
 	census_must_match(&before->census);
 	MUST_MATCH(&before->live, &after.live, sizeof(after.live));
-	if (subject_is_cuda() && after.bytes_free + NOISE_BYTES < before->bytes_free)
-		FAIL("%llu bytes were free, now %llu", (unsigned long long)before->bytes_free,
-			(unsigned long long)after.bytes_free);
+	if (!subject_is_cuda() || after.bytes_free + NOISE_BYTES >= before->bytes_free)
+		return true;
+	check_note("%llu bytes were free, now %llu", (unsigned long long)before->bytes_free,
+		(unsigned long long)after.bytes_free);
+	return false;
+}
+
+static bool cycle_once(ww_device *device, void (*once)(void *), void *context)
+{
+	struct state before;
+
+	take_state(device, &before);
+	for (int i = 0; i < CYCLES; i++)
+		once(context);
+	return is_as_before(device, &before);
 }
 
 /* Runs `once` CYCLES times, after a few that set up what stays. */
 static void cycle(ww_device *device, void (*once)(void *), void *context)
 {
-	struct state before;
+	int tries = 1;
 
 	for (int i = 0; i < WARM_UP; i++)
 		once(context);
-	take_state(device, &before);
-	for (int i = 0; i < CYCLES; i++)
-		once(context);
-	must_be_as_before(device, &before);
+	while (!cycle_once(device, once, context))
+		MUST(++tries <= TRIES);
 }
 
 struct import {

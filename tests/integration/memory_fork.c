@@ -16,7 +16,7 @@
 
 #include "integration/memory.h"
 
-#define CHILD_SECONDS (20 * check_slowness())
+#define CHILD_SECONDS ((unsigned int)child_limit_ms() / 1000)
 
 static struct {
 	ww_device *device;

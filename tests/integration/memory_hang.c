@@ -23,7 +23,7 @@
 #include "wire/packet.h"
 #include "wire/protocol.h"
 
-#define LIMIT_NS UINT64_C(1000000000)
+#define LIMIT_NS ((uint64_t)child_limit_ms() * 1000000)
 
 /*
  * Starts the helper, which must not inherit the file: its exec would hang. Then the server answers

@@ -47,8 +47,8 @@ ww_memory *take_from(struct child *child, ww_device *device, uint32_t access)
 	ww_memory *memory;
 
 	MUST_OK(ww_memory_receive(device, child->socket,
-		WW_PARAMS(struct ww_import_params, .access = access), UINT64_C(30000000000), NULL,
-		&memory));
+		WW_PARAMS(struct ww_import_params, .access = access),
+		(uint64_t)child_limit_ms() * 1000000, NULL, &memory));
 	return memory;
 }
 

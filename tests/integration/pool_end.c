@@ -381,7 +381,7 @@ CASE(fork_refuses_pools, 0)
 	pid = fork();
 	MUST_CALL(pid);
 	if (pid == 0) {
-		alarm(20 * check_slowness());
+		alarm((unsigned int)child_limit_ms() / 1000);
 		refuse_calls(pool, slice, &token);
 		_exit(0);
 	}

@@ -11,7 +11,7 @@
 #define SHORT    (5 * MS)
 #define THREADS  8
 #define ROUNDS   60
-#define PATIENCE (3000 * MS) /* less than one limit of the broker on time */
+#define PATIENCE ((uint64_t)child_limit_ms() * MS / 4) /* half of scene.broker's limit on time */
 
 /* A pool that is full: an agent has all of it, and this process has let go of it. */
 struct cast {

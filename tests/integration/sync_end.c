@@ -344,7 +344,7 @@ CASE(fork_refuses_timelines, NEEDS_VALUES)
 	pid = fork();
 	MUST_CALL(pid);
 	if (pid == 0) {
-		alarm(20 * check_slowness());
+		alarm((unsigned int)child_limit_ms() / 1000);
 		refuse_timeline_calls();
 		refuse_barrier_calls();
 		_exit(0);

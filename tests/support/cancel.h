@@ -17,8 +17,8 @@ typedef ww_status (*cancel_call)(void *context, ww_cancel *cancel);
 
 /*
  * The call ends with WW_CANCELLED: with a flag that is set before, which must not keep it, and with
- * one that is set while it sleeps; and in time, as the header promises: the fastest of a few is
- * looked at, for others use this machine too.
+ * one that is set while it sleeps. It ends in time, as the header promises. Other processes use
+ * this machine too, so the call is repeated until one of its runs was in time, up to 100 times.
  */
 void cancel_must_end(cancel_call call, void *context);
 

@@ -206,13 +206,18 @@ static void hung(int number)
 	_exit(1);
 }
 
+void check_renew_alarm(void)
+{
+	alarm(CASE_SECONDS * check_slowness());
+}
+
 static int run_case(const struct check_suite *suite, const struct check_case *item)
 {
 	struct census before;
 	int result;
 
 	runner.name = item->name;
-	alarm(CASE_SECONDS * check_slowness());
+	check_renew_alarm();
 	result = setjmp(runner.out);
 	if (result == CASE_PASSED) {
 		census_take(&before);
@@ -337,7 +342,7 @@ static int run_role(int count, char **arguments)
 	}
 	runner.name = role->name;
 	child_become();
-	alarm(CASE_SECONDS * check_slowness());
+	check_renew_alarm();
 	role->run(count - 1, arguments + 1);
 	return EXIT_SUCCESS;
 }

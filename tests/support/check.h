@@ -120,6 +120,9 @@ int check_main(const struct check_suite *suite, int argc, char **argv);
 /* WW_TEST_SLOWNESS, a number from 1 to 1000: what to multiply a limit on time with. */
 unsigned int check_slowness(void);
 
+/* Gives the case that runs the whole of its time again: for a case that repeats many others. */
+void check_renew_alarm(void);
+
 /* Ends the case as skipped, for a reason only found out on the way. */
 _Noreturn void check_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

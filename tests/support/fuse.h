@@ -15,7 +15,7 @@
 
 #include <sys/types.h>
 
-#define FUSE_LIMIT_S 20
+#define FUSE_LIMIT_S 60
 
 struct fuse {
 	pid_t server;
