@@ -416,7 +416,7 @@ static void end_kept(void)
 
 		if (record->state == 0 || record->state == WW_WIRE_STATE_REMOVED)
 			continue;
-		object = slab_item(&registry->objects, i);
+		object = table_item(&registry->object_table, i);
 		if (!object->creator && object->holders == 0) {
 			FUZZ_MUST(object->escrows > 0 || record->life != WW_WIRE_LIFE_HELD);
 			object_end(registry, object, WW_WIRE_WHAT_REMOVED);

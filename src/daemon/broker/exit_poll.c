@@ -56,12 +56,8 @@ ww_status exit_poll_start(struct server *server, struct holder *holder)
 
 void exit_poll_start_all(struct server *server)
 {
-	const struct table *table = &server->registry.holder_table;
+	struct holder *holder;
 
-	for (uint32_t i = 0; i < table->capacity; i++) {
-		const struct ww_layout_holder_record *record = table_record(table, i);
-
-		if (record->state)
-			(void)exit_poll_start(server, slab_item(&server->registry.holders, i));
-	}
+	for (uint32_t at = 0; (holder = table_next(&server->registry.holder_table, &at));)
+		(void)exit_poll_start(server, holder);
 }

@@ -87,7 +87,7 @@ static bool object_is_listed(const struct registry *registry, uint32_t index,
 		return false;
 	/* An object that waits for its name is listed as one without a name. */
 	return (list->unnamed && !list->prefix[0]) ||
-		!object_is_replacement(registry, slab_item(&registry->objects, index));
+		!object_is_replacement(registry, table_item(&registry->object_table, index));
 }
 
 /* How far a listing page goes from a cursor. */
@@ -118,7 +118,8 @@ ww_status listing_objects(struct peer *peer, uint32_t serial, const struct ww_wi
 	ww_try(ww_name_check_prefix(list->prefix));
 	for (; index < end && listing.entries.count < ENTRIES_MAX; index++) {
 		if (object_is_listed(registry, (uint32_t)index, list))
-			listing_fill_entry(peer, slab_item(&registry->objects, (uint32_t)index),
+			listing_fill_entry(peer,
+				table_item(&registry->object_table, (uint32_t)index),
 				&entries[listing.entries.count++]);
 	}
 	listing.next = listing_next_cursor(&registry->object_table, index);
@@ -163,7 +164,7 @@ ww_status listing_holders(struct peer *peer, uint32_t serial, uint64_t cursor)
 			(uint32_t)cursor);
 
 		if (record->state == 1) /* not those that await their exit */
-			fill_holder(registry, slab_item(&registry->holders, (uint32_t)cursor),
+			fill_holder(registry, table_item(&registry->holder_table, (uint32_t)cursor),
 				now_ns, &holders[listing.holders.count++]);
 	}
 	listing.next = listing_next_cursor(&registry->holder_table, cursor);
@@ -203,8 +204,8 @@ ww_status listing_holds(struct peer *peer, uint32_t serial, uint64_t cursor)
 			(uint32_t)cursor);
 
 		if (record->state)
-			fill_hold(registry, slab_item(&registry->holds, (uint32_t)cursor), now_ns,
-				&holds[listing.holds.count++]);
+			fill_hold(registry, table_item(&registry->hold_table, (uint32_t)cursor),
+				now_ns, &holds[listing.holds.count++]);
 	}
 	listing.next = listing_next_cursor(&registry->hold_table, cursor);
 	return peer_send(peer, server->out,

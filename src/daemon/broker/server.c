@@ -69,17 +69,13 @@ static void on_supervisor(uv_poll_t *poll, int error, int events)
 static void on_grace_end(uv_timer_t *timer)
 {
 	struct server *server = timer->data;
-	const struct table *table = &server->registry.holder_table;
+	struct registry *registry = &server->registry;
+	struct holder *holder;
 
-	for (uint32_t i = 0; i < table->capacity; i++) {
-		const struct ww_layout_holder_record *record = table_record(table, i);
-		struct holder *holder;
-
-		if (record->state != 1)
-			continue;
-		holder = slab_item(&server->registry.holders, i);
-		if (!holder->exit_poll && ww_list_is_empty(&holder->peers))
-			holder_end(&server->registry, holder);
+	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
+		if (!holder_awaits_exit(registry, holder) && !holder->exit_poll &&
+			ww_list_is_empty(&holder->peers))
+			holder_end(registry, holder);
 	}
 }
 

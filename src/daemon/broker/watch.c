@@ -116,8 +116,9 @@ static const struct object *watch_next_existing(struct peer *peer, uint32_t end)
 
 		if (record->state != 0 && record->state != WW_WIRE_STATE_REMOVED &&
 			watch_includes(peer, (const char *)record->name) &&
-			!object_is_replacement(registry, slab_item(&registry->objects, index)))
-			return slab_item(&registry->objects, index);
+			!object_is_replacement(registry,
+				table_item(&registry->object_table, index)))
+			return table_item(&registry->object_table, index);
 	}
 	return NULL;
 }

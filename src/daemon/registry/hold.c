@@ -29,12 +29,9 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 	struct holder *holder, struct hold **out_hold)
 {
 	struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
-	struct hold *hold;
+	struct hold *hold = table_item(&registry->hold_table, index);
 
-	ww_try(slab_reserve(&registry->holds, index));
 	record->object = object->index;
-	hold = slab_item(&registry->holds, index);
-	memset(hold, 0, sizeof(*hold));
 	hold->index = index;
 	hold->holder = holder;
 	if (holder) {

@@ -41,7 +41,7 @@ static inline struct ww_layout_hold_record *hold_record(const struct registry *r
 /* The object that is held. */
 static inline struct object *hold_object(const struct registry *registry, const struct hold *hold)
 {
-	return slab_item(&registry->objects, hold_record(registry, hold)->object);
+	return table_item(&registry->object_table, hold_record(registry, hold)->object);
 }
 
 /* --- hold.c --- */

@@ -45,12 +45,9 @@ struct holder *holder_find_number(const struct registry *registry, uint64_t numb
 ww_status holder_item(struct registry *registry, uint32_t index, struct holder **out_holder)
 {
 	const struct ww_layout_holder_record *record = table_record(&registry->holder_table, index);
-	struct holder *holder;
+	struct holder *holder = table_item(&registry->holder_table, index);
 	ww_status status;
 
-	ww_try(slab_reserve(&registry->holders, index));
-	holder = slab_item(&registry->holders, index);
-	memset(holder, 0, sizeof(*holder));
 	holder->index = index;
 	ww_list_init(&holder->holds);
 	ww_list_init(&holder->put);

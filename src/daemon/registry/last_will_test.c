@@ -263,13 +263,13 @@ static void end_all(struct fixture *fixture)
 		const uint32_t *holder = table_record(&registry->holder_table, i);
 
 		if (*holder)
-			holder_end(registry, slab_item(&registry->holders, i));
+			holder_end(registry, table_item(&registry->holder_table, i));
 	}
 	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
 		const uint32_t *object = table_record(&registry->object_table, i);
 
 		if (*object && *object != WW_WIRE_STATE_REMOVED)
-			object_end(registry, slab_item(&registry->objects, i),
+			object_end(registry, table_item(&registry->object_table, i),
 				WW_WIRE_WHAT_REMOVED);
 	}
 	pass_time(fixture);

@@ -179,11 +179,8 @@ void object_unmap_name(struct registry *registry, struct object *object)
 ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object)
 {
 	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
-	struct object *object;
+	struct object *object = table_item(&registry->object_table, index);
 
-	ww_try(slab_reserve(&registry->objects, index));
-	object = slab_item(&registry->objects, index);
-	memset(object, 0, sizeof(*object));
 	object->index = index;
 	ww_list_init(&object->of_creator);
 	ww_list_init(&object->lingering);

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -57,9 +58,10 @@ static uint32_t *record_state(const struct table *table, uint32_t index)
 	return table_record(table, index);
 }
 
-static ww_status header_write(int fd, uint32_t record_bytes, uint32_t version)
+static ww_status header_write(int fd, const struct table_layout *layout)
 {
-	struct ww_layout_table_header header = {.version = version, .record_bytes = record_bytes};
+	struct ww_layout_table_header header = {.version = layout->version,
+		.record_bytes = layout->record_bytes};
 	ssize_t written;
 
 	memcpy(header.magic, magic, sizeof(magic));
@@ -72,8 +74,9 @@ static ww_status header_write(int fd, uint32_t record_bytes, uint32_t version)
 		"cannot write the header of a table");
 }
 
-ww_status table_create(uint32_t record_bytes, uint32_t version, const char *name, int *out_fd)
+ww_status table_create(const struct table_layout *layout, int *out_fd)
 {
+	const char *name = layout->name;
 	WW_AUTO_FD int fd = -1;
 
 	*out_fd = -1;
@@ -87,7 +90,7 @@ ww_status table_create(uint32_t record_bytes, uint32_t version, const char *name
 	/* The table contains secrets. */
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
 		return ww_fail_errno(errno, NULL, "cannot set the mode of the table %s", name);
-	ww_try(header_write(fd, record_bytes, version));
+	ww_try(header_write(fd, layout));
 	*out_fd = ww_fd_steal(&fd);
 	return WW_OK;
 }
@@ -110,18 +113,18 @@ static ww_status table_map_file(struct table *table)
 	return WW_OK;
 }
 
-static ww_status header_check(struct table *table, uint32_t version)
+static ww_status header_check(struct table *table, const struct table_layout *layout)
 {
 	const struct ww_layout_table_header header = *table_header(table);
 	struct stat file;
 
 	if (memcmp(header.magic, magic, sizeof(magic)))
 		return ww_fail(WW_ERR_PROTOCOL, "descriptor %d is not a table", table->fd);
-	if (header.version != version || header.record_bytes != table->record_bytes)
+	if (header.version != layout->version || header.record_bytes != table->record_bytes)
 		return ww_fail(WW_ERR_VERSION,
 			"the broker before this one left records of version %" PRIu32 ", %" PRIu32
 			" bytes each; this one knows version %" PRIu32 ", %" PRIu32 " bytes",
-			header.version, header.record_bytes, version, table->record_bytes);
+			header.version, header.record_bytes, layout->version, table->record_bytes);
 	if (header.capacity > table->limit)
 		return ww_fail(WW_ERR_LIMIT,
 			"a table was left with %" PRIu64 " records where %" PRIu32
@@ -170,30 +173,80 @@ static void table_find_free(struct table *table)
 	}
 }
 
-ww_status table_open(struct table *table, int fd, uint32_t record_bytes, uint32_t version,
-	uint32_t limit)
+/* Makes sure that an item exists. The items of lower indexes do already. */
+static ww_status table_make_item(struct table *table, uint32_t index)
 {
-	struct table opened = {.fd = fd, .record_bytes = record_bytes, .limit = limit};
+	uint8_t **chunk = &table->items[index / TABLE_CHUNK];
+
+	if (!*chunk)
+		*chunk = calloc(TABLE_CHUNK, table->item_bytes);
+	return *chunk ? WW_OK : ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+}
+
+/* The list of chunks is as long as it may ever be, but no more of it is touched than is in use. */
+static ww_status table_make_items(struct table *table)
+{
+	table->items = calloc(table->limit / TABLE_CHUNK + 2, sizeof(*table->items));
+	if (!table->items)
+		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+	for (uint32_t index = 0; index < table->fresh; index++)
+		ww_try(table_make_item(table, index));
+	return WW_OK;
+}
+
+bool table_free_items(struct table *table)
+{
+	bool has_any = table->items && table->items[0];
+
+	for (uint8_t **chunk = table->items; chunk && *chunk; chunk++) {
+		free(*chunk);
+		*chunk = NULL;
+	}
+	return has_any;
+}
+
+ww_status table_open(struct table *table, int fd, const struct table_layout *layout)
+{
+	struct table opened = {.fd = fd,
+		.item_bytes = layout->item_bytes,
+		.record_bytes = layout->record_bytes,
+		.limit = layout->limit};
 	ww_status status;
 
-	ww_assert(record_bytes > 0 && record_bytes % sizeof(uint64_t) == 0);
+	ww_assert(layout->record_bytes > 0 && layout->record_bytes % sizeof(uint64_t) == 0);
 	*table = (struct table){.fd = -1};
 	ww_try(table_map_file(&opened));
-	status = header_check(&opened, version);
+	status = header_check(&opened, layout);
+	if (status == WW_OK) {
+		table_find_free(&opened);
+		status = table_make_items(&opened);
+	}
 	if (status != WW_OK) {
 		table_close(&opened);
 		return status;
 	}
-	table_find_free(&opened);
 	*table = opened;
 	return WW_OK;
 }
 
 void table_close(struct table *table)
 {
+	table_free_items(table);
+	free(table->items);
 	if (table->base)
 		munmap(table->base, table_file_bytes(table->record_bytes, table->limit));
 	*table = (struct table){.fd = -1};
+}
+
+void *table_next(const struct table *table, uint32_t *at)
+{
+	while (*at < table->capacity) {
+		uint32_t index = (*at)++;
+
+		if (*record_state(table, index) != 0)
+			return table_item(table, index);
+	}
+	return NULL;
 }
 
 uint64_t *table_value(const struct table *table, uint32_t which)
@@ -255,9 +308,12 @@ ww_status table_take(struct table *table, uint32_t *out_index)
 
 	if (!table->free && table->fresh == table->capacity)
 		ww_try(table_grow(table));
+	if (!table->free)
+		ww_try(table_make_item(table, table->fresh));
 	index = table->free ? table_pop_free(table) : table->fresh++;
 	/* A broker that was killed may have left it half filled or half cleared. */
 	memset(table_record(table, index), 0, table->record_bytes);
+	memset(table_item(table, index), 0, table->item_bytes);
 	table->used++;
 	*out_index = index;
 	return WW_OK;

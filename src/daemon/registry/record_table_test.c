@@ -23,17 +23,19 @@ struct record {
 	uint8_t rest[RECORD_BYTES - 8];
 };
 
+static const struct table_layout layout = {"test", RECORD_BYTES, VERSION, LIMIT, sizeof(uint64_t)};
+
 static int table_file_create(void)
 {
 	int fd;
 
-	assert_int_equal(table_create(RECORD_BYTES, VERSION, "test", &fd), WW_OK);
+	assert_int_equal(table_create(&layout, &fd), WW_OK);
 	return fd;
 }
 
 static void open_table(struct table *table, int fd)
 {
-	assert_int_equal(table_open(table, fd, RECORD_BYTES, VERSION, LIMIT), WW_OK);
+	assert_int_equal(table_open(table, fd, &layout), WW_OK);
 }
 
 /* Takes a record and fills it, without its state. */
@@ -235,7 +237,7 @@ static void table_must_be_refused(int fd, ww_status expected)
 {
 	struct table table;
 
-	assert_fails(table_open(&table, fd, RECORD_BYTES, VERSION, LIMIT), expected);
+	assert_fails(table_open(&table, fd, &layout), expected);
 	assert_null(table.base);
 	table_close(&table);
 }

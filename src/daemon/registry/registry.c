@@ -27,10 +27,12 @@
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
-/* The most records of each kind, for which address space is reserved. */
-#define OBJECTS_MAX (1u << 20)
-#define HOLDERS_MAX (1u << 16)
-#define HOLDS_MAX   (1u << 22)
+static const struct table_layout object_layout = {"warpway-objects", WW_LAYOUT_OBJECT_RECORD_BYTES,
+	WW_LAYOUT_OBJECT_RECORD_VERSION, 1u << 20, sizeof(struct object)};
+static const struct table_layout holder_layout = {"warpway-holders", WW_LAYOUT_HOLDER_RECORD_BYTES,
+	WW_LAYOUT_HOLDER_RECORD_VERSION, 1u << 16, sizeof(struct holder)};
+static const struct table_layout hold_layout = {"warpway-holds", WW_LAYOUT_HOLD_RECORD_BYTES,
+	WW_LAYOUT_HOLD_RECORD_VERSION, 1u << 22, sizeof(struct hold)};
 
 /* --- an empty registry --- */
 
@@ -41,12 +43,9 @@ static ww_status registry_create_tables(struct registry *registry,
 	WW_AUTO_FD int holders = -1;
 	WW_AUTO_FD int holds = -1;
 
-	ww_try(table_create(WW_LAYOUT_OBJECT_RECORD_BYTES, WW_LAYOUT_OBJECT_RECORD_VERSION,
-		"warpway-objects", &objects));
-	ww_try(table_create(WW_LAYOUT_HOLDER_RECORD_BYTES, WW_LAYOUT_HOLDER_RECORD_VERSION,
-		"warpway-holders", &holders));
-	ww_try(table_create(WW_LAYOUT_HOLD_RECORD_BYTES, WW_LAYOUT_HOLD_RECORD_VERSION,
-		"warpway-holds", &holds));
+	ww_try(table_create(&object_layout, &objects));
+	ww_try(table_create(&holder_layout, &holders));
+	ww_try(table_create(&hold_layout, &holds));
 	return fdstore_keep(registry->fdstore, (int[]){objects, holders, holds}, REGISTRY_TABLES,
 		numbers);
 }
@@ -54,12 +53,9 @@ static ww_status registry_create_tables(struct registry *registry,
 static ww_status registry_open_each_table(struct registry *registry,
 	const uint32_t numbers[REGISTRY_TABLES])
 {
-	ww_try(table_open(&registry->object_table, (int)numbers[0], WW_LAYOUT_OBJECT_RECORD_BYTES,
-		WW_LAYOUT_OBJECT_RECORD_VERSION, OBJECTS_MAX));
-	ww_try(table_open(&registry->holder_table, (int)numbers[1], WW_LAYOUT_HOLDER_RECORD_BYTES,
-		WW_LAYOUT_HOLDER_RECORD_VERSION, HOLDERS_MAX));
-	return table_open(&registry->hold_table, (int)numbers[2], WW_LAYOUT_HOLD_RECORD_BYTES,
-		WW_LAYOUT_HOLD_RECORD_VERSION, HOLDS_MAX);
+	ww_try(table_open(&registry->object_table, (int)numbers[0], &object_layout));
+	ww_try(table_open(&registry->holder_table, (int)numbers[1], &holder_layout));
+	return table_open(&registry->hold_table, (int)numbers[2], &hold_layout);
 }
 
 static void registry_close_tables(struct registry *registry)
@@ -244,7 +240,7 @@ static struct object *hold_find_object(struct registry *registry,
 	object = table_record(&registry->object_table, record->object);
 	if (object->state == 0 || (uint32_t)object->generation != record->generation)
 		return NULL;
-	return slab_item(&registry->objects, record->object);
+	return table_item(&registry->object_table, record->object);
 }
 
 static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct object *object)
@@ -307,66 +303,58 @@ static bool object_is_held_by_creator(const struct registry *registry, const str
 /* The former broker may have been killed while an object replaced another one. */
 static void registry_end_replaced(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
-		const struct ww_layout_object_record *record = table_record(&registry->object_table,
-			i);
+	struct object *object;
 
-		if (record->state != 0 && record->state != WW_WIRE_STATE_REMOVED)
-			object_take_name(registry, slab_item(&registry->objects, i));
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
+		if (object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
+			object_take_name(registry, object);
 	}
+}
+
+static void object_settle_adopted(struct registry *registry, struct object *object)
+{
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	bool is_held = object_is_held_by_creator(registry, object);
+	uint8_t what = is_held ? 0 : object_without_creator(record);
+
+	if (object->last_will && !object->creator)
+		(void)object_retire(registry, object);
+	else if (object->last_will && !holder_awaits_exit(registry, object->creator) && !is_held)
+		object_unpublish(registry, object); /* its creator was releasing it */
+	else if (what)
+		object_end(registry, object, what);
+	else if (!object->creator && object_ends_with_creator(record))
+		object_end(registry, object, WW_WIRE_WHAT_GONE);
+	else
+		object_settle(registry, object);
 }
 
 /* Ends what ended, or was about to end, when the former broker was killed. */
 static void registry_settle_objects(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
-		const struct ww_layout_object_record *record = table_record(&registry->object_table,
-			i);
-		struct object *object;
-		uint8_t what;
+	struct object *object;
 
-		if (record->state == 0)
-			continue;
-		object = slab_item(&registry->objects, i);
-		what = object_is_held_by_creator(registry, object) ? 0
-								   : object_without_creator(record);
-		if (object->last_will && !object->creator)
-			(void)object_retire(registry, object);
-		else if (object->last_will && !holder_awaits_exit(registry, object->creator) &&
-			!object_is_held_by_creator(registry, object))
-			object_unpublish(registry, object); /* its creator was releasing it */
-		else if (what)
-			object_end(registry, object, what);
-		else if (!object->creator && object_ends_with_creator(record))
-			object_end(registry, object, WW_WIRE_WHAT_GONE);
-		else
-			object_settle(registry, object);
-	}
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
+		object_settle_adopted(registry, object);
 }
 
 /* Called when all objects exist that the lingering ones may be inside of. */
 static void registry_place_lingering(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
-		const struct ww_layout_object_record *record = table_record(&registry->object_table,
-			i);
+	struct object *object;
 
-		if (record->state != 0)
-			object_linger(registry, slab_item(&registry->objects, i));
-	}
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
+		object_linger(registry, object);
 }
 
 /* Continues the ends of processes that the former broker had begun: last wills first. */
 static void registry_await_exits(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->holder_table.capacity; i++) {
-		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
-			i);
-		struct holder *holder;
+	struct holder *holder;
 
-		if (record->state != HOLDER_AWAITS_EXIT)
+	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
+		if (!holder_awaits_exit(registry, holder))
 			continue;
-		holder = slab_item(&registry->holders, i);
 		holder_await_exit(registry, holder);
 		holder_end(registry, holder);
 	}
@@ -375,12 +363,11 @@ static void registry_await_exits(struct registry *registry)
 /* All remaining processes may connect again. */
 static void registry_await_holders(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->holder_table.capacity; i++) {
-		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
-			i);
+	struct holder *holder;
 
-		if (record->state != 0 && record->state != HOLDER_AWAITS_EXIT)
-			holder_await(registry, slab_item(&registry->holders, i));
+	for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));) {
+		if (!holder_awaits_exit(registry, holder))
+			holder_await(registry, holder);
 	}
 	holder_end_done(registry);
 }
@@ -407,9 +394,6 @@ ww_status registry_open(struct registry *registry)
 	uint32_t numbers[REGISTRY_TABLES];
 	bool is_first = fcntl((int)registry->fdstore->first, F_GETFD) < 0;
 
-	registry->objects.item_bytes = sizeof(struct object);
-	registry->holders.item_bytes = sizeof(struct holder);
-	registry->holds.item_bytes = sizeof(struct hold);
 	ww_list_init(&registry->doomed);
 	ww_list_init(&registry->done);
 	ww_try(key_hash_open());
@@ -437,19 +421,16 @@ void registry_reclaim(struct registry *registry)
 
 	registry->executed_bytes = 0;
 	holder_end_done(registry);
-	if (registry->object_table.used == 0 && registry->objects.chunk_count > 0) {
-		slab_clear(&registry->objects);
+	if (registry->object_table.used == 0 && table_free_items(&registry->object_table)) {
 		ww_map_fini(&registry->by_id);
 		ww_map_fini(&registry->by_name);
 		is_freed = true;
 	}
-	if (registry->hold_table.used == 0 && registry->holds.chunk_count > 0) {
-		slab_clear(&registry->holds);
+	if (registry->hold_table.used == 0 && table_free_items(&registry->hold_table)) {
 		ww_map_fini(&registry->by_pair);
 		is_freed = true;
 	}
-	if (registry->holder_table.used == 0 && registry->holders.chunk_count > 0) {
-		slab_clear(&registry->holders);
+	if (registry->holder_table.used == 0 && table_free_items(&registry->holder_table)) {
 		ww_map_fini(&registry->by_number);
 		ww_map_fini(&registry->by_process);
 		is_freed = true;
@@ -460,22 +441,17 @@ void registry_reclaim(struct registry *registry)
 
 static void registry_close_items(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
-		const uint32_t *state = table_record(&registry->object_table, i);
-		struct object *object;
+	struct object *object;
+	struct hold *hold;
 
-		if (*state == 0)
-			continue;
-		object = slab_item(&registry->objects, i);
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
 		expiry_stop(&object->expiry);
 		free(object->escrow_lists);
 		last_will_close(registry, object);
 	}
-	for (uint32_t i = 0; i < registry->hold_table.capacity; i++) {
-		const struct ww_layout_hold_record *record = table_record(&registry->hold_table, i);
-
-		if (record->state && record->holder == 0)
-			expiry_stop(&((struct hold *)slab_item(&registry->holds, i))->expiry);
+	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
+		if (!hold->holder)
+			expiry_stop(&hold->expiry);
 	}
 }
 
@@ -500,9 +476,6 @@ void registry_close(struct registry *registry)
 	exit_wait_close(registry);
 	accounts_free(&registry->accounts.by_uid);
 	registry_close_tables(registry);
-	slab_clear(&registry->objects);
-	slab_clear(&registry->holders);
-	slab_clear(&registry->holds);
 	free(registry->by_id.buckets);
 	free(registry->by_name.buckets);
 	free(registry->by_number.buckets);

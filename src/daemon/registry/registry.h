@@ -3,9 +3,9 @@
  * registry.h - everything that the broker keeps, and how a new broker takes it over
  *
  * Three tables in shared memory (record_table.h) are the truth: objects (object.h), holders, which
- * are processes (holder.h), and holds (hold.h). Records hold no pointers. Beside each record stands
- * an item in memory of this process: its lists, maps and account. A new broker makes the items from
- * the records, and drops the records of what ended in the meantime.
+ * are processes (holder.h), and holds (hold.h). Records hold no pointers. The item beside each
+ * record has the lists, maps and account of this process. A new broker makes the items from the
+ * records, and drops the records of what ended in the meantime.
  *
  *   holder ──put──> object            an object has one creator, until that process ends
  *      └────hold────> object          many holders; one without a holder is an escrow, which ends
@@ -24,7 +24,6 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "daemon/registry/account.h"
-#include "daemon/registry/slab.h"
 #include "daemon/registry/record_table.h"
 #include "daemon/registry/fdstore.h"
 #include "wire/protocol.h"
@@ -53,7 +52,6 @@ typedef void (
 
 struct registry {
 	struct table object_table, holder_table, hold_table;
-	struct slab objects, holders, holds;
 	struct ww_map by_id, by_name, by_number, by_process;
 	struct ww_map by_pair; /* what processes hold */
 	struct accounts accounts;

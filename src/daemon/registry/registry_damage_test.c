@@ -91,14 +91,14 @@ static void end_all(struct fixture *fixture)
 			i);
 
 		if (record->state)
-			holder_end(registry, slab_item(&registry->holders, i));
+			holder_end(registry, table_item(&registry->holder_table, i));
 	}
 	for (uint32_t i = 0; i < registry->object_table.capacity; i++) {
 		const struct ww_layout_object_record *record = table_record(&registry->object_table,
 			i);
 
 		if (record->state && record->state != WW_WIRE_STATE_REMOVED)
-			object_end(registry, slab_item(&registry->objects, i),
+			object_end(registry, table_item(&registry->object_table, i),
 				WW_WIRE_WHAT_REMOVED);
 	}
 	must_be_empty(fixture);

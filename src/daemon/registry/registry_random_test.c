@@ -109,7 +109,7 @@ static struct object *item_object(struct fixture *fixture, const struct model_ob
 		const struct ww_layout_object_record *record = table_record(table, i);
 
 		if (record->state && !memcmp(record->id, &item->number, sizeof(item->number)))
-			return slab_item(&fixture->registry.objects, i);
+			return table_item(&fixture->registry.object_table, i);
 	}
 	return NULL;
 }
