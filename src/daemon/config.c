@@ -34,48 +34,29 @@
 #define NUMBER_MOST (UINT64_C(1) << 62)
 #define TIME_MOST_S (UINT64_C(10) * 365 * 24 * 3600)
 
-enum limit_key {
-	LIMIT_BYTES,
-	LIMIT_HOST_BYTES,
-	LIMIT_OBJECTS,
-	LIMIT_FDS,
-	LIMIT_HOLDS,
-	LIMIT_CONNECTIONS,
-	LIMIT_WAITS,
-	LIMIT_WATCHES,
-	LIMIT_UNREAD_BYTES,
-	LIMIT_KEYS
-};
+/* The value of a limit that a section does not set. */
+#define UNSET UINT64_MAX
 
-/*
- * In the order of enum limit_key. A fallback of 0: no limit, or worked out when the file is read.
- */
+/* In the order of struct limits. The default of host_bytes depends on the machine. */
 static const struct limit_rule {
 	const char *key;
-	size_t at;
 	uint64_t fallback;
-} limit_rules[LIMIT_KEYS] = {
-	{"bytes", offsetof(struct limits, bytes), 0},
-	{"host_bytes", offsetof(struct limits, host_bytes), 0},
-	{"objects", offsetof(struct limits, objects), 65536},
-	{"fds", offsetof(struct limits, fds), 131072},
-	{"holds", offsetof(struct limits, holds), 262144},
-	{"connections", offsetof(struct limits, connections), 4096},
-	{"waits", offsetof(struct limits, waits), 4096},
-	{"watches", offsetof(struct limits, watches), 256},
-	{"unread_bytes", offsetof(struct limits, unread_bytes), 16 << 20},
-};
-
-/* The limits of one section: the values, and which of them it sets. */
-struct limit_values {
-	uint64_t values[LIMIT_KEYS];
-	bool is_set[LIMIT_KEYS];
+} limit_rules[LIMIT_COUNT] = {
+	{"bytes", 0},
+	{"host_bytes", 0},
+	{"objects", 65536},
+	{"fds", 131072},
+	{"holds", 262144},
+	{"connections", 4096},
+	{"waits", 4096},
+	{"watches", 256},
+	{"unread_bytes", 16 << 20},
 };
 
 struct user_limits {
 	struct user_limits *next;
 	uid_t uid;
-	struct limit_values limits;
+	struct limits limits;
 };
 
 struct reserved {
@@ -87,10 +68,10 @@ struct reserved {
 };
 
 struct config {
-	struct limit_values everyone;
+	struct limits defaults;
+	struct limits everyone;
 	struct user_limits *users;
 	struct reserved *names;
-	uint64_t host_bytes; /* the fallback that this machine decides */
 	uint64_t idle_ns;
 	uint64_t escrow_max_ns;
 };
@@ -197,18 +178,20 @@ static bool find_group(const char *text, uint32_t *out_gid)
 	return entry != NULL;
 }
 
-static int read_limit(struct reading *reading, struct limit_values *values, const char *key,
+static int read_limit(struct reading *reading, struct limits *limits, const char *key,
 	const char *value)
 {
-	for (size_t i = 0; i < LIMIT_KEYS; i++) {
+	uint64_t number;
+
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
 		if (strcmp(key, limit_rules[i].key))
 			continue;
-		if (!parse_size(value, &values->values[i]))
+		if (!parse_size(value, &number))
 			return config_complain(reading,
 				"\"%.40s\" is no number such as 4096 or 64G (K, M, G and T are "
 				"powers of 1024)",
 				value);
-		values->is_set[i] = true;
+		limits->values[i] = number ? number : reading->config->defaults.values[i];
 		return 1;
 	}
 	return config_complain(reading,
@@ -217,55 +200,53 @@ static int read_limit(struct reading *reading, struct limit_values *values, cons
 		key);
 }
 
-static struct limit_values *find_user_limits(struct reading *reading, const char *user)
+static struct user_limits *user_limits_of(const struct config *config, uid_t uid)
 {
-	struct config *config = reading->config;
-	struct user_limits *entry;
-	uint32_t uid = 0;
+	struct user_limits *entry = config->users;
 
-	if (!find_user(user, &uid)) {
-		config_complain(reading, "there is no user \"%.40s\"", user);
-		return NULL;
-	}
-	for (entry = config->users; entry; entry = entry->next) {
-		if (entry->uid == uid)
-			return &entry->limits;
-	}
-	entry = calloc(1, sizeof(*entry));
-	if (!entry) {
-		config_complain(reading, "out of memory");
-		return NULL;
-	}
-	entry->uid = uid;
-	entry->next = config->users;
-	config->users = entry;
-	return &entry->limits;
+	while (entry && entry->uid != uid)
+		entry = entry->next;
+	return entry;
 }
 
 static int read_user_limit(struct reading *reading, const char *user, const char *key,
 	const char *value)
 {
-	struct limit_values *values = find_user_limits(reading, user);
+	struct config *config = reading->config;
+	struct user_limits *entry;
+	uint32_t uid = 0;
 
-	return values ? read_limit(reading, values, key, value) : 0;
+	if (!find_user(user, &uid))
+		return config_complain(reading, "there is no user \"%.40s\"", user);
+	entry = user_limits_of(config, uid);
+	if (!entry) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry)
+			return config_complain(reading, "out of memory");
+		entry->uid = uid;
+		memset(&entry->limits, 0xff, sizeof(entry->limits)); /* UNSET */
+		entry->next = config->users;
+		config->users = entry;
+	}
+	return read_limit(reading, &entry->limits, key, value);
 }
 
 /* "user NAME", "group NAME", or numbers instead of names. */
 static int parse_who(struct reading *reading, const char *value, struct reserved *entry)
 {
-	if (strncmp(value, "user ", 5) == 0) {
-		if (find_user(value + 5, &entry->id))
-			return 1;
-		return config_complain(reading, "there is no user \"%.40s\"", value + 5);
-	}
-	entry->is_group = true;
-	if (strncmp(value, "group ", 6) == 0) {
-		if (find_group(value + 6, &entry->id))
-			return 1;
-		return config_complain(reading, "there is no group \"%.40s\"", value + 6);
-	}
-	return config_complain(reading,
-		"\"%.40s\" is neither \"user NAME\" nor \"group NAME\" (numbers will do)", value);
+	const char *name = strchr(value, ' ');
+	bool is_found;
+
+	entry->is_group = strncmp(value, "group ", 6) == 0;
+	if (!entry->is_group && strncmp(value, "user ", 5) != 0)
+		return config_complain(reading,
+			"\"%.40s\" is neither \"user NAME\" nor \"group NAME\" (numbers will do)",
+			value);
+	name++;
+	is_found = entry->is_group ? find_group(name, &entry->id) : find_user(name, &entry->id);
+	return is_found ? 1
+			: config_complain(reading, "there is no %s \"%.40s\"",
+				  entry->is_group ? "group" : "user", name);
 }
 
 static int read_name(struct reading *reading, const char *prefix, const char *value)
@@ -389,14 +370,18 @@ static ww_status read_file(struct config *config, const char *path)
 	return WW_OK;
 }
 
-/* The fallback that depends on the machine. */
-static ww_status ask_machine(struct config *config)
+static ww_status config_set_defaults(struct config *config)
 {
 	uint64_t unused;
 	uint64_t total;
 
 	ww_try(ww_system_memory(&unused, &total));
-	config->host_bytes = total / 2;
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		config->defaults.values[i] = limit_rules[i].fallback;
+	config->defaults.host_bytes = total / 2;
+	config->everyone = config->defaults;
+	config->idle_ns = 10 * NS_PER_SECOND;
+	config->escrow_max_ns = 3600 * NS_PER_SECOND;
 	return WW_OK;
 }
 
@@ -407,9 +392,7 @@ ww_status config_read(const char *path, struct config **out_config)
 	*out_config = NULL;
 	if (!config)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot read the configuration: out of memory");
-	config->idle_ns = 10 * NS_PER_SECOND;
-	config->escrow_max_ns = 3600 * NS_PER_SECOND;
-	ww_try(ask_machine(config));
+	ww_try(config_set_defaults(config));
 	if (path)
 		ww_try(read_file(config, path));
 	*out_config = ww_steal(config);
@@ -436,36 +419,14 @@ struct config *config_free(struct config *config)
 	return NULL;
 }
 
-static const struct limit_values *user_limits_of(const struct config *config, uid_t uid)
-{
-	for (const struct user_limits *entry = config->users; entry; entry = entry->next) {
-		if (entry->uid == uid)
-			return &entry->limits;
-	}
-	return NULL;
-}
-
-static uint64_t fallback_of(const struct config *config, size_t key)
-{
-	if (key == LIMIT_HOST_BYTES)
-		return config->host_bytes;
-	return limit_rules[key].fallback;
-}
-
 void config_limits(const struct config *config, uid_t uid, struct limits *out_limits)
 {
-	const struct limit_values *own = user_limits_of(config, uid);
+	const struct user_limits *own = user_limits_of(config, uid);
 
-	for (size_t i = 0; i < LIMIT_KEYS; i++) {
-		uint64_t value = 0;
-
-		if (own && own->is_set[i])
-			value = own->values[i];
-		else if (config->everyone.is_set[i])
-			value = config->everyone.values[i];
-		if (value == 0)
-			value = fallback_of(config, i);
-		memcpy((char *)out_limits + limit_rules[i].at, &value, sizeof(value));
+	*out_limits = config->everyone;
+	for (size_t i = 0; own && i < LIMIT_COUNT; i++) {
+		if (own->limits.values[i] != UNSET)
+			out_limits->values[i] = own->limits.values[i];
 	}
 }
 

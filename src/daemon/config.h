@@ -16,20 +16,30 @@
 
 #include <warpway/base.h>
 
+#define LIMIT_COUNT 9
+
 /*
- * The limits of one user. 0 means no limit; but where a default is named, 0 in the file means that
- * default.
+ * The limits of one user, by their names or in their order. 0 means no limit; but where a default
+ * is named, 0 in the file means that default.
  */
 struct limits {
-	uint64_t bytes;      /* of objects, as their creators say; default: no limit */
-	uint64_t host_bytes; /* of these, in memfds; default: half of the machine's memory */
-	uint64_t objects;    /* default 65536 */
-	uint64_t fds;   /* default 131072; account.c: half of what there are for objects at most */
-	uint64_t holds; /* of a process or a token in escrow; default 262144 */
-	uint64_t connections;  /* default 4096 */
-	uint64_t waits;        /* requests that wait; default 4096 */
-	uint64_t watches;      /* default 256 */
-	uint64_t unread_bytes; /* of answers, see unread_replies.h; default 16 MiB */
+	union {
+		struct {
+			uint64_t bytes; /* of objects, as their creators say; default: no limit */
+			/* of these, in memfds; default: half of the machine's memory */
+			uint64_t host_bytes;
+			uint64_t objects; /* default 65536 */
+			/* default 131072; account.c: half of what there are for objects at most */
+			uint64_t fds;
+			uint64_t holds; /* of a process or a token in escrow; default 262144 */
+			uint64_t connections; /* default 4096 */
+			uint64_t waits;       /* requests that wait; default 4096 */
+			uint64_t watches;     /* default 256 */
+			uint64_t
+				unread_bytes; /* of answers, see unread_replies.h; default 16 MiB */
+		};
+		uint64_t values[LIMIT_COUNT];
+	};
 };
 
 struct config;

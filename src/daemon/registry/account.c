@@ -19,40 +19,13 @@
 #define PLACES_RESERVED 16
 #define FDS_RESERVED    64
 
-/* One kind of thing that is counted. */
-struct item {
-	const char *name;
-	size_t in_charge; /* offset in struct charge */
-	size_t in_limits; /* offset in struct limits */
-};
+/* What is charged, in the order of struct charge. */
+static const char *const charge_names[CHARGE_COUNT] = {"bytes of objects", "bytes of host memory",
+	"objects", "descriptors", "holds", "connections", "waiting requests", "watches"};
 
-#define ITEM(name, field)                                                            \
-	{                                                                            \
-		name, offsetof(struct charge, field), offsetof(struct limits, field) \
-	}
-
-static const struct item items[] = {
-	ITEM("bytes of objects", bytes),
-	ITEM("bytes of host memory", host_bytes),
-	ITEM("objects", objects),
-	ITEM("descriptors", fds),
-	ITEM("holds", holds),
-	ITEM("connections", connections),
-	ITEM("waiting requests", waits),
-	ITEM("watches", watches),
-};
-
-#define ITEM_COUNT (sizeof(items) / sizeof(items[0]))
-
-static uint64_t *charge_amount(const struct charge *charge, size_t offset)
-{
-	return (uint64_t *)(void *)((char *)charge + offset);
-}
-
-static uint64_t account_limit(const struct account *account, const struct item *item)
-{
-	return *(const uint64_t *)(const void *)((const char *)&account->limits + item->in_limits);
-}
+_Static_assert(offsetof(struct charge, watches) == offsetof(struct limits, watches) &&
+		sizeof(struct limits) == sizeof(struct charge) + sizeof(uint64_t),
+	"charges and limits are in the same order");
 
 /* The hash of a uid: spread, since uids are consecutive. */
 static uint64_t uid_hash(uid_t uid)
@@ -110,8 +83,8 @@ void account_put(struct accounts *accounts, struct account *account)
 	ww_assert(account->users > 0);
 	if (--account->users > 0)
 		return;
-	for (size_t i = 0; i < ITEM_COUNT; i++)
-		ww_assert(*charge_amount(&account->used, items[i].in_charge) == 0);
+	for (size_t i = 0; i < CHARGE_COUNT; i++)
+		ww_assert(account->used.amounts[i] == 0);
 	ww_map_remove(&accounts->by_uid, &account->node);
 	free(account);
 }
@@ -119,10 +92,10 @@ void account_put(struct accounts *accounts, struct account *account)
 static ww_status account_check_limits(const struct account *account, const struct charge *charge,
 	const struct charge *used)
 {
-	for (size_t i = 0; i < ITEM_COUNT; i++) {
-		uint64_t limit = account_limit(account, &items[i]);
-		uint64_t wanted = *charge_amount(charge, items[i].in_charge);
-		uint64_t have = *charge_amount(used, items[i].in_charge);
+	for (size_t i = 0; i < CHARGE_COUNT; i++) {
+		uint64_t limit = account->limits.values[i];
+		uint64_t wanted = charge->amounts[i];
+		uint64_t have = used->amounts[i];
 		uint64_t sum;
 
 		if (wanted == 0)
@@ -132,7 +105,7 @@ static ww_status account_check_limits(const struct account *account, const struc
 				"the broker holds %" PRIu64 " %s for user %u, %" PRIu64
 				" more would exceed the limit of %" PRIu64
 				"; remove some, wait, or raise the limit (warpwayd.conf)",
-				have, items[i].name, account->uid, wanted, limit);
+				have, charge_names[i], account->uid, wanted, limit);
 	}
 	return WW_OK;
 }
@@ -253,16 +226,15 @@ ww_status account_charge(struct accounts *accounts, struct account *account,
 ww_status account_charge_anyway(struct accounts *accounts, struct account *account,
 	const struct charge *charge)
 {
-	for (size_t i = 0; i < ITEM_COUNT; i++) {
-		uint64_t used = *charge_amount(&account->used, items[i].in_charge);
+	struct charge sum;
 
-		if (used > UINT64_MAX - *charge_amount(charge, items[i].in_charge))
+	for (size_t i = 0; i < CHARGE_COUNT; i++) {
+		if (__builtin_add_overflow(account->used.amounts[i], charge->amounts[i],
+			    &sum.amounts[i]))
 			return ww_fail(WW_ERR_OVERFLOW, "the %s of user %u are too many to count",
-				items[i].name, account->uid);
+				charge_names[i], account->uid);
 	}
-	for (size_t i = 0; i < ITEM_COUNT; i++)
-		*charge_amount(&account->used, items[i].in_charge) += *charge_amount(charge,
-			items[i].in_charge);
+	account->used = sum;
 	accounts->fds += charge->fds;
 	accounts->connections += charge->connections;
 	return WW_OK;
@@ -270,12 +242,9 @@ ww_status account_charge_anyway(struct accounts *accounts, struct account *accou
 
 void account_return(struct accounts *accounts, struct account *account, const struct charge *charge)
 {
-	for (size_t i = 0; i < ITEM_COUNT; i++) {
-		uint64_t *used = charge_amount(&account->used, items[i].in_charge);
-		uint64_t back = *charge_amount(charge, items[i].in_charge);
-
-		ww_assert(*used >= back);
-		*used -= back;
+	for (size_t i = 0; i < CHARGE_COUNT; i++) {
+		ww_assert(account->used.amounts[i] >= charge->amounts[i]);
+		account->used.amounts[i] -= charge->amounts[i];
 	}
 	accounts->fds -= charge->fds;
 	accounts->connections -= charge->connections;

@@ -22,16 +22,26 @@
 #include "base/map.h"
 #include "daemon/config.h"
 
-/* An amount of everything that is charged; unused fields are 0. */
+#define CHARGE_COUNT 8
+
+/*
+ * An amount of everything that is charged, in the order of struct limits, whose last one is not
+ * charged but measured; unused fields are 0.
+ */
 struct charge {
-	uint64_t bytes;
-	uint64_t host_bytes;
-	uint64_t objects;
-	uint64_t fds;
-	uint64_t holds;
-	uint64_t connections;
-	uint64_t waits;
-	uint64_t watches;
+	union {
+		struct {
+			uint64_t bytes;
+			uint64_t host_bytes;
+			uint64_t objects;
+			uint64_t fds;
+			uint64_t holds;
+			uint64_t connections;
+			uint64_t waits;
+			uint64_t watches;
+		};
+		uint64_t amounts[CHARGE_COUNT];
+	};
 };
 
 struct account {

@@ -225,7 +225,7 @@ static void check_item(struct fixture *fixture, const struct model_object *item)
 
 static void check_accounts(struct fixture *fixture, const struct model *model)
 {
-	struct charge sums[3] = {{0}};
+	struct charge sums[3] = {{.bytes = 0}};
 	uint32_t users[3] = {0};
 	struct accounts *accounts = &fixture->registry.accounts;
 
