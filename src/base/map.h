@@ -43,4 +43,7 @@ void ww_map_remove(struct ww_map *map, struct ww_map_node *node);
 struct ww_map_node *ww_map_first(const struct ww_map *map, uint64_t hash);
 struct ww_map_node *ww_map_next(const struct ww_map_node *node);
 
+#define ww_map_for_each(node, map, hash) \
+	for (struct ww_map_node *node = ww_map_first(map, hash); node; node = ww_map_next(node))
+
 #endif

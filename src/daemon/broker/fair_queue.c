@@ -92,7 +92,7 @@ static void account_serve_next(struct server *server)
  */
 static void on_polled(uv_check_t *check)
 {
-	struct server *server = check->data;
+	struct server *server = check->loop->data;
 	uint64_t began_ns = ww_clock_now_ns();
 	size_t users = count_ready(server);
 	size_t served = 0;
@@ -114,7 +114,6 @@ ww_status fair_queue_open(struct server *server)
 	if (uv_check_init(&server->loop, &server->polled) < 0 ||
 		uv_idle_init(&server->loop, &server->busy) < 0)
 		return ww_fail(WW_ERR_SYSTEM, "the broker's loop cannot start");
-	server->polled.data = server;
 	uv_check_start(&server->polled, on_polled);
 	return WW_OK;
 }

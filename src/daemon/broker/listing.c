@@ -73,60 +73,62 @@ void listing_fill_entry(const struct peer *peer, const struct object *object,
 	}
 }
 
-static bool object_is_listed(const struct registry *registry, uint32_t index,
+static bool object_is_listed(const struct registry *registry, const struct object *object,
 	const struct ww_wire_list *list)
 {
-	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+	const struct ww_layout_object_record *record = object_record(registry, object);
 	const char *name = (const char *)record->name;
 
-	if (record->state == 0)
-		return false;
 	if (record->state == WW_WIRE_STATE_REMOVED || !name[0])
 		return list->unnamed && !list->prefix[0];
 	if (strncmp(name, list->prefix, strlen(list->prefix)))
 		return false;
 	/* An object that waits for its name is listed as one without a name. */
-	return (list->unnamed && !list->prefix[0]) ||
-		!object_is_replacement(registry, table_item(&registry->object_table, index));
+	return (list->unnamed && !list->prefix[0]) || !object_is_replacement(registry, object);
 }
 
-/* How far a listing page goes from a cursor. */
-static uint64_t listing_scan_end(const struct table *table, uint64_t cursor)
+/* The records of one listing page: from one index on, up to another one. */
+struct page {
+	const struct table *table;
+	uint32_t at;
+	uint32_t end;
+};
+
+static struct page page_begin(const struct table *table, uint64_t cursor)
 {
-	uint64_t most = SCAN_BYTES / table->record_bytes;
-	uint64_t end = table->capacity;
+	uint32_t at = cursor < table->capacity ? (uint32_t)cursor : table->capacity;
 
-	return cursor < end && end - cursor > most ? cursor + most : end;
+	return (struct page){table, at, at + SCAN_BYTES / table->record_bytes};
 }
 
-/* The cursor of the next listing page, after one that ended before record @index. */
-static uint64_t listing_next_cursor(const struct table *table, uint64_t index)
+static void *page_next(struct page *page)
 {
-	return index < table->capacity ? index : 0;
+	return table_next_before(page->table, &page->at, page->end);
 }
 
-ww_status listing_objects(struct peer *peer, uint32_t serial, const struct ww_wire_list *list)
+/* The cursor of the next listing page; 0: there is none. */
+static uint64_t page_end(const struct page *page)
+{
+	return page->at < page->table->capacity ? page->at : 0;
+}
+
+ww_status listing_objects(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_list *list)
 {
 	static struct ww_wire_entry entries[ENTRIES_MAX];
-	struct server *server = peer->server;
-	const struct registry *registry = &server->registry;
-	const struct ww_wire_header header = {.serial = serial};
+	struct peer *peer = context;
+	const struct registry *registry = &peer->server->registry;
+	struct page page = page_begin(&registry->object_table, list->cursor);
 	struct ww_wire_listing listing = {.entries.items = entries};
-	uint64_t end = listing_scan_end(&registry->object_table, list->cursor);
-	uint64_t index = list->cursor;
+	const struct object *object;
 
 	ww_try(ww_name_check_prefix(list->prefix));
-	for (; index < end && listing.entries.count < ENTRIES_MAX; index++) {
-		if (object_is_listed(registry, (uint32_t)index, list))
-			listing_fill_entry(peer,
-				table_item(&registry->object_table, (uint32_t)index),
-				&entries[listing.entries.count++]);
+	while (listing.entries.count < ENTRIES_MAX && (object = page_next(&page))) {
+		if (object_is_listed(registry, object, list))
+			listing_fill_entry(peer, object, &entries[listing.entries.count++]);
 	}
-	listing.next = listing_next_cursor(&registry->object_table, index);
-	return peer_send(peer, server->out,
-		ww_wire_encode_listing(&listing, peer->version, &header, server->out,
-			sizeof(server->out)),
-		NULL, 0);
+	listing.next = page_end(&page);
+	return peer_answer(peer, header->serial, listing, &listing);
 }
 
 static void fill_holder(const struct registry *registry, const struct holder *holder,
@@ -149,29 +151,23 @@ static void fill_holder(const struct registry *registry, const struct holder *ho
 	memcpy(out->program, record->program, sizeof(out->program));
 }
 
-ww_status listing_holders(struct peer *peer, uint32_t serial, uint64_t cursor)
+ww_status listing_holders(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_holders *holders)
 {
-	static struct ww_wire_holder holders[HOLDERS_MAX];
-	struct server *server = peer->server;
-	const struct registry *registry = &server->registry;
-	const struct ww_wire_header header = {.serial = serial};
-	struct ww_wire_holder_listing listing = {.holders.items = holders};
-	uint64_t end = listing_scan_end(&registry->holder_table, cursor);
+	static struct ww_wire_holder items[HOLDERS_MAX];
+	struct peer *peer = context;
+	const struct registry *registry = &peer->server->registry;
+	struct page page = page_begin(&registry->holder_table, holders->cursor);
+	struct ww_wire_holder_listing listing = {.holders.items = items};
 	uint64_t now_ns = ww_clock_now_ns();
+	const struct holder *holder;
 
-	for (; cursor < end && listing.holders.count < HOLDERS_MAX; cursor++) {
-		const struct ww_layout_holder_record *record = table_record(&registry->holder_table,
-			(uint32_t)cursor);
-
-		if (record->state == 1) /* not those that await their exit */
-			fill_holder(registry, table_item(&registry->holder_table, (uint32_t)cursor),
-				now_ns, &holders[listing.holders.count++]);
+	while (listing.holders.count < HOLDERS_MAX && (holder = page_next(&page))) {
+		if (!holder_awaits_exit(registry, holder))
+			fill_holder(registry, holder, now_ns, &items[listing.holders.count++]);
 	}
-	listing.next = listing_next_cursor(&registry->holder_table, cursor);
-	return peer_send(peer, server->out,
-		ww_wire_encode_holder_listing(&listing, peer->version, &header, server->out,
-			sizeof(server->out)),
-		NULL, 0);
+	listing.next = page_end(&page);
+	return peer_answer(peer, header->serial, holder_listing, &listing);
 }
 
 static void fill_hold(const struct registry *registry, const struct hold *hold, uint64_t now_ns,
@@ -189,29 +185,21 @@ static void fill_hold(const struct registry *registry, const struct hold *hold, 
 	memcpy(out->id, object_record(registry, hold_object(registry, hold))->id, sizeof(out->id));
 }
 
-ww_status listing_holds(struct peer *peer, uint32_t serial, uint64_t cursor)
+ww_status listing_holds(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_holds *holds)
 {
-	static struct ww_wire_hold holds[HOLDS_MAX];
-	struct server *server = peer->server;
-	const struct registry *registry = &server->registry;
-	const struct ww_wire_header header = {.serial = serial};
-	struct ww_wire_hold_listing listing = {.holds.items = holds};
-	uint64_t end = listing_scan_end(&registry->hold_table, cursor);
+	static struct ww_wire_hold items[HOLDS_MAX];
+	struct peer *peer = context;
+	const struct registry *registry = &peer->server->registry;
+	struct page page = page_begin(&registry->hold_table, holds->cursor);
+	struct ww_wire_hold_listing listing = {.holds.items = items};
 	uint64_t now_ns = ww_clock_now_ns();
+	const struct hold *hold;
 
-	for (; cursor < end && listing.holds.count < HOLDS_MAX; cursor++) {
-		const struct ww_layout_hold_record *record = table_record(&registry->hold_table,
-			(uint32_t)cursor);
-
-		if (record->state)
-			fill_hold(registry, table_item(&registry->hold_table, (uint32_t)cursor),
-				now_ns, &holds[listing.holds.count++]);
-	}
-	listing.next = listing_next_cursor(&registry->hold_table, cursor);
-	return peer_send(peer, server->out,
-		ww_wire_encode_hold_listing(&listing, peer->version, &header, server->out,
-			sizeof(server->out)),
-		NULL, 0);
+	while (listing.holds.count < HOLDS_MAX && (hold = page_next(&page)))
+		fill_hold(registry, hold, now_ns, &items[listing.holds.count++]);
+	listing.next = page_end(&page);
+	return peer_answer(peer, header->serial, hold_listing, &listing);
 }
 
 /* Since Linux 6.2 the size of the folder is their number. Before, they are counted one by one. */
@@ -257,11 +245,12 @@ static uint32_t supervisor_pid(const struct server *server)
 	return (uint32_t)credentials.pid;
 }
 
-ww_status listing_status(struct peer *peer, uint32_t serial)
+ww_status listing_status(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_status *status)
 {
-	struct server *server = peer->server;
+	struct peer *peer = context;
+	const struct server *server = peer->server;
 	const struct registry *registry = &server->registry;
-	const struct ww_wire_header header = {.serial = serial};
 	struct ww_wire_condition condition = {
 		.pid = (uint32_t)getpid(),
 		.supervisor_pid = supervisor_pid(server),
@@ -279,8 +268,6 @@ ww_status listing_status(struct peer *peer, uint32_t serial)
 		.version = WW_VERSION,
 	};
 
-	return peer_send(peer, server->out,
-		ww_wire_encode_condition(&condition, peer->version, &header, server->out,
-			sizeof(server->out)),
-		NULL, 0);
+	(void)status;
+	return peer_answer(peer, header->serial, condition, &condition);
 }

@@ -10,12 +10,17 @@
 
 #include "daemon/broker/peer.h"
 
-ww_status listing_objects(struct peer *peer, uint32_t serial, const struct ww_wire_list *list);
-ww_status listing_holders(struct peer *peer, uint32_t serial, uint64_t cursor);
-ww_status listing_holds(struct peer *peer, uint32_t serial, uint64_t cursor);
+/* Handlers of requests. @context: the peer */
+ww_status listing_objects(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_list *list);
+ww_status listing_holders(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_holders *holders);
+ww_status listing_holds(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_holds *holds);
 
 /* How the broker is: its processes, and how much it keeps. */
-ww_status listing_status(struct peer *peer, uint32_t serial);
+ww_status listing_status(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_status *status);
 
 /* An object as listings and events show it to a peer. */
 void listing_fill_entry(const struct peer *peer, const struct object *object,

@@ -376,7 +376,7 @@ static void peer_finish(struct peer *peer)
  */
 static void on_linger(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct server *server = timer->loop->data;
 	struct ww_list *last = server->lingering.previous;
 
 	peers_drop_refused(server);

@@ -119,6 +119,9 @@ void peer_resume_all(struct server *server);
 ww_status peer_send(struct peer *peer, const void *packet, size_t bytes, const int *fds,
 	size_t fd_count);
 
+/* Sends an answer that is in server.out, for peer_answer() (server_state.h). */
+ww_status peer_send_out(struct peer *peer, size_t bytes);
+
 /* Answers with the thread's error record; serial 0: refuses the connection. */
 void peer_send_error(struct peer *peer, uint32_t serial, ww_status status);
 void peer_send_done(struct peer *peer, uint32_t serial);

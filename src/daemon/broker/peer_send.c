@@ -189,6 +189,11 @@ ww_status peer_send(struct peer *peer, const void *packet, size_t bytes, const i
 	return WW_OK;
 }
 
+ww_status peer_send_out(struct peer *peer, size_t bytes)
+{
+	return peer_send(peer, peer->server->out, bytes, NULL, 0);
+}
+
 void peer_flush(struct peer *peer)
 {
 	while (!ww_list_is_empty(&peer->out)) {
@@ -221,23 +226,18 @@ void peer_drop_queue(struct peer *peer)
  * If an answer cannot even be queued, its client would wait for ever. So the connection ends, and
  * the client connects again.
  */
-static void peer_send_or_end(struct peer *peer, const void *packet, size_t bytes)
+static void peer_end_if_unsent(const struct peer *peer, ww_status status)
 {
-	if (peer_send(peer, packet, bytes, NULL, 0) < 0)
+	if (status < 0)
 		shutdown(peer->socket, SHUT_RDWR);
 }
 
 void peer_send_done(struct peer *peer, uint32_t serial)
 {
-	const struct ww_wire_header header = {.serial = serial};
 	const struct ww_wire_done done = {0};
-	uint8_t packet[64];
-	size_t bytes;
 
-	if (serial == 0)
-		return;
-	bytes = ww_wire_encode_done(&done, peer->version, &header, packet, sizeof(packet));
-	peer_send_or_end(peer, packet, bytes);
+	if (serial != 0)
+		peer_end_if_unsent(peer, peer_answer(peer, serial, done, &done));
 }
 
 void peer_send_error(struct peer *peer, uint32_t serial, ww_status status)
@@ -255,7 +255,7 @@ void peer_send_error(struct peer *peer, uint32_t serial, ww_status status)
 		error.message[sizeof(error.message) - 1] = '\0';
 	}
 	bytes = ww_wire_encode_error(&error, WW_WIRE_LEAST, &header, packet, sizeof(packet));
-	peer_send_or_end(peer, packet, bytes);
+	peer_end_if_unsent(peer, peer_send(peer, packet, bytes, NULL, 0));
 }
 
 uint32_t peer_read_serial(const uint8_t *packet, size_t bytes)

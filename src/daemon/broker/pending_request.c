@@ -30,9 +30,7 @@ static uint64_t hash_holder(const struct holder *holder, const uint8_t id[16])
 
 static struct wait *wait_find_serial(const struct peer *peer, uint32_t serial)
 {
-	for (struct ww_map_node *node =
-			ww_map_first(&peer->server->waits_by_serial, hash_serial(peer, serial));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &peer->server->waits_by_serial, hash_serial(peer, serial)) {
 		struct wait *wait = ww_container(node, struct wait, by_serial);
 
 		if (wait->peer == peer && wait->serial == serial)
@@ -90,6 +88,16 @@ static void wait_end(struct wait *wait)
 	free(wait);
 }
 
+/* Ends a wait and answers it with an error, whose reason is in the thread's record. */
+static void wait_refuse(struct wait *wait, ww_status status)
+{
+	struct peer *peer = wait->peer;
+	uint32_t serial = wait->serial;
+
+	wait_end(wait);
+	peer_send_error(peer, serial, status);
+}
+
 /* Adds a get to the maps in which it will be looked up. */
 static ww_status wait_add_get(struct server *server, struct wait *wait)
 {
@@ -137,16 +145,13 @@ ww_status wait_for_room(struct peer *peer, uint32_t serial, const struct charge 
 	return WW_NOT_READY;
 }
 
-bool wait_cancel(struct peer *peer, uint32_t serial)
+void wait_cancel(const struct peer *peer, uint32_t serial)
 {
 	struct wait *wait = wait_find_serial(peer, serial);
 
-	if (!wait)
-		return false;
-	wait_end(wait);
-	peer_send_error(peer, serial,
-		ww_fail(WW_ERR_GIVEN_UP, "the request was given up by its sender"));
-	return true;
+	if (wait)
+		wait_refuse(wait,
+			ww_fail(WW_ERR_GIVEN_UP, "the request was given up by its sender"));
 }
 
 void wait_end_all(struct peer *peer)
@@ -196,24 +201,18 @@ void wait_name_lost(struct server *server, const char *name, uint32_t maker_pid)
 {
 	struct wait *wait;
 
-	while ((wait = wait_find_first(server, name))) {
-		struct peer *peer = wait->peer;
-		uint32_t serial = wait->serial;
-
-		wait_end(wait);
-		peer_send_error(peer, serial,
+	while ((wait = wait_find_first(server, name)))
+		wait_refuse(wait,
 			ww_fail(WW_ERR_PEER_LOST,
 				"'%.120s' will not be ready: process %" PRIu32
 				" ended, or released it, while writing it",
 				name, maker_pid));
-	}
 }
 
 /* The next wait for a name inside an object. */
 static struct wait *wait_find_inside(struct server *server, const uint8_t id[16])
 {
-	for (struct ww_map_node *node = ww_map_first(&server->waits_by_outer, key_hash_id(id));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &server->waits_by_outer, key_hash_id(id)) {
 		struct wait *wait = ww_container(node, struct wait, by_outer);
 
 		if (!memcmp(wait->outer, id, sizeof(wait->outer)))
@@ -226,9 +225,7 @@ static struct wait *wait_find_inside(struct server *server, const uint8_t id[16]
 static struct wait *wait_find_inside_of(struct server *server, const struct holder *holder,
 	const uint8_t id[16])
 {
-	for (struct ww_map_node *node =
-			ww_map_first(&server->waits_by_holder, hash_holder(holder, id));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &server->waits_by_holder, hash_holder(holder, id)) {
 		struct wait *wait = ww_container(node, struct wait, by_holder);
 
 		if (!memcmp(wait->outer, id, sizeof(wait->outer)) && wait->peer->holder == holder)
@@ -258,14 +255,8 @@ void wait_outer_ended(struct server *server, const struct ww_layout_object_recor
 {
 	struct wait *wait;
 
-	while ((wait = wait_find_inside(server, outer->id))) {
-		struct peer *peer = wait->peer;
-		uint32_t serial = wait->serial;
-		ww_status status = wait_fail_outer(wait, outer, what);
-
-		wait_end(wait);
-		peer_send_error(peer, serial, status);
-	}
+	while ((wait = wait_find_inside(server, outer->id)))
+		wait_refuse(wait, wait_fail_outer(wait, outer, what));
 }
 
 ww_status wait_fail_left(const char *name, uint32_t left_pid)
@@ -283,31 +274,20 @@ void wait_outer_left(struct server *server, const struct object *object)
 	struct wait *wait;
 
 	ww_name_outer((const char *)record->name, outer);
-	while ((wait = wait_find_inside(server, outer))) {
-		struct peer *peer = wait->peer;
-		uint32_t serial = wait->serial;
-		ww_status status = wait_fail_left(wait->get.name, record->maker_pid);
-
-		wait_end(wait);
-		peer_send_error(peer, serial, status);
-	}
+	while ((wait = wait_find_inside(server, outer)))
+		wait_refuse(wait, wait_fail_left(wait->get.name, record->maker_pid));
 }
 
 void wait_outer_released(struct server *server, const struct holder *holder, const uint8_t id[16])
 {
 	struct wait *wait;
 
-	while ((wait = wait_find_inside_of(server, holder, id))) {
-		struct peer *peer = wait->peer;
-		uint32_t serial = wait->serial;
-		ww_status status = ww_fail(WW_ERR_NOT_FOUND,
-			"the wait for '%.100s' has ended: this process released the object that it is to "
-			"be inside of",
-			wait->get.name);
-
-		wait_end(wait);
-		peer_send_error(peer, serial, status);
-	}
+	while ((wait = wait_find_inside_of(server, holder, id)))
+		wait_refuse(wait,
+			ww_fail(WW_ERR_NOT_FOUND,
+				"the wait for '%.100s' has ended: this process released the object "
+				"that it is to be inside of",
+				wait->get.name));
 }
 
 ww_status wait_fail_reserved(void)
@@ -323,8 +303,7 @@ static bool wait_serve_reservation(struct server *server, struct wait *wait)
 	uint32_t serial = wait->serial;
 
 	if (holder->has_reservation) { /* it reserved twice before the first was met */
-		wait_end(wait);
-		peer_send_error(peer, serial, wait_fail_reserved());
+		wait_refuse(wait, wait_fail_reserved());
 		return true;
 	}
 	if (account_charge(&server->registry.accounts, holder->account, &wait->charge) != WW_OK)

@@ -35,8 +35,8 @@ struct wait {
 ww_status wait_for_name(struct peer *peer, uint32_t serial, const struct ww_wire_get *get);
 ww_status wait_for_room(struct peer *peer, uint32_t serial, const struct charge *charge);
 
-/* Cancels a request, which is answered with an error. Return: whether it was waiting. */
-bool wait_cancel(struct peer *peer, uint32_t serial);
+/* Cancels a request, if it waits: it is answered with an error. */
+void wait_cancel(const struct peer *peer, uint32_t serial);
 
 /* Ends all waiting requests of a peer that closes; they are not answered. */
 void wait_end_all(struct peer *peer);

@@ -333,7 +333,7 @@ static bool closer_release(struct server *server)
 
 static void on_look(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct server *server = timer->loop->data;
 	struct ww_list *link = server->receivers.next;
 	bool is_over = true;
 
@@ -632,7 +632,7 @@ static void on_child(uv_signal_t *handle, int number)
 
 	(void)number;
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		child_reap(handle->data, pid);
+		child_reap(handle->loop->data, pid);
 }
 
 ww_status receiver_open(struct server *server)
@@ -645,12 +645,10 @@ ww_status receiver_open(struct server *server)
 	if (server->receiver_slot < 0)
 		return ww_fail_errno(errno, NULL, "cannot reserve a descriptor");
 	uv_timer_init(&server->loop, &server->receiver_look);
-	server->receiver_look.data = server;
 	error = uv_signal_init(&server->loop, &server->child);
 	if (error < 0)
 		return ww_fail(WW_ERR_SYSTEM, "the broker's loop cannot start: %s",
 			uv_strerror(error));
-	server->child.data = server;
 	uv_signal_start(&server->child, on_child, SIGCHLD);
 	return WW_OK;
 }

@@ -101,9 +101,7 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_hello *hello)
 {
 	struct peer *peer = context;
-	struct ww_wire_header answer = {.serial = header->serial};
 	struct ww_wire_welcome welcome = {.least = WW_WIRE_LEAST, .most = WW_WIRE_VERSION};
-	uint8_t packet[128];
 	bool is_known = false;
 
 	peer->is_last = true; /* until all of this has succeeded */
@@ -120,9 +118,7 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 	welcome.known = is_known;
 	welcome.restarts = peer->server->setup->restarts;
 	registry_id(&peer->server->registry, welcome.broker_id);
-	return peer_send(peer, packet,
-		ww_wire_encode_welcome(&welcome, welcome.version, &answer, packet, sizeof(packet)),
-		NULL, 0);
+	return peer_answer(peer, header->serial, welcome, &welcome);
 }
 
 /* Releases the objects that the holder did not confirm. Return: how many. */
@@ -155,8 +151,6 @@ static ww_status on_confirm(void *context, const struct ww_wire_header *header,
 {
 	static struct ww_wire_held unknown[2048];
 	struct peer *peer = context;
-	struct server *server = peer->server;
-	const struct ww_wire_header answer = {.serial = header->serial};
 	struct ww_wire_confirmed confirmed = {.unknown.items = unknown};
 	struct ww_wire_held_list list = confirm->held;
 	struct ww_wire_held held;
@@ -166,7 +160,7 @@ static ww_status on_confirm(void *context, const struct ww_wire_header *header,
 			"nothing is to be confirmed: this process is not one from before a restart, or has "
 			"said all");
 	while (ww_wire_held_next(&list, &held)) {
-		struct hold *hold = hold_find_id(&server->registry, peer->holder, held.id);
+		struct hold *hold = hold_find_id(&peer->server->registry, peer->holder, held.id);
 
 		if (hold)
 			hold->is_confirmed = true;
@@ -175,10 +169,7 @@ static ww_status on_confirm(void *context, const struct ww_wire_header *header,
 	}
 	if (confirm->last && peer->holder->is_confirming)
 		confirmed.released = holder_release_unconfirmed(peer);
-	return peer_send(peer, server->out,
-		ww_wire_encode_confirmed(&confirmed, peer->version, &answer, server->out,
-			sizeof(server->out)),
-		NULL, 0);
+	return peer_answer(peer, header->serial, confirmed, &confirmed);
 }
 
 /* --- looking --- */
@@ -187,44 +178,14 @@ static ww_status on_stat(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_stat *stat)
 {
 	struct peer *peer = context;
-	const struct ww_wire_header answer = {.serial = header->serial};
 	struct object *object = object_find(&peer->server->registry, stat->name);
 	struct ww_wire_described described;
-	uint8_t packet[1024];
 
 	ww_try(request_check_name(peer, stat->name));
 	if (!object)
 		return request_fail_not_found(stat->name);
 	listing_fill_entry(peer, object, &described.entry);
-	return peer_send(peer, packet,
-		ww_wire_encode_described(&described, peer->version, &answer, packet,
-			sizeof(packet)),
-		NULL, 0);
-}
-
-static ww_status on_list(void *context, const struct ww_wire_header *header,
-	const struct ww_wire_list *list)
-{
-	return listing_objects(context, header->serial, list);
-}
-
-static ww_status on_holders(void *context, const struct ww_wire_header *header,
-	const struct ww_wire_holders *holders)
-{
-	return listing_holders(context, header->serial, holders->cursor);
-}
-
-static ww_status on_holds(void *context, const struct ww_wire_header *header,
-	const struct ww_wire_holds *holds)
-{
-	return listing_holds(context, header->serial, holds->cursor);
-}
-
-static ww_status on_status(void *context, const struct ww_wire_header *header,
-	const struct ww_wire_status *status)
-{
-	(void)status;
-	return listing_status(context, header->serial);
+	return peer_answer(peer, header->serial, described, &described);
 }
 
 static ww_status on_watch(void *context, const struct ww_wire_header *header,
@@ -278,7 +239,7 @@ static ww_status on_cancel(void *context, const struct ww_wire_header *header,
 {
 	struct peer *peer = context;
 
-	(void)wait_cancel(peer, cancel->waiting);
+	wait_cancel(peer, cancel->waiting);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }
@@ -296,13 +257,13 @@ static const struct ww_wire_handlers handlers = {
 	.release = request_release,
 	.remove = request_remove,
 	.stat = on_stat,
-	.list = on_list,
-	.holders = on_holders,
-	.holds = on_holds,
+	.list = listing_objects,
+	.holders = listing_holders,
+	.holds = listing_holds,
 	.watch = on_watch,
 	.reserve = on_reserve,
 	.cancel = on_cancel,
-	.status = on_status,
+	.status = listing_status,
 	.revoke = request_revoke,
 };
 

@@ -152,10 +152,8 @@ ww_status request_export(void *context, const struct ww_wire_header *header,
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find_id(registry, export->id);
 	struct hold *hold = object ? hold_find(registry, peer->holder, object) : NULL;
-	const struct ww_wire_header answer = {.serial = header->serial};
 	const struct ww_layout_object_record *record;
 	struct ww_wire_exported exported = {0};
-	uint8_t packet[64];
 
 	ww_try(export_check(peer, object, hold, export));
 	record = object_record(registry, object);
@@ -166,9 +164,7 @@ ww_status request_export(void *context, const struct ww_wire_header *header,
 	memcpy(exported.secret,
 		export->access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret,
 		sizeof(exported.secret));
-	return peer_send(peer, packet,
-		ww_wire_encode_exported(&exported, peer->version, &answer, packet, sizeof(packet)),
-		NULL, 0);
+	return peer_answer(peer, header->serial, exported, &exported);
 }
 
 void request_let_go(struct peer *peer, struct hold *hold)

@@ -53,14 +53,14 @@
 static void on_terminate(uv_signal_t *handle, int number)
 {
 	(void)number;
-	server_stop(handle->data, SERVER_AGAIN);
+	server_stop(handle->loop->data, SERVER_AGAIN);
 }
 
 static void on_supervisor(uv_poll_t *poll, int error, int events)
 {
 	(void)error;
 	(void)events; /* the supervisor sends nothing: this is its end */
-	server_stop(poll->data, SERVER_SUPERVISOR_LOST);
+	server_stop(poll->loop->data, SERVER_SUPERVISOR_LOST);
 }
 
 /* --- holders --- */
@@ -68,7 +68,7 @@ static void on_supervisor(uv_poll_t *poll, int error, int events)
 /* Ends the holders from before a restart that have no pidfd and did not connect again. */
 static void on_grace_end(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct server *server = timer->loop->data;
 	struct registry *registry = &server->registry;
 	struct holder *holder;
 
@@ -105,7 +105,7 @@ static void on_change(void *context, struct object *object, uint8_t what)
 
 static void on_retry(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct server *server = timer->loop->data;
 
 	server->is_starved = false;
 	server_listen(server);
@@ -115,7 +115,7 @@ static void on_retry(uv_timer_t *timer)
 
 static void on_connection(uv_poll_t *poll, int error, int events)
 {
-	struct server *server = poll->data;
+	struct server *server = poll->loop->data;
 	int socket;
 
 	(void)error;
@@ -143,7 +143,7 @@ static bool server_has_nothing(const struct server *server)
 /* A process may have connected in this turn of the loop. */
 static void on_idle(uv_timer_t *timer)
 {
-	struct server *server = timer->data;
+	struct server *server = timer->loop->data;
 
 	if (server_has_nothing(server))
 		server_stop(server, SERVER_DONE);
@@ -155,7 +155,7 @@ static void on_idle(uv_timer_t *timer)
  */
 static void on_turn(uv_prepare_t *prepare)
 {
-	struct server *server = prepare->data;
+	struct server *server = prepare->loop->data;
 	bool is_idle = server->setup->leaves_when_idle && server_has_nothing(server);
 
 	if (!ww_list_is_empty(&server->turns))
@@ -195,14 +195,6 @@ static ww_status server_start_handles(struct server *server)
 	uv_timer_init(loop, &server->retry);
 	uv_timer_init(loop, &server->linger);
 	uv_prepare_init(loop, &server->turn);
-	server->listener.data = server;
-	server->supervisor.data = server;
-	server->terminate.data = server;
-	server->idle.data = server;
-	server->grace.data = server;
-	server->retry.data = server;
-	server->linger.data = server;
-	server->turn.data = server;
 	uv_poll_start(&server->supervisor, UV_READABLE | UV_DISCONNECT, on_supervisor);
 	uv_signal_start(&server->terminate, on_terminate, SIGTERM);
 	uv_prepare_start(&server->turn, on_turn);

@@ -93,6 +93,17 @@ struct server {
 	uint8_t out[WW_WIRE_PACKET_BYTES];
 };
 
+/*
+ * Answers the request of a serial number with a message that has no descriptors. It is a macro
+ * since each message has an encoder of its own. @name: of the message; @message: a pointer to it.
+ * Return: as peer_send().
+ */
+#define peer_answer(peer, number, name, message)                                                 \
+	peer_send_out(peer,                                                                      \
+		ww_wire_encode_##name(message, (peer)->version,                                  \
+			&(const struct ww_wire_header){.serial = (number)}, (peer)->server->out, \
+			sizeof((peer)->server->out)))
+
 /* Ends the loop; the first reason counts. */
 void server_stop(struct server *server, int outcome);
 

@@ -108,17 +108,15 @@ void watch_tell(struct server *server, const struct object *object, uint8_t what
 static const struct object *watch_next_existing(struct peer *peer, uint32_t end)
 {
 	const struct registry *registry = &peer->server->registry;
+	const struct object *object;
 
-	while (peer->replay < end && peer->replay < registry->object_table.capacity) {
-		uint32_t index = peer->replay++;
-		const struct ww_layout_object_record *record = table_record(&registry->object_table,
-			index);
+	while ((object = table_next_before(&registry->object_table, &peer->replay, end))) {
+		const struct ww_layout_object_record *record = object_record(registry, object);
 
-		if (record->state != 0 && record->state != WW_WIRE_STATE_REMOVED &&
+		if (record->state != WW_WIRE_STATE_REMOVED &&
 			watch_includes(peer, (const char *)record->name) &&
-			!object_is_replacement(registry,
-				table_item(&registry->object_table, index)))
-			return table_item(&registry->object_table, index);
+			!object_is_replacement(registry, object))
+			return object;
 	}
 	return NULL;
 }

@@ -35,8 +35,7 @@ static uint64_t uid_hash(uid_t uid)
 
 static struct account *account_find(const struct accounts *accounts, uid_t uid)
 {
-	for (struct ww_map_node *node = ww_map_first(&accounts->by_uid, uid_hash(uid)); node;
-		node = ww_map_next(node)) {
+	ww_map_for_each (node, &accounts->by_uid, uid_hash(uid)) {
 		struct account *account = ww_container(node, struct account, node);
 
 		if (account->uid == uid)

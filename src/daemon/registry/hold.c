@@ -52,9 +52,7 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 struct hold *hold_find(const struct registry *registry, const struct holder *holder,
 	const struct object *object)
 {
-	for (struct ww_map_node *node =
-			ww_map_first(&registry->by_pair, hold_hash_pair(holder, object));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_pair, hold_hash_pair(holder, object)) {
 		struct hold *hold = ww_container(node, struct hold, by_pair);
 
 		if (hold->holder == holder && hold_object(registry, hold) == object)
@@ -69,8 +67,7 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 {
 	struct hold *found = NULL;
 
-	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
-		node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
 		struct object *object = ww_container(node, struct object, by_id);
 		const struct ww_layout_object_record *record = object_record(registry, object);
 		struct hold *hold;

@@ -18,9 +18,7 @@ static const struct charge one_awaiting_exit = {.connections = 1};
 
 struct holder *holder_find(const struct registry *registry, const uint8_t process_id[16])
 {
-	for (struct ww_map_node *node =
-			ww_map_first(&registry->by_process, key_hash_id(process_id));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_process, key_hash_id(process_id)) {
 		struct holder *holder = ww_container(node, struct holder, by_process);
 
 		if (!memcmp(holder_record(registry, holder)->process_id, process_id,
@@ -32,8 +30,7 @@ struct holder *holder_find(const struct registry *registry, const uint8_t proces
 
 struct holder *holder_find_number(const struct registry *registry, uint64_t number)
 {
-	for (struct ww_map_node *node = ww_map_first(&registry->by_number, key_hash_number(number));
-		node; node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_number, key_hash_number(number)) {
 		struct holder *holder = ww_container(node, struct holder, by_number);
 
 		if (holder_record(registry, holder)->number == number)

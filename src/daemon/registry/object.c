@@ -115,8 +115,7 @@ struct object *object_find_former(const struct registry *registry, const struct 
 
 struct object *object_find_id(const struct registry *registry, const uint8_t id[16])
 {
-	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
-		node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
 		struct object *object = ww_container(node, struct object, by_id);
 
 		if (!memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES) &&
@@ -130,8 +129,7 @@ uint32_t object_count_id(const struct registry *registry, const uint8_t id[16])
 {
 	uint32_t count = 0;
 
-	for (struct ww_map_node *node = ww_map_first(&registry->by_id, key_hash_id(id)); node;
-		node = ww_map_next(node)) {
+	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
 		struct object *object = ww_container(node, struct object, by_id);
 
 		count += !memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES);

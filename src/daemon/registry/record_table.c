@@ -238,9 +238,9 @@ void table_close(struct table *table)
 	*table = (struct table){.fd = -1};
 }
 
-void *table_next(const struct table *table, uint32_t *at)
+void *table_next_before(const struct table *table, uint32_t *at, uint32_t end)
 {
-	while (*at < table->capacity) {
+	while (*at < end && *at < table->capacity) {
 		uint32_t index = (*at)++;
 
 		if (*record_state(table, index) != 0)

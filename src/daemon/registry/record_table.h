@@ -78,10 +78,15 @@ static inline void *table_item(const struct table *table, uint32_t index)
 }
 
 /*
- * The item of the next record whose state is not 0, from *at on. *at becomes the index behind it.
- * The body of a loop over a table may end any record. Return: NULL when there is none.
+ * The item of the next record whose state is not 0, from *at on; *at becomes the index behind it.
+ * The body of a loop over a table may end any record. Return: NULL when there is none before @end.
  */
-void *table_next(const struct table *table, uint32_t *at);
+void *table_next_before(const struct table *table, uint32_t *at, uint32_t end);
+
+static inline void *table_next(const struct table *table, uint32_t *at)
+{
+	return table_next_before(table, at, UINT32_MAX);
+}
 
 /* One of the five numbers in the header, which the user of the table defines. */
 uint64_t *table_value(const struct table *table, uint32_t which);
