@@ -401,7 +401,7 @@ static bool is_empty(void)
 		registry->mapped_bytes == 0 && registry->accounts.fds == 0 &&
 		registry->accounts.by_uid.count == 0 && server->fdstore.used == REGISTRY_TABLES &&
 		server->peer_count == 0 && server->wait_count == 0 &&
-		server->hangup_watch_count == 0;
+		ww_list_is_empty(&server->hung_up);
 }
 
 /* What nothing but its time, or a remove, would end. */

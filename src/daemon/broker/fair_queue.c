@@ -51,10 +51,10 @@ static void on_nothing(uv_idle_t *idle)
 	(void)idle;
 }
 
-/* While a user is to be served, the loop does not wait. */
+/* While a user is to be served, or a connection to be closed, the loop does not wait. */
 static void loop_stay_awake(struct server *server)
 {
-	if (ww_list_is_empty(&server->ready))
+	if (ww_list_is_empty(&server->ready) && ww_list_is_empty(&server->hung_up))
 		uv_idle_stop(&server->busy);
 	else
 		uv_idle_start(&server->busy, on_nothing);
@@ -94,9 +94,11 @@ static void on_polled(uv_check_t *check)
 {
 	struct server *server = check->loop->data;
 	uint64_t began_ns = ww_clock_now_ns();
-	size_t users = count_ready(server);
 	size_t served = 0;
+	size_t users;
 
+	server->calls->close_hung_up(server);
+	users = count_ready(server);
 	while (!ww_list_is_empty(&server->ready)) {
 		account_serve_next(server);
 		served++;

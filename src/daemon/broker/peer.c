@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "daemon/broker/descriptor_check.h"
 #include "daemon/broker/fair_queue.h"
-#include "daemon/broker/hangup_watch.h"
 #include "daemon/broker/pending_request.h"
 #include "daemon/broker/receiver.h"
 #include "daemon/broker/server_state.h"
@@ -27,6 +26,9 @@
 
 /* How many packets are still read after the other end was closed. */
 #define LAST_PACKETS 64
+
+/* How many of those whose other ends were closed are served before others have their turn. */
+#define HUNG_UP_MOST 16
 
 /* How often closed connections with unread answers are measured, see peer_close(). */
 #define LINGER_MS       50
@@ -92,7 +94,6 @@ static void peer_await_receiver(struct peer *peer)
 	peer->is_ending = true;
 	peer->events = 0;
 	uv_poll_stop(&peer->poll);
-	hangup_watch_leave(peer);
 }
 
 /*
@@ -171,6 +172,10 @@ void peer_on_event(uv_poll_t *poll, int error, int events)
 		return;
 	if (error < 0 || (events & UV_DISCONNECT)) {
 		peer_hang_up(peer);
+		if (peer->holder && !ww_list_is_empty(&peer->holder->signal_pages)) {
+			ww_list_remove(&peer->of_hung_up);
+			ww_list_append(&peer->server->hung_up, &peer->of_hung_up);
+		}
 	} else if (events & UV_WRITABLE) {
 		peer->is_writable = true;
 	}
@@ -327,6 +332,7 @@ static struct peer *peer_new(struct server *server, int socket)
 	ww_list_init(&peer->of_server);
 	ww_list_init(&peer->of_holder);
 	ww_list_init(&peer->of_watchers);
+	ww_list_init(&peer->of_hung_up);
 	ww_list_init(&peer->of_receiver);
 	ww_list_init(&peer->waits);
 	ww_list_init(&peer->out);
@@ -435,7 +441,7 @@ void peer_close(struct peer *peer)
 	ww_list_remove(&peer->of_holder);
 	peer->holder = NULL;
 	fair_queue_leave(peer);
-	hangup_watch_leave(peer);
+	ww_list_remove(&peer->of_hung_up);
 	receiver_forget(peer);
 	wait_end_all(peer);
 	watch_end(peer);
@@ -448,33 +454,26 @@ void peer_close(struct peer *peer)
 		holder_end(&server->registry, holder);
 }
 
-/*
- * Closes the connections that have ended: first the last wills of all their processes are executed,
- * then the rest is done.
- */
-static void peer_close_hung_up(struct server *server)
+void peer_close_hung_up(struct server *server)
 {
-	struct peer *peers[HANGUP_WATCH_ENDS];
-	bool is_heard[HANGUP_WATCH_ENDS];
-	size_t count = hangup_watch_look(server, peers);
+	struct ww_list heard;
+	struct ww_list *link;
 
-	for (size_t i = 0; i < count; i++)
-		is_heard[i] = peer_hear_last(peers[i]);
-	for (size_t i = 0; i < count; i++) {
-		if (is_heard[i])
-			peer_await_exit(peers[i]);
+	ww_list_init(&heard);
+	for (int i = 0; i < HUNG_UP_MOST && (link = ww_list_take_first(&server->hung_up)); i++) {
+		struct peer *peer = ww_container(link, struct peer, of_hung_up);
+
+		if (peer_hear_last(peer) && !peer->is_closed)
+			ww_list_append(&heard, link);
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (is_heard[i])
-			peer_close(peers[i]);
-	}
+	ww_list_for_each (of_hung_up, &heard)
+		peer_await_exit(ww_container(of_hung_up, struct peer, of_hung_up));
+	while ((link = ww_list_take_first(&heard)))
+		peer_close(ww_container(link, struct peer, of_hung_up));
 }
 
 void peer_serve(struct peer *peer)
 {
-	peer_close_hung_up(peer->server);
-	if (peer->is_closed)
-		return;
 	peer->is_muted = false;
 	if (peer->has_hung_up) {
 		peer_serve_last(peer);

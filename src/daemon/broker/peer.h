@@ -29,10 +29,11 @@ struct peer {
 	struct ww_list of_server;
 	struct ww_list of_holder;
 	struct ww_list of_watchers;
-	struct ww_list waits;     /* struct wait.of_peer */
-	struct ww_list out;       /* struct queued_packet */
-	struct ww_list of_ready;  /* in account.ready, while it is to be served */
-	struct ww_list of_unread; /* in account.unread_peers */
+	struct ww_list of_hung_up; /* see peer_close_hung_up() */
+	struct ww_list waits;      /* struct wait.of_peer */
+	struct ww_list out;        /* struct queued_packet */
+	struct ww_list of_ready;   /* in account.ready, while it is to be served */
+	struct ww_list of_unread;  /* in account.unread_peers */
 	uint32_t out_count;
 	uint64_t out_bytes;    /* of the queued packets */
 	uint64_t unread_bytes; /* in the queue and in the socket, when that was measured last */
@@ -53,10 +54,9 @@ struct peer {
 	bool is_muted;    /* not polled until it is served */
 	bool is_writable; /* there is room for queued answers */
 	bool has_hung_up;
-	bool is_last;           /* close as soon as nothing is queued */
-	bool is_paused;         /* it does not read its answers, so nothing is read from it */
-	bool is_stalled;        /* not read until descriptors of its user are closed */
-	bool is_hangup_watched; /* see hangup_watch.h */
+	bool is_last;    /* close as soon as nothing is queued */
+	bool is_paused;  /* it does not read its answers, so nothing is read from it */
+	bool is_stalled; /* not read until descriptors of its user are closed */
 	/* an answer could not be sent for want of memory or descriptors: tried again later */
 	bool is_starved;
 
@@ -105,6 +105,14 @@ void peer_on_event(uv_poll_t *poll, int error, int events);
 /* Does one step for it: a request, a queued answer, or its end. May close the peer. */
 void peer_serve(struct peer *peer);
 
+/*
+ * Closes the connections of processes with last wills whose ends the loop has reported. They do not
+ * wait for their turn: if a thousand connections send requests at once, the last one waits for ten
+ * milliseconds, and the poison for a process that died must not wait that long. First the last
+ * wills of all these processes are executed, then the rest is done.
+ */
+void peer_close_hung_up(struct server *server);
+
 /* Tries again with those that are stalled or starved. */
 void peer_resume_all(struct server *server);
 
@@ -138,7 +146,7 @@ int peer_wanted_events(const struct peer *peer);
 /* Has the loop poll for them. */
 void peer_listen(struct peer *peer);
 
-/* Has the loop leave the connection alone until it is served. */
+/* Has the loop leave the connection alone until it is served, but for its end. */
 void peer_mute(struct peer *peer);
 
 /*

@@ -55,8 +55,11 @@ void peer_listen(struct peer *peer)
 void peer_mute(struct peer *peer)
 {
 	peer->is_muted = true;
-	peer->events = 0;
-	uv_poll_stop(&peer->poll);
+	peer->events = peer->has_hung_up ? 0 : UV_DISCONNECT;
+	if (peer->has_hung_up)
+		uv_poll_stop(&peer->poll);
+	else
+		uv_poll_start(&peer->poll, UV_DISCONNECT, peer->server->calls->on_event);
 }
 
 static void queued_packet_free(struct peer *peer, struct queued_packet *queued_packet)

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "daemon/broker/descriptor_check.h"
 #include "daemon/broker/exit_poll.h"
-#include "daemon/broker/hangup_watch.h"
 #include "daemon/broker/listing.h"
 #include "daemon/broker/pending_request.h"
 #include "daemon/broker/request_check.h"
@@ -110,8 +109,6 @@ static ww_status on_hello(void *context, const struct ww_wire_header *header,
 		ww_try(peer_find_holder(peer, hello, &is_known));
 	if (is_known)
 		holder_expect_confirmation(peer->holder);
-	if (peer->holder && !ww_list_is_empty(&peer->holder->signal_pages))
-		hangup_watch_keep(peer);
 	peer->is_last = false;
 	peer->is_watcher = hello->watcher;
 	peer->version = welcome.version;

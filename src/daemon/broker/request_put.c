@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "daemon/broker/descriptor_check.h"
-#include "daemon/broker/hangup_watch.h"
 #include "daemon/broker/request.h"
 #include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
@@ -302,14 +301,11 @@ ww_status request_put(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct ww_wire_put put = *message;
 	bool was_reserved = peer->holder->has_reservation;
-	bool has_page = last_will_find(put.fd_access, peer->fd_count) >= 0;
 
 	request_use_reservation(peer); /* even if this put is refused */
 	ww_try(put_check(peer, &put));
 	ww_try(ww_name_is_inside(put.name) ? put_inside(peer, &put, was_reserved)
 					   : put_checked(peer, &put, was_reserved));
-	if (has_page)
-		hangup_watch_keep(peer);
 	peer_send_done(peer, header->serial);
 	return WW_OK;
 }

@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "daemon/broker/exit_poll.h"
 #include "daemon/broker/fair_queue.h"
-#include "daemon/broker/hangup_watch.h"
 #include "daemon/broker/pending_request.h"
 #include "daemon/broker/receiver.h"
 #include "daemon/broker/request.h"
@@ -247,6 +246,7 @@ static const struct server_calls calls = {
 	.on_retry = on_retry,
 	.on_event = peer_on_event,
 	.serve = peer_serve,
+	.close_hung_up = peer_close_hung_up,
 	.resume = peer_resume_all,
 	.receive = peer_receive,
 	.go_on = peer_go_on,
@@ -268,11 +268,11 @@ ww_status server_start(struct server *server)
 	server->outcome = -1;
 	ww_list_init(&server->peers);
 	ww_list_init(&server->lingering);
+	ww_list_init(&server->hung_up);
 	ww_list_init(&server->refused);
 	ww_list_init(&server->watchers);
 	ww_list_init(&server->turns);
 	server_divide_numbers(server);
-	ww_try(hangup_watch_open(server));
 	ww_try(fair_queue_open(server));
 	ww_try(fdstore_open(&server->fdstore, setup->supervisor, setup->fdstore_first,
 		setup->fdstore_limit));

@@ -11,7 +11,7 @@
  *   peer                  connections: accepted, served in turn, closed
  *   receiver watch pending_request grant listing request_check
  *   peer_send             answers
- *   fair_queue hangup_watch unread_replies descriptor_check peer_identity server_state
+ *   fair_queue unread_replies descriptor_check peer_identity server_state
  *
  * Where a file must call a higher one, it does so by a function of struct server_calls.
  */
@@ -24,10 +24,11 @@
 
 /* Functions of higher files for lower ones. */
 struct server_calls {
-	uv_poll_cb on_connection;              /* server_listen(): a process connects */
-	uv_timer_cb on_retry;                  /* server_retry(): the time has come */
-	uv_poll_cb on_event;                   /* peer_listen(): something came on a connection */
-	void (*serve)(struct peer *peer);      /* fair_queue.h: it is the turn of a connection */
+	uv_poll_cb on_connection;         /* server_listen(): a process connects */
+	uv_timer_cb on_retry;             /* server_retry(): the time has come */
+	uv_poll_cb on_event;              /* peer_listen(): something came on a connection */
+	void (*serve)(struct peer *peer); /* fair_queue.h: it is the turn of a connection */
+	void (*close_hung_up)(struct server *server); /* fair_queue.h: the loop has polled */
 	void (*resume)(struct server *server); /* descriptor_check.h: descriptors were closed */
 	/*
 	 * receiver.h: a packet was received, with what is in peer->fds; no receiver has a packet of
@@ -57,6 +58,7 @@ struct server {
 	uv_timer_t linger;
 	struct ww_list peers;
 	struct ww_list lingering; /* peers, see peer_close() */
+	struct ww_list hung_up;   /* peers, see peer_close_hung_up() */
 	struct ww_list receivers; /* see receiver.c, as what follows */
 	uv_timer_t receiver_look;
 	uv_signal_t child;
@@ -81,9 +83,6 @@ struct server {
 	uint32_t closing_count; /* descriptors that other threads close */
 	uint32_t waiting_fds; /* how many of a user may wait to be sent, and as many to be closed */
 	uint32_t wait_count;
-	int hangup_watch; /* epoll(7) */
-	uint32_t hangup_watch_count;
-	uint64_t hangup_watch_ns; /* when it was last polled */
 	int outcome;
 	bool is_listening;
 	bool is_starved;  /* the last accept failed */
