@@ -130,31 +130,40 @@ static uint64_t files_allowed(void)
 	return strtoull(line, NULL, 10);
 }
 
-ww_status inherit_limits(uint32_t *out_fdstore_first, uint32_t *out_fdstore_limit)
+/* Sets a soft limit to @most, or to the hard limit if that is lower. @what: is limited */
+static ww_status limit_set(int resource, const char *what, uint64_t most, uint64_t *out_limit)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return ww_fail_errno(errno, NULL, "cannot ask for the limit of %s", what);
+	limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+	if (setrlimit(resource, &limit) < 0)
+		return ww_fail_errno(errno, NULL, "cannot set the limit of %s to %" PRIu64, what,
+			(uint64_t)limit.rlim_cur);
+	*out_limit = limit.rlim_cur;
+	return WW_OK;
+}
+
+/* A privileged process may raise its hard limit. */
+static void files_raise_hard_limit(void)
 {
 	uint64_t allowed = files_allowed();
 	struct rlimit limit;
+
+	if (allowed > FILES_MOST)
+		allowed = FILES_MOST;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max < allowed)
+		(void)setrlimit(RLIMIT_NOFILE, &(struct rlimit){allowed, allowed});
+}
+
+ww_status inherit_limits(uint32_t *out_fdstore_first, uint32_t *out_fdstore_limit)
+{
 	uint64_t sockets;
 	uint64_t files;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return ww_fail_errno(errno, NULL, "cannot ask for the limit of open files");
-	if (allowed > FILES_MOST)
-		allowed = FILES_MOST;
-	if (limit.rlim_max < allowed) {
-		const struct rlimit more = {allowed, allowed};
-
-		if (setrlimit(RLIMIT_NOFILE, &more) == 0) /* a privileged process may */
-			limit = more;
-	}
-	limit.rlim_cur = limit.rlim_max;
-	if (limit.rlim_cur > FILES_MOST)
-		limit.rlim_cur = FILES_MOST;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return ww_fail_errno(errno, NULL,
-			"cannot raise the limit of open files to %" PRIu64,
-			(uint64_t)limit.rlim_cur);
-	files = limit.rlim_cur;
+	files_raise_hard_limit();
+	ww_try(limit_set(RLIMIT_NOFILE, "open files", FILES_MOST, &files));
 	if (files < FILES_LEAST)
 		return ww_fail(WW_ERR_LIMIT,
 			"this process may open %" PRIu64
@@ -171,33 +180,19 @@ ww_status inherit_limits(uint32_t *out_fdstore_first, uint32_t *out_fdstore_limi
 	return WW_OK;
 }
 
-/* Raises a limit as far as this process may. */
-static ww_status raise_limit(int resource, const char *what, uint64_t *out_limit)
-{
-	struct rlimit limit;
-
-	if (getrlimit(resource, &limit) < 0)
-		return ww_fail_errno(errno, NULL, "cannot ask for the limit of %s", what);
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(resource, &limit) < 0)
-		return ww_fail_errno(errno, NULL, "cannot raise the limit of %s", what);
-	*out_limit = limit.rlim_cur;
-	return WW_OK;
-}
-
 ww_status inherit_check_limits(void)
 {
 	uint64_t space = 0;
 	uint64_t file = 0;
 
-	ww_try(raise_limit(RLIMIT_AS, "address space", &space));
+	ww_try(limit_set(RLIMIT_AS, "address space", RLIM_INFINITY, &space));
 	if (space < SPACE_BYTES_LEAST)
 		return ww_fail(WW_ERR_LIMIT,
 			"this process may have %" PRIu64
 			" bytes of address space, and a broker maps its tables at their full size; raise "
 			"the limit (LimitAS, ulimit -v) to %" PRIu64 " bytes at least",
 			space, SPACE_BYTES_LEAST);
-	ww_try(raise_limit(RLIMIT_FSIZE, "file sizes", &file));
+	ww_try(limit_set(RLIMIT_FSIZE, "file sizes", RLIM_INFINITY, &file));
 	if (file < TABLE_BYTES_LEAST)
 		return ww_fail(WW_ERR_LIMIT,
 			"this process may make files of %" PRIu64
@@ -215,13 +210,11 @@ ww_status inherit_check_limits(void)
 
 ww_status inherit_files(uint32_t count)
 {
-	struct rlimit limit;
+	uint64_t files;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return ww_fail_errno(errno, NULL, "cannot ask for the limit of open files");
-	limit.rlim_cur = count;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return ww_fail_errno(errno, NULL, "cannot set the limit of open files to %" PRIu32,
+	ww_try(limit_set(RLIMIT_NOFILE, "open files", count, &files));
+	if (files < count)
+		return ww_fail(WW_ERR_LIMIT, "cannot set the limit of open files to %" PRIu32,
 			count);
 	return WW_OK;
 }

@@ -213,13 +213,19 @@ ww_status last_will_check(const struct ww_wire_put *put, const int *fds, size_t 
 
 /* --- of an object --- */
 
-static int signal_page_fd(const struct registry *registry, const struct object *object)
+/* Which of the descriptors of an object with a last will that is. */
+static int last_will_at(const struct registry *registry, const struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	int at = last_will_find(record->fd_access, record->fd_count);
 
 	ww_assert(at >= 0);
-	return (int)record->fds[at];
+	return at;
+}
+
+static int signal_page_fd(const struct registry *registry, const struct object *object)
+{
+	return (int)object_record(registry, object)->fds[last_will_at(registry, object)];
 }
 
 ww_status last_will_open(struct registry *registry, struct object *object)
@@ -264,11 +270,7 @@ bool last_will_is_enough(const struct registry *registry)
 
 static uint8_t *last_will_access(const struct registry *registry, const struct object *object)
 {
-	struct ww_layout_object_record *record = object_record(registry, object);
-	int at = last_will_find(record->fd_access, record->fd_count);
-
-	ww_assert(at >= 0);
-	return &record->fd_access[at];
+	return &object_record(registry, object)->fd_access[last_will_at(registry, object)];
 }
 
 void last_will_note_reader(struct registry *registry, const struct object *object)

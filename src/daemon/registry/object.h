@@ -242,8 +242,8 @@ ww_status object_name(struct registry *registry, struct object *object,
 void object_seal(struct registry *registry, struct object *object, uint32_t state);
 
 /*
- * Charges an object that a former broker left, maps it and starts its timer. Return: WW_OK;
- * WW_ERR_NO_MEMORY; ...
+ * Charges an object that a former broker left, opens its last will, maps it and starts its timer.
+ * Return: WW_OK; WW_ERR_NO_MEMORY; ...
  */
 ww_status object_adopt(struct registry *registry, struct object *object);
 

@@ -49,6 +49,16 @@ ww_status object_set_end(struct registry *registry, struct object *object, uint6
 	return status;
 }
 
+/* Charges what an object costs now in place of what it cost before, which was not less. */
+static void object_charge_again(struct registry *registry, const struct object *object,
+	const struct charge *before)
+{
+	struct charge now = object_charge(object_record(registry, object));
+
+	account_return(&registry->accounts, object->account, before);
+	(void)account_charge_anyway(&registry->accounts, object->account, &now);
+}
+
 /* Closes and returns the last will that a removed object has kept. */
 static void object_drop_last_will(struct registry *registry, struct object *object)
 {
@@ -58,7 +68,7 @@ static void object_drop_last_will(struct registry *registry, struct object *obje
 	last_will_close(registry, object);
 	record->fd_count = 0;
 	fdstore_drop(registry->fdstore, record->fds, 1);
-	account_return(&registry->accounts, object->account, &charge);
+	object_charge_again(registry, object, &charge);
 }
 
 /* Frees an object that is removed and not held. */
@@ -162,7 +172,6 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
 	bool is_replacement = object_is_replacement(registry, object);
-	struct charge left;
 
 	registry->changed(registry->context, object, what);
 	object_unmap_name(registry, object);
@@ -173,10 +182,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	expiry_stop(&object->expiry);
 	if (!object->creator)
 		ww_list_remove(&object->of_creator);
-	left = object_charge(record);
-	account_return(&registry->accounts, object->account, &charge);
-	(void)account_charge_anyway(&registry->accounts, object->account,
-		&left); /* less than was returned, so it cannot fail */
+	object_charge_again(registry, object, &charge);
 	registry->bytes -= record->bytes;
 	object_end_lingering(registry, object);
 	object_drop_escrows(registry, object);
@@ -264,7 +270,6 @@ static bool object_stay_for(struct registry *registry, struct object *object, ui
 {
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
-	struct charge left;
 
 	if (object_set_end(registry, object, ww_clock_now_ns(), ttl_ns) != WW_OK)
 		return false;
@@ -272,10 +277,7 @@ static bool object_stay_for(struct registry *registry, struct object *object, ui
 	last_will_close(registry, object);
 	last_will_close_record(record);
 	object_linger(registry, object);
-	left = object_charge(record);
-	account_return(&registry->accounts, object->account, &charge);
-	(void)account_charge_anyway(&registry->accounts, object->account,
-		&left); /* less than was returned, so it cannot fail */
+	object_charge_again(registry, object, &charge);
 	return true;
 }
 

@@ -81,7 +81,7 @@ static ww_status record_fill(struct registry *registry, struct ww_layout_object_
 }
 
 /*
- * Undoes a put that failed before the object was mapped: its record is taken, and filled in part.
+ * Undoes a put that failed: its record is taken, and filled in part; the object is in no map.
  */
 static void object_undo_put(struct registry *registry, struct object *object, uint32_t index)
 {
@@ -107,41 +107,45 @@ static ww_status record_keep_fds(struct registry *registry, struct ww_layout_obj
 	return WW_OK;
 }
 
-/*
- * The last steps of a put: the maps, the creator's hold, and then the state, so that the object
- * counts.
- */
-static ww_status object_publish(struct registry *registry, struct object *object, uint32_t state)
+/* What objects that are put and adopted have in common. On failure nothing of it is left. */
+static ww_status object_enter(struct registry *registry, struct object *object)
 {
-	ww_status status;
+	ww_status status = last_will_open(registry, object);
 
-	ww_try(object_map(registry, object));
-	status = hold_take(registry, object->creator, object, WW_WIRE_ACCESS_WRITE);
-	if (status == WW_OK) {
+	if (status == WW_OK && object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
 		status = object_arm(registry, object);
-		if (status < 0) /* not by hold_drop(): the object does not count yet */
-			hold_unlink(registry, hold_find(registry, object->creator, object));
-	}
+	if (status == WW_OK)
+		status = object_map(registry, object);
 	if (status < 0) {
-		object_unmap_name(registry, object);
-		ww_map_remove(&registry->by_id, &object->by_id);
-		return status;
+		expiry_stop(&object->expiry);
+		last_will_close(registry, object);
 	}
-	table_commit(&registry->object_table, object->index, state);
-	return WW_OK;
+	return status;
 }
 
+/* Fills the record and the item, and stores the state last, so that the object counts. */
 static ww_status object_build(struct registry *registry, uint32_t index, struct holder *creator,
 	const struct ww_wire_put *put, const int *fds, size_t fd_count, struct object **out_object)
 {
 	struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+	struct object *object;
+	ww_status status;
 
 	ww_try(record_fill(registry, record, creator, put));
 	ww_try(object_item(registry, index, out_object));
+	object = *out_object;
 	ww_try(record_keep_fds(registry, record, fds, fd_count));
-	ww_try(last_will_open(registry, *out_object));
-	object_belongs(registry, *out_object, creator);
-	return object_publish(registry, *out_object, put->state);
+	ww_try(object_enter(registry, object));
+	object_belongs(registry, object, creator);
+	status = hold_take(registry, creator, object, WW_WIRE_ACCESS_WRITE);
+	if (status < 0) {
+		object_unmap_name(registry, object);
+		ww_map_remove(&registry->by_id, &object->by_id);
+		expiry_stop(&object->expiry);
+		return status;
+	}
+	table_commit(&registry->object_table, index, put->state);
+	return WW_OK;
 }
 
 ww_status object_put(struct registry *registry, struct holder *creator,
@@ -226,16 +230,10 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	struct charge charge = object_charge(record);
 	ww_status status;
 
-	if (record->state != WW_WIRE_STATE_REMOVED)
-		ww_try(object_arm(registry, object));
-	status = account_charge_anyway(&registry->accounts, object->account, &charge);
-	if (status == WW_OK) {
-		status = object_map(registry, object);
-		if (status < 0)
-			account_return(&registry->accounts, object->account, &charge);
-	}
+	ww_try(account_charge_anyway(&registry->accounts, object->account, &charge));
+	status = object_enter(registry, object);
 	if (status < 0) {
-		expiry_stop(&object->expiry);
+		account_return(&registry->accounts, object->account, &charge);
 		return status;
 	}
 	if (record->state != WW_WIRE_STATE_REMOVED)

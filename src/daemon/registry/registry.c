@@ -195,11 +195,8 @@ static ww_status object_adopt_item(struct registry *registry,
 	ww_status status;
 
 	ww_try(object_item(registry, index, &object));
-	status = last_will_open(registry, object);
-	if (status == WW_OK)
-		status = object_adopt(registry, object);
+	status = object_adopt(registry, object);
 	if (status < 0) {
-		last_will_close(registry, object);
 		account_put(&registry->accounts, object->account);
 		return status;
 	}
