@@ -75,9 +75,11 @@ struct ww_barrier_params {
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success; may be NULL if there is a name
  *
- * The process that creates a barrier is not a member of it until it gets or imports it. The barrier
- * stays for escrow_ns of @params (0: 60 seconds) for members to come, by name or by token, and
- * then, or once all are there, as long as it has members.
+ * The process that creates a barrier is not a member of it until it gets or imports it. It need not
+ * stay: it may close its connection or end before any process becomes a member. The broker keeps
+ * the barrier, with its name, for escrow_ns of @params (0: 60 seconds), so that processes can
+ * become members, by name or by token. After that time, or once all members are there, the barrier
+ * lives as long as it has members.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
  *         WW_ERR_EXISTS; as ww_timeline_put() and ww_timeline_export().

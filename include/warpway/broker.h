@@ -88,8 +88,8 @@ typedef struct ww_object ww_object;
 enum {
 	WW_LIFE_HELD = 1, /* with its last holder; a token in escrow counts as one */
 	/*
-	 * when the process that put it ends, or closes its connection to the broker: a ww_broker or
-	 * a memory of that broker keeps the connection open; without a name, when it lets go of it
+	 * when the process that put it ends, or closes its connection to the broker (see
+	 * ww_broker_unref()); without a name, also when that process does not hold it any more
 	 */
 	WW_LIFE_OWNER = 2,
 	WW_LIFE_KEPT = 3 /* when its time to live ends, if it has one */
@@ -189,11 +189,13 @@ WW_API ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker
 WW_API ww_broker *ww_broker_ref(ww_broker *broker);
 
 /**
- * ww_broker_unref() - let go of a connection
+ * ww_broker_unref() - release a connection
  * @broker:  may be NULL
  *
- * Memory that was put or got through it keeps it open: it ends with the last of them, and with it
- * the objects of life owner that this process put.
+ * The connection stays open as long as this process has something of that broker: another
+ * reference, or a memory, a timeline, an event, a barrier, a pool or a ww_object that was put there
+ * or came from there. When the last of them is released, the connection closes. Then the objects of
+ * life owner that this process put there end, also those with a name.
  *
  * Return: NULL.
  */
@@ -281,10 +283,10 @@ struct ww_put_params {
  * given one. After the last unref of the memory this process no longer holds the object. A second
  * put under the same name succeeds if it says the same: mode, life, state, group, time to live
  * (which counts from the first put) and array. Else it returns WW_ERR_EXISTS and changes nothing,
- * with WW_PUT_REPLACE as well: to put it otherwise, remove it first. Of memory that was wrapped the
- * name is the process's (WW_LIFE_OWNER): it stays until it is taken out or the process ends, and
- * opens nothing once no part of the allocation is wrapped any more. Take it out when the part that
- * it stands for ends.
+ * with WW_PUT_REPLACE as well: to put it otherwise, remove it first. Memory
+ * that was wrapped is put with WW_LIFE_OWNER: its name stays until it is removed, the process ends
+ * or its connection closes (ww_broker_unref()). Once no part of the allocation is wrapped any more,
+ * the name opens nothing. Remove the name when the part that it stands for ends.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
@@ -539,15 +541,17 @@ WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
  * @out_object:  the caller's; NULL on failure. The object is held until its last unref
  * @info:        as for ww_memory_import(); may be NULL
  *
- * For a process that passes tokens on, and has no device, no CUDA context and no room for a
- * mapping. It counts as an import (ww_export_params.uses) and as a holder, so an object of life
- * held stays when its maker ends. What the hold is of, another call opens: ww_memory_import() with
- * the same token does so at any time later, until the tokens are revoked. Of a slice of a pool the
- * bytes are not handed out anew as long.
- *
- * It keeps less of other kinds: a slice can be imported only as long as the pool's owner lives, or
- * where its chunk is mapped already; a timeline, an event and a barrier end with their signaller,
- * maker or members.
+ * This is for a process that passes tokens on, and has no device, no CUDA context and no room for a
+ * mapping. The call counts as an import (ww_export_params.uses). What the hold does depends on the
+ * object:
+ *   - The process is a holder, so a memory of life held stays when its creator ends. Until the
+ *     tokens are revoked, ww_memory_import() with the same token maps the memory at any later time.
+ *   - A memory of life owner ends with its creator all the same: when that ends, or closes its
+ *     connection. In the creator's own process the ww_object keeps the connection open, as a memory
+ *     does.
+ *   - The bytes of a slice of a pool are not handed out again while it is held. The slice can be
+ *     imported as long as the owner of the pool lives, or where its chunk is mapped already.
+ *   - A timeline ends with its signaller, an event with its creator, a barrier with its members.
  *
  * May block: for one round trip; of the first slice of a pool for several.
  *

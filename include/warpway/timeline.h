@@ -234,9 +234,14 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
  * @out_fd:    the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *             -1 on failure
  *
- * Readable means: look with ww_timeline_query(). There is no thread but the stream's.
+ * When the descriptor is readable, ww_timeline_query() says how the wait ended: the value was
+ * reached, or the timeline was poisoned or closed. No thread waits but the stream's. The call
+ * itself never waits; @value need not be submitted yet.
  *
- * Return: WW_OK; WW_ERR_LIMIT (no more descriptors); as ww_timeline_stream_wait().
+ * Return: WW_OK; WW_ERR_INVALID (@value is above WW_TIMELINE_MAX); WW_ERR_PEER_LOST (@stream is
+ *         lost: an earlier wait of it ended by poison); WW_ERR_LIMIT (no more descriptors);
+ *         WW_ERR_NO_MEMORY; WW_ERR_SYSTEM (eventfd(2) failed); as ww_timeline_prepare() for the
+ *         device of @stream; as ww_stream_call(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *stream,
 	int *out_fd);

@@ -187,7 +187,31 @@ CASE(barrier_nobody_joins, 0)
 	scene_end();
 }
 
-/* Whoever gives up is no member; the rank is free for the next one. */
+/* The creator's connection ends before any member joins: the escrow keeps the barrier. */
+CASE(barrier_creator_ends_before_members_join, 0)
+{
+	ww_barrier *barrier;
+	struct ww_token token;
+
+	scene_begin();
+	for (int by_token = 0; by_token < 2; by_token++) {
+		MUST_OK(ww_barrier_create(scene.broker, by_token ? NULL : "x", BARRIER(.count = 1),
+			NULL, &token));
+		ww_broker_unref(scene.broker);
+		MUST_OK(ww_broker_open(NULL, &scene.broker));
+		scene_has_objects(1);
+		if (by_token)
+			MUST_OK(ww_barrier_import(scene.broker, &token, 0, 0, NULL, &barrier));
+		else
+			MUST_OK(ww_barrier_get(scene.broker, "x", 0, 0, NULL, &barrier));
+		MUST_OK(ww_barrier_wait(barrier, 0, NULL));
+		ww_barrier_unref(barrier);
+		must_be_gone();
+	}
+	scene_end();
+}
+
+/* A process that stops waiting is no member, and its rank is free for the next one. */
 CASE(barrier_join_times_out, 0)
 {
 	scene_begin();

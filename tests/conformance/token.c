@@ -133,6 +133,41 @@ CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
 	scene_end();
 }
 
+/*
+ * A named memory of life owner ends with the creator's connection. The memory keeps the connection
+ * open, an object that was imported from its token does, too, and nothing else here.
+ */
+CASE(broker_owner_life_while_something_is_held, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_token token;
+	ww_object *object;
+	ww_object *again;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_OWNER, WW_STATE_SHARED);
+	token = a_token(memory, WW_ACCESS_READ);
+	ww_broker_unref(scene.broker);
+	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	ww_memory_unref(memory);
+	ww_broker_unref(scene.broker);
+	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
+	MUST_EQUAL(WW_LIFE_OWNER, info.life);
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &again, NULL));
+	ww_object_unref(again);
+	ww_object_unref(object);
+	MUST_OK(ww_broker_stat(scene.broker, "x", &info)); /* scene.broker keeps it now */
+	ww_broker_unref(scene.broker);
+	MUST_OK(ww_broker_open(NULL, &scene.broker));
+	scene_has_objects(0);
+	scene_end();
+}
+
 CASE(broker_object_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};

@@ -323,6 +323,7 @@ static void serve(void)
 		{"fill_page", obey_fill_page},
 		{"store_page", obey_store_page},
 		{"stream_store_page", obey_stream_store_page},
+		{"create_barrier", obey_create_barrier},
 		{"join", obey_join},
 		{"arrive", obey_arrive},
 		{"meet", obey_meet},

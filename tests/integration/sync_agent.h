@@ -36,6 +36,7 @@ ww_status obey_fill_page(void);
 ww_status obey_store_page(void);
 ww_status obey_stream_store_page(void);
 
+ww_status obey_create_barrier(void);
 ww_status obey_join(void);
 ww_status obey_arrive(void);
 ww_status obey_meet(void);

@@ -57,6 +57,17 @@ ww_status obey_rounds(void)
 	return status;
 }
 
+ww_status obey_create_barrier(void)
+{
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	if (status)
+		return status;
+	return ww_barrier_create(broker, agent_word(1),
+		WW_PARAMS(struct ww_barrier_params, .count = (uint32_t)agent_value(2)), NULL, NULL);
+}
+
 ww_status obey_leave(void)
 {
 	sync_agent.barrier = ww_barrier_unref(sync_agent.barrier);
@@ -489,7 +500,28 @@ CASE(barrier_ranks_are_taken, 0)
 	end_members(members, MEMBERS);
 }
 
-/* The process that makes it need not be there when the others come. */
+/* The creator is killed before any member joins. */
+CASE(barrier_creator_killed_before_members_join, 0)
+{
+	struct child creator;
+	struct child members[MEMBERS];
+
+	scene_begin();
+	sync_start(&creator, NULL);
+	agent_must(&creator, WW_OK, "create_barrier x %d", MEMBERS);
+	scene_has_holders(2);
+	child_kill(&creator);
+	scene_has_holders(1);
+	for (int i = 0; i < MEMBERS; i++) {
+		sync_start(&members[i], NULL);
+		agent_tell(&members[i], "join x %d wait_ms=forever", i);
+	}
+	all_answer(members, MEMBERS);
+	all_play(members, 20);
+	end_members(members, MEMBERS);
+}
+
+/* The creator's connection need not last as long as the barrier. */
 CASE(barrier_outlives_its_maker, 0)
 {
 	struct child members[MEMBERS];
