@@ -110,7 +110,7 @@ static ww_status fill_tensor(struct tensor *ours, const struct ww_array *array,
 	ww_try(divide_strides(array, ours->strides));
 	memcpy(ours->shape, array->shape, sizeof(ours->shape));
 	tensor->ndim = (int32_t)array->ndim;
-	tensor->dtype = ww_dtype_of(array);
+	tensor->dtype = array->dtype;
 	tensor->shape = ours->shape;
 	tensor->strides = ours->strides;
 	set_place(ours->memory, array, tensor);
@@ -229,7 +229,7 @@ static ww_status check_dtype(struct ww_dtype dtype, bool is_padded)
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"the tensor's elements of %u bits have a byte each; only packed ones are taken",
 			dtype.bits);
-	if (ww_dtype_check(dtype.code, dtype.bits, dtype.lanes) == WW_OK)
+	if (ww_dtype_check(dtype) == WW_OK)
 		return WW_OK;
 	ww_error_save(&reason);
 	return ww_fail(WW_ERR_UNSUPPORTED, "cannot take in a tensor: %s", reason.message);

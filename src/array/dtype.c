@@ -2,13 +2,13 @@
 /*
  * dtype.c - types of elements and their names, see dtype.h and warpway/array.h
  *
- * One table says for each code what it is called and which bits it may have. Most types come in
- * several sizes, and their name is a word with the bits behind it: "float" and 32. Others have one
- * size, and their name says everything, with digits that count other things: "float8_e4m3fn". So a
- * name is read against the table, never taken apart first.
+ * One table gives the name of each code and the numbers of bits that it may have. Most types have
+ * several sizes, and their names are a word and the number of bits: "float" and 32. Other types
+ * have one size, and digits in their names mean other things: "float8_e4m3fn". So a name is
+ * compared with the rows of the table, and is not split before.
  *
- * An element that would not fill whole bytes is no element: no address could be computed for its
- * neighbour. Such types come in as many lanes as fill bytes.
+ * An element must fill whole bytes, because an address counts bytes. A type of less than a byte
+ * needs as many lanes as fill whole bytes.
  */
 #include "array/dtype.h"
 
@@ -19,11 +19,11 @@
 
 #include "base/error.h"
 
-/* Which bits a type may have, and how its name is made. */
+/* The numbers of bits that a type may have, and how its name is made. */
 enum rule {
 	POWERS, /* powers of two from least to most, part of the name */
 	BYTES,  /* multiples of 8 from least to most, part of the name */
-	ONE     /* least, and the name says it already, or need not */
+	ONE     /* only least; the name does not end with it */
 };
 
 static const struct type {
@@ -63,8 +63,12 @@ static bool has_bits(const struct type *type, uint32_t bits)
 	return type->rule == BYTES ? bits % 8 == 0 : type->rule == ONE || !(bits & (bits - 1));
 }
 
-ww_status ww_dtype_check(uint32_t code, uint32_t bits, uint32_t lanes)
+ww_status ww_dtype_check(struct ww_dtype dtype)
 {
+	uint32_t code = dtype.code;
+	uint32_t bits = dtype.bits;
+	uint32_t lanes = dtype.lanes;
+
 	if (code >= TYPE_COUNT)
 		return ww_fail(WW_ERR_INVALID,
 			"an array has no known type of element: code %" PRIu32, code);
@@ -75,10 +79,6 @@ ww_status ww_dtype_check(uint32_t code, uint32_t bits, uint32_t lanes)
 			types[code].name, code, bits);
 	if (lanes == 0)
 		return ww_fail(WW_ERR_INVALID, "an array's elements have no lanes; usual is 1");
-	if (lanes > UINT16_MAX)
-		return ww_fail(WW_ERR_INVALID,
-			"an array's elements have %" PRIu32 " lanes; %d are the most", lanes,
-			UINT16_MAX);
 	if (bits * lanes % 8 != 0)
 		return ww_fail(WW_ERR_INVALID,
 			"an array's element of type %s has %" PRIu32 " bits in %" PRIu32
@@ -90,7 +90,7 @@ ww_status ww_dtype_check(uint32_t code, uint32_t bits, uint32_t lanes)
 	return WW_OK;
 }
 
-/* A number from 1 to @most in digits, without zeros before it; moves @at behind it. */
+/* Reads a number from 1 to @most without leading zeros, and moves @at behind it. */
 static bool read_number(const char **at, uint32_t most, uint32_t *out_value)
 {
 	uint32_t value = 0;
@@ -106,7 +106,7 @@ static bool read_number(const char **at, uint32_t most, uint32_t *out_value)
 	return value > 0;
 }
 
-/* Nothing, or "x4", or "_x4". */
+/* Reads what follows the bits: an empty string, "x4", or "_x4". */
 static bool read_lanes(const char *at, uint32_t *out_lanes)
 {
 	*out_lanes = 1;
@@ -135,6 +135,7 @@ static bool read_as(const struct type *type, const char *text, uint32_t *out_bit
 
 ww_status ww_dtype_parse(const char *text, struct ww_dtype *out_dtype)
 {
+	struct ww_dtype found;
 	uint32_t bits;
 	uint32_t lanes;
 
@@ -143,8 +144,9 @@ ww_status ww_dtype_parse(const char *text, struct ww_dtype *out_dtype)
 	for (uint32_t code = 0; code < TYPE_COUNT; code++) {
 		if (!read_as(&types[code], text, &bits, &lanes))
 			continue;
-		ww_try(ww_dtype_check(code, bits, lanes));
-		*out_dtype = (struct ww_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+		found = (struct ww_dtype){(uint8_t)code, (uint8_t)bits, (uint16_t)lanes};
+		ww_try(ww_dtype_check(found));
+		*out_dtype = found;
 		return WW_OK;
 	}
 	return ww_fail(WW_ERR_INVALID,
@@ -162,7 +164,7 @@ ww_status ww_dtype_name(const struct ww_dtype *dtype, char out_text[WW_DTYPE_NAM
 	ww_clear(out_text, '\0');
 	ww_require(dtype, "ww_dtype_name: dtype is NULL");
 	ww_require(out_text, "ww_dtype_name: out_text is NULL");
-	ww_try(ww_dtype_check(dtype->code, dtype->bits, dtype->lanes));
+	ww_try(ww_dtype_check(*dtype));
 	type = &types[dtype->code];
 	if (type->rule != ONE)
 		snprintf(bits, sizeof(bits), "%u", dtype->bits);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype.h - which types of elements there are
+ * dtype.h - the types that the elements of an array can have
  */
 #ifndef WW_ARRAY_DTYPE_H
 #define WW_ARRAY_DTYPE_H
@@ -8,22 +8,16 @@
 #include <warpway/array.h>
 
 /*
- * Whether there can be elements of this type, with whole bytes.
+ * Checks that elements can have this type, and that each fills whole bytes.
  *
- * Return: WW_OK; WW_ERR_INVALID, with what is wrong.
+ * Return: WW_OK; WW_ERR_INVALID (the record says what is wrong).
  */
-ww_status ww_dtype_check(uint32_t code, uint32_t bits, uint32_t lanes);
+ww_status ww_dtype_check(struct ww_dtype dtype);
 
-/* Bytes of an element of a type that was checked. */
+/* The bytes of one element. @dtype was checked before. */
 static inline uint64_t ww_dtype_bytes(struct ww_dtype dtype)
 {
 	return (uint64_t)dtype.bits * dtype.lanes / 8;
-}
-
-/* The type of an array's elements. */
-static inline struct ww_dtype ww_dtype_of(const struct ww_array *array)
-{
-	return (struct ww_dtype){array->dtype.code, array->dtype.bits, array->dtype.lanes};
 }
 
 #endif

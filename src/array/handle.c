@@ -2,13 +2,14 @@
 /*
  * handle.c - arrays behind legacy handles of programs without this library, see warpway/array.h
  *
- * A handle is 64 bytes that name an allocation; shape, strides and type come beside it, by whatever
- * way the two programs have. Nothing of this can be trusted to fit. What can be refused without the
- * driver is refused first; then the allocation is opened, which tells its size, and the array must
- * lie inside.
+ * A handle is 64 bytes that name an allocation. Shape, strides and type come separately, in a way
+ * that the two programs agree on, so they may not fit the allocation. The array is checked first,
+ * because that needs no driver. Then the allocation is opened, its size becomes known, and the
+ * array must lie inside.
  */
 #include <warpway/array.h>
 
+#include "array/layout.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "memory/memory.h"
@@ -19,15 +20,13 @@ ww_status ww_array_open_handle(ww_device *device, const struct ww_memory_handle 
 	const struct ww_array *array, const struct ww_import_params *params, ww_memory **out_memory)
 {
 	WW_CLEANUP(ww_memory_unref_p) ww_memory *memory = NULL;
-	uint64_t first;
-	uint64_t end;
 
 	ww_clear(out_memory, NULL);
 	ww_require(device, "ww_array_open_handle: device is NULL");
 	ww_require(handle, "ww_array_open_handle: handle is NULL");
 	ww_require(array, "ww_array_open_handle: array is NULL");
 	ww_require(out_memory, "ww_array_open_handle: out_memory is NULL");
-	ww_try(ww_array_span(array, &first, &end));
+	ww_try(ww_array_check_span(array));
 	ww_try(ww_memory_open_handle(device, handle, params, &memory));
 	ww_try(ww_array_check(array, memory->bytes));
 	*out_memory = ww_steal(memory);

@@ -2,16 +2,16 @@
 /*
  * layout.c - how an array lies in a memory, see warpway/array.h
  *
- * Every number may be chosen by somebody who wants the sums to wrap around. So the form is checked
- * first, each field by itself, and then every product and sum with a check of its own. A dimension
- * without elements counts as one where sizes are computed: whoever multiplies the shape in another
- * order must not overflow either.
+ * An attacker may choose every number so that a sum wraps around. So each field is checked by
+ * itself first, and then each product and each sum is checked. Where sizes are computed, a
+ * dimension without elements counts as one of one element: then a program that multiplies the shape
+ * in another order cannot overflow either.
  *
- * The first element is at `offset`. Positive strides reach above it, negative ones below: two sums
- * that are kept apart, so that neither hides what the other does.
+ * The first element is at `offset`. Positive strides reach above it, negative strides reach below
+ * it. These are two sums, so that one cannot hide an overflow of the other.
  *
- * struct ww_array is a part of other structs of the ABI, so it never grows, and its size has one
- * right value.
+ * Other structs of the ABI contain struct ww_array, so it never grows, and its size has one valid
+ * value.
  */
 #include "array/layout.h"
 
@@ -22,16 +22,6 @@
 #include "base/error.h"
 
 _Static_assert(sizeof(struct ww_array) == 280, "part of other structs: it cannot grow");
-
-static ww_status check_size(const struct ww_array *array)
-{
-	if (array->struct_size != sizeof(*array))
-		return ww_fail(WW_ERR_INVALID,
-			"ww_array.struct_size is %" PRIu32
-			"; set it to sizeof(struct ww_array), %zu",
-			array->struct_size, sizeof(*array));
-	return WW_OK;
-}
 
 ww_status ww_array_check_shape(uint32_t ndim, const int64_t *shape)
 {
@@ -48,10 +38,15 @@ ww_status ww_array_check_shape(uint32_t ndim, const int64_t *shape)
 	return WW_OK;
 }
 
-ww_status ww_array_check_form(const struct ww_array *array)
+/* Checks each field by itself, without sums or products. Return: WW_OK; WW_ERR_INVALID. */
+static ww_status check_form(const struct ww_array *array)
 {
-	ww_try(check_size(array));
-	ww_try(ww_dtype_check(array->dtype.code, array->dtype.bits, array->dtype.lanes));
+	if (array->struct_size != sizeof(*array))
+		return ww_fail(WW_ERR_INVALID,
+			"ww_array.struct_size is %" PRIu32
+			"; set it to sizeof(struct ww_array), %zu",
+			array->struct_size, sizeof(*array));
+	ww_try(ww_dtype_check(array->dtype));
 	if (array->reserved != 0)
 		return ww_fail(WW_ERR_INVALID, "ww_array.reserved is not 0");
 	ww_try(ww_array_check_shape(array->ndim, array->shape));
@@ -68,7 +63,7 @@ ww_status ww_array_check_form(const struct ww_array *array)
 
 uint64_t ww_array_element_bytes(const struct ww_array *array)
 {
-	return ww_dtype_bytes(ww_dtype_of(array));
+	return ww_dtype_bytes(array->dtype);
 }
 
 static uint64_t at_least_one(int64_t count)
@@ -100,11 +95,6 @@ ww_status ww_array_full_bytes(const struct ww_array *array, uint64_t *out_bytes)
 	return WW_OK;
 }
 
-static uint64_t magnitude(int64_t stride)
-{
-	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
-
 ww_status ww_array_measure(const struct ww_array *array, uint64_t *out_below, uint64_t *out_above)
 {
 	uint64_t reach[2] = {0, 0}; /* above, below */
@@ -114,7 +104,7 @@ ww_status ww_array_measure(const struct ww_array *array, uint64_t *out_below, ui
 		uint64_t *end = &reach[array->strides[i] < 0];
 		uint64_t bytes;
 
-		if (__builtin_mul_overflow(steps, magnitude(array->strides[i]), &bytes) ||
+		if (__builtin_mul_overflow(steps, ww_array_magnitude(array->strides[i]), &bytes) ||
 			__builtin_add_overflow(*end, bytes, end) || *end > INT64_MAX)
 			return ww_fail(WW_ERR_OVERFLOW,
 				"an array's stride is too large to compute with: %" PRId64
@@ -126,7 +116,7 @@ ww_status ww_array_measure(const struct ww_array *array, uint64_t *out_below, ui
 	return WW_OK;
 }
 
-/* The bytes that the elements reach, of an array that was checked but for its place. */
+/* The bytes that the elements reach. @array was checked, but for its strides and its offset. */
 static ww_status find_span(const struct ww_array *array, uint64_t *out_first, uint64_t *out_end)
 {
 	uint64_t below = 0;
@@ -151,72 +141,48 @@ static ww_status find_span(const struct ww_array *array, uint64_t *out_first, ui
 	return WW_OK;
 }
 
-void ww_array_set_c_order(struct ww_array *array)
-{
-	uint64_t stride = ww_array_element_bytes(array);
-
-	for (uint32_t i = array->ndim; i > 0; i--) {
-		array->strides[i - 1] = (int64_t)stride;
-		stride *= at_least_one(array->shape[i - 1]);
-	}
-}
-
-static void set_fortran_order(struct ww_array *array)
+/* Fortran order: the first index runs fastest. C order: the last one. */
+static void set_order(struct ww_array *array, bool is_fortran)
 {
 	uint64_t stride = ww_array_element_bytes(array);
 
 	for (uint32_t i = 0; i < array->ndim; i++) {
-		array->strides[i] = (int64_t)stride;
-		stride *= at_least_one(array->shape[i]);
+		uint32_t dim = is_fortran ? i : array->ndim - 1 - i;
+
+		array->strides[dim] = (int64_t)stride;
+		stride *= at_least_one(array->shape[dim]);
 	}
 }
 
-/* All but the strides and their reach. */
-static ww_status describe(const struct ww_dtype *dtype, uint64_t offset, uint32_t ndim,
-	const int64_t *shape, struct ww_array *out_array)
+void ww_array_set_c_order(struct ww_array *array)
 {
-	struct ww_array made = {.struct_size = sizeof(made),
-		.dtype.code = dtype->code,
-		.dtype.bits = dtype->bits,
-		.dtype.lanes = dtype->lanes,
-		.ndim = ndim,
-		.offset = offset};
-	uint64_t bytes = 0;
-
-	ww_try(ww_dtype_check(dtype->code, dtype->bits, dtype->lanes));
-	ww_try(ww_array_check_shape(ndim, shape));
-	if (ndim > 0)
-		memcpy(made.shape, shape, ndim * sizeof(*shape));
-	ww_try(ww_array_full_bytes(&made, &bytes));
-	ww_array_set_c_order(&made);
-	*out_array = made;
-	return WW_OK;
+	set_order(array, false);
 }
 
 ww_status ww_array_set(struct ww_array *array, const struct ww_dtype *dtype, uint32_t ndim,
 	const int64_t *shape, const int64_t *strides, uint64_t offset)
 {
-	struct ww_array made;
+	struct ww_array made = {.struct_size = sizeof(made), .ndim = ndim, .offset = offset};
+	uint64_t bytes = 0;
 	uint64_t below = 0;
 	uint64_t above = 0;
 
 	ww_require(array, "ww_array_set: array is NULL");
 	ww_require(dtype, "ww_array_set: dtype is NULL");
 	ww_require(shape || ndim == 0, "ww_array_set: shape is NULL");
-	ww_try(describe(dtype, offset, ndim, shape, &made));
+	ww_try(ww_dtype_check(*dtype));
+	ww_try(ww_array_check_shape(ndim, shape));
+	made.dtype = *dtype;
+	if (ndim > 0)
+		memcpy(made.shape, shape, ndim * sizeof(*shape));
+	ww_try(ww_array_full_bytes(&made, &bytes));
 	if (strides && ndim > 0)
 		memcpy(made.strides, strides, ndim * sizeof(*strides));
+	else
+		set_order(&made, false);
 	ww_try(ww_array_measure(&made, &below, &above));
 	*array = made;
 	return WW_OK;
-}
-
-static ww_status fail_behind(uint64_t past, uint64_t bytes)
-{
-	return ww_fail(WW_ERR_MISMATCH,
-		"an array reaches outside its memory of %" PRIu64 " bytes: %" PRIu64
-		" bytes behind its end",
-		bytes, past);
 }
 
 ww_status ww_array_check(const struct ww_array *array, uint64_t bytes)
@@ -227,8 +193,16 @@ ww_status ww_array_check(const struct ww_array *array, uint64_t bytes)
 	ww_require(array, "ww_array_check: array is NULL");
 	ww_try(ww_array_span(array, &first, &end));
 	if (end > bytes)
-		return fail_behind(end - bytes, bytes);
+		return ww_fail(WW_ERR_MISMATCH,
+			"an array reaches outside its memory of %" PRIu64 " bytes: %" PRIu64
+			" bytes behind its end",
+			bytes, end - bytes);
 	return WW_OK;
+}
+
+ww_status ww_array_check_span(const struct ww_array *array)
+{
+	return ww_array_check(array, UINT64_MAX);
 }
 
 ww_status ww_array_span(const struct ww_array *array, uint64_t *out_first, uint64_t *out_end)
@@ -241,7 +215,7 @@ ww_status ww_array_span(const struct ww_array *array, uint64_t *out_first, uint6
 	ww_clear(out_end, 0);
 	ww_require(array, "ww_array_span: array is NULL");
 	ww_require(out_first && out_end, "ww_array_span: a result is NULL");
-	ww_try(ww_array_check_form(array));
+	ww_try(check_form(array));
 	ww_try(ww_array_full_bytes(array, &bytes));
 	ww_try(find_span(array, &first, &end));
 	*out_first = first;
@@ -256,13 +230,13 @@ ww_status ww_array_bytes(const struct ww_array *array, uint64_t *out_bytes)
 	ww_clear(out_bytes, 0);
 	ww_require(array, "ww_array_bytes: array is NULL");
 	ww_require(out_bytes, "ww_array_bytes: out_bytes is NULL");
-	ww_try(ww_array_check_form(array));
+	ww_try(check_form(array));
 	ww_try(ww_array_full_bytes(array, &bytes));
 	*out_bytes = ww_array_has_elements(array) ? bytes : 0;
 	return WW_OK;
 }
 
-/* The strides of dimensions with one element lead nowhere. */
+/* A stride is compared only where an index uses it: in dimensions of several elements. */
 static bool has_strides_of(const struct ww_array *array, const struct ww_array *model)
 {
 	for (uint32_t i = 0; i < array->ndim; i++) {
@@ -272,7 +246,7 @@ static bool has_strides_of(const struct ww_array *array, const struct ww_array *
 	return true;
 }
 
-static int32_t lies_in_order(const struct ww_array *array, void (*set_order)(struct ww_array *))
+static int32_t lies_in_order(const struct ww_array *array, bool is_fortran)
 {
 	struct ww_array model;
 	struct ww_error record;
@@ -286,16 +260,16 @@ static int32_t lies_in_order(const struct ww_array *array, void (*set_order)(str
 		return 0;
 	}
 	model = *array;
-	set_order(&model);
+	set_order(&model, is_fortran);
 	return !ww_array_has_elements(array) || has_strides_of(array, &model);
 }
 
 int32_t ww_array_is_contiguous(const struct ww_array *array)
 {
-	return lies_in_order(array, ww_array_set_c_order);
+	return lies_in_order(array, false);
 }
 
 int32_t ww_array_is_fortran(const struct ww_array *array)
 {
-	return lies_in_order(array, set_fortran_order);
+	return lies_in_order(array, true);
 }

@@ -2,18 +2,18 @@
 /*
  * overlap.c - whether arrays share bytes, see warpway/array.h
  *
- * An exact answer is as hard as a knapsack problem in general, so only what is cheap is decided,
- * and the rest is WW_OVERLAP_MAY:
+ * An exact answer is in general as hard as a knapsack problem. So three cheap rules decide, and
+ * every other case is WW_OVERLAP_MAY:
  *
- *   - Arrays whose spans do not meet share nothing.
- *   - Let g be the greatest common divisor of all strides. Every element of an array begins at the
- *     same place modulo g. If the elements of the two arrays do not meet modulo g they share
- *     nothing: so it is for the even and the odd columns of a matrix.
- *   - The lowest and the highest byte of a span belong to an element. If the other array has no
- *     gaps and contains one of them, they share it.
+ *   - Arrays whose spans do not meet share no byte.
+ *   - Let g be the greatest common divisor of all strides. All elements of an array begin at the
+ *     same place modulo g. If the elements of the two arrays do not meet modulo g, the arrays share
+ *     no byte. An example is the even and the odd columns of a matrix.
+ *   - The lowest and the highest byte of a span belong to elements. If one of them lies inside the
+ *     span of the other array, and that has no gaps, the arrays share this byte.
  *
- * The elements of one array share nothing if each stride, smallest first, is at least as large as
- * all that the smaller ones reach.
+ * Sort the strides of one array, the smallest first. If each is at least as large as the span of
+ * the dimensions before it, the elements of the array share no byte.
  */
 #include <warpway/array.h>
 
@@ -26,12 +26,8 @@ struct span {
 	uint64_t first;
 	uint64_t end;
 	bool has_gaps;
+	uint32_t self_overlap; /* WW_OVERLAP_... */
 };
-
-static uint64_t magnitude(int64_t stride)
-{
-	return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
-}
 
 /*
  * Return: the number of dimensions of more than one element; @out_dims: those, the smallest stride
@@ -47,8 +43,8 @@ static uint32_t sort_dims(const struct ww_array *array, uint32_t out_dims[WW_ARR
 		if (array->shape[dim] < 2)
 			continue;
 		for (; at > 0 &&
-			magnitude(array->strides[out_dims[at - 1]]) >
-				magnitude(array->strides[dim]);
+			ww_array_magnitude(array->strides[out_dims[at - 1]]) >
+				ww_array_magnitude(array->strides[dim]);
 			at--)
 			out_dims[at] = out_dims[at - 1];
 		out_dims[at] = dim;
@@ -58,11 +54,11 @@ static uint32_t sort_dims(const struct ww_array *array, uint32_t out_dims[WW_ARR
 }
 
 /*
- * Of an array whose span could be computed, so that no sum here overflows.
- * @out_has_gaps:  a byte of the span belongs to no element, or may
- * Return: WW_OVERLAP_...
+ * The span of @array was computed before, so no sum here overflows.
+ * @out_has_gaps:  true: perhaps a byte of the span belongs to no element
+ * Return: WW_OVERLAP_..., for the elements of this array among themselves.
  */
-static uint32_t look_at_strides(const struct ww_array *array, bool *out_has_gaps)
+static uint32_t compare_strides(const struct ww_array *array, bool *out_has_gaps)
 {
 	uint64_t bytes = ww_array_element_bytes(array);
 	uint64_t reach = bytes; /* of the dimensions so far */
@@ -72,7 +68,7 @@ static uint32_t look_at_strides(const struct ww_array *array, bool *out_has_gaps
 
 	*out_has_gaps = false;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t stride = magnitude(array->strides[dims[i]]);
+		uint64_t stride = ww_array_magnitude(array->strides[dims[i]]);
 
 		if (stride < bytes)
 			answer = WW_OVERLAP_SOME; /* neighbours in this dimension */
@@ -88,7 +84,7 @@ static uint32_t look_at_strides(const struct ww_array *array, bool *out_has_gaps
 static ww_status find_span(const struct ww_array *array, struct span *out)
 {
 	ww_try(ww_array_span(array, &out->first, &out->end));
-	(void)look_at_strides(array, &out->has_gaps);
+	out->self_overlap = compare_strides(array, &out->has_gaps);
 	return WW_OK;
 }
 
@@ -107,7 +103,7 @@ static uint64_t divisor_of_strides(const struct ww_array *array, uint64_t diviso
 {
 	for (uint32_t i = 0; i < array->ndim; i++) {
 		if (array->shape[i] > 1)
-			divisor = common_divisor(magnitude(array->strides[i]), divisor);
+			divisor = common_divisor(ww_array_magnitude(array->strides[i]), divisor);
 	}
 	return divisor;
 }
@@ -157,15 +153,13 @@ ww_status ww_array_overlap(const struct ww_array *array, const struct ww_array *
 
 ww_status ww_array_self_overlap(const struct ww_array *array, uint32_t *out_overlap)
 {
-	uint64_t first = 0;
-	uint64_t end = 0;
-	bool has_gaps;
+	struct span span;
 
 	ww_clear(out_overlap, WW_OVERLAP_NONE);
 	ww_require(array, "ww_array_self_overlap: array is NULL");
 	ww_require(out_overlap, "ww_array_self_overlap: out_overlap is NULL");
-	ww_try(ww_array_span(array, &first, &end));
-	if (first != end)
-		*out_overlap = look_at_strides(array, &has_gaps);
+	ww_try(find_span(array, &span));
+	if (span.first != span.end)
+		*out_overlap = span.self_overlap;
 	return WW_OK;
 }

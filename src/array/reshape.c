@@ -3,12 +3,12 @@
  * reshape.c - the same elements in another shape, the same bytes as another type, see
  * warpway/array.h
  *
- * A reshaped array is a view if its elements, taken in C order, can be reached by other strides. To
- * find out, the old dimensions are joined to RUNS: stretches of elements in C order that lie at one
- * distance from each other. Dimensions join when the outer one goes on where the inner one ends.
- * Two runs never join, so a new dimension must lie inside one run, and the new ones that share a
- * run must divide it. From the last dimension to the first, each new one takes its elements from
- * the run that is innermost of what is left.
+ * A reshaped array is a view if strides exist that reach the same elements in C order. To find
+ * them, the old dimensions are joined to runs. A run is a series of elements in C order with one
+ * distance between neighbours. Two dimensions join if the outer one continues where the inner one
+ * ends. Runs do not join, so each new dimension must lie inside one run, and the new dimensions in
+ * a run must divide it. The new dimensions are processed from the last to the first; each takes its
+ * elements from the innermost run that has elements left.
  */
 #include <warpway/array.h>
 
@@ -24,7 +24,7 @@ struct run {
 	int64_t stride;
 };
 
-/* The runs of an array that has elements, the innermost first. Returns their number. */
+/* Finds the runs of an array that has elements, the innermost first. Return: how many. */
 static uint32_t find_runs(const struct ww_array *array, struct run out_runs[WW_ARRAY_DIMS])
 {
 	uint32_t count = 0;
@@ -47,10 +47,10 @@ static uint32_t find_runs(const struct ww_array *array, struct run out_runs[WW_A
 }
 
 /*
- * A dimension of one element leads nowhere; its stride is what C order would have, where that can
- * be said.
+ * No index uses the stride of a dimension of one element. It gets the stride of C order, or the
+ * bytes of an element if that overflows.
  */
-static int64_t idle_stride(const struct ww_array *view, uint32_t dim)
+static int64_t single_stride(const struct ww_array *view, uint32_t dim)
 {
 	int64_t stride = (int64_t)ww_array_element_bytes(view);
 
@@ -60,7 +60,7 @@ static int64_t idle_stride(const struct ww_array *view, uint32_t dim)
 	return stride;
 }
 
-/* Gives each dimension of the view its stride. Returns whether there are such. */
+/* Sets the strides of the view. Return: whether such strides exist. */
 static bool fit_strides(struct ww_array *view, struct run *runs, uint32_t run_count)
 {
 	uint32_t at = 0;
@@ -69,7 +69,7 @@ static bool fit_strides(struct ww_array *view, struct run *runs, uint32_t run_co
 		int64_t elements = view->shape[i - 1];
 
 		if (elements == 1) {
-			view->strides[i - 1] = idle_stride(view, i - 1);
+			view->strides[i - 1] = single_stride(view, i - 1);
 			continue;
 		}
 		while (at < run_count && runs[at].count == 1)
@@ -93,7 +93,7 @@ static int64_t count_elements(const struct ww_array *array)
 	return count;
 }
 
-/* Replaces the one -1 of a shape by what is left of @count elements. */
+/* Replaces the one -1 of a shape by the number that makes @count elements. */
 static ww_status complete_shape(int64_t *shape, uint32_t ndim, int64_t count)
 {
 	int64_t *open = NULL;
@@ -119,7 +119,7 @@ static ww_status complete_shape(int64_t *shape, uint32_t ndim, int64_t count)
 	return WW_OK;
 }
 
-/* The view as it is to be, but for its strides: it has the same number of elements. */
+/* Sets all of the view except its strides; it must have as many elements as the array. */
 static ww_status set_shape(const struct ww_array *array, uint32_t ndim, const int64_t *shape,
 	struct ww_array *out_view)
 {
@@ -148,13 +148,11 @@ ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const in
 {
 	struct ww_array view;
 	struct run runs[WW_ARRAY_DIMS];
-	uint64_t first = 0;
-	uint64_t end = 0;
 
 	ww_require(array, "ww_array_reshape: array is NULL");
 	ww_require(shape || ndim == 0, "ww_array_reshape: shape is NULL");
 	ww_require(out_view, "ww_array_reshape: out_view is NULL");
-	ww_try(ww_array_span(array, &first, &end));
+	ww_try(ww_array_check_span(array));
 	view = *array;
 	ww_try(set_shape(array, ndim, shape, &view));
 	if (!ww_array_has_elements(&view))
@@ -167,15 +165,8 @@ ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const in
 	return WW_OK;
 }
 
-static void set_dtype(struct ww_array *array, const struct ww_dtype *dtype)
-{
-	array->dtype.code = dtype->code;
-	array->dtype.bits = dtype->bits;
-	array->dtype.lanes = dtype->lanes;
-}
-
-/* Cuts the bytes of the last dimension into elements of another size. */
-static ww_status recut(struct ww_array *view, int64_t old_bytes, int64_t new_bytes)
+/* Divides the bytes of the last dimension into elements of another size. */
+static ww_status resize_elements(struct ww_array *view, int64_t old_bytes, int64_t new_bytes)
 {
 	int64_t *shape;
 	int64_t *stride;
@@ -209,20 +200,18 @@ ww_status ww_array_reinterpret(const struct ww_array *array, const struct ww_dty
 	struct ww_array view;
 	uint64_t old_bytes;
 	uint64_t new_bytes;
-	uint64_t first = 0;
-	uint64_t end = 0;
 
 	ww_require(array, "ww_array_reinterpret: array is NULL");
 	ww_require(dtype, "ww_array_reinterpret: dtype is NULL");
 	ww_require(out_view, "ww_array_reinterpret: out_view is NULL");
-	ww_try(ww_array_span(array, &first, &end));
-	ww_try(ww_dtype_check(dtype->code, dtype->bits, dtype->lanes));
+	ww_try(ww_array_check_span(array));
+	ww_try(ww_dtype_check(*dtype));
 	view = *array;
-	set_dtype(&view, dtype);
+	view.dtype = *dtype;
 	old_bytes = ww_array_element_bytes(array);
 	new_bytes = ww_array_element_bytes(&view);
 	if (old_bytes != new_bytes)
-		ww_try(recut(&view, (int64_t)old_bytes, (int64_t)new_bytes));
+		ww_try(resize_elements(&view, (int64_t)old_bytes, (int64_t)new_bytes));
 	ww_try(ww_array_full_bytes(&view, &old_bytes));
 	*out_view = view;
 	return WW_OK;

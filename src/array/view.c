@@ -2,13 +2,12 @@
 /*
  * view.c - other arrays over the same bytes: parts, orders, repetitions, see warpway/array.h
  *
- * Every view begins with the span of the array it is made of. Once that could be computed, so can
- * everything here: an index inside a dimension times its stride is at most what was computed then.
- * The view is made in a struct of its own and handed out at the end, since the caller may want it
- * where the array is.
+ * Each function first checks that the span of its array can be computed. Then no product or sum
+ * here overflows: an index inside a dimension times its stride is at most what the check computed.
+ * A function builds the view in a local struct and copies it at the end, because @out_view may be
+ * @array.
  *
- * A view without elements stays where its array begins: there is no element it could begin with,
- * and so it cannot leave the memory.
+ * A view without elements keeps the offset of its array, so that it stays inside the memory.
  */
 #include <warpway/array.h>
 
@@ -17,15 +16,6 @@
 
 #include "array/layout.h"
 #include "base/error.h"
-
-/* That an array can be computed with. */
-static ww_status check_source(const struct ww_array *array)
-{
-	uint64_t first = 0;
-	uint64_t end = 0;
-
-	return ww_array_span(array, &first, &end);
-}
 
 static ww_status check_dim(const struct ww_array *array, uint32_t dim)
 {
@@ -37,14 +27,14 @@ static ww_status check_dim(const struct ww_array *array, uint32_t dim)
 	return WW_OK;
 }
 
-/* Lets the array begin at another index. The element is there, so the product and the sum fit. */
+/* Moves the first element to another index. An element is there, so nothing overflows. */
 static void move_start(struct ww_array *array, int64_t index, int64_t stride)
 {
 	if (ww_array_has_elements(array))
 		array->offset += (uint64_t)(index * stride);
 }
 
-/* Where a number of a slice is, counted from the start, between @low and @high. */
+/* A start or stop of a slice as an index from the start, limited to @low ... @high. */
 static int64_t resolve(int64_t number, int64_t count, int64_t low, int64_t high)
 {
 	if (number < 0)
@@ -52,7 +42,7 @@ static int64_t resolve(int64_t number, int64_t count, int64_t low, int64_t high)
 	return number < low ? low : number > high ? high : number;
 }
 
-/* The indices that are left: how many, from which one on. */
+/* Return: how many indices a slice has. @out_first: the first of them. */
 static int64_t count_slice(int64_t count, int64_t start, int64_t stop, int64_t step,
 	int64_t *out_first)
 {
@@ -79,7 +69,7 @@ ww_status ww_array_slice(const struct ww_array *array, uint32_t dim, int64_t sta
 
 	ww_require(array, "ww_array_slice: array is NULL");
 	ww_require(out_view, "ww_array_slice: out_view is NULL");
-	ww_try(check_source(array));
+	ww_try(ww_array_check_span(array));
 	ww_try(check_dim(array, dim));
 	if (step == 0)
 		return ww_fail(WW_ERR_INVALID,
@@ -115,7 +105,7 @@ ww_status ww_array_index(const struct ww_array *array, uint32_t dim, int64_t ind
 
 	ww_require(array, "ww_array_index: array is NULL");
 	ww_require(out_view, "ww_array_index: out_view is NULL");
-	ww_try(check_source(array));
+	ww_try(ww_array_check_span(array));
 	ww_try(check_dim(array, dim));
 	if (at < 0)
 		at += array->shape[dim];
@@ -153,7 +143,7 @@ ww_status ww_array_permute(const struct ww_array *array, const uint32_t *order,
 
 	ww_require(array, "ww_array_permute: array is NULL");
 	ww_require(out_view, "ww_array_permute: out_view is NULL");
-	ww_try(check_source(array));
+	ww_try(ww_array_check_span(array));
 	if (order)
 		ww_try(check_order(order, array->ndim));
 	view = *array;
@@ -167,11 +157,8 @@ ww_status ww_array_permute(const struct ww_array *array, const uint32_t *order,
 	return WW_OK;
 }
 
-/*
- * One dimension of a broadcast; those that are new have no stride, those of one element are
- * repeated.
- */
-static ww_status spread(const struct ww_array *array, uint32_t dim, int64_t count,
+/* The stride with which a dimension of the array has @count elements: 0 where it repeats one. */
+static ww_status broadcast_stride(const struct ww_array *array, uint32_t dim, int64_t count,
 	int64_t *out_stride)
 {
 	*out_stride = 0;
@@ -195,7 +182,7 @@ ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim, const 
 	ww_require(array, "ww_array_broadcast: array is NULL");
 	ww_require(shape || ndim == 0, "ww_array_broadcast: shape is NULL");
 	ww_require(out_view, "ww_array_broadcast: out_view is NULL");
-	ww_try(check_source(array));
+	ww_try(ww_array_check_span(array));
 	ww_try(ww_array_check_shape(ndim, shape));
 	if (ndim < array->ndim)
 		return ww_fail(WW_ERR_INVALID,
@@ -208,7 +195,7 @@ ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim, const 
 		view.shape[i] = shape[i];
 		view.strides[i] = 0;
 		if (i >= added)
-			ww_try(spread(array, i - added, shape[i], &view.strides[i]));
+			ww_try(broadcast_stride(array, i - added, shape[i], &view.strides[i]));
 	}
 	ww_try(ww_array_full_bytes(&view, &bytes));
 	*out_view = view;
