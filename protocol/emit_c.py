@@ -235,6 +235,11 @@ def encode_head(names, message):
             f"uint16_t version, const struct {names.prefix}_header *header, void *out, size_t room)")
 
 
+def encode_code_head(names):
+    return (f"size_t {names.prefix}_encode(uint16_t code, const void *message, uint16_t version, "
+            f"const struct {names.prefix}_header *header, void *out, size_t room)")
+
+
 def decode_head(names, message):
     return (f"ww_status {names.prefix}_decode_{message.name}(const void *packet, size_t bytes, "
             f"uint16_t version, {names.struct(message)} *out_message)")
@@ -281,6 +286,8 @@ def function_lines(names, protocol):
         "than it may.")
     for message in protocol.messages:
         lines += wrapped(encode_head(names, message) + ";")
+    lines += [""] + comment("The encoder of a code. @message: the struct of that code.")
+    lines += wrapped(encode_code_head(names) + ";")
     lines += [""] + comment(
         "Decoders: every field is in its bounds, strings have no zeros inside, nothing is left over. "
         "Lists point into @packet. On failure @out_message is zeros. Return: WW_OK; WW_ERR_TRUNCATED; "
@@ -528,6 +535,15 @@ def message_functions(names, message):
         "\treturn end_decoding(&reader, out_message, sizeof(*out_message));")
 
 
+def encode_function(names, protocol):
+    """One encoder for the messages of all codes."""
+    cases = [line for message in protocol.messages
+             for line in (f"\tcase {names.code(message)}:", f"\t\treturn {names.prefix}_encode_"
+                          f"{message.name}(message, version, header, out, room);")]
+    return function(encode_code_head(names), "\tswitch (code) {", *cases, "\tdefault:",
+                    "\t\treturn 0;", "\t}")
+
+
 def name_function(names, protocol):
     cases = [line for message in protocol.messages
              for line in (f"\tcase {names.code(message)}:", f"\t\treturn \"{message.name}\";")]
@@ -667,7 +683,7 @@ def source(protocol, prefix, name):
     lines += fds_function(names, protocol) + read_header_function(names, protocol)
     for message in protocol.messages:
         lines += message_functions(names, message)
-    lines += dispatch_functions(names, protocol)
+    lines += encode_function(names, protocol) + dispatch_functions(names, protocol)
     for record in protocol.records:
         lines += record_functions(names, record)
     return "\n".join(lines)
