@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_client.c - which brokers are open, and what is asked of one without sending anything, see
- * broker_client.h
+ * broker_client.c - which brokers are open, and the calls that send nothing, see broker_client.h
  *
- * Whoever opens a broker that is open already gets the same object. The list of open brokers holds
- * no references. Its lock is not held while files are looked at: a path may lead to where that
- * takes for ever.
+ * To open a broker that is open already gives the same object. The list of open brokers holds no
+ * references. Its lock is not held during stat(2), which may hang on some file systems.
  */
 #include "client/broker_client.h"
 
@@ -20,6 +18,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "client/request_exchange.h"
 
 #define NS_PER_S           UINT64_C(1000000000)
 #define DEFAULT_TIMEOUT_NS (5 * NS_PER_S)
@@ -29,8 +28,7 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_broker *kept; /* under kept_lock; a reference, or NULL */
 static uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
-static struct ww_list open_brokers = WW_LIST_INIT(
-	open_brokers);        /* under open_lock; no references */
+static struct ww_list open_brokers = WW_LIST_INIT(open_brokers); /* under open_lock */
 static uint64_t opened_count; /* under open_lock; brokers that were ever in the list */
 
 /* Return: NULL if there is no memory; the record is filled. */
@@ -68,8 +66,9 @@ static void broker_free(struct ww_broker *broker)
 }
 
 /*
- * Under open_lock. What was named is not what the machine's address must prove to be. Return: with
- * a reference; NULL when there is none.
+ * Under open_lock. A broker at the machine's path that the caller named is another one: it needs no
+ * proof of its owner (address.h).
+ * Return: with a reference; NULL: there is none.
  */
 static struct ww_broker *find_open(const struct ww_address *address)
 {
@@ -85,11 +84,11 @@ static struct ww_broker *find_open(const struct ww_address *address)
 }
 
 /*
- * A broker that is referenced stays in the list, so that the next one is found from there.
- * @before:  a reference, given back; NULL: none
- * Return: the open broker after it, with a reference; NULL when there are no more.
+ * Walks the list. A broker that is referenced stays in the list, so its successor can be found.
+ * @before:  a reference, which is released; NULL: begin with the first broker
+ * Return: the open broker after it, with a reference; NULL: there are no more.
  */
-static struct ww_broker *take_next(struct ww_broker *before)
+static struct ww_broker *next_open(struct ww_broker *before)
 {
 	struct ww_broker *found = NULL;
 	struct ww_list *link;
@@ -107,26 +106,20 @@ static struct ww_broker *take_next(struct ww_broker *before)
 	return found;
 }
 
-static bool is_attacker(struct ww_broker *broker)
-{
-	bool is;
-
-	pthread_mutex_lock(&broker->lock);
-	is = broker->is_foreign;
-	pthread_mutex_unlock(&broker->lock);
-	return is;
-}
-
-/* Whether an open broker, of another address, listens at this file. */
+/* Whether the address of an open broker, unless only tokens named it, leads to this file. */
 static bool is_at(struct ww_broker *broker, const struct stat *file)
 {
-	struct stat its;
+	struct stat entry;
+	bool is_foreign;
 
-	return !is_attacker(broker) && stat(broker->address.path, &its) == 0 &&
-		its.st_dev == file->st_dev && its.st_ino == file->st_ino;
+	pthread_mutex_lock(&broker->lock);
+	is_foreign = broker->is_foreign;
+	pthread_mutex_unlock(&broker->lock);
+	return !is_foreign && stat(broker->address.path, &entry) == 0 &&
+		entry.st_dev == file->st_dev && entry.st_ino == file->st_ino;
 }
 
-/* Return: with a reference; NULL when there is none. */
+/* Return: with a reference; NULL: there is none. */
 static struct ww_broker *find_same_file(const struct ww_address *address)
 {
 	struct ww_broker *broker = NULL;
@@ -135,16 +128,16 @@ static struct ww_broker *find_same_file(const struct ww_address *address)
 	if (stat(address->path, &file) < 0)
 		return NULL;
 	do
-		broker = take_next(broker);
+		broker = next_open(broker);
 	while (broker && !is_at(broker, &file));
 	return broker;
 }
 
 /*
- * A broker of this address, if none came into the list since it was looked through: that one may
- * listen at the same file.
- * @seen:        opened_count before that
- * @out_broker:  with a reference; NULL: look again
+ * Finds the broker of this address, or makes it if the list is as it was: a broker that came into
+ * the list meanwhile may listen at the same file.
+ * @seen:        opened_count before the list was searched
+ * @out_broker:  with a reference; NULL: search the list again
  * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
 static ww_status find_or_make(const struct ww_address *address, bool is_foreign, uint64_t seen,
@@ -169,7 +162,7 @@ static ww_status find_or_make(const struct ww_address *address, bool is_foreign,
 	return status;
 }
 
-/* One look, and what follows from it. As find_or_make(). */
+/* One attempt. As find_or_make(). */
 static ww_status try_open(const struct ww_address *address, bool is_foreign,
 	struct ww_broker **out_broker)
 {
@@ -187,10 +180,10 @@ static ww_status try_open(const struct ww_address *address, bool is_foreign,
 }
 
 /*
- * A later caller's limit on time counts from then on, if it has one; whoever allows a start has
- * allowed it.
+ * The timeout of the latest caller that sets one applies. Once one caller has allowed to start a
+ * broker, it stays allowed.
  */
-static void take_params(struct ww_broker *broker, const struct ww_broker_params *params,
+static void apply_params(struct ww_broker *broker, const struct ww_broker_params *params,
 	bool is_foreign)
 {
 	pthread_mutex_lock(&broker->lock);
@@ -210,7 +203,7 @@ ww_status ww_broker_client_open(const struct ww_address *address,
 
 	while (!broker)
 		ww_try(try_open(address, is_foreign, &broker));
-	take_params(broker, params, is_foreign);
+	apply_params(broker, params, is_foreign);
 	*out_broker = broker;
 	return WW_OK;
 }
@@ -270,17 +263,46 @@ ww_broker *ww_broker_unref(ww_broker *broker)
 	return NULL;
 }
 
-bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+/* Whether the object has a live hold. @count: is added to that. @out_is_revoked: set if so */
+static bool count_live_hold(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES],
+	uint32_t count, bool *out_is_revoked)
 {
-	bool is_held;
+	struct ww_hold *hold;
+	bool is_live;
 
 	pthread_mutex_lock(&broker->lock);
-	is_held = ww_hold_is_live(ww_holds_find(&broker->holds, id));
+	hold = ww_holds_find(&broker->holds, id);
+	is_live = ww_hold_is_live(hold);
+	if (is_live) {
+		hold->count += count;
+		*out_is_revoked = hold->is_revoked;
+	}
 	pthread_mutex_unlock(&broker->lock);
-	return is_held;
+	return is_live;
 }
 
-void ww_broker_client_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	bool is_revoked;
+
+	return count_live_hold(broker, id, 0, &is_revoked);
+}
+
+bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	bool is_revoked;
+
+	return count_live_hold(broker, id, 1, &is_revoked);
+}
+
+bool ww_broker_client_has_valid_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	bool is_revoked;
+
+	return count_live_hold(broker, id, 0, &is_revoked) && !is_revoked;
+}
+
+void ww_broker_client_note_revoked(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	struct ww_hold *hold;
 
@@ -289,32 +311,6 @@ void ww_broker_client_doubt_tokens(struct ww_broker *broker, const uint8_t id[WW
 	if (hold)
 		hold->is_revoked = true;
 	pthread_mutex_unlock(&broker->lock);
-}
-
-bool ww_broker_client_believes_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	const struct ww_hold *hold;
-	bool believes;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	believes = ww_hold_is_live(hold) && !hold->is_revoked;
-	pthread_mutex_unlock(&broker->lock);
-	return believes;
-}
-
-bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	struct ww_hold *hold;
-	bool is_held;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	is_held = ww_hold_is_live(hold);
-	if (is_held)
-		hold->count++;
-	pthread_mutex_unlock(&broker->lock);
-	return is_held;
 }
 
 ww_status ww_broker_client_begin_turn(struct ww_broker *broker, uint64_t deadline_ns)

@@ -2,14 +2,15 @@
 /*
  * connection.c - one connection to a broker, see connection.h
  *
- * connect(2) on a socket of a path waits while the listener's queue is full; SO_SNDTIMEO limits
- * that. All other calls are non-blocking with ppoll() between them.
+ * connect(2) to a socket with a path waits while the listener's queue is full; SO_SNDTIMEO limits
+ * that time. All other calls are non-blocking with ppoll() between them.
  *
- * Closing a socket ends nothing while a child made by fork() has it too, so it is shut down first.
+ * To close a socket does not end the connection while a child made by fork() has the socket open,
+ * so it is shut down first.
  *
- * A broker that is killed while it reads our hello is started again by its supervisor, so a
- * connection that ends without an answer is worth another attempt. What ends them all may be no
- * broker, so attempts are limited.
+ * If a broker is killed while it reads a hello, its supervisor starts it again. So a connection
+ * that ends without an answer is tried again. The attempts are limited, because the process that
+ * listens may be no broker.
  */
 #include "client/connection.h"
 
@@ -31,7 +32,6 @@
 #include "base/process.h"
 #include "base/close_async.h"
 
-#define ATTEMPTS     16
 #define HELLO_SERIAL 1
 #define PACKET_BYTES 1024 /* hello, welcome and error are shorter */
 
@@ -83,10 +83,10 @@ ww_status ww_connection_send(struct ww_connection *connection, const void *packe
 }
 
 /*
- * The kernel hands over the bytes of a packet also when there was no room for its descriptors, and
- * only a packet that says whose answer it was can be answered for.
+ * If this process can open no more descriptors, the kernel still delivers the bytes of the packet.
+ * Its header says which request it answers.
  */
-static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival)
+static void read_cut_packet(const void *packet, size_t room, struct ww_arrival *arrival)
 {
 	struct ww_error record;
 
@@ -96,7 +96,7 @@ static void read_cut(const void *packet, size_t room, struct ww_arrival *arrival
 	ww_error_restore(&record);
 }
 
-/* So whoever uses what came may close it. */
+/* So that every descriptor that is accepted can be closed without hanging. */
 static ww_status check_descriptors(const struct ww_arrival *arrival)
 {
 	for (size_t i = 0; i < arrival->fd_count; i++) {
@@ -120,11 +120,11 @@ ww_status ww_connection_take(struct ww_connection *connection, void *packet, siz
 	if (status == WW_END)
 		status = ww_fail(WW_ERR_PEER_LOST, "the broker has closed the connection");
 	if (status == WW_ERR_LIMIT)
-		read_cut(packet, room, out_arrival);
+		read_cut_packet(packet, room, out_arrival);
 	if (status == WW_OK)
 		status = ww_wire_read_header(packet, out_arrival->bytes, out_arrival->fd_count,
 			&out_arrival->header);
-	if (status == WW_ERR_DESCRIPTOR) /* the socket's fault: descriptors had no room */
+	if (status == WW_ERR_DESCRIPTOR) /* the kernel could not deliver the descriptors */
 		status = ww_fail(WW_ERR_PROTOCOL, "the broker's descriptors cannot be received");
 	if (status == WW_ERR_TRUNCATED)
 		status = ww_fail(WW_ERR_PROTOCOL, "the broker sent a packet that is cut short");
@@ -148,7 +148,7 @@ ww_status ww_connection_receive(struct ww_connection *connection, void *packet, 
 	}
 }
 
-/* Another process wrote it, and it may end on a terminal. */
+/* Another process wrote the text, and it may be printed to a terminal. */
 static void make_printable(char *text)
 {
 	for (; *text; text++) {
@@ -199,7 +199,7 @@ static ww_status fail_absent(int error, const struct ww_address *address, bool *
 		address->path);
 }
 
-/* Whether it is the way through the folder that is not there. */
+/* Whether connect(2) failed because /proc, by which it goes through the folder, is missing. */
 static bool lacks_proc(int error, int folder)
 {
 	return error == ENOENT && folder >= 0 && access("/proc/thread-self/fd", F_OK) < 0 &&
@@ -215,7 +215,7 @@ static ww_status fail_connect(int error, const struct ww_address *address, bool 
 	case ENOTDIR:
 	case ECONNREFUSED:
 		return fail_absent(error, address, out_is_absent);
-	case EAGAIN: /* so many wait to be accepted */
+	case EAGAIN: /* the listener's queue is full */
 		return ww_cancel_is_pending() ? WW_CANCELLED : WW_TIMED_OUT;
 	case EACCES:
 	case EPERM:
@@ -230,7 +230,7 @@ static ww_status fail_connect(int error, const struct ww_address *address, bool 
 	}
 }
 
-/* A limit of zero would mean none: when no time is left, the socket does not wait at all. */
+/* SO_SNDTIMEO of 0 means no limit. So if no time is left, the socket is made non-blocking. */
 static void limit_connect(int fd, uint64_t deadline_ns)
 {
 	struct timeval limit = {0, 0};
@@ -245,7 +245,7 @@ static void limit_connect(int fd, uint64_t deadline_ns)
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 }
 
-/* Whether to connect once more: a signal, or a look at the caller's flag, came between. */
+/* Whether to connect again: a signal came, or the time until the ww_cancel is checked is over. */
 static bool is_interrupted(int error, uint64_t deadline_ns)
 {
 	return error == EINTR ||
@@ -294,8 +294,8 @@ static ww_status connect_socket(const struct ww_address *address, uint64_t deadl
 	return connect_through(address, folder, deadline_ns, out_fd, out_is_absent);
 }
 
-/* Takes over @fd on success. Return: NULL if there is no memory; the record is filled. */
-static struct ww_connection *link_new(int *fd)
+/* Takes over @fd on success. Return: NULL: out of memory; the record is filled. */
+static struct ww_connection *connection_new(int *fd)
 {
 	struct ww_connection *connection = calloc(1, sizeof(*connection));
 	struct ucred peer;
@@ -332,9 +332,37 @@ static ww_status send_hello(struct ww_connection *connection, const struct ww_ca
 	return ww_connection_send(connection, packet, bytes, deadline_ns);
 }
 
-/* What comes first, whoever listens there. Return: as ww_connection_receive(). */
-static ww_status receive_welcome(struct ww_connection *connection, const char *path,
-	uint64_t deadline_ns)
+ww_status ww_connection_connect(const struct ww_address *address, const struct ww_caller *caller,
+	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
+{
+	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
+	WW_AUTO_FD int fd = -1;
+	ww_status status;
+
+	*out_connection = NULL;
+	*out_is_absent = false;
+	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
+	if (status != WW_OK)
+		return status;
+	connection = connection_new(&fd);
+	if (!connection)
+		return WW_ERR_NO_MEMORY;
+	ww_try(ww_address_check_peer(address, connection->uid));
+	status = send_hello(connection, caller, deadline_ns);
+	/*
+	 * A broker may refuse a connection and close it before it has read the hello. Then its
+	 * answer can still be received.
+	 */
+	if (status == WW_ERR_PEER_LOST && ww_connection_wait(connection, POLLIN, 0) == WW_OK)
+		status = WW_OK;
+	if (status != WW_OK)
+		return status;
+	*out_connection = ww_steal(connection);
+	return WW_OK;
+}
+
+ww_status ww_connection_receive_welcome(struct ww_connection *connection,
+	const struct ww_address *address, uint64_t deadline_ns)
 {
 	const struct ww_wire_welcome *welcome = &connection->welcome;
 	struct ww_arrival arrival;
@@ -351,70 +379,29 @@ static ww_status receive_welcome(struct ww_connection *connection, const char *p
 		ww_wire_decode_welcome(packet, arrival.bytes, WW_WIRE_VERSION,
 			&connection->welcome) < 0)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"what listens at %s is no broker: it does not answer as one", path);
+			"what listens at %s is no broker: it does not answer as one",
+			address->path);
 	if (welcome->version < WW_WIRE_LEAST || welcome->version > WW_WIRE_VERSION)
 		return ww_fail(WW_ERR_VERSION,
 			"the broker at %s chose version %u of the protocol, this library (%s) speaks %d to %d; "
 			"use one version of Warpway for both",
-			path, welcome->version, WW_VERSION, WW_WIRE_LEAST, WW_WIRE_VERSION);
+			address->path, welcome->version, WW_VERSION, WW_WIRE_LEAST,
+			WW_WIRE_VERSION);
+	ww_log_debug("connected to the broker at %s, protocol %u, restarts %" PRIu32, address->path,
+		welcome->version, welcome->restarts);
 	return WW_OK;
 }
 
-ww_status ww_connection_connect(const struct ww_address *address, const struct ww_caller *caller,
-	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
+ww_status ww_connection_fail_open(const struct ww_address *address, ww_status status)
 {
-	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
-	WW_AUTO_FD int fd = -1;
-	ww_status status;
-
-	*out_connection = NULL;
-	*out_is_absent = false;
-	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
-	if (status != WW_OK)
-		return status;
-	connection = link_new(&fd);
-	if (!connection)
-		return WW_ERR_NO_MEMORY;
-	ww_try(ww_address_check_peer(address, connection->uid));
-	status = send_hello(connection, caller, deadline_ns);
-	/*
-	 * A broker that refuses may do so, and close, before it has read anything; what it said is
-	 * there then.
-	 */
-	if (status == WW_ERR_PEER_LOST && ww_connection_wait(connection, POLLIN, 0) == WW_OK)
-		status = WW_OK;
-	if (status != WW_OK)
-		return status;
-	*out_connection = ww_steal(connection);
-	return WW_OK;
-}
-
-ww_status ww_connection_greet(struct ww_connection *connection, const struct ww_address *address,
-	uint64_t deadline_ns)
-{
-	ww_status status = receive_welcome(connection, address->path, deadline_ns);
-
-	if (status == WW_OK)
-		ww_log_debug("connected to the broker at %s, protocol %u, restarts %" PRIu32,
-			address->path, connection->welcome.version, connection->welcome.restarts);
-	return status;
-}
-
-/*
- * Return: WW_OK; WW_ERR_PEER_LOST (it ended first: try again); WW_TIMED_OUT; WW_CANCELLED; an
- * error.
- */
-static ww_status open_once(const struct ww_address *address, const struct ww_caller *caller,
-	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
-{
-	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
-	ww_status status = ww_connection_connect(address, caller, deadline_ns, &connection,
-		out_is_absent);
-
-	if (status == WW_OK)
-		status = ww_connection_greet(connection, address, deadline_ns);
-	if (status == WW_OK)
-		*out_connection = ww_steal(connection);
+	if (status == WW_ERR_PEER_LOST)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"what listens at %s closed each of %d connections without an answer",
+			address->path, WW_CONNECTION_ATTEMPTS);
+	if (status == WW_TIMED_OUT)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"the broker at %s did not answer in time; is it stopped, or very busy?",
+			address->path);
 	return status;
 }
 
@@ -423,17 +410,14 @@ ww_status ww_connection_open(const struct ww_address *address, const struct ww_c
 {
 	ww_status status = WW_ERR_PEER_LOST;
 
-	*out_connection = NULL;
-	*out_is_absent = false;
-	for (int i = 0; i < ATTEMPTS && status == WW_ERR_PEER_LOST; i++)
-		status = open_once(address, caller, deadline_ns, out_connection, out_is_absent);
-	if (status == WW_ERR_PEER_LOST)
-		return ww_fail(WW_ERR_NO_BROKER,
-			"what listens at %s closed each of %d connections without an answer",
-			address->path, ATTEMPTS);
-	if (status == WW_TIMED_OUT)
-		return ww_fail(WW_ERR_NO_BROKER,
-			"the broker at %s did not answer in time; is it stopped, or very busy?",
-			address->path);
-	return status;
+	for (int i = 0; i < WW_CONNECTION_ATTEMPTS && status == WW_ERR_PEER_LOST; i++) {
+		status = ww_connection_connect(address, caller, deadline_ns, out_connection,
+			out_is_absent);
+		if (status == WW_OK)
+			status = ww_connection_receive_welcome(*out_connection, address,
+				deadline_ns);
+		if (status != WW_OK)
+			*out_connection = ww_connection_unref(*out_connection);
+	}
+	return ww_connection_fail_open(address, status);
 }

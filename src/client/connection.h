@@ -2,12 +2,14 @@
 /*
  * connection.h - one connection to a broker, from connect(2) to the broker's welcome
  *
- * A connection is made whole or not at all, and once it broke it is of no more use: whoever needs
- * one makes another. It is counted, so that a thread may wait on its socket without a lock: the
- * descriptor stays open, and so stays what it is, as long as somebody looks at it.
+ *   connect() ──hello──> the broker ──welcome──> receive_welcome() ──> packets ──> end
  *
- * Sending and receiving here wait, each for one packet. Many threads on one connection are
- * broker_client.h's business.
+ * After a connection broke it is not used again; its user makes another one. A connection has a
+ * reference count, so that a thread may wait on its socket without a lock: the descriptor stays
+ * open until the last thread has stopped waiting.
+ *
+ * The functions here send or receive one packet and may wait for that. broker_client.h lets many
+ * threads use one connection.
  */
 #ifndef WW_CLIENT_CONNECTION_H
 #define WW_CLIENT_CONNECTION_H
@@ -23,17 +25,17 @@
 struct ww_connection {
 	struct ww_ref ref;
 	int socket;
-	uint32_t uid;                   /* of who made the listening socket, by the kernel's word */
-	struct ww_wire_welcome welcome; /* what the broker said of itself */
+	uint32_t uid;                   /* of the process that listens; the kernel says so */
+	struct ww_wire_welcome welcome; /* as the broker sent it */
 };
 
-/* What a hello says of us. */
+/* What this process tells a broker in its hello. */
 struct ww_caller {
-	uint8_t process_id[WW_WIRE_ID_BYTES]; /* of this process, as one broker knows it */
-	bool is_watcher;                      /* the connection only watches */
+	uint8_t process_id[WW_WIRE_ID_BYTES]; /* of this process, for this broker only */
+	bool is_watcher;                      /* the connection is for a ww_watch */
 };
 
-/* A packet that came. */
+/* A packet that was received. */
 struct ww_arrival {
 	struct ww_wire_header header;
 	size_t bytes;
@@ -42,8 +44,8 @@ struct ww_arrival {
 };
 
 /*
- * Connects and says hello. Never starts a broker.
- * @out_is_absent:  nobody listens there, so that one might be started; the status is
+ * Connects, sends the hello and receives the welcome. Starts no broker.
+ * @out_is_absent:  true: no process listens there, so that a broker may be started; the status is
  *                  WW_ERR_NO_BROKER then
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_NO_BROKER; WW_ERR_ACCESS; WW_ERR_PROTOCOL; or what the broker
@@ -53,35 +55,43 @@ ww_status ww_connection_open(const struct ww_address *address, const struct ww_c
 	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent);
 
 /*
- * The same in two steps, each of them one attempt. A deadline that has passed means: without
- * waiting.
- * Return: as ww_connection_open(), but also: WW_TIMED_OUT or WW_CANCELLED (connect: there is none;
- *         greet: the welcome is still to come, so greet again); WW_ERR_PEER_LOST (it ended on the
+ * The same in two steps, with one attempt each. If the deadline has passed, they do not wait.
+ * Return: as ww_connection_open(), but also: WW_TIMED_OUT or WW_CANCELLED (of connect: there is no
+ *         connection; of receive_welcome: call it again); WW_ERR_PEER_LOST (the broker ended on the
  *         way: connect again).
  */
 ww_status ww_connection_connect(const struct ww_address *address, const struct ww_caller *caller,
 	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent);
-ww_status ww_connection_greet(struct ww_connection *connection, const struct ww_address *address,
-	uint64_t deadline_ns);
+ww_status ww_connection_receive_welcome(struct ww_connection *connection,
+	const struct ww_address *address, uint64_t deadline_ns);
+
+#define WW_CONNECTION_ATTEMPTS 16
+
+/*
+ * Records why the last of WW_CONNECTION_ATTEMPTS attempts failed, unless that was done.
+ * @status:  of that attempt
+ * Return: WW_ERR_NO_BROKER, for WW_ERR_PEER_LOST and WW_TIMED_OUT; else @status.
+ */
+ww_status ww_connection_fail_open(const struct ww_address *address, ww_status status);
 
 struct ww_connection *ww_connection_ref(struct ww_connection *connection);
 
 /*
- * The last one ends the connection, also where a child made by fork() has the socket too. Takes
- * NULL, returns NULL.
+ * The last reference ends the connection, also if a child made by fork() has inherited the socket.
+ * Takes NULL, returns NULL.
  */
 struct ww_connection *ww_connection_unref(struct ww_connection *connection);
 
 WW_DEFINE_CLEANUP(struct ww_connection, ww_connection_unref)
 #define WW_AUTO_CONNECTION WW_CLEANUP(ww_connection_unref_p)
 
-/* Wakes everybody who waits on the socket; nothing comes or goes any more. */
+/* Ends sending and receiving, and wakes the threads that wait on the socket. */
 void ww_connection_shut(struct ww_connection *connection);
 
 /*
  * Waits until the socket is ready.
  * @events: of poll(2)
- * Return: WW_OK (an attempt is worth it); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM.
+ * Return: WW_OK (try to send or receive); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_SYSTEM.
  */
 ww_status ww_connection_wait(struct ww_connection *connection, short events, uint64_t deadline_ns);
 
@@ -90,9 +100,9 @@ ww_status ww_connection_send(struct ww_connection *connection, const void *packe
 	uint64_t deadline_ns);
 
 /*
- * Takes the next packet, its header read.
+ * Receives the next packet and reads its header.
  * @room:         of @packet
- * @out_arrival:  its descriptors are the caller's
+ * @out_arrival:  the caller owns its descriptors
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (the other end is closed);
  *         WW_ERR_PROTOCOL; as ww_packet_receive().
  */
@@ -100,20 +110,20 @@ ww_status ww_connection_receive(struct ww_connection *connection, void *packet, 
 	uint64_t deadline_ns, struct ww_arrival *out_arrival);
 
 /*
- * The same, of what is there now.
- * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (one may hang whoever closes it: see close_async.h);
- *         WW_ERR_LIMIT (no descriptor left for one that came: the packet is there without any, its
- *         header and length in @out_arrival as far as they can be read).
+ * The same, without waiting.
+ * Return: also WW_NOT_READY; WW_ERR_DESCRIPTOR (to close one of its descriptors may hang: see
+ *         close_async.h); WW_ERR_LIMIT (this process can open no more descriptors: the packet came
+ *         without them, its header and length are in @out_arrival as far as they can be read).
  */
 ww_status ww_connection_take(struct ww_connection *connection, void *packet, size_t room,
 	struct ww_arrival *out_arrival);
 
-/* Closes the descriptors of a packet that nobody wants. */
+/* Closes the descriptors of a packet. */
 void ww_arrival_drop(struct ww_arrival *arrival);
 
 /*
- * Records what the broker refused, from a message `error`.
- * Return: the status it says; WW_ERR_PROTOCOL (it says nothing that can be).
+ * Records a message `error` of the broker.
+ * Return: the status in it; WW_ERR_PROTOCOL (the message cannot be read, or the status is unknown).
  */
 ww_status ww_connection_fail(const void *packet, size_t bytes, uint16_t version);
 

@@ -120,9 +120,9 @@ static void without_time(void **state)
 	strcpy(address.path, broker.path);
 	assert_int_equal(ww_connection_connect(&address, &caller, 0, &connection, &is_absent),
 		WW_OK);
-	assert_int_equal(ww_connection_greet(connection, &address, 0), WW_TIMED_OUT);
+	assert_int_equal(ww_connection_receive_welcome(connection, &address, 0), WW_TIMED_OUT);
 	stand_in_tell(&broker);
-	assert_int_equal(ww_connection_greet(connection, &address, WW_NEVER), WW_OK);
+	assert_int_equal(ww_connection_receive_welcome(connection, &address, WW_NEVER), WW_OK);
 	ww_connection_unref(connection);
 	stand_in_finish(&broker);
 }

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* A map allocates at its first insertion only; so that later ones cannot fail, this is it. */
+/* A map allocates at its first insertion only. That is done here, so later ones cannot fail. */
 ww_status ww_holds_init(struct ww_holds *holds)
 {
 	struct ww_map_node first;

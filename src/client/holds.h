@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holds.h - the objects of one broker that this process holds, as both sides see it
+ * holds.h - the objects of one broker that this process holds
  *
- * To the broker a process holds an object or does not. Here several things may need one hold: each
- * memory that maps the object, and each answer that is on its way to become one. So holds are
- * counted, and the broker is told when the count is back at zero.
+ * For the broker a process holds an object or does not. In this process several things may use one
+ * hold: each memory that maps the object, and each answer that will become a memory. So each hold
+ * has a count, and the broker is told when the count is 0 again.
  *
- * Requests and answers cross on their way: a release that was sent after a get may have undone what
- * the get was granted. So the last releases are remembered, with their place in the order of
- * sending.
+ *   (none) ──take──> count > 0, live ──drop──> count 0, due ──release sent, forget──> (none)
+ *                         │     ^                 └──take──> live
+ *                         v     └──take──┐
+ *                    lost: the broker does not know it ──drop to 0──> (none)
  *
- * Nothing here locks or sends: that is the connection's.
+ * A release that was sent after a get may end the hold that the answer of the get brings. So the
+ * last releases are stored, with their places in the order of sending.
+ *
+ * Nothing here locks or sends: every call is made under ww_broker.lock.
  */
 #ifndef WW_CLIENT_HOLDS_H
 #define WW_CLIENT_HOLDS_H
@@ -26,12 +30,12 @@
 struct ww_hold {
 	struct ww_map_node node; /* by id */
 	struct ww_list link;     /* in holds.all */
-	struct ww_list due;      /* in holds.due: counted down to zero, the broker not yet told */
+	struct ww_list due;      /* in holds.due: the count is 0, and the broker must be told */
 	uint8_t id[WW_WIRE_ID_BYTES];
 	uint32_t count;
 	bool is_own;     /* this process put the object */
-	bool is_lost;    /* the broker does not know of it any more */
-	bool is_revoked; /* tokens of it were: what is known of any is not relied on */
+	bool is_lost;    /* the broker does not know it any more */
+	bool is_revoked; /* tokens were revoked: the broker is asked about each token */
 };
 
 struct ww_holds {
@@ -41,8 +45,8 @@ struct ww_holds {
 	uint64_t release_count; /* ever sent */
 	struct {
 		uint8_t id[WW_WIRE_ID_BYTES];
-		uint64_t sequence;     /* which place in the order of sending */
-	} releases[WW_HOLDS_RELEASES]; /* the last ones, by release_count */
+		uint64_t sequence;     /* its place in the order of sending */
+	} releases[WW_HOLDS_RELEASES]; /* a ring of the last ones, by release_count */
 };
 
 /* Return: WW_OK; WW_ERR_NO_MEMORY. */
@@ -50,51 +54,49 @@ ww_status ww_holds_init(struct ww_holds *holds);
 void ww_holds_fini(struct ww_holds *holds); /* frees what is left */
 
 /*
- * Room for one more, made before it is needed. Return: NULL if there is no memory; the record is
+ * A hold for ww_holds_take(), made before it is needed. Return: NULL: out of memory; the record is
  * filled.
  */
 struct ww_hold *ww_hold_new(void);
 
-/* Return: NULL when there is none. */
+/* Return: NULL: there is none. */
 struct ww_hold *ww_holds_find(const struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES]);
 
-/* Whether the broker counts this process among the object's holders, as far as is known here. */
+/* Whether this process is a holder of the object, as far as it knows. */
 bool ww_hold_is_live(const struct ww_hold *hold); /* takes NULL */
 
 /*
- * Counts one more.
- * @spare:  taken if there is no hold of this id yet; NULL then
+ * Adds one to the count.
+ * @spare:  used, and set to NULL, if there is no hold of this id
  * Return: the hold, never NULL.
  */
 struct ww_hold *ww_holds_take(struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES],
 	bool is_own, struct ww_hold **spare);
 
-/* Counts one less. At zero it is due, or goes at once where the broker need not be told. */
+/* Subtracts one from the count. At 0 the hold is due, or is freed if it is lost. */
 void ww_holds_drop(struct ww_holds *holds, struct ww_hold *hold);
 
-/* Takes out what is due; the caller has told the broker, or need not. */
+/* Frees a hold whose count is 0; the caller has told the broker, or need not. */
 void ww_holds_forget(struct ww_holds *holds, struct ww_hold *hold);
 
-/* Return: one that is due; NULL when there is none. */
+/* Return: a hold that is due; NULL: there is none. */
 struct ww_hold *ww_holds_first_due(const struct ww_holds *holds);
 
-/*
- * The objects of another broker than before are gone: all holds are lost, those due are forgotten.
- */
+/* For when the broker ended, and its objects with it: all holds are lost, those due are freed. */
 void ww_holds_lose_all(struct ww_holds *holds);
 
 /*
- * The ids of all that is held.
+ * Lists the ids of all holds that are live.
  * @out_ids:  NULL: only count
  * Return: how many there are.
  */
 size_t ww_holds_list(const struct ww_holds *holds, struct ww_wire_held *out_ids);
 
-/* A release was sent. */
+/* Stores that a release was sent. */
 void ww_holds_note_release(struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES],
 	uint64_t sequence);
 
-/* Whether one may have been sent after @sequence; what is long ago counts as yes. */
+/* Whether a release may have been sent after @sequence: true if that is too long ago to know. */
 bool ww_holds_may_be_released(const struct ww_holds *holds, const uint8_t id[WW_WIRE_ID_BYTES],
 	uint64_t sequence);
 

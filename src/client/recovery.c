@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recovery.c - a broker's next connection, and what the broker must be told over it first
+ * recovery.c - a broker's next connection, and what the broker is told over it first
  *
- * The first connection of all is made here too: there is only less to say. What this process holds
- * is listed under the lock, then all is done without it, and the outcome is entered under the lock
- * again. In between nothing can be granted, since there is no connection; what is let go of is due
- * until there is one.
+ *   list_held()      under the lock: lists the objects that this process holds
+ *   connect_again()  without the lock; repeats connect_once() while the broker ends on the way
+ *     begin_connection()  connects, and receives the welcome; or starts a broker
+ *     confirm_held()      tells the broker the list, in parts; notes which it does not know
+ *   use_connection() under the lock: the holds that the broker does not know are lost
  *
- * What a put that has no answer yet was to hold is named too: the broker may have taken it, and
- * would release it otherwise before the put is repeated.
+ * The first connection of a ww_broker is made here too, with an empty list. Without the lock no
+ * hold can be granted, since there is no connection. A hold that is released meanwhile is due, and
+ * is sent when there is a connection.
  *
- * To a broker, a process that connects and leaves again has ended, and so has all it held. So a
- * recovery whose caller has no more time, or was cancelled, is kept as far as it is, and the next
- * caller goes on with it. What is let go of in between is due, and released when there is a
- * connection.
+ * The list also names the objects of puts without an answer. If the broker has executed such a put,
+ * it would otherwise release the object before the put is sent again.
+ *
+ * If a process connects and disconnects, the broker takes that for its end, and releases what it
+ * held. So if the caller's time ends, or it is cancelled, the recovery is kept as it is, and the
+ * next caller continues it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,29 +25,27 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "client/broker_client.h"
+#include "client/request_exchange.h"
 #include "client/spawn.h"
 
-#define CONFIRM_PART 2048
-#define ATTEMPTS     16
+#define CONFIRM_PART 2048 /* ids in one packet */
 
-/* What is to be confirmed, and what comes of it. */
 struct ww_recovery {
-	struct ww_wire_held *held; /* owned */
+	struct ww_wire_held *held; /* owned; the list: held_count ids, then put_count ids */
 	size_t held_count;
-	size_t put_count;             /* of held_count, the last ones: puts without an answer */
-	struct ww_wire_held *unknown; /* owned; of held, what the broker does not know */
+	size_t put_count;             /* of puts without an answer */
+	struct ww_wire_held *unknown; /* owned; those of the list that the broker does not know */
 	size_t unknown_count;
 	bool may_start;
-	bool is_gone;    /* the broker ended for good, with what was held there */
-	uint8_t *packet; /* owned; of WW_WIRE_PACKET_BYTES */
+	bool has_lost_all; /* the broker ended for good, and what was held there ended, too */
+	uint8_t *packet;   /* owned; of WW_WIRE_PACKET_BYTES */
 
-	struct ww_connection *connection; /* owned; what follows is how far it is */
+	struct ww_connection *connection; /* owned; the fields below say how far it is */
 	bool is_welcome;
-	bool is_asked;   /* a part was sent and is yet to be answered */
-	bool is_done;    /* so was the last one */
-	uint32_t serial; /* of the last part; hello's was 1 */
-	size_t confirmed_count;
+	bool is_asked;          /* a part was sent, and its answer has not come */
+	bool is_done;           /* the last part was answered */
+	uint32_t serial;        /* of the last part; that of the hello is 1 */
+	size_t confirmed_count; /* ids in the parts that were answered */
 };
 
 struct ww_recovery *ww_recovery_free(struct ww_recovery *recovery)
@@ -76,7 +78,7 @@ static size_t list_puts(const struct ww_broker *broker, struct ww_wire_held *out
 	return count;
 }
 
-/* Under the lock. What is due need not be released: it is just not confirmed. */
+/* Under the lock. A release that is due need not be sent: the object is not in the list. */
 static ww_status list_held(struct ww_broker *broker, struct ww_recovery *recovery)
 {
 	struct ww_hold *due;
@@ -98,25 +100,25 @@ static ww_status list_held(struct ww_broker *broker, struct ww_recovery *recover
 	return WW_OK;
 }
 
-/* Of those to be confirmed, how many come next. */
-static size_t part_count(const struct ww_recovery *recovery)
+/* How many ids of the list are not confirmed. */
+static size_t left_count(const struct ww_recovery *recovery)
 {
-	size_t left = recovery->held_count + recovery->put_count - recovery->confirmed_count;
-
-	return left < CONFIRM_PART ? left : CONFIRM_PART;
+	return recovery->held_count + recovery->put_count - recovery->confirmed_count;
 }
 
-static bool is_last_part(const struct ww_recovery *recovery)
+/* How many ids the next part has. */
+static size_t part_count(const struct ww_recovery *recovery)
 {
-	return recovery->confirmed_count + part_count(recovery) ==
-		recovery->held_count + recovery->put_count;
+	size_t left = left_count(recovery);
+
+	return left < CONFIRM_PART ? left : CONFIRM_PART;
 }
 
 static ww_status send_part(struct ww_recovery *recovery, uint64_t deadline_ns)
 {
 	const struct ww_wire_header header = {.serial = recovery->serial + 1};
 	const struct ww_wire_confirm part = {
-		.last = is_last_part(recovery),
+		.last = left_count(recovery) <= CONFIRM_PART,
 		.held = {.count = (uint32_t)part_count(recovery),
 			.items = recovery->held ? recovery->held + recovery->confirmed_count
 						: NULL},
@@ -166,13 +168,13 @@ static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadli
 	ww_try(ww_wire_decode_confirmed(recovery->packet, arrival.bytes, version, &confirmed));
 	ww_try(note_unknown(recovery, &confirmed.unknown));
 	recovery->is_asked = false;
-	recovery->is_done = is_last_part(recovery);
 	recovery->confirmed_count += part_count(recovery);
+	recovery->is_done = left_count(recovery) == 0;
 	return WW_OK;
 }
 
-/* Goes on with what is to be confirmed. Return: as ww_connection_receive(). */
-static ww_status confirm(struct ww_recovery *recovery, uint64_t deadline_ns)
+/* Continues with the list where it was left. Return: as ww_connection_receive(). */
+static ww_status confirm_held(struct ww_recovery *recovery, uint64_t deadline_ns)
 {
 	ww_status status = WW_OK;
 
@@ -189,14 +191,14 @@ static ww_status confirm(struct ww_recovery *recovery, uint64_t deadline_ns)
 	return status;
 }
 
-/* What follows when nobody listens. */
-static ww_status start(const struct ww_broker *broker, struct ww_recovery *recovery,
+/* For when no process listens at the address. */
+static ww_status start_broker(const struct ww_broker *broker, struct ww_recovery *recovery,
 	const struct ww_caller *caller, uint64_t deadline_ns)
 {
 	if (!recovery->may_start || ww_environment_is_on(WW_VARIABLE_NO_START))
-		return WW_ERR_NO_BROKER; /* as it was recorded */
+		return WW_ERR_NO_BROKER; /* ww_connection_connect() has recorded it */
 	if (recovery->held_count > 0) {
-		recovery->is_gone = true;
+		recovery->has_lost_all = true;
 		return ww_fail(WW_ERR_NO_BROKER,
 			"the broker at %s has ended, and with it what this process held there (objects: "
 			"%zu); the next call starts a new one",
@@ -207,8 +209,8 @@ static ww_status start(const struct ww_broker *broker, struct ww_recovery *recov
 	return WW_OK;
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST; an error. */
-static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recovery,
+/* Return: as connect_once(). */
+static ww_status begin_connection(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
 	const struct ww_caller caller = ww_broker_client_caller(broker, false);
@@ -219,40 +221,43 @@ static ww_status greet(const struct ww_broker *broker, struct ww_recovery *recov
 		status = ww_connection_connect(&broker->address, &caller, deadline_ns,
 			&recovery->connection, &is_absent);
 	if (is_absent)
-		return start(broker, recovery, &caller, deadline_ns);
+		return start_broker(broker, recovery, &caller, deadline_ns);
 	if (status == WW_OK)
-		status = ww_connection_greet(recovery->connection, &broker->address, deadline_ns);
+		status = ww_connection_receive_welcome(recovery->connection, &broker->address,
+			deadline_ns);
 	recovery->is_welcome = status == WW_OK;
 	return status;
 }
 
+static bool is_former_broker(const struct ww_broker *broker, const struct ww_connection *connection)
+{
+	return broker->has_known_broker &&
+		memcmp(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES) == 0;
+}
+
 /*
- * As far as it goes. Return: WW_OK; WW_ERR_PEER_LOST (it ended on the way: once more);
- * WW_TIMED_OUT; WW_CANCELLED; an error.
+ * Continues where the recovery was left.
+ * Return: WW_OK; WW_ERR_PEER_LOST (the broker ended on the way); WW_TIMED_OUT; WW_CANCELLED; an
+ *         error.
  */
-static ww_status reach_once(const struct ww_broker *broker, struct ww_recovery *recovery,
+static ww_status connect_once(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
-	bool is_same;
-
 	if (!recovery->is_welcome) {
-		ww_status status = greet(broker, recovery, deadline_ns);
+		ww_status status = begin_connection(broker, recovery, deadline_ns);
 
 		if (status != WW_OK)
 			return status;
 	}
-	is_same = broker->has_known_broker &&
-		memcmp(broker->broker_id, recovery->connection->welcome.broker_id,
-			WW_WIRE_ID_BYTES) == 0;
-	/* Of what another broker kept, this one knows nothing. */
-	if (!is_same)
+	/* Another broker does not know what the former one kept. */
+	if (!is_former_broker(broker, recovery->connection))
 		recovery->held_count = recovery->put_count = 0;
 	if (!recovery->connection->welcome.known && recovery->held_count + recovery->put_count == 0)
 		return WW_OK;
-	return confirm(recovery, deadline_ns);
+	return confirm_held(recovery, deadline_ns);
 }
 
-static void begin_again(struct ww_recovery *recovery)
+static void recovery_reset(struct ww_recovery *recovery)
 {
 	recovery->connection = ww_connection_unref(recovery->connection);
 	recovery->is_welcome = false;
@@ -263,31 +268,26 @@ static void begin_again(struct ww_recovery *recovery)
 	recovery->unknown_count = 0;
 }
 
-/* Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error. */
-static ww_status reach(const struct ww_broker *broker, struct ww_recovery *recovery,
+/* Return: as connect_once(), of the last attempt. */
+static ww_status connect_again(const struct ww_broker *broker, struct ww_recovery *recovery,
 	uint64_t deadline_ns)
 {
 	ww_status status = WW_ERR_PEER_LOST;
 
-	for (int i = 0; i < ATTEMPTS && status == WW_ERR_PEER_LOST; i++) {
-		status = reach_once(broker, recovery, deadline_ns);
+	for (int i = 0; i < WW_CONNECTION_ATTEMPTS && status == WW_ERR_PEER_LOST; i++) {
+		status = connect_once(broker, recovery, deadline_ns);
 		if (status < 0)
-			begin_again(recovery);
+			recovery_reset(recovery);
 	}
-	if (status == WW_ERR_PEER_LOST)
-		return ww_fail(WW_ERR_NO_BROKER,
-			"what listens at %s closed each of %d connections without an answer",
-			broker->address.path, ATTEMPTS);
 	return status;
 }
 
 /* Under the lock. */
-static void enter(struct ww_broker *broker, struct ww_recovery *recovery)
+static void use_connection(struct ww_broker *broker, struct ww_recovery *recovery)
 {
 	struct ww_connection *connection = ww_steal(recovery->connection);
 
-	if (broker->has_known_broker &&
-		memcmp(broker->broker_id, connection->welcome.broker_id, WW_WIRE_ID_BYTES) != 0)
+	if (broker->has_known_broker && !is_former_broker(broker, connection))
 		ww_holds_lose_all(&broker->holds);
 	for (size_t i = 0; i < recovery->unknown_count; i++) {
 		struct ww_hold *hold = ww_holds_find(&broker->holds, recovery->unknown[i].id);
@@ -306,7 +306,7 @@ static void enter(struct ww_broker *broker, struct ww_recovery *recovery)
 	ww_broker_client_send_due(broker);
 }
 
-/* Under the lock. Return: the one that was begun, or a new one; NULL if there is no memory. */
+/* Under the lock. Return: the one that was begun, or a new one; NULL: out of memory. */
 static struct ww_recovery *take_recovery(struct ww_broker *broker)
 {
 	WW_CLEANUP(ww_recovery_free_p) struct ww_recovery *recovery = ww_steal(broker->recovery);
@@ -331,19 +331,13 @@ ww_status ww_broker_client_recover(struct ww_broker *broker, bool may_start, uin
 		return WW_ERR_NO_MEMORY;
 	recovery->may_start = may_start && broker->may_start && broker->address.is_own;
 	pthread_mutex_unlock(&broker->lock);
-	status = reach(broker, recovery, deadline_ns);
+	status = connect_again(broker, recovery, deadline_ns);
 	pthread_mutex_lock(&broker->lock);
 	if (status == WW_OK)
-		enter(broker, recovery);
-	else if (recovery->is_gone)
+		use_connection(broker, recovery);
+	else if (recovery->has_lost_all)
 		ww_holds_lose_all(&broker->holds);
-	if (status != WW_TIMED_OUT && status != WW_CANCELLED)
-		return status;
-	if (recovery->connection)
+	if ((status == WW_TIMED_OUT || status == WW_CANCELLED) && recovery->connection)
 		broker->recovery = ww_steal(recovery);
-	if (status == WW_CANCELLED)
-		return status;
-	return ww_fail(WW_ERR_NO_BROKER,
-		"the broker at %s did not answer in time; is it stopped, or very busy?",
-		broker->address.path);
+	return ww_connection_fail_open(&broker->address, status);
 }

@@ -30,7 +30,7 @@ void ww_request_restore_limit(const uint64_t *former_ns)
 	thread_limit_ns = *former_ns;
 }
 
-/* Everything but own_answer, which is only read as far as it was written. */
+/* own_answer need not be cleared: it is read only as far as it was written. */
 void ww_request_init(struct ww_request *request, uint16_t code, uint16_t reply, const void *message)
 {
 	memset(request, 0, offsetof(struct ww_request, own_answer));
@@ -56,56 +56,6 @@ ww_status ww_request_expect_hold(struct ww_request *request)
 {
 	request->spare = ww_hold_new();
 	return request->spare ? WW_OK : WW_ERR_NO_MEMORY;
-}
-
-static size_t encode(const struct ww_request *request, uint16_t version,
-	const struct ww_wire_header *header, void *out, size_t room)
-{
-	const void *message = request->message;
-
-	switch (request->code) {
-	case WW_WIRE_PUT:
-		return ww_wire_encode_put(message, version, header, out, room);
-	case WW_WIRE_SEAL:
-		return ww_wire_encode_seal(message, version, header, out, room);
-	case WW_WIRE_GET:
-		return ww_wire_encode_get(message, version, header, out, room);
-	case WW_WIRE_IMPORT:
-		return ww_wire_encode_import(message, version, header, out, room);
-	case WW_WIRE_EXPORT:
-		return ww_wire_encode_export(message, version, header, out, room);
-	case WW_WIRE_REMOVE:
-		return ww_wire_encode_remove(message, version, header, out, room);
-	case WW_WIRE_STAT:
-		return ww_wire_encode_stat(message, version, header, out, room);
-	case WW_WIRE_LIST:
-		return ww_wire_encode_list(message, version, header, out, room);
-	case WW_WIRE_HOLDERS:
-		return ww_wire_encode_holders(message, version, header, out, room);
-	case WW_WIRE_HOLDS:
-		return ww_wire_encode_holds(message, version, header, out, room);
-	case WW_WIRE_RESERVE:
-		return ww_wire_encode_reserve(message, version, header, out, room);
-	case WW_WIRE_REVOKE:
-		return ww_wire_encode_revoke(message, version, header, out, room);
-	case WW_WIRE_STATUS:
-		return ww_wire_encode_status(message, version, header, out, room);
-	default:
-		return 0;
-	}
-}
-
-size_t ww_request_encode(const struct ww_request *request, uint16_t version, void *out, size_t room)
-{
-	const struct ww_wire_header header = {
-		.fd_count = (uint16_t)request->fd_count,
-		.serial = request->serial,
-		.flags = request->is_again ? WW_WIRE_HEADER_FLAG_AGAIN : 0,
-	};
-	size_t bytes = encode(request, version, &header, out, room);
-
-	ww_assert(bytes > 0);
-	return bytes;
 }
 
 ww_status ww_request_fail_answer(const struct ww_request *request)

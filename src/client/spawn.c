@@ -3,9 +3,9 @@
  * spawn.c - starting the user's own broker, see spawn.h
  *
  * The program is the one that WARPWAYD names, else the one that was installed with this library,
- * else the first in PATH. It says over a pipe when it serves, in one line: "ready", or "failed: "
- * and why. It is not this process's service manager that it is to tell so: its variables are not
- * handed on.
+ * else the first in PATH. When it serves, it writes one line to a pipe: "ready", or "failed: " and
+ * the reason. The environment variables of this process's service manager are not passed on, since
+ * the program would notify that instead.
  */
 #include "client/spawn.h"
 
@@ -37,8 +37,9 @@
 #define READY_TEXT "3"
 
 /*
- * The file this code is in: the library, or the program it is linked into. A program's name may be
- * how it was called, without a path: then the kernel knows. False if neither does.
+ * The path of the file that contains this code: the library, or the program that it is linked into.
+ * The dynamic linker may know a program only by the name it was called by; then /proc has the path.
+ * Return: false: neither has it.
  */
 static bool find_own_file(char path[PATH_ROOM])
 {
@@ -99,24 +100,21 @@ static int add_actions(posix_spawn_file_actions_t *actions, int ready)
 }
 
 /*
- * All signals as a fresh program expects them, whatever this process ignores or blocks. Return: an
- * errno.
+ * The program gets default signal handlers and no blocked signal, whatever this process ignores or
+ * blocks. With valid arguments these calls cannot fail.
  */
-static int set_signals(posix_spawnattr_t *attributes)
+static void set_signals(posix_spawnattr_t *attributes)
 {
 	sigset_t none;
 	sigset_t all;
-	int error;
 
 	sigemptyset(&none);
 	sigfillset(&all);
-	error = posix_spawnattr_setsigmask(attributes, &none);
-	if (!error)
-		error = posix_spawnattr_setsigdefault(attributes, &all);
-	if (!error)
-		error = posix_spawnattr_setflags(attributes,
-			POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-	return error;
+	posix_spawnattr_init(attributes);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setsigdefault(attributes, &all);
+	posix_spawnattr_setflags(attributes,
+		POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 }
 
 static void free_p(char ***pointer)
@@ -139,16 +137,11 @@ static int spawn(const char *program, const char *socket, int ready, pid_t *out_
 
 	if (error)
 		return error;
-	error = posix_spawnattr_init(&attributes);
-	if (!error) {
-		error = add_actions(&actions, ready);
-		if (!error)
-			error = set_signals(&attributes);
-		if (!error)
-			error = posix_spawnp(out_pid, program, &actions, &attributes, argv,
-				environment);
-		posix_spawnattr_destroy(&attributes);
-	}
+	set_signals(&attributes);
+	error = add_actions(&actions, ready);
+	if (!error)
+		error = posix_spawnp(out_pid, program, &actions, &attributes, argv, environment);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
@@ -159,8 +152,8 @@ static ww_status wait_readable(int fd, uint64_t deadline_ns)
 }
 
 /*
- * Whether it is a child of this process that nobody has waited for yet; only then is its number its
- * own.
+ * Whether @pid is a child of this process that was not waited for yet. Only then no other process
+ * can have the number.
  */
 static bool is_child(pid_t pid)
 {
@@ -170,9 +163,10 @@ static bool is_child(pid_t pid)
 }
 
 /*
- * What was spawned is gone at once: it forks and leaves. What does not is no broker and is killed
- * in the end; at once where there is no descriptor to wait with, for it was heard, or its time is
- * up. A caller that waits for all its children may be faster; then there is nothing to wait for.
+ * Waits for the process that was spawned. It forks, and ends as soon as it has reported, so a
+ * process that does not end before the deadline is no broker, and is killed. Without a pidfd there
+ * is no way to wait with a deadline, so it is killed at once. If the caller's program waits for all
+ * its children, the process may have been waited for already.
  */
 static void reap(pid_t pid, uint64_t deadline_ns)
 {
@@ -227,7 +221,7 @@ static ww_status fail_spawn(int error, const char *program)
 		"no broker runs and %.100s cannot be started", program);
 }
 
-static ww_status hear(int fd, const char *program, uint64_t deadline_ns)
+static ww_status read_report(int fd, const char *program, uint64_t deadline_ns)
 {
 	static const char failed[] = "failed: ";
 	char line[LINE_BYTES];
@@ -240,17 +234,12 @@ static ww_status hear(int fd, const char *program, uint64_t deadline_ns)
 	if (strncmp(line, failed, sizeof(failed) - 1) == 0)
 		return ww_fail(WW_ERR_NO_BROKER, "the broker does not start: %s",
 			line + sizeof(failed) - 1);
-	/*
-	 * Without a line it was killed on the way, perhaps for one that serves: connecting tells.
-	 */
+	/* Without a line the program was killed. Another broker may serve: the caller connects. */
 	ww_log_debug("started %s: %s", program, line[0] ? line : "it said nothing");
 	return WW_OK;
 }
 
-/*
- * Both ends above 2; the writing one also above READY, so that its place in the program is another
- * one.
- */
+/* Both ends get numbers above 2; the writing end one above READY, where the program has it. */
 static ww_status make_pipe(int *out_ours, int *out_theirs)
 {
 	int ends[2];
@@ -279,13 +268,13 @@ static ww_status start_program(const char *socket, uint64_t deadline_ns)
 	error = spawn(program, socket, theirs, &pid);
 	if (error)
 		return fail_spawn(error, program);
-	ww_fd_close(ww_fd_steal(&theirs)); /* so that its end is seen */
-	status = hear(ours, program, deadline_ns);
+	ww_fd_close(ww_fd_steal(&theirs)); /* so that the pipe ends when the program ends */
+	status = read_report(ours, program, deadline_ns);
 	reap(pid, deadline_ns);
 	return status;
 }
 
-/* The lock and the broker go into a folder of the user's, and who connects looks again. */
+/* Makes the folder of the socket and of the lock. A process that connects checks it again. */
 static ww_status prepare_folder(const struct ww_address *address)
 {
 	WW_AUTO_FD int folder = -1;
@@ -309,7 +298,7 @@ ww_status ww_start(const struct ww_address *address, const struct ww_caller *cal
 	ww_status status;
 
 	*out_connection = NULL;
-	/* Somebody else chose what PATH and the address say. */
+	/* The caller of a set-user-id program chose PATH and the address. */
 	if (getauxval(AT_SECURE))
 		return ww_fail(WW_ERR_NO_BROKER,
 			"no broker runs at %s, and a program with more rights than its user starts none",
@@ -325,7 +314,6 @@ ww_status ww_start(const struct ww_address *address, const struct ww_caller *cal
 	status = ww_connection_open(address, caller, deadline_ns, out_connection, &is_absent);
 	if (status == WW_OK || !is_absent)
 		return status;
-	/* Who waits no longer starts nothing. */
 	if (ww_cancel_is_pending())
 		return WW_CANCELLED;
 	ww_try(start_program(address->path, deadline_ns));

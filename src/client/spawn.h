@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spawn.h - starting the user's own broker, when nobody listens at its address
+ * spawn.h - starts the user's own broker, when no process listens at its address
  *
- * Of many processes that come at once one starts it; the others wait for their turn and find it
- * running. The broker is no child of this process: it forks, and what was spawned here is gone when
- * this returns. It has none of our descriptors.
+ * If several processes try at once, one of them starts the broker; the others wait for the lock
+ * (start_lock.h) and find the broker running. The broker is no child of this process: the program
+ * forks, and its first process has ended when the call returns. It inherits no descriptor.
  */
 #ifndef WW_CLIENT_SPAWN_H
 #define WW_CLIENT_SPAWN_H

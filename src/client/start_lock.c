@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start_lock.c - one process at a time, see start_lock.h
+ * start_lock.c - a lock between processes, see start_lock.h
  *
- * A dying process closes its descriptors one after the other: the writer may be gone a moment
- * before the lock is. poll() answers at once then, until the lock is free too, so nobody misses it.
- * Who dies with the lock before it is a writer, or whose forked child stays one, wakes nobody: for
- * those the lock is tried now and then all the same.
+ * The kernel closes the descriptors of a dying process one after the other, so the writer may be
+ * closed a moment before the lock is free. Until the lock is free, poll() returns at once, so no
+ * process misses it. Two ends wake no process: the holder dies before it has opened the FIFO for
+ * writing, or its forked child keeps the FIFO open. So each process also tries the lock every
+ * RETRY_NS.
  */
 #include "client/start_lock.h"
 
@@ -41,7 +42,7 @@ static ww_status open_fifo(const char *path, int *out_fd)
 	return ww_fd_adopt(out_fd);
 }
 
-/* Whoever has the lock has readers: itself. So this does not wait. */
+/* Does not wait for a reader: this process has the FIFO open for reading. */
 static ww_status open_writer(struct ww_start_lock *turn, const char *path)
 {
 	turn->writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
@@ -89,7 +90,7 @@ ww_status ww_start_lock_take(struct ww_start_lock *turn, const char *path, uint6
 
 void ww_start_lock_end(struct ww_start_lock *turn)
 {
-	/* The lock first, so that those whom the writer's end wakes find it free. */
+	/* The lock first: the end of the writer wakes the others, and they must find it free. */
 	if (turn->lock >= 0)
 		flock(turn->lock, LOCK_UN);
 	turn->writer = ww_fd_close(turn->writer);

@@ -285,7 +285,7 @@ bool ww_hold_ref_knows(struct ww_attachments *thing, struct ww_broker *broker,
 		pthread_mutex_lock(&lock);
 		is_known = knows(hold_ref, token, secret, access, out_info);
 		pthread_mutex_unlock(&lock);
-		if (is_known && ww_broker_client_believes_tokens(hold_ref->broker, hold_ref->id))
+		if (is_known && ww_broker_client_has_valid_tokens(hold_ref->broker, hold_ref->id))
 			return true;
 	}
 	return false;

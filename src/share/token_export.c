@@ -159,6 +159,6 @@ ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker)
 			"cannot revoke tokens: the memory is not in the broker at %s",
 			broker->address.path);
 	ww_try(ww_sync_object_require_version(broker, REVOKES, "revoke tokens"));
-	ww_broker_client_doubt_tokens(broker, message.id);
+	ww_broker_client_note_revoked(broker, message.id);
 	return ww_broker_client_ask(broker, &request);
 }

@@ -91,7 +91,7 @@ static ww_status connect_next(struct ww_watch *watch, uint64_t deadline_ns)
 		&is_absent);
 
 	if (status == WW_OK)
-		status = ww_connection_greet(watch->next, address, deadline_ns);
+		status = ww_connection_receive_welcome(watch->next, address, deadline_ns);
 	else if (is_absent && ww_broker_client_may_start(watch->broker) &&
 		ww_clock_now_ns() < deadline_ns)
 		status = ww_start(address, &caller, deadline_ns, &watch->next);
@@ -106,7 +106,8 @@ static ww_status advance(struct ww_watch *watch, uint64_t flags, uint64_t deadli
 	if (!watch->next)
 		status = connect_next(watch, deadline_ns);
 	else if (!watch->is_welcome)
-		status = ww_connection_greet(watch->next, &watch->broker->address, deadline_ns);
+		status = ww_connection_receive_welcome(watch->next, &watch->broker->address,
+			deadline_ns);
 	if (status == WW_OK && !watch->is_welcome) {
 		status = ask_to_watch(watch, flags, deadline_ns);
 		watch->is_welcome = status == WW_OK;
