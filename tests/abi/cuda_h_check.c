@@ -47,6 +47,7 @@ SAME_VALUE(CUDA_ERROR_DEVICE_UNAVAILABLE);
 SAME_VALUE(CUDA_ERROR_NO_DEVICE);
 SAME_VALUE(CUDA_ERROR_INVALID_DEVICE);
 SAME_VALUE(CUDA_ERROR_DEVICE_NOT_LICENSED);
+SAME_VALUE(CUDA_ERROR_INVALID_IMAGE);
 SAME_VALUE(CUDA_ERROR_INVALID_CONTEXT);
 SAME_VALUE(CUDA_ERROR_CONTEXT_ALREADY_CURRENT);
 SAME_VALUE(CUDA_ERROR_MAP_FAILED);
@@ -56,7 +57,9 @@ SAME_VALUE(CUDA_ERROR_NOT_MAPPED);
 SAME_VALUE(CUDA_ERROR_ECC_UNCORRECTABLE);
 SAME_VALUE(CUDA_ERROR_CONTEXT_ALREADY_IN_USE);
 SAME_VALUE(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+SAME_VALUE(CUDA_ERROR_INVALID_PTX);
 SAME_VALUE(CUDA_ERROR_NVLINK_UNCORRECTABLE);
+SAME_VALUE(CUDA_ERROR_JIT_COMPILER_NOT_FOUND);
 SAME_VALUE(CUDA_ERROR_CONTAINED);
 SAME_VALUE(CUDA_ERROR_FILE_NOT_FOUND);
 SAME_VALUE(CUDA_ERROR_OPERATING_SYSTEM);
@@ -339,6 +342,8 @@ SAME_FIELD(CUstreamBatchMemOpParams, pad);
 #define ww_CUstream                         CUstream
 #define ww_CUevent                          CUevent
 #define ww_CUmemoryPool                     CUmemoryPool
+#define ww_CUmodule                         CUmodule
+#define ww_CUfunction                       CUfunction
 #define ww_CUdevice_attribute               CUdevice_attribute
 #define ww_CUpointer_attribute              CUpointer_attribute
 #define ww_CUmemorytype                     CUmemorytype

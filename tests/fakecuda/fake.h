@@ -382,6 +382,11 @@ uint64_t fake_event_count(void);
 ww_CUresult fake_ipc_event_share(struct fake_event *event);
 void fake_ipc_event_unshare(struct fake_event *event);
 
+/* ---- modules and their kernels (fake_module.c) ---- */
+
+void fake_module_unload_of(const struct fake_context *context);
+uint64_t fake_module_count(void);
+
 /* ---- pools (fake_pool.c) ---- */
 
 uint64_t fake_pool_count(void);

@@ -80,6 +80,7 @@ static void context_end(struct fake_context *context)
 	fake_stream_abandon_all(context);
 	fake_memory_free_of(context);
 	fake_event_destroy_of(context);
+	fake_module_unload_of(context);
 	context->peers = 0;
 	context->ending = false;
 	fake_wake();

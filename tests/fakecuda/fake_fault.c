@@ -51,6 +51,7 @@ static bool is_cleanup(int function)
 	case FAKE_cuMemPoolDestroy:
 	case FAKE_cuStreamDestroy:
 	case FAKE_cuEventDestroy:
+	case FAKE_cuModuleUnload:
 	case FAKE_cuIpcCloseMemHandle:
 	case FAKE_cuCtxDestroy:
 	case FAKE_cuCtxPopCurrent:

@@ -35,6 +35,7 @@ void fakecuda_live(struct fakecuda_live *out)
 	out->registrations = fake_range_count(FAKE_RANGE_REGISTERED);
 	out->ipc_mappings = fake_range_count(FAKE_RANGE_IPC);
 	out->pools = fake_pool_count();
+	out->modules = fake_module_count();
 	for (int i = 0; i < fake_device_count(); i++)
 		out->bytes[i] = fake_device_get(i)->used;
 	fake_unlock();

@@ -29,6 +29,7 @@ struct fakecuda_live {
 	uint64_t registrations;   /* host memory registered */
 	uint64_t ipc_mappings;    /* legacy handles open */
 	uint64_t pools;           /* created or imported, and not destroyed */
+	uint64_t modules;         /* loaded and not unloaded */
 	uint64_t bytes[FAKECUDA_DEVICES_MAX]; /* made by this process and still there, per device */
 };
 

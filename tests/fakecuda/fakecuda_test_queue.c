@@ -111,7 +111,44 @@ static void test_a_write_to_a_read_only_page_faults(void **state)
 	munmap(page, 4096);
 }
 
+static const char empty_kernel[] = ".version 6.0\n"
+				   ".target sm_50\n"
+				   ".address_size 64\n"
+				   ".visible .entry nothing()\n{\n\tret;\n}\n";
+
+/* A launch has its place in the order of its stream. */
+static void test_a_kernel_that_does_nothing_is_launched(void **state)
+{
+	ww_CUmodule module;
+	ww_CUfunction kernel;
+
+	(void)state;
+	FAILS(cu.cuModuleLoadData(&module, "\177ELF"), INVALID_IMAGE);
+	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry add(.param .u64 a) { ret; }"),
+		INVALID_PTX);
+	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry spin() { bra spin; }"),
+		INVALID_PTX);
+	OK(cu.cuModuleLoadData(&module, empty_kernel));
+	FAILS(cu.cuModuleGetFunction(&kernel, module, "other"), NOT_FOUND);
+	OK(cu.cuModuleGetFunction(&kernel, module, "nothing"));
+
+	struct gate gate = gate_new();
+	ww_CUstream stream = stream_new(WW_CU_STREAM_NON_BLOCKING);
+	FAILS(cu.cuLaunchKernel(kernel, 0, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), INVALID_VALUE);
+	gate_close_on(&gate, stream);
+	OK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+	let_others_run();
+	FAILS(cu.cuStreamQuery(stream), NOT_READY);
+	gate_open(&gate);
+	OK(cu.cuStreamSynchronize(stream));
+	OK(cu.cuModuleUnload(module));
+	FAILS(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), INVALID_HANDLE);
+	OK(cu.cuStreamDestroy(stream));
+	gate_delete(&gate);
+}
+
 const struct CMUnitTest queue_tests[] = {
+	TEST(test_a_kernel_that_does_nothing_is_launched),
 	TEST(test_waits_fill_the_hardware_queues),
 	TEST(test_event_waits_hold_their_queue),
 	TEST(test_a_write_to_a_read_only_page_faults),

@@ -168,6 +168,7 @@ struct bench_case {
 	const char *lack;                      /* what it is without them */
 	bool is_for_two_gpus;                  /* the other one is bench->second; else left out */
 	bool needs_pool;                       /* the driver's; else the case is left out */
+	bool needs_kernel;                     /* struct raw has one; likewise */
 	unsigned int parts;                    /* 0: one */
 	const void *context;                   /* bench->context of its turns */
 

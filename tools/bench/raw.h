@@ -98,11 +98,21 @@ struct raw_ops {
 	int (*event_wait)(struct raw *raw, struct raw_event *event, struct raw_stream *stream,
 		uint64_t value);
 
+	/*
+	 * Makes a kernel of one thread that does nothing ready; says why that cannot be done. NULL:
+	 * the device runs no kernels. It may wait for all work of the process.
+	 */
+	void (*kernel_load)(struct raw *raw);
+	/* @native: a stream of ours or of the library's, as the driver knows it */
+	int (*kernel_launch)(struct raw *raw, void *native);
+	void *(*stream_native)(struct raw_stream *stream);
+
 	void (*close)(struct raw *raw);
 };
 
 struct raw {
 	const struct raw_ops *ops;
+	bool has_kernel; /* kernel_load() was called, and kernel_launch() can be */
 };
 
 /* Opens the raw calls for the device that @info describes. */

@@ -18,11 +18,18 @@
 struct raw_cuda {
 	struct raw base;
 	struct cuda cuda;
+	ww_CUmodule module; /* of the kernel; NULL: it is not loaded */
+	ww_CUfunction kernel;
 };
+
+static struct raw_cuda *from_base(struct raw *raw)
+{
+	return (struct raw_cuda *)raw;
+}
 
 static struct cuda *cuda_of(struct raw *raw)
 {
-	return &((struct raw_cuda *)raw)->cuda;
+	return &from_base(raw)->cuda;
 }
 
 /* Maps a handle for reading and writing. */
@@ -204,8 +211,58 @@ static int event_wait(struct raw *raw, struct raw_event *event, struct raw_strea
 		WW_CU_EVENT_WAIT_DEFAULT);
 }
 
+/* --- a kernel --- */
+
+/* PTX that the driver compiles for whichever GPU there is. */
+static const char kernel_text[] = ".version 6.0\n"
+				  ".target sm_50\n"
+				  ".address_size 64\n"
+				  ".visible .entry nothing()\n{\n\tret;\n}\n";
+
+static void *stream_native(struct raw_stream *stream)
+{
+	return stream->native;
+}
+
+static int kernel_launch(struct raw *raw, void *native)
+{
+	return CUDA_CALL(cuda_of(raw), cuLaunchKernel, from_base(raw)->kernel, 1, 1, 1, 1, 1, 1, 0,
+		native, NULL, NULL);
+}
+
+/*
+ * The driver may load the code only at the first launch, and waits for other streams then: so the
+ * kernel is launched once before any stream waits for another process.
+ */
+static void kernel_load(struct raw *raw)
+{
+	struct raw_cuda *own = from_base(raw);
+	const struct cuda *cuda = &own->cuda;
+	const char *name = NULL;
+	ww_CUresult result;
+
+	if (raw->has_kernel)
+		return;
+	result = cuda->cuModuleLoadData(&own->module, kernel_text);
+	if (!result)
+		result = cuda->cuModuleGetFunction(&own->kernel, own->module, "nothing");
+	if (!result)
+		result = cuda->cuLaunchKernel(own->kernel, 1, 1, 1, 1, 1, 1, 0, cuda->stream, NULL,
+			NULL);
+	if (!result)
+		result = cuda->cuStreamSynchronize(cuda->stream);
+	raw->has_kernel = result == WW_CUDA_SUCCESS;
+	if (!raw->has_kernel) {
+		cuda->cuGetErrorName(result, &name);
+		say("no kernel can be launched: the driver answers %s (%d)",
+			name ? name : "an unknown error", result);
+	}
+}
+
 static void close_cuda(struct raw *raw)
 {
+	if (from_base(raw)->module)
+		cuda_of(raw)->cuModuleUnload(from_base(raw)->module);
 	cuda_close(cuda_of(raw));
 	free(raw);
 }
@@ -228,6 +285,9 @@ static const struct raw_ops cuda_ops = {
 	.event_free = event_free,
 	.event_record = event_record,
 	.event_wait = event_wait,
+	.kernel_load = kernel_load,
+	.kernel_launch = kernel_launch,
+	.stream_native = stream_native,
 	.close = close_cuda,
 };
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
+#include "common/device.h"
 #include "common/table.h"
 
 #define DATE_BYTES 32
@@ -55,8 +56,9 @@ static int print_json(const struct bench *bench, const char *device, const char 
 
 	for (size_t i = 0; i < bench->count; i++)
 		json_array_append_new(results, json_of(&bench->results[i]));
-	root = json_pack("{s:s, s:s, s:s, s:s, s:o}", "device", device, "driver",
-		bench->info.driver, "date", date, "version", ww_version(), "results", results);
+	root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "device", device, "driver",
+		bench->info.driver, "mps", device_mps_name(&bench->info), "date", date, "version",
+		ww_version(), "results", results);
 	failed = root ? json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : -1;
 	fputc('\n', stdout);
 	json_decref(root);
@@ -92,8 +94,8 @@ static void print_table(const struct bench *bench, const char *device, const cha
 		"goal", "met"};
 	struct table table;
 
-	printf("device   %s\ndriver   %s\ndate     %s\nversion  %s\n\n", device, bench->info.driver,
-		date, ww_version());
+	printf("device   %s\ndriver   %s\nmps      %s\ndate     %s\nversion  %s\n\n", device,
+		bench->info.driver, device_mps_name(&bench->info), date, ww_version());
 	table_init(&table, "llrrrrrl");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		table_add(&table, "%s", heads[i]);

@@ -254,6 +254,8 @@ static bool is_left_out(struct bench *bench, const struct bench_case *bench_case
 		lack = bench_case->lack;
 	if (bench_case->needs_pool && !bench->has_pool)
 		lack = "its pools cannot be shared";
+	if (bench_case->needs_kernel && !bench->raw->has_kernel)
+		lack = "it runs no kernels";
 	if (lack)
 		say("%s is skipped on %s: %s", name, bench->info.selector, lack);
 	return lack != NULL;

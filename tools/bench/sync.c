@@ -170,6 +170,32 @@ static int await_record(struct bench *bench, struct sync_side *side, uint64_t va
 	return result ? result : settle(bench, side);
 }
 
+/*
+ * A turn with a kernel ends with a signal of the timeline, or with an event's recording, of which a
+ * word tells the other side. The other side's stream waits for it; no CPU waits for a stream before
+ * the batch ends.
+ */
+static int turn_end(struct bench *bench, struct sync_side *side, uint64_t value)
+{
+	const struct raw_ops *ops = bench->raw->ops;
+
+	if (ops->kernel_launch(bench->raw,
+		    bench->way == BENCH_RAW ? ops->stream_native(side->raw_stream)
+					    : ww_stream_native(bench->stream)))
+		return -1;
+	return bench->way == BENCH_RAW ? record(bench, side, value)
+				       : stream_signal(bench, side, value);
+}
+
+static int turn_begin(struct bench *bench, struct sync_side *side, uint64_t value)
+{
+	if (bench->way == BENCH_OURS)
+		return stream_wait(bench, side, value);
+	raw_word_spin(&side->peers_page, RAW_WORD_CPU, value);
+	return bench->raw->ops->event_wait(bench->raw, &side->peers_raw_event, side->raw_stream,
+		value);
+}
+
 /* --- rounds --- */
 
 /* A way to wait for each other. */
@@ -184,6 +210,7 @@ static const struct kind {
 	{1000, false, {cpu_signal, cpu_wait}, {cpu_wait, cpu_signal}},
 	{20, false, {cpu_signal_late, cpu_wait_asleep}, {cpu_wait_asleep, cpu_signal_late}},
 	{20, true, {record, await_record}, {await_record, record}},
+	{200, true, {turn_end, turn_begin}, {turn_begin, turn_end}},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -459,6 +486,7 @@ static const struct bench_case cases[] = {
 	{.rows = {{"cpu_cpu.spin", "us", FLOOR}}, KIND(2)},
 	{.rows = {{"cpu_cpu.sleep", "us", FLOOR}}, KIND(3)},
 	{.rows = {{"event", "us", FLOOR}}, KIND(4)},
+	{.rows = {{"turn.kernel.one_gpu", "us", FLOOR}}, KIND(5), .needs_kernel = true},
 	{.rows = {{"enqueue.signal", "ns", BENCH_GOAL_ENQUEUE, FLOOR}},
 		.turns = {signals, signals}},
 	{.rows = {{"enqueue.wait", "ns", BENCH_GOAL_ENQUEUE, FLOOR}},
@@ -478,6 +506,10 @@ static const struct bench_case cases[] = {
 		KIND(0),
 		.is_for_two_gpus = true,
 		.open = open_two},
+	{.rows = {{"turn.kernel.two_gpus", "us", FLOOR}},
+		KIND(5),
+		.needs_kernel = true,
+		.is_for_two_gpus = true},
 };
 
 static const struct bench_role roles[] = {

@@ -24,7 +24,7 @@ enum sync_line {
 struct sync_side {
 	ww_timeline *own[SYNC_LINES];
 	ww_timeline *peers[SYNC_LINES];
-	bool has_events; /* CUDA's are for one device */
+	bool has_events; /* the library's: both processes have one device */
 	ww_event *own_event;
 	ww_event *peers_event;
 

@@ -32,9 +32,12 @@ static int open_own(struct bench *bench, struct sync_side *side)
 				"cannot make a timeline known to the device"))
 			return -1;
 	}
-	if (bench->raw->ops->stream_create(bench->raw, &side->raw_stream))
+	if (bench->raw->ops->stream_create(bench->raw, &side->raw_stream) ||
+		raw_page_create(bench->raw, &side->own_page))
 		return -1;
-	return raw_page_create(bench->raw, &side->own_page);
+	if (bench->raw->ops->kernel_load)
+		bench->raw->ops->kernel_load(bench->raw);
+	return bench->raw->ops->event_create(bench->raw, &side->own_page, &side->own_raw_event);
 }
 
 /* For the other side. */
@@ -55,8 +58,6 @@ static int open_events(struct bench *bench, struct sync_side *side)
 {
 	struct notes *notes = notes_of(&side->own_page);
 
-	if (bench->raw->ops->event_create(bench->raw, &side->own_page, &side->own_raw_event))
-		return -1;
 	if (bench_expect(ww_event_create(bench->device, NULL, &side->own_event),
 		    "cannot make an event"))
 		return -1;
@@ -76,8 +77,6 @@ static int meet_events(struct bench *bench, struct sync_side *side)
 {
 	const struct notes *notes = notes_of(&side->peers_page);
 
-	if (bench->raw->ops->event_open(bench->raw, &side->peers_page, &side->peers_raw_event))
-		return -1;
 	return bench_expect(ww_event_import(bench->device, bench->broker, &notes->event, NULL,
 				    &side->peers_event),
 		"cannot import an event");
@@ -87,7 +86,8 @@ int sync_side_meet(struct bench *bench, struct sync_side *side, int fd)
 {
 	const struct notes *notes;
 
-	if (raw_page_open(bench->raw, fd, &side->peers_page))
+	if (raw_page_open(bench->raw, fd, &side->peers_page) ||
+		bench->raw->ops->event_open(bench->raw, &side->peers_page, &side->peers_raw_event))
 		return -1;
 	notes = notes_of(&side->peers_page);
 	for (int line = 0; line < SYNC_LINES; line++) {

@@ -62,7 +62,11 @@
 	X(cuEventDestroy)                     \
 	X(cuEventRecord)                      \
 	X(cuIpcGetEventHandle)                \
-	X(cuIpcOpenEventHandle)
+	X(cuIpcOpenEventHandle)               \
+	X(cuModuleLoadData)                   \
+	X(cuModuleUnload)                     \
+	X(cuModuleGetFunction)                \
+	X(cuLaunchKernel)
 
 struct cuda {
 #define CUDA_FIELD(name) ww_PFN_##name name;

@@ -48,7 +48,7 @@ STEPS = ["round trip", "ring", "survival", "protection", "broker", "pool slice",
 STEPS_WITHOUT_MEMORY = ["ping-pong", "lost peer"]
 # What CUDA allocates: nothing without a GPU.
 STEPS_OF_CUDA = ["CUDA pointer", "plain CUDA"]
-BENCH_KEYS = ["date", "device", "driver", "results", "version"]
+BENCH_KEYS = ["date", "device", "driver", "mps", "results", "version"]
 RESULT_KEYS = ["floor_p50", "goal", "met", "name", "p50", "p99", "ratio", "unit"]
 
 
@@ -127,7 +127,7 @@ def bench_speaks_json():
     result = run("bench", "memory", "--device", DEVICE, "--json", "--quick", "--sizes", "2M,900T")
     expect(result.returncode == 0, str(result))
     report = json.loads(result.stdout)
-    expect(sorted(report) == BENCH_KEYS, result.stdout)
+    expect(sorted(report) == BENCH_KEYS and report["mps"] == "off", result.stdout)
     expect([entry["name"] for entry in report["results"]] ==
            [f"memory.{what}.2MiB" for what in
             ("create", "release", "export", "import_map", "unmap")], result.stdout)
@@ -159,13 +159,31 @@ def bench_measures_synchronisation():
     floors = ["gpu_gpu", "gpu_cpu", "cpu_cpu.spin", "cpu_cpu.sleep", "event", "enqueue.signal",
               "enqueue.wait", "register", "release.cpu", "release.stream"]
     # The driver for tests has two GPUs.
-    floors += [] if DEVICE == "host" else ["gpu_gpu.two_gpus"]
+    floors += [] if DEVICE == "host" else ["gpu_gpu.two_gpus", "turn.kernel.one_gpu",
+                                           "turn.kernel.two_gpus"]
     for name in floors + ["release.after_report", "release.slowest"]:
         entry = entries.pop("sync." + name)
         expect(sorted(entry) == RESULT_KEYS and entry["p50"] >= 0, str(entry))
         expect((entry["goal"] is None) == (entry["met"] is None), str(entry))
         expect((entry["floor_p50"] is not None) == (name in floors), str(entry))
     expect(not entries, str(entries))
+    expect(("turn.kernel.one_gpu is skipped on host: it runs no kernels" in result.stderr) ==
+           (DEVICE == "host"), result.stderr)
+
+
+def bench_says_why_no_kernel_is_measured():
+    if DEVICE == "host":
+        return NEEDS_GPU
+    result = run("bench", "sync", "--device", DEVICE, "--json", "--quick", "--kills", "1",
+                 FAKECUDA_FAIL="cuModuleLoadData:1:221", FAKECUDA_DEVICES="1", FAKECUDA_MPS="1")
+    expect(result.returncode == 0, str(result))
+    report = json.loads(result.stdout)
+    expect(report["mps"] == "on", result.stdout)
+    expect(not [entry for entry in report["results"] if "kernel" in entry["name"]], result.stdout)
+    expect("the driver answers CUDA_ERROR_JIT_COMPILER_NOT_FOUND (221)" in result.stderr and
+           "turn.kernel.one_gpu is skipped on cuda:0: it runs no kernels" in result.stderr,
+           result.stderr)
+    return None
 
 
 def rows(result, group):
@@ -403,6 +421,7 @@ def children_die_with_the_parent():
 
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json, demo_says_whether_mps_is_on,
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
+         bench_says_why_no_kernel_is_measured,
          bench_measures_pools, bench_measures_memory_of_others,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,

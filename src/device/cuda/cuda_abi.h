@@ -31,6 +31,8 @@ typedef struct ww_CUctx_st *ww_CUcontext;
 typedef struct ww_CUstream_st *ww_CUstream;
 typedef struct ww_CUevent_st *ww_CUevent;
 typedef struct ww_CUmemPoolHandle_st *ww_CUmemoryPool;
+typedef struct ww_CUmod_st *ww_CUmodule;
+typedef struct ww_CUfunc_st *ww_CUfunction;
 
 typedef int ww_CUdevice_attribute;
 typedef int ww_CUpointer_attribute;
@@ -149,6 +151,7 @@ enum {
 	WW_CUDA_ERROR_NO_DEVICE = 100,
 	WW_CUDA_ERROR_INVALID_DEVICE = 101,
 	WW_CUDA_ERROR_DEVICE_NOT_LICENSED = 102,
+	WW_CUDA_ERROR_INVALID_IMAGE = 200,
 	WW_CUDA_ERROR_INVALID_CONTEXT = 201,
 	WW_CUDA_ERROR_CONTEXT_ALREADY_CURRENT = 202,
 	WW_CUDA_ERROR_MAP_FAILED = 205,
@@ -158,7 +161,9 @@ enum {
 	WW_CUDA_ERROR_ECC_UNCORRECTABLE = 214,
 	WW_CUDA_ERROR_CONTEXT_ALREADY_IN_USE = 216,
 	WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED = 217,
+	WW_CUDA_ERROR_INVALID_PTX = 218,
 	WW_CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
+	WW_CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
 	WW_CUDA_ERROR_CONTAINED = 226,
 	WW_CUDA_ERROR_FILE_NOT_FOUND = 301,
 	WW_CUDA_ERROR_OPERATING_SYSTEM = 304,
@@ -424,7 +429,8 @@ enum {
 	WW_CUDA_FUNCTIONS_STREAM(X)  \
 	WW_CUDA_FUNCTIONS_EVENT(X)   \
 	WW_CUDA_FUNCTIONS_IPC(X)     \
-	WW_CUDA_FUNCTIONS_POOL(X)
+	WW_CUDA_FUNCTIONS_POOL(X)    \
+	WW_CUDA_FUNCTIONS_MODULE(X)
 
 #define WW_CUDA_FUNCTIONS_DEVICE(X)                                                                \
 	X(cuInit, cuInit, (unsigned int flags))                                                    \
@@ -614,6 +620,17 @@ enum {
 	X(cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool,                                  \
 		(ww_CUmemoryPool * out_pool, ww_CUdevice device))                                \
 	X(cuDeviceGetMemPool, cuDeviceGetMemPool, (ww_CUmemoryPool * out_pool, ww_CUdevice device))
+
+#define WW_CUDA_FUNCTIONS_MODULE(X)                                                          \
+	X(cuModuleLoadData, cuModuleLoadData, (ww_CUmodule * out_module, const void *image)) \
+	X(cuModuleUnload, cuModuleUnload, (ww_CUmodule module))                              \
+	X(cuModuleGetFunction, cuModuleGetFunction,                                          \
+		(ww_CUfunction * out_function, ww_CUmodule module, const char *name))        \
+	X(cuLaunchKernel, cuLaunchKernel,                                                    \
+		(ww_CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
+			unsigned int grid_z, unsigned int block_x, unsigned int block_y,     \
+			unsigned int block_z, unsigned int shared_bytes, ww_CUstream stream, \
+			void **parameters, void **extra))
 
 /* clang-format off: a declaration made by a macro */
 #define WW_CUDA_DECLARE_PFN(name, symbol, parameters) \
