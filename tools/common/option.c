@@ -54,10 +54,8 @@ int option_no_more(int argc, char *const argv[])
 	return refuse("unexpected word '%s'; only options are possible here", argv[optind]);
 }
 
-int option_words(int argc, int minimum, int maximum, const char *what)
+int option_words(int count, int minimum, int maximum, const char *what)
 {
-	int count = argc - optind;
-
 	if (count >= minimum && count <= maximum)
 		return 0;
 	return refuse("%s: %s is needed; see --help",

@@ -60,9 +60,10 @@ int option_read(int argc, char *argv[], const struct option_row *rows, const cha
 
 /**
  * option_words() - whether as many words stand behind the options as the verb takes
- * @what:  those words, as its help names them
+ * @count:  how many stand there
+ * @what:   those words, as its help names them
  * Return: 0 or EXIT_CANNOT.
  */
-int option_words(int argc, int minimum, int maximum, const char *what);
+int option_words(int count, int minimum, int maximum, const char *what);
 
 #endif

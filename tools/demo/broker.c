@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "warpway/open_broker.h"
 #include "common/temp_broker.h"
 
 #define NAME        "demo/weights"

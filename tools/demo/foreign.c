@@ -16,7 +16,6 @@
 
 #include <stdio.h>
 
-#include "warpway/open_broker.h"
 #include "common/plain_cuda.h"
 
 #define MARGIN_BYTES UINT64_C(4096) /* of the allocation before and behind what is wrapped */

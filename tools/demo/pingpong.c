@@ -17,8 +17,6 @@
 
 #include <stdio.h>
 
-#include "warpway/open_broker.h"
-
 #define WARM_UP_ROUNDS 20
 #define ROUNDS         500
 

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "warpway/open_broker.h"
 #include "common/release_time.h"
 
 #define NAME      "demo/line"

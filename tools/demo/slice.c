@@ -17,8 +17,6 @@
 
 #include <stdio.h>
 
-#include "warpway/open_broker.h"
-
 static const struct pattern others = {PATTERN_KEYED, 17};
 static const struct pattern ours = {PATTERN_COUNT_100, 0};
 static const struct pattern theirs = {PATTERN_NEGATIVE, 0};

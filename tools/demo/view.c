@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "warpway/open_broker.h"
-
 #define STEP         (-2)
 #define PIECE_FLOATS (UINT64_C(1) << 18)
 

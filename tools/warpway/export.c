@@ -17,13 +17,19 @@
 
 #define ESCROW_DEFAULT_NS UINT64_C(60000000000)
 
-struct export
+static struct export
 {
-	const char *address;
-	const char *name;
-	bool json;
+	struct request request;
 	uint64_t uses;
 	struct ww_export_params params; /* escrow_ns as it was said: 0 means none */
+}
+export = {
+	.params =
+		{
+			.struct_size = sizeof(struct ww_export_params),
+			.access = WW_ACCESS_READ,
+			.escrow_ns = ESCROW_DEFAULT_NS,
+		},
 };
 
 static const char help[] =
@@ -54,35 +60,30 @@ static const struct option_row options[] = {
 	OPTION("access", TAKEN, struct export, params.access, .take = take_access),
 	OPTION("escrow", SECONDS, struct export, params.escrow_ns),
 	OPTION("uses", NUMBER, struct export, uses, .value = 1, .maximum = UINT32_MAX),
-	OPTION("json", FLAG, struct export, json),
-	OPTION("broker", TEXT, struct export, address),
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
-static int print(const struct export *export, const char *text)
+static int print(const struct request *request, const struct ww_export_params *params,
+	const char *text)
 {
-	const struct ww_export_params *params = &export->params;
 	char name[WW_NAME_BYTES];
 
-	if (!export->json) {
-		puts(text);
-		return EXIT_DONE;
-	}
-	format_safe(export->name, name, sizeof(name));
+	if (!request->json)
+		return puts(text) < 0 ? -1 : 0;
+	format_safe(request->words[0], name, sizeof(name));
 	return view_print_json(json_pack("{s:s, s:s, s:s, s:I, s:I}", "token", text, "name", name,
 				       "access", format_access(params->access), "escrow_ns",
 				       (json_int_t)params->escrow_ns, "uses",
 				       (json_int_t)params->uses),
-		       JSON_INDENT(2))
-		? EXIT_FAILED
-		: EXIT_DONE;
+		JSON_INDENT(2));
 }
 
 /* The span and the array are those that the name has. */
-static ww_status make_token(const struct export *export, ww_memory *memory,
+static ww_status make_token(struct ww_export_params params, ww_memory *memory,
 	const struct ww_object_info *object, ww_broker *broker, char *out_text)
 {
-	struct ww_export_params params = export->params;
 	struct ww_token token;
 	ww_status status;
 
@@ -92,48 +93,34 @@ static ww_status make_token(const struct export *export, ww_memory *memory,
 	return status == WW_OK ? ww_token_to_text(&token, out_text) : status;
 }
 
-static int run(const struct export *export)
+static int run(struct request *request)
 {
-	OWN(broker) ww_broker *broker = NULL;
 	OWN(memory) ww_memory *memory = NULL;
 	const struct reach reach = {
-		.name = export->name,
-		.params = {.struct_size = sizeof(reach.params), .access = export->params.access},
+		.name = request->words[0],
+		.params = {.struct_size = sizeof(reach.params), .access = export.params.access},
 	};
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	char text[WW_TOKEN_TEXT_BYTES];
-	int code = broker_find_object(export->address, export->name, &broker);
+	int code = reach_memory(&reach, request->broker, &memory, &object);
 	ww_status status;
 
-	if (code == 0)
-		code = reach_memory(&reach, broker, &memory, &object);
-	if (code)
-		return code;
-	status = make_token(export, memory, &object, broker, text);
-	if (status == WW_OK)
-		return print(export, text);
-	complain_record("cannot export %s", export->name);
-	return broker_exit(status);
-}
-
-int verb_export(int argc, char *argv[])
-{
-	struct export export = {
-		.params =
-			{
-				.struct_size = sizeof(export.params),
-				.access = WW_ACCESS_READ,
-				.escrow_ns = ESCROW_DEFAULT_NS,
-			},
-	};
-	int code = option_read(argc, argv, options, help, &export);
-
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 1, 1, "NAME");
 	if (code)
 		return code;
 	export.params.uses = (uint32_t) export.uses;
-	export.name = argv[optind];
-	return run(&export);
+	status = make_token(export.params, memory, &object, request->broker, text);
+	if (status != WW_OK)
+		return broker_fail(status, "cannot export %s", reach.name);
+	return print(request, &export.params, text);
 }
+
+const struct verb verb_export = {.name = "export",
+	.summary = "a token for an object, to be handed to another process",
+	.options = options,
+	.help = help,
+	.context = &export,
+	.words = "NAME",
+	.least_words = 1,
+	.most_words = 1,
+	.broker = VERB_BROKER_OBJECT,
+	.run = run};

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +27,15 @@
 
 #define PIECE_BYTES ((size_t)1 << 20)
 
-struct get {
-	const char *address;
+static struct get {
+	struct request request;
 	const char *token_text;
 	enum source_form form;
 	bool expand;
 	struct reach reach;
 	struct ww_token token;
+} get_request = {
+	.reach.params = {.struct_size = sizeof(struct ww_get_params), .access = WW_ACCESS_READ},
 };
 
 /* What was got, and how it is to be written. */
@@ -67,7 +70,7 @@ static const struct option_row options[] = {
 	OPTION("npy", VALUE, struct get, form, .value = SOURCE_NPY),
 	OPTION("raw", VALUE, struct get, form, .value = SOURCE_RAW),
 	OPTION("expand", FLAG, struct get, expand),
-	OPTION("broker", TEXT, struct get, address),
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -100,10 +103,10 @@ static int check_size(const struct get *get, const struct taken *taken)
 {
 	if (get->expand || taken->array_bytes <= taken->bytes)
 		return 0;
-	complain("cannot write %s: its array's elements share bytes, which would make %" PRIu64
-		 " bytes of %" PRIu64 "; add --expand if that is meant",
+	return complain(
+		"cannot write %s: its array's elements share bytes, which would make %" PRIu64
+		" bytes of %" PRIu64 "; add --expand if that is meant",
 		get->reach.name, taken->array_bytes, taken->bytes);
-	return EXIT_FAILED;
 }
 
 /* Bytes without an array are one of uint8. */
@@ -123,10 +126,8 @@ static int describe(const struct get *get, const struct ww_object_info *object, 
 		status = ww_array_check(&taken->array, info.bytes);
 	if (status == WW_OK)
 		status = ww_array_bytes(&taken->array, &taken->array_bytes);
-	if (status != WW_OK) {
-		complain_record("cannot use the array of %s", get->reach.name);
-		return EXIT_FAILED;
-	}
+	if (status != WW_OK)
+		return complain_record("cannot use the array of %s", get->reach.name);
 	taken->is_straight = ww_array_is_contiguous(&taken->array) ||
 		(npy && npy_is_fortran(&taken->array));
 	return check_size(get, taken);
@@ -225,35 +226,34 @@ static int write_out(const struct get *get, const struct taken *taken, bool npy,
 
 	if (code)
 		return code;
-	if ((npy && write_npy_header(get, taken, &sink)) || write_elements(get, taken, &sink) ||
-		sink_finish(&sink))
-		return EXIT_FAILED;
-	return EXIT_DONE;
+	if (npy && write_npy_header(get, taken, &sink))
+		return -1;
+	return write_elements(get, taken, &sink) ? -1 : sink_finish(&sink);
 }
 
 /* Without an address the token says which broker; one that starts now would not know it. */
 static int find_broker(const struct get *get, ww_broker **out_broker)
 {
+	const char *address = get->request.address;
+
 	if (get->reach.token)
-		return get->address ? broker_reach(get->address, WW_BROKER_NO_START, out_broker)
-				    : 0;
+		return address ? broker_reach(address, WW_BROKER_NO_START, out_broker) : 0;
 	if (get->reach.timeout_ns)
-		return broker_reach(get->address, 0, out_broker);
-	return broker_find_object(get->address, get->reach.name, out_broker);
+		return broker_reach(address, 0, out_broker);
+	return broker_find_object(address, get->reach.name, out_broker);
 }
 
-static int run(const struct get *get, const char *path)
+static int get_file(struct get *get, const char *path)
 {
-	OWN(broker) ww_broker *broker = NULL;
 	OWN(memory) ww_memory *memory = NULL;
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	bool npy = get->form == SOURCE_NPY ||
 		(get->form == SOURCE_BY_NAME && source_is_npy_name(path));
 	struct taken taken;
-	int code = find_broker(get, &broker);
+	int code = find_broker(get, &get->request.broker);
 
 	if (code == 0)
-		code = reach_memory(&get->reach, broker, &memory, &object);
+		code = reach_memory(&get->reach, get->request.broker, &memory, &object);
 	if (code)
 		return code;
 	taken = (struct taken){.memory = memory};
@@ -261,24 +261,30 @@ static int run(const struct get *get, const char *path)
 	return code ? code : write_out(get, &taken, npy, path);
 }
 
-int verb_get(int argc, char *argv[])
+/* A token stands in place of the name. */
+static int run(struct request *request)
 {
-	struct get get = {.reach.params = {.struct_size = sizeof(get.reach.params),
-				  .access = WW_ACCESS_READ}};
-	int code = option_read(argc, argv, options, help, &get);
-	int names;
+	struct get *get = &get_request;
+	int names = get->token_text ? 0 : 1;
+	int code = option_words(request->word_count, names, names + 1,
+		names ? "NAME [FILE]" : "[FILE]");
 
-	if (code >= 0)
-		return code;
-	names = get.token_text ? 0 : 1;
-	code = option_words(argc, names, names + 1, names ? "NAME [FILE]" : "[FILE]");
 	if (code)
 		return code;
-	if (get.token_text && get.reach.timeout_ns)
+	if (get->token_text && get->reach.timeout_ns)
 		return refuse("--wait is for names: what a token names is there, or will not come");
-	if (get.token_text)
-		code = take_token(&get, get.token_text);
+	if (get->token_text)
+		code = take_token(get, get->token_text);
 	else
-		get.reach.name = argv[optind];
-	return code ? code : run(&get, argv[optind + names]);
+		get->reach.name = request->words[0];
+	return code ? code : get_file(get, request->words[names]);
 }
+
+const struct verb verb_get = {.name = "get",
+	.summary = "write an object to a file",
+	.options = options,
+	.help = help,
+	.context = &get_request,
+	.words = "NAME [FILE]",
+	.most_words = INT_MAX,
+	.run = run};

@@ -9,22 +9,19 @@
 #include "warpway/verbs.h"
 #include "warpway/object_view.h"
 
-struct ls {
-	const char *address;
-	const char *prefix;
-	bool json;
+static struct ls {
+	struct request request;
 	bool names;
 	bool all;
-	struct view view;
-};
+} ls;
 
 static const struct option_row options[] = {
 	OPTION("all", FLAG, struct ls, all, .letter = 'a'),
-	OPTION("human", FLAG, struct ls, view.human, .letter = 'H'),
-	OPTION("numeric", FLAG, struct ls, view.numeric, .letter = 'n'),
+	OPTION("human", FLAG, struct ls, request.view.human, .letter = 'H'),
+	OPTION_NUMERIC,
 	OPTION("names", FLAG, struct ls, names),
-	OPTION("json", FLAG, struct ls, json),
-	OPTION("broker", TEXT, struct ls, address),
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -45,17 +42,16 @@ static const char help[] =
  * The next object that is to be listed. Without a broker there is no snapshot, and no object. What
  * is inside another one, such as a member of a barrier, is listed only when it is asked for.
  */
-static bool next(const struct ls *ls, ww_snapshot *snapshot, size_t *index,
-	struct ww_object_info *out_object)
+static bool next(ww_snapshot *snapshot, size_t *index, struct ww_object_info *out_object)
 {
 	while (snapshot && ww_snapshot_object(snapshot, (*index)++, out_object) == WW_OK) {
-		if (out_object->name[0] != '@' || ls->all || ls->prefix)
+		if (out_object->name[0] != '@' || ls.all || ls.request.words[0])
 			return true;
 	}
 	return false;
 }
 
-static void add_row(struct ls *ls, struct table *table, const struct ww_object_info *object)
+static void add_row(struct view *view, struct table *table, const struct ww_object_info *object)
 {
 	char mode[FORMAT_MODE_BYTES];
 	char bytes[NUMBER_BYTES];
@@ -65,14 +61,14 @@ static void add_row(struct ls *ls, struct table *table, const struct ww_object_i
 	char array[FORMAT_ARRAY_BYTES] = "";
 
 	format_mode(object->state, object->mode, mode);
-	view_bytes(&ls->view, object->bytes, bytes);
-	view_device(&ls->view, object, device);
+	view_bytes(view, object->bytes, bytes);
+	view_device(view, object, device);
 	format_duration(object->age_ns, age);
 	view_object(object, name);
 	if (object->has_array)
 		format_array(&object->array, array);
 	table_add(table, "%s", mode);
-	table_add(table, "%s", view_user(&ls->view, object->uid));
+	table_add(table, "%s", view_user(view, object->uid));
 	table_add(table, "%s", bytes);
 	table_add(table, "%s", format_kind(object->kind));
 	table_add(table, "%.12s", device); /* enough to tell GPUs apart */
@@ -81,7 +77,7 @@ static void add_row(struct ls *ls, struct table *table, const struct ww_object_i
 	table_add(table, "%s%s%s", name, array[0] ? "  " : "", array);
 }
 
-static int print_table(struct ls *ls, ww_snapshot *snapshot)
+static int print_table(struct view *view, ww_snapshot *snapshot)
 {
 	static const char *const heads[] = {"MODE", "OWNER", "BYTES", "KIND", "DEVICE", "HOLDERS",
 		"AGE", "NAME"};
@@ -95,25 +91,25 @@ static int print_table(struct ls *ls, ww_snapshot *snapshot)
 	table_init(&table, "llrllrrl");
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		table_add(&table, "%s", heads[i]);
-	for (; next(ls, snapshot, &index, &object); count++) {
-		add_row(ls, &table, &object);
+	for (; next(snapshot, &index, &object); count++) {
+		add_row(view, &table, &object);
 		total += object.bytes;
 	}
 	if (count > 0)
 		table_print(&table, stdout);
 	table_fini(&table);
-	view_bytes(&ls->view, total, bytes);
+	view_bytes(view, total, bytes);
 	printf("%zu object%s, %s%s\n", count, count == 1 ? "" : "s", bytes,
-		ls->view.human ? "" : " bytes");
+		view->human ? "" : " bytes");
 	return 0;
 }
 
-static int print_names(const struct ls *ls, ww_snapshot *snapshot)
+static int print_names(ww_snapshot *snapshot)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	size_t index = 0;
 
-	while (next(ls, snapshot, &index, &object)) {
+	while (next(snapshot, &index, &object)) {
 		char name[WW_NAME_BYTES];
 
 		format_safe(object.name, name, sizeof(name));
@@ -123,48 +119,39 @@ static int print_names(const struct ls *ls, ww_snapshot *snapshot)
 	return 0;
 }
 
-static int print_json(struct ls *ls, ww_snapshot *snapshot)
+static int print_json(struct view *view, ww_snapshot *snapshot)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	json_t *list = json_array();
 	size_t index = 0;
 
-	while (next(ls, snapshot, &index, &object))
-		json_array_append_new(list, view_json_object(&ls->view, &object));
+	while (next(snapshot, &index, &object))
+		json_array_append_new(list, view_json_object(view, &object));
 	return view_print_json(list, JSON_INDENT(2));
 }
 
-static int print(struct ls *ls, ww_snapshot *snapshot)
+static int run(struct request *request)
 {
-	if (ls->json)
-		return print_json(ls, snapshot);
-	return ls->names ? print_names(ls, snapshot) : print_table(ls, snapshot);
-}
-
-int verb_ls(int argc, char *argv[])
-{
-	OWN(broker) ww_broker *broker = NULL;
 	OWN(snapshot) ww_snapshot *snapshot = NULL;
-	struct ls ls = {0};
 	ww_status status = WW_OK;
-	int code;
 
-	view_init(&ls.view);
-	code = option_read(argc, argv, options, help, &ls);
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 0, 1, "[PREFIX]");
-	if (code == 0)
-		code = broker_find(ls.address, &broker);
-	if (code)
-		return code;
-	ls.prefix = argv[optind];
-	if (broker)
-		status = ww_snapshot_create(broker, ls.prefix,
+	view_init(&request->view);
+	if (request->broker)
+		status = ww_snapshot_create(request->broker, request->words[0],
 			WW_SNAPSHOT_OBJECTS | (ls.all ? WW_SNAPSHOT_UNNAMED : 0), &snapshot);
-	if (status != WW_OK) {
-		complain_record("cannot list objects");
-		return broker_exit(status);
-	}
-	return print(&ls, snapshot) ? EXIT_FAILED : EXIT_DONE;
+	if (status != WW_OK)
+		return broker_fail(status, "cannot list objects");
+	if (request->json)
+		return print_json(&request->view, snapshot);
+	return ls.names ? print_names(snapshot) : print_table(&request->view, snapshot);
 }
+
+const struct verb verb_ls = {.name = "ls",
+	.summary = "list the objects of a broker",
+	.options = options,
+	.help = help,
+	.context = &ls,
+	.words = "[PREFIX]",
+	.most_words = 1,
+	.broker = VERB_BROKER_FIND,
+	.run = run};

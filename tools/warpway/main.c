@@ -1,40 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * main.c - the command `warpway`: finds the verb and hands over
+ * main.c - the command `warpway`: finds the verb, reads its options and calls it
  *
- * One table names the verbs. Those without a summary are not for people: a verb starts its own
- * processes by running this binary again, because nothing of CUDA survives fork().
+ * Verbs without a summary are not for people: a verb starts its own processes by running this
+ * binary again, because nothing of CUDA survives fork().
  */
 #include <stdio.h>
 #include <string.h>
 
-#include <warpway/warpway.h>
-
 #include "common/report.h"
 #include "common/standard_streams.h"
+#include "warpway/open_broker.h"
 #include "warpway/verbs.h"
 
-struct verb {
-	const char *name;
-	const char *summary;
-	int (*run)(int argc, char *argv[]);
-};
+static const struct verb demo = {.name = "demo",
+	.summary = "show memory shared between processes, on this machine's GPUs or its CPU",
+	.main = verb_demo};
+static const struct verb bench = {.name = "bench",
+	.summary = "measure beside the raw driver, in the same run",
+	.main = verb_bench};
+static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_child};
 
-static const struct verb verbs[] = {
-	{"demo", "show memory shared between processes, on this machine's GPUs or its CPU",
-		verb_demo},
-	{"bench", "measure beside the raw driver, in the same run", verb_bench},
-	{"serve", "have a broker for named memory, see how it is, end it", verb_serve},
-	{"ls", "list the objects of a broker", verb_ls},
-	{"stat", "all that a broker says of an object", verb_stat},
-	{"who", "which process holds what, and why objects are still there", verb_who},
-	{"put", "put a file into a broker, as memory under a name", verb_put},
-	{"get", "write an object to a file", verb_get},
-	{"export", "a token for an object, to be handed to another process", verb_export},
-	{"rm", "take objects out of a broker", verb_rm},
-	{"watch", "print changes to the objects of a broker", verb_watch},
-	{"demo-child", NULL, verb_demo_child},
-};
+static const struct verb *const verbs[] = {&demo, &bench, &verb_serve, &verb_ls, &verb_stat,
+	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &demo_child};
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -45,8 +33,8 @@ static void print_help(FILE *file)
 	      "Verbs:\n",
 		file);
 	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (verbs[i].summary)
-			fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+		if (verbs[i]->summary)
+			fprintf(file, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
 	}
 	fputs("\n`warpway VERB --help` explains a verb; `warpway --version` names the version.\n"
 	      "Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n",
@@ -59,12 +47,50 @@ static int unknown_verb(const char *name)
 	size_t used = 0;
 
 	for (size_t i = 0; i < VERB_COUNT && used < sizeof(list); i++) {
-		if (verbs[i].summary)
+		if (verbs[i]->summary)
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-				used ? ", " : "", verbs[i].name);
+				used ? ", " : "", verbs[i]->name);
 	}
 	return refuse("unknown %s '%s'; verbs are %s; see `warpway --help`",
 		name[0] == '-' ? "option" : "verb", name, list);
+}
+
+static int find_broker(const struct verb *verb, struct request *request)
+{
+	switch (verb->broker) {
+	case VERB_BROKER_NONE:
+		break;
+	case VERB_BROKER_START:
+		return broker_reach(request->address, 0, &request->broker);
+	case VERB_BROKER_FIND:
+		return broker_find(request->address, &request->broker);
+	case VERB_BROKER_OBJECT:
+		return broker_find_object(request->address, request->words[0], &request->broker);
+	}
+	return 0;
+}
+
+static int run(const struct verb *verb, int argc, char *argv[])
+{
+	struct request *request = verb->context;
+	int code;
+
+	if (verb->main)
+		return verb->main(argc, argv);
+	code = option_read(argc, argv, verb->options, verb->help, verb->context);
+	if (code >= 0)
+		return code;
+	request->words = argv + optind;
+	request->word_count = argc - optind;
+	code = verb->words ? option_words(request->word_count, verb->least_words, verb->most_words,
+				     verb->words)
+			   : option_no_more(argc, argv);
+	if (code == 0)
+		code = find_broker(verb, request);
+	if (code == 0)
+		code = verb->run(request);
+	request->broker = ww_broker_unref(request->broker);
+	return code < 0 ? EXIT_FAILED : code;
 }
 
 static int dispatch(int argc, char *argv[])
@@ -82,9 +108,9 @@ static int dispatch(int argc, char *argv[])
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (!strcmp(argv[1], verbs[i].name)) {
-			report_set(verbs[i].name, NULL);
-			return verbs[i].run(argc - 1, argv + 1);
+		if (!strcmp(argv[1], verbs[i]->name)) {
+			report_set(verbs[i]->name, NULL);
+			return run(verbs[i], argc - 1, argv + 1);
 		}
 	}
 	return unknown_verb(argv[1]);

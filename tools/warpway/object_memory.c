@@ -71,7 +71,7 @@ static ww_status reach_at_home(const struct reach *reach, ww_broker *broker, ww_
 static bool must_go_home(const struct reach *reach)
 {
 	struct ww_token_info token = WW_INIT(struct ww_token_info);
-	struct view view;
+	struct view view = {.name_count = 0};
 
 	if (!reach->token || ww_token_info_get(reach->token, &token) != WW_OK ||
 		!(token.flags & WW_TOKEN_COUNTED))
@@ -93,8 +93,6 @@ int reach_memory(const struct reach *reach, ww_broker *broker, ww_memory **out_m
 	if (status == WW_OK)
 		return 0;
 	if (status == WW_TIMED_OUT)
-		complain("cannot get %s: it was not there and ready in time", reach->name);
-	else
-		complain_record("cannot get %s", reach->name);
-	return broker_exit(status);
+		return complain("cannot get %s: it was not there and ready in time", reach->name);
+	return broker_fail(status, "cannot get %s", reach->name);
 }

@@ -24,7 +24,6 @@ static void find_host(uint8_t out_uuid[WW_DEVICE_UUID_BYTES])
 
 void view_init(struct view *view)
 {
-	memset(view, 0, sizeof(*view));
 	find_host(view->host_uuid);
 }
 

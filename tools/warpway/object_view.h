@@ -36,6 +36,7 @@ struct view {
 	struct view_name names[VIEW_NAMES];
 };
 
+/* Finds the host's name; what options have set stays. */
 void view_init(struct view *view);
 
 /* Valid until the next of these two. */

@@ -60,8 +60,7 @@ int broker_find_object(const char *address, const char *name, ww_broker **out_br
 
 	if (code || *out_broker)
 		return code;
-	complain("there is no object '%s': no broker runs, and so none is kept", name);
-	return EXIT_FAILED;
+	return complain("there is no object '%s': no broker runs, and so none is kept", name);
 }
 
 int broker_exit(ww_status status)

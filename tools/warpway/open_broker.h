@@ -7,7 +7,6 @@
 
 #include <warpway/warpway.h>
 
-#include "common/option.h"
 #include "common/cleanup.h"
 #include "common/report.h"
 
@@ -46,10 +45,8 @@ int broker_find_object(const char *address, const char *name, ww_broker **out_br
 /* The exit code for a call that failed with this status, which was not WW_OK. */
 int broker_exit(ww_status status);
 
-static inline void own_broker(ww_broker **broker)
-{
-	ww_broker_unref(*broker);
-}
+/* The same, after saying what went wrong, with the error record. */
+#define broker_fail(status, ...) (complain_record(__VA_ARGS__), broker_exit(status))
 
 static inline void own_watch(ww_watch **watch)
 {

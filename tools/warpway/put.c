@@ -18,17 +18,20 @@
 #include "common/number.h"
 #include "warpway/transfer.h"
 #include "warpway/input_file.h"
-#include "warpway/wait_removed.h"
 #include "warpway/verbs.h"
 
-struct put {
-	const char *address;
+static struct put {
+	struct request request;
 	const char *device_name;
 	const char *name;
 	uint32_t state; /* that it is to end in */
 	enum source_form form;
 	struct ww_put_params params;
 	uint64_t timeout_ns;
+} put_request = {
+	.device_name = "host",
+	.state = WW_STATE_SEALED,
+	.params = {.struct_size = sizeof(struct ww_put_params), .life = WW_LIFE_KEPT},
 };
 
 static const char help[] =
@@ -106,7 +109,7 @@ static const struct option_row options[] = {
 	OPTION("wait", PATIENCE, struct put, timeout_ns),
 	OPTION("npy", VALUE, struct put, form, .value = SOURCE_NPY),
 	OPTION("raw", VALUE, struct put, form, .value = SOURCE_RAW),
-	OPTION("broker", TEXT, struct put, address),
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -124,8 +127,7 @@ static int make_memory(const struct put *put, const struct source *source, ww_me
 		return refuse("device '%s': %s", put->device_name, ww_error_last()->message);
 	if (ww_memory_create(device, &params, out_memory) == WW_OK)
 		return 0;
-	complain_record("cannot make memory for %s", source->name);
-	return EXIT_FAILED;
+	return complain_record("cannot make memory for %s", source->name);
 }
 
 static int copy(const struct put *put, const struct source *source, ww_memory *memory)
@@ -153,18 +155,14 @@ static int enter(const struct put *put, uint32_t state, const struct source *sou
 	if (status == WW_OK)
 		return 0;
 	if (status == WW_TIMED_OUT)
-		complain("cannot put %s: there was no room in the quota in time", put->name);
-	else
-		complain_record("cannot put %s", put->name);
-	return broker_exit(status);
+		return complain("cannot put %s: there was no room in the quota in time", put->name);
+	return broker_fail(status, "cannot put %s", put->name);
 }
 
 static int replace(const struct put *put, const struct source *source, ww_memory *memory,
 	ww_broker *broker)
 {
-	if (copy(put, source, memory))
-		return EXIT_FAILED;
-	return enter(put, put->state, source, memory, broker);
+	return copy(put, source, memory) ? -1 : enter(put, put->state, source, memory, broker);
 }
 
 static int write_and_seal(const struct put *put, const struct source *source, ww_memory *memory,
@@ -176,12 +174,9 @@ static int write_and_seal(const struct put *put, const struct source *source, ww
 	if (code)
 		return code;
 	if (copy(put, source, memory))
-		return EXIT_FAILED;
+		return -1;
 	status = ww_memory_publish(memory, broker, put->state, NULL);
-	if (status == WW_OK)
-		return 0;
-	complain_record("cannot end writing %s", put->name);
-	return broker_exit(status);
+	return status == WW_OK ? 0 : broker_fail(status, "cannot end writing %s", put->name);
 }
 
 /* Whether the only word is a file: then the name is missing, not the bytes. */
@@ -215,17 +210,72 @@ static int refuse_nothing(const char *name)
 		name, name);
 }
 
-static int run(const struct put *put, const char *path)
+/* --- be there for an object that goes when its maker does --- */
+
+static int stay_fail(ww_status status)
+{
+	return broker_fail(status, "cannot stay any longer");
+}
+
+/*
+ * Whether it is there, and which one. Return: 0; the exit code when it is gone or cannot be seen.
+ */
+static int stay_look(ww_broker *broker, const char *name, bool *out_gone,
+	struct ww_object_info *out_object)
+{
+	ww_status status = ww_broker_stat(broker, name, out_object);
+
+	*out_gone = status == WW_ERR_NOT_FOUND || (status == WW_OK && !out_object->own);
+	return status == WW_OK || *out_gone ? 0 : stay_fail(status);
+}
+
+static bool is_end_of(const struct ww_watch_event *event, const struct ww_object_info *object)
+{
+	return event->what >= WW_WATCH_REMOVED && event->what <= WW_WATCH_LOST &&
+		!memcmp(event->object.object_id, object->object_id, sizeof(object->object_id));
+}
+
+/*
+ * Waits until an object that this process has put has left its broker. It ends earlier only by a
+ * signal. The watch comes first and the look second, so that no end is missed between them. An
+ * overflow tells that the broker may have been restarted: the look that follows connects to it
+ * again, and by that confirms what this process holds.
+ * Return: the exit code: EXIT_DONE when somebody removed it.
+ */
+static int stay_with(ww_broker *broker, const char *name)
+{
+	OWN(watch) ww_watch *changes = NULL;
+	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+	struct ww_object_info object = WW_INIT(struct ww_object_info);
+	ww_status status = ww_watch_create(broker, name, 0, &changes);
+	bool gone = false;
+	int code;
+
+	if (status != WW_OK)
+		return stay_fail(status);
+	code = stay_look(broker, name, &gone, &object);
+	while (code == 0 && !gone) {
+		status = ww_watch_next(changes, WW_FOREVER, NULL, &event);
+		if (status != WW_OK)
+			return stay_fail(status);
+		if (event.what == WW_WATCH_OVERFLOW)
+			code = stay_look(broker, name, &gone, &object);
+		else
+			gone = is_end_of(&event, &object);
+	}
+	if (code == 0)
+		say("%s is gone", name);
+	return code;
+}
+
+static int put_file(const struct put *put, const char *path, ww_broker *broker)
 {
 	OWN(source) struct source source = SOURCE_NONE;
-	OWN(broker) ww_broker *broker = NULL;
 	OWN(memory) ww_memory *memory = NULL;
-	int code = broker_reach(put->address, 0, &broker);
+	int code;
 
-	if (code)
-		return code;
 	if (source_open(&source, path, put->form))
-		return EXIT_FAILED;
+		return -1;
 	if (!path && source.bytes == 0 && put->form != SOURCE_NPY)
 		return refuse_nothing(put->name);
 	code = make_memory(put, &source, &memory);
@@ -241,23 +291,28 @@ static int run(const struct put *put, const char *path)
 	return stay_with(broker, put->name);
 }
 
-int verb_put(int argc, char *argv[])
+/* What is wrong use is refused before a broker is started. */
+static int run(struct request *request)
 {
-	struct put put = {
-		.device_name = "host",
-		.state = WW_STATE_SEALED,
-		.params = {.struct_size = sizeof(put.params), .life = WW_LIFE_KEPT},
-	};
-	int code = option_read(argc, argv, options, help, &put);
+	struct put *put = &put_request;
+	const char *path = request->words[1];
+	int code;
 
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 1, 2, "NAME [FILE]");
-	if (code)
-		return code;
-	if (put.params.ttl_ns && put.params.life != WW_LIFE_KEPT)
+	if (put->params.ttl_ns && put->params.life != WW_LIFE_KEPT)
 		return refuse("--ttl is for objects of life kept only");
-	put.name = argv[optind];
-	code = argv[optind + 1] ? 0 : check_input(put.name);
-	return code ? code : run(&put, argv[optind + 1]);
+	put->name = request->words[0];
+	code = path ? 0 : check_input(put->name);
+	if (code == 0)
+		code = broker_reach(request->address, 0, &request->broker);
+	return code ? code : put_file(put, path, request->broker);
 }
+
+const struct verb verb_put = {.name = "put",
+	.summary = "put a file into a broker, as memory under a name",
+	.options = options,
+	.help = help,
+	.context = &put_request,
+	.words = "NAME [FILE]",
+	.least_words = 1,
+	.most_words = 2,
+	.run = run};

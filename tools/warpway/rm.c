@@ -2,13 +2,15 @@
 /*
  * rm.c - `warpway rm`: take objects out of a broker
  */
-#include <string.h>
+#include <limits.h>
 
 #include "warpway/open_broker.h"
 #include "warpway/verbs.h"
 
+static struct request rm;
+
 static const struct option_row options[] = {
-	{"broker", OPTION_TEXT},
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -19,26 +21,26 @@ static const char
 		 "\n  warpway ls --names model/ | xargs -d '\\n' warpway rm\n\n" BROKER_EXIT_HELP;
 
 /* Goes through all names, and ends with the exit code of the first that failed. */
-int verb_rm(int argc, char *argv[])
+static int run(struct request *request)
 {
-	OWN(broker) ww_broker *broker = NULL;
-	const char *address = NULL;
-	int code = option_read(argc, argv, options, help, &address);
+	int code = EXIT_DONE;
 
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 1, argc, "NAME...");
-	if (code == 0)
-		code = broker_find_object(address, argv[optind], &broker);
-	if (code)
-		return code;
-	for (int i = optind; i < argc; i++) {
-		ww_status status = ww_broker_remove(broker, argv[i]);
+	for (char **name = request->words; *name; name++) {
+		ww_status status = ww_broker_remove(request->broker, *name);
+		int failed = status ? broker_fail(status, "cannot remove %s", *name) : EXIT_DONE;
 
-		if (status == WW_OK)
-			continue;
-		complain_record("cannot remove %s", argv[i]);
-		code = code ? code : broker_exit(status);
+		code = code ? code : failed;
 	}
 	return code;
 }
+
+const struct verb verb_rm = {.name = "rm",
+	.summary = "take objects out of a broker",
+	.options = options,
+	.help = help,
+	.context = &rm,
+	.words = "NAME...",
+	.least_words = 1,
+	.most_words = INT_MAX,
+	.broker = VERB_BROKER_OBJECT,
+	.run = run};

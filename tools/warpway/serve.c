@@ -25,16 +25,15 @@
 #define DAEMON_WORDS_MAX 6
 #define STOP_TIMEOUT_MS  10000
 
-struct serve {
-	const char *address;
+static struct serve {
+	struct request request;
 	const char *socket;
 	const char *config;
 	bool foreground;
 	bool status;
 	bool stop;
 	bool force;
-	bool json;
-};
+} serve;
 
 static const struct option_row options[] = {
 	OPTION("foreground", FLAG, struct serve, foreground),
@@ -43,8 +42,8 @@ static const struct option_row options[] = {
 	OPTION("status", FLAG, struct serve, status),
 	OPTION("stop", FLAG, struct serve, stop),
 	OPTION("force", FLAG, struct serve, force),
-	OPTION("json", FLAG, struct serve, json),
-	OPTION("broker", TEXT, struct serve, address),
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -63,33 +62,33 @@ static const char help[] =
 	"  --json            say how it is as an object; its keys are in warpway(1)\n" BROKER_HELP
 	"\n  warpway serve --foreground --socket /run/user/1000/lab.sock\n\n" BROKER_EXIT_HELP;
 
-static int check(const struct serve *serve)
+static int check(void)
 {
-	if (serve->foreground + serve->status + serve->stop > 1)
+	if (serve.foreground + serve.status + serve.stop > 1)
 		return refuse("--foreground, --status and --stop exclude each other");
-	if ((serve->socket || serve->config) && !serve->foreground)
+	if ((serve.socket || serve.config) && !serve.foreground)
 		return refuse("--socket and --config are for --foreground");
-	if (serve->foreground && (serve->address || serve->json))
+	if (serve.foreground && (serve.request.address || serve.request.json))
 		return refuse(
 			"--broker and --json are not for --foreground; --socket names the address");
-	if (serve->force && !serve->stop)
+	if (serve.force && !serve.stop)
 		return refuse("--force is for --stop");
 	return 0;
 }
 
-static int become_daemon(const struct serve *serve)
+static int become_daemon(void)
 {
 	char path[PROGRAM_PATH_BYTES];
 	const char *argv[DAEMON_WORDS_MAX] = {DAEMON};
 	size_t count = 1;
 
-	if (serve->socket) {
+	if (serve.socket) {
 		argv[count++] = "--socket";
-		argv[count++] = serve->socket;
+		argv[count++] = serve.socket;
 	}
-	if (serve->config) {
+	if (serve.config) {
 		argv[count++] = "--config";
-		argv[count++] = serve->config;
+		argv[count++] = serve.config;
 	}
 	daemon_find(path, sizeof(path));
 	fflush(stdout);
@@ -146,15 +145,15 @@ static int print_json(ww_broker *broker, const struct ww_broker_info *info)
 		JSON_INDENT(2));
 }
 
-static int print(const struct serve *serve, ww_broker *broker, const struct ww_broker_info *info)
+static int print(const struct request *request, const struct ww_broker_info *info)
 {
-	if (serve->json)
-		return print_json(broker, info) ? EXIT_FAILED : EXIT_DONE;
-	if (serve->status)
-		print_text(broker, info);
+	if (request->json)
+		return print_json(request->broker, info);
+	if (serve.status)
+		print_text(request->broker, info);
 	else
-		say("a broker serves at %s, pid %u (supervisor %u)", ww_broker_address(broker),
-			info->pid, info->supervisor_pid);
+		say("a broker serves at %s, pid %u (supervisor %u)",
+			ww_broker_address(request->broker), info->pid, info->supervisor_pid);
 	return EXIT_DONE;
 }
 
@@ -194,54 +193,49 @@ static int await_end(int process, uint32_t pid)
 	} while (count < 0 && errno == EINTR);
 	if (count > 0)
 		return EXIT_DONE;
-	complain("pid %u has not ended within %d s", pid, STOP_TIMEOUT_MS / 1000);
-	return EXIT_FAILED;
+	return complain("pid %u has not ended within %d s", pid, STOP_TIMEOUT_MS / 1000);
 }
 
-static int stop(const struct serve *serve, const struct ww_broker_info *info)
+static int stop(const struct ww_broker_info *info)
 {
 	uint32_t pid = info->supervisor_pid ? info->supervisor_pid : info->pid;
 	OWN(fd) int process = -1;
 
-	if (info->objects > 0 && !serve->force)
+	if (info->objects > 0 && !serve.force)
 		return refuse(
 			"%llu object%s would be lost with the broker; --force ends it all the same",
 			(unsigned long long)info->objects, info->objects == 1 ? "" : "s");
 	process = pid ? open_process(pid) : -1;
 	if (process < 0 || !is_daemon(pid))
 		return refuse("the broker's process is not seen from here (pid %u there)", pid);
-	if (syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0)) {
-		complain("cannot end pid %u: %s", pid, strerror(errno));
-		return EXIT_FAILED;
-	}
+	if (syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0))
+		return complain("cannot end pid %u: %s", pid, strerror(errno));
 	return await_end(process, pid);
 }
 
-int verb_serve(int argc, char *argv[])
+static int run(struct request *request)
 {
-	OWN(broker) ww_broker *broker = NULL;
 	struct ww_broker_info info = WW_INIT(struct ww_broker_info);
-	struct serve serve = {0};
 	ww_status status;
-	int code = option_read(argc, argv, options, help, &serve);
+	int code = check();
 
-	if (code >= 0)
-		return code;
-	code = option_no_more(argc, argv);
-	if (code == 0)
-		code = check(&serve);
 	if (code)
 		return code;
 	if (serve.foreground)
-		return become_daemon(&serve);
-	code = broker_reach(serve.address, serve.status || serve.stop ? WW_BROKER_NO_START : 0,
-		&broker);
+		return become_daemon();
+	code = broker_reach(request->address, serve.status || serve.stop ? WW_BROKER_NO_START : 0,
+		&request->broker);
 	if (code)
 		return code;
-	status = ww_broker_info_get(broker, &info);
-	if (status != WW_OK) {
-		complain_record("cannot ask the broker how it is");
-		return broker_exit(status);
-	}
-	return serve.stop ? stop(&serve, &info) : print(&serve, broker, &info);
+	status = ww_broker_info_get(request->broker, &info);
+	if (status != WW_OK)
+		return broker_fail(status, "cannot ask the broker how it is");
+	return serve.stop ? stop(&info) : print(request, &info);
 }
+
+const struct verb verb_serve = {.name = "serve",
+	.summary = "have a broker for named memory, see how it is, end it",
+	.options = options,
+	.help = help,
+	.context = &serve,
+	.run = run};

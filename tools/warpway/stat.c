@@ -12,18 +12,12 @@
 #include "warpway/verbs.h"
 #include "warpway/object_view.h"
 
-struct stat_verb {
-	const char *address;
-	bool json;
-	ww_broker *broker;
-	const char *name;
-	struct view view;
-};
+static struct request stat_request;
 
 static const struct option_row options[] = {
-	OPTION("numeric", FLAG, struct stat_verb, view.numeric, .letter = 'n'),
-	OPTION("json", FLAG, struct stat_verb, json),
-	OPTION("broker", TEXT, struct stat_verb, address),
+	OPTION_NUMERIC,
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -79,12 +73,12 @@ static void print_array(const struct ww_object_info *object)
 }
 
 /* Return: whether the user may see it. */
-static bool find_timeline(const struct stat_verb *verb, struct ww_timeline_info *out_info)
+static bool find_timeline(const struct request *request, struct ww_timeline_info *out_info)
 {
 	OWN(timeline) ww_timeline *timeline = NULL;
 
 	*out_info = (struct ww_timeline_info){.struct_size = sizeof(*out_info)};
-	return ww_timeline_get(verb->broker, verb->name, 0, NULL, &timeline) == WW_OK &&
+	return ww_timeline_get(request->broker, request->words[0], 0, NULL, &timeline) == WW_OK &&
 		ww_timeline_info_get(timeline, out_info) == WW_OK;
 }
 
@@ -101,11 +95,11 @@ static const char *timeline_state(const struct ww_timeline_info *info)
 		: "unknown";
 }
 
-static void print_timeline(const struct stat_verb *verb)
+static void print_timeline(const struct request *request)
 {
 	struct ww_timeline_info info;
 
-	if (!find_timeline(verb, &info)) {
+	if (!find_timeline(request, &info)) {
 		printf("value       not shown to this user\n");
 		return;
 	}
@@ -114,18 +108,18 @@ static void print_timeline(const struct stat_verb *verb)
 	printf("signaller   pid %u (%s), %s\n", info.pid, info.program, timeline_state(&info));
 }
 
-static json_t *json_of_timeline(const struct stat_verb *verb)
+static json_t *json_of_timeline(const struct request *request)
 {
 	struct ww_timeline_info info;
 
-	if (!find_timeline(verb, &info))
+	if (!find_timeline(request, &info))
 		return json_null();
 	return json_pack("{s:I, s:I, s:s, s:I, s:s}", "completed", (json_int_t)info.completed,
 		"submitted", (json_int_t)info.submitted, "state", timeline_state(&info), "pid",
 		(json_int_t)info.pid, "program", info.program);
 }
 
-static void print_barrier(const struct stat_verb *verb, const struct ww_object_info *object)
+static void print_barrier(const struct request *request, const struct ww_object_info *object)
 {
 	OWN(snapshot) ww_snapshot *snapshot = NULL;
 	struct ww_object_info member = WW_INIT(struct ww_object_info);
@@ -135,7 +129,7 @@ static void print_barrier(const struct stat_verb *verb, const struct ww_object_i
 
 	format_id(object->object_id, id);
 	snprintf(prefix, sizeof(prefix), "@%s/", id);
-	if (ww_snapshot_create(verb->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot) != WW_OK)
+	if (ww_snapshot_create(request->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot) != WW_OK)
 		return;
 	while (ww_snapshot_object(snapshot, count, &member) == WW_OK)
 		count++;
@@ -143,22 +137,22 @@ static void print_barrier(const struct stat_verb *verb, const struct ww_object_i
 }
 
 /* What is particular to the object's kind. */
-static void print_kind(const struct stat_verb *verb, const struct ww_object_info *object)
+static void print_kind(const struct request *request, const struct ww_object_info *object)
 {
 	if (object->kind == WW_OBJECT_MEMORY)
 		print_array(object);
 	else if (object->kind == WW_OBJECT_TIMELINE)
-		print_timeline(verb);
+		print_timeline(request);
 	else if (object->kind == WW_OBJECT_BARRIER)
-		print_barrier(verb, object);
+		print_barrier(request, object);
 }
 
-static int print_json(struct stat_verb *verb, const struct ww_object_info *object)
+static int print_json(struct request *request, const struct ww_object_info *object)
 {
-	json_t *root = view_json_object(&verb->view, object);
+	json_t *root = view_json_object(&request->view, object);
 
 	if (object->kind == WW_OBJECT_TIMELINE)
-		json_object_set_new(root, "timeline", json_of_timeline(verb));
+		json_object_set_new(root, "timeline", json_of_timeline(request));
 	return view_print_json(root, JSON_INDENT(2));
 }
 
@@ -191,40 +185,30 @@ static void print_life(const struct ww_object_info *object)
 	printf("fds         %u\n", object->fd_count);
 }
 
-static int print(struct stat_verb *verb, const struct ww_object_info *object)
+static int run(struct request *request)
 {
-	if (verb->json)
-		return print_json(verb, object);
-	print_what(&verb->view, object);
-	print_kind(verb, object);
-	print_who(&verb->view, object);
-	print_life(object);
-	return 0;
-}
-
-int verb_stat(int argc, char *argv[])
-{
-	OWN(broker) ww_broker *broker = NULL;
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
-	struct stat_verb verb = {0};
-	ww_status status;
-	int code;
+	ww_status status = ww_broker_stat(request->broker, request->words[0], &object);
 
-	view_init(&verb.view);
-	code = option_read(argc, argv, options, help, &verb);
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 1, 1, "NAME");
-	if (code == 0)
-		code = broker_find_object(verb.address, argv[optind], &broker);
-	if (code)
-		return code;
-	status = ww_broker_stat(broker, argv[optind], &object);
-	if (status != WW_OK) {
-		complain_record("cannot look at %s", argv[optind]);
-		return broker_exit(status);
-	}
-	verb.broker = broker;
-	verb.name = argv[optind];
-	return print(&verb, &object) ? EXIT_FAILED : EXIT_DONE;
+	if (status != WW_OK)
+		return broker_fail(status, "cannot look at %s", request->words[0]);
+	view_init(&request->view);
+	if (request->json)
+		return print_json(request, &object);
+	print_what(&request->view, &object);
+	print_kind(request, &object);
+	print_who(&request->view, &object);
+	print_life(&object);
+	return EXIT_DONE;
 }
+
+const struct verb verb_stat = {.name = "stat",
+	.summary = "all that a broker says of an object",
+	.options = options,
+	.help = help,
+	.context = &stat_request,
+	.words = "NAME",
+	.least_words = 1,
+	.most_words = 1,
+	.broker = VERB_BROKER_OBJECT,
+	.run = run};

@@ -14,19 +14,17 @@
 
 #define TIME_BYTES 40
 
-struct watch {
-	const char *address;
+static struct watch {
+	struct request request;
 	uint64_t flags;
 	uint64_t count; /* 0: without end */
-	bool json;
-	struct view view;
-};
+} watch;
 
 static const struct option_row options[] = {
 	OPTION("existing", BITS, struct watch, flags, .value = WW_WATCH_EXISTING),
 	OPTION("count", NUMBER, struct watch, count, .value = 1, .maximum = UINT64_MAX),
-	OPTION("json", FLAG, struct watch, json),
-	OPTION("broker", TEXT, struct watch, address),
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -59,7 +57,7 @@ static void time_text(bool universal, char out_text[TIME_BYTES])
 		universal ? "Z" : "");
 }
 
-static int print_json(struct watch *watch, const struct ww_watch_event *event)
+static int print_json(struct view *view, const struct ww_watch_event *event)
 {
 	bool missed = event->what == WW_WATCH_OVERFLOW;
 	char time[TIME_BYTES];
@@ -68,11 +66,11 @@ static int print_json(struct watch *watch, const struct ww_watch_event *event)
 	return view_print_json(json_pack("{s:s, s:s, s:o}", "time", time, "event",
 				       format_what(event->what), "object",
 				       missed ? json_null()
-					      : view_json_object(&watch->view, &event->object)),
+					      : view_json_object(view, &event->object)),
 		JSON_COMPACT);
 }
 
-static void print_line(struct watch *watch, const struct ww_watch_event *event)
+static void print_line(struct view *view, const struct ww_watch_event *event)
 {
 	const struct ww_object_info *object = &event->object;
 	char time[TIME_BYTES];
@@ -92,57 +90,45 @@ static void print_line(struct watch *watch, const struct ww_watch_event *event)
 	if (object->has_array)
 		format_array(&object->array, array);
 	printf("%s  %-8s  %s  %s  %10s  %s%s%s\n", time, format_what(event->what), mode,
-		view_user(&watch->view, object->uid), bytes, name, array[0] ? "  " : "", array);
-}
-
-static int print(struct watch *watch, const struct ww_watch_event *event)
-{
-	if (watch->json && print_json(watch, event))
-		return -1;
-	if (!watch->json)
-		print_line(watch, event);
-	return fflush(stdout);
+		view_user(view, object->uid), bytes, name, array[0] ? "  " : "", array);
 }
 
 /* A failure to write is told by main(). */
-static int follow(struct watch *watch, ww_watch *changes)
+static int print(struct request *request, const struct ww_watch_event *event)
 {
+	if (request->json && print_json(&request->view, event))
+		return -1;
+	if (!request->json)
+		print_line(&request->view, event);
+	return fflush(stdout);
+}
+
+static int run(struct request *request)
+{
+	OWN(watch) ww_watch *changes = NULL;
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+	ww_status status = ww_watch_create(request->broker, request->words[0], watch.flags,
+		&changes);
 
-	for (uint64_t done = 0; watch->count == 0 || done < watch->count; done++) {
-		ww_status status = ww_watch_next(changes, WW_FOREVER, NULL, &event);
-
-		if (status != WW_OK) {
-			complain_record("cannot watch any longer");
-			return broker_exit(status);
-		}
-		if (print(watch, &event))
-			return EXIT_FAILED;
+	if (status != WW_OK)
+		return broker_fail(status, "cannot watch");
+	view_init(&request->view);
+	for (uint64_t done = 0; watch.count == 0 || done < watch.count; done++) {
+		status = ww_watch_next(changes, WW_FOREVER, NULL, &event);
+		if (status != WW_OK)
+			return broker_fail(status, "cannot watch any longer");
+		if (print(request, &event))
+			return -1;
 	}
 	return EXIT_DONE;
 }
 
-int verb_watch(int argc, char *argv[])
-{
-	OWN(broker) ww_broker *broker = NULL;
-	OWN(watch) ww_watch *changes = NULL;
-	struct watch watch = {0};
-	ww_status status;
-	int code;
-
-	view_init(&watch.view);
-	code = option_read(argc, argv, options, help, &watch);
-	if (code >= 0)
-		return code;
-	code = option_words(argc, 0, 1, "[PREFIX]");
-	if (code == 0)
-		code = broker_reach(watch.address, 0, &broker);
-	if (code)
-		return code;
-	status = ww_watch_create(broker, argv[optind], watch.flags, &changes);
-	if (status != WW_OK) {
-		complain_record("cannot watch");
-		return broker_exit(status);
-	}
-	return follow(&watch, changes);
-}
+const struct verb verb_watch = {.name = "watch",
+	.summary = "print changes to the objects of a broker",
+	.options = options,
+	.help = help,
+	.context = &watch,
+	.words = "[PREFIX]",
+	.most_words = 1,
+	.broker = VERB_BROKER_START,
+	.run = run};

@@ -11,17 +11,15 @@
 #include "warpway/verbs.h"
 #include "warpway/object_view.h"
 
-struct who {
-	const char *address;
-	bool json;
-	struct view view;
+static struct who {
+	struct request request;
 	struct holder_report holder_report;
-};
+} who_request;
 
 static const struct option_row options[] = {
-	OPTION("numeric", FLAG, struct who, view.numeric, .letter = 'n'),
-	OPTION("json", FLAG, struct who, json),
-	OPTION("broker", TEXT, struct who, address),
+	OPTION_NUMERIC,
+	OPTION_JSON,
+	OPTION_BROKER,
 	OPTION_END,
 };
 
@@ -54,7 +52,7 @@ static void print_holder(struct who *who, const struct ww_holder_info *holder)
 
 	holder_report_holder(holder, name);
 	format_duration(holder->age_ns, age);
-	printf("%s of %s, for %s%s: ", name, view_user(&who->view, holder->uid), age,
+	printf("%s of %s, for %s%s: ", name, view_user(&who->request.view, holder->uid), age,
 		holder->attached ? "" : ", not yet back since the broker was restarted");
 	print_objects("holds", holder->held, holder->held_bytes);
 	print_objects(", put", holder->put, holder->put_bytes);
@@ -161,8 +159,8 @@ static json_t *json_of_holder(struct who *who, const struct ww_holder_info *hold
 	format_safe(holder->program, program, sizeof(program));
 	return json_pack("{s:I, s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "pid",
 		(json_int_t)holder->pid, "program", program, "uid", (json_int_t)holder->uid, "gid",
-		(json_int_t)holder->gid, "user", view_user(&who->view, holder->uid), "attached",
-		(int)holder->attached, "held", (json_int_t)holder->held, "held_bytes",
+		(json_int_t)holder->gid, "user", view_user(&who->request.view, holder->uid),
+		"attached", (int)holder->attached, "held", (json_int_t)holder->held, "held_bytes",
 		(json_int_t)holder->held_bytes, "put", (json_int_t)holder->put, "put_bytes",
 		(json_int_t)holder->put_bytes, "age_ns", view_json_ns(holder->age_ns), "holds",
 		json_of_holds(&who->holder_report, holder));
@@ -170,7 +168,7 @@ static json_t *json_of_holder(struct who *who, const struct ww_holder_info *hold
 
 static json_t *json_of_object(struct who *who, const struct ww_object_info *object)
 {
-	json_t *root = view_json_object(&who->view, object);
+	json_t *root = view_json_object(&who->request.view, object);
 	char why[HOLDER_REPORT_REASON_BYTES];
 
 	holder_report_reason(&who->holder_report, object, why);
@@ -195,33 +193,30 @@ static int print_json(struct who *who)
 		JSON_INDENT(2));
 }
 
-int verb_who(int argc, char *argv[])
+/* Without a broker the report is empty. */
+static int run(struct request *request)
 {
-	OWN(broker) ww_broker *broker = NULL;
-	struct who who = {0};
+	struct who *who = &who_request;
 	ww_status status = WW_OK;
 	int code;
 
-	view_init(&who.view);
-	code = option_read(argc, argv, options, help, &who);
-	if (code >= 0)
-		return code;
-	code = option_no_more(argc, argv);
-	if (code == 0)
-		code = broker_find(who.address, &broker);
-	if (code)
-		return code;
-	if (broker) /* else the report is empty */
-		status = holder_report_take(&who.holder_report, broker);
-	if (status == WW_ERR_NO_MEMORY) {
-		complain("out of memory");
-		code = EXIT_FAILED;
-	} else if (status != WW_OK) {
-		complain_record("cannot look at the broker");
-		code = broker_exit(status);
-	} else {
-		code = (who.json ? print_json(&who) : print_text(&who)) ? EXIT_FAILED : EXIT_DONE;
-	}
-	holder_report_fini(&who.holder_report);
+	view_init(&request->view);
+	if (request->broker)
+		status = holder_report_take(&who->holder_report, request->broker);
+	if (status == WW_ERR_NO_MEMORY)
+		code = complain("out of memory");
+	else if (status != WW_OK)
+		code = broker_fail(status, "cannot look at the broker");
+	else
+		code = request->json ? print_json(who) : print_text(who);
+	holder_report_fini(&who->holder_report);
 	return code;
 }
+
+const struct verb verb_who = {.name = "who",
+	.summary = "which process holds what, and why objects are still there",
+	.options = options,
+	.help = help,
+	.context = &who_request,
+	.broker = VERB_BROKER_FIND,
+	.run = run};
