@@ -54,8 +54,8 @@ static int read_piece(const struct span *span, uint64_t start, uint64_t count, f
 	if (span->copy)
 		return span->copy(span->context, out_piece, span->address + at,
 			count * sizeof(float));
-	if (ww_memory_read(span->memory, span->offset + at, out_piece, count * sizeof(float),
-		    WW_FOREVER, NULL) != WW_OK)
+	if (ww_memory_read(span->memory, at, out_piece, count * sizeof(float), WW_FOREVER, NULL) !=
+		WW_OK)
 		return complain_record("cannot read elements");
 	return 0;
 }
@@ -66,8 +66,8 @@ static int write_piece(const struct span *span, uint64_t start, uint64_t count, 
 
 	if (span->copy)
 		return span->copy(span->context, span->address + at, piece, count * sizeof(float));
-	if (ww_memory_write(span->memory, span->offset + at, piece, count * sizeof(float),
-		    WW_FOREVER, NULL) != WW_OK)
+	if (ww_memory_write(span->memory, at, piece, count * sizeof(float), WW_FOREVER, NULL) !=
+		WW_OK)
 		return complain_record("cannot write elements");
 	return 0;
 }

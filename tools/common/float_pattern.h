@@ -34,13 +34,18 @@ struct span {
 	 */
 	int (*copy)(void *context, void *to, const void *from, uint64_t bytes);
 	void *context;
-	char *address;     /* of the first element, with @copy */
-	ww_memory *memory; /* borrowed */
-	uint64_t offset;   /* bytes, of the first element in it */
+	char *address; /* of the first element, with @copy */
+	ww_memory *memory;
 	uint64_t elements;
 	float first; /* what span_verify() has found; likewise last */
 	float last;
 };
+
+/* For one that owns its memory. */
+static inline void own_span(struct span *span)
+{
+	ww_memory_unref(span->memory);
+}
 
 /* Both return 0, or -1 after saying what went wrong. */
 int span_write(const struct span *span, struct pattern pattern);

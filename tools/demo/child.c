@@ -63,21 +63,36 @@ uint32_t demo_route(ww_memory *memory)
 	return ww_memory_info_get(memory, &info) == WW_OK ? info.route : 0;
 }
 
-int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_memory)
+int demo_memory_create(ww_device *device, struct span *span)
 {
 	const struct ww_memory_params params = {
 		.struct_size = sizeof(params),
 		.kind = WW_MEMORY_VMM,
-		.bytes = elements * sizeof(float),
+		.bytes = span->elements * sizeof(float),
 	};
 
-	if (ww_memory_create(device, &params, out_memory) != WW_OK)
+	if (ww_memory_create(device, &params, &span->memory) != WW_OK)
 		return complain_record("cannot make memory");
 	return 0;
 }
 
-int demo_spawn(const struct demo *demo, const char *name, const char *role, struct child *out_child)
+int demo_memory_make(ww_device *device, struct pattern pattern, struct span *span)
 {
+	return demo_memory_create(device, span) ? -1 : span_write(span, pattern);
+}
+
+int demo_see_answer(struct span *span, struct pattern pattern)
+{
+	if (span_verify(span, pattern))
+		return -1;
+	say("sees first %.9g, last %.9g: every -i as expected", (double)span->first,
+		(double)span->last);
+	return 0;
+}
+
+int demo_spawn(const struct demo *demo, const char *role, struct child *out_child)
+{
+	char name[CHILD_NAME_BYTES];
 	char elements[NUMBER_BYTES];
 	const struct child_plan plan = {
 		.name = name,
@@ -85,12 +100,37 @@ int demo_spawn(const struct demo *demo, const char *name, const char *role, stru
 		.timeout_ns = demo->timeout_ns,
 	};
 
+	snprintf(name, sizeof(name), "the %s", role);
 	snprintf(elements, sizeof(elements), "%llu", (unsigned long long)demo->elements);
 	return child_spawn(out_child, &plan);
 }
 
-int demo_spawn_with_memory(const struct demo *demo, const char *name, const char *role,
-	ww_memory *memory, const struct ww_export_params *params, struct child *out_child)
+int demo_lend(const struct demo *demo, const char *role, ww_memory *memory, uint32_t access,
+	struct demo_step *step)
+{
+	OWN(child) struct child child = CHILD_NONE;
+	struct link_message done;
+
+	if (demo_spawn(demo, role, &child) || child_send_memory(&child, memory, access) ||
+		child_receive(&child, LINK_DONE, &done, NULL))
+		return -1;
+	return demo_end(&child, &done, step);
+}
+
+int demo_spawn_and_kill(const struct demo *demo, const char *role, enum link_kind kind,
+	struct link_message *out_message, int *out_fd)
+{
+	OWN(child) struct child child = CHILD_NONE;
+	int pid;
+
+	if (demo_spawn(demo, role, &child))
+		return -1;
+	pid = (int)child.pid;
+	return child_receive(&child, kind, out_message, out_fd) || child_kill(&child) ? -1 : pid;
+}
+
+int demo_spawn_with_memory(const struct demo *demo, const char *role, ww_memory *memory,
+	const struct ww_export_params *params, struct child *out_child)
 {
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token;
@@ -98,10 +138,10 @@ int demo_spawn_with_memory(const struct demo *demo, const char *name, const char
 
 	if (ww_memory_export(memory, NULL, params, NULL, &token) != WW_OK ||
 		ww_token_to_text(&token, text) != WW_OK)
-		return complain_record("cannot export memory to %s", name);
+		return complain_record("cannot export memory to the %s", role);
 	if (setenv(TOKEN_VARIABLE, text, 1))
 		return complain("out of memory");
-	result = demo_spawn(demo, name, role, out_child);
+	result = demo_spawn(demo, role, out_child);
 	unsetenv(TOKEN_VARIABLE);
 	return result;
 }

@@ -10,12 +10,16 @@
 #include "demo/demo.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/device.h"
 #include "common/reserved_stdout.h"
+#include "common/temp_broker.h"
 #include "common/option.h"
 #include "warpway/verbs.h"
+
+#define BROKER_VARIABLE "WARPWAY_BROKER"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     1e6
@@ -25,23 +29,31 @@
 #define SLOW_BYTES_PER_SECOND (UINT64_C(32) << 20)
 #define TIMEOUT_SECONDS_MAX   UINT64_C(86400)
 
+/* What a step needs. */
+enum {
+	NEED_BROKER = 1,    /* WARPWAY_BROKER names a broker that is the step's alone */
+	NEED_TIMELINES = 2, /* the device's streams wait for timelines; else nothing is shown */
+	NEED_FOREIGN = 4    /* CUDA's own calls make memory of the device; likewise */
+};
+
 struct step_plan {
 	const char *name;
 	int (*run)(const struct demo *demo, struct demo_step *step);
+	unsigned int needs;
 };
 
 static const struct step_plan plans[] = {
-	{"round trip", demo_roundtrip},
-	{"ring", demo_ring},
-	{"survival", demo_survival},
-	{"protection", demo_protection},
-	{"broker", demo_broker},
-	{"pool slice", demo_slice},
-	{"array view", demo_view},
-	{"CUDA pointer", demo_foreign},
-	{"plain CUDA", demo_plain},
-	{"ping-pong", demo_pingpong},
-	{"lost peer", demo_poison},
+	{"round trip", demo_roundtrip, 0},
+	{"ring", demo_ring, 0},
+	{"survival", demo_survival, 0},
+	{"protection", demo_protection, 0},
+	{"broker", demo_broker, NEED_BROKER},
+	{"pool slice", demo_slice, NEED_BROKER},
+	{"array view", demo_view, NEED_BROKER},
+	{"CUDA pointer", demo_foreign, NEED_BROKER | NEED_FOREIGN},
+	{"plain CUDA", demo_plain, NEED_FOREIGN},
+	{"ping-pong", demo_pingpong, NEED_BROKER | NEED_TIMELINES},
+	{"lost peer", demo_poison, NEED_BROKER | NEED_TIMELINES},
 };
 
 #define STEP_COUNT (sizeof(plans) / sizeof(plans[0]))
@@ -111,6 +123,51 @@ static int prepare(struct demo *demo)
 	return 0;
 }
 
+/* Whether the device can show the step; else the step says why it shows nothing. */
+static bool can_show(const struct demo *demo, unsigned int needs, struct demo_step *step)
+{
+	const uint64_t for_timelines = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
+	uint64_t capabilities = demo->info.capabilities;
+
+	if (needs & NEED_TIMELINES && (capabilities & for_timelines) != for_timelines)
+		snprintf(step->shown, sizeof(step->shown),
+			"nothing: streams of %s cannot wait for others", demo->info.selector);
+	else if (needs & NEED_FOREIGN &&
+		(demo->info.backend != WW_BACKEND_CUDA || !(capabilities & WW_CAP_FOREIGN)))
+		snprintf(step->shown, sizeof(step->shown),
+			"nothing: memory of %s is not made by CUDA", demo->info.selector);
+	else
+		return true;
+	return false;
+}
+
+static int run_with_broker(const struct demo *demo, const struct step_plan *plan,
+	struct demo_step *step)
+{
+	OWN(temp_broker) struct temp_broker temp_broker = TEMP_BROKER_NONE;
+	const char *before = getenv(BROKER_VARIABLE);
+	int result;
+
+	if (temp_broker_open(&temp_broker, NULL))
+		return -1;
+	if (setenv(BROKER_VARIABLE, temp_broker.address, 1))
+		return complain("out of memory");
+	result = plan->run(demo, step);
+	if (before)
+		setenv(BROKER_VARIABLE, before, 1);
+	else
+		unsetenv(BROKER_VARIABLE);
+	return result;
+}
+
+static int run_step(const struct demo *demo, const struct step_plan *plan, struct demo_step *step)
+{
+	if (!can_show(demo, plan->needs, step))
+		return 0;
+	return plan->needs & NEED_BROKER ? run_with_broker(demo, plan, step)
+					 : plan->run(demo, step);
+}
+
 /* Returns how many steps were run; the last of them may have failed. */
 static size_t run_steps(const struct demo *demo, struct demo_step steps[])
 {
@@ -119,7 +176,7 @@ static size_t run_steps(const struct demo *demo, struct demo_step steps[])
 
 		steps[i].name = plans[i].name;
 		snprintf(steps[i].devices, sizeof(steps[i].devices), "%s", demo->info.selector);
-		steps[i].passed = plans[i].run(demo, &steps[i]) == 0;
+		steps[i].passed = run_step(demo, &plans[i], &steps[i]) == 0;
 		steps[i].ms = (double)(link_now_ns() - start) / NS_PER_MS;
 		if (!steps[i].passed) {
 			complain("the step '%s' failed", steps[i].name);

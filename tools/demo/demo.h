@@ -96,32 +96,33 @@ void demo_devices_find(struct demo *demo);
 /* Makes sure that what was asked for fits. Return: 0; EXIT_CANNOT after saying what is short. */
 int demo_room_check(const struct demo *demo);
 
-/* Memory of kind vmm for so many elements. */
-int demo_memory_create(ww_device *device, uint64_t elements, ww_memory **out_memory);
+/* Makes memory of kind vmm for the elements of the span. demo_memory_make: with a pattern in it. */
+int demo_memory_create(ww_device *device, struct span *span);
+int demo_memory_make(ww_device *device, struct pattern pattern, struct span *span);
+
+/* Verifies what a child has written, and says so. */
+int demo_see_answer(struct span *span, struct pattern pattern);
 
 /* Starts a child in one of the roles above, on the demo's device. */
-int demo_spawn(const struct demo *demo, const char *name, const char *role,
-	struct child *out_child);
+int demo_spawn(const struct demo *demo, const char *role, struct child *out_child);
+
+/* The same; the child gets the memory, says LINK_DONE and ends. */
+int demo_lend(const struct demo *demo, const char *role, ww_memory *memory, uint32_t access,
+	struct demo_step *step);
+
+/*
+ * The same; the child says one thing and is killed. @out_fd: as child_receive(). Return: its pid,
+ * or -1 after saying what went wrong.
+ */
+int demo_spawn_and_kill(const struct demo *demo, const char *role, enum link_kind kind,
+	struct link_message *out_message, int *out_fd);
 
 /* The same, and the child finds a token of @memory, which the default broker gives. */
-int demo_spawn_with_memory(const struct demo *demo, const char *name, const char *role,
-	ww_memory *memory, const struct ww_export_params *params, struct child *out_child);
+int demo_spawn_with_memory(const struct demo *demo, const char *role, ww_memory *memory,
+	const struct ww_export_params *params, struct child *out_child);
 
 /* Child: reads the token it was given. Return: 0, or -1 after saying what went wrong. */
 int demo_token(struct ww_token *out_token);
-
-/* Runs a step while WARPWAY_BROKER names a broker that is the step's alone. */
-int demo_with_broker(const struct demo *demo, struct demo_step *step,
-	int (*run_step)(const struct demo *demo, struct demo_step *step));
-
-/*
- * Whether streams of the demo's device can wait for timelines; else the step says that it shows
- * nothing.
- */
-bool demo_has_timelines(const struct demo *demo, struct demo_step *step);
-
-/* Whether CUDA's own calls make memory of the demo's device; else likewise. */
-bool demo_has_foreign(const struct demo *demo, struct demo_step *step);
 
 /* Ends a child that has said LINK_DONE, and notes the route it named first. */
 int demo_end(struct child *child, const struct link_message *done, struct demo_step *step);

@@ -91,13 +91,13 @@ static int hand_over(const struct demo *demo, const struct scene *scene, struct 
 	OWN(child) struct child taker = CHILD_NONE;
 	struct link_message message;
 
-	if (demo_spawn_with_memory(demo, "the taker", "taker", scene->wrapped, &params, &taker) ||
+	if (demo_spawn_with_memory(demo, "taker", scene->wrapped, &params, &taker) ||
 		child_receive(&taker, LINK_READY, &message, NULL))
 		return -1;
 	return demo_taker_end(&taker, step);
 }
 
-static int run(const struct demo *demo, struct demo_step *step)
+int demo_foreign(const struct demo *demo, struct demo_step *step)
 {
 	OWN(scene) struct scene scene = {.address = 0};
 	struct span span = {.elements = demo->elements};
@@ -122,18 +122,4 @@ static int run(const struct demo *demo, struct demo_step *step)
 		"%s inside a cuMemAlloc allocation, wrapped, rewritten by a child, no copy",
 		demo->size_text);
 	return 0;
-}
-
-bool demo_has_foreign(const struct demo *demo, struct demo_step *step)
-{
-	if (demo->info.backend == WW_BACKEND_CUDA && demo->info.capabilities & WW_CAP_FOREIGN)
-		return true;
-	snprintf(step->shown, sizeof(step->shown), "nothing: memory of %s is not made by CUDA",
-		demo->info.selector);
-	return false;
-}
-
-int demo_foreign(const struct demo *demo, struct demo_step *step)
-{
-	return demo_has_foreign(demo, step) ? demo_with_broker(demo, step, run) : 0;
 }

@@ -194,7 +194,7 @@ static int make_board(struct player *player, struct child *child)
 	return child_send_memory(child, player->memory, WW_ACCESS_WRITE);
 }
 
-static int run(const struct demo *demo, struct demo_step *step)
+int demo_pingpong(const struct demo *demo, struct demo_step *step)
 {
 	OWN(child) struct child child = CHILD_NONE;
 	OWN(player)
@@ -208,7 +208,7 @@ static int run(const struct demo *demo, struct demo_step *step)
 	double timeline_us = 0;
 	double event_us = 0;
 
-	if (demo_spawn(demo, "the player", "player", &child) || make_board(&player, &child) ||
+	if (demo_spawn(demo, "player", &child) || make_board(&player, &child) ||
 		child_receive(&child, LINK_READY, &message, NULL) || open_peers(&player))
 		return -1;
 	if (time_rounds(&player, play_timeline, WARM_UP_ROUNDS, ROUNDS, &timeline_us))
@@ -223,21 +223,6 @@ static int run(const struct demo *demo, struct demo_step *step)
 		"a round trip between streams of two processes: timeline %.1f us, event %.1f us",
 		timeline_us, event_us);
 	return child_finish(&child, 0);
-}
-
-bool demo_has_timelines(const struct demo *demo, struct demo_step *step)
-{
-	if (demo->info.capabilities & WW_CAP_STREAM_VALUE &&
-		demo->info.capabilities & WW_CAP_HOST_READ_ONLY)
-		return true;
-	snprintf(step->shown, sizeof(step->shown), "nothing: streams of %s cannot wait for others",
-		demo->info.selector);
-	return false;
-}
-
-int demo_pingpong(const struct demo *demo, struct demo_step *step)
-{
-	return demo_has_timelines(demo, step) ? demo_with_broker(demo, step, run) : 0;
 }
 
 static int take_board(struct player *player)

@@ -32,8 +32,7 @@ _Static_assert(WW_HANDLE_BYTES <= sizeof(struct ww_memory_description), "and fit
 
 static int open_theirs(const struct demo *demo, struct child *attacker, struct demo_step *step)
 {
-	OWN(memory) ww_memory *memory = NULL;
-	struct span span = {.elements = demo->elements};
+	OWN(span) struct span span = {.elements = demo->elements};
 	struct link_message message;
 	struct ww_memory_handle handle;
 
@@ -42,16 +41,15 @@ static int open_theirs(const struct demo *demo, struct child *attacker, struct d
 	memcpy(handle.bytes, message.description.bytes, sizeof(handle.bytes));
 	if (ww_memory_open_handle(demo->device, &handle,
 		    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
-		    &memory) != WW_OK)
+		    &span.memory) != WW_OK)
 		return complain_record("cannot open the handle of a plain CUDA program");
-	step->routes |= UINT32_C(1) << demo_route(memory);
-	span.memory = memory;
+	step->routes |= UINT32_C(1) << demo_route(span.memory);
 	if (span_verify(&span, of_attacker) || span_write(&span, answer))
 		return -1;
 	say("opened the handle of a program that has no Warpway, route %s; first %.9g, last %.9g: as "
 	    "expected; wrote -i",
-		demo_route_name(demo_route(memory)), (double)span.first, (double)span.last);
-	memory = ww_memory_unref(memory);
+		demo_route_name(demo_route(span.memory)), (double)span.first, (double)span.last);
+	span.memory = ww_memory_unref(span.memory);
 	message.kind = LINK_GO;
 	return child_send(attacker, &message, -1) ||
 			child_receive(attacker, LINK_READY, &message, NULL)
@@ -99,11 +97,11 @@ static void own_scene(struct scene *scene)
 	cuda_close(&scene->cuda);
 }
 
-static int run(const struct demo *demo, struct scene *scene, struct demo_step *step)
+static int exchange_both(const struct demo *demo, struct scene *scene, struct demo_step *step)
 {
 	uint64_t bytes = demo->elements * sizeof(float);
 
-	if (demo_spawn(demo, "the attacker", "attacker", &scene->attacker) ||
+	if (demo_spawn(demo, "attacker", &scene->attacker) ||
 		open_theirs(demo, &scene->attacker, step) ||
 		cuda_open(&scene->cuda, demo->info.index) ||
 		CUDA_CALL(&scene->cuda, cuMemAlloc, &scene->address, OFFSET_BYTES + bytes))
@@ -118,9 +116,7 @@ int demo_plain(const struct demo *demo, struct demo_step *step)
 {
 	OWN(scene) struct scene scene = {.attacker = CHILD_NONE};
 
-	if (!demo_has_foreign(demo, step))
-		return 0;
-	if (run(demo, &scene, step))
+	if (exchange_both(demo, &scene, step))
 		return -1;
 	snprintf(step->shown, sizeof(step->shown),
 		"%s from a CUDA program without Warpway, and %s to it, by 64-byte handles",

@@ -59,7 +59,7 @@ static int tell(ww_timeline *timeline, const struct release *release, struct dem
 	return 0;
 }
 
-static int run(const struct demo *demo, struct demo_step *step)
+int demo_poison(const struct demo *demo, struct demo_step *step)
 {
 	OWN(child) struct child signaller = CHILD_NONE;
 	OWN(broker) ww_broker *broker = NULL;
@@ -68,7 +68,7 @@ static int run(const struct demo *demo, struct demo_step *step)
 	struct link_message message;
 	struct release release;
 
-	if (demo_spawn(demo, "the signaller", "signaller", &signaller) ||
+	if (demo_spawn(demo, "signaller", &signaller) ||
 		child_receive(&signaller, LINK_READY, &message, NULL) ||
 		get_timeline(&broker, &timeline))
 		return -1;
@@ -82,11 +82,6 @@ static int run(const struct demo *demo, struct demo_step *step)
 			"a later look at the timeline does not say that its signaller died");
 	say("whoever asks later is told, too: %s", ww_error_last()->message);
 	return tell(timeline, &release, step) ? -1 : child_finish(&signaller, SIGKILL);
-}
-
-int demo_poison(const struct demo *demo, struct demo_step *step)
-{
-	return demo_has_timelines(demo, step) ? demo_with_broker(demo, step, run) : 0;
 }
 
 int demo_signaller(const struct demo_child *child)

@@ -14,32 +14,17 @@
 
 static const struct pattern pattern = {PATTERN_KEYED, 42};
 
-static int run_guest(const struct demo *demo, ww_memory *memory, struct demo_step *step)
-{
-	OWN(child) struct child guest = CHILD_NONE;
-	struct link_message done;
-
-	if (demo_spawn(demo, "the guest", "guest", &guest))
-		return -1;
-	if (child_send_memory(&guest, memory, WW_ACCESS_READ))
-		return -1;
-	if (child_receive(&guest, LINK_DONE, &done, NULL))
-		return -1;
-	return demo_end(&guest, &done, step);
-}
-
 static int run_intruder(const struct demo *demo, ww_memory *memory)
 {
 	OWN(child) struct child intruder = CHILD_NONE;
 	struct link_message ready;
 	int pid;
 
-	if (demo_spawn(demo, "the intruder", "intruder", &intruder))
+	if (demo_spawn(demo, "intruder", &intruder))
 		return -1;
 	pid = (int)intruder.pid;
-	if (child_send_memory(&intruder, memory, WW_ACCESS_READ))
-		return -1;
-	if (child_receive(&intruder, LINK_READY, &ready, NULL))
+	if (child_send_memory(&intruder, memory, WW_ACCESS_READ) ||
+		child_receive(&intruder, LINK_READY, &ready, NULL))
 		return -1;
 	if (child_finish(&intruder, SIGSEGV))
 		return complain("the intruder should have died of SIGSEGV");
@@ -49,21 +34,14 @@ static int run_intruder(const struct demo *demo, ww_memory *memory)
 
 int demo_protection(const struct demo *demo, struct demo_step *step)
 {
-	OWN(memory) ww_memory *memory = NULL;
-	struct span span = {.elements = demo->elements};
+	OWN(span) struct span span = {.elements = demo->elements};
 	bool cpu = demo->info.capabilities & WW_CAP_CPU_ACCESS;
 
-	if (demo_memory_create(demo->device, demo->elements, &memory))
-		return -1;
-	span.memory = memory;
-	if (span_write(&span, pattern))
+	if (demo_memory_make(demo->device, pattern, &span))
 		return -1;
 	say("made %s, hands it out for reading only", demo->size_text);
-	if (run_guest(demo, memory, step))
-		return -1;
-	if (cpu && run_intruder(demo, memory))
-		return -1;
-	if (span_verify(&span, pattern))
+	if (demo_lend(demo, "guest", span.memory, WW_ACCESS_READ, step) ||
+		(cpu && run_intruder(demo, span.memory)) || span_verify(&span, pattern))
 		return -1;
 	say("finds every element unchanged");
 	snprintf(step->shown, sizeof(step->shown), "%s unchanged: writes refused%s",
@@ -110,18 +88,13 @@ static int receive_read_only(const struct demo_child *child, ww_memory **out_mem
 
 int demo_guest(const struct demo_child *child)
 {
-	OWN(memory) ww_memory *memory = NULL;
-	struct span span = {.elements = child->elements};
+	OWN(span) struct span span = {.elements = child->elements};
 
-	if (receive_read_only(child, &memory))
-		return -1;
-	span.memory = memory;
-	if (try_all(child, memory))
-		return -1;
-	if (span_verify(&span, pattern))
+	if (receive_read_only(child, &span.memory) || try_all(child, span.memory) ||
+		span_verify(&span, pattern))
 		return -1;
 	say("still reads every element as expected");
-	return demo_child_done(memory);
+	return demo_child_done(span.memory);
 }
 
 int demo_intruder(const struct demo_child *child)

@@ -192,25 +192,22 @@ static int run_rounds(const struct demo_child *child, const struct span *mine,
 
 int demo_ring_process(const struct demo_child *child)
 {
-	OWN(memory) ww_memory *memory = NULL;
-	OWN(memory) ww_memory *mapped = NULL;
-	struct span mine = {.elements = child->elements};
-	struct span neighbour = mine;
+	OWN(span) struct span mine = {.elements = child->elements};
+	OWN(span) struct span neighbour = mine;
 
-	if (demo_memory_create(child->device, child->elements, &memory))
+	if (demo_memory_create(child->device, &mine))
 		return -1;
-	if (ww_memory_send(memory, WW_ACCESS_READ, PREVIOUS_FD, WW_FOREVER, NULL) != WW_OK)
+	if (ww_memory_send(mine.memory, WW_ACCESS_READ, PREVIOUS_FD, WW_FOREVER, NULL) != WW_OK)
 		return complain_record("cannot hand memory to the previous process");
-	if (ww_memory_receive(child->device, NEXT_FD, NULL, WW_FOREVER, NULL, &mapped) != WW_OK)
+	if (ww_memory_receive(child->device, NEXT_FD, NULL, WW_FOREVER, NULL, &neighbour.memory) !=
+		WW_OK)
 		return complain_record("cannot map the memory of the next process");
-	mine.memory = memory;
-	neighbour.memory = mapped;
 	if (run_rounds(child, &mine, &neighbour))
 		return -1;
 	say("process %llu of the ring: %d rounds of %s in process %llu's memory as expected, "
 	    "route %s",
 		(unsigned long long)child->index, DEMO_ROUNDS, child->size_text,
 		(unsigned long long)((child->index + 1) % child->processes),
-		demo_route_name(demo_route(mapped)));
-	return demo_child_done(mapped);
+		demo_route_name(demo_route(neighbour.memory)));
+	return demo_child_done(neighbour.memory);
 }

@@ -87,7 +87,7 @@ static int hand_over(const struct demo *demo, ww_pool *pool, ww_memory *slice,
 	OWN(child) struct child taker = CHILD_NONE;
 	struct link_message message;
 
-	if (demo_spawn_with_memory(demo, "the taker", "taker", slice, &params, &taker) ||
+	if (demo_spawn_with_memory(demo, "taker", slice, &params, &taker) ||
 		child_receive(&taker, LINK_READY, &message, NULL) || say_who_holds(pool, &taker))
 		return -1;
 	return demo_taker_end(&taker, step);
@@ -113,7 +113,7 @@ static int reuse(const struct demo *demo, ww_pool *pool, ww_memory **slice)
 	return 0;
 }
 
-static int run(const struct demo *demo, struct demo_step *step)
+int demo_slice(const struct demo *demo, struct demo_step *step)
 {
 	OWN(pool) ww_pool *pool = NULL;
 	OWN(memory) ww_memory *neighbour = NULL;
@@ -131,21 +131,13 @@ static int run(const struct demo *demo, struct demo_step *step)
 		return -1;
 	say("cut a small slice and one of %s out of one chunk, hands the second to a child",
 		demo->size_text);
-	if (hand_over(demo, pool, slice, step) || span_verify(&span, theirs))
-		return -1;
-	say("sees first %.9g, last %.9g: every -i as expected", (double)span.first,
-		(double)span.last);
-	if (span_verify(&beside, others) || reuse(demo, pool, &slice))
+	if (hand_over(demo, pool, slice, step) || demo_see_answer(&span, theirs) ||
+		span_verify(&beside, others) || reuse(demo, pool, &slice))
 		return -1;
 	snprintf(step->shown, sizeof(step->shown),
 		"%s of a pool by token, verified and rewritten by a child, reused",
 		demo->size_text);
 	return 0;
-}
-
-int demo_slice(const struct demo *demo, struct demo_step *step)
-{
-	return demo_with_broker(demo, step, run);
 }
 
 int demo_taker_end(struct child *taker, struct demo_step *step)
@@ -174,20 +166,18 @@ static const char *kind_name(const struct ww_memory_info *info)
  */
 int demo_taker(const struct demo_child *child)
 {
-	OWN(memory) ww_memory *memory = NULL;
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	struct span span = {.elements = child->elements};
+	OWN(span) struct span span = {.elements = child->elements};
 	struct link_message message = {.kind = LINK_READY};
 	struct ww_token token;
 
 	if (demo_token(&token))
 		return -1;
 	if (ww_memory_import(child->device, NULL, &token,
-		    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &memory,
-		    NULL) != WW_OK ||
-		ww_memory_info_get(memory, &info) != WW_OK)
+		    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL,
+		    &span.memory, NULL) != WW_OK ||
+		ww_memory_info_get(span.memory, &info) != WW_OK)
 		return complain_record("cannot import what a token names");
-	span.memory = memory;
 	if (span_verify(&span, ours) || span_write(&span, theirs))
 		return -1;
 	say("got %s by token, %s, from byte %llu of %llu on, route %s; first %.9g, last %.9g: as "
@@ -197,5 +187,5 @@ int demo_taker(const struct demo_child *child)
 		(double)span.first, (double)span.last);
 	if (parent_send(&message, -1) || parent_receive(LINK_GO, &message, NULL))
 		return -1;
-	return demo_child_done(memory);
+	return demo_child_done(span.memory);
 }

@@ -43,33 +43,24 @@ static int hand_over(const struct demo *demo, ww_memory *memory, const struct ww
 	OWN(child) struct child viewer = CHILD_NONE;
 	struct link_message done;
 
-	if (demo_spawn_with_memory(demo, "the viewer", "viewer", memory, &params, &viewer) ||
+	if (demo_spawn_with_memory(demo, "viewer", memory, &params, &viewer) ||
 		child_receive(&viewer, LINK_DONE, &done, NULL))
 		return -1;
 	return demo_end(&viewer, &done, step);
 }
 
-static int run(const struct demo *demo, struct demo_step *step)
+int demo_view(const struct demo *demo, struct demo_step *step)
 {
-	OWN(memory) ww_memory *memory = NULL;
-	struct span span = {.elements = demo->elements};
+	OWN(span) struct span span = {.elements = demo->elements};
 	struct ww_array view;
 
-	if (describe(demo, &view) || demo_memory_create(demo->device, demo->elements, &memory))
-		return -1;
-	span.memory = memory;
-	if (span_write(&span, pattern))
+	if (describe(demo, &view) || demo_memory_make(demo->device, pattern, &span))
 		return -1;
 	say("made an array of %llu elements, wrote i + 100, hands its view [::%d] to a child",
 		(unsigned long long)demo->elements, STEP);
 	snprintf(step->shown, sizeof(step->shown),
 		"view [::%d] of %s, verified by a child, nothing copied", STEP, demo->size_text);
-	return hand_over(demo, memory, &view, step);
-}
-
-int demo_view(const struct demo *demo, struct demo_step *step)
-{
-	return demo_with_broker(demo, step, run);
+	return hand_over(demo, span.memory, &view, step);
 }
 
 /* --- the viewer: fetches pieces of the memory and looks at the view's elements in them --- */
