@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "common/device.h"
-#include "common/reserved_stdout.h"
 #include "common/option.h"
 #include "common/standard_streams.h"
 

@@ -52,17 +52,13 @@ static int print_json(const struct bench *bench, const char *device, const char 
 {
 	json_t *results = json_array();
 	json_t *root;
-	int failed;
 
 	for (size_t i = 0; i < bench->count; i++)
 		json_array_append_new(results, json_of(&bench->results[i]));
 	root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o}", "device", device, "driver",
 		bench->info.driver, "mps", device_mps_name(&bench->info), "date", date, "version",
 		ww_version(), "results", results);
-	failed = root ? json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : -1;
-	fputc('\n', stdout);
-	json_decref(root);
-	return failed ? complain("cannot write the results as JSON") : 0;
+	return report_json(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }
 
 static void add_number(struct table *table, const char *format, double number)

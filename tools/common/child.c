@@ -140,14 +140,9 @@ static int reap(struct child *child)
 /* Waits for the child's end of the socket to close. Returns false when it did not in time. */
 static bool wait_for_end(struct child *child, uint64_t timeout_ns)
 {
-	uint64_t deadline = link_now_ns() + timeout_ns;
 	struct pollfd entry = {.fd = child->socket, .events = POLLRDHUP};
-	int count;
 
-	do {
-		count = poll(&entry, 1, link_poll_ms(deadline));
-	} while (count < 0 && errno == EINTR);
-	return count > 0;
+	return link_poll(&entry, 1, link_now_ns() + timeout_ns) > 0;
 }
 
 static int kill_and_reap(struct child *child)
@@ -202,31 +197,17 @@ int child_receive(struct child *child, enum link_kind kind, struct link_message 
 	return result == LINK_OK ? 0 : explain(child, result);
 }
 
-/* What a status of ww_memory_send() and ww_memory_receive() says of the child. */
-static int explain_transfer(struct child *child, ww_status status, const char *what)
-{
-	if (status == WW_ERR_PEER_LOST)
-		return explain(child, LINK_CLOSED);
-	if (status == WW_TIMED_OUT)
-		return explain(child, LINK_TIMED_OUT);
-	return complain_record("cannot %s %s", what, child->name);
-}
-
 int child_send_memory(struct child *child, ww_memory *memory, uint32_t access)
 {
 	ww_status status = ww_memory_send(memory, access, child->socket, child->timeout_ns, NULL);
 
-	return status == WW_OK ? 0 : explain_transfer(child, status, "send memory to");
-}
-
-int child_receive_memory(struct child *child, ww_device *device, uint32_t access,
-	ww_memory **out_memory)
-{
-	ww_status status = ww_memory_receive(device, child->socket,
-		WW_PARAMS(struct ww_import_params, .access = access), child->timeout_ns, NULL,
-		out_memory);
-
-	return status == WW_OK ? 0 : explain_transfer(child, status, "receive memory from");
+	if (status == WW_OK)
+		return 0;
+	if (status == WW_ERR_PEER_LOST)
+		return explain(child, LINK_CLOSED);
+	if (status == WW_TIMED_OUT)
+		return explain(child, LINK_TIMED_OUT);
+	return complain_record("cannot send memory to %s", child->name);
 }
 
 int child_finish(struct child *child, int signal)
@@ -252,17 +233,6 @@ int child_kill(struct child *child)
 		return 0;
 	explain_status(child, pid, status);
 	return -1;
-}
-
-/* Waits until one of those still awaited has something to say. */
-static int poll_group(struct pollfd entries[], size_t count, uint64_t deadline)
-{
-	int ready;
-
-	do {
-		ready = poll(entries, count, link_poll_ms(deadline));
-	} while (ready < 0 && errno == EINTR);
-	return ready;
 }
 
 /* Takes what is there. Returns how many messages came, or -1 when somebody is lost. */
@@ -296,7 +266,7 @@ int child_group_receive(struct child children[], size_t count, enum link_kind ki
 	while (missing > 0) {
 		int taken;
 
-		if (poll_group(entries, count, deadline) <= 0)
+		if (link_poll(entries, count, deadline) <= 0)
 			break;
 		taken = take_ready(children, count, entries, kind, out_messages);
 		if (taken < 0)

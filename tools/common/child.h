@@ -48,8 +48,6 @@ int child_spawn(struct child *child, const struct child_plan *plan);
 int child_send(struct child *child, const struct link_message *message, int fd);
 int child_receive(struct child *child, enum link_kind kind, struct link_message *out_message,
 	int *out_fd);
-int child_receive_memory(struct child *child, ww_device *device, uint32_t access,
-	ww_memory **out_memory);
 int child_send_memory(struct child *child, ww_memory *memory, uint32_t access);
 
 /**

@@ -25,7 +25,7 @@ uint64_t link_now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-int link_poll_ms(uint64_t deadline_ns)
+static int poll_ms(uint64_t deadline_ns)
 {
 	uint64_t now = link_now_ns();
 	uint64_t left;
@@ -38,6 +38,16 @@ int link_poll_ms(uint64_t deadline_ns)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+int link_poll(struct pollfd entries[], size_t count, uint64_t deadline_ns)
+{
+	int ready;
+
+	do {
+		ready = poll(entries, count, poll_ms(deadline_ns));
+	} while (ready < 0 && errno == EINTR);
+	return ready;
+}
+
 static enum link_result wait_for(int socket, short events, uint64_t timeout_ns)
 {
 	uint64_t deadline = WW_FOREVER;
@@ -46,9 +56,7 @@ static enum link_result wait_for(int socket, short events, uint64_t timeout_ns)
 
 	if (timeout_ns != WW_FOREVER)
 		deadline = link_now_ns() + timeout_ns;
-	do {
-		count = poll(&entry, 1, link_poll_ms(deadline));
-	} while (count < 0 && errno == EINTR);
+	count = link_poll(&entry, 1, deadline);
 	if (count < 0 || (entry.revents & POLLNVAL))
 		return LINK_BROKEN;
 	return count == 0 ? LINK_TIMED_OUT : LINK_OK;

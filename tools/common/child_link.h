@@ -13,6 +13,9 @@
 
 #include <warpway/warpway.h>
 
+#include <poll.h>
+#include <stddef.h>
+
 /* Where a child finds its socket; further sockets it is given follow. */
 #define LINK_FD 3
 
@@ -59,7 +62,7 @@ const char *link_result_text(enum link_result result);
 /* Nanoseconds of the monotonic clock. */
 uint64_t link_now_ns(void);
 
-/* What is left until @deadline_ns in milliseconds for poll(), rounded up; -1 for WW_FOREVER. */
-int link_poll_ms(uint64_t deadline_ns);
+/* As poll(), until a time of link_now_ns() or WW_FOREVER; a signal does not end it. */
+int link_poll(struct pollfd entries[], size_t count, uint64_t deadline_ns);
 
 #endif

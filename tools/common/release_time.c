@@ -28,8 +28,7 @@ static void *await_report(void *context)
 	struct scene *scene = context;
 	struct pollfd entry = {.fd = scene->socket, .events = POLLRDHUP};
 
-	while (poll(&entry, 1, -1) < 0 && errno == EINTR)
-		;
+	link_poll(&entry, 1, WW_FOREVER);
 	scene->report_ns = link_now_ns();
 	return NULL;
 }

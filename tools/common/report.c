@@ -75,3 +75,12 @@ int report_speak(enum report report, const char *format, ...)
 		write_complaint(text, report == REPORT_RECORD ? ww_error_last()->message : NULL);
 	return report == REPORT_REFUSE ? EXIT_CANNOT : -1;
 }
+
+int report_json(json_t *root, size_t flags)
+{
+	int failed = root ? json_dumpf(root, stdout, flags) : -1;
+
+	fputc('\n', stdout);
+	json_decref(root);
+	return failed ? complain("cannot write the result as JSON") : 0;
+}

@@ -11,6 +11,8 @@
 
 #include <warpway/base.h>
 
+#include <jansson.h>
+
 /* Exit codes of every verb. */
 enum {
 	EXIT_DONE = 0,
@@ -33,6 +35,14 @@ enum report {
 };
 
 __attribute__((format(printf, 2, 3))) int report_speak(enum report report, const char *format, ...);
+
+/**
+ * report_json() - write a value and a new line to standard output
+ * @root:   consumed; NULL: there was no memory to make it
+ * @flags:  of json_dumpf()
+ * Return: 0; -1 after saying what went wrong.
+ */
+int report_json(json_t *root, size_t flags);
 
 /* What this process did or sees. */
 #define say(...) ((void)report_speak(REPORT_SAY, __VA_ARGS__))

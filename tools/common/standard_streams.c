@@ -26,9 +26,27 @@ void standard_streams_open(void)
 
 int standard_streams_flush(int code)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write to standard output: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	return code;
+	if (!fflush(stdout) && !ferror(stdout))
+		return code;
+	complain("cannot write to standard output: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+int reserved_stdout_start(struct reserved_stdout *reserved)
+{
+	fflush(stdout);
+	reserved->saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (reserved->saved >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		return 0;
+	return complain("cannot keep standard output for the results: %s", strerror(errno));
+}
+
+void reserved_stdout_end(struct reserved_stdout *reserved)
+{
+	if (reserved->saved < 0)
+		return;
+	fflush(stdout);
+	dup2(reserved->saved, STDOUT_FILENO);
+	close(reserved->saved);
+	reserved->saved = -1;
 }

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -20,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/child_link.h"
 #include "common/find_program.h"
 #include "common/cleanup.h"
 #include "common/report.h"
@@ -35,12 +35,8 @@ extern char **environ;
 static int wait_readable(int fd)
 {
 	struct pollfd entry = {.fd = fd, .events = POLLIN};
-	int count;
 
-	do {
-		count = poll(&entry, 1, WAIT_MS);
-	} while (count < 0 && errno == EINTR);
-	return count;
+	return link_poll(&entry, 1, link_now_ns() + WAIT_MS * UINT64_C(1000000));
 }
 
 /* The daemon's one line. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/device.h"
-#include "common/reserved_stdout.h"
+#include "common/standard_streams.h"
 #include "common/temp_broker.h"
 #include "common/option.h"
 #include "warpway/verbs.h"

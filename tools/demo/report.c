@@ -70,7 +70,6 @@ static int print_json(const struct demo *demo, const struct demo_step steps[], s
 	json_t *list = json_array();
 	json_t *root;
 	bool passed = true;
-	int result;
 
 	for (size_t i = 0; i < count; i++) {
 		passed = passed && steps[i].passed;
@@ -81,10 +80,7 @@ static int print_json(const struct demo *demo, const struct demo_step steps[], s
 		device_mps_name(&demo->info), "version", ww_version(), "elements",
 		(json_int_t)demo->elements, "processes", (json_int_t)demo->processes, "steps", list,
 		"passed", (int)passed);
-	result = root ? json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : -1;
-	fputc('\n', stdout);
-	json_decref(root);
-	return result ? complain("cannot write the results as JSON") : 0;
+	return report_json(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }
 
 int demo_report(const struct demo *demo, const struct demo_step steps[], size_t count)

@@ -73,10 +73,9 @@ static int print(const struct request *request, const struct ww_export_params *p
 	if (!request->json)
 		return puts(text) < 0 ? -1 : 0;
 	format_safe(request->words[0], name, sizeof(name));
-	return view_print_json(json_pack("{s:s, s:s, s:s, s:I, s:I}", "token", text, "name", name,
-				       "access", format_access(params->access), "escrow_ns",
-				       (json_int_t)params->escrow_ns, "uses",
-				       (json_int_t)params->uses),
+	return report_json(json_pack("{s:s, s:s, s:s, s:I, s:I}", "token", text, "name", name,
+				   "access", format_access(params->access), "escrow_ns",
+				   (json_int_t)params->escrow_ns, "uses", (json_int_t)params->uses),
 		JSON_INDENT(2));
 }
 

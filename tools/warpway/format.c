@@ -15,83 +15,41 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const char *word_of(const char *const words[], size_t count, uint32_t number)
-{
-	return number < count && words[number] ? words[number] : "unknown";
-}
+#define WORDS_MAX 8
 
-const char *format_kind(uint32_t kind)
-{
-	static const char *const words[] = {
-		[WW_OBJECT_MEMORY] = "memory",
+static const char *const words[][WORDS_MAX] = {
+	[FORMAT_KIND] = {[WW_OBJECT_MEMORY] = "memory",
 		[WW_OBJECT_TIMELINE] = "timeline",
 		[WW_OBJECT_EVENT] = "event",
 		[WW_OBJECT_BARRIER] = "barrier",
 		[WW_OBJECT_CHANNEL] = "channel",
 		[WW_OBJECT_SERVICE] = "service",
-		[WW_OBJECT_POOL] = "pool",
-	};
-
-	return word_of(words, COUNT(words), kind);
-}
-
-const char *format_memory_kind(uint32_t memory_kind)
-{
-	static const char *const words[] = {
-		[WW_MEMORY_VMM] = "vmm",
-		[WW_MEMORY_HOST] = "host",
-	};
-
-	return word_of(words, COUNT(words), memory_kind);
-}
-
-const char *format_state(uint32_t state)
-{
-	static const char *const words[] = {
-		[WW_STATE_WRITING] = "writing",
+		[WW_OBJECT_POOL] = "pool"},
+	[FORMAT_MEMORY_KIND] = {[WW_MEMORY_VMM] = "vmm", [WW_MEMORY_HOST] = "host"},
+	[FORMAT_STATE] = {[WW_STATE_WRITING] = "writing",
 		[WW_STATE_SEALED] = "sealed",
 		[WW_STATE_SHARED] = "shared",
-		[WW_STATE_REMOVED] = "removed",
-	};
-
-	return word_of(words, COUNT(words), state);
-}
-
-const char *format_life(uint32_t life)
-{
-	static const char *const words[] = {
-		[WW_LIFE_HELD] = "held",
-		[WW_LIFE_OWNER] = "owner",
-		[WW_LIFE_KEPT] = "kept",
-	};
-
-	return word_of(words, COUNT(words), life);
-}
-
-const char *format_access(uint32_t access)
-{
-	static const char *const words[] = {
-		[0] = "none",
-		[WW_ACCESS_READ] = "read",
-		[WW_ACCESS_WRITE] = "write",
-	};
-
-	return word_of(words, COUNT(words), access);
-}
-
-const char *format_what(uint32_t what)
-{
-	static const char *const words[] = {
-		[WW_WATCH_PUT] = "put",
+		[WW_STATE_REMOVED] = "removed"},
+	[FORMAT_LIFE] =
+		{[WW_LIFE_HELD] = "held", [WW_LIFE_OWNER] = "owner", [WW_LIFE_KEPT] = "kept"},
+	[FORMAT_ACCESS] = {[0] = "none", [WW_ACCESS_READ] = "read", [WW_ACCESS_WRITE] = "write"},
+	[FORMAT_WHAT] = {[WW_WATCH_PUT] = "put",
 		[WW_WATCH_READY] = "ready",
 		[WW_WATCH_REMOVED] = "removed",
 		[WW_WATCH_EXPIRED] = "expired",
 		[WW_WATCH_GONE] = "gone",
 		[WW_WATCH_LOST] = "lost",
-		[WW_WATCH_OVERFLOW] = "overflow",
-	};
+		[WW_WATCH_OVERFLOW] = "overflow"},
+	[FORMAT_TIMELINE_STATE] = {[WW_TIMELINE_LIVE] = "live",
+		[WW_TIMELINE_CLOSED] = "closed",
+		[WW_TIMELINE_LOST] = "lost"},
+};
 
-	return word_of(words, COUNT(words), what);
+const char *format_word(enum format_sort sort, uint32_t number)
+{
+	const char *word = number < WORDS_MAX ? words[sort][number] : NULL;
+
+	return word ? word : "unknown";
 }
 
 static char state_letter(uint32_t state)

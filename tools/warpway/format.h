@@ -19,13 +19,26 @@
 #define FORMAT_DTYPE_BYTES    WW_DTYPE_NAME_BYTES
 #define FORMAT_ARRAY_BYTES    416 /* a dtype and 16 numbers of at most 20 digits, with commas */
 
+enum format_sort {
+	FORMAT_KIND,
+	FORMAT_MEMORY_KIND,
+	FORMAT_STATE,
+	FORMAT_LIFE,
+	FORMAT_ACCESS,
+	FORMAT_WHAT,
+	FORMAT_TIMELINE_STATE
+};
+
 /* Words of the command line, of JSON and of tables; "unknown" for a number that is none of them. */
-const char *format_kind(uint32_t kind);
-const char *format_memory_kind(uint32_t memory_kind);
-const char *format_state(uint32_t state);
-const char *format_life(uint32_t life);
-const char *format_access(uint32_t access);
-const char *format_what(uint32_t what);
+const char *format_word(enum format_sort sort, uint32_t number);
+
+#define format_kind(kind)               format_word(FORMAT_KIND, kind)
+#define format_memory_kind(memory_kind) format_word(FORMAT_MEMORY_KIND, memory_kind)
+#define format_state(state)             format_word(FORMAT_STATE, state)
+#define format_life(life)               format_word(FORMAT_LIFE, life)
+#define format_access(access)           format_word(FORMAT_ACCESS, access)
+#define format_what(what)               format_word(FORMAT_WHAT, what)
+#define format_timeline_state(state)    format_word(FORMAT_TIMELINE_STATE, state)
 
 /**
  * format_mode() - state and mode as ls shows them

@@ -127,7 +127,7 @@ static int print_json(struct view *view, ww_snapshot *snapshot)
 
 	while (next(snapshot, &index, &object))
 		json_array_append_new(list, view_json_object(view, &object));
-	return view_print_json(list, JSON_INDENT(2));
+	return report_json(list, JSON_INDENT(2));
 }
 
 static int run(struct request *request)

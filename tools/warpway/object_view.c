@@ -163,12 +163,3 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 		view_json_ns(object->left_ns), "generation", (json_int_t)object->generation,
 		"array", object->has_array ? json_of_array(&object->array) : json_null());
 }
-
-int view_print_json(json_t *root, size_t flags)
-{
-	int failed = root ? json_dumpf(root, stdout, flags) : -1;
-
-	fputc('\n', stdout);
-	json_decref(root);
-	return failed ? complain("cannot write the result as JSON") : 0;
-}

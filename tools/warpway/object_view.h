@@ -67,12 +67,4 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 /* Nanoseconds; null for WW_FOREVER. */
 json_t *view_json_ns(uint64_t ns);
 
-/**
- * view_print_json() - write a value and a new line to standard output
- * @root:   consumed; NULL: there was no memory to make it
- * @flags:  of json_dumpf()
- * Return: 0; -1 after saying what went wrong.
- */
-int view_print_json(json_t *root, size_t flags);
-
 #endif

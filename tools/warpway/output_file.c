@@ -27,14 +27,12 @@ static int open_output(struct sink *sink)
 	sink->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (sink->fd >= 0)
 		return 0;
-	complain("cannot use standard output: %s", strerror(errno));
-	return EXIT_FAILED;
+	return complain("cannot use standard output: %s", strerror(errno));
 }
 
 static int fail_to_write(const struct sink *sink)
 {
-	complain("cannot write %s: %s", sink->name, strerror(errno));
-	return EXIT_FAILED;
+	return complain("cannot write %s: %s", sink->name, strerror(errno));
 }
 
 static int open_directly(struct sink *sink, const char *path)
@@ -95,10 +93,9 @@ int sink_open(struct sink *sink, const char *path)
 	}
 	if (errno != ENOENT || strlen(path) >= sizeof(sink->path))
 		return fail_to_write(sink);
-	if (!lstat(path, &status)) {
-		complain("cannot write %s: it is a link to a file that is not there", sink->name);
-		return EXIT_FAILED;
-	}
+	if (!lstat(path, &status))
+		return complain("cannot write %s: it is a link to a file that is not there",
+			sink->name);
 	snprintf(sink->path, sizeof(sink->path), "%s", path);
 	return open_beside(sink, new_file_mode());
 }
@@ -109,7 +106,7 @@ int sink_finish(struct sink *sink)
 
 	sink->fd = -1;
 	if (close(fd) || (sink->unfinished[0] && rename(sink->unfinished, sink->path)))
-		return complain("cannot write %s: %s", sink->name, strerror(errno));
+		return fail_to_write(sink);
 	sink->unfinished[0] = 0;
 	return 0;
 }

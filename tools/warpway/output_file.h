@@ -31,7 +31,7 @@ struct sink {
 /**
  * sink_open() - open what is to be written
  * @path:  borrowed; NULL or "-": standard output
- * Return: 0; EXIT_FAILED, or EXIT_CANNOT for a terminal, after saying what went wrong. End it with
+ * Return: 0; -1, or EXIT_CANNOT for a terminal, after saying what went wrong. End it with
  *         sink_close() in either case.
  */
 int sink_open(struct sink *sink, const char *path);

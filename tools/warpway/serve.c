@@ -130,7 +130,7 @@ static int print_json(ww_broker *broker, const struct ww_broker_info *info)
 
 	format_safe(info->version, version, sizeof(version));
 	format_id(info->broker_id, id);
-	return view_print_json(
+	return report_json(
 		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I,"
 			  " s:I, s:I, s:I}",
 			"address", ww_broker_address(broker), "version", version, "protocol",
@@ -185,13 +185,8 @@ static int open_process(uint32_t pid)
 static int await_end(int process, uint32_t pid)
 {
 	struct pollfd entry = {.fd = process, .events = POLLIN};
-	uint64_t deadline_ns = link_now_ns() + STOP_TIMEOUT_MS * UINT64_C(1000000);
-	int count;
 
-	do {
-		count = poll(&entry, 1, link_poll_ms(deadline_ns));
-	} while (count < 0 && errno == EINTR);
-	if (count > 0)
+	if (link_poll(&entry, 1, link_now_ns() + STOP_TIMEOUT_MS * UINT64_C(1000000)) > 0)
 		return EXIT_DONE;
 	return complain("pid %u has not ended within %d s", pid, STOP_TIMEOUT_MS / 1000);
 }

@@ -82,19 +82,6 @@ static bool find_timeline(const struct request *request, struct ww_timeline_info
 		ww_timeline_info_get(timeline, out_info) == WW_OK;
 }
 
-static const char *timeline_state(const struct ww_timeline_info *info)
-{
-	static const char *const words[] = {
-		[WW_TIMELINE_LIVE] = "live",
-		[WW_TIMELINE_CLOSED] = "closed",
-		[WW_TIMELINE_LOST] = "lost",
-	};
-
-	return info->state < sizeof(words) / sizeof(words[0]) && words[info->state]
-		? words[info->state]
-		: "unknown";
-}
-
 static void print_timeline(const struct request *request)
 {
 	struct ww_timeline_info info;
@@ -105,7 +92,8 @@ static void print_timeline(const struct request *request)
 	}
 	printf("value       %llu, submitted are %llu\n", (unsigned long long)info.completed,
 		(unsigned long long)info.submitted);
-	printf("signaller   pid %u (%s), %s\n", info.pid, info.program, timeline_state(&info));
+	printf("signaller   pid %u (%s), %s\n", info.pid, info.program,
+		format_timeline_state(info.state));
 }
 
 static json_t *json_of_timeline(const struct request *request)
@@ -115,8 +103,8 @@ static json_t *json_of_timeline(const struct request *request)
 	if (!find_timeline(request, &info))
 		return json_null();
 	return json_pack("{s:I, s:I, s:s, s:I, s:s}", "completed", (json_int_t)info.completed,
-		"submitted", (json_int_t)info.submitted, "state", timeline_state(&info), "pid",
-		(json_int_t)info.pid, "program", info.program);
+		"submitted", (json_int_t)info.submitted, "state", format_timeline_state(info.state),
+		"pid", (json_int_t)info.pid, "program", info.program);
 }
 
 static void print_barrier(const struct request *request, const struct ww_object_info *object)
@@ -153,7 +141,7 @@ static int print_json(struct request *request, const struct ww_object_info *obje
 
 	if (object->kind == WW_OBJECT_TIMELINE)
 		json_object_set_new(root, "timeline", json_of_timeline(request));
-	return view_print_json(root, JSON_INDENT(2));
+	return report_json(root, JSON_INDENT(2));
 }
 
 static void print_who(struct view *view, const struct ww_object_info *object)

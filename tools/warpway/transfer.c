@@ -88,9 +88,10 @@ static int write_piece(struct pump *pump, int fd, const char *name, const void *
 	return complain("cannot write %s: %s", name, strerror(error));
 }
 
+/* Of memory that the CPU reaches nothing is copied. */
 static int enqueue(struct pump *pump, void *to, const void *from, size_t count)
 {
-	if (ww_stream_copy(pump->stream, to, from, count) == WW_OK)
+	if (pump->direct || ww_stream_copy(pump->stream, to, from, count) == WW_OK)
 		return 0;
 	progress_end(pump->progress);
 	return complain_record("cannot copy %zu bytes", count);
@@ -98,22 +99,27 @@ static int enqueue(struct pump *pump, void *to, const void *from, size_t count)
 
 static int finish(struct pump *pump)
 {
-	if (ww_stream_synchronize(pump->stream, WW_FOREVER, NULL) == WW_OK)
+	if (pump->direct || ww_stream_synchronize(pump->stream, WW_FOREVER, NULL) == WW_OK)
 		return 0;
 	progress_end(pump->progress);
 	return complain_record("cannot finish a copy");
 }
 
+/* CPU memory for the bytes at @at: the memory itself, or the piece whose turn it is. */
+static uint8_t *piece_at(const struct pump *pump, uint64_t at, uint64_t turn)
+{
+	return pump->direct ? pump->direct + at : pump->pieces + turn % 2 * PUMP_PIECE_BYTES;
+}
+
 /*
  * While the GPU takes one piece the other is filled; a copy is awaited before the next one begins.
  */
-static int fill_by_pieces(struct pump *pump, int fd, const char *name, uint64_t offset,
-	uint64_t bytes)
+int pump_fill(struct pump *pump, int fd, const char *name, uint64_t offset, uint64_t bytes)
 {
 	size_t count;
 
 	for (uint64_t done = 0, turn = 0; done < bytes; done += count, turn++) {
-		uint8_t *piece = pump->pieces + turn % 2 * PUMP_PIECE_BYTES;
+		uint8_t *piece = piece_at(pump, offset + done, turn);
 
 		count = piece_of(bytes - done);
 		if (flow_interrupted() || read_piece(pump, fd, name, piece, count) ||
@@ -124,58 +130,25 @@ static int fill_by_pieces(struct pump *pump, int fd, const char *name, uint64_t 
 	return finish(pump);
 }
 
-int pump_fill(struct pump *pump, int fd, const char *name, uint64_t offset, uint64_t bytes)
-{
-	size_t count;
-
-	if (!pump->direct)
-		return fill_by_pieces(pump, fd, name, offset, bytes);
-	for (uint64_t done = 0; done < bytes; done += count) {
-		count = piece_of(bytes - done);
-		if (flow_interrupted() ||
-			read_piece(pump, fd, name, pump->direct + offset + done, count))
-			return -1;
-		progress_advance(pump->progress, count);
-	}
-	return 0;
-}
-
 /* The piece after the one that is written is on its way already. */
-static int drain_by_pieces(struct pump *pump, int fd, const char *name, uint64_t offset,
-	uint64_t bytes)
+int pump_drain(struct pump *pump, int fd, const char *name, uint64_t offset, uint64_t bytes)
 {
 	size_t count = piece_of(bytes);
 
 	if (enqueue(pump, pump->pieces, pump->device + offset, count))
 		return -1;
 	for (uint64_t done = 0, turn = 0; done < bytes; turn++) {
-		uint8_t *piece = pump->pieces + turn % 2 * PUMP_PIECE_BYTES;
-		uint8_t *other = pump->pieces + (turn + 1) % 2 * PUMP_PIECE_BYTES;
+		uint64_t next_at = offset + done + count;
 		size_t next = piece_of(bytes - done - count);
 
 		if (flow_interrupted() || finish(pump) ||
-			enqueue(pump, other, pump->device + offset + done + count, next) ||
-			write_piece(pump, fd, name, piece, count))
+			enqueue(pump, piece_at(pump, next_at, turn + 1), pump->device + next_at,
+				next) ||
+			write_piece(pump, fd, name, piece_at(pump, offset + done, turn), count))
 			return -1;
 		progress_advance(pump->progress, count);
 		done += count;
 		count = next;
-	}
-	return 0;
-}
-
-int pump_drain(struct pump *pump, int fd, const char *name, uint64_t offset, uint64_t bytes)
-{
-	size_t count;
-
-	if (!pump->direct)
-		return drain_by_pieces(pump, fd, name, offset, bytes);
-	for (uint64_t done = 0; done < bytes; done += count) {
-		count = piece_of(bytes - done);
-		if (flow_interrupted() ||
-			write_piece(pump, fd, name, pump->direct + offset + done, count))
-			return -1;
-		progress_advance(pump->progress, count);
 	}
 	return 0;
 }

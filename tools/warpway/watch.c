@@ -63,10 +63,9 @@ static int print_json(struct view *view, const struct ww_watch_event *event)
 	char time[TIME_BYTES];
 
 	time_text(true, time);
-	return view_print_json(json_pack("{s:s, s:s, s:o}", "time", time, "event",
-				       format_what(event->what), "object",
-				       missed ? json_null()
-					      : view_json_object(view, &event->object)),
+	return report_json(json_pack("{s:s, s:s, s:o}", "time", time, "event",
+				   format_what(event->what), "object",
+				   missed ? json_null() : view_json_object(view, &event->object)),
 		JSON_COMPACT);
 }
 

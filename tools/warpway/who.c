@@ -189,7 +189,7 @@ static int print_json(struct who *who)
 	}
 	for (size_t i = 0; i < holder_report->object_count; i++)
 		json_array_append_new(objects, json_of_object(who, &holder_report->objects[i]));
-	return view_print_json(json_pack("{s:o, s:o}", "processes", processes, "objects", objects),
+	return report_json(json_pack("{s:o, s:o}", "processes", processes, "objects", objects),
 		JSON_INDENT(2));
 }
 
