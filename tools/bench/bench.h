@@ -18,7 +18,7 @@
 #include "bench/raw.h"
 #include "common/child.h"
 #include "common/cleanup.h"
-#include "common/mailbox.h"
+#include "bench/mailbox.h"
 #include "common/number.h"
 #include "common/plain_cuda.h"
 #include "common/report.h"
@@ -118,13 +118,15 @@ struct bench {
 	void *state;                  /* of the suite, or of the role */
 	struct ww_device_info second; /* another GPU, see struct bench_case */
 	const void *context;
-	unsigned int way;    /* of the turn that is taken */
-	uint64_t size;       /* of memory, as asked for, where sizes matter */
-	ww_memory *lent;     /* to the child in which a case is measured */
+	unsigned int way; /* of the turn that is taken */
+	uint64_t size;    /* of memory, as asked for, where sizes matter */
+	int lent_fd;      /* in a child in which a case is measured: what was lent; else -1 */
+	struct ww_memory_description lent;
 	const char *variant; /* NULL, or the end of the names of all results */
 };
 
-#define BENCH_NONE_OPEN .pool_fd = -1, .board_fd = -1, .temp_broker = TEMP_BROKER_NONE
+#define BENCH_NONE_OPEN \
+	.pool_fd = -1, .board_fd = -1, .lent_fd = -1, .temp_broker = TEMP_BROKER_NONE
 
 /* Who does the work of a turn. A case may have more ways of its own. */
 enum bench_way {
@@ -183,9 +185,10 @@ struct bench_case {
 	int (*close)(struct bench *bench);
 
 	/*
-	 * Where the case is measured in a child, with open and close there: hands it what it needs.
+	 * Where the case is measured in a child, with open and close there: the memory of which the
+	 * child gets a descriptor. @out_memory: the caller's
 	 */
-	int (*lend)(struct bench *bench, struct child *child);
+	int (*lend)(struct bench *bench, ww_memory **out_memory);
 
 	/* In place of all that: measures something else and adds its results. */
 	int (*run)(struct bench *bench);
@@ -269,6 +272,14 @@ int bench_add_number(struct bench *bench, const char *name, const char *unit, do
 
 /* As complain(), for a status of the library that is not WW_OK. */
 int bench_expect(ww_status status, const char *what);
+
+/* Memory of the device; a token for reading and writing of a memory; what such a token names. */
+int bench_memory_create(struct bench *bench, uint64_t bytes, ww_memory **out_memory);
+int bench_export(struct bench *bench, ww_memory *memory, struct ww_token *out_token);
+int bench_import(struct bench *bench, const struct ww_token *token, ww_memory **out_memory);
+
+/* Until a stream of the library has done everything. */
+int bench_stream_finish(ww_stream *stream);
 
 /* The next of a series of numbers without a pattern; @state: any but 0. */
 uint64_t bench_random(uint64_t *state);

@@ -196,21 +196,12 @@ static struct {
 	ww_memory *mapped;
 } library;
 
-static int create(struct bench *bench, ww_memory **out_memory)
-{
-	const struct ww_memory_params params = {.struct_size = sizeof(params),
-		.bytes = MEMORY_BYTES};
-
-	return bench_expect(ww_memory_create(bench->device, &params, out_memory),
-		"cannot make memory");
-}
-
 static int library_put(struct bench *bench, uint64_t out_ns[])
 {
 	OWN(memory) ww_memory *memory = NULL;
 	uint64_t at;
 
-	if (create(bench, &memory))
+	if (bench_memory_create(bench, MEMORY_BYTES, &memory))
 		return -1;
 	at = link_now_ns();
 	if (ww_memory_put(memory, bench->broker, LIBRARY_NAME "/put", NULL, 0, NULL) != WW_OK)
@@ -265,7 +256,7 @@ static int role_maker(struct bench *bench, const char *word)
 	OWN(memory) ww_memory *memory = NULL;
 
 	(void)word;
-	if (create(bench, &memory))
+	if (bench_memory_create(bench, MEMORY_BYTES, &memory))
 		return -1;
 	if (ww_memory_put(memory, bench->broker, LIBRARY_NAME, NULL, 0, NULL) != WW_OK)
 		return complain_record("put");

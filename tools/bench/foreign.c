@@ -36,17 +36,6 @@ static int wrap(struct bench *bench, ww_CUdeviceptr address, uint64_t bytes, ww_
 		"cannot wrap memory");
 }
 
-static int export(struct bench *bench, ww_memory *memory, struct ww_token *out_token)
-{
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-	};
-
-	return bench_expect(ww_memory_export(memory, bench->broker, &params, NULL, out_token),
-		"cannot export wrapped memory");
-}
-
 /* --- what the owner does --- */
 
 /* Of an allocation that no call has wrapped or exported before. */
@@ -103,7 +92,7 @@ static int export_fresh(struct bench *bench, uint64_t out_ns[])
 	result = wrap(bench, address, 0, &memory);
 	at = link_now_ns();
 	if (!result)
-		result = export(bench, memory, &token);
+		result = bench_export(bench, memory, &token);
 	out_ns[0] = bench_lap(&at);
 	ww_memory_unref(memory);
 	return CUDA_CALL(cuda, cuMemFree, address) || result ? -1 : 0;
@@ -117,7 +106,7 @@ static int open_foreign(struct bench *bench)
 	if (CUDA_CALL(cuda, cuMemAlloc, &lent.legacy, BYTES) ||
 		CUDA_CALL(cuda, cuIpcGetMemHandle, &board->handle, lent.legacy) ||
 		wrap(bench, lent.legacy + OFFSET, 0, &lent.wrapped) ||
-		export(bench, lent.wrapped, &board->token))
+		bench_export(bench, lent.wrapped, &board->token))
 		return -1;
 	if (!bench->has_pool)
 		return 0;
@@ -125,7 +114,7 @@ static int open_foreign(struct bench *bench)
 		CUDA_CALL(cuda, cuMemPoolExportPointer, &board->data, lent.pooled) ||
 		wrap(bench, lent.pooled, 0, &lent.wrapped_pooled))
 		return -1;
-	return export(bench, lent.wrapped_pooled, &board->pooled);
+	return bench_export(bench, lent.wrapped_pooled, &board->pooled);
 }
 
 static void close_foreign(struct bench *bench)
@@ -138,35 +127,18 @@ static void close_foreign(struct bench *bench)
 		bench->cuda.cuMemFree(lent.legacy);
 }
 
-static int lend_memory(struct bench *bench, struct child *child)
+static int lend_memory(struct bench *bench, ww_memory **out_memory)
 {
-	struct link_message message = {.kind = LINK_MEMORY};
-	OWN(fd) int fd = -1;
-
 	(void)bench;
-	if (ww_memory_export_fd(lent.wrapped, WW_ACCESS_WRITE, &fd, &message.description) != WW_OK)
-		return complain_record("cannot export wrapped memory");
-	return child_send(child, &message, fd);
+	*out_memory = ww_memory_ref(lent.wrapped);
+	return 0;
 }
 
 /* --- what the importer does --- */
 
-static struct importer {
-	int fd; /* of the wrapped memory */
-	struct ww_memory_description description;
-
-	/* What stays mapped in the case import.again. */
-	ww_memory *kept;
-	ww_CUdeviceptr kept_address;
-} importer;
-
-static int import_token(struct bench *bench, const struct ww_token *token, ww_memory **out_memory)
-{
-	return bench_expect(ww_memory_import(bench->device, bench->broker, token,
-				    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
-				    NULL, out_memory, NULL),
-		"cannot import memory of others");
-}
+/* What stays mapped in the case import.again. */
+static ww_memory *kept;
+static ww_CUdeviceptr kept_address;
 
 static int open_handle(struct bench *bench, ww_CUdeviceptr *out_address)
 {
@@ -190,7 +162,7 @@ static int by_descriptor(struct bench *bench, uint64_t out_ns[])
 	uint64_t at = link_now_ns();
 	ww_memory *memory = NULL;
 
-	if (bench_expect(ww_memory_import_fd(bench->device, importer.fd, &importer.description,
+	if (bench_expect(ww_memory_import_fd(bench->device, bench->lent_fd, &bench->lent,
 				 WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
 				 &memory),
 		    "cannot import memory of others"))
@@ -204,7 +176,7 @@ static int by_token(struct bench *bench, uint64_t out_ns[])
 	uint64_t at = link_now_ns();
 	ww_memory *memory = NULL;
 
-	return import_token(bench, &board->token, &memory) ? -1 : time_release(memory, at, out_ns);
+	return bench_import(bench, &board->token, &memory) ? -1 : time_release(memory, at, out_ns);
 }
 
 static int by_pool_token(struct bench *bench, uint64_t out_ns[])
@@ -213,7 +185,7 @@ static int by_pool_token(struct bench *bench, uint64_t out_ns[])
 	uint64_t at = link_now_ns();
 	ww_memory *memory = NULL;
 
-	return import_token(bench, &board->pooled, &memory) ? -1 : time_release(memory, at, out_ns);
+	return bench_import(bench, &board->pooled, &memory) ? -1 : time_release(memory, at, out_ns);
 }
 
 static int raw_by_handle(struct bench *bench, uint64_t out_ns[])
@@ -248,33 +220,20 @@ static int raw_by_pool(struct bench *bench, uint64_t out_ns[])
 	return 0;
 }
 
-static int open_import(struct bench *bench)
-{
-	struct link_message message;
-
-	(void)bench;
-	importer = (struct importer){.fd = -1};
-	if (parent_receive(LINK_MEMORY, &message, &importer.fd))
-		return -1;
-	importer.description = message.description;
-	return 0;
-}
-
 static int open_again(struct bench *bench)
 {
 	const struct board *board = bench->board;
 
-	if (open_import(bench) || import_token(bench, &board->token, &importer.kept))
+	if (bench_import(bench, &board->token, &kept))
 		return -1;
-	return open_handle(bench, &importer.kept_address);
+	return open_handle(bench, &kept_address);
 }
 
-static int close_import(struct bench *bench)
+static int close_again(struct bench *bench)
 {
-	ww_memory_unref(importer.kept);
-	if (importer.kept_address)
-		bench->cuda.cuIpcCloseMemHandle(importer.kept_address);
-	own_fd(&importer.fd);
+	ww_memory_unref(kept);
+	if (kept_address)
+		bench->cuda.cuIpcCloseMemHandle(kept_address);
 	return 0;
 }
 
@@ -288,28 +247,22 @@ static const struct bench_case cases[] = {
 	{.rows = {{"import", "us", BENCH_GOAL_FOREIGN, FLOOR}, {"release", "us", RELEASE}},
 		.turns = {by_descriptor, raw_by_handle},
 		.parts = 2,
-		.open = open_import,
-		.close = close_import,
 		.lend = lend_memory},
 	{.rows = {{"import.token", "us", FLOOR}, {"release.token", "us", RELEASE}},
 		.turns = {by_token, raw_by_handle},
 		.parts = 2,
-		.open = open_import,
-		.close = close_import,
 		.lend = lend_memory},
 	{.rows = {{"import.again", "us", BENCH_GOAL_MAPPED, FLOOR},
 		 {"release.again", "us", RELEASE}},
 		.turns = {by_token, raw_by_handle},
 		.parts = 2,
 		.open = open_again,
-		.close = close_import,
+		.close = close_again,
 		.lend = lend_memory},
 	{.rows = {{"pool.import", "us", FLOOR}, {"pool.release", "us", RELEASE}},
 		.needs_pool = true,
 		.turns = {by_pool_token, raw_by_pool},
 		.parts = 2,
-		.open = open_import,
-		.close = close_import,
 		.lend = lend_memory},
 };
 

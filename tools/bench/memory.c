@@ -19,26 +19,12 @@ static uint64_t bytes_of(const struct bench *bench)
 	return (bench->size + granularity - 1) / granularity * granularity;
 }
 
-/* Of the second process. */
-struct import {
-	int fd;
-	struct ww_memory_description description;
-};
-
-static int create(struct bench *bench, ww_memory **out_memory)
-{
-	const struct ww_memory_params params = {.struct_size = sizeof(params),
-		.bytes = bytes_of(bench)};
-
-	return bench_expect(ww_memory_create(bench->device, &params, out_memory), "create");
-}
-
 static int ours_create_release(struct bench *bench, uint64_t out_ns[])
 {
 	ww_memory *memory;
 	uint64_t at = link_now_ns();
 
-	if (create(bench, &memory))
+	if (bench_memory_create(bench, bytes_of(bench), &memory))
 		return -1;
 	out_ns[0] = bench_lap(&at);
 	ww_memory_unref(memory);
@@ -55,7 +41,7 @@ static int raw_create_release(struct bench *bench, uint64_t out_ns[])
 	if (raw->ops->create(raw, bytes_of(bench), &memory))
 		return -1;
 	out_ns[0] = bench_lap(&at);
-	if (raw->ops->release(raw, &memory))
+	if (raw->ops->unmap(raw, &memory))
 		return -1;
 	out_ns[1] = bench_lap(&at);
 	return 0;
@@ -68,7 +54,7 @@ static int ours_export(struct bench *bench, uint64_t out_ns[])
 	struct ww_memory_description description;
 	uint64_t at;
 
-	if (create(bench, &memory))
+	if (bench_memory_create(bench, bytes_of(bench), &memory))
 		return -1;
 	at = link_now_ns();
 	if (ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd, &description) != WW_OK)
@@ -90,18 +76,17 @@ static int raw_export(struct bench *bench, uint64_t out_ns[])
 	at = link_now_ns();
 	result = raw->ops->export_fd(raw, &memory, &fd);
 	out_ns[0] = bench_lap(&at);
-	return raw->ops->release(raw, &memory) ? -1 : result;
+	return raw->ops->unmap(raw, &memory) ? -1 : result;
 }
 
 /* --- imports --- */
 
 static int ours_import_unmap(struct bench *bench, uint64_t out_ns[])
 {
-	const struct import *import = bench->state;
 	ww_memory *memory;
 	uint64_t at = link_now_ns();
 
-	if (ww_memory_import_fd(bench->device, import->fd, &import->description,
+	if (ww_memory_import_fd(bench->device, bench->lent_fd, &bench->lent,
 		    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
 		    &memory) != WW_OK)
 		return complain_record("import");
@@ -113,12 +98,11 @@ static int ours_import_unmap(struct bench *bench, uint64_t out_ns[])
 
 static int raw_import_unmap(struct bench *bench, uint64_t out_ns[])
 {
-	const struct import *import = bench->state;
 	struct raw *raw = bench->raw;
 	struct raw_memory memory;
 	uint64_t at = link_now_ns();
 
-	if (raw->ops->import_map(raw, import->fd, bytes_of(bench), &memory))
+	if (raw->ops->import_map(raw, bench->lent_fd, bytes_of(bench), &memory))
 		return -1;
 	out_ns[0] = bench_lap(&at);
 	if (raw->ops->unmap(raw, &memory))
@@ -127,29 +111,9 @@ static int raw_import_unmap(struct bench *bench, uint64_t out_ns[])
 	return 0;
 }
 
-static int lend_memory(struct bench *bench, struct child *child)
+static int lend_memory(struct bench *bench, ww_memory **out_memory)
 {
-	struct link_message message = {.kind = LINK_MEMORY, .numbers = {bench->size}};
-	OWN(fd) int fd = -1;
-
-	if (create(bench, &bench->lent))
-		return -1;
-	if (ww_memory_export_fd(bench->lent, WW_ACCESS_WRITE, &fd, &message.description) != WW_OK)
-		return complain_record("export");
-	return child_send(child, &message, fd);
-}
-
-static int open_import(struct bench *bench)
-{
-	static struct import import = {.fd = -1};
-	struct link_message message;
-
-	if (parent_receive(LINK_MEMORY, &message, &import.fd))
-		return -1;
-	import.description = message.description;
-	bench->size = message.numbers[0];
-	bench->state = &import;
-	return 0;
+	return bench_memory_create(bench, bytes_of(bench), out_memory);
 }
 
 /* --- all sizes --- */
@@ -212,7 +176,6 @@ static const struct bench_case cases[] = {
 		.turns = {ours_import_unmap, raw_import_unmap},
 		.parts = 2,
 		.warm_up = WARM_UP_TURNS,
-		.open = open_import,
 		.lend = lend_memory},
 };
 

@@ -46,17 +46,6 @@ static struct hand {
 	uint64_t round;
 } hand;
 
-static int export(struct bench *bench, ww_memory *memory, struct ww_token *out_token)
-{
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-	};
-
-	return bench_expect(ww_memory_export(memory, bench->broker, &params, NULL, out_token),
-		"cannot export memory");
-}
-
 /* Hands over what was prepared. */
 static int hand_prepared(struct bench *bench, ww_memory *slice, ww_CUdeviceptr address,
 	uint64_t out_ns[])
@@ -67,7 +56,7 @@ static int hand_prepared(struct bench *bench, ww_memory *slice, ww_CUdeviceptr a
 
 	if (address && CUDA_CALL(&bench->cuda, cuMemPoolExportPointer, &board->data, address))
 		return -1;
-	if (slice && export(bench, slice, &board->token))
+	if (slice && bench_export(bench, slice, &board->token))
 		return -1;
 	out_ns[POOL_HAND_EXPORT] = bench_lap(&at);
 	mailbox_store(&board->asked, hand.round);
@@ -106,16 +95,13 @@ int pool_hand(struct bench *bench, uint64_t out_ns[])
 
 int pool_hand_open(struct bench *bench)
 {
-	const struct ww_memory_params params = {.struct_size = sizeof(params),
-		.bytes = SLICE_BYTES};
 	struct board *board = bench->board;
 	struct link_message message;
 
 	hand = (struct hand){.taker = CHILD_NONE};
 	if (pool_create(bench, ROOM_BYTES, &hand.pool) ||
-		bench_expect(ww_memory_create(bench->device, &params, &hand.ordinary),
-			"cannot make memory") ||
-		export(bench, hand.ordinary, &board->mapped) ||
+		bench_memory_create(bench, SLICE_BYTES, &hand.ordinary) ||
+		bench_export(bench, hand.ordinary, &board->mapped) ||
 		bench_spawn(bench, "taker", NULL, NULL, &hand.taker))
 		return -1;
 	return child_receive(&hand.taker, LINK_READY, &message, NULL);
@@ -153,10 +139,7 @@ static int import(struct bench *bench, const struct ww_token *at, ww_memory **ou
 {
 	struct ww_token token = *at;
 
-	return bench_expect(ww_memory_import(bench->device, bench->broker, &token,
-				    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
-				    NULL, out_memory, NULL),
-		"cannot import");
+	return bench_import(bench, &token, out_memory);
 }
 
 static int take(struct bench *bench, struct taken *taken)

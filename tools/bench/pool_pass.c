@@ -173,9 +173,7 @@ static int send_slices(struct passing *passing, int reader, uint64_t wanted)
 			return -1;
 		passing->waits += (uint64_t)refused;
 	}
-	if (!(bench->info.capabilities & WW_CAP_CPU_ACCESS) &&
-		bench_expect(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL),
-			"cannot wait for a stream"))
+	if (!(bench->info.capabilities & WW_CAP_CPU_ACCESS) && bench_stream_finish(bench->stream))
 		return -1;
 	for (size_t i = 0; i < batch.count; i++) {
 		if (send_letter(passing, reader, batch.numbers[i], batch.slices[i]))
@@ -332,8 +330,7 @@ static int fetch(const struct reader *reader, const struct batch *batch)
 			    "cannot fetch a slice"))
 			return -1;
 	}
-	return bench_expect(ww_stream_synchronize(reader->stream, WW_FOREVER, NULL),
-		"cannot wait for a stream");
+	return bench_stream_finish(reader->stream);
 }
 
 static int check(const struct reader *reader, const struct batch *batch, size_t index)

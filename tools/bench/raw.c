@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "common/cleanup.h"
-#include "common/mailbox.h"
+#include "bench/mailbox.h"
 #include "common/report.h"
 
 /* Looks before the CPU is left to others. */

@@ -62,14 +62,14 @@ struct raw_event {
 	struct raw_page *page; /* of its maker; on a GPU unused */
 };
 
-/* All return 0, or -1 after saying what went wrong; release and unmap take what they are given. */
+/* All return 0, or -1 after saying what went wrong; unmap takes what it is given. */
 struct raw_ops {
 	bool has_sleepers; /* a stream that waits for a word may be asleep */
 
 	int (*create)(struct raw *raw, uint64_t bytes, struct raw_memory *out_memory);
-	int (*release)(struct raw *raw, struct raw_memory *memory);
 	int (*export_fd)(struct raw *raw, const struct raw_memory *memory, int *out_fd);
 	int (*import_map)(struct raw *raw, int fd, uint64_t bytes, struct raw_memory *out_memory);
+	/* What was created, and what was imported. */
 	int (*unmap)(struct raw *raw, struct raw_memory *memory);
 
 	/* What the CPU has mapped becomes known to the device. */

@@ -269,7 +269,6 @@ static void close_cuda(struct raw *raw)
 
 static const struct raw_ops cuda_ops = {
 	.create = create,
-	.release = unmap,
 	.export_fd = export_fd,
 	.import_map = import_map,
 	.unmap = unmap,

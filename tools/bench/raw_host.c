@@ -253,7 +253,6 @@ static void close_nothing(struct raw *raw)
 static const struct raw_ops host_ops = {
 	.has_sleepers = true,
 	.create = create,
-	.release = unmap,
 	.export_fd = export_fd,
 	.import_map = import_map,
 	.unmap = unmap,

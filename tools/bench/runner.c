@@ -49,6 +49,39 @@ int bench_expect(ww_status status, const char *what)
 	return status > 0 ? complain("%s: no answer in time", what) : complain_record("%s", what);
 }
 
+int bench_memory_create(struct bench *bench, uint64_t bytes, ww_memory **out_memory)
+{
+	const struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = bytes};
+
+	return bench_expect(ww_memory_create(bench->device, &params, out_memory),
+		"cannot make memory");
+}
+
+int bench_export(struct bench *bench, ww_memory *memory, struct ww_token *out_token)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+	};
+
+	return bench_expect(ww_memory_export(memory, bench->broker, &params, NULL, out_token),
+		"cannot export memory");
+}
+
+int bench_import(struct bench *bench, const struct ww_token *token, ww_memory **out_memory)
+{
+	return bench_expect(ww_memory_import(bench->device, bench->broker, token,
+				    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
+				    NULL, out_memory, NULL),
+		"cannot import memory");
+}
+
+int bench_stream_finish(ww_stream *stream)
+{
+	return bench_expect(ww_stream_synchronize(stream, WW_FOREVER, NULL),
+		"cannot wait for a stream");
+}
+
 uint64_t bench_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -198,6 +231,21 @@ static int measure_here(struct bench *bench, const struct bench_case *bench_case
 	return result;
 }
 
+/* Hands the memory of a case to the child that measures it. */
+static int lend(struct bench *bench, const struct bench_case *bench_case, struct child *child)
+{
+	struct link_message message = {.kind = LINK_MEMORY, .numbers = {bench->size}};
+	OWN(memory) ww_memory *memory = NULL;
+	OWN(fd) int fd = -1;
+
+	if (bench_case->lend(bench, &memory) ||
+		bench_expect(ww_memory_export_fd(memory, WW_ACCESS_WRITE, &fd,
+				     &message.description),
+			"cannot export memory"))
+		return -1;
+	return child_send(child, &message, fd);
+}
+
 /* Takes the samples of a child, which sends the number of each one's series with it. */
 static int measure_in_child(struct bench *bench, const struct bench_case *bench_case,
 	struct series *series)
@@ -207,7 +255,7 @@ static int measure_in_child(struct bench *bench, const struct bench_case *bench_
 	char number[NUMBER_BYTES];
 
 	snprintf(number, sizeof(number), "%zu", (size_t)(bench_case - bench->suite->cases));
-	if (bench_spawn(bench, MEASURE, NULL, number, &child) || bench_case->lend(bench, &child) ||
+	if (bench_spawn(bench, MEASURE, NULL, number, &child) || lend(bench, bench_case, &child) ||
 		child_receive(&child, LINK_READY, &message, NULL))
 		return -1;
 	for (uint64_t left = message.numbers[0]; left > 0; left--) {
@@ -278,7 +326,6 @@ static int run_case(struct bench *bench, const struct bench_case *bench_case)
 		result = measure_in_child(bench, bench_case, &series);
 	else
 		result = measure_here(bench, bench_case, &series);
-	bench->lent = ww_memory_unref(bench->lent);
 	for (; !bench_case->run && !result && row->name; row++) {
 		struct samples *floor = row->floor ? &series.at[row->floor - 1] : NULL;
 
@@ -340,9 +387,12 @@ static int open_suite(struct bench *bench)
 			return -1;
 		bench->address = bench->temp_broker.address;
 	}
-	if (suite->board_bytes &&
-		mailbox_create(suite->board_bytes, &bench->board_fd, &bench->board))
-		return -1;
+	if (suite->board_bytes) {
+		bench->board_fd = raw_memfd(suite->board_bytes);
+		if (bench->board_fd < 0 ||
+			mailbox_open(bench->board_fd, suite->board_bytes, &bench->board))
+			return -1;
+	}
 	if (open_common(bench, suite->needs))
 		return -1;
 	if ((suite->needs & BENCH_NEED_POOL) && bench->cuda.context && open_pool(bench))
@@ -367,7 +417,8 @@ static void close_common(struct bench *bench)
 	bench->has_pool = false;
 	bench->raw = NULL;
 	bench->board = NULL;
-	bench->pool_fd = bench->board_fd = -1;
+	own_fd(&bench->lent_fd);
+	bench->pool_fd = bench->board_fd = bench->lent_fd = -1;
 }
 
 int bench_cases_run(struct bench *bench)
@@ -494,11 +545,16 @@ static int send_series(const struct series *series)
 static int role_measure(struct bench *bench, const char *word)
 {
 	OWN(series) struct series series = {0};
+	struct link_message message;
 	uint64_t number;
 
 	if (!number_parse(word, 0, bench->suite->case_count - 1, &number) ||
 		!bench->suite->cases[number].lend)
 		return complain("there is no case %s", word);
+	if (parent_receive(LINK_MEMORY, &message, &bench->lent_fd))
+		return -1;
+	bench->lent = message.description;
+	bench->size = message.numbers[0];
 	if (measure_here(bench, &bench->suite->cases[number], &series))
 		return -1;
 	return send_series(&series);

@@ -38,8 +38,7 @@ static int settle(struct bench *bench, struct sync_side *side)
 {
 	if (bench->way == BENCH_RAW)
 		return bench->raw->ops->stream_synchronize(bench->raw, side->raw_stream);
-	return bench_expect(ww_stream_synchronize(bench->stream, WW_FOREVER, NULL),
-		"cannot wait for a stream");
+	return bench_stream_finish(bench->stream);
 }
 
 static int stream_signal(struct bench *bench, struct sync_side *side, uint64_t value)
@@ -328,8 +327,7 @@ static int waiter_settle(struct bench *bench)
 {
 	if (bench->way == BENCH_RAW)
 		return bench->raw->ops->stream_synchronize(bench->raw, pair.raw_waiter);
-	return bench_expect(ww_stream_synchronize(pair.waiter, WW_FOREVER, NULL),
-		"cannot wait for a stream");
+	return bench_stream_finish(pair.waiter);
 }
 
 /*

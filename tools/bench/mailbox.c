@@ -3,14 +3,13 @@
  * mailbox.c - bare shared memory by which processes of a verb tell each other something fast, see
  * mailbox.h
  */
-#include "common/mailbox.h"
+#include "bench/mailbox.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/report.h"
 
@@ -27,25 +26,6 @@ int mailbox_open(int fd, uint64_t bytes, void **out_start)
 	if (start == MAP_FAILED)
 		return complain("cannot map shared memory: %s", strerror(errno));
 	*out_start = start;
-	return 0;
-}
-
-int mailbox_create(uint64_t bytes, int *out_fd, void **out_start)
-{
-	int fd = memfd_create("warpway-mailbox", MFD_CLOEXEC);
-
-	if (fd < 0)
-		return complain("memfd_create: %s", strerror(errno));
-	if (ftruncate(fd, (off_t)bytes)) {
-		complain("cannot size a memfd: %s", strerror(errno));
-		close(fd);
-		return -1;
-	}
-	if (mailbox_open(fd, bytes, out_start)) {
-		close(fd);
-		return -1;
-	}
-	*out_fd = fd;
 	return 0;
 }
 

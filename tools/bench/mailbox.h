@@ -6,8 +6,8 @@
  * whoever waits for it looks all the time, lets others have the CPU now and then, and finds out
  * when the other end of a socket is gone, so that no wait outlives who it is for.
  */
-#ifndef TOOLS_COMMON_MAILBOX_H
-#define TOOLS_COMMON_MAILBOX_H
+#ifndef TOOLS_BENCH_MAILBOX_H
+#define TOOLS_BENCH_MAILBOX_H
 
 #include <stdint.h>
 
@@ -16,10 +16,7 @@ struct mailbox_word {
 	_Alignas(128) uint64_t value;
 };
 
-/* All zero, of @bytes bytes. Return: 0, or -1 after saying what went wrong. */
-int mailbox_create(uint64_t bytes, int *out_fd, void **out_start);
-
-/* @fd: borrowed. Return: likewise. */
+/* @fd: of a memfd of @bytes bytes, borrowed. Return: 0, or -1 after saying what went wrong. */
 int mailbox_open(int fd, uint64_t bytes, void **out_start);
 
 void mailbox_close(void *start, uint64_t bytes);
