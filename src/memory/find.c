@@ -3,21 +3,21 @@
  * find.c - the memory that an address lies in
  *
  * What this library has mapped is found in the table of mappings (mapping.h), and what the caller
- * wrapped among the allocations that are wrapped (wrap.c). Of a whole and its parts the smallest is
- * taken. A chunk of a pool is never handed out: there the pool says which slice it is.
+ * wrapped is found among the wrapped allocations (wrap.c). Of a whole and its views the smallest is
+ * taken (view.h). A chunk of a pool is never handed out: the result is a slice or a part of one.
  */
 #include "base/error.h"
 #include "base/process.h"
 #include "memory/import_cache.h"
+#include "memory/view.h"
 
 /* @whole: a reference, consumed. Return: a reference; NULL: it is a chunk without a slice there. */
 static struct ww_memory *narrow_to(struct ww_memory *whole, uint64_t offset)
 {
-	ww_find_slice_fn *find_slice = whole->find_slice;
-	struct ww_memory *part = find_slice ? find_slice(whole, offset)
-					    : ww_memory_find_part(whole, offset, whole->bytes);
+	uint64_t limit = whole->is_chunk ? UINT64_MAX : whole->bytes;
+	struct ww_memory *part = ww_memory_find_part(whole, offset, limit);
 
-	if (!part && !find_slice)
+	if (!part && !whole->is_chunk)
 		return whole;
 	ww_memory_unref(whole);
 	return part;

@@ -17,9 +17,16 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "memory/import_cache.h"
+#include "memory/view.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_memory_params)
 #define INFO_V1_BYTES   offsetof(struct ww_memory_info, offset)
+
+static void memory_delete(struct ww_memory *memory)
+{
+	pthread_mutex_destroy(&memory->views_lock);
+	free(memory);
+}
 
 /* Takes over @mapping on success. */
 static struct ww_memory *memory_new(struct ww_mapping *mapping)
@@ -31,6 +38,7 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 		return NULL;
 	}
 	ww_ref_init(&memory->ref);
+	pthread_mutex_init(&memory->views_lock, NULL);
 	ww_list_init(&memory->views);
 	memory->mapping = mapping;
 	memory->bytes = mapping->bytes;
@@ -38,58 +46,17 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 	return memory;
 }
 
-void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64_t offset,
-	uint64_t bytes, uint32_t access, const struct ww_view_class *class)
-{
-	ww_ref_init(&view->ref);
-	view->mapping = whole->mapping;
-	view->offset = offset;
-	view->bytes = bytes;
-	view->access = access;
-	view->whole = whole;
-	view->class = class;
-	ww_list_init(&view->link);
-}
-
-static struct ww_memory *view_smallest(const struct ww_list *views, uint64_t offset, uint64_t limit)
-{
-	struct ww_memory *smallest = NULL;
-
-	ww_list_for_each (link, views) {
-		struct ww_memory *view = ww_container(link, struct ww_memory, link);
-
-		if (offset - view->offset < view->bytes && view->bytes < limit &&
-			atomic_load_explicit(&view->ref.count, memory_order_relaxed) > 0) {
-			smallest = view;
-			limit = view->bytes;
-		}
-	}
-	return smallest;
-}
-
-struct ww_memory *ww_memory_take_smallest(const struct ww_list *views, uint64_t offset,
-	uint64_t limit)
-{
-	struct ww_memory *view;
-
-	/* One that has lost its last reference meanwhile does not get another one. */
-	do
-		view = view_smallest(views, offset, limit);
-	while (view && !ww_ref_try_get(&view->ref));
-	return view;
-}
-
 /*
- * Nobody else has the memory any more: no lock. The mapping goes first: whoever hears by an
- * attachment that the memory has ended finds that nobody can import it any more.
+ * Nobody else has the memory any more, so no lock is needed. The mapping ends first: when an
+ * attachment tells that the memory has ended, nobody can import it any more.
  */
 static void memory_free(struct ww_memory *memory)
 {
-	bool does_reclaim = memory->mapping->end_waits && !memory->find_slice;
+	bool does_reclaim = memory->mapping->end_waits && !memory->is_chunk;
 
 	memory->mapping = ww_mapping_unref(memory->mapping);
 	ww_attachments_fini(&memory->attachments);
-	free(memory);
+	memory_delete(memory);
 	if (does_reclaim)
 		ww_mapping_reclaim();
 }
@@ -141,7 +108,7 @@ ww_status ww_memory_name(struct ww_mapping *mapping, struct ww_memory **out_memo
 		status = ww_cache_insert(memory, -1, out_memory);
 	if (status < 0) {
 		*out_memory = NULL;
-		free(memory);
+		memory_delete(memory);
 	}
 	return status;
 }

@@ -3,17 +3,20 @@
  * memory.h - a memory as the library sees it
  *
  * A memory is a mapping with a name that is the same in every process: its object id. Everything in
- * it is constant from the moment it can be found by others, so reading needs no lock. What layers
- * above hang on it (attachments) has a lock of its own.
+ * it is constant from the moment it can be found by others, so reading needs no lock. The
+ * attachments that higher layers add have a lock of their own.
  *
- * A VIEW is a memory that is a part of another one, its whole: a slice of a pool, a span that was
- * imported or wrapped. It has a count of its own and holds one reference of its whole; what it is
- * made in, and what else ends with it, is its class's business. Wholes alone are cached, described,
- * put into brokers and hold attachments: whoever needs these asks for the whole first. The whole of
- * a wrapped allocation is handed to no caller: each gets a view, even of all of it.
+ * A VIEW (view.h) is a memory that is a part of another one, its whole: a slice of a pool, a span
+ * that was imported or wrapped. A view has a count of its own and holds one reference of its whole.
+ * Its class says what else it has and what ends with it. Only wholes are cached and described, are
+ * put into brokers and have attachments: a function that needs one of these asks for the whole
+ * first. The whole of a wrapped allocation is handed to no caller: each caller gets a view, even of
+ * all of it.
  */
 #ifndef WW_MEMORY_MEMORY_H
 #define WW_MEMORY_MEMORY_H
+
+#include <pthread.h>
 
 #include "base/attachment.h"
 #include "base/list.h"
@@ -26,18 +29,10 @@ struct ww_memory;
 /* A kind of view. */
 struct ww_view_class {
 	uint64_t flags; /* WW_MEMORY_IS_... */
-	/*
-	 * The last reference is gone: gives back the reference of the whole, and the view itself.
-	 */
+
+	/* The last reference is gone: frees the view, and gives back its reference of the whole. */
 	void (*release)(struct ww_memory *view);
 };
-
-/*
- * Finds a slice of a pool by its place.
- * @chunk:   borrowed; a whole
- * Return: a reference to the slice that has this byte; NULL: there is none.
- */
-typedef struct ww_memory *ww_find_slice_fn(struct ww_memory *chunk, uint64_t offset);
 
 struct ww_memory {
 	struct ww_ref ref;
@@ -47,25 +42,18 @@ struct ww_memory {
 	uint32_t access;         /* WW_ACCESS_...: of a view it may be less than its mapping's */
 	struct ww_memory *whole; /* of a view: a reference; else NULL */
 	const struct ww_view_class *class; /* of a view; else NULL */
-	struct ww_list link;               /* of a view: its class's */
+	struct ww_list link;               /* of a view: in its whole's views */
 
 	/* Not in a view. */
 	struct ww_map_node node;           /* in the cache, under its lock */
 	struct ww_description description; /* its access is the most that was granted */
-	ww_find_slice_fn *_Atomic
-		/* of a chunk of a pool, which is handed out in slices only; else NULL */
-		find_slice;
-	bool is_own_mapping;  /* by WW_IMPORT_OWN_MAPPING: no import finds it */
-	struct ww_list views; /* of it, by their links; under a lock of wrap.c */
+	_Atomic(bool) is_chunk;            /* of a pool: only slices of it are handed out */
+	bool is_own_mapping;               /* by WW_IMPORT_OWN_MAPPING: no import finds it */
 	struct ww_attachments attachments;
-};
 
-/*
- * A view of @bytes bytes from @offset on, with one reference.
- * @whole:  a reference, taken over; not a view
- */
-void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64_t offset,
-	uint64_t bytes, uint32_t access, const struct ww_view_class *class);
+	pthread_mutex_t views_lock; /* of the next; the last lock taken, see view.h */
+	struct ww_list views;       /* by their links, oldest first, without references */
+};
 
 /*
  * What is cached, described and put into brokers: the memory itself, or what it is a view of.
@@ -143,12 +131,6 @@ ww_status ww_memory_check_found(struct ww_memory *memory, const struct ww_import
 ww_status ww_memory_describe(const struct ww_memory *memory, struct ww_description *out);
 
 /*
- * The smallest view of a memory that has a byte: one of less than @limit bytes.
- * Return: a reference; NULL: there is none.
- */
-struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, uint64_t limit);
-
-/*
  * The smallest wrapped memory around an address that others allocated, and still have.
  * @out_memory:  a reference; NULL: there is none
  * @out_offset:  of the address in the allocation
@@ -156,26 +138,5 @@ struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, 
  */
 ww_status ww_memory_find_wrapped(const void *pointer, struct ww_memory **out_memory,
 	uint64_t *out_offset);
-
-/*
- * The smallest of some views, of less than @limit bytes, that has a byte of their whole. The caller
- * holds the lock under which their classes take them out of the list.
- * @views:  by their links
- * Return: a reference; NULL: there is none.
- */
-struct ww_memory *ww_memory_take_smallest(const struct ww_list *views, uint64_t offset,
-	uint64_t limit);
-
-/*
- * The memory that is exactly a span of a whole, with this access: the whole itself, a view that was
- * imported or wrapped before, or a new view. For each span and access there is one at a time that
- * imports get.
- * @memory:  a reference to a whole, replaced; on failure it is given back, and NULL
- * @bytes:   0: all of it; else the span lies in the whole
- * @access:  not more than that of the whole
- * Return: WW_OK; WW_ERR_NO_MEMORY.
- */
-ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t bytes,
-	uint32_t access);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrap.c - memory that was allocated by other means, and parts of memory
+ * wrap.c - memory that was allocated by other means
  *
  * What the caller has is a span of some allocation. The allocation becomes a whole, once, however
  * often and in whatever place it is wrapped, and what the caller gets is a view of it. It is found
@@ -14,11 +14,6 @@
  *
  * The lock is held while a whole is made, so that two threads make one. A whole takes itself out
  * when it ends.
- *
- * A whole lists its views, oldest first, without references, under views_lock: so imports of one
- * span get one view, and views are found by their addresses. A view takes itself out when its last
- * reference is gone; an import that comes meanwhile makes another one. views_lock is taken inside
- * lock, or alone.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -29,6 +24,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "memory/import_cache.h"
+#include "memory/view.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_wrap_params)
 
@@ -50,8 +46,6 @@ struct wrapping {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_map wrappings;                                    /* under lock */
 static struct ww_list all_wrappings = WW_LIST_INIT(all_wrappings); /* under lock */
-
-static pthread_mutex_t views_lock = PTHREAD_MUTEX_INITIALIZER; /* of the views of all wholes */
 
 struct part {
 	struct ww_memory view;
@@ -101,104 +95,23 @@ static struct part *end_part(struct wrapping *wrapping, struct part *part)
 	return ended;
 }
 
-static void leave_views(struct part *part)
-{
-	pthread_mutex_lock(&views_lock);
-	ww_list_remove(&part->view.link);
-	pthread_mutex_unlock(&views_lock);
-}
-
 static void release_wrapped(struct ww_memory *view)
 {
 	struct part *part = ww_container(view, struct part, view);
 	struct ww_memory *whole = view->whole;
 	struct wrapping *wrapping = find_wrapping(whole);
 
-	leave_views(part);
+	ww_memory_view_leave(view);
 	if (wrapping)
 		part = end_part(wrapping, part);
 	ww_memory_unref(whole);
 	tell(part);
 }
 
-static void release_span(struct ww_memory *view)
-{
-	struct part *part = ww_container(view, struct part, view);
-
-	leave_views(part);
-	ww_memory_unref(view->whole);
-	free(part);
-}
-
 static const struct ww_view_class wrapped_class = {
 	.flags = WW_MEMORY_IS_WRAPPED,
 	.release = release_wrapped,
 };
-
-static const struct ww_view_class span_class = {
-	.release = release_span,
-};
-
-/* Under views_lock. @whole: a reference, taken over on success */
-static ww_status part_new(struct ww_memory *whole, uint64_t offset, uint64_t bytes, uint32_t access,
-	const struct ww_view_class *class, struct part **out_part)
-{
-	struct part *part = calloc(1, sizeof(*part));
-
-	if (!part)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a memory: out of memory");
-	ww_memory_view_init(&part->view, whole, offset, bytes, access, class);
-	ww_list_append(&whole->views, &part->view.link);
-	*out_part = part;
-	return WW_OK;
-}
-
-struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, uint64_t limit)
-{
-	struct ww_memory *view;
-
-	pthread_mutex_lock(&views_lock);
-	view = ww_memory_take_smallest(&whole->views, offset, limit);
-	pthread_mutex_unlock(&views_lock);
-	return view;
-}
-
-/* Under views_lock. Return: with a reference; NULL: there is none. */
-static struct ww_memory *find_view(const struct ww_memory *whole, uint64_t offset, uint64_t bytes,
-	uint32_t access)
-{
-	ww_list_for_each (link, &whole->views) {
-		struct ww_memory *view = ww_container(link, struct ww_memory, link);
-
-		if (view->offset == offset && view->bytes == bytes && view->access == access &&
-			ww_ref_try_get(&view->ref))
-			return view;
-	}
-	return NULL;
-}
-
-ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t bytes,
-	uint32_t access)
-{
-	struct ww_memory *whole = *memory;
-	struct part *part = NULL;
-	ww_status status = WW_OK;
-
-	if (bytes == 0)
-		bytes = whole->bytes;
-	if (bytes == whole->bytes && access == whole->access && !whole->mapping->is_wrapped)
-		return WW_OK;
-	pthread_mutex_lock(&views_lock);
-	*memory = find_view(whole, offset, bytes, access);
-	if (!*memory)
-		status = part_new(whole, offset, bytes, access, &span_class, &part);
-	pthread_mutex_unlock(&views_lock);
-	if (part)
-		*memory = &part->view;
-	else
-		ww_memory_unref(whole); /* a view has its own */
-	return status;
-}
 
 /* --- wholes --- */
 
@@ -293,13 +206,9 @@ static ww_status wrapping_find_part(const struct wrapping *wrapping, uint64_t of
 {
 	struct ww_memory *whole = wrapping->whole;
 	ww_status status;
-	bool is_empty;
 
-	pthread_mutex_lock(&views_lock);
-	is_empty = ww_list_is_empty(&whole->views);
-	pthread_mutex_unlock(&views_lock);
-	/* else a view keeps the whole, at least until it has the lock that is held here */
-	if (is_empty)
+	/* A view keeps the whole, at least until it gets the lock that is held here. */
+	if (!ww_memory_has_views(whole))
 		return WW_OK;
 	status = ww_mapping_check(whole->mapping);
 	if (status == WW_OK)
@@ -419,7 +328,7 @@ static ww_status find_own(struct ww_device *device, void *pointer, uint64_t byte
 	if (!*out_whole)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot wrap %p: it is a page that this library keeps for itself", pointer);
-	if ((*out_whole)->find_slice) {
+	if ((*out_whole)->is_chunk) {
 		*out_whole = ww_memory_unref(*out_whole);
 		return ww_fail(WW_ERR_UNSUPPORTED,
 			"cannot wrap %p: it lies in a slice of a pool, which others could not keep; export "
@@ -447,9 +356,8 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	struct ww_memory *whole = NULL;
 	struct ww_wrap_params ours;
 	struct wrapping *wrapping;
-	struct part *part = NULL;
+	struct part *part;
 	uint64_t offset;
-	ww_status status;
 
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
@@ -459,20 +367,20 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	ww_try(find_own(device, pointer, bytes, &whole));
 	if (!whole)
 		ww_try(wrap_foreign(device, pointer, bytes, &whole));
-	offset = ww_mapping_offset(whole->mapping, pointer);
-	pthread_mutex_lock(&views_lock);
-	status = part_new(whole, offset, bytes ? bytes : whole->bytes - offset, whole->access,
-		&wrapped_class, &part);
-	pthread_mutex_unlock(&views_lock);
-	if (status < 0) {
+	part = calloc(1, sizeof(*part));
+	if (!part) {
 		ww_memory_unref(whole);
-		return status;
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a memory: out of memory");
 	}
+	offset = ww_mapping_offset(whole->mapping, pointer);
+	ww_memory_view_init(&part->view, whole, offset, bytes ? bytes : whole->bytes - offset,
+		whole->access, &wrapped_class);
 	part->release = ours.release;
 	part->context = ours.context;
 	wrapping = find_wrapping(whole);
 	if (wrapping)
 		count_part(wrapping);
+	ww_memory_view_enter(&part->view);
 	*out_memory = &part->view;
 	return WW_OK;
 }

@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "share/choose_broker.h"
 #include "share/get_reply.h"
+#include "memory/view.h"
 #include "wire/name.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_get_params)

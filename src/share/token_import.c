@@ -15,6 +15,7 @@
 #include "share/token_import.h"
 #include "share/object_info.h"
 #include "memory/import_cache.h"
+#include "memory/view.h"
 #include "wire/token.h"
 
 /* An address that only the token says may lead to anybody, and elsewhere tomorrow. */

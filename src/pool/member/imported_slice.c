@@ -128,9 +128,10 @@ static void show(struct holding *holding)
 
 	holding->next = slot->holdings;
 	slot->holdings = holding;
-	ww_list_append(&holding->chunk->holdings, &holding->view.link);
+	ww_memory_view_enter(&holding->view);
 }
 
+/* It is not listed any more. */
 static void hide(struct holding *holding)
 {
 	struct holding **at = &slot_of(holding->member, holding->number)->holdings;
@@ -138,7 +139,6 @@ static void hide(struct holding *holding)
 	while (*at != holding)
 		at = &(*at)->next;
 	*at = holding->next;
-	ww_list_remove(&holding->view.link);
 }
 
 static bool serves(const struct holding *holding, const struct ww_device *device,
@@ -172,38 +172,6 @@ static ww_status find(const struct ww_member *member, const struct ww_device *de
 		}
 	}
 	return WW_OK;
-}
-
-/* --- by address --- */
-
-struct lookup {
-	const struct ww_memory *chunk;
-	uint64_t offset;
-	struct ww_memory *found; /* a reference; NULL: nothing yet */
-};
-
-static void look_up(struct ww_member *member, void *context)
-{
-	struct lookup *lookup = context;
-
-	pthread_mutex_lock(&member->lock);
-	ww_list_for_each (link, &member->chunks) {
-		const struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk,
-			link);
-
-		if (chunk->memory == lookup->chunk && !lookup->found)
-			lookup->found = ww_memory_take_smallest(&chunk->holdings, lookup->offset,
-				UINT64_MAX);
-	}
-	pthread_mutex_unlock(&member->lock);
-}
-
-struct ww_memory *ww_member_find_slice(const struct ww_memory *chunk, uint64_t offset)
-{
-	struct lookup lookup = {.chunk = chunk, .offset = offset};
-
-	ww_members_each(look_up, &lookup);
-	return lookup.found;
 }
 
 /* --- the end of a holding --- */
@@ -269,6 +237,7 @@ static void release_holding(struct ww_memory *view)
 	struct ww_member *member = holding->member;
 
 	pthread_mutex_lock(&member->lock);
+	ww_memory_view_leave(view);
 	hide(holding);
 	drop(member, holding->number);
 	pthread_mutex_unlock(&member->lock);
@@ -529,8 +498,8 @@ static ww_status release_by_stream(struct holding *holding, struct ww_stream *st
 }
 
 /*
- * If there is one reference, the caller's: under the lock no import can add another, and nobody
- * else can.
+ * If there is one reference, the caller's: the view is taken out of its whole, so that no address
+ * leads to it, and under the lock no import can add a reference.
  * @out_is_last:  whether that is so; else nothing was done
  */
 static ww_status release_last(struct holding *holding, struct ww_stream *stream, bool *out_is_last)
@@ -539,11 +508,13 @@ static ww_status release_last(struct holding *holding, struct ww_stream *stream,
 	ww_status status = WW_OK;
 
 	pthread_mutex_lock(&member->lock);
-	*out_is_last = atomic_load_explicit(&holding->view.ref.count, memory_order_acquire) == 1;
+	*out_is_last = ww_memory_view_leave_last(&holding->view);
 	if (*out_is_last)
 		status = release_by_stream(holding, stream);
 	if (*out_is_last && status == WW_OK)
 		hide(holding);
+	else if (*out_is_last)
+		ww_memory_view_enter(&holding->view);
 	pthread_mutex_unlock(&member->lock);
 	return status;
 }

@@ -12,7 +12,7 @@
 
 #include <warpway/broker.h>
 
-#include "memory/memory.h"
+#include "memory/view.h"
 
 /*
  * @broker:  as for ww_memory_import()
@@ -51,12 +51,6 @@ ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
 
 /* Gives back what is left of pools whose owners are gone. Calls of pools and imports do so. */
 void ww_members_reclaim(void);
-
-/*
- * Return: a reference to the smallest slice, or part of one, that has this byte of a chunk; NULL:
- * there is none.
- */
-struct ww_memory *ww_member_find_slice(const struct ww_memory *chunk, uint64_t offset);
 
 /* Whether a memory is a slice that was imported. */
 bool ww_member_has(const struct ww_memory *memory);

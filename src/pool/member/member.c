@@ -532,8 +532,7 @@ static ww_status add_chunk(struct ww_member *member, uint32_t index, struct ww_d
 		free(chunk);
 		return status;
 	}
-	chunk->memory->find_slice = ww_pool_find_slice;
-	ww_list_init(&chunk->holdings);
+	chunk->memory->is_chunk = true;
 	chunk->index = index;
 	chunk->trims = trims_of(member);
 	chunk->users = 1;

@@ -15,7 +15,6 @@
 struct ww_member_chunk {
 	struct ww_list link;
 	struct ww_memory *memory; /* a reference */
-	struct ww_list holdings;  /* views that imports find; under member->lock */
 	uint32_t index;
 	uint32_t users; /* slices, and those about to be */
 	uint64_t trims; /* of the table, when it was last wanted */

@@ -163,41 +163,6 @@ struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES])
 	return found;
 }
 
-/*
- * The next pool of this process. @pool: a reference, consumed; NULL: the first. Return: a
- * reference; NULL: no more.
- */
-static struct ww_pool *next_pool(struct ww_pool *pool)
-{
-	struct ww_pool *found = NULL;
-
-	pthread_mutex_lock(&pools_lock);
-	for (struct ww_list *link = pool ? pool->link.next : pools.next; link != &pools && !found;
-		link = link->next) {
-		struct ww_pool *next = ww_container(link, struct ww_pool, link);
-
-		if (ww_ref_try_get(&next->ref))
-			found = next;
-	}
-	pthread_mutex_unlock(&pools_lock);
-	ww_pool_unref(pool);
-	return found;
-}
-
-struct ww_memory *ww_pool_find_slice(struct ww_memory *chunk, uint64_t offset)
-{
-	struct ww_pool *pool = next_pool(NULL);
-	struct ww_memory *found = NULL;
-
-	for (; pool && !found; pool = next_pool(pool)) {
-		pthread_mutex_lock(&pool->lock);
-		found = ww_slices_find(pool, chunk, offset);
-		pthread_mutex_unlock(&pool->lock);
-	}
-	ww_pool_unref(pool);
-	return found ? found : ww_member_find_slice(chunk, offset);
-}
-
 static ww_status round_up(uint64_t bytes, uint64_t unit, uint64_t *out_bytes)
 {
 	if (__builtin_add_overflow(bytes, unit - 1, out_bytes))
@@ -400,7 +365,7 @@ static ww_status add_chunk(struct ww_pool *pool, uint64_t bytes)
 	chunk->index = pool->next_chunk;
 	status = ww_memory_create(pool->device, &params, &chunk->memory);
 	if (status == WW_OK) {
-		chunk->memory->find_slice = ww_pool_find_slice;
+		chunk->memory->is_chunk = true;
 		status = ww_arena_add(&pool->arena, chunk, chunk->memory->bytes, &chunk->all);
 	}
 	if (status < 0) {

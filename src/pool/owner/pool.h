@@ -26,7 +26,7 @@
 #include <warpway/broker.h>
 
 #include "share/sync_object.h"
-#include "memory/memory.h"
+#include "memory/view.h"
 #include "pool/owner/arena.h"
 #include "pool/token_keys.h"
 #include "pool/slice_table.h"
@@ -64,7 +64,7 @@ struct ww_slice {
 	bool is_shared; /* a token of it was made */
 	struct ww_release *releases;
 	struct ww_former_number *formers;
-	struct ww_list parts; /* views that tokens which came home named */
+	struct ww_list parts; /* what tokens that came home named of it */
 	struct ww_list link;  /* when it is not used: in pool->waiting, or in pool->spare */
 
 	/* The escrow. */
@@ -144,12 +144,6 @@ WW_DEFINE_CLEANUP(ww_pool, ww_pool_unref)
  */
 struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES]);
 
-/*
- * Of all pools, own ones and others': what a chunk's memory has as find_slice. Takes the locks of
- * pools.
- */
-struct ww_memory *ww_pool_find_slice(struct ww_memory *chunk, uint64_t offset);
-
 /* The slice that a memory is; NULL: it is none that was allocated here. */
 struct ww_slice *ww_slice_of(struct ww_memory *memory);
 
@@ -188,13 +182,6 @@ bool ww_slices_have_streams(struct ww_pool *pool);
 
 /* Whether a token of it may still be imported for the first time. */
 bool ww_slice_is_in_flight(const struct ww_slice *slice);
-
-/*
- * Return: a reference to the slice that has this byte of a chunk; NULL: there is none, or the chunk
- * is another pool's.
- */
-struct ww_memory *ww_slices_find(const struct ww_pool *pool, const struct ww_memory *chunk,
-	uint64_t offset);
 
 /* Whether there is a slot for one slice more. */
 bool ww_slices_have_slot(struct ww_pool *pool);

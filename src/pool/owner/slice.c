@@ -21,6 +21,7 @@
 struct part {
 	struct ww_memory view;
 	struct ww_slice *slice; /* a reference to its view */
+	struct ww_list link;    /* in its parts */
 };
 
 /*
@@ -56,8 +57,9 @@ static void release_part(struct ww_memory *view)
 	struct ww_pool *pool = part->slice->pool;
 
 	pthread_mutex_lock(&pool->lock);
-	ww_list_remove(&view->link);
+	ww_list_remove(&part->link);
 	pthread_mutex_unlock(&pool->lock);
+	ww_memory_view_leave(view);
 	ww_memory_unref(&part->slice->view);
 	ww_memory_unref(view->whole);
 	free(part);
@@ -119,6 +121,7 @@ static void use(struct ww_slice *slice)
 
 	ww_memory_view_init(&slice->view, ww_memory_ref(slice->chunk->memory), slice->block->offset,
 		slice->block->bytes, WW_ACCESS_WRITE, &slice_class);
+	ww_memory_view_enter(&slice->view);
 	ww_pool_ref(pool);
 	slice->is_used = true;
 	pool->used_count++;
@@ -271,6 +274,7 @@ void ww_slice_retire(struct ww_slice *slice)
 	struct ww_pool *pool = slice->pool;
 	uint64_t bytes = slice->block->bytes;
 
+	ww_memory_view_leave(&slice->view);
 	ww_memory_unref(slice->view.whole);
 	slice->is_used = false;
 	pool->used_count--;
@@ -324,29 +328,6 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
 		is_any_free |= sweep(ww_container(link, struct ww_slice, link));
 	}
 	return is_any_free;
-}
-
-static bool has_byte(const struct ww_slice *slice, const struct ww_memory *chunk, uint64_t offset)
-{
-	return slice && slice->is_used && slice->chunk->memory == chunk &&
-		offset - slice->block->offset < slice->block->bytes;
-}
-
-struct ww_memory *ww_slices_find(const struct ww_pool *pool, const struct ww_memory *chunk,
-	uint64_t offset)
-{
-	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
-		struct ww_slice *slice = pool->slices[slot];
-		struct ww_memory *part;
-
-		if (!has_byte(slice, chunk, offset))
-			continue;
-		part = ww_memory_take_smallest(&slice->parts, offset, slice->block->bytes);
-		if (part)
-			return part;
-		return ww_ref_try_get(&slice->view.ref) ? &slice->view : NULL;
-	}
-	return NULL;
 }
 
 bool ww_slices_have_streams(struct ww_pool *pool)
@@ -438,30 +419,13 @@ static struct ww_memory *find_part(const struct ww_slice *slice, const struct ww
 	uint32_t access)
 {
 	ww_list_for_each (link, &slice->parts) {
-		struct ww_memory *view = ww_container(link, struct ww_memory, link);
+		struct ww_memory *view = &ww_container(link, struct part, link)->view;
 
 		if (view->offset == info->offset && view->bytes == info->bytes &&
 			view->access == access && ww_ref_try_get(&view->ref))
 			return view;
 	}
 	return NULL;
-}
-
-/* Holds the slice by a reference that is the part's. Return: NULL, recorded: out of memory. */
-static struct part *part_new(struct ww_slice *slice, const struct ww_token_info *info,
-	uint32_t access)
-{
-	struct part *part = calloc(1, sizeof(*part));
-
-	if (!part) {
-		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a slice: out of memory");
-		return NULL;
-	}
-	part->slice = slice;
-	ww_memory_view_init(&part->view, ww_memory_ref(slice->chunk->memory), info->offset,
-		info->bytes, access, &part_class);
-	ww_list_append(&slice->parts, &part->view.link);
-	return part;
 }
 
 /* One that waited is used again. */
@@ -472,9 +436,29 @@ static void hold(struct ww_slice *slice)
 		set_escrow(slice, WW_ESCROW_OWNER_HAS);
 		use(slice);
 	} else if (!ww_ref_try_get(&slice->view.ref)) {
+		ww_memory_view_leave(&slice->view); /* who looks at addresses sees no half of it */
 		ww_ref_init(&slice->view.ref);
+		ww_memory_view_enter(&slice->view);
 		ww_pool_ref(slice->pool);
 	}
+}
+
+/* A new part of a slice; its reference of the slice is the part's. */
+static ww_status take_part(struct ww_slice *slice, const struct ww_token_info *info,
+	uint32_t access, struct ww_memory **out_memory)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a part of a slice: out of memory");
+	hold(slice); /* first, so that the slice is listed before its parts */
+	part->slice = slice;
+	ww_memory_view_init(&part->view, ww_memory_ref(slice->chunk->memory), info->offset,
+		info->bytes, access, &part_class);
+	ww_memory_view_enter(&part->view);
+	ww_list_append(&slice->parts, &part->link);
+	*out_memory = &part->view;
+	return WW_OK;
 }
 
 /* Whether it can be had: not one that was let go of, that nobody uses and nobody is to get. */
@@ -506,19 +490,15 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 {
 	uint32_t access = options->access;
 	struct ww_slice *slice = NULL;
-	struct part *part = NULL;
 
 	ww_try(find_slice(pool, info, &slice));
 	ww_try(ww_memory_check_route(slice->chunk->memory->mapping, options));
 	*out_memory = find_part(slice, info, access);
-	if (!*out_memory) {
-		if (access < WW_ACCESS_WRITE || info->bytes < slice->block->bytes) {
-			part = part_new(slice, info, access);
-			if (!part)
-				return WW_ERR_NO_MEMORY;
-		}
+	if (!*out_memory && (access < WW_ACCESS_WRITE || info->bytes < slice->block->bytes)) {
+		ww_try(take_part(slice, info, access, out_memory));
+	} else if (!*out_memory) {
 		hold(slice);
-		*out_memory = part ? &part->view : &slice->view;
+		*out_memory = &slice->view;
 	}
 	slice->taken++;
 	return WW_OK;
