@@ -24,14 +24,37 @@
 #include "device/mapping.h"
 #include "memory/description.h"
 
+struct ww_broker;
+struct ww_export_params;
 struct ww_memory;
+struct ww_token;
 
-/* A kind of view. */
+/*
+ * A kind of view, and its operations. The layer that makes the views defines the class, so the
+ * public calls need not know what kinds there are: each calls the operation of the view's class. If
+ * a class lacks an operation below `release`, the call works on the view's whole.
+ *
+ * In every operation the view is borrowed, and the arguments are checked; @broker is NULL if the
+ * caller named none. No lock is held.
+ */
 struct ww_view_class {
 	uint64_t flags; /* WW_MEMORY_IS_... */
 
 	/* The last reference is gone: frees the view, and gives back its reference of the whole. */
 	void (*release)(struct ww_memory *view);
+
+	/* As ww_memory_broker(). */
+	struct ww_broker *(*broker)(struct ww_memory *view);
+
+	/* As ww_memory_export(). @params: its bytes are never 0 */
+	ww_status (*export)(struct ww_memory *view, struct ww_broker *broker,
+		const struct ww_export_params *params, struct ww_token *out_token);
+
+	/* As ww_memory_revoke(). */
+	ww_status (*revoke)(struct ww_memory *view, const struct ww_broker *broker);
+
+	/* As ww_pool_release(): the reference is consumed on success. NULL: it is no slice. */
+	ww_status (*stream_release)(struct ww_memory *view, struct ww_stream *stream);
 };
 
 struct ww_memory {

@@ -70,28 +70,6 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	return WW_OK;
 }
 
-static ww_status write_slice(const struct ww_object *object, uint32_t memory_kind,
-	struct ww_object_info *info)
-{
-	const struct ww_token_info *named = &object->token;
-	struct ww_object_info ours = {
-		.kind = WW_OBJECT_MEMORY,
-		.state = WW_STATE_SHARED,
-		.life = WW_LIFE_HELD,
-		.access = named->access,
-		.bytes = named->bytes,
-		.generation = named->generation,
-		.span_bytes = named->bytes,
-		.has_array = named->has_array,
-		.array = named->array,
-		.memory_kind = memory_kind,
-	};
-
-	memcpy(ours.object_id, named->object_id, sizeof(ours.object_id));
-	memcpy(ours.home_uuid, named->home_uuid, sizeof(ours.home_uuid));
-	return ww_object_info_write(info, &ours);
-}
-
 static ww_status object_take_slice(struct ww_object *object, struct ww_broker *broker,
 	const struct ww_token *token, struct ww_object_info *info)
 {
@@ -104,7 +82,10 @@ static ww_status object_take_slice(struct ww_object *object, struct ww_broker *b
 			&object->slice, info);
 	ww_try(ww_member_hold(broker, &object->token, token, &object->holds, &object->member,
 		&memory_kind));
-	return info ? write_slice(object, memory_kind, info) : WW_OK;
+	if (!info)
+		return WW_OK;
+	return ww_slice_token_describe(&object->token, object->token.access, memory_kind, false,
+		info);
 }
 
 ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_cancel *cancel,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * choose_broker.c - the broker of a call that was given NULL
+ * choose_broker.c - the broker of a call that was given NULL, and that of a memory
  */
 #include "share/choose_broker.h"
 
+#include "base/process.h"
 #include "share/sync_object.h"
 
 ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened,
@@ -21,10 +22,19 @@ ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_ope
 	return status;
 }
 
-ww_status ww_choose_broker_of(struct ww_memory *whole, struct ww_broker **broker,
+ww_broker *ww_memory_broker(ww_memory *memory)
+{
+	if (!memory || ww_process_is_forked())
+		return NULL;
+	if (memory->class && memory->class->broker)
+		return memory->class->broker(memory);
+	return ww_hold_ref_only_broker(&ww_memory_whole(memory)->attachments);
+}
+
+ww_status ww_choose_broker_of(struct ww_memory *memory, struct ww_broker **broker,
 	struct ww_broker **out_opened, uint64_t timeout_ns)
 {
 	if (!*broker)
-		*broker = ww_hold_ref_only_broker(&whole->attachments);
+		*broker = ww_memory_broker(memory);
 	return ww_choose_broker(broker, out_opened, timeout_ns);
 }

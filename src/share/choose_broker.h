@@ -20,10 +20,10 @@ ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_ope
 	uint64_t timeout_ns);
 
 /*
- * The same, of a memory, which is no view: before the default one comes the one broker that the
- * memory was put into or got from.
+ * The same, of a memory: before the default one comes the memory's own broker, as
+ * ww_memory_broker() says.
  */
-ww_status ww_choose_broker_of(struct ww_memory *whole, struct ww_broker **broker,
+ww_status ww_choose_broker_of(struct ww_memory *memory, struct ww_broker **broker,
 	struct ww_broker **out_opened, uint64_t timeout_ns);
 
 static inline void ww_choose_broker_keep(struct ww_broker **opened)

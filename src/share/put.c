@@ -107,7 +107,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 		ww_try(ww_array_check(ours.array, memory->bytes));
 	ww_try(ww_memory_describe(memory, &part));
 	whole = ww_memory_whole(memory);
-	status = ww_choose_broker_of(whole, &broker, &opened, timeout_ns);
+	status = ww_choose_broker_of(memory, &broker, &opened, timeout_ns);
 	if (status != WW_OK)
 		return status;
 	ww_try(check_part(memory, broker, &part));
@@ -145,7 +145,7 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 			state);
 	ww_try(ww_memory_describe(memory, &description));
 	memcpy(message.id, description.object_id, sizeof(message.id));
-	ww_try(ww_choose_broker_of(whole, &broker, &opened, 0));
+	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
 	ww_try(ww_broker_client_ask(broker, &request));
 	ww_hold_ref_note_state(&whole->attachments, broker, state);
 	return WW_OK;

@@ -2,6 +2,9 @@
 /*
  * token_export.c - a token for an object; for a memory, or for a span of one
  *
+ * A view whose class has an operation for it, as a slice of a pool has, exports or revokes by that
+ * operation. Of every other memory the whole is exported, and the token names the span.
+ *
  * A token names an object of a broker, so a memory that is in none is put there first, without a
  * name. Two threads may do so at once: the broker takes one of the two puts, and the other thread
  * finds it done.
@@ -9,8 +12,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/params.h"
+#include "base/process.h"
+#include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "wire/token.h"
 
@@ -18,8 +24,9 @@
 #define UNNAMED_MODE    0600
 #define REVOKES         5 /* version of the protocol from which on a broker does */
 
-ww_status ww_client_export_read(const struct ww_export_params *params,
-	const struct ww_memory *memory, struct ww_export_params *ours)
+/* Reads what the caller wants, and fills in what it did not say. */
+static ww_status read_params(const struct ww_export_params *params, const struct ww_memory *memory,
+	struct ww_export_params *ours)
 {
 	uint64_t total = memory->bytes;
 	uint64_t end;
@@ -84,9 +91,8 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 	return WW_OK;
 }
 
-static ww_status export_object(struct ww_broker *broker, struct ww_token_info *info,
-	const struct ww_escrow *escrow, struct ww_token *out_token,
-	uint8_t out_secret[WW_SECRET_BYTES])
+ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
+	const struct ww_escrow *escrow, struct ww_token *out_token)
 {
 	struct ww_wire_exported exported;
 
@@ -94,16 +100,7 @@ static ww_status export_object(struct ww_broker *broker, struct ww_token_info *i
 	info->generation = exported.generation;
 	ww_broker_client_peer(broker, info->broker_id, &info->broker_uid);
 	memcpy(info->address, broker->address.path, sizeof(info->address));
-	memcpy(out_secret, exported.secret, WW_SECRET_BYTES);
 	return ww_token_make(info, exported.secret, out_token);
-}
-
-ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
-	const struct ww_escrow *escrow, struct ww_token *out_token)
-{
-	uint8_t secret[WW_SECRET_BYTES];
-
-	return export_object(broker, info, escrow, out_token, secret);
 }
 
 bool ww_client_is_borrowed(const struct ww_memory *whole)
@@ -111,13 +108,8 @@ bool ww_client_is_borrowed(const struct ww_memory *whole)
 	return whole->mapping->is_wrapped || ww_backing_is_foreign(whole->mapping->backing);
 }
 
-static uint32_t flags_of(const struct ww_memory *whole, const struct ww_export_params *params)
-{
-	return (ww_client_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
-		(params->uses ? WW_TOKEN_COUNTED : 0);
-}
-
-ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
+/* A token for the whole, that names the span that the memory is. */
+static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker,
 	const struct ww_export_params *ours, struct ww_token *out_token)
 {
 	const struct ww_escrow escrow = {.ns = ours->escrow_ns, .uses = ours->uses};
@@ -130,7 +122,8 @@ ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
 		.bytes = ours->bytes,
 		.total_bytes = whole->description.bytes,
 		.has_array = ours->array != NULL,
-		.flags = flags_of(whole, ours),
+		.flags = (ww_client_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
+			(ours->uses ? WW_TOKEN_COUNTED : 0),
 	};
 	uint8_t secret[WW_SECRET_BYTES];
 
@@ -142,14 +135,31 @@ ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
 	if (ours->array)
 		info.array = *ours->array;
 	ww_try(ww_hold_ref_prepare_of(&whole->attachments, broker));
-	ww_try(export_object(broker, &info, &escrow, out_token, secret));
+	ww_try(ww_export_object(broker, &info, &escrow, out_token));
+	ww_token_secret(out_token, secret);
 	ww_hold_ref_learn(&whole->attachments, broker, &info, secret, info.access, NULL);
 	return WW_OK;
 }
 
-ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker)
+ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
+	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token)
 {
-	struct ww_attachments *attachments = &ww_memory_whole(memory)->attachments;
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_BROKER struct ww_broker *opened = NULL;
+	struct ww_export_params ours;
+
+	ww_try(ww_process_enter());
+	ww_require(memory && out_token, "ww_memory_export: memory or out_token is NULL");
+	ww_try(read_params(params, memory, &ours));
+	if (memory->class && memory->class->export)
+		return memory->class->export(memory, broker, &ours, out_token);
+	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
+	return export_whole(memory, broker, &ours, out_token);
+}
+
+static ww_status revoke_whole(struct ww_memory *whole, struct ww_broker *broker)
+{
+	struct ww_attachments *attachments = &whole->attachments;
 	struct ww_wire_revoke message = {.id = {0}};
 	WW_AUTO_REQUEST struct ww_request request;
 
@@ -161,4 +171,17 @@ ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker)
 	ww_try(ww_sync_object_require_version(broker, REVOKES, "revoke tokens"));
 	ww_broker_client_note_revoked(broker, message.id);
 	return ww_broker_client_ask(broker, &request);
+}
+
+ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+
+	ww_try(ww_process_enter());
+	ww_require(memory, "ww_memory_revoke: memory is NULL");
+	if (memory->class && memory->class->revoke)
+		return memory->class->revoke(memory, broker);
+	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
+	return revoke_whole(ww_memory_whole(memory), broker);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token_export.h - a token for an object that this process holds, of whatever kind; for a memory
+ * token_export.h - a token for an object that this process holds, of whatever kind
  */
 #ifndef WW_SHARE_TOKEN_EXPORT_H
 #define WW_SHARE_TOKEN_EXPORT_H
@@ -25,29 +25,5 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 
 /* Whether it is somebody's own memory, that was wrapped: an object of it ends with its owner. */
 bool ww_client_is_borrowed(const struct ww_memory *whole);
-
-/*
- * Reads and checks what the caller wants of a token for @memory, which may be a view.
- * @params:  borrowed; NULL: all of it, for reading
- * @ours:    filled on success; its bytes are never 0
- * Return: WW_OK; WW_ERR_INVALID; WW_ERR_OVERFLOW; WW_ERR_MISMATCH; WW_ERR_ACCESS.
- */
-ww_status ww_client_export_read(const struct ww_export_params *params,
-	const struct ww_memory *memory, struct ww_export_params *ours);
-
-/*
- * The token for a memory, or for a view of one, which is no slice of a pool. The whole is put if it
- * is in no broker.
- * @ours:  read and checked
- * Return: as ww_memory_export().
- */
-ww_status ww_client_export(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *ours, struct ww_token *out_token);
-
-/*
- * Revokes the tokens of a memory, which is no slice of a pool; of a view, those of its whole.
- * Return: as ww_memory_revoke().
- */
-ww_status ww_client_revoke(struct ww_memory *memory, struct ww_broker *broker);
 
 #endif

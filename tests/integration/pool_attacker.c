@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "integration/pool.h"
-#include "pool/owner/pool.h"
+#include "pool/broker_object.h"
+#include "pool/slice_table.h"
 #include "support/forge.h"
 #include "support/page.h"
 #include "support/raw_client.h"

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "memory/view.h"
 #include "pool/member/member.h"
 
 struct holding {
@@ -33,6 +34,8 @@ struct holding {
 	bool is_counted;
 	struct ww_marks_cell cell; /* of member->own */
 };
+
+static const struct ww_view_class holding_class;
 
 /* --- taking and dropping --- */
 
@@ -231,35 +234,6 @@ void ww_members_reclaim(void)
 	ww_members_drop_gone();
 }
 
-static void release_holding(struct ww_memory *view)
-{
-	struct holding *holding = ww_container(view, struct holding, view);
-	struct ww_member *member = holding->member;
-
-	pthread_mutex_lock(&member->lock);
-	ww_memory_view_leave(view);
-	hide(holding);
-	drop(member, holding->number);
-	pthread_mutex_unlock(&member->lock);
-	holding_free(holding);
-	ww_members_reclaim();
-}
-
-static const struct ww_view_class holding_class = {
-	.flags = WW_MEMORY_IS_SLICE,
-	.release = release_holding,
-};
-
-bool ww_member_has(const struct ww_memory *memory)
-{
-	return memory->class == &holding_class;
-}
-
-struct ww_broker *ww_member_broker(const struct ww_memory *memory)
-{
-	return ww_container(memory, struct holding, view)->member->keys.broker;
-}
-
 /* The slice is marked. Whether the token names bytes of it, and of a chunk that is what it says. */
 static ww_status check_span(const struct ww_token_info *info, uint64_t offset, uint64_t bytes)
 {
@@ -389,17 +363,6 @@ ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
 	(void)ww_steal(member);
 	*out_memory = enter(holding, device, info, options);
 	return WW_OK;
-}
-
-ww_status ww_member_export(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *ours, struct ww_token *out_token)
-{
-	struct holding *holding = ww_container(memory, struct holding, view);
-	struct ww_member *member = holding->member;
-	struct ww_token_info info;
-
-	ww_pool_token_info(&info, memory, holding->number, ours);
-	return ww_member_token(member, broker, &info, out_token);
 }
 
 ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
@@ -539,13 +502,62 @@ static ww_status release_one_of_many(struct ww_memory *memory, struct ww_stream 
 	return WW_OK;
 }
 
-ww_status ww_member_stream_release(struct ww_memory *memory, struct ww_stream *stream)
+/* --- the operations of a holding --- */
+
+static void release_holding(struct ww_memory *view)
+{
+	struct holding *holding = ww_container(view, struct holding, view);
+	struct ww_member *member = holding->member;
+
+	pthread_mutex_lock(&member->lock);
+	ww_memory_view_leave(view);
+	hide(holding);
+	drop(member, holding->number);
+	pthread_mutex_unlock(&member->lock);
+	holding_free(holding);
+	ww_members_reclaim();
+}
+
+static struct ww_broker *holding_broker(struct ww_memory *view)
+{
+	return ww_container(view, struct holding, view)->member->keys.broker;
+}
+
+static ww_status holding_export(struct ww_memory *view, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token)
+{
+	struct holding *holding = ww_container(view, struct holding, view);
+	struct ww_member *member = holding->member;
+	struct ww_token_info info;
+
+	ww_slice_token_info(&info, view, holding->number, ours);
+	return ww_member_token(member, broker, &info, out_token);
+}
+
+static ww_status holding_revoke(struct ww_memory *view, const struct ww_broker *broker)
+{
+	(void)view;
+	(void)broker;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot revoke tokens of a slice of another process's pool; its owner can");
+}
+
+static ww_status holding_stream_release(struct ww_memory *view, struct ww_stream *stream)
 {
 	bool is_last;
 
-	ww_try(release_last(ww_container(memory, struct holding, view), stream, &is_last));
+	ww_try(release_last(ww_container(view, struct holding, view), stream, &is_last));
 	if (!is_last)
-		ww_try(release_one_of_many(memory, stream));
+		ww_try(release_one_of_many(view, stream));
 	ww_members_reclaim();
 	return WW_OK;
 }
+
+static const struct ww_view_class holding_class = {
+	.flags = WW_MEMORY_IS_SLICE,
+	.release = release_holding,
+	.broker = holding_broker,
+	.export = holding_export,
+	.revoke = holding_revoke,
+	.stream_release = holding_stream_release,
+};

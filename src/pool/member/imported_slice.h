@@ -12,7 +12,8 @@
 
 #include <warpway/broker.h>
 
-#include "memory/view.h"
+#include "memory/memory.h"
+#include "wire/token.h"
 
 /*
  * @broker:  as for ww_memory_import()
@@ -51,22 +52,5 @@ ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
 
 /* Gives back what is left of pools whose owners are gone. Calls of pools and imports do so. */
 void ww_members_reclaim(void);
-
-/* Whether a memory is a slice that was imported. */
-bool ww_member_has(const struct ww_memory *memory);
-
-/* Of such a slice: the one it came by, borrowed. */
-struct ww_broker *ww_member_broker(const struct ww_memory *memory);
-
-/*
- * Of such a slice.
- * @broker:  NULL: the one it came by
- * Return: WW_OK; WW_ERR_STATE (another broker than the one it came by); as ww_memory_export().
- */
-ww_status ww_member_export(struct ww_memory *memory, struct ww_broker *broker,
-	const struct ww_export_params *ours, struct ww_token *out_token);
-
-/* @memory: a reference, consumed on success. Return: WW_OK; as ww_pool_release(). */
-ww_status ww_member_stream_release(struct ww_memory *memory, struct ww_stream *stream);
 
 #endif

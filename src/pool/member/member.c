@@ -17,6 +17,8 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "pool/broker_object.h"
+#include "share/sync_object.h"
 #include "share/token_import.h"
 #include "share/hold_ref.h"
 #include "wire/name.h"

@@ -9,7 +9,10 @@
 #ifndef WW_POOL_MEMBER_MEMBER_H
 #define WW_POOL_MEMBER_MEMBER_H
 
-#include "pool/owner/pool.h"
+#include "memory/memory.h"
+#include "pool/slice_table.h"
+#include "pool/slice_token.h"
+#include "sync/timeline.h"
 
 /* A chunk that is mapped here, for one device with one access. */
 struct ww_member_chunk {

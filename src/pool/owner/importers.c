@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * importers.c - the processes that have imported slices, as the pool's owner sees them
+ * importers.c - the processes that have imported slices, see importers.h
  *
  * Each has put an object inside the pool's, under a name that begins as all of them. The broker
  * counts what is put there in a word of the owner's page (`members`), which is looked at before a
@@ -22,11 +22,15 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "share/hold_ref.h"
+#include "share/get_reply.h"
 #include "client/request.h"
 #include "device/memfd.h"
-#include "pool/owner/pool.h"
+#include "pool/broker_object.h"
+#include "pool/owner/importers.h"
+#include "pool/owner/slice.h"
+#include "sync/timeline.h"
 #include "sync/wait_result.h"
+#include "wire/object_ref.h"
 
 #define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 

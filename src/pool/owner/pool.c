@@ -15,12 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "pool/member/imported_slice.h"
+#include "pool/owner/importers.h"
+#include "pool/owner/slice.h"
+#include "sync/timeline.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_pool_params)
 #define INFO_V1_BYTES   sizeof(struct ww_pool_info)
@@ -163,7 +165,7 @@ struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES])
 	return found;
 }
 
-static ww_status round_up(uint64_t bytes, uint64_t unit, uint64_t *out_bytes)
+ww_status ww_pool_round_up(uint64_t bytes, uint64_t unit, uint64_t *out_bytes)
 {
 	if (__builtin_add_overflow(bytes, unit - 1, out_bytes))
 		return ww_fail(WW_ERR_OVERFLOW,
@@ -189,7 +191,7 @@ static ww_status read_sizes(const struct ww_pool_params *params, struct ww_pool 
 	pool->bytes_max = limit_of(params->bytes_max, pool->unit_bytes);
 	if (bytes == 0)
 		bytes = pool->bytes_max < CHUNK_BYTES ? pool->bytes_max : CHUNK_BYTES;
-	ww_try(round_up(bytes, pool->unit_bytes, &pool->chunk_bytes));
+	ww_try(ww_pool_round_up(bytes, pool->unit_bytes, &pool->chunk_bytes));
 	if (pool->chunk_bytes > pool->bytes_max)
 		return ww_fail(WW_ERR_INVALID,
 			"a pool of at most %" PRIu64 " bytes has no room for a chunk of %" PRIu64
@@ -417,7 +419,7 @@ static ww_status grow(struct ww_pool *pool, uint64_t bytes)
 	uint64_t chunk_bytes = pool->chunk_bytes;
 	uint64_t least;
 
-	ww_try(round_up(bytes, pool->unit_bytes, &least));
+	ww_try(ww_pool_round_up(bytes, pool->unit_bytes, &least));
 	if (least > pool->bytes_max)
 		return ww_fail(WW_ERR_LIMIT,
 			"cannot cut %" PRIu64 " bytes from a pool of at most %" PRIu64
@@ -477,36 +479,6 @@ ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	}
 	*out_memory = &slice->view;
 	return WW_OK;
-}
-
-static ww_status check_alignment(const struct ww_pool *pool, uint64_t alignment)
-{
-	if (alignment & (alignment - 1))
-		return ww_fail(WW_ERR_INVALID,
-			"a slice cannot be aligned to %" PRIu64 " bytes: that is no power of two",
-			alignment);
-	if (alignment > pool->chunk_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"a slice cannot be aligned to %" PRIu64
-			" bytes: the pool's chunks have %" PRIu64,
-			alignment, pool->chunk_bytes);
-	return WW_OK;
-}
-
-ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment, uint64_t timeout_ns,
-	ww_cancel *cancel, ww_memory **out_memory)
-{
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	ww_clear(out_memory, NULL);
-	ww_try(ww_process_enter());
-	ww_require(pool && out_memory, "ww_pool_alloc: pool or out_memory is NULL");
-	if (bytes == 0)
-		return ww_fail(WW_ERR_INVALID, "cannot cut a slice of 0 bytes");
-	ww_try(round_up(bytes, WW_POOL_ALIGNMENT, &bytes));
-	ww_try(check_alignment(pool, alignment));
-	if (alignment < WW_POOL_ALIGNMENT)
-		alignment = WW_POOL_ALIGNMENT;
-	return ww_pool_cut_in_time(pool, bytes, alignment, timeout_ns, out_memory);
 }
 
 ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice.c - slices in their owner's process: from one state to the next, see pool.h
+ * slice.c - slices in their owner's process: from one state to the next, see slice.h
  *
- * Every function is called under pool->lock, but for the releases of views, at once and by streams,
- * which take it.
+ * Every function is called under pool->lock, except the operations of the view's class, which take
+ * it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,8 +11,14 @@
 
 #include "base/await.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/error.h"
-#include "pool/owner/pool.h"
+#include "memory/view.h"
+#include "pool/owner/importers.h"
+#include "pool/owner/put_pool.h"
+#include "pool/owner/slice.h"
+#include "share/choose_broker.h"
+#include "share/token_export.h"
 
 /*
  * A part of a slice, or the slice for reading: what a token that came home names. There is one of
@@ -24,65 +30,8 @@ struct part {
 	struct ww_list link;    /* in its parts */
 };
 
-/*
- * Between the last unref and the lock another thread may have found the slice by a token and used
- * it anew, and let go of it too. So whoever comes first with the lock retires it, and each of them
- * gives back the reference of the pool that came with one use.
- */
-static bool has_ended(struct ww_slice *slice)
-{
-	return slice->is_used &&
-		atomic_load_explicit(&slice->view.ref.count, memory_order_acquire) == 0;
-}
-
-static void release_slice(struct ww_memory *view)
-{
-	struct ww_slice *slice = ww_container(view, struct ww_slice, view);
-	struct ww_pool *pool = slice->pool;
-	bool is_awaited;
-
-	pthread_mutex_lock(&pool->lock);
-	if (has_ended(slice))
-		ww_slice_retire(slice);
-	is_awaited = !ww_list_is_empty(&pool->queue);
-	pthread_mutex_unlock(&pool->lock);
-	if (is_awaited) /* with the lock free, which whoever waits only tries */
-		ww_await_wake(&pool->wakes);
-	ww_pool_unref(pool);
-}
-
-static void release_part(struct ww_memory *view)
-{
-	struct part *part = ww_container(view, struct part, view);
-	struct ww_pool *pool = part->slice->pool;
-
-	pthread_mutex_lock(&pool->lock);
-	ww_list_remove(&part->link);
-	pthread_mutex_unlock(&pool->lock);
-	ww_memory_view_leave(view);
-	ww_memory_unref(&part->slice->view);
-	ww_memory_unref(view->whole);
-	free(part);
-}
-
-static const struct ww_view_class slice_class = {
-	.flags = WW_MEMORY_IS_SLICE,
-	.release = release_slice,
-};
-
-static const struct ww_view_class part_class = {
-	.flags = WW_MEMORY_IS_SLICE,
-	.release = release_part,
-};
-
-struct ww_slice *ww_slice_of(struct ww_memory *memory)
-{
-	if (memory->class == &slice_class)
-		return ww_container(memory, struct ww_slice, view);
-	if (memory->class == &part_class)
-		return ww_container(memory, struct part, view)->slice;
-	return NULL;
-}
+static const struct ww_view_class slice_class;
+static const struct ww_view_class part_class;
 
 /* --- slots --- */
 
@@ -163,7 +112,8 @@ struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *bloc
 
 /* --- letting go --- */
 
-bool ww_slice_is_in_flight(const struct ww_slice *slice)
+/* Whether a token of it may still be imported for the first time. */
+static bool is_in_flight(const struct ww_slice *slice)
 {
 	return slice->expected > 0 &&
 		slice->taken + ww_pool_taken(slice->pool, slice->number) < slice->expected &&
@@ -269,7 +219,8 @@ static void set_escrow(struct ww_slice *slice, uint64_t escrow)
 	ww_slice_table_set_escrow(&slice->pool->table, ww_slice_slot(slice->number), escrow);
 }
 
-void ww_slice_retire(struct ww_slice *slice)
+/* A slice that nobody uses any more in this process: its bytes are given back, or it waits. */
+static void retire(struct ww_slice *slice)
 {
 	struct ww_pool *pool = slice->pool;
 	uint64_t bytes = slice->block->bytes;
@@ -279,7 +230,7 @@ void ww_slice_retire(struct ww_slice *slice)
 	slice->is_used = false;
 	pool->used_count--;
 	pool->used_bytes -= bytes;
-	if (ww_slice_is_in_flight(slice)) {
+	if (is_in_flight(slice)) {
 		set_escrow(slice, ww_escrow(slice->expected, slice->until_ns));
 	} else if (is_free(slice)) {
 		give_back(slice);
@@ -303,7 +254,7 @@ static void stop_waiting(struct ww_slice *slice)
 /* Return: whether one that waits was free, and is given back. */
 static bool sweep(struct ww_slice *slice)
 {
-	if (ww_slice_is_in_flight(slice))
+	if (is_in_flight(slice))
 		return false;
 	if (!is_free(slice)) {
 		set_escrow(slice, WW_ESCROW_OVER);
@@ -378,22 +329,6 @@ static ww_status renumber(struct ww_slice *slice)
 	return WW_OK;
 }
 
-ww_status ww_slice_revoke(struct ww_slice *slice, const struct ww_broker *broker)
-{
-	struct ww_pool *pool = slice->pool;
-	ww_status status = WW_OK;
-
-	pthread_mutex_lock(&pool->lock);
-	if (!pool->keys.broker || (broker && broker != pool->keys.broker))
-		status = ww_fail(WW_ERR_NOT_FOUND,
-			"cannot revoke tokens: the slice's pool is not in %s broker",
-			broker ? "this" : "any");
-	else if (slice->is_shared)
-		status = renumber(slice);
-	pthread_mutex_unlock(&pool->lock);
-	return status;
-}
-
 void ww_slice_free(struct ww_slice *slice)
 {
 	struct ww_former_number *former;
@@ -406,13 +341,6 @@ void ww_slice_free(struct ww_slice *slice)
 }
 
 /* --- coming home --- */
-
-ww_status ww_fail_slice_gone(void)
-{
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"the slice that the token names was let go of before it was imported; its owner holds it "
-		"longer, or gives the token more time (ww_export_params.escrow_ns)");
-}
 
 /* Return: the part that such a token named before, with a reference; NULL: there is none. */
 static struct ww_memory *find_part(const struct ww_slice *slice, const struct ww_token_info *info,
@@ -466,7 +394,7 @@ static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
 {
 	if (slice->is_used)
 		return true;
-	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || ww_slice_is_in_flight(slice));
+	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || is_in_flight(slice));
 }
 
 static ww_status find_slice(const struct ww_pool *pool, const struct ww_token_info *info,
@@ -506,7 +434,7 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 
 /* --- by streams --- */
 
-/* The slice is used until the stream has come so far. Under pool->lock. */
+/* The slice is used until the stream has come so far. */
 static ww_status fence(struct ww_slice *slice, struct ww_stream *stream)
 {
 	struct ww_pool *pool = slice->pool;
@@ -530,15 +458,163 @@ static ww_status fence(struct ww_slice *slice, struct ww_stream *stream)
 	return WW_OK;
 }
 
-ww_status ww_slice_stream_release(struct ww_memory *memory, struct ww_stream *stream)
+/* --- the operations of a slice, and of a part of one --- */
+
+/*
+ * Between the last unref and the lock another thread may have found the slice by a token and used
+ * it anew, and let go of it too. So whoever comes first with the lock retires it, and each of them
+ * gives back the reference of the pool that came with one use.
+ */
+static bool has_ended(struct ww_slice *slice)
 {
-	struct ww_slice *slice = ww_slice_of(memory);
+	return slice->is_used &&
+		atomic_load_explicit(&slice->view.ref.count, memory_order_acquire) == 0;
+}
+
+static void release_slice(struct ww_memory *view)
+{
+	struct ww_slice *slice = ww_container(view, struct ww_slice, view);
+	struct ww_pool *pool = slice->pool;
+	bool is_awaited;
+
+	pthread_mutex_lock(&pool->lock);
+	if (has_ended(slice))
+		retire(slice);
+	is_awaited = !ww_list_is_empty(&pool->queue);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_awaited) /* with the lock free, which whoever waits only tries */
+		ww_await_wake(&pool->wakes);
+	ww_pool_unref(pool);
+}
+
+static void release_part(struct ww_memory *view)
+{
+	struct part *part = ww_container(view, struct part, view);
+	struct ww_pool *pool = part->slice->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	ww_list_remove(&part->link);
+	pthread_mutex_unlock(&pool->lock);
+	ww_memory_view_leave(view);
+	ww_memory_unref(&part->slice->view);
+	ww_memory_unref(view->whole);
+	free(part);
+}
+
+static struct ww_slice *slice_of(struct ww_memory *view)
+{
+	if (view->class == &slice_class)
+		return ww_container(view, struct ww_slice, view);
+	return ww_container(view, struct part, view)->slice;
+}
+
+static struct ww_broker *slice_broker(struct ww_memory *view)
+{
+	struct ww_pool *pool = slice_of(view)->pool;
+	struct ww_broker *broker;
+
+	pthread_mutex_lock(&pool->lock);
+	broker = pool->keys.broker;
+	pthread_mutex_unlock(&pool->lock);
+	return broker;
+}
+
+/* Under pool->lock. */
+/* Return: WW_OK; WW_CANCELLED (who uses the slice was not seen, so nothing is expected). */
+static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_params *ours)
+{
+	uint64_t escrow_ns = ours->escrow_ns ? ours->escrow_ns : WW_ESCROW_NS;
+	uint64_t until_ns;
+
+	if (escrow_ns == WW_ESCROW_NONE)
+		return WW_OK;
+	/* Imports that nobody expected, or tokens that came to nothing, are another matter. */
+	if (!ww_pool_knows_all(slice->pool)) {
+		/* In any case: what is not seen now would end the escrow early. */
+		slice->pool->ask_again_ns = 0;
+		if (ww_pool_meet_holders(slice->pool) == WW_CANCELLED)
+			return WW_CANCELLED;
+	}
+	if (!is_in_flight(slice))
+		slice->expected = slice->taken + ww_pool_taken(slice->pool, slice->number);
+	until_ns = ww_clock_deadline_ns(escrow_ns);
+	if (until_ns > slice->until_ns)
+		slice->until_ns = until_ns;
+	slice->expected += ours->uses ? ours->uses : 1;
+	return WW_OK;
+}
+
+/* Under pool->lock. */
+static ww_status make_token(struct ww_slice *slice, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token_info *info, struct ww_token *out_token)
+{
+	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
+	ww_try(ww_pool_keys_token(&slice->pool->keys, info, out_token));
+	slice->is_shared = true;
+	return expect_imports(slice, ours);
+}
+
+static ww_status slice_export(struct ww_memory *view, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token)
+{
+	WW_AUTO_BROKER struct ww_broker *opened = NULL;
+	struct ww_slice *slice = slice_of(view);
+	struct ww_token_info info;
+	ww_status status;
+
+	ww_try(ww_choose_broker_of(view, &broker, &opened, 0));
+	ww_slice_token_info(&info, view, slice->number, ours);
+	ww_try(ww_lock_unless_cancelled(&slice->pool->lock));
+	status = make_token(slice, broker, ours, &info, out_token);
+	pthread_mutex_unlock(&slice->pool->lock);
+	return status;
+}
+
+/* The slice gets another number, so that no token made so far opens it. */
+static ww_status slice_revoke(struct ww_memory *view, const struct ww_broker *broker)
+{
+	struct ww_slice *slice = slice_of(view);
+	struct ww_pool *pool = slice->pool;
+	ww_status status = WW_OK;
+
+	pthread_mutex_lock(&pool->lock);
+	if (!pool->keys.broker || (broker && broker != pool->keys.broker))
+		status = ww_fail(WW_ERR_NOT_FOUND,
+			"cannot revoke tokens: the slice's pool is not in %s broker",
+			broker ? "this" : "any");
+	else if (slice->is_shared)
+		status = renumber(slice);
+	pthread_mutex_unlock(&pool->lock);
+	return status;
+}
+
+static ww_status slice_stream_release(struct ww_memory *view, struct ww_stream *stream)
+{
+	struct ww_slice *slice = slice_of(view);
 	ww_status status;
 
 	pthread_mutex_lock(&slice->pool->lock);
 	status = fence(slice, stream);
 	pthread_mutex_unlock(&slice->pool->lock);
 	ww_try(status);
-	ww_memory_unref(memory);
+	ww_memory_unref(view);
 	return WW_OK;
 }
+
+static const struct ww_view_class slice_class = {
+	.flags = WW_MEMORY_IS_SLICE,
+	.release = release_slice,
+	.broker = slice_broker,
+	.export = slice_export,
+	.revoke = slice_revoke,
+	.stream_release = slice_stream_release,
+};
+
+static const struct ww_view_class part_class = {
+	.flags = WW_MEMORY_IS_SLICE,
+	.release = release_part,
+	.broker = slice_broker,
+	.export = slice_export,
+	.revoke = slice_revoke,
+	.stream_release = slice_stream_release,
+};

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token_keys.c - what this process needs to make tokens of a pool's slices, see token_keys.h
+ * slice_token.c - tokens of slices: what they say, and the keys to make them, see slice_token.h
  */
-#include "pool/token_keys.h"
+#include "pool/slice_token.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "share/object_info.h"
 #include "share/token_export.h"
 
 void ww_pool_keys_set(struct ww_pool_keys *keys, struct ww_broker *broker)
@@ -83,4 +86,52 @@ ww_status ww_pool_keys_token(struct ww_pool_keys *keys, struct ww_token_info *in
 	info->broker_uid = keys->broker_uid;
 	memcpy(info->address, keys->broker->address.path, sizeof(info->address));
 	return ww_token_make(info, keys->own_secrets[info->access], out_token);
+}
+
+void ww_slice_token_info(struct ww_token_info *info, const struct ww_memory *memory,
+	uint64_t number, const struct ww_export_params *ours)
+{
+	memset(info, 0, offsetof(struct ww_token_info, array));
+	info->struct_size = sizeof(*info);
+	info->kind = WW_OBJECT_MEMORY;
+	info->flags = WW_TOKEN_SLICE;
+	info->slice = number;
+	info->access = ours->access;
+	info->offset = memory->offset + ours->offset;
+	info->bytes = ours->bytes;
+	info->total_bytes = memory->mapping->bytes;
+	memcpy(info->home_uuid, memory->whole->description.home_uuid, sizeof(info->home_uuid));
+	if (ours->array) {
+		info->has_array = 1;
+		info->array = *ours->array;
+	}
+}
+
+ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t access,
+	uint32_t memory_kind, bool is_own, struct ww_object_info *info)
+{
+	struct ww_object_info ours = {
+		.kind = WW_OBJECT_MEMORY,
+		.state = WW_STATE_SHARED,
+		.life = WW_LIFE_HELD,
+		.access = access,
+		.own = is_own,
+		.bytes = token->bytes,
+		.generation = token->generation,
+		.span_bytes = token->bytes,
+		.has_array = token->has_array,
+		.array = token->array,
+		.memory_kind = memory_kind,
+	};
+
+	memcpy(ours.object_id, token->object_id, sizeof(ours.object_id));
+	memcpy(ours.home_uuid, token->home_uuid, sizeof(ours.home_uuid));
+	return ww_object_info_write(info, &ours);
+}
+
+ww_status ww_fail_slice_gone(void)
+{
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the slice that the token names was let go of before it was imported; its owner holds it "
+		"longer, or gives the token more time (ww_export_params.escrow_ns)");
 }

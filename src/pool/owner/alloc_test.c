@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue_test.c - whose turn it is when a slice comes back
+ * alloc_test.c - whose turn it is when a slice comes back
  *
  * A slice that a stream lets go of comes back without a word: whoever looks first sees it. The case
  * has the pool's lock until that has happened, so that who waits has not looked yet.
@@ -144,5 +144,5 @@ int main(void)
 		cmocka_unit_test(who_waits_has_the_pool),
 	};
 
-	return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
 }

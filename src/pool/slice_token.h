@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token_keys.h - what this process needs to make tokens of a pool's slices
+ * slice_token.h - tokens of slices: what they say, and the keys to make them
  *
- * The broker has one secret for each access of an object. It is asked for once; with it any number
- * of tokens is made without anybody's help. The owner has keys, and so has every process that
- * imports.
+ * The broker has one secret for each access of an object. A process asks for it once, and then
+ * makes any number of tokens without the broker. The owner of a pool has keys, and so has every
+ * process that imports.
  */
-#ifndef WW_POOL_TOKEN_KEYS_H
-#define WW_POOL_TOKEN_KEYS_H
+#ifndef WW_POOL_SLICE_TOKEN_H
+#define WW_POOL_SLICE_TOKEN_H
 
 #include <warpway/token.h>
 
 #include "client/broker_client.h"
+#include "memory/memory.h"
 #include "wire/token.h"
 
 struct ww_pool_keys {
@@ -51,5 +52,20 @@ void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_info *i
  */
 ww_status ww_pool_keys_token(struct ww_pool_keys *keys, struct ww_token_info *info,
 	struct ww_token *out_token);
+
+/*
+ * What a token of a slice says but the pool's own part: @info is filled.
+ * @memory:  the view that is exported
+ * @number:  of the slice
+ */
+void ww_slice_token_info(struct ww_token_info *info, const struct ww_memory *memory,
+	uint64_t number, const struct ww_export_params *ours);
+
+/* A slice as a token says it is. Return: as ww_object_info_write(). */
+ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t access,
+	uint32_t memory_kind, bool is_own, struct ww_object_info *info);
+
+/* Records that the slice of a token is not there any more. Return: WW_ERR_NOT_FOUND. */
+ww_status ww_fail_slice_gone(void);
 
 #endif

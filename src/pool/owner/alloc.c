@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.c - allocations that wait until slices come back, see pool.h
+ * alloc.c - slices are allocated, and released by streams; allocations that wait for room
  *
  * No other process tells the owner that a slice has come back. So whoever waits looks again at
  * slices that wait for others, at some each time: first without a pause, then after pauses of an
@@ -12,13 +12,18 @@
  * in which they came; one for which there is no piece large enough does not hold up those behind
  * it.
  */
+#include <inttypes.h>
+
 #include "base/await.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "client/request.h"
-#include "pool/owner/pool.h"
+#include "device/stream.h"
+#include "pool/owner/importers.h"
+#include "pool/owner/slice.h"
 
 #define SWEEP_COUNT 256 /* slices that wait for others, looked at by each look */
 
@@ -166,7 +171,8 @@ static ww_status cut_in_time(struct waiter *waiter, uint64_t timeout_ns)
 	return status;
 }
 
-ww_status ww_pool_cut_in_time(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
+/* @timeout_ns: 0: at once. Return: as ww_pool_alloc(). */
+static ww_status alloc(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	uint64_t timeout_ns, ww_memory **out_memory)
 {
 	struct waiter waiter = {.pool = pool, .bytes = bytes, .alignment = alignment};
@@ -191,4 +197,45 @@ ww_status ww_pool_cut_in_time(struct ww_pool *pool, uint64_t bytes, uint64_t ali
 		ww_await_wake(&pool->wakes);
 	*out_memory = waiter.memory;
 	return status;
+}
+
+static ww_status check_alignment(const struct ww_pool *pool, uint64_t alignment)
+{
+	if (alignment & (alignment - 1))
+		return ww_fail(WW_ERR_INVALID,
+			"a slice cannot be aligned to %" PRIu64 " bytes: that is no power of two",
+			alignment);
+	if (alignment > pool->chunk_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a slice cannot be aligned to %" PRIu64
+			" bytes: the pool's chunks have %" PRIu64,
+			alignment, pool->chunk_bytes);
+	return WW_OK;
+}
+
+ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment, uint64_t timeout_ns,
+	ww_cancel *cancel, ww_memory **out_memory)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(pool && out_memory, "ww_pool_alloc: pool or out_memory is NULL");
+	if (bytes == 0)
+		return ww_fail(WW_ERR_INVALID, "cannot cut a slice of 0 bytes");
+	ww_try(ww_pool_round_up(bytes, WW_POOL_ALIGNMENT, &bytes));
+	ww_try(check_alignment(pool, alignment));
+	if (alignment < WW_POOL_ALIGNMENT)
+		alignment = WW_POOL_ALIGNMENT;
+	return alloc(pool, bytes, alignment, timeout_ns, out_memory);
+}
+
+ww_status ww_pool_release(ww_memory *slice, ww_stream *stream)
+{
+	ww_try(ww_process_enter());
+	ww_require(slice && stream, "ww_pool_release: slice or stream is NULL");
+	ww_try(ww_stream_check(stream));
+	if (slice->class && slice->class->stream_release)
+		return slice->class->stream_release(slice, stream);
+	return ww_fail(WW_ERR_INVALID,
+		"this memory is no slice of a pool; synchronize the stream, then ww_memory_unref()");
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_import.c - a memory by its token: an object of a broker, a slice of a pool of this
+ * process, or a slice of another process's pool
+ */
+#include "base/cancel.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "pool/member/imported_slice.h"
+#include "pool/owner/slice.h"
+#include "share/object_info.h"
+#include "share/token_import.h"
+
+static ww_status check_device(const struct ww_device *device, const struct ww_pool *pool)
+{
+	if (pool->device != device)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the slice is of a pool of this process on %s, which %s reaches by the same "
+			"pointer or not at all; import it for %s",
+			pool->device->selector, device->selector, pool->device->selector);
+	return WW_OK;
+}
+
+/*
+ * One whose secret this process has not seen yet, of the other access say, is shown to the pool's
+ * own broker.
+ */
+static ww_status check_secret(struct ww_pool *pool, const struct ww_token_info *info,
+	const struct ww_token *token)
+{
+	WW_AUTO_IMPORT struct ww_import import;
+	WW_AUTO_BROKER struct ww_broker *broker = NULL;
+	bool is_known;
+
+	ww_import_init(&import, WW_OBJECT_POOL, info->access);
+	ww_try(ww_lock_unless_cancelled(&pool->lock));
+	is_known = ww_pool_keys_fit(&pool->keys, info, token);
+	broker = ww_broker_ref(pool->keys.broker);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_known)
+		return WW_OK;
+	return broker ? ww_import_ask(&import, broker, token) : ww_fail_slice_gone();
+}
+
+/* A token that came home. */
+static ww_status take_home(struct ww_pool *pool, struct ww_device *device,
+	const struct ww_token_info *info, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	ww_status status;
+
+	ww_try(check_device(device, pool));
+	ww_try(check_secret(pool, info, token));
+	ww_try(ww_lock_unless_cancelled(&pool->lock));
+	status = ww_slice_take(pool, info, options, out_memory);
+	pthread_mutex_unlock(&pool->lock);
+	return status;
+}
+
+static ww_status import_slice(struct ww_device *device, struct ww_broker *broker,
+	const struct ww_token_info *info, const struct ww_token *token,
+	const struct ww_import_options *options, struct ww_memory **out_memory,
+	struct ww_object_info *object)
+{
+	WW_AUTO_POOL struct ww_pool *pool = NULL;
+
+	ww_try(ww_import_check_access(info, options->access));
+	ww_try(ww_import_options_refuse_own_mapping(options, "a chunk of a pool's slices"));
+	pool = ww_pool_find(info->object_id);
+	if (pool)
+		ww_try(take_home(pool, device, info, token, options, out_memory));
+	else
+		ww_try(ww_member_import(device, broker, info, token, options, out_memory));
+	if (!object)
+		return WW_OK;
+	return ww_slice_token_describe(info, options->access, (*out_memory)->mapping->kind,
+		pool != NULL, object);
+}
+
+ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
+	const struct ww_import_params *params, ww_cancel *cancel, ww_memory **out_memory,
+	struct ww_object_info *info)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_token_info named = WW_INIT(struct ww_token_info);
+	struct ww_import_options options;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && token && out_memory,
+		"ww_memory_import: device, token or out_memory is NULL");
+	ww_try(ww_import_options_read(params, &options));
+	if (info)
+		ww_try(ww_object_info_check(info));
+	ww_try(ww_token_info_get(token, &named));
+	ww_members_reclaim();
+	if (named.flags & WW_TOKEN_SLICE)
+		return import_slice(device, broker, &named, token, &options, out_memory, info);
+	return ww_client_import(device, broker, &named, token, &options, out_memory, info);
+}

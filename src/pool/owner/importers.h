@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * importers.h - the processes that have imported slices, as the pool's owner sees them
+ *
+ * The functions are called under pool->lock.
+ */
+#ifndef WW_POOL_OWNER_IMPORTERS_H
+#define WW_POOL_OWNER_IMPORTERS_H
+
+#include "pool/owner/pool.h"
+#include "sync/signal_page_map.h"
+
+/* A process that has imported slices. */
+struct ww_pool_holder {
+	struct ww_list link;
+	uint8_t object_id[WW_WIRE_ID_BYTES];
+	uint32_t owner_uid;         /* by the broker's word */
+	struct ww_signal_map *page; /* what the broker says of it, and its name; a reference */
+	const struct ww_layout_signal_cell *cell;
+	struct ww_marks *marks; /* owned; NULL: it is gone, and all that it imported is counted */
+	struct ww_attachments attachments;
+};
+
+/* Whether everybody is known who may mark a slice. */
+bool ww_pool_knows_all(const struct ww_pool *pool);
+
+/*
+ * For ww_request_limit_all(): it has passed, so that each answer is awaited for 100 ms, as by any
+ * limit, and no longer.
+ */
+#define WW_POOL_BRIEFLY UINT64_C(1)
+
+/*
+ * Gets to know the processes that have come, and forgets those that are gone. The lock is held
+ * meanwhile, so a broker that does not answer is not asked again within a second, and then only for
+ * a moment, until it answers.
+ * Return: WW_OK; WW_NOT_READY (it is not asked now; nothing recorded), as ww_broker_stat(): then
+ * not everybody is known.
+ */
+ww_status ww_pool_meet_holders(struct ww_pool *pool);
+void ww_pool_forget_holders(struct ww_pool *pool); /* all of them */
+
+/* Whether a process that may still use it marks the slice. */
+bool ww_pool_is_marked(const struct ww_pool *pool, uint64_t number);
+
+/* How often other processes have imported it. */
+uint64_t ww_pool_taken(const struct ww_pool *pool, uint64_t number);
+
+/* Fills @info for a holder. */
+void ww_pool_describe_holder(const struct ww_pool *pool, const struct ww_pool_holder *holder,
+	struct ww_pool_holder_info *info);
+
+/* Return: whether any holder has a slice; @out_info: the one that has most bytes. */
+bool ww_pool_find_largest_holder(const struct ww_pool *pool, struct ww_pool_holder_info *out_info);
+
+#endif

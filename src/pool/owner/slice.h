@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice.h - a slice of a pool in its owner's process
+ *
+ * A slice has one of these states, and goes through them in this order, though it may skip all but
+ * the first and the last:
+ *
+ *   USED      references are left in this process
+ *   WAITING   none are, but a token of it is in flight, a stream of this process or another process
+ *             still uses it
+ *   free      its bytes are the arena's again, its slot may have another slice
+ *
+ * Those that wait stand in a list, and are looked at again when something is allocated. Nobody else
+ * does it: there is no thread. A slice that waits can still be imported while a token of it is in
+ * flight, or by a token of who imported it; here too: then it is used again.
+ *
+ * The functions are called under pool->lock.
+ */
+#ifndef WW_POOL_OWNER_SLICE_H
+#define WW_POOL_OWNER_SLICE_H
+
+#include "pool/owner/pool.h"
+
+/* A stream that has yet to let go of a slice. */
+struct ww_release {
+	struct ww_release *next;
+	struct ww_marks_cell cell; /* of pool->own */
+};
+
+/*
+ * A number that a slice had until its tokens were revoked. Its slot is closed, and has another
+ * slice when nobody marks it.
+ */
+struct ww_former_number {
+	struct ww_former_number *next;
+	uint64_t number;
+};
+
+struct ww_slice {
+	struct ww_memory view; /* whole: the chunk's memory */
+	struct ww_pool *pool;  /* a reference as long as it is used */
+	struct ww_chunk *chunk;
+	struct ww_arena_block *block;
+	uint64_t number;
+	bool is_used;
+	bool is_shared; /* a token of it was made */
+	struct ww_release *releases;
+	struct ww_former_number *formers;
+	struct ww_list parts; /* what tokens that came home named of it */
+	struct ww_list link;  /* when it is not used: in pool->waiting, or in pool->spare */
+
+	/* The escrow. */
+	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint64_t expected; /* imports that all tokens together expect */
+	uint64_t taken;    /* imports here, and by processes that are gone */
+};
+
+/*
+ * Looks again at slices that wait: at so many.
+ * Return: whether any is free now.
+ */
+bool ww_slices_sweep(struct ww_pool *pool, uint32_t count);
+
+/* Whether a stream of this process may still use memory of the pool. */
+bool ww_slices_have_streams(struct ww_pool *pool);
+
+/* Whether there is a slot for one slice more. */
+bool ww_slices_have_slot(struct ww_pool *pool);
+
+/*
+ * There must be a slot. Return: a slice with one reference, whose pool and chunk count it; NULL,
+ * recorded: out of memory.
+ */
+struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *block);
+
+/*
+ * Makes a memory of a slice that is used or in flight: itself, with one reference more, or a part
+ * of it.
+ * Return: WW_OK; WW_ERR_NOT_FOUND (it was let go of); WW_ERR_UNSUPPORTED (a slow route);
+ * WW_ERR_NO_MEMORY.
+ */
+ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
+	const struct ww_import_options *options, struct ww_memory **out_memory);
+
+/* Frees a slice that nothing refers to. */
+void ww_slice_free(struct ww_slice *slice);
+
+#endif
