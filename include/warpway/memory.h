@@ -305,8 +305,9 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * The driver lets go of host memory and of memory by a legacy handle only when every stream of the
  * process is done: so does unref, as cudaIpcCloseMemHandle() would. But while a stream waits for a
  * timeline, or has yet to signal one, up to 64 such memories stay mapped, with their bytes, until
- * the next unref of such a memory or of a timeline, or the next import by a legacy handle, finds
- * that none does. A context of the caller's that they were made in must last until then.
+ * the next unref of such a memory, of a timeline, an event, a barrier or a pool, or of a stream
+ * that waited, or the next import by a legacy handle, finds that none does. A context of the
+ * caller's that they were made in must last until then.
  *
  * Return: NULL.
  */

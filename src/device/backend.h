@@ -63,12 +63,8 @@ struct ww_stream_watch {
 	 * no lock, never blocks.
 	 */
 	ww_status (*check)(struct ww_stream_watch *watch);
-	/*
-	 * Not under the lock. Leaves the error record alone.
-	 * @may_block:  false: it is a call that enqueues, so nothing is given back that the driver
-	 *              would wait for
-	 */
-	void (*free)(struct ww_stream_watch *watch, bool may_block);
+	/* Not under the lock. Leaves the error record alone, and may not block. */
+	void (*free)(struct ww_stream_watch *watch);
 };
 
 /* A stream; each backend's own struct begins with this one. */

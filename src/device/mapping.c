@@ -30,10 +30,7 @@ struct span {
 
 #define RETIRED_MAX 64
 
-static bool (*_Atomic is_busy_fn)(void); /* NULL: no stream ever waited */
-static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list retired = WW_LIST_INIT(retired); /* under retired_lock */
-static uint32_t retired_count;                         /* under it, too; without pages */
+static _Atomic uint32_t retired_count; /* without pages */
 
 static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
 static struct span *table; /* under table_lock, as are the two below */
@@ -242,40 +239,43 @@ static void end(struct ww_mapping *mapping)
 	mapping_free(mapping);
 }
 
-void ww_mapping_ask_streams(bool (*are_streams_busy)(void))
+static void mapping_release_retired(struct ww_deferred *deferred)
 {
-	atomic_store(&is_busy_fn, are_streams_busy);
+	struct ww_mapping *mapping = ww_container(deferred, struct ww_mapping, deferred);
+
+	if (!mapping->is_page)
+		atomic_fetch_sub(&retired_count, 1);
+	end(mapping);
 }
 
-static bool are_streams_busy(void)
-{
-	bool (*ask)(void) = atomic_load(&is_busy_fn);
+static const struct ww_deferred_class retired_class = {
+	.release = mapping_release_retired,
+};
 
-	return ask && ask();
+/* Whether there is room for one more. If so, it is counted. */
+static bool count_retired(const struct ww_mapping *mapping)
+{
+	if (mapping->is_page)
+		return true;
+	if (atomic_fetch_add(&retired_count, 1) < RETIRED_MAX)
+		return true;
+	atomic_fetch_sub(&retired_count, 1);
+	return false;
 }
 
-static bool retire(struct ww_mapping *mapping)
+static void mapping_retire(struct ww_mapping *mapping)
 {
-	bool is_retired = false;
-
-	if (!mapping->end_waits || !are_streams_busy())
-		return false;
-	pthread_mutex_lock(&retired_lock);
-	if (mapping->is_page || retired_count < RETIRED_MAX) {
-		if (mapping->device->backend->memory_retire)
-			mapping->device->backend->memory_retire(mapping);
-		ww_list_append(&retired, &mapping->link);
-		retired_count += !mapping->is_page;
-		is_retired = true;
-	}
-	pthread_mutex_unlock(&retired_lock);
-	return is_retired;
+	if (mapping->device->backend->memory_retire)
+		mapping->device->backend->memory_retire(mapping);
+	ww_deferred_add(&mapping->deferred, &retired_class);
 }
 
 /* Nobody has it, and it is not in the table. */
 static void let_go(struct ww_mapping *mapping)
 {
-	if (!retire(mapping))
+	if (mapping->end_waits && ww_deferred_streams_busy() && count_retired(mapping))
+		mapping_retire(mapping);
+	else
 		end(mapping);
 }
 
@@ -367,40 +367,6 @@ struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping)
 	return mapping;
 }
 
-static bool is_any_retired(void)
-{
-	bool is_any;
-
-	pthread_mutex_lock(&retired_lock);
-	is_any = !ww_list_is_empty(&retired);
-	pthread_mutex_unlock(&retired_lock);
-	return is_any;
-}
-
-static struct ww_mapping *take_retired(void)
-{
-	struct ww_mapping *mapping = NULL;
-	struct ww_list *link;
-
-	pthread_mutex_lock(&retired_lock);
-	link = ww_list_take_first(&retired);
-	if (link) {
-		mapping = ww_container(link, struct ww_mapping, link);
-		retired_count -= !mapping->is_page;
-	}
-	pthread_mutex_unlock(&retired_lock);
-	return mapping;
-}
-
-void ww_mapping_reclaim(void)
-{
-	struct ww_mapping *mapping;
-
-	/* Asking looks at all signals of the process. */
-	while (is_any_retired() && !are_streams_busy() && (mapping = take_retired()))
-		end(mapping);
-}
-
 struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
 {
 	if (!mapping || !ww_ref_put(&mapping->ref))
@@ -408,6 +374,14 @@ struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
 	leave_table(mapping);
 	let_go(mapping);
 	return NULL;
+}
+
+void ww_mapping_unref_page(struct ww_mapping *mapping)
+{
+	if (!mapping || !ww_ref_put(&mapping->ref))
+		return;
+	leave_table(mapping);
+	mapping_retire(mapping);
 }
 
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd)

@@ -20,11 +20,12 @@
 
 #include "base/cleanup.h"
 #include "device/backend.h"
+#include "device/deferred_release.h"
 
 struct ww_mapping {
 	struct ww_ref ref;
-	struct ww_list link;      /* among the retired ones */
-	struct ww_device *device; /* a reference */
+	struct ww_deferred deferred; /* of a retired one */
+	struct ww_device *device;    /* a reference */
 
 	/* Set by the backend, constant from then on. */
 	enum ww_backing backing;
@@ -80,6 +81,12 @@ ww_status ww_mapping_check(struct ww_mapping *mapping);
  */
 void ww_mapping_withdraw(struct ww_mapping *mapping);
 
+/*
+ * The last unref takes it out of the table and ends it. If the driver would block the end
+ * (end_waits) and a stream is known to be busy, the mapping is retired instead, for that stream may
+ * wait for this very thread: it ends with a later ww_deferred_reclaim() (deferred_release.h). At
+ * most 64 mappings are retired, pages not counted; the driver blocks the end of further ones.
+ */
 struct ww_mapping *ww_mapping_ref(struct ww_mapping *mapping);
 struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping); /* takes NULL, returns NULL */
 
@@ -87,19 +94,10 @@ WW_DEFINE_CLEANUP(struct ww_mapping, ww_mapping_unref)
 #define WW_AUTO_MAPPING WW_CLEANUP(ww_mapping_unref_p)
 
 /*
- * The last unref ends it. But what the driver would wait with while a stream waits, or has yet to
- * signal, is retired then, for that stream may wait for this very thread: it is in the table no
- * more, and ends with a later tidy. Beside pages there are 64 retired ones at most; after those it
- * is the driver who waits.
- *
- * ask_streams: whom to ask whether a stream of this process is known to be busy; the same one
- *   always. It may take locks of the layers above and let go of what they hold, so nothing that
- *   ends so is let go under these.
- * tidy: the driver may still wait, for work that is not known here; so this is for calls that are
- * documented to let go of what is retired.
+ * The same of a page, for calls that enqueue and calls under locks: the last unref retires it
+ * whether a stream is known to be busy or not.
  */
-void ww_mapping_ask_streams(bool (*are_streams_busy)(void));
-void ww_mapping_reclaim(void);
+void ww_mapping_unref_page(struct ww_mapping *mapping); /* takes NULL */
 
 /*
  * A new descriptor for the bytes, the caller's. With @access read, of a memfd, it is one that the

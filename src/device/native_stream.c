@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/deferred_release.h"
 #include "device/stream.h"
 
 static pthread_mutex_t natives_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -21,15 +22,18 @@ static struct ww_list natives = WW_LIST_INIT(
 	natives); /* those kept in the order of their closing */
 static uint32_t kept_count;
 
-static void free_watches(struct ww_list *watches, bool may_block)
+/* Return: whether there were any. */
+static bool free_watches(struct ww_list *watches)
 {
+	bool is_any = !ww_list_is_empty(watches);
 	struct ww_list *link;
 
 	while ((link = ww_list_take_first(watches))) {
 		struct ww_stream_watch *watch = ww_container(link, struct ww_stream_watch, link);
 
-		watch->free(watch, may_block);
+		watch->free(watch);
 	}
+	return is_any;
 }
 
 static struct ww_native_stream *native_new(const struct ww_native_stream_key *key)
@@ -49,11 +53,14 @@ static struct ww_native_stream *native_new(const struct ww_native_stream_key *ke
 	return native;
 }
 
-static void native_free(struct ww_native_stream *native)
+/* Return: whether it had watches. */
+static bool native_free(struct ww_native_stream *native)
 {
-	free_watches(&native->watches, true);
+	bool had_watches = free_watches(&native->watches);
+
 	pthread_mutex_destroy(&native->lock);
 	free(native);
+	return had_watches;
 }
 
 /*
@@ -172,14 +179,15 @@ static void table_forget_first(struct ww_list *out_over)
 	}
 }
 
-/* Not under a lock. */
-static void free_all(struct ww_list *over, struct ww_list *done, bool may_block)
+/* Not under a lock. Return: whether a watch was freed. */
+static bool free_all(struct ww_list *over, struct ww_list *done)
 {
+	bool is_any = free_watches(done);
 	struct ww_list *link;
 
-	free_watches(done, may_block);
 	while ((link = ww_list_take_first(over)))
-		native_free(ww_container(link, struct ww_native_stream, link));
+		is_any |= native_free(ww_container(link, struct ww_native_stream, link));
+	return is_any;
 }
 
 ww_status ww_native_stream_open(const struct ww_native_stream_key *key,
@@ -203,9 +211,9 @@ ww_status ww_native_stream_open(const struct ww_native_stream_key *key,
 	else if (found->users++ == 0)
 		kept_count--;
 	pthread_mutex_unlock(&natives_lock);
-	free_all(&over, &done, false);
+	(void)free_all(&over, &done);
 	if (found) {
-		native_free(made);
+		(void)native_free(made);
 		*out_native = found;
 	}
 	return WW_OK;
@@ -235,7 +243,9 @@ void ww_native_stream_close(struct ww_native_stream *native)
 			table_forget_first(&over);
 	}
 	pthread_mutex_unlock(&natives_lock);
-	free_all(&over, &done, true);
+	/* What the stream waited for may have kept pages. */
+	if (free_all(&over, &done))
+		ww_deferred_reclaim();
 }
 
 void ww_native_stream_retire(struct ww_native_stream *native)
@@ -253,7 +263,7 @@ void ww_native_streams_settle(void)
 	pthread_mutex_lock(&natives_lock);
 	table_settle(&over, &done);
 	pthread_mutex_unlock(&natives_lock);
-	free_all(&over, &done, false);
+	(void)free_all(&over, &done);
 }
 
 void ww_stream_watch_lock(struct ww_stream *stream)
@@ -301,7 +311,7 @@ ww_status ww_stream_check(struct ww_stream *stream)
 		status = native->loss.status;
 	}
 	pthread_mutex_unlock(&native->lock);
-	free_watches(&done, false);
+	(void)free_watches(&done);
 	return status;
 }
 
@@ -317,5 +327,5 @@ void ww_native_stream_recover(struct ww_native_stream *native)
 	native->is_lost = false;
 	pthread_mutex_unlock(&native->lock);
 	ww_error_restore(&record);
-	free_watches(&done, false);
+	(void)free_watches(&done);
 }

@@ -44,9 +44,8 @@ static ww_status check(struct ww_stream_watch *base)
 	return watch->answer < 0 ? ww_fail(watch->answer, "lost") : watch->answer;
 }
 
-static void set_free(struct ww_stream_watch *base, bool may_block)
+static void set_free(struct ww_stream_watch *base)
 {
-	(void)may_block;
 	ww_container(base, struct watch, base)->is_freed = true;
 }
 

@@ -36,9 +36,8 @@ static ww_status check(struct ww_stream_watch *base)
 	return watch->answer < 0 ? ww_fail(watch->answer, "%s", watch->words) : watch->answer;
 }
 
-static void set_free(struct ww_stream_watch *base, bool may_block)
+static void set_free(struct ww_stream_watch *base)
 {
-	(void)may_block;
 	assert_int_equal(pthread_mutex_trylock(&stream->native->lock), 0);
 	pthread_mutex_unlock(&stream->native->lock);
 	from_base(base)->is_freed = true;

@@ -52,13 +52,9 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
  */
 static void memory_free(struct ww_memory *memory)
 {
-	bool does_reclaim = memory->mapping->end_waits && !memory->is_chunk;
-
 	memory->mapping = ww_mapping_unref(memory->mapping);
 	ww_attachments_fini(&memory->attachments);
 	memory_delete(memory);
-	if (does_reclaim)
-		ww_mapping_reclaim();
 }
 
 static ww_status check_params(const struct ww_device *device, const struct ww_memory_params *params,
@@ -141,21 +137,37 @@ ww_memory *ww_memory_ref(ww_memory *memory)
 	return memory;
 }
 
-ww_memory *ww_memory_unref(ww_memory *memory)
+/* Return: whether what is retired is to be reclaimed. */
+static bool memory_drop(struct ww_memory *memory)
 {
 	const struct ww_view_class *class;
+	bool does_reclaim;
 
 	if (!memory || ww_process_is_forked())
-		return NULL;
+		return false;
 	class = memory->class; /* before: a slice may be used anew as soon as its count is 0 */
 	if (!ww_ref_put(&memory->ref))
-		return NULL;
+		return false;
 	if (class) {
 		class->release(memory);
-		return NULL;
+		return false;
 	}
+	does_reclaim = memory->mapping->end_waits && !memory->is_chunk;
 	ww_cache_remove(memory);
 	memory_free(memory);
+	return does_reclaim;
+}
+
+ww_memory *ww_memory_drop(ww_memory *memory)
+{
+	(void)memory_drop(memory);
+	return NULL;
+}
+
+ww_memory *ww_memory_unref(ww_memory *memory)
+{
+	if (memory_drop(memory))
+		ww_deferred_reclaim();
 	return NULL;
 }
 
@@ -350,14 +362,14 @@ ww_status ww_memory_import_whole(struct ww_device *device, const int *fds, size_
 		ww_try(ww_import_options_refuse_own_mapping(options,
 			"memory of cuMemAlloc() or of a CUDA pool"));
 	if (description->backing == WW_BACKING_CUDA_LEGACY)
-		ww_mapping_reclaim();
+		ww_deferred_reclaim();
 	if (!(options->flags & WW_IMPORT_OWN_MAPPING))
 		ww_try(ww_cache_find(device, description, options->access, fds[0], &memory));
 	if (!memory)
 		ww_try(import_new(device, fds, fd_count, description, options, &memory));
 	status = ww_memory_check_found(memory, options);
 	if (status < 0)
-		ww_memory_unref(memory);
+		ww_memory_drop(memory);
 	else
 		*out_memory = memory;
 	return status;

@@ -87,6 +87,9 @@ static inline struct ww_memory *ww_memory_whole(struct ww_memory *memory)
 	return memory->whole ? memory->whole : memory;
 }
 
+/* As ww_memory_unref(), but reclaims nothing (device/deferred_release.h): for calls under locks. */
+struct ww_memory *ww_memory_drop(struct ww_memory *memory);
+
 /* Return: WW_OK; WW_ERR_INVALID (not one of WW_ACCESS_...). */
 ww_status ww_memory_check_access(uint32_t access);
 

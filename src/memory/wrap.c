@@ -441,7 +441,7 @@ ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle
 	if (!(device->capabilities & WW_CAP_FOREIGN))
 		return ww_fail(WW_ERR_UNSUPPORTED, "%s opens no legacy handles of CUDA; use a GPU",
 			device->selector);
-	ww_mapping_reclaim();
+	ww_deferred_reclaim();
 	ww_try(ww_mapping_open(device, handle->bytes, options.access, &mapping));
 	ww_try(ww_memory_check_route(mapping, &options));
 	ww_try(ww_memory_name(mapping, out_memory));

@@ -56,6 +56,7 @@ ww_barrier *ww_barrier_unref(ww_barrier *barrier)
 		ww_timeline_drop(barrier->members[i]);
 	ww_attachments_fini(&barrier->object);
 	free(barrier);
+	ww_deferred_reclaim();
 	return NULL;
 }
 

@@ -74,12 +74,17 @@ ww_event *ww_event_ref(ww_event *event)
 
 ww_event *ww_event_unref(ww_event *event)
 {
+	bool has_timeline;
+
 	if (!event || ww_process_is_forked() || !ww_ref_put(&event->ref))
 		return NULL;
+	has_timeline = event->timeline;
 	pthread_mutex_lock(&events_lock);
 	ww_list_remove(&event->link);
 	pthread_mutex_unlock(&events_lock);
 	event_free(event);
+	if (has_timeline)
+		ww_deferred_reclaim();
 	return NULL;
 }
 
@@ -136,14 +141,11 @@ static ww_status require_events(const struct ww_device *device)
 static ww_status create_inside(struct ww_event *event, uint64_t flags)
 {
 	const struct ww_backend *backend = event->device->backend;
-	const struct ww_timeline_params alone = {
-		.struct_size = sizeof(alone),
-		.flags = WW_TIMELINE_ALONE,
-	};
 
 	if (backend->event_create)
 		return backend->event_create(event->device, flags, &event->native);
-	return ww_timeline_create(&alone, &event->timeline);
+	ww_deferred_reclaim_no_wait();
+	return ww_timeline_create_alone(&event->timeline);
 }
 
 ww_status ww_event_create(ww_device *device, const struct ww_event_params *params,

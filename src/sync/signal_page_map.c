@@ -2,8 +2,8 @@
 /*
  * signal_page_map.c - signal pages as this process has them, see signal_page_map.h
  *
- * Locks: pages_lock for the two lists; page->lock is taken inside it only to take a cell. Nothing
- * blocks under pages_lock; under page->lock the driver is called.
+ * Locks: pages_lock for the list; page->lock is taken inside it only to take a cell. Nothing blocks
+ * under pages_lock; under page->lock the driver is called.
  */
 #include "sync/signal_page_map.h"
 
@@ -25,7 +25,6 @@ WW_DEFINE_CLEANUP(ww_device, ww_device_unref)
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pages = WW_LIST_INIT(pages);
-static struct ww_list retired = WW_LIST_INIT(retired);
 
 static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 {
@@ -49,7 +48,7 @@ static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 static void page_free(struct ww_signal_map *page)
 {
 	for (size_t i = 0; i < WW_SIGNAL_MAP_DEVICES; i++)
-		ww_mapping_unref(page->mapped[i]);
+		ww_mapping_unref_page(page->mapped[i]);
 	ww_mapping_unref(page->cpu);
 	pthread_mutex_destroy(&page->lock);
 	free(page);
@@ -221,20 +220,14 @@ struct ww_signal_map *ww_signal_map_unref(struct ww_signal_map *page)
 	ww_list_remove(&page->link);
 	pthread_mutex_unlock(&pages_lock);
 	ww_attachments_fini(&page->attachments);
-	if (!page->mapped[0]) {
-		page_free(page);
-		return NULL;
-	}
-	pthread_mutex_lock(&pages_lock);
-	ww_list_append(&retired, &page->link);
-	pthread_mutex_unlock(&pages_lock);
+	page_free(page);
 	return NULL;
 }
 
 /* Whether a stream has yet to signal: the driver would wait for that, too. */
 static bool has_pending_signal(struct ww_signal_map *page)
 {
-	for (uint32_t i = 0; page->is_own && i < ww_signal_page_cells(page->cpu->bytes); i++) {
+	for (uint32_t i = 0; i < page->cells_used; i++) {
 		const struct ww_layout_signal_cell *cell = ww_signal_map_cell(page,
 			sizeof(struct ww_layout_signal_page) + i * sizeof(*cell));
 
@@ -245,47 +238,19 @@ static bool has_pending_signal(struct ww_signal_map *page)
 	return false;
 }
 
-/* Under pages_lock. */
-static bool are_signals_pending(void)
+/* Whether a stream of this process is known to wait, or has yet to signal. */
+static bool are_streams_busy(void)
 {
-	ww_list_for_each (at, &pages) {
-		if (has_pending_signal(ww_container(at, struct ww_signal_map, link)))
-			return true;
-	}
-	return false;
-}
+	bool is_busy = false;
 
-bool ww_signal_map_streams_busy(void)
-{
-	bool is_busy;
-
+	ww_native_streams_settle();
 	if (ww_stream_waits_pending())
 		return true;
 	pthread_mutex_lock(&pages_lock);
-	is_busy = are_signals_pending();
+	for (struct ww_list *link = pages.next; link != &pages && !is_busy; link = link->next)
+		is_busy = has_pending_signal(ww_container(link, struct ww_signal_map, link));
 	pthread_mutex_unlock(&pages_lock);
 	return is_busy;
-}
-
-/* Return: NULL: there is none, or streams are known to be busy. */
-static struct ww_signal_map *take_retired(void)
-{
-	struct ww_list *link = NULL;
-
-	pthread_mutex_lock(&pages_lock);
-	if (!ww_list_is_empty(&retired) && !are_signals_pending())
-		link = ww_list_take_first(&retired);
-	pthread_mutex_unlock(&pages_lock);
-	return link ? ww_container(link, struct ww_signal_map, link) : NULL;
-}
-
-void ww_signal_map_reclaim(void)
-{
-	struct ww_signal_map *page;
-
-	ww_native_streams_settle();
-	while (!ww_stream_waits_pending() && (page = take_retired()))
-		page_free(page);
 }
 
 struct ww_layout_signal_cell *ww_signal_map_cell(struct ww_signal_map *page, uint64_t offset)
@@ -325,6 +290,7 @@ static ww_status add_mapping(struct ww_signal_map *page, struct ww_device *devic
 		out_mapping));
 	(*out_mapping)->is_page = true;
 	page->mapped[i] = *out_mapping;
+	ww_deferred_ask_streams(are_streams_busy); /* from now on a GPU can wait or signal */
 	return WW_OK;
 }
 

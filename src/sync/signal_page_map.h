@@ -7,10 +7,10 @@
  * waiter could take the new timeline for the old one. A page that is imported again, or in its
  * owner's process, is found by its memfd.
  *
- * Giving a page back would block behind every stream wait that is pending in this process (the
- * driver's rule for registered memory), and such a wait may be for something that this very thread
- * is about to signal. So a page that a GPU knows is retired first, and given back when no wait and
- * no signal of ours is pending any more: by a later call.
+ * The driver gives a page back only when no stream of the process waits or has work, and such a
+ * wait may be for something that this very thread is about to signal. So the mappings that GPUs
+ * have of a page are retired when the page ends (device/mapping.h), and a later call gives them
+ * back.
  */
 #ifndef WW_SYNC_SIGNAL_PAGE_MAP_H
 #define WW_SYNC_SIGNAL_PAGE_MAP_H
@@ -23,7 +23,7 @@
 
 struct ww_signal_map {
 	struct ww_ref ref;
-	struct ww_list link; /* in the list of pages, or of retired ones, under the lock of both */
+	struct ww_list link;    /* in the list of pages, under its lock */
 	struct ww_mapping *cpu; /* a reference; the rest up to lock is constant */
 	struct ww_layout_signal_page *header;
 	uint8_t id[WW_WIRE_ID_BYTES];
@@ -33,8 +33,8 @@ struct ww_signal_map {
 	pthread_mutex_t lock; /* of the following; held while mapping for a device */
 	struct ww_mapping
 		*_Atomic mapped[WW_SIGNAL_MAP_DEVICES]; /* references; set once, in order */
-	uint32_t cells_used;
-	struct ww_list timelines; /* the signaller's, which can be found */
+	_Atomic uint32_t cells_used; /* of an own page; read without the lock, too */
+	struct ww_list timelines;    /* the signaller's, which can be found */
 
 	struct ww_attachments attachments; /* its holds in brokers */
 };
@@ -80,15 +80,5 @@ ww_status ww_signal_map_map(struct ww_signal_map *page, struct ww_device *device
  */
 ww_status ww_signal_map_stream_value(struct ww_signal_map *page, struct ww_device *device,
 	uint64_t offset, uint64_t value, struct ww_stream_value *out_word);
-
-/* Whether a stream of this process is known to wait, or has yet to signal. */
-bool ww_signal_map_streams_busy(void);
-
-/*
- * Gives back retired pages, if none of our own waits would make that wait. The driver may still
- * wait for waits that are not ours: so this is for calls that make something or let it go, never
- * for those that enqueue.
- */
-void ww_signal_map_reclaim(void);
 
 #endif

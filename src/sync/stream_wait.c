@@ -62,7 +62,7 @@ static ww_status check_watch(struct ww_stream_watch *watch)
 	return status;
 }
 
-static void free_watch(struct ww_stream_watch *watch, bool may_block)
+static void free_watch(struct ww_stream_watch *watch)
 {
 	struct stream_wait *wait = ww_container(watch, struct stream_wait, watch);
 	bool is_over;
@@ -76,8 +76,6 @@ static void free_watch(struct ww_stream_watch *watch, bool may_block)
 	pthread_mutex_unlock(&waits_lock);
 	if (is_over)
 		wait_free(wait);
-	if (may_block)
-		ww_signal_map_reclaim();
 }
 
 static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_map *page,
@@ -102,7 +100,6 @@ static struct stream_wait *wait_new(struct ww_stream *stream, struct ww_signal_m
 
 static void enter(struct stream_wait *wait)
 {
-	ww_mapping_ask_streams(ww_signal_map_streams_busy);
 	pthread_mutex_lock(&waits_lock);
 	ww_list_append(&waits, &wait->link);
 	pthread_mutex_unlock(&waits_lock);
@@ -147,7 +144,7 @@ static struct stream_wait *begin(struct ww_stream *stream, struct ww_signal_map 
 	wait = find_record(stream, made->cell, made);
 	if (wait != made) { /* another thread was faster */
 		made->watch.users = 0;
-		free_watch(&made->watch, false);
+		free_watch(&made->watch);
 	}
 	return wait;
 }
@@ -178,7 +175,7 @@ ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map 
 	status = stream->device->backend->stream_wait_value(stream, &word);
 	end(stream, wait, status == WW_OK ? value : 0);
 	if (!is_watched)
-		free_watch(&wait->watch, false);
+		free_watch(&wait->watch);
 	return status;
 }
 

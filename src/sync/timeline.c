@@ -33,9 +33,6 @@
 #define PARAMS_V1_BYTES sizeof(struct ww_timeline_params)
 #define INFO_V1_BYTES   sizeof(struct ww_timeline_info)
 
-static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list closing = WW_LIST_INIT(closing); /* struct ww_timeline.link */
-
 static struct ww_timeline *timeline_new(struct ww_signal_map *page, uint64_t offset)
 {
 	struct ww_timeline *timeline = calloc(1, sizeof(*timeline));
@@ -76,37 +73,27 @@ static bool is_closer_busy(const struct ww_timeline *timeline)
 		ww_stream_query(closer) == WW_NOT_READY;
 }
 
-/* Return: one whose streams have signalled all; NULL when there is none. */
-static struct ww_timeline *take_closed(void)
+/* Whether its streams have signalled all. */
+static bool timeline_is_closed(struct ww_deferred *deferred)
 {
-	struct ww_timeline *found = NULL;
+	struct ww_timeline *timeline = ww_container(deferred, struct ww_timeline, deferred);
 
-	pthread_mutex_lock(&closing_lock);
-	ww_list_for_each (link, &closing) {
-		struct ww_timeline *timeline = ww_container(link, struct ww_timeline, link);
-
-		if (ww_signal_cell_finish(timeline->cell) && !is_closer_busy(timeline)) {
-			ww_list_remove(link);
-			found = timeline;
-			break;
-		}
-	}
-	pthread_mutex_unlock(&closing_lock);
-	return found;
+	return ww_signal_cell_finish(timeline->cell) && !is_closer_busy(timeline);
 }
 
-static void tidy(void)
+static void timeline_release_closed(struct ww_deferred *deferred)
 {
-	struct ww_timeline *timeline;
-
-	while ((timeline = take_closed()))
-		timeline_free(timeline);
-	ww_signal_map_reclaim();
+	timeline_free(ww_container(deferred, struct ww_timeline, deferred));
 }
+
+static const struct ww_deferred_class closing_class = {
+	.is_done = timeline_is_closed,
+	.release = timeline_release_closed,
+};
 
 /*
- * Has the device poison the cell when all is signalled. Without memory for that tidy() does it,
- * later.
+ * Has the device poison the cell when all is signalled. Without memory for that
+ * timeline_is_closed() does it, later.
  */
 static void start_closer(struct ww_timeline *timeline)
 {
@@ -136,9 +123,7 @@ static void close_own(struct ww_timeline *timeline)
 		return;
 	}
 	start_closer(timeline);
-	pthread_mutex_lock(&closing_lock);
-	ww_list_append(&closing, &timeline->link);
-	pthread_mutex_unlock(&closing_lock);
+	ww_deferred_add(&timeline->deferred, &closing_class);
 }
 
 void ww_timeline_close(ww_timeline *timeline)
@@ -165,30 +150,41 @@ static ww_status read_params(const struct ww_timeline_params *params,
 	return WW_OK;
 }
 
-ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timeline **out_timeline)
+static ww_status create_own(bool is_alone, uint64_t value, struct ww_timeline **out_timeline)
 {
 	WW_AUTO_SIGNAL_MAP struct ww_signal_map *page = NULL;
-	struct ww_timeline_params ours;
 	struct ww_timeline *timeline;
 	uint64_t offset = 0;
 
-	ww_clear(out_timeline, NULL);
-	ww_try(ww_process_enter());
-	ww_require(out_timeline, "ww_timeline_create: out_timeline is NULL");
-	ww_try(read_params(params, &ours));
-	tidy();
-	ww_try(ww_signal_map_take_cell(ours.flags & WW_TIMELINE_ALONE, &page, &offset));
+	ww_try(ww_signal_map_take_cell(is_alone, &page, &offset));
 	timeline = timeline_new(page, offset);
 	if (!timeline)
 		return WW_ERR_NO_MEMORY;
 	timeline->is_own = true;
-	ww_signal_cell_open(timeline->cell, ours.value);
+	ww_signal_cell_open(timeline->cell, value);
 	pthread_mutex_lock(&page->lock);
 	ww_list_append(&page->timelines, &timeline->link);
 	pthread_mutex_unlock(&page->lock);
 	(void)ww_steal(page);
 	*out_timeline = timeline;
 	return WW_OK;
+}
+
+ww_status ww_timeline_create_alone(ww_timeline **out_timeline)
+{
+	return create_own(true, 0, out_timeline);
+}
+
+ww_status ww_timeline_create(const struct ww_timeline_params *params, ww_timeline **out_timeline)
+{
+	struct ww_timeline_params ours;
+
+	ww_clear(out_timeline, NULL);
+	ww_try(ww_process_enter());
+	ww_require(out_timeline, "ww_timeline_create: out_timeline is NULL");
+	ww_try(read_params(params, &ours));
+	ww_deferred_reclaim_no_wait();
+	return create_own(ours.flags & WW_TIMELINE_ALONE, ours.value, out_timeline);
 }
 
 /*
@@ -224,7 +220,7 @@ ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timel
 		ww_signal_map_unref(page);
 		return WW_OK;
 	}
-	tidy();
+	ww_deferred_reclaim_no_wait();
 	*out_timeline = timeline_new(page, offset);
 	return *out_timeline ? WW_OK : WW_ERR_NO_MEMORY;
 }
@@ -244,7 +240,6 @@ ww_timeline *ww_timeline_drop(ww_timeline *timeline)
 		close_own(timeline);
 	else
 		timeline_free(timeline);
-	tidy();
 	return NULL;
 }
 
@@ -253,7 +248,7 @@ ww_timeline *ww_timeline_unref(ww_timeline *timeline)
 	if (!timeline || ww_process_is_forked())
 		return NULL;
 	ww_timeline_drop(timeline);
-	ww_mapping_reclaim();
+	ww_deferred_reclaim();
 	return NULL;
 }
 

@@ -5,9 +5,10 @@
  * The signaller has one ww_timeline for a cell, which an import in its own process finds again.
  * Waiters have as many as they imported.
  *
- * The signaller's last unref closes the cell. When streams have yet to signal, the timeline stays
- * among the closing ones until they have: a stream of the library's own (the closer) waits for them
- * and stores the poison, so that streams that wait for more are let go without anybody's help.
+ * The signaller's last unref closes the cell. When streams have yet to signal, the release of the
+ * timeline is deferred until they have (device/deferred_release.h): a stream of the library's own
+ * (the closer) waits for them and stores the poison, so that streams that wait for more are let go
+ * without anybody's help.
  */
 #ifndef WW_SYNC_TIMELINE_H
 #define WW_SYNC_TIMELINE_H
@@ -18,8 +19,9 @@
 
 struct ww_timeline {
 	struct ww_ref ref;
-	struct ww_list link; /* in page->timelines, under page->lock; or among the closing ones */
-	struct ww_signal_map *page; /* a reference; constant, as are the next three */
+	struct ww_list link;         /* in page->timelines, under page->lock */
+	struct ww_deferred deferred; /* of a closed one */
+	struct ww_signal_map *page;  /* a reference; constant, as are the next three */
 	struct ww_layout_signal_cell *cell;
 	uint64_t offset; /* of the cell */
 	bool is_own;     /* this process is the signaller */
@@ -34,16 +36,17 @@ struct ww_timeline {
 };
 
 /*
- * As ww_timeline_unref(), which lets go of retired mappings besides: not under locks, nor where
- * nobody expects it.
+ * As ww_timeline_create() with WW_TIMELINE_ALONE, and as ww_timeline_unref(). But these two reclaim
+ * nothing (device/deferred_release.h), so they may be called under locks.
  */
+ww_status ww_timeline_create_alone(ww_timeline **out_timeline);
 ww_timeline *ww_timeline_drop(ww_timeline *timeline);
 
 WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_drop)
 #define WW_AUTO_TIMELINE WW_CLEANUP(ww_timeline_drop_p)
 
 /*
- * The timeline of a cell of a page that was imported.
+ * The timeline of a cell of a page that was imported. Not under locks: reclaims, without waiting.
  * @page:  a reference, taken over on success
  * Return: WW_OK; WW_ERR_MISMATCH (there is no cell at @offset); WW_ERR_NO_MEMORY.
  */

@@ -84,22 +84,16 @@ static void take_gone(struct ww_list *out_gone)
 	}
 }
 
-static void free_gone(struct ww_list *gone)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(gone)))
-		member_free(ww_container(link, struct ww_member, link));
-}
-
 void ww_members_drop_gone(void)
 {
 	struct ww_list gone = WW_LIST_INIT(gone);
+	struct ww_list *link;
 
 	pthread_mutex_lock(&members_lock);
 	take_gone(&gone);
 	pthread_mutex_unlock(&members_lock);
-	free_gone(&gone);
+	while ((link = ww_list_take_first(&gone)))
+		member_free(ww_container(link, struct ww_member, link));
 }
 
 void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context)
@@ -216,10 +210,6 @@ static bool is_given_up(const struct ww_member *member)
 /* A member, new or not, becomes known to the owner by way of this broker. */
 static ww_status become_known(struct ww_member *member, struct ww_broker *broker)
 {
-	const struct ww_timeline_params alone = {
-		.struct_size = sizeof(alone),
-		.flags = WW_TIMELINE_ALONE,
-	};
 	WW_AUTO_TIMELINE ww_timeline *life = NULL;
 	ww_timeline *former;
 
@@ -228,7 +218,7 @@ static ww_status become_known(struct ww_member *member, struct ww_broker *broker
 			return WW_OK;
 		return show_marks(member, member->life->page, broker);
 	}
-	ww_try(ww_timeline_create(&alone, &life));
+	ww_try(ww_timeline_create_alone(&life));
 	ww_try(show_marks(member, life->page, broker));
 	pthread_mutex_lock(&member->lock);
 	former = member->life;

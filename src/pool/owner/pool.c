@@ -4,8 +4,8 @@
  *
  * A pool ends when its last reference is gone, of which each used slice has one. What waits then
  * need not be waited for: whoever marks a slice has mapped its chunk himself. But streams of this
- * process use this process's mapping; a pool that has slices which wait for one is retired, and
- * freed by a later call.
+ * process use this process's mapping; if a pool has slices that wait for one, its release is
+ * deferred (device/deferred_release.h).
  */
 #include "pool/owner/pool.h"
 
@@ -33,7 +33,6 @@
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pools = WW_LIST_INIT(pools);
-static struct ww_list retired = WW_LIST_INIT(retired);
 
 /* --- beginning and end --- */
 
@@ -92,32 +91,21 @@ static void pool_free(struct ww_pool *pool)
 	free(pool);
 }
 
-/* Return: a retired pool that no stream uses any more, or NULL. */
-static struct ww_pool *take_retired(void)
+/* Nobody else refers to it, so there is no need for its lock. */
+static bool pool_is_unused(struct ww_deferred *deferred)
 {
-	struct ww_pool *found = NULL;
-
-	pthread_mutex_lock(&pools_lock);
-	ww_list_for_each (link, &retired) {
-		struct ww_pool *pool = ww_container(link, struct ww_pool, link);
-
-		if (ww_slices_have_streams(pool))
-			continue;
-		ww_list_remove(link);
-		found = pool;
-		break;
-	}
-	pthread_mutex_unlock(&pools_lock);
-	return found;
+	return !ww_slices_have_streams(ww_container(deferred, struct ww_pool, deferred));
 }
 
-static void tidy(void)
+static void pool_release_unused(struct ww_deferred *deferred)
 {
-	struct ww_pool *pool;
-
-	while ((pool = take_retired()))
-		pool_free(pool);
+	pool_free(ww_container(deferred, struct ww_pool, deferred));
 }
+
+static const struct ww_deferred_class ended_class = {
+	.is_done = pool_is_unused,
+	.release = pool_release_unused,
+};
 
 ww_pool *ww_pool_ref(ww_pool *pool)
 {
@@ -142,9 +130,9 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	end_escrows(pool);
 	pthread_mutex_lock(&pools_lock);
 	ww_list_remove(&pool->link);
-	ww_list_append(&retired, &pool->link);
 	pthread_mutex_unlock(&pools_lock);
-	tidy();
+	ww_deferred_add(&pool->deferred, &ended_class);
+	ww_deferred_reclaim();
 	return NULL;
 }
 
@@ -278,7 +266,7 @@ ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params,
 	ww_clear(out_pool, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && out_pool, "ww_pool_create: device or out_pool is NULL");
-	tidy();
+	ww_deferred_reclaim_no_wait();
 	ww_members_reclaim();
 	pool = calloc(1, sizeof(*pool));
 	if (!pool)

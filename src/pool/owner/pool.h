@@ -30,11 +30,11 @@ struct ww_chunk {
 
 struct ww_pool {
 	struct ww_ref ref;
-	struct ww_list
-		link; /* among all pools of this process, or the retired ones, under pools_lock */
-	ww_device *device;  /* a reference; constant, as are the following up to table */
-	uint32_t kind;      /* WW_MEMORY_... */
-	uint64_t bytes_max; /* UINT64_MAX: none */
+	struct ww_list link;         /* among all pools of this process, under pools_lock */
+	struct ww_deferred deferred; /* of one without references */
+	ww_device *device;           /* a reference; constant, as are the following up to table */
+	uint32_t kind;               /* WW_MEMORY_... */
+	uint64_t bytes_max;          /* UINT64_MAX: none */
 	uint64_t chunk_bytes;
 	uint64_t unit_bytes; /* sizes of chunks are multiples of it */
 	uint32_t slot_count;

@@ -54,11 +54,6 @@ static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 
 static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 {
-	const struct ww_timeline_params alone = {
-		.struct_size = sizeof(alone),
-		.flags = WW_TIMELINE_ALONE,
-	};
-
 	if (pool->keys.broker && pool->keys.broker != broker)
 		return ww_fail(WW_ERR_STATE,
 			"the pool's slices are shared by the broker at %s already; a pool is in one broker",
@@ -71,7 +66,7 @@ static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 			"the broker at %s has lost the pool, and with it who uses its slices; make a new pool",
 			broker->address.path);
 	if (!pool->life)
-		ww_try(ww_timeline_create(&alone, &pool->life));
+		ww_try(ww_timeline_create_alone(&pool->life));
 	ww_try(ww_sync_object_require_alive(pool->life->page));
 	ww_try(put_pool(pool, broker));
 	ww_pool_keys_set(&pool->keys, broker);

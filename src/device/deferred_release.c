@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * deferred_release.c - objects that are released later, see deferred_release.h
+ *
+ * What is not done goes back to the end of the list, so one reclaim asks each object once, in the
+ * order in which they were added. A release may add further objects: a timeline's page has
+ * mappings. So there is another round until one releases nothing.
+ */
+#include "device/deferred_release.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+static bool (*_Atomic ask_streams)(void); /* NULL: no stream has anything to wait for */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list entries = WW_LIST_INIT(entries); /* under lock, as is the next */
+static size_t entry_count;
+
+void ww_deferred_ask_streams(bool (*are_streams_busy)(void))
+{
+	atomic_store(&ask_streams, are_streams_busy);
+}
+
+bool ww_deferred_streams_busy(void)
+{
+	bool (*ask)(void) = atomic_load(&ask_streams);
+
+	return ask && ask();
+}
+
+void ww_deferred_add(struct ww_deferred *entry, const struct ww_deferred_class *class)
+{
+	entry->class = class;
+	pthread_mutex_lock(&lock);
+	ww_list_append(&entries, &entry->link);
+	entry_count++;
+	pthread_mutex_unlock(&lock);
+}
+
+static struct ww_deferred *deferred_take(void)
+{
+	struct ww_list *link;
+
+	pthread_mutex_lock(&lock);
+	link = ww_list_take_first(&entries);
+	if (link)
+		entry_count--;
+	pthread_mutex_unlock(&lock);
+	return link ? ww_container(link, struct ww_deferred, link) : NULL;
+}
+
+static size_t deferred_count(void)
+{
+	size_t count;
+
+	pthread_mutex_lock(&lock);
+	count = entry_count;
+	pthread_mutex_unlock(&lock);
+	return count;
+}
+
+/* @is_idle: whether no stream was busy so far; asked anew before each release that depends on it */
+static bool is_done(struct ww_deferred *entry, bool *is_idle)
+{
+	if (entry->class->is_done)
+		return entry->class->is_done(entry);
+	*is_idle = *is_idle && !ww_deferred_streams_busy();
+	return *is_idle;
+}
+
+/* One round. Return: whether anything was released. */
+static bool release_done(bool may_wait)
+{
+	/* Asked in any case: the question frees waits that are over, and they keep pages. */
+	bool is_idle = may_wait && !ww_deferred_streams_busy();
+	struct ww_deferred *entry;
+	bool is_any = false;
+
+	for (size_t left = deferred_count(); left > 0 && (entry = deferred_take()); left--) {
+		if (is_done(entry, &is_idle)) {
+			entry->class->release(entry);
+			is_any = true;
+		} else {
+			ww_deferred_add(entry, entry->class);
+		}
+	}
+	return is_any;
+}
+
+static void reclaim(bool may_wait)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	while (release_done(may_wait))
+		;
+	ww_error_restore(&record);
+}
+
+void ww_deferred_reclaim(void)
+{
+	reclaim(true);
+}
+
+void ww_deferred_reclaim_no_wait(void)
+{
+	reclaim(false);
+}
