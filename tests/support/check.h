@@ -4,9 +4,9 @@
  *
  * A test program is its cases, each defined by CASE() in any of its files, and its roles, each
  * defined by ROLE(). Without arguments the program runs every case in order and reports in the Test
- * Anything Protocol. `--only NAME` runs one case, `--part 1/3` the first of three parts of them, and
- * `--list` lists them. `--role NAME ARGUMENT...` makes the process one of the helpers that cases
- * start (see child.h).
+ * Anything Protocol. `--only NAME` runs one case, `--part 1/3` the first of three parts of them,
+ * and `--list` lists them. `--role NAME ARGUMENT...` makes the process one of the helpers that
+ * cases start (see child.h).
  *
  * A claim that does not hold ends its case, wherever it stands: the runner goes on with the next
  * one. In a helper, in a forked child or in another thread there is no next case, so it ends the
