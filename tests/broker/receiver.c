@@ -86,12 +86,32 @@ static void name_of(int fd, char out_name[256])
 	out_name[length] = '\0';
 }
 
+/* A daemon of the case's own, a file that hangs in close(), and what else most cases need. */
+struct hanging {
+	struct fuse fuse;
+	int file;
+	char name[256]; /* of the file, as /proc shows it */
+	int memory;
+	struct raw *bob;
+};
+
 /* The daemon first: to start it closes every descriptor in a child. */
-static void open_hanging(struct fuse *fuse, int *out_file)
+static void open_hanging(struct hanging *hanging)
 {
 	suite_start(NULL, 0);
-	fuse_start(fuse);
-	*out_file = fuse_open(fuse);
+	fuse_start(&hanging->fuse);
+	hanging->file = fuse_open(&hanging->fuse);
+	name_of(hanging->file, hanging->name);
+	hanging->memory = raw_memory(4096);
+	hanging->bob = peer_of(BOB, BOB);
+}
+
+static void close_hanging(struct hanging *hanging)
+{
+	close(hanging->file);
+	close(hanging->memory);
+	suite_stop();
+	fuse_stop(&hanging->fuse);
 }
 
 static ww_status put_fd(struct raw *raw, const char *name, int fd)
@@ -130,41 +150,48 @@ static void must_recover(uid_t uid, int memory)
 
 CASE(receiver_hangs_in_close, AS_ROOT | ONCE)
 {
-	int memory = raw_memory(4096);
 	struct ww_wire_condition now;
-	char name[256];
-	struct fuse fuse;
+	struct hanging hanging;
 	struct raw *alice;
 	struct raw *other;
-	struct raw *bob;
-	int file;
 
-	open_hanging(&fuse, &file);
-	name_of(file, name);
+	open_hanging(&hanging);
 	alice = peer_of(ALICE, ALICE);
 	other = peer_of(ALICE, ALICE);
-	bob = peer_of(BOB, BOB);
-	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", file));
-	fuse_await_flush(&fuse);
-	must_serve_others(bob);
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", hanging.file));
+	fuse_await_flush(&hanging.fuse);
+	must_serve_others(hanging.bob);
 	/* Her next one waits for that process, and is refused when it has had its time. */
-	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", put_fd(alice, "mine", memory));
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", put_fd(alice, "mine", hanging.memory));
 	raw_must_be_closed(alice);
-	must_refuse_hung(memory);
+	must_refuse_hung(hanging.memory);
 	/* What carries no descriptors goes on. */
 	MUST_OK(raw_condition(other, &now));
 	put_named(other, "hers");
-	must_serve_others(bob);
-	broker_must_have_no(name);
+	must_serve_others(hanging.bob);
+	broker_must_have_no(hanging.name);
 	/* A broker that ends, or is killed, waits for none of it. */
 	suite_kill_broker(other);
 	must_serve_others(peer_of(BOB, BOB));
-	must_recover(ALICE, memory);
-	fuse_release(&fuse);
-	close(file);
-	close(memory);
-	suite_stop();
-	fuse_stop(&fuse);
+	must_recover(ALICE, hanging.memory);
+	fuse_release(&hanging.fuse);
+	close_hanging(&hanging);
+}
+
+/*
+ * What was sent with the file ended with a refusal of that word: the connection is closed, and
+ * nothing hangs but the sender's own process, until the file does not any more.
+ */
+static void must_refuse_sender(struct hanging *hanging, struct raw *raw, const char *word)
+{
+	MUST_OK(raw_receive(raw));
+	MUST_REFUSE(WW_ERR_PROTOCOL, word, raw_refusal(raw));
+	raw_must_be_closed(raw);
+	fuse_await_flush(&hanging->fuse);
+	must_serve_others(hanging->bob);
+	broker_must_have_no(hanging->name);
+	fuse_release(&hanging->fuse);
+	must_recover(ALICE, hanging->memory);
 }
 
 /* More than a packet may have, in a message that takes none. */
@@ -172,69 +199,37 @@ CASE(receiver_takes_many, AS_ROOT | ONCE)
 {
 	const struct ww_wire_status status = {0};
 	const struct ww_wire_header header = {.serial = 9};
-	int memory = raw_memory(4096);
 	uint8_t packet[256];
 	size_t bytes = ww_wire_encode_status(&status, WW_WIRE_VERSION, &header, packet,
 		sizeof(packet));
-	char name[256];
-	struct fuse fuse;
-	struct raw *bob;
+	struct hanging hanging;
 	struct raw *raw;
-	int file;
 
-	open_hanging(&fuse, &file);
-	name_of(file, name);
-	bob = peer_of(BOB, BOB);
+	open_hanging(&hanging);
 	raw = peer_of(ALICE, ALICE);
-	raw_send_same(raw, packet, bytes, file, RAW_FDS_MOST);
-	MUST_OK(raw_receive(raw));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "more than 8", raw_refusal(raw));
-	raw_must_be_closed(raw);
-	fuse_await_flush(&fuse);
-	must_serve_others(bob);
-	broker_must_have_no(name);
-	fuse_release(&fuse);
-	must_recover(ALICE, memory);
-	close(file);
-	close(memory);
-	suite_stop();
-	fuse_stop(&fuse);
+	raw_send_same(raw, packet, bytes, hanging.file, RAW_FDS_MOST);
+	must_refuse_sender(&hanging, raw, "more than 8");
+	close_hanging(&hanging);
 }
 
 CASE(receiver_before_hello, AS_ROOT | ONCE)
 {
-	int memory = raw_memory(4096);
 	struct ww_wire_hello hello;
+	struct hanging hanging;
 	uint8_t packet[256];
-	char name[256];
-	struct fuse fuse;
-	struct raw *bob;
 	struct raw *raw;
 	size_t bytes;
-	int file;
 
-	open_hanging(&fuse, &file);
-	name_of(file, name);
-	bob = peer_of(BOB, BOB);
+	open_hanging(&hanging);
 	raw = attacker();
 	raw_close(raw);
 	raw_connect_as(raw, daemon_now->address, ALICE, ALICE);
 	hello = raw_greeting(raw);
 	bytes = ww_wire_encode_hello(&hello, WW_WIRE_VERSION, raw_next(raw, 0), packet,
 		sizeof(packet));
-	raw_send_same(raw, packet, bytes, file, 8);
-	MUST_OK(raw_receive(raw));
-	MUST_REFUSE(WW_ERR_PROTOCOL, "", raw_refusal(raw));
-	raw_must_be_closed(raw);
-	fuse_await_flush(&fuse);
-	must_serve_others(bob);
-	broker_must_have_no(name);
-	fuse_release(&fuse);
-	must_recover(ALICE, memory);
-	close(file);
-	close(memory);
-	suite_stop();
-	fuse_stop(&fuse);
+	raw_send_same(raw, packet, bytes, hanging.file, 8);
+	must_refuse_sender(&hanging, raw, "");
+	close_hanging(&hanging);
 }
 
 /*
@@ -285,16 +280,13 @@ static void linger_close(struct lingering *lingering)
 CASE(receiver_closes_queue, AS_ROOT | ONCE)
 {
 	struct lingering lingering[2];
-	struct fuse fuse;
+	struct hanging hanging;
 	struct raw *alice;
-	struct raw *bob;
-	int file;
 
-	open_hanging(&fuse, &file);
+	open_hanging(&hanging);
 	alice = peer_of(ALICE, ALICE);
-	bob = peer_of(BOB, BOB);
-	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", file));
-	fuse_await_flush(&fuse);
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", hanging.file));
+	fuse_await_flush(&hanging.fuse);
 	/* Nothing more is taken: these stay in the queue until the connection is closed. */
 	for (int i = 0; i < 2; i++) {
 		linger_open(&lingering[i]);
@@ -303,13 +295,11 @@ CASE(receiver_closes_queue, AS_ROOT | ONCE)
 	MUST_OK(raw_receive(alice));
 	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", raw_refusal(alice));
 	raw_must_be_closed(alice);
-	must_serve_others(bob);
-	fuse_release(&fuse);
+	must_serve_others(hanging.bob);
+	fuse_release(&hanging.fuse);
 	for (int i = 0; i < 2; i++)
 		linger_close(&lingering[i]);
-	close(file);
-	suite_stop();
-	fuse_stop(&fuse);
+	close_hanging(&hanging);
 }
 
 /* The same where nobody was let in. */

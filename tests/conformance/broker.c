@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "conformance/conformance.h"
+#include "conformance/token.h"
 #include "support/forge.h"
 #include "support/broker_case.h"
 
@@ -78,15 +78,6 @@ CASE(broker_array_check_refuses, 0)
 
 /* --- tokens --- */
 
-static struct ww_token a_token(ww_memory *memory, uint32_t access)
-{
-	struct ww_token token;
-
-	MUST_OK(ww_memory_export(memory, scene.broker,
-		EXPORT(.access = access, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
-	return token;
-}
-
 CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 {
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
@@ -103,7 +94,7 @@ CASE(broker_token_calls_refuse, WW_CAP_EXPORT)
 	MUST_REFUSE(WW_ERR_PROTOCOL, "", ww_token_from_text("ww1_AAAA", &other));
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	token = a_token(memory, WW_ACCESS_READ);
+	token = token_of(memory, WW_ACCESS_READ);
 	info.struct_size = 0;
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_token_info_get(&token, &info));
 	info.struct_size = sizeof(info);
@@ -326,7 +317,7 @@ CASE(broker_put_names_what_was_exported, WW_CAP_EXPORT)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	a_token(memory, WW_ACCESS_WRITE);
+	token_of(memory, WW_ACCESS_WRITE);
 	refuse_put(memory, WW_ERR_STATE, "writing", PUT(.state = WW_STATE_WRITING));
 	MUST_OK(ww_memory_put(memory, scene.broker, "x",
 		PUT(.state = WW_STATE_SHARED, .mode = 0640, .life = WW_LIFE_OWNER), 0, NULL));
@@ -438,27 +429,6 @@ CASE(broker_export_refuses, WW_CAP_EXPORT)
 	scene_end();
 }
 
-static void refuse_import(const struct ww_token *token, uint32_t access, ww_status status,
-	const char *word)
-{
-	ww_memory *memory = (ww_memory *)&status;
-
-	MUST_REFUSE(status, word,
-		ww_memory_import(scene.device, scene.broker, token,
-			WW_PARAMS(struct ww_import_params, .access = access), NULL, &memory, NULL));
-	MUST(!memory);
-}
-
-/* A token with one byte changed, and whole by its checksum. */
-static struct ww_token forged(const struct ww_token *token, size_t at, uint8_t value)
-{
-	struct ww_token copy = *token;
-
-	copy.bytes[at] ^= value;
-	token_seal(&copy);
-	return copy;
-}
-
 CASE(broker_import_refuses, WW_CAP_EXPORT)
 {
 	struct ww_object_info info = {0};
@@ -469,31 +439,31 @@ CASE(broker_import_refuses, WW_CAP_EXPORT)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	token = a_token(memory, WW_ACCESS_READ);
-	refuse_import(&token, 3, WW_ERR_INVALID, "access");
-	refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "reading");
+	token = token_of(memory, WW_ACCESS_READ);
+	token_refuse_import(&token, 3, WW_ERR_INVALID, "access");
+	token_refuse_import(&token, WW_ACCESS_WRITE, WW_ERR_ACCESS, "reading");
 	MUST_REFUSE(WW_ERR_INVALID, "size",
 		ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &got, &info));
-	other = forged(&token, 16, 1); /* of the object's id */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "");
-	other = forged(&token, 32, 1); /* of the secret */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_ACCESS, "secret");
-	other = forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_UNSUPPORTED, "kind");
-	other = forged(&token, 66, 1 ^ 2); /* reading becomes writing, but for the secret */
-	refuse_import(&other, WW_ACCESS_WRITE, WW_ERR_ACCESS, "");
-	other = forged(&token, 96, 1); /* of the generation */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "generation");
-	other = forged(&token, 94, 1); /* far more bytes in all */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_MISMATCH, "bytes");
-	other = forged(&token, 104, 1); /* of the broker's id */
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "another broker");
+	other = token_forged(&token, 16, 1); /* of the object's id */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "");
+	other = token_forged(&token, 32, 1); /* of the secret */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_ACCESS, "secret");
+	other = token_forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_UNSUPPORTED, "kind");
+	other = token_forged(&token, 66, 1 ^ 2); /* reading becomes writing, but for the secret */
+	token_refuse_import(&other, WW_ACCESS_WRITE, WW_ERR_ACCESS, "");
+	other = token_forged(&token, 96, 1); /* of the generation */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "generation");
+	other = token_forged(&token, 94, 1); /* far more bytes in all */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_MISMATCH, "bytes");
+	other = token_forged(&token, 104, 1); /* of the broker's id */
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "another broker");
 	other = token;
 	other.bytes[40] ^= 1;
-	refuse_import(&other, WW_ACCESS_READ, WW_ERR_PROTOCOL, "checksum");
+	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_PROTOCOL, "checksum");
 	MUST_EQUAL(1, scene_info().holds);
 	ww_memory_unref(memory);
-	refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "gone");
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "gone");
 	scene_end();
 }
 
@@ -505,10 +475,10 @@ CASE(broker_import_refuses_every_flipped_bit, WW_CAP_EXPORT)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	token = a_token(memory, WW_ACCESS_READ);
+	token = token_of(memory, WW_ACCESS_READ);
 	for (size_t bit = 0; bit < 8 * sizeof(token); bit++) {
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		refuse_import(&token, WW_ACCESS_READ, WW_ERR_PROTOCOL, "token");
+		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_PROTOCOL, "token");
 		token.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	ww_memory_unref(memory);
@@ -579,7 +549,7 @@ CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	token = a_token(memory, WW_ACCESS_READ);
+	token = token_of(memory, WW_ACCESS_READ);
 	MISUSED(ww_broker_open(NULL, NULL));
 	MISUSED(ww_broker_info_get(scene.broker, NULL));
 	MISUSED(ww_memory_put(NULL, scene.broker, "x", NULL, 0, NULL));

@@ -47,6 +47,14 @@ ww_memory *slice_make(ww_pool *pool, uint64_t bytes)
 	return slice;
 }
 
+struct ww_token slice_token(ww_memory *slice, const struct ww_export_params *params)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(slice, NULL, params, NULL, &token));
+	return token;
+}
+
 static void slices_are_apart(uint32_t kind)
 {
 	ww_device *device = subject_open();
@@ -447,14 +455,6 @@ CASE(pool_info_is_versioned, WW_CAP_EXPORT)
 
 /* --- tokens that come home --- */
 
-static struct ww_token name_slice(ww_memory *slice, const struct ww_export_params *params)
-{
-	struct ww_token token;
-
-	MUST_OK(ww_memory_export(slice, NULL, params, NULL, &token));
-	return token;
-}
-
 CASE(pool_token_comes_home, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
@@ -469,7 +469,7 @@ CASE(pool_token_comes_home, WW_CAP_EXPORT)
 	scene_begin();
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = name_slice(slice, &params);
+	token = slice_token(slice, &params);
 	MUST_OK(ww_memory_import(device, NULL, &token,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 		&object));
@@ -502,7 +502,7 @@ CASE(pool_part_comes_home, WW_CAP_EXPORT)
 	scene_begin();
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = name_slice(slice, &params);
+	token = slice_token(slice, &params);
 	MUST_REFUSE(WW_ERR_ACCESS, "for reading",
 		ww_memory_import(device, NULL, &token,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &part,
@@ -535,7 +535,7 @@ CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
 	pattern_write(slice, 3);
-	token = name_slice(slice, NULL);
+	token = slice_token(slice, NULL);
 	ww_memory_unref(slice);
 	MUST_EQUAL(1, pool_info(pool).waiting_count);
 	MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
@@ -565,7 +565,7 @@ CASE(pool_token_without_escrow, WW_CAP_EXPORT)
 	scene_begin();
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = name_slice(slice, &params);
+	token = slice_token(slice, &params);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
@@ -586,7 +586,7 @@ CASE(pool_token_refuses_every_flipped_bit, WW_CAP_EXPORT)
 	scene_begin();
 	pool = pool_make(device, 0, 0, 0);
 	slice = slice_make(pool, 4096);
-	token = name_slice(slice, NULL);
+	token = slice_token(slice, NULL);
 	for (size_t i = 0; i < sizeof(token.bytes) * 8; i += 3) {
 		token.bytes[i / 8] ^= (uint8_t)(1U << i % 8);
 		MUST(ww_memory_import(device, NULL, &token, NULL, NULL, &none, NULL) < 0);

@@ -242,10 +242,10 @@ static void pass_by(ww_stream *stream, ww_memory *memory)
 	MUST_EQUAL(0, got);
 }
 
-CASE(write_waits_for_no_stream, 0)
+static void pass_by_kind(uint32_t kind)
 {
 	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	ww_memory *memory = memory_make(device, kind, 2 * MIB);
 	ww_stream *stream = stream_make(device);
 
 	pass_by(stream, memory);
@@ -254,16 +254,14 @@ CASE(write_waits_for_no_stream, 0)
 	ww_device_unref(device);
 }
 
+CASE(write_waits_for_no_stream, 0)
+{
+	pass_by_kind(WW_MEMORY_VMM);
+}
+
 CASE(write_waits_for_no_stream_host_kind, WW_CAP_HOST_MEMORY)
 {
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 2 * MIB);
-	ww_stream *stream = stream_make(device);
-
-	pass_by(stream, memory);
-	ww_stream_unref(stream);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
+	pass_by_kind(WW_MEMORY_HOST);
 }
 
 /* CUDA's default stream, which streams that are not like ours wait for. */

@@ -6,13 +6,14 @@
  */
 #include <string.h>
 
-#include "conformance/conformance.h"
+#include "conformance/pool.h"
+#include "conformance/token.h"
 #include "support/forge.h"
 #include "support/broker_case.h"
 
 #define BYTES (2 * MIB)
 
-static struct ww_token a_token(ww_memory *memory, uint32_t access)
+struct ww_token token_of(ww_memory *memory, uint32_t access)
 {
 	struct ww_token token;
 
@@ -22,7 +23,7 @@ static struct ww_token a_token(ww_memory *memory, uint32_t access)
 	return token;
 }
 
-static void refuse_import(const struct ww_token *token, uint32_t access, ww_status status,
+void token_refuse_import(const struct ww_token *token, uint32_t access, ww_status status,
 	const char *word)
 {
 	ww_memory *memory = (ww_memory *)&status;
@@ -33,7 +34,7 @@ static void refuse_import(const struct ww_token *token, uint32_t access, ww_stat
 	MUST(!memory);
 }
 
-static struct ww_token forged(const struct ww_token *token, size_t at, uint8_t value)
+struct ww_token token_forged(const struct ww_token *token, size_t at, uint8_t value)
 {
 	struct ww_token copy = *token;
 
@@ -64,15 +65,15 @@ CASE(broker_revoke, WW_CAP_EXPORT)
 	MUST_EQUAL(2, scene_info().holds);
 	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
 	MUST_EQUAL(1, scene_info().holds);
-	refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
 	pattern_verify(got, 1);
 	for (int i = 0; i < 2; i++) {
-		token = a_token(memory, WW_ACCESS_READ);
+		token = token_of(memory, WW_ACCESS_READ);
 		MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &named, NULL));
 		MUST(named == got);
 		ww_memory_unref(named);
 		MUST_OK(ww_memory_revoke(memory, scene.broker, NULL));
-		refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+		token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
 	}
 	MUST_OK(ww_memory_get(scene.device, NULL, "x", NULL, 0, NULL, &named, NULL));
 	ww_memory_unref(named);
@@ -101,7 +102,7 @@ CASE(broker_object_of_each_kind, WW_CAP_EXPORT)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	tokens[0] = a_token(memory, WW_ACCESS_READ);
+	tokens[0] = token_of(memory, WW_ACCESS_READ);
 	MUST_OK(ww_timeline_create(NULL, &timeline));
 	MUST_OK(ww_timeline_export(timeline, NULL, &none, NULL, &tokens[1]));
 	MUST_OK(ww_barrier_create(NULL, NULL,
@@ -148,7 +149,7 @@ CASE(broker_owner_life_while_something_is_held, WW_CAP_EXPORT)
 	scene_begin();
 	memory = scene_make(BYTES, 1);
 	scene_put(memory, "x", 0, WW_LIFE_OWNER, WW_STATE_SHARED);
-	token = a_token(memory, WW_ACCESS_READ);
+	token = token_of(memory, WW_ACCESS_READ);
 	ww_broker_unref(scene.broker);
 	MUST_OK(ww_broker_open(NULL, &scene.broker));
 	MUST_OK(ww_broker_stat(scene.broker, "x", &info));
@@ -178,17 +179,17 @@ CASE(broker_object_refuses, WW_CAP_EXPORT)
 
 	scene_begin();
 	memory = scene_make(BYTES, 1);
-	token = a_token(memory, WW_ACCESS_READ);
+	token = token_of(memory, WW_ACCESS_READ);
 	MUST_REFUSE(WW_ERR_INVALID, "size", ww_object_import(NULL, &token, NULL, &object, &info));
-	other = forged(&token, 32, 1); /* of the secret */
+	other = token_forged(&token, 32, 1); /* of the secret */
 	MUST_REFUSE(WW_ERR_ACCESS, "secret", ww_object_import(NULL, &other, NULL, &object, NULL));
-	other = forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
+	other = token_forged(&token, 64, 1 ^ 2); /* memory becomes timeline */
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "kind",
 		ww_object_import(NULL, &other, NULL, &object, NULL));
-	other = forged(&token, 64, 1 ^ 7); /* or pool */
+	other = token_forged(&token, 64, 1 ^ 7); /* or pool */
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "pool",
 		ww_object_import(NULL, &other, NULL, &object, NULL));
-	other = forged(&token, 94, 1); /* far more bytes in all */
+	other = token_forged(&token, 94, 1); /* far more bytes in all */
 	MUST_REFUSE(WW_ERR_MISMATCH, "bytes", ww_object_import(NULL, &other, NULL, &object, NULL));
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
 	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
@@ -291,45 +292,6 @@ CASE(broker_default_of_memory, WW_CAP_EXPORT)
 
 /* --- slices of a pool --- */
 
-static ww_pool *make_pool(ww_device *device, uint32_t kind, uint64_t bytes_max, uint32_t slices_max)
-{
-	const struct ww_pool_params params = {
-		.struct_size = sizeof(params),
-		.kind = kind,
-		.bytes_max = bytes_max,
-		.chunk_bytes = BYTES,
-		.slices_max = slices_max,
-	};
-	ww_pool *pool;
-
-	MUST_OK(ww_pool_create(device, &params, &pool));
-	return pool;
-}
-
-static struct ww_pool_info info_of(ww_pool *pool)
-{
-	struct ww_pool_info info = WW_INIT(struct ww_pool_info);
-
-	MUST_OK(ww_pool_info_get(pool, &info));
-	return info;
-}
-
-static ww_memory *cut(ww_pool *pool, uint64_t bytes)
-{
-	ww_memory *slice;
-
-	MUST_OK(ww_pool_alloc(pool, bytes, 0, 0, NULL, &slice));
-	return slice;
-}
-
-static struct ww_token name_slice(ww_memory *slice, const struct ww_export_params *params)
-{
-	struct ww_token token;
-
-	MUST_OK(ww_memory_export(slice, NULL, params, NULL, &token));
-	return token;
-}
-
 CASE(pool_revoke, WW_CAP_EXPORT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params),
@@ -342,14 +304,14 @@ CASE(pool_revoke, WW_CAP_EXPORT)
 	ww_memory *got;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 4);
+	pool = pool_make(device, 0, 0, 4);
 	for (int i = 0; i < 2; i++)
-		slices[i] = cut(pool, 4096);
+		slices[i] = slice_make(pool, 4096);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "any broker", ww_memory_revoke(slices[0], NULL, NULL));
-	other = name_slice(slices[1], &params);
+	other = slice_token(slices[1], &params);
 	MUST(ww_memory_broker(slices[0]) == scene.broker);
 	for (int i = 0; i < 10; i++) { /* a slot comes back when nobody uses it */
-		token = name_slice(slices[0], &params);
+		token = slice_token(slices[0], &params);
 		MUST_OK(ww_memory_import(device, NULL, &token, NULL, NULL, &got, NULL));
 		ww_memory_unref(got);
 		MUST_OK(ww_memory_revoke(slices[0], NULL, NULL));
@@ -359,10 +321,10 @@ CASE(pool_revoke, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_import(device, NULL, &other, NULL, NULL, &got, NULL));
 	ww_memory_unref(got);
 	ww_memory_unref(slices[0]); /* no escrow of it is left */
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	MUST_OK(ww_memory_revoke(slices[1], NULL, NULL));
 	ww_memory_unref(slices[1]);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	scene_end();
@@ -383,21 +345,21 @@ CASE(pool_object_comes_home, WW_CAP_EXPORT)
 	ww_pool *pool;
 
 	scene_begin();
-	pool = make_pool(device, 0, 0, 0);
-	slice = cut(pool, 4096);
-	token = name_slice(slice, &params);
+	pool = pool_make(device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	token = slice_token(slice, &params);
 	MUST_OK(ww_object_import(NULL, &token, NULL, &object, &info));
 	MUST_EQUAL(4096, info.span_bytes);
 	ww_memory_unref(slice);
-	MUST_EQUAL(4096, info_of(pool).bytes_used);
+	MUST_EQUAL(4096, pool_info(pool).bytes_used);
 	MUST_OK(ww_object_export(object, NULL, NULL, &token));
 	MUST_OK(ww_memory_import(device, NULL, &token,
 		WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again, NULL));
 	MUST(again == slice);
 	ww_memory_unref(again);
 	ww_object_unref(object);
-	MUST_EQUAL(0, info_of(pool).bytes_used);
-	MUST_EQUAL(0, info_of(pool).waiting_count);
+	MUST_EQUAL(0, pool_info(pool).bytes_used);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
 	scene_end();

@@ -327,14 +327,18 @@ CASE(pass_names_are_the_same, NEEDS_EXPORT)
 	ww_device_unref(device);
 }
 
-/* Hands memory of the subject to a helper that uses another GPU, in this environment. */
-static void to_other_gpu(const char *device_setting, const char *visible_setting, uint32_t route)
+/*
+ * Hands memory of the subject to a helper that uses another device, in an environment with one
+ * setting or two.
+ */
+static void to_other_device(uint32_t kind, const char *device_setting, const char *visible_setting,
+	uint32_t route)
 {
 	const char *const environment[] = {device_setting, visible_setting, NULL};
 	char route_text[TEXT_BYTES];
 	const char *const arguments[] = {route_text, "2", "60", NULL};
 	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 4 * MIB);
+	ww_memory *memory = memory_make(device, kind, 4 * MIB);
 	struct child child;
 
 	snprintf(route_text, sizeof(route_text), "%u", route);
@@ -357,7 +361,7 @@ CASE(pass_to_other_gpu, NEEDS_EXPORT | NEEDS_PEER)
 
 	snprintf(setting, sizeof(setting), "WW_TEST_DEVICE=%s", device_info(other).selector);
 	ww_device_unref(other);
-	to_other_gpu(setting, NULL, WW_ROUTE_PEER);
+	to_other_device(WW_MEMORY_VMM, setting, NULL, WW_ROUTE_PEER);
 }
 
 /* The helper sees one GPU only, and it is not the one that holds the bytes. */
@@ -368,28 +372,11 @@ CASE(pass_to_gpu_that_sees_not_ours, NEEDS_EXPORT | NEEDS_PEER)
 
 	subject_see_only(other, setting);
 	ww_device_unref(other);
-	to_other_gpu("WW_TEST_DEVICE=cuda:0", setting, WW_ROUTE_PEER_HIDDEN);
+	to_other_device(WW_MEMORY_VMM, "WW_TEST_DEVICE=cuda:0", setting, WW_ROUTE_PEER_HIDDEN);
 }
 
 /* Host memory of this device, used by a process that has no other device than host. */
 CASE(pass_host_memory_between_backends, NEEDS_HOST_MEMORY)
 {
-	const char *const environment[] = {"WW_TEST_DEVICE=host", NULL};
-	char route_text[TEXT_BYTES];
-	const char *const arguments[] = {route_text, "2", "70", NULL};
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_HOST, 3 * MIB);
-	struct child child;
-
-	snprintf(route_text, sizeof(route_text), "%u", (unsigned int)WW_ROUTE_HOST);
-	pattern_write(memory, 70);
-	child_start(&child, "role_take",
-		&(struct child_options){.environment = environment, .arguments = arguments});
-	MUST_OK(ww_memory_send(memory, WW_ACCESS_WRITE, child.socket, WW_FOREVER, NULL));
-	child_hear(&child, "done");
-	pattern_verify(memory, 71);
-	child_tell(&child, "end");
-	child_finish(&child);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
+	to_other_device(WW_MEMORY_HOST, "WW_TEST_DEVICE=host", NULL, WW_ROUTE_HOST);
 }
