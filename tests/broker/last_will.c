@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * last_will.c - what becomes of signal pages when their maker ends, and the broker with it
+ * last_will.c - what happens to signal pages when their creator ends, also together with the broker
  *
- * Makers that must end as processes are helpers (role_signaller); the others are connections of
- * this process, which lives on: for the broker those are processes that were given up.
+ * Creators that must end as processes are helpers (role_signaller). The others are connections of
+ * this process, which goes on: for the broker such a connection is a process that it gave up.
  */
 #include "broker/suite.h"
 
@@ -30,7 +30,7 @@ static uint64_t load(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Puts pages "p0", "p1" ..., each at value 5 of 7; then waits for what is done to it. */
+/* Puts pages "p0", "p1" ..., each at value 5 of 7; then waits until it is killed. */
 ROLE(role_signaller)
 {
 	struct page pages[PAGES];
@@ -55,7 +55,7 @@ ROLE(role_signaller)
 	FAIL("it was to be killed");
 }
 
-/* Puts a page under a name, perhaps one inside "outer"; then leaves the broker, and lives on. */
+/* Puts a page under a name, which may be inside "outer"; then leaves the broker, and goes on. */
 ROLE(role_leaver)
 {
 	struct ww_wire_put put = page_object(arguments[1]);
@@ -78,7 +78,7 @@ ROLE(role_leaver)
 	FAIL("it was to be killed");
 }
 
-/* Return: its pid, which the helper's record has no longer when it is reaped. */
+/* Return: its pid, which @child no longer has when the helper has been reaped. */
 static pid_t start_signaller(struct child *child, int pages)
 {
 	char number[16];
@@ -90,7 +90,7 @@ static pid_t start_signaller(struct child *child, int pages)
 	return child->pid;
 }
 
-/* Maps a page as those do who wait for its maker. */
+/* Maps a page as a waiter does. */
 static void get_page(struct raw *raw, const char *name, struct page *out_page)
 {
 	struct ww_wire_granted granted;
@@ -114,7 +114,7 @@ static void must_be_lost(const struct page *page, uint64_t reached, pid_t pid, c
 	MUST(!strcmp(program, (const char *)page->page->lost_program));
 }
 
-/* A page of this process, in a daemon of the case's own, and somebody who waits. */
+/* A page of this process, in a daemon of the case's own, and a waiter. */
 struct stage {
 	struct raw *maker;
 	struct raw *waiter;
@@ -158,7 +158,7 @@ CASE(signal_page_connection_ends, ONCE)
 	raw_hear_event(eye, WW_WIRE_WHAT_GONE, "page");
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object",
 		raw_get(stage.waiter, "page", WW_WIRE_ACCESS_READ, &granted));
-	/* Its process lives: it is no holder to be seen, but its share stays used. */
+	/* Its process still runs: it is no longer listed as a holder, but its share stays used. */
 	wait_for(stage.waiter, &(struct want){1, 2, 1, 2, 1});
 	MUST_OK(raw_call(stage.waiter, holders, &ask, holder_listing, &listing));
 	MUST_EQUAL(1, listing.holders.count);
@@ -177,7 +177,7 @@ CASE(signal_page_maker_is_killed, 0)
 	MUST_EQUAL(5, load(&page_cell(&page, 0)->completed));
 	child_kill(&child);
 	must_be_lost(&page, 5, pid, "raw");
-	/* Nothing is left but that we hold what was removed. */
+	/* The only thing left is our hold of the removed object. */
 	wait_for(raw, &(struct want){1, 1, 1, 0, 0});
 	MUST_EQUAL(1, page.page->ended);
 	page_close(&page);
@@ -199,7 +199,7 @@ CASE(signal_page_lives_end_with_maker, 0)
 	get_page(raw, "p2", &page);
 	child_kill(&child);
 	must_be_lost(&page, 5, pid, "raw");
-	/* Those of others are as they were. */
+	/* The pages of other processes are unchanged. */
 	wait_for(raw, &(struct want){2, 1, 2, 3, 0});
 	MUST_EQUAL(0, mine.page->lost);
 	MUST_OK(raw_release(raw, put.id));
@@ -226,7 +226,10 @@ CASE(signal_page_removed_first, 0)
 	page_close(&page);
 }
 
-/* As a GPU of the dead may: it is poisoned again, and what was reached is not changed by that. */
+/*
+ * A GPU of a process that ended may store over the poison: the broker poisons the page again, and
+ * the reached value stays the same.
+ */
 CASE(signal_page_stored_over, ONCE)
 {
 	struct stage stage;
@@ -244,7 +247,7 @@ CASE(signal_page_stored_over, ONCE)
 	clear_stage(&stage);
 }
 
-/* A process that lives on does not use up its share for ever with pages that nobody else had. */
+/* A process that goes on does not use up its share with pages that no other process had. */
 CASE(signal_page_unshared_is_forgotten, ONCE)
 {
 	const struct ww_wire_put put = page_object("page");
@@ -266,8 +269,8 @@ CASE(signal_page_unshared_is_forgotten, ONCE)
 }
 
 /*
- * Lost is who leaves; ended is who has ended, and that is told when nobody holds the object any
- * more, too.
+ * A process that leaves is lost, and one that has ended is ended. The broker says so also when no
+ * process holds the object any more.
  */
 CASE(signal_page_left_then_ended, ONCE)
 {
@@ -297,7 +300,7 @@ CASE(signal_page_left_then_ended, ONCE)
 			wait_for(raw, &(struct want){1, 2, 0, 2, 0});
 		}
 		suite_kill_broker(raw);
-		suite_come_back(raw, is_held); /* who has nothing is forgotten */
+		suite_come_back(raw, is_held); /* a process without holds is forgotten */
 		MUST_EQUAL(0, page.page->ended);
 		child_kill(&child);
 		wait_for(raw, &(struct want){(uint64_t)is_held, 1, (uint64_t)is_held, 0, 0});
@@ -316,7 +319,7 @@ static void name_holder(char out_name[WW_WIRE_NAME_BYTES], const struct ww_wire_
 	strcat(out_name, "/holder-0");
 }
 
-/* An object with a page, and a process that has put another one inside of it and lives. */
+/* An object with a page, and a process that has put another one inside of it and goes on. */
 struct club {
 	struct raw *owner;
 	struct ww_wire_put outer;
@@ -343,7 +346,7 @@ static void found_club(struct club *club)
 	MUST_EQUAL(1, club->page.page->members);
 }
 
-/* The owner of an object comes to know its members late: they are there until they have ended. */
+/* The creator of an object may look for its members late: they are listed until they have ended. */
 CASE(signal_page_member_is_found_late, ONCE)
 {
 	struct ww_wire_granted granted;
@@ -369,7 +372,7 @@ CASE(signal_page_member_is_found_late, ONCE)
 	page_close(&club.page);
 }
 
-/* And those that have ended, still for a minute, unless the object ends before. */
+/* Members that have ended are listed for a minute more, unless the object ends before. */
 CASE(signal_page_member_ended_unseen, ONCE)
 {
 	struct ww_wire_granted granted;
@@ -399,7 +402,7 @@ CASE(signal_page_member_ended_unseen, ONCE)
 	page_close(&club.page);
 }
 
-/* The maker lives: the next broker has all that it needs. */
+/* The creator still runs: the next broker has all that it needs. */
 CASE(signal_page_broker_killed_before, ONCE)
 {
 	struct stage stage;
@@ -422,7 +425,10 @@ CASE(signal_page_broker_killed_before, ONCE)
 	page_close(&removed);
 }
 
-/* Between the connection's end and the process's: the next one goes on where the first was. */
+/*
+ * The broker is killed between the end of the connection and the end of the process: the next
+ * broker goes on where the first one was.
+ */
 CASE(signal_page_broker_killed_after, ONCE)
 {
 	struct stage stage;
@@ -469,7 +475,7 @@ CASE(signal_page_maker_killed_without_broker, ONCE)
 	page_close(&page);
 }
 
-/* What was given up stays so; what it puts now is new. */
+/* What was given up stays given up; what the process puts now is new. */
 CASE(signal_page_maker_comes_back, ONCE)
 {
 	struct stage stage;
@@ -504,7 +510,7 @@ CASE(signal_page_maker_comes_back, ONCE)
 	clear_stage(&stage);
 }
 
-/* Return: from the death of a maker of 100 pages to the poison of the last of them. */
+/* Return: the time from the death of a creator of 100 pages to the poison of the last of them. */
 static uint64_t time_hundred_pages(void *unused)
 {
 	static struct page pages[PAGES];
@@ -545,7 +551,7 @@ static uint64_t time_hundred_pages(void *unused)
 	return last_ns - start_ns;
 }
 
-/* As many pages, and others connected, cost no waiter much. */
+/* 100 pages of one creator, and 100 other connections, delay no waiter much. */
 CASE(signal_page_hundred_at_once, ONCE)
 {
 	for (int i = 0; i < 100; i++)
@@ -564,7 +570,7 @@ static void gather(int *sockets, int count)
 	}
 }
 
-/* Return: from the death of a maker to the poison, while CROWD ask for a long list. */
+/* Return: the time from a creator's death to the poison, while CROWD connections ask for a list. */
 static uint64_t time_among_crowd(void *unused)
 {
 	static int crowd[CROWD];
@@ -604,7 +610,7 @@ static uint64_t time_among_crowd(void *unused)
 	return end_ns - start_ns;
 }
 
-/* A crowd that asks all at once does not keep the broker from the dead. */
+/* Many requests at once do not keep the broker from executing a last will. */
 CASE(signal_page_among_a_thousand, ONCE)
 {
 	struct rlimit files;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * receiver.c - descriptors of users whom the broker does not trust: nobody else waits for their
- * release
+ * receiver.c - descriptors of users that the broker does not trust: no other user waits until they
+ * are closed
  *
- * What hangs whoever closes it is a file of a file system that does not answer (fuse.h), and, at
- * the last close() alone, a TCP socket that lingers. The attacker is Alice. The victims are Bob,
- * who has a receiver too, and root.
+ * Two kinds of descriptors hang the process that closes them: a file of a file system that does not
+ * answer (fuse.h), and, at the last close() only, a TCP socket that lingers. The attacker is user
+ * ALICE. The victims are user BOB, which has a receiver too, and root.
  */
 #include "broker/suite.h"
 
@@ -50,7 +50,8 @@ static void must_serve_others(struct raw *bob)
 }
 
 /*
- * The broker itself has nothing that could hang it. Names are read, nothing is asked of the files.
+ * The broker itself has no descriptor that could hang it. Only the names of the files are read,
+ * since a call on the file could hang.
  */
 static void broker_must_have_no(const char *what)
 {
@@ -86,7 +87,7 @@ static void name_of(int fd, char out_name[256])
 	out_name[length] = '\0';
 }
 
-/* A daemon of the case's own, a file that hangs in close(), and what else most cases need. */
+/* A case with a daemon of its own, and a file that hangs the process that closes it. */
 struct hanging {
 	struct fuse fuse;
 	int file;
@@ -161,16 +162,16 @@ CASE(receiver_hangs_in_close, AS_ROOT | ONCE)
 	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", hanging.file));
 	fuse_await_flush(&hanging.fuse);
 	must_serve_others(hanging.bob);
-	/* Her next one waits for that process, and is refused when it has had its time. */
+	/* The user's next request waits for that process, and is refused after the time limit. */
 	MUST_REFUSE(WW_ERR_DESCRIPTOR, "hangs", put_fd(alice, "mine", hanging.memory));
 	raw_must_be_closed(alice);
 	must_refuse_hung(hanging.memory);
-	/* What carries no descriptors goes on. */
+	/* Requests without descriptors are served. */
 	MUST_OK(raw_condition(other, &now));
 	put_named(other, "hers");
 	must_serve_others(hanging.bob);
 	broker_must_have_no(hanging.name);
-	/* A broker that ends, or is killed, waits for none of it. */
+	/* A broker that ends, or is killed, does not wait for the file. */
 	suite_kill_broker(other);
 	must_serve_others(peer_of(BOB, BOB));
 	must_recover(ALICE, hanging.memory);
@@ -179,8 +180,8 @@ CASE(receiver_hangs_in_close, AS_ROOT | ONCE)
 }
 
 /*
- * What was sent with the file ended with a refusal of that word: the connection is closed, and
- * nothing hangs but the sender's own process, until the file does not any more.
+ * The message that carried the file is refused, with this word in the reason, and its connection is
+ * closed. Only the receiver of its user hangs, until the file system answers.
  */
 static void must_refuse_sender(struct hanging *hanging, struct raw *raw, const char *word)
 {
@@ -194,7 +195,7 @@ static void must_refuse_sender(struct hanging *hanging, struct raw *raw, const c
 	must_recover(ALICE, hanging->memory);
 }
 
-/* More than a packet may have, in a message that takes none. */
+/* More descriptors than a packet may have, with a message that takes none. */
 CASE(receiver_takes_many, AS_ROOT | ONCE)
 {
 	const struct ww_wire_status status = {0};
@@ -233,8 +234,8 @@ CASE(receiver_before_hello, AS_ROOT | ONCE)
 }
 
 /*
- * A connection whose last close() waits for the other end, which does not read: longer than any
- * test.
+ * A connection whose last close() waits for the other end, which does not read. It waits longer
+ * than any test.
  */
 struct lingering {
 	int listener;
@@ -263,7 +264,7 @@ static void linger_open(struct lingering *lingering)
 		;
 }
 
-/* The only descriptor of it is in flight from here on. */
+/* From here on the only descriptor of it is in flight. */
 static void linger_send(struct lingering *lingering, struct raw *raw)
 {
 	MUST_OK(raw_send(raw, "x", 1, &lingering->client, 1));
@@ -276,7 +277,7 @@ static void linger_close(struct lingering *lingering)
 	close(lingering->listener);
 }
 
-/* What is left in the queue of a connection that ends is released by another process. */
+/* If a connection ends, another process closes the descriptors that are left in its queue. */
 CASE(receiver_closes_queue, AS_ROOT | ONCE)
 {
 	struct lingering lingering[2];
@@ -287,7 +288,7 @@ CASE(receiver_closes_queue, AS_ROOT | ONCE)
 	alice = peer_of(ALICE, ALICE);
 	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", hanging.file));
 	fuse_await_flush(&hanging.fuse);
-	/* Nothing more is taken: these stay in the queue until the connection is closed. */
+	/* The broker receives no more: these stay in the queue until the connection is closed. */
 	for (int i = 0; i < 2; i++) {
 		linger_open(&lingering[i]);
 		linger_send(&lingering[i], alice);
@@ -302,7 +303,7 @@ CASE(receiver_closes_queue, AS_ROOT | ONCE)
 	close_hanging(&hanging);
 }
 
-/* The same where nobody was let in. */
+/* The same for a connection that is refused. */
 CASE(receiver_closes_refused, AS_ROOT | ONCE)
 {
 	struct ww_wire_condition now;
@@ -317,7 +318,7 @@ CASE(receiver_closes_refused, AS_ROOT | ONCE)
 	alice = attacker();
 	raw_close(alice);
 	linger_open(&lingering);
-	/* What it sends lies there before the broker looks. */
+	/* The packet is in the queue before the broker accepts the connection. */
 	MUST_OK(raw_condition(bob, &now));
 	MUST_CALL(kill((pid_t)now.pid, SIGSTOP));
 	raw_connect_as(alice, daemon_now->address, ALICE, ALICE);
@@ -354,7 +355,7 @@ CASE(receiver_keeps_order, AS_ROOT)
 	}
 }
 
-/* What was sent before the end is done, also what lies behind a packet with descriptors. */
+/* Requests sent before the end are executed, also those behind a packet with descriptors. */
 CASE(receiver_hears_last, AS_ROOT)
 {
 	struct raw *other = peer_of(ALICE, ALICE);
@@ -384,7 +385,7 @@ CASE(receiver_hears_last, AS_ROOT)
 	close(memory);
 }
 
-/* The receiver of the daemon's user that runs; -1: none. */
+/* The pid of the broker's receiver; -1: it has none. */
 static pid_t find_receiver(pid_t broker)
 {
 	char path[64];
@@ -410,11 +411,12 @@ static void run_on_first_cpu(pid_t pid)
 	MUST_CALL(sched_setaffinity(pid, sizeof(set), &set));
 }
 
-/* Takes all of a CPU, before nearly everything else there. */
+/* Uses all the time of a CPU, with a higher priority than nearly all other processes. */
 ROLE(role_busy)
 {
-	run_on_first_cpu(0);
+	/* In this order: with the usual priority it would hardly run beside another one. */
 	MUST_CALL(setpriority(PRIO_PROCESS, 0, -20));
+	run_on_first_cpu(0);
 	role_tell("busy");
 	for (;;)
 		atomic_signal_fence(memory_order_seq_cst);
@@ -429,8 +431,9 @@ static void must_have_policy(pid_t receiver, int policy)
 }
 
 /*
- * Where all CPUs are busy a receiver waits its turn: with the usual policy, until it has something
- * to close that the broker does not keep. Then it may hardly run at all, and still does not hang.
+ * If all CPUs are busy, a receiver waits for its turn. It has the usual scheduling policy until it
+ * has to close a descriptor that the broker does not keep. From then on it may hardly run, but it
+ * does not count as one that hangs.
  */
 CASE(receiver_waits_for_cpu, AS_ROOT | ONCE)
 {
@@ -491,7 +494,7 @@ CASE(receiver_is_killed, AS_ROOT | ONCE)
 	close(memory);
 }
 
-/* The broker takes the supervisor's place, and what were its children are not left as zombies. */
+/* If the broker takes the supervisor's place, its former children are not left as zombies. */
 CASE(receiver_is_reaped, AS_ROOT | ONCE)
 {
 	uint64_t deadline_ns = ww_clock_deadline_ns((uint64_t)child_limit_ms() * MS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * suite.h - the cases of the broker's suite, and what they stand on
+ * suite.h - what the cases of the broker suite share: daemons, users and connections
  *
- * A real warpwayd and connections that speak the codec by hand. One daemon serves all cases; those
- * that need limits or a restart start one of their own. Connections come from a pool and are closed
- * when the case ends.
+ * The daemon is a real warpwayd, and connections speak the protocol by hand. One daemon serves all
+ * cases; a case that needs limits or a restart starts one of its own. Connections come from a pool
+ * and are closed when the case ends.
  *
- * After every case the daemon must be as it was: no objects, holders, holds, waits, and as many
- * descriptors. So a case closes nothing unless that is what it is about.
+ * After every case the daemon must be as before: no objects, holders, holds or waits, and as many
+ * descriptors. So a case closes a connection only if it tests that.
  */
 #ifndef WW_TESTS_BROKER_SUITE_H
 #define WW_TESTS_BROKER_SUITE_H
@@ -21,7 +21,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Users that nobody is. */
+/* Users that no real process runs as. */
 #define ALICE ((uid_t)54321)
 #define BOB   ((uid_t)54322)
 #define GROUP ((gid_t)54400)
@@ -35,8 +35,8 @@
 extern struct broker *daemon_now;
 
 /*
- * Has a daemon of the case's own, with this configuration and limit of open files (NULL, 0: as
- * usual).
+ * Starts a daemon of the case's own, with this configuration and limit of open files (NULL, 0: the
+ * usual ones).
  */
 void suite_start(const char *config, uint64_t files);
 void suite_stop(void);
@@ -44,13 +44,13 @@ void suite_stop(void);
 /* Skips the case if the daemon could raise the limit of open files that it was given. */
 void suite_want_small(void);
 
-/* A connection from the pool: welcome; silent yet; a watcher's; another user's. */
+/* A connection from the pool: after its welcome; before its hello; a watcher's; another user's. */
 struct raw *peer(void);
 struct raw *attacker(void);
 struct raw *watcher(void);
 struct raw *peer_of(uid_t uid, gid_t gid);
 
-/* Tidies up after a case that failed. */
+/* Closes and stops what a failed case has left. */
 void suite_begin(void);
 
 /* Closes the connections that are left, and waits until the daemon has forgotten them. */
@@ -79,12 +79,12 @@ struct raw *old_peer(void);
 void suite_kill_broker(struct raw *raw);
 void suite_come_back(struct raw *raw, bool is_known);
 
-/* Puts an object with no descriptors that is easy to tell: sealed, held, mode 0600. */
+/* Puts an object without descriptors: sealed, held, mode 0600. */
 struct ww_wire_put put_named(struct raw *raw, const char *name);
 
 /*
- * What may take no time to speak of is done within half a second: very long, but no hang. Others
- * use this machine too, so one of ten runs has to be as quick as that.
+ * Fails unless one of ten runs takes less than half a second. That is long for what is measured,
+ * but short for a hang. A single run may take longer, since other processes use the machine too.
  * @time_ns:  runs once, and returns how long it took
  */
 void suite_must_be_at_once(uint64_t (*time_ns)(void *context), void *context);
