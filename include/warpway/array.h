@@ -3,9 +3,9 @@
  * warpway/array.h - how an array lies in a memory
  *
  * A struct ww_array says what the bytes of a memory mean: the type of an element, the shape, and
- * for each dimension how many bytes lie between neighbours. It owns nothing and points nowhere, so
- * it travels with a memory to other processes (put and get, tokens) and is read by any library of
- * arrays.
+ * for each dimension the distance in bytes between neighbours. It owns nothing and has no pointers,
+ * so it can be sent to other processes with a memory (put and get, tokens), and any library of
+ * arrays can use it.
  *
  *   element [i, j, ...] is at  start of the memory + offset + i * strides[0] + j * strides[1] + ...
  *
@@ -13,13 +13,12 @@
  * negative or zero as long as every element lies inside the memory.
  *
  * A view is another ww_array over the same bytes: a slice, a transpose, another shape. The
- * functions that make views compute, and nothing more: no byte of the memory is read, moved or
- * copied, and no device is asked. Each takes an array and fills @out_view, which may be the same
- * struct, and which stays as it was on failure. A view of an array that lies inside a memory lies
- * inside it too. What cannot be had without a copy is refused.
+ * functions that make views only compute: they read, move and copy no byte of the memory, and use
+ * no device. Each takes an array and fills @out_view, which may be the same struct, and which is
+ * unchanged on failure. If an array is inside a memory, each view of it is, too. If a view would
+ * need a copy, the call fails.
  *
- * Every argument may come from an untrusted process: whatever numbers a struct holds, each product
- * and each sum is checked.
+ * Every argument may come from an untrusted process, so each product and each sum is checked.
  *
  * Threads: every function may be called from any thread.
  */
@@ -64,9 +63,9 @@ enum {
  * @bits:   of one lane
  * @lanes:  lanes of one element; 1 but for vector types and for types of less than a byte
  *
- * An element fills whole bytes: @bits times @lanes is a multiple of 8. So a float4 comes in
- * elements of two lanes, an array of 100 of them is one of 50 elements. The struct is laid out as
- * DLPack's DLDataType.
+ * An element fills whole bytes: @bits times @lanes is a multiple of 8. So a float4 has elements of
+ * two lanes, and an array of 100 float4 has 50 elements. The struct has the layout of DLPack's
+ * DLDataType.
  */
 struct ww_dtype {
 	uint8_t code;
@@ -207,10 +206,10 @@ enum {
  * @other:        borrowed; its offset counts from the start of the same memory
  * @out_overlap:  WW_OVERLAP_...
  *
- * What is cheap is decided, and the rest is WW_OVERLAP_MAY:
- *   - Arrays whose spans do not meet share nothing, nor do arrays without elements.
- *   - Arrays whose elements lie at other places modulo the common divisor of all strides share
- *     nothing: the even and the odd columns of a matrix, say.
+ * Three cheap rules decide, and every other case is WW_OVERLAP_MAY:
+ *   - Arrays whose spans do not meet share no byte, nor do arrays without elements.
+ *   - If the elements of the two arrays do not meet modulo the common divisor of all strides, the
+ *     arrays share no byte. An example is the even and the odd columns of a matrix.
  *   - An array without gaps shares a byte with every array that begins or ends inside it.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH (one reaches before the start of the memory);
@@ -224,10 +223,10 @@ WW_API ww_status ww_array_overlap(const struct ww_array *array, const struct ww_
  * @array:        borrowed
  * @out_overlap:  WW_OVERLAP_...; code that writes all elements in parallel needs WW_OVERLAP_NONE
  *
- * They do where a stride is shorter than an element, as in broadcasts. They do not where each
- * stride, from the smallest on, is at least as large as all that the smaller ones reach, as in
- * every view by slices, indices, permutations and reshapes of an array without gaps. Everything
- * else is WW_OVERLAP_MAY.
+ * If a stride is shorter than an element, as in broadcasts, they do. If each stride, sorted from
+ * the smallest on, is at least as large as the span of the dimensions before it, they do not. This
+ * is so for every view by slices, indices, permutations and reshapes of an array without gaps.
+ * Every other case is WW_OVERLAP_MAY.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH; WW_ERR_OVERFLOW, as ww_array_overlap().
  */
@@ -245,8 +244,8 @@ WW_API ww_status ww_array_self_overlap(const struct ww_array *array, uint32_t *o
  * @step:      not 0; negative ones go backwards; WW_SLICE_NONE: 1
  * @out_view:  filled on success; may be @array
  *
- * Exactly as in Python: what lies outside is cut off, nothing left makes a dimension of 0 elements,
- * and (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses.
+ * Exactly as in Python: indices outside the dimension are left out, a slice without indices makes a
+ * dimension of 0 elements, and (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses.
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dimension, a step of 0); as ww_array_span().
  */
@@ -254,7 +253,7 @@ WW_API ww_status ww_array_slice(const struct ww_array *array, uint32_t dim, int6
 	int64_t stop, int64_t step, struct ww_array *out_view);
 
 /**
- * ww_array_index() - the view at one index of a dimension, which goes
+ * ww_array_index() - the view at one index of a dimension, without that dimension
  * @array:     borrowed
  * @dim:       which dimension, from 0 on
  * @index:     negative ones count from the end
@@ -299,8 +298,8 @@ WW_API ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim,
  * @out_view:  filled on success; may be @array
  *
  * Return: WW_OK; WW_ERR_INVALID (another number of elements; two of -1); WW_ERR_OVERFLOW;
- *         WW_ERR_UNSUPPORTED (the elements do not lie so that strides could say it: copy them in C
- *         order first); as ww_array_span().
+ *         WW_ERR_UNSUPPORTED (no strides describe the elements in this shape: copy them in C order
+ *         first); as ww_array_span().
  */
 WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, const int64_t *shape,
 	struct ww_array *out_view);
@@ -311,9 +310,9 @@ WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, c
  * @dtype:     borrowed
  * @out_view:  filled on success; may be @array
  *
- * Where the elements have another size, the last dimension gets more or fewer of them; its bytes
- * must lie without gaps, and be a multiple of the new size. Nothing is converted, and no alignment
- * asked for: the device that reads may want it.
+ * If the new elements have another size, the last dimension gets more or fewer of them: it must
+ * have no gaps, and its bytes must be a multiple of the new size. The bytes are not converted. The
+ * alignment is not checked, though the device that reads may need it.
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are no multiple; another
  *         size and no dimension); WW_ERR_UNSUPPORTED (there are gaps in the last dimension: copy in
@@ -331,8 +330,8 @@ WW_API ww_status ww_array_reinterpret(const struct ww_array *array, const struct
  * @params:      borrowed; NULL: for reading. As for ww_memory_open_handle()
  * @out_memory:  the caller's; NULL on failure: the whole allocation, in which @array lies
  *
- * The array lies inside the allocation, to the byte, or nothing is handed out: a wrong shape from
- * the other program cannot lead to its neighbour's bytes. That the type is right nobody can check.
+ * Every byte of the array must be inside the allocation, or the call fails: so a wrong shape from
+ * the other program cannot give access to other allocations. The type cannot be checked.
  *
  * Return: WW_OK; WW_ERR_MISMATCH (it reaches outside the allocation); WW_ERR_INVALID,
  *         WW_ERR_OVERFLOW (as ww_array_set()); as ww_memory_open_handle().

@@ -16,10 +16,11 @@
  * moment at which a member takes its rank, so processes that are still becoming members, or try it
  * later, get WW_ERR_PEER_LOST too. A broken barrier stays broken; create a new one.
  *
- * When all members are there, the barrier lives as long as it has members: it is gone from its
- * broker, with its name, when the last one has left or ended. A process that fails to become a
- * member, because of its limit on time or for another reason, frees its rank. It breaks the barrier
- * only for processes that had seen it there.
+ * The creator need not become a member, and may end before any process does. When all members are
+ * there, the barrier lives as long as it has members: it ends, and its name is free, when the last
+ * one has left or ended. A process that fails to become a member, because of its limit on time or
+ * for another reason, frees its rank. It breaks the barrier only for processes that had seen it
+ * there.
  *
  * A member is a ww_barrier: two threads of one process can be two members.
  *
@@ -45,15 +46,15 @@ typedef struct ww_barrier ww_barrier;
 #define WW_BARRIER_ANY_RANK UINT32_MAX
 
 /**
- * struct ww_barrier_params - how a barrier is to be
+ * struct ww_barrier_params - what barrier to make
  * @struct_size:  sizeof(struct ww_barrier_params)
  * @count:        members, 1 to WW_BARRIER_MEMBERS_MAX
- * @mode:         permission bits of its name, such as 0640; who may read the object may become a
- *                member. 0: 0600
+ * @mode:         permission bits of its name, such as 0640; a process that may read the object may
+ *                become a member. 0: 0600
  * @gid:          group; 0: the caller's own; else one of the caller's groups
  * @flags:        WW_PUT_REPLACE of broker.h, or 0
- * @escrow_ns:    how long the broker keeps the barrier for members to come; 0: WW_ESCROW_DEFAULT
- * @uses:         imports of the token after which that ends early; 0: only its time ends it
+ * @escrow_ns:    how long the broker keeps the barrier until it has members; 0: WW_ESCROW_DEFAULT
+ * @uses:         imports of the token after which the escrow ends early; 0: only its time ends it
  * @reserved:     0
  */
 struct ww_barrier_params {
@@ -120,17 +121,17 @@ WW_API ww_status ww_barrier_import(ww_broker *broker, const struct ww_token *tok
 	uint64_t timeout_ns, ww_cancel *cancel, ww_barrier **out_barrier);
 
 /**
- * ww_barrier_ref() - hold a membership once more
+ * ww_barrier_ref() - take one more reference of a membership
  * Return: @barrier.
  */
 WW_API ww_barrier *ww_barrier_ref(ww_barrier *barrier);
 
 /**
- * ww_barrier_unref() - the last one leaves the barrier
+ * ww_barrier_unref() - release a membership; the last unref leaves the barrier
  * @barrier:  may be NULL
  *
- * Rounds in which this member has arrived still end well; members that wait for it in a later one
- * are told.
+ * Rounds in which this member has arrived end as if it had stayed. In a later round every wait
+ * returns WW_ERR_PEER_LOST.
  *
  * Return: NULL.
  */
@@ -152,7 +153,7 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
 WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * struct ww_barrier_info - how a barrier is, as this member sees it
+ * struct ww_barrier_info - the state of a barrier, as this member sees it
  * @struct_size:  set by the caller to sizeof(struct ww_barrier_info)
  * @count:    members
  * @rank:     of this one
@@ -172,7 +173,7 @@ struct ww_barrier_info {
 };
 
 /**
- * ww_barrier_info_get() - how a barrier is
+ * ww_barrier_info_get() - describe a barrier
  * @barrier:  borrowed
  * @info:     the caller's, with struct_size set; filled on success
  *

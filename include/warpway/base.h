@@ -3,14 +3,14 @@
  * warpway/base.h - statuses, the error record, structs that grow, version and log
  *
  * Every call that can fail returns a ww_status. Zero is success. A negative status is an error:
- * forward it unchanged. A positive status is an outcome the caller asked about: handle it where
- * it is. Why a call failed stands in the thread's error record, filled once, where the failure was
- * first seen; it says what was tried, what the system answered and what to do.
+ * forward it unchanged. A positive status is an outcome that the caller asked about: handle it
+ * where it occurs. The thread's error record says why a call failed. It is filled once, where the
+ * failure is first seen, and says what was tried, what the system answered and what to do.
  *
- * Arguments stand in the same order in every call of the library: the object, or the device that an
- * object is made for; the broker; what names the object (a token, a name, a descriptor); the
- * params; timeout_ns; cancel; the outputs. The access that is asked for is the first field of the
- * params; a call without params has it behind the memory.
+ * Every call has its arguments in the same order: the object, or the device for which an object is
+ * made; the broker; the token, name or descriptor that names the object; the params; timeout_ns;
+ * cancel; the outputs. The access is the first field of the params; in a call without params it
+ * follows the memory.
  *
  * Threads: every function here may be called from any thread.
  */
@@ -83,14 +83,14 @@ enum {
 	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
 	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */
 	WW_ERR_PEER_LOST = -15,    /* the other process closed its end or died */
-	WW_ERR_FORKED = -16,    /* called in a child made by fork() from a process that used us */
-	WW_ERR_SYSTEM = -17,    /* the operating system refused for a reason of its own */
-	WW_ERR_NOT_FOUND = -18, /* there is no object of this name or token, or not any more */
-	WW_ERR_EXISTS = -19,    /* the name is taken */
-	WW_ERR_QUOTA = -20,     /* the user's share of what a broker may hold is used up */
-	WW_ERR_STATE = -21,     /* the object is not in the state that the call needs */
-	WW_ERR_NO_BROKER = -22, /* no broker listens there, or it does not answer */
-	WW_ERR_GIVEN_UP = -23   /* the request was given up by its sender */
+	WW_ERR_FORKED = -16,       /* in a child made by fork() after its parent used the library */
+	WW_ERR_SYSTEM = -17,       /* the operating system refused for a reason of its own */
+	WW_ERR_NOT_FOUND = -18,    /* there is no object of this name or token, or not any more */
+	WW_ERR_EXISTS = -19,       /* the name is taken */
+	WW_ERR_QUOTA = -20,        /* the user's share of what a broker may hold is used up */
+	WW_ERR_STATE = -21,        /* the object is not in the state that the call needs */
+	WW_ERR_NO_BROKER = -22,    /* no broker listens there, or it does not answer */
+	WW_ERR_GIVEN_UP = -23      /* the sender has withdrawn the request */
 };
 
 /* Where the native code of an error record comes from. */
@@ -151,16 +151,15 @@ WW_API const char *ww_version(void);
  * @context:  as given to ww_log_set()
  * @line:     without a newline; valid during the call only
  *
- * Called from whichever thread has something to say, with no lock of the library held. It must not
- * call the library.
+ * Called on the thread that logs, with no lock of the library held. It must not call the library.
  */
 typedef void (*ww_log_fn)(void *context, const char *line);
 
 /**
- * ww_log_set() - have the library's debug log delivered to a function
+ * ww_log_set() - set the function that receives the library's debug log
  * @fn:       NULL: no log, which is how the library starts
- * @context:  handed to @fn; must stay valid until another ww_log_set() has returned and every call
- *            into the library that was running at that time has ended
+ * @context:  the argument of @fn; must stay valid until another ww_log_set() has returned and every
+ *            call into the library that was running at that time has ended
  *
  * The library prints nothing by itself, with one exception: a process started with
  * WARPWAY_DEBUG=1 in its environment gets the log on standard error.

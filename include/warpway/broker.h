@@ -10,12 +10,12 @@
  *
  *   put(writing) ──> writing ──publish──> sealed (for reading) or shared (by mode)
  *   put(sealed or shared) ────────────────^            │
- *              creator dies while writing: gone        ├─ get, import ──> held by others
- *                                                      └─ remove, end of life ──> gone
+ *              creator dies while writing: ended       ├─ get, import ──> held by others
+ *                                                      └─ remove, end of life ──> ended
  *
- * Life: an object of life `held` goes with its last holder, one of life `owner` with the process
- * that put it, one of life `kept` when it is removed or its time to live ends. A process that holds
- * an object that is gone keeps what it has mapped; no other process can get it any more.
+ * Life: an object of life `held` ends with its last holder, one of life `owner` with the process
+ * that put it, one of life `kept` when it is removed or its time to live is over. After an object
+ * has ended, a process that holds it keeps what it has mapped, and no other process can get it.
  *
  * Which broker a call means, in this order:
  *   - The address that is given, in ww_broker_params or by WARPWAY_BROKER in the environment.
@@ -33,10 +33,10 @@
  * ends with the first request or release, to any broker, that comes a second later or more; until
  * then it counts as a connection.
  *
- * Who may answer: at the user's own address only a process of the same user, in a folder of that
- * user; at the machine's address any process whose socket lies in a folder that only root can
+ * Which process may listen: at the user's own address only a process of the same user, in a folder
+ * of that user; at the machine's address any process whose socket is in a folder that only root can
  * write. Otherwise the call returns WW_ERR_ACCESS before it sends anything. An address that the
- * caller names is used as it is.
+ * caller names is used without a check.
  *
  * Reconnection: when the broker is restarted, or killed and restarted by its supervisor, nothing is
  * lost. The next call connects again, tells the broker what this process holds, and repeats what
@@ -46,8 +46,8 @@
  * Which process: a process is one holder, however many of its threads use the broker. The broker
  * knows it by a pidfd and by 128 random bits that the process makes for each broker. A broker that
  * is opened twice, by one address or by two that lead to the same socket file, is one object,
- * counted. (A broker that was only opened because a token named its address is not recognised under
- * another address: there the process is two holders.)
+ * counted. (If only tokens named an address of a broker, the broker is not recognised under another
+ * address: there the process is two holders.)
  *
  * Threads: every function may be called from any thread; a call that waits does not delay other
  *          threads. A watch or a snapshot is used by one thread at a time.
@@ -96,27 +96,28 @@ enum {
 };
 
 enum {
-	WW_STATE_WRITING = 1, /* its maker writes, nobody else has it */
+	WW_STATE_WRITING = 1, /* its creator writes, no other process can get it */
 	/*
-	 * for reading only: the broker hands out nothing that can be mapped for writing but a GPU's
-	 * descriptors, see memory.h; its maker's own mapping stays as it is
+	 * for reading only: of what the broker hands out, only descriptors of a GPU's memory can be
+	 * mapped for writing, see memory.h; its creator's own mapping stays as it is
 	 */
 	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
-	WW_STATE_REMOVED = 4 /* gone from the broker, still held by processes */
+	WW_STATE_REMOVED = 4 /* no process can get it any more, but some hold it */
 };
 
 #define WW_BROKER_NO_START UINT64_C(0x1) /* fail if no broker runs */
 
 /**
- * struct ww_broker_params - which broker, and how patient
+ * struct ww_broker_params - which broker, and how long to wait for it
  * @struct_size: sizeof(struct ww_broker_params)
  * @reserved:    0
  * @flags:       WW_BROKER_... bits
  * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of
  *               its own; 0: 5 seconds
- * @address:     absolute path of its socket; NULL: see the top of this file. Never started by the
- *               call if it is given here or by WARPWAY_BROKER, unless it is the user's own
+ * @address:     absolute path of its socket; NULL: see the top of this file. If the address is
+ *               given here or by WARPWAY_BROKER, the call starts no broker, unless it is the user's
+ *               own
  */
 struct ww_broker_params {
 	uint32_t struct_size;
@@ -127,7 +128,7 @@ struct ww_broker_params {
 };
 
 /**
- * struct ww_broker_info - how a broker is
+ * struct ww_broker_info - the state of a broker
  * @struct_size:   set by the caller to sizeof(struct ww_broker_info)
  * @pid:           of the broker process
  * @supervisor_pid:    of its supervisor, which restarts it
@@ -143,7 +144,7 @@ struct ww_broker_params {
  * @memory_bytes:  resident memory of the broker process
  * @up_ns:         nanoseconds since the supervisor began
  * @waits:         requests of clients that wait for something
- * @broker_id:     128 random bits; another one means that the former broker's objects are gone
+ * @broker_id:     128 random bits; another value means that the former broker's objects have ended
  * @version:       of the program
  */
 struct ww_broker_info {
@@ -183,13 +184,13 @@ struct ww_broker_info {
 WW_API ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_broker);
 
 /**
- * ww_broker_ref() - hold a connection once more
+ * ww_broker_ref() - take one more reference of a broker
  * Return: @broker.
  */
 WW_API ww_broker *ww_broker_ref(ww_broker *broker);
 
 /**
- * ww_broker_unref() - release a connection
+ * ww_broker_unref() - release a reference of a broker
  * @broker:  may be NULL
  *
  * The connection stays open as long as this process has something of that broker: another
@@ -208,7 +209,7 @@ WW_API ww_broker *ww_broker_unref(ww_broker *broker);
 WW_API const char *ww_broker_address(ww_broker *broker);
 
 /**
- * ww_broker_info_get() - how the broker is
+ * ww_broker_info_get() - describe a broker
  * @broker:  borrowed; NULL: the default broker
  * @info:    the caller's, with struct_size set; filled on success
  *
@@ -231,15 +232,15 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
 /*
  * ww_put_params.flags
  *
- * WW_PUT_REPLACE: an object of this name that the caller may remove gives way, in one step: whoever
- * dies meanwhile, caller or broker, the name is that of the old object or that of the new one.
+ * WW_PUT_REPLACE: if there is an object of this name, and the caller may remove it, the new object
+ * replaces it in one step: if the caller or the broker dies meanwhile, the name is that of the old
+ * object or that of the new one.
  *   - Put as sealed or shared: the old object ends at once.
- *   - Put as being written: the old object ends when the new one is sealed; until then every look
- *     at the name finds the old one. If the writer ends before that, the old one stays. If the old
- *     one ends before that, the new one has the name.
- *   - Both are charged until then.
- *   - The last put counts: an object that is yet to be sealed ends by the next put that replaces,
- *     and by ww_broker_remove(); its ww_memory_publish() returns WW_ERR_NOT_FOUND.
+ *   - Put as being written: the old object ends when the new one is sealed. Until then the name is
+ *     that of the old one, and both are charged. If the writer ends before, the old one stays. If
+ *     the old one ends before, the new one has the name.
+ *   - The last put counts: an object that waits to replace another one ends by the next put that
+ *     replaces, and by ww_broker_remove(); its ww_memory_publish() returns WW_ERR_NOT_FOUND.
  */
 #define WW_PUT_REPLACE UINT64_C(0x1)
 
@@ -276,7 +277,8 @@ struct ww_put_params {
  *           one, which the memory keeps open
  * @name:    borrowed; NULL: no name, found by tokens only
  * @params:  borrowed; NULL: mode 0600, held, sealed
- * @timeout_ns:  how long to wait, in turn, for room in the quota; 0: not at all; WW_FOREVER
+ * @timeout_ns:  how long to wait for room in the quota (the calls of all processes of the user are
+ *               served in order); 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * A memory is one object in a broker; one that was exported there by token without a name can be
@@ -302,14 +304,14 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_memory_publish() - end writing: the object is ready, and those who wait for it are answered
+ * ww_memory_publish() - end writing: the object is ready, and every get that waits for it returns
  * @memory:  borrowed; put by this process with WW_STATE_WRITING
  * @broker:  borrowed; NULL: as for ww_memory_put()
  * @state:   WW_STATE_SEALED or WW_STATE_SHARED
  * @cancel:  borrowed; may be NULL: cancel.h
  *
- * Work of the device that writes must have ended. What the object replaces (WW_PUT_REPLACE) ends by
- * this.
+ * Work of the device that writes must have ended. An object that this one replaces (WW_PUT_REPLACE)
+ * ends now.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state);
  *         WW_ERR_NOT_FOUND (it is not in this broker); WW_ERR_ACCESS (another process put it);
@@ -459,12 +461,12 @@ struct ww_export_params {
  * @out_token:  filled on success
  *
  * A memory that is not in the broker is put there first, without a name, with mode 0600, held,
- * shared. One that was wrapped ends with its owner instead: when this process lets go of it, or
- * ends, the token is worth nothing any more. Of several parts of one allocation that holds for the
- * last one: until then a token of a part that has ended opens the allocation.
+ * shared. A wrapped memory is put with WW_LIFE_OWNER instead: when this process releases it, or
+ * ends, the token opens nothing any more. If several parts of one allocation are wrapped, this is
+ * so when the last of them is released: until then a token of a part opens the allocation.
  *
- * Of a slice of a pool (pool.h) the token costs no round trip, once another one was made; the
- * escrow is then the pool's, see there.
+ * For a slice of a pool only the first token costs a round trip. The pool keeps the escrows of its
+ * slices, see pool.h.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_ACCESS (more access than this process has); WW_ERR_OVERFLOW,
  *         WW_ERR_MISMATCH (the span or the array lies outside the memory); WW_ERR_INVALID;
@@ -474,24 +476,26 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
 	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_memory_revoke() - no token of a memory that was made so far opens it any more
+ * ww_memory_revoke() - make all tokens of a memory invalid that exist now
  * @memory:  borrowed; put or exported by this process
  * @broker:  borrowed; NULL: as for ww_memory_export()
  * @cancel:  borrowed; may be NULL: cancel.h
  *
- * All tokens of the memory in that broker are over, also those that other processes made of what
- * they had imported:
- *   - Their escrows end. An object of life held that no process holds any more ends by that.
+ * All tokens of the memory in that broker become invalid, also those that processes made which had
+ * imported it:
+ *   - Their escrows end. If an object of life held has no holder any more, it ends.
  *   - A later import with one of them returns WW_ERR_ACCESS; of a slice of a pool WW_ERR_NOT_FOUND.
- *   - Who has imported the memory keeps its mapping and its hold. In such a process the old token
- *     may be imported again: it opens what the process has already, and nothing else.
- *   - Tokens that are exported afterwards open it; so does its name, if it has one. A process that
- *     imported the memory earlier can export such tokens, too. Of a slice of a pool it cannot.
+ *   - A process that has imported the memory keeps its mapping and its hold. In such a process the
+ *     old token can be imported again: it opens what the process has already, and nothing else.
+ *   - Tokens that are exported later open the memory, and so does its name, if it has one. A
+ *     process that imported the memory earlier can export such tokens, too; of a slice of a pool it
+ *     cannot.
  * Tokens of a wrapped memory, or of a part of one, are those of its whole allocation. A slice needs
- * one more slot of its pool (slices_max) until all who imported it earlier have let go of it.
+ * one more slot of its pool (slices_max) until every process that imported it earlier has released
+ * it.
  *
- * May block: for one round trip; of a slice only where the pool has no slot left. When the call
- * failed or was cancelled, it may have been done.
+ * May block: for one round trip; for a slice only if the pool has no slot left. If the call failed
+ * or was cancelled, the tokens may be invalid all the same.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (another
  *         process put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the broker is too old);
@@ -513,21 +517,21 @@ WW_API ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cance
  * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says. Of a
  *               slice of a pool the offset is 0
  *
- * All of the memory is mapped, once, whichever spans of it are imported. What this process holds by
- * a token of the same object already is not asked for again: no round trip, unless the token's
- * escrow counts imports (ww_export_params.uses), or WW_IMPORT_OWN_MAPPING asks for another mapping.
+ * The whole memory is mapped once, whichever spans of it are imported. If this process holds the
+ * object by a token already, there is no round trip, unless the token's escrow counts imports
+ * (ww_export_params.uses), or WW_IMPORT_OWN_MAPPING asks for another mapping.
  *
- * A token may come from anybody: its secret is shown to the broker whose id the token says, and to
- * no other; and one that was forged costs the time that this broker has for an answer, 5 s, at
- * most. A connection that was made for a token stays for the next one, as one that was made for
- * NULL does.
+ * A token may come from an attacker. Its secret is sent only to a broker that has the id in the
+ * token. A forged token costs at most the time that a broker has for an answer, 5 s. A connection
+ * that was made for a token is kept for the next call, as one that was made for NULL is.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION;
- *         WW_ERR_NOT_FOUND (the object is gone, or was another broker's); WW_ERR_ACCESS (the token
- *         is for reading, the object is sealed, or its secret is wrong); WW_ERR_STATE (it is being
- *         written; of a slice: a stream here has yet to let go of it); WW_ERR_MISMATCH (the token's
- *         span does not fit the memory); WW_ERR_UNSUPPORTED (a token of another kind, or @device
- *         cannot reach or map it so); as ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         WW_ERR_NOT_FOUND (the object has ended, or is another broker's); WW_ERR_ACCESS (the token
+ *         is for reading, the object is sealed, or the secret is wrong); WW_ERR_STATE (it is being
+ *         written; of a slice: a stream of this process has yet to release it); WW_ERR_MISMATCH
+ *         (the token's span does not fit the memory); WW_ERR_UNSUPPORTED (a token of another kind,
+ *         or @device cannot reach or map it so); as ww_memory_import_fd(); WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
 	const struct ww_token *token, const struct ww_import_params *params, ww_cancel *cancel,
@@ -561,13 +565,13 @@ WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *toke
 	ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info);
 
 /**
- * ww_object_ref() - hold an object once more
+ * ww_object_ref() - take one more reference of an object
  * Return: @object.
  */
 WW_API ww_object *ww_object_ref(ww_object *object);
 
 /**
- * ww_object_unref() - let go of an object
+ * ww_object_unref() - release a reference of an object
  * @object:  may be NULL
  *
  * Memory that was imported meanwhile has a hold of its own.
@@ -577,29 +581,29 @@ WW_API ww_object *ww_object_ref(ww_object *object);
 WW_API ww_object *ww_object_unref(ww_object *object);
 
 /**
- * ww_object_export() - a token with the access and the span of the one that the object came by
+ * ww_object_export() - a token with the access and the span of the token that was imported
  * @object:     borrowed
- * @params:     borrowed; NULL: WW_ESCROW_DEFAULT. Of another process's slice nothing of it counts:
- *              pool.h says how long such a token is good
+ * @params:     borrowed; NULL: WW_ESCROW_DEFAULT. Not used for a slice of another process's pool:
+ *              pool.h says how long such a token is valid
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
  * May block: for one round trip.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND (the broker has lost it, or it was removed); WW_ERR_ACCESS (it
- *         was sealed meanwhile); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_CANCELLED;
+ * Return: WW_OK; WW_ERR_NOT_FOUND (it has ended, or was removed); WW_ERR_ACCESS (it was sealed
+ *         meanwhile); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_CANCELLED;
  *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_params *params,
 	ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_broker_remove() - take an object out of a broker
+ * ww_broker_remove() - remove an object from a broker
  * @broker:  borrowed; NULL: the default broker
  * @name:    borrowed
  *
- * The name is free at once: an object that is being written to replace this one ends, too.
- * Processes that hold the object keep what they have.
+ * The name is free at once. An object that is being written to replace this one ends, too.
+ * Processes that hold the object keep what they have mapped.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it shows
  *         what a living process uses of a pool); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
@@ -607,7 +611,7 @@ WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_param
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
 
 /**
- * ww_broker_stat() - look at an object
+ * ww_broker_stat() - describe an object
  * @broker:  borrowed; NULL: the default broker
  * @name:    borrowed
  * @info:    the caller's, with struct_size set; filled on success
@@ -659,11 +663,11 @@ struct ww_holder_info {
 };
 
 /**
- * struct ww_hold_info - that somebody holds an object
+ * struct ww_hold_info - one hold of an object
  * @struct_size:  set by the caller to sizeof(struct ww_hold_info)
  * @access:     WW_ACCESS_... granted
  * @maker:      1: the holder put the object
- * @escrow:     1: no process, a token in flight
+ * @escrow:     1: the holder is no process, but a token in flight
  * @holder:     number of the holder; 0: escrow
  * @age_ns:     nanoseconds since it was taken
  * @left_ns:    of an escrow, until it ends; else WW_FOREVER
@@ -740,9 +744,9 @@ WW_API ww_status ww_snapshot_hold(ww_snapshot *snapshot, size_t index, struct ww
 enum {
 	WW_WATCH_PUT = 1,     /* a name was taken; the object may still be being written */
 	WW_WATCH_READY = 2,   /* it is sealed or shared now */
-	WW_WATCH_REMOVED = 3, /* somebody removed it */
+	WW_WATCH_REMOVED = 3, /* it was removed */
 	WW_WATCH_EXPIRED = 4, /* its time to live ended */
-	WW_WATCH_GONE = 5,    /* its last holder, or the process that put it, ended or let go */
+	WW_WATCH_GONE = 5,    /* its last holder, or its creator, ended or released it */
 	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */
 	/* events were missed (not read in time, or the broker was restarted): look again */
 	WW_WATCH_OVERFLOW = 7
@@ -765,7 +769,7 @@ struct ww_watch_event {
 };
 
 /**
- * ww_watch_create() - be told of changes
+ * ww_watch_create() - watch a broker for changes
  * @broker:     borrowed; NULL: the default broker
  * @prefix:     borrowed; of objects whose names begin so; NULL or "": all named ones
  * @flags:      WW_WATCH_... bits
@@ -786,11 +790,11 @@ WW_API ww_status ww_watch_create(ww_broker *broker, const char *prefix, uint64_t
 WW_API ww_watch *ww_watch_free(ww_watch *watch);
 
 /**
- * ww_watch_fd() - what to poll in an event loop
+ * ww_watch_fd() - a descriptor to poll in an event loop
  *
- * Return: a descriptor that is readable when ww_watch_next() has something to say; borrowed, and
- *         perhaps another one after an overflow and while the watch connects again: ask anew after
- *         each call that returned no event or an overflow. -1 in a forked child.
+ * Return: a descriptor that is readable when ww_watch_next() has something to return; borrowed. It
+ *         may change after an overflow and while the watch connects again: call this again after
+ *         each ww_watch_next() that returned no event or an overflow. -1 in a forked child.
  */
 WW_API int ww_watch_fd(ww_watch *watch);
 
@@ -801,10 +805,10 @@ WW_API int ww_watch_fd(ww_watch *watch);
  * @cancel:      borrowed; may be NULL: cancel.h
  * @event:       the caller's, with struct_size set; filled on success
  *
- * A watch whose broker was restarted connects again, as far as each call has time for it, in the
- * broker's limit on time from the first to the last. A call that does not wait starts no broker.
+ * If the broker was restarted, the watch connects again. Each call continues that as long as it may
+ * wait; all of it has the broker's limit on time. A call that does not wait starts no broker.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NO_BROKER (it is gone and did not come back in
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NO_BROKER (it ended, and was not restarted in
  *         time); WW_ERR_PROTOCOL; WW_ERR_INVALID; WW_ERR_FORKED.
  */
 WW_API ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,

@@ -17,26 +17,27 @@
  * are not disturbed.
  *
  * Calls that ask a broker:
- *   - To connect is to wait. If there is no connection, a call whose flag is set returns
- *     WW_CANCELLED. The next call goes on with the connecting. A broker that was being started may
+ *   - Connecting is waiting. If there is no connection, a call whose flag is set returns
+ *     WW_CANCELLED. The next call continues the connecting. If a broker was being started, it may
  *     serve all the same.
- *   - A request is sent although the flag is set, if there is room for it. Its answer has 20 ms to
- *     come. If it comes, it counts, whichever it is. A request that waits in the broker is called
- *     off.
- *   - If no answer comes, the broker hangs, or is very busy. The call returns WW_CANCELLED, and
- *     what was asked is undone as soon as the broker goes on: what it grants is released, before it
- *     does anything else for this process. So an object that was put is gone again, unless somebody
- *     else got it in between.
- *   - Some effects cannot be undone, then:
- *       an object of WW_LIFE_KEPT stays, and an object that was published is published:
- *       ww_broker_stat() tells; an object that a put was to replace is gone; the escrow of a token
- *       that was being made lasts as long as it was to last; a use of a counted token that was
- *       being imported is used up; a rank of a barrier that was being taken is that of a member
- *       that has left.
+ *   - A request is sent although the flag is set, if the socket has room for it. The call waits 20
+ *     ms for its answer, and returns what the answer says. A request that waits in the broker is
+ *     withdrawn.
+ *   - If no answer comes, the broker hangs, or is very busy. The call returns WW_CANCELLED. When
+ *     the broker continues, it executes the request, and what it grants is released before it
+ *     executes another request of this process. So an object that was put ends again, unless
+ *     another process got it in between.
+ *   - Some effects of such a request stay:
+ *     - An object of WW_LIFE_KEPT that was put stays.
+ *     - An object that was published is published; ww_broker_stat() shows both.
+ *     - An object that a put replaced has ended.
+ *     - The escrow of a token that was exported lasts for its full time.
+ *     - A use of a counted token that was imported is used up.
+ *     - A rank of a barrier that was taken is that of a member that has left.
  *
  * Threads: every function may be called from any thread; ww_cancel_set() and ww_cancel_is_set()
  * from a signal handler, too.
- * Fork:    a child made by fork() has a flag of its own, which nobody reads.
+ * Fork:    a child made by fork() has a copy of the flag, which no call reads.
  */
 #ifndef WARPWAY_CANCEL_H
 #define WARPWAY_CANCEL_H
@@ -58,13 +59,13 @@ typedef struct ww_cancel ww_cancel;
 WW_API ww_status ww_cancel_create(ww_cancel **out_cancel);
 
 /**
- * ww_cancel_ref() - hold a flag once more
+ * ww_cancel_ref() - take one more reference of a flag
  * Return: @cancel.
  */
 WW_API ww_cancel *ww_cancel_ref(ww_cancel *cancel);
 
 /**
- * ww_cancel_unref() - let go of a flag
+ * ww_cancel_unref() - release a reference of a flag
  * @cancel:  may be NULL. A call that was given the flag must have returned, or hold a reference of
  *           its own
  *

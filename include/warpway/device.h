@@ -2,25 +2,26 @@
 /*
  * warpway/device.h - devices, their streams, and copies ordered by a stream
  *
- * A device is where memory lives and where streams run: an NVIDIA GPU ("cuda") or the machine's CPU
- * ("host"), which behaves like a GPU in all that matters to a program: memory has the same
- * granularity, and a stream is a thread of its own, so a wait that was forgotten shows.
+ * A device has memory and runs streams. It is an NVIDIA GPU ("cuda") or the machine's CPU ("host").
+ * The host device behaves like a GPU: memory has the same granularity, and each stream is a thread,
+ * so that a program which forgets to wait fails there too.
  *
- * Devices and streams are counted: what an out_ parameter hands over is the caller's and ends with
- * unref. A stream keeps its device, so they can be dropped in any order.
+ * Devices and streams have reference counts: the caller owns a reference of what an out_ parameter
+ * returns, and releases it with unref. A stream keeps its device open, so the order of the unrefs
+ * does not matter.
  *
- * A stream that was made to wait for another process (timeline.h) is LOST when that process ends
- * before its signal came: the stream runs on, but every call on it returns WW_ERR_PEER_LOST, with
- * who was lost and when, until the program clears the loss with ww_stream_recover(). (ref, unref
- * and native do not.) The loss belongs to the native stream:
+ * A stream that waits for another process (timeline.h) is LOST if that process ends before it has
+ * signalled. The stream continues its work, but every call on it (except ref, unref and native)
+ * returns WW_ERR_PEER_LOST, and the record says which process was lost and when. This ends when the
+ * program clears the loss with ww_stream_recover(). The loss belongs to the native stream:
  *   - Every ww_stream of the same CUstream returns it, also one that is wrapped later. A CUstream
  *     that was destroyed and another one that got the same pointer are two streams.
  *   - CUDA's default streams count as two streams for each device, whatever the context: the legacy
  *     one, and one for the per-thread streams of all threads. If one of them is lost, calls on all
  *     that count as the same stream return it.
- *   - A loss is remembered when the last ww_stream of a CUstream ends. The library remembers 1,024
- *     of them; beyond that it forgets the one whose last ww_stream ended first, and a ww_stream
- *     that is wrapped anew for it is not lost.
+ *   - The loss stays when the last ww_stream of a CUstream ends. The library stores 1,024 of such
+ *     losses. If there is one more, it drops the one whose last ww_stream ended first, and a
+ *     ww_stream that is wrapped later for that CUstream is not lost.
  *   - On host a stream has no native stream: the loss is the ww_stream's own.
  *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
@@ -64,14 +65,14 @@ enum {
 #define WW_CAP_MANY_PROCESSES UINT64_C(0x20) /* several processes may use it (compute mode) */
 #define WW_CAP_STREAM_VALUE   UINT64_C(0x40) /* its streams signal and wait for timelines */
 #define WW_CAP_EVENT          UINT64_C(0x80) /* events between processes (event.h) */
-#define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... which who imported them can record, too */
-/* memory that others allocated can be wrapped, and opened by its handle */
+#define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... a process that imported one can record it */
+/* memory that was allocated by other means can be wrapped, and opened by its handle */
 #define WW_CAP_FOREIGN UINT64_C(0x200)
 
 /* ww_device_info.mps: whether processes share the GPU by CUDA's multi-process service (MPS) */
 enum {
 	WW_MPS_UNKNOWN = 0, /* the driver cannot tell */
-	WW_MPS_OFF = 1,     /* each process has the GPU by time slice */
+	WW_MPS_OFF = 1,     /* processes use the GPU in turn, by time slices */
 	WW_MPS_ON = 2       /* contexts of this process share it with those of other clients */
 };
 
@@ -158,16 +159,16 @@ WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
 WW_API ww_status ww_device_open(const char *name, ww_device **out_device);
 
 /**
- * ww_device_ref() - hold a device once more
+ * ww_device_ref() - take one more reference of a device
  * Return: @device.
  */
 WW_API ww_device *ww_device_ref(ww_device *device);
 
 /**
- * ww_device_unref() - let go of a device
+ * ww_device_unref() - release a reference of a device
  * @device:  may be NULL
  *
- * Memory and streams of the device keep it open until they are gone too.
+ * Each memory and each stream of the device keeps it open.
  *
  * Return: NULL.
  */
@@ -189,8 +190,8 @@ WW_API ww_status ww_device_info_get(ww_device *device, struct ww_device_info *in
  * @device:     borrowed
  * @out_bytes:  bytes of device memory; on host MemAvailable of the machine; 0 on failure
  *
- * On a GPU this needs a context, see the top of this file. If this call makes it, the context is
- * already taken off.
+ * On a GPU this needs a context, see the top of this file. If this call makes it, the result does
+ * not include the memory of the context any more.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY, WW_ERR_NO_DEVICE (no context
  *         can be made); WW_ERR_FORKED.
@@ -215,7 +216,7 @@ WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
  * @native:      a CUstream (a cudaStream_t is the same); NULL, CU_STREAM_LEGACY and
  *               CU_STREAM_PER_THREAD mean CUDA's default streams. Stays the caller's, and must
  *               outlive the ww_stream
- * @out_stream:  the caller's; NULL on failure. Its end leaves @native alone
+ * @out_stream:  the caller's; NULL on failure. Its last unref does not destroy @native
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (device without WW_CAP_STREAM_WRAP); WW_ERR_INVALID (a stream
  *         of another device); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
@@ -223,17 +224,17 @@ WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
 WW_API ww_status ww_stream_wrap(ww_device *device, void *native, ww_stream **out_stream);
 
 /**
- * ww_stream_ref() - hold a stream once more
+ * ww_stream_ref() - take one more reference of a stream
  * Return: @stream.
  */
 WW_API ww_stream *ww_stream_ref(ww_stream *stream);
 
 /**
- * ww_stream_unref() - let go of a stream
+ * ww_stream_unref() - release a reference of a stream
  * @stream:  may be NULL
  *
  * Work that was enqueued still runs. May block: the last unref of a stream that the library made
- * waits for it (but not on host when a function that the stream itself calls lets go).
+ * waits for that work. On host it does not wait if a function that the stream calls makes it.
  *
  * Return: NULL.
  */
@@ -269,13 +270,13 @@ WW_API ww_status ww_stream_synchronize(ww_stream *stream, uint64_t timeout_ns, w
 WW_API ww_status ww_stream_query(ww_stream *stream);
 
 /**
- * ww_stream_recover() - clear the loss of a stream, and go on with it
+ * ww_stream_recover() - clear the loss of a stream, so that it can be used again
  * @stream:  borrowed; every other ww_stream of the same native stream is cleared too
  *
- * A program calls it when it has thrown away, or made anew, what the stream computed after the wait
- * that was never met. What was lost by now is cleared, whether a call has returned it or not. If
- * the stream still waits for other processes, and one of them ends later, the stream is lost again.
- * Waits for nothing: earlier work may still run.
+ * Call it after you have discarded what the stream computed after the wait that failed. Every loss
+ * up to now is cleared, also one that no call has returned yet. If the stream still waits for other
+ * processes, and one of them ends later, the stream is lost again. The call does not wait: earlier
+ * work may still run.
  *
  * Return: WW_OK (also if the stream was not lost); WW_ERR_INVALID; WW_ERR_FORKED.
  */
@@ -285,7 +286,7 @@ WW_API ww_status ww_stream_recover(ww_stream *stream);
  * ww_stream_fn - a function that a stream calls between two pieces of its work
  *
  * Runs on a thread of the library or of the driver. On cuda it must call neither CUDA nor this
- * library (CUDA's rule); a program that is to run everywhere keeps to that.
+ * library (CUDA's rule). On host it may, but a program for all devices should not.
  */
 typedef void (*ww_stream_fn)(void *context);
 
@@ -293,7 +294,7 @@ typedef void (*ww_stream_fn)(void *context);
  * ww_stream_call() - enqueue a call of a function of the host
  * @stream:   borrowed
  * @fn:       called once, after the work before it and before the work after it
- * @context:  handed to @fn; must stay valid until it ran
+ * @context:  the argument of @fn; must stay valid until @fn has returned
  *
  * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_PEER_LOST; WW_ERR_FORKED.
  */
@@ -306,14 +307,14 @@ WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *contex
  * @source:       likewise; device memory of any device that this one reaches
  * @bytes:        0 is allowed and does nothing
  *
- * All four directions. Both spans must stay valid until the copy has run (memory of this library on
- * the host device is kept until then; nobody keeps the caller's own). Spans that overlap give
+ * All four directions are possible. Both spans must stay valid until the copy has run. (Memory of
+ * this library on the host device is kept until then, other memory is not.) Spans that overlap give
  * undefined contents on cuda. With pageable CPU memory CUDA may finish the copy, or its use of the
  * source, before this returns.
  *
- * A span that touches memory mapped by this library is checked before anything is enqueued: it must
- * lie within one mapping, the destination must not be mapped read-only, and a host stream must be
- * able to reach it (memory of a GPU it cannot).
+ * If a span touches memory that this library has mapped, it is checked before anything is enqueued:
+ * it must be inside one mapping, the destination must not be mapped read-only, and a host stream
+ * must be able to reach it (it cannot reach the memory of a GPU).
  *
  * Return: WW_OK (enqueued); WW_ERR_ACCESS (the destination is mapped read-only); WW_ERR_INVALID (a
  *         span leaves its memory, or the driver knows no such memory); WW_ERR_OVERFLOW;

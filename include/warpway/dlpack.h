@@ -2,20 +2,20 @@
 /*
  * warpway/dlpack.h - arrays to and from other libraries of this process, by DLPack
  *
- * DLPack is how PyTorch, CuPy, NumPy, JAX and others hand each other arrays inside one process
- * without a copy: a struct with a pointer, a shape, strides, and a function that gives it back, its
- * deleter. Here a memory with an array becomes such a tensor, and such a tensor a memory with an
- * array, which can then be put, exported and sent to other processes.
+ * DLPack is the format in which PyTorch, CuPy, NumPy, JAX and others exchange arrays inside one
+ * process without a copy: a struct, called tensor, with a pointer, a shape, strides, and a function
+ * that frees it, its deleter. The calls here make a tensor of a memory with an array, and a memory
+ * with an array of a tensor. Such a memory can be put, exported and sent to other processes.
  *
- *   ww_memory + ww_array ──export──> tensor ──> PyTorch, ... ──deleter──> gives its reference
- *   back tensor of PyTorch, ... ──import──> ww_memory + ww_array ──last unref──> deleter
+ *   ww_memory + ww_array ──export──> tensor ──> PyTorch, ... ──deleter──> releases the ww_memory
+ *   tensor of PyTorch, ... ──import──> ww_memory + ww_array ──last unref──> deleter of the tensor
  *
  * This header needs no <dlpack/dlpack.h>; both can be included, in any order. Versioned tensors
- * (DLPack 1.0 and later) say whether they may be written; the unversioned ones of before cannot.
+ * (DLPack 1.0 and later) say whether they may be written; the older ones without version cannot.
  * Python's capsules are "dltensor_versioned" and "dltensor" around these pointers.
  *
- * No work is ordered by an exchange: who produced the bytes on a stream makes whoever reads them
- * wait for it, by an event or by synchronizing, as DLPack's own rules for Python say.
+ * The calls order no work of streams. If a stream writes the bytes, the program must make the
+ * readers wait for it, by an event or by synchronizing, as DLPack's rules for Python say.
  *
  * Threads: every function may be called from any thread, and a tensor's deleter from any.
  */
@@ -39,8 +39,8 @@ struct DLManagedTensorVersioned;
  * ww_dlpack_export() - make a tensor of an array in a memory
  * @memory:      borrowed; the tensor holds a reference of its own until its deleter is called
  * @array:       borrowed; inside the memory
- * @out_tensor:  the caller's, to be given up by calling its deleter, or by handing it to a library
- *               that does; NULL on failure
+ * @out_tensor:  the caller's, who calls its deleter, or passes it to a library that does; NULL on
+ *               failure
  *
  * It is of version 1.1; its flag READ_ONLY is set when the memory's access is WW_ACCESS_READ. Its
  * device is the one that the memory is mapped for: kDLCUDA with the index of "cuda:N", kDLCUDAHost
@@ -71,14 +71,14 @@ WW_API ww_status ww_dlpack_export_unversioned(ww_memory *memory, const struct ww
  * ww_dlpack_import() - make a memory and an array of another library's tensor
  * @device:      borrowed; the tensor's: "cuda:N" for kDLCUDA with id N, "host" for kDLCPU, any of
  *               them for kDLCUDAHost
- * @tensor:      consumed on success: its deleter is called when the memory is let go for the last
- *               time, on that thread. After a failure it is still the caller's
+ * @tensor:      consumed on success: the last unref of the memory calls its deleter, on its thread.
+ *               After a failure it is still the caller's
  * @out_memory:  the caller's; NULL on failure. From the lowest to the highest byte of the array
  * @out_array:   filled on success: the tensor's type, shape and strides, in that memory
  *
  * The tensor's memory is wrapped as by ww_memory_wrap(), which says what can be shared and what
  * not. A tensor marked READ_ONLY becomes a memory of WW_ACCESS_READ. A tensor without elements has
- * no bytes to wrap: it is let go at once, and the memory is a new page of WW_MEMORY_HOST.
+ * no bytes to wrap: its deleter is called at once, and the memory is a new page of WW_MEMORY_HOST.
  *
  * Return: WW_OK; WW_ERR_VERSION (of another major version: only its deleter may be called, and the
  *         caller does); WW_ERR_INVALID (the tensor is of another device, or not well formed);

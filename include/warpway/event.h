@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/event.h - CUDA's events between processes, for exchange with programs that are not ours
+ * warpway/event.h - CUDA's events between processes, for programs that do not use this library
  *
- * An event stands for the work that a stream had been given when the event was recorded last.
- * Streams, of other processes too, wait for it; each wait means the last recording before the wait
- * was made, so both sides must agree by other means that it was made. On a GPU it is an IPC event
- * of CUDA's (cuEventCreate with CU_EVENT_INTERPROCESS), which any CUDA program can open by its
- * 64-byte handle; on the host device it is a timeline inside, with the same rules.
+ * An event stands for the work that was enqueued on a stream when the event was last recorded.
+ * Streams of any process can wait for it. A wait is for the last recording before the wait was
+ * enqueued, so both processes must make sure by other means that it was recorded. On a GPU it is an
+ * IPC event of CUDA (cuEventCreate with CU_EVENT_INTERPROCESS), which any CUDA program can open by
+ * its 64-byte handle. On the host device it is made of a timeline, with the same rules.
  *
- * Between programs that use this library take a timeline (timeline.h) instead. What CUDA's events
- *   cannot do:
- *   - a process that waits for an event whose recorder died HANGS FOR EVER on a GPU; nobody can
- *     release it;
- *   - one process can have 4,096 of them;
- *   - both processes need one /dev/shm and one user namespace, and must not have the same pid value
- *     (two containers in which both are process 1 cannot share an event).
- * Measured on H200, a round trip between two processes of an event and of a timeline, in us: 19 and
- * 14 between two GPUs; 19 and 6 to 8 on one GPU under MPS; 285 and 14 on one GPU without MPS, where
- * the GPU switches to the other process for an event, as it does for every kernel and small copy
- * that follows one of the other process, in about 145 us.
+ * Between programs that use this library use a timeline (timeline.h) instead. CUDA's events have
+ *   these limits:
+ *   - If the process that records an event dies, a process that waits for it on a GPU HANGS FOR
+ *     EVER. Nothing can end that wait.
+ *   - One process can have 4,096 of them.
+ *   - Both processes need the same /dev/shm and the same user namespace, and must not have the same
+ *     pid value (two containers in which both are process 1 cannot share an event).
+ * A round trip between two processes, measured on H200:
+ *   - between two GPUs: 19 us by an event, 14 us by a timeline;
+ *   - on one GPU under MPS: 19 us, and 6 to 8 us;
+ *   - on one GPU without MPS: 285 us, and 14 us. The GPU switches to the other process for an
+ *     event, as for every kernel and small copy that follows one of the other process. A switch
+ *     takes about 145 us.
  *
  * Threads: every function may be called from any thread.
  * Fork:    nothing survives fork(), as everywhere here.
@@ -45,7 +47,7 @@ typedef struct ww_event ww_event;
 #define WW_EVENT_BLOCKING_SYNC UINT64_C(0x2)
 
 /**
- * struct ww_event_params - how an event is to be
+ * struct ww_event_params - what event to make
  * @struct_size:  sizeof(struct ww_event_params)
  * @reserved:  0
  * @flags:     WW_EVENT_... bits
@@ -78,16 +80,16 @@ WW_API ww_status ww_event_create(ww_device *device, const struct ww_event_params
 	ww_event **out_event);
 
 /**
- * ww_event_ref() - hold an event once more
+ * ww_event_ref() - take one more reference of an event
  * Return: @event.
  */
 WW_API ww_event *ww_event_ref(ww_event *event);
 
 /**
- * ww_event_unref() - let go of an event
+ * ww_event_unref() - release a reference of an event
  * @event:  may be NULL
  *
- * Work that waits for it still waits. Others that opened it keep it until they let go.
+ * Work that waits for it still waits. A process that has opened the event keeps it.
  *
  * Return: NULL.
  */
@@ -112,7 +114,7 @@ WW_API ww_status ww_event_record(ww_event *event, ww_stream *stream);
  *           device (the driver crashes otherwise: seen with driver 580.159); on host any of its
  *           streams
  *
- * One that was never recorded is not waited for.
+ * If the event was never recorded, the stream does not wait.
  *
  * Return: WW_OK (enqueued); WW_ERR_INVALID (a stream of another device or context);
  *         WW_ERR_PEER_LOST (host: the recorder ended; everywhere: @stream was released from a wait
@@ -124,7 +126,7 @@ WW_API ww_status ww_event_stream_wait(ww_event *event, ww_stream *stream);
  * ww_event_synchronize() - wait on the CPU for the last recording
  * @event:       borrowed
  * @timeout_ns:  0: only look; WW_FOREVER. CUDA's own call has no limit and hangs when the recorder
- *               died; this one looks again and again when there is a limit or a @cancel
+ *               died; with a limit or a @cancel this call polls instead
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (host only); WW_ERR_DEVICE;
@@ -143,8 +145,8 @@ WW_API ww_status ww_event_query(ww_event *event);
  * @event:       borrowed; made by this process
  * @out_handle:  filled on success
  *
- * They carry no rights and name no user: who has them can open the event. They work while this
- * process lives.
+ * The bytes have no access rights: any process that has them can open the event. They are valid as
+ * long as this process lives.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (host: there is no such handle); WW_ERR_ACCESS (another process
  *         made it); WW_ERR_DEVICE; WW_ERR_FORKED.
@@ -157,9 +159,9 @@ WW_API ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *ou
  * @handle:     borrowed
  * @out_event:  the caller's; NULL on failure
  *
- * The driver also opens the handle of an event that is destroyed, or whose maker has ended (seen
- * with driver 580.159): such an event is as it was last recorded, and a wait for work that had not
- * run then never ends.
+ * The driver also opens the handle of an event that was destroyed, or whose creator has ended (seen
+ * with driver 580.159). Such an event stays as it was last recorded, and if that work had not run,
+ * a wait for it never ends.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (host; or made by this very process, or by one with the same
  *         pid value); WW_ERR_NOT_FOUND (the driver does not know it); WW_ERR_SYSTEM (another user,
@@ -177,7 +179,7 @@ WW_API ww_status ww_event_open_handle(ww_device *device, const struct ww_event_h
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
- * The event leaves the broker when it is let go of here, or this process ends.
+ * The object in the broker ends with the event's last unref in this process, or with the process.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_ACCESS (another process made it); as ww_timeline_export().
  */
@@ -190,8 +192,8 @@ WW_API ww_status ww_event_export(ww_event *event, ww_broker *broker,
  * @broker:     borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
  * @token:      borrowed
  * @cancel:     borrowed; may be NULL: cancel.h
- * @out_event:  the caller's; NULL on failure. In the process that made it it is the event itself,
- *              counted
+ * @out_event:  the caller's; NULL on failure. In the process that created the event it is the same
+ *              ww_event, with one more reference
  *
  * Return: WW_OK; WW_CANCELLED; as ww_event_open_handle() and ww_timeline_import().
  */

@@ -35,12 +35,12 @@
  *
  * Wrapped memory: memory that exists already, from cudaMalloc(), a CUDA pool or another library, is
  * shared with ww_memory_wrap(). Nothing is copied. It differs in this:
- *   - The bytes live only as long as their owner keeps them. When the owner lets go of them, or
- *     ends, they cannot be imported any more.
- *   - That holds for the whole allocation. As long as the owner keeps any part of it wrapped, a
- *     token or a name of a part that has ended still opens the allocation, and shows what the owner
- *     has put there since. So a program with a caching allocator keeps a part wrapped until the
- *     processes that it handed the part to have imported it.
+ *   - The owner is the process that wrapped them. When it releases the memory, or ends, the bytes
+ *     cannot be imported any more.
+ *   - This is so for the whole allocation. As long as the owner has any part of it wrapped, a token
+ *     or a name of a part that was released still opens the allocation, and shows what the owner
+ *     has written there since. So a program with a caching allocator must keep a part wrapped until
+ *     the processes that get its token have imported it.
  *   - What was imported before stays mapped. After the owner's death it can still be read
  *     (measured; CUDA's manual promises nothing). After cuMemFree() in an owner that lives its
  *     contents are undefined.
@@ -69,9 +69,9 @@ typedef struct ww_memory ww_memory;
  * @struct_size:  sizeof(struct ww_memory_params); fields are only ever appended, zero means as
  *                before
  * @kind:   WW_MEMORY_... of device.h; 0: WW_MEMORY_VMM
- * @bytes:  > 0; rounded up to the granularity: the device's for vmm (2 MiB on today's GPUs and on
- *          host), the page size (4 KiB) for host
- * @flags:  none yet; unknown bits give WW_ERR_INVALID
+ * @bytes:  > 0; rounded up to the granularity: for vmm that of the device (2 MiB on present GPUs
+ *          and on host), for host the page size (4 KiB)
+ * @flags:  0: there are none; unknown bits give WW_ERR_INVALID
  */
 struct ww_memory_params {
 	uint32_t struct_size;
@@ -139,8 +139,8 @@ struct ww_memory_description {
  * @params:      borrowed
  * @out_memory:  the caller's; NULL on failure
  *
- * The bytes read as zero. They are really there: memory that a machine does not have is refused
- * here, not found missing at the first touch.
+ * All bytes are zero. The machine has reserved them: if it has too little memory this call fails,
+ * and no later access does.
  *
  * May block: while the device or the kernel clears the memory.
  *
@@ -156,13 +156,14 @@ WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_para
  * struct ww_wrap_params - what is known of memory that is wrapped
  * @struct_size:  sizeof(struct ww_wrap_params)
  * @reserved:  0
- * @flags:     none yet
- * @release:   NULL, or called once when the wrapped memory is no longer used, so that its owner may
- *             free it: by the last unref, on that thread; not when wrapping fails. An import of
- *             exactly this span counts as a reference. As long as this process holds another span
- *             of the allocation by an import, not yet: by a later unref of the allocation's, at the
- *             latest by the last one, on whatever thread that is. It may call this library and CUDA
- * @context:   handed to @release
+ * @flags:     0: there are none
+ * @release:   NULL, or called once when the wrapped memory is no longer used, so that the program
+ *             may free it. The last unref calls it, on its thread; it is not called when wrapping
+ *             fails. An import of exactly this span counts as a reference. If this process holds
+ *             another span of the allocation by an import at the last unref, a later unref of one
+ *             of these spans calls it, at the latest the last one, on any thread. It may call this
+ *             library and CUDA
+ * @context:   the argument of @release
  */
 struct ww_wrap_params {
 	uint32_t struct_size;
@@ -174,19 +175,19 @@ struct ww_wrap_params {
 
 /**
  * ww_memory_wrap() - make a memory of bytes that were allocated by other means
- * @device:      borrowed; the device the bytes lie on
+ * @device:      borrowed; the device that holds the bytes
  * @pointer:     anywhere inside an allocation of cuMemAlloc() (cudaMalloc()), of a stream-ordered
  *               pool whose creator asked for descriptors, or of cuMemCreate() with such a handle
- *               type; or inside memory of this library. Stays the caller's, who keeps it allocated
- *               until the last unref, or @release
- * @bytes:       of the span; 0: to the end of the allocation. It lies in one allocation
+ *               type; or inside memory of this library. The caller owns it, and must not free it
+ *               before the last unref, or before @release is called
+ * @bytes:       of the span, which is inside one allocation; 0: to the end of the allocation
  * @params:      borrowed; NULL: all zero
  * @out_memory:  the caller's; NULL on failure. Exactly the span: its pointer is @pointer
  *
- * Nothing is copied, nothing mapped; whether and how it can be shared is found out now, and
- * info.kind says it. Others that import it can reach the whole allocation it lies in: CUDA hands
- * out nothing smaller. Wrapping the same allocation again, at whatever place in it, costs no
- * further handle.
+ * The call copies and maps nothing. It finds out whether and how the memory can be shared;
+ * ww_memory_info.kind says how. A process that imports the memory can reach the whole allocation,
+ * because CUDA shares nothing smaller. To wrap the same allocation again, at any place in it, costs
+ * no further handle.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (there is no way to share this memory: managed memory, the
  *         default pool, a pool or an allocation of cuMemCreate() without descriptors, memory of
@@ -202,10 +203,10 @@ WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes
 /**
  * ww_memory_copy_in() - make a memory and enqueue a copy of other bytes into it
  * @stream:      borrowed; of the device that is to have the memory; the copy runs in its order
- * @source:      whatever ww_stream_copy() can read, managed memory and the CPU's included; valid
+ * @source:      memory that ww_stream_copy() can read, also managed memory and the CPU's; valid
  *               until the copy has run
  * @params:      borrowed; as for ww_memory_create(): bytes says how much is copied
- * @out_memory:  the caller's; NULL on failure. Its bytes are there when the stream has come so far
+ * @out_memory:  the caller's; NULL on failure. It has the bytes when the stream has run the copy
  *
  * Return: WW_OK; as ww_memory_create() and ww_stream_copy().
  */
@@ -256,9 +257,9 @@ struct ww_memory_handle {
  * @out_offset:  bytes from the address it gets there to this memory: a handle names a whole
  *               allocation
  *
- * A handle carries no right and no lifetime: whoever has the 64 bytes, or guesses them, reads and
- * writes, and nothing tells when the owner frees. Between programs that use this library tokens do
- * more.
+ * A handle has no access rights and no lifetime. Any process that has the 64 bytes, or guesses
+ * them, can read and write, and is not told when the owner frees the memory. Between programs that
+ * use this library, use tokens.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (not of that kind, or not wrapped here); WW_ERR_STATE (it was
  *         freed meanwhile); WW_ERR_DEVICE; WW_ERR_FORKED.
@@ -289,25 +290,26 @@ WW_API ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory
 	const struct ww_import_params *params, ww_memory **out_memory);
 
 /**
- * ww_memory_ref() - hold a memory once more
+ * ww_memory_ref() - take one more reference of a memory
  * Return: @memory.
  */
 WW_API ww_memory *ww_memory_ref(ww_memory *memory);
 
 /**
- * ww_memory_unref() - let go of a memory
+ * ww_memory_unref() - release a reference of a memory
  * @memory:  may be NULL
  *
- * The last unref unmaps it; the bytes go when no process maps them or holds a descriptor of them.
- * Work on a GPU that uses the mapping must have run by then, as for cuMemUnmap(); streams of the
- * host device keep what they still use.
+ * The last unref unmaps the memory. The bytes are freed when no process maps them or holds a
+ * descriptor of them. Work on a GPU that uses the mapping must have run before, as for
+ * cuMemUnmap(). Streams of the host device keep what they still use.
  *
- * The driver lets go of host memory and of memory by a legacy handle only when every stream of the
- * process is done: so does unref, as cudaIpcCloseMemHandle() would. But while a stream waits for a
- * timeline, or has yet to signal one, up to 64 such memories stay mapped, with their bytes, until
- * the next unref of such a memory, of a timeline, an event, a barrier or a pool, or of a stream
- * that waited, or the next import by a legacy handle, finds that none does. A context of the
- * caller's that they were made in must last until then.
+ * For host memory, and for memory opened by a legacy handle, the driver waits for every stream of
+ * the process, so the last unref waits too, as cudaIpcCloseMemHandle() does. There is one
+ * exception: while a stream waits for a timeline, or has yet to signal one, the unref does not
+ * wait. Up to 64 such memories then stay mapped, with their bytes, until a later call finds that no
+ * stream does so any more: an unref of such a memory, of a timeline, an event, a barrier or a pool,
+ * or of a stream that waited, or an import by a legacy handle. If they were made in a context of
+ * the caller, it must last until then.
  *
  * Return: NULL.
  */
@@ -349,9 +351,9 @@ WW_API void *ww_memory_host_pointer(ww_memory *memory);
  * waited for, since it uses @source.
  *
  * Streams of a process share the hardware queues of a GPU, 8 of them unless
- * CUDA_DEVICE_MAX_CONNECTIONS says otherwise. While as many streams wait for signals that nobody
- * has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory waits until
- * one of them goes on (measured with driver 580). Reads do not.
+ * CUDA_DEVICE_MAX_CONNECTIONS says otherwise. While as many streams wait for signals that no
+ * process has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory
+ * waits until one of them continues (measured with driver 580). Reads do not.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_ACCESS (mapped for
  *         reading only); WW_ERR_INVALID (the span leaves the memory); WW_ERR_OVERFLOW;
@@ -370,8 +372,8 @@ WW_API ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void 
  * @timeout_ns:   as for ww_memory_write()
  * @cancel:       borrowed; may be NULL: cancel.h
  *
- * When it returns, @destination has the bytes. It waits for no stream's work: the caller has waited
- * for whatever was to write the bytes first, for example with ww_timeline_wait(). If another
+ * When it returns, @destination has the bytes. It waits for no stream's work: the caller must have
+ * waited for the work that writes the bytes, for example with ww_timeline_wait(). If another
  * process writes them meanwhile, old and new bytes may be mixed. All else is as for
  * ww_memory_write().
  *
@@ -382,15 +384,15 @@ WW_API ww_status ww_memory_read(ww_memory *memory, uint64_t offset, void *destin
 	uint64_t bytes, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_memory_find() - the memory that an address lies in
+ * ww_memory_find() - the memory that contains an address
  * @pointer:     an address of a device or of the CPU; nothing is read there
  * @out_memory:  the caller's, a reference; NULL on failure
  * @out_offset:  bytes from the start of that memory to @pointer; may be NULL
  *
- * Finds what this process has made, imported, wrapped or allocated in a pool (pool.h), and what
- * lies at the address now: not a wrapped memory whose allocation was freed. Where several memories
- * contain the address it finds the smallest: a part that was wrapped or imported rather than the
- * memory that it is a part of. Of a pool it finds slices, and between them nothing.
+ * Finds memories that this process has created, imported, wrapped or allocated from a pool
+ * (pool.h). It does not find a wrapped memory whose allocation was freed. If several memories
+ * contain the address, it finds the smallest: a part that was wrapped or imported, not the memory
+ * that it is a part of. Of a pool it finds slices, and nothing between them.
  *
  * Cost: a search in the table of all mappings; for a slice, also a walk over the slices of the
  * pools; for wrapped memory, a walk over the allocations that are wrapped, and one question to the
@@ -398,7 +400,7 @@ WW_API ww_status ww_memory_read(ww_memory *memory, uint64_t offset, void *destin
  *
  * May block: while another thread's allocation in a pool makes room.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND (it lies in no memory of the library in this process);
+ * Return: WW_OK; WW_ERR_NOT_FOUND (no memory of this process contains the address);
  *         WW_ERR_INVALID; WW_ERR_DEVICE, WW_ERR_DEVICE_MEMORY (the driver failed to answer);
  *         WW_ERR_FORKED.
  */
@@ -433,8 +435,8 @@ WW_API ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *ou
 /**
  * ww_memory_import_fd() - map memory that another process, or this one, exported
  * @device:       borrowed; the device that is to reach the memory, which need not be its home
- * @fd:           borrowed: stays open and the caller's
- * @description:  borrowed; what ww_memory_export_fd() wrote. Treated as hostile
+ * @fd:           borrowed; it stays open
+ * @description:  borrowed; what ww_memory_export_fd() wrote. An attacker may have changed it
  * @params:       borrowed; NULL: for reading
  * @out_memory:   the caller's; NULL on failure. Exactly the span that was exported
  *
@@ -450,11 +452,11 @@ WW_API ww_status ww_memory_import_fd(ww_device *device, int fd,
 	ww_memory **out_memory);
 
 /**
- * ww_memory_send() - hand a memory to the process at the other end of a Unix socket
- * @memory:      borrowed; may be let go as soon as this returns
+ * ww_memory_send() - send a memory to the process at the other end of a Unix socket
+ * @memory:      borrowed; may be released as soon as this returns
  * @access:      the most the receiver gets
  * @socket:      borrowed; a connected AF_UNIX socket of type SOCK_SEQPACKET or SOCK_STREAM (a
- *               datagram socket does not tell when the other process is gone)
+ *               datagram socket does not tell when the other process has ended)
  * @timeout_ns:  how long to wait for room in the socket; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
@@ -470,7 +472,7 @@ WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket, 
 	ww_cancel *cancel);
 
 /**
- * ww_memory_receive() - take a memory that the other end sent, and map it
+ * ww_memory_receive() - receive a memory that the other end sent, and map it
  * @device:      borrowed; the device that is to reach the memory
  * @socket:      borrowed; as for ww_memory_send()
  * @params:      borrowed; NULL: for reading
@@ -478,17 +480,17 @@ WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket, 
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_memory:  the caller's; NULL on failure. Exactly the span that was sent
  *
- * A message that is refused is gone, and every descriptor that came with it is closed. On a stream
- * socket the position of the next message is unknown then: close the socket. A file of a kind that
- * may hang whoever closes it (FUSE, NFS) is closed by a thread of its own, which ends then. While
- * 64 such threads hang the process takes no more: WW_ERR_LIMIT. A process that ends while one hangs
- * is not gone before the file's server answers.
+ * If a message is refused, it has been read, and every descriptor that came with it is closed. On a
+ * stream socket the position of the next message is then unknown: close the socket. To close a file
+ * of some kinds may hang (FUSE, NFS). Such a file is closed by a thread of its own, which ends
+ * after that. While 64 such threads hang, the process accepts no more of these files: WW_ERR_LIMIT.
+ * If the process ends while one hangs, the kernel keeps it until the file's server answers.
  *
- * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was taken); WW_ERR_PEER_LOST (the other end
- *         closed without a message); WW_ERR_TRUNCATED (it ended inside one); WW_ERR_PROTOCOL (not
- *         our message, or not exactly one descriptor with it); WW_ERR_DESCRIPTOR (@socket is no
- *         connected Unix socket of these types, or what came is no memory); as
- *         ww_memory_import_fd().
+ * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was read); WW_ERR_PEER_LOST (the other end
+ *         closed the socket without a message); WW_ERR_TRUNCATED (it closed the socket inside a
+ *         message); WW_ERR_PROTOCOL (not a message of ww_memory_send(), or not exactly one
+ *         descriptor with it); WW_ERR_DESCRIPTOR (@socket is no connected Unix socket of these
+ *         types, or the descriptor is no memory); as ww_memory_import_fd().
  */
 WW_API ww_status ww_memory_receive(ww_device *device, int socket,
 	const struct ww_import_params *params, uint64_t timeout_ns, ww_cancel *cancel,

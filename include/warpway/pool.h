@@ -4,10 +4,10 @@
  *
  * A pool is device memory in large chunks. One process, the pool's owner, allocates slices from it.
  * A slice is a memory (ww_memory) like any other: it has a pointer, ww_memory_export() makes tokens
- * of it, ww_memory_import() imports it, ww_memory_unref() lets go of it. The difference is the
- * cost: a process that imports the first slice of a chunk asks the broker and maps the chunk; after
- * that, allocating, exporting, importing and letting go are a few stores into shared memory,
- * without a system call or a message.
+ * of it, ww_memory_import() imports it, ww_memory_unref() releases it. The difference is the cost.
+ * A process that imports the first slice of a chunk asks the broker and maps the chunk. After that,
+ * to allocate, export, import or release a slice takes a few stores into shared memory, and no
+ * system call or message.
  *
  *   owner:   alloc ──> use ──export──> token - - - - - -> import ──> use ──> unref   :importer
  *              ^         │                                                     │
@@ -17,49 +17,48 @@
  * Each process that imports a slice marks it as used, in a page that it alone writes and that the
  * owner reads. The owner allocates the bytes of a slice again when all of this holds:
  *
- *   - The owner has let go of the slice, and the work of the stream that it was released on has
- *     run.
+ *   - The owner has released the slice. If it released the slice on a stream, that work has run.
  *   - No token of the slice is in flight: the escrow of each has ended.
  *   - No process marks it.
  *
  * What happens when something goes wrong:
  *
  *   - An importer dies. Its marks count until the kernel reports that the process has ended,
- *     because its GPU work may write until then. After that they are void. Where the kernel cannot
+ *     because its GPU work may write until then. After that they do not count. If the kernel cannot
  *     report it (before Linux 6.5, for a process in another container than the broker's), the marks
  *     count as long as the pool lives.
  *   - The owner dies. Every process keeps the slices that it has imported, with their bytes. No
- *     more slices are allocated, and processes that had imported nothing of the pool cannot begin
- *     to. A chunk is freed when its last slice is let go of; a process unmaps a chunk of which it
- *     uses no slice at its next import or call about pools.
+ *     more slices are allocated. A process that has imported nothing of the pool cannot import a
+ *     slice any more. A chunk is freed when its last slice is released. If a process uses no slice
+ *     of a chunk, its next import or call about pools unmaps the chunk.
  *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and the slice
  *     is free then. Each export expects one import, or as many as ww_export_params.uses says; when
  *     they have been made the escrow ends early.
- *   - A process never lets go. When the pool is full, ww_pool_alloc() fails and the error record
- *     names the process that holds most; ww_pool_holder_get() lists them all. Caches that keep
- *     imported memory mapped for later use, such as the registration caches of MPI and UCX, can
- *     exhaust a pool. Give them memory that is not a slice, or limit the cache.
+ *   - A process never releases its slices. When the pool is full, ww_pool_alloc() fails and the
+ *     error record names the process that holds most; ww_pool_holder_get() lists all. Caches that
+ *     keep imported memory mapped for later use, such as the registration caches of MPI and UCX,
+ *     can exhaust a pool. Give them memory that is not a slice, or limit the cache.
  *   - The broker and its supervisor are killed. The pool cannot be shared any more, and slices that
  *     other processes use, or may use, are not allocated again.
  *
  * Tokens of slices:
  *
- *   - When the owner has let go of a slice and none of its tokens is in flight, an import by any
+ *   - When the owner has released a slice and none of its tokens is in flight, an import by any
  *     token that the owner made fails with WW_ERR_NOT_FOUND, also while other processes still use
  *     the slice.
  *   - There is one exception: until the owner's next call about the pool, or until the escrow's
  *     time is over, such a token still works in a process that has imported the slice less often
  *     than the exports expected.
- *   - A process that imported a slice can export it again, also after the owner has let go of it.
+ *   - A process that imported a slice can export it again, also after the owner has released it.
  *     That token (WW_TOKEN_PASSED) has no escrow: the exporting process keeps the slice until the
  *     other process has imported it. The token works while any process uses the slice, and after
  *     that until the owner's next call about the pool.
  *   - A slice that was exported for reading only is mapped read-only, together with its whole
- *     chunk. A process that may read one slice can therefore read the slices beside it. Do not
- *     allocate data of users who must not read each other's from one pool.
+ *     chunk. A process that may read one slice can therefore read the slices beside it. If users
+ *     must not read each other's data, use a pool for each of them.
  *
- * A process that imported one slice several times and released one of these references on a stream
- * gives it back at its next import or call about pools.
+ * If a process imported a slice several times, and released one of these references on a stream,
+ * the reference ends at the process's next import or call about pools.
  *
  * Threads: every function may be called from any thread.
  * Fork:    nothing survives fork(), as everywhere here.
@@ -94,7 +93,7 @@ typedef struct ww_pool ww_pool;
  * @slices_max:   most slices at one time, rounded up to a power of two, at most WW_POOL_SLICES_MAX;
  *                0: 65536. Each costs 40 bytes of host memory, and 32 in every process that imports
  * @reserved:     0
- * @flags:        none yet
+ * @flags:        0: there are none
  */
 struct ww_pool_params {
 	uint32_t struct_size;
@@ -122,51 +121,52 @@ WW_API ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *
 	ww_pool **out_pool);
 
 /**
- * ww_pool_ref() - hold a pool once more
+ * ww_pool_ref() - take one more reference of a pool
  * Return: @pool.
  */
 WW_API ww_pool *ww_pool_ref(ww_pool *pool);
 
 /**
- * ww_pool_unref() - let go of a pool
+ * ww_pool_unref() - release a reference of a pool
  * @pool:  may be NULL
  *
- * Slices keep their pool: it ends with the last of them. This process then gives its chunks back.
- * Processes that imported slices keep them; tokens that were not imported yet stop working.
+ * Each slice keeps the pool, so the pool ends with its last slice. Then this process frees its
+ * chunks. Processes that imported slices keep them. Tokens that were not imported stop working.
  *
  * Return: NULL.
  */
 WW_API ww_pool *ww_pool_unref(ww_pool *pool);
 
 /**
- * ww_pool_alloc() - cut a slice
+ * ww_pool_alloc() - allocate a slice
  * @pool:        borrowed; of this process
  * @bytes:       > 0; rounded up to WW_POOL_ALIGNMENT
  * @alignment:   bytes, of the slice's place in its chunk; a power of two, at most the chunk's size;
  *               0: WW_POOL_ALIGNMENT
- * @timeout_ns:  how long to wait for slices to come back; 0: takes what is free by now; WW_FOREVER
+ * @timeout_ns:  how long to wait until slices are free; 0: only use what is free now; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
- * @out_memory:  the caller's; NULL on failure. Its bytes are what their last user left in them
+ * @out_memory:  the caller's; NULL on failure. Its bytes are not cleared
  *
  * Waiting:
- *   - Calls are served in the order in which they came. A call for which no free piece is large
- *     enough does not hold up those behind it.
- *   - When another thread of this process lets go of a slice, the wait ends at once. When another
- *     process or a stream lets go, or a holder ends, the wait sees it after at most an eighth of
- *     the time waited so far, and at most 2 ms; for each 256 slices that wait to be freed, as much
- *     more.
- *   - When nothing can be freed, because this process has no slice and none waits, the call fails
- *     at once, as with 0.
- *   - These do not come back during the wait: slices that only the caller could let go of; slices
- *     of a process that ended after the broker and its supervisor were killed; as long as no broker
- *     serves at the pool's address, slices that a process may use which the owner has not seen yet.
+ *   - Calls are served in the order in which they were made. A call for which no free piece is
+ *     large enough does not delay the later ones.
+ *   - When another thread of this process releases a slice, the waiting call sees it at once. When
+ *     another process or a stream releases one, or a holder ends, the call sees it after at most an
+ *     eighth of the time that it has waited, and at most 2 ms. For each 256 slices that wait to be
+ *     freed, this takes as long again.
+ *   - If nothing can be freed, because this process has no slice and none waits, the call fails at
+ *     once, as with 0.
+ *   - Some slices are not freed during the wait: slices that only the caller could release; slices
+ *     of a process that ended after the broker and its supervisor were killed; and, while no broker
+ *     serves at the pool's address, slices that may be used by a process which the owner does not
+ *     know yet.
  *
- * May block: for @timeout_ns; while a new chunk is made; and, when processes have joined the pool
- * and the broker does not answer, with 0 once for the broker's limit on time, else for 100 ms.
- * Other calls for the same pool wait meanwhile, also ww_memory_unref() of its slices. From then on
- * the broker is asked at most once a second, for 100 ms, by the next call about the pool; only an
- * export asks each time, for the broker's limit. So a call with a limit returns at most a few times
- * 100 ms after it.
+ * May block: for @timeout_ns, and while a new chunk is made. If processes have joined the pool and
+ * the broker does not answer, it also waits for the broker: with @timeout_ns 0 once for the
+ * broker's limit on time, else for 100 ms. Other calls for the same pool wait meanwhile, also
+ * ww_memory_unref() of its slices. After that a call about the pool asks the broker at most once a
+ * second, for 100 ms; only an export asks each time, for the broker's limit. So a call with a limit
+ * returns at most a few times 100 ms after it.
  *
  * Return: WW_OK; WW_TIMED_OUT (no room in time; a call with 0 says why); WW_CANCELLED;
  *         WW_ERR_INVALID (no bytes, no such alignment); WW_ERR_OVERFLOW; WW_ERR_LIMIT (the pool has
@@ -180,7 +180,7 @@ WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment
 	uint64_t timeout_ns, ww_cancel *cancel, ww_memory **out_memory);
 
 /**
- * ww_pool_release() - let go of a slice when the work enqueued on a stream has run
+ * ww_pool_release() - release a slice when the work enqueued on a stream has run
  * @slice:   one reference is consumed, on success; allocated from a pool here, or imported
  * @stream:  borrowed; of a device with WW_CAP_STREAM_VALUE
  *
@@ -189,8 +189,8 @@ WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment
  * keeps its slices as long as this process lives.
  *
  * Return: WW_OK; WW_ERR_INVALID (not a slice of a pool); WW_ERR_UNSUPPORTED (the stream's device
- *         lacks the capability); WW_ERR_LIMIT (streams have yet to let go of as many slices as the
- *         pool can have); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_PEER_LOST (the
+ *         lacks the capability); WW_ERR_LIMIT (as many slices as the pool can have wait for
+ *         streams); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_PEER_LOST (the
  *         stream is lost); WW_ERR_FORKED. After a failure the caller still has its reference.
  */
 WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
@@ -198,10 +198,10 @@ WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
 /**
  * ww_pool_trim() - free chunks that contain no slice
  * @pool:        borrowed
- * @keep_bytes:  this many bytes of the pool stay, if it has them
- * @out_bytes:   how many were given back; may be NULL
+ * @keep_bytes:  this many bytes of the pool are kept, if it has them
+ * @out_bytes:   how many were freed; may be NULL
  *
- * Other processes unmap such a chunk at their next import of a slice, or when they let go of the
+ * Other processes unmap such a chunk at their next import of a slice, or when they release their
  * last one.
  *
  * Return: WW_OK; WW_ERR_FORKED.
@@ -216,7 +216,7 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
  * @chunk_bytes:       of a usual chunk
  * @bytes_reserved:    of all chunks
  * @bytes_used:        of slices that this process has, alignment included
- * @bytes_waiting:     of slices that this process has let go of, and that a stream, a token or
+ * @bytes_waiting:     of slices that this process has released, and that a stream, a token or
  *                     another process still uses
  * @bytes_free:        reserved and free
  * @bytes_largest:     of the largest slice that fits without a new chunk
@@ -254,8 +254,8 @@ struct ww_pool_info {
  * @pool:  borrowed
  * @info:  the caller's, with struct_size set; filled on success
  *
- * First takes back what is free by now. May block: for round trips to the broker when processes
- * have come.
+ * First frees the slices that no process uses any more. May block: for round trips to the broker,
+ * if processes have joined the pool.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
@@ -264,7 +264,7 @@ WW_API ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info);
 /**
  * struct ww_pool_holder_info - a process that has imported slices of a pool
  * @struct_size:  set by the caller to sizeof(struct ww_pool_holder_info)
- * @pid:          as it sees itself; for people
+ * @pid:          in the process's own pid namespace; to be shown, not to be used
  * @uid:          its user, as it says
  * @slice_count:  slices it marks
  * @slice_bytes:  of these

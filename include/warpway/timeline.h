@@ -25,12 +25,12 @@
  *     whichever ww_stream, returns WW_ERR_PEER_LOST until ww_stream_recover() (device.h): what it
  *     computed after the wait is not valid.
  *   - What the GPU of a dying signaller stores after the broker has noted the value does not count.
- *   - A signaller that lets go of a timeline closes it: values that were signalled are still
+ *   - The signaller's last unref of a timeline closes it: values that were signalled are still
  *     reached, waits for higher ones end with WW_ERR_PEER_LOST.
  *
- * A stream whose wait ended by poison still does the work that was enqueued before, signals
- * included. A program that chains timelines therefore asks ww_stream_query() before it has a stream
- * give the next signal, and lets go of its own timeline when the stream is lost.
+ * A stream whose wait ended by poison still does the work that was enqueued before, also its
+ * signals. So a program that chains timelines calls ww_stream_query() before it enqueues the next
+ * signal, and unrefs its own timeline when the stream is lost.
  *
  * Submission: a value is submitted when its signal has been enqueued, or done by the CPU; it is
  * completed when it is reached. By default ww_timeline_stream_wait() first waits, on the CPU, until
@@ -41,8 +41,8 @@
  * How it works: a timeline is a cell of 128 bytes in a signal page, which one process writes and
  * all others map read-only, on the GPU too. The timelines of a process share pages (126 on each),
  * because mapping a page on a GPU costs about 0.3 ms. Two things follow: a process that may see one
- * timeline can see the values of the others on its page; and if the broker gives a process up, it
- * poisons all timelines on a page of which one was exported. WW_TIMELINE_ALONE gives a timeline a
+ * timeline can see the values of the others on its page; and if a process ends, the broker poisons
+ * all timelines on a page of which one was exported. WW_TIMELINE_ALONE gives a timeline a
  * page of its own.
  *
  * Use timelines between programs that use this library. event.h is for programs that do not: there
@@ -81,7 +81,7 @@ typedef struct ww_timeline ww_timeline;
 #define WW_TIMELINE_ALONE UINT64_C(0x1) /* shares its page with no other timeline */
 
 /**
- * struct ww_timeline_params - how a timeline is to be
+ * struct ww_timeline_params - what timeline to make
  * @struct_size:  sizeof(struct ww_timeline_params)
  * @reserved:  0
  * @flags:     WW_TIMELINE_... bits
@@ -106,20 +106,20 @@ WW_API ww_status ww_timeline_create(const struct ww_timeline_params *params,
 	ww_timeline **out_timeline);
 
 /**
- * ww_timeline_ref() - hold a timeline once more
+ * ww_timeline_ref() - take one more reference of a timeline
  * Return: @timeline.
  */
 WW_API ww_timeline *ww_timeline_ref(ww_timeline *timeline);
 
 /**
- * ww_timeline_unref() - let go of a timeline
+ * ww_timeline_unref() - release a reference of a timeline
  * @timeline:  may be NULL
  *
- * The signaller's last one closes it: what was submitted will still be reached, waits for more are
- * released with WW_ERR_PEER_LOST. Does not wait for streams that wait for timelines: pages that
- * they use are given back later. (For other work of a GPU, such as a kernel that runs long, the
- * driver may wait when a page is given back, or memory that was let go while a stream waited: see
- * ww_memory_unref().)
+ * The signaller's last unref closes the timeline: values that were submitted will still be reached,
+ * and waits for higher ones end with WW_ERR_PEER_LOST. The call does not wait for streams that wait
+ * for timelines: a later call frees the pages that they use. (The driver may wait for other work of
+ * a GPU, such as a kernel that runs long, when a page is freed, or a memory that was released while
+ * a stream waited: see ww_memory_unref().)
  *
  * Return: NULL.
  */
@@ -143,12 +143,12 @@ WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
  * @timeline:  borrowed; of this process
  * @value:     above every value submitted before, at most WW_TIMELINE_MAX
  *
- * What this thread wrote before can be seen by whoever waited for the value.
+ * A thread or stream that waited for the value sees what this thread wrote before.
  *
  * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another
  *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let it
- *         signal this one too, or wait for it); WW_ERR_PEER_LOST (the broker has given this process
- *         up, and its waiters were told); WW_ERR_FORKED.
+ *         signal this one too, or wait for it); WW_ERR_PEER_LOST (the broker took this process for
+ *         ended and has poisoned its timelines); WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 
@@ -158,8 +158,8 @@ WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
  * @stream:    borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:     as for ww_timeline_signal()
  *
- * All work enqueued before is done, and its stores can be seen, when the value is reached. When
- * another stream has yet to signal a lower value, this one waits for it first.
+ * When the value is reached, all work that was enqueued before has run, and its stores can be seen.
+ * If another stream has yet to signal a lower value, this one waits for it first.
  *
  * Return: as ww_timeline_signal(), but for WW_ERR_STATE; as ww_timeline_prepare(); WW_ERR_PEER_LOST
  *         also if @stream was released from a wait by poison: what it computed since then must not
@@ -216,8 +216,8 @@ WW_API ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *strea
  *
  * After WW_OK what was written before the signal can be read, as after ww_timeline_wait(). The same
  * holds for ww_timeline_info.completed. To read the newest of several values, use several slots of
- * memory: value n is in slot n modulo their number, and the reader looks again, after it has read,
- * that the writer has not come round.
+ * memory: value n is in slot n modulo their number. After it has read a slot, the reader checks
+ * that the writer has not reached that slot again.
  *
  * Return: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (as ww_timeline_wait()); WW_ERR_INVALID;
  * WW_ERR_FORKED.
@@ -246,15 +246,15 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
 WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *stream,
 	int *out_fd);
 
-/* How it is with the signaller of a timeline. */
+/* The state of a timeline. */
 enum {
 	WW_TIMELINE_LIVE = 1,   /* it can signal */
-	WW_TIMELINE_CLOSED = 2, /* it let go of the timeline: nothing beyond submitted will come */
-	WW_TIMELINE_LOST = 3    /* it ended, or the broker gave it up */
+	WW_TIMELINE_CLOSED = 2, /* its last unref was made: no value above `submitted` will come */
+	WW_TIMELINE_LOST = 3    /* it ended, or the broker took it for ended */
 };
 
 /**
- * struct ww_timeline_info - how a timeline is at the moment
+ * struct ww_timeline_info - the state of a timeline
  * @struct_size:  set by the caller to sizeof(struct ww_timeline_info)
  * @state:      WW_TIMELINE_...
  * @is_own:     1: this process is the signaller
@@ -281,7 +281,7 @@ struct ww_timeline_info {
 };
 
 /**
- * ww_timeline_info_get() - how a timeline is
+ * ww_timeline_info_get() - describe a timeline
  * @timeline:  borrowed
  * @info:      the caller's, with struct_size set; filled on success, also when the timeline is lost
  *
@@ -294,7 +294,7 @@ WW_API ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_
 /**
  * struct ww_name_params - how the name of a timeline is kept in a broker
  * @struct_size:  sizeof(struct ww_name_params)
- * @mode:         permission bits, such as 0640; who may read may wait. 0: 0600
+ * @mode:         permission bits, such as 0640; a process that may read may wait. 0: 0600
  * @gid:          group; 0: the caller's own; else one of the caller's groups
  * @reserved:     0
  * @flags:        WW_PUT_REPLACE of broker.h, or 0
@@ -318,7 +318,8 @@ struct ww_name_params {
  * May block: for two round trips to the broker at most.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID; WW_ERR_QUOTA; WW_ERR_PEER_LOST; WW_ERR_VERSION (the
- *         broker is older and would not speak for the dead); as ww_memory_export();
+ *         broker is older, and would not poison the timeline when this process ends); as
+ *         ww_memory_export();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
@@ -335,8 +336,8 @@ WW_API ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, damaged, or the object's page is
  *         none); WW_ERR_VERSION (a token or a page of another layout); WW_ERR_UNSUPPORTED (a token
- *         of another kind); WW_ERR_NOT_FOUND (the timeline is gone); WW_ERR_ACCESS (wrong secret);
- *         WW_ERR_MISMATCH (the token names no cell of the page); as ww_memory_import();
+ *         of another kind); WW_ERR_NOT_FOUND (the timeline has ended); WW_ERR_ACCESS (wrong
+ *         secret); WW_ERR_MISMATCH (the token names no cell of the page); as ww_memory_import();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_import(ww_broker *broker, const struct ww_token *token,
@@ -344,13 +345,13 @@ WW_API ww_status ww_timeline_import(ww_broker *broker, const struct ww_token *to
 
 /**
  * ww_timeline_put() - name a timeline in a broker
- * @timeline:  borrowed; of this process. The name goes when it is closed, or this process ends
+ * @timeline:  borrowed; of this process. The name ends when it is closed, or this process ends
  * @broker:    borrowed; NULL: the default broker
  * @name:      borrowed
  * @params:    borrowed; NULL: mode 0600
  * @cancel:    borrowed; may be NULL: cancel.h
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_EXISTS; WW_ERR_ACCESS (the name or group is somebody else's,
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_EXISTS; WW_ERR_ACCESS (the name or group is another user's,
  *         or another process is the signaller); WW_ERR_QUOTA; WW_ERR_INVALID; WW_ERR_PEER_LOST;
  *         WW_ERR_VERSION; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */

@@ -2,19 +2,21 @@
 /*
  * warpway/token.h - plain bytes that name a memory, or a span of one, to any process
  *
- * A token travels by any means: a pipe, a file, an environment variable, an MPI message. It says
- * which object of which broker it names, and carries a secret that opens it: who has the token has
- * the access it was made for, whatever the object's mode is. Pass it on as you would a key.
+ * A token can be sent by any means: a pipe, a file, an environment variable, an MPI message. It
+ * names an object of a broker, and contains a secret. A process that has the token has the access
+ * that the token was made for, whatever the object's mode is. So keep a token secret like a
+ * password.
  *
- * A token is good for as long as its object is in its broker. While it travels, a hold in escrow
- * can keep the object there (broker.h, ww_memory_export()).
+ * A token is valid as long as its object is in its broker, unless it is revoked (broker.h,
+ * ww_memory_revoke()). Until it is imported, a hold in escrow can keep the object there (broker.h,
+ * ww_memory_export()).
  *
- * It is fixed in size, versioned and checksummed; the text form is the same in letters that survive
- * a command line, an environment variable or JSON: "ww1_" and base64url (RFC 4648, section 5)
- * without padding, trailing zero bytes left out.
+ * A token has a fixed size, a version and a checksum. Its text form has the same content in
+ * characters that are safe in a command line, an environment variable or JSON: "ww1_" and base64url
+ * (RFC 4648, section 5) without padding, and without trailing zero bytes.
  *
- * Reading a token believes nothing of it. That it is whole does not mean that it opens something:
- * only the broker can tell.
+ * The calls here only read the bytes. A token that they accept may still open nothing: only the
+ * broker knows.
  *
  * Threads: every function may be called from any thread.
  */
@@ -33,9 +35,9 @@ typedef struct ww_broker ww_broker; /* see broker.h */
 #define WW_TOKEN_BYTES 512
 #define WW_TOKEN_TEXT_BYTES \
 	696 /* 4 for "ww1_", 683 for 512 bytes, the ending zero, rounded up to 8 */
-/* For every escrow_ns: how long a broker keeps an object that nobody holds for a token's sake. */
+/* For every escrow_ns: how long a broker keeps an object for a token, without another holder. */
 #define WW_ESCROW_DEFAULT UINT64_C(0)      /* 60 seconds */
-#define WW_ESCROW_NONE    (UINT64_MAX - 1) /* not at all: the object must live by other means */
+#define WW_ESCROW_NONE    (UINT64_MAX - 1) /* no escrow: another holder must keep the object */
 
 #define WW_ADDRESS_BYTES 112 /* of a broker's address with its ending zero */
 
@@ -77,11 +79,11 @@ enum {
 /* memory that was wrapped: it lives as long as its owner keeps it */
 #define WW_TOKEN_FOREIGN UINT32_C(0x2)
 #define WW_TOKEN_COUNTED UINT32_C(0x4) /* its escrow counts imports (ww_export_params.uses) */
-/* a slice of a pool, by a process that had imported it: pool.h says how long it is good */
+/* a slice of a pool, by a process that had imported it: pool.h says how long it is valid */
 #define WW_TOKEN_PASSED UINT32_C(0x8)
 
 /**
- * struct ww_token_info - what a token says of itself
+ * struct ww_token_info - the content of a token, without its secret
  * @struct_size:  set by the caller to sizeof(struct ww_token_info)
  * @kind:         WW_OBJECT_...
  * @access:       WW_ACCESS_... of device.h: the most it grants
@@ -125,7 +127,7 @@ struct ww_token_info {
  * @token:  borrowed; may come from anywhere
  * @info:   the caller's, with struct_size set; filled on success
  *
- * Return: WW_OK; WW_ERR_PROTOCOL (not a token, damaged, or it says what cannot be); WW_ERR_VERSION;
+ * Return: WW_OK; WW_ERR_PROTOCOL (not a token, damaged, or a field is invalid); WW_ERR_VERSION;
  *         WW_ERR_INVALID (struct_size is not set).
  */
 WW_API ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *info);
