@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * address.c - which broker is meant, see address.h
+ * address.c - the path of a broker's socket, see address.h
  *
- * Nothing is remembered: the environment may have changed since the last call, and asking costs two
- * system calls at most.
+ * Nothing is cached: the environment may change between two calls, and a call costs at most two
+ * system calls.
  */
 #include "client/address.h"
 
@@ -26,7 +26,7 @@
 #define MACHINE_PATH "/run/warpway/broker.sock"
 #define FOLDER_MODE  0700
 
-/* Of every user and file of another user namespace, unless that number has a meaning here. */
+/* The kernel's number for every user of another user namespace that has no number in this one. */
 #define OVERFLOW_USER 65534
 
 static const size_t path_bytes = sizeof(((struct sockaddr_un *)NULL)->sun_path);
@@ -55,7 +55,7 @@ ww_status ww_address_own(struct ww_address *out_address)
 	return set_path(out_address, path);
 }
 
-/* The user's own stays the user's own when it is named. */
+/* The path of the user's own address is the user's own also when the caller names it. */
 static ww_status set_given(struct ww_address *address, const char *path)
 {
 	struct ww_error record;
@@ -84,8 +84,8 @@ ww_status ww_address_find(const char *given, struct ww_address *out_address)
 }
 
 /*
- * Whether what seems to be this user's is so: the first user namespace alone has a number for every
- * user.
+ * Checks that files which seem to be this user's are its own. If this user's number is
+ * OVERFLOW_USER, that is so in the first user namespace only, where every user has a number.
  */
 static ww_status check_user(void)
 {
@@ -94,7 +94,7 @@ static ww_status check_user(void)
 
 	if (geteuid() != OVERFLOW_USER)
 		return WW_OK;
-	/* From which user inside, from which outside, how many. */
+	/* The line: first user inside, first user outside, how many. */
 	if (ww_proc_file_read_line("/proc/self/uid_map", line, sizeof(line)) &&
 		strtoul(rest, &rest, 10) == 0 && strtoul(rest, &rest, 10) == 0 &&
 		strtoul(rest, &rest, 10) == UINT32_MAX)
@@ -120,24 +120,17 @@ static ww_status check_folder(const char *folder, const struct stat *entry, uid_
 	return WW_OK;
 }
 
-/* @path: cut at its last slash */
-static void cut(char *path)
+/* @out_folder: the part of @path before its last slash; empty for the root folder */
+static void folder_of(const char *path, char out_folder[WW_ADDRESS_BYTES])
 {
-	char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 
-	if (slash)
-		*slash = '\0';
-}
-
-static void folder_of(const struct ww_address *address, char folder[WW_ADDRESS_BYTES])
-{
-	snprintf(folder, WW_ADDRESS_BYTES, "%s", address->path);
-	cut(folder);
+	snprintf(out_folder, WW_ADDRESS_BYTES, "%.*s", slash ? (int)(slash - path) : 0, path);
 }
 
 static ww_status fail_open(int error, const char *folder)
 {
-	/* What of the path is missing will not be connected to, and may be made. */
+	/* No broker listens in a folder that does not exist, and the folder may be made. */
 	if (error == ENOENT)
 		return WW_END;
 	if (error == ENOTDIR || error == ELOOP)
@@ -158,7 +151,7 @@ ww_status ww_address_open_folder(const struct ww_address *address, int *out_fold
 		return WW_OK;
 	if (address->is_own)
 		ww_try(check_user());
-	folder_of(address, folder);
+	folder_of(address->path, folder);
 	fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return fail_open(errno, folder);
@@ -176,7 +169,7 @@ struct sockaddr_un ww_address_socket(const struct ww_address *address, int folde
 
 	if (folder < 0)
 		memcpy(name.sun_path, address->path, strlen(address->path)); /* see set_path() */
-	else /* of this thread: its table may be another one than that of the process */
+	else /* a thread may have a descriptor table of its own */
 		snprintf(name.sun_path, sizeof(name.sun_path), "/proc/thread-self/fd/%d/%.60s",
 			folder, strrchr(address->path, '/') + 1);
 	return name;
@@ -194,7 +187,8 @@ ww_status ww_address_check_peer(const struct ww_address *address, uint32_t uid)
 }
 
 /*
- * The machine's, of which a socket was left: users can have their own again, but have to name it.
+ * For the machine's address, where a socket exists and no broker listens. Because it exists, a user
+ * must name the user's own address.
  */
 static void advise_own(char out_advice[WW_ADVICE_BYTES])
 {
@@ -231,16 +225,15 @@ void ww_address_advise(const struct ww_address *address, char out_advice[WW_ADVI
 }
 
 /*
- * What root makes in another user's folder, of which su leaves the name behind, would be that
- * user's no more.
+ * After su, root may still have another user's XDG_RUNTIME_DIR. If root made a folder there, that
+ * user could not use it any more.
  */
 static ww_status check_parent(const char *folder)
 {
 	char parent[WW_ADDRESS_BYTES];
 	struct stat entry;
 
-	snprintf(parent, sizeof(parent), "%s", folder);
-	cut(parent);
+	folder_of(folder, parent);
 	if (geteuid() != 0 || stat(parent[0] ? parent : "/", &entry) < 0 || entry.st_uid == 0 ||
 		(entry.st_mode & S_IWOTH))
 		return WW_OK;
@@ -250,12 +243,12 @@ static ww_status check_parent(const char *folder)
 		parent, (unsigned)entry.st_uid);
 }
 
-/* Whatever is there afterwards is looked at by who connects. */
+/* Does not check the folder: ww_address_open_folder() does, before a process connects. */
 ww_status ww_address_make_folder(const struct ww_address *address)
 {
 	char folder[WW_ADDRESS_BYTES];
 
-	folder_of(address, folder);
+	folder_of(address->path, folder);
 	if (access(folder, F_OK) < 0)
 		ww_try(check_parent(folder));
 	if (mkdir(folder, FOLDER_MODE) < 0 && errno != EEXIST)

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * address.h - which broker is meant: the path of its socket, and who may answer there
+ * address.h - the path of a broker's socket, and which process may listen there
  *
- * The order of broker.h: what the caller says, WARPWAY_BROKER, the machine's if its socket is
- * there, the user's own. Only the user's own may be started.
+ * The address is found in the order of broker.h: the caller's, WARPWAY_BROKER, the machine's if its
+ * socket exists, the user's own. Only the user's own broker may be started.
  *
- *   the address is   named by             proof, before anything is sent
- *   the user's own   anybody, or nobody   its folder is the user's, no other user may write in it,
- *                                         and the kernel
- *                                         names the user as who listens (SO_PEERCRED)
- *   the machine's    nobody               its folder is root's, and no other user may write in it;
- *                                         who listens is systemd, or a user of the daemon's own
- *   any other        caller, environment  none: in another user namespace the kernel cannot even
- *                                         say who listens
- *   any other        a token              the broker's id, which the token says: see token_import.c
+ *   address          named by             check before anything is sent
+ *   the user's own   (any way)            its folder is the user's, and no other user may write in
+ *                                         it; the process that listens is the user's (SO_PEERCRED)
+ *   the machine's    default              its folder is root's, and no other user may write in it;
+ *                                         systemd listens, or the user of the daemon
+ *   another          caller, environment  none: the kernel cannot name users of another user
+ *                                         namespace
+ *   another          a token              the broker has the id in the token: see token_import.c
  *
- * The folder is opened, what was opened is looked at, and connect(2) goes through it: whatever
- * happens to the path meanwhile, a socket in that folder was made by who may write there. So the
- * folders above do not count.
+ * The folder is opened and checked, and connect(2) goes through its descriptor. So if the path
+ * changes meanwhile, the socket is still in the folder that was checked, and only a user that may
+ * write there has made it. The parent folders need no check.
  */
 #ifndef WW_CLIENT_ADDRESS_H
 #define WW_CLIENT_ADDRESS_H
@@ -30,7 +29,7 @@
 struct ww_address {
 	char path[WW_ADDRESS_BYTES];
 	bool is_own;     /* the user's own */
-	bool is_machine; /* the machine's, which nobody named */
+	bool is_machine; /* the machine's, found by default */
 };
 
 /*
@@ -39,7 +38,7 @@ struct ww_address {
  */
 ww_status ww_address_find(const char *given, struct ww_address *out_address);
 
-/* The user's own, whatever the environment says of others. */
+/* The user's own address; the environment's WARPWAY_BROKER does not count. */
 ww_status ww_address_own(struct ww_address *out_address);
 
 /*
@@ -49,24 +48,24 @@ ww_status ww_address_own(struct ww_address *out_address);
 ww_status ww_address_make_folder(const struct ww_address *address);
 
 /*
- * Opens the address's folder, if it proves anything, and looks whether it does.
- * @out_folder:  -1: there is nothing to prove
- * Return: WW_OK; WW_END (there is no such folder, so nobody listens there); WW_ERR_ACCESS (it is
+ * Opens and checks the folder of an address that has such a check.
+ * @out_folder:  -1: the address has none
+ * Return: WW_OK; WW_END (there is no such folder, so no broker listens there); WW_ERR_ACCESS (it is
  *         another user's, or others may write in it); WW_ERR_LIMIT; WW_ERR_SYSTEM.
  */
 ww_status ww_address_open_folder(const struct ww_address *address, int *out_folder);
 
-/* For connect(2), through the folder; @folder: as it was opened, or -1. */
+/* For connect(2). @folder: as it was opened, or -1. */
 struct sockaddr_un ww_address_socket(const struct ww_address *address, int folder);
 
 /*
- * What to do when nobody listens there, for an error's record; never the command that has just
- * failed.
+ * The advice in the error record when no broker listens at the address. It is never the command
+ * that has just failed.
  */
 #define WW_ADVICE_BYTES 200
 void ww_address_advise(const struct ww_address *address, char out_advice[WW_ADVICE_BYTES]);
 
-/* @uid: of who listens. Return: WW_OK; WW_ERR_ACCESS. */
+/* Checks the process that listens. @uid: its user. Return: WW_OK; WW_ERR_ACCESS. */
 ww_status ww_address_check_peer(const struct ww_address *address, uint32_t uid);
 
 #endif
