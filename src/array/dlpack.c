@@ -2,18 +2,18 @@
 /*
  * dlpack.c - tensors of DLPack made of arrays, and arrays of tensors, see warpway/dlpack.h
  *
- * OUT. A tensor of ours is one allocation: the struct that the other library sees, the numbers that
- * it points to, and a reference of the memory. Its deleter gives both back; nothing else knows of
- * it.
+ * Export: a tensor of this library is one allocation: the struct that the other library uses, the
+ * shape and the strides that it points to, and a reference of the memory. Its deleter releases the
+ * reference and frees the allocation.
  *
- * IN. A tensor of theirs stays where it is and is kept by the memory that wraps its bytes: the
- * memory's release calls the deleter. Until that memory exists nothing is taken over, so a failure
- * leaves the tensor with its owner. The bytes that are wrapped are those between the lowest and the
- * highest one of any element: with negative strides the data pointer is somewhere in between.
+ * Import: the tensor of another library is not copied. A memory wraps its bytes, and the release of
+ * that memory calls the tensor's deleter. Until the memory exists, the tensor is the caller's, so
+ * after a failure the caller still owns it. The wrapped bytes are those from the lowest to the
+ * highest byte of any element; with negative strides the data pointer is between them.
  *
- * A tensor comes from another library of this process, which could do anything anyway. So its
- * pointers are believed, and its numbers are not: mistakes are more common than malice, and are
- * told apart from arrays that lie here.
+ * A tensor comes from another library in this process, which can do everything that this library
+ * can. So its pointers are used without a check. Its numbers are checked, because they may be
+ * wrong by mistake.
  */
 #include <warpway/dlpack.h>
 
@@ -31,7 +31,7 @@
 #include "device/backend.h"
 #include "memory/memory.h"
 
-/* A tensor of ours, of either form. */
+/* A tensor that this library made, of either form. */
 struct tensor {
 	union {
 		struct DLManagedTensor plain;
@@ -80,12 +80,12 @@ static ww_status divide_strides(const struct ww_array *array, int64_t *out_strid
 				"of %" PRId64 " bytes in dimension %" PRIu32
 				" is no multiple of %" PRId64 "; copy it in C order first",
 				array->strides[i], i, element_bytes);
-		out_strides[i] = 1; /* it leads nowhere */
+		out_strides[i] = 1; /* no index uses it */
 	}
 	return WW_OK;
 }
 
-/* Where the array's first element is, and for whom. */
+/* Sets the device of the tensor, and the address of its first element there. */
 static void set_place(ww_memory *memory, const struct ww_array *array, struct ww_dl_tensor *tensor)
 {
 	const struct ww_device *device = memory->mapping->device;
@@ -185,7 +185,7 @@ static void release_versioned(void *context)
 		tensor->deleter(tensor);
 }
 
-/* What is about to be taken in. */
+/* A tensor that is imported. */
 struct intake {
 	const struct ww_dl_tensor *tensor;
 	uint32_t access;
@@ -211,7 +211,7 @@ static ww_status check_device(const struct ww_device *device, const struct ww_dl
 			"the tensor lies on cuda:%" PRId32 ", not on %s; open that device for it",
 			tensor->device_id, device->selector);
 	case WW_DL_CUDA_HOST:
-	case WW_DL_CUDA_MANAGED: /* which cannot be shared: that is for whoever wraps it to say */
+	case WW_DL_CUDA_MANAGED: /* cannot be shared: ww_memory_wrap() refuses it */
 		return WW_OK;
 	default:
 		return ww_fail(WW_ERR_UNSUPPORTED,
@@ -236,8 +236,7 @@ static ww_status check_dtype(struct ww_dtype dtype, bool is_padded)
 }
 
 /*
- * Strides of elements as strides of bytes; those of dimensions that lead nowhere need not make
- * sense.
+ * Strides of elements as strides of bytes. A stride that no index uses may have any value.
  */
 static ww_status multiply_strides(const struct ww_dl_tensor *tensor, int64_t *out_strides)
 {
@@ -256,7 +255,7 @@ static ww_status multiply_strides(const struct ww_dl_tensor *tensor, int64_t *ou
 	return WW_OK;
 }
 
-/* The tensor's array, its offset still 0. */
+/* The tensor's array. Its offset is not known yet, and 0. */
 static ww_status read_array(const struct ww_dl_tensor *tensor, bool is_padded,
 	struct ww_array *out_array)
 {
@@ -275,8 +274,9 @@ static ww_status read_array(const struct ww_dl_tensor *tensor, bool is_padded,
 		tensor->strides ? strides : NULL, 0);
 }
 
-/* Without elements there is nothing to wrap; the tensor is not needed any more. */
-static ww_status take_empty(ww_device *device, const struct intake *intake, ww_memory **out_memory)
+/* A tensor without elements has nothing to wrap, so its deleter is called at once. */
+static ww_status import_empty(ww_device *device, const struct intake *intake,
+	ww_memory **out_memory)
 {
 	const struct ww_memory_params params = {.struct_size = sizeof(params),
 		.kind = WW_MEMORY_HOST,
@@ -287,7 +287,7 @@ static ww_status take_empty(ww_device *device, const struct intake *intake, ww_m
 	return WW_OK;
 }
 
-/* The lowest byte of any element, when the first one is at @first. */
+/* The address of the lowest byte of any element. @first: of the data pointer */
 static ww_status find_lowest(uintptr_t first, uint64_t byte_offset, uint64_t below, uint64_t bytes,
 	uintptr_t *out_lowest)
 {
@@ -303,9 +303,9 @@ static ww_status find_lowest(uintptr_t first, uint64_t byte_offset, uint64_t bel
 	return WW_OK;
 }
 
-/* Wraps the bytes that the tensor's elements reach. From here on the memory has the tensor. */
-static ww_status take_bytes(ww_device *device, const struct intake *intake, struct ww_array *array,
-	ww_memory **out_memory)
+/* Wraps the bytes that the tensor's elements reach. On success the memory owns the tensor. */
+static ww_status import_bytes(ww_device *device, const struct intake *intake,
+	struct ww_array *array, ww_memory **out_memory)
 {
 	const struct ww_dl_tensor *tensor = intake->tensor;
 	const struct ww_wrap_params params = {.struct_size = sizeof(params),
@@ -320,17 +320,17 @@ static ww_status take_bytes(ww_device *device, const struct intake *intake, stru
 		return ww_fail(WW_ERR_INVALID, "the tensor has elements, and no data");
 	ww_try(ww_array_measure(array, &below, &above));
 	if (__builtin_add_overflow(below + above, ww_array_element_bytes(array), &bytes))
-		bytes = UINT64_MAX; /* no address is that far */
+		bytes = UINT64_MAX; /* find_lowest() refuses it */
 	ww_try(find_lowest((uintptr_t)tensor->data, tensor->byte_offset, below, bytes, &lowest));
 	ww_try(ww_memory_wrap(device, (void *)lowest, bytes, &params, out_memory));
-	/* Nobody has seen the view yet, so this may still be set. */
+	/* No other thread can use the view yet, so its access may be changed. */
 	if (intake->access < (*out_memory)->access)
 		(*out_memory)->access = intake->access;
 	array->offset = below;
 	return WW_OK;
 }
 
-static ww_status take(ww_device *device, const struct intake *intake, bool is_padded,
+static ww_status import_tensor(ww_device *device, const struct intake *intake, bool is_padded,
 	ww_memory **out_memory, struct ww_array *out_array)
 {
 	struct ww_array array;
@@ -339,9 +339,9 @@ static ww_status take(ww_device *device, const struct intake *intake, bool is_pa
 	ww_try(read_array(intake->tensor, is_padded, &array));
 	ww_try(check_device(device, intake->tensor));
 	if (ww_array_has_elements(&array))
-		ww_try(take_bytes(device, intake, &array, out_memory));
+		ww_try(import_bytes(device, intake, &array, out_memory));
 	else
-		ww_try(take_empty(device, intake, out_memory));
+		ww_try(import_empty(device, intake, out_memory));
 	*out_array = array;
 	return WW_OK;
 }
@@ -361,7 +361,8 @@ ww_status ww_dlpack_import(ww_device *device, struct DLManagedTensorVersioned *t
 			tensor->major, tensor->minor, WW_DL_MAJOR);
 	intake.tensor = &tensor->tensor;
 	intake.access = tensor->flags & WW_DL_READ_ONLY ? WW_ACCESS_READ : WW_ACCESS_WRITE;
-	return take(device, &intake, tensor->flags & WW_DL_SUBBYTE_PADDED, out_memory, out_array);
+	return import_tensor(device, &intake, tensor->flags & WW_DL_SUBBYTE_PADDED, out_memory,
+		out_array);
 }
 
 ww_status ww_dlpack_import_unversioned(ww_device *device, struct DLManagedTensor *tensor,
@@ -375,5 +376,5 @@ ww_status ww_dlpack_import_unversioned(ww_device *device, struct DLManagedTensor
 	ww_require(device && tensor, "ww_dlpack_import_unversioned: device or tensor is NULL");
 	ww_require(out_memory && out_array, "ww_dlpack_import_unversioned: a result is NULL");
 	intake.tensor = &tensor->tensor;
-	return take(device, &intake, false, out_memory, out_array);
+	return import_tensor(device, &intake, false, out_memory, out_array);
 }

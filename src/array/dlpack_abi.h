@@ -2,9 +2,9 @@
 /*
  * dlpack_abi.h - the structs of DLPack, as other libraries lay them out
  *
- * Written from the published layout, so that a build needs no header of theirs; the numbers below
- * are what every one of them relies on. Major version 1 promises that versioned tensors stay like
- * this; of another major version only the fields up to the flags may be looked at.
+ * Written from the published layout, so that a build needs no header of DLPack. Within major
+ * version 1 the layout does not change. Of a tensor of another major version only the fields up to
+ * the flags may be read.
  */
 #ifndef WW_ARRAY_DLPACK_ABI_H
 #define WW_ARRAY_DLPACK_ABI_H
