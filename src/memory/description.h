@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * description.h - what travels beside a memory's descriptor, as fields
+ * description.h - the description that is sent with a memory's descriptor, as fields
  *
- * The 128 bytes of struct ww_memory_description. All numbers are little-endian; bytes not named are
- * zero and must be. A reader that finds a higher version refuses: fields may have changed their
- * meaning. Memory that version 1 can describe is written as version 1.
+ * The 128 bytes of struct ww_memory_description. All numbers are little-endian; bytes without a
+ * field must be zero. A reader refuses a higher version, since fields may have another meaning
+ * there. Memory that version 1 can describe is written as version 1.
  *
  *   offset  bytes  field
  *        0      8  magic "WWMEMORY"
@@ -48,7 +48,7 @@ struct ww_description {
 void ww_description_encode(const struct ww_description *description,
 	struct ww_memory_description *out);
 
-/* Return: WW_OK; WW_ERR_PROTOCOL (not ours, or damaged); WW_ERR_VERSION. */
+/* Return: WW_OK; WW_ERR_PROTOCOL (no description, or damaged); WW_ERR_VERSION. */
 ww_status ww_description_decode(const struct ww_memory_description *bytes,
 	struct ww_description *out_description);
 
