@@ -96,9 +96,9 @@ private:
 };
 
 /*
- * dtype_traits<T>::value - the type of an element that is a T here. There is one for integers,
- * float, double, bool, std::byte and std::complex of float and double; a program adds its own, such
- * as for a half.
+ * dtype_traits<T>::value - the type of an element that is a T in C++. It exists for integers,
+ * float, double, bool, std::byte and std::complex of float and double. A program may add its own,
+ * such as for a half.
  */
 template <class T, class = void>
 struct dtype_traits;
@@ -167,8 +167,8 @@ struct byte_range {
 };
 
 /*
- * An array inside a memory: a value, struct ww_array. Owns no memory. One that was made without a
- * type is none, and every call refuses it.
+ * An array inside a memory: a value, struct ww_array. Owns no memory. Every call refuses an array
+ * that was made without a type.
  */
 class array : public detail::description<ww_array>
 {
@@ -221,7 +221,7 @@ public:
 	span<const std::int64_t> shape() const noexcept { return {raw().shape, usable_dims()}; }
 	span<const std::int64_t> strides() const noexcept { return {raw().strides, usable_dims()}; }
 
-	/* ww_array_check(): whether it lies inside a memory of so many bytes. */
+	/* ww_array_check(): whether it is inside a memory of so many bytes. */
 	result<void> try_check(std::uint64_t memory_bytes) const noexcept
 	{
 		return detail::done(ww_array_check(&raw(), memory_bytes));

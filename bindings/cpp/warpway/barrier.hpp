@@ -51,8 +51,8 @@ public:
 	barrier() noexcept {}
 
 	/*
-	 * ww_barrier_create(): for others and oneself to get by its name, or to import by its
-	 * token; an empty broker is the default one.
+	 * ww_barrier_create(): any process, this one too, gets it by its name or imports it by its
+	 * token. An empty broker is the default one.
 	 */
 	static result<token> try_create(std::string_view name, std::uint32_t count,
 		const barrier_options &options = {}, const broker &in = {},
@@ -79,8 +79,8 @@ public:
 	}
 
 	/*
-	 * ww_barrier_get(): nothing when the time was over, or it was cancelled, before all were
-	 * there; without a limit waits for ever. An empty broker is the default one.
+	 * ww_barrier_get(): empty if the time was over, or it was cancelled, before all members
+	 * were there; without a limit it waits for ever. An empty broker is the default one.
 	 */
 	static result<std::optional<barrier>> try_get(std::string_view name, std::uint32_t rank,
 		timeout limit, const broker &in = {}, const cancel &stop = {}) noexcept
@@ -139,8 +139,8 @@ public:
 	}
 
 	/*
-	 * ww_barrier_wait(): done, timed_out or cancelled; without a limit waits for ever. This
-	 * member has arrived also when the time was over or it was cancelled.
+	 * ww_barrier_wait(): done, timed_out or cancelled; without a limit it waits for ever. This
+	 * member has arrived also if the time was over or it was cancelled.
 	 */
 	result<outcome> try_wait(timeout limit, const cancel &stop = {}) const noexcept
 	{

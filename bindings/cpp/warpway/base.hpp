@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/base.hpp - what all of the C++ interface is made of: statuses, failures, limits on time
+ * warpway/base.hpp - statuses, failures, and limits on time, for all of the C++ interface
  *
- * The C++ interface is the C one in other words: header-only, inline, a file for each of the C
- * headers, and their comments are the contract, so the ones here are short. What it adds is
- * ownership (a handle is one pointer, copied by counting), types, and two ways to learn of an
- * error:
+ * The C++ interface calls the C one. It is header-only and inline, with a file for each of the C
+ * headers. The comments there are the contract, so the ones here are short. It adds ownership (a
+ * handle is one pointer with a reference), types, and two ways to report an error:
  *
  *   memory m = memory::create(on, bytes);                 throws warpway::error
  *   result<memory> m = memory::try_create(on, bytes);     returns value or failure, never throws
  *
- * Every call that can fail is there as try_x(), which does not throw, and as x(), which is
- * try_x().value(). Outcomes are not failures: a call with a limit on time returns an outcome, or a
- * std::optional that is empty when the time is over, in both forms; the same call without the limit
- * returns the thing itself.
+ * Every call that can fail has two forms: try_x(), which does not throw, and x(), which is
+ * try_x().value(). Outcomes are not failures: in both forms a call with a limit on time returns an
+ * outcome, or a std::optional that is empty when the time is over. The same call without the limit
+ * returns the value.
  *
  * A call that may wait takes a cancel (cancel.hpp) as its last argument. Where it has a limit on
  * time, it then ends with outcome::cancelled, or with an empty std::optional. Where it has none
@@ -22,10 +21,10 @@
  *
  * Exceptions: WARPWAY_EXCEPTIONS is 1 where the compiler has them; a program may define it as 0.
  * Without them value() of a failure prints it to standard error and aborts. Parts of one program
- * that differ in this may be linked: their names differ, by WARPWAY_ABI.
+ * that differ in this may be linked, because WARPWAY_ABI makes their names differ.
  *
- * Threads, CUDA, fork: as the C headers say. A handle itself is as a std::shared_ptr: several
- * threads may use the object, but one handle is changed by one thread at a time. In a forked child
+ * Threads, CUDA, fork: as the C headers say. A handle is like a std::shared_ptr: several threads
+ * may use the object, but only one thread at a time may change the handle. In a forked child
  * destructors do nothing and all other calls fail.
  */
 #ifndef WARPWAY_BASE_HPP
@@ -131,7 +130,7 @@ inline const char *version() noexcept
 }
 
 /*
- * Why a call failed: the error record (struct ww_error), taken when the call returned.
+ * Why a call failed: a copy of the error record (struct ww_error), made when the call returned.
  */
 class failure
 {
@@ -167,7 +166,7 @@ private:
 };
 
 /*
- * What is thrown: a failure, with its message as what().
+ * The exception: a failure, with its message as what().
  */
 class error : public std::runtime_error
 {
@@ -189,8 +188,8 @@ private:
 };
 
 /*
- * Has the library's log delivered to a function object: receiver(std::string_view line). It stays
- * the caller's and must outlive the calls that were running when clear_log() returned. It must
+ * Sets the function object that receives the library's log: receiver(std::string_view line). The
+ * caller owns it; it must outlive the calls that were running when clear_log() returned. It must
  * neither throw nor call the library.
  */
 template <class Receiver>
@@ -279,9 +278,9 @@ inline std::chrono::nanoseconds to_duration(std::uint64_t ns) noexcept
 }
 
 /*
- * A text with a zero behind it, for C. Longer than anything C accepts: what is cut off was too long
- * anyway. A zero inside becomes a control character, which no name may hold, so that C refuses it,
- * too, instead of seeing its beginning.
+ * A text with a zero behind it, for C. It has more room than any text that C accepts, so C refuses
+ * a text that is cut off here. A zero inside becomes a control character, which no name may have,
+ * so that C refuses the text instead of reading its beginning only.
  */
 template <std::size_t Bytes>
 class c_text
@@ -307,8 +306,7 @@ private:
 using c_name = c_text<256>;
 
 /*
- * A struct that C describes something by, its size set. Texts of it are views: valid as long as it
- * is.
+ * An info struct of C, with its struct_size set. Its texts are views, valid as long as this object.
  */
 template <class C>
 class description

@@ -86,7 +86,7 @@ public:
 };
 
 /*
- * Where memory lives and streams run.
+ * A GPU, or the CPU as a device: it has memory and runs streams.
  */
 class device : public detail::counted<device, ww_device, ww_device_ref, ww_device_unref>
 {
@@ -205,9 +205,9 @@ public:
 
 	/*
 	 * ww_stream_call(): of any function object, called once without arguments. It is moved or
-	 * copied, kept until it ran, and ended right after that, on the same thread: on cuda
-	 * neither it nor the destructor of what it holds may call CUDA or this library. It must not
-	 * throw. (A GPU that failed calls nothing any more: then it is never ended.)
+	 * copied, kept until it ran, and destroyed right after that, on the same thread. On cuda
+	 * neither it nor its destructor may call CUDA or this library. It must not throw. (A GPU
+	 * that failed makes no more calls: then it is never destroyed.)
 	 */
 	template <class Function>
 	result<void> try_call(Function &&function) const

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/directory.hpp - to list what is in a broker, and to be told of changes, see
+ * warpway/directory.hpp - lists what is in a broker, and watches it for changes, see
  * warpway/broker.h
  *
  *   for (const object_info &object : snapshot.objects())
@@ -62,7 +62,7 @@ struct snapshot_options {
 };
 
 /*
- * A list of what was in a broker. Moved, not copied. What walks over it must not outlive it.
+ * A list of what was in a broker. Moved, not copied. Its ranges must not outlive it.
  */
 class snapshot : public detail::handle<snapshot, ww_snapshot, ww_snapshot_free>
 {
@@ -145,8 +145,8 @@ public:
 	std::optional<hold_info> hold(std::size_t index) const { return try_hold(index).value(); }
 
 	/*
-	 * All of them, to be walked over. Not of a temporary snapshot, which would be gone
-	 * meanwhile.
+	 * All of them, as ranges. Not of a temporary snapshot, which would end before the loop
+	 * does.
 	 */
 	detail::listing<object_source, object_info> objects() const &noexcept
 	{
@@ -189,7 +189,7 @@ struct watch_options {
 };
 
 /*
- * Tells of changes in a broker. Moved, not copied.
+ * Reports changes in a broker. Moved, not copied.
  */
 class watch : public detail::handle<watch, ww_watch, ww_watch_free>
 {

@@ -20,7 +20,7 @@ struct event_options {
 };
 
 /*
- * Stands for the work that a stream had been given when it was recorded last.
+ * Stands for the work that was enqueued on a stream when the event was last recorded.
  */
 class event : public detail::counted<event, ww_event, ww_event_ref, ww_event_unref>
 {

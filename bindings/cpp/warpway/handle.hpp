@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/handle.hpp - who owns an object of the library, or a descriptor
+ * warpway/handle.hpp - references of objects of the library, and owned descriptors
  *
- * A handle is one pointer, and empty or one reference of an object: a copy is one more, a move
- * takes it along and leaves an empty handle, the destructor lets go. Calls on an empty handle are
- * misuse, as with NULL in C, except where a comment says what an empty one means.
+ * A handle is one pointer. It is empty, or owns one reference of an object. A copy takes one more
+ * reference, a move leaves an empty handle, the destructor releases the reference. Calls on an
+ * empty handle are misuse, as with NULL in C, except where a comment says what an empty one means.
  */
 #ifndef WARPWAY_HANDLE_HPP
 #define WARPWAY_HANDLE_HPP
@@ -27,7 +27,7 @@ inline namespace WARPWAY_ABI
 namespace detail
 {
 
-/* What all handles can do. Self is the handle's own class, End lets go of a reference. */
+/* The members of all handles. Self: the handle's own class. End: releases a reference. */
 template <class Self, class C, C *(*End)(C *)>
 class handle
 {
@@ -50,7 +50,7 @@ public:
 	/* Gives up the reference, which is the caller's now; the handle is empty. */
 	[[nodiscard]] C *release() noexcept { return std::exchange(object_, nullptr); }
 
-	/* Lets go. */
+	/* Releases the reference. */
 	void reset() noexcept { handle().swap(*this); }
 
 	void swap(handle &other) noexcept { std::swap(object_, other.object_); }
@@ -106,7 +106,7 @@ protected:
 };
 
 /*
- * Calls a function object that was handed to C as a pointer, once, and ends it. It must not throw.
+ * Calls a function object that C got as a pointer, once, and destroys it. It must not throw.
  */
 template <class Function>
 void call_once(void *context) noexcept
@@ -118,8 +118,8 @@ void call_once(void *context) noexcept
 }
 
 /*
- * Elements of something counted from 0 to WW_END, to be walked over: for (const auto &x : listing).
- * The walk throws if a call fails. Source: next(index), which returns result<std::optional<Value>>.
+ * A range over elements that are counted from 0 to WW_END: for (const auto &x : listing). The loop
+ * throws if a call fails. Source: next(index), which returns result<std::optional<Value>>.
  */
 template <class Source, class Value>
 class listing

@@ -50,7 +50,8 @@ struct exported_fd {
 };
 
 /*
- * A CUipcMemHandle, the same as a cudaIpcMemHandle_t, and where in what it names the memory begins.
+ * A CUipcMemHandle, the same as a cudaIpcMemHandle_t, and the offset of the memory in its
+ * allocation.
  */
 struct legacy_handle {
 	ww_memory_handle handle;
@@ -126,7 +127,7 @@ inline ww_import_params to_params(const import_options &options) noexcept
 	return filled;
 }
 
-/* The legacy handle of a memory, of whatever type CUDA's headers give it. */
+/* The legacy handle of a memory, of any of the types that CUDA's headers have for it. */
 template <class Handle>
 ww_memory_handle to_memory_handle(const Handle &handle) noexcept
 {
@@ -162,7 +163,7 @@ struct mapping;
 struct found_memory;
 
 /*
- * A span of memory that is mapped in this process and can be handed to others.
+ * A span of memory that is mapped in this process and can be shared with others.
  */
 class memory : public detail::counted<memory, ww_memory, ww_memory_ref, ww_memory_unref>
 {
@@ -187,8 +188,8 @@ public:
 	}
 
 	/*
-	 * ww_memory_wrap(): bytes 0: to the end of the allocation, which the caller keeps until the
-	 * last unref.
+	 * ww_memory_wrap(): bytes 0: to the end of the allocation, which the caller must not free
+	 * before the last unref.
 	 */
 	static result<memory> try_wrap(const device &on, void *pointer,
 		std::uint64_t bytes) noexcept
@@ -204,8 +205,8 @@ public:
 	}
 
 	/*
-	 * The same, with a function object that is called, without arguments, when the last
-	 * reference is let go, and then ended; not called when wrapping fails. It must not throw.
+	 * The same, with a function object that is called, without arguments, as
+	 * ww_wrap_params.release is, and then destroyed. It must not throw.
 	 */
 	template <class Release>
 	static result<memory> try_wrap(const device &on, void *pointer, std::uint64_t bytes,
@@ -300,7 +301,7 @@ public:
 		try_read(offset, destination, bytes).value();
 	}
 
-	/* ww_memory_find(): nothing when the address lies in no memory of this process. */
+	/* ww_memory_find(): empty if no memory of this process contains the address. */
 	static result<std::optional<found_memory>> try_find(const void *pointer) noexcept;
 	static std::optional<found_memory> find(const void *pointer);
 
@@ -599,7 +600,7 @@ private:
 		mapping &out) noexcept;
 };
 
-/* The memory that an address lies in, and where in it. */
+/* The memory that contains an address, and the offset of the address in it. */
 struct found_memory {
 	warpway::memory memory;
 	std::uint64_t offset;

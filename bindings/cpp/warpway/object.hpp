@@ -16,7 +16,7 @@ inline namespace WARPWAY_ABI
 {
 
 /*
- * The hold that a token promises. Copied, it counts one more reference.
+ * A hold that was taken by a token. A copy takes one more reference.
  */
 class held_object : public detail::counted<held_object, ww_object, ww_object_ref, ww_object_unref>
 {

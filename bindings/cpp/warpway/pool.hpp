@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/pool.hpp - many small memories, handed over at the cost of a token, see warpway/pool.h
+ * warpway/pool.hpp - many small memories that are cheap to share, see warpway/pool.h
  */
 #ifndef WARPWAY_POOL_HPP
 #define WARPWAY_POOL_HPP
@@ -56,7 +56,7 @@ public:
 };
 
 /*
- * A stock of memory, from which slices are cut. A slice is a memory as any other.
+ * A pool of memory, from which slices are allocated. A slice is a memory like any other.
  */
 class pool : public detail::counted<pool, ww_pool, ww_pool_ref, ww_pool_unref>
 {
@@ -115,8 +115,8 @@ public:
 	}
 
 	/*
-	 * ww_pool_release(): let go of a slice of any pool as soon as a stream has come so far. The
-	 * handle is empty afterwards, and as before after a failure.
+	 * ww_pool_release(): releases a slice of any pool when the work enqueued on a stream has
+	 * run. On success the handle is empty, after a failure it is unchanged.
 	 */
 	static result<void> try_release(memory &&slice, const stream &after) noexcept
 	{

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/result.hpp - a value, or why there is none
+ * warpway/result.hpp - a value, or the failure because of which there is none
  *
- * What every try_x() returns. It is used as C++23's std::expected, which it is not, since the
- * interface is C++17 and the same under every later standard.
+ * Every try_x() returns one. It is used like C++23's std::expected. It is a class of its own, since
+ * the interface is C++17 and the same under every later standard.
  *
  *   if (auto m = memory::try_create(on, bytes))
  *           use(*m);
@@ -45,8 +45,8 @@ namespace detail
 } //namespace detail
 
 /*
- * value() throws the failure as an error, if there is one. operator* and operator-> do not look: as
- * for a pointer, ask first. error() is there only if has_value() is not.
+ * value() throws the failure as an error, if there is one. operator* and operator-> do not check:
+ * call has_value() before, as for a pointer. Call error() only if has_value() is false.
  */
 template <class T>
 class [[nodiscard]] result
@@ -158,8 +158,7 @@ namespace detail
 {
 
 /*
- * An outcome where the call promised none is a failure as well, rather than an object that is not
- * there.
+ * An outcome of a call that should have none is a failure, too: there would be no object.
  */
 inline failure unexpected(ww_status code) noexcept
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/span.hpp - elements side by side, borrowed
+ * warpway/span.hpp - borrowed elements that are contiguous in memory
  *
- * As C++20's std::span, to which it converts there; only what is needed.
+ * A part of C++20's std::span, to which it converts in C++20.
  */
 #ifndef WARPWAY_SPAN_HPP
 #define WARPWAY_SPAN_HPP
@@ -39,7 +39,7 @@ public:
 	constexpr span() noexcept = default;
 	constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
-	/* Arrays, std::array, std::vector, std::span, other spans: whatever has data and size. */
+	/* Arrays, std::array, std::vector, std::span, other spans: all with data and size. */
 	template <class Container, class = if_fits<Container>>
 	constexpr span(Container &&container) noexcept
 		: data_(std::data(container)), size_(std::size(container))

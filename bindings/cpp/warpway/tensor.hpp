@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/tensor.hpp - a memory with an array in it, to and from others, see warpway/dlpack.h and
+ * warpway/tensor.hpp - a memory with an array in it, shared by DLPack, see warpway/dlpack.h and
  * array.h
  */
 #ifndef WARPWAY_TENSOR_HPP
@@ -17,7 +17,7 @@ inline namespace WARPWAY_ABI
 {
 
 /*
- * A memory, and how an array lies in it.
+ * A memory, and the layout of an array in it.
  */
 struct tensor {
 	warpway::memory memory;
@@ -30,8 +30,8 @@ struct tensor {
 	}
 
 	/*
-	 * ww_dlpack_export(): a DLManagedTensorVersioned, the caller's, to be given up by its
-	 * deleter or by handing it on. This tensor may go before.
+	 * ww_dlpack_export(): a DLManagedTensorVersioned. The caller owns it, and calls its deleter
+	 * or passes it on. This tensor may end before.
 	 */
 	result<DLManagedTensorVersioned *> try_to_dlpack() const noexcept
 	{
@@ -92,7 +92,7 @@ struct tensor {
 
 	/*
 	 * ww_array_open_handle(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a ww_memory_handle,
-	 * of a program without this library, and the array that lies in what it names.
+	 * of a program without this library, and the array that is in its allocation.
 	 */
 	template <class Handle>
 	static result<tensor> try_open_handle(const device &on, const Handle &handle,

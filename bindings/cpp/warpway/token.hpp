@@ -58,7 +58,7 @@ public:
 };
 
 /*
- * A token: a value. One that is made of nothing names nothing.
+ * A token: a value. One that is default-constructed names nothing.
  */
 class token
 {

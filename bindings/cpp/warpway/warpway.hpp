@@ -2,7 +2,7 @@
 /*
  * warpway/warpway.hpp - everything, in C++17
  *
- * base.hpp says how it is made.
+ * base.hpp has the rules of all of it.
  */
 #ifndef WARPWAY_WARPWAY_HPP
 #define WARPWAY_WARPWAY_HPP
