@@ -35,7 +35,7 @@ static void move_start(struct ww_array *array, int64_t index, int64_t stride)
 }
 
 /* A start or stop of a slice as an index from the start, limited to @low ... @high. */
-static int64_t resolve(int64_t number, int64_t count, int64_t low, int64_t high)
+static int64_t limit_index(int64_t number, int64_t count, int64_t low, int64_t high)
 {
 	if (number < 0)
 		number += count;
@@ -52,9 +52,9 @@ static int64_t count_slice(int64_t count, int64_t start, int64_t stop, int64_t s
 	int64_t last = step < 0 ? low : high;
 
 	if (start != WW_SLICE_NONE)
-		first = resolve(start, count, low, high);
+		first = limit_index(start, count, low, high);
 	if (stop != WW_SLICE_NONE)
-		last = resolve(stop, count, low, high);
+		last = limit_index(stop, count, low, high);
 	*out_first = first;
 	if (step < 0)
 		return first > last ? (first - last - 1) / -step + 1 : 0;

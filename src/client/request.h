@@ -7,10 +7,10 @@
  * While a request is in ww_broker.requests, every thread reads and writes it under ww_broker.lock
  * only.
  *
- *   UNSENT ──ww_broker_client_send_request()──> SENT ──answer()──> ANSWERED
+ *   UNSENT ──ww_broker_client_send_request()──> SENT ──accept_answer()──> ANSWERED
  *     ^                                           │
- *     ├──break_connection(), answer()─────────────┤
- *                                                 └──answer(), break_connection(),
+ *     └──break_connection(), accept_answer()──────┤
+ *                                                 └──accept_answer(), break_connection(),
  *                                                    fail_without_descriptors()──> FAILED
  *
  * ANSWERED: the broker sent the code that was asked for, or `error`. FAILED: no answer will come,
@@ -75,7 +75,7 @@ struct ww_request {
 	uint64_t sequence; /* its place in the order of sending */
 	uint64_t begun_ns;
 	uint64_t until_ns;    /* when its thread stops waiting */
-	uint32_t break_count; /* connections that broke while it was SENT */
+	uint32_t break_count; /* connections that broke before they answered it or a later one */
 	bool is_repeated;     /* it was sent before, and may have been executed */
 	bool is_stopped;      /* the thread's ww_cancel is set; until_ns is the end of its grace */
 	bool is_withdrawn;  /* it waits no longer; its answer says whether it was granted before */

@@ -5,10 +5,10 @@
  * Every packet is checked like one of an untrusted process.
  *
  *   what came                                        what follows
- *   the answer of a request                          answer(): the request is ANSWERED
- *   ... whose hold a later release may have ended    answer(): it is UNSENT, so it is sent again
+ *   the answer of a request                          accept_answer(): it is ANSWERED
+ *   ... whose hold a later release may have ended    accept_answer(): it is UNSENT again
  *   ... whose descriptors were lost, or may hang     fail_without_descriptors(): FAILED
- *   the answer of a request that has ended           discard(): what it granted is released
+ *   the answer of a request that has ended           discard_answer(): what it granted is released
  *   no answer of a broker                            break_connection(): all SENT ones are FAILED
  *   the end of the connection                        break_connection(): all SENT ones are UNSENT
  *
@@ -90,7 +90,7 @@ static bool read_granted(const struct ww_broker *broker, size_t bytes,
 	return is_read;
 }
 
-static void discard(struct ww_broker *broker, struct ww_arrival *arrival)
+static void discard_answer(struct ww_broker *broker, struct ww_arrival *arrival)
 {
 	struct ww_wire_granted granted;
 
@@ -143,7 +143,8 @@ static ww_status take_hold(struct ww_broker *broker, struct ww_request *request,
 	return status;
 }
 
-static void answer(struct ww_broker *broker, struct ww_request *request, struct ww_arrival *arrival)
+static void accept_answer(struct ww_broker *broker, struct ww_request *request,
+	struct ww_arrival *arrival)
 {
 	const struct ww_wire_header *header = &arrival->header;
 	ww_status status = WW_ERR_PROTOCOL;
@@ -183,10 +184,10 @@ static void fail_without_descriptors(struct ww_broker *broker, ww_status why,
 		fail_request(request, why);
 		pthread_cond_signal(&request->changed);
 	}
-	discard(broker, arrival);
+	discard_answer(broker, arrival);
 }
 
-static void deliver(struct ww_broker *broker, struct ww_arrival *arrival)
+static void deliver_answer(struct ww_broker *broker, struct ww_arrival *arrival)
 {
 	struct ww_request *request = find_request(broker, arrival->header.serial);
 
@@ -194,9 +195,9 @@ static void deliver(struct ww_broker *broker, struct ww_arrival *arrival)
 		ww_arrival_drop(arrival);
 		break_connection(broker, WW_ERR_PROTOCOL);
 	} else if (request) {
-		answer(broker, request, arrival);
+		accept_answer(broker, request, arrival);
 	} else {
-		discard(broker, arrival);
+		discard_answer(broker, arrival);
 	}
 }
 
@@ -204,7 +205,7 @@ void ww_broker_client_receive(struct ww_broker *broker, ww_status status,
 	struct ww_arrival *arrival)
 {
 	if (status == WW_OK)
-		deliver(broker, arrival);
+		deliver_answer(broker, arrival);
 	else if (status == WW_ERR_LIMIT)
 		fail_without_descriptors(broker, status, arrival);
 	/*

@@ -126,7 +126,7 @@ static void free_p(char ***pointer)
  * @ready: borrowed; not READY, so that the duplicate in the child is not close-on-exec. Return: an
  * errno.
  */
-static int spawn(const char *program, const char *socket, int ready, pid_t *out_pid)
+static int spawn_program(const char *program, const char *socket, int ready, pid_t *out_pid)
 {
 	WW_CLEANUP(free_p) char **environment = ww_environment_to_hand_on();
 	char *argv[] = {(char *)PROGRAM, (char *)"--socket", (char *)socket,
@@ -168,7 +168,7 @@ static bool is_child(pid_t pid)
  * is no way to wait with a deadline, so it is killed at once. If the caller's program waits for all
  * its children, the process may have been waited for already.
  */
-static void reap(pid_t pid, uint64_t deadline_ns)
+static void reap_program(pid_t pid, uint64_t deadline_ns)
 {
 	WW_AUTO_FD int process = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct ww_error record;
@@ -265,12 +265,12 @@ static ww_status start_program(const char *socket, uint64_t deadline_ns)
 
 	find_program(program);
 	ww_try(make_pipe(&ours, &theirs));
-	error = spawn(program, socket, theirs, &pid);
+	error = spawn_program(program, socket, theirs, &pid);
 	if (error)
 		return fail_spawn(error, program);
 	ww_fd_close(ww_fd_steal(&theirs)); /* so that the pipe ends when the program ends */
 	status = read_report(ours, program, deadline_ns);
-	reap(pid, deadline_ns);
+	reap_program(pid, deadline_ns);
 	return status;
 }
 

@@ -64,7 +64,7 @@ static ww_status wait_for_end(int fd, const char *path, uint64_t deadline_ns)
 	return status == WW_TIMED_OUT ? WW_OK : status;
 }
 
-static ww_status take(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
+static ww_status start_lock_try(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
 {
 	ww_status status;
 
@@ -81,7 +81,7 @@ static ww_status take(struct ww_start_lock *turn, const char *path, uint64_t dea
 
 ww_status ww_start_lock_take(struct ww_start_lock *turn, const char *path, uint64_t deadline_ns)
 {
-	ww_status status = take(turn, path, deadline_ns);
+	ww_status status = start_lock_try(turn, path, deadline_ns);
 
 	if (status != WW_OK)
 		ww_start_lock_end(turn);
