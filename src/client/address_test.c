@@ -113,7 +113,7 @@ static void owned_by_others(void **state)
 
 	(void)state;
 	if (geteuid() != 0)
-		skip(); /* root alone can give it to somebody else */
+		skip(); /* only root can give it to another user */
 	assert_int_equal(ww_address_find(own, &address), WW_OK);
 	assert_int_equal(mkdir(below, 0700), 0);
 	assert_int_equal(chown(below, 12345, 12345), 0);
@@ -126,7 +126,7 @@ static void owned_by_others(void **state)
 	assert_int_equal(chown(folder, 0, 0), 0);
 }
 
-/* Somebody listens there, whoever that is: only the user can know. */
+/* The caller named the address, so every process may listen there. */
 static void named(void **state)
 {
 	struct ww_address address;
@@ -193,7 +193,7 @@ static void the_machines(void **state)
 	}
 }
 
-/* Where every user has one number, a folder that seems to be one's own may be anybody's. */
+/* Where every user has the same number, any user may own a folder that seems to be this user's. */
 static int look_without_a_number(void)
 {
 	struct ww_address address;

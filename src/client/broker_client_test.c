@@ -41,7 +41,7 @@ static struct ww_wire_get message_of(const char *name)
 	return message;
 }
 
-/* One get, whose hold is let go of at once if @keep is not set. */
+/* One get. Its hold is released at once if @keep is not set. */
 static ww_status get(struct ww_broker *broker, const char *name, uint64_t wait_ns, bool keep)
 {
 	struct ww_wire_get message = message_of(name);
@@ -226,7 +226,7 @@ static void answer_crosswise(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* Whoever leads hands the other one its answer, and the lead when it leaves. */
+/* The leader gives the other thread its answer, and wakes it to lead when it ends. */
 static void crossing(void **state)
 {
 	struct ww_broker *broker;
@@ -253,7 +253,7 @@ static void answer_late(struct stand_in *self)
 	int pipes[2];
 	char byte;
 
-	stand_in_take(peer, WW_WIRE_STAT, &packet); /* so the get was given up */
+	stand_in_take(peer, WW_WIRE_STAT, &packet); /* so the get has ended */
 	ww_assert(pipe(pipes) == 0);
 	grant_with(peer, late, object, &pipes[1], 1);
 	close(pipes[1]);
@@ -274,7 +274,7 @@ static void late(void **state)
 	stand_in_start(&self, answer_late);
 	broker = open_broker(&self, SOON_NS);
 	assert_fails(get(broker, "a", 0, true), WW_ERR_NO_BROKER);
-	ww_broker_unref(open_broker(&self, LONG_NS)); /* more patient */
+	ww_broker_unref(open_broker(&self, LONG_NS)); /* a longer timeout */
 	assert_fails(ww_broker_stat(broker, "a", &info), WW_ERR_NOT_FOUND);
 	assert_string_equal(ww_error_last()->message, "no such thing");
 	assert_false(ww_broker_client_is_held(broker, object));
@@ -338,7 +338,7 @@ static void answer_the_follower(struct stand_in *self)
 	sem_post(&self->reached);
 	stand_in_wait(self->told[0]);
 	grant(peer, follower, object);
-	grant(peer, leader, other); /* nobody waits for that any more */
+	grant(peer, leader, other); /* that request has ended */
 	leader = take_get(peer, "again");
 	take_release(peer, other);
 	grant(peer, leader, object);
@@ -447,7 +447,9 @@ static void stop_answering(struct stand_in *self)
 	close(peer);
 }
 
-/* What is there is had without any time; what is not answered is given up soon after its time. */
+/*
+ * A call without time gets an answer that is there; without an answer it ends soon after its limit.
+ */
 static void stopped(void **state)
 {
 	uint64_t before_ns = ww_clock_now_ns();
@@ -536,7 +538,7 @@ static void undone_for_good(void **state)
 	stand_in_finish(&self);
 }
 
-/* One put of `object`, given up at its limit. */
+/* One put of `object`, which ends at its limit. */
 static ww_status put(struct ww_broker *broker, uint64_t limit_ns)
 {
 	struct ww_wire_put message = {.kind = WW_WIRE_KIND_MEMORY,
@@ -606,7 +608,7 @@ static void cross_a_given_up_put(struct stand_in *self)
 	uint32_t serial = take_put(peer, 0);
 
 	sem_post(&self->reached);
-	take_put(peer, 0); /* given up: */
+	take_put(peer, 0); /* its time ends: */
 	take_release(peer, object);
 	stand_in_done(peer, serial); /* undone by that */
 	stand_in_done(peer, take_put(peer, WW_WIRE_HEADER_FLAG_AGAIN));
@@ -615,7 +617,8 @@ static void cross_a_given_up_put(struct stand_in *self)
 }
 
 /*
- * One thread gives up putting what another one has put: its release must not take the other's hold.
+ * A put of one thread ends at its limit, after another thread has put the same object. Its release
+ * must not end the other thread's hold.
  */
 static void undone_put(void **state)
 {
@@ -654,7 +657,7 @@ static void break_in_a_get(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* What is held is confirmed, what was asked is asked again, and nobody notices. */
+/* The holds are confirmed, the requests are sent again, and no call fails. */
 static void repeated(void **state)
 {
 	struct ww_error before;
@@ -702,8 +705,8 @@ static void confirm_slowly(struct stand_in *self)
 }
 
 /*
- * A connection that calls with little time cannot finish is not given up: the process would seem to
- * have ended.
+ * If calls with little time cannot finish a connection, it is kept for the next call. If it were
+ * closed, the broker would take this process for ended.
  */
 static void made_in_parts(void **state)
 {
@@ -749,7 +752,7 @@ static void forget_what_is_held(struct stand_in *self)
 	finish_peer(peer);
 }
 
-/* A hold that the broker does not know of is lost, and nothing is said when it is let go of. */
+/* A hold that the broker does not know is lost, and no release is sent for it. */
 static void forgotten(void **state)
 {
 	static const uint8_t other[WW_WIRE_ID_BYTES] = {2};
@@ -851,8 +854,8 @@ static void grant_too_much(struct stand_in *self)
 }
 
 /*
- * No room for the descriptors: the answer is for somebody all the same, and what was granted is let
- * go of.
+ * There is no room for the descriptors of an answer: its request fails, and what was granted is
+ * released.
  */
 static void no_descriptor_left(void **state)
 {

@@ -127,7 +127,7 @@ static void without_time(void **state)
 	stand_in_finish(&broker);
 }
 
-/* --- who answers at the user's own address --- */
+/* --- which process listens at the user's own address --- */
 
 #define OTHER_USER 12345
 
@@ -182,7 +182,7 @@ static void answered_by_another_user(void **state)
 	assert_false(is_absent);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	/* Who names that address means it. */
+	/* The caller named the address. */
 	child = start_other(&self);
 	address.is_own = false;
 	assert_int_equal(ww_connection_connect(&address, &caller, ww_clock_deadline_ns(LONG_NS),
@@ -229,7 +229,7 @@ static void attack(const char *folder, int stop)
 	_exit(rmdir(aside) ? 3 : 0);
 }
 
-/* Ends with 0 when nothing was sent to anybody. */
+/* Ends with 0 if nothing was sent. */
 static void be_attacked(const char *folder)
 {
 	struct ww_address address = {.is_own = true};
@@ -247,7 +247,7 @@ static void be_attacked(const char *folder)
 	_exit(0);
 }
 
-/* In a folder where all may make files, the place of the own folder belongs to whoever is first. */
+/* In a folder where all may make files, another user may have made the own folder first. */
 static void raced_by_another_user(void **state)
 {
 	char folder[] = "/tmp/warpway-test-XXXXXX";

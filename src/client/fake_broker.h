@@ -27,7 +27,7 @@
 #include "wire/packet.h"
 #include "wire/protocol.h"
 
-/* How long anybody here waits for anybody, before that counts as never. */
+/* How long the script or the test waits for the other one, before the program aborts. */
 #define STAND_IN_PATIENCE_MS 20000
 
 struct stand_in {
@@ -164,7 +164,7 @@ static inline void stand_in_init(struct stand_in *self)
 	ww_assert(pipe(self->told) == 0);
 }
 
-/* The script, which waits until told[0] can be read, may go on. */
+/* Lets the script continue, which waits until told[0] can be read. */
 static inline void stand_in_tell(struct stand_in *self)
 {
 	ww_assert(write(self->told[1], "1", 1) == 1);

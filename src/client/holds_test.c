@@ -44,7 +44,7 @@ static void counted(void **state)
 	ww_holds_fini(&holds);
 }
 
-/* What is taken again before the broker was told is not told any more. */
+/* If a hold is taken again before its release was sent, the release is not sent. */
 static void due_and_taken_again(void **state)
 {
 	struct ww_holds holds;

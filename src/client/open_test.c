@@ -102,7 +102,7 @@ static void named_by_a_token(void **state)
 	assert_ptr_not_equal(foreign, broker);
 	ww_broker_unref(foreign);
 	/*
-	 * The other way round it is harmless: this process means the broker, and nobody else is
+	 * The other way round it is harmless: this process named the broker, and no other broker is
 	 * asked.
 	 */
 	assert_int_equal(ww_broker_client_open(&address, &params, true, &again), WW_OK);
@@ -146,8 +146,8 @@ static void opened_after_its_end(void **state)
 #define THREADS 2
 
 /*
- * Files that nobody listens at, for what is opened and not asked anything; of the last two one is a
- * connection to the other.
+ * Files at which no process listens, for brokers that are opened and not asked anything. One of the
+ * last two is a link to the other.
  */
 struct place {
 	char folder[64];
@@ -235,7 +235,7 @@ static void *close_others(void *context)
 	return NULL;
 }
 
-/* Who looks for the broker of a file passes over none while others end. */
+/* A search for the broker of a file leaves out none while other brokers end. */
 static void link_while_others_end(void **state)
 {
 	struct place place;

@@ -103,7 +103,9 @@ static void it_fails(void **state)
 	assert_says("the moon is full");
 }
 
-/* It is given the address, the pipe, and nothing of ours: not even a standard stream. */
+/*
+ * The program gets the address and the pipe, and no other descriptor, not even a standard stream.
+ */
 static void what_it_is_given(void **state)
 {
 	(void)state;
