@@ -39,29 +39,6 @@ uint64_t ww_marks_bytes(uint32_t slot_count)
 		(uint64_t)slot_count * sizeof(struct ww_layout_pool_mark));
 }
 
-static ww_status create_file(uint64_t bytes, struct ww_mapping **out_mapping)
-{
-	WW_AUTO_DEVICE ww_device *host = NULL;
-
-	ww_try(ww_device_open("host", &host));
-	return ww_mapping_create(host, WW_MEMORY_HOST, bytes, out_mapping);
-}
-
-static ww_status import_file(int fd, uint64_t bytes, struct ww_mapping **out_mapping)
-{
-	const struct ww_memory_source source = {
-		.fd = fd,
-		.backing = WW_BACKING_MEMFD,
-		.kind = WW_MEMORY_HOST,
-		.bytes = bytes,
-	};
-	WW_AUTO_DEVICE ww_device *host = NULL;
-
-	ww_try(ww_memfd_check(fd, bytes));
-	ww_try(ww_device_open("host", &host));
-	return ww_mapping_import(host, &source, WW_ACCESS_READ, out_mapping);
-}
-
 /* What the headers of both begin with. */
 struct file_form {
 	const char *what;
@@ -143,6 +120,41 @@ static ww_status check_header(const struct ww_layout_pool_marks *theirs,
 	return WW_OK;
 }
 
+static ww_status create_file(const struct file_form *form, struct ww_mapping **out_mapping)
+{
+	WW_AUTO_DEVICE ww_device *host = NULL;
+
+	ww_try(ww_device_open("host", &host));
+	ww_try(ww_mapping_create(host, WW_MEMORY_HOST, form->bytes, out_mapping));
+	write_header((*out_mapping)->host_pointer, form);
+	return WW_OK;
+}
+
+/* The file of another process, which is to have this form. */
+static ww_status import_file(int fd, uint64_t bytes, const struct file_form *form,
+	struct ww_mapping **out_mapping)
+{
+	const struct ww_memory_source source = {
+		.fd = fd,
+		.backing = WW_BACKING_MEMFD,
+		.kind = WW_MEMORY_HOST,
+		.bytes = bytes,
+	};
+	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	WW_AUTO_DEVICE ww_device *host = NULL;
+
+	if (bytes != form->bytes)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a pool of %" PRIu32 " slices has no %s of %" PRIu64 " bytes",
+			form->slot_count, form->what, bytes);
+	ww_try(ww_memfd_check(fd, bytes));
+	ww_try(ww_device_open("host", &host));
+	ww_try(ww_mapping_import(host, &source, WW_ACCESS_READ, &mapping));
+	ww_try(check_header(mapping->host_pointer, form));
+	*out_mapping = ww_steal(mapping);
+	return WW_OK;
+}
+
 /* --- the table --- */
 
 static void table_set(struct ww_slice_table *table, struct ww_mapping *mapping, uint32_t slot_count)
@@ -174,8 +186,7 @@ ww_status ww_slice_table_create(struct ww_slice_table *table,
 	const struct file_form form = table_form(slot_count, pool_id);
 	struct ww_mapping *mapping = NULL;
 
-	ww_try(create_file(form.bytes, &mapping));
-	write_header(mapping->host_pointer, &form);
+	ww_try(create_file(&form, &mapping));
 	table_set(table, mapping, slot_count);
 	table->header->clock = find_clock();
 	return WW_OK;
@@ -185,15 +196,10 @@ ww_status ww_slice_table_import(struct ww_slice_table *table, int fd, uint64_t b
 	const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
 {
 	const struct file_form form = table_form(slot_count, pool_id);
-	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
+	struct ww_mapping *mapping = NULL;
 
-	if (bytes != form.bytes)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a pool of %" PRIu32 " slices has no table of %" PRIu64 " bytes",
-			slot_count, bytes);
-	ww_try(import_file(fd, bytes, &mapping));
-	ww_try(check_header(mapping->host_pointer, &form));
-	table_set(table, ww_steal(mapping), slot_count);
+	ww_try(import_file(fd, bytes, &form, &mapping));
+	table_set(table, mapping, slot_count);
 	return WW_OK;
 }
 
@@ -296,8 +302,7 @@ ww_status ww_marks_create(const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot
 	const struct file_form form = marks_form(slot_count, pool_id);
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
 
-	ww_try(create_file(form.bytes, &mapping));
-	write_header(mapping->host_pointer, &form);
+	ww_try(create_file(&form, &mapping));
 	ww_try(marks_new(mapping, slot_count, out_marks));
 	(void)ww_steal(mapping);
 	return WW_OK;
@@ -309,12 +314,7 @@ ww_status ww_marks_import(int fd, uint64_t bytes, const uint8_t pool_id[WW_WIRE_
 	const struct file_form form = marks_form(slot_count, pool_id);
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
 
-	if (bytes != form.bytes)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a pool of %" PRIu32 " slices has no marks of %" PRIu64 " bytes",
-			slot_count, bytes);
-	ww_try(import_file(fd, bytes, &mapping));
-	ww_try(check_header(mapping->host_pointer, &form));
+	ww_try(import_file(fd, bytes, &form, &mapping));
 	ww_try(marks_new(mapping, slot_count, out_marks));
 	(void)ww_steal(mapping);
 	return WW_OK;

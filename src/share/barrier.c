@@ -320,13 +320,12 @@ static ww_status join(struct ww_get_reply *grant, struct joining *joining, ww_ba
 }
 
 static ww_status join_name(struct ww_get_reply *grant, struct joining *joining,
-	struct ww_wire_get *message, const char *name, uint64_t timeout_ns,
 	ww_barrier **out_barrier)
 {
 	ww_status status;
 
 	ww_try(ww_sync_object_require_broker(grant->broker));
-	status = ww_get_reply_ask_name(grant, message, name, timeout_ns);
+	status = ww_get_reply_ask(grant);
 	return status == WW_OK ? join(grant, joining, out_barrier) : status;
 }
 
@@ -339,7 +338,7 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 		.rank = rank,
 		.deadline_ns = ww_clock_deadline_ns(timeout_ns),
 	};
-	struct ww_wire_get message = {.flags = 0};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 	struct ww_sync_object_limit limit;
 	ww_status status;
@@ -350,9 +349,10 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 	ww_require(name && out_barrier, "ww_barrier_get: name or out_barrier is NULL");
 	ww_try(ww_name_check(name));
 	ww_sync_object_limit_begin(&limit, timeout_ns);
+	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = join_name(&grant, &joining, &message, name, timeout_ns, out_barrier);
+		status = join_name(&grant, &joining, out_barrier);
 	return ww_sync_object_limit_end(&limit, status);
 }
 

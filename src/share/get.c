@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
@@ -34,18 +33,6 @@ static ww_status read_params(const struct ww_get_params *params, struct ww_get_p
 	return WW_OK;
 }
 
-static void fill_message(struct ww_wire_get *message, const char *name,
-	const struct ww_get_params *params, uint32_t access, uint64_t timeout_ns)
-{
-	message->access = (uint8_t)access;
-	message->owner = params->owner;
-	if (params->flags & WW_GET_FROM_OWNER)
-		message->flags |= WW_WIRE_GET_FLAG_FROM_OWNER;
-	if (timeout_ns > 0)
-		message->flags |= WW_WIRE_GET_FLAG_WAIT;
-	memcpy(message->name, name, strlen(name));
-}
-
 ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
 	ww_memory **out_memory, struct ww_object_info *info)
@@ -69,10 +56,11 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	ww_try(ww_name_check(name));
 	if (info)
 		ww_try(ww_object_info_check(info));
-	fill_message(&message, name, &ours, options.access, timeout_ns);
-	grant.request.waits = timeout_ns > 0;
-	/* Not to wait for the name is not to hurry the broker. */
-	grant.request.limit_ns = timeout_ns > 0 ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
+	message.access = (uint8_t)options.access;
+	message.owner = ours.owner;
+	if (ours.flags & WW_GET_FROM_OWNER)
+		message.flags = WW_WIRE_GET_FLAG_FROM_OWNER;
+	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, timeout_ns);
 	if (status == WW_OK)
 		status = ww_get_reply_ask(&grant);

@@ -70,18 +70,15 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant)
 	return grant->kind == WW_OBJECT_MEMORY ? check_memory(grant) : WW_OK;
 }
 
-ww_status ww_get_reply_ask_name(struct ww_get_reply *grant, struct ww_wire_get *message,
+void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *message,
 	const char *name, uint64_t timeout_ns)
 {
-	*message = (struct ww_wire_get){
-		.access = WW_WIRE_ACCESS_READ,
-		.flags = timeout_ns > 0 ? WW_WIRE_GET_FLAG_WAIT : 0,
-	};
 	memcpy(message->name, name, strlen(name));
 	grant->request.waits = timeout_ns > 0;
+	if (timeout_ns > 0)
+		message->flags |= WW_WIRE_GET_FLAG_WAIT;
 	/* Not to wait for the name is not to hurry the broker. */
 	grant->request.limit_ns = timeout_ns > 0 ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
-	return ww_get_reply_ask(grant);
 }
 
 void ww_get_reply_keep(struct ww_get_reply *grant, struct ww_attachments *thing)

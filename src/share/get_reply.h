@@ -35,12 +35,11 @@ ww_status ww_get_reply_ask(struct ww_get_reply *grant);
 #define WW_AUTO_GET_REPLY WW_CLEANUP(ww_get_reply_fini)
 
 /*
- * Asks for reading, by name.
- * @message:      the one that @grant was made with; filled
- * @timeout_ns:   how long to wait for the name; 0: not at all
- * Return: as ww_get_reply_ask().
+ * What to ask for: a name.
+ * @message:      the one that @grant was made with
+ * @timeout_ns:   how long to wait for the name, from now on; 0: not at all
  */
-ww_status ww_get_reply_ask_name(struct ww_get_reply *grant, struct ww_wire_get *message,
+void ww_get_reply_set_name(struct ww_get_reply *grant, struct ww_wire_get *message,
 	const char *name, uint64_t timeout_ns);
 
 /* What was granted is held by @thing from now on. */

@@ -73,13 +73,12 @@ ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const char *
 	return ww_sync_object_timeline(timeline, broker, name, &ours);
 }
 
-static ww_status get(struct ww_get_reply *grant, struct ww_wire_get *message, const char *name,
-	uint64_t timeout_ns, ww_timeline **out_timeline)
+static ww_status get(struct ww_get_reply *grant, ww_timeline **out_timeline)
 {
 	ww_status status;
 
 	ww_try(ww_sync_object_require_broker(grant->broker));
-	status = ww_get_reply_ask_name(grant, message, name, timeout_ns);
+	status = ww_get_reply_ask(grant);
 	if (status != WW_OK)
 		return status;
 	return ww_sync_object_open_timeline(grant, 0, out_timeline);
@@ -91,7 +90,7 @@ ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	struct ww_wire_get message = {.flags = 0};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	struct ww_sync_object_limit limit;
 	ww_status status;
 
@@ -101,8 +100,9 @@ ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_
 	ww_require(name && out_timeline, "ww_timeline_get: name or out_timeline is NULL");
 	ww_try(ww_name_check(name));
 	ww_sync_object_limit_begin(&limit, timeout_ns);
+	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = get(&grant, &message, name, timeout_ns, out_timeline);
+		status = get(&grant, out_timeline);
 	return ww_sync_object_limit_end(&limit, status);
 }

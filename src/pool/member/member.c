@@ -31,18 +31,23 @@ static struct ww_list members = WW_LIST_INIT(members);
 
 /* --- members --- */
 
-static void member_free(struct ww_member *member)
+static void free_chunks(struct ww_list *chunks)
 {
 	struct ww_list *link;
 
-	if (!member)
-		return;
-	while ((link = ww_list_take_first(&member->chunks))) {
+	while ((link = ww_list_take_first(chunks))) {
 		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
 
 		ww_memory_unref(chunk->memory);
 		free(chunk);
 	}
+}
+
+static void member_free(struct ww_member *member)
+{
+	if (!member)
+		return;
+	free_chunks(&member->chunks);
 	ww_timeline_drop(member->life);
 	ww_attachments_fini(&member->holder);
 	ww_attachments_fini(&member->pool);
@@ -292,8 +297,12 @@ static bool is_admitted(struct ww_member *member, const struct ww_broker *broker
 	return fits;
 }
 
-/* Return: counted in its users; NULL: no member, or none that the token is known to. */
-static struct ww_member *find_admitted(const struct ww_broker *broker,
+/*
+ * A member of the pool that @info names: an id is what anybody says, so it is the one that knows
+ * @token; or, if that is NULL, the pool as this very broker has it.
+ * Return: counted in its users; NULL: there is none.
+ */
+static struct ww_member *find_member(const struct ww_broker *broker,
 	const struct ww_token_info *info, const struct ww_token *token)
 {
 	struct ww_member *found = NULL;
@@ -303,31 +312,8 @@ static struct ww_member *find_admitted(const struct ww_broker *broker,
 		struct ww_member *member = ww_container(link, struct ww_member, link);
 
 		if (!memcmp(member->pool_id, info->object_id, sizeof(member->pool_id)) &&
-			is_admitted(member, broker, info, token)) {
-			member->users++;
-			found = member;
-			break;
-		}
-	}
-	pthread_mutex_unlock(&members_lock);
-	return found;
-}
-
-/*
- * The member of a pool as this very broker has it: an id is what anybody says.
- * Return: counted in its users; NULL.
- */
-static struct ww_member *find_member(const struct ww_token_info *info,
-	const struct ww_broker *broker)
-{
-	struct ww_member *found = NULL;
-
-	pthread_mutex_lock(&members_lock);
-	ww_list_for_each (link, &members) {
-		struct ww_member *member = ww_container(link, struct ww_member, link);
-
-		if (member->keys.broker == broker &&
-			!memcmp(member->pool_id, info->object_id, sizeof(member->pool_id))) {
+			(token ? is_admitted(member, broker, info, token)
+			       : member->keys.broker == broker)) {
 			member->users++;
 			found = member;
 			break;
@@ -382,7 +368,7 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 	limit_ns = ww_broker_client_timeout_ns(import.grant.broker);
 	ww_request_limit_all(limit_ns < WW_NEVER - begun_ns ? begun_ns + limit_ns : WW_NEVER);
 	ww_try(ww_pool_require_broker(import.grant.broker));
-	member = find_member(info, import.grant.broker);
+	member = find_member(import.grant.broker, info, NULL);
 	if (!member)
 		return begin_member(&import, token, out_member);
 	ww_try(admit(&import, token, member));
@@ -395,12 +381,12 @@ ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *i
 {
 	ww_status status = WW_OK;
 
-	*out_member = find_admitted(broker, info, token);
+	*out_member = find_member(broker, info, token);
 	if (*out_member)
 		return WW_OK;
 	ww_members_drop_gone();
 	ww_try(ww_lock_unless_cancelled(&join_lock));
-	*out_member = find_admitted(broker, info, token); /* another thread may have been faster */
+	*out_member = find_member(broker, info, token); /* another thread may have been faster */
 	if (!*out_member)
 		status = join(broker, info, token, out_member);
 	pthread_mutex_unlock(&join_lock);
@@ -435,18 +421,6 @@ static void take_unused(struct ww_member *member, struct ww_list *out_unused)
 	}
 }
 
-static void free_unused(struct ww_list *unused)
-{
-	struct ww_list *link;
-
-	while ((link = ww_list_take_first(unused))) {
-		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
-
-		ww_memory_unref(chunk->memory);
-		free(chunk);
-	}
-}
-
 /* Under member->lock. Return: counted in its users; NULL. */
 static struct ww_member_chunk *find_chunk(struct ww_member *member, uint32_t index,
 	const struct ww_device *device, uint32_t access)
@@ -464,19 +438,15 @@ static struct ww_member_chunk *find_chunk(struct ww_member *member, uint32_t ind
 	return NULL;
 }
 
-/*
- * Asks the broker for a chunk.
- * @message:  that @grant was made with; filled
- */
+/* Asks the broker for a chunk. @message: that @grant is made with */
 static ww_status ask_chunk(struct ww_get_reply *grant, struct ww_wire_get *message,
-	const struct ww_member *member, uint32_t index, uint32_t access)
+	const struct ww_member *member, uint32_t index)
 {
 	char name[WW_POOL_NAME_BYTES];
 
-	*message = (struct ww_wire_get){.access = (uint8_t)access};
+	ww_get_reply_init(grant, member->keys.broker, WW_WIRE_GET, message, WW_OBJECT_MEMORY);
 	ww_pool_chunk_name(name, member->pool_id, index);
-	memcpy(message->name, name, sizeof(name));
-	grant->request.limit_ns = WW_NEVER;
+	ww_get_reply_set_name(grant, message, name, 0);
 	ww_try(ww_get_reply_ask(grant));
 	if (grant->granted.uid != member->owner_uid ||
 		grant->description.memory.kind != member->kind)
@@ -490,22 +460,20 @@ static ww_status get_chunk(struct ww_member *member, uint32_t index, struct ww_d
 	uint32_t access, struct ww_memory **out_memory)
 {
 	const struct ww_import_options options = {.access = access};
+	struct ww_wire_get message = {.access = (uint8_t)access};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	struct ww_wire_get message = {.flags = 0};
 
-	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
-	ww_try(ask_chunk(&grant, &message, member, index, access));
+	ww_try(ask_chunk(&grant, &message, member, index));
 	return ww_get_reply_map(&grant, device, &options, out_memory);
 }
 
 ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
 	const struct ww_token_info *info, struct ww_attachments *holds)
 {
+	struct ww_wire_get message = {.access = (uint8_t)access};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	struct ww_wire_get message = {.flags = 0};
 
-	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
-	ww_try(ask_chunk(&grant, &message, member, index, access));
+	ww_try(ask_chunk(&grant, &message, member, index));
 	ww_try(ww_import_check_bytes(info, grant.description.memory.bytes));
 	ww_get_reply_keep(&grant, holds);
 	return WW_OK;
@@ -546,7 +514,7 @@ ww_status ww_member_use_chunk(struct ww_member *member, uint32_t index, struct w
 	*out_chunk = find_chunk(member, index, device, access);
 	take_unused(member, &unused);
 	pthread_mutex_unlock(&member->lock);
-	free_unused(&unused);
+	free_chunks(&unused);
 	if (*out_chunk)
 		return WW_OK;
 	ww_try(ww_lock_unless_cancelled(&join_lock));
@@ -567,5 +535,5 @@ void ww_member_stop_using(struct ww_member *member, struct ww_member_chunk *chun
 	if (--chunk->users == 0)
 		take_unused(member, &unused);
 	pthread_mutex_unlock(&member->lock);
-	free_unused(&unused);
+	free_chunks(&unused);
 }

@@ -178,11 +178,12 @@ static ww_status add_holder(struct ww_pool *pool, struct ww_get_reply *grant)
 
 static ww_status get_holder(struct ww_pool *pool, const char *name)
 {
-	struct ww_wire_get message = {.flags = 0};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 
 	ww_get_reply_init(&grant, pool->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_POOL);
-	ww_try(ww_get_reply_ask_name(&grant, &message, name, 0));
+	ww_get_reply_set_name(&grant, &message, name, 0);
+	ww_try(ww_get_reply_ask(&grant));
 	return add_holder(pool, &grant);
 }
 

@@ -51,6 +51,15 @@ static void free_list(struct ww_list *slices)
 		ww_slice_free(ww_container(link, struct ww_slice, link));
 }
 
+void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block)
+{
+	struct ww_chunk *chunk = block->chunk;
+
+	block = ww_arena_give(&pool->arena, block);
+	if (chunk->slice_count == 0)
+		chunk->all = block;
+}
+
 /* Chunks without slices that count. */
 static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 {
@@ -69,10 +78,9 @@ static void pool_free(struct ww_pool *pool)
 	ww_timeline_drop(pool->life);
 	ww_list_for_each (link, &pool->waiting) {
 		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
-		struct ww_arena_block *block = ww_arena_give(&pool->arena, slice->block);
 
-		if (--slice->chunk->slice_count == 0)
-			slice->chunk->all = block;
+		slice->chunk->slice_count--;
+		ww_pool_give_block(pool, slice->block);
 	}
 	while (!ww_list_is_empty(&pool->chunks))
 		drop_chunk(pool, ww_container(pool->chunks.next, struct ww_chunk, link));
@@ -458,11 +466,7 @@ ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 		return status;
 	slice = ww_slice_open(pool, block);
 	if (!slice) {
-		struct ww_chunk *chunk = block->chunk;
-
-		block = ww_arena_give(&pool->arena, block);
-		if (chunk->slice_count == 0)
-			chunk->all = block;
+		ww_pool_give_block(pool, block);
 		return ww_error_last()->status;
 	}
 	*out_memory = &slice->view;

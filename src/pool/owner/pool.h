@@ -94,6 +94,9 @@ WW_DEFINE_CLEANUP(ww_pool, ww_pool_unref)
  */
 struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES]);
 
+/* A used block of a chunk is free again; the chunk does not count its slice any more. */
+void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block);
+
 /*
  * A slice, of what is free by now or of a new chunk. Under pool->lock.
  * Return: WW_OK; WW_NOT_READY (no room, or no slot; nothing recorded); WW_ERR_LIMIT (there will

@@ -204,11 +204,9 @@ static bool is_free(struct ww_slice *slice)
 static void give_back(struct ww_slice *slice)
 {
 	struct ww_pool *pool = slice->pool;
-	struct ww_chunk *chunk = slice->chunk;
-	struct ww_arena_block *block = ww_arena_give(&pool->arena, slice->block);
 
-	if (--chunk->slice_count == 0)
-		chunk->all = block;
+	slice->chunk->slice_count--;
+	ww_pool_give_block(pool, slice->block);
 	pool->slices[ww_slice_slot(slice->number)] = NULL;
 	give_slot(pool, slice->number);
 	ww_list_append(&pool->spare, &slice->link);
