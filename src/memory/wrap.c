@@ -8,9 +8,9 @@
  * made at its address are two. A pointer into memory of this library needs no such thing: it is a
  * view of that memory.
  *
- * A part that ends is told its maker. Not while others of this process hold the whole by an import,
- * for they could still reach its bytes: then it waits in the wrapping, at the latest until the
- * whole has ended and its page is withdrawn.
+ * When a part ends, its maker is told (ww_wrap_params.release). If others of this process hold the
+ * whole by an import, they can still reach its bytes. Then the part waits in the wrapping, at the
+ * latest until the whole has ended and its page is withdrawn.
  *
  * The lock is held while a whole is made, so that two threads make one. A whole takes itself out
  * when it ends.
@@ -28,7 +28,7 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_wrap_params)
 
-/* What knows a whole again; lasts as long as that. */
+/* By which a wrapped allocation is found again; it ends with the whole. */
 struct wrapping {
 	struct ww_attachment attachment;
 	struct ww_map_node node; /* by address, in wrappings */
@@ -49,7 +49,7 @@ static struct ww_list all_wrappings = WW_LIST_INIT(all_wrappings); /* under lock
 
 struct part {
 	struct ww_memory view;
-	void (*release)(void *context); /* NULL: nobody wants to know */
+	void (*release)(void *context); /* NULL: the maker is not told */
 	void *context;
 	struct part *next; /* of those that have ended */
 };
@@ -75,8 +75,8 @@ static struct wrapping *find_wrapping(struct ww_memory *whole)
 }
 
 /*
- * The last part leaves itself to the end of the whole, which may come at once. Return: who is to be
- * told now.
+ * The last part is told at the end of the whole, which may come at once. Return: the parts whose
+ * makers are to be told now.
  */
 static struct part *end_part(struct wrapping *wrapping, struct part *part)
 {
@@ -179,8 +179,9 @@ static struct ww_memory *take_stale(const struct ww_device *device, const struct
 }
 
 /*
- * A driver opens by the handle of memory that was freed as soon as what begins at the same place
- * has a handle too: nobody is to get wrong bytes by one that was given away.
+ * If memory was freed, and an allocation that begins at the same place has a handle too, a driver
+ * opens the new allocation by the former handle. A handle that was given away must not lead to
+ * wrong bytes.
  */
 static void withdraw_stale(const struct ww_device *device, const struct ww_foreign *found)
 {

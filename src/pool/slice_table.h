@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice_table.h - what the processes of a pool share: the owner's table of slices, and everybody's
- * marks
+ * slice_table.h - what the processes of a pool share: the owner's table of slices, and the marks of
+ * each process
  *
  * Both are memory files with one writer each, mapped read-only by all others. One slot of the table
  * is one slice; one mark of a process is what that process uses of the slot. This is the protocol
@@ -14,12 +14,12 @@
  *                            number, store another one; else the same
  *
  * The first two steps of each are in one order with the other's (seq_cst), so that at least one
- * side sees the other. The number of a slice is never used again, so whoever comes late finds that
- * it is not there.
+ * side sees the other. The number of a slice is never used again, so a process that comes late
+ * finds that it is not there.
  *
- * To revoke tokens, the owner gives the slice another slot and closes the old one. Who marks the
- * old number uses the same bytes, so these are free when nobody marks any of the slice's numbers;
- * an old slot is handed out anew by the same steps as ever.
+ * To revoke tokens, the owner gives the slice another slot and closes the old one. A process that
+ * marks the old number uses the same bytes, so these are free when no process marks any of the
+ * slice's numbers. An old slot is handed out anew by the same steps.
  *
  * What these pages say comes from untrusted processes: each field is loaded once, and checked
  * before it is used.
@@ -115,10 +115,10 @@ struct ww_marks {
 	uint64_t cells_taken; /* ever */
 };
 
-/* One of marks that are shown to nobody, set for a stream to clear. */
+/* One of marks that no other process sees, set for a stream to clear. */
 struct ww_marks_cell {
 	uint32_t index;
-	uint64_t value; /* none other was ever set to it */
+	uint64_t value; /* no other one was ever set to it */
 };
 
 /* As for the table. */

@@ -40,7 +40,7 @@ static ww_status check_params(const struct ww_put_params *params)
 	return WW_OK;
 }
 
-/* What somebody wrapped lives as long as that one keeps it. */
+/* Memory that was wrapped lives as long as its owner keeps it. */
 static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params *ours)
 {
 	bool is_borrowed = ww_client_is_borrowed(whole);

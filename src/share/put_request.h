@@ -13,7 +13,7 @@
 /* Who is given a descriptor: bits of fd_access. */
 #define WW_PUT_TO_READERS 1
 #define WW_PUT_TO_WRITERS 2
-#define WW_PUT_TO_BROKER  4 /* nobody: of a signal page */
+#define WW_PUT_TO_BROKER  4 /* no holder: of a signal page */
 
 #include "client/broker_client.h"
 #include "memory/memory.h"

@@ -49,7 +49,7 @@ ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t leas
 	const char *what);
 
 /*
- * Brokers that do not speak for the dead are of no use here.
+ * A broker that does not poison the timelines of dead processes is of no use here.
  * May block: connects if need be.
  * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
  */
@@ -73,7 +73,7 @@ void ww_sync_object_offer_init(struct ww_put_request *offer, uint16_t kind,
 void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t cell_offset,
 	uint8_t out_bytes[WW_TIMELINE_REF_BYTES]);
 
-/* Adds a page's descriptors to an offer: one to read for everybody, and the broker's own. */
+/* Adds a page's descriptors to an offer: one to read for every holder, and the broker's own. */
 ww_status ww_sync_object_offer_page(struct ww_put_request *offer, struct ww_signal_map *page);
 
 /*

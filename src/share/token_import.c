@@ -18,7 +18,7 @@
 #include "memory/view.h"
 #include "wire/token.h"
 
-/* An address that only the token says may lead to anybody, and elsewhere tomorrow. */
+/* An address that only the token says may lead to any process, and to another one later. */
 static ww_status open_for_token(const struct ww_token_info *token, struct ww_broker **out_broker)
 {
 	const char *variable = ww_environment_find(WW_VARIABLE_BROKER);

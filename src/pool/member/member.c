@@ -2,9 +2,9 @@
 /*
  * member.c - a pool of another process: joining it, and mapping its chunks, see member.h
  *
- * A member is known by the pool's id and the broker that said it. It stays until the owner is gone
- * and nothing of it is used; a chunk stays mapped until the owner has given chunks back and nobody
- * here uses it.
+ * A member is known by the pool's id and the broker that granted the pool. It stays until the owner
+ * is gone and no slice of the pool is used here. A chunk stays mapped until the owner has given
+ * chunks back and no slice of the chunk is used here.
  */
 #include "pool/member/member.h"
 
@@ -23,7 +23,7 @@
 #include "share/hold_ref.h"
 #include "wire/name.h"
 
-#define HOLDER_MODE 0444 /* who may hold the pool decides */
+#define HOLDER_MODE 0444 /* the mode of the pool decides */
 
 static pthread_mutex_t join_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t members_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -189,7 +189,7 @@ static ww_status describe_holder(const struct ww_member *member, struct ww_signa
 	return WW_OK;
 }
 
-/* Shows the owner this process's marks, under a name that nobody else has. */
+/* Shows the owner this process's marks, under a random name. */
 static ww_status show_marks(struct ww_member *member, struct ww_signal_map *page,
 	struct ww_broker *broker)
 {
@@ -298,8 +298,8 @@ static bool is_admitted(struct ww_member *member, const struct ww_broker *broker
 }
 
 /*
- * A member of the pool that @info names: an id is what anybody says, so it is the one that knows
- * @token; or, if that is NULL, the pool as this very broker has it.
+ * A member of the pool that @info names. Any process may claim any id, so it must be the member
+ * that knows @token; or, if @token is NULL, the pool as this very broker has it.
  * Return: counted in its users; NULL: there is none.
  */
 static struct ww_member *find_member(const struct ww_broker *broker,
@@ -346,7 +346,7 @@ static ww_status begin_member(struct ww_import *import, const struct ww_token *t
 	return WW_OK;
 }
 
-/* Asks the broker, whose word it takes for the token. */
+/* The broker decides on the token. */
 static ww_status join(struct ww_broker *broker, const struct ww_token_info *info,
 	const struct ww_token *token, struct ww_member **out_member)
 {
@@ -362,8 +362,8 @@ static ww_status join(struct ww_broker *broker, const struct ww_token_info *info
 		return fail_pool_gone();
 	ww_try(status);
 	/*
-	 * There is more to ask, and the token may be anybody's: all of it takes no longer than one
-	 * answer may.
+	 * More requests follow, and the token may come from any process: all of them together take
+	 * no longer than one answer may.
 	 */
 	limit_ns = ww_broker_client_timeout_ns(import.grant.broker);
 	ww_request_limit_all(limit_ns < WW_NEVER - begun_ns ? begun_ns + limit_ns : WW_NEVER);
@@ -401,7 +401,7 @@ static uint64_t trims_of(const struct ww_member *member)
 }
 
 /*
- * Under member->lock. Those that the owner may have given back, and nobody here uses: into
+ * Under member->lock. Those that the owner may have given back, and no slice here uses: into
  * @out_unused.
  */
 static void take_unused(struct ww_member *member, struct ww_list *out_unused)

@@ -40,7 +40,7 @@ struct ww_member {
 	/* Constant. */
 	uint8_t pool_id[WW_WIRE_ID_BYTES];
 	uint8_t broker_id
-		/* whose word it is: what another says of the same id is another pool */
+		/* that granted it: what another broker says of the same id is another pool */
 		[WW_WIRE_ID_BYTES];
 	uint32_t owner_uid;
 	uint32_t kind;
@@ -52,7 +52,7 @@ struct ww_member {
 
 	pthread_mutex_t lock;
 	struct ww_pool_keys
-		/* its broker is constant: what another one says of the same id is another pool */
+		/* its broker is constant */
 		keys;
 	ww_timeline *
 		/*

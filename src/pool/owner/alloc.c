@@ -2,15 +2,15 @@
 /*
  * alloc.c - slices are allocated, and released by streams; allocations that wait for room
  *
- * No other process tells the owner that a slice has come back. So whoever waits looks again at
- * slices that wait for others, at some each time: first without a pause, then after pauses of an
- * eighth of the time waited so far, at most 2 ms. An unref in this process wakes it. The pool's
- * lock is held while it looks, and only if it is free at that moment. A look may have to ask the
- * broker; whoever waits looks again anyway, so each answer is awaited for a moment only.
+ * No other process tells the owner that a slice has come back. So a thread that waits for room
+ * looks again at slices that wait for others, at some of them each time: first without a pause,
+ * then after pauses of an eighth of the time waited so far, at most 2 ms. An unref in this process
+ * wakes the thread. It looks only if the pool's lock is free at that moment. A look may have to ask
+ * the broker; the thread looks again anyway, so each answer is awaited for a moment only.
  *
- * Who looks, or allocates, and finds that bytes have come back, serves all that wait, in the order
- * in which they came; one for which there is no piece large enough does not hold up those behind
- * it.
+ * A thread that looks or allocates, and finds that bytes have come back, serves all allocations
+ * that wait, in the order in which they came. One for which no piece is large enough does not hold
+ * up those behind it.
  */
 #include <inttypes.h>
 
@@ -59,8 +59,8 @@ static bool is_any_to_come(const struct ww_pool *pool)
 }
 
 /*
- * Under pool->lock. Whoever meets another failure than a lack of room finds it again by itself, and
- * reports it.
+ * Under pool->lock. If there is another failure than a lack of room, the thread that waits meets it
+ * again by itself, and reports it.
  * Return: whether it waits no longer.
  */
 static bool serve_one(struct waiter *waiter)
@@ -77,7 +77,7 @@ static bool serve_one(struct waiter *waiter)
 /*
  * Under pool->lock. An attempt may itself find slices that have come back: then the first one is
  * asked again.
- * Return: whether to wake those who wait, with the lock free, for whoever wakes only tries it.
+ * Return: whether to wake the threads that wait; after the unlock, since they only try the lock.
  */
 static bool serve(struct ww_pool *pool)
 {

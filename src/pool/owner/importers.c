@@ -2,19 +2,20 @@
 /*
  * importers.c - the processes that have imported slices, see importers.h
  *
- * Each has put an object inside the pool's, under a name that begins as all of them. The broker
- * counts what is put there in a word of the owner's page (`members`), which is looked at before a
- * slot is handed out anew: when it has grown, somebody has come, and is looked for. What he marked
- * before is then seen; what he marks later finds the slot closed.
+ * Each of these processes has put an object inside the pool's, and the names of all these objects
+ * begin with the same prefix. The broker counts them in a field of the owner's page (`members`).
+ * The owner reads the field before it hands a slot out anew: if the count has grown, a process has
+ * come, and the owner looks for it. What that process marked before is then seen; if it marks a
+ * slot later, it finds the slot closed.
  *
- * The broker shows a process that has ended for some time, so that one that came and went between
+ * The broker shows a process that has ended for some time. So a process that came and went between
  * two looks is seen too: what it imported ends escrows. Its marks are void.
  *
- * Nothing of a holder's pages is believed but what it says of itself: a wrong mark keeps a slice
- * from being handed out, a wrong count ends an escrow early. Anybody who holds the pool can show
- * the marks of another one, which he can read, with a page of his own. So marks that two users show
- * count until both are gone. Of one user the newer page counts, for a process that lost its
- * connection comes again; processes of one user are no boundary to each other.
+ * A holder's pages are believed only in what they say of that holder: a wrong mark keeps a slice
+ * from being handed out, a wrong count ends an escrow early. A process that holds the pool can read
+ * the marks of another process, and can show them with a page of its own. So marks that two users
+ * show count until both are gone. Of one user the newer page counts, because a process that lost
+ * its connection comes again; processes of one user are not protected from each other.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,8 +106,9 @@ static bool is_lost(const struct ww_pool_holder *holder)
 }
 
 /*
- * It lost its connection, and came again: its new page, which is not lost, says what becomes of it.
- * What the other object was stays known, as of one that is gone. Takes over what @fresh has.
+ * The holder lost its connection, and came again: its new page, which is not lost, says what
+ * becomes of it. The former object stays known, as that of a holder that is gone. Takes over
+ * @fresh.
  */
 static void renew(struct ww_pool *pool, struct ww_pool_holder *holder, struct ww_pool_holder *fresh)
 {
@@ -155,7 +157,7 @@ static ww_status take_in(struct ww_pool *pool, struct ww_get_reply *grant,
 }
 
 /*
- * Whoever shows what is no holder's marks harms himself alone: he is not protected.
+ * A process that shows what is no holder's marks harms only itself: its slices are not protected.
  * Return: WW_OK (known now, whether new or not); WW_ERR_NO_MEMORY, WW_ERR_LIMIT...: not seen.
  */
 static ww_status add_holder(struct ww_pool *pool, struct ww_get_reply *grant)
@@ -200,7 +202,9 @@ static void remember_taken(struct ww_pool *pool, const struct ww_pool_holder *ho
 	}
 }
 
-/* The broker may show it for some time yet, so that it is remembered that it was looked at. */
+/*
+ * The broker may show such a holder for some time yet, so the holder stays listed, without marks.
+ */
 static void close_gone(struct ww_pool *pool)
 {
 	ww_list_for_each (link, &pool->holders) {
@@ -257,9 +261,9 @@ static void forget_closed(struct ww_pool *pool, ww_snapshot *snapshot)
 /* --- looking --- */
 
 /*
- * Who is gone by now was never seen: he let go, or the kernel has reported his end. Who shows
- * nothing that can be had, or nothing of the sort, has no marks. After any other failure somebody
- * may be there.
+ * A process that is gone by now uses no slice: it let go of the pool, or the kernel has reported
+ * its end. A process that shows an object which cannot be had, or is of another kind, has no marks.
+ * After any other failure there may be a process with marks.
  */
 static bool is_nobody(ww_status status)
 {
@@ -284,8 +288,8 @@ static ww_status look_at(struct ww_pool *pool, ww_snapshot *snapshot)
 }
 
 /*
- * Whether what the broker shows is all there is. One that lost the pool, or gave its owner up,
- * shows nobody, though processes that were never seen may use slices.
+ * Whether the broker shows all processes that use slices. A broker that lost the pool, or gave its
+ * owner up, shows none, though processes that were never seen may use slices.
  */
 static ww_status check_share(struct ww_pool *pool)
 {

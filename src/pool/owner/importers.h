@@ -14,28 +14,28 @@
 struct ww_pool_holder {
 	struct ww_list link;
 	uint8_t object_id[WW_WIRE_ID_BYTES];
-	uint32_t owner_uid;         /* by the broker's word */
+	uint32_t owner_uid;         /* as the broker says */
 	struct ww_signal_map *page; /* what the broker says of it, and its name; a reference */
 	const struct ww_layout_signal_cell *cell;
 	struct ww_marks *marks; /* owned; NULL: it is gone, and all that it imported is counted */
 	struct ww_attachments attachments;
 };
 
-/* Whether everybody is known who may mark a slice. */
+/* Whether every process is known that may mark a slice. */
 bool ww_pool_knows_all(const struct ww_pool *pool);
 
 /*
- * For ww_request_limit_all(): it has passed, so that each answer is awaited for 100 ms, as by any
- * limit, and no longer.
+ * For ww_request_limit_all(): a time that has passed. So each answer is awaited for 100 ms, as with
+ * every limit, and no longer.
  */
 #define WW_POOL_BRIEFLY UINT64_C(1)
 
 /*
  * Gets to know the processes that have come, and forgets those that are gone. The lock is held
- * meanwhile, so a broker that does not answer is not asked again within a second, and then only for
- * a moment, until it answers.
+ * meanwhile. So if a broker does not answer, it is not asked again within a second, and from then
+ * on each answer is awaited for a moment only, until it answers.
  * Return: WW_OK; WW_NOT_READY (it is not asked now; nothing recorded), as ww_broker_stat(): then
- * not everybody is known.
+ * not every process is known.
  */
 ww_status ww_pool_meet_holders(struct ww_pool *pool);
 void ww_pool_forget_holders(struct ww_pool *pool); /* all of them */

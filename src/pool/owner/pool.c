@@ -60,7 +60,7 @@ void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block)
 		chunk->all = block;
 }
 
-/* Chunks without slices that count. */
+/* A chunk without slices that count. */
 static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 {
 	ww_arena_remove(&pool->arena, chunk->all);
@@ -71,10 +71,10 @@ static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 	free(chunk);
 }
 
-/* Nobody has it any more, and no stream uses it. */
+/* No reference is left, and no stream uses the pool. */
 static void pool_free(struct ww_pool *pool)
 {
-	/* First of all, so that processes that use it hear that nothing will come. */
+	/* First of all: it tells the processes that use the pool that its owner is gone. */
 	ww_timeline_drop(pool->life);
 	ww_list_for_each (link, &pool->waiting) {
 		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
@@ -255,7 +255,7 @@ static ww_status make_arrays(struct ww_pool *pool)
 	return WW_OK;
 }
 
-/* Everything that can fail. */
+/* The steps that can fail. */
 static ww_status set_up(struct ww_pool *pool, const struct ww_pool_params *params)
 {
 	ww_try(read_params(params, pool));

@@ -2,11 +2,12 @@
 /*
  * pool.h - a pool as its owner's process has it
  *
- * What is free is known here alone (arena.h); what others may know is in the table (slice_table.h).
+ * Only the owner's process knows what is free (arena.h). What others may know is in the table
+ * (slice_table.h).
  *
- * Locks: pool->lock is for everything in a pool, also across calls of the driver (new chunks) and
- * of the broker (new holders). pools_lock, inside nothing and nothing inside it, is for the list of
- * pools.
+ * Locks: pool->lock guards everything in a pool. It is held across calls of the driver (new chunks)
+ * and of the broker (new holders). pools_lock guards the list of pools; it is taken inside no other
+ * lock, and no lock is taken inside it.
  */
 #ifndef WW_POOL_OWNER_POOL_H
 #define WW_POOL_OWNER_POOL_H

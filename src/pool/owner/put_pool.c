@@ -2,10 +2,10 @@
 /*
  * put_pool.c - a pool goes into a broker, when its first slice is exported
  *
- * The pool is an object of three descriptors: the owner's signal page, to read; the same, which the
- * broker alone has, to write there who came and whether the owner lives; and the table. Each chunk
- * is another object, whose name is inside the pool's, so that it needs no secret of its own: who
- * holds the pool gets its chunks, with the access with which he holds it.
+ * The pool is an object of three descriptors: the owner's signal page, to read; the same page, to
+ * write, which only the broker has: it writes there which processes came and whether the owner
+ * lives; and the table. Each chunk is another object, whose name is inside the pool's. So a chunk
+ * needs no secret of its own: a process that holds the pool gets its chunks, with the same access.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "pool/owner/put_pool.h"
 #include "share/sync_object.h"
 
-#define CHUNK_MODE 0666 /* who may hold the pool decides */
+#define CHUNK_MODE 0666 /* the mode of the pool decides */
 #define EVERYBODY  (WW_PUT_TO_READERS | WW_PUT_TO_WRITERS)
 
 static void describe(struct ww_put_request *offer, const struct ww_pool *pool)
@@ -85,7 +85,7 @@ static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
 	offer.put.life = WW_LIFE_HELD;
 	offer.put.mode = CHUNK_MODE;
 	offer.put.gid = WW_GID_OWN;
-	offer.put.flags = WW_WIRE_PUT_FLAG_REPLACE; /* nobody else has any business there */
+	offer.put.flags = WW_WIRE_PUT_FLAG_REPLACE; /* only the owner puts chunks */
 	ww_pool_chunk_name(offer.put.name, pool->id, chunk->index);
 	return ww_put_request_put(&offer, attachments, broker, 0);
 }

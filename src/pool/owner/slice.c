@@ -21,8 +21,8 @@
 #include "share/token_export.h"
 
 /*
- * A part of a slice, or the slice for reading: what a token that came home names. There is one of
- * each.
+ * A part of a slice, or the slice for reading: this process imported it by a token of its own pool.
+ * There is one for each span and access.
  */
 struct part {
 	struct ww_memory view;
@@ -144,8 +144,8 @@ static void give_slot(struct ww_pool *pool, uint64_t number)
 }
 
 /*
- * Whether somebody still uses it by a number from before a revocation. Forgets those that nobody
- * does: their slots were closed before this look, see slice_table.h.
+ * Whether a process still uses the slice by a number from before a revocation. Forgets the numbers
+ * that no process uses: their slots were closed before this look, see slice_table.h.
  */
 static bool has_formers(struct ww_slice *slice)
 {
@@ -167,8 +167,8 @@ static bool has_formers(struct ww_slice *slice)
 }
 
 /*
- * Whether nobody in any process uses it. One that hands it on to another is seen too: who takes it
- * counts that, so that the count is another one after the look than before.
+ * Whether no process uses the slice. A process that hands it on to another one is seen too: the
+ * process that takes it counts that, so the count differs before and after the look.
  */
 static bool is_unused(struct ww_slice *slice)
 {
@@ -197,7 +197,7 @@ static bool is_free(struct ww_slice *slice)
 	ww_slice_table_close_slot(table, ww_slice_slot(slice->number));
 	if (is_unused(slice))
 		return true;
-	ww_slice_table_reopen_slot(table, slice->number); /* somebody came just before */
+	ww_slice_table_reopen_slot(table, slice->number); /* a process came just before */
 	return false;
 }
 
@@ -217,7 +217,7 @@ static void set_escrow(struct ww_slice *slice, uint64_t escrow)
 	ww_slice_table_set_escrow(&slice->pool->table, ww_slice_slot(slice->number), escrow);
 }
 
-/* A slice that nobody uses any more in this process: its bytes are given back, or it waits. */
+/* The slice has no reference left in this process: its bytes are given back, or it waits. */
 static void retire(struct ww_slice *slice)
 {
 	struct ww_pool *pool = slice->pool;
@@ -338,7 +338,7 @@ void ww_slice_free(struct ww_slice *slice)
 	free(slice);
 }
 
-/* --- coming home --- */
+/* --- import into the owner's process --- */
 
 /* Return: the part that such a token named before, with a reference; NULL: there is none. */
 static struct ww_memory *find_part(const struct ww_slice *slice, const struct ww_token_info *info,
@@ -362,7 +362,7 @@ static void hold(struct ww_slice *slice)
 		set_escrow(slice, WW_ESCROW_OWNER_HAS);
 		use(slice);
 	} else if (!ww_ref_try_get(&slice->view.ref)) {
-		ww_memory_view_leave(&slice->view); /* who looks at addresses sees no half of it */
+		ww_memory_view_leave(&slice->view); /* a search by address must not see this */
 		ww_ref_init(&slice->view.ref);
 		ww_memory_view_enter(&slice->view);
 		ww_pool_ref(slice->pool);
@@ -387,7 +387,7 @@ static ww_status take_part(struct ww_slice *slice, const struct ww_token_info *i
 	return WW_OK;
 }
 
-/* Whether it can be had: not one that was let go of, that nobody uses and nobody is to get. */
+/* Whether it can be had: it is used here, a process uses it, or a token of it is in flight. */
 static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
 {
 	if (slice->is_used)
@@ -459,9 +459,9 @@ static ww_status fence(struct ww_slice *slice, struct ww_stream *stream)
 /* --- the operations of a slice, and of a part of one --- */
 
 /*
- * Between the last unref and the lock another thread may have found the slice by a token and used
- * it anew, and let go of it too. So whoever comes first with the lock retires it, and each of them
- * gives back the reference of the pool that came with one use.
+ * Between the last unref and the lock another thread may have found the slice by a token, used it
+ * anew and released it too. So the thread that gets the lock first retires the slice, and each
+ * thread gives back the reference of the pool that came with one use.
  */
 static bool has_ended(struct ww_slice *slice)
 {
@@ -480,7 +480,7 @@ static void release_slice(struct ww_memory *view)
 		retire(slice);
 	is_awaited = !ww_list_is_empty(&pool->queue);
 	pthread_mutex_unlock(&pool->lock);
-	if (is_awaited) /* with the lock free, which whoever waits only tries */
+	if (is_awaited) /* after the unlock: a thread that waits only tries the lock */
 		ww_await_wake(&pool->wakes);
 	ww_pool_unref(pool);
 }
@@ -526,7 +526,7 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 
 	if (escrow_ns == WW_ESCROW_NONE)
 		return WW_OK;
-	/* Imports that nobody expected, or tokens that came to nothing, are another matter. */
+	/* Imports that no token announced, and tokens that were never imported, do not count. */
 	if (!ww_pool_knows_all(slice->pool)) {
 		/* In any case: what is not seen now would end the escrow early. */
 		slice->pool->ask_again_ns = 0;

@@ -2,17 +2,16 @@
 /*
  * slice.h - a slice of a pool in its owner's process
  *
- * A slice has one of these states, and goes through them in this order, though it may skip all but
- * the first and the last:
+ * A slice goes through these states in this order; it may skip the second:
  *
  *   USED      references are left in this process
- *   WAITING   none are, but a token of it is in flight, a stream of this process or another process
- *             still uses it
- *   free      its bytes are the arena's again, its slot may have another slice
+ *   WAITING   no reference is left, but a token of the slice is in flight, or a stream of this
+ *             process or another process still uses it
+ *   free      its bytes are the arena's again, and its slot may get another slice
  *
- * Those that wait stand in a list, and are looked at again when something is allocated. Nobody else
- * does it: there is no thread. A slice that waits can still be imported while a token of it is in
- * flight, or by a token of who imported it; here too: then it is used again.
+ * Slices that wait stand in a list. An allocation looks at them again; there is no thread that
+ * does. A slice that waits can still be imported while a token of it is in flight, or by a token
+ * that an importer made. If this process imports it, it is used again.
  *
  * The functions are called under pool->lock.
  */
@@ -28,8 +27,8 @@ struct ww_release {
 };
 
 /*
- * A number that a slice had until its tokens were revoked. Its slot is closed, and has another
- * slice when nobody marks it.
+ * A number that a slice had until its tokens were revoked. Its slot is closed. It may get another
+ * slice when no process marks this number.
  */
 struct ww_former_number {
 	struct ww_former_number *next;
@@ -46,7 +45,7 @@ struct ww_slice {
 	bool is_shared; /* a token of it was made */
 	struct ww_release *releases;
 	struct ww_former_number *formers;
-	struct ww_list parts; /* what tokens that came home named of it */
+	struct ww_list parts; /* the parts of it that tokens of it gave to this process */
 	struct ww_list link;  /* when it is not used: in pool->waiting, or in pool->spare */
 
 	/* The escrow. */
