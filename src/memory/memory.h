@@ -90,6 +90,12 @@ static inline struct ww_memory *ww_memory_whole(struct ww_memory *memory)
 /* As ww_memory_unref(), but reclaims nothing (device/deferred_release.h): for calls under locks. */
 struct ww_memory *ww_memory_drop(struct ww_memory *memory);
 
+/* Whether other code owns the memory, since it was wrapped: an object of it ends with its owner. */
+static inline bool ww_memory_is_borrowed(const struct ww_memory *whole)
+{
+	return whole->mapping->is_wrapped || ww_backing_is_foreign(whole->mapping->backing);
+}
+
 /* Return: WW_OK; WW_ERR_INVALID (not one of WW_ACCESS_...). */
 ww_status ww_memory_check_access(uint32_t access);
 

@@ -97,5 +97,5 @@ ww_status ww_memory_import(ww_device *device, ww_broker *broker, const struct ww
 	ww_members_reclaim();
 	if (named.flags & WW_TOKEN_SLICE)
 		return import_slice(device, broker, &named, token, &options, out_memory, info);
-	return ww_client_import(device, broker, &named, token, &options, out_memory, info);
+	return ww_import_memory(device, broker, &named, token, &options, out_memory, info);
 }

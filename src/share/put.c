@@ -10,7 +10,6 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "share/choose_broker.h"
-#include "share/token_export.h"
 #include "share/put_request.h"
 #include "wire/name.h"
 
@@ -43,7 +42,7 @@ static ww_status check_params(const struct ww_put_params *params)
 /* Memory that was wrapped lives as long as its owner keeps it. */
 static ww_status choose_life(const struct ww_memory *whole, struct ww_put_params *ours)
 {
-	bool is_borrowed = ww_client_is_borrowed(whole);
+	bool is_borrowed = ww_memory_is_borrowed(whole);
 
 	if (ours->life == 0)
 		ours->life = is_borrowed ? WW_LIFE_OWNER : WW_LIFE_HELD;

@@ -64,7 +64,7 @@ static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
 	ww_try(ww_put_request_init(&offer, memory, WW_STATE_SHARED, NULL));
-	offer.put.life = ww_client_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
+	offer.put.life = ww_memory_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	offer.put.mode = UNNAMED_MODE;
 	offer.put.gid = WW_GID_OWN;
 	return ww_sync_object_put(&offer, &memory->attachments, broker);
@@ -103,11 +103,6 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 	return ww_token_make(info, exported.secret, out_token);
 }
 
-bool ww_client_is_borrowed(const struct ww_memory *whole)
-{
-	return whole->mapping->is_wrapped || ww_backing_is_foreign(whole->mapping->backing);
-}
-
 /* A token for the whole, that names the span that the memory is. */
 static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker,
 	const struct ww_export_params *ours, struct ww_token *out_token)
@@ -122,7 +117,7 @@ static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker
 		.bytes = ours->bytes,
 		.total_bytes = whole->description.bytes,
 		.has_array = ours->array != NULL,
-		.flags = (ww_client_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
+		.flags = (ww_memory_is_borrowed(whole) ? WW_TOKEN_FOREIGN : 0) |
 			(ours->uses ? WW_TOKEN_COUNTED : 0),
 	};
 	uint8_t secret[WW_SECRET_BYTES];

@@ -23,7 +23,4 @@ struct ww_escrow {
 ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 	const struct ww_escrow *escrow, struct ww_token *out_token);
 
-/* Whether other code owns the memory, since it was wrapped: an object of it ends with its owner. */
-bool ww_client_is_borrowed(const struct ww_memory *whole);
-
 #endif

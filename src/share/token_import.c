@@ -231,7 +231,7 @@ static ww_status ask(struct ww_device *device, struct ww_broker *broker,
 	return info ? ww_import_write_info(&import.token, &ours, info) : WW_OK;
 }
 
-ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
 	const struct ww_token_info *named, const struct ww_token *token,
 	const struct ww_import_options *options, struct ww_memory **out_memory,
 	struct ww_object_info *info)

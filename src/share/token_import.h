@@ -49,7 +49,7 @@ ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_obje
  * @info:    NULL, or the caller's, of checked size
  * Return: as ww_memory_import(); on failure *out_memory is untouched.
  */
-ww_status ww_client_import(struct ww_device *device, struct ww_broker *broker,
+ww_status ww_import_memory(struct ww_device *device, struct ww_broker *broker,
 	const struct ww_token_info *named, const struct ww_token *token,
 	const struct ww_import_options *options, struct ww_memory **out_memory,
 	struct ww_object_info *info);
