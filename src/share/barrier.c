@@ -22,6 +22,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "share/call_limit.h"
 #include "share/choose_broker.h"
 #include "share/token_import.h"
 #include "share/sync_object.h"
@@ -340,7 +341,7 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 	};
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	struct ww_sync_object_limit limit;
+	struct ww_call_limit limit;
 	ww_status status;
 
 	ww_clear(out_barrier, NULL);
@@ -348,12 +349,12 @@ ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank, uin
 	ww_try(ww_process_enter());
 	ww_require(name && out_barrier, "ww_barrier_get: name or out_barrier is NULL");
 	ww_try(ww_name_check(name));
-	ww_sync_object_limit_begin(&limit, timeout_ns);
+	ww_call_limit_begin(&limit, timeout_ns);
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
 		status = join_name(&grant, &joining, out_barrier);
-	return ww_sync_object_limit_end(&limit, status);
+	return ww_call_limit_end(&limit, status);
 }
 
 static ww_status join_token(struct ww_import *import, struct joining *joining, ww_broker *broker,
@@ -372,13 +373,12 @@ ww_status ww_barrier_import(ww_broker *broker, const struct ww_token *token, uin
 		.deadline_ns = ww_clock_deadline_ns(timeout_ns),
 	};
 	WW_AUTO_IMPORT struct ww_import import;
-	struct ww_sync_object_limit limit;
+	struct ww_call_limit limit;
 
 	ww_clear(out_barrier, NULL);
 	ww_import_init(&import, WW_OBJECT_BARRIER, WW_ACCESS_READ);
 	ww_try(ww_process_enter());
 	ww_require(token && out_barrier, "ww_barrier_import: token or out_barrier is NULL");
-	ww_sync_object_limit_begin(&limit, timeout_ns);
-	return ww_sync_object_limit_end(&limit,
-		join_token(&import, &joining, broker, token, out_barrier));
+	ww_call_limit_begin(&limit, timeout_ns);
+	return ww_call_limit_end(&limit, join_token(&import, &joining, broker, token, out_barrier));
 }

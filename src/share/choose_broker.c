@@ -5,19 +5,19 @@
 #include "share/choose_broker.h"
 
 #include "base/process.h"
-#include "share/sync_object.h"
+#include "share/call_limit.h"
 
 ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened,
 	uint64_t timeout_ns)
 {
-	struct ww_sync_object_limit limit;
+	struct ww_call_limit limit;
 	ww_status status;
 
 	*out_opened = NULL;
 	if (*broker)
 		return WW_OK;
-	ww_sync_object_limit_begin(&limit, timeout_ns);
-	status = ww_sync_object_limit_end(&limit, ww_broker_open(NULL, out_opened));
+	ww_call_limit_begin(&limit, timeout_ns);
+	status = ww_call_limit_end(&limit, ww_broker_open(NULL, out_opened));
 	*broker = *out_opened;
 	return status;
 }

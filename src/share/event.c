@@ -86,7 +86,7 @@ static ww_status share(struct ww_event *event, struct ww_broker *broker)
 		ww_try(ww_sync_object_offer_page(&offer, event->timeline->page));
 	else
 		offer.put.life = WW_LIFE_OWNER;
-	return ww_sync_object_put(&offer, thing, broker);
+	return ww_put_request_put_unnamed(&offer, thing, broker);
 }
 
 static ww_status export_event(struct ww_event *event, struct ww_broker *broker,

@@ -175,3 +175,34 @@ ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments
 	ww_broker_client_end_turn(broker);
 	return status;
 }
+
+/* --- an object without a name --- */
+
+/* What another thread put is held all the same, by one count more. */
+static ww_status hold_again(const struct ww_put_request *offer, struct ww_attachments *thing,
+	struct ww_broker *broker)
+{
+	WW_AUTO_HOLD_REF struct ww_hold_ref *hold_ref = NULL;
+
+	ww_try(ww_hold_ref_new(broker, &hold_ref));
+	if (!ww_broker_client_hold_again(broker, offer->put.id))
+		return WW_ERR_EXISTS; /* as it was recorded */
+	ww_hold_ref_attach(ww_steal(hold_ref), thing, offer->put.id);
+	return WW_OK;
+}
+
+ww_status ww_put_request_put_unnamed(struct ww_put_request *offer, struct ww_attachments *thing,
+	struct ww_broker *broker)
+{
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	status = ww_put_request_put(offer, thing, broker, 0);
+	if (status == WW_ERR_EXISTS) {
+		status = hold_again(offer, thing, broker);
+		if (status == WW_OK)
+			ww_error_restore(&record);
+	}
+	return status;
+}

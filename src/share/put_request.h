@@ -45,4 +45,12 @@ void ww_put_request_fini(struct ww_put_request *offer);
 ww_status ww_put_request_put(struct ww_put_request *offer, struct ww_attachments *thing,
 	struct ww_broker *broker, uint64_t timeout_ns);
 
+/*
+ * Puts an object without a name, of an id that only this process uses: if another thread has put it
+ * meanwhile it is held all the same.
+ * Return: WW_OK; as ww_timeline_export().
+ */
+ww_status ww_put_request_put_unnamed(struct ww_put_request *offer, struct ww_attachments *thing,
+	struct ww_broker *broker);
+
 #endif

@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/random.h"
@@ -52,24 +51,6 @@ ww_status ww_sync_object_read_token(const struct ww_token_params *params,
 			"ww_token_params"));
 	*out_escrow = (struct ww_escrow){.ns = ours.escrow_ns, .uses = ours.uses};
 	return WW_OK;
-}
-
-void ww_sync_object_limit_begin(struct ww_sync_object_limit *limit, uint64_t timeout_ns)
-{
-	limit->former_ns = ww_request_limit();
-	limit->deadline_ns = timeout_ns ? ww_clock_deadline_ns(timeout_ns) : WW_NEVER;
-	ww_error_save(&limit->record);
-	ww_request_limit_all(limit->deadline_ns);
-}
-
-ww_status ww_sync_object_limit_end(const struct ww_sync_object_limit *limit, ww_status status)
-{
-	ww_request_restore_limit(&limit->former_ns);
-	if (status != WW_ERR_NO_BROKER || limit->deadline_ns == WW_NEVER ||
-		ww_clock_now_ns() < limit->deadline_ns)
-		return status;
-	ww_error_restore(&limit->record);
-	return WW_TIMED_OUT;
 }
 
 ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t least, const char *what)
@@ -138,35 +119,6 @@ static void describe(struct ww_put_request *offer, const struct ww_signal_map *p
 	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
 }
 
-/* What another thread put is held all the same, by one count more. */
-static ww_status hold_again(const struct ww_put_request *offer, struct ww_attachments *thing,
-	struct ww_broker *broker)
-{
-	WW_AUTO_HOLD_REF struct ww_hold_ref *hold_ref = NULL;
-
-	ww_try(ww_hold_ref_new(broker, &hold_ref));
-	if (!ww_broker_client_hold_again(broker, offer->put.id))
-		return WW_ERR_EXISTS; /* as it was recorded */
-	ww_hold_ref_attach(ww_steal(hold_ref), thing, offer->put.id);
-	return WW_OK;
-}
-
-ww_status ww_sync_object_put(struct ww_put_request *offer, struct ww_attachments *thing,
-	struct ww_broker *broker)
-{
-	struct ww_error record;
-	ww_status status;
-
-	ww_error_save(&record);
-	status = ww_put_request_put(offer, thing, broker, 0);
-	if (status == WW_ERR_EXISTS) {
-		status = hold_again(offer, thing, broker);
-		if (status == WW_OK)
-			ww_error_restore(&record);
-	}
-	return status;
-}
-
 ww_status ww_sync_object_require_alive(const struct ww_signal_map *page)
 {
 	if (__atomic_load_n(&page->header->lost, __ATOMIC_ACQUIRE))
@@ -182,7 +134,7 @@ static ww_status put_page(struct ww_signal_map *page, struct ww_broker *broker)
 	ww_sync_object_offer_init(&offer, WW_OBJECT_TIMELINE, page->id, NULL);
 	ww_try(ww_sync_object_offer_page(&offer, page));
 	describe(&offer, page, 0);
-	return ww_sync_object_put(&offer, &page->attachments, broker);
+	return ww_put_request_put_unnamed(&offer, &page->attachments, broker);
 }
 
 ww_status ww_sync_object_hold(ww_timeline *timeline, struct ww_broker *broker,

@@ -21,25 +21,6 @@ ww_status ww_sync_object_read_token(const struct ww_token_params *params,
 	struct ww_escrow *out_escrow);
 
 /*
- * A call of several requests that has a limit on time of its own: every one of them, connecting
- * too, is within it.
- */
-struct ww_sync_object_limit {
-	uint64_t former_ns;
-	uint64_t deadline_ns;
-	struct ww_error record;
-};
-
-/* @timeout_ns: 0: only the broker's own limit counts, for each answer */
-void ww_sync_object_limit_begin(struct ww_sync_object_limit *limit, uint64_t timeout_ns);
-
-/*
- * Of the same thread. Return: @status; WW_TIMED_OUT where that is WW_ERR_NO_BROKER for lack of
- * time.
- */
-ww_status ww_sync_object_limit_end(const struct ww_sync_object_limit *limit, ww_status status);
-
-/*
  * @least:  version of the protocol from which on a broker does what is needed
  * @what:   that; "tell waiters that a signaller died"
  * May block: connects if need be.
@@ -75,14 +56,6 @@ void ww_sync_object_write_timeline(const struct ww_signal_map *page, uint64_t ce
 
 /* Adds a page's descriptors to an offer: one to read for every holder, and the broker's own. */
 ww_status ww_sync_object_offer_page(struct ww_put_request *offer, struct ww_signal_map *page);
-
-/*
- * Puts an object without a name, of an id that only this process uses: if another thread has put it
- * meanwhile it is held all the same.
- * Return: WW_OK; as ww_timeline_export().
- */
-ww_status ww_sync_object_put(struct ww_put_request *offer, struct ww_attachments *thing,
-	struct ww_broker *broker);
 
 /* Return: WW_OK; WW_ERR_PEER_LOST (the page's owner has ended, or was given up). */
 ww_status ww_sync_object_require_alive(const struct ww_signal_map *page);

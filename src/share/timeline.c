@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "share/call_limit.h"
 #include "share/choose_broker.h"
 #include "share/token_import.h"
 #include "share/sync_object.h"
@@ -91,7 +92,7 @@ ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
-	struct ww_sync_object_limit limit;
+	struct ww_call_limit limit;
 	ww_status status;
 
 	ww_clear(out_timeline, NULL);
@@ -99,10 +100,10 @@ ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_
 	ww_try(ww_process_enter());
 	ww_require(name && out_timeline, "ww_timeline_get: name or out_timeline is NULL");
 	ww_try(ww_name_check(name));
-	ww_sync_object_limit_begin(&limit, timeout_ns);
+	ww_call_limit_begin(&limit, timeout_ns);
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
 		status = get(&grant, out_timeline);
-	return ww_sync_object_limit_end(&limit, status);
+	return ww_call_limit_end(&limit, status);
 }

@@ -67,7 +67,7 @@ static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 	offer.put.life = ww_memory_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	offer.put.mode = UNNAMED_MODE;
 	offer.put.gid = WW_GID_OWN;
-	return ww_sync_object_put(&offer, &memory->attachments, broker);
+	return ww_put_request_put_unnamed(&offer, &memory->attachments, broker);
 }
 
 static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info *info,

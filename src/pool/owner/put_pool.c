@@ -49,7 +49,7 @@ static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 	offer.put.fd_access[offer.fd_count++] = EVERYBODY;
 	offer.host_bytes += pool->table.mapping->bytes;
 	describe(&offer, pool);
-	return ww_sync_object_put(&offer, &pool->attachments, broker);
+	return ww_put_request_put_unnamed(&offer, &pool->attachments, broker);
 }
 
 static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
