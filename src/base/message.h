@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include <warpway/base.h>
 
@@ -40,16 +39,5 @@ ww_status ww_message_send(int socket, const void *message, size_t bytes, int fd,
  */
 ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t deadline_ns,
 	int *out_fd);
-
-/*
- * recvmsg(2) that does not wait, of one part or packet; interrupted calls are repeated, descriptors
- * are close-on-exec.
- *
- * A socket that was closed with something of ours unread says so once (ECONNRESET), before it hands
- * over what its owner had sent: so an error of that kind is worth a second attempt, and is told
- * only if nothing is there. So is the end of a socket of packets: the kernel looks for a packet
- * first and for the end then, and both may have come between.
- */
-ssize_t ww_message_receive_once(int socket, struct msghdr *header);
 
 #endif

@@ -2,15 +2,13 @@
 /*
  * packet.c - one packet with its descriptors in one call of the kernel's, see packet.h
  *
- * Sending and receiving never wait (MSG_DONTWAIT), whatever the socket's own mode is.
- *
- * The control buffer has room for the descriptors a packet may have and no more, so the kernel
+ * There is room for the descriptors a packet may have and no more (scm_rights.h), so the kernel
  * drops what is beyond them by itself and says so (MSG_CTRUNC). It says the same when the table of
  * open files is full; the two are told apart by how many descriptors came: as many as there is room
  * for, or fewer.
  *
  * A socket that was told to deliver credentials, security labels or pidfds too puts them into the
- * same buffer. They are skipped; where they took the room of descriptors, that is named as the
+ * same room. They are skipped; where they took the room of descriptors, that is named as the
  * reason.
  *
  * Descriptors that came are not closed here, whatever is wrong with their packet: to close a file
@@ -19,51 +17,18 @@
 #include "wire/packet.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
 
+#include "base/close_async.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/message.h"
-#include "base/close_async.h"
+#include "base/scm_rights.h"
 
-#ifndef SCM_PIDFD /* Linux 6.5 */
-#define SCM_PIDFD 4
-#endif
 #ifndef SO_PASSPIDFD
 #define SO_PASSPIDFD 76
 #endif
 
-/* CMSG_LEN(), since the padding of CMSG_SPACE() could be room for one descriptor more. */
-#define CONTROL_BYTES CMSG_LEN(WW_PACKET_FDS * sizeof(int))
-
-union control {
-	struct cmsghdr header; /* for alignment */
-	char bytes[CMSG_SPACE(WW_PACKET_FDS * sizeof(int))];
-};
-
-/* What one call of the kernel's brought. */
-struct arrival {
-	size_t bytes;
-	int flags;
-	int *fds;
-	size_t fd_count;
-};
-
-static void attach(struct msghdr *header, union control *control, const int *fds, size_t fd_count)
-{
-	struct cmsghdr *item;
-
-	header->msg_control = control->bytes;
-	header->msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
-	item = CMSG_FIRSTHDR(header);
-	item->cmsg_level = SOL_SOCKET;
-	item->cmsg_type = SCM_RIGHTS;
-	item->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-	memcpy(CMSG_DATA(item), fds, fd_count * sizeof(int));
-}
+_Static_assert(WW_PACKET_FDS <= WW_SCM_FDS_MAX, "a packet's descriptors travel together");
 
 static ww_status fail_send(int socket, int error, size_t count, size_t fd_count)
 {
@@ -81,17 +46,10 @@ static ww_status fail_send(int socket, int error, size_t count, size_t fd_count)
 ww_status ww_packet_send(int socket, const void *bytes, size_t count, const int *fds,
 	size_t fd_count)
 {
-	struct iovec part = {(void *)bytes, count};
-	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	union control control = {.bytes = {0}};
 	ssize_t sent;
 
 	ww_assert(count > 0 && fd_count <= WW_PACKET_FDS);
-	if (fd_count > 0)
-		attach(&header, &control, fds, fd_count);
-	do {
-		sent = sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
-	} while (sent < 0 && errno == EINTR);
+	sent = ww_scm_send(socket, bytes, count, fds, fd_count);
 	if (sent >= 0)
 		return WW_OK;
 	if (errno == EAGAIN)
@@ -106,40 +64,6 @@ static ww_status fail_receive(int socket, int error)
 	if (error == ECONNRESET)
 		return WW_END;
 	return ww_fail_errno(error, NULL, "cannot receive from socket %d", socket);
-}
-
-static void collect(struct arrival *arrival, const struct cmsghdr *item)
-{
-	size_t count = (item->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-
-	for (size_t i = 0; i < count && arrival->fd_count < WW_PACKET_FDS; i++) {
-		memcpy(&arrival->fds[arrival->fd_count], CMSG_DATA(item) + i * sizeof(int),
-			sizeof(int));
-		arrival->fd_count++;
-	}
-}
-
-/* A pidfd that comes with a message although nobody here asked; to close one never waits. */
-static void drop_pidfd(const struct cmsghdr *item)
-{
-	int fd;
-
-	if (item->cmsg_len < CMSG_LEN(sizeof(int)))
-		return;
-	memcpy(&fd, CMSG_DATA(item), sizeof(int));
-	ww_fd_close(fd);
-}
-
-static void collect_all(struct arrival *arrival, struct msghdr *header)
-{
-	for (struct cmsghdr *item = CMSG_FIRSTHDR(header); item; item = CMSG_NXTHDR(header, item)) {
-		if (item->cmsg_level != SOL_SOCKET)
-			continue;
-		if (item->cmsg_type == SCM_RIGHTS)
-			collect(arrival, item);
-		else if (item->cmsg_type == SCM_PIDFD)
-			drop_pidfd(item);
-	}
 }
 
 /* Return: the option that makes this socket deliver more than descriptors, or NULL. */
@@ -163,7 +87,7 @@ static const char *other_items(int socket)
 }
 
 /* Why the kernel dropped descriptors. */
-static ww_status fail_cut(int socket, const struct arrival *arrival)
+static ww_status fail_cut(int socket, const struct ww_scm_arrival *arrival)
 {
 	const char *option = other_items(socket);
 
@@ -181,30 +105,22 @@ static ww_status fail_cut(int socket, const struct arrival *arrival)
 		socket);
 }
 
-/* A closed socket and an empty packet both read as nothing. */
-static ww_status check_empty(int socket, const struct arrival *arrival)
-{
-	struct pollfd poll_fd = {.fd = socket, .events = POLLRDHUP};
-
-	if (arrival->fd_count > 0 || poll(&poll_fd, 1, 0) == 0)
-		return ww_fail(WW_ERR_PROTOCOL, "refused an empty packet from socket %d", socket);
-	return WW_END;
-}
-
-static ww_status check(int socket, const struct arrival *arrival, size_t room)
+static ww_status check(int socket, const struct ww_scm_arrival *arrival, size_t count, size_t room)
 {
 	if (arrival->flags & MSG_TRUNC)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"refused a packet of more than %zu bytes from socket %d", room, socket);
 	if (arrival->flags & MSG_CTRUNC)
 		return fail_cut(socket, arrival);
-	if (arrival->bytes == 0)
-		return check_empty(socket, arrival);
+	if (count == 0 && ww_scm_is_end(socket, arrival))
+		return WW_END;
+	if (count == 0)
+		return ww_fail(WW_ERR_PROTOCOL, "refused an empty packet from socket %d", socket);
 	return WW_OK;
 }
 
 /* The standard streams are not ours to be: see fd.h. */
-static ww_status adopt_all(struct arrival *arrival)
+static ww_status adopt_all(struct ww_scm_arrival *arrival)
 {
 	size_t kept = 0;
 	ww_status status = WW_OK;
@@ -228,16 +144,8 @@ static ww_status adopt_all(struct arrival *arrival)
 ww_status ww_packet_receive(int socket, void *buffer, size_t room, size_t *out_bytes,
 	int out_fds[WW_PACKET_FDS], size_t *out_fd_count)
 {
-	struct arrival arrival = {.fds = out_fds};
-	struct iovec part = {buffer, room};
-	union control control;
-	struct msghdr header = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = CONTROL_BYTES,
-	};
-	ssize_t count = ww_message_receive_once(socket, &header);
+	struct ww_scm_arrival arrival = {.fds = out_fds, .fd_room = WW_PACKET_FDS};
+	ssize_t count = ww_scm_receive(socket, buffer, room, false, &arrival);
 	ww_status adopted;
 	ww_status status;
 
@@ -245,15 +153,12 @@ ww_status ww_packet_receive(int socket, void *buffer, size_t room, size_t *out_b
 	*out_fd_count = 0;
 	if (count < 0)
 		return fail_receive(socket, errno);
-	arrival.bytes = (size_t)count;
-	arrival.flags = header.msg_flags;
-	collect_all(&arrival, &header);
 	adopted = adopt_all(&arrival);
 	*out_fd_count = arrival.fd_count;
-	status = check(socket, &arrival, room);
+	status = check(socket, &arrival, (size_t)count, room);
 	if (status == WW_OK)
 		status = adopted;
 	if (status == WW_OK)
-		*out_bytes = arrival.bytes;
+		*out_bytes = (size_t)count;
 	return status;
 }
