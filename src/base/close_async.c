@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,8 @@
 
 #define STACK_BYTES ((size_t)64 * 1024)
 
-static unsigned closing; /* threads, and files that none could be had for: those stay open */
+/* Threads, and files that none could be had for: those stay open. */
+static _Atomic unsigned closing;
 
 /* eventfd, pidfd and their like: the kernel's own name for them, which no path can be. */
 static bool is_anonymous(int fd)
@@ -78,7 +80,7 @@ bool ww_close_async_is_local(int fd)
 static void *close_aside(void *context)
 {
 	close((int)(intptr_t)context);
-	__atomic_sub_fetch(&closing, 1, __ATOMIC_RELAXED);
+	atomic_fetch_sub_explicit(&closing, 1, memory_order_relaxed);
 	return NULL;
 }
 
@@ -90,7 +92,7 @@ static void start_closing(int fd)
 	pthread_t thread;
 	sigset_t all;
 
-	__atomic_add_fetch(&closing, 1, __ATOMIC_RELAXED);
+	atomic_fetch_add_explicit(&closing, 1, memory_order_relaxed);
 	if (pthread_attr_init(&attributes))
 		return;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -117,7 +119,7 @@ int ww_close_async(int fd)
 
 ww_status ww_close_async_check_room(void)
 {
-	if (__atomic_load_n(&closing, __ATOMIC_RELAXED) < WW_CLOSE_ASYNC_MAX)
+	if (atomic_load_explicit(&closing, memory_order_relaxed) < WW_CLOSE_ASYNC_MAX)
 		return WW_OK;
 	return ww_fail(WW_ERR_LIMIT,
 		"%d files that were sent to this process hang whoever closes them; it takes no more until they "

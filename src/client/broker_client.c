@@ -26,8 +26,8 @@
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_broker *kept; /* under kept_lock; a reference, or NULL */
-static uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
+static struct ww_broker *kept;         /* under kept_lock; a reference, or NULL */
+static _Atomic uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
 static struct ww_list open_brokers = WW_LIST_INIT(open_brokers); /* under open_lock */
 static uint64_t opened_count; /* under open_lock; brokers that were ever in the list */
 
@@ -215,14 +215,14 @@ void ww_broker_client_keep(struct ww_broker *broker)
 	pthread_mutex_lock(&kept_lock);
 	former = kept;
 	kept = broker;
-	__atomic_store_n(&kept_until_ns, ww_clock_deadline_ns(KEPT_NS), __ATOMIC_RELAXED);
+	kept_until_ns = ww_clock_deadline_ns(KEPT_NS);
 	pthread_mutex_unlock(&kept_lock);
 	ww_broker_unref(former);
 }
 
 void ww_broker_client_drop_kept(bool at_once)
 {
-	uint64_t until_ns = __atomic_load_n(&kept_until_ns, __ATOMIC_RELAXED);
+	uint64_t until_ns = kept_until_ns;
 	struct ww_broker *former = NULL;
 
 	if (until_ns == 0 || (!at_once && ww_clock_now_ns() < until_ns))
@@ -231,7 +231,7 @@ void ww_broker_client_drop_kept(bool at_once)
 	/* Another thread may have used it meanwhile. */
 	if (at_once || ww_clock_now_ns() >= kept_until_ns) {
 		former = ww_steal(kept);
-		__atomic_store_n(&kept_until_ns, 0, __ATOMIC_RELAXED);
+		kept_until_ns = 0;
 	}
 	pthread_mutex_unlock(&kept_lock);
 	ww_broker_unref(former);

@@ -30,7 +30,6 @@
 #define VERSION 1
 
 _Static_assert(sizeof(struct ww_foreign_record) == 192, "as in protocol/broker.xml");
-_Static_assert(sizeof(_Atomic uint32_t) == sizeof(uint32_t), "an atomic word is a word");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool has_process_id; /* under lock, as is the next; constant once set */
@@ -164,7 +163,7 @@ ww_status ww_handle_page_open(struct ww_handle_page *page, int fd,
 
 ww_status ww_handle_page_check(const struct ww_handle_page *page)
 {
-	if (atomic_load_explicit(&page->record->withdrawn, memory_order_acquire))
+	if (__atomic_load_n(&page->record->withdrawn, __ATOMIC_ACQUIRE))
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"this memory was wrapped, and its owner has let go of it; ask for a new token");
 	if (page->is_locked && !page->is_own && is_abandoned(page->fd))
@@ -208,7 +207,7 @@ bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_for
 void ww_handle_page_withdraw(struct ww_handle_page *page)
 {
 	if (page->record && page->is_own)
-		atomic_store_explicit(&page->record->withdrawn, 1, memory_order_release);
+		__atomic_store_n(&page->record->withdrawn, 1, __ATOMIC_RELEASE);
 }
 
 void ww_handle_page_close(struct ww_handle_page *page)

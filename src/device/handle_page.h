@@ -14,7 +14,6 @@
 #ifndef WW_DEVICE_HANDLE_PAGE_H
 #define WW_DEVICE_HANDLE_PAGE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -29,7 +28,7 @@ struct ww_foreign_record {
 	uint32_t version;
 	uint32_t backing;
 	uint32_t pid;
-	_Atomic uint32_t withdrawn;
+	uint32_t withdrawn;
 	uint32_t is_locked;
 	uint32_t reserved;
 	uint64_t bytes;
