@@ -17,9 +17,6 @@
 #define PAGE        4096
 #define MAGIC_BYTES 8
 
-WW_DEFINE_CLEANUP(ww_device, ww_device_unref)
-#define WW_AUTO_DEVICE WW_CLEANUP(ww_device_unref_p)
-
 _Static_assert(sizeof(struct ww_layout_pool_table) == WW_LAYOUT_POOL_TABLE_BYTES, "no padding");
 
 static uint64_t page_up(uint64_t bytes)
@@ -122,10 +119,7 @@ static ww_status check_header(const struct ww_layout_pool_marks *theirs,
 
 static ww_status create_file(const struct file_form *form, struct ww_mapping **out_mapping)
 {
-	WW_AUTO_DEVICE ww_device *host = NULL;
-
-	ww_try(ww_device_open("host", &host));
-	ww_try(ww_mapping_create(host, WW_MEMORY_HOST, form->bytes, out_mapping));
+	ww_try(ww_shared_page_create(form->bytes, out_mapping));
 	write_header((*out_mapping)->host_pointer, form);
 	return WW_OK;
 }
@@ -134,22 +128,14 @@ static ww_status create_file(const struct file_form *form, struct ww_mapping **o
 static ww_status import_file(int fd, uint64_t bytes, const struct file_form *form,
 	struct ww_mapping **out_mapping)
 {
-	const struct ww_memory_source source = {
-		.fd = fd,
-		.backing = WW_BACKING_MEMFD,
-		.kind = WW_MEMORY_HOST,
-		.bytes = bytes,
-	};
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
-	WW_AUTO_DEVICE ww_device *host = NULL;
 
 	if (bytes != form->bytes)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a pool of %" PRIu32 " slices has no %s of %" PRIu64 " bytes",
 			form->slot_count, form->what, bytes);
 	ww_try(ww_memfd_check(fd, bytes));
-	ww_try(ww_device_open("host", &host));
-	ww_try(ww_mapping_import(host, &source, WW_ACCESS_READ, &mapping));
+	ww_try(ww_shared_page_import(fd, bytes, &mapping));
 	ww_try(check_header(mapping->host_pointer, form));
 	*out_mapping = ww_steal(mapping);
 	return WW_OK;
@@ -272,8 +258,8 @@ void ww_marks_free(struct ww_marks *marks)
 {
 	if (!marks)
 		return;
-	for (size_t i = 0; i < WW_MARKS_DEVICES; i++)
-		ww_mapping_unref(marks->mapped[i]);
+	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)
+		ww_mapping_unref(marks->mapped.of[i]);
 	ww_mapping_unref(marks->cpu);
 	pthread_mutex_destroy(&marks->lock);
 	free(marks);
@@ -342,33 +328,6 @@ void ww_marks_count(struct ww_marks *marks, uint64_t number)
 
 /* --- by streams --- */
 
-/* Under marks->lock. The marks as a device sees them, made known to it the first time. */
-static ww_status map_for(struct ww_marks *marks, struct ww_device *device,
-	struct ww_mapping **out_mapping)
-{
-	const struct ww_memory_source source = {
-		.fd = marks->cpu->fd,
-		.backing = WW_BACKING_MEMFD,
-		.kind = WW_MEMORY_HOST,
-		.bytes = marks->cpu->bytes,
-	};
-	size_t i = 0;
-
-	while (i < WW_MARKS_DEVICES && marks->mapped[i]) {
-		*out_mapping = marks->mapped[i++];
-		if ((*out_mapping)->device == device)
-			return WW_OK;
-	}
-	if (i == WW_MARKS_DEVICES)
-		return ww_fail(WW_ERR_LIMIT,
-			"the slices of a pool are released on %d devices already",
-			WW_MARKS_DEVICES);
-	ww_try(ww_mapping_import(device, &source, WW_ACCESS_WRITE, out_mapping));
-	(*out_mapping)->is_page = true;
-	marks->mapped[i] = *out_mapping;
-	return WW_OK;
-}
-
 ww_status ww_marks_stream_clear(struct ww_marks *marks, struct ww_stream *stream, uint32_t slot)
 {
 	struct ww_device *device = stream->device;
@@ -388,7 +347,8 @@ ww_status ww_marks_stream_clear(struct ww_marks *marks, struct ww_stream *stream
 	word.mapping = marks->cpu;
 	if (device != marks->cpu->device) {
 		pthread_mutex_lock(&marks->lock);
-		status = map_for(marks, device, &word.mapping);
+		status = ww_shared_page_map(&marks->mapped, marks->cpu, device, WW_ACCESS_WRITE,
+			"the slices of a pool are released on", &word.mapping);
 		pthread_mutex_unlock(&marks->lock);
 	}
 	ww_try(status);

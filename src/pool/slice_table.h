@@ -29,7 +29,7 @@
 
 #include <warpway/pool.h>
 
-#include "device/mapping.h"
+#include "device/shared_page.h"
 #include "wire/protocol.h"
 
 #define WW_SLOT_BITS 20 /* of a slice's number: the index of its slot; above it the generation */
@@ -101,8 +101,6 @@ bool ww_escrow_is_open(uint64_t escrow, uint64_t taken, uint64_t now_ns);
 
 void ww_slice_table_set_escrow(struct ww_slice_table *table, uint32_t slot, uint64_t escrow);
 
-#define WW_MARKS_DEVICES 32
-
 /* A process's marks; of this one, or of another. */
 struct ww_marks {
 	struct ww_mapping *cpu; /* a reference, as the following; constant */
@@ -110,9 +108,9 @@ struct ww_marks {
 	struct ww_layout_pool_mark *at;
 	uint32_t slot_count;
 	pthread_mutex_t lock; /* of the following; held while they are made known to a GPU */
-	struct ww_mapping *mapped[WW_MARKS_DEVICES];
-	uint32_t next_cell;   /* where to look for a free one */
-	uint64_t cells_taken; /* ever */
+	struct ww_shared_page_mappings mapped; /* by GPUs */
+	uint32_t next_cell;                    /* where to look for a free one */
+	uint64_t cells_taken;                  /* ever */
 };
 
 /* One of marks that no other process sees, set for a stream to clear. */

@@ -20,9 +20,6 @@
 
 #define ALONE_BYTES 4096
 
-WW_DEFINE_CLEANUP(ww_device, ww_device_unref)
-#define WW_AUTO_DEVICE WW_CLEANUP(ww_device_unref_p)
-
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pages = WW_LIST_INIT(pages);
 
@@ -47,8 +44,8 @@ static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 /* Nobody finds it any more, and no GPU is about to read it. */
 static void page_free(struct ww_signal_map *page)
 {
-	for (size_t i = 0; i < WW_SIGNAL_MAP_DEVICES; i++)
-		ww_mapping_unref_page(page->mapped[i]);
+	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)
+		ww_mapping_unref_page(page->mapped.of[i]);
 	ww_mapping_unref(page->cpu);
 	pthread_mutex_destroy(&page->lock);
 	free(page);
@@ -63,13 +60,11 @@ static void enter(struct ww_signal_map *page)
 
 static ww_status create_own(bool is_alone, struct ww_signal_map **out_page)
 {
-	WW_AUTO_DEVICE ww_device *host = NULL;
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
 	uint64_t bytes = is_alone ? ALONE_BYTES : WW_SIGNAL_PAGE_BYTES;
 	struct ww_signal_map *page;
 
-	ww_try(ww_device_open("host", &host));
-	ww_try(ww_mapping_create(host, WW_MEMORY_HOST, bytes, &cpu));
+	ww_try(ww_shared_page_create(bytes, &cpu));
 	page = page_new(cpu, true);
 	if (!page)
 		return WW_ERR_NO_MEMORY;
@@ -156,18 +151,10 @@ static struct ww_signal_map *find_page(const uint8_t id[WW_WIRE_ID_BYTES], int f
 static ww_status map_foreign(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID_BYTES],
 	struct ww_signal_map **out_page)
 {
-	const struct ww_memory_source source = {
-		.fd = fd,
-		.backing = WW_BACKING_MEMFD,
-		.kind = WW_MEMORY_HOST,
-		.bytes = bytes,
-	};
-	WW_AUTO_DEVICE ww_device *host = NULL;
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
 	struct ww_signal_map *page;
 
-	ww_try(ww_device_open("host", &host));
-	ww_try(ww_mapping_import(host, &source, WW_ACCESS_READ, &cpu));
+	ww_try(ww_shared_page_import(fd, bytes, &cpu));
 	ww_try(ww_signal_page_check(cpu->host_pointer, bytes));
 	page = page_new(cpu, false);
 	if (!page)
@@ -258,46 +245,10 @@ struct ww_layout_signal_cell *ww_signal_map_cell(struct ww_signal_map *page, uin
 	return ww_signal_page_cell(page->header, page->cpu->bytes, offset);
 }
 
-static struct ww_mapping *find_mapping(struct ww_signal_map *page, const struct ww_device *device)
-{
-	for (size_t i = 0; i < WW_SIGNAL_MAP_DEVICES; i++) {
-		struct ww_mapping *mapping = page->mapped[i];
-
-		if (!mapping || mapping->device == device)
-			return mapping;
-	}
-	return NULL;
-}
-
-/* Under page->lock. */
-static ww_status add_mapping(struct ww_signal_map *page, struct ww_device *device,
-	struct ww_mapping **out_mapping)
-{
-	const struct ww_memory_source source = {
-		.fd = page->cpu->fd,
-		.backing = WW_BACKING_MEMFD,
-		.kind = WW_MEMORY_HOST,
-		.bytes = page->cpu->bytes,
-	};
-	size_t i = 0;
-
-	while (i < WW_SIGNAL_MAP_DEVICES && page->mapped[i])
-		i++;
-	if (i == WW_SIGNAL_MAP_DEVICES)
-		return ww_fail(WW_ERR_LIMIT, "a timeline is used by %d devices already",
-			WW_SIGNAL_MAP_DEVICES);
-	ww_try(ww_mapping_import(device, &source, page->is_own ? WW_ACCESS_WRITE : WW_ACCESS_READ,
-		out_mapping));
-	(*out_mapping)->is_page = true;
-	page->mapped[i] = *out_mapping;
-	ww_deferred_ask_streams(are_streams_busy); /* from now on a GPU can wait or signal */
-	return WW_OK;
-}
-
 ww_status ww_signal_map_map(struct ww_signal_map *page, struct ww_device *device,
 	struct ww_mapping **out_mapping)
 {
-	ww_status status = WW_OK;
+	ww_status status;
 
 	if (!(device->capabilities & WW_CAP_STREAM_VALUE))
 		return ww_fail(WW_ERR_UNSUPPORTED,
@@ -308,13 +259,14 @@ ww_status ww_signal_map_map(struct ww_signal_map *page, struct ww_device *device
 		*out_mapping = page->cpu;
 		return WW_OK;
 	}
-	*out_mapping = find_mapping(page, device);
+	*out_mapping = ww_shared_page_find(&page->mapped, device);
 	if (*out_mapping)
 		return WW_OK;
+	ww_deferred_ask_streams(are_streams_busy); /* from now on a GPU can wait or signal */
 	pthread_mutex_lock(&page->lock);
-	*out_mapping = find_mapping(page, device);
-	if (!*out_mapping)
-		status = add_mapping(page, device, out_mapping);
+	status = ww_shared_page_map(&page->mapped, page->cpu, device,
+		page->is_own ? WW_ACCESS_WRITE : WW_ACCESS_READ, "a timeline is used by",
+		out_mapping);
 	pthread_mutex_unlock(&page->lock);
 	return status;
 }

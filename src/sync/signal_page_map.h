@@ -16,10 +16,8 @@
 #define WW_SYNC_SIGNAL_PAGE_MAP_H
 
 #include "base/attachment.h"
-#include "device/mapping.h"
+#include "device/shared_page.h"
 #include "wire/signal_page.h"
-
-#define WW_SIGNAL_MAP_DEVICES 32
 
 struct ww_signal_map {
 	struct ww_ref ref;
@@ -31,10 +29,9 @@ struct ww_signal_map {
 	bool is_alone; /* for one timeline only */
 
 	pthread_mutex_t lock; /* of the following; held while mapping for a device */
-	struct ww_mapping
-		*_Atomic mapped[WW_SIGNAL_MAP_DEVICES]; /* references; set once, in order */
-	_Atomic uint32_t cells_used; /* of an own page; read without the lock, too */
-	struct ww_list timelines;    /* the signaller's, which can be found */
+	struct ww_shared_page_mappings mapped; /* by GPUs */
+	_Atomic uint32_t cells_used;           /* of an own page; read without the lock, too */
+	struct ww_list timelines;              /* the signaller's, which can be found */
 
 	struct ww_attachments attachments; /* its holds in brokers */
 };
