@@ -208,20 +208,19 @@ uint64_t ww_mapping_offset(const struct ww_mapping *mapping, const void *address
 	return (uintptr_t)address - (uintptr_t)mapping->host_pointer;
 }
 
-static struct ww_mapping *mapping_new(struct ww_device *device)
+static ww_status mapping_new(struct ww_device *device, struct ww_mapping **out_mapping)
 {
 	struct ww_mapping *mapping = calloc(1, sizeof(*mapping));
 
-	if (!mapping) {
-		ww_fail(WW_ERR_NO_MEMORY, "cannot map memory: out of memory");
-		return NULL;
-	}
+	*out_mapping = mapping;
+	if (!mapping)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot map memory: out of memory");
 	ww_ref_init(&mapping->ref);
 	mapping->device = ww_device_ref(device);
 	mapping->fd = -1;
 	memcpy(mapping->home_uuid, device->uuid, sizeof(mapping->home_uuid));
 	pthread_mutex_init(&mapping->lock, NULL);
-	return mapping;
+	return WW_OK;
 }
 
 static void mapping_free(struct ww_mapping *mapping)
@@ -279,74 +278,57 @@ static void let_go(struct ww_mapping *mapping)
 		end(mapping);
 }
 
-/* The last step of making one: @made is what the backend said. */
-static ww_status finish(struct ww_mapping *mapping, ww_status made, struct ww_mapping **out_mapping)
+/* The last step of making one. @made: what the backend said. What is not whole ends. */
+static ww_status mapping_made(struct ww_mapping **out_mapping, ww_status made)
 {
-	ww_status status = made;
+	struct ww_mapping *mapping = *out_mapping;
+	ww_status status = made == WW_OK ? enter_table(mapping) : made;
 
-	if (status == WW_OK)
-		status = enter_table(mapping);
-	else if (!mapping->foreign) {
+	if (status == WW_OK) {
+		ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u",
+			mapping->bytes, mapping->device->selector, mapping->pointer,
+			mapping->access, mapping->route);
+		return WW_OK;
+	}
+	*out_mapping = NULL;
+	if (mapping->foreign)
+		let_go(mapping);
+	else if (made == WW_OK) /* a page's lock may be held */
+		end(mapping);
+	else
 		mapping_free(mapping);
-		return status;
-	}
-	if (status < 0) {
-		if (mapping->foreign)
-			let_go(mapping);
-		else /* a page's lock may be held */
-			end(mapping);
-		return status;
-	}
-	ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u", mapping->bytes,
-		mapping->device->selector, mapping->pointer, mapping->access, mapping->route);
-	*out_mapping = mapping;
-	return WW_OK;
+	return status;
 }
 
 ww_status ww_mapping_create(struct ww_device *device, uint32_t kind, uint64_t bytes,
 	struct ww_mapping **out_mapping)
 {
-	struct ww_mapping *mapping = mapping_new(device);
-
-	*out_mapping = NULL;
-	if (!mapping)
-		return WW_ERR_NO_MEMORY;
-	return finish(mapping, device->backend->memory_create(mapping, kind, bytes), out_mapping);
+	ww_try(mapping_new(device, out_mapping));
+	return mapping_made(out_mapping, device->backend->memory_create(*out_mapping, kind, bytes));
 }
 
 ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_source *source,
 	uint32_t access, struct ww_mapping **out_mapping)
 {
-	struct ww_mapping *mapping = mapping_new(device);
-
-	*out_mapping = NULL;
-	if (!mapping)
-		return WW_ERR_NO_MEMORY;
-	return finish(mapping, device->backend->memory_import(mapping, source, access),
-		out_mapping);
+	ww_try(mapping_new(device, out_mapping));
+	return mapping_made(out_mapping,
+		device->backend->memory_import(*out_mapping, source, access));
 }
 
 ww_status ww_mapping_wrap(struct ww_device *device, const struct ww_foreign *found,
 	struct ww_mapping **out_mapping)
 {
-	struct ww_mapping *mapping = mapping_new(device);
-
-	*out_mapping = NULL;
-	if (!mapping)
-		return WW_ERR_NO_MEMORY;
-	mapping->is_wrapped = true;
-	return finish(mapping, device->backend->foreign_wrap(mapping, found), out_mapping);
+	ww_try(mapping_new(device, out_mapping));
+	(*out_mapping)->is_wrapped = true;
+	return mapping_made(out_mapping, device->backend->foreign_wrap(*out_mapping, found));
 }
 
 ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FOREIGN_HANDLE_BYTES],
 	uint32_t access, struct ww_mapping **out_mapping)
 {
-	struct ww_mapping *mapping = mapping_new(device);
-
-	*out_mapping = NULL;
-	if (!mapping)
-		return WW_ERR_NO_MEMORY;
-	return finish(mapping, device->backend->foreign_open(mapping, handle, access), out_mapping);
+	ww_try(mapping_new(device, out_mapping));
+	return mapping_made(out_mapping,
+		device->backend->foreign_open(*out_mapping, handle, access));
 }
 
 ww_status ww_mapping_check(struct ww_mapping *mapping)
