@@ -74,8 +74,7 @@ static void add_row(struct table *table, const struct bench_result *result)
 {
 	static const char *const verdicts[] = {"-", "no", "yes"};
 
-	table_add(table, "%s", result->name);
-	table_add(table, "%s", result->unit);
+	table_add(table, "%s\t%s", result->name, result->unit);
 	add_number(table, "1", result->p50);
 	add_number(table, "1", result->p99);
 	add_number(table, "1", result->floor_p50);
@@ -86,15 +85,12 @@ static void add_row(struct table *table, const struct bench_result *result)
 
 static void print_table(const struct bench *bench, const char *device, const char *date)
 {
-	static const char *const heads[] = {"name", "unit", "p50", "p99", "floor p50", "ratio",
-		"goal", "met"};
 	struct table table;
 
 	printf("device   %s\ndriver   %s\nmps      %s\ndate     %s\nversion  %s\n\n", device,
 		bench->info.driver, device_mps_name(&bench->info), date, ww_version());
 	table_init(&table, "llrrrrrl");
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		table_add(&table, "%s", heads[i]);
+	table_add(&table, "name\tunit\tp50\tp99\tfloor p50\tratio\tgoal\tmet");
 	for (size_t i = 0; i < bench->count; i++)
 		add_row(&table, &bench->results[i]);
 	table_print(&table, stdout);

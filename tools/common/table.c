@@ -30,24 +30,33 @@ static void out_of_memory(void)
 	abort();
 }
 
+static void add_cell(struct table *table, const char *text)
+{
+	if (table->count == table->capacity) {
+		table->capacity = table->capacity ? 2 * table->capacity : 64;
+		table->cells = reallocarray(table->cells, table->capacity, sizeof(*table->cells));
+		if (!table->cells)
+			out_of_memory();
+	}
+	table->cells[table->count] = strdup(text);
+	if (!table->cells[table->count++])
+		out_of_memory();
+}
+
 void table_add(struct table *table, const char *format, ...)
 {
 	va_list arguments;
+	char *row;
+	char *rest;
 
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? 2 * table->capacity : 64;
-		char **cells = realloc(table->cells, capacity * sizeof(*cells));
-
-		if (!cells)
-			out_of_memory();
-		table->cells = cells;
-		table->capacity = capacity;
-	}
 	va_start(arguments, format);
-	if (vasprintf(&table->cells[table->count], format, arguments) < 0)
+	if (vasprintf(&row, format, arguments) < 0)
 		out_of_memory();
 	va_end(arguments);
-	table->count++;
+	rest = row;
+	while (rest)
+		add_cell(table, strsep(&rest, "\t"));
+	free(row);
 }
 
 /* How many columns text takes on a terminal: bytes that start a UTF-8 character. */

@@ -24,7 +24,7 @@ struct table {
 void table_init(struct table *table, const char *align);
 void table_fini(struct table *table);
 
-/* Adds one cell; rows fill up from left to right. Text is copied. */
+/* Adds a row, or a part of one: cells with tabs between. Text is copied. */
 __attribute__((format(printf, 2, 3))) void table_add(struct table *table, const char *format, ...);
 
 void table_print(const struct table *table, FILE *file);

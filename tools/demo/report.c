@@ -27,20 +27,13 @@ static void print_table(const struct demo_step steps[], size_t count)
 	struct table table;
 
 	table_init(&table, "lllrl");
-	table_add(&table, "step");
-	table_add(&table, "device");
-	table_add(&table, "route");
-	table_add(&table, "ms");
-	table_add(&table, "shown");
+	table_add(&table, "step\tdevice\troute\tms\tshown");
 	for (size_t i = 0; i < count; i++) {
 		char routes[DEMO_TEXT_BYTES];
 
 		join_routes(steps[i].routes, routes, sizeof(routes));
-		table_add(&table, "%s", steps[i].name);
-		table_add(&table, "%s", steps[i].devices);
-		table_add(&table, "%s", routes);
-		table_add(&table, "%.1f", steps[i].ms);
-		table_add(&table, "%s", steps[i].passed ? steps[i].shown : "FAILED");
+		table_add(&table, "%s\t%s\t%s\t%.1f\t%s", steps[i].name, steps[i].devices, routes,
+			steps[i].ms, steps[i].passed ? steps[i].shown : "FAILED");
 	}
 	fputc('\n', stdout);
 	table_print(&table, stdout);

@@ -45,14 +45,11 @@ static const char help[] =
 
 static int take_access(void *place, const char *text)
 {
-	uint32_t *access = place;
+	uint32_t access;
 
-	if (!strcmp(text, "read"))
-		*access = WW_ACCESS_READ;
-	else if (!strcmp(text, "write"))
-		*access = WW_ACCESS_WRITE;
-	else
+	if (!format_find(FORMAT_ACCESS, text, &access) || access == 0)
 		return refuse("'--access %s': read or write is needed", text);
+	*(uint32_t *)place = access;
 	return 0;
 }
 

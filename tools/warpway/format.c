@@ -52,6 +52,17 @@ const char *format_word(enum format_sort sort, uint32_t number)
 	return word ? word : "unknown";
 }
 
+bool format_find(enum format_sort sort, const char *word, uint32_t *out_number)
+{
+	for (uint32_t number = 0; number < WORDS_MAX; number++) {
+		if (words[sort][number] && !strcmp(word, words[sort][number])) {
+			*out_number = number;
+			return true;
+		}
+	}
+	return false;
+}
+
 static char state_letter(uint32_t state)
 {
 	static const char letters[] = "?ws-x";

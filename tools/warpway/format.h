@@ -9,6 +9,7 @@
 
 #include <warpway/warpway.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ enum format_sort {
 
 /* Words of the command line, of JSON and of tables; "unknown" for a number that is none of them. */
 const char *format_word(enum format_sort sort, uint32_t number);
+
+/* Return: whether it is one of them. */
+bool format_find(enum format_sort sort, const char *word, uint32_t *out_number);
 
 #define format_kind(kind)               format_word(FORMAT_KIND, kind)
 #define format_memory_kind(memory_kind) format_word(FORMAT_MEMORY_KIND, memory_kind)

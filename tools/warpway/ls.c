@@ -67,20 +67,14 @@ static void add_row(struct view *view, struct table *table, const struct ww_obje
 	view_object(object, name);
 	if (object->has_array)
 		format_array(&object->array, array);
-	table_add(table, "%s", mode);
-	table_add(table, "%s", view_user(view, object->uid));
-	table_add(table, "%s", bytes);
-	table_add(table, "%s", format_kind(object->kind));
-	table_add(table, "%.12s", device); /* enough to tell GPUs apart */
-	table_add(table, "%u", object->holders);
-	table_add(table, "%s", age);
-	table_add(table, "%s%s%s", name, array[0] ? "  " : "", array);
+	/* 12 letters of a UUID are enough to tell GPUs apart. */
+	table_add(table, "%s\t%s\t%s\t%s\t%.12s\t%u\t%s\t%s%s%s", mode,
+		view_user(view, object->uid), bytes, format_kind(object->kind), device,
+		object->holders, age, name, array[0] ? "  " : "", array);
 }
 
 static int print_table(struct view *view, ww_snapshot *snapshot)
 {
-	static const char *const heads[] = {"MODE", "OWNER", "BYTES", "KIND", "DEVICE", "HOLDERS",
-		"AGE", "NAME"};
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
 	char bytes[NUMBER_BYTES];
 	struct table table;
@@ -89,8 +83,7 @@ static int print_table(struct view *view, ww_snapshot *snapshot)
 	size_t index = 0;
 
 	table_init(&table, "llrllrrl");
-	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
-		table_add(&table, "%s", heads[i]);
+	table_add(&table, "MODE\tOWNER\tBYTES\tKIND\tDEVICE\tHOLDERS\tAGE\tNAME");
 	for (; next(snapshot, &index, &object); count++) {
 		add_row(view, &table, &object);
 		total += object.bytes;

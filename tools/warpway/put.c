@@ -84,17 +84,8 @@ static int take_group(void *place, const char *text)
 
 static int take_life(void *place, const char *text)
 {
-	static const struct {
-		const char *name;
-		uint32_t life;
-	} lives[] = {{"kept", WW_LIFE_KEPT}, {"owner", WW_LIFE_OWNER}, {"held", WW_LIFE_HELD}};
-
-	for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
-		if (!strcmp(text, lives[i].name)) {
-			*(uint32_t *)place = lives[i].life;
-			return 0;
-		}
-	}
+	if (format_find(FORMAT_LIFE, text, place))
+		return 0;
 	return refuse("'--life %s': kept, owner or held is needed", text);
 }
 

@@ -74,10 +74,8 @@ static void print_holds(const struct who *who, const struct ww_holder_info *hold
 
 		number_size_text(hold->object->bytes, bytes);
 		view_object(hold->object, name);
-		table_add(&table, "  ");
-		table_add(&table, "%s", format_access(hold->info.access));
-		table_add(&table, "%s", bytes);
-		table_add(&table, "%s%s%s", name, hold->info.maker ? "  (put by it)" : "",
+		table_add(&table, "  \t%s\t%s\t%s%s%s", format_access(hold->info.access), bytes,
+			name, hold->info.maker ? "  (put by it)" : "",
 			hold->object->state == WW_STATE_REMOVED ? "  (removed)" : "");
 	}
 	table_print(&table, stdout);
@@ -99,9 +97,7 @@ static void print_reasons(const struct who *who)
 		number_size_text(object->bytes, bytes);
 		view_object(object, name);
 		holder_report_reason(holder_report, object, why);
-		table_add(&table, "%s", bytes);
-		table_add(&table, "%s", name);
-		table_add(&table, "%s", why);
+		table_add(&table, "%s\t%s\t%s", bytes, name, why);
 	}
 	table_print(&table, stdout);
 	table_fini(&table);
