@@ -130,13 +130,18 @@ int demo_spawn_and_kill(const struct demo *demo, const char *role, enum link_kin
 }
 
 int demo_spawn_with_memory(const struct demo *demo, const char *role, ww_memory *memory,
-	const struct ww_export_params *params, struct child *out_child)
+	uint32_t access, const struct ww_array *array, struct child *out_child)
 {
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = access,
+		.array = array,
+	};
 	char text[WW_TOKEN_TEXT_BYTES];
 	struct ww_token token;
 	int result;
 
-	if (ww_memory_export(memory, NULL, params, NULL, &token) != WW_OK ||
+	if (ww_memory_export(memory, NULL, &params, NULL, &token) != WW_OK ||
 		ww_token_to_text(&token, text) != WW_OK)
 		return complain_record("cannot export memory to the %s", role);
 	if (setenv(TOKEN_VARIABLE, text, 1))

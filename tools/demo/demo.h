@@ -119,7 +119,7 @@ int demo_spawn_and_kill(const struct demo *demo, const char *role, enum link_kin
 
 /* The same, and the child finds a token of @memory, which the default broker gives. */
 int demo_spawn_with_memory(const struct demo *demo, const char *role, ww_memory *memory,
-	const struct ww_export_params *params, struct child *out_child);
+	uint32_t access, const struct ww_array *array, struct child *out_child);
 
 /* Child: reads the token it was given. Return: 0, or -1 after saying what went wrong. */
 int demo_token(struct ww_token *out_token);
@@ -127,8 +127,11 @@ int demo_token(struct ww_token *out_token);
 /* Ends a child that has said LINK_DONE, and notes the route it named first. */
 int demo_end(struct child *child, const struct link_message *done, struct demo_step *step);
 
-/* Has a taker that has said LINK_READY let go and end. */
-int demo_taker_end(struct child *taker, struct demo_step *step);
+/*
+ * A taker gets a token of the memory, verifies i + 100 and writes -i. @pool: NULL, or the memory is
+ * a slice of it, which must know that the taker holds it
+ */
+int demo_give(const struct demo *demo, ww_memory *memory, ww_pool *pool, struct demo_step *step);
 
 /* Child: says LINK_DONE, naming the route by which it reached @memory. */
 int demo_child_done(ww_memory *memory);

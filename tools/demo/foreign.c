@@ -82,21 +82,6 @@ static int allocate_and_wrap(const struct demo *demo, struct scene *scene)
 	return 0;
 }
 
-static int hand_over(const struct demo *demo, const struct scene *scene, struct demo_step *step)
-{
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-	};
-	OWN(child) struct child taker = CHILD_NONE;
-	struct link_message message;
-
-	if (demo_spawn_with_memory(demo, "taker", scene->wrapped, &params, &taker) ||
-		child_receive(&taker, LINK_READY, &message, NULL))
-		return -1;
-	return demo_taker_end(&taker, step);
-}
-
 int demo_foreign(const struct demo *demo, struct demo_step *step)
 {
 	OWN(scene) struct scene scene = {.address = 0};
@@ -109,7 +94,7 @@ int demo_foreign(const struct demo *demo, struct demo_step *step)
 		return -1;
 	say("wrapped %s in the middle of a cuMemAlloc allocation, wrote i + 100, hands it to a child",
 		demo->size_text);
-	if (hand_over(demo, &scene, step) || span_verify(&span, theirs))
+	if (demo_give(demo, scene.wrapped, NULL, step) || span_verify(&span, theirs))
 		return -1;
 	if (both_margins(&scene, cuda_verify))
 		return complain("what lies beside the wrapped memory has changed");

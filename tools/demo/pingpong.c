@@ -17,12 +17,6 @@
 
 #include <stdio.h>
 
-#define WARM_UP_ROUNDS 20
-#define ROUNDS         500
-
-#define WARM_UP_EVENTS 3
-#define EVENTS         30
-
 enum side {
 	PARENT,
 	PLAYER,
@@ -117,19 +111,6 @@ static int stream_wait(struct player *player, uint64_t value)
 		player->timeout_ns, NULL));
 }
 
-static int play_timeline(struct player *player, uint64_t from, uint64_t to)
-{
-	for (uint64_t value = from; value < to; value++) {
-		bool failed = player->side == PARENT
-			? stream_signal(player, value) || stream_wait(player, value)
-			: stream_wait(player, value) || stream_signal(player, value);
-
-		if (failed)
-			return -1;
-	}
-	return check(ww_stream_synchronize(player->stream, WW_FOREVER, NULL));
-}
-
 static int record(struct player *player, uint64_t value)
 {
 	return check(ww_event_record(player->own_event, player->stream)) ||
@@ -147,32 +128,42 @@ static int wait_for_record(struct player *player, uint64_t value)
 		: 0;
 }
 
-static int play_events(struct player *player, uint64_t from, uint64_t to)
-{
-	for (uint64_t value = from; value < to; value++) {
-		bool failed = player->side == PARENT
-			? record(player, value) || wait_for_record(player, value)
-			: wait_for_record(player, value) || record(player, value);
+/* One side's part of a round. */
+typedef int play_step(struct player *player, uint64_t value);
 
-		if (failed)
+static const struct game {
+	play_step *signal;
+	play_step *wait;
+	uint64_t warm_up; /* rounds that are not timed */
+	uint64_t rounds;
+} by_timeline = {stream_signal, stream_wait, 20, 500}, by_event = {record, wait_for_record, 3, 30};
+
+static int play(struct player *player, const struct game *game, uint64_t from, uint64_t rounds)
+{
+	bool is_first = player->side == PARENT;
+	play_step *const steps[2] = {
+		is_first ? game->signal : game->wait,
+		is_first ? game->wait : game->signal,
+	};
+
+	for (uint64_t value = from; value < from + rounds; value++) {
+		if (steps[0](player, value) || steps[1](player, value))
 			return -1;
 	}
-	return 0;
+	return check(ww_stream_synchronize(player->stream, WW_FOREVER, NULL));
 }
 
 /* Plays, and says how long a round took. */
-static int time_rounds(struct player *player,
-	int (*play)(struct player *player, uint64_t from, uint64_t to), uint64_t warm_up,
-	uint64_t rounds, double *out_us)
+static int time_rounds(struct player *player, const struct game *game, double *out_us)
 {
 	uint64_t start;
 
-	if (play(player, 1, 1 + warm_up))
+	if (play(player, game, 1, game->warm_up))
 		return -1;
 	start = link_now_ns();
-	if (play(player, 1 + warm_up, 1 + warm_up + rounds))
+	if (play(player, game, 1 + game->warm_up, game->rounds))
 		return -1;
-	*out_us = (double)(link_now_ns() - start) / 1e3 / (double)rounds;
+	*out_us = (double)(link_now_ns() - start) / 1e3 / (double)game->rounds;
 	return 0;
 }
 
@@ -211,14 +202,14 @@ int demo_pingpong(const struct demo *demo, struct demo_step *step)
 	if (demo_spawn(demo, "player", &child) || make_board(&player, &child) ||
 		child_receive(&child, LINK_READY, &message, NULL) || open_peers(&player))
 		return -1;
-	if (time_rounds(&player, play_timeline, WARM_UP_ROUNDS, ROUNDS, &timeline_us))
+	if (time_rounds(&player, &by_timeline, &timeline_us))
 		return -1;
-	say("%d round trips by timeline, from a stream here to one there: %.1f us each", ROUNDS,
-		timeline_us);
-	if (time_rounds(&player, play_events, WARM_UP_EVENTS, EVENTS, &event_us))
+	say("%llu round trips by timeline, from a stream here to one there: %.1f us each",
+		(unsigned long long)by_timeline.rounds, timeline_us);
+	if (time_rounds(&player, &by_event, &event_us))
 		return -1;
-	say("%d round trips by event, begun by the CPUs one by one: %.1f us each", EVENTS,
-		event_us);
+	say("%llu round trips by event, begun by the CPUs one by one: %.1f us each",
+		(unsigned long long)by_event.rounds, event_us);
 	snprintf(step->shown, sizeof(step->shown),
 		"a round trip between streams of two processes: timeline %.1f us, event %.1f us",
 		timeline_us, event_us);
@@ -253,7 +244,7 @@ int demo_player(const struct demo_child *child)
 		return -1;
 	if (parent_send(&ready, -1))
 		return -1;
-	if (play_timeline(&player, 1, 1 + WARM_UP_ROUNDS + ROUNDS))
+	if (play(&player, &by_timeline, 1, by_timeline.warm_up + by_timeline.rounds))
 		return -1;
-	return play_events(&player, 1, 1 + WARM_UP_EVENTS + EVENTS);
+	return play(&player, &by_event, 1, by_event.warm_up + by_event.rounds);
 }

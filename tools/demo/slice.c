@@ -77,20 +77,19 @@ static int say_who_holds(ww_pool *pool, const struct child *taker)
 	return 0;
 }
 
-static int hand_over(const struct demo *demo, ww_pool *pool, ww_memory *slice,
-	struct demo_step *step)
+int demo_give(const struct demo *demo, ww_memory *memory, ww_pool *pool, struct demo_step *step)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-	};
 	OWN(child) struct child taker = CHILD_NONE;
 	struct link_message message;
 
-	if (demo_spawn_with_memory(demo, "taker", slice, &params, &taker) ||
-		child_receive(&taker, LINK_READY, &message, NULL) || say_who_holds(pool, &taker))
+	if (demo_spawn_with_memory(demo, "taker", memory, WW_ACCESS_WRITE, NULL, &taker) ||
+		child_receive(&taker, LINK_READY, &message, NULL) ||
+		(pool && say_who_holds(pool, &taker)))
 		return -1;
-	return demo_taker_end(&taker, step);
+	message = (struct link_message){.kind = LINK_GO};
+	if (child_send(&taker, &message, -1) || child_receive(&taker, LINK_DONE, &message, NULL))
+		return -1;
+	return demo_end(&taker, &message, step);
 }
 
 /*
@@ -131,22 +130,13 @@ int demo_slice(const struct demo *demo, struct demo_step *step)
 		return -1;
 	say("cut a small slice and one of %s out of one chunk, hands the second to a child",
 		demo->size_text);
-	if (hand_over(demo, pool, slice, step) || demo_see_answer(&span, theirs) ||
+	if (demo_give(demo, slice, pool, step) || demo_see_answer(&span, theirs) ||
 		span_verify(&beside, others) || reuse(demo, pool, &slice))
 		return -1;
 	snprintf(step->shown, sizeof(step->shown),
 		"%s of a pool by token, verified and rewritten by a child, reused",
 		demo->size_text);
 	return 0;
-}
-
-int demo_taker_end(struct child *taker, struct demo_step *step)
-{
-	struct link_message message = {.kind = LINK_GO};
-
-	if (child_send(taker, &message, -1) || child_receive(taker, LINK_DONE, &message, NULL))
-		return -1;
-	return demo_end(taker, &message, step);
 }
 
 /* --- the taker --- */

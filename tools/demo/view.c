@@ -35,15 +35,10 @@ static int describe(const struct demo *demo, struct ww_array *out_view)
 static int hand_over(const struct demo *demo, ww_memory *memory, const struct ww_array *view,
 	struct demo_step *step)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_READ,
-		.array = view,
-	};
 	OWN(child) struct child viewer = CHILD_NONE;
 	struct link_message done;
 
-	if (demo_spawn_with_memory(demo, "viewer", memory, &params, &viewer) ||
+	if (demo_spawn_with_memory(demo, "viewer", memory, WW_ACCESS_READ, view, &viewer) ||
 		child_receive(&viewer, LINK_DONE, &done, NULL))
 		return -1;
 	return demo_end(&viewer, &done, step);
