@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/release_time.h"
+
 #define WITH_EVENTS "events"
 #define QUICK_PART  10     /* of a batch's rounds, with --quick */
 #define CALLS       64     /* of a batch that measures what calls cost */
@@ -395,6 +397,66 @@ static int raw_register(struct bench *bench, uint64_t out_ns[])
 	return result;
 }
 
+/*
+ * --- a signaller is killed, and how long its waiters wait ---
+ *
+ * One wait on the CPU and one of a stream, both for a value that never comes. Time runs from the
+ * kill. The floor is the kernel's report, before which nobody can know. The raw calls have nothing
+ * to compare: they wait for ever.
+ */
+
+/* The parts of that turn. */
+enum {
+	RELEASE_CPU,
+	RELEASE_STREAM,
+	RELEASE_LATE,   /* the later of both, from the kernel's report on */
+	RELEASE_REPORT, /* before which nobody can know */
+	RELEASE_PARTS
+};
+
+static int kill_signaller(struct bench *bench, uint64_t out_ns[])
+{
+	static uint64_t number;
+	OWN(child) struct child victim = CHILD_NONE;
+	OWN(timeline) ww_timeline *timeline = NULL;
+	OWN(stream) ww_stream *stream = NULL;
+	struct release release;
+	struct link_message message;
+	char name[WW_NAME_BYTES];
+
+	snprintf(name, sizeof(name), "bench/signaller/%llu", (unsigned long long)number++);
+	if (bench_spawn(bench, "signaller", NULL, name, &victim) ||
+		child_receive(&victim, LINK_READY, &message, NULL) ||
+		bench_expect(ww_timeline_get(bench->broker, name, 0, NULL, &timeline),
+			"cannot get the timeline") ||
+		bench_expect(ww_stream_create(bench->device, &stream), "cannot make a stream") ||
+		release_run(timeline, 1, stream, &victim, SYNC_ANSWER_NS, &release))
+		return -1;
+	out_ns[RELEASE_CPU] = release.cpu_ns;
+	out_ns[RELEASE_STREAM] = release.stream_ns;
+	out_ns[RELEASE_LATE] = release_delay_ns(&release);
+	out_ns[RELEASE_REPORT] = release.report_ns;
+	return 0;
+}
+
+/* The process that is killed. It connects late, see release_expose(). */
+static int role_signaller(struct bench *bench, const char *name)
+{
+	OWN(stream) ww_stream *stream = NULL;
+	OWN(timeline) ww_timeline *timeline = NULL;
+
+	if (bench_expect(ww_stream_create(bench->device, &stream), "cannot make a stream") ||
+		bench_expect(ww_timeline_create(NULL, &timeline), "cannot make a timeline") ||
+		bench_expect(ww_timeline_prepare(timeline, bench->device),
+			"cannot make a timeline known to the device") ||
+		bench_connect(bench) ||
+		bench_expect(ww_timeline_put(timeline, bench->broker, name, NULL, NULL),
+			"cannot name the timeline") ||
+		release_expose())
+		return -1;
+	return bench_child_wait();
+}
+
 /* --- the two sides --- */
 
 /* Spawns the partner, with its device; both hand over the descriptor of their page. */
@@ -476,7 +538,7 @@ static int role_partner(struct bench *bench, const char *word)
 
 #define FLOOR         .floor = BENCH_SERIES(BENCH_RAW, 0)
 #define KIND(kind)    .context = &kinds[kind], .turns = {rounds, rounds}
-#define RELEASE(part) BENCH_SERIES(BENCH_OURS, SYNC_RELEASE_##part)
+#define RELEASE(part) BENCH_SERIES(BENCH_OURS, RELEASE_##part)
 
 static const struct bench_case cases[] = {
 	{.rows = {{"gpu_gpu", "us", BENCH_GOAL_ROUND_TRIP, FLOOR}}, KIND(0)},
@@ -497,8 +559,8 @@ static const struct bench_case cases[] = {
 		 {"release.after_report", "us", .series = RELEASE(LATE)},
 		 {"release.slowest", "us", BENCH_GOAL_RELEASE, .series = RELEASE(LATE),
 			 .is_slowest = true}},
-		.turns = {sync_release},
-		.parts = SYNC_RELEASE_PARTS,
+		.turns = {kill_signaller},
+		.parts = RELEASE_PARTS,
 		.is_kill = true},
 	{.rows = {{"gpu_gpu.two_gpus", "us", BENCH_GOAL_ROUND_TRIP, FLOOR}},
 		KIND(0),
@@ -513,7 +575,7 @@ static const struct bench_case cases[] = {
 static const struct bench_role roles[] = {
 	{"partner", BENCH_NEED_DEVICE | BENCH_NEED_RAW | BENCH_NEED_BROKER | BENCH_NEED_STREAM,
 		role_partner},
-	{"signaller", BENCH_NEED_DEVICE, sync_role_signaller},
+	{"signaller", BENCH_NEED_DEVICE, role_signaller},
 };
 
 const struct bench_suite bench_sync = {

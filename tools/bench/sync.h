@@ -53,17 +53,4 @@ int sync_side_meet(struct bench *bench, struct sync_side *side, int fd);
 
 void sync_side_close(struct bench *bench, struct sync_side *side);
 
-/* A signaller is killed (sync_kill.c): the turn, and what is killed. */
-int sync_release(struct bench *bench, uint64_t out_ns[]);
-int sync_role_signaller(struct bench *bench, const char *name);
-
-/* The parts of that turn. */
-enum sync_release_part {
-	SYNC_RELEASE_CPU,
-	SYNC_RELEASE_STREAM,
-	SYNC_RELEASE_LATE,   /* the later of both, from the kernel's report on */
-	SYNC_RELEASE_REPORT, /* before which nobody can know */
-	SYNC_RELEASE_PARTS
-};
-
 #endif
