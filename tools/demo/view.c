@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP         (-2)
-#define PIECE_FLOATS (UINT64_C(1) << 18)
+#define STEP        (-2)
+#define PIECE_BYTES (UINT64_C(1) << 20)
 
 static const struct pattern pattern = {PATTERN_COUNT_100, 0};
 
@@ -58,62 +58,38 @@ int demo_view(const struct demo *demo, struct demo_step *step)
 	return hand_over(demo, span.memory, &view, step);
 }
 
-/* --- the viewer: fetches pieces of the memory and looks at the view's elements in them --- */
+/* --- the viewer --- */
 
-struct viewer {
-	ww_memory *memory; /* borrowed */
-	uint64_t offset;   /* of the span in it, bytes */
-	uint64_t bytes;
-	float *piece;
-	uint64_t piece_start; /* bytes */
-	uint64_t piece_bytes;
-};
-
-static void own_viewer(struct viewer *viewer)
+/*
+ * Reads the memory by pieces, and looks at the elements of the view in them. That the view lies in
+ * the @bytes was checked when the token was read.
+ */
+static int verify(ww_memory *memory, uint64_t bytes, const struct ww_array *view, uint64_t elements,
+	float out_ends[2])
 {
-	free(viewer->piece);
-}
+	OWN(heap) float *piece = malloc(PIECE_BYTES);
+	uint64_t start = UINT64_MAX; /* of the piece */
 
-static int fetch(struct viewer *viewer, uint64_t at)
-{
-	uint64_t room = PIECE_FLOATS * sizeof(float);
-	uint64_t left;
-
-	viewer->piece_start = at / room * room;
-	left = viewer->bytes - viewer->piece_start;
-	viewer->piece_bytes = left < room ? left : room;
-	if (ww_memory_read(viewer->memory, viewer->piece_start, viewer->piece, viewer->piece_bytes,
-		    WW_FOREVER, NULL) != WW_OK)
-		return complain_record("cannot read elements");
-	return 0;
-}
-
-static int look(struct viewer *viewer, uint64_t at, float *out_value)
-{
-	if ((at < viewer->piece_start || at >= viewer->piece_start + viewer->piece_bytes) &&
-		fetch(viewer, at))
-		return -1;
-	*out_value = viewer->piece[(at - viewer->piece_start) / sizeof(float)];
-	return 0;
-}
-
-/* That the view lies in the span was checked when the token was read. */
-static int verify(struct viewer *viewer, const struct demo_child *child,
-	const struct ww_array *view, float *out_first, float *out_last)
-{
+	if (!piece)
+		return complain("out of memory");
 	for (int64_t i = 0; i < view->shape[0]; i++) {
 		uint64_t at = view->offset + (uint64_t)(i * view->strides[0]);
-		uint64_t index = child->elements - 1 - 2 * (uint64_t)i;
+		float expected = pattern_at(pattern, elements - 1 - 2 * (uint64_t)i);
 		float value;
 
-		if (look(viewer, at, &value))
-			return -1;
-		if (value != pattern_at(pattern, index))
+		if (at / PIECE_BYTES * PIECE_BYTES != start) {
+			start = at / PIECE_BYTES * PIECE_BYTES;
+			if (ww_memory_read(memory, start, piece,
+				    bytes - start < PIECE_BYTES ? bytes - start : PIECE_BYTES,
+				    WW_FOREVER, NULL) != WW_OK)
+				return complain_record("cannot read elements");
+		}
+		value = piece[(at - start) / sizeof(float)];
+		if (value != expected)
 			return complain("element %lld of the view is %.9g instead of %.9g",
-				(long long)i, (double)value, (double)pattern_at(pattern, index));
-		if (i == 0)
-			*out_first = value;
-		*out_last = value;
+				(long long)i, (double)value, (double)expected);
+		out_ends[0] = i ? out_ends[0] : value;
+		out_ends[1] = value;
 	}
 	return 0;
 }
@@ -121,11 +97,9 @@ static int verify(struct viewer *viewer, const struct demo_child *child,
 int demo_viewer(const struct demo_child *child)
 {
 	OWN(memory) ww_memory *memory = NULL;
-	OWN(viewer) struct viewer viewer = {.piece = NULL};
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_token token;
-	float first = 0;
-	float last = 0;
+	float ends[2] = {0};
 
 	if (demo_token(&token))
 		return -1;
@@ -133,16 +107,11 @@ int demo_viewer(const struct demo_child *child)
 		return complain_record("cannot import an array");
 	if (!info.has_array || info.array.ndim != 1)
 		return complain("the token says nothing of a row of elements");
-	viewer.memory = memory;
-	viewer.bytes = info.span_bytes;
-	viewer.piece = malloc(PIECE_FLOATS * sizeof(float));
-	if (!viewer.piece)
-		return complain("out of memory");
-	if (verify(&viewer, child, &info.array, &first, &last))
+	if (verify(memory, info.span_bytes, &info.array, child->elements, ends))
 		return -1;
 	say("got an array of %lld elements, %lld bytes from one to the next, route %s; first %.9g, "
 	    "last %.9g: every element as expected",
 		(long long)info.array.shape[0], (long long)info.array.strides[0],
-		demo_route_name(demo_route(memory)), (double)first, (double)last);
+		demo_route_name(demo_route(memory)), (double)ends[0], (double)ends[1]);
 	return demo_child_done(memory);
 }
