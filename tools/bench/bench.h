@@ -176,9 +176,9 @@ struct bench_case {
 
 	bench_turn *turns[BENCH_WAYS_MAX];
 	unsigned int pool_ways; /* bit N: way N needs the driver's pool */
-	unsigned int warm_up;   /* turns of each way that are not counted */
+	unsigned int warm_up;   /* turns of each way that are not counted; 0: two, or no kill */
 	unsigned int factor;    /* so many times the iterations of others; 0: one */
-	bool is_kill;           /* as often as --kills says, and all of them count */
+	bool is_kill;           /* as often as --kills says */
 
 	/* Before and after; NULL: nothing. close is called whatever open and the turns returned. */
 	int (*open)(struct bench *bench);
@@ -231,6 +231,10 @@ extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_po
  */
 int bench_suite_run(struct bench *bench, const struct bench_suite *suite);
 int bench_cases_run(struct bench *bench);
+
+/* The turns of a case that has one way. @out_samples: the caller's, all zero before */
+int bench_measure(struct bench *bench, const struct bench_case *bench_case,
+	struct samples *out_samples);
 
 /* How long a measurement goes on. */
 struct pace {

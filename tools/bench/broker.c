@@ -289,6 +289,7 @@ static const struct bench_case cases[] = {
 	{.rows = {{"restart", "ms"},
 		 {"restart.slowest", "ms", BENCH_GOAL_RESTART, .is_slowest = true}},
 		.turns = {broker_restart},
+		.warm_up = BROKER_WARM_UP_KILLS,
 		.is_kill = true,
 		.open = broker_restart_open,
 		.close = broker_restart_close},

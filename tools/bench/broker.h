@@ -15,6 +15,9 @@
 #define OBJECT_NAME_BYTES 64
 #define OBJECT_BYTES      4096
 
+/* Kills of the broker that are not measured, at first. */
+#define BROKER_WARM_UP_KILLS 3
+
 /*
  * Of the objects put by the bare protocol; made when it is first asked for. -1 after saying what
  * went wrong.

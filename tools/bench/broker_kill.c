@@ -24,9 +24,6 @@
 #define KEPT_OBJECTS 400
 #define LOADS        4
 
-/* Kills of the broker that are not measured, at first. */
-#define WARM_UP_KILLS 3
-
 #define PATIENCE_MS 60000
 
 /* --- a holder --- */
@@ -216,7 +213,6 @@ int broker_restart_open(struct bench *bench)
 	const struct ww_memory_params params = {.struct_size = sizeof(params),
 		.bytes = OBJECT_BYTES};
 	OWN(device) ww_device *device = NULL;
-	uint64_t ns;
 
 	if (ww_device_open("host", &device) != WW_OK ||
 		ww_memory_create(device, &params, &kept.memory) != WW_OK ||
@@ -226,10 +222,6 @@ int broker_restart_open(struct bench *bench)
 		put_objects(&kept.client, KEPT_PREFIX, KEPT_OBJECTS, broker_object_fd()) ||
 		start_loads(bench))
 		return -1;
-	for (int i = 0; i < WARM_UP_KILLS; i++) {
-		if (broker_kill(bench, KEPT_NAME, &ns))
-			return -1;
-	}
 	return 0;
 }
 
@@ -241,7 +233,7 @@ int broker_restart_close(struct bench *bench)
 	if (!result)
 		say("the broker was killed %llu times while %d processes had %llu requests "
 		    "answered; all %d objects are there",
-			(unsigned long long)(bench->kills + WARM_UP_KILLS), LOADS,
+			(unsigned long long)(bench->kills + BROKER_WARM_UP_KILLS), LOADS,
 			(unsigned long long)count, KEPT_OBJECTS + 1);
 	for (int i = 0; i < LOADS; i++)
 		child_fini(&kept.loads[i]);

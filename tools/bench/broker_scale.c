@@ -29,8 +29,6 @@
 #define EVENTS_MOST  256
 #define LOADED_KILLS 5
 
-#define WARM_UP_LOOKUPS 200
-
 /* Look-ups are short: so many times the iterations of longer measurements. */
 #define TURNS_FACTOR 50
 
@@ -46,6 +44,7 @@ struct crowd {
 
 static void own_crowd(struct crowd *crowd)
 {
+	crowd->bench->state = NULL;
 	for (uint64_t i = 0; i < crowd->client_count; i++)
 		client_close(&crowd->clients[i]);
 	free(crowd->clients);
@@ -147,36 +146,25 @@ static int fill(struct crowd *crowd, uint64_t count)
 
 /* --- one asks --- */
 
-static int look_up(struct crowd *crowd, uint64_t *out_ns)
+static int look_up(struct bench *bench, uint64_t out_ns[])
 {
+	struct crowd *crowd = bench->state;
 	char name[OBJECT_NAME_BYTES];
-	uint64_t start;
+	uint64_t at;
 
 	choose_name(crowd, name);
-	start = link_now_ns();
+	at = link_now_ns();
 	if (client_stat(&crowd->clients[0], name))
 		return -1;
-	*out_ns = link_now_ns() - start;
+	out_ns[0] = bench_lap(&at);
 	return 0;
 }
 
-static int time_lookups(struct crowd *crowd, struct samples *samples)
-{
-	const struct bench *bench = crowd->bench;
-	struct pace pace;
-	uint64_t ns = 0;
-
-	for (uint64_t done = 0; done < WARM_UP_LOOKUPS; done++) {
-		if (look_up(crowd, &ns))
-			return -1;
-	}
-	pace_start(&pace, TURNS_FACTOR * bench->iterations, bench->budget_ns);
-	for (uint64_t done = 0; pace_goes_on(&pace, done); done++) {
-		if (look_up(crowd, &ns) || samples_add(samples, ns))
-			return -1;
-	}
-	return 0;
-}
+static const struct bench_case lookups = {
+	.turns = {look_up},
+	.warm_up = 200,
+	.factor = TURNS_FACTOR,
+};
 
 /* --- all ask --- */
 
@@ -310,7 +298,7 @@ static int ask_all(struct crowd *crowd, struct answers *answers)
 {
 	struct bench *bench = crowd->bench;
 
-	if (broker_cpus_together(bench) || time_lookups(crowd, &answers->samples) ||
+	if (broker_cpus_together(bench) || bench_measure(bench, &lookups, &answers->samples) ||
 		broker_cpus_apart(bench) || time_all(crowd, &answers->each))
 		return -1;
 	return broker_cpus_free(bench);
@@ -364,6 +352,7 @@ int broker_scale(struct bench *bench)
 	struct ww_broker_info after;
 	uint64_t clients;
 
+	bench->state = &crowd;
 	/* One object is there already, so that there is something to look up. */
 	if (fit(&crowd, &clients) || join(&crowd, clients) || fill(&crowd, 1) ||
 		ask_all(&crowd, &empty) || broker_info(bench, &before) || fill_and_list(&crowd) ||

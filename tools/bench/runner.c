@@ -204,10 +204,12 @@ static int take_turns(struct bench *bench, const struct bench_case *bench_case, 
 static int measure(struct bench *bench, const struct bench_case *bench_case, struct series *series)
 {
 	uint64_t factor = bench_case->factor ? bench_case->factor : 1;
-	uint64_t warm_up = bench_case->warm_up ? bench_case->warm_up : WARM_UP_TURNS;
+	uint64_t warm_up = bench_case->warm_up ? bench_case->warm_up
+		: bench_case->is_kill          ? 0
+					       : WARM_UP_TURNS;
 	struct pace pace;
 
-	for (uint64_t i = 0; i < warm_up && !bench_case->is_kill; i++) {
+	for (uint64_t i = 0; i < warm_up; i++) {
 		if (take_turns(bench, bench_case, i, NULL))
 			return -1;
 	}
@@ -216,6 +218,18 @@ static int measure(struct bench *bench, const struct bench_case *bench_case, str
 		if (take_turns(bench, bench_case, i, series))
 			return -1;
 	}
+	return 0;
+}
+
+int bench_measure(struct bench *bench, const struct bench_case *bench_case,
+	struct samples *out_samples)
+{
+	OWN(series) struct series series = {0};
+
+	if (measure(bench, bench_case, &series))
+		return -1;
+	*out_samples = series.at[0];
+	series.at[0] = (struct samples){0};
 	return 0;
 }
 
