@@ -71,21 +71,21 @@ static ww_status read_list(ww_snapshot *snapshot, next_fn next, size_t item_byte
 	return status == WW_END ? WW_OK : status;
 }
 
-static ww_status read_lists(struct holder_report *holder_report, ww_snapshot *snapshot)
+static ww_status read_lists(struct holder_report *report, ww_snapshot *snapshot)
 {
-	ww_status status = read_list(snapshot, next_object, sizeof(*holder_report->objects),
-		&holder_report->objects, &holder_report->object_count);
+	ww_status status = read_list(snapshot, next_object, sizeof(*report->objects),
+		&report->objects, &report->object_count);
 
 	if (status == WW_OK)
-		status = read_list(snapshot, next_holder, sizeof(*holder_report->holders),
-			&holder_report->holders, &holder_report->holder_count);
+		status = read_list(snapshot, next_holder, sizeof(*report->holders),
+			&report->holders, &report->holder_count);
 	if (status == WW_OK)
-		status = read_list(snapshot, next_hold, sizeof(*holder_report->holds),
-			&holder_report->holds, &holder_report->hold_count);
+		status = read_list(snapshot, next_hold, sizeof(*report->holds), &report->holds,
+			&report->hold_count);
 	return status;
 }
 
-ww_status holder_report_take(struct holder_report *holder_report, ww_broker *broker)
+ww_status holder_report_take(struct holder_report *report, ww_broker *broker)
 {
 	OWN(snapshot) ww_snapshot *snapshot = NULL;
 	ww_status status = ww_snapshot_create(broker, NULL,
@@ -93,8 +93,8 @@ ww_status holder_report_take(struct holder_report *holder_report, ww_broker *bro
 		&snapshot);
 
 	if (status == WW_OK)
-		status = read_lists(holder_report, snapshot);
-	return status == WW_OK ? holder_report_link(holder_report) : status;
+		status = read_lists(report, snapshot);
+	return status == WW_OK ? holder_report_link(report) : status;
 }
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -139,7 +139,7 @@ static int compare_objects(const void *a, const void *b)
 	return compare_ids((*first)->object_id, (*second)->object_id);
 }
 
-static void link_hold(struct holder_report *holder_report, const struct ww_object_info **by_id,
+static void link_hold(struct holder_report *report, const struct ww_object_info **by_id,
 	struct holder_report_hold *hold)
 {
 	const struct ww_holder_info holder = {.number = hold->info.holder};
@@ -148,11 +148,10 @@ static void link_hold(struct holder_report *holder_report, const struct ww_objec
 	const struct ww_object_info **object;
 
 	memcpy(wanted.object_id, hold->info.object_id, sizeof(wanted.object_id));
-	object = bsearch(&key, by_id, holder_report->object_count, sizeof(const void *),
-		compare_objects);
+	object = bsearch(&key, by_id, report->object_count, sizeof(const void *), compare_objects);
 	hold->object = object ? *object : NULL;
 	if (!hold->info.escrow)
-		hold->holder = bsearch(&holder, holder_report->holders, holder_report->holder_count,
+		hold->holder = bsearch(&holder, report->holders, report->holder_count,
 			sizeof(holder), compare_holders);
 }
 
@@ -165,83 +164,82 @@ static int compare_held(const void *a, const void *b)
 	return order ? order : compare_numbers((uintptr_t)first->object, (uintptr_t)second->object);
 }
 
-static ww_status order_held(struct holder_report *holder_report)
+static ww_status order_held(struct holder_report *report)
 {
-	holder_report->held = calloc(holder_report->hold_count + 1, sizeof(const void *));
-	if (!holder_report->held)
+	report->held = calloc(report->hold_count + 1, sizeof(const void *));
+	if (!report->held)
 		return WW_ERR_NO_MEMORY;
-	for (size_t i = 0; i < holder_report->hold_count; i++)
-		holder_report->held[i] = &holder_report->holds[i];
-	qsort(holder_report->held, holder_report->hold_count, sizeof(const void *), compare_held);
+	for (size_t i = 0; i < report->hold_count; i++)
+		report->held[i] = &report->holds[i];
+	qsort(report->held, report->hold_count, sizeof(const void *), compare_held);
 	return WW_OK;
 }
 
-ww_status holder_report_link(struct holder_report *holder_report)
+ww_status holder_report_link(struct holder_report *report)
 {
 	OWN(heap) const struct ww_object_info **by_id = NULL;
 
-	by_id = calloc(holder_report->object_count + 1, sizeof(const void *));
+	by_id = calloc(report->object_count + 1, sizeof(const void *));
 	if (!by_id)
 		return WW_ERR_NO_MEMORY;
-	for (size_t i = 0; i < holder_report->object_count; i++)
-		by_id[i] = &holder_report->objects[i];
-	qsort(by_id, holder_report->object_count, sizeof(const void *), compare_objects);
-	if (holder_report->holder_count)
-		qsort(holder_report->holders, holder_report->holder_count,
-			sizeof(*holder_report->holders), compare_holders);
-	for (size_t i = 0; i < holder_report->hold_count; i++)
-		link_hold(holder_report, by_id, &holder_report->holds[i]);
-	if (holder_report->hold_count)
-		qsort(holder_report->holds, holder_report->hold_count,
-			sizeof(*holder_report->holds), compare_holds);
-	return order_held(holder_report);
+	for (size_t i = 0; i < report->object_count; i++)
+		by_id[i] = &report->objects[i];
+	qsort(by_id, report->object_count, sizeof(const void *), compare_objects);
+	if (report->holder_count)
+		qsort(report->holders, report->holder_count, sizeof(*report->holders),
+			compare_holders);
+	for (size_t i = 0; i < report->hold_count; i++)
+		link_hold(report, by_id, &report->holds[i]);
+	if (report->hold_count)
+		qsort(report->holds, report->hold_count, sizeof(*report->holds), compare_holds);
+	return order_held(report);
 }
 
-void holder_report_fini(struct holder_report *holder_report)
+void holder_report_fini(struct holder_report *report)
 {
-	free(holder_report->objects);
-	free(holder_report->holders);
-	free(holder_report->holds);
-	free(holder_report->held);
-	memset(holder_report, 0, sizeof(*holder_report));
+	free(report->objects);
+	free(report->holders);
+	free(report->holds);
+	free(report->held);
+	memset(report, 0, sizeof(*report));
 }
 
-const struct holder_report_hold *holder_report_holds(const struct holder_report *holder_report,
+const struct holder_report_hold *holder_report_holds(const struct holder_report *report,
 	const struct ww_object_info *object, size_t *out_count)
 {
 	size_t low = 0;
-	size_t high = holder_report->hold_count;
+	size_t high = report->hold_count;
 	size_t end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_ids(holder_report->holds[middle].info.object_id, object->object_id) < 0)
+		if (compare_ids(report->holds[middle].info.object_id, object->object_id) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (end = low; end < holder_report->hold_count; end++) {
-		if (compare_ids(holder_report->holds[end].info.object_id, object->object_id) != 0)
+	for (end = low; end < report->hold_count; end++) {
+		if (compare_ids(report->holds[end].info.object_id, object->object_id) != 0)
 			break;
 	}
 	*out_count = end - low;
-	return end > low ? &holder_report->holds[low] : NULL;
+	return end > low ? &report->holds[low] : NULL;
 }
 
 /*
  * How many holds come before those of @holder with an object, or, with @after, before those of the
  * next one.
  */
-static size_t find_held(const struct holder_report *holder_report,
-	const struct ww_holder_info *holder, bool after)
+static size_t find_held(const struct holder_report *report, const struct ww_holder_info *holder,
+	bool after)
 {
 	size_t low = 0;
-	size_t high = holder_report->hold_count;
+	size_t high = report->hold_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct holder_report_hold *hold = holder_report->held[middle];
+		const struct holder_report_hold *hold = report->held[middle];
 		int order = compare_numbers((uintptr_t)hold->holder, (uintptr_t)holder);
 
 		if (order < 0 || (order == 0 && (after || !hold->object)))
@@ -252,14 +250,13 @@ static size_t find_held(const struct holder_report *holder_report,
 	return low;
 }
 
-const struct holder_report_hold *const *holder_report_held(const struct holder_report
-								   *holder_report,
+const struct holder_report_hold *const *holder_report_held(const struct holder_report *report,
 	const struct ww_holder_info *holder, size_t *out_count)
 {
-	size_t start = find_held(holder_report, holder, false);
+	size_t start = find_held(report, holder, false);
 
-	*out_count = find_held(holder_report, holder, true) - start;
-	return *out_count ? &holder_report->held[start] : NULL;
+	*out_count = find_held(report, holder, true) - start;
+	return *out_count ? &report->held[start] : NULL;
 }
 
 void holder_report_holder(const struct ww_holder_info *holder,
@@ -376,12 +373,12 @@ static void append_owner(struct line *line, const struct ww_object_info *object,
 	append(line, "until %s ends", maker);
 }
 
-void holder_report_reason(const struct holder_report *holder_report,
-	const struct ww_object_info *object, char out_text[HOLDER_REPORT_REASON_BYTES])
+void holder_report_reason(const struct holder_report *report, const struct ww_object_info *object,
+	char out_text[HOLDER_REPORT_REASON_BYTES])
 {
 	struct line line = {.text = out_text};
 	size_t count;
-	const struct holder_report_hold *holds = holder_report_holds(holder_report, object, &count);
+	const struct holder_report_hold *holds = holder_report_holds(report, object, &count);
 
 	out_text[0] = 0;
 	if (object->state == WW_STATE_WRITING)

@@ -32,25 +32,24 @@ struct holder_report {
 };
 
 /* Takes a snapshot into a report, all zero before. Return: WW_OK; as ww_snapshot_create(). */
-ww_status holder_report_take(struct holder_report *holder_report, ww_broker *broker);
+ww_status holder_report_take(struct holder_report *report, ww_broker *broker);
 
 /* Puts the lists in order and finds the ways between them. holder_report_take() does it. */
-ww_status holder_report_link(struct holder_report *holder_report);
-void holder_report_fini(struct holder_report *holder_report);
+ww_status holder_report_link(struct holder_report *report);
+void holder_report_fini(struct holder_report *report);
 
 /*
  * The holds of an object, which lie together. Return: the first; NULL with *out_count 0: it has
  * none.
  */
-const struct holder_report_hold *holder_report_holds(const struct holder_report *holder_report,
+const struct holder_report_hold *holder_report_holds(const struct holder_report *report,
 	const struct ww_object_info *object, size_t *out_count);
 
 /*
  * What a holder holds; of holds that lead nowhere none. Return: the first; NULL with *out_count 0:
  * nothing.
  */
-const struct holder_report_hold *const *holder_report_held(const struct holder_report
-								   *holder_report,
+const struct holder_report_hold *const *holder_report_held(const struct holder_report *report,
 	const struct ww_holder_info *holder, size_t *out_count);
 
 #define HOLDER_REPORT_REASON_BYTES 512
@@ -61,8 +60,8 @@ const struct holder_report_hold *const *holder_report_held(const struct holder_r
  * Such as "kept, no time to live", "held by pid 123 (python) and 2 tokens in escrow, 41 s left", or
  * "removed, but held by pid 4 (c)".
  */
-void holder_report_reason(const struct holder_report *holder_report,
-	const struct ww_object_info *object, char out_text[HOLDER_REPORT_REASON_BYTES]);
+void holder_report_reason(const struct holder_report *report, const struct ww_object_info *object,
+	char out_text[HOLDER_REPORT_REASON_BYTES]);
 
 #define HOLDER_REPORT_HOLDER_BYTES 80
 

@@ -53,24 +53,13 @@ static bool next(ww_snapshot *snapshot, size_t *index, struct ww_object_info *ou
 
 static void add_row(struct view *view, struct table *table, const struct ww_object_info *object)
 {
-	char mode[FORMAT_MODE_BYTES];
-	char bytes[NUMBER_BYTES];
-	char device[FORMAT_UUID_BYTES];
-	char age[FORMAT_DURATION_BYTES];
-	char name[VIEW_OBJECT_BYTES];
-	char array[FORMAT_ARRAY_BYTES] = "";
+	struct view_text text;
 
-	format_mode(object->state, object->mode, mode);
-	view_bytes(view, object->bytes, bytes);
-	view_device(view, object, device);
-	format_duration(object->age_ns, age);
-	view_object(object, name);
-	if (object->has_array)
-		format_array(&object->array, array);
+	view_text(view, object, &text);
 	/* 12 letters of a UUID are enough to tell GPUs apart. */
-	table_add(table, "%s\t%s\t%s\t%s\t%.12s\t%u\t%s\t%s%s%s", mode,
-		view_user(view, object->uid), bytes, format_kind(object->kind), device,
-		object->holders, age, name, array[0] ? "  " : "", array);
+	table_add(table, "%s\t%s\t%s\t%s\t%.12s\t%u\t%s\t%s%s", text.mode,
+		view_user(view, object->uid), text.bytes, format_kind(object->kind), text.device,
+		object->holders, text.age, text.name, text.array);
 }
 
 static int print_table(struct view *view, ww_snapshot *snapshot)

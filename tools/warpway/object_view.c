@@ -77,7 +77,7 @@ void view_bytes(const struct view *view, uint64_t bytes, char out_text[NUMBER_BY
 		snprintf(out_text, NUMBER_BYTES, "%llu", (unsigned long long)bytes);
 }
 
-void view_device(const struct view *view, const struct ww_object_info *object,
+static void view_device(const struct view *view, const struct ww_object_info *object,
 	char out_text[FORMAT_UUID_BYTES])
 {
 	static const uint8_t none[WW_DEVICE_UUID_BYTES];
@@ -93,16 +93,24 @@ void view_device(const struct view *view, const struct ww_object_info *object,
 		format_uuid(uuid, out_text);
 }
 
-void view_object(const struct ww_object_info *object, char out_text[VIEW_OBJECT_BYTES])
+void view_text(const struct view *view, const struct ww_object_info *object,
+	struct view_text *out_text)
 {
-	char id[FORMAT_ID_BYTES];
-
-	if (object->name[0]) {
-		format_safe(object->name, out_text, VIEW_OBJECT_BYTES);
-		return;
-	}
-	format_id(object->object_id, id);
-	snprintf(out_text, VIEW_OBJECT_BYTES, "(id %.8s)", id);
+	*out_text = (struct view_text){.array = "  "};
+	format_id(object->object_id, out_text->id);
+	if (object->name[0])
+		format_safe(object->name, out_text->name, sizeof(out_text->name));
+	else
+		snprintf(out_text->name, sizeof(out_text->name), "(id %.8s)", out_text->id);
+	view_bytes(view, object->bytes, out_text->bytes);
+	number_size_text(object->bytes, out_text->size);
+	view_device(view, object, out_text->device);
+	format_mode(object->state, object->mode, out_text->mode);
+	format_duration(object->age_ns, out_text->age);
+	if (object->has_array)
+		format_array(&object->array, out_text->array + 2);
+	else
+		out_text->array[0] = 0;
 }
 
 json_t *view_json_ns(uint64_t ns)

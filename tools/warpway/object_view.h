@@ -46,14 +46,21 @@ const char *view_group(struct view *view, uint32_t gid);
 /* The exact number of bytes, or the size to look at. */
 void view_bytes(const struct view *view, uint64_t bytes, char out_text[NUMBER_BYTES]);
 
-/* "host", "GPU-..." in full, or "-" for what is on no device. */
-void view_device(const struct view *view, const struct ww_object_info *object,
-	char out_text[FORMAT_UUID_BYTES]);
+/* What tables say of an object. */
+struct view_text {
+	char name[256]; /* "(id 1a2b...)" for an object that has none */
+	char id[FORMAT_ID_BYTES];
+	char bytes[NUMBER_BYTES]; /* as view_bytes() */
+	char size[NUMBER_BYTES];  /* to look at */
+	char device
+		[FORMAT_UUID_BYTES]; /* "host", "GPU-..." in full, or "-" for what is on no device */
+	char mode[FORMAT_MODE_BYTES];
+	char age[FORMAT_DURATION_BYTES];
+	char array[2 + FORMAT_ARRAY_BYTES]; /* begins with two spaces; empty: it has none */
+};
 
-#define VIEW_OBJECT_BYTES 256
-
-/* Its name; "(id 1a2b...)" for an object that has none. */
-void view_object(const struct ww_object_info *object, char out_text[VIEW_OBJECT_BYTES]);
+void view_text(const struct view *view, const struct ww_object_info *object,
+	struct view_text *out_text);
 
 /**
  * view_json_object() - an object as JSON

@@ -30,22 +30,16 @@ static const char
 
 static void print_what(const struct view *view, const struct ww_object_info *object)
 {
-	char name[VIEW_OBJECT_BYTES];
-	char id[FORMAT_ID_BYTES];
-	char bytes[NUMBER_BYTES];
-	char device[FORMAT_UUID_BYTES];
+	struct view_text text;
 
-	view_object(object, name);
-	format_id(object->object_id, id);
-	number_size_text(object->bytes, bytes);
-	view_device(view, object, device);
-	printf("name        %s\n", name);
-	printf("id          %s\n", id);
+	view_text(view, object, &text);
+	printf("name        %s\n", text.name);
+	printf("id          %s\n", text.id);
 	printf("generation  %llu\n", (unsigned long long)object->generation);
 	printf("kind        %s%s%s\n", format_kind(object->kind), object->memory_kind ? ", " : "",
 		object->memory_kind ? format_memory_kind(object->memory_kind) : "");
-	printf("bytes       %llu (%s)\n", (unsigned long long)object->bytes, bytes);
-	printf("device      %s\n", device);
+	printf("bytes       %llu (%s)\n", (unsigned long long)object->bytes, text.size);
+	printf("device      %s\n", text.device);
 }
 
 static void print_numbers(const char *head, const int64_t numbers[], uint32_t count)

@@ -73,23 +73,16 @@ static void print_line(struct view *view, const struct ww_watch_event *event)
 {
 	const struct ww_object_info *object = &event->object;
 	char time[TIME_BYTES];
-	char mode[FORMAT_MODE_BYTES];
-	char bytes[NUMBER_BYTES];
-	char name[VIEW_OBJECT_BYTES];
-	char array[FORMAT_ARRAY_BYTES] = "";
+	struct view_text text;
 
 	time_text(false, time);
 	if (event->what == WW_WATCH_OVERFLOW) {
 		printf("%s  overflow  some changes were missed; look again with ls\n", time);
 		return;
 	}
-	format_mode(object->state, object->mode, mode);
-	number_size_text(object->bytes, bytes);
-	view_object(object, name);
-	if (object->has_array)
-		format_array(&object->array, array);
-	printf("%s  %-8s  %s  %s  %10s  %s%s%s\n", time, format_what(event->what), mode,
-		view_user(view, object->uid), bytes, name, array[0] ? "  " : "", array);
+	view_text(view, object, &text);
+	printf("%s  %-8s  %s  %s  %10s  %s%s\n", time, format_what(event->what), text.mode,
+		view_user(view, object->uid), text.size, text.name, text.array);
 }
 
 /* A failure to write is told by main(). */

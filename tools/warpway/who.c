@@ -69,13 +69,11 @@ static void print_holds(const struct who *who, const struct ww_holder_info *hold
 	table_init(&table, "llrl");
 	for (size_t i = 0; i < count; i++) {
 		const struct holder_report_hold *hold = held[i];
-		char bytes[NUMBER_BYTES];
-		char name[VIEW_OBJECT_BYTES];
+		struct view_text text;
 
-		number_size_text(hold->object->bytes, bytes);
-		view_object(hold->object, name);
-		table_add(&table, "  \t%s\t%s\t%s%s%s", format_access(hold->info.access), bytes,
-			name, hold->info.maker ? "  (put by it)" : "",
+		view_text(&who->request.view, hold->object, &text);
+		table_add(&table, "  \t%s\t%s\t%s%s%s", format_access(hold->info.access), text.size,
+			text.name, hold->info.maker ? "  (put by it)" : "",
 			hold->object->state == WW_STATE_REMOVED ? "  (removed)" : "");
 	}
 	table_print(&table, stdout);
@@ -84,20 +82,18 @@ static void print_holds(const struct who *who, const struct ww_holder_info *hold
 
 static void print_reasons(const struct who *who)
 {
-	const struct holder_report *holder_report = &who->holder_report;
+	const struct holder_report *report = &who->holder_report;
 	struct table table;
 
 	table_init(&table, "rll");
-	for (size_t i = 0; i < holder_report->object_count; i++) {
-		const struct ww_object_info *object = &holder_report->objects[i];
-		char bytes[NUMBER_BYTES];
-		char name[VIEW_OBJECT_BYTES];
+	for (size_t i = 0; i < report->object_count; i++) {
+		const struct ww_object_info *object = &report->objects[i];
+		struct view_text text;
 		char why[HOLDER_REPORT_REASON_BYTES];
 
-		number_size_text(object->bytes, bytes);
-		view_object(object, name);
-		holder_report_reason(holder_report, object, why);
-		table_add(&table, "%s\t%s\t%s", bytes, name, why);
+		view_text(&who->request.view, object, &text);
+		holder_report_reason(report, object, why);
+		table_add(&table, "%s\t%s\t%s", text.size, text.name, why);
 	}
 	table_print(&table, stdout);
 	table_fini(&table);
@@ -105,32 +101,31 @@ static void print_reasons(const struct who *who)
 
 static int print_text(struct who *who)
 {
-	const struct holder_report *holder_report = &who->holder_report;
+	const struct holder_report *report = &who->holder_report;
 	size_t shown = 0;
 
-	for (size_t i = 0; i < holder_report->holder_count; i++) {
-		if (is_idle(&holder_report->holders[i]))
+	for (size_t i = 0; i < report->holder_count; i++) {
+		if (is_idle(&report->holders[i]))
 			continue;
-		print_holder(who, &holder_report->holders[i]);
-		print_holds(who, &holder_report->holders[i]);
+		print_holder(who, &report->holders[i]);
+		print_holds(who, &report->holders[i]);
 		shown++;
 	}
 	if (shown == 0)
 		puts("No process holds anything.");
-	if (holder_report->object_count > 0) {
+	if (report->object_count > 0) {
 		puts("\nWhy objects are there:");
 		print_reasons(who);
 	}
 	return 0;
 }
 
-static json_t *json_of_holds(const struct holder_report *holder_report,
+static json_t *json_of_holds(const struct holder_report *report,
 	const struct ww_holder_info *holder)
 {
 	json_t *list = json_array();
 	size_t count;
-	const struct holder_report_hold *const *held = holder_report_held(holder_report, holder,
-		&count);
+	const struct holder_report_hold *const *held = holder_report_held(report, holder, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct holder_report_hold *hold = held[i];
@@ -174,17 +169,16 @@ static json_t *json_of_object(struct who *who, const struct ww_object_info *obje
 
 static int print_json(struct who *who)
 {
-	const struct holder_report *holder_report = &who->holder_report;
+	const struct holder_report *report = &who->holder_report;
 	json_t *processes = json_array();
 	json_t *objects = json_array();
 
-	for (size_t i = 0; i < holder_report->holder_count; i++) {
-		if (!is_idle(&holder_report->holders[i]))
-			json_array_append_new(processes,
-				json_of_holder(who, &holder_report->holders[i]));
+	for (size_t i = 0; i < report->holder_count; i++) {
+		if (!is_idle(&report->holders[i]))
+			json_array_append_new(processes, json_of_holder(who, &report->holders[i]));
 	}
-	for (size_t i = 0; i < holder_report->object_count; i++)
-		json_array_append_new(objects, json_of_object(who, &holder_report->objects[i]));
+	for (size_t i = 0; i < report->object_count; i++)
+		json_array_append_new(objects, json_of_object(who, &report->objects[i]));
 	return report_json(json_pack("{s:o, s:o}", "processes", processes, "objects", objects),
 		JSON_INDENT(2));
 }
