@@ -15,24 +15,15 @@ static void on_process_end(uv_poll_t *poll, int error, int events)
 {
 	struct server *server = poll->loop->data;
 	struct holder *holder = poll->data;
-	struct ww_list *link;
+	bool is_last = ww_list_is_empty(&holder->peers);
 
 	(void)error;
 	(void)events;
-	if (ww_list_is_empty(&holder->peers)) {
+	if (is_last)
 		holder_end(&server->registry, holder);
-		return;
-	}
-	/* Closing the last connection ends the holder. */
-	link = holder->peers.next;
-	for (;;) {
-		struct peer *peer = ww_container(link, struct peer, of_holder);
-		bool is_last = link->next == &holder->peers;
-
-		link = link->next;
-		peer_close(peer);
-		if (is_last)
-			return;
+	while (!is_last) { /* closing the last connection ends the holder */
+		is_last = holder->peers.next == holder->peers.previous;
+		peer_close(ww_container(holder->peers.next, struct peer, of_holder));
 	}
 }
 

@@ -91,22 +91,22 @@ bool unread_is_none(struct peer *peer)
 	return peer->unread_bytes == 0;
 }
 
-/* Measures the connection that was measured the longest time ago. Return: false: there is none. */
-static bool unread_measure_next(struct account *account)
+/*
+ * While a user has more unread than this, measures the connections that were measured the longest
+ * time ago.
+ */
+static void unread_sweep(struct account *account, uint64_t bytes, uint64_t fds)
 {
-	if (ww_list_is_empty(&account->unread_peers))
-		return false;
-	(void)unread_measure(ww_container(account->unread_peers.next, struct peer, of_unread));
-	return true;
+	for (int i = 0; i < SWEEP_MOST && !ww_list_is_empty(&account->unread_peers) &&
+		(account->unread_bytes > bytes || account->unread > fds);
+		i++)
+		(void)unread_measure(
+			ww_container(account->unread_peers.next, struct peer, of_unread));
 }
 
 bool unread_is_too_much(struct account *account)
 {
-	for (int i = 0; i < SWEEP_MOST && account->unread_bytes > account->limits.unread_bytes;
-		i++) {
-		if (!unread_measure_next(account))
-			break;
-	}
+	unread_sweep(account, account->limits.unread_bytes, UINT64_MAX);
 	return account->unread_bytes > account->limits.unread_bytes;
 }
 
@@ -136,10 +136,8 @@ ww_status unread_charge_fds(struct peer *peer, size_t fd_count)
 
 	if (peer->unread > 0)
 		(void)unread_measure(peer);
-	for (int i = 0; i < SWEEP_MOST && account->unread + fd_count > most; i++) {
-		if (!unread_measure_next(account))
-			break;
-	}
+	if (fd_count <= most)
+		unread_sweep(account, UINT64_MAX, most - fd_count);
 	if (account->unread + fd_count > most)
 		return unread_fail_fds(peer);
 	unread_set_fds(peer, peer->unread + (uint32_t)fd_count);

@@ -104,17 +104,27 @@ static bool text_is_ended(const uint8_t *text, size_t room)
 	return memchr(text, 0, room) != NULL;
 }
 
+/* Makes the item of a record. Return: WW_OK; WW_ERR_PROTOCOL (it is impossible); an error. */
+typedef ww_status (*record_adopt)(struct registry *registry, uint32_t index);
+
 /*
- * Drops an impossible record. But a record for which there was no memory must not be lost: then the
- * start fails.
+ * Adopts the records of a table, and drops those that cannot be adopted. But a record for which
+ * there was no memory must not be lost: then the start fails.
  */
-static ww_status record_drop(struct table *table, uint32_t index, ww_status why)
+static ww_status records_adopt(struct registry *registry, struct table *table, record_adopt adopt)
 {
-	if (why == WW_ERR_NO_MEMORY)
-		return why;
-	ww_log_debug("registry: dropped record %" PRIu32 " of %" PRIu32 " bytes", index,
-		table->record_bytes);
-	table_give(table, index);
+	for (uint32_t index = 0; index < table->capacity; index++) {
+		const uint32_t *state = table_record(table, index);
+		ww_status status = *state ? adopt(registry, index) : WW_OK;
+
+		if (status == WW_ERR_NO_MEMORY)
+			return status;
+		if (status == WW_OK)
+			continue;
+		ww_log_debug("registry: dropped record %" PRIu32 " of %" PRIu32 " bytes", index,
+			table->record_bytes);
+		table_give(table, index);
+	}
 	return WW_OK;
 }
 
@@ -131,15 +141,11 @@ static bool holder_makes_sense(const struct registry *registry,
 static ww_status holder_adopt(struct registry *registry, uint32_t index)
 {
 	struct ww_layout_holder_record *record = table_record(&registry->holder_table, index);
-	ww_status status = WW_ERR_PROTOCOL;
 	struct holder *holder;
 
-	if (record->state == 0)
-		return WW_OK;
-	if (holder_makes_sense(registry, record))
-		status = holder_item(registry, index, &holder);
-	if (status != WW_OK)
-		return record_drop(&registry->holder_table, index, status);
+	if (!holder_makes_sense(registry, record))
+		return WW_ERR_PROTOCOL;
+	ww_try(holder_item(registry, index, &holder));
 	if (record->pidfd != HOLDER_NO_PIDFD &&
 		fdstore_adopt(registry->fdstore, record->pidfd) != WW_OK)
 		record->pidfd = HOLDER_NO_PIDFD;
@@ -211,19 +217,16 @@ static ww_status object_adopt_item(struct registry *registry,
 static ww_status object_adopt_record(struct registry *registry, uint32_t index)
 {
 	struct ww_layout_object_record *record = table_record(&registry->object_table, index);
+	ww_status status;
 
-	ww_status status = WW_ERR_PROTOCOL;
-
-	if (record->state == 0)
-		return WW_OK;
 	if (record->created_ns > ww_clock_now_ns()) /* objects that are put from now on are later */
 		record->created_ns = ww_clock_now_ns();
-	if (object_makes_sense(registry, record) && object_adopt_fds(registry, record)) {
-		status = object_adopt_item(registry, record, index);
-		if (status != WW_OK)
-			record_forget_fds(registry, record, record->fd_count);
-	}
-	return status == WW_OK ? WW_OK : record_drop(&registry->object_table, index, status);
+	if (!object_makes_sense(registry, record) || !object_adopt_fds(registry, record))
+		return WW_ERR_PROTOCOL;
+	status = object_adopt_item(registry, record, index);
+	if (status != WW_OK)
+		record_forget_fds(registry, record, record->fd_count);
+	return status;
 }
 
 /* The object that a hold's record names, if the record is still of that object. */
@@ -281,15 +284,10 @@ static bool hold_makes_sense(const struct ww_layout_hold_record *record)
 static ww_status hold_adopt(struct registry *registry, uint32_t index)
 {
 	struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
-	ww_status status = WW_ERR_PROTOCOL;
-	struct object *object;
+	struct object *object = hold_makes_sense(record) ? hold_find_object(registry, record)
+							 : NULL;
 
-	if (record->state == 0)
-		return WW_OK;
-	object = hold_makes_sense(record) ? hold_find_object(registry, record) : NULL;
-	if (object)
-		status = hold_adopt_of(registry, index, object);
-	return status == WW_OK ? WW_OK : record_drop(&registry->hold_table, index, status);
+	return object ? hold_adopt_of(registry, index, object) : WW_ERR_PROTOCOL;
 }
 
 static bool object_is_held_by_creator(const struct registry *registry, const struct object *object)
@@ -371,12 +369,9 @@ static void registry_await_holders(struct registry *registry)
 
 static ww_status registry_take_over(struct registry *registry)
 {
-	for (uint32_t i = 0; i < registry->holder_table.capacity; i++)
-		ww_try(holder_adopt(registry, i));
-	for (uint32_t i = 0; i < registry->object_table.capacity; i++)
-		ww_try(object_adopt_record(registry, i));
-	for (uint32_t i = 0; i < registry->hold_table.capacity; i++)
-		ww_try(hold_adopt(registry, i));
+	ww_try(records_adopt(registry, &registry->holder_table, holder_adopt));
+	ww_try(records_adopt(registry, &registry->object_table, object_adopt_record));
+	ww_try(records_adopt(registry, &registry->hold_table, hold_adopt));
 	ww_try(fdstore_adopted(registry->fdstore));
 	registry_place_lingering(registry);
 	registry_end_replaced(registry);
