@@ -15,42 +15,55 @@
 
 #include "base/error.h"
 
-enum option_code {
-	OPTION_SOCKET = 1,
-	OPTION_SOCKET_MODE,
-	OPTION_CONFIG,
-	OPTION_LEAVE,
-	OPTION_READY_FD,
+enum option_kind {
 	OPTION_HELP,
 	OPTION_VERSION,
-	OPTION_ROLE,
-	OPTION_PROGRAM,
-	OPTION_BOUND,
-	OPTION_FDSTORE_FIRST,
-	OPTION_FDSTORE_LIMIT,
-	OPTION_RESTARTS,
-	OPTION_STARTED_NS,
-	OPTION_BROKER
+	OPTION_FLAG,
+	OPTION_ROLE, /* this and what follows takes an argument */
+	OPTION_PATH,
+	OPTION_MODE,
+	OPTION_FD,
+	OPTION_NUMBER /* of 4 or 8 bytes */
 };
 
-static const struct option options[] = {
-	{"socket", required_argument, NULL, OPTION_SOCKET},
-	{"socket-mode", required_argument, NULL, OPTION_SOCKET_MODE},
-	{"config", required_argument, NULL, OPTION_CONFIG},
-	{"leave-when-idle", no_argument, NULL, OPTION_LEAVE},
-	{"ready-fd", required_argument, NULL, OPTION_READY_FD},
-	{"help", no_argument, NULL, OPTION_HELP},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{"role", required_argument, NULL, OPTION_ROLE},
-	{"program", required_argument, NULL, OPTION_PROGRAM},
-	{"bound", no_argument, NULL, OPTION_BOUND},
-	{"fdstore-first", required_argument, NULL, OPTION_FDSTORE_FIRST},
-	{"fdstore-limit", required_argument, NULL, OPTION_FDSTORE_LIMIT},
-	{"restarts", required_argument, NULL, OPTION_RESTARTS},
-	{"started-ns", required_argument, NULL, OPTION_STARTED_NS},
-	{"broker", required_argument, NULL, OPTION_BROKER},
-	{NULL, 0, NULL, 0},
+/* For which roles start_write() writes an option. */
+enum option_use {
+	FOR_NONE,
+	FOR_BOTH,
+	FOR_SUPERVISOR
 };
+
+/* Where in struct start an option is kept, and in how many bytes. */
+#define AT(field) offsetof(struct start, field), sizeof(((struct start *)NULL)->field)
+
+static const struct start_option {
+	const char *name;
+	enum option_kind kind;
+	enum option_use use;
+	size_t at;
+	size_t room;
+} options[] = {
+	{"--help", OPTION_HELP, FOR_NONE, 0, 0},
+	{"--version", OPTION_VERSION, FOR_NONE, 0, 0},
+	{"--role", OPTION_ROLE, FOR_NONE, AT(role)},
+	{"--socket-mode", OPTION_MODE, FOR_NONE, AT(socket_mode)},
+	{"--socket", OPTION_PATH, FOR_BOTH, AT(address)},
+	{"--program", OPTION_PATH, FOR_BOTH, AT(program)},
+	{"--config", OPTION_PATH, FOR_BOTH, AT(config)},
+	{"--leave-when-idle", OPTION_FLAG, FOR_BOTH, AT(leaves_when_idle)},
+	{"--bound", OPTION_FLAG, FOR_BOTH, AT(is_bound)},
+	{"--fdstore-first", OPTION_NUMBER, FOR_BOTH, AT(fdstore_first)},
+	{"--fdstore-limit", OPTION_NUMBER, FOR_BOTH, AT(fdstore_limit)},
+	{"--restarts", OPTION_NUMBER, FOR_BOTH, AT(restarts)},
+	{"--started-ns", OPTION_NUMBER, FOR_BOTH, AT(started_ns)},
+	{"--ready-fd", OPTION_FD, FOR_SUPERVISOR, AT(ready_fd)},
+	{"--broker", OPTION_NUMBER, FOR_SUPERVISOR, AT(broker)},
+};
+
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+/* In the order of enum start_role; the first process is given none. */
+static const char *const roles[] = {"", "supervisor", "broker", "receiver"};
 
 static const char help
 	[] = "Usage: warpwayd [OPTION]...\n"
@@ -70,25 +83,28 @@ static const char help
 	     "configuration again and go on with the program as it is installed now; no object\n"
 	     "is lost. SIGTERM: end, and all objects with it.\n";
 
-static ww_status read_number(const char *name, const char *text, int base, uint64_t most,
-	uint64_t *out_number)
+static bool parse_number(const char *text, int base, uint64_t most, uint64_t *out_number)
 {
 	char *end;
 
 	errno = 0;
 	*out_number = strtoull(text, &end, base);
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno || *out_number > most)
-		return ww_fail(WW_ERR_INVALID,
-			"--%s takes a number up to %" PRIu64 ", not \"%.40s\"", name, most, text);
-	return WW_OK;
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && !errno && *out_number <= most;
 }
 
-static ww_status read_u32(const char *name, const char *text, uint32_t *out_number)
+static ww_status read_number(const struct start_option *option, const char *text, void *field)
 {
+	bool is_short = option->room == sizeof(uint32_t);
+	uint64_t most = is_short ? UINT32_MAX : UINT64_MAX;
 	uint64_t number;
 
-	ww_try(read_number(name, text, 10, UINT32_MAX, &number));
-	*out_number = (uint32_t)number;
+	if (!parse_number(text, 10, most, &number))
+		return ww_fail(WW_ERR_INVALID, "%s takes a number up to %" PRIu64 ", not \"%.40s\"",
+			option->name, most, text);
+	if (is_short)
+		*(uint32_t *)field = (uint32_t)number;
+	else
+		*(uint64_t *)field = number;
 	return WW_OK;
 }
 
@@ -96,37 +112,36 @@ static ww_status read_mode(const char *text, mode_t *out_mode)
 {
 	uint64_t number;
 
-	if (read_number("socket-mode", text, 8, 0777, &number) < 0)
+	if (!parse_number(text, 8, 0777, &number))
 		return ww_fail(WW_ERR_INVALID,
 			"--socket-mode takes a mode such as 0600, not \"%.40s\"", text);
 	*out_mode = (mode_t)number;
 	return WW_OK;
 }
 
-static ww_status read_ready_fd(const char *text, int *out_fd)
+static ww_status read_fd(const struct start_option *option, const char *text, int *out_fd)
 {
 	uint64_t number;
 
-	ww_try(read_number("ready-fd", text, 10, INT_MAX, &number));
-	if (number <= STDERR_FILENO || fcntl((int)number, F_GETFD) < 0)
+	if (!parse_number(text, 10, INT_MAX, &number) || number <= STDERR_FILENO ||
+		fcntl((int)number, F_GETFD) < 0)
 		return ww_fail(WW_ERR_INVALID,
-			"--ready-fd %.40s: that is no open descriptor above the standard streams",
-			text);
+			"%s takes the number of an open descriptor above the standard streams, not "
+			"\"%.40s\"",
+			option->name, text);
 	*out_fd = (int)number;
 	return WW_OK;
 }
 
 static ww_status read_role(const char *text, enum start_role *out_role)
 {
-	if (!strcmp(text, "supervisor"))
-		*out_role = START_SUPERVISOR;
-	else if (!strcmp(text, "broker"))
-		*out_role = START_BROKER;
-	else if (!strcmp(text, "receiver"))
-		*out_role = START_RECEIVER;
-	else
-		return ww_fail(WW_ERR_INVALID, "there is no role \"%.40s\"", text);
-	return WW_OK;
+	for (int role = START_SUPERVISOR; role <= START_RECEIVER; role++) {
+		if (strcmp(text, roles[role]) != 0)
+			continue;
+		*out_role = (enum start_role)role;
+		return WW_OK;
+	}
+	return ww_fail(WW_ERR_INVALID, "there is no role \"%.40s\"", text);
 }
 
 /* Makes a relative path absolute, since the process changes to another folder later. */
@@ -136,67 +151,43 @@ static ww_status read_path(const char *name, const char *text, char *out, size_t
 	int length;
 
 	if (text[0] == '\0')
-		return ww_fail(WW_ERR_INVALID, "--%s takes a path, not nothing", name);
+		return ww_fail(WW_ERR_INVALID, "%s takes a path, not nothing", name);
 	if (text[0] != '/' && !getcwd(folder, sizeof(folder)))
 		return ww_fail_errno_as(WW_ERR_INVALID, errno, "give an absolute path",
-			"--%s %.80s: there is no current folder", name, text);
+			"%s %.80s: there is no current folder", name, text);
 	length = snprintf(out, room, "%s%s%s", folder, text[0] == '/' ? "" : "/", text);
 	if (length < (int)room)
 		return WW_OK;
 	out[0] = '\0';
-	return ww_fail(WW_ERR_INVALID, "--%s takes a path of at most %zu bytes, not %d", name,
+	return ww_fail(WW_ERR_INVALID, "%s takes a path of at most %zu bytes, not %d", name,
 		room - 1, length);
 }
 
-static ww_status read_role_option(int code, const char *text, struct start *start)
+static ww_status read_option(const struct start_option *option, const char *text,
+	struct start *start)
 {
-	uint32_t number;
+	void *field = (char *)start + option->at;
 
-	switch (code) {
-	case OPTION_ROLE:
-		return read_role(text, &start->role);
-	case OPTION_PROGRAM:
-		return read_path("program", text, start->program, sizeof(start->program));
-	case OPTION_BOUND:
-		start->is_bound = true;
-		return WW_OK;
-	case OPTION_FDSTORE_FIRST:
-		return read_u32("fdstore-first", text, &start->fdstore_first);
-	case OPTION_FDSTORE_LIMIT:
-		return read_u32("fdstore-limit", text, &start->fdstore_limit);
-	case OPTION_RESTARTS:
-		return read_u32("restarts", text, &start->restarts);
-	case OPTION_STARTED_NS:
-		return read_number("started-ns", text, 10, UINT64_MAX, &start->started_ns);
-	default:
-		ww_try(read_u32("broker", text, &number));
-		start->broker = (pid_t)number;
-		return WW_OK;
-	}
-}
-
-static ww_status read_option(int code, const char *text, struct start *start)
-{
-	switch (code) {
-	case OPTION_SOCKET:
-		return read_path("socket", text, start->address, sizeof(start->address));
-	case OPTION_SOCKET_MODE:
-		return read_mode(text, &start->socket_mode);
-	case OPTION_CONFIG:
-		return read_path("config", text, start->config, sizeof(start->config));
-	case OPTION_LEAVE:
-		start->leaves_when_idle = true;
-		return WW_OK;
-	case OPTION_READY_FD:
-		return read_ready_fd(text, &start->ready_fd);
+	switch (option->kind) {
 	case OPTION_HELP:
 		fputs(help, stdout);
 		return WW_END;
 	case OPTION_VERSION:
 		puts("warpwayd " WW_VERSION);
 		return WW_END;
+	case OPTION_FLAG:
+		*(bool *)field = true;
+		return WW_OK;
+	case OPTION_ROLE:
+		return read_role(text, field);
+	case OPTION_PATH:
+		return read_path(option->name, text, field, option->room);
+	case OPTION_MODE:
+		return read_mode(text, field);
+	case OPTION_FD:
+		return read_fd(option, text, field);
 	default:
-		return read_role_option(code, text, start);
+		return read_number(option, text, field);
 	}
 }
 
@@ -218,18 +209,30 @@ static ww_status refuse_option(int code, char **arguments)
 		arguments[optind - 1]);
 }
 
+/* The options as getopt_long(3) wants them; it returns 1 + the index of one. */
+static void fill_long_options(struct option long_options[OPTIONS + 1])
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		long_options[i] = (struct option){.name = options[i].name + 2,
+			.has_arg = options[i].kind >= OPTION_ROLE ? required_argument : no_argument,
+			.val = (int)i + 1};
+	long_options[OPTIONS] = (struct option){0};
+}
+
 ww_status start_read(int count, char **arguments, struct start *out_start)
 {
+	struct option long_options[OPTIONS + 1];
 	int code;
 
 	*out_start = (struct start){.socket_mode = 0600, .ready_fd = -1};
+	fill_long_options(long_options);
 	optind = 0; /* starts over, even if getopt was used before */
-	while ((code = getopt_long(count, arguments, "+:", options, NULL)) != -1) {
+	while ((code = getopt_long(count, arguments, "+:", long_options, NULL)) != -1) {
 		ww_status status;
 
 		if (code == ':' || code == '?')
 			return refuse_option(code, arguments);
-		status = read_option(code, optarg, out_start);
+		status = read_option(&options[code - 1], optarg, out_start);
 		if (status != WW_OK)
 			return status;
 	}
@@ -247,13 +250,29 @@ static void start_line_add(struct start_line *line, const char *argument)
 	line->arguments[line->argument_count] = NULL;
 }
 
-static void start_line_add_number(struct start_line *line, const char *option, uint64_t number)
+static void start_line_add_number(struct start_line *line, uint64_t number)
 {
 	char *text = line->numbers[line->number_count++];
 
 	snprintf(text, sizeof(line->numbers[0]), "%" PRIu64, number);
-	start_line_add(line, option);
 	start_line_add(line, text);
+}
+
+/* A flag, path or descriptor that was not given is not written. */
+static void start_line_add_option(struct start_line *line, const struct start_option *option,
+	const void *field)
+{
+	if ((option->kind == OPTION_FLAG && !*(const bool *)field) ||
+		(option->kind == OPTION_PATH && *(const char *)field == '\0') ||
+		(option->kind == OPTION_FD && *(const int *)field < 0))
+		return;
+	start_line_add(line, option->name);
+	if (option->kind == OPTION_PATH)
+		start_line_add(line, field);
+	else if (option->kind != OPTION_FLAG && option->room == sizeof(uint32_t))
+		start_line_add_number(line, *(const uint32_t *)field);
+	else if (option->kind != OPTION_FLAG)
+		start_line_add_number(line, *(const uint64_t *)field);
 }
 
 char **start_write(const struct start *start, enum start_role role, struct start_line *line)
@@ -262,26 +281,12 @@ char **start_write(const struct start *start, enum start_role role, struct start
 	line->number_count = 0;
 	start_line_add(line, "warpwayd");
 	start_line_add(line, "--role");
-	start_line_add(line, role == START_BROKER ? "broker" : "supervisor");
-	start_line_add(line, "--socket");
-	start_line_add(line, start->address);
-	start_line_add(line, "--program");
-	start_line_add(line, start->program);
-	if (start->config[0] != '\0') {
-		start_line_add(line, "--config");
-		start_line_add(line, start->config);
+	start_line_add(line, roles[role]);
+	for (size_t i = 0; i < OPTIONS; i++) {
+		if (options[i].use == FOR_BOTH ||
+			(options[i].use == FOR_SUPERVISOR && role == START_SUPERVISOR))
+			start_line_add_option(line, &options[i],
+				(const char *)start + options[i].at);
 	}
-	if (start->leaves_when_idle)
-		start_line_add(line, "--leave-when-idle");
-	if (start->is_bound)
-		start_line_add(line, "--bound");
-	start_line_add_number(line, "--fdstore-first", start->fdstore_first);
-	start_line_add_number(line, "--fdstore-limit", start->fdstore_limit);
-	start_line_add_number(line, "--restarts", start->restarts);
-	start_line_add_number(line, "--started-ns", start->started_ns);
-	if (role == START_SUPERVISOR && start->ready_fd >= 0)
-		start_line_add_number(line, "--ready-fd", (uint64_t)start->ready_fd);
-	if (role == START_SUPERVISOR && start->broker > 0)
-		start_line_add_number(line, "--broker", (uint64_t)start->broker);
 	return line->arguments;
 }
