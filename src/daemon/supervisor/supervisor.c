@@ -111,11 +111,6 @@ struct supervisor {
 	uint64_t look_ns;      /* when to check whether the broker can still run */
 };
 
-static uint64_t deadline_in(uint64_t delay_ns)
-{
-	return ww_clock_deadline_ns(delay_ns);
-}
-
 /* Called in the child. The supervisor's other descriptors are close-on-exec. */
 _Noreturn static void broker_become(const struct supervisor *supervisor, int socket,
 	const char *program)
@@ -145,40 +140,46 @@ static void supervisor_back_off(struct supervisor *supervisor)
 	uint64_t delay_ns = BACKOFF_NS << doublings;
 
 	supervisor->failures++;
-	supervisor->deadline_ns = deadline_in(
+	supervisor->deadline_ns = ww_clock_deadline_ns(
 		delay_ns < BACKOFF_NS_MOST ? delay_ns : BACKOFF_NS_MOST);
+}
+
+/* Makes the socket to the next broker, at its fixed number. Return: the broker's end; -1. */
+static int broker_make_socket(void)
+{
+	bool is_placed;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
+		admin_log("cannot make a socket for the broker: %m");
+		return -1;
+	}
+	/* It has that number already if that is the lowest free one. */
+	if (pair[0] == SUPERVISOR_SOCKET)
+		return pair[1];
+	is_placed = dup3(pair[0], SUPERVISOR_SOCKET, O_CLOEXEC) >= 0;
+	if (!is_placed)
+		admin_log("cannot put the broker's socket at %d: %m", SUPERVISOR_SOCKET);
+	close(pair[0]);
+	return is_placed ? pair[1] : ww_fd_close(pair[1]);
 }
 
 static void broker_start(struct supervisor *supervisor)
 {
 	const char *program = supervisor->is_upgrade_due ? supervisor->start->program : SELF;
-	int pair[2];
+	int theirs = broker_make_socket();
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
-		admin_log("cannot make a socket for the broker: %m");
+	if (theirs < 0) {
 		supervisor_back_off(supervisor);
 		return;
-	}
-	/* It has that number already if that is the lowest free one. */
-	if (pair[0] != SUPERVISOR_SOCKET) {
-		bool is_placed = dup3(pair[0], SUPERVISOR_SOCKET, O_CLOEXEC) >= 0;
-
-		if (!is_placed)
-			admin_log("cannot put the broker's socket at %d: %m", SUPERVISOR_SOCKET);
-		close(pair[0]);
-		if (!is_placed) {
-			close(pair[1]);
-			supervisor_back_off(supervisor);
-			return;
-		}
 	}
 	if (supervisor->was_started)
 		supervisor->start->restarts++;
 	supervisor->is_killed = false;
 	supervisor->broker = fork();
 	if (supervisor->broker == 0)
-		broker_become(supervisor, pair[1], program);
-	close(pair[1]);
+		broker_become(supervisor, theirs, program);
+	close(theirs);
 	if (supervisor->broker < 0) {
 		admin_log("cannot start a process for the broker: %m");
 		supervisor->broker = 0;
@@ -191,7 +192,7 @@ static void broker_start(struct supervisor *supervisor)
 	supervisor->is_ready = false;
 	supervisor->is_trial = supervisor->is_upgrade_due;
 	supervisor->is_upgrade_due = false;
-	supervisor->deadline_ns = deadline_in(READY_NS);
+	supervisor->deadline_ns = ww_clock_deadline_ns(READY_NS);
 }
 
 /*
@@ -354,7 +355,7 @@ static void supervisor_obey(struct supervisor *supervisor, const struct supervis
 
 static void supervisor_expect_end(struct supervisor *supervisor)
 {
-	supervisor->deadline_ns = deadline_in(LEAVE_NS);
+	supervisor->deadline_ns = ww_clock_deadline_ns(LEAVE_NS);
 	supervisor->look_ns = 0;
 }
 
@@ -498,7 +499,7 @@ static int supervisor_leave_hung(struct supervisor *supervisor, int status)
 		return supervisor_follow_broker(supervisor, status);
 	}
 	supervisor->deadline_ns = WW_NEVER; /* too many hang: waits for the end of this one */
-	supervisor->look_ns = deadline_in(LOOK_NS);
+	supervisor->look_ns = ww_clock_deadline_ns(LOOK_NS);
 	return GOES_ON;
 }
 
@@ -509,7 +510,7 @@ static int supervisor_look(struct supervisor *supervisor)
 		supervisor->is_upgrade_due;
 	int status;
 
-	supervisor->look_ns = deadline_in(is_to_end ? LOOK_OFTEN_NS : LOOK_NS);
+	supervisor->look_ns = ww_clock_deadline_ns(is_to_end ? LOOK_OFTEN_NS : LOOK_NS);
 	if (supervisor->broker == 0 || !process_end_is_sure(supervisor->broker, &status))
 		return GOES_ON;
 	return supervisor_leave_hung(supervisor, status);
@@ -598,7 +599,7 @@ static int supervisor_step(struct supervisor *supervisor)
 /* Kills a broker, and waits for its end for a bounded time, since it may hang. */
 static void broker_wait_for_end(pid_t broker)
 {
-	uint64_t deadline_ns = deadline_in(LEAVE_NS);
+	uint64_t deadline_ns = ww_clock_deadline_ns(LEAVE_NS);
 	const struct timespec pause = {.tv_nsec = LOOK_OFTEN_NS};
 	sigset_t child;
 	int status;
