@@ -3,7 +3,8 @@
  * fair_queue.c - the order in which requests are served, see fair_queue.h
  *
  * If a connection is reported again before its turn came, it is not polled until then. Otherwise
- * each poll of the loop would report all connections that wait.
+ * each poll of the loop would report all connections that wait. The ends of connections with last
+ * wills are still polled for, and are served before all turns (peer_close_hung_up()).
  */
 #include "daemon/broker/fair_queue.h"
 

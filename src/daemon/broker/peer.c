@@ -172,7 +172,7 @@ void peer_on_event(uv_poll_t *poll, int error, int events)
 		return;
 	if (error < 0 || (events & UV_DISCONNECT)) {
 		peer_hang_up(peer);
-		if (peer->holder && !ww_list_is_empty(&peer->holder->signal_pages)) {
+		if (peer_has_last_wills(peer)) {
 			ww_list_remove(&peer->of_hung_up);
 			ww_list_append(&peer->server->hung_up, &peer->of_hung_up);
 		}

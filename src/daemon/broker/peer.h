@@ -146,7 +146,13 @@ int peer_wanted_events(const struct peer *peer);
 /* Has the loop poll for them. */
 void peer_listen(struct peer *peer);
 
-/* Has the loop leave the connection alone until it is served, but for its end. */
+/* Whether the end of the connection may be the end of a process that has left last wills. */
+bool peer_has_last_wills(const struct peer *peer);
+
+/*
+ * Has the loop leave the connection alone until it is served. Only the end of a connection with
+ * last wills is still reported.
+ */
 void peer_mute(struct peer *peer);
 
 /*

@@ -17,6 +17,7 @@
 #include "daemon/broker/peer.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/broker/unread_replies.h"
+#include "daemon/registry/holder.h"
 
 /* A packet that is longer needs more room in the socket than a connection has. */
 #define LONG_BYTES (UNREAD_ROOM / 2)
@@ -52,14 +53,19 @@ void peer_listen(struct peer *peer)
 	uv_poll_start(&peer->poll, events, peer->server->calls->on_event);
 }
 
+bool peer_has_last_wills(const struct peer *peer)
+{
+	return peer->holder && !ww_list_is_empty(&peer->holder->signal_pages);
+}
+
 void peer_mute(struct peer *peer)
 {
 	peer->is_muted = true;
-	peer->events = peer->has_hung_up ? 0 : UV_DISCONNECT;
-	if (peer->has_hung_up)
-		uv_poll_stop(&peer->poll);
-	else
+	peer->events = !peer->has_hung_up && peer_has_last_wills(peer) ? UV_DISCONNECT : 0;
+	if (peer->events)
 		uv_poll_start(&peer->poll, UV_DISCONNECT, peer->server->calls->on_event);
+	else
+		uv_poll_stop(&peer->poll);
 }
 
 static void queued_packet_free(struct peer *peer, struct queued_packet *queued_packet)
