@@ -4,7 +4,8 @@
  *
  * What is not done goes back to the end of the list, so one reclaim asks each object once, in the
  * order in which they were added. A release may add further objects: a timeline's page has
- * mappings. So there is another round until one releases nothing.
+ * mappings. So there is another round until one releases nothing, and no other thread has begun to
+ * reclaim meanwhile, which may have missed what this one had in its hand.
  */
 #include "device/deferred_release.h"
 
@@ -17,8 +18,8 @@
 static bool (*_Atomic ask_streams)(void); /* NULL: no stream has anything to wait for */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list entries = WW_LIST_INIT(entries); /* under lock, as is the next */
-static size_t entry_count;
+static struct ww_list entries = WW_LIST_INIT(entries); /* under lock */
+static _Atomic uint64_t reclaim_count;                 /* how many were begun, by all threads */
 
 void ww_deferred_ask_streams(bool (*are_streams_busy)(void))
 {
@@ -37,28 +38,39 @@ void ww_deferred_add(struct ww_deferred *entry, const struct ww_deferred_class *
 	entry->class = class;
 	pthread_mutex_lock(&lock);
 	ww_list_append(&entries, &entry->link);
-	entry_count++;
 	pthread_mutex_unlock(&lock);
 }
 
-static struct ww_deferred *deferred_take(void)
+/* An object whose release may block stays in the list while that is not allowed. */
+static bool may_take(const struct ww_deferred *entry, bool may_wait)
 {
-	struct ww_list *link;
-
-	pthread_mutex_lock(&lock);
-	link = ww_list_take_first(&entries);
-	if (link)
-		entry_count--;
-	pthread_mutex_unlock(&lock);
-	return link ? ww_container(link, struct ww_deferred, link) : NULL;
+	return may_wait || !entry->class->may_block;
 }
 
-static size_t deferred_count(void)
+static struct ww_deferred *deferred_take(bool may_wait)
 {
-	size_t count;
+	struct ww_deferred *taken = NULL;
 
 	pthread_mutex_lock(&lock);
-	count = entry_count;
+	ww_list_for_each (link, &entries) {
+		taken = ww_container(link, struct ww_deferred, link);
+		if (may_take(taken, may_wait)) {
+			ww_list_remove(&taken->link);
+			break;
+		}
+		taken = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+	return taken;
+}
+
+static size_t deferred_count(bool may_wait)
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&lock);
+	ww_list_for_each (link, &entries)
+		count += may_take(ww_container(link, struct ww_deferred, link), may_wait);
 	pthread_mutex_unlock(&lock);
 	return count;
 }
@@ -80,7 +92,8 @@ static bool release_done(bool may_wait)
 	struct ww_deferred *entry;
 	bool is_any = false;
 
-	for (size_t left = deferred_count(); left > 0 && (entry = deferred_take()); left--) {
+	for (size_t left = deferred_count(may_wait); left > 0 && (entry = deferred_take(may_wait));
+		left--) {
 		if (is_done(entry, &is_idle)) {
 			entry->class->release(entry);
 			is_any = true;
@@ -94,10 +107,15 @@ static bool release_done(bool may_wait)
 static void reclaim(bool may_wait)
 {
 	struct ww_error record;
+	uint64_t begun;
+	bool is_any;
 
+	atomic_fetch_add(&reclaim_count, 1);
 	ww_error_save(&record);
-	while (release_done(may_wait))
-		;
+	do {
+		begun = atomic_load(&reclaim_count);
+		is_any = release_done(may_wait);
+	} while (is_any || atomic_load(&reclaim_count) != begun);
 	ww_error_restore(&record);
 }
 

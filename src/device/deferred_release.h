@@ -27,8 +27,9 @@
  * object is asked or released. So ww_deferred_add() may be called under any lock. The two calls
  * that reclaim run code of other layers, so they may be called under no lock.
  *
- * Threads: a reclaim takes an object out of the list while it asks it. A second thread that
- * reclaims in that moment leaves this object to the first one, or to a later call.
+ * Threads: a reclaim takes an object out of the list while it asks it, and a second thread that
+ * reclaims in that moment does not see this object. So a thread that began a reclaim before another
+ * one did asks all objects once more.
  */
 #ifndef WW_DEVICE_DEFERRED_RELEASE_H
 #define WW_DEVICE_DEFERRED_RELEASE_H
@@ -43,10 +44,11 @@ struct ww_deferred;
 struct ww_deferred_class {
 	/*
 	 * Whether the object can be released. Never blocks. NULL: it can be when no stream of the
-	 * process is known to be busy; and its release may then block, for work that is not known.
+	 * process is known to be busy.
 	 */
 	bool (*is_done)(struct ww_deferred *entry);
 	void (*release)(struct ww_deferred *entry); /* frees the object */
+	bool may_block; /* the driver may block the release, for work that is not known here */
 };
 
 /* A member of the object. */

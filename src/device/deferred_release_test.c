@@ -48,6 +48,13 @@ static const struct ww_deferred_class own_class = {
 
 static const struct ww_deferred_class idle_class = {
 	.release = object_release,
+	.may_block = true,
+};
+
+static const struct ww_deferred_class blocking_class = {
+	.is_done = object_is_done,
+	.release = object_release,
+	.may_block = true,
 };
 
 static bool are_streams_busy(void)
@@ -106,6 +113,57 @@ static void those_that_may_block_need_idle_streams(void **state)
 	ww_deferred_reclaim();
 	assert_int_equal(objects[0].released, 1);
 	assert_int_equal(objects[1].released, 2);
+}
+
+/* A pool whose last stream is done: it may have memory that the driver unregisters. */
+static void a_done_one_that_may_block_is_not_even_asked(void **state)
+{
+	struct object object = {.is_done = true};
+
+	(void)state;
+	ww_deferred_add(&object.deferred, &blocking_class);
+	ww_deferred_reclaim_no_wait();
+	assert_int_equal(object.asked, 0);
+	assert_int_equal(object.released, 0);
+	ww_deferred_reclaim();
+	assert_int_equal(object.released, 1);
+}
+
+static void *reclaim_in_thread(void *context)
+{
+	ww_deferred_reclaim();
+	return context;
+}
+
+/* Another thread reclaims while this object is asked, and so does not see it. */
+static bool reclaim_elsewhere(struct ww_deferred *deferred)
+{
+	struct object *object = ww_container(deferred, struct object, deferred);
+	bool is_done = object->is_done;
+	pthread_t thread;
+
+	if (object->asked++ == 0) {
+		object->is_done = true;
+		assert_int_equal(pthread_create(&thread, NULL, reclaim_in_thread, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+	return is_done;
+}
+
+static const struct ww_deferred_class crossed_class = {
+	.is_done = reclaim_elsewhere,
+	.release = object_release,
+};
+
+static void what_another_thread_missed_is_asked_again(void **state)
+{
+	struct object object = {.is_done = false};
+
+	(void)state;
+	ww_deferred_add(&object.deferred, &crossed_class);
+	ww_deferred_reclaim();
+	assert_int_equal(object.asked, 2);
+	assert_int_equal(object.released, 1);
 }
 
 static void nobody_to_ask_is_idle(void **state)
@@ -206,6 +264,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(done_ones_go_in_order, begin),
 		cmocka_unit_test_setup(those_that_may_block_need_idle_streams, begin),
+		cmocka_unit_test_setup(a_done_one_that_may_block_is_not_even_asked, begin),
+		cmocka_unit_test_setup(what_another_thread_missed_is_asked_again, begin),
 		cmocka_unit_test_setup(nobody_to_ask_is_idle, begin),
 		cmocka_unit_test_setup(what_a_release_defers_goes_too, begin),
 		cmocka_unit_test_setup(error_record_is_left_alone, begin),

@@ -249,6 +249,7 @@ static void mapping_release_retired(struct ww_deferred *deferred)
 
 static const struct ww_deferred_class retired_class = {
 	.release = mapping_release_retired,
+	.may_block = true,
 };
 
 /* Whether there is room for one more. If so, it is counted. */

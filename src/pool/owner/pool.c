@@ -113,6 +113,7 @@ static void pool_release_unused(struct ww_deferred *deferred)
 static const struct ww_deferred_class ended_class = {
 	.is_done = pool_is_unused,
 	.release = pool_release_unused,
+	.may_block = true, /* its chunks and marks may be registered with the driver */
 };
 
 ww_pool *ww_pool_ref(ww_pool *pool)
