@@ -542,12 +542,16 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 	return WW_OK;
 }
 
-/* Under pool->lock. */
-static ww_status make_token(struct ww_slice *slice, struct ww_broker *broker,
-	const struct ww_export_params *ours, struct ww_token_info *info, struct ww_token *out_token)
+/* Under pool->lock, under which the slice's number may change. */
+static ww_status make_token(struct ww_memory *view, struct ww_broker *broker,
+	const struct ww_export_params *ours, struct ww_token *out_token)
 {
+	struct ww_slice *slice = slice_of(view);
+	struct ww_token_info info;
+
+	ww_slice_token_info(&info, view, slice->number, ours);
 	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
-	ww_try(ww_pool_keys_token(&slice->pool->keys, info, out_token));
+	ww_try(ww_pool_keys_token(&slice->pool->keys, &info, out_token));
 	slice->is_shared = true;
 	return expect_imports(slice, ours);
 }
@@ -557,13 +561,11 @@ static ww_status slice_export(struct ww_memory *view, struct ww_broker *broker,
 {
 	WW_AUTO_BROKER struct ww_broker *opened = NULL;
 	struct ww_slice *slice = slice_of(view);
-	struct ww_token_info info;
 	ww_status status;
 
 	ww_try(ww_choose_broker_of(view, &broker, &opened, 0));
-	ww_slice_token_info(&info, view, slice->number, ours);
 	ww_try(ww_lock_unless_cancelled(&slice->pool->lock));
-	status = make_token(slice, broker, ours, &info, out_token);
+	status = make_token(view, broker, ours, out_token);
 	pthread_mutex_unlock(&slice->pool->lock);
 	return status;
 }
