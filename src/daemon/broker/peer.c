@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -27,8 +28,12 @@
 /* How many packets are still read after the other end was closed. */
 #define LAST_PACKETS 64
 
-/* How many of those whose other ends were closed are served before others have their turn. */
+/*
+ * How many of those whose other ends were closed are served before others have their turn, and for
+ * how long, if it is more than one.
+ */
 #define HUNG_UP_MOST 16
+#define HUNG_UP_NS   50000
 
 /* How often closed connections with unread answers are measured, see peer_close(). */
 #define LINGER_MS       50
@@ -456,11 +461,14 @@ void peer_close(struct peer *peer)
 
 void peer_close_hung_up(struct server *server)
 {
+	uint64_t until_ns = ww_clock_now_ns() + HUNG_UP_NS;
 	struct ww_list heard;
 	struct ww_list *link;
 
 	ww_list_init(&heard);
-	for (int i = 0; i < HUNG_UP_MOST && (link = ww_list_take_first(&server->hung_up)); i++) {
+	for (int i = 0; i < HUNG_UP_MOST && (i == 0 || ww_clock_now_ns() < until_ns) &&
+		(link = ww_list_take_first(&server->hung_up));
+		i++) {
 		struct peer *peer = ww_container(link, struct peer, of_hung_up);
 
 		if (peer_hear_last(peer) && !peer->is_closed)

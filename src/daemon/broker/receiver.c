@@ -37,6 +37,9 @@
 #define LIMIT_MS 5000
 #define LOOK_MS  500
 
+/* It hangs if it waits at so many looks after that, one after the other. */
+#define WAITING_LOOKS 2
+
 /*
  * The most processes that close sockets, with those that were killed as too slow; beyond, sockets
  * are closed here.
@@ -60,6 +63,7 @@ struct receiver {
 	struct ww_list waiting; /* struct peer.of_receiver */
 	struct peer *current;   /* whose packet it receives; NULL: none, or that one has ended */
 	uint64_t since_ms;      /* while busy or ending */
+	uint32_t waiting_looks; /* likewise, since the limit was over */
 	enum receiver_state state;
 	pid_t pid;
 	int socket;
@@ -243,14 +247,20 @@ static void receiver_look_later(struct server *server)
 		uv_timer_start(&server->receiver_look, on_look, LOOK_MS, LOOK_MS);
 }
 
+static void receiver_begin_time(struct receiver *receiver)
+{
+	receiver->since_ms = uv_now(&receiver->server->loop);
+	receiver->waiting_looks = 0;
+	receiver_look_later(receiver->server);
+}
+
 /* Kills it, which may have no effect while it hangs. The rest is done when it is reaped. */
 static void receiver_end(struct receiver *receiver, enum receiver_state state)
 {
 	kill(receiver->pid, SIGKILL);
 	uv_poll_stop(&receiver->poll);
 	receiver->state = state;
-	receiver->since_ms = uv_now(&receiver->server->loop);
-	receiver_look_later(receiver->server);
+	receiver_begin_time(receiver);
 }
 
 static struct peer *receiver_take_waiting(struct receiver *receiver)
@@ -286,10 +296,10 @@ static void receiver_hang(struct receiver *receiver)
 }
 
 /*
- * Whether a process could run if it had a CPU. Where all CPUs are busy that may take long, but it
- * does not hang.
+ * Whether a process waits for something. One that could run if it had a CPU does not, and one that
+ * has ended and is yet to be reaped does not.
  */
-static bool process_is_runnable(pid_t pid)
+static bool process_waits(pid_t pid)
 {
 	char path[32];
 	char line[256];
@@ -297,18 +307,34 @@ static bool process_is_runnable(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (!ww_proc_file_read_line(path, line, sizeof(line)))
-		return false;
+		return true;
 	name_end = strrchr(line, ')');
-	return name_end && strncmp(name_end, ") R", 3) == 0;
+	return !name_end || name_end[1] != ' ' || !strchr("RZX", name_end[2]);
 }
 
-/* Whether it has taken too long, and waits for something. */
-static bool receiver_hangs(const struct receiver *receiver)
+/* Whether it has answered, or ended, and this process has not looked yet, being late itself. */
+static bool receiver_has_answered(const struct receiver *receiver)
+{
+	char byte;
+
+	return recv(receiver->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+/*
+ * Whether it has taken too long: it was found waiting at every look since then. A process that gets
+ * few turns on a busy CPU waits for a moment now and then, and may be found so once.
+ */
+static bool receiver_hangs(struct receiver *receiver)
 {
 	if (receiver->state != RECEIVER_BUSY && receiver->state != RECEIVER_ENDING)
 		return false;
-	return uv_now(&receiver->server->loop) - receiver->since_ms >= LIMIT_MS &&
-		!process_is_runnable(receiver->pid);
+	if (uv_now(&receiver->server->loop) - receiver->since_ms < LIMIT_MS)
+		return false;
+	if (receiver_has_answered(receiver) || !process_waits(receiver->pid))
+		receiver->waiting_looks = 0;
+	else
+		receiver->waiting_looks++;
+	return receiver->waiting_looks >= WAITING_LOOKS;
 }
 
 /*
@@ -371,8 +397,7 @@ static void receiver_take_next(struct receiver *receiver)
 		if (status == WW_OK) {
 			receiver->current = peer;
 			receiver->state = RECEIVER_BUSY;
-			receiver->since_ms = uv_now(&receiver->server->loop);
-			receiver_look_later(receiver->server);
+			receiver_begin_time(receiver);
 			return;
 		}
 		if (status == WW_ERR_PEER_LOST) { /* the receiver has ended: another one goes on */

@@ -14,7 +14,7 @@
  * stays.
  *
  *   idle ──take──> busy ──answer──> idle
- *    │              └──no answer in 5 s, and not runnable──> hung ──> (reaped)
+ *    │              └──no answer in 5 s, and it waits──> hung ──> (reaped)
  *    └──user's last connection ends, or it dies──> ending ──> (reaped)
  *
  * If a receiver does not answer, it is killed, and the connections that wait for it end with an
