@@ -14,13 +14,18 @@
  * CUDA_ERROR_ALREADY_MAPPED once (580.159.04). So the driver is called for one opening of the same
  * bytes at a time.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "device/cuda/cuda.h"
+
+/* A thread that closes may wait for streams, and these for the thread that would open. */
+#define OPEN_LIMIT_S 5
 
 struct cuda_legacy {
 	struct ww_list link; /* in openings, under lock */
@@ -88,14 +93,27 @@ static bool is_handle_in_driver(const uint8_t *handle)
 	return false;
 }
 
-/* Before the driver is called for an opening that is noted, and after. */
-static void driver_enter(struct cuda_legacy *opening)
+/*
+ * Before the driver is called for an opening that is noted, and after.
+ * @until:  CLOCK_REALTIME; NULL: for ever
+ * Return: whether the driver may be called.
+ */
+static bool driver_enter(struct cuda_legacy *opening, const struct timespec *until)
 {
+	bool is_late = false;
+	bool may_call;
+
 	pthread_mutex_lock(&lock);
-	while (is_handle_in_driver(opening->handle))
-		pthread_cond_wait(&driver_left, &lock);
-	opening->is_in_driver = true;
+	while (is_handle_in_driver(opening->handle) && !is_late) {
+		if (until)
+			is_late = pthread_cond_timedwait(&driver_left, &lock, until) == ETIMEDOUT;
+		else
+			pthread_cond_wait(&driver_left, &lock);
+	}
+	may_call = !is_handle_in_driver(opening->handle);
+	opening->is_in_driver = may_call;
 	pthread_mutex_unlock(&lock);
+	return may_call;
 }
 
 static void driver_leave(struct cuda_legacy *opening)
@@ -158,7 +176,7 @@ static void close_native(struct cuda_device *device, struct cuda_legacy *opening
 	ww_error_save(&record);
 	(void)ww_cuda_enter_context(device, opening->context, &scope);
 	ww_error_restore(&record);
-	driver_enter(opening);
+	(void)driver_enter(opening, NULL);
 	device->driver->cuIpcCloseMemHandle(address);
 	driver_leave(opening);
 }
@@ -169,11 +187,18 @@ static ww_status open_native(struct cuda_device *device, struct cuda_legacy *ope
 {
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
 	ww_CUipcMemHandle handle;
+	struct timespec until;
 	ww_CUresult result;
 
 	memcpy(&handle, opening->handle, sizeof(handle));
 	ww_try(ww_cuda_enter_to_stay(device, &scope, &opening->context));
-	driver_enter(opening);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += OPEN_LIMIT_S;
+	if (!driver_enter(opening, &until))
+		return ww_fail(WW_ERR_STATE,
+			"cannot open this memory: for %d s another thread of this process has been closing "
+			"it, which waits for all streams; let these go on, and try again",
+			OPEN_LIMIT_S);
 	result = device->driver->cuIpcOpenMemHandle(out_address, handle,
 		WW_CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 	driver_leave(opening);
