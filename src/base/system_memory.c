@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * system_memory.c - how much memory this machine has for this process, see machine.h
+ * system_memory.c - how much memory this machine has for this process, see system_memory.h
  */
 #include "base/system_memory.h"
 

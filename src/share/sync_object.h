@@ -12,7 +12,7 @@
 #include "share/get_reply.h"
 #include "share/put_request.h"
 #include "sync/timeline.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 /* What the caller wants, with what is not said filled in. Return: WW_OK; WW_ERR_INVALID. */
 ww_status ww_sync_object_read_name(const struct ww_name_params *params,

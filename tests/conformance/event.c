@@ -16,7 +16,7 @@
 #include "support/raw_client.h"
 #include "support/broker_case.h"
 #include "support/timeline.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 #include "wire/token.h"
 
 #define NS_PER_MS   UINT64_C(1000000)

@@ -16,7 +16,7 @@
 #include "support/forge.h"
 #include "support/broker_case.h"
 #include "support/timeline.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #define FOREVER WW_FOREVER
 

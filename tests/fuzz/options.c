@@ -14,7 +14,7 @@
 #include "fuzz/fuzz.h"
 #include "common/number.h"
 #include "common/option.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #define WORDS_MAX 32
 #define COUNT_MAX 1000

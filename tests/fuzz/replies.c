@@ -28,7 +28,7 @@
 #include "fuzz/fuzz.h"
 #include "support/forge.h"
 #include "support/raw_client.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 #include "wire/packet.h"
 #include "wire/samples.h"
 #include "wire/signal_page.h"

@@ -17,7 +17,7 @@
 #include "support/forge.h"
 #include "support/page.h"
 #include "support/raw_client.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #define SEED_OF_STRANGER 66
 #define OWNER            "61001 61001"

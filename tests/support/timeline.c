@@ -14,7 +14,7 @@
 #include "support/stream_gate.h"
 #include "support/broker_case.h"
 #include "support/subject.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 #include "wire/token.h"
 
 #define CELLS 8

@@ -21,7 +21,7 @@
 #include "bench/mailbox.h"
 #include "common/number.h"
 #include "common/plain_cuda.h"
-#include "common/report.h"
+#include "common/say.h"
 #include "common/samples.h"
 #include "common/temp_broker.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/report.h"
+#include "common/say.h"
 
 /*
  * Looks before the CPU is left to others, and how often it is left before the socket is looked at.

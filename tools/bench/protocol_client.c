@@ -16,7 +16,7 @@
 
 #include "common/packet.h"
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 #include "wire/protocol.h"
 
 /* For one answer: a broker that is silent for so long has failed. */

@@ -17,7 +17,7 @@
 
 #include "common/cleanup.h"
 #include "bench/mailbox.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /* Looks before the CPU is left to others. */
 #define LOOKS 2000

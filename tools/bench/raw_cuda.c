@@ -11,7 +11,7 @@
 #include "bench/raw.h"
 #include "common/cleanup.h"
 #include "common/plain_cuda.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #define FD_HANDLE WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 

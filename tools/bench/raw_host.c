@@ -16,7 +16,7 @@
 
 #include "bench/raw.h"
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 static int map(int fd, uint64_t bytes, struct raw_memory *out_memory)
 {

@@ -9,7 +9,7 @@
 #include "common/child.h"
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /* Asks for the free memory as well: a GPU on which no context can be made is of no use. */
 static bool describe(ww_device *device, struct ww_device_info *out_info)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #define PIECE_ELEMENTS (UINT64_C(1) << 20)
 

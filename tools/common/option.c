@@ -5,7 +5,7 @@
 #include "common/option.h"
 
 #include "common/number.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include "common/child_link.h"
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /* About what a request to put takes. */
 #define ECHO_BYTES 256

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "common/report.h"
+#include "common/say.h"
 
 #define LIBRARY   "libcuda.so.1"
 #define FD_HANDLE WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR

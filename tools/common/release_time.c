@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "common/report.h"
+#include "common/say.h"
 
 struct scene {
 	int socket;

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "common/report.h"
+#include "common/say.h"
 
 #define NS_PER_US 1e3
 

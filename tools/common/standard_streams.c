@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/report.h"
+#include "common/say.h"
 
 void standard_streams_open(void)
 {

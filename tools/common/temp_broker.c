@@ -22,7 +22,7 @@
 #include "common/child_link.h"
 #include "common/find_program.h"
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #define READY       3 /* the pipe, in the daemon */
 #define READY_TEXT  "3"

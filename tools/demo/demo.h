@@ -17,7 +17,7 @@
 #include "common/number.h"
 #include "common/cleanup.h"
 #include "common/float_pattern.h"
-#include "common/report.h"
+#include "common/say.h"
 
 #define DEMO_ROUNDS      3
 #define DEMO_DEVICES_MAX 64

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/find_program.h"
-#include "common/report.h"
+#include "common/say.h"
 #include "warpway/verbs.h"
 
 #define BENCH "warpway-bench"

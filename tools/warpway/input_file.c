@@ -16,7 +16,7 @@
 #include "warpway/npy.h"
 #include "common/cleanup.h"
 #include "warpway/progress.h"
-#include "common/report.h"
+#include "common/say.h"
 
 bool source_is_npy_name(const char *path)
 {

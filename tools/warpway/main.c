@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/report.h"
+#include "common/say.h"
 #include "common/standard_streams.h"
 #include "warpway/open_broker.h"
 #include "warpway/verbs.h"

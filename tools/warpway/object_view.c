@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /* Where this cannot be told, memory of the CPU is still known by its kind. */
 static void find_host(uint8_t out_uuid[WW_DEVICE_UUID_BYTES])

@@ -8,7 +8,7 @@
 #include <warpway/warpway.h>
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /* Of their help. */
 #define BROKER_HELP                                                                 \

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 _Static_assert(SINK_PATH_BYTES >= PATH_MAX, "realpath() writes up to PATH_MAX bytes");
 

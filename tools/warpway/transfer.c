@@ -10,7 +10,7 @@
 
 #include "common/file_io.h"
 #include "common/cleanup.h"
-#include "common/report.h"
+#include "common/say.h"
 
 /*
  * CPU memory that the device reaches is copied without a stop on the way; any other serves as well.

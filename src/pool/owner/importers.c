@@ -31,7 +31,7 @@
 #include "pool/owner/slice.h"
 #include "sync/timeline.h"
 #include "sync/wait_result.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref.c - fuzzes the readers of descriptions of timelines, barriers, events and pools
+ * sync_description.c - fuzzes the readers of descriptions of timelines, barriers, events and pools
  *
  * Input: one byte of flags (below), then the description, in a block of exactly its size. There is
  * one way only to write one: what is accepted must be what the writer makes of what was read.
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "fuzz/fuzz.h"
 #include "support/forge.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #define CHECKSUM_END 16
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.h - how the tool and its children speak
+ * say.h - how the tool and its children speak
  *
  * What a process did goes to standard output, one line each, opened by who it is ("child 4711:
  * ..."). What went wrong goes to standard error, opened by the verb ("warpway demo: ..."). Lines
  * are written whole, so those of several processes never mix.
  */
-#ifndef TOOLS_COMMON_REPORT_H
-#define TOOLS_COMMON_REPORT_H
+#ifndef TOOLS_COMMON_SAY_H
+#define TOOLS_COMMON_SAY_H
 
 #include <warpway/base.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref.h - descriptions of objects that are not memory: timelines, barriers, events, pools
+ * sync_description.h - descriptions of objects that are not memory: timelines, barriers, events,
+ * pools
  *
  * The broker keeps them for whoever put the object and looks at nothing in them. They come from
  * untrusted processes: reading checks everything that can be checked without the object.
  */
-#ifndef WW_WIRE_OBJECT_REF_H
-#define WW_WIRE_OBJECT_REF_H
+#ifndef WW_WIRE_SYNC_DESCRIPTION_H
+#define WW_WIRE_SYNC_DESCRIPTION_H
 
 #include "wire/protocol.h"
 

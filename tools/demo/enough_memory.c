@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * room.c - does the demo fit into this machine?
+ * enough_memory.c - does the demo fit into this machine?
  *
  * The ring needs most: its processes are dealt out over the devices, and all run at once. Each
  * makes one memory, and on a GPU a context too; the parent holds three sockets for each while it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref_test.c - descriptions of timelines, barriers, events and pools: written, read, and
- * what an untrusted process may write
+ * sync_description_test.c - descriptions of timelines, barriers, events and pools: written, read,
+ * and what an untrusted process may write
  */
 #include "base/unit_test.h"
 
@@ -10,7 +10,7 @@
 #include <warpway/device.h>
 
 #include "base/error.h"
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #define MOST_BYTES WW_EVENT_REF_BYTES
 #define KINDS      5

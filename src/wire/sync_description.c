@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_ref.c - descriptions of objects that are not memory, see object_ref.h
+ * sync_description.c - descriptions of objects that are not memory, see sync_description.h
  *
  * All begin alike: magic, version, length, checksum. There is one way only to write one, so reading
  * compares with what writing it again would give: reserved fields cannot carry anything.
  */
-#include "wire/object_ref.h"
+#include "wire/sync_description.h"
 
 #include <inttypes.h>
 #include <stddef.h>

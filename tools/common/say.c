@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report.c - how the tool and its children speak
+ * say.c - how the tool and its children speak
  *
  * One name for the process, set once. A line is made whole in a buffer and written by one call,
  * because several processes share the terminal.
  */
-#include "common/report.h"
+#include "common/say.h"
 
 #include <stdarg.h>
 #include <stdio.h>
