@@ -160,7 +160,7 @@ static void files_raise_hard_limit(void)
 ww_status inherit_limits(uint32_t *out_fdstore_first, uint32_t *out_fdstore_limit)
 {
 	uint64_t sockets;
-	uint64_t files;
+	uint64_t files = 0;
 
 	files_raise_hard_limit();
 	ww_try(limit_set(RLIMIT_NOFILE, "open files", FILES_MOST, &files));
@@ -210,7 +210,7 @@ ww_status inherit_check_limits(void)
 
 ww_status inherit_files(uint32_t count)
 {
-	uint64_t files;
+	uint64_t files = 0;
 
 	ww_try(limit_set(RLIMIT_NOFILE, "open files", count, &files));
 	if (files < count)
