@@ -259,7 +259,7 @@ void ww_marks_free(struct ww_marks *marks)
 	if (!marks)
 		return;
 	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)
-		ww_mapping_unref_page(marks->mapped.of[i]);
+		ww_mapping_unref(marks->mapped.of[i]);
 	ww_mapping_unref(marks->cpu);
 	pthread_mutex_destroy(&marks->lock);
 	free(marks);

@@ -142,6 +142,7 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	pthread_mutex_unlock(&pools_lock);
 	ww_deferred_add(&pool->deferred, &ended_class);
 	ww_deferred_reclaim();
+	ww_members_reclaim(); /* this process may have imported a slice of a pool that ends now */
 	return NULL;
 }
 

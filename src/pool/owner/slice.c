@@ -395,29 +395,33 @@ static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
 	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || is_in_flight(slice));
 }
 
-static ww_status find_slice(const struct ww_pool *pool, const struct ww_token_info *info,
-	struct ww_slice **out_slice)
+/* Return: borrowed; NULL: the record says why. */
+static struct ww_slice *find_slice(const struct ww_pool *pool, const struct ww_token_info *info)
 {
 	uint32_t slot = ww_slice_slot(info->slice);
 	struct ww_slice *slice = slot < pool->slot_count ? pool->slices[slot] : NULL;
 
-	if (!slice || slice->number != info->slice || !is_there(slice, info))
-		return ww_fail_slice_gone();
+	if (!slice || slice->number != info->slice || !is_there(slice, info)) {
+		ww_fail_slice_gone();
+		return NULL;
+	}
 	if (info->total_bytes != slice->chunk->memory->bytes ||
 		info->offset < slice->block->offset ||
-		info->offset + info->bytes > slice->block->offset + slice->block->bytes)
-		return ww_fail(WW_ERR_MISMATCH, "the token names bytes that are not the slice's");
-	*out_slice = slice;
-	return WW_OK;
+		info->offset + info->bytes > slice->block->offset + slice->block->bytes) {
+		ww_fail(WW_ERR_MISMATCH, "the token names bytes that are not the slice's");
+		return NULL;
+	}
+	return slice;
 }
 
 ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
 	uint32_t access = options->access;
-	struct ww_slice *slice = NULL;
+	struct ww_slice *slice = find_slice(pool, info);
 
-	ww_try(find_slice(pool, info, &slice));
+	if (!slice)
+		return ww_error_last()->status;
 	ww_try(ww_memory_check_route(slice->chunk->memory->mapping, options));
 	*out_memory = find_part(slice, info, access);
 	if (!*out_memory && (access < WW_ACCESS_WRITE || info->bytes < slice->block->bytes)) {
