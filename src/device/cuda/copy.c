@@ -58,6 +58,8 @@ static ww_status copy_wait(struct cuda_device *device, ww_CUstream stream)
 
 	if (result == WW_CUDA_SUCCESS)
 		return WW_OK;
+	/* The copy may be under way still, and it uses the caller's memory: one more attempt. */
+	(void)device->driver->cuStreamSynchronize(stream);
 	return ww_cuda_fail(device->driver, result, NULL, "cannot wait for a copy of %s",
 		device->base.selector);
 }
