@@ -195,6 +195,26 @@ static void must_refuse_sender(struct hanging *hanging, struct raw *raw, const c
 	must_recover(ALICE, hanging->memory);
 }
 
+/* The last connection of a user ends while its receiver hangs: killed then, it still hangs. */
+CASE(receiver_hangs_at_end, AS_ROOT | ONCE)
+{
+	struct hanging hanging;
+	struct raw *alice;
+
+	open_hanging(&hanging);
+	alice = peer_of(ALICE, ALICE);
+	MUST_REFUSE(WW_ERR_DESCRIPTOR, "descriptor 1 of 1", put_fd(alice, "mine", hanging.file));
+	fuse_await_flush(&hanging.fuse);
+	raw_close(alice);
+	/* Root's and Bob's stay. */
+	wait_for(peer(), &(struct want){0, 2, 0, UINT64_MAX, 0});
+	must_refuse_hung(hanging.memory);
+	must_serve_others(hanging.bob);
+	fuse_release(&hanging.fuse);
+	must_recover(ALICE, hanging.memory);
+	close_hanging(&hanging);
+}
+
 /* More descriptors than a packet may have, with a message that takes none. */
 CASE(receiver_takes_many, AS_ROOT | ONCE)
 {

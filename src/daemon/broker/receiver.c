@@ -312,12 +312,16 @@ static bool process_waits(pid_t pid)
 	return !name_end || name_end[1] != ' ' || !strchr("RZX", name_end[2]);
 }
 
-/* Whether it has answered, or ended, and this process has not looked yet, being late itself. */
+/*
+ * Whether it has answered, or ended, and this process has not looked yet, being late itself. Of one
+ * that was killed the end of its socket says nothing: it may hang in closing other descriptors.
+ */
 static bool receiver_has_answered(const struct receiver *receiver)
 {
 	char byte;
 
-	return recv(receiver->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+	return receiver->state == RECEIVER_BUSY &&
+		recv(receiver->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
 /*
