@@ -6,7 +6,7 @@
  * device; its UUID is the kernel's boot id, the same for every process until the machine starts
  * anew.
  */
-#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,33 +30,18 @@ static ww_status host_count(uint32_t *out_count)
 	return WW_OK;
 }
 
-static ww_status host_open(const char *selector, struct ww_device **out_device)
-{
-	struct ww_device *device = calloc(1, sizeof(*device));
-	char boot_id[64];
+/*
+ * What the kernel says of the machine: read once, since that takes 0.1 ms, and programs ask for it
+ * with each array that they hand over.
+ */
+static struct {
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	char name[WW_DEVICE_NAME_BYTES];
+	char driver[WW_DEVICE_DRIVER_BYTES];
+	uint64_t bytes_total; /* 0: could not be read */
+} machine;
 
-	(void)selector;
-	*out_device = NULL;
-	if (!device)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot open host: out of memory");
-	ww_ref_init(&device->ref);
-	ww_list_init(&device->link);
-	device->backend = &ww_host_backend;
-	device->granularity = GRANULARITY;
-	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
-		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT;
-	memcpy(device->selector, "host", sizeof("host"));
-	/* Without /proc the UUID stays zero: still the same in every process. */
-	if (ww_proc_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
-		ww_uuid_parse(boot_id, device->uuid);
-	*out_device = device;
-	return WW_OK;
-}
-
-static void host_close(struct ww_device *device)
-{
-	free(device);
-}
+static pthread_once_t machine_read = PTHREAD_ONCE_INIT;
 
 /* "model name	: AMD EPYC ...": what stands behind the colon. */
 static void read_cpu_name(char *out, size_t bytes)
@@ -78,19 +63,62 @@ static void read_cpu_name(char *out, size_t bytes)
 		fclose(file);
 }
 
-static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
+static void machine_read_once(void)
 {
 	struct utsname system;
+	struct ww_error record;
+	uint64_t free_bytes;
+	char boot_id[64];
+
+	ww_error_save(&record);
+	/* Without /proc the UUID stays zero: still the same in every process. */
+	if (ww_proc_file_read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)))
+		ww_uuid_parse(boot_id, machine.uuid);
+	read_cpu_name(machine.name, sizeof(machine.name));
+	if (uname(&system) == 0)
+		snprintf(machine.driver, sizeof(machine.driver), "%.15s %.47s", system.sysname,
+			system.release);
+	if (ww_system_memory(&free_bytes, &machine.bytes_total) != WW_OK)
+		machine.bytes_total = 0;
+	ww_error_restore(&record);
+}
+
+static ww_status host_open(const char *selector, struct ww_device **out_device)
+{
+	struct ww_device *device = calloc(1, sizeof(*device));
+
+	(void)selector;
+	*out_device = NULL;
+	if (!device)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot open host: out of memory");
+	ww_ref_init(&device->ref);
+	ww_list_init(&device->link);
+	device->backend = &ww_host_backend;
+	device->granularity = GRANULARITY;
+	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
+		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT;
+	memcpy(device->selector, "host", sizeof("host"));
+	pthread_once(&machine_read, machine_read_once);
+	memcpy(device->uuid, machine.uuid, sizeof(device->uuid));
+	*out_device = device;
+	return WW_OK;
+}
+
+static void host_close(struct ww_device *device)
+{
+	free(device);
+}
+
+static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
+{
 	uint64_t free_bytes;
 
 	(void)device;
-	ww_try(ww_system_memory(&free_bytes, &info->bytes_total));
 	info->mps = WW_MPS_OFF;
-	read_cpu_name(info->name, sizeof(info->name));
-	if (uname(&system) == 0)
-		snprintf(info->driver, sizeof(info->driver), "%.15s %.47s", system.sysname,
-			system.release);
-	return WW_OK;
+	memcpy(info->name, machine.name, sizeof(info->name));
+	memcpy(info->driver, machine.driver, sizeof(info->driver));
+	info->bytes_total = machine.bytes_total;
+	return info->bytes_total ? WW_OK : ww_system_memory(&free_bytes, &info->bytes_total);
 }
 
 static ww_status host_free_bytes(struct ww_device *device, uint64_t *out_bytes)
