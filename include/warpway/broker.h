@@ -486,7 +486,8 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  *   - Their escrows end. If an object of life held has no holder any more, it ends.
  *   - A later import with one of them returns WW_ERR_ACCESS; of a slice of a pool WW_ERR_NOT_FOUND.
  *   - A process that has imported the memory keeps its mapping and its hold. In such a process the
- *     old token can be imported again: it opens what the process has already, and nothing else.
+ *     old token can be imported again: it opens what the process has already, and nothing else. A
+ *     hold that was taken without a mapping can still be mapped: ww_object_map().
  *   - Tokens that are exported later open the memory, and so does its name, if it has one. A
  *     process that imported the memory earlier can export such tokens, too; of a slice of a pool it
  *     cannot.
@@ -546,15 +547,15 @@ WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
  * @info:        as for ww_memory_import(); may be NULL
  *
  * This is for a process that passes tokens on, and has no device, no CUDA context and no room for a
- * mapping. The call counts as an import (ww_export_params.uses). What the hold does depends on the
- * object:
- *   - The process is a holder, so a memory of life held stays when its creator ends. Until the
- *     tokens are revoked, ww_memory_import() with the same token maps the memory at any later time.
+ * mapping; or that maps the memory later, with ww_object_map(). The call counts as an import
+ * (ww_export_params.uses). What the hold does depends on the object:
+ *   - The process is a holder, so a memory of life held stays when its creator ends.
  *   - A memory of life owner ends with its creator all the same: when that ends, or closes its
  *     connection. In the creator's own process the ww_object keeps the connection open, as a memory
  *     does.
- *   - The bytes of a slice of a pool are not handed out again while it is held. The slice can be
- *     imported as long as the owner of the pool lives, or where its chunk is mapped already.
+ *   - The bytes of a slice of a pool are not handed out again while it is held. ww_object_map()
+ *     maps them also after the owner of the pool has ended; ww_memory_import() only while the owner
+ *     lives, or where the slice's chunk is mapped already.
  *   - A timeline ends with its signaller, an event with its creator, a barrier with its members.
  *
  * May block: for one round trip; of the first slice of a pool for several.
@@ -563,6 +564,40 @@ WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
  */
 WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *token,
 	ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info);
+
+/**
+ * ww_object_map() - map the memory that an object holds
+ * @object:      borrowed; of a memory or of a slice of a pool
+ * @device:      borrowed; the device that is to reach it
+ * @params:      borrowed; NULL: for reading. For writing only if the token was for that
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_memory:  the caller's; NULL on failure. Exactly the span that the token names, as from
+ *               ww_memory_import()
+ *
+ * The call does not count as an import (ww_export_params.uses). The memory has a hold of its own:
+ * the object and the memory can be released in any order.
+ *
+ * The call works as long as the object is held and in its broker:
+ *   - It works also after ww_memory_revoke(), and after the token's escrow has ended.
+ *   - It works also when all other processes have released the memory or have ended; of a slice of
+ *     a pool also when the owner has released the slice or has ended.
+ *   - If the memory has left its broker (it was removed, its time to live is over, it is of life
+ *     owner and its creator has ended, or the broker has lost its objects), the call returns
+ *     WW_ERR_NOT_FOUND, unless this process has mapped the memory already.
+ *   - If the memory was sealed meanwhile, it can be mapped for reading only.
+ *
+ * A slice of a pool of this process can be had for the pool's device only.
+ *
+ * May block: for one round trip if this process has not mapped the memory yet, for three if its
+ * tokens were revoked; of a slice for two if its chunk is not mapped yet.
+ *
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_UNSUPPORTED (the object is no memory, or @device cannot reach
+ *         or map it so); WW_ERR_ACCESS (for writing, and the token was for reading or
+ *         the memory is sealed); WW_ERR_NOT_FOUND (it has left its broker); WW_ERR_INVALID; as
+ *         ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_object_map(ww_object *object, ww_device *device,
+	const struct ww_import_params *params, ww_cancel *cancel, ww_memory **out_memory);
 
 /**
  * ww_object_ref() - take one more reference of an object
@@ -574,7 +609,7 @@ WW_API ww_object *ww_object_ref(ww_object *object);
  * ww_object_unref() - release a reference of an object
  * @object:  may be NULL
  *
- * Memory that was imported meanwhile has a hold of its own.
+ * Memory that was imported or mapped meanwhile has a hold of its own.
  *
  * Return: NULL.
  */

@@ -12,16 +12,6 @@
 #include "share/object_info.h"
 #include "share/token_import.h"
 
-static ww_status check_device(const struct ww_device *device, const struct ww_pool *pool)
-{
-	if (pool->device != device)
-		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the slice is of a pool of this process on %s, which %s reaches by the same "
-			"pointer or not at all; import it for %s",
-			pool->device->selector, device->selector, pool->device->selector);
-	return WW_OK;
-}
-
 /*
  * One whose secret this process has not seen yet, of the other access say, is shown to the pool's
  * own broker.
@@ -50,7 +40,7 @@ static ww_status take_home(struct ww_pool *pool, struct ww_device *device,
 {
 	ww_status status;
 
-	ww_try(check_device(device, pool));
+	ww_try(ww_pool_check_device(pool, device));
 	ww_try(check_secret(pool, info, token));
 	ww_try(ww_lock_unless_cancelled(&pool->lock));
 	status = ww_slice_take(pool, info, options, out_memory);

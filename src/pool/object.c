@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object.c - the hold that a token promises, without a mapping
+ * object.c - the hold that a token promises, without a mapping; and its memory, mapped later
  *
  * Of an object of a broker it is one count of the hold, as a memory would have. Of a slice of
  * another process's pool it is a use of the slice, which is marked as an imported one is, and a
  * hold of the chunk, so that it can be mapped later though the owner has ended. Of a slice of this
  * process's own pool it is the slice itself.
+ *
+ * To map it is no import: a broker counts an import only of a process that does not hold the object
+ * yet, and slices are counted here and not there. A process that holds an object may ask for its
+ * present secret, so a revocation does not prevent it either.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +18,15 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "pool/member/imported_slice.h"
-#include "pool/owner/pool.h"
+#include "pool/owner/slice.h"
 #include "share/sync_object.h"
 #include "share/token_import.h"
 
 struct ww_object {
 	struct ww_ref ref;
 	struct ww_token_info token; /* that it came by */
-	struct ww_broker *broker;   /* of an object of a broker: a reference */
+	uint8_t secret[WW_SECRET_BYTES];
+	struct ww_broker *broker; /* of an object of a broker: a reference */
 	struct ww_attachments holds;
 	struct ww_member *
 		/* of a slice of another's pool: counted in its users, and the slice in its marks */
@@ -105,6 +110,7 @@ ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_c
 	ww_ref_init(&object->ref);
 	object->token.struct_size = sizeof(object->token);
 	ww_try(ww_token_info_get(token, &object->token));
+	ww_token_secret(token, object->secret);
 	ww_members_reclaim();
 	if (object->token.flags & WW_TOKEN_SLICE)
 		ww_try(object_take_slice(object, broker, token, info));
@@ -126,6 +132,73 @@ ww_object *ww_object_unref(ww_object *object)
 	if (object && !ww_process_is_forked() && ww_ref_put(&object->ref))
 		object_free(object);
 	return NULL;
+}
+
+/* --- map --- */
+
+static ww_status map_by(const struct ww_object *object, const struct ww_token_info *named,
+	const struct ww_token *token, struct ww_device *device,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	return ww_import_memory(device, object->broker, named, token, options, out_memory, NULL);
+}
+
+/*
+ * The broker refuses the secret if tokens were revoked. It tells a holder the present one. An
+ * object that was sealed meanwhile is refused for writing both times.
+ */
+static ww_status map_held(const struct ww_object *object, struct ww_device *device,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
+	struct ww_token_info named = object->token;
+	struct ww_token token;
+	struct ww_error record;
+	ww_status status;
+
+	ww_error_save(&record);
+	named.flags &= ~WW_TOKEN_COUNTED;
+	ww_try(ww_token_make(&named, object->secret, &token));
+	status = map_by(object, &named, &token, device, options, out_memory);
+	if (status != WW_ERR_ACCESS)
+		return status;
+	named.access = options->access;
+	ww_try(ww_export_object(object->broker, &named, &none, &token));
+	ww_try(map_by(object, &named, &token, device, options, out_memory));
+	ww_error_restore(&record);
+	return WW_OK;
+}
+
+static ww_status map_slice(struct ww_object *object, struct ww_device *device,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	ww_try(ww_import_options_refuse_own_mapping(options, "a chunk of a pool's slices"));
+	if (object->slice)
+		return ww_slice_map(object->slice, device, &object->token, options, out_memory);
+	return ww_member_map(object->member, &object->holds, device, &object->token, options,
+		out_memory);
+}
+
+ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_import_params *params,
+	ww_cancel *cancel, ww_memory **out_memory)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_import_options options;
+
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_require(object && device && out_memory,
+		"ww_object_map: object, device or out_memory is NULL");
+	ww_try(ww_import_options_read(params, &options));
+	if (object->token.kind != WW_OBJECT_MEMORY)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"cannot map an object of kind %s: only memory can be mapped",
+			ww_object_kind_name((uint16_t)object->token.kind));
+	ww_try(ww_import_check_access(&object->token, options.access));
+	ww_members_reclaim();
+	if (object->token.flags & WW_TOKEN_SLICE)
+		return map_slice(object, device, &options, out_memory);
+	return map_held(object, device, &options, out_memory);
 }
 
 /* --- export --- */

@@ -562,6 +562,11 @@ CASE(broker_misuse, WW_CAP_EXPORT | NEEDS_MISUSE_STATUS)
 	MISUSED(ww_object_import(NULL, NULL, NULL, &object, NULL));
 	MISUSED(ww_object_import(NULL, &token, NULL, NULL, NULL));
 	MISUSED(ww_object_export(NULL, NULL, NULL, &token));
+	MISUSED(ww_object_map(NULL, scene.device, NULL, NULL, &got));
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MISUSED(ww_object_map(object, NULL, NULL, NULL, &got));
+	MISUSED(ww_object_map(object, scene.device, NULL, NULL, NULL));
+	ww_object_unref(object);
 	MISUSED(ww_memory_revoke(NULL, scene.broker, NULL));
 	MISUSED(ww_memory_import(NULL, scene.broker, &token, NULL, NULL, &got, NULL));
 	MISUSED(ww_memory_import(scene.device, scene.broker, NULL, NULL, NULL, &got, NULL));

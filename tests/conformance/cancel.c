@@ -37,6 +37,7 @@ struct things {
 	ww_event *event;
 	ww_barrier *barrier;
 	ww_memory *memory;
+	ww_object *object;
 	ww_pool *pool;
 	ww_watch *watch;
 	struct ww_token token;
@@ -444,6 +445,16 @@ static ww_status import(void *context, ww_cancel *cancel)
 	return status;
 }
 
+static ww_status map_object(void *context, ww_cancel *cancel)
+{
+	const struct things *things = context;
+	ww_memory *got;
+	ww_status status = ww_object_map(things->object, scene.device, NULL, cancel, &got);
+
+	ww_memory_unref(got);
+	return status;
+}
+
 CASE(cancel_put_while_broker_hangs, WW_CAP_EXPORT)
 {
 	struct things things = {.timeout_ns = 0};
@@ -498,6 +509,10 @@ CASE(cancel_tokens_while_broker_hangs, WW_CAP_EXPORT)
 	ww_memory_unref(things.memory); /* so that it must be asked for */
 	must_end_while_it_hangs(import, &things);
 	MUST_OK(import(&things, NULL));
+	MUST_OK(ww_object_import(NULL, &things.token, NULL, &things.object, NULL));
+	must_end_while_it_hangs(map_object, &things);
+	MUST_OK(map_object(&things, NULL));
+	ww_object_unref(things.object);
 	MUST_OK(ww_broker_remove(scene.broker, "x"));
 	scene_end();
 }

@@ -202,6 +202,153 @@ CASE(broker_object_refuses, WW_CAP_EXPORT)
 	scene_end();
 }
 
+static ww_status map_object(ww_object *object, uint32_t access, uint64_t flags,
+	ww_memory **out_memory)
+{
+	return ww_object_map(object, scene.device,
+		WW_PARAMS(struct ww_import_params, .access = access, .flags = flags), NULL,
+		out_memory);
+}
+
+static void must_have_span(ww_memory *memory, uint64_t bytes, uint32_t access)
+{
+	MUST_EQUAL(bytes, memory_info(memory).bytes);
+	MUST_EQUAL(access, memory_info(memory).access);
+}
+
+/* Exactly the span of the token, by the rules of imports; object and memory end in any order. */
+CASE(broker_object_map, WW_CAP_EXPORT)
+{
+	struct ww_token token;
+	ww_memory *mapped[4];
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE, .offset = 4096,
+			.bytes = 8192, .uses = 1),
+		NULL, &token));
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	ww_memory_unref(memory);
+	MUST_OK(ww_object_map(object, scene.device, NULL, NULL, &mapped[0]));
+	must_have_span(mapped[0], 8192, WW_ACCESS_READ);
+	MUST_OK(map_object(object, 0, 0, &mapped[1]));
+	MUST(mapped[1] == mapped[0]);
+	MUST_OK(map_object(object, WW_ACCESS_WRITE, 0, &mapped[1]));
+	MUST(mapped[1] != mapped[0]);
+	must_have_span(mapped[1], 8192, WW_ACCESS_WRITE);
+	MUST_OK(map_object(object, WW_ACCESS_WRITE, WW_IMPORT_OWN_MAPPING, &mapped[2]));
+	MUST(mapped[2] != mapped[1] &&
+		ww_memory_pointer(mapped[2]) != ww_memory_pointer(mapped[1]));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &mapped[3], NULL));
+	MUST(mapped[3] == mapped[0]);
+	ww_memory_unref(mapped[0]);
+	ww_memory_unref(mapped[2]);
+	ww_object_unref(object);
+	pattern_write(mapped[1], 2);
+	pattern_verify(mapped[3], 2);
+	ww_memory_unref(mapped[0]);
+	ww_memory_unref(mapped[1]);
+	ww_memory_unref(mapped[3]);
+	scene_has_objects(1); /* the imports of its creator's process did not count */
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	ww_object_unref(object);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static void refuse_map(ww_object *object, uint32_t access, uint64_t flags, ww_status status,
+	const char *word)
+{
+	ww_memory *memory = (ww_memory *)&status;
+
+	MUST_REFUSE(status, word, map_object(object, access, flags, &memory));
+	MUST(!memory);
+}
+
+CASE(broker_object_map_refuses, WW_CAP_EXPORT)
+{
+	struct ww_token token;
+	ww_timeline *timeline;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_export(timeline, NULL, NULL, NULL, &token));
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	refuse_map(object, 0, 0, WW_ERR_UNSUPPORTED, "kind timeline");
+	ww_object_unref(object);
+	ww_timeline_unref(timeline);
+	memory = scene_make(BYTES, 1);
+	token = token_of(memory, WW_ACCESS_READ);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	refuse_map(object, 3, 0, WW_ERR_INVALID, "access");
+	refuse_map(object, 0, UINT64_C(1) << 63, WW_ERR_INVALID, "flags");
+	refuse_map(object, WW_ACCESS_WRITE, 0, WW_ERR_ACCESS, "for reading");
+	ww_object_unref(object);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* What has happened to the memory since it was held. */
+CASE(broker_object_map_later, WW_CAP_EXPORT)
+{
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *mapped;
+	ww_memory *again;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	token = token_of(memory, WW_ACCESS_WRITE);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MUST_OK(ww_memory_revoke(memory, NULL, NULL));
+	ww_memory_unref(memory);
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+	for (uint32_t access = WW_ACCESS_READ; access <= WW_ACCESS_WRITE; access++) {
+		MUST_OK(map_object(object, access, 0, &mapped));
+		MUST_OK(map_object(object, access, 0, &again));
+		MUST(again == mapped);
+		pattern_verify(mapped, 1);
+		ww_memory_unref(again);
+		ww_memory_unref(mapped);
+	}
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	refuse_map(object, 0, 0, WW_ERR_NOT_FOUND, "");
+	ww_object_unref(object);
+
+	memory = scene_make(BYTES, 2);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	token = token_of(memory, WW_ACCESS_READ);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	ww_memory_unref(memory);
+	MUST_OK(map_object(object, 0, 0, &mapped));
+	MUST_OK(ww_broker_remove(scene.broker, "x"));
+	MUST_OK(map_object(object, 0, 0, &again));
+	MUST(again == mapped);
+	ww_object_unref(object);
+	pattern_verify(mapped, 2);
+	ww_memory_unref(again);
+	ww_memory_unref(mapped);
+
+	memory = scene_make(BYTES, 3);
+	token = token_of(memory, WW_ACCESS_WRITE);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SEALED);
+	ww_memory_unref(memory);
+	refuse_map(object, WW_ACCESS_WRITE, 0, WW_ERR_ACCESS, "sealed");
+	MUST_OK(map_object(object, 0, 0, &mapped));
+	pattern_verify(mapped, 3);
+	ww_memory_unref(mapped);
+	ww_object_unref(object);
+	scene_end();
+}
+
 /* --- no broker named --- */
 
 static void default_finds(const char *name, uint64_t count)
@@ -362,5 +509,72 @@ CASE(pool_object_comes_home, WW_CAP_EXPORT)
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_pool_unref(pool);
 	ww_device_unref(device);
+	scene_end();
+}
+
+/* A slice of an own pool is mapped already, and needs no valid token. */
+CASE(pool_object_of_own_slice_is_mapped, WW_CAP_EXPORT)
+{
+	const struct ww_export_params params = {.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.uses = 1};
+	struct ww_token token;
+	ww_memory *reading;
+	ww_object *object;
+	ww_memory *mapped;
+	ww_memory *slice;
+	ww_memory *again;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	token = slice_token(slice, &params);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MUST_OK(map_object(object, WW_ACCESS_WRITE, 0, &mapped));
+	MUST(mapped == slice);
+	MUST_OK(ww_memory_revoke(slice, NULL, NULL));
+	ww_memory_unref(slice);
+	MUST_OK(map_object(object, 0, 0, &reading));
+	must_have_span(reading, 4096, WW_ACCESS_READ);
+	MUST(ww_memory_pointer(reading) == ww_memory_pointer(mapped));
+	MUST_OK(map_object(object, 0, 0, &again));
+	MUST(again == reading);
+	ww_memory_unref(again);
+	refuse_map(object, 0, WW_IMPORT_OWN_MAPPING, WW_ERR_UNSUPPORTED, "chunk");
+	ww_object_unref(object);
+	ww_memory_unref(mapped);
+	MUST_EQUAL(4096, pool_info(pool).bytes_used);
+	ww_memory_unref(reading);
+	MUST_EQUAL(0, pool_info(pool).bytes_used);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* It is there for the pool's device only. */
+CASE(pool_object_of_own_slice_for_another_device, WW_CAP_EXPORT | NEEDS_CUDA)
+{
+	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *slice;
+	ww_device *host;
+	ww_pool *pool;
+
+	scene_begin();
+	MUST_OK(ww_device_open("host", &host));
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	token = slice_token(slice, &params);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "import it for",
+		ww_object_map(object, host, NULL, NULL, &memory));
+	MUST(!memory);
+	ww_object_unref(object);
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	ww_device_unref(host);
 	scene_end();
 }

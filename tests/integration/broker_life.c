@@ -319,6 +319,81 @@ CASE(life_object_keeps, NEEDS_EXPORT)
 	scene_end();
 }
 
+static ww_status map_object(ww_object *object, uint32_t access, ww_memory **out_memory)
+{
+	return ww_object_map(object, scene.device,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, out_memory);
+}
+
+/*
+ * The maker has ended before the object is mapped, which is no import: another process has the
+ * other of two.
+ */
+CASE(life_object_is_mapped, NEEDS_EXPORT)
+{
+	struct child other;
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *again;
+
+	scene_begin();
+	token = export_and_die("export uses=2 escrow_ms=300000");
+	MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	MUST_OK(map_object(object, 0, &memory));
+	MUST_OK(map_object(object, 0, &again));
+	MUST(again == memory);
+	ww_memory_unref(again);
+	MUST_REFUSE(WW_ERR_ACCESS, "for reading", map_object(object, WW_ACCESS_WRITE, &again));
+	ww_object_unref(object);
+	pattern_verify(memory, 5);
+	ww_memory_unref(memory);
+	MUST_EQUAL(1, scene_info().holds); /* the escrow, for one import more */
+	agent_start(&other, NULL);
+	MUST_EQUAL(sizeof(token), write(other.socket, &token, sizeof(token)));
+	agent_must(&other, WW_OK, "import");
+	agent_must(&other, WW_OK, "verify 5");
+	MUST_EQUAL(1, scene_info().holds);
+	agent_end(&other);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* Only the object holds the memory; the second time its tokens were revoked, too. */
+CASE(life_object_is_mapped_when_others_let_go, NEEDS_EXPORT)
+{
+	struct child other;
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	agent_start(&other, NULL);
+	for (int is_revoked = 0; is_revoked < 2; is_revoked++) {
+		agent_must(&other, WW_OK, "make vmm %d 5", LONG);
+		agent_must(&other, WW_OK, "export write uses=1");
+		MUST_EQUAL(sizeof(token), read(other.socket, &token, sizeof(token)));
+		MUST_OK(ww_object_import(scene.broker, &token, NULL, &object, NULL));
+		if (is_revoked) {
+			agent_must(&other, WW_OK, "revoke");
+			MUST_REFUSE(WW_ERR_ACCESS, "revoked", import(&token, &memory));
+		}
+		agent_must(&other, WW_OK, "drop");
+		for (uint32_t access = WW_ACCESS_READ; access <= WW_ACCESS_WRITE; access++) {
+			MUST_OK(map_object(object, access, &memory));
+			pattern_verify(memory, 5);
+			ww_memory_unref(memory);
+		}
+		MUST_OK(map_object(object, 0, &memory));
+		ww_object_unref(object);
+		pattern_verify(memory, 5);
+		ww_memory_unref(memory);
+		scene_has_objects(0);
+	}
+	agent_end(&other);
+	scene_end();
+}
+
 /* The broker is killed, and has the hold of the object afterwards. */
 CASE(life_object_through_restart, NEEDS_EXPORT)
 {
@@ -334,6 +409,9 @@ CASE(life_object_through_restart, NEEDS_EXPORT)
 	MUST_CALL(kill((pid_t)info.pid, SIGKILL));
 	broker_hear_ready(&scene.daemon);
 	MUST_OK(import(&token, &memory));
+	ww_memory_unref(memory);
+	MUST_OK(map_object(object, 0, &memory));
+	pattern_verify(memory, 5);
 	ww_memory_unref(memory);
 	MUST_EQUAL(1, scene_info().holds);
 	ww_object_unref(object);

@@ -266,6 +266,7 @@ static struct {
 	ww_watch *watch;
 	ww_snapshot *snapshot;
 	struct ww_token token;
+	ww_object *object;
 } ours;
 
 static void refuse_in_child(void)
@@ -275,6 +276,7 @@ static void refuse_in_child(void)
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
 	struct ww_token token;
 	ww_snapshot *snapshot;
+	ww_object *object;
 	ww_memory *memory;
 	ww_broker *broker;
 	ww_watch *watch;
@@ -288,6 +290,9 @@ static void refuse_in_child(void)
 	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, NULL, NULL, &memory,
 		&info));
 	FORKED(ww_memory_import(scene.device, NULL, &ours.token, NULL, NULL, &memory, &info));
+	FORKED(ww_object_import(scene.broker, &ours.token, NULL, &object, &info));
+	FORKED(ww_object_map(ours.object, scene.device, NULL, NULL, &memory));
+	FORKED(ww_object_export(ours.object, NULL, NULL, &token));
 	FORKED(ww_broker_remove(scene.broker, "x"));
 	FORKED(ww_broker_stat(scene.broker, "x", &info));
 	FORKED(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
@@ -299,6 +304,7 @@ static void refuse_in_child(void)
 	MUST(!ww_broker_unref(scene.broker));
 	MUST(!ww_broker_unref(scene.broker));
 	MUST(!ww_memory_unref(ours.memory));
+	MUST(!ww_object_unref(ours.object));
 	MUST(!ww_watch_free(ours.watch));
 	MUST(!ww_snapshot_free(ours.snapshot));
 }
@@ -315,6 +321,7 @@ CASE(fork_refuses_broker_calls, NEEDS_EXPORT)
 	ours.memory = scene_make(BYTES, 1);
 	scene_put(ours.memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
 	MUST_OK(ww_memory_export(ours.memory, scene.broker, &export, NULL, &ours.token));
+	MUST_OK(ww_object_import(scene.broker, &ours.token, NULL, &ours.object, NULL));
 	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &ours.watch));
 	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &ours.snapshot));
 	pid = fork();
@@ -334,6 +341,7 @@ CASE(fork_refuses_broker_calls, NEEDS_EXPORT)
 	pattern_verify(ours.memory, 1);
 	ww_watch_free(ours.watch);
 	ww_snapshot_free(ours.snapshot);
+	ww_object_unref(ours.object);
 	ww_memory_unref(ours.memory);
 	scene_end();
 }

@@ -9,6 +9,7 @@
  *   pool KIB [slices=N]         make one, with chunks of 2 MiB
  *   alloc S KIB [wait], release S, unref S
  *   export S [write] [uses=N] [escrow_ms=N]      tokens go through the socket
+ *   revoke S
  *   import S [write] [strict] [anywhere]         anywhere: from the broker that the token names
  *   drain S [write]             imports by one token and lets go, until that fails
  *   paint S SEED, look S SEED   the pattern

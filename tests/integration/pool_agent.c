@@ -97,6 +97,11 @@ static ww_status obey_export(void)
 	return WW_OK;
 }
 
+static ww_status obey_revoke(void)
+{
+	return ww_memory_revoke(*slot(1), NULL, NULL);
+}
+
 static struct ww_token hear_token(void)
 {
 	struct ww_token token;
@@ -246,6 +251,7 @@ ROLE(pool_agent)
 		{"unref", obey_unref},
 		{"release", obey_release},
 		{"export", obey_export},
+		{"revoke", obey_revoke},
 		{"import", obey_import},
 		{"drain", obey_drain},
 		{"paint", obey_paint},

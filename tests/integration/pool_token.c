@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_token.c - tokens of slices that are revoked, or that are held without being mapped
+ * pool_token.c - tokens of slices that are revoked, or that are held and mapped later or never
  */
 #include <unistd.h>
 
@@ -159,5 +159,168 @@ CASE(object_of_slice_is_let_go_of, 0)
 	scene_has_holders(1);
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "",
 		ww_object_import(scene.broker, &token, NULL, &object, NULL));
+	scene_end();
+}
+
+/* --- mapped later --- */
+
+static ww_status map_slice(ww_object *object, uint32_t access, ww_memory **out_memory)
+{
+	return ww_object_map(object, scene.device,
+		WW_PARAMS(struct ww_import_params, .access = access), NULL, out_memory);
+}
+
+/* An agent with a pool of one chunk, which is one slice with a pattern. */
+static void start_owner(struct child *agent)
+{
+	pool_start(agent, NULL);
+	agent_must(agent, WW_OK, "pool 2048 slices=4");
+	agent_must(agent, WW_OK, "alloc 0 2048");
+	agent_must(agent, WW_OK, "paint 0 7");
+}
+
+static ww_object *hold_slice_of(struct child *owner, struct ww_token *out_token)
+{
+	ww_object *object;
+
+	agent_must(owner, WW_OK, "export 0 write uses=1");
+	*out_token = pool_hear_token(owner);
+	MUST_OK(ww_object_import(scene.broker, out_token, NULL, &object, NULL));
+	return object;
+}
+
+/* A call about pools gives back what this process has of the owner's. */
+static void end_owner(struct child *owner, const struct ww_token *token)
+{
+	ww_memory *memory;
+
+	agent_end(owner);
+	scene_has_holders(1);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", import_slice(token, &memory));
+}
+
+/*
+ * Two deliveries of one slice, each for one import. The first one is held and mapped, which is one
+ * import and not two: so the second one still opens the slice.
+ */
+CASE(object_of_slice_is_mapped, 0)
+{
+	struct ww_token second;
+	struct ww_token first;
+	struct child agents[2];
+	ww_memory *reading;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *again;
+
+	scene_begin();
+	start_owner(&agents[0]);
+	pool_start(&agents[1], NULL);
+	object = hold_slice_of(&agents[0], &first);
+	agent_must(&agents[0], WW_OK, "export 0 write uses=1");
+	second = pool_hear_token(&agents[0]);
+	for (int i = 0; i < 2; i++) { /* with a new memory, and with one that is there */
+		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
+		MUST_OK(map_slice(object, WW_ACCESS_WRITE, &again));
+		MUST(again == memory);
+		MUST_OK(map_slice(object, 0, &reading));
+		MUST(reading != memory);
+		MUST_EQUAL(CHUNK, memory_info(reading).bytes);
+		pattern_verify(reading, 7);
+		ww_memory_unref(reading);
+		ww_memory_unref(again);
+		if (i == 0)
+			ww_memory_unref(memory);
+	}
+	agent_must(&agents[0], WW_OK, "unref 0");
+	pool_give(&agents[1], &second, 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 7");
+	agent_must(&agents[1], WW_OK, "unref 0");
+	ww_object_unref(object); /* the memory is a use of its own */
+	agent_must(&agents[0], WW_ERR_LIMIT, "alloc 0 2048");
+	pattern_verify(memory, 7);
+	ww_memory_unref(memory);
+	agent_must(&agents[0], WW_OK, "alloc 0 2048");
+	agent_end(&agents[1]);
+	end_owner(&agents[0], &first);
+	scene_end();
+}
+
+/* The same of a slice of an own pool. */
+CASE(object_of_own_slice_is_mapped, 0)
+{
+	ww_pool *pool = begin();
+	ww_memory *slice = slice_make(pool, CHUNK, 7);
+	struct ww_token first = slice_token_for(slice, 1, 0);
+	struct ww_token second = slice_token_for(slice, 1, 0);
+	struct child agent;
+	ww_object *object;
+	ww_memory *memory;
+
+	pool_start(&agent, NULL);
+	MUST_OK(ww_object_import(scene.broker, &first, NULL, &object, NULL));
+	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
+	MUST(memory == slice);
+	ww_memory_unref(memory);
+	MUST_OK(map_slice(object, 0, &memory));
+	pattern_verify(memory, 7);
+	ww_memory_unref(slice);
+	ww_object_unref(object);
+	pool_must_be(pool, CHUNK, 0);
+	ww_memory_unref(memory);
+	pool_must_be(pool, 0, CHUNK); /* the second token is in flight */
+	pool_give(&agent, &second, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 7");
+	agent_end(&agent);
+	end(pool);
+}
+
+/* Nothing of the pool was mapped when its owner ended. */
+CASE(object_of_slice_is_mapped_without_owner, 0)
+{
+	scene_begin();
+	for (int by_kill = 0; by_kill < 2; by_kill++) {
+		struct ww_token token;
+		struct child owner;
+		ww_object *object;
+		ww_memory *memory;
+
+		start_owner(&owner);
+		object = hold_slice_of(&owner, &token);
+		if (by_kill)
+			child_kill(&owner);
+		else
+			agent_end(&owner);
+		scene_has_holders(1);
+		MUST_OK(map_slice(object, 0, &memory));
+		ww_object_unref(object);
+		pattern_verify(memory, 7);
+		ww_memory_unref(memory);
+		scene_has_objects(0);
+	}
+	scene_end();
+}
+
+/* The slice has another number in its owner's table, and the old one stays marked. */
+CASE(object_of_revoked_slice_is_mapped, 0)
+{
+	struct ww_token token;
+	struct child owner;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	start_owner(&owner);
+	object = hold_slice_of(&owner, &token);
+	agent_must(&owner, WW_OK, "revoke 0");
+	agent_must(&owner, WW_OK, "unref 0");
+	agent_must(&owner, WW_ERR_LIMIT, "alloc 0 2048");
+	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
+	ww_object_unref(object);
+	pattern_verify(memory, 7);
+	agent_must(&owner, WW_ERR_LIMIT, "alloc 0 2048");
+	ww_memory_unref(memory);
+	agent_must(&owner, WW_OK, "alloc 0 2048");
+	end_owner(&owner, &token);
 	scene_end();
 }

@@ -279,6 +279,11 @@ static ww_status obey_export(void)
 	return WW_OK;
 }
 
+static ww_status obey_revoke(void)
+{
+	return ww_memory_revoke(memory, broker, NULL);
+}
+
 static ww_status obey_import(void)
 {
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
@@ -420,6 +425,7 @@ static const struct agent_command commands[] = {
 	{"seal", obey_seal},
 	{"get", obey_get},
 	{"export", obey_export},
+	{"revoke", obey_revoke},
 	{"import", obey_import},
 	{"write", obey_write},
 	{"verify", obey_verify},

@@ -15,6 +15,7 @@
  *   get NAME [OPTION...]      write wait_ms=N owner=N
  *   export [OPTION...]        write offset=N bytes=N escrow_ms=N uses=N shape=3x5 file=PATH
  *   import [OPTION...]        write file=PATH; without a file tokens go through the agent's socket
+ *   revoke                    the tokens of the memory
  *   write SEED, verify SEED   the pattern
  *   map_write, reopen         try to map the memory's descriptor for writing, or to open it so, as
  *                             a plain holder would

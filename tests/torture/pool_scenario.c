@@ -22,6 +22,7 @@ struct scenario {
 	ww_stream *stream;
 	ww_pool *pool;
 	ww_memory *slices[3];
+	ww_object *object;
 	struct ww_token token;
 };
 
@@ -79,6 +80,7 @@ static ww_status finish(struct scenario *scenario, const char **out_step)
 {
 	for (size_t i = 0; i < CHECK_COUNT(scenario->slices); i++)
 		ww_memory_unref(scenario->slices[i]);
+	ww_object_unref(scenario->object);
 	ww_pool_unref(scenario->pool);
 	ww_stream_unref(scenario->stream);
 	ww_broker_unref(scenario->broker);
@@ -137,6 +139,27 @@ static void unref(struct scenario *scenario, int place)
 	scenario->slices[place] = ww_memory_unref(scenario->slices[place]);
 }
 
+static ww_status take(struct scenario *scenario, const struct ww_token *token)
+{
+	ww_status status = ww_object_import(scenario->broker, token, NULL, &scenario->object, NULL);
+
+	return gives(status, scenario->object);
+}
+
+/* For reading, so that the chunk of an import for writing is another mapping. */
+static ww_status map(struct scenario *scenario, int place)
+{
+	ww_memory **out = &scenario->slices[place];
+	ww_status status = ww_object_map(scenario->object, scenario->device, NULL, NULL, out);
+
+	return gives(status, *out);
+}
+
+static void unref_object(struct scenario *scenario)
+{
+	scenario->object = ww_object_unref(scenario->object);
+}
+
 static ww_status release(struct scenario *scenario, int place)
 {
 	ww_status status = ww_pool_release(scenario->slices[place], scenario->stream);
@@ -178,6 +201,10 @@ ww_status pool_scenario_own(const char **out_step)
 	DO(export(scenario, 0, 0));
 	DO(import(scenario, &scenario->token, 2));
 	unref(scenario, 2);
+	DO(take(scenario, &scenario->token));
+	DO(map(scenario, 2));
+	unref_object(scenario);
+	unref(scenario, 2);
 	DO(export(scenario, 1, SCENARIO_SLICE));
 	unref(scenario, 1);
 	DO(import(scenario, &scenario->token, 2));
@@ -200,6 +227,10 @@ ww_status pool_scenario_member(const char **out_step)
 	struct scenario *scenario = &all;
 
 	open_all(scenario);
+	DO(take(scenario, &scenario_tokens[0]));
+	DO(map(scenario, 2));
+	unref_object(scenario);
+	unref(scenario, 2);
 	DO(import(scenario, &scenario_tokens[0], 0));
 	DO(import(scenario, &scenario_tokens[1], 1));
 	DO(export(scenario, 0, 0));

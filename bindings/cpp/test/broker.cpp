@@ -123,6 +123,23 @@ TEST("an object is held without a mapping")
 	CLAIM(!held_object::try_import_token(token()));
 }
 
+TEST("what is held is mapped later")
+{
+	memory mine = memory::create(test::device(), bytes);
+	held_object held = held_object::import_token(mine.export_token());
+	import_options to_write;
+
+	to_write.access = access::write;
+	mine = memory();
+	CLAIM(held.try_map(test::device(), to_write).status() == status::access);
+
+	const memory mapped = held.map(test::device());
+
+	CLAIM(held.map(test::device()) == mapped);
+	held = held_object();
+	CLAIM(mapped.info().bytes() >= bytes);
+}
+
 TEST("a time to live")
 {
 	const broker in = broker::open();

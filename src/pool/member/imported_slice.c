@@ -276,16 +276,22 @@ static ww_status check_slot(const struct ww_member *member, const struct ww_toke
 		__atomic_load_n(&slot->bytes, __ATOMIC_RELAXED));
 }
 
+/* @held: as for open_slice() */
 static ww_status map(struct ww_member *member, struct ww_device *device,
 	const struct ww_token_info *info, const struct ww_import_options *options,
-	struct holding **out_holding)
+	struct ww_attachments *held, struct holding **out_holding)
 {
+	struct ww_chunk_request wanted = {
+		.access = options->access,
+		.device = device,
+		.held = held,
+		.bytes = info->total_bytes,
+	};
 	struct ww_member_chunk *chunk = NULL;
 	ww_status status;
-	uint32_t index;
 
-	ww_try(check_slot(member, info, &index));
-	ww_try(ww_member_use_chunk(member, index, device, options->access, &chunk));
+	ww_try(check_slot(member, info, &wanted.index));
+	ww_try(ww_member_use_chunk(member, &wanted, &chunk));
 	status = ww_memory_check_route(chunk->memory->mapping, options);
 	if (status == WW_OK)
 		status = make_holding(member, chunk, info, options->access, out_holding);
@@ -296,10 +302,11 @@ static ww_status map(struct ww_member *member, struct ww_device *device,
 
 /*
  * The slice is used once more, by what was imported before or by a new holding.
+ * @is_import:   whether that counts as an import of the slice
  * @out_memory:  NULL: there is to be a new one
  */
 static ww_status take_found(struct ww_member *member, const struct ww_device *device,
-	const struct ww_token_info *info, const struct ww_import_options *options,
+	const struct ww_token_info *info, const struct ww_import_options *options, bool is_import,
 	struct ww_memory **out_memory)
 {
 	ww_status status;
@@ -311,7 +318,7 @@ static ww_status take_found(struct ww_member *member, const struct ww_device *de
 		status = find(member, device, info, options, out_memory);
 		if (status < 0 || *out_memory)
 			drop(member, info->slice);
-		if (*out_memory)
+		if (*out_memory && is_import)
 			ww_marks_count(member->marks, info->slice);
 	}
 	pthread_mutex_unlock(&member->lock);
@@ -323,7 +330,7 @@ static ww_status take_found(struct ww_member *member, const struct ww_device *de
  * meanwhile.
  */
 static struct ww_memory *enter(struct holding *holding, const struct ww_device *device,
-	const struct ww_token_info *info, const struct ww_import_options *options)
+	const struct ww_token_info *info, const struct ww_import_options *options, bool is_import)
 {
 	struct ww_member *member = holding->member;
 	struct ww_memory *memory = NULL;
@@ -334,12 +341,39 @@ static struct ww_memory *enter(struct holding *holding, const struct ww_device *
 		drop(member, info->slice);
 	else
 		show(holding);
-	ww_marks_count(member->marks, info->slice);
+	if (is_import)
+		ww_marks_count(member->marks, info->slice);
 	pthread_mutex_unlock(&member->lock);
 	if (!memory)
 		return &holding->view;
 	holding_free(holding);
 	return memory;
+}
+
+/*
+ * The slice as a memory: one that is here already, or a new one.
+ * @member:  counted in its users; NULL afterwards: the new one has taken that over
+ * @held:    NULL: this is an import; else what ww_member_hold() filled for this slice
+ */
+static ww_status open_slice(struct ww_member **member, struct ww_device *device,
+	const struct ww_token_info *info, const struct ww_import_options *options,
+	struct ww_attachments *held, struct ww_memory **out_memory)
+{
+	struct holding *holding = NULL;
+	bool is_import = !held;
+	ww_status status;
+
+	ww_try(take_found(*member, device, info, options, is_import, out_memory));
+	if (*out_memory)
+		return WW_OK;
+	status = map(*member, device, info, options, held, &holding);
+	if (status != WW_OK) {
+		drop_now(*member, info->slice);
+		return status;
+	}
+	*member = NULL;
+	*out_memory = enter(holding, device, info, options, is_import);
+	return WW_OK;
 }
 
 ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
@@ -348,21 +382,9 @@ ww_status ww_member_import(struct ww_device *device, struct ww_broker *broker,
 {
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *member = NULL;
-	struct holding *holding = NULL;
-	ww_status status;
 
 	ww_try(ww_member_join(broker, info, token, &member));
-	ww_try(take_found(member, device, info, options, out_memory));
-	if (*out_memory)
-		return WW_OK;
-	status = map(member, device, info, options, &holding);
-	if (status != WW_OK) {
-		drop_now(member, info->slice);
-		return status;
-	}
-	(void)ww_steal(member);
-	*out_memory = enter(holding, device, info, options);
-	return WW_OK;
+	return open_slice(&member, device, info, options, NULL, out_memory);
 }
 
 ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
@@ -427,6 +449,16 @@ void ww_member_let_go(struct ww_member *member, uint64_t number)
 	pthread_mutex_unlock(&member->lock);
 	ww_member_leave(member);
 	ww_members_reclaim();
+}
+
+ww_status ww_member_map(struct ww_member *member, struct ww_attachments *holds,
+	struct ww_device *device, const struct ww_token_info *info,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	WW_AUTO_MEMBER struct ww_member *user = member;
+
+	ww_member_ref(member);
+	return open_slice(&user, device, info, options, holds, out_memory);
 }
 
 /* One use more of the slice that @holding stands for, without a memory: no import finds it. */

@@ -38,6 +38,16 @@ ww_status ww_member_hold(struct ww_broker *broker, const struct ww_token_info *i
 	const struct ww_token *token, struct ww_attachments *holds, struct ww_member **out_member,
 	uint32_t *out_memory_kind);
 
+/*
+ * Maps a slice that is used so, which is no import of it: the memory is a use of its own.
+ * @holds:  as ww_member_hold() filled it
+ * @info:   of the token that it came by
+ * Return: WW_OK; as ww_object_map().
+ */
+ww_status ww_member_map(struct ww_member *member, struct ww_attachments *holds,
+	struct ww_device *device, const struct ww_token_info *info,
+	const struct ww_import_options *options, struct ww_memory **out_memory);
+
 /* Ends that use of the slice, and of the member. */
 void ww_member_let_go(struct ww_member *member, uint64_t number);
 

@@ -422,14 +422,15 @@ static void take_unused(struct ww_member *member, struct ww_list *out_unused)
 }
 
 /* Under member->lock. Return: counted in its users; NULL. */
-static struct ww_member_chunk *find_chunk(struct ww_member *member, uint32_t index,
-	const struct ww_device *device, uint32_t access)
+static struct ww_member_chunk *find_chunk(struct ww_member *member,
+	const struct ww_chunk_request *wanted)
 {
 	ww_list_for_each (link, &member->chunks) {
 		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
 
-		if (chunk->index == index && chunk->memory->mapping->device == device &&
-			chunk->memory->access == access) {
+		if (chunk->index == wanted->index &&
+			chunk->memory->mapping->device == wanted->device &&
+			chunk->memory->access == wanted->access) {
 			chunk->trims = trims_of(member);
 			chunk->users++;
 			return chunk;
@@ -456,15 +457,45 @@ static ww_status ask_chunk(struct ww_get_reply *grant, struct ww_wire_get *messa
 }
 
 /* Maps a chunk that the broker has. */
-static ww_status get_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
-	uint32_t access, struct ww_memory **out_memory)
+static ww_status get_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
+	struct ww_memory **out_memory)
 {
-	const struct ww_import_options options = {.access = access};
-	struct ww_wire_get message = {.access = (uint8_t)access};
+	const struct ww_import_options options = {.access = wanted->access};
+	struct ww_wire_get message = {.access = (uint8_t)wanted->access};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 
-	ww_try(ask_chunk(&grant, &message, member, index));
-	return ww_get_reply_map(&grant, device, &options, out_memory);
+	ww_try(ask_chunk(&grant, &message, member, wanted->index));
+	return ww_get_reply_map(&grant, wanted->device, &options, out_memory);
+}
+
+/*
+ * Maps a chunk that this process holds. Its name ends with the pool, and the chunk does not: so it
+ * is imported by the secret that the broker tells its holders.
+ */
+static ww_status map_held_chunk(const struct ww_member *member,
+	const struct ww_chunk_request *wanted, struct ww_memory **out_memory)
+{
+	const struct ww_import_options options = {.access = wanted->access};
+	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
+	struct ww_broker *broker = member->keys.broker;
+	struct ww_token_info named = {
+		.struct_size = sizeof(named),
+		.kind = WW_OBJECT_MEMORY,
+		.access = wanted->access,
+		.bytes = wanted->bytes,
+		.total_bytes = wanted->bytes,
+	};
+	WW_AUTO_IMPORT struct ww_import import;
+	struct ww_token token;
+
+	ww_import_init(&import, WW_OBJECT_MEMORY, wanted->access);
+	if (!ww_hold_ref_find(wanted->held, broker, named.object_id))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the broker at %s has lost the chunk of the slice that is held",
+			broker->address.path);
+	ww_try(ww_export_object(broker, &named, &none, &token));
+	ww_try(ww_import_ask(&import, broker, &token));
+	return ww_get_reply_map(&import.grant, wanted->device, &options, out_memory);
 }
 
 ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
@@ -479,21 +510,22 @@ ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_
 	return WW_OK;
 }
 
-static ww_status add_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
-	uint32_t access, struct ww_member_chunk **out_chunk)
+static ww_status add_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
+	struct ww_member_chunk **out_chunk)
 {
 	struct ww_member_chunk *chunk = calloc(1, sizeof(*chunk));
 	ww_status status;
 
 	if (!chunk)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a chunk of a pool: out of memory");
-	status = get_chunk(member, index, device, access, &chunk->memory);
+	status = wanted->held ? map_held_chunk(member, wanted, &chunk->memory)
+			      : get_chunk(member, wanted, &chunk->memory);
 	if (status != WW_OK) {
 		free(chunk);
 		return status;
 	}
 	chunk->memory->is_chunk = true;
-	chunk->index = index;
+	chunk->index = wanted->index;
 	chunk->trims = trims_of(member);
 	chunk->users = 1;
 	pthread_mutex_lock(&member->lock);
@@ -504,14 +536,14 @@ static ww_status add_chunk(struct ww_member *member, uint32_t index, struct ww_d
 }
 
 /* Return: counted in its users. */
-ww_status ww_member_use_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
-	uint32_t access, struct ww_member_chunk **out_chunk)
+ww_status ww_member_use_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
+	struct ww_member_chunk **out_chunk)
 {
 	struct ww_list unused = WW_LIST_INIT(unused);
 	ww_status status = WW_OK;
 
 	pthread_mutex_lock(&member->lock);
-	*out_chunk = find_chunk(member, index, device, access);
+	*out_chunk = find_chunk(member, wanted);
 	take_unused(member, &unused);
 	pthread_mutex_unlock(&member->lock);
 	free_chunks(&unused);
@@ -519,10 +551,10 @@ ww_status ww_member_use_chunk(struct ww_member *member, uint32_t index, struct w
 		return WW_OK;
 	ww_try(ww_lock_unless_cancelled(&join_lock));
 	pthread_mutex_lock(&member->lock);
-	*out_chunk = find_chunk(member, index, device, access);
+	*out_chunk = find_chunk(member, wanted);
 	pthread_mutex_unlock(&member->lock);
 	if (!*out_chunk)
-		status = add_chunk(member, index, device, access, out_chunk);
+		status = add_chunk(member, wanted, out_chunk);
 	pthread_mutex_unlock(&join_lock);
 	return status;
 }

@@ -96,12 +96,25 @@ void ww_members_drop_gone(void);
 /* Calls @visit for each, under members_lock. */
 void ww_members_each(void (*visit)(struct ww_member *member, void *context), void *context);
 
+/* Which chunk, and how it is to be mapped. */
+struct ww_chunk_request {
+	uint32_t index;
+	uint32_t access;
+	struct ww_device *device;
+	/*
+	 * What ww_member_hold_chunk() filled: the chunk is had by that hold, also when the pool has
+	 * ended. NULL: by its name
+	 */
+	struct ww_attachments *held;
+	uint64_t bytes; /* that it has, with a hold */
+};
+
 /*
- * @out_chunk:  mapped for @device with @access, counted in its users
+ * @out_chunk:  mapped as @wanted says, counted in its users
  * Return: WW_OK; as ww_memory_get().
  */
-ww_status ww_member_use_chunk(struct ww_member *member, uint32_t index, struct ww_device *device,
-	uint32_t access, struct ww_member_chunk **out_chunk);
+ww_status ww_member_use_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
+	struct ww_member_chunk **out_chunk);
 /*
  * Holds a chunk that is not mapped.
  * @info:   of the token, that says how many bytes it has

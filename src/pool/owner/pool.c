@@ -146,6 +146,16 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	return NULL;
 }
 
+ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_device *device)
+{
+	if (pool->device != device)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the slice is of a pool of this process on %s, which %s reaches by the same "
+			"pointer or not at all; import it for %s",
+			pool->device->selector, device->selector, pool->device->selector);
+	return WW_OK;
+}
+
 struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	struct ww_pool *found = NULL;

@@ -95,6 +95,9 @@ WW_DEFINE_CLEANUP(ww_pool, ww_pool_unref)
  */
 struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES]);
 
+/* Whether slices can be had for this device. Return: WW_OK; WW_ERR_UNSUPPORTED. */
+ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_device *device);
+
 /* A used block of a chunk is free again; the chunk does not count its slice any more. */
 void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block);
 

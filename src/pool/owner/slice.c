@@ -2,8 +2,8 @@
 /*
  * slice.c - slices in their owner's process: from one state to the next, see slice.h
  *
- * Every function is called under pool->lock, except the operations of the view's class, which take
- * it.
+ * Every function is called under pool->lock, except the operations of the view's class and
+ * ww_slice_map(), which take it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -414,14 +414,12 @@ static struct ww_slice *find_slice(const struct ww_pool *pool, const struct ww_t
 	return slice;
 }
 
-ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
+/* The memory that a token of the slice names. */
+static ww_status take_span(struct ww_slice *slice, const struct ww_token_info *info,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
 	uint32_t access = options->access;
-	struct ww_slice *slice = find_slice(pool, info);
 
-	if (!slice)
-		return ww_error_last()->status;
 	ww_try(ww_memory_check_route(slice->chunk->memory->mapping, options));
 	*out_memory = find_part(slice, info, access);
 	if (!*out_memory && (access < WW_ACCESS_WRITE || info->bytes < slice->block->bytes)) {
@@ -430,6 +428,17 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 		hold(slice);
 		*out_memory = &slice->view;
 	}
+	return WW_OK;
+}
+
+ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
+	const struct ww_import_options *options, struct ww_memory **out_memory)
+{
+	struct ww_slice *slice = find_slice(pool, info);
+
+	if (!slice)
+		return ww_error_last()->status;
+	ww_try(take_span(slice, info, options, out_memory));
 	slice->taken++;
 	return WW_OK;
 }
@@ -508,6 +517,20 @@ static struct ww_slice *slice_of(struct ww_memory *view)
 	if (view->class == &slice_class)
 		return ww_container(view, struct ww_slice, view);
 	return ww_container(view, struct part, view)->slice;
+}
+
+ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
+	const struct ww_token_info *info, const struct ww_import_options *options,
+	struct ww_memory **out_memory)
+{
+	struct ww_slice *slice = slice_of(held);
+	ww_status status;
+
+	ww_try(ww_pool_check_device(slice->pool, device));
+	ww_try(ww_lock_unless_cancelled(&slice->pool->lock));
+	status = take_span(slice, info, options, out_memory);
+	pthread_mutex_unlock(&slice->pool->lock);
+	return status;
 }
 
 static struct ww_broker *slice_broker(struct ww_memory *view)

@@ -13,7 +13,7 @@
  * does. A slice that waits can still be imported while a token of it is in flight, or by a token
  * that an importer made. If this process imports it, it is used again.
  *
- * The functions are called under pool->lock.
+ * The functions are called under pool->lock, unless they say otherwise.
  */
 #ifndef WW_POOL_OWNER_SLICE_H
 #define WW_POOL_OWNER_SLICE_H
@@ -80,6 +80,18 @@ struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *bloc
  */
 ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 	const struct ww_import_options *options, struct ww_memory **out_memory);
+
+/*
+ * The memory of a slice that ww_slice_take() made of a token, once more, with the access that is
+ * asked for. That is no import, and needs no valid token. Takes pool->lock.
+ * @held:  borrowed
+ * @info:  of the token
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (another device, a slow route); WW_ERR_NO_MEMORY;
+ * WW_CANCELLED.
+ */
+ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
+	const struct ww_token_info *info, const struct ww_import_options *options,
+	struct ww_memory **out_memory);
 
 /* Frees a slice that nothing refers to. */
 void ww_slice_free(struct ww_slice *slice);
