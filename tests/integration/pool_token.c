@@ -2,6 +2,7 @@
 /*
  * pool_token.c - tokens of slices that are revoked, or that are held and mapped later or never
  */
+#include <signal.h>
 #include <unistd.h>
 
 #include "integration/pool.h"
@@ -298,6 +299,43 @@ CASE(object_of_slice_is_mapped_without_owner, 0)
 		ww_memory_unref(memory);
 		scene_has_objects(0);
 	}
+	scene_end();
+}
+
+/*
+ * Another slice of its chunk is mapped, so the broker need not answer. The hold of the chunk is one
+ * of its own: it lasts when the other slice is released and the owner has ended.
+ */
+CASE(object_of_slice_in_mapped_chunk, 0)
+{
+	struct ww_token tokens[2];
+	struct child owner;
+	ww_object *object;
+	ww_memory *other;
+	ww_memory *memory;
+
+	scene_begin();
+	pool_start(&owner, NULL);
+	agent_must(&owner, WW_OK, "pool 2048");
+	agent_must(&owner, WW_OK, "alloc 0 1024");
+	agent_must(&owner, WW_OK, "alloc 1 1024");
+	agent_must(&owner, WW_OK, "paint 1 9");
+	agent_must(&owner, WW_OK, "export 0 write");
+	tokens[0] = pool_hear_token(&owner);
+	agent_must(&owner, WW_OK, "export 1 write uses=1");
+	tokens[1] = pool_hear_token(&owner);
+	MUST_OK(import_slice(&tokens[0], &other));
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	MUST_OK(ww_object_import(scene.broker, &tokens[1], NULL, &object, NULL));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	ww_memory_unref(other);
+	child_kill(&owner);
+	scene_has_holders(1);
+	MUST_OK(map_slice(object, WW_ACCESS_WRITE, &memory));
+	ww_object_unref(object);
+	pattern_verify(memory, 9);
+	ww_memory_unref(memory);
+	scene_has_objects(0);
 	scene_end();
 }
 

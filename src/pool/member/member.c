@@ -498,12 +498,60 @@ static ww_status map_held_chunk(const struct ww_member *member,
 	return ww_get_reply_map(&import.grant, wanted->device, &options, out_memory);
 }
 
+WW_DEFINE_CLEANUP(ww_memory, ww_memory_unref)
+
+/* Return: a reference to a chunk that is mapped here, on any device; NULL. */
+static struct ww_memory *find_mapped_chunk(struct ww_member *member, uint32_t index,
+	uint32_t access)
+{
+	struct ww_memory *found = NULL;
+
+	pthread_mutex_lock(&member->lock);
+	ww_list_for_each (link, &member->chunks) {
+		struct ww_member_chunk *chunk = ww_container(link, struct ww_member_chunk, link);
+
+		if (!found && chunk->index == index && chunk->memory->access >= access)
+			found = ww_memory_ref(chunk->memory);
+	}
+	pthread_mutex_unlock(&member->lock);
+	return found;
+}
+
+/*
+ * A chunk that is mapped here is held already: its hold is counted once more, and the broker is not
+ * asked.
+ * Return: WW_OK; WW_NOT_READY (this process does not hold it); WW_ERR_MISMATCH; WW_ERR_NO_MEMORY.
+ */
+static ww_status hold_mapped_chunk(struct ww_member *member, uint32_t index,
+	const struct ww_token_info *info, uint32_t access, struct ww_attachments *holds)
+{
+	WW_CLEANUP(ww_memory_unref_p) ww_memory *chunk = find_mapped_chunk(member, index, access);
+	WW_AUTO_HOLD_REF struct ww_hold_ref *hold_ref = NULL;
+	struct ww_broker *broker = member->keys.broker;
+	uint8_t id[WW_OBJECT_ID_BYTES];
+
+	if (!chunk)
+		return WW_NOT_READY;
+	ww_try(ww_import_check_bytes(info, chunk->bytes));
+	ww_try(ww_hold_ref_new(broker, &hold_ref));
+	if (!ww_hold_ref_find(&chunk->attachments, broker, id) ||
+		!ww_broker_client_hold_again(broker, id))
+		return WW_NOT_READY;
+	ww_hold_ref_attach(ww_steal(hold_ref), holds, id);
+	return WW_OK;
+}
+
 ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
 	const struct ww_token_info *info, struct ww_attachments *holds)
 {
 	struct ww_wire_get message = {.access = (uint8_t)access};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	ww_status status;
 
+	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	status = hold_mapped_chunk(member, index, info, access, holds);
+	if (status != WW_NOT_READY)
+		return status;
 	ww_try(ask_chunk(&grant, &message, member, index));
 	ww_try(ww_import_check_bytes(info, grant.description.memory.bytes));
 	ww_get_reply_keep(&grant, holds);

@@ -116,7 +116,7 @@ struct ww_chunk_request {
 ww_status ww_member_use_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
 	struct ww_member_chunk **out_chunk);
 /*
- * Holds a chunk that is not mapped.
+ * Holds a chunk, which need not be mapped. If it is, the broker is not asked.
  * @info:   of the token, that says how many bytes it has
  * @holds:  gets the hold
  * Return: WW_OK; WW_ERR_MISMATCH; as ww_memory_get().
