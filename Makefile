@@ -17,7 +17,7 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup configure build demo check quick test attack bench fuzz lint format install clean
+.PHONY: help setup setup-check configure build demo check quick test attack bench fuzz lint wheel format install clean
 .PHONY: crash-replace asan ubsan tsan sanitize-address sanitize-thread release
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -33,18 +33,22 @@ help: ## this list
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
 
-# Meson looks for source files when it configures, so it does that again when there are others.
+setup-check: # also what the tests of the Python package need
+	@scripts/setup --check
+
+# Meson looks for source files and for Python's modules when it configures, so it does that again when there are others.
 configure:
 	@command -v meson >/dev/null || { echo 'meson is missing: run make setup, which installs what building needs'; exit 1; }
 	@if [ ! -f $(BUILD)/build.ninja ]; then \
 		echo "configuring $(BUILD)"; \
 		$(QUIETLY) meson setup $(BUILD) -Dtests=enabled $(MESON_ARGS); \
 	elif ! $(SOURCES) | cmp -s - $(BUILD)/sources; then \
-		echo "configuring $(BUILD) anew: there are other source files"; \
+		echo "configuring $(BUILD) anew: there are other source files, or another Python"; \
 		$(QUIETLY) meson setup --reconfigure $(BUILD); \
 	fi
 	@$(SOURCES) >$(BUILD)/sources
-SOURCES = find src tests tools -name '*.c' | LC_ALL=C sort
+SOURCES = { find src tests tools bindings/python/src bindings/python/warpway \( -name '*.c' -o -name '*.py' -o -name '*.pyi' \) \
+	| LC_ALL=C sort; scripts/find-python; }
 
 build: configure ## build the library, the tool and the tests, in build/
 	@echo "building $(BUILD)"
@@ -53,7 +57,7 @@ build: configure ## build the library, the tool and the tests, in build/
 demo: setup build ## build, then show what Warpway does; ARGS='--device host' and so on
 	@$(BUILD)/tools/warpway demo $(ARGS)
 
-check: setup build test ## build, then run every test that needs no GPU; the last line is the totals
+check: setup-check build test ## build, then run every test that needs no GPU; the last line is the totals
 
 quick: build ## build, then unit tests, the conformance tests on the host device and the format: for each edit
 	@$(MAKE) --no-print-directory test TEST_ARGS="--suite unit --suite quick"
@@ -93,8 +97,9 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 # It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
 TSAN = -Db_sanitize=thread -Db_lundef=false
 # Suite supervisor counts threads, and this sanitizer adds one. Suite broker starts hundreds of processes, each of which
-# takes a second to start with this sanitizer.
-TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker --no-suite supervisor
+# takes a second to start with this sanitizer. Python is not built with it, and cannot load what is.
+TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker \
+	--no-suite supervisor --no-suite python
 TSAN_TESTS ?=
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer; TSAN_TESTS='NAME...' runs only these
@@ -115,6 +120,10 @@ lint: ## run every check of scripts/ on the sources and the build
 	[ -z "$$failed" ] || { echo "lint: failed:$$failed"; exit 1; }; \
 	echo 'lint: ok'
 LINT = layers locks size words format headers "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
+
+wheel: ## make the sdist and the wheel of the Python package, of what is committed, in build-wheel/out
+	@scripts/setup --ci
+	@scripts/make-wheel
 
 format: ## format the C files
 	@scripts/check-format --fix

@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array.c - warpway.Array: the type, what it is, copies
+ */
+#include "array.h"
+
+#include "memory.h"
+
+/* --- making and freeing --- */
+
+PyObject *array_object(struct core *core, PyObject *memory, const struct ww_array *array)
+{
+	struct array_instance *made = (struct array_instance *)
+		PyType_GenericAlloc(core->types[CORE_ARRAY], 0);
+
+	if (!made)
+		return NULL;
+	made->memory = Py_NewRef(memory);
+	made->array = *array;
+	return (PyObject *)made;
+}
+
+PyObject *array_view(PyObject *self, const struct ww_array *array)
+{
+	const struct array_instance *from = (struct array_instance *)self;
+	PyObject *made = array_object(core_of(self), from->memory, array);
+
+	if (made) {
+		((struct array_instance *)made)->timeline = Py_XNewRef(from->timeline);
+		((struct array_instance *)made)->ready = from->ready;
+	}
+	return made;
+}
+
+bool array_set_ready(PyObject *self, PyObject *timeline, uint64_t value)
+{
+	struct array_instance *array = (struct array_instance *)self;
+	PyObject *former = array->timeline;
+
+	if (!timeline)
+		return false;
+	array->timeline = timeline;
+	array->ready = value;
+	Py_XDECREF(former);
+	return true;
+}
+
+static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"memory", "shape", "dtype", "strides", "offset", NULL};
+	PyObject *memory, *shape, *dtype_name, *strides = Py_None;
+	int64_t dims[WW_ARRAY_DIMS], steps[WW_ARRAY_DIMS];
+	struct core *core = core_of_type(type);
+	struct ww_memory_info info;
+	struct ww_array array;
+	struct ww_dtype dtype;
+	uint64_t offset = 0;
+	ww_status status;
+	int ndim;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!OO|OO&:Array", names,
+		    core->types[CORE_MEMORY], &memory, &shape, &dtype_name, &strides, convert_bytes,
+		    &offset) ||
+		(ndim = convert_shape(core, shape, "shape", dims)) < 0 ||
+		!convert_dtype(core, dtype_name, &dtype))
+		return NULL;
+	if (strides != Py_None) {
+		int count = convert_shape(core, strides, "strides", steps);
+
+		if (count >= 0 && count != ndim)
+			return error_raise_text(core, WW_ERR_INVALID,
+				"there are %d strides for %d dimensions", count, ndim);
+		if (count < 0)
+			return NULL;
+	}
+	if (!memory_info(memory, &info))
+		return NULL;
+	status = ww_array_set(&array, &dtype, (uint32_t)ndim, dims,
+		strides == Py_None ? NULL : steps, offset);
+	if (status == WW_OK)
+		status = ww_array_check(&array, info.bytes);
+	return status == WW_OK ? array_object(core, memory, &array) : error_raise(core, status);
+}
+
+static void array_dealloc(PyObject *self)
+{
+	struct array_instance *array = (struct array_instance *)self;
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	if (array->weakrefs)
+		PyObject_ClearWeakRefs(self);
+	Py_XDECREF(array->memory);
+	Py_XDECREF(array->timeline);
+	free_instance(self);
+	Py_DECREF(type);
+}
+
+static const struct ww_array *array_of(PyObject *self)
+{
+	return &((struct array_instance *)self)->array;
+}
+
+static PyObject *memory_of(PyObject *self)
+{
+	return ((struct array_instance *)self)->memory;
+}
+
+/* --- what it is --- */
+
+static int64_t element_bytes(const struct ww_array *array)
+{
+	return (int64_t)array->dtype.bits * array->dtype.lanes / 8;
+}
+
+static int64_t element_count(const struct ww_array *array)
+{
+	int64_t count = 1;
+
+	for (uint32_t i = 0; i < array->ndim; i++)
+		count *= array->shape[i];
+	return count;
+}
+
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+	(void)unused;
+	return info_numbers(array_of(self)->shape, array_of(self)->ndim);
+}
+
+static PyObject *get_strides(PyObject *self, void *unused)
+{
+	(void)unused;
+	return info_numbers(array_of(self)->strides, array_of(self)->ndim);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+	(void)unused;
+	return info_dtype(&array_of(self)->dtype);
+}
+
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromUnsignedLong(array_of(self)->ndim);
+}
+
+static PyObject *get_size(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromLongLong(element_count(array_of(self)));
+}
+
+static PyObject *get_itemsize(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromLongLong(element_bytes(array_of(self)));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromLongLong(element_count(array_of(self)) * element_bytes(array_of(self)));
+}
+
+static PyObject *get_offset(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromUnsignedLongLong(array_of(self)->offset);
+}
+
+static PyObject *get_memory(PyObject *self, void *unused)
+{
+	(void)unused;
+	return Py_NewRef(memory_of(self));
+}
+
+static PyObject *get_of_memory(PyObject *self, void *name)
+{
+	return PyObject_GetAttrString(memory_of(self), name);
+}
+
+static PyObject *get_pointer(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+
+	(void)unused;
+	if (!memory_info(memory_of(self), &info))
+		return NULL;
+	return PyLong_FromVoidPtr((char *)info.pointer + array_of(self)->offset);
+}
+
+static PyObject *get_is_contiguous(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(ww_array_is_contiguous(array_of(self)));
+}
+
+static PyObject *get_is_ready(PyObject *self, void *unused)
+{
+	const struct array_instance *array = (struct array_instance *)self;
+	ww_timeline *timeline;
+	ww_status status;
+
+	(void)unused;
+	if (!array->timeline)
+		Py_RETURN_TRUE;
+	timeline = handle_borrow(array->timeline, &timeline_class);
+	if (!timeline)
+		return NULL;
+	status = ww_timeline_query(timeline, array->ready);
+	handle_return(&timeline_class, timeline);
+	return status < 0 ? error_raise(core_of(self), status) : PyBool_FromLong(status == WW_OK);
+}
+
+static PyObject *array_repr(PyObject *self)
+{
+	PyObject *shape = get_shape(self, NULL), *dtype = get_dtype(self, NULL);
+	PyObject *memory = PyObject_Repr(memory_of(self)), *text = NULL;
+
+	if (shape && dtype && memory)
+		text = PyUnicode_FromFormat("<warpway.Array shape=%S dtype=%S in %U>", shape, dtype,
+			memory);
+	Py_XDECREF(shape);
+	Py_XDECREF(dtype);
+	Py_XDECREF(memory);
+	return text;
+}
+
+static Py_ssize_t array_length(PyObject *self)
+{
+	if (array_of(self)->ndim > 0)
+		return (Py_ssize_t)array_of(self)->shape[0];
+	PyErr_SetString(PyExc_TypeError, "len() of an array without dimensions");
+	return -1;
+}
+
+/* A method that is written in Python: MODULE.NAME(self, ...). */
+static PyObject *call_python(const char *module_name, const char *name, PyObject *self,
+	PyObject *arguments, PyObject *keywords)
+{
+	PyObject *module = PyImport_ImportModule(module_name);
+	PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+	PyObject *first = PyTuple_Pack(1, self);
+	PyObject *all = first ? PySequence_Concat(first, arguments) : NULL;
+	PyObject *made = function && all ? PyObject_Call(function, all, keywords) : NULL;
+
+	Py_XDECREF(module);
+	Py_XDECREF(function);
+	Py_XDECREF(first);
+	Py_XDECREF(all);
+	return made;
+}
+
+/* NumPy's types that the buffer protocol cannot name come from ml_dtypes. */
+static PyObject *array_array(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return call_python("warpway._numpy", "to_numpy", self, arguments, keywords);
+}
+
+static PyObject *array_ipc_handle(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return call_python("warpway._ipc", "IpcArrayHandle", self, arguments, keywords);
+}
+
+/* --- copies --- */
+
+struct copy_call {
+	ww_device *device;
+	void *destination;
+	const void *source;
+	uint64_t bytes;
+};
+
+/* By a stream of its own, which is waited for: a copy that has begun is not left running. */
+static ww_status run_copy(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct copy_call *args = call;
+	ww_stream *stream;
+	ww_status status = ww_stream_create(args->device, &stream);
+
+	(void)timeout_ns;
+	(void)cancel;
+	if (status != WW_OK)
+		return status;
+	status = ww_stream_copy(stream, args->destination, args->source, args->bytes);
+	if (status == WW_OK)
+		status = ww_stream_synchronize(stream, WW_FOREVER, NULL);
+	ww_stream_unref(stream);
+	return status;
+}
+
+static bool check_copy(PyObject *self, PyObject *other)
+{
+	const struct ww_array *to = array_of(self), *from = array_of(other);
+
+	if (element_count(to) * element_bytes(to) != element_count(from) * element_bytes(from)) {
+		error_raise_text(core_of(self), WW_ERR_INVALID,
+			"cannot copy between arrays of %lld and %lld bytes",
+			(long long)(element_count(from) * element_bytes(from)),
+			(long long)(element_count(to) * element_bytes(to)));
+		return false;
+	}
+	if (ww_array_is_contiguous(to) && ww_array_is_contiguous(from))
+		return true;
+	error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
+		"cannot copy between arrays with gaps or another order than C's; an array library can, "
+		"by way of DLPack");
+	return false;
+}
+
+/* From @other into @self, both arrays of this module. */
+static bool copy_array(PyObject *self, PyObject *other)
+{
+	ww_memory *to, *from = NULL;
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	struct copy_call call;
+	ww_status status;
+
+	if (!check_copy(self, other))
+		return false;
+	status = array_wait_ready(other, NULL, WW_FOREVER, NULL);
+	if (status != WW_OK) {
+		error_raise(core_of(self), status);
+		return false;
+	}
+	to = memory_borrow(memory_of(self));
+	if (to)
+		from = memory_borrow(memory_of(other));
+	if (!to || !from) {
+		memory_return(to);
+		return false;
+	}
+	status = ww_memory_info_get(to, &info);
+	call.device = info.device;
+	call.destination = (char *)ww_memory_pointer(to) + array_of(self)->offset;
+	call.source = (char *)ww_memory_pointer(from) + array_of(other)->offset;
+	call.bytes = (uint64_t)(element_count(array_of(self)) * element_bytes(array_of(self)));
+	if (status == WW_OK)
+		status = wait_run(core_of(self), run_copy, &call, WW_FOREVER, NULL);
+	memory_return(to);
+	memory_return(from);
+	if (status != WW_OK)
+		error_raise(core_of(self), status);
+	return status == WW_OK;
+}
+
+/* Whether this array can be copied as bytes, from or to a buffer: by Memory.write or readinto. */
+static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *method, bool is_write)
+{
+	int64_t bytes = element_count(array_of(self)) * element_bytes(array_of(self));
+	PyObject *view, *flat = NULL, *done = NULL;
+	ww_status status;
+
+	if (!ww_array_is_contiguous(array_of(self)))
+		return error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
+			"cannot copy an array with gaps or another order than C's as bytes; an array library "
+			"can, by way of DLPack");
+	status = is_write ? WW_OK : array_wait_ready(self, NULL, WW_FOREVER, NULL);
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	view = PyMemoryView_FromObject(buffer);
+	if (view)
+		flat = PyObject_CallMethod(view, "cast", "s", "B");
+	if (flat && PySequence_Size(flat) != bytes)
+		error_raise_text(core_of(self), WW_ERR_INVALID,
+			"the array has %lld bytes, the buffer %zd", (long long)bytes,
+			PySequence_Size(flat));
+	else if (flat)
+		done = PyObject_CallMethod(memory_of(self), method, "OK", flat,
+			(unsigned long long)array_of(self)->offset);
+	Py_XDECREF(flat);
+	Py_XDECREF(view);
+	return done;
+}
+
+static PyObject *array_copy_from(PyObject *self, PyObject *source)
+{
+	if (Py_TYPE(source) != Py_TYPE(self))
+		return copy_buffer(self, source, "write", true);
+	if (!copy_array(self, source))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *array_copy_to(PyObject *self, PyObject *destination)
+{
+	if (Py_TYPE(destination) != Py_TYPE(self))
+		return copy_buffer(self, destination, "readinto", false);
+	if (!copy_array(destination, self))
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+static PyObject *array_close(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	PyObject *method = PyObject_GetAttrString(memory_of(self), "close");
+	PyObject *done = method ? PyObject_Call(method, arguments, keywords) : NULL;
+
+	Py_XDECREF(method);
+	return done;
+}
+
+static PyObject *array_exit(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return PyObject_CallMethod(memory_of(self), "close", NULL);
+}
+
+static PyMethodDef methods[] = {
+	{"reshape", array_reshape, METH_VARARGS,
+		"reshape($self, /, *shape)\n--\n\n"
+		"A view of the same elements, in C order, in another shape; one number may be -1.\n\n"
+		"Raises\n------\nUnsupported\n    It would need a copy."},
+	{"transpose", array_transpose, METH_VARARGS,
+		"transpose($self, /, *axes)\n--\n\nA view with its dimensions in another order; without "
+		"axes the other way round."},
+	{"broadcast_to", array_broadcast_to, METH_O,
+		"broadcast_to($self, shape, /)\n--\n\nA view that repeats elements until it has a shape."},
+	{"view", array_as_dtype, METH_O,
+		"view($self, dtype, /)\n--\n\nA view of the same bytes as elements of another type."},
+	{"copy_from", array_copy_from, METH_O,
+		"copy_from($self, source, /)\n--\n\n"
+		"Copy an Array or a buffer of as many bytes into this one, and wait until they are there."},
+	{"copy_to", array_copy_to, METH_O,
+		"copy_to($self, destination, /)\n--\n\n"
+		"Copy into an Array or a writable buffer of as many bytes, and wait until they are there."},
+	{"token", KEYWORDS(array_token), METH_VARARGS | METH_KEYWORDS,
+		"token($self, /, access=None, *, uses=1, escrow=60.0, broker=None, cancel=None)\n--\n\n"
+		"A token that opens as this Array in any process.\n\n"
+		"It takes its hold now: the array may be closed at once. If the array has a ready point,\n"
+		"the call waits for it.\n\n"
+		"Parameters\n----------\n"
+		"access : 'read' or 'write'\n    The most that an importer gets. None: as this Array.\n"
+		"uses : int\n    How often it can be opened before its hold ends; 0: `escrow` alone ends it.\n"
+		"escrow : float or None\n    Seconds for which the token alone keeps the memory."},
+	{"ready", KEYWORDS(array_ready), METH_VARARGS | METH_KEYWORDS,
+		"ready($self, /, stream)\n--\n\n"
+		"Say that the bytes are ready when the work enqueued on a stream so far has run.\n\n"
+		"Everybody who uses the array afterwards waits for that point: `__dlpack__` and the CUDA\n"
+		"array interface by the stream of the consumer, `wait` by any stream, NumPy on the CPU;\n"
+		"also in the processes that the array is sent to. Returns the array."},
+	{"wait", KEYWORDS(array_wait), METH_VARARGS | METH_KEYWORDS,
+		"wait($self, /, stream=None, *, timeout=None, cancel=None)\n--\n\n"
+		"Wait until the bytes are ready: on the CPU, or have a stream's further work wait.\n\n"
+		"Raises\n------\n"
+		"PeerLost\n    The process that was to write them ended before.\n"
+		"Timeout"},
+	{"close", KEYWORDS(array_close), METH_VARARGS | METH_KEYWORDS,
+		"close($self, /, stream=None)\n--\n\n"
+		"Release the memory, as `Memory.close`. Views that other libraries have keep it."},
+	{"get_ipc_handle", KEYWORDS(array_ipc_handle), METH_VARARGS | METH_KEYWORDS,
+		"get_ipc_handle($self, /)\n--\n\n"
+		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"
+		"array lives."},
+	{"__dlpack__", KEYWORDS(array_dlpack), METH_VARARGS | METH_KEYWORDS,
+		"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+		"A capsule with a DLPack tensor, as the array API says.\n\n"
+		"Raises\n------\n"
+		"BufferError\n"
+		"    The memory is for reading only, and the consumer's version of DLPack cannot say so."},
+	{"__dlpack_device__", array_dlpack_device, METH_NOARGS,
+		"__dlpack_device__($self, /)\n--\n\n(device type, device id) of DLPack."},
+	{"__array__", KEYWORDS(array_array), METH_VARARGS | METH_KEYWORDS,
+		"__array__($self, /, dtype=None, *, copy=None)\n--\n\nThe array for NumPy."},
+	{"__reduce__", array_reduce, METH_NOARGS, NULL},
+	{"__enter__", handle_enter, METH_NOARGS, NULL},
+	{"__exit__", array_exit, METH_VARARGS, NULL},
+	{NULL},
+};
+
+#define OF_MEMORY(name) ((void *)(uintptr_t)(name))
+
+static PyGetSetDef properties[] = {
+	{"shape", get_shape, NULL, "tuple of int.", NULL},
+	{"strides", get_strides, NULL, "tuple of int: bytes between neighbours.", NULL},
+	{"dtype", get_dtype, NULL, "str: such as 'float32'.", NULL},
+	{"ndim", get_ndim, NULL, "int: dimensions.", NULL},
+	{"size", get_size, NULL, "int: elements.", NULL},
+	{"itemsize", get_itemsize, NULL, "int: bytes of an element.", NULL},
+	{"nbytes", get_nbytes, NULL, "int: bytes of all elements.", NULL},
+	{"offset", get_offset, NULL, "int: bytes from the start of `memory` to the first element.",
+		NULL},
+	{"T", (getter)array_transpose, NULL, "Array: transposed.", NULL},
+	{"memory", get_memory, NULL, "Memory: the one that the array lies in.", NULL},
+	{"pointer", get_pointer, NULL, "int: the address of the first element, for the device.",
+		NULL},
+	{"is_contiguous", get_is_contiguous, NULL, "bool: C order without gaps.", NULL},
+	{"is_ready", get_is_ready, NULL, "bool: the ready point is reached, or there is none.",
+		NULL},
+	{"device", get_of_memory, NULL, "Device.", OF_MEMORY("device")},
+	{"access", get_of_memory, NULL, "str: 'read' or 'write'.", OF_MEMORY("access")},
+	{"route", get_of_memory, NULL, "str: as `Memory.route`.", OF_MEMORY("route")},
+	{"closed", get_of_memory, NULL, "bool: the memory was closed.", OF_MEMORY("closed")},
+	{"is_mapped", get_of_memory, NULL, "bool: as `Memory.is_mapped`.", OF_MEMORY("is_mapped")},
+	{"is_lazy", get_of_memory, NULL, "bool: as `Memory.is_lazy`.", OF_MEMORY("is_lazy")},
+	{"__cuda_array_interface__", array_cuda_interface, NULL,
+		"dict: version 3 of the CUDA array interface; only for memory that a GPU reaches.",
+		NULL},
+	{NULL},
+};
+
+static PyMemberDef members[] = {
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct array_instance, weakrefs), READONLY,
+		NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Array(memory, shape, dtype, strides=None, offset=0)\n--\n\n"
+		    "An array in a Memory: a type of elements, a shape and strides.\n\n"
+		    "Parameters\n----------\n"
+		    "memory : Memory\n"
+		    "shape : int or sequence of int\n    At most 16 dimensions.\n"
+		    "dtype : str or a dtype of NumPy, ml_dtypes or torch\n"
+		    "strides : sequence of int, optional\n    Bytes between neighbours; None: C order.\n"
+		    "offset : int\n    Bytes from the start of the memory to the first element.\n\n"
+		    "Indexing, slicing, `reshape`, `transpose` and `view` make views of the same bytes. NumPy,\n"
+		    "PyTorch, CuPy, Numba and JAX use an Array without a copy, by DLPack, the buffer protocol\n"
+		    "or the CUDA array interface. A pickled Array arrives as an Array of the same bytes.")},
+	{Py_tp_new, array_new},
+	{Py_tp_dealloc, array_dealloc},
+	{Py_tp_repr, array_repr},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, members},
+	{Py_mp_length, array_length},
+	{Py_mp_subscript, array_subscript},
+	{Py_bf_getbuffer, array_getbuffer},
+	{Py_bf_releasebuffer, array_releasebuffer},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Array",
+	.basicsize = sizeof(struct array_instance),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+PyTypeObject *array_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

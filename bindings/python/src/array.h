@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array.h - warpway.Array inside the extension
+ *
+ * An Array is a struct ww_array over a Memory. It may have a point at which its bytes are ready: a
+ * timeline of the process that writes them, and a value.
+ */
+#ifndef CORE_ARRAY_H
+#define CORE_ARRAY_H
+
+#include "core.h"
+
+struct array_instance {
+	PyObject_HEAD
+	PyObject *weakrefs;
+	PyObject *memory;   /* an instance of CORE_MEMORY; views of one array share it */
+	PyObject *timeline; /* an instance of CORE_TIMELINE; NULL: the bytes are ready */
+	uint64_t ready;     /* the value of the timeline */
+	struct ww_array array;
+};
+
+/* array.c */
+
+/* Sets the ready point. Takes over @timeline, which may be NULL with an exception: then false. */
+bool array_set_ready(PyObject *self, PyObject *timeline, uint64_t value);
+/* Another view of the same memory, with the same ready point. */
+PyObject *array_view(PyObject *self, const struct ww_array *array);
+
+/* array_view.c: views */
+PyObject *array_subscript(PyObject *self, PyObject *key);
+PyObject *array_reshape(PyObject *self, PyObject *arguments);
+PyObject *array_transpose(PyObject *self, PyObject *arguments);
+PyObject *array_broadcast_to(PyObject *self, PyObject *shape);
+PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
+
+/* array_exchange.c: with other libraries of this process */
+PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
+PyObject *array_cuda_interface(PyObject *self, void *unused);
+int array_getbuffer(PyObject *self, Py_buffer *view, int flags);
+void array_releasebuffer(PyObject *self, Py_buffer *view);
+PyObject *array_from_dlpack(PyObject *module, PyObject *value);
+PyObject *array_open_handle(PyObject *module, PyObject *arguments, PyObject *keywords);
+
+/* array_share.c: with other processes, and in the order of streams */
+PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *array_reduce(PyObject *self, PyObject *unused);
+PyObject *array_ready(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *array_wait(PyObject *self, PyObject *arguments, PyObject *keywords);
+/* Waits by @stream, or on the CPU if that is NULL. Return: as wait_run(). */
+ww_status array_wait_ready(PyObject *self, ww_stream *stream, uint64_t timeout_ns,
+	PyObject *cancel);
+
+#endif

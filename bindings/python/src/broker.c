@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker.c - warpway.Broker: the type, and the connection
+ *
+ * A broker that is opened twice is one object of the library, so such instances are equal.
+ */
+#include "broker.h"
+
+static void *broker_ref(void *object)
+{
+	return ww_broker_ref(object);
+}
+
+static void *broker_unref(void *object)
+{
+	return ww_broker_unref(object);
+}
+
+const struct handle_class broker_class = {"Broker", broker_ref, broker_unref};
+
+static PyObject *address_of(struct core *core, ww_broker *broker)
+{
+	const char *address = ww_broker_address(broker);
+
+	if (!address)
+		return error_raise_text(core, WW_ERR_FORKED,
+			"a child made by fork() has no broker of its parent");
+	return PyUnicode_DecodeFSDefault(address);
+}
+
+PyObject *broker_object(struct core *core, ww_broker *broker)
+{
+	PyObject *address = address_of(core, broker);
+	struct broker_handle *made;
+
+	if (!address) {
+		handle_return(&broker_class, broker);
+		return NULL;
+	}
+	made = (struct broker_handle *)handle_new(core->types[CORE_BROKER], &broker_class, broker);
+	if (made)
+		made->address = address;
+	else
+		Py_DECREF(address);
+	return (PyObject *)made;
+}
+
+/* --- opening and closing --- */
+
+struct open_call {
+	struct ww_broker_params params;
+	ww_broker *broker;
+};
+
+static ww_status run_open(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct open_call *args = call;
+
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_broker_open(&args->params, &args->broker);
+}
+
+/* Seconds > 0, or None, which leaves it 0: the library's default. */
+static bool convert_limit(PyObject *value, uint64_t *out_ns)
+{
+	if (value == Py_None)
+		return true;
+	if (!convert_timeout(value, out_ns))
+		return false;
+	if (*out_ns > 0)
+		return true;
+	PyErr_SetString(PyExc_ValueError, "the timeout of a broker is seconds > 0, or None: 5 s");
+	return false;
+}
+
+static PyObject *broker_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"address", "start", "timeout", NULL};
+	struct open_call call = {.params = WW_INIT(struct ww_broker_params)};
+	PyObject *address = Py_None, *limit = Py_None, *path = NULL;
+	struct core *core = core_of_type(type);
+	int is_startable = 1;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$pO:Broker", names, &address,
+		    &is_startable, &limit) ||
+		!convert_limit(limit, &call.params.timeout_ns))
+		return NULL;
+	if (address != Py_None && !PyUnicode_FSConverter(address, &path))
+		return NULL;
+	call.params.flags = is_startable ? 0 : WW_BROKER_NO_START;
+	call.params.address = path ? PyBytes_AsString(path) : NULL;
+	status = wait_run(core, run_open, &call, 0, NULL);
+	Py_XDECREF(path);
+	return status == WW_OK ? broker_object(core, call.broker) : error_raise(core, status);
+}
+
+static void broker_dealloc(PyObject *self)
+{
+	PyObject *address = ((struct broker_handle *)self)->address;
+
+	handle_dealloc(self, &broker_class);
+	Py_XDECREF(address);
+}
+
+static PyObject *broker_close(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	handle_close(self, &broker_class);
+	Py_RETURN_NONE;
+}
+
+static PyObject *broker_reduce(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyErr_Format(PyExc_TypeError,
+		"a Broker cannot be pickled: send its address, and have the receiver call Broker(address)");
+}
+
+/* --- what it is --- */
+
+static PyObject *get_address(PyObject *self, void *unused)
+{
+	(void)unused;
+	return Py_NewRef(((struct broker_handle *)self)->address);
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(handle_is_closed(self));
+}
+
+static PyObject *broker_repr(PyObject *self)
+{
+	return PyUnicode_FromFormat("<warpway.Broker %U%s>",
+		((struct broker_handle *)self)->address, handle_is_closed(self) ? " closed" : "");
+}
+
+static PyObject *broker_compare(PyObject *self, PyObject *other, int op)
+{
+	void *object = ((struct handle *)self)->object;
+	bool same;
+
+	if (Py_TYPE(other) != Py_TYPE(self) || (op != Py_EQ && op != Py_NE))
+		Py_RETURN_NOTIMPLEMENTED;
+	same = self == other || (object && object == ((struct handle *)other)->object);
+	return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static Py_hash_t broker_hash(PyObject *self)
+{
+	return PyObject_Hash(((struct broker_handle *)self)->address);
+}
+
+static PyObject *broker_get_async(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return aio_run(self, "get", arguments, keywords);
+}
+
+static PyMethodDef methods[] = {
+	{"put", KEYWORDS(broker_put), METH_VARARGS | METH_KEYWORDS,
+		"put($self, /, name, obj, *, mode=0o600, life=None, state='sealed', ttl=None, group=None, "
+		"replace=False, timeout=0.0, cancel=None)\n--\n\n"
+		"Put an object under a name, by which other processes get it.\n\n"
+		"Parameters\n----------\n"
+		"name : str or None\n"
+		"    Such as 'model/layer0/w'. None: no name; processes open it by tokens.\n"
+		"obj : Memory, Array or Timeline\n"
+		"    Of an Array its memory is put, and how the array lies in it. If the array has a point\n"
+		"    at which it is ready, this is waited for first, without a limit on time.\n"
+		"mode : int\n    Who may: permission bits, as of a file.\n"
+		"life : 'held', 'owner' or 'kept'\n"
+		"    When the object ends by itself: with its last user, with this process, or never before\n"
+		"    it is removed or `ttl` is over. None: 'held'; for memory that was wrapped 'owner'.\n"
+		"state : 'sealed', 'shared' or 'writing'\n"
+		"    For reading only; for writing, too; or still being written: then `Memory.publish` makes\n"
+		"    it ready, and until then no process can get it.\n"
+		"ttl : float, optional\n    Seconds to live, of life 'kept'.\n"
+		"group : int, optional\n    A group id; None: this process's own.\n"
+		"replace : bool\n    An object that has the name ends, in one step.\n"
+		"timeout : float or None\n    Seconds to wait for room in the quota.\n\n"
+		"Of a Timeline only `mode`, `group` and `replace` can be given.\n\n"
+		"Raises\n------\n"
+		"AlreadyExists\n    The name is taken, or the memory is there under another name.\n"
+		"QuotaExceeded\n    The user's share is used up; the message says how much.\n"
+		"Timeout\n    There was no room within `timeout` seconds."},
+	{"get_async", KEYWORDS(broker_get_async), METH_VARARGS | METH_KEYWORDS,
+		"get_async($self, /, name, **options)\n--\n\n"
+		"`get` for asyncio: a coroutine. Cancelling it ends the wait."},
+	{"get", KEYWORDS(broker_get), METH_VARARGS | METH_KEYWORDS,
+		"get($self, /, name, *, access='read', device=None, timeout=0.0, owner=None, "
+		"no_slow_route=False, own_mapping=False, cancel=None)\n--\n\n"
+		"The object of a name: a Memory, Array, Timeline or Barrier.\n\n"
+		"Parameters\n----------\n"
+		"name : str\n"
+		"access : 'read' or 'write'\n    Of memory.\n"
+		"device : Device or what it takes, optional\n"
+		"    The device that is to reach the bytes; None: the one that holds them.\n"
+		"timeout : float or None\n"
+		"    Seconds to wait for the name to appear and its object to be ready; None: no limit.\n"
+		"owner : int, optional\n    Only memory that the user of this id has put.\n"
+		"no_slow_route : bool\n    Refuse memory that the device reaches only by a slow route.\n"
+		"own_mapping : bool\n    Map the memory at an address of its own.\n\n"
+		"Of a Barrier this process is no member yet; see `Barrier.join`.\n\n"
+		"Raises\n------\n"
+		"NotFound\n    There is no such name, and `timeout` is 0.\n"
+		"Timeout\n    It was not ready within `timeout` seconds.\n"
+		"WrongState\n    It is still being written, and `timeout` is 0.\n"
+		"AccessDenied\n    Its mode does not allow it, it is sealed, or another user's.\n"
+		"PeerLost\n    While waiting: the process that wrote it ended."},
+	{"list", KEYWORDS(broker_list), METH_VARARGS | METH_KEYWORDS,
+		"list($self, /, prefix='', *, unnamed=False)\n--\n\n"
+		"The objects whose names begin with `prefix`, in order of names, as a list of ObjectInfo.\n\n"
+		"Parameters\n----------\n"
+		"unnamed : bool\n"
+		"    Also those without a name, and removed ones; only without a prefix."},
+	{"stat", broker_stat, METH_O,
+		"stat($self, name, /)\n--\n\nDescribe the object of a name. Returns ObjectInfo."},
+	{"remove", broker_remove, METH_O,
+		"remove($self, name, /)\n--\n\n"
+		"Remove an object. Processes that hold it keep what they have mapped."},
+	{"who", broker_who, METH_NOARGS,
+		"who($self, /)\n--\n\n"
+		"The processes that are connected or hold something, as a list of ProcessInfo."},
+	{"in_flight", broker_in_flight, METH_NOARGS,
+		"in_flight($self, /)\n--\n\n"
+		"The tokens and pickles that keep an object until they are opened, as a list of InFlight."},
+	{"watch", KEYWORDS(broker_watch), METH_VARARGS | METH_KEYWORDS,
+		"watch($self, /, prefix='', *, existing=False)\n--\n\n"
+		"A Watch of the changes of objects whose names begin with `prefix`.\n\n"
+		"Parameters\n----------\n"
+		"existing : bool\n    Begin with an event 'put' for each object that is there."},
+	{"info", broker_info, METH_NOARGS,
+		"info($self, /)\n--\n\nThe state of the broker. Returns BrokerInfo."},
+	{"close", broker_close, METH_NOARGS,
+		"close($self, /)\n--\n\n"
+		"Release the broker. May be called twice.\n\n"
+		"The connection stays open as long as this process has an object of this broker. When it\n"
+		"closes, the objects of life 'owner' that this process has put end."},
+	{"__reduce__", broker_reduce, METH_NOARGS, NULL},
+	{"__enter__", handle_enter, METH_NOARGS, NULL},
+	{"__exit__", broker_close, METH_VARARGS, NULL},
+	{NULL},
+};
+
+static PyGetSetDef properties[] = {
+	{"address", get_address, NULL, "str: the path of its socket.", NULL},
+	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Broker(address=None, *, start=True, timeout=None)\n--\n\n"
+		    "A connection to a broker: the process that keeps objects under names.\n\n"
+		    "Parameters\n----------\n"
+		    "address : str or path, optional\n"
+		    "    The path of its socket. None: as the environment variable WARPWAY_BROKER says, else the\n"
+		    "    machine's, else the user's own.\n"
+		    "start : bool\n    Start the user's own broker if none runs.\n"
+		    "timeout : float, optional\n"
+		    "    Seconds for connecting, and for each answer of a call without a limit of its own; None:\n"
+		    "    5 seconds.\n\n"
+		    "If the broker is restarted, nothing is lost: the next call connects again.\n\n"
+		    "Raises\n------\n"
+		    "NoBroker\n    None listens there, none could be started, or it did not answer in time.")},
+	{Py_tp_new, broker_new},
+	{Py_tp_dealloc, broker_dealloc},
+	{Py_tp_repr, broker_repr},
+	{Py_tp_richcompare, broker_compare},
+	{Py_tp_hash, broker_hash},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, handle_members},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Broker",
+	.basicsize = sizeof(struct broker_handle),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+PyTypeObject *broker_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

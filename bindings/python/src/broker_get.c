@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker_get.c - Broker.get()
+ *
+ * Which device is to reach the bytes, where the caller names none: the one that holds them. Where
+ * there is no GPU that is the host device. Otherwise the broker is asked first which one it is. If
+ * the name is not there yet, the host device waits for it: so no GPU gets a context for nothing.
+ */
+#include <time.h>
+
+#include "array.h"
+#include "broker.h"
+#include "memory.h"
+#include "token.h"
+
+struct get_call {
+	ww_broker *broker;
+	const char *name;
+	struct ww_get_params params;
+	uint32_t kind; /* WW_OBJECT_...: what is got */
+	ww_device *device;
+	struct ww_object_info info;
+	ww_memory *memory;
+	ww_timeline *timeline;
+};
+
+static ww_status run_get(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct get_call *args = call;
+
+	if (args->kind == WW_OBJECT_TIMELINE)
+		return ww_timeline_get(args->broker, args->name, timeout_ns, cancel,
+			&args->timeline);
+	if (args->kind == WW_OBJECT_BARRIER)
+		return WW_OK; /* it is got when this process joins */
+	return ww_memory_get(args->device, args->broker, args->name, &args->params, timeout_ns,
+		cancel, &args->memory, &args->info);
+}
+
+static ww_status run_stat(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct get_call *args = call;
+
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_broker_stat(args->broker, args->name, &args->info);
+}
+
+/* Waiting for a name, of any kind: what it is can be asked afterwards. */
+static ww_status run_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct get_call *args = call;
+	ww_status status = ww_memory_get(args->device, args->broker, args->name, NULL, timeout_ns,
+		cancel, &args->memory, NULL);
+
+	args->memory = ww_memory_unref(args->memory);
+	return status == WW_ERR_UNSUPPORTED ? WW_OK : status;
+}
+
+/* --- time --- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Of a limit that began at @begin_ns. At least 1, since 0 means to the library not to wait. */
+static uint64_t left_ns(uint64_t begin_ns, uint64_t timeout_ns)
+{
+	uint64_t spent_ns;
+
+	if (timeout_ns == WW_FOREVER || timeout_ns == 0)
+		return timeout_ns;
+	spent_ns = now_ns() - begin_ns;
+	return spent_ns < timeout_ns ? timeout_ns - spent_ns : 1;
+}
+
+/* --- on which device --- */
+
+/* Return: the status of ww_broker_stat(); STATUS_RAISED. */
+static ww_status look(struct core *core, struct get_call *call)
+{
+	ww_status status = wait_run(core, run_stat, call, 0, NULL);
+
+	if (status == WW_OK)
+		call->kind = call->info.kind;
+	return status;
+}
+
+static bool is_gettable(const struct get_call *call)
+{
+	return call->kind == WW_OBJECT_MEMORY || call->kind == WW_OBJECT_TIMELINE ||
+		call->kind == WW_OBJECT_BARRIER;
+}
+
+/* What was looked at. Return: as wait_run(). */
+static ww_status get_kind(struct core *core, struct get_call *call, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	if (!is_gettable(call)) {
+		error_raise_text(core, WW_ERR_UNSUPPORTED,
+			"'%s' is of a kind that cannot be got by its name from Python", call->name);
+		return STATUS_RAISED;
+	}
+	if (call->kind != WW_OBJECT_MEMORY && call->params.flags & WW_GET_FROM_OWNER) {
+		error_raise_text(core, WW_ERR_UNSUPPORTED,
+			"'%s' is no memory, and only memory can be got with owner", call->name);
+		return STATUS_RAISED;
+	}
+	return wait_run(core, run_get, call, timeout_ns, cancel);
+}
+
+/* @which: NULL: the host device */
+static bool open_device(struct core *core, struct get_call *call, PyObject *which)
+{
+	PyObject *host = which ? NULL : PyUnicode_FromString("host");
+
+	ww_device_unref(call->device);
+	call->device = NULL;
+	if (which || host)
+		call->device = convert_device(core, which ? which : host);
+	Py_XDECREF(host);
+	return call->device;
+}
+
+/* On a device that the caller names, or the host device. Return: as wait_run(). */
+static ww_status get_on_device(struct core *core, struct get_call *call, PyObject *which,
+	uint64_t timeout_ns, PyObject *cancel)
+{
+	uint64_t begin_ns = now_ns();
+	ww_status status;
+
+	if (!open_device(core, call, which))
+		return STATUS_RAISED;
+	call->kind = WW_OBJECT_MEMORY;
+	status = wait_run(core, run_get, call, timeout_ns, cancel);
+	if (status != WW_ERR_UNSUPPORTED)
+		return status;
+	/* If it is no memory: what else. Looking does not change the record of the failure. */
+	if (look(core, call) != WW_OK || call->kind == WW_OBJECT_MEMORY)
+		return PyErr_Occurred() ? STATUS_RAISED : status;
+	return get_kind(core, call, left_ns(begin_ns, timeout_ns), cancel);
+}
+
+/* By the host device. Return: as wait_run(). */
+static ww_status wait_for_name(struct core *core, struct get_call *call, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	if (!open_device(core, call, NULL))
+		return STATUS_RAISED;
+	return wait_run(core, run_wait, call, timeout_ns, cancel);
+}
+
+static bool open_home(struct core *core, struct get_call *call)
+{
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
+
+	memcpy(info.home_uuid, call->info.home_uuid, sizeof(info.home_uuid));
+	ww_device_unref(call->device);
+	call->device = token_device(core, &info, Py_None);
+	return call->device;
+}
+
+/* On the device that holds the bytes. Return: as wait_run(). */
+static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	uint64_t begin_ns = now_ns();
+	ww_status status;
+
+	while ((status = look(core, call)) == WW_ERR_NOT_FOUND) {
+		if (timeout_ns > 0)
+			status = wait_for_name(core, call, left_ns(begin_ns, timeout_ns), cancel);
+		if (status != WW_OK)
+			return status;
+	}
+	if (status != WW_OK)
+		return status;
+	if (call->kind == WW_OBJECT_MEMORY && !open_home(core, call))
+		return STATUS_RAISED;
+	return get_kind(core, call, left_ns(begin_ns, timeout_ns), cancel);
+}
+
+/*
+ * Asked once: each time would look for the driver anew where there is none. Loading the driver is
+ * no part of waiting, so it is done before the time begins.
+ */
+static bool has_gpu(void)
+{
+	static int known = -1; /* under the GIL */
+	ww_status status;
+	uint32_t count;
+
+	if (known >= 0)
+		return known;
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_device_count(WW_BACKEND_CUDA, &count);
+	Py_END_ALLOW_THREADS
+	if (status == WW_OK || status == WW_ERR_NO_DEVICE)
+		known = status == WW_OK && count > 0;
+	return known > 0;
+}
+
+/* --- the result --- */
+
+static PyObject *memory_or_array(struct core *core, struct get_call *call)
+{
+	PyObject *memory = memory_object(core, call->memory);
+	PyObject *array;
+
+	if (!memory || !call->info.has_array)
+		return memory;
+	array = array_object(core, memory, &call->info.array);
+	Py_DECREF(memory);
+	return array;
+}
+
+/* Barrier.get(name, broker=self) */
+static PyObject *barrier_of_name(PyObject *self, const char *name)
+{
+	PyObject *type = (PyObject *)core_of(self)->types[CORE_BARRIER];
+	PyObject *function = PyObject_GetAttrString(type, "get");
+	PyObject *arguments = Py_BuildValue("(s)", name);
+	PyObject *keywords = Py_BuildValue("{s:O}", "broker", self);
+	PyObject *barrier = NULL;
+
+	if (function && arguments && keywords)
+		barrier = PyObject_Call(function, arguments, keywords);
+	Py_XDECREF(function);
+	Py_XDECREF(arguments);
+	Py_XDECREF(keywords);
+	return barrier;
+}
+
+static PyObject *object_of_call(PyObject *self, struct get_call *call)
+{
+	if (call->kind == WW_OBJECT_TIMELINE)
+		return timeline_object(core_of(self), call->timeline);
+	if (call->kind == WW_OBJECT_BARRIER)
+		return barrier_of_name(self, call->name);
+	return memory_or_array(core_of(self), call);
+}
+
+/* A user's id, or None. */
+static bool convert_owner(PyObject *value, struct ww_get_params *params)
+{
+	long long uid;
+
+	if (value == Py_None)
+		return true;
+	uid = PyLong_AsLongLong(value);
+	if (uid == -1 && PyErr_Occurred())
+		return false;
+	if (uid < 0 || uid >= UINT32_MAX) {
+		PyErr_Format(PyExc_ValueError, "owner is the id of a user, not %R", value);
+		return false;
+	}
+	params->owner = (uint32_t)uid;
+	params->flags |= WW_GET_FROM_OWNER;
+	return true;
+}
+
+PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"name", "access", "device", "timeout", "owner", "no_slow_route",
+		"own_mapping", "cancel", NULL};
+	struct get_call call = {
+		.params = WW_INIT(struct ww_get_params),
+		.info = WW_INIT(struct ww_object_info),
+	};
+	PyObject *which = Py_None, *owner = Py_None, *cancel = NULL;
+	struct core *core = core_of(self);
+	int is_fast_only = 0, is_own = 0;
+	uint64_t timeout_ns = 0;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|$O&OO&OppO:get", names, &call.name,
+		    convert_access, &call.params.access, &which, convert_timeout, &timeout_ns,
+		    &owner, &is_fast_only, &is_own, &cancel) ||
+		!convert_owner(owner, &call.params))
+		return NULL;
+	call.params.flags |= (is_fast_only ? WW_IMPORT_NO_SLOW_ROUTE : 0) |
+		(is_own ? WW_IMPORT_OWN_MAPPING : 0);
+	call.broker = handle_borrow(self, &broker_class);
+	if (!call.broker)
+		return NULL;
+	if (which != Py_None)
+		status = get_on_device(core, &call, which, timeout_ns, cancel);
+	else if (has_gpu())
+		status = get_at_home(core, &call, timeout_ns, cancel);
+	else
+		status = get_on_device(core, &call, NULL, timeout_ns, cancel);
+	handle_return(&device_class, call.device);
+	handle_return(&broker_class, call.broker);
+	return status == WW_OK ? object_of_call(self, &call) : error_raise(core, status);
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert.c - arguments of Python as numbers, devices, streams and types of elements
+ */
+#include "core.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SECOND_NS 1000000000.0
+
+int convert_timeout(PyObject *value, void *out_ns)
+{
+	uint64_t *ns = out_ns;
+	double seconds;
+
+	if (value == Py_None) {
+		*ns = WW_FOREVER;
+		return 1;
+	}
+	seconds = PyFloat_AsDouble(value);
+	if (seconds == -1.0 && PyErr_Occurred())
+		return 0;
+	if (isnan(seconds) || seconds < 0) {
+		PyErr_SetString(PyExc_ValueError,
+			"a timeout is seconds >= 0, or None for no limit");
+		return 0;
+	}
+	/* Half of the range is 292 years. */
+	*ns = seconds * SECOND_NS < 0x1p63 ? (uint64_t)(seconds * SECOND_NS) : WW_FOREVER;
+	return 1;
+}
+
+int convert_word(PyObject *value, const char *what, const char *const words[], int first)
+{
+	if (!PyUnicode_Check(value)) {
+		PyErr_Format(PyExc_TypeError, "%s is a str such as '%s', not %R", what, words[0],
+			value);
+		return -1;
+	}
+	for (int i = 0; words[i]; i++) {
+		if (PyUnicode_CompareWithASCIIString(value, words[i]) == 0)
+			return first + i;
+	}
+	PyErr_Format(PyExc_ValueError, "%s cannot be %R; one of the possible ones is '%s'", what,
+		value, words[0]);
+	return -1;
+}
+
+int convert_access(PyObject *value, void *out_access)
+{
+	static const char *const words[] = {"read", "write", NULL};
+	int access = convert_word(value, "access", words, WW_ACCESS_READ);
+
+	if (access < 0)
+		return 0;
+	*(uint32_t *)out_access = (uint32_t)access;
+	return 1;
+}
+
+int convert_kind(PyObject *value, void *out_kind)
+{
+	static const char *const words[] = {"device", "host", NULL};
+	int kind = convert_word(value, "kind", words, WW_MEMORY_VMM);
+
+	if (kind < 0)
+		return 0;
+	*(uint32_t *)out_kind = (uint32_t)kind;
+	return 1;
+}
+
+int convert_bytes(PyObject *value, void *out_bytes)
+{
+	PyObject *number;
+	unsigned long long bytes;
+
+	if (value == Py_None)
+		return 1;
+	number = PyNumber_Index(value);
+	if (!number)
+		return 0;
+	bytes = PyLong_AsUnsignedLongLong(number);
+	Py_DECREF(number);
+	if (bytes == (unsigned long long)-1 && PyErr_Occurred()) {
+		PyErr_Format(PyExc_ValueError, "a number of bytes is 0 to 2**64 - 1, not %R",
+			value);
+		return 0;
+	}
+	*(uint64_t *)out_bytes = bytes;
+	return 1;
+}
+
+void *convert_handle(struct core *core, enum core_type type, const struct handle_class *class,
+	PyObject *value)
+{
+	if (Py_TYPE(value) == core->types[type])
+		return handle_borrow(value, class);
+	PyErr_Format(PyExc_TypeError, "this argument is a %s, not %R", class->noun, value);
+	return NULL;
+}
+
+/* An attribute that may be missing: NULL without an exception then. */
+static PyObject *attribute(PyObject *value, const char *name)
+{
+	PyObject *found = PyObject_GetAttrString(value, name);
+
+	if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
+		PyErr_Clear();
+	return found;
+}
+
+/* --- devices --- */
+
+static ww_device *open_named(struct core *core, const char *name)
+{
+	ww_device *device;
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_device_open(name, &device);
+	Py_END_ALLOW_THREADS
+	if (status != WW_OK)
+		error_raise(core, status);
+	return device;
+}
+
+static ww_device *open_index(struct core *core, PyObject *value)
+{
+	long index = PyLong_AsLong(value);
+	char name[32];
+
+	if (index == -1 && PyErr_Occurred())
+		return NULL;
+	snprintf(name, sizeof(name), "cuda:%ld", index);
+	return open_named(core, name);
+}
+
+/* Of cuda.core (device_id), CuPy and Numba (id). */
+static ww_device *open_foreign(struct core *core, PyObject *value)
+{
+	static const char *const names[] = {"device_id", "id"};
+	ww_device *device = NULL;
+
+	for (size_t i = 0; i < 2; i++) {
+		PyObject *index = attribute(value, names[i]);
+
+		if (index && PyLong_Check(index))
+			device = open_index(core, index);
+		Py_XDECREF(index);
+		if (device || PyErr_Occurred())
+			return device;
+	}
+	PyErr_Format(PyExc_TypeError,
+		"a device is None, the index of a GPU, a str such as 'cuda:0', 'GPU-<UUID>' or 'host', or "
+		"a warpway.Device, not %R",
+		value);
+	return NULL;
+}
+
+static ww_device *open_text(struct core *core, PyObject *value)
+{
+	PyObject *bytes = PyUnicode_AsUTF8String(value);
+	ww_device *device;
+	char name[64];
+
+	if (!bytes)
+		return NULL;
+	snprintf(name, sizeof(name), "%s%s",
+		strncmp(PyBytes_AsString(bytes), "GPU-", 4) ? "" : "cuda:",
+		PyBytes_AsString(bytes));
+	Py_DECREF(bytes);
+	if (!strcmp(name, "cpu"))
+		strcpy(name, "host");
+	if (!strcmp(name, "cuda"))
+		strcpy(name, "cuda:0");
+	device = open_named(core, name);
+	return device;
+}
+
+ww_device *convert_device(struct core *core, PyObject *value)
+{
+	PyObject *text;
+	ww_device *device;
+
+	if (!value || value == Py_None)
+		return open_named(core, NULL);
+	if (Py_TYPE(value) == core->types[CORE_DEVICE])
+		return handle_borrow(value, &device_class);
+	if (PyLong_Check(value))
+		return open_index(core, value);
+	if (PyUnicode_Check(value))
+		return open_text(core, value);
+	/* torch.device: str() of it is a name that open_text() knows. */
+	text = attribute(value, "type");
+	if (text && PyUnicode_Check(text)) {
+		Py_DECREF(text);
+		text = PyObject_Str(value);
+		device = text ? open_text(core, text) : NULL;
+		Py_XDECREF(text);
+		return device;
+	}
+	Py_XDECREF(text);
+	return PyErr_Occurred() ? NULL : open_foreign(core, value);
+}
+
+/* --- streams --- */
+
+/* The pointer in (version, pointer), which __cuda_stream__ returns, or is. */
+static PyObject *pointer_of_protocol(PyObject *protocol)
+{
+	PyObject *pair = PyCallable_Check(protocol) ? PyObject_CallNoArgs(protocol)
+						    : Py_NewRef(protocol);
+	PyObject *pointer = pair ? PySequence_GetItem(pair, 1) : NULL;
+
+	Py_XDECREF(pair);
+	return pointer;
+}
+
+/* The number of a CUstream: of an int, or of an object of another library; a new reference. */
+static PyObject *pointer_object(PyObject *value)
+{
+	static const char *const names[] = {"cuda_stream", "ptr", "handle", "value"};
+	PyObject *found;
+
+	if (PyLong_Check(value))
+		return Py_NewRef(value);
+	found = attribute(value, "__cuda_stream__");
+	if (found) {
+		PyObject *pointer = pointer_of_protocol(found);
+
+		Py_DECREF(found);
+		return pointer;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !PyErr_Occurred(); i++) {
+		found = attribute(value, names[i]);
+		if (!found)
+			continue;
+		/* Numba's handle is a ctypes.c_void_p, whose value is an int, or None for NULL. */
+		if (found == Py_None) {
+			Py_DECREF(found);
+			return PyLong_FromLong(0);
+		}
+		if (!PyLong_Check(found)) {
+			PyObject *pointer = pointer_object(found);
+
+			Py_DECREF(found);
+			return pointer;
+		}
+		return found;
+	}
+	if (!PyErr_Occurred())
+		PyErr_Format(PyExc_TypeError,
+			"a stream is a warpway.Stream, an object with __cuda_stream__, a stream of torch, "
+			"CuPy or Numba, or the int of a CUstream, not %R",
+			value);
+	return NULL;
+}
+
+/* The GPU a CUstream belongs to is not known: the first that accepts it. */
+static ww_status wrap_somewhere(void *native, ww_stream **out_stream)
+{
+	ww_status status;
+	uint32_t count;
+
+	*out_stream = NULL;
+	status = ww_device_count(WW_BACKEND_CUDA, &count);
+	for (uint32_t i = 0; status == WW_OK && i < count; i++) {
+		ww_device *device;
+		char name[32];
+
+		snprintf(name, sizeof(name), "cuda:%u", (unsigned)i);
+		if (ww_device_open(name, &device) != WW_OK)
+			continue;
+		status = ww_stream_wrap(device, native, out_stream);
+		ww_device_unref(device);
+		if (status == WW_OK)
+			return WW_OK;
+		if (status == WW_ERR_INVALID && i + 1 < count)
+			status = WW_OK;
+	}
+	return status == WW_OK ? WW_ERR_NO_DEVICE : status;
+}
+
+ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
+{
+	PyObject *pointer;
+	ww_stream *stream;
+	ww_status status;
+	void *native;
+
+	if (Py_TYPE(value) == core->types[CORE_STREAM])
+		return handle_borrow(value, &stream_class);
+	pointer = pointer_object(value);
+	if (!pointer)
+		return NULL;
+	native = PyLong_AsVoidPtr(pointer);
+	Py_DECREF(pointer);
+	if (PyErr_Occurred())
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	status = device ? ww_stream_wrap(device, native, &stream) : wrap_somewhere(native, &stream);
+	Py_END_ALLOW_THREADS
+	if (status != WW_OK)
+		error_raise(core, status);
+	return stream;
+}
+
+/* --- types of elements, shapes --- */
+
+/* The name of a type as Python objects tell it; a new reference to a str. */
+static PyObject *dtype_name(PyObject *value)
+{
+	PyObject *name;
+
+	if (PyUnicode_Check(value))
+		return Py_NewRef(value);
+	if (PyType_Check(value))
+		return PyObject_GetAttrString(value, "__name__");
+	name = attribute(value, "name"); /* numpy.dtype */
+	if (name && PyUnicode_Check(name))
+		return name;
+	Py_XDECREF(name);
+	return PyErr_Occurred() ? NULL : PyObject_Str(value); /* torch.float32 */
+}
+
+/* NumPy's type strings, such as "<f4"; only in the machine's byte order. */
+static bool is_typestr(const char *text, char out_name[32])
+{
+	static const char *const kinds[][2] = {{"f", "float"}, {"i", "int"}, {"u", "uint"},
+		{"c", "complex"}, {"b", "bool"}, {"V", "opaque"}};
+	unsigned long bytes;
+	char *end;
+
+	if (!*text || !strchr("<=|", *text) || !text[1] || text[2] < '0' || text[2] > '9')
+		return false;
+	bytes = strtoul(text + 2, &end, 10);
+	if (*end || bytes > 999)
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (text[1] != *kinds[i][0])
+			continue;
+		if (text[1] == 'b')
+			snprintf(out_name, 32, "bool");
+		else
+			snprintf(out_name, 32, "%s%lu", kinds[i][1], bytes * 8);
+		return true;
+	}
+	return false;
+}
+
+/* Python's own types are those that NumPy makes of them. */
+static const char *plain_name(const char *text)
+{
+	static const char *const names[][2] = {{"float", "float64"}, {"int", "int64"},
+		{"complex", "complex128"}, {"bool_", "bool"}};
+
+	if (!strncmp(text, "torch.", 6))
+		text += 6;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i][0]))
+			return names[i][1];
+	}
+	return text;
+}
+
+bool convert_dtype(struct core *core, PyObject *value, struct ww_dtype *out_dtype)
+{
+	PyObject *name = dtype_name(value);
+	PyObject *bytes = name ? PyUnicode_AsUTF8String(name) : NULL;
+	char typestr[32];
+	ww_status status;
+
+	Py_XDECREF(name);
+	if (!bytes)
+		return false;
+	if (is_typestr(PyBytes_AsString(bytes), typestr))
+		status = ww_dtype_parse(typestr, out_dtype);
+	else
+		status = ww_dtype_parse(plain_name(PyBytes_AsString(bytes)), out_dtype);
+	Py_DECREF(bytes);
+	if (status != WW_OK)
+		error_raise(core, status);
+	return status == WW_OK;
+}
+
+static bool take_number(PyObject *value, int64_t *out_number)
+{
+	PyObject *number = PyNumber_Index(value);
+
+	if (!number)
+		return false;
+	*out_number = PyLong_AsLongLong(number);
+	Py_DECREF(number);
+	return !PyErr_Occurred();
+}
+
+int convert_shape(struct core *core, PyObject *value, const char *what,
+	int64_t out_numbers[WW_ARRAY_DIMS])
+{
+	Py_ssize_t count;
+
+	if (PyLong_Check(value))
+		return take_number(value, &out_numbers[0]) ? 1 : -1;
+	count = PySequence_Size(value);
+	if (count < 0)
+		return -1;
+	if (count > WW_ARRAY_DIMS) {
+		error_raise_text(core, WW_ERR_INVALID,
+			"%s has %zd dimensions, but at most %d are possible", what, count,
+			WW_ARRAY_DIMS);
+		return -1;
+	}
+	for (Py_ssize_t i = 0; i < count; i++) {
+		PyObject *item = PySequence_GetItem(value, i);
+		bool taken = item && take_number(item, &out_numbers[i]);
+
+		Py_XDECREF(item);
+		if (!taken)
+			return -1;
+	}
+	return (int)count;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * core.h - what the files of the Python extension share
+ *
+ * The extension `warpway._core` has one type for each noun of the library. An instance is a handle:
+ * a struct that begins with `struct handle`, with one reference of an object of the library.
+ *
+ *   - handle.c makes, closes and frees handles. A method borrows the object: handle_borrow() takes
+ *     a reference, so that another thread can close the handle while the GIL is released.
+ *   - wait.c calls what may block, without the GIL, and ends it when a signal arrives.
+ *   - error.c turns a status into an exception.
+ *   - convert.c turns arguments into numbers, devices and streams.
+ *
+ * The module has state of its own (struct core), so that nothing is shared between interpreters.
+ * Types cannot be subclassed: so the state can be found from any instance.
+ */
+#ifndef CORE_H
+#define CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifdef Py_GIL_DISABLED
+#error "warpway's Python extension needs the GIL: a free-threaded build of Python cannot use it"
+#endif
+#include <Python.h>
+#include <structmember.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <warpway/warpway.h>
+
+/* The types of the module, each in the file of its name. */
+enum core_type {
+	CORE_DEVICE,
+	CORE_STREAM,
+	CORE_CANCEL,
+	CORE_MEMORY,
+	CORE_POOL,
+	CORE_ARRAY,
+	CORE_TOKEN,
+	CORE_TIMELINE,
+	CORE_EVENT,
+	CORE_BARRIER,
+	CORE_BROKER,
+	CORE_WATCH,
+	CORE_OBJECT_INFO,
+	CORE_PROCESS_INFO,
+	CORE_BROKER_INFO,
+	CORE_POOL_INFO,
+	CORE_POOL_HOLDER,
+	CORE_WATCH_EVENT,
+	CORE_IN_FLIGHT,
+	CORE_TYPES
+};
+
+#define CORE_ERRORS 32
+
+/* The state of the module. */
+struct core {
+	PyTypeObject *types[CORE_TYPES];
+	PyObject *errors[CORE_ERRORS]; /* exception classes, in the order of the table of error.c */
+	PyObject *module;              /* borrowed: the state is the module's */
+	PyObject *ready; /* a dict from streams to timelines, of array_share.c; or NULL */
+};
+
+/* The state, of any instance or type of the module. */
+struct core *core_of(PyObject *self);
+struct core *core_of_type(PyTypeObject *type);
+
+/* --- error.c --- */
+
+/* A wait that ended because Python has an exception already; no status of the library. */
+#define STATUS_RAISED INT32_MIN
+
+/* Makes the exception classes, and adds them to the module. Return: 0; -1 with an exception. */
+int errors_add(struct core *core);
+
+/*
+ * Raises what the status says, with the error record of this thread; STATUS_RAISED: keeps the
+ * exception that is there. Return: NULL, so that a method can return it.
+ */
+PyObject *error_raise(struct core *core, ww_status status);
+
+/* The same, with the error record of another thread. Return: NULL. */
+PyObject *error_raise_record(struct core *core, const struct ww_error *record);
+
+/* Raises the exception of a status, with a message of this module. Return: NULL. */
+PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...);
+
+/* A docstring in a table of slots. */
+#define DOC(text) ((void *)(uintptr_t)(text))
+
+/* A method with keywords in a table of methods. */
+#define KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
+
+/* --- handle.c --- */
+
+struct handle_class {
+	const char *noun; /* "Memory": in messages */
+	void *(*ref)(void *object);
+	void *(*unref)(void *object);
+};
+
+/* Every instance begins so. */
+struct handle {
+	PyObject_HEAD
+	PyObject *weakrefs;
+	void *object; /* one reference; NULL: closed */
+};
+
+/* An instance of a type, which takes over @object; on failure the object is released. */
+PyObject *handle_new(PyTypeObject *type, const struct handle_class *class, void *object);
+
+/* A reference of the object for one call; NULL: it is closed, and the exception is set. */
+void *handle_borrow(PyObject *self, const struct handle_class *class);
+/* Releases what was borrowed, without the GIL: the release may block. */
+void handle_return(const struct handle_class *class, void *object);
+
+void handle_close(PyObject *self, const struct handle_class *class);
+/* For tp_dealloc: closes, and frees the instance. */
+void handle_dealloc(PyObject *self, const struct handle_class *class);
+bool handle_is_closed(PyObject *self);
+/* __enter__ of every handle. */
+PyObject *handle_enter(PyObject *self, PyObject *unused);
+extern PyMemberDef handle_members[]; /* for Py_tp_members: weak references */
+
+/* --- wait.c --- */
+
+/*
+ * A call of the library that may block: @call is the caller's struct with its arguments and
+ * results. It touches no Python object.
+ */
+typedef ww_status (*wait_fn)(void *call, uint64_t timeout_ns, ww_cancel *cancel);
+
+/*
+ * Runs @fn without the GIL. In the main thread a signal with a handler ends the wait; then Python's
+ * handlers run, and if none of them raises an exception @fn runs again for the rest of the time.
+ * @cancel: an instance of CORE_CANCEL that ends the wait instead; NULL or None: there is none
+ * Return: the status of @fn; STATUS_RAISED.
+ */
+ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
+	PyObject *cancel);
+
+/* --- convert.c: each returns false with an exception set --- */
+
+/* Seconds, or None: no limit. For PyArg_Parse's "O&", into a uint64_t. */
+int convert_timeout(PyObject *value, void *out_ns);
+/* "read" or "write". For "O&", into a uint32_t. */
+int convert_access(PyObject *value, void *out_access);
+/* "device" or "host", into WW_MEMORY_VMM or WW_MEMORY_HOST. For "O&", into a uint32_t. */
+int convert_kind(PyObject *value, void *out_kind);
+/* Bytes >= 0. For "O&", into a uint64_t; None leaves it unchanged. */
+int convert_bytes(PyObject *value, void *out_bytes);
+
+/*
+ * A word of a table that NULL ends: its index, plus @first. @what: "access", for the message.
+ * Return: -1 with an exception.
+ */
+int convert_word(PyObject *value, const char *what, const char *const words[], int first);
+
+/* A device of None (the default one), an index, a name, a UUID or a Device; NULL: exception. */
+ww_device *convert_device(struct core *core, PyObject *value);
+
+/*
+ * A stream, as a reference, of a Stream, an object with __cuda_stream__, a stream of torch
+ * (cuda_stream), CuPy (ptr) or Numba (handle), or an int: a CUstream of @device.
+ * @device: borrowed; NULL: the GPU of the current device, "cuda:0" where nothing else is known
+ */
+ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value);
+
+/* The object of a handle of a type, borrowed, or NULL with TypeError or ValueError. */
+void *convert_handle(struct core *core, enum core_type type, const struct handle_class *class,
+	PyObject *value);
+
+/* "float32", NumPy's or ml_dtypes' dtype or scalar type, torch.float32, ... */
+bool convert_dtype(struct core *core, PyObject *value, struct ww_dtype *out_dtype);
+/* An int or a sequence of ints, at most WW_ARRAY_DIMS. Return: how many; -1 with an exception. */
+int convert_shape(struct core *core, PyObject *value, const char *what,
+	int64_t out_numbers[WW_ARRAY_DIMS]);
+
+/* --- the types: each makes its type, or NULL with an exception --- */
+
+PyTypeObject *device_type_make(PyObject *module);
+PyTypeObject *stream_type_make(PyObject *module);
+PyTypeObject *cancel_type_make(PyObject *module);
+PyTypeObject *memory_type_make(PyObject *module);
+PyTypeObject *pool_type_make(PyObject *module);
+PyTypeObject *array_type_make(PyObject *module);
+PyTypeObject *token_type_make(PyObject *module);
+PyTypeObject *timeline_type_make(PyObject *module);
+PyTypeObject *event_type_make(PyObject *module);
+PyTypeObject *barrier_type_make(PyObject *module);
+PyTypeObject *broker_type_make(PyObject *module);
+PyTypeObject *watch_type_make(PyObject *module);
+/* info.c: structs that calls return, as named tuples */
+int info_types_make(struct core *core);
+
+extern const struct handle_class device_class;
+extern const struct handle_class stream_class;
+extern const struct handle_class cancel_class;
+extern const struct handle_class memory_class;
+extern const struct handle_class pool_class;
+extern const struct handle_class timeline_class;
+extern const struct handle_class event_class;
+extern const struct handle_class barrier_class;
+extern const struct handle_class broker_class;
+extern const struct handle_class hold_class;
+
+/* --- makers for other files; each takes over a reference, also on failure --- */
+
+PyObject *device_object(struct core *core, ww_device *device);
+PyObject *memory_object(struct core *core, ww_memory *memory);
+PyObject *timeline_object(struct core *core, ww_timeline *timeline);
+PyObject *event_object(struct core *core, ww_event *event);
+PyObject *broker_object(struct core *core, ww_broker *broker);
+
+/* --- token.c --- */
+
+PyObject *token_object(struct core *core, const struct ww_token *token);
+/* The token of a Token instance, or NULL with TypeError. */
+const struct ww_token *token_of(struct core *core, PyObject *value);
+
+/* --- array.c --- */
+
+/* An Array in @memory, an instance of CORE_MEMORY, which is borrowed. */
+PyObject *array_object(struct core *core, PyObject *memory, const struct ww_array *array);
+
+/* --- aio.c --- */
+
+/* A coroutine that calls a method of @self, by its name, in a thread of its own. */
+PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords);
+/* __anext__ of a Watch. */
+PyObject *aio_next(PyObject *watch);
+
+/* --- info.c --- */
+
+/* Ends a list of values. */
+#define INFO_END ((PyObject *)-1)
+
+/* A named tuple of a type, which takes over the values; NULL if one of them is. */
+PyObject *info_object(struct core *core, enum core_type type, PyObject *const values[]);
+
+/* The word with this number; '' for a number that has none. */
+PyObject *info_word(uint32_t value, const char *const words[], uint32_t count);
+PyObject *info_seconds(uint64_t ns);
+PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES]);
+PyObject *info_text(const char *text);
+PyObject *info_dtype(const struct ww_dtype *dtype);
+PyObject *info_numbers(const int64_t *numbers, uint32_t count);
+PyObject *object_info_object(struct core *core, const struct ww_object_info *info);
+
+#endif

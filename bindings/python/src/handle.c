@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * handle.c - what all handles have in common, see core.h
+ *
+ * The last reference of an object may block when it is released, for example until the driver has
+ * unmapped memory. So references are released without the GIL.
+ */
+#include "core.h"
+
+PyMemberDef handle_members[] = {
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct handle, weakrefs), READONLY, NULL},
+	{NULL},
+};
+
+void handle_return(const struct handle_class *class, void *object)
+{
+	if (!object)
+		return;
+	Py_BEGIN_ALLOW_THREADS
+	class->unref(object);
+	Py_END_ALLOW_THREADS
+}
+
+PyObject *handle_new(PyTypeObject *type, const struct handle_class *class, void *object)
+{
+	struct handle *handle = (struct handle *)PyType_GenericAlloc(type, 0);
+
+	if (handle)
+		handle->object = object;
+	else
+		handle_return(class, object);
+	return (PyObject *)handle;
+}
+
+void *handle_borrow(PyObject *self, const struct handle_class *class)
+{
+	struct handle *handle = (struct handle *)self;
+
+	if (handle->object)
+		return class->ref(handle->object);
+	PyErr_Format(PyExc_ValueError, "this %s is closed", class->noun);
+	return NULL;
+}
+
+bool handle_is_closed(PyObject *self)
+{
+	return !((struct handle *)self)->object;
+}
+
+void handle_close(PyObject *self, const struct handle_class *class)
+{
+	struct handle *handle = (struct handle *)self;
+	void *object = handle->object;
+
+	handle->object = NULL;
+	handle_return(class, object);
+}
+
+void handle_dealloc(PyObject *self, const struct handle_class *class)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	if (((struct handle *)self)->weakrefs)
+		PyObject_ClearWeakRefs(self);
+	handle_close(self, class);
+	free_instance(self);
+	Py_DECREF(type);
+}
+
+PyObject *handle_enter(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return Py_NewRef(self);
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.c - warpway.Memory: the type, and how an instance is made and released
+ */
+#include "memory.h"
+
+#include "token.h"
+
+static void *memory_ref(void *object)
+{
+	return ww_memory_ref(object);
+}
+
+static void *memory_unref(void *object)
+{
+	return ww_memory_unref(object);
+}
+
+const struct handle_class memory_class = {"Memory", memory_ref, memory_unref};
+
+PyObject *memory_object(struct core *core, ww_memory *memory)
+{
+	return handle_new(core->types[CORE_MEMORY], &memory_class, memory);
+}
+
+PyObject *memory_object_imported(struct core *core, ww_memory *memory)
+{
+	PyObject *made = memory_object(core, memory);
+
+	if (made)
+		((struct memory_handle *)made)->is_imported = true;
+	return made;
+}
+
+PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token)
+{
+	struct memory_handle *handle = (struct memory_handle *)memory_object(core, NULL);
+
+	if (!handle) {
+		handle_return(&hold_class, hold);
+		return NULL;
+	}
+	handle->is_imported = true;
+	handle->hold = hold;
+	handle->token = *token;
+	return (PyObject *)handle;
+}
+
+bool memory_is_held(PyObject *self)
+{
+	return ((struct memory_handle *)self)->hold;
+}
+
+/* Another thread may have mapped it, or closed it, meanwhile. */
+static void memory_take_mapped(struct memory_handle *handle, ww_memory *memory)
+{
+	ww_object *hold = handle->hold;
+
+	if (handle->base.object || !hold) {
+		memory_return(memory);
+		return;
+	}
+	handle->base.object = memory;
+	handle->hold = NULL;
+	handle_return(&hold_class, hold);
+}
+
+struct map_call {
+	ww_object *hold;
+	ww_device *device;
+	uint32_t access;
+	ww_memory *memory;
+};
+
+static ww_status run_map(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct map_call *args = call;
+	const struct ww_import_params params = {.struct_size = sizeof(params),
+		.access = args->access};
+
+	(void)timeout_ns;
+	return ww_object_map(args->hold, args->device, &params, cancel, &args->memory);
+}
+
+/* Maps what is held, for the device that holds the bytes, with the access of its token. */
+static ww_memory *memory_map_held(struct core *core, const struct memory_handle *handle)
+{
+	struct map_call call = {.memory = NULL};
+	struct ww_token_info info;
+	ww_status status;
+
+	if (!token_info(core, &handle->token, &info))
+		return NULL;
+	call.access = info.access;
+	call.hold = ww_object_ref(handle->hold);
+	call.device = token_device(core, &info, Py_None);
+	status = call.device ? wait_run(core, run_map, &call, 0, NULL) : STATUS_RAISED;
+	handle_return(&device_class, call.device);
+	handle_return(&hold_class, call.hold);
+	if (status != WW_OK)
+		error_raise(core, status);
+	return call.memory;
+}
+
+ww_memory *memory_borrow(PyObject *self)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (!handle->base.object && handle->hold) {
+		ww_memory *memory = memory_map_held(core_of(self), handle);
+
+		if (!memory)
+			return NULL;
+		memory_take_mapped(handle, memory);
+	}
+	return handle_borrow(self, &memory_class);
+}
+
+void memory_return(ww_memory *memory)
+{
+	handle_return(&memory_class, memory);
+}
+
+/* --- making one --- */
+
+struct create_call {
+	ww_device *device;
+	struct ww_memory_params params;
+	ww_memory *memory;
+};
+
+static ww_status run_create(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct create_call *args = call;
+
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_memory_create(args->device, &args->params, &args->memory);
+}
+
+static PyObject *memory_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"nbytes", "device", "kind", NULL};
+	struct create_call call = {.params = WW_INIT(struct ww_memory_params)};
+	struct core *core = core_of_type(type);
+	PyObject *which = Py_None;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|OO&:Memory", names, convert_bytes,
+		    &call.params.bytes, &which, convert_kind, &call.params.kind))
+		return NULL;
+	call.device = convert_device(core, which);
+	if (!call.device)
+		return NULL;
+	status = wait_run(core, run_create, &call, 0, NULL);
+	ww_device_unref(call.device);
+	return status == WW_OK ? memory_object(core, call.memory) : error_raise(core, status);
+}
+
+/* The last unref of the memory may come from any thread, also after Python has ended. */
+static void release_kept(void *kept)
+{
+	PyGILState_STATE state;
+
+	if (!kept || !Py_IsInitialized())
+		return;
+	state = PyGILState_Ensure();
+	Py_DECREF((PyObject *)kept);
+	PyGILState_Release(state);
+}
+
+static PyObject *memory_wrap(struct core *core, ww_device *device, void *pointer, uint64_t bytes,
+	PyObject *kept)
+{
+	const struct ww_wrap_params params = {
+		.struct_size = sizeof(params),
+		.release = release_kept,
+		.context = kept,
+	};
+	ww_memory *memory;
+	ww_status status;
+
+	Py_XINCREF(kept);
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_memory_wrap(device, pointer, bytes, &params, &memory);
+	Py_END_ALLOW_THREADS
+	if (status == WW_OK)
+		return memory_object(core, memory);
+	Py_XDECREF(kept);
+	return error_raise(core, status);
+}
+
+static PyObject *memory_wrap_pointer(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"pointer", "nbytes", "device", "keep", NULL};
+	struct core *core = core_of_type((PyTypeObject *)type);
+	PyObject *address, *which = Py_None, *kept = NULL, *made;
+	uint64_t bytes = 0;
+	ww_device *device;
+	void *pointer;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|O&O$O:wrap", names, &PyLong_Type,
+		    &address, convert_bytes, &bytes, &which, &kept))
+		return NULL;
+	pointer = PyLong_AsVoidPtr(address);
+	if (!pointer && PyErr_Occurred())
+		return NULL;
+	device = convert_device(core, which);
+	if (!device)
+		return NULL;
+	made = memory_wrap(core, device, pointer, bytes, kept);
+	ww_device_unref(device);
+	return made;
+}
+
+static PyObject *memory_find(PyObject *type, PyObject *address)
+{
+	struct core *core = core_of_type((PyTypeObject *)type);
+	uint64_t offset;
+	ww_memory *memory;
+	ww_status status;
+	void *pointer;
+
+	if (!PyLong_Check(address))
+		return PyErr_Format(PyExc_TypeError, "a pointer is an int, not %R", address);
+	pointer = PyLong_AsVoidPtr(address);
+	if (!pointer && PyErr_Occurred())
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_memory_find(pointer, &memory, &offset);
+	Py_END_ALLOW_THREADS
+	if (status != WW_OK)
+		return error_raise(core, status);
+	return Py_BuildValue("(NK)", memory_object(core, memory), (unsigned long long)offset);
+}
+
+/* --- releasing --- */
+
+static void memory_drop_hold(struct memory_handle *handle)
+{
+	ww_object *hold = handle->hold;
+
+	handle->hold = NULL;
+	handle_return(&hold_class, hold);
+}
+
+static void memory_dealloc(PyObject *self)
+{
+	memory_drop_hold((struct memory_handle *)self);
+	handle_dealloc(self, &memory_class);
+}
+
+static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	return ww_stream_synchronize(stream, timeout_ns, cancel);
+}
+
+/* A slice is released in the order of the stream; for other memory the stream is waited for. */
+static ww_status release_after(struct core *core, ww_memory *memory, ww_stream *stream)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_status status = ww_memory_info_get(memory, &info);
+
+	if (status != WW_OK)
+		return status;
+	if (!(info.flags & WW_MEMORY_IS_SLICE))
+		return wait_run(core, run_synchronize, stream, WW_FOREVER, NULL);
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_pool_release(ww_memory_ref(memory), stream);
+	if (status != WW_OK)
+		ww_memory_unref(memory);
+	Py_END_ALLOW_THREADS
+	return status;
+}
+
+static PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", NULL};
+	struct handle *handle = (struct handle *)self;
+	struct core *core = core_of(self);
+	PyObject *value = Py_None;
+	struct ww_memory_info info;
+	ww_stream *stream;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:close", names, &value))
+		return NULL;
+	memory_drop_hold((struct memory_handle *)self);
+	if (value != Py_None && handle->object) {
+		if (!memory_info(self, &info) ||
+			!(stream = convert_stream(core, info.device, value)))
+			return NULL;
+		status = release_after(core, handle->object, stream);
+		handle_return(&stream_class, stream);
+		if (status != WW_OK)
+			return error_raise(core, status);
+	}
+	handle_close(self, &memory_class);
+	Py_RETURN_NONE;
+}
+
+static PyObject *memory_exit(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	memory_drop_hold((struct memory_handle *)self);
+	handle_close(self, &memory_class);
+	Py_RETURN_NONE;
+}
+
+/* --- what it is --- */
+
+bool memory_info(PyObject *self, struct ww_memory_info *info)
+{
+	ww_memory *memory = memory_borrow(self);
+	ww_status status;
+
+	if (!memory)
+		return false;
+	*info = WW_INIT(struct ww_memory_info);
+	status = ww_memory_info_get(memory, info);
+	memory_return(memory);
+	if (status != WW_OK)
+		error_raise(core_of(self), status);
+	return status == WW_OK;
+}
+
+static PyObject *get_number(PyObject *self, void *field)
+{
+	struct ww_memory_info info;
+	uint64_t number;
+
+	if (!memory_info(self, &info))
+		return NULL;
+	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
+	return PyLong_FromUnsignedLongLong(number);
+}
+
+static PyObject *get_flag(PyObject *self, void *bit)
+{
+	struct ww_memory_info info;
+
+	return memory_info(self, &info) ? PyBool_FromLong((info.flags & (uintptr_t)bit) != 0)
+					: NULL;
+}
+
+static const char *const kinds[] = {"", "device", "host", "legacy", "cuda_pool"};
+static const char *const accesses[] = {"", "read", "write"};
+static const char *const routes[] = {"", "local", "peer", "peer_hidden", "host", "host_registered"};
+
+static PyObject *get_kind(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+
+	(void)unused;
+	return memory_info(self, &info) ? info_word(info.kind, kinds, 5) : NULL;
+}
+
+static PyObject *get_access(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+
+	(void)unused;
+	return memory_info(self, &info) ? info_word(info.access, accesses, 3) : NULL;
+}
+
+static PyObject *get_route(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+
+	(void)unused;
+	return memory_info(self, &info) ? info_word(info.route, routes, 6) : NULL;
+}
+
+static PyObject *get_device(PyObject *self, void *unused)
+{
+	ww_memory *memory = memory_borrow(self);
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	PyObject *device = NULL;
+	ww_status status;
+
+	(void)unused;
+	if (!memory)
+		return NULL;
+	status = ww_memory_info_get(memory, &info);
+	if (status == WW_OK)
+		device = device_object(core_of(self), ww_device_ref(info.device));
+	else
+		error_raise(core_of(self), status);
+	memory_return(memory);
+	return device;
+}
+
+static PyObject *get_object_id(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+
+	(void)unused;
+	return memory_info(self, &info) ? info_id(info.object_id) : NULL;
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(handle_is_closed(self) && !memory_is_held(self));
+}
+
+static PyObject *get_is_mapped(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(((struct memory_handle *)self)->is_imported);
+}
+
+static PyObject *get_is_lazy(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(memory_is_held(self));
+}
+
+static PyObject *get_broker(PyObject *self, void *unused)
+{
+	ww_memory *memory = memory_borrow(self);
+	ww_broker *broker;
+
+	(void)unused;
+	if (!memory)
+		return NULL;
+	broker = ww_broker_ref(ww_memory_broker(memory));
+	memory_return(memory);
+	if (!broker)
+		Py_RETURN_NONE;
+	return broker_object(core_of(self), broker);
+}
+
+static PyObject *memory_repr(PyObject *self)
+{
+	struct ww_memory_info info;
+	struct ww_device_info device = WW_INIT(struct ww_device_info);
+
+	if (memory_is_held(self))
+		return PyUnicode_FromString("<warpway.Memory received, not mapped yet>");
+	if (handle_is_closed(self))
+		return PyUnicode_FromString("<warpway.Memory closed>");
+	if (!memory_info(self, &info))
+		return NULL;
+	if (ww_device_info_get(info.device, &device) != WW_OK)
+		snprintf(device.selector, sizeof(device.selector), "?");
+	return PyUnicode_FromFormat("<warpway.Memory %llu bytes, %s, %s, access %s, route %s>",
+		(unsigned long long)info.bytes, device.selector, kinds[info.kind],
+		accesses[info.access], routes[info.route]);
+}
+
+/* Array(self, ...) */
+static PyObject *memory_array(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	PyObject *first = PyTuple_Pack(1, self);
+	PyObject *all = first ? PySequence_Concat(first, arguments) : NULL;
+	PyObject *made = NULL;
+
+	if (all)
+		made = PyObject_Call((PyObject *)core_of(self)->types[CORE_ARRAY], all, keywords);
+	Py_XDECREF(first);
+	Py_XDECREF(all);
+	return made;
+}
+
+static PyMethodDef methods[] = {
+	{"wrap", KEYWORDS(memory_wrap_pointer), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+		"wrap($type, /, pointer, nbytes=0, device=None, *, keep=None)\n--\n\n"
+		"A Memory of bytes that were allocated by other means, without a copy.\n\n"
+		"Parameters\n----------\n"
+		"pointer : int\n"
+		"    Anywhere inside an allocation of cudaMalloc(), of a CUDA pool with descriptors, of\n"
+		"    cuMemCreate() with an exportable handle, or of this library.\n"
+		"nbytes : int\n    Of the span; 0: to the end of the allocation.\n"
+		"device : Device or what it takes, optional\n    The device that holds the bytes.\n"
+		"keep : object, optional\n    Is kept alive until the memory is no longer used.\n\n"
+		"Raises\n------\n"
+		"Unsupported\n    There is no way to share this memory; the message says what to do."},
+	{"find", memory_find, METH_CLASS | METH_O,
+		"find($type, pointer, /)\n--\n\n"
+		"The Memory that contains an address, and the offset of the address in it, in bytes.\n\n"
+		"Raises\n------\nNotFound\n    No memory of this process contains the address."},
+	{"array", KEYWORDS(memory_array), METH_VARARGS | METH_KEYWORDS,
+		"array($self, /, shape, dtype, strides=None, offset=0)\n--\n\n"
+		"An Array in this memory; as `Array`."},
+	{"write", KEYWORDS(memory_write), METH_VARARGS | METH_KEYWORDS,
+		"write($self, /, data, offset=0, *, timeout=None, cancel=None)\n--\n\n"
+		"Copy bytes in, and wait until every process and device sees them.\n\n"
+		"Parameters\n----------\n"
+		"data : bytes-like\n    Contiguous.\n"
+		"offset : int\n    Bytes from the start of the memory.\n\n"
+		"It waits for no stream's earlier work, so that must not use these bytes any more."},
+	{"read", KEYWORDS(memory_read), METH_VARARGS | METH_KEYWORDS,
+		"read($self, /, offset=0, nbytes=None, *, timeout=None, cancel=None)\n--\n\n"
+		"Copy bytes out: `nbytes` of them, None: all from `offset` on. Returns bytes.\n\n"
+		"It waits for no stream's earlier work."},
+	{"readinto", KEYWORDS(memory_readinto), METH_VARARGS | METH_KEYWORDS,
+		"readinto($self, /, buffer, offset=0, *, timeout=None, cancel=None)\n--\n\n"
+		"Copy as many bytes out as a writable, contiguous buffer has room for."},
+	{"token", KEYWORDS(memory_token), METH_VARARGS | METH_KEYWORDS,
+		"token($self, /, access=None, *, offset=0, nbytes=None, uses=0, escrow=60.0, broker=None, "
+		"cancel=None)\n--\n\n"
+		"A token: plain bytes by which any process can open this memory, or a span of it.\n\n"
+		"Parameters\n----------\n"
+		"access : 'read' or 'write'\n    The most that an importer gets. None: as this Memory; 'read' if it\n"
+		"    is sealed in its broker.\n"
+		"offset, nbytes : int\n    The span, in bytes; nbytes None: to the end.\n"
+		"uses : int\n"
+		"    Imports after which the token no longer keeps the memory; 0: only `escrow` ends that.\n"
+		"escrow : float or None\n"
+		"    Seconds for which the token alone keeps the memory; None: not at all.\n"
+		"broker : Broker, optional\n\n"
+		"Returns\n-------\nToken"},
+	{"revoke", memory_revoke, METH_NOARGS,
+		"revoke($self, /)\n--\n\n"
+		"Make all tokens of this memory invalid that exist now.\n\n"
+		"A process that has opened it keeps its mapping."},
+	{"publish", KEYWORDS(memory_publish), METH_VARARGS | METH_KEYWORDS,
+		"publish($self, /, state='sealed', *, broker=None, cancel=None)\n--\n\n"
+		"End writing: the object is ready, and every `Broker.get` that waits for it returns.\n\n"
+		"Parameters\n----------\n"
+		"state : 'sealed' or 'shared'\n    For reading only, or for writing, too."},
+	{"send", KEYWORDS(memory_send), METH_VARARGS | METH_KEYWORDS,
+		"send($self, /, socket, access=None, *, timeout=None, cancel=None)\n--\n\n"
+		"Send the memory over a connected Unix socket, without a broker.\n\n"
+		"Parameters\n----------\n"
+		"socket : socket.socket or int\n    AF_UNIX, SOCK_SEQPACKET or SOCK_STREAM.\n"
+		"access : 'read' or 'write'\n    None: as this Memory."},
+	{"receive", KEYWORDS(memory_receive), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+		"receive($type, /, socket, access='read', device=None, *, timeout=None, cancel=None)\n--\n\n"
+		"The Memory that the other end of a Unix socket sent with `send`."},
+	{"close", KEYWORDS(memory_close), METH_VARARGS | METH_KEYWORDS,
+		"close($self, /, stream=None)\n--\n\n"
+		"Release the memory. May be called twice.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes, optional\n"
+		"    Work enqueued on it so far may still use the memory: a slice of a pool is free when\n"
+		"    that work has run; for other memory the call waits for it."},
+	{"__reduce__", memory_reduce, METH_NOARGS, NULL},
+	{"__enter__", handle_enter, METH_NOARGS, NULL},
+	{"__exit__", memory_exit, METH_VARARGS, NULL},
+	{NULL},
+};
+
+#define FIELD(name) ((void *)offsetof(struct ww_memory_info, name))
+
+static PyGetSetDef properties[] = {
+	{"nbytes", get_number, NULL, "int: usable bytes: what was asked for, rounded up.",
+		FIELD(bytes)},
+	{"pointer", get_number, NULL, "int: the address for the device.", FIELD(pointer)},
+	{"host_pointer", get_number, NULL, "int: the address for the CPU; 0: it has none.",
+		FIELD(host_pointer)},
+	{"offset", get_number, NULL,
+		"int: bytes from the start of the allocation or chunk that this is a span of.",
+		FIELD(offset)},
+	{"total_bytes", get_number, NULL, "int: bytes of that allocation or chunk.",
+		FIELD(total_bytes)},
+	{"kind", get_kind, NULL, "str: 'device', 'host', 'legacy' or 'cuda_pool'.", NULL},
+	{"access", get_access, NULL, "str: 'read' or 'write'.", NULL},
+	{"route", get_route, NULL,
+		"str: by which way this process reaches the bytes: 'local', 'peer', 'peer_hidden', 'host' "
+		"or 'host_registered'.",
+		NULL},
+	{"device", get_device, NULL, "Device: the one that this mapping serves.", NULL},
+	{"object_id", get_object_id, NULL, "str: the same in every process that maps the memory.",
+		NULL},
+	{"broker", get_broker, NULL, "Broker or None: the one that the memory is in.", NULL},
+	{"is_slice", get_flag, NULL, "bool: it is a slice of a pool.",
+		(void *)(uintptr_t)WW_MEMORY_IS_SLICE},
+	{"is_wrapped", get_flag, NULL, "bool: it was allocated by other means, and wrapped here.",
+		(void *)(uintptr_t)WW_MEMORY_IS_WRAPPED},
+	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
+	{"is_mapped", get_is_mapped, NULL,
+		"bool: it came from elsewhere: by a token, a name, a socket or a pickle.", NULL},
+	{"is_lazy", get_is_lazy, NULL,
+		"bool: it came by a pickle, and was not used yet; its first use maps it.", NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Memory(nbytes, device=None, kind='device')\n--\n\n"
+		    "A span of memory that processes share.\n\n"
+		    "Parameters\n----------\n"
+		    "nbytes : int\n    Rounded up to the granularity: 2 MiB; of kind 'host' 4 KiB.\n"
+		    "device : Device or what it takes, optional\n"
+		    "kind : 'device' or 'host'\n"
+		    "    Memory of the device; or of the CPU, which a GPU reads and writes in place.\n\n"
+		    "All bytes are zero. The bytes live as long as any process uses them. On the host device,\n"
+		    "and for kind 'host', a Memory is a buffer: memoryview(memory) gives its bytes.\n\n"
+		    "Raises\n------\n"
+		    "OutOfMemory\n    The device or the machine has not that much.")},
+	{Py_tp_new, memory_new},
+	{Py_tp_dealloc, memory_dealloc},
+	{Py_tp_repr, memory_repr},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, handle_members},
+	{Py_bf_getbuffer, memory_getbuffer},
+	{Py_bf_releasebuffer, memory_releasebuffer},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Memory",
+	.basicsize = sizeof(struct memory_handle),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+PyTypeObject *memory_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_bytes.c - copies into and out of a Memory, and the buffer protocol
+ */
+#include "memory.h"
+
+struct copy_call {
+	ww_memory *memory;
+	uint64_t offset;
+	void *buffer;
+	uint64_t bytes;
+};
+
+static ww_status run_write(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct copy_call *args = call;
+
+	return ww_memory_write(args->memory, args->offset, args->buffer, args->bytes, timeout_ns,
+		cancel);
+}
+
+static ww_status run_read(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct copy_call *args = call;
+
+	return ww_memory_read(args->memory, args->offset, args->buffer, args->bytes, timeout_ns,
+		cancel);
+}
+
+/* Copies between the memory and a buffer, which is released. Return: 0; -1 with an exception. */
+static int copy_buffer(PyObject *self, wait_fn fn, Py_buffer *buffer, uint64_t offset,
+	uint64_t timeout_ns, PyObject *cancel)
+{
+	struct copy_call call = {
+		.memory = memory_borrow(self),
+		.offset = offset,
+		.buffer = buffer->buf,
+		.bytes = (uint64_t)buffer->len,
+	};
+	ww_status status = STATUS_RAISED;
+
+	if (call.memory)
+		status = wait_run(core_of(self), fn, &call, timeout_ns, cancel);
+	memory_return(call.memory);
+	PyBuffer_Release(buffer);
+	if (status == WW_OK)
+		return 0;
+	error_raise(core_of(self), status);
+	return -1;
+}
+
+PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"data", "offset", "timeout", "cancel", NULL};
+	uint64_t timeout_ns = WW_FOREVER, offset = 0;
+	PyObject *cancel = NULL;
+	Py_buffer buffer;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "y*|O&$O&O:write", names, &buffer,
+		    convert_bytes, &offset, convert_timeout, &timeout_ns, &cancel))
+		return NULL;
+	if (copy_buffer(self, run_write, &buffer, offset, timeout_ns, cancel) < 0)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+PyObject *memory_readinto(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"buffer", "offset", "timeout", "cancel", NULL};
+	uint64_t timeout_ns = WW_FOREVER, offset = 0;
+	PyObject *cancel = NULL;
+	Py_buffer buffer;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "w*|O&$O&O:readinto", names, &buffer,
+		    convert_bytes, &offset, convert_timeout, &timeout_ns, &cancel))
+		return NULL;
+	if (copy_buffer(self, run_read, &buffer, offset, timeout_ns, cancel) < 0)
+		return NULL;
+	Py_RETURN_NONE;
+}
+
+PyObject *memory_read(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"offset", "nbytes", "timeout", "cancel", NULL};
+	uint64_t timeout_ns = WW_FOREVER, offset = 0, bytes = UINT64_MAX;
+	struct ww_memory_info info;
+	PyObject *cancel = NULL, *made;
+	Py_buffer buffer = {0};
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&O&$O&O:read", names,
+		    convert_bytes, &offset, convert_bytes, &bytes, convert_timeout, &timeout_ns,
+		    &cancel) ||
+		!memory_info(self, &info))
+		return NULL;
+	if (bytes == UINT64_MAX)
+		bytes = offset < info.bytes ? info.bytes - offset : 0;
+	if (bytes > PY_SSIZE_T_MAX)
+		return error_raise_text(core_of(self), WW_ERR_OVERFLOW,
+			"cannot read %llu bytes: more than a bytes object holds",
+			(unsigned long long)bytes);
+	made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+	if (!made)
+		return NULL;
+	buffer.buf = PyBytes_AsString(made);
+	buffer.len = (Py_ssize_t)bytes;
+	if (copy_buffer(self, run_read, &buffer, offset, timeout_ns, cancel) < 0)
+		Py_CLEAR(made);
+	return made;
+}
+
+/* --- the buffer protocol: the bytes in place --- */
+
+int memory_getbuffer(PyObject *self, Py_buffer *view, int flags)
+{
+	ww_memory *memory = memory_borrow(self);
+	struct ww_memory_info info;
+
+	view->obj = NULL;
+	if (!memory)
+		return -1;
+	if (!memory_info(self, &info))
+		goto fail;
+	if (!info.host_pointer) {
+		PyErr_SetString(PyExc_BufferError,
+			"the CPU cannot reach this memory of a GPU; use read() and write(), or an array "
+			"library by way of DLPack");
+		goto fail;
+	}
+	if (PyBuffer_FillInfo(view, self, info.host_pointer, (Py_ssize_t)info.bytes,
+		    info.access == WW_ACCESS_READ, flags) < 0)
+		goto fail;
+	view->internal = memory; /* a reference: the bytes stay when the Memory is closed */
+	return 0;
+fail:
+	memory_return(memory);
+	return -1;
+}
+
+void memory_releasebuffer(PyObject *self, Py_buffer *view)
+{
+	(void)self;
+	memory_return(view->internal);
+}

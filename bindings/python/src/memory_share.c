@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_share.c - a Memory handed to other processes: tokens, sockets, pickles
+ */
+#include "memory.h"
+
+#include "token.h"
+
+struct export_call {
+	ww_memory *memory;
+	ww_broker *broker;
+	struct ww_export_params params;
+	struct ww_token token;
+};
+
+static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct export_call *args = call;
+
+	(void)timeout_ns;
+	return ww_memory_export(args->memory, args->broker, &args->params, cancel, &args->token);
+}
+
+/* Without an access: as the Memory has it; what is sealed in its broker is exported for reading. */
+static ww_status export_as_mapped(struct core *core, struct export_call *call, PyObject *cancel)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_status status = ww_memory_info_get(call->memory, &info);
+
+	if (status != WW_OK)
+		return status;
+	call->params.access = info.access;
+	status = wait_run(core, run_export, call, 0, cancel);
+	if (status != WW_ERR_ACCESS || info.access == WW_ACCESS_READ)
+		return status;
+	call->params.access = WW_ACCESS_READ;
+	return wait_run(core, run_export, call, 0, cancel);
+}
+
+bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
+	PyObject *cancel, struct ww_token *out_token)
+{
+	struct export_call call = {.broker = broker, .params = *params};
+	struct core *core = core_of(self);
+	ww_status status;
+
+	call.memory = memory_borrow(self);
+	if (!call.memory)
+		return false;
+	status = call.params.access ? wait_run(core, run_export, &call, 0, cancel)
+				    : export_as_mapped(core, &call, cancel);
+	memory_return(call.memory);
+	if (status != WW_OK)
+		error_raise(core, status);
+	*out_token = call.token;
+	return status == WW_OK;
+}
+
+PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"access", "offset", "nbytes", "uses", "escrow", "broker", "cancel",
+		NULL};
+	struct ww_export_params params = WW_INIT(struct ww_export_params);
+	PyObject *access = Py_None, *where = Py_None, *cancel = NULL;
+	struct core *core = core_of(self);
+	ww_broker *broker = NULL;
+	struct ww_token token;
+	bool made;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$O&O&O&O&OO:token", names, &access,
+		    convert_bytes, &params.offset, convert_bytes, &params.bytes, convert_uses,
+		    &params.uses, convert_escrow, &params.escrow_ns, &where, &cancel))
+		return NULL;
+	if (access != Py_None && !convert_access(access, &params.access))
+		return NULL;
+	if (where != Py_None && !(broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
+		return NULL;
+	made = memory_export(self, broker, &params, cancel, &token);
+	handle_return(&broker_class, broker);
+	return made ? token_object(core, &token) : NULL;
+}
+
+static ww_status run_revoke(void *memory, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	(void)timeout_ns;
+	return ww_memory_revoke(memory, NULL, cancel);
+}
+
+PyObject *memory_revoke(PyObject *self, PyObject *unused)
+{
+	ww_memory *memory = memory_borrow(self);
+	ww_status status;
+
+	(void)unused;
+	if (!memory)
+		return NULL;
+	status = wait_run(core_of(self), run_revoke, memory, 0, NULL);
+	memory_return(memory);
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	Py_RETURN_NONE;
+}
+
+struct publish_call {
+	ww_memory *memory;
+	ww_broker *broker;
+	uint32_t state;
+};
+
+static ww_status run_publish(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct publish_call *args = call;
+
+	(void)timeout_ns;
+	return ww_memory_publish(args->memory, args->broker, args->state, cancel);
+}
+
+PyObject *memory_publish(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"state", "broker", "cancel", NULL};
+	static const char *const words[] = {"sealed", "shared", NULL};
+	PyObject *state = NULL, *where = Py_None, *cancel = NULL;
+	struct publish_call call = {.state = WW_STATE_SEALED};
+	struct core *core = core_of(self);
+	int word = WW_STATE_SEALED;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OO:publish", names, &state,
+		    &where, &cancel))
+		return NULL;
+	if (state && (word = convert_word(state, "state", words, WW_STATE_SEALED)) < 0)
+		return NULL;
+	call.state = (uint32_t)word;
+	if (where != Py_None &&
+		!(call.broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
+		return NULL;
+	call.memory = memory_borrow(self);
+	status = STATUS_RAISED;
+	if (call.memory)
+		status = wait_run(core, run_publish, &call, 0, cancel);
+	memory_return(call.memory);
+	handle_return(&broker_class, call.broker);
+	if (status != WW_OK)
+		return error_raise(core, status);
+	Py_RETURN_NONE;
+}
+
+/* --- sockets --- */
+
+struct socket_call {
+	ww_memory *memory;
+	ww_device *device;
+	int socket;
+	uint32_t access;
+};
+
+static ww_status run_send(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	const struct socket_call *args = call;
+
+	return ww_memory_send(args->memory, args->access, args->socket, timeout_ns, cancel);
+}
+
+PyObject *memory_send(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"socket", "access", "timeout", "cancel", NULL};
+	PyObject *socket, *access = Py_None, *cancel = NULL;
+	uint64_t timeout_ns = WW_FOREVER;
+	struct socket_call call = {0};
+	struct ww_memory_info info;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O$O&O:send", names, &socket,
+		    &access, convert_timeout, &timeout_ns, &cancel) ||
+		!memory_info(self, &info))
+		return NULL;
+	call.access = info.access;
+	call.socket = PyObject_AsFileDescriptor(socket);
+	if (call.socket < 0 || (access != Py_None && !convert_access(access, &call.access)))
+		return NULL;
+	call.memory = memory_borrow(self);
+	if (!call.memory)
+		return NULL;
+	status = wait_run(core_of(self), run_send, &call, timeout_ns, cancel);
+	memory_return(call.memory);
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	Py_RETURN_NONE;
+}
+
+static ww_status run_receive(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct socket_call *args = call;
+	const struct ww_import_params params = {.struct_size = sizeof(params),
+		.access = args->access};
+
+	return ww_memory_receive(args->device, args->socket, &params, timeout_ns, cancel,
+		&args->memory);
+}
+
+PyObject *memory_receive(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"socket", "access", "device", "timeout", "cancel", NULL};
+	struct core *core = core_of_type((PyTypeObject *)type);
+	PyObject *socket, *which = Py_None, *cancel = NULL;
+	struct socket_call call = {.access = WW_ACCESS_READ};
+	uint64_t timeout_ns = WW_FOREVER;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O&O$O&O:receive", names, &socket,
+		    convert_access, &call.access, &which, convert_timeout, &timeout_ns, &cancel))
+		return NULL;
+	call.socket = PyObject_AsFileDescriptor(socket);
+	if (call.socket < 0)
+		return NULL;
+	call.device = convert_device(core, which);
+	if (!call.device)
+		return NULL;
+	status = wait_run(core, run_receive, &call, timeout_ns, cancel);
+	ww_device_unref(call.device);
+	return status == WW_OK ? memory_object_imported(core, call.memory)
+			       : error_raise(core, status);
+}
+
+/* --- pickles: one delivery each --- */
+
+static bool can_pickle(PyObject *self)
+{
+	if (!handle_is_closed(self) || memory_is_held(self))
+		return true;
+	PyErr_SetString(PyExc_ValueError,
+		"this Memory is closed, so it cannot be pickled. multiprocessing.Queue pickles in a thread, "
+		"after put() has returned: put array.token() or memory.token() to close at once");
+	return false;
+}
+
+struct pass_call {
+	ww_object *hold;
+	struct ww_token token;
+};
+
+static ww_status run_pass_on(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct pass_call *args = call;
+
+	(void)timeout_ns;
+	return ww_object_export(args->hold, WW_PARAMS(struct ww_token_params, .uses = 1), cancel,
+		&args->token);
+}
+
+/* What came by a pickle, and is as it came, is passed on without a mapping. */
+static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
+	const struct ww_array *array)
+{
+	struct ww_token_info info;
+
+	if (!handle->hold || !token_info(core, &handle->token, &info))
+		return false;
+	return array ? info.has_array && !memcmp(array, &info.array, sizeof(*array))
+		     : !info.has_array;
+}
+
+static bool memory_pass_on(PyObject *self, struct ww_token *out_token)
+{
+	struct pass_call call = {.hold = ww_object_ref(((struct memory_handle *)self)->hold)};
+	ww_status status = wait_run(core_of(self), run_pass_on, &call, 0, NULL);
+
+	handle_return(&hold_class, call.hold);
+	if (status != WW_OK)
+		error_raise(core_of(self), status);
+	*out_token = call.token;
+	return status == WW_OK;
+}
+
+bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
+	struct ww_token *out_token)
+{
+	if (!can_pickle(self))
+		return false;
+	if (is_as_it_came(core_of(self), (struct memory_handle *)self, params->array))
+		return memory_pass_on(self, out_token);
+	return !PyErr_Occurred() && memory_export(self, NULL, params, NULL, out_token);
+}
+
+PyObject *memory_reduce(PyObject *self, PyObject *unused)
+{
+	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
+	struct ww_token token;
+
+	(void)unused;
+	if (!memory_export_pickle(self, &params, &token))
+		return NULL;
+	return token_pickle(core_of(self), &token);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * module.c - the module warpway._core: its state, its types, its functions
+ */
+#include "core.h"
+
+#include <dlfcn.h>
+
+#include "array.h"
+#include "token.h"
+
+struct core *core_of_type(PyTypeObject *type)
+{
+	return PyType_GetModuleState(type);
+}
+
+struct core *core_of(PyObject *self)
+{
+	return core_of_type(Py_TYPE(self));
+}
+
+/* --- functions --- */
+
+static PyObject *library_path(PyObject *module, PyObject *unused)
+{
+	Dl_info info;
+
+	(void)module;
+	(void)unused;
+	if (!dladdr((void *)(uintptr_t)ww_version, &info) || !info.dli_fname)
+		Py_RETURN_NONE;
+	return PyUnicode_DecodeFSDefault(info.dli_fname);
+}
+
+static PyObject *library_version(PyObject *module, PyObject *unused)
+{
+	(void)module;
+	(void)unused;
+	return PyUnicode_FromString(ww_version());
+}
+
+static PyObject *itemsize(PyObject *module, PyObject *value)
+{
+	struct ww_dtype dtype;
+
+	if (!convert_dtype(PyModule_GetState(module), value, &dtype))
+		return NULL;
+	return PyLong_FromLong((long)dtype.bits * dtype.lanes / 8);
+}
+
+static void log_line(void *function, const char *line)
+{
+	PyGILState_STATE state;
+	PyObject *result;
+
+	if (!Py_IsInitialized())
+		return;
+	state = PyGILState_Ensure();
+	result = PyObject_CallFunction(function, "s", line);
+	if (!result)
+		PyErr_WriteUnraisable(function);
+	Py_XDECREF(result);
+	PyGILState_Release(state);
+}
+
+/*
+ * The function stays alive for ever: a call that runs in another thread may still use it. There
+ * are few of them.
+ */
+static PyObject *set_log(PyObject *module, PyObject *function)
+{
+	(void)module;
+	if (function == Py_None)
+		ww_log_set(NULL, NULL);
+	else if (PyCallable_Check(function))
+		ww_log_set(log_line, Py_NewRef(function));
+	else
+		return PyErr_Format(PyExc_TypeError, "%R cannot be called", function);
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+	{"library_path", library_path, METH_NOARGS,
+		"library_path()\n--\n\n"
+		"The file of the library libwarpway that this process uses.\n\n"
+		"A process has one such library: the one that was loaded first, by this module or by\n"
+		"another extension."},
+	{"library_version", library_version, METH_NOARGS,
+		"library_version()\n--\n\nThe version of the library libwarpway in use."},
+	{"from_dlpack", array_from_dlpack, METH_O,
+		"from_dlpack(x, /)\n--\n\n"
+		"An Array of an array of another library that has ``__dlpack__``, without a copy.\n\n"
+		"It keeps `x` until the memory is no longer used.\n\n"
+		"Raises\n------\n"
+		"Unsupported\n"
+		"    The memory of `x` cannot be shared, such as that of NumPy, which malloc() allocated."},
+	{"open_handle", KEYWORDS(array_open_handle), METH_VARARGS | METH_KEYWORDS,
+		"open_handle(handle, shape, dtype, strides=None, offset=0, access='write', device=None)\n"
+		"--\n\n"
+		"An Array in what a legacy handle names, 64 bytes of cudaIpcGetMemHandle()."},
+	{"itemsize", itemsize, METH_O, "itemsize(dtype, /)\n--\n\nBytes of an element of a type."},
+	{"unpickle", token_unpickle, METH_O,
+		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
+	{"set_log", set_log, METH_O,
+		"set_log(function, /)\n--\n\n"
+		"Have the library's debug log call ``function(line)``; None: no log."},
+	{NULL},
+};
+
+/* --- the module --- */
+
+struct type_maker {
+	enum core_type type;
+	PyTypeObject *(*make)(PyObject *module);
+};
+
+static const struct type_maker makers[] = {
+	{CORE_DEVICE, device_type_make},
+	{CORE_STREAM, stream_type_make},
+	{CORE_CANCEL, cancel_type_make},
+	{CORE_MEMORY, memory_type_make},
+	{CORE_POOL, pool_type_make},
+	{CORE_ARRAY, array_type_make},
+	{CORE_TOKEN, token_type_make},
+	{CORE_TIMELINE, timeline_type_make},
+	{CORE_EVENT, event_type_make},
+	{CORE_BARRIER, barrier_type_make},
+	{CORE_BROKER, broker_type_make},
+	{CORE_WATCH, watch_type_make},
+};
+
+static int add_types(struct core *core)
+{
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
+		PyTypeObject *type = makers[i].make(core->module);
+
+		core->types[makers[i].type] = type;
+		if (!type || PyModule_AddType(core->module, type) < 0)
+			return -1;
+	}
+	return info_types_make(core);
+}
+
+/*
+ * A child made by fork() may import what its parent has not used. So importing does nothing with
+ * the library.
+ */
+static int module_exec(PyObject *module)
+{
+	struct core *core = PyModule_GetState(module);
+
+	core->module = module;
+	if (errors_add(core) < 0 || add_types(core) < 0)
+		return -1;
+	return PyModule_AddIntConstant(module, "MAX_DIMS", WW_ARRAY_DIMS);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+	struct core *core = PyModule_GetState(module);
+
+	for (size_t i = 0; i < CORE_TYPES; i++)
+		Py_VISIT(core->types[i]);
+	for (size_t i = 0; i < CORE_ERRORS; i++)
+		Py_VISIT(core->errors[i]);
+	Py_VISIT(core->ready);
+	return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+	struct core *core = PyModule_GetState(module);
+
+	for (size_t i = 0; i < CORE_TYPES; i++)
+		Py_CLEAR(core->types[i]);
+	for (size_t i = 0; i < CORE_ERRORS; i++)
+		Py_CLEAR(core->errors[i]);
+	Py_CLEAR(core->ready);
+	return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+	{Py_mod_exec, module_exec},
+	{0, NULL},
+};
+
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "warpway._core",
+	.m_doc = "The extension in C; use it by way of the package warpway.",
+	.m_size = sizeof(struct core),
+	.m_methods = functions,
+	.m_slots = slots,
+	.m_traverse = module_traverse,
+	.m_clear = module_clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+	return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.c - warpway.Stream: a queue of work on a device
+ */
+#include "core.h"
+
+struct stream_handle {
+	struct handle base;
+	PyObject *kept; /* the stream of another library, which must outlive this one; or NULL */
+};
+
+static void *stream_ref(void *object)
+{
+	return ww_stream_ref(object);
+}
+
+static void *stream_unref(void *object)
+{
+	return ww_stream_unref(object);
+}
+
+const struct handle_class stream_class = {"Stream", stream_ref, stream_unref};
+
+static PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept)
+{
+	struct stream_handle *handle = (struct stream_handle *)handle_new(core->types[CORE_STREAM],
+		&stream_class, stream);
+
+	if (handle)
+		handle->kept = Py_XNewRef(kept);
+	return (PyObject *)handle;
+}
+
+static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"device", NULL};
+	struct core *core = core_of_type(type);
+	PyObject *which = Py_None;
+	ww_device *device;
+	ww_stream *stream;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:Stream", names, &which))
+		return NULL;
+	device = convert_device(core, which);
+	if (!device)
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_stream_create(device, &stream);
+	ww_device_unref(device);
+	Py_END_ALLOW_THREADS
+	return status == WW_OK ? stream_object(core, stream, NULL) : error_raise(core, status);
+}
+
+static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", "device", NULL};
+	struct core *core = core_of_type((PyTypeObject *)type);
+	PyObject *value, *which = Py_None;
+	ww_device *device = NULL;
+	ww_stream *stream;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:wrap", names, &value, &which))
+		return NULL;
+	if (which != Py_None && !(device = convert_device(core, which)))
+		return NULL;
+	stream = convert_stream(core, device, value);
+	ww_device_unref(device);
+	return stream ? stream_object(core, stream, value) : NULL;
+}
+
+static void stream_dealloc(PyObject *self)
+{
+	PyObject *kept = ((struct stream_handle *)self)->kept;
+
+	handle_dealloc(self, &stream_class);
+	Py_XDECREF(kept);
+}
+
+static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	return ww_stream_synchronize(stream, timeout_ns, cancel);
+}
+
+static PyObject *stream_synchronize(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"timeout", "cancel", NULL};
+	struct core *core = core_of(self);
+	uint64_t timeout_ns = WW_FOREVER;
+	PyObject *cancel = NULL;
+	ww_stream *stream;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O&$O:synchronize", names,
+		    convert_timeout, &timeout_ns, &cancel))
+		return NULL;
+	stream = handle_borrow(self, &stream_class);
+	if (!stream)
+		return NULL;
+	status = wait_run(core, run_synchronize, stream, timeout_ns, cancel);
+	handle_return(&stream_class, stream);
+	if (status != WW_OK)
+		return error_raise(core, status);
+	Py_RETURN_NONE;
+}
+
+static PyObject *stream_query(PyObject *self, PyObject *unused)
+{
+	ww_stream *stream = handle_borrow(self, &stream_class);
+	ww_status status;
+
+	(void)unused;
+	if (!stream)
+		return NULL;
+	status = ww_stream_query(stream);
+	handle_return(&stream_class, stream);
+	if (status < 0)
+		return error_raise(core_of(self), status);
+	return PyBool_FromLong(status == WW_OK);
+}
+
+static PyObject *stream_recover(PyObject *self, PyObject *unused)
+{
+	ww_stream *stream = handle_borrow(self, &stream_class);
+	ww_status status;
+
+	(void)unused;
+	if (!stream)
+		return NULL;
+	status = ww_stream_recover(stream);
+	handle_return(&stream_class, stream);
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
+	Py_RETURN_NONE;
+}
+
+/* --- a Python function between two pieces of work --- */
+
+static void call_function(void *context)
+{
+	PyObject *function = context;
+	PyGILState_STATE state;
+	PyObject *result;
+
+	if (!Py_IsInitialized())
+		return;
+	state = PyGILState_Ensure();
+	result = PyObject_CallNoArgs(function);
+	if (!result)
+		PyErr_WriteUnraisable(function);
+	Py_XDECREF(result);
+	Py_DECREF(function);
+	PyGILState_Release(state);
+}
+
+static PyObject *stream_call(PyObject *self, PyObject *function)
+{
+	ww_stream *stream;
+	ww_status status;
+
+	if (!PyCallable_Check(function))
+		return PyErr_Format(PyExc_TypeError, "%R cannot be called", function);
+	stream = handle_borrow(self, &stream_class);
+	if (!stream)
+		return NULL;
+	Py_INCREF(function);
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_stream_call(stream, call_function, function);
+	Py_END_ALLOW_THREADS
+	handle_return(&stream_class, stream);
+	if (status != WW_OK) {
+		Py_DECREF(function);
+		return error_raise(core_of(self), status);
+	}
+	Py_RETURN_NONE;
+}
+
+static PyObject *stream_protocol(PyObject *self, PyObject *unused)
+{
+	PyObject *pair;
+	ww_stream *stream = handle_borrow(self, &stream_class);
+
+	(void)unused;
+	if (!stream)
+		return NULL;
+	pair = Py_BuildValue("(iN)", 0, PyLong_FromVoidPtr(ww_stream_native(stream)));
+	handle_return(&stream_class, stream);
+	return pair;
+}
+
+static PyObject *stream_close(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	handle_close(self, &stream_class);
+	Py_RETURN_NONE;
+}
+
+static PyObject *get_native(PyObject *self, void *unused)
+{
+	PyObject *number;
+	ww_stream *stream = handle_borrow(self, &stream_class);
+
+	(void)unused;
+	if (!stream)
+		return NULL;
+	number = PyLong_FromVoidPtr(ww_stream_native(stream));
+	handle_return(&stream_class, stream);
+	return number;
+}
+
+static PyObject *stream_repr(PyObject *self)
+{
+	ww_stream *stream = ((struct handle *)self)->object;
+
+	if (!stream)
+		return PyUnicode_FromString("<warpway.Stream closed>");
+	return PyUnicode_FromFormat("<warpway.Stream native=%p>", ww_stream_native(stream));
+}
+
+static PyMethodDef methods[] = {
+	{"wrap", KEYWORDS(stream_wrap), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+		"wrap($type, /, stream, device=None)\n--\n\n"
+		"A Stream of one that another library made.\n\n"
+		"Parameters\n----------\n"
+		"stream : object\n"
+		"    Has ``__cuda_stream__``, or is a stream of torch, CuPy or Numba, or the int of a\n"
+		"    CUstream. It is kept as long as the result.\n"
+		"device : Device or what it takes, optional\n    The GPU of the stream."},
+	{"synchronize", KEYWORDS(stream_synchronize), METH_VARARGS | METH_KEYWORDS,
+		"synchronize($self, /, timeout=None, *, cancel=None)\n--\n\n"
+		"Wait until all work enqueued so far has run.\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout` seconds passed first.\n"
+		"PeerLost\n    The stream waited for a process that ended; see `recover`."},
+	{"query", stream_query, METH_NOARGS,
+		"query($self, /)\n--\n\nWhether all work enqueued so far has run.\n\n"
+		"Raises\n------\nPeerLost\n    The stream waited for a process that ended."},
+	{"recover", stream_recover, METH_NOARGS,
+		"recover($self, /)\n--\n\n"
+		"Clear the loss of a stream that raised `PeerLost`, so that it can be used again.\n\n"
+		"Call it after you have discarded what the stream computed after the wait that failed."},
+	{"call", stream_call, METH_O,
+		"call($self, function, /)\n--\n\n"
+		"Enqueue a call of a Python function, without arguments.\n\n"
+		"It runs on a thread of the library or the driver, and must not use the GPU. An exception\n"
+		"goes to `sys.unraisablehook`."},
+	{"close", stream_close, METH_NOARGS,
+		"close($self, /)\n--\n\n"
+		"Release the stream. If this library made it, wait for its work. May be called twice."},
+	{"__cuda_stream__", stream_protocol, METH_NOARGS,
+		"__cuda_stream__($self, /)\n--\n\n(version, CUstream), as cuda.core's protocol says."},
+	{"__enter__", handle_enter, METH_NOARGS, NULL},
+	{"__exit__", stream_close, METH_VARARGS, NULL},
+	{NULL},
+};
+
+static PyGetSetDef properties[] = {
+	{"native", get_native, NULL, "int: the CUstream; 0 on the host device.", NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Stream(device=None)\n--\n\n"
+		    "A queue of work on a device, made by this library.\n\n"
+		    "Every parameter called `stream` also takes an object with ``__cuda_stream__``, a stream of\n"
+		    "torch, CuPy or Numba, and the int of a CUstream.")},
+	{Py_tp_new, stream_new},
+	{Py_tp_dealloc, stream_dealloc},
+	{Py_tp_repr, stream_repr},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, handle_members},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Stream",
+	.basicsize = sizeof(struct stream_handle),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+PyTypeObject *stream_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

@@ -1,0 +1,671 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * token.c - warpway.Token, and what pickles carry
+ *
+ * A pickle of an object names one function, unpickle(), and bytes:
+ *
+ *   1 byte   version of this layout
+ *   1 byte   flags: READY
+ *   2 bytes  length of the token
+ *   n bytes  the token, without the zeros at its end
+ *   with READY: 8 bytes a value, 2 bytes and n bytes the token of a timeline
+ *
+ * Numbers are little-endian. What is received is taken as from an untrusted process: the library
+ * checks every token.
+ */
+#include "token.h"
+
+#include "array.h"
+#include "barrier.h"
+#include "memory.h"
+
+static void *hold_ref(void *object)
+{
+	return ww_object_ref(object);
+}
+
+static void *hold_unref(void *object)
+{
+	return ww_object_unref(object);
+}
+
+const struct handle_class hold_class = {"hold of an object", hold_ref, hold_unref};
+
+struct token_instance {
+	PyObject_HEAD
+	struct ww_token token;
+};
+
+PyObject *token_object(struct core *core, const struct ww_token *token)
+{
+	struct token_instance *made = (struct token_instance *)
+		PyType_GenericAlloc(core->types[CORE_TOKEN], 0);
+
+	if (made)
+		made->token = *token;
+	return (PyObject *)made;
+}
+
+const struct ww_token *token_of(struct core *core, PyObject *value)
+{
+	if (Py_TYPE(value) == core->types[CORE_TOKEN])
+		return &((struct token_instance *)value)->token;
+	PyErr_Format(PyExc_TypeError, "this argument is a warpway.Token, not %R", value);
+	return NULL;
+}
+
+bool token_info(struct core *core, const struct ww_token *token, struct ww_token_info *info)
+{
+	ww_status status;
+
+	*info = WW_INIT(struct ww_token_info);
+	status = ww_token_info_get(token, info);
+	if (status != WW_OK)
+		error_raise(core, status);
+	return status == WW_OK;
+}
+
+int convert_escrow(PyObject *value, void *out_ns)
+{
+	uint64_t *ns = out_ns;
+
+	if (value == Py_None) {
+		*ns = WW_ESCROW_NONE;
+		return 1;
+	}
+	if (!convert_timeout(value, ns))
+		return 0;
+	if (*ns == 0)
+		*ns = 1; /* 0 means the default to the library */
+	return 1;
+}
+
+int convert_uses(PyObject *value, void *out_uses)
+{
+	long long uses = PyLong_AsLongLong(value);
+
+	if (uses == -1 && PyErr_Occurred())
+		return 0;
+	if (uses < 0 || uses > UINT32_MAX) {
+		PyErr_Format(PyExc_ValueError, "uses is 0 to 2**32 - 1, not %R", value);
+		return 0;
+	}
+	*(uint32_t *)out_uses = (uint32_t)uses;
+	return 1;
+}
+
+/* --- opening what it names --- */
+
+/* The device that holds the bytes; one that this process does not see: the default device. */
+static ww_device *home_device(struct core *core, const struct ww_token_info *info)
+{
+	struct ww_device_info host = WW_INIT(struct ww_device_info);
+	ww_device *device;
+	char name[64];
+	int length;
+
+	if (ww_device_open("host", &device) != WW_OK)
+		return convert_device(core, Py_None);
+	if (ww_device_info_get(device, &host) == WW_OK &&
+		!memcmp(host.uuid, info->home_uuid, sizeof(host.uuid)))
+		return device;
+	ww_device_unref(device);
+	length = snprintf(name, sizeof(name), "cuda:GPU-");
+	for (int i = 0; i < WW_DEVICE_UUID_BYTES; i++)
+		length += snprintf(name + length, sizeof(name) - (size_t)length, "%s%02x",
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info->home_uuid[i]);
+	if (ww_device_open(name, &device) == WW_OK)
+		return device;
+	return convert_device(core, Py_None);
+}
+
+ww_device *token_device(struct core *core, const struct ww_token_info *info, PyObject *which)
+{
+	return which && which != Py_None ? convert_device(core, which) : home_device(core, info);
+}
+
+struct import_call {
+	ww_device *device;
+	const struct ww_token *token;
+	struct ww_import_params params;
+	ww_memory *memory;
+};
+
+static ww_status run_import(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct import_call *args = call;
+
+	(void)timeout_ns;
+	return ww_memory_import(args->device, NULL, args->token, &args->params, cancel,
+		&args->memory, NULL);
+}
+
+ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *which,
+	uint32_t access)
+{
+	struct import_call call = {.token = token, .params = WW_INIT(struct ww_import_params)};
+	struct ww_token_info info;
+	ww_status status;
+
+	if (!token_info(core, token, &info))
+		return NULL;
+	call.params.access = access ? access : info.access;
+	call.device = token_device(core, &info, which);
+	if (!call.device)
+		return NULL;
+	status = wait_run(core, run_import, &call, 0, NULL);
+	ww_device_unref(call.device);
+	if (status == WW_OK)
+		return call.memory;
+	error_raise(core, status);
+	return NULL;
+}
+
+struct sync_import_call {
+	const struct ww_token *token;
+	ww_device *device;
+	ww_timeline *timeline;
+	ww_event *event;
+};
+
+static ww_status run_import_timeline(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct sync_import_call *args = call;
+
+	(void)timeout_ns;
+	return ww_timeline_import(NULL, args->token, cancel, &args->timeline);
+}
+
+static ww_status run_import_event(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct sync_import_call *args = call;
+
+	(void)timeout_ns;
+	return ww_event_import(args->device, NULL, args->token, cancel, &args->event);
+}
+
+static PyObject *open_timeline(struct core *core, const struct ww_token *token)
+{
+	struct sync_import_call call = {.token = token};
+	ww_status status = wait_run(core, run_import_timeline, &call, 0, NULL);
+
+	return status == WW_OK ? timeline_object(core, call.timeline) : error_raise(core, status);
+}
+
+static PyObject *open_event(struct core *core, const struct ww_token *token, PyObject *which)
+{
+	struct sync_import_call call = {.token = token};
+	ww_status status;
+
+	call.device = convert_device(core, which);
+	if (!call.device)
+		return NULL;
+	status = wait_run(core, run_import_event, &call, 0, NULL);
+	ww_device_unref(call.device);
+	return status == WW_OK ? event_object(core, call.event) : error_raise(core, status);
+}
+
+static PyObject *fail_kind(struct core *core)
+{
+	return error_raise_text(core, WW_ERR_UNSUPPORTED,
+		"a token of this kind of object cannot be opened from Python");
+}
+
+static PyObject *open_memory(struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info, PyObject *which, uint32_t access)
+{
+	ww_memory *mapped = token_map(core, token, which, access);
+	PyObject *memory = mapped ? memory_object_imported(core, mapped) : NULL;
+	PyObject *array;
+
+	if (!memory || !info->has_array)
+		return memory;
+	array = array_object(core, memory, &info->array);
+	Py_DECREF(memory);
+	return array;
+}
+
+static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"access", "device", NULL};
+	const struct ww_token *token = &((struct token_instance *)self)->token;
+	PyObject *which = Py_None, *limit = Py_None;
+	struct core *core = core_of(self);
+	struct ww_token_info info;
+	uint32_t access = 0;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:open", names, &limit, &which) ||
+		(limit != Py_None && !convert_access(limit, &access)) ||
+		!token_info(core, token, &info))
+		return NULL;
+	switch (info.flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info.kind) {
+	case WW_OBJECT_MEMORY:
+		return open_memory(core, token, &info, which, access);
+	case WW_OBJECT_TIMELINE:
+		return open_timeline(core, token);
+	case WW_OBJECT_EVENT:
+		return open_event(core, token, which);
+	case WW_OBJECT_BARRIER:
+		return barrier_object(core, token);
+	default:
+		return fail_kind(core);
+	}
+}
+
+/* --- pickles --- */
+
+#define PICKLE_VERSION 1
+#define PICKLE_READY   1 /* flags */
+
+struct payload {
+	uint8_t bytes[4 + WW_TOKEN_BYTES + 10 + WW_TOKEN_BYTES];
+	size_t count;
+};
+
+static void payload_number(struct payload *payload, uint64_t value, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		payload->bytes[payload->count++] = (uint8_t)(value >> 8 * i);
+}
+
+static void payload_token(struct payload *payload, const struct ww_token *token)
+{
+	size_t bytes = WW_TOKEN_BYTES;
+
+	while (bytes > 0 && token->bytes[bytes - 1] == 0)
+		bytes--;
+	payload_number(payload, bytes, 2);
+	memcpy(payload->bytes + payload->count, token->bytes, bytes);
+	payload->count += bytes;
+}
+
+PyObject *token_pickle_ready(struct core *core, const struct ww_token *token,
+	const struct ww_token *timeline, uint64_t value)
+{
+	PyObject *function = PyObject_GetAttrString(core->module, "unpickle");
+	struct payload payload = {.count = 0};
+
+	if (!function)
+		return NULL;
+	payload_number(&payload, PICKLE_VERSION, 1);
+	payload_number(&payload, timeline ? PICKLE_READY : 0, 1);
+	payload_token(&payload, token);
+	if (timeline) {
+		payload_number(&payload, value, 8);
+		payload_token(&payload, timeline);
+	}
+	return Py_BuildValue("(N(y#))", function, payload.bytes, (Py_ssize_t)payload.count);
+}
+
+PyObject *token_pickle(struct core *core, const struct ww_token *token)
+{
+	return token_pickle_ready(core, token, NULL, 0);
+}
+
+struct cursor {
+	const uint8_t *bytes;
+	size_t left;
+	bool is_short;
+};
+
+static uint64_t read_number(struct cursor *cursor, size_t bytes)
+{
+	uint64_t value = 0;
+
+	if (cursor->left < bytes) {
+		cursor->is_short = true;
+		return 0;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		value |= (uint64_t)cursor->bytes[i] << 8 * i;
+	cursor->bytes += bytes;
+	cursor->left -= bytes;
+	return value;
+}
+
+static void read_token(struct cursor *cursor, struct ww_token *token)
+{
+	size_t bytes = (size_t)read_number(cursor, 2);
+
+	memset(token, 0, sizeof(*token));
+	if (bytes > sizeof(token->bytes) || bytes > cursor->left) {
+		cursor->is_short = true;
+		return;
+	}
+	memcpy(token->bytes, cursor->bytes, bytes);
+	cursor->bytes += bytes;
+	cursor->left -= bytes;
+}
+
+struct received {
+	struct ww_token token;
+	bool has_ready;
+	struct ww_token timeline;
+	uint64_t value;
+};
+
+static bool read_payload(struct core *core, PyObject *bytes, struct received *received)
+{
+	struct cursor cursor = {.is_short = false};
+	uint64_t version, flags;
+	Py_ssize_t count;
+	char *data;
+
+	if (PyBytes_AsStringAndSize(bytes, &data, &count) < 0)
+		return false;
+	cursor.bytes = (const uint8_t *)data;
+	cursor.left = (size_t)count;
+	version = read_number(&cursor, 1);
+	flags = read_number(&cursor, 1);
+	read_token(&cursor, &received->token);
+	received->has_ready = flags & PICKLE_READY;
+	if (received->has_ready) {
+		received->value = read_number(&cursor, 8);
+		read_token(&cursor, &received->timeline);
+	}
+	if (version == PICKLE_VERSION && !(flags & ~(uint64_t)PICKLE_READY) && !cursor.is_short &&
+		cursor.left == 0)
+		return true;
+	error_raise_text(core, WW_ERR_PROTOCOL,
+		"this pickle is not one of an object of Warpway, or of another version");
+	return false;
+}
+
+struct hold_call {
+	const struct ww_token *token;
+	ww_object *object;
+};
+
+static ww_status run_hold(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct hold_call *args = call;
+
+	(void)timeout_ns;
+	return ww_object_import(NULL, args->token, cancel, &args->object, NULL);
+}
+
+static PyObject *fail_received(struct core *core, ww_status status)
+{
+	char reason[WW_ERROR_MESSAGE_BYTES];
+
+	if (status != WW_ERR_NOT_FOUND)
+		return error_raise(core, status);
+	snprintf(reason, sizeof(reason), "%s", ww_error_last()->message);
+	return error_raise_text(core, status,
+		"what this pickle stands for is gone: a pickle is one delivery, within 60 s, unless it was "
+		"made by token(uses=n, escrow=seconds). %.110s",
+		reason);
+}
+
+static PyObject *receive_memory(struct core *core, const struct received *received,
+	const struct ww_token_info *info)
+{
+	struct hold_call call = {.token = &received->token};
+	ww_status status = wait_run(core, run_hold, &call, 0, NULL);
+	PyObject *memory, *array;
+
+	if (status != WW_OK)
+		return fail_received(core, status);
+	memory = memory_object_held(core, call.object, &received->token);
+	if (!memory || !info->has_array)
+		return memory;
+	array = array_object(core, memory, &info->array);
+	Py_DECREF(memory);
+	if (array && received->has_ready &&
+		!array_set_ready(array, open_timeline(core, &received->timeline), received->value))
+		Py_CLEAR(array);
+	return array;
+}
+
+PyObject *token_unpickle(PyObject *module, PyObject *payload)
+{
+	struct core *core = PyModule_GetState(module);
+	struct received received;
+	struct ww_token_info info;
+
+	if (!read_payload(core, payload, &received) || !token_info(core, &received.token, &info))
+		return NULL;
+	switch (info.flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info.kind) {
+	case WW_OBJECT_MEMORY:
+		return receive_memory(core, &received, &info);
+	case WW_OBJECT_TIMELINE:
+		return open_timeline(core, &received.token);
+	case WW_OBJECT_BARRIER:
+		return barrier_object(core, &received.token);
+	default:
+		return fail_kind(core);
+	}
+}
+
+/* --- the type --- */
+
+static PyObject *token_from(PyTypeObject *type, PyObject *value)
+{
+	struct core *core = core_of_type(type);
+	struct ww_token_info info;
+	struct ww_token token;
+	Py_buffer buffer;
+
+	if (PyUnicode_Check(value)) {
+		PyObject *text = PyUnicode_AsUTF8String(value);
+		ww_status status;
+
+		if (!text)
+			return NULL;
+		status = ww_token_from_text(PyBytes_AsString(text), &token);
+		Py_DECREF(text);
+		return status == WW_OK ? token_object(core, &token) : error_raise(core, status);
+	}
+	if (PyObject_GetBuffer(value, &buffer, PyBUF_SIMPLE) < 0)
+		return NULL;
+	memset(&token, 0, sizeof(token));
+	if (buffer.len <= (Py_ssize_t)sizeof(token.bytes))
+		memcpy(token.bytes, buffer.buf, (size_t)buffer.len);
+	PyBuffer_Release(&buffer);
+	return token_info(core, &token, &info) ? token_object(core, &token) : NULL;
+}
+
+static PyObject *token_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"data", NULL};
+	PyObject *data;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:Token", names, &data))
+		return NULL;
+	return token_from(type, data);
+}
+
+static void token_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	free_instance(self);
+	Py_DECREF(type);
+}
+
+static PyObject *token_from_bytes(PyObject *type, PyObject *data)
+{
+	return token_from((PyTypeObject *)type, data);
+}
+
+static PyObject *token_to_bytes(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return PyBytes_FromStringAndSize((char *)((struct token_instance *)self)->token.bytes,
+		WW_TOKEN_BYTES);
+}
+
+static PyObject *get_text(PyObject *self, void *unused)
+{
+	char text[WW_TOKEN_TEXT_BYTES];
+	ww_status status = ww_token_to_text(&((struct token_instance *)self)->token, text);
+
+	(void)unused;
+	return status == WW_OK ? PyUnicode_FromString(text) : error_raise(core_of(self), status);
+}
+
+static PyObject *token_reduce(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	return token_pickle(core_of(self), &((struct token_instance *)self)->token);
+}
+
+static PyObject *token_compare(PyObject *self, PyObject *other, int op)
+{
+	bool same;
+
+	if (Py_TYPE(other) != Py_TYPE(self) || (op != Py_EQ && op != Py_NE))
+		Py_RETURN_NOTIMPLEMENTED;
+	same = !memcmp(&((struct token_instance *)self)->token,
+		&((struct token_instance *)other)->token, sizeof(struct ww_token));
+	return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static Py_hash_t token_hash(PyObject *self)
+{
+	PyObject *bytes = token_to_bytes(self, NULL);
+	Py_hash_t hash = bytes ? PyObject_Hash(bytes) : -1;
+
+	Py_XDECREF(bytes);
+	return hash;
+}
+
+static const char *const token_kinds[] = {"", "memory", "timeline", "event", "barrier", "channel",
+	"service", "pool"};
+
+static bool own_info(PyObject *self, struct ww_token_info *info)
+{
+	return token_info(core_of(self), &((struct token_instance *)self)->token, info);
+}
+
+static uint32_t named_kind(const struct ww_token_info *info)
+{
+	return info->flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info->kind;
+}
+
+/* Does not show the secret. */
+static PyObject *token_repr(PyObject *self)
+{
+	struct ww_token_info info;
+
+	if (!own_info(self, &info))
+		return NULL;
+	return PyUnicode_FromFormat("<warpway.Token %s, %s, %llu bytes, broker %s>",
+		named_kind(&info) < 8 ? token_kinds[named_kind(&info)] : "?",
+		info.access == WW_ACCESS_WRITE ? "write" : "read", (unsigned long long)info.bytes,
+		info.address);
+}
+
+static PyObject *get_kind(PyObject *self, void *unused)
+{
+	struct ww_token_info info;
+
+	(void)unused;
+	return own_info(self, &info) ? info_word(named_kind(&info), token_kinds, 8) : NULL;
+}
+
+static PyObject *get_access(PyObject *self, void *unused)
+{
+	static const char *const words[] = {"", "read", "write"};
+	struct ww_token_info info;
+
+	(void)unused;
+	return own_info(self, &info) ? info_word(info.access, words, 3) : NULL;
+}
+
+static PyObject *get_bytes(PyObject *self, void *unused)
+{
+	struct ww_token_info info;
+
+	(void)unused;
+	return own_info(self, &info) ? PyLong_FromUnsignedLongLong(info.bytes) : NULL;
+}
+
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+	struct ww_token_info info;
+
+	(void)unused;
+	if (!own_info(self, &info))
+		return NULL;
+	return info.has_array ? info_numbers(info.array.shape, info.array.ndim)
+			      : Py_NewRef(Py_None);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+	struct ww_token_info info;
+
+	(void)unused;
+	if (!own_info(self, &info))
+		return NULL;
+	return info.has_array ? info_dtype(&info.array.dtype) : Py_NewRef(Py_None);
+}
+
+static PyMethodDef methods[] = {
+	{"open", KEYWORDS(token_open), METH_VARARGS | METH_KEYWORDS,
+		"open($self, /, access=None, device=None)\n--\n\n"
+		"What the token names: a Memory, Array, Timeline, Event or Barrier.\n\n"
+		"Parameters\n----------\n"
+		"access : 'read' or 'write'\n    Of memory; None: what the token grants.\n"
+		"device : Device or what it takes, optional\n"
+		"    The device that is to reach the bytes; None: the one that holds them.\n\n"
+		"Raises\n------\n"
+		"NotFound\n    The object has ended.\n"
+		"AccessDenied\n    The token is for reading only, or was revoked."},
+	{"to_bytes", token_to_bytes, METH_NOARGS,
+		"to_bytes($self, /)\n--\n\n"
+		"The token as 512 bytes, to be sent by any means. Keep them as secret as a password.\n\n"
+		"Between processes that do not trust each other send these bytes, and no pickle: reading a\n"
+		"pickle runs code of its sender."},
+	{"from_bytes", token_from_bytes, METH_CLASS | METH_O,
+		"from_bytes($type, data, /)\n--\n\n"
+		"The token of bytes that may come from anywhere; or of its text.\n\n"
+		"Raises\n------\nProtocolError\n    These bytes are no token, or damaged."},
+	{"__reduce__", token_reduce, METH_NOARGS, NULL},
+	{NULL},
+};
+
+static PyGetSetDef properties[] = {
+	{"text", get_text, NULL,
+		"str: the token in characters that are safe in a command line, a file or JSON; as secret as "
+		"`to_bytes`.",
+		NULL},
+	{"kind", get_kind, NULL, "str: 'memory', 'timeline', 'event' or 'barrier'.", NULL},
+	{"access", get_access, NULL, "str: 'read' or 'write', the most that it grants.", NULL},
+	{"nbytes", get_bytes, NULL, "int: bytes of the span.", NULL},
+	{"shape", get_shape, NULL, "tuple of int, or None: of the array in it.", NULL},
+	{"dtype", get_dtype, NULL, "str or None: of the array in it.", NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Token(data)\n--\n\n"
+		    "Plain bytes that name an object to any process, and contain a secret.\n\n"
+		    "Parameters\n----------\n"
+		    "data : bytes-like or str\n    What `to_bytes` or `text` gave.\n\n"
+		    "A process that has the token has the access that it was made for. A pickled Token arrives\n"
+		    "as the object that it names.")},
+	{Py_tp_new, token_new},
+	{Py_tp_dealloc, token_dealloc},
+	{Py_tp_repr, token_repr},
+	{Py_tp_richcompare, token_compare},
+	{Py_tp_hash, token_hash},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Token",
+	.basicsize = sizeof(struct token_instance),
+	.flags = Py_TPFLAGS_DEFAULT,
+	.slots = slots,
+};
+
+PyTypeObject *token_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

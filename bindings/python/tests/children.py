@@ -1,0 +1,71 @@
+"""Processes that a test starts: without fork(), and with a time limit for whatever it waits for."""
+import multiprocessing
+import os
+import traceback
+
+LIMIT_S = 20 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
+
+context = multiprocessing.get_context("spawn")
+
+
+class Child:
+    """A process that runs function(parent, *arguments), where parent is a Connection to the test.
+
+    The function is one of a test module's, since the process imports it anew. Both sides may send to each
+    other what can be pickled.
+    """
+
+    def __init__(self, function, arguments=()):
+        self._results, results = context.Pipe(duplex=False)
+        self._talk, talk = context.Pipe()
+        self.process = context.Process(target=_run, args=(results, talk, function, arguments), daemon=True)
+        self.process.start()
+        # The other ends are now the child's alone, so that its end is noticed.
+        results.close()
+        talk.close()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def send(self, value):
+        self._talk.send(value)
+
+    def receive(self, limit_s=LIMIT_S):
+        """What the function sent next. AssertionError, with the child's exception: it ended instead."""
+        try:
+            if self._talk.poll(limit_s):
+                return self._talk.recv()
+        except EOFError:
+            self.result(limit_s)
+            raise AssertionError("the child ended, and did not send what the test waits for") from None
+        raise self._too_late(limit_s, "sent nothing")
+
+    def result(self, limit_s=LIMIT_S):
+        """What the function returned. AssertionError: it raised an exception, crashed or did not end."""
+        try:
+            if not self._results.poll(limit_s):
+                raise self._too_late(limit_s, "did not return")
+            value, problem = self._results.recv()
+        except EOFError:
+            self.process.join(limit_s)
+            raise AssertionError(f"the child ended with status {self.process.exitcode}") from None
+        self.process.join(limit_s)
+        assert problem is None, f"in the child:\n{problem}"
+        return value
+
+    def kill(self):
+        """SIGKILL, whatever the process does, and wait for its end."""
+        self.process.kill()
+        self.process.join()
+
+    def _too_late(self, limit_s, what):
+        self.kill()
+        return AssertionError(f"the child {what} within {limit_s} s, and was killed")
+
+
+def _run(results, talk, function, arguments):
+    try:
+        results.send((function(talk, *arguments), None))
+    except BaseException:  # pylint: disable=broad-exception-caught
+        results.send((None, traceback.format_exc()))

@@ -1,0 +1,68 @@
+"""What the tests of the Python package share: a broker, the device, other processes, TAP.
+
+The tests use the package that Python finds: the build folder's when meson runs them, an installed one
+otherwise. They find no broker, so the first that needs one has it started, in a folder made for the
+run; both are gone afterwards. WW_TEST_DEVICE names the device.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from children import Child
+from tap import TapReporter
+
+def pytest_addoption(parser):
+    parser.addoption("--tap", action="store_true", help="print TAP, and nothing else")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    """Before any test module is imported, since the library reads the environment in every call."""
+    if config.getoption("tap"):
+        config.pluginmanager.unregister(name="terminalreporter")
+        config.pluginmanager.register(TapReporter(), "tap")
+    folder = tempfile.mkdtemp(prefix="warpway-")
+    os.environ["XDG_RUNTIME_DIR"] = folder
+    os.environ["WARPWAY_BROKER"] = f"{folder}/warpway/broker.sock"
+
+
+def pytest_unconfigure():
+    if os.path.exists(os.environ["WARPWAY_BROKER"]):
+        subprocess.run([find_tool(), "serve", "--stop", "--force"], check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(os.environ["XDG_RUNTIME_DIR"])
+
+
+def find_tool():
+    """The program warpway: the build's, or the one that was installed with this Python's package."""
+    return os.environ.get("WARPWAY") or str(Path(sys.executable).with_name("warpway"))
+
+
+@pytest.fixture(scope="session")
+def tool():
+    """The path of the program warpway."""
+    return find_tool()
+
+
+@pytest.fixture(scope="session")
+def device():
+    """The name of the device under test: 'host', or a GPU such as 'cuda:0'."""
+    return os.environ.get("WW_TEST_DEVICE", "host")
+
+
+@pytest.fixture
+def spawn():
+    """Starts a function in a process of its own: spawn(function, *arguments) is a Child."""
+    children = []
+
+    def start(function, *arguments):
+        children.append(Child(function, arguments))
+        return children[-1]
+
+    yield start
+    for child in children:
+        child.kill()

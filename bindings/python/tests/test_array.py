@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Array: views against NumPy as the oracle, types, copies, exchange with NumPy."""
+
+import gc
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import warpway
+
+settings.register_profile("warpway", deadline=None, database=None)
+settings.load_profile("warpway")
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+]  # fmt: skip
+
+
+def array_of(numbers, device="host"):
+    array = warpway.empty(numbers.shape, numbers.dtype, device=device, kind="host")
+    np.asarray(array)[...] = numbers
+    return array
+
+
+def same(array, numbers):
+    found = np.asarray(array)
+    assert found.shape == numbers.shape and found.dtype == numbers.dtype
+    assert (found == numbers).all()
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_types(name, device):
+    array = warpway.empty((3, 4), name, device=device)
+    assert array.dtype == name
+    assert array.itemsize == np.dtype(name).itemsize
+    for other in (np.dtype(name), getattr(np, name if name != "bool" else "bool_"), np.dtype(name).str):
+        assert warpway.empty(1, other, device=device).dtype == name
+
+
+@pytest.mark.parametrize("name", ["", "float3", "float", "object", "datetime64", "<f3", "x" * 300])
+def test_unknown_types(name):
+    if name == "float":
+        assert warpway.empty(1, name, device="host").dtype == "float64"
+        return
+    with pytest.raises(warpway.InvalidArgument):
+        warpway.empty(1, name, device="host")
+
+
+def test_says_what_it_is(device):
+    array = warpway.zeros((3, 4, 5), "int16", device=device)
+    assert array.shape == (3, 4, 5)
+    assert array.strides == (40, 10, 2)
+    assert (array.ndim, array.size, array.itemsize, array.nbytes) == (3, 60, 2, 120)
+    assert len(array) == 3 and array.offset == 0
+    assert array.is_contiguous and array.is_ready and not array.closed
+    assert array.device == warpway.Device(device)
+    assert array.pointer == array.memory.pointer
+    assert "shape=(3, 4, 5)" in repr(array) and "int16" in repr(array)
+    assert warpway.empty((), "int8", device=device).shape == ()
+    with pytest.raises(TypeError):
+        len(warpway.empty((), "int8", device=device))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ((-1,), "int8"),
+        ((1,) * 17, "int8"),
+        ((1 << 40,), "int8"),
+        ((1 << 40, 1 << 40), "int8"),
+        ((10,), "int8", (1 << 40,)),
+        ((10,), "int8", (1, 1)),
+        ((10,), "int8", None, 1 << 21),
+        ((10,), "int8", (-1,)),
+    ],
+)
+def test_array_outside_its_memory(arguments):
+    memory = warpway.Memory(1, "host")
+    with pytest.raises(ValueError):
+        warpway.Array(memory, *arguments)
+
+
+def test_arguments_of_other_types():
+    memory = warpway.Memory(1, "host")
+    for arguments in ((5, 1, "int8"), (memory, "a", "int8"), (memory, (1.5,), "int8")):
+        with pytest.raises(TypeError):
+            warpway.Array(*arguments)
+
+
+KEYS = st.one_of(
+    st.integers(-6, 6),
+    st.slices(5),
+    st.builds(slice, st.integers(-9, 9), st.integers(-9, 9), st.integers(-3, 3).filter(bool)),
+    st.just(None),
+    st.just(Ellipsis),
+)
+
+
+@settings(max_examples=300)
+@given(
+    hnp.arrays("int16", hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)),
+    st.lists(KEYS, max_size=5).map(tuple),
+)
+def test_views_are_numpys(numbers, key):
+    array = array_of(numbers)
+    try:
+        expected = numbers[key]
+    except IndexError:
+        with pytest.raises(IndexError):
+            array[key]
+        return
+    same(array[key], np.asarray(expected))
+
+
+@settings(max_examples=100)
+@given(
+    hnp.arrays("uint8", hnp.array_shapes(min_dims=1, max_dims=4, max_side=4)),
+    st.data(),
+)
+def test_shapes_are_numpys(numbers, data):
+    array = array_of(numbers)
+    order = data.draw(st.permutations(range(numbers.ndim)))
+    same(array.transpose(*order), numbers.transpose(order))
+    same(array.transpose(order), numbers.transpose(order))
+    same(array.T, numbers.T)
+    same(array.reshape(-1), numbers.reshape(-1))
+    same(array.reshape(numbers.shape[::-1]), numbers.reshape(numbers.shape[::-1]))
+    same(array.broadcast_to((2, *numbers.shape)), np.broadcast_to(numbers, (2, *numbers.shape)))
+
+
+def test_refused_views():
+    array = array_of(np.arange(12, dtype="int32").reshape(3, 4))
+    with pytest.raises(warpway.Unsupported):
+        array.T.reshape(12)
+    for bad in ((5, 5), (-1, -1), (-2, 6)):
+        with pytest.raises(ValueError):
+            array.reshape(bad)
+    for bad in ((0,), (0, 0), (0, 5)):
+        with pytest.raises(ValueError):
+            array.transpose(bad)
+    for key in ("a", True, [0, 1], (0, 0, 0), (..., ...), 1.5, 3, -4, 1 << 70):
+        with pytest.raises(IndexError):
+            array[key]
+    with pytest.raises(ValueError):
+        array[::0]
+
+
+def test_view_as_another_type():
+    numbers = np.arange(6, dtype="uint32")
+    same(array_of(numbers).view("uint8"), numbers.view("uint8"))
+    same(array_of(numbers).view("float32"), numbers.view("float32"))
+    with pytest.raises(ValueError):
+        array_of(numbers[:5]).view("uint64")
+
+
+def test_copies(device):
+    numbers = np.arange(100, dtype="float32")
+    array = warpway.empty(100, "float32", device=device)
+    array.copy_from(numbers)
+    other = warpway.empty((10, 10), "int32", device=device)
+    other.copy_from(array)
+    out = np.zeros(100, "float32")
+    other.copy_to(out)
+    assert (out == numbers).all()
+    array[50:].copy_from(numbers[:50])
+    array.copy_to(out)
+    assert (out[50:] == numbers[:50]).all()
+    array[:50].copy_to(array[50:])
+    for bad in (bytes(3), np.zeros(101, "float32"), warpway.empty(3, "int8", device=device)):
+        with pytest.raises(ValueError):
+            array.copy_from(bad)
+    with pytest.raises(warpway.Unsupported):
+        array[::2].copy_from(array[:50])
+    with pytest.raises(TypeError):
+        array.copy_from(5)
+    with pytest.raises((TypeError, BufferError)):
+        array.copy_to(bytes(400))
+
+
+def test_buffer_keeps_the_bytes():
+    array = array_of(np.arange(10))
+    view = memoryview(array)
+    numbers = np.asarray(array)
+    array.close()
+    gc.collect()
+    assert view[9] == 9 and numbers.sum() == 45
+    with pytest.raises(ValueError, match="closed"):
+        memoryview(array)
+
+
+def test_buffer_of_gaps():
+    array = array_of(np.arange(20).reshape(4, 5))
+    assert memoryview(array[:, ::2]).strides == (40, 16)
+    with pytest.raises(BufferError, match="contiguous"):
+        hashlib.sha256(array.T)  # asks for one piece
+    assert memoryview(array.T).f_contiguous
+
+
+def test_memory_for_reading_only():
+    array = array_of(np.arange(4))
+    opened = array.token("read").open()
+    assert opened.access == "read"
+    numbers = np.asarray(opened)
+    assert not numbers.flags.writeable and (numbers == np.arange(4)).all()
+    with pytest.raises(BufferError):
+        opened.__dlpack__()
+    assert "dltensor_versioned" in repr(opened.__dlpack__(max_version=(1, 0)))
+    with pytest.raises(warpway.AccessDenied):
+        opened.copy_from(np.arange(4))
+
+
+def test_dlpack_of_the_cpu():
+    array = array_of(np.arange(6, dtype="int32").reshape(2, 3))
+    assert array.__dlpack_device__() == (1, 0)
+    numbers = np.from_dlpack(array)
+    array.close()
+    assert (numbers == np.arange(6).reshape(2, 3)).all()
+    with pytest.raises(ValueError, match="closed"):
+        np.from_dlpack(array)
+
+
+def test_arguments_of_dlpack():
+    array = array_of(np.arange(3))
+    assert "dltensor" in repr(array.__dlpack__())
+    array.__dlpack__(stream=None, max_version=(1, 1), dl_device=(1, 0), copy=False)
+    for bad in ({"stream": 1}, {"dl_device": (2, 0)}, {"copy": True}):
+        with pytest.raises(BufferError):
+            array.__dlpack__(**bad)
+    with pytest.raises(TypeError):
+        array.__dlpack__(max_version=1)
+    with pytest.raises(AttributeError):
+        array.__cuda_array_interface__
+
+
+def test_from_dlpack_of_an_array():
+    array = array_of(np.arange(6, dtype="int16"))
+    again = warpway.from_dlpack(array[1:5])
+    assert again.shape == (4,) and again.dtype == "int16"
+    np.asarray(again)[0] = 77
+    assert np.asarray(array)[1] == 77
+    del array
+    gc.collect()
+    assert np.asarray(again)[0] == 77
+
+
+def test_share():
+    numbers = np.arange(12, dtype="float64").reshape(3, 4)
+    with pytest.raises(warpway.Unsupported, match="copy=True"):
+        warpway.share(numbers)
+    same(warpway.share(numbers, copy=True), numbers)
+    same(warpway.share(numbers.T, copy=True), numbers.T)
+    array = array_of(numbers)
+    assert warpway.share(array) is array
+    made = warpway.share(np.asarray(array))
+    np.asarray(made)[0, 0] = 5
+    assert np.asarray(array)[0, 0] == 5
+    with pytest.raises(warpway.Unsupported):
+        warpway.share(object())
+
+
+def test_types_of_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        array = warpway.empty(4, getattr(ml_dtypes, name), device="host")
+        assert array.dtype == name
+        np.asarray(array)[:] = [1, 2, 3, 4]
+        assert [float(x) for x in np.asarray(array)] == [1, 2, 3, 4]
+
+
+def test_ready_point(device):
+    stream = warpway.Stream(device)
+    array = warpway.zeros(4, "int32", device=device, kind="host")
+    assert array.ready(stream) is array
+    array.wait()
+    stream.synchronize()
+    assert array.is_ready
+    other = warpway.Stream(device)
+    array.wait(other)
+    other.synchronize(10)
+
+
+def test_ready_point_is_waited_for():
+    import threading
+
+    gate = threading.Event()
+    stream = warpway.Stream("host")
+    array = warpway.zeros(4, "int32", device="host")
+    numbers = np.asarray(array)
+
+    def work():
+        gate.wait(10)
+        numbers[:] = 7
+
+    stream.call(work)
+    array.ready(stream)
+    assert not array.is_ready
+    with pytest.raises(warpway.Timeout):
+        array.wait(timeout=0.01)
+    threading.Timer(0.05, gate.set).start()
+    assert (np.asarray(array) == 7).all()
+    assert array.is_ready

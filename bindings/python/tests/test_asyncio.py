@@ -1,0 +1,237 @@
+"""Waits in asyncio: results, cancellation, and that none holds up others or the end."""
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import warpway
+import warpway.aio
+from children import LIMIT_S
+from waits import Gate
+
+
+def wait_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "warpway wait"]
+
+
+def test_wait_returns_when_the_value_is_signalled():
+    async def main():
+        with warpway.Timeline() as timeline:
+            task = asyncio.create_task(timeline.wait_async(1))
+            await asyncio.sleep(0)
+            assert not task.done()
+            timeline.signal(1)
+            assert await task is None
+            await timeline.wait_async(1, 0)
+
+    asyncio.run(main())
+
+
+def test_timeout_and_errors_are_raised_where_it_is_awaited():
+    async def main():
+        with warpway.Timeline() as timeline:
+            with pytest.raises(warpway.Timeout):
+                await timeline.wait_async(1, timeout=0.01)
+            with pytest.raises(ValueError):
+                await timeline.wait_async(-1)
+            with pytest.raises(TypeError):
+                await timeline.wait_async()
+            with pytest.raises(TypeError, match="task"):
+                await timeline.wait_async(1, cancel=warpway.Cancel())
+        with pytest.raises(ValueError, match="closed"):
+            await timeline.wait_async(1)
+
+    asyncio.run(main())
+
+
+def test_waits_have_no_limit_and_do_not_delay_each_other():
+    async def main():
+        with warpway.Timeline() as timeline:
+            waits = [asyncio.create_task(timeline.wait_async(value)) for value in range(100, 0, -1)]
+            for value in range(1, 101):
+                timeline.signal(value)
+                await waits[-value]
+
+    asyncio.run(main())
+
+
+def test_cancelled_wait_has_ended():
+    async def main():
+        with warpway.Timeline() as timeline:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(timeline.wait_async(1), 0.01)
+            task = asyncio.create_task(timeline.wait_async(1))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.sleep(0)
+            task.cancel()  # once more, while it ends
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    for thread in wait_threads():
+        thread.join(LIMIT_S)
+    assert wait_threads() == []
+
+
+def test_end_of_the_loop_ends_its_waits():
+    async def main():
+        for value in range(1, 9):
+            tasks.append(asyncio.create_task(timeline.wait_async(value)))
+        await asyncio.sleep(0)
+
+    tasks = []
+    with warpway.Timeline() as timeline:
+        asyncio.run(main())
+    assert [task.cancelled() for task in tasks] == [True] * 8
+
+
+def test_coroutine_that_is_dropped_ends_its_wait():
+    """Its loop is closed without cancelling it."""
+    loop = asyncio.new_event_loop()
+    with warpway.Timeline() as timeline:
+        coroutine = timeline.wait_async(1)
+        task = loop.create_task(coroutine)
+        loop.run_until_complete(asyncio.sleep(0))
+        [thread] = wait_threads()
+        loop.close()
+        coroutine.close()
+        thread.join(LIMIT_S)
+        assert not thread.is_alive()
+    task._log_destroy_pending = False  # pylint: disable=protected-access
+
+
+def test_barrier():
+    async def main():
+        with warpway.Barrier(3) as barrier:
+            members = [barrier, barrier.token().open(), barrier.token().open()]
+            for _ in range(3):
+                assert sorted(await asyncio.gather(*(member.wait_async() for member in members))) == [0, 1, 2]
+
+    asyncio.run(main())
+
+
+def test_barrier_can_be_used_again_after_a_cancelled_wait():
+    async def main():
+        with warpway.Barrier(2) as barrier, barrier.token().open() as other:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(barrier.wait_async(), 0.01)
+            assert sorted(await asyncio.gather(barrier.wait_async(), other.wait_async())) == [0, 1]
+
+    asyncio.run(main())
+
+
+def test_stream_and_event(device):
+    async def main():
+        with Gate(device) as gate, warpway.Event(device) as event:
+            event.record(gate.stream)
+            waits = asyncio.gather(warpway.aio.run(gate.stream.synchronize), event.synchronize_async(timeout=1000))
+            await asyncio.sleep(0)
+            assert not waits.done()
+            gate.open()
+            await waits
+
+    asyncio.run(main())
+
+
+def test_run_refuses_what_takes_no_cancel():
+    async def main():
+        with pytest.raises(TypeError):
+            await warpway.aio.run(print)
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await warpway.aio.run(lambda cancel: next(iter(())))
+
+    asyncio.run(main())
+
+
+def signal_and_wait(talk):
+    timeline = warpway.Timeline()
+    talk.send(timeline)
+    talk.recv()
+
+
+def test_wait_for_a_process_that_is_killed(spawn):
+    async def main():
+        child = spawn(signal_and_wait)
+        timeline = child.receive()
+        task = asyncio.create_task(timeline.wait_async(1))
+        await asyncio.sleep(0)
+        child.kill()
+        with pytest.raises(warpway.PeerLost, match=str(child.pid)):
+            await task
+
+    asyncio.run(main())
+
+
+def test_wait_for_ever_does_not_hold_up_the_end_of_the_program():
+    code = ("import asyncio, warpway\n"
+            "timeline = warpway.Timeline()\n"
+            "loop = asyncio.new_event_loop()\n"
+            "task = loop.create_task(timeline.wait_async(1))\n"
+            "loop.run_until_complete(asyncio.sleep(0))\n"
+            "print('end')\n")
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=LIMIT_S)
+    assert ended.stdout == "end\n"
+
+
+def test_broker_gets_what_is_put_later(request):
+    name = request.node.name
+
+    async def main():
+        with warpway.Broker() as broker, warpway.Memory(4096, "host") as memory:
+            task = asyncio.create_task(broker.get_async(name, timeout=None))
+            await asyncio.sleep(0)
+            assert not task.done()
+            broker.put(name, memory)
+            with await task as found:
+                assert found.nbytes == memory.nbytes
+            broker.remove(name)
+
+    asyncio.run(main())
+
+
+def test_cancelled_get_leaves_the_broker_usable(request):
+    async def main():
+        with warpway.Broker() as broker:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(broker.get_async(request.node.name, timeout=None), 0.01)
+            assert broker.list(request.node.name) == []
+
+    asyncio.run(main())
+
+
+def test_watch_is_an_asynchronous_iterator(request):
+    prefix = request.node.name
+
+    async def main():
+        seen = []
+        with warpway.Broker() as broker, warpway.Memory(4096, "host") as memory, broker.watch(prefix) as watch:
+            broker.put(f"{prefix}/one", memory)
+            async for event in watch:
+                seen.append(event.what)
+                if event.what == "put":
+                    broker.remove(f"{prefix}/one")
+                elif event.what == "removed":
+                    watch.close()
+        return seen
+
+    seen = asyncio.run(main())
+    assert (seen[0], seen[-1]) == ("put", "removed")
+
+
+def test_closing_a_watch_ends_its_iteration(request):
+    async def main():
+        with warpway.Broker() as broker:
+            watch = broker.watch(request.node.name)
+
+            async def follow():
+                return [event async for event in watch]
+
+            task = asyncio.create_task(follow())
+            await asyncio.sleep(0)
+            watch.close()
+            assert await task == []
+
+    asyncio.run(main())

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays and memories that travel by pickle, with multiprocessing and without."""
+
+import multiprocessing as mp
+import pickle
+import pickletools
+import signal
+
+import numpy as np
+import pytest
+
+import warpway
+
+SPAWN = mp.get_context("spawn")
+
+
+def run(target, *arguments):
+    process = SPAWN.Process(target=target, args=arguments)
+    process.start()
+    return process
+
+
+def end(process):
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_in_one_process(device):
+    array = warpway.zeros((2, 3), "int32", device=device)
+    array.copy_from(np.arange(6, dtype="int32"))
+    received = pickle.loads(pickle.dumps(array))
+    assert received.is_lazy
+    assert (received.shape, received.dtype) == ((2, 3), "int32")
+    out = np.zeros(6, "int32")
+    received.copy_to(out)
+    assert not received.is_lazy and received.is_mapped and (out == np.arange(6)).all()
+    memory = pickle.loads(pickle.dumps(array.memory))
+    assert memory.object_id == array.memory.object_id
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_every_protocol(protocol, device):
+    array = warpway.zeros(4, "uint8", device=device)
+    assert pickle.loads(pickle.dumps(array, protocol)).nbytes == 4
+
+
+def test_a_pickle_names_one_function(device):
+    array = warpway.zeros(4, "uint8", device=device)
+    for thing in (array, array.memory, array.token()):
+        data = pickle.dumps(thing, 2)
+        names = [argument for code, argument, _ in pickletools.genops(data) if code.name == "GLOBAL"]
+        assert all(name in ("warpway._core unpickle", "_codecs encode") for name in names)
+        assert "warpway._core unpickle" in names
+
+
+def test_a_token_arrives_as_what_it_names(device):
+    array = warpway.zeros((4, 1), "int16", device=device)
+    received = pickle.loads(pickle.dumps(array.token()))
+    assert isinstance(received, warpway.Array) and received.shape == (4, 1)
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"\1", b"\1\0\5\0", b"\2\0\0\0", b"\1\7\0\0", b"\1\0\0\0", b"\1\0\xff\xff" + bytes(600)]
+)
+def test_payloads_that_are_none(payload):
+    with pytest.raises(warpway.ProtocolError):
+        warpway._core.unpickle(payload)
+    with pytest.raises(TypeError):
+        warpway._core.unpickle("text")
+
+
+def load_twice(connection):
+    data = connection.recv()
+    first = pickle.loads(data)
+    connection.send("loaded")
+    connection.recv()
+    first.close()
+    with pytest.raises(warpway.NotFound, match="one delivery"):
+        pickle.loads(data)
+
+
+def test_what_is_gone_says_so(device):
+    ours, theirs = SPAWN.Pipe()
+    child = run(load_twice, theirs)
+    array = warpway.zeros(4, "uint8", device=device)
+    ours.send(pickle.dumps(array))
+    assert ours.recv() == "loaded"
+    array.close()
+    ours.send("closed")
+    end(child)
+
+
+def test_pickle_after_close_names_the_remedy(device):
+    array = warpway.zeros(4, "uint8", device=device)
+    array.close()
+    with pytest.raises(ValueError, match=r"token\(\)"):
+        pickle.dumps(array)
+
+
+def double(queue, answers):
+    array = queue.get()
+    numbers = np.zeros(array.shape, array.dtype)
+    array.copy_to(numbers)
+    array.copy_from(numbers * 2)
+    answers.put((array.shape, array.access))
+
+
+def test_queue(device):
+    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+    array = warpway.zeros((10, 10), "float32", device=device)
+    array.copy_from(np.ones(100, "float32"))
+    child = run(double, queue, answers)
+    queue.put(array)
+    assert answers.get(timeout=60) == ((10, 10), "write")
+    end(child)
+    out = np.zeros(100, "float32")
+    array.copy_to(out)
+    assert (out == 2).all()
+
+
+def test_what_is_sealed_travels_for_reading(device):
+    array = warpway.zeros(4, "uint8", device=device)
+    with warpway.Broker() as broker:
+        broker.put("sealed/array", array)
+        received = pickle.loads(pickle.dumps(array))
+        assert received.access == "read"
+        assert array.token().access == "read"
+        with pytest.raises(warpway.AccessDenied):
+            array.token("write")
+        broker.remove("sealed/array")
+
+
+def first_number(queue, answers):
+    out = np.zeros(1, "int32")
+    queue.get(timeout=60).copy_to(out)
+    answers.put(int(out[0]))
+
+
+def test_put_a_token_then_close(device):
+    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+    child = run(first_number, queue, answers)
+    array = warpway.empty(1, "int32", device=device)
+    array.copy_from(np.array([77], "int32"))
+    queue.put(array.token())
+    array.close()
+    assert answers.get(timeout=60) == 77
+    end(child)
+
+
+def test_slices_of_a_pool(device):
+    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+    with warpway.Pool(device) as pool:
+        for number in range(3):
+            child = run(first_number, queue, answers)
+            array = pool.empty(1, "int32")
+            array.copy_from(np.array([number], "int32"))
+            queue.put(array.token())
+            array.close()
+            assert answers.get(timeout=60) == number
+            end(child)
+        assert pool.info().bytes_used == 0
+
+
+def pass_on(connection):
+    array = connection.recv()
+    assert array.is_lazy
+    connection.send(array)
+    assert array.is_lazy
+    connection.recv()
+
+
+def test_passing_on_maps_nothing(device):
+    ours, theirs = SPAWN.Pipe()
+    child = run(pass_on, theirs)
+    array = warpway.empty(1, "int32", device=device)
+    array.copy_from(np.array([5], "int32"))
+    ours.send(array)
+    received = ours.recv()
+    out = np.zeros(1, "int32")
+    received.copy_to(out)
+    assert out[0] == 5
+    ours.send(None)
+    end(child)
+
+
+def wait_ready(array, answers):
+    answers.put("here")
+    array.wait(timeout=60)
+    answers.put(int(np.asarray(array)[0]))
+
+
+def test_ready_point_travels():
+    import threading
+
+    gate = threading.Event()
+    stream = warpway.Stream("host")
+    array = warpway.zeros(4, "int32", device="host")
+    numbers = np.asarray(array)
+
+    def work():
+        gate.wait(60)
+        numbers[:] = 9
+
+    stream.call(work)
+    array.ready(stream)
+    answers = SPAWN.Queue()
+    child = run(wait_ready, array, answers)
+    assert answers.get(timeout=60) == "here"
+    gate.set()
+    assert answers.get(timeout=60) == 9
+    end(child)
+
+
+def lose_ready(array, answers):
+    answers.put("here")
+    try:
+        array.wait()
+    except warpway.PeerLost as error:
+        answers.put(str(error))
+
+
+def make_ready_and_hang(connection):
+    import threading
+
+    stream = warpway.Stream("host")
+    stream.call(threading.Event().wait)
+    connection.send(warpway.zeros(4, "int32", device="host").ready(stream))
+    connection.recv()
+
+
+def test_ready_point_of_a_killed_process():
+    ours, theirs = SPAWN.Pipe()
+    child = run(make_ready_and_hang, theirs)
+    array = ours.recv()
+    assert not array.is_ready
+    child.kill()
+    with pytest.raises(warpway.PeerLost, match=str(child.pid)):
+        array.wait(timeout=60)
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+
+
+def total(array):
+    return float(np.asarray(array).sum())
+
+
+def test_pools_of_processes():
+    from concurrent.futures import ProcessPoolExecutor
+
+    arrays = [warpway.share(np.full(1000, i, "float64"), copy=True) for i in range(8)]
+    expected = [1000.0 * i for i in range(8)]
+    with SPAWN.Pool(2) as workers:
+        assert workers.map(total, arrays) == expected
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
+        assert list(executor.map(total, arrays)) == expected
+
+
+def test_manager():
+    with SPAWN.Manager() as manager:
+        shared = manager.dict()
+        shared["a"] = warpway.share(np.arange(5), copy=True).token(uses=0)
+        assert total(shared["a"]) == 10

@@ -1,0 +1,347 @@
+"""Pools: slices, who uses them, and what happens when it is full."""
+import os
+import pickle
+import signal
+import threading
+
+import pytest
+
+import warpway
+from broker_peers import Caller, LIMIT, Peer
+
+CHUNK = 2 << 20
+
+
+@pytest.fixture
+def pool(device):
+    """A pool of one chunk."""
+    with warpway.Pool(device, bytes_max=CHUNK) as made:
+        yield made
+
+
+@pytest.fixture
+def peers():
+    made = []
+    yield made
+    for peer in made:
+        peer.kill()
+
+
+# --- slices ---
+
+
+def test_a_slice_is_a_memory(pool, device):
+    memory = pool.alloc(1000)
+    assert memory.nbytes == 1024 and memory.is_slice
+    assert memory.device == pool.device == warpway.Device(device)
+    memory.write(b"bytes")
+    assert memory.read(0, 5) == b"bytes"
+    aligned = pool.alloc(1, 4096)
+    assert aligned.offset % 4096 == 0
+    info = pool.info()
+    assert (info.bytes_max, info.chunk_bytes, info.bytes_reserved) == (CHUNK, CHUNK, CHUNK)
+    assert (info.slice_count, info.bytes_used, info.chunk_count) == (2, 1280, 1)
+    assert (info.allocations, info.waiting_count, info.holder_count) == (2, 0, 0)
+    assert info.bytes_free == CHUNK - 1280 and info.bytes_peak == 1280
+    memory.close()
+    aligned.close()
+    assert pool.info().slice_count == 0
+
+
+def test_no_limit_is_none(device):
+    with warpway.Pool(device) as pool:
+        assert pool.info().bytes_max is None
+        assert pool.info().chunk_bytes == 64 << 20
+        assert pool.info().bytes_reserved == 0
+
+
+def test_memory_of_the_host(device):
+    with warpway.Pool(device, kind="host", bytes_max=CHUNK) as pool:
+        memory = pool.alloc(5)
+        memoryview(memory)[:5] = b"bytes"
+        assert memory.kind == "host" and memory.read(0, 5) == b"bytes"
+
+
+@pytest.mark.parametrize("shape, dtype, nbytes", [
+    ((2, 3), "float32", 256), (1000, "int64", 8192), ((), "uint8", 256), ((0, 5), "float64", 256)])
+def test_empty_is_an_array_in_a_slice(pool, shape, dtype, nbytes):
+    array = pool.empty(shape, dtype)
+    assert array.shape == (shape if isinstance(shape, tuple) else (shape,))
+    assert str(array.dtype) == dtype
+    assert array.memory.is_slice and array.memory.nbytes == nbytes
+
+
+def test_trim_frees_chunks(pool):
+    memory = pool.alloc(1)
+    assert pool.trim() == 0
+    memory.close()
+    assert pool.trim(CHUNK) == 0
+    assert pool.trim(keep_bytes=0) == CHUNK
+    assert pool.info().bytes_reserved == 0
+
+
+# --- a full pool ---
+
+
+def test_a_full_pool_refuses(pool):
+    memory = pool.alloc(CHUNK)
+    with pytest.raises(warpway.LimitReached, match="in use"):
+        pool.alloc(1)
+    with pytest.raises(warpway.LimitReached, match="at most"):
+        pool.alloc(CHUNK + 1, timeout=None)
+    with pytest.raises(warpway.LimitReached):
+        pool.empty(5, "uint8")
+    for timeout in (1e-9, 0.001, 0.01):
+        with pytest.raises(TimeoutError):
+            pool.alloc(1, timeout=timeout)
+        with pytest.raises(TimeoutError):
+            pool.empty(1, "uint8", timeout=timeout)
+    memory.close()
+    assert pool.alloc(CHUNK).nbytes == CHUNK
+
+
+def test_slices_max_is_a_limit(device):
+    with warpway.Pool(device, slices_max=4, bytes_max=CHUNK) as pool:
+        assert pool.info().slices_max == 4
+        memories = [pool.alloc(1) for _ in range(4)]
+        with pytest.raises(warpway.LimitReached):
+            pool.alloc(1)
+        del memories
+
+
+@pytest.mark.parametrize("has_cancel", [False, True])
+def test_an_alloc_waits_for_another_thread(pool, has_cancel):
+    stop = warpway.Cancel() if has_cancel else None
+    memory = pool.alloc(CHUNK)
+    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None, cancel=stop))
+    memory.close()
+    assert waiting.result().nbytes == CHUNK
+
+
+def test_an_alloc_is_cancelled(pool):
+    memory = pool.alloc(CHUNK)
+    stop = warpway.Cancel()
+    waiting = Caller(lambda: pool.alloc(1, timeout=None, cancel=stop))
+    stop.set()
+    with pytest.raises(warpway.Cancelled):
+        waiting.result()
+    with pytest.raises(warpway.Cancelled):
+        pool.empty(1, "uint8", timeout=None, cancel=stop)
+    memory.close()
+    assert pool.alloc(1, timeout=None, cancel=stop).nbytes == 256
+
+
+def test_a_pool_may_be_closed_while_an_alloc_waits(device):
+    pool = warpway.Pool(device, bytes_max=CHUNK)
+    memory = pool.alloc(CHUNK)
+    waiting = Caller(lambda: pool.alloc(1, timeout=None))
+    pool.close()
+    memory.close()
+    try:
+        assert waiting.result().nbytes == 256
+    except ValueError as error:  # the thread came too late
+        assert "closed" in str(error)
+
+
+def alloc_until_interrupted(connection, device):
+    pool = warpway.Pool(device, bytes_max=CHUNK)
+    memory = pool.alloc(CHUNK)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        connection.send("waits")
+        pool.alloc(1, timeout=None)
+    except KeyboardInterrupt:
+        connection.send("interrupted")
+    memory.close()
+    connection.send((signal.getsignal(signal.SIGINT) is handler, pool.alloc(CHUNK).nbytes))
+
+
+def test_ctrl_c_ends_an_alloc(device, peers):
+    peers.append(Peer(alloc_until_interrupted, device))
+    assert peers[0].receive() == "waits"
+    peers[0].interrupt()
+    assert peers[0].receive() == "interrupted"
+    assert peers[0].receive() == (True, CHUNK)
+    peers[0].end()
+
+
+# --- other processes ---
+
+
+def hold_slice(connection, token):
+    memory = warpway.Token(token).open()
+    connection.send(memory.read(0, 5))
+    memory.write(b"reply")
+    connection.send("written")
+    connection.recv()
+    memory.close()
+    connection.send("closed")
+    connection.recv()
+
+
+@pytest.fixture
+def held(pool, peers):
+    """A process that holds half of the pool."""
+    memory = pool.alloc(CHUNK // 2)
+    memory.write(b"bytes")
+    peers.append(Peer(hold_slice, memory.token("write").to_bytes()))
+    assert peers[0].receive() == b"bytes"
+    assert peers[0].receive() == "written"
+    assert memory.read(0, 5) == b"reply"
+    memory.close()
+    return peers[0]
+
+
+def test_a_full_pool_names_who_holds_most(pool, held):
+    holders = pool.holders()
+    assert [(holder.pid, holder.uid, holder.slice_count) for holder in holders] == [
+        (held.pid, os.getuid(), 1)]
+    assert holders[0].slice_bytes == CHUNK // 2 and not holders[0].is_lost
+    assert holders[0].program
+    info = pool.info()
+    assert (info.holder_count, info.waiting_count, info.slice_count) == (1, 1, 0)
+    assert info.bytes_waiting == CHUNK // 2
+    with pytest.raises(warpway.LimitReached, match=f"process {held.pid}"):
+        pool.alloc(CHUNK)
+
+
+def test_an_alloc_waits_for_another_process(pool, held):
+    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
+    held.send("close")
+    assert held.receive() == "closed"
+    assert waiting.result().nbytes == CHUNK
+
+
+def test_a_holder_that_is_killed_holds_nothing(pool, held):
+    waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
+    held.kill()
+    assert waiting.result().nbytes == CHUNK
+    assert pool.holders() == []
+
+
+def receive_array(connection):
+    array = connection.recv()
+    connection.send((type(array).__name__, array.shape, array.memory.read(0, 4)))
+    connection.recv()
+
+
+def test_an_array_of_a_pool_is_pickled(pool, peers):
+    array = pool.empty((1, 4), "uint8")
+    array.memory.write(b"abcd")
+    peers.append(Peer(receive_array))
+    peers[0].send(array)
+    assert peers[0].receive() == ("Array", (1, 4), b"abcd")
+    assert [holder.pid for holder in pool.holders()] == [peers[0].pid]
+
+
+# --- streams ---
+
+
+def test_a_slice_is_released_in_the_order_of_a_stream(pool):
+    if "stream_value" not in pool.device.capabilities:
+        pytest.skip("the device's streams cannot wait for values")
+    go = threading.Event()
+    with warpway.Stream(pool.device) as stream:
+        memory = pool.alloc(CHUNK)
+        stream.call(go.wait)
+        memory.close(stream)
+        assert memory.closed
+        assert (pool.info().waiting_count, pool.info().slice_count) == (1, 0)
+        with pytest.raises(warpway.LimitReached):
+            pool.alloc(1)
+        waiting = Caller(lambda: pool.alloc(CHUNK, timeout=None))
+        go.set()
+        assert waiting.result().nbytes == CHUNK
+
+
+# --- the handle ---
+
+
+def test_a_closed_pool_serves_no_call(device):
+    pool = warpway.Pool(device)
+    kept = pool.alloc(1)
+    assert repr(pool) == f"<warpway.Pool of {pool.device!r}>"
+    pool.close()
+    pool.close()
+    assert pool.closed and pool.device == warpway.Device(device)
+    assert repr(pool) == f"<warpway.Pool of {pool.device!r} closed>"
+    for call in (lambda: pool.alloc(1), lambda: pool.empty(1, "uint8"), pool.trim, pool.info,
+                 pool.holders):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+    kept.write(b"bytes")
+    assert kept.read(0, 5) == b"bytes"
+
+
+def test_a_pool_is_not_pickled(pool):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(TypeError, match="token"):
+            pickle.dumps(pool, protocol)
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ({"bytes_max": 0}, ValueError),
+    ({"bytes_max": -1}, ValueError),
+    ({"bytes_max": 2 ** 64}, ValueError),
+    ({"bytes_max": 1.5}, TypeError),
+    ({"bytes_max": CHUNK, "chunk_bytes": 2 * CHUNK}, ValueError),
+    ({"chunk_bytes": 0}, ValueError),
+    ({"slices_max": 0}, ValueError),
+    ({"slices_max": 2 ** 21}, ValueError),
+    ({"slices_max": 2 ** 40}, ValueError),
+    ({"kind": "legacy"}, ValueError),
+    ({"kind": None}, TypeError),
+    ({"device": 1.5}, TypeError),
+    ({"other": 1}, TypeError),
+])
+def test_arguments_are_checked(device, arguments, error):
+    with pytest.raises(error):
+        warpway.Pool(**{"device": device, **arguments})
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ((0,), ValueError),
+    ((-1,), ValueError),
+    ((2 ** 64 - 1,), ValueError),
+    ((2 ** 64,), ValueError),
+    ((1, 3), ValueError),
+    ((1, 2 ** 40), ValueError),
+    ((1, 0, -1), ValueError),
+    ((1, 0, 0, None), TypeError),
+    (("1",), TypeError),
+    ((), TypeError),
+])
+def test_arguments_of_alloc_are_checked(pool, arguments, error):
+    with pytest.raises(error):
+        pool.alloc(*arguments)
+
+
+@pytest.mark.parametrize("arguments, error", [
+    ((-1, "uint8"), ValueError),
+    ((2 ** 62, "float64"), ValueError),
+    ((2 ** 64, "uint8"), OverflowError),
+    ((tuple(range(1, 100)), "uint8"), ValueError),
+    ((1, "text"), ValueError),
+    ((1, None), ValueError),
+    (("ab", "uint8"), TypeError),
+    ((1.5, "uint8"), TypeError),
+    ((1,), TypeError),
+])
+def test_arguments_of_empty_are_checked(pool, arguments, error):
+    with pytest.raises(error):
+        pool.empty(*arguments)
+    assert pool.info().allocations == 0
+
+
+def test_threads_share_a_pool(pool):
+    def use():
+        for i in range(200):
+            memory = pool.alloc(1 + i * 64, timeout=LIMIT)
+            assert pool.info().slice_count >= 1
+            memory.close()
+
+    callers = [Caller(use) for _ in range(4)]
+    for caller in callers:
+        caller.result()
+    assert pool.info().slice_count == 0
+    assert pool.info().allocations == 800

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory, arrays and fences that processes share, on GPUs and without.
+
+An `Array` is made in one process and used in others without a copy::
+
+    import multiprocessing as mp
+    import numpy as np
+    import warpway
+
+    def child(queue):
+        array = queue.get()              # the same bytes
+        np.asarray(array)[:] *= 2
+
+    if __name__ == "__main__":
+        array = warpway.zeros((1000, 1000), "float32")
+        np.asarray(array)[:] = 1
+        queue = mp.get_context("spawn").Queue()
+        ...
+
+Importing this package loads one extension module; it loads neither NumPy nor a CUDA driver.
+"""
+
+from warpway._core import (
+    AccessDenied,
+    AlreadyExists,
+    Array,
+    Barrier,
+    Broker,
+    BrokerInfo,
+    Cancel,
+    Cancelled,
+    Device,
+    Error,
+    Event,
+    Forked,
+    InvalidArgument,
+    LimitReached,
+    Memory,
+    NoBroker,
+    NoDevice,
+    NotFound,
+    ObjectInfo,
+    OutOfMemory,
+    PeerLost,
+    Pool,
+    PoolHolder,
+    PoolInfo,
+    ProcessInfo,
+    ProtocolError,
+    QuotaExceeded,
+    Stream,
+    Timeline,
+    Timeout,
+    Token,
+    Unsupported,
+    Watch,
+    WatchEvent,
+    WrongState,
+    from_dlpack,
+    library_path,
+    library_version,
+    set_log,
+)
+from warpway._arrays import empty, share, zeros
+
+__all__ = [
+    "AccessDenied",
+    "AlreadyExists",
+    "Array",
+    "Barrier",
+    "Broker",
+    "BrokerInfo",
+    "Cancel",
+    "Cancelled",
+    "Device",
+    "Error",
+    "Event",
+    "Forked",
+    "InvalidArgument",
+    "IpcArrayHandle",
+    "LimitReached",
+    "Memory",
+    "NoBroker",
+    "NoDevice",
+    "NotFound",
+    "ObjectInfo",
+    "OutOfMemory",
+    "PeerLost",
+    "Pool",
+    "PoolHolder",
+    "PoolInfo",
+    "ProcessInfo",
+    "ProtocolError",
+    "QuotaExceeded",
+    "Stream",
+    "Timeline",
+    "Timeout",
+    "Token",
+    "Unsupported",
+    "Watch",
+    "WatchEvent",
+    "WrongState",
+    "empty",
+    "enable_logging",
+    "from_dlpack",
+    "library_path",
+    "library_version",
+    "open_ipc_array",
+    "set_log",
+    "share",
+    "zeros",
+]
+
+__version__ = library_version()
+
+_LAZY = {"IpcArrayHandle": "_ipc", "open_ipc_array": "_ipc"}
+
+
+def __getattr__(name):
+    if name not in _LAZY:
+        raise AttributeError(f"module 'warpway' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"warpway.{_LAZY[name]}"), name)
+
+
+def enable_logging(logger=None):
+    """Send the library's debug log to `logging`.
+
+    Parameters
+    ----------
+    logger : logging.Logger, optional
+        None: the logger "warpway". Each line is a record of level DEBUG.
+    """
+    import logging
+
+    set_log((logger or logging.getLogger("warpway")).debug)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits of this package in asyncio.
+
+`run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so does
+``async for event in watch``. Each wait has a thread of its own, which ends with the wait: so the number of
+waits has no limit, waits that last for ever delay no others, and none of them holds up the end of the
+program. When the awaiting task is cancelled, the wait ends first.
+"""
+
+import asyncio
+import functools
+import threading
+
+from warpway._core import Cancel
+
+__all__ = ["run"]
+
+
+async def run(function, /, *arguments, **keywords):
+    """Call a function that takes ``cancel=`` in a thread of its own, and await its end.
+
+    Parameters
+    ----------
+    function : callable
+        Such as ``stream.synchronize`` or ``broker.get``.
+    *arguments, **keywords
+        Its arguments, but for `cancel`: cancel the task instead.
+
+    Returns
+    -------
+    object
+        What the function returns.
+    """
+    if "cancel" in keywords:
+        raise TypeError("an awaited call takes no cancel=: cancel the task that awaits it")
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    cancel = Cancel()
+    call = functools.partial(function, *arguments, cancel=cancel, **keywords)
+    threading.Thread(target=_call, args=(loop, ended, call), name="warpway wait", daemon=True).start()
+    try:
+        await asyncio.wait((ended,))
+        return ended.result()
+    except asyncio.CancelledError:
+        cancel.set()
+        await _settle(ended)
+        raise
+    finally:
+        cancel.set()  # also when the coroutine is closed instead of cancelled
+
+
+async def next_event(watch):
+    """The next event of a Watch; StopAsyncIteration: the watch was closed."""
+    try:
+        return await run(watch.next)
+    except ValueError:
+        if watch.closed:
+            raise StopAsyncIteration from None
+        raise
+
+
+def _call(loop, ended, call):
+    try:
+        settle, result = ended.set_result, call()
+    except StopIteration as error:  # which no Future accepts
+        settle, result = ended.set_exception, RuntimeError(f"the call raised {error!r}")
+    except BaseException as error:  # pylint: disable=broad-exception-caught
+        settle, result = ended.set_exception, error
+    try:
+        loop.call_soon_threadsafe(settle, result)
+    except RuntimeError:
+        pass  # the loop is closed, so nothing awaits the end
+    finally:
+        del result  # the traceback of an exception has this frame
+
+
+async def _settle(ended):
+    """Wait until a call has ended that was cancelled, which takes less than 0.1 s."""
+    while not ended.done():
+        try:
+            await asyncio.wait((ended,))
+        except asyncio.CancelledError:
+            pass
+    ended.exception()  # otherwise the loop reports that nobody asked for it
