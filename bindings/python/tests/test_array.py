@@ -1,36 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Array: views against NumPy as the oracle, types, copies, exchange with NumPy."""
+"""Array: types, views that are refused, copies, exchange with NumPy."""
 
 import gc
 import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-
 import warpway
-
-settings.register_profile("warpway", deadline=None, database=None)
-settings.load_profile("warpway")
+from arrays import array_of, same
 
 DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
 ]  # fmt: skip
-
-
-def array_of(numbers, device="host"):
-    array = warpway.empty(numbers.shape, numbers.dtype, device=device, kind="host")
-    np.asarray(array)[...] = numbers
-    return array
-
-
-def same(array, numbers):
-    found = np.asarray(array)
-    assert found.shape == numbers.shape and found.dtype == numbers.dtype
-    assert (found == numbers).all()
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -90,47 +72,6 @@ def test_arguments_of_other_types():
     for arguments in ((5, 1, "int8"), (memory, "a", "int8"), (memory, (1.5,), "int8")):
         with pytest.raises(TypeError):
             warpway.Array(*arguments)
-
-
-KEYS = st.one_of(
-    st.integers(-6, 6),
-    st.slices(5),
-    st.builds(slice, st.integers(-9, 9), st.integers(-9, 9), st.integers(-3, 3).filter(bool)),
-    st.just(None),
-    st.just(Ellipsis),
-)
-
-
-@settings(max_examples=300)
-@given(
-    hnp.arrays("int16", hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=5)),
-    st.lists(KEYS, max_size=5).map(tuple),
-)
-def test_views_are_numpys(numbers, key):
-    array = array_of(numbers)
-    try:
-        expected = numbers[key]
-    except IndexError:
-        with pytest.raises(IndexError):
-            array[key]
-        return
-    same(array[key], np.asarray(expected))
-
-
-@settings(max_examples=100)
-@given(
-    hnp.arrays("uint8", hnp.array_shapes(min_dims=1, max_dims=4, max_side=4)),
-    st.data(),
-)
-def test_shapes_are_numpys(numbers, data):
-    array = array_of(numbers)
-    order = data.draw(st.permutations(range(numbers.ndim)))
-    same(array.transpose(*order), numbers.transpose(order))
-    same(array.transpose(order), numbers.transpose(order))
-    same(array.T, numbers.T)
-    same(array.reshape(-1), numbers.reshape(-1))
-    same(array.reshape(numbers.shape[::-1]), numbers.reshape(numbers.shape[::-1]))
-    same(array.broadcast_to((2, *numbers.shape)), np.broadcast_to(numbers, (2, *numbers.shape)))
 
 
 def test_refused_views():
