@@ -22,6 +22,8 @@
 #include "share/sync_object.h"
 #include "share/token_import.h"
 
+#define REVOCATIONS 4 /* that a map meets at most: each takes its maker a round trip */
+
 struct ww_object {
 	struct ww_ref ref;
 	struct ww_token_info token; /* that it came by */
@@ -144,10 +146,37 @@ static ww_status map_by(const struct ww_object *object, const struct ww_token_in
 }
 
 /*
- * The broker refuses the secret if tokens were revoked. It tells a holder the present one. An
- * object that was sealed meanwhile is refused for writing both times.
+ * The present secret of the object that is held: the broker tells it to a holder. By then another
+ * object may have the id.
  */
-static ww_status map_held(const struct ww_object *object, struct ww_device *device,
+static ww_status object_token(const struct ww_object *object, const struct ww_escrow *escrow,
+	struct ww_token_info *named, struct ww_token *out_token)
+{
+	ww_try(ww_export_object(object->broker, named, escrow, out_token));
+	if (named->generation != object->token.generation ||
+		memcmp(named->broker_id, object->token.broker_id, sizeof(named->broker_id)) != 0)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the object that is held has left its broker; another one has its id");
+	return WW_OK;
+}
+
+/* A hold that the broker lost is not taken anew, since that would count as an import. */
+static ww_status check_held(struct ww_object *object)
+{
+	struct ww_broker *broker = object->broker;
+
+	if (ww_broker_client_ensure(broker, false) == WW_OK &&
+		!ww_hold_ref_is_held(&object->holds, broker))
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the broker at %s has lost the object that is held", broker->address.path);
+	return WW_OK;
+}
+
+/*
+ * The broker refuses the secret if tokens were revoked, which may happen again meanwhile. An object
+ * that was sealed meanwhile is refused for writing by either call.
+ */
+static ww_status map_held(struct ww_object *object, struct ww_device *device,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
@@ -157,16 +186,18 @@ static ww_status map_held(const struct ww_object *object, struct ww_device *devi
 	ww_status status;
 
 	ww_error_save(&record);
+	ww_try(check_held(object));
 	named.flags &= ~WW_TOKEN_COUNTED;
 	ww_try(ww_token_make(&named, object->secret, &token));
 	status = map_by(object, &named, &token, device, options, out_memory);
-	if (status != WW_ERR_ACCESS)
-		return status;
-	named.access = options->access;
-	ww_try(ww_export_object(object->broker, &named, &none, &token));
-	ww_try(map_by(object, &named, &token, device, options, out_memory));
-	ww_error_restore(&record);
-	return WW_OK;
+	for (int tries = 0; status == WW_ERR_ACCESS && tries < REVOCATIONS; tries++) {
+		named.access = options->access;
+		ww_try(object_token(object, &none, &named, &token));
+		status = map_by(object, &named, &token, device, options, out_memory);
+	}
+	if (status == WW_OK)
+		ww_error_restore(&record);
+	return status;
 }
 
 static ww_status map_slice(struct ww_object *object, struct ww_device *device,
@@ -235,5 +266,5 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 	info.flags &= ~WW_TOKEN_COUNTED;
 	if (escrow.uses)
 		info.flags |= WW_TOKEN_COUNTED;
-	return ww_export_object(object->broker, &info, &escrow, out_token);
+	return object_token(object, &escrow, &info, out_token);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/proc_file.h"
@@ -23,6 +24,8 @@
 
 /* That of today's GPUs, so that a program which forgets to round learns it here. */
 #define GRANULARITY (UINT64_C(2) << 20)
+
+#define SECOND_NS UINT64_C(1000000000)
 
 static ww_status host_count(uint32_t *out_count)
 {
@@ -38,7 +41,8 @@ static struct {
 	uint8_t uuid[WW_DEVICE_UUID_BYTES];
 	char name[WW_DEVICE_NAME_BYTES];
 	char driver[WW_DEVICE_DRIVER_BYTES];
-	uint64_t bytes_total; /* 0: could not be read */
+	uint64_t bytes_total; /* atomic; 0: could not be read. A cgroup's limit may change */
+	uint64_t read_ns;     /* atomic; when that was read */
 } machine;
 
 static pthread_once_t machine_read = PTHREAD_ONCE_INIT;
@@ -67,7 +71,6 @@ static void machine_read_once(void)
 {
 	struct utsname system;
 	struct ww_error record;
-	uint64_t free_bytes;
 	char boot_id[64];
 
 	ww_error_save(&record);
@@ -78,8 +81,6 @@ static void machine_read_once(void)
 	if (uname(&system) == 0)
 		snprintf(machine.driver, sizeof(machine.driver), "%.15s %.47s", system.sysname,
 			system.release);
-	if (ww_system_memory(&free_bytes, &machine.bytes_total) != WW_OK)
-		machine.bytes_total = 0;
 	ww_error_restore(&record);
 }
 
@@ -109,16 +110,28 @@ static void host_close(struct ww_device *device)
 	free(device);
 }
 
-static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
+/* Reads it again after a second. */
+static ww_status read_bytes_total(uint64_t *out_bytes)
 {
+	uint64_t now_ns = ww_clock_now_ns();
 	uint64_t free_bytes;
 
+	*out_bytes = __atomic_load_n(&machine.bytes_total, __ATOMIC_ACQUIRE);
+	if (*out_bytes && now_ns - __atomic_load_n(&machine.read_ns, __ATOMIC_RELAXED) < SECOND_NS)
+		return WW_OK;
+	ww_try(ww_system_memory(&free_bytes, out_bytes));
+	__atomic_store_n(&machine.read_ns, now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&machine.bytes_total, *out_bytes, __ATOMIC_RELEASE);
+	return WW_OK;
+}
+
+static ww_status host_info(struct ww_device *device, struct ww_device_info *info)
+{
 	(void)device;
 	info->mps = WW_MPS_OFF;
 	memcpy(info->name, machine.name, sizeof(info->name));
 	memcpy(info->driver, machine.driver, sizeof(info->driver));
-	info->bytes_total = machine.bytes_total;
-	return info->bytes_total ? WW_OK : ww_system_memory(&free_bytes, &info->bytes_total);
+	return read_bytes_total(&info->bytes_total);
 }
 
 static ww_status host_free_bytes(struct ww_device *device, uint64_t *out_bytes)

@@ -455,8 +455,12 @@ ww_status ww_member_map(struct ww_member *member, struct ww_attachments *holds,
 	struct ww_device *device, const struct ww_token_info *info,
 	const struct ww_import_options *options, struct ww_memory **out_memory)
 {
+	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	WW_AUTO_MEMBER struct ww_member *user = member;
+	struct ww_pool_keys keys = ww_member_keys(member);
 
+	/* All requests together, since other threads may wait for the chunk. */
+	ww_request_limit_all(ww_clock_deadline_ns(ww_broker_client_timeout_ns(keys.broker)));
 	ww_member_ref(member);
 	return open_slice(&user, device, info, options, holds, out_memory);
 }

@@ -439,6 +439,15 @@ static struct ww_member_chunk *find_chunk(struct ww_member *member,
 	return NULL;
 }
 
+static ww_status check_chunk(const struct ww_member *member, const struct ww_get_reply *grant)
+{
+	if (grant->granted.uid != member->owner_uid ||
+		grant->description.memory.kind != member->kind)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a chunk of the pool is not its owner's: somebody else has put it");
+	return WW_OK;
+}
+
 /* Asks the broker for a chunk. @message: that @grant is made with */
 static ww_status ask_chunk(struct ww_get_reply *grant, struct ww_wire_get *message,
 	const struct ww_member *member, uint32_t index)
@@ -449,11 +458,7 @@ static ww_status ask_chunk(struct ww_get_reply *grant, struct ww_wire_get *messa
 	ww_pool_chunk_name(name, member->pool_id, index);
 	ww_get_reply_set_name(grant, message, name, 0);
 	ww_try(ww_get_reply_ask(grant));
-	if (grant->granted.uid != member->owner_uid ||
-		grant->description.memory.kind != member->kind)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a chunk of the pool is not its owner's: somebody else has put it");
-	return WW_OK;
+	return check_chunk(member, grant);
 }
 
 /* Maps a chunk that the broker has. */
@@ -495,6 +500,8 @@ static ww_status map_held_chunk(const struct ww_member *member,
 			broker->address.path);
 	ww_try(ww_export_object(broker, &named, &none, &token));
 	ww_try(ww_import_ask(&import, broker, &token));
+	ww_try(check_chunk(member, &import.grant));
+	ww_try(ww_import_check_bytes(&named, import.grant.description.memory.bytes));
 	return ww_get_reply_map(&import.grant, wanted->device, &options, out_memory);
 }
 
@@ -541,21 +548,25 @@ static ww_status hold_mapped_chunk(struct ww_member *member, uint32_t index,
 	return WW_OK;
 }
 
-ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
-	const struct ww_token_info *info, struct ww_attachments *holds)
+static ww_status hold_other_chunk(struct ww_member *member, uint32_t index,
+	const struct ww_token_info *info, uint32_t access, struct ww_attachments *holds)
 {
 	struct ww_wire_get message = {.access = (uint8_t)access};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
-	ww_status status;
 
-	ww_get_reply_init(&grant, member->keys.broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
-	status = hold_mapped_chunk(member, index, info, access, holds);
-	if (status != WW_NOT_READY)
-		return status;
 	ww_try(ask_chunk(&grant, &message, member, index));
 	ww_try(ww_import_check_bytes(info, grant.description.memory.bytes));
 	ww_get_reply_keep(&grant, holds);
 	return WW_OK;
+}
+
+ww_status ww_member_hold_chunk(struct ww_member *member, uint32_t index, uint32_t access,
+	const struct ww_token_info *info, struct ww_attachments *holds)
+{
+	ww_status status = hold_mapped_chunk(member, index, info, access, holds);
+
+	return status == WW_NOT_READY ? hold_other_chunk(member, index, info, access, holds)
+				      : status;
 }
 
 static ww_status add_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
