@@ -51,22 +51,26 @@ static PyObject *memory_of(PyObject *self)
 
 static bool dl_device(PyObject *self, int *out_type, int *out_id)
 {
-	struct ww_device_info device = WW_INIT(struct ww_device_info);
+	struct ww_device_info shown = WW_INIT(struct ww_device_info);
 	struct ww_memory_info info;
+	ww_device *device = memory_device(memory_of(self), &info);
+	ww_status status;
 
-	if (!memory_info(memory_of(self), &info))
+	if (!device)
 		return false;
-	if (ww_device_info_get(info.device, &device) != WW_OK) {
-		error_raise(core_of(self), WW_ERR_DEVICE);
+	status = ww_device_info_get(device, &shown);
+	handle_return(&device_class, device);
+	if (status != WW_OK) {
+		error_raise(core_of(self), status);
 		return false;
 	}
 	*out_id = 0;
 	*out_type = DL_CPU;
-	if (device.backend == WW_BACKEND_CUDA && info.kind == WW_MEMORY_HOST)
+	if (shown.backend == WW_BACKEND_CUDA && info.kind == WW_MEMORY_HOST)
 		*out_type = DL_CUDA_HOST;
-	if (device.backend == WW_BACKEND_CUDA && info.kind != WW_MEMORY_HOST) {
+	if (shown.backend == WW_BACKEND_CUDA && info.kind != WW_MEMORY_HOST) {
 		*out_type = DL_CUDA;
-		*out_id = (int)device.index;
+		*out_id = (int)shown.index;
 	}
 	return true;
 }
@@ -114,17 +118,17 @@ static bool order_consumer(PyObject *self, PyObject *stream)
 		PyErr_SetString(PyExc_BufferError, "stream must be None for an array of the CPU");
 		return false;
 	}
-	if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1)
+	if (PyLong_Check(stream) && PyLong_AsLong(stream) == -1 && !PyErr_Occurred())
 		return true;
+	/* Of a number of more than 64 bits. It is refused as a pointer, if it is used. */
 	PyErr_Clear();
 	if (!((struct array_instance *)self)->timeline)
 		return true;
 	if (type == DL_CUDA) {
-		struct ww_memory_info info;
 		PyObject *legacy = stream == Py_None ? PyLong_FromLong(1) : Py_NewRef(stream);
 
-		if (legacy && memory_info(memory_of(self), &info))
-			waiter = convert_stream(core_of(self), info.device, legacy);
+		if (legacy)
+			waiter = memory_stream(memory_of(self), legacy);
 		Py_XDECREF(legacy);
 		if (!waiter)
 			return false;
@@ -136,18 +140,24 @@ static bool order_consumer(PyObject *self, PyObject *stream)
 	return status == WW_OK;
 }
 
+/* It may be the last reference of the memory, whose release may block. */
 static void capsule_free(PyObject *capsule)
 {
-	if (PyCapsule_IsValid(capsule, CAPSULE_VERSIONED)) {
-		struct DLManagedTensorVersioned *tensor = PyCapsule_GetPointer(capsule,
-			CAPSULE_VERSIONED);
+	struct DLManagedTensorVersioned *versioned = NULL;
+	struct DLManagedTensor *plain = NULL;
 
-		tensor->deleter(tensor);
-	} else if (PyCapsule_IsValid(capsule, CAPSULE_PLAIN)) {
-		struct DLManagedTensor *tensor = PyCapsule_GetPointer(capsule, CAPSULE_PLAIN);
-
-		tensor->deleter(tensor);
-	}
+	if (callback_is_stuck())
+		return;
+	if (PyCapsule_IsValid(capsule, CAPSULE_VERSIONED))
+		versioned = PyCapsule_GetPointer(capsule, CAPSULE_VERSIONED);
+	else if (PyCapsule_IsValid(capsule, CAPSULE_PLAIN))
+		plain = PyCapsule_GetPointer(capsule, CAPSULE_PLAIN);
+	Py_BEGIN_ALLOW_THREADS
+	if (versioned)
+		versioned->deleter(versioned);
+	if (plain)
+		plain->deleter(plain);
+	Py_END_ALLOW_THREADS
 }
 
 static PyObject *capsule_versioned(PyObject *self, ww_memory *memory)
@@ -441,19 +451,21 @@ static ww_device *device_of_tensor(struct core *core, PyObject *value)
 static PyObject *import_capsule(struct core *core, ww_device *device, PyObject *capsule)
 {
 	bool is_versioned = PyCapsule_IsValid(capsule, CAPSULE_VERSIONED);
+	const char *name = is_versioned ? CAPSULE_VERSIONED : CAPSULE_PLAIN;
 	struct dlpack_call call = {.device = device, .is_versioned = is_versioned};
 	PyObject *memory, *array;
 	ww_status status;
 
-	call.tensor = PyCapsule_GetPointer(capsule,
-		is_versioned ? CAPSULE_VERSIONED : CAPSULE_PLAIN);
+	call.tensor = PyCapsule_GetPointer(capsule, name);
 	if (!call.tensor)
 		return NULL;
-	status = wait_run(core, run_import, &call, 0, NULL);
-	if (status != WW_OK)
-		return error_raise(core, status);
-	/* The tensor is the memory's now. */
+	/* The tensor is to be the memory's: no other thread may take it meanwhile. */
 	PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor");
+	status = wait_run(core, run_import, &call, 0, NULL);
+	if (status != WW_OK) {
+		PyCapsule_SetName(capsule, name);
+		return error_raise(core, status);
+	}
 	memory = memory_object(core, call.memory);
 	array = memory ? array_object(core, memory, &call.array) : NULL;
 	Py_XDECREF(memory);
@@ -462,8 +474,8 @@ static PyObject *import_capsule(struct core *core, ww_device *device, PyObject *
 
 PyObject *array_from_dlpack(PyObject *module, PyObject *value)
 {
-	struct core *core = PyModule_GetState(module);
-	ww_device *device = device_of_tensor(core, value);
+	struct core *core = core_of_module(module);
+	ww_device *device = core ? device_of_tensor(core, value) : NULL;
 	PyObject *capsule, *array = NULL;
 
 	if (!device)
@@ -472,6 +484,6 @@ PyObject *array_from_dlpack(PyObject *module, PyObject *value)
 	if (capsule)
 		array = import_capsule(core, device, capsule);
 	Py_XDECREF(capsule);
-	ww_device_unref(device);
+	handle_return(&device_class, device);
 	return array;
 }

@@ -8,6 +8,8 @@
  */
 #include "array.h"
 
+#include <pthread.h>
+
 #include "memory.h"
 #include "token.h"
 
@@ -18,13 +20,23 @@ static const struct array_instance *instance(PyObject *self)
 
 /* --- the ready point --- */
 
+static PyObject *timeline_new(struct core *core)
+{
+	ww_timeline *timeline;
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_timeline_create(NULL, &timeline);
+	Py_END_ALLOW_THREADS
+	return status == WW_OK ? timeline_object(core, timeline) : error_raise(core, status);
+}
+
 /* The timeline of a stream, a new reference; NULL with an exception. */
 static PyObject *timeline_for(struct core *core, ww_stream *stream)
 {
 	void *native = ww_stream_native(stream);
 	PyObject *key = PyLong_FromVoidPtr(native ? native : (void *)stream);
-	PyObject *found;
-	ww_timeline *timeline;
+	PyObject *found, *made = NULL;
 
 	if (!core->ready)
 		core->ready = PyDict_New();
@@ -33,26 +45,37 @@ static PyObject *timeline_for(struct core *core, ww_stream *stream)
 		return NULL;
 	}
 	found = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
-	if (!found && !PyErr_Occurred()) {
-		ww_status status = ww_timeline_create(NULL, &timeline);
-
-		found = status == WW_OK ? timeline_object(core, timeline)
-					: error_raise(core, status);
-		if (found && PyDict_SetItem(core->ready, key, found) < 0)
-			Py_CLEAR(found);
+	if (!found && !PyErr_Occurred() && (made = timeline_new(core))) {
+		/* Another thread may have made one meanwhile. */
+		found = Py_XNewRef(PyDict_GetItemWithError(core->ready, key));
+		if (!found && !PyErr_Occurred() && PyDict_SetItem(core->ready, key, made) == 0)
+			found = Py_NewRef(made);
 	}
+	Py_XDECREF(made);
 	Py_DECREF(key);
 	return found;
 }
 
-/* Has the stream raise the timeline to the next value. */
+/*
+ * Has the stream raise the timeline to the next value. Without the GIL: a driver whose queue is
+ * full waits for the work before, which may be a Python function.
+ */
 static ww_status signal_next(ww_timeline *timeline, ww_stream *stream, uint64_t *out_value)
 {
+	static pthread_mutex_t
+		lock = PTHREAD_MUTEX_INITIALIZER; /* from the question to the signal */
 	struct ww_timeline_info info = WW_INIT(struct ww_timeline_info);
-	ww_status status = ww_timeline_info_get(timeline, &info);
+	ww_status status;
 
+	Py_BEGIN_ALLOW_THREADS
+	pthread_mutex_lock(&lock);
+	status = ww_timeline_info_get(timeline, &info);
 	*out_value = info.submitted + 1;
-	return status == WW_OK ? ww_timeline_stream_signal(timeline, stream, *out_value) : status;
+	if (status == WW_OK)
+		status = ww_timeline_stream_signal(timeline, stream, *out_value);
+	pthread_mutex_unlock(&lock);
+	Py_END_ALLOW_THREADS
+	return status;
 }
 
 PyObject *array_ready(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -60,16 +83,14 @@ PyObject *array_ready(PyObject *self, PyObject *arguments, PyObject *keywords)
 	static char *names[] = {"stream", NULL};
 	struct core *core = core_of(self);
 	PyObject *value, *timeline;
-	struct ww_memory_info info;
 	ww_timeline *borrowed;
 	ww_stream *stream;
 	ww_status status;
 	uint64_t ready;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:ready", names, &value) ||
-		!memory_info(instance(self)->memory, &info))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:ready", names, &value))
 		return NULL;
-	stream = convert_stream(core, info.device, value);
+	stream = memory_stream(instance(self)->memory, value);
 	if (!stream)
 		return NULL;
 	timeline = timeline_for(core, stream);
@@ -121,16 +142,13 @@ PyObject *array_wait(PyObject *self, PyObject *arguments, PyObject *keywords)
 	static char *names[] = {"stream", "timeout", "cancel", NULL};
 	PyObject *value = Py_None, *cancel = NULL;
 	uint64_t timeout_ns = WW_FOREVER;
-	struct ww_memory_info info;
 	ww_stream *stream = NULL;
 	ww_status status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$O&O:wait", names, &value,
 		    convert_timeout, &timeout_ns, &cancel))
 		return NULL;
-	if (value != Py_None &&
-		(!memory_info(instance(self)->memory, &info) ||
-			!(stream = convert_stream(core_of(self), info.device, value))))
+	if (value != Py_None && !(stream = memory_stream(instance(self)->memory, value)))
 		return NULL;
 	status = array_wait_ready(self, stream, timeout_ns, cancel);
 	handle_return(&stream_class, stream);

@@ -232,7 +232,7 @@ static PyObject *run_call(PyObject *self, struct member_call *call, uint64_t tim
 
 	if (!begin(self, call))
 		return NULL;
-	call->join.has_cancel = cancel && cancel != Py_None;
+	call->join.has_cancel = cancel && cancel != Py_None && !wait_is_watched();
 	status = wait_run(core, run_member, call, timeout_ns, cancel);
 	if (status == WW_OK)
 		status = ww_barrier_info_get(call->barrier, &info);
@@ -563,7 +563,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Barrier",
 	.basicsize = sizeof(struct barrier_handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

@@ -281,7 +281,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Broker",
 	.basicsize = sizeof(struct broker_handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

@@ -118,7 +118,7 @@ static bool open_device(struct core *core, struct get_call *call, PyObject *whic
 {
 	PyObject *host = which ? NULL : PyUnicode_FromString("host");
 
-	ww_device_unref(call->device);
+	handle_return(&device_class, call->device);
 	call->device = NULL;
 	if (which || host)
 		call->device = convert_device(core, which ? which : host);
@@ -159,7 +159,7 @@ static bool open_home(struct core *core, struct get_call *call)
 	struct ww_token_info info = WW_INIT(struct ww_token_info);
 
 	memcpy(info.home_uuid, call->info.home_uuid, sizeof(info.home_uuid));
-	ww_device_unref(call->device);
+	handle_return(&device_class, call->device);
 	call->device = token_device(core, &info, Py_None);
 	return call->device;
 }
@@ -208,7 +208,7 @@ static bool has_gpu(void)
 
 static PyObject *memory_or_array(struct core *core, struct get_call *call)
 {
-	PyObject *memory = memory_object(core, call->memory);
+	PyObject *memory = memory_object_imported(core, call->memory);
 	PyObject *array;
 
 	if (!memory || !call->info.has_array)

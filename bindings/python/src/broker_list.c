@@ -33,15 +33,11 @@ static ww_status run_remove(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 /* A str without zeros, as UTF-8; a new reference to bytes. */
 static PyObject *name_bytes(PyObject *name)
 {
-	PyObject *bytes;
 	char *unused;
 
-	if (!PyUnicode_Check(name))
-		return PyErr_Format(PyExc_TypeError, "a name is a str, not %R", name);
-	bytes = PyUnicode_AsUTF8String(name);
-	if (bytes && PyBytes_AsStringAndSize(bytes, &unused, NULL) < 0)
-		Py_CLEAR(bytes);
-	return bytes;
+	if (PyUnicode_Check(name))
+		return text_bytes(name, &unused);
+	return PyErr_Format(PyExc_TypeError, "a name is a str, not %R", name);
 }
 
 /* Return: as wait_run(). */

@@ -43,7 +43,7 @@ static ww_cancel *flag(PyObject *self)
 static PyObject *cancel_set(PyObject *self, PyObject *unused)
 {
 	(void)unused;
-	ww_cancel_set(flag(self));
+	wait_cancel(flag(self));
 	Py_RETURN_NONE;
 }
 
@@ -87,7 +87,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Cancel",
 	.basicsize = sizeof(struct handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

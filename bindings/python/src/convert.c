@@ -109,6 +109,15 @@ static PyObject *attribute(PyObject *value, const char *name)
 	return found;
 }
 
+PyObject *text_bytes(PyObject *text, char **out_text)
+{
+	PyObject *bytes = PyUnicode_AsUTF8String(text);
+
+	if (bytes && PyBytes_AsStringAndSize(bytes, out_text, NULL) < 0)
+		Py_CLEAR(bytes);
+	return bytes;
+}
+
 /* --- devices --- */
 
 static ww_device *open_named(struct core *core, const char *name)
@@ -159,15 +168,14 @@ static ww_device *open_foreign(struct core *core, PyObject *value)
 
 static ww_device *open_text(struct core *core, PyObject *value)
 {
-	PyObject *bytes = PyUnicode_AsUTF8String(value);
+	char *text;
+	PyObject *bytes = text_bytes(value, &text);
 	ww_device *device;
 	char name[64];
 
 	if (!bytes)
 		return NULL;
-	snprintf(name, sizeof(name), "%s%s",
-		strncmp(PyBytes_AsString(bytes), "GPU-", 4) ? "" : "cuda:",
-		PyBytes_AsString(bytes));
+	snprintf(name, sizeof(name), "%s%s", strncmp(text, "GPU-", 4) ? "" : "cuda:", text);
 	Py_DECREF(bytes);
 	if (!strcmp(name, "cpu"))
 		strcpy(name, "host");
@@ -210,14 +218,19 @@ static PyObject *pointer_of_protocol(PyObject *protocol)
 {
 	PyObject *pair = PyCallable_Check(protocol) ? PyObject_CallNoArgs(protocol)
 						    : Py_NewRef(protocol);
-	PyObject *pointer = pair ? PySequence_GetItem(pair, 1) : NULL;
+	PyObject *item = pair ? PySequence_GetItem(pair, 1) : NULL;
+	PyObject *pointer = item ? PyNumber_Index(item) : NULL;
 
+	Py_XDECREF(item);
 	Py_XDECREF(pair);
 	return pointer;
 }
 
-/* The number of a CUstream: of an int, or of an object of another library; a new reference. */
-static PyObject *pointer_object(PyObject *value)
+/*
+ * The number of a CUstream: of an int, or of an object of another library; a new reference.
+ * @depth: how many objects deep it may be: Numba's is in a ctypes.c_void_p of its handle
+ */
+static PyObject *pointer_object(PyObject *value, int depth)
 {
 	static const char *const names[] = {"cuda_stream", "ptr", "handle", "value"};
 	PyObject *found;
@@ -231,7 +244,8 @@ static PyObject *pointer_object(PyObject *value)
 		Py_DECREF(found);
 		return pointer;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !PyErr_Occurred(); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && depth > 0 && !PyErr_Occurred();
+		i++) {
 		found = attribute(value, names[i]);
 		if (!found)
 			continue;
@@ -241,7 +255,7 @@ static PyObject *pointer_object(PyObject *value)
 			return PyLong_FromLong(0);
 		}
 		if (!PyLong_Check(found)) {
-			PyObject *pointer = pointer_object(found);
+			PyObject *pointer = pointer_object(found, depth - 1);
 
 			Py_DECREF(found);
 			return pointer;
@@ -290,7 +304,7 @@ ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 
 	if (Py_TYPE(value) == core->types[CORE_STREAM])
 		return handle_borrow(value, &stream_class);
-	pointer = pointer_object(value);
+	pointer = pointer_object(value, 2);
 	if (!pointer)
 		return NULL;
 	native = PyLong_AsVoidPtr(pointer);
@@ -366,17 +380,17 @@ static const char *plain_name(const char *text)
 bool convert_dtype(struct core *core, PyObject *value, struct ww_dtype *out_dtype)
 {
 	PyObject *name = dtype_name(value);
-	PyObject *bytes = name ? PyUnicode_AsUTF8String(name) : NULL;
-	char typestr[32];
+	char *text, typestr[32];
+	PyObject *bytes = name ? text_bytes(name, &text) : NULL;
 	ww_status status;
 
 	Py_XDECREF(name);
 	if (!bytes)
 		return false;
-	if (is_typestr(PyBytes_AsString(bytes), typestr))
+	if (is_typestr(text, typestr))
 		status = ww_dtype_parse(typestr, out_dtype);
 	else
-		status = ww_dtype_parse(plain_name(PyBytes_AsString(bytes)), out_dtype);
+		status = ww_dtype_parse(plain_name(text), out_dtype);
 	Py_DECREF(bytes);
 	if (status != WW_OK)
 		error_raise(core, status);

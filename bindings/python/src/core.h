@@ -69,6 +69,8 @@ struct core {
 /* The state, of any instance or type of the module. */
 struct core *core_of(PyObject *self);
 struct core *core_of_type(PyTypeObject *type);
+/* Of the module; NULL with an exception: it was made, but not executed. */
+struct core *core_of_module(PyObject *module);
 
 /* --- error.c --- */
 
@@ -89,6 +91,9 @@ PyObject *error_raise_record(struct core *core, const struct ww_error *record);
 
 /* Raises the exception of a status, with a message of this module. Return: NULL. */
 PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...);
+
+/* Types cannot be changed either: what their functions rely on is only in __new__. */
+#define TYPE_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE)
 
 /* A docstring in a table of slots. */
 #define DOC(text) ((void *)(uintptr_t)(text))
@@ -144,6 +149,30 @@ typedef ww_status (*wait_fn)(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
 	PyObject *cancel);
 
+/* Whether wait_run() in this thread is ended by signals: it is the main thread. */
+bool wait_is_watched(void);
+/* Sets a flag of CORE_CANCEL, also for the wait of the main thread. With the GIL. */
+void wait_cancel(ww_cancel *flag);
+
+/* --- callback.c: calls of Python from threads of the library or a driver --- */
+
+/*
+ * Takes the GIL, and puts the exception aside that this thread may have.
+ * Return: false: Python has ended, and nothing may be called
+ */
+struct callback {
+	PyGILState_STATE state;
+	PyObject *type, *value, *traceback;
+};
+bool callback_begin(struct callback *callback);
+void callback_end(struct callback *callback);
+
+/*
+ * Whether Python has begun to end while a callback runs. That one never returns, so what may wait
+ * for it must not be called.
+ */
+bool callback_is_stuck(void);
+
 /* --- convert.c: each returns false with an exception set --- */
 
 /* Seconds, or None: no limit. For PyArg_Parse's "O&", into a uint64_t. */
@@ -160,6 +189,12 @@ int convert_bytes(PyObject *value, void *out_bytes);
  * Return: -1 with an exception.
  */
 int convert_word(PyObject *value, const char *what, const char *const words[], int first);
+
+/*
+ * A str as UTF-8, which has no zero inside: a new reference to bytes, and what they contain; NULL
+ * with an exception.
+ */
+PyObject *text_bytes(PyObject *text, char **out_text);
 
 /* A device of None (the default one), an index, a name, a UUID or a Device; NULL: exception. */
 ww_device *convert_device(struct core *core, PyObject *value);

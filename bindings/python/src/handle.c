@@ -3,7 +3,8 @@
  * handle.c - what all handles have in common, see core.h
  *
  * The last reference of an object may block when it is released, for example until the driver has
- * unmapped memory. So references are released without the GIL.
+ * unmapped memory. So references are released without the GIL. At the end of Python, when it could
+ * block for ever, they are left to the end of the process.
  */
 #include "core.h"
 
@@ -14,7 +15,7 @@ PyMemberDef handle_members[] = {
 
 void handle_return(const struct handle_class *class, void *object)
 {
-	if (!object)
+	if (!object || callback_is_stuck())
 		return;
 	Py_BEGIN_ALLOW_THREADS
 	class->unref(object);

@@ -153,20 +153,19 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	if (!call.device)
 		return NULL;
 	status = wait_run(core, run_create, &call, 0, NULL);
-	ww_device_unref(call.device);
+	handle_return(&device_class, call.device);
 	return status == WW_OK ? memory_object(core, call.memory) : error_raise(core, status);
 }
 
 /* The last unref of the memory may come from any thread, also after Python has ended. */
 static void release_kept(void *kept)
 {
-	PyGILState_STATE state;
+	struct callback callback;
 
-	if (!kept || !Py_IsInitialized())
+	if (!kept || !callback_begin(&callback))
 		return;
-	state = PyGILState_Ensure();
 	Py_DECREF((PyObject *)kept);
-	PyGILState_Release(state);
+	callback_end(&callback);
 }
 
 static PyObject *memory_wrap(struct core *core, ww_device *device, void *pointer, uint64_t bytes,
@@ -209,7 +208,7 @@ static PyObject *memory_wrap_pointer(PyObject *type, PyObject *arguments, PyObje
 	if (!device)
 		return NULL;
 	made = memory_wrap(core, device, pointer, bytes, kept);
-	ww_device_unref(device);
+	handle_return(&device_class, device);
 	return made;
 }
 
@@ -273,28 +272,39 @@ static ww_status release_after(struct core *core, ww_memory *memory, ww_stream *
 	return status;
 }
 
+/* The memory may be closed meanwhile, by another thread or by the conversion. */
+static ww_status release_by(PyObject *self, PyObject *value)
+{
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_memory *memory = memory_borrow(self);
+	ww_stream *stream = NULL;
+	ww_status status;
+
+	if (!memory)
+		return STATUS_RAISED;
+	status = ww_memory_info_get(memory, &info);
+	if (status == WW_OK)
+		stream = convert_stream(core_of(self), info.device, value);
+	if (status == WW_OK)
+		status = stream ? release_after(core_of(self), memory, stream) : STATUS_RAISED;
+	handle_return(&stream_class, stream);
+	memory_return(memory);
+	return status;
+}
+
 static PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", NULL};
-	struct handle *handle = (struct handle *)self;
-	struct core *core = core_of(self);
 	PyObject *value = Py_None;
-	struct ww_memory_info info;
-	ww_stream *stream;
-	ww_status status;
+	ww_status status = WW_OK;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:close", names, &value))
 		return NULL;
 	memory_drop_hold((struct memory_handle *)self);
-	if (value != Py_None && handle->object) {
-		if (!memory_info(self, &info) ||
-			!(stream = convert_stream(core, info.device, value)))
-			return NULL;
-		status = release_after(core, handle->object, stream);
-		handle_return(&stream_class, stream);
-		if (status != WW_OK)
-			return error_raise(core, status);
-	}
+	if (value != Py_None && !handle_is_closed(self))
+		status = release_by(self, value);
+	if (status != WW_OK)
+		return error_raise(core_of(self), status);
 	handle_close(self, &memory_class);
 	Py_RETURN_NONE;
 }
@@ -322,6 +332,34 @@ bool memory_info(PyObject *self, struct ww_memory_info *info)
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
 	return status == WW_OK;
+}
+
+ww_device *memory_device(PyObject *self, struct ww_memory_info *info)
+{
+	ww_memory *memory = memory_borrow(self);
+	ww_device *device = NULL;
+	ww_status status;
+
+	if (!memory)
+		return NULL;
+	*info = WW_INIT(struct ww_memory_info);
+	status = ww_memory_info_get(memory, info);
+	if (status == WW_OK)
+		device = ww_device_ref(info->device);
+	memory_return(memory);
+	if (status != WW_OK)
+		error_raise(core_of(self), status);
+	return device;
+}
+
+ww_stream *memory_stream(PyObject *self, PyObject *value)
+{
+	struct ww_memory_info info;
+	ww_device *device = memory_device(self, &info);
+	ww_stream *stream = device ? convert_stream(core_of(self), device, value) : NULL;
+
+	handle_return(&device_class, device);
+	return stream;
 }
 
 static PyObject *get_number(PyObject *self, void *field)
@@ -373,21 +411,11 @@ static PyObject *get_route(PyObject *self, void *unused)
 
 static PyObject *get_device(PyObject *self, void *unused)
 {
-	ww_memory *memory = memory_borrow(self);
-	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	PyObject *device = NULL;
-	ww_status status;
+	struct ww_memory_info info;
+	ww_device *device = memory_device(self, &info);
 
 	(void)unused;
-	if (!memory)
-		return NULL;
-	status = ww_memory_info_get(memory, &info);
-	if (status == WW_OK)
-		device = device_object(core_of(self), ww_device_ref(info.device));
-	else
-		error_raise(core_of(self), status);
-	memory_return(memory);
-	return device;
+	return device ? device_object(core_of(self), device) : NULL;
 }
 
 static PyObject *get_object_id(PyObject *self, void *unused)
@@ -433,19 +461,22 @@ static PyObject *get_broker(PyObject *self, void *unused)
 
 static PyObject *memory_repr(PyObject *self)
 {
+	struct ww_device_info shown = WW_INIT(struct ww_device_info);
 	struct ww_memory_info info;
-	struct ww_device_info device = WW_INIT(struct ww_device_info);
+	ww_device *device;
 
 	if (memory_is_held(self))
 		return PyUnicode_FromString("<warpway.Memory received, not mapped yet>");
 	if (handle_is_closed(self))
 		return PyUnicode_FromString("<warpway.Memory closed>");
-	if (!memory_info(self, &info))
+	device = memory_device(self, &info);
+	if (!device)
 		return NULL;
-	if (ww_device_info_get(info.device, &device) != WW_OK)
-		snprintf(device.selector, sizeof(device.selector), "?");
+	if (ww_device_info_get(device, &shown) != WW_OK)
+		snprintf(shown.selector, sizeof(shown.selector), "?");
+	handle_return(&device_class, device);
 	return PyUnicode_FromFormat("<warpway.Memory %llu bytes, %s, %s, access %s, route %s>",
-		(unsigned long long)info.bytes, device.selector, kinds[info.kind],
+		(unsigned long long)info.bytes, shown.selector, kinds[info.kind],
 		accesses[info.access], routes[info.route]);
 }
 
@@ -604,7 +635,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Memory",
 	.basicsize = sizeof(struct memory_handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

@@ -26,7 +26,12 @@ PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww
 /* As handle_borrow(), and maps the memory if it is not mapped yet. */
 ww_memory *memory_borrow(PyObject *self);
 void memory_return(ww_memory *memory);
+/* info->device may end when the memory is closed: where it is used, memory_device() says it. */
 bool memory_info(PyObject *self, struct ww_memory_info *info);
+/* The same, and a reference of its device; NULL with an exception. */
+ww_device *memory_device(PyObject *self, struct ww_memory_info *info);
+/* convert_stream() with the device of the memory. */
+ww_stream *memory_stream(PyObject *self, PyObject *value);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
 

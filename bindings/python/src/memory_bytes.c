@@ -94,10 +94,10 @@ PyObject *memory_read(PyObject *self, PyObject *arguments, PyObject *keywords)
 		return NULL;
 	if (bytes == UINT64_MAX)
 		bytes = offset < info.bytes ? info.bytes - offset : 0;
-	if (bytes > PY_SSIZE_T_MAX)
-		return error_raise_text(core_of(self), WW_ERR_OVERFLOW,
-			"cannot read %llu bytes: more than a bytes object holds",
-			(unsigned long long)bytes);
+	if (bytes > info.bytes) /* before as many are allocated */
+		return error_raise_text(core_of(self), WW_ERR_INVALID,
+			"cannot read %llu bytes of a memory of %llu bytes",
+			(unsigned long long)bytes, (unsigned long long)info.bytes);
 	made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
 	if (!made)
 		return NULL;

@@ -217,7 +217,7 @@ PyObject *memory_receive(PyObject *type, PyObject *arguments, PyObject *keywords
 	if (!call.device)
 		return NULL;
 	status = wait_run(core, run_receive, &call, timeout_ns, cancel);
-	ww_device_unref(call.device);
+	handle_return(&device_class, call.device);
 	return status == WW_OK ? memory_object_imported(core, call.memory)
 			       : error_raise(core, status);
 }

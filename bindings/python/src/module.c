@@ -19,6 +19,17 @@ struct core *core_of(PyObject *self)
 	return core_of_type(Py_TYPE(self));
 }
 
+/* The import machinery can make a module that it does not execute. */
+struct core *core_of_module(PyObject *module)
+{
+	struct core *core = PyModule_GetState(module);
+
+	if (core && core->module)
+		return core;
+	PyErr_SetString(PyExc_RuntimeError, "this module object was not executed: import warpway");
+	return NULL;
+}
+
 /* --- functions --- */
 
 static PyObject *library_path(PyObject *module, PyObject *unused)
@@ -41,26 +52,31 @@ static PyObject *library_version(PyObject *module, PyObject *unused)
 
 static PyObject *itemsize(PyObject *module, PyObject *value)
 {
+	struct core *core = core_of_module(module);
 	struct ww_dtype dtype;
 
-	if (!convert_dtype(PyModule_GetState(module), value, &dtype))
+	if (!core || !convert_dtype(core, value, &dtype))
 		return NULL;
 	return PyLong_FromLong((long)dtype.bits * dtype.lanes / 8);
 }
 
 static void log_line(void *function, const char *line)
 {
-	PyGILState_STATE state;
-	PyObject *result;
+	static _Thread_local bool is_inside; /* what the function does itself is not logged */
+	struct callback callback;
+	PyObject *text, *result;
 
-	if (!Py_IsInitialized())
+	if (is_inside || !callback_begin(&callback))
 		return;
-	state = PyGILState_Ensure();
-	result = PyObject_CallFunction(function, "s", line);
+	is_inside = true;
+	text = PyUnicode_DecodeUTF8(line, (Py_ssize_t)strlen(line), "replace");
+	result = text ? PyObject_CallFunctionObjArgs(function, text, NULL) : NULL;
 	if (!result)
 		PyErr_WriteUnraisable(function);
 	Py_XDECREF(result);
-	PyGILState_Release(state);
+	Py_XDECREF(text);
+	is_inside = false;
+	callback_end(&callback);
 }
 
 /*
@@ -149,6 +165,13 @@ static int module_exec(PyObject *module)
 {
 	struct core *core = PyModule_GetState(module);
 
+	/* Callbacks take the GIL by PyGILState_Ensure(), which knows the main interpreter only. */
+	if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+		PyErr_SetString(PyExc_ImportError,
+			"warpway works in the main interpreter of a process only, and this is a "
+			"sub-interpreter: use a process of its own instead");
+		return -1;
+	}
 	core->module = module;
 	if (errors_add(core) < 0 || add_types(core) < 0)
 		return -1;

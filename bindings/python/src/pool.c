@@ -431,7 +431,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Pool",
 	.basicsize = sizeof(struct pool_handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

@@ -6,6 +6,7 @@
 
 struct stream_handle {
 	struct handle base;
+	bool is_own;    /* this library made it: closing it waits for its work */
 	PyObject *kept; /* the stream of another library, which must outlive this one; or NULL */
 };
 
@@ -35,7 +36,7 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 {
 	static char *names[] = {"device", NULL};
 	struct core *core = core_of_type(type);
-	PyObject *which = Py_None;
+	PyObject *which = Py_None, *made;
 	ww_device *device;
 	ww_stream *stream;
 	ww_status status;
@@ -49,7 +50,12 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	status = ww_stream_create(device, &stream);
 	ww_device_unref(device);
 	Py_END_ALLOW_THREADS
-	return status == WW_OK ? stream_object(core, stream, NULL) : error_raise(core, status);
+	if (status != WW_OK)
+		return error_raise(core, status);
+	made = stream_object(core, stream, NULL);
+	if (made)
+		((struct stream_handle *)made)->is_own = true;
+	return made;
 }
 
 static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keywords)
@@ -65,7 +71,7 @@ static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keyw
 	if (which != Py_None && !(device = convert_device(core, which)))
 		return NULL;
 	stream = convert_stream(core, device, value);
-	ww_device_unref(device);
+	handle_return(&device_class, device);
 	return stream ? stream_object(core, stream, value) : NULL;
 }
 
@@ -139,18 +145,17 @@ static PyObject *stream_recover(PyObject *self, PyObject *unused)
 static void call_function(void *context)
 {
 	PyObject *function = context;
-	PyGILState_STATE state;
+	struct callback callback;
 	PyObject *result;
 
-	if (!Py_IsInitialized())
+	if (!callback_begin(&callback))
 		return;
-	state = PyGILState_Ensure();
 	result = PyObject_CallNoArgs(function);
 	if (!result)
 		PyErr_WriteUnraisable(function);
 	Py_XDECREF(result);
 	Py_DECREF(function);
-	PyGILState_Release(state);
+	callback_end(&callback);
 }
 
 static PyObject *stream_call(PyObject *self, PyObject *function)
@@ -188,9 +193,20 @@ static PyObject *stream_protocol(PyObject *self, PyObject *unused)
 	return pair;
 }
 
+/* The work is waited for here, where signals can end the wait; then the release need not wait. */
 static PyObject *stream_close(PyObject *self, PyObject *unused)
 {
+	ww_stream *stream = NULL;
+	ww_status status = WW_OK;
+
 	(void)unused;
+	if (((struct stream_handle *)self)->is_own && !handle_is_closed(self))
+		stream = handle_borrow(self, &stream_class);
+	if (stream)
+		status = wait_run(core_of(self), run_synchronize, stream, WW_FOREVER, NULL);
+	handle_return(&stream_class, stream);
+	if (status == STATUS_RAISED)
+		return NULL;
 	handle_close(self, &stream_class);
 	Py_RETURN_NONE;
 }
@@ -277,7 +293,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Stream",
 	.basicsize = sizeof(struct stream_handle),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

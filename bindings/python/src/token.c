@@ -96,6 +96,17 @@ int convert_uses(PyObject *value, void *out_uses)
 
 /* --- opening what it names --- */
 
+/* NULL without an exception. Opening a GPU may load its driver. */
+static ww_device *open_quietly(const char *name)
+{
+	ww_device *device;
+
+	Py_BEGIN_ALLOW_THREADS(void)
+	ww_device_open(name, &device);
+	Py_END_ALLOW_THREADS
+	return device;
+}
+
 /* The device that holds the bytes; one that this process does not see: the default device. */
 static ww_device *home_device(struct core *core, const struct ww_token_info *info)
 {
@@ -104,19 +115,19 @@ static ww_device *home_device(struct core *core, const struct ww_token_info *inf
 	char name[64];
 	int length;
 
-	if (ww_device_open("host", &device) != WW_OK)
+	device = open_quietly("host");
+	if (!device)
 		return convert_device(core, Py_None);
 	if (ww_device_info_get(device, &host) == WW_OK &&
 		!memcmp(host.uuid, info->home_uuid, sizeof(host.uuid)))
 		return device;
-	ww_device_unref(device);
+	handle_return(&device_class, device);
 	length = snprintf(name, sizeof(name), "cuda:GPU-");
 	for (int i = 0; i < WW_DEVICE_UUID_BYTES; i++)
 		length += snprintf(name + length, sizeof(name) - (size_t)length, "%s%02x",
 			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info->home_uuid[i]);
-	if (ww_device_open(name, &device) == WW_OK)
-		return device;
-	return convert_device(core, Py_None);
+	device = open_quietly(name);
+	return device ? device : convert_device(core, Py_None);
 }
 
 ww_device *token_device(struct core *core, const struct ww_token_info *info, PyObject *which)
@@ -154,7 +165,7 @@ ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *
 	if (!call.device)
 		return NULL;
 	status = wait_run(core, run_import, &call, 0, NULL);
-	ww_device_unref(call.device);
+	handle_return(&device_class, call.device);
 	if (status == WW_OK)
 		return call.memory;
 	error_raise(core, status);
@@ -201,7 +212,7 @@ static PyObject *open_event(struct core *core, const struct ww_token *token, PyO
 	if (!call.device)
 		return NULL;
 	status = wait_run(core, run_import_event, &call, 0, NULL);
-	ww_device_unref(call.device);
+	handle_return(&device_class, call.device);
 	return status == WW_OK ? event_object(core, call.event) : error_raise(core, status);
 }
 
@@ -419,11 +430,12 @@ static PyObject *receive_memory(struct core *core, const struct received *receiv
 
 PyObject *token_unpickle(PyObject *module, PyObject *payload)
 {
-	struct core *core = PyModule_GetState(module);
+	struct core *core = core_of_module(module);
 	struct received received;
 	struct ww_token_info info;
 
-	if (!read_payload(core, payload, &received) || !token_info(core, &received.token, &info))
+	if (!core || !read_payload(core, payload, &received) ||
+		!token_info(core, &received.token, &info))
 		return NULL;
 	switch (info.flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info.kind) {
 	case WW_OBJECT_MEMORY:
@@ -453,6 +465,9 @@ static PyObject *token_from(PyTypeObject *type, PyObject *value)
 		if (!text)
 			return NULL;
 		status = ww_token_from_text(PyBytes_AsString(text), &token);
+		if (status == WW_OK &&
+			PyBytes_Size(text) != (Py_ssize_t)strlen(PyBytes_AsString(text)))
+			status = WW_ERR_PROTOCOL; /* more after a zero */
 		Py_DECREF(text);
 		return status == WW_OK ? token_object(core, &token) : error_raise(core, status);
 	}
@@ -661,7 +676,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Token",
 	.basicsize = sizeof(struct token_instance),
-	.flags = Py_TPFLAGS_DEFAULT,
+	.flags = TYPE_FLAGS,
 	.slots = slots,
 };
 

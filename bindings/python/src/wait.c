@@ -8,6 +8,9 @@
  * handler that was there. Then PyErr_CheckSignals() runs Python's handlers: KeyboardInterrupt and
  * every other exception of a handler leaves the wait; otherwise the wait goes on.
  *
+ * The library takes one flag for a call. In the main thread that is main_cancel, which Cancel.set()
+ * sets, too, while the call is given this Cancel. So signals end such a wait as well.
+ *
  * Only signals that had a handler are taken. Other threads wait without this, since Python runs
  * handlers in the main thread only.
  */
@@ -21,26 +24,25 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGUSR2
 
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* The wait of the main thread. */
+/* Never cleared: a handler that runs late, in another thread, still finds the one it stands for. */
 struct signal_watch {
-	ww_cancel *cancel;
 	struct sigaction former[SIGNALS];
 	bool taken[SIGNALS];
 };
 
-static struct signal_watch *watch; /* of the main thread; NULL: it does not wait */
-static ww_cancel *main_cancel;     /* used by the main thread only */
+static struct signal_watch watch;
+static bool is_watching; /* the main thread waits, or runs a handler of Python just before it */
+static ww_cancel *main_cancel; /* ends the wait of the main thread */
+static ww_cancel *main_flag;   /* the Cancel of its call, while it is in the library; or NULL */
 
 static void signal_arrived(int number, siginfo_t *info, void *context)
 {
-	const struct signal_watch *now = __atomic_load_n(&watch, __ATOMIC_ACQUIRE);
-
-	for (size_t i = 0; now && i < SIGNALS; i++) {
-		const struct sigaction *former = &now->former[i];
+	ww_cancel_set(main_cancel);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		const struct sigaction *former = &watch.former[i];
 
 		if (signals[i] != number)
 			continue;
-		ww_cancel_set(now->cancel);
 		if (former->sa_flags & SA_SIGINFO)
 			former->sa_sigaction(number, info, context);
 		else if (former->sa_handler != SIG_DFL && former->sa_handler != SIG_IGN)
@@ -48,36 +50,42 @@ static void signal_arrived(int number, siginfo_t *info, void *context)
 	}
 }
 
-static void watch_begin(struct signal_watch *ours)
+static bool is_ours(const struct sigaction *action)
 {
-	struct sigaction action = {.sa_sigaction = signal_arrived, .sa_flags = SA_SIGINFO};
+	return action->sa_flags & SA_SIGINFO && action->sa_sigaction == signal_arrived;
+}
+
+/* Takes the signals that have another handler. Return: whether there was one. */
+static bool watch_take(void)
+{
+	struct sigaction action = {.sa_sigaction = signal_arrived};
+	bool has_taken = false;
 
 	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < SIGNALS; i++) {
-		struct sigaction *former = &ours->former[i];
+		struct sigaction now;
 
-		ours->taken[i] = sigaction(signals[i], NULL, former) == 0 &&
-			former->sa_handler != SIG_DFL && former->sa_handler != SIG_IGN;
+		if (sigaction(signals[i], NULL, &now) < 0 || is_ours(&now) ||
+			now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN)
+			continue;
+		watch.former[i] = now;
+		watch.taken[i] = has_taken = true;
+		action.sa_flags = SA_SIGINFO | (now.sa_flags & SA_ONSTACK);
+		sigaction(signals[i], &action, NULL);
 	}
-	__atomic_store_n(&watch, ours, __ATOMIC_RELEASE);
-	for (size_t i = 0; i < SIGNALS; i++) {
-		action.sa_flags = SA_SIGINFO | (ours->former[i].sa_flags & SA_ONSTACK);
-		if (ours->taken[i])
-			sigaction(signals[i], &action, NULL);
-	}
+	return has_taken;
 }
 
 /* A handler that Python ran meanwhile may have set another one, which stays. */
-static void watch_end(const struct signal_watch *ours)
+static void watch_end(void)
 {
 	struct sigaction now;
 
 	for (size_t i = 0; i < SIGNALS; i++) {
-		if (ours->taken[i] && sigaction(signals[i], NULL, &now) == 0 &&
-			now.sa_flags & SA_SIGINFO && now.sa_sigaction == signal_arrived)
-			sigaction(signals[i], &ours->former[i], NULL);
+		if (watch.taken[i] && sigaction(signals[i], NULL, &now) == 0 && is_ours(&now))
+			sigaction(signals[i], &watch.former[i], NULL);
+		watch.taken[i] = false;
 	}
-	__atomic_store_n(&watch, NULL, __ATOMIC_RELEASE);
 }
 
 static uint64_t now_ns(void)
@@ -99,55 +107,84 @@ static ww_status run(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *can
 }
 
 /*
- * In the main thread: once, until it ends or a signal arrives. A signal that came before the
- * handlers stood has only set Python's flag, so this is looked at before the wait begins.
+ * A signal that came before our handlers stood has only set Python's flag, so this is looked at
+ * when they do. A handler that Python runs here may set other ones, and may wait itself.
+ * Return: false with an exception
  */
-static ww_status run_watched(wait_fn fn, void *call, uint64_t timeout_ns)
+static bool watch_begin(void)
 {
-	static struct signal_watch
-		only; /* a handler in another thread may still read it afterwards */
-	ww_status status = STATUS_RAISED;
+	watch_take();
+	do {
+		if (PyErr_CheckSignals() < 0)
+			return false;
+	} while (watch_take());
+	return true;
+}
 
+/* In the main thread: once, until it ends or a signal arrives, or @flag is set. */
+static ww_status run_watched(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *flag)
+{
+	ww_status status = STATUS_RAISED;
+	bool is_inner = is_watching;
+
+	is_watching = true;
 	ww_cancel_clear(main_cancel);
-	only.cancel = main_cancel;
-	watch_begin(&only);
-	if (PyErr_CheckSignals() == 0)
+	if (watch_begin()) {
+		main_flag = flag;
+		if (ww_cancel_is_set(flag))
+			ww_cancel_set(main_cancel);
 		status = run(fn, call, timeout_ns, main_cancel);
-	watch_end(&only);
+		main_flag = NULL;
+	}
+	is_watching = is_inner;
+	if (!is_inner)
+		watch_end();
 	return status;
 }
 
-static bool can_watch(void)
-{
-	if (getpid() != gettid() || watch)
-		return false;
-	return main_cancel || ww_cancel_create(&main_cancel) == WW_OK;
-}
-
-ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns, PyObject *cancel)
+static ww_status run_in_main(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *flag)
 {
 	uint64_t begin = now_ns();
 	uint64_t left = timeout_ns;
 	ww_status status;
 
-	if (cancel && cancel != Py_None) {
-		ww_cancel *flag = convert_handle(core, CORE_CANCEL, &cancel_class, cancel);
-
-		if (!flag)
-			return STATUS_RAISED;
-		status = run(fn, call, timeout_ns, flag);
-		ww_cancel_unref(flag);
-		return status;
-	}
-	if (!can_watch())
-		return run(fn, call, timeout_ns, NULL);
-	while ((status = run_watched(fn, call, left)) == WW_CANCELLED) {
+	while ((status = run_watched(fn, call, left, flag)) == WW_CANCELLED) {
 		uint64_t spent = now_ns() - begin;
 
 		if (PyErr_CheckSignals() < 0)
 			return STATUS_RAISED;
+		if (ww_cancel_is_set(flag))
+			return WW_CANCELLED;
 		if (timeout_ns != WW_FOREVER)
 			left = spent < timeout_ns ? timeout_ns - spent : timeout_ns > 0;
 	}
+	return status;
+}
+
+bool wait_is_watched(void)
+{
+	return getpid() == gettid() && (main_cancel || ww_cancel_create(&main_cancel) == WW_OK);
+}
+
+void wait_cancel(ww_cancel *flag)
+{
+	ww_cancel_set(flag);
+	if (flag == main_flag)
+		ww_cancel_set(main_cancel);
+}
+
+ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns, PyObject *cancel)
+{
+	ww_cancel *flag = NULL;
+	ww_status status;
+
+	if (cancel && cancel != Py_None) {
+		flag = convert_handle(core, CORE_CANCEL, &cancel_class, cancel);
+		if (!flag)
+			return STATUS_RAISED;
+	}
+	status = wait_is_watched() ? run_in_main(fn, call, timeout_ns, flag)
+				   : run(fn, call, timeout_ns, flag);
+	ww_cancel_unref(flag);
 	return status;
 }

@@ -348,7 +348,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Watch",
 	.basicsize = sizeof(struct handle),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.flags = TYPE_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = slots,
 };
 

@@ -90,6 +90,8 @@ def test_end_of_the_loop_ends_its_waits():
 
 def test_coroutine_that_is_dropped_ends_its_wait():
     """Its loop is closed without cancelling it."""
+    for thread in wait_threads():
+        thread.join(LIMIT_S)  # of the cases before
     loop = asyncio.new_event_loop()
     with warpway.Timeline() as timeline:
         coroutine = timeline.wait_async(1)

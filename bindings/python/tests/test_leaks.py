@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is done many times leaves nothing behind, in this process and in the broker.
+
+WW_TEST_ROUNDS says how often: a few hundred times without it, 100000 for a thorough run.
+"""
+
+import gc
+import os
+import pickle
+import random
+import threading
+import time
+
+import pytest
+
+import warpway
+from children import LIMIT_S
+
+ROUNDS = int(os.environ.get("WW_TEST_ROUNDS", "300"))
+SEED = int(os.environ.get("WW_TEST_SEED", "1"))
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")  # which keeps freed memory for a while
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def lines(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return sum(1 for _ in file)
+
+
+class Use:
+    """What this process and the broker use now."""
+
+    def __init__(self, broker):
+        gc.collect()
+        info = broker.info()
+        self.descriptors = len(os.listdir("/proc/self/fd"))
+        self.mappings = lines("/proc/self/maps")
+        self.threads = len(os.listdir("/proc/self/task"))
+        self.python_objects = len(gc.get_objects())
+        self.resident = resident_bytes()
+        self.objects, self.holds = info.objects, info.holds
+
+    def grown(self, before, rounds):
+        """What there is more of. A little is not counted: the allocator's own."""
+        slack = {"descriptors": 2, "mappings": 20, "threads": 1, "python_objects": 100, "objects": 0, "holds": 0}
+        slack["resident"] = 8 * 2**20 + 4 * rounds if not SANITIZED else 2**40
+        more = {name: getattr(self, name) - getattr(before, name) for name in slack}
+        return {name: count for name, count in more.items() if count > slack[name]}
+
+
+def check(step, rounds=ROUNDS):
+    """Does it often, and then looks what is left. Threads and the broker may need a moment."""
+    with warpway.Broker() as broker:
+        for _ in range(min(rounds, 100)):
+            step()
+        before = Use(broker)
+        for _ in range(rounds):
+            step()
+        deadline = time.monotonic() + LIMIT_S
+        while (grown := Use(broker).grown(before, rounds)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert grown == {}
+
+
+def test_arrays(device):
+    def step():
+        with warpway.zeros((3, 4), device=device) as array:
+            with pickle.loads(pickle.dumps(array)) as lazy:
+                lazy.shape
+            with pickle.loads(pickle.dumps(array[1:])) as received:
+                received.pointer
+                received.T.T.reshape(8)
+            array.memory.revoke()  # what a process opens that holds it already stays in flight
+
+    check(step)
+
+
+def test_buffers_and_tensors(device):
+    with warpway.zeros((3, 4), device="host") as kept:
+
+        def step():
+            view = memoryview(kept)
+            warpway.from_dlpack(kept).close()
+            kept.__dlpack__()
+            kept.__dlpack__(max_version=(1, 1))
+            warpway.Memory.wrap(kept.pointer, 16, "host", keep=view).close()
+            kept.memory.read(0, 16)
+            kept.copy_from(bytes(48))
+
+        check(step)
+
+
+def test_tokens(device):
+    with warpway.zeros(4, device=device) as array:
+
+        def step():
+            token = warpway.Token(array.token(uses=0, escrow=None).text)
+            token.open().close()
+            token.open("read").close()
+
+        check(step)
+
+
+def test_names(device):
+    with warpway.Broker() as broker, warpway.zeros(4, device=device) as array:
+
+        def step():
+            broker.put("leaks/a", array, state="shared")
+            broker.get("leaks/a", access="write").close()
+            broker.list()
+            broker.who()
+            broker.stat("leaks/a")
+            broker.remove("leaks/a")
+
+        check(step)
+
+
+def test_watches():
+    with warpway.Broker() as broker:
+
+        def step():
+            with broker.watch("leaks/", existing=True) as watch, warpway.Timeline() as timeline:
+                broker.put("leaks/b", timeline)
+                assert watch.next(LIMIT_S).what == "put"
+                broker.remove("leaks/b")
+
+        check(step)
+
+
+def test_timelines():
+    def step():
+        with warpway.Timeline() as timeline:
+            timeline.signal(1)
+            timeline.wait(1)
+            os.close(timeline.eventfd(1))
+            os.close(timeline.eventfd(2))
+            with timeline.token(escrow=None).open() as other:
+                other.query(1)
+
+    check(step)
+
+
+def test_streams(device):
+    def step():
+        with warpway.Stream(device) as stream, warpway.zeros(4, device=device) as array:
+            stream.call(object)
+            array.ready(stream).wait()
+            array.wait(stream)
+            stream.synchronize()
+
+    check(step)
+
+
+def test_events_and_barriers(device):
+    def step():
+        with warpway.Event(device) as event, warpway.Stream(device) as stream, warpway.Barrier(1) as barrier:
+            event.record(stream)
+            event.synchronize()
+            barrier.wait()
+
+    check(step)
+
+
+def test_slices(device):
+    with warpway.Pool(device, bytes_max=2**22) as pool, warpway.Stream(device) as stream:
+
+        def step():
+            pool.empty(100, "uint8").close(stream)
+            with pool.empty(100, "uint8") as array, pickle.loads(pickle.dumps(array)) as other:
+                other.pointer
+
+        check(step)
+        stream.synchronize()
+        assert pool.info().bytes_used == 0
+
+
+FAILURES = [
+    lambda thing: warpway.Memory(-1),
+    lambda thing: warpway.Memory(2**62, "host"),
+    lambda thing: warpway.Memory(1, "no such device"),
+    lambda thing: warpway.Array(thing["memory"], (2**40, 2**40), "float32"),
+    lambda thing: warpway.Array(thing["memory"], (1, 1), "float32", strides=(1,)),
+    lambda thing: warpway.Token(b"junk"),
+    lambda thing: warpway.Stream.wrap(object(), "host"),
+    lambda thing: warpway.from_dlpack(bytearray(3)),
+    lambda thing: thing["memory"].write(b"x" * 10, 2**40),
+    lambda thing: thing["memory"].write(b"x" * 10, offset="a"),
+    lambda thing: thing["memory"].readinto(bytearray(10), 0, timeout=-1),
+    lambda thing: thing["memory"].read(0, 2**62),
+    lambda thing: thing["memory"].token(uses=-1),
+    lambda thing: thing["memory"].token(broker=thing["closed"]),
+    lambda thing: thing["timeline"].wait(5, timeout=0),
+    lambda thing: thing["timeline"].wait(5, cancel=thing["cancelled"]),
+    lambda thing: thing["timeline"].wait(5, stream=3.5),
+    lambda thing: thing["broker"].get("no such name"),
+    lambda thing: thing["broker"].put("leaks/c", object()),
+    lambda thing: thing["broker"].put(None, thing["timeline"]),
+    lambda thing: warpway.Barrier.get("no such name").join(timeout=0),
+    lambda thing: warpway.Barrier.get("name", broker=thing["closed"]),
+    lambda thing: thing["closed"].info(),
+    lambda thing: thing["pool"].alloc(2**40),
+    lambda thing: thing["pool"].empty((1, "x"), "float32"),
+    lambda thing: pickle.dumps(thing["pool"]),
+    lambda thing: warpway._core.unpickle(b"\1\0\5\0abcde"),
+    lambda thing: thing["memory"].close(object()),
+    lambda thing: thing["array"][0, 0, 0],
+    lambda thing: thing["array"].copy_from(b"1"),
+    lambda thing: thing["array"].copy_from(thing["array"][:2]),
+    lambda thing: thing["array"].__dlpack__(dl_device=(9, 9)),
+]
+
+
+def test_failures():
+    things = {
+        "memory": warpway.Memory(4096, "host"),
+        "timeline": warpway.Timeline(),
+        "broker": warpway.Broker(),
+        "closed": warpway.Broker(),
+        "cancelled": warpway.Cancel(),
+        "pool": warpway.Pool("host"),
+        "array": warpway.zeros((4, 4), device="host"),
+    }
+    things["closed"].close()
+    things["cancelled"].set()
+
+    def step():
+        for failure in FAILURES:
+            with pytest.raises((ValueError, TypeError, LookupError, AttributeError, BufferError, warpway.Error)):
+                failure(things)
+
+    check(step, max(ROUNDS // 10, 10))
+
+
+# --- between processes ---
+
+
+def echo(parent):
+    """Sends back what it gets, as long as it gets something."""
+    while (received := parent.recv()) is not None:
+        parent.send(received)
+        received.close()
+    with warpway.Broker() as broker:
+        use = Use(broker)
+    return use.descriptors, use.mappings
+
+
+def test_slices_there_and_back(device, spawn):
+    child = spawn(echo)
+    with warpway.Pool(device, bytes_max=2**22) as pool:
+
+        def step():
+            with pool.empty(100, "uint8") as array:
+                child.send(array)
+                child.receive().close()
+
+        check(step)
+        child.send(None)
+        descriptors, mappings = child.result()
+        assert descriptors < 60 and mappings < 2000
+        deadline = time.monotonic() + LIMIT_S
+        while pool.info().bytes_waiting and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert (pool.info().bytes_used, pool.info().bytes_waiting) == (0, 0)
+
+
+def consume(parent):
+    """Uses what it gets until it is killed."""
+    kept = []
+    while True:
+        array = parent.recv()
+        array.pointer
+        kept.append(array)
+        del kept[:-5]
+        parent.send(len(kept))
+
+
+def wait_until(reached, what):
+    deadline = time.monotonic() + LIMIT_S
+    while not reached():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.02)
+
+
+def test_consumers_that_are_killed(device, spawn):
+    """At any point, also with arrays on their way: all is back when they have ended."""
+    numbers = random.Random(SEED)
+    with warpway.Broker() as broker, warpway.Pool(device, bytes_max=2**23) as pool:
+        warpway.zeros(4, device=device).token(escrow=None)
+        before = broker.info()
+        for _ in range(max(ROUNDS // 100, 3)):
+            child = spawn(consume)
+            child.send(warpway.zeros(4, device=device).token())  # the child has begun
+            child.receive()
+            killer = threading.Timer(numbers.random() * 0.02, child.process.kill)
+            killer.start()
+            arrays = []
+            try:
+                while child.process.is_alive():
+                    array = pool.empty(100, "uint8") if numbers.random() < 0.5 else warpway.zeros(4, device=device)
+                    arrays.append(array)
+                    child._talk.send(array)
+                    child._talk.recv()
+                    if len(arrays) > 10:
+                        arrays.pop(0).close()
+            except (EOFError, OSError):
+                pass
+            child.kill()
+            for array in arrays:
+                array.memory.revoke()
+                array.close()
+        wait_until(lambda: (pool.info().bytes_used, pool.info().bytes_waiting) == (0, 0), pool.info)
+        del child, array, arrays
+        pool.close()  # which is in the broker, too
+        wait_until(lambda: broker.info().objects <= before.objects and broker.info().holds <= before.holds,
+                   lambda: (before, broker.info(), broker.in_flight()))  # fmt: skip

@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a program does with the objects, it gets an exception: no crash, and no hang."""
+
+import gc
+import importlib.util
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+
+import warpway
+from children import LIMIT_S
+from waits import in_thread
+
+# One seed in each run of the tests; another one by WW_TEST_SEED.
+SEED = int(os.environ.get("WW_TEST_SEED", "1"))
+
+
+def run(program, *arguments, expected=0):
+    """Runs a program in a Python of its own; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program, *arguments],
+        capture_output=True, text=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == expected, done.stderr
+    return done.stdout
+
+
+# --- random calls ---
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_random_calls(threads, device):
+    program = Path(__file__).with_name("fuzz_calls.py")
+    print(f"seed {SEED}")
+    done = subprocess.run(
+        [sys.executable, program, str(SEED), str(3000 // threads), str(threads)],
+        env={**os.environ, "WW_TEST_DEVICE": device}, capture_output=True, text=True, timeout=3 * LIMIT_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "done\n"), f"seed {SEED}: {done.stderr}"
+
+
+# --- objects that were not made as they should be ---
+
+
+TYPES = [value for value in vars(warpway._core).values() if isinstance(value, type) and value.__base__ is object]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_types_stay_as_they_are(kind):
+    with pytest.raises(TypeError):
+        object.__new__(kind)
+    with pytest.raises(TypeError):
+        kind.__new__ = lambda cls: object.__new__(cls)
+    with pytest.raises(TypeError):
+        type("Sub", (kind,), {})
+
+
+def test_module_that_was_not_executed():
+    module = importlib.util.module_from_spec(importlib.util.find_spec("warpway._core"))
+    for name in ("itemsize", "unpickle", "from_dlpack"):
+        with pytest.raises(RuntimeError, match="import warpway"):
+            getattr(module, name)(b"")
+
+
+def test_sub_interpreter_is_refused():
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    own = interpreters.create()
+    try:
+        with pytest.raises(interpreters.RunFailedError, match="main interpreter"):
+            interpreters.run_string(own, "import warpway")
+    finally:
+        interpreters.destroy(own)
+
+
+# --- streams of other libraries ---
+
+
+def test_stream_that_names_itself(device):
+    class Ring:
+        pass
+
+    ring = Ring()
+    ring.handle = ring
+    with pytest.raises(TypeError):
+        warpway.Stream.wrap(ring, device)
+
+
+@pytest.mark.parametrize("protocol", [(0, "x"), (0, None), (0,), None, 5, (0, 2**70), "ab"])
+def test_stream_of_junk(protocol, device):
+    class Junk:
+        __cuda_stream__ = protocol
+
+    with pytest.raises((TypeError, IndexError, OverflowError)):
+        warpway.Stream.wrap(Junk(), device)
+
+
+class Closing:
+    """A stream that closes something when it is asked for its number."""
+
+    def __init__(self, victim):
+        self.victim = victim
+
+    def __cuda_stream__(self):
+        self.victim.close()
+        gc.collect()
+        return (0, 1)
+
+
+@pytest.mark.parametrize("use", ["close", "ready", "wait"])
+def test_conversion_that_closes_the_memory(use, device):
+    array = warpway.zeros(4, device=device)
+    try:
+        if use == "close":
+            array.memory.close(Closing(array))
+        elif use == "ready":
+            array.ready(Closing(array))
+        else:
+            array.wait(Closing(array))
+    except (ValueError, warpway.Unsupported):
+        pass
+    assert array.closed or device == "host"
+
+
+def test_close_while_another_thread_closes_by_a_stream(device):
+    memory, stream, gate = warpway.Memory(1, device), warpway.Stream(device), threading.Event()
+    stream.call(gate.wait)
+    result = in_thread(memory.close, stream)
+    memory.close()
+    gate.set()
+    result()
+    stream.close()
+
+
+# --- numbers and names ---
+
+
+@pytest.mark.parametrize("number", [2**64, 2**100, -(2**64), 10**5000], ids=["64", "100", "-64", "long"])
+def test_numbers_that_are_too_large(number, device):
+    array = warpway.zeros(4, device=device)
+    calls = [
+        lambda: warpway.Memory(number, device),
+        lambda: warpway.Timeline(number),
+        lambda: array[number],
+        lambda: array.reshape(number),
+        lambda: warpway.Device(number),
+        lambda: array.token(uses=number),
+    ]
+    for call in calls:
+        with pytest.raises((ValueError, OverflowError, IndexError)):
+            call()
+    try:
+        array.ready(warpway.Stream(device)).__dlpack__(stream=number)
+    except (BufferError, OverflowError):
+        pass  # and no SystemError
+
+
+@pytest.mark.parametrize("text", ["host\0", "\udc80"])
+def test_texts_that_c_has_not(text):
+    with warpway.Broker() as broker:
+        calls = [warpway.Device, warpway.Token, broker.get, broker.stat, broker.list, warpway.Barrier.get]
+        calls += [warpway.Broker, warpway._core.itemsize]
+        for call in calls:
+            if call is warpway.Broker and text == "\udc80":
+                continue  # a path of any bytes
+            with pytest.raises((ValueError, warpway.Error)):
+                call(text)
+
+
+# --- DLPack of others ---
+
+
+class Tensor:
+    def __init__(self, capsule, where=(1, 0)):
+        self.capsule, self.where = capsule, where
+
+    def __dlpack_device__(self):
+        return self.where
+
+    def __dlpack__(self, **keywords):
+        return self.capsule
+
+
+def test_tensors_of_junk(device):
+    for capsule in (None, 5, "dltensor", type(warpway.zeros(1, device=device).__dlpack__())):
+        with pytest.raises((ValueError, TypeError)):
+            warpway.from_dlpack(Tensor(capsule))
+    for where in (None, (1,), [1, 0], (2, 2**40), ("a", "b"), (2, -1)):
+        with pytest.raises((ValueError, TypeError, OverflowError, warpway.Error)):
+            warpway.from_dlpack(Tensor(None, where))
+
+
+def test_a_capsule_is_taken_once(device):
+    array = warpway.zeros(1000, device=device)
+    for _ in range(20):
+        tensor = Tensor(array.__dlpack__(), array.__dlpack_device__())
+        start = threading.Barrier(4)
+
+        def take(tensor=tensor, start=start):
+            start.wait()
+            try:
+                return warpway.from_dlpack(tensor)
+            except ValueError:
+                return None
+
+        taken = [result() for result in [in_thread(take) for _ in range(4)]]
+        assert sum(made is not None for made in taken) == 1
+
+
+# --- signals ---
+
+
+def after(limit_s, number):
+    """Sends a signal to this process from another thread."""
+    threading.Timer(limit_s, os.kill, (os.getpid(), number)).start()
+
+
+@pytest.fixture
+def handlers():
+    numbers = (signal.SIGINT, signal.SIGUSR1)
+    former = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, former):
+        signal.signal(number, handler)
+
+
+def test_a_handler_sets_the_flag_of_the_wait(handlers):
+    cancel = warpway.Cancel()
+    signal.signal(signal.SIGUSR1, lambda *unused: cancel.set())
+    after(0.1, signal.SIGUSR1)
+    with warpway.Timeline() as timeline, pytest.raises(warpway.Cancelled):
+        timeline.wait(1, timeout=LIMIT_S, cancel=cancel)
+
+
+def test_interrupt_of_a_wait_with_a_flag(handlers):
+    after(0.1, signal.SIGINT)
+    with warpway.Timeline() as timeline, pytest.raises(KeyboardInterrupt):
+        timeline.wait(1, timeout=LIMIT_S, cancel=warpway.Cancel())
+
+
+def test_another_thread_sets_the_flag_of_the_main_thread():
+    cancel = warpway.Cancel()
+    threading.Timer(0.1, cancel.set).start()
+    with warpway.Timeline() as timeline, pytest.raises(warpway.Cancelled):
+        timeline.wait(1, timeout=LIMIT_S, cancel=cancel)
+
+
+def test_a_handler_that_waits(handlers):
+    with warpway.Timeline() as timeline:
+        signal.signal(signal.SIGUSR1, lambda *unused: timeline.wait(1, timeout=LIMIT_S))
+        after(0.1, signal.SIGUSR1)
+        after(0.3, signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            timeline.wait(1, timeout=LIMIT_S)
+
+
+def test_a_handler_that_sets_another_handler(handlers):
+    def second(*_unused):
+        raise KeyError("second")
+
+    signal.signal(signal.SIGUSR1, lambda *unused: signal.signal(signal.SIGUSR1, second))
+    after(0.1, signal.SIGUSR1)
+    after(0.3, signal.SIGUSR1)
+    with warpway.Timeline() as timeline, pytest.raises(KeyError):
+        timeline.wait(1, timeout=LIMIT_S)
+
+
+def test_interrupt_of_closing_a_busy_stream(handlers, device):
+    gate, stream = threading.Event(), warpway.Stream(device)
+    stream.call(gate.wait)
+    after(0.1, signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        stream.close()
+    gate.set()
+    stream.close()
+
+
+# --- functions that the library calls ---
+
+
+def test_log_that_uses_the_library(device):
+    lines = []
+
+    def log(line):
+        lines.append(line)
+        warpway.Memory(1, device)
+        if len(lines) > 1:
+            raise ValueError(line)
+
+    told = []
+    former, sys.unraisablehook = sys.unraisablehook, told.append
+    warpway.set_log(log)
+    try:
+        for _ in range(3):
+            warpway.Memory(1, device).close()
+    finally:
+        warpway.set_log(None)
+        sys.unraisablehook = former
+    assert 3 <= len(lines) < 100 and told
+
+
+def test_log_while_an_exception_is_raised(device):
+    """A release that is logged keeps the exception that is on its way."""
+    warpway.set_log(lambda line: None)
+    try:
+        with pytest.raises(KeyError):
+            memory = warpway.Memory(1, device)
+            view = weakref.ref(memory)
+            del memory
+            raise KeyError(view)
+    finally:
+        warpway.set_log(None)
+
+
+def test_keep_is_released_with_its_memory():
+    class Kept:
+        pass
+
+    for _ in range(10):
+        memory = warpway.Memory(4096, "host")
+        kept = Kept()
+        gone = weakref.ref(kept)
+        part = warpway.Memory.wrap(memory.pointer, 10, "host", keep=kept)
+        del kept
+        assert gone() is not None
+        part.close()
+        memory.close()
+        assert gone() is None
+
+
+# --- the end of Python ---
+
+ENDS = {
+    "a stream calls what never returns": "s = w.Stream(d); s.call(threading.Event().wait); began.wait()",
+    "a stream has more to call": "s = w.Stream(d); s.call(lambda: time.sleep(0.3)); s.call(print)",
+    "a thread waits": "t = w.Timeline(); start(t.wait, 1)",
+    "a thread waits with a flag": "t = w.Timeline(); c = w.Cancel(); start(lambda: t.wait(1, cancel=c))",
+    "a thread reads a watch": "b = w.Broker(); v = b.watch('no-such'); start(v.next)",
+    "a thread joins": "n = w.Barrier(2); start(n.join)",
+    "a pool has slices": "p = w.Pool(d); a = [p.alloc(100) for _ in range(10)]; s = w.Stream(d); a[0].close(s)",
+    "a ready array": "s = w.Stream(d); a = w.zeros(4, device=d).ready(s)",
+    "a cycle": "class C: pass\nc = C(); c.c = c; c.a = w.zeros(4, device=d); c.s = w.Stream(d)",
+    "a log": "w.set_log(lambda line: None); a = w.zeros(4, device=d)",
+    "an object of a function at exit": "import atexit; a = w.zeros(4, device=d); atexit.register(a.close)",
+    "an object that is used last": "class C:\n def __del__(self): self.a.nbytes; self.a.close()\nc = C(); c.a = w.zeros(4, device=d)\nsys.c = c",
+}
+
+
+@pytest.mark.parametrize("what", ENDS)
+def test_end_of_python(what, device):
+    program = f"""
+import sys, threading, time
+import warpway as w
+d = sys.argv[1]
+began = threading.Event()
+began.set()
+def start(function, *arguments):
+    threading.Thread(target=function, args=arguments, daemon=True).start()
+    time.sleep(0.05)
+{ENDS[what]}
+print("end")
+"""
+    assert "end" in run(program, device)
+
+
+# --- fork() ---
+
+
+def test_fork_before_the_first_use():
+    program = """
+import os, sys
+import warpway
+child = os.fork()
+if child == 0:
+    array = warpway.zeros(4, device="host")
+    array.close()
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run(program) == "7\n"
+
+
+def test_fork_after_the_first_use(device):
+    program = """
+import os, pickle, sys
+import warpway
+d = sys.argv[1]
+array, stream, timeline = warpway.zeros(4, device=d), warpway.Stream(d), warpway.Timeline()
+pool, broker = warpway.Pool(d), warpway.Broker()
+piece, watch, token = pool.alloc(10), broker.watch(), array.token()
+child = os.fork()
+if child == 0:
+    calls = [lambda: warpway.zeros(4, device="host"), lambda: array.pointer, lambda: pickle.dumps(array), token.open,
+             stream.synchronize, lambda: timeline.wait(1), lambda: pool.alloc(1), broker.info, watch.next, watch.fileno,
+             warpway.Broker, warpway.Cancel, lambda: memoryview(array), lambda: repr(array)]
+    for call in calls:
+        try:
+            call()
+        except warpway.Forked as error:
+            pass
+        else:
+            sys.exit(1)
+    for thing in (array, stream, timeline, pool, broker, piece, watch):
+        thing.close()
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run(program, device) == "7\n"
+
+
+def test_forked_says_what_to_do():
+    program = """
+import os, warpway
+memory = warpway.Memory(1, "host")
+child = os.fork()
+if child == 0:
+    try:
+        memory.read()
+    except warpway.Forked as error:
+        os._exit(7 if "spawn" in str(error) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run(program) == "7\n"
+
+
+# --- other odd uses ---
+
+
+def test_copies_are_imports(device):
+    import copy
+
+    array = warpway.zeros(4, "uint8", device=device)
+    for made in (copy.copy(array), copy.deepcopy(array), copy.copy(array.memory), copy.deepcopy([array])[0]):
+        made.close()
+    for thing in (warpway.Cancel(), warpway.Stream(device), warpway.Device(device), warpway.Broker()):
+        with pytest.raises(TypeError):
+            copy.copy(thing)
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError):
+                pickle.dumps(thing, protocol)
+
+
+def test_weak_references_in_any_order(device):
+    told = []
+    for kind in (lambda: warpway.zeros(4, device=device), warpway.Timeline, lambda: warpway.Stream(device), warpway.Cancel):
+        thing = kind()
+        references = [weakref.ref(thing, told.append) for _ in range(3)]
+        del references[1], thing
+        gc.collect()
+    assert len(told) == 8
