@@ -232,8 +232,9 @@ static void mapping_free(struct ww_mapping *mapping)
 
 static void end(struct ww_mapping *mapping)
 {
-	ww_log_debug("unmapping %" PRIu64 " bytes on %s at %p", mapping->bytes,
-		mapping->device->selector, mapping->pointer);
+	if (!mapping->is_page)
+		ww_log_debug("unmapping %" PRIu64 " bytes on %s at %p", mapping->bytes,
+			mapping->device->selector, mapping->pointer);
 	mapping->device->backend->memory_release(mapping);
 	mapping_free(mapping);
 }
@@ -286,9 +287,10 @@ static ww_status mapping_made(struct ww_mapping **out_mapping, ww_status made)
 	ww_status status = made == WW_OK ? enter_table(mapping) : made;
 
 	if (status == WW_OK) {
-		ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u",
-			mapping->bytes, mapping->device->selector, mapping->pointer,
-			mapping->access, mapping->route);
+		if (!mapping->is_page) /* its page's lock is held, and the log may call anything */
+			ww_log_debug("mapped %" PRIu64 " bytes on %s at %p, access %u, route %u",
+				mapping->bytes, mapping->device->selector, mapping->pointer,
+				mapping->access, mapping->route);
 		return WW_OK;
 	}
 	*out_mapping = NULL;
@@ -312,6 +314,15 @@ ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_sou
 	uint32_t access, struct ww_mapping **out_mapping)
 {
 	ww_try(mapping_new(device, out_mapping));
+	return mapping_made(out_mapping,
+		device->backend->memory_import(*out_mapping, source, access));
+}
+
+ww_status ww_mapping_import_page(struct ww_device *device, const struct ww_memory_source *source,
+	uint32_t access, struct ww_mapping **out_mapping)
+{
+	ww_try(mapping_new(device, out_mapping));
+	(*out_mapping)->is_page = true;
 	return mapping_made(out_mapping,
 		device->backend->memory_import(*out_mapping, source, access));
 }

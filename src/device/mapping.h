@@ -59,6 +59,9 @@ ww_status ww_mapping_create(struct ww_device *device, uint32_t kind, uint64_t by
 	struct ww_mapping **out_mapping);
 ww_status ww_mapping_import(struct ww_device *device, const struct ww_memory_source *source,
 	uint32_t access, struct ww_mapping **out_mapping);
+/* The same for a page of the library's own. It is not logged: the caller may hold a lock. */
+ww_status ww_mapping_import_page(struct ww_device *device, const struct ww_memory_source *source,
+	uint32_t access, struct ww_mapping **out_mapping);
 
 /*
  * For memory that others allocated, see backend.h; the device has WW_CAP_FOREIGN. Return: as the

@@ -9,17 +9,14 @@
 WW_DEFINE_CLEANUP(ww_device, ww_device_unref)
 #define WW_AUTO_DEVICE WW_CLEANUP(ww_device_unref_p)
 
-static ww_status import(struct ww_device *device, int fd, uint64_t bytes, uint32_t access,
-	struct ww_mapping **out_mapping)
+static struct ww_memory_source page_source(int fd, uint64_t bytes)
 {
-	const struct ww_memory_source source = {
+	return (struct ww_memory_source){
 		.fd = fd,
 		.backing = WW_BACKING_MEMFD,
 		.kind = WW_MEMORY_HOST,
 		.bytes = bytes,
 	};
-
-	return ww_mapping_import(device, &source, access, out_mapping);
 }
 
 ww_status ww_shared_page_create(uint64_t bytes, struct ww_mapping **out_cpu)
@@ -32,10 +29,11 @@ ww_status ww_shared_page_create(uint64_t bytes, struct ww_mapping **out_cpu)
 
 ww_status ww_shared_page_import(int fd, uint64_t bytes, struct ww_mapping **out_cpu)
 {
+	const struct ww_memory_source source = page_source(fd, bytes);
 	WW_AUTO_DEVICE ww_device *host = NULL;
 
 	ww_try(ww_device_open("host", &host));
-	return import(host, fd, bytes, WW_ACCESS_READ, out_cpu);
+	return ww_mapping_import(host, &source, WW_ACCESS_READ, out_cpu);
 }
 
 struct ww_mapping *ww_shared_page_find(const struct ww_shared_page_mappings *mappings,
@@ -53,6 +51,7 @@ struct ww_mapping *ww_shared_page_find(const struct ww_shared_page_mappings *map
 ww_status ww_shared_page_map(struct ww_shared_page_mappings *mappings, const struct ww_mapping *cpu,
 	struct ww_device *device, uint32_t access, const char *use, struct ww_mapping **out_mapping)
 {
+	const struct ww_memory_source source = page_source(cpu->fd, cpu->bytes);
 	size_t i = 0;
 
 	*out_mapping = ww_shared_page_find(mappings, device);
@@ -62,8 +61,7 @@ ww_status ww_shared_page_map(struct ww_shared_page_mappings *mappings, const str
 		i++;
 	if (i == WW_SHARED_PAGE_DEVICES)
 		return ww_fail(WW_ERR_LIMIT, "%s %d devices already", use, WW_SHARED_PAGE_DEVICES);
-	ww_try(import(device, cpu->fd, cpu->bytes, access, out_mapping));
-	(*out_mapping)->is_page = true;
+	ww_try(ww_mapping_import_page(device, &source, access, out_mapping));
 	mappings->of[i] = *out_mapping;
 	return WW_OK;
 }
