@@ -2,7 +2,7 @@
 /*
  * array_share.c - an Array for other processes, and the point at which its bytes are ready
  *
- * For each stream that array.ready() was called with, the process has a timeline. Each call makes
+ * For each stream that array.ready() was called with, there is a timeline. Each call makes
  * the stream raise it by one after the work before. The timeline and its value travel with the
  * array when it is pickled.
  */
@@ -31,11 +31,10 @@ static PyObject *timeline_new(struct core *core)
 	return status == WW_OK ? timeline_object(core, timeline) : error_raise(core, status);
 }
 
-/* The timeline of a stream, a new reference; NULL with an exception. */
-static PyObject *timeline_for(struct core *core, ww_stream *stream)
+/* That of a CUstream of another library, which lives as long as the module. */
+static PyObject *timeline_of_native(struct core *core, void *native)
 {
-	void *native = ww_stream_native(stream);
-	PyObject *key = PyLong_FromVoidPtr(native ? native : (void *)stream);
+	PyObject *key = PyLong_FromVoidPtr(native);
 	PyObject *found, *made = NULL;
 
 	if (!core->ready)
@@ -54,6 +53,25 @@ static PyObject *timeline_for(struct core *core, ww_stream *stream)
 	Py_XDECREF(made);
 	Py_DECREF(key);
 	return found;
+}
+
+/*
+ * The timeline of a stream, a new reference; NULL with an exception.
+ * @value: what @stream was made of; a Stream keeps its timeline itself
+ */
+static PyObject *timeline_for(struct core *core, PyObject *value, ww_stream *stream)
+{
+	PyObject **place = stream_ready(core, value);
+	PyObject *made;
+
+	if (!place)
+		return timeline_of_native(core, ww_stream_native(stream));
+	made = *place ? NULL : timeline_new(core);
+	if (made && !*place)
+		*place = made;
+	else
+		Py_XDECREF(made);
+	return Py_XNewRef(*place);
 }
 
 /*
@@ -93,7 +111,7 @@ PyObject *array_ready(PyObject *self, PyObject *arguments, PyObject *keywords)
 	stream = memory_stream(instance(self)->memory, value);
 	if (!stream)
 		return NULL;
-	timeline = timeline_for(core, stream);
+	timeline = timeline_for(core, value, stream);
 	borrowed = timeline ? handle_borrow(timeline, &timeline_class) : NULL;
 	status = borrowed ? signal_next(borrowed, stream, &ready) : STATUS_RAISED;
 	handle_return(&timeline_class, borrowed);

@@ -188,8 +188,10 @@ static PyMethodDef methods[] = {
 		"QuotaExceeded\n    The user's share is used up; the message says how much.\n"
 		"Timeout\n    There was no room within `timeout` seconds."},
 	{"get_async", KEYWORDS(broker_get_async), METH_VARARGS | METH_KEYWORDS,
-		"get_async($self, /, name, **options)\n--\n\n"
-		"`get` for asyncio: a coroutine. Cancelling it ends the wait."},
+		"get_async($self, /, name, *, access='read', device=None, timeout=0.0, owner=None, "
+		"no_slow_route=False, own_mapping=False)\n--\n\n"
+		"A coroutine that does what `get` does, in a thread of its own.\n\n"
+		"When it is cancelled, the wait ends."},
 	{"get", KEYWORDS(broker_get), METH_VARARGS | METH_KEYWORDS,
 		"get($self, /, name, *, access='read', device=None, timeout=0.0, owner=None, "
 		"no_slow_route=False, own_mapping=False, cancel=None)\n--\n\n"

@@ -413,7 +413,7 @@ int convert_shape(struct core *core, PyObject *value, const char *what,
 {
 	Py_ssize_t count;
 
-	if (PyLong_Check(value))
+	if (PyIndex_Check(value) && !PySequence_Check(value))
 		return take_number(value, &out_numbers[0]) ? 1 : -1;
 	count = PySequence_Size(value);
 	if (count < 0)

@@ -63,7 +63,7 @@ struct core {
 	PyTypeObject *types[CORE_TYPES];
 	PyObject *errors[CORE_ERRORS]; /* exception classes, in the order of the table of error.c */
 	PyObject *module;              /* borrowed: the state is the module's */
-	PyObject *ready; /* a dict from streams to timelines, of array_share.c; or NULL */
+	PyObject *ready; /* a dict from streams of others to timelines, of array_share.c; or NULL */
 };
 
 /* The state, of any instance or type of the module. */
@@ -245,6 +245,9 @@ extern const struct handle_class broker_class;
 extern const struct handle_class hold_class;
 
 /* --- makers for other files; each takes over a reference, also on failure --- */
+
+/* stream.c: where a Stream keeps the timeline of Array.ready(); NULL: it is no Stream */
+PyObject **stream_ready(struct core *core, PyObject *value);
 
 PyObject *device_object(struct core *core, ww_device *device);
 PyObject *memory_object(struct core *core, ww_memory *memory);

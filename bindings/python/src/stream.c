@@ -6,8 +6,9 @@
 
 struct stream_handle {
 	struct handle base;
-	bool is_own;    /* this library made it: closing it waits for its work */
-	PyObject *kept; /* the stream of another library, which must outlive this one; or NULL */
+	bool is_own;     /* this library made it: closing it waits for its work */
+	PyObject *ready; /* the timeline of array_share.c; or NULL */
+	PyObject *kept;  /* the stream of another library, which must outlive this one; or NULL */
 };
 
 static void *stream_ref(void *object)
@@ -30,6 +31,13 @@ static PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *k
 	if (handle)
 		handle->kept = Py_XNewRef(kept);
 	return (PyObject *)handle;
+}
+
+PyObject **stream_ready(struct core *core, PyObject *value)
+{
+	if (Py_TYPE(value) != core->types[CORE_STREAM])
+		return NULL;
+	return &((struct stream_handle *)value)->ready;
 }
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -78,8 +86,10 @@ static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keyw
 static void stream_dealloc(PyObject *self)
 {
 	PyObject *kept = ((struct stream_handle *)self)->kept;
+	PyObject *ready = ((struct stream_handle *)self)->ready;
 
 	handle_dealloc(self, &stream_class);
+	Py_XDECREF(ready);
 	Py_XDECREF(kept);
 }
 

@@ -23,7 +23,8 @@ import weakref
 
 import warpway
 import warpway._core as core
-import warpway._numpy  # now: an exception in the middle of an import makes later ones wait for ever
+import warpway._ipc  # now: an exception in the middle of an import makes later ones wait for ever
+import warpway._numpy
 import warpway.aio
 
 try:
@@ -38,6 +39,7 @@ SIZES = [0, 1, 2, 3, 7, 8, 16, 255, 4096, 2**21]
 WORDS = ["read", "write", "device", "host", "cuda:0", DEVICE, "sealed", "shared", "writing", "held", "owner", "kept", "a",
          "b/c", "float32", "uint8", "complex128", "<f4", "|b1", "|V16", "float4_e2m1fn", "bool", "", "a\0b", "\udc80",
          "x" * 300, "GPU-" + "0" * 36, "close", "ready"]  # fmt: skip
+SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 LEFT_OUT = {"eventfd", "unsubmitted", "fileno"}
 SPECIAL = ["__dlpack__", "__dlpack_device__", "__cuda_stream__", "__cuda_array_interface__", "__reduce__", "__array__",
            "__enter__", "__exit__", "__repr__", "__hash__", "__len__", "__getitem__", "__iter__", "__next__",
@@ -253,6 +255,8 @@ class Fuzzer:
             arguments = [self.random.choice([self.mischief, print_nothing, self.odd()])]
         if name == "set_log":
             arguments = [self.random.choice([None, print_nothing, self.odd()])]
+        if name == "wrap" and SANITIZED:
+            return  # the library has the kernel look at the pointer, but the sanitizer looks first
         made = function(*arguments, **keywords)
         if type(made).__module__ == "warpway" and len(self.objects) < 80:
             self.objects.append(made)

@@ -4,6 +4,7 @@ import pickle
 import signal
 import threading
 
+import numpy
 import pytest
 
 import warpway
@@ -60,6 +61,12 @@ def test_memory_of_the_host(device):
         memory = pool.alloc(5)
         memoryview(memory)[:5] = b"bytes"
         assert memory.kind == "host" and memory.read(0, 5) == b"bytes"
+
+
+@pytest.mark.parametrize("shape", [numpy.int64(5), [numpy.int64(5)], numpy.array([5])])
+def test_numbers_of_numpy_are_a_shape(pool, shape):
+    assert pool.empty(shape, "uint8").shape == warpway.empty(shape, "uint8", pool=pool).shape == (5,)
+    assert warpway.zeros(shape, "uint8", device=pool.device).shape == (5,)
 
 
 @pytest.mark.parametrize("shape, dtype, nbytes", [

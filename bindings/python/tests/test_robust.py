@@ -305,6 +305,24 @@ def test_log_that_uses_the_library(device):
     assert 3 <= len(lines) < 100 and told
 
 
+def test_log_that_uses_a_timeline_whose_page_is_mapped(device):
+    """The library holds no lock while it logs; otherwise this waits for ever."""
+    program = """
+import sys, warpway
+timelines = [warpway.Timeline() for _ in range(3)]
+stream = warpway.Stream(sys.argv[1])
+warpway.set_log(lambda line: warpway.Timeline().close())
+for timeline in timelines:
+    timeline.signal(1, stream)
+pool = warpway.Pool(sys.argv[1])
+piece = pool.alloc(1)
+piece.close(stream)
+stream.synchronize()
+print("end")
+"""
+    assert run(program, device) == "end\n"
+
+
 def test_log_while_an_exception_is_raised(device):
     """A release that is logged keeps the exception that is on its way."""
     warpway.set_log(lambda line: None)

@@ -20,6 +20,8 @@ An `Array` is made in one process and used in others without a copy::
 Importing this package loads one extension module; it loads neither NumPy nor a CUDA driver.
 """
 
+from __future__ import annotations
+
 from warpway._core import (
     AccessDenied,
     AlreadyExists,
@@ -33,6 +35,7 @@ from warpway._core import (
     Error,
     Event,
     Forked,
+    InFlight,
     InvalidArgument,
     LimitReached,
     Memory,
@@ -76,6 +79,7 @@ __all__ = [
     "Error",
     "Event",
     "Forked",
+    "InFlight",
     "InvalidArgument",
     "IpcArrayHandle",
     "LimitReached",
@@ -115,16 +119,22 @@ __version__ = library_version()
 
 _LAZY = {"IpcArrayHandle": "_ipc", "open_ipc_array": "_ipc"}
 
+TYPE_CHECKING = False  # as in typing, which takes long to import
+if TYPE_CHECKING:
+    import logging
 
-def __getattr__(name):
-    if name not in _LAZY:
-        raise AttributeError(f"module 'warpway' has no attribute {name!r}")
-    from importlib import import_module
+    from warpway._ipc import IpcArrayHandle, open_ipc_array
+else:
 
-    return getattr(import_module(f"warpway.{_LAZY[name]}"), name)
+    def __getattr__(name):
+        if name not in _LAZY:
+            raise AttributeError(f"module 'warpway' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(f"warpway.{_LAZY[name]}"), name)
 
 
-def enable_logging(logger=None):
+def enable_logging(logger: logging.Logger | None = None) -> None:
     """Send the library's debug log to `logging`.
 
     Parameters

@@ -1,19 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that make arrays."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+
 from warpway._core import Array, Memory, Unsupported, from_dlpack, itemsize
 
+TYPE_CHECKING = False  # as in typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
-def _layout(shape, dtype):
+    from warpway._core import Pool, _Device, _Dtype, _Kind, _Shape
+
+
+def _layout(shape: _Shape, dtype: _Dtype) -> tuple[tuple[int, ...], int]:
     """The shape as a tuple, and the bytes of such an array, at least 1."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    lengths = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
     count = 1
-    for extent in shape:
-        count *= extent
-    return shape, max(count * itemsize(dtype), 1)
+    for length in lengths:
+        count *= length
+    return lengths, max(count * itemsize(dtype), 1)
 
 
-def empty(shape, dtype="float32", *, device=None, pool=None, kind="device"):
+def empty(
+    shape: _Shape,
+    dtype: _Dtype = "float32",
+    *,
+    device: _Device = None,
+    pool: Pool | None = None,
+    kind: _Kind = "device",
+) -> Array:
     """An Array in new memory, or in a slice of a pool.
 
     Parameters
@@ -39,7 +57,14 @@ def empty(shape, dtype="float32", *, device=None, pool=None, kind="device"):
     return Array(Memory(nbytes, device, kind), shape, dtype)
 
 
-def zeros(shape, dtype="float32", *, device=None, pool=None, kind="device"):
+def zeros(
+    shape: _Shape,
+    dtype: _Dtype = "float32",
+    *,
+    device: _Device = None,
+    pool: Pool | None = None,
+    kind: _Kind = "device",
+) -> Array:
     """As `empty`, with all bytes zero."""
     array = empty(shape, dtype, device=device, pool=pool, kind=kind)
     if pool is not None and array.nbytes:
@@ -47,7 +72,7 @@ def zeros(shape, dtype="float32", *, device=None, pool=None, kind="device"):
     return array
 
 
-def share(x, *, copy=False, device=None):
+def share(x: Any, *, copy: bool = False, device: _Device = None) -> Array:
     """An Array of an array of another library, to be sent to other processes.
 
     Parameters
@@ -76,7 +101,7 @@ def share(x, *, copy=False, device=None):
                 f"{error}. Pass copy=True, or make the array with warpway.empty()"
             ) from error
     view = memoryview(x)
-    array = empty(view.shape, _FORMATS.get(view.format, view.format), device=device or "host")
+    array = empty(view.shape or (), _FORMATS.get(view.format, view.format), device=device or "host")
     array.copy_from(view if view.c_contiguous else view.tobytes())
     return array
 

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """An Array as one of NumPy, of types that the buffer protocol cannot name."""
 
+from __future__ import annotations
 
-def to_numpy(array, dtype=None, copy=None):
+TYPE_CHECKING = False  # as in typing, which takes long to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from warpway._core import Array
+
+
+def to_numpy(array: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     import numpy
 
     name = array.dtype

@@ -7,16 +7,27 @@ waits has no limit, waits that last for ever delay no others, and none of them h
 program. When the awaiting task is cancelled, the wait ends first.
 """
 
+from __future__ import annotations
+
 import asyncio
 import functools
 import threading
 
 from warpway._core import Cancel
 
+TYPE_CHECKING = False  # as in typing, which takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from warpway._core import Watch, WatchEvent
+
+    _T = TypeVar("_T")
+
 __all__ = ["run"]
 
 
-async def run(function, /, *arguments, **keywords):
+async def run(function: Callable[..., _T], /, *arguments: Any, **keywords: Any) -> _T:
     """Call a function that takes ``cancel=`` in a thread of its own, and await its end.
 
     Parameters
@@ -34,7 +45,7 @@ async def run(function, /, *arguments, **keywords):
     if "cancel" in keywords:
         raise TypeError("an awaited call takes no cancel=: cancel the task that awaits it")
     loop = asyncio.get_running_loop()
-    ended = loop.create_future()
+    ended: asyncio.Future[_T] = loop.create_future()
     cancel = Cancel()
     call = functools.partial(function, *arguments, cancel=cancel, **keywords)
     threading.Thread(target=_call, args=(loop, ended, call), name="warpway wait", daemon=True).start()
@@ -49,7 +60,7 @@ async def run(function, /, *arguments, **keywords):
         cancel.set()  # also when the coroutine is closed instead of cancelled
 
 
-async def next_event(watch):
+async def next_event(watch: Watch) -> WatchEvent:
     """The next event of a Watch; StopAsyncIteration: the watch was closed."""
     try:
         return await run(watch.next)
@@ -59,7 +70,9 @@ async def next_event(watch):
         raise
 
 
-def _call(loop, ended, call):
+def _call(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[_T], call: Callable[[], _T]) -> None:
+    settle: Callable[[Any], None]
+    result: Any
     try:
         settle, result = ended.set_result, call()
     except StopIteration as error:  # which no Future accepts
@@ -74,7 +87,7 @@ def _call(loop, ended, call):
         del result  # the traceback of an exception has this frame
 
 
-async def _settle(ended):
+async def _settle(ended: asyncio.Future[Any]) -> None:
     """Wait until a call has ended that was cancelled, which takes less than 0.1 s."""
     while not ended.done():
         try:

@@ -13,6 +13,9 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
 
 import warpway
 
@@ -20,30 +23,33 @@ NBYTES = 16 << 20
 CONTEXT = multiprocessing.get_context("spawn")
 BARE = bytes(512)
 
+_Makers: TypeAlias = list[tuple[str, Callable[[], object]]]
+_Timings: TypeAlias = Iterator[tuple[str, list[float]]]
+
 
 # --- the child: one function for each transport ---
 
 
-def _use(thing):
+def _use(thing: object) -> None:
     """As a consumer does; what is no array is only received."""
     if isinstance(thing, warpway.Array):
         thing.__dlpack__(max_version=(1, 1))
         thing.close()
 
 
-def _serve_queue(requests, answers):
+def _serve_queue(requests: Any, answers: Any) -> None:
     while (thing := requests.get()) is not None:
         _use(thing)
         answers.put(True)
 
 
-def _serve_pipe(connection):
+def _serve_pipe(connection: Connection) -> None:
     while (thing := connection.recv()) is not None:
         _use(thing)
         connection.send(True)
 
 
-def _serve_token(block, asked, answers):
+def _serve_token(block: warpway.Memory, asked: warpway.Timeline, answers: Any) -> None:
     view = memoryview(block)
     answered = warpway.Timeline()
     answers.put(answered)
@@ -61,7 +67,7 @@ def _serve_token(block, asked, answers):
 # --- the parent ---
 
 
-def _measure(round_trip, rounds):
+def _measure(round_trip: Callable[[], object], rounds: int) -> list[float]:
     for _ in range(max(rounds // 10, 3)):
         round_trip()
     times = []
@@ -72,13 +78,13 @@ def _measure(round_trip, rounds):
     return times
 
 
-def _by_queue(makers, rounds):
+def _by_queue(makers: _Makers, rounds: int) -> _Timings:
     requests, answers = CONTEXT.Queue(), CONTEXT.Queue()
     child = CONTEXT.Process(target=_serve_queue, args=(requests, answers), daemon=True)
     child.start()
     for name, make in makers:
 
-        def round_trip(make=make):
+        def round_trip(make: Callable[[], object] = make) -> None:
             requests.put(make())
             answers.get()
 
@@ -87,13 +93,13 @@ def _by_queue(makers, rounds):
     child.join()
 
 
-def _by_pipe(makers, rounds):
+def _by_pipe(makers: _Makers, rounds: int) -> _Timings:
     ours, theirs = CONTEXT.Pipe()
     child = CONTEXT.Process(target=_serve_pipe, args=(theirs,), daemon=True)
     child.start()
     for name, make in makers:
 
-        def round_trip(make=make):
+        def round_trip(make: Callable[[], object] = make) -> None:
             ours.send(make())
             ours.recv()
 
@@ -102,7 +108,7 @@ def _by_pipe(makers, rounds):
     child.join()
 
 
-def _by_token(pool, rounds):
+def _by_token(pool: warpway.Pool, rounds: int) -> _Timings:
     """512 bytes in shared memory, and a timeline of each side in place of a transport."""
     block = warpway.Memory(4096, "host", "host")
     asked = warpway.Timeline()
@@ -113,13 +119,13 @@ def _by_token(pool, rounds):
     view = memoryview(block)
     count = 0
 
-    def ask(data):
+    def ask(data: bytes) -> None:
         nonlocal count
         view[:512] = data
         count += 1
         asked.signal(count)
 
-    def round_trip():
+    def round_trip() -> None:
         array = pool.empty(NBYTES, "uint8")
         ask(array.token().to_bytes())
         answered.wait(count)
@@ -129,8 +135,8 @@ def _by_token(pool, rounds):
     child.join()
 
 
-def _in_one_process(pool, rounds):
-    def export_import():
+def _in_one_process(pool: warpway.Pool, rounds: int) -> _Timings:
+    def export_import() -> None:
         array = pool.empty(NBYTES, "uint8")
         opened = array.token().open()
         opened.__dlpack__(max_version=(1, 1))
@@ -138,14 +144,14 @@ def _in_one_process(pool, rounds):
     yield "process.token_open_dlpack", _measure(export_import, rounds)
 
 
-def _import_time(module):
+def _import_time(module: str) -> float:
     """Microseconds of an import in a new interpreter, the best of 5."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5)]
     return min(float(run.stdout) for run in runs) * 1e6
 
 
-def measure(device=None, rounds=300):
+def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     """Rows of figures, as dicts with name, p50_us, p99_us and, where there is one, ratio to `bare`.
 
     Parameters
@@ -175,13 +181,13 @@ def measure(device=None, rounds=300):
     return rows
 
 
-def _row(name, times):
+def _row(name: str, times: list[float]) -> dict[str, Any]:
     times.sort()
     p99 = times[min(len(times) - 1, len(times) * 99 // 100)]
     return {"name": name, "p50_us": round(statistics.median(times), 1), "p99_us": round(p99, 1)}
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m warpway.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--device", help="such as cuda:0 or host; default: the first GPU, else host")
     parser.add_argument("--rounds", type=int, default=300, help="round trips of each row (default: 300)")

@@ -1,0 +1,46 @@
+"""The examples, and the programs of the package, as users start them."""
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from children import LIMIT_S
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def run(*arguments):
+    """What a new Python prints. AssertionError: it failed, complained, or did not end."""
+    with subprocess.Popen([sys.executable, "-B", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            said, complaint = process.communicate(timeout=2 * LIMIT_S)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # and its children
+    assert (process.returncode, complaint) == (0, "")
+    return said
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path):
+    assert run(str(path))
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 80, "an example is short"
+
+
+def test_the_examples_are_there():
+    assert len(EXAMPLES) >= 7
+
+
+def test_demo_runs(device):
+    assert "no byte copied" in run("-m", "warpway", "demo", "--device", device)
+
+
+def test_bench_runs(device):
+    rows = json.loads(run("-m", "warpway.bench", "--device", device, "--rounds", "3", "--json"))["rows"]
+    assert {"queue.pool", "pipe.memory", "token.pool"} <= {row["name"] for row in rows}
+    assert all(row["p50_us"] > 0 for row in rows)

@@ -1,0 +1,76 @@
+"""Calls as users write them: scripts/check-wheel has mypy --strict look at this file. It is never run."""
+import asyncio
+import multiprocessing as mp
+import socket
+import threading
+
+import numpy as np
+import numpy.typing as npt
+
+import warpway
+import warpway.aio
+
+
+def use(array: warpway.Array) -> npt.NDArray[np.float32]:
+    numbers: npt.NDArray[np.float32] = np.asarray(array)
+    view = np.from_dlpack(array)
+    view[...] = 1
+    array.copy_from(numbers)
+    array.copy_from(b"abc")
+    array.copy_to(bytearray(4))
+    row = array[0, ..., None, 1:2]
+    print(row.shape, array.T.dtype, len(array), memoryview(array).nbytes)
+    memoryview(array.memory)[:3] = b"abc"
+    return numbers
+
+
+def by_handle(array: warpway.Array, handle: bytes) -> None:
+    with array.get_ipc_handle() as opened, warpway.open_ipc_array(handle, shape=3, dtype="float32") as other:
+        opened.copy_from(other)
+
+
+async def wait(timeline: warpway.Timeline, barrier: warpway.Barrier, broker: warpway.Broker) -> int:
+    await timeline.wait_async(3, 1.5)
+    async for event in broker.watch("lab/", existing=True):
+        if event.object is not None:
+            print(event.what, event.object.name, event.object.shape)
+    stream = warpway.Stream()
+    await warpway.aio.run(stream.synchronize)
+    found = await broker.get_async("a", timeout=None)
+    print(found.shape)
+    return await barrier.wait_async()
+
+
+def main() -> None:
+    device = warpway.Device("host")
+    array = warpway.zeros((3, 4), np.float32, device=device)
+    array2 = warpway.empty(np.int64(5), np.dtype("int8"), pool=warpway.Pool(0, bytes_max=1 << 20))
+    context = mp.get_context("spawn")
+    queue: mp.Queue[warpway.Array | warpway.Token] = context.Queue()
+    queue.put(array.token("read", uses=2, escrow=None))
+    broker = warpway.Broker()
+    broker.put("a", array, life="kept", mode=0o640)
+    other: warpway.Array = broker.get("a", timeout=3)
+    try:
+        info = broker.stat("a")
+        for info in broker.list("a"):
+            print(info.name, info.time_left)
+    except warpway.Timeout as error:
+        print(error.status, error.message)
+    a, b = socket.socketpair()
+    array.memory.send(a, "read")
+    stop = warpway.Cancel()
+    threading.Thread(target=stop.set).start()
+    with warpway.Memory.receive(b, cancel=stop) as memory:
+        memory.write(np.zeros(3), 5)
+        print(memory.array((2, 3), "float32").reshape(-1).reshape((3, 2)))
+    warpway.share(np.zeros(3), copy=True)
+    warpway.enable_logging()
+    use(other)
+    use(array2)
+    token = warpway.Token.from_bytes(array.token().to_bytes())
+    memory2, offset = warpway.Memory.find(array.pointer)
+    print(token == array.token(), memory2, offset)
+    timeline = warpway.Timeline()
+    asyncio.run(wait(timeline, warpway.Barrier(2), broker))
+
