@@ -236,6 +236,25 @@ static Py_ssize_t array_length(PyObject *self)
 	return -1;
 }
 
+/* map(self.__getitem__, range(len(self))): each view is made when it is asked for. */
+static PyObject *array_iter(PyObject *self)
+{
+	Py_ssize_t length = array_length(self);
+	PyObject *builtins, *indices, *item, *views = NULL;
+
+	if (length < 0)
+		return NULL;
+	builtins = PyImport_ImportModule("builtins");
+	indices = builtins ? PyObject_CallMethod(builtins, "range", "n", length) : NULL;
+	item = indices ? PyObject_GetAttrString(self, "__getitem__") : NULL;
+	if (item)
+		views = PyObject_CallMethod(builtins, "map", "OO", item, indices);
+	Py_XDECREF(item);
+	Py_XDECREF(indices);
+	Py_XDECREF(builtins);
+	return views;
+}
+
 /* A method that is written in Python: MODULE.NAME(self, ...). */
 static PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	PyObject *arguments, PyObject *keywords)
@@ -411,21 +430,36 @@ static PyObject *array_exit(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
 	{"reshape", array_reshape, METH_VARARGS,
 		"reshape($self, /, *shape)\n--\n\n"
-		"A view of the same elements, in C order, in another shape; one number may be -1.\n\n"
+		"A view of the same elements, in C order, in another shape: ``reshape(2, 3)`` or\n"
+		"``reshape((2, 3))``. One number may be -1.\n\n"
 		"Raises\n------\nUnsupported\n    It would need a copy."},
 	{"transpose", array_transpose, METH_VARARGS,
-		"transpose($self, /, *axes)\n--\n\nA view with its dimensions in another order; without "
-		"axes the other way round."},
+		"transpose($self, /, *axes)\n--\n\nA view with its dimensions in another order: "
+		"``transpose(1, 0, 2)``. Without axes their order is reversed."},
 	{"broadcast_to", array_broadcast_to, METH_O,
-		"broadcast_to($self, shape, /)\n--\n\nA view that repeats elements until it has a shape."},
+		"broadcast_to($self, shape, /)\n--\n\nA view that repeats elements until it has a shape.\n\n"
+		"Raises\n------\nInvalidArgument\n    The shapes do not fit each other, as in NumPy."},
 	{"view", array_as_dtype, METH_O,
-		"view($self, dtype, /)\n--\n\nA view of the same bytes as elements of another type."},
+		"view($self, dtype, /)\n--\n\nA view of the same bytes as elements of another type.\n\n"
+		"The last dimension is longer or shorter then, if the elements have other sizes.\n\n"
+		"Raises\n------\nInvalidArgument, Unsupported\n    The bytes do not make whole elements, or have gaps."},
 	{"copy_from", array_copy_from, METH_O,
 		"copy_from($self, source, /)\n--\n\n"
-		"Copy an Array or a buffer of as many bytes into this one, and wait until they are there."},
+		"Copy an Array or a buffer of as many bytes into this one, and wait until they are there.\n\n"
+		"Works for any device. If `source` is an Array with a ready point, that is waited for.\n\n"
+		"Parameters\n----------\n"
+		"source : Array or bytes-like\n    Contiguous, in C order, of `nbytes` bytes; its type and shape are not looked at.\n\n"
+		"Raises\n------\n"
+		"InvalidArgument\n    It has more or fewer bytes.\n"
+		"AccessDenied\n    This Array is for reading only.\n"
+		"Unsupported\n    One of the two is not contiguous."},
 	{"copy_to", array_copy_to, METH_O,
 		"copy_to($self, destination, /)\n--\n\n"
-		"Copy into an Array or a writable buffer of as many bytes, and wait until they are there."},
+		"Copy into an Array or a writable buffer of as many bytes, and wait until they are there.\n\n"
+		"Works for any device. If this Array has a ready point, that is waited for.\n\n"
+		"Parameters\n----------\n"
+		"destination : Array or bytes-like\n    As the source of `copy_from`.\n\n"
+		"Raises\n------\nInvalidArgument, AccessDenied, Unsupported\n    As `copy_from`."},
 	{"token", KEYWORDS(array_token), METH_VARARGS | METH_KEYWORDS,
 		"token($self, /, access=None, *, uses=1, escrow=60.0, broker=None, cancel=None)\n--\n\n"
 		"A token that opens as this Array in any process.\n\n"
@@ -434,7 +468,10 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    The most that an importer gets. None: as this Array.\n"
 		"uses : int\n    How often it can be opened before its hold ends; 0: `escrow` alone ends it.\n"
-		"escrow : float or None\n    Seconds for which the token alone keeps the memory."},
+		"escrow : float or None\n    Seconds for which the token alone keeps the memory; None: not at all.\n"
+		"broker : Broker, optional\n    None: the default one.\n"
+		"cancel : Cancel, optional\n\n"
+		"Returns\n-------\nToken\n    A pickled one arrives as the Array."},
 	{"ready", KEYWORDS(array_ready), METH_VARARGS | METH_KEYWORDS,
 		"ready($self, /, stream)\n--\n\n"
 		"Say that the bytes are ready when the work enqueued on a stream so far has run.\n\n"
@@ -444,12 +481,18 @@ static PyMethodDef methods[] = {
 	{"wait", KEYWORDS(array_wait), METH_VARARGS | METH_KEYWORDS,
 		"wait($self, /, stream=None, *, timeout=None, cancel=None)\n--\n\n"
 		"Wait until the bytes are ready: on the CPU, or have a stream's further work wait.\n\n"
+		"An Array without a ready point is always ready.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes, optional\n    Its further work waits, and the call returns. None: the CPU waits.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
 		"PeerLost\n    The process that was to write them ended before.\n"
-		"Timeout"},
+		"Timeout\n    `timeout` seconds passed first."},
 	{"close", KEYWORDS(array_close), METH_VARARGS | METH_KEYWORDS,
 		"close($self, /, stream=None)\n--\n\n"
-		"Release the memory, as `Memory.close`. Views that other libraries have keep it."},
+		"Release the memory, as `Memory.close`; also for all views of this package.\n\n"
+		"What NumPy or another library has of it stays valid."},
 	{"get_ipc_handle", KEYWORDS(array_ipc_handle), METH_VARARGS | METH_KEYWORDS,
 		"get_ipc_handle($self, /)\n--\n\n"
 		"An `IpcArrayHandle`, as Numba's arrays have: it can be pickled, and opened as often as the\n"
@@ -463,7 +506,8 @@ static PyMethodDef methods[] = {
 	{"__dlpack_device__", array_dlpack_device, METH_NOARGS,
 		"__dlpack_device__($self, /)\n--\n\n(device type, device id) of DLPack."},
 	{"__array__", KEYWORDS(array_array), METH_VARARGS | METH_KEYWORDS,
-		"__array__($self, /, dtype=None, *, copy=None)\n--\n\nThe array for NumPy."},
+		"__array__($self, /, dtype=None, *, copy=None)\n--\n\n"
+		"The array for NumPy: the same bytes, read-only if `access` is 'read'."},
 	{"__reduce__", array_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", array_exit, METH_VARARGS, NULL},
@@ -489,7 +533,8 @@ static PyGetSetDef properties[] = {
 	{"is_contiguous", get_is_contiguous, NULL, "bool: C order without gaps.", NULL},
 	{"is_ready", get_is_ready, NULL, "bool: the ready point is reached, or there is none.",
 		NULL},
-	{"device", get_of_memory, NULL, "Device.", OF_MEMORY("device")},
+	{"device", get_of_memory, NULL, "Device: the one that this mapping serves.",
+		OF_MEMORY("device")},
 	{"access", get_of_memory, NULL, "str: 'read' or 'write'.", OF_MEMORY("access")},
 	{"route", get_of_memory, NULL, "str: as `Memory.route`.", OF_MEMORY("route")},
 	{"closed", get_of_memory, NULL, "bool: the memory was closed.", OF_MEMORY("closed")},
@@ -517,15 +562,19 @@ static PyType_Slot slots[] = {
 		    "dtype : str or a dtype of NumPy, ml_dtypes or torch\n"
 		    "strides : sequence of int, optional\n    Bytes between neighbours; None: C order.\n"
 		    "offset : int\n    Bytes from the start of the memory to the first element.\n\n"
-		    "Indexing, slicing, `reshape`, `transpose` and `view` make views of the same bytes. NumPy,\n"
+		    "Indexing, slicing, iteration, `reshape`, `transpose` and `view` make views of the same bytes. NumPy,\n"
 		    "PyTorch, CuPy, Numba and JAX use an Array without a copy, by DLPack, the buffer protocol\n"
-		    "or the CUDA array interface. A pickled Array arrives as an Array of the same bytes.")},
+		    "or the CUDA array interface. A pickled Array arrives as an Array of the same bytes; the\n"
+		    "pickle alone keeps them for 60 s. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
+		    "Raises\n------\n"
+		    "InvalidArgument\n    The array does not fit into the memory, or there is no such type.")},
 	{Py_tp_new, array_new},
 	{Py_tp_dealloc, array_dealloc},
 	{Py_tp_repr, array_repr},
 	{Py_tp_methods, methods},
 	{Py_tp_getset, properties},
 	{Py_tp_members, members},
+	{Py_tp_iter, array_iter},
 	{Py_mp_length, array_length},
 	{Py_mp_subscript, array_subscript},
 	{Py_bf_getbuffer, array_getbuffer},

@@ -220,10 +220,14 @@ static PyMethodDef methods[] = {
 		"unnamed : bool\n"
 		"    Also those without a name, and removed ones; only without a prefix."},
 	{"stat", broker_stat, METH_O,
-		"stat($self, name, /)\n--\n\nDescribe the object of a name. Returns ObjectInfo."},
+		"stat($self, name, /)\n--\n\nDescribe the object of a name. Returns ObjectInfo.\n\n"
+		"Raises\n------\nNotFound\n    There is no such name."},
 	{"remove", broker_remove, METH_O,
 		"remove($self, name, /)\n--\n\n"
-		"Remove an object. Processes that hold it keep what they have mapped."},
+		"Remove an object. Processes that hold it keep what they have mapped.\n\n"
+		"Raises\n------\n"
+		"NotFound\n    There is no such name.\n"
+		"AccessDenied\n    It is another user's."},
 	{"who", broker_who, METH_NOARGS,
 		"who($self, /)\n--\n\n"
 		"The processes that are connected or hold something, as a list of ProcessInfo."},
@@ -234,7 +238,10 @@ static PyMethodDef methods[] = {
 		"watch($self, /, prefix='', *, existing=False)\n--\n\n"
 		"A Watch of the changes of objects whose names begin with `prefix`.\n\n"
 		"Parameters\n----------\n"
-		"existing : bool\n    Begin with an event 'put' for each object that is there."},
+		"existing : bool\n    Begin with an event 'put' for each object that is there.\n\n"
+		"`what` of a WatchEvent is 'put'; 'ready': the object can be got now, in state 'sealed' or\n"
+		"'shared'; 'removed', 'expired' or 'gone': it has ended; 'lost': its writer ended before\n"
+		"it was ready; 'overflow': events were missed."},
 	{"info", broker_info, METH_NOARGS,
 		"info($self, /)\n--\n\nThe state of the broker. Returns BrokerInfo."},
 	{"close", broker_close, METH_NOARGS,

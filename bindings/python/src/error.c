@@ -19,13 +19,13 @@ struct error_class {
 
 static const struct error_class classes[] = {
 	{"Error", NULL,
-		"A call of Warpway failed.\n\n"
+		"A call of Warpway failed. All other exceptions of this package are below it.\n\n"
 		"Attributes\n----------\n"
-		"status : int\n    The library's status, below 0 for errors.\n"
+		"status : int\n    The library's status: below 0 for errors, above 0 for Timeout and Cancelled.\n"
 		"status_name : str\n    Such as 'WW_ERR_ACCESS'.\n"
 		"domain : str\n    Where `native` comes from: 'warpway', 'errno' or 'cuda'.\n"
 		"native : int\n    An errno value, a CUresult, or 0.\n"
-		"message : str\n    What was tried, why it failed, and what to do.",
+		"message : str\n    What was tried, why it failed, and what to do; as str() of the exception.",
 		{WW_ERR_DEVICE, WW_ERR_SYSTEM}},
 	{"InvalidArgument", &PyExc_ValueError, "An argument is not one that the call accepts.",
 		{WW_ERR_INVALID, WW_ERR_OVERFLOW, WW_ERR_MISMATCH, WW_ERR_DESCRIPTOR}},
@@ -61,6 +61,25 @@ static const struct error_class classes[] = {
 #define CLASSES (sizeof(classes) / sizeof(classes[0]))
 _Static_assert(CLASSES <= CORE_ERRORS, "the state has a place for each class");
 
+static bool set_attribute(PyObject *error, const char *name, PyObject *value)
+{
+	bool done = value && PyObject_SetAttrString(error, name, value) == 0;
+
+	Py_XDECREF(value);
+	return done;
+}
+
+/* What an exception has that was made in Python, such as ``raise warpway.Timeout("...")``. */
+static bool set_defaults(PyObject *made, ww_status status)
+{
+	return set_attribute(made, "status", PyLong_FromLong(status)) &&
+		set_attribute(made, "status_name",
+			PyUnicode_FromString(status == WW_OK ? "" : ww_status_name(status))) &&
+		set_attribute(made, "domain", PyUnicode_FromString("warpway")) &&
+		set_attribute(made, "native", PyLong_FromLong(0)) &&
+		set_attribute(made, "message", PyUnicode_FromString(""));
+}
+
 static PyObject *class_new(struct core *core, size_t i)
 {
 	const struct error_class *class = &classes[i];
@@ -78,6 +97,8 @@ static PyObject *class_new(struct core *core, size_t i)
 		return NULL;
 	made = PyErr_NewExceptionWithDoc(name, class->doc, bases, NULL);
 	Py_DECREF(bases);
+	if (made && !set_defaults(made, i == 0 ? WW_OK : class->statuses[0]))
+		Py_CLEAR(made);
 	return made;
 }
 
@@ -101,14 +122,6 @@ static PyObject *class_of_status(const struct core *core, ww_status status)
 		}
 	}
 	return core->errors[0];
-}
-
-static bool set_attribute(PyObject *error, const char *name, PyObject *value)
-{
-	bool done = value && PyObject_SetAttrString(error, name, value) == 0;
-
-	Py_XDECREF(value);
-	return done;
 }
 
 PyObject *error_raise_record(struct core *core, const struct ww_error *record)

@@ -278,6 +278,9 @@ static PyMethodDef methods[] = {
 	{"synchronize", KEYWORDS(event_synchronize), METH_VARARGS | METH_KEYWORDS,
 		"synchronize($self, /, timeout=None, *, cancel=None)\n--\n\n"
 		"Wait on the CPU for what was recorded last.\n\n"
+		"Parameters\n----------\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
 		"Timeout\n    `timeout` seconds passed first.\n"
 		"PeerLost\n    The process that recorded it ended; on the host device only."},

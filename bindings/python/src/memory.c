@@ -520,14 +520,21 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"data : bytes-like\n    Contiguous.\n"
 		"offset : int\n    Bytes from the start of the memory.\n\n"
-		"It waits for no stream's earlier work, so that must not use these bytes any more."},
+		"It waits for no stream's earlier work, so that must not use these bytes any more.\n\n"
+		"Raises\n------\n"
+		"AccessDenied\n    The memory is mapped for reading only.\n"
+		"InvalidArgument\n    The bytes do not fit."},
 	{"read", KEYWORDS(memory_read), METH_VARARGS | METH_KEYWORDS,
 		"read($self, /, offset=0, nbytes=None, *, timeout=None, cancel=None)\n--\n\n"
 		"Copy bytes out: `nbytes` of them, None: all from `offset` on. Returns bytes.\n\n"
 		"It waits for no stream's earlier work."},
 	{"readinto", KEYWORDS(memory_readinto), METH_VARARGS | METH_KEYWORDS,
 		"readinto($self, /, buffer, offset=0, *, timeout=None, cancel=None)\n--\n\n"
-		"Copy as many bytes out as a writable, contiguous buffer has room for."},
+		"Copy as many bytes out as a writable, contiguous buffer has room for.\n\n"
+		"Parameters\n----------\n"
+		"buffer : bytes-like\n    Such as a bytearray or an array of NumPy.\n"
+		"offset : int\n    Bytes from the start of the memory.\n\n"
+		"It waits for no stream's earlier work."},
 	{"token", KEYWORDS(memory_token), METH_VARARGS | METH_KEYWORDS,
 		"token($self, /, access=None, *, offset=0, nbytes=None, uses=0, escrow=60.0, broker=None, "
 		"cancel=None)\n--\n\n"
@@ -556,10 +563,21 @@ static PyMethodDef methods[] = {
 		"Send the memory over a connected Unix socket, without a broker.\n\n"
 		"Parameters\n----------\n"
 		"socket : socket.socket or int\n    AF_UNIX, SOCK_SEQPACKET or SOCK_STREAM.\n"
-		"access : 'read' or 'write'\n    None: as this Memory."},
+		"access : 'read' or 'write'\n    The most that the receiver gets. None: as this Memory.\n"
+		"timeout : float or None\n    Seconds, until the socket has room.\n"
+		"cancel : Cancel, optional"},
 	{"receive", KEYWORDS(memory_receive), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
 		"receive($type, /, socket, access='read', device=None, *, timeout=None, cancel=None)\n--\n\n"
-		"The Memory that the other end of a Unix socket sent with `send`."},
+		"The Memory that the other end of a Unix socket sent with `send`.\n\n"
+		"Parameters\n----------\n"
+		"socket : socket.socket or int\n"
+		"access : 'read' or 'write'\n"
+		"device : Device or what it takes, optional\n    The device that is to reach the bytes; None: the default one.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\n"
+		"AccessDenied\n    It was sent for reading only.\n"
+		"PeerLost\n    The other end is closed."},
 	{"close", KEYWORDS(memory_close), METH_VARARGS | METH_KEYWORDS,
 		"close($self, /, stream=None)\n--\n\n"
 		"Release the memory. May be called twice.\n\n"

@@ -119,7 +119,8 @@ static PyMethodDef functions[] = {
 		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
 	{"set_log", set_log, METH_O,
 		"set_log(function, /)\n--\n\n"
-		"Have the library's debug log call ``function(line)``; None: no log."},
+		"Have the library's debug log call ``function(line)``, from any thread; None: no log.\n\n"
+		"`enable_logging` does this for the module logging."},
 	{NULL},
 };
 

@@ -377,7 +377,13 @@ static PyMethodDef methods[] = {
 		"OutOfMemory\n    The device or the machine has no more for a new chunk."},
 	{"empty", KEYWORDS(pool_empty), METH_VARARGS | METH_KEYWORDS,
 		"empty($self, /, shape, dtype, *, timeout=0.0, cancel=None)\n--\n\n"
-		"An Array in a slice of its own; see `alloc`. Its elements are not set."},
+		"An Array in a slice of its own. Its elements are not set.\n\n"
+		"Parameters\n----------\n"
+		"shape : int or sequence of int\n"
+		"dtype : str or a dtype of NumPy, ml_dtypes or torch\n"
+		"timeout : float or None\n    Seconds to wait until slices are free; 0: only use what is free now.\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\nLimitReached, Timeout, OutOfMemory\n    As `alloc`."},
 	{"trim", KEYWORDS(pool_trim), METH_VARARGS | METH_KEYWORDS,
 		"trim($self, /, keep_bytes=0)\n--\n\n"
 		"Free chunks that contain no slice, but keep that many bytes of the pool.\n\n"

@@ -255,6 +255,9 @@ static PyMethodDef methods[] = {
 	{"synchronize", KEYWORDS(stream_synchronize), METH_VARARGS | METH_KEYWORDS,
 		"synchronize($self, /, timeout=None, *, cancel=None)\n--\n\n"
 		"Wait until all work enqueued so far has run.\n\n"
+		"Parameters\n----------\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
 		"Timeout\n    `timeout` seconds passed first.\n"
 		"PeerLost\n    The stream waited for a process that ended; see `recover`."},

@@ -408,6 +408,22 @@ static PyObject *fail_received(struct core *core, ww_status status)
 		reason);
 }
 
+/*
+ * The timeline of a ready point. It ends with the process that made it: then nobody can say whether
+ * the bytes are ready.
+ */
+static PyObject *open_ready(struct core *core, const struct ww_token *token)
+{
+	struct sync_import_call call = {.token = token};
+	ww_status status = wait_run(core, run_import_timeline, &call, 0, NULL);
+
+	if (status == WW_ERR_NOT_FOUND)
+		return error_raise_text(core, WW_ERR_PEER_LOST,
+			"the process that was to write this array has ended, or closed its timeline, before "
+			"the array arrived: whether its bytes are ready is not known");
+	return status == WW_OK ? timeline_object(core, call.timeline) : error_raise(core, status);
+}
+
 static PyObject *receive_memory(struct core *core, const struct received *received,
 	const struct ww_token_info *info)
 {
@@ -423,7 +439,7 @@ static PyObject *receive_memory(struct core *core, const struct received *receiv
 	array = array_object(core, memory, &info->array);
 	Py_DECREF(memory);
 	if (array && received->has_ready &&
-		!array_set_ready(array, open_timeline(core, &received->timeline), received->value))
+		!array_set_ready(array, open_ready(core, &received->timeline), received->value))
 		Py_CLEAR(array);
 	return array;
 }

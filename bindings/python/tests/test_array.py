@@ -213,6 +213,20 @@ def test_types_of_ml_dtypes():
         assert [float(x) for x in np.asarray(array)] == [1, 2, 3, 4]
 
 
+def test_iteration_gives_views(device):
+    array = warpway.zeros((3, 2), "uint8", device=device)
+    array.copy_from(bytes(range(6)))
+    out = bytearray(2)
+    for i, row in enumerate(array):
+        row.copy_to(out)
+        assert row.shape == (2,) and bytes(out) == bytes((2 * i, 2 * i + 1))
+    assert i == 2 and [item.shape for item in array[0]] == [(), ()]
+    assert list(array[:0]) == []
+    with pytest.raises(TypeError, match="without dimensions"):
+        iter(array[0, 0])
+    assert np.shape(np.asarray(warpway.zeros((2, 3), device="host"))) == (2, 3)
+
+
 def test_ready_point(device):
     stream = warpway.Stream(device)
     array = warpway.zeros(4, "int32", device=device, kind="host")

@@ -116,6 +116,10 @@ def test_exception_is_also_the_one_that_users_expect(name):
     assert issubclass(error, BASES[name])
     assert issubclass(error, warpway.Error)
     assert error.__module__ == "warpway"
+    made = error("text")
+    assert str(made) == "text"
+    assert (made.domain, made.native, made.message) == ("warpway", 0, "")
+    assert isinstance(made.status, int) and isinstance(made.status_name, str)
 
 
 def test_every_exception_is_listed_here():

@@ -240,6 +240,16 @@ def test_ready_point_of_a_killed_process():
     assert child.exitcode == -signal.SIGKILL
 
 
+def test_ready_point_of_a_process_that_was_killed_before():
+    ours, theirs = SPAWN.Pipe()
+    child = run(make_ready_and_hang, theirs)
+    data = ours.recv_bytes()
+    child.kill()
+    child.join()
+    with pytest.raises(warpway.PeerLost, match="whether its bytes are ready"):
+        pickle.loads(data)
+
+
 def total(array):
     return float(np.asarray(array).sum())
 

@@ -8,14 +8,28 @@ An `Array` is made in one process and used in others without a copy::
     import warpway
 
     def child(queue):
-        array = queue.get()              # the same bytes
+        array = queue.get()                   # the same bytes
         np.asarray(array)[:] *= 2
+        array.close()
 
     if __name__ == "__main__":
-        array = warpway.zeros((1000, 1000), "float32")
+        context = mp.get_context("spawn")     # not "fork"
+        queue = context.Queue()
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+        array = warpway.zeros((1000, 1000), "float32", device="host")
         np.asarray(array)[:] = 1
-        queue = mp.get_context("spawn").Queue()
-        ...
+        queue.put(array)
+        process.join()
+        assert (np.asarray(array) == 2).all()
+
+Where to begin:
+
+- arrays: `empty`, `zeros`, `share`, `Array`; many small ones: `Pool`; bare bytes: `Memory`, `Token`
+- names: `Broker`, `Watch`
+- waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`
+- devices and streams: `Device`, `Stream`
+- ending a wait: ``timeout=`` in seconds, and `Cancel`; failures: `Error` and what is below it
 
 Importing this package loads one extension module; it loads neither NumPy nor a CUDA driver.
 """

@@ -1,21 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that make arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from operator import index
 
 from warpway._core import Array, Memory, Unsupported, from_dlpack, itemsize
 
-TYPE_CHECKING = False  # as in typing, which takes long to import
-if TYPE_CHECKING:
-    from typing import Any
 
-    from warpway._core import Pool, _Device, _Dtype, _Kind, _Shape
-
-
-def _layout(shape: _Shape, dtype: _Dtype) -> tuple[tuple[int, ...], int]:
+def _layout(shape, dtype):
     """The shape as a tuple, and the bytes of such an array, at least 1."""
     lengths = tuple(map(index, shape)) if isinstance(shape, Iterable) else (index(shape),)
     count = 1
@@ -24,14 +16,7 @@ def _layout(shape: _Shape, dtype: _Dtype) -> tuple[tuple[int, ...], int]:
     return lengths, max(count * itemsize(dtype), 1)
 
 
-def empty(
-    shape: _Shape,
-    dtype: _Dtype = "float32",
-    *,
-    device: _Device = None,
-    pool: Pool | None = None,
-    kind: _Kind = "device",
-) -> Array:
+def empty(shape, dtype="float32", *, device=None, pool=None, kind="device"):
     """An Array in new memory, or in a slice of a pool.
 
     Parameters
@@ -57,22 +42,15 @@ def empty(
     return Array(Memory(nbytes, device, kind), shape, dtype)
 
 
-def zeros(
-    shape: _Shape,
-    dtype: _Dtype = "float32",
-    *,
-    device: _Device = None,
-    pool: Pool | None = None,
-    kind: _Kind = "device",
-) -> Array:
-    """As `empty`, with all bytes zero."""
+def zeros(shape, dtype="float32", *, device=None, pool=None, kind="device"):
+    """An Array as of `empty`, which has the same parameters, with all bytes zero."""
     array = empty(shape, dtype, device=device, pool=pool, kind=kind)
     if pool is not None and array.nbytes:
         array.copy_from(bytes(array.nbytes))
     return array
 
 
-def share(x: Any, *, copy: bool = False, device: _Device = None) -> Array:
+def share(x, *, copy=False, device=None):
     """An Array of an array of another library, to be sent to other processes.
 
     Parameters
@@ -96,12 +74,14 @@ def share(x: Any, *, copy: bool = False, device: _Device = None) -> Array:
         return from_dlpack(x)
     except (AttributeError, BufferError, Unsupported) as error:
         if not copy:
-            raise Unsupported(
+            failure = Unsupported(
                 f"cannot share this {type(x).__module__}.{type(x).__qualname__} without a copy: "
                 f"{error}. Pass copy=True, or make the array with warpway.empty()"
-            ) from error
+            )
+            failure.message = str(failure)
+            raise failure from error
     view = memoryview(x)
-    array = empty(view.shape or (), _FORMATS.get(view.format, view.format), device=device or "host")
+    array = empty(view.shape, _FORMATS.get(view.format, view.format), device=device or "host")
     array.copy_from(view if view.c_contiguous else view.tobytes())
     return array
 

@@ -1,16 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays by handle, as users of Numba know them."""
 
-from __future__ import annotations
-
 from warpway._core import Array, Token, open_handle
-
-TYPE_CHECKING = False  # as in typing, which takes long to import
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from warpway._core import _Device, _Dtype, _Shape
 
 
 class IpcArrayHandle:
@@ -20,12 +11,12 @@ class IpcArrayHandle:
     context manager it opens the array, and closes it at the end.
     """
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array):
         self._token = array.token(uses=0)
-        self._own: Array | None = array
-        self._opened: Array | None = None
+        self._own = array
+        self._opened = None
 
-    def open(self) -> Array:
+    def open(self):
         """The Array; in the process that made the handle it is the same object.
 
         Raises
@@ -35,11 +26,10 @@ class IpcArrayHandle:
         """
         if self._opened is not None:
             raise ValueError("this IpcArrayHandle is open already")
-        opened: Array = self._token.open() if self._own is None else self._own
-        self._opened = opened
-        return opened
+        self._opened = self._token.open() if self._own is None else self._own
+        return self._opened
 
-    def close(self) -> None:
+    def close(self):
         """End what `open` began. The array of the process that made the handle stays.
 
         Raises
@@ -53,17 +43,17 @@ class IpcArrayHandle:
             self._opened.close()
         self._opened = None
 
-    def __enter__(self) -> Array:
+    def __enter__(self):
         return self.open()
 
-    def __exit__(self, *unused: object) -> None:
+    def __exit__(self, *unused):
         self.close()
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes]]:
+    def __reduce__(self):
         return _receive, (self._token.to_bytes(),)
 
 
-def _receive(data: bytes) -> IpcArrayHandle:
+def _receive(data):
     handle = IpcArrayHandle.__new__(IpcArrayHandle)
     handle._token, handle._own, handle._opened = Token(data), None, None
     return handle
@@ -95,21 +85,12 @@ class open_ipc_array:
         The process that made it has ended.
     """
 
-    def __init__(
-        self,
-        handle: bytes | Iterable[int],
-        shape: _Shape,
-        dtype: _Dtype,
-        strides: _Shape | None = None,
-        offset: int = 0,
-        *,
-        device: _Device = None,
-    ) -> None:
+    def __init__(self, handle, shape, dtype, strides=None, offset=0, *, device=None):
         data = handle if isinstance(handle, bytes) else bytes(byte & 0xFF for byte in handle)
         self._array: Array = open_handle(data, shape, dtype, strides, offset, "write", device)
 
-    def __enter__(self) -> Array:
+    def __enter__(self):
         return self._array
 
-    def __exit__(self, *unused: object) -> None:
+    def __exit__(self, *unused):
         self._array.close()

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+from typing import Any
+
+from warpway._core import Array, Pool, _Device, _Dtype, _Kind, _Shape
+
+def empty(
+    shape: _Shape,
+    dtype: _Dtype = "float32",
+    *,
+    device: _Device = None,
+    pool: Pool | None = None,
+    kind: _Kind = "device",
+) -> Array: ...
+def zeros(
+    shape: _Shape,
+    dtype: _Dtype = "float32",
+    *,
+    device: _Device = None,
+    pool: Pool | None = None,
+    kind: _Kind = "device",
+) -> Array: ...
+def share(x: Any, *, copy: bool = False, device: _Device = None) -> Array: ...
