@@ -90,7 +90,8 @@ PyObject *error_raise(struct core *core, ww_status status);
 PyObject *error_raise_record(struct core *core, const struct ww_error *record);
 
 /* Raises the exception of a status, with a message of this module. Return: NULL. */
-PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...);
+PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Types cannot be changed either: what their functions rely on is only in __new__. */
 #define TYPE_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE)
