@@ -581,9 +581,11 @@ WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *toke
  *   - It works also after ww_memory_revoke(), and after the token's escrow has ended.
  *   - It works also when all other processes have released the memory or have ended; of a slice of
  *     a pool also when the owner has released the slice or has ended.
- *   - If the memory has left its broker (it was removed, its time to live is over, it is of life
- *     owner and its creator has ended, or the broker has lost its objects), the call returns
- *     WW_ERR_NOT_FOUND, unless this process has mapped the memory already.
+ *   - If the memory has left its broker (it was removed, its time to live is over, or it is of life
+ *     owner and its creator has ended), the call returns WW_ERR_NOT_FOUND, unless this process has
+ *     mapped the memory already by the same token.
+ *   - If the broker has lost its objects, or another object has got the id of this one, the call
+ *     returns WW_ERR_NOT_FOUND.
  *   - If the memory was sealed meanwhile, it can be mapped for reading only.
  *
  * A slice of a pool of this process can be had for the pool's device only.

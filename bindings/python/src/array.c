@@ -527,7 +527,7 @@ static PyGetSetDef properties[] = {
 	{"offset", get_offset, NULL, "int: bytes from the start of `memory` to the first element.",
 		NULL},
 	{"T", (getter)array_transpose, NULL, "Array: transposed.", NULL},
-	{"memory", get_memory, NULL, "Memory: the one that the array lies in.", NULL},
+	{"memory", get_memory, NULL, "Memory: the one that contains the array.", NULL},
 	{"pointer", get_pointer, NULL, "int: the address of the first element, for the device.",
 		NULL},
 	{"is_contiguous", get_is_contiguous, NULL, "bool: C order without gaps.", NULL},

@@ -3,8 +3,8 @@
  * callback.c - calls of Python functions from threads of the library or a driver
  *
  * When Python ends, a thread that wants the GIL does not return any more: it ends, or stops for
- * ever. A stream that runs a Python function then cannot go on, and whoever waits for the stream
- * waits for ever. So the functions that run are counted.
+ * ever. If a stream runs a Python function then, the stream never continues, and a thread that
+ * waits for the stream waits for ever. So the functions that run are counted.
  */
 #include "core.h"
 

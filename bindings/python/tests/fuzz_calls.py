@@ -72,7 +72,7 @@ class Fuzzer:
             gc.collect()
 
     def odd(self):
-        """An object that lies."""
+        """An object whose methods return wrong values."""
         fuzzer = self
 
         class Odd:
