@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-check configure build demo check quick test attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace asan ubsan tsan sanitize-address sanitize-thread release
+.PHONY: crash-replace asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -124,6 +124,13 @@ LINT = layers locks size words format headers "abi $(BUILD)" "install $(BUILD)" 
 wheel: ## make the sdist and the wheel of the Python package, of what is committed, in build-wheel/out
 	@scripts/setup --ci
 	@scripts/make-wheel
+
+docs-python: ## make the reference of the Python package, in build/docs-python; warnings are errors
+	@scripts/setup --ci
+	@$(MAKE) --no-print-directory build
+	@PYTHONPATH=$(BUILD)/bindings/python $$(scripts/find-python | head -n 1) -m sphinx -q -W --keep-going -b html \
+		-d $(BUILD)/docs-python-cache docs/python $(BUILD)/docs-python
+	@echo 'made $(BUILD)/docs-python/index.html'
 
 format: ## format the C files
 	@scripts/check-format --fix

@@ -93,7 +93,7 @@ static void run_loop(ww_timeline *timeline, ww_stream *waiter, int talk)
 	uint64_t step = 1;
 	char text[256];
 
-	check(ww_timeline_eventfd(timeline, step, waiter, &entries[0].fd));
+	check(ww_timeline_eventfd(timeline, waiter, step, &entries[0].fd));
 	while (step <= STEPS && poll(entries, 2, -1) > 0) {
 		if (entries[1].revents) {
 			ssize_t count = read(talk, text, sizeof(text));
@@ -108,7 +108,7 @@ static void run_loop(ww_timeline *timeline, ww_stream *waiter, int talk)
 		printf("loop:   step %d is done\n", (int)step);
 		close(entries[0].fd);
 		if (++step <= STEPS)
-			check(ww_timeline_eventfd(timeline, step, waiter, &entries[0].fd));
+			check(ww_timeline_eventfd(timeline, waiter, step, &entries[0].fd));
 	}
 }
 

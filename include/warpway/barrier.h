@@ -26,7 +26,7 @@
  *
  * Threads: every function may be called from any thread; one thread at a time waits on one
  * ww_barrier.
- * Fork:    nothing survives fork(), as everywhere here.
+ * Fork:    a child cannot use its parent's: see device.h.
  */
 #ifndef WARPWAY_BARRIER_H
 #define WARPWAY_BARRIER_H
@@ -69,18 +69,18 @@ struct ww_barrier_params {
 };
 
 /**
- * ww_barrier_create() - make a barrier in a broker
+ * ww_barrier_create() - make a barrier in a broker, under a name or for a token, or both
  * @broker:     borrowed; NULL: the default broker
  * @name:       borrowed; NULL: found by its token only
  * @params:     borrowed; its count is set
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success; may be NULL if there is a name
  *
- * The process that creates a barrier is not a member of it until it gets or imports it. It need not
- * stay: it may close its connection or end before any process becomes a member. The broker keeps
- * the barrier, with its name, for escrow_ns of @params (0: 60 seconds), so that processes can
- * become members, by name or by token. After that time, or once all members are there, the barrier
- * lives as long as it has members.
+ * The call gives no ww_barrier, which is a membership: the process that creates a barrier is not a
+ * member of it until it gets or imports it. It need not stay: it may close its connection or end
+ * before any process becomes a member. The broker keeps the barrier, with its name, for escrow_ns
+ * of @params (0: 60 seconds), so that processes can become members, by name or by token. After that
+ * time, or once all members are there, the barrier lives as long as it has members.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
  *         WW_ERR_EXISTS; as ww_timeline_put() and ww_timeline_export().
@@ -99,9 +99,9 @@ WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name,
  * @out_barrier:  the caller's; NULL on failure, and then this process is no member
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_EXISTS (the rank is taken, or all are);
- *         WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no
- *         barrier); WW_ERR_PEER_LOST (a member has ended, or left, already); as ww_timeline_put()
- *         and ww_timeline_get().
+ *         WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND (there is none of this name, and timeout_ns is
+ *         0); WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no barrier); WW_ERR_PEER_LOST (a member has
+ *         ended, or left, already); as ww_timeline_put() and ww_timeline_get().
  */
 WW_API ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank,
 	uint64_t timeout_ns, ww_cancel *cancel, ww_barrier **out_barrier);
@@ -155,12 +155,12 @@ WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_ca
 /**
  * struct ww_barrier_info - the state of a barrier, as this member sees it
  * @struct_size:  set by the caller to sizeof(struct ww_barrier_info)
- * @count:    members
- * @rank:     of this one
- * @arrived:  members, this one included, that have arrived in the round that is not over yet
- * @round:    rounds that this member has passed
- * @broken:   1: a member has ended or left in a round that it had not arrived in
- * @broken_rank: that member; else UINT32_MAX
+ * @count:        members
+ * @rank:         of this one
+ * @arrived:      members, this one included, that have arrived in the round that is not over yet
+ * @round:        rounds that this member has passed
+ * @is_broken:    1: a member has ended or left in a round that it had not arrived in
+ * @broken_rank:  that member; else UINT32_MAX
  */
 struct ww_barrier_info {
 	uint32_t struct_size;
@@ -168,7 +168,7 @@ struct ww_barrier_info {
 	uint32_t rank;
 	uint32_t arrived;
 	uint64_t round;
-	uint32_t broken;
+	uint32_t is_broken;
 	uint32_t broken_rank;
 };
 

@@ -7,10 +7,15 @@
  * where it occurs. The thread's error record says why a call failed. It is filled once, where the
  * failure is first seen, and says what was tried, what the system answered and what to do.
  *
- * Every call has its arguments in the same order: the object, or the device for which an object is
- * made; the broker; the token, name or descriptor that names the object; the params; timeout_ns;
- * cancel; the outputs. The access is the first field of the params; in a call without params it
- * follows the memory.
+ * Every call has its arguments in the same order:
+ *   1. the object, or the device or stream that an object is made for;
+ *   2. what else takes part: the stream, the device, the broker;
+ *   3. the token, name, handle or descriptor that names the object; other inputs, such as a value,
+ *      an offset or a rank;
+ *   4. the params, or the flags of a call without params;
+ *   5. timeout_ns and cancel, of a call that may wait;
+ *   6. the outputs. A struct that grows is called info, or event, and has its struct_size set.
+ * The access is the first field of the params; in a call without params it follows the memory.
  *
  * Threads: every function here may be called from any thread.
  */
@@ -39,6 +44,8 @@ typedef int32_t ww_status;
 
 /* No limit on time, for every timeout_ns. */
 #define WW_FOREVER UINT64_MAX
+
+#define WW_PROGRAM_BYTES 32 /* of a program's name or version, with its ending zero */
 
 /*
  * Structs that grow: every params and info struct begins with `uint32_t struct_size`, its sizeof as
@@ -83,7 +90,7 @@ enum {
 	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
 	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */
 	WW_ERR_PEER_LOST = -15,    /* the other process closed its end or died */
-	WW_ERR_FORKED = -16,       /* in a child made by fork() after its parent used the library */
+	WW_ERR_FORKED = -16,       /* in a child made by fork(): its parent's object, or GPU */
 	WW_ERR_SYSTEM = -17,       /* the operating system refused for a reason of its own */
 	WW_ERR_NOT_FOUND = -18,    /* there is no object of this name or token, or not any more */
 	WW_ERR_EXISTS = -19,       /* the name is taken */

@@ -56,8 +56,8 @@
  *          limit, the call returns WW_ERR_NO_BROKER; a call whose own limit passes first returns
  *          WW_TIMED_OUT. An answer is accepted up to 0.1 s after a call's own limit. A ww_cancel
  *          ends a call sooner: cancel.h.
- * Fork:    nothing survives fork(), as everywhere here. A child that inherits the socket does not
- *          keep the connection alive after its parent has ended.
+ * Fork:    a child cannot use its parent's connections and watches: it opens its own, see device.h.
+ *          It does not keep the parent's connection alive after the parent has ended.
  */
 #ifndef WARPWAY_BROKER_H
 #define WARPWAY_BROKER_H
@@ -81,8 +81,7 @@ typedef struct ww_object ww_object;
  * by '/', none of them empty, "." or "..". Names whose first component is "~UID" belong to that
  * user.
  */
-#define WW_NAME_BYTES    192
-#define WW_PROGRAM_BYTES 32
+#define WW_NAME_BYTES 192
 
 /* When an object leaves the broker by itself. */
 enum {
@@ -115,7 +114,7 @@ enum {
  * @flags:       WW_BROKER_... bits
  * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of
  *               its own; 0: 5 seconds
- * @address:     absolute path of its socket; NULL: see the top of this file. If the address is
+ * @address:     absolute path of its socket; NULL: see the top of broker.h. If the address is
  *               given here or by WARPWAY_BROKER, the call starts no broker, unless it is the user's
  *               own
  */
@@ -169,7 +168,7 @@ struct ww_broker_info {
 
 /**
  * ww_broker_open() - connect to a broker, and start the user's own if none runs
- * @params:      borrowed; NULL: the default
+ * @params:      borrowed; NULL: the default broker. The address is one of its fields
  * @out_broker:  the caller's; NULL on failure
  *
  * May block: until the broker answers.
@@ -204,7 +203,8 @@ WW_API ww_broker *ww_broker_unref(ww_broker *broker);
 
 /**
  * ww_broker_address() - the path of the broker's socket
- * Return: valid as long as the broker; NULL in a forked child.
+ * Return: valid as long as the broker; NULL in a child made by fork(), which cannot use its
+ *         parent's.
  */
 WW_API const char *ww_broker_address(ww_broker *broker);
 
@@ -225,7 +225,8 @@ WW_API ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *in
  * @memory:  borrowed; may be NULL
  *
  * Return: borrowed, valid as long as the memory; of a slice the broker of its pool. NULL: it is in
- *         none, or in several; or in a forked child.
+ *         none, or in several; or the memory cannot be used in a child made by
+ *         fork().
  */
 WW_API ww_broker *ww_memory_broker(ww_memory *memory);
 
@@ -353,7 +354,7 @@ struct ww_get_params {
  * @holders:      processes that hold it
  * @escrows:      tokens of it in flight
  * @fd_count:     descriptors the broker holds for it
- * @own:          1: this process put it
+ * @is_own:       1: this process put it
  * @has_array:    1: @array is set
  * @bytes:        that it occupies, all of it
  * @age_ns:       nanoseconds since it was put
@@ -383,7 +384,7 @@ struct ww_object_info {
 	uint32_t holders;
 	uint32_t escrows;
 	uint32_t fd_count;
-	uint32_t own;
+	uint32_t is_own;
 	uint32_t has_array;
 	uint64_t bytes;
 	uint64_t age_ns;
@@ -417,12 +418,12 @@ struct ww_object_info {
  *
  * May block: for one round trip, and up to timeout_ns.
  *
- * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_CANCELLED; WW_ERR_NOT_FOUND;
- *         WW_ERR_STATE (it is being written, and timeout_ns is 0); WW_ERR_ACCESS (its mode does not
- *         allow it, it is sealed, or it is not @owner's); WW_ERR_PEER_LOST (while waiting: its
- *         writer ended before it was ready); WW_ERR_UNSUPPORTED (it is no memory, or @device cannot
- *         reach or map it so); WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd();
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_CANCELLED; WW_ERR_NOT_FOUND (there is
+ *         none of this name, and timeout_ns is 0 or none can come); WW_ERR_STATE (it is being
+ *         written, and timeout_ns is 0); WW_ERR_ACCESS (its mode does not allow it, it is sealed,
+ *         or it is not @owner's); WW_ERR_PEER_LOST (while waiting: its writer ended before it was
+ *         ready); WW_ERR_UNSUPPORTED (it is no memory, or @device cannot reach or map it so);
+ *         WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
@@ -435,10 +436,11 @@ WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char 
  * @offset:     bytes from the start of the memory to the span
  * @bytes:      of the span; 0: to the end
  * @escrow_ns:  how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
- *              WW_ESCROW_NONE
+ *              WW_ESCROW_NONE. Of a delivery: after the end of this process
  * @uses:       imports after which the escrow ends early; 0: only its time ends it (of a slice of a
- *              pool: 1). The token still opens the object while that is there: ww_memory_revoke()
- * @reserved:   0
+ *              pool: 1). The token still opens the object while that is there, unless it is a
+ *              delivery: ww_memory_revoke()
+ * @flags:      WW_EXPORT_... bits of token.h
  * @array:      borrowed; how an array lies in the span; NULL: just bytes
  */
 struct ww_export_params {
@@ -448,7 +450,7 @@ struct ww_export_params {
 	uint64_t bytes;
 	uint64_t escrow_ns;
 	uint32_t uses;
-	uint32_t reserved;
+	uint32_t flags;
 	const struct ww_array *array;
 };
 
@@ -495,8 +497,12 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  * one more slot of its pool (slices_max) until every process that imported it earlier has released
  * it.
  *
- * May block: for one round trip; for a slice only if the pool has no slot left. If the call failed
- * or was cancelled, the tokens may be invalid all the same.
+ * May block: for one round trip; for a slice only if the pool has no slot left.
+ *
+ * If the call failed or was cancelled, the tokens may be invalid all the same, now or later: a
+ * broker that did not answer may still have the request to do. Until the call has returned WW_OK,
+ * count the old tokens as valid. Call it again until it does: to revoke twice does no harm, but a
+ * token that was exported in between becomes invalid, too.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (another
  *         process put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the broker is too old);
@@ -642,8 +648,9 @@ WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_param
  * The name is free at once. An object that is being written to replace this one ends, too.
  * Processes that hold the object keep what they have mapped.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it shows
- *         what a living process uses of a pool); WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it is a part
+ *         of a pool, in which a living process marks the slices that it uses); WW_ERR_INVALID;
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
 
@@ -673,7 +680,7 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
  * @pid:         as the broker sees it; 0: it does not
  * @uid:         its user
  * @gid:         its group
- * @attached:    1: connected; 0: not yet again since the broker was restarted
+ * @is_attached: 1: connected; 0: not yet again since the broker was restarted
  * @held:        objects it holds
  * @put:         objects in the broker that it put
  * @reserved:    0
@@ -688,7 +695,7 @@ struct ww_holder_info {
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t gid;
-	uint32_t attached;
+	uint32_t is_attached;
 	uint32_t held;
 	uint32_t put;
 	uint32_t reserved;
@@ -703,22 +710,33 @@ struct ww_holder_info {
  * struct ww_hold_info - one hold of an object
  * @struct_size:  set by the caller to sizeof(struct ww_hold_info)
  * @access:     WW_ACCESS_... granted
- * @maker:      1: the holder put the object
- * @escrow:     1: the holder is no process, but a token in flight
+ * @is_creator: 1: the holder put the object
+ * @is_escrow:  1: the holder is no process, but a token in flight
  * @holder:     number of the holder; 0: escrow
  * @age_ns:     nanoseconds since it was taken
- * @left_ns:    of an escrow, until it ends; else WW_FOREVER
+ * @left_ns:    of an escrow, until it ends; else, and of a delivery whose exporter lives,
+ *              WW_FOREVER
  * @object_id:  which object
+ * @delivery:   number of a delivery (WW_EXPORT_DELIVERY) in this broker; 0: it is none
+ * @exporter:   of a delivery: number of the holder that exported it, which may have ended
+ * @uses:       of an escrow: imports left; 0: any number
+ * @is_own:     1: a delivery that this process exported
+ * @bytes:      of the object; 0: the broker speaks version 5 of the protocol or less
  */
 struct ww_hold_info {
 	uint32_t struct_size;
 	uint32_t access;
-	uint32_t maker;
-	uint32_t escrow;
+	uint32_t is_creator;
+	uint32_t is_escrow;
 	uint64_t holder;
 	uint64_t age_ns;
 	uint64_t left_ns;
 	uint8_t object_id[WW_OBJECT_ID_BYTES];
+	uint64_t delivery;
+	uint64_t exporter;
+	uint32_t uses;
+	uint32_t is_own;
+	uint64_t bytes;
 };
 
 /**
@@ -746,7 +764,7 @@ WW_API ww_status ww_snapshot_create(ww_broker *broker, const char *prefix, uint6
 WW_API ww_snapshot *ww_snapshot_free(ww_snapshot *snapshot);
 
 /**
- * ww_snapshot_object() - the next object of a snapshot
+ * ww_snapshot_object() - an object of a snapshot
  * @snapshot:  borrowed
  * @index:     0 for the first, in order of names
  * @info:      the caller's, with struct_size set; filled on success
@@ -831,12 +849,13 @@ WW_API ww_watch *ww_watch_free(ww_watch *watch);
  *
  * Return: a descriptor that is readable when ww_watch_next() has something to return; borrowed. It
  *         may change after an overflow and while the watch connects again: call this again after
- *         each ww_watch_next() that returned no event or an overflow. -1 in a forked child.
+ *         each ww_watch_next() that returned no event or an overflow. -1 in a child
+ *         made by fork(), of its parent's watch.
  */
 WW_API int ww_watch_fd(ww_watch *watch);
 
 /**
- * ww_watch_next() - the next change
+ * ww_watch_next() - the next change, or wait for it
  * @watch:       borrowed
  * @timeout_ns:  0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h

@@ -33,11 +33,22 @@
  *     - An object that a put replaced has ended.
  *     - The escrow of a token that was exported lasts for its full time.
  *     - A use of a counted token that was imported is used up.
+ *     - Tokens that were revoked are invalid.
  *     - A rank of a barrier that was taken is that of a member that has left.
+ *
+ * ww_cancel_nowait() is a flag of another kind: a call that is given it asks no broker, so it has
+ * none of these effects when it returns WW_CANCELLED. A program tries a call with it first, if the
+ * call seldom waits, and what it has to do before a wait costs time:
+ *
+ *   status = ww_memory_import(device, NULL, &token, &params, ww_cancel_nowait(), &memory, NULL);
+ *   if (status == WW_CANCELLED) {
+ *           prepare for waiting: install signal handlers, tell a scheduler
+ *           status = ww_memory_import(device, NULL, &token, &params, stop, &memory, NULL);
+ *   }
  *
  * Threads: every function may be called from any thread; ww_cancel_set() and ww_cancel_is_set()
  * from a signal handler, too.
- * Fork:    a child made by fork() has a copy of the flag, which no call reads.
+ * Fork:    a child made by fork() has a copy of the flag, for its own calls.
  */
 #ifndef WARPWAY_CANCEL_H
 #define WARPWAY_CANCEL_H
@@ -57,6 +68,17 @@ typedef struct ww_cancel ww_cancel;
  * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_INVALID.
  */
 WW_API ww_status ww_cancel_create(ww_cancel **out_cancel);
+
+/**
+ * ww_cancel_nowait() - the flag of calls that must not wait
+ *
+ * It is set, and stays set. A call that is given it neither sleeps nor asks a broker: it returns
+ * WW_CANCELLED instead, and the caller may repeat it with another flag or NULL. It may look for a
+ * few microseconds whether what it waits for comes.
+ *
+ * Return: borrowed, always the same one. It needs no ww_cancel_unref().
+ */
+WW_API ww_cancel *ww_cancel_nowait(void);
 
 /**
  * ww_cancel_ref() - take one more reference of a flag
@@ -83,7 +105,7 @@ WW_API void ww_cancel_set(ww_cancel *cancel);
 
 /**
  * ww_cancel_clear() - let calls with this flag wait again
- * @cancel:  borrowed; may be NULL
+ * @cancel:  borrowed; may be NULL. That of ww_cancel_nowait() stays set
  */
 WW_API void ww_cancel_clear(ww_cancel *cancel);
 
@@ -93,7 +115,7 @@ WW_API void ww_cancel_clear(ww_cancel *cancel);
  *
  * Return: 1 or 0.
  */
-WW_API int ww_cancel_is_set(const ww_cancel *cancel);
+WW_API int32_t ww_cancel_is_set(const ww_cancel *cancel);
 
 #ifdef __cplusplus
 }

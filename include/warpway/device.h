@@ -33,9 +33,23 @@
  *          process by its compute mode). The current context is the same after every call. A
  *          stream, and memory of kind host, lives in the context that was used: the primary one is
  *          kept as long as the device is open; one that the caller created must outlive them.
- * Fork:    nothing survives fork(): every call in a child that did not exec() returns WW_ERR_FORKED
- *          once its parent had used the library; unref does nothing there. Start children with
- *          posix_spawn() or fork() + exec().
+ * Fork:    a child made by fork() uses the library as a process of its own: it opens its own
+ *          connections to brokers, and its streams have threads of their own. The library closes
+ *          the child's copies of the parent's connections, and registers handlers with
+ *          pthread_atfork() when it is loaded. Of the parent's objects, in such a child:
+ *            - the host device, ww_cancel, ww_snapshot and what is plain bytes (tokens, arrays) are
+ *              usable;
+ *            - memory of the host device is usable: the child reads and writes the same bytes, and
+ *              can export, wrap or send them. If the parent has the memory in a broker, the child
+ *              cannot put or export it: it imports a token of the parent's;
+ *            - slices of pools, streams, pools, timelines, events, barriers, brokers, watches and
+ *              ww_object are refused with WW_ERR_FORKED, since other processes take them for the
+ *              parent's. A token of one can be imported;
+ *            - none is ever destroyed: ref and unref do nothing, so the parent loses nothing. What
+ *              the parent had mapped stays mapped as long as the child lives.
+ *          A parent that has used a GPU, or looked for one and found it, cannot fork() so: CUDA's
+ *          contexts do not survive it. Every call in its child returns WW_ERR_FORKED. Start such
+ *          children with posix_spawn() or fork() + exec().
  */
 #ifndef WARPWAY_DEVICE_H
 #define WARPWAY_DEVICE_H
@@ -190,8 +204,8 @@ WW_API ww_status ww_device_info_get(ww_device *device, struct ww_device_info *in
  * @device:     borrowed
  * @out_bytes:  bytes of device memory; on host MemAvailable of the machine; 0 on failure
  *
- * On a GPU this needs a context, see the top of this file. If this call makes it, the result does
- * not include the memory of the context any more.
+ * On a GPU this needs a context (see CUDA at the top of device.h). If this call makes it, the
+ * result does not include the memory of the context any more.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY, WW_ERR_NO_DEVICE (no context
  *         can be made); WW_ERR_FORKED.

@@ -23,7 +23,7 @@
  *     takes about 145 us.
  *
  * Threads: every function may be called from any thread.
- * Fork:    nothing survives fork(), as everywhere here.
+ * Fork:    a child cannot use its parent's, but import a token of one: see device.h.
  */
 #ifndef WARPWAY_EVENT_H
 #define WARPWAY_EVENT_H

@@ -35,7 +35,7 @@
  *
  * Wrapped memory: memory that exists already, from cudaMalloc(), a CUDA pool or another library, is
  * shared with ww_memory_wrap(). Nothing is copied. It differs in this:
- *   - The owner is the process that wrapped them. When it releases the memory, or ends, the bytes
+ *   - The owner is the process that wrapped it. When that releases the memory, or ends, the bytes
  *     cannot be imported any more.
  *   - This is so for the whole allocation. As long as the owner has any part of it wrapped, a token
  *     or a name of a part that was released still opens the allocation, and shows what the owner
@@ -49,8 +49,8 @@
  *
  * Threads: every function may be called from any thread.
  * CUDA:    the caller's current context is the same after every call.
- * Fork:    memory is unusable in a forked child (CUDA's own rule); calls there return
- * WW_ERR_FORKED.
+ * Fork:    a child reads and writes its parent's memory of the host device, except slices of pools:
+ *          see device.h.
  */
 #ifndef WARPWAY_MEMORY_H
 #define WARPWAY_MEMORY_H
@@ -66,12 +66,12 @@ typedef struct ww_memory ww_memory;
 
 /**
  * struct ww_memory_params - what memory to make
- * @struct_size:  sizeof(struct ww_memory_params); fields are only ever appended, zero means as
- *                before
- * @kind:   WW_MEMORY_... of device.h; 0: WW_MEMORY_VMM
- * @bytes:  > 0; rounded up to the granularity: for vmm that of the device (2 MiB on present GPUs
- *          and on host), for host the page size (4 KiB)
- * @flags:  0: there are none; unknown bits give WW_ERR_INVALID
+ * @struct_size:  sizeof(struct ww_memory_params)
+ * @kind:         WW_MEMORY_... of device.h; 0: WW_MEMORY_VMM
+ * @bytes:        > 0; rounded up to the granularity: for vmm that of the device (2 MiB on present
+ *                GPUs and on host), for host the page size (4 KiB). Every size that is read later
+ *                is the rounded one: put an array with the memory if others must know the exact one
+ * @flags:        0: there are none; unknown bits give WW_ERR_INVALID
  */
 struct ww_memory_params {
 	uint32_t struct_size;
@@ -240,13 +240,13 @@ struct ww_import_params {
 	uint64_t flags;
 };
 
-#define WW_HANDLE_BYTES 64
+#define WW_MEMORY_HANDLE_BYTES 64
 
 /**
  * struct ww_memory_handle - a CUipcMemHandle, which is a cudaIpcMemHandle_t
  */
 struct ww_memory_handle {
-	uint8_t bytes[WW_HANDLE_BYTES];
+	uint8_t bytes[WW_MEMORY_HANDLE_BYTES];
 };
 
 /**
@@ -316,10 +316,30 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
 WW_API ww_memory *ww_memory_unref(ww_memory *memory);
 
 /**
+ * ww_memory_retire() - release a reference when the device has done its work
+ * @memory:  one reference is consumed; may be NULL
+ *
+ * For memory whose address other libraries have given to streams of their own. On a GPU the
+ * reference is released when all work has run that this process has given to the device's primary
+ * context until now. Contexts that the program created are not waited for; nor are streams of the
+ * host device, which keep what they use: there this is ww_memory_unref(). The reference ends in a
+ * later call: of this function, ww_memory_create(), ww_pool_alloc(), ww_pool_trim() or
+ * ww_pool_info_get(). If a stream waits for what does not come, it stays.
+ *
+ * May block: with a driver older than CUDA 12.5, until that work has run; such a reference stays
+ * while a stream is known to wait for a timeline.
+ * While a stream of the context is captured into a graph, the driver makes the capture invalid.
+ *
+ * Return: NULL.
+ */
+WW_API ww_memory *ww_memory_retire(ww_memory *memory);
+
+/**
  * ww_memory_pointer() - where the device finds the memory
  *
  * Return: an address for kernels, copies and fills on the memory's device, valid as long as the
- *         memory; on the host device an ordinary pointer. NULL in a forked child.
+ *         memory; on the host device an ordinary pointer. NULL if a child made by fork()
+ *         cannot use it (device.h).
  */
 WW_API void *ww_memory_pointer(ww_memory *memory);
 
@@ -327,7 +347,7 @@ WW_API void *ww_memory_pointer(ww_memory *memory);
  * ww_memory_host_pointer() - where the CPU finds the memory
  *
  * Return: an ordinary pointer, valid as long as the memory; NULL when the CPU cannot reach it (vmm
- *         memory of a GPU) or in a forked child.
+ *         memory of a GPU), or a child made by fork() cannot use it.
  */
 WW_API void *ww_memory_host_pointer(ww_memory *memory);
 

@@ -33,7 +33,8 @@
  *     of a chunk, its next import or call about pools unmaps the chunk.
  *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and the slice
  *     is free then. Each export expects one import, or as many as ww_export_params.uses says; when
- *     they have been made the escrow ends early.
+ *     they have been made the escrow ends early. A delivery (WW_EXPORT_DELIVERY) has no such time:
+ *     it lasts as long as the pool, until it is imported or revoked (in_flight.h).
  *   - A process never releases its slices. When the pool is full, ww_pool_alloc() fails and the
  *     error record names the process that holds most; ww_pool_holder_get() lists all. Caches that
  *     keep imported memory mapped for later use, such as the registration caches of MPI and UCX,
@@ -61,7 +62,8 @@
  * the reference ends at the process's next import or call about pools.
  *
  * Threads: every function may be called from any thread.
- * Fork:    nothing survives fork(), as everywhere here.
+ * Fork:    a child can use neither its parent's pools nor slices of them, which the parent may free
+ *          at any time, but import a token of a slice: see device.h.
  */
 #ifndef WARPWAY_POOL_H
 #define WARPWAY_POOL_H
@@ -281,7 +283,7 @@ struct ww_pool_holder_info {
 	uint64_t slice_bytes;
 	uint32_t is_lost;
 	uint32_t reserved;
-	char program[32];
+	char program[WW_PROGRAM_BYTES];
 };
 
 /**

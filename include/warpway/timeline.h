@@ -57,7 +57,7 @@
  *
  * Threads: every function may be called from any thread. Signals of one timeline take effect in the
  *          order of their values, also from different streams.
- * Fork:    nothing survives fork(), as everywhere here.
+ * Fork:    a child cannot use its parent's, but import a token of one: see device.h.
  */
 #ifndef WARPWAY_TIMELINE_H
 #define WARPWAY_TIMELINE_H
@@ -143,7 +143,8 @@ WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
  * @timeline:  borrowed; of this process
  * @value:     above every value submitted before, at most WW_TIMELINE_MAX
  *
- * A thread or stream that waited for the value sees what this thread wrote before.
+ * A thread or stream that waited for the value sees what this thread wrote before. A thread that
+ * sees what this thread writes afterwards finds the value reached (ww_timeline_query()).
  *
  * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another
  *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let it
@@ -168,9 +169,6 @@ WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream,
 	uint64_t value);
 
-/* ww_timeline_stream_wait(): enqueue the wait also before its signal is submitted */
-#define WW_WAIT_UNSUBMITTED UINT64_C(0x1)
-
 /**
  * ww_timeline_wait() - wait on the CPU until a value is reached
  * @timeline:    borrowed
@@ -188,6 +186,9 @@ WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *str
 WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeout_ns,
 	ww_cancel *cancel);
 
+/* ww_timeline_stream_wait(): enqueue the wait also before its signal is submitted */
+#define WW_WAIT_UNSUBMITTED UINT64_C(0x1)
+
 /**
  * ww_timeline_stream_wait() - have a stream's further work wait until a value is reached
  * @timeline:    borrowed; kept until the stream has gone on
@@ -198,8 +199,8 @@ WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_
  *               Not used with WW_WAIT_UNSUBMITTED
  * @cancel:      borrowed; may be NULL: cancel.h; ends the wait on the CPU, not the stream's
  *
- * May block: until @value is submitted, see the top of this file. The stream's own waiting never
- * blocks the caller.
+ * May block: until @value is submitted (see Submission at the top of timeline.h). The stream's own
+ * waiting never blocks the caller.
  *
  * Return: WW_OK (enqueued, or reached already); WW_TIMED_OUT or WW_CANCELLED (@value was not
  *         submitted in time; nothing was enqueued); WW_ERR_PEER_LOST (as ww_timeline_wait(), or
@@ -215,9 +216,20 @@ WW_API ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *strea
  * @value:     at most WW_TIMELINE_MAX
  *
  * After WW_OK what was written before the signal can be read, as after ww_timeline_wait(). The same
- * holds for ww_timeline_info.completed. To read the newest of several values, use several slots of
- * memory: value n is in slot n modulo their number. After it has read a slot, the reader checks
- * that the writer has not reached that slot again.
+ * holds for ww_timeline_info.completed. What this thread has read before the call, it has read
+ * before the value is looked at.
+ *
+ * So a reader can have the newest state of a writer that never waits for it. The memory has N slots
+ * (at least 2, better 4 or more). The writer writes state n into slot n modulo N, then signals n.
+ *
+ *   reader:  ww_timeline_info_get()   n = completed
+ *            ww_memory_read()         slot n modulo N, into memory of its own
+ *            ww_timeline_query()      of value n + N - 1. WW_NOT_READY: the copy is state n, whole.
+ *                                     WW_OK: begin again
+ *
+ * The query is for n + N - 1, not for n + N: when the writer has signalled n + N - 1, it begins to
+ * write state n + N into the same slot. If the writer has ended, the query returns
+ * WW_ERR_PEER_LOST; the last state that a CPU has signalled is whole then.
  *
  * Return: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (as ww_timeline_wait()); WW_ERR_INVALID;
  * WW_ERR_FORKED.
@@ -227,10 +239,10 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
 /**
  * ww_timeline_eventfd() - a descriptor that becomes readable when a wait for a value is over
  * @timeline:  borrowed
- * @value:     at most WW_TIMELINE_MAX
  * @stream:    borrowed; it waits, and is busy until then. A stream of the host device is right for
  *             this, also for values that a GPU signals: its thread waits, no GPU does. On a GPU's
  *             stream work that others submit later may be stuck behind the wait
+ * @value:     at most WW_TIMELINE_MAX
  * @out_fd:    the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *             -1 on failure
  *
@@ -243,7 +255,7 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
  *         WW_ERR_NO_MEMORY; WW_ERR_SYSTEM (eventfd(2) failed); as ww_timeline_prepare() for the
  *         device of @stream; as ww_stream_call(); WW_ERR_FORKED.
  */
-WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *stream,
+WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t value,
 	int *out_fd);
 
 /* The state of a timeline. */
@@ -277,7 +289,7 @@ struct ww_timeline_info {
 	uint64_t submitted;
 	uint64_t completed;
 	uint64_t lost_ns;
-	char program[32];
+	char program[WW_PROGRAM_BYTES];
 };
 
 /**
@@ -366,8 +378,9 @@ WW_API ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const
  * @cancel:        borrowed; may be NULL: cancel.h
  * @out_timeline:  the caller's; NULL on failure
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED
- *         (it is no timeline); as ww_timeline_import().
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND (there is none of this name, and
+ *         timeout_ns is 0); WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no timeline); as
+ *         ww_timeline_import().
  */
 WW_API ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_ns,
 	ww_cancel *cancel, ww_timeline **out_timeline);

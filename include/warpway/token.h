@@ -48,18 +48,32 @@ struct ww_token {
 	uint8_t bytes[WW_TOKEN_BYTES];
 };
 
+/*
+ * For every flags of an export: the token is a delivery. It keeps its object as long as this
+ * process lives, and then for escrow_ns, until it was imported `uses` times. Each import counts,
+ * also in a process that holds the object already; after the last one the token opens nothing any
+ * more. @uses is not 0, and escrow_ns is not WW_ESCROW_NONE. What is in flight is listed, revoked
+ * and limited by in_flight.h. A broker that speaks version 5 of the protocol or less ignores the
+ * flag.
+ */
+#define WW_EXPORT_DELIVERY UINT32_C(0x1)
+
 /**
  * struct ww_token_params - how long a token keeps its object
  * @struct_size:  sizeof(struct ww_token_params)
  * @uses:         imports after which the escrow ends early; 0: only its time ends it. The token
- *                still opens the object while that is there
+ *                still opens the object while that is there, unless it is a delivery
  * @escrow_ns:    how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
- *                WW_ESCROW_NONE
+ *                WW_ESCROW_NONE. Of a delivery: after the end of this process
+ * @flags:        WW_EXPORT_... bits
+ * @reserved:     0
  */
 struct ww_token_params {
 	uint32_t struct_size;
 	uint32_t uses;
 	uint64_t escrow_ns;
+	uint32_t flags;
+	uint32_t reserved;
 };
 
 /* What an object is. */
@@ -68,8 +82,8 @@ enum {
 	WW_OBJECT_TIMELINE = 2,
 	WW_OBJECT_EVENT = 3,
 	WW_OBJECT_BARRIER = 4,
-	WW_OBJECT_CHANNEL = 5,
-	WW_OBJECT_SERVICE = 6,
+	WW_OBJECT_CHANNEL = 5, /* not made by this version */
+	WW_OBJECT_SERVICE = 6, /* not made by this version */
 	WW_OBJECT_POOL = 7
 };
 
@@ -114,8 +128,8 @@ struct ww_token_info {
 	uint64_t generation;
 	uint32_t has_array;
 	uint32_t flags;
-	uint8_t object_id[16];
-	uint8_t home_uuid[16];
+	uint8_t object_id[WW_OBJECT_ID_BYTES];
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
 	uint8_t broker_id[16];
 	char address[WW_ADDRESS_BYTES];
 	struct ww_array array;

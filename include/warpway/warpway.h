@@ -10,9 +10,11 @@
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/cancel.h>
+#include <warpway/channel.h>
 #include <warpway/device.h>
 #include <warpway/dlpack.h>
 #include <warpway/event.h>
+#include <warpway/in_flight.h>
 #include <warpway/memory.h>
 #include <warpway/pool.h>
 #include <warpway/timeline.h>

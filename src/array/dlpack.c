@@ -123,6 +123,7 @@ static ww_status tensor_new(ww_memory *memory, const struct ww_array *array,
 	struct tensor *tensor;
 
 	ww_try(ww_process_enter());
+	ww_try(ww_memory_check(memory));
 	ww_try(ww_array_check(array, memory->bytes));
 	tensor = calloc(1, sizeof(*tensor));
 	if (!tensor)

@@ -7,8 +7,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t
-	lock = PTHREAD_MUTEX_INITIALIZER; /* of all lists; nothing is taken inside it */
+#include "base/process.h"
+
+/* Of all lists; nothing is taken inside it. */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 
 /* Under the lock. */
 static struct ww_attachment *find(const struct ww_attachments *attachments, const void *owner)

@@ -106,6 +106,13 @@ static void sleep_on(const uint32_t *wakes, uint32_t seen, uint64_t until_ns)
 		NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
+bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns)
+{
+	if (look(context) == WW_AWAIT_DONE)
+		return true;
+	return may_spin() && spin(look, context, ww_clock_now_ns(), deadline_ns);
+}
+
 ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns)
 {
 	uint64_t start_ns;

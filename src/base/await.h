@@ -35,6 +35,12 @@ typedef enum ww_await_look (*ww_await_fn)(void *context);
  */
 ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns);
 
+/*
+ * The spin alone: for a caller that announces its sleep to others, and need not if what it awaits
+ * comes at once. Return: whether it is there.
+ */
+bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns);
+
 /* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
 void ww_await_wake(uint32_t *wakes);
 

@@ -17,6 +17,8 @@ struct ww_cancel {
 	atomic_bool is_set;
 };
 
+static struct ww_cancel nowait = {.is_set = true}; /* its references are not counted */
+
 static _Thread_local ww_cancel *current;  /* borrowed from the call that is running */
 static _Thread_local uint64_t noticed_ns; /* when this call found the flag set; 0: not yet */
 
@@ -35,16 +37,21 @@ ww_status ww_cancel_create(ww_cancel **out_cancel)
 	return WW_OK;
 }
 
+ww_cancel *ww_cancel_nowait(void)
+{
+	return &nowait;
+}
+
 ww_cancel *ww_cancel_ref(ww_cancel *cancel)
 {
-	if (cancel)
+	if (cancel && cancel != &nowait)
 		ww_ref_get(&cancel->ref);
 	return cancel;
 }
 
 ww_cancel *ww_cancel_unref(ww_cancel *cancel)
 {
-	if (cancel && ww_ref_put(&cancel->ref))
+	if (cancel && cancel != &nowait && ww_ref_put(&cancel->ref))
 		free(cancel);
 	return NULL;
 }
@@ -57,11 +64,11 @@ void ww_cancel_set(ww_cancel *cancel)
 
 void ww_cancel_clear(ww_cancel *cancel)
 {
-	if (cancel)
+	if (cancel && cancel != &nowait)
 		atomic_store(&cancel->is_set, false);
 }
 
-int ww_cancel_is_set(const ww_cancel *cancel)
+int32_t ww_cancel_is_set(const ww_cancel *cancel)
 {
 	return cancel && atomic_load(&cancel->is_set);
 }
@@ -96,6 +103,11 @@ void ww_cancel_leave(struct ww_cancel_scope *scope)
 bool ww_cancel_is_given(void)
 {
 	return current != NULL;
+}
+
+bool ww_cancel_is_nowait(void)
+{
+	return current == &nowait;
 }
 
 bool ww_cancel_is_pending(void)

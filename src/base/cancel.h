@@ -61,6 +61,9 @@ struct ww_cancel_scope ww_cancel_mask(void);
 /* Whether the thread has a flag. */
 bool ww_cancel_is_given(void);
 
+/* Whether it has that of ww_cancel_nowait(): then nothing is sent that has an answer. */
+bool ww_cancel_is_nowait(void);
+
 /*
  * Whether it has one that is set, or was when the call looked before: a wait that finds that ends
  * as if its time had passed.

@@ -265,6 +265,64 @@ static void what_is_ready_needs_no_wait(void **state)
 	ww_cancel_unref(cancel);
 }
 
+static void nowait_stays_set(void **state)
+{
+	ww_cancel *nowait = ww_cancel_nowait();
+
+	(void)state;
+	assert_ptr_equal(ww_cancel_nowait(), nowait);
+	assert_int_equal(ww_cancel_is_set(nowait), 1);
+	ww_cancel_clear(nowait);
+	assert_int_equal(ww_cancel_is_set(nowait), 1);
+	assert_ptr_equal(ww_cancel_ref(nowait), nowait);
+	assert_null(ww_cancel_unref(nowait));
+	assert_null(ww_cancel_unref(nowait));
+	assert_int_equal(ww_cancel_is_set(nowait), 1);
+}
+
+static void nowait_is_of_the_calls_inside_too(void **state)
+{
+	ww_cancel *other = make();
+
+	(void)state;
+	assert_false(ww_cancel_is_nowait());
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope outer = ww_cancel_enter(ww_cancel_nowait());
+
+		{
+			WW_AUTO_CANCEL struct ww_cancel_scope inner = ww_cancel_enter(NULL);
+
+			assert_true(ww_cancel_is_nowait());
+		}
+		{
+			WW_AUTO_CANCEL struct ww_cancel_scope inner = ww_cancel_enter(other);
+
+			assert_false(ww_cancel_is_nowait());
+		}
+		assert_true(ww_cancel_is_nowait());
+	}
+	assert_false(ww_cancel_is_nowait());
+	ww_cancel_unref(other);
+}
+
+static void nowait_never_sleeps(void **state)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(wait_on_word(0, NULL), WW_CANCELLED);
+	assert_int_equal(wait_on_descriptor(ends[0], NULL), WW_CANCELLED);
+	assert_int_equal(wait_on_lock(0, &lock), WW_OK);
+	assert_int_equal(wait_on_lock(0, &lock), WW_CANCELLED);
+	pthread_mutex_unlock(&lock);
+	assert_true(ww_cancel_sleep_end_ns(WW_NEVER) == 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void on_signal(int number)
 {
 	(void)number;
@@ -296,6 +354,9 @@ int main(void)
 		cmocka_unit_test(ww_try_forwards_it),
 		cmocka_unit_test(every_wait_ends),
 		cmocka_unit_test(what_is_ready_needs_no_wait),
+		cmocka_unit_test(nowait_stays_set),
+		cmocka_unit_test(nowait_is_of_the_calls_inside_too),
+		cmocka_unit_test(nowait_never_sleeps),
 		cmocka_unit_test(signal_handler_may_set_it),
 	};
 

@@ -21,11 +21,12 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process.h"
 
 #define STACK_BYTES ((size_t)64 * 1024)
 
 /* Threads, and files that none could be had for: those stay open. */
-static _Atomic unsigned closing;
+static _Atomic unsigned closing WW_PER_PROCESS;
 
 /* eventfd, pidfd and their like: the kernel's own name for them, which no path can be. */
 static bool is_anonymous(int fd)

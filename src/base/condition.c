@@ -42,6 +42,10 @@ void ww_condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_
 
 ww_status ww_lock_unless_cancelled(pthread_mutex_t *lock)
 {
+	if (pthread_mutex_trylock(lock) == 0)
+		return WW_OK;
+	if (ww_cancel_is_nowait())
+		return WW_CANCELLED;
 	while (ww_cancel_is_given()) {
 		struct timespec until;
 

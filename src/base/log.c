@@ -15,7 +15,7 @@
 #include "base/environment.h"
 #include "base/process.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static ww_log_fn receiver;     /* under lock */
 static void *receiver_context; /* under lock */
@@ -44,8 +44,6 @@ static void read_environment(void)
 
 void ww_log_set(ww_log_fn fn, void *context)
 {
-	if (ww_process_is_forked()) /* the lock may be held for ever */
-		return;
 	pthread_once(&once, read_environment);
 	set(fn, context);
 }

@@ -1,43 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process_test.c - a forked child is told so, and only if its parent had used the library
+ * process_test.c - what a child made by fork() has of its parent's state
  */
 #include "base/unit_test.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/ref.h"
 
-/* What the child's first call answers; the child exits by its status alone. */
-static int first_call_in_child(void)
+static int counter WW_PER_PROCESS = 5;
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_ref inherited;
+
+/* The status with which a child exits that does this. */
+static int in_child(int (*act)(void))
 {
 	int report;
 	pid_t child = fork();
 
 	if (child == 0)
-		_exit(ww_process_enter() == WW_OK ? 1 : ww_process_is_forked() ? 2 : 3);
+		_exit(act());
 	assert_true(child > 0);
 	assert_int_equal(waitpid(child, &report, 0), child);
 	assert_true(WIFEXITED(report));
 	return WEXITSTATUS(report);
 }
 
-static void children(void **state)
+static int enter(void)
+{
+	return -ww_process_enter();
+}
+
+/* Return: 0; the line that failed. */
+static int look_at_state(void)
+{
+	if (counter != 5)
+		return __LINE__;
+	if (pthread_mutex_trylock(&lock) != 0)
+		return __LINE__;
+	counter = 7;
+	return 0;
+}
+
+static int look_at_ref(void)
+{
+	struct ww_ref own;
+
+	if (ww_ref_check(&inherited, "a thing") != WW_ERR_FORKED)
+		return __LINE__;
+	if (!strstr(ww_error_last()->message, "a thing of the parent process"))
+		return __LINE__;
+	if (!ww_ref_try_get(&inherited) || ww_ref_put(&inherited))
+		return __LINE__;
+	if (ww_ref_put(&inherited) || ww_ref_put(&inherited))
+		return __LINE__;
+	ww_ref_init(&own);
+	if (ww_ref_check(&own, "a thing") != WW_OK || !ww_ref_put(&own))
+		return __LINE__;
+	return 0;
+}
+
+static int look_in_grandchild(void)
+{
+	int failed = look_at_ref();
+
+	return failed ? failed : in_child(look_at_ref);
+}
+
+static void test_variables_are_initial(void **state)
 {
 	(void)state;
-	assert_int_equal(first_call_in_child(), 1);
+	counter = 6;
+	pthread_mutex_lock(&lock);
+	assert_int_equal(in_child(look_at_state), 0);
+	assert_int_equal(counter, 6);
+	assert_int_equal(pthread_mutex_trylock(&lock), EBUSY);
+	pthread_mutex_unlock(&lock);
+}
+
+static void test_inherited_are_not_counted(void **state)
+{
+	(void)state;
+	ww_ref_init(&inherited);
+	assert_int_equal(in_child(look_at_ref), 0);
+	assert_int_equal(in_child(look_in_grandchild), 0);
+	assert_int_equal(ww_ref_check(&inherited, "a thing"), WW_OK);
+	assert_true(ww_ref_put(&inherited));
+}
+
+static void test_a_gpu_bars_children(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(enter), 0);
+	ww_process_set_uses_gpu(true);
+	assert_int_equal(in_child(enter), -WW_ERR_FORKED);
 	assert_int_equal(ww_process_enter(), WW_OK);
-	assert_int_equal(first_call_in_child(), 2);
-	assert_int_equal(ww_process_enter(), WW_OK);
-	assert_false(ww_process_is_forked());
+	ww_process_set_uses_gpu(false);
+	assert_int_equal(in_child(enter), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(children),
+		cmocka_unit_test(test_variables_are_initial),
+		cmocka_unit_test(test_inherited_are_not_counted),
+		cmocka_unit_test(test_a_gpu_bars_children),
 	};
 
 	return cmocka_run_group_tests_name("process", tests, NULL, NULL);

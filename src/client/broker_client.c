@@ -24,12 +24,14 @@
 #define DEFAULT_TIMEOUT_NS (5 * NS_PER_S)
 #define KEPT_NS            NS_PER_S
 
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_broker *kept;         /* under kept_lock; a reference, or NULL */
-static _Atomic uint64_t kept_until_ns; /* written under kept_lock; 0: there is none */
-static struct ww_list open_brokers = WW_LIST_INIT(open_brokers); /* under open_lock */
-static uint64_t opened_count; /* under open_lock; brokers that were ever in the list */
+static pthread_mutex_t open_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t kept_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+/* A reference, or NULL, under kept_lock; and until when, 0 for NULL, which is written under it. */
+static struct ww_broker *kept WW_PER_PROCESS;
+static _Atomic uint64_t kept_until_ns WW_PER_PROCESS;
+/* Under open_lock, as is how many brokers were ever in it. */
+static struct ww_list open_brokers WW_PER_PROCESS = WW_LIST_INIT(open_brokers);
+static uint64_t opened_count WW_PER_PROCESS;
 
 /* Return: NULL if there is no memory; the record is filled. */
 static struct ww_broker *broker_new(const struct ww_address *address,
@@ -237,6 +239,53 @@ void ww_broker_client_drop_kept(bool at_once)
 	ww_broker_unref(former);
 }
 
+void ww_broker_client_note_delivery(struct ww_broker *broker)
+{
+	pthread_mutex_lock(&broker->lock);
+	broker->deliveries++;
+	if (!broker->has_deliveries)
+		ww_ref_get(&broker->ref);
+	broker->has_deliveries = true;
+	pthread_mutex_unlock(&broker->lock);
+}
+
+uint64_t ww_broker_client_deliveries(struct ww_broker *broker)
+{
+	uint64_t deliveries;
+
+	pthread_mutex_lock(&broker->lock);
+	deliveries = broker->deliveries;
+	pthread_mutex_unlock(&broker->lock);
+	return deliveries;
+}
+
+void ww_broker_client_no_deliveries(struct ww_broker *broker, uint64_t seen)
+{
+	bool was_kept = false;
+
+	pthread_mutex_lock(&broker->lock);
+	if (broker->deliveries == seen) {
+		was_kept = broker->has_deliveries;
+		broker->has_deliveries = false;
+	}
+	pthread_mutex_unlock(&broker->lock);
+	if (was_kept)
+		ww_broker_unref(broker);
+}
+
+struct ww_broker *ww_broker_client_next_exporter(struct ww_broker *before)
+{
+	struct ww_broker *broker = before;
+	bool is_exporter = false;
+
+	while (!is_exporter && (broker = next_open(broker))) {
+		pthread_mutex_lock(&broker->lock);
+		is_exporter = broker->has_deliveries;
+		pthread_mutex_unlock(&broker->lock);
+	}
+	return broker;
+}
+
 struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher)
 {
 	struct ww_caller caller = {.is_watcher = is_watcher};
@@ -247,14 +296,14 @@ struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is
 
 ww_broker *ww_broker_ref(ww_broker *broker)
 {
-	if (broker && !ww_process_is_forked())
+	if (broker)
 		ww_ref_get(&broker->ref);
 	return broker;
 }
 
 ww_broker *ww_broker_unref(ww_broker *broker)
 {
-	if (!broker || ww_process_is_forked() || !ww_ref_put(&broker->ref))
+	if (!broker || !ww_ref_put(&broker->ref))
 		return NULL;
 	pthread_mutex_lock(&open_lock);
 	ww_list_remove(&broker->open);

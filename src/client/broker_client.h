@@ -57,7 +57,9 @@ struct ww_broker {
 	uint64_t sequence;          /* counts the packets sent, over all connections */
 	uint64_t answered_sequence; /* the latest request that this connection answered */
 	struct ww_holds holds;
-	bool has_turn; /* a thread waits for room in the quota */
+	uint64_t deliveries; /* exported, ever */
+	bool has_deliveries; /* some may be in flight: then it holds a reference of itself */
+	bool has_turn;       /* a thread waits for room in the quota */
 	pthread_cond_t turn_ended;
 
 	uint8_t packet[WW_WIRE_PACKET_BYTES]; /* that came; the leader's, without the lock */
@@ -133,6 +135,24 @@ bool ww_broker_client_has_valid_tokens(struct ww_broker *broker,
 
 /* As ww_broker_client_is_held(); if true, the hold is counted once more. */
 bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES]);
+
+/*
+ * A delivery was exported (WW_EXPORT_DELIVERY). The broker must not take the end of the connection
+ * for the end of this process, so this broker stays open from now on.
+ */
+void ww_broker_client_note_delivery(struct ww_broker *broker);
+
+/* How many were exported, ever. */
+uint64_t ww_broker_client_deliveries(struct ww_broker *broker);
+
+/* None is in flight; unless more than @seen were exported, the broker need not stay open. */
+void ww_broker_client_no_deliveries(struct ww_broker *broker, uint64_t seen);
+
+/*
+ * Walks the open brokers by which deliveries were exported. @before: a reference, which is
+ * released; NULL: begin with the first one. Return: with a reference; NULL: there are no more.
+ */
+struct ww_broker *ww_broker_client_next_exporter(struct ww_broker *before);
 
 /*
  * One thread at a time waits for room in the quota: it has the turn.

@@ -406,6 +406,45 @@ static void cancelled_wait(void **state)
 	stand_in_finish(&self);
 }
 
+static void answer_what_is_asked(struct stand_in *self)
+{
+	int peer = stand_in_accept(self);
+
+	grant(peer, take_get(peer, "asked"), object);
+	take_release(peer, object);
+	finish_peer(peer);
+}
+
+/* Nothing is sent, with and without a connection; to ask for one that is there is not to wait. */
+static void nowait_asks_nothing(void **state)
+{
+	struct ww_broker *broker;
+	struct stand_in self;
+
+	(void)state;
+	stand_in_start(&self, answer_what_is_asked);
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
+		const struct ww_broker_params params = {
+			.struct_size = sizeof(params),
+			.address = self.path,
+		};
+
+		assert_int_equal(ww_broker_open(&params, &broker), WW_CANCELLED);
+	}
+	broker = open_broker(&self, 0);
+	{
+		WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(ww_cancel_nowait());
+
+		assert_int_equal(get(broker, "not asked", 0, true), WW_CANCELLED);
+		assert_int_equal(get(broker, "not asked", WW_NEVER, true), WW_CANCELLED);
+		assert_int_equal(ww_broker_client_ensure(broker, true), WW_OK);
+	}
+	assert_int_equal(get(broker, "asked", 0, false), WW_OK);
+	ww_broker_unref(broker);
+	stand_in_finish(&self);
+}
+
 static void say_nothing_more(struct stand_in *self)
 {
 	int peer = stand_in_accept(self);
@@ -889,6 +928,7 @@ int main(void)
 		cmocka_unit_test(called_off),
 		cmocka_unit_test(cancelled_leader),
 		cmocka_unit_test(cancelled_wait),
+		cmocka_unit_test(nowait_asks_nothing),
 		cmocka_unit_test(cancelled_put),
 		cmocka_unit_test(own_limit),
 		cmocka_unit_test(stopped),

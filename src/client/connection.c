@@ -8,6 +8,9 @@
  * To close a socket does not end the connection while a child made by fork() has the socket open,
  * so it is shut down first.
  *
+ * A child made by fork() closes its copies of all sockets, so that it can neither send by them nor
+ * keep the parent's connections open.
+ *
  * If a broker is killed while it reads a hello, its supervisor starts it again. So a connection
  * that ends without an answer is tried again. The attempts are limited, because the process that
  * listens may be no broker.
@@ -18,6 +21,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -35,6 +39,35 @@
 #define HELLO_SERIAL 1
 #define PACKET_BYTES 1024 /* hello, welcome and error are shorter */
 
+static pthread_mutex_t sockets_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list connections = WW_LIST_INIT(connections); /* under sockets_lock */
+
+static void sockets_stop(void)
+{
+	pthread_mutex_lock(&sockets_lock);
+}
+
+static void sockets_go_on(void)
+{
+	pthread_mutex_unlock(&sockets_lock);
+}
+
+/* In the child: no thread is in the midst of changing the list. */
+static void sockets_close(void)
+{
+	ww_list_for_each (link, &connections) {
+		struct ww_connection *connection = ww_container(link, struct ww_connection, link);
+
+		connection->socket = ww_fd_close(connection->socket);
+	}
+	ww_list_init(&connections);
+}
+
+__attribute__((constructor)) static void sockets_watch_fork(void)
+{
+	ww_assert(pthread_atfork(sockets_stop, sockets_go_on, sockets_close) == 0);
+}
+
 struct ww_connection *ww_connection_ref(struct ww_connection *connection)
 {
 	ww_ref_get(&connection->ref);
@@ -45,8 +78,10 @@ struct ww_connection *ww_connection_unref(struct ww_connection *connection)
 {
 	if (!connection || !ww_ref_put(&connection->ref))
 		return NULL;
-	if (!ww_process_is_forked())
-		ww_connection_shut(connection);
+	pthread_mutex_lock(&sockets_lock);
+	ww_list_remove(&connection->link);
+	pthread_mutex_unlock(&sockets_lock);
+	ww_connection_shut(connection);
 	ww_fd_close(connection->socket);
 	free(connection);
 	return NULL;
@@ -308,6 +343,9 @@ static struct ww_connection *connection_new(int *fd)
 	ww_ref_init(&connection->ref);
 	connection->socket = ww_fd_steal(fd);
 	connection->uid = UINT32_MAX;
+	pthread_mutex_lock(&sockets_lock);
+	ww_list_append(&connections, &connection->link);
+	pthread_mutex_unlock(&sockets_lock);
 	if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
 		connection->uid = peer.uid;
 	return connection;
@@ -341,6 +379,8 @@ ww_status ww_connection_connect(const struct ww_address *address, const struct w
 
 	*out_connection = NULL;
 	*out_is_absent = false;
+	if (ww_cancel_is_nowait())
+		return WW_CANCELLED;
 	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
 	if (status != WW_OK)
 		return status;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/ref.h"
 #include "client/address.h"
 #include "wire/packet.h"
@@ -24,8 +25,9 @@
 
 struct ww_connection {
 	struct ww_ref ref;
-	int socket;
-	uint32_t uid;                   /* of the process that listens; the kernel says so */
+	struct ww_list link; /* in the list of all */
+	int socket;          /* -1: it is the parent's, and this process was made by fork() */
+	uint32_t uid;        /* of the process that listens; the kernel says so */
 	struct ww_wire_welcome welcome; /* as the broker sent it */
 };
 

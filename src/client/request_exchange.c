@@ -8,6 +8,7 @@
  *
  *   request_step()
  *     ANSWERED, FAILED        ──> the end: WW_OK, request_failure()
+ *     ww_cancel_nowait()      ──> the end, unless only a connection is asked for, and is there
  *     ww_cancel is set        ──> request_stop()     until_ns is the end of the grace; go on
  *     until_ns has passed     ──> request_expire()   withdraw it and go on, or the end. An UNSENT
  *                                                    one is sent first if there is a connection
@@ -294,6 +295,8 @@ static ww_status request_step(struct ww_broker *broker, struct ww_request *reque
 		return WW_OK;
 	if (request->state == WW_REQUEST_FAILED)
 		return request_failure(broker, request);
+	if (ww_cancel_is_nowait() && (request->code != 0 || !broker->connection))
+		return WW_CANCELLED;
 	if (ww_cancel_is_pending())
 		request_stop(request);
 	is_late = is_expired(request);

@@ -98,6 +98,11 @@ struct ww_device_event {
 	struct ww_device *device; /* a reference */
 };
 
+/* A point in the work of a device; each backend's own struct begins with this one. */
+struct ww_device_fence {
+	struct ww_device *device; /* a reference */
+};
+
 /* What keeps the bytes of a memory. */
 enum ww_backing {
 	WW_BACKING_MEMFD = 1,       /* a sealed memfd */
@@ -242,6 +247,17 @@ struct ww_backend {
 	ww_status (*event_stream_wait)(struct ww_device_event *event, struct ww_stream *stream);
 	ww_status (*event_query)(struct ww_device_event *event);
 	ww_status (*event_synchronize)(struct ww_device_event *event);
+
+	/*
+	 * Optional: NULL where only the library's own streams use memory. A point behind all work
+	 * that this process's streams of the device have been given so far, whoever made them; on
+	 * cuda those of the primary context. create: NULL with WW_OK: there is no such work. On
+	 * failure nobody knows what runs, and it may be tried again. is_passed: never blocks. free:
+	 * of one that is passed; may wait a short time for what is_passed could not see.
+	 */
+	ww_status (*fence_create)(struct ww_device *device, struct ww_device_fence **out_fence);
+	bool (*fence_is_passed)(struct ww_device_fence *fence);
+	void (*fence_free)(struct ww_device_fence *fence);
 
 	/*
 	 * Optional: NULL where the CPU reaches all memory. Copies at once, between memory that the

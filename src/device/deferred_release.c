@@ -14,12 +14,13 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
 static bool (*_Atomic ask_streams)(void); /* NULL: no stream has anything to wait for */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list entries = WW_LIST_INIT(entries); /* under lock */
-static _Atomic uint64_t reclaim_count;                 /* how many were begun, by all threads */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list entries WW_PER_PROCESS = WW_LIST_INIT(entries); /* under lock */
+static _Atomic uint64_t reclaim_count; /* how many were begun, by all threads */
 
 void ww_deferred_ask_streams(bool (*are_streams_busy)(void))
 {

@@ -4,6 +4,8 @@
  *
  * Whoever opens a device that is open already gets the same object, so that two pointers are equal
  * exactly when they mean one device. The list of open devices holds no references.
+ *
+ * The host device has no state of its own, so a child made by fork() goes on with its parent's.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,8 +21,9 @@
 
 static const struct ww_backend *const backends[] = {&ww_host_backend, &ww_cuda_backend};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list devices = WW_LIST_INIT(devices); /* open ones, under lock */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list devices WW_PER_PROCESS = WW_LIST_INIT(devices); /* open ones, under lock */
+static struct ww_device *host; /* the one of these that is the host, or the parent's; under lock */
 
 static const struct ww_backend *find_backend(uint32_t id)
 {
@@ -60,6 +63,14 @@ ww_status ww_device_count(uint32_t backend_id, uint32_t *out_count)
 	return backend->count(out_count);
 }
 
+/* Return: the host device, if it is what @device describes and the parent had it; else NULL. */
+static struct ww_device *inherited_host(const struct ww_device *device)
+{
+	if (device->backend != &ww_host_backend || !host || !ww_ref_is_inherited(&host->ref))
+		return NULL;
+	return host;
+}
+
 /*
  * The open device that @device describes, with a reference; NULL when there is none. Under the
  * lock.
@@ -74,38 +85,71 @@ static struct ww_device *find_open(const struct ww_device *device)
 			ww_ref_try_get(&other->ref))
 			return other;
 	}
+	return inherited_host(device);
+}
+
+static void list_device(struct ww_device *device)
+{
+	ww_list_append(&devices, &device->link);
+	if (device->backend == &ww_host_backend)
+		host = device;
+}
+
+/* The same for the host device, of which there is one: nothing has to be made to find it. */
+static struct ww_device *find_open_host(void)
+{
+	ww_list_for_each (link, &devices) {
+		struct ww_device *device = ww_container(link, struct ww_device, link);
+
+		if (device->backend == &ww_host_backend && ww_ref_try_get(&device->ref))
+			return device;
+	}
 	return NULL;
+}
+
+/* Under the lock. */
+static ww_status open_listed(const struct ww_backend *backend, const char *selector,
+	struct ww_device **out_device)
+{
+	struct ww_device *open = backend == &ww_host_backend ? find_open_host() : NULL;
+	struct ww_device *device;
+
+	if (!open) {
+		ww_try(backend->open(selector, &device));
+		open = find_open(device);
+		if (open)
+			backend->close(device);
+		else
+			list_device(device);
+	}
+	*out_device = open ? open : device;
+	return WW_OK;
 }
 
 static ww_status open_device(const struct ww_backend *backend, const char *selector,
 	struct ww_device **out_device)
 {
-	struct ww_device *open = NULL;
-	struct ww_device *device;
 	ww_status status;
 
 	pthread_mutex_lock(&lock);
-	status = backend->open(selector, &device);
-	if (status == WW_OK) {
-		open = find_open(device);
-		if (open)
-			backend->close(device);
-		else
-			ww_list_append(&devices, &device->link);
-		*out_device = open ? open : device;
-	}
+	status = open_listed(backend, selector, out_device);
 	pthread_mutex_unlock(&lock);
 	return status;
 }
 
-/* The first GPU that can share memory, else host; why there is no GPU does not matter. */
+/*
+ * The first GPU that can share memory, else host. Why there is no GPU matters only in a child made
+ * by fork(), which cannot have what its parent had.
+ */
 static ww_status open_best(struct ww_device **out_device)
 {
 	struct ww_error record;
+	ww_status status;
 
 	ww_error_save(&record);
-	if (open_device(&ww_cuda_backend, NULL, out_device) == WW_OK)
-		return WW_OK;
+	status = open_device(&ww_cuda_backend, NULL, out_device);
+	if (status == WW_OK || status == WW_ERR_FORKED)
+		return status;
 	ww_log_debug("using host: %s", ww_error_last()->message);
 	ww_error_restore(&record);
 	return open_device(&ww_host_backend, NULL, out_device);
@@ -131,17 +175,19 @@ ww_status ww_device_open(const char *name, ww_device **out_device)
 
 ww_device *ww_device_ref(ww_device *device)
 {
-	if (device && !ww_process_is_forked())
+	if (device)
 		ww_ref_get(&device->ref);
 	return device;
 }
 
 ww_device *ww_device_unref(ww_device *device)
 {
-	if (!device || ww_process_is_forked() || !ww_ref_put(&device->ref))
+	if (!device || !ww_ref_put(&device->ref))
 		return NULL;
 	pthread_mutex_lock(&lock);
 	ww_list_remove(&device->link);
+	if (device == host)
+		host = NULL;
 	pthread_mutex_unlock(&lock);
 	device->backend->close(device);
 	return NULL;

@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "device/memfd.h"
 
@@ -31,8 +32,8 @@
 
 _Static_assert(sizeof(struct ww_foreign_record) == 192, "as in protocol/broker.xml");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool has_process_id; /* under lock, as is the next; constant once set */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static bool has_process_id WW_PER_PROCESS; /* under lock, as is the next; constant once set */
 static uint8_t own_process_id[WW_FOREIGN_ID_BYTES];
 
 static ww_status find_process_id(uint8_t out_id[WW_FOREIGN_ID_BYTES])
@@ -165,7 +166,7 @@ ww_status ww_handle_page_check(const struct ww_handle_page *page)
 {
 	if (__atomic_load_n(&page->record->withdrawn, __ATOMIC_ACQUIRE))
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"this memory was wrapped, and its owner has let go of it; ask for a new token");
+			"this memory was wrapped, and its owner has released it; ask for a new token");
 	if (page->is_locked && !page->is_own && is_abandoned(page->fd))
 		return ww_fail(WW_ERR_PEER_LOST,
 			"this memory was wrapped, and the process that owned it has ended: it cannot be "

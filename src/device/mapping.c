@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "device/memfd.h"
 
 struct span {
@@ -30,12 +31,31 @@ struct span {
 
 #define RETIRED_MAX 64
 
-static _Atomic uint32_t retired_count; /* without pages */
+static _Atomic uint32_t retired_count WW_PER_PROCESS; /* without pages */
 
-static pthread_rwlock_t table_lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t table_lock WW_PER_PROCESS = PTHREAD_RWLOCK_INITIALIZER;
 static struct span *table; /* under table_lock, as are the two below */
 static size_t table_count;
 static size_t table_capacity;
+
+/*
+ * A child made by fork() keeps the table, since it keeps what is mapped. So no thread changes the
+ * table during a fork().
+ */
+static void table_stop(void)
+{
+	pthread_rwlock_wrlock(&table_lock);
+}
+
+static void table_go_on(void)
+{
+	pthread_rwlock_unlock(&table_lock);
+}
+
+__attribute__((constructor)) static void table_watch_fork(void)
+{
+	ww_assert(pthread_atfork(table_stop, table_go_on, NULL) == 0);
+}
 
 /* The index of the first span that ends behind @address. */
 static size_t lower_bound(uintptr_t address)
@@ -378,13 +398,10 @@ void ww_mapping_unref_page(struct ww_mapping *mapping)
 	mapping_retire(mapping);
 }
 
-ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd)
+static ww_status make_descriptor(struct ww_mapping *mapping)
 {
 	ww_status status = WW_OK;
 
-	*out_fd = -1;
-	if (mapping->is_wrapped)
-		ww_try(ww_mapping_check(mapping));
 	pthread_mutex_lock(&mapping->lock);
 	if (mapping->fd < 0) {
 		int fd = -1;
@@ -393,7 +410,16 @@ ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *ou
 		mapping->fd = fd;
 	}
 	pthread_mutex_unlock(&mapping->lock);
-	ww_try(status);
+	return status;
+}
+
+ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd)
+{
+	*out_fd = -1;
+	if (mapping->is_wrapped)
+		ww_try(ww_mapping_check(mapping));
+	if (mapping->fd < 0)
+		ww_try(make_descriptor(mapping));
 	if (ww_backing_is_foreign(mapping->backing) ||
 		(mapping->backing == WW_BACKING_MEMFD && access == WW_ACCESS_READ))
 		return ww_memfd_reopen_read_only(mapping->fd, out_fd);

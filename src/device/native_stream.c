@@ -14,13 +14,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "device/deferred_release.h"
 #include "device/stream.h"
 
-static pthread_mutex_t natives_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list natives = WW_LIST_INIT(
-	natives); /* those kept in the order of their closing */
-static uint32_t kept_count;
+static pthread_mutex_t natives_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+/* Those kept in the order of their closing. */
+static struct ww_list natives WW_PER_PROCESS = WW_LIST_INIT(natives);
+static uint32_t kept_count WW_PER_PROCESS;
 
 /* Return: whether there were any. */
 static bool free_watches(struct ww_list *watches)
@@ -299,6 +300,7 @@ ww_status ww_stream_check(struct ww_stream *stream)
 	struct ww_list done = WW_LIST_INIT(done);
 	ww_status status = WW_OK;
 
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	/* In this order: is_lost is set before the watch that objected is counted off. */
 	if (atomic_load_explicit(&native->watch_count, memory_order_acquire) == 0 &&
 		!atomic_load_explicit(&native->is_lost, memory_order_acquire))

@@ -57,21 +57,21 @@ ww_status ww_stream_wrap(ww_device *device, void *native, ww_stream **out_stream
 
 ww_stream *ww_stream_ref(ww_stream *stream)
 {
-	if (stream && !ww_process_is_forked())
+	if (stream)
 		ww_ref_get(&stream->ref);
 	return stream;
 }
 
 ww_stream *ww_stream_unref(ww_stream *stream)
 {
-	if (stream && !ww_process_is_forked() && ww_ref_put(&stream->ref))
+	if (stream && ww_ref_put(&stream->ref))
 		stream->device->backend->stream_close(stream);
 	return NULL;
 }
 
 void *ww_stream_native(ww_stream *stream)
 {
-	if (!stream || ww_process_is_forked() || !stream->device->backend->stream_native)
+	if (!stream || ww_ref_is_inherited(&stream->ref) || !stream->device->backend->stream_native)
 		return NULL;
 	return stream->device->backend->stream_native(stream);
 }
@@ -83,6 +83,7 @@ ww_status ww_stream_synchronize(ww_stream *stream, uint64_t timeout_ns, ww_cance
 
 	ww_try(ww_process_enter());
 	ww_require(stream, "ww_stream_synchronize: stream is NULL");
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	status = stream->device->backend->stream_synchronize(stream,
 		ww_clock_deadline_ns(timeout_ns));
 	return status == WW_OK ? ww_stream_check(stream) : status;
@@ -94,6 +95,7 @@ ww_status ww_stream_query(ww_stream *stream)
 
 	ww_try(ww_process_enter());
 	ww_require(stream, "ww_stream_query: stream is NULL");
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	status = stream->device->backend->stream_query(stream);
 	ww_try(status);
 	ww_try(ww_stream_check(stream));
@@ -104,6 +106,7 @@ ww_status ww_stream_recover(ww_stream *stream)
 {
 	ww_try(ww_process_enter());
 	ww_require(stream, "ww_stream_recover: stream is NULL");
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	ww_native_stream_recover(stream->native);
 	return WW_OK;
 }

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_map memories; /* under lock */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_map memories WW_PER_PROCESS; /* under lock */
 
 /* Ids are random: any eight bytes of one are a hash. */
 static uint64_t hash_of(const uint8_t id[WW_OBJECT_ID_BYTES])

@@ -109,7 +109,7 @@ ww_status ww_memory_name(struct ww_mapping *mapping, struct ww_memory **out_memo
 	return status;
 }
 
-ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
+ww_status ww_memory_make(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory)
 {
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
@@ -117,7 +117,6 @@ ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *par
 	uint64_t bytes = 0;
 
 	ww_clear(out_memory, NULL);
-	ww_try(ww_process_enter());
 	ww_require(device && params && out_memory,
 		"ww_memory_create: device, params or out_memory is NULL");
 	ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES, "ww_memory_params"));
@@ -130,9 +129,18 @@ ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *par
 	return WW_OK;
 }
 
+ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
+	ww_memory **out_memory)
+{
+	ww_clear(out_memory, NULL);
+	ww_try(ww_process_enter());
+	ww_memory_reclaim();
+	return ww_memory_make(device, params, out_memory);
+}
+
 ww_memory *ww_memory_ref(ww_memory *memory)
 {
-	if (memory && !ww_process_is_forked())
+	if (memory)
 		ww_ref_get(&memory->ref);
 	return memory;
 }
@@ -143,7 +151,7 @@ static bool memory_drop(struct ww_memory *memory)
 	const struct ww_view_class *class;
 	bool does_reclaim;
 
-	if (!memory || ww_process_is_forked())
+	if (!memory)
 		return false;
 	class = memory->class; /* before: a slice may be used anew as soon as its count is 0 */
 	if (!ww_ref_put(&memory->ref))
@@ -171,16 +179,34 @@ ww_memory *ww_memory_unref(ww_memory *memory)
 	return NULL;
 }
 
+bool ww_memory_is_usable(const struct ww_memory *memory)
+{
+	if (!ww_ref_is_inherited(&memory->ref))
+		return true;
+	if (memory->mapping->device->backend->id != WW_BACKEND_HOST)
+		return false;
+	return !memory->is_chunk && !(memory->class && memory->class->flags & WW_MEMORY_IS_SLICE);
+}
+
+ww_status ww_memory_check(const struct ww_memory *memory)
+{
+	if (ww_memory_is_usable(memory))
+		return WW_OK;
+	return ww_fail(WW_ERR_FORKED,
+		"a child made by fork() cannot use its parent's slice of a pool, which the parent may free at "
+		"any time: have its token passed to this process (in Python, by a Queue or as array.token())");
+}
+
 void *ww_memory_pointer(ww_memory *memory)
 {
-	if (!memory || ww_process_is_forked())
+	if (!memory || !ww_memory_is_usable(memory))
 		return NULL;
 	return (char *)memory->mapping->pointer + memory->offset;
 }
 
 void *ww_memory_host_pointer(ww_memory *memory)
 {
-	if (!memory || ww_process_is_forked() || !memory->mapping->host_pointer)
+	if (!memory || !ww_memory_is_usable(memory) || !memory->mapping->host_pointer)
 		return NULL;
 	return (char *)memory->mapping->host_pointer + memory->offset;
 }
@@ -193,6 +219,7 @@ ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info)
 
 	ww_try(ww_process_enter());
 	ww_require(memory && info, "ww_memory_info_get: memory or info is NULL");
+	ww_try(ww_memory_check(memory));
 	whole = ww_memory_whole(memory);
 	mapping = memory->mapping;
 	ours.kind = mapping->kind;
@@ -288,6 +315,7 @@ ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	ww_try(ww_process_enter());
 	ww_require(memory && out_fd && out_description,
 		"ww_memory_export_fd: memory, out_fd or out_description is NULL");
+	ww_try(ww_memory_check(memory));
 	ww_try(ww_memory_check_access(access));
 	ww_try(ww_memory_describe(memory, &description));
 	if (access > memory->access)
@@ -343,7 +371,7 @@ ww_status ww_memory_check_found(struct ww_memory *memory, const struct ww_import
 	if (options->access > memory->mapping->access)
 		return ww_fail(WW_ERR_STATE,
 			"cannot import for writing what this process has for reading, for CUDA maps such "
-			"memory once; let go of it first, or import it for writing in the first place");
+			"memory once; release it first, or import it for writing in the first place");
 	ww_try(ww_mapping_check(memory->mapping));
 	return ww_memory_check_route(memory->mapping, options);
 }

@@ -87,8 +87,24 @@ static inline struct ww_memory *ww_memory_whole(struct ww_memory *memory)
 	return memory->whole ? memory->whole : memory;
 }
 
+/*
+ * Whether this process may use the memory. A child made by fork() may use what its parent had,
+ * unless it is a slice of a pool, which the parent may free, or memory of a GPU.
+ */
+bool ww_memory_is_usable(const struct ww_memory *memory);
+
+/* The same, as a status. Return: WW_OK; WW_ERR_FORKED. */
+ww_status ww_memory_check(const struct ww_memory *memory);
+
 /* As ww_memory_unref(), but reclaims nothing (device/deferred_release.h): for calls under locks. */
 struct ww_memory *ww_memory_drop(struct ww_memory *memory);
+
+/* ww_memory_create() without a reclaim, which needs to be under no lock. */
+ww_status ww_memory_make(ww_device *device, const struct ww_memory_params *params,
+	ww_memory **out_memory);
+
+/* retire.c: releases what was retired and is over. Under no lock. Leaves the error record alone. */
+void ww_memory_reclaim(void);
 
 /* Whether other code owns the memory, since it was wrapped: an object of it ends with its owner. */
 static inline bool ww_memory_is_borrowed(const struct ww_memory *whole)

@@ -61,6 +61,7 @@ ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void *source
 
 	ww_try(ww_process_enter());
 	ww_require(memory && (source || bytes == 0), "ww_memory_write: memory or source is NULL");
+	ww_try(ww_memory_check(memory));
 	if (bytes == 0)
 		return WW_OK;
 	ww_try(span_check(memory, offset, bytes));
@@ -79,6 +80,7 @@ ww_status ww_memory_read(ww_memory *memory, uint64_t offset, void *destination, 
 	ww_try(ww_process_enter());
 	ww_require(memory && (destination || bytes == 0),
 		"ww_memory_read: memory or destination is NULL");
+	ww_try(ww_memory_check(memory));
 	if (bytes == 0)
 		return WW_OK;
 	ww_try(span_check(memory, offset, bytes));

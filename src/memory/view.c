@@ -23,6 +23,8 @@ void ww_memory_view_init(struct ww_memory *view, struct ww_memory *whole, uint64
 
 void ww_memory_view_enter(struct ww_memory *view)
 {
+	if (ww_ref_is_inherited(&view->whole->ref))
+		return;
 	pthread_mutex_lock(&view->whole->views_lock);
 	ww_list_append(&view->whole->views, &view->link);
 	pthread_mutex_unlock(&view->whole->views_lock);
@@ -30,6 +32,8 @@ void ww_memory_view_enter(struct ww_memory *view)
 
 void ww_memory_view_leave(struct ww_memory *view)
 {
+	if (ww_ref_is_inherited(&view->whole->ref))
+		return;
 	pthread_mutex_lock(&view->whole->views_lock);
 	ww_list_remove(&view->link);
 	pthread_mutex_unlock(&view->whole->views_lock);
@@ -79,6 +83,8 @@ struct ww_memory *ww_memory_find_part(struct ww_memory *whole, uint64_t offset, 
 {
 	struct ww_memory *view;
 
+	if (ww_ref_is_inherited(&whole->ref))
+		return NULL;
 	pthread_mutex_lock(&whole->views_lock);
 	/* A view that has lost its last reference meanwhile does not get another one. */
 	do
@@ -118,6 +124,17 @@ static struct ww_memory *find_span(const struct ww_memory *whole, uint64_t offse
 	return NULL;
 }
 
+/* Not listed. Return: NULL: out of memory. */
+static struct ww_memory *span_new(struct ww_memory *whole, uint64_t offset, uint64_t bytes,
+	uint32_t access)
+{
+	struct ww_memory *view = calloc(1, sizeof(*view));
+
+	if (view)
+		ww_memory_view_init(view, ww_memory_ref(whole), offset, bytes, access, &span_class);
+	return view;
+}
+
 ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t bytes,
 	uint32_t access)
 {
@@ -128,13 +145,15 @@ ww_status ww_memory_span(struct ww_memory **memory, uint64_t offset, uint64_t by
 		bytes = whole->bytes;
 	if (bytes == whole->bytes && access == whole->access && !whole->mapping->is_wrapped)
 		return WW_OK;
-	pthread_mutex_lock(&whole->views_lock);
-	view = find_span(whole, offset, bytes, access);
-	if (!view && (view = calloc(1, sizeof(*view)))) {
-		ww_memory_view_init(view, ww_memory_ref(whole), offset, bytes, access, &span_class);
-		ww_list_append(&whole->views, &view->link);
+	if (ww_ref_is_inherited(&whole->ref)) {
+		view = span_new(whole, offset, bytes, access);
+	} else {
+		pthread_mutex_lock(&whole->views_lock);
+		view = find_span(whole, offset, bytes, access);
+		if (!view && (view = span_new(whole, offset, bytes, access)))
+			ww_list_append(&whole->views, &view->link);
+		pthread_mutex_unlock(&whole->views_lock);
 	}
-	pthread_mutex_unlock(&whole->views_lock);
 	ww_memory_unref(whole); /* a view has its own */
 	*memory = view;
 	if (!view)

@@ -6,6 +6,9 @@
  * one span get one view. The list holds no references: a view is taken out when its last reference
  * is gone, and an import that comes meanwhile makes another view.
  *
+ * In a child made by fork(), a memory of the parent lists nothing more: its lock may be held for
+ * ever.
+ *
  * ww_memory.views_lock guards the list. It may be taken inside any other lock, and none is taken
  * inside it.
  */

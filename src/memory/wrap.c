@@ -43,9 +43,9 @@ struct wrapping {
 	struct part *ended;  /* whose makers are still to be told */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_map wrappings;                                    /* under lock */
-static struct ww_list all_wrappings = WW_LIST_INIT(all_wrappings); /* under lock */
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_map wrappings WW_PER_PROCESS;                                    /* under lock */
+static struct ww_list all_wrappings WW_PER_PROCESS = WW_LIST_INIT(all_wrappings); /* under lock */
 
 struct part {
 	struct ww_memory view;
@@ -412,10 +412,11 @@ ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_h
 {
 	struct ww_mapping *mapping;
 
-	_Static_assert(WW_HANDLE_BYTES == WW_FOREIGN_HANDLE_BYTES, "a handle is a handle");
+	_Static_assert(WW_MEMORY_HANDLE_BYTES == WW_FOREIGN_HANDLE_BYTES, "a handle is a handle");
 	ww_try(ww_process_enter());
 	ww_require(memory && out_handle && out_offset,
 		"ww_memory_handle_get: memory, out_handle or out_offset is NULL");
+	ww_try(ww_memory_check(memory));
 	mapping = memory->mapping;
 	if (!mapping->foreign)
 		return ww_fail(WW_ERR_UNSUPPORTED,

@@ -72,6 +72,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
 	if (info)
 		ww_try(ww_import_write_info(named, &ours, info));
+	memcpy(object->secret, ww_import_secret(&import), sizeof(object->secret));
 	object->broker = ww_broker_ref(grant->broker);
 	ww_get_reply_keep(grant, &object->holds);
 	return WW_OK;
@@ -124,14 +125,14 @@ ww_status ww_object_import(ww_broker *broker, const struct ww_token *token, ww_c
 
 ww_object *ww_object_ref(ww_object *object)
 {
-	if (object && !ww_process_is_forked())
+	if (object)
 		ww_ref_get(&object->ref);
 	return object;
 }
 
 ww_object *ww_object_unref(ww_object *object)
 {
-	if (object && !ww_process_is_forked() && ww_ref_put(&object->ref))
+	if (object && ww_ref_put(&object->ref))
 		object_free(object);
 	return NULL;
 }
@@ -220,6 +221,7 @@ ww_status ww_object_map(ww_object *object, ww_device *device, const struct ww_im
 	ww_try(ww_process_enter());
 	ww_require(object && device && out_memory,
 		"ww_object_map: object, device or out_memory is NULL");
+	ww_try(ww_ref_check(&object->ref, "an object"));
 	ww_try(ww_import_options_read(params, &options));
 	if (object->token.kind != WW_OBJECT_MEMORY)
 		return ww_fail(WW_ERR_UNSUPPORTED,
@@ -242,6 +244,7 @@ static ww_status export_own_slice(const struct ww_object *object, const struct w
 		.access = object->token.access,
 		.escrow_ns = escrow->ns,
 		.uses = escrow->uses,
+		.flags = escrow->flags,
 		.array = object->token.has_array ? &object->token.array : NULL,
 	};
 
@@ -257,6 +260,7 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 
 	ww_try(ww_process_enter());
 	ww_require(object && out_token, "ww_object_export: object or out_token is NULL");
+	ww_try(ww_ref_check(&object->ref, "an object"));
 	ww_try(ww_sync_object_read_token(params, &escrow));
 	if (object->slice)
 		return export_own_slice(object, &escrow, out_token);

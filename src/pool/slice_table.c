@@ -12,133 +12,50 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "device/memfd.h"
-
-#define PAGE        4096
-#define MAGIC_BYTES 8
+#include "share/shared_file.h"
 
 _Static_assert(sizeof(struct ww_layout_pool_table) == WW_LAYOUT_POOL_TABLE_BYTES, "no padding");
 
-static uint64_t page_up(uint64_t bytes)
-{
-	return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 uint64_t ww_slice_table_bytes(uint32_t slot_count)
 {
-	return page_up(sizeof(struct ww_layout_pool_table) +
+	return ww_shared_file_round_up(sizeof(struct ww_layout_pool_table) +
 		(uint64_t)slot_count * sizeof(struct ww_layout_pool_slot));
 }
 
 uint64_t ww_marks_bytes(uint32_t slot_count)
 {
-	return page_up(sizeof(struct ww_layout_pool_marks) +
+	return ww_shared_file_round_up(sizeof(struct ww_layout_pool_marks) +
 		(uint64_t)slot_count * sizeof(struct ww_layout_pool_mark));
 }
 
-/* What the headers of both begin with. */
-struct file_form {
-	const char *what;
-	const char *magic;
-	uint32_t version;
-	uint32_t header_bytes;
-	uint32_t item_bytes;
-	uint32_t slot_count;
-	uint64_t bytes;
-	const uint8_t *pool_id;
-};
-
-_Static_assert(offsetof(struct ww_layout_pool_table, pool_id) ==
-		offsetof(struct ww_layout_pool_marks, pool_id),
-	"the two headers begin alike");
-_Static_assert(offsetof(struct ww_layout_pool_table, slot_bytes) ==
-		offsetof(struct ww_layout_pool_marks, mark_bytes),
-	"the two headers begin alike");
-
-static struct file_form table_form(uint32_t slot_count, const uint8_t *pool_id)
+static struct ww_shared_file table_file(uint32_t slot_count, const uint8_t *pool_id)
 {
-	return (struct file_form){
+	return (struct ww_shared_file){
+		.owner = "pool",
 		.what = "table",
 		.magic = "WWPOOLTB",
 		.version = WW_LAYOUT_POOL_TABLE_VERSION,
 		.header_bytes = sizeof(struct ww_layout_pool_table),
 		.item_bytes = sizeof(struct ww_layout_pool_slot),
-		.slot_count = slot_count,
+		.item_count = slot_count,
 		.bytes = ww_slice_table_bytes(slot_count),
-		.pool_id = pool_id,
+		.id = pool_id,
 	};
 }
 
-static struct file_form marks_form(uint32_t slot_count, const uint8_t *pool_id)
+static struct ww_shared_file marks_file(uint32_t slot_count, const uint8_t *pool_id)
 {
-	return (struct file_form){
+	return (struct ww_shared_file){
+		.owner = "pool",
 		.what = "marks",
 		.magic = "WWPOOLMK",
 		.version = WW_LAYOUT_POOL_MARKS_VERSION,
 		.header_bytes = sizeof(struct ww_layout_pool_marks),
 		.item_bytes = sizeof(struct ww_layout_pool_mark),
-		.slot_count = slot_count,
+		.item_count = slot_count,
 		.bytes = ww_marks_bytes(slot_count),
-		.pool_id = pool_id,
+		.id = pool_id,
 	};
-}
-
-static void write_header(struct ww_layout_pool_marks *header, const struct file_form *form)
-{
-	header->version = form->version;
-	header->header_bytes = form->header_bytes;
-	header->mark_bytes = form->item_bytes;
-	header->slot_count = form->slot_count;
-	header->bytes = form->bytes;
-	memcpy(header->pool_id, form->pool_id, sizeof(header->pool_id));
-	memcpy(header->magic, form->magic, MAGIC_BYTES);
-}
-
-static ww_status check_header(const struct ww_layout_pool_marks *theirs,
-	const struct file_form *form)
-{
-	struct ww_layout_pool_marks header;
-
-	memcpy(&header, theirs, sizeof(header));
-	if (memcmp(header.magic, form->magic, MAGIC_BYTES) != 0)
-		return ww_fail(WW_ERR_PROTOCOL, "what came as the %s of a pool is none",
-			form->what);
-	if (header.version != form->version)
-		return ww_fail(WW_ERR_VERSION,
-			"the %s of a pool have layout version %" PRIu32
-			", this library reads version %" PRIu32
-			"; use one version of Warpway in both processes",
-			form->what, header.version, form->version);
-	if (header.header_bytes != form->header_bytes || header.mark_bytes != form->item_bytes ||
-		header.slot_count != form->slot_count || header.bytes != form->bytes ||
-		memcmp(header.pool_id, form->pool_id, sizeof(header.pool_id)) != 0)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"the %s of a pool say what cannot be, or are another's", form->what);
-	return WW_OK;
-}
-
-static ww_status create_file(const struct file_form *form, struct ww_mapping **out_mapping)
-{
-	ww_try(ww_shared_page_create(form->bytes, out_mapping));
-	write_header((*out_mapping)->host_pointer, form);
-	return WW_OK;
-}
-
-/* The file of another process, which is to have this form. */
-static ww_status import_file(int fd, uint64_t bytes, const struct file_form *form,
-	struct ww_mapping **out_mapping)
-{
-	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
-
-	if (bytes != form->bytes)
-		return ww_fail(WW_ERR_PROTOCOL,
-			"a pool of %" PRIu32 " slices has no %s of %" PRIu64 " bytes",
-			form->slot_count, form->what, bytes);
-	ww_try(ww_memfd_check(fd, bytes));
-	ww_try(ww_shared_page_import(fd, bytes, &mapping));
-	ww_try(check_header(mapping->host_pointer, form));
-	*out_mapping = ww_steal(mapping);
-	return WW_OK;
 }
 
 /* --- the table --- */
@@ -169,10 +86,10 @@ bool ww_slice_table_has_our_clock(const struct ww_slice_table *table)
 ww_status ww_slice_table_create(struct ww_slice_table *table,
 	const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
 {
-	const struct file_form form = table_form(slot_count, pool_id);
+	const struct ww_shared_file file = table_file(slot_count, pool_id);
 	struct ww_mapping *mapping = NULL;
 
-	ww_try(create_file(&form, &mapping));
+	ww_try(ww_shared_file_create(&file, &mapping));
 	table_set(table, mapping, slot_count);
 	table->header->clock = find_clock();
 	return WW_OK;
@@ -181,10 +98,10 @@ ww_status ww_slice_table_create(struct ww_slice_table *table,
 ww_status ww_slice_table_import(struct ww_slice_table *table, int fd, uint64_t bytes,
 	const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
 {
-	const struct file_form form = table_form(slot_count, pool_id);
+	const struct ww_shared_file file = table_file(slot_count, pool_id);
 	struct ww_mapping *mapping = NULL;
 
-	ww_try(import_file(fd, bytes, &form, &mapping));
+	ww_try(ww_shared_file_import(&file, fd, bytes, &mapping));
 	table_set(table, mapping, slot_count);
 	return WW_OK;
 }
@@ -285,10 +202,10 @@ static ww_status marks_new(struct ww_mapping *mapping, uint32_t slot_count,
 ww_status ww_marks_create(const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot_count,
 	struct ww_marks **out_marks)
 {
-	const struct file_form form = marks_form(slot_count, pool_id);
+	const struct ww_shared_file file = marks_file(slot_count, pool_id);
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
 
-	ww_try(create_file(&form, &mapping));
+	ww_try(ww_shared_file_create(&file, &mapping));
 	ww_try(marks_new(mapping, slot_count, out_marks));
 	(void)ww_steal(mapping);
 	return WW_OK;
@@ -297,10 +214,10 @@ ww_status ww_marks_create(const uint8_t pool_id[WW_WIRE_ID_BYTES], uint32_t slot
 ww_status ww_marks_import(int fd, uint64_t bytes, const uint8_t pool_id[WW_WIRE_ID_BYTES],
 	uint32_t slot_count, struct ww_marks **out_marks)
 {
-	const struct file_form form = marks_form(slot_count, pool_id);
+	const struct ww_shared_file file = marks_file(slot_count, pool_id);
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
 
-	ww_try(import_file(fd, bytes, &form, &mapping));
+	ww_try(ww_shared_file_import(&file, fd, bytes, &mapping));
 	ww_try(marks_new(mapping, slot_count, out_marks));
 	(void)ww_steal(mapping);
 	return WW_OK;
@@ -341,7 +258,7 @@ ww_status ww_marks_stream_clear(struct ww_marks *marks, struct ww_stream *stream
 
 	if (!(device->capabilities & WW_CAP_STREAM_VALUE))
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the streams of %s cannot let go of slices: its driver has no 64-bit stream memory "
+			"the streams of %s cannot release slices: its driver has no 64-bit stream memory "
 			"operations; synchronize, then ww_memory_unref()",
 			device->selector);
 	word.mapping = marks->cpu;
@@ -378,7 +295,7 @@ ww_status ww_marks_fence(struct ww_marks *marks, struct ww_stream *stream,
 
 	if (!take_cell(marks, out_cell))
 		return ww_fail(WW_ERR_LIMIT,
-			"streams have yet to let go of %" PRIu32
+			"streams have yet to release %" PRIu32
 			" slices, the most in a pool; synchronize them",
 			marks->slot_count);
 	status = ww_marks_stream_clear(marks, stream, out_cell->index);

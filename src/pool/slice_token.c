@@ -115,7 +115,7 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 		.state = WW_STATE_SHARED,
 		.life = WW_LIFE_HELD,
 		.access = access,
-		.own = is_own,
+		.is_own = is_own,
 		.bytes = token->bytes,
 		.generation = token->generation,
 		.span_bytes = token->bytes,
@@ -132,6 +132,6 @@ ww_status ww_slice_token_describe(const struct ww_token_info *token, uint32_t ac
 ww_status ww_fail_slice_gone(void)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"the slice that the token names was let go of before it was imported; its owner holds it "
+		"the slice that the token names was released before it was imported; its owner holds it "
 		"longer, or gives the token more time (ww_export_params.escrow_ns)");
 }

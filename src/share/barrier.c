@@ -106,7 +106,8 @@ ww_status ww_barrier_create(ww_broker *broker, const char *name,
 	ww_require(params, "ww_barrier_create: params is NULL, which says how many members");
 	if (!name && !out_token)
 		return ww_fail(WW_ERR_INVALID,
-			"nobody could join a barrier that has no name and no token; ask for one of them");
+			"no process can join a barrier that has no name and no token; set name, "
+			"out_token, or both");
 	ww_try(read_params(params, &ours, &named));
 	ww_try(ww_random_bytes(id, sizeof(id)));
 	ww_sync_object_offer_init(&offer, WW_OBJECT_BARRIER, id, &named);

@@ -46,7 +46,7 @@ ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_
 
 const char *ww_broker_address(ww_broker *broker)
 {
-	return broker && !ww_process_is_forked() ? broker->address.path : NULL;
+	return broker && !ww_ref_is_inherited(&broker->ref) ? broker->address.path : NULL;
 }
 
 static void fill_info(const struct ww_wire_condition *condition, struct ww_broker_info *info)

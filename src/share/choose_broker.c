@@ -4,7 +4,7 @@
  */
 #include "share/choose_broker.h"
 
-#include "base/process.h"
+#include "base/ref.h"
 #include "share/call_limit.h"
 
 ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_opened,
@@ -15,7 +15,7 @@ ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_ope
 
 	*out_opened = NULL;
 	if (*broker)
-		return WW_OK;
+		return ww_ref_check(&(*broker)->ref, "a connection to a broker");
 	ww_call_limit_begin(&limit, timeout_ns);
 	status = ww_call_limit_end(&limit, ww_broker_open(NULL, out_opened));
 	*broker = *out_opened;
@@ -24,7 +24,7 @@ ww_status ww_choose_broker(struct ww_broker **broker, struct ww_broker **out_ope
 
 ww_broker *ww_memory_broker(ww_memory *memory)
 {
-	if (!memory || ww_process_is_forked())
+	if (!memory || !ww_memory_is_usable(memory))
 		return NULL;
 	if (memory->class && memory->class->broker)
 		return memory->class->broker(memory);

@@ -31,9 +31,9 @@
 #include "share/sync_object.h"
 #include "sync/event.h"
 
-static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t process_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t process_id[WW_WIRE_ID_BYTES]; /* under the lock until it is set */
-static bool has_process_id;
+static bool has_process_id WW_PER_PROCESS;
 
 static ww_status get_process_id(uint8_t out_id[WW_WIRE_ID_BYTES])
 {
@@ -113,6 +113,7 @@ ww_status ww_event_export(ww_event *event, ww_broker *broker, const struct ww_to
 
 	ww_try(ww_process_enter());
 	ww_require(event && out_token, "ww_event_export: event or out_token is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
 	ww_try(ww_sync_object_read_token(params, &escrow));
 	ww_try(ww_event_require_own(event, "export"));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
@@ -147,7 +148,7 @@ static ww_status find_own(const struct ww_get_reply *grant, struct ww_event **ou
 	if (*out_event)
 		return WW_OK;
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"this process made the token's event, and has let go of it since");
+		"this process made the token's event, and has released it since");
 }
 
 static ww_status open_handle(const struct ww_wire_event_ref *ref, struct ww_device *device,

@@ -33,8 +33,9 @@ void ww_get_reply_fini(struct ww_get_reply *grant)
 static ww_status check_kind(const struct ww_get_reply *grant)
 {
 	if (grant->granted.kind != grant->kind)
-		return ww_fail(WW_ERR_UNSUPPORTED, "the object is no %s but of kind %s",
-			ww_object_kind_name(grant->kind), ww_object_kind_name(grant->granted.kind));
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the object is of kind %s, not %s; use the call for that kind",
+			ww_object_kind_name(grant->granted.kind), ww_object_kind_name(grant->kind));
 	return WW_OK;
 }
 

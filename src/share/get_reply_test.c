@@ -137,7 +137,7 @@ static void got(void **state)
 	assert_int_equal(info.kind, WW_OBJECT_MEMORY);
 	assert_int_equal(info.access, WW_ACCESS_READ);
 	assert_int_equal(info.uid, 17);
-	assert_int_equal(info.own, 0);
+	assert_int_equal(info.is_own, 0);
 	assert_int_equal(info.bytes, sample.bytes);
 	assert_int_equal(info.span_bytes, sample.bytes);
 	assert_int_equal(info.generation, 5);
@@ -514,7 +514,7 @@ static void tokens(void **state)
 	assert_int_equal(info.offset, 128);
 	assert_int_equal(info.span_bytes, 128);
 	assert_int_equal(info.bytes, 4096);
-	assert_int_equal(info.own, 1);
+	assert_int_equal(info.is_own, 1);
 	assert_true(info.has_array);
 	assert_int_equal(info.array.shape[1], 8);
 	ww_memory_unref(memory);

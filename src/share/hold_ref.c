@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/process.h"
 
 /* An object has two secrets, one for each access. */
 #define SECRETS 2
@@ -36,7 +37,7 @@ struct ww_hold_ref {
 	struct known *known; /* owned; NULL: nothing */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 
 static void detach(struct ww_attachment *attachment)
 {
@@ -117,13 +118,38 @@ bool ww_hold_ref_is_held(struct ww_attachments *thing, struct ww_broker *broker)
 	return ww_hold_ref_find(thing, broker, id);
 }
 
+/* Whether it is of a connection that is the parent's (process.h). */
+static bool is_inherited(const struct ww_attachment *attachment)
+{
+	return ww_ref_is_inherited(
+		&ww_container(attachment, struct ww_hold_ref, attachment)->broker->ref);
+}
+
+static bool is_usable(const struct ww_attachment *attachment)
+{
+	return attachment->detach == detach && !is_inherited(attachment);
+}
+
+ww_status ww_hold_ref_check(struct ww_attachments *thing)
+{
+	const struct ww_attachment *attachment = ww_attachments_first(thing);
+
+	for (; attachment; attachment = attachment->next) {
+		if (attachment->detach == detach && is_inherited(attachment))
+			return ww_fail(WW_ERR_FORKED,
+				"the parent process has this memory in a broker, so its child made by fork() can read "
+				"and write it, but not hand it on: have the parent do so, or copy it");
+	}
+	return WW_OK;
+}
+
 struct ww_broker *ww_hold_ref_only_broker(struct ww_attachments *thing)
 {
 	const struct ww_attachment *attachment = ww_attachments_first(thing);
 	struct ww_broker *only = NULL;
 
 	for (; attachment; attachment = attachment->next) {
-		if (attachment->detach != detach || attachment->owner == only)
+		if (!is_usable(attachment) || attachment->owner == only)
 			continue;
 		if (only)
 			return NULL;
@@ -280,7 +306,7 @@ bool ww_hold_ref_knows(struct ww_attachments *thing, struct ww_broker *broker,
 			attachment);
 		bool is_known;
 
-		if (attachment->detach != detach || (broker && hold_ref->broker != broker))
+		if (!is_usable(attachment) || (broker && hold_ref->broker != broker))
 			continue;
 		pthread_mutex_lock(&lock);
 		is_known = knows(hold_ref, token, secret, access, out_info);

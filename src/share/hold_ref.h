@@ -47,6 +47,12 @@ bool ww_hold_ref_find(struct ww_attachments *thing, struct ww_broker *broker,
 	uint8_t out_id[WW_OBJECT_ID_BYTES]);
 
 /*
+ * For calls that put the thing: whether no hold of it is the parent's, in a child made by fork().
+ * Return: WW_OK; WW_ERR_FORKED.
+ */
+ww_status ww_hold_ref_check(struct ww_attachments *thing);
+
+/*
  * The broker that all hold references of the thing are of, borrowed; NULL: there is none, or more
  * than one.
  */

@@ -107,7 +107,7 @@ void ww_object_info_of_entry(const struct ww_wire_entry *entry, struct ww_object
 	out_info->holders = entry->holders;
 	out_info->escrows = entry->escrows;
 	out_info->fd_count = entry->fd_count;
-	out_info->own = (entry->flags & WW_WIRE_ENTRY_FLAG_OWN) != 0;
+	out_info->is_own = (entry->flags & WW_WIRE_ENTRY_FLAG_OWN) != 0;
 	out_info->bytes = entry->bytes;
 	out_info->span_bytes = entry->bytes;
 	out_info->age_ns = entry->age_ns;
@@ -134,7 +134,7 @@ void ww_object_info_of_grant(const struct ww_wire_granted *granted,
 	out_info->state = granted->state;
 	out_info->uid = granted->uid;
 	out_info->access = granted->access;
-	out_info->own = is_own;
+	out_info->is_own = is_own;
 	out_info->bytes = description->memory.bytes;
 	out_info->generation = granted->generation;
 	memcpy(out_info->object_id, granted->id, sizeof(out_info->object_id));

@@ -99,6 +99,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 
 	ww_try(ww_process_enter());
 	ww_require(memory, "ww_memory_put: memory is NULL");
+	ww_try(ww_memory_check(memory));
 	ww_try(read_params(params, memory, &ours));
 	if (name)
 		ww_try(ww_name_check(name));
@@ -106,6 +107,7 @@ ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 		ww_try(ww_array_check(ours.array, memory->bytes));
 	ww_try(ww_memory_describe(memory, &part));
 	whole = ww_memory_whole(memory);
+	ww_try(ww_hold_ref_check(&whole->attachments));
 	status = ww_choose_broker_of(memory, &broker, &opened, timeout_ns);
 	if (status != WW_OK)
 		return status;
@@ -137,12 +139,14 @@ ww_status ww_memory_publish(ww_memory *memory, ww_broker *broker, uint32_t state
 	ww_request_init(&request, WW_WIRE_SEAL, WW_WIRE_DONE, &message);
 	ww_try(ww_process_enter());
 	ww_require(whole, "ww_memory_publish: memory is NULL");
+	ww_try(ww_memory_check(memory));
 	if (state != WW_STATE_SEALED && state != WW_STATE_SHARED)
 		return ww_fail(WW_ERR_INVALID,
 			"writing cannot end in state %" PRIu32
 			"; use WW_STATE_SEALED or WW_STATE_SHARED",
 			state);
 	ww_try(ww_memory_describe(memory, &description));
+	ww_try(ww_hold_ref_check(&whole->attachments));
 	memcpy(message.id, description.object_id, sizeof(message.id));
 	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));
 	ww_try(ww_broker_client_ask(broker, &request));

@@ -7,6 +7,7 @@
  * there is a limit that no honest one reaches.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #include "wire/name.h"
 
 #define HOLDER_V1_BYTES sizeof(struct ww_holder_info)
-#define HOLD_V1_BYTES   sizeof(struct ww_hold_info)
+#define HOLD_V1_BYTES   offsetof(struct ww_hold_info, delivery)
 #define ITEMS_MAX       (UINT64_C(1) << 26)
 #define PAGES_MAX       (UINT64_C(1) << 20)
 
@@ -105,7 +106,7 @@ static ww_status take_holders(struct ww_snapshot *snapshot, const struct ww_requ
 			.pid = holder.pid,
 			.uid = holder.uid,
 			.gid = holder.gid,
-			.attached = holder.attached,
+			.is_attached = holder.attached,
 			.held = holder.held,
 			.put = holder.put,
 			.number = holder.number,
@@ -135,11 +136,16 @@ static ww_status take_holds(struct ww_snapshot *snapshot, const struct ww_reques
 			return WW_ERR_NO_MEMORY;
 		*info = (struct ww_hold_info){
 			.access = hold.access,
-			.maker = (hold.flags & WW_WIRE_HOLD_FLAG_MAKER) != 0,
-			.escrow = (hold.flags & WW_WIRE_HOLD_FLAG_ESCROW) != 0,
+			.is_creator = (hold.flags & WW_WIRE_HOLD_FLAG_MAKER) != 0,
+			.is_escrow = (hold.flags & WW_WIRE_HOLD_FLAG_ESCROW) != 0,
 			.holder = hold.holder,
 			.age_ns = hold.age_ns,
 			.left_ns = hold.left_ns,
+			.delivery = hold.delivery,
+			.exporter = hold.exporter,
+			.uses = hold.uses,
+			.bytes = hold.bytes,
+			.is_own = (hold.flags & WW_WIRE_HOLD_FLAG_OWN) != 0,
 		};
 		memcpy(info->object_id, hold.id, sizeof(info->object_id));
 	}
@@ -247,7 +253,7 @@ ww_status ww_snapshot_create(ww_broker *broker, const char *prefix, uint64_t con
 
 ww_snapshot *ww_snapshot_free(ww_snapshot *snapshot)
 {
-	if (!snapshot || ww_process_is_forked())
+	if (!snapshot)
 		return NULL;
 	free(snapshot->objects.items);
 	free(snapshot->holders.items);

@@ -11,6 +11,7 @@
 #include "share/sync_object.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,6 +22,8 @@
 #define MODE_MAX        0777
 #define SPEAKS_FOR_DEAD 2 /* version of the protocol from which on a broker does */
 #define KNOWS_STAYS     4 /* the same */
+
+#define TOKEN_PARAMS_V1_BYTES offsetof(struct ww_token_params, flags)
 
 ww_status ww_sync_object_read_name(const struct ww_name_params *params, struct ww_name_params *ours)
 {
@@ -47,10 +50,12 @@ ww_status ww_sync_object_read_token(const struct ww_token_params *params,
 	struct ww_token_params ours = {.uses = 0};
 
 	if (params)
-		ww_try(ww_params_read(&ours, sizeof(ours), params, sizeof(ours),
+		ww_try(ww_params_read(&ours, sizeof(ours), params, TOKEN_PARAMS_V1_BYTES,
 			"ww_token_params"));
-	*out_escrow = (struct ww_escrow){.ns = ours.escrow_ns, .uses = ours.uses};
-	return WW_OK;
+	if (ours.reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_token_params.reserved is not 0");
+	*out_escrow = (struct ww_escrow){ours.escrow_ns, ours.uses, ours.flags};
+	return ww_escrow_check(out_escrow);
 }
 
 ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t least, const char *what)

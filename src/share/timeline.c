@@ -37,6 +37,7 @@ ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && out_token, "ww_timeline_export: timeline or out_token is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_sync_object_read_token(params, &escrow));
 	ww_try(ww_choose_broker(&broker, &opened, 0));
 	return export_timeline(timeline, broker, &escrow, out_token);
@@ -68,6 +69,7 @@ ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const char *
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && name, "ww_timeline_put: timeline or name is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_sync_object_read_name(params, &ours));
 	ww_try(ww_name_check(name));
 	ww_try(ww_choose_broker(&broker, &opened, 0));

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
+#include "base/random.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "wire/token.h"
@@ -23,6 +24,34 @@
 #define PARAMS_V1_BYTES sizeof(struct ww_export_params)
 #define UNNAMED_MODE    0600
 #define REVOKES         5 /* version of the protocol from which on a broker does */
+#define MOST_COUNT      65536
+#define MOST_BYTES      (UINT64_C(1) << 44) /* 16 TiB */
+
+static _Atomic uint32_t most_count = MOST_COUNT;
+static _Atomic uint64_t most_bytes = MOST_BYTES;
+
+struct ww_in_flight_most ww_in_flight_most(void)
+{
+	return (struct ww_in_flight_most){.count = most_count, .bytes = most_bytes};
+}
+
+void ww_in_flight_set_most(struct ww_in_flight_most most)
+{
+	most_count = most.count ? most.count : MOST_COUNT;
+	most_bytes = most.bytes ? most.bytes : MOST_BYTES;
+}
+
+ww_status ww_escrow_check(const struct ww_escrow *escrow)
+{
+	if (escrow->flags & ~WW_EXPORT_DELIVERY)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx32 " for an export",
+			escrow->flags);
+	if (escrow->flags & WW_EXPORT_DELIVERY &&
+		(escrow->uses == 0 || escrow->ns == WW_ESCROW_NONE))
+		return ww_fail(WW_ERR_INVALID,
+			"a delivery (WW_EXPORT_DELIVERY) needs uses > 0, and an escrow");
+	return WW_OK;
+}
 
 /* Reads what the caller wants, and fills in what it did not say. */
 static ww_status read_params(const struct ww_export_params *params, const struct ww_memory *memory,
@@ -38,17 +67,16 @@ static ww_status read_params(const struct ww_export_params *params, const struct
 	if (ours->access == 0)
 		ours->access = WW_ACCESS_READ;
 	ww_try(ww_memory_check_access(ours->access));
-	if (ours->reserved)
-		return ww_fail(WW_ERR_INVALID, "ww_export_params.reserved is not 0");
+	ww_try(ww_escrow_check(&(struct ww_escrow){ours->escrow_ns, ours->uses, ours->flags}));
 	if (__builtin_add_overflow(ours->offset, ours->bytes, &end))
 		return ww_fail(WW_ERR_OVERFLOW,
 			"%" PRIu64 " bytes from %" PRIu64 " on end beyond what 64 bits count",
 			ours->bytes, ours->offset);
 	if (ours->offset >= total || end > total)
 		return ww_fail(WW_ERR_MISMATCH,
-			"%" PRIu64 " bytes from %" PRIu64 " on are not inside a memory of %" PRIu64
-			" bytes",
-			ours->bytes, ours->offset, total);
+			"the span from byte %" PRIu64 " to %" PRIu64
+			" is not inside a memory of %" PRIu64 " bytes",
+			ours->offset, ours->bytes ? end : total, total);
 	if (ours->bytes == 0)
 		ours->bytes = total - ours->offset;
 	if (ours->array)
@@ -63,6 +91,7 @@ static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
 
+	ww_try(ww_hold_ref_check(&memory->attachments));
 	ww_try(ww_put_request_init(&offer, memory, WW_STATE_SHARED, NULL));
 	offer.put.life = ww_memory_is_borrowed(memory) ? WW_LIFE_OWNER : WW_LIFE_HELD;
 	offer.put.mode = UNNAMED_MODE;
@@ -73,9 +102,14 @@ static ww_status put_unnamed(struct ww_memory *memory, struct ww_broker *broker)
 static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info *info,
 	const struct ww_escrow *escrow, struct ww_wire_exported *out_exported)
 {
+	bool is_delivery = escrow->flags & WW_EXPORT_DELIVERY;
+	struct ww_in_flight_most most = ww_in_flight_most();
 	struct ww_wire_export message = {
 		.access = (uint8_t)info->access,
 		.uses = escrow->uses,
+		.flags = is_delivery ? WW_WIRE_EXPORT_FLAG_DELIVERY : 0,
+		.most_count = is_delivery ? most.count : 0,
+		.most_bytes = is_delivery ? most.bytes : 0,
 		.escrow_ns = escrow->ns == WW_ESCROW_DEFAULT ? WW_ESCROW_NS
 			: escrow->ns == WW_ESCROW_NONE       ? 0
 							     : escrow->ns,
@@ -83,6 +117,8 @@ static ww_status ask_export(struct ww_broker *broker, const struct ww_token_info
 	WW_AUTO_REQUEST struct ww_request request;
 
 	ww_request_init(&request, WW_WIRE_EXPORT, WW_WIRE_EXPORTED, &message);
+	if (is_delivery)
+		ww_try(ww_random_bytes(message.secret, sizeof(message.secret)));
 	memcpy(message.id, info->object_id, sizeof(message.id));
 	ww_try(ww_broker_client_ask(broker, &request));
 	if (ww_wire_decode_exported(request.answer, request.answer_bytes, request.version,
@@ -97,6 +133,8 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 	struct ww_wire_exported exported;
 
 	ww_try(ask_export(broker, info, escrow, &exported));
+	if (exported.delivery)
+		ww_broker_client_note_delivery(broker);
 	info->generation = exported.generation;
 	ww_broker_client_peer(broker, info->broker_id, &info->broker_uid);
 	memcpy(info->address, broker->address.path, sizeof(info->address));
@@ -107,7 +145,7 @@ ww_status ww_export_object(struct ww_broker *broker, struct ww_token_info *info,
 static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker,
 	const struct ww_export_params *ours, struct ww_token *out_token)
 {
-	const struct ww_escrow escrow = {.ns = ours->escrow_ns, .uses = ours->uses};
+	const struct ww_escrow escrow = {ours->escrow_ns, ours->uses, ours->flags};
 	struct ww_memory *whole = ww_memory_whole(memory);
 	struct ww_token_info info = {
 		.struct_size = sizeof(info),
@@ -131,6 +169,8 @@ static ww_status export_whole(struct ww_memory *memory, struct ww_broker *broker
 		info.array = *ours->array;
 	ww_try(ww_hold_ref_prepare_of(&whole->attachments, broker));
 	ww_try(ww_export_object(broker, &info, &escrow, out_token));
+	if (escrow.flags & WW_EXPORT_DELIVERY) /* its secret is not the object's */
+		return WW_OK;
 	ww_token_secret(out_token, secret);
 	ww_hold_ref_learn(&whole->attachments, broker, &info, secret, info.access, NULL);
 	return WW_OK;
@@ -145,6 +185,7 @@ ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
 
 	ww_try(ww_process_enter());
 	ww_require(memory && out_token, "ww_memory_export: memory or out_token is NULL");
+	ww_try(ww_memory_check(memory));
 	ww_try(read_params(params, memory, &ours));
 	if (memory->class && memory->class->export)
 		return memory->class->export(memory, broker, &ours, out_token);
@@ -161,7 +202,8 @@ static ww_status revoke_whole(struct ww_memory *whole, struct ww_broker *broker)
 	ww_request_init(&request, WW_WIRE_REVOKE, WW_WIRE_DONE, &message);
 	if (!ww_hold_ref_find(attachments, broker, message.id))
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot revoke tokens: the memory is not in the broker at %s",
+			"cannot revoke tokens: the memory is not in the broker at %s; name the broker "
+			"that it was put into or exported to",
 			broker->address.path);
 	ww_try(ww_sync_object_require_version(broker, REVOKES, "revoke tokens"));
 	ww_broker_client_note_revoked(broker, message.id);
@@ -175,6 +217,7 @@ ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cancel *canc
 
 	ww_try(ww_process_enter());
 	ww_require(memory, "ww_memory_revoke: memory is NULL");
+	ww_try(ww_memory_check(memory));
 	if (memory->class && memory->class->revoke)
 		return memory->class->revoke(memory, broker);
 	ww_try(ww_choose_broker_of(memory, &broker, &opened, 0));

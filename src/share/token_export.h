@@ -12,9 +12,22 @@
 
 /* How the object is kept while its token travels, as in struct ww_export_params. */
 struct ww_escrow {
-	uint64_t ns;   /* 0: 60 s; UINT64_MAX: not at all */
-	uint32_t uses; /* 0: any number */
+	uint64_t ns;    /* WW_ESCROW_DEFAULT: 60 s; WW_ESCROW_NONE: not at all */
+	uint32_t uses;  /* 0: any number */
+	uint32_t flags; /* WW_EXPORT_... */
 };
+
+/* Return: WW_OK; WW_ERR_INVALID (unknown flags, or a delivery that can never end by its uses). */
+ww_status ww_escrow_check(const struct ww_escrow *escrow);
+
+/* What this process may have in flight, of each pool, and of all other objects together. */
+struct ww_in_flight_most {
+	uint32_t count;
+	uint64_t bytes;
+};
+
+struct ww_in_flight_most ww_in_flight_most(void);
+void ww_in_flight_set_most(struct ww_in_flight_most most); /* 0: the default */
 
 /*
  * @info:  what the token is to say; generation and the broker's fields are filled in

@@ -115,7 +115,9 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 
 	ww_try(ww_token_info_get(token, &import->token));
 	ww_try(check_token(&import->token, grant->kind, import->message.access));
-	if (!broker) {
+	if (broker) {
+		ww_try(ww_ref_check(&broker->ref, "a connection to a broker"));
+	} else {
 		ww_try(open_for_token(&import->token, &import->opened));
 		broker = import->opened;
 	}
@@ -133,6 +135,16 @@ ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	status = check_grant(grant, &import->token);
 	import->is_granted = status == WW_OK && import->opened;
 	return status;
+}
+
+const uint8_t *ww_import_secret(const struct ww_import *import)
+{
+	static const uint8_t none[WW_SECRET_BYTES];
+	const uint8_t *own = import->grant.granted.secret;
+
+	if (!(import->token.flags & WW_TOKEN_COUNTED) || !memcmp(own, none, sizeof(none)))
+		return import->message.secret;
+	return own;
 }
 
 ww_status ww_import_check_bytes(const struct ww_token_info *token, uint64_t bytes)
@@ -201,7 +213,7 @@ static ww_status recall(struct ww_device *device, struct ww_broker *broker,
 static ww_status fail_withdrawn(void)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"the token is of memory that was wrapped, and its owner has let go of it or has ended; ask "
+		"the token is of memory that was wrapped, and its owner has released it or has ended; ask "
 		"for a new token");
 }
 
@@ -225,7 +237,7 @@ static ww_status ask(struct ww_device *device, struct ww_broker *broker,
 	ww_try(ww_get_reply_map(&import.grant, device, options, out_memory));
 	ww_object_info_of_grant(&grant->granted, &grant->description, grant->request.is_own, &ours);
 	ww_hold_ref_learn(&(*out_memory)->attachments, grant->broker, &import.token,
-		import.message.secret, options->access, &ours);
+		ww_import_secret(&import), options->access, &ours);
 	ww_try(ww_memory_span(out_memory, import.token.offset, import.token.bytes,
 		options->access));
 	return info ? ww_import_write_info(&import.token, &ours, info) : WW_OK;

@@ -31,6 +31,12 @@ void ww_import_fini(struct ww_import *import); /* lets go of what was not kept *
 ww_status ww_import_ask(struct ww_import *import, struct ww_broker *broker,
 	const struct ww_token *token);
 
+/*
+ * The secret by which this process may import the object again: of a counted token the object's
+ * own, which the broker told with the answer; one of version 5 or less does not, then the token's.
+ */
+const uint8_t *ww_import_secret(const struct ww_import *import);
+
 /* Whether a memory has as many bytes as the token says. Return: WW_OK; WW_ERR_MISMATCH. */
 ww_status ww_import_check_bytes(const struct ww_token_info *token, uint64_t bytes);
 

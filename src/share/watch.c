@@ -216,7 +216,7 @@ ww_status ww_watch_create(ww_broker *broker, const char *prefix, uint64_t flags,
 
 ww_watch *ww_watch_free(ww_watch *watch)
 {
-	if (!watch || ww_process_is_forked())
+	if (!watch || ww_ref_is_inherited(&watch->broker->ref))
 		return NULL;
 	ww_connection_unref(watch->next);
 	ww_connection_unref(watch->connection);
@@ -228,7 +228,7 @@ ww_watch *ww_watch_free(ww_watch *watch)
 /* While another connection is made, that is what there is to wait for. */
 int ww_watch_fd(ww_watch *watch)
 {
-	if (!watch || ww_process_is_forked())
+	if (!watch || ww_ref_is_inherited(&watch->broker->ref))
 		return -1;
 	return watch->next ? watch->next->socket : watch->connection->socket;
 }
@@ -285,6 +285,7 @@ ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,
 
 	ww_try(ww_process_enter());
 	ww_require(watch && event, "ww_watch_next: watch or event is NULL");
+	ww_try(ww_ref_check(&watch->broker->ref, "a watch"));
 	ww_try(ww_params_check(event, EVENT_V1_BYTES, "ww_watch_event"));
 	if (watch->is_ended)
 		return resume(watch, deadline_ns, event);

@@ -40,14 +40,14 @@ struct ww_barrier *ww_barrier_new(uint32_t count)
 
 ww_barrier *ww_barrier_ref(ww_barrier *barrier)
 {
-	if (barrier && !ww_process_is_forked())
+	if (barrier)
 		ww_ref_get(&barrier->ref);
 	return barrier;
 }
 
 ww_barrier *ww_barrier_unref(ww_barrier *barrier)
 {
-	if (!barrier || ww_process_is_forked() || !ww_ref_put(&barrier->ref))
+	if (!barrier || !ww_ref_put(&barrier->ref))
 		return NULL;
 	/* Members in the same process have references to it. */
 	if (barrier->rank != NOBODY)
@@ -143,6 +143,7 @@ ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *c
 
 	ww_try(ww_process_enter());
 	ww_require(barrier, "ww_barrier_wait: barrier is NULL");
+	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
 	round = barrier->round + 1;
 	ww_try(ww_timeline_info_get(barrier->members[barrier->rank], &own));
 	if (own.submitted < round) /* else it arrived in a call that timed out */
@@ -160,6 +161,7 @@ ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info)
 
 	ww_try(ww_process_enter());
 	ww_require(barrier && info, "ww_barrier_info_get: barrier or info is NULL");
+	ww_try(ww_ref_check(&barrier->ref, "a barrier"));
 	ours.count = barrier->count;
 	ours.rank = barrier->rank;
 	ours.round = barrier->round;
@@ -171,6 +173,6 @@ ww_status ww_barrier_info_get(ww_barrier *barrier, struct ww_barrier_info *info)
 		if (status < 0 && ours.broken_rank == NOBODY)
 			ours.broken_rank = i;
 	}
-	ours.broken = ours.broken_rank != NOBODY;
+	ours.is_broken = ours.broken_rank != NOBODY;
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_barrier_info");
 }

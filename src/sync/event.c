@@ -34,8 +34,9 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_event_params)
 
-static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list own_events = WW_LIST_INIT(own_events); /* struct ww_event.link */
+static pthread_mutex_t events_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+/* struct ww_event.link */
+static struct ww_list own_events WW_PER_PROCESS = WW_LIST_INIT(own_events);
 
 /* --- coming and going --- */
 
@@ -67,7 +68,7 @@ static void event_free(struct ww_event *event)
 
 ww_event *ww_event_ref(ww_event *event)
 {
-	if (event && !ww_process_is_forked())
+	if (event)
 		ww_ref_get(&event->ref);
 	return event;
 }
@@ -76,7 +77,7 @@ ww_event *ww_event_unref(ww_event *event)
 {
 	bool has_timeline;
 
-	if (!event || ww_process_is_forked() || !ww_ref_put(&event->ref))
+	if (!event || !ww_ref_put(&event->ref))
 		return NULL;
 	has_timeline = event->timeline;
 	pthread_mutex_lock(&events_lock);
@@ -246,6 +247,8 @@ ww_status ww_event_record(ww_event *event, ww_stream *stream)
 {
 	ww_try(ww_process_enter());
 	ww_require(event && stream, "ww_event_record: event or stream is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	if (stream->device != event->device)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot record an event of %s by a stream of %s; make the event on the device that "
@@ -263,6 +266,8 @@ ww_status ww_event_stream_wait(ww_event *event, ww_stream *stream)
 
 	ww_try(ww_process_enter());
 	ww_require(event && stream, "ww_event_stream_wait: event or stream is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
+	ww_try(ww_ref_check(&stream->ref, "a stream"));
 	backend = event->device->backend;
 	if (stream->device->backend != backend ||
 		(event->native && stream->device != event->device))
@@ -285,6 +290,7 @@ ww_status ww_event_query(ww_event *event)
 {
 	ww_try(ww_process_enter());
 	ww_require(event, "ww_event_query: event is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
 	if (event->timeline)
 		return ww_timeline_query(event->timeline, last_value(event));
 	return event->device->backend->event_query(event->native);
@@ -322,6 +328,7 @@ ww_status ww_event_synchronize(ww_event *event, uint64_t timeout_ns, ww_cancel *
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	ww_try(ww_process_enter());
 	ww_require(event, "ww_event_synchronize: event is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
 	if (event->timeline)
 		return ww_timeline_wait(event->timeline, last_value(event), timeout_ns, NULL);
 	return await_native(event, timeout_ns);
@@ -340,6 +347,7 @@ ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *out_handl
 {
 	ww_try(ww_process_enter());
 	ww_require(event && out_handle, "ww_event_handle_get: event or out_handle is NULL");
+	ww_try(ww_ref_check(&event->ref, "an event"));
 	if (!event->native)
 		return fail_no_handle();
 	ww_try(ww_event_require_own(event, "get the handle of"));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "device/memfd.h"
 #include "device/native_stream.h"
@@ -20,8 +21,8 @@
 
 #define ALONE_BYTES 4096
 
-static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list pages = WW_LIST_INIT(pages);
+static pthread_mutex_t pages_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list pages WW_PER_PROCESS = WW_LIST_INIT(pages);
 
 static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 {

@@ -19,6 +19,7 @@
 #include <warpway/timeline.h>
 
 #include "base/error.h"
+#include "base/process.h"
 #include "sync/wait_result.h"
 
 struct stream_wait {
@@ -31,8 +32,8 @@ struct stream_wait {
 	bool is_orphan;         /* no stream's */
 };
 
-static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list waits = WW_LIST_INIT(waits);
+static pthread_mutex_t waits_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list waits WW_PER_PROCESS = WW_LIST_INIT(waits);
 
 static void wait_free(struct stream_wait *wait)
 {

@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -227,14 +228,14 @@ ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timel
 
 ww_timeline *ww_timeline_ref(ww_timeline *timeline)
 {
-	if (timeline && !ww_process_is_forked())
+	if (timeline)
 		ww_ref_get(&timeline->ref);
 	return timeline;
 }
 
 ww_timeline *ww_timeline_drop(ww_timeline *timeline)
 {
-	if (!timeline || ww_process_is_forked() || !ww_ref_put(&timeline->ref))
+	if (!timeline || !ww_ref_put(&timeline->ref))
 		return NULL;
 	if (timeline->is_own)
 		close_own(timeline);
@@ -245,7 +246,7 @@ ww_timeline *ww_timeline_drop(ww_timeline *timeline)
 
 ww_timeline *ww_timeline_unref(ww_timeline *timeline)
 {
-	if (!timeline || ww_process_is_forked())
+	if (!timeline)
 		return NULL;
 	ww_timeline_drop(timeline);
 	ww_deferred_reclaim();
@@ -258,6 +259,7 @@ ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device)
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && device, "ww_timeline_prepare: timeline or device is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	return ww_signal_map_map(timeline->page, device, &mapping);
 }
 
@@ -291,7 +293,7 @@ static ww_status check_signal(const struct ww_timeline *timeline, uint64_t value
 	if (value <= look.submitted)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot signal %" PRIu64 ": the timeline is at %" PRIu64
-			" already, and its values grow",
+			" already, and its values grow; signal a higher one",
 			value, look.submitted);
 	if (value > WW_TIMELINE_MAX)
 		return ww_fail(WW_ERR_INVALID,
@@ -315,6 +317,8 @@ static ww_status signal_now(struct ww_timeline *timeline, uint64_t value)
 			"; wait for that, or let the stream signal this one too",
 			value, timeline->cell->submitted);
 	ww_signal_cell_complete(timeline->cell, value);
+	/* Who sees what this thread stores from now on sees that the value is reached. */
+	atomic_thread_fence(memory_order_release);
 	return WW_OK;
 }
 
@@ -324,6 +328,7 @@ ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value)
 
 	ww_try(ww_process_enter());
 	ww_require(timeline, "ww_timeline_signal: timeline is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_timeline_require_own(timeline, "signal"));
 	pthread_mutex_lock(&timeline->lock);
 	status = signal_now(timeline, value);
@@ -365,6 +370,7 @@ ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream, ui
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && stream, "ww_timeline_stream_signal: timeline or stream is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(ww_timeline_require_own(timeline, "signal"));
 	ww_try(ww_stream_check(stream));
 	pthread_mutex_lock(&timeline->lock);
@@ -440,6 +446,7 @@ ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeo
 
 	ww_try(ww_process_enter());
 	ww_require(timeline, "ww_timeline_wait: timeline is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
 	return await(timeline, &awaited, timeout_ns);
 }
@@ -451,7 +458,10 @@ ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value)
 
 	ww_try(ww_process_enter());
 	ww_require(timeline, "ww_timeline_query: timeline is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
+	/* What this thread has read so far, it has read before it looks. */
+	atomic_thread_fence(memory_order_acquire);
 	status = await(timeline, &awaited, 0);
 	return status == WW_TIMED_OUT ? WW_NOT_READY : status;
 }
@@ -465,6 +475,7 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && stream, "ww_timeline_stream_wait: timeline or stream is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, flags));
 	ww_try(ww_stream_check(stream));
 	status = await(timeline, &awaited, flags & WW_WAIT_UNSUBMITTED ? 0 : timeout_ns);
@@ -503,7 +514,7 @@ static ww_status enqueue_notice(ww_stream *stream, struct notice *notice, int fd
 	return status;
 }
 
-ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *stream, int *out_fd)
+ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t value, int *out_fd)
 {
 	WW_AUTO_FD int fd = -1;
 	struct notice *notice;
@@ -513,6 +524,7 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, uint64_t value, ww_stream *
 	ww_try(ww_process_enter());
 	ww_require(timeline && stream && out_fd,
 		"ww_timeline_eventfd: timeline, stream or out_fd is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
 	ww_try(ww_stream_check(stream));
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -542,6 +554,7 @@ ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_info *i
 
 	ww_try(ww_process_enter());
 	ww_require(timeline && info, "ww_timeline_info_get: timeline or info is NULL");
+	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	page = timeline->page->header;
 	ww_signal_cell_look(timeline->cell, &look);
 	ours.state = look.state;

@@ -27,6 +27,10 @@
 #define BARRIER_MEMBERS 1024
 #define SLOTS_MOST      (UINT32_C(1) << 20)
 #define SHARED_MOST     (UINT64_C(64) << 20) /* a table of that many, and more */
+#define CHANNEL_SLOTS   4096
+#define CHANNEL_READERS 32
+#define METADATA_MOST   4096
+#define SLOT_UNIT       512
 
 /* How the description of one kind of object looks. */
 struct form {
@@ -47,11 +51,18 @@ static const struct form pool_form = {"pool", WW_WIRE_POOL_REF_MAGIC, WW_POOL_RE
 static const struct form pool_holder_form = {"pool's user", WW_WIRE_POOL_HOLDER_REF_MAGIC,
 	WW_POOL_HOLDER_REF_BYTES, offsetof(struct ww_wire_pool_holder_ref, reserved)};
 
+static const struct form channel_form = {"channel", WW_WIRE_CHANNEL_REF_MAGIC, WW_CHANNEL_REF_BYTES,
+	WW_CHANNEL_REF_BYTES};
+static const struct form consumer_form = {"consumer", WW_WIRE_CHANNEL_CONSUMER_REF_MAGIC,
+	WW_CONSUMER_REF_BYTES, offsetof(struct ww_wire_channel_consumer_ref, reserved)};
+
 /* Fields are encoded one behind the other, so they are where the structs have them. */
 _Static_assert(sizeof(struct ww_wire_timeline_ref) == WW_TIMELINE_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_barrier_ref) == WW_BARRIER_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_pool_ref) == WW_POOL_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_pool_holder_ref) == WW_POOL_HOLDER_REF_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_wire_channel_ref) == WW_CHANNEL_REF_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_wire_channel_consumer_ref) == WW_CONSUMER_REF_BYTES, "no padding");
 
 static void put_checksum(uint8_t *bytes, size_t count)
 {
@@ -214,4 +225,64 @@ ww_status ww_pool_holder_ref_read(const uint8_t *bytes, size_t count,
 	ww_try(check_page("pool's user", out_ref->page_bytes));
 	return check_slots("pool's user", out_ref->slot_count, out_ref->marks_bytes,
 		sizeof(struct ww_layout_pool_marks), sizeof(struct ww_layout_pool_mark));
+}
+
+/* --- channels --- */
+
+void ww_channel_ref_write(const struct ww_wire_channel_ref *ref, uint8_t out[WW_CHANNEL_REF_BYTES])
+{
+	ww_wire_encode_channel_ref(ref, out);
+	seal(&channel_form, out);
+}
+
+static ww_status check_channel_slots(const char *what, uint32_t slot_count, uint64_t file_bytes)
+{
+	if (slot_count == 0 || slot_count > CHANNEL_SLOTS || file_bytes < PAGE_UNIT ||
+		file_bytes > WW_CHANNEL_PAGE_MOST)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the %s is said to have %" PRIu32 " slots in a file of %" PRIu64
+			" bytes, which cannot be",
+			what, slot_count, file_bytes);
+	return WW_OK;
+}
+
+static bool has_known_limits(const struct ww_wire_channel_ref *ref)
+{
+	return ref->policy >= WW_WIRE_CHANNEL_POLICY_BLOCK &&
+		ref->policy <= WW_WIRE_CHANNEL_POLICY_LATEST && ref->consumers_max > 0 &&
+		ref->consumers_max <= CHANNEL_READERS && ref->held_max > 0 &&
+		ref->held_max <= ref->slot_count && ref->metadata_bytes <= METADATA_MOST &&
+		ref->slot_bytes > 0 && ref->slot_bytes % SLOT_UNIT == 0 &&
+		ref->slot_bytes <= UINT64_MAX / CHANNEL_SLOTS &&
+		(ref->kind == WW_MEMORY_VMM || ref->kind == WW_MEMORY_HOST) &&
+		ref->metadata_type[sizeof(ref->metadata_type) - 1] == 0;
+}
+
+ww_status ww_channel_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_channel_ref *out_ref)
+{
+	ww_try(check_form(&channel_form, bytes, count));
+	ww_wire_decode_channel_ref(bytes, out_ref);
+	ww_try(check_page("channel", out_ref->page_bytes));
+	ww_try(check_channel_slots("channel", out_ref->slot_count, out_ref->ring_bytes));
+	if (!has_known_limits(out_ref))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's description says what cannot be, of its slots or limits");
+	return WW_OK;
+}
+
+void ww_consumer_ref_write(const struct ww_wire_channel_consumer_ref *ref,
+	uint8_t out[WW_CONSUMER_REF_BYTES])
+{
+	ww_wire_encode_channel_consumer_ref(ref, out);
+	seal(&consumer_form, out);
+}
+
+ww_status ww_consumer_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_channel_consumer_ref *out_ref)
+{
+	ww_try(check_form(&consumer_form, bytes, count));
+	ww_wire_decode_channel_consumer_ref(bytes, out_ref);
+	ww_try(check_page("consumer", out_ref->page_bytes));
+	return check_channel_slots("consumer", out_ref->slot_count, out_ref->marks_bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sync_description_test.c - descriptions of timelines, barriers, events and pools: written, read,
- * and what an untrusted process may write
+ * sync_description_test.c - descriptions of timelines, barriers, events, pools and channels:
+ * written, read, and what an untrusted process may write
  */
 #include "base/unit_test.h"
 
@@ -13,7 +13,7 @@
 #include "wire/sync_description.h"
 
 #define MOST_BYTES WW_EVENT_REF_BYTES
-#define KINDS      5
+#define KINDS      7
 
 static struct ww_wire_event_ref an_event(void)
 {
@@ -47,7 +47,36 @@ static struct ww_wire_pool_holder_ref a_holder(void)
 	};
 }
 
-/* A good one of each kind: timeline, barrier, event, pool, who uses a pool. */
+static struct ww_wire_channel_ref a_channel(void)
+{
+	return (struct ww_wire_channel_ref){
+		.channel_id = "channel",
+		.page_id = "page",
+		.page_bytes = 16384,
+		.ring_bytes = 8192,
+		.slot_bytes = 4096,
+		.slot_count = 4,
+		.metadata_bytes = 64,
+		.policy = WW_WIRE_CHANNEL_POLICY_BLOCK,
+		.consumers_max = 32,
+		.held_max = 4,
+		.kind = WW_MEMORY_HOST,
+		.home_uuid = "gpu",
+		.metadata_type = "pose/1",
+	};
+}
+
+static struct ww_wire_channel_consumer_ref a_consumer(void)
+{
+	return (struct ww_wire_channel_consumer_ref){
+		.page_id = "page",
+		.page_bytes = 4096,
+		.marks_bytes = 4096,
+		.slot_count = 4,
+	};
+}
+
+/* A good one of each kind: timeline, barrier, event, pool, who uses a pool, channel, consumer. */
 static void write_kind(size_t kind, uint8_t *out)
 {
 	const struct ww_wire_timeline_ref timeline = {
@@ -59,6 +88,8 @@ static void write_kind(size_t kind, uint8_t *out)
 	const struct ww_wire_event_ref event = an_event();
 	const struct ww_wire_pool_ref pool = a_pool();
 	const struct ww_wire_pool_holder_ref holder = a_holder();
+	const struct ww_wire_channel_ref channel = a_channel();
+	const struct ww_wire_channel_consumer_ref consumer = a_consumer();
 
 	if (kind == 0)
 		ww_timeline_ref_write(&timeline, out);
@@ -68,8 +99,12 @@ static void write_kind(size_t kind, uint8_t *out)
 		ww_event_ref_write(&event, out);
 	else if (kind == 3)
 		ww_pool_ref_write(&pool, out);
-	else
+	else if (kind == 4)
 		ww_pool_holder_ref_write(&holder, out);
+	else if (kind == 5)
+		ww_channel_ref_write(&channel, out);
+	else
+		ww_consumer_ref_write(&consumer, out);
 }
 
 static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
@@ -79,6 +114,8 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 	struct ww_wire_event_ref event;
 	struct ww_wire_pool_ref pool;
 	struct ww_wire_pool_holder_ref holder;
+	struct ww_wire_channel_consumer_ref consumer;
+	struct ww_wire_channel_ref channel;
 
 	if (kind == 0)
 		return ww_timeline_ref_read(bytes, count, &timeline);
@@ -88,11 +125,15 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 		return ww_event_ref_read(bytes, count, &event);
 	if (kind == 3)
 		return ww_pool_ref_read(bytes, count, &pool);
-	return ww_pool_holder_ref_read(bytes, count, &holder);
+	if (kind == 4)
+		return ww_pool_holder_ref_read(bytes, count, &holder);
+	if (kind == 5)
+		return ww_channel_ref_read(bytes, count, &channel);
+	return ww_consumer_ref_read(bytes, count, &consumer);
 }
 
 static const size_t sizes[KINDS] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES, WW_EVENT_REF_BYTES,
-	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES};
+	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES, WW_CHANNEL_REF_BYTES, WW_CONSUMER_REF_BYTES};
 
 static void what_is_written_is_read(void **state)
 {
@@ -145,6 +186,67 @@ static void what_is_written_of_a_pool_is_read(void **state)
 	assert_int_equal(holder_again.page_bytes, holder.page_bytes);
 	assert_int_equal(holder_again.marks_bytes, holder.marks_bytes);
 	assert_int_equal(holder_again.slot_count, holder.slot_count);
+}
+
+static void what_is_written_of_a_channel_is_read(void **state)
+{
+	const struct ww_wire_channel_ref channel = a_channel();
+	struct ww_wire_channel_consumer_ref consumer;
+	struct ww_wire_channel_ref again;
+	uint8_t bytes[MOST_BYTES];
+
+	(void)state;
+	write_kind(5, bytes);
+	assert_int_equal(ww_channel_ref_read(bytes, sizes[5], &again), WW_OK);
+	assert_memory_equal(again.channel_id, channel.channel_id, sizeof(channel.channel_id));
+	assert_int_equal(again.ring_bytes, channel.ring_bytes);
+	assert_int_equal(again.slot_bytes, channel.slot_bytes);
+	assert_int_equal(again.slot_count, channel.slot_count);
+	assert_int_equal(again.held_max, channel.held_max);
+	assert_string_equal((const char *)again.metadata_type, "pose/1");
+	write_kind(6, bytes);
+	assert_int_equal(ww_consumer_ref_read(bytes, sizes[6], &consumer), WW_OK);
+	assert_int_equal(consumer.marks_bytes, 4096);
+	assert_int_equal(consumer.slot_count, 4);
+}
+
+static void refuse_channel(const struct ww_wire_channel_ref *ref)
+{
+	struct ww_wire_channel_ref again;
+	uint8_t bytes[WW_CHANNEL_REF_BYTES];
+
+	ww_channel_ref_write(ref, bytes);
+	assert_int_equal(ww_channel_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
+}
+
+static void channel_that_cannot_be_is_refused(void **state)
+{
+	struct ww_wire_channel_ref ref;
+
+	(void)state;
+#define REFUSE(field, value)          \
+	do {                          \
+		ref = a_channel();    \
+		ref.field = value;    \
+		refuse_channel(&ref); \
+	} while (0)
+	REFUSE(slot_count, 0);
+	REFUSE(slot_count, 4097);
+	REFUSE(ring_bytes, 0);
+	REFUSE(ring_bytes, WW_CHANNEL_PAGE_MOST + 1);
+	REFUSE(slot_bytes, 0);
+	REFUSE(slot_bytes, 100);
+	REFUSE(slot_bytes, UINT64_MAX - 511);
+	REFUSE(metadata_bytes, 4097);
+	REFUSE(policy, 0);
+	REFUSE(policy, 4);
+	REFUSE(consumers_max, 0);
+	REFUSE(consumers_max, 33);
+	REFUSE(held_max, 0);
+	REFUSE(held_max, 5);
+	REFUSE(kind, 3);
+	REFUSE(page_bytes, 100);
+	REFUSE(metadata_type[15], 'x');
 }
 
 static void every_flipped_bit_is_noticed(void **state)
@@ -305,6 +407,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(what_is_written_of_a_pool_is_read),
+		cmocka_unit_test(what_is_written_of_a_channel_is_read),
+		cmocka_unit_test(channel_that_cannot_be_is_refused),
 		cmocka_unit_test(every_flipped_bit_is_noticed),
 		cmocka_unit_test(another_kind_or_size_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),

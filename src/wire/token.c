@@ -23,6 +23,7 @@
 #include "base/utf8.h"
 #include "wire/array_record.h"
 #include "wire/protocol.h"
+#include "wire/writer.h"
 
 #define MAGIC          WW_WIRE_TOKEN_MAGIC
 #define MAGIC_BYTES    8
@@ -47,10 +48,12 @@ _Static_assert((int)WW_ACCESS_READ == (int)WW_WIRE_ACCESS_READ &&
 /* The sum of the whole with its own bytes as zeros. */
 static uint32_t checksum(const struct ww_token *token)
 {
-	struct ww_token copy = *token;
+	static const uint8_t zeros[CHECKSUM_BYTES];
+	const size_t behind = CHECKSUM_AT + CHECKSUM_BYTES;
+	uint32_t crc = ww_checksum(0, token->bytes, CHECKSUM_AT);
 
-	memset(copy.bytes + CHECKSUM_AT, 0, CHECKSUM_BYTES);
-	return ww_checksum(0, copy.bytes, sizeof(copy.bytes));
+	crc = ww_checksum(crc, zeros, sizeof(zeros));
+	return ww_checksum(crc, token->bytes + behind, sizeof(token->bytes) - behind);
 }
 
 /* What must be so whoever wrote it. */
@@ -153,6 +156,16 @@ static void copy_fields(const struct ww_wire_token *record, struct ww_token_info
 	memcpy(info->address, record->address, sizeof(info->address));
 }
 
+/* What the fields must be, one by one and together. */
+static ww_status check_fields(const struct ww_wire_token *record, struct ww_array *out_array,
+	bool *out_has_array)
+{
+	ww_try(check_object(record));
+	ww_try(check_slice(record));
+	ww_try(check_address(record->address));
+	return ww_array_record_read(&record->array, record->bytes, out_array, out_has_array);
+}
+
 static ww_status read_token(const struct ww_token *theirs, struct ww_token_info *out_info)
 {
 	const struct ww_token token = *theirs;
@@ -162,11 +175,8 @@ static ww_status read_token(const struct ww_token *theirs, struct ww_token_info 
 
 	ww_wire_decode_token(token.bytes, &record);
 	ww_try(check_envelope(&token, &record));
-	ww_try(check_object(&record));
-	ww_try(check_slice(&record));
-	ww_try(check_address(record.address));
+	ww_try(check_fields(&record, &info.array, &has_array));
 	ww_try(check_form(&token, &record));
-	ww_try(ww_array_record_read(&record.array, record.bytes, &info.array, &has_array));
 	info.has_array = has_array;
 	copy_fields(&record, &info);
 	*out_info = info;
@@ -186,7 +196,7 @@ ww_status ww_token_info_get(const struct ww_token *token, struct ww_token_info *
 /* What has no place in a token cannot be seen in one any more. */
 static ww_status check_room(const struct ww_token_info *info)
 {
-	if (info->kind > UINT16_MAX || info->access > UINT8_MAX || info->flags > UINT8_MAX)
+	if (info->kind > UINT16_MAX || info->access > UINT8_MAX || info->flags & ~(uint32_t)FLAGS)
 		return ww_fail(WW_ERR_INVALID,
 			"cannot make a token for an object of kind %" PRIu32 ", access %" PRIu32
 			" and flags 0x%" PRIx32,
@@ -223,21 +233,20 @@ ww_status ww_token_make(const struct ww_token_info *info, const uint8_t secret[W
 	struct ww_token *out_token)
 {
 	struct ww_wire_token record = {.kind = 0};
-	struct ww_token_info again;
+	struct ww_array array;
 	struct ww_error reason;
-	struct ww_token token;
+	bool has_array;
 
 	ww_try(check_room(info));
 	fill_record(info, &record);
-	memcpy(record.secret, secret, WW_SECRET_BYTES);
-	ww_wire_encode_token(&record, token.bytes);
-	record.checksum = checksum(&token);
-	ww_wire_encode_token(&record, token.bytes);
-	if (read_token(&token, &again) != WW_OK) {
+	if (check_fields(&record, &array, &has_array) != WW_OK) {
 		ww_error_save(&reason);
 		return ww_fail(WW_ERR_INVALID, "cannot make a token: %s", reason.message);
 	}
-	*out_token = token;
+	memcpy(record.secret, secret, WW_SECRET_BYTES);
+	ww_wire_encode_token(&record, out_token->bytes);
+	record.checksum = checksum(out_token);
+	ww_bytes_put_number(out_token->bytes + CHECKSUM_AT, record.checksum, CHECKSUM_BYTES);
 	return WW_OK;
 }
 

@@ -12,6 +12,10 @@
 
 #include "device/cuda/cuda_abi.h"
 
+#if CUDA_VERSION < 12050
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event);
+#endif
+
 #include <assert.h>
 
 /* Two enumerations of different names are compared on purpose: as numbers. */

@@ -471,6 +471,7 @@ CASE(inside_stays_not, 0)
 	MUST(raw_is_silent(waiter));
 	hello.most = 3;
 	MUST_OK(raw_call(old, hello, &hello, welcome, &welcome));
+	old->version = 3;
 	MUST_OK(get_as(old, "outer"));
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	MUST_REFUSE(WW_ERR_INVALID, "flags", page_put(old, &put, &page));

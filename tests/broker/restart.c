@@ -147,6 +147,44 @@ CASE(restart_keeps_all, ONCE)
 	close(fd);
 }
 
+/* A broker that is killed forgets no delivery, nor whether its exporter lives. */
+CASE(restart_keeps_deliveries, ONCE)
+{
+	struct raw_delivery delivery = {.uses = 2, .after_ns = 60000 * MS};
+	struct raw_delivery brief = {.uses = 1, .after_ns = 1 * MS};
+	struct raw *maker;
+	struct raw *other;
+	struct ww_wire_put put = raw_object("delivered");
+	struct ww_wire_granted granted;
+	struct ww_wire_recalled done;
+
+	suite_start(NULL, 0);
+	maker = peer();
+	other = peer();
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &delivery));
+	MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &brief));
+	MUST_OK(raw_release(maker, put.id));
+	suite_kill_broker(maker);
+	/* The exporter, which holds nothing else, counts as alive before it has connected again. */
+	suite_come_back(other, false);
+	wait_for(other, &(struct want){1, 2, 2, 0, 0});
+	MUST_OK(raw_import(other, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
+	suite_kill_broker(other);
+	suite_come_back(maker, true);
+	suite_come_back(other, true);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold",
+		raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &delivery));
+	MUST_OK(raw_import(other, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_REFUSE(WW_ERR_ACCESS, "as often",
+		raw_import(other, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
+	MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.number = brief.number}, &done));
+	MUST_EQUAL(1, done.count);
+	raw_close(maker);
+	raw_close(other);
+	wait_for(peer(), &(struct want){0, 1, 0, 0, 0});
+}
+
 CASE(daemon_leaves_when_idle, ONCE)
 {
 	static const char *const arguments[] = {"--leave-when-idle", NULL};

@@ -459,7 +459,8 @@ ROLE(handle_owner)
 static void start_owner(struct child *child, struct ww_memory_handle *handle)
 {
 	child_start(child, "handle_owner", &(struct child_options){.type = SOCK_SEQPACKET});
-	MUST_EQUAL(WW_HANDLE_BYTES, recv(child->socket, handle->bytes, WW_HANDLE_BYTES, 0));
+	MUST_EQUAL(WW_MEMORY_HANDLE_BYTES,
+		recv(child->socket, handle->bytes, WW_MEMORY_HANDLE_BYTES, 0));
 }
 
 static void end_owner(struct child *child)

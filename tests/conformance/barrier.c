@@ -143,7 +143,7 @@ CASE(barrier_of_one, 0)
 		MUST_EQUAL(0, info.rank);
 		MUST_EQUAL(0, info.arrived);
 		MUST_EQUAL(10, info.round);
-		MUST_EQUAL(0, info.broken);
+		MUST_EQUAL(0, info.is_broken);
 		MUST_EQUAL(UINT32_MAX, info.broken_rank);
 		MUST(ww_barrier_ref(barrier) == barrier);
 		MUST(!ww_barrier_unref(barrier));
@@ -351,7 +351,7 @@ CASE(barrier_wait_times_out, 0)
 		MUST_OK(ww_barrier_wait(members[0].barrier, FOREVER, NULL));
 		MUST_OK(ww_barrier_wait(members[0].barrier, 0, NULL));
 		MUST_OK(ww_barrier_wait(members[1].barrier, 0, NULL));
-		MUST_EQUAL(0, barrier_info(members[0].barrier).broken);
+		MUST_EQUAL(0, barrier_info(members[0].barrier).is_broken);
 	}
 	all_leave(members, 2);
 	must_be_gone();
@@ -380,7 +380,7 @@ CASE(barrier_is_broken_by_who_leaves, 0)
 		MUST_REFUSE(WW_ERR_PEER_LOST, "left", ww_barrier_wait(members[2].barrier, 0, NULL));
 	}
 	info = barrier_info(members[0].barrier);
-	MUST_EQUAL(1, info.broken);
+	MUST_EQUAL(1, info.is_broken);
 	MUST_EQUAL(1, info.broken_rank);
 	MUST_EQUAL(1, info.round);
 	info = barrier_info(members[2].barrier);

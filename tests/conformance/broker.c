@@ -415,7 +415,10 @@ CASE(broker_export_refuses, WW_CAP_EXPORT)
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_INT, 8), 1, shape, NULL, 0));
 	refuse_export(memory, WW_ERR_INVALID, "size", &(struct ww_export_params){0});
 	refuse_export(memory, WW_ERR_INVALID, "access", EXPORT(.access = 3));
-	refuse_export(memory, WW_ERR_INVALID, "reserved", EXPORT(.reserved = 1));
+	refuse_export(memory, WW_ERR_INVALID, "flags", EXPORT(.flags = 2));
+	refuse_export(memory, WW_ERR_INVALID, "uses", EXPORT(.flags = WW_EXPORT_DELIVERY));
+	refuse_export(memory, WW_ERR_INVALID, "escrow",
+		EXPORT(.flags = WW_EXPORT_DELIVERY, .uses = 1, .escrow_ns = WW_ESCROW_NONE));
 	refuse_export(memory, WW_ERR_MISMATCH, "inside", EXPORT(.offset = UINT64_C(1) << 40));
 	refuse_export(memory, WW_ERR_MISMATCH, "inside",
 		EXPORT(.bytes = memory_info(memory).bytes + 1));

@@ -217,7 +217,7 @@ static void release_held(enum allocation_kind kind, uint32_t access)
 	ww_memory_unref(parts[0]);
 	MUST_EQUAL(2, calls[0]);
 	MUST_EQUAL(1, calls[1]);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "release",
 		ww_memory_import(device, scene.broker, &token,
 			WW_PARAMS(struct ww_import_params, .access = access), NULL, &held, NULL));
 	scene_end();
@@ -246,7 +246,7 @@ static void must_be_withdrawn(void *context)
 	struct witness *witness = context;
 	ww_memory *memory;
 
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "release",
 		ww_memory_import_fd(witness->device, witness->fd, witness->description, NULL,
 			&memory));
 	witness->calls++;

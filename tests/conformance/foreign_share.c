@@ -268,7 +268,7 @@ CASE(foreign_page_is_for_reading, WW_CAP_FOREIGN)
 	MUST_EQUAL(allocation.bytes, page->bytes);
 	ww_memory_unref(memory);
 	MUST_EQUAL(1, page->withdrawn);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "release",
 		ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	munmap((void *)(uintptr_t)page, 4096);
 	close(fd);
@@ -377,7 +377,7 @@ CASE(foreign_page_refused, WW_CAP_FOREIGN)
 	refuse_page(say_pool, WW_ERR_MISMATCH, "kinds");
 	refuse_page(say_more, WW_ERR_MISMATCH, "bytes");
 	refuse_page(say_nothing, WW_ERR_PROTOCOL, "impossible");
-	refuse_page(say_withdrawn, WW_ERR_NOT_FOUND, "let go");
+	refuse_page(say_withdrawn, WW_ERR_NOT_FOUND, "release");
 	refuse_page(say_locked, WW_ERR_PEER_LOST, "ended");
 }
 

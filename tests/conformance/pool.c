@@ -476,7 +476,7 @@ CASE(pool_token_comes_home, WW_CAP_EXPORT)
 	MUST(again == slice);
 	MUST_EQUAL(0, object.offset);
 	MUST_EQUAL(4096, object.span_bytes);
-	MUST_EQUAL(1, object.own);
+	MUST_EQUAL(1, object.is_own);
 	ww_memory_unref(again);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
@@ -543,7 +543,7 @@ CASE(pool_slice_in_flight_stays, WW_CAP_EXPORT)
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
 	ww_memory_unref(slice);
 	MUST_EQUAL(0, pool_info(pool).waiting_count);
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "let go",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "release",
 		ww_memory_import(device, NULL, &token, NULL, NULL, &slice, NULL));
 	MUST(!slice);
 	ww_pool_unref(pool);

@@ -395,10 +395,10 @@ CASE(timeline_misuse, NEEDS_MISUSE_STATUS)
 	MISUSED(ww_timeline_stream_wait(NULL, stream, 1, 0, 0, NULL));
 	MISUSED(ww_timeline_stream_wait(timeline, NULL, 1, 0, 0, NULL));
 	MISUSED(ww_timeline_query(NULL, 1));
-	MISUSED(ww_timeline_eventfd(NULL, 1, stream, &fd));
+	MISUSED(ww_timeline_eventfd(NULL, stream, 1, &fd));
 	MUST_EQUAL(-1, fd);
-	MISUSED(ww_timeline_eventfd(timeline, 1, NULL, &fd));
-	MISUSED(ww_timeline_eventfd(timeline, 1, stream, NULL));
+	MISUSED(ww_timeline_eventfd(timeline, NULL, 1, &fd));
+	MISUSED(ww_timeline_eventfd(timeline, stream, 1, NULL));
 	MISUSED(ww_timeline_info_get(NULL, &info));
 	MISUSED(ww_timeline_info_get(timeline, NULL));
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);

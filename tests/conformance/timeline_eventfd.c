@@ -102,7 +102,7 @@ CASE(timeline_eventfd_refuses, WW_CAP_STREAM_VALUE)
 	int fd = 0;
 
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
-		ww_timeline_eventfd(timeline, WW_TIMELINE_MAX + 1, stream, &fd));
+		ww_timeline_eventfd(timeline, stream, WW_TIMELINE_MAX + 1, &fd));
 	MUST_EQUAL(-1, fd);
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_timeline_unref(timeline);

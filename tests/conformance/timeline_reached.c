@@ -61,7 +61,7 @@ CASE(timeline_reached_before_the_end_counts, WW_CAP_STREAM_VALUE | WW_CAP_HOST_R
 	stream_hold(behind, own, 1);
 	stream_hold(host_stream, own, 1);
 	MUST_OK(ww_timeline_stream_wait(timeline, behind, 100, WW_WAIT_UNSUBMITTED, 0, NULL));
-	MUST_OK(ww_timeline_eventfd(timeline, 100, host_stream, &fd));
+	MUST_OK(ww_timeline_eventfd(timeline, host_stream, 100, &fd));
 	signaller_signal(&signaller, 0, 100);
 	signaller_poison(&signaller);
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(behind));

@@ -692,7 +692,7 @@ CASE(timeline_poison_releases_streams, WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ON
 	lost[0] = stream_make(scene.device);
 	lost[1] = stream_make(scene.device);
 	host_stream = stream_make(host);
-	MUST_OK(ww_timeline_eventfd(timeline, 7, host_stream, &fd));
+	MUST_OK(ww_timeline_eventfd(timeline, host_stream, 7, &fd));
 	MUST_STATUS(WW_TIMED_OUT, ww_timeline_stream_wait(timeline, lucky, 1, 0, MS, NULL));
 	MUST_OK(ww_timeline_stream_wait(timeline, lucky, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
 	ww_signal_cell_submit(page_cell(&signaller.page, 0), 4, true);

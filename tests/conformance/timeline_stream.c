@@ -517,7 +517,7 @@ CASE(timeline_without_stream_values, NEEDS_NO_STREAM_VALUE)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU", ww_timeline_stream_signal(timeline, stream, 1));
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU",
 		ww_timeline_stream_wait(timeline, stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU", ww_timeline_eventfd(timeline, 1, stream, &fd));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "CPU", ww_timeline_eventfd(timeline, stream, 1, &fd));
 	MUST_EQUAL(-1, fd);
 	timeline_must_be(timeline, WW_TIMELINE_LIVE, 0, 0);
 	MUST_OK(ww_timeline_signal(timeline, 1));

@@ -168,7 +168,7 @@ static void poll_descriptor(struct job *job)
 {
 	struct pollfd waiting = {.fd = -1, .events = POLLIN};
 
-	MUST_OK(ww_timeline_eventfd(self.timelines[job->style], SYNC_NEVER, job->stream,
+	MUST_OK(ww_timeline_eventfd(self.timelines[job->style], job->stream, SYNC_NEVER,
 		&waiting.fd));
 	MUST_EQUAL(1, poll(&waiting, 1, -1));
 	MUST(!goes_on(job, ww_timeline_query(self.timelines[job->style], SYNC_NEVER), SYNC_NEVER));

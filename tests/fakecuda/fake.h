@@ -63,6 +63,7 @@ struct fake_config {
 	bool no_peer;
 	bool no_sync;
 	bool no_foreign;
+	bool no_later;
 	unsigned int queues; /* of each context, at most FAKE_QUEUES_MAX */
 	enum fake_mps mps;   /* of every GPU */
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
@@ -352,6 +353,7 @@ void fake_stream_close(struct fake_stream *stream);
 void fake_stream_abandon_all(struct fake_context *context);
 void fake_stream_finish_context(const struct fake_context *context);
 void fake_stream_finish_all(void);
+bool fake_stream_is_idle(const struct fake_stream *stream);
 uint64_t fake_stream_count(void);
 
 /* ---- events (fake_event.c, fake_ipc_event.c) ---- */
@@ -371,6 +373,8 @@ struct fake_event {
 	int slot;                       /* in our own shared table, -1: none */
 	void *foreign_table;            /* another process's table, NULL: none */
 	struct timespec time;           /* of the record reached last */
+	uint64_t joined;                /* the record that stands behind a whole context, 0: none */
+	uint32_t joining;               /* streams that have not reached it */
 };
 
 struct fake_event *fake_event_find(ww_CUevent handle);

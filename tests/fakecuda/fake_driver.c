@@ -56,6 +56,8 @@ static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResu
 		return NULL;
 	if (fake_config()->no_foreign && !strcmp(name, "cuMemPoolImportPointer"))
 		return NULL;
+	if (fake_config()->no_later && !strcmp(name, "cuCtxRecordEvent"))
+		return NULL;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (strcmp(name, table[i].name) != 0)
 			continue;

@@ -172,6 +172,48 @@ FAKE_API cuEventRecord(ww_CUevent handle, ww_CUstream stream_handle)
 	return error;
 }
 
+static void join_run(struct fake_stream *stream, struct fake_op *op)
+{
+	if (op->value == op->event->joined && --op->event->joining == 0)
+		record_run(stream, op);
+}
+
+static ww_CUresult join(struct fake_stream *stream, struct fake_event *event)
+{
+	struct fake_op *op = fake_op_new();
+	if (!op)
+		return WW_CUDA_ERROR_OUT_OF_MEMORY;
+	op->run = join_run;
+	op->drop = event_drop;
+	op->even_broken = true;
+	op->event = event;
+	op->value = event->joined;
+	event->refs++;
+	event->joining++;
+	return fake_stream_push(stream, op);
+}
+
+/* Behind all that the streams of the context have been given. */
+FAKE_API cuCtxRecordEvent(ww_CUcontext handle, ww_CUevent event_handle)
+{
+	FAKE_ENTER(cuCtxRecordEvent);
+	struct fake_event *event = fake_event_find(event_handle);
+	if (!event || (ww_CUcontext)event->context != handle)
+		return WW_CUDA_ERROR_INVALID_HANDLE;
+	struct fake_context *context = event->context;
+	ww_CUresult error = context->fault;
+	if (error)
+		return error;
+	event->joined = atomic_fetch_add(&event->state->recorded, 1) + 1;
+	event->joining = 0;
+	for (struct fake_stream *stream = context->streams; stream && !error; stream = stream->next)
+		if (!fake_stream_is_idle(stream))
+			error = join(stream, event);
+	if (event->joining == 0)
+		atomic_store(&event->state->completed, event->joined);
+	return error;
+}
+
 FAKE_API cuEventQuery(ww_CUevent handle)
 {
 	FAKE_ENTER(cuEventQuery);

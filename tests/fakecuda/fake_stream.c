@@ -237,6 +237,11 @@ void fake_stream_finish_all(void)
 	} while (!done);
 }
 
+bool fake_stream_is_idle(const struct fake_stream *stream)
+{
+	return !stream->head;
+}
+
 void fake_stream_break(struct fake_stream *stream, ww_CUresult fault)
 {
 	if (!stream->context->fault)

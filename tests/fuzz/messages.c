@@ -123,9 +123,13 @@ static size_t make_export(struct message_side *side, const struct ww_wire_header
 	struct ww_wire_export message = {.access = (uint8_t)(1 + draw_below(2)),
 		.uses = draw_below(3),
 		.escrow_ns = draw_one_in(20) ? draw_number() | UINT64_C(1) << 63
-					     : draw_below(MESSAGE_BRIEF_NS)};
+					     : draw_below(MESSAGE_BRIEF_NS),
+		.flags = draw_below(20) / 9,
+		.most_count = draw_below(9),
+		.most_bytes = draw_one_in(9) ? draw_number() : 0};
 
 	pick_id(message.id);
+	memset(message.secret, (int)draw_below(256), sizeof(message.secret));
 	side->exported = (uint8_t)(message.id[0] - 1);
 	return ww_wire_encode_export(&message, side->version, header, packet, MESSAGE_BYTES);
 }
@@ -187,7 +191,11 @@ static size_t make_other(const struct message_side *side, uint16_t code,
 	const struct ww_wire_reserve reserve = {.bytes = draw_below(80000), .fd_count = pick(0, 8)};
 	const struct ww_wire_cancel cancel = {.waiting = header->serial - draw_below(8)};
 	const struct ww_wire_status status = {0};
+	const struct ww_wire_recall recall = {.number = draw_below(30),
+		.older_ns = draw_below(MESSAGE_BRIEF_NS)};
 
+	if (code == WW_WIRE_RECALL && side->version >= 6)
+		return ww_wire_encode_recall(&recall, side->version, header, packet, MESSAGE_BYTES);
 	if (code == WW_WIRE_HOLDERS)
 		return ww_wire_encode_holders(&holders, side->version, header, packet,
 			MESSAGE_BYTES);
@@ -256,7 +264,7 @@ uint16_t message_code(void)
 
 	if (draw_one_in(2))
 		return often[draw_below(sizeof(often) / sizeof(often[0]))];
-	return (uint16_t)(2 + draw_below(WW_WIRE_REVOKE - 1));
+	return (uint16_t)(2 + draw_below(WW_WIRE_RECALL - 1));
 }
 
 void message_listen(const struct message_side *side, const uint8_t *packet, size_t bytes)

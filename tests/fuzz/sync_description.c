@@ -74,6 +74,27 @@ static ww_status read_holder(const uint8_t *bytes, size_t count, uint8_t *again)
 	return WW_OK;
 }
 
+static ww_status read_channel(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_channel_ref ref;
+
+	ww_try(ww_channel_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.slot_count > 0 && ref.held_max > 0 && ref.held_max <= ref.slot_count &&
+		ref.slot_bytes <= UINT64_MAX / ref.slot_count);
+	ww_channel_ref_write(&ref, again);
+	return WW_OK;
+}
+
+static ww_status read_consumer(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_channel_consumer_ref ref;
+
+	ww_try(ww_consumer_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.slot_count > 0);
+	ww_consumer_ref_write(&ref, again);
+	return WW_OK;
+}
+
 static const struct reader {
 	read_again_fn read;
 	size_t bytes;
@@ -83,9 +104,37 @@ static const struct reader {
 	{read_event, WW_EVENT_REF_BYTES},
 	{read_pool, WW_POOL_REF_BYTES},
 	{read_holder, WW_POOL_HOLDER_REF_BYTES},
+	{read_channel, WW_CHANNEL_REF_BYTES},
+	{read_consumer, WW_CONSUMER_REF_BYTES},
 };
 
 #define READERS (sizeof(readers) / sizeof(readers[0]))
+
+static void write_channel_seed(unsigned int number, bool is_channel, uint8_t *out)
+{
+	const struct ww_wire_channel_ref channel = {
+		.channel_id = {11},
+		.page_bytes = 16384,
+		.ring_bytes = 8192,
+		.slot_bytes = 512,
+		.slot_count = 1 + number,
+		.policy = 1 + number % 3,
+		.consumers_max = 4,
+		.held_max = 1,
+		.kind = 1 + number % 2,
+	};
+	const struct ww_wire_channel_consumer_ref consumer = {
+		.page_id = {12},
+		.page_bytes = 16384,
+		.marks_bytes = 4096,
+		.slot_count = 1 + number,
+	};
+
+	if (is_channel)
+		ww_channel_ref_write(&channel, out);
+	else
+		ww_consumer_ref_write(&consumer, out);
+}
 
 size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 {
@@ -124,8 +173,10 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 		ww_event_ref_write(&event, out + 1);
 	} else if (which == 3) {
 		ww_pool_ref_write(&pool, out + 1);
-	} else {
+	} else if (which == 4) {
 		ww_pool_holder_ref_write(&holder, out + 1);
+	} else {
+		write_channel_seed(number, which == 5, out + 1);
 	}
 	return 1 + readers[which].bytes;
 }

@@ -46,7 +46,8 @@ enum {
 	DO(reserve, RESERVE) \
 	DO(cancel, CANCEL)   \
 	DO(status, STATUS)   \
-	DO(revoke, REVOKE)
+	DO(revoke, REVOKE)   \
+	DO(recall, RECALL)
 
 #define TAKE(name, NAME)                                                                 \
 	static ww_status take_##name(void *context, const struct ww_wire_header *header, \

@@ -83,6 +83,37 @@ CASE(cancel_by_signal_handler, NEEDS_EXPORT)
 	scene_end();
 }
 
+/* --- no waiting --- */
+
+/* What this process knows it does while the broker is stopped; nothing else is sent to that. */
+CASE(cancel_nowait, NEEDS_EXPORT)
+{
+	ww_cancel *nowait = ww_cancel_nowait();
+	ww_memory *memory, *reader, *again;
+	struct ww_token token;
+
+	scene_begin();
+	memory = scene_make(2 * MIB, 1);
+	MUST_STATUS(WW_CANCELLED, ww_memory_export(memory, scene.broker, NULL, nowait, &token));
+	MUST_STATUS(WW_CANCELLED,
+		ww_memory_put(memory, scene.broker, "name", NULL, WW_FOREVER, nowait));
+	MUST_STATUS(WW_ERR_NOT_FOUND,
+		ww_memory_get(scene.device, scene.broker, "name", NULL, 0, NULL, &again, NULL));
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, NULL, &reader, NULL));
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP));
+	MUST_OK(ww_memory_import(scene.device, scene.broker, &token, NULL, nowait, &again, NULL));
+	ww_memory_unref(again);
+	ww_memory_unref(reader);
+	MUST_STATUS(WW_CANCELLED,
+		ww_memory_get(scene.device, scene.broker, "name", NULL, WW_FOREVER, nowait, &again,
+			NULL));
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
 /* --- at any instant --- */
 
 struct player {

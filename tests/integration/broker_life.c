@@ -683,7 +683,7 @@ CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
 	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &object));
 	for (size_t i = 0; i < 3; i++) {
 		MUST_OK(ww_snapshot_holder(snapshot, i, &holder));
-		MUST_EQUAL(1, holder.attached);
+		MUST_EQUAL(1, holder.is_attached);
 		if (holder.pid == (uint32_t)maker.pid) {
 			MUST_EQUAL(1, holder.held);
 			MUST_EQUAL(1, holder.put);
@@ -699,9 +699,9 @@ CASE(snapshot_shows_who_holds, NEEDS_EXPORT)
 	for (size_t i = 0; i < 2; i++) {
 		MUST_OK(ww_snapshot_hold(snapshot, i, &hold));
 		MUST_MATCH(object.object_id, hold.object_id, sizeof(hold.object_id));
-		MUST(hold.holder != 0 && !hold.escrow);
-		makers += hold.maker;
-		takers += !hold.maker;
+		MUST(hold.holder != 0 && !hold.is_escrow);
+		makers += hold.is_creator;
+		takers += !hold.is_creator;
 	}
 	MUST_EQUAL(1, makers);
 	MUST_EQUAL(1, takers);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker_thread.c - one process at one broker: many threads, one object in several ways, children
- * made by fork()
+ * broker_thread.c - one process at one broker: many threads, one object in several ways
  */
 #include <poll.h>
 #include <pthread.h>
@@ -254,114 +253,5 @@ CASE(unref_broker_before_memory, NEEDS_EXPORT)
 	agent_answers(&maker, WW_ERR_NOT_FOUND);
 	agent_end(&maker);
 	MUST_OK(broker_open_patient(NULL, &scene.broker));
-	scene_end();
-}
-
-/* --- fork --- */
-
-#define FORKED(call) MUST_REFUSE(WW_ERR_FORKED, "fork", call)
-
-static struct {
-	ww_memory *memory;
-	ww_watch *watch;
-	ww_snapshot *snapshot;
-	struct ww_token token;
-	ww_object *object;
-} ours;
-
-static void refuse_in_child(void)
-{
-	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	struct ww_token token;
-	ww_snapshot *snapshot;
-	ww_object *object;
-	ww_memory *memory;
-	ww_broker *broker;
-	ww_watch *watch;
-
-	FORKED(ww_broker_open(NULL, &broker));
-	FORKED(ww_broker_info_get(scene.broker, &broker_info));
-	FORKED(ww_memory_put(ours.memory, scene.broker, "y", NULL, 0, NULL));
-	FORKED(ww_memory_publish(ours.memory, scene.broker, WW_STATE_SEALED, NULL));
-	FORKED(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
-	FORKED(ww_memory_export(ours.memory, scene.broker, NULL, NULL, &token));
-	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, NULL, NULL, &memory,
-		&info));
-	FORKED(ww_memory_import(scene.device, NULL, &ours.token, NULL, NULL, &memory, &info));
-	FORKED(ww_object_import(scene.broker, &ours.token, NULL, &object, &info));
-	FORKED(ww_object_map(ours.object, scene.device, NULL, NULL, &memory));
-	FORKED(ww_object_export(ours.object, NULL, NULL, &token));
-	FORKED(ww_broker_remove(scene.broker, "x"));
-	FORKED(ww_broker_stat(scene.broker, "x", &info));
-	FORKED(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
-	FORKED(ww_watch_create(scene.broker, NULL, 0, &watch));
-	FORKED(ww_watch_next(ours.watch, 0, NULL, &event));
-	MUST(ww_watch_fd(ours.watch) == -1);
-	MUST(!ww_broker_address(scene.broker));
-	MUST(ww_broker_ref(scene.broker) == scene.broker);
-	MUST(!ww_broker_unref(scene.broker));
-	MUST(!ww_broker_unref(scene.broker));
-	MUST(!ww_memory_unref(ours.memory));
-	MUST(!ww_object_unref(ours.object));
-	MUST(!ww_watch_free(ours.watch));
-	MUST(!ww_snapshot_free(ours.snapshot));
-}
-
-CASE(fork_refuses_broker_calls, NEEDS_EXPORT)
-{
-	const struct ww_export_params export = {.struct_size = sizeof(export),
-		.escrow_ns = WW_ESCROW_NONE};
-	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	int status = 0;
-	pid_t pid;
-
-	scene_begin();
-	ours.memory = scene_make(BYTES, 1);
-	scene_put(ours.memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
-	MUST_OK(ww_memory_export(ours.memory, scene.broker, &export, NULL, &ours.token));
-	MUST_OK(ww_object_import(scene.broker, &ours.token, NULL, &ours.object, NULL));
-	MUST_OK(ww_watch_create(scene.broker, NULL, WW_WATCH_EXISTING, &ours.watch));
-	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &ours.snapshot));
-	pid = fork();
-	MUST_CALL(pid);
-	if (pid == 0) {
-		alarm((unsigned int)child_limit_ms() / 1000);
-		refuse_in_child();
-		_exit(0);
-	}
-	MUST_EQUAL(pid, waitpid(pid, &status, 0));
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the forked child ended with status %#x", status);
-	/* Nothing of it was noticed here. */
-	MUST_OK(ww_watch_next(ours.watch, WW_FOREVER, NULL, &event));
-	MUST_EQUAL(WW_WATCH_PUT, event.what);
-	ww_memory_unref(scene_get("x", WW_ACCESS_READ));
-	pattern_verify(ours.memory, 1);
-	ww_watch_free(ours.watch);
-	ww_snapshot_free(ours.snapshot);
-	ww_object_unref(ours.object);
-	ww_memory_unref(ours.memory);
-	scene_end();
-}
-
-/* A socket that a forked child has too is not a sign of life of its parent. */
-CASE(fork_keeps_nothing, NEEDS_EXPORT)
-{
-	struct child parent;
-	int socket;
-
-	scene_begin();
-	agent_start(&parent, NULL);
-	agent_must(&parent, WW_OK, "make vmm %d 1", BYTES);
-	agent_must(&parent, WW_OK, "put x life=held");
-	agent_must(&parent, WW_OK, "fork");
-	socket = dup(parent.socket); /* while this is open the forked child lives */
-	child_kill(&parent);
-	scene_has_objects(0);
-	scene_has_holders(1);
-	MUST_EQUAL(1, write(socket, "", 1)); /* somebody can read it: the child */
-	close(socket);
 	scene_end();
 }

@@ -46,13 +46,13 @@ CASE(foreign_owner_lets_go, NEEDS_FOREIGN)
 		token = foreign_token(&owner, "write");
 		memory = import(&token);
 		agent_must(&owner, WW_OK, "drop");
-		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		refuse(&token, WW_ERR_NOT_FOUND, "release");
 		pattern_verify(memory, 1);
 		ww_memory_unref(memory);
-		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		refuse(&token, WW_ERR_NOT_FOUND, "release");
 		/* Wrapped again it is another object. */
 		agent_must(&owner, WW_OK, "wrap 0 0");
-		refuse(&token, WW_ERR_NOT_FOUND, "let go");
+		refuse(&token, WW_ERR_NOT_FOUND, "release");
 		token = foreign_token(&owner, "write");
 		memory = import(&token);
 		pattern_verify(memory, 1);
@@ -80,7 +80,7 @@ CASE(foreign_wrapped_anew_while_held, NEEDS_FOREIGN)
 			memories[round] = import(&token);
 			pattern_verify(memories[round], 1 + (uint32_t)round * 500);
 			agent_must(&owner, WW_OK, "drop");
-			refuse(&token, WW_ERR_NOT_FOUND, "let go");
+			refuse(&token, WW_ERR_NOT_FOUND, "release");
 			agent_must(&owner, WW_OK, "wrap %d 1000", (round + 1) * 500);
 		}
 		ww_memory_unref(memories[0]);
@@ -185,9 +185,9 @@ CASE(foreign_owner_frees_too_early, NEEDS_FOREIGN)
 	other = foreign_token(&owner, "write");
 	memory = import(&other);
 	pattern_verify(memory, 3);
-	refuse(&token, WW_ERR_NOT_FOUND, "let go");
+	refuse(&token, WW_ERR_NOT_FOUND, "release");
 	ww_memory_unref(memory);
-	refuse(&token, WW_ERR_NOT_FOUND, "let go");
+	refuse(&token, WW_ERR_NOT_FOUND, "release");
 	agent_end(&owner);
 	scene_end();
 }

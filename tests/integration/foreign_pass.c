@@ -345,7 +345,7 @@ CASE(foreign_access, NEEDS_FOREIGN)
 
 	memory = import(&reading, WW_ACCESS_READ, NULL);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
-	MUST_REFUSE(WW_ERR_STATE, "let go",
+	MUST_REFUSE(WW_ERR_STATE, "release",
 		ww_memory_import(scene.device, scene.broker, &writing,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), NULL, &again,
 			NULL));

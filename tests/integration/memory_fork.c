@@ -2,7 +2,9 @@
 /*
  * memory_fork.c - a child made by fork() gets an answer from every call, at once, and harms nobody
  *
- * The children here do no more than call the library and _exit(): what else would they dare.
+ * After use of the host device alone the child begins anew: it uses the library as any process
+ * does, reads and writes the parent's memory, and is refused the parent's streams. After use of a
+ * GPU it is refused every call.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -17,6 +19,7 @@
 #include "integration/memory.h"
 
 #define CHILD_SECONDS ((unsigned int)child_limit_ms() / 1000)
+#define FORKS         200
 
 static struct {
 	ww_device *device;
@@ -29,6 +32,8 @@ static struct {
 
 static void set_up(void)
 {
+	if (CHECK_SANITIZES_THREAD)
+		check_skip("the thread sanitizer starts no threads in a child made by fork()");
 	ours.device = subject_open();
 	ours.stream = stream_make(ours.device);
 	ours.memory = memory_make(ours.device, WW_MEMORY_VMM, 2 * MIB);
@@ -38,9 +43,9 @@ static void set_up(void)
 }
 
 /* All of it still works, and the counts are what they were. */
-static void must_work_and_end(void)
+static void must_work_and_end(uint32_t seed)
 {
-	pattern_verify(ours.memory, 1);
+	pattern_verify(ours.memory, seed);
 	MUST_OK(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
 	close(ours.sockets[0]);
 	close(ours.sockets[1]);
@@ -55,7 +60,35 @@ static void nothing(void *context)
 	(void)context;
 }
 
+/* The parent's objects are released more often than the parent has references. */
+static void release_often(void)
+{
+	for (int i = 0; i < 3; i++) {
+		MUST(!ww_memory_unref(ours.memory));
+		MUST(!ww_stream_unref(ours.stream));
+		MUST(!ww_device_unref(ours.device));
+	}
+	MUST(ww_memory_ref(ours.memory) == ours.memory);
+	MUST(ww_stream_ref(ours.stream) == ours.stream);
+	MUST(ww_device_ref(ours.device) == ours.device);
+}
+
 #define FORKED(call) MUST_REFUSE(WW_ERR_FORKED, "fork", call)
+
+static void refuse_streams(void)
+{
+	uint8_t byte = 0;
+
+	FORKED(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
+	FORKED(ww_stream_query(ours.stream));
+	FORKED(ww_stream_recover(ours.stream));
+	FORKED(ww_stream_call(ours.stream, nothing, NULL));
+	FORKED(ww_stream_copy(ours.stream, &byte, &byte, 1));
+	FORKED(ww_stream_fill(ours.stream, &byte, 0, 1, 1));
+	MUST(!ww_stream_native(ours.stream));
+}
+
+/* --- after use of a GPU --- */
 
 static void refuse_memory_calls(void)
 {
@@ -76,10 +109,6 @@ static void refuse_memory_calls(void)
 	FORKED(ww_memory_receive(ours.device, ours.sockets[1], NULL, WW_FOREVER, NULL, &memory));
 	MUST(!ww_memory_pointer(ours.memory));
 	MUST(!ww_memory_host_pointer(ours.memory));
-	MUST(ww_memory_ref(ours.memory) == ours.memory);
-	MUST(!ww_memory_unref(ours.memory));
-	MUST(!ww_memory_unref(ours.memory));
-	MUST(!ww_memory_unref(ours.memory));
 }
 
 static void refuse_every_call(void)
@@ -89,32 +118,98 @@ static void refuse_every_call(void)
 	ww_stream *stream;
 	uint64_t bytes;
 	uint32_t count;
-	uint8_t byte = 0;
 
+	MUST_REFUSE(WW_ERR_FORKED, "multiprocessing.set_start_method(\"spawn\")",
+		ww_device_open(NULL, &device));
 	FORKED(ww_device_count(WW_BACKEND_HOST, &count));
-	FORKED(ww_device_open(subject_name(), &device));
-	FORKED(ww_device_open(NULL, &device));
+	FORKED(ww_device_open("host", &device));
 	FORKED(ww_device_info_get(ours.device, &info));
 	FORKED(ww_device_free_bytes(ours.device, &bytes));
 	FORKED(ww_stream_create(ours.device, &stream));
 	FORKED(ww_stream_wrap(ours.device, NULL, &stream));
-	FORKED(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
-	FORKED(ww_stream_query(ours.stream));
-	FORKED(ww_stream_recover(ours.stream));
-	FORKED(ww_stream_call(ours.stream, nothing, NULL));
-	FORKED(ww_stream_copy(ours.stream, &byte, &byte, 1));
-	FORKED(ww_stream_fill(ours.stream, &byte, 0, 1, 1));
+	refuse_streams();
 	refuse_memory_calls();
-	MUST(ww_stream_ref(ours.stream) == ours.stream);
-	MUST(!ww_stream_unref(ours.stream));
-	MUST(!ww_stream_unref(ours.stream));
-	MUST(!ww_stream_unref(ours.stream));
-	MUST(ww_device_ref(ours.device) == ours.device);
-	MUST(!ww_device_unref(ours.device));
-	MUST(!ww_device_unref(ours.device));
-	MUST(!ww_device_unref(ours.device));
+	release_often();
 	MUST(!strcmp(ww_status_name(WW_ERR_FORKED), "WW_ERR_FORKED"));
 	MUST(!strcmp(ww_version(), WW_VERSION));
+}
+
+/* --- after use of the host alone --- */
+
+/* As a process of its own does, with streams and locks of its own. */
+static void use_device(void)
+{
+	ww_device *device = subject_open();
+	ww_stream *stream = stream_make(device);
+	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
+	ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
+
+	MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 7, 1, 2 * MIB));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	memory_must_be(memory, 7);
+	ww_memory_unref(reader);
+	ww_memory_unref(memory);
+	ww_stream_unref(stream);
+	ww_device_unref(device);
+}
+
+/* The parent's memory: the same bytes, by each way to them, and one more mapping of them. */
+static void use_inherited(void)
+{
+	ww_stream *stream = stream_make(ours.device);
+	ww_memory *memory, *found;
+	uint64_t offset;
+	uint8_t *bytes;
+
+	pattern_verify(ours.memory, 1);
+	pattern_write(ours.memory, 2);
+	bytes = ww_memory_host_pointer(ours.memory);
+	MUST(bytes && bytes == memory_info(ours.memory).pointer);
+	MUST_OK(ww_memory_find(bytes + 5, &found, &offset));
+	MUST(found == ours.memory && offset == 5);
+	ww_memory_unref(found);
+	MUST_OK(ww_memory_import_fd(ours.device, ours.fd, &ours.description, NULL, &memory));
+	MUST(memory != ours.memory);
+	pattern_verify(memory, 2);
+	MUST_REFUSE(WW_ERR_ACCESS, "read-only",
+		ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 4096));
+	MUST_OK(ww_stream_copy(stream, bytes, ww_memory_pointer(memory), 4096));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	ww_memory_unref(memory);
+	ww_stream_unref(stream);
+}
+
+static void pass_inherited(void)
+{
+	ww_memory *memory;
+
+	MUST_OK(ww_memory_send(ours.memory, WW_ACCESS_WRITE, ours.sockets[0], WW_FOREVER, NULL));
+	MUST_OK(ww_memory_receive(ours.device, ours.sockets[1], NULL, WW_FOREVER, NULL, &memory));
+	pattern_verify(memory, 2);
+	ww_memory_unref(memory);
+}
+
+static void begin_anew(void)
+{
+	ww_device *device = subject_open();
+
+	MUST(device == ours.device); /* so that the parent's memory is of this device */
+	use_inherited();
+	pass_inherited();
+	refuse_streams();
+	release_often();
+	use_device();
+}
+
+static void (*child_run(void))(void)
+{
+	return subject_is_cuda() ? refuse_every_call : begin_anew;
+}
+
+/* What the child wrote. */
+static uint32_t seed_after(void)
+{
+	return subject_is_cuda() ? 1 : 2;
 }
 
 /* Waits for a forked child, which must end well and at once. */
@@ -145,11 +240,11 @@ static pid_t fork_child(void (*run)(void))
 	return pid;
 }
 
-CASE(fork_refuses_every_call, NEEDS_EXPORT)
+CASE(fork_after_use, NEEDS_EXPORT)
 {
 	set_up();
-	must_end_well(fork_child(refuse_every_call));
-	must_work_and_end();
+	must_end_well(fork_child(child_run()));
+	must_work_and_end(seed_after());
 }
 
 static atomic_bool stop;
@@ -158,62 +253,58 @@ static atomic_bool stop;
 static void *keep_busy(void *unused)
 {
 	(void)unused;
-	while (!atomic_load(&stop)) {
-		ww_device *device = subject_open();
-		ww_stream *stream = stream_make(device);
-		ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-		ww_memory *reader = memory_reimport(memory, device, WW_ACCESS_READ);
-
-		MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), 0, 1, 4096));
-		MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
-		ww_memory_unref(reader);
-		ww_memory_unref(memory);
-		ww_stream_unref(stream);
-		ww_device_unref(device);
-	}
+	while (!atomic_load(&stop))
+		use_device();
 	return NULL;
+}
+
+static void use_device_or_not(void)
+{
+	ww_device *device;
+
+	if (subject_is_cuda())
+		FORKED(ww_device_open("host", &device));
+	else
+		use_device();
 }
 
 CASE(fork_while_others_are_busy, NEEDS_EXPORT)
 {
 	pthread_t threads[3];
 
+	if (CHECK_SANITIZES_ADDRESS || CHECK_SANITIZES_THREAD)
+		check_skip("the sanitizer's own locks do not survive fork() beside busy threads");
 	set_up();
 	atomic_store(&stop, false);
 	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
 		MUST(!pthread_create(&threads[i], NULL, keep_busy, NULL));
-	for (int i = 0; i < 20; i++)
-		must_end_well(fork_child(refuse_every_call));
+	for (int i = 0; i < FORKS; i++)
+		must_end_well(fork_child(use_device_or_not));
 	atomic_store(&stop, true);
 	for (size_t i = 0; i < CHECK_COUNT(threads); i++)
 		pthread_join(threads[i], NULL);
-	must_work_and_end();
+	must_work_and_end(1);
 }
 
+/* What the child made is inherited by its own child. */
 static void fork_again(void)
 {
-	ww_device *device;
-
-	FORKED(ww_device_open("host", &device));
-	must_end_well(fork_child(refuse_every_call));
+	use_device_or_not();
+	ours.stream = NULL;
+	if (!subject_is_cuda()) {
+		ours.stream = stream_make(ours.device);
+		must_end_well(fork_child(refuse_streams));
+		MUST_OK(ww_stream_synchronize(ours.stream, WW_FOREVER, NULL));
+		ww_stream_unref(ours.stream);
+	}
+	must_end_well(fork_child(use_device_or_not));
 }
 
 CASE(fork_in_forked_child, NEEDS_EXPORT)
 {
 	set_up();
 	must_end_well(fork_child(fork_again));
-	must_work_and_end();
-}
-
-static void use_device(void)
-{
-	ww_device *device = subject_open();
-	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, 2 * MIB);
-
-	pattern_write(memory, 2);
-	pattern_verify(memory, 2);
-	ww_memory_unref(memory);
-	ww_device_unref(device);
+	must_work_and_end(1);
 }
 
 ROLE(role_use_device)
@@ -223,9 +314,7 @@ ROLE(role_use_device)
 
 static void exec_user(void)
 {
-	ww_device *device;
-
-	FORKED(ww_device_open("host", &device));
+	use_device_or_not();
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	execl("/proc/self/exe", "helper", "--role", "role_use_device", (char *)NULL);
 }
@@ -234,7 +323,7 @@ CASE(fork_then_exec_works, NEEDS_EXPORT)
 {
 	set_up();
 	must_end_well(fork_child(exec_user));
-	must_work_and_end();
+	must_work_and_end(1);
 }
 
 /* A process that has not used the library yet: its child may. */
@@ -242,7 +331,7 @@ ROLE(role_fork_first)
 {
 	must_end_well(fork_child(use_device));
 	use_device();
-	must_end_well(fork_child(fork_again));
+	must_end_well(fork_child(use_device_or_not));
 }
 
 CASE(fork_before_first_use_works, NEEDS_EXPORT)
@@ -252,5 +341,5 @@ CASE(fork_before_first_use_works, NEEDS_EXPORT)
 	set_up();
 	child_start(&child, "role_fork_first", NULL);
 	child_finish(&child);
-	must_work_and_end();
+	must_work_and_end(1);
 }

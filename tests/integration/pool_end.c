@@ -344,6 +344,7 @@ CASE(loss_of_connection_with_stream, NEEDS_VALUES)
 
 /* --- fork --- */
 
+/* The child has the host device for itself; of the parent's pool and slice it has nothing. */
 static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token *token)
 {
 	struct ww_pool_holder_info holder = WW_INIT(struct ww_pool_holder_info);
@@ -352,7 +353,9 @@ static void refuse_calls(ww_pool *pool, ww_memory *slice, const struct ww_token 
 	ww_memory *more;
 	uint64_t bytes;
 
-	MUST_STATUS(WW_ERR_FORKED, ww_pool_create(scene.device, NULL, &other));
+	MUST_STATUS(subject_is_cuda() ? WW_ERR_FORKED : WW_OK,
+		ww_pool_create(scene.device, NULL, &other));
+	ww_pool_unref(other);
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_alloc(pool, 256, 0, 0, NULL, &more));
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_trim(pool, 0, &bytes));
 	MUST_STATUS(WW_ERR_FORKED, ww_pool_info_get(pool, &info));

@@ -84,7 +84,7 @@ ww_status obey_member_is(void)
 		MUST_EQUAL(agent_value(1), info.rank);
 	MUST_EQUAL(agent_value(2), info.round);
 	MUST_EQUAL(broken, info.broken_rank);
-	MUST_EQUAL(broken != UINT32_MAX, info.broken);
+	MUST_EQUAL(broken != UINT32_MAX, info.is_broken);
 	return WW_OK;
 }
 

@@ -123,6 +123,22 @@ unsigned int check_slowness(void);
 /* Gives the case that runs the whole of its time again: for a case that repeats many others. */
 void check_renew_alarm(void);
 
+/*
+ * Whether this build has a sanitizer. GCC's ones keep locks over the fork() of a process that has
+ * several threads: the child of one that allocates then may wait for ever (address), or cannot
+ * start threads (thread).
+ */
+#if defined(__SANITIZE_ADDRESS__)
+#define CHECK_SANITIZES_ADDRESS true
+#else
+#define CHECK_SANITIZES_ADDRESS false
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define CHECK_SANITIZES_THREAD true
+#else
+#define CHECK_SANITIZES_THREAD false
+#endif
+
 /* Ends the case as skipped, for a reason only found out on the way. */
 _Noreturn void check_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

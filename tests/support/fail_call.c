@@ -235,9 +235,6 @@ WRAP(void *, dlsym, ENOMEM, NULL, (void *library, const char *name), (library, n
 WRAP(int, pthread_create, EAGAIN, error,
 	(pthread_t * out, const pthread_attr_t *attributes, void *(*run)(void *), void *context),
 	(out, attributes, run, context))
-WRAP(int, pthread_atfork, ENOMEM, error,
-	(void (*prepare)(void), void (*parent)(void), void (*child)(void)),
-	(prepare, parent, child))
 
 #define WRAP_FALLOCATE(name)                                            \
 	int __real_##name(int fd, int mode, off_t offset, off_t bytes); \

@@ -335,6 +335,35 @@ ww_status raw_export(struct raw *raw, const uint8_t id[16], uint8_t access, uint
 	return status;
 }
 
+ww_status raw_deliver(struct raw *raw, const uint8_t id[16], uint8_t access,
+	struct raw_delivery *delivery)
+{
+	struct ww_wire_export message = {.access = access,
+		.uses = delivery->uses,
+		.escrow_ns = delivery->after_ns,
+		.flags = WW_WIRE_EXPORT_FLAG_DELIVERY,
+		.most_count = delivery->count,
+		.most_bytes = delivery->bytes};
+	static const uint8_t none[16];
+	struct ww_wire_exported exported;
+	ww_status status;
+
+	if (!memcmp(delivery->secret, none, sizeof(none)))
+		MUST_EQUAL(16, getrandom(delivery->secret, sizeof(delivery->secret), 0));
+	memcpy(message.id, id, sizeof(message.id));
+	memcpy(message.secret, delivery->secret, sizeof(message.secret));
+	status = raw_call(raw, export, &message, exported, &exported);
+	if (status == WW_OK)
+		delivery->number = exported.delivery;
+	return status;
+}
+
+ww_status raw_recall(struct raw *raw, const struct ww_wire_recall *recall,
+	struct ww_wire_recalled *out_recalled)
+{
+	return raw_call(raw, recall, recall, recalled, out_recalled);
+}
+
 ww_status raw_import(struct raw *raw, const uint8_t id[16], const uint8_t secret[16],
 	uint8_t access, struct ww_wire_granted *out_granted)
 {

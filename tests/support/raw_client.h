@@ -26,7 +26,8 @@
 
 struct raw {
 	int socket;
-	uint32_t serial; /* of the last request */
+	uint32_t serial;  /* of the last request */
+	uint16_t version; /* that the connection speaks; 0: the newest */
 	uint8_t process_id[WW_WIRE_ID_BYTES];
 	uint8_t out[WW_WIRE_PACKET_BYTES];
 
@@ -80,16 +81,16 @@ void raw_must_be_closed(struct raw *raw);
 ww_status raw_refusal(const struct raw *raw);
 
 /* Sends a request without descriptors, and goes on; returns its serial. */
-#define raw_ask(raw, request, message)                                                           \
-	raw_posted(raw,                                                                          \
-		ww_wire_encode_##request(message, WW_WIRE_VERSION, raw_next(raw, 0), (raw)->out, \
+#define raw_ask(raw, request, message)                                                            \
+	raw_posted(raw,                                                                           \
+		ww_wire_encode_##request(message, raw_version(raw), raw_next(raw, 0), (raw)->out, \
 			sizeof((raw)->out)))
 
 /* What arrived last, as an answer of this kind. */
 #define raw_take(raw, reply, out)                 \
 	(raw_refusal(raw) < 0                     \
 			? ww_error_last()->status \
-			: ww_wire_decode_##reply((raw)->in, (raw)->bytes, WW_WIRE_VERSION, out))
+			: ww_wire_decode_##reply((raw)->in, (raw)->bytes, raw_version(raw), out))
 
 /* Asks and waits for the answer to that. Return: WW_OK; WW_END (the connection ended); why not. */
 #define raw_call(raw, request, message, reply, out)                          \
@@ -97,6 +98,11 @@ ww_status raw_refusal(const struct raw *raw);
 								    : raw_take(raw, reply, out))
 
 /* For the macros. */
+static inline uint16_t raw_version(const struct raw *raw)
+{
+	return raw->version ? raw->version : WW_WIRE_VERSION;
+}
+
 uint32_t raw_posted(struct raw *raw, size_t bytes);
 ww_status raw_answered(struct raw *raw, uint32_t serial);
 
@@ -118,6 +124,21 @@ ww_status raw_remove(struct raw *raw, const char *name);
 ww_status raw_stat(struct raw *raw, const char *name, struct ww_wire_entry *out_entry);
 ww_status raw_export(struct raw *raw, const uint8_t id[16], uint8_t access, uint32_t uses,
 	uint64_t escrow_ns, uint8_t out_secret[16]);
+
+/* A delivery. count, bytes: the most that this process is to have in flight; 0: any number. */
+struct raw_delivery {
+	uint32_t uses;
+	uint64_t after_ns;
+	uint32_t count;
+	uint64_t bytes;
+	uint8_t secret[16]; /* filled by raw_deliver(), unless it is set */
+	uint64_t number;    /* filled */
+};
+ww_status raw_deliver(struct raw *raw, const uint8_t id[16], uint8_t access,
+	struct raw_delivery *delivery);
+ww_status raw_recall(struct raw *raw, const struct ww_wire_recall *recall,
+	struct ww_wire_recalled *out_recalled);
+
 ww_status raw_import(struct raw *raw, const uint8_t id[16], const uint8_t secret[16],
 	uint8_t access, struct ww_wire_granted *out_granted);
 ww_status raw_reserve(struct raw *raw, uint64_t bytes, uint32_t fd_count);

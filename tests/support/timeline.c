@@ -83,7 +83,7 @@ void stream_must_be_lost(ww_stream *stream, const char *word)
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_call(stream, gate_post, &ran));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_stream_signal(other, stream, 1));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_stream_wait(other, stream, 0, 0, 0, NULL));
-	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_eventfd(other, 0, stream, &fd));
+	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_timeline_eventfd(other, stream, 0, &fd));
 	MUST_REFUSE(WW_ERR_PEER_LOST, word, ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	MUST_EQUAL(-1, fd);
 	MUST_EQUAL(2, to);
@@ -96,7 +96,7 @@ int timeline_eventfd_make(ww_timeline *timeline, uint64_t value, ww_stream *stre
 {
 	int fd;
 
-	MUST_OK(ww_timeline_eventfd(timeline, value, stream, &fd));
+	MUST_OK(ww_timeline_eventfd(timeline, stream, value, &fd));
 	MUST(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	MUST(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	return fd;

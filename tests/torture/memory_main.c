@@ -81,7 +81,6 @@ static const struct expectation expectations[] = {
 	{"recvmsg", EINTR, WW_OK, true, ALWAYS},
 	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
 	{"pthread_create", ENOMEM, WW_ERR_NO_MEMORY, false, ON_HOST},
-	{"pthread_atfork", ENOMEM, WW_ERR_NO_MEMORY, false, RARELY},
 	{"dlopen", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
 	{"dlsym", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
 	/* Two ways of asking how much memory is free: the other one is left. */

@@ -150,7 +150,7 @@ static ww_status use_timeline(struct scenario *scenario)
 	TRY(ww_timeline_signal(*timeline, 1));
 	TRY(ww_timeline_stream_signal(*timeline, scenario->stream, 2));
 	TRY(ww_timeline_wait(*timeline, 2, WW_FOREVER, NULL));
-	TRY(ww_timeline_eventfd(*timeline, 2, scenario->stream, &scenario->fd));
+	TRY(ww_timeline_eventfd(*timeline, scenario->stream, 2, &scenario->fd));
 	TRY(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
 	close(scenario->fd);
 	scenario->fd = -1;

@@ -117,7 +117,7 @@ static ww_status create(uint64_t flags, ww_timeline **out)
 
 static ww_status make_eventfd(struct scenario *scenario, ww_timeline *timeline, uint64_t value)
 {
-	ww_status status = ww_timeline_eventfd(timeline, value, scenario->stream, &scenario->fd);
+	ww_status status = ww_timeline_eventfd(timeline, scenario->stream, value, &scenario->fd);
 
 	MUST_EQUAL(status == WW_OK, scenario->fd >= 0);
 	return status;

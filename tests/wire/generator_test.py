@@ -126,7 +126,7 @@ def generate(text, folder):
         file.write(text)
     with open(statuses, "w", encoding="utf-8") as file:
         for number, name in enumerate(["ACCESS", "DESCRIPTOR", "EXISTS", "INVALID", "NOT_FOUND", "PEER_LOST",
-                                       "QUOTA", "STATE", "VERSION", "GIVEN_UP"], 1):
+                                       "QUOTA", "STATE", "VERSION", "GIVEN_UP", "LIMIT"], 1):
             file.write(f"\tWW_ERR_{name} = -{number}, /* x */\n")
     done = subprocess.run([GENERATE, source, "--header", out, "--samples-source", out, "--doc", out,
                            "--statuses", statuses],

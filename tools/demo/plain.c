@@ -25,8 +25,9 @@ static const struct pattern of_attacker = {PATTERN_COUNT_100, 0};
 static const struct pattern of_parent = {PATTERN_KEYED, 1234};
 static const struct pattern answer = {PATTERN_NEGATIVE, 0};
 
-_Static_assert(WW_HANDLE_BYTES == sizeof(ww_CUipcMemHandle), "a handle is a handle");
-_Static_assert(WW_HANDLE_BYTES <= sizeof(struct ww_memory_description), "and fits a message");
+_Static_assert(WW_MEMORY_HANDLE_BYTES == sizeof(ww_CUipcMemHandle), "a handle is a handle");
+_Static_assert(WW_MEMORY_HANDLE_BYTES <= sizeof(struct ww_memory_description),
+	"and fits a message");
 
 /* --- the parent --- */
 

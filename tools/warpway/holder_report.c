@@ -123,9 +123,9 @@ static int compare_holds(const void *a, const void *b)
 	int order = compare_ids(first->object_id, second->object_id);
 
 	if (order == 0)
-		order = compare_numbers(first->escrow, second->escrow);
+		order = compare_numbers(first->is_escrow, second->is_escrow);
 	if (order == 0)
-		order = compare_numbers(second->maker, first->maker);
+		order = compare_numbers(second->is_creator, first->is_creator);
 	if (order == 0)
 		order = compare_numbers(second->age_ns, first->age_ns);
 	return order ? order : compare_numbers(first->holder, second->holder);
@@ -150,7 +150,7 @@ static void link_hold(struct holder_report *report, const struct ww_object_info 
 	memcpy(wanted.object_id, hold->info.object_id, sizeof(wanted.object_id));
 	object = bsearch(&key, by_id, report->object_count, sizeof(const void *), compare_objects);
 	hold->object = object ? *object : NULL;
-	if (!hold->info.escrow)
+	if (!hold->info.is_escrow)
 		hold->holder = bsearch(&holder, report->holders, report->holder_count,
 			sizeof(holder), compare_holders);
 }
@@ -302,9 +302,9 @@ static struct tally count_holds(const struct holder_report_hold *holds, size_t c
 	struct tally tally = {0};
 
 	for (size_t i = 0; i < count; i++) {
-		tally.processes += !holds[i].info.escrow;
-		tally.tokens += holds[i].info.escrow != 0;
-		if (holds[i].info.escrow && holds[i].info.left_ns > tally.left_ns)
+		tally.processes += !holds[i].info.is_escrow;
+		tally.tokens += holds[i].info.is_escrow != 0;
+		if (holds[i].info.is_escrow && holds[i].info.left_ns > tally.left_ns)
 			tally.left_ns = holds[i].info.left_ns;
 	}
 	return tally;
@@ -366,7 +366,7 @@ static void append_owner(struct line *line, const struct ww_object_info *object,
 {
 	char maker[HOLDER_REPORT_HOLDER_BYTES] = "its owner";
 
-	if (count > 0 && holds[0].info.maker && holds[0].holder)
+	if (count > 0 && holds[0].info.is_creator && holds[0].holder)
 		holder_report_holder(holds[0].holder, maker);
 	else if (object->pid)
 		snprintf(maker, sizeof(maker), "pid %u", object->pid);

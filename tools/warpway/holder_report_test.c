@@ -53,7 +53,7 @@ static struct holder_report_hold hold_of(uint64_t holder, uint8_t id, uint32_t m
 {
 	struct holder_report_hold hold = {.info = {.struct_size = sizeof(hold.info),
 						  .holder = holder,
-						  .maker = maker,
+						  .is_creator = maker,
 						  .age_ns = age_ns,
 						  .left_ns = WW_FOREVER,
 						  .object_id = {id}}};
@@ -64,7 +64,7 @@ static struct holder_report_hold hold_of(uint64_t holder, uint8_t id, uint32_t m
 static struct holder_report_hold escrow_of(uint8_t id, uint64_t left_ns)
 {
 	struct holder_report_hold hold = {.info = {.struct_size = sizeof(hold.info),
-						  .escrow = 1,
+						  .is_escrow = 1,
 						  .left_ns = left_ns,
 						  .object_id = {id}}};
 

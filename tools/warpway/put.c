@@ -216,7 +216,7 @@ static int stay_look(ww_broker *broker, const char *name, bool *out_gone,
 {
 	ww_status status = ww_broker_stat(broker, name, out_object);
 
-	*out_gone = status == WW_ERR_NOT_FOUND || (status == WW_OK && !out_object->own);
+	*out_gone = status == WW_ERR_NOT_FOUND || (status == WW_OK && !out_object->is_own);
 	return status == WW_OK || *out_gone ? 0 : stay_fail(status);
 }
 

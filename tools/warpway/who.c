@@ -53,7 +53,7 @@ static void print_holder(struct who *who, const struct ww_holder_info *holder)
 	holder_report_holder(holder, name);
 	format_duration(holder->age_ns, age);
 	printf("%s of %s, for %s%s: ", name, view_user(&who->request.view, holder->uid), age,
-		holder->attached ? "" : ", not yet back since the broker was restarted");
+		holder->is_attached ? "" : ", not yet back since the broker was restarted");
 	print_objects("holds", holder->held, holder->held_bytes);
 	print_objects(", put", holder->put, holder->put_bytes);
 	putchar('\n');
@@ -73,7 +73,7 @@ static void print_holds(const struct who *who, const struct ww_holder_info *hold
 
 		view_text(&who->request.view, hold->object, &text);
 		table_add(&table, "  \t%s\t%s\t%s%s%s", format_access(hold->info.access), text.size,
-			text.name, hold->info.maker ? "  (put by it)" : "",
+			text.name, hold->info.is_creator ? "  (put by it)" : "",
 			hold->object->state == WW_STATE_REMOVED ? "  (removed)" : "");
 	}
 	table_print(&table, stdout);
@@ -137,8 +137,9 @@ static json_t *json_of_holds(const struct holder_report *report,
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:s, s:b, s:I, s:o}", "name", name, "id", id,
 				"access", format_access(hold->info.access), "maker",
-				(int)hold->info.maker, "bytes", (json_int_t)hold->object->bytes,
-				"age_ns", view_json_ns(hold->info.age_ns)));
+				(int)hold->info.is_creator, "bytes",
+				(json_int_t)hold->object->bytes, "age_ns",
+				view_json_ns(hold->info.age_ns)));
 	}
 	return list;
 }
@@ -151,10 +152,10 @@ static json_t *json_of_holder(struct who *who, const struct ww_holder_info *hold
 	return json_pack("{s:I, s:s, s:I, s:I, s:s, s:b, s:I, s:I, s:I, s:I, s:o, s:o}", "pid",
 		(json_int_t)holder->pid, "program", program, "uid", (json_int_t)holder->uid, "gid",
 		(json_int_t)holder->gid, "user", view_user(&who->request.view, holder->uid),
-		"attached", (int)holder->attached, "held", (json_int_t)holder->held, "held_bytes",
-		(json_int_t)holder->held_bytes, "put", (json_int_t)holder->put, "put_bytes",
-		(json_int_t)holder->put_bytes, "age_ns", view_json_ns(holder->age_ns), "holds",
-		json_of_holds(&who->holder_report, holder));
+		"attached", (int)holder->is_attached, "held", (json_int_t)holder->held,
+		"held_bytes", (json_int_t)holder->held_bytes, "put", (json_int_t)holder->put,
+		"put_bytes", (json_int_t)holder->put_bytes, "age_ns", view_json_ns(holder->age_ns),
+		"holds", json_of_holds(&who->holder_report, holder));
 }
 
 static json_t *json_of_object(struct who *who, const struct ww_object_info *object)

@@ -238,6 +238,37 @@ TEST("a token's escrow is what keeps it, or nothing does")
 	CLAIM(memory::try_import_token(on, name).status() == status::not_found);
 }
 
+TEST("a delivery is listed, opens its memory once, and is revoked")
+{
+	const device on = test::device();
+	const memory mine = memory::create(on, bytes);
+	export_options options;
+
+	options.delivery = true;
+	options.uses = 1;
+	const token first = mine.export_token(options), second = mine.export_token(options);
+	const in_flight list = in_flight::create();
+	const auto all = list.deliveries();
+
+	CLAIM(std::count_if(all.begin(), all.end(), [&](const in_flight_info &info) {
+		return !info.is_slice() && info.uses() == 1 && info.bytes() >= bytes &&
+			info.object_id() == mine.info().object_id();
+	}) == 2);
+	CLAIM(memory::try_import_token(on, first));
+	CLAIM(memory::try_import_token(on, first).status() == status::access);
+	CLAIM(in_flight::revoke(1h).count == 0);
+	CLAIM(in_flight::revoke(second).count == 1);
+	CLAIM(memory::try_import_token(on, second).status() == status::access);
+	in_flight::limit(1, 0);
+	CLAIM(mine.try_export_token(options));
+	CLAIM(mine.try_export_token(options).status() == status::limit);
+	in_flight::limit(0, 0);
+	CLAIM(in_flight::revoke(0ns).count == 1);
+	const in_flight none = in_flight::create();
+
+	CLAIM(none.deliveries().begin() == none.deliveries().end());
+}
+
 TEST("memory without a name is in the broker")
 {
 	const broker in = broker::open();
@@ -283,7 +314,7 @@ TEST("a snapshot is walked over")
 	const auto holds = moved.holds();
 
 	CLAIM(std::count_if(holds.begin(), holds.end(), [&](const hold_info &info) {
-		return info.holder() == self->number() && info.is_maker() && !info.is_escrow();
+		return info.holder() == self->number() && info.is_creator() && !info.is_escrow();
 	}) >= 2);
 	CLAIM(moved.holder(0) && moved.hold(0) && !moved.holder(100000) && !moved.hold(100000));
 }

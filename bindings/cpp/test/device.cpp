@@ -236,6 +236,22 @@ TEST("wrapped memory gives its owner notice, once")
 	CLAIM(memory::wrap(on, inside, 0).info().bytes() == bytes - 4096);
 }
 
+TEST("retired memory ends when the device has done its work")
+{
+	const device on = test::device();
+	const memory whole = memory::create(on, bytes);
+	int calls = 0;
+	memory part = memory::wrap(on, whole.pointer(), 8192, [&calls] { calls++; });
+
+	part.retire();
+	CLAIM(!part);
+	for (int tries = 0; tries < 1000 && calls == 0; tries++)
+		memory::create(on, 4096); /* ends what was retired */
+	CLAIM(calls == 1);
+	part.retire();
+	CLAIM(calls == 1);
+}
+
 TEST("elements that are not aligned are refused")
 {
 	const device on = test::device();
@@ -370,7 +386,7 @@ TEST("a descriptor that is readable when a value is reached")
 	const timeline mine = timeline::create();
 
 	mine.signal(1);
-	const descriptor ready = mine.eventfd(1, by);
+	const descriptor ready = mine.eventfd(by, 1);
 	pollfd looked{ready.get(), POLLIN, 0};
 
 	CLAIM(::poll(&looked, 1, -1) == 1 && (looked.revents & POLLIN));

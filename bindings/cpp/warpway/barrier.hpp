@@ -35,7 +35,7 @@ public:
 	/* The member that broke it; nothing: it is whole. */
 	std::optional<std::uint32_t> broken() const noexcept
 	{
-		if (!raw().broken)
+		if (!raw().is_broken)
 			return {};
 		return raw().broken_rank;
 	}

@@ -24,8 +24,8 @@
  * that differ in this may be linked, because WARPWAY_ABI makes their names differ.
  *
  * Threads, CUDA, fork: as the C headers say. A handle is like a std::shared_ptr: several threads
- * may use the object, but only one thread at a time may change the handle. In a forked child
- * destructors do nothing and all other calls fail.
+ * may use the object, but only one thread at a time may change the handle. In a child made
+ * by fork() the destructors of its parent's objects do nothing.
  */
 #ifndef WARPWAY_BASE_HPP
 #define WARPWAY_BASE_HPP

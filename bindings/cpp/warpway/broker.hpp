@@ -71,7 +71,7 @@ public:
 	std::uint32_t holders() const noexcept { return raw().holders; }
 	std::uint32_t escrows() const noexcept { return raw().escrows; }
 	std::uint32_t fd_count() const noexcept { return raw().fd_count; }
-	bool is_own() const noexcept { return raw().own != 0; }
+	bool is_own() const noexcept { return raw().is_own != 0; }
 	std::uint64_t bytes() const noexcept { return raw().bytes; }
 	std::chrono::nanoseconds age() const noexcept { return detail::to_duration(raw().age_ns); }
 	std::uint64_t generation() const noexcept { return raw().generation; }
@@ -135,7 +135,7 @@ public:
 	}
 	static broker open(const broker_options &options = {}) { return try_open(options).value(); }
 
-	/* ww_broker_address(): empty in a forked child. */
+	/* ww_broker_address(): empty in a child made by fork(), of its parent's. */
 	std::string_view address() const noexcept
 	{
 		const char *path = ww_broker_address(get());

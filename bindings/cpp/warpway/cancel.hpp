@@ -43,6 +43,9 @@ public:
 	}
 	static cancel create() { return try_create().value(); }
 
+	/* ww_cancel_nowait(): always set; the call that it is given to asks no broker. */
+	static cancel nowait() noexcept { return share(ww_cancel_nowait()); }
+
 	/* ww_cancel_set(): may be called in a signal handler, as may is_set(). */
 	void set() const noexcept { ww_cancel_set(get()); }
 

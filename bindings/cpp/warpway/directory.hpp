@@ -23,7 +23,7 @@ public:
 	std::uint32_t pid() const noexcept { return raw().pid; }
 	std::uint32_t uid() const noexcept { return raw().uid; }
 	std::uint32_t gid() const noexcept { return raw().gid; }
-	bool is_attached() const noexcept { return raw().attached != 0; }
+	bool is_attached() const noexcept { return raw().is_attached != 0; }
 	std::uint32_t held() const noexcept { return raw().held; }
 	std::uint32_t put() const noexcept { return raw().put; }
 	std::uint64_t number() const noexcept { return raw().number; }
@@ -38,13 +38,18 @@ class hold_info : public detail::description<ww_hold_info>
 {
 public:
 	warpway::access access() const noexcept { return warpway::access{raw().access}; }
-	bool is_maker() const noexcept { return raw().maker != 0; }
-	bool is_escrow() const noexcept { return raw().escrow != 0; }
+	bool is_creator() const noexcept { return raw().is_creator != 0; }
+	bool is_escrow() const noexcept { return raw().is_escrow != 0; }
 	std::uint64_t holder() const noexcept { return raw().holder; }
 	std::chrono::nanoseconds age() const noexcept { return detail::to_duration(raw().age_ns); }
 	id object_id() const noexcept { return detail::to_id(raw().object_id); }
+	std::uint64_t delivery() const noexcept { return raw().delivery; }
+	std::uint64_t exporter() const noexcept { return raw().exporter; }
+	std::uint32_t uses() const noexcept { return raw().uses; }
+	bool is_own() const noexcept { return raw().is_own != 0; }
+	std::uint64_t bytes() const noexcept { return raw().bytes; }
 
-	/* Of an escrow, until it ends. */
+	/* Of an escrow, until it ends; nothing of a delivery while its exporter lives. */
 	std::optional<std::chrono::nanoseconds> left() const noexcept
 	{
 		if (raw().left_ns == WW_FOREVER)

@@ -93,6 +93,7 @@ struct export_options {
 	std::optional<std::chrono::nanoseconds> escrow = {}; /* nothing: 60 seconds; zero: none */
 	std::uint32_t uses = 0;
 	std::optional<warpway::array> array = {}; /* in the span */
+	bool delivery = false;                    /* WW_EXPORT_DELIVERY; uses is not 0 then */
 };
 
 namespace detail
@@ -131,7 +132,7 @@ inline ww_import_params to_params(const import_options &options) noexcept
 template <class Handle>
 ww_memory_handle to_memory_handle(const Handle &handle) noexcept
 {
-	static_assert(sizeof(Handle) == WW_HANDLE_BYTES && std::is_trivially_copyable_v<Handle>,
+	static_assert(sizeof(Handle) == WW_MEMORY_HANDLE_BYTES && std::is_trivially_copyable_v<Handle>,
 		"a legacy handle has 64 bytes");
 	ww_memory_handle copy{};
 
@@ -540,6 +541,7 @@ public:
 		params.bytes = options.bytes;
 		params.escrow_ns = detail::to_escrow(options.escrow);
 		params.uses = options.uses;
+		params.flags = options.delivery ? WW_EXPORT_DELIVERY : 0;
 		params.array = options.array ? &options.array->raw() : nullptr;
 		const ww_status code = ww_memory_export(get(), by.get(), &params, stop.get(),
 			made.out());
@@ -551,6 +553,9 @@ public:
 	{
 		return try_export_token(options, by, stop).value();
 	}
+
+	/* ww_memory_retire(): as reset(), when the device has done its work. */
+	void retire() noexcept { ww_memory_retire(release()); }
 
 	/* ww_memory_revoke(): an empty broker is the memory's, else the default one. */
 	result<void> try_revoke(const broker &in = {}, const cancel &stop = {}) const noexcept

@@ -45,6 +45,7 @@ struct name_options {
 struct token_options {
 	std::uint32_t uses = 0;
 	std::optional<std::chrono::nanoseconds> escrow = {}; /* nothing: 60 seconds; zero: none */
+	bool delivery = false; /* WW_EXPORT_DELIVERY; uses is not 0 then */
 };
 
 namespace detail
@@ -66,6 +67,7 @@ inline ww_token_params to_params(const token_options &options) noexcept
 
 	filled.uses = options.uses;
 	filled.escrow_ns = to_escrow(options.escrow);
+	filled.flags = options.delivery ? WW_EXPORT_DELIVERY : 0;
 	return filled;
 }
 
@@ -195,18 +197,18 @@ public:
 	[[nodiscard]] outcome query(std::uint64_t value) const { return try_query(value).value(); }
 
 	/* ww_timeline_eventfd() */
-	result<descriptor> try_eventfd(std::uint64_t value, const stream &by) const noexcept
+	result<descriptor> try_eventfd(const stream &by, std::uint64_t value) const noexcept
 	{
 		int fd = -1;
-		const ww_status code = ww_timeline_eventfd(get(), value, by.get(), &fd);
+		const ww_status code = ww_timeline_eventfd(get(), by.get(), value, &fd);
 
 		if (code != WW_OK)
 			return detail::unexpected(code);
 		return descriptor::adopt(fd);
 	}
-	descriptor eventfd(std::uint64_t value, const stream &by) const
+	descriptor eventfd(const stream &by, std::uint64_t value) const
 	{
-		return try_eventfd(value, by).value();
+		return try_eventfd(by, value).value();
 	}
 
 	/* ww_timeline_info_get() */

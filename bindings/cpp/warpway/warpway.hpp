@@ -12,10 +12,12 @@
 #include <warpway/base.hpp>
 #include <warpway/broker.hpp>
 #include <warpway/cancel.hpp>
+#include <warpway/channel.hpp>
 #include <warpway/device.hpp>
 #include <warpway/directory.hpp>
 #include <warpway/event.hpp>
 #include <warpway/handle.hpp>
+#include <warpway/in_flight.hpp>
 #include <warpway/memory.hpp>
 #include <warpway/object.hpp>
 #include <warpway/pool.hpp>

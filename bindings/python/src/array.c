@@ -82,12 +82,22 @@ static PyObject *array_new(PyTypeObject *type, PyObject *arguments, PyObject *ke
 	return status == WW_OK ? array_object(core, memory, &array) : error_raise(core, status);
 }
 
+/* Without tp_clear: a cycle is broken at the Memory, and every method needs it. */
+static int array_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(((struct array_instance *)self)->memory);
+	Py_VISIT(((struct array_instance *)self)->timeline);
+	return 0;
+}
+
 static void array_dealloc(PyObject *self)
 {
 	struct array_instance *array = (struct array_instance *)self;
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	PyObject_GC_UnTrack(self);
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(array->memory);
@@ -188,6 +198,7 @@ static PyObject *get_pointer(PyObject *self, void *unused)
 	(void)unused;
 	if (!memory_info(memory_of(self), &info))
 		return NULL;
+	memory_mark_streamed(memory_of(self));
 	return PyLong_FromVoidPtr((char *)info.pointer + array_of(self)->offset);
 }
 
@@ -344,9 +355,9 @@ static bool copy_array(PyObject *self, PyObject *other)
 		error_raise(core_of(self), status);
 		return false;
 	}
-	to = memory_borrow(memory_of(self));
+	to = memory_borrow_briefly(memory_of(self));
 	if (to)
-		from = memory_borrow(memory_of(other));
+		from = memory_borrow_briefly(memory_of(other));
 	if (!to || !from) {
 		memory_return(to);
 		return false;
@@ -414,11 +425,7 @@ static PyObject *array_copy_to(PyObject *self, PyObject *destination)
 
 static PyObject *array_close(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	PyObject *method = PyObject_GetAttrString(memory_of(self), "close");
-	PyObject *done = method ? PyObject_Call(method, arguments, keywords) : NULL;
-
-	Py_XDECREF(method);
-	return done;
+	return memory_close(memory_of(self), arguments, keywords);
 }
 
 static PyObject *array_exit(PyObject *self, PyObject *unused)
@@ -467,8 +474,10 @@ static PyMethodDef methods[] = {
 		"the call waits for it.\n\n"
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    The most that an importer gets. None: as this Array.\n"
-		"uses : int\n    How often it can be opened before its hold ends; 0: `escrow` alone ends it.\n"
-		"escrow : float or None\n    Seconds for which the token alone keeps the memory; None: not at all.\n"
+		"uses : int\n    How often it can be opened: until then it is in flight, and keeps the memory as long\n"
+		"    as this process lives. 0: any number of times; only `escrow` ends its hold.\n"
+		"escrow : float or None\n    Seconds for which the token alone keeps the memory: after the end of this process,\n"
+		"    but with uses=0 from now on; None: not at all.\n"
 		"broker : Broker, optional\n    None: the default one.\n"
 		"cancel : Cancel, optional\n\n"
 		"Returns\n-------\nToken\n    A pickled one arrives as the Array."},
@@ -500,9 +509,20 @@ static PyMethodDef methods[] = {
 	{"__dlpack__", KEYWORDS(array_dlpack), METH_VARARGS | METH_KEYWORDS,
 		"__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
 		"A capsule with a DLPack tensor, as the array API says.\n\n"
+		"When the tensor of a GPU's memory ends, the memory is released after the work that the\n"
+		"GPU has been given until then.\n\n"
+		"Parameters\n----------\n"
+		"stream : int, optional\n"
+		"    The consumer's stream; it waits for the ready point, and has the copy in its order.\n"
+		"    None: CUDA's legacy default stream. -1: nothing waits; a copy is there on return.\n"
+		"max_version : tuple of int, optional\n    The newest DLPack that the consumer knows.\n"
+		"dl_device : tuple of int, optional\n    Where the tensor is to be, such as (1, 0), the CPU.\n"
+		"copy : bool, optional\n"
+		"    True: of new memory. False: never of new memory. None: only for another device.\n\n"
 		"Raises\n------\n"
 		"BufferError\n"
-		"    The memory is for reading only, and the consumer's version of DLPack cannot say so."},
+		"    The memory is for reading only, and the consumer's version of DLPack cannot say so; or\n"
+		"    a copy is needed, and `copy` is False."},
 	{"__dlpack_device__", array_dlpack_device, METH_NOARGS,
 		"__dlpack_device__($self, /)\n--\n\n(device type, device id) of DLPack."},
 	{"__array__", KEYWORDS(array_array), METH_VARARGS | METH_KEYWORDS,
@@ -565,11 +585,12 @@ static PyType_Slot slots[] = {
 		    "Indexing, slicing, iteration, `reshape`, `transpose` and `view` make views of the same bytes. NumPy,\n"
 		    "PyTorch, CuPy, Numba and JAX use an Array without a copy, by DLPack, the buffer protocol\n"
 		    "or the CUDA array interface. A pickled Array arrives as an Array of the same bytes; the\n"
-		    "pickle alone keeps them for 60 s. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
+		    "pickle alone keeps them as long as its sender lives, and 60 s more. Most arrays are made by `empty`, `zeros` or `Pool.empty`.\n\n"
 		    "Raises\n------\n"
 		    "InvalidArgument\n    The array does not fit into the memory, or there is no such type.")},
 	{Py_tp_new, array_new},
 	{Py_tp_dealloc, array_dealloc},
+	{Py_tp_traverse, array_traverse},
 	{Py_tp_repr, array_repr},
 	{Py_tp_methods, methods},
 	{Py_tp_getset, properties},
@@ -585,7 +606,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Array",
 	.basicsize = sizeof(struct array_instance),
-	.flags = TYPE_FLAGS,
+	.flags = TYPE_FLAGS | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };
 

@@ -39,7 +39,9 @@ PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *array_cuda_interface(PyObject *self, void *unused);
 int array_getbuffer(PyObject *self, Py_buffer *view, int flags);
 void array_releasebuffer(PyObject *self, Py_buffer *view);
-PyObject *array_from_dlpack(PyObject *module, PyObject *value);
+
+/* array_import.c, array_handle.c: functions of the module */
+PyObject *array_from_dlpack(PyObject *module, PyObject *arguments, PyObject *keywords);
 PyObject *array_open_handle(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* array_share.c: with other processes, and in the order of streams */

@@ -12,30 +12,8 @@
 
 #include <warpway/dlpack.h>
 
+#include "dlpack.h"
 #include "memory.h"
-
-/* Device types of DLPack. */
-#define DL_CPU       1
-#define DL_CUDA      2
-#define DL_CUDA_HOST 3
-
-/* Of DLPack 1.1: the parts that a capsule's destructor needs. */
-struct DLManagedTensor {
-	uint64_t tensor[6];
-	void *context;
-	void (*deleter)(struct DLManagedTensor *self);
-};
-
-struct DLManagedTensorVersioned {
-	uint32_t major, minor;
-	void *context;
-	void (*deleter)(struct DLManagedTensorVersioned *self);
-	uint64_t flags;
-	uint64_t tensor[6];
-};
-
-#define CAPSULE_PLAIN     "dltensor"
-#define CAPSULE_VERSIONED "dltensor_versioned"
 
 static const struct ww_array *array_of(PyObject *self)
 {
@@ -49,11 +27,11 @@ static PyObject *memory_of(PyObject *self)
 
 /* --- DLPack, from here --- */
 
-static bool dl_device(PyObject *self, int *out_type, int *out_id)
+bool dlpack_place(PyObject *memory, int *out_type, int *out_id)
 {
 	struct ww_device_info shown = WW_INIT(struct ww_device_info);
 	struct ww_memory_info info;
-	ww_device *device = memory_device(memory_of(self), &info);
+	ww_device *device = memory_device(memory, &info);
 	ww_status status;
 
 	if (!device)
@@ -61,7 +39,7 @@ static bool dl_device(PyObject *self, int *out_type, int *out_id)
 	status = ww_device_info_get(device, &shown);
 	handle_return(&device_class, device);
 	if (status != WW_OK) {
-		error_raise(core_of(self), status);
+		error_raise(core_of(memory), status);
 		return false;
 	}
 	*out_id = 0;
@@ -75,6 +53,11 @@ static bool dl_device(PyObject *self, int *out_type, int *out_id)
 	return true;
 }
 
+static bool dl_device(PyObject *self, int *out_type, int *out_id)
+{
+	return dlpack_place(memory_of(self), out_type, out_id);
+}
+
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused)
 {
 	int type, id;
@@ -83,26 +66,58 @@ PyObject *array_dlpack_device(PyObject *self, PyObject *unused)
 	return dl_device(self, &type, &id) ? Py_BuildValue("(ii)", type, id) : NULL;
 }
 
-/* A consumer that asks for another device gets an error, or for the CPU what the CPU can reach. */
-static bool check_device(PyObject *self, PyObject *wanted)
-{
-	int type, id, own_type, own_id;
+/* What a consumer asks for. */
+struct dlpack_request {
+	bool must_copy;
+	bool may_copy;
+	int type, id; /* the device, if it is not the array's own or bytes are copied */
+};
 
+static bool read_copy(PyObject *copy, struct dlpack_request *request)
+{
+	int is_true = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+
+	if (is_true < 0)
+		return false;
+	request->must_copy = is_true;
+	request->may_copy = is_true || copy == Py_None;
+	return true;
+}
+
+/* Bytes are copied to another device, if that is allowed. The CPU reaches pinned ones in place. */
+static bool read_place(PyObject *self, PyObject *wanted, struct dlpack_request *request)
+{
+	int own_type, own_id;
+
+	if (wanted == Py_None && !request->must_copy)
+		return true;
+	if (!dl_device(self, &own_type, &own_id))
+		return false;
+	request->type = own_type;
+	request->id = own_id;
 	if (wanted == Py_None)
 		return true;
 	if (!PyTuple_Check(wanted)) {
 		PyErr_Format(PyExc_TypeError, "dl_device is a tuple of two ints, not %R", wanted);
 		return false;
 	}
-	if (!PyArg_ParseTuple(wanted, "ii;dl_device is a tuple of two ints", &type, &id) ||
-		!dl_device(self, &own_type, &own_id))
+	if (!PyArg_ParseTuple(wanted, "ii;dl_device is a tuple of two ints", &request->type,
+		    &request->id))
 		return false;
-	if ((type == own_type && id == own_id) || (type == DL_CPU && own_type == DL_CUDA_HOST))
+	if (request->type == own_type && request->id == own_id)
 		return true;
-	PyErr_Format(PyExc_BufferError,
-		"this array is on DLPack's device (%d, %d), and is not copied to (%d, %d)",
-		own_type, own_id, type, id);
-	return false;
+	if (request->type == DL_CPU && own_type == DL_CUDA_HOST)
+		return true;
+	if (!request->may_copy || (request->type != DL_CPU && request->type != DL_CUDA)) {
+		PyErr_Format(PyExc_BufferError,
+			"this array is on DLPack's device (%d, %d), and %s to (%d, %d)", own_type,
+			own_id,
+			request->may_copy ? "cannot be copied" : "copy=False forbids the copy",
+			request->type, request->id);
+		return false;
+	}
+	request->must_copy = true;
+	return true;
 }
 
 /* Has the consumer's stream wait for the ready point; where it names none, the CPU waits. */
@@ -112,6 +127,8 @@ static bool order_consumer(PyObject *self, PyObject *stream)
 	ww_status status;
 	int type, id;
 
+	if (stream == Py_None && !((struct array_instance *)self)->timeline)
+		return true;
 	if (!dl_device(self, &type, &id))
 		return false;
 	if (type != DL_CUDA && stream != Py_None && type == DL_CPU) {
@@ -160,7 +177,48 @@ static void capsule_free(PyObject *capsule)
 	Py_END_ALLOW_THREADS
 }
 
-static PyObject *capsule_versioned(PyObject *self, ww_memory *memory)
+/* --- deleters ---
+ *
+ * The consumer's streams may still use the memory when its tensor ends. So of a GPU's memory the
+ * tensor has a second reference, in its field for the producer, which is retired. Both functions
+ * may be called from any thread, also after Python has ended.
+ */
+
+static void (*delete_plain)(struct DLManagedTensor *self);
+static void (*delete_versioned)(struct DLManagedTensorVersioned *self);
+
+static void delete_streamed_plain(struct DLManagedTensor *self)
+{
+	ww_memory_retire(self->context);
+	delete_plain(self);
+}
+
+static void delete_streamed_versioned(struct DLManagedTensorVersioned *self)
+{
+	ww_memory_retire(self->context);
+	delete_versioned(self);
+}
+
+/* The library has one deleter for all tensors of a form. */
+static void tensor_stream_plain(struct DLManagedTensor *tensor, ww_memory *memory)
+{
+	if (tensor->tensor.device_type == DL_CPU)
+		return;
+	delete_plain = tensor->deleter;
+	tensor->context = ww_memory_ref(memory);
+	tensor->deleter = delete_streamed_plain;
+}
+
+static void tensor_stream_versioned(struct DLManagedTensorVersioned *tensor, ww_memory *memory)
+{
+	if (tensor->tensor.device_type == DL_CPU)
+		return;
+	delete_versioned = tensor->deleter;
+	tensor->context = ww_memory_ref(memory);
+	tensor->deleter = delete_streamed_versioned;
+}
+
+static PyObject *capsule_versioned(PyObject *self, ww_memory *memory, uint64_t flags)
 {
 	struct DLManagedTensorVersioned *tensor;
 	ww_status status = ww_dlpack_export(memory, array_of(self), &tensor);
@@ -168,6 +226,8 @@ static PyObject *capsule_versioned(PyObject *self, ww_memory *memory)
 
 	if (status != WW_OK)
 		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
+	tensor->flags |= flags;
+	tensor_stream_versioned(tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_VERSIONED, capsule_free);
 	if (!capsule)
 		tensor->deleter(tensor);
@@ -182,9 +242,33 @@ static PyObject *capsule_plain(PyObject *self, ww_memory *memory)
 
 	if (status != WW_OK)
 		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
+	tensor_stream_plain(tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_PLAIN, capsule_free);
 	if (!capsule)
 		tensor->deleter(tensor);
+	return capsule;
+}
+
+static PyObject *capsule_make(PyObject *self, bool is_versioned, bool is_copied)
+{
+	ww_memory *memory = memory_borrow(memory_of(self));
+	PyObject *capsule;
+
+	if (!memory)
+		return NULL;
+	capsule = is_versioned ? capsule_versioned(self, memory, is_copied ? DL_IS_COPIED : 0)
+			       : capsule_plain(self, memory);
+	handle_give_back(memory_of(self), &memory_class, memory);
+	return capsule;
+}
+
+static PyObject *capsule_of_copy(PyObject *self, const struct dlpack_request *request,
+	PyObject *stream, bool is_versioned)
+{
+	PyObject *copy = array_copy_for(self, request->type, request->id, stream);
+	PyObject *capsule = copy ? capsule_make(copy, is_versioned, true) : NULL;
+
+	Py_XDECREF(copy);
 	return capsule;
 }
 
@@ -192,8 +276,7 @@ PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
 	PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-	PyObject *capsule;
-	ww_memory *memory;
+	struct dlpack_request request;
 	int major = 0, minor;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream,
@@ -205,17 +288,11 @@ PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords)
 	if (version != Py_None &&
 		!PyArg_ParseTuple(version, "ii;max_version is a tuple of two ints", &major, &minor))
 		return NULL;
-	if (copy != Py_None && PyObject_IsTrue(copy))
-		return PyErr_Format(PyExc_BufferError,
-			"an Array makes no copies for DLPack: take it without copy=True, and copy it then");
-	if (!check_device(self, device) || !order_consumer(self, stream))
+	if (!read_copy(copy, &request) || !read_place(self, device, &request))
 		return NULL;
-	memory = memory_borrow(memory_of(self));
-	if (!memory)
-		return NULL;
-	capsule = major >= 1 ? capsule_versioned(self, memory) : capsule_plain(self, memory);
-	memory_return(memory);
-	return capsule;
+	if (request.must_copy)
+		return capsule_of_copy(self, &request, stream, major >= 1);
+	return order_consumer(self, stream) ? capsule_make(self, major >= 1, false) : NULL;
 }
 
 /* --- the CUDA array interface --- */
@@ -257,6 +334,7 @@ PyObject *array_cuda_interface(PyObject *self, void *unused)
 	if (type == DL_CPU)
 		return PyErr_Format(PyExc_AttributeError,
 			"an array of the host device has no CUDA array interface");
+	memory_mark_streamed(memory_of(self));
 	/* Where there is a ready point, CUDA's legacy default stream waits for it. */
 	return order_consumer(self, Py_None) ? cuda_interface(self, &info) : NULL;
 }
@@ -380,110 +458,4 @@ void array_releasebuffer(PyObject *self, Py_buffer *view)
 	(void)self;
 	memory_return(ours->memory);
 	free(ours);
-}
-
-/* --- DLPack, from other libraries --- */
-
-struct dlpack_call {
-	ww_device *device;
-	void *tensor;
-	bool is_versioned;
-	ww_memory *memory;
-	struct ww_array array;
-};
-
-static ww_status run_import(void *call, uint64_t timeout_ns, ww_cancel *cancel)
-{
-	struct dlpack_call *args = call;
-
-	(void)timeout_ns;
-	(void)cancel;
-	if (args->is_versioned)
-		return ww_dlpack_import(args->device, args->tensor, &args->memory, &args->array);
-	return ww_dlpack_import_unversioned(args->device, args->tensor, &args->memory,
-		&args->array);
-}
-
-/* The capsule of an object that has __dlpack__; older libraries do not know max_version. */
-static PyObject *capsule_of(PyObject *value)
-{
-	PyObject *method = PyObject_GetAttrString(value, "__dlpack__"), *none, *keywords, *capsule;
-
-	if (!method)
-		return NULL;
-	none = PyTuple_New(0);
-	keywords = Py_BuildValue("{s:(ii)}", "max_version", 1, 1);
-	capsule = none && keywords ? PyObject_Call(method, none, keywords) : NULL;
-	if (!capsule && none && PyErr_ExceptionMatches(PyExc_TypeError)) {
-		PyErr_Clear();
-		capsule = PyObject_Call(method, none, NULL);
-	}
-	Py_XDECREF(keywords);
-	Py_XDECREF(none);
-	Py_DECREF(method);
-	return capsule;
-}
-
-static ww_device *device_of_tensor(struct core *core, PyObject *value)
-{
-	PyObject *pair = PyObject_CallMethod(value, "__dlpack_device__", NULL), *name;
-	ww_device *device;
-	int type, id;
-
-	if (!pair)
-		return NULL;
-	/* The type may be an IntEnum. */
-	if (!PyTuple_Check(pair) ||
-		!PyArg_ParseTuple(pair, "ii;__dlpack_device__ returns two ints", &type, &id)) {
-		if (!PyErr_Occurred())
-			PyErr_Format(PyExc_TypeError, "__dlpack_device__ returned %R, no tuple",
-				pair);
-		Py_DECREF(pair);
-		return NULL;
-	}
-	Py_DECREF(pair);
-	name = type == DL_CPU ? PyUnicode_FromString("host") : PyLong_FromLong(id);
-	device = name ? convert_device(core, name) : NULL;
-	Py_XDECREF(name);
-	return device;
-}
-
-static PyObject *import_capsule(struct core *core, ww_device *device, PyObject *capsule)
-{
-	bool is_versioned = PyCapsule_IsValid(capsule, CAPSULE_VERSIONED);
-	const char *name = is_versioned ? CAPSULE_VERSIONED : CAPSULE_PLAIN;
-	struct dlpack_call call = {.device = device, .is_versioned = is_versioned};
-	PyObject *memory, *array;
-	ww_status status;
-
-	call.tensor = PyCapsule_GetPointer(capsule, name);
-	if (!call.tensor)
-		return NULL;
-	/* The tensor is to be the memory's: no other thread may take it meanwhile. */
-	PyCapsule_SetName(capsule, is_versioned ? "used_dltensor_versioned" : "used_dltensor");
-	status = wait_run(core, run_import, &call, 0, NULL);
-	if (status != WW_OK) {
-		PyCapsule_SetName(capsule, name);
-		return error_raise(core, status);
-	}
-	memory = memory_object(core, call.memory);
-	array = memory ? array_object(core, memory, &call.array) : NULL;
-	Py_XDECREF(memory);
-	return array;
-}
-
-PyObject *array_from_dlpack(PyObject *module, PyObject *value)
-{
-	struct core *core = core_of_module(module);
-	ww_device *device = core ? device_of_tensor(core, value) : NULL;
-	PyObject *capsule, *array = NULL;
-
-	if (!device)
-		return NULL;
-	capsule = capsule_of(value);
-	if (capsule)
-		array = import_capsule(core, device, capsule);
-	Py_XDECREF(capsule);
-	handle_return(&device_class, device);
-	return array;
 }

@@ -64,10 +64,10 @@ PyObject *array_open_handle(PyObject *module, PyObject *arguments, PyObject *key
 		    &handle, &length, &shape, &dtype, &strides, convert_bytes, &offset,
 		    convert_access, &call.params.access, &which))
 		return NULL;
-	if (length != WW_HANDLE_BYTES)
+	if (length != WW_MEMORY_HANDLE_BYTES)
 		return PyErr_Format(PyExc_ValueError, "a handle has %d bytes, not %zd",
-			WW_HANDLE_BYTES, length);
-	memcpy(call.handle.bytes, handle, WW_HANDLE_BYTES);
+			WW_MEMORY_HANDLE_BYTES, length);
+	memcpy(call.handle.bytes, handle, WW_MEMORY_HANDLE_BYTES);
 	if (!describe(core, &call.array, shape, dtype, strides, offset))
 		return NULL;
 	call.device = convert_device(core, which);

@@ -202,9 +202,10 @@ PyObject *array_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 		return error_raise(core, status);
 	if (where != Py_None && !(broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
 		return NULL;
+	token_deliver(&params);
 	made = memory_export(instance(self)->memory, broker, &params, cancel, &token);
 	handle_return(&broker_class, broker);
-	return made ? token_object(core, &token) : NULL;
+	return made ? token_object_sent(core, &token, params.uses) : NULL;
 }
 
 struct timeline_call {
@@ -229,7 +230,7 @@ static bool export_timeline(PyObject *self, struct ww_token *out_token)
 
 	if (!call.timeline)
 		return false;
-	status = wait_run(core_of(self), run_export, &call, 0, NULL);
+	status = wait_brief(core_of(self), run_export, &call, NULL);
 	handle_return(&timeline_class, call.timeline);
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
@@ -258,6 +259,7 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 	const struct ww_export_params params = {
 		.struct_size = sizeof(params),
 		.uses = 1,
+		.flags = WW_EXPORT_DELIVERY,
 		.array = &instance(self)->array,
 	};
 	struct core *core = core_of(self);
@@ -267,7 +269,7 @@ PyObject *array_reduce(PyObject *self, PyObject *unused)
 	if (!memory_export_pickle(instance(self)->memory, &params, &token))
 		return NULL;
 	if (!is_pending(self))
-		return PyErr_Occurred() ? NULL : token_pickle(core, &token);
+		return PyErr_Occurred() ? NULL : token_pickle_ready(core, &token, NULL, 0);
 	if (!export_timeline(self, &timeline))
 		return NULL;
 	return token_pickle_ready(core, &token, &timeline, instance(self)->ready);

@@ -441,7 +441,7 @@ static PyObject *get_broken(PyObject *self, void *unused)
 	struct ww_barrier_info info;
 
 	(void)unused;
-	return barrier_info(self, &info) ? PyBool_FromLong((long)info.broken) : NULL;
+	return barrier_info(self, &info) ? PyBool_FromLong((long)info.is_broken) : NULL;
 }
 
 static PyObject *get_closed(PyObject *self, void *unused)
@@ -462,7 +462,7 @@ static PyObject *barrier_repr(PyObject *self)
 		return NULL;
 	return PyUnicode_FromFormat("<warpway.Barrier rank %u of %u, round %llu%s>",
 		(unsigned)info.rank, (unsigned)info.count, (unsigned long long)info.round,
-		info.broken ? ", broken" : "");
+		info.is_broken ? ", broken" : "");
 }
 
 static PyMethodDef methods[] = {

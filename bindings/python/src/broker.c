@@ -231,6 +231,9 @@ static PyMethodDef methods[] = {
 	{"who", broker_who, METH_NOARGS,
 		"who($self, /)\n--\n\n"
 		"The processes that are connected or hold something, as a list of ProcessInfo."},
+	{"_held_elsewhere", broker_held_elsewhere, METH_NOARGS,
+		"_held_elsewhere($self, /)\n--\n\n"
+		"The ids of objects that are held by others than their maker, or by a token, as a set."},
 	{"in_flight", broker_in_flight, METH_NOARGS,
 		"in_flight($self, /)\n--\n\n"
 		"The tokens and pickles that keep an object until they are opened, as a list of InFlight."},

@@ -156,11 +156,8 @@ static ww_status wait_for_name(struct core *core, struct get_call *call, uint64_
 
 static bool open_home(struct core *core, struct get_call *call)
 {
-	struct ww_token_info info = WW_INIT(struct ww_token_info);
-
-	memcpy(info.home_uuid, call->info.home_uuid, sizeof(info.home_uuid));
 	handle_return(&device_class, call->device);
-	call->device = token_device(core, &info, Py_None);
+	call->device = token_device(core, call->info.home_uuid, Py_None);
 	return call->device;
 }
 

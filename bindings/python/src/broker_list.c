@@ -191,7 +191,7 @@ static PyObject *process_info(struct core *core, const struct ww_holder_info *in
 		PyLong_FromUnsignedLong(info->uid),
 		PyLong_FromUnsignedLong(info->gid),
 		info_text(info->program),
-		PyBool_FromLong(info->attached != 0),
+		PyBool_FromLong(info->is_attached != 0),
 		PyLong_FromUnsignedLong(info->held),
 		PyLong_FromUnsignedLongLong(info->held_bytes),
 		PyLong_FromUnsignedLong(info->put),
@@ -224,46 +224,43 @@ PyObject *broker_who(PyObject *self, PyObject *unused)
 	return list;
 }
 
+PyObject *broker_held_elsewhere(PyObject *self, PyObject *unused)
+{
+	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
+	ww_snapshot *snapshot = take_snapshot(self, NULL, WW_SNAPSHOT_HOLDS);
+	PyObject *ids;
+
+	(void)unused;
+	if (!snapshot)
+		return NULL;
+	ids = PySet_New(NULL);
+	for (size_t i = 0; ids && ww_snapshot_hold(snapshot, i, &hold) == WW_OK; i++) {
+		PyObject *id = hold.is_creator ? NULL : info_id(hold.object_id);
+
+		if (!hold.is_creator && (!id || PySet_Add(ids, id) < 0))
+			Py_CLEAR(ids);
+		Py_XDECREF(id);
+	}
+	ww_snapshot_free(snapshot);
+	return ids;
+}
+
 /* --- tokens in flight --- */
 
-/* A dict of bytes by id, as info_id() writes it. */
-static PyObject *bytes_by_id(ww_snapshot *snapshot)
-{
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	PyObject *objects = PyDict_New();
-
-	for (size_t i = 0; objects && ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
-		PyObject *id = info_id(info.object_id);
-		PyObject *bytes = PyLong_FromUnsignedLongLong(info.bytes);
-
-		if (!id || !bytes || PyDict_SetItem(objects, id, bytes) < 0)
-			Py_CLEAR(objects);
-		Py_XDECREF(id);
-		Py_XDECREF(bytes);
-	}
-	return objects;
-}
-
-/* The object may have come after the listing of objects: 0 then. */
-static PyObject *bytes_of(PyObject *objects, PyObject *id)
-{
-	PyObject *bytes = id ? PyDict_GetItemWithError(objects, id) : NULL;
-
-	if (bytes)
-		return Py_NewRef(bytes);
-	return PyErr_Occurred() ? NULL : PyLong_FromLong(0);
-}
-
-static PyObject *flight_info(struct core *core, const struct ww_hold_info *info, PyObject *objects)
+static PyObject *flight_info(struct core *core, const struct ww_hold_info *info)
 {
 	static const char *const words[] = {"", "read", "write"};
-	PyObject *id = info_id(info->object_id);
 	PyObject *const values[] = {
-		id,
-		bytes_of(objects, id),
+		info_id(info->object_id),
+		PyLong_FromUnsignedLongLong(info->bytes),
 		info_word(info->access, words, 3),
 		info_seconds(info->age_ns),
 		info->left_ns == WW_FOREVER ? Py_NewRef(Py_None) : info_seconds(info->left_ns),
+		PyLong_FromUnsignedLong(info->uses),
+		PyLong_FromUnsignedLongLong(info->delivery),
+		Py_NewRef(Py_False),
+		PyBool_FromLong(info->is_own != 0),
+		PyUnicode_FromString(""),
 		INFO_END,
 	};
 
@@ -273,20 +270,17 @@ static PyObject *flight_info(struct core *core, const struct ww_hold_info *info,
 PyObject *broker_in_flight(PyObject *self, PyObject *unused)
 {
 	struct ww_hold_info info = WW_INIT(struct ww_hold_info);
-	ww_snapshot *snapshot = take_snapshot(self, NULL,
-		WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDS);
-	PyObject *objects, *list;
+	ww_snapshot *snapshot = take_snapshot(self, NULL, WW_SNAPSHOT_HOLDS);
+	PyObject *list;
 
 	(void)unused;
 	if (!snapshot)
 		return NULL;
-	objects = bytes_by_id(snapshot);
-	list = objects ? PyList_New(0) : NULL;
+	list = PyList_New(0);
 	for (size_t i = 0; list && ww_snapshot_hold(snapshot, i, &info) == WW_OK; i++) {
-		if (info.escrow && !list_add(list, flight_info(core_of(self), &info, objects)))
+		if (info.is_escrow && !list_add(list, flight_info(core_of(self), &info)))
 			Py_CLEAR(list);
 	}
-	Py_XDECREF(objects);
 	ww_snapshot_free(snapshot);
 	return list;
 }

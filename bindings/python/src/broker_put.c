@@ -131,6 +131,8 @@ static ww_status put_memory(struct core *core, struct put_call *call, PyObject *
 	if (call->memory)
 		status = wait_run(core, run_put_memory, call, timeout_ns, cancel);
 	memory_return(call->memory);
+	if (status == WW_OK)
+		memory_mark_lent(memory);
 	return status;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert.c - arguments of Python as numbers, devices, streams and types of elements
+ * convert.c - arguments of Python as numbers, devices, streams and shapes
  */
 #include "core.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define SECOND_NS 1000000000.0
 
@@ -99,8 +98,7 @@ void *convert_handle(struct core *core, enum core_type type, const struct handle
 	return NULL;
 }
 
-/* An attribute that may be missing: NULL without an exception then. */
-static PyObject *attribute(PyObject *value, const char *name)
+PyObject *optional_attribute(PyObject *value, const char *name)
 {
 	PyObject *found = PyObject_GetAttrString(value, name);
 
@@ -128,7 +126,9 @@ static ww_device *open_named(struct core *core, const char *name)
 	Py_BEGIN_ALLOW_THREADS
 	status = ww_device_open(name, &device);
 	Py_END_ALLOW_THREADS
-	if (status != WW_OK)
+	if (status == WW_OK)
+		device_keep(device);
+	else
 		error_raise(core, status);
 	return device;
 }
@@ -151,7 +151,7 @@ static ww_device *open_foreign(struct core *core, PyObject *value)
 	ww_device *device = NULL;
 
 	for (size_t i = 0; i < 2; i++) {
-		PyObject *index = attribute(value, names[i]);
+		PyObject *index = optional_attribute(value, names[i]);
 
 		if (index && PyLong_Check(index))
 			device = open_index(core, index);
@@ -199,7 +199,7 @@ ww_device *convert_device(struct core *core, PyObject *value)
 	if (PyUnicode_Check(value))
 		return open_text(core, value);
 	/* torch.device: str() of it is a name that open_text() knows. */
-	text = attribute(value, "type");
+	text = optional_attribute(value, "type");
 	if (text && PyUnicode_Check(text)) {
 		Py_DECREF(text);
 		text = PyObject_Str(value);
@@ -226,6 +226,15 @@ static PyObject *pointer_of_protocol(PyObject *protocol)
 	return pointer;
 }
 
+/* Return: NULL, with an exception. */
+static PyObject *no_stream(PyObject *value)
+{
+	return PyErr_Format(PyExc_TypeError,
+		"a stream is a warpway.Stream, an object with __cuda_stream__, a stream of torch, CuPy or "
+		"Numba, or the int of a CUstream, not %R",
+		value);
+}
+
 /*
  * The number of a CUstream: of an int, or of an object of another library; a new reference.
  * @depth: how many objects deep it may be: Numba's is in a ctypes.c_void_p of its handle
@@ -237,7 +246,7 @@ static PyObject *pointer_object(PyObject *value, int depth)
 
 	if (PyLong_Check(value))
 		return Py_NewRef(value);
-	found = attribute(value, "__cuda_stream__");
+	found = optional_attribute(value, "__cuda_stream__");
 	if (found) {
 		PyObject *pointer = pointer_of_protocol(found);
 
@@ -246,7 +255,7 @@ static PyObject *pointer_object(PyObject *value, int depth)
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && depth > 0 && !PyErr_Occurred();
 		i++) {
-		found = attribute(value, names[i]);
+		found = optional_attribute(value, names[i]);
 		if (!found)
 			continue;
 		/* Numba's handle is a ctypes.c_void_p, whose value is an int, or None for NULL. */
@@ -262,12 +271,7 @@ static PyObject *pointer_object(PyObject *value, int depth)
 		}
 		return found;
 	}
-	if (!PyErr_Occurred())
-		PyErr_Format(PyExc_TypeError,
-			"a stream is a warpway.Stream, an object with __cuda_stream__, a stream of torch, "
-			"CuPy or Numba, or the int of a CUstream, not %R",
-			value);
-	return NULL;
+	return PyErr_Occurred() ? NULL : no_stream(value);
 }
 
 /* The GPU a CUstream belongs to is not known: the first that accepts it. */
@@ -295,6 +299,16 @@ static ww_status wrap_somewhere(void *native, ww_stream **out_stream)
 	return status == WW_OK ? WW_ERR_NO_DEVICE : status;
 }
 
+/* A Timeline, for one, has a value, which the driver would take for an address. */
+static bool is_own_object(const struct core *core, PyObject *value)
+{
+	for (size_t i = 0; i < CORE_TYPES; i++) {
+		if (Py_TYPE(value) == core->types[i])
+			return true;
+	}
+	return false;
+}
+
 ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 {
 	PyObject *pointer;
@@ -304,7 +318,7 @@ ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 
 	if (Py_TYPE(value) == core->types[CORE_STREAM])
 		return handle_borrow(value, &stream_class);
-	pointer = pointer_object(value, 2);
+	pointer = is_own_object(core, value) ? no_stream(value) : pointer_object(value, 2);
 	if (!pointer)
 		return NULL;
 	native = PyLong_AsVoidPtr(pointer);
@@ -319,83 +333,7 @@ ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 	return stream;
 }
 
-/* --- types of elements, shapes --- */
-
-/* The name of a type as Python objects tell it; a new reference to a str. */
-static PyObject *dtype_name(PyObject *value)
-{
-	PyObject *name;
-
-	if (PyUnicode_Check(value))
-		return Py_NewRef(value);
-	if (PyType_Check(value))
-		return PyObject_GetAttrString(value, "__name__");
-	name = attribute(value, "name"); /* numpy.dtype */
-	if (name && PyUnicode_Check(name))
-		return name;
-	Py_XDECREF(name);
-	return PyErr_Occurred() ? NULL : PyObject_Str(value); /* torch.float32 */
-}
-
-/* NumPy's type strings, such as "<f4"; only in the machine's byte order. */
-static bool is_typestr(const char *text, char out_name[32])
-{
-	static const char *const kinds[][2] = {{"f", "float"}, {"i", "int"}, {"u", "uint"},
-		{"c", "complex"}, {"b", "bool"}, {"V", "opaque"}};
-	unsigned long bytes;
-	char *end;
-
-	if (!*text || !strchr("<=|", *text) || !text[1] || text[2] < '0' || text[2] > '9')
-		return false;
-	bytes = strtoul(text + 2, &end, 10);
-	if (*end || bytes > 999)
-		return false;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (text[1] != *kinds[i][0])
-			continue;
-		if (text[1] == 'b')
-			snprintf(out_name, 32, "bool");
-		else
-			snprintf(out_name, 32, "%s%lu", kinds[i][1], bytes * 8);
-		return true;
-	}
-	return false;
-}
-
-/* Python's own types are those that NumPy makes of them. */
-static const char *plain_name(const char *text)
-{
-	static const char *const names[][2] = {{"float", "float64"}, {"int", "int64"},
-		{"complex", "complex128"}, {"bool_", "bool"}};
-
-	if (!strncmp(text, "torch.", 6))
-		text += 6;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i][0]))
-			return names[i][1];
-	}
-	return text;
-}
-
-bool convert_dtype(struct core *core, PyObject *value, struct ww_dtype *out_dtype)
-{
-	PyObject *name = dtype_name(value);
-	char *text, typestr[32];
-	PyObject *bytes = name ? text_bytes(name, &text) : NULL;
-	ww_status status;
-
-	Py_XDECREF(name);
-	if (!bytes)
-		return false;
-	if (is_typestr(text, typestr))
-		status = ww_dtype_parse(typestr, out_dtype);
-	else
-		status = ww_dtype_parse(plain_name(text), out_dtype);
-	Py_DECREF(bytes);
-	if (status != WW_OK)
-		error_raise(core, status);
-	return status == WW_OK;
-}
+/* --- shapes --- */
 
 static bool take_number(PyObject *value, int64_t *out_number)
 {

@@ -58,11 +58,21 @@ enum core_type {
 
 #define CORE_ERRORS 32
 
+/* The name of the device with a UUID. */
+struct home_name {
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	char name[64]; /* "": not known */
+};
+
 /* The state of the module. */
 struct core {
 	PyTypeObject *types[CORE_TYPES];
 	PyObject *errors[CORE_ERRORS]; /* exception classes, in the order of the table of error.c */
 	PyObject *module;              /* borrowed: the state is the module's */
+	struct home_name home;         /* of the memory that was imported last, of token.c */
+	PyObject *dtype_text;          /* the type that was converted last, of convert.c; or NULL */
+	struct ww_dtype dtype;         /* what it names */
+	PyObject *unpickle; /* the function that pickles name, of token_pickle.c; or NULL */
 	PyObject *ready; /* a dict from streams of others to timelines, of array_share.c; or NULL */
 };
 
@@ -120,10 +130,17 @@ struct handle {
 /* An instance of a type, which takes over @object; on failure the object is released. */
 PyObject *handle_new(PyTypeObject *type, const struct handle_class *class, void *object);
 
+/* Return: false: it is closed, and the exception is set. */
+bool handle_check_open(PyObject *self, const struct handle_class *class);
 /* A reference of the object for one call; NULL: it is closed, and the exception is set. */
 void *handle_borrow(PyObject *self, const struct handle_class *class);
 /* Releases what was borrowed, without the GIL: the release may block. */
 void handle_return(const struct handle_class *class, void *object);
+/*
+ * The same for what was borrowed from @self. While that is open, it has a reference of its own, so
+ * this one is not the last: its release does not block, and the GIL is kept.
+ */
+void handle_give_back(PyObject *self, const struct handle_class *class, void *object);
 
 void handle_close(PyObject *self, const struct handle_class *class);
 /* For tp_dealloc: closes, and frees the instance. */
@@ -149,6 +166,12 @@ typedef ww_status (*wait_fn)(void *call, uint64_t timeout_ns, ww_cancel *cancel)
  */
 ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_ns,
 	PyObject *cancel);
+
+/*
+ * The same for a call without a limit on time that seldom has to wait, and then has no effect when
+ * it ends with WW_CANCELLED: it is tried without signals first.
+ */
+ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel);
 
 /* Whether wait_run() in this thread is ended by signals: it is the main thread. */
 bool wait_is_watched(void);
@@ -191,11 +214,20 @@ int convert_bytes(PyObject *value, void *out_bytes);
  */
 int convert_word(PyObject *value, const char *what, const char *const words[], int first);
 
+/* An attribute that may be missing: NULL without an exception then. */
+PyObject *optional_attribute(PyObject *value, const char *name);
+
 /*
  * A str as UTF-8, which has no zero inside: a new reference to bytes, and what they contain; NULL
  * with an exception.
  */
 PyObject *text_bytes(PyObject *text, char **out_text);
+
+/*
+ * The device stays open for ever. With the last one that uses a GPU, the library releases the CUDA
+ * context, and to make it again takes more than 100 ms: too long for each array that comes.
+ */
+void device_keep(ww_device *device);
 
 /* A device of None (the default one), an index, a name, a UUID or a Device; NULL: exception. */
 ww_device *convert_device(struct core *core, PyObject *value);
@@ -211,7 +243,7 @@ ww_stream *convert_stream(struct core *core, ww_device *device, PyObject *value)
 void *convert_handle(struct core *core, enum core_type type, const struct handle_class *class,
 	PyObject *value);
 
-/* "float32", NumPy's or ml_dtypes' dtype or scalar type, torch.float32, ... */
+/* dtype.c: "float32", NumPy's or ml_dtypes' dtype or scalar type, torch.float32, ... */
 bool convert_dtype(struct core *core, PyObject *value, struct ww_dtype *out_dtype);
 /* An int or a sequence of ints, at most WW_ARRAY_DIMS. Return: how many; -1 with an exception. */
 int convert_shape(struct core *core, PyObject *value, const char *what,
@@ -259,6 +291,11 @@ PyObject *broker_object(struct core *core, ww_broker *broker);
 /* --- token.c --- */
 
 PyObject *token_object(struct core *core, const struct ww_token *token);
+
+/* in_flight.c: functions of the module. */
+PyObject *in_flight(PyObject *module, PyObject *unused);
+PyObject *revoke_in_flight(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *limit_in_flight(PyObject *module, PyObject *arguments, PyObject *keywords);
 /* The token of a Token instance, or NULL with TypeError. */
 const struct ww_token *token_of(struct core *core, PyObject *value);
 
@@ -266,6 +303,13 @@ const struct ww_token *token_of(struct core *core, PyObject *value);
 
 /* An Array in @memory, an instance of CORE_MEMORY, which is borrowed. */
 PyObject *array_object(struct core *core, PyObject *memory, const struct ww_array *array);
+
+/* --- torch_allocator.c: functions of the module --- */
+
+/* set_torch_pool(index, pool): the pool of torch's allocator for the device with this index. */
+PyObject *torch_pool_set(PyObject *module, PyObject *arguments);
+/* Why the last allocation failed: a str, or None. */
+PyObject *torch_failure(PyObject *module, PyObject *unused);
 
 /* --- aio.c --- */
 

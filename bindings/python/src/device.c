@@ -4,6 +4,8 @@
  */
 #include "core.h"
 
+#define DEVICES_KEPT 64
+
 static void *device_ref(void *object)
 {
 	return ww_device_ref(object);
@@ -15,6 +17,18 @@ static void *device_unref(void *object)
 }
 
 const struct handle_class device_class = {"Device", device_ref, device_unref};
+
+/* Under the GIL. */
+void device_keep(ww_device *device)
+{
+	static ww_device *kept[DEVICES_KEPT]; /* a reference of each, for ever */
+	size_t i = 0;
+
+	while (i < DEVICES_KEPT && kept[i] && kept[i] != device)
+		i++;
+	if (i < DEVICES_KEPT && !kept[i])
+		kept[i] = ww_device_ref(device);
+}
 
 PyObject *device_object(struct core *core, ww_device *device)
 {

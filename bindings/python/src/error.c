@@ -44,7 +44,7 @@ static const struct error_class classes[] = {
 	{"PeerLost", &PyExc_ConnectionError, "The other process ended, or let go of the object.",
 		{WW_ERR_PEER_LOST, WW_ERR_GIVEN_UP}},
 	{"Forked", &PyExc_RuntimeError,
-		"A child made by fork() uses the library, which its parent had used before the fork.",
+		"A child made by fork() uses what is its parent's alone, or its parent had used a GPU.",
 		{WW_ERR_FORKED}},
 	{"NotFound", &PyExc_LookupError,
 		"There is no object of this name or token, or not any more.", {WW_ERR_NOT_FOUND}},

@@ -22,6 +22,14 @@ void handle_return(const struct handle_class *class, void *object)
 	Py_END_ALLOW_THREADS
 }
 
+void handle_give_back(PyObject *self, const struct handle_class *class, void *object)
+{
+	if (object && ((struct handle *)self)->object == object)
+		class->unref(object);
+	else
+		handle_return(class, object);
+}
+
 PyObject *handle_new(PyTypeObject *type, const struct handle_class *class, void *object)
 {
 	struct handle *handle = (struct handle *)PyType_GenericAlloc(type, 0);
@@ -33,14 +41,17 @@ PyObject *handle_new(PyTypeObject *type, const struct handle_class *class, void 
 	return (PyObject *)handle;
 }
 
+bool handle_check_open(PyObject *self, const struct handle_class *class)
+{
+	if (((struct handle *)self)->object)
+		return true;
+	PyErr_Format(PyExc_ValueError, "this %s is closed", class->noun);
+	return false;
+}
+
 void *handle_borrow(PyObject *self, const struct handle_class *class)
 {
-	struct handle *handle = (struct handle *)self;
-
-	if (handle->object)
-		return class->ref(handle->object);
-	PyErr_Format(PyExc_ValueError, "this %s is closed", class->noun);
-	return NULL;
+	return handle_check_open(self, class) ? class->ref(((struct handle *)self)->object) : NULL;
 }
 
 bool handle_is_closed(PyObject *self)

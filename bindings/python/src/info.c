@@ -98,7 +98,13 @@ static PyStructSequence_Field flight_fields[] = {
 	{"bytes", "int: all bytes that the object occupies"},
 	{"access", "str: 'read' or 'write': what the token grants"},
 	{"age", "float: seconds since the token was made"},
-	{"time_left", "float or None: seconds for which it keeps the object"},
+	{"time_left",
+		"float or None: seconds for which it keeps the object; None: its sender lives"},
+	{"uses", "int: how often it can be received yet; 0: any number of times"},
+	{"number", "int: of the delivery in its broker, or of the slice; 0: it counts nothing"},
+	{"is_slice", "bool: of a pool of this process; object_id is the pool's then"},
+	{"is_own", "bool: this process sent it"},
+	{"broker_id", "str: of the broker; '' in what Broker.in_flight() lists"},
 	{NULL},
 };
 
@@ -121,7 +127,7 @@ static const struct info_type types[] = {
 	{CORE_WATCH_EVENT, {"warpway.WatchEvent", "A change in a broker.", event_fields, 2}},
 	{CORE_IN_FLIGHT,
 		{"warpway.InFlight", "A token or pickle that keeps an object until it is opened.",
-			flight_fields, 5}},
+			flight_fields, 10}},
 };
 
 int info_types_make(struct core *core)
@@ -227,7 +233,7 @@ PyObject *object_info_object(struct core *core, const struct ww_object_info *inf
 		PyLong_FromUnsignedLong(info->pid),
 		PyLong_FromUnsignedLong(info->holders),
 		PyLong_FromUnsignedLong(info->escrows),
-		PyBool_FromLong(info->own),
+		PyBool_FromLong(info->is_own),
 		info_seconds(info->age_ns),
 		info->left_ns == WW_FOREVER ? Py_NewRef(Py_None) : info_seconds(info->left_ns),
 		info_id(info->object_id),

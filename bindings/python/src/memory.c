@@ -32,18 +32,36 @@ PyObject *memory_object_imported(struct core *core, ww_memory *memory)
 	return made;
 }
 
-PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token)
+PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token,
+	const struct ww_token_info *info)
 {
-	struct memory_handle *handle = (struct memory_handle *)memory_object(core, NULL);
+	struct memory_hold *made = PyMem_Malloc(sizeof(*made));
+	PyObject *self = made ? memory_object_imported(core, NULL) : NULL;
 
-	if (!handle) {
+	if (!made)
+		PyErr_NoMemory();
+	if (!made || !self) {
+		PyMem_Free(made);
 		handle_return(&hold_class, hold);
 		return NULL;
 	}
-	handle->is_imported = true;
-	handle->hold = hold;
-	handle->token = *token;
-	return (PyObject *)handle;
+	made->object = hold;
+	made->token = *token;
+	made->access = info->access;
+	memcpy(made->home_uuid, info->home_uuid, sizeof(made->home_uuid));
+	((struct memory_handle *)self)->hold = made;
+	return self;
+}
+
+static void memory_drop_hold(struct memory_handle *handle)
+{
+	struct memory_hold *hold = handle->hold;
+
+	handle->hold = NULL;
+	if (!hold)
+		return;
+	handle_return(&hold_class, hold->object);
+	PyMem_Free(hold);
 }
 
 bool memory_is_held(PyObject *self)
@@ -54,15 +72,12 @@ bool memory_is_held(PyObject *self)
 /* Another thread may have mapped it, or closed it, meanwhile. */
 static void memory_take_mapped(struct memory_handle *handle, ww_memory *memory)
 {
-	ww_object *hold = handle->hold;
-
-	if (handle->base.object || !hold) {
+	if (handle->base.object || !handle->hold) {
 		memory_return(memory);
 		return;
 	}
 	handle->base.object = memory;
-	handle->hold = NULL;
-	handle_return(&hold_class, hold);
+	memory_drop_hold(handle);
 }
 
 struct map_call {
@@ -85,16 +100,14 @@ static ww_status run_map(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 /* Maps what is held, for the device that holds the bytes, with the access of its token. */
 static ww_memory *memory_map_held(struct core *core, const struct memory_handle *handle)
 {
-	struct map_call call = {.memory = NULL};
-	struct ww_token_info info;
+	struct map_call call = {.access = handle->hold->access};
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES]; /* the hold may end while the device is opened */
 	ww_status status;
 
-	if (!token_info(core, &handle->token, &info))
-		return NULL;
-	call.access = info.access;
-	call.hold = ww_object_ref(handle->hold);
-	call.device = token_device(core, &info, Py_None);
-	status = call.device ? wait_run(core, run_map, &call, 0, NULL) : STATUS_RAISED;
+	memcpy(home_uuid, handle->hold->home_uuid, sizeof(home_uuid));
+	call.hold = ww_object_ref(handle->hold->object);
+	call.device = token_device(core, home_uuid, Py_None);
+	status = call.device ? wait_brief(core, run_map, &call, NULL) : STATUS_RAISED;
 	handle_return(&device_class, call.device);
 	handle_return(&hold_class, call.hold);
 	if (status != WW_OK)
@@ -102,7 +115,8 @@ static ww_memory *memory_map_held(struct core *core, const struct memory_handle 
 	return call.memory;
 }
 
-ww_memory *memory_borrow(PyObject *self)
+/* Maps it if it is not mapped yet. Return: false with an exception: it cannot be, or is closed. */
+static bool memory_make_mapped(PyObject *self)
 {
 	struct memory_handle *handle = (struct memory_handle *)self;
 
@@ -110,10 +124,21 @@ ww_memory *memory_borrow(PyObject *self)
 		ww_memory *memory = memory_map_held(core_of(self), handle);
 
 		if (!memory)
-			return NULL;
+			return false;
 		memory_take_mapped(handle, memory);
 	}
-	return handle_borrow(self, &memory_class);
+	return handle_check_open(self, &memory_class);
+}
+
+ww_memory *memory_borrow_briefly(PyObject *self)
+{
+	return memory_make_mapped(self) ? ww_memory_ref(((struct handle *)self)->object) : NULL;
+}
+
+ww_memory *memory_borrow(PyObject *self)
+{
+	memory_unkeep((struct memory_handle *)self);
+	return memory_borrow_briefly(self);
 }
 
 void memory_return(ww_memory *memory)
@@ -177,16 +202,21 @@ static PyObject *memory_wrap(struct core *core, ww_device *device, void *pointer
 		.context = kept,
 	};
 	ww_memory *memory;
+	PyObject *made;
 	ww_status status;
 
 	Py_XINCREF(kept);
 	Py_BEGIN_ALLOW_THREADS
 	status = ww_memory_wrap(device, pointer, bytes, &params, &memory);
 	Py_END_ALLOW_THREADS
-	if (status == WW_OK)
-		return memory_object(core, memory);
-	Py_XDECREF(kept);
-	return error_raise(core, status);
+	if (status != WW_OK) {
+		Py_XDECREF(kept);
+		return error_raise(core, status);
+	}
+	made = memory_object(core, memory);
+	if (made)
+		memory_keep(made, kept);
+	return made;
 }
 
 static PyObject *memory_wrap_pointer(PyObject *type, PyObject *arguments, PyObject *keywords)
@@ -225,9 +255,11 @@ static PyObject *memory_find(PyObject *type, PyObject *address)
 	pointer = PyLong_AsVoidPtr(address);
 	if (!pointer && PyErr_Occurred())
 		return NULL;
+	memory_unkeep_all(); /* whose memory it finds is not known */
 	Py_BEGIN_ALLOW_THREADS
 	status = ww_memory_find(pointer, &memory, &offset);
 	Py_END_ALLOW_THREADS
+	memory_unkeep_all(); /* of those that were made meanwhile */
 	if (status != WW_OK)
 		return error_raise(core, status);
 	return Py_BuildValue("(NK)", memory_object(core, memory), (unsigned long long)offset);
@@ -235,18 +267,12 @@ static PyObject *memory_find(PyObject *type, PyObject *address)
 
 /* --- releasing --- */
 
-static void memory_drop_hold(struct memory_handle *handle)
-{
-	ww_object *hold = handle->hold;
-
-	handle->hold = NULL;
-	handle_return(&hold_class, hold);
-}
-
 static void memory_dealloc(PyObject *self)
 {
+	PyObject_GC_UnTrack(self);
 	memory_drop_hold((struct memory_handle *)self);
-	handle_dealloc(self, &memory_class);
+	memory_release(self, memory_releasing(self));
+	handle_dealloc(self, memory_releasing(self));
 }
 
 static ww_status run_synchronize(void *stream, uint64_t timeout_ns, ww_cancel *cancel)
@@ -292,20 +318,23 @@ static ww_status release_by(PyObject *self, PyObject *value)
 	return status;
 }
 
-static PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", NULL};
 	PyObject *value = Py_None;
 	ww_status status = WW_OK;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:close", names, &value))
+	/* Without arguments, as usual, what parsing costs is half of the call. */
+	if ((keywords || PyTuple_Size(arguments) > 0) &&
+		!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:close", names, &value))
 		return NULL;
 	memory_drop_hold((struct memory_handle *)self);
 	if (value != Py_None && !handle_is_closed(self))
 		status = release_by(self, value);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
-	handle_close(self, &memory_class);
+	/* With a stream, the caller says what the memory is used by. */
+	memory_release(self, value == Py_None ? memory_releasing(self) : &memory_class);
 	Py_RETURN_NONE;
 }
 
@@ -313,22 +342,21 @@ static PyObject *memory_exit(PyObject *self, PyObject *unused)
 {
 	(void)unused;
 	memory_drop_hold((struct memory_handle *)self);
-	handle_close(self, &memory_class);
+	memory_release(self, memory_releasing(self));
 	Py_RETURN_NONE;
 }
 
 /* --- what it is --- */
 
+/* The GIL is kept, so the handle's own reference is enough. */
 bool memory_info(PyObject *self, struct ww_memory_info *info)
 {
-	ww_memory *memory = memory_borrow(self);
 	ww_status status;
 
-	if (!memory)
+	if (!memory_make_mapped(self))
 		return false;
 	*info = WW_INIT(struct ww_memory_info);
-	status = ww_memory_info_get(memory, info);
-	memory_return(memory);
+	status = ww_memory_info_get(((struct handle *)self)->object, info);
 	if (status != WW_OK)
 		error_raise(core_of(self), status);
 	return status == WW_OK;
@@ -336,20 +364,7 @@ bool memory_info(PyObject *self, struct ww_memory_info *info)
 
 ww_device *memory_device(PyObject *self, struct ww_memory_info *info)
 {
-	ww_memory *memory = memory_borrow(self);
-	ww_device *device = NULL;
-	ww_status status;
-
-	if (!memory)
-		return NULL;
-	*info = WW_INIT(struct ww_memory_info);
-	status = ww_memory_info_get(memory, info);
-	if (status == WW_OK)
-		device = ww_device_ref(info->device);
-	memory_return(memory);
-	if (status != WW_OK)
-		error_raise(core_of(self), status);
-	return device;
+	return memory_info(self, info) ? ww_device_ref(info->device) : NULL;
 }
 
 ww_stream *memory_stream(PyObject *self, PyObject *value)
@@ -371,6 +386,12 @@ static PyObject *get_number(PyObject *self, void *field)
 		return NULL;
 	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
 	return PyLong_FromUnsignedLongLong(number);
+}
+
+static PyObject *get_pointer(PyObject *self, void *field)
+{
+	memory_mark_streamed(self);
+	return get_number(self, field);
 }
 
 static PyObject *get_flag(PyObject *self, void *bit)
@@ -446,7 +467,7 @@ static PyObject *get_is_lazy(PyObject *self, void *unused)
 
 static PyObject *get_broker(PyObject *self, void *unused)
 {
-	ww_memory *memory = memory_borrow(self);
+	ww_memory *memory = memory_borrow_briefly(self);
 	ww_broker *broker;
 
 	(void)unused;
@@ -504,7 +525,9 @@ static PyMethodDef methods[] = {
 		"    cuMemCreate() with an exportable handle, or of this library.\n"
 		"nbytes : int\n    Of the span; 0: to the end of the allocation.\n"
 		"device : Device or what it takes, optional\n    The device that holds the bytes.\n"
-		"keep : object, optional\n    Is kept alive until the memory is no longer used.\n\n"
+		"keep : object, optional\n"
+		"    Is kept alive until the memory is no longer used, here or by a process that has opened\n"
+		"    a token or a name of it.\n\n"
 		"Raises\n------\n"
 		"Unsupported\n    There is no way to share this memory; the message says what to do."},
 	{"find", memory_find, METH_CLASS | METH_O,
@@ -544,9 +567,11 @@ static PyMethodDef methods[] = {
 		"    is sealed in its broker.\n"
 		"offset, nbytes : int\n    The span, in bytes; nbytes None: to the end.\n"
 		"uses : int\n"
-		"    Imports after which the token no longer keeps the memory; 0: only `escrow` ends that.\n"
+		"    How often it can be opened: until then it is in flight, and keeps the memory as long as\n"
+		"    this process lives. 0: any number of times; only `escrow` ends its hold.\n"
 		"escrow : float or None\n"
-		"    Seconds for which the token alone keeps the memory; None: not at all.\n"
+		"    Seconds for which the token alone keeps the memory: after the end of this process, but\n"
+		"    with uses=0 from now on; None: not at all.\n"
 		"broker : Broker, optional\n\n"
 		"Returns\n-------\nToken"},
 	{"revoke", memory_revoke, METH_NOARGS,
@@ -584,7 +609,9 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"stream : Stream or what it takes, optional\n"
 		"    Work enqueued on it so far may still use the memory: a slice of a pool is free when\n"
-		"    that work has run; for other memory the call waits for it."},
+		"    that work has run; for other memory the call waits for it. None: if other libraries\n"
+		"    were given its address, or `pointer` was read, the memory of a GPU is released when all\n"
+		"    work has run that this process has given to the GPU until now."},
 	{"__reduce__", memory_reduce, METH_NOARGS, NULL},
 	{"__enter__", handle_enter, METH_NOARGS, NULL},
 	{"__exit__", memory_exit, METH_VARARGS, NULL},
@@ -596,7 +623,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
 	{"nbytes", get_number, NULL, "int: usable bytes: what was asked for, rounded up.",
 		FIELD(bytes)},
-	{"pointer", get_number, NULL, "int: the address for the device.", FIELD(pointer)},
+	{"pointer", get_pointer, NULL, "int: the address for the device.", FIELD(pointer)},
 	{"host_pointer", get_number, NULL, "int: the address for the CPU; 0: it has none.",
 		FIELD(host_pointer)},
 	{"offset", get_number, NULL,
@@ -621,8 +648,8 @@ static PyGetSetDef properties[] = {
 	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
 	{"is_mapped", get_is_mapped, NULL,
 		"bool: it came from elsewhere: by a token, a name, a socket or a pickle.", NULL},
-	{"is_lazy", get_is_lazy, NULL,
-		"bool: it came by a pickle, and was not used yet; its first use maps it.", NULL},
+	{"is_lazy", get_is_lazy, NULL, "bool: it came by a pickle, and its first use is to map it.",
+		NULL},
 	{NULL},
 };
 
@@ -641,6 +668,8 @@ static PyType_Slot slots[] = {
 		    "OutOfMemory\n    The device or the machine has not that much.")},
 	{Py_tp_new, memory_new},
 	{Py_tp_dealloc, memory_dealloc},
+	{Py_tp_traverse, memory_traverse},
+	{Py_tp_clear, memory_clear},
 	{Py_tp_repr, memory_repr},
 	{Py_tp_methods, methods},
 	{Py_tp_getset, properties},
@@ -653,7 +682,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Memory",
 	.basicsize = sizeof(struct memory_handle),
-	.flags = TYPE_FLAGS,
+	.flags = TYPE_FLAGS | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };
 

@@ -3,18 +3,35 @@
  * memory.h - warpway.Memory inside the extension
  *
  * A Memory that came by pickle is not mapped yet: it has a hold of the object in its broker, and
- * its token. The first use maps it. So a process that only passes objects on needs no device.
+ * its token. The first use maps it. So a process that only passes objects on needs no device. A
+ * slice of a pool's chunk that is mapped here already is mapped at once.
  */
 #ifndef CORE_MEMORY_H
 #define CORE_MEMORY_H
 
 #include "core.h"
 
+/* What came by a pickle, until the first use. */
+struct memory_hold {
+	ww_object *object;
+	struct ww_token token; /* what the first use maps */
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES];
+	uint32_t access;
+};
+
 struct memory_handle {
-	struct handle base; /* object: a ww_memory; NULL: closed, or not mapped yet */
-	ww_object *hold;    /* until the first use; NULL: there is a ww_memory, or it is closed */
-	struct ww_token token; /* with a hold: what the first use maps */
-	bool is_imported;      /* it came by a token, a name, a socket or a pickle */
+	struct handle base;       /* object: a ww_memory; NULL: closed, or not mapped yet */
+	struct memory_hold *hold; /* owned; NULL: there is a ww_memory, or it is closed */
+	bool is_imported;         /* it came by a token, a name, a socket or a pickle */
+	bool is_streamed; /* other libraries' streams may use it: see memory_mark_streamed() */
+	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
+	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
+	/*
+	 * The argument keep of wrap(), for the garbage collector. The ww_memory has the reference.
+	 * NULL: there is none, or others than this handle may have the ww_memory.
+	 */
+	PyObject *kept;
+	struct memory_handle *next, **at; /* in the list of those that have one */
 };
 
 /* memory.c */
@@ -22,9 +39,12 @@ struct memory_handle {
 /* A Memory that came from elsewhere. Takes over @memory, also on failure. */
 PyObject *memory_object_imported(struct core *core, ww_memory *memory);
 /* A Memory that is mapped by its first use. Takes over @hold, also on failure. */
-PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token);
+PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww_token *token,
+	const struct ww_token_info *info);
 /* As handle_borrow(), and maps the memory if it is not mapped yet. */
 ww_memory *memory_borrow(PyObject *self);
+/* The same for a caller that returns it, and lets nothing else have it longer. */
+ww_memory *memory_borrow_briefly(PyObject *self);
 void memory_return(ww_memory *memory);
 /* info->device may end when the memory is closed: where it is used, memory_device() says it. */
 bool memory_info(PyObject *self, struct ww_memory_info *info);
@@ -32,8 +52,38 @@ bool memory_info(PyObject *self, struct ww_memory_info *info);
 ww_device *memory_device(PyObject *self, struct ww_memory_info *info);
 /* convert_stream() with the device of the memory. */
 ww_stream *memory_stream(PyObject *self, PyObject *value);
+/* Its method close(). */
+PyObject *memory_close(PyObject *self, PyObject *arguments, PyObject *keywords);
 /* Whether it is neither closed nor mapped. */
 bool memory_is_held(PyObject *self);
+
+/*
+ * Other libraries have its address, so that their streams may use it: it is released when the work
+ * that the device has been given until then has run.
+ */
+void memory_mark_streamed(PyObject *self);
+
+/*
+ * A token or a name was given away. If the bytes are those of another library, they are kept after
+ * the release until no other process uses them, by warpway._lent.
+ */
+void memory_mark_lent(PyObject *self);
+/* @owner: is kept until the handle releases its reference */
+void memory_own(PyObject *self, PyObject *owner);
+
+/* memory_release.c */
+
+/* How it is released: a class for memory_release(). */
+const struct handle_class *memory_releasing(PyObject *self);
+/* Every release of a handle's reference. */
+void memory_release(PyObject *self, const struct handle_class *class);
+/* @kept: the argument keep of wrap(), or NULL */
+void memory_keep(PyObject *self, PyObject *kept);
+/* From now on the collector sees nothing of what is kept; of all memories. */
+void memory_unkeep(struct memory_handle *handle);
+void memory_unkeep_all(void);
+int memory_traverse(PyObject *self, visitproc visit, void *arg);
+int memory_clear(PyObject *self);
 
 /* memory_bytes.c: its bytes */
 PyObject *memory_write(PyObject *self, PyObject *arguments, PyObject *keywords);

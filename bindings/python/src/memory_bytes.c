@@ -32,7 +32,7 @@ static int copy_buffer(PyObject *self, wait_fn fn, Py_buffer *buffer, uint64_t o
 	uint64_t timeout_ns, PyObject *cancel)
 {
 	struct copy_call call = {
-		.memory = memory_borrow(self),
+		.memory = memory_borrow_briefly(self),
 		.offset = offset,
 		.buffer = buffer->buf,
 		.bytes = (uint64_t)buffer->len,

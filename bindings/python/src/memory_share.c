@@ -30,11 +30,11 @@ static ww_status export_as_mapped(struct core *core, struct export_call *call, P
 	if (status != WW_OK)
 		return status;
 	call->params.access = info.access;
-	status = wait_run(core, run_export, call, 0, cancel);
+	status = wait_brief(core, run_export, call, cancel);
 	if (status != WW_ERR_ACCESS || info.access == WW_ACCESS_READ)
 		return status;
 	call->params.access = WW_ACCESS_READ;
-	return wait_run(core, run_export, call, 0, cancel);
+	return wait_brief(core, run_export, call, cancel);
 }
 
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
@@ -47,10 +47,12 @@ bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_par
 	call.memory = memory_borrow(self);
 	if (!call.memory)
 		return false;
-	status = call.params.access ? wait_run(core, run_export, &call, 0, cancel)
+	status = call.params.access ? wait_brief(core, run_export, &call, cancel)
 				    : export_as_mapped(core, &call, cancel);
-	memory_return(call.memory);
-	if (status != WW_OK)
+	handle_give_back(self, &memory_class, call.memory);
+	if (status == WW_OK)
+		memory_mark_lent(self);
+	else
 		error_raise(core, status);
 	*out_token = call.token;
 	return status == WW_OK;
@@ -75,9 +77,10 @@ PyObject *memory_token(PyObject *self, PyObject *arguments, PyObject *keywords)
 		return NULL;
 	if (where != Py_None && !(broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
 		return NULL;
+	token_deliver(&params);
 	made = memory_export(self, broker, &params, cancel, &token);
 	handle_return(&broker_class, broker);
-	return made ? token_object(core, &token) : NULL;
+	return made ? token_object_sent(core, &token, params.uses) : NULL;
 }
 
 static ww_status run_revoke(void *memory, uint64_t timeout_ns, ww_cancel *cancel)
@@ -244,7 +247,8 @@ static ww_status run_pass_on(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct pass_call *args = call;
 
 	(void)timeout_ns;
-	return ww_object_export(args->hold, WW_PARAMS(struct ww_token_params, .uses = 1), cancel,
+	return ww_object_export(args->hold,
+		WW_PARAMS(struct ww_token_params, .uses = 1, .flags = WW_EXPORT_DELIVERY), cancel,
 		&args->token);
 }
 
@@ -254,7 +258,7 @@ static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
 {
 	struct ww_token_info info;
 
-	if (!handle->hold || !token_info(core, &handle->token, &info))
+	if (!handle->hold || !token_info(core, &handle->hold->token, &info))
 		return false;
 	return array ? info.has_array && !memcmp(array, &info.array, sizeof(*array))
 		     : !info.has_array;
@@ -262,8 +266,10 @@ static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
 
 static bool memory_pass_on(PyObject *self, struct ww_token *out_token)
 {
-	struct pass_call call = {.hold = ww_object_ref(((struct memory_handle *)self)->hold)};
-	ww_status status = wait_run(core_of(self), run_pass_on, &call, 0, NULL);
+	struct pass_call call = {
+		.hold = ww_object_ref(((struct memory_handle *)self)->hold->object),
+	};
+	ww_status status = wait_brief(core_of(self), run_pass_on, &call, NULL);
 
 	handle_return(&hold_class, call.hold);
 	if (status != WW_OK)
@@ -284,11 +290,15 @@ bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
 
 PyObject *memory_reduce(PyObject *self, PyObject *unused)
 {
-	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.uses = 1,
+		.flags = WW_EXPORT_DELIVERY,
+	};
 	struct ww_token token;
 
 	(void)unused;
 	if (!memory_export_pickle(self, &params, &token))
 		return NULL;
-	return token_pickle(core_of(self), &token);
+	return token_pickle_ready(core_of(self), &token, NULL, 0);
 }

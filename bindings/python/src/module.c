@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "array.h"
+#include "dlpack.h"
 #include "token.h"
 
 struct core *core_of_type(PyTypeObject *type)
@@ -103,13 +104,25 @@ static PyMethodDef functions[] = {
 		"another extension."},
 	{"library_version", library_version, METH_NOARGS,
 		"library_version()\n--\n\nThe version of the library libwarpway in use."},
-	{"from_dlpack", array_from_dlpack, METH_O,
-		"from_dlpack(x, /)\n--\n\n"
-		"An Array of an array of another library that has ``__dlpack__``, without a copy.\n\n"
-		"It keeps `x` until the memory is no longer used.\n\n"
+	{"from_dlpack", KEYWORDS(array_from_dlpack), METH_VARARGS | METH_KEYWORDS,
+		"from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
+		"An Array of an array of another library that has ``__dlpack__``.\n\n"
+		"Without a copy, it keeps `x` until the memory is no longer used. With one, the call waits\n"
+		"for what the other library has been asked to write into `x`, and for the copy.\n\n"
+		"Parameters\n----------\n"
+		"x : array of another library\n"
+		"device : Device or what it takes, optional\n    None: that of `x`.\n"
+		"copy : bool, optional\n"
+		"    True: into new memory, which can be shared. False: never. None: only to another\n"
+		"    device.\n\n"
 		"Raises\n------\n"
+		"BufferError\n    `x` lies on another device, and `copy` is False.\n"
 		"Unsupported\n"
 		"    The memory of `x` cannot be shared, such as that of NumPy, which malloc() allocated."},
+	{"copy_in", KEYWORDS(array_copy_in), METH_VARARGS | METH_KEYWORDS,
+		"copy_in(pointer, nbytes, device=None, stream=None)\n--\n\n"
+		"A Memory with a copy of bytes that the device reaches, made in the order of a stream.\n\n"
+		"Waits for the copy. Without a stream nothing else is waited for."},
 	{"open_handle", KEYWORDS(array_open_handle), METH_VARARGS | METH_KEYWORDS,
 		"open_handle(handle, shape, dtype, strides=None, offset=0, access='write', device=None)\n"
 		"--\n\n"
@@ -117,10 +130,38 @@ static PyMethodDef functions[] = {
 	{"itemsize", itemsize, METH_O, "itemsize(dtype, /)\n--\n\nBytes of an element of a type."},
 	{"unpickle", token_unpickle, METH_O,
 		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
+	{"in_flight", in_flight, METH_NOARGS,
+		"in_flight($module, /)\n--\n\n"
+		"What this process has sent and nobody has received yet, as a list of InFlight.\n\n"
+		"All tokens of one slice of a pool are one entry, with the age of the last one."},
+	{"revoke_in_flight", KEYWORDS(revoke_in_flight), METH_VARARGS | METH_KEYWORDS,
+		"revoke_in_flight($module, /, which=None, *, older_than=0.0)\n--\n\n"
+		"End what this process has sent and nobody has received yet.\n\n"
+		"Parameters\n----------\n"
+		"which : Token or InFlight, optional\n"
+		"    One delivery; an InFlight is one of `in_flight`. None: all that are old enough.\n"
+		"older_than : float\n    Seconds since the token or pickle was made.\n\n"
+		"Returns\n-------\n"
+		"int\n    Deliveries that nobody received, and nobody can receive from now on.\n\n"
+		"Memory that nothing else keeps is freed. Other tokens of it stay valid; but of a slice of a\n"
+		"pool that is still open here all tokens end, as by `Memory.revoke`."},
+	{"limit_in_flight", KEYWORDS(limit_in_flight), METH_VARARGS | METH_KEYWORDS,
+		"limit_in_flight($module, /, *, count=None, bytes=None)\n--\n\n"
+		"Limit what this process may have in flight.\n\n"
+		"Parameters\n----------\n"
+		"count : int or None\n    Deliveries; None: 65536.\n"
+		"bytes : int or None\n    Bytes of their memory together; None: 16 TiB.\n\n"
+		"The limits hold for each pool, and for all other memory together. A token or pickle that\n"
+		"would exceed one raises LimitReached, which names the oldest delivery and its age."},
 	{"set_log", set_log, METH_O,
 		"set_log(function, /)\n--\n\n"
 		"Have the library's debug log call ``function(line)``, from any thread; None: no log.\n\n"
 		"`enable_logging` does this for the module logging."},
+	{"set_torch_pool", torch_pool_set, METH_VARARGS,
+		"set_torch_pool(index, pool, /)\n--\n\n"
+		"The pool from which torch's allocator takes memory of the device with this index."},
+	{"torch_failure", torch_failure, METH_NOARGS,
+		"torch_failure()\n--\n\nWhy the last allocation of torch's allocator failed, or None."},
 	{NULL},
 };
 
@@ -187,6 +228,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 		Py_VISIT(core->types[i]);
 	for (size_t i = 0; i < CORE_ERRORS; i++)
 		Py_VISIT(core->errors[i]);
+	Py_VISIT(core->dtype_text);
+	Py_VISIT(core->unpickle);
 	Py_VISIT(core->ready);
 	return 0;
 }
@@ -199,6 +242,8 @@ static int module_clear(PyObject *module)
 		Py_CLEAR(core->types[i]);
 	for (size_t i = 0; i < CORE_ERRORS; i++)
 		Py_CLEAR(core->errors[i]);
+	Py_CLEAR(core->dtype_text);
+	Py_CLEAR(core->unpickle);
 	Py_CLEAR(core->ready);
 	return 0;
 }

@@ -155,7 +155,7 @@ static PyObject *alloc_memory(PyObject *self, struct alloc_call *call, uint64_t 
 	if (!call->pool)
 		return NULL;
 	status = alloc(core, call, timeout_ns, cancel);
-	handle_return(&pool_class, call->pool);
+	handle_give_back(self, &pool_class, call->pool);
 	return status == WW_OK ? memory_object(core, call->memory) : error_raise(core, status);
 }
 

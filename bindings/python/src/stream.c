@@ -83,11 +83,28 @@ static PyObject *stream_wrap(PyObject *type, PyObject *arguments, PyObject *keyw
 	return stream ? stream_object(core, stream, value) : NULL;
 }
 
+static int stream_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(((struct stream_handle *)self)->kept);
+	Py_VISIT(((struct stream_handle *)self)->ready);
+	return 0;
+}
+
+/* First the stream: it is the other library's, and ends with what is kept. */
+static int stream_clear(PyObject *self)
+{
+	handle_close(self, &stream_class);
+	Py_CLEAR(((struct stream_handle *)self)->kept);
+	return 0;
+}
+
 static void stream_dealloc(PyObject *self)
 {
 	PyObject *kept = ((struct stream_handle *)self)->kept;
 	PyObject *ready = ((struct stream_handle *)self)->ready;
 
+	PyObject_GC_UnTrack(self);
 	handle_dealloc(self, &stream_class);
 	Py_XDECREF(ready);
 	Py_XDECREF(kept);
@@ -296,6 +313,8 @@ static PyType_Slot slots[] = {
 		    "torch, CuPy or Numba, and the int of a CUstream.")},
 	{Py_tp_new, stream_new},
 	{Py_tp_dealloc, stream_dealloc},
+	{Py_tp_traverse, stream_traverse},
+	{Py_tp_clear, stream_clear},
 	{Py_tp_repr, stream_repr},
 	{Py_tp_methods, methods},
 	{Py_tp_getset, properties},
@@ -306,7 +325,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
 	.name = "warpway.Stream",
 	.basicsize = sizeof(struct stream_handle),
-	.flags = TYPE_FLAGS,
+	.flags = TYPE_FLAGS | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };
 

@@ -226,7 +226,7 @@ static ww_status eventfd_alone(ww_timeline *timeline, uint64_t value, int *out_f
 	ww_device_unref(device);
 	if (status != WW_OK)
 		return status;
-	status = ww_timeline_eventfd(timeline, value, stream, out_fd);
+	status = ww_timeline_eventfd(timeline, stream, value, out_fd);
 	/*
 	 * If memory for that work is missing, the stream stays for ever. A failed eventfd may have
 	 * enqueued the wait, too.
@@ -250,7 +250,7 @@ static PyObject *timeline_eventfd(PyObject *self, PyObject *arguments, PyObject 
 		return NULL;
 	Py_BEGIN_ALLOW_THREADS
 	if (call.stream)
-		status = ww_timeline_eventfd(call.timeline, call.value, call.stream, &fd);
+		status = ww_timeline_eventfd(call.timeline, call.stream, call.value, &fd);
 	else
 		status = eventfd_alone(call.timeline, call.value, &fd);
 	Py_END_ALLOW_THREADS

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token.c - warpway.Token, and what pickles carry
- *
- * A pickle of an object names one function, unpickle(), and bytes:
- *
- *   1 byte   version of this layout
- *   1 byte   flags: READY
- *   2 bytes  length of the token
- *   n bytes  the token, without the zeros at its end
- *   with READY: 8 bytes a value, 2 bytes and n bytes the token of a timeline
- *
- * Numbers are little-endian. What is received is taken as from an untrusted process: the library
- * checks every token.
+ * token.c - warpway.Token; token_pickle.c has pickles
  */
 #include "token.h"
 
 #include "array.h"
 #include "barrier.h"
 #include "memory.h"
+#include "received.h"
 
 static void *hold_ref(void *object)
 {
@@ -34,6 +24,7 @@ const struct handle_class hold_class = {"hold of an object", hold_ref, hold_unre
 struct token_instance {
 	PyObject_HEAD
 	struct ww_token token;
+	struct sent sent;
 };
 
 PyObject *token_object(struct core *core, const struct ww_token *token)
@@ -44,6 +35,21 @@ PyObject *token_object(struct core *core, const struct ww_token *token)
 	if (made)
 		made->token = *token;
 	return (PyObject *)made;
+}
+
+PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses)
+{
+	PyObject *made = token_object(core, token);
+
+	if (made)
+		((struct token_instance *)made)->sent = sent_choose(token, uses);
+	return made;
+}
+
+void token_deliver(struct ww_export_params *params)
+{
+	if (params->uses > 0 && params->escrow_ns != WW_ESCROW_NONE)
+		params->flags = WW_EXPORT_DELIVERY;
 }
 
 const struct ww_token *token_of(struct core *core, PyObject *value)
@@ -104,35 +110,61 @@ static ww_device *open_quietly(const char *name)
 	Py_BEGIN_ALLOW_THREADS(void)
 	ww_device_open(name, &device);
 	Py_END_ALLOW_THREADS
+	if (device)
+		device_keep(device);
 	return device;
 }
 
-/* The device that holds the bytes; one that this process does not see: the default device. */
-static ww_device *home_device(struct core *core, const struct ww_token_info *info)
+static void name_gpu(struct home_name *home)
+{
+	int length = snprintf(home->name, sizeof(home->name), "cuda:GPU-");
+
+	for (int i = 0; i < WW_DEVICE_UUID_BYTES; i++)
+		length += snprintf(home->name + length, sizeof(home->name) - (size_t)length,
+			"%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", home->uuid[i]);
+}
+
+/* The name for ww_device_open(). Return: false: the host device cannot be opened. */
+static bool home_name_find(struct home_name *home, const uint8_t uuid[WW_DEVICE_UUID_BYTES])
 {
 	struct ww_device_info host = WW_INIT(struct ww_device_info);
-	ww_device *device;
-	char name[64];
-	int length;
+	ww_device *device = open_quietly("host");
+	ww_status status;
 
-	device = open_quietly("host");
 	if (!device)
-		return convert_device(core, Py_None);
-	if (ww_device_info_get(device, &host) == WW_OK &&
-		!memcmp(host.uuid, info->home_uuid, sizeof(host.uuid)))
-		return device;
+		return false;
+	status = ww_device_info_get(device, &host);
 	handle_return(&device_class, device);
-	length = snprintf(name, sizeof(name), "cuda:GPU-");
-	for (int i = 0; i < WW_DEVICE_UUID_BYTES; i++)
-		length += snprintf(name + length, sizeof(name) - (size_t)length, "%s%02x",
-			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", info->home_uuid[i]);
-	device = open_quietly(name);
+	memcpy(home->uuid, uuid, sizeof(home->uuid));
+	if (status == WW_OK && !memcmp(host.uuid, uuid, sizeof(host.uuid)))
+		snprintf(home->name, sizeof(home->name), "host");
+	else
+		name_gpu(home);
+	return true;
+}
+
+/*
+ * The device that holds the bytes; one that this process does not see: the default device. What is
+ * received one after the other is usually on the same one, so its name is kept.
+ */
+static ww_device *home_device(struct core *core, const uint8_t uuid[WW_DEVICE_UUID_BYTES])
+{
+	struct home_name home = core->home;
+	ww_device *device;
+
+	if ((!home.name[0] || memcmp(home.uuid, uuid, sizeof(home.uuid)) != 0) &&
+		!home_name_find(&home, uuid))
+		return convert_device(core, Py_None);
+	core->home = home;
+	device = open_quietly(home.name);
 	return device ? device : convert_device(core, Py_None);
 }
 
-ww_device *token_device(struct core *core, const struct ww_token_info *info, PyObject *which)
+ww_device *token_device(struct core *core, const uint8_t home_uuid[WW_DEVICE_UUID_BYTES],
+	PyObject *which)
 {
-	return which && which != Py_None ? convert_device(core, which) : home_device(core, info);
+	return which && which != Py_None ? convert_device(core, which)
+					 : home_device(core, home_uuid);
 }
 
 struct import_call {
@@ -161,15 +193,34 @@ ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *
 	if (!token_info(core, token, &info))
 		return NULL;
 	call.params.access = access ? access : info.access;
-	call.device = token_device(core, &info, which);
+	call.device = token_device(core, info.home_uuid, which);
 	if (!call.device)
 		return NULL;
-	status = wait_run(core, run_import, &call, 0, NULL);
+	status = wait_brief(core, run_import, &call, NULL);
 	handle_return(&device_class, call.device);
 	if (status == WW_OK)
 		return call.memory;
 	error_raise(core, status);
 	return NULL;
+}
+
+ww_memory *token_map_at_once(const struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info)
+{
+	struct import_call call = {.token = token, .params = WW_INIT(struct ww_import_params)};
+	ww_status status;
+
+	if (!(info->flags & WW_TOKEN_SLICE) || !core->home.name[0] ||
+		memcmp(core->home.uuid, info->home_uuid, sizeof(core->home.uuid)) != 0)
+		return NULL;
+	call.params.access = info->access;
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_device_open(core->home.name, &call.device);
+	if (status == WW_OK)
+		status = run_import(&call, 0, ww_cancel_nowait());
+	ww_device_unref(call.device);
+	Py_END_ALLOW_THREADS
+	return status == WW_OK ? call.memory : NULL;
 }
 
 struct sync_import_call {
@@ -195,12 +246,22 @@ static ww_status run_import_event(void *call, uint64_t timeout_ns, ww_cancel *ca
 	return ww_event_import(args->device, NULL, args->token, cancel, &args->event);
 }
 
-static PyObject *open_timeline(struct core *core, const struct ww_token *token)
+ww_status token_timeline(struct core *core, const struct ww_token *token,
+	ww_timeline **out_timeline)
 {
 	struct sync_import_call call = {.token = token};
-	ww_status status = wait_run(core, run_import_timeline, &call, 0, NULL);
+	ww_status status = wait_brief(core, run_import_timeline, &call, NULL);
 
-	return status == WW_OK ? timeline_object(core, call.timeline) : error_raise(core, status);
+	*out_timeline = call.timeline;
+	return status;
+}
+
+PyObject *token_open_timeline(struct core *core, const struct ww_token *token)
+{
+	ww_timeline *timeline;
+	ww_status status = token_timeline(core, token, &timeline);
+
+	return status == WW_OK ? timeline_object(core, timeline) : error_raise(core, status);
 }
 
 static PyObject *open_event(struct core *core, const struct ww_token *token, PyObject *which)
@@ -216,7 +277,7 @@ static PyObject *open_event(struct core *core, const struct ww_token *token, PyO
 	return status == WW_OK ? event_object(core, call.event) : error_raise(core, status);
 }
 
-static PyObject *fail_kind(struct core *core)
+PyObject *token_fail_kind(struct core *core)
 {
 	return error_raise_text(core, WW_ERR_UNSUPPORTED,
 		"a token of this kind of object cannot be opened from Python");
@@ -253,215 +314,13 @@ static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywo
 	case WW_OBJECT_MEMORY:
 		return open_memory(core, token, &info, which, access);
 	case WW_OBJECT_TIMELINE:
-		return open_timeline(core, token);
+		return token_open_timeline(core, token);
 	case WW_OBJECT_EVENT:
 		return open_event(core, token, which);
 	case WW_OBJECT_BARRIER:
 		return barrier_object(core, token);
 	default:
-		return fail_kind(core);
-	}
-}
-
-/* --- pickles --- */
-
-#define PICKLE_VERSION 1
-#define PICKLE_READY   1 /* flags */
-
-struct payload {
-	uint8_t bytes[4 + WW_TOKEN_BYTES + 10 + WW_TOKEN_BYTES];
-	size_t count;
-};
-
-static void payload_number(struct payload *payload, uint64_t value, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i++)
-		payload->bytes[payload->count++] = (uint8_t)(value >> 8 * i);
-}
-
-static void payload_token(struct payload *payload, const struct ww_token *token)
-{
-	size_t bytes = WW_TOKEN_BYTES;
-
-	while (bytes > 0 && token->bytes[bytes - 1] == 0)
-		bytes--;
-	payload_number(payload, bytes, 2);
-	memcpy(payload->bytes + payload->count, token->bytes, bytes);
-	payload->count += bytes;
-}
-
-PyObject *token_pickle_ready(struct core *core, const struct ww_token *token,
-	const struct ww_token *timeline, uint64_t value)
-{
-	PyObject *function = PyObject_GetAttrString(core->module, "unpickle");
-	struct payload payload = {.count = 0};
-
-	if (!function)
-		return NULL;
-	payload_number(&payload, PICKLE_VERSION, 1);
-	payload_number(&payload, timeline ? PICKLE_READY : 0, 1);
-	payload_token(&payload, token);
-	if (timeline) {
-		payload_number(&payload, value, 8);
-		payload_token(&payload, timeline);
-	}
-	return Py_BuildValue("(N(y#))", function, payload.bytes, (Py_ssize_t)payload.count);
-}
-
-PyObject *token_pickle(struct core *core, const struct ww_token *token)
-{
-	return token_pickle_ready(core, token, NULL, 0);
-}
-
-struct cursor {
-	const uint8_t *bytes;
-	size_t left;
-	bool is_short;
-};
-
-static uint64_t read_number(struct cursor *cursor, size_t bytes)
-{
-	uint64_t value = 0;
-
-	if (cursor->left < bytes) {
-		cursor->is_short = true;
-		return 0;
-	}
-	for (size_t i = 0; i < bytes; i++)
-		value |= (uint64_t)cursor->bytes[i] << 8 * i;
-	cursor->bytes += bytes;
-	cursor->left -= bytes;
-	return value;
-}
-
-static void read_token(struct cursor *cursor, struct ww_token *token)
-{
-	size_t bytes = (size_t)read_number(cursor, 2);
-
-	memset(token, 0, sizeof(*token));
-	if (bytes > sizeof(token->bytes) || bytes > cursor->left) {
-		cursor->is_short = true;
-		return;
-	}
-	memcpy(token->bytes, cursor->bytes, bytes);
-	cursor->bytes += bytes;
-	cursor->left -= bytes;
-}
-
-struct received {
-	struct ww_token token;
-	bool has_ready;
-	struct ww_token timeline;
-	uint64_t value;
-};
-
-static bool read_payload(struct core *core, PyObject *bytes, struct received *received)
-{
-	struct cursor cursor = {.is_short = false};
-	uint64_t version, flags;
-	Py_ssize_t count;
-	char *data;
-
-	if (PyBytes_AsStringAndSize(bytes, &data, &count) < 0)
-		return false;
-	cursor.bytes = (const uint8_t *)data;
-	cursor.left = (size_t)count;
-	version = read_number(&cursor, 1);
-	flags = read_number(&cursor, 1);
-	read_token(&cursor, &received->token);
-	received->has_ready = flags & PICKLE_READY;
-	if (received->has_ready) {
-		received->value = read_number(&cursor, 8);
-		read_token(&cursor, &received->timeline);
-	}
-	if (version == PICKLE_VERSION && !(flags & ~(uint64_t)PICKLE_READY) && !cursor.is_short &&
-		cursor.left == 0)
-		return true;
-	error_raise_text(core, WW_ERR_PROTOCOL,
-		"this pickle is not one of an object of Warpway, or of another version");
-	return false;
-}
-
-struct hold_call {
-	const struct ww_token *token;
-	ww_object *object;
-};
-
-static ww_status run_hold(void *call, uint64_t timeout_ns, ww_cancel *cancel)
-{
-	struct hold_call *args = call;
-
-	(void)timeout_ns;
-	return ww_object_import(NULL, args->token, cancel, &args->object, NULL);
-}
-
-static PyObject *fail_received(struct core *core, ww_status status)
-{
-	char reason[WW_ERROR_MESSAGE_BYTES];
-
-	if (status != WW_ERR_NOT_FOUND)
-		return error_raise(core, status);
-	snprintf(reason, sizeof(reason), "%s", ww_error_last()->message);
-	return error_raise_text(core, status,
-		"what this pickle stands for is gone: a pickle is one delivery, within 60 s, unless it was "
-		"made by token(uses=n, escrow=seconds). %.110s",
-		reason);
-}
-
-/*
- * The timeline of a ready point. It ends with the process that made it: then nobody can say whether
- * the bytes are ready.
- */
-static PyObject *open_ready(struct core *core, const struct ww_token *token)
-{
-	struct sync_import_call call = {.token = token};
-	ww_status status = wait_run(core, run_import_timeline, &call, 0, NULL);
-
-	if (status == WW_ERR_NOT_FOUND)
-		return error_raise_text(core, WW_ERR_PEER_LOST,
-			"the process that was to write this array has ended, or closed its timeline, before "
-			"the array arrived: whether its bytes are ready is not known");
-	return status == WW_OK ? timeline_object(core, call.timeline) : error_raise(core, status);
-}
-
-static PyObject *receive_memory(struct core *core, const struct received *received,
-	const struct ww_token_info *info)
-{
-	struct hold_call call = {.token = &received->token};
-	ww_status status = wait_run(core, run_hold, &call, 0, NULL);
-	PyObject *memory, *array;
-
-	if (status != WW_OK)
-		return fail_received(core, status);
-	memory = memory_object_held(core, call.object, &received->token);
-	if (!memory || !info->has_array)
-		return memory;
-	array = array_object(core, memory, &info->array);
-	Py_DECREF(memory);
-	if (array && received->has_ready &&
-		!array_set_ready(array, open_ready(core, &received->timeline), received->value))
-		Py_CLEAR(array);
-	return array;
-}
-
-PyObject *token_unpickle(PyObject *module, PyObject *payload)
-{
-	struct core *core = core_of_module(module);
-	struct received received;
-	struct ww_token_info info;
-
-	if (!core || !read_payload(core, payload, &received) ||
-		!token_info(core, &received.token, &info))
-		return NULL;
-	switch (info.flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info.kind) {
-	case WW_OBJECT_MEMORY:
-		return receive_memory(core, &received, &info);
-	case WW_OBJECT_TIMELINE:
-		return open_timeline(core, &received.token);
-	case WW_OBJECT_BARRIER:
-		return barrier_object(core, &received.token);
-	default:
-		return fail_kind(core);
+		return token_fail_kind(core);
 	}
 }
 
@@ -538,8 +397,10 @@ static PyObject *get_text(PyObject *self, void *unused)
 
 static PyObject *token_reduce(PyObject *self, PyObject *unused)
 {
+	const struct token_instance *instance = (struct token_instance *)self;
+
 	(void)unused;
-	return token_pickle(core_of(self), &((struct token_instance *)self)->token);
+	return token_pickle_sent(core_of(self), &instance->token, &instance->sent);
 }
 
 static PyObject *token_compare(PyObject *self, PyObject *other, int op)

@@ -7,6 +7,8 @@
 
 #include "core.h"
 
+struct sent;
+
 /*
  * Maps the memory of a token.
  * @which:  a device, or None: the one that holds the bytes, if this process sees it
@@ -19,11 +21,41 @@ ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *
 /* The content of a token; false with an exception. */
 bool token_info(struct core *core, const struct ww_token *token, struct ww_token_info *info);
 
-/* The device for a token's memory: @which, or the one that holds the bytes. */
-ww_device *token_device(struct core *core, const struct ww_token_info *info, PyObject *which);
+/* The device for memory: @which, or the one that holds the bytes. */
+ww_device *token_device(struct core *core, const uint8_t home_uuid[WW_DEVICE_UUID_BYTES],
+	PyObject *which);
 
-/* What __reduce__ returns; the second form with the point at which an array is ready. */
+/*
+ * Maps a slice of a chunk that this process has mapped, which costs less than a hold now and a
+ * mapping later. The device is one that this process uses: so it is not opened for what is passed
+ * on only.
+ * Return: a reference; NULL without an exception: the slice is to be held.
+ */
+ww_memory *token_map_at_once(const struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info);
+
+/* The timeline of a token, for the caller; token_open_timeline() makes an object of it. */
+ww_status token_timeline(struct core *core, const struct ww_token *token,
+	ww_timeline **out_timeline);
+PyObject *token_open_timeline(struct core *core, const struct ww_token *token);
+
+/* Return: NULL with an exception: the token's object cannot be opened from Python. */
+PyObject *token_fail_kind(struct core *core);
+
+/* A token with uses and an escrow is a delivery: it is kept as long as this process lives. */
+void token_deliver(struct ww_export_params *params);
+
+/* A Token that was made for so many receivers; 0: any number. */
+PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses);
+
+/*
+ * In token_pickle.c: what __reduce__ returns. The second form is for a token that may be received
+ * as often as @sent says; the third for one that was made for this one pickle, with the point at
+ * which an array is ready, or NULL.
+ */
 PyObject *token_pickle(struct core *core, const struct ww_token *token);
+PyObject *token_pickle_sent(struct core *core, const struct ww_token *token,
+	const struct sent *sent);
 PyObject *token_pickle_ready(struct core *core, const struct ww_token *token,
 	const struct ww_token *timeline, uint64_t value);
 

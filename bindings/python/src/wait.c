@@ -11,6 +11,9 @@
  * The library takes one flag for a call. In the main thread that is main_cancel, which Cancel.set()
  * sets, too, while the call is given this Cancel. So signals end such a wait as well.
  *
+ * To take the signals and give them back costs more than most calls of the library. So wait_brief()
+ * tries the call without waiting first.
+ *
  * Only signals that had a handler are taken. Other threads wait without this, since Python runs
  * handlers in the main thread only.
  */
@@ -187,4 +190,11 @@ ww_status wait_run(struct core *core, wait_fn fn, void *call, uint64_t timeout_n
 				   : run(fn, call, timeout_ns, flag);
 	ww_cancel_unref(flag);
 	return status;
+}
+
+ww_status wait_brief(struct core *core, wait_fn fn, void *call, PyObject *cancel)
+{
+	ww_status status = run(fn, call, 0, ww_cancel_nowait());
+
+	return status == WW_CANCELLED ? wait_run(core, fn, call, 0, cancel) : status;
 }

@@ -4,8 +4,10 @@
 Every call may raise an exception, but SystemError: this one says that the extension broke a rule of Python. The
 process must neither crash nor hang. The same seed makes the same calls, with one thread and the same timing.
 
-Left out is what may rightly wait for ever: streams that wait for what no one signals. Numbers are no CUstream, since
-the driver takes them as pointers.
+Left out is what may rightly wait for ever: streams that wait for what no one signals; and, with a real driver, what it
+reads from without a look: numbers as CUstream, and as the source of a copy.
+
+WW_TEST_TRACE=1 writes each call to stderr before it is made, so that the last line tells which one crashed.
 """
 import array
 import copy
@@ -39,12 +41,37 @@ SIZES = [0, 1, 2, 3, 7, 8, 16, 255, 4096, 2**21]
 WORDS = ["read", "write", "device", "host", "cuda:0", DEVICE, "sealed", "shared", "writing", "held", "owner", "kept", "a",
          "b/c", "float32", "uint8", "complex128", "<f4", "|b1", "|V16", "float4_e2m1fn", "bool", "", "a\0b", "\udc80",
          "x" * 300, "GPU-" + "0" * 36, "close", "ready"]  # fmt: skip
+IS_TRACED = os.environ.get("WW_TEST_TRACE") == "1"
+HAS_DRIVER = DEVICE.startswith("cuda") and "Fake" not in warpway.Device(DEVICE).name
+STREAMS = [0, 1, 2]  # the handles that every driver knows: the default streams
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 LEFT_OUT = {"eventfd", "unsubmitted", "fileno"}
 SPECIAL = ["__dlpack__", "__dlpack_device__", "__cuda_stream__", "__cuda_array_interface__", "__reduce__", "__array__",
            "__enter__", "__exit__", "__repr__", "__hash__", "__len__", "__getitem__", "__iter__", "__next__",
            "__sizeof__", "__dir__"]  # fmt: skip
 CLASSES = [value for value in vars(core).values() if isinstance(value, type) and not issubclass(value, (Exception, tuple))]
+
+
+def brief(value):
+    """A text for the trace; it calls no method of an odd object."""
+    if isinstance(value, int) and value.bit_length() > 100:
+        return "a long int"
+    if type(value) in (int, float, str, bytes, bool, slice, type(None)):
+        return repr(value)[:60]
+    if type(value) in (tuple, list):
+        return "[" + ", ".join(map(brief, value)) + "]"
+    return f"{type(value).__name__} at {id(value):#x}"
+
+
+def trace(what, arguments=(), keywords={}):
+    if IS_TRACED:
+        texts = [*map(brief, arguments), *(f"{name}={brief(value)}" for name, value in keywords.items())]
+        os.write(2, f"{threading.current_thread().name}: {what}({', '.join(texts)})\n".encode(errors="replace"))
+
+
+def tamed(value):
+    """What a driver may be given where it expects a stream."""
+    return value % len(STREAMS) if isinstance(value, int) else value
 
 
 class Alarm(BaseException):
@@ -78,7 +105,7 @@ class Fuzzer:
         class Odd:
             def __index__(self):
                 fuzzer.mischief()
-                return fuzzer.random.choice(NUMBERS + [self])
+                return fuzzer.random.choice((STREAMS if HAS_DRIVER else NUMBERS) + [self])
 
             def __len__(self):
                 fuzzer.mischief()
@@ -197,7 +224,9 @@ class Fuzzer:
             lambda: next(o for o in objects if type(o) is warpway.Pool).empty(size),
             lambda: socket.socketpair(),
         ]
-        made = self.random.choice(makers)()
+        maker = self.random.choice(makers)
+        trace("make", [makers.index(maker)])
+        made = maker()
         objects.extend(made if isinstance(made, tuple) else [made])
 
     def fitting(self, name):
@@ -244,7 +273,9 @@ class Fuzzer:
         if not callable(function):
             return
         if name.endswith("_async"):
-            function(*(self.value() for _ in range(2))).close()
+            arguments = [self.value() for _ in range(2)]
+            trace(f"{brief(target)}.{name}", arguments)
+            function(*arguments).close()
             return
         arguments, keywords = self.arguments(function)
         if name in ("send", "receive"):
@@ -257,6 +288,11 @@ class Fuzzer:
             arguments = [self.random.choice([None, print_nothing, self.odd()])]
         if name == "wrap" and SANITIZED:
             return  # the library has the kernel look at the pointer, but the sanitizer looks first
+        if name == "copy_in":
+            return  # it copies from whatever the number points to
+        if HAS_DRIVER and (target is warpway.Stream or "stream" in (getattr(function, "__text_signature__", None) or "stream")):
+            arguments, keywords = [*map(tamed, arguments)], {key: tamed(value) for key, value in keywords.items()}
+        trace(f"{brief(target)}.{name}", arguments, keywords)
         made = function(*arguments, **keywords)
         if type(made).__module__ == "warpway" and len(self.objects) < 80:
             self.objects.append(made)
@@ -265,6 +301,7 @@ class Fuzzer:
         left, right = self.value(), self.value()
         function = self.random.choice([operator.eq, operator.lt, operator.getitem, isinstance, copy.deepcopy, hash, repr,
                                        bytes, memoryview, pickle.dumps, setattr, delattr, len, str])  # fmt: skip
+        trace(function.__name__, [left, right])
         if function in (operator.eq, operator.lt, operator.getitem, isinstance):
             function(left, right)
         elif function in (setattr, delattr):

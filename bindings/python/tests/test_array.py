@@ -33,6 +33,30 @@ def test_unknown_types(name):
         warpway.empty(1, name, device="host")
 
 
+NAMES = [
+    "f2", "f4", "f8", "<f4", "=f4", "i1", "|i1", ">i1", "<i8", "u2", "c8", "<c16", "b1", "?", "b", "B", "h", "H", "i",
+    "I", "l", "L", "q", "Q", "e", "f", "d", "F", "D", "half", "single", "double", "byte", "intp", "uint", float, int,
+    complex, bool, np.float16, np.longlong, np.ulonglong, np.intp, np.uintc, np.bool_, np.dtype("<i2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_names_of_types_are_numpys(name):
+    assert warpway.empty(1, name, device="host").dtype == np.dtype(name).name
+
+
+@pytest.mark.parametrize("name", [">f4", ">i8", np.dtype(">f4"), np.dtype(">c16")], ids=repr)
+def test_types_of_the_other_byte_order(name):
+    with pytest.raises(warpway.Unsupported, match="byte order"):
+        warpway.empty(1, name, device="host")
+
+
+@pytest.mark.parametrize("name", [str, bytes, object, np.dtype("M8[s]"), np.dtype("f4,i4"), "b4", None], ids=repr)
+def test_types_that_are_no_numbers(name):
+    with pytest.raises(warpway.InvalidArgument, match="no type of elements"):
+        warpway.empty(1, name, device="host")
+
+
 def test_says_what_it_is(device):
     array = warpway.zeros((3, 4, 5), "int16", device=device)
     assert array.shape == (3, 4, 5)
@@ -169,7 +193,7 @@ def test_arguments_of_dlpack():
     array = array_of(np.arange(3))
     assert "dltensor" in repr(array.__dlpack__())
     array.__dlpack__(stream=None, max_version=(1, 1), dl_device=(1, 0), copy=False)
-    for bad in ({"stream": 1}, {"dl_device": (2, 0)}, {"copy": True}):
+    for bad in ({"stream": 1}, {"dl_device": (2, 0), "copy": False}, {"dl_device": (8, 0)}):
         with pytest.raises(BufferError):
             array.__dlpack__(**bad)
     with pytest.raises(TypeError):

@@ -175,7 +175,7 @@ def test_slices(device):
 
         check(step)
         stream.synchronize()
-        assert pool.info().bytes_used == 0
+        wait_until(lambda: pool.info().bytes_used == 0, pool.info)
 
 
 FAILURES = [

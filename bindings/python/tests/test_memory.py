@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory: its bytes, its life, and what it says about itself."""
 
+import ctypes
 import gc
 import os
 import socket
@@ -252,3 +253,20 @@ def test_threads_close_while_others_use(device):
         for thread in threads:
             thread.join()
         assert all("closed" in str(error) for error in errors)
+
+
+def context_of_a_gpu_that_was_used(_, device):
+    warpway.Memory(1, device).read(0, 1)
+    gc.collect()
+    flags, is_active = ctypes.c_uint(), ctypes.c_int()
+    driver = ctypes.CDLL("libcuda.so.1")
+    index = int(device.removeprefix("cuda:"))
+    assert driver.cuDevicePrimaryCtxGetState(index, ctypes.byref(flags), ctypes.byref(is_active)) == 0
+    return is_active.value
+
+
+def test_a_gpu_stays_open(device, spawn):
+    """A process that receives one array after the other makes no CUDA context for each."""
+    if device == "host":
+        pytest.skip("the host device has no context")
+    assert spawn(context_of_a_gpu_that_was_used, device).result() == 1

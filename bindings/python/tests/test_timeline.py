@@ -162,31 +162,6 @@ def test_type_has_no_subclasses():
         type("Mine", (warpway.Timeline,), {})
 
 
-def test_child_by_fork_is_refused(timeline, device):
-    """Nothing of the parent works there, and nothing crashes."""
-    with warpway.Stream(device) as stream, warpway.Barrier(1) as barrier:
-        barrier.join()
-        calls = (lambda: timeline.wait(0), lambda: timeline.signal(1), lambda: timeline.query(0),
-                 lambda: timeline.signal(1, stream), lambda: timeline.eventfd(1), lambda: timeline.state,
-                 lambda: pickle.dumps(timeline), barrier.wait, lambda: barrier.arrived, warpway.Timeline)
-        child = os.fork()
-        if child == 0:
-            refused = 0
-            for call in calls:
-                try:
-                    call()
-                except warpway.Forked:
-                    refused += 1
-                except BaseException:  # pylint: disable=broad-exception-caught
-                    traceback.print_exc()
-            timeline.close()
-            barrier.close()
-            os._exit(refused)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(calls)
-        timeline.signal(1)
-        assert barrier.wait() == 0
-
-
 def test_program_ends_while_a_descriptor_waits():
     code = "import warpway; timeline = warpway.Timeline(); timeline.eventfd(1); print('end')"
     ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=LIMIT_S)

@@ -292,20 +292,6 @@ def test_it_cannot_be_made_or_pickled_otherwise(watch):
             pickle.dumps(watch, protocol)
 
 
-def test_a_forked_child_is_refused(watch):
-    pid = os.fork()
-    if pid == 0:
-        refused = 0
-        for call in (watch.next, watch.fileno, lambda: next(watch)):
-            try:
-                call()
-            except warpway.Forked:
-                refused += 1
-        watch.close()
-        os._exit(refused)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
-
-
 @pytest.mark.parametrize("arguments, error", [
     ({"prefix": 5}, TypeError),
     ({"prefix": "a\0b"}, ValueError),

@@ -4,7 +4,17 @@
 from collections.abc import Iterable
 from operator import index
 
-from warpway._core import Array, Memory, Unsupported, from_dlpack, itemsize
+from warpway._core import (
+    Array,
+    Device,
+    InvalidArgument,
+    Memory,
+    NoDevice,
+    Unsupported,
+    copy_in,
+    from_dlpack,
+    itemsize,
+)
 
 
 def _layout(shape, dtype):
@@ -56,12 +66,14 @@ def share(x, *, copy=False, device=None):
     Parameters
     ----------
     x : array of torch, CuPy, Numba, JAX, NumPy, ...
-        It has ``__dlpack__`` or is a buffer. Nothing is copied if its memory can be shared; the
-        result keeps `x` then.
+        It has ``__dlpack__`` or ``__cuda_array_interface__``, or is a buffer. Nothing is copied if its
+        memory can be shared. `x` is kept then: until the result is released, and no other process
+        uses the memory or has a token of it in flight.
     copy : bool
-        Copy where the memory of `x` cannot be shared, such as that of NumPy.
+        Copy where the memory of `x` cannot be shared, such as that of NumPy. A GPU copies after what
+        the other library has been asked to write into `x`; the call waits for the copy.
     device : Device or what it takes, optional
-        Of the copy; None: the host device.
+        Of the copy; None: that of `x`.
 
     Raises
     ------
@@ -71,7 +83,7 @@ def share(x, *, copy=False, device=None):
     if isinstance(x, Array):
         return x
     try:
-        return from_dlpack(x)
+        return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
     except (AttributeError, BufferError, Unsupported) as error:
         if not copy:
             failure = Unsupported(
@@ -80,10 +92,87 @@ def share(x, *, copy=False, device=None):
             )
             failure.message = str(failure)
             raise failure from error
+    try:
+        return from_dlpack(x, copy=True, device=device) if _is_tensor(x) else _copy_of_cuda(x, device)
+    except (AttributeError, BufferError):
+        return _copy_of_buffer(x, device)
+
+
+def _is_tensor(x):
+    return hasattr(x, "__dlpack__") or not hasattr(x, "__cuda_array_interface__")
+
+
+def _copy_of_buffer(x, device):
     view = memoryview(x)
     array = empty(view.shape, _FORMATS.get(view.format, view.format), device=device or "host")
     array.copy_from(view if view.c_contiguous else view.tobytes())
     return array
+
+
+class _CudaSpan:
+    """Which bytes an object with the CUDA array interface reaches, and what they mean."""
+
+    def __init__(self, x):
+        interface = x.__cuda_array_interface__
+        self.dtype, self.shape = interface["typestr"], interface["shape"]
+        address, self.is_read_only = interface["data"]
+        self.strides, self.stream = interface.get("strides"), interface.get("stream")
+        item, self.below, above = itemsize(self.dtype), 0, 0
+        if self.strides is None:
+            above = (_layout(self.shape, self.dtype)[1] if 0 not in self.shape else item) - item
+        else:
+            for length, stride in zip(self.shape, self.strides):
+                self.below += max(-stride * (length - 1), 0)
+                above += max(stride * (length - 1), 0)
+        self.nbytes = 0 if 0 in self.shape else self.below + above + item
+        self.start = address - self.below
+
+    def array(self, memory):
+        return Array(memory, self.shape, self.dtype, self.strides if self.nbytes else None, self.below)
+
+
+def _from_cuda(x):
+    """Without a copy."""
+    span = _CudaSpan(x)
+    if span.is_read_only:
+        raise BufferError("it is for reading only, and an importer could write to its memory")
+    if not span.nbytes:
+        return empty(span.shape, span.dtype)
+    array = span.array(_wrap_somewhere(span, x))
+    return array if span.stream is None else array.ready(span.stream)
+
+
+def _wrap_somewhere(span, x):
+    """The interface does not say which GPU has the bytes: each is asked."""
+    refusal = NoDevice("there is no GPU")
+    for index in range(Device.count("cuda")):
+        try:
+            return Memory.wrap(span.start, span.nbytes, index, keep=x)
+        except InvalidArgument as error:
+            refusal = error
+        except Unsupported:
+            return _slice_of(span)
+    raise refusal
+
+
+def _slice_of(span):
+    """A part of a slice, where an allocator of this package has put the bytes."""
+    memory, offset = Memory.find(span.start)
+    if not memory.is_slice or span.nbytes > memory.nbytes - offset:
+        raise Unsupported("the bytes are not those of one slice")
+    span.below += offset
+    return memory
+
+
+def _copy_of_cuda(x, device):
+    """In the order of the stream that the interface names, else of CUDA's legacy default stream."""
+    span = _CudaSpan(x)
+    if not span.nbytes:
+        return empty(span.shape, span.dtype, device=device)
+    where = Device(0 if device is None else device)
+    gpu = where if where.backend == "cuda" else Device(0)
+    array = span.array(copy_in(span.start, span.nbytes, gpu, 1 if span.stream is None else span.stream))
+    return array if gpu is where else from_dlpack(array, device=where)
 
 
 _FORMATS = {

@@ -3,50 +3,96 @@
 
 Each row is a round trip between two processes: the parent hands over an array, the child maps it,
 gives it to a consumer by DLPack, releases it and answers. The rows "bare" send 512 bytes in place of
-an array, by the same transport: what is above them is the cost of the array.
+an array, by the same transport: what is above them is the cost of the array. The rows of other
+libraries are round trips of the same kind with their own arrays, in the same run.
 """
 
 import argparse
 import json
-import multiprocessing
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import warpway
+from warpway._bench_peers import PEERS
+from warpway._bench_row import CONTEXT, MARK, NBYTES, Kind, User, by_transport, measure as _measure
 
-NBYTES = 16 << 20
-CONTEXT = multiprocessing.get_context("spawn")
-BARE = bytes(512)
+TRANSPORTS = ("queue", "pipe")
 
-_Makers: TypeAlias = list[tuple[str, Callable[[], object]]]
 _Timings: TypeAlias = Iterator[tuple[str, list[float]]]
 
 
-# --- the child: one function for each transport ---
+# --- what is handed over ---
 
 
-def _use(thing: object) -> None:
-    """As a consumer does; what is no array is only received."""
-    if isinstance(thing, warpway.Array):
-        thing.__dlpack__(max_version=(1, 1))
-        thing.close()
+class Bare:
+    """512 bytes, which are as many as a token has."""
+
+    name = "bare"
+    arguments = ()
+
+    def __init__(self, device: str) -> None:
+        self._data = bytes(512)
+
+    def make(self) -> bytes:
+        return self._data
+
+    @staticmethod
+    def user(*_: Any) -> User:
+        return lambda data, is_first: None
 
 
-def _serve_queue(requests: Any, answers: Any) -> None:
-    while (thing := requests.get()) is not None:
-        _use(thing)
-        answers.put(True)
+def _use(array: warpway.Array, is_first: bool) -> int | None:
+    """As a consumer does."""
+    found = array.memory.read(array.offset + NBYTES - 1, 1)[0] if is_first else None
+    array.__dlpack__(max_version=(1, 1))
+    array.close()
+    return found
 
 
-def _serve_pipe(connection: Connection) -> None:
-    while (thing := connection.recv()) is not None:
-        _use(thing)
-        connection.send(True)
+class Slice:
+    """An array in a new slice of a pool."""
+
+    name = "pool"
+    arguments = ()
+
+    def __init__(self, device: str) -> None:
+        self.pool = warpway.Pool(device, bytes_max=8 * NBYTES)
+        for slice_ in [self.pool.empty(NBYTES, "uint8") for _ in range(8)]:
+            slice_.copy_from(bytes([MARK]) * NBYTES)
+
+    def make(self) -> warpway.Array:
+        return self.pool.empty(NBYTES, "uint8")
+
+    @staticmethod
+    def user(*_: Any) -> User:
+        return _use
+
+
+class Whole:
+    """The same array again and again, in a memory of its own."""
+
+    name = "memory"
+    arguments = ()
+
+    def __init__(self, device: str) -> None:
+        self._array = warpway.empty(NBYTES, "uint8", device=device)
+        self._array.copy_from(bytes([MARK]) * NBYTES)
+
+    def make(self) -> warpway.Array:
+        return self._array
+
+    @staticmethod
+    def user(*_: Any) -> User:
+        return _use
+
+
+OURS = (Bare, Slice, Whole)
+
+
+# --- by a token in shared memory ---
 
 
 def _serve_token(block: warpway.Memory, asked: warpway.Timeline, answers: Any) -> None:
@@ -60,52 +106,10 @@ def _serve_token(block: warpway.Memory, asked: warpway.Timeline, answers: Any) -
         data = bytes(view[:512])
         if not any(data):
             return
-        _use(warpway.Token(data).open())
+        found = _use(warpway.Token(data).open(), count == 1)
+        if found not in (None, MARK):
+            raise RuntimeError(f"the child found {found}, not {MARK}")
         answered.signal(count)
-
-
-# --- the parent ---
-
-
-def _measure(round_trip: Callable[[], object], rounds: int) -> list[float]:
-    for _ in range(max(rounds // 10, 3)):
-        round_trip()
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter_ns()
-        round_trip()
-        times.append((time.perf_counter_ns() - begin) / 1000)
-    return times
-
-
-def _by_queue(makers: _Makers, rounds: int) -> _Timings:
-    requests, answers = CONTEXT.Queue(), CONTEXT.Queue()
-    child = CONTEXT.Process(target=_serve_queue, args=(requests, answers), daemon=True)
-    child.start()
-    for name, make in makers:
-
-        def round_trip(make: Callable[[], object] = make) -> None:
-            requests.put(make())
-            answers.get()
-
-        yield f"queue.{name}", _measure(round_trip, rounds)
-    requests.put(None)
-    child.join()
-
-
-def _by_pipe(makers: _Makers, rounds: int) -> _Timings:
-    ours, theirs = CONTEXT.Pipe()
-    child = CONTEXT.Process(target=_serve_pipe, args=(theirs,), daemon=True)
-    child.start()
-    for name, make in makers:
-
-        def round_trip(make: Callable[[], object] = make) -> None:
-            ours.send(make())
-            ours.recv()
-
-        yield f"pipe.{name}", _measure(round_trip, rounds)
-    ours.send(None)
-    child.join()
 
 
 def _by_token(pool: warpway.Pool, rounds: int) -> _Timings:
@@ -151,8 +155,24 @@ def _import_time(module: str) -> float:
     return min(float(run.stdout) for run in runs) * 1e6
 
 
+def _all_rows(kind: type[Kind], device: str, rounds: int) -> list[dict[str, Any]]:
+    """A row for each transport; without figures, and with the reason, if it cannot be measured here."""
+    rows = []
+    for transport in TRANSPORTS:
+        name = f"{transport}.{kind.name}"
+        try:
+            rows.append(_row(name, by_transport(transport, kind(device), rounds)))
+        except Exception as error:  # of any kind, since it may be that of another library
+            if kind in OURS:
+                raise
+            rows.append({"name": name, "missing": str(error).splitlines()[0] if str(error) else repr(error)})
+    return rows
+
+
 def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     """Rows of figures, as dicts with name, p50_us, p99_us and, where there is one, ratio to `bare`.
+
+    A row of a library that cannot be measured here has `missing`, the reason, in place of figures.
 
     Parameters
     ----------
@@ -160,20 +180,16 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     rounds : int
         Round trips of each row.
     """
-    rows = []
-    with warpway.Pool(device, bytes_max=8 * NBYTES) as pool:
-        memory = warpway.empty(NBYTES, "uint8", device=device)
-        makers = [
-            ("bare", lambda: BARE),
-            ("pool", lambda: pool.empty(NBYTES, "uint8")),
-            ("memory", lambda: memory),
-        ]
-        for rounds_of in (_by_queue(makers, rounds), _by_pipe(makers, rounds), _by_token(pool, rounds), _in_one_process(pool, rounds)):
-            rows += [_row(name, times) for name, times in rounds_of]
+    place = warpway.Device(device)
+    where = "host" if place.backend == "host" else f"cuda:{place.index}"
+    rows = [row for kind in OURS for row in _all_rows(kind, where, rounds)]
+    pool = Slice(where).pool
+    rows += [_row(name, times) for part in (_by_token, _in_one_process) for name, times in part(pool, rounds)]
+    rows += [row for kind in PEERS for row in _all_rows(kind, where, rounds)]
     bare = {row["name"].split(".")[0]: row["p50_us"] for row in rows if row["name"].endswith(".bare")}
     for row in rows:
         transport = row["name"].split(".")[0]
-        if transport in bare:
+        if transport in bare and "p50_us" in row:
             row["ratio"] = round(row["p50_us"] / bare[transport], 2)
     ours, theirs = _import_time("warpway"), _import_time("socket, ctypes")
     rows.append({"name": "import.socket_ctypes", "p50_us": round(theirs, 1)})
@@ -200,7 +216,10 @@ def main() -> None:
     print(f"{repr(warpway.Device(options.device))}, {options.rounds} round trips, microseconds")
     print(f"{'':28} {'p50':>10} {'p99':>10} {'of bare':>8}")
     for row in rows:
-        print(f"{row['name']:28} {row['p50_us']:10} {row.get('p99_us', ''):>10} {row.get('ratio', ''):>8}")
+        if "missing" in row:
+            print(f"{row['name']:28} {'-':>10} {'-':>10} {'-':>8}  {row['missing']}")
+        else:
+            print(f"{row['name']:28} {row['p50_us']:10} {row.get('p99_us', ''):>10} {row.get('ratio', ''):>8}")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ ww_status grant_check(const struct peer *peer, const struct object *object,
 			get->name, record->uid, get->owner);
 	if (!(may & needed) && record->state == WW_WIRE_STATE_SEALED &&
 		(may & WW_WIRE_ENTRY_FLAG_MAY_READ))
-		return ww_fail(WW_ERR_ACCESS, "'%.100s' is sealed: it can be had for reading only",
-			get->name);
+		return ww_fail(WW_ERR_ACCESS,
+			"'%.100s' is sealed, for reading only; use WW_ACCESS_READ", get->name);
 	if (!(may & needed))
 		return ww_fail(WW_ERR_ACCESS,
 			"user %u may not %s '%.100s': it has mode 0%03o, user %" PRIu32
@@ -56,7 +56,8 @@ static size_t grant_choose_fds(const struct ww_layout_object_record *record, uin
 	return count;
 }
 
-ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access)
+ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access,
+	const uint8_t secret[WW_WIRE_ID_BYTES])
 {
 	struct registry *registry = &peer->server->registry;
 	const struct ww_layout_object_record *record = object_record(registry, object);
@@ -78,6 +79,8 @@ ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, 
 	ww_try(hold_take(registry, peer->holder, object, access));
 	memcpy(granted.id, record->id, sizeof(granted.id));
 	memcpy(granted.name, record->name, sizeof(granted.name));
+	if (secret)
+		memcpy(granted.secret, secret, sizeof(granted.secret));
 	memcpy(granted.description, record->description, record->description_bytes);
 	header.fd_count = (uint16_t)grant_choose_fds(record, access, fds);
 	status = peer_send(peer, packet,

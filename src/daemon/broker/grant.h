@@ -20,7 +20,9 @@ ww_status grant_check(const struct peer *peer, const struct object *object,
 /*
  * Gives a peer what it asked for: a hold, and the descriptors. Sends the answer, or returns why
  * not.
+ * @secret:  of the object, which the answer is to tell; NULL: none
  */
-ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access);
+ww_status grant_send(struct peer *peer, uint32_t serial, struct object *object, uint8_t access,
+	const uint8_t secret[WW_WIRE_ID_BYTES]);
 
 #endif

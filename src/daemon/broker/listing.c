@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/proc_file.h"
 #include "daemon/broker/server_state.h"
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/object.h"
@@ -170,10 +171,13 @@ ww_status listing_holders(void *context, const struct ww_wire_header *header,
 	return peer_answer(peer, header->serial, holder_listing, &listing);
 }
 
-static void fill_hold(const struct registry *registry, const struct hold *hold, uint64_t now_ns,
+static void fill_hold(const struct peer *peer, const struct hold *hold, uint64_t now_ns,
 	struct ww_wire_hold *out)
 {
+	const struct registry *registry = &peer->server->registry;
 	const struct ww_layout_hold_record *record = hold_record(registry, hold);
+	const struct ww_layout_object_record *object = object_record(registry,
+		hold_object(registry, hold));
 
 	*out = (struct ww_wire_hold){
 		.holder = record->holder,
@@ -181,8 +185,15 @@ static void fill_hold(const struct registry *registry, const struct hold *hold, 
 		.flags = record->flags,
 		.left_ns = left_ns(now_ns, record->expires_ns),
 		.age_ns = now_ns - record->since_ns,
+		.delivery = record->delivery,
+		.exporter = record->exporter,
+		.uses = record->uses,
+		.bytes = object->bytes,
 	};
-	memcpy(out->id, object_record(registry, hold_object(registry, hold))->id, sizeof(out->id));
+	if (!hold->holder && hold->delivery && peer->holder &&
+		hold->delivery->exporter == peer->holder)
+		out->flags |= WW_WIRE_HOLD_FLAG_OWN;
+	memcpy(out->id, object->id, sizeof(out->id));
 }
 
 ww_status listing_holds(void *context, const struct ww_wire_header *header,
@@ -197,7 +208,7 @@ ww_status listing_holds(void *context, const struct ww_wire_header *header,
 	const struct hold *hold;
 
 	while (listing.holds.count < HOLDS_MAX && (hold = page_next(&page)))
-		fill_hold(registry, hold, now_ns, &items[listing.holds.count++]);
+		fill_hold(peer, hold, now_ns, &items[listing.holds.count++]);
 	listing.next = page_end(&page);
 	return peer_answer(peer, header->serial, hold_listing, &listing);
 }

@@ -191,7 +191,7 @@ void wait_name_ready(struct server *server, struct object *object)
 
 		wait_end(wait);
 		if (status == WW_OK)
-			status = grant_send(peer, serial, object, access);
+			status = grant_send(peer, serial, object, access, NULL);
 		if (status < 0)
 			peer_send_error(peer, serial, status);
 	}

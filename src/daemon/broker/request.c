@@ -262,6 +262,7 @@ static const struct ww_wire_handlers handlers = {
 	.cancel = on_cancel,
 	.status = listing_status,
 	.revoke = request_revoke,
+	.recall = request_recall,
 };
 
 /* Requests for a watcher's connection, which has no holder. */

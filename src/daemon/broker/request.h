@@ -30,6 +30,8 @@ ww_status request_export(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_export *export);
 ww_status request_revoke(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_revoke *revoke);
+ww_status request_recall(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_recall *recall);
 ww_status request_release(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_release *release);
 ww_status request_remove(void *context, const struct ww_wire_header *header,

@@ -16,6 +16,7 @@
 #include "daemon/broker/request.h"
 #include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
@@ -60,7 +61,7 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 		return get_miss(peer, header->serial, get);
 	status = grant_check(peer, object, get);
 	if (status == WW_OK)
-		return grant_send(peer, header->serial, object, get->access);
+		return grant_send(peer, header->serial, object, get->access, NULL);
 	if (status == WW_NOT_READY && waits)
 		return wait_for_name(peer, header->serial, get);
 	if (status == WW_NOT_READY)
@@ -81,18 +82,23 @@ static bool is_secret(const uint8_t a[16], const uint8_t b[16])
 	return differences == 0;
 }
 
-static ww_status import_check(const struct ww_layout_object_record *record,
-	const struct ww_wire_import *import)
+/* @delivery: that the secret opens; NULL: none */
+static ww_status import_check(const struct registry *registry, const struct object *object,
+	const struct hold *delivery, const struct ww_wire_import *import)
 {
-	bool may_write = is_secret(record->write_secret, import->secret);
-	bool may_read = is_secret(record->read_secret, import->secret);
+	const struct ww_layout_object_record *record = object_record(registry, object);
+	uint8_t granted = delivery ? hold_record(registry, delivery)->access : 0;
+	bool may_write = granted == WW_WIRE_ACCESS_WRITE ||
+		is_secret(record->write_secret, import->secret);
+	bool may_read = granted || is_secret(record->read_secret, import->secret);
 
 	if (!may_write && !may_read)
 		return ww_fail(WW_ERR_ACCESS,
-			"the token's secret is not this object's (any more): the token was revoked, or is "
-			"forged; ask for a new one");
+			"the token's secret does not open the object (any more): the token was imported "
+			"as often as it may be, was revoked, or is forged; ask for a new one");
 	if (import->access == WW_WIRE_ACCESS_WRITE && !may_write)
-		return ww_fail(WW_ERR_ACCESS, "the token was made for reading only");
+		return ww_fail(WW_ERR_ACCESS,
+			"the token was made for reading only; use WW_ACCESS_READ");
 	if (record->state == WW_WIRE_STATE_WRITING)
 		return ww_fail(WW_ERR_STATE,
 			"the token's object is still being written, by process %" PRIu32
@@ -100,8 +106,36 @@ static ww_status import_check(const struct ww_layout_object_record *record,
 			record->maker_pid);
 	if (import->access == WW_WIRE_ACCESS_WRITE && record->state == WW_WIRE_STATE_SEALED)
 		return ww_fail(WW_ERR_ACCESS,
-			"the token's object is sealed: it can be had for reading only");
+			"the token's object is sealed, for reading only; use WW_ACCESS_READ");
 	return WW_OK;
+}
+
+static ww_status import_send(struct peer *peer, uint32_t serial, struct object *object,
+	uint8_t access)
+{
+	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
+		object);
+
+	return grant_send(peer, serial, object, access,
+		access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret);
+}
+
+/*
+ * Whether the connection broke before the answer came, and the import has ended its delivery: then
+ * the process holds the object. A holder gains nothing by a request that only says so.
+ */
+static bool import_is_repeated(const struct peer *peer, const struct ww_wire_header *header,
+	const struct object *object, const struct ww_wire_import *import)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct hold *hold = hold_find(registry, peer->holder, object);
+
+	uint32_t state = object_record(registry, object)->state;
+
+	return header->flags & WW_WIRE_HEADER_FLAG_AGAIN && hold &&
+		hold_record(registry, hold)->access >= import->access &&
+		(state == WW_WIRE_STATE_SHARED ||
+			(state == WW_WIRE_STATE_SEALED && import->access == WW_WIRE_ACCESS_READ));
 }
 
 ww_status request_import(void *context, const struct ww_wire_header *header,
@@ -110,15 +144,21 @@ ww_status request_import(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find_id(registry, import->id);
+	struct hold *delivery;
 	bool is_new;
 
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the token's object is not in this broker: it is gone, or was never here");
-	ww_try(import_check(object_record(registry, object), import));
+	delivery = delivery_find(registry, object, import->secret);
+	if (!delivery && import_is_repeated(peer, header, object, import))
+		return import_send(peer, header->serial, object, import->access);
+	ww_try(import_check(registry, object, delivery, import));
 	is_new = !hold_find(registry, peer->holder, object);
-	ww_try(grant_send(peer, header->serial, object, import->access));
-	if (is_new)
+	ww_try(import_send(peer, header->serial, object, import->access));
+	if (delivery)
+		delivery_use(registry, delivery);
+	else if (is_new)
 		hold_use_escrow(registry, object, import->access);
 	return WW_OK;
 }
@@ -142,6 +182,41 @@ static ww_status export_check(const struct peer *peer, const struct object *obje
 			"an escrow of %" PRIu64 " s is longer than this broker allows (%" PRIu64
 			" s, escrow_max_s in warpwayd.conf)",
 			export->escrow_ns / 1000000000, most_ns / 1000000000);
+	if (export->flags & ~(uint32_t)WW_WIRE_EXPORT_FLAG_DELIVERY)
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for an export", export->flags);
+	if (export->flags && (export->uses == 0 || export->escrow_ns == 0))
+		return ww_fail(WW_ERR_INVALID,
+			"a delivery has a number of uses, and a time that it lasts after its exporter");
+	return WW_OK;
+}
+
+/* The secret and the number of a delivery are its own. */
+static ww_status export_deliver(struct peer *peer, struct object *object,
+	const struct ww_wire_export *export, struct ww_wire_exported *out_exported)
+{
+	struct registry *registry = &peer->server->registry;
+	const struct ww_layout_hold_record *record;
+	struct hold *hold;
+
+	ww_try(delivery_make(registry, peer->holder, object, export, &hold));
+	record = hold_record(registry, hold);
+	out_exported->delivery = record->delivery;
+	memcpy(out_exported->secret, record->secret, sizeof(out_exported->secret));
+	return WW_OK;
+}
+
+static ww_status export_plainly(struct peer *peer, struct object *object,
+	const struct ww_wire_export *export, struct ww_wire_exported *out_exported)
+{
+	struct registry *registry = &peer->server->registry;
+	const struct ww_layout_object_record *record = object_record(registry, object);
+
+	if (export->escrow_ns > 0)
+		ww_try(hold_escrow(registry, peer->account, object, export->access, export->uses,
+			ww_clock_now_ns() + export->escrow_ns));
+	memcpy(out_exported->secret,
+		export->access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret,
+		sizeof(out_exported->secret));
 	return WW_OK;
 }
 
@@ -152,19 +227,25 @@ ww_status request_export(void *context, const struct ww_wire_header *header,
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find_id(registry, export->id);
 	struct hold *hold = object ? hold_find(registry, peer->holder, object) : NULL;
-	const struct ww_layout_object_record *record;
 	struct ww_wire_exported exported = {0};
 
 	ww_try(export_check(peer, object, hold, export));
-	record = object_record(registry, object);
-	if (export->escrow_ns > 0)
-		ww_try(hold_escrow(registry, peer->account, object, export->access, export->uses,
-			ww_clock_now_ns() + export->escrow_ns));
-	exported.generation = record->generation;
-	memcpy(exported.secret,
-		export->access == WW_WIRE_ACCESS_WRITE ? record->write_secret : record->read_secret,
-		sizeof(exported.secret));
+	if (export->flags & WW_WIRE_EXPORT_FLAG_DELIVERY)
+		ww_try(export_deliver(peer, object, export, &exported));
+	else
+		ww_try(export_plainly(peer, object, export, &exported));
+	exported.generation = object_record(registry, object)->generation;
 	return peer_answer(peer, header->serial, exported, &exported);
+}
+
+ww_status request_recall(void *context, const struct ww_wire_header *header,
+	const struct ww_wire_recall *recall)
+{
+	struct peer *peer = context;
+	struct recall work = {.wanted = recall};
+
+	delivery_recall(&peer->server->registry, peer->holder, &work);
+	return peer_answer(peer, header->serial, recalled, &work.done);
 }
 
 void request_let_go(struct peer *peer, struct hold *hold)
@@ -190,7 +271,7 @@ ww_status request_revoke(void *context, const struct ww_wire_header *header,
 
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot revoke tokens: their object is not in this broker (any more)");
+			"cannot revoke tokens: their object is not in this broker, or not any more");
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot revoke tokens of an object that process %" PRIu32 " put",

@@ -323,7 +323,8 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 			"writing ends as sealed (2) or shared (3), not as %u", seal->state);
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot end writing: the object is not in this broker (any more)");
+			"cannot end writing: the object is not in this broker, or not any more; put "
+			"it with WW_STATE_WRITING first");
 	record = object_record(registry, object);
 	if (object->creator != peer->holder)
 		return ww_fail(WW_ERR_ACCESS,
@@ -334,7 +335,9 @@ ww_status request_seal(void *context, const struct ww_wire_header *header,
 	if (record->state == WW_WIRE_STATE_WRITING)
 		object_seal(registry, object, seal->state);
 	else if (record->state != seal->state)
-		return ww_fail(WW_ERR_STATE, "'%.100s' is %s already", (const char *)record->name,
+		return ww_fail(WW_ERR_STATE,
+			"'%.100s' is %s already; its state cannot change any more",
+			(const char *)record->name,
 			record->state == WW_WIRE_STATE_SEALED ? "sealed" : "shared");
 	else if (request_check_inside(peer, (const char *)record->name, WW_WIRE_ACCESS_READ) ==
 		WW_OK)

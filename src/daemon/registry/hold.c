@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
@@ -166,6 +167,7 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 	} else {
 		ww_list_remove(&hold->of_object);
 		expiry_stop(&hold->expiry);
+		delivery_forget(registry, hold);
 		if (--object->escrows == 0)
 			free(ww_steal(object->escrow_lists));
 	}

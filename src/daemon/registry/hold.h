@@ -4,16 +4,18 @@
  *
  * A hold keeps its object. A process holds an object once, with the most access that it ever was
  * granted. An escrow is a hold without a holder: it keeps an object that a token names until the
- * token is used, and ends at a point in time.
+ * token is used, and ends at a point in time. A delivery is an escrow whose time starts when its
+ * exporter, a holder, ends; see delivery.h.
  *
- * Two files: hold.c finds, takes and unlinks holds; hold_drop.c is what a hold's end means to its
- * object, and the escrows, which end by themselves.
+ * Three files: hold.c finds, takes and unlinks holds; hold_drop.c is what a hold's end means to its
+ * object, and the escrows, which end by themselves; delivery.c has deliveries.
  */
 #ifndef WW_DAEMON_REGISTRY_HOLD_H
 #define WW_DAEMON_REGISTRY_HOLD_H
 
 #include "daemon/registry/registry.h"
 
+struct delivery;
 struct expiry;
 struct holder;
 struct object;
@@ -26,7 +28,10 @@ struct hold {
 	struct holder *holder; /* NULL: escrow */
 	union {
 		struct ww_list of_holder;
-		struct expiry *expiry; /* of an escrow */
+		struct {
+			struct expiry *expiry;     /* of an escrow; NULL: not started */
+			struct delivery *delivery; /* NULL: it is none */
+		};
 	};
 	uint32_t index;
 	bool is_confirmed; /* named since the holder reconnected */
@@ -96,9 +101,12 @@ ww_status hold_escrow(struct registry *registry, struct account *account, struct
 void hold_use_escrow(struct registry *registry, struct object *object, uint8_t access);
 
 /*
- * Adds an escrow whose record is filled in to its object's lists, and starts its timer. Return:
- * WW_OK; WW_ERR_NO_MEMORY.
+ * Adds an escrow whose record is filled in to its object's lists, and starts its timer, if it ends
+ * at a point in time. Return: WW_OK; WW_ERR_NO_MEMORY.
  */
 ww_status hold_arm(struct registry *registry, struct hold *hold);
+
+/* Starts the timer of an escrow. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status hold_start_timer(struct registry *registry, struct hold *hold);
 
 #endif

@@ -47,10 +47,18 @@ static ww_status object_make_escrow_lists(struct object *object)
 	return WW_OK;
 }
 
+ww_status hold_start_timer(struct registry *registry, struct hold *hold)
+{
+	return expiry_start(registry->loop, &hold_record(registry, hold)->expires_ns,
+		on_hold_expiry, registry, hold, &hold->expiry);
+}
+
+/* The secret of the object opens no delivery, so an import by that counts against others only. */
 ww_status hold_arm(struct registry *registry, struct hold *hold)
 {
 	const struct ww_layout_hold_record *record = hold_record(registry, hold);
-	size_t list = record->uses > 0 && record->access < LISTS ? record->access : 0;
+	bool is_counted = record->uses > 0 && record->access < LISTS && !record->delivery;
+	size_t list = is_counted ? record->access : 0;
 	struct object *object = hold_object(registry, hold);
 	struct ww_list *escrows;
 
@@ -58,8 +66,7 @@ ww_status hold_arm(struct registry *registry, struct hold *hold)
 	escrows = &object->escrow_lists->lists[list];
 	ww_assert(escrows->previous);
 	ww_list_append(escrows, &hold->of_object);
-	return expiry_start(registry->loop, &record->expires_ns, on_hold_expiry, registry, hold,
-		&hold->expiry);
+	return record->expires_ns == REGISTRY_NEVER ? WW_OK : hold_start_timer(registry, hold);
 }
 
 ww_status hold_escrow(struct registry *registry, struct account *account, struct object *object,

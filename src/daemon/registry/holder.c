@@ -50,6 +50,7 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	ww_list_init(&holder->put);
 	ww_list_init(&holder->signal_pages);
 	ww_list_init(&holder->peers);
+	ww_list_init(&holder->deliveries);
 	ww_list_init(&holder->of_done);
 	holder->account = account_get(&registry->accounts, record->uid);
 	if (!holder->account)
@@ -124,7 +125,7 @@ void holder_attach(struct registry *registry, struct holder *holder)
 void holder_check_done(struct registry *registry, struct holder *holder)
 {
 	if (holder->is_awaited && holder->held == 0 && holder->put_count == 0 &&
-		ww_list_is_empty(&holder->of_done))
+		holder->delivery_count == 0 && ww_list_is_empty(&holder->of_done))
 		ww_list_append(&registry->done, &holder->of_done);
 }
 

@@ -28,6 +28,7 @@ struct holder {
 	struct ww_list put;            /* struct object.of_creator */
 	struct ww_list signal_pages;   /* the same, of those with a last will */
 	struct ww_list peers;          /* struct peer.of_holder: its connections */
+	struct ww_list deliveries;     /* struct delivery.of_exporter */
 	struct account *account;
 	uv_poll_t *exit_poll; /* of its pidfd; NULL: none */
 	uint32_t index;
@@ -35,7 +36,9 @@ struct holder {
 	uint32_t put_count;
 	uint64_t held_bytes;
 	uint64_t put_bytes;
-	struct ww_list of_done; /* in registry.done */
+	uint32_t delivery_count;
+	uint64_t delivery_bytes; /* of their objects together */
+	struct ww_list of_done;  /* in registry.done */
 	/* from before a restart, and has not connected again: counts as a connection */
 	bool is_awaited;
 	bool has_reservation;
@@ -72,8 +75,8 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 void holder_attach(struct registry *registry, struct holder *holder);
 
 /*
- * A process from before a restart: it is awaited as long as it holds something or has put
- * something.
+ * A process from before a restart: it is awaited as long as it holds something, has put something
+ * or has a delivery in flight.
  */
 void holder_await(struct registry *registry, struct holder *holder);
 

@@ -8,6 +8,7 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/exit_wait.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
@@ -103,6 +104,7 @@ void holder_end(struct registry *registry, struct holder *holder)
 		holder_await_exit(registry, holder);
 	if (is_over)
 		holder_retire_signal_pages(registry, holder);
+	delivery_exporter_ended(registry, holder);
 	holder_end_signal_pages(registry, holder);
 	holder_end_put(registry, holder);
 	holder_release_all(registry, holder);

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/exit_wait.h"
 #include "daemon/registry/hold.h"
@@ -268,24 +269,38 @@ static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct
 	}
 	/* One for each hold, so this cannot overflow. */
 	(void)account_charge_anyway(&registry->accounts, account, &charge);
-	return is_escrow ? hold_arm(registry, hold) : WW_OK;
+	if (!is_escrow)
+		return WW_OK;
+	if (record->delivery)
+		ww_try(delivery_adopt(registry, hold));
+	return hold_arm(registry, hold);
 }
 
-/* An escrow ends at a point in time; the hold of a process does not. */
-static bool hold_makes_sense(const struct ww_layout_hold_record *record)
+/*
+ * An escrow ends at a point in time, but a delivery does not while its exporter lives; nor does the
+ * hold of a process.
+ */
+static bool hold_makes_sense(const struct registry *registry,
+	const struct ww_layout_hold_record *record)
 {
 	bool is_escrow = record->holder == 0;
+	bool is_delivery = record->delivery != 0;
 
+	if (is_delivery &&
+		(!is_escrow || record->uses == 0 ||
+			record->delivery > *table_value(&registry->hold_table, 0)))
+		return false;
 	return record->state == 1 && record->access >= WW_WIRE_ACCESS_READ &&
 		record->access <= WW_WIRE_ACCESS_WRITE &&
-		is_escrow == (record->expires_ns != REGISTRY_NEVER);
+		(is_delivery || is_escrow == (record->expires_ns != REGISTRY_NEVER));
 }
 
 static ww_status hold_adopt(struct registry *registry, uint32_t index)
 {
 	struct ww_layout_hold_record *record = table_record(&registry->hold_table, index);
-	struct object *object = hold_makes_sense(record) ? hold_find_object(registry, record)
-							 : NULL;
+	struct object *object = hold_makes_sense(registry, record)
+		? hold_find_object(registry, record)
+		: NULL;
 
 	return object ? hold_adopt_of(registry, index, object) : WW_ERR_PROTOCOL;
 }
@@ -420,6 +435,7 @@ void registry_reclaim(struct registry *registry)
 	}
 	if (registry->hold_table.used == 0 && table_free_items(&registry->hold_table)) {
 		ww_map_fini(&registry->by_pair);
+		ww_map_fini(&registry->by_secret);
 		is_freed = true;
 	}
 	if (registry->holder_table.used == 0 && table_free_items(&registry->holder_table)) {
@@ -473,4 +489,5 @@ void registry_close(struct registry *registry)
 	free(registry->by_number.buckets);
 	free(registry->by_process.buckets);
 	free(registry->by_pair.buckets);
+	free(registry->by_secret.buckets);
 }

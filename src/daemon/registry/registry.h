@@ -53,7 +53,8 @@ typedef void (
 struct registry {
 	struct table object_table, holder_table, hold_table;
 	struct ww_map by_id, by_name, by_number, by_process;
-	struct ww_map by_pair; /* what processes hold */
+	struct ww_map by_pair;   /* what processes hold */
+	struct ww_map by_secret; /* deliveries */
 	struct accounts accounts;
 	struct fdstore *fdstore;
 	uv_loop_t *loop;

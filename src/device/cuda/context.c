@@ -12,7 +12,7 @@
  */
 #include "device/cuda/cuda.h"
 
-static ww_status retain_primary(struct cuda_device *device, ww_CUcontext *out_context)
+ww_status ww_cuda_primary(struct cuda_device *device, ww_CUcontext *out_context)
 {
 	ww_CUresult result = WW_CUDA_SUCCESS;
 
@@ -109,7 +109,7 @@ ww_status ww_cuda_enter(struct cuda_device *device, struct ww_cuda_scope *out_sc
 			"cannot find out the current CUDA context");
 	if (context && ordinal == device->ordinal)
 		return WW_OK;
-	ww_try(retain_primary(device, &context));
+	ww_try(ww_cuda_primary(device, &context));
 	return ww_cuda_enter_context(device, context, out_scope);
 }
 

@@ -52,6 +52,9 @@ void ww_cuda_leave(struct ww_cuda_scope *scope);
 
 #define WW_AUTO_CUDA_SCOPE WW_CLEANUP(ww_cuda_leave)
 
+/* The device's primary context, which is made if nobody has, and kept while the device is open. */
+ww_status ww_cuda_primary(struct cuda_device *device, ww_CUcontext *out_context);
+
 /* Whether a context is the device's primary one, and kept. */
 bool ww_cuda_is_primary(struct cuda_device *device, ww_CUcontext context);
 
@@ -180,5 +183,10 @@ ww_status ww_cuda_event_record(struct ww_device_event *event, struct ww_stream *
 ww_status ww_cuda_event_stream_wait(struct ww_device_event *event, struct ww_stream *stream);
 ww_status ww_cuda_event_query(struct ww_device_event *event);
 ww_status ww_cuda_event_synchronize(struct ww_device_event *event);
+
+/* fence.c */
+ww_status ww_cuda_fence_create(struct ww_device *device, struct ww_device_fence **out_fence);
+bool ww_cuda_fence_is_passed(struct ww_device_fence *fence);
+void ww_cuda_fence_free(struct ww_device_fence *fence);
 
 #endif

@@ -430,7 +430,13 @@ enum {
 	WW_CUDA_FUNCTIONS_EVENT(X)   \
 	WW_CUDA_FUNCTIONS_IPC(X)     \
 	WW_CUDA_FUNCTIONS_POOL(X)    \
-	WW_CUDA_FUNCTIONS_MODULE(X)
+	WW_CUDA_FUNCTIONS_MODULE(X)  \
+	WW_CUDA_FUNCTIONS_LATER(X)
+
+/* Newer than CUDA 12.0: asked for at WW_CUDA_ABI_LATER, and missing in older drivers. */
+#define WW_CUDA_ABI_LATER 12050
+#define WW_CUDA_FUNCTIONS_LATER(X) \
+	X(cuCtxRecordEvent, cuCtxRecordEvent, (ww_CUcontext context, ww_CUevent event))
 
 #define WW_CUDA_FUNCTIONS_DEVICE(X)                                                                \
 	X(cuInit, cuInit, (unsigned int flags))                                                    \

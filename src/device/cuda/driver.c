@@ -6,6 +6,7 @@
  * again, even if it fails to start: the driver does not survive that.
  */
 #include "device/cuda/driver.h"
+#include "base/process.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@
 
 #define LIBRARY "libcuda.so.1"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_cuda_driver driver; /* written under lock until is_ready, constant from then on */
 static bool is_ready;                /* under lock */
 
@@ -131,15 +132,29 @@ static ww_status find_foreign_functions(ww_PFN_cuGetProcAddress get_proc_address
 	return WW_OK;
 }
 
+/* Without it something else is done, so it may be missing. */
+static void find_later_functions(ww_PFN_cuGetProcAddress get_proc_address)
+{
+	ww_CUdriverProcAddressQueryResult found;
+
+	if (get_proc_address("cuCtxRecordEvent", (void **)&driver.cuCtxRecordEvent,
+		    WW_CUDA_ABI_LATER, 0, &found) != WW_CUDA_SUCCESS)
+		driver.cuCtxRecordEvent = NULL;
+}
+
 static ww_status initialise(void)
 {
-	ww_CUresult result = driver.cuInit(0);
+	ww_CUresult result;
 
+	ww_process_set_uses_gpu(true);
+	result = driver.cuInit(0);
 	if (result == WW_CUDA_SUCCESS)
 		return WW_OK;
+	ww_process_set_uses_gpu(false);
 	if (result == WW_CUDA_ERROR_NOT_INITIALIZED)
 		return ww_cuda_fail_as(WW_ERR_FORKED, &driver, result,
-			"start this process with exec()",
+			"start this process with exec() (Python: multiprocessing.set_start_method(\"spawn\")), "
+			"or use \"host\"",
 			"CUDA refuses a child made by fork() from a process that used it");
 	return ww_cuda_fail_as(WW_ERR_NO_DEVICE, &driver, result, "nvidia-smi should list a GPU",
 		"the NVIDIA driver does not start");
@@ -164,8 +179,10 @@ static ww_status load(void)
 			"12.0; install an NVIDIA driver of version 525 or newer");
 	if (status == WW_OK)
 		status = find_foreign_functions(get_proc_address);
-	if (status == WW_OK)
+	if (status == WW_OK) {
+		find_later_functions(get_proc_address);
 		status = initialise();
+	}
 	return status;
 }
 

@@ -32,6 +32,7 @@
 	X(cuCtxPopCurrent)                \
 	X(cuCtxGetCurrent)                \
 	X(cuCtxGetDevice)                 \
+	X(cuCtxSynchronize)               \
 	X(cuMemGetInfo)                   \
 	X(cuMemcpyAsync)                  \
 	X(cuMemsetD8Async)                \
@@ -95,7 +96,8 @@ struct ww_cuda_driver {
 	WW_CUDA_REQUIRED(FIELD)
 	WW_CUDA_FOREIGN(FIELD)
 #undef FIELD
-	bool has_foreign; /* all of WW_CUDA_FOREIGN */
+	bool has_foreign;                         /* all of WW_CUDA_FOREIGN */
+	ww_PFN_cuCtxRecordEvent cuCtxRecordEvent; /* NULL: the driver is older than CUDA 12.5 */
 };
 
 /*

@@ -75,8 +75,8 @@ static ww_status note(struct cuda_legacy *opening)
 	if (!is_trusted)
 		return ww_fail(WW_ERR_STATE,
 			"cannot open this memory: the driver still has another one open here under the same "
-			"handle, of an allocation before it or of a bare handle; let go of that first, and of "
-			"what streams wait for: until then it stays open");
+			"handle, of an allocation before it or of a bare handle; release that first; it "
+			"stays open as long as streams wait for timelines");
 	return WW_OK;
 }
 

@@ -363,7 +363,7 @@ static ww_status open_native_pointer(struct cuda_device *device, struct cuda_poo
 	result = device->driver->cuMemPoolImportPointer(out_address, pool->native, &data);
 	if (result == WW_CUDA_ERROR_INVALID_VALUE || result == WW_CUDA_ERROR_INVALID_HANDLE)
 		return ww_cuda_fail_as(WW_ERR_STATE, device->driver, result,
-			"if memory of this pool that was freed is still open here, let go of it",
+			"if memory of this pool that was freed is still open here, release it",
 			"cannot open memory of another process's pool: the owner has freed it, or its "
 			"place is taken");
 	if (result != WW_CUDA_SUCCESS)
@@ -412,7 +412,7 @@ static ww_status take_pointer(struct cuda_device *device, struct cuda_pool *pool
 	if (is_taken)
 		return ww_fail(WW_ERR_STATE,
 			"cannot open this memory: the driver still has another one of this pool open here "
-			"under the same handle, of an allocation before it; let go of that first");
+			"under the same handle, of an allocation before it; release that first");
 	ww_try(open_native_pointer(device, pool, identity->handle, &address));
 	status = give_access(device, pool);
 	user = status == WW_OK ? add_user(pool, (void *)(uintptr_t)address) : NULL;

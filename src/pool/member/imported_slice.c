@@ -76,7 +76,7 @@ static ww_status take(struct ww_member *member, const struct ww_token_info *info
 	}
 	if (__atomic_load_n(&member->marks->at[slot].slice, __ATOMIC_ACQUIRE) != 0)
 		return ww_fail(WW_ERR_STATE,
-			"cannot import this slice now: a stream of this process has yet to let go of it; "
+			"cannot import this slice now: a stream of this process has yet to release it; "
 			"synchronize that one, or hold a further reference meanwhile");
 	ww_marks_set(member->marks, number);
 	if (__atomic_load_n(&member->table.slots[slot].slice, __ATOMIC_SEQ_CST) != number) {

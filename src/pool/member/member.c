@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/condition.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "pool/broker_object.h"
 #include "share/sync_object.h"
@@ -25,9 +26,9 @@
 
 #define HOLDER_MODE 0444 /* the mode of the pool decides */
 
-static pthread_mutex_t join_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t members_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list members = WW_LIST_INIT(members);
+static pthread_mutex_t join_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t members_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list members WW_PER_PROCESS = WW_LIST_INIT(members);
 
 /* --- members --- */
 
@@ -326,7 +327,7 @@ static struct ww_member *find_member(const struct ww_broker *broker,
 static ww_status fail_pool_gone(void)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"the pool of the slice that the token names is gone: its owner has ended or let go of it");
+		"the pool of the slice that the token names is gone: its owner has ended or released it");
 }
 
 /* A member that is none yet. Return: counted in its users. */

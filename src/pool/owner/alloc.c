@@ -115,6 +115,7 @@ static enum ww_await_look look(void *context)
 	bool is_any_served = false;
 	bool is_done;
 
+	ww_memory_reclaim();
 	if (pthread_mutex_trylock(&pool->lock) != 0)
 		return WW_AWAIT_POLL;
 	if (!waiter->memory) {
@@ -220,12 +221,14 @@ ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment, uint6
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(pool && out_memory, "ww_pool_alloc: pool or out_memory is NULL");
+	ww_try(ww_ref_check(&pool->ref, "a pool"));
 	if (bytes == 0)
-		return ww_fail(WW_ERR_INVALID, "cannot cut a slice of 0 bytes");
+		return ww_fail(WW_ERR_INVALID, "cannot allocate a slice of 0 bytes");
 	ww_try(ww_pool_round_up(bytes, WW_POOL_ALIGNMENT, &bytes));
 	ww_try(check_alignment(pool, alignment));
 	if (alignment < WW_POOL_ALIGNMENT)
 		alignment = WW_POOL_ALIGNMENT;
+	ww_memory_reclaim();
 	return alloc(pool, bytes, alignment, timeout_ns, out_memory);
 }
 
@@ -233,6 +236,7 @@ ww_status ww_pool_release(ww_memory *slice, ww_stream *stream)
 {
 	ww_try(ww_process_enter());
 	ww_require(slice && stream, "ww_pool_release: slice or stream is NULL");
+	ww_try(ww_memory_check(slice));
 	ww_try(ww_stream_check(stream));
 	if (slice->class && slice->class->stream_release)
 		return slice->class->stream_release(slice, stream);

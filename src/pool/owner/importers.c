@@ -344,6 +344,47 @@ ww_status ww_pool_meet_holders(struct ww_pool *pool)
 	return status;
 }
 
+static bool has_gone(const struct ww_pool *pool)
+{
+	ww_list_for_each (link, &pool->holders) {
+		if (!ww_container(link, struct ww_pool_holder, link)->marks)
+			return true;
+	}
+	return false;
+}
+
+static struct ww_pool_holder *find_gone(const struct ww_pool *pool,
+	const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	ww_list_for_each (link, &pool->holders) {
+		struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder, link);
+
+		if (!holder->marks && !memcmp(holder->object_id, id, WW_WIRE_ID_BYTES))
+			return holder;
+	}
+	return NULL;
+}
+
+ww_status ww_pool_remove_gone(struct ww_pool *pool)
+{
+	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	char prefix[WW_POOL_NAME_BYTES];
+
+	ww_try(ww_pool_meet_holders(pool));
+	close_gone(pool);
+	if (!has_gone(pool))
+		return WW_OK;
+	ww_pool_name(prefix, pool->id, "holder", "");
+	ww_try(ww_snapshot_create(pool->keys.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
+		if (find_gone(pool, info.object_id))
+			(void)ww_broker_remove(pool->keys.broker, info.name);
+	}
+	forget_closed(pool, snapshot);
+	return WW_OK;
+}
+
 /* --- what they use --- */
 
 bool ww_pool_is_marked(const struct ww_pool *pool, uint64_t number)

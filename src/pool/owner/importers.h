@@ -40,6 +40,13 @@ bool ww_pool_knows_all(const struct ww_pool *pool);
 ww_status ww_pool_meet_holders(struct ww_pool *pool);
 void ww_pool_forget_holders(struct ww_pool *pool); /* all of them */
 
+/*
+ * The broker shows a process that ended before the owner looked at it for a minute. Takes those
+ * that have been looked at out of the broker.
+ * Return: as ww_pool_meet_holders().
+ */
+ww_status ww_pool_remove_gone(struct ww_pool *pool);
+
 /* Whether a process that may still use it marks the slice. */
 bool ww_pool_is_marked(const struct ww_pool *pool, uint64_t number);
 

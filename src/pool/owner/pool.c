@@ -31,8 +31,8 @@
 #define SLICES          65536
 #define SWEEP_COUNT     4 /* slices that wait, looked at by each allocation */
 
-static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct ww_list pools = WW_LIST_INIT(pools);
+static pthread_mutex_t pools_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
+static struct ww_list pools WW_PER_PROCESS = WW_LIST_INIT(pools);
 
 /* --- beginning and end --- */
 
@@ -118,7 +118,7 @@ static const struct ww_deferred_class ended_class = {
 
 ww_pool *ww_pool_ref(ww_pool *pool)
 {
-	if (pool && !ww_process_is_forked())
+	if (pool)
 		ww_ref_get(&pool->ref);
 	return pool;
 }
@@ -134,7 +134,7 @@ static void end_escrows(struct ww_pool *pool)
 
 ww_pool *ww_pool_unref(ww_pool *pool)
 {
-	if (!pool || ww_process_is_forked() || !ww_ref_put(&pool->ref))
+	if (!pool || !ww_ref_put(&pool->ref))
 		return NULL;
 	end_escrows(pool);
 	pthread_mutex_lock(&pools_lock);
@@ -170,6 +170,24 @@ struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES])
 		}
 	}
 	pthread_mutex_unlock(&pools_lock);
+	return found;
+}
+
+struct ww_pool *ww_pool_next(struct ww_pool *before)
+{
+	struct ww_pool *found = NULL;
+	struct ww_list *link;
+
+	pthread_mutex_lock(&pools_lock);
+	link = before ? before->link.next : pools.next;
+	for (; link != &pools && !found; link = link->next) {
+		struct ww_pool *pool = ww_container(link, struct ww_pool, link);
+
+		if (ww_ref_try_get(&pool->ref))
+			found = pool;
+	}
+	pthread_mutex_unlock(&pools_lock);
+	ww_pool_unref(before);
 	return found;
 }
 
@@ -344,8 +362,8 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 
 	if (!ww_slices_have_slot(pool))
 		return ww_fail(WW_ERR_LIMIT,
-			"cannot cut a slice: the pool has %" PRIu32 " of them, %" PRIu32
-			" used here and %" PRIu32 " waiting; let go of some, or set slices_max",
+			"cannot allocate a slice: the pool has %" PRIu32 " of them, %" PRIu32
+			" used here and %" PRIu32 " waiting; release some, or set slices_max",
 			pool->slot_count, pool->used_count, pool->waiting_count);
 	(void)ww_pool_meet_holders(pool);
 	if (ww_pool_find_largest_holder(pool, &holder))
@@ -355,7 +373,7 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 	return ww_fail(WW_ERR_LIMIT,
 		"no room for %" PRIu64 " bytes in a pool of %" PRIu64 ": %" PRIu64
 		" used here, %" PRIu64
-		" let go but in use or in flight%s; largest free piece %" PRIu64,
+		" released here but in use or in flight%s; largest free piece %" PRIu64,
 		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who,
 		ww_arena_largest(&pool->arena));
 }
@@ -373,7 +391,7 @@ static ww_status add_chunk(struct ww_pool *pool, uint64_t bytes)
 	if (!chunk)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a chunk of a pool: out of memory");
 	chunk->index = pool->next_chunk;
-	status = ww_memory_create(pool->device, &params, &chunk->memory);
+	status = ww_memory_make(pool->device, &params, &chunk->memory);
 	if (status == WW_OK) {
 		chunk->memory->is_chunk = true;
 		status = ww_arena_add(&pool->arena, chunk, chunk->memory->bytes, &chunk->all);
@@ -492,6 +510,8 @@ ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)
 	ww_clear(out_bytes, 0);
 	ww_try(ww_process_enter());
 	ww_require(pool, "ww_pool_trim: pool is NULL");
+	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	ww_memory_reclaim();
 	pthread_mutex_lock(&pool->lock);
 	ww_slices_sweep(pool, UINT32_MAX);
 	bytes = trim(pool, keep_bytes);
@@ -509,6 +529,8 @@ ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
 
 	ww_try(ww_process_enter());
 	ww_require(pool && info, "ww_pool_info_get: pool or info is NULL");
+	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	ww_memory_reclaim();
 	pthread_mutex_lock(&pool->lock);
 	(void)ww_pool_meet_holders(pool);
 	ww_slices_sweep(pool, UINT32_MAX);
@@ -554,6 +576,7 @@ ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index, struct ww_pool_holde
 
 	ww_try(ww_process_enter());
 	ww_require(pool && info, "ww_pool_holder_get: pool or info is NULL");
+	ww_try(ww_ref_check(&pool->ref, "a pool"));
 	ww_try(ww_params_check(info, HOLDER_V1_BYTES, "ww_pool_holder_info"));
 	pthread_mutex_lock(&pool->lock);
 	is_found = find_holder(pool, index, &ours);

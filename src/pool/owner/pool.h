@@ -76,6 +76,9 @@ struct ww_pool {
 	uint64_t ask_again_ns; /* the broker did not answer, and is not asked before; 0: it did */
 	/* the broker has lost it, so who came, and was not seen, is not known any more */
 	bool is_cut_off;
+	/* Sent, and not known to be received; deliveries.c counts anew at a limit. */
+	uint64_t delivery_count;
+	uint64_t delivery_bytes;
 	struct ww_list holders;
 	uint32_t holder_count; /* that are not gone */
 };
@@ -94,6 +97,13 @@ WW_DEFINE_CLEANUP(ww_pool, ww_pool_unref)
  * more.
  */
 struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES]);
+
+/*
+ * Walks the pools of this process. @before: a reference, which is released; NULL: begin with the
+ * first one. A pool that is made meanwhile may be left out. Return: a reference; NULL: there are no
+ * more.
+ */
+struct ww_pool *ww_pool_next(struct ww_pool *before);
 
 /* Whether slices can be had for this device. Return: WW_OK; WW_ERR_UNSUPPORTED. */
 ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_device *device);

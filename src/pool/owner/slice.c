@@ -14,6 +14,7 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "memory/view.h"
+#include "pool/owner/deliveries.h"
 #include "pool/owner/importers.h"
 #include "pool/owner/put_pool.h"
 #include "pool/owner/slice.h"
@@ -87,6 +88,7 @@ static void open_slot(struct ww_slice *slice)
 	slice->number = take_slot(pool);
 	slice->is_shared = false;
 	slice->until_ns = 0;
+	slice->sent_ns = 0;
 	slice->expected = 0;
 	slice->taken = 0;
 	pool->slices[ww_slice_slot(slice->number)] = slice;
@@ -327,6 +329,26 @@ static ww_status renumber(struct ww_slice *slice)
 	return WW_OK;
 }
 
+uint64_t ww_slice_deliveries(const struct ww_slice *slice)
+{
+	uint64_t taken;
+
+	if (slice->sent_ns == 0 || slice->expected == 0)
+		return 0;
+	taken = slice->taken + ww_pool_taken(slice->pool, slice->number);
+	return taken < slice->expected ? slice->expected - taken : 0;
+}
+
+ww_status ww_slice_recall(struct ww_slice *slice)
+{
+	if (slice->is_used)
+		return renumber(slice);
+	slice->expected = 0;
+	slice->sent_ns = 0;
+	(void)sweep(slice);
+	return WW_OK;
+}
+
 void ww_slice_free(struct ww_slice *slice)
 {
 	struct ww_former_number *former;
@@ -549,6 +571,7 @@ static struct ww_broker *slice_broker(struct ww_memory *view)
 static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_params *ours)
 {
 	uint64_t escrow_ns = ours->escrow_ns ? ours->escrow_ns : WW_ESCROW_NS;
+	bool is_delivery = ours->flags & WW_EXPORT_DELIVERY;
 	uint64_t until_ns;
 
 	if (escrow_ns == WW_ESCROW_NONE)
@@ -560,9 +583,14 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 		if (ww_pool_meet_holders(slice->pool) == WW_CANCELLED)
 			return WW_CANCELLED;
 	}
-	if (!is_in_flight(slice))
+	if (!is_in_flight(slice)) {
 		slice->expected = slice->taken + ww_pool_taken(slice->pool, slice->number);
-	until_ns = ww_clock_deadline_ns(escrow_ns);
+		slice->until_ns = 0;
+		slice->sent_ns = 0;
+	}
+	if (is_delivery)
+		slice->sent_ns = ww_clock_now_ns();
+	until_ns = is_delivery ? WW_NEVER : ww_clock_deadline_ns(escrow_ns);
 	if (until_ns > slice->until_ns)
 		slice->until_ns = until_ns;
 	slice->expected += ours->uses ? ours->uses : 1;
@@ -577,6 +605,8 @@ static ww_status make_token(struct ww_memory *view, struct ww_broker *broker,
 	struct ww_token_info info;
 
 	ww_slice_token_info(&info, view, slice->number, ours);
+	if (ours->flags & WW_EXPORT_DELIVERY)
+		ww_try(ww_pool_check_deliveries(slice->pool, slice, ours->uses));
 	ww_try(ww_pool_share(slice->pool, slice->chunk, broker));
 	ww_try(ww_pool_keys_token(&slice->pool->keys, &info, out_token));
 	slice->is_shared = true;

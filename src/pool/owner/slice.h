@@ -49,7 +49,8 @@ struct ww_slice {
 	struct ww_list link;  /* when it is not used: in pool->waiting, or in pool->spare */
 
 	/* The escrow. */
-	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint64_t until_ns; /* CLOCK_MONOTONIC; WW_NEVER: of deliveries, as long as the pool */
+	uint64_t sent_ns;  /* the last delivery */
 	uint64_t expected; /* imports that all tokens together expect */
 	uint64_t taken;    /* imports here, and by processes that are gone */
 };
@@ -92,6 +93,16 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
 	const struct ww_token_info *info, const struct ww_import_options *options,
 	struct ww_memory **out_memory);
+
+/* How many imports deliveries of the slice expect yet. 0: none is in flight. */
+uint64_t ww_slice_deliveries(const struct ww_slice *slice);
+
+/*
+ * No token of a slice in flight opens it any more. If this process does not use it, it may be given
+ * back by this.
+ * Return: WW_OK; WW_ERR_LIMIT (it is used, and the pool has no slot left); WW_ERR_NO_MEMORY.
+ */
+ww_status ww_slice_recall(struct ww_slice *slice);
 
 /* Frees a slice that nothing refers to. */
 void ww_slice_free(struct ww_slice *slice);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.cpp - channels, with the producer and the consumers in one process
+ */
+#include "test.hpp"
+
+#include <cstring>
+
+using namespace warpway;
+using namespace std::chrono_literals;
+
+static constexpr std::uint64_t slot_bytes = 4096;
+
+static void send(const channel &to, const char *text)
+{
+	frame made;
+
+	CLAIM(to.acquire(made, forever) == outcome::done);
+	std::strcpy(static_cast<char *>(made.raw().metadata), text);
+	made.raw().metadata_bytes = static_cast<std::uint32_t>(std::strlen(text) + 1);
+	made.raw().bytes = 0;
+	to.publish(made);
+}
+
+TEST("frames go from a producer to a consumer, in order, and end")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	channel producer = channel::create(on, "cpp/channel", slot_bytes, options);
+	consumer_options wants;
+
+	wants.metadata_type = "text";
+	const channel consumer = *channel::get(on, "cpp/channel", forever, wants);
+	frame got;
+
+	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
+	for (const char *text : {"one", "two", "three"})
+		send(producer, text);
+	CLAIM(producer.info().published() == 3 && producer.info().is_producer());
+	for (const char *text : {"one", "two", "three"}) {
+		CLAIM(consumer.receive(got, forever) == outcome::done);
+		CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), text));
+		consumer.release(got);
+	}
+	producer = channel();
+	CLAIM(consumer.receive(got, forever) == outcome::end);
+	CLAIM(consumer.info().received() == 3 && consumer.info().dropped() == 0);
+}
+
+TEST("a consumer by token gets the newest frame; wrong types and sides are refused")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.policy = channel_policy::latest;
+	options.metadata_bytes = 16;
+	options.metadata_type = "text";
+	const channel producer = channel::create(on, "", slot_bytes, options);
+
+	for (const char *text : {"old", "new"})
+		send(producer, text);
+	consumer_options wants;
+
+	wants.metadata_type = "numbers";
+	REFUSED(status::mismatch,
+		channel::import_token(on, producer.export_token(), wants));
+	const channel consumer = channel::import_token(on, producer.export_token());
+	frame got;
+
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(!std::strcmp(static_cast<const char *>(got.raw().metadata), "new"));
+	consumer.release(got);
+	REFUSED(status::access, producer.receive(got, 0s));
+	frame held;
+
+	CLAIM(producer.acquire(held, forever) == outcome::done);
+	producer.discard(held);
+	REFUSED(status::invalid, producer.discard(held));
+}

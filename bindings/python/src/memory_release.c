@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory_release.c - how a Memory is released: after streams, by the garbage collector, and when
+ * other processes use it
+ */
+#include "memory.h"
+
+/* One that other libraries' streams may use. */
+static void *memory_retire(void *object)
+{
+	return ww_memory_retire(object);
+}
+
+static void *memory_ref(void *object)
+{
+	return ww_memory_ref(object);
+}
+
+static const struct handle_class streamed_class = {"Memory", memory_ref, memory_retire};
+
+void memory_mark_streamed(PyObject *self)
+{
+	((struct memory_handle *)self)->is_streamed = true;
+	memory_unkeep((struct memory_handle *)self);
+}
+
+const struct handle_class *memory_releasing(PyObject *self)
+{
+	return ((struct memory_handle *)self)->is_streamed ? &streamed_class : &memory_class;
+}
+
+/* --- what the garbage collector sees ---
+ *
+ * A cycle by way of wrap(..., keep=x) can be collected as long as the handle alone has the memory:
+ * then nobody else needs x when the handle is closed. All under the GIL.
+ */
+
+static struct memory_handle *keepers;
+
+void memory_keep(PyObject *self, PyObject *kept)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	if (!kept)
+		return;
+	handle->kept = kept;
+	handle->next = keepers;
+	handle->at = &keepers;
+	if (keepers)
+		keepers->at = &handle->next;
+	keepers = handle;
+}
+
+void memory_unkeep(struct memory_handle *handle)
+{
+	if (!handle->kept)
+		return;
+	handle->kept = NULL;
+	*handle->at = handle->next;
+	if (handle->next)
+		handle->next->at = handle->at;
+}
+
+void memory_unkeep_all(void)
+{
+	while (keepers)
+		memory_unkeep(keepers);
+}
+
+int memory_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(((struct memory_handle *)self)->kept);
+	Py_VISIT(((struct memory_handle *)self)->owner);
+	return 0;
+}
+
+/* --- memory that other processes use ---
+ *
+ * The module is imported when a token is made: when a Memory ends, it is too late to do so.
+ */
+
+void memory_mark_lent(PyObject *self)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	PyObject *module;
+
+	if (handle->is_lent || !handle->base.object ||
+		ww_memory_info_get(handle->base.object, &info) != WW_OK ||
+		!(info.flags & WW_MEMORY_IS_WRAPPED))
+		return;
+	handle->is_lent = true;
+	module = PyImport_ImportModule("warpway._lent");
+	if (!module)
+		PyErr_Clear();
+	Py_XDECREF(module);
+}
+
+/* Passes a reference of its own to warpway._lent. At the end of Python that may not work. */
+static void memory_linger(PyObject *self)
+{
+	struct core *core = core_of(self);
+	PyObject *type, *value, *traceback, *module = NULL, *copy = NULL, *done = NULL;
+
+	if (!core->types[CORE_MEMORY] || !Py_IsInitialized())
+		return;
+	PyErr_Fetch(&type, &value, &traceback);
+	copy = memory_object(core, ww_memory_ref(((struct handle *)self)->object));
+	if (copy) {
+		((struct memory_handle *)copy)->is_streamed = ((struct memory_handle *)self)
+								      ->is_streamed;
+		module = PyImport_ImportModule("warpway._lent");
+	}
+	if (module)
+		done = PyObject_CallMethod(module, "keep", "O", copy);
+	Py_XDECREF(done);
+	Py_XDECREF(module);
+	Py_XDECREF(copy);
+	PyErr_Restore(type, value, traceback);
+}
+
+void memory_release(PyObject *self, const struct handle_class *class)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	memory_unkeep(handle);
+	if (handle->is_lent && handle->base.object)
+		memory_linger(self);
+	handle_close(self, class);
+	Py_CLEAR(handle->owner);
+}
+
+void memory_own(PyObject *self, PyObject *owner)
+{
+	((struct memory_handle *)self)->owner = Py_NewRef(owner);
+}
+
+int memory_clear(PyObject *self)
+{
+	memory_release(self, memory_releasing(self));
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * received.c - which pickles of slices this process has received, see received.h
+ */
+#include "received.h"
+
+#include <sys/random.h>
+
+#define PLACES 4096
+
+static struct sent received[PLACES]; /* uses: how often it came */
+
+/* Without a random number the pickle is not counted. */
+struct sent sent_choose(const struct ww_token *token, uint32_t uses)
+{
+	struct ww_token_info info = WW_INIT(struct ww_token_info);
+	struct sent sent = {.uses = uses};
+
+	if (uses == 0 || ww_token_info_get(token, &info) != WW_OK || !(info.flags & WW_TOKEN_SLICE))
+		return (struct sent){.number = 0};
+	if (getrandom(&sent.number, sizeof(sent.number), 0) != sizeof(sent.number))
+		sent.number = 0;
+	return sent;
+}
+
+static struct sent *received_place(const struct sent *sent)
+{
+	return &received[sent->number % PLACES];
+}
+
+bool received_check(struct core *core, const struct sent *sent)
+{
+	const struct sent *before = received_place(sent);
+
+	if (!sent->number || before->number != sent->number || before->uses < sent->uses)
+		return true;
+	error_raise_text(core, WW_ERR_NOT_FOUND,
+		"a pickle is one delivery unless it was made by token(uses=n), and this process has "
+		"received this one before");
+	return false;
+}
+
+void received_note(const struct sent *sent)
+{
+	struct sent *place = received_place(sent);
+
+	if (!sent->number)
+		return;
+	if (place->number != sent->number)
+		*place = (struct sent){.number = sent->number};
+	place->uses++;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * received.h - which pickles of slices this process has received
+ *
+ * The broker counts how often other tokens are received. Slices of pools are counted by the
+ * processes that import them, none of which knows who else has imported. So the pickle of a slice
+ * has a random number; a process keeps the latest 4096 that it has received, and refuses one that
+ * comes too often.
+ *
+ * Threads: under the GIL.
+ */
+#ifndef CORE_RECEIVED_H
+#define CORE_RECEIVED_H
+
+#include "core.h"
+
+/* What a pickle says of itself. */
+struct sent {
+	uint64_t number; /* random; 0: not counted */
+	uint32_t uses;   /* how often a process may receive it */
+};
+
+/* For a token that is sent. @uses: 0: any number */
+struct sent sent_choose(const struct ww_token *token, uint32_t uses);
+
+/* Whether it may be received (again); false with an exception. */
+bool received_check(struct core *core, const struct sent *sent);
+
+/* It was received. */
+void received_note(const struct sent *sent);
+
+#endif

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DLPack: copies, other devices, and what comes from other libraries."""
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import warpway
+from arrays import array_of, same
+
+
+def filled(shape, dtype, device):
+    """An Array of that device, and NumPy's array of the same numbers."""
+    numbers = np.arange(int(np.prod(shape)), dtype=dtype).reshape(shape)
+    array = warpway.empty(shape, dtype, device=device)
+    array.copy_from(numbers)
+    return array, numbers
+
+
+class OnCpu:
+    """Passes a capsule of an Array, for the CPU, to NumPy."""
+
+    def __init__(self, array, **arguments):
+        self.array, self.arguments = array, arguments
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **arguments):
+        arguments.update(self.arguments)
+        arguments["dl_device"] = (1, 0)
+        return self.array.__dlpack__(**arguments)
+
+
+def test_copy_is_fresh(device):
+    array, numbers = filled((3, 4), "float32", device)
+    for copy in (True, None) if device != "host" else (True,):
+        copied = np.from_dlpack(OnCpu(array, copy=copy))
+        array.copy_from(np.zeros((3, 4), "float32"))
+        assert (copied == numbers).all()
+        array.copy_from(numbers)
+
+
+def test_copy_of_views(device):
+    array, numbers = filled((4, 6), "int16", device)
+    for key in (np.s_[::2, ::3], np.s_[::-1, 1], np.s_[3:1:-1, ::-2], np.s_[2:2], np.s_[0, 0]):
+        copied = np.from_dlpack(OnCpu(array[key], copy=True))
+        assert copied.shape == numbers[key].shape and (copied == numbers[key]).all()
+    copied = np.from_dlpack(OnCpu(array[0].broadcast_to((5, 6)).T, copy=True))
+    assert (copied == np.broadcast_to(numbers[0], (5, 6)).T).all()
+
+
+def test_copy_on_the_same_device(device):
+    array, numbers = filled((5, 2), "int32", device)
+    copy = warpway.from_dlpack(array, copy=True)
+    assert copy.device == array.device and copy.pointer != array.pointer
+    array.copy_from(bytes(40))
+    found = np.empty((5, 2), "int32")
+    copy.copy_to(found)
+    assert (found == numbers).all()
+    assert "versioned" in repr(array.__dlpack__(copy=True, max_version=(1, 1)))
+
+
+def test_copy_false(device):
+    array, numbers = filled(4, "uint8", device)
+    array.__dlpack__(copy=False)
+    if device != "host":
+        with pytest.raises(BufferError, match="copy=False"):
+            array.__dlpack__(copy=False, dl_device=(1, 0))
+        with pytest.raises(BufferError, match="copy=False"):
+            warpway.from_dlpack(array, device="host", copy=False)
+    assert warpway.from_dlpack(array, copy=False).pointer == array.pointer
+
+
+def test_copy_to_another_device(device):
+    array, numbers = filled((2, 3), "float64", device)
+    there = warpway.from_dlpack(array, device="host")
+    same(there, numbers)
+    if device == "host":
+        assert np.shares_memory(np.asarray(there), np.asarray(array))
+        return
+    back = warpway.from_dlpack(there, device=device)
+    assert back.device == warpway.Device(device)
+    found = np.empty((2, 3))
+    back.copy_to(found)
+    assert (found == numbers).all()
+
+
+def test_copy_of_what_may_only_be_read(device):
+    array, _ = filled(4, "uint8", device)
+    opened = array.token("read").open()
+    opened.__dlpack__(copy=True)
+    assert warpway.from_dlpack(opened, copy=True).access == "write"
+
+
+def test_copy_of_numpys_array(device):
+    numbers = np.arange(12, dtype="int64").reshape(3, 4)
+    with pytest.raises(warpway.Unsupported):
+        warpway.from_dlpack(numbers)
+    for source in (numbers, numbers.T, numbers[::-1, ::2], numbers[:0], numbers[2, 3, ...]):
+        same(warpway.from_dlpack(source, copy=True), source)
+    with pytest.raises(AttributeError):
+        warpway.from_dlpack(5, copy=True)
+    there = warpway.from_dlpack(numbers, device=device, copy=True)
+    found = np.empty((3, 4), "int64")
+    there.copy_to(found)
+    assert there.device == warpway.Device(device) and (found == numbers).all()
+
+
+def test_copy_needs_a_device_that_exists():
+    array = array_of(np.arange(3))
+    with pytest.raises(BufferError):
+        array.__dlpack__(dl_device=(2, 77))
+    with pytest.raises(warpway.NoDevice):
+        warpway.from_dlpack(array, device="cuda:77")
+
+
+def test_array_api_strict():
+    strict = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed: pip install array-api-strict")
+    if not hasattr(strict, "from_dlpack"):
+        pytest.skip("this array-api-strict has no from_dlpack")
+    array = array_of(np.arange(6, dtype="float32").reshape(2, 3))
+    taken = strict.from_dlpack(array)
+    assert taken.shape == (2, 3) and taken.dtype == strict.float32
+    assert bool(strict.all(taken == strict.asarray(np.arange(6, dtype="float32").reshape(2, 3))))
+    array.close()
+    gc.collect()
+    assert float(strict.sum(taken)) == 15
+    copied = warpway.from_dlpack(strict.asarray([1, 2, 3], dtype=strict.int16), copy=True)
+    same(copied, np.array([1, 2, 3], "int16"))
+
+
+# --- a consumer in C ---
+
+
+class Description(ctypes.Structure):
+    """As in dlpack_consumer.c."""
+
+    _fields_ = (
+        [(name, ctypes.c_uint64) for name in ("major", "minor", "flags")]
+        + [(name, ctypes.c_int64) for name in ("device_type", "device_id", "ndim")]
+        + [(name, ctypes.c_uint64) for name in ("code", "bits", "lanes", "byte_offset", "data")]
+        + [("shape", ctypes.c_int64 * 8), ("strides", ctypes.c_int64 * 8)]
+    )
+
+
+class Tensor:
+    """A tensor that the consumer in C has taken out of a capsule."""
+
+    def __init__(self, consumer, array, *, versioned=True, **arguments):
+        capsule = array.__dlpack__(max_version=(1, 1) if versioned else None, **arguments)
+        name = b"dltensor_versioned" if versioned else b"dltensor"
+        get, rename = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_SetName
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        self.used_name = b"used_" + name  # the capsule does not copy it
+        self.library, self.pointer, self.versioned = consumer, ctypes.c_void_p(get(capsule, name)), versioned
+        rename(capsule, self.used_name)
+
+    def describe(self):
+        found = Description()
+        self.library.consumer_describe(self.pointer, self.versioned, ctypes.byref(found))
+        return found
+
+    def sum(self):
+        return self.library.consumer_sum(self.pointer, self.versioned)
+
+    def release(self):
+        self.library.consumer_release(self.pointer, self.versioned)
+
+    def release_in_thread(self):
+        assert self.library.consumer_release_in_thread(self.pointer, self.versioned) == 0
+
+
+@pytest.fixture(scope="session")
+def consumer():
+    """The library of dlpack_consumer.c, which meson builds."""
+    if "WW_TEST_CONSUMER" not in os.environ:
+        pytest.skip("WW_TEST_CONSUMER does not name the consumer in C: it is built by meson, for the tests of a clone")
+    library = ctypes.CDLL(os.environ["WW_TEST_CONSUMER"])
+    library.consumer_sum.restype = ctypes.c_int64
+    return library
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_consumer_reads_what_an_array_is(consumer, device, versioned):
+    array = warpway.empty((4, 6), "float32", device=device)
+    view = array[1::2, ::-3]
+    tensor = Tensor(consumer, view, versioned=versioned)
+    found = tensor.describe()
+    assert (found.major, found.minor) == ((1, 1) if versioned else (0, 0))
+    assert (found.device_type, found.device_id) == array.__dlpack_device__()
+    assert (found.ndim, found.code, found.bits, found.lanes) == (2, 2, 32, 1)
+    assert tuple(found.shape[:2]) == (2, 2) and tuple(found.strides[:2]) == (12, -3)
+    assert found.data + found.byte_offset == view.pointer and found.byte_offset == 0
+    assert found.flags == 0
+    tensor.release()
+
+
+def test_consumer_reads_flags(consumer, device):
+    array = warpway.zeros(4, "uint8", device=device)
+    read_only, copied = array.token("read").open(), Tensor(consumer, array, copy=True)
+    tensor = Tensor(consumer, read_only)
+    assert tensor.describe().flags == 1 and copied.describe().flags == 2
+    assert copied.describe().data != array.pointer
+    tensor.release()
+    copied.release()
+    with pytest.raises(BufferError):
+        read_only.__dlpack__()
+    copied = Tensor(consumer, read_only, copy=True, versioned=False)
+    copied.release()
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_consumer_outlives_the_array(consumer, versioned):
+    array = array_of(np.arange(10, dtype="int32"))
+    tensor = Tensor(consumer, array[::-2], versioned=versioned)
+    array.close()
+    del array
+    gc.collect()
+    assert tensor.sum() == 9 + 7 + 5 + 3 + 1
+    tensor.release_in_thread()
+
+
+def test_consumer_of_no_elements(consumer, device):
+    tensor = Tensor(consumer, warpway.empty((0, 3), "int32", device=device))
+    assert tensor.describe().data == 0 and tensor.describe().shape[0] == 0
+    tensor.release()
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+def test_consumer_releases_after_python(consumer, device, versioned):
+    program = f"""
+        import sys
+        sys.path[:0] = {sys.path!r}
+        import warpway
+        from test_dlpack import Tensor, ctypes
+        tensor = Tensor(ctypes.CDLL({os.environ["WW_TEST_CONSUMER"]!r}), warpway.zeros(9, device={device!r}),
+                        versioned={versioned})
+        assert tensor.library.consumer_release_at_exit(tensor.pointer, tensor.versioned) == 0
+    """
+    ended = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "released at exit\n", "")
+
+
+# --- share() of what has the CUDA array interface only ---
+
+
+class CudaArray:
+    """As Numba's arrays: no __dlpack__."""
+
+    def __init__(self, array, **changed):
+        self.array = array
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, **changed}
+
+
+@pytest.fixture
+def cuda_array(device):
+    if device == "host":
+        pytest.skip("the host device has no CUDA array interface")
+    return filled((4, 6), "int32", device)
+
+
+def read(array):
+    found = np.empty(array.shape, array.dtype)
+    (array if array.is_contiguous else warpway.from_dlpack(array, device="host")).copy_to(found)
+    return found
+
+
+def test_share_a_cuda_array(cuda_array):
+    array, numbers = cuda_array
+    shared = warpway.share(CudaArray(array))
+    assert shared.pointer == array.pointer and (read(shared) == numbers).all()
+    view = warpway.share(CudaArray(array[::-1, 1::2]))
+    assert view.strides == array[::-1, 1::2].strides and view.pointer == array[::-1, 1::2].pointer
+    assert warpway.share(CudaArray(array[:0])).shape == (0, 6)
+    stream = warpway.Stream(array.device)
+    assert warpway.share(CudaArray(array, stream=stream.native)).wait() is None
+
+
+def test_share_keeps_the_cuda_array(cuda_array):
+    array, numbers = cuda_array
+    shared = warpway.share(CudaArray(array))
+    del array, cuda_array
+    gc.collect()
+    assert (read(shared) == numbers).all()
+
+
+def test_share_copies_a_cuda_array(cuda_array):
+    array, numbers = cuda_array
+    with pytest.raises(warpway.Unsupported, match="reading only"):
+        warpway.share(CudaArray(array, data=(array.pointer, True)))
+    for view in (np.s_[:], np.s_[::-1, ::3], np.s_[2:2]):
+        copied = warpway.share(CudaArray(array[view], data=(array[view].pointer, True)), copy=True)
+        there = warpway.from_dlpack(copied, device="host")
+        assert (np.asarray(there) == numbers[view]).all() and copied.pointer != array[view].pointer
+    copied = warpway.share(CudaArray(array, data=(array.pointer, True)), copy=True, device="host")
+    same(copied, numbers)
+
+
+def test_share_copies_in_the_order_of_the_stream(cuda_array):
+    array, numbers = cuda_array
+    stream, memory = warpway.Stream(array.device), warpway.zeros((4, 6), "int32", device=array.device, kind="host")
+    stream.call(lambda: np.asarray(memory).__setitem__(..., 5))
+    source = CudaArray(memory, data=(memory.pointer, True), stream=stream.native)
+    assert (read(warpway.share(source, copy=True)) == 5).all()

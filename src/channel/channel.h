@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.h - a channel as one process has it: what its two sides share
+ *
+ * A ww_channel is embedded in a struct producer (producer.h) or a struct consumer (consumer.h). Its
+ * object in a broker has the producer's signal page and the ring. The memory of the slots is an
+ * object inside it, and so is each consumer: its signal page and its marks.
+ */
+#ifndef WW_CHANNEL_CHANNEL_H
+#define WW_CHANNEL_CHANNEL_H
+
+#include <warpway/channel.h>
+
+#include "channel/ring.h"
+#include "client/broker_client.h"
+#include "memory/memory.h"
+#include "sync/timeline.h"
+#include "wire/sync_description.h"
+
+#define WW_CHANNEL_NAME_BYTES 64
+
+/*
+ * How long one side sleeps before it looks whether processes of the other side have ended: their
+ * end wakes nobody.
+ */
+#define WW_CHANNEL_LOOK_NS UINT64_C(50000000)
+
+struct ww_channel {
+	struct ww_ref ref;
+	bool is_producer;
+	struct ww_wire_channel_ref form; /* constant, as are the next two */
+	bool has_array;
+	struct ww_array array;
+
+	struct ww_broker *broker;     /* a reference */
+	struct ww_attachments object; /* of a consumer: the hold of the channel's object */
+	struct ww_memory *memory;     /* of the slots, a reference */
+	struct ww_ring ring;
+	/*
+	 * Own: values are reached when streams have done with a slot. Its attachments have the hold
+	 * of the own object, which so ends after the last of these values, or is poisoned.
+	 */
+	ww_timeline *timeline;
+	uint64_t value; /* the last one that was signalled */
+	uint32_t held;  /* slots that this side holds */
+};
+
+/* Names inside the channel's object: "@ID/slots", "@ID/consumer-3", "@ID/consumer-". */
+void ww_channel_name(const struct ww_channel *channel, const char *what,
+	char out[WW_CHANNEL_NAME_BYTES]);
+
+/* Fills what both sides tell the caller of a slot. */
+void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
+	struct ww_frame *out_frame);
+
+/* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
+ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value);
+
+/* Ends what both sides have. */
+void ww_channel_fini(struct ww_channel *channel);
+
+/* Whether a deadline or a look at the other side's processes comes first. */
+uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
+
+/*
+ * The status that a frame's struct is refused with. Return: WW_OK; WW_ERR_INVALID (NULL, or
+ * struct_size is not set).
+ */
+ww_status ww_channel_check_frame(const struct ww_frame *frame, const char *call);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consumer.c - a consumer's side of a channel: it receives frames, and releases them
+ *
+ * To receive, it marks the frame's slot and looks whether the frame is still there (ring.h). What
+ * the slot says of the frame comes from another process, and is checked.
+ *
+ * With a policy that drops, a frame counts as held until its release is complete, so that the
+ * producer always finds a slot: `releasing` has the values of the own timeline to wait for.
+ */
+#include "channel/consumer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "sync/stream_wait.h"
+#include "sync/wait_result.h"
+
+#define ROUNDS 8 /* looks at frames that go while they are looked at, before the caller waits */
+
+ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_consumer **out_consumer)
+{
+	struct ww_consumer *consumer = calloc(1, sizeof(*consumer));
+
+	if (consumer) {
+		consumer->held = calloc(form->held_max, sizeof(*consumer->held));
+		consumer->releasing = calloc(form->held_max, sizeof(*consumer->releasing));
+	}
+	if (!consumer || !consumer->held || !consumer->releasing) {
+		ww_consumer_free(consumer);
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
+	}
+	ww_ref_init(&consumer->channel.ref);
+	consumer->channel.form = *form;
+	*out_consumer = consumer;
+	return WW_OK;
+}
+
+static void leave(struct ww_consumer *consumer)
+{
+	ww_channel_marks_end(&consumer->marks);
+	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+		if (consumer->held[i].frame)
+			ww_channel_marks_release(&consumer->marks, consumer->held[i].slot, 0);
+	}
+	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
+}
+
+void ww_consumer_free(struct ww_consumer *consumer)
+{
+	if (!consumer)
+		return;
+	if (consumer->marks.mapping)
+		leave(consumer);
+	ww_channel_marks_fini(&consumer->marks);
+	ww_channel_fini(&consumer->channel);
+	ww_signal_map_unref(consumer->page);
+	free(consumer->releasing);
+	free(consumer->held);
+	free(consumer);
+}
+
+/* --- receive --- */
+
+struct receiving {
+	struct ww_consumer *consumer;
+	ww_stream *stream;
+	struct ww_held_frame found; /* marked, and not yet the caller's */
+};
+
+static bool is_latest(const struct ww_consumer *consumer)
+{
+	return consumer->channel.form.policy == WW_CHANNEL_LATEST;
+}
+
+/* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
+static ww_status look_at_work(const struct ww_consumer *consumer, uint64_t ready)
+{
+	struct ww_signal_look look;
+
+	if (ready == 0)
+		return WW_OK;
+	ww_signal_cell_look(consumer->cell, &look);
+	return ww_wait_result_of(&look, ready);
+}
+
+static void unmark(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+
+	ww_channel_marks_release(&consumer->marks, receiving->found.slot, 0);
+	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
+}
+
+static bool is_producer_lost(const struct ww_consumer *consumer)
+{
+	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE);
+}
+
+/* Marks a frame. Return: false: it has gone. */
+static bool mark_frame(struct receiving *receiving, uint64_t frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_ring *ring = &consumer->channel.ring;
+	struct ww_held_frame *found = &receiving->found;
+
+	if (!ww_ring_find(ring, frame, &found->slot))
+		return false;
+	if (!ww_channel_marks_take(&consumer->marks, ring, found->slot, frame)) {
+		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
+		return false;
+	}
+	found->frame = frame;
+	found->ready = ww_ring_slot(ring, found->slot)->ready;
+	return true;
+}
+
+/* The newest frame that is complete, or the oldest that will be. */
+static bool mark_latest(struct receiving *receiving, uint64_t published)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t depth = consumer->channel.ring.place_count;
+	uint64_t first = published > depth ? published - depth + 1 : 1;
+
+	if (first < consumer->next)
+		first = consumer->next;
+	for (uint64_t frame = published; frame >= first; frame--) {
+		if (!mark_frame(receiving, frame))
+			continue;
+		if (look_at_work(consumer, receiving->found.ready) == WW_OK || frame == first)
+			return true;
+		unmark(receiving);
+	}
+	return false;
+}
+
+/*
+ * With policy block no frame is gone while the producer lives: if it is missing, the producer has
+ * closed its slot, and opens it again when it sees that this consumer needs the frame.
+ */
+static bool is_missing_for_now(struct receiving *receiving, uint64_t frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+
+	return consumer->channel.form.policy == WW_CHANNEL_BLOCK && !is_producer_lost(consumer) &&
+		frame == consumer->next;
+}
+
+/* The next frame that is there; those before it are gone. */
+static bool mark_next(struct receiving *receiving, uint64_t published)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t depth = consumer->channel.ring.place_count;
+	uint64_t frame = consumer->next;
+
+	if (published >= depth && frame <= published - depth)
+		frame = published - depth + 1;
+	for (; frame <= published; frame++) {
+		if (mark_frame(receiving, frame))
+			return true;
+		if (is_missing_for_now(receiving, frame))
+			return false;
+		if (mark_frame(receiving, frame)) /* it came before the producer ended */
+			return true;
+	}
+	return false;
+}
+
+/* Return: WW_OK (found: marked); WW_NOT_READY (there is none). */
+static ww_status find_frame(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t published = ww_ring_published(&consumer->channel.ring);
+
+	receiving->found.frame = 0;
+	for (int i = 0; i < ROUNDS && published >= consumer->next; i++) {
+		bool is_found = is_latest(consumer) ? mark_latest(receiving, published)
+						    : mark_next(receiving, published);
+
+		if (is_found)
+			return WW_OK;
+		/* All were taken back meanwhile: then newer ones are there. */
+		if (ww_ring_published(&consumer->channel.ring) == published)
+			break;
+		published = ww_ring_published(&consumer->channel.ring);
+	}
+	return WW_NOT_READY;
+}
+
+/* Frames before @frame that the consumer should have received, and has not. */
+static uint64_t count_missed(const struct ww_consumer *consumer, uint64_t frame)
+{
+	return is_latest(consumer) ? 0 : frame - consumer->next;
+}
+
+static void skip_to(struct ww_consumer *consumer, uint64_t frame, uint64_t dropped)
+{
+	consumer->next = frame;
+	consumer->dropped += dropped;
+	__atomic_store_n(&consumer->marks.header->dropped, consumer->dropped, __ATOMIC_RELAXED);
+	ww_channel_marks_set_next(&consumer->marks, frame);
+}
+
+/*
+ * The marked frame, complete or ordered before the stream's further work. Return: WW_OK;
+ * WW_NOT_READY (unmarked again, or skipped, since it never will be complete).
+ */
+static ww_status order_frame(struct receiving *receiving)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_held_frame *found = &receiving->found;
+	ww_status status = look_at_work(consumer, found->ready);
+
+	if (found->ready > WW_SIGNAL_VALUE_MAX) {
+		unmark(receiving);
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's producer says of a frame that it will be complete at a value "
+			"that no timeline reaches");
+	}
+	if (status == WW_NOT_READY && receiving->stream && consumer->is_trusted)
+		status = ww_stream_wait_enqueue(receiving->stream, consumer->page,
+			sizeof(struct ww_layout_signal_page), found->ready, false);
+	if (status == WW_ERR_PEER_LOST)
+		skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame) + 1);
+	if (status != WW_OK)
+		unmark(receiving);
+	return status == WW_ERR_PEER_LOST ? WW_NOT_READY : status;
+}
+
+static ww_status check_slot(const struct ww_consumer *consumer,
+	const struct ww_layout_channel_slot *slot)
+{
+	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_CHANNEL_DIMS ||
+		slot->metadata_bytes > consumer->channel.form.metadata_bytes)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's producer says of a frame what cannot be, of its bytes, shape or "
+			"metadata");
+	return WW_OK;
+}
+
+/* Tells the caller of the frame, from a copy of what the producer says. */
+static ww_status describe_frame(const struct receiving *receiving, struct ww_frame *out_frame)
+{
+	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_held_frame *found = &receiving->found;
+	struct ww_layout_channel_slot slot;
+
+	memcpy(&slot, ww_ring_slot(&consumer->channel.ring, found->slot), sizeof(slot));
+	ww_try(check_slot(consumer, &slot));
+	ww_channel_fill_frame(&consumer->channel, found->slot, out_frame);
+	out_frame->number = found->frame;
+	out_frame->bytes = slot.bytes;
+	out_frame->submitted_ns = slot.submitted_ns;
+	out_frame->metadata_bytes = slot.metadata_bytes;
+	out_frame->ndim = slot.ndim;
+	memcpy(out_frame->shape, slot.shape, sizeof(out_frame->shape));
+	return WW_OK;
+}
+
+static void keep_frame(struct ww_consumer *consumer, const struct ww_held_frame *found)
+{
+	uint32_t i = 0;
+
+	while (consumer->held[i].frame)
+		i++;
+	consumer->held[i] = *found;
+	consumer->channel.held++;
+	consumer->received++;
+	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
+}
+
+static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_frame)
+{
+	ww_status status = find_frame(receiving);
+
+	if (status == WW_OK)
+		status = order_frame(receiving);
+	if (status != WW_OK)
+		return status;
+	status = describe_frame(receiving, out_frame);
+	if (status < 0) {
+		unmark(receiving);
+		return status;
+	}
+	keep_frame(receiving->consumer, &receiving->found);
+	return WW_OK;
+}
+
+/* --- waiting --- */
+
+static ww_status fail_producer_lost(const struct ww_consumer *consumer)
+{
+	const struct ww_layout_signal_page *page = consumer->page->header;
+	char program[WW_PROGRAM_BYTES];
+
+	ww_wait_result_program(page->lost_program, program);
+	return ww_fail(WW_ERR_PEER_LOST,
+		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
+		"; get the channel of the name anew",
+		page->lost_pid, program, ww_ring_published(&consumer->channel.ring));
+}
+
+/* Whether no further frame will come. */
+static bool has_ended(const struct ww_consumer *consumer)
+{
+	return ww_ring_is_closed(&consumer->channel.ring) || is_producer_lost(consumer);
+}
+
+/* Nothing was found after the end: frames up to @seen that are missing are lost. */
+static ww_status end_of_frames(struct ww_consumer *consumer, uint64_t seen)
+{
+	if (seen >= consumer->next)
+		skip_to(consumer, seen + 1, seen + 1 - consumer->next);
+	return ww_ring_is_closed(&consumer->channel.ring) ? WW_END : fail_producer_lost(consumer);
+}
+
+static bool is_there(const struct ww_ring *ring, uint64_t frame)
+{
+	uint32_t slot;
+
+	return ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame);
+}
+
+static enum ww_await_look look_for_frame(void *context)
+{
+	const struct receiving *receiving = context;
+	const struct ww_consumer *consumer = receiving->consumer;
+	const struct ww_ring *ring = &consumer->channel.ring;
+	uint64_t published = ww_ring_published(ring);
+
+	if (published < consumer->next)
+		return has_ended(consumer) ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
+	if (receiving->found.frame) /* it was there, and not complete */
+		return look_at_work(consumer, receiving->found.ready) == WW_NOT_READY
+			? WW_AWAIT_POLL
+			: WW_AWAIT_DONE;
+	return is_there(ring, consumer->next) || is_there(ring, published) || has_ended(consumer)
+		? WW_AWAIT_DONE
+		: WW_AWAIT_POLL;
+}
+
+static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_ns)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	uint64_t until_ns = ww_channel_next_look_ns(deadline_ns);
+	ww_status status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks,
+		look_for_frame, receiving, until_ns);
+
+	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
+		return WW_TIMED_OUT; /* whatever the producer does meanwhile */
+	if (status == WW_OK && ww_cancel_is_pending())
+		return WW_CANCELLED;
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+/* How many frames count as held; of those being released, the value that is reached first. */
+static uint32_t count_held(struct ww_consumer *consumer, uint64_t *out_value)
+{
+	uint32_t count = consumer->channel.held;
+	struct ww_signal_look look;
+
+	*out_value = 0;
+	ww_signal_cell_look(consumer->channel.timeline->cell, &look);
+	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+		uint64_t value = consumer->releasing[i];
+
+		if (value <= look.reached) {
+			consumer->releasing[i] = 0;
+			continue;
+		}
+		count++;
+		if (*out_value == 0 || value < *out_value)
+			*out_value = value;
+	}
+	return count;
+}
+
+/* Waits until another frame may be held. */
+static ww_status wait_for_room(struct ww_consumer *consumer, uint64_t deadline_ns)
+{
+	uint32_t most = consumer->channel.form.held_max;
+	uint64_t value;
+
+	if (consumer->channel.held >= most)
+		return ww_fail(WW_ERR_STATE,
+			"cannot receive a frame: this consumer holds %" PRIu32
+			" of at most %" PRIu32 " (held_max) already; release one",
+			consumer->channel.held, most);
+	while (count_held(consumer, &value) >= most) {
+		uint64_t now_ns = ww_clock_now_ns();
+		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+		ww_status status = ww_timeline_wait(consumer->channel.timeline, value,
+			deadline_ns == WW_NEVER ? WW_FOREVER : left_ns, NULL);
+
+		if (status != WW_OK)
+			return status;
+	}
+	return WW_OK;
+}
+
+static ww_status fail_lost_frame(const struct ww_consumer *consumer, uint64_t frame)
+{
+	const struct ww_layout_signal_page *page = consumer->page->header;
+	char program[WW_PROGRAM_BYTES];
+
+	ww_wait_result_program(page->lost_program, program);
+	return ww_fail(WW_ERR_PEER_LOST,
+		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
+		" (%s), ended; what was computed from it is not valid",
+		frame, page->lost_pid, program);
+}
+
+/*
+ * Frames may be released while the consumer's stream still waits for them. If they were never
+ * complete, the next receive says so, once.
+ */
+static ww_status check_unsure(struct ww_consumer *consumer)
+{
+	uint64_t frame = consumer->unsure.frame;
+	ww_status status = WW_OK;
+
+	if (frame)
+		status = look_at_work(consumer, consumer->unsure.ready);
+	if (status != WW_NOT_READY)
+		consumer->unsure.frame = 0;
+	return status == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame) : WW_OK;
+}
+
+static ww_status require_known(const struct ww_channel *channel)
+{
+	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot receive a frame: the connection to the broker broke, which has told the "
+			"producer that this consumer ended; get the channel anew");
+	return WW_OK;
+}
+
+static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
+	struct ww_frame *out_frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	ww_status status = require_known(&consumer->channel);
+
+	if (status == WW_OK)
+		status = check_unsure(consumer);
+	if (status == WW_OK)
+		status = wait_for_room(consumer, deadline_ns);
+
+	while (status == WW_OK) {
+		bool is_over = has_ended(consumer); /* before it looks */
+		uint64_t seen = ww_ring_published(&consumer->channel.ring);
+
+		status = try_receive(receiving, out_frame);
+		if (status != WW_NOT_READY)
+			return status;
+		if (is_over && !receiving->found.frame)
+			return end_of_frames(consumer, seen);
+		status = wait_for_frame(receiving, deadline_ns);
+	}
+	return status;
+}
+
+static ww_status require_consumer(const struct ww_channel *channel, const char *action)
+{
+	if (!channel->is_producer)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: this is the channel's producer; get the channel to be a consumer "
+		"too",
+		action);
+}
+
+ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct receiving receiving = {.stream = stream};
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
+	ww_try(require_consumer(channel, "receive"));
+	receiving.consumer = ww_consumer_of(channel);
+	return receive(&receiving, ww_clock_deadline_ns(timeout_ns), out_frame);
+}
+
+/* --- release --- */
+
+static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *frame,
+	struct ww_held_frame **out_held)
+{
+	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
+		if (frame->number && consumer->held[i].frame == frame->number) {
+			*out_held = &consumer->held[i];
+			return WW_OK;
+		}
+	}
+	return ww_fail(WW_ERR_INVALID,
+		"frame %" PRIu64 " is not held: it was released already, or never received",
+		frame->number);
+}
+
+static void note_releasing(struct ww_consumer *consumer, uint64_t value)
+{
+	for (uint32_t i = 0; value && i < consumer->channel.form.held_max; i++) {
+		if (consumer->releasing[i] == 0) {
+			consumer->releasing[i] = value;
+			return;
+		}
+	}
+}
+
+ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_consumer *consumer;
+	struct ww_held_frame *held;
+	uint64_t value;
+	ww_status work;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
+	ww_try(require_consumer(channel, "release"));
+	consumer = ww_consumer_of(channel);
+	ww_try(find_held(consumer, frame, &held));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	work = look_at_work(consumer, held->ready);
+	if (work == WW_NOT_READY)
+		consumer->unsure = *held;
+	ww_channel_marks_release(&consumer->marks, held->slot, value);
+	ww_channel_marks_wake(&consumer->marks, &channel->ring);
+	if (channel->form.policy != WW_CHANNEL_BLOCK)
+		note_releasing(consumer, value);
+	held->frame = 0;
+	channel->held--;
+	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;
+}

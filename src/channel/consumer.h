@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consumer.h - a consumer's side of a channel
+ */
+#ifndef WW_CHANNEL_CONSUMER_H
+#define WW_CHANNEL_CONSUMER_H
+
+#include "channel/channel.h"
+
+/* A frame that is held. */
+struct ww_held_frame {
+	uint64_t frame; /* 0: this entry is free */
+	uint64_t ready; /* value of the producer's timeline */
+	uint32_t slot;
+};
+
+struct ww_consumer {
+	struct ww_channel channel;
+	struct ww_signal_map *page; /* the producer's, a reference; constant, as is the next */
+	struct ww_layout_signal_cell *cell;
+	bool is_trusted; /* the producer is of our user: our streams may wait for it */
+	struct ww_channel_marks marks;
+	uint64_t next; /* frame to receive */
+	uint64_t received;
+	uint64_t dropped;
+	struct ww_held_frame *held;  /* held_max entries */
+	uint64_t *releasing;         /* held_max values of the own timeline; 0: none */
+	struct ww_held_frame unsure; /* the last that was released before it was complete */
+};
+
+static inline struct ww_consumer *ww_consumer_of(struct ww_channel *channel)
+{
+	return ww_container(channel, struct ww_consumer, channel);
+}
+
+/* @form: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status ww_consumer_new(const struct ww_wire_channel_ref *form,
+	struct ww_consumer **out_consumer);
+
+/* Takes one that is not whole yet, too; releases what it holds. */
+void ww_consumer_free(struct ww_consumer *consumer);
+
+WW_DEFINE_CLEANUP(struct ww_consumer, ww_consumer_free)
+
+#endif

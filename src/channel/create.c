@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * create.c - making a channel: its ring, its slots, and what goes into the broker
+ *
+ * The channel's object has three descriptors: the producer's signal page, to read; the same page,
+ * to write, which only the broker has: it writes there which consumers came and whether the
+ * producer lives; and the ring. The memory of the slots is another object, whose name is inside the
+ * channel's: so a consumer that holds the channel gets the slots that belong to this very ring.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "channel/producer.h"
+#include "share/choose_broker.h"
+#include "share/sync_object.h"
+#include "wire/array_record.h"
+#include "wire/name.h"
+
+#define SLOTS_MODE        0444 /* the mode of the channel decides */
+#define DEFAULT_CONSUMERS 4
+#define DEFAULT_HELD      1
+#define DEFAULT_AHEAD     2
+#define DEFAULT_SLOTS     4
+#define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
+
+WW_DEFINE_CLEANUP(struct ww_producer, ww_producer_free)
+
+/* --- params --- */
+
+static void fill_defaults(struct ww_channel_params *params)
+{
+	uint64_t least;
+
+	if (params->policy == 0)
+		params->policy = WW_CHANNEL_BLOCK;
+	if (params->consumers_max == 0)
+		params->consumers_max = DEFAULT_CONSUMERS;
+	if (params->held_max == 0)
+		params->held_max = DEFAULT_HELD;
+	if (params->ahead_max == 0)
+		params->ahead_max = DEFAULT_AHEAD;
+	if (params->kind == 0)
+		params->kind = WW_MEMORY_VMM;
+	least = (uint64_t)params->consumers_max * params->held_max + params->ahead_max + 1;
+	if (params->slots == 0)
+		params->slots = params->policy == WW_CHANNEL_BLOCK ? DEFAULT_SLOTS
+			: least > UINT32_MAX                       ? UINT32_MAX
+								   : (uint32_t)least;
+}
+
+static ww_status check_counts(const struct ww_channel_params *params)
+{
+	uint64_t least = (uint64_t)params->consumers_max * params->held_max + params->ahead_max + 1;
+
+	if (params->consumers_max > WW_CHANNEL_CONSUMERS_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a channel cannot have %" PRIu32 " consumers at one time; at most %d",
+			params->consumers_max, WW_CHANNEL_CONSUMERS_MAX);
+	if (params->slots > WW_CHANNEL_SLOTS_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a channel cannot have %" PRIu32 " slots; at most %d", params->slots,
+			WW_CHANNEL_SLOTS_MAX);
+	if (params->held_max > params->slots)
+		return ww_fail(WW_ERR_INVALID,
+			"a consumer cannot hold %" PRIu32 " frames of a channel of %" PRIu32
+			" slots",
+			params->held_max, params->slots);
+	if (params->policy != WW_CHANNEL_BLOCK && params->slots < least)
+		return ww_fail(WW_ERR_INVALID,
+			"%" PRIu32
+			" slots are too few for a policy that drops: consumers_max * held_max + "
+			"ahead_max + 1 = %" PRIu64
+			" are needed, so that the producer never waits for a "
+			"consumer",
+			params->slots, least);
+	return WW_OK;
+}
+
+static ww_status check_params(const struct ww_channel_params *params)
+{
+	if (params->policy < WW_CHANNEL_BLOCK || params->policy > WW_CHANNEL_LATEST)
+		return ww_fail(WW_ERR_INVALID, "there is no policy %" PRIu32 " of a channel",
+			params->policy);
+	if (params->slot_bytes == 0)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_channel_params.slot_bytes is 0; set it to the bytes of the largest frame");
+	if (params->metadata_bytes > WW_CHANNEL_METADATA_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame cannot have %" PRIu32 " bytes of metadata; at most %d",
+			params->metadata_bytes, WW_CHANNEL_METADATA_MAX);
+	if (memchr(params->metadata_type, 0, sizeof(params->metadata_type)) == NULL)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_channel_params.metadata_type is not ended by a zero within %d bytes",
+			WW_CHANNEL_METADATA_TYPE_BYTES);
+	if (params->array)
+		ww_try(ww_array_check(params->array, params->slot_bytes));
+	return check_counts(params);
+}
+
+static ww_status set_form(const struct ww_channel_params *params, ww_device *device,
+	struct ww_wire_channel_ref *form)
+{
+	const struct ww_ring_size size = {params->slots, params->metadata_bytes};
+	uint64_t bytes;
+
+	if (__builtin_add_overflow(params->slot_bytes, WW_CHANNEL_ALIGNMENT - 1, &bytes) ||
+		bytes > UINT64_MAX / WW_CHANNEL_SLOTS_MAX)
+		return ww_fail(WW_ERR_OVERFLOW,
+			"%" PRIu32 " slots of %" PRIu64 " bytes are more than 64 bits count",
+			params->slots, params->slot_bytes);
+	form->slot_bytes = bytes / WW_CHANNEL_ALIGNMENT * WW_CHANNEL_ALIGNMENT;
+	form->slot_count = params->slots;
+	form->ring_bytes = ww_ring_bytes(&size);
+	form->metadata_bytes = params->metadata_bytes;
+	form->policy = params->policy;
+	form->consumers_max = params->consumers_max;
+	form->held_max = params->held_max;
+	form->kind = params->kind;
+	memcpy(form->home_uuid, device->uuid, sizeof(form->home_uuid));
+	memcpy(form->metadata_type, params->metadata_type, strlen(params->metadata_type));
+	return ww_random_bytes(form->channel_id, sizeof(form->channel_id));
+}
+
+/* --- into the broker --- */
+
+static void describe(struct ww_put_request *offer, const struct ww_channel *channel)
+{
+	ww_channel_ref_write(&channel->form, offer->put.description);
+	ww_array_record_encode(channel->has_array ? &channel->array : NULL,
+		offer->put.description + WW_CHANNEL_REF_BYTES);
+	offer->put.description_bytes = WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES;
+	memcpy(offer->put.home_uuid, channel->form.home_uuid, sizeof(offer->put.home_uuid));
+}
+
+static ww_status put_channel(struct ww_channel *channel, const char *name,
+	const struct ww_name_params *params)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+
+	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, channel->form.channel_id, params);
+	if (name)
+		memcpy(offer.put.name, name, strlen(name));
+	ww_try(ww_sync_object_offer_page(&offer, channel->timeline->page));
+	ww_try(ww_mapping_export(channel->ring.mapping, WW_ACCESS_READ,
+		&offer.fds[offer.fd_count]));
+	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;
+	offer.host_bytes += channel->ring.mapping->bytes;
+	describe(&offer, channel);
+	return ww_put_request_put(&offer, &channel->timeline->attachments, channel->broker, 0);
+}
+
+static ww_status put_slots(struct ww_channel *channel)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+
+	ww_try(ww_put_request_init(&offer, channel->memory, WW_STATE_SEALED, NULL));
+	offer.put.life = WW_LIFE_HELD;
+	offer.put.mode = SLOTS_MODE;
+	offer.put.gid = WW_GID_OWN;
+	ww_channel_name(channel, "slots", (char *)offer.put.name);
+	return ww_put_request_put(&offer, &channel->memory->attachments, channel->broker, 0);
+}
+
+/* --- create --- */
+
+static ww_status make_parts(struct ww_channel *channel, ww_device *device,
+	const struct ww_channel_params *params)
+{
+	const struct ww_ring_size size = {channel->form.slot_count, channel->form.metadata_bytes};
+	const struct ww_memory_params bytes = {
+		.struct_size = sizeof(bytes),
+		.kind = params->kind,
+		.bytes = channel->form.slot_bytes * channel->form.slot_count,
+	};
+	const struct ww_signal_map *page;
+
+	ww_try(ww_timeline_create_alone(&channel->timeline));
+	page = channel->timeline->page;
+	memcpy(channel->form.page_id, page->id, sizeof(page->id));
+	channel->form.page_bytes = page->cpu->bytes;
+	ww_try(ww_ring_create(&channel->ring, channel->form.channel_id, &size));
+	if (params->array) {
+		channel->array = *params->array;
+		channel->has_array = true;
+	}
+	return ww_memory_create(device, &bytes, &channel->memory);
+}
+
+static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,
+	const struct ww_channel_params *params, struct ww_channel **out_channel)
+{
+	WW_CLEANUP(ww_producer_free_p) struct ww_producer *producer = NULL;
+	struct ww_wire_channel_ref form = {.slot_count = 0};
+	struct ww_name_params named;
+
+	ww_try(ww_sync_object_read_name(WW_PARAMS(struct ww_name_params, .mode = params->mode,
+						.gid = params->gid, .flags = params->flags),
+		&named));
+	ww_try(set_form(params, device, &form));
+	ww_try(ww_producer_new(&form, params->ahead_max, &producer));
+	producer->channel.broker = ww_broker_ref(broker);
+	ww_try(ww_sync_object_require_version(broker, TELLS_WHO_CAME,
+		"tell a channel's producer who its consumers are"));
+	ww_try(make_parts(&producer->channel, device, params));
+	ww_try(put_channel(&producer->channel, name, &named));
+	ww_try(put_slots(&producer->channel));
+	*out_channel = &ww_steal(producer)->channel;
+	return WW_OK;
+}
+
+ww_status ww_channel_create(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_channel_params *params, ww_cancel *cancel, ww_channel **out_channel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+	struct ww_channel_params ours;
+
+	ww_clear(out_channel, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && params && out_channel,
+		"ww_channel_create: device, params or out_channel is NULL");
+	ww_try(ww_params_read(&ours, sizeof(ours), params, sizeof(ours), "ww_channel_params"));
+	fill_defaults(&ours);
+	ww_try(check_params(&ours));
+	if (name)
+		ww_try(ww_name_check(name));
+	ww_try(ww_choose_broker(&broker, &opened, 0));
+	return create(device, broker, name, &ours, out_channel);
+}

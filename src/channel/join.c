@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * join.c - becoming a consumer of a channel, by name or token
+ *
+ * A consumer gets the channel's object and the memory of the slots inside it, and puts an object of
+ * its own inside: its signal page and its marks, under the first number that is free. The broker
+ * tells the producer by a count in the producer's signal page before it answers. From then on the
+ * producer looks at the marks before it takes a slot back.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "channel/consumer.h"
+#include "share/call_limit.h"
+#include "share/choose_broker.h"
+#include "share/sync_object.h"
+#include "share/token_import.h"
+#include "wire/array_record.h"
+#include "wire/name.h"
+
+#define CONSUMER_MODE 0444 /* the mode of the channel decides */
+
+struct joining {
+	ww_device *device;
+	struct ww_consumer_params params;
+	uint64_t timeout_ns; /* 0: only the broker's limit */
+};
+
+/* --- what the channel is --- */
+
+static ww_status read_description(const struct ww_get_reply *grant,
+	struct ww_wire_channel_ref *out_form, struct ww_array *out_array, bool *out_has)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+
+	if (granted->description_bytes != WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES ||
+		grant->request.fds_come_count < 2)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's description is none, or lacks a descriptor");
+	ww_try(ww_channel_ref_read(granted->description, WW_CHANNEL_REF_BYTES, out_form));
+	if (memcmp(out_form->channel_id, granted->id, sizeof(granted->id)) != 0)
+		return ww_fail(WW_ERR_PROTOCOL, "the channel's description is that of another one");
+	return ww_array_record_decode(granted->description + WW_CHANNEL_REF_BYTES,
+		out_form->slot_bytes, out_array, out_has);
+}
+
+static bool is_same_array(const struct ww_array *one, const struct ww_array *other)
+{
+	return memcmp(&one->dtype, &other->dtype, sizeof(one->dtype)) == 0 &&
+		one->ndim == other->ndim &&
+		memcmp(one->shape, other->shape, sizeof(one->shape)) == 0;
+}
+
+/* "float32 [480, 640]" */
+static void print_array(const struct ww_array *array, bool is_there, char *out, size_t room)
+{
+	size_t used = 0;
+
+	snprintf(out, room, "bytes");
+	if (!is_there || ww_dtype_name(&array->dtype, out) < 0)
+		return;
+	used = strlen(out);
+	for (uint32_t i = 0; i < array->ndim && used < room; i++)
+		used += (size_t)snprintf(out + used, room - used, "%s%" PRId64, i ? ", " : " [",
+			array->shape[i]);
+	if (used < room)
+		snprintf(out + used, room - used, array->ndim ? "]" : "");
+}
+
+static ww_status check_agreement(const struct ww_consumer *consumer,
+	const struct ww_consumer_params *params)
+{
+	const struct ww_channel *channel = &consumer->channel;
+	const char *type = (const char *)channel->form.metadata_type;
+	char theirs[WW_DTYPE_NAME_BYTES + 64];
+	char ours[WW_DTYPE_NAME_BYTES + 64];
+
+	if (params->metadata_type && strcmp(params->metadata_type, type) != 0)
+		return ww_fail(WW_ERR_MISMATCH,
+			"the channel's metadata is of type '%s', and '%.64s' was asked for", type,
+			params->metadata_type);
+	if (!params->array || (channel->has_array && is_same_array(params->array, &channel->array)))
+		return WW_OK;
+	print_array(&channel->array, channel->has_array, theirs, sizeof(theirs));
+	print_array(params->array, true, ours, sizeof(ours));
+	return ww_fail(WW_ERR_MISMATCH, "the channel's frames are %s, and %s was asked for", theirs,
+		ours);
+}
+
+/* --- parts --- */
+
+static ww_status open_page(struct ww_consumer *consumer, const struct ww_get_reply *grant)
+{
+	const struct ww_wire_channel_ref *form = &consumer->channel.form;
+	const struct ww_ring_size size = {form->slot_count, form->metadata_bytes};
+
+	ww_try(ww_signal_map_import(grant->request.fds_come[0], form->page_bytes, form->page_id,
+		&consumer->page));
+	consumer->cell = ww_signal_map_cell(consumer->page, sizeof(struct ww_layout_signal_page));
+	if (!consumer->cell)
+		return ww_fail(WW_ERR_PROTOCOL, "the channel's producer shows an empty page");
+	consumer->is_trusted = grant->granted.uid == geteuid();
+	return ww_ring_import(&consumer->channel.ring, grant->request.fds_come[1], form->ring_bytes,
+		form->channel_id, &size);
+}
+
+/* The producer puts the slots right after the channel. */
+static ww_status get_slots(struct ww_channel *channel, const struct joining *joining,
+	uint32_t producer_uid)
+{
+	const struct ww_import_options options = {.access = WW_ACCESS_READ};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	char name[WW_CHANNEL_NAME_BYTES];
+	ww_status status;
+
+	ww_get_reply_init(&grant, channel->broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	ww_channel_name(channel, "slots", name);
+	ww_get_reply_set_name(&grant, &message, name,
+		joining->timeout_ns ? joining->timeout_ns
+				    : ww_broker_client_timeout_ns(channel->broker));
+	status = ww_get_reply_ask(&grant);
+	if (status != WW_OK)
+		return status;
+	if (grant.granted.uid != producer_uid ||
+		grant.description.memory.bytes <
+			channel->form.slot_bytes * channel->form.slot_count)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the channel's slots are too small, or somebody else has put them");
+	return ww_get_reply_map(&grant, joining->device, &options, &channel->memory);
+}
+
+static ww_status describe_consumer(const struct ww_consumer *consumer, struct ww_put_request *offer)
+{
+	const struct ww_signal_map *page = consumer->channel.timeline->page;
+	struct ww_wire_channel_consumer_ref ref = {
+		.page_bytes = page->cpu->bytes,
+		.marks_bytes = consumer->marks.mapping->bytes,
+		.slot_count = consumer->marks.slot_count,
+	};
+
+	ww_sync_object_offer_init(offer, WW_OBJECT_CHANNEL, page->id, NULL);
+	offer->put.mode = CONSUMER_MODE;
+	ww_try(ww_sync_object_offer_page(offer, consumer->channel.timeline->page));
+	ww_try(ww_mapping_export(consumer->marks.mapping, WW_ACCESS_READ,
+		&offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
+	offer->host_bytes += consumer->marks.mapping->bytes;
+	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
+	ww_consumer_ref_write(&ref, offer->put.description);
+	offer->put.description_bytes = WW_CONSUMER_REF_BYTES;
+	return WW_OK;
+}
+
+/* Under the first number that is free. */
+static ww_status put_consumer(struct ww_consumer *consumer)
+{
+	struct ww_channel *channel = &consumer->channel;
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	ww_status status = WW_ERR_EXISTS;
+	struct ww_error record;
+	char what[32];
+
+	ww_try(describe_consumer(consumer, &offer));
+	ww_error_save(&record);
+	for (uint32_t i = 0; i < channel->form.consumers_max && status == WW_ERR_EXISTS; i++) {
+		snprintf(what, sizeof(what), "consumer-%" PRIu32, i);
+		memset(offer.put.name, 0, sizeof(offer.put.name));
+		ww_channel_name(channel, what, (char *)offer.put.name);
+		status = ww_put_request_put(&offer, &channel->timeline->attachments,
+			channel->broker, 0);
+	}
+	if (status == WW_ERR_EXISTS)
+		return ww_fail(WW_ERR_LIMIT,
+			"the channel has %" PRIu32 " consumers already, as many as it may have "
+			"(consumers_max)",
+			channel->form.consumers_max);
+	if (status == WW_OK)
+		ww_error_restore(&record);
+	return status;
+}
+
+/* Where it begins, as near to what was asked for as frames are still there. */
+static void begin(struct ww_consumer *consumer, uint64_t history)
+{
+	const struct ww_ring *ring = &consumer->channel.ring;
+	uint64_t published = ww_ring_published(ring);
+
+	if (consumer->channel.form.policy == WW_CHANNEL_LATEST)
+		history = WW_CHANNEL_OLDEST;
+	if (history > ring->place_count)
+		history = ring->place_count;
+	if (history > published)
+		history = published;
+	consumer->next = ww_channel_marks_begin(&consumer->marks, ring, published + 1 - history);
+}
+
+static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *grant,
+	const struct joining *joining)
+{
+	struct ww_channel *channel = &consumer->channel;
+	uint32_t producer_uid = grant->granted.uid;
+
+	channel->broker = ww_broker_ref(grant->broker);
+	ww_try(open_page(consumer, grant));
+	ww_get_reply_keep(grant, &channel->object);
+	ww_try(get_slots(channel, joining, producer_uid));
+	ww_try(ww_timeline_create_alone(&channel->timeline));
+	ww_try(ww_channel_marks_create(&consumer->marks, channel->form.channel_id,
+		channel->form.slot_count));
+	ww_try(put_consumer(consumer));
+	begin(consumer, joining->params.history);
+	return WW_OK;
+}
+
+static ww_status join(struct ww_get_reply *grant, const struct joining *joining,
+	struct ww_channel **out_channel)
+{
+	WW_CLEANUP(ww_consumer_free_p) struct ww_consumer *consumer = NULL;
+	struct ww_wire_channel_ref form;
+	struct ww_array array;
+	ww_status status;
+	bool has_array;
+
+	ww_try(read_description(grant, &form, &array, &has_array));
+	ww_try(ww_consumer_new(&form, &consumer));
+	consumer->channel.has_array = has_array;
+	consumer->channel.array = array;
+	ww_try(check_agreement(consumer, &joining->params));
+	status = join_parts(consumer, grant, joining);
+	if (status == WW_OK)
+		*out_channel = &ww_steal(consumer)->channel;
+	return status;
+}
+
+/* --- calls --- */
+
+static ww_status read_params(const struct ww_consumer_params *params,
+	struct ww_consumer_params *ours)
+{
+	memset(ours, 0, sizeof(*ours));
+	if (params)
+		ww_try(ww_params_read(ours, sizeof(*ours), params, sizeof(*ours),
+			"ww_consumer_params"));
+	if (ours->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_consumer_params.reserved is not 0");
+	return WW_OK;
+}
+
+static ww_status get(struct ww_get_reply *grant, const struct joining *joining,
+	ww_channel **out_channel)
+{
+	ww_status status = ww_get_reply_ask(grant);
+
+	return status == WW_OK ? join(grant, joining, out_channel) : status;
+}
+
+ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_consumer_params *params, uint64_t timeout_ns, ww_cancel *cancel,
+	ww_channel **out_channel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+	struct joining joining = {.device = device, .timeout_ns = timeout_ns};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	struct ww_call_limit limit;
+	ww_status status;
+
+	ww_clear(out_channel, NULL);
+	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_CHANNEL);
+	ww_try(ww_process_enter());
+	ww_require(device && name && out_channel,
+		"ww_channel_get: device, name or out_channel is NULL");
+	ww_try(ww_name_check(name));
+	ww_try(read_params(params, &joining.params));
+	ww_call_limit_begin(&limit, timeout_ns);
+	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
+	status = ww_choose_broker(&grant.broker, &opened, 0);
+	if (status == WW_OK)
+		status = get(&grant, &joining, out_channel);
+	return ww_call_limit_end(&limit, status);
+}
+
+ww_status ww_channel_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
+	const struct ww_consumer_params *params, ww_cancel *cancel, ww_channel **out_channel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct joining joining = {.device = device};
+	WW_AUTO_IMPORT struct ww_import import;
+
+	ww_clear(out_channel, NULL);
+	ww_import_init(&import, WW_OBJECT_CHANNEL, WW_ACCESS_READ);
+	ww_try(ww_process_enter());
+	ww_require(device && token && out_channel,
+		"ww_channel_import: device, token or out_channel is NULL");
+	ww_try(read_params(params, &joining.params));
+	ww_try(ww_import_ask(&import, broker, token));
+	return join(&import.grant, &joining, out_channel);
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * producer.c - the producer's side of a channel: it takes slots back, and publishes frames
+ *
+ * A slot is free, held by the caller, or has a frame that was published. A slot with a frame is
+ * taken back by the steps of ring.h when no consumer uses it. Work of our own streams may still use
+ * a free slot, or one that is taken back, until `ready` of our timeline: the stream that gets the
+ * slot waits for that, or the CPU does.
+ *
+ * With a policy that drops, the newest complete frame is never taken back, nor one that is not
+ * complete.
+ */
+#include "channel/producer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "sync/stream_wait.h"
+#include "sync/wait_result.h"
+
+/* --- slots --- */
+
+ww_status ww_producer_new(const struct ww_wire_channel_ref *form, uint32_t ahead_max,
+	struct ww_producer **out_producer)
+{
+	struct ww_producer *producer = calloc(1, sizeof(*producer));
+
+	if (producer)
+		producer->slots = calloc(form->slot_count, sizeof(*producer->slots));
+	if (!producer || !producer->slots) {
+		free(producer);
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
+	}
+	ww_ref_init(&producer->channel.ref);
+	producer->channel.is_producer = true;
+	producer->channel.form = *form;
+	producer->ahead_max = ahead_max;
+	ww_consumers_init(&producer->consumers);
+	ww_list_init(&producer->free_slots);
+	ww_list_init(&producer->published_slots);
+	for (uint32_t i = 0; i < form->slot_count; i++)
+		ww_list_append(&producer->free_slots, &producer->slots[i].link);
+	*out_producer = producer;
+	return WW_OK;
+}
+
+void ww_producer_free(struct ww_producer *producer)
+{
+	if (producer->channel.ring.mapping) {
+		ww_ring_close(&producer->channel.ring);
+		ww_ring_wake(&producer->channel.ring);
+	}
+	ww_consumers_fini(&producer->consumers);
+	ww_channel_fini(&producer->channel);
+	free(producer->slots);
+	free(producer);
+}
+
+static struct ww_producer_slot *slot_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_producer_slot, link);
+}
+
+static uint32_t slot_index(const struct ww_producer *producer, const struct ww_producer_slot *slot)
+{
+	return (uint32_t)(slot - producer->slots);
+}
+
+static uint64_t completed(const struct ww_producer *producer)
+{
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(producer->channel.timeline->cell, &look);
+	return look.reached;
+}
+
+/* --- taking slots back --- */
+
+/* What an acquire wants, and what it found. */
+struct acquiring {
+	struct ww_producer *producer;
+	ww_stream *stream;
+	bool may_wait; /* on the GPU, for consumers of the own user */
+	/* What a slot waits for: a consumer that uses it, or the own timeline. */
+	const struct ww_consumer_view *view; /* NULL: none */
+	uint32_t slot;
+	uint64_t frame;     /* NO_FRAME: only its releases */
+	uint64_t own_value; /* 0: none */
+};
+
+#define NO_FRAME WW_CHANNEL_NEVER
+
+static bool is_dropping(const struct ww_producer *producer)
+{
+	return producer->channel.form.policy != WW_CHANNEL_BLOCK;
+}
+
+static bool may_wait_for(const struct acquiring *acquiring, const struct ww_consumer_view *view)
+{
+	return acquiring->may_wait && view->is_trusted;
+}
+
+/* The first consumer found is the one that is waited for. */
+static void note_wait(struct acquiring *acquiring, const struct ww_consumer_view *view,
+	uint32_t slot, uint64_t frame)
+{
+	if (acquiring->view)
+		return;
+	acquiring->view = view;
+	acquiring->slot = slot;
+	acquiring->frame = frame;
+}
+
+/* Whether the consumers let a slot be used again, by the CPU or by a stream that waits for them. */
+static bool is_usable(struct acquiring *acquiring, uint32_t slot, uint64_t frame)
+{
+	const struct ww_producer *producer = acquiring->producer;
+	const struct ww_consumer_view *view;
+	enum ww_slot_use use = ww_consumers_use(&producer->consumers, slot, frame,
+		!is_dropping(producer), &view);
+
+	if (use == WW_SLOT_UNUSED || (use == WW_SLOT_RELEASING && may_wait_for(acquiring, view)))
+		return true;
+	note_wait(acquiring, view, slot, frame);
+	return false;
+}
+
+/*
+ * The steps of ring.h. Return: WW_OK; WW_NOT_READY (a consumer uses it, or may: another slot may be
+ * had); as ww_consumers_meet().
+ */
+static ww_status take_back(struct acquiring *acquiring, struct ww_producer_slot *slot)
+{
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_ring *ring = &producer->channel.ring;
+	uint32_t index = slot_index(producer, slot);
+	ww_status status;
+
+	if (!is_usable(acquiring, index, slot->frame))
+		return WW_NOT_READY;
+	ww_ring_close_slot(ring, index);
+	status = ww_consumers_meet(&producer->consumers, &producer->channel);
+	if (status == WW_OK && !is_usable(acquiring, index, slot->frame))
+		status = WW_NOT_READY;
+	if (status != WW_OK)
+		ww_ring_reopen_slot(ring, index, slot->frame);
+	return status;
+}
+
+/* Where frames end that may be taken back: all, or those older than the newest complete one. */
+static struct ww_list *last_candidate(struct ww_producer *producer)
+{
+	struct ww_list *last = &producer->published_slots;
+	uint64_t reached;
+
+	if (!is_dropping(producer))
+		return last;
+	reached = completed(producer);
+	for (last = last->previous; last != &producer->published_slots; last = last->previous) {
+		if (slot_of(last)->ready <= reached)
+			return last;
+	}
+	return producer->published_slots.next;
+}
+
+static ww_status find_slot(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+{
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_list *last = last_candidate(producer);
+
+	*out_slot = NULL;
+	if (!ww_list_is_empty(&producer->free_slots)) {
+		*out_slot = slot_of(producer->free_slots.next);
+		return WW_OK;
+	}
+	for (struct ww_list *link = producer->published_slots.next; link != last;
+		link = link->next) {
+		ww_status status = take_back(acquiring, slot_of(link));
+
+		if (status == WW_OK)
+			*out_slot = slot_of(link);
+		/* With policy block in order, so that newcomers find all frames from one on. */
+		if (status != WW_NOT_READY || !is_dropping(producer))
+			return status;
+	}
+	return WW_NOT_READY;
+}
+
+/* --- acquire --- */
+
+/*
+ * Releases of the slot that are not complete: the stream waits for them, or the caller must.
+ * Return: WW_OK; WW_NOT_READY (until acquiring->view has done so); as ww_stream_wait_enqueue().
+ */
+static ww_status wait_for_releases(struct acquiring *acquiring, uint32_t slot)
+{
+	ww_list_for_each (link, &acquiring->producer->consumers.list) {
+		const struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view,
+			link);
+		uint64_t value = ww_channel_marks_released(&view->marks, slot);
+
+		if (ww_consumer_view_has_reached(view, value))
+			continue;
+		if (!may_wait_for(acquiring, view)) {
+			note_wait(acquiring, view, slot, NO_FRAME);
+			return WW_NOT_READY;
+		}
+		ww_try(ww_stream_wait_enqueue(acquiring->stream, view->page,
+			sizeof(struct ww_layout_signal_page), value, false));
+	}
+	return WW_OK;
+}
+
+/* The slot's bytes are the caller's, once the stream has waited. */
+static ww_status order_slot(struct acquiring *acquiring, const struct ww_producer_slot *slot)
+{
+	struct ww_producer *producer = acquiring->producer;
+
+	if (slot->ready > completed(producer)) {
+		if (!acquiring->stream) {
+			acquiring->own_value = slot->ready;
+			return WW_NOT_READY;
+		}
+		ww_try(ww_stream_wait_enqueue(acquiring->stream, producer->channel.timeline->page,
+			producer->channel.timeline->offset, slot->ready, false));
+	}
+	return wait_for_releases(acquiring, slot_index(producer, slot));
+}
+
+static void give_back(struct ww_producer *producer, struct ww_producer_slot *slot)
+{
+	slot->is_held = false;
+	ww_list_append(&producer->free_slots, &slot->link);
+}
+
+static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+{
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_producer_slot *slot;
+	ww_status status = find_slot(acquiring, &slot);
+
+	if (status != WW_OK)
+		return status;
+	ww_list_remove(&slot->link);
+	slot->frame = 0;
+	status = order_slot(acquiring, slot);
+	if (status != WW_OK) {
+		give_back(producer, slot);
+		return status;
+	}
+	slot->is_held = true;
+	producer->channel.held++;
+	*out_slot = slot;
+	return WW_OK;
+}
+
+/* Frames that the producer holds, or that its streams have not written yet. */
+static uint32_t count_ahead(const struct ww_producer *producer, uint64_t *out_oldest)
+{
+	uint64_t reached = completed(producer);
+	uint32_t count = producer->channel.held;
+
+	*out_oldest = 0;
+	for (const struct ww_list *link = producer->published_slots.previous;
+		link != &producer->published_slots; link = link->previous) {
+		const struct ww_producer_slot *slot = ww_container(link, struct ww_producer_slot,
+			link);
+
+		if (slot->ready > reached) {
+			*out_oldest = slot->ready;
+			count++;
+		} else {
+			break;
+		}
+	}
+	return count;
+}
+
+/* Return: WW_OK; WW_NOT_READY (until acquiring->own_value); WW_ERR_STATE. */
+static ww_status check_ahead(struct acquiring *acquiring)
+{
+	const struct ww_producer *producer = acquiring->producer;
+	uint32_t most = is_dropping(producer) ? producer->ahead_max
+					      : producer->channel.form.slot_count;
+	uint64_t oldest;
+
+	if (producer->channel.held >= most)
+		return ww_fail(WW_ERR_STATE,
+			"cannot acquire a slot: this producer holds %" PRIu32 " of at most %" PRIu32
+			" already; publish or discard one",
+			producer->channel.held, most);
+	if (!is_dropping(producer) || count_ahead(producer, &oldest) < most)
+		return WW_OK;
+	acquiring->own_value = oldest;
+	return WW_NOT_READY;
+}
+
+static enum ww_await_look look_for_release(void *context)
+{
+	const struct acquiring *acquiring = context;
+	const struct ww_consumer_view *view = acquiring->view;
+	bool is_owed = !is_dropping(acquiring->producer) && acquiring->frame != NO_FRAME;
+	uint64_t value;
+	enum ww_slot_use use = ww_channel_marks_use(&view->marks, acquiring->slot, acquiring->frame,
+		is_owed, &value);
+
+	if (ww_consumer_view_is_ended(view) || use == WW_SLOT_UNUSED)
+		return WW_AWAIT_DONE;
+	if (use == WW_SLOT_NEEDED)
+		return WW_AWAIT_SLEEP;
+	return may_wait_for(acquiring, view) || ww_consumer_view_has_reached(view, value)
+		? WW_AWAIT_DONE
+		: WW_AWAIT_POLL;
+}
+
+static enum ww_await_look look_for_nothing(void *context)
+{
+	(void)context;
+	return WW_AWAIT_SLEEP;
+}
+
+/* Waits for what the attempt waits for, or until it is time to look at everything again. */
+static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns)
+{
+	struct ww_channel *channel = &acquiring->producer->channel;
+	uint64_t until_ns = ww_channel_next_look_ns(deadline_ns);
+	uint64_t now_ns = ww_clock_now_ns();
+	ww_status status;
+
+	if (acquiring->view)
+		status = ww_ring_await_release(&channel->ring, &acquiring->view->marks,
+			look_for_release, acquiring, until_ns);
+	else if (acquiring->own_value)
+		status = ww_timeline_wait(channel->timeline, acquiring->own_value,
+			until_ns > now_ns ? until_ns - now_ns : 0, NULL);
+	else /* the broker does not answer who the consumers are */
+		status = ww_await(&channel->ring.header->wakes, look_for_nothing, NULL, until_ns);
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+static ww_status fail_timed_out(const struct acquiring *acquiring)
+{
+	const struct ww_layout_signal_page *page;
+	char program[WW_PROGRAM_BYTES];
+
+	if (!acquiring->view)
+		return WW_TIMED_OUT;
+	page = acquiring->view->page->header;
+	ww_wait_result_program(page->program, program);
+	ww_fail(WW_TIMED_OUT,
+		"no slot is free: consumer %" PRIu32 " (%s) has not released slot %" PRIu32,
+		page->pid, program, acquiring->slot);
+	return WW_TIMED_OUT;
+}
+
+static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
+	struct ww_producer_slot **out_slot)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+
+	for (;;) {
+		ww_status status;
+
+		acquiring->view = NULL;
+		acquiring->own_value = 0;
+		ww_consumers_forget_ended(&acquiring->producer->consumers);
+		status = check_ahead(acquiring);
+		if (status == WW_OK)
+			status = try_acquire(acquiring, out_slot);
+		if (status != WW_NOT_READY)
+			return status;
+		status = wait_for_slot(acquiring, deadline_ns);
+		if (status == WW_TIMED_OUT)
+			return fail_timed_out(acquiring);
+		if (status != WW_OK)
+			return status;
+	}
+}
+
+static ww_status require_producer(const struct ww_channel *channel, const char *action)
+{
+	if (channel->is_producer)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: this process is a consumer of the channel, which has one "
+		"producer",
+		action);
+}
+
+ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct acquiring acquiring = {.stream = stream};
+	struct ww_producer_slot *slot;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
+	ww_try(require_producer(channel, "acquire"));
+	acquiring.producer = ww_producer_of(channel);
+	acquiring.may_wait = stream && !is_dropping(acquiring.producer);
+	status = acquire(&acquiring, timeout_ns, &slot);
+	if (status != WW_OK)
+		return status;
+	ww_channel_fill_frame(channel, slot_index(acquiring.producer, slot), out_frame);
+	out_frame->bytes = out_frame->capacity;
+	out_frame->metadata_bytes = channel->form.metadata_bytes;
+	return WW_OK;
+}
+
+/* --- publish --- */
+
+static ww_status find_held(struct ww_producer *producer, const struct ww_frame *frame,
+	struct ww_producer_slot **out_slot)
+{
+	if (frame->slot >= producer->channel.form.slot_count ||
+		!producer->slots[frame->slot].is_held)
+		return ww_fail(WW_ERR_INVALID,
+			"slot %" PRIu32
+			" is not held: it was published or discarded already, or never "
+			"acquired",
+			frame->slot);
+	*out_slot = &producer->slots[frame->slot];
+	return WW_OK;
+}
+
+static ww_status check_frame(const struct ww_channel *channel, const struct ww_frame *frame)
+{
+	if (frame->bytes > channel->form.slot_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
+			" bytes; make the channel with larger slots",
+			frame->bytes, channel->form.slot_bytes);
+	if (frame->metadata_bytes > channel->form.metadata_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
+			" bytes that the channel has for it",
+			frame->metadata_bytes, channel->form.metadata_bytes);
+	if (frame->ndim > WW_CHANNEL_DIMS)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
+			frame->ndim, WW_CHANNEL_DIMS);
+	return WW_OK;
+}
+
+static ww_status require_known(const struct ww_channel *channel)
+{
+	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot publish a frame: the connection to the broker broke, which has told the "
+			"consumers that this producer ended; make the channel anew");
+	return WW_OK;
+}
+
+static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
+	uint64_t ready)
+{
+	slot->ready = ready;
+	slot->bytes = frame->bytes;
+	slot->submitted_ns = frame->submitted_ns;
+	slot->ndim = frame->ndim;
+	slot->metadata_bytes = frame->metadata_bytes;
+	memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+}
+
+/* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
+static void wake_consumers(struct ww_producer *producer)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (ww_consumers_meet(&producer->consumers, &producer->channel) == WW_OK)
+		ww_consumers_wake(&producer->consumers, &producer->channel.ring);
+	else
+		ww_ring_wake(&producer->channel.ring);
+	ww_error_restore(&record);
+}
+
+ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_producer *producer;
+	struct ww_producer_slot *slot;
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_publish"));
+	ww_try(require_producer(channel, "publish"));
+	producer = ww_producer_of(channel);
+	ww_try(find_held(producer, frame, &slot));
+	ww_try(check_frame(channel, frame));
+	ww_try(require_known(channel));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	slot->ready = value;
+	frame->number = ++producer->published;
+	frame->submitted_ns = ww_clock_now_ns();
+	slot->frame = frame->number;
+	slot->is_held = false;
+	channel->held--;
+	write_slot(ww_ring_slot(&channel->ring, frame->slot), frame, slot->ready);
+	ww_list_append(&producer->published_slots, &slot->link);
+	ww_ring_publish(&channel->ring, frame->slot, frame->number);
+	wake_consumers(producer);
+	return WW_OK;
+}
+
+ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_producer *producer;
+	struct ww_producer_slot *slot;
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_discard"));
+	ww_try(require_producer(channel, "discard"));
+	producer = ww_producer_of(channel);
+	ww_try(find_held(producer, frame, &slot));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	if (value) /* else earlier work of ours may still use it */
+		slot->ready = value;
+	give_back(producer, slot);
+	channel->held--;
+	return WW_OK;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ring.c - what the processes of a channel share, see ring.h
+ */
+#include "channel/ring.h"
+
+#include "base/error.h"
+#include "share/shared_file.h"
+
+#define LINE_BYTES      64
+#define PLACE_SLOT_BITS 16 /* of a place: the slot; above it the frame */
+#define PLACE_SLOT_MASK ((UINT64_C(1) << PLACE_SLOT_BITS) - 1)
+#define PLACES_PER_SLOT 2
+
+_Static_assert(sizeof(struct ww_layout_channel_ring) == WW_LAYOUT_CHANNEL_RING_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_layout_channel_slot) == WW_LAYOUT_CHANNEL_SLOT_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_layout_channel_marks) == WW_LAYOUT_CHANNEL_MARKS_BYTES,
+	"no padding");
+
+/* --- files --- */
+
+static uint32_t slot_stride(uint32_t metadata_bytes)
+{
+	return (uint32_t)sizeof(struct ww_layout_channel_slot) +
+		(metadata_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+static uint32_t place_count(uint32_t slot_count)
+{
+	uint32_t count = LINE_BYTES / sizeof(struct ww_layout_channel_place);
+
+	while (count < slot_count * PLACES_PER_SLOT)
+		count *= 2;
+	return count;
+}
+
+uint64_t ww_ring_bytes(const struct ww_ring_size *size)
+{
+	return ww_shared_file_round_up(sizeof(struct ww_layout_channel_ring) +
+		(uint64_t)place_count(size->slot_count) * sizeof(struct ww_layout_channel_place) +
+		(uint64_t)size->slot_count * slot_stride(size->metadata_bytes));
+}
+
+uint64_t ww_channel_marks_bytes(uint32_t slot_count)
+{
+	return ww_shared_file_round_up(sizeof(struct ww_layout_channel_marks) +
+		(uint64_t)slot_count * sizeof(struct ww_layout_channel_mark));
+}
+
+static struct ww_shared_file ring_file(const struct ww_ring_size *size, const uint8_t *channel_id)
+{
+	return (struct ww_shared_file){
+		.owner = "channel",
+		.what = "ring",
+		.magic = "WWCHRING",
+		.version = WW_LAYOUT_CHANNEL_RING_VERSION,
+		.header_bytes = sizeof(struct ww_layout_channel_ring),
+		.item_bytes = slot_stride(size->metadata_bytes),
+		.item_count = size->slot_count,
+		.bytes = ww_ring_bytes(size),
+		.id = channel_id,
+	};
+}
+
+static struct ww_shared_file marks_file(uint32_t slot_count, const uint8_t *channel_id)
+{
+	return (struct ww_shared_file){
+		.owner = "channel",
+		.what = "marks",
+		.magic = "WWCHMARK",
+		.version = WW_LAYOUT_CHANNEL_MARKS_VERSION,
+		.header_bytes = sizeof(struct ww_layout_channel_marks),
+		.item_bytes = sizeof(struct ww_layout_channel_mark),
+		.item_count = slot_count,
+		.bytes = ww_channel_marks_bytes(slot_count),
+		.id = channel_id,
+	};
+}
+
+static void ring_set(struct ww_ring *ring, struct ww_mapping *mapping,
+	const struct ww_ring_size *size)
+{
+	ring->mapping = mapping;
+	ring->header = mapping->host_pointer;
+	ring->places = (void *)(ring->header + 1);
+	ring->place_count = place_count(size->slot_count);
+	ring->slots = (uint8_t *)(ring->places + ring->place_count);
+	ring->slot_stride = slot_stride(size->metadata_bytes);
+	ring->slot_count = size->slot_count;
+}
+
+ww_status ww_ring_create(struct ww_ring *ring, const uint8_t channel_id[WW_WIRE_ID_BYTES],
+	const struct ww_ring_size *size)
+{
+	const struct ww_shared_file file = ring_file(size, channel_id);
+	struct ww_mapping *mapping = NULL;
+
+	ww_try(ww_shared_file_create(&file, &mapping));
+	ring_set(ring, mapping, size);
+	ring->header->place_count = ring->place_count;
+	ring->header->state = WW_WIRE_CHANNEL_STATE_OPEN;
+	return WW_OK;
+}
+
+ww_status ww_ring_import(struct ww_ring *ring, int fd, uint64_t bytes,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size)
+{
+	const struct ww_shared_file file = ring_file(size, channel_id);
+	struct ww_mapping *mapping = NULL;
+
+	ww_try(ww_shared_file_import(&file, fd, bytes, &mapping));
+	ring_set(ring, mapping, size);
+	return WW_OK;
+}
+
+void ww_ring_fini(struct ww_ring *ring)
+{
+	ring->mapping = ww_mapping_unref(ring->mapping);
+}
+
+static void marks_set(struct ww_channel_marks *marks, struct ww_mapping *mapping,
+	uint32_t slot_count)
+{
+	marks->mapping = mapping;
+	marks->header = mapping->host_pointer;
+	marks->at = (void *)(marks->header + 1);
+	marks->slot_count = slot_count;
+}
+
+ww_status ww_channel_marks_create(struct ww_channel_marks *marks,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
+{
+	const struct ww_shared_file file = marks_file(slot_count, channel_id);
+	struct ww_mapping *mapping = NULL;
+
+	ww_try(ww_shared_file_create(&file, &mapping));
+	marks_set(marks, mapping, slot_count);
+	return WW_OK;
+}
+
+ww_status ww_channel_marks_import(struct ww_channel_marks *marks, int fd, uint64_t bytes,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
+{
+	const struct ww_shared_file file = marks_file(slot_count, channel_id);
+	struct ww_mapping *mapping = NULL;
+
+	ww_try(ww_shared_file_import(&file, fd, bytes, &mapping));
+	marks_set(marks, mapping, slot_count);
+	return WW_OK;
+}
+
+void ww_channel_marks_fini(struct ww_channel_marks *marks)
+{
+	marks->mapping = ww_mapping_unref(marks->mapping);
+}
+
+/* --- the producer's steps --- */
+
+static struct ww_layout_channel_place *place_of(const struct ww_ring *ring, uint64_t frame)
+{
+	return &ring->places[frame & (ring->place_count - 1)];
+}
+
+void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame)
+{
+	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
+	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, frame << PLACE_SLOT_BITS | slot,
+		__ATOMIC_RELEASE);
+	__atomic_store_n(&ring->header->published, frame, __ATOMIC_SEQ_CST);
+}
+
+void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot)
+{
+	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, 0, __ATOMIC_SEQ_CST);
+}
+
+void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame)
+{
+	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_SEQ_CST);
+}
+
+void ww_ring_close(struct ww_ring *ring)
+{
+	__atomic_store_n(&ring->header->state, WW_WIRE_CHANNEL_STATE_CLOSED, __ATOMIC_RELEASE);
+}
+
+void ww_ring_wake(struct ww_ring *ring)
+{
+	ww_await_wake(&ring->header->wakes);
+}
+
+/* --- the consumer's steps --- */
+
+bool ww_ring_find(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot)
+{
+	uint64_t place = __atomic_load_n(&place_of(ring, frame)->frame_and_slot, __ATOMIC_ACQUIRE);
+
+	*out_slot = (uint32_t)(place & PLACE_SLOT_MASK);
+	return place >> PLACE_SLOT_BITS == frame && *out_slot < ring->slot_count;
+}
+
+uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_ring *ring,
+	uint64_t frame)
+{
+	uint32_t tries = ring->place_count; /* a producer may publish faster than we look */
+	uint32_t slot;
+
+	for (;; frame++) {
+		__atomic_store_n(&marks->header->next, frame, __ATOMIC_SEQ_CST);
+		if (frame > ww_ring_published(ring) || tries-- == 0)
+			break;
+		if (ww_ring_find(ring, frame, &slot) && ww_ring_has(ring, slot, frame))
+			break;
+	}
+	ww_channel_marks_wake(marks, ring); /* an earlier `next` may have kept it waiting */
+	return frame;
+}
+
+bool ww_channel_marks_take(struct ww_channel_marks *marks, const struct ww_ring *ring,
+	uint32_t slot, uint64_t frame)
+{
+	__atomic_store_n(&marks->at[slot].frame, frame, __ATOMIC_SEQ_CST);
+	if (ww_ring_has(ring, slot, frame))
+		return true;
+	__atomic_store_n(&marks->at[slot].frame, 0, __ATOMIC_RELEASE);
+	return false;
+}
+
+void ww_channel_marks_set_next(struct ww_channel_marks *marks, uint64_t frame)
+{
+	__atomic_store_n(&marks->header->next, frame, __ATOMIC_RELEASE);
+}
+
+void ww_channel_marks_end(struct ww_channel_marks *marks)
+{
+	__atomic_store_n(&marks->header->next, WW_CHANNEL_NEVER, __ATOMIC_SEQ_CST);
+}
+
+void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t slot, uint64_t value)
+{
+	__atomic_store_n(&marks->at[slot].release, value, __ATOMIC_RELAXED);
+	__atomic_store_n(&marks->at[slot].frame, 0, __ATOMIC_SEQ_CST);
+}
+
+void ww_channel_marks_wake(struct ww_channel_marks *marks, const struct ww_ring *ring)
+{
+	if (__atomic_load_n(&ring->header->is_asleep, __ATOMIC_SEQ_CST))
+		ww_await_wake(&marks->header->wakes);
+}
+
+/* --- what a consumer uses --- */
+
+enum ww_slot_use ww_channel_marks_use(const struct ww_channel_marks *marks, uint32_t slot,
+	uint64_t frame, bool is_owed, uint64_t *out_value)
+{
+	const struct ww_layout_channel_mark *mark = &marks->at[slot];
+	uint64_t next = __atomic_load_n(&marks->header->next, __ATOMIC_SEQ_CST);
+
+	*out_value = 0;
+	if (is_owed && next != 0 && next <= frame)
+		return WW_SLOT_NEEDED;
+	if (__atomic_load_n(&mark->frame, __ATOMIC_SEQ_CST) == frame)
+		return WW_SLOT_NEEDED;
+	*out_value = ww_channel_marks_released(marks, slot);
+	return *out_value == 0 ? WW_SLOT_UNUSED : WW_SLOT_RELEASING;
+}
+
+/* --- sleeping --- */
+
+/* @is_asleep:  of the own file */
+static ww_status await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
+	void *context, uint64_t deadline_ns)
+{
+	ww_status status;
+
+	if (ww_await_spin(look, context, deadline_ns))
+		return WW_OK;
+	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
+	status = ww_await(wakes, look, context, deadline_ns);
+	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	return status;
+}
+
+ww_status ww_ring_await_frame(const struct ww_ring *ring, struct ww_channel_marks *own,
+	ww_await_fn look, void *context, uint64_t deadline_ns)
+{
+	return await_announced(&own->header->is_asleep, &ring->header->wakes, look, context,
+		deadline_ns);
+}
+
+ww_status ww_ring_await_release(struct ww_ring *own, const struct ww_channel_marks *of,
+	ww_await_fn look, void *context, uint64_t deadline_ns)
+{
+	return await_announced(&own->header->is_asleep, &of->header->wakes, look, context,
+		deadline_ns);
+}

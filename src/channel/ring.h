@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ring.h - what the processes of a channel share: the producer's ring, and the marks of each
+ * consumer
+ *
+ * Both are memory files with one writer each, mapped read-only by all others. A frame is in one
+ * slot of the ring; its place in the ring says in which. This is the protocol
+ * (protocol/channel_ring.pml models it):
+ *
+ *   producer, publishes:      store the frame's number in the slot; store its place; store
+ *                             published; look which consumers sleep, and wake them
+ *   consumer, takes frame n:  store n in my mark of the slot; look whether the slot has n; if not,
+ *                             clear the mark: the frame has gone; else store next = n + 1
+ *   producer, takes a slot back that has n:
+ *                             clear the slot's number; look whether consumers have come, and get to
+ *                             know them; look at all marks of the slot, and with policy block at
+ *                             all `next`; when one has n, or needs it, store n again
+ *   consumer, begins with n:  store next = n; look whether n is not published yet, or the slot has
+ *                             it; if not, the same with n + 1
+ *
+ * The first two steps of each are in one order with the others' (seq_cst), so that at least one
+ * side sees the other. With policy block a consumer that has begun gets each frame from `next` on:
+ * if one is not there, the producer has just closed the slot, and will open it again. For that the
+ * producer takes slots back in the order of their frames then.
+ *
+ * What these files say comes from untrusted processes: each field is loaded once, and checked
+ * before it is used.
+ */
+#ifndef WW_CHANNEL_RING_H
+#define WW_CHANNEL_RING_H
+
+#include <stdbool.h>
+
+#include "base/await.h"
+#include "device/mapping.h"
+#include "wire/protocol.h"
+#include "wire/signal_page.h"
+
+#define WW_CHANNEL_NEVER UINT64_MAX /* `next` of a consumer that receives no more */
+
+/* How many slots of what size a ring has. */
+struct ww_ring_size {
+	uint32_t slot_count;
+	uint32_t metadata_bytes;
+};
+
+struct ww_ring {
+	struct ww_mapping *mapping; /* a reference */
+	struct ww_layout_channel_ring *header;
+	struct ww_layout_channel_place *places;
+	uint8_t *slots;
+	uint64_t slot_stride; /* bytes from one slot to the next */
+	uint32_t slot_count;
+	uint32_t place_count;
+};
+
+/* Bytes of the file. */
+uint64_t ww_ring_bytes(const struct ww_ring_size *size);
+
+/* Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM. */
+ww_status ww_ring_create(struct ww_ring *ring, const uint8_t channel_id[WW_WIRE_ID_BYTES],
+	const struct ww_ring_size *size);
+
+/*
+ * @fd:  borrowed; from an untrusted process, as is all else
+ * Return: as ww_shared_file_import(); WW_ERR_PROTOCOL.
+ */
+ww_status ww_ring_import(struct ww_ring *ring, int fd, uint64_t bytes,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size);
+void ww_ring_fini(struct ww_ring *ring); /* of a zeroed one too */
+
+static inline struct ww_layout_channel_slot *ww_ring_slot(const struct ww_ring *ring, uint32_t slot)
+{
+	return (struct ww_layout_channel_slot *)(ring->slots + slot * ring->slot_stride);
+}
+
+static inline void *ww_ring_metadata(const struct ww_ring *ring, uint32_t slot)
+{
+	return ww_ring_slot(ring, slot) + 1;
+}
+
+#define WW_RING_FRAMES_MAX ((UINT64_C(1) << 48) - 1) /* what a place can say */
+
+/* At most WW_RING_FRAMES_MAX, whatever an untrusted producer says. */
+static inline uint64_t ww_ring_published(const struct ww_ring *ring)
+{
+	uint64_t published = __atomic_load_n(&ring->header->published, __ATOMIC_SEQ_CST);
+
+	return published < WW_RING_FRAMES_MAX ? published : WW_RING_FRAMES_MAX;
+}
+
+static inline bool ww_ring_is_closed(const struct ww_ring *ring)
+{
+	return __atomic_load_n(&ring->header->state, __ATOMIC_ACQUIRE) ==
+		WW_WIRE_CHANNEL_STATE_CLOSED;
+}
+
+/* --- the producer's steps --- */
+
+/* The slot's fields are written. It does not wake. */
+void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame);
+void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot);
+void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame);
+
+/* No frame comes any more. It does not wake. */
+void ww_ring_close(struct ww_ring *ring);
+void ww_ring_wake(struct ww_ring *ring);
+
+/* --- the consumer's steps --- */
+
+/* Which slot a frame is in. Return: false: it has gone, or is not published yet. */
+bool ww_ring_find(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot);
+
+static inline bool ww_ring_has(const struct ww_ring *ring, uint32_t slot, uint64_t frame)
+{
+	return __atomic_load_n(&ww_ring_slot(ring, slot)->frame, __ATOMIC_SEQ_CST) == frame;
+}
+
+/* A consumer's marks; of this process, or of another. */
+struct ww_channel_marks {
+	struct ww_mapping *mapping; /* a reference */
+	struct ww_layout_channel_marks *header;
+	struct ww_layout_channel_mark *at;
+	uint32_t slot_count;
+};
+
+uint64_t ww_channel_marks_bytes(uint32_t slot_count);
+
+/* As for the ring. */
+ww_status ww_channel_marks_create(struct ww_channel_marks *marks,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count);
+ww_status ww_channel_marks_import(struct ww_channel_marks *marks, int fd, uint64_t bytes,
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count);
+void ww_channel_marks_fini(struct ww_channel_marks *marks);
+
+/*
+ * The steps of who writes them. begin: @frame is where it would like to begin. Return: where it
+ * does. take: whether the frame is still there; then it is marked. release: @value is that of the
+ * own timeline when the use is complete; 0: it is.
+ */
+uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_ring *ring,
+	uint64_t frame);
+bool ww_channel_marks_take(struct ww_channel_marks *marks, const struct ww_ring *ring,
+	uint32_t slot, uint64_t frame);
+void ww_channel_marks_set_next(struct ww_channel_marks *marks, uint64_t frame);
+void ww_channel_marks_end(struct ww_channel_marks *marks); /* it receives no more */
+void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t slot, uint64_t value);
+
+/* Wakes the producer if it is asleep; after a release, or when this consumer has ended. */
+void ww_channel_marks_wake(struct ww_channel_marks *marks, const struct ww_ring *ring);
+
+/* Value of its timeline when its last use of the slot is complete; 0: it is, or none can be. */
+static inline uint64_t ww_channel_marks_released(const struct ww_channel_marks *marks,
+	uint32_t slot)
+{
+	uint64_t value = __atomic_load_n(&marks->at[slot].release, __ATOMIC_RELAXED);
+
+	return value <= WW_SIGNAL_VALUE_MAX ? value : 0;
+}
+
+/* What a consumer does with a slot that has a frame, as the producer sees it. */
+enum ww_slot_use {
+	WW_SLOT_UNUSED,
+	WW_SLOT_RELEASING, /* released; its work goes on until *out_value is reached */
+	WW_SLOT_NEEDED
+};
+
+/* @is_owed:  a frame that it has not received yet is needed */
+enum ww_slot_use ww_channel_marks_use(const struct ww_channel_marks *marks, uint32_t slot,
+	uint64_t frame, bool is_owed, uint64_t *out_value);
+
+static inline bool ww_channel_marks_are_asleep(const struct ww_channel_marks *marks)
+{
+	return __atomic_load_n(&marks->header->is_asleep, __ATOMIC_SEQ_CST) != 0;
+}
+
+/*
+ * Waits as ww_await(), saying in the own file that this side sleeps. A consumer waits until a frame
+ * is published or the channel ends; the producer until a consumer frees a slot.
+ */
+ww_status ww_ring_await_frame(const struct ww_ring *ring, struct ww_channel_marks *own,
+	ww_await_fn look, void *context, uint64_t deadline_ns);
+ww_status ww_ring_await_release(struct ww_ring *own, const struct ww_channel_marks *of,
+	ww_await_fn look, void *context, uint64_t deadline_ns);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delivery.c - deliveries, from their making to their end, see delivery.h
+ */
+#include "daemon/registry/delivery.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "daemon/registry/expiry.h"
+#include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
+#include "daemon/registry/object.h"
+
+static const uint8_t no_secret[WW_WIRE_ID_BYTES];
+
+static struct delivery *delivery_of(struct ww_list *link)
+{
+	return ww_container(link, struct delivery, of_exporter);
+}
+
+/* --- making --- */
+
+static void delivery_belongs(struct delivery *delivery, struct holder *exporter)
+{
+	delivery->exporter = exporter;
+	ww_list_append(&exporter->deliveries, &delivery->of_exporter);
+	exporter->delivery_count++;
+	exporter->delivery_bytes += delivery->bytes;
+}
+
+static void delivery_leave_exporter(struct registry *registry, struct delivery *delivery)
+{
+	struct holder *exporter = ww_steal(delivery->exporter);
+
+	if (!exporter)
+		return;
+	ww_list_remove(&delivery->of_exporter);
+	exporter->delivery_count--;
+	exporter->delivery_bytes -= delivery->bytes;
+	holder_check_done(registry, exporter);
+}
+
+/* @exporter: NULL: it has ended */
+static ww_status delivery_item(struct registry *registry, struct hold *hold,
+	struct holder *exporter)
+{
+	const struct ww_layout_hold_record *record = hold_record(registry, hold);
+	struct delivery *delivery = calloc(1, sizeof(*delivery));
+
+	if (!delivery)
+		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+	if (ww_map_insert(&registry->by_secret, &delivery->by_secret,
+		    key_hash_id(record->secret)) != WW_OK) {
+		free(delivery);
+		return WW_ERR_NO_MEMORY;
+	}
+	ww_list_init(&delivery->of_exporter);
+	delivery->hold = hold;
+	delivery->bytes = object_record(registry, hold_object(registry, hold))->bytes;
+	hold->delivery = delivery;
+	if (exporter)
+		delivery_belongs(delivery, exporter);
+	return WW_OK;
+}
+
+static void delivery_start_time(struct ww_layout_hold_record *record)
+{
+	record->expires_ns = expiry_point(ww_clock_now_ns(), record->after_ns);
+	if (record->expires_ns == EXPIRY_NEVER)
+		record->expires_ns = EXPIRY_NEVER - 1;
+}
+
+ww_status delivery_adopt(struct registry *registry, struct hold *hold)
+{
+	struct ww_layout_hold_record *record = hold_record(registry, hold);
+	struct holder *exporter = NULL;
+
+	if (record->expires_ns == REGISTRY_NEVER) {
+		exporter = holder_find_number(registry, record->exporter);
+		if (!exporter)
+			delivery_start_time(record);
+	}
+	return delivery_item(registry, hold, exporter);
+}
+
+static const struct ww_layout_hold_record *find_oldest(const struct registry *registry,
+	const struct holder *exporter)
+{
+	const struct ww_layout_hold_record *oldest = NULL;
+
+	ww_list_for_each (link, &exporter->deliveries) {
+		const struct ww_layout_hold_record *record = hold_record(registry,
+			delivery_of(link)->hold);
+
+		if (!oldest || record->since_ns < oldest->since_ns)
+			oldest = record;
+	}
+	return oldest;
+}
+
+static ww_status delivery_fail_limit(const struct registry *registry, const struct holder *exporter)
+{
+	const struct ww_layout_hold_record *oldest = find_oldest(registry, exporter);
+	const struct ww_layout_object_record *object;
+
+	if (!oldest)
+		return ww_fail(WW_ERR_LIMIT,
+			"this object is larger than what this process may have in flight; raise the limit "
+			"(ww_in_flight_limit())");
+	object = table_record(&registry->object_table, oldest->object);
+	return ww_fail(WW_ERR_LIMIT,
+		"%" PRIu32 " tokens, %" PRIu64
+		" bytes, of this process are in flight; the oldest, number "
+		"%" PRIu64 " for %" PRIu64 " bytes, since %" PRIu64
+		" s; revoke old ones (ww_in_flight_revoke()) or raise the limit "
+		"(ww_in_flight_limit())",
+		exporter->delivery_count, exporter->delivery_bytes, oldest->delivery, object->bytes,
+		(ww_clock_now_ns() - oldest->since_ns) / UINT64_C(1000000000));
+}
+
+static ww_status delivery_check_limit(const struct registry *registry,
+	const struct holder *exporter, const struct object *object,
+	const struct ww_wire_export *export)
+{
+	uint64_t bytes = object_record(registry, object)->bytes;
+	bool is_over = export->most_count && exporter->delivery_count >= export->most_count;
+
+	/* Both are at most INT64_MAX, or were counted one by one. */
+	if (export->most_bytes &&
+		(bytes > export->most_bytes ||
+			exporter->delivery_bytes > export->most_bytes - bytes))
+		is_over = true;
+	return is_over ? delivery_fail_limit(registry, exporter) : WW_OK;
+}
+
+static void delivery_fill(struct registry *registry, struct hold *hold,
+	const struct holder *exporter, const struct ww_wire_export *export)
+{
+	struct ww_layout_hold_record *record = hold_record(registry, hold);
+
+	record->access = export->access;
+	record->uses = export->uses;
+	record->flags = WW_WIRE_HOLD_FLAG_ESCROW;
+	record->exporter = holder_record(registry, exporter)->number;
+	record->after_ns = export->escrow_ns;
+	record->delivery = ++*table_value(&registry->hold_table, 0);
+	memcpy(record->secret, export->secret, sizeof(record->secret));
+}
+
+static ww_status delivery_create(struct registry *registry, struct holder *exporter,
+	struct object *object, const struct ww_wire_export *export, struct hold **out_hold)
+{
+	struct hold *hold = NULL;
+	ww_status status;
+
+	ww_try(delivery_check_limit(registry, exporter, object, export));
+	ww_try(hold_make(registry, exporter->account, object, NULL, REGISTRY_NEVER, &hold));
+	delivery_fill(registry, hold, exporter, export);
+	status = delivery_item(registry, hold, exporter);
+	if (status == WW_OK)
+		status = hold_arm(registry, hold);
+	if (status < 0) {
+		hold_unlink(registry, hold);
+		return status;
+	}
+	table_commit(&registry->hold_table, hold->index, 1);
+	*out_hold = hold;
+	return WW_OK;
+}
+
+/* Takes as long whatever the bytes are. */
+static bool is_secret(const uint8_t a[WW_WIRE_ID_BYTES], const uint8_t b[WW_WIRE_ID_BYTES])
+{
+	uint8_t differences = 0;
+
+	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
+		differences |= a[i] ^ b[i];
+	return differences == 0;
+}
+
+static struct hold *find_secret(const struct registry *registry,
+	const uint8_t secret[WW_WIRE_ID_BYTES])
+{
+	ww_map_for_each (node, &registry->by_secret, key_hash_id(secret)) {
+		struct hold *hold = ww_container(node, struct delivery, by_secret)->hold;
+
+		if (is_secret(hold_record(registry, hold)->secret, secret))
+			return hold;
+	}
+	return NULL;
+}
+
+ww_status delivery_make(struct registry *registry, struct holder *exporter, struct object *object,
+	const struct ww_wire_export *export, struct hold **out_hold)
+{
+	struct hold *hold = find_secret(registry, export->secret);
+
+	*out_hold = hold;
+	if (hold && hold->delivery->exporter == exporter && hold_object(registry, hold) == object)
+		return WW_OK;
+	if (hold || !memcmp(export->secret, no_secret, sizeof(no_secret)))
+		return ww_fail(WW_ERR_INVALID,
+			"the secret of a delivery is zero, or is another delivery's");
+	return delivery_create(registry, exporter, object, export, out_hold);
+}
+
+/* --- using --- */
+
+struct hold *delivery_find(const struct registry *registry, const struct object *object,
+	const uint8_t secret[WW_WIRE_ID_BYTES])
+{
+	struct hold *hold = find_secret(registry, secret);
+
+	return hold && hold_object(registry, hold) == object ? hold : NULL;
+}
+
+void delivery_use(struct registry *registry, struct hold *hold)
+{
+	struct ww_layout_hold_record *record = hold_record(registry, hold);
+
+	if (record->uses == 1)
+		hold_drop(registry, hold);
+	else
+		record->uses--;
+}
+
+/* --- ending --- */
+
+void delivery_forget(struct registry *registry, struct hold *hold)
+{
+	struct delivery *delivery = ww_steal(hold->delivery);
+
+	if (!delivery)
+		return;
+	delivery_leave_exporter(registry, delivery);
+	ww_map_remove(&registry->by_secret, &delivery->by_secret);
+	free(delivery);
+}
+
+void delivery_exporter_ended(struct registry *registry, struct holder *exporter)
+{
+	while (!ww_list_is_empty(&exporter->deliveries)) {
+		struct delivery *delivery = delivery_of(exporter->deliveries.next);
+		struct hold *hold = delivery->hold;
+
+		delivery_leave_exporter(registry, delivery);
+		delivery_start_time(hold_record(registry, hold));
+		if (hold_start_timer(registry, hold) < 0)
+			hold_drop(registry, hold); /* there is no memory for a timer */
+	}
+}
+
+static void recall_one(struct registry *registry, struct hold *hold, struct recall *recall)
+{
+	recall->done.count++;
+	recall->done.bytes += hold->delivery->bytes;
+	hold_drop(registry, hold);
+}
+
+static struct hold *find_number(const struct registry *registry, const struct holder *exporter,
+	uint64_t number)
+{
+	ww_list_for_each (link, &exporter->deliveries) {
+		struct hold *hold = delivery_of(link)->hold;
+
+		if (hold_record(registry, hold)->delivery == number)
+			return hold;
+	}
+	return NULL;
+}
+
+static struct hold *find_old(const struct registry *registry, const struct holder *exporter,
+	uint64_t since_ns)
+{
+	ww_list_for_each (link, &exporter->deliveries) {
+		struct hold *hold = delivery_of(link)->hold;
+
+		if (hold_record(registry, hold)->since_ns <= since_ns)
+			return hold;
+	}
+	return NULL;
+}
+
+/*
+ * The end of one may end others, of objects that are inside of its object: so the search begins
+ * anew each time. The list is mostly by age.
+ */
+static void recall_old(struct registry *registry, struct holder *exporter, struct recall *recall)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+	uint64_t older_ns = recall->wanted->older_ns;
+	struct hold *hold;
+
+	if (older_ns > now_ns)
+		return;
+	while ((hold = find_old(registry, exporter, now_ns - older_ns))) {
+		if (recall->done.count == DELIVERIES_AT_ONCE) {
+			recall->done.more = 1;
+			return;
+		}
+		recall_one(registry, hold, recall);
+	}
+}
+
+void delivery_recall(struct registry *registry, struct holder *exporter, struct recall *recall)
+{
+	const struct ww_wire_recall *wanted = recall->wanted;
+	struct hold *hold = NULL;
+
+	if (memcmp(wanted->secret, no_secret, sizeof(no_secret)) != 0)
+		hold = find_secret(registry, wanted->secret);
+	else if (wanted->number)
+		hold = find_number(registry, exporter, wanted->number);
+	else
+		recall_old(registry, exporter, recall);
+	if (hold && hold->delivery->exporter == exporter)
+		recall_one(registry, hold, recall);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * delivery.h - deliveries: escrows that last as long as their exporter lives, and some time longer
+ *
+ * A delivery is an escrow (hold.h) with a number, an exporter and a secret of its own:
+ *
+ *   - The exporter is the holder that asked for the delivery. While it lives, the delivery has no
+ *     end. When it ends, the time of the delivery starts.
+ *   - The secret opens the object for as many imports as the delivery expects, whether or not the
+ *     importing process holds the object already. Then the delivery has ended, and with it the
+ *     secret.
+ *   - The exporter can end its deliveries.
+ *
+ * The record says by one field whether the time has started (expires_ns), so a broker that is
+ * killed leaves either a delivery of an exporter that lives or one that ends at a point in time. If
+ * the exporter's record is gone, the next broker starts the time.
+ */
+#ifndef WW_DAEMON_REGISTRY_DELIVERY_H
+#define WW_DAEMON_REGISTRY_DELIVERY_H
+
+#include "daemon/registry/registry.h"
+
+struct hold;
+struct holder;
+struct object;
+
+/* How many one call of delivery_recall() ends at most. */
+#define DELIVERIES_AT_ONCE 1024
+
+struct delivery {
+	struct ww_map_node by_secret;
+	struct ww_list of_exporter;
+	struct hold *hold;
+	struct holder *exporter; /* NULL: it has ended */
+	uint64_t bytes;          /* of the object, as counted in the exporter */
+};
+
+/*
+ * Makes a delivery, or finds the one that has this secret already, by this exporter and for this
+ * object: then the request was sent again.
+ * Return: WW_OK; WW_ERR_LIMIT (the message names the exporter's oldest one); WW_ERR_INVALID (the
+ * secret is zero, or is another delivery's); as hold_take().
+ */
+ww_status delivery_make(struct registry *registry, struct holder *exporter, struct object *object,
+	const struct ww_wire_export *export, struct hold **out_hold);
+
+/* Links a delivery whose record a former broker left. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status delivery_adopt(struct registry *registry, struct hold *hold);
+
+/* The hold ends. One that is no delivery: nothing happens. */
+void delivery_forget(struct registry *registry, struct hold *hold);
+
+/* Return: the delivery of an object that this secret opens; NULL: there is none. */
+struct hold *delivery_find(const struct registry *registry, const struct object *object,
+	const uint8_t secret[WW_WIRE_ID_BYTES]);
+
+/* Counts an import; after the last one the delivery ends. */
+void delivery_use(struct registry *registry, struct hold *hold);
+
+/* Starts the time of all deliveries of a holder that ends. */
+void delivery_exporter_ended(struct registry *registry, struct holder *exporter);
+
+/* Which deliveries of a holder to end, see the request; and what that came to. */
+struct recall {
+	const struct ww_wire_recall *wanted;
+	struct ww_wire_recalled done;
+};
+
+void delivery_recall(struct registry *registry, struct holder *exporter, struct recall *recall);
+
+#endif

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.c - channels whose producer and consumers are in one process
+ *
+ * Each ww_channel is a side of its own, whatever process it is in; that processes do the same, and
+ * what happens when they end, is seen in tests/integration.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "conformance/conformance.h"
+#include "support/broker_case.h"
+#include "support/channel.h"
+
+#define FOREVER WW_FOREVER
+
+#define CHANNELS        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
+#define CHANNEL_STREAMS (CHANNELS | WW_CAP_STREAM_VALUE)
+
+#define CHANNEL(...)  WW_PARAMS(struct ww_channel_params, __VA_ARGS__)
+#define CONSUMER(...) WW_PARAMS(struct ww_consumer_params, __VA_ARGS__)
+
+#define SLOT_BYTES 4096
+#define SOON_NS    UINT64_C(20000000)
+
+static ww_channel *channel_make(const struct ww_channel_params *params)
+{
+	ww_channel *channel;
+
+	MUST_OK(ww_channel_create(scene.device, scene.broker, "c", params, NULL, &channel));
+	return channel;
+}
+
+static ww_channel *channel_get(uint64_t history)
+{
+	ww_channel *channel;
+
+	MUST_OK(ww_channel_get(scene.device, scene.broker, "c", CONSUMER(.history = history), 0,
+		NULL, &channel));
+	return channel;
+}
+
+static struct ww_channel_info channel_info(ww_channel *channel)
+{
+	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+
+	MUST_OK(ww_channel_info_get(channel, &info));
+	return info;
+}
+
+/* What the case has open when it ends. */
+static void channel_end(ww_channel *producer, ww_channel *consumer)
+{
+	ww_channel_unref(consumer);
+	ww_channel_unref(producer);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static struct ww_frame frame_acquire(ww_channel *channel)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+
+	MUST_OK(ww_channel_acquire(channel, NULL, FOREVER, NULL, &frame));
+	return frame;
+}
+
+static struct ww_frame frame_receive(ww_channel *channel)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+
+	MUST_OK(ww_channel_receive(channel, NULL, FOREVER, NULL, &frame));
+	return frame;
+}
+
+static void frame_must_be(const struct ww_frame *frame, uint64_t value)
+{
+	uint64_t found;
+
+	MUST(frame_read(frame, &found));
+	MUST_EQUAL(value, found);
+}
+
+static void frame_must_come(ww_channel *channel, uint64_t number, uint64_t value)
+{
+	struct ww_frame frame = frame_receive(channel);
+
+	MUST_EQUAL(number, frame.number);
+	frame_must_be(&frame, value);
+	MUST_OK(ww_channel_release(channel, &frame, NULL));
+}
+
+static void nothing_must_come(ww_channel *channel)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(channel, NULL, 0, NULL, &frame));
+}
+
+/* --- making and joining --- */
+
+CASE(channel_create_refuses, 0)
+{
+	struct ww_array array;
+	const int64_t shape[] = {1025};
+	ww_channel *channel;
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_INVALID, "slot_bytes",
+		ww_channel_create(scene.device, scene.broker, "c", CHANNEL(.slots = 2), NULL,
+			&channel));
+	MUST_REFUSE(WW_ERR_INVALID, "policy",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = 1, .policy = 4), NULL, &channel));
+	MUST_REFUSE(WW_ERR_INVALID, "4096",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = 1, .slots = 4097), NULL, &channel));
+	MUST_REFUSE(WW_ERR_INVALID, "32",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = 1, .consumers_max = 33), NULL, &channel));
+	MUST_REFUSE(WW_ERR_INVALID, "= 7 are needed",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = 1, .slots = 6, .policy = WW_CHANNEL_LATEST), NULL,
+			&channel));
+	MUST_REFUSE(WW_ERR_OVERFLOW, "slots",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = UINT64_MAX / 4, .slots = 8), NULL, &channel));
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
+	MUST_REFUSE(WW_ERR_MISMATCH, "4096 bytes",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = SLOT_BYTES, .array = &array), NULL, &channel));
+	MUST(!channel);
+	scene_has_objects(0);
+	scene_end();
+}
+
+CASE(channel_get_refuses, CHANNELS)
+{
+	const int64_t shape[] = {4, 8};
+	struct ww_array floats;
+	struct ww_array bytes;
+	ww_channel *channel;
+	ww_channel *producer;
+
+	scene_begin();
+	MUST_OK(ww_array_set(&floats, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 0));
+	MUST_OK(ww_array_set(&bytes, WW_DTYPE(WW_DTYPE_UINT, 8), 2, shape, NULL, 0));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "'c'",
+		ww_channel_get(scene.device, scene.broker, "c", NULL, 0, NULL, &channel));
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .array = &floats,
+		.metadata_type = "pose/1", .consumers_max = 1));
+	MUST_REFUSE(WW_ERR_MISMATCH, "float32 [4, 8], and uint8 [4, 8] was asked for",
+		ww_channel_get(scene.device, scene.broker, "c", CONSUMER(.array = &bytes), 0, NULL,
+			&channel));
+	MUST_REFUSE(WW_ERR_MISMATCH, "'pose/1', and 'pose/2' was asked for",
+		ww_channel_get(scene.device, scene.broker, "c", CONSUMER(.metadata_type = "pose/2"),
+			0, NULL, &channel));
+	MUST_OK(ww_channel_get(scene.device, scene.broker, "c",
+		CONSUMER(.array = &floats, .metadata_type = "pose/1"), 0, NULL, &channel));
+	MUST(channel_info(channel).has_array);
+	MUST_REFUSE(WW_ERR_LIMIT, "1 consumers",
+		ww_channel_get(scene.device, scene.broker, "c", NULL, 0, NULL, &(ww_channel *){0}));
+	channel_end(producer, channel);
+}
+
+CASE(channel_sides_refuse, CHANNELS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame unset = {.slot = 0};
+	ww_channel *producer;
+	ww_channel *consumer;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .metadata_bytes = 8));
+	consumer = channel_get(0);
+	MUST_REFUSE(WW_ERR_ACCESS, "consumer", ww_channel_acquire(consumer, NULL, 0, NULL, &frame));
+	MUST_REFUSE(WW_ERR_ACCESS, "producer", ww_channel_receive(producer, NULL, 0, NULL, &frame));
+	MUST_REFUSE(WW_ERR_INVALID, "struct_size",
+		ww_channel_acquire(producer, NULL, 0, NULL, &unset));
+	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_publish(producer, &frame, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_release(consumer, &frame, NULL));
+	frame = frame_acquire(producer);
+	frame.bytes = SLOT_BYTES + 1;
+	MUST_REFUSE(WW_ERR_INVALID, "4097 bytes", ww_channel_publish(producer, &frame, NULL));
+	frame.bytes = 1;
+	frame.metadata_bytes = 9;
+	MUST_REFUSE(WW_ERR_INVALID, "metadata", ww_channel_publish(producer, &frame, NULL));
+	frame.metadata_bytes = 0;
+	frame.ndim = WW_CHANNEL_DIMS + 1;
+	MUST_REFUSE(WW_ERR_INVALID, "dimensions", ww_channel_publish(producer, &frame, NULL));
+	frame.ndim = 0;
+	nothing_must_come(consumer);
+	MUST_OK(ww_channel_publish(producer, &frame, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_publish(producer, &frame, NULL));
+	frame = frame_receive(consumer);
+	MUST_EQUAL(1, frame.number);
+	MUST_REFUSE(WW_ERR_STATE, "held_max",
+		ww_channel_receive(consumer, NULL, 0, NULL, &(struct ww_frame){sizeof(frame)}));
+	MUST_OK(ww_channel_release(consumer, &frame, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "not held", ww_channel_release(consumer, &frame, NULL));
+	channel_end(producer, consumer);
+}
+
+/* --- frames --- */
+
+CASE(channel_frame_is_whole, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *consumer;
+	struct ww_frame sent;
+	struct ww_frame got;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = 1000, .metadata_bytes = 24));
+	consumer = channel_get(0);
+	sent = frame_acquire(producer);
+	MUST_EQUAL(1024, sent.capacity);
+	MUST_EQUAL(24, sent.metadata_bytes);
+	frame_write(&sent, 77);
+	memcpy(sent.metadata, "a pose", 7);
+	sent.metadata_bytes = 7;
+	sent.ndim = 2;
+	sent.shape[0] = 2;
+	sent.shape[1] = 4;
+	MUST_OK(ww_channel_publish(producer, &sent, NULL));
+	got = frame_receive(consumer);
+	MUST_EQUAL(1, got.number);
+	MUST_EQUAL(sent.submitted_ns, got.submitted_ns);
+	MUST_EQUAL(FRAME_WORDS * 8, got.bytes);
+	frame_must_be(&got, 77);
+	MUST_EQUAL(7, got.metadata_bytes);
+	MUST(!strcmp(got.metadata, "a pose"));
+	MUST_EQUAL(2, got.ndim);
+	MUST_EQUAL(4, got.shape[1]);
+	MUST_OK(ww_channel_release(consumer, &got, NULL));
+	channel_end(producer, consumer);
+}
+
+CASE(channel_block_waits_for_all, CHANNELS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *fast;
+	ww_channel *slow;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	fast = channel_get(0);
+	slow = channel_get(0);
+	for (uint64_t i = 1; i <= 2; i++) {
+		frame_send(producer, i);
+		frame_must_come(fast, i, i);
+	}
+	MUST_REFUSE(WW_TIMED_OUT, "has not released",
+		ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
+	frame_must_come(slow, 1, 1);
+	frame_send(producer, 3);
+	frame = frame_receive(slow);
+	MUST_EQUAL(2, frame.number);
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_channel_acquire(producer, NULL, 0, NULL, &(struct ww_frame){sizeof(frame)}));
+	slow = ww_channel_unref(slow); /* which releases what it holds */
+	frame_send(producer, 4);
+	frame_must_come(fast, 3, 3);
+	frame_must_come(fast, 4, 4);
+	MUST_EQUAL(0, channel_info(fast).dropped);
+	channel_end(producer, fast);
+}
+
+CASE(channel_drop_oldest_drops, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *consumer;
+	struct ww_frame held;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_DROP_OLDEST,
+		.consumers_max = 1, .ahead_max = 1));
+	MUST_EQUAL(3, channel_info(producer).slots);
+	consumer = channel_get(0);
+	frame_send(producer, 1);
+	held = frame_receive(consumer);
+	for (uint64_t i = 2; i <= 100; i++)
+		frame_send(producer, i);
+	frame_must_be(&held, 1);
+	MUST_OK(ww_channel_release(consumer, &held, NULL));
+	frame_must_come(consumer, 99, 99);
+	frame_must_come(consumer, 100, 100);
+	MUST_EQUAL(97, channel_info(consumer).dropped);
+	nothing_must_come(consumer);
+	channel_end(producer, consumer);
+}
+
+CASE(channel_latest_is_newest, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_channel *late;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST));
+	consumer = channel_get(0);
+	for (uint64_t i = 1; i <= 50; i++)
+		frame_send(producer, i);
+	frame_must_come(consumer, 50, 50);
+	nothing_must_come(consumer);
+	late = channel_get(0);
+	frame_must_come(late, 50, 50);
+	frame_send(producer, 51);
+	frame_must_come(consumer, 51, 51);
+	MUST_EQUAL(0, channel_info(consumer).dropped);
+	ww_channel_unref(late);
+	channel_end(producer, consumer);
+}
+
+static void begins_with(uint64_t history, uint64_t number)
+{
+	ww_channel *consumer = channel_get(history);
+
+	frame_must_come(consumer, number, number);
+	ww_channel_unref(consumer);
+}
+
+CASE(channel_history_begins, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *consumer;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 8));
+	consumer = channel_get(WW_CHANNEL_OLDEST);
+	nothing_must_come(consumer);
+	ww_channel_unref(consumer);
+	for (uint64_t i = 1; i <= 20; i++)
+		frame_send(producer, i);
+	begins_with(1, 20);
+	begins_with(3, 18);
+	begins_with(WW_CHANNEL_OLDEST, 13);
+	consumer = channel_get(0);
+	nothing_must_come(consumer);
+	frame_send(producer, 21);
+	frame_must_come(consumer, 21, 21);
+	channel_end(producer, consumer);
+}
+
+/* Frames that wait behind one that is held are not taken back before it. */
+CASE(channel_history_has_no_gap, CHANNELS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_channel *late;
+	struct ww_frame held;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 4, .held_max = 2));
+	consumer = channel_get(0);
+	frame_send(producer, 1);
+	frame_send(producer, 2);
+	held = frame_receive(consumer);
+	frame_must_come(consumer, 2, 2);
+	frame_send(producer, 3);
+	frame_send(producer, 4);
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, 0, NULL, &frame));
+	late = channel_get(WW_CHANNEL_OLDEST);
+	for (uint64_t i = 1; i <= 4; i++)
+		frame_must_come(late, i, i);
+	MUST_OK(ww_channel_release(consumer, &held, NULL));
+	frame_send(producer, 5);
+	frame_must_come(late, 5, 5);
+	ww_channel_unref(late);
+	channel_end(producer, consumer);
+}
+
+CASE(channel_close_ends_after_all, CHANNELS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
+	consumer = channel_get(0);
+	frame_send(producer, 5);
+	frame_send(producer, 6);
+	ww_channel_unref(producer);
+	frame_must_come(consumer, 1, 5);
+	frame_must_come(consumer, 2, 6);
+	MUST_STATUS(WW_END, ww_channel_receive(consumer, NULL, FOREVER, NULL, &frame));
+	channel_end(NULL, consumer);
+}
+
+CASE(channel_token_opens, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *consumer;
+	struct ww_token token;
+
+	scene_begin();
+	MUST_OK(ww_channel_create(scene.device, scene.broker, NULL,
+		CHANNEL(.slot_bytes = SLOT_BYTES), NULL, &producer));
+	MUST_OK(ww_channel_export(producer, WW_PARAMS(struct ww_token_params, .uses = 1), NULL,
+		&token));
+	MUST_OK(ww_channel_import(scene.device, scene.broker, &token, NULL, NULL, &consumer));
+	frame_send(producer, 9);
+	frame_must_come(consumer, 1, 9);
+	channel_end(producer, consumer);
+}
+
+CASE(channel_several_are_held, CHANNELS)
+{
+	struct ww_frame frames[3];
+	struct ww_frame got[2];
+	ww_channel *producer;
+	ww_channel *consumer;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 3, .held_max = 2));
+	consumer = channel_get(0);
+	for (int i = 0; i < 3; i++)
+		frames[i] = frame_acquire(producer);
+	MUST_REFUSE(WW_ERR_STATE, "3 of at most 3",
+		ww_channel_acquire(producer, NULL, 0, NULL, &(struct ww_frame){sizeof(*frames)}));
+	MUST_OK(ww_channel_discard(producer, &frames[1], NULL));
+	for (int i = 2; i >= 0; i -= 2) {
+		frame_write(&frames[i], (uint64_t)i);
+		MUST_OK(ww_channel_publish(producer, &frames[i], NULL));
+	}
+	got[0] = frame_receive(consumer);
+	got[1] = frame_receive(consumer);
+	frame_must_be(&got[0], 2);
+	frame_must_be(&got[1], 0);
+	MUST_OK(ww_channel_release(consumer, &got[1], NULL));
+	frame_send(producer, 7);
+	frame_must_come(consumer, 3, 7);
+	MUST_OK(ww_channel_release(consumer, &got[0], NULL));
+	channel_end(producer, consumer);
+}
+
+/* --- streams --- */
+
+CASE(channel_stream_orders, CHANNEL_STREAMS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_stream *writes;
+	ww_stream *reads;
+	struct gate gate;
+	uint32_t copy = 0;
+	ww_memory *to;
+
+	scene_begin();
+	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	writes = stream_make(scene.device);
+	reads = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 2));
+	consumer = channel_get(0);
+	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
+	gate_close(&gate, writes);
+	MUST_OK(ww_stream_fill(writes, frame.pointer, 0xabcd1234, 4, 16));
+	frame.metadata_bytes = 0;
+	MUST_OK(ww_channel_publish(producer, &frame, writes));
+	/* The frame is there, and not complete. */
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(consumer, NULL, SOON_NS, NULL, &got));
+	MUST_OK(ww_channel_receive(consumer, reads, FOREVER, NULL, &got));
+	MUST_OK(ww_stream_copy(reads, ww_memory_pointer(to), got.pointer, sizeof(copy)));
+	MUST_OK(ww_channel_release(consumer, &got, reads));
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(reads, FOREVER, NULL));
+	memory_get(to, 0, &copy, sizeof(copy));
+	MUST_EQUAL(0xabcd1234, copy);
+	ww_memory_unref(to);
+	ww_stream_unref(reads);
+	ww_stream_unref(writes);
+	channel_end(producer, consumer);
+}
+
+/* A slot whose release is not complete is written by a stream that waits, and by no CPU. */
+CASE(channel_release_orders, CHANNEL_STREAMS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got;
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_stream *writes;
+	ww_stream *reads;
+	struct gate gate;
+	uint64_t copy = 0;
+	ww_memory *to;
+
+	scene_begin();
+	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	writes = stream_make(scene.device);
+	reads = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	consumer = channel_get(0);
+	frame_send(producer, 8);
+	got = frame_receive(consumer);
+	gate_close(&gate, reads);
+	MUST_OK(ww_stream_copy(reads, ww_memory_pointer(to), got.pointer, sizeof(copy)));
+	MUST_OK(ww_channel_release(consumer, &got, reads));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
+	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
+	MUST_OK(ww_stream_fill(writes, frame.pointer, 0, 4, 16));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
+	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(producer, NULL, SOON_NS, NULL, &frame));
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(reads, FOREVER, NULL));
+	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
+	memory_get(to, 0, &copy, sizeof(copy));
+	MUST_EQUAL(8, copy);
+	ww_memory_unref(to);
+	ww_stream_unref(reads);
+	ww_stream_unref(writes);
+	channel_end(producer, consumer);
+}
+
+/* With a policy that drops, a release that is not complete counts as held. */
+CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
+{
+	struct ww_frame got = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_stream *reads;
+	struct gate gate;
+
+	scene_begin();
+	reads = stream_make(scene.device);
+	producer = channel_make(
+		CHANNEL(.slot_bytes = SLOT_BYTES, .policy = WW_CHANNEL_LATEST, .consumers_max = 1));
+	consumer = channel_get(0);
+	frame_send(producer, 1);
+	got = frame_receive(consumer);
+	gate_close(&gate, reads);
+	MUST_OK(ww_channel_release(consumer, &got, reads));
+	for (uint64_t i = 2; i <= 20; i++)
+		frame_send(producer, i);
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(consumer, NULL, SOON_NS, NULL, &got));
+	gate_open(&gate);
+	frame_must_come(consumer, 20, 20);
+	ww_stream_unref(reads);
+	channel_end(producer, consumer);
+}
+
+/* --- threads --- */
+
+#define MANY 20000
+
+static void *receive_all(void *context)
+{
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 1; i <= MANY; i++) {
+		struct ww_frame frame = WW_INIT(struct ww_frame);
+
+		if (ww_channel_receive(context, NULL, FOREVER, NULL, &frame) != WW_OK)
+			return (void *)(uintptr_t)1;
+		wrong += frame.number != i || *(const uint64_t *)frame.metadata != i * i;
+		if (ww_channel_release(context, &frame, NULL) != WW_OK)
+			return (void *)(uintptr_t)1;
+	}
+	return (void *)(uintptr_t)wrong;
+}
+
+static void send_all(ww_channel *producer)
+{
+	for (uint64_t i = 1; i <= MANY; i++) {
+		struct ww_frame frame = frame_acquire(producer);
+
+		*(uint64_t *)frame.metadata = i * i;
+		frame.metadata_bytes = 8;
+		frame.bytes = 0;
+		MUST_OK(ww_channel_publish(producer, &frame, NULL));
+	}
+}
+
+CASE(channel_threads_lose_nothing, CHANNELS)
+{
+	ww_channel *consumers[3];
+	pthread_t threads[3];
+	ww_channel *producer;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = 512, .metadata_bytes = 8));
+	for (int i = 0; i < 3; i++) {
+		consumers[i] = channel_get(0);
+		MUST(!pthread_create(&threads[i], NULL, receive_all, consumers[i]));
+	}
+	send_all(producer);
+	for (int i = 0; i < 3; i++) {
+		void *wrong;
+
+		MUST(!pthread_join(threads[i], &wrong));
+		MUST_EQUAL(0, (uintptr_t)wrong);
+		ww_channel_unref(consumers[i]);
+	}
+	channel_end(producer, NULL);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * in_flight.c - deliveries: how often they open what they name; listed, revoked and limited
+ *
+ * One process and a private broker. Other processes take part in the tests of the Python package.
+ */
+#include <string.h>
+
+#include <warpway/in_flight.h>
+
+#include "conformance/pool.h"
+#include "conformance/token.h"
+#include "support/broker_case.h"
+
+#define BYTES (2 * MIB)
+
+static const struct ww_export_params once = {
+	.struct_size = sizeof(once),
+	.uses = 1,
+	.flags = WW_EXPORT_DELIVERY,
+};
+
+static struct ww_token deliver(ww_memory *memory)
+{
+	struct ww_token token;
+
+	MUST_OK(ww_memory_export(memory, NULL, &once, NULL, &token));
+	return token;
+}
+
+/* What is in flight; the first of it in @out_info. */
+static size_t count_flights(struct ww_in_flight_info *out_info)
+{
+	struct ww_in_flight_info info = WW_INIT(struct ww_in_flight_info);
+	ww_in_flight *list;
+	size_t count = 0;
+
+	MUST_OK(ww_in_flight_create(NULL, NULL, &list));
+	while (ww_in_flight_get(list, count, &info) == WW_OK) {
+		if (count++ == 0 && out_info)
+			*out_info = info;
+	}
+	ww_in_flight_free(list);
+	return count;
+}
+
+static uint64_t revoke(const struct ww_in_flight_which *which)
+{
+	uint64_t count;
+
+	MUST_OK(ww_in_flight_revoke(NULL, which, NULL, &count, NULL));
+	return count;
+}
+
+CASE(in_flight_opens_once, WW_CAP_EXPORT)
+{
+	struct ww_in_flight_info info;
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *got;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	token = deliver(memory);
+	MUST_EQUAL(1, count_flights(&info));
+	MUST_EQUAL(1, info.uses);
+	MUST_EQUAL(0, info.is_slice);
+	MUST_EQUAL(WW_ACCESS_READ, info.access);
+	MUST(info.bytes >= BYTES);
+	/* This process holds the memory; it counts all the same. */
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
+	pattern_verify(got, 1);
+	ww_memory_unref(got);
+	MUST_EQUAL(0, count_flights(NULL));
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_ACCESS, "as often");
+	/* A hold is the delivery; to map it later is no other one. */
+	token = deliver(memory);
+	ww_memory_unref(memory);
+	MUST_OK(ww_object_import(NULL, &token, NULL, &object, NULL));
+	MUST_EQUAL(0, count_flights(NULL));
+	MUST_OK(ww_object_map(object, scene.device, NULL, NULL, &got));
+	pattern_verify(got, 1);
+	ww_memory_unref(got);
+	MUST_REFUSE(WW_ERR_ACCESS, "as often",
+		ww_object_import(NULL, &token, NULL, (ww_object *[]){NULL}, NULL));
+	ww_object_unref(object);
+	scene_end();
+}
+
+/* The memory is kept by nothing but its delivery, however short the time after this process is. */
+CASE(in_flight_keeps, WW_CAP_EXPORT)
+{
+	struct ww_export_params brief = once;
+	struct ww_token token;
+	ww_memory *memory;
+
+	scene_begin();
+	brief.escrow_ns = 1;
+	memory = scene_make(BYTES, 2);
+	MUST_OK(ww_memory_export(memory, scene.broker, &brief, NULL, &token));
+	ww_memory_unref(memory);
+	MUST_EQUAL(1, scene_info().objects);
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &memory, NULL));
+	pattern_verify(memory, 2);
+	ww_memory_unref(memory);
+	MUST_EQUAL(0, scene_info().objects);
+	MUST_EQUAL(0, count_flights(NULL)); /* so the connection need not stay */
+	scene_end();
+}
+
+CASE(in_flight_revoke, WW_CAP_EXPORT)
+{
+	struct ww_in_flight_which which = WW_INIT(struct ww_in_flight_which);
+	struct ww_in_flight_info info;
+	struct ww_token tokens[3];
+	struct ww_token plain;
+	ww_memory *memory;
+	ww_memory *got;
+
+	scene_begin();
+	memory = scene_make(BYTES, 3);
+	scene_put(memory, "x", 0, WW_LIFE_HELD, WW_STATE_SHARED);
+	plain = token_of(memory, WW_ACCESS_READ);
+	for (int i = 0; i < 3; i++)
+		tokens[i] = deliver(memory);
+	which.older_ns = UINT64_C(3600000000000);
+	MUST_EQUAL(0, revoke(&which));
+	which.token = &tokens[1];
+	MUST_EQUAL(1, revoke(&which));
+	MUST_EQUAL(0, revoke(&which));
+	which.token = &plain; /* it is no delivery */
+	MUST_EQUAL(0, revoke(&which));
+	which.token = NULL;
+	MUST_EQUAL(2, count_flights(&info));
+	which.info = &info;
+	MUST_EQUAL(1, revoke(&which));
+	MUST_EQUAL(1, revoke(NULL));
+	MUST_EQUAL(0, count_flights(NULL));
+	for (int i = 0; i < 3; i++)
+		token_refuse_import(&tokens[i], WW_ACCESS_READ, WW_ERR_ACCESS, "revoked");
+	MUST_OK(ww_memory_import(scene.device, NULL, &plain, NULL, NULL, &got, NULL));
+	ww_memory_unref(got);
+	which.token = &plain;
+	MUST_REFUSE(WW_ERR_INVALID, "both", ww_in_flight_revoke(NULL, &which, NULL, NULL, NULL));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+CASE(in_flight_limit, WW_CAP_EXPORT)
+{
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	memory = scene_make(BYTES, 4);
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	MUST_OK(ww_in_flight_limit(2, 0));
+	for (int i = 0; i < 2; i++) {
+		(void)deliver(memory);
+		(void)deliver(slice);
+	}
+	MUST_REFUSE(WW_ERR_LIMIT, "2 tokens", ww_memory_export(memory, NULL, &once, NULL, &token));
+	MUST_REFUSE(WW_ERR_LIMIT, "2 tokens", ww_memory_export(slice, NULL, &once, NULL, &token));
+	MUST_OK(ww_in_flight_limit(0, 1));
+	MUST_EQUAL(4, revoke(NULL));
+	MUST_REFUSE(WW_ERR_LIMIT, "larger", ww_memory_export(memory, NULL, &once, NULL, &token));
+	MUST_REFUSE(WW_ERR_LIMIT, "larger", ww_memory_export(slice, NULL, &once, NULL, &token));
+	MUST_OK(ww_in_flight_limit(0, 0));
+	(void)deliver(memory);
+	(void)deliver(slice);
+	MUST_EQUAL(2, revoke(NULL));
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+CASE(in_flight_slices, WW_CAP_EXPORT)
+{
+	struct ww_in_flight_info info;
+	struct ww_token token;
+	ww_memory *slice;
+	ww_memory *got;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	pattern_write(slice, 5);
+	token = deliver(slice);
+	MUST_EQUAL(1, count_flights(&info));
+	MUST_EQUAL(1, info.is_slice);
+	MUST_EQUAL(4096, info.bytes);
+	/* One that is used here gets another number. */
+	MUST_EQUAL(1, revoke(NULL));
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	token = deliver(slice);
+	ww_memory_unref(slice);
+	MUST_EQUAL(1, pool_info(pool).waiting_count);
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
+	pattern_verify(got, 5);
+	MUST_EQUAL(0, count_flights(NULL));
+	ww_memory_unref(got);
+	/* One that is not used here is free at once. */
+	slice = slice_make(pool, 4096);
+	token = deliver(slice);
+	ww_memory_unref(slice);
+	MUST_EQUAL(1, pool_info(pool).waiting_count);
+	MUST_EQUAL(1, revoke(WW_PARAMS(struct ww_in_flight_which, .token = &token)));
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	ww_pool_unref(pool);
+	scene_end();
+}

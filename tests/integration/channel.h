@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.h - channels between real processes, through the public interface
+ *
+ * Helpers are agents (support/agent.h) with more commands. An agent has one channel; frame N of a
+ * producer has the value N. Its stream is of the device under test.
+ *
+ *   create NAME [OPTION...]   policy=N slots=N consumers=N held=N replace mode=0640
+ *   join NAME [OPTION...]     history=N wait_ms=N
+ *   send N                    publishes N more frames
+ *   stream_send               publishes a frame by a stream that waits until `go`
+ *   acquire                   holds a slot
+ *   take N                    receives N frames, without a gap, and releases them
+ *   take_to N                 receives until frame N, gaps or not
+ *   hold [wait_ms=N]          receives one, and keeps it; `release` lets go of it
+ *   stream_hold               the same, with the stream
+ *   no_more [wait_ms=N]       receives, and says the status
+ *   numbers RECEIVED DROPPED  what the channel says of itself
+ *   go, leave
+ */
+#ifndef WW_TESTS_INTEGRATION_CHANNEL_H
+#define WW_TESTS_INTEGRATION_CHANNEL_H
+
+#include "support/agent.h"
+#include "support/broker_case.h"
+#include "support/channel.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/subject.h"
+
+#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that wait for values on pages of others */
+
+#define SLOT_BYTES 4096
+
+/* options may be NULL. */
+void channel_start(struct child *agent, const struct child_options *options);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_end.c - what becomes of a channel when its processes are killed, or the broker is
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "integration/channel.h"
+
+static void start_pair(struct child *producer, struct child *consumer, const char *options)
+{
+	scene_begin();
+	channel_start(producer, NULL);
+	agent_must(producer, WW_OK, "create c %s", options);
+	channel_start(consumer, NULL);
+	agent_must(consumer, WW_OK, "join c");
+}
+
+static void end_case(void)
+{
+	scene_has_objects(0);
+	scene_end();
+}
+
+CASE(channel_killed_producer_is_named, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+	char pid[32];
+
+	start_pair(&producer, &consumer, "");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&producer, WW_OK, "acquire");
+	agent_must(&consumer, WW_OK, "hold");
+	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
+	child_kill(&producer);
+	agent_must(&consumer, WW_OK, "release");
+	agent_must(&consumer, WW_OK, "take 1");
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, pid);
+	agent_end(&consumer);
+	end_case();
+}
+
+/* It sleeps when the producer ends. */
+CASE(channel_killed_producer_ends_wait, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	start_pair(&producer, &consumer, "");
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	child_kill(&producer);
+	agent_answers(&consumer, WW_ERR_PEER_LOST);
+	agent_end(&consumer);
+	end_case();
+}
+
+/* What it held is free when the kernel has reported its end, and the producer goes on. */
+CASE(channel_killed_consumer_releases, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	start_pair(&producer, &consumer, "slots=1");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold");
+	agent_tell(&producer, "send 3");
+	child_kill(&consumer);
+	agent_answers(&producer, WW_OK);
+	agent_end(&producer);
+	end_case();
+}
+
+/* A frame whose work never ran is lost, and the consumer's stream goes on. */
+CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	start_pair(&producer, &consumer, "");
+	agent_must(&producer, WW_OK, "stream_send");
+	agent_must(&consumer, WW_OK, "stream_hold");
+	child_kill(&producer);
+	scene_has_holders(2);
+	agent_tell(&consumer, "release");
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_must(&consumer, WW_ERR_PEER_LOST, "no_more wait_ms=forever");
+	agent_end(&consumer);
+	end_case();
+}
+
+/* The same, of a frame that was released before. */
+CASE(channel_released_frame_is_lost, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	start_pair(&producer, &consumer, "");
+	agent_must(&producer, WW_OK, "stream_send");
+	agent_must(&consumer, WW_OK, "stream_hold");
+	agent_must(&consumer, WW_OK, "release");
+	child_kill(&producer);
+	scene_has_holders(2);
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 1");
+	agent_end(&consumer);
+	end_case();
+}
+
+/* Members go on while the broker is killed and comes again; a process can join then. */
+CASE(channel_broker_restart_is_not_seen, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+	struct child late;
+
+	start_pair(&producer, &consumer, "");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumer, WW_OK, "take 2");
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumer, WW_OK, "take 2");
+	channel_start(&late, NULL);
+	agent_must(&late, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumer, WW_OK, "take 2");
+	agent_must(&late, WW_OK, "take 2");
+	agent_end(&late);
+	agent_end(&consumer);
+	agent_end(&producer);
+	end_case();
+}
+
+/* --- consumers that are killed at random, while frames go on --- */
+
+#define PLAYERS 3
+#define KILLS   30
+
+/* Receives for ever; ends with status 1 if a frame is torn or comes twice. */
+ROLE(role_channel_player)
+{
+	ww_channel *channel;
+	uint64_t last = 0;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_channel_get(subject_open(), NULL, "c",
+		WW_PARAMS(struct ww_consumer_params, .history = 1), WW_FOREVER, NULL, &channel));
+	role_tell("joined");
+	for (;;) {
+		struct ww_frame frame = WW_INIT(struct ww_frame);
+		uint64_t value;
+
+		MUST_OK(ww_channel_receive(channel, NULL, WW_FOREVER, NULL, &frame));
+		MUST(frame_read(&frame, &value));
+		MUST_EQUAL(frame.number, value);
+		MUST(value > last);
+		last = value;
+		MUST_OK(ww_channel_release(channel, &frame, NULL));
+	}
+}
+
+static void player_replace(struct child *player)
+{
+	int status;
+
+	kill(player->pid, SIGKILL);
+	status = child_wait(player);
+	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	child_start(player, "role_channel_player", NULL);
+	child_hear(player, "joined");
+}
+
+static void send_some(ww_channel *channel, uint64_t *value)
+{
+	for (int i = 0; i < 100; i++)
+		frame_send(channel, ++*value);
+}
+
+static void play(uint32_t policy)
+{
+	struct child players[PLAYERS];
+	ww_channel *channel;
+	uint64_t value = 0;
+
+	scene_begin();
+	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
+		WW_PARAMS(struct ww_channel_params, .slot_bytes = SLOT_BYTES, .policy = policy,
+			.consumers_max = 2 * PLAYERS),
+		NULL, &channel));
+	for (int i = 0; i < PLAYERS; i++) {
+		child_start(&players[i], "role_channel_player", NULL);
+		child_hear(&players[i], "joined");
+	}
+	for (int i = 0; i < KILLS; i++) {
+		send_some(channel, &value);
+		player_replace(&players[i % PLAYERS]);
+	}
+	for (int i = 0; i < PLAYERS; i++)
+		child_kill(&players[i]);
+	ww_channel_unref(channel);
+	end_case();
+}
+
+CASE(channel_consumers_killed_block, NEEDS_VALUES)
+{
+	play(WW_CHANNEL_BLOCK);
+}
+
+CASE(channel_consumers_killed_drop, NEEDS_VALUES)
+{
+	play(WW_CHANNEL_DROP_OLDEST);
+}
+
+CASE(channel_consumers_killed_latest, NEEDS_VALUES)
+{
+	play(WW_CHANNEL_LATEST);
+}
