@@ -3,6 +3,7 @@
 
 import itertools
 import multiprocessing as mp
+import operator
 import os
 import pickle
 import random
@@ -289,10 +290,11 @@ def test_consumers_killed_at_random(source):
     with warpway.Broker() as broker:
         one_consumer(source, chance, 10)
         warpway.revoke_in_flight()
-        until(lambda: warpway.in_flight() == [] and broker.info().holders == 1)
+        # A pool looks at the processes that used it with each call about it: after they have ended.
+        until(lambda: broker.info().holders == 1 and warpway.in_flight() == [])
         before = state(broker)
         while count > 0:
             count -= one_consumer(source, chance, count)
         warpway.revoke_in_flight()
-        # A pool looks at the processes that used it with each call about it.
-        until(lambda: warpway.in_flight() == [] and state(broker) == before)
+        # What the first consumer left may be gone only now, so there may be less than before.
+        until(lambda: warpway.in_flight() == [] and all(map(operator.le, state(broker), before)))
