@@ -63,11 +63,12 @@ quick: build ## build, then unit tests, the conformance tests on the host device
 	@$(MAKE) --no-print-directory test TEST_ARGS="--suite unit --suite quick"
 	@scripts/check-format
 
-# Every test that is built: those that need a GPU skip themselves, with the reason, where there is none.
+# Every test that is built: those that need a GPU skip themselves, with the reason, where there is none. On a busy machine
+# a test may take three times as long as is expected before it counts as hanging.
 test:
 	@rm -f $(BUILD)/meson-logs/testlog.json
 	@failed=; \
-	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs $(TEST_ARGS) || failed=1; \
+	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 3 $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
 KILLS ?= 1000
