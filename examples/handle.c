@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 	if (read(from, &handle, sizeof(handle)) != sizeof(handle))
 		return 1;
 	check(ww_array_set(&array, &dtype, 2, shape, NULL, OFFSET));
-	check(ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	check(ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	printf("an array of process %d, which has no Warpway:\n", (int)pid);
 	sum = show(memory, &array);
 	ww_memory_unref(memory);

@@ -322,21 +322,21 @@ WW_API ww_status ww_array_reinterpret(const struct ww_array *array, const struct
 	struct ww_array *out_view);
 
 /**
- * ww_array_open_handle() - map an array that a program shares by a legacy handle
+ * ww_array_handle_open() - map an array that a program shares by a legacy handle
  * @device:      borrowed; the device that is to reach it
  * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
  * @array:       borrowed; how the array lies in the allocation: its offset counts from the start of
  *               the allocation, whatever pointer in it was given to cudaIpcGetMemHandle()
- * @params:      borrowed; NULL: for reading. As for ww_memory_open_handle()
+ * @params:      borrowed; NULL: for reading. As for ww_memory_handle_open()
  * @out_memory:  the caller's; NULL on failure: the whole allocation, in which @array lies
  *
  * Every byte of the array must be inside the allocation, or the call fails: so a wrong shape from
  * the other program cannot give access to other allocations. The type cannot be checked.
  *
  * Return: WW_OK; WW_ERR_MISMATCH (it reaches outside the allocation); WW_ERR_INVALID,
- *         WW_ERR_OVERFLOW (as ww_array_set()); as ww_memory_open_handle().
+ *         WW_ERR_OVERFLOW (as ww_array_set()); as ww_memory_handle_open().
  */
-WW_API ww_status ww_array_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+WW_API ww_status ww_array_handle_open(ww_device *device, const struct ww_memory_handle *handle,
 	const struct ww_array *array, const struct ww_import_params *params,
 	ww_memory **out_memory);
 

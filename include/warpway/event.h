@@ -154,7 +154,7 @@ WW_API ww_status ww_event_query(ww_event *event);
 WW_API ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *out_handle);
 
 /**
- * ww_event_open_handle() - open the event of another CUDA program by its 64 bytes
+ * ww_event_handle_open() - open the event of another CUDA program by its 64 bytes
  * @device:     borrowed; a GPU
  * @handle:     borrowed
  * @out_event:  the caller's; NULL on failure
@@ -168,7 +168,7 @@ WW_API ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *ou
  *         another /dev/shm or user namespace, or no handle at all); WW_ERR_LIMIT; WW_ERR_DEVICE;
  *         WW_ERR_FORKED.
  */
-WW_API ww_status ww_event_open_handle(ww_device *device, const struct ww_event_handle *handle,
+WW_API ww_status ww_event_handle_open(ww_device *device, const struct ww_event_handle *handle,
 	ww_event **out_event);
 
 /**
@@ -195,7 +195,7 @@ WW_API ww_status ww_event_export(ww_event *event, ww_broker *broker,
  * @out_event:  the caller's; NULL on failure. In the process that created the event it is the same
  *              ww_event, with one more reference
  *
- * Return: WW_OK; WW_CANCELLED; as ww_event_open_handle() and ww_timeline_import().
+ * Return: WW_OK; WW_CANCELLED; as ww_event_handle_open() and ww_timeline_import().
  */
 WW_API ww_status ww_event_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
 	ww_cancel *cancel, ww_event **out_event);

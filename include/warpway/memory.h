@@ -268,7 +268,7 @@ WW_API ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle
 	uint64_t *out_offset);
 
 /**
- * ww_memory_open_handle() - map what a legacy handle of another program names
+ * ww_memory_handle_open() - map what a legacy handle of another program names
  * @device:      borrowed; the device that is to reach it
  * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
  * @params:      borrowed; NULL: for reading. The access is kept by the work that this library
@@ -286,7 +286,7 @@ WW_API ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle
  *         device without WW_CAP_FOREIGN, or one that cannot reach the other;
  *         WW_IMPORT_OWN_MAPPING); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
  */
-WW_API ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+WW_API ww_status ww_memory_handle_open(ww_device *device, const struct ww_memory_handle *handle,
 	const struct ww_import_params *params, ww_memory **out_memory);
 
 /**

@@ -192,7 +192,7 @@ struct ww_backend {
 	 * block. withdraw: one that was wrapped is known to be freed: who has been given its handle
 	 * cannot open that any more, for it might open other memory in its place. Called under
 	 * mapping->lock. open, handle: by the 64 bytes of a legacy handle; see
-	 * ww_memory_open_handle(), ww_memory_handle_get(). pool: a descriptor of the pool that the
+	 * ww_memory_handle_open(), ww_memory_handle_get(). pool: a descriptor of the pool that the
 	 * mapping is from, the caller's.
 	 */
 	ww_status (*foreign_find)(struct ww_device *device, void *pointer, uint64_t bytes,

@@ -428,7 +428,7 @@ ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle *out_h
 	return WW_OK;
 }
 
-ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle *handle,
+ww_status ww_memory_handle_open(ww_device *device, const struct ww_memory_handle *handle,
 	const struct ww_import_params *params, ww_memory **out_memory)
 {
 	WW_AUTO_MAPPING struct ww_mapping *mapping = NULL;
@@ -437,7 +437,7 @@ ww_status ww_memory_open_handle(ww_device *device, const struct ww_memory_handle
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && handle && out_memory,
-		"ww_memory_open_handle: device, handle or out_memory is NULL");
+		"ww_memory_handle_open: device, handle or out_memory is NULL");
 	ww_try(ww_import_options_read(params, &options));
 	ww_try(ww_import_options_refuse_own_mapping(&options, "memory of a legacy handle"));
 	if (!(device->capabilities & WW_CAP_FOREIGN))

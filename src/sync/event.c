@@ -354,13 +354,13 @@ ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *out_handl
 	return event->device->backend->event_handle(event->native, out_handle->bytes);
 }
 
-ww_status ww_event_open_handle(ww_device *device, const struct ww_event_handle *handle,
+ww_status ww_event_handle_open(ww_device *device, const struct ww_event_handle *handle,
 	ww_event **out_event)
 {
 	ww_clear(out_event, NULL);
 	ww_try(ww_process_enter());
 	ww_require(device && handle && out_event,
-		"ww_event_open_handle: device, handle or out_event is NULL");
+		"ww_event_handle_open: device, handle or out_event is NULL");
 	if (!device->backend->event_open)
 		return fail_no_handle();
 	return ww_event_open(device, handle->bytes, out_event);

@@ -34,7 +34,7 @@ WW_DEFINE_CLEANUP(ww_event, ww_event_unref)
 
 /*
  * The event of another process, by a handle of the driver's.
- * Return: WW_OK; as ww_event_open_handle().
+ * Return: WW_OK; as ww_event_handle_open().
  */
 ww_status ww_event_open(struct ww_device *device, const uint8_t handle[WW_EVENT_HANDLE_BYTES],
 	struct ww_event **out_event);

@@ -487,7 +487,7 @@ CASE(array_opens_a_handle, WW_CAP_FOREIGN)
 	start_owner(&child, &handle);
 	MUST_OK(ww_array_set(&array, &uint8, 2, shape, strides, 5000));
 	MUST_MATCH(&wanted, &array, sizeof(array));
-	MUST_OK(ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST_OK(ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST_EQUAL(WW_MEMORY_LEGACY, memory_info(memory).kind);
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(memory).access);
 	for (int row = 0; row < 100; row += 33) {
@@ -514,13 +514,13 @@ CASE(array_open_handle_refuses_outside, WW_CAP_FOREIGN)
 	start_owner(&child, &handle);
 	MUST_OK(ww_array_set(&array, &uint8, 1, &all, NULL, 1));
 	MUST_REFUSE(WW_ERR_MISMATCH, "outside",
-		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+		ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST(!memory);
 	MUST_OK(ww_array_set(&array, &uint8, 1, &all, &back, BYTES - 2));
 	MUST_REFUSE(WW_ERR_MISMATCH, "before its start",
-		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+		ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST_OK(ww_array_set(&array, &uint8, 1, &all, NULL, 0));
-	MUST_OK(ww_array_open_handle(device, &handle, &array, NULL, &memory));
+	MUST_OK(ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	ww_memory_unref(memory);
 	end_owner(&child);
 	ww_device_unref(device);
@@ -538,22 +538,22 @@ CASE(array_open_handle_refuses, 0)
 	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
 	array.dtype.code = 99;
 	MUST_REFUSE(WW_ERR_INVALID, "code 99",
-		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+		ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST(!memory);
 	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
 	array.ndim = 17;
 	MUST_REFUSE(WW_ERR_INVALID, "17 dimensions",
-		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+		ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
 	array.shape[0] = INT64_MAX;
 	array.dtype.bits = 32;
 	MUST_REFUSE(WW_ERR_OVERFLOW, "63 bits",
-		ww_array_open_handle(device, &handle, &array, NULL, &memory));
+		ww_array_handle_open(device, &handle, &array, NULL, &memory));
 	MUST_OK(ww_array_set(&array, &uint8, 1, &shape, NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "access",
-		ww_array_open_handle(device, &handle, &array,
+		ww_array_handle_open(device, &handle, &array,
 			WW_PARAMS(struct ww_import_params, .access = 7), &memory));
-	status = ww_array_open_handle(device, &handle, &array, NULL, &memory);
+	status = ww_array_handle_open(device, &handle, &array, NULL, &memory);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		MUST(status == WW_ERR_INVALID || status == WW_ERR_PEER_LOST);
 	else
@@ -596,7 +596,7 @@ CASE(array_misuse, NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
 		ww_dlpack_import_unversioned(NULL, (struct DLManagedTensor *)&view, &taken, &view));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL",
-		ww_array_open_handle(device, &handle, NULL, NULL, &taken));
+		ww_array_handle_open(device, &handle, NULL, NULL, &taken));
 	MUST(!taken);
 	ww_memory_unref(memory);
 	ww_device_unref(device);

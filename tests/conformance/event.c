@@ -268,7 +268,7 @@ CASE(event_create_unsupported, NEEDS_CUDA)
 		check_skip("the device has events");
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_create(device, NULL, &event));
 	MUST(!event);
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_open_handle(device, &handle, &event));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "timeline", ww_event_handle_open(device, &handle, &event));
 	ww_device_unref(device);
 }
 
@@ -372,7 +372,7 @@ CASE(event_has_no_handle_on_host, NEEDS_HOST_BACKEND)
 	struct ww_event_handle handle = {{0}};
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_handle_get(event, &handle));
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_open_handle(device, &handle, &opened));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "token", ww_event_handle_open(device, &handle, &opened));
 	MUST(!opened);
 	ww_event_unref(event);
 	ww_device_unref(device);
@@ -386,10 +386,10 @@ CASE(event_handle_of_this_process, WW_CAP_EVENT | NEEDS_CUDA)
 	struct ww_event_handle handle;
 
 	MUST_OK(ww_event_handle_get(event, &handle));
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "pid", ww_event_open_handle(device, &handle, &opened));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "pid", ww_event_handle_open(device, &handle, &opened));
 	MUST(!opened);
 	memset(&handle, 5, sizeof(handle));
-	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", ww_event_open_handle(device, &handle, &opened));
+	MUST_REFUSE(WW_ERR_SYSTEM, "/dev/shm", ww_event_handle_open(device, &handle, &opened));
 	ww_event_unref(event);
 	ww_device_unref(device);
 }
@@ -661,8 +661,8 @@ CASE(event_misuse, WW_CAP_EVENT | NEEDS_MISUSE_STATUS)
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_query(NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(NULL, &handle));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_get(stage.event, NULL));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(NULL, &handle, &event));
-	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_open_handle(stage.device, NULL, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_open(NULL, &handle, &event));
+	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_handle_open(stage.device, NULL, &event));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(NULL, NULL, NULL, NULL, &token));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_export(stage.event, NULL, NULL, NULL, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "NULL", ww_event_import(NULL, NULL, &token, NULL, &event));

@@ -400,7 +400,7 @@ CASE(foreign_equal_pid_is_said, WW_CAP_FOREIGN)
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "same pid",
 		ww_memory_import_fd(device, fd, &description, NULL, &memory));
 	MUST_REFUSE(WW_ERR_STATE, "same pid",
-		ww_memory_open_handle(device, (const struct ww_memory_handle *)&handle, NULL,
+		ww_memory_handle_open(device, (const struct ww_memory_handle *)&handle, NULL,
 			&memory));
 	close(fd);
 	foreign_end(device, &allocation);
@@ -463,9 +463,9 @@ CASE(foreign_open_handle_refuses, 0)
 	ww_status status;
 
 	MUST_REFUSE(WW_ERR_INVALID, "access",
-		ww_memory_open_handle(device, &handle,
+		ww_memory_handle_open(device, &handle,
 			WW_PARAMS(struct ww_import_params, .access = 7), &memory));
-	status = ww_memory_open_handle(device, &handle, NULL, &memory);
+	status = ww_memory_handle_open(device, &handle, NULL, &memory);
 	if (device_info(device).capabilities & WW_CAP_FOREIGN)
 		MUST(status == WW_ERR_INVALID || status == WW_ERR_PEER_LOST);
 	else

@@ -451,7 +451,7 @@ CASE(span_with_own_mapping_of_handle_refused, 0)
 	ww_memory *memory;
 
 	MUST_REFUSE(WW_ERR_UNSUPPORTED, "mapped once",
-		ww_memory_open_handle(device, &handle, IMPORT(.flags = WW_IMPORT_OWN_MAPPING),
+		ww_memory_handle_open(device, &handle, IMPORT(.flags = WW_IMPORT_OWN_MAPPING),
 			&memory));
 	MUST(!memory);
 	ww_device_unref(device);

@@ -81,7 +81,7 @@ static ww_status obey_open(void)
 	struct ww_event_handle handle;
 
 	take_bytes(&handle, sizeof(handle));
-	return ww_event_open_handle(own.device, &handle, &own.event);
+	return ww_event_handle_open(own.device, &handle, &own.event);
 }
 
 static ww_status obey_sync(const char *limit)
@@ -272,7 +272,7 @@ CASE(event_by_handle, NEEDS_EVENT_HANDLE)
 	agent_must(&opener, WW_OK, "open");
 	agent_must(&opener, WW_ERR_ACCESS, "handle");
 	agent_must(&opener, WW_ERR_ACCESS, "export");
-	MUST_OK(ww_event_open_handle(scene.device, &handle, &event));
+	MUST_OK(ww_event_handle_open(scene.device, &handle, &event));
 	must_pass(&maker, event);
 	/* Each of them may record it. */
 	agent_must(&opener, WW_OK, "block");

@@ -87,7 +87,7 @@ static ww_status obey_open_handle(void)
 
 	MUST_EQUAL(sizeof(handle), read(CHILD_SOCKET, &handle, sizeof(handle)));
 	MUST(!*agent_memory());
-	return ww_memory_open_handle(agent_device(), &handle.ipc,
+	return ww_memory_handle_open(agent_device(), &handle.ipc,
 		WW_PARAMS(struct ww_import_params,
 			.access = agent_has_option("write") ? WW_ACCESS_WRITE : WW_ACCESS_READ),
 		agent_memory());

@@ -87,7 +87,7 @@ static ww_memory *open_handle(ww_device *device, const struct foreign_handle *ha
 {
 	ww_memory *memory;
 
-	MUST_OK(ww_memory_open_handle(device, &handle->ipc,
+	MUST_OK(ww_memory_handle_open(device, &handle->ipc,
 		WW_PARAMS(struct ww_import_params, .access = access), &memory));
 	return memory;
 }
@@ -122,7 +122,7 @@ CASE(plain_program_gives_handle, NEEDS_FOREIGN)
 	child_tell(&owner, "written");
 	child_finish(&owner);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_open_handle(device, &handle.ipc, NULL, &again));
+		ww_memory_handle_open(device, &handle.ipc, NULL, &again));
 	ww_device_unref(device);
 }
 
@@ -196,7 +196,7 @@ CASE(plain_program_killed, NEEDS_FOREIGN)
 	ww_memory_unref(again);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_PEER_LOST, "ended",
-		ww_memory_open_handle(device, &handle.ipc, NULL, &again));
+		ww_memory_handle_open(device, &handle.ipc, NULL, &again));
 	ww_device_unref(device);
 }
 
@@ -219,7 +219,7 @@ CASE(plain_handle_again_while_stream_waits, NEEDS_FOREIGN)
 	stream_hold(stream, timeline, 1);
 	ww_memory_unref(memory);
 	MUST_REFUSE(WW_ERR_STATE, "streams wait",
-		ww_memory_open_handle(device, &handle.ipc,
+		ww_memory_handle_open(device, &handle.ipc,
 			WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE), &memory));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
 	MUST_OK(ww_timeline_signal(timeline, 1));

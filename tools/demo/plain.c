@@ -4,7 +4,7 @@
  *
  *   parent, with the library                  attacker, with the driver alone
  *                                             cuMemAlloc, writes i + 100
- *   ww_memory_open_handle <------ 64 bytes -- cuIpcGetMemHandle
+ *   ww_memory_handle_open <------ 64 bytes -- cuIpcGetMemHandle
  *   verifies it, writes -i                    verifies -i, frees it
  *
  *   cuMemAlloc, ww_memory_wrap, writes keyed
@@ -40,7 +40,7 @@ static int open_theirs(const struct demo *demo, struct child *attacker, struct d
 	if (child_receive(attacker, LINK_READY, &message, NULL))
 		return -1;
 	memcpy(handle.bytes, message.description.bytes, sizeof(handle.bytes));
-	if (ww_memory_open_handle(demo->device, &handle,
+	if (ww_memory_handle_open(demo->device, &handle,
 		    WW_PARAMS(struct ww_import_params, .access = WW_ACCESS_WRITE),
 		    &span.memory) != WW_OK)
 		return complain_record("cannot open the handle of a plain CUDA program");

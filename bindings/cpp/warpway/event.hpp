@@ -92,7 +92,7 @@ public:
 	ww_event_handle handle() const { return try_handle().value(); }
 
 	/*
-	 * ww_event_open_handle(): of a CUipcEventHandle, a cudaIpcEventHandle_t, or a
+	 * ww_event_handle_open(): of a CUipcEventHandle, a cudaIpcEventHandle_t, or a
 	 * ww_event_handle.
 	 */
 	template <class Handle>
@@ -105,7 +105,7 @@ public:
 		ww_event *opened = nullptr;
 
 		std::memcpy(copy.bytes, &handle, sizeof(copy.bytes));
-		const ww_status code = ww_event_open_handle(on.get(), &copy, &opened);
+		const ww_status code = ww_event_handle_open(on.get(), &copy, &opened);
 
 		return detail::adopted<event>(code, opened);
 	}

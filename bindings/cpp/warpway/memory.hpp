@@ -345,7 +345,7 @@ public:
 	legacy_handle handle() const { return try_handle().value(); }
 
 	/*
-	 * ww_memory_open_handle(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a
+	 * ww_memory_handle_open(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a
 	 * ww_memory_handle.
 	 */
 	template <class Handle>
@@ -355,7 +355,7 @@ public:
 		const ww_memory_handle copy = detail::to_memory_handle(handle);
 		const ww_import_params params = detail::to_params(options);
 		ww_memory *opened = nullptr;
-		const ww_status code = ww_memory_open_handle(on.get(), &copy, &params, &opened);
+		const ww_status code = ww_memory_handle_open(on.get(), &copy, &params, &opened);
 
 		return detail::adopted<memory>(code, opened);
 	}

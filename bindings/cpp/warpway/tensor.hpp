@@ -91,7 +91,7 @@ struct tensor {
 	}
 
 	/*
-	 * ww_array_open_handle(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a ww_memory_handle,
+	 * ww_array_handle_open(): of a CUipcMemHandle, a cudaIpcMemHandle_t, or a ww_memory_handle,
 	 * of a program without this library, and the array that is in its allocation.
 	 */
 	template <class Handle>
@@ -102,7 +102,7 @@ struct tensor {
 		const ww_import_params params = detail::to_params(options);
 		ww_memory *opened = nullptr;
 		tensor made;
-		const ww_status code = ww_array_open_handle(on.get(), &copy, &in.raw(), &params,
+		const ww_status code = ww_array_handle_open(on.get(), &copy, &in.raw(), &params,
 			&opened);
 
 		made.array = in;

@@ -20,7 +20,7 @@ static ww_status run_open(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 
 	(void)timeout_ns;
 	(void)cancel;
-	return ww_array_open_handle(args->device, &args->handle, &args->array, &args->params,
+	return ww_array_handle_open(args->device, &args->handle, &args->array, &args->params,
 		&args->memory);
 }
 

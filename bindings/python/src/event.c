@@ -45,7 +45,7 @@ static ww_status run_open_handle(void *call, uint64_t timeout_ns, ww_cancel *can
 
 	(void)timeout_ns;
 	(void)cancel;
-	return ww_event_open_handle(args->device, &args->handle, &args->event);
+	return ww_event_handle_open(args->device, &args->handle, &args->event);
 }
 
 static PyObject *open_with(struct core *core, PyObject *which, struct open_call *call, wait_fn run)
