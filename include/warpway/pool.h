@@ -69,6 +69,7 @@
 #define WARPWAY_POOL_H
 
 #include <warpway/base.h>
+#include <warpway/broker.h>
 #include <warpway/device.h>
 #include <warpway/memory.h>
 
@@ -176,7 +177,7 @@ WW_API ww_pool *ww_pool_unref(ww_pool *pool);
  *         stream, is in flight, and which process holds most; or that there is room, but in no
  *         piece as large as that; or that it is more than the pool can ever have);
  *         WW_ERR_DEVICE_MEMORY, WW_ERR_NO_MEMORY (there is no more for a new chunk); WW_ERR_DEVICE;
- *         WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         WW_ERR_SYSTEM; WW_ERR_ACCESS (the pool is another process's); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	uint64_t timeout_ns, ww_cancel *cancel, ww_memory **out_memory);
@@ -198,6 +199,51 @@ WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment
 WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
 
 /**
+ * ww_pool_export() - a token by which other processes get to know a pool
+ * @pool:       borrowed; of this process, or imported
+ * @broker:     borrowed; NULL: the pool's own, or the default broker
+ * @params:     borrowed; NULL: all zero. offset, bytes and array are 0. access is the most that
+ *              slices can be imported with by what the token tells
+ * @cancel:     borrowed; may be NULL: cancel.h
+ * @out_token:  filled on success
+ *
+ * No process needs it, since each token of a slice names the pool too. With it, the first slice
+ * costs a process no more than the later ones. The token opens the pool only while the pool's
+ * owner has it.
+ *
+ * May block: for round trips to the broker, of which there are more for chunks that no process has
+ * seen yet.
+ *
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_STATE (the pool is in another broker); as
+ *         ww_memory_export().
+ */
+WW_API ww_status ww_pool_export(ww_pool *pool, ww_broker *broker,
+	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token);
+
+/**
+ * ww_pool_import() - get to know a pool of another process
+ * @device:    borrowed; maps the chunks of the pool's present slices for it, as far as the broker
+ *             grants them and there is room; NULL: each chunk is mapped with its first slice
+ * @broker:    borrowed; NULL: that of WARPWAY_BROKER, else the one that the token names
+ * @token:     borrowed; made by ww_pool_export()
+ * @cancel:    borrowed; may be NULL: cancel.h
+ * @out_pool:  the caller's; NULL on failure
+ *
+ * This process can hand the pool to others by ww_pool_export() and release it; calls that only the
+ * owner can make return WW_ERR_ACCESS. Slices come by tokens of their own; to import one of a
+ * chunk that is mapped needs no broker. This process keeps what it has mapped of the pool as long
+ * as it has a reference of the pool or of a slice, or the owner has the pool. In the owner's own
+ * process the pool is the one that was exported.
+ *
+ * May block: for round trips to the broker, and while memory is mapped.
+ *
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (the token names something else); WW_ERR_NOT_FOUND (the pool is
+ *         gone); as ww_memory_import().
+ */
+WW_API ww_status ww_pool_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
+	ww_cancel *cancel, ww_pool **out_pool);
+
+/**
  * ww_pool_trim() - free chunks that contain no slice
  * @pool:        borrowed
  * @keep_bytes:  this many bytes of the pool are kept, if it has them
@@ -206,7 +252,7 @@ WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
  * Other processes unmap such a chunk at their next import of a slice, or when they release their
  * last one.
  *
- * Return: WW_OK; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_ACCESS (imported); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes);
 
@@ -229,7 +275,7 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
  * @waiting_count:     slices that wait
  * @slices_max:        the limit
  * @holder_count:      other processes that have imported slices and have not ended
- * @reserved:          0
+ * @is_imported:       1: a pool of another process; all but kind and slices_max is 0
  */
 struct ww_pool_info {
 	uint32_t struct_size;
@@ -248,7 +294,7 @@ struct ww_pool_info {
 	uint32_t waiting_count;
 	uint32_t slices_max;
 	uint32_t holder_count;
-	uint32_t reserved;
+	uint32_t is_imported;
 };
 
 /**
@@ -294,8 +340,8 @@ struct ww_pool_holder_info {
  *
  * Processes come and go between two calls.
  *
- * Return: WW_OK; WW_END (there is none of that index); WW_ERR_INVALID (struct_size is not set);
- * WW_ERR_FORKED.
+ * Return: WW_OK; WW_END (there is none of that index); WW_ERR_ACCESS (imported); WW_ERR_INVALID
+ * (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index,
 	struct ww_pool_holder_info *info);

@@ -63,7 +63,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	ww_import_init(&import, (uint16_t)named->kind, named->access);
 	if (named->kind == WW_OBJECT_POOL)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the token names a pool, which is had by its slices only");
+			"the token names a pool, which nothing but ww_pool_import() takes");
 	ww_try(ww_import_ask(&import, broker, token));
 	if (named->kind == WW_OBJECT_MEMORY)
 		ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));

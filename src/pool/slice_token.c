@@ -59,6 +59,8 @@ void ww_pool_keys_learn(struct ww_pool_keys *keys, const struct ww_token_info *i
 	const struct ww_token *token)
 {
 	follow(keys, info);
+	if (!(info->flags & WW_TOKEN_SLICE))
+		return; /* a token of the pool itself: its secret may be good for one import only */
 	ww_token_secret(token, keys->accepted_secrets[info->access]);
 	keys->accepted |= 1U << info->access;
 }

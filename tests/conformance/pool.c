@@ -746,6 +746,8 @@ CASE(pool_misuse, NEEDS_MISUSE_STATUS)
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_create(device, NULL, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_alloc(NULL, 1, 0, 0, NULL, &slice));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_release(NULL, NULL));
+	MUST_STATUS(WW_ERR_INVALID, ww_pool_export(NULL, NULL, NULL, NULL, NULL));
+	MUST_STATUS(WW_ERR_INVALID, ww_pool_import(device, NULL, NULL, NULL, &pool));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_trim(NULL, 0, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_info_get(NULL, NULL));
 	MUST_STATUS(WW_ERR_INVALID, ww_pool_holder_get(NULL, 0, NULL));

@@ -12,6 +12,8 @@
  *   revoke S
  *   import S [write] [strict] [anywhere]         anywhere: from the broker that the token names
  *   drain S [write]             imports by one token and lets go, until that fails
+ *   tell [write] [uses=N]       a token of the pool itself: of the one that is known, else the own
+ *   know [map], forget          the pool of such a token
  *   paint S SEED, look S SEED   the pattern
  *   fill S BYTE                 by a stream, which is synchronised
  *   hold, go, sync              a stream stops until it is told to go on

@@ -16,6 +16,7 @@
 
 static struct {
 	ww_pool *pool;
+	ww_pool *known; /* another process's */
 	ww_memory *slices[16];
 	ww_stream *stream;
 	struct gate gate;
@@ -74,6 +75,14 @@ static ww_status obey_release(void)
 	return status;
 }
 
+static void say_token(const struct ww_token *token)
+{
+	int fd = agent_open_token(O_WRONLY);
+
+	MUST_EQUAL(sizeof(*token), write(fd, token, sizeof(*token)));
+	close(fd);
+}
+
 static ww_status obey_export(void)
 {
 	const struct ww_export_params params = {
@@ -85,16 +94,12 @@ static ww_status obey_export(void)
 	struct ww_token token;
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
-	int fd;
 
 	if (!status)
 		status = ww_memory_export(*slot(1), broker, &params, NULL, &token);
-	if (status)
-		return status;
-	fd = agent_open_token(O_WRONLY);
-	MUST_EQUAL(sizeof(token), write(fd, &token, sizeof(token)));
-	close(fd);
-	return WW_OK;
+	if (!status)
+		say_token(&token);
+	return status;
 }
 
 static ww_status obey_revoke(void)
@@ -149,6 +154,44 @@ static ww_status obey_import(void)
 	MUST_EQUAL(info.span_bytes, memory_info(*slot(1)).bytes);
 	MUST_EQUAL(0, info.offset);
 	MUST(memory_info(*slot(1)).flags & WW_MEMORY_IS_SLICE);
+	return WW_OK;
+}
+
+static ww_status obey_know(void)
+{
+	struct ww_token token = hear_token();
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	MUST(!own.known);
+	if (status)
+		return status;
+	return ww_pool_import(agent_has_option("map") ? agent_device() : NULL, broker, &token, NULL,
+		&own.known);
+}
+
+static ww_status obey_tell(void)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = access_option(),
+		.uses = (uint32_t)agent_number_option("uses", 10),
+	};
+	ww_pool *pool = own.known ? own.known : own.pool;
+	struct ww_token token;
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	if (!status)
+		status = ww_pool_export(pool, broker, &params, NULL, &token);
+	if (!status)
+		say_token(&token);
+	return status;
+}
+
+static ww_status obey_forget(void)
+{
+	own.known = ww_pool_unref(own.known);
 	return WW_OK;
 }
 
@@ -240,6 +283,7 @@ static void let_go(void)
 	for (size_t i = 0; i < CHECK_COUNT(own.slices); i++)
 		own.slices[i] = ww_memory_unref(own.slices[i]);
 	own.stream = ww_stream_unref(own.stream);
+	own.known = ww_pool_unref(own.known);
 	own.pool = ww_pool_unref(own.pool);
 }
 
@@ -254,6 +298,9 @@ ROLE(pool_agent)
 		{"revoke", obey_revoke},
 		{"import", obey_import},
 		{"drain", obey_drain},
+		{"know", obey_know},
+		{"tell", obey_tell},
+		{"forget", obey_forget},
 		{"paint", obey_paint},
 		{"look", obey_look},
 		{"fill", obey_fill},

@@ -365,6 +365,18 @@ TEST("slices of a pool go to another process")
 	CLAIM(number == 2);
 }
 
+TEST("a pool goes by a token, and home again")
+{
+	const device on = test::device();
+	const pool stock = pool::create(on);
+	const token name = stock.export_token();
+	const pool back = pool::import_token(name, on);
+
+	CLAIM(back.get() == stock.get() && !back.info().is_imported());
+	REFUSED(status::unsupported, memory::import_token(on, name));
+	REFUSED(status::unsupported, pool::import_token(stock.alloc(4096).export_token()));
+}
+
 TEST("a timeline whose signaller ends")
 {
 	const broker in = broker::open();

@@ -111,6 +111,21 @@ inline std::uint64_t to_escrow(std::optional<std::chrono::nanoseconds> escrow) n
 	return escrow->count() > 0 ? to_ns(*escrow) : WW_ESCROW_NONE;
 }
 
+/* The array is not copied. */
+inline ww_export_params to_params(const export_options &options) noexcept
+{
+	ww_export_params converted = detail::params<ww_export_params>();
+
+	converted.access = static_cast<std::uint32_t>(options.access);
+	converted.offset = options.offset;
+	converted.bytes = options.bytes;
+	converted.escrow_ns = to_escrow(options.escrow);
+	converted.uses = options.uses;
+	converted.flags = options.delivery ? WW_EXPORT_DELIVERY : 0;
+	converted.array = options.array ? &options.array->raw() : nullptr;
+	return converted;
+}
+
 /* WW_IMPORT_... of the options that imports and gets share. */
 template <class Options>
 std::uint64_t to_import_flags(const Options &options) noexcept
@@ -533,16 +548,8 @@ public:
 	result<token> try_export_token(const export_options &options = {}, const broker &by = {},
 		const cancel &stop = {}) const noexcept
 	{
-		ww_export_params params = detail::params<ww_export_params>();
+		const ww_export_params params = detail::to_params(options);
 		token made;
-
-		params.access = static_cast<std::uint32_t>(options.access);
-		params.offset = options.offset;
-		params.bytes = options.bytes;
-		params.escrow_ns = detail::to_escrow(options.escrow);
-		params.uses = options.uses;
-		params.flags = options.delivery ? WW_EXPORT_DELIVERY : 0;
-		params.array = options.array ? &options.array->raw() : nullptr;
 		const ww_status code = ww_memory_export(get(), by.get(), &params, stop.get(),
 			made.out());
 

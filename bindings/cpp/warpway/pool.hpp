@@ -41,6 +41,7 @@ public:
 	std::uint32_t waiting_count() const noexcept { return raw().waiting_count; }
 	std::uint32_t slices_max() const noexcept { return raw().slices_max; }
 	std::uint32_t holder_count() const noexcept { return raw().holder_count; }
+	bool is_imported() const noexcept { return raw().is_imported != 0; }
 };
 
 /* struct ww_pool_holder_info */
@@ -131,6 +132,45 @@ public:
 		try_release(std::move(slice), after).value();
 	}
 	using handle::release;
+
+	/*
+	 * ww_pool_export(): an empty broker is the pool's, else the default one. The options name
+	 * no span and no array.
+	 */
+	result<token> try_export_token(const export_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const noexcept
+	{
+		const ww_export_params params = detail::to_params(options);
+		token made;
+		const ww_status code = ww_pool_export(get(), by.get(), &params, stop.get(),
+			made.out());
+
+		return detail::filled(code, made);
+	}
+	token export_token(const export_options &options = {}, const broker &by = {},
+		const cancel &stop = {}) const
+	{
+		return try_export_token(options, by, stop).value();
+	}
+
+	/*
+	 * ww_pool_import(): a pool of another process; its chunks are mapped for a device, unless
+	 * that is empty. An empty broker is that of WARPWAY_BROKER, else the token's.
+	 */
+	static result<pool> try_import_token(const token &from, const device &on = {},
+		const broker &by = {}, const cancel &stop = {}) noexcept
+	{
+		ww_pool *made = nullptr;
+		const ww_status code = ww_pool_import(on.get(), by.get(), &from.raw(), stop.get(),
+			&made);
+
+		return detail::adopted<pool>(code, made);
+	}
+	static pool import_token(const token &from, const device &on = {}, const broker &by = {},
+		const cancel &stop = {})
+	{
+		return try_import_token(from, on, by, stop).value();
+	}
 
 	/* ww_pool_trim(): how many bytes were given back. */
 	result<std::uint64_t> try_trim(std::uint64_t keep_bytes = 0) const noexcept

@@ -141,6 +141,7 @@ static ww_status open_pool(struct ww_member *member, const struct ww_get_reply *
 			"the pool's description is that of another one, or lacks a descriptor");
 	memcpy(member->pool_id, ref.pool_id, sizeof(member->pool_id));
 	memcpy(member->keys.pool_id, ref.pool_id, sizeof(ref.pool_id));
+	memcpy(member->home_uuid, ref.home_uuid, sizeof(member->home_uuid));
 	member->owner_uid = granted->uid;
 	member->kind = ref.kind;
 	ww_try(ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
@@ -394,6 +395,19 @@ ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *i
 	return status;
 }
 
+ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_token *token, struct ww_member **out_member)
+{
+	ww_status status;
+
+	*out_member = NULL;
+	ww_members_drop_gone();
+	ww_try(ww_lock_unless_cancelled(&join_lock));
+	status = join(broker, info, token, out_member);
+	pthread_mutex_unlock(&join_lock);
+	return status;
+}
+
 /* --- chunks --- */
 
 static uint64_t trims_of(const struct ww_member *member)
@@ -617,6 +631,28 @@ ww_status ww_member_use_chunk(struct ww_member *member, const struct ww_chunk_re
 		status = add_chunk(member, wanted, out_chunk);
 	pthread_mutex_unlock(&join_lock);
 	return status;
+}
+
+/* Each number is another process's, so a failure ends the walk: no number is asked for twice. */
+void ww_member_map_chunks(struct ww_member *member, struct ww_device *device, uint32_t access)
+{
+	struct ww_chunk_request wanted = {.access = access, .device = device};
+	struct ww_member_chunk *chunk;
+	struct ww_error record;
+	ww_status status = WW_OK;
+
+	ww_error_save(&record);
+	for (uint32_t i = 0; i < member->table.slot_count && status == WW_OK; i++) {
+		const struct ww_layout_pool_slot *slot = &member->table.slots[i];
+
+		if (__atomic_load_n(&slot->slice, __ATOMIC_ACQUIRE) == 0)
+			continue;
+		wanted.index = __atomic_load_n(&slot->chunk, __ATOMIC_RELAXED);
+		status = ww_member_use_chunk(member, &wanted, &chunk);
+		if (status == WW_OK)
+			ww_member_stop_using(member, chunk);
+	}
+	ww_error_restore(&record);
 }
 
 void ww_member_stop_using(struct ww_member *member, struct ww_member_chunk *chunk)

@@ -42,6 +42,7 @@ struct ww_member {
 	uint8_t broker_id
 		/* that granted it: what another broker says of the same id is another pool */
 		[WW_WIRE_ID_BYTES];
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES]; /* of its device, as the owner says */
 	uint32_t owner_uid;
 	uint32_t kind;
 	struct ww_signal_map *page; /* the owner's; a reference */
@@ -75,6 +76,13 @@ struct ww_member {
  * Return: WW_OK; WW_ERR_NOT_FOUND (the pool is gone); as ww_memory_import().
  */
 ww_status ww_member_join(struct ww_broker *broker, const struct ww_token_info *info,
+	const struct ww_token *token, struct ww_member **out_member);
+
+/*
+ * The same by a token of the pool itself. The broker is asked always, since such a token may be
+ * counted.
+ */
+ww_status ww_member_join_pool(struct ww_broker *broker, const struct ww_token_info *info,
 	const struct ww_token *token, struct ww_member **out_member);
 
 /*
@@ -115,6 +123,12 @@ struct ww_chunk_request {
  */
 ww_status ww_member_use_chunk(struct ww_member *member, const struct ww_chunk_request *wanted,
 	struct ww_member_chunk **out_chunk);
+/*
+ * Maps the chunks of all slices that the pool has now, as long as the broker grants them: so
+ * imports of their slices need not ask.
+ */
+void ww_member_map_chunks(struct ww_member *member, struct ww_device *device, uint32_t access);
+
 /*
  * Holds a chunk, which need not be mapped. If it is, the broker is not asked.
  * @info:   of the token, that says how many bytes it has

@@ -221,7 +221,7 @@ ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment, uint6
 	ww_clear(out_memory, NULL);
 	ww_try(ww_process_enter());
 	ww_require(pool && out_memory, "ww_pool_alloc: pool or out_memory is NULL");
-	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	ww_try(ww_pool_check_own(pool, "allocate from"));
 	if (bytes == 0)
 		return ww_fail(WW_ERR_INVALID, "cannot allocate a slice of 0 bytes");
 	ww_try(ww_pool_round_up(bytes, WW_POOL_ALIGNMENT, &bytes));

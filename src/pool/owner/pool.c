@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "pool/member/imported_slice.h"
+#include "pool/member/member.h"
 #include "pool/owner/importers.h"
 #include "pool/owner/slice.h"
 #include "sync/timeline.h"
@@ -132,10 +133,22 @@ static void end_escrows(struct ww_pool *pool)
 			WW_ESCROW_OVER);
 }
 
+/* An imported one. */
+static void leave(struct ww_pool *pool)
+{
+	ww_member_leave(pool->member);
+	free(pool);
+	ww_members_reclaim();
+}
+
 ww_pool *ww_pool_unref(ww_pool *pool)
 {
 	if (!pool || !ww_ref_put(&pool->ref))
 		return NULL;
+	if (pool->member) {
+		leave(pool);
+		return NULL;
+	}
 	end_escrows(pool);
 	pthread_mutex_lock(&pools_lock);
 	ww_list_remove(&pool->link);
@@ -144,6 +157,17 @@ ww_pool *ww_pool_unref(ww_pool *pool)
 	ww_deferred_reclaim();
 	ww_members_reclaim(); /* this process may have imported a slice of a pool that ends now */
 	return NULL;
+}
+
+ww_status ww_pool_check_own(const struct ww_pool *pool, const char *what)
+{
+	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	if (pool->member)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot %s a pool of another process: only the process that created it can; this one "
+			"imports slices of it",
+			what);
+	return WW_OK;
 }
 
 ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_device *device)
@@ -510,7 +534,7 @@ ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)
 	ww_clear(out_bytes, 0);
 	ww_try(ww_process_enter());
 	ww_require(pool, "ww_pool_trim: pool is NULL");
-	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	ww_try(ww_pool_check_own(pool, "trim"));
 	ww_memory_reclaim();
 	pthread_mutex_lock(&pool->lock);
 	ww_slices_sweep(pool, UINT32_MAX);
@@ -523,6 +547,26 @@ ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)
 
 /* --- questions --- */
 
+/* Under pool->lock. */
+static void describe(const struct ww_pool *pool, struct ww_pool_info *ours)
+{
+	ours->kind = pool->kind;
+	ours->bytes_max = pool->bytes_max;
+	ours->chunk_bytes = pool->chunk_bytes;
+	ours->bytes_reserved = pool->reserved;
+	ours->bytes_used = pool->used_bytes;
+	ours->bytes_waiting = pool->waiting_bytes;
+	ours->bytes_free = ww_arena_free_bytes(&pool->arena);
+	ours->bytes_largest = ww_arena_largest(&pool->arena);
+	ours->bytes_peak = pool->peak_bytes;
+	ours->allocations = pool->allocations;
+	ours->chunk_count = pool->chunk_count;
+	ours->slice_count = pool->used_count;
+	ours->waiting_count = pool->waiting_count;
+	ours->slices_max = pool->slot_count;
+	ours->holder_count = pool->holder_count;
+}
+
 ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
 {
 	struct ww_pool_info ours = {.struct_size = 0};
@@ -531,24 +575,16 @@ ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
 	ww_require(pool && info, "ww_pool_info_get: pool or info is NULL");
 	ww_try(ww_ref_check(&pool->ref, "a pool"));
 	ww_memory_reclaim();
+	if (pool->member) {
+		ours.kind = pool->member->kind;
+		ours.slices_max = pool->member->table.slot_count;
+		ours.is_imported = 1;
+		return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_pool_info");
+	}
 	pthread_mutex_lock(&pool->lock);
 	(void)ww_pool_meet_holders(pool);
 	ww_slices_sweep(pool, UINT32_MAX);
-	ours.kind = pool->kind;
-	ours.bytes_max = pool->bytes_max;
-	ours.chunk_bytes = pool->chunk_bytes;
-	ours.bytes_reserved = pool->reserved;
-	ours.bytes_used = pool->used_bytes;
-	ours.bytes_waiting = pool->waiting_bytes;
-	ours.bytes_free = ww_arena_free_bytes(&pool->arena);
-	ours.bytes_largest = ww_arena_largest(&pool->arena);
-	ours.bytes_peak = pool->peak_bytes;
-	ours.allocations = pool->allocations;
-	ours.chunk_count = pool->chunk_count;
-	ours.slice_count = pool->used_count;
-	ours.waiting_count = pool->waiting_count;
-	ours.slices_max = pool->slot_count;
-	ours.holder_count = pool->holder_count;
+	describe(pool, &ours);
 	pthread_mutex_unlock(&pool->lock);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_pool_info");
 }
@@ -576,7 +612,7 @@ ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index, struct ww_pool_holde
 
 	ww_try(ww_process_enter());
 	ww_require(pool && info, "ww_pool_holder_get: pool or info is NULL");
-	ww_try(ww_ref_check(&pool->ref, "a pool"));
+	ww_try(ww_pool_check_own(pool, "list who uses"));
 	ww_try(ww_params_check(info, HOLDER_V1_BYTES, "ww_pool_holder_info"));
 	pthread_mutex_lock(&pool->lock);
 	is_found = find_holder(pool, index, &ours);

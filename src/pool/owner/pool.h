@@ -29,8 +29,12 @@ struct ww_chunk {
 	struct ww_arena_block *all; /* when slice_count is 0: its one free block */
 };
 
+struct ww_member;
+
 struct ww_pool {
 	struct ww_ref ref;
+	/* Of an imported one: counted in its users. Such a pool has nothing of what follows. */
+	struct ww_member *member;
 	struct ww_list link;         /* among all pools of this process, under pools_lock */
 	struct ww_deferred deferred; /* of one without references */
 	ww_device *device;           /* a reference; constant, as are the following up to table */
@@ -104,6 +108,9 @@ struct ww_pool *ww_pool_find(const uint8_t id[WW_WIRE_ID_BYTES]);
  * more.
  */
 struct ww_pool *ww_pool_next(struct ww_pool *before);
+
+/* What only the owner of a pool can do. Return: WW_OK; WW_ERR_ACCESS (imported); WW_ERR_FORKED. */
+ww_status ww_pool_check_own(const struct ww_pool *pool, const char *what);
 
 /* Whether slices can be had for this device. Return: WW_OK; WW_ERR_UNSUPPORTED. */
 ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_device *device);

@@ -90,6 +90,14 @@ static ww_status share_chunk(struct ww_pool *pool, const struct ww_chunk *chunk)
 	return ww_put_request_put(&offer, attachments, broker, 0);
 }
 
+ww_status ww_pool_share_all(struct ww_pool *pool, struct ww_broker *broker)
+{
+	ww_try(share_pool(pool, broker));
+	ww_list_for_each (link, &pool->chunks)
+		ww_try(share_chunk(pool, ww_container(link, struct ww_chunk, link)));
+	return WW_OK;
+}
+
 ww_status ww_pool_share(struct ww_pool *pool, const struct ww_chunk *chunk,
 	struct ww_broker *broker)
 {

@@ -14,4 +14,7 @@
 ww_status ww_pool_share(struct ww_pool *pool, const struct ww_chunk *chunk,
 	struct ww_broker *broker);
 
+/* The same with all chunks that there are. */
+ww_status ww_pool_share_all(struct ww_pool *pool, struct ww_broker *broker);
+
 #endif

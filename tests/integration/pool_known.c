@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_known.c - pools that processes get to know by a token of the pool, not by a first slice
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "integration/pool.h"
+
+static struct ww_token pool_token(ww_pool *pool, uint32_t access, uint32_t uses)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = access,
+		.uses = uses,
+		.flags = uses ? WW_EXPORT_DELIVERY : 0,
+	};
+	struct ww_token token;
+
+	MUST_OK(ww_pool_export(pool, scene.broker, &params, NULL, &token));
+	return token;
+}
+
+static void tell(struct child *agent, const struct ww_token *token, const char *how,
+	ww_status expected)
+{
+	MUST_EQUAL(sizeof(*token), write(agent->socket, token, sizeof(*token)));
+	agent_must(agent, expected, "know%s", how);
+}
+
+/* The first slice that a process imports costs no question: the broker stands still. */
+CASE(known_pool_needs_no_broker, 0)
+{
+	struct ww_token tokens[2];
+	struct ww_token token;
+	struct child agent;
+	ww_memory *first;
+	ww_memory *later;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	first = slice_make(pool, 4 * KIB, 1);
+	pool_start(&agent, NULL);
+	token = pool_token(pool, WW_ACCESS_WRITE, 0);
+	tell(&agent, &token, " map", WW_OK);
+	MUST_EQUAL(1, pool_info(pool).holder_count);
+	later = slice_make(pool, 4 * KIB, 2);
+	tokens[0] = slice_token(first, WW_ACCESS_WRITE);
+	tokens[1] = slice_token(later, WW_ACCESS_WRITE);
+	MUST_CALL(kill(-scene.daemon.group, SIGSTOP)); /* all its processes */
+	for (int i = 0; i < 2; i++)
+		pool_give(&agent, &tokens[i], i, WW_OK);
+	MUST_CALL(kill(-scene.daemon.group, SIGCONT));
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_must(&agent, WW_OK, "look 1 2");
+	agent_end(&agent);
+	ww_memory_unref(first);
+	ww_memory_unref(later);
+	pool_comes_to(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* Known for reading: slices are imported for reading by that, for writing by their own tokens. */
+CASE(known_pool_grants_its_access, 0)
+{
+	struct ww_token token;
+	struct child agents[2];
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(pool, CHUNK, 1);
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	token = pool_token(pool, WW_ACCESS_READ, 0);
+	tell(&agents[0], &token, " map", WW_OK);
+	agent_must(&agents[0], WW_ERR_ACCESS, "tell write");
+	agent_must(&agents[0], WW_OK, "tell");
+	token = pool_hear_token(&agents[0]);
+	tell(&agents[1], &token, "", WW_OK);
+	for (int i = 0; i < 2; i++) {
+		token = slice_token(slice, WW_ACCESS_READ);
+		pool_give(&agents[i], &token, 0, WW_OK);
+		agent_must(&agents[i], WW_OK, "look 0 1");
+		token = slice_token(slice, WW_ACCESS_WRITE);
+		pool_give(&agents[i], &token, 1, WW_OK);
+		agent_must(&agents[i], WW_OK, "paint 1 1");
+		agent_end(&agents[i]);
+	}
+	ww_memory_unref(slice);
+	pool_comes_to(pool, 0, 0);
+	ww_pool_unref(pool);
+	scene_end();
+}
+
+/* A delivery is for one import, also in a process that has the pool; its secret opens no slice. */
+CASE(known_pool_by_a_delivery, 0)
+{
+	struct ww_token token;
+	struct child agents[2];
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	token = pool_token(pool, WW_ACCESS_WRITE, 1);
+	tell(&agents[0], &token, "", WW_OK);
+	agent_must(&agents[0], WW_OK, "forget");
+	tell(&agents[0], &token, "", WW_ERR_ACCESS);
+	tell(&agents[1], &token, "", WW_ERR_ACCESS);
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	ww_pool_unref(pool);
+	MUST_OK(ww_in_flight_revoke(NULL, NULL, NULL, NULL, NULL));
+	scene_end();
+}
+
+/* What a process knows when the owner ends: its chunks stay mapped, and new slices do not come. */
+CASE(known_pool_outlives_its_owner, 0)
+{
+	struct ww_token tokens[2];
+	struct child owner;
+	struct child agents[2];
+
+	scene_begin();
+	pool_start(&owner, NULL);
+	for (int i = 0; i < 2; i++)
+		pool_start(&agents[i], NULL);
+	agent_must(&owner, WW_OK, "pool 2048");
+	agent_must(&owner, WW_OK, "alloc 0 1024");
+	agent_must(&owner, WW_OK, "paint 0 5");
+	agent_must(&owner, WW_OK, "export 0 write");
+	tokens[0] = pool_hear_token(&owner);
+	agent_must(&owner, WW_OK, "tell write");
+	tokens[1] = pool_hear_token(&owner);
+	tell(&agents[0], &tokens[1], " map", WW_OK);
+	child_kill(&owner);
+	scene_has_holders(2); /* this process, and the first agent */
+	tell(&agents[1], &tokens[1], "", WW_ERR_NOT_FOUND);
+	agent_must(&agents[0], WW_ERR_NOT_FOUND, "tell write");
+	pool_give(&agents[0], &tokens[0], 0, WW_OK);
+	agent_must(&agents[0], WW_OK, "look 0 5");
+	agent_must(&agents[0], WW_OK, "unref 0");
+	agent_must(&agents[0], WW_OK, "forget");
+	for (int i = 0; i < 2; i++)
+		agent_end(&agents[i]);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* A process that knows a pool and is killed leaves nothing. */
+CASE(known_pool_of_a_killed_process, 0)
+{
+	struct ww_token token;
+	struct child agent;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, CHUNK, 0);
+	slice = slice_make(pool, CHUNK, 1);
+	for (int i = 0; i < 3; i++) {
+		pool_start(&agent, NULL);
+		token = pool_token(pool, WW_ACCESS_WRITE, 0);
+		tell(&agent, &token, i == 1 ? "" : " map", WW_OK);
+		child_kill(&agent);
+	}
+	ww_memory_unref(slice);
+	pool_comes_to(pool, 0, 0);
+	MUST_EQUAL(0, pool_info(pool).holder_count);
+	ww_pool_unref(pool);
+	scene_end();
+}
