@@ -299,6 +299,15 @@ PyObject *limit_in_flight(PyObject *module, PyObject *arguments, PyObject *keywo
 /* The token of a Token instance, or NULL with TypeError. */
 const struct ww_token *token_of(struct core *core, PyObject *value);
 
+/* --- pool.c --- */
+
+/*
+ * The pool of a token. @device: borrowed; as for ww_pool_import()
+ * Return: as wait_run(); STATUS_RAISED.
+ */
+ww_status pool_import(struct core *core, const struct ww_token *token, ww_device *device,
+	const struct ww_token_info *info, PyObject **out_pool);
+
 /* --- array.c --- */
 
 /* An Array in @memory, an instance of CORE_MEMORY, which is borrowed. */

@@ -4,9 +4,13 @@
  */
 #include "core.h"
 
+#include "token.h"
+
 struct pool_handle {
 	struct handle base;
-	PyObject *device; /* an instance of CORE_DEVICE */
+	PyObject *device; /* an instance of CORE_DEVICE; NULL: not asked for yet */
+	bool is_imported;
+	uint8_t home_uuid[WW_DEVICE_UUID_BYTES]; /* of an imported one */
 };
 
 static void *pool_ref(void *object)
@@ -100,13 +104,117 @@ static PyObject *pool_close(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+/* --- to other processes --- */
+
+struct export_call {
+	ww_pool *pool;
+	struct ww_export_params params;
+	struct ww_token token;
+};
+
+static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct export_call *args = call;
+
+	(void)timeout_ns;
+	return ww_pool_export(args->pool, NULL, &args->params, cancel, &args->token);
+}
+
+/* Without an access: for writing, unless the pool came for reading. False with an exception. */
+static bool pool_export(PyObject *self, struct export_call *call)
+{
+	struct core *core = core_of(self);
+	bool is_chosen = call->params.access;
+	ww_status status;
+
+	if (!is_chosen)
+		call->params.access = WW_ACCESS_WRITE;
+	call->pool = handle_borrow(self, &pool_class);
+	if (!call->pool)
+		return false;
+	status = wait_brief(core, run_export, call, NULL);
+	if (status == WW_ERR_ACCESS && !is_chosen) {
+		call->params.access = WW_ACCESS_READ;
+		status = wait_brief(core, run_export, call, NULL);
+	}
+	handle_give_back(self, &pool_class, call->pool);
+	if (status != WW_OK)
+		error_raise(core, status);
+	return status == WW_OK;
+}
+
+static PyObject *pool_token(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"access", "uses", "escrow", NULL};
+	struct export_call call = {.params = WW_INIT(struct ww_export_params)};
+	PyObject *access = Py_None;
+
+	call.params.uses = 1;
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$O&O&:token", names, &access,
+		    convert_uses, &call.params.uses, convert_escrow, &call.params.escrow_ns) ||
+		(access != Py_None && !convert_access(access, &call.params.access)))
+		return NULL;
+	token_deliver(&call.params);
+	return pool_export(self, &call) ? token_object(core_of(self), &call.token) : NULL;
+}
+
 static PyObject *pool_reduce(PyObject *self, PyObject *unused)
 {
-	(void)self;
+	struct export_call call = {.params = WW_INIT(struct ww_export_params)};
+
 	(void)unused;
-	return PyErr_Format(PyExc_TypeError,
-		"a Pool cannot be pickled, since only its own process allocates from it: pickle its arrays "
-		"and memories, or their token()");
+	if (handle_is_closed(self))
+		return PyErr_Format(PyExc_ValueError,
+			"this Pool is closed, so it cannot be pickled. multiprocessing.Queue pickles in a "
+			"thread, after put() has returned: keep it open until the other process has it");
+	call.params.uses = 1;
+	call.params.flags = WW_EXPORT_DELIVERY;
+	return pool_export(self, &call) ? token_pickle(core_of(self), &call.token) : NULL;
+}
+
+struct import_call {
+	ww_device *device;
+	const struct ww_token *token;
+	ww_pool *pool;
+};
+
+static ww_status run_import(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct import_call *args = call;
+
+	(void)timeout_ns;
+	return ww_pool_import(args->device, NULL, args->token, cancel, &args->pool);
+}
+
+/* The pool is this process's own if its token came home. Takes over @pool. */
+static PyObject *imported_object(struct core *core, ww_pool *pool, const struct ww_token_info *info)
+{
+	struct ww_pool_info described = WW_INIT(struct ww_pool_info);
+	struct pool_handle *made;
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_pool_info_get(pool, &described);
+	Py_END_ALLOW_THREADS
+	made = (struct pool_handle *)handle_new(core->types[CORE_POOL], &pool_class, pool);
+	if (!made)
+		return NULL;
+	made->is_imported = status == WW_OK && described.is_imported;
+	memcpy(made->home_uuid, info->home_uuid, sizeof(made->home_uuid));
+	return (PyObject *)made;
+}
+
+ww_status pool_import(struct core *core, const struct ww_token *token, ww_device *device,
+	const struct ww_token_info *info, PyObject **out_pool)
+{
+	struct import_call call = {.device = device, .token = token};
+	ww_status status = wait_brief(core, run_import, &call, NULL);
+
+	*out_pool = NULL;
+	if (status != WW_OK)
+		return status;
+	*out_pool = imported_object(core, call.pool, info);
+	return *out_pool ? WW_OK : STATUS_RAISED;
 }
 
 /* --- slices --- */
@@ -265,6 +373,9 @@ static PyObject *pool_info(PyObject *self, PyObject *unused)
 	(void)unused;
 	if (!info_get(self, &info))
 		return NULL;
+	if (info.is_imported)
+		return error_raise_text(core_of(self), WW_ERR_ACCESS,
+			"this pool is another process's: only the process that made it knows its state");
 	PyObject *const values[] = {
 		info.bytes_max == UINT64_MAX ? Py_NewRef(Py_None)
 					     : PyLong_FromUnsignedLongLong(info.bytes_max),
@@ -341,10 +452,32 @@ static PyObject *pool_holders(PyObject *self, PyObject *unused)
 	return list;
 }
 
+/* That of an imported pool is opened by the first one who asks: a GPU may be only passed on. */
 static PyObject *get_device(PyObject *self, void *unused)
 {
+	struct pool_handle *handle = (struct pool_handle *)self;
+	struct core *core = core_of(self);
+	PyObject *shown = NULL;
+	ww_device *device;
+
 	(void)unused;
-	return Py_NewRef(((struct pool_handle *)self)->device);
+	if (!handle->device) {
+		device = token_device(core, handle->home_uuid, Py_None);
+		shown = device ? device_object(core, device) : NULL;
+		if (!shown)
+			return NULL;
+	}
+	if (handle->device)
+		Py_XDECREF(shown); /* another thread was faster */
+	else
+		handle->device = shown;
+	return Py_NewRef(handle->device);
+}
+
+static PyObject *get_is_mapped(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(((struct pool_handle *)self)->is_imported);
 }
 
 static PyObject *get_closed(PyObject *self, void *unused)
@@ -356,8 +489,14 @@ static PyObject *get_closed(PyObject *self, void *unused)
 /* Asks nobody: pool_info() may wait for the broker. */
 static PyObject *pool_repr(PyObject *self)
 {
-	return PyUnicode_FromFormat("<warpway.Pool of %R%s>", ((struct pool_handle *)self)->device,
-		handle_is_closed(self) ? " closed" : "");
+	const struct pool_handle *handle = (struct pool_handle *)self;
+	const char *closed = handle_is_closed(self) ? " closed" : "";
+
+	if (handle->is_imported)
+		return PyUnicode_FromFormat("<warpway.Pool of another process%s>", closed);
+	return handle->device
+		? PyUnicode_FromFormat("<warpway.Pool of %R%s>", handle->device, closed)
+		: PyUnicode_FromFormat("<warpway.Pool%s>", closed);
 }
 
 static PyMethodDef methods[] = {
@@ -395,6 +534,15 @@ static PyMethodDef methods[] = {
 	{"holders", pool_holders, METH_NOARGS,
 		"holders($self, /)\n--\n\n"
 		"The other processes that use slices of this pool, as a list of PoolHolder."},
+	{"token", KEYWORDS(pool_token), METH_VARARGS | METH_KEYWORDS,
+		"token($self, /, access=None, *, uses=1, escrow=60.0)\n--\n\n"
+		"A Token by which other processes get to know the pool, as by a pickle.\n\n"
+		"Parameters\n----------\n"
+		"access : 'read' or 'write'\n"
+		"    Of the slices that are expected; None: 'write', or as the pool came.\n"
+		"uses : int\n    How often it may be opened; 0: any number.\n"
+		"escrow : float or None\n"
+		"    Seconds that the broker keeps it; with `uses` after the end of this process."},
 	{"close", pool_close, METH_NOARGS,
 		"close($self, /)\n--\n\n"
 		"Release the pool. May be called twice. The pool ends with its last slice."},
@@ -406,6 +554,9 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
 	{"device", get_device, NULL, "Device: where its memory is.", NULL},
+	{"is_mapped", get_is_mapped, NULL,
+		"bool: it is a pool of another process. This one opens its slices, and cannot allocate.",
+		NULL},
 	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
 	{NULL},
 };
@@ -424,7 +575,11 @@ static PyType_Slot slots[] = {
 		    "A slice is a Memory like any other, but to allocate it, to hand it to another process and\n"
 		    "to release it costs a few stores into shared memory. Its bytes are allocated again when\n"
 		    "this process has released it, no token of it is in flight, and no process uses it. No\n"
-		    "memory is taken before the first slice is allocated.")},
+		    "memory is taken before the first slice is allocated.\n\n"
+		    "A pickled Pool arrives as one that `is_mapped`: a process that has it opens slices as they\n"
+		    "come, without asking the broker for each chunk that it has mapped. Only the process that\n"
+		    "made the pool allocates; in others `alloc`, `empty`, `trim`, `info` and `holders` raise\n"
+		    "AccessDenied.")},
 	{Py_tp_new, pool_new},
 	{Py_tp_dealloc, pool_dealloc},
 	{Py_tp_repr, pool_repr},

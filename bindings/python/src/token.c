@@ -204,14 +204,24 @@ ww_memory *token_map(struct core *core, const struct ww_token *token, PyObject *
 	return NULL;
 }
 
+static bool is_home_used(const struct core *core, const struct ww_token_info *info)
+{
+	return core->home.name[0] &&
+		!memcmp(core->home.uuid, info->home_uuid, sizeof(core->home.uuid));
+}
+
+ww_device *token_used_device(const struct core *core, const struct ww_token_info *info)
+{
+	return is_home_used(core, info) ? open_quietly(core->home.name) : NULL;
+}
+
 ww_memory *token_map_at_once(const struct core *core, const struct ww_token *token,
 	const struct ww_token_info *info)
 {
 	struct import_call call = {.token = token, .params = WW_INIT(struct ww_import_params)};
 	ww_status status;
 
-	if (!(info->flags & WW_TOKEN_SLICE) || !core->home.name[0] ||
-		memcmp(core->home.uuid, info->home_uuid, sizeof(core->home.uuid)) != 0)
+	if (!(info->flags & WW_TOKEN_SLICE) || !is_home_used(core, info))
 		return NULL;
 	call.params.access = info->access;
 	Py_BEGIN_ALLOW_THREADS
@@ -277,6 +287,21 @@ static PyObject *open_event(struct core *core, const struct ww_token *token, PyO
 	return status == WW_OK ? event_object(core, call.event) : error_raise(core, status);
 }
 
+/* Its chunks are mapped now. */
+static PyObject *open_pool(struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info, PyObject *which)
+{
+	ww_device *device = token_device(core, info->home_uuid, which);
+	PyObject *pool;
+	ww_status status;
+
+	if (!device)
+		return NULL;
+	status = pool_import(core, token, device, info, &pool);
+	handle_return(&device_class, device);
+	return status == WW_OK ? pool : error_raise(core, status);
+}
+
 PyObject *token_fail_kind(struct core *core)
 {
 	return error_raise_text(core, WW_ERR_UNSUPPORTED,
@@ -319,6 +344,8 @@ static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywo
 		return open_event(core, token, which);
 	case WW_OBJECT_BARRIER:
 		return barrier_object(core, token);
+	case WW_OBJECT_POOL:
+		return open_pool(core, token, &info, which);
 	default:
 		return token_fail_kind(core);
 	}
@@ -498,7 +525,7 @@ static PyObject *get_dtype(PyObject *self, void *unused)
 static PyMethodDef methods[] = {
 	{"open", KEYWORDS(token_open), METH_VARARGS | METH_KEYWORDS,
 		"open($self, /, access=None, device=None)\n--\n\n"
-		"What the token names: a Memory, Array, Timeline, Event or Barrier.\n\n"
+		"What the token names: a Memory, Array, Timeline, Event, Barrier or Pool.\n\n"
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    Of memory; None: what the token grants.\n"
 		"device : Device or what it takes, optional\n"
@@ -524,7 +551,7 @@ static PyGetSetDef properties[] = {
 		"str: the token in characters that are safe in a command line, a file or JSON; as secret as "
 		"`to_bytes`.",
 		NULL},
-	{"kind", get_kind, NULL, "str: 'memory', 'timeline', 'event' or 'barrier'.", NULL},
+	{"kind", get_kind, NULL, "str: 'memory', 'timeline', 'event', 'barrier' or 'pool'.", NULL},
 	{"access", get_access, NULL, "str: 'read' or 'write', the most that it grants.", NULL},
 	{"nbytes", get_bytes, NULL, "int: bytes of the span.", NULL},
 	{"shape", get_shape, NULL, "tuple of int, or None: of the array in it.", NULL},

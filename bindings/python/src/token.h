@@ -26,6 +26,12 @@ ww_device *token_device(struct core *core, const uint8_t home_uuid[WW_DEVICE_UUI
 	PyObject *which);
 
 /*
+ * The device that holds the bytes, if this process has used it; it is not opened for what is passed
+ * on only. Return: a reference; NULL without an exception.
+ */
+ww_device *token_used_device(const struct core *core, const struct ww_token_info *info);
+
+/*
  * Maps a slice of a chunk that this process has mapped, which costs less than a hold now and a
  * mapping later. The device is one that this process uses: so it is not opened for what is passed
  * on only.

@@ -279,6 +279,17 @@ static PyObject *receive_memory(struct core *core, const struct received *receiv
 	return array;
 }
 
+static PyObject *receive_pool(struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info)
+{
+	ww_device *device = token_used_device(core, info);
+	PyObject *pool;
+	ww_status status = pool_import(core, token, device, info, &pool);
+
+	handle_return(&device_class, device);
+	return status == WW_OK ? pool : fail_received(core, status, info);
+}
+
 PyObject *token_unpickle(PyObject *module, PyObject *payload)
 {
 	struct core *core = core_of_module(module);
@@ -295,6 +306,8 @@ PyObject *token_unpickle(PyObject *module, PyObject *payload)
 		return token_open_timeline(core, &received.token);
 	case WW_OBJECT_BARRIER:
 		return barrier_object(core, &received.token);
+	case WW_OBJECT_POOL:
+		return receive_pool(core, &received.token, &info);
 	default:
 		return token_fail_kind(core);
 	}

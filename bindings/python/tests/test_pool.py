@@ -1,6 +1,5 @@
 """Pools: slices, who uses them, and what happens when it is full."""
 import os
-import pickle
 import signal
 import threading
 
@@ -278,12 +277,6 @@ def test_a_closed_pool_serves_no_call(device):
             call()
     kept.write(b"bytes")
     assert kept.read(0, 5) == b"bytes"
-
-
-def test_a_pool_is_not_pickled(pool):
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        with pytest.raises(TypeError, match="token"):
-            pickle.dumps(pool, protocol)
 
 
 @pytest.mark.parametrize("arguments, error", [
