@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-static uint64_t left_of(struct raw *raw, uint64_t number)
+static struct ww_wire_hold delivery_of(struct raw *raw, uint64_t number)
 {
 	struct ww_wire_holds holds = {0};
 	struct ww_wire_hold_listing listing;
@@ -15,9 +15,19 @@ static uint64_t left_of(struct raw *raw, uint64_t number)
 	MUST_OK(raw_call(raw, holds, &holds, hold_listing, &listing));
 	while (ww_wire_hold_next(&listing.holds, &hold)) {
 		if (hold.delivery == number)
-			return hold.left_ns;
+			return hold;
 	}
 	FAIL("there is no delivery %" PRIu64, number);
+}
+
+static uint64_t left_of(struct raw *raw, uint64_t number)
+{
+	return delivery_of(raw, number).left_ns;
+}
+
+static uint32_t uses_of(struct raw *raw, uint64_t number)
+{
+	return delivery_of(raw, number).uses;
 }
 
 /* It lasts as long as its exporter, then for its time. */
@@ -88,6 +98,48 @@ CASE(delivery_uses, 0)
 	MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &again));
 	MUST_REFUSE(WW_ERR_INVALID, "another delivery's",
 		raw_deliver(other, put.id, WW_WIRE_ACCESS_READ, &again));
+	MUST_OK(raw_remove(maker, "delivered"));
+}
+
+/* Asks as raw_import() does, as a client that lost its connection before the answer came. */
+static ww_status import_again(struct raw *raw, const uint8_t id[16], const uint8_t secret[16])
+{
+	struct ww_wire_import message = {.access = WW_WIRE_ACCESS_READ};
+	struct ww_wire_header header = *raw_next(raw, 0);
+	struct ww_wire_granted granted;
+
+	header.flags = WW_WIRE_HEADER_FLAG_AGAIN;
+	memcpy(message.id, id, sizeof(message.id));
+	memcpy(message.secret, secret, sizeof(message.secret));
+	MUST_OK(raw_answered(raw,
+		raw_posted(raw,
+			ww_wire_encode_import(&message, raw_version(raw), &header, raw->out,
+				sizeof(raw->out)))));
+	return raw_take(raw, granted, &granted);
+}
+
+/* An import that is asked for again counts once, unless it was not counted yet. */
+CASE(delivery_counts_once, 0)
+{
+	struct raw_delivery delivery = {.uses = 3, .after_ns = 60000 * MS};
+	struct raw *maker = peer();
+	struct raw *first = peer();
+	struct raw *second = peer();
+	struct ww_wire_put put = put_named(maker, "delivered");
+	struct ww_wire_granted granted;
+
+	MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &delivery));
+	MUST_OK(raw_import(first, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
+	for (int i = 0; i < 3; i++)
+		MUST_OK(import_again(first, put.id, delivery.secret));
+	MUST_EQUAL(2, uses_of(maker, delivery.number));
+	MUST_OK(import_again(second, put.id, delivery.secret));
+	MUST_EQUAL(1, uses_of(maker, delivery.number));
+	/* It holds the object already, so nothing says that this was counted. */
+	MUST_OK(import_again(maker, put.id, delivery.secret));
+	MUST_OK(import_again(maker, put.id, delivery.secret));
+	MUST_REFUSE(WW_ERR_ACCESS, "as often",
+		raw_import(second, put.id, delivery.secret, WW_WIRE_ACCESS_READ, &granted));
 	MUST_OK(raw_remove(maker, "delivered"));
 }
 

@@ -5,6 +5,7 @@
  */
 #include "broker/suite.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -183,6 +184,47 @@ CASE(restart_keeps_deliveries, ONCE)
 	raw_close(maker);
 	raw_close(other);
 	wait_for(peer(), &(struct want){0, 1, 0, 0, 0});
+}
+
+/*
+ * A broker that takes over finds deliveries in any order: those that were made later stand where
+ * earlier ones have ended. It names the oldest one all the same, and ends them by age.
+ */
+CASE(restart_keeps_deliveries_in_order, ONCE)
+{
+	struct raw_delivery sent[8];
+	struct raw *maker;
+	struct ww_wire_put put = raw_object("delivered");
+	struct ww_wire_recalled done;
+	char word[64];
+
+	suite_start(NULL, 0);
+	maker = peer();
+	put.state = WW_WIRE_STATE_SHARED;
+	MUST_OK(raw_put(maker, &put, NULL, 0));
+	for (size_t i = 0; i < 8; i++) {
+		sent[i] = (struct raw_delivery){.uses = 1, .after_ns = 1000 * MS};
+		MUST_OK(raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ, &sent[i]));
+		if (i < 5)
+			continue;
+		MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.number = sent[i - 5].number},
+			&done));
+		MUST_EQUAL(1, done.count);
+	}
+	suite_kill_broker(maker);
+	suite_come_back(maker, true);
+	snprintf(word, sizeof(word), "number %" PRIu64 " for", sent[3].number);
+	MUST_REFUSE(WW_ERR_LIMIT, word,
+		raw_deliver(maker, put.id, WW_WIRE_ACCESS_READ,
+			&(struct raw_delivery){.uses = 1, .after_ns = 1, .count = 1}));
+	MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.number = sent[0].number}, &done));
+	MUST_EQUAL(0, done.count);
+	MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.number = sent[3].number}, &done));
+	MUST_EQUAL(1, done.count);
+	MUST_OK(raw_recall(maker, &(struct ww_wire_recall){.older_ns = 0}, &done));
+	MUST_EQUAL(4, done.count);
+	MUST_OK(raw_remove(maker, "delivered"));
+	raw_close(maker);
 }
 
 CASE(daemon_leaves_when_idle, ONCE)

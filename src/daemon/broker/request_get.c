@@ -18,6 +18,8 @@
 #include "daemon/broker/server_state.h"
 #include "daemon/registry/delivery.h"
 #include "daemon/registry/hold.h"
+#include "daemon/registry/holder.h"
+#include "daemon/registry/key_hash.h"
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
@@ -72,16 +74,6 @@ ww_status request_get(void *context, const struct ww_wire_header *header,
 	return status;
 }
 
-/* Takes as long whatever the bytes are. */
-static bool is_secret(const uint8_t a[16], const uint8_t b[16])
-{
-	uint8_t differences = 0;
-
-	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
-		differences |= a[i] ^ b[i];
-	return differences == 0;
-}
-
 /* @delivery: that the secret opens; NULL: none */
 static ww_status import_check(const struct registry *registry, const struct object *object,
 	const struct hold *delivery, const struct ww_wire_import *import)
@@ -89,8 +81,8 @@ static ww_status import_check(const struct registry *registry, const struct obje
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	uint8_t granted = delivery ? hold_record(registry, delivery)->access : 0;
 	bool may_write = granted == WW_WIRE_ACCESS_WRITE ||
-		is_secret(record->write_secret, import->secret);
-	bool may_read = granted || is_secret(record->read_secret, import->secret);
+		key_is_secret(record->write_secret, import->secret);
+	bool may_read = granted || key_is_secret(record->read_secret, import->secret);
 
 	if (!may_write && !may_read)
 		return ww_fail(WW_ERR_ACCESS,
@@ -121,17 +113,20 @@ static ww_status import_send(struct peer *peer, uint32_t serial, struct object *
 }
 
 /*
- * Whether the connection broke before the answer came, and the import has ended its delivery: then
- * the process holds the object. A holder gains nothing by a request that only says so.
+ * Whether the connection broke before the answer came, and the import was counted: then the process
+ * holds the object, and the delivery has ended, or this process was the last to use it. A holder
+ * gains nothing by a request that only says so.
  */
 static bool import_is_repeated(const struct peer *peer, const struct ww_wire_header *header,
-	const struct object *object, const struct ww_wire_import *import)
+	const struct object *object, const struct hold *delivery,
+	const struct ww_wire_import *import)
 {
 	const struct registry *registry = &peer->server->registry;
 	const struct hold *hold = hold_find(registry, peer->holder, object);
-
 	uint32_t state = object_record(registry, object)->state;
 
+	if (delivery && !delivery_was_used_by(registry, delivery, peer->holder))
+		return false;
 	return header->flags & WW_WIRE_HEADER_FLAG_AGAIN && hold &&
 		hold_record(registry, hold)->access >= import->access &&
 		(state == WW_WIRE_STATE_SHARED ||
@@ -151,13 +146,13 @@ ww_status request_import(void *context, const struct ww_wire_header *header,
 		return ww_fail(WW_ERR_NOT_FOUND,
 			"the token's object is not in this broker: it is gone, or was never here");
 	delivery = delivery_find(registry, object, import->secret);
-	if (!delivery && import_is_repeated(peer, header, object, import))
+	if (import_is_repeated(peer, header, object, delivery, import))
 		return import_send(peer, header->serial, object, import->access);
 	ww_try(import_check(registry, object, delivery, import));
 	is_new = !hold_find(registry, peer->holder, object);
 	ww_try(import_send(peer, header->serial, object, import->access));
 	if (delivery)
-		delivery_use(registry, delivery);
+		delivery_use(registry, delivery, peer->holder);
 	else if (is_new)
 		hold_use_escrow(registry, object, import->access);
 	return WW_OK;

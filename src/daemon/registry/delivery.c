@@ -26,8 +26,19 @@ static struct delivery *delivery_of(struct ww_list *link)
 
 /* --- making --- */
 
-static void delivery_belongs(struct delivery *delivery, struct holder *exporter)
+static uint64_t number_of(const struct registry *registry, struct ww_list *link)
 {
+	return hold_record(registry, delivery_of(link)->hold)->delivery;
+}
+
+/* Those that a former broker left come in any order; else the numbers grow with the time. */
+static void delivery_belongs(const struct registry *registry, struct delivery *delivery,
+	struct holder *exporter)
+{
+	if (!ww_list_is_empty(&exporter->deliveries) &&
+		number_of(registry, exporter->deliveries.previous) >
+			hold_record(registry, delivery->hold)->delivery)
+		exporter->are_in_order = false;
 	delivery->exporter = exporter;
 	ww_list_append(&exporter->deliveries, &delivery->of_exporter);
 	exporter->delivery_count++;
@@ -60,12 +71,18 @@ static ww_status delivery_item(struct registry *registry, struct hold *hold,
 		free(delivery);
 		return WW_ERR_NO_MEMORY;
 	}
+	if (ww_map_insert(&registry->by_delivery, &delivery->by_number,
+		    key_hash_number(record->delivery)) != WW_OK) {
+		ww_map_remove(&registry->by_secret, &delivery->by_secret);
+		free(delivery);
+		return WW_ERR_NO_MEMORY;
+	}
 	ww_list_init(&delivery->of_exporter);
 	delivery->hold = hold;
 	delivery->bytes = object_record(registry, hold_object(registry, hold))->bytes;
 	hold->delivery = delivery;
 	if (exporter)
-		delivery_belongs(delivery, exporter);
+		delivery_belongs(registry, delivery, exporter);
 	return WW_OK;
 }
 
@@ -89,30 +106,59 @@ ww_status delivery_adopt(struct registry *registry, struct hold *hold)
 	return delivery_item(registry, hold, exporter);
 }
 
-static const struct ww_layout_hold_record *find_oldest(const struct registry *registry,
-	const struct holder *exporter)
+/* Each list is in order. @into: gets all of @other */
+static void merge(const struct registry *registry, struct ww_list *into, struct ww_list *other)
 {
-	const struct ww_layout_hold_record *oldest = NULL;
+	struct ww_list merged = WW_LIST_INIT(merged);
+	struct ww_list *link;
 
-	ww_list_for_each (link, &exporter->deliveries) {
-		const struct ww_layout_hold_record *record = hold_record(registry,
-			delivery_of(link)->hold);
+	while (!ww_list_is_empty(into) || !ww_list_is_empty(other)) {
+		bool takes_other = ww_list_is_empty(into) ||
+			(!ww_list_is_empty(other) &&
+				number_of(registry, other->next) < number_of(registry, into->next));
 
-		if (!oldest || record->since_ns < oldest->since_ns)
-			oldest = record;
+		ww_list_append(&merged, ww_list_take_first(takes_other ? other : into));
 	}
-	return oldest;
+	while ((link = ww_list_take_first(&merged)))
+		ww_list_append(into, link);
 }
 
-static ww_status delivery_fail_limit(const struct registry *registry, const struct holder *exporter)
+/* @count: of its links. A merge sort: as many turns inside each other as @count has bits. */
+static void sort(const struct registry *registry, struct ww_list *list, uint32_t count)
 {
-	const struct ww_layout_hold_record *oldest = find_oldest(registry, exporter);
-	const struct ww_layout_object_record *object;
+	struct ww_list half = WW_LIST_INIT(half);
 
-	if (!oldest)
+	if (count < 2)
+		return;
+	for (uint32_t i = 0; i < count / 2; i++)
+		ww_list_append(&half, ww_list_take_first(list));
+	sort(registry, &half, count / 2);
+	sort(registry, list, count - count / 2);
+	merge(registry, list, &half);
+}
+
+/* Return: NULL: it has none in flight. */
+static struct hold *find_oldest(const struct registry *registry, struct holder *exporter)
+{
+	if (!exporter->are_in_order)
+		sort(registry, &exporter->deliveries, exporter->delivery_count);
+	exporter->are_in_order = true;
+	return ww_list_is_empty(&exporter->deliveries)
+		? NULL
+		: delivery_of(exporter->deliveries.next)->hold;
+}
+
+static ww_status delivery_fail_limit(const struct registry *registry, struct holder *exporter)
+{
+	const struct hold *hold = find_oldest(registry, exporter);
+	const struct ww_layout_object_record *object;
+	const struct ww_layout_hold_record *oldest;
+
+	if (!hold)
 		return ww_fail(WW_ERR_LIMIT,
 			"this object is larger than what this process may have in flight; raise the limit "
 			"(ww_in_flight_limit())");
+	oldest = hold_record(registry, hold);
 	object = table_record(&registry->object_table, oldest->object);
 	return ww_fail(WW_ERR_LIMIT,
 		"%" PRIu32 " tokens, %" PRIu64
@@ -124,9 +170,8 @@ static ww_status delivery_fail_limit(const struct registry *registry, const stru
 		(ww_clock_now_ns() - oldest->since_ns) / UINT64_C(1000000000));
 }
 
-static ww_status delivery_check_limit(const struct registry *registry,
-	const struct holder *exporter, const struct object *object,
-	const struct ww_wire_export *export)
+static ww_status delivery_check_limit(const struct registry *registry, struct holder *exporter,
+	const struct object *object, const struct ww_wire_export *export)
 {
 	uint64_t bytes = object_record(registry, object)->bytes;
 	bool is_over = export->most_count && exporter->delivery_count >= export->most_count;
@@ -149,6 +194,7 @@ static void delivery_fill(struct registry *registry, struct hold *hold,
 	record->flags = WW_WIRE_HOLD_FLAG_ESCROW;
 	record->exporter = holder_record(registry, exporter)->number;
 	record->after_ns = export->escrow_ns;
+	record->last_user = 0;
 	record->delivery = ++*table_value(&registry->hold_table, 0);
 	memcpy(record->secret, export->secret, sizeof(record->secret));
 }
@@ -174,23 +220,13 @@ static ww_status delivery_create(struct registry *registry, struct holder *expor
 	return WW_OK;
 }
 
-/* Takes as long whatever the bytes are. */
-static bool is_secret(const uint8_t a[WW_WIRE_ID_BYTES], const uint8_t b[WW_WIRE_ID_BYTES])
-{
-	uint8_t differences = 0;
-
-	for (size_t i = 0; i < WW_WIRE_ID_BYTES; i++)
-		differences |= a[i] ^ b[i];
-	return differences == 0;
-}
-
 static struct hold *find_secret(const struct registry *registry,
 	const uint8_t secret[WW_WIRE_ID_BYTES])
 {
 	ww_map_for_each (node, &registry->by_secret, key_hash_id(secret)) {
 		struct hold *hold = ww_container(node, struct delivery, by_secret)->hold;
 
-		if (is_secret(hold_record(registry, hold)->secret, secret))
+		if (key_is_secret(hold_record(registry, hold)->secret, secret))
 			return hold;
 	}
 	return NULL;
@@ -220,14 +256,26 @@ struct hold *delivery_find(const struct registry *registry, const struct object 
 	return hold && hold_object(registry, hold) == object ? hold : NULL;
 }
 
-void delivery_use(struct registry *registry, struct hold *hold)
+/*
+ * A broker that is killed between the two stores leaves an import that nobody has made in flight,
+ * rather than one counted twice.
+ */
+void delivery_use(struct registry *registry, struct hold *hold, const struct holder *user)
 {
 	struct ww_layout_hold_record *record = hold_record(registry, hold);
 
-	if (record->uses == 1)
+	if (record->uses == 1) {
 		hold_drop(registry, hold);
-	else
-		record->uses--;
+		return;
+	}
+	record->last_user = holder_record(registry, user)->number;
+	__atomic_store_n(&record->uses, record->uses - 1, __ATOMIC_RELEASE);
+}
+
+bool delivery_was_used_by(const struct registry *registry, const struct hold *hold,
+	const struct holder *user)
+{
+	return hold_record(registry, hold)->last_user == holder_record(registry, user)->number;
 }
 
 /* --- ending --- */
@@ -240,6 +288,7 @@ void delivery_forget(struct registry *registry, struct hold *hold)
 		return;
 	delivery_leave_exporter(registry, delivery);
 	ww_map_remove(&registry->by_secret, &delivery->by_secret);
+	ww_map_remove(&registry->by_delivery, &delivery->by_number);
 	free(delivery);
 }
 
@@ -263,11 +312,10 @@ static void recall_one(struct registry *registry, struct hold *hold, struct reca
 	hold_drop(registry, hold);
 }
 
-static struct hold *find_number(const struct registry *registry, const struct holder *exporter,
-	uint64_t number)
+static struct hold *find_number(const struct registry *registry, uint64_t number)
 {
-	ww_list_for_each (link, &exporter->deliveries) {
-		struct hold *hold = delivery_of(link)->hold;
+	ww_map_for_each (node, &registry->by_delivery, key_hash_number(number)) {
+		struct hold *hold = ww_container(node, struct delivery, by_number)->hold;
 
 		if (hold_record(registry, hold)->delivery == number)
 			return hold;
@@ -275,21 +323,18 @@ static struct hold *find_number(const struct registry *registry, const struct ho
 	return NULL;
 }
 
-static struct hold *find_old(const struct registry *registry, const struct holder *exporter,
+/* Return: NULL: none is so old. */
+static struct hold *find_old(const struct registry *registry, struct holder *exporter,
 	uint64_t since_ns)
 {
-	ww_list_for_each (link, &exporter->deliveries) {
-		struct hold *hold = delivery_of(link)->hold;
+	struct hold *oldest = find_oldest(registry, exporter);
 
-		if (hold_record(registry, hold)->since_ns <= since_ns)
-			return hold;
-	}
-	return NULL;
+	return oldest && hold_record(registry, oldest)->since_ns <= since_ns ? oldest : NULL;
 }
 
 /*
  * The end of one may end others, of objects that are inside of its object: so the search begins
- * anew each time. The list is mostly by age.
+ * anew each time.
  */
 static void recall_old(struct registry *registry, struct holder *exporter, struct recall *recall)
 {
@@ -316,7 +361,7 @@ void delivery_recall(struct registry *registry, struct holder *exporter, struct 
 	if (memcmp(wanted->secret, no_secret, sizeof(no_secret)) != 0)
 		hold = find_secret(registry, wanted->secret);
 	else if (wanted->number)
-		hold = find_number(registry, exporter, wanted->number);
+		hold = find_number(registry, wanted->number);
 	else
 		recall_old(registry, exporter, recall);
 	if (hold && hold->delivery->exporter == exporter)

@@ -29,6 +29,7 @@ struct object;
 
 struct delivery {
 	struct ww_map_node by_secret;
+	struct ww_map_node by_number;
 	struct ww_list of_exporter;
 	struct hold *hold;
 	struct holder *exporter; /* NULL: it has ended */
@@ -54,8 +55,12 @@ void delivery_forget(struct registry *registry, struct hold *hold);
 struct hold *delivery_find(const struct registry *registry, const struct object *object,
 	const uint8_t secret[WW_WIRE_ID_BYTES]);
 
-/* Counts an import; after the last one the delivery ends. */
-void delivery_use(struct registry *registry, struct hold *hold);
+/* Counts an import by @user; after the last one the delivery ends. */
+void delivery_use(struct registry *registry, struct hold *hold, const struct holder *user);
+
+/* Whether the last import that was counted is of this process. */
+bool delivery_was_used_by(const struct registry *registry, const struct hold *hold,
+	const struct holder *user);
 
 /* Starts the time of all deliveries of a holder that ends. */
 void delivery_exporter_ended(struct registry *registry, struct holder *exporter);

@@ -51,6 +51,7 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	ww_list_init(&holder->signal_pages);
 	ww_list_init(&holder->peers);
 	ww_list_init(&holder->deliveries);
+	holder->are_in_order = true;
 	ww_list_init(&holder->of_done);
 	holder->account = account_get(&registry->accounts, record->uid);
 	if (!holder->account)

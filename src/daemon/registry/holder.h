@@ -28,7 +28,7 @@ struct holder {
 	struct ww_list put;            /* struct object.of_creator */
 	struct ww_list signal_pages;   /* the same, of those with a last will */
 	struct ww_list peers;          /* struct peer.of_holder: its connections */
-	struct ww_list deliveries;     /* struct delivery.of_exporter */
+	struct ww_list deliveries;     /* struct delivery.of_exporter; by age, if are_in_order */
 	struct account *account;
 	uv_poll_t *exit_poll; /* of its pidfd; NULL: none */
 	uint32_t index;
@@ -42,6 +42,7 @@ struct holder {
 	/* from before a restart, and has not connected again: counts as a connection */
 	bool is_awaited;
 	bool has_reservation;
+	bool are_in_order;         /* the deliveries */
 	bool is_confirming;        /* between a reconnection and its last `confirm` */
 	struct charge reservation; /* charged already */
 };

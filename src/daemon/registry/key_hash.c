@@ -58,3 +58,12 @@ uint64_t key_hash_pair(uint32_t first, uint32_t second)
 {
 	return hash_mix(((uint64_t)first << 32 | second) ^ hash_seed);
 }
+
+bool key_is_secret(const uint8_t a[16], const uint8_t b[16])
+{
+	uint8_t differences = 0;
+
+	for (size_t i = 0; i < 16; i++)
+		differences |= a[i] ^ b[i];
+	return differences == 0;
+}

@@ -436,6 +436,7 @@ void registry_reclaim(struct registry *registry)
 	if (registry->hold_table.used == 0 && table_free_items(&registry->hold_table)) {
 		ww_map_fini(&registry->by_pair);
 		ww_map_fini(&registry->by_secret);
+		ww_map_fini(&registry->by_delivery);
 		is_freed = true;
 	}
 	if (registry->holder_table.used == 0 && table_free_items(&registry->holder_table)) {
@@ -490,4 +491,5 @@ void registry_close(struct registry *registry)
 	free(registry->by_process.buckets);
 	free(registry->by_pair.buckets);
 	free(registry->by_secret.buckets);
+	free(registry->by_delivery.buckets);
 }

@@ -54,7 +54,8 @@ struct registry {
 	struct table object_table, holder_table, hold_table;
 	struct ww_map by_id, by_name, by_number, by_process;
 	struct ww_map by_pair;   /* what processes hold */
-	struct ww_map by_secret; /* deliveries */
+	struct ww_map by_secret; /* deliveries, as the next */
+	struct ww_map by_delivery;
 	struct accounts accounts;
 	struct fdstore *fdstore;
 	uv_loop_t *loop;
