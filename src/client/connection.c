@@ -288,21 +288,16 @@ static bool is_interrupted(int error, uint64_t deadline_ns)
 }
 
 /* @folder: as opened for this address. Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; an error. */
-static ww_status connect_through(const struct ww_address *address, int folder, uint64_t deadline_ns,
-	int *out_fd, bool *out_is_absent)
+static ww_status connect_through(const struct ww_connection *connection,
+	const struct ww_address *address, int folder, uint64_t deadline_ns, bool *out_is_absent)
 {
 	const struct sockaddr_un name = ww_address_socket(address, folder);
-	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int result;
 	int error;
 
-	if (fd < 0)
-		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
-			"cannot make a socket to a broker");
-	ww_try(ww_fd_adopt(&fd));
 	do {
-		limit_connect(fd, ww_cancel_sleep_end_ns(deadline_ns));
-		result = connect(fd, (const struct sockaddr *)&name, sizeof(name));
+		limit_connect(connection->socket, ww_cancel_sleep_end_ns(deadline_ns));
+		result = connect(connection->socket, (const struct sockaddr *)&name, sizeof(name));
 		error = errno;
 	} while (result < 0 && is_interrupted(error, deadline_ns));
 	if (result < 0 && lacks_proc(error, folder))
@@ -310,45 +305,63 @@ static ww_status connect_through(const struct ww_address *address, int folder, u
 			"cannot tell without /proc who listens at %s; mount it, or set WARPWAY_BROKER to the "
 			"broker you mean",
 			address->path);
-	if (result < 0)
-		return fail_connect(error, address, out_is_absent);
-	*out_fd = ww_fd_steal(&fd);
-	return WW_OK;
+	return result < 0 ? fail_connect(error, address, out_is_absent) : WW_OK;
 }
 
 /* Return: as connect_through(). */
-static ww_status connect_socket(const struct ww_address *address, uint64_t deadline_ns, int *out_fd,
-	bool *out_is_absent)
+static ww_status connect_socket(struct ww_connection *connection, const struct ww_address *address,
+	uint64_t deadline_ns, bool *out_is_absent)
 {
+	socklen_t length = sizeof(struct ucred);
 	WW_AUTO_FD int folder = -1;
+	struct ucred peer;
 	ww_status status = ww_address_open_folder(address, &folder);
 
 	ww_try(status);
 	if (status == WW_END)
 		return fail_absent(ENOENT, address, out_is_absent);
-	return connect_through(address, folder, deadline_ns, out_fd, out_is_absent);
+	status = connect_through(connection, address, folder, deadline_ns, out_is_absent);
+	if (status == WW_OK &&
+		getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+		connection->uid = peer.uid;
+	return status;
 }
 
-/* Takes over @fd on success. Return: NULL: out of memory; the record is filled. */
-static struct ww_connection *connection_new(int *fd)
+static ww_status open_socket(int *out_fd)
+{
+	WW_AUTO_FD int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return ww_fail_errno(errno, errno == EMFILE ? "raise the limit (ulimit -n)" : NULL,
+			"cannot make a socket to a broker");
+	ww_try(ww_fd_adopt(&fd));
+	*out_fd = ww_fd_steal(&fd);
+	return WW_OK;
+}
+
+/*
+ * Not connected yet. The socket is made and listed in one step, so that there is none which a child
+ * made by fork() does not close.
+ */
+static ww_status connection_new(struct ww_connection **out_connection)
 {
 	struct ww_connection *connection = calloc(1, sizeof(*connection));
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
+	ww_status status;
 
-	if (!connection) {
-		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
-		return NULL;
-	}
+	if (!connection)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
 	ww_ref_init(&connection->ref);
-	connection->socket = ww_fd_steal(fd);
 	connection->uid = UINT32_MAX;
 	pthread_mutex_lock(&sockets_lock);
-	ww_list_append(&connections, &connection->link);
+	status = open_socket(&connection->socket);
+	if (status == WW_OK)
+		ww_list_append(&connections, &connection->link);
 	pthread_mutex_unlock(&sockets_lock);
-	if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
-		connection->uid = peer.uid;
-	return connection;
+	if (status == WW_OK)
+		*out_connection = connection;
+	else
+		free(connection);
+	return status;
 }
 
 static ww_status send_hello(struct ww_connection *connection, const struct ww_caller *caller,
@@ -374,19 +387,16 @@ ww_status ww_connection_connect(const struct ww_address *address, const struct w
 	uint64_t deadline_ns, struct ww_connection **out_connection, bool *out_is_absent)
 {
 	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
-	WW_AUTO_FD int fd = -1;
 	ww_status status;
 
 	*out_connection = NULL;
 	*out_is_absent = false;
 	if (ww_cancel_is_nowait())
 		return WW_CANCELLED;
-	status = connect_socket(address, deadline_ns, &fd, out_is_absent);
+	ww_try(connection_new(&connection));
+	status = connect_socket(connection, address, deadline_ns, out_is_absent);
 	if (status != WW_OK)
 		return status;
-	connection = connection_new(&fd);
-	if (!connection)
-		return WW_ERR_NO_MEMORY;
 	ww_try(ww_address_check_peer(address, connection->uid));
 	status = send_hello(connection, caller, deadline_ns);
 	/*

@@ -217,3 +217,58 @@ CASE(in_flight_slices, WW_CAP_EXPORT)
 	ww_pool_unref(pool);
 	scene_end();
 }
+
+/*
+ * A token whose secret is zero, and that names no delivery by a number either: it is no request for
+ * all of them.
+ */
+CASE(in_flight_of_a_forged_token, WW_CAP_EXPORT)
+{
+	struct ww_token forged;
+	ww_memory *memory;
+	ww_memory *slice;
+	ww_pool *pool;
+
+	scene_begin();
+	memory = scene_make(BYTES, 6);
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	forged = deliver(memory);
+	(void)deliver(slice);
+	for (size_t i = 0; i < 16; i++)
+		forged = token_forged(&forged, 32 + i, forged.bytes[32 + i]); /* of the secret */
+	MUST_EQUAL(0, revoke(WW_PARAMS(struct ww_in_flight_which, .token = &forged)));
+	MUST_EQUAL(2, count_flights(NULL));
+	MUST_EQUAL(2, revoke(NULL));
+	ww_memory_unref(slice);
+	ww_pool_unref(pool);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
+/* A delivery has no end while its pool lives; a token after it, which has one, comes to that. */
+CASE(in_flight_then_an_escrow, WW_CAP_EXPORT)
+{
+	const struct ww_export_params brief = {
+		.struct_size = sizeof(brief),
+		.uses = 1,
+		.escrow_ns = 1,
+	};
+	struct ww_token token;
+	ww_memory *slice;
+	ww_memory *got;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	slice = slice_make(pool, 4096);
+	token = deliver(slice);
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
+	ww_memory_unref(got);
+	token = slice_token(slice, &brief);
+	ww_memory_unref(slice);
+	MUST_EQUAL(0, pool_info(pool).waiting_count);
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	ww_pool_unref(pool);
+	scene_end();
+}

@@ -9,8 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +36,7 @@ static struct {
 	struct ww_token token;
 	struct ww_token slice_token;
 	struct ww_token timeline_token;
+	struct ww_token pool_token;
 } ours;
 
 /* Which keeps nothing alive. */
@@ -63,6 +68,7 @@ static void set_up(void)
 	pattern_write(ours.slice, 3);
 	export.access = WW_ACCESS_WRITE;
 	MUST_OK(ww_memory_export(ours.slice, scene.broker, &export, NULL, &ours.slice_token));
+	MUST_OK(ww_pool_export(ours.pool, scene.broker, &export, NULL, &ours.pool_token));
 	MUST_OK(ww_timeline_create(NULL, &ours.timeline));
 	ours.timeline_token = timeline_token(ours.timeline, scene.broker);
 }
@@ -96,16 +102,21 @@ static void refuse_broker(void)
 	struct ww_broker_info broker_info = WW_INIT(struct ww_broker_info);
 	struct ww_object_info info = WW_INIT(struct ww_object_info);
 	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
+	ww_in_flight *in_flight;
 	ww_snapshot *snapshot;
 	ww_object *object;
 	ww_memory *memory;
 	ww_watch *watch;
+	ww_pool *pool;
 
 	FORKED(ww_broker_info_get(scene.broker, &broker_info));
 	FORKED(ww_memory_get(scene.device, scene.broker, "x", NULL, 0, NULL, &memory, NULL));
 	FORKED(ww_memory_import(scene.device, scene.broker, &ours.token, NULL, NULL, &memory,
 		&info));
 	FORKED(ww_object_import(scene.broker, &ours.token, NULL, &object, &info));
+	FORKED(ww_pool_import(NULL, scene.broker, &ours.pool_token, NULL, &pool));
+	FORKED(ww_in_flight_create(scene.broker, NULL, &in_flight));
+	FORKED(ww_in_flight_revoke(scene.broker, NULL, NULL, NULL, NULL));
 	FORKED(ww_broker_remove(scene.broker, "x"));
 	FORKED(ww_broker_stat(scene.broker, "x", &info));
 	FORKED(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
@@ -130,6 +141,7 @@ static void refuse_objects(void)
 	FORKED(ww_object_map(ours.object, scene.device, NULL, NULL, &memory));
 	FORKED(ww_object_export(ours.object, NULL, NULL, &token));
 	FORKED(ww_pool_alloc(ours.pool, 4096, 0, 0, NULL, &memory));
+	FORKED(ww_pool_export(ours.pool, NULL, NULL, NULL, &token));
 	FORKED(ww_pool_trim(ours.pool, 0, NULL));
 	FORKED(ww_pool_info_get(ours.pool, &pool_info));
 	FORKED(ww_memory_info_get(ours.slice, &info));
@@ -386,5 +398,77 @@ CASE(fork_keeps_nothing, NEEDS_EXPORT)
 	scene_has_holders(1);
 	MUST_EQUAL(1, write(socket, "", 1)); /* somebody can read it: the child */
 	close(socket);
+	scene_end();
+}
+
+/* --- while a thread connects --- */
+
+/* A listener whose queue is full: whoever connects to it waits. */
+static struct {
+	struct sockaddr_un name;
+	int listener;
+	int first; /* it fills the queue */
+} full;
+
+static void fill_up(void)
+{
+	full.name.sun_family = AF_UNIX;
+	snprintf(full.name.sun_path, sizeof(full.name.sun_path), "%s.full",
+		ww_broker_address(scene.broker));
+	full.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	full.first = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	MUST_CALL(bind(full.listener, (struct sockaddr *)&full.name, sizeof(full.name)));
+	MUST_CALL(listen(full.listener, 0));
+	MUST_CALL(connect(full.first, (struct sockaddr *)&full.name, sizeof(full.name)));
+}
+
+static void *connect_and_wait(void *context)
+{
+	const struct ww_broker_params params = {
+		.struct_size = sizeof(params),
+		.flags = WW_BROKER_NO_START,
+		.timeout_ns = UINT64_C(3600) * 1000000000,
+		.address = full.name.sun_path,
+	};
+	ww_broker *broker;
+
+	(void)context;
+	MUST_STATUS(WW_ERR_NO_BROKER, ww_broker_open(&params, &broker));
+	return NULL;
+}
+
+static int count_sockets(void)
+{
+	struct stat file;
+	int count = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		count += fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode);
+	return count;
+}
+
+static int sockets_before;
+
+/* Of the library's sockets the child has none. */
+static void has_no_socket(void)
+{
+	MUST_EQUAL(sockets_before, count_sockets());
+}
+
+CASE(fork_while_a_thread_connects, 0)
+{
+	pthread_t thread;
+
+	scene_begin();
+	fill_up();
+	sockets_before = count_sockets() - 1; /* that of scene.broker is the library's */
+	MUST(!pthread_create(&thread, NULL, connect_and_wait, NULL));
+	while (count_sockets() < sockets_before + 2)
+		sched_yield(); /* until the thread has its socket, which nobody accepts */
+	must_end_well(has_no_socket);
+	close(full.listener);
+	pthread_join(thread, NULL);
+	close(full.first);
+	MUST_CALL(unlink(full.name.sun_path));
 	scene_end();
 }
