@@ -103,6 +103,10 @@ PyObject *error_raise_record(struct core *core, const struct ww_error *record);
 PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* error_text.c: a message of the library with the names of this package instead of those of C. */
+#define ERROR_TEXT_BYTES (4 * WW_ERROR_MESSAGE_BYTES)
+void error_text(const char *message, char out[ERROR_TEXT_BYTES]);
+
 /* Types cannot be changed either: what their functions rely on is only in __new__. */
 #define TYPE_FLAGS (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE)
 

@@ -124,12 +124,19 @@ static PyObject *class_of_status(const struct core *core, ww_status status)
 	return core->errors[0];
 }
 
+static PyObject *error_message(const struct ww_error *record)
+{
+	char text[ERROR_TEXT_BYTES];
+
+	error_text(record->message, text);
+	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 PyObject *error_raise_record(struct core *core, const struct ww_error *record)
 {
 	static const char *const domains[] = {"warpway", "errno", "cuda"};
 	const char *domain = (uint32_t)record->domain < 3 ? domains[record->domain] : "unknown";
-	PyObject *message = PyUnicode_DecodeUTF8(record->message,
-		(Py_ssize_t)strlen(record->message), "replace");
+	PyObject *message = error_message(record);
 	PyObject *class = class_of_status(core, record->status);
 	PyObject *error = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
 
