@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "share/get_reply.h"
+#include "share/inside.h"
 #include "client/request.h"
 #include "device/memfd.h"
 #include "pool/broker_object.h"
@@ -35,14 +36,9 @@
 
 #define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 
-static uint32_t count_members(const struct ww_pool *pool)
-{
-	return __atomic_load_n(&pool->life->page->header->members, __ATOMIC_SEQ_CST);
-}
-
 bool ww_pool_knows_all(const struct ww_pool *pool)
 {
-	return !pool->life || count_members(pool) == pool->members_seen;
+	return !pool->life || ww_inside_count(pool->life->page) == pool->members_seen;
 }
 
 /* Whether nothing that the process marks counts any more. */
@@ -260,31 +256,12 @@ static void forget_closed(struct ww_pool *pool, ww_snapshot *snapshot)
 
 /* --- looking --- */
 
-/*
- * A process that is gone by now uses no slice: it let go of the pool, or the kernel has reported
- * its end. A process that shows an object which cannot be had, or is of another kind, has no marks.
- * After any other failure there may be a process with marks.
- */
-static bool is_nobody(ww_status status)
+/* If nobody is there (inside.h), no slice is used: a process that shows no marks has none. */
+static ww_status look_at(void *context, const struct ww_object_info *info)
 {
-	return status == WW_ERR_NOT_FOUND || status == WW_ERR_UNSUPPORTED ||
-		status == WW_ERR_ACCESS || status == WW_ERR_STATE;
-}
+	struct ww_pool *pool = context;
 
-static ww_status look_at(struct ww_pool *pool, ww_snapshot *snapshot)
-{
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-
-	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
-		ww_status status;
-
-		if (is_known(pool, info.object_id))
-			continue;
-		status = get_holder(pool, info.name);
-		if (!is_nobody(status))
-			ww_try(status);
-	}
-	return WW_OK;
+	return is_known(pool, info->object_id) ? WW_OK : get_holder(pool, info->name);
 }
 
 /*
@@ -309,14 +286,14 @@ static ww_status check_share(struct ww_pool *pool)
 static ww_status ask(struct ww_pool *pool)
 {
 	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
-	uint32_t members = count_members(pool);
+	uint32_t members = ww_inside_count(pool->life->page);
 	char prefix[WW_POOL_NAME_BYTES];
 	struct ww_error record;
 
 	ww_error_save(&record);
 	ww_pool_name(prefix, pool->id, "holder", "");
 	ww_try(ww_snapshot_create(pool->keys.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
-	ww_try(look_at(pool, snapshot));
+	ww_try(ww_inside_look(snapshot, look_at, pool));
 	ww_try(check_share(pool));
 	forget_closed(pool, snapshot);
 	close_gone(pool);
