@@ -140,8 +140,19 @@ ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint6
 	}
 }
 
+static void wake_all(uint32_t *wakes)
+{
+	syscall(SYS_futex, wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
 void ww_await_wake(uint32_t *wakes)
 {
 	__atomic_fetch_add(wakes, 1, __ATOMIC_RELEASE);
-	syscall(SYS_futex, wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+	wake_all(wakes);
+}
+
+void ww_await_wake_in_order(uint32_t *wakes)
+{
+	__atomic_fetch_add(wakes, 1, __ATOMIC_SEQ_CST);
+	wake_all(wakes);
 }

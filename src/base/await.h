@@ -44,4 +44,7 @@ bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns);
 /* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
 void ww_await_wake(uint32_t *wakes);
 
+/* The same, where the word itself is looked at, in one order with other stores (seq_cst). */
+void ww_await_wake_in_order(uint32_t *wakes);
+
 #endif

@@ -246,5 +246,5 @@ void ww_signal_page_end(struct ww_layout_signal_page *page)
  */
 void ww_signal_page_count_member(struct ww_layout_signal_page *page)
 {
-	__atomic_fetch_add(&page->members, 1, __ATOMIC_SEQ_CST);
+	ww_await_wake_in_order(&page->members);
 }

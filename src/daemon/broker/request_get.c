@@ -291,9 +291,29 @@ ww_status request_release(void *context, const struct ww_wire_header *header,
 	return WW_OK;
 }
 
+/* The object that a name must be of to be removed. Its replacement gets the name. */
+static ww_status remove_one(struct peer *peer, const struct ww_wire_header *header,
+	const struct ww_wire_remove *remove)
+{
+	struct registry *registry = &peer->server->registry;
+	struct object *object = object_find(registry, remove->name);
+	bool has_name = object &&
+		!memcmp(object_record(registry, object)->id, remove->id, sizeof(remove->id));
+
+	if (!has_name && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
+		return request_fail_not_found(remove->name);
+	if (has_name) {
+		ww_try(request_check_remove(peer, object, "remove"));
+		object_end(registry, object, WW_WIRE_WHAT_REMOVED);
+	}
+	peer_send_done(peer, header->serial);
+	return WW_OK;
+}
+
 ww_status request_remove(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_remove *remove)
 {
+	static const uint8_t any[WW_WIRE_ID_BYTES];
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct object *object = object_find(registry, remove->name);
@@ -302,6 +322,8 @@ ww_status request_remove(void *context, const struct ww_wire_header *header,
 	ww_try(request_check_name(peer, remove->name));
 	if (remove->flags)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a remove", remove->flags);
+	if (memcmp(remove->id, any, sizeof(any)) != 0)
+		return remove_one(peer, header, remove);
 	if (!object && !(header->flags & WW_WIRE_HEADER_FLAG_AGAIN))
 		return request_fail_not_found(remove->name);
 	if (object)
