@@ -97,7 +97,8 @@ enum {
 	WW_ERR_QUOTA = -20,        /* the user's share of what a broker may hold is used up */
 	WW_ERR_STATE = -21,        /* the object is not in the state that the call needs */
 	WW_ERR_NO_BROKER = -22,    /* no broker listens there, or it does not answer */
-	WW_ERR_GIVEN_UP = -23      /* the sender has withdrawn the request */
+	WW_ERR_GIVEN_UP = -23,     /* the sender has withdrawn the request */
+	WW_ERR_EVICTED = -24       /* a channel's producer has ended a consumer's subscription */
 };
 
 /* Where the native code of an error record comes from. */

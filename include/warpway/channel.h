@@ -38,6 +38,13 @@
  *     that never ends would block it; for others the CPU waits. The same holds for the streams of a
  *     consumer.
  *
+ * A consumer that does not release its frames keeps a producer with policy block waiting. The
+ * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns:
+ *   - Its next receive returns WW_ERR_EVICTED. It can release the frames that it holds.
+ *   - Slots that it holds are not written until it has released them, or its process has ended. All
+ *     others are free at once, whatever the consumer does.
+ *   - It counts as one of consumers_max, and of consumers_per_uid_max, until it has left.
+ *
  * How it works: the producer writes a ring (a file in memory), each consumer its marks; all others
  * map these for reading only. A frame costs a few stores and loads: no broker, no message, and no
  * system call while both sides are awake. A side that sleeps says so in its own file, and only then
@@ -68,6 +75,9 @@ typedef struct ww_channel ww_channel;
 #define WW_CHANNEL_METADATA_TYPE_BYTES 16
 #define WW_CHANNEL_DIMS                8   /* of a frame's shape */
 #define WW_CHANNEL_ALIGNMENT           512 /* bytes; of each slot's memory */
+#define WW_CHANNEL_EVENTS_MAX          64  /* that a ww_channel keeps until they are asked for */
+#define WW_CHANNEL_WAIT_TOLD_NS        10000000   /* a wait of the producer that is an event */
+#define WW_CHANNEL_NOBODY              UINT32_MAX /* where the number of a consumer stands */
 
 /* ww_channel_params.policy */
 enum {
@@ -96,6 +106,16 @@ enum {
  * @metadata_type:  what the user calls the type of the metadata, such as "pose/1"; ended by a zero
  * @array:          borrowed; dtype and largest shape of every frame, in C order without gaps; it
  *                  fits into slot_bytes. NULL: frames are bytes
+ * @evict_after_ns: a consumer for which an acquire has found no slot for so long is evicted, by an
+ *                  acquire: the time counts from the first one that found none because of this
+ *                  consumer until one gets a slot. 0: none is
+ * @deadline_ns:    the producer promises to publish a frame within so long after the last one, and
+ *                  after the creation of the channel. Either side is told when none came. 0: it
+ *                  promises nothing
+ * @consumers_per_uid_max: of one user at one time; 0: as many as consumers_max. A process that
+ *                  would be one more fails to join. If it goes on as a consumer all the same, the
+ *                  producer evicts it, and has kept no frame for it
+ * @reserved:       0
  */
 struct ww_channel_params {
 	uint32_t struct_size;
@@ -112,6 +132,10 @@ struct ww_channel_params {
 	uint64_t flags;
 	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
 	const struct ww_array *array;
+	uint64_t evict_after_ns;
+	uint64_t deadline_ns;
+	uint32_t consumers_per_uid_max;
+	uint32_t reserved;
 };
 
 /**
@@ -123,9 +147,10 @@ struct ww_channel_params {
  * @cancel:       borrowed; may be NULL: cancel.h
  * @out_channel:  the caller's; NULL on failure
  *
- * The name ends when the producer's process ends, or when the producer has closed the channel and
- * its last consumer has left. With WW_PUT_REPLACE the new channel takes the place of one that has
- * this name, as a whole: use it for a producer that may be started anew.
+ * The name ends when the producer has closed the channel, or its process has ended; consumers keep
+ * the channel all the same, and another one can have the name. With WW_PUT_REPLACE the new channel
+ * takes the place of one that has this name, as a whole: use it for a producer that may be started
+ * anew.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_MISMATCH (the array
  *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); as ww_memory_create()
@@ -137,22 +162,32 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
 /* struct ww_consumer_params.history: all frames that are still there */
 #define WW_CHANNEL_OLDEST UINT64_MAX
 
+/*
+ * struct ww_consumer_params.flags. An observer sees a channel without being a consumer: it is not
+ * counted, and the producer never waits for it, nor knows of it. It can describe the channel and
+ * its consumers, get events and export a token; it maps no slots, and cannot receive.
+ */
+#define WW_CONSUMER_OBSERVE (UINT32_C(1) << 0)
+
 /**
  * struct ww_consumer_params - how a consumer begins, and what it expects
  * @struct_size:    sizeof(struct ww_consumer_params)
- * @reserved:       0
+ * @flags:          WW_CONSUMER_... bits
  * @history:        how many frames that were published before it comes are received first, as far
  *                  as they are still there: 0: only new ones; 1: the newest; WW_CHANNEL_OLDEST. Not
  *                  used with policy WW_CHANNEL_LATEST, which begins with the newest frame
  * @metadata_type:  what the metadata must be called; NULL: anything
  * @array:          borrowed; dtype and shape that the channel must have; NULL: any
+ * @deadline_ns:    a frame is wanted within so long after the last one; the producer must have
+ *                  promised that, or a shorter time. 0: nothing is wanted
  */
 struct ww_consumer_params {
 	uint32_t struct_size;
-	uint32_t reserved;
+	uint32_t flags;
 	uint64_t history;
 	const char *metadata_type;
 	const struct ww_array *array;
+	uint64_t deadline_ns;
 };
 
 /**
@@ -167,8 +202,9 @@ struct ww_consumer_params {
  * @out_channel:  the caller's; NULL on failure
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED
- *         (it is no channel); WW_ERR_MISMATCH (frames or metadata are of another type; the record
- *         names both); WW_ERR_LIMIT (it has consumers_max consumers); WW_ERR_PROTOCOL; as
+ *         (it is no channel); WW_ERR_MISMATCH (frames or metadata are of another type, or the
+ *         deadline is longer; the record names both sides'); WW_ERR_LIMIT (it has consumers_max
+ *         consumers, or consumers_per_uid_max of this user); WW_ERR_PROTOCOL; as
  *         ww_memory_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
@@ -261,8 +297,9 @@ struct ww_frame {
  *
  * Return: WW_OK; WW_TIMED_OUT (the record names the consumer that the producer waited for);
  *         WW_CANCELLED; WW_ERR_ACCESS (this is a consumer); WW_ERR_STATE (all slots are held by the
- *         caller, or, with a policy that drops, ahead_max of them); as ww_timeline_stream_wait();
- *         WW_ERR_FORKED.
+ *         caller, or, with a policy that drops, ahead_max of them); WW_ERR_EVICTED (consumers that
+ *         were evicted have not released the slots that are left; the record names one); as
+ *         ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_frame *out_frame);
@@ -302,8 +339,9 @@ WW_API ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the producer has closed the channel, and all
  *         of its frames were received); WW_ERR_PEER_LOST (the producer has ended, and all frames
  *         that were complete were received; or, once, a frame that was released before it was
- *         complete never was: see ww_channel_release()); WW_ERR_ACCESS (this is the producer);
- *         WW_ERR_STATE (held_max frames are held); WW_ERR_PROTOCOL (the ring says what cannot be);
+ *         complete never was: see ww_channel_release()); WW_ERR_ACCESS (this is no consumer);
+ *         WW_ERR_STATE (held_max frames are held); WW_ERR_EVICTED (the producer has evicted this
+ *         consumer; the record says who and why); WW_ERR_PROTOCOL (the ring says what cannot be);
  *         as ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -327,10 +365,11 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
 /**
  * struct ww_channel_info - the state of a channel
  * @struct_size:    set by the caller to sizeof(struct ww_channel_info)
- * @is_producer:    1: this is the producer; 0: a consumer
+ * @is_producer:    1: this is the producer; 0: a consumer, or an observer
  * @policy:         WW_CHANNEL_...
  * @slots:          how many
- * @consumers:      of the producer: how many it knows; of a consumer: 0
+ * @consumers:      of the producer and an observer: how many it knows, but for those that were
+ *                  evicted; of a consumer: 0
  * @consumers_max:  at one time
  * @held_max:       frames that one consumer may hold
  * @held:           slots that this side holds
@@ -343,8 +382,22 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  * @metadata_type:  as the producer named it
  * @program:        the producer's name
  * @has_array:      1: @array is filled in
- * @reserved:       0
+ * @is_observer:    1: this is an observer
  * @array:          of every frame
+ * @published_ns:   CLOCK_MONOTONIC, when the last frame was published; before the first: when the
+ *                  channel was made
+ * @deadline_ns:    that the producer has promised; 0: none
+ * @deadlines_missed: how often this side had to see that its deadline passed without a frame: of
+ *                  the producer the promised one, of a consumer its own one, of an observer its own
+ *                  one or the promised one
+ * @evict_after_ns: as the channel was made
+ * @consumers_per_uid_max: as the channel was made
+ * @number:         of a consumer: its number; else WW_CHANNEL_NOBODY
+ * @waits_for:      number of the consumer for which no slot is free; WW_CHANNEL_NOBODY: there is
+ *                  none
+ * @has_ended:      of a consumer, or an observer: 1: the producer has closed the channel; 2: its
+ *                  process has ended; else 0
+ * @waited_ns:      how long the producer has waited for @waits_for by now
  */
 struct ww_channel_info {
 	uint32_t struct_size;
@@ -364,8 +417,17 @@ struct ww_channel_info {
 	char metadata_type[WW_CHANNEL_METADATA_TYPE_BYTES];
 	char program[WW_PROGRAM_BYTES];
 	uint32_t has_array;
-	uint32_t reserved;
+	uint32_t is_observer;
 	struct ww_array array;
+	uint64_t published_ns;
+	uint64_t deadline_ns;
+	uint64_t deadlines_missed;
+	uint64_t evict_after_ns;
+	uint32_t consumers_per_uid_max;
+	uint32_t number;
+	uint32_t waits_for;
+	uint32_t has_ended;
+	uint64_t waited_ns;
 };
 
 /**
@@ -376,6 +438,149 @@ struct ww_channel_info {
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info *info);
+
+/**
+ * struct ww_channel_consumer_info - a consumer of a channel
+ * @struct_size:  set by the caller to sizeof(struct ww_channel_consumer_info)
+ * @number:       0 to consumers_max - 1; a later consumer may have it again
+ * @pid:          of its process, as the broker sees it, else as it sees itself
+ * @uid:          of its user, by what the broker says
+ * @is_asleep:    1: it sleeps until a frame comes
+ * @is_evicted:   1: it was evicted, and has not left yet
+ * @is_waited_for: 1: no slot is free, because of this consumer
+ * @held:         frames that it uses, or whose release is not complete
+ * @next:         number of the frame that it receives next; 0: it is joining
+ * @dropped:      frames that were gone before it received them
+ * @waited_ns:    how long the producer has waited for it by now
+ * @program:      its name
+ *
+ * What it says of frames is what the consumer shows, and only as true as that process is.
+ */
+struct ww_channel_consumer_info {
+	uint32_t struct_size;
+	uint32_t number;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t is_asleep;
+	uint32_t is_evicted;
+	uint32_t is_waited_for;
+	uint32_t held;
+	uint64_t next;
+	uint64_t dropped;
+	uint64_t waited_ns;
+	char program[WW_PROGRAM_BYTES];
+};
+
+/**
+ * ww_channel_consumer_info_get() - describe one of the consumers
+ * @channel:   borrowed; of any side
+ * @index:     0, 1, 2, ...: of those that are known, in the order in which they became known. 0
+ *             first looks which have come and gone, so count from 0 to WW_END in one go
+ * @out_info:  the caller's, with struct_size set; filled on success
+ *
+ * May block: with index 0, for a round trip to the broker for each consumer that has come.
+ *
+ * Return: WW_OK; WW_END (there is no such index); WW_ERR_INVALID (struct_size is not set); as
+ *         ww_snapshot_create(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,
+	struct ww_channel_consumer_info *out_info);
+
+/**
+ * ww_channel_wait_consumers() - wait until a channel has so many consumers
+ * @channel:     borrowed; of its producer, or of an observer
+ * @count:       how many at least, those that were evicted not counted
+ * @timeout_ns:  how long; 0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ *
+ * The broker wakes the caller when one comes. If the broker is of an older release, or does not
+ * answer, the caller looks about 20 times a second.
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@count is more than consumers_max);
+ *         WW_ERR_ACCESS (this is a consumer); WW_END, WW_ERR_PEER_LOST (of an observer: the
+ *         producer has closed the channel, or its process has ended); as ww_snapshot_create();
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_t timeout_ns,
+	ww_cancel *cancel);
+
+/**
+ * ww_channel_evict() - end a consumer's subscription
+ * @channel:   borrowed; of its producer
+ * @consumer:  its number, as ww_channel_consumer_info_get() or an event tells
+ *
+ * What that means is described above. One that was evicted already stays so. May block: for a round
+ * trip to the broker for each consumer that has come.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND (there is no such consumer, or not any more); WW_ERR_ACCESS (this
+ *         is not the producer); as ww_snapshot_create(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer);
+
+/* ww_channel_event.kind: of a consumer, as the producer and observers are told */
+enum {
+	WW_CHANNEL_CONSUMER_JOINED = 1,
+	WW_CHANNEL_CONSUMER_LEFT = 2,  /* it has closed the channel */
+	WW_CHANNEL_CONSUMER_ENDED = 3, /* its process has ended, or its connection to the broker */
+	WW_CHANNEL_CONSUMER_EVICTED = 4, /* waited_ns: how long the producer had waited for it */
+	/* The producer only: for 10 ms (_WAIT_TOLD_NS) it found no slot because of the consumer. */
+	WW_CHANNEL_PRODUCER_WAITED = 5,
+	/* Either side: no frame has come in time. waited_ns: how long none has */
+	WW_CHANNEL_DEADLINE_MISSED = 6,
+	/* A consumer or an observer: what has become of the producer. */
+	WW_CHANNEL_PRODUCER_CLOSED = 7,
+	WW_CHANNEL_PRODUCER_ENDED = 8 /* its process has ended */
+};
+
+/**
+ * struct ww_channel_event - what has happened to a channel
+ * @struct_size:  set by the caller to sizeof(struct ww_channel_event)
+ * @kind:         WW_CHANNEL_..., above; later releases may have more
+ * @consumer:     number of the consumer; WW_CHANNEL_NOBODY: the event is of the producer
+ * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer as it sees
+ *                itself
+ * @uid:          of its user: of a consumer by what the broker says, of the producer as it says
+ * @reserved:     0
+ * @frame:        number of the last frame published then; 0: none
+ * @time_ns:      CLOCK_MONOTONIC, when this side noticed it
+ * @waited_ns:    see the kinds; else 0
+ * @dropped:      how many events before this one were dropped, because more than
+ *                WW_CHANNEL_EVENTS_MAX had not been asked for; 0: none since the event before
+ * @program:      the name of the process
+ */
+struct ww_channel_event {
+	uint32_t struct_size;
+	uint32_t kind;
+	uint32_t consumer;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t reserved;
+	uint64_t frame;
+	uint64_t time_ns;
+	uint64_t waited_ns;
+	uint64_t dropped;
+	char program[WW_PROGRAM_BYTES];
+};
+
+/**
+ * ww_channel_next_event() - the next thing that has happened to a channel
+ * @channel:     borrowed
+ * @timeout_ns:  how long to wait for an event; 0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_event:   the caller's, with struct_size set; filled on success
+ *
+ * Events are noticed by the calls on this ww_channel, and by this one while it waits; there is no
+ * thread that looks. So what begins and ends between two calls may be no event: a frame that was
+ * late and has come, or a consumer that came and went. The end of a process is noticed about 20
+ * times a second.
+ *
+ * May block: for a round trip to the broker for each consumer that has come.
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (struct_size is not set); as
+ *         ww_snapshot_create(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_next_event(ww_channel *channel, uint64_t timeout_ns, ww_cancel *cancel,
+	struct ww_channel_event *out_event);
 
 #ifdef __cplusplus
 }

@@ -176,6 +176,7 @@ static const struct status_text statuses[] = {
 	STATUS(WW_ERR_STATE, "not in the state for this"),
 	STATUS(WW_ERR_NO_BROKER, "no broker answers"),
 	STATUS(WW_ERR_GIVEN_UP, "given up"),
+	STATUS(WW_ERR_EVICTED, "a consumer of a channel was evicted"),
 };
 
 static const struct status_text *find_text(ww_status status)

@@ -20,7 +20,6 @@
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
-#define INFO_V1_BYTES  sizeof(struct ww_channel_info)
 #define FRAME_V1_BYTES sizeof(struct ww_frame)
 
 void ww_channel_name(const struct ww_channel *channel, const char *what,
@@ -74,8 +73,40 @@ uint64_t ww_channel_next_look_ns(uint64_t deadline_ns)
 	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }
 
+struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel)
+{
+	if (channel->is_producer)
+		return channel->timeline->page;
+	return ww_container(channel, const struct ww_consumer, channel)->page;
+}
+
+bool ww_channel_has_ended(const struct ww_channel *channel)
+{
+	const struct ww_layout_signal_page *page;
+
+	if (channel->is_producer)
+		return false;
+	page = ww_channel_producer_page(channel)->header;
+	return ww_ring_is_closed(&channel->ring) || __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
+}
+
+ww_status ww_channel_fail_ended(const struct ww_channel *channel)
+{
+	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
+	char program[WW_PROGRAM_BYTES];
+
+	if (ww_ring_is_closed(&channel->ring))
+		return WW_END;
+	ww_wait_result_program(page->lost_program, program);
+	return ww_fail(WW_ERR_PEER_LOST,
+		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
+		"; get the channel of the name anew",
+		page->lost_pid, program, ww_ring_published(&channel->ring));
+}
+
 void ww_channel_fini(struct ww_channel *channel)
 {
+	ww_consumers_fini(&channel->consumers);
 	ww_timeline_drop(channel->timeline);
 	ww_memory_drop(channel->memory);
 	ww_ring_fini(&channel->ring);
@@ -125,52 +156,4 @@ ww_status ww_channel_export(ww_channel *channel, const struct ww_token_params *p
 	info.total_bytes = channel->form.slot_bytes * channel->form.slot_count;
 	info.bytes = info.total_bytes;
 	return ww_export_object(channel->broker, &info, &escrow, out_token);
-}
-
-static void describe_producer(const struct ww_channel *channel, struct ww_channel_info *info)
-{
-	const struct ww_producer *producer = ww_container(channel, struct ww_producer, channel);
-	const struct ww_layout_signal_page *page = channel->timeline->page->header;
-
-	info->consumers = producer->consumers.count;
-	info->published = producer->published;
-	info->pid = page->pid;
-	ww_wait_result_program(page->program, info->program);
-}
-
-static void describe_consumer(const struct ww_channel *channel, struct ww_channel_info *info)
-{
-	const struct ww_consumer *consumer = ww_container(channel, struct ww_consumer, channel);
-	const struct ww_layout_signal_page *page = consumer->page->header;
-
-	info->published = ww_ring_published(&channel->ring);
-	info->received = consumer->received;
-	info->dropped = consumer->dropped;
-	info->pid = page->pid;
-	ww_wait_result_program(page->program, info->program);
-}
-
-ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info *info)
-{
-	struct ww_channel_info ours = {0};
-
-	ww_try(ww_process_enter());
-	ww_require(channel && info, "ww_channel_info_get: channel or info is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ours.is_producer = channel->is_producer;
-	ours.policy = channel->form.policy;
-	ours.slots = channel->form.slot_count;
-	ours.consumers_max = channel->form.consumers_max;
-	ours.held_max = channel->form.held_max;
-	ours.held = channel->held;
-	ours.slot_bytes = channel->form.slot_bytes;
-	ours.metadata_bytes = channel->form.metadata_bytes;
-	memcpy(ours.metadata_type, channel->form.metadata_type, sizeof(ours.metadata_type));
-	ours.has_array = channel->has_array;
-	ours.array = channel->array;
-	if (channel->is_producer)
-		describe_producer(channel, &ours);
-	else
-		describe_consumer(channel, &ours);
-	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_channel_info");
 }

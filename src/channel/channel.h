@@ -4,13 +4,16 @@
  *
  * A ww_channel is embedded in a struct producer (producer.h) or a struct consumer (consumer.h). Its
  * object in a broker has the producer's signal page and the ring. The memory of the slots is an
- * object inside it, and so is each consumer: its signal page and its marks.
+ * object inside it, and so is each consumer: its signal page and its marks. An observer is a struct
+ * consumer without these two, and without slots.
  */
 #ifndef WW_CHANNEL_CHANNEL_H
 #define WW_CHANNEL_CHANNEL_H
 
 #include <warpway/channel.h>
 
+#include "channel/consumers.h"
+#include "channel/events.h"
 #include "channel/ring.h"
 #include "client/broker_client.h"
 #include "memory/memory.h"
@@ -28,6 +31,7 @@
 struct ww_channel {
 	struct ww_ref ref;
 	bool is_producer;
+	bool is_observer;
 	struct ww_wire_channel_ref form; /* constant, as are the next two */
 	bool has_array;
 	struct ww_array array;
@@ -43,7 +47,20 @@ struct ww_channel {
 	ww_timeline *timeline;
 	uint64_t value; /* the last one that was signalled */
 	uint32_t held;  /* slots that this side holds */
+
+	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
+	struct ww_channel_events events;
+	struct ww_frame_deadline deadline;
 };
+
+static inline struct ww_ring_size ww_channel_ring_size(const struct ww_channel *channel)
+{
+	return (struct ww_ring_size){
+		.slot_count = channel->form.slot_count,
+		.metadata_bytes = channel->form.metadata_bytes,
+		.held_max = channel->form.held_max,
+	};
+}
 
 /* Names inside the channel's object: "@ID/slots", "@ID/consumer-3", "@ID/consumer-". */
 void ww_channel_name(const struct ww_channel *channel, const char *what,
@@ -52,6 +69,13 @@ void ww_channel_name(const struct ww_channel *channel, const char *what,
 /* Fills what both sides tell the caller of a slot. */
 void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
 	struct ww_frame *out_frame);
+
+/* The signal page of the producer, its own or as a consumer has it. */
+struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel);
+
+/* Of a consumer: whether no further frame will come, and the status of that. */
+bool ww_channel_has_ended(const struct ww_channel *channel);
+ww_status ww_channel_fail_ended(const struct ww_channel *channel);
 
 /* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
 ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value);

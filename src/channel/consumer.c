@@ -5,8 +5,8 @@
  * To receive, it marks the frame's slot and looks whether the frame is still there (ring.h). What
  * the slot says of the frame comes from another process, and is checked.
  *
- * With a policy that drops, a frame counts as held until its release is complete, so that the
- * producer always finds a slot: `releasing` has the values of the own timeline to wait for.
+ * Unless its marks run ahead (ring.h), a frame counts as held until its release is complete, so
+ * that the producer finds a slot: `releasing` has the values of the own timeline to wait for.
  */
 #include "channel/consumer.h"
 
@@ -36,6 +36,7 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
 	}
 	ww_ref_init(&consumer->channel.ref);
+	ww_consumers_init(&consumer->channel.consumers);
 	consumer->channel.form = *form;
 	*out_consumer = consumer;
 	return WW_OK;
@@ -46,7 +47,7 @@ static void leave(struct ww_consumer *consumer)
 	ww_channel_marks_end(&consumer->marks);
 	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
 		if (consumer->held[i].frame)
-			ww_channel_marks_release(&consumer->marks, consumer->held[i].slot, 0);
+			ww_channel_marks_release(&consumer->marks, i, consumer->held[i].slot, 0);
 	}
 	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
 }
@@ -93,7 +94,7 @@ static void unmark(struct receiving *receiving)
 {
 	struct ww_consumer *consumer = receiving->consumer;
 
-	ww_channel_marks_release(&consumer->marks, receiving->found.slot, 0);
+	ww_channel_marks_release(&consumer->marks, receiving->found.mark, receiving->found.slot, 0);
 	ww_channel_marks_wake(&consumer->marks, &consumer->channel.ring);
 }
 
@@ -102,7 +103,22 @@ static bool is_producer_lost(const struct ww_consumer *consumer)
 	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE);
 }
 
-/* Marks a frame. Return: false: it has gone. */
+/* There is one: wait_for_room() has seen to it. */
+static uint32_t find_free_mark(const struct ww_consumer *consumer)
+{
+	uint32_t mark = 0;
+
+	while (consumer->held[mark].frame || consumer->releasing[mark])
+		mark++;
+	return mark;
+}
+
+static bool is_evicted(const struct ww_consumer *consumer)
+{
+	return ww_ring_has_evicted(&consumer->channel.ring, consumer->number, consumer->id);
+}
+
+/* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
 static bool mark_frame(struct receiving *receiving, uint64_t frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
@@ -111,8 +127,13 @@ static bool mark_frame(struct receiving *receiving, uint64_t frame)
 
 	if (!ww_ring_find(ring, frame, &found->slot))
 		return false;
-	if (!ww_channel_marks_take(&consumer->marks, ring, found->slot, frame)) {
+	found->mark = find_free_mark(consumer);
+	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, found->slot, frame)) {
 		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
+		return false;
+	}
+	if (is_evicted(consumer)) {
+		unmark(receiving);
 		return false;
 	}
 	found->frame = frame;
@@ -264,11 +285,7 @@ static ww_status describe_frame(const struct receiving *receiving, struct ww_fra
 
 static void keep_frame(struct ww_consumer *consumer, const struct ww_held_frame *found)
 {
-	uint32_t i = 0;
-
-	while (consumer->held[i].frame)
-		i++;
-	consumer->held[i] = *found;
+	consumer->held[found->mark] = *found;
 	consumer->channel.held++;
 	consumer->received++;
 	skip_to(consumer, found->frame + 1, count_missed(consumer, found->frame));
@@ -293,22 +310,37 @@ static ww_status try_receive(struct receiving *receiving, struct ww_frame *out_f
 
 /* --- waiting --- */
 
-static ww_status fail_producer_lost(const struct ww_consumer *consumer)
+static const char *reason_of_eviction(uint32_t reason)
 {
-	const struct ww_layout_signal_page *page = consumer->page->header;
-	char program[WW_PROGRAM_BYTES];
-
-	ww_wait_result_program(page->lost_program, program);
-	return ww_fail(WW_ERR_PEER_LOST,
-		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
-		"; get the channel of the name anew",
-		page->lost_pid, program, ww_ring_published(&consumer->channel.ring));
+	switch (reason) {
+	case WW_WIRE_CHANNEL_EVICTION_REASON_HAND:
+		return "its program said so";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_TIME:
+		return "it found no slot for longer than evict_after_ns";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT:
+		return "this user has more consumers than the channel allows (consumers_per_uid_max)";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD:
+		return "it takes this process for one of another user, which this process does not";
+	default:
+		return "for a reason that this release does not know";
+	}
 }
 
-/* Whether no further frame will come. */
-static bool has_ended(const struct ww_consumer *consumer)
+static ww_status fail_evicted(const struct ww_consumer *consumer)
 {
-	return ww_ring_is_closed(&consumer->channel.ring) || is_producer_lost(consumer);
+	const struct ww_ring *ring = &consumer->channel.ring;
+	const struct ww_layout_signal_page *page = consumer->page->header;
+	struct ww_layout_channel_eviction eviction;
+	char program[WW_PROGRAM_BYTES];
+
+	memcpy(&eviction, &ring->evictions[consumer->number], sizeof(eviction));
+	ww_wait_result_program(page->program, program);
+	return ww_fail(WW_ERR_EVICTED,
+		"the channel's producer, process %" PRIu32
+		" (%s), evicted this consumer after frame %" PRIu64 ", having waited %" PRIu64
+		" ms for it: %s",
+		page->pid, program, eviction.frame, eviction.waited_ns / 1000000,
+		reason_of_eviction(eviction.reason));
 }
 
 /* Nothing was found after the end: frames up to @seen that are missing are lost. */
@@ -316,7 +348,8 @@ static ww_status end_of_frames(struct ww_consumer *consumer, uint64_t seen)
 {
 	if (seen >= consumer->next)
 		skip_to(consumer, seen + 1, seen + 1 - consumer->next);
-	return ww_ring_is_closed(&consumer->channel.ring) ? WW_END : fail_producer_lost(consumer);
+	ww_channel_check_end(&consumer->channel);
+	return ww_channel_fail_ended(&consumer->channel);
 }
 
 static bool is_there(const struct ww_ring *ring, uint64_t frame)
@@ -332,14 +365,15 @@ static enum ww_await_look look_for_frame(void *context)
 	const struct ww_consumer *consumer = receiving->consumer;
 	const struct ww_ring *ring = &consumer->channel.ring;
 	uint64_t published = ww_ring_published(ring);
+	bool is_over = ww_channel_has_ended(&consumer->channel) || is_evicted(consumer);
 
 	if (published < consumer->next)
-		return has_ended(consumer) ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
+		return is_over ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
 	if (receiving->found.frame) /* it was there, and not complete */
 		return look_at_work(consumer, receiving->found.ready) == WW_NOT_READY
 			? WW_AWAIT_POLL
 			: WW_AWAIT_DONE;
-	return is_there(ring, consumer->next) || is_there(ring, published) || has_ended(consumer)
+	return is_there(ring, consumer->next) || is_there(ring, published) || is_over
 		? WW_AWAIT_DONE
 		: WW_AWAIT_POLL;
 }
@@ -347,7 +381,8 @@ static enum ww_await_look look_for_frame(void *context)
 static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_ns)
 {
 	struct ww_consumer *consumer = receiving->consumer;
-	uint64_t until_ns = ww_channel_next_look_ns(deadline_ns);
+	uint64_t until_ns = ww_channel_next_late_ns(&consumer->channel,
+		ww_channel_next_look_ns(deadline_ns));
 	ww_status status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks,
 		look_for_frame, receiving, until_ns);
 
@@ -446,16 +481,21 @@ static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
 	struct ww_consumer *consumer = receiving->consumer;
 	ww_status status = require_known(&consumer->channel);
 
+	if (status == WW_OK && is_evicted(consumer))
+		status = fail_evicted(consumer);
 	if (status == WW_OK)
 		status = check_unsure(consumer);
 	if (status == WW_OK)
 		status = wait_for_room(consumer, deadline_ns);
 
 	while (status == WW_OK) {
-		bool is_over = has_ended(consumer); /* before it looks */
+		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
 		uint64_t seen = ww_ring_published(&consumer->channel.ring);
 
+		ww_channel_check_deadline(&consumer->channel);
 		status = try_receive(receiving, out_frame);
+		if (status == WW_NOT_READY && is_evicted(consumer))
+			return fail_evicted(consumer);
 		if (status != WW_NOT_READY)
 			return status;
 		if (is_over && !receiving->found.frame)
@@ -467,12 +507,11 @@ static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
 
 static ww_status require_consumer(const struct ww_channel *channel, const char *action)
 {
-	if (!channel->is_producer)
+	if (!channel->is_producer && !channel->is_observer)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s a frame: this is the channel's producer; get the channel to be a consumer "
-		"too",
-		action);
+		"cannot %s a frame: this is %s; get the channel to be a consumer too", action,
+		channel->is_producer ? "the channel's producer" : "an observer of the channel");
 }
 
 ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -506,16 +545,6 @@ static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *
 		frame->number);
 }
 
-static void note_releasing(struct ww_consumer *consumer, uint64_t value)
-{
-	for (uint32_t i = 0; value && i < consumer->channel.form.held_max; i++) {
-		if (consumer->releasing[i] == 0) {
-			consumer->releasing[i] = value;
-			return;
-		}
-	}
-}
-
 ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
 {
 	struct ww_consumer *consumer;
@@ -534,10 +563,10 @@ ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, 
 	work = look_at_work(consumer, held->ready);
 	if (work == WW_NOT_READY)
 		consumer->unsure = *held;
-	ww_channel_marks_release(&consumer->marks, held->slot, value);
+	ww_channel_marks_release(&consumer->marks, held->mark, held->slot, value);
 	ww_channel_marks_wake(&consumer->marks, &channel->ring);
-	if (channel->form.policy != WW_CHANNEL_BLOCK)
-		note_releasing(consumer, value);
+	if (!consumer->marks.runs_ahead)
+		consumer->releasing[held->mark] = value;
 	held->frame = 0;
 	channel->held--;
 	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;

@@ -12,19 +12,23 @@ struct ww_held_frame {
 	uint64_t frame; /* 0: this entry is free */
 	uint64_t ready; /* value of the producer's timeline */
 	uint32_t slot;
+	uint32_t mark; /* that it has; entry of `held` */
 };
 
 struct ww_consumer {
 	struct ww_channel channel;
 	struct ww_signal_map *page; /* the producer's, a reference; constant, as is the next */
 	struct ww_layout_signal_cell *cell;
-	bool is_trusted; /* the producer is of our user: our streams may wait for it */
+	bool is_trusted;  /* the producer is of our user: our streams may wait for it */
+	bool is_own_user; /* by what the broker says of the producer, whatever is agreed on */
+	uint32_t number;  /* of this consumer */
+	uint64_t id;      /* as the producer names it when it evicts it */
 	struct ww_channel_marks marks;
 	uint64_t next; /* frame to receive */
 	uint64_t received;
 	uint64_t dropped;
-	struct ww_held_frame *held;  /* held_max entries */
-	uint64_t *releasing;         /* held_max values of the own timeline; 0: none */
+	struct ww_held_frame *held;  /* held_max entries, of each mark */
+	uint64_t *releasing;         /* of each mark: value of the own timeline; 0: none */
 	struct ww_held_frame unsure; /* the last that was released before it was complete */
 };
 

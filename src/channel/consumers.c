@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consumers.c - the consumers of a channel, as its producer sees them, see consumers.h
+ * consumers.c - the consumers of a channel, as its producer or an observer sees them, see
+ * consumers.h
  *
  * Each consumer has put an object inside the channel's. The broker counts these in a field of the
  * producer's signal page (`members`) before it answers the put, so the producer learns of a
@@ -18,8 +19,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "channel/producer.h"
 #include "client/request.h"
 #include "share/get_reply.h"
+#include "share/inside.h"
+#include "sync/wait_result.h"
 #include "wire/signal_page.h"
 
 #define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
@@ -41,13 +45,6 @@ static void view_free(struct ww_consumer_view *view)
 
 WW_DEFINE_CLEANUP(struct ww_consumer_view, view_free)
 
-static void view_forget(struct ww_consumers *consumers, struct ww_consumer_view *view)
-{
-	ww_list_remove(&view->link);
-	consumers->count--;
-	view_free(view);
-}
-
 void ww_consumers_fini(struct ww_consumers *consumers)
 {
 	struct ww_list *link;
@@ -56,21 +53,57 @@ void ww_consumers_fini(struct ww_consumers *consumers)
 		view_free(ww_container(link, struct ww_consumer_view, link));
 }
 
+static struct ww_consumer_view *view_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_consumer_view, link);
+}
+
+uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view)
+{
+	return view->pid ? view->pid : view->page->header->pid;
+}
+
+void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES])
+{
+	ww_wait_result_program(view->page->header->program, out);
+}
+
+struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number)
+{
+	struct ww_consumer_view *found = NULL;
+
+	ww_list_for_each (link, &consumers->list) {
+		struct ww_consumer_view *view = view_of(link);
+
+		if (view->number == number && (!found || !view->is_evicted))
+			found = view;
+	}
+	return found;
+}
+
 /* --- newcomers --- */
 
 static bool is_known(const struct ww_consumers *consumers, const uint8_t id[WW_WIRE_ID_BYTES])
 {
 	ww_list_for_each (link, &consumers->list) {
-		if (!memcmp(ww_container(link, struct ww_consumer_view, link)->object_id, id,
-			    WW_WIRE_ID_BYTES))
+		if (!memcmp(view_of(link)->object_id, id, WW_WIRE_ID_BYTES))
 			return true;
 	}
 	return false;
 }
 
+/* A newcomer that was found, and what it is among. */
+struct meeting {
+	struct ww_channel *channel;
+	ww_snapshot *snapshot;
+	const struct ww_object_info *info;
+	uint32_t number;
+};
+
 static ww_status view_open(struct ww_consumer_view *view, const struct ww_channel *channel,
 	const struct ww_get_reply *grant)
 {
+	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	const struct ww_wire_granted *granted = &grant->granted;
 	struct ww_wire_channel_consumer_ref ref;
 
@@ -84,7 +117,7 @@ static ww_status view_open(struct ww_consumer_view *view, const struct ww_channe
 	if (!view->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "a consumer of the channel shows an empty page");
 	return ww_channel_marks_import(&view->marks, grant->request.fds_come[1], ref.marks_bytes,
-		channel->form.channel_id, ref.slot_count);
+		channel->form.channel_id, &size);
 }
 
 static bool is_forged(ww_status status)
@@ -93,50 +126,72 @@ static bool is_forged(ww_status status)
 		status == WW_ERR_DESCRIPTOR;
 }
 
-static ww_status view_add(struct ww_consumers *consumers, const struct ww_channel *channel,
-	struct ww_get_reply *grant)
+/* Whether the channel refuses a newcomer; then nothing is kept for it. */
+static uint32_t find_refusal(const struct meeting *meeting, const struct ww_consumer_view *view)
+{
+	uint32_t most = meeting->channel->ring.header->consumers_per_uid_max;
+
+	if (view->marks.runs_ahead && !view->is_trusted)
+		return WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD;
+	if (most &&
+		ww_consumers_count_older(meeting->channel, meeting->snapshot, view->object_id) >=
+			most)
+		return WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT;
+	return 0;
+}
+
+static void view_join(const struct meeting *meeting, struct ww_consumer_view *view)
+{
+	struct ww_channel *channel = meeting->channel;
+	uint32_t refusal = channel->is_producer ? find_refusal(meeting, view) : 0;
+
+	ww_list_append(&channel->consumers.list, &view->link);
+	channel->consumers.count++;
+	if (refusal) {
+		view->is_ignored = true;
+		ww_producer_evict(ww_producer_of(channel), view, refusal);
+	} else {
+		ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_JOINED, view);
+	}
+}
+
+static ww_status view_add(const struct meeting *meeting, struct ww_get_reply *grant)
 {
 	WW_CLEANUP(view_free_p) struct ww_consumer_view *view = NULL;
 	ww_status status;
 
-	if (is_known(consumers, grant->granted.id))
+	if (is_known(&meeting->channel->consumers, grant->granted.id))
 		return WW_OK;
 	view = calloc(1, sizeof(*view));
 	if (!view)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a consumer: out of memory");
 	memcpy(view->object_id, grant->granted.id, sizeof(view->object_id));
+	view->number = meeting->number;
+	view->uid = grant->granted.uid;
+	view->pid = meeting->info->pid;
 	view->is_trusted = grant->granted.uid == geteuid();
-	status = view_open(view, channel, grant);
+	status = view_open(view, meeting->channel, grant);
 	if (status < 0)
 		return is_forged(status) ? WW_OK : status;
 	ww_get_reply_keep(grant, &view->attachments);
-	ww_list_append(&consumers->list, &view->link);
-	consumers->count++;
-	(void)ww_steal(view);
+	view_join(meeting, ww_steal(view));
 	return WW_OK;
 }
 
-static ww_status view_get(struct ww_consumers *consumers, const struct ww_channel *channel,
-	const char *name)
+static ww_status view_get(const struct meeting *meeting)
 {
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 
-	ww_get_reply_init(&grant, channel->broker, WW_WIRE_GET, &message, WW_OBJECT_CHANNEL);
-	ww_get_reply_set_name(&grant, &message, name, 0);
+	ww_get_reply_init(&grant, meeting->channel->broker, WW_WIRE_GET, &message,
+		WW_OBJECT_CHANNEL);
+	ww_get_reply_set_name(&grant, &message, meeting->info->name, 0);
 	ww_try(ww_get_reply_ask(&grant));
-	return view_add(consumers, channel, &grant);
-}
-
-/* Whether a failure to get a consumer's object means that there is no such consumer any more. */
-static bool is_nobody(ww_status status)
-{
-	return status == WW_ERR_NOT_FOUND || status == WW_ERR_UNSUPPORTED ||
-		status == WW_ERR_ACCESS || status == WW_ERR_STATE;
+	return view_add(meeting, &grant);
 }
 
 /* Whether a name inside the channel is one that a consumer may take. */
-static bool is_consumer_name(const struct ww_channel *channel, const char *name)
+static bool find_number(const struct ww_channel *channel, const char *name, uint32_t *out_number)
 {
 	char expected[WW_CHANNEL_NAME_BYTES];
 	char what[32];
@@ -144,39 +199,80 @@ static bool is_consumer_name(const struct ww_channel *channel, const char *name)
 	for (uint32_t i = 0; i < channel->form.consumers_max; i++) {
 		snprintf(what, sizeof(what), "consumer-%" PRIu32, i);
 		ww_channel_name(channel, what, expected);
+		*out_number = i;
 		if (!strcmp(name, expected))
 			return true;
 	}
 	return false;
 }
 
-static ww_status look_at_all(struct ww_consumers *consumers, const struct ww_channel *channel)
+static ww_status meet_one(void *context, const struct ww_object_info *info)
 {
-	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct meeting *meeting = context;
+
+	meeting->info = info;
+	if (is_known(&meeting->channel->consumers, info->object_id) ||
+		!find_number(meeting->channel, info->name, &meeting->number))
+		return WW_OK;
+	return view_get(meeting);
+}
+
+ww_status ww_consumers_list(const struct ww_channel *channel, ww_snapshot **out_snapshot)
+{
 	char prefix[WW_CHANNEL_NAME_BYTES];
 
 	ww_channel_name(channel, "consumer-", prefix);
-	ww_try(ww_snapshot_create(channel->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
-	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
-		ww_status status = WW_OK;
+	return ww_snapshot_create(channel->broker, prefix, WW_SNAPSHOT_OBJECTS, out_snapshot);
+}
 
-		if (!is_known(consumers, info.object_id) && is_consumer_name(channel, info.name))
-			status = view_get(consumers, channel, info.name);
-		if (!is_nobody(status))
-			ww_try(status);
+static ww_status find_info(ww_snapshot *snapshot, const uint8_t object_id[WW_WIRE_ID_BYTES],
+	struct ww_object_info *info)
+{
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, info) == WW_OK; i++) {
+		if (!memcmp(info->object_id, object_id, sizeof(info->object_id)))
+			return WW_OK;
 	}
-	return WW_OK;
+	return WW_ERR_NOT_FOUND;
 }
 
-static uint32_t count_members(const struct ww_channel *channel)
+uint32_t ww_consumers_count_older(const struct ww_channel *channel, ww_snapshot *snapshot,
+	const uint8_t object_id[WW_WIRE_ID_BYTES])
 {
-	return __atomic_load_n(&channel->timeline->page->header->members, __ATOMIC_SEQ_CST);
+	struct ww_object_info other = WW_INIT(struct ww_object_info);
+	struct ww_object_info own = WW_INIT(struct ww_object_info);
+	uint32_t count = 0;
+	uint32_t number;
+
+	if (find_info(snapshot, object_id, &own) != WW_OK)
+		return 0;
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, &other) == WW_OK; i++) {
+		count += other.uid == own.uid && other.generation < own.generation &&
+			find_number(channel, other.name, &number);
+	}
+	return count;
 }
 
-ww_status ww_consumers_meet(struct ww_consumers *consumers, struct ww_channel *channel)
+static ww_status look_at_all(struct ww_channel *channel)
 {
-	uint32_t members = count_members(channel);
+	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
+	struct meeting meeting = {.channel = channel};
+
+	ww_try(ww_consumers_list(channel, &snapshot));
+	meeting.snapshot = snapshot;
+	return ww_inside_look(snapshot, meet_one, &meeting);
+}
+
+bool ww_consumers_have_come(const struct ww_channel *channel)
+{
+	return ww_inside_count(ww_channel_producer_page(channel)) !=
+		channel->consumers.members_seen &&
+		ww_clock_now_ns() >= channel->consumers.ask_again_ns;
+}
+
+ww_status ww_consumers_meet(struct ww_channel *channel)
+{
+	struct ww_consumers *consumers = &channel->consumers;
+	uint32_t members = ww_inside_count(ww_channel_producer_page(channel));
 	struct ww_error record;
 	ww_status status;
 
@@ -185,7 +281,7 @@ ww_status ww_consumers_meet(struct ww_consumers *consumers, struct ww_channel *c
 	if (ww_clock_now_ns() < consumers->ask_again_ns)
 		return WW_NOT_READY;
 	ww_error_save(&record);
-	status = look_at_all(consumers, channel);
+	status = look_at_all(channel);
 	consumers->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
 	if (status == WW_ERR_NO_BROKER) {
 		ww_error_restore(&record);
@@ -208,54 +304,96 @@ bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t 
 	return look.reached >= value;
 }
 
-/* It left, and no slot waits for it any more. */
-static bool view_is_over(const struct ww_consumer_view *view)
+/* Whether its work on a slot, or on what it has marked, goes on. */
+static bool view_is_busy(const struct ww_consumer_view *view)
 {
-	if (ww_consumer_view_is_ended(view))
-		return true;
-	if (__atomic_load_n(&view->marks.header->next, __ATOMIC_ACQUIRE) != WW_CHANNEL_NEVER)
-		return false;
-	for (uint32_t i = 0; i < view->marks.slot_count; i++) {
-		uint64_t value = ww_channel_marks_released(&view->marks, i);
+	uint64_t value;
 
-		if (!ww_consumer_view_has_reached(view, value))
-			return false;
+	for (uint32_t i = 0; i < view->marks.mark_count; i++) {
+		if (ww_channel_marks_frame(&view->marks, i, &value) &&
+			(!value || !ww_consumer_view_has_reached(view, value)))
+			return true;
 	}
-	return true;
+	for (uint32_t i = 0; view->marks.runs_ahead && i < view->marks.slot_count; i++) {
+		if (!ww_consumer_view_has_reached(view, ww_channel_marks_released(&view->marks, i)))
+			return true;
+	}
+	return false;
 }
 
-void ww_consumers_forget_ended(struct ww_consumers *consumers)
+static void view_forget(struct ww_channel *channel, struct ww_consumer_view *view)
 {
+	struct ww_consumers *consumers = &channel->consumers;
+
+	ww_channel_tell_of(channel,
+		ww_consumer_view_has_left(view) ? WW_CHANNEL_CONSUMER_LEFT
+						: WW_CHANNEL_CONSUMER_ENDED,
+		view);
+	if (consumers->blocker == view)
+		ww_producer_note_blocker(channel, NULL);
+	ww_list_remove(&view->link);
+	consumers->count -= !view->is_evicted;
+	view_free(view);
+}
+
+/* Of an observer: what the producer has done, as the ring says. */
+static void view_note_eviction(struct ww_channel *channel, struct ww_consumer_view *view)
+{
+	const struct ww_ring *ring = &channel->ring;
+
+	if (channel->is_producer || view->is_evicted ||
+		!ww_ring_has_evicted(ring, view->number, ww_ring_consumer_id(view->object_id)))
+		return;
+	view->is_evicted = true;
+	channel->consumers.count--;
+	ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_EVICTED, view)
+		->waited_ns = ring->evictions[view->number].waited_ns;
+}
+
+void ww_consumers_forget_ended(struct ww_channel *channel)
+{
+	struct ww_list *list = &channel->consumers.list;
 	struct ww_list *next;
 
-	for (struct ww_list *link = consumers->list.next; link != &consumers->list; link = next) {
-		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
+	for (struct ww_list *link = list->next; link != list; link = next) {
+		struct ww_consumer_view *view = view_of(link);
 
 		next = link->next;
-		if (view_is_over(view))
-			view_forget(consumers, view);
+		view_note_eviction(channel, view);
+		if (ww_consumer_view_is_ended(view) ||
+			(ww_consumer_view_has_left(view) && !view_is_busy(view)))
+			view_forget(channel, view);
 	}
 }
 
 /* --- what they use --- */
 
+static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t slot, uint64_t frame,
+	bool is_owed)
+{
+	enum ww_slot_use use;
+	uint64_t value;
+
+	if (view->is_evicted && (view->is_ignored || frame > view->evicted_at))
+		return WW_SLOT_UNUSED;
+	use = ww_channel_marks_use(&view->marks, slot, frame, is_owed && !view->is_evicted, &value);
+	if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
+		return WW_SLOT_UNUSED;
+	if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
+		return WW_SLOT_UNUSED;
+	return use == WW_SLOT_NEEDED && view->is_evicted ? WW_SLOT_WITHHELD : use;
+}
+
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
-	uint64_t frame, bool is_owed, const struct ww_consumer_view **out_view)
+	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view)
 {
 	enum ww_slot_use worst = WW_SLOT_UNUSED;
 
 	*out_view = NULL;
 	ww_list_for_each (link, &consumers->list) {
-		const struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view,
-			link);
-		uint64_t value;
-		enum ww_slot_use use = ww_channel_marks_use(&view->marks, slot, frame, is_owed,
-			&value);
+		struct ww_consumer_view *view = view_of(link);
+		enum ww_slot_use use = view_use(view, slot, frame, is_owed);
 
-		if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
-			continue;
-		if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
-			continue;
 		if (use > worst) {
 			worst = use;
 			*out_view = view;
@@ -267,8 +405,7 @@ enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t
 void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring)
 {
 	ww_list_for_each (link, &consumers->list) {
-		if (!ww_channel_marks_are_asleep(
-			    &ww_container(link, struct ww_consumer_view, link)->marks))
+		if (!ww_channel_marks_are_asleep(&view_of(link)->marks))
 			continue;
 		ww_ring_wake(ring);
 		return;

@@ -1,28 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consumers.h - the consumers of a channel, as its producer sees them
+ * consumers.h - the consumers of a channel, as its producer sees them, or an observer
+ *
+ * A consumer that the producer has evicted stays known until it has released what it used, or its
+ * process has ended. One that is ignored is known only so that it is not asked for again.
  */
 #ifndef WW_CHANNEL_CONSUMERS_H
 #define WW_CHANNEL_CONSUMERS_H
 
-#include "channel/channel.h"
+#include <warpway/channel.h>
+
+#include "base/attachment.h"
+#include "base/list.h"
+#include "channel/ring.h"
+#include "sync/signal_page_map.h"
+
+struct ww_channel;
 
 struct ww_consumer_view {
 	struct ww_list link;
 	uint8_t object_id[WW_WIRE_ID_BYTES];
-	bool is_trusted;            /* of our user: our streams may wait for it */
+	uint32_t number;
+	uint32_t uid;    /* by what the broker says, as is pid */
+	uint32_t pid;    /* 0: the broker cannot see it */
+	bool is_trusted; /* of our user: our streams may wait for it */
+	bool is_evicted;
+	bool is_ignored;            /* evicted from the beginning: nothing is kept for it */
+	uint64_t evicted_at;        /* frame: marks of later ones do not count */
 	struct ww_signal_map *page; /* its signal page, a reference */
 	struct ww_layout_signal_cell *cell;
 	struct ww_channel_marks marks;
 	struct ww_attachments attachments;
 };
 
-/* What the producer knows of them. */
+/* What a side knows of them. */
 struct ww_consumers {
 	struct ww_list list;
-	uint32_t count;
+	uint32_t count;        /* of those that are not evicted */
 	uint32_t members_seen; /* of the producer's signal page */
 	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
+
+	/* Of the producer: whom no slot is free for, and since when; NULL: nobody. */
+	struct ww_consumer_view *blocker;
+	uint64_t blocked_since_ns;
+	bool is_block_told; /* by an event */
 };
 
 void ww_consumers_init(struct ww_consumers *consumers);
@@ -33,10 +54,26 @@ void ww_consumers_fini(struct ww_consumers *consumers);
  * Return: WW_OK; WW_NOT_READY (there may be others: the broker did not answer); as
  *         ww_snapshot_create().
  */
-ww_status ww_consumers_meet(struct ww_consumers *consumers, struct ww_channel *channel);
+ww_status ww_consumers_meet(struct ww_channel *channel);
 
-/* Forgets those whose processes have ended, and those that left. */
-void ww_consumers_forget_ended(struct ww_consumers *consumers);
+/* Whether ww_consumers_meet() would ask the broker. */
+bool ww_consumers_have_come(const struct ww_channel *channel);
+
+/* Forgets those whose processes have ended, and those that left; an observer notes evictions. */
+void ww_consumers_forget_ended(struct ww_channel *channel);
+
+/*
+ * How many consumers of the same user as one of a snapshot were put before it.
+ * @object_id:  of that one
+ */
+uint32_t ww_consumers_count_older(const struct ww_channel *channel, ww_snapshot *snapshot,
+	const uint8_t object_id[WW_WIRE_ID_BYTES]);
+
+/* The objects of the consumers. Return: as ww_snapshot_create(). */
+ww_status ww_consumers_list(const struct ww_channel *channel, ww_snapshot **out_snapshot);
+
+/* Return: NULL: there is none of this number. */
+struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number);
 
 /*
  * Whether a consumer uses a slot, in the order of need: one that needs it before one whose release
@@ -45,7 +82,7 @@ void ww_consumers_forget_ended(struct ww_consumers *consumers);
  * @out_view:  the one that does; NULL
  */
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
-	uint64_t frame, bool is_owed, const struct ww_consumer_view **out_view);
+	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view);
 
 /* Whether the kernel has reported its end. */
 static inline bool ww_consumer_view_is_ended(const struct ww_consumer_view *view)
@@ -53,8 +90,18 @@ static inline bool ww_consumer_view_is_ended(const struct ww_consumer_view *view
 	return __atomic_load_n(&view->page->header->ended, __ATOMIC_ACQUIRE);
 }
 
+/* Whether it receives no more, by its own doing. */
+static inline bool ww_consumer_view_has_left(const struct ww_consumer_view *view)
+{
+	return __atomic_load_n(&view->marks.header->next, __ATOMIC_ACQUIRE) == WW_CHANNEL_NEVER;
+}
+
 /* Whether a value of its timeline is reached. */
 bool ww_consumer_view_has_reached(const struct ww_consumer_view *view, uint64_t value);
+
+/* As the process is called, for people: its pid, and the program. */
+uint32_t ww_consumer_view_pid(const struct ww_consumer_view *view);
+void ww_consumer_view_program(const struct ww_consumer_view *view, char out[WW_PROGRAM_BYTES]);
 
 /* Wakes those that sleep. */
 void ww_consumers_wake(const struct ww_consumers *consumers, struct ww_ring *ring);

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "channel/producer.h"
+#include "client/request.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "wire/array_record.h"
@@ -27,6 +29,8 @@
 #define DEFAULT_AHEAD     2
 #define DEFAULT_SLOTS     4
 #define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
+#define REMOVES_BY_ID     6 /* the same */
+#define REMOVE_NS         UINT64_C(1000000000) /* how long a broker has to answer */
 
 WW_DEFINE_CLEANUP(struct ww_producer, ww_producer_free)
 
@@ -97,6 +101,8 @@ static ww_status check_params(const struct ww_channel_params *params)
 		return ww_fail(WW_ERR_INVALID,
 			"ww_channel_params.metadata_type is not ended by a zero within %d bytes",
 			WW_CHANNEL_METADATA_TYPE_BYTES);
+	if (params->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_channel_params.reserved is not 0");
 	if (params->array)
 		ww_try(ww_array_check(params->array, params->slot_bytes));
 	return check_counts(params);
@@ -105,7 +111,7 @@ static ww_status check_params(const struct ww_channel_params *params)
 static ww_status set_form(const struct ww_channel_params *params, ww_device *device,
 	struct ww_wire_channel_ref *form)
 {
-	const struct ww_ring_size size = {params->slots, params->metadata_bytes};
+	const struct ww_ring_size size = {params->slots, params->metadata_bytes, params->held_max};
 	uint64_t bytes;
 
 	if (__builtin_add_overflow(params->slot_bytes, WW_CHANNEL_ALIGNMENT - 1, &bytes) ||
@@ -168,10 +174,22 @@ static ww_status put_slots(struct ww_channel *channel)
 
 /* --- create --- */
 
+/* What consumers read in the ring of what the producer will do. */
+static void promise(struct ww_channel *channel, const struct ww_channel_params *params)
+{
+	struct ww_layout_channel_ring *ring = channel->ring.header;
+
+	ring->consumers_per_uid_max = params->consumers_per_uid_max;
+	ring->evict_after_ns = params->evict_after_ns;
+	ring->deadline_ns = params->deadline_ns;
+	ring->published_ns = ww_clock_now_ns();
+	ww_channel_begin_deadline(channel, params->deadline_ns);
+}
+
 static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	const struct ww_channel_params *params)
 {
-	const struct ww_ring_size size = {channel->form.slot_count, channel->form.metadata_bytes};
+	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	const struct ww_memory_params bytes = {
 		.struct_size = sizeof(bytes),
 		.kind = params->kind,
@@ -184,11 +202,46 @@ static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	memcpy(channel->form.page_id, page->id, sizeof(page->id));
 	channel->form.page_bytes = page->cpu->bytes;
 	ww_try(ww_ring_create(&channel->ring, channel->form.channel_id, &size));
+	promise(channel, params);
 	if (params->array) {
 		channel->array = *params->array;
 		channel->has_array = true;
 	}
 	return ww_memory_create(device, &bytes, &channel->memory);
+}
+
+static ww_status keep_name(struct ww_producer *producer, const char *name)
+{
+	if (!name)
+		return WW_OK;
+	producer->name = strdup(name);
+	return producer->name ? WW_OK
+			      : ww_fail(WW_ERR_NO_MEMORY, "cannot keep a name: out of memory");
+}
+
+/*
+ * The process may hold the channel on, as a consumer of it; then its name would stay. Another
+ * channel that has the name by now keeps it.
+ */
+void ww_producer_remove_name(struct ww_producer *producer)
+{
+	const struct ww_channel *channel = &producer->channel;
+	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
+	struct ww_wire_remove message = {.flags = 0};
+	WW_AUTO_REQUEST struct ww_request request;
+	struct ww_error record;
+
+	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &message);
+	if (!producer->name || !channel->timeline ||
+		!ww_hold_ref_find(&channel->timeline->attachments, channel->broker, message.id))
+		return;
+	memcpy(message.name, producer->name, strlen(producer->name));
+	ww_error_save(&record);
+	request.starts_none = true;
+	ww_request_limit_all(ww_clock_deadline_ns(REMOVE_NS));
+	if (ww_broker_client_version(channel->broker) >= REMOVES_BY_ID)
+		(void)ww_broker_client_ask(channel->broker, &request);
+	ww_error_restore(&record);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,
@@ -203,11 +256,13 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 		&named));
 	ww_try(set_form(params, device, &form));
 	ww_try(ww_producer_new(&form, params->ahead_max, &producer));
+	producer->evict_after_ns = params->evict_after_ns;
 	producer->channel.broker = ww_broker_ref(broker);
 	ww_try(ww_sync_object_require_version(broker, TELLS_WHO_CAME,
 		"tell a channel's producer who its consumers are"));
 	ww_try(make_parts(&producer->channel, device, params));
 	ww_try(put_channel(&producer->channel, name, &named));
+	ww_try(keep_name(producer, name));
 	ww_try(put_slots(&producer->channel));
 	*out_channel = &ww_steal(producer)->channel;
 	return WW_OK;

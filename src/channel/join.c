@@ -5,7 +5,7 @@
  * A consumer gets the channel's object and the memory of the slots inside it, and puts an object of
  * its own inside: its signal page and its marks, under the first number that is free. The broker
  * tells the producer by a count in the producer's signal page before it answers. From then on the
- * producer looks at the marks before it takes a slot back.
+ * producer looks at the marks before it takes a slot back. An observer puts nothing.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +25,8 @@
 #include "wire/name.h"
 
 #define CONSUMER_MODE 0444 /* the mode of the channel decides */
+
+WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
 struct joining {
 	ww_device *device;
@@ -93,19 +95,38 @@ static ww_status check_agreement(const struct ww_consumer *consumer,
 		ours);
 }
 
+/* A promise that is longer, or none, is no answer to what is wanted. */
+static ww_status check_deadline(const struct ww_channel *channel, uint64_t wanted_ns)
+{
+	uint64_t promised_ns = channel->ring.header->deadline_ns;
+
+	if (wanted_ns == 0 || (promised_ns != 0 && promised_ns <= wanted_ns))
+		return WW_OK;
+	if (promised_ns == 0)
+		return ww_fail(WW_ERR_MISMATCH,
+			"the channel's producer promises no deadline between frames, and one of %" PRIu64
+			" ns was asked for",
+			wanted_ns);
+	return ww_fail(WW_ERR_MISMATCH,
+		"the channel's producer promises a frame within %" PRIu64
+		" ns after the last one, and %" PRIu64 " ns was asked for",
+		promised_ns, wanted_ns);
+}
+
 /* --- parts --- */
 
 static ww_status open_page(struct ww_consumer *consumer, const struct ww_get_reply *grant)
 {
 	const struct ww_wire_channel_ref *form = &consumer->channel.form;
-	const struct ww_ring_size size = {form->slot_count, form->metadata_bytes};
+	const struct ww_ring_size size = ww_channel_ring_size(&consumer->channel);
 
 	ww_try(ww_signal_map_import(grant->request.fds_come[0], form->page_bytes, form->page_id,
 		&consumer->page));
 	consumer->cell = ww_signal_map_cell(consumer->page, sizeof(struct ww_layout_signal_page));
 	if (!consumer->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "the channel's producer shows an empty page");
-	consumer->is_trusted = grant->granted.uid == geteuid();
+	consumer->is_own_user = grant->granted.uid == geteuid();
+	consumer->is_trusted = consumer->is_own_user;
 	return ww_ring_import(&consumer->channel.ring, grant->request.fds_come[1], form->ring_bytes,
 		form->channel_id, &size);
 }
@@ -175,6 +196,7 @@ static ww_status put_consumer(struct ww_consumer *consumer)
 		ww_channel_name(channel, what, (char *)offer.put.name);
 		status = ww_put_request_put(&offer, &channel->timeline->attachments,
 			channel->broker, 0);
+		consumer->number = i;
 	}
 	if (status == WW_ERR_EXISTS)
 		return ww_fail(WW_ERR_LIMIT,
@@ -184,6 +206,28 @@ static ww_status put_consumer(struct ww_consumer *consumer)
 	if (status == WW_OK)
 		ww_error_restore(&record);
 	return status;
+}
+
+/*
+ * One consumer more than the user may have leaves again. Those that came before it count, so of
+ * several that come at once the right number stays. The producer goes by the same rule.
+ */
+static ww_status check_limit(const struct ww_consumer *consumer)
+{
+	const struct ww_channel *channel = &consumer->channel;
+	uint32_t most = channel->ring.header->consumers_per_uid_max;
+	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
+
+	if (most == 0)
+		return WW_OK;
+	ww_try(ww_consumers_list(channel, &snapshot));
+	if (ww_consumers_count_older(channel, snapshot, channel->timeline->page->id) < most)
+		return WW_OK;
+	return ww_fail(WW_ERR_LIMIT,
+		"this user has %" PRIu32
+		" consumers of the channel already, as many as one user may "
+		"have (consumers_per_uid_max)",
+		most);
 }
 
 /* Where it begins, as near to what was asked for as frames are still there. */
@@ -205,18 +249,32 @@ static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *g
 	const struct joining *joining)
 {
 	struct ww_channel *channel = &consumer->channel;
+	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	uint32_t producer_uid = grant->granted.uid;
 
 	channel->broker = ww_broker_ref(grant->broker);
 	ww_try(open_page(consumer, grant));
+	ww_try(check_deadline(channel, joining->params.deadline_ns));
 	ww_get_reply_keep(grant, &channel->object);
+	if (channel->is_observer)
+		return WW_OK;
 	ww_try(get_slots(channel, joining, producer_uid));
 	ww_try(ww_timeline_create_alone(&channel->timeline));
-	ww_try(ww_channel_marks_create(&consumer->marks, channel->form.channel_id,
-		channel->form.slot_count));
+	ww_try(ww_channel_marks_create(&consumer->marks, channel->form.channel_id, &size,
+		consumer->is_own_user && channel->form.policy == WW_CHANNEL_BLOCK));
+	consumer->id = ww_ring_consumer_id(channel->timeline->page->id);
 	ww_try(put_consumer(consumer));
+	ww_try(check_limit(consumer));
 	begin(consumer, joining->params.history);
 	return WW_OK;
+}
+
+/* An observer that wants nothing watches what was promised. */
+static void begin_deadline(struct ww_channel *channel, uint64_t wanted_ns)
+{
+	if (wanted_ns == 0 && channel->is_observer)
+		wanted_ns = channel->ring.header->deadline_ns;
+	ww_channel_begin_deadline(channel, wanted_ns);
 }
 
 static ww_status join(struct ww_get_reply *grant, const struct joining *joining,
@@ -232,8 +290,12 @@ static ww_status join(struct ww_get_reply *grant, const struct joining *joining,
 	ww_try(ww_consumer_new(&form, &consumer));
 	consumer->channel.has_array = has_array;
 	consumer->channel.array = array;
+	consumer->channel.is_observer = joining->params.flags & WW_CONSUMER_OBSERVE;
+	consumer->number = WW_CHANNEL_NOBODY;
 	ww_try(check_agreement(consumer, &joining->params));
 	status = join_parts(consumer, grant, joining);
+	if (status == WW_OK)
+		begin_deadline(&consumer->channel, joining->params.deadline_ns);
 	if (status == WW_OK)
 		*out_channel = &ww_steal(consumer)->channel;
 	return status;
@@ -248,8 +310,9 @@ static ww_status read_params(const struct ww_consumer_params *params,
 	if (params)
 		ww_try(ww_params_read(ours, sizeof(*ours), params, sizeof(*ours),
 			"ww_consumer_params"));
-	if (ours->reserved)
-		return ww_fail(WW_ERR_INVALID, "ww_consumer_params.reserved is not 0");
+	if (ours->flags & ~WW_CONSUMER_OBSERVE)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_consumer_params.flags has unknown bits: 0x%" PRIx32, ours->flags);
 	return WW_OK;
 }
 

@@ -8,7 +8,7 @@
  * slot waits for that, or the CPU does.
  *
  * With a policy that drops, the newest complete frame is never taken back, nor one that is not
- * complete.
+ * complete. A slot that only evicted consumers use is taken back and withheld (eviction.c).
  */
 #include "channel/producer.h"
 
@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "sync/stream_wait.h"
-#include "sync/wait_result.h"
 
 /* --- slots --- */
 
@@ -40,9 +39,10 @@ ww_status ww_producer_new(const struct ww_wire_channel_ref *form, uint32_t ahead
 	producer->channel.is_producer = true;
 	producer->channel.form = *form;
 	producer->ahead_max = ahead_max;
-	ww_consumers_init(&producer->consumers);
+	ww_consumers_init(&producer->channel.consumers);
 	ww_list_init(&producer->free_slots);
 	ww_list_init(&producer->published_slots);
+	ww_list_init(&producer->withheld_slots);
 	for (uint32_t i = 0; i < form->slot_count; i++)
 		ww_list_append(&producer->free_slots, &producer->slots[i].link);
 	*out_producer = producer;
@@ -55,8 +55,9 @@ void ww_producer_free(struct ww_producer *producer)
 		ww_ring_close(&producer->channel.ring);
 		ww_ring_wake(&producer->channel.ring);
 	}
-	ww_consumers_fini(&producer->consumers);
+	ww_producer_remove_name(producer);
 	ww_channel_fini(&producer->channel);
+	free(producer->name);
 	free(producer->slots);
 	free(producer);
 }
@@ -87,7 +88,7 @@ struct acquiring {
 	ww_stream *stream;
 	bool may_wait; /* on the GPU, for consumers of the own user */
 	/* What a slot waits for: a consumer that uses it, or the own timeline. */
-	const struct ww_consumer_view *view; /* NULL: none */
+	struct ww_consumer_view *view; /* NULL: none */
 	uint32_t slot;
 	uint64_t frame;     /* NO_FRAME: only its releases */
 	uint64_t own_value; /* 0: none */
@@ -106,8 +107,8 @@ static bool may_wait_for(const struct acquiring *acquiring, const struct ww_cons
 }
 
 /* The first consumer found is the one that is waited for. */
-static void note_wait(struct acquiring *acquiring, const struct ww_consumer_view *view,
-	uint32_t slot, uint64_t frame)
+static void note_wait(struct acquiring *acquiring, struct ww_consumer_view *view, uint32_t slot,
+	uint64_t frame)
 {
 	if (acquiring->view)
 		return;
@@ -116,40 +117,59 @@ static void note_wait(struct acquiring *acquiring, const struct ww_consumer_view
 	acquiring->frame = frame;
 }
 
-/* Whether the consumers let a slot be used again, by the CPU or by a stream that waits for them. */
-static bool is_usable(struct acquiring *acquiring, uint32_t slot, uint64_t frame)
+/*
+ * Whether the consumers let a slot be used again, by the CPU or by a stream that waits for them:
+ * unused, withheld or needed.
+ */
+static enum ww_slot_use look_at_use(struct acquiring *acquiring, uint32_t slot, uint64_t frame)
 {
 	const struct ww_producer *producer = acquiring->producer;
-	const struct ww_consumer_view *view;
-	enum ww_slot_use use = ww_consumers_use(&producer->consumers, slot, frame,
+	struct ww_consumer_view *view;
+	enum ww_slot_use use = ww_consumers_use(&producer->channel.consumers, slot, frame,
 		!is_dropping(producer), &view);
 
 	if (use == WW_SLOT_UNUSED || (use == WW_SLOT_RELEASING && may_wait_for(acquiring, view)))
-		return true;
+		return WW_SLOT_UNUSED;
+	if (view->is_evicted)
+		return WW_SLOT_WITHHELD;
 	note_wait(acquiring, view, slot, frame);
-	return false;
+	return WW_SLOT_NEEDED;
+}
+
+static void withhold(struct ww_producer *producer, struct ww_producer_slot *slot)
+{
+	ww_list_remove(&slot->link);
+	ww_list_append(&producer->withheld_slots, &slot->link);
 }
 
 /*
  * The steps of ring.h. Return: WW_OK; WW_NOT_READY (a consumer uses it, or may: another slot may be
- * had); as ww_consumers_meet().
+ * had); WW_ERR_EVICTED (it is withheld now; not recorded); as ww_consumers_meet().
  */
 static ww_status take_back(struct acquiring *acquiring, struct ww_producer_slot *slot)
 {
 	struct ww_producer *producer = acquiring->producer;
 	struct ww_ring *ring = &producer->channel.ring;
 	uint32_t index = slot_index(producer, slot);
+	enum ww_slot_use use = look_at_use(acquiring, index, slot->frame);
 	ww_status status;
 
-	if (!is_usable(acquiring, index, slot->frame))
+	if (use == WW_SLOT_NEEDED)
 		return WW_NOT_READY;
 	ww_ring_close_slot(ring, index);
-	status = ww_consumers_meet(&producer->consumers, &producer->channel);
-	if (status == WW_OK && !is_usable(acquiring, index, slot->frame))
+	status = ww_consumers_meet(&producer->channel);
+	if (status == WW_OK)
+		use = look_at_use(acquiring, index, slot->frame);
+	if (status == WW_OK && use == WW_SLOT_NEEDED)
 		status = WW_NOT_READY;
-	if (status != WW_OK)
+	if (status != WW_OK) {
 		ww_ring_reopen_slot(ring, index, slot->frame);
-	return status;
+		return status;
+	}
+	if (use == WW_SLOT_UNUSED)
+		return WW_OK;
+	withhold(producer, slot);
+	return WW_ERR_EVICTED;
 }
 
 /* Where frames end that may be taken back: all, or those older than the newest complete one. */
@@ -168,22 +188,22 @@ static struct ww_list *last_candidate(struct ww_producer *producer)
 	return producer->published_slots.next;
 }
 
-static ww_status find_slot(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+/* Takes a slot back that had a frame; the oldest that can be had. */
+static ww_status take_published(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
 {
 	struct ww_producer *producer = acquiring->producer;
 	struct ww_list *last = last_candidate(producer);
+	struct ww_list *next;
 
-	*out_slot = NULL;
-	if (!ww_list_is_empty(&producer->free_slots)) {
-		*out_slot = slot_of(producer->free_slots.next);
-		return WW_OK;
-	}
-	for (struct ww_list *link = producer->published_slots.next; link != last;
-		link = link->next) {
-		ww_status status = take_back(acquiring, slot_of(link));
+	for (struct ww_list *link = producer->published_slots.next; link != last; link = next) {
+		ww_status status;
 
+		next = link->next;
+		status = take_back(acquiring, slot_of(link));
 		if (status == WW_OK)
 			*out_slot = slot_of(link);
+		if (status == WW_ERR_EVICTED)
+			continue;
 		/* With policy block in order, so that newcomers find all frames from one on. */
 		if (status != WW_NOT_READY || !is_dropping(producer))
 			return status;
@@ -199,12 +219,11 @@ static ww_status find_slot(struct acquiring *acquiring, struct ww_producer_slot 
  */
 static ww_status wait_for_releases(struct acquiring *acquiring, uint32_t slot)
 {
-	ww_list_for_each (link, &acquiring->producer->consumers.list) {
-		const struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view,
-			link);
+	ww_list_for_each (link, &acquiring->producer->channel.consumers.list) {
+		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
 		uint64_t value = ww_channel_marks_released(&view->marks, slot);
 
-		if (ww_consumer_view_has_reached(view, value))
+		if (view->is_ignored || ww_consumer_view_has_reached(view, value))
 			continue;
 		if (!may_wait_for(acquiring, view)) {
 			note_wait(acquiring, view, slot, NO_FRAME);
@@ -232,31 +251,62 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 	return wait_for_releases(acquiring, slot_index(producer, slot));
 }
 
+/* The first free slot that is the caller's at once, or when its stream has waited. */
+static ww_status take_free(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+{
+	ww_list_for_each (link, &acquiring->producer->free_slots) {
+		ww_status status = order_slot(acquiring, slot_of(link));
+
+		if (status == WW_OK)
+			*out_slot = slot_of(link);
+		if (status != WW_NOT_READY)
+			return status;
+	}
+	return WW_NOT_READY;
+}
+
 static void give_back(struct ww_producer *producer, struct ww_producer_slot *slot)
 {
 	slot->is_held = false;
 	ww_list_append(&producer->free_slots, &slot->link);
 }
 
+/* A slot that was taken back has no frame any more, whether the caller can have it yet or not. */
+static ww_status take_any(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+{
+	ww_status status = take_free(acquiring, out_slot);
+
+	if (status != WW_NOT_READY)
+		return status;
+	status = take_published(acquiring, out_slot);
+	if (status != WW_OK)
+		return status;
+	ww_list_remove(&(*out_slot)->link);
+	(*out_slot)->frame = 0;
+	give_back(acquiring->producer, *out_slot);
+	return order_slot(acquiring, *out_slot);
+}
+
 static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
 {
 	struct ww_producer *producer = acquiring->producer;
-	struct ww_producer_slot *slot;
-	ww_status status = find_slot(acquiring, &slot);
+	struct ww_producer_slot *slot = NULL;
+	ww_status status;
 
-	if (status != WW_OK)
-		return status;
-	ww_list_remove(&slot->link);
-	slot->frame = 0;
-	status = order_slot(acquiring, slot);
-	if (status != WW_OK) {
-		give_back(producer, slot);
-		return status;
+	if (!ww_list_is_empty(&producer->withheld_slots))
+		ww_producer_reclaim_withheld(producer);
+	status = take_any(acquiring, &slot);
+	if (status == WW_OK) {
+		ww_list_remove(&slot->link);
+		slot->frame = 0;
+		slot->is_held = true;
+		producer->channel.held++;
+		*out_slot = slot;
 	}
-	slot->is_held = true;
-	producer->channel.held++;
-	*out_slot = slot;
-	return WW_OK;
+	if (status == WW_NOT_READY && ww_list_is_empty(&producer->free_slots) &&
+		ww_list_is_empty(&producer->published_slots))
+		return ww_producer_fail_withheld(producer);
+	return status;
 }
 
 /* Frames that the producer holds, or that its streams have not written yet. */
@@ -328,7 +378,8 @@ static enum ww_await_look look_for_nothing(void *context)
 static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns)
 {
 	struct ww_channel *channel = &acquiring->producer->channel;
-	uint64_t until_ns = ww_channel_next_look_ns(deadline_ns);
+	uint64_t until_ns = ww_producer_next_blocker_look_ns(acquiring->producer,
+		ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns)));
 	uint64_t now_ns = ww_clock_now_ns();
 	ww_status status;
 
@@ -345,17 +396,34 @@ static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns
 
 static ww_status fail_timed_out(const struct acquiring *acquiring)
 {
-	const struct ww_layout_signal_page *page;
 	char program[WW_PROGRAM_BYTES];
 
 	if (!acquiring->view)
 		return WW_TIMED_OUT;
-	page = acquiring->view->page->header;
-	ww_wait_result_program(page->program, program);
+	ww_consumer_view_program(acquiring->view, program);
 	ww_fail(WW_TIMED_OUT,
-		"no slot is free: consumer %" PRIu32 " (%s) has not released slot %" PRIu32,
-		page->pid, program, acquiring->slot);
+		"no slot is free: consumer %" PRIu32 ", process %" PRIu32
+		" (%s), has not released slot %" PRIu32,
+		acquiring->view->number, ww_consumer_view_pid(acquiring->view), program,
+		acquiring->slot);
 	return WW_TIMED_OUT;
+}
+
+static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
+{
+	struct ww_channel *channel = &acquiring->producer->channel;
+	ww_status status;
+
+	acquiring->view = NULL;
+	acquiring->own_value = 0;
+	ww_channel_check_deadline(channel);
+	ww_consumers_forget_ended(channel);
+	status = check_ahead(acquiring);
+	if (status == WW_OK)
+		status = try_acquire(acquiring, out_slot);
+	if (status == WW_OK || status == WW_NOT_READY)
+		ww_producer_note_blocker(channel, status == WW_OK ? NULL : acquiring->view);
+	return status;
 }
 
 static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
@@ -364,16 +432,12 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
 
 	for (;;) {
-		ww_status status;
+		ww_status status = try_once(acquiring, out_slot);
 
-		acquiring->view = NULL;
-		acquiring->own_value = 0;
-		ww_consumers_forget_ended(&acquiring->producer->consumers);
-		status = check_ahead(acquiring);
-		if (status == WW_OK)
-			status = try_acquire(acquiring, out_slot);
 		if (status != WW_NOT_READY)
 			return status;
+		if (ww_producer_look_at_blocker(acquiring->producer))
+			continue;
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)
 			return fail_timed_out(acquiring);
@@ -387,9 +451,8 @@ static ww_status require_producer(const struct ww_channel *channel, const char *
 	if (channel->is_producer)
 		return WW_OK;
 	return ww_fail(WW_ERR_ACCESS,
-		"cannot %s a frame: this process is a consumer of the channel, which has one "
-		"producer",
-		action);
+		"cannot %s a frame: this is %s of the channel, which has one producer", action,
+		channel->is_observer ? "an observer" : "a consumer");
 }
 
 ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -397,7 +460,7 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct acquiring acquiring = {.stream = stream};
-	struct ww_producer_slot *slot;
+	struct ww_producer_slot *slot = NULL;
 	ww_status status;
 
 	ww_try(ww_process_enter());
@@ -477,8 +540,8 @@ static void wake_consumers(struct ww_producer *producer)
 	struct ww_error record;
 
 	ww_error_save(&record);
-	if (ww_consumers_meet(&producer->consumers, &producer->channel) == WW_OK)
-		ww_consumers_wake(&producer->consumers, &producer->channel.ring);
+	if (ww_consumers_meet(&producer->channel) == WW_OK)
+		ww_consumers_wake(&producer->channel.consumers, &producer->channel.ring);
 	else
 		ww_ring_wake(&producer->channel.ring);
 	ww_error_restore(&record);
@@ -500,6 +563,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_try(check_frame(channel, frame));
 	ww_try(require_known(channel));
 	ww_try(ww_channel_signal(channel, stream, &value));
+	ww_channel_check_deadline(channel);
 	slot->ready = value;
 	frame->number = ++producer->published;
 	frame->submitted_ns = ww_clock_now_ns();
@@ -508,7 +572,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	channel->held--;
 	write_slot(ww_ring_slot(&channel->ring, frame->slot), frame, slot->ready);
 	ww_list_append(&producer->published_slots, &slot->link);
-	ww_ring_publish(&channel->ring, frame->slot, frame->number);
+	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
 	wake_consumers(producer);
 	return WW_OK;
 }

@@ -5,11 +5,11 @@
 #ifndef WW_CHANNEL_PRODUCER_H
 #define WW_CHANNEL_PRODUCER_H
 
-#include "channel/consumers.h"
+#include "channel/channel.h"
 
 /* What the producer knows of a slot. */
 struct ww_producer_slot {
-	struct ww_list link; /* in free_slots or published_slots; of a held one in none */
+	struct ww_list link; /* in one of the producer's lists; of a held one in none */
 	uint64_t frame;      /* that is in it; 0: none */
 	uint64_t ready;      /* value of the own timeline when our streams have done with it */
 	bool is_held;
@@ -17,12 +17,14 @@ struct ww_producer_slot {
 
 struct ww_producer {
 	struct ww_channel channel;
-	struct ww_consumers consumers;
 	struct ww_list free_slots;      /* first used first */
 	struct ww_list published_slots; /* oldest frame first */
+	struct ww_list withheld_slots;  /* taken back, and used by consumers that were evicted */
 	struct ww_producer_slot *slots;
 	uint32_t ahead_max;
 	uint64_t published;
+	uint64_t evict_after_ns; /* 0: never */
+	char *name;              /* owned; NULL: none */
 };
 
 static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
@@ -36,5 +38,33 @@ void ww_producer_free(struct ww_producer *producer);
 /* @form: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status ww_producer_new(const struct ww_wire_channel_ref *form, uint32_t ahead_max,
 	struct ww_producer **out_producer);
+
+/*
+ * Ends a consumer's subscription: what it has marked by now is kept, nothing else. It is told.
+ * @reason:  WW_WIRE_CHANNEL_EVICTION_REASON_...
+ */
+void ww_producer_evict(struct ww_producer *producer, struct ww_consumer_view *view,
+	uint32_t reason);
+
+/*
+ * Notes which consumer keeps an acquire from getting a slot, and shows it in the ring.
+ * @view:  NULL: none does
+ */
+void ww_producer_note_blocker(struct ww_channel *channel, struct ww_consumer_view *view);
+
+/* What is due of the wait for that consumer: it is told of, or evicted. Return: it was evicted. */
+bool ww_producer_look_at_blocker(struct ww_producer *producer);
+
+/* When that is to be called again, or @deadline_ns if that is sooner. */
+uint64_t ww_producer_next_blocker_look_ns(const struct ww_producer *producer, uint64_t deadline_ns);
+
+/* Slots that evicted consumers do not use any more become free. */
+void ww_producer_reclaim_withheld(struct ww_producer *producer);
+
+/* All slots are withheld, or held. Return: WW_ERR_EVICTED; the record names a consumer. */
+ww_status ww_producer_fail_withheld(const struct ww_producer *producer);
+
+/* Another process can have the name at once, if the broker answers in time. Reports nothing. */
+void ww_producer_remove_name(struct ww_producer *producer);
 
 #endif

@@ -4,6 +4,10 @@
  */
 #include "channel/ring.h"
 
+#include <string.h>
+
+#include <warpway/channel.h>
+
 #include "base/error.h"
 #include "share/shared_file.h"
 
@@ -13,6 +17,8 @@
 #define PLACES_PER_SLOT 2
 
 _Static_assert(sizeof(struct ww_layout_channel_ring) == WW_LAYOUT_CHANNEL_RING_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_layout_channel_eviction) == WW_LAYOUT_CHANNEL_EVICTION_BYTES,
+	"no padding");
 _Static_assert(sizeof(struct ww_layout_channel_slot) == WW_LAYOUT_CHANNEL_SLOT_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_layout_channel_marks) == WW_LAYOUT_CHANNEL_MARKS_BYTES,
 	"no padding");
@@ -37,14 +43,16 @@ static uint32_t place_count(uint32_t slot_count)
 uint64_t ww_ring_bytes(const struct ww_ring_size *size)
 {
 	return ww_shared_file_round_up(sizeof(struct ww_layout_channel_ring) +
+		WW_CHANNEL_CONSUMERS_MAX * sizeof(struct ww_layout_channel_eviction) +
 		(uint64_t)place_count(size->slot_count) * sizeof(struct ww_layout_channel_place) +
 		(uint64_t)size->slot_count * slot_stride(size->metadata_bytes));
 }
 
-uint64_t ww_channel_marks_bytes(uint32_t slot_count)
+uint64_t ww_channel_marks_bytes(const struct ww_ring_size *size)
 {
 	return ww_shared_file_round_up(sizeof(struct ww_layout_channel_marks) +
-		(uint64_t)slot_count * sizeof(struct ww_layout_channel_mark));
+		(uint64_t)size->held_max * sizeof(struct ww_layout_channel_mark) +
+		(uint64_t)size->slot_count * sizeof(uint64_t));
 }
 
 static struct ww_shared_file ring_file(const struct ww_ring_size *size, const uint8_t *channel_id)
@@ -62,7 +70,7 @@ static struct ww_shared_file ring_file(const struct ww_ring_size *size, const ui
 	};
 }
 
-static struct ww_shared_file marks_file(uint32_t slot_count, const uint8_t *channel_id)
+static struct ww_shared_file marks_file(const struct ww_ring_size *size, const uint8_t *channel_id)
 {
 	return (struct ww_shared_file){
 		.owner = "channel",
@@ -71,8 +79,8 @@ static struct ww_shared_file marks_file(uint32_t slot_count, const uint8_t *chan
 		.version = WW_LAYOUT_CHANNEL_MARKS_VERSION,
 		.header_bytes = sizeof(struct ww_layout_channel_marks),
 		.item_bytes = sizeof(struct ww_layout_channel_mark),
-		.item_count = slot_count,
-		.bytes = ww_channel_marks_bytes(slot_count),
+		.item_count = size->held_max,
+		.bytes = ww_channel_marks_bytes(size),
 		.id = channel_id,
 	};
 }
@@ -82,7 +90,8 @@ static void ring_set(struct ww_ring *ring, struct ww_mapping *mapping,
 {
 	ring->mapping = mapping;
 	ring->header = mapping->host_pointer;
-	ring->places = (void *)(ring->header + 1);
+	ring->evictions = (void *)(ring->header + 1);
+	ring->places = (void *)(ring->evictions + WW_CHANNEL_CONSUMERS_MAX);
 	ring->place_count = place_count(size->slot_count);
 	ring->slots = (uint8_t *)(ring->places + ring->place_count);
 	ring->slot_stride = slot_stride(size->metadata_bytes);
@@ -119,33 +128,39 @@ void ww_ring_fini(struct ww_ring *ring)
 }
 
 static void marks_set(struct ww_channel_marks *marks, struct ww_mapping *mapping,
-	uint32_t slot_count)
+	const struct ww_ring_size *size)
 {
 	marks->mapping = mapping;
 	marks->header = mapping->host_pointer;
 	marks->at = (void *)(marks->header + 1);
-	marks->slot_count = slot_count;
+	marks->releases = (void *)(marks->at + size->held_max);
+	marks->mark_count = size->held_max;
+	marks->slot_count = size->slot_count;
 }
 
 ww_status ww_channel_marks_create(struct ww_channel_marks *marks,
-	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size,
+	bool runs_ahead)
 {
-	const struct ww_shared_file file = marks_file(slot_count, channel_id);
+	const struct ww_shared_file file = marks_file(size, channel_id);
 	struct ww_mapping *mapping = NULL;
 
 	ww_try(ww_shared_file_create(&file, &mapping));
-	marks_set(marks, mapping, slot_count);
+	marks_set(marks, mapping, size);
+	marks->runs_ahead = runs_ahead;
+	marks->header->runs_ahead = runs_ahead;
 	return WW_OK;
 }
 
 ww_status ww_channel_marks_import(struct ww_channel_marks *marks, int fd, uint64_t bytes,
-	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count)
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size)
 {
-	const struct ww_shared_file file = marks_file(slot_count, channel_id);
+	const struct ww_shared_file file = marks_file(size, channel_id);
 	struct ww_mapping *mapping = NULL;
 
 	ww_try(ww_shared_file_import(&file, fd, bytes, &mapping));
-	marks_set(marks, mapping, slot_count);
+	marks_set(marks, mapping, size);
+	marks->runs_ahead = __atomic_load_n(&marks->header->runs_ahead, __ATOMIC_RELAXED) != 0;
 	return WW_OK;
 }
 
@@ -161,8 +176,9 @@ static struct ww_layout_channel_place *place_of(const struct ww_ring *ring, uint
 	return &ring->places[frame & (ring->place_count - 1)];
 }
 
-void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame)
+void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns)
 {
+	__atomic_store_n(&ring->header->published_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
 	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, frame << PLACE_SLOT_BITS | slot,
 		__ATOMIC_RELEASE);
@@ -179,6 +195,17 @@ void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame)
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_SEQ_CST);
 }
 
+void ww_ring_evict(struct ww_ring *ring, uint32_t number,
+	const struct ww_layout_channel_eviction *eviction)
+{
+	struct ww_layout_channel_eviction *at = &ring->evictions[number];
+
+	__atomic_store_n(&at->waited_ns, eviction->waited_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&at->frame, eviction->frame, __ATOMIC_RELAXED);
+	__atomic_store_n(&at->reason, eviction->reason, __ATOMIC_RELAXED);
+	__atomic_store_n(&at->consumer, eviction->consumer, __ATOMIC_SEQ_CST);
+}
+
 void ww_ring_close(struct ww_ring *ring)
 {
 	__atomic_store_n(&ring->header->state, WW_WIRE_CHANNEL_STATE_CLOSED, __ATOMIC_RELEASE);
@@ -190,6 +217,14 @@ void ww_ring_wake(struct ww_ring *ring)
 }
 
 /* --- the consumer's steps --- */
+
+uint64_t ww_ring_consumer_id(const uint8_t page_id[WW_WIRE_ID_BYTES])
+{
+	uint64_t id;
+
+	memcpy(&id, page_id, sizeof(id));
+	return id ? id : 1;
+}
 
 bool ww_ring_find(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot)
 {
@@ -217,12 +252,13 @@ uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_
 }
 
 bool ww_channel_marks_take(struct ww_channel_marks *marks, const struct ww_ring *ring,
-	uint32_t slot, uint64_t frame)
+	uint32_t mark, uint32_t slot, uint64_t frame)
 {
-	__atomic_store_n(&marks->at[slot].frame, frame, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&marks->at[mark].release, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&marks->at[mark].frame, frame, __ATOMIC_SEQ_CST);
 	if (ww_ring_has(ring, slot, frame))
 		return true;
-	__atomic_store_n(&marks->at[slot].frame, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&marks->at[mark].frame, 0, __ATOMIC_RELEASE);
 	return false;
 }
 
@@ -236,10 +272,15 @@ void ww_channel_marks_end(struct ww_channel_marks *marks)
 	__atomic_store_n(&marks->header->next, WW_CHANNEL_NEVER, __ATOMIC_SEQ_CST);
 }
 
-void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t slot, uint64_t value)
+void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t mark, uint32_t slot,
+	uint64_t value)
 {
-	__atomic_store_n(&marks->at[slot].release, value, __ATOMIC_RELAXED);
-	__atomic_store_n(&marks->at[slot].frame, 0, __ATOMIC_SEQ_CST);
+	if (value && !marks->runs_ahead) {
+		__atomic_store_n(&marks->at[mark].release, value, __ATOMIC_SEQ_CST);
+		return;
+	}
+	__atomic_store_n(&marks->releases[slot], value, __ATOMIC_RELAXED);
+	__atomic_store_n(&marks->at[mark].frame, 0, __ATOMIC_SEQ_CST);
 }
 
 void ww_channel_marks_wake(struct ww_channel_marks *marks, const struct ww_ring *ring)
@@ -253,14 +294,15 @@ void ww_channel_marks_wake(struct ww_channel_marks *marks, const struct ww_ring 
 enum ww_slot_use ww_channel_marks_use(const struct ww_channel_marks *marks, uint32_t slot,
 	uint64_t frame, bool is_owed, uint64_t *out_value)
 {
-	const struct ww_layout_channel_mark *mark = &marks->at[slot];
 	uint64_t next = __atomic_load_n(&marks->header->next, __ATOMIC_SEQ_CST);
 
 	*out_value = 0;
 	if (is_owed && next != 0 && next <= frame)
 		return WW_SLOT_NEEDED;
-	if (__atomic_load_n(&mark->frame, __ATOMIC_SEQ_CST) == frame)
-		return WW_SLOT_NEEDED;
+	for (uint32_t i = 0; i < marks->mark_count; i++) {
+		if (ww_channel_marks_frame(marks, i, out_value) == frame)
+			return *out_value == 0 ? WW_SLOT_NEEDED : WW_SLOT_RELEASING;
+	}
 	*out_value = ww_channel_marks_released(marks, slot);
 	return *out_value == 0 ? WW_SLOT_UNUSED : WW_SLOT_RELEASING;
 }

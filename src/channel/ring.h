@@ -13,8 +13,8 @@
  *                             clear the mark: the frame has gone; else store next = n + 1
  *   producer, takes a slot back that has n:
  *                             clear the slot's number; look whether consumers have come, and get to
- *                             know them; look at all marks of the slot, and with policy block at
- *                             all `next`; when one has n, or needs it, store n again
+ *                             know them; look at all marks, and with policy block at all `next`;
+ *                             when one has n, or needs it, store n again
  *   consumer, begins with n:  store next = n; look whether n is not published yet, or the slot has
  *                             it; if not, the same with n + 1
  *
@@ -22,6 +22,15 @@
  * side sees the other. With policy block a consumer that has begun gets each frame from `next` on:
  * if one is not there, the producer has just closed the slot, and will open it again. For that the
  * producer takes slots back in the order of their frames then.
+ *
+ * A consumer has held_max marks, so it cannot keep more frames than it may hold, whatever it says.
+ *
+ *   producer, evicts:         store whom; from now on only marks of frames that were published by
+ *                             then count, and no `next`
+ *   consumer, takes frame n:  after the mark, look whether it was evicted; if so, clear the mark
+ *
+ * These too are in one order. So the producer sees the mark of whatever the consumer uses. A slot
+ * that only evicted consumers use stays cleared, until they have released it or have ended.
  *
  * What these files say comes from untrusted processes: each field is loaded once, and checked
  * before it is used.
@@ -38,15 +47,17 @@
 
 #define WW_CHANNEL_NEVER UINT64_MAX /* `next` of a consumer that receives no more */
 
-/* How many slots of what size a ring has. */
+/* How many slots of what size a ring has, and how many frames a consumer may hold. */
 struct ww_ring_size {
 	uint32_t slot_count;
 	uint32_t metadata_bytes;
+	uint32_t held_max;
 };
 
 struct ww_ring {
 	struct ww_mapping *mapping; /* a reference */
 	struct ww_layout_channel_ring *header;
+	struct ww_layout_channel_eviction *evictions; /* of each number of a consumer */
 	struct ww_layout_channel_place *places;
 	uint8_t *slots;
 	uint64_t slot_stride; /* bytes from one slot to the next */
@@ -89,6 +100,12 @@ static inline uint64_t ww_ring_published(const struct ww_ring *ring)
 	return published < WW_RING_FRAMES_MAX ? published : WW_RING_FRAMES_MAX;
 }
 
+/* When the last frame was published, or the channel was made. */
+static inline uint64_t ww_ring_published_ns(const struct ww_ring *ring)
+{
+	return __atomic_load_n(&ring->header->published_ns, __ATOMIC_RELAXED);
+}
+
 static inline bool ww_ring_is_closed(const struct ww_ring *ring)
 {
 	return __atomic_load_n(&ring->header->state, __ATOMIC_ACQUIRE) ==
@@ -98,9 +115,16 @@ static inline bool ww_ring_is_closed(const struct ww_ring *ring)
 /* --- the producer's steps --- */
 
 /* The slot's fields are written. It does not wake. */
-void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame);
+void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns);
 void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot);
 void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame);
+
+/*
+ * Stores whom the producer evicts. It does not wake.
+ * @eviction:  what is stored; its consumer last
+ */
+void ww_ring_evict(struct ww_ring *ring, uint32_t number,
+	const struct ww_layout_channel_eviction *eviction);
 
 /* No frame comes any more. It does not wake. */
 void ww_ring_close(struct ww_ring *ring);
@@ -116,56 +140,91 @@ static inline bool ww_ring_has(const struct ww_ring *ring, uint32_t slot, uint64
 	return __atomic_load_n(&ww_ring_slot(ring, slot)->frame, __ATOMIC_SEQ_CST) == frame;
 }
 
+/* How the producer names a consumer when it evicts it. @page_id: of its signal page */
+uint64_t ww_ring_consumer_id(const uint8_t page_id[WW_WIRE_ID_BYTES]);
+
+/* Whether the producer has evicted a consumer. */
+static inline bool ww_ring_has_evicted(const struct ww_ring *ring, uint32_t number, uint64_t id)
+{
+	return __atomic_load_n(&ring->evictions[number].consumer, __ATOMIC_SEQ_CST) == id;
+}
+
 /* A consumer's marks; of this process, or of another. */
 struct ww_channel_marks {
 	struct ww_mapping *mapping; /* a reference */
 	struct ww_layout_channel_marks *header;
 	struct ww_layout_channel_mark *at;
+	uint64_t *releases; /* of each slot */
+	uint32_t mark_count;
 	uint32_t slot_count;
+	bool runs_ahead;
 };
 
-uint64_t ww_channel_marks_bytes(uint32_t slot_count);
+uint64_t ww_channel_marks_bytes(const struct ww_ring_size *size);
 
-/* As for the ring. */
+/* As for the ring. @runs_ahead: as in the layout */
 ww_status ww_channel_marks_create(struct ww_channel_marks *marks,
-	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count);
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size,
+	bool runs_ahead);
 ww_status ww_channel_marks_import(struct ww_channel_marks *marks, int fd, uint64_t bytes,
-	const uint8_t channel_id[WW_WIRE_ID_BYTES], uint32_t slot_count);
+	const uint8_t channel_id[WW_WIRE_ID_BYTES], const struct ww_ring_size *size);
 void ww_channel_marks_fini(struct ww_channel_marks *marks);
 
 /*
  * The steps of who writes them. begin: @frame is where it would like to begin. Return: where it
- * does. take: whether the frame is still there; then it is marked. release: @value is that of the
- * own timeline when the use is complete; 0: it is.
+ * does. take: whether the frame is still there; then it has mark number @mark. release: @value is
+ * that of the own timeline when the use is complete; 0: it is. Without runs_ahead the mark is free
+ * then only.
  */
 uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_ring *ring,
 	uint64_t frame);
 bool ww_channel_marks_take(struct ww_channel_marks *marks, const struct ww_ring *ring,
-	uint32_t slot, uint64_t frame);
+	uint32_t mark, uint32_t slot, uint64_t frame);
 void ww_channel_marks_set_next(struct ww_channel_marks *marks, uint64_t frame);
 void ww_channel_marks_end(struct ww_channel_marks *marks); /* it receives no more */
-void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t slot, uint64_t value);
+void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t mark, uint32_t slot,
+	uint64_t value);
 
 /* Wakes the producer if it is asleep; after a release, or when this consumer has ended. */
 void ww_channel_marks_wake(struct ww_channel_marks *marks, const struct ww_ring *ring);
 
-/* Value of its timeline when its last use of the slot is complete; 0: it is, or none can be. */
+/*
+ * Value of its timeline when its last use of the slot, which it has no mark of any more, is
+ * complete; 0: it is, or none can be.
+ */
 static inline uint64_t ww_channel_marks_released(const struct ww_channel_marks *marks,
 	uint32_t slot)
 {
-	uint64_t value = __atomic_load_n(&marks->at[slot].release, __ATOMIC_RELAXED);
+	uint64_t value = marks->runs_ahead
+		? __atomic_load_n(&marks->releases[slot], __ATOMIC_RELAXED)
+		: 0;
 
 	return value <= WW_SIGNAL_VALUE_MAX ? value : 0;
+}
+
+/* The frame that a mark has, and the value at which its release is complete; 0: it is used. */
+static inline uint64_t ww_channel_marks_frame(const struct ww_channel_marks *marks, uint32_t mark,
+	uint64_t *out_value)
+{
+	uint64_t frame = __atomic_load_n(&marks->at[mark].frame, __ATOMIC_SEQ_CST);
+	uint64_t value = __atomic_load_n(&marks->at[mark].release, __ATOMIC_ACQUIRE);
+
+	*out_value = value <= WW_SIGNAL_VALUE_MAX ? value : 0;
+	return frame;
 }
 
 /* What a consumer does with a slot that has a frame, as the producer sees it. */
 enum ww_slot_use {
 	WW_SLOT_UNUSED,
 	WW_SLOT_RELEASING, /* released; its work goes on until *out_value is reached */
+	WW_SLOT_WITHHELD,  /* an evicted consumer uses it */
 	WW_SLOT_NEEDED
 };
 
-/* @is_owed:  a frame that it has not received yet is needed */
+/*
+ * @is_owed:  a frame that it has not received yet is needed
+ * Return: unused, releasing or needed.
+ */
 enum ww_slot_use ww_channel_marks_use(const struct ww_channel_marks *marks, uint32_t slot,
 	uint64_t frame, bool is_owed, uint64_t *out_value);
 

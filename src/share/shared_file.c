@@ -34,7 +34,7 @@ struct header {
 BEGINS_ALIKE(ww_layout_pool_table, slot_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_pool_marks, mark_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_channel_ring, slot_bytes, slot_count);
-BEGINS_ALIKE(ww_layout_channel_marks, mark_bytes, slot_count);
+BEGINS_ALIKE(ww_layout_channel_marks, mark_bytes, mark_count);
 _Static_assert(offsetof(struct ww_layout_pool_table, pool_id) == offsetof(struct header, id) &&
 		offsetof(struct ww_layout_channel_ring, channel_id) == offsetof(struct header, id),
 	"the headers begin alike");

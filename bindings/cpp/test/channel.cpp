@@ -80,3 +80,54 @@ TEST("a consumer by token gets the newest frame; wrong types and sides are refus
 	producer.discard(held);
 	REFUSED(status::invalid, producer.discard(held));
 }
+
+TEST("the producer learns of its consumers, and evicts one; an observer sees it")
+{
+	const device on = test::device();
+	channel_options options;
+
+	options.slots = 1;
+	options.metadata_bytes = 16;
+	options.deadline = 1h;
+	options.evict_after = 2h;
+	options.consumers_per_uid_max = 2;
+	const channel producer = channel::create(on, "cpp/members", slot_bytes, options);
+	consumer_options watches;
+
+	watches.observe = true;
+	const channel observer = *channel::get(on, "cpp/members", forever, watches);
+
+	CLAIM(observer.info().is_observer() && !observer.info().number());
+	CLAIM(observer.info().deadline() == 1h && observer.info().evict_after() == 2h);
+	CLAIM(observer.info().consumers_per_uid_max() == 2 && !observer.consumer(0));
+	CLAIM(producer.wait_consumers(1, 0s) == outcome::timed_out);
+	consumer_options wants;
+
+	wants.deadline = 1min;
+	REFUSED(status::mismatch, channel::get(on, "cpp/members", forever, wants));
+	const channel consumer = *channel::get(on, "cpp/members", forever);
+
+	CLAIM(producer.wait_consumers(1, forever) == outcome::done);
+	send(producer, "one");
+	frame got;
+
+	CLAIM(consumer.receive(got, forever) == outcome::done);
+	CLAIM(consumer.info().number() == 0u);
+	frame none;
+
+	CLAIM(producer.acquire(none, 0s) == outcome::timed_out);
+	CLAIM(observer.info().waits_for() == 0u);
+	CLAIM(observer.consumer(0)->is_waited_for() && observer.consumer(0)->held() == 1);
+	producer.evict(*consumer.info().number());
+	REFUSED(status::evicted, producer.acquire(none, forever));
+	CLAIM(observer.consumer(0)->is_evicted());
+	consumer.release(got);
+	REFUSED(status::evicted, consumer.receive(got, forever));
+	channel_event event;
+
+	CLAIM(producer.next_event(event, 0s) == outcome::done);
+	CLAIM(event.kind() == channel_event_kind::consumer_joined && event.consumer() == 0u);
+	CLAIM(producer.next_event(event, 0s) == outcome::done);
+	CLAIM(event.kind() == channel_event_kind::consumer_evicted && event.program()[0] != 0);
+	CLAIM(producer.next_event(event, 0s) == outcome::timed_out);
+}

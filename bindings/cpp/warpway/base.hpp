@@ -92,7 +92,8 @@ enum class status : std::int32_t {
 	quota = WW_ERR_QUOTA,
 	state = WW_ERR_STATE,
 	no_broker = WW_ERR_NO_BROKER,
-	given_up = WW_ERR_GIVEN_UP
+	given_up = WW_ERR_GIVEN_UP,
+	evicted = WW_ERR_EVICTED
 };
 
 /* What a wait or a look ends with when nothing failed. */

@@ -9,6 +9,8 @@
 
 #include <warpway/channel.h>
 
+#include <chrono>
+
 #include <warpway/array.hpp>
 #include <warpway/timeline.hpp>
 
@@ -36,6 +38,9 @@ struct channel_options {
 	memory_kind kind = memory_kind::vmm;
 	std::optional<warpway::array> array = {};
 	name_options name = {};
+	std::chrono::nanoseconds evict_after{0};
+	std::chrono::nanoseconds deadline{0}; /* that the producer promises */
+	std::uint32_t consumers_per_uid_max = 0;
 };
 
 /* struct ww_consumer_params */
@@ -43,6 +48,8 @@ struct consumer_options {
 	std::uint64_t history = 0;
 	const char *metadata_type = nullptr;
 	std::optional<warpway::array> array = {};
+	bool observe = false;                 /* WW_CONSUMER_OBSERVE */
+	std::chrono::nanoseconds deadline{0}; /* that is wanted */
 };
 
 /* struct ww_channel_info */
@@ -62,6 +69,33 @@ public:
 	std::uint64_t published() const noexcept { return raw().published; }
 	std::uint64_t received() const noexcept { return raw().received; }
 	std::uint64_t dropped() const noexcept { return raw().dropped; }
+	bool is_observer() const noexcept { return raw().is_observer; }
+	std::chrono::nanoseconds deadline() const noexcept
+	{
+		return detail::to_duration(raw().deadline_ns);
+	}
+	std::uint64_t deadlines_missed() const noexcept { return raw().deadlines_missed; }
+	std::chrono::nanoseconds evict_after() const noexcept
+	{
+		return detail::to_duration(raw().evict_after_ns);
+	}
+	std::uint32_t consumers_per_uid_max() const noexcept { return raw().consumers_per_uid_max; }
+	/* Of CLOCK_MONOTONIC, as std::chrono::steady_clock. */
+	std::chrono::nanoseconds published_at() const noexcept
+	{
+		return detail::to_duration(raw().published_ns);
+	}
+	std::optional<std::uint32_t> number() const noexcept { return somebody(raw().number); }
+	std::optional<std::uint32_t> waits_for() const noexcept
+	{
+		return somebody(raw().waits_for);
+	}
+	std::chrono::nanoseconds waited() const noexcept
+	{
+		return detail::to_duration(raw().waited_ns);
+	}
+	bool is_closed() const noexcept { return raw().has_ended == 1; }
+	bool is_lost() const noexcept { return raw().has_ended == 2; }
 	const char *metadata_type() const noexcept { return raw().metadata_type; }
 	const char *program() const noexcept { return raw().program; }
 	std::optional<warpway::array> array() const noexcept
@@ -70,6 +104,72 @@ public:
 			return {};
 		return warpway::array(raw().array);
 	}
+
+private:
+	static std::optional<std::uint32_t> somebody(std::uint32_t number) noexcept
+	{
+		return number == WW_CHANNEL_NOBODY ? std::optional<std::uint32_t>() : number;
+	}
+};
+
+/* struct ww_channel_consumer_info */
+class channel_consumer_info : public detail::description<ww_channel_consumer_info>
+{
+public:
+	std::uint32_t number() const noexcept { return raw().number; }
+	std::uint32_t pid() const noexcept { return raw().pid; }
+	std::uint32_t uid() const noexcept { return raw().uid; }
+	bool is_asleep() const noexcept { return raw().is_asleep; }
+	bool is_evicted() const noexcept { return raw().is_evicted; }
+	bool is_waited_for() const noexcept { return raw().is_waited_for; }
+	std::uint32_t held() const noexcept { return raw().held; }
+	std::uint64_t next() const noexcept { return raw().next; }
+	std::uint64_t dropped() const noexcept { return raw().dropped; }
+	std::chrono::nanoseconds waited() const noexcept
+	{
+		return detail::to_duration(raw().waited_ns);
+	}
+	const char *program() const noexcept { return raw().program; }
+};
+
+/* ww_channel_event.kind */
+enum class channel_event_kind : std::uint32_t {
+	consumer_joined = WW_CHANNEL_CONSUMER_JOINED,
+	consumer_left = WW_CHANNEL_CONSUMER_LEFT,
+	consumer_ended = WW_CHANNEL_CONSUMER_ENDED,
+	consumer_evicted = WW_CHANNEL_CONSUMER_EVICTED,
+	producer_waited = WW_CHANNEL_PRODUCER_WAITED,
+	deadline_missed = WW_CHANNEL_DEADLINE_MISSED,
+	producer_closed = WW_CHANNEL_PRODUCER_CLOSED,
+	producer_ended = WW_CHANNEL_PRODUCER_ENDED
+};
+
+/* struct ww_channel_event */
+class channel_event : public detail::description<ww_channel_event>
+{
+public:
+	channel_event_kind kind() const noexcept { return channel_event_kind{raw().kind}; }
+	/* Nothing: the event is of the producer. */
+	std::optional<std::uint32_t> consumer() const noexcept
+	{
+		if (raw().consumer == WW_CHANNEL_NOBODY)
+			return {};
+		return raw().consumer;
+	}
+	std::uint32_t pid() const noexcept { return raw().pid; }
+	std::uint32_t uid() const noexcept { return raw().uid; }
+	std::uint64_t frame() const noexcept { return raw().frame; }
+	/* Of CLOCK_MONOTONIC, as std::chrono::steady_clock. */
+	std::chrono::nanoseconds at() const noexcept
+	{
+		return detail::to_duration(raw().time_ns);
+	}
+	std::chrono::nanoseconds waited() const noexcept
+	{
+		return detail::to_duration(raw().waited_ns);
+	}
+	std::uint64_t dropped() const noexcept { return raw().dropped; }
+	const char *program() const noexcept { return raw().program; }
 };
 
 /* struct ww_frame; its fields are read and set by raw() */
@@ -226,7 +326,61 @@ public:
 	}
 	channel_info info() const { return try_info().value(); }
 
+	/* ww_channel_consumer_info_get(): nothing behind the last; index 0 looks who has come. */
+	result<std::optional<channel_consumer_info>> try_consumer(std::uint32_t index) const noexcept
+	{
+		channel_consumer_info filled;
+		const ww_status code = ww_channel_consumer_info_get(get(), index, filled.out());
+
+		if (code == WW_END)
+			return std::optional<channel_consumer_info>();
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return std::optional<channel_consumer_info>(filled);
+	}
+	std::optional<channel_consumer_info> consumer(std::uint32_t index) const
+	{
+		return try_consumer(index).value();
+	}
+
+	/* ww_channel_wait_consumers() */
+	result<outcome> try_wait_consumers(std::uint32_t count, timeout limit,
+		const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(
+			ww_channel_wait_consumers(get(), count, limit.ns(), stop.get()));
+	}
+	[[nodiscard]] outcome wait_consumers(std::uint32_t count, timeout limit,
+		const cancel &stop = {}) const
+	{
+		return try_wait_consumers(count, limit, stop).value();
+	}
+
+	/* ww_channel_evict() */
+	result<void> try_evict(std::uint32_t number) const noexcept
+	{
+		return detail::done(ww_channel_evict(get(), number));
+	}
+	void evict(std::uint32_t number) const { try_evict(number).value(); }
+
+	/* ww_channel_next_event(): fills @into when the outcome is done. */
+	result<outcome> try_next_event(channel_event &into, timeout limit,
+		const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(
+			ww_channel_next_event(get(), limit.ns(), stop.get(), into.out()));
+	}
+	[[nodiscard]] outcome next_event(channel_event &into, timeout limit,
+		const cancel &stop = {}) const
+	{
+		return try_next_event(into, limit, stop).value();
+	}
+
 private:
+	static std::uint64_t to_ns(std::chrono::nanoseconds time) noexcept
+	{
+		return time.count() > 0 ? static_cast<std::uint64_t>(time.count()) : 0;
+	}
 	static ww_channel_params to_params(std::uint64_t slot_bytes,
 		const channel_options &options) noexcept
 	{
@@ -246,12 +400,17 @@ private:
 		filled.flags = options.name.replace ? WW_PUT_REPLACE : 0;
 		options.metadata_type.substr(0, room).copy(filled.metadata_type, room);
 		filled.array = options.array ? &options.array->raw() : nullptr;
+		filled.evict_after_ns = to_ns(options.evict_after);
+		filled.deadline_ns = to_ns(options.deadline);
+		filled.consumers_per_uid_max = options.consumers_per_uid_max;
 		return filled;
 	}
 	static ww_consumer_params to_params(const consumer_options &options) noexcept
 	{
 		ww_consumer_params filled = detail::params<ww_consumer_params>();
 
+		filled.flags = options.observe ? WW_CONSUMER_OBSERVE : 0;
+		filled.deadline_ns = to_ns(options.deadline);
 		filled.history = options.history;
 		filled.metadata_type = options.metadata_type;
 		filled.array = options.array ? &options.array->raw() : nullptr;

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.c - what a side of a channel has learnt of the other one, see events.h
+ *
+ * Who waits for an event, or for consumers, looks at what can be seen in shared memory. The
+ * producer and observers sleep on the count of members in the producer's signal page, which the
+ * broker wakes when a consumer comes; a consumer sleeps on the ring, which the producer wakes when
+ * it closes the channel. Nothing wakes for the end of a process, so each sleep is short.
+ */
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "channel/channel.h"
+#include "sync/wait_result.h"
+
+#define EVENT_V1_BYTES sizeof(struct ww_channel_event)
+
+/* --- the queue --- */
+
+static struct ww_channel_event *add(struct ww_channel_events *events)
+{
+	uint32_t place;
+
+	if (events->count == WW_CHANNEL_EVENTS_MAX) {
+		events->first = (events->first + 1) % WW_CHANNEL_EVENTS_MAX;
+		events->count--;
+		events->dropped++;
+	}
+	place = (events->first + events->count++) % WW_CHANNEL_EVENTS_MAX;
+	return &events->at[place];
+}
+
+struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t kind)
+{
+	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
+	struct ww_channel_event *event = add(&channel->events);
+
+	*event = (struct ww_channel_event){
+		.kind = kind,
+		.consumer = WW_CHANNEL_NOBODY,
+		.pid = page->pid,
+		.uid = page->uid,
+		.frame = ww_ring_published(&channel->ring),
+		.time_ns = ww_clock_now_ns(),
+	};
+	ww_wait_result_program(page->program, event->program);
+	return event;
+}
+
+struct ww_channel_event *ww_channel_tell_of(struct ww_channel *channel, uint32_t kind,
+	const struct ww_consumer_view *view)
+{
+	struct ww_channel_event *event = ww_channel_tell(channel, kind);
+
+	event->consumer = view->number;
+	event->pid = ww_consumer_view_pid(view);
+	event->uid = view->uid;
+	ww_consumer_view_program(view, event->program);
+	return event;
+}
+
+/* Return: WW_OK; WW_NOT_READY (there is none). */
+static ww_status take(struct ww_channel_events *events, struct ww_channel_event *out_event)
+{
+	if (events->count == 0)
+		return WW_NOT_READY;
+	*out_event = events->at[events->first];
+	out_event->dropped = events->dropped;
+	events->dropped = 0;
+	events->first = (events->first + 1) % WW_CHANNEL_EVENTS_MAX;
+	events->count--;
+	return WW_OK;
+}
+
+/* --- frames that are late --- */
+
+void ww_channel_begin_deadline(struct ww_channel *channel, uint64_t period_ns)
+{
+	channel->deadline = (struct ww_frame_deadline){
+		.period_ns = period_ns,
+		.since_ns = ww_clock_now_ns(),
+	};
+}
+
+void ww_channel_check_deadline(struct ww_channel *channel)
+{
+	struct ww_frame_deadline *deadline = &channel->deadline;
+	uint64_t published_ns;
+	uint64_t now_ns;
+	uint64_t periods;
+
+	if (deadline->period_ns == 0 || ww_channel_has_ended(channel))
+		return;
+	published_ns = ww_ring_published_ns(&channel->ring);
+	now_ns = ww_clock_now_ns();
+	if (published_ns > deadline->since_ns && published_ns <= now_ns) {
+		deadline->since_ns = published_ns;
+		deadline->counted = 0;
+	}
+	periods = (now_ns - deadline->since_ns) / deadline->period_ns;
+	if (periods <= deadline->counted)
+		return;
+	deadline->missed += periods - deadline->counted;
+	deadline->counted = periods;
+	ww_channel_tell(channel, WW_CHANNEL_DEADLINE_MISSED)->waited_ns = now_ns -
+		deadline->since_ns;
+}
+
+uint64_t ww_channel_next_late_ns(const struct ww_channel *channel, uint64_t deadline_ns)
+{
+	const struct ww_frame_deadline *deadline = &channel->deadline;
+	uint64_t late_ns;
+
+	if (deadline->period_ns == 0 || ww_channel_has_ended(channel) ||
+		__builtin_mul_overflow(deadline->counted + 1, deadline->period_ns, &late_ns) ||
+		__builtin_add_overflow(late_ns, deadline->since_ns, &late_ns))
+		return deadline_ns;
+	return late_ns < deadline_ns ? late_ns : deadline_ns;
+}
+
+void ww_channel_check_end(struct ww_channel *channel)
+{
+	if (channel->events.is_end_told || !ww_channel_has_ended(channel))
+		return;
+	channel->events.is_end_told = true;
+	ww_channel_tell(channel,
+		ww_ring_is_closed(&channel->ring) ? WW_CHANNEL_PRODUCER_CLOSED
+						  : WW_CHANNEL_PRODUCER_ENDED);
+}
+
+/* --- waiting --- */
+
+static bool sees_consumers(const struct ww_channel *channel)
+{
+	return channel->is_producer || channel->is_observer;
+}
+
+/* Looks at all that there is to see. Return: WW_OK; as ww_consumers_meet(). */
+static ww_status look(struct ww_channel *channel)
+{
+	ww_channel_check_end(channel);
+	ww_channel_check_deadline(channel);
+	if (!sees_consumers(channel))
+		return WW_OK;
+	ww_try(ww_consumers_meet(channel));
+	ww_consumers_forget_ended(channel);
+	return WW_OK;
+}
+
+static enum ww_await_look look_for_change(void *context)
+{
+	const struct ww_channel *channel = context;
+
+	if (!channel->events.is_end_told && ww_channel_has_ended(channel))
+		return WW_AWAIT_DONE;
+	return sees_consumers(channel) && ww_consumers_have_come(channel) ? WW_AWAIT_DONE
+									  : WW_AWAIT_SLEEP;
+}
+
+/* Return: WW_OK (it is time to look again); WW_TIMED_OUT; WW_CANCELLED. */
+static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_ns)
+{
+	uint64_t until_ns = ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns));
+	const uint32_t *wakes = sees_consumers(channel)
+		? &ww_channel_producer_page(channel)->header->members
+		: &channel->ring.header->wakes;
+	ww_status status = ww_await(wakes, look_for_change, channel, until_ns);
+
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+static ww_status next_event(struct ww_channel *channel, uint64_t deadline_ns,
+	struct ww_channel_event *out_event)
+{
+	for (;;) {
+		ww_status status;
+
+		ww_try(look(channel));
+		if (take(&channel->events, out_event) == WW_OK)
+			return WW_OK;
+		status = wait_for_change(channel, deadline_ns);
+		if (status != WW_OK)
+			return status;
+	}
+}
+
+ww_status ww_channel_next_event(ww_channel *channel, uint64_t timeout_ns, ww_cancel *cancel,
+	struct ww_channel_event *out_event)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_channel_event event;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && out_event, "ww_channel_next_event: channel or out_event is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_params_check(out_event, EVENT_V1_BYTES, "ww_channel_event"));
+	status = next_event(channel, ww_clock_deadline_ns(timeout_ns), &event);
+	if (status != WW_OK)
+		return status;
+	return ww_params_write(out_event, &event, sizeof(event), EVENT_V1_BYTES,
+		"ww_channel_event");
+}
+
+static ww_status check_wait(const struct ww_channel *channel, uint32_t count)
+{
+	if (!sees_consumers(channel))
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot wait for consumers: this is a consumer of the channel; its producer and "
+			"observers can");
+	if (count > channel->form.consumers_max)
+		return ww_fail(WW_ERR_INVALID,
+			"cannot wait for %u consumers: the channel has at most %u (consumers_max)",
+			count, channel->form.consumers_max);
+	return WW_OK;
+}
+
+ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_t timeout_ns,
+	ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	ww_status status = WW_OK;
+
+	ww_try(ww_process_enter());
+	ww_require(channel, "ww_channel_wait_consumers: channel is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(check_wait(channel, count));
+	while (status == WW_OK) {
+		ww_try(look(channel));
+		if (channel->consumers.count >= count)
+			return WW_OK;
+		if (ww_channel_has_ended(channel))
+			return ww_channel_fail_ended(channel);
+		status = wait_for_change(channel, deadline_ns);
+	}
+	return status;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * eviction.c - the producer waits for a consumer, and may end its subscription
+ *
+ * The steps are in ring.h. What an evicted consumer had marked stays out of use: if it is the turn
+ * of such a slot, the slot is withheld until the consumer has released it, or has ended.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "channel/producer.h"
+
+/* --- whom the producer waits for --- */
+
+static void show_blocker(struct ww_layout_channel_ring *header,
+	const struct ww_consumers *consumers)
+{
+	__atomic_store_n(&header->waits_since_ns, consumers->blocked_since_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->waits_for,
+		consumers->blocker ? consumers->blocker->number + 1 : 0, __ATOMIC_RELAXED);
+}
+
+void ww_producer_note_blocker(struct ww_channel *channel, struct ww_consumer_view *view)
+{
+	struct ww_consumers *consumers = &channel->consumers;
+
+	if (consumers->blocker == view)
+		return;
+	consumers->blocker = view;
+	consumers->blocked_since_ns = view ? ww_clock_now_ns() : 0;
+	consumers->is_block_told = false;
+	if (channel->is_producer)
+		show_blocker(channel->ring.header, consumers);
+}
+
+static uint64_t blocked_ns(const struct ww_consumers *consumers)
+{
+	return consumers->blocker ? ww_clock_now_ns() - consumers->blocked_since_ns : 0;
+}
+
+static void tell_block(struct ww_producer *producer, uint64_t waited_ns)
+{
+	struct ww_consumers *consumers = &producer->channel.consumers;
+
+	ww_channel_tell_of(&producer->channel, WW_CHANNEL_PRODUCER_WAITED, consumers->blocker)
+		->waited_ns = waited_ns;
+	consumers->is_block_told = true;
+}
+
+bool ww_producer_look_at_blocker(struct ww_producer *producer)
+{
+	struct ww_consumers *consumers = &producer->channel.consumers;
+	uint64_t waited_ns = blocked_ns(consumers);
+
+	if (!consumers->blocker)
+		return false;
+	if (waited_ns >= WW_CHANNEL_WAIT_TOLD_NS && !consumers->is_block_told)
+		tell_block(producer, waited_ns);
+	if (!producer->evict_after_ns || waited_ns < producer->evict_after_ns ||
+		consumers->blocker->is_evicted)
+		return false;
+	ww_producer_evict(producer, consumers->blocker, WW_WIRE_CHANNEL_EVICTION_REASON_TIME);
+	return true;
+}
+
+static uint64_t sooner(uint64_t deadline_ns, uint64_t start_ns, uint64_t after_ns)
+{
+	uint64_t end_ns;
+
+	if (__builtin_add_overflow(start_ns, after_ns, &end_ns))
+		return deadline_ns;
+	return end_ns < deadline_ns ? end_ns : deadline_ns;
+}
+
+uint64_t ww_producer_next_blocker_look_ns(const struct ww_producer *producer, uint64_t deadline_ns)
+{
+	const struct ww_consumers *consumers = &producer->channel.consumers;
+
+	if (!consumers->blocker)
+		return deadline_ns;
+	if (!consumers->is_block_told)
+		deadline_ns = sooner(deadline_ns, consumers->blocked_since_ns,
+			WW_CHANNEL_WAIT_TOLD_NS);
+	if (producer->evict_after_ns && !consumers->blocker->is_evicted)
+		deadline_ns = sooner(deadline_ns, consumers->blocked_since_ns,
+			producer->evict_after_ns);
+	return deadline_ns;
+}
+
+/* --- evicting --- */
+
+void ww_producer_evict(struct ww_producer *producer, struct ww_consumer_view *view, uint32_t reason)
+{
+	struct ww_channel *channel = &producer->channel;
+	const struct ww_layout_channel_eviction eviction = {
+		.consumer = ww_ring_consumer_id(view->object_id),
+		.waited_ns = channel->consumers.blocker == view ? blocked_ns(&channel->consumers)
+								: 0,
+		.frame = producer->published,
+		.reason = reason,
+	};
+
+	ww_ring_evict(&channel->ring, view->number, &eviction);
+	view->evicted_at = producer->published;
+	view->is_evicted = true;
+	channel->consumers.count--;
+	ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_EVICTED, view)
+		->waited_ns = eviction.waited_ns;
+	if (channel->consumers.blocker == view)
+		ww_producer_note_blocker(channel, NULL);
+	ww_ring_wake(&channel->ring);
+}
+
+ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)
+{
+	struct ww_consumer_view *view;
+
+	ww_try(ww_process_enter());
+	ww_require(channel, "ww_channel_evict: channel is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	if (!channel->is_producer)
+		return ww_fail(WW_ERR_ACCESS,
+			"cannot evict a consumer: only the channel's producer may");
+	ww_try(ww_consumers_meet(channel));
+	ww_consumers_forget_ended(channel);
+	view = ww_consumers_find(&channel->consumers, consumer);
+	if (!view)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the channel has no consumer %" PRIu32
+			"; ww_channel_consumer_info_get() tells the numbers",
+			consumer);
+	if (!view->is_evicted)
+		ww_producer_evict(ww_producer_of(channel), view,
+			WW_WIRE_CHANNEL_EVICTION_REASON_HAND);
+	return WW_OK;
+}
+
+/* --- slots that evicted consumers use --- */
+
+static struct ww_producer_slot *slot_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_producer_slot, link);
+}
+
+void ww_producer_reclaim_withheld(struct ww_producer *producer)
+{
+	struct ww_list *list = &producer->withheld_slots;
+	struct ww_consumer_view *view;
+	struct ww_list *next;
+
+	for (struct ww_list *link = list->next; link != list; link = next) {
+		const struct ww_producer_slot *slot = slot_of(link);
+
+		next = link->next;
+		if (ww_consumers_use(&producer->channel.consumers,
+			    (uint32_t)(slot - producer->slots), slot->frame, false,
+			    &view) != WW_SLOT_UNUSED)
+			continue;
+		ww_list_remove(link);
+		ww_list_append(&producer->free_slots, link);
+	}
+}
+
+ww_status ww_producer_fail_withheld(const struct ww_producer *producer)
+{
+	const struct ww_producer_slot *slot = ww_container(producer->withheld_slots.next,
+		const struct ww_producer_slot, link);
+	char program[WW_PROGRAM_BYTES] = "";
+	struct ww_consumer_view *view;
+	uint32_t index = (uint32_t)(slot - producer->slots);
+
+	ww_consumers_use(&producer->channel.consumers, index, slot->frame, false, &view);
+	if (view)
+		ww_consumer_view_program(view, program);
+	return ww_fail(WW_ERR_EVICTED,
+		"no slot is left: process %" PRIu32
+		" (%s), a consumer that was evicted, has not released slot %" PRIu32
+		"; end that process, or make a channel with more slots",
+		view ? ww_consumer_view_pid(view) : 0, program, index);
+}
