@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from children import LIMIT_S
+from warpway._bench_row import take_turns
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
@@ -47,3 +48,17 @@ def test_bench_runs(device):
     assert {f"{transport}.{library}" for transport in ("queue", "pipe") for library in
             ("bare", "torch", "cuda_core", "numba", "cupy")} <= {row["name"] for row in rows}
     assert all(row["p50_us"] > 0 if "p50_us" in row else row["missing"] for row in rows)
+
+
+def test_rows_of_the_bench_take_turns():
+    calls = []
+
+    def fail():
+        calls.append("b")
+        if calls.count("b") == 8:
+            raise RuntimeError("no more")
+
+    results = take_turns({"a": lambda: calls.append("a"), "b": fail, "c": lambda: calls.append("c")}, 25)
+    assert str(results["b"]) == "no more"
+    assert [len(results[name]) for name in "ac"] == [25, 25] and min(results["a"]) >= 0
+    assert "".join(calls) == "aaabbbccc" + "a" * 10 + "b" * 5 + "c" * 10 + "a" * 10 + "c" * 10 + "a" * 5 + "c" * 5

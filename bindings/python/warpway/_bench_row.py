@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One row of `warpway.bench`: a round trip between this process and a child, by a transport.
+"""Rows of `warpway.bench`: each is a round trip between this process and a child, by a transport.
 
 A kind of row is a class with two sides. The parent makes an instance, and sends what `make` returns.
 The child calls `user` once, and what that returns with each thing that arrives. The first one comes
@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 NBYTES = 16 << 20
 MARK = 0xA5  # the value of each byte of a buffer
+TURN = 10  # rounds of one row before those of the next
 CONTEXT = multiprocessing.get_context("spawn")
 
 # Takes the thing, and releases it; with true, returns one byte of it before.
@@ -71,38 +72,65 @@ def _start(transport: str, kind: type[Kind], arguments: tuple[Any, ...]) -> tupl
     return child, ends[0].put, ends[1].get
 
 
-def measure(round_trip: Callable[[], object], rounds: int) -> list[float]:
-    """Microseconds of each round, after a tenth as many that do not count."""
-    for _ in range(max(rounds // 10, 3)):
-        round_trip()
+class Row:
+    """A kind by 'queue' or 'pipe', whose child runs until `end`."""
+
+    def __init__(self, transport: str, made: Kind) -> None:
+        self._made = made
+        self._child, self._send, self._receive = _start(transport, type(made), made.arguments)
+
+    def round_trip(self) -> None:
+        """RuntimeError: the child ended, or found other bytes."""
+        self._send(self._made.make())
+        try:
+            problem = self._receive()
+        except EOFError:
+            self._child.join()
+            problem = f"the child ended with status {self._child.exitcode}"
+        if problem is not None:
+            raise RuntimeError(problem)
+
+    def end(self) -> None:
+        if self._child.is_alive():
+            self._send(None)
+        self._child.join()
+
+
+def _time(round_trip: Callable[[], object], count: int) -> list[float]:
     times = []
-    for _ in range(rounds):
+    for _ in range(count):
         begin = time.perf_counter_ns()
         round_trip()
         times.append((time.perf_counter_ns() - begin) / 1000)
     return times
 
 
-def by_transport(transport: str, made: Kind, rounds: int) -> list[float]:
-    """The times of a kind's rounds by 'queue' or 'pipe'.
+def measure(round_trip: Callable[[], object], rounds: int) -> list[float]:
+    """Microseconds of each round, after a tenth as many that do not count."""
+    _time(round_trip, max(rounds // 10, 3))
+    return _time(round_trip, rounds)
 
-    Raises
-    ------
-    RuntimeError
-        The child ended, or found other bytes.
+
+def take_turns(round_trips: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float] | Exception]:
+    """As `measure` for each, a few rounds of one after a few of the other, so that noise meets all alike.
+
+    One that raises an exception has that in place of its times, and no more turns.
     """
-    child, send, receive = _start(transport, type(made), made.arguments)
+    results: dict[str, list[float] | Exception] = {name: [] for name in round_trips}
+    for before in [None, *range(0, rounds, TURN)]:
+        for name, round_trip in round_trips.items():
+            times = results[name]
+            try:
+                if isinstance(times, list):
+                    times += _turn(round_trip, rounds, before)
+            except Exception as error:  # of any kind, since it may be that of another library
+                results[name] = error
+    return results
 
-    def round_trip() -> None:
-        send(made.make())
-        if (problem := receive()) is not None:
-            raise RuntimeError(problem)
 
-    try:
-        times = measure(round_trip, rounds)
-        send(None)
-    except EOFError:
-        child.join()
-        raise RuntimeError(f"the child ended with status {child.exitcode}") from None
-    child.join()
-    return times
+def _turn(round_trip: Callable[[], object], rounds: int, before: int | None) -> list[float]:
+    """The rounds after so many; None: those that do not count."""
+    if before is None:
+        _time(round_trip, max(rounds // 10, 3))
+        return []
+    return _time(round_trip, min(TURN, rounds - before))

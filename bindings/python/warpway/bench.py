@@ -4,7 +4,8 @@
 Each row is a round trip between two processes: the parent hands over an array, the child maps it,
 gives it to a consumer by DLPack, releases it and answers. The rows "bare" send 512 bytes in place of
 an array, by the same transport: what is above them is the cost of the array. The rows of other
-libraries are round trips of the same kind with their own arrays, in the same run.
+libraries are round trips of the same kind with their own arrays, in the same run. The rows of one
+transport take turns, so that what else the machine does meets all of them alike.
 """
 
 import argparse
@@ -12,12 +13,12 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import warpway
 from warpway._bench_peers import PEERS
-from warpway._bench_row import CONTEXT, MARK, NBYTES, Kind, User, by_transport, measure as _measure
+from warpway._bench_row import CONTEXT, MARK, NBYTES, Kind, Row, User, measure as _measure, take_turns
 
 TRANSPORTS = ("queue", "pipe")
 
@@ -155,18 +156,22 @@ def _import_time(module: str) -> float:
     return min(float(run.stdout) for run in runs) * 1e6
 
 
-def _all_rows(kind: type[Kind], device: str, rounds: int) -> list[dict[str, Any]]:
-    """A row for each transport; without figures, and with the reason, if it cannot be measured here."""
-    rows = []
-    for transport in TRANSPORTS:
-        name = f"{transport}.{kind.name}"
+def _transport_rows(transport: str, kinds: Sequence[type[Kind]], device: str, rounds: int) -> list[dict[str, Any]]:
+    """A row for each kind; without figures, and with the reason, if it cannot be measured here."""
+    started: dict[str, Row] = {}
+    results: dict[str, list[float] | Exception] = {}
+    for kind in kinds:
         try:
-            rows.append(_row(name, by_transport(transport, kind(device), rounds)))
+            started[kind.name] = Row(transport, kind(device))
         except Exception as error:  # of any kind, since it may be that of another library
-            if kind in OURS:
-                raise
-            rows.append({"name": name, "missing": str(error).splitlines()[0] if str(error) else repr(error)})
-    return rows
+            results[kind.name] = error
+    results |= take_turns({name: row.round_trip for name, row in started.items()}, rounds)
+    for row in started.values():
+        row.end()
+    for kind in OURS:
+        if isinstance(problem := results[kind.name], Exception):
+            raise problem
+    return [_row(f"{transport}.{kind.name}", results[kind.name]) for kind in kinds]
 
 
 def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
@@ -182,10 +187,9 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     """
     place = warpway.Device(device)
     where = "host" if place.backend == "host" else f"cuda:{place.index}"
-    rows = [row for kind in OURS for row in _all_rows(kind, where, rounds)]
+    rows = [row for transport in TRANSPORTS for row in _transport_rows(transport, OURS + PEERS, where, rounds)]
     pool = Slice(where).pool
     rows += [_row(name, times) for part in (_by_token, _in_one_process) for name, times in part(pool, rounds)]
-    rows += [row for kind in PEERS for row in _all_rows(kind, where, rounds)]
     bare = {row["name"].split(".")[0]: row["p50_us"] for row in rows if row["name"].endswith(".bare")}
     for row in rows:
         transport = row["name"].split(".")[0]
@@ -197,7 +201,9 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(name: str, times: list[float]) -> dict[str, Any]:
+def _row(name: str, times: list[float] | Exception) -> dict[str, Any]:
+    if isinstance(times, Exception):
+        return {"name": name, "missing": str(times).splitlines()[0] if str(times) else repr(times)}
     times.sort()
     p99 = times[min(len(times) - 1, len(times) * 99 // 100)]
     return {"name": name, "p50_us": round(statistics.median(times), 1), "p99_us": round(p99, 1)}
