@@ -152,11 +152,21 @@ struct ww_memory_description {
 WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory);
 
+/*
+ * ww_wrap_params.flags
+ *
+ * WW_WRAP_READ: the memory is for reading only, also where the bytes around it are not.
+ * WW_WRAP_PRIVATE: it cannot be exported by a token, and no import gives it, so that @release is
+ * called by the last unref of what this call returned.
+ */
+#define WW_WRAP_READ    UINT64_C(0x1)
+#define WW_WRAP_PRIVATE UINT64_C(0x2)
+
 /**
  * struct ww_wrap_params - what is known of memory that is wrapped
  * @struct_size:  sizeof(struct ww_wrap_params)
  * @reserved:  0
- * @flags:     0: there are none
+ * @flags:     WW_WRAP_... bits, or 0
  * @release:   NULL, or called once when the wrapped memory is no longer used, so that the program
  *             may free it. The last unref calls it, on its thread; it is not called when wrapping
  *             fails. An import of exactly this span counts as a reference. If this process holds
@@ -317,7 +327,7 @@ WW_API ww_memory *ww_memory_unref(ww_memory *memory);
 
 /**
  * ww_memory_retire() - release a reference when the device has done its work
- * @memory:  one reference is consumed; may be NULL
+ * @memory:  one reference is consumed; NULL: only ends references that were given before
  *
  * For memory whose address other libraries have given to streams of their own. On a GPU the
  * reference is released when all work has run that this process has given to the device's primary

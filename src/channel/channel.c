@@ -155,5 +155,6 @@ ww_status ww_channel_export(ww_channel *channel, const struct ww_token_params *p
 			channel->broker->address.path);
 	info.total_bytes = channel->form.slot_bytes * channel->form.slot_count;
 	info.bytes = info.total_bytes;
+	memcpy(info.home_uuid, channel->form.home_uuid, sizeof(info.home_uuid));
 	return ww_export_object(channel->broker, &info, &escrow, out_token);
 }

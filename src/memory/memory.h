@@ -38,7 +38,8 @@ struct ww_token;
  * caller named none. No lock is held.
  */
 struct ww_view_class {
-	uint64_t flags; /* WW_MEMORY_IS_... */
+	uint64_t flags;  /* WW_MEMORY_IS_... */
+	bool is_private; /* no import gets such a view */
 
 	/* The last reference is gone: frees the view, and gives back its reference of the whole. */
 	void (*release)(struct ww_memory *view);

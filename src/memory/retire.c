@@ -118,9 +118,11 @@ static void retire(ww_memory *memory)
 
 ww_memory *ww_memory_retire(ww_memory *memory)
 {
-	if (!memory || ww_ref_is_inherited(&memory->ref))
+	if (memory && ww_ref_is_inherited(&memory->ref))
 		return NULL;
 	ww_memory_reclaim();
+	if (!memory)
+		return NULL;
 	if (!memory->mapping->device->backend->fence_create)
 		return ww_memory_unref(memory);
 	retire(memory);

@@ -118,7 +118,8 @@ static struct ww_memory *find_span(const struct ww_memory *whole, uint64_t offse
 		struct ww_memory *view = ww_container(link, struct ww_memory, link);
 
 		if (view->offset == offset && view->bytes == bytes && view->access == access &&
-			!(view->class->flags & WW_MEMORY_IS_SLICE) && ww_ref_try_get(&view->ref))
+			!(view->class->flags & WW_MEMORY_IS_SLICE) && !view->class->is_private &&
+			ww_ref_try_get(&view->ref))
 			return view;
 	}
 	return NULL;

@@ -27,6 +27,7 @@
 #include "memory/view.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_wrap_params)
+#define WRAP_FLAGS      (WW_WRAP_READ | WW_WRAP_PRIVATE)
 
 /* By which a wrapped allocation is found again; it ends with the whole. */
 struct wrapping {
@@ -111,6 +112,25 @@ static void release_wrapped(struct ww_memory *view)
 static const struct ww_view_class wrapped_class = {
 	.flags = WW_MEMORY_IS_WRAPPED,
 	.release = release_wrapped,
+};
+
+static ww_status refuse_export(struct ww_memory *view, struct ww_broker *broker,
+	const struct ww_export_params *params, struct ww_token *out_token)
+{
+	(void)view;
+	(void)broker;
+	(void)params;
+	(void)out_token;
+	return ww_fail(WW_ERR_UNSUPPORTED,
+		"cannot export this memory: it was wrapped for this process alone, with "
+		"WW_WRAP_PRIVATE");
+}
+
+static const struct ww_view_class private_class = {
+	.flags = WW_MEMORY_IS_WRAPPED,
+	.is_private = true,
+	.release = release_wrapped,
+	.export = refuse_export,
 };
 
 /* --- wholes --- */
@@ -345,9 +365,9 @@ static ww_status read_params(const struct ww_wrap_params *params, struct ww_wrap
 	if (!params)
 		return WW_OK;
 	ww_try(ww_params_read(ours, sizeof(*ours), params, PARAMS_V1_BYTES, "ww_wrap_params"));
-	if (ours->flags || ours->reserved)
+	if (ours->flags & ~WRAP_FLAGS || ours->reserved)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wrap",
-			ours->flags ? ours->flags : ours->reserved);
+			ours->reserved ? ours->reserved : ours->flags);
 	return WW_OK;
 }
 
@@ -375,7 +395,8 @@ ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
 	}
 	offset = ww_mapping_offset(whole->mapping, pointer);
 	ww_memory_view_init(&part->view, whole, offset, bytes ? bytes : whole->bytes - offset,
-		whole->access, &wrapped_class);
+		ours.flags & WW_WRAP_READ ? WW_ACCESS_READ : whole->access,
+		ours.flags & WW_WRAP_PRIVATE ? &private_class : &wrapped_class);
 	part->release = ours.release;
 	part->context = ours.context;
 	wrapping = find_wrapping(whole);

@@ -467,7 +467,7 @@ CASE(foreign_wrap_refuses_other_gpu, WW_CAP_FOREIGN | NEEDS_OTHER_GPU)
 
 CASE(foreign_wrap_params_are_versioned, 0)
 {
-	struct ww_wrap_params params = {.struct_size = sizeof(params), .flags = 1};
+	struct ww_wrap_params params = {.struct_size = sizeof(params), .flags = 4};
 	ww_device *device = subject_open();
 	ww_memory *memory = memory_make(device, WW_MEMORY_VMM, FOREIGN_BYTES);
 	void *pointer = ww_memory_pointer(memory);

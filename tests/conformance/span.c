@@ -245,6 +245,33 @@ CASE(span_equal_to_wrapped_is_it, WW_CAP_EXPORT)
 	scene_end();
 }
 
+/* Of all of a memory, which an import of the same bytes would find otherwise. */
+CASE(span_equal_to_private_is_another, WW_CAP_EXPORT)
+{
+	struct ww_wrap_params params = {.struct_size = sizeof(params), .release = count_call};
+	ww_memory *memory, *wrapped, *span;
+	struct ww_token token;
+	int calls = 0;
+
+	scene_begin();
+	memory = scene_make(2 * MIB, SEED);
+	params.flags = WW_WRAP_READ | WW_WRAP_PRIVATE;
+	params.context = &calls;
+	MUST_OK(ww_memory_wrap(scene.device, ww_memory_pointer(memory), 0, &params, &wrapped));
+	MUST_EQUAL(WW_ACCESS_READ, memory_info(wrapped).access);
+	MUST_EQUAL(WW_ACCESS_WRITE, memory_info(memory).access);
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_WRAP_PRIVATE",
+		ww_memory_export(wrapped, scene.broker, NULL, NULL, &token));
+	token = span_token(memory, 0, 0);
+	span = span_import(&token, WW_ACCESS_READ, 0);
+	MUST(span != wrapped);
+	ww_memory_unref(wrapped);
+	MUST_EQUAL(1, calls);
+	ww_memory_unref(span);
+	ww_memory_unref(memory);
+	scene_end();
+}
+
 CASE(span_equal_to_wrapped_allocation_is_it, WW_CAP_FOREIGN)
 {
 	for (size_t i = 0; i < FOREIGN_KINDS; i++) {
