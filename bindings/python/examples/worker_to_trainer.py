@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workers fill batches in slices of a pool, and a trainer uses them where they lie.
+"""Workers fill batches in slices of a pool, and a trainer uses them where they are.
 
 With PyTorch the workers are those of a DataLoader, and the trainer has each batch as a tensor; without
 it they are processes with a queue. Each worker has a pool with room for a few batches, on a GPU if there

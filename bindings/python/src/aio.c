@@ -32,11 +32,26 @@ PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObjec
 	return coroutine;
 }
 
-PyObject *aio_next(PyObject *watch)
+PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords)
+{
+	return aio_apply("receive", channel, arguments, keywords);
+}
+
+static PyObject *aio_apply_alone(const char *function, PyObject *only)
 {
 	PyObject *none = PyTuple_New(0);
-	PyObject *coroutine = none ? aio_apply("next_event", watch, none, NULL) : NULL;
+	PyObject *coroutine = none ? aio_apply(function, only, none, NULL) : NULL;
 
 	Py_XDECREF(none);
 	return coroutine;
+}
+
+PyObject *aio_next(PyObject *watch)
+{
+	return aio_apply_alone("next_event", watch);
+}
+
+PyObject *aio_next_frame(PyObject *channel)
+{
+	return aio_apply_alone("next_frame", channel);
 }

@@ -266,8 +266,7 @@ static PyObject *array_iter(PyObject *self)
 	return views;
 }
 
-/* A method that is written in Python: MODULE.NAME(self, ...). */
-static PyObject *call_python(const char *module_name, const char *name, PyObject *self,
+PyObject *call_python(const char *module_name, const char *name, PyObject *self,
 	PyObject *arguments, PyObject *keywords)
 {
 	PyObject *module = PyImport_ImportModule(module_name);

@@ -199,19 +199,27 @@ static void delete_streamed_versioned(struct DLManagedTensorVersioned *self)
 	delete_versioned(self);
 }
 
-/* The library has one deleter for all tensors of a form. */
-static void tensor_stream_plain(struct DLManagedTensor *tensor, ww_memory *memory)
+/* A frame of a channel is given back in the order of its stream, if it has one. */
+static bool needs_retire(PyObject *self, const struct dl_tensor *tensor)
 {
-	if (tensor->tensor.device_type == DL_CPU)
+	return tensor->device_type != DL_CPU &&
+		!((struct memory_handle *)memory_of(self))->is_ordered;
+}
+
+/* The library has one deleter for all tensors of a form. */
+static void tensor_stream_plain(PyObject *self, struct DLManagedTensor *tensor, ww_memory *memory)
+{
+	if (!needs_retire(self, &tensor->tensor))
 		return;
 	delete_plain = tensor->deleter;
 	tensor->context = ww_memory_ref(memory);
 	tensor->deleter = delete_streamed_plain;
 }
 
-static void tensor_stream_versioned(struct DLManagedTensorVersioned *tensor, ww_memory *memory)
+static void tensor_stream_versioned(PyObject *self, struct DLManagedTensorVersioned *tensor,
+	ww_memory *memory)
 {
-	if (tensor->tensor.device_type == DL_CPU)
+	if (!needs_retire(self, &tensor->tensor))
 		return;
 	delete_versioned = tensor->deleter;
 	tensor->context = ww_memory_ref(memory);
@@ -227,7 +235,7 @@ static PyObject *capsule_versioned(PyObject *self, ww_memory *memory, uint64_t f
 	if (status != WW_OK)
 		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
 	tensor->flags |= flags;
-	tensor_stream_versioned(tensor, memory);
+	tensor_stream_versioned(self, tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_VERSIONED, capsule_free);
 	if (!capsule)
 		tensor->deleter(tensor);
@@ -242,7 +250,7 @@ static PyObject *capsule_plain(PyObject *self, ww_memory *memory)
 
 	if (status != WW_OK)
 		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
-	tensor_stream_plain(tensor, memory);
+	tensor_stream_plain(self, tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_PLAIN, capsule_free);
 	if (!capsule)
 		tensor->deleter(tensor);

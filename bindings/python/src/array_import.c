@@ -113,7 +113,7 @@ static const struct dl_tensor *tensor_of(PyObject *capsule)
 	return NULL;
 }
 
-/* Whether the tensor lies in a slice. If so, @out_memory is a reference. */
+/* Whether the tensor is in a slice. If so, @out_memory is a reference. */
 static bool find_slice(const struct array_source *source, struct ww_array *out_array,
 	ww_memory **out_memory)
 {
@@ -263,7 +263,7 @@ static PyObject *import_for(struct core *core, ww_device *device, int type, PyOb
 		array = import_copy(core, device, type, value, target);
 	else if (target != device)
 		PyErr_SetString(PyExc_BufferError,
-			"the array lies on another device, and copy=False forbids the copy");
+			"the array is on another device, and copy=False forbids the copy");
 	else
 		array = import_without_copy(core, device, value);
 	handle_return(&device_class, target);

@@ -13,9 +13,21 @@ struct broker_handle {
 };
 
 /* broker_put.c */
+/* Permission bits, for "O&", into a uint32_t; the id of a group, or None, which changes nothing. */
+int convert_mode(PyObject *value, void *out_mode);
+int convert_group(PyObject *value, void *out_gid);
 PyObject *broker_put(PyObject *self, PyObject *arguments, PyObject *keywords);
 
 /* broker_get.c */
+/*
+ * Looks at the object of a name, and waits for it up to a time limit.
+ * @broker:  borrowed; NULL: the default one
+ * Return: as ww_broker_stat() and ww_memory_get(); STATUS_RAISED.
+ */
+ww_status broker_await(struct core *core, ww_broker *broker, const char *name, uint64_t timeout_ns,
+	PyObject *cancel, struct ww_object_info *out_info);
+/* Whether this machine has a GPU that can be used. */
+bool broker_sees_gpu(void);
 PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords);
 
 /* broker_list.c: what is in a broker, and who uses it */

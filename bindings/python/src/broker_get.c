@@ -31,7 +31,7 @@ static ww_status run_get(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	if (args->kind == WW_OBJECT_TIMELINE)
 		return ww_timeline_get(args->broker, args->name, timeout_ns, cancel,
 			&args->timeline);
-	if (args->kind == WW_OBJECT_BARRIER)
+	if (args->kind == WW_OBJECT_BARRIER || args->kind == WW_OBJECT_CHANNEL)
 		return WW_OK; /* it is got when this process joins */
 	return ww_memory_get(args->device, args->broker, args->name, &args->params, timeout_ns,
 		cancel, &args->memory, &args->info);
@@ -90,9 +90,14 @@ static ww_status look(struct core *core, struct get_call *call)
 	return status;
 }
 
+static bool has_bytes(const struct get_call *call)
+{
+	return call->kind == WW_OBJECT_MEMORY || call->kind == WW_OBJECT_CHANNEL;
+}
+
 static bool is_gettable(const struct get_call *call)
 {
-	return call->kind == WW_OBJECT_MEMORY || call->kind == WW_OBJECT_TIMELINE ||
+	return has_bytes(call) || call->kind == WW_OBJECT_TIMELINE ||
 		call->kind == WW_OBJECT_BARRIER;
 }
 
@@ -161,8 +166,8 @@ static bool open_home(struct core *core, struct get_call *call)
 	return call->device;
 }
 
-/* On the device that holds the bytes. Return: as wait_run(). */
-static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t timeout_ns,
+/* Looks, and waits for the name. Return: as wait_run(). */
+static ww_status look_in_time(struct core *core, struct get_call *call, uint64_t timeout_ns,
 	PyObject *cancel)
 {
 	uint64_t begin_ns = now_ns();
@@ -174,9 +179,32 @@ static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t 
 		if (status != WW_OK)
 			return status;
 	}
+	return status;
+}
+
+ww_status broker_await(struct core *core, ww_broker *broker, const char *name, uint64_t timeout_ns,
+	PyObject *cancel, struct ww_object_info *out_info)
+{
+	struct get_call call = {.broker = broker, .name = name};
+	ww_status status;
+
+	call.info = WW_INIT(struct ww_object_info);
+	status = look_in_time(core, &call, timeout_ns, cancel);
+	handle_return(&device_class, call.device);
+	*out_info = call.info;
+	return status;
+}
+
+/* On the device that holds the bytes. Return: as wait_run(). */
+static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	uint64_t begin_ns = now_ns();
+	ww_status status = look_in_time(core, call, timeout_ns, cancel);
+
 	if (status != WW_OK)
 		return status;
-	if (call->kind == WW_OBJECT_MEMORY && !open_home(core, call))
+	if (has_bytes(call) && !open_home(core, call))
 		return STATUS_RAISED;
 	return get_kind(core, call, left_ns(begin_ns, timeout_ns), cancel);
 }
@@ -185,7 +213,7 @@ static ww_status get_at_home(struct core *core, struct get_call *call, uint64_t 
  * Asked once: each time would look for the driver anew where there is none. Loading the driver is
  * no part of waiting, so it is done before the time begins.
  */
-static bool has_gpu(void)
+bool broker_sees_gpu(void)
 {
 	static int known = -1; /* under the GIL */
 	ww_status status;
@@ -215,21 +243,35 @@ static PyObject *memory_or_array(struct core *core, struct get_call *call)
 	return array;
 }
 
-/* Barrier.get(name, broker=self) */
-static PyObject *barrier_of_name(PyObject *self, const char *name)
+/* TYPE.get(name, ...). Takes over @keywords. */
+static PyObject *object_of_name(PyObject *self, enum core_type type, const char *name,
+	PyObject *keywords)
 {
-	PyObject *type = (PyObject *)core_of(self)->types[CORE_BARRIER];
-	PyObject *function = PyObject_GetAttrString(type, "get");
+	PyObject *function = PyObject_GetAttrString((PyObject *)core_of(self)->types[type], "get");
 	PyObject *arguments = Py_BuildValue("(s)", name);
-	PyObject *keywords = Py_BuildValue("{s:O}", "broker", self);
-	PyObject *barrier = NULL;
+	PyObject *made = NULL;
 
 	if (function && arguments && keywords)
-		barrier = PyObject_Call(function, arguments, keywords);
+		made = PyObject_Call(function, arguments, keywords);
 	Py_XDECREF(function);
 	Py_XDECREF(arguments);
 	Py_XDECREF(keywords);
-	return barrier;
+	return made;
+}
+
+static PyObject *barrier_of_name(PyObject *self, const char *name)
+{
+	return object_of_name(self, CORE_BARRIER, name, Py_BuildValue("{s:O}", "broker", self));
+}
+
+static PyObject *channel_of_name(PyObject *self, const struct get_call *call)
+{
+	PyObject *device = device_object(core_of(self), ww_device_ref(call->device));
+
+	if (!device)
+		return NULL;
+	return object_of_name(self, CORE_CHANNEL, call->name,
+		Py_BuildValue("{s:O,s:N}", "broker", self, "device", device));
 }
 
 static PyObject *object_of_call(PyObject *self, struct get_call *call)
@@ -238,6 +280,8 @@ static PyObject *object_of_call(PyObject *self, struct get_call *call)
 		return timeline_object(core_of(self), call->timeline);
 	if (call->kind == WW_OBJECT_BARRIER)
 		return barrier_of_name(self, call->name);
+	if (call->kind == WW_OBJECT_CHANNEL)
+		return channel_of_name(self, call);
 	return memory_or_array(core_of(self), call);
 }
 
@@ -272,6 +316,7 @@ PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords)
 	struct core *core = core_of(self);
 	int is_fast_only = 0, is_own = 0;
 	uint64_t timeout_ns = 0;
+	PyObject *found;
 	ww_status status;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "s|$O&OO&OppO:get", names, &call.name,
@@ -286,11 +331,12 @@ PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords)
 		return NULL;
 	if (which != Py_None)
 		status = get_on_device(core, &call, which, timeout_ns, cancel);
-	else if (has_gpu())
+	else if (broker_sees_gpu())
 		status = get_at_home(core, &call, timeout_ns, cancel);
 	else
 		status = get_on_device(core, &call, NULL, timeout_ns, cancel);
+	found = status == WW_OK ? object_of_call(self, &call) : error_raise(core, status);
 	handle_return(&device_class, call.device);
 	handle_return(&broker_class, call.broker);
-	return status == WW_OK ? object_of_call(self, &call) : error_raise(core, status);
+	return found;
 }

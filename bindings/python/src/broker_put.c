@@ -44,7 +44,7 @@ static ww_status run_put_timeline(void *call, uint64_t timeout_ns, ww_cancel *ca
 /* --- arguments --- */
 
 /* Mode 0 means another one to the library. */
-static int convert_mode(PyObject *value, void *out_mode)
+int convert_mode(PyObject *value, void *out_mode)
 {
 	long long mode = PyLong_AsLongLong(value);
 
@@ -60,7 +60,7 @@ static int convert_mode(PyObject *value, void *out_mode)
 }
 
 /* Group 0 means the caller's own to the library. */
-static int convert_group(PyObject *value, void *out_gid)
+int convert_group(PyObject *value, void *out_gid)
 {
 	long long gid;
 
@@ -127,7 +127,7 @@ static ww_status put_memory(struct core *core, struct put_call *call, PyObject *
 {
 	ww_status status = STATUS_RAISED;
 
-	call->memory = memory_borrow(memory);
+	call->memory = memory_borrow_to_share(memory);
 	if (call->memory)
 		status = wait_run(core, run_put_memory, call, timeout_ns, cancel);
 	memory_return(call->memory);

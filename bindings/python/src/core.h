@@ -46,6 +46,8 @@ enum core_type {
 	CORE_BARRIER,
 	CORE_BROKER,
 	CORE_WATCH,
+	CORE_CHANNEL,
+	CORE_FRAME,
 	CORE_OBJECT_INFO,
 	CORE_PROCESS_INFO,
 	CORE_BROKER_INFO,
@@ -98,6 +100,9 @@ PyObject *error_raise(struct core *core, ww_status status);
 
 /* The same, with the error record of another thread. Return: NULL. */
 PyObject *error_raise_record(struct core *core, const struct ww_error *record);
+
+/* The exception of a status; borrowed. */
+PyObject *error_class(const struct core *core, ww_status status);
 
 /* Raises the exception of a status, with a message of this module. Return: NULL. */
 PyObject *error_raise_text(struct core *core, ww_status status, const char *format, ...)
@@ -317,6 +322,10 @@ ww_status pool_import(struct core *core, const struct ww_token *token, ww_device
 /* An Array in @memory, an instance of CORE_MEMORY, which is borrowed. */
 PyObject *array_object(struct core *core, PyObject *memory, const struct ww_array *array);
 
+/* A method that is written in Python: MODULE.NAME(self, ...). @keywords: may be NULL */
+PyObject *call_python(const char *module_name, const char *name, PyObject *self,
+	PyObject *arguments, PyObject *keywords);
+
 /* --- torch_allocator.c: functions of the module --- */
 
 /* set_torch_pool(index, pool): the pool of torch's allocator for the device with this index. */
@@ -328,8 +337,11 @@ PyObject *torch_failure(PyObject *module, PyObject *unused);
 
 /* A coroutine that calls a method of @self, by its name, in a thread of its own. */
 PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords);
-/* __anext__ of a Watch. */
+/* __anext__ of a Watch, and of a Channel. */
 PyObject *aio_next(PyObject *watch);
+PyObject *aio_next_frame(PyObject *channel);
+/* Channel.receive_async() */
+PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords);
 
 /* --- info.c --- */
 

@@ -46,7 +46,7 @@ struct DLManagedTensorVersioned {
 #define CAPSULE_PLAIN     "dltensor"
 #define CAPSULE_VERSIONED "dltensor_versioned"
 
-/* The device of DLPack that a Memory lies on. Return: false with an exception. */
+/* The device of DLPack that a Memory is on. Return: false with an exception. */
 bool dlpack_place(PyObject *memory, int *out_type, int *out_id);
 
 /* --- array_copy.c --- */

@@ -54,6 +54,9 @@ static const struct error_class classes[] = {
 	{"WrongState", NULL, "The object is not in the state that the call needs.", {WW_ERR_STATE}},
 	{"NoBroker", &PyExc_ConnectionError, "No broker listens there, or it does not answer.",
 		{WW_ERR_NO_BROKER}},
+	{"EndOfChannel", &PyExc_EOFError,
+		"The producer has closed the channel, and all of its frames were received.",
+		{WW_END}},
 	{"Timeout", &PyExc_TimeoutError, "The time limit passed first.", {WW_TIMED_OUT}},
 	{"Cancelled", NULL, "The Cancel object of the call was set first.", {WW_CANCELLED}},
 };
@@ -113,7 +116,7 @@ int errors_add(struct core *core)
 	return 0;
 }
 
-static PyObject *class_of_status(const struct core *core, ww_status status)
+PyObject *error_class(const struct core *core, ww_status status)
 {
 	for (size_t i = 0; i < CLASSES; i++) {
 		for (const ww_status *known = classes[i].statuses; *known; known++) {
@@ -137,7 +140,7 @@ PyObject *error_raise_record(struct core *core, const struct ww_error *record)
 	static const char *const domains[] = {"warpway", "errno", "cuda"};
 	const char *domain = (uint32_t)record->domain < 3 ? domains[record->domain] : "unknown";
 	PyObject *message = error_message(record);
-	PyObject *class = class_of_status(core, record->status);
+	PyObject *class = error_class(core, record->status);
 	PyObject *error = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
 
 	if (error && set_attribute(error, "status", PyLong_FromLong(record->status)) &&

@@ -141,6 +141,24 @@ ww_memory *memory_borrow(PyObject *self)
 	return memory_borrow_briefly(self);
 }
 
+ww_memory *memory_borrow_to_share(PyObject *self)
+{
+	if (!((struct memory_handle *)self)->is_frame)
+		return memory_borrow(self);
+	error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
+		"the memory of a channel's frame cannot be given to other processes, which would not keep "
+		"the frame: have them receive it from the Channel, or send a copy");
+	return NULL;
+}
+
+void memory_set_frame(PyObject *self, const ww_stream *stream)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	handle->is_frame = true;
+	handle->is_ordered = stream;
+}
+
 void memory_return(ww_memory *memory)
 {
 	handle_return(&memory_class, memory);

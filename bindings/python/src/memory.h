@@ -25,6 +25,8 @@ struct memory_handle {
 	bool is_imported;         /* it came by a token, a name, a socket or a pickle */
 	bool is_streamed; /* other libraries' streams may use it: see memory_mark_streamed() */
 	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
+	bool is_frame;    /* of a channel: see memory_set_frame() */
+	bool is_ordered;  /* of a channel, and given back in the order of a stream */
 	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
 	/*
 	 * The argument keep of wrap(), for the garbage collector. The ww_memory has the reference.
@@ -46,6 +48,13 @@ ww_memory *memory_borrow(PyObject *self);
 /* The same for a caller that returns it, and lets nothing else have it longer. */
 ww_memory *memory_borrow_briefly(PyObject *self);
 void memory_return(ww_memory *memory);
+/* memory_borrow() for giving it to other processes, which is refused for a frame of a channel. */
+ww_memory *memory_borrow_to_share(PyObject *self);
+/*
+ * It is the memory of a frame.
+ * @stream:  the frame is given back in its order; NULL: as other memory. Borrowed
+ */
+void memory_set_frame(PyObject *self, const ww_stream *stream);
 /* info->device may end when the memory is closed: where it is used, memory_device() says it. */
 bool memory_info(PyObject *self, struct ww_memory_info *info);
 /* The same, and a reference of its device; NULL with an exception. */

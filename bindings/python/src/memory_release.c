@@ -20,8 +20,10 @@ static const struct handle_class streamed_class = {"Memory", memory_ref, memory_
 
 void memory_mark_streamed(PyObject *self)
 {
-	((struct memory_handle *)self)->is_streamed = true;
-	memory_unkeep((struct memory_handle *)self);
+	struct memory_handle *handle = (struct memory_handle *)self;
+
+	handle->is_streamed = !handle->is_ordered;
+	memory_unkeep(handle);
 }
 
 const struct handle_class *memory_releasing(PyObject *self)

@@ -44,7 +44,7 @@ bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_par
 	struct core *core = core_of(self);
 	ww_status status;
 
-	call.memory = memory_borrow(self);
+	call.memory = memory_borrow_to_share(self);
 	if (!call.memory)
 		return false;
 	status = call.params.access ? wait_brief(core, run_export, &call, cancel)
@@ -91,7 +91,7 @@ static ww_status run_revoke(void *memory, uint64_t timeout_ns, ww_cancel *cancel
 
 PyObject *memory_revoke(PyObject *self, PyObject *unused)
 {
-	ww_memory *memory = memory_borrow(self);
+	ww_memory *memory = memory_borrow_to_share(self);
 	ww_status status;
 
 	(void)unused;
@@ -137,7 +137,7 @@ PyObject *memory_publish(PyObject *self, PyObject *arguments, PyObject *keywords
 	if (where != Py_None &&
 		!(call.broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
 		return NULL;
-	call.memory = memory_borrow(self);
+	call.memory = memory_borrow_to_share(self);
 	status = STATUS_RAISED;
 	if (call.memory)
 		status = wait_run(core, run_publish, &call, 0, cancel);
@@ -181,7 +181,7 @@ PyObject *memory_send(PyObject *self, PyObject *arguments, PyObject *keywords)
 	call.socket = PyObject_AsFileDescriptor(socket);
 	if (call.socket < 0 || (access != Py_None && !convert_access(access, &call.access)))
 		return NULL;
-	call.memory = memory_borrow(self);
+	call.memory = memory_borrow_to_share(self);
 	if (!call.memory)
 		return NULL;
 	status = wait_run(core_of(self), run_send, &call, timeout_ns, cancel);

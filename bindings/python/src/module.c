@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "array.h"
+#include "channel.h"
 #include "dlpack.h"
 #include "token.h"
 
@@ -116,7 +117,7 @@ static PyMethodDef functions[] = {
 		"    True: into new memory, which can be shared. False: never. None: only to another\n"
 		"    device.\n\n"
 		"Raises\n------\n"
-		"BufferError\n    `x` lies on another device, and `copy` is False.\n"
+		"BufferError\n    `x` is on another device, and `copy` is False.\n"
 		"Unsupported\n"
 		"    The memory of `x` cannot be shared, such as that of NumPy, which malloc() allocated."},
 	{"copy_in", KEYWORDS(array_copy_in), METH_VARARGS | METH_KEYWORDS,
@@ -185,6 +186,8 @@ static const struct type_maker makers[] = {
 	{CORE_BARRIER, barrier_type_make},
 	{CORE_BROKER, broker_type_make},
 	{CORE_WATCH, watch_type_make},
+	{CORE_CHANNEL, channel_type_make},
+	{CORE_FRAME, frame_type_make},
 };
 
 static int add_types(struct core *core)

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "barrier.h"
+#include "channel.h"
 #include "memory.h"
 #include "received.h"
 
@@ -346,6 +347,8 @@ static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywo
 		return barrier_object(core, token);
 	case WW_OBJECT_POOL:
 		return open_pool(core, token, &info, which);
+	case WW_OBJECT_CHANNEL:
+		return channel_open_token(core, token, which);
 	default:
 		return token_fail_kind(core);
 	}
@@ -525,7 +528,8 @@ static PyObject *get_dtype(PyObject *self, void *unused)
 static PyMethodDef methods[] = {
 	{"open", KEYWORDS(token_open), METH_VARARGS | METH_KEYWORDS,
 		"open($self, /, access=None, device=None)\n--\n\n"
-		"What the token names: a Memory, Array, Timeline, Event, Barrier or Pool.\n\n"
+		"What the token names: a Memory, Array, Timeline, Event, Barrier, Pool, or a Channel of\n"
+		"which this process is a consumer then.\n\n"
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    Of memory; None: what the token grants.\n"
 		"device : Device or what it takes, optional\n"

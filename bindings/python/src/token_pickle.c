@@ -20,6 +20,7 @@
 
 #include "array.h"
 #include "barrier.h"
+#include "channel.h"
 #include "memory.h"
 #include "received.h"
 
@@ -308,6 +309,8 @@ PyObject *token_unpickle(PyObject *module, PyObject *payload)
 		return barrier_object(core, &received.token);
 	case WW_OBJECT_POOL:
 		return receive_pool(core, &received.token, &info);
+	case WW_OBJECT_CHANNEL:
+		return channel_open_token(core, &received.token, Py_None);
 	default:
 		return token_fail_kind(core);
 	}

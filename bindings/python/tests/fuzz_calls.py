@@ -49,6 +49,7 @@ LEFT_OUT = {"eventfd", "unsubmitted", "fileno"}
 SPECIAL = ["__dlpack__", "__dlpack_device__", "__cuda_stream__", "__cuda_array_interface__", "__reduce__", "__array__",
            "__enter__", "__exit__", "__repr__", "__hash__", "__len__", "__getitem__", "__iter__", "__next__",
            "__sizeof__", "__dir__"]  # fmt: skip
+WAITING = (warpway.Watch, warpway.Channel)  # iterators that wait without a limit
 CLASSES = [value for value in vars(core).values() if isinstance(value, type) and not issubclass(value, (Exception, tuple))]
 
 
@@ -175,7 +176,7 @@ class Fuzzer:
         kind = self.random.randrange(14)
         if kind < 3 and self.objects:
             chosen = self.random.choice(self.objects)
-            return None if isinstance(chosen, warpway.Watch) else chosen  # Python may iterate over it, for ever
+            return None if isinstance(chosen, WAITING) else chosen  # Python may iterate over it, for ever
         if kind == 3:
             return self.random.choice(NUMBERS)
         if kind == 4:
@@ -223,11 +224,19 @@ class Fuzzer:
             lambda: self.random.choice(objects)[::-1],
             lambda: next(o for o in objects if type(o) is warpway.Pool).empty(size),
             lambda: socket.socketpair(),
+            lambda: warpway.Channel(None, (3, 4), "float32", device=DEVICE, metadata_bytes=8,
+                                    policy=self.random.choice(["block", "drop-oldest", "latest"])),
+            lambda: self.channel(True).token().open(),
+            lambda: self.channel(True).acquire(timeout=0),
+            lambda: self.channel(False).receive(timeout=0),
         ]
         maker = self.random.choice(makers)
         trace("make", [makers.index(maker)])
         made = maker()
         objects.extend(made if isinstance(made, tuple) else [made])
+
+    def channel(self, is_producer):
+        return next(o for o in self.objects if type(o) is warpway.Channel and not o.closed and o.is_producer == is_producer)
 
     def fitting(self, name):
         """A value that a parameter of this name often accepts."""
@@ -239,6 +248,7 @@ class Fuzzer:
         words = {"device": [DEVICE, None], "access": ["read", "write"], "dtype": ["float32", "uint8"], "offset": [0, 1],
                  "shape": [(3, 4), 12, (0,)], "name": ["a", "b"], "data": [b"abc"], "buffer": [bytearray(8)],
                  "value": [0, 1, 2, 3, 1000], "rank": [None, 0], "parties": [1], "kind": ["device", "host"],
+                 "policy": ["block", "drop-oldest", "latest"], "history": [0, 1, "all"],
                  "state": ["sealed", "shared"], "escrow": [None, 0.01, 60]}  # fmt: skip
         return self.random.choice(words.get(name, SIZES))
 
@@ -278,9 +288,9 @@ class Fuzzer:
             function(*arguments).close()
             return
         arguments, keywords = self.arguments(function)
-        if name in ("send", "receive"):
+        if name in ("send", "receive") and not isinstance(target, warpway.Channel):
             arguments = [self.fitting("socket")]  # a number could be the descriptor of the broker
-        if name in ("__iter__", "__next__") and isinstance(target, warpway.Watch):
+        if name in ("__iter__", "__next__") and isinstance(target, WAITING):
             return  # it waits without a limit
         if name == "call":
             arguments = [self.random.choice([self.mischief, print_nothing, self.odd()])]

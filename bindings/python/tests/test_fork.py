@@ -132,7 +132,12 @@ def test_the_rest_is_the_parents(device):
     pool, broker, barrier = warpway.Pool(device), warpway.Broker(), warpway.Barrier(1)
     barrier.join()
     watch, piece, piece_array = broker.watch(), pool.alloc(10), pool.empty(4, "uint8")
-    things = (stream, timeline, event, pool, broker, barrier, watch, piece, piece_array)
+    channel = warpway.Channel(None, 4, "uint8", metadata_bytes=4, device=device)
+    consumer = channel.token().open()
+    channel.send(b"abcd", b"one")
+    frame, received = channel.acquire(), consumer.receive()
+    frame.metadata = b"two"
+    things = (stream, timeline, event, pool, broker, barrier, watch, piece, piece_array, channel, consumer)
     calls = {
         "a stream": [stream.synchronize, lambda: stream.call(print)],
         "a timeline": [lambda: timeline.wait(0), lambda: timeline.signal(1), lambda: timeline.query(0),
@@ -143,6 +148,8 @@ def test_the_rest_is_the_parents(device):
         "a barrier": [barrier.wait, lambda: barrier.arrived],
         "a watch": [watch.next, lambda: next(watch)],
         "Watch": [watch.fileno],
+        "a channel": [channel.acquire, frame.publish, frame.discard, lambda: channel.published, channel.token,
+                      lambda: pickle.dumps(channel), consumer.receive, lambda: next(consumer)],
         "slice of a pool": [piece.read, lambda: piece.pointer, lambda: np.asarray(piece_array),
                             lambda: pickle.dumps(piece_array), lambda: memoryview(piece), lambda: repr(piece_array)],
     }
@@ -151,6 +158,7 @@ def test_the_rest_is_the_parents(device):
         for word, some in calls.items():
             for call in some:
                 refused(call, word)
+        received.release()
         for thing in things:
             thing.close()
         return warpway.zeros(4, device=device).nbytes
@@ -162,6 +170,10 @@ def test_the_rest_is_the_parents(device):
     stream.synchronize()
     timeline.signal(1)
     barrier.wait()
+    frame.publish()
+    assert bytes(received) == b"abcd" and received.metadata == b"one" and consumer.held == 1
+    with consumer.receive() as second:
+        assert second.metadata == b"two"
     assert piece.nbytes == 256 and pool.info().slice_count == 2
     for thing in things:
         thing.close()

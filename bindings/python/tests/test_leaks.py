@@ -178,6 +178,34 @@ def test_slices(device):
         wait_until(lambda: pool.info().bytes_used == 0, pool.info)
 
 
+def test_channels(device):
+    def step():
+        with warpway.Channel(None, (3, 4), "float32", device=device, metadata_bytes=8) as channel:
+            with channel.token(escrow=None).open() as consumer:
+                channel.send(bytes(48) if channel.dtype is None else memoryview(bytes(48)).cast("f", (3, 4)), b"a")
+                assert next(consumer).metadata == b"a"
+
+    check(step, max(ROUNDS // 3, 10))
+
+
+def test_frames(device):
+    with warpway.Channel(None, (3, 4), "float32", device=device, kind="host", metadata_bytes=8) as channel:
+        with channel.token().open() as consumer, warpway.Stream(device) as stream:
+
+            def step():
+                with channel.acquire(stream) as frame:
+                    memoryview(frame)
+                    frame.__dlpack__()
+                channel.acquire().discard()
+                channel.acquire(shape=(1, 1)).array  # and forgotten
+                with consumer.receive(stream) as frame:
+                    view = memoryview(frame.array[1:])
+                    frame.__dlpack__(max_version=(1, 1))
+                del view
+
+            check(step)
+
+
 FAILURES = [
     lambda thing: warpway.Memory(-1),
     lambda thing: warpway.Memory(2**62, "host"),
@@ -211,6 +239,19 @@ FAILURES = [
     lambda thing: thing["array"].copy_from(b"1"),
     lambda thing: thing["array"].copy_from(thing["array"][:2]),
     lambda thing: thing["array"].__dlpack__(dl_device=(9, 9)),
+    lambda thing: warpway.Channel("leaks/d"),
+    lambda thing: warpway.Channel("leaks/d", slot_bytes=2**62),
+    lambda thing: warpway.Channel.get("no such name"),
+    lambda thing: warpway.Channel.get(thing["channel"].token(escrow=None), shape=(1,), dtype="int8"),
+    lambda thing: thing["channel"].acquire(shape=(9,)),
+    lambda thing: thing["channel"].acquire(3.5),
+    lambda thing: thing["channel"].receive(),
+    lambda thing: thing["channel"].send(b"abc"),
+    lambda thing: thing["consumer"].receive(timeout=0),
+    lambda thing: thing["consumer"].receive(cancel=thing["cancelled"]),
+    lambda thing: thing["channel"].acquire().array.token(),
+    lambda thing: thing["channel"].acquire().publish(nbytes=3),
+    lambda thing: setattr(thing["channel"].acquire(), "metadata", b"too long"),
 ]
 
 
@@ -223,7 +264,9 @@ def test_failures():
         "cancelled": warpway.Cancel(),
         "pool": warpway.Pool("host"),
         "array": warpway.zeros((4, 4), device="host"),
+        "channel": warpway.Channel(None, (3, 4), "float32", device="host"),
     }
+    things["consumer"] = things["channel"].token().open()
     things["closed"].close()
     things["cancelled"].set()
 

@@ -29,6 +29,7 @@ BASES = {
     "QuotaExceeded": warpway.Error,
     "WrongState": warpway.Error,
     "NoBroker": ConnectionError,
+    "EndOfChannel": EOFError,
     "Timeout": TimeoutError,
     "Cancelled": warpway.Error,
 }

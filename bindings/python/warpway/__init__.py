@@ -27,6 +27,7 @@ Where to begin:
 
 - arrays: `empty`, `zeros`, `share`, `Array`; many small ones: `Pool`; bare bytes: `Memory`, `Token`
 - names: `Broker`, `Watch`
+- frames from one process to many: `Channel`, `Frame`
 - waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`
 - devices and streams: `Device`, `Stream`
 - ending a wait: ``timeout=`` in seconds, and `Cancel`; failures: `Error` and what is below it
@@ -48,10 +49,13 @@ from warpway._core import (
     BrokerInfo,
     Cancel,
     Cancelled,
+    Channel,
     Device,
+    EndOfChannel,
     Error,
     Event,
     Forked,
+    Frame,
     InFlight,
     InvalidArgument,
     LimitReached,
@@ -95,10 +99,13 @@ __all__ = [
     "BrokerInfo",
     "Cancel",
     "Cancelled",
+    "Channel",
     "Device",
+    "EndOfChannel",
     "Error",
     "Event",
     "Forked",
+    "Frame",
     "InFlight",
     "InvalidArgument",
     "IpcArrayHandle",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits of this package in asyncio.
 
-`run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so does
-``async for event in watch``. Each wait has a thread of its own, which ends with the wait: so the number of
+`run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so do
+``async for event in watch`` and ``async for frame in channel``. Each wait has a thread of its own, which ends with the wait: so the number of
 waits has no limit, waits that last for ever delay no others, and none of them holds up the end of the
 program. When the awaiting task is cancelled, the wait ends first.
 """
@@ -13,14 +13,14 @@ import asyncio
 import functools
 import threading
 
-from warpway._core import Cancel
+from warpway._core import Cancel, EndOfChannel
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from warpway._core import Watch, WatchEvent
+    from warpway._core import Channel, Frame, Watch, WatchEvent
 
     _T = TypeVar("_T")
 
@@ -42,6 +42,16 @@ async def run(function: Callable[..., _T], /, *arguments: Any, **keywords: Any) 
     object
         What the function returns.
     """
+    return await _run(function, arguments, keywords)
+
+
+async def _run(
+    function: Callable[..., _T],
+    arguments: tuple[Any, ...] = (),
+    keywords: dict[str, Any] = {},
+    give_back: Callable[[_T], object] | None = None,
+) -> _T:
+    """As `run`; `give_back` gets what the call returned although the task had been cancelled."""
     if "cancel" in keywords:
         raise TypeError("an awaited call takes no cancel=: cancel the task that awaits it")
     loop = asyncio.get_running_loop()
@@ -55,6 +65,8 @@ async def run(function: Callable[..., _T], /, *arguments: Any, **keywords: Any) 
     except asyncio.CancelledError:
         cancel.set()
         await _settle(ended)
+        if give_back and not ended.exception():
+            give_back(ended.result())
         raise
     finally:
         cancel.set()  # also when the coroutine is closed instead of cancelled
@@ -66,6 +78,23 @@ async def next_event(watch: Watch) -> WatchEvent:
         return await run(watch.next)
     except ValueError:
         if watch.closed:
+            raise StopAsyncIteration from None
+        raise
+
+
+async def receive(channel: Channel, *arguments: Any, **keywords: Any) -> Frame:
+    """`Channel.receive_async`."""
+    return await _run(channel.receive, arguments, keywords, channel._put_back)
+
+
+async def next_frame(channel: Channel) -> Frame:
+    """The next frame of an iteration; StopAsyncIteration: one of the two sides has closed the channel."""
+    try:
+        return await _run(channel._next, give_back=channel._put_back)
+    except EndOfChannel:
+        raise StopAsyncIteration from None
+    except ValueError:
+        if channel.closed:
             raise StopAsyncIteration from None
         raise
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory for PyTorch that can be shared from birth: ``import warpway.torch``.
 
-What PyTorch allocates by one of these lies in a `Pool`. So `warpway.share` of such a tensor copies
+What PyTorch allocates by one of these is in a `Pool`. So `warpway.share` of such a tensor copies
 nothing and opens no handle. Usually only some tensors are to be shared::
 
     with torch.cuda.use_mem_pool(warpway.torch.mem_pool()):

@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel.c - warpway.Channel: frames from one process to many
+ *
+ * Channel(...) makes a channel, of which this process is the producer. get(), a token and a pickle
+ * make a consumer. channel_open.c does both; this file has what a Channel is, and the calls that
+ * take frames.
+ */
+#include "channel.h"
+
+#include "channel_open.h"
+#include "token.h"
+
+struct channel_handle {
+	struct handle base; /* object: a struct channel_state */
+	PyObject *given;    /* the Frame that an iteration gave last; or NULL */
+	PyObject *kept;     /* a Frame that is to be received next; or NULL */
+};
+
+static void *state_ref(void *object)
+{
+	return channel_state_ref(object);
+}
+
+static void *state_unref(void *object)
+{
+	return channel_state_unref(object);
+}
+
+const struct handle_class channel_class = {"Channel", state_ref, state_unref};
+
+static struct channel_handle *handle_of(PyObject *self)
+{
+	return (struct channel_handle *)self;
+}
+
+static PyObject *fail(struct core *core, ww_status status)
+{
+	if (status == CHANNEL_CLOSED)
+		return PyErr_Format(PyExc_ValueError, "this Channel is closed");
+	if (status == CHANNEL_HAS_VIEWS)
+		return PyErr_Format(PyExc_BufferError,
+			"cannot acquire a slot: views of an earlier frame in it still exist, such as arrays "
+			"of NumPy; delete them, or keep copies instead");
+	return error_raise(core, status);
+}
+
+/* --- its life --- */
+
+/* Ends the frame that an iteration gave last. */
+static void channel_end_given(PyObject *self)
+{
+	PyObject *given = handle_of(self)->given;
+
+	handle_of(self)->given = NULL;
+	if (given)
+		frame_close(given);
+	Py_XDECREF(given);
+}
+
+static void channel_shut(PyObject *self)
+{
+	struct channel_state *state = handle_of(self)->base.object;
+
+	channel_end_given(self);
+	Py_CLEAR(handle_of(self)->kept);
+	if (!state || callback_is_stuck())
+		return;
+	channel_state_ref(state);
+	Py_BEGIN_ALLOW_THREADS
+	channel_state_close(state);
+	Py_END_ALLOW_THREADS
+	handle_close(self, &channel_class);
+	handle_return(&channel_class, state);
+}
+
+static PyObject *channel_close(PyObject *self, PyObject *unused)
+{
+	(void)unused;
+	channel_shut(self);
+	Py_RETURN_NONE;
+}
+
+static int channel_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(handle_of(self)->given);
+	Py_VISIT(handle_of(self)->kept);
+	return 0;
+}
+
+static int channel_clear(PyObject *self)
+{
+	Py_CLEAR(handle_of(self)->given);
+	Py_CLEAR(handle_of(self)->kept);
+	return 0;
+}
+
+static void channel_dealloc(PyObject *self)
+{
+	PyObject_GC_UnTrack(self);
+	channel_shut(self);
+	handle_dealloc(self, &channel_class);
+}
+
+/* --- frames --- */
+
+struct take_call {
+	struct channel_state *state;
+	ww_stream *stream;
+	struct frame_hold *hold;
+};
+
+static ww_status run_take(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct take_call *args = call;
+
+	return channel_state_take(args->state, args->stream, timeout_ns, cancel, &args->hold);
+}
+
+/* Often there is a frame, or a slot: so the first try is without signals and flags. */
+static ww_status take_in_time(struct core *core, struct take_call *call, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = run_take(call, 0, NULL);
+	Py_END_ALLOW_THREADS
+	if ((status != WW_TIMED_OUT && status != WW_ERR_STATE) || timeout_ns == 0)
+		return status;
+	return wait_run(core, run_take, call, timeout_ns, cancel);
+}
+
+/* What an acquire() waited for, which the library has recorded. */
+static PyObject *fail_take(struct core *core, const struct take_call *call, ww_status status)
+{
+	const struct ww_error *record = ww_error_last();
+
+	if (status == WW_TIMED_OUT && call->state->form.is_producer &&
+		record->status == WW_TIMED_OUT)
+		return error_raise_record(core, record);
+	return fail(core, status);
+}
+
+static PyObject *refuse_role(PyObject *self, bool is_producer)
+{
+	return error_raise_text(core_of(self), WW_ERR_ACCESS, "%s",
+		is_producer
+			? "this Channel is a producer, which acquires frames: Channel.get() makes a consumer, "
+			  "which receives them"
+			: "this Channel is a consumer, which receives frames: only the process that made the "
+			  "channel acquires them");
+}
+
+/* Return: false with an exception. */
+static bool can_take(PyObject *self, const struct channel_state *state, bool is_producer)
+{
+	struct ww_error record;
+
+	if ((bool)state->form.is_producer != is_producer)
+		return refuse_role(self, state->form.is_producer);
+	if (!channel_state_take_lost((struct channel_state *)(uintptr_t)state, &record))
+		return true;
+	error_raise_record(core_of(self), &record);
+	return false;
+}
+
+/* @stream: what convert_stream() takes, or None. Return: a Frame; NULL with an exception. */
+static PyObject *take_frame(PyObject *self, bool is_producer, PyObject *stream, uint64_t timeout_ns,
+	PyObject *cancel)
+{
+	struct take_call call = {.state = handle_borrow(self, &channel_class)};
+	struct core *core = core_of(self);
+	PyObject *frame = NULL;
+	ww_status status = STATUS_RAISED;
+
+	if (!call.state)
+		return NULL;
+	if (can_take(self, call.state, is_producer) &&
+		(stream == Py_None ||
+			(call.stream = convert_stream(core, call.state->device, stream))))
+		status = take_in_time(core, &call, timeout_ns, cancel);
+	if (status == WW_OK)
+		frame = frame_object(core, call.hold, stream);
+	else
+		fail_take(core, &call, status);
+	handle_return(&stream_class, call.stream);
+	handle_return(&channel_class, call.state);
+	return frame;
+}
+
+static PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", "timeout", "shape", "nbytes", "cancel", NULL};
+	PyObject *stream = Py_None, *shape = Py_None, *nbytes = Py_None, *cancel = NULL, *frame;
+	uint64_t timeout_ns = WW_FOREVER;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$OOO:acquire", names, &stream,
+		    convert_timeout, &timeout_ns, &shape, &nbytes, &cancel))
+		return NULL;
+	frame = take_frame(self, true, stream, timeout_ns, cancel);
+	if (frame && !frame_set_size(frame, shape, nbytes))
+		Py_CLEAR(frame);
+	return frame;
+}
+
+/* Return: the Frame that was put back, or NULL. */
+static PyObject *take_kept(PyObject *self)
+{
+	PyObject *kept = handle_of(self)->kept;
+
+	handle_of(self)->kept = NULL;
+	return kept;
+}
+
+static PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", "timeout", "cancel", NULL};
+	PyObject *stream = Py_None, *cancel = NULL, *kept;
+	uint64_t timeout_ns = WW_FOREVER;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO&$O:receive", names, &stream,
+		    convert_timeout, &timeout_ns, &cancel))
+		return NULL;
+	kept = take_kept(self);
+	return kept ? kept : take_frame(self, false, stream, timeout_ns, cancel);
+}
+
+/* The next frame of an iteration: the one before ends. */
+static PyObject *next_frame(PyObject *self, PyObject *cancel)
+{
+	PyObject *frame;
+
+	channel_end_given(self);
+	frame = take_kept(self);
+	if (!frame)
+		frame = take_frame(self, false, Py_None, WW_FOREVER, cancel);
+	if (!frame)
+		return NULL;
+	channel_end_given(self); /* another thread iterates, too */
+	handle_of(self)->given = Py_NewRef(frame);
+	return frame;
+}
+
+static PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"cancel", NULL};
+	PyObject *cancel = NULL;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O:_next", names, &cancel))
+		return NULL;
+	return next_frame(self, cancel);
+}
+
+/* It ends when the producer has closed the channel, or this process has. */
+static PyObject *channel_iternext(PyObject *self)
+{
+	PyObject *frame = handle_is_closed(self) ? NULL : next_frame(self, NULL);
+	struct core *core = core_of(self);
+
+	if (frame || !PyErr_Occurred())
+		return frame;
+	if (PyErr_ExceptionMatches(error_class(core, WW_END)) ||
+		(handle_is_closed(self) && PyErr_ExceptionMatches(PyExc_ValueError)))
+		PyErr_Clear();
+	return NULL;
+}
+
+static PyObject *channel_iter(PyObject *self)
+{
+	struct channel_state *state = handle_of(self)->base.object;
+
+	if (!handle_check_open(self, &channel_class))
+		return NULL;
+	return state->form.is_producer ? refuse_role(self, true) : Py_NewRef(self);
+}
+
+/* For a task that was cancelled when it had received the frame. */
+static PyObject *channel_put_back(PyObject *self, PyObject *frame)
+{
+	struct channel_handle *handle = handle_of(self);
+	PyObject *given = handle->given, *kept = handle->kept;
+
+	if (Py_TYPE(frame) != core_of(self)->types[CORE_FRAME])
+		return PyErr_Format(PyExc_TypeError, "a Frame is put back, not %R", frame);
+	handle->given = NULL;
+	handle->kept = handle_is_closed(self) ? NULL : Py_NewRef(frame);
+	Py_XDECREF(given);
+	Py_XDECREF(kept);
+	Py_RETURN_NONE;
+}
+
+static PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return aio_run(self, "acquire", arguments, keywords);
+}
+
+static PyObject *channel_send(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	return call_python("warpway._channels", "send", self, arguments, keywords);
+}
+
+/* --- other processes --- */
+
+struct export_call {
+	struct channel_state *state;
+	struct ww_token_params params;
+	struct ww_token token;
+};
+
+static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct export_call *args = call;
+
+	(void)timeout_ns;
+	return channel_state_export(args->state, &args->params, cancel, &args->token);
+}
+
+/* Return: false with an exception. */
+static bool export_channel(PyObject *self, struct export_call *call, PyObject *cancel)
+{
+	ww_status status;
+
+	call->state = handle_borrow(self, &channel_class);
+	if (!call->state)
+		return false;
+	status = wait_run(core_of(self), run_export, call, 0, cancel);
+	if (status != WW_OK)
+		fail(core_of(self), status);
+	handle_return(&channel_class, call->state);
+	return status == WW_OK;
+}
+
+static PyObject *channel_token(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"uses", "escrow", "cancel", NULL};
+	struct export_call call = {.params = WW_INIT(struct ww_token_params)};
+	PyObject *cancel = NULL;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O&O&O:token", names, convert_uses,
+		    &call.params.uses, convert_escrow, &call.params.escrow_ns, &cancel))
+		return NULL;
+	return export_channel(self, &call, cancel) ? token_object(core_of(self), &call.token)
+						   : NULL;
+}
+
+static PyObject *channel_reduce(PyObject *self, PyObject *unused)
+{
+	struct export_call call = {.params = {.struct_size = sizeof(call.params), .uses = 1}};
+
+	(void)unused;
+	return export_channel(self, &call, NULL) ? token_pickle(core_of(self), &call.token) : NULL;
+}
+
+/* --- what it is --- */
+
+static const char *const policies[] = {"", "block", "drop-oldest", "latest"};
+
+/* Return: false with an exception. */
+static bool channel_info(PyObject *self, struct ww_channel_info *info)
+{
+	struct channel_state *state = handle_borrow(self, &channel_class);
+	ww_status status;
+
+	if (!state)
+		return false;
+	Py_BEGIN_ALLOW_THREADS
+	status = channel_state_info(state, info);
+	Py_END_ALLOW_THREADS
+	if (status != WW_OK)
+		fail(core_of(self), status);
+	handle_return(&channel_class, state);
+	return status == WW_OK;
+}
+
+static PyObject *get_number(PyObject *self, void *field)
+{
+	struct ww_channel_info info;
+	uint64_t number;
+
+	if (!channel_info(self, &info))
+		return NULL;
+	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
+	return PyLong_FromUnsignedLongLong(number);
+}
+
+static PyObject *get_small(PyObject *self, void *field)
+{
+	struct ww_channel_info info;
+	uint32_t number;
+
+	if (!channel_info(self, &info))
+		return NULL;
+	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
+	return PyLong_FromUnsignedLong(number);
+}
+
+/* What does not change, so that no thread that waits is in the way. NULL with an exception. */
+static const struct channel_state *open_state(PyObject *self)
+{
+	return handle_check_open(self, &channel_class) ? handle_of(self)->base.object : NULL;
+}
+
+static PyObject *get_policy(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	return state ? info_word(state->form.policy, policies, 4) : NULL;
+}
+
+static PyObject *get_text(PyObject *self, void *field)
+{
+	const struct channel_state *state = open_state(self);
+
+	return state ? info_text((const char *)&state->form + (size_t)field) : NULL;
+}
+
+static PyObject *get_fixed(PyObject *self, void *field)
+{
+	const struct channel_state *state = open_state(self);
+	uint32_t number;
+
+	if (!state)
+		return NULL;
+	memcpy(&number, (const char *)&state->form + (size_t)field, sizeof(number));
+	return PyLong_FromUnsignedLong(number);
+}
+
+static PyObject *get_slot_bytes(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	return state ? PyLong_FromUnsignedLongLong(state->form.slot_bytes) : NULL;
+}
+
+static PyObject *get_is_producer(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	return state ? PyBool_FromLong((long)state->form.is_producer) : NULL;
+}
+
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	if (!state)
+		return NULL;
+	return state->form.has_array ? info_numbers(state->form.array.shape, state->form.array.ndim)
+				     : Py_NewRef(Py_None);
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	if (!state)
+		return NULL;
+	return state->form.has_array ? info_dtype(&state->form.array.dtype) : Py_NewRef(Py_None);
+}
+
+static PyObject *get_device(PyObject *self, void *unused)
+{
+	const struct channel_state *state = open_state(self);
+
+	(void)unused;
+	return state ? device_object(core_of(self), ww_device_ref(state->device)) : NULL;
+}
+
+static PyObject *get_closed(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyBool_FromLong(handle_is_closed(self));
+}
+
+static PyObject *channel_repr(PyObject *self)
+{
+	const struct channel_state *state = handle_of(self)->base.object;
+
+	if (!state)
+		return PyUnicode_FromString("<warpway.Channel closed>");
+	return PyUnicode_FromFormat("<warpway.Channel %s, %s, %u slots of %llu bytes, of %s>",
+		state->form.is_producer ? "producer" : "consumer",
+		state->form.policy < 4 ? policies[state->form.policy] : "?",
+		(unsigned)state->form.slots, (unsigned long long)state->form.slot_bytes,
+		state->form.is_producer ? "this process" : state->form.program);
+}
+
+static PyMethodDef methods[] = {
+	{"get", KEYWORDS(channel_get), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+		"get($type, /, name, *, history=0, shape=None, dtype=None, metadata_type=None, "
+		"device=None, timeout=0.0, broker=None, cancel=None)\n--\n\n"
+		"Become a consumer of a channel.\n\n"
+		"Parameters\n----------\n"
+		"name : str or Token\n"
+		"history : int or 'all'\n"
+		"    How many frames that were published before come first, as far as they are still there:\n"
+		"    0: only new ones. With the policy 'latest' always the newest one comes first.\n"
+		"shape, dtype : optional\n    What the channel's frames must be; both or none.\n"
+		"metadata_type : str, optional\n    What the producer must have called the type of the metadata.\n"
+		"device : Device or what it takes, optional\n"
+		"    That reads the frames; None: the one that holds the slots.\n"
+		"timeout : float or None\n    Seconds to wait for the name.\n"
+		"broker : Broker, optional\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\n"
+		"NotFound, Timeout\n    There is no such name.\n"
+		"InvalidArgument\n    The frames or the metadata are of another type; the message names both.\n"
+		"LimitReached\n    The channel has `consumers_max` consumers.\n"
+		"AccessDenied\n    Its mode does not allow it."},
+	{"acquire", KEYWORDS(channel_acquire), METH_VARARGS | METH_KEYWORDS,
+		"acquire($self, /, stream=None, timeout=None, *, shape=None, nbytes=None, cancel=None)\n--\n\n"
+		"A slot to write a frame into, as a Frame. A ``with`` block publishes it.\n\n"
+		"Its bytes are those of an earlier frame, until they are written.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes, optional\n"
+		"    It writes the frame: its further work waits until the slot is free. None: the CPU writes.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"shape : int or sequence of int, optional\n"
+		"    Of a frame that is smaller than the channel's; with as many dimensions.\n"
+		"nbytes : int, optional\n    The same for a channel of bytes. None: all of the slot.\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\n"
+		"Timeout\n    No slot was free; the message names the consumer that was waited for.\n"
+		"WrongState\n    This producer holds as many frames as it may.\n"
+		"AccessDenied\n    This is a consumer.\n"
+		"BufferError\n    Views of an earlier frame of this slot still exist."},
+	{"acquire_async", KEYWORDS(channel_acquire_async), METH_VARARGS | METH_KEYWORDS,
+		"acquire_async($self, /, stream=None, timeout=None, *, shape=None, nbytes=None)\n--\n\n"
+		"A coroutine that does what `acquire` does, in a thread of its own."},
+	{"send", KEYWORDS(channel_send), METH_VARARGS | METH_KEYWORDS,
+		"send($self, /, data, metadata=b'', *, timeout=None, cancel=None)\n--\n\n"
+		"Publish a copy of an array, or of bytes.\n\n"
+		"Parameters\n----------\n"
+		"data : Array, bytes-like, or array of NumPy, torch, ...\n"
+		"    Of the channel's dtype, and not larger than its shape; in a channel of bytes anything.\n"
+		"metadata : bytes-like\n"
+		"timeout : float or None\n    Seconds to wait for a slot.\n"
+		"cancel : Cancel, optional\n\n"
+		"Returns\n-------\n"
+		"int\n    The number of the frame."},
+	{"receive", KEYWORDS(channel_receive), METH_VARARGS | METH_KEYWORDS,
+		"receive($self, /, stream=None, timeout=None, *, cancel=None)\n--\n\n"
+		"The next frame, as a Frame. A ``with`` block releases it.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes, optional\n"
+		"    It reads the frame: its further work waits until the frame is complete. None: the frame\n"
+		"    is complete when this returns.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\n"
+		"EndOfChannel\n    The producer has closed the channel, and all frames were received.\n"
+		"PeerLost\n"
+		"    The producer has ended, and all frames that were complete were received; or, once, a\n"
+		"    frame that was released before it was complete never was.\n"
+		"Timeout\n    `timeout` seconds passed first.\n"
+		"WrongState\n"
+		"    This consumer holds `held_max` frames. A frame is held until it was released and no view\n"
+		"    of it exists.\n"
+		"AccessDenied\n    This is the producer."},
+	{"receive_async", KEYWORDS(aio_receive), METH_VARARGS | METH_KEYWORDS,
+		"receive_async($self, /, stream=None, timeout=None)\n--\n\n"
+		"A coroutine that does what `receive` does, in a thread of its own.\n\n"
+		"When it is cancelled, no frame is lost: the next call gives the one that came meanwhile."},
+	{"token", KEYWORDS(channel_token), METH_VARARGS | METH_KEYWORDS,
+		"token($self, /, *, uses=0, escrow=60.0, cancel=None)\n--\n\n"
+		"A token by which any process can become a consumer.\n\n"
+		"Parameters\n----------\n"
+		"uses : int\n    Imports after which the token's escrow ends; 0: only its time ends it.\n"
+		"escrow : float or None\n"
+		"    Seconds for which the broker keeps its entry for the token alone; None: not at all.\n"
+		"cancel : Cancel, optional\n\n"
+		"Returns\n-------\nToken"},
+	{"close", channel_close, METH_NOARGS,
+		"close($self, /)\n--\n\n"
+		"Leave the channel. May be called twice, and while another thread waits.\n\n"
+		"Consumers of a producer receive what was published, and then the end. A consumer leaves\n"
+		"when no view of its frames exists any more."},
+	{"_next", KEYWORDS(channel_next), METH_VARARGS | METH_KEYWORDS,
+		"_next($self, /, *, cancel=None)\n--\n\nThe next frame of an iteration."},
+	{"_put_back", channel_put_back, METH_O,
+		"_put_back($self, frame, /)\n--\n\nHave the next call receive this frame."},
+	{"__reduce__", channel_reduce, METH_NOARGS, NULL},
+	{"__enter__", handle_enter, METH_NOARGS, NULL},
+	{"__exit__", channel_close, METH_VARARGS, NULL},
+	{NULL},
+};
+
+#define FIELD(name) ((void *)offsetof(struct ww_channel_info, name))
+
+static PyGetSetDef properties[] = {
+	{"published", get_number, NULL, "int: the number of the last frame published; 0: none.",
+		FIELD(published)},
+	{"received", get_number, NULL, "int: frames that this consumer has received.",
+		FIELD(received)},
+	{"dropped", get_number, NULL,
+		"int: frames that were gone before this consumer received them.", FIELD(dropped)},
+	{"held", get_small, NULL, "int: frames that this side holds.", FIELD(held)},
+	{"consumers", get_small, NULL, "int: how many the producer knows; of a consumer: 0.",
+		FIELD(consumers)},
+	{"is_producer", get_is_producer, NULL, "bool: this is the producer.", NULL},
+	{"policy", get_policy, NULL, "str: 'block', 'drop-oldest' or 'latest'.", NULL},
+	{"slots", get_fixed, NULL, "int: how many.", FIELD(slots)},
+	{"slot_bytes", get_slot_bytes, NULL, "int: room for the bytes of a frame.", NULL},
+	{"consumers_max", get_fixed, NULL, "int: at one time.", FIELD(consumers_max)},
+	{"held_max", get_fixed, NULL, "int: frames that one consumer may hold.", FIELD(held_max)},
+	{"metadata_bytes", get_fixed, NULL, "int: room for the metadata of a frame.",
+		FIELD(metadata_bytes)},
+	{"metadata_type", get_text, NULL, "str: as the producer named it.", FIELD(metadata_type)},
+	{"shape", get_shape, NULL, "tuple of int, or None: the largest of a frame.", NULL},
+	{"dtype", get_dtype, NULL, "str or None: of every frame.", NULL},
+	{"device", get_device, NULL, "Device: the one that uses the frames here.", NULL},
+	{"pid", get_fixed, NULL, "int: of the producer, as it sees itself.", FIELD(pid)},
+	{"program", get_text, NULL, "str: the producer's name.", FIELD(program)},
+	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("Channel(name=None, shape=None, dtype=None, *, slot_bytes=None, slots=None, policy='block', "
+		    "consumers_max=None, held_max=None, ahead_max=None, metadata_bytes=0, metadata_type='', "
+		    "device=None, kind='device', mode=0o600, group=None, replace=False, broker=None, cancel=None)\n"
+		    "--\n\n"
+		    "Frames from one process, the producer, to many consumers, written and read in place.\n\n"
+		    "Parameters\n----------\n"
+		    "name : str, optional\n"
+		    "    By which consumers get it; None: by its token, or a pickle.\n"
+		    "shape, dtype : optional\n"
+		    "    Of the largest frame. Both or none; without them frames are bytes.\n"
+		    "slot_bytes : int, optional\n    Room for a frame; None: that of `shape`.\n"
+		    "slots : int, optional\n"
+		    "    None: 4, or as many as the policy needs, which is ``consumers_max * held_max +\n"
+		    "    ahead_max + 1`` with one that drops frames.\n"
+		    "policy : 'block', 'drop-oldest' or 'latest'\n"
+		    "    When all slots have frames: wait until every consumer has released one; take back the\n"
+		    "    oldest one that no consumer holds; the same, and consumers receive the newest frame.\n"
+		    "consumers_max : int, optional\n    At one time, at most 32; None: 4.\n"
+		    "held_max : int, optional\n"
+		    "    Frames that one consumer may hold. None: 2 where there are as many slots, so that the variable of a loop may still\n"
+		    "    have a view of the frame before.\n"
+		    "ahead_max : int, optional\n"
+		    "    With a policy that drops: frames that the producer may hold, or have published before\n"
+		    "    its stream has written them. None: 2.\n"
+		    "metadata_bytes : int\n    Room for bytes of the program in each frame, at most 4096.\n"
+		    "metadata_type : str\n    What the program calls the type of these, such as 'pose/1'.\n"
+		    "device : Device or what it takes, optional\n    Where the slots are.\n"
+		    "kind : 'device' or 'host'\n    As of Memory.\n"
+		    "mode : int\n    Who may be a consumer: permission bits, as of a file.\n"
+		    "group : int, optional\n    A group id; None: this process's own.\n"
+		    "replace : bool\n"
+		    "    A channel that has the name ends, in one step: for a producer that may be started anew.\n"
+		    "broker : Broker, optional\n"
+		    "cancel : Cancel, optional\n\n"
+		    "A consumer is made by `Channel.get`, a token or a pickle. It is an iterator: ``for frame in\n"
+		    "channel`` gives each Frame until the producer closes the channel, and releases it when the\n"
+		    "next one is asked for; ``async for`` does the same. If the producer ends otherwise, the\n"
+		    "consumers receive what was complete, and then `PeerLost` is raised, which names it. If a\n"
+		    "consumer ends, its frames are released. Several threads may use a Channel: their calls\n"
+		    "take turns.\n\n"
+		    "Raises\n------\n"
+		    "AlreadyExists\n    The name is taken, and `replace` is false.\n"
+		    "InvalidArgument\n    The policy needs more slots, or the frames do not fit into them.")},
+	{Py_tp_new, channel_new},
+	{Py_tp_dealloc, channel_dealloc},
+	{Py_tp_traverse, channel_traverse},
+	{Py_tp_clear, channel_clear},
+	{Py_tp_repr, channel_repr},
+	{Py_tp_iter, channel_iter},
+	{Py_tp_iternext, channel_iternext},
+	{Py_am_aiter, channel_iter},
+	{Py_am_anext, aio_next_frame},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, handle_members},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Channel",
+	.basicsize = sizeof(struct channel_handle),
+	.flags = TYPE_FLAGS | Py_TPFLAGS_HAVE_GC,
+	.slots = slots,
+};
+
+PyTypeObject *channel_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_state.c - a ww_channel that several threads may use, and the frames it has given
+ *
+ * A thread that uses the ww_channel does not have the lock, so that frames can end meanwhile: these
+ * are put into a list, and the thread gives them back when it has done its call. A wait for a frame
+ * lasts WAIT_NS at most; then what came meanwhile is done, and the wait goes on.
+ *
+ * In a child made by fork() the lock may be held for ever, so it is not taken: the library refuses
+ * every call there before it looks at anything.
+ */
+#include "channel.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT_NS   UINT64_C(40000000)
+#define DRAIN_NS  UINT64_C(1000000000) /* for a stream that has failed */
+#define RETIRE_NS UINT64_C(1000000000) /* for a GPU that may still use frames */
+#define NAP_NS    1000000
+
+/* --- using it --- */
+
+static bool is_inherited(const struct channel_state *state)
+{
+	return state->pid != getpid();
+}
+
+static bool is_closed(const struct channel_state *state)
+{
+	return __atomic_load_n(&state->is_closed, __ATOMIC_ACQUIRE);
+}
+
+/* For a call that does not wait. */
+static void state_enter(struct channel_state *state)
+{
+	if (is_inherited(state))
+		return;
+	pthread_mutex_lock(&state->lock);
+	state->wanted++;
+	while (state->is_used)
+		pthread_cond_wait(&state->is_free, &state->lock);
+	state->wanted--;
+	state->is_used = true;
+	pthread_mutex_unlock(&state->lock);
+}
+
+/* For a call that may wait: after those that do not. */
+static void state_enter_to_wait(struct channel_state *state)
+{
+	if (is_inherited(state))
+		return;
+	pthread_mutex_lock(&state->lock);
+	while (state->is_used || state->wanted > 0)
+		pthread_cond_wait(&state->is_free, &state->lock);
+	state->is_used = true;
+	pthread_mutex_unlock(&state->lock);
+}
+
+static void hold_give_back(struct frame_hold *hold);
+
+/* Under the lock, which is released meanwhile. */
+static void state_give_back_ended(struct channel_state *state)
+{
+	struct frame_hold *hold;
+
+	while ((hold = state->ended)) {
+		state->ended = hold->next;
+		pthread_mutex_unlock(&state->lock);
+		hold_give_back(hold);
+		pthread_mutex_lock(&state->lock);
+	}
+}
+
+static void state_leave(struct channel_state *state)
+{
+	if (is_inherited(state))
+		return;
+	pthread_mutex_lock(&state->lock);
+	state_give_back_ended(state);
+	state->is_used = false;
+	pthread_cond_broadcast(&state->is_free);
+	pthread_mutex_unlock(&state->lock);
+}
+
+/* --- making and freeing --- */
+
+static void state_free(struct channel_state *state)
+{
+	ww_channel_unref(state->channel);
+	ww_device_unref(state->device);
+	if (!is_inherited(state)) {
+		pthread_mutex_destroy(&state->lock);
+		pthread_cond_destroy(&state->is_free);
+	}
+	free(state->held);
+	free(state);
+}
+
+struct channel_state *channel_state_new(ww_channel *channel, ww_device *device)
+{
+	struct ww_device_info where = WW_INIT(struct ww_device_info);
+	struct channel_state *state = calloc(1, sizeof(*state));
+
+	if (!state) {
+		ww_channel_unref(channel);
+		ww_device_unref(device);
+		return NULL;
+	}
+	state->refs = 1;
+	state->pid = getpid();
+	state->channel = channel;
+	state->device = device;
+	if (ww_device_info_get(device, &where) == WW_OK)
+		state->has_gpu = where.backend == WW_BACKEND_CUDA;
+	pthread_mutex_init(&state->lock, NULL);
+	pthread_cond_init(&state->is_free, NULL);
+	state->form = WW_INIT(struct ww_channel_info);
+	if (ww_channel_info_get(channel, &state->form) == WW_OK)
+		state->held = calloc(state->form.slots, sizeof(*state->held));
+	return state->held ? state : channel_state_unref(state);
+}
+
+struct channel_state *channel_state_ref(struct channel_state *state)
+{
+	__atomic_add_fetch(&state->refs, 1, __ATOMIC_RELAXED);
+	return state;
+}
+
+struct channel_state *channel_state_unref(struct channel_state *state)
+{
+	if (state && __atomic_sub_fetch(&state->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		state_free(state);
+	return NULL;
+}
+
+void channel_state_close(struct channel_state *state)
+{
+	ww_channel *channel;
+
+	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
+	if (!state->form.is_producer)
+		return;
+	state_enter(state);
+	channel = state->channel;
+	state->channel = NULL;
+	state_leave(state);
+	ww_channel_unref(channel);
+}
+
+ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info)
+{
+	ww_status status = CHANNEL_CLOSED;
+
+	*info = WW_INIT(struct ww_channel_info);
+	state_enter(state);
+	if (state->channel)
+		status = ww_channel_info_get(state->channel, info);
+	state_leave(state);
+	return status;
+}
+
+ww_status channel_state_export(struct channel_state *state, const struct ww_token_params *params,
+	ww_cancel *cancel, struct ww_token *out_token)
+{
+	ww_status status = CHANNEL_CLOSED;
+
+	state_enter(state);
+	if (state->channel)
+		status = ww_channel_export(state->channel, params, cancel, out_token);
+	state_leave(state);
+	return status;
+}
+
+bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record)
+{
+	if (is_inherited(state))
+		return false;
+	pthread_mutex_lock(&state->lock);
+	*out_record = state->lost;
+	state->lost.status = WW_OK;
+	pthread_mutex_unlock(&state->lock);
+	return out_record->status != WW_OK;
+}
+
+/* --- frames --- */
+
+struct frame_hold *frame_hold_ref(struct frame_hold *hold)
+{
+	__atomic_add_fetch(&hold->refs, 1, __ATOMIC_RELAXED);
+	return hold;
+}
+
+struct frame_hold *frame_hold_unref(struct frame_hold *hold)
+{
+	if (!hold || __atomic_sub_fetch(&hold->refs, 1, __ATOMIC_ACQ_REL) > 0)
+		return NULL;
+	ww_stream_unref(hold->stream);
+	channel_state_unref(hold->state);
+	free(hold);
+	return NULL;
+}
+
+void frame_hold_add_user(struct frame_hold *hold)
+{
+	frame_hold_ref(hold);
+	__atomic_add_fetch(&hold->users, 1, __ATOMIC_RELAXED);
+}
+
+static void note_lost(struct channel_state *state)
+{
+	pthread_mutex_lock(&state->lock);
+	state->lost = *ww_error_last();
+	pthread_mutex_unlock(&state->lock);
+}
+
+/* If the stream fails, it is waited for, and the frame released without it. */
+static void hold_release(struct frame_hold *hold)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = ww_channel_release(state->channel, &hold->frame, hold->stream);
+
+	if (status == WW_OK)
+		return;
+	note_lost(state);
+	if (hold->stream && ww_stream_synchronize(hold->stream, DRAIN_NS, NULL) != WW_TIMED_OUT)
+		ww_channel_release(state->channel, &hold->frame, NULL);
+}
+
+/* By the thread that uses the channel. */
+static void hold_give_back(struct frame_hold *hold)
+{
+	struct channel_state *state = hold->state;
+
+	if (state->channel && !state->form.is_producer)
+		hold_release(hold);
+	else if (state->channel && !hold->is_done)
+		ww_channel_discard(state->channel, &hold->frame, hold->stream);
+	if (state->form.is_producer)
+		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
+	frame_hold_unref(hold);
+}
+
+/* If another thread uses the channel, that one gives the frame back. */
+void frame_hold_drop_user(void *dropped)
+{
+	struct frame_hold *hold = dropped;
+	struct channel_state *state = hold->state;
+	bool is_used;
+
+	if (__atomic_sub_fetch(&hold->users, 1, __ATOMIC_ACQ_REL) > 0 || is_inherited(state)) {
+		frame_hold_unref(hold);
+		return;
+	}
+	channel_state_ref(state);
+	pthread_mutex_lock(&state->lock);
+	hold->next = state->ended;
+	state->ended = hold;
+	is_used = state->is_used;
+	state->is_used = true;
+	pthread_mutex_unlock(&state->lock);
+	if (!is_used)
+		state_leave(state);
+	channel_state_unref(state);
+}
+
+void frame_hold_order(struct frame_hold *hold, ww_stream *stream)
+{
+	ww_stream *former = hold->stream;
+
+	hold->stream = ww_stream_ref(stream);
+	ww_stream_unref(former);
+}
+
+/* By the thread that uses the channel. */
+static ww_status hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
+	ww_stream *stream)
+{
+	if (metadata->count > 0 && !is_inherited(hold->state))
+		memcpy(hold->frame.metadata, metadata->bytes, metadata->count);
+	hold->frame.metadata_bytes = metadata->count;
+	return ww_channel_publish(hold->state->channel, &hold->frame, stream);
+}
+
+ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
+	ww_stream *stream)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = CHANNEL_CLOSED;
+
+	state_enter(state);
+	if (state->channel && !hold->is_done)
+		status = hold_publish(hold, metadata, stream ? stream : hold->stream);
+	if (status == WW_OK)
+		hold->is_done = true;
+	state_leave(state);
+	return status;
+}
+
+/* If the channel was closed, that has discarded it. */
+ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadata *metadata,
+	ww_stream *stream)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = WW_OK;
+
+	(void)metadata;
+	state_enter(state);
+	if (state->channel && !hold->is_done)
+		status = ww_channel_discard(state->channel, &hold->frame,
+			stream ? stream : hold->stream);
+	if (status == WW_OK)
+		hold->is_done = true;
+	state_leave(state);
+	return status;
+}
+
+/* --- taking frames --- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static struct frame_hold *hold_new(struct channel_state *state, ww_stream *stream)
+{
+	struct frame_hold *hold = calloc(1, sizeof(*hold));
+
+	if (!hold)
+		return NULL;
+	hold->refs = 2; /* the Frame's, and that of its use */
+	hold->users = 1;
+	hold->is_open = true;
+	hold->state = channel_state_ref(state);
+	hold->stream = ww_stream_ref(stream);
+	hold->frame = WW_INIT(struct ww_frame);
+	return hold;
+}
+
+/* By the thread that uses the channel, which has just acquired it. */
+static ww_status hold_note_slot(struct frame_hold *hold)
+{
+	struct channel_state *state = hold->state;
+	uint32_t *held = &state->held[hold->frame.slot];
+
+	if (__atomic_load_n(held, __ATOMIC_ACQUIRE) == 0) {
+		__atomic_add_fetch(held, 1, __ATOMIC_RELAXED);
+		return WW_OK;
+	}
+	ww_channel_discard(state->channel, &hold->frame, hold->stream);
+	return CHANNEL_HAS_VIEWS;
+}
+
+/* By the thread that uses the channel. */
+static ww_status hold_fill(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct channel_state *state = hold->state;
+	ww_status status;
+
+	if (!state->channel || is_closed(state))
+		return CHANNEL_CLOSED;
+	if (!state->form.is_producer)
+		return ww_channel_receive(state->channel, hold->stream, timeout_ns, cancel,
+			&hold->frame);
+	status = ww_channel_acquire(state->channel, hold->stream, timeout_ns, cancel, &hold->frame);
+	return status == WW_OK ? hold_note_slot(hold) : status;
+}
+
+/* For WAIT_NS at most. */
+static ww_status hold_try(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct channel_state *state = hold->state;
+	ww_status status;
+
+	if (timeout_ns > 0)
+		state_enter_to_wait(state);
+	else
+		state_enter(state);
+	status = hold_fill(hold, timeout_ns < WAIT_NS ? timeout_ns : WAIT_NS, cancel);
+	state_leave(state);
+	return status;
+}
+
+/*
+ * Tensors of a GPU's frame that was received without a stream have ended, and their memory is
+ * released when the GPU has done its work: the frame is held until then. Return: whether to try
+ * again.
+ */
+static bool may_be_retiring(const struct frame_hold *hold, ww_status status, uint64_t spent_ns)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+
+	if (status != WW_ERR_STATE || !hold->state->has_gpu || spent_ns > RETIRE_NS)
+		return false;
+	nanosleep(&nap, NULL);
+	ww_memory_retire(NULL);
+	return true;
+}
+
+static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	ww_status status;
+
+	do {
+		uint64_t left_ns = timeout_ns == WW_FOREVER ? WAIT_NS : timeout_ns - spent_ns;
+
+		status = hold_try(hold, left_ns, cancel);
+		spent_ns = now_ns() - begin_ns;
+	} while ((status == WW_TIMED_OUT || may_be_retiring(hold, status, spent_ns)) &&
+		spent_ns < timeout_ns);
+	return status;
+}
+
+/* A hold that was not filled. */
+static void hold_free(struct frame_hold *hold)
+{
+	ww_stream_unref(hold->stream);
+	channel_state_unref(hold->state);
+	free(hold);
+}
+
+ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct frame_hold **out_hold)
+{
+	struct frame_hold *hold = hold_new(state, stream);
+	ww_status status;
+
+	*out_hold = NULL;
+	if (!hold)
+		return WW_ERR_NO_MEMORY;
+	status = hold_wait(hold, timeout_ns, cancel);
+	if (status == WW_OK)
+		*out_hold = hold;
+	else
+		hold_free(hold);
+	return status;
+}

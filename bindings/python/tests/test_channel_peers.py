@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Channels between processes, which end, are killed and are started anew. Every number and every byte is checked."""
+import os
+import pickle
+import signal
+
+import numpy as np
+import pytest
+
+import warpway
+from children import LIMIT_S
+
+COUNT = 1000
+
+
+def content(number, count=COUNT):
+    """What frame `number` consists of."""
+    return np.arange(count, dtype="uint32") * np.uint32(7) + np.uint32(number)
+
+
+def check(frame):
+    """AssertionError: it is torn, or another frame."""
+    found = np.asarray(frame) if frame.array.memory.kind == "host" or frame.array.device.backend == "host" else None
+    if found is None:
+        found = np.empty(frame.shape, frame.dtype)
+        frame.array.copy_to(found)
+    assert (found == content(frame.number, frame.array.size)).all()
+    assert int.from_bytes(frame.metadata, "little") == frame.number
+
+
+def publish(channel, number, timeout=LIMIT_S):
+    assert channel.send(content(number), number.to_bytes(8, "little"), timeout=timeout) == number
+
+
+def make(device, name=None, **options):
+    return warpway.Channel(name, COUNT, "uint32", device=device, metadata_bytes=8, **options)
+
+
+# --- in other processes ---
+
+
+def consume(talk, channel, pause_each=0):
+    """Receives until the end; returns the numbers, and why it ended."""
+    numbers = []
+    talk.send("ready")
+    try:
+        for frame in channel:
+            check(frame)
+            numbers.append(frame.number)
+            if pause_each and frame.number % pause_each == 0:
+                talk.send(frame.number)
+                talk.recv()
+    except warpway.PeerLost as error:
+        return numbers, str(error)
+    return numbers, (channel.received, channel.dropped)
+
+
+def hold_frame(talk, channel):
+    """Receives one frame, and keeps it until the process is killed."""
+    view = np.asarray(channel.receive())
+    talk.send(view[:2].tolist())
+    talk.recv()
+
+
+def produce(talk, device, name, count):
+    """Publishes, and then holds a slot until it is killed, or is told to close."""
+    with make(device, name, replace=True, slots=8) as channel:
+        talk.send(channel.token().to_bytes())  # a Token would arrive as a consumer
+        talk.recv()
+        for number in range(1, count + 1):
+            publish(channel, number)
+        channel.acquire()
+        talk.send(count)
+        talk.recv()
+
+
+# --- cases ---
+
+
+@pytest.mark.parametrize("policy", ["block", "drop-oldest", "latest"])
+def test_consumers_of_different_speed(device, spawn, policy):
+    with make(device, policy=policy) as channel:
+        children = [spawn(consume, channel, pause) for pause in (0, 7)]
+        for child in children:
+            assert child.receive() == "ready"
+        for number in range(1, 201):
+            if policy == "block":
+                while children[1]._talk.poll():
+                    children[1].receive()
+                    children[1].send("go on")
+            publish(channel, number) if policy != "block" else publish_patiently(channel, number, children[1])
+    outcomes = [finish(child) for child in children]
+    for numbers, (received, dropped) in outcomes:
+        assert numbers == sorted(set(numbers)) and numbers[-1] == 200 and received == len(numbers)
+        if policy == "block":
+            assert numbers == list(range(1, 201)) and dropped == 0
+        elif policy == "drop-oldest":
+            assert received + dropped == 200
+
+
+def publish_patiently(channel, number, slow):
+    """The slow one waits for this process at some frames, and holds one then."""
+    while True:
+        try:
+            return publish(channel, number, timeout=0.001)
+        except warpway.Timeout:
+            if slow._talk.poll():
+                slow.receive()
+                slow.send("go on")
+
+
+def finish(child):
+    """What consume() returned, which may be waiting for this process."""
+    while not child._results.poll(0.01):
+        if child._talk.poll():
+            try:
+                child._talk.recv()
+                child.send("go on")
+            except (EOFError, OSError):
+                pass
+    return child.result()
+
+
+def test_pickle_makes_a_consumer(device, spawn):
+    with make(device) as channel:
+        with pickle.loads(pickle.dumps(channel)) as consumer:
+            assert not consumer.is_producer and consumer.device == channel.device
+            publish(channel, 1)
+            with consumer.receive(timeout=LIMIT_S) as frame:
+                check(frame)
+            child = spawn(consume, consumer)  # of a consumer, too
+            assert child.receive() == "ready"
+            publish(channel, 2)
+        channel.close()
+        assert child.result()[0] == [2]
+
+
+def test_killed_consumer_gives_its_frame_back(device, spawn):
+    with make(device, slots=2, kind="host") as channel:
+        child = spawn(hold_frame, channel)
+        with warpway.Channel.get(channel.token()) as other:
+            while channel.consumers < 2:
+                publish(channel, channel.published + 1)
+                other.receive().release()
+            assert child.receive() == content(channel.published)[:2].tolist() or channel.published > 1
+            with pytest.raises(warpway.Timeout, match=str(child.pid)):
+                while True:
+                    publish(channel, channel.published + 1, timeout=0.01)
+                    other.receive().release()
+            child.kill()
+            for _ in range(5):
+                publish(channel, channel.published + 1)
+                other.receive(timeout=LIMIT_S).release()
+            assert channel.consumers == 1
+
+
+def test_killed_producer(device, spawn, request):
+    producer = spawn(produce, device, request.node.name, 5)
+    with warpway.Channel.get(warpway.Token(producer.receive())) as consumer:
+        producer.send("begin")
+        assert producer.receive() == 5
+        producer.kill()
+        numbers = []
+        with pytest.raises(warpway.PeerLost, match=str(producer.pid)):
+            for frame in consumer:
+                check(frame)
+                numbers.append(frame.number)
+        assert numbers == [1, 2, 3, 4, 5]
+        with pytest.raises(warpway.PeerLost):
+            consumer.receive()
+
+
+def test_producer_that_is_started_anew(device, spawn, request):
+    name = request.node.name
+    for ends in ("killed", "closed", "killed"):
+        producer = spawn(produce, device, name, 5)
+        token = warpway.Token(producer.receive())
+        consumers = [warpway.Channel.get(name), warpway.Channel.get(token)]
+        producer.send("begin")
+        producer.receive()
+        assert [consumer.receive(timeout=LIMIT_S).number for consumer in consumers] == [1, 1]
+        if ends == "killed":
+            producer.kill()
+        else:
+            producer.send("end")
+            producer.result()
+        for consumer in consumers:
+            with consumer, pytest.raises(warpway.PeerLost if ends == "killed" else EOFError):
+                while True:
+                    with consumer.receive(timeout=LIMIT_S) as frame:
+                        check(frame)
+
+
+def test_replaced_while_the_former_lives(device, request):
+    name = request.node.name
+    with make(device, name) as former, warpway.Channel.get(name) as consumer:
+        publish(former, 1)
+        with make(device, name, replace=True) as channel, warpway.Channel.get(name, history="all") as other:
+            publish(channel, 1)
+            publish(former, 2)
+            assert [consumer.receive(timeout=LIMIT_S).number for _ in range(2)] == [1, 2]
+            assert other.receive(timeout=LIMIT_S).number == 1
+
+
+def test_stopped_consumer_slows_nobody(device, spawn):
+    with make(device, policy="latest", kind="host") as channel:
+        children = [spawn(consume, channel), spawn(hold_frame, channel)]
+        assert children[0].receive() == "ready"
+        while channel.consumers < 2:
+            publish(channel, channel.published + 1)
+        children[1].receive()
+        os.kill(children[1].pid, signal.SIGSTOP)
+        for _ in range(300):
+            publish(channel, channel.published + 1, timeout=LIMIT_S)
+        last = channel.published
+    assert children[0].result()[0][-1] == last
+
+
+def test_iteration_in_a_process_that_is_interrupted(device, spawn):
+    with make(device) as channel:
+        child = spawn(wait_for_frame, channel)
+        assert child.receive() == "ready"
+        os.kill(child.pid, signal.SIGINT)
+        assert child.result() == "interrupted"
+
+
+def wait_for_frame(talk, channel):
+    try:
+        talk.send("ready")
+        next(channel)
+    except (KeyboardInterrupt, warpway.PeerLost, StopIteration) as error:
+        return "interrupted" if isinstance(error, KeyboardInterrupt) else repr(error)
