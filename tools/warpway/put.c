@@ -7,7 +7,6 @@
  * object must stay until the new one is whole: there the name is taken last.
  */
 #include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,9 +14,9 @@
 #include <unistd.h>
 
 #include "warpway/open_broker.h"
-#include "common/number.h"
 #include "warpway/transfer.h"
 #include "warpway/input_file.h"
+#include "warpway/name_option.h"
 #include "warpway/verbs.h"
 
 static struct put {
@@ -52,36 +51,6 @@ static const char help[] =
 	"\n  warpway put --mode 0640 model/layer0/w w.npy\n"
 	"  generate | warpway put --device cuda:0 batch -\n\n" BROKER_EXIT_HELP;
 
-static int take_mode(void *place, const char *text)
-{
-	size_t length = strspn(text, "01234567");
-	uint32_t mode = 0;
-
-	for (size_t i = 0; i < length && mode <= 0777; i++)
-		mode = 8 * mode + (uint32_t)(text[i] - '0');
-	if (text[length] || mode == 0 || mode > 0777)
-		return refuse("'--mode %s': an octal number from 1 to 777 is needed, such as 0640",
-			text);
-	*(uint32_t *)place = mode;
-	return 0;
-}
-
-/* Group 0 means the caller's own in the call, so it can be named only by those it is. */
-static int take_group(void *place, const char *text)
-{
-	const struct group *group = getgrnam(text);
-	uint64_t gid;
-
-	if (group)
-		gid = group->gr_gid;
-	else if (!number_parse(text, 0, UINT32_MAX - 1, &gid))
-		return refuse("'--group %s': there is no such group", text);
-	if (gid == 0 && getegid() != 0)
-		return refuse("'--group %s': group 0 is not yours to give an object to", text);
-	*(uint32_t *)place = (uint32_t)gid;
-	return 0;
-}
-
 static int take_life(void *place, const char *text)
 {
 	if (format_find(FORMAT_LIFE, text, place))
@@ -91,8 +60,8 @@ static int take_life(void *place, const char *text)
 
 static const struct option_row options[] = {
 	OPTION("device", TEXT, struct put, device_name),
-	OPTION("mode", TAKEN, struct put, params.mode, .take = take_mode),
-	OPTION("group", TAKEN, struct put, params.gid, .take = take_group),
+	OPTION("mode", TAKEN, struct put, params.mode, .take = name_take_mode),
+	OPTION("group", TAKEN, struct put, params.gid, .take = name_take_group),
 	OPTION("life", TAKEN, struct put, params.life, .take = take_life),
 	OPTION("ttl", SECONDS, struct put, params.ttl_ns, .value = 1),
 	OPTION("shared", VALUE, struct put, state, .value = WW_STATE_SHARED),
