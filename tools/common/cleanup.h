@@ -35,6 +35,11 @@ static inline void own_timeline(ww_timeline **timeline)
 	ww_timeline_unref(*timeline);
 }
 
+static inline void own_channel(ww_channel **channel)
+{
+	ww_channel_unref(*channel);
+}
+
 static inline void own_broker(ww_broker **broker)
 {
 	ww_broker_unref(*broker);

@@ -43,7 +43,7 @@ struct option_row {
 		0  \
 	}
 
-#define OPTIONS_MAX 16
+#define OPTIONS_MAX 24
 
 /* Refuses words behind the options. Return: 0 or EXIT_CANNOT. */
 int option_no_more(int argc, char *const argv[]);

@@ -28,10 +28,10 @@ _warpway_offer_names() {
 	_warpway_offer "${names[@]}"
 }
 
-_warpway_offer_options() { # VERB
+_warpway_offer_options() { # VERB...
 	local options
-	mapfile -t options < <("$_warpway_command" "$1" --help 2>/dev/null |
-		grep -oE -e '--[a-z]+' | sort -u)
+	mapfile -t options < <("$_warpway_command" "$@" --help 2>/dev/null |
+		grep -oE -e '--[a-z]+(-[a-z]+)*' | sort -u)
 	_warpway_offer "${options[@]}"
 }
 
@@ -66,8 +66,13 @@ _warpway_offer_value() { # OPTION
 	--broker | --socket | --config) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
 	--access) _warpway_offer read write ;;
+	--policy) _warpway_offer block drop-oldest latest ;;
+	--history) _warpway_offer oldest ;;
+	--dtype) _warpway_offer uint8 uint16 int16 int32 int64 float16 bfloat16 float32 float64 ;;
+	-o | --output) _warpway_offer_files ;;
 	--ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
-		--clients | --kills | --slices) ;;
+		--clients | --kills | --slices | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
+		--wait-consumers | --metadata | --metadata-type) ;;
 	*) return 1 ;;
 	esac
 }
@@ -89,7 +94,8 @@ _warpway_look_over() { # WORD...
 		--*=*) ;;
 		--device | --mode | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --config | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
-			--kills | --slices) shift ;;
+			--kills | --slices | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
+			--consumers | --held | --wait-consumers | --metadata | --metadata-type) shift ;;
 		-?*) ;;
 		*) _warpway_place=$((_warpway_place + 1)) ;;
 		esac
@@ -97,17 +103,17 @@ _warpway_look_over() { # WORD...
 	done
 }
 
-_warpway_offer_word() { # VERB
-	case $1:$_warpway_place in
-	ls:0 | watch:0 | stat:0 | get:0 | put:0 | export:0 | rm:*) _warpway_offer_names ;;
-	put:1 | get:1) _warpway_offer_files ;;
+_warpway_offer_word() { # VERB...
+	case $*:$_warpway_place in
+	channel*:0 | ls:0 | watch:0 | stat:0 | get:0 | put:0 | export:0 | rm:*) _warpway_offer_names ;;
+	put:1 | get:1 | 'channel pub':* | 'channel replay':1) _warpway_offer_files ;;
 	bench:*) _warpway_offer_listed Suites bench ;;
 	esac
 }
 
 _warpway() {
 	local line=${COMP_LINE:0:COMP_POINT}
-	local words verb _warpway_word='' _warpway_command=$1 _warpway_broker=() _warpway_place=0
+	local words verb=() _warpway_word='' _warpway_command=$1 _warpway_broker=() _warpway_place=0
 	COMPREPLY=()
 	read -ra words <<<"$line"
 	if [[ $line != *[[:space:]] ]]; then
@@ -119,18 +125,25 @@ _warpway() {
 		_warpway_offer --help --version
 		return
 	fi
-	verb=${words[1]}
-	_warpway_look_over "${words[@]:2}"
+	verb=("${words[1]}")
+	if [[ ${words[1]} == channel ]]; then
+		if ((${#words[@]} < 3)); then
+			_warpway_offer_listed Verbs channel
+			return
+		fi
+		verb+=("${words[2]}")
+	fi
+	_warpway_look_over "${words[@]:1+${#verb[@]}}"
 	if [[ $_warpway_word == --*=* ]]; then
 		local option=${_warpway_word%%=*}
 		_warpway_word=${_warpway_word#*=}
 		_warpway_offer_value "$option"
-	elif ((${#words[@]} > 2)) && _warpway_offer_value "${words[-1]}"; then
+	elif ((${#words[@]} > 1 + ${#verb[@]})) && _warpway_offer_value "${words[-1]}"; then
 		:
 	elif [[ $_warpway_word == -* ]]; then
-		_warpway_offer_options "$verb"
+		_warpway_offer_options "${verb[@]}"
 	else
-		_warpway_offer_word "$verb"
+		_warpway_offer_word "${verb[@]}"
 	fi
 }
 

@@ -43,6 +43,9 @@ static const char *const words[][WORDS_MAX] = {
 	[FORMAT_TIMELINE_STATE] = {[WW_TIMELINE_LIVE] = "live",
 		[WW_TIMELINE_CLOSED] = "closed",
 		[WW_TIMELINE_LOST] = "lost"},
+	[FORMAT_POLICY] = {[WW_CHANNEL_BLOCK] = "block",
+		[WW_CHANNEL_DROP_OLDEST] = "drop-oldest",
+		[WW_CHANNEL_LATEST] = "latest"},
 };
 
 const char *format_word(enum format_sort sort, uint32_t number)

@@ -27,7 +27,8 @@ enum format_sort {
 	FORMAT_LIFE,
 	FORMAT_ACCESS,
 	FORMAT_WHAT,
-	FORMAT_TIMELINE_STATE
+	FORMAT_TIMELINE_STATE,
+	FORMAT_POLICY
 };
 
 /* Words of the command line, of JSON and of tables; "unknown" for a number that is none of them. */
@@ -43,6 +44,7 @@ bool format_find(enum format_sort sort, const char *word, uint32_t *out_number);
 #define format_access(access)           format_word(FORMAT_ACCESS, access)
 #define format_what(what)               format_word(FORMAT_WHAT, what)
 #define format_timeline_state(state)    format_word(FORMAT_TIMELINE_STATE, state)
+#define format_policy(policy)           format_word(FORMAT_POLICY, policy)
 
 /**
  * format_mode() - state and mode as ls shows them

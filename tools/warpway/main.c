@@ -22,37 +22,42 @@ static const struct verb bench = {.name = "bench",
 static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_child};
 
 static const struct verb *const verbs[] = {&demo, &bench, &verb_serve, &verb_ls, &verb_stat,
-	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &demo_child};
+	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &verb_channel,
+	&demo_child, NULL};
 
-#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+static const struct verb warpway = {.name = "",
+	.verbs = verbs,
+	.help = "Usage: warpway VERB [OPTION...]\n\n"
+		"Memory that processes share, on GPUs and on the CPU.\n"};
 
-static void print_help(FILE *file)
+static void print_help(const struct verb *verb, FILE *file)
 {
-	fputs("Usage: warpway VERB [OPTION...]\n\n"
-	      "Memory that processes share, on GPUs and on the CPU.\n\n"
-	      "Verbs:\n",
-		file);
-	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (verbs[i]->summary)
-			fprintf(file, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+	const char *gap = verb == &warpway ? "" : " ";
+
+	fprintf(file, "%s\nVerbs:\n", verb->help);
+	for (const struct verb *const *entry = verb->verbs; *entry; entry++) {
+		if ((*entry)->summary)
+			fprintf(file, "  %-8s %s\n", (*entry)->name, (*entry)->summary);
 	}
-	fputs("\n`warpway VERB --help` explains a verb; `warpway --version` names the version.\n"
-	      "Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n",
-		file);
+	fprintf(file, "\n`warpway%s%s VERB --help` explains a verb%s.\n", gap, verb->name,
+		verb == &warpway ? "; `warpway --version` names the version" : "");
+	fputs("Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n", file);
 }
 
-static int unknown_verb(const char *name)
+static int unknown_verb(const struct verb *verb, const char *name)
 {
+	const char *gap = verb == &warpway ? "" : " ";
 	char list[256] = "";
 	size_t used = 0;
 
-	for (size_t i = 0; i < VERB_COUNT && used < sizeof(list); i++) {
-		if (verbs[i]->summary)
+	for (const struct verb *const *entry = verb->verbs; *entry && used < sizeof(list);
+		entry++) {
+		if ((*entry)->summary)
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-				used ? ", " : "", verbs[i]->name);
+				used ? ", " : "", (*entry)->name);
 	}
-	return refuse("unknown %s '%s'; verbs are %s; see `warpway --help`",
-		name[0] == '-' ? "option" : "verb", name, list);
+	return refuse("unknown %s '%s'; verbs are %s; see `warpway%s%s --help`",
+		name[0] == '-' ? "option" : "verb", name, list, gap, verb->name);
 }
 
 static int find_broker(const struct verb *verb, struct request *request)
@@ -70,14 +75,11 @@ static int find_broker(const struct verb *verb, struct request *request)
 	return 0;
 }
 
-static int run(const struct verb *verb, int argc, char *argv[])
+static int run_plain(const struct verb *verb, int argc, char *argv[])
 {
 	struct request *request = verb->context;
-	int code;
+	int code = option_read(argc, argv, verb->options, verb->help, verb->context);
 
-	if (verb->main)
-		return verb->main(argc, argv);
-	code = option_read(argc, argv, verb->options, verb->help, verb->context);
 	if (code >= 0)
 		return code;
 	request->words = argv + optind;
@@ -93,31 +95,51 @@ static int run(const struct verb *verb, int argc, char *argv[])
 	return code < 0 ? EXIT_FAILED : code;
 }
 
-static int dispatch(int argc, char *argv[])
+/* Of a verb that has verbs: "channel pub" speaks. */
+static void name_speaker(const struct verb *verb, const struct verb *inner)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%s%s%s", verb->name, verb == &warpway ? "" : " ",
+		inner->name);
+	report_set(name, NULL);
+}
+
+static int run(const struct verb *verb, int argc, char *argv[]);
+
+/* argv[1] says which of its verbs. */
+static int dispatch(const struct verb *verb, int argc, char *argv[])
 {
 	if (argc < 2) {
-		print_help(stderr);
+		print_help(verb, stderr);
 		return EXIT_CANNOT;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_help(stdout);
+		print_help(verb, stdout);
 		return EXIT_DONE;
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (verb == &warpway && !strcmp(argv[1], "--version")) {
 		printf("warpway %s\n", ww_version());
 		return EXIT_DONE;
 	}
-	for (size_t i = 0; i < VERB_COUNT; i++) {
-		if (!strcmp(argv[1], verbs[i]->name)) {
-			report_set(verbs[i]->name, NULL);
-			return run(verbs[i], argc - 1, argv + 1);
+	for (const struct verb *const *entry = verb->verbs; *entry; entry++) {
+		if (!strcmp(argv[1], (*entry)->name)) {
+			name_speaker(verb, *entry);
+			return run(*entry, argc - 1, argv + 1);
 		}
 	}
-	return unknown_verb(argv[1]);
+	return unknown_verb(verb, argv[1]);
+}
+
+static int run(const struct verb *verb, int argc, char *argv[])
+{
+	if (verb->verbs)
+		return dispatch(verb, argc, argv);
+	return verb->main ? verb->main(argc, argv) : run_plain(verb, argc, argv);
 }
 
 int main(int argc, char *argv[])
 {
 	standard_streams_open();
-	return standard_streams_flush(dispatch(argc, argv));
+	return standard_streams_flush(dispatch(&warpway, argc, argv));
 }

@@ -3,7 +3,8 @@
  * verbs.h - the verbs of `warpway`
  *
  * One struct describes each verb. main.c reads the options, counts the words behind them, finds the
- * broker, and then calls the verb.
+ * broker, and then calls the verb. A verb may have verbs of its own, as `channel` has `pub` and
+ * `sub`: then the next word says which is meant.
  */
 #ifndef TOOLS_WARPWAY_VERBS_H
 #define TOOLS_WARPWAY_VERBS_H
@@ -44,6 +45,9 @@ struct verb {
 	/* In place of the rest: argv[0] is the verb. Return: the exit code. */
 	int (*main)(int argc, char *argv[]);
 
+	/* Likewise: NULL behind the last. Then @help is what stands above their list. */
+	const struct verb *const *verbs;
+
 	const struct option_row *options;
 	const char *help;
 	void *context;     /* begins with a struct request */
@@ -56,7 +60,7 @@ struct verb {
 };
 
 extern const struct verb verb_serve, verb_ls, verb_stat, verb_who, verb_put, verb_get, verb_export,
-	verb_rm, verb_watch;
+	verb_rm, verb_watch, verb_channel;
 
 int verb_demo(int argc, char *argv[]);
 int verb_bench(int argc, char *argv[]);

@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""channel_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION - the verbs of `warpway channel`
+
+With the helpers of broker_cli_test.py, and a broker of its own. Speaks TAP.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from broker_cli_test import (  # noqa: E402
+    DEVICE, FOLDER, LIMIT_S, completed, done, end, expect, line_of, main, npy, path_of, pattern,
+    read, refused, run, spoken, start, write)
+
+VERBS = ["pub", "sub", "record", "replay"]
+PUB = ["channel", "pub", "--device", DEVICE]
+SUB = ["channel", "sub", "--wait", "forever"]
+
+RATE_KEYS = "name frames bytes seconds frames_per_s bytes_per_s".split()
+
+# Wrong uses: each ends with 2 and says why in one line.
+WRONG = [
+    ["channel", "nonsense"], ["channel", "--nonsense"],
+    *[["channel", verb, "--nonsense"] for verb in VERBS], *[["channel", verb] for verb in VERBS],
+    ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"], ["channel", "sub", "--rate", "0", "a"],
+    ["channel", "sub", "--rate", "fast", "a"], ["channel", "sub", "--history", "all", "a"],
+    ["channel", "pub", "--bytes", "0", "a"], ["channel", "pub", "--bytes", "1Q", "a"],
+    ["channel", "pub", "--shape", "", "a"], ["channel", "pub", "--shape", "4,", "a"],
+    ["channel", "pub", "--shape", "4,x", "a"], ["channel", "pub", "--shape", "1,1,1,1,1,1,1,1,1", "a"],
+    ["channel", "pub", "--shape", "9223372036854775807,2", "a"],
+    ["channel", "pub", "--dtype", "float33", "--shape", "1", "a"], ["channel", "pub", "--dtype", "uint8", "a"],
+    ["channel", "pub", "--bytes", "8", "--shape", "8", "a"], ["channel", "pub", "--bytes", "8", "a", "file"],
+    ["channel", "pub", "a", "-"], ["channel", "pub", "--bytes", "8", "a", "-", "-"],
+    ["channel", "pub", "--policy", "sometimes", "a"], ["channel", "pub", "--slots", "0", "a"],
+    ["channel", "pub", "--slots", "4097", "a"], ["channel", "pub", "--consumers", "33", "a"],
+    ["channel", "pub", "--slots", "2", "--policy", "latest", "a"], ["channel", "pub", "--mode", "9", "a"],
+    ["channel", "pub", "--device", "nonsense", "a"], ["channel", "pub", "--metadata-type", "x" * 16, "a"],
+    ["channel", "pub", "--metadata", "x" * 4097, "a"], ["channel", "pub", "--wait-consumers", "0", "a"],
+    ["channel", "pub", "../a"], ["channel", "record", "a"], ["channel", "record", "-o"],
+    ["channel", "replay", "a"], ["channel", "replay", "--speed", "0", "a", "b"],
+]
+
+
+def report_of(process):
+    """What a command that was started with --json prints; it must have done its work without a complaint."""
+    output, errors = process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == 0 and errors == b"", f"{process.args}: {process.returncode} {errors}")
+    return json.loads(output)
+
+
+def producer_of(name, *options):
+    """Starts a producer, and waits until its channel is there."""
+    process = start(*PUB, *options, name)
+    line_of(process)
+    return process
+
+
+def joined(*arguments):
+    """
+    Starts a consumer, and waits until it says that it is one. The broker tells a producer a moment earlier, so with
+    --wait-consumers alone it might publish too soon for tests that count.
+    """
+    process = start(*arguments)
+    line_of(process)
+    return process
+
+
+def gate(name):
+    """One consumer more, for which a producer waits that was started with --wait-consumers."""
+    return start(*SUB, "--count", "1", name)
+
+
+def recorder_of(name, folder):
+    return joined("channel", "record", "--wait", "forever", "-o", folder, name)
+
+
+def ended(process, code=0):
+    """What a process says until it ends by itself."""
+    output, errors = process.communicate(timeout=LIMIT_S)
+    expect(process.returncode == code and (errors == b"") == (code == 0), f"{process.returncode} {output} {errors}")
+    return output.decode(), errors.decode()
+
+
+def lines_of(folder):
+    with open(os.path.join(folder, "frames.jsonl"), encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.endswith("\n")]
+
+
+def file_in(folder, name):
+    with open(os.path.join(folder, name), "rb") as file:
+        return file.read()
+
+
+# Use
+
+def wrong_use_is_refused():
+    for arguments in WRONG:
+        refused(2, "", *arguments)
+
+
+def help_is_there():
+    text = done("channel", "--help").decode()
+    expect(all(f"\n  {verb} " in text for verb in VERBS) and "`warpway channel VERB --help`" in text, text)
+    expect(run("channel").returncode == 2, "no verb")
+    refused(2, "unknown verb 'pup'; verbs are pub, sub,", "channel", "pup")
+    for verb in VERBS:
+        text = done("channel", verb, "--help").decode()
+        expect(text.startswith(f"Usage: warpway channel {verb} ") and "Exit codes" in text, text)
+        expect(f"\n  warpway channel {verb} " in text and "--broker" in text and "--json" in text, text)
+        expect(all(len(line) <= 100 for line in text.splitlines()), text)
+
+
+def what_is_not_there_is_told():
+    refused(1, "there is no object 'none'", "channel", "sub", "none")
+    done("put", "file", "-", data=b"x")
+    refused(1, "it is no channel", "channel", "sub", "file")
+    refused(1, "no object 'none'", "channel", "sub", "none")
+    refused(1, "not there in time", "channel", "sub", "--wait", "0.001", "none")
+    refused(1, "'file' is taken", *PUB, "file")
+    refused(1, "No such file", *PUB, "none", path_of("missing.npy"))
+    refused(1, "cannot read the recording", "channel", "replay", "none", path_of("missing"))
+    done("rm", "file")
+
+
+# Frames
+
+def frames_come_whole():
+    """With policy block a consumer misses nothing from its first frame on, beside others and their ends."""
+    for options, size in ((["--bytes", "1"], 1), (["--bytes", "4097"], 4097),
+                          (["--bytes", "3MiB", "--slots", "1"], 3 << 20),
+                          (["--shape", "3,5,7", "--dtype", "float32"], 420)):
+        producer = producer_of("frames", *options)
+        consumers = [start("channel", "sub", "--check", "--json", "--count", str(count), "frames")
+                     for count in (10, 50)]
+        for consumer, count in zip(consumers, (10, 50)):
+            report = report_of(consumer)
+            expect(sorted(report) == sorted([*RATE_KEYS, "dropped", "checked", "end", "latency_ns"]), str(report))
+            expect(report["frames"] == count and report["dropped"] == 0 and report["end"] == "count", str(report))
+            expect(report["bytes"] == count * size and report["checked"], str(report))
+            check_latency(report["latency_ns"], count)
+        code, output, errors = end(producer)
+        expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+
+
+def check_latency(latency, frames):
+    order = [latency[key] for key in ("least", "p50", "p99", "p99_9", "most")]
+    expect(order == sorted(order), str(latency))
+    rows = latency["histogram"]
+    expect(sum(row["frames"] for row in rows) == frames, str(latency))
+    ends = [row["up_to_ns"] for row in rows]
+    expect(ends == sorted(set(ends)) and ends[-1] >= latency["most"], str(latency))
+
+
+def text_is_for_people():
+    producer = start(*PUB, "--wait-consumers", "2", "--shape", "2,3", "--dtype", "float32", "--count", "3", "text")
+    consumer = start(*SUB, "--history", "oldest", "text")
+    first = line_of(consumer)
+    expect(first == "text: policy block, 4 slots of 512 B, frames of float32[2,3], up to 4 consumers\n", first)
+    gate("text")
+    lines = ended(producer)[0].splitlines(keepends=True)
+    expect(lines[0] == first and lines[1] == "waiting for 2 consumers\n", str(lines))
+    expect(lines[2].startswith("published 3 frames in "), str(lines))
+    text = ended(consumer)[0]
+    expect(text.startswith("received  3 frames in ") and "\ndropped   0\n" in text, text)
+    expect("\nlatency   p50 " in text and ", p99.9 " in text and text.endswith("\nend       closed\n"), text)
+
+
+def json_of_a_producer_is_there():
+    told = json.loads(done(*PUB, "--json", "--bytes", "100", "--count", "7", "alone"))
+    expect(sorted(told) == sorted(RATE_KEYS) and told["frames"] == 7 and told["bytes"] == 700, str(told))
+
+
+def a_wrong_frame_is_found():
+    producer = start(*PUB, "--bytes", "4096", "wrong", "-", stdin=subprocess.PIPE)
+    consumer = joined(*SUB, "--check", "wrong")
+    output, _ = producer.communicate(pattern(8192), timeout=LIMIT_S)
+    expect(producer.returncode == 0 and b"published 2 frames" in output, str(output))
+    expect("frame 1 is wrong: byte 0 of 4096 is 0x" in ended(consumer, 1)[1], "not told")
+
+
+def standard_input_is_cut_into_frames():
+    folder = path_of("pieces")
+    producer = start(*PUB, "--bytes", "1000", "--metadata", "one ä", "--metadata-type", "text/1", "pieces", "-",
+                     stdin=subprocess.PIPE)
+    recorder = recorder_of("pieces", folder)
+    producer.communicate(pattern(5000), timeout=LIMIT_S)
+    expect("recorded 5 frames" in ended(recorder)[0], "frames")
+    lines = lines_of(folder)
+    expect([line["number"] for line in lines] == [1, 2, 3, 4, 5], str(lines))
+    expect(b"".join(file_in(folder, line["file"]) for line in lines) == pattern(5000), "bytes")
+    expect(all(bytes.fromhex(line["metadata"]) == "one ä".encode() for line in lines), str(lines))
+    times = [line["submitted_ns"] for line in lines]
+    expect(times == sorted(times) and times[0] > 0, str(times))
+    told = json.loads(file_in(folder, "channel.json"))
+    expect(told["metadata_type"] == "text/1" and told["policy"] == "block" and told["array"] is None, str(told))
+    refused(1, "inside a frame: 500 of 1000 bytes", *PUB, "--json", "--bytes", "1000", "short", "-", data=pattern(1500))
+
+
+def files_are_frames():
+    data = [pattern(24, seed) for seed in range(3)]
+    paths = [write(f"frame{i}.npy", npy("<f4", (2, 3), data[i])) for i in range(3)]
+    folder = path_of("files")
+    producer = start(*PUB, "--json", "--wait-consumers", "2", "--count", "5", "files", *paths)
+    recorder = recorder_of("files", folder)
+    gate("files")
+    expect(report_of(producer)["frames"] == 5 and "recorded 5 frames" in ended(recorder)[0], "frames")
+    for i, line in enumerate(lines_of(folder)):
+        expect(line["file"].endswith(".npy") and file_in(folder, line["file"]) == read(f"frame{i % 3}.npy"), str(line))
+    write("other.npy", npy("<f4", (3, 2), data[0]))
+    refused(1, "another type or shape", *PUB, "files", paths[0], path_of("other.npy"))
+    refused(1, "another type or shape", *PUB, "files", paths[0], write("raw.bin", b"x"))
+    write("fortran.npy", npy("<f4", (2, 3), data[0], fortran=True))
+    refused(1, "Fortran order", *PUB, "files", path_of("fortran.npy"))
+    refused(1, "empty", *PUB, "files", write("empty.bin", b""))
+    refused(2, "stands alone", *PUB, "files", paths[0], "-")
+
+
+def the_newest_frame_is_for_whoever_comes():
+    """With a policy that drops, a slow consumer slows nobody."""
+    producer = producer_of("newest", "--policy", "latest", "--bytes", "100")
+    fast = start(*SUB, "--json", "--check", "--count", "200", "newest")
+    slow = start(*SUB, "--json", "--check", "--rate", "50", "--count", "3", "newest")
+    expect(report_of(fast)["frames"] == 200, "the fast one")
+    report = report_of(slow)
+    expect(report["frames"] == 3 and report["dropped"] > 0 and report["end"] == "count", str(report))
+    code, output, errors = end(producer)
+    expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+
+
+def a_producer_that_waits_says_for_whom():
+    producer = producer_of("stuck", "--slots", "1", "--bytes", "8")
+    slow = joined(*SUB, "--rate", "0.001", "stuck")
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(producer.stderr.fileno(), 1)
+    expect(f"consumer {slow.pid} (warpway) has not released".encode() in line, str(line))
+    code, output, _ = end(producer)
+    expect(code == 0 and b"published" in output, f"{code} {output}")
+    code, output, _ = end(slow)
+    expect(code == 0 and b"end       " in output, f"{code} {output}")
+
+
+# Ends
+
+def an_interrupt_is_an_end():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        producer = producer_of("ended", "--bytes", "64", "--rate", "1000")
+        consumer = joined("channel", "sub", "ended")
+        code, output, errors = end(consumer, number)
+        expect(code == 0 and b"end       interrupted" in output and errors == b"", f"{code} {output} {errors}")
+        code, output, errors = end(producer, number)
+        expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+    waiting = producer_of("ended", "--wait-consumers", "1")
+    line_of(waiting)
+    code, output, errors = end(waiting)
+    expect(code == 0 and b"published 0 frames" in output and errors == b"", f"{code} {output} {errors}")
+
+
+def an_interrupt_ends_the_wait_for_input():
+    process = start(*PUB, "--bytes", "64", "input", "-", stdin=subprocess.PIPE)
+    line_of(process)
+    code, output, errors = end(process)
+    expect(code == 0 and b"published 0 frames" in output and errors == b"", f"{code} {output} {errors}")
+
+
+def a_killed_producer_is_told():
+    producer = producer_of("killed", "--bytes", "64")
+    consumer = joined("channel", "sub", "killed")
+    producer.kill()
+    output, errors = ended(consumer, 1)
+    expect("end       lost" in output and f"process {producer.pid} (warpway), ended" in errors, f"{output} {errors}")
+
+
+def a_name_is_replaced_when_asked():
+    old = producer_of("twice", "--bytes", "64", "--rate", "100")
+    refused(1, "'twice' is taken", *PUB, "twice")
+    new = producer_of("twice", "--bytes", "128", "--rate", "100", "--replace")
+    report = spoken("channel", "sub", "--count", "2", "twice")
+    expect(report["bytes"] == 256, str(report))
+    end(new)
+    end(old)
+
+
+# Recordings
+
+def a_killed_recording_is_complete():
+    """Each line that has an end names a file that is whole."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        folder = path_of(f"cut{number}")
+        producer = producer_of("cut", "--bytes", "100K")
+        recorder = recorder_of("cut", folder)
+        while len(lines_of(folder)) < 20:
+            expect(recorder.poll() is None, "it ended")
+        code, _, errors = end(recorder, number)
+        expect(code == (0 if number == signal.SIGINT else -number) and errors == b"", f"{code} {errors}")
+        lines = lines_of(folder)
+        expect(len(lines) >= 20, str(lines))
+        expect(all(len(file_in(folder, line["file"])) == 102400 for line in lines), "a file is not whole")
+        if number == signal.SIGINT:
+            expect(sorted(os.listdir(folder)) == sorted([line["file"] for line in lines] +
+                                                        ["channel.json", "frames.jsonl"]), str(os.listdir(folder)))
+        end(producer)
+        expect(replayed("again", folder, path_of(f"again{number}"), "--fast") == len(lines), "replay")
+
+
+def replayed(name, folder, copy, *options):
+    """Replays a recording, and records that. Returns how many frames there were."""
+    player = start("channel", "replay", "--device", DEVICE, "--json", "--wait-consumers", "2", *options, name, folder)
+    recorder = recorder_of(name, copy)
+    gate(name)
+    frames = report_of(player)["frames"]
+    expect(f"recorded {frames} frames" in ended(recorder)[0], "not all were recorded")
+    return frames
+
+
+def a_folder_that_is_in_use_is_refused():
+    producer = producer_of("busy", "--bytes", "64")
+    os.mkdir(path_of("full"))
+    write("full/file", b"x")
+    refused(2, "no empty folder", "channel", "record", "-o", path_of("full"), "busy")
+    refused(2, "no empty folder", "channel", "record", "-o", path_of("full/file"), "busy")
+    refused(1, "cannot make the folder", "channel", "record", "-o", path_of("no/such"), "busy")
+    os.mkdir(path_of("empty"))
+    done("channel", "record", "--count", "2", "-o", path_of("empty"), "busy")
+    expect(len(lines_of(path_of("empty"))) == 2, "frames")
+    end(producer)
+
+
+def replay_gives_the_same_frames():
+    first, second = path_of("first"), path_of("second")
+    producer = start(*PUB, "--json", "--wait-consumers", "2", "--shape", "4,4", "--dtype", "int16", "--count", "6",
+                     "--metadata", "m", "--rate", "1000", "played")
+    recorder = recorder_of("played", first)
+    gate("played")
+    report_of(producer)
+    ended(recorder)
+    for options in (["--speed", "1000"], ["--fast"], []):
+        expect(replayed("played", first, second, *options) == 6, "frames")
+        old, new = lines_of(first), lines_of(second)
+        same = ("number", "file", "bytes", "shape", "metadata")
+        expect([[line[key] for key in same] for line in old] == [[line[key] for key in same] for line in new], str(new))
+        expect(all(file_in(first, line["file"]) == file_in(second, line["file"]) for line in old), "bytes")
+        before, after = (json.loads(file_in(folder, "channel.json")) for folder in (first, second))
+        same = "version name policy slots slot_bytes consumers_max held_max metadata_bytes metadata_type array".split()
+        expect([before[key] for key in same] == [after[key] for key in same], f"{before} {after}")
+        clear_folder(second)
+
+
+def replay_keeps_the_time():
+    """A frame never comes before its time; how late it comes is the machine's affair."""
+    folder = path_of("timed")
+    producer = producer_of("timed", "--bytes", "8")
+    done("channel", "record", "--count", "3", "-o", folder, "timed")
+    end(producer)
+    lines = lines_of(folder)
+    for i, line in enumerate(lines):
+        line["submitted_ns"] = 10**9 + i * 200 * 10**6
+    write("timed/frames.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    for options, least_s in (([], 0.4), (["--speed", "2"], 0.2)):
+        report = spoken("channel", "replay", "--device", DEVICE, *options, "timed", folder)
+        expect(report["frames"] == 3 and report["seconds"] >= least_s, str(report))
+
+
+def clear_folder(folder):
+    for name in os.listdir(folder):
+        os.unlink(os.path.join(folder, name))
+
+
+def replay_loops_until_interrupted():
+    folder = path_of("first")
+    player = start("channel", "replay", "--device", DEVICE, "--loop", "--fast", "--policy", "drop-oldest",
+                   "--consumers", "8", "looped", folder)
+    expect("policy drop-oldest" in line_of(player), "policy")
+    expect(spoken("channel", "sub", "--count", "20", "looped")["frames"] == 20, "more than were recorded")
+    code, output, errors = end(player)
+    expect(code == 0 and b"published" in output and errors == b"", f"{code} {output} {errors}")
+
+
+def a_recording_is_not_trusted():
+    folder = path_of("first")
+    for name, old, new, words in (
+            ("channel.json", b'"version": 1', b'"version": 2', "version 2"),
+            ("channel.json", b'"policy": "block"', b'"policy": "none"', "its value is wrong"),
+            ("channel.json", b'"metadata_bytes": 1', b'"metadata_bytes": 4097', "its value is wrong"),
+            ("channel.json", b'"slots": 4', b'"slots": -4', "its value is wrong"),
+            ("channel.json", b'"int16"', b'"int17"', "its value is wrong"),
+            ("channel.json", b'{', b'', "cannot read the recording"),
+            ("frames.jsonl", b'"000000000002.npy"', b'"../passwd"', "line 2 is no frame"),
+            ("frames.jsonl", b'"bytes":32', b'"bytes":1000000', "line 1 is no frame"),
+            ("frames.jsonl", b'"metadata":"6d"', b'"metadata":"6d6d"', "line 1 is no frame"),
+            ("frames.jsonl", b'"metadata":"6d"', b'"metadata":"6"', "line 1 is no frame"),
+            ("frames.jsonl", b'"bytes":32', b'"bytes":31', "has 32 bytes of a frame"),
+            ("frames.jsonl", b'"shape":[]', b'"shape":[-1]', "line 1 is no frame"),
+            ("000000000001.npy", b"(4, 4)", b"(4, 5)", ""),
+            ("000000000001.npy", b"NUMPY", b"NUMPX", "000000000001.npy")):
+        whole = file_in(folder, name)
+        expect(old in whole, f"{name}: {whole}")
+        write(os.path.join("first", name), whole.replace(old, new, 1))
+        result = run("channel", "replay", "--device", DEVICE, "--json", "--fast", "bad", folder)
+        write(os.path.join("first", name), whole)
+        expect(result.returncode == 1 and words.encode() in result.stderr, f"{new}: {result}")
+    write("first/frames.jsonl", b"")
+    refused(1, "has no frames", "channel", "replay", "--json", "bad", folder)
+
+
+def completion_completes():
+    expect(completed("warpway chan") == ["channel"], "the verb")
+    expect(completed("warpway channel re") == ["record", "replay"], str(completed("warpway channel re")))
+    expect(completed("warpway channel pub --pol") == ["--policy"], "an option")
+    expect(completed("warpway channel pub --policy ") == ["block", "drop-oldest", "latest"], "a policy")
+    expect("--wait-consumers" in completed("warpway channel replay --wait"), "an option with two words")
+    producer = producer_of("comp/a", "--bytes", "64")
+    expect(completed("warpway channel sub comp") == ["comp/a"], "a name")
+    expect(completed("warpway channel record --count 1 -o x comp") == ["comp/a"], "a name behind options")
+    end(producer)
+    expect(completed(f"warpway channel replay x {FOLDER}/fir") == [path_of("first")], "a folder")
+
+
+CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
+         json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
+         the_newest_frame_is_for_whoever_comes, a_producer_that_waits_says_for_whom, an_interrupt_is_an_end,
+         an_interrupt_ends_the_wait_for_input, a_killed_producer_is_told, a_name_is_replaced_when_asked,
+         a_killed_recording_is_complete, a_folder_that_is_in_use_is_refused, replay_gives_the_same_frames,
+         replay_keeps_the_time, replay_loops_until_interrupted, a_recording_is_not_trusted, completion_completes]
+
+sys.exit(main(CASES))
