@@ -36,6 +36,9 @@ static const struct role roles[] = {
 	{"viewer", demo_viewer, false},
 	{"attacker", demo_attacker, true},
 	{"player", demo_player, false},
+	{"fast-consumer", demo_fast_consumer, false},
+	{"slow-consumer", demo_slow_consumer, false},
+	{"lost-consumer", demo_lost_consumer, false},
 	{"signaller", demo_signaller, false},
 };
 

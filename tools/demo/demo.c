@@ -53,6 +53,7 @@ static const struct step_plan plans[] = {
 	{"CUDA pointer", demo_foreign, NEED_BROKER | NEED_FOREIGN},
 	{"plain CUDA", demo_plain, NEED_FOREIGN},
 	{"ping-pong", demo_pingpong, NEED_BROKER | NEED_TIMELINES},
+	{"channel", demo_channel, NEED_BROKER | NEED_TIMELINES},
 	{"lost peer", demo_poison, NEED_BROKER | NEED_TIMELINES},
 };
 
@@ -83,6 +84,7 @@ static const char help[] =
 	"  CUDA pointer  the middle of a cuMemAlloc allocation is handed to a child\n"
 	"  plain CUDA    a program without this library opens memory of ours, and we of its\n"
 	"  ping-pong     streams of two processes answer each other, by timeline and by event\n"
+	"  channel       frames to a fast, a slow and a killed consumer: nobody waits for them\n"
 	"  lost peer     who waits for a process that is killed is told at once\n\n"
 	"  --device NAME    host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
 	"  --elements N     float32 elements in each memory (default 1048576)\n"

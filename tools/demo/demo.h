@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demo.h - the eleven things `warpway demo` shows, and what they share
+ * demo.h - the twelve things `warpway demo` shows, and what they share
  *
  * Each step is one file that holds both sides: what the parent does and what its children do. The
  * parent keeps the time: a child waits without a limit, for the parent ends it when it is late, and
@@ -73,6 +73,7 @@ int demo_view(const struct demo *demo, struct demo_step *step);
 int demo_foreign(const struct demo *demo, struct demo_step *step);
 int demo_plain(const struct demo *demo, struct demo_step *step);
 int demo_pingpong(const struct demo *demo, struct demo_step *step);
+int demo_channel(const struct demo *demo, struct demo_step *step);
 int demo_poison(const struct demo *demo, struct demo_step *step);
 
 /* The children's side; likewise. */
@@ -88,6 +89,9 @@ int demo_taker(const struct demo_child *child);
 int demo_viewer(const struct demo_child *child);
 int demo_attacker(const struct demo_child *child); /* opens no device of the library */
 int demo_player(const struct demo_child *child);
+int demo_fast_consumer(const struct demo_child *child);
+int demo_slow_consumer(const struct demo_child *child);
+int demo_lost_consumer(const struct demo_child *child);
 int demo_signaller(const struct demo_child *child);
 
 /* Finds the devices of the ring; says which ones are left out, and why. */

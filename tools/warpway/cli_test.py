@@ -44,8 +44,8 @@ WRONG = [
 ]
 
 STEPS = ["round trip", "ring", "survival", "protection", "broker", "pool slice", "array view",
-         "CUDA pointer", "plain CUDA", "ping-pong", "lost peer"]
-STEPS_WITHOUT_MEMORY = ["ping-pong", "lost peer"]
+         "CUDA pointer", "plain CUDA", "ping-pong", "channel", "lost peer"]
+STEPS_WITHOUT_MEMORY = ["ping-pong", "channel", "lost peer"]
 # What CUDA allocates: nothing without a GPU.
 STEPS_OF_CUDA = ["CUDA pointer", "plain CUDA"]
 BENCH_KEYS = ["date", "device", "driver", "mps", "results", "version"]
