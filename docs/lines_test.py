@@ -15,6 +15,7 @@ COMPILER = sys.argv[AT + 1:]
 
 DECLARED = """
 #include <stdio.h>
+#include <string.h>
 #include <warpway/warpway.h>
 #include <warpway/dlpack.h>
 void check(ww_status status);
@@ -27,6 +28,9 @@ extern ww_memory *memory, *slice;
 extern ww_pool *pool;
 extern ww_timeline *full, *mine, *theirs;
 extern ww_barrier *barrier;
+extern ww_channel *channel;
+extern struct ww_frame frame;
+extern struct { int camera; } stamp;
 extern struct ww_token token;
 extern struct ww_object_info info;
 extern struct ww_put_params put;
@@ -36,7 +40,7 @@ extern struct ww_array array, whole, view, one, other;
 extern struct DLManagedTensorVersioned *tensor;
 extern int64_t shape[2];
 extern struct ww_memory_handle *handle;
-extern void *pointer, *copy;
+extern void *pointer, *copy, *image;
 extern uint64_t bytes, bytes_of_the_memory, offset, round;
 extern uint32_t overlap, rank, value;
 extern int socket, fd;

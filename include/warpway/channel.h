@@ -251,6 +251,9 @@ WW_API ww_channel *ww_channel_ref(ww_channel *channel);
  * Of the producer: closes the channel. Frames that it holds are discarded; consumers receive those
  * that were published. Of a consumer: releases the frames that it holds, as without a stream.
  *
+ * The slots are unmapped. As with any memory of a GPU, work of streams that uses them must be done
+ * before: call ww_stream_synchronize() first.
+ *
  * Return: NULL.
  */
 WW_API ww_channel *ww_channel_unref(ww_channel *channel);
