@@ -236,7 +236,7 @@ def a_producer_that_waits_says_for_whom():
     line = b""
     while not line.endswith(b"\n"):
         line += os.read(producer.stderr.fileno(), 1)
-    expect(f"consumer {slow.pid} (warpway) has not released".encode() in line, str(line))
+    expect(f", process {slow.pid} (warpway), has not released".encode() in line, str(line))
     code, output, _ = end(producer)
     expect(code == 0 and b"published" in output, f"{code} {output}")
     code, output, _ = end(slow)
