@@ -496,8 +496,9 @@ WW_API ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t inde
  * @timeout_ns:  how long; 0: only look; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * The broker wakes the caller when one comes. If the broker is of an older release, or does not
- * answer, the caller looks about 20 times a second.
+ * Each of these has begun: it receives a frame that is published from then on, or counts it as
+ * dropped. The broker wakes the caller when one comes. If the broker is of an older release, or
+ * does not answer, the caller looks about 20 times a second.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@count is more than consumers_max);
  *         WW_ERR_ACCESS (this is a consumer); WW_END, WW_ERR_PEER_LOST (of an observer: the

@@ -17,7 +17,8 @@
 #include "channel/channel.h"
 #include "sync/wait_result.h"
 
-#define EVENT_V1_BYTES sizeof(struct ww_channel_event)
+#define EVENT_V1_BYTES  sizeof(struct ww_channel_event)
+#define JOINING_LOOK_NS 1000000 /* a consumer that has come has begun some microseconds later */
 
 /* --- the queue --- */
 
@@ -162,15 +163,30 @@ static enum ww_await_look look_for_change(void *context)
 }
 
 /* Return: WW_OK (it is time to look again); WW_TIMED_OUT; WW_CANCELLED. */
-static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_ns)
+static ww_status wait_until(struct ww_channel *channel, uint64_t until_ns, uint64_t deadline_ns)
 {
-	uint64_t until_ns = ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns));
 	const uint32_t *wakes = sees_consumers(channel)
 		? &ww_channel_producer_page(channel)->header->members
 		: &channel->ring.header->wakes;
 	ww_status status = ww_await(wakes, look_for_change, channel, until_ns);
 
 	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+/* Likewise. */
+static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_ns)
+{
+	return wait_until(channel,
+		ww_channel_next_late_ns(channel, ww_channel_next_look_ns(deadline_ns)),
+		deadline_ns);
+}
+
+/* A consumer says in its own page that it has begun, and that wakes nobody. */
+static ww_status wait_for_joining(struct ww_channel *channel, uint64_t deadline_ns)
+{
+	uint64_t until_ns = ww_clock_deadline_ns(JOINING_LOOK_NS);
+
+	return wait_until(channel, until_ns < deadline_ns ? until_ns : deadline_ns, deadline_ns);
 }
 
 static ww_status next_event(struct ww_channel *channel, uint64_t deadline_ns,
@@ -219,6 +235,21 @@ static ww_status check_wait(const struct ww_channel *channel, uint32_t count)
 	return WW_OK;
 }
 
+/* One that is joining would miss frames that are published before it has begun. */
+static uint32_t count_begun(const struct ww_channel *channel)
+{
+	uint32_t count = 0;
+
+	ww_list_for_each (link, &channel->consumers.list) {
+		const struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view,
+			link);
+
+		count += !view->is_evicted &&
+			__atomic_load_n(&view->marks.header->next, __ATOMIC_ACQUIRE) != 0;
+	}
+	return count;
+}
+
 ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_t timeout_ns,
 	ww_cancel *cancel)
 {
@@ -232,11 +263,12 @@ ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_
 	ww_try(check_wait(channel, count));
 	while (status == WW_OK) {
 		ww_try(look(channel));
-		if (channel->consumers.count >= count)
+		if (count_begun(channel) >= count)
 			return WW_OK;
 		if (ww_channel_has_ended(channel))
 			return ww_channel_fail_ended(channel);
-		status = wait_for_change(channel, deadline_ns);
+		status = channel->consumers.count >= count ? wait_for_joining(channel, deadline_ns)
+							   : wait_for_change(channel, deadline_ns);
 	}
 	return status;
 }
