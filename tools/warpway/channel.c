@@ -4,7 +4,7 @@
  */
 #include "warpway/channel_verbs.h"
 
-static const struct verb *const verbs[] = {&verb_channel_pub, &verb_channel_sub,
+static const struct verb *const verbs[] = {&verb_channel_pub, &verb_channel_sub, &verb_channel_stat,
 	&verb_channel_record, &verb_channel_replay, NULL};
 
 const struct verb verb_channel = {.name = "channel",

@@ -15,7 +15,7 @@ from broker_cli_test import (  # noqa: E402
     DEVICE, FOLDER, LIMIT_S, completed, done, end, expect, line_of, main, npy, path_of, pattern,
     read, refused, run, spoken, start, write)
 
-VERBS = ["pub", "sub", "record", "replay"]
+VERBS = ["pub", "sub", "stat", "record", "replay"]
 PUB = ["channel", "pub", "--device", DEVICE]
 SUB = ["channel", "sub", "--wait", "forever"]
 
@@ -25,7 +25,7 @@ RATE_KEYS = "name frames bytes seconds frames_per_s bytes_per_s".split()
 WRONG = [
     ["channel", "nonsense"], ["channel", "--nonsense"],
     *[["channel", verb, "--nonsense"] for verb in VERBS], *[["channel", verb] for verb in VERBS],
-    ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"], ["channel", "sub", "--rate", "0", "a"],
+    ["channel", "stat", "a", "b"], ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"], ["channel", "sub", "--rate", "0", "a"],
     ["channel", "sub", "--rate", "fast", "a"], ["channel", "sub", "--history", "all", "a"],
     ["channel", "pub", "--bytes", "0", "a"], ["channel", "pub", "--bytes", "1Q", "a"],
     ["channel", "pub", "--shape", "", "a"], ["channel", "pub", "--shape", "4,", "a"],
@@ -59,22 +59,14 @@ def producer_of(name, *options):
 
 
 def joined(*arguments):
-    """
-    Starts a consumer, and waits until it says that it is one. The broker tells a producer a moment earlier, so with
-    --wait-consumers alone it might publish too soon for tests that count.
-    """
+    """Starts a consumer, and waits until it says that it is one."""
     process = start(*arguments)
     line_of(process)
     return process
 
 
-def gate(name):
-    """One consumer more, for which a producer waits that was started with --wait-consumers."""
-    return start(*SUB, "--count", "1", name)
-
-
 def recorder_of(name, folder):
-    return joined("channel", "record", "--wait", "forever", "-o", folder, name)
+    return start("channel", "record", "--wait", "forever", "-o", folder, name)
 
 
 def ended(process, code=0):
@@ -116,7 +108,8 @@ def help_is_there():
 def what_is_not_there_is_told():
     refused(1, "there is no object 'none'", "channel", "sub", "none")
     done("put", "file", "-", data=b"x")
-    refused(1, "it is no channel", "channel", "sub", "file")
+    for verb in ("sub", "stat"):
+        refused(1, "it is no channel", "channel", verb, "file")
     refused(1, "no object 'none'", "channel", "sub", "none")
     refused(1, "not there in time", "channel", "sub", "--wait", "0.001", "none")
     refused(1, "'file' is taken", *PUB, "file")
@@ -155,13 +148,12 @@ def check_latency(latency, frames):
 
 
 def text_is_for_people():
-    producer = start(*PUB, "--wait-consumers", "2", "--shape", "2,3", "--dtype", "float32", "--count", "3", "text")
-    consumer = start(*SUB, "--history", "oldest", "text")
+    producer = start(*PUB, "--wait-consumers", "1", "--shape", "2,3", "--dtype", "float32", "--count", "3", "text")
+    consumer = start(*SUB, "text")
     first = line_of(consumer)
     expect(first == "text: policy block, 4 slots of 512 B, frames of float32[2,3], up to 4 consumers\n", first)
-    gate("text")
     lines = ended(producer)[0].splitlines(keepends=True)
-    expect(lines[0] == first and lines[1] == "waiting for 2 consumers\n", str(lines))
+    expect(lines[0] == first and lines[1] == "waiting for 1 consumer\n", str(lines))
     expect(lines[2].startswith("published 3 frames in "), str(lines))
     text = ended(consumer)[0]
     expect(text.startswith("received  3 frames in ") and "\ndropped   0\n" in text, text)
@@ -186,6 +178,7 @@ def standard_input_is_cut_into_frames():
     producer = start(*PUB, "--bytes", "1000", "--metadata", "one ä", "--metadata-type", "text/1", "pieces", "-",
                      stdin=subprocess.PIPE)
     recorder = recorder_of("pieces", folder)
+    line_of(recorder)
     producer.communicate(pattern(5000), timeout=LIMIT_S)
     expect("recorded 5 frames" in ended(recorder)[0], "frames")
     lines = lines_of(folder)
@@ -203,9 +196,8 @@ def files_are_frames():
     data = [pattern(24, seed) for seed in range(3)]
     paths = [write(f"frame{i}.npy", npy("<f4", (2, 3), data[i])) for i in range(3)]
     folder = path_of("files")
-    producer = start(*PUB, "--json", "--wait-consumers", "2", "--count", "5", "files", *paths)
+    producer = start(*PUB, "--json", "--wait-consumers", "1", "--count", "5", "files", *paths)
     recorder = recorder_of("files", folder)
-    gate("files")
     expect(report_of(producer)["frames"] == 5 and "recorded 5 frames" in ended(recorder)[0], "frames")
     for i, line in enumerate(lines_of(folder)):
         expect(line["file"].endswith(".npy") and file_in(folder, line["file"]) == read(f"frame{i % 3}.npy"), str(line))
@@ -241,6 +233,65 @@ def a_producer_that_waits_says_for_whom():
     expect(code == 0 and b"published" in output, f"{code} {output}")
     code, output, _ = end(slow)
     expect(code == 0 and b"end       " in output, f"{code} {output}")
+
+
+def whoever_waits_for_consumers_loses_none_of_their_frames():
+    """A consumer that the broker has told of may still be joining."""
+    for number in range(20):
+        consumers = [start(*SUB, "--json", "--check", f"early/{number}") for _ in range(2)]
+        producer = start(*PUB, "--json", "--wait-consumers", "2", "--bytes", "8", "--count", "20", f"early/{number}")
+        report_of(producer)
+        for consumer in consumers:
+            report = report_of(consumer)
+            expect(report["frames"] == 20 and report["end"] == "closed", str(report))
+
+
+# Looking
+
+STAT_KEYS = ("name policy slots slot_bytes array metadata_bytes metadata_type pid program state published published_ns"
+             " consumers_max held_max waits_for waited_ns consumers").split()
+CONSUMER_KEYS = "number pid uid user program held next behind dropped state waited_for waited_ns".split()
+
+
+def stat_tells_all():
+    producer = producer_of("seen", "--shape", "3,4", "--dtype", "int16", "--metadata", "m", "--metadata-type", "x/1",
+                           "--slots", "3", "--policy", "block")
+    slow = joined(*SUB, "--rate", "0.001", "seen")
+    while True:
+        told = spoken("channel", "stat", "seen")
+        if told["waits_for"] is not None:
+            break
+        expect(producer.poll() is None and slow.poll() is None, "one ended")
+    expect(sorted(told) == sorted(STAT_KEYS), str(told))
+    expect(told["array"] == "int16[3,4]" and told["metadata_type"] == "x/1" and told["slots"] == 3, str(told))
+    expect(told["pid"] == producer.pid and told["state"] == "live" and told["policy"] == "block", str(told))
+    consumer, = told["consumers"]
+    expect(sorted(consumer) == sorted(CONSUMER_KEYS), str(consumer))
+    expect(consumer["pid"] == slow.pid and consumer["uid"] == os.getuid() and consumer["held"] == 1, str(consumer))
+    expect(consumer["waited_for"] and consumer["number"] == told["waits_for"] and consumer["behind"] == 2, str(consumer))
+    text = done("channel", "stat", "seen").decode()
+    expect(f"producer    pid {producer.pid} (warpway), live, waits for consumer {consumer['number']}" in text, text)
+    expect("consumers   1 of 4, each holds up to 1 frame\n" in text and f" {slow.pid} " in text, text)
+    expect("metadata    up to 1 bytes of type x/1\n" in text and "slots       3 of 512 bytes" in text, text)
+    end(slow)
+    end(producer)
+    refused(1, "no object 'seen'", "channel", "stat", "seen")
+
+
+def stat_counts_what_was_dropped():
+    """Looking is no consuming: with one consumer possible, it stays the only one."""
+    producer = producer_of("drops", "--policy", "drop-oldest", "--bytes", "64", "--consumers", "1")
+    slow = joined(*SUB, "--rate", "0.001", "drops")
+    while True:
+        told = spoken("channel", "stat", "drops")
+        consumer, = told["consumers"]
+        if consumer["behind"] > told["slots"]:
+            break
+    expect(consumer["pid"] == slow.pid and consumer["held"] == 1 and not consumer["waited_for"], str(told))
+    refused(1, "has 1 consumers already", "channel", "sub", "drops")
+    end(slow)
+    expect(spoken("channel", "stat", "drops")["consumers"] == [], "it is still there")
+    end(producer)
 
 
 # Ends
@@ -292,6 +343,7 @@ def a_killed_recording_is_complete():
         folder = path_of(f"cut{number}")
         producer = producer_of("cut", "--bytes", "100K")
         recorder = recorder_of("cut", folder)
+        line_of(recorder)
         while len(lines_of(folder)) < 20:
             expect(recorder.poll() is None, "it ended")
         code, _, errors = end(recorder, number)
@@ -308,9 +360,8 @@ def a_killed_recording_is_complete():
 
 def replayed(name, folder, copy, *options):
     """Replays a recording, and records that. Returns how many frames there were."""
-    player = start("channel", "replay", "--device", DEVICE, "--json", "--wait-consumers", "2", *options, name, folder)
+    player = start("channel", "replay", "--device", DEVICE, "--json", "--wait-consumers", "1", *options, name, folder)
     recorder = recorder_of(name, copy)
-    gate(name)
     frames = report_of(player)["frames"]
     expect(f"recorded {frames} frames" in ended(recorder)[0], "not all were recorded")
     return frames
@@ -331,10 +382,9 @@ def a_folder_that_is_in_use_is_refused():
 
 def replay_gives_the_same_frames():
     first, second = path_of("first"), path_of("second")
-    producer = start(*PUB, "--json", "--wait-consumers", "2", "--shape", "4,4", "--dtype", "int16", "--count", "6",
+    producer = start(*PUB, "--json", "--wait-consumers", "1", "--shape", "4,4", "--dtype", "int16", "--count", "6",
                      "--metadata", "m", "--rate", "1000", "played")
     recorder = recorder_of("played", first)
-    gate("played")
     report_of(producer)
     ended(recorder)
     for options in (["--speed", "1000"], ["--fast"], []):
@@ -413,7 +463,7 @@ def completion_completes():
     expect(completed("warpway channel pub --policy ") == ["block", "drop-oldest", "latest"], "a policy")
     expect("--wait-consumers" in completed("warpway channel replay --wait"), "an option with two words")
     producer = producer_of("comp/a", "--bytes", "64")
-    expect(completed("warpway channel sub comp") == ["comp/a"], "a name")
+    expect(completed("warpway channel sub comp") == ["comp/a"] == completed("warpway channel stat comp"), "a name")
     expect(completed("warpway channel record --count 1 -o x comp") == ["comp/a"], "a name behind options")
     end(producer)
     expect(completed(f"warpway channel replay x {FOLDER}/fir") == [path_of("first")], "a folder")
@@ -421,6 +471,7 @@ def completion_completes():
 
 CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
          json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
+         whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all, stat_counts_what_was_dropped,
          the_newest_frame_is_for_whoever_comes, a_producer_that_waits_says_for_whom, an_interrupt_is_an_end,
          an_interrupt_ends_the_wait_for_input, a_killed_producer_is_told, a_name_is_replaced_when_asked,
          a_killed_recording_is_complete, a_folder_that_is_in_use_is_refused, replay_gives_the_same_frames,

@@ -63,61 +63,11 @@ static int create(struct publisher *publisher, const struct publisher_plan *plan
 
 /* --- waiting for consumers --- */
 
-/* What is inside the channel's object and is a channel, too, is a consumer. */
-static int watch_consumers(const struct publisher *publisher, ww_broker *broker,
-	ww_watch **out_changes)
+static int await_consumers(const struct publisher *publisher, uint32_t count)
 {
-	struct ww_object_info object = WW_INIT(struct ww_object_info);
-	char id[FORMAT_ID_BYTES];
-	char prefix[FORMAT_ID_BYTES + 2];
+	ww_status status = ww_channel_wait_consumers(publisher->channel, count, WW_FOREVER,
+		interrupt_cancel());
 
-	if (ww_broker_stat(broker, publisher->name, &object) != WW_OK)
-		return complain_record("cannot look at %s", publisher->name);
-	format_id(object.object_id, id);
-	snprintf(prefix, sizeof(prefix), "@%s/", id);
-	if (ww_watch_create(broker, prefix, WW_WATCH_EXISTING, out_changes) != WW_OK)
-		return complain_record("cannot watch who comes to %s", publisher->name);
-	return 0;
-}
-
-static int64_t count_after(int64_t count, const struct ww_watch_event *event)
-{
-	if (event->object.kind != WW_OBJECT_CHANNEL)
-		return count;
-	if (event->what == WW_WATCH_PUT)
-		return count + 1;
-	return event->what >= WW_WATCH_REMOVED && event->what <= WW_WATCH_LOST ? count - 1 : count;
-}
-
-/* Return: WW_OK: so many are there; WW_NOT_READY: changes were missed; as ww_watch_next(). */
-static ww_status count_consumers(ww_watch *changes, int64_t wanted)
-{
-	struct ww_watch_event event = WW_INIT(struct ww_watch_event);
-	int64_t count = 0;
-
-	while (count < wanted) {
-		ww_status status = ww_watch_next(changes, WW_FOREVER, interrupt_cancel(), &event);
-
-		if (status != WW_OK)
-			return status;
-		if (event.what == WW_WATCH_OVERFLOW)
-			return WW_NOT_READY;
-		count = count_after(count, &event);
-	}
-	return WW_OK;
-}
-
-static int await_consumers(const struct publisher *publisher, ww_broker *broker, int64_t wanted)
-{
-	ww_status status;
-
-	do {
-		OWN(watch) ww_watch *changes = NULL;
-
-		if (watch_consumers(publisher, broker, &changes))
-			return -1;
-		status = count_consumers(changes, wanted);
-	} while (status == WW_NOT_READY);
 	if (status == WW_OK || status == WW_CANCELLED)
 		return 0;
 	return complain_record("cannot wait for consumers of %s", publisher->name);
@@ -150,8 +100,7 @@ int publisher_open(struct publisher *publisher, const struct publisher_plan *pla
 		return code;
 	if (!request->json)
 		tell_start(publisher, plan);
-	if (plan->wait_consumers &&
-		await_consumers(publisher, request->broker, (int64_t)plan->wait_consumers))
+	if (plan->wait_consumers && await_consumers(publisher, (uint32_t)plan->wait_consumers))
 		return -1;
 	publisher->started_ns = link_now_ns();
 	return 0;
