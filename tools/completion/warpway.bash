@@ -72,7 +72,7 @@ _warpway_offer_value() { # OPTION
 	-o | --output) _warpway_offer_files ;;
 	--ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
 		--clients | --kills | --slices | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
-		--wait-consumers | --metadata | --metadata-type) ;;
+		--wait-consumers | --evict-after | --metadata | --metadata-type) ;;
 	*) return 1 ;;
 	esac
 }
@@ -95,7 +95,7 @@ _warpway_look_over() { # WORD...
 		--device | --mode | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --config | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
-			--consumers | --held | --wait-consumers | --metadata | --metadata-type) shift ;;
+			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;
 		-?*) ;;
 		*) _warpway_place=$((_warpway_place + 1)) ;;
 		esac

@@ -25,7 +25,8 @@ RATE_KEYS = "name frames bytes seconds frames_per_s bytes_per_s".split()
 WRONG = [
     ["channel", "nonsense"], ["channel", "--nonsense"],
     *[["channel", verb, "--nonsense"] for verb in VERBS], *[["channel", verb] for verb in VERBS],
-    ["channel", "stat", "a", "b"], ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"], ["channel", "sub", "--rate", "0", "a"],
+    ["channel", "stat", "a", "b"], ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"],
+    ["channel", "sub", "--rate", "0", "a"],
     ["channel", "sub", "--rate", "fast", "a"], ["channel", "sub", "--history", "all", "a"],
     ["channel", "pub", "--bytes", "0", "a"], ["channel", "pub", "--bytes", "1Q", "a"],
     ["channel", "pub", "--shape", "", "a"], ["channel", "pub", "--shape", "4,", "a"],
@@ -38,7 +39,8 @@ WRONG = [
     ["channel", "pub", "--slots", "4097", "a"], ["channel", "pub", "--consumers", "33", "a"],
     ["channel", "pub", "--slots", "2", "--policy", "latest", "a"], ["channel", "pub", "--mode", "9", "a"],
     ["channel", "pub", "--device", "nonsense", "a"], ["channel", "pub", "--metadata-type", "x" * 16, "a"],
-    ["channel", "pub", "--metadata", "x" * 4097, "a"], ["channel", "pub", "--wait-consumers", "0", "a"],
+    ["channel", "pub", "--evict-after", "0", "a"], ["channel", "pub", "--metadata", "x" * 4097, "a"],
+    ["channel", "pub", "--wait-consumers", "0", "a"],
     ["channel", "pub", "../a"], ["channel", "record", "a"], ["channel", "record", "-o"],
     ["channel", "replay", "a"], ["channel", "replay", "--speed", "0", "a", "b"],
 ]
@@ -278,6 +280,16 @@ def stat_tells_all():
     refused(1, "no object 'seen'", "channel", "stat", "seen")
 
 
+def a_consumer_that_is_stuck_is_evicted():
+    producer = producer_of("stuck", "--slots", "2", "--bytes", "8", "--evict-after", "0.01")
+    stuck = joined(*SUB, "--rate", "0.001", "stuck")
+    while [consumer["state"] for consumer in spoken("channel", "stat", "stuck")["consumers"]] != ["evicted"]:
+        expect(producer.poll() is None and stuck.poll() is None, "one ended")
+    expect(spoken("channel", "sub", "--check", "--count", "50", "stuck")["frames"] == 50, "the frames go on")
+    end(stuck)
+    end(producer)
+
+
 def stat_counts_what_was_dropped():
     """Looking is no consuming: with one consumer possible, it stays the only one."""
     producer = producer_of("drops", "--policy", "drop-oldest", "--bytes", "64", "--consumers", "1")
@@ -471,7 +483,8 @@ def completion_completes():
 
 CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
          json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
-         whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all, stat_counts_what_was_dropped,
+         whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all,
+         a_consumer_that_is_stuck_is_evicted, stat_counts_what_was_dropped,
          the_newest_frame_is_for_whoever_comes, a_producer_that_waits_says_for_whom, an_interrupt_is_an_end,
          an_interrupt_ends_the_wait_for_input, a_killed_producer_is_told, a_name_is_replaced_when_asked,
          a_killed_recording_is_complete, a_folder_that_is_in_use_is_refused, replay_gives_the_same_frames,

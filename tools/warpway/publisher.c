@@ -30,6 +30,7 @@ static void apply(const struct publisher_plan *plan, struct ww_channel_params *p
 	params->mode = plan->mode;
 	params->gid = plan->gid;
 	params->flags = plan->flags;
+	params->evict_after_ns = plan->evict_after_ns;
 	if (plan->policy)
 		params->policy = plan->policy;
 	if (plan->slots)

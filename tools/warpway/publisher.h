@@ -24,6 +24,7 @@ struct publisher_plan {
 	uint32_t mode;
 	uint32_t gid;
 	uint64_t flags;
+	uint64_t evict_after_ns;
 	uint64_t wait_consumers;
 };
 
@@ -38,6 +39,7 @@ struct publisher_plan {
 	OPTION("mode", TAKEN, type, field.mode, .take = name_take_mode), \
 	OPTION("group", TAKEN, type, field.gid, .take = name_take_group), \
 	OPTION("replace", BITS, type, field.flags, .value = WW_PUT_REPLACE), \
+	OPTION("evict-after", SECONDS, type, field.evict_after_ns, .value = 1), \
 	OPTION("wait-consumers", NUMBER, type, field.wait_consumers, .value = 1, \
 		.maximum = WW_CHANNEL_CONSUMERS_MAX)
 
@@ -51,6 +53,7 @@ struct publisher_plan {
 	"  --mode MODE       permissions in octal (default 0600); who may read is a consumer\n" \
 	"  --group GROUP     one of your groups (default: your own)\n" \
 	"  --replace         a channel of that name gives way\n" \
+	"  --evict-after SECONDS  end a consumer for which the producer has waited so long\n" \
 	"  --wait-consumers N  wait for N consumers before the first frame\n"
 /* clang-format on */
 
