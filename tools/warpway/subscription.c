@@ -124,6 +124,10 @@ bool subscription_receive(struct subscription *subscription, struct ww_frame *ou
 	subscription->end = SUBSCRIPTION_COUNTED;
 	if (subscription->plan->count && subscription->frames == subscription->plan->count)
 		return false;
+	/* A call that need not wait would go on. */
+	subscription->end = SUBSCRIPTION_INTERRUPTED;
+	if (interrupt_came())
+		return false;
 	*out_frame = (struct ww_frame){.struct_size = sizeof(*out_frame)};
 	status = ww_channel_receive(subscription->channel, NULL, WW_FOREVER, interrupt_cancel(),
 		out_frame);
