@@ -140,6 +140,37 @@ def _by_token(pool: warpway.Pool, rounds: int) -> _Timings:
     child.join()
 
 
+# --- by a channel ---
+
+
+def _serve_frames(frames: warpway.Channel, answers: Any) -> None:
+    answers.put(None)
+    for frame in frames:
+        found = frame.array.memory.read(NBYTES - 1, 1)[0] if frame.number == 1 else MARK
+        if found != MARK:
+            raise RuntimeError(f"the child found {found}, not {MARK}")
+        frame.__dlpack__(max_version=(1, 1))
+
+
+def _by_channel(where: str, rounds: int) -> _Timings:
+    """A frame that is written in place, and a slot that is free when the child has released it."""
+    with warpway.Channel(None, NBYTES, "uint8", slots=1, device=where) as frames:
+        answers = CONTEXT.Queue()
+        child = CONTEXT.Process(target=_serve_frames, args=(frames, answers), daemon=True)
+        child.start()
+        answers.get()
+        frame = frames.acquire()
+        frame.array.copy_from(bytes([MARK]) * NBYTES)
+
+        def round_trip() -> None:
+            nonlocal frame
+            frame.publish()
+            frame = frames.acquire()  # when the child has used it, and released it
+
+        yield "channel.frame", _measure(round_trip, rounds)
+    child.join()
+
+
 def _in_one_process(pool: warpway.Pool, rounds: int) -> _Timings:
     def export_import() -> None:
         array = pool.empty(NBYTES, "uint8")
@@ -177,6 +208,8 @@ def _transport_rows(transport: str, kinds: Sequence[type[Kind]], device: str, ro
 def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     """Rows of figures, as dicts with name, p50_us, p99_us and, where there is one, ratio to `bare`.
 
+    The ratio of `channel.frame`, which uses no transport, is to `queue.bare`.
+
     A row of a library that cannot be measured here has `missing`, the reason, in place of figures.
 
     Parameters
@@ -190,9 +223,10 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     rows = [row for transport in TRANSPORTS for row in _transport_rows(transport, OURS + PEERS, where, rounds)]
     pool = Slice(where).pool
     rows += [_row(name, times) for part in (_by_token, _in_one_process) for name, times in part(pool, rounds)]
+    rows += [_row(name, times) for name, times in _by_channel(where, rounds)]
     bare = {row["name"].split(".")[0]: row["p50_us"] for row in rows if row["name"].endswith(".bare")}
     for row in rows:
-        transport = row["name"].split(".")[0]
+        transport = row["name"].split(".")[0].replace("channel", "queue")
         if transport in bare and "p50_us" in row:
             row["ratio"] = round(row["p50_us"] / bare[transport], 2)
     ours, theirs = _import_time("warpway"), _import_time("socket, ctypes")
