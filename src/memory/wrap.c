@@ -122,8 +122,7 @@ static ww_status refuse_export(struct ww_memory *view, struct ww_broker *broker,
 	(void)params;
 	(void)out_token;
 	return ww_fail(WW_ERR_UNSUPPORTED,
-		"cannot export this memory: it was wrapped for this process alone, with "
-		"WW_WRAP_PRIVATE");
+		"cannot export this memory: it was wrapped for this process alone");
 }
 
 static const struct ww_view_class private_class = {

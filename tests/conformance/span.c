@@ -260,7 +260,7 @@ CASE(span_equal_to_private_is_another, WW_CAP_EXPORT)
 	MUST_OK(ww_memory_wrap(scene.device, ww_memory_pointer(memory), 0, &params, &wrapped));
 	MUST_EQUAL(WW_ACCESS_READ, memory_info(wrapped).access);
 	MUST_EQUAL(WW_ACCESS_WRITE, memory_info(memory).access);
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "WW_WRAP_PRIVATE",
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "this process alone",
 		ww_memory_export(wrapped, scene.broker, NULL, NULL, &token));
 	token = span_token(memory, 0, 0);
 	span = span_import(&token, WW_ACCESS_READ, 0);

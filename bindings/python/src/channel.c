@@ -34,7 +34,7 @@ static struct channel_handle *handle_of(PyObject *self)
 	return (struct channel_handle *)self;
 }
 
-static PyObject *fail(struct core *core, ww_status status)
+PyObject *channel_fail(struct core *core, ww_status status)
 {
 	if (status == CHANNEL_CLOSED)
 		return PyErr_Format(PyExc_ValueError, "this Channel is closed");
@@ -140,7 +140,7 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	if (status == WW_TIMED_OUT && call->state->form.is_producer &&
 		record->status == WW_TIMED_OUT)
 		return error_raise_record(core, record);
-	return fail(core, status);
+	return channel_fail(core, status);
 }
 
 static PyObject *refuse_role(PyObject *self, bool is_producer)
@@ -309,12 +309,19 @@ struct export_call {
 	struct ww_token token;
 };
 
-static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status export_by(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	struct export_call *args = call;
 
 	(void)timeout_ns;
-	return channel_state_export(args->state, &args->params, cancel, &args->token);
+	return ww_channel_export(channel, &args->params, cancel, &args->token);
+}
+
+static ww_status run_export(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct export_call *args = call;
+
+	return channel_state_call(args->state, export_by, args, timeout_ns, cancel);
 }
 
 /* Return: false with an exception. */
@@ -327,7 +334,7 @@ static bool export_channel(PyObject *self, struct export_call *call, PyObject *c
 		return false;
 	status = wait_run(core_of(self), run_export, call, 0, cancel);
 	if (status != WW_OK)
-		fail(core_of(self), status);
+		channel_fail(core_of(self), status);
 	handle_return(&channel_class, call->state);
 	return status == WW_OK;
 }
@@ -369,7 +376,7 @@ static bool channel_info(PyObject *self, struct ww_channel_info *info)
 	status = channel_state_info(state, info);
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK)
-		fail(core_of(self), status);
+		channel_fail(core_of(self), status);
 	handle_return(&channel_class, state);
 	return status == WW_OK;
 }
@@ -495,7 +502,7 @@ static PyObject *channel_repr(PyObject *self)
 static PyMethodDef methods[] = {
 	{"get", KEYWORDS(channel_get), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
 		"get($type, /, name, *, history=0, shape=None, dtype=None, metadata_type=None, "
-		"device=None, timeout=0.0, broker=None, cancel=None)\n--\n\n"
+		"device=None, timeout=0.0, deadline=None, broker=None, cancel=None)\n--\n\n"
 		"Become a consumer of a channel.\n\n"
 		"Parameters\n----------\n"
 		"name : str or Token\n"
@@ -507,6 +514,8 @@ static PyMethodDef methods[] = {
 		"device : Device or what it takes, optional\n"
 		"    That reads the frames; None: the one that holds the slots.\n"
 		"timeout : float or None\n    Seconds to wait for the name.\n"
+		"deadline : float, optional\n"
+		"    Seconds within which the next frame is wanted; the producer must have promised that.\n"
 		"broker : Broker, optional\n"
 		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
@@ -568,6 +577,33 @@ static PyMethodDef methods[] = {
 		"receive_async($self, /, stream=None, timeout=None)\n--\n\n"
 		"A coroutine that does what `receive` does, in a thread of its own.\n\n"
 		"When it is cancelled, no frame is lost: the next call gives the one that came meanwhile."},
+	{"wait_consumers", KEYWORDS(channel_wait_consumers), METH_VARARGS | METH_KEYWORDS,
+		"wait_consumers($self, /, count=1, timeout=None, *, cancel=None)\n--\n\n"
+		"Wait until this producer has so many consumers.\n\n"
+		"Parameters\n----------\n"
+		"count : int\n    At most `consumers_max`.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout` seconds passed first.\n"
+		"AccessDenied\n    This is a consumer."},
+	{"who", channel_who, METH_NOARGS,
+		"who($self, /)\n--\n\nThe consumers, as a list of ChannelConsumer."},
+	{"evict", channel_evict, METH_O,
+		"evict($self, number, /)\n--\n\n"
+		"End the subscription of a consumer: its next call raises `Evicted`.\n\n"
+		"The slots that it holds are not used until it releases them, or ends.\n\n"
+		"Parameters\n----------\n"
+		"number : int\n    As `who` and events tell it.\n\n"
+		"Raises\n------\n"
+		"NotFound\n    There is no such consumer, or not any more."},
+	{"next_event", KEYWORDS(channel_next_event), METH_VARARGS | METH_KEYWORDS,
+		"next_event($self, /, timeout=None, *, cancel=None)\n--\n\n"
+		"The next thing that has happened to the channel, as a ChannelEvent.\n\n"
+		"Either side is told of the other one. Nothing looks in between: events are noticed by the\n"
+		"calls on this Channel, and by this one while it waits.\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout` seconds passed first."},
 	{"token", KEYWORDS(channel_token), METH_VARARGS | METH_KEYWORDS,
 		"token($self, /, *, uses=0, escrow=60.0, cancel=None)\n--\n\n"
 		"A token by which any process can become a consumer.\n\n"
@@ -626,7 +662,8 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 		DOC("Channel(name=None, shape=None, dtype=None, *, slot_bytes=None, slots=None, policy='block', "
 		    "consumers_max=None, held_max=None, ahead_max=None, metadata_bytes=0, metadata_type='', "
-		    "device=None, kind='device', mode=0o600, group=None, replace=False, broker=None, cancel=None)\n"
+		    "device=None, kind='device', mode=0o600, group=None, replace=False, evict_after=None, "
+		    "deadline=None, consumers_per_uid_max=None, broker=None, cancel=None)\n"
 		    "--\n\n"
 		    "Frames from one process, the producer, to many consumers, written and read in place.\n\n"
 		    "Parameters\n----------\n"
@@ -656,6 +693,12 @@ static PyType_Slot slots[] = {
 		    "group : int, optional\n    A group id; None: this process's own.\n"
 		    "replace : bool\n"
 		    "    A channel that has the name ends, in one step: for a producer that may be started anew.\n"
+		    "evict_after : float, optional\n"
+		    "    Seconds: a consumer for which an acquire has found no slot for so long is evicted.\n"
+		    "deadline : float, optional\n"
+		    "    Seconds within which the producer promises the next frame; when none comes, either\n"
+		    "    side gets the event 'late'.\n"
+		    "consumers_per_uid_max : int, optional\n    Of one user; None: `consumers_max`.\n"
 		    "broker : Broker, optional\n"
 		    "cancel : Cancel, optional\n\n"
 		    "A consumer is made by `Channel.get`, a token or a pickle. It is an iterator: ``for frame in\n"

@@ -80,10 +80,16 @@ void channel_state_close(struct channel_state *state);
 ww_status channel_state_take(struct channel_state *state, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct frame_hold **out_hold);
 
-/* As ww_channel_info_get() and ww_channel_export(); CHANNEL_CLOSED. */
+/* As ww_channel_info_get(); CHANNEL_CLOSED. */
 ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info);
-ww_status channel_state_export(struct channel_state *state, const struct ww_token_params *params,
-	ww_cancel *cancel, struct ww_token *out_token);
+
+/* What is done with the channel, by one thread at a time. It touches no Python object. */
+typedef ww_status (
+	*channel_fn)(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel);
+
+/* Calls @fn, in turns with the calls of other threads. Return: its status; CHANNEL_CLOSED. */
+ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel);
 
 struct frame_metadata {
 	const char *bytes;
@@ -128,8 +134,17 @@ void frame_close(PyObject *self);
 /* --- channel.c --- */
 
 extern const struct handle_class channel_class;
+/* Raises what a status says, those of this file included. Return: NULL. */
+PyObject *channel_fail(struct core *core, ww_status status);
 PyTypeObject *channel_type_make(PyObject *module);
 /* A consumer. @which: a device, or None: the one that holds the bytes */
 PyObject *channel_open_token(struct core *core, const struct ww_token *token, PyObject *which);
+
+/* --- channel_members.c: methods about the consumers --- */
+
+PyObject *channel_wait_consumers(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_who(PyObject *self, PyObject *unused);
+PyObject *channel_evict(PyObject *self, PyObject *number);
+PyObject *channel_next_event(PyObject *self, PyObject *arguments, PyObject *keywords);
 
 #endif

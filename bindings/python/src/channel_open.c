@@ -58,6 +58,23 @@ static int convert_policy(PyObject *value, void *out_policy)
 	return 1;
 }
 
+/* Seconds > 0; None leaves it 0, which means none. For "O&", into a uint64_t. */
+static int convert_seconds(PyObject *value, void *out_ns)
+{
+	uint64_t ns;
+
+	if (value == Py_None)
+		return 1;
+	if (!convert_timeout(value, &ns))
+		return 0;
+	if (ns == 0 || ns == WW_FOREVER) {
+		PyErr_SetString(PyExc_ValueError, "this is a number of seconds > 0, or None");
+		return 0;
+	}
+	*(uint64_t *)out_ns = ns;
+	return 1;
+}
+
 static int convert_history(PyObject *value, void *out_history)
 {
 	static const char *const words[] = {"all", NULL};
@@ -188,9 +205,10 @@ PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
 {
 	static char *names[] = {"name", "shape", "dtype", "slot_bytes", "slots", "policy",
 		"consumers_max", "held_max", "ahead_max", "metadata_bytes", "metadata_type",
-		"device", "kind", "mode", "group", "replace", "broker", "cancel", NULL};
+		"device", "kind", "mode", "group", "replace", "evict_after", "deadline",
+		"consumers_per_uid_max", "broker", "cancel", NULL};
 	PyObject *shape = Py_None, *dtype = Py_None, *slot_bytes = Py_None, *slots = Py_None;
-	PyObject *consumers = Py_None, *held = Py_None, *ahead = Py_None;
+	PyObject *consumers = Py_None, *held = Py_None, *ahead = Py_None, *each = Py_None;
 	PyObject *which = Py_None, *where = Py_None, *cancel = NULL;
 	struct create_call call = {.params = WW_INIT(struct ww_channel_params)};
 	const char *metadata_type = NULL;
@@ -198,17 +216,19 @@ PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
 	uint64_t metadata_bytes = 0;
 	int is_replacing = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|zOO$OOO&OOOO&zOO&O&O&pOO:Channel",
-		    names, &call.name, &shape, &dtype, &slot_bytes, &slots, convert_policy,
-		    &call.params.policy, &consumers, &held, &ahead, convert_bytes, &metadata_bytes,
-		    &metadata_type, &which, convert_kind, &call.params.kind, convert_mode,
-		    &call.params.mode, convert_group, &call.params.gid, &is_replacing, &where,
-		    &cancel) ||
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords,
+		    "|zOO$OOO&OOOO&zOO&O&O&pO&O&OOO:Channel", names, &call.name, &shape, &dtype,
+		    &slot_bytes, &slots, convert_policy, &call.params.policy, &consumers, &held,
+		    &ahead, convert_bytes, &metadata_bytes, &metadata_type, &which, convert_kind,
+		    &call.params.kind, convert_mode, &call.params.mode, convert_group,
+		    &call.params.gid, &is_replacing, convert_seconds, &call.params.evict_after_ns,
+		    convert_seconds, &call.params.deadline_ns, &each, &where, &cancel) ||
 		!set_frames(core, &call, shape, dtype, slot_bytes) ||
 		!convert_count(slots, "slots", &call.params.slots) ||
 		!convert_count(consumers, "consumers_max", &call.params.consumers_max) ||
 		!convert_held(held, &call.params) ||
 		!convert_count(ahead, "ahead_max", &call.params.ahead_max) ||
+		!convert_count(each, "consumers_per_uid_max", &call.params.consumers_per_uid_max) ||
 		!set_metadata_type(&call.params, metadata_type))
 		return NULL;
 	call.params.metadata_bytes = metadata_bytes < UINT32_MAX ? (uint32_t)metadata_bytes
@@ -323,7 +343,7 @@ static bool read_name(struct core *core, PyObject *value, struct join_call *call
 PyObject *channel_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"name", "history", "shape", "dtype", "metadata_type", "device",
-		"timeout", "broker", "cancel", NULL};
+		"timeout", "deadline", "broker", "cancel", NULL};
 	struct core *core = core_of_type((PyTypeObject *)type);
 	PyObject *name, *shape = Py_None, *dtype = Py_None, *which = Py_None, *where = Py_None;
 	struct join_call call = {.params = WW_INIT(struct ww_consumer_params)};
@@ -331,10 +351,10 @@ PyObject *channel_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 	uint64_t timeout_ns = 0;
 	bool is_given;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOzOO&OO:get", names, &name,
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOzOO&O&OO:get", names, &name,
 		    convert_history, &call.params.history, &shape, &dtype,
-		    &call.params.metadata_type, &which, convert_timeout, &timeout_ns, &where,
-		    &cancel) ||
+		    &call.params.metadata_type, &which, convert_timeout, &timeout_ns,
+		    convert_seconds, &call.params.deadline_ns, &where, &cancel) ||
 		!describe(core, shape, dtype, &call.array, &is_given) ||
 		!read_name(core, name, &call, &text))
 		return NULL;

@@ -149,30 +149,6 @@ void channel_state_close(struct channel_state *state)
 	ww_channel_unref(channel);
 }
 
-ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info)
-{
-	ww_status status = CHANNEL_CLOSED;
-
-	*info = WW_INIT(struct ww_channel_info);
-	state_enter(state);
-	if (state->channel)
-		status = ww_channel_info_get(state->channel, info);
-	state_leave(state);
-	return status;
-}
-
-ww_status channel_state_export(struct channel_state *state, const struct ww_token_params *params,
-	ww_cancel *cancel, struct ww_token *out_token)
-{
-	ww_status status = CHANNEL_CLOSED;
-
-	state_enter(state);
-	if (state->channel)
-		status = ww_channel_export(state->channel, params, cancel, out_token);
-	state_leave(state);
-	return status;
-}
-
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record)
 {
 	if (is_inherited(state))
@@ -316,7 +292,7 @@ ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadat
 	return status;
 }
 
-/* --- taking frames --- */
+/* --- calls that may wait --- */
 
 static uint64_t now_ns(void)
 {
@@ -325,6 +301,56 @@ static uint64_t now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+
+static uint64_t wait_ns(uint64_t timeout_ns, uint64_t spent_ns)
+{
+	uint64_t left_ns = timeout_ns == WW_FOREVER ? WAIT_NS : timeout_ns - spent_ns;
+
+	return left_ns < WAIT_NS ? left_ns : WAIT_NS;
+}
+
+static ww_status try_call(struct channel_state *state, channel_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel)
+{
+	ww_status status = CHANNEL_CLOSED;
+
+	if (timeout_ns > 0)
+		state_enter_to_wait(state);
+	else
+		state_enter(state);
+	if (state->channel && !is_closed(state))
+		status = fn(state->channel, call, timeout_ns, cancel);
+	state_leave(state);
+	return status;
+}
+
+ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel)
+{
+	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	ww_status status;
+
+	do {
+		status = try_call(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
+		spent_ns = now_ns() - begin_ns;
+	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
+	return status;
+}
+
+static ww_status get_info(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_channel_info_get(channel, call);
+}
+
+ww_status channel_state_info(struct channel_state *state, struct ww_channel_info *info)
+{
+	*info = WW_INIT(struct ww_channel_info);
+	return channel_state_call(state, get_info, info, 0, NULL);
+}
+
+/* --- frames that are taken --- */
 
 static struct frame_hold *hold_new(struct channel_state *state, ww_stream *stream)
 {
@@ -356,33 +382,15 @@ static ww_status hold_note_slot(struct frame_hold *hold)
 }
 
 /* By the thread that uses the channel. */
-static ww_status hold_fill(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status hold_fill(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
-	struct channel_state *state = hold->state;
+	struct frame_hold *hold = call;
 	ww_status status;
 
-	if (!state->channel || is_closed(state))
-		return CHANNEL_CLOSED;
-	if (!state->form.is_producer)
-		return ww_channel_receive(state->channel, hold->stream, timeout_ns, cancel,
-			&hold->frame);
-	status = ww_channel_acquire(state->channel, hold->stream, timeout_ns, cancel, &hold->frame);
+	if (!hold->state->form.is_producer)
+		return ww_channel_receive(channel, hold->stream, timeout_ns, cancel, &hold->frame);
+	status = ww_channel_acquire(channel, hold->stream, timeout_ns, cancel, &hold->frame);
 	return status == WW_OK ? hold_note_slot(hold) : status;
-}
-
-/* For WAIT_NS at most. */
-static ww_status hold_try(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
-{
-	struct channel_state *state = hold->state;
-	ww_status status;
-
-	if (timeout_ns > 0)
-		state_enter_to_wait(state);
-	else
-		state_enter(state);
-	status = hold_fill(hold, timeout_ns < WAIT_NS ? timeout_ns : WAIT_NS, cancel);
-	state_leave(state);
-	return status;
 }
 
 /*
@@ -407,12 +415,10 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 	ww_status status;
 
 	do {
-		uint64_t left_ns = timeout_ns == WW_FOREVER ? WAIT_NS : timeout_ns - spent_ns;
-
-		status = hold_try(hold, left_ns, cancel);
+		status = channel_state_call(hold->state, hold_fill, hold,
+			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
 		spent_ns = now_ns() - begin_ns;
-	} while ((status == WW_TIMED_OUT || may_be_retiring(hold, status, spent_ns)) &&
-		spent_ns < timeout_ns);
+	} while (may_be_retiring(hold, status, spent_ns) && spent_ns < timeout_ns);
 	return status;
 }
 

@@ -57,6 +57,10 @@ static const struct error_class classes[] = {
 	{"EndOfChannel", &PyExc_EOFError,
 		"The producer has closed the channel, and all of its frames were received.",
 		{WW_END}},
+	{"Evicted", &PyExc_ConnectionError,
+		"The producer of a channel has ended this consumer's subscription; or evicted consumers hold "
+		"all slots.",
+		{WW_ERR_EVICTED}},
 	{"Timeout", &PyExc_TimeoutError, "The time limit passed first.", {WW_TIMED_OUT}},
 	{"Cancelled", NULL, "The Cancel object of the call was set first.", {WW_CANCELLED}},
 };

@@ -26,6 +26,7 @@ static const struct {
 	{"WW_STATE_SHARED",           "state='shared'"},
 	{"WW_STATE_WRITING",          "state='writing'"},
 	{"ww_array_index",            "an int"},
+	{"ww_channel_consumer_info_get()", "Channel.who()"},
 	{"ww_dlpack_export",          "max_version=(1, 0)"},
 	{"ww_event_synchronize()",    "Event.synchronize()"},
 	{"ww_export_params.escrow_ns", "token(escrow=seconds)"},

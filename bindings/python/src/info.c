@@ -108,6 +108,35 @@ static PyStructSequence_Field flight_fields[] = {
 	{NULL},
 };
 
+static PyStructSequence_Field consumer_fields[] = {
+	{"number", "int: for `Channel.evict`; a later consumer may have it again"},
+	{"pid", "int: of its process, as the broker sees it"},
+	{"uid", "int: its user"},
+	{"program", "str: as it calls itself"},
+	{"held", "int: frames that it uses, or whose release is not complete"},
+	{"next", "int: number of the frame that it receives next; 0: it is joining"},
+	{"dropped", "int: frames that were gone before it received them"},
+	{"waited", "float: seconds that the producer has waited for it by now"},
+	{"is_asleep", "bool: it sleeps until a frame comes"},
+	{"is_evicted", "bool: it was evicted, and has not left yet"},
+	{NULL},
+};
+
+static PyStructSequence_Field channel_event_fields[] = {
+	{"what",
+		"str: of a consumer 'joined', 'left', 'ended', 'evicted' or 'waited' (the producer waits for "
+		"it); of the producer 'late' (a deadline passed without a frame), 'closed' or 'lost'"},
+	{"number", "int or None: of the consumer; None: the event is of the producer"},
+	{"pid", "int: of its process"},
+	{"uid", "int: its user"},
+	{"program", "str: as it calls itself"},
+	{"frame", "int: number of the last frame published then; 0: none"},
+	{"time_ns", "int: when this side noticed it, as `time.monotonic_ns` counts"},
+	{"waited", "float: seconds, of 'waited', 'evicted' and 'late'"},
+	{"missed", "int: events before this one that were not asked for in time"},
+	{NULL},
+};
+
 struct info_type {
 	enum core_type type;
 	PyStructSequence_Desc description;
@@ -128,6 +157,12 @@ static const struct info_type types[] = {
 	{CORE_IN_FLIGHT,
 		{"warpway.InFlight", "A token or pickle that keeps an object until it is opened.",
 			flight_fields, 10}},
+	{CORE_CHANNEL_CONSUMER,
+		{"warpway.ChannelConsumer", "A consumer of a channel, as it shows itself.",
+			consumer_fields, 10}},
+	{CORE_CHANNEL_EVENT,
+		{"warpway.ChannelEvent", "What has happened to a channel.", channel_event_fields,
+			9}},
 };
 
 int info_types_make(struct core *core)

@@ -216,6 +216,79 @@ def test_stopped_consumer_slows_nobody(device, spawn):
     assert children[0].result()[0][-1] == last
 
 
+def test_consumers_that_come_and_go(device, spawn):
+    with make(device, kind="host") as channel:
+        with pytest.raises(warpway.Timeout):
+            channel.wait_consumers(1, timeout=0)
+        children = [spawn(consume, channel), spawn(hold_frame, channel)]
+        assert children[0].receive() == "ready"
+        channel.wait_consumers(2, timeout=LIMIT_S)
+        with pytest.raises(warpway.InvalidArgument):
+            channel.wait_consumers(5)
+        publish(channel, 1)
+        children[1].receive()
+        assert sorted(consumer.pid for consumer in channel.who()) == sorted(child.pid for child in children)
+        [holder] = [consumer for consumer in channel.who() if consumer.pid == children[1].pid]
+        assert holder.held == 1 and not holder.is_evicted and holder.uid == os.getuid()
+        children[1].kill()
+        events = []
+        while not events or events[-1].what != "ended":
+            events.append(channel.next_event(timeout=LIMIT_S))
+        assert [event.what for event in events][:2] == ["joined", "joined"]
+        assert (events[-1].pid, events[-1].number, events[-1].frame) == (children[1].pid, holder.number, 1)
+    assert children[0].result()[0] == [1]
+
+
+def test_evicted_consumer(device):
+    with make(device, kind="host", slots=2) as channel, channel.token().open() as slow, channel.token().open() as other:
+        publish(channel, 1)
+        view = np.asarray(slow.receive())
+        other.receive().release()
+        publish(channel, 2)
+        other.receive().release()
+        [number] = [consumer.number for consumer in channel.who() if consumer.held]
+        channel.evict(number)
+        assert [consumer.is_evicted for consumer in channel.who()].count(True) == 1 and channel.consumers == 1
+        publish(channel, 3)
+        assert (view == content(1)).all()
+        with pytest.raises(warpway.Evicted):
+            slow.receive(timeout=0)
+        with other.receive(timeout=LIMIT_S) as frame:
+            check(frame)
+        with pytest.raises(warpway.NotFound):
+            channel.evict(31)
+        with pytest.raises(warpway.AccessDenied):
+            other.evict(0)
+
+
+def test_stuck_consumer_is_evicted_after_a_time(device):
+    with make(device, slots=1, evict_after=0.05) as channel, channel.token().open() as stuck:
+        publish(channel, 1)
+        frame = stuck.receive()
+        with pytest.raises(warpway.Evicted):
+            channel.acquire(timeout=LIMIT_S)
+        frame.release()
+        publish(channel, 2)
+
+
+def test_deadline_that_is_missed(device):
+    with make(device, deadline=0.01) as channel:
+        with warpway.Channel.get(channel.token(), deadline=0.02) as consumer:
+            publish(channel, 1)
+            assert consumer.next_event(timeout=LIMIT_S).what == "late"
+            while (event := channel.next_event(timeout=LIMIT_S)).what == "joined":
+                pass
+            assert event.what == "late" and event.number is None and event.waited >= 0.01
+        with pytest.raises(warpway.InvalidArgument):
+            warpway.Channel.get(channel.token(), deadline=0.001)
+
+
+def test_consumer_is_told_of_the_end(device):
+    with make(device) as channel, channel.token().open() as consumer:
+        channel.close()
+        assert consumer.next_event(timeout=LIMIT_S).what == "closed"
+
+
 def test_iteration_in_a_process_that_is_interrupted(device, spawn):
     with make(device) as channel:
         child = spawn(wait_for_frame, channel)

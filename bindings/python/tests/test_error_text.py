@@ -22,6 +22,7 @@ ONLY_C = re.compile(
 UNREACHED = {
     "WW_EXPORT_DELIVERY",  # pickles and tokens always have uses
     "ww_export_params.offset",  # the token of a pool has none
+    "ww_consumer_params.flags",
     "WW_LIFE_",  # these words are checked before
 }
 

@@ -30,6 +30,7 @@ BASES = {
     "WrongState": warpway.Error,
     "NoBroker": ConnectionError,
     "EndOfChannel": EOFError,
+    "Evicted": ConnectionError,
     "Timeout": TimeoutError,
     "Cancelled": warpway.Error,
 }
