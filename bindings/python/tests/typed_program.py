@@ -41,7 +41,29 @@ async def wait(timeline: warpway.Timeline, barrier: warpway.Barrier, broker: war
     return await barrier.wait_async()
 
 
+def produce(channel: warpway.Channel) -> None:
+    channel.wait_consumers(2, timeout=3)
+    with channel.acquire(timeout=1.5, shape=(3, 4)) as frame:
+        np.asarray(frame)[...] = 1
+        frame.metadata = b"abc"
+    print(channel.send(np.zeros((3, 4)), b"abc"), channel.send(b"abc"), channel.shape, channel.published)
+    for consumer in channel.who():
+        channel.evict(consumer.number)
+    print(channel.next_event(timeout=3).what)
+
+
+async def consume(channel: warpway.Channel) -> None:
+    for frame in channel:
+        print(frame.number, frame.metadata, frame.array.shape, memoryview(frame).nbytes, np.from_dlpack(frame))
+    async for frame in channel:
+        frame.release()
+    with await channel.receive_async(timeout=3) as frame:
+        print(frame.submitted_ns)
+
+
 def main() -> None:
+    produce(warpway.Channel("a", (3, 4), np.float32, policy="latest", deadline=0.5))
+    asyncio.run(consume(warpway.Channel.get("a", history="all", timeout=None)))
     device = warpway.Device("host")
     array = warpway.zeros((3, 4), np.float32, device=device)
     array2 = warpway.empty(np.int64(5), np.dtype("int8"), pool=warpway.Pool(0, bytes_max=1 << 20))
