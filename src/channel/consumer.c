@@ -28,6 +28,7 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 	struct ww_consumer *consumer = calloc(1, sizeof(*consumer));
 
 	if (consumer) {
+		ww_consumers_init(&consumer->channel.consumers); /* so that it can be freed */
 		consumer->held = calloc(form->held_max, sizeof(*consumer->held));
 		consumer->releasing = calloc(form->held_max, sizeof(*consumer->releasing));
 	}
@@ -36,7 +37,6 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
 	}
 	ww_ref_init(&consumer->channel.ref);
-	ww_consumers_init(&consumer->channel.consumers);
 	consumer->channel.form = *form;
 	*out_consumer = consumer;
 	return WW_OK;
