@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-check configure build demo check quick test attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: crash-replace torture-channel asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -76,6 +76,17 @@ crash-replace: build ## kill the broker and writers while they replace names; KI
 	@WW_TEST_SLOWNESS=10 WW_TEST_KILLS=$(KILLS) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 10 \
 		crash-broker-host --test-args='--only replaced_names_are_always_there'
 	@sed -n 's/^# //p' $(BUILD)/meson-logs/testlog.txt
+
+# Each kill costs the start of a process; random moments are drawn from SEED.
+FRAMES ?= 10000000
+SEED ?=
+DEVICE ?= host
+torture-channel: build ## frames while both sides of a channel are killed; FRAMES=10000000 SEED= KILLS=1000 DEVICE=host
+	@status=0; for part in block drop latest; do \
+		CMOCKA_MESSAGE_OUTPUT=TAP WW_TEST_DEVICE=$(DEVICE) WW_TEST_KILLS=$(KILLS) WW_TEST_FRAMES=$(FRAMES) \
+		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
+		$(BUILD)/tests/crash/crash_channel --only channel_torture_$$part || status=1; \
+	done; exit $$status
 
 attack: build ## measure how much attackers delay other users; needs root and two cores; ARGS='--only list'
 	@WARPWAYD=$(BUILD)/src/daemon/warpwayd $(BUILD)/tests/attack/attack $(ARGS)

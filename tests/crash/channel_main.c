@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_main.c - the director of the random part, and the suite's tables
+ *
+ * WW_TEST_FRAMES says how many frames all cases together publish, and look at, at least.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "crash/channel.h"
+
+#define CAST          (1 + CHANNEL_CONSUMERS)
+#define FRAMES_USUAL  150000
+#define POLICIES      3
+#define PRODUCER_TURN 3 /* of so many kills one is the producer's */
+#define FIRST_KILLS   10
+#define GROWTH_MOST   (4 * MIB) /* of the broker; a sanitizer keeps what was freed for a while */
+
+static struct {
+	uint64_t random;
+	uint32_t policy;
+	struct board *board;
+	struct child players[CAST]; /* the producer first */
+} cast;
+
+static uint64_t number_of(const char *name, uint64_t usual)
+{
+	const char *value = getenv(name);
+	uint64_t number = value && *value ? strtoull(value, NULL, 10) : usual;
+
+	MUST(number > 0);
+	return number;
+}
+
+static void player_start(uint32_t index)
+{
+	char seed[24];
+	char policy[16];
+	char number[16];
+	const char *const arguments[] = {seed, policy, index ? number : NULL, NULL};
+	const struct child_options options = {.arguments = arguments};
+
+	atomic_store(&cast.board->steps[index], 0);
+	snprintf(seed, sizeof(seed), "%" PRIu64, draw_from(&cast.random, UINT32_MAX));
+	snprintf(policy, sizeof(policy), "%" PRIu32, cast.policy);
+	snprintf(number, sizeof(number), "%" PRIu32, index);
+	child_start(&cast.players[index], index ? "role_channel_consumer" : "role_channel_producer",
+		&options);
+}
+
+static void begin(uint32_t policy)
+{
+	cast.random = number_of("WW_TEST_SEED", 1 + now_ns() % 1000000);
+	cast.policy = policy;
+	check_note("seed %" PRIu64, cast.random);
+	scene_begin();
+	cast.board = board_map(true);
+	for (uint32_t i = 0; i < CAST; i++)
+		player_start(i);
+}
+
+/* --- waiting for work to be done --- */
+
+/* Frames that were published and looked at, whichever are fewer. */
+static uint64_t frames_done(void)
+{
+	uint64_t published = atomic_load(&cast.board->published);
+	uint64_t verified = atomic_load(&cast.board->verified);
+
+	return published < verified ? published : verified;
+}
+
+/* Whoever finds something wrong ends. */
+static void all_must_live(void)
+{
+	for (uint32_t i = 0; i < CAST; i++) {
+		siginfo_t end = {.si_pid = 0};
+
+		MUST_CALL(waitid(P_PID, (id_t)cast.players[i].pid, &end,
+			WEXITED | WNOHANG | WNOWAIT));
+		if (end.si_pid)
+			FAIL("%s %" PRIu32 " has ended, with status %d",
+				i ? "consumer" : "producer", i, end.si_status);
+	}
+}
+
+/*
+ * Until so many frames are done, and this player is at work. On a GPU a process takes a second to
+ * begin.
+ */
+static void wait_for_work(uint32_t index, uint64_t frames)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t before = frames_done();
+	int left_ms = child_limit_ms();
+
+	while (atomic_load(&cast.board->steps[index]) == 0 || frames_done() < frames) {
+		if (frames_done() != before)
+			left_ms = child_limit_ms();
+		before = frames_done();
+		if (left_ms-- == 0)
+			FAIL("%s %" PRIu32 " does no work, or there are no frames any more",
+				index ? "consumer" : "producer", index);
+		all_must_live();
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+}
+
+/* --- kills --- */
+
+static void player_kill(uint32_t index)
+{
+	struct child *player = &cast.players[index];
+	int status;
+
+	/* A producer makes a channel after it took a number; the next one takes a later number. */
+	if (index == 0)
+		atomic_store(&cast.board->killed, UINT64_MAX);
+	MUST_CALL(kill(player->pid, SIGKILL));
+	status = child_wait(player);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		FAIL("%s %" PRIu32 " had ended before it was killed, with status %x",
+			index ? "consumer" : "producer", index, (unsigned int)status);
+	if (index == 0)
+		atomic_store(&cast.board->killed, atomic_load(&cast.board->generation));
+}
+
+static uint32_t choose_victim(void)
+{
+	if (draw_from(&cast.random, PRODUCER_TURN) == 0)
+		return 0;
+	return 1 + (uint32_t)draw_from(&cast.random, CHANNEL_CONSUMERS);
+}
+
+/* The broker keeps nothing of those that were killed. */
+static void must_not_grow(uint64_t before)
+{
+	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
+
+	check_note("the broker has %.1f MiB, %.1f MiB after the first kills", (double)after / MIB,
+		(double)before / MIB);
+	if (after > before)
+		MUST(after - before < GROWTH_MOST * check_slowness());
+}
+
+static void end(void)
+{
+	const struct board *board = cast.board;
+
+	atomic_store(&cast.board->stops, 1);
+	for (uint32_t i = 0; i < CAST; i++)
+		child_finish(&cast.players[i]);
+	check_note("%lu frames published in %lu channels, %lu received, %lu looks at all bytes, %lu "
+		   "dropped, %lu never complete, %lu joins, %lu ends",
+		atomic_load(&board->published), atomic_load(&board->generation),
+		atomic_load(&board->received), atomic_load(&board->verified),
+		atomic_load(&board->dropped), atomic_load(&board->lost),
+		atomic_load(&board->joined), atomic_load(&board->ended));
+	MUST(atomic_load(&board->joined) > CHANNEL_CONSUMERS);
+	board_unmap(cast.board);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static void play(uint32_t policy)
+{
+	uint64_t frames = number_of("WW_TEST_FRAMES", FRAMES_USUAL) / POLICIES + 1;
+	uint32_t kills = kills_wanted() / POLICIES + 1;
+	uint64_t memory = 0;
+
+	begin(policy);
+	for (uint32_t i = 0; i < kills; i++) {
+		uint32_t victim = choose_victim();
+		uint64_t turn = frames / kills;
+
+		wait_for_work(victim, turn * i + draw_from(&cast.random, turn + 1));
+		if (i <= FIRST_KILLS)
+			memory = process_memory_bytes((pid_t)scene_info().pid);
+		player_kill(victim);
+		player_start(victim);
+		check_renew_alarm();
+	}
+	for (uint32_t i = 0; i < CAST; i++)
+		wait_for_work(i, frames);
+	must_not_grow(memory);
+	check_note("%" PRIu32 " were killed", kills);
+	end();
+}
+
+CASE(channel_torture_block, 0)
+{
+	play(WW_CHANNEL_BLOCK);
+}
+
+CASE(channel_torture_drop, 0)
+{
+	play(WW_CHANNEL_DROP_OLDEST);
+}
+
+CASE(channel_torture_latest, 0)
+{
+	play(WW_CHANNEL_LATEST);
+}
+
+/* --- tables --- */
+
+static bool has_channels;
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	const uint64_t needed = WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY;
+	ww_device *device = subject_open();
+
+	has_channels = (device_info(device).capabilities & needed) == needed;
+	suite.leaks = subject_is_countable();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return has_channels ? NULL : "processes cannot share the device's memory for reading only";
+}
+
+static struct check_suite suite = {
+	.name = "crash-channel",
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_step.c - either side of a channel dies at each step of the ring's protocol, and at each
+ * call it makes
+ *
+ * The steps are functions of channel/ring.h and what lies around them: the linker has each go
+ * through one of ours first, where the Nth one can be the last. A producer that dies leaves its
+ * consumers every frame that it published, in order, and then its end; a consumer that dies keeps
+ * nobody from going on. Nothing is left in the broker.
+ *
+ * Before the producer closes a slot for the first time, another consumer joins and begins with the
+ * frame in it: so the slot is opened again, too.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "channel/consumers.h"
+#include "channel/ring.h"
+#include "crash/channel.h"
+#include "support/channel.h"
+#include "support/driver.h"
+#include "support/fail_call.h"
+
+#define STEPS_MAX  2000
+#define FRAMES     UINT64_C(8)
+#define SLOTS      2
+#define SLOT_BYTES 4096
+#define ANY_CALL   "call"
+#define LIMIT_NS   ((uint64_t)child_limit_ms() * 1000000)
+
+/* --- the linker's side --- */
+
+static const char *_Atomic fatal; /* the function that is; NULL: none */
+static atomic_int left;           /* calls of it until then */
+static atomic_bool is_after;
+static void (*before_close)(void); /* called once */
+
+static void step(const char *function, bool after)
+{
+	const char *name = atomic_load(&fatal);
+
+	if (name && after == atomic_load(&is_after) && !strcmp(name, function) &&
+		atomic_fetch_sub(&left, 1) == 1)
+		kill(getpid(), SIGKILL);
+}
+
+/* The types are those of the functions themselves, so a change of one is noticed. */
+#define DECLARE(name)                   \
+	__typeof__(name) __real_##name; \
+	__typeof__(name) __wrap_##name
+
+#define STEP_VOID(name, parameters, arguments) \
+	DECLARE(name);                         \
+	void __wrap_##name parameters          \
+	{                                      \
+		step(#name, false);            \
+		__real_##name arguments;       \
+		step(#name, true);             \
+	}
+
+#define STEP(type, name, parameters, arguments)   \
+	DECLARE(name);                            \
+	type __wrap_##name parameters             \
+	{                                         \
+		type result;                      \
+                                                  \
+		step(#name, false);               \
+		result = __real_##name arguments; \
+		step(#name, true);                \
+		return result;                    \
+	}
+
+STEP_VOID(ww_ring_publish, (struct ww_ring * ring, uint32_t slot, uint64_t frame, uint64_t now_ns),
+	(ring, slot, frame, now_ns))
+STEP_VOID(ww_ring_reopen_slot, (struct ww_ring * ring, uint32_t slot, uint64_t frame),
+	(ring, slot, frame))
+STEP_VOID(ww_ring_close, (struct ww_ring * ring), (ring))
+STEP_VOID(ww_ring_wake, (struct ww_ring * ring), (ring))
+STEP(ww_status, ww_consumers_meet, (struct ww_channel * channel), (channel))
+STEP_VOID(ww_consumers_wake, (const struct ww_consumers *consumers, struct ww_ring *ring),
+	(consumers, ring))
+STEP(uint64_t, ww_channel_marks_begin,
+	(struct ww_channel_marks * marks, const struct ww_ring *ring, uint64_t frame),
+	(marks, ring, frame))
+STEP(bool, ww_channel_marks_take,
+	(struct ww_channel_marks * marks, const struct ww_ring *ring, uint32_t mark, uint32_t slot,
+		uint64_t frame),
+	(marks, ring, mark, slot, frame))
+STEP_VOID(ww_channel_marks_set_next, (struct ww_channel_marks * marks, uint64_t frame),
+	(marks, frame))
+STEP_VOID(ww_channel_marks_end, (struct ww_channel_marks * marks), (marks))
+STEP_VOID(ww_channel_marks_release,
+	(struct ww_channel_marks * marks, uint32_t mark, uint32_t slot, uint64_t value),
+	(marks, mark, slot, value))
+STEP_VOID(ww_channel_marks_wake, (struct ww_channel_marks * marks, const struct ww_ring *ring),
+	(marks, ring))
+
+DECLARE(ww_ring_close_slot);
+void __wrap_ww_ring_close_slot(struct ww_ring *ring, uint32_t slot)
+{
+	void (*call)(void) = before_close;
+
+	before_close = NULL;
+	if (call)
+		call();
+	step("ww_ring_close_slot", false);
+	__real_ww_ring_close_slot(ring, slot);
+	step("ww_ring_close_slot", true);
+}
+
+static const char *const producers_steps[] = {"ww_ring_publish", "ww_ring_close_slot",
+	"ww_ring_reopen_slot", "ww_ring_close", "ww_ring_wake", "ww_consumers_meet",
+	"ww_consumers_wake"};
+
+static const char *const consumers_steps[] = {"ww_channel_marks_begin", "ww_channel_marks_take",
+	"ww_channel_marks_set_next", "ww_channel_marks_end", "ww_channel_marks_release",
+	"ww_channel_marks_wake"};
+
+/* As role_channel_stepper's arguments say. */
+static void arm(char **arguments)
+{
+	uint64_t nth = strtoull(arguments[1], NULL, 10);
+
+	if (!strcmp(arguments[0], ANY_CALL)) {
+		calls_die(nth);
+		return;
+	}
+	atomic_store(&left, (int)nth);
+	atomic_store(&is_after, !strcmp(arguments[2], "after"));
+	atomic_store(&fatal, arguments[0]);
+}
+
+static void disarm(void)
+{
+	calls_off(NULL);
+	atomic_store(&fatal, NULL);
+}
+
+/* --- both sides --- */
+
+static ww_channel *make(ww_device *device, ww_broker *broker, uint32_t policy)
+{
+	const struct ww_channel_params params = {
+		.struct_size = sizeof(params),
+		.policy = policy,
+		.slot_bytes = SLOT_BYTES,
+		.slots = policy == WW_CHANNEL_BLOCK ? SLOTS : 0,
+	};
+	ww_channel *channel;
+
+	MUST_OK(ww_channel_create(device, broker, "c", &params, NULL, &channel));
+	return channel;
+}
+
+static ww_status join(ww_device *device, ww_broker *broker, ww_channel **out_channel)
+{
+	return ww_channel_get(device, broker, "c",
+		WW_PARAMS(struct ww_consumer_params, .history = WW_CHANNEL_OLDEST), 0, NULL,
+		out_channel);
+}
+
+/* The next frame, of which all bytes are right. Return: how ww_channel_receive() did. */
+static ww_status take(ww_channel *channel, ww_stream *stream, uint64_t *out_number)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_status status = ww_channel_receive(channel, stream, LIMIT_NS, NULL, &frame);
+	uint64_t value;
+
+	if (status != WW_OK)
+		return status;
+	if (stream)
+		MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	MUST(frame_read(&frame, &value));
+	MUST_EQUAL(frame.number, value);
+	*out_number = value;
+	return ww_channel_release(channel, &frame, stream);
+}
+
+/* --- the victim --- */
+
+static void let_another_join(void)
+{
+	role_tell("closing");
+	role_hear("joined");
+}
+
+static void send_by_stream(ww_channel *channel, ww_stream *stream, uint64_t value)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+
+	MUST_OK(ww_channel_acquire(channel, stream, WW_FOREVER, NULL, &frame));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	frame_write(&frame, value);
+	MUST_OK(ww_channel_publish(channel, &frame, stream));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+}
+
+static ww_stream *stream_if_values(ww_device *device)
+{
+	return device_info(device).capabilities & WW_CAP_STREAM_VALUE ? stream_make(device) : NULL;
+}
+
+/* Frames by the CPU and by a stream, where it can. */
+static void produce(ww_device *device, ww_broker *broker, char **arguments)
+{
+	ww_stream *stream = stream_if_values(device);
+	ww_channel *channel = make(device, broker, WW_CHANNEL_BLOCK);
+
+	role_tell("made");
+	role_hear("go");
+	before_close = let_another_join;
+	arm(arguments);
+	for (uint64_t value = 1; value <= FRAMES; value++) {
+		if (stream && value % 3 == 0)
+			send_by_stream(channel, stream, value);
+		else
+			frame_send(channel, value);
+	}
+	ww_channel_unref(channel);
+	disarm();
+	ww_stream_unref(stream);
+}
+
+static void consume(ww_device *device, ww_broker *broker, char **arguments)
+{
+	ww_stream *stream = stream_if_values(device);
+	ww_channel *channel;
+	uint64_t number = 0;
+
+	arm(arguments);
+	MUST_OK(join(device, broker, &channel));
+	role_tell("joined");
+	while (number < FRAMES)
+		MUST_OK(take(channel, number % 3 ? NULL : stream, &number));
+	ww_channel_unref(channel);
+	disarm();
+	ww_stream_unref(stream);
+}
+
+static void create_only(ww_device *device, ww_broker *broker, char **arguments)
+{
+	arm(arguments);
+	ww_channel_unref(make(device, broker, WW_CHANNEL_BLOCK));
+	disarm();
+}
+
+/* role_channel_stepper FUNCTION NTH before|after create|produce|consume */
+ROLE(role_channel_stepper)
+{
+	ww_device *device = subject_open();
+	ww_broker *broker;
+
+	MUST_EQUAL(4, count);
+	MUST_OK(broker_open_patient(NULL, &broker));
+	if (!strcmp(arguments[3], "create"))
+		create_only(device, broker, arguments);
+	else if (!strcmp(arguments[3], "produce"))
+		produce(device, broker, arguments);
+	else
+		consume(device, broker, arguments);
+	ww_broker_unref(broker);
+	ww_device_unref(device);
+}
+
+/* --- the case's side --- */
+
+static void start_victim(struct child *victim, const char *function, int nth, bool after,
+	const char *how)
+{
+	char text[16];
+	const char *const arguments[] = {function, text, after ? "after" : "before", how, NULL};
+
+	snprintf(text, sizeof(text), "%d", nth);
+	child_start(victim, "role_channel_stepper",
+		&(struct child_options){.arguments = arguments});
+}
+
+/* Whether it died; it may also have come through. */
+static bool has_died(struct child *victim)
+{
+	int status = child_wait(victim);
+
+	if (!WIFSIGNALED(status)) {
+		MUST_EQUAL(0, WEXITSTATUS(status));
+		return false;
+	}
+	MUST_EQUAL(SIGKILL, WTERMSIG(status));
+	return true;
+}
+
+/* Waits for the victim's word; false: it died before. */
+static bool hears(struct child *victim, const char *word)
+{
+	struct pollfd waiting = {.fd = victim->control, .events = POLLIN};
+	char heard[CHILD_WORD_BYTES] = "";
+
+	MUST_EQUAL(1, poll(&waiting, 1, child_limit_ms()));
+	if (recv(victim->control, heard, sizeof(heard) - 1, 0) <= 0)
+		return false;
+	MUST(!strcmp(heard, word));
+	return true;
+}
+
+/* It may be dead meanwhile. */
+static void tell(struct child *victim, const char *word)
+{
+	(void)send(victim->control, word, strlen(word) + 1, MSG_NOSIGNAL);
+}
+
+/* Everything is gone but our connection. */
+static void nothing_is_left(void)
+{
+	scene_has_objects(0);
+	scene_has_holders(1);
+}
+
+static bool meet_creating(const char *function, int nth, bool after)
+{
+	struct child victim;
+	bool has_met_death;
+
+	start_victim(&victim, function, nth, after, "create");
+	has_met_death = has_died(&victim);
+	nothing_is_left();
+	return has_met_death;
+}
+
+struct follower {
+	ww_channel *channel; /* NULL: it has not joined */
+	uint64_t last;
+	ww_status status; /* not WW_OK: the channel has ended */
+};
+
+/* The next frame, without a gap; it may begin with the second one. */
+static void follow(struct follower *follower)
+{
+	uint64_t number;
+
+	if (!follower->channel || follower->status != WW_OK)
+		return;
+	follower->status = take(follower->channel, NULL, &number);
+	if (follower->status == WW_OK && follower->last == 0 && number == 2)
+		follower->last = 1;
+	if (follower->status == WW_OK)
+		MUST_EQUAL(++follower->last, number);
+	else
+		MUST(follower->status == WW_END || follower->status == WW_ERR_PEER_LOST);
+}
+
+static int opened_again; /* slots, as far as the other consumer could begin with frame 1 */
+
+/*
+ * One consumer is there from the first frame on. When it has released that one, the producer takes
+ * the slot back, and the other one comes. If the producer dies before it opens the slot again, the
+ * other one begins with the second frame.
+ */
+static bool meet_producing(const char *function, int nth, bool after)
+{
+	struct follower followers[2] = {{.status = WW_OK}, {.status = WW_OK}};
+	ww_status late = WW_OK;
+	struct child victim;
+	bool has_met_death;
+
+	start_victim(&victim, function, nth, after, "produce");
+	child_hear(&victim, "made");
+	MUST_OK(join(scene.device, scene.broker, &followers[0].channel));
+	child_tell(&victim, "go");
+	follow(&followers[0]);
+	MUST(followers[0].status != WW_OK || followers[0].last == 1);
+	if (followers[0].status == WW_OK && hears(&victim, "closing")) {
+		late = join(scene.device, scene.broker, &followers[1].channel);
+		tell(&victim, "joined");
+		opened_again += late == WW_OK;
+	}
+	do {
+		follow(&followers[1]);
+		follow(&followers[0]);
+	} while (followers[0].status == WW_OK);
+	if (followers[1].channel) {
+		while (followers[1].status == WW_OK)
+			follow(&followers[1]);
+		MUST_EQUAL(followers[0].last, followers[1].last);
+	}
+	MUST(followers[0].status != WW_END || followers[0].last == FRAMES);
+	ww_channel_unref(followers[1].channel);
+	ww_channel_unref(followers[0].channel);
+	has_met_death = has_died(&victim);
+	MUST(late == WW_OK || (has_met_death && late == WW_ERR_NOT_FOUND));
+	nothing_is_left();
+	return has_met_death;
+}
+
+static uint32_t policy; /* of the next */
+
+static void send_and_follow(ww_channel *channel, struct follower *follower, uint64_t value)
+{
+	frame_send(channel, value);
+	follow(follower);
+}
+
+/* The producer and another consumer are here, and go on whatever happens. */
+static bool meet_consuming(const char *function, int nth, bool after)
+{
+	ww_channel *channel = make(scene.device, scene.broker, policy);
+	struct follower follower = {.status = WW_OK};
+	struct child victim;
+	bool has_met_death;
+	uint64_t value = 1;
+
+	MUST_OK(join(scene.device, scene.broker, &follower.channel));
+	send_and_follow(channel, &follower, value++);
+	send_and_follow(channel, &follower, value++);
+	start_victim(&victim, function, nth, after, "consume");
+	(void)hears(&victim, "joined");
+	while (value <= 2 * FRAMES)
+		send_and_follow(channel, &follower, value++);
+	has_met_death = has_died(&victim);
+	while (value <= 3 * FRAMES)
+		send_and_follow(channel, &follower, value++);
+	MUST_EQUAL(3 * FRAMES, follower.last);
+	ww_channel_unref(follower.channel);
+	ww_channel_unref(channel);
+	nothing_is_left();
+	return has_met_death;
+}
+
+static int kill_at_each(bool (*meet)(const char *, int, bool), const char *function, bool after)
+{
+	int nth = 1;
+
+	while (meet(function, nth, after)) {
+		MUST(++nth < STEPS_MAX);
+		check_renew_alarm();
+	}
+	return nth - 1;
+}
+
+static int kill_at_steps(bool (*meet)(const char *, int, bool), const char *const *steps,
+	size_t count)
+{
+	int kills = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		kills += kill_at_each(meet, steps[i], false);
+		kills += kill_at_each(meet, steps[i], true);
+	}
+	return kills;
+}
+
+CASE(channel_producer_killed_at_each_step, 0)
+{
+	int count;
+
+	scene_begin();
+	opened_again = 0;
+	count = kill_at_steps(meet_producing, producers_steps, CHECK_COUNT(producers_steps));
+	scene_end();
+	MUST(count > 40 && opened_again > 10);
+	check_note("killed at %d steps; %d times a consumer came while a slot was taken back",
+		count, opened_again);
+}
+
+static void kill_consumers(uint32_t by_policy)
+{
+	int count;
+
+	policy = by_policy;
+	scene_begin();
+	count = kill_at_steps(meet_consuming, consumers_steps, CHECK_COUNT(consumers_steps));
+	scene_end();
+	MUST(count > 10);
+	check_note("killed at %d steps", count);
+}
+
+CASE(channel_consumer_killed_at_each_step_block, 0)
+{
+	kill_consumers(WW_CHANNEL_BLOCK);
+}
+
+CASE(channel_consumer_killed_at_each_step_drop, 0)
+{
+	kill_consumers(WW_CHANNEL_DROP_OLDEST);
+}
+
+CASE(channel_consumer_killed_at_each_step_latest, 0)
+{
+	kill_consumers(WW_CHANNEL_LATEST);
+}
+
+/* Where each kill costs a second, steps are enough: calls are the same on every device. */
+static void kill_at_calls(bool (*meet)(const char *, int, bool), int least)
+{
+	int count;
+
+	if (subject_is_cuda() && !fake_get())
+		check_skip("it starts hundreds of processes; the driver for tests shows the same");
+	policy = WW_CHANNEL_BLOCK;
+	scene_begin();
+	count = kill_at_each(meet, ANY_CALL, false);
+	scene_end();
+	check_note("killed at %d calls", count);
+	MUST(count > least);
+}
+
+CASE(channel_killed_at_each_call_creating, 0)
+{
+	kill_at_calls(meet_creating, 20);
+}
+
+CASE(channel_killed_at_each_call_producing, 0)
+{
+	kill_at_calls(meet_producing, 5);
+}
+
+CASE(channel_killed_at_each_call_consuming, 0)
+{
+	kill_at_calls(meet_consuming, 20);
+}
