@@ -382,6 +382,13 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 		: allocated(__real_aligned_alloc(alignment, bytes));
 }
 
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return allocation_fails("strdup") ? NULL : allocated(__real_strdup(text));
+}
+
 void __real_free(void *pointer);
 void __wrap_free(void *pointer);
 void __wrap_free(void *pointer)

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_scenario.c - see channel_scenario.h
+ */
+#include "torture/channel_scenario.h"
+
+#include "base/error.h"
+#include "support/channel.h"
+#include "support/check.h"
+#include "support/subject.h"
+
+#define SLOT_BYTES 4096
+#define SLOTS      2
+#define CONSUMERS  2
+
+const char *scenario_address;
+struct ww_token scenario_token;
+ww_channel *scenario_channel;
+
+struct scenario {
+	const char *step; /* the first that failed; NULL: none */
+	ww_status status;
+	struct ww_error record;
+	ww_device *device;
+	ww_broker *broker;
+	ww_stream *stream; /* NULL: no stream can signal values */
+	ww_channel *producer;
+	ww_channel *consumers[CONSUMERS];
+	struct ww_token token;
+	struct ww_frame frame;
+	uint64_t value; /* of the last frame */
+};
+
+/* Return: whether to do it again, since this was the failure that was to be. */
+static bool has_failed(struct scenario *scenario, const char *step, ww_status status)
+{
+	if (status == WW_OK || scenario->step)
+		return false;
+	scenario->step = step;
+	scenario->status = status;
+	ww_error_save(&scenario->record);
+	return true;
+}
+
+#define DO(call)                                                                 \
+	do {                                                                     \
+		ww_status status_ = (call);                                      \
+                                                                                 \
+		if (has_failed(scenario, #call, status_))                        \
+			status_ = (call);                                        \
+		if (status_ != WW_OK)                                            \
+			check_status(__FILE__, __LINE__, #call, WW_OK, status_); \
+	} while (0)
+
+/* What gives something out does so if, and only if, it succeeds. */
+static ww_status gives(ww_status status, const void *out)
+{
+	MUST_EQUAL(status == WW_OK, out != NULL);
+	return status;
+}
+
+static ww_status open_broker(struct scenario *scenario)
+{
+	const struct ww_broker_params params = {
+		.struct_size = sizeof(params),
+		.address = scenario_address,
+	};
+	ww_status status = ww_broker_open(&params, &scenario->broker);
+
+	return gives(status, scenario->broker);
+}
+
+static void open_all(struct scenario *scenario)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+
+	DO(ww_device_open(subject_name(), &scenario->device));
+	DO(ww_device_info_get(scenario->device, &info));
+	if (info.capabilities & WW_CAP_STREAM_VALUE)
+		DO(ww_stream_create(scenario->device, &scenario->stream));
+	DO(open_broker(scenario));
+}
+
+static ww_status finish(struct scenario *scenario, const char **out_step)
+{
+	for (int i = 0; i < CONSUMERS; i++)
+		ww_channel_unref(scenario->consumers[i]);
+	ww_channel_unref(scenario->producer);
+	ww_stream_unref(scenario->stream);
+	ww_broker_unref(scenario->broker);
+	ww_device_unref(scenario->device);
+	*out_step = scenario->step;
+	if (scenario->step)
+		ww_error_restore(&scenario->record);
+	return scenario->status;
+}
+
+static ww_status create(struct scenario *scenario)
+{
+	const struct ww_channel_params params = {
+		.struct_size = sizeof(params),
+		.slot_bytes = SLOT_BYTES,
+		.slots = SLOTS,
+		.consumers_max = CONSUMERS,
+		.metadata_bytes = 64,
+	};
+	ww_status status = ww_channel_create(scenario->device, scenario->broker, "c", &params, NULL,
+		&scenario->producer);
+
+	return gives(status, scenario->producer);
+}
+
+static ww_status get(struct scenario *scenario, uint64_t history)
+{
+	ww_status status = ww_channel_get(scenario->device, scenario->broker, "c",
+		WW_PARAMS(struct ww_consumer_params, .history = history), WW_FOREVER, NULL,
+		&scenario->consumers[0]);
+
+	return gives(status, scenario->consumers[0]);
+}
+
+static ww_status import(struct scenario *scenario, const struct ww_token *token, uint64_t history)
+{
+	ww_status status = ww_channel_import(scenario->device, scenario->broker, token,
+		WW_PARAMS(struct ww_consumer_params, .history = history), NULL,
+		&scenario->consumers[1]);
+
+	return gives(status, scenario->consumers[1]);
+}
+
+static ww_status acquire(struct scenario *scenario, ww_channel *channel)
+{
+	scenario->frame = WW_INIT(struct ww_frame);
+	return ww_channel_acquire(channel, scenario->stream, WW_FOREVER, NULL, &scenario->frame);
+}
+
+static ww_status receive(struct scenario *scenario, ww_channel *channel)
+{
+	scenario->frame = WW_INIT(struct ww_frame);
+	return ww_channel_receive(channel, scenario->stream, WW_FOREVER, NULL, &scenario->frame);
+}
+
+static void settle(struct scenario *scenario)
+{
+	if (scenario->stream)
+		DO(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
+}
+
+/* What was copied to write it could fail as well: that is the test's, and no part of this. */
+static void send_one(struct scenario *scenario)
+{
+	DO(acquire(scenario, scenario->producer));
+	settle(scenario);
+	DO(ww_channel_publish(scenario->producer, &scenario->frame, scenario->stream));
+	MUST_EQUAL(++scenario->value, scenario->frame.number);
+}
+
+static void take_one(struct scenario *scenario, ww_channel *channel)
+{
+	DO(receive(scenario, channel));
+	MUST_EQUAL(scenario->value, scenario->frame.number);
+	DO(ww_channel_release(channel, &scenario->frame, scenario->stream));
+	settle(scenario);
+}
+
+static void pass_one(struct scenario *scenario)
+{
+	send_one(scenario);
+	for (int i = 0; i < CONSUMERS; i++)
+		take_one(scenario, scenario->consumers[i]);
+}
+
+ww_status channel_scenario_own(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+
+	open_all(scenario);
+	DO(create(scenario));
+	DO(acquire(scenario, scenario->producer));
+	DO(ww_channel_discard(scenario->producer, &scenario->frame, scenario->stream));
+	for (int i = 0; i < SLOTS; i++) /* no slot is free then: the next one looks who has come */
+		send_one(scenario);
+	DO(get(scenario, 0));
+	DO(ww_channel_export(scenario->producer, NULL, NULL, &scenario->token));
+	DO(import(scenario, &scenario->token, 0));
+	for (int i = 0; i < SLOTS; i++)
+		pass_one(scenario);
+	DO(ww_channel_info_get(scenario->producer, &info));
+	MUST_EQUAL(2 * SLOTS, info.published);
+	MUST_EQUAL(CONSUMERS, info.consumers);
+	MUST_EQUAL(0, info.held);
+	return finish(scenario, out_step);
+}
+
+ww_status channel_scenario_join(const char **out_step)
+{
+	struct scenario all = {.step = NULL, .value = 1};
+	struct scenario *scenario = &all;
+
+	open_all(scenario);
+	DO(get(scenario, 1));
+	DO(import(scenario, &scenario_token, 1));
+	for (int i = 0; i < CONSUMERS; i++)
+		take_one(scenario, scenario->consumers[i]);
+	return finish(scenario, out_step);
+}
+
+/* Whatever fails, the slot is not taken from a consumer that needs the frame. */
+ww_status channel_scenario_meet(const char **out_step)
+{
+	struct scenario all = {.step = NULL};
+	struct scenario *scenario = &all;
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_status status = ww_channel_acquire(scenario_channel, NULL, 0, NULL, &frame);
+
+	MUST(status != WW_OK);
+	if (status != WW_TIMED_OUT)
+		(void)has_failed(scenario, "ww_channel_acquire", status);
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_acquire(scenario_channel, NULL, 0, NULL, &frame));
+	return finish(scenario, out_step);
+}
