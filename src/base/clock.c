@@ -20,6 +20,8 @@ uint64_t ww_clock_deadline_ns(uint64_t timeout_ns)
 {
 	uint64_t deadline;
 
+	if (timeout_ns == UINT64_MAX)
+		return WW_NEVER;
 	if (__builtin_add_overflow(ww_clock_now_ns(), timeout_ns, &deadline))
 		return WW_NEVER;
 	return deadline;
