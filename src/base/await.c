@@ -124,6 +124,14 @@ ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint6
 		return WW_TIMED_OUT;
 	if (may_spin() && spin(look, context, start_ns, deadline_ns))
 		return WW_OK;
+	return ww_await_asleep(wakes, look, context, deadline_ns);
+}
+
+ww_status ww_await_asleep(const uint32_t *wakes, ww_await_fn look, void *context,
+	uint64_t deadline_ns)
+{
+	uint64_t start_ns = ww_clock_now_ns();
+
 	for (;;) {
 		uint32_t seen = __atomic_load_n(wakes, __ATOMIC_ACQUIRE);
 		uint64_t now_ns = ww_clock_now_ns();

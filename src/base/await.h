@@ -36,10 +36,13 @@ typedef enum ww_await_look (*ww_await_fn)(void *context);
 ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns);
 
 /*
- * The spin alone: for a caller that announces its sleep to others, and need not if what it awaits
- * comes at once. Return: whether it is there.
+ * The two parts of it, for a caller that announces its sleep to others: the spin alone, after which
+ * nothing need be announced if it returns true, what is awaited is there; and the rest, which looks
+ * and sleeps.
  */
 bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns);
+ww_status ww_await_asleep(const uint32_t *wakes, ww_await_fn look, void *context,
+	uint64_t deadline_ns);
 
 /* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
 void ww_await_wake(uint32_t *wakes);

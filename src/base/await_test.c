@@ -146,6 +146,21 @@ static void waits_end_at_their_deadline(void **state)
 	}
 }
 
+/* One look before the sleep and one after it; a wait that spins has made hundreds by then. */
+static void the_part_that_sleeps_does_not_spin(void **state)
+{
+	struct waiter waiter = {.goal = 1, .otherwise = WW_AWAIT_SLEEP};
+
+	(void)state;
+	set(0);
+	assert_int_equal(ww_await_asleep(&readable->wakes, look, &waiter,
+				 ww_clock_deadline_ns(20 * MS)),
+		WW_TIMED_OUT);
+	assert_true(waiter.looks >= 2 && waiter.looks < 10);
+	set(1);
+	assert_int_equal(ww_await_asleep(&readable->wakes, look, &waiter, WW_NEVER), WW_OK);
+}
+
 static void sleepers_are_woken(void **state)
 {
 	struct waiter waiters[3] = {
@@ -264,6 +279,7 @@ int main(void)
 		cmocka_unit_test(what_is_there_is_not_awaited),
 		cmocka_unit_test(a_deadline_that_has_passed_is_one_look),
 		cmocka_unit_test(waits_end_at_their_deadline),
+		cmocka_unit_test(the_part_that_sleeps_does_not_spin),
 		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(polling_needs_no_wake),
 		cmocka_unit_test(polling_slows_down),

@@ -318,7 +318,7 @@ static ww_status await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_
 	if (ww_await_spin(look, context, deadline_ns))
 		return WW_OK;
 	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
-	status = ww_await(wakes, look, context, deadline_ns);
+	status = ww_await_asleep(wakes, look, context, deadline_ns);
 	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
 	return status;
 }
