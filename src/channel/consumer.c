@@ -11,6 +11,7 @@
 #include "channel/consumer.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,6 +265,14 @@ static ww_status check_slot(const struct ww_consumer *consumer,
 	return WW_OK;
 }
 
+/* A frame without a shape has that part of the slot neither written nor read. */
+static void copy_slot(struct ww_layout_channel_slot *out, const struct ww_layout_channel_slot *from)
+{
+	memcpy(out, from, offsetof(struct ww_layout_channel_slot, shape));
+	if (out->ndim > 0)
+		memcpy(out->shape, from->shape, sizeof(out->shape));
+}
+
 /* Tells the caller of the frame, from a copy of what the producer says. */
 static ww_status describe_frame(const struct receiving *receiving, struct ww_frame *out_frame)
 {
@@ -271,7 +280,7 @@ static ww_status describe_frame(const struct receiving *receiving, struct ww_fra
 	const struct ww_held_frame *found = &receiving->found;
 	struct ww_layout_channel_slot slot;
 
-	memcpy(&slot, ww_ring_slot(&consumer->channel.ring, found->slot), sizeof(slot));
+	copy_slot(&slot, ww_ring_slot(&consumer->channel.ring, found->slot));
 	ww_try(check_slot(consumer, &slot));
 	ww_channel_fill_frame(&consumer->channel, found->slot, out_frame);
 	out_frame->number = found->frame;
@@ -279,7 +288,8 @@ static ww_status describe_frame(const struct receiving *receiving, struct ww_fra
 	out_frame->submitted_ns = slot.submitted_ns;
 	out_frame->metadata_bytes = slot.metadata_bytes;
 	out_frame->ndim = slot.ndim;
-	memcpy(out_frame->shape, slot.shape, sizeof(out_frame->shape));
+	if (slot.ndim > 0)
+		memcpy(out_frame->shape, slot.shape, sizeof(out_frame->shape));
 	return WW_OK;
 }
 

@@ -531,7 +531,8 @@ static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_fram
 	slot->submitted_ns = frame->submitted_ns;
 	slot->ndim = frame->ndim;
 	slot->metadata_bytes = frame->metadata_bytes;
-	memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+	if (frame->ndim > 0) /* else it stays out of the cache */
+		memcpy(slot->shape, frame->shape, sizeof(slot->shape));
 }
 
 /* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
