@@ -31,6 +31,7 @@ static const struct bench_suite *const suites[] = {
 	&bench_sync,
 	&bench_pool,
 	&bench_foreign,
+	&bench_channel,
 };
 
 #define SUITE_COUNT (sizeof(suites) / sizeof(suites[0]))

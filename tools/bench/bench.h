@@ -65,7 +65,16 @@ enum bench_goal {
 	BENCH_GOAL_MAPPED,
 	BENCH_GOAL_RELEASE,
 	BENCH_GOAL_RESTART,
-	BENCH_GOAL_OBJECT
+	BENCH_GOAL_OBJECT,
+	BENCH_GOAL_RATE,
+	BENCH_GOAL_ONE_WAY,
+	BENCH_GOAL_ONE_WAY_STREAM,
+	BENCH_GOAL_SIZE,
+	BENCH_GOAL_SLOW,
+	BENCH_GOAL_PUBLISH,
+	BENCH_GOAL_PUBLISH_2,
+	BENCH_GOAL_PUBLISH_4,
+	BENCH_GOAL_PUBLISH_8
 };
 
 /*
@@ -218,7 +227,8 @@ struct bench_suite {
 	int (*run)(struct bench *bench); /* in place of the cases one after the other */
 };
 
-extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign;
+extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign,
+	bench_channel;
 
 #define BENCH_LIST(array, field, number) \
 	.field = (array), .number = sizeof(array) / sizeof((array)[0])

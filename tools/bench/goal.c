@@ -30,6 +30,16 @@ static const struct {
 	[BENCH_GOAL_RELEASE] = {0, 5000, false}, /* us; of what a killed process held */
 	[BENCH_GOAL_RESTART] = {0, 50, false},   /* ms; from a broker's end to its next answer */
 	[BENCH_GOAL_OBJECT] = {0, 1024, false},  /* bytes of a broker's memory */
+	[BENCH_GOAL_RATE] = {0, 1000, false},    /* ns; a small frame to one consumer */
+	[BENCH_GOAL_ONE_WAY] = {2, 0, false},    /* a frame, given a word in shared memory */
+	[BENCH_GOAL_ONE_WAY_STREAM] = {1.2, 0, true},
+	[BENCH_GOAL_SIZE] = {1.2, 0, false}, /* large frames, given small ones */
+	[BENCH_GOAL_SLOW] = {1.2, 0, false}, /* beside a consumer that holds a frame */
+	/* ns; both calls of a side, and for each further consumer whose release is not complete. */
+	[BENCH_GOAL_PUBLISH] = {0, 3000, true},
+	[BENCH_GOAL_PUBLISH_2] = {0, 4000, true},
+	[BENCH_GOAL_PUBLISH_4] = {0, 6000, true},
+	[BENCH_GOAL_PUBLISH_8] = {0, 10000, true},
 };
 
 enum bench_goal bench_import_goal(uint64_t bytes)
@@ -80,7 +90,7 @@ int bench_verdict(const struct bench *bench)
 	if (bench->check && goals == 0)
 		return refuse(
 			"--check: nothing that was measured has a goal; on a GPU the sizes 2MiB "
-			"and 16GiB have one, and the suites broker, sync, pool and foreign have "
-			"some");
+			"and 16GiB have one, and the suites broker, sync, pool, foreign and "
+			"channel have some");
 	return EXIT_DONE;
 }

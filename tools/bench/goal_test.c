@@ -56,6 +56,20 @@ static void waits_have_goals_on_a_gpu(void **state)
 	assert_true(isnan(value(BENCH_GOAL_NONE, 10)));
 }
 
+static void channels_have_goals(void **state)
+{
+	(void)state;
+	assert_true(value(BENCH_GOAL_RATE, 10) == 1000);
+	assert_true(value(BENCH_GOAL_ONE_WAY, 10) == 20);
+	assert_true(value(BENCH_GOAL_SIZE, 10) == 12);
+	assert_true(value(BENCH_GOAL_SLOW, 10) == 12);
+	assert_true(bench_goal_value(BENCH_GOAL_ONE_WAY_STREAM, WW_BACKEND_CUDA, 10) == 12);
+	assert_true(isnan(value(BENCH_GOAL_ONE_WAY_STREAM, 10)));
+	assert_true(bench_goal_value(BENCH_GOAL_PUBLISH, WW_BACKEND_CUDA, 0) == 3000);
+	assert_true(bench_goal_value(BENCH_GOAL_PUBLISH_8, WW_BACKEND_CUDA, 0) == 10000);
+	assert_true(isnan(value(BENCH_GOAL_PUBLISH, 0)));
+}
+
 static struct bench_result result_of(double p50, double goal)
 {
 	return (struct bench_result){.name = "test", .unit = "us", .p50 = p50, .goal = goal};
@@ -137,6 +151,7 @@ int main(void)
 		cmocka_unit_test(imports_have_goals_on_a_gpu),
 		cmocka_unit_test(a_broker_may_cost_a_multiple),
 		cmocka_unit_test(waits_have_goals_on_a_gpu),
+		cmocka_unit_test(channels_have_goals),
 		cmocka_unit_test(slices_have_goals_on_every_machine),
 		cmocka_unit_test(goals_are_met_up_to_their_value),
 		cmocka_unit_test(only_what_was_measured_succeeds),

@@ -10,7 +10,6 @@
  */
 #include "bench/sync.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -229,20 +228,6 @@ static int batch_run(struct bench *bench, struct sync_side *side, const struct k
 	return kind->has_streams ? settle(bench, side) : 0;
 }
 
-/*
- * The raw calls wait for ever for a partner that died: so its end is this process's. The broker
- * leaves by itself.
- */
-static void give_up(int number)
-{
-	static const char
-		text[] = "warpway bench: the partner died, and the raw calls would wait for "
-			 "it for ever\n";
-
-	(void)number;
-	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_CANNOT : EXIT_FAILED);
-}
-
 /* A batch by both sides. */
 static int rounds(struct bench *bench, uint64_t out_ns[])
 {
@@ -260,11 +245,11 @@ static int rounds(struct bench *bench, uint64_t out_ns[])
 		child_receive(&pair.child, LINK_READY, &message, NULL))
 		return -1;
 	if (bench->way == BENCH_RAW)
-		signal(SIGCHLD, give_up);
+		sync_guard_begin();
 	at = link_now_ns();
 	result = batch_run(bench, &pair.side, kind, kind->ask, count);
 	ns = bench_lap(&at);
-	signal(SIGCHLD, SIG_DFL);
+	sync_guard_end();
 	if (result || child_receive(&pair.child, LINK_DONE, &message, NULL))
 		return -1;
 	ns -= pair.side.idle_ns + message.numbers[0];

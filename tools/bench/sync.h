@@ -53,4 +53,11 @@ int sync_side_meet(struct bench *bench, struct sync_side *side, int fd);
 
 void sync_side_close(struct bench *bench, struct sync_side *side);
 
+/*
+ * The raw calls wait for ever for a partner that died: between these two its end is this process's.
+ * The broker leaves by itself.
+ */
+void sync_guard_begin(void);
+void sync_guard_end(void);
+
 #endif

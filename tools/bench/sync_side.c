@@ -5,8 +5,10 @@
  * A side's page carries the tokens of its timelines and event to the other side, so all that has to
  * cross is that page's descriptor.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/sync.h"
 
@@ -123,4 +125,26 @@ void sync_side_close(struct bench *bench, struct sync_side *side)
 	raw_page_close(raw, &side->peers_page);
 	raw_page_close(raw, &side->own_page);
 	*side = (struct sync_side)SYNC_SIDE_NONE;
+}
+
+/* --- partners that die --- */
+
+static void give_up(int number)
+{
+	static const char
+		text[] = "warpway bench: the partner died, and the raw calls would wait for "
+			 "it for ever\n";
+
+	(void)number;
+	_exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? EXIT_CANNOT : EXIT_FAILED);
+}
+
+void sync_guard_begin(void)
+{
+	signal(SIGCHLD, give_up);
+}
+
+void sync_guard_end(void)
+{
+	signal(SIGCHLD, SIG_DFL);
 }

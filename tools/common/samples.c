@@ -33,14 +33,19 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-double samples_percentile_us(struct samples *samples, unsigned int percent)
+double samples_permille_us(struct samples *samples, unsigned int permille)
 {
-	size_t rank = (samples->count * percent + 99) / 100;
+	size_t rank = (samples->count * permille + 999) / 1000;
 
 	if (samples->count == 0)
 		return 0;
 	qsort(samples->ns, samples->count, sizeof(*samples->ns), compare);
 	return (double)samples->ns[rank ? rank - 1 : 0] / NS_PER_US;
+}
+
+double samples_percentile_us(struct samples *samples, unsigned int percent)
+{
+	return samples_permille_us(samples, 10 * percent);
 }
 
 void samples_fini(struct samples *samples)

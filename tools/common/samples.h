@@ -18,10 +18,11 @@ struct samples {
 int samples_add(struct samples *samples, uint64_t ns);
 
 /*
- * The smallest value that so many percent of the series do not exceed, in microseconds; 0 for an
- * empty series. Sorts the series.
+ * The smallest value that so many percent, or thousandths, of the series do not exceed, in
+ * microseconds; 0 for an empty series. Sorts the series.
  */
 double samples_percentile_us(struct samples *samples, unsigned int percent);
+double samples_permille_us(struct samples *samples, unsigned int permille);
 
 void samples_fini(struct samples *samples);
 

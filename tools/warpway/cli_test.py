@@ -41,6 +41,7 @@ WRONG = [
     ["bench-child", "foreign"], ["bench-child", "foreign", DEVICE, "x", "0", "1", "pools"],
     ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
     ["bench", "--slices", "0"], ["bench", "--slices", "1000000001"],
+    ["bench-child", "channel", "nonsense", DEVICE, "x"],
 ]
 
 STEPS = ["round trip", "ring", "survival", "protection", "broker", "pool slice", "array view",
@@ -235,9 +236,33 @@ def bench_measures_memory_of_others():
         expect((entry["goal"] is not None) == (name in ("import", "import.again")), str(entry))
 
 
+def bench_measures_channels():
+    result = run("bench", "channel", "--device", DEVICE, "--json", "--quick", "--iterations", "5")
+    expect(result.returncode == 0, str(result))
+    entries = {name: entry for name, entry in rows(result, "channel").items() if ".zmq" not in name}
+    names = ["one_way.cpu", "one_way.stream", "cpu_time.64MiB", "slow.drop_oldest", "slow.latest"]
+    for size in ("64B", "1MiB"):
+        names += [f"rate.{size}.{way}" for way in ("x1", "x1.socket", "x1.pipe", "x2")]
+        names += [f"latency.{size}.{way}" for way in ("x1", "x1.latest", "x1.socket", "x1.pipe", "x2")]
+    names += [] if DEVICE == "host" else ["one_way.stream.two_gpus"]
+    floors = list(names)
+    names += [f"{name}.p99_9" for name in names if name.startswith("latency")]
+    names += [f"enqueue.{call}.x{count}" for call in ("publish", "receive") for count in (1, 2, 4, 8)]
+    expect(sorted(entries) == sorted(names), str(entries))
+    for name, entry in entries.items():
+        expect((entry["floor_p50"] is not None) == (name in floors), str(entry))
+    with_goal = ["cpu_time.64MiB", "one_way.cpu", "slow.drop_oldest", "slow.latest"]
+    if DEVICE == "host":
+        with_goal.append("rate.64B.x1")
+    else:
+        with_goal += [name for name in names if name.startswith(("enqueue", "one_way.stream"))]
+    expect(sorted(name for name in entries if entries[name]["goal"] is not None) == sorted(with_goal),
+           str(entries))
+
+
 def a_broker_that_cannot_be_started_is_named():
     for verb in (["bench", "broker", "--quick"], ["bench", "sync", "--quick"],
-                 ["bench", "pool", "--quick"], ["demo", *SMALL]):
+                 ["bench", "pool", "--quick"], ["bench", "channel", "--quick"], ["demo", *SMALL]):
         result = run(*verb, "--device", DEVICE, WARPWAYD="/nonexistent/warpwayd")
         expect(result.returncode == 1, str(result))
         expect("cannot start /nonexistent/warpwayd" in result.stderr, str(result))
@@ -422,7 +447,7 @@ def children_die_with_the_parent():
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json, demo_says_whether_mps_is_on,
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
          bench_says_why_no_kernel_is_measured,
-         bench_measures_pools, bench_measures_memory_of_others,
+         bench_measures_pools, bench_measures_memory_of_others, bench_measures_channels,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,
