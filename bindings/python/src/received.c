@@ -4,11 +4,40 @@
  */
 #include "received.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 
 #define PLACES 4096
+#define DRAWN  32 /* 256 bytes: as many as the kernel gives without an interruption */
 
 static struct sent received[PLACES]; /* uses: how often it came */
+
+/* Random numbers that no pickle has yet. A child made by fork() draws its own. */
+static struct {
+	uint64_t numbers[DRAWN];
+	unsigned int left;
+} drawn;
+
+static void drawn_forget(void)
+{
+	drawn.left = 0;
+}
+
+__attribute__((constructor)) static void drawn_watch_fork(void)
+{
+	pthread_atfork(NULL, NULL, drawn_forget);
+}
+
+/* With the GIL. Return: 0: the kernel has none. */
+static uint64_t draw(void)
+{
+	if (drawn.left == 0) {
+		if (getrandom(drawn.numbers, sizeof(drawn.numbers), 0) != sizeof(drawn.numbers))
+			return 0;
+		drawn.left = DRAWN;
+	}
+	return drawn.numbers[--drawn.left];
+}
 
 /* Without a random number the pickle is not counted. */
 struct sent sent_choose(const struct ww_token *token, uint32_t uses)
@@ -18,8 +47,7 @@ struct sent sent_choose(const struct ww_token *token, uint32_t uses)
 
 	if (uses == 0 || ww_token_info_get(token, &info) != WW_OK || !(info.flags & WW_TOKEN_SLICE))
 		return (struct sent){.number = 0};
-	if (getrandom(&sent.number, sizeof(sent.number), 0) != sizeof(sent.number))
-		sent.number = 0;
+	sent.number = draw();
 	return sent;
 }
 

@@ -340,3 +340,19 @@ def test_multiprocessing_after_use_of_a_gpu(device):
     with FORK.Pool(1) as workers:
         with pytest.raises(warpway.Forked, match="spawn"):
             workers.apply(warpway.zeros, (4,))
+
+
+def slice_pickles(count):
+    """The random numbers in pickles of a slice of a new pool: a process that has seen one refuses it."""
+    with warpway.Pool("host") as pool:
+        array = pool.empty(4, "uint8")
+        payloads = [array.__reduce__()[1][0] for _ in range(count)]
+        warpway.revoke_in_flight()
+    return [payload[-12:-4] for payload in payloads]
+
+
+@host
+def test_pickles_of_a_child_are_others():
+    numbers = slice_pickles(1)
+    numbers += in_child(slice_pickles, 40) + slice_pickles(80)
+    assert len(set(numbers)) == 1 + 40 + 80

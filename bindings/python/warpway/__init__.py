@@ -164,7 +164,7 @@ def _unpickle(payload: bytes) -> object:
 
 
 # Pickle looks here before it looks for a method.
-for _type in (Array, Memory, Token):
+for _type in (Array, Memory, Token, Pool):
     copyreg.pickle(_type, _type.__reduce__)
 
 _LAZY = {"IpcArrayHandle": "_ipc", "open_ipc_array": "_ipc"}
