@@ -24,6 +24,8 @@ UNREACHED = {
     "ww_export_params.offset",  # the token of a pool has none
     "ww_consumer_params.flags",
     "WW_LIFE_",  # these words are checked before
+    "ww_channel_consumer_info_get()",  # consumers are not evicted from Python
+    "ww_consumer_params.flags",
 }
 
 
