@@ -10,10 +10,12 @@
  * kernel has reported the end.
  *
  * Claimed:
- *   - What a consumer reads is the frame that it took, and nobody writes there meanwhile.
+ *   - What a consumer reads is the frame that it took, and nobody writes there meanwhile, evicted or
+ *     not.
  *   - With policy block no frame is lost or doubled for a consumer that has begun.
  *   - With a policy that drops, frames come in order, none twice, and the newest is always there.
- *   - Nobody sleeps for ever: a consumer receives the last frame, a producer gets a slot.
+ *   - Nobody sleeps for ever: a consumer receives the last frame or learns that it was evicted, a
+ *     producer gets a slot.
  *
  * scripts/check-model searches it. With one of the WRONG_... below defined a step is done as somebody
  * might one day write it: spin must object.
@@ -21,6 +23,9 @@
  *   SLOTS, FRAMES   how many
  *   DROPS           a policy that drops; without it, block
  *   ONE_CONSUMER    only the one that may be killed
+ *   EVICTS          that one may be evicted, once, when the producer looks for a slot
+ *   LATE            the other one comes when all slots have frames; none is killed
+ *   HELD            frames that it may hold, 1 or 2; of two it releases the later one first
  */
 #ifndef SLOTS
 #define SLOTS 2
@@ -28,6 +33,10 @@
 #ifndef FRAMES
 #define FRAMES 3
 #endif
+#ifndef HELD
+#define HELD 1
+#endif
+#define HISTORY   2
 #define CONSUMERS 2
 #define NEVER     255
 
@@ -39,7 +48,7 @@ byte ring_wakes;
 bit producer_asleep;
 
 typedef file {             /* a consumer's own */
-	byte mark[SLOTS];
+	byte mark[HELD];
 	byte next;
 	byte wakes;
 	bit is_asleep
@@ -50,6 +59,7 @@ byte members;              /* as the broker counts */
 bit findable[CONSUMERS];
 bit killed[CONSUMERS];
 bit ended[CONSUMERS];      /* the kernel has reported it */
+bit evicted;               /* consumer 1, by what the ring says */
 
 /* --- the producer --- */
 
@@ -65,16 +75,35 @@ bit ended[CONSUMERS];      /* the kernel has reported it */
 #define IS_VOID(i) ended[i]
 #endif
 
+/* A frame is in one mark until it is released, so it does not matter that both are one look. */
+#if HELD == 2
+#define HAS_MARKED(i, n) (marks[i].mark[0] == n || marks[i].mark[1] == n)
+#else
+#define HAS_MARKED(i, n) (marks[i].mark[0] == n)
+#endif
+
+#define IS_EVICTED(i) (i == 1 && has_evicted)
+
+#ifdef WRONG_EVICTED_MARKS_VOID
+#define MARKS_COUNT(i, n) (!IS_EVICTED(i))
+#else
+#define MARKS_COUNT(i, n) (!IS_EVICTED(i) || n <= evicted_at)
+#endif
+
 inline use_of(i)
 {
 	if
 	:: !known[i] || IS_VOID(i)
 	:: else ->
 		if
-		:: IS_OWED(i, frame_before) -> user = i
+		:: !IS_EVICTED(i) && IS_OWED(i, frame_before) -> user = i
 		:: else ->
 			if
-			:: marks[i].mark[slot] == frame_before -> user = i
+			:: HAS_MARKED(i, frame_before) && MARKS_COUNT(i, frame_before) ->
+				if
+				:: IS_EVICTED(i) -> is_withheld = 1
+				:: else -> user = i
+				fi
 			:: else
 			fi
 		fi
@@ -84,6 +113,7 @@ inline use_of(i)
 inline find_user()
 {
 	user = NEVER;
+	is_withheld = 0;
 	use_of(0);
 	if
 	:: user == NEVER -> use_of(1)
@@ -140,46 +170,146 @@ inline take_back()
 #endif
 		if
 		:: user != NEVER -> frame[slot] = frame_before
+		:: user == NEVER && is_withheld ->
+			withheld[slot] = frame_before;
+#ifdef WRONG_WITHHELD_STAYS_OPEN
+			frame[slot] = frame_before;
+#endif
+			held_frame[slot] = NEVER
 		:: else
 		fi
 	fi
+}
+
+/* What the producer's program, or its patience, may do at any time. */
+inline may_evict()
+{
+	if
+	:: known[1] && !has_evicted ->
+		evicted = 1;
+		has_evicted = 1;
+		evicted_at = number - 1;
+		ring_wakes++
+	:: skip
+	fi
+}
+
+#define IS_LET_GO(s) (ended[1] || !HAS_MARKED(1, withheld[s]))
+
+/* Slots that the evicted consumer has released are free. */
+inline reclaim_withheld()
+{
+	slot = 0;
+	do
+	:: slot < SLOTS ->
+		if
+		:: held_frame[slot] == NEVER && IS_LET_GO(slot) -> held_frame[slot] = 0; frame[slot] = 0
+		:: else
+		fi;
+		slot++
+	:: slot == SLOTS -> break
+	od
+}
+
+/* The slot of the oldest frame; NEVER: there is none. */
+inline find_oldest()
+{
+	d_step {
+		slot = 0;
+		oldest = NEVER;
+		do
+		:: slot < SLOTS ->
+			if
+			:: held_frame[slot] != NEVER && (oldest == NEVER || held_frame[slot] < held_frame[oldest]) ->
+				oldest = slot
+			:: else
+			fi;
+			slot++
+		:: slot == SLOTS -> break
+		od;
+		slot = oldest;
+		oldest = 0
+	}
+}
+
+/* Frames that are not the newest, in any order that drops them. */
+inline take_one_that_drops()
+{
+	slot = 0;
+	do
+	:: slot < SLOTS && held_frame[slot] == 0 -> goto found
+	:: slot < SLOTS && held_frame[slot] != 0 && held_frame[slot] != NEVER && held_frame[slot] != published ->
+		take_back();
+		if
+		:: user == NEVER && !is_withheld -> goto found
+		:: else -> slot++
+		fi
+	:: slot < SLOTS && (held_frame[slot] == NEVER || (held_frame[slot] == published && published != 0)) ->
+		slot++
+	:: slot == SLOTS -> goto again /* consumers have changed their marks meanwhile */
+	od
+}
+
+/* Frames in their order: one that must wait keeps all later ones. */
+inline take_oldest()
+{
+	do
+	:: find_oldest();
+		if
+		:: slot == NEVER ->
+			slot = 0;
+			(IS_LET_GO(0) || (SLOTS == 2 && IS_LET_GO(SLOTS - 1)));
+			goto again
+		:: slot != NEVER && held_frame[slot] == 0 -> goto found
+		:: else ->
+			take_back();
+			if
+			:: user == NEVER && !is_withheld -> goto found
+			:: user == NEVER && is_withheld -> skip
+			:: else ->
+#ifdef WRONG_TAKEN_OUT_OF_ORDER
+				slot = (slot + 1) % SLOTS;
+				if
+				:: held_frame[slot] != NEVER ->
+					take_back();
+					if
+					:: user == NEVER && !is_withheld -> goto found
+					:: else
+					fi
+				:: else
+				fi;
+				find_oldest();
+				if
+				:: slot == NEVER -> goto again
+				:: else
+				fi;
+				frame_before = frame[slot];
+				find_user();
+#endif
+				if
+				:: user != NEVER -> await_release()
+				:: else
+				fi;
+				goto again
+			fi
+		fi
+	od
 }
 
 inline acquire()
 {
 	skip;
 again:
-	slot = 0;
-	do
-	:: slot < SLOTS && held_frame[slot] == 0 -> break
-	:: slot < SLOTS && held_frame[slot] != 0 && held_frame[slot] != published ->
-		take_back();
-		if
-		:: user == NEVER -> break
-		:: else -> slot++
-		fi
-	:: slot < SLOTS && held_frame[slot] == published && held_frame[slot] != 0 ->
+#ifdef EVICTS
+	may_evict();
+	reclaim_withheld();
+#endif
 #ifdef DROPS
-		slot++
+	take_one_that_drops();
 #else
-		take_back();
-		if
-		:: user == NEVER -> break
-		:: else -> slot++
-		fi
+	take_oldest();
 #endif
-	:: slot == SLOTS ->
-#ifndef DROPS
-		slot = SLOTS - 1;
-		frame_before = frame[slot];
-		find_user();
-		if
-		:: user != NEVER -> await_release()
-		:: else
-		fi;
-#endif
-		goto again /* where frames are dropped, consumers have changed their marks meanwhile */
-	od;
+found:
 	held_frame[slot] = 0
 }
 
@@ -202,11 +332,22 @@ inline publish()
 	fi
 }
 
+/* What is not used any more would only make more states. */
+inline forget()
+{
+	d_step {
+		slot = 0; user = NEVER; me = 0; frame_before = 0; count = 0; wakes_before = 0; oldest = 0;
+		is_withheld = 0
+	}
+}
+
 active proctype producer()
 {
-	byte held_frame[SLOTS];    /* what it knows to be in each slot */
+	byte held_frame[SLOTS];    /* what it knows to be in each slot; NEVER: it is withheld */
+	byte withheld[SLOTS];      /* and what was there */
 	bit known[CONSUMERS];
-	byte number = 1, slot, user = NEVER, me, frame_before, count, seen, wakes_before;
+	bit is_withheld, has_evicted;
+	byte number = 1, slot, user = NEVER, me, frame_before, count, seen, wakes_before, oldest, evicted_at;
 
 	do
 	:: number <= FRAMES ->
@@ -214,12 +355,15 @@ active proctype producer()
 		content[slot] = 0;
 		content[slot] = number;
 		publish();
+		forget();
 		number++
 	:: else -> break
 	od
 }
 
 /* --- a consumer --- */
+
+#define IS_GIVEN_UP (me == 1 && evicted)
 
 inline tell_producer()
 {
@@ -231,7 +375,8 @@ inline tell_producer()
 
 inline begin()
 {
-	wanted = published + 1 - (published > 0 -> 1 : 0);
+	wanted = published;
+	wanted = wanted + 1 - (wanted < HISTORY -> wanted : HISTORY);
 	do
 	:: marks[me].next = wanted;
 #ifdef WRONG_BEGIN_UNCHECKED
@@ -256,18 +401,19 @@ inline await_frame()
 #ifdef WRONG_SLEEP_AFTER_LOOK
 	wakes_before = ring_wakes;
 	if
-	:: published < wanted ->
+	:: published < wanted && !IS_GIVEN_UP ->
 		marks[me].is_asleep = 1;
 #else
 	marks[me].is_asleep = 1;
 	wakes_before = ring_wakes;
 	if
-	:: published < wanted ->
+	:: published < wanted && !IS_GIVEN_UP ->
 #endif
 		ring_wakes != wakes_before
 	:: else
 	fi;
-	marks[me].is_asleep = 0
+	marks[me].is_asleep = 0;
+	wakes_before = 0
 }
 
 inline take()
@@ -275,73 +421,128 @@ inline take()
 	slot = place[wanted];
 #ifdef WRONG_MARK_AFTER_LOOK
 	is_there = (frame[slot] == wanted);
-	marks[me].mark[slot] = wanted;
+	marks[me].mark[mark] = wanted;
 #else
-	marks[me].mark[slot] = wanted;
+	marks[me].mark[mark] = wanted;
 	is_there = (frame[slot] == wanted);
 #endif
+#ifndef WRONG_EVICTION_NOT_LOOKED
+	is_evicted = IS_GIVEN_UP;
+#endif
 	if
-	:: is_there ->
+	:: is_there && !is_evicted ->
 #ifndef WRONG_NEXT_NEVER_STORED
 		marks[me].next = wanted + 1
 #endif
-	:: else -> marks[me].mark[slot] = 0
+	:: else ->
+		is_there = 0;
+		marks[me].mark[mark] = 0;
+		tell_producer()
 	fi
 }
 
 inline release()
 {
-	marks[me].mark[slot] = 0;
+	marks[me].mark[mark] = 0;
 #ifndef WRONG_RELEASE_UNTOLD
 	tell_producer()
 #endif
 }
 
+/* The later frame was released; now the one that was kept. */
+inline release_kept()
+{
+#if HELD == 2
+	if
+	:: kept != 0 ->
+		assert(content[kept_slot] == kept);
+		kept = 0;
+		mark = 0;
+		release()
+	:: else
+	fi
+#else
+	skip
+#endif
+}
+
 proctype consumer(byte me)
 {
-	byte wanted, slot, wakes_before;
-	bit is_there;
+	byte wanted, slot, wakes_before, mark;
+	bit is_there, is_evicted;
+#if HELD == 2
+	byte kept, kept_slot;
+#endif
 
+#ifdef LATE
+	(me == 1 || published >= SLOTS);
+#endif
 	atomic { findable[me] = 1; members++ };
 	begin();
 	do
 	:: wanted <= FRAMES ->
 		do
-		:: published >= wanted -> break
+		:: published >= wanted || IS_GIVEN_UP -> break
 		:: else -> await_frame()
 		od;
+		if
+		:: published < wanted -> goto leaves_evicted
+		:: else
+		fi;
 		take();
 		if
 		:: is_there ->
 			assert(content[slot] == wanted);
+#if HELD == 2
+			if
+			:: me == 1 && kept == 0 && wanted < FRAMES ->
+				kept = wanted;
+				kept_slot = slot;
+				mark = 1;
+				wanted++;
+				goto missing
+			:: skip
+			fi;
+#endif
 			assert(content[slot] == wanted); /* and still */
 #ifdef WRONG_RELEASE_BEFORE_USE
 			release();
-			assert(content[slot] == wanted)
+			assert(content[slot] == wanted);
 #else
-			release()
+			release();
 #endif
+			release_kept();
+			slot = 0
+		:: !is_there && is_evicted -> goto leaves_evicted
 #ifdef DROPS
 		:: else
 		fi;
 		wanted++
 #else
 		:: else ->
-			frame[place[wanted]] == wanted; /* the producer opens the slot again */
+			/* The producer opens the slot again, or has evicted this consumer. */
+			frame[place[wanted]] == wanted || IS_GIVEN_UP;
 			goto missing
 		fi;
 		wanted++;
+#endif
 missing:
 		skip
-#endif
 	:: wanted > FRAMES -> goto leaves
+#ifndef LATE
 	:: me == 1 -> goto dies
+#endif
 	od;
+leaves_evicted:
+	release_kept();
+	goto gone;
 leaves:
 	assert(is_there); /* the newest frame was there, whatever was dropped before */
+gone:
 	marks[me].next = NEVER;
 	tell_producer();
 	goto over;
+#ifndef LATE
 dies:
 	/* Killed with a frame taken, perhaps: its GPU reads on until the kernel reports the end. */
 	if
@@ -355,6 +556,7 @@ dies:
 	:: else -> killed[me] = 1
 	fi;
 	ended[me] = 1;
+#endif
 over:
 	skip
 }
