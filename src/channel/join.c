@@ -251,6 +251,7 @@ static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *g
 	struct ww_channel *channel = &consumer->channel;
 	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	uint32_t producer_uid = grant->granted.uid;
+	ww_status status;
 
 	channel->broker = ww_broker_ref(grant->broker);
 	ww_try(open_page(consumer, grant));
@@ -258,7 +259,9 @@ static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *g
 	ww_get_reply_keep(grant, &channel->object);
 	if (channel->is_observer)
 		return WW_OK;
-	ww_try(get_slots(channel, joining, producer_uid));
+	status = get_slots(channel, joining, producer_uid);
+	if (status != WW_OK) /* the time may be over before the producer has put them */
+		return status;
 	ww_try(ww_timeline_create_alone(&channel->timeline));
 	ww_try(ww_channel_marks_create(&consumer->marks, channel->form.channel_id, &size,
 		consumer->is_own_user && channel->form.policy == WW_CHANNEL_BLOCK));

@@ -24,6 +24,7 @@
 #include "channel/consumers.h"
 #include "channel/ring.h"
 #include "crash/channel.h"
+#include "share/put_request.h"
 #include "support/channel.h"
 #include "support/driver.h"
 #include "support/fail_call.h"
@@ -113,6 +114,19 @@ void __wrap_ww_ring_close_slot(struct ww_ring *ring, uint32_t slot)
 	step("ww_ring_close_slot", false);
 	__real_ww_ring_close_slot(ring, slot);
 	step("ww_ring_close_slot", true);
+}
+
+/* Between the channel's object and that of its slots. */
+static void (*before_slots)(void);
+static int puts_left;
+
+DECLARE(ww_put_request_put);
+ww_status __wrap_ww_put_request_put(struct ww_put_request *offer,
+	struct ww_attachments *attachments, struct ww_broker *broker, uint64_t timeout_ns)
+{
+	if (before_slots && puts_left-- == 0)
+		before_slots();
+	return __real_ww_put_request_put(offer, attachments, broker, timeout_ns);
 }
 
 static const char *const producers_steps[] = {"ww_ring_publish", "ww_ring_close_slot",
@@ -249,6 +263,30 @@ static void create_only(ww_device *device, ww_broker *broker, char **arguments)
 	arm(arguments);
 	ww_channel_unref(make(device, broker, WW_CHANNEL_BLOCK));
 	disarm();
+}
+
+static void say_half(void)
+{
+	role_tell("half");
+	role_hear("go");
+}
+
+/* role_channel_half: stops after it has put the channel, and before it puts the slots */
+ROLE(role_channel_half)
+{
+	ww_device *device = subject_open();
+	ww_channel *channel;
+	ww_broker *broker;
+
+	MUST_OK(broker_open_patient(NULL, &broker));
+	before_slots = say_half;
+	puts_left = 1;
+	channel = make(device, broker, WW_CHANNEL_BLOCK);
+	role_tell("made");
+	role_hear("end");
+	ww_channel_unref(channel);
+	ww_broker_unref(broker);
+	ww_device_unref(device);
 }
 
 /* role_channel_stepper FUNCTION NTH before|after create|produce|consume */
@@ -522,4 +560,26 @@ CASE(channel_killed_at_each_call_producing, 0)
 CASE(channel_killed_at_each_call_consuming, 0)
 {
 	kill_at_calls(meet_consuming, 20);
+}
+
+/* Whose time is over has no channel; who comes later has all of it. */
+CASE(channel_joined_before_it_has_slots, 0)
+{
+	struct child producer;
+	ww_channel *channel;
+
+	scene_begin();
+	child_start(&producer, "role_channel_half", NULL);
+	child_hear(&producer, "half");
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_channel_get(scene.device, scene.broker, "c", NULL, 1000000, NULL, &channel));
+	MUST(!channel);
+	child_tell(&producer, "go");
+	child_hear(&producer, "made");
+	MUST_OK(ww_channel_get(scene.device, scene.broker, "c", NULL, 0, NULL, &channel));
+	ww_channel_unref(channel);
+	child_tell(&producer, "end");
+	child_finish(&producer);
+	nothing_is_left();
+	scene_end();
 }
