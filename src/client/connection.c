@@ -342,14 +342,17 @@ static ww_status open_socket(int *out_fd)
 /*
  * Not connected yet. The socket is made and listed in one step, so that there is none which a child
  * made by fork() does not close.
+ * Return: NULL: the record is filled.
  */
-static ww_status connection_new(struct ww_connection **out_connection)
+static struct ww_connection *connection_new(void)
 {
 	struct ww_connection *connection = calloc(1, sizeof(*connection));
 	ww_status status;
 
-	if (!connection)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
+	if (!connection) {
+		ww_fail(WW_ERR_NO_MEMORY, "cannot keep a connection: out of memory");
+		return NULL;
+	}
 	ww_ref_init(&connection->ref);
 	connection->uid = UINT32_MAX;
 	pthread_mutex_lock(&sockets_lock);
@@ -358,10 +361,9 @@ static ww_status connection_new(struct ww_connection **out_connection)
 		ww_list_append(&connections, &connection->link);
 	pthread_mutex_unlock(&sockets_lock);
 	if (status == WW_OK)
-		*out_connection = connection;
-	else
-		free(connection);
-	return status;
+		return connection;
+	free(connection);
+	return NULL;
 }
 
 static ww_status send_hello(struct ww_connection *connection, const struct ww_caller *caller,
@@ -393,7 +395,12 @@ ww_status ww_connection_connect(const struct ww_address *address, const struct w
 	*out_is_absent = false;
 	if (ww_cancel_is_nowait())
 		return WW_CANCELLED;
-	ww_try(connection_new(&connection));
+	connection = connection_new();
+	if (!connection) {
+		status = ww_error_last()->status;
+		ww_assert(status < 0); /* it was filled just now */
+		return status;
+	}
 	status = connect_socket(connection, address, deadline_ns, out_is_absent);
 	if (status != WW_OK)
 		return status;

@@ -111,7 +111,7 @@ PyObject *error_raise_text(struct core *core, ww_status status, const char *form
 	__attribute__((format(printf, 3, 4)));
 
 /* error_text.c: a message of the library with the names of this package instead of those of C. */
-#define ERROR_TEXT_BYTES (4 * WW_ERROR_MESSAGE_BYTES)
+#define ERROR_TEXT_BYTES ((size_t)4 * WW_ERROR_MESSAGE_BYTES)
 void error_text(const char *message, char out[ERROR_TEXT_BYTES]);
 
 /* Types cannot be changed either: what their functions rely on is only in __new__. */
