@@ -84,7 +84,8 @@ enum {
 	WW_OBJECT_BARRIER = 4,
 	WW_OBJECT_CHANNEL = 5, /* not made by this version */
 	WW_OBJECT_SERVICE = 6, /* not made by this version */
-	WW_OBJECT_POOL = 7
+	WW_OBJECT_POOL = 7,
+	WW_OBJECT_WORK_QUEUE = 8
 };
 
 /* ww_token_info.flags */

@@ -19,5 +19,6 @@
 #include <warpway/pool.h>
 #include <warpway/timeline.h>
 #include <warpway/token.h>
+#include <warpway/work_queue.h>
 
 #endif

@@ -27,13 +27,14 @@ ww_status ww_shared_page_create(uint64_t bytes, struct ww_mapping **out_cpu)
 	return ww_mapping_create(host, WW_MEMORY_HOST, bytes, out_cpu);
 }
 
-ww_status ww_shared_page_import(int fd, uint64_t bytes, struct ww_mapping **out_cpu)
+ww_status ww_shared_page_import(int fd, uint64_t bytes, uint32_t access,
+	struct ww_mapping **out_cpu)
 {
 	const struct ww_memory_source source = page_source(fd, bytes);
 	WW_AUTO_DEVICE ww_device *host = NULL;
 
 	ww_try(ww_device_open("host", &host));
-	return ww_mapping_import(host, &source, WW_ACCESS_READ, out_cpu);
+	return ww_mapping_import(host, &source, access, out_cpu);
 }
 
 struct ww_mapping *ww_shared_page_find(const struct ww_shared_page_mappings *mappings,

@@ -20,11 +20,13 @@ struct ww_shared_page_mappings {
 
 /*
  * As the CPU sees it.
- * @fd:  borrowed; looked at already with ww_memfd_check()
+ * @fd:      borrowed; looked at already with ww_memfd_check()
+ * @access:  WW_ACCESS_...
  * Return: WW_OK; as ww_memory_create() and ww_memory_import_fd().
  */
 ww_status ww_shared_page_create(uint64_t bytes, struct ww_mapping **out_cpu);
-ww_status ww_shared_page_import(int fd, uint64_t bytes, struct ww_mapping **out_cpu);
+ww_status ww_shared_page_import(int fd, uint64_t bytes, uint32_t access,
+	struct ww_mapping **out_cpu);
 
 /* Takes no lock. Return: borrowed; NULL: the device does not know the page yet. */
 struct ww_mapping *ww_shared_page_find(const struct ww_shared_page_mappings *mappings,

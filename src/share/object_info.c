@@ -25,6 +25,7 @@ const char *ww_object_kind_name(uint16_t kind)
 		[WW_OBJECT_CHANNEL] = "channel",
 		[WW_OBJECT_SERVICE] = "service",
 		[WW_OBJECT_POOL] = "pool",
+		[WW_OBJECT_WORK_QUEUE] = "work-queue",
 	};
 
 	if (kind >= sizeof(names) / sizeof(names[0]) || !names[kind])

@@ -20,7 +20,7 @@
 
 struct ww_put_request {
 	struct ww_wire_put put;
-	int fds[4]; /* owned */
+	int fds[WW_WIRE_FDS]; /* owned */
 	size_t fd_count;
 	uint64_t host_bytes; /* of the object, in memfds */
 };

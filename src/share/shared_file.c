@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shared_file.c - files in memory that one process writes and others map, see shared_file.h
+ * shared_file.c - files in memory that processes share, see shared_file.h
  */
 #include "share/shared_file.h"
 
@@ -35,6 +35,9 @@ BEGINS_ALIKE(ww_layout_pool_table, slot_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_pool_marks, mark_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_channel_ring, slot_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_channel_marks, mark_bytes, mark_count);
+BEGINS_ALIKE(ww_layout_work_queue_roster, entry_bytes, entry_count);
+BEGINS_ALIKE(ww_layout_work_queue_bell, entry_bytes, entry_count);
+BEGINS_ALIKE(ww_layout_work_queue_claims, claim_bytes, slot_count);
 _Static_assert(offsetof(struct ww_layout_pool_table, pool_id) == offsetof(struct header, id) &&
 		offsetof(struct ww_layout_channel_ring, channel_id) == offsetof(struct header, id),
 	"the headers begin alike");
@@ -88,7 +91,8 @@ ww_status ww_shared_file_import(const struct ww_shared_file *file, int fd, uint6
 			"a %s of %" PRIu32 " slots has no %s of %" PRIu64 " bytes", file->owner,
 			file->item_count, file->what, bytes);
 	ww_try(ww_memfd_check(fd, bytes));
-	ww_try(ww_shared_page_import(fd, bytes, &mapping));
+	ww_try(ww_shared_page_import(fd, bytes, file->access ? file->access : WW_ACCESS_READ,
+		&mapping));
 	ww_try(check_header(mapping->host_pointer, file));
 	*out_mapping = ww_steal(mapping);
 	return WW_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shared_file.h - files in memory that one process writes and others map for reading: what they
- * begin with
+ * shared_file.h - files in memory that processes share: what they begin with
  *
- * The table and the marks of a pool, the ring and the marks of a channel: each begins with magic,
- * layout version, sizes, and the id of the object that it belongs to, at the same places. Items
- * follow.
+ * The table and the marks of a pool, the ring and the marks of a channel, the roster, the bell and
+ * the claims of a work queue: each begins with magic, layout version, sizes, and the id of the
+ * object that it belongs to, at the same places. Items follow. One process writes a file, others
+ * map it for reading; some files of work queues have several writers.
  */
 #ifndef WW_SHARE_SHARED_FILE_H
 #define WW_SHARE_SHARED_FILE_H
@@ -26,6 +26,7 @@ struct ww_shared_file {
 	uint32_t item_count;
 	uint64_t bytes;    /* of the whole */
 	const uint8_t *id; /* WW_WIRE_ID_BYTES, borrowed */
+	uint32_t access;   /* WW_ACCESS_...: how it is imported; 0: for reading */
 };
 
 static inline uint64_t ww_shared_file_round_up(uint64_t bytes)

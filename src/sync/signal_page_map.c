@@ -155,7 +155,7 @@ static ww_status map_foreign(int fd, uint64_t bytes, const uint8_t id[WW_WIRE_ID
 	WW_AUTO_MAPPING struct ww_mapping *cpu = NULL;
 	struct ww_signal_map *page;
 
-	ww_try(ww_shared_page_import(fd, bytes, &cpu));
+	ww_try(ww_shared_page_import(fd, bytes, WW_ACCESS_READ, &cpu));
 	ww_try(ww_signal_page_check(cpu->host_pointer, bytes));
 	page = page_new(cpu, false);
 	if (!page)

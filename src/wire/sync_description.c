@@ -31,6 +31,9 @@
 #define CHANNEL_READERS 32
 #define METADATA_MOST   4096
 #define SLOT_UNIT       512
+#define QUEUE_SLOTS     1024
+#define QUEUE_MEMBERS   64
+#define QUEUE_ATTEMPTS  64
 
 /* How the description of one kind of object looks. */
 struct form {
@@ -55,6 +58,8 @@ static const struct form channel_form = {"channel", WW_WIRE_CHANNEL_REF_MAGIC, W
 	WW_CHANNEL_REF_BYTES};
 static const struct form consumer_form = {"consumer", WW_WIRE_CHANNEL_CONSUMER_REF_MAGIC,
 	WW_CONSUMER_REF_BYTES, offsetof(struct ww_wire_channel_consumer_ref, reserved)};
+static const struct form work_queue_form = {"work queue", WW_WIRE_WORK_QUEUE_REF_MAGIC,
+	WW_WORK_QUEUE_REF_BYTES, offsetof(struct ww_wire_work_queue_ref, reserved)};
 
 /* Fields are encoded one behind the other, so they are where the structs have them. */
 _Static_assert(sizeof(struct ww_wire_timeline_ref) == WW_TIMELINE_REF_BYTES, "no padding");
@@ -63,6 +68,7 @@ _Static_assert(sizeof(struct ww_wire_pool_ref) == WW_POOL_REF_BYTES, "no padding
 _Static_assert(sizeof(struct ww_wire_pool_holder_ref) == WW_POOL_HOLDER_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_channel_ref) == WW_CHANNEL_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_channel_consumer_ref) == WW_CONSUMER_REF_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_wire_work_queue_ref) == WW_WORK_QUEUE_REF_BYTES, "no padding");
 
 static void put_checksum(uint8_t *bytes, size_t count)
 {
@@ -285,4 +291,42 @@ ww_status ww_consumer_ref_read(const uint8_t *bytes, size_t count,
 	ww_wire_decode_channel_consumer_ref(bytes, out_ref);
 	ww_try(check_page("consumer", out_ref->page_bytes));
 	return check_channel_slots("consumer", out_ref->slot_count, out_ref->marks_bytes);
+}
+
+/* --- work queues --- */
+
+void ww_work_queue_ref_write(const struct ww_wire_work_queue_ref *ref,
+	uint8_t out[WW_WORK_QUEUE_REF_BYTES])
+{
+	ww_wire_encode_work_queue_ref(ref, out);
+	seal(&work_queue_form, out);
+}
+
+static bool is_within(uint32_t count, uint32_t most)
+{
+	return count > 0 && count <= most;
+}
+
+static bool is_possible_queue(const struct ww_wire_work_queue_ref *ref)
+{
+	return is_within(ref->slot_count, QUEUE_SLOTS) &&
+		is_within(ref->producers_max, QUEUE_MEMBERS) &&
+		is_within(ref->consumers_max, QUEUE_MEMBERS) &&
+		is_within(ref->attempts_max, QUEUE_ATTEMPTS) &&
+		is_within(ref->held_max, QUEUE_SLOTS) && ref->failed_max < ref->slot_count &&
+		ref->metadata_bytes <= METADATA_MOST && ref->slot_bytes > 0 &&
+		ref->slot_bytes % SLOT_UNIT == 0 && ref->slot_bytes <= UINT64_MAX / QUEUE_SLOTS &&
+		(ref->kind == WW_MEMORY_VMM || ref->kind == WW_MEMORY_HOST) &&
+		ref->metadata_type[sizeof(ref->metadata_type) - 1] == 0;
+}
+
+ww_status ww_work_queue_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_work_queue_ref *out_ref)
+{
+	ww_try(check_form(&work_queue_form, bytes, count));
+	ww_wire_decode_work_queue_ref(bytes, out_ref);
+	if (!is_possible_queue(out_ref))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the work queue's description says what cannot be, of its slots or limits");
+	return WW_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sync_description.h - descriptions of objects that are not memory: timelines, barriers, events,
- * pools, channels
+ * pools, channels, work queues
  *
  * The broker keeps them for whoever put the object and looks at nothing in them. They come from
  * untrusted processes: reading checks everything that can be checked without the object.
@@ -18,6 +18,7 @@
 #define WW_POOL_HOLDER_REF_BYTES 64
 #define WW_CHANNEL_REF_BYTES     128
 #define WW_CONSUMER_REF_BYTES    64
+#define WW_WORK_QUEUE_REF_BYTES  128
 
 #define WW_CHANNEL_PAGE_MOST (UINT64_C(64) << 20) /* bytes of a ring, or of marks */
 
@@ -32,6 +33,8 @@ void ww_pool_holder_ref_write(const struct ww_wire_pool_holder_ref *ref,
 void ww_channel_ref_write(const struct ww_wire_channel_ref *ref, uint8_t out[WW_CHANNEL_REF_BYTES]);
 void ww_consumer_ref_write(const struct ww_wire_channel_consumer_ref *ref,
 	uint8_t out[WW_CONSUMER_REF_BYTES]);
+void ww_work_queue_ref_write(const struct ww_wire_work_queue_ref *ref,
+	uint8_t out[WW_WORK_QUEUE_REF_BYTES]);
 
 /*
  * Return: WW_OK; WW_ERR_PROTOCOL (not one, damaged, or it says what cannot be); WW_ERR_VERSION (of
@@ -49,5 +52,7 @@ ww_status ww_channel_ref_read(const uint8_t *bytes, size_t count,
 	struct ww_wire_channel_ref *out_ref);
 ww_status ww_consumer_ref_read(const uint8_t *bytes, size_t count,
 	struct ww_wire_channel_consumer_ref *out_ref);
+ww_status ww_work_queue_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_work_queue_ref *out_ref);
 
 #endif

@@ -13,7 +13,7 @@
 #include "wire/sync_description.h"
 
 #define MOST_BYTES WW_EVENT_REF_BYTES
-#define KINDS      7
+#define KINDS      8
 
 static struct ww_wire_event_ref an_event(void)
 {
@@ -76,7 +76,27 @@ static struct ww_wire_channel_consumer_ref a_consumer(void)
 	};
 }
 
-/* A good one of each kind: timeline, barrier, event, pool, who uses a pool, channel, consumer. */
+static struct ww_wire_work_queue_ref a_work_queue(void)
+{
+	return (struct ww_wire_work_queue_ref){
+		.queue_id = "queue",
+		.slot_bytes = 4096,
+		.slot_count = 16,
+		.metadata_bytes = 64,
+		.producers_max = 8,
+		.consumers_max = 64,
+		.attempts_max = 3,
+		.failed_max = 15,
+		.held_max = 2,
+		.kind = WW_MEMORY_VMM,
+		.metadata_type = "job/1",
+	};
+}
+
+/*
+ * A good one of each kind: timeline, barrier, event, pool, who uses a pool, channel, consumer, work
+ * queue.
+ */
 static void write_kind(size_t kind, uint8_t *out)
 {
 	const struct ww_wire_timeline_ref timeline = {
@@ -90,6 +110,7 @@ static void write_kind(size_t kind, uint8_t *out)
 	const struct ww_wire_pool_holder_ref holder = a_holder();
 	const struct ww_wire_channel_ref channel = a_channel();
 	const struct ww_wire_channel_consumer_ref consumer = a_consumer();
+	const struct ww_wire_work_queue_ref queue = a_work_queue();
 
 	if (kind == 0)
 		ww_timeline_ref_write(&timeline, out);
@@ -103,8 +124,10 @@ static void write_kind(size_t kind, uint8_t *out)
 		ww_pool_holder_ref_write(&holder, out);
 	else if (kind == 5)
 		ww_channel_ref_write(&channel, out);
-	else
+	else if (kind == 6)
 		ww_consumer_ref_write(&consumer, out);
+	else
+		ww_work_queue_ref_write(&queue, out);
 }
 
 static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
@@ -115,6 +138,7 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 	struct ww_wire_pool_ref pool;
 	struct ww_wire_pool_holder_ref holder;
 	struct ww_wire_channel_consumer_ref consumer;
+	struct ww_wire_work_queue_ref queue;
 	struct ww_wire_channel_ref channel;
 
 	if (kind == 0)
@@ -129,11 +153,14 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 		return ww_pool_holder_ref_read(bytes, count, &holder);
 	if (kind == 5)
 		return ww_channel_ref_read(bytes, count, &channel);
-	return ww_consumer_ref_read(bytes, count, &consumer);
+	if (kind == 6)
+		return ww_consumer_ref_read(bytes, count, &consumer);
+	return ww_work_queue_ref_read(bytes, count, &queue);
 }
 
 static const size_t sizes[KINDS] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES, WW_EVENT_REF_BYTES,
-	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES, WW_CHANNEL_REF_BYTES, WW_CONSUMER_REF_BYTES};
+	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES, WW_CHANNEL_REF_BYTES, WW_CONSUMER_REF_BYTES,
+	WW_WORK_QUEUE_REF_BYTES};
 
 static void what_is_written_is_read(void **state)
 {
@@ -246,6 +273,46 @@ static void channel_that_cannot_be_is_refused(void **state)
 	REFUSE(held_max, 5);
 	REFUSE(kind, 3);
 	REFUSE(page_bytes, 100);
+	REFUSE(metadata_type[15], 'x');
+}
+
+static void refuse_work_queue(const struct ww_wire_work_queue_ref *ref)
+{
+	struct ww_wire_work_queue_ref again;
+	uint8_t bytes[WW_WORK_QUEUE_REF_BYTES];
+
+	ww_work_queue_ref_write(ref, bytes);
+	assert_int_equal(ww_work_queue_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
+}
+
+static void work_queue_that_cannot_be_is_refused(void **state)
+{
+	struct ww_wire_work_queue_ref ref;
+
+	(void)state;
+#undef REFUSE
+#define REFUSE(field, value)             \
+	do {                             \
+		ref = a_work_queue();    \
+		ref.field = value;       \
+		refuse_work_queue(&ref); \
+	} while (0)
+	REFUSE(slot_count, 0);
+	REFUSE(slot_count, 1025);
+	REFUSE(slot_bytes, 0);
+	REFUSE(slot_bytes, 100);
+	REFUSE(slot_bytes, UINT64_MAX - 511);
+	REFUSE(metadata_bytes, 4097);
+	REFUSE(producers_max, 0);
+	REFUSE(producers_max, 65);
+	REFUSE(consumers_max, 0);
+	REFUSE(consumers_max, 65);
+	REFUSE(attempts_max, 0);
+	REFUSE(attempts_max, 65);
+	REFUSE(failed_max, 16);
+	REFUSE(held_max, 0);
+	REFUSE(held_max, 1025);
+	REFUSE(kind, 3);
 	REFUSE(metadata_type[15], 'x');
 }
 
@@ -409,6 +476,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_of_a_pool_is_read),
 		cmocka_unit_test(what_is_written_of_a_channel_is_read),
 		cmocka_unit_test(channel_that_cannot_be_is_refused),
+		cmocka_unit_test(work_queue_that_cannot_be_is_refused),
 		cmocka_unit_test(every_flipped_bit_is_noticed),
 		cmocka_unit_test(another_kind_or_size_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),

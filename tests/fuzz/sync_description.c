@@ -95,6 +95,18 @@ static ww_status read_consumer(const uint8_t *bytes, size_t count, uint8_t *agai
 	return WW_OK;
 }
 
+static ww_status read_work_queue(const uint8_t *bytes, size_t count, uint8_t *again)
+{
+	struct ww_wire_work_queue_ref ref;
+
+	ww_try(ww_work_queue_ref_read(bytes, count, &ref));
+	FUZZ_MUST(ref.slot_count > 0 && ref.failed_max < ref.slot_count &&
+		ref.slot_bytes <= UINT64_MAX / ref.slot_count && ref.producers_max <= 64 &&
+		ref.consumers_max <= 64);
+	ww_work_queue_ref_write(&ref, again);
+	return WW_OK;
+}
+
 static const struct reader {
 	read_again_fn read;
 	size_t bytes;
@@ -106,6 +118,7 @@ static const struct reader {
 	{read_holder, WW_POOL_HOLDER_REF_BYTES},
 	{read_channel, WW_CHANNEL_REF_BYTES},
 	{read_consumer, WW_CONSUMER_REF_BYTES},
+	{read_work_queue, WW_WORK_QUEUE_REF_BYTES},
 };
 
 #define READERS (sizeof(readers) / sizeof(readers[0]))
@@ -134,6 +147,23 @@ static void write_channel_seed(unsigned int number, bool is_channel, uint8_t *ou
 		ww_channel_ref_write(&channel, out);
 	else
 		ww_consumer_ref_write(&consumer, out);
+}
+
+static void write_queue_seed(unsigned int number, uint8_t *out)
+{
+	const struct ww_wire_work_queue_ref queue = {
+		.queue_id = {13},
+		.slot_bytes = 512,
+		.slot_count = 1 + number,
+		.producers_max = 1 + number,
+		.consumers_max = 64,
+		.attempts_max = 3,
+		.failed_max = number / 2,
+		.held_max = 1,
+		.kind = 1 + number % 2,
+	};
+
+	ww_work_queue_ref_write(&queue, out);
 }
 
 size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
@@ -175,6 +205,8 @@ size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 		ww_pool_ref_write(&pool, out + 1);
 	} else if (which == 4) {
 		ww_pool_holder_ref_write(&holder, out + 1);
+	} else if (which == 7) {
+		write_queue_seed(number, out + 1);
 	} else {
 		write_channel_seed(number, which == 5, out + 1);
 	}

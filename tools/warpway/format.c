@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define WORDS_MAX 8
+#define WORDS_MAX 9
 
 static const char *const words[][WORDS_MAX] = {
 	[FORMAT_KIND] = {[WW_OBJECT_MEMORY] = "memory",
@@ -24,7 +24,8 @@ static const char *const words[][WORDS_MAX] = {
 		[WW_OBJECT_BARRIER] = "barrier",
 		[WW_OBJECT_CHANNEL] = "channel",
 		[WW_OBJECT_SERVICE] = "service",
-		[WW_OBJECT_POOL] = "pool"},
+		[WW_OBJECT_POOL] = "pool",
+		[WW_OBJECT_WORK_QUEUE] = "work-queue"},
 	[FORMAT_MEMORY_KIND] = {[WW_MEMORY_VMM] = "vmm", [WW_MEMORY_HOST] = "host"},
 	[FORMAT_STATE] = {[WW_STATE_WRITING] = "writing",
 		[WW_STATE_SEALED] = "sealed",

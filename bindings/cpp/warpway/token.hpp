@@ -24,7 +24,8 @@ enum class object_kind : std::uint32_t {
 	barrier = WW_OBJECT_BARRIER,
 	channel = WW_OBJECT_CHANNEL,
 	service = WW_OBJECT_SERVICE,
-	pool = WW_OBJECT_POOL
+	pool = WW_OBJECT_POOL,
+	work_queue = WW_OBJECT_WORK_QUEUE
 };
 
 /* struct ww_token_info */

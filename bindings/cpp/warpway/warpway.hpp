@@ -26,5 +26,6 @@
 #include <warpway/tensor.hpp>
 #include <warpway/timeline.hpp>
 #include <warpway/token.hpp>
+#include <warpway/work_queue.hpp>
 
 #endif

@@ -251,13 +251,13 @@ PyObject *info_numbers(const int64_t *numbers, uint32_t count)
 PyObject *object_info_object(struct core *core, const struct ww_object_info *info)
 {
 	static const char *const kinds[] = {"", "memory", "timeline", "event", "barrier", "channel",
-		"service", "pool"};
+		"service", "pool", "work-queue"};
 	static const char *const states[] = {"", "writing", "sealed", "shared", "removed"};
 	static const char *const lives[] = {"", "held", "owner", "kept"};
 	static const char *const accesses[] = {"", "read", "write"};
 	PyObject *const values[] = {
 		info_text(info->name),
-		info_word(info->kind, kinds, 8),
+		info_word(info->kind, kinds, 9),
 		info_word(info->state, states, 5),
 		info_word(info->life, lives, 4),
 		PyLong_FromUnsignedLongLong(info->bytes),

@@ -454,7 +454,7 @@ static Py_hash_t token_hash(PyObject *self)
 }
 
 static const char *const token_kinds[] = {"", "memory", "timeline", "event", "barrier", "channel",
-	"service", "pool"};
+	"service", "pool", "work-queue"};
 
 static bool own_info(PyObject *self, struct ww_token_info *info)
 {
@@ -484,7 +484,7 @@ static PyObject *get_kind(PyObject *self, void *unused)
 	struct ww_token_info info;
 
 	(void)unused;
-	return own_info(self, &info) ? info_word(named_kind(&info), token_kinds, 8) : NULL;
+	return own_info(self, &info) ? info_word(named_kind(&info), token_kinds, 9) : NULL;
 }
 
 static PyObject *get_access(PyObject *self, void *unused)

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/work_queue.h - frames from several producers, each for exactly one of several consumers
+ *
+ * A work queue distributes work. A producer writes a frame into a slot of its own, in device or
+ * host memory, and publishes it; one consumer receives it, uses it in place, and acknowledges it.
+ * Then the frame is done, and its slot is free. Nothing is copied.
+ *
+ *   producer:   acquire ──> write ──> publish                     (or discard)
+ *                  ^                     │ available
+ *                  │ done                v
+ *   a consumer:    └─ acknowledge <── receive ──> reject ──> available again, or failed
+ *
+ * At least once: if a consumer ends before it has acknowledged a frame, or rejects it, another
+ * consumer gets the frame, marked as a repeat (struct ww_work_frame.attempts). If it has been given
+ * out attempts_max times, it has failed: consumers do not get it any more. It is kept, and is read
+ * by opening the queue with role WW_WORK_QUEUE_FAILED.
+ *
+ * Order: the frames of one producer are given out in the order in which they were published. A
+ * frame that is given out again comes before newer ones of its producer that no consumer has yet.
+ * Between producers there is no order; consumers take from all of them in turn.
+ *
+ * When a process ends:
+ *   - A consumer: the frames that it has are given out again, after the kernel has reported the
+ *     end, since work of its GPU may read them until then. Other members notice that within 50 ms,
+ *     while they wait, or receive.
+ *   - A producer, or one that closes the queue: its frames stay, with the memory of its slots, and
+ *     are given out as long as the queue exists. A frame that its GPU had not completed is lost: it
+ *     is never given out.
+ *   - The queue exists while a process has it open, in whatever role.
+ *   - If the broker was killed, the members go on; new ones cannot join until it is there again,
+ *     and some ends of consumers are noticed only then.
+ *
+ * Streams: publish, receive and acknowledge take a stream or NULL. With a stream the CPU does not
+ * wait: the frame is complete, or done, after the work that the stream has at that time, and a
+ * consumer's stream waits for a frame that is not complete. If the consumer ends before that work
+ * is complete, the frame is given out again. A stream of a consumer waits on the GPU only for
+ * producers of its own user, since a wait that never ends would block it; for others the CPU waits.
+ * A producer's stream never waits for a consumer: a slot is free when its frame is done.
+ *
+ * Rights: the mode of the queue decides. A process that may read the object may consume; for that
+ * it writes claims, which all consumers share, and so consumers must trust each other. A hostile
+ * consumer can take, repeat or drop any frame of the queue, keep others from being woken (they look
+ * every 50 ms), take all entries for consumers, and declare a frame done that another consumer
+ * reads, so that its bytes change meanwhile. It cannot write frames, nor become a producer, nor
+ * have a process read or write outside the queue's memory, nor block a GPU. A process that may
+ * write the object may produce as well. Entries of consumers of other users that were killed stay
+ * taken until the process that made the queue, or the queue, ends.
+ *
+ * How it works: each producer writes a ring and shares claims, one word for each slot, which
+ * consumers change by compare and swap. A frame costs a few of these: no broker, no message, and no
+ * system call while both sides are awake.
+ *
+ * Threads: one ww_work_queue is used by one thread at a time. A process may open a queue several
+ *          times: each ww_work_queue is a member of its own.
+ * Fork:    a child made by fork() cannot use the queues of its parent (device.h).
+ */
+#ifndef WARPWAY_WORK_QUEUE_H
+#define WARPWAY_WORK_QUEUE_H
+
+#include <warpway/base.h>
+#include <warpway/broker.h>
+#include <warpway/device.h>
+#include <warpway/token.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_work_queue ww_work_queue;
+
+#define WW_WORK_QUEUE_SLOTS_MAX           1024 /* of each producer */
+#define WW_WORK_QUEUE_MEMBERS_MAX         64   /* producers; consumers */
+#define WW_WORK_QUEUE_ATTEMPTS_MAX        64
+#define WW_WORK_QUEUE_METADATA_MAX        4096 /* bytes of each frame */
+#define WW_WORK_QUEUE_METADATA_TYPE_BYTES 16
+#define WW_WORK_QUEUE_DIMS                8   /* of a frame's shape */
+#define WW_WORK_QUEUE_ALIGNMENT           512 /* bytes; of each slot's memory */
+
+/* What a process does with a queue. */
+enum {
+	WW_WORK_QUEUE_KEEPER = 1, /* nothing: it keeps the queue, and may close it if it made it */
+	WW_WORK_QUEUE_PRODUCER = 2, /* acquires, publishes */
+	WW_WORK_QUEUE_CONSUMER = 3, /* receives, acknowledges */
+	WW_WORK_QUEUE_FAILED = 4    /* the same with failed frames */
+};
+
+/**
+ * struct ww_work_queue_params - what queue to make
+ * @struct_size:    sizeof(struct ww_work_queue_params)
+ * @role:           of this process, WW_WORK_QUEUE_...; 0: WW_WORK_QUEUE_KEEPER
+ * @slot_bytes:     room for the bytes of a frame, > 0; rounded up to WW_WORK_QUEUE_ALIGNMENT
+ * @slots:          of each producer, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 16
+ * @producers_max:  at one time, 1 to WW_WORK_QUEUE_MEMBERS_MAX; 0: 8. A producer that has ended
+ *                  counts until its frames are done
+ * @consumers_max:  at one time, those of failed frames too, 1 to WW_WORK_QUEUE_MEMBERS_MAX; 0: 16
+ * @attempts_max:   how often a frame is given out before it has failed, 1 to
+ *                  WW_WORK_QUEUE_ATTEMPTS_MAX; 0: 3
+ * @failed_max:     how many failed frames of each producer are kept when it needs a slot; then the
+ *                  oldest ones are dropped. Less than @slots; UINT32_MAX: none. 0: a quarter of
+ *                  @slots
+ * @held_max:       frames that one consumer may hold, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 1
+ * @metadata_bytes: room for metadata of each frame, at most WW_WORK_QUEUE_METADATA_MAX
+ * @kind:           of each producer's memory, WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
+ * @mode:           permission bits of its name, such as 0640: those who may read consume, those who
+ *                  may write produce too. 0: 0600
+ * @gid:            group; 0: the caller's own; else one of the caller's groups
+ * @reserved:       0
+ * @flags:          WW_PUT_REPLACE of broker.h, or 0
+ * @metadata_type:  what the user calls the type of the metadata, such as "job/1"; ended by a zero
+ */
+struct ww_work_queue_params {
+	uint32_t struct_size;
+	uint32_t role;
+	uint64_t slot_bytes;
+	uint32_t slots;
+	uint32_t producers_max;
+	uint32_t consumers_max;
+	uint32_t attempts_max;
+	uint32_t failed_max;
+	uint32_t held_max;
+	uint32_t metadata_bytes;
+	uint32_t kind;
+	uint32_t mode;
+	uint32_t gid;
+	uint32_t reserved;
+	uint64_t flags;
+	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+};
+
+/**
+ * ww_work_queue_create() - make a queue in a broker, and open it
+ * @device:     borrowed; of a producer: where its slots' memory is to be; of a consumer: where
+ *              slots are to be mapped, for reading: host memory, and what the device reaches
+ * @broker:     borrowed; NULL: the default broker
+ * @name:       borrowed; NULL: it is found by its tokens only
+ * @params:     borrowed; its slot_bytes is set
+ * @cancel:     borrowed; may be NULL: cancel.h
+ * @out_queue:  the caller's; NULL on failure
+ *
+ * The name ends when the last process that has the queue open closes it or ends.
+ *
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_EXISTS (the name is
+ *         taken); WW_ERR_VERSION (the broker is too old); as ww_memory_create() and
+ *         ww_timeline_put(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_work_queue_params *params, ww_cancel *cancel, ww_work_queue **out_queue);
+
+/**
+ * ww_work_queue_get() - open the queue of a name
+ * @device:         as for ww_work_queue_create()
+ * @broker:         borrowed; NULL: the default broker
+ * @name:           borrowed
+ * @role:           WW_WORK_QUEUE_...; a producer must be allowed to write the object, others to
+ *                  read it
+ * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @timeout_ns:     how long to wait for the name to appear; 0: not at all; WW_FOREVER
+ * @cancel:         borrowed; may be NULL: cancel.h
+ * @out_queue:      the caller's; NULL on failure
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@role); WW_ERR_NOT_FOUND;
+ *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no work queue); WW_ERR_MISMATCH (metadata of
+ *         another type); WW_ERR_LIMIT (it has as many producers or consumers as it may have);
+ *         WW_ERR_STATE (a producer: the queue is closed); WW_ERR_PROTOCOL; as ww_memory_get();
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name,
+	uint32_t role, const char *metadata_type, uint64_t timeout_ns, ww_cancel *cancel,
+	ww_work_queue **out_queue);
+
+/**
+ * ww_work_queue_export() - a token by which any process can open the queue
+ * @queue:      borrowed
+ * @access:     WW_ACCESS_READ: for consumers; WW_ACCESS_WRITE: for producers too, from a process
+ *              that may produce itself
+ * @params:     borrowed; NULL: WW_ESCROW_DEFAULT
+ * @cancel:     borrowed; may be NULL: cancel.h
+ * @out_token:  filled on success
+ *
+ * Return: WW_OK; WW_CANCELLED; as ww_memory_export(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_export(ww_work_queue *queue, uint32_t access,
+	const struct ww_token_params *params, ww_cancel *cancel, struct ww_token *out_token);
+
+/**
+ * ww_work_queue_import() - open the queue that a token names
+ * @device:         as for ww_work_queue_create()
+ * @broker:         borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @token:          borrowed; may come from anywhere
+ * @role:           as for ww_work_queue_get()
+ * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @cancel:         borrowed; may be NULL: cancel.h
+ * @out_queue:      the caller's; NULL on failure
+ *
+ * Return: as ww_work_queue_get() and ww_memory_import().
+ */
+WW_API ww_status ww_work_queue_import(ww_device *device, ww_broker *broker,
+	const struct ww_token *token, uint32_t role, const char *metadata_type, ww_cancel *cancel,
+	ww_work_queue **out_queue);
+
+/**
+ * ww_work_queue_ref() - take one more reference of a queue
+ * Return: @queue.
+ */
+WW_API ww_work_queue *ww_work_queue_ref(ww_work_queue *queue);
+
+/**
+ * ww_work_queue_unref() - release a reference of a queue; the last one leaves it
+ * @queue:  may be NULL
+ *
+ * Of a producer: slots that it holds are discarded; frames that it published stay. Of a consumer:
+ * frames that it holds are given out again, as by ww_work_queue_reject().
+ *
+ * May block: for one round trip to the broker, at most 1 s.
+ * Return: NULL.
+ */
+WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
+
+/**
+ * ww_work_queue_close() - say that no more work comes
+ * @queue:  borrowed; of the process that made it, or of a producer
+ *
+ * From then on no producer joins or gets a slot; what producers hold they can still publish. When
+ * all producers have left, and all frames are done or have failed, consumers get WW_END.
+ *
+ * Return: WW_OK; WW_ERR_ACCESS (this process may not produce); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_close(ww_work_queue *queue);
+
+/**
+ * struct ww_work_frame - a frame that is being written, or was received
+ * @struct_size:     set by the caller to sizeof(struct ww_work_frame)
+ * @slot:            its slot
+ * @number:          1, 2, 3, ... in the order in which its producer published; 0: not published yet
+ * @producer:        of a consumer: which producer's it is: 1, 2, 3, ... as this consumer met them
+ * @attempts:        of a consumer: how often it has been given out, this time included: above 1 it
+ *                   is a repeat, and an earlier consumer may have done part of the work
+ * @pointer:         of its bytes, for the queue's device
+ * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
+ * @metadata:        of its metadata; a consumer must not write there
+ * @capacity:        bytes that the slot has room for
+ * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: @capacity
+ * @submitted_ns:    CLOCK_MONOTONIC, when it was published
+ * @metadata_bytes:  bytes of its metadata; set by the producer. acquire: the room for it
+ * @ndim:            of @shape; set by the producer
+ * @shape:           elements in each dimension
+ */
+struct ww_work_frame {
+	uint32_t struct_size;
+	uint32_t slot;
+	uint64_t number;
+	uint32_t producer;
+	uint32_t attempts;
+	void *pointer;
+	void *host_pointer;
+	void *metadata;
+	uint64_t capacity;
+	uint64_t bytes;
+	uint64_t submitted_ns;
+	uint32_t metadata_bytes;
+	uint32_t ndim;
+	uint64_t shape[WW_WORK_QUEUE_DIMS];
+};
+
+/**
+ * ww_work_queue_acquire() - get a slot to write a frame into
+ * @queue:       borrowed; of a producer
+ * @stream:      borrowed; of the device that will write; NULL: the CPU may write when this returns
+ * @timeout_ns:  how long to wait for a slot; 0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_frame:   the caller's, with struct_size set; filled on success
+ *
+ * Waits until a frame of this producer is done, if all its slots have frames. Several slots may be
+ * held. The frame is passed to ww_work_queue_publish() or ww_work_queue_discard().
+ *
+ * Return: WW_OK; WW_TIMED_OUT (the record says what the frames wait for); WW_CANCELLED; WW_END (the
+ *         queue was closed); WW_ERR_ACCESS (this is no producer); WW_ERR_STATE (all slots are held
+ *         by the caller); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_work_frame *out_frame);
+
+/**
+ * ww_work_queue_publish() - give a frame to the consumers
+ * @queue:   borrowed
+ * @frame:   borrowed; as ww_work_queue_acquire() filled it, with bytes, metadata_bytes, ndim and
+ *           shape set by the caller. Its number and submitted_ns are set on success
+ * @stream:  borrowed; the frame is complete after the work before; NULL: it is complete
+ *
+ * Return: WW_OK; WW_ERR_INVALID (no frame that is held, or one that is too large: nothing was
+ *         published, and the frame is still held); WW_ERR_PEER_LOST (the connection to the broker
+ *         broke, which has told the others that this producer ended); as
+ *         ww_timeline_stream_signal(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *frame,
+	ww_stream *stream);
+
+/**
+ * ww_work_queue_discard() - give a slot back without publishing a frame
+ * @queue:   borrowed
+ * @frame:   borrowed
+ * @stream:  borrowed; the slot is free after its work before; NULL: it is free
+ *
+ * Return: as ww_work_queue_publish().
+ */
+WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream);
+
+/**
+ * ww_work_queue_receive() - get a frame that no other consumer has
+ * @queue:       borrowed; of a consumer, of any or of failed frames
+ * @stream:      borrowed; of the device that will read: its further work waits until the frame is
+ *               complete; NULL: the frame is complete when this returns
+ * @timeout_ns:  how long to wait for a frame; 0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_frame:   the caller's, with struct_size set; filled on success
+ *
+ * The frame is passed to ww_work_queue_acknowledge() or ww_work_queue_reject().
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the queue was closed, all producers have left,
+ *         and there is no frame, and none that may be given out again); WW_ERR_PEER_LOST (once: a
+ *         frame that was acknowledged before it was complete never was, since its producer ended:
+ *         what was computed from it is not valid. Or always: the connection to the broker broke,
+ *         which has told the others that this consumer ended); WW_ERR_ACCESS (this is no consumer);
+ *         WW_ERR_STATE (held_max frames are held); WW_ERR_PROTOCOL (a producer says of a frame what
+ *         cannot be; the frame is dropped); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_work_frame *out_frame);
+
+/**
+ * ww_work_queue_acknowledge() - say that the work of a frame is done
+ * @queue:   borrowed
+ * @frame:   borrowed; as ww_work_queue_receive() filled it
+ * @stream:  borrowed; the frame is done after the work before; NULL: it is done
+ *
+ * Return: WW_OK; WW_ERR_PEER_LOST (the producer ended before the frame was complete: what was
+ *         computed from it is not valid; the frame is not held any more, and the stream can be used
+ *         further. If that is known only later, the next receive returns it); WW_ERR_STATE (the
+ *         frame was given out again meanwhile, since the others were told that this consumer ended,
+ *         or was changed by a hostile one; it is not held any more); WW_ERR_INVALID (no frame that
+ *         is held); as ww_timeline_stream_signal(), and then the frame is still held: acknowledge
+ *         it without the stream, when the stream has done its work; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream);
+
+/**
+ * ww_work_queue_reject() - give a frame back that this consumer cannot work on
+ * @queue:  borrowed
+ * @frame:  borrowed; as ww_work_queue_receive() filled it. The caller has waited for its streams
+ *          that use it
+ *
+ * The frame is given out again, or has failed if that was its last attempt. A failed frame stays
+ * failed; if it was received 127 times in all, it is dropped.
+ *
+ * Return: WW_OK; WW_ERR_STATE (as ww_work_queue_acknowledge()); WW_ERR_INVALID (no frame that is
+ *         held); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame);
+
+/**
+ * struct ww_work_queue_info - the state of a queue, as one of its members sees it
+ * @struct_size:    set by the caller to sizeof(struct ww_work_queue_info)
+ * @role:           WW_WORK_QUEUE_..., of this member
+ * @is_closed:      1: ww_work_queue_close() was called
+ * @slots:          of each producer
+ * @producers:      of a consumer: those whose frames it knows, with those that have ended
+ * @consumers:      entries of consumers that are taken
+ * @producers_max:  at one time
+ * @consumers_max:  at one time
+ * @attempts_max:   how often a frame is given out before it has failed
+ * @failed_max:     failed frames of each producer that are kept when it needs a slot
+ * @held_max:       frames that one consumer may hold
+ * @held:           slots, or frames, that this member holds
+ * @slot_bytes:     room for the bytes of a frame
+ * @metadata_bytes: room for metadata
+ * @available:      frames that wait for a consumer; of a producer: its own. So are the next two
+ * @claimed:        frames that consumers have, or have acknowledged by a stream that is not there
+ *                  yet
+ * @failed:         frames that have failed, and are kept
+ * @published:      of a producer: frames that it has published
+ * @dropped:        of a producer: failed frames that it has dropped
+ * @received:       of a consumer: frames that it has received
+ * @lost:           of a consumer: frames that it found never to be complete, since their producer
+ *                  ended
+ * @metadata_type:  as the queue was made
+ */
+struct ww_work_queue_info {
+	uint32_t struct_size;
+	uint32_t role;
+	uint32_t is_closed;
+	uint32_t slots;
+	uint32_t producers;
+	uint32_t consumers;
+	uint32_t producers_max;
+	uint32_t consumers_max;
+	uint32_t attempts_max;
+	uint32_t failed_max;
+	uint32_t held_max;
+	uint32_t held;
+	uint64_t slot_bytes;
+	uint32_t metadata_bytes;
+	uint32_t available;
+	uint32_t claimed;
+	uint32_t failed;
+	uint64_t published;
+	uint64_t dropped;
+	uint64_t received;
+	uint64_t lost;
+	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+};
+
+/**
+ * ww_work_queue_info_get() - describe a queue
+ * @queue:  borrowed
+ * @info:   the caller's, with struct_size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consumer.c - a consumer of a work queue: it claims frames, and acknowledges or rejects them
+ *
+ * It looks at the rings in turn, beginning behind the one that the last frame was from, and claims
+ * the oldest frame of a ring (shared.h). What a ring says of a frame comes from another process,
+ * and is checked. A frame that is not complete is claimed only if a stream waits for it on the GPU;
+ * until then the ring has no frame for this consumer.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "queue/peers.h"
+#include "queue/rings.h"
+#include "sync/stream_wait.h"
+#include "sync/wait_result.h"
+
+#define ROUNDS 8 /* attempts at frames that others claim first, before the caller waits */
+
+struct receiving {
+	struct ww_work_queue *queue;
+	ww_stream *stream;
+	struct ww_queue_held found;
+	struct ww_work_frame *frame; /* the caller's */
+};
+
+static uint32_t wanted_state(const struct ww_work_queue *queue)
+{
+	return queue->role == WW_WORK_QUEUE_FAILED ? WW_WIRE_WORK_STATE_FAILED
+						   : WW_WIRE_WORK_STATE_AVAILABLE;
+}
+
+/* The oldest frame of a ring; published is loaded first. */
+static bool find_frame(const struct ww_work_queue *queue, struct ww_queue_ring *ring,
+	struct ww_queue_held *out_found)
+{
+	uint64_t published = ww_ring_published(&ring->ring);
+
+	if (!ww_queue_claims_find(&ring->claims, wanted_state(queue), published, &out_found->slot,
+		    &out_found->claim))
+		return false;
+	out_found->ring = ring;
+	out_found->ready = ww_ring_slot(&ring->ring, out_found->slot)->ready;
+	return true;
+}
+
+/* Whether a frame may be claimed now: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST (never). */
+static ww_status look_at_frame(const struct ww_queue_held *found, const ww_stream *stream)
+{
+	ww_status status = ww_queue_look_at_work(found->ring, found->ready);
+
+	return status == WW_NOT_READY && stream && found->ring->is_trusted ? WW_OK : status;
+}
+
+static bool is_possible(const struct ww_work_queue *queue, const struct ww_queue_held *found,
+	const struct ww_layout_channel_slot *slot)
+{
+	return slot->frame == found->claim.frame && slot->bytes <= queue->form.slot_bytes &&
+		slot->ndim <= WW_WORK_QUEUE_DIMS &&
+		slot->metadata_bytes <= queue->form.metadata_bytes &&
+		found->ready <= WW_SIGNAL_VALUE_MAX;
+}
+
+/* Tells the caller of the frame, from a copy of what the producer says. */
+static ww_status describe_frame(const struct receiving *receiving)
+{
+	const struct ww_queue_held *found = &receiving->found;
+	struct ww_work_frame *frame = receiving->frame;
+	struct ww_layout_channel_slot slot;
+
+	memcpy(&slot, ww_ring_slot(&found->ring->ring, found->slot), sizeof(slot));
+	if (!is_possible(receiving->queue, found, &slot))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a producer of the work queue says of a frame what cannot be, of its number, bytes, "
+			"shape, metadata or completion");
+	ww_queue_fill_frame(receiving->queue, found->ring, found->slot, frame);
+	frame->number = found->claim.frame;
+	frame->producer = found->ring->number;
+	frame->attempts = found->claim.attempts;
+	frame->bytes = slot.bytes;
+	frame->submitted_ns = slot.submitted_ns;
+	frame->metadata_bytes = slot.metadata_bytes;
+	frame->ndim = slot.ndim;
+	memcpy(frame->shape, slot.shape, sizeof(frame->shape));
+	return WW_OK;
+}
+
+static void wake_producer(struct ww_queue_ring *ring)
+{
+	if (__atomic_load_n(&ring->ring.header->is_asleep, __ATOMIC_SEQ_CST))
+		ww_queue_claims_wake(&ring->claims);
+}
+
+/* A frame that nobody is to get. Return: whether it was this consumer that ended it. */
+static bool end_frame(struct ww_queue_held *held)
+{
+	bool has_ended = ww_queue_claim_end(&held->ring->claims, held->slot, &held->claim);
+
+	if (has_ended)
+		wake_producer(held->ring);
+	return has_ended;
+}
+
+static bool give_back(struct ww_work_queue *queue, struct ww_queue_held *held)
+{
+	if (!ww_queue_claim_give_back(&held->ring->claims, held->slot, &held->claim,
+		    queue->form.attempts_max))
+		return false;
+	ww_queue_bell_ring(&queue->bell);
+	return true;
+}
+
+/* The claimed frame is described, and ordered before the stream's further work. */
+static ww_status open_frame(struct receiving *receiving)
+{
+	struct ww_queue_held *found = &receiving->found;
+	ww_status status = describe_frame(receiving);
+
+	if (status != WW_OK) {
+		(void)end_frame(found);
+		return status;
+	}
+	if (ww_queue_look_at_work(found->ring, found->ready) != WW_NOT_READY)
+		return WW_OK;
+	status = ww_stream_wait_enqueue(receiving->stream, found->ring->page,
+		sizeof(struct ww_layout_signal_page), found->ready, false);
+	if (status != WW_OK)
+		(void)give_back(receiving->queue, found);
+	return status;
+}
+
+static void keep_frame(struct ww_work_queue *queue, const struct ww_queue_held *found)
+{
+	uint32_t i = 0;
+
+	while (queue->frames[i].ring)
+		i++;
+	queue->frames[i] = *found;
+	queue->held++;
+	queue->received++;
+	found->ring->held++;
+	ww_list_remove(&found->ring->link); /* the others are first next time */
+	ww_list_append(&queue->rings, &found->ring->link);
+}
+
+/* Return: WW_OK; WW_NOT_READY (it has no frame for us); as open_frame(). */
+static ww_status try_ring(struct receiving *receiving, struct ww_queue_ring *ring)
+{
+	struct ww_work_queue *queue = receiving->queue;
+	struct ww_queue_held *found = &receiving->found;
+
+	for (int i = 0; i < ROUNDS && find_frame(queue, ring, found); i++) {
+		ww_status status = look_at_frame(found, receiving->stream);
+
+		if (status == WW_ERR_PEER_LOST) {
+			queue->lost += end_frame(found);
+			continue;
+		}
+		if (status != WW_OK)
+			return status;
+		if (!ww_queue_claim_take(&ring->claims, found->slot, &found->claim, queue->number))
+			continue;
+		status = open_frame(receiving);
+		if (status == WW_OK)
+			keep_frame(queue, found);
+		return status;
+	}
+	return WW_NOT_READY;
+}
+
+static ww_status try_receive(struct receiving *receiving)
+{
+	ww_list_for_each (link, &receiving->queue->rings) {
+		ww_status status = try_ring(receiving, ww_queue_ring_of(link));
+
+		if (status != WW_NOT_READY)
+			return status;
+	}
+	return WW_NOT_READY;
+}
+
+/* --- waiting --- */
+
+/* A ring that has been left, and all of whose frames are done or have failed. */
+static bool is_settled(const struct ww_queue_ring *ring)
+{
+	struct ww_queue_counts counts = {0};
+
+	if (!ww_queue_ring_is_left(ring))
+		return false;
+	ww_queue_ring_count(ring, &counts);
+	return counts.available + counts.claimed == 0;
+}
+
+/* Whether no frame comes any more. @is_closed: as it was before the frames were looked at */
+static bool has_ended(const struct ww_work_queue *queue, bool is_closed)
+{
+	if (!is_closed || ww_queue_roster_joined(&queue->roster) != queue->joined_seen)
+		return false;
+	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
+		if (!is_settled(ww_queue_ring_of(link)))
+			return false;
+	}
+	return true;
+}
+
+static enum ww_await_look look_for_frame(void *context)
+{
+	const struct receiving *receiving = context;
+	struct ww_work_queue *queue = receiving->queue;
+	enum ww_await_look result = WW_AWAIT_SLEEP;
+	struct ww_queue_held found;
+
+	if (ww_queue_rings_are_new(queue) ||
+		has_ended(queue, ww_queue_roster_is_closed(&queue->roster)))
+		return WW_AWAIT_DONE;
+	ww_list_for_each (link, &queue->rings) {
+		if (!find_frame(queue, ww_queue_ring_of(link), &found))
+			continue;
+		if (look_at_frame(&found, receiving->stream) != WW_NOT_READY)
+			return WW_AWAIT_DONE;
+		result = WW_AWAIT_POLL;
+	}
+	return result;
+}
+
+static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_ns)
+{
+	struct ww_work_queue *queue = receiving->queue;
+	uint64_t until_ns = ww_queue_next_look_ns(deadline_ns);
+	ww_status status = ww_queue_bell_await(&queue->bell, queue->number, look_for_frame,
+		receiving, until_ns);
+
+	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
+		return WW_TIMED_OUT; /* whatever others do meanwhile */
+	if (status == WW_OK && ww_cancel_is_pending())
+		return WW_CANCELLED;
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+static ww_status fail_lost_frame(const struct ww_queue_ring *ring, uint64_t frame)
+{
+	const struct ww_layout_signal_page *page = ring->page->header;
+	char program[WW_PROGRAM_BYTES];
+
+	ww_wait_result_program(page->lost_program, program);
+	return ww_fail(WW_ERR_PEER_LOST,
+		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
+		" (%s), ended; what was computed from it is not valid",
+		frame, page->lost_pid, program);
+}
+
+/*
+ * Frames may be acknowledged while the consumer's stream still waits for them. If they were never
+ * complete, the next receive says so, once.
+ */
+static ww_status check_unsure(struct ww_work_queue *queue)
+{
+	ww_list_for_each (link, &queue->rings) {
+		struct ww_queue_ring *ring = ww_queue_ring_of(link);
+		uint64_t frame = ring->unsure_frame;
+		ww_status status;
+
+		if (!frame)
+			continue;
+		status = ww_queue_look_at_work(ring, ring->unsure_ready);
+		if (status != WW_NOT_READY)
+			ring->unsure_frame = 0;
+		if (status == WW_ERR_PEER_LOST)
+			return fail_lost_frame(ring, frame);
+	}
+	return WW_OK;
+}
+
+static ww_status check_state(struct ww_work_queue *queue)
+{
+	ww_try(ww_queue_require_known(queue, "receive"));
+	ww_try(check_unsure(queue));
+	if (queue->held >= queue->form.held_max)
+		return ww_fail(WW_ERR_STATE,
+			"cannot receive a frame: this consumer holds %" PRIu32
+			" of at most %" PRIu32 " (held_max) already; acknowledge or reject one",
+			queue->held, queue->form.held_max);
+	return WW_OK;
+}
+
+/* What is known of the others is brought up to date. */
+static ww_status look_around(struct ww_work_queue *queue)
+{
+	ww_status status = ww_queue_rings_meet(queue);
+
+	if (status < 0)
+		return status;
+	ww_queue_recover_in_time(queue);
+	return WW_OK;
+}
+
+static ww_status receive(struct receiving *receiving, uint64_t deadline_ns)
+{
+	struct ww_work_queue *queue = receiving->queue;
+	ww_status status = check_state(queue);
+
+	while (status == WW_OK) {
+		bool is_closed = ww_queue_roster_is_closed(&queue->roster); /* before it looks */
+
+		ww_try(look_around(queue));
+		status = try_receive(receiving);
+		if (status != WW_NOT_READY)
+			return status;
+		if (has_ended(queue, is_closed))
+			return WW_END;
+		ww_queue_rings_forget(queue);
+		status = wait_for_frame(receiving, deadline_ns);
+	}
+	return status;
+}
+
+static ww_status require_consumer(const struct ww_work_queue *queue, const char *action)
+{
+	if (ww_queue_is_consumer(queue))
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: the work queue was not opened with WW_WORK_QUEUE_CONSUMER or "
+		"WW_WORK_QUEUE_FAILED",
+		action);
+}
+
+ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_work_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct receiving receiving = {.queue = queue, .stream = stream, .frame = out_frame};
+
+	ww_try(ww_process_enter());
+	ww_require(queue && out_frame, "ww_work_queue_receive: queue or out_frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_receive"));
+	ww_try(require_consumer(queue, "receive"));
+	return receive(&receiving, ww_clock_deadline_ns(timeout_ns));
+}
+
+/* --- what becomes of it --- */
+
+static ww_status find_held(struct ww_work_queue *queue, const struct ww_work_frame *frame,
+	struct ww_queue_held **out_held)
+{
+	for (uint32_t i = 0; i < queue->form.held_max; i++) {
+		struct ww_queue_held *held = &queue->frames[i];
+
+		if (held->ring && held->ring->number == frame->producer &&
+			held->claim.frame == frame->number) {
+			*out_held = held;
+			return WW_OK;
+		}
+	}
+	return ww_fail(WW_ERR_INVALID,
+		"frame %" PRIu64 " of producer %" PRIu32
+		" is not held: it was acknowledged or rejected already, or never received",
+		frame->number, frame->producer);
+}
+
+static void let_go(struct ww_work_queue *queue, struct ww_queue_held *held)
+{
+	held->ring->held--;
+	held->ring = NULL;
+	queue->held--;
+}
+
+static ww_status fail_changed(const struct ww_work_frame *frame)
+{
+	return ww_fail(WW_ERR_STATE,
+		"frame %" PRIu64 " of producer %" PRIu32
+		" is not this consumer's any more: another process has changed its claim, and another "
+		"consumer may have worked on it",
+		frame->number, frame->producer);
+}
+
+/* @work: what became of the frame's own work. Return: whether the claim was ours still. */
+static bool finish_frame(struct ww_queue_held *held, uint64_t value, ww_status work)
+{
+	bool is_ours;
+
+	if (value == 0 || work == WW_ERR_PEER_LOST)
+		return end_frame(held);
+	is_ours = ww_queue_claim_finish(&held->ring->claims, held->slot, &held->claim, value);
+	wake_producer(held->ring); /* it looks for the value from now on */
+	return is_ours;
+}
+
+ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream)
+{
+	struct ww_queue_held *held;
+	struct ww_queue_ring *ring;
+	uint64_t value;
+	ww_status work;
+	bool is_ours;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_acknowledge: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_acknowledge"));
+	ww_try(require_consumer(queue, "acknowledge"));
+	ww_try(find_held(queue, frame, &held));
+	ww_try(ww_queue_signal(queue, stream, &value));
+	ring = held->ring;
+	work = ww_queue_look_at_work(ring, held->ready);
+	if (work == WW_NOT_READY) {
+		ring->unsure_frame = held->claim.frame;
+		ring->unsure_ready = held->ready;
+	}
+	is_ours = finish_frame(held, value, work);
+	let_go(queue, held);
+	if (work == WW_ERR_PEER_LOST)
+		return fail_lost_frame(ring, frame->number);
+	return is_ours ? WW_OK : fail_changed(frame);
+}
+
+ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame)
+{
+	struct ww_queue_held *held;
+	bool is_ours;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_reject: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_reject"));
+	ww_try(require_consumer(queue, "reject"));
+	ww_try(find_held(queue, frame, &held));
+	is_ours = give_back(queue, held);
+	let_go(queue, held);
+	return is_ours ? WW_OK : fail_changed(frame);
+}

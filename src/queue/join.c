@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * join.c - becoming a member of a work queue, see join.h
+ *
+ * A member puts an object inside the queue's, under a name that no other one ever has, and then
+ * takes an entry, of the roster or of the bell. The object stays when the member ends: a consumer's
+ * for as long as claims may be its own, a producer's for as long as its frames are there.
+ */
+#include "queue/join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "memory/description.h"
+#include "queue/peers.h"
+#include "queue/rings.h"
+#include "share/put_request.h"
+#include "share/sync_object.h"
+
+/* --- the own object --- */
+
+/* A page for others to read; the object is unnamed yet. */
+static ww_status offer_begin(struct ww_put_request *offer, const struct ww_work_queue *queue,
+	const char *what)
+{
+	struct ww_signal_map *page = queue->timeline->page;
+
+	ww_sync_object_offer_init(offer, WW_OBJECT_WORK_QUEUE, page->id, NULL);
+	offer->put.state = WW_STATE_SHARED;
+	offer->put.mode = WW_QUEUE_MEMBER_MODE;
+	offer->put.flags = WW_WIRE_PUT_FLAG_STAYS;
+	ww_queue_member_name(queue, what, queue->member, (char *)offer->put.name);
+	ww_try(ww_sync_object_offer_page(offer, page));
+	ww_sync_object_write_timeline(page, 0, offer->put.description);
+	offer->put.description_bytes = WW_TIMELINE_REF_BYTES;
+	return WW_OK;
+}
+
+static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
+	uint32_t access)
+{
+	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
+	offer->put.bytes += mapping->bytes;
+	if (mapping->backing == WW_BACKING_MEMFD)
+		offer->host_bytes += mapping->bytes;
+	return WW_OK;
+}
+
+static ww_status offer_memory(struct ww_put_request *offer, struct ww_memory *memory)
+{
+	struct ww_memory_description bytes;
+	struct ww_description description;
+
+	ww_try(ww_memory_describe(memory, &description));
+	description.access = WW_ACCESS_READ;
+	ww_description_encode(&description, &bytes);
+	memcpy(offer->put.description + WW_TIMELINE_REF_BYTES, &bytes, sizeof(bytes));
+	offer->put.description_bytes = WW_QUEUE_PRODUCER_BYTES;
+	memcpy(offer->put.home_uuid, description.home_uuid, sizeof(offer->put.home_uuid));
+	return offer_file(offer, memory->mapping, WW_ACCESS_READ);
+}
+
+static ww_status make_timeline(struct ww_work_queue *queue)
+{
+	ww_try(ww_timeline_create_alone(&queue->timeline));
+	queue->member = ww_queue_entry_of(queue->timeline->page->id);
+	return WW_OK;
+}
+
+/* --- producer --- */
+
+static ww_status make_ring(struct ww_work_queue *queue, struct ww_queue_ring *ring)
+{
+	const struct ww_ring_size size = ww_queue_ring_size(queue);
+	const struct ww_memory_params bytes = {
+		.struct_size = sizeof(bytes),
+		.kind = queue->form.kind,
+		.bytes = queue->form.slot_bytes * queue->form.slot_count,
+	};
+
+	memcpy(ring->id, queue->timeline->page->id, sizeof(ring->id));
+	ring->cell = queue->timeline->cell;
+	ww_try(ww_ring_create(&ring->ring, ring->id, &size));
+	ww_try(ww_queue_claims_create(&ring->claims, ring->id, queue->form.slot_count));
+	return ww_memory_create(queue->device, &bytes, &ring->memory);
+}
+
+static ww_status put_producer(struct ww_work_queue *queue)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	struct ww_queue_ring *own = ww_queue_own_ring(queue);
+
+	ww_try(offer_begin(&offer, queue, "producer"));
+	ww_try(offer_file(&offer, own->ring.mapping, WW_ACCESS_READ));
+	ww_try(offer_file(&offer, own->claims.mapping, WW_ACCESS_WRITE));
+	ww_try(offer_memory(&offer, own->memory));
+	return ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0);
+}
+
+/*
+ * A consumer that finds the queue closed looks at the count then; so either it sees this producer
+ * come, or this one sees that the queue is closed, and leaves.
+ */
+static ww_status check_open(const struct ww_work_queue *queue)
+{
+	if (ww_queue_roster_is_closed(&queue->roster))
+		return ww_fail(WW_ERR_STATE,
+			"cannot produce: the work queue was closed, and takes no work any more");
+	return WW_OK;
+}
+
+static ww_status join_producers(struct ww_work_queue *queue)
+{
+	struct ww_queue_ring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a work queue: out of memory");
+	ww_list_append(&queue->rings, &ring->link);
+	ww_try(check_open(queue));
+	ww_try(make_timeline(queue));
+	ww_try(make_ring(queue, ring));
+	ww_try(put_producer(queue));
+	queue->is_member = true;
+	ww_try(ww_queue_enter_roster(queue));
+	ww_queue_bell_ring(&queue->bell);
+	return check_open(queue);
+}
+
+/* --- consumer --- */
+
+static ww_status put_consumer(struct ww_work_queue *queue)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+
+	ww_try(offer_begin(&offer, queue, "consumer"));
+	return ww_put_request_put(&offer, &queue->timeline->attachments, queue->broker, 0);
+}
+
+static ww_status join_consumers(struct ww_work_queue *queue)
+{
+	queue->number = WW_QUEUE_NOBODY;
+	ww_try(make_timeline(queue));
+	ww_try(put_consumer(queue));
+	queue->is_member = true;
+	return ww_queue_enter_bell(queue);
+}
+
+ww_status ww_queue_join(struct ww_work_queue *queue)
+{
+	switch (queue->role) {
+	case WW_WORK_QUEUE_PRODUCER:
+		return join_producers(queue);
+	case WW_WORK_QUEUE_CONSUMER:
+	case WW_WORK_QUEUE_FAILED:
+		return join_consumers(queue);
+	default:
+		return WW_OK;
+	}
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peers.c - consumers as other members see them, see peers.h
+ *
+ * Claims say numbers of consumers; the bell's entry of a number says which object shows that
+ * consumer's page. It is got when a claim is looked at first. The object stays when the consumer
+ * ends, so a member that comes later finds it, too, and its page says whether the kernel has
+ * reported the end. If the object is gone, the consumer left after it had given back what it held.
+ *
+ * Order: the claim is loaded before the entry. The next consumer of the same number changes the
+ * entry before its first claim, so what an entry says is never about an older claim's successor;
+ * and a claim that was changed meanwhile has another word.
+ */
+#include "queue/peers.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "queue/rings.h"
+#include "share/get_reply.h"
+#include "sync/wait_result.h"
+
+#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+
+static void peer_fini(struct ww_queue_peer *peer)
+{
+	ww_signal_map_unref(peer->page);
+	ww_attachments_fini(&peer->attachments);
+	memset(peer, 0, sizeof(*peer));
+}
+
+void ww_queue_peers_fini(struct ww_work_queue *queue)
+{
+	for (uint32_t i = 0; i < WW_WORK_QUEUE_MEMBERS_MAX; i++)
+		peer_fini(&queue->peers[i]);
+}
+
+/* --- getting to know one --- */
+
+static ww_status peer_open(struct ww_queue_peer *peer, const struct ww_get_reply *grant)
+{
+	const struct ww_wire_granted *granted = &grant->granted;
+	struct ww_wire_timeline_ref ref;
+
+	ww_try(ww_timeline_ref_read(granted->description, granted->description_bytes, &ref));
+	if (grant->request.fds_come_count != 1)
+		return ww_fail(WW_ERR_PROTOCOL, "a consumer of the work queue shows no page");
+	ww_try(ww_signal_map_import(grant->request.fds_come[0], ref.page_bytes, ref.page_id,
+		&peer->page));
+	peer->cell = ww_signal_map_cell(peer->page, sizeof(struct ww_layout_signal_page));
+	if (peer->cell)
+		return WW_OK;
+	peer->page = ww_signal_map_unref(peer->page);
+	return ww_fail(WW_ERR_PROTOCOL, "a consumer of the work queue shows an empty page");
+}
+
+static ww_status peer_get(struct ww_work_queue *queue, uint64_t member, struct ww_queue_peer *peer)
+{
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	char name[WW_QUEUE_NAME_BYTES];
+
+	ww_get_reply_init(&grant, queue->broker, WW_WIRE_GET, &message, WW_OBJECT_WORK_QUEUE);
+	ww_queue_member_name(queue, "consumer", member, name);
+	ww_get_reply_set_name(&grant, &message, name, 0);
+	ww_try(ww_get_reply_ask(&grant));
+	ww_try(peer_open(peer, &grant));
+	ww_get_reply_keep(&grant, &peer->attachments);
+	return WW_OK;
+}
+
+/* Return: false: it cannot be known now. */
+static bool peer_meet(struct ww_work_queue *queue, uint64_t member, struct ww_queue_peer *peer,
+	bool may_ask)
+{
+	struct ww_error record;
+	ww_status status;
+
+	if (peer->member == member)
+		return true;
+	if (!may_ask || ww_clock_now_ns() < queue->ask_again_ns)
+		return false;
+	peer_fini(peer);
+	ww_error_save(&record);
+	status = peer_get(queue, member, peer);
+	ww_error_restore(&record);
+	if (status != WW_OK && !ww_queue_is_gone(status) && !ww_queue_is_forged(status)) {
+		queue->ask_again_ns = ww_clock_deadline_ns(PAUSE_NS);
+		return false;
+	}
+	peer->member = member;
+	return true;
+}
+
+/* --- what it does --- */
+
+/* Nothing of its streams can come any more. */
+static bool page_is_over(const struct ww_layout_signal_page *page,
+	const struct ww_signal_look *look)
+{
+	return __atomic_load_n(&page->ended, __ATOMIC_ACQUIRE) ||
+		(look->state == WW_WIRE_CELL_STATE_CLOSED && look->reached >= look->submitted);
+}
+
+/* @value: 0: the claim is not finishing */
+static enum ww_queue_peer_state look_at_page(const struct ww_layout_signal_page *page,
+	const struct ww_layout_signal_cell *cell, uint64_t value)
+{
+	struct ww_signal_look look;
+	bool is_over;
+
+	ww_signal_cell_look(cell, &look);
+	is_over = page_is_over(page, &look);
+	if (is_over)
+		ww_signal_cell_look(cell, &look); /* what it reached before */
+	if (value && look.reached >= value)
+		return WW_PEER_HAS_DONE;
+	return is_over ? WW_PEER_IS_OVER : WW_PEER_WORKS;
+}
+
+static enum ww_queue_peer_state look_at_number(struct ww_work_queue *queue, uint32_t number,
+	uint64_t value, bool may_ask)
+{
+	struct ww_queue_peer *peer;
+	uint64_t member;
+
+	if (number >= queue->bell.count)
+		return WW_PEER_IS_OVER; /* none can have that number */
+	member = ww_queue_entry_look(&queue->bell.consumers[number]);
+	if (member == 0)
+		return WW_PEER_IS_OVER;
+	if (member == queue->member && ww_queue_is_consumer(queue))
+		return look_at_page(queue->timeline->page->header, queue->timeline->cell, value);
+	peer = &queue->peers[number];
+	if (!peer_meet(queue, member, peer, may_ask))
+		return WW_PEER_WORKS;
+	return peer->page ? look_at_page(peer->page->header, peer->cell, value) : WW_PEER_IS_OVER;
+}
+
+enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
+	const struct ww_queue_ring *ring, uint32_t slot, const struct ww_queue_claim *claim,
+	bool may_ask)
+{
+	uint64_t value = 0;
+
+	if (claim->state == WW_WIRE_WORK_STATE_FINISHING) {
+		value = ww_queue_claim_value(&ring->claims, slot);
+		if (value == 0)
+			return WW_PEER_HAS_DONE;
+	}
+	return look_at_number(queue, claim->consumer, value, may_ask);
+}
+
+/* --- claims of those that have done, or ended --- */
+
+static bool recover_slot(struct ww_work_queue *queue, struct ww_queue_ring *ring, uint32_t slot)
+{
+	struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
+
+	if (claim.state != WW_WIRE_WORK_STATE_CLAIMED &&
+		claim.state != WW_WIRE_WORK_STATE_FINISHING)
+		return false;
+	switch (ww_queue_peer_look(queue, ring, slot, &claim, true)) {
+	case WW_PEER_HAS_DONE:
+		return ww_queue_claim_end(&ring->claims, slot, &claim);
+	case WW_PEER_IS_OVER:
+		return ww_queue_claim_give_back(&ring->claims, slot, &claim,
+			queue->form.attempts_max);
+	case WW_PEER_WORKS:
+		break;
+	}
+	return false;
+}
+
+void ww_queue_recover(struct ww_work_queue *queue, struct ww_queue_ring *ring)
+{
+	bool has_changed = false;
+
+	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++)
+		has_changed |= recover_slot(queue, ring, slot);
+	if (!has_changed)
+		return;
+	ww_queue_bell_ring(&queue->bell);
+	if (__atomic_load_n(&ring->ring.header->is_asleep, __ATOMIC_SEQ_CST))
+		ww_queue_claims_wake(&ring->claims);
+}
+
+void ww_queue_recover_in_time(struct ww_work_queue *queue)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+
+	if (now_ns < queue->look_ns)
+		return;
+	queue->look_ns = now_ns + WW_QUEUE_LOOK_NS;
+	ww_list_for_each (link, &queue->rings)
+		ww_queue_recover(queue, ww_queue_ring_of(link));
+}
+
+/* --- entries --- */
+
+/* Whether the consumer of an entry is over; if so, what it finished is done. */
+static bool is_free(struct ww_work_queue *queue, uint32_t number)
+{
+	if (look_at_number(queue, number, 0, true) != WW_PEER_IS_OVER)
+		return false;
+	ww_list_for_each (link, &queue->rings)
+		ww_queue_recover(queue, ww_queue_ring_of(link));
+	return true;
+}
+
+static bool take_over(struct ww_work_queue *queue, uint32_t number)
+{
+	struct ww_layout_work_queue_entry *entry = &queue->bell.consumers[number];
+	uint64_t member = ww_queue_entry_look(entry);
+
+	if (member == 0 || !is_free(queue, number) ||
+		!ww_queue_entry_replace(entry, member, queue->member))
+		return false;
+	peer_fini(&queue->peers[number]);
+	ww_queue_remove_member(queue, "consumer", member);
+	return true;
+}
+
+/*
+ * This consumer has claimed nothing yet: claims of its number are those of one that had the number
+ * before, in rings that were not known when its entry was taken over.
+ */
+static void give_back_number(struct ww_work_queue *queue, struct ww_queue_ring *ring)
+{
+	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++) {
+		struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
+
+		if (claim.consumer == queue->number &&
+			(claim.state == WW_WIRE_WORK_STATE_CLAIMED ||
+				claim.state == WW_WIRE_WORK_STATE_FINISHING))
+			(void)ww_queue_claim_give_back(&ring->claims, slot, &claim,
+				queue->form.attempts_max);
+	}
+}
+
+static ww_status take_entry(struct ww_work_queue *queue)
+{
+	queue->number = ww_queue_entries_take(queue->bell.consumers, queue->bell.count,
+		queue->member);
+	for (uint32_t i = 0; i < queue->bell.count && queue->number == WW_QUEUE_NOBODY; i++) {
+		if (take_over(queue, i))
+			queue->number = i;
+	}
+	if (queue->number == WW_QUEUE_NOBODY)
+		return ww_fail(WW_ERR_LIMIT,
+			"the work queue has %" PRIu32 " consumers already, as many as it may have "
+			"(consumers_max)",
+			queue->bell.count);
+	__atomic_fetch_and(&queue->bell.header->asleep, ~(UINT64_C(1) << queue->number),
+		__ATOMIC_RELAXED);
+	return WW_OK;
+}
+
+/* Return: WW_OK; WW_ERR_NO_BROKER; as ww_queue_rings_meet(). */
+static ww_status meet_now(struct ww_work_queue *queue)
+{
+	ww_status status;
+
+	queue->ask_again_ns = 0;
+	status = ww_queue_rings_meet(queue);
+	if (status == WW_NOT_READY)
+		return ww_fail(WW_ERR_NO_BROKER,
+			"cannot join the work queue: the broker at %s does not say who its producers are",
+			queue->broker->address.path);
+	return status;
+}
+
+ww_status ww_queue_enter_bell(struct ww_work_queue *queue)
+{
+	ww_try(meet_now(queue));
+	ww_try(take_entry(queue));
+	ww_try(meet_now(queue));
+	ww_list_for_each (link, &queue->rings)
+		give_back_number(queue, ww_queue_ring_of(link));
+	return WW_OK;
+}

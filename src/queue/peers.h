@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peers.h - consumers as other members see them, and what becomes of their claims
+ */
+#ifndef WW_QUEUE_PEERS_H
+#define WW_QUEUE_PEERS_H
+
+#include "queue/queue.h"
+
+void ww_queue_peers_fini(struct ww_work_queue *queue);
+
+/* What is known of the consumer that has a claim. */
+enum ww_queue_peer_state {
+	WW_PEER_WORKS,
+	WW_PEER_HAS_DONE, /* the frame's work is complete */
+	WW_PEER_IS_OVER   /* it has ended, or left, and its work was not complete */
+};
+
+/*
+ * What has become of the work of a claim that is claimed or finishing. A consumer of which nothing
+ * is known is taken to work.
+ * @may_ask:  the broker, about a consumer that is not known yet
+ */
+enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
+	const struct ww_queue_ring *ring, uint32_t slot, const struct ww_queue_claim *claim,
+	bool may_ask);
+
+/*
+ * Changes the claims of a ring whose consumers have done, or have ended: the frames are done, or
+ * are given back. Wakes who waits for that.
+ */
+void ww_queue_recover(struct ww_work_queue *queue, struct ww_queue_ring *ring);
+
+/* The same for all rings, if the time has come. */
+void ww_queue_recover_in_time(struct ww_work_queue *queue);
+
+/*
+ * Gets to know the producers, and takes an entry for this consumer. Where all are taken, that of
+ * one that is over; what that one had claimed is given back.
+ * Return: WW_OK; WW_ERR_LIMIT; WW_ERR_NO_BROKER; as ww_queue_rings_meet().
+ */
+ww_status ww_queue_enter_bell(struct ww_work_queue *queue);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * producer.c - a producer of a work queue: it takes slots whose frames are done, and publishes
+ * frames
+ *
+ * A slot is free, held by the caller, or has a frame that was published, and then a claim. Work of
+ * our own streams may still use a slot that is free, until `ready` of our timeline: the stream that
+ * gets the slot waits for that, or the CPU does. For consumers the CPU waits.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "queue/peers.h"
+#include "queue/rings.h"
+#include "sync/stream_wait.h"
+
+/* --- slots whose frames are done --- */
+
+/* A claim that is not of our frame is a hostile one: nobody needs the slot then. */
+static bool is_needed(const struct ww_queue_slot *slot, const struct ww_queue_claim *claim)
+{
+	return claim->frame == slot->frame && claim->state >= WW_WIRE_WORK_STATE_AVAILABLE &&
+		claim->state <= WW_WIRE_WORK_STATE_FAILED;
+}
+
+/* Drops the oldest of the failed frames that are more than are kept. */
+static void drop_failed(struct ww_work_queue *queue, struct ww_queue_ring *own)
+{
+	struct ww_queue_counts counts = {0};
+	struct ww_queue_claim claim;
+	uint32_t slot;
+
+	ww_queue_ring_count(own, &counts);
+	while (counts.failed > queue->form.failed_max &&
+		ww_queue_claims_find(&own->claims, WW_WIRE_WORK_STATE_FAILED, queue->published,
+			&slot, &claim)) {
+		queue->dropped += ww_queue_claim_end(&own->claims, slot, &claim);
+		counts.failed--;
+	}
+}
+
+static void collect(struct ww_work_queue *queue, struct ww_queue_ring *own)
+{
+	ww_queue_recover(queue, own);
+	drop_failed(queue, own);
+	for (uint32_t i = 0; i < queue->form.slot_count; i++) {
+		struct ww_queue_claim claim = ww_queue_claim_look(&own->claims, i);
+
+		if (queue->slots[i].frame && !is_needed(&queue->slots[i], &claim))
+			queue->slots[i].frame = 0;
+	}
+}
+
+/* Free slots are used in turn, so that one that was just discarded comes last. */
+static bool find_free(const struct ww_work_queue *queue, uint32_t *out_slot)
+{
+	uint32_t count = queue->form.slot_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t slot = (uint32_t)((queue->published + i) % count);
+
+		if (!queue->slots[slot].is_held && queue->slots[slot].frame == 0) {
+			*out_slot = slot;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- acquire --- */
+
+/* What an acquire wants, and what it waits for. */
+struct acquiring {
+	struct ww_work_queue *queue;
+	ww_stream *stream;
+	uint64_t own_value; /* of the own timeline; 0: for consumers */
+};
+
+static uint64_t completed(const struct ww_work_queue *queue)
+{
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(queue->timeline->cell, &look);
+	return look.reached;
+}
+
+/* Our own streams' work on the slot is waited for. Return: WW_OK; WW_NOT_READY. */
+static ww_status order_slot(struct acquiring *acquiring, uint32_t slot)
+{
+	struct ww_work_queue *queue = acquiring->queue;
+	uint64_t ready = queue->slots[slot].ready;
+
+	if (ready <= completed(queue))
+		return WW_OK;
+	if (acquiring->stream)
+		return ww_stream_wait_enqueue(acquiring->stream, queue->timeline->page,
+			queue->timeline->offset, ready, false);
+	acquiring->own_value = ready;
+	return WW_NOT_READY;
+}
+
+static ww_status try_acquire(struct acquiring *acquiring, uint32_t *out_slot)
+{
+	struct ww_work_queue *queue = acquiring->queue;
+	ww_status status;
+
+	if (!find_free(queue, out_slot)) {
+		collect(queue, ww_queue_own_ring(queue));
+		if (!find_free(queue, out_slot))
+			return WW_NOT_READY;
+	}
+	status = order_slot(acquiring, *out_slot);
+	if (status != WW_OK)
+		return status;
+	queue->slots[*out_slot].is_held = true;
+	queue->held++;
+	return WW_OK;
+}
+
+/* A claim that is finishing becomes done when somebody looks: this producer, if it waits. */
+static enum ww_await_look look_for_slot(void *context)
+{
+	const struct acquiring *acquiring = context;
+	struct ww_work_queue *queue = acquiring->queue;
+	const struct ww_queue_ring *own = ww_queue_own_ring(queue);
+	enum ww_await_look result = WW_AWAIT_SLEEP;
+
+	for (uint32_t i = 0; i < queue->form.slot_count; i++) {
+		struct ww_queue_claim claim = ww_queue_claim_look(&own->claims, i);
+
+		if (queue->slots[i].is_held)
+			continue;
+		if (!is_needed(&queue->slots[i], &claim))
+			return WW_AWAIT_DONE;
+		if (claim.state != WW_WIRE_WORK_STATE_FINISHING)
+			continue;
+		if (ww_queue_peer_look(queue, own, i, &claim, false) != WW_PEER_WORKS)
+			return WW_AWAIT_DONE;
+		result = WW_AWAIT_POLL;
+	}
+	return ww_queue_roster_is_closed(&queue->roster) ? WW_AWAIT_DONE : result;
+}
+
+static ww_status sleep_until_done(struct acquiring *acquiring, uint64_t until_ns)
+{
+	struct ww_queue_ring *own = ww_queue_own_ring(acquiring->queue);
+	uint32_t *is_asleep = &own->ring.header->is_asleep;
+	ww_status status;
+
+	if (ww_await_spin(look_for_slot, acquiring, until_ns))
+		return WW_OK;
+	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
+	status = ww_await(&own->claims.header->wakes, look_for_slot, acquiring, until_ns);
+	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	return status;
+}
+
+/* Waits for what the attempt waits for, or until it is time to look at everything again. */
+static ww_status wait_for_slot(struct acquiring *acquiring, uint64_t deadline_ns)
+{
+	struct ww_work_queue *queue = acquiring->queue;
+	uint64_t until_ns = ww_queue_next_look_ns(deadline_ns);
+	uint64_t now_ns = ww_clock_now_ns();
+	ww_status status;
+
+	if (acquiring->own_value)
+		status = ww_timeline_wait(queue->timeline, acquiring->own_value,
+			until_ns > now_ns ? until_ns - now_ns : 0, NULL);
+	else
+		status = sleep_until_done(acquiring, until_ns);
+	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
+		return WW_TIMED_OUT; /* whatever consumers do meanwhile */
+	if (status == WW_OK && ww_cancel_is_pending())
+		return WW_CANCELLED;
+	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+}
+
+static ww_status fail_timed_out(const struct ww_work_queue *queue)
+{
+	struct ww_queue_counts counts = {0};
+
+	ww_queue_ring_count(ww_queue_own_ring(queue), &counts);
+	ww_fail(WW_TIMED_OUT,
+		"no slot is free: of %" PRIu32 ", %" PRIu32
+		" have frames that wait for a consumer, %" PRIu32
+		" have frames that consumers work on, %" PRIu32 " have failed frames",
+		queue->form.slot_count, counts.available, counts.claimed, counts.failed);
+	return WW_TIMED_OUT;
+}
+
+static ww_status check_state(const struct ww_work_queue *queue)
+{
+	ww_try(ww_queue_require_known(queue, "acquire"));
+	if (ww_queue_roster_is_closed(&queue->roster))
+		return WW_END;
+	if (queue->held >= queue->form.slot_count)
+		return ww_fail(WW_ERR_STATE,
+			"cannot acquire a slot: this producer holds all %" PRIu32
+			" of them already; publish or discard one",
+			queue->form.slot_count);
+	return WW_OK;
+}
+
+static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns, uint32_t *out_slot)
+{
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+
+	for (;;) {
+		ww_status status = check_state(acquiring->queue);
+
+		acquiring->own_value = 0;
+		if (status == WW_OK)
+			status = try_acquire(acquiring, out_slot);
+		if (status != WW_NOT_READY)
+			return status;
+		status = wait_for_slot(acquiring, deadline_ns);
+		if (status == WW_TIMED_OUT)
+			return fail_timed_out(acquiring->queue);
+		if (status != WW_OK)
+			return status;
+	}
+}
+
+static ww_status require_producer(const struct ww_work_queue *queue, const char *action)
+{
+	if (queue->role == WW_WORK_QUEUE_PRODUCER)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot %s a frame: the work queue was not opened with WW_WORK_QUEUE_PRODUCER",
+		action);
+}
+
+ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
+	ww_cancel *cancel, struct ww_work_frame *out_frame)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct acquiring acquiring = {.queue = queue, .stream = stream};
+	uint32_t slot;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && out_frame, "ww_work_queue_acquire: queue or out_frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_acquire"));
+	ww_try(require_producer(queue, "acquire"));
+	status = acquire(&acquiring, timeout_ns, &slot);
+	if (status != WW_OK)
+		return status;
+	ww_queue_fill_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
+	out_frame->bytes = out_frame->capacity;
+	out_frame->metadata_bytes = queue->form.metadata_bytes;
+	return WW_OK;
+}
+
+/* --- publish --- */
+
+static ww_status check_held(const struct ww_work_queue *queue, const struct ww_work_frame *frame)
+{
+	if (frame->slot < queue->form.slot_count && queue->slots[frame->slot].is_held)
+		return WW_OK;
+	return ww_fail(WW_ERR_INVALID,
+		"slot %" PRIu32
+		" is not held: it was published or discarded already, or never acquired",
+		frame->slot);
+}
+
+static ww_status check_size(const struct ww_work_queue *queue, const struct ww_work_frame *frame)
+{
+	if (frame->bytes > queue->form.slot_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
+			" bytes; make the work queue with larger slots",
+			frame->bytes, queue->form.slot_bytes);
+	if (frame->metadata_bytes > queue->form.metadata_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
+			" bytes that the work queue has for it",
+			frame->metadata_bytes, queue->form.metadata_bytes);
+	if (frame->ndim > WW_WORK_QUEUE_DIMS)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
+			frame->ndim, WW_WORK_QUEUE_DIMS);
+	return WW_OK;
+}
+
+static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_work_frame *frame,
+	uint64_t ready)
+{
+	slot->ready = ready;
+	slot->bytes = frame->bytes;
+	slot->submitted_ns = frame->submitted_ns;
+	slot->ndim = frame->ndim;
+	slot->metadata_bytes = frame->metadata_bytes;
+	memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+}
+
+ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *frame,
+	ww_stream *stream)
+{
+	struct ww_queue_slot *slot;
+	struct ww_queue_ring *own;
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_publish: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_publish"));
+	ww_try(require_producer(queue, "publish"));
+	ww_try(check_held(queue, frame));
+	ww_try(check_size(queue, frame));
+	ww_try(ww_queue_require_known(queue, "publish"));
+	ww_try(ww_queue_signal(queue, stream, &value));
+	own = ww_queue_own_ring(queue);
+	slot = &queue->slots[frame->slot];
+	frame->number = ++queue->published;
+	frame->submitted_ns = ww_clock_now_ns();
+	*slot = (struct ww_queue_slot){.frame = frame->number, .ready = value};
+	queue->held--;
+	write_slot(ww_ring_slot(&own->ring, frame->slot), frame, value);
+	ww_queue_claim_offer(&own->claims, frame->slot, frame->number);
+	ww_ring_publish(&own->ring, frame->slot, frame->number, frame->submitted_ns);
+	ww_queue_bell_ring(&queue->bell);
+	return WW_OK;
+}
+
+ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream)
+{
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_discard: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_discard"));
+	ww_try(require_producer(queue, "discard"));
+	ww_try(check_held(queue, frame));
+	ww_try(ww_queue_signal(queue, stream, &value));
+	if (value) /* else earlier work of ours may still use it */
+		queue->slots[frame->slot].ready = value;
+	queue->slots[frame->slot].is_held = false;
+	queue->held--;
+	return WW_OK;
+}

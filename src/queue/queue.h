@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue.h - a work queue as one process has it
+ *
+ * The queue's object in a broker has no descriptors, so that what is inside it can stay when its
+ * creator ends. Inside are the roster with the bell (shared.h), and an object for each producer and
+ * each consumer. A producer's has all that others need of it: its signal page, its ring, its claims
+ * and the memory of its slots; so its frames outlive it.
+ *
+ * A queue that this process opened as a producer has one ring, its own. As a consumer it has the
+ * rings of all producers that it met.
+ */
+#ifndef WW_QUEUE_QUEUE_H
+#define WW_QUEUE_QUEUE_H
+
+#include <warpway/work_queue.h>
+
+#include "base/list.h"
+#include "channel/ring.h"
+#include "client/broker_client.h"
+#include "memory/memory.h"
+#include "queue/shared.h"
+#include "sync/timeline.h"
+#include "wire/sync_description.h"
+
+#define WW_QUEUE_NAME_BYTES 64
+
+/* How long a member sleeps, or works, before it looks whether consumers have ended. */
+#define WW_QUEUE_LOOK_NS UINT64_C(50000000)
+
+/* What a producer shows; its own, or another process's. */
+struct ww_queue_ring {
+	struct ww_list link;          /* in ww_work_queue.rings */
+	uint8_t id[WW_WIRE_ID_BYTES]; /* of the producer's object */
+	uint32_t number;              /* as the caller is told */
+	bool is_trusted;              /* of our user: our streams may wait for it */
+	struct ww_signal_map *page;   /* a reference, or NULL: the own timeline's */
+	struct ww_layout_signal_cell *cell;
+	struct ww_ring ring;
+	struct ww_queue_claims claims;
+	struct ww_memory *memory; /* a reference */
+	struct ww_attachments attachments;
+	uint32_t held;         /* of its frames, that the caller holds */
+	uint64_t unsure_frame; /* the last that was acknowledged before it was complete; 0: none */
+	uint64_t unsure_ready;
+};
+
+/* A consumer, as others see it. */
+struct ww_queue_peer {
+	uint64_t member;            /* its entry when it was looked up; 0: it never was */
+	struct ww_signal_map *page; /* a reference; NULL: its object is gone, or shows none */
+	struct ww_layout_signal_cell *cell;
+	struct ww_attachments attachments;
+};
+
+/* A slot of the own ring, of a producer. */
+struct ww_queue_slot {
+	uint64_t frame; /* that is in it; 0: none */
+	uint64_t ready; /* value of the own timeline when our streams have done with it */
+	bool is_held;
+};
+
+/* A frame that a consumer holds. */
+struct ww_queue_held {
+	struct ww_queue_ring *ring; /* NULL: this entry is free */
+	struct ww_queue_claim claim;
+	uint64_t ready; /* value of the producer's timeline */
+	uint32_t slot;
+};
+
+struct ww_work_queue {
+	struct ww_ref ref;
+	uint32_t role; /* WW_WORK_QUEUE_...; constant, as are the next three */
+	struct ww_wire_work_queue_ref form;
+	bool may_produce;  /* the roster is mapped for writing */
+	ww_device *device; /* a reference */
+
+	struct ww_broker *broker;     /* a reference */
+	struct ww_attachments object; /* the hold of the queue's object */
+	struct ww_attachments shared; /* the hold of its roster */
+	struct ww_queue_roster roster;
+	struct ww_queue_bell bell;
+
+	/*
+	 * Own, of a producer or consumer: values are reached when streams have done. Its
+	 * attachments have the hold of the own object, which so ends after the last of them.
+	 */
+	ww_timeline *timeline;
+	uint64_t value;  /* the last one that was signalled */
+	uint64_t member; /* what the own entry says */
+	bool is_member;  /* the own object is in the broker */
+	uint32_t number; /* of a consumer: the place of its entry; WW_QUEUE_NOBODY: none */
+	uint32_t held;   /* slots, or frames, that the caller holds */
+
+	struct ww_list rings; /* struct ww_queue_ring; of a producer the own one only */
+	uint32_t rings_met;   /* how many there have been */
+	uint32_t joined_seen; /* of the roster */
+	struct ww_queue_peer peers[WW_WORK_QUEUE_MEMBERS_MAX];
+	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
+	uint64_t look_ns;      /* when to look again whether consumers have ended */
+
+	struct ww_queue_slot *slots; /* of a producer */
+	uint64_t published;
+	uint64_t dropped;
+
+	struct ww_queue_held *frames; /* of a consumer, held_max */
+	uint64_t received;
+	uint64_t lost;
+};
+
+/* @form, @role: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status ww_queue_new(const struct ww_wire_work_queue_ref *form, uint32_t role, ww_device *device,
+	struct ww_broker *broker, struct ww_work_queue **out_queue);
+
+/* Leaves the queue; takes one that is not whole yet, too. */
+void ww_queue_free(struct ww_work_queue *queue);
+
+WW_DEFINE_CLEANUP(struct ww_work_queue, ww_queue_free)
+
+static inline bool ww_queue_is_consumer(const struct ww_work_queue *queue)
+{
+	return queue->role == WW_WORK_QUEUE_CONSUMER || queue->role == WW_WORK_QUEUE_FAILED;
+}
+
+static inline struct ww_queue_ring *ww_queue_ring_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_queue_ring, link);
+}
+
+/* The ring of a producer. */
+static inline struct ww_queue_ring *ww_queue_own_ring(const struct ww_work_queue *queue)
+{
+	return ww_queue_ring_of(queue->rings.next);
+}
+
+/* "@ID/roster"; "@ID/producer-X", "@ID/consumer-X" of an entry. */
+void ww_queue_name(const struct ww_work_queue *queue, const char *what,
+	char out[WW_QUEUE_NAME_BYTES]);
+void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, uint64_t member,
+	char out[WW_QUEUE_NAME_BYTES]);
+
+/*
+ * Takes a member's object, which nobody needs any more, out of the broker; if that fails, it stays.
+ * @what:  "producer", "consumer"
+ */
+void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member);
+
+/* Whether a failure to get a member's object means that there is no such member any more. */
+bool ww_queue_is_gone(ww_status status);
+
+/* Whether it means that what the member shows is none. */
+bool ww_queue_is_forged(ww_status status);
+
+/* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
+ww_status ww_queue_signal(struct ww_work_queue *queue, ww_stream *stream, uint64_t *out_value);
+
+/* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
+ww_status ww_queue_look_at_work(const struct ww_queue_ring *ring, uint64_t ready);
+
+/* Fails once the broker has told the others that this member ended. @action: "receive" */
+ww_status ww_queue_require_known(const struct ww_work_queue *queue, const char *action);
+
+/* Whether a deadline or the next look at the other processes comes first. */
+uint64_t ww_queue_next_look_ns(uint64_t deadline_ns);
+
+/* Fills what both sides tell the caller of a slot. */
+void ww_queue_fill_frame(const struct ww_work_queue *queue, const struct ww_queue_ring *ring,
+	uint32_t slot, struct ww_work_frame *out_frame);
+ww_status ww_queue_check_frame(const struct ww_work_frame *frame, const char *call);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rings.c - the rings of producers, as others see them, see rings.h
+ *
+ * A producer enters the roster after it has put its object. So a consumer learns of newcomers by
+ * one load of the roster's count, and asks the broker only then. What a producer shows that is no
+ * ring is passed over: that harms the producer only.
+ */
+#include "queue/rings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "memory/description.h"
+#include "share/get_reply.h"
+#include "sync/wait_result.h"
+
+#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+
+struct ww_ring_size ww_queue_ring_size(const struct ww_work_queue *queue)
+{
+	return (struct ww_ring_size){queue->form.slot_count, queue->form.metadata_bytes};
+}
+
+void ww_queue_ring_free(struct ww_queue_ring *ring)
+{
+	if (!ring)
+		return;
+	ww_memory_drop(ring->memory);
+	ww_queue_claims_fini(&ring->claims);
+	ww_ring_fini(&ring->ring);
+	ww_signal_map_unref(ring->page);
+	ww_attachments_fini(&ring->attachments);
+	free(ring);
+}
+
+/* --- what a producer shows --- */
+
+static ww_status open_memory(struct ww_work_queue *queue, struct ww_queue_ring *ring,
+	const struct ww_get_reply *grant)
+{
+	const struct ww_import_options options = {.access = WW_ACCESS_READ};
+	struct ww_memory_description bytes;
+	struct ww_description description;
+
+	memcpy(&bytes, grant->granted.description + WW_TIMELINE_REF_BYTES, sizeof(bytes));
+	ww_try(ww_description_decode(&bytes, &description));
+	if (description.bytes < queue->form.slot_bytes * queue->form.slot_count)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the slots of a work queue's producer are too small");
+	return ww_memory_import_whole(queue->device, &grant->request.fds_come[3], 1, &description,
+		&options, &ring->memory);
+}
+
+static ww_status ring_open(struct ww_work_queue *queue, struct ww_queue_ring *ring,
+	const struct ww_get_reply *grant)
+{
+	const struct ww_ring_size size = ww_queue_ring_size(queue);
+	const struct ww_wire_granted *granted = &grant->granted;
+	const int *fds = grant->request.fds_come;
+	struct ww_wire_timeline_ref ref;
+
+	if (granted->description_bytes != WW_QUEUE_PRODUCER_BYTES ||
+		grant->request.fds_come_count != WW_QUEUE_PRODUCER_FDS)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a producer of the work queue has no description, or lacks a descriptor");
+	ww_try(ww_timeline_ref_read(granted->description, WW_TIMELINE_REF_BYTES, &ref));
+	ww_try(ww_signal_map_import(fds[0], ref.page_bytes, ref.page_id, &ring->page));
+	ring->cell = ww_signal_map_cell(ring->page, sizeof(struct ww_layout_signal_page));
+	if (!ring->cell)
+		return ww_fail(WW_ERR_PROTOCOL, "a producer of the work queue shows an empty page");
+	ww_try(ww_ring_import(&ring->ring, fds[1], ww_ring_bytes(&size), ring->id, &size));
+	ww_try(ww_queue_claims_import(&ring->claims, fds[2], ring->id, queue->form.slot_count));
+	return open_memory(queue, ring, grant);
+}
+
+ww_status ww_queue_ring_get(struct ww_work_queue *queue, uint64_t member,
+	struct ww_queue_ring **out_ring)
+{
+	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	char name[WW_QUEUE_NAME_BYTES];
+
+	*out_ring = NULL;
+	ww_get_reply_init(&grant, queue->broker, WW_WIRE_GET, &message, WW_OBJECT_WORK_QUEUE);
+	ww_queue_member_name(queue, "producer", member, name);
+	ww_get_reply_set_name(&grant, &message, name, 0);
+	ww_try(ww_get_reply_ask(&grant));
+	ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a producer: out of memory");
+	memcpy(ring->id, grant.granted.id, sizeof(ring->id));
+	ring->is_trusted = grant.granted.uid == geteuid();
+	if (ww_queue_entry_of(ring->id) != member)
+		return ww_fail(WW_ERR_PROTOCOL,
+			"a producer of the work queue is not the one of its entry");
+	ww_try(ring_open(queue, ring, &grant));
+	ww_get_reply_keep(&grant, &ring->attachments);
+	*out_ring = ww_steal(ring);
+	return WW_OK;
+}
+
+/* --- newcomers --- */
+
+static struct ww_queue_ring *find(const struct ww_work_queue *queue, uint64_t member)
+{
+	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
+		if (ww_queue_entry_of(ww_queue_ring_of(link)->id) == member)
+			return ww_queue_ring_of(link);
+	}
+	return NULL;
+}
+
+static ww_status meet_one(struct ww_work_queue *queue, uint64_t member)
+{
+	struct ww_queue_ring *ring;
+	ww_status status;
+
+	if (member == 0 || find(queue, member))
+		return WW_OK;
+	status = ww_queue_ring_get(queue, member, &ring);
+	if (status != WW_OK)
+		return ww_queue_is_gone(status) || ww_queue_is_forged(status) ? WW_OK : status;
+	ring->number = ++queue->rings_met;
+	ww_list_append(&queue->rings, &ring->link);
+	return WW_OK;
+}
+
+static ww_status meet_all(struct ww_work_queue *queue)
+{
+	for (uint32_t i = 0; i < queue->roster.count; i++)
+		ww_try(meet_one(queue, ww_queue_entry_look(&queue->roster.producers[i])));
+	return WW_OK;
+}
+
+bool ww_queue_rings_are_new(const struct ww_work_queue *queue)
+{
+	return ww_queue_roster_joined(&queue->roster) != queue->joined_seen &&
+		ww_clock_now_ns() >= queue->ask_again_ns;
+}
+
+ww_status ww_queue_rings_meet(struct ww_work_queue *queue)
+{
+	uint32_t joined = ww_queue_roster_joined(&queue->roster);
+	struct ww_error record;
+	ww_status status;
+
+	if (joined == queue->joined_seen)
+		return WW_OK;
+	if (ww_clock_now_ns() < queue->ask_again_ns)
+		return WW_NOT_READY;
+	ww_error_save(&record);
+	status = meet_all(queue);
+	queue->ask_again_ns = status == WW_ERR_NO_BROKER ? ww_clock_deadline_ns(PAUSE_NS) : 0;
+	if (status != WW_OK && status != WW_ERR_NO_BROKER)
+		return status;
+	ww_error_restore(&record);
+	if (status != WW_OK)
+		return WW_NOT_READY;
+	queue->joined_seen = joined;
+	return WW_OK;
+}
+
+/* --- those that are left --- */
+
+bool ww_queue_ring_is_left(const struct ww_queue_ring *ring)
+{
+	return ww_ring_is_closed(&ring->ring) ||
+		(ring->page && __atomic_load_n(&ring->page->header->lost, __ATOMIC_ACQUIRE));
+}
+
+void ww_queue_ring_count(const struct ww_queue_ring *ring, struct ww_queue_counts *counts)
+{
+	uint64_t published = ww_ring_published(&ring->ring);
+
+	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++) {
+		struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
+
+		if (claim.frame == 0 || claim.frame > published)
+			continue;
+		counts->available += claim.state == WW_WIRE_WORK_STATE_AVAILABLE;
+		counts->failed += claim.state == WW_WIRE_WORK_STATE_FAILED;
+		counts->claimed += claim.state == WW_WIRE_WORK_STATE_CLAIMED ||
+			claim.state == WW_WIRE_WORK_STATE_FINISHING;
+	}
+}
+
+static bool is_over(const struct ww_queue_ring *ring)
+{
+	struct ww_queue_counts counts = {0};
+
+	if (ring->held > 0 || ring->unsure_frame || !ww_queue_ring_is_left(ring))
+		return false;
+	ww_queue_ring_count(ring, &counts);
+	return counts.available + counts.claimed + counts.failed == 0;
+}
+
+/* Whether the producer has not given its entry back, and so not removed its object either. */
+static bool is_entered(const struct ww_work_queue *queue, uint64_t member)
+{
+	for (uint32_t i = 0; i < queue->roster.count; i++) {
+		if (ww_queue_entry_look(&queue->roster.producers[i]) == member)
+			return true;
+	}
+	return false;
+}
+
+void ww_queue_rings_forget(struct ww_work_queue *queue)
+{
+	struct ww_list *next;
+
+	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = next) {
+		struct ww_queue_ring *ring = ww_queue_ring_of(link);
+		uint64_t member = ww_queue_entry_of(ring->id);
+
+		next = link->next;
+		if (!is_over(ring))
+			continue;
+		if (is_entered(queue, member))
+			ww_queue_remove_member(queue, "producer", member);
+		ww_list_remove(link);
+		ww_queue_ring_free(ring);
+	}
+}
+
+/* --- entries --- */
+
+/* Whether the producer of an entry is over: nobody needs what it shows. */
+static bool is_free(struct ww_work_queue *queue, uint64_t member)
+{
+	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;
+	ww_status status = ww_queue_ring_get(queue, member, &ring);
+
+	return status == WW_OK ? is_over(ring) : ww_queue_is_gone(status);
+}
+
+static bool take_over(struct ww_work_queue *queue, struct ww_layout_work_queue_entry *entry)
+{
+	uint64_t member = ww_queue_entry_look(entry);
+
+	if (member == 0 || !is_free(queue, member) ||
+		!ww_queue_entry_replace(entry, member, queue->member))
+		return false;
+	ww_queue_remove_member(queue, "producer", member);
+	return true;
+}
+
+static bool take_entry(struct ww_work_queue *queue)
+{
+	struct ww_queue_roster *roster = &queue->roster;
+
+	if (ww_queue_entries_take(roster->producers, roster->count, queue->member) !=
+		WW_QUEUE_NOBODY)
+		return true;
+	for (uint32_t i = 0; i < roster->count; i++) {
+		if (take_over(queue, &roster->producers[i]))
+			return true;
+	}
+	return false;
+}
+
+ww_status ww_queue_enter_roster(struct ww_work_queue *queue)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	if (!take_entry(queue))
+		return ww_fail(WW_ERR_LIMIT,
+			"the work queue has %" PRIu32
+			" producers already, as many as it may have (producers_max); one that has ended "
+			"counts until its frames are done",
+			queue->roster.count);
+	ww_error_restore(&record);
+	ww_queue_roster_count(&queue->roster);
+	return WW_OK;
+}

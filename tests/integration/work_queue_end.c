@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_queue_end.c - what becomes of the frames of a work queue when its processes are killed, or
+ * the broker is
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "integration/work_queue.h"
+
+/* Queue "q": a producer, which made it, and consumers. */
+static void start_all(struct child *producer, struct child *consumers, int count,
+	const char *options)
+{
+	scene_begin();
+	queue_start(producer);
+	agent_must(producer, WW_OK, "create q role=2 %s", options);
+	for (int i = 0; i < count; i++) {
+		queue_start(&consumers[i]);
+		agent_must(&consumers[i], WW_OK, "join q 3");
+	}
+}
+
+static void end_case(void)
+{
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* --- consumers --- */
+
+/* The other consumer sleeps meanwhile. What comes again is before what is new. */
+CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	start_all(&producer, consumers, 2, "");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	agent_must(&consumers[1], WW_TIMED_OUT, "no_more wait_ms=0");
+	agent_tell(&consumers[1], "hold 1 2");
+	child_kill(&consumers[0]);
+	agent_answers(&consumers[1], WW_OK);
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_must(&consumers[1], WW_OK, "hold 2 1");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	end_case();
+}
+
+/* Also when nobody else was there, and the one that comes takes over its entry. */
+CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	start_all(&producer, consumers, 1, "consumers=1");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	queue_start(&consumers[1]);
+	agent_must(&consumers[1], WW_ERR_LIMIT, "join q 3");
+	child_kill(&consumers[0]);
+	agent_must(&consumers[1], WW_OK, "join q 3 until_free"); /* the kernel reports the end */
+	agent_must(&consumers[1], WW_OK, "hold 1 2");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_must(&consumers[1], WW_OK, "hold 2 1");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	end_case();
+}
+
+/* A frame that ends whoever works on it does not end all. */
+CASE(work_queue_frame_that_kills_fails, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+	struct child failed;
+
+	start_all(&producer, NULL, 0, "attempts=2 slots=1");
+	agent_must(&producer, WW_OK, "send 1");
+	for (int i = 1; i <= 2; i++) {
+		queue_start(&consumer);
+		agent_must(&consumer, WW_OK, "join q 3");
+		agent_must(&consumer, WW_OK, "hold 1 %d", i);
+		child_kill(&consumer);
+	}
+	queue_start(&failed);
+	agent_must(&failed, WW_OK, "join q 4");
+	agent_must(&failed, WW_OK, "hold 1 3");
+	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=0");
+	agent_must(&failed, WW_OK, "done");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_end(&failed);
+	agent_end(&producer);
+	end_case();
+}
+
+/* A producer that waits for a slot gives back what a killed consumer had, and gets the slot. */
+CASE(work_queue_producer_drops_what_failed, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+
+	start_all(&producer, &consumer, 1, "attempts=1 slots=1");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold 1 1");
+	agent_tell(&producer, "send 1");
+	child_kill(&consumer);
+	agent_answers(&producer, WW_OK);
+	agent_end(&producer);
+	end_case();
+}
+
+/* It was acknowledged by a stream whose work was not complete. */
+CASE(work_queue_unfinished_work_comes_again, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	start_all(&producer, consumers, 2, "");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	agent_must(&consumers[0], WW_OK, "stream_done");
+	agent_must(&consumers[1], WW_OK, "hold 2 1");
+	agent_must(&consumers[1], WW_OK, "done");
+	child_kill(&consumers[0]);
+	agent_must(&consumers[1], WW_OK, "hold 1 2");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	end_case();
+}
+
+/* It left before its stream had done the work, and then that was complete. */
+CASE(work_queue_work_ends_after_leaving, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+
+	start_all(&producer, &consumer, 1, "slots=1");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold 1 1");
+	agent_must(&consumer, WW_OK, "stream_done");
+	agent_must(&consumer, WW_OK, "leave");
+	agent_must(&producer, WW_TIMED_OUT, "acquire wait_ms=20");
+	agent_must(&consumer, WW_OK, "go");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "join q 3");
+	agent_must(&consumer, WW_OK, "hold 2 1");
+	agent_must(&consumer, WW_OK, "done");
+	agent_end(&consumer);
+	agent_end(&producer);
+	end_case();
+}
+
+/* --- producers --- */
+
+/* A keeper holds the queue. A consumer that comes later gets what was complete. */
+CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+	struct child keeper;
+
+	scene_begin();
+	queue_start(&keeper);
+	agent_must(&keeper, WW_OK, "create q");
+	queue_start(&producer);
+	agent_must(&producer, WW_OK, "join q 2");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&producer, WW_OK, "stream_send");
+	child_kill(&producer);
+	scene_has_holders(2);
+	queue_start(&consumer);
+	agent_must(&consumer, WW_OK, "join q 3");
+	agent_must(&consumer, WW_OK, "take 2");
+	agent_must(&consumer, WW_TIMED_OUT, "no_more wait_ms=0");
+	agent_must(&consumer, WW_OK, "numbers 2 1");
+	agent_must(&keeper, WW_OK, "shut");
+	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
+	agent_end(&consumer);
+	agent_end(&keeper);
+	end_case();
+}
+
+/* A consumer's stream waits for a frame that never is complete: it is told, and goes on. */
+CASE(work_queue_unfinished_frame_is_lost, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	start_all(&producer, consumers, 2, "");
+	agent_must(&producer, WW_OK, "stream_send");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumers[0], WW_OK, "stream_hold");
+	child_kill(&producer);
+	scene_has_holders(3);
+	agent_tell(&consumers[0], "done");
+	agent_answers_with(&consumers[0], WW_ERR_PEER_LOST, "never complete");
+	agent_must(&consumers[1], WW_OK, "hold 2 1");
+	agent_must(&consumers[1], WW_OK, "done");
+	agent_must(&consumers[0], WW_TIMED_OUT, "no_more wait_ms=0");
+	for (int i = 0; i < 2; i++)
+		agent_end(&consumers[i]);
+	end_case();
+}
+
+/* The same, when it was acknowledged before the producer ended. */
+CASE(work_queue_acknowledged_frame_is_lost, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+
+	start_all(&producer, &consumer, 1, "");
+	agent_must(&producer, WW_OK, "stream_send");
+	agent_must(&consumer, WW_OK, "stream_hold");
+	agent_must(&consumer, WW_OK, "done");
+	child_kill(&producer);
+	scene_has_holders(2);
+	agent_tell(&consumer, "no_more wait_ms=forever");
+	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "never complete");
+	agent_must(&consumer, WW_TIMED_OUT, "no_more wait_ms=0");
+	agent_end(&consumer);
+	end_case();
+}
+
+/* --- broker --- */
+
+CASE(work_queue_broker_restart_is_not_seen, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+	struct child late;
+
+	start_all(&producer, consumers, 2, "");
+	agent_must(&producer, WW_OK, "send 3");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	agent_must(&consumers[1], WW_OK, "take 1");
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	broker_hear_ready(&scene.daemon);
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&consumers[1], WW_OK, "take 3");
+	queue_start(&late);
+	agent_must(&late, WW_OK, "join q 3");
+	child_kill(&consumers[0]);
+	agent_must(&late, WW_OK, "hold 1 2");
+	agent_must(&late, WW_OK, "done");
+	agent_end(&late);
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	end_case();
+}
+
+/* --- rights --- */
+
+/* Who may read consumes, and cannot produce; who may not read does neither. */
+CASE(work_queue_mode_decides, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child agents[3];
+	static const char *const users[] = {"61001 61001", "61002 61100", "61003 61003"};
+
+	scene_begin();
+	for (int i = 0; i < 3; i++) {
+		queue_start(&agents[i]);
+		if (i == 0)
+			agent_must(&agents[i], WW_OK, "user %s 61100", users[i]);
+		else
+			agent_must(&agents[i], WW_OK, "user %s", users[i]);
+	}
+	agent_must(&agents[0], WW_OK, "create q role=2 mode=0644");
+	for (int i = 1; i < 3; i++)
+		agent_must(&agents[i], WW_ERR_ACCESS, "join q 2");
+	agent_must(&agents[1], WW_OK, "join q 3");
+	agent_must(&agents[0], WW_OK, "send 2");
+	agent_must(&agents[1], WW_OK, "hold 1 1");
+	agent_must(&agents[1], WW_ERR_ACCESS, "shut");
+	agent_must(&agents[2], WW_OK, "join q 3");
+	child_kill(&agents[1]);
+	agent_must(&agents[2], WW_OK, "hold 1 2");
+	agent_must(&agents[2], WW_OK, "done");
+	agent_must(&agents[2], WW_OK, "hold 2 1");
+	agent_end(&agents[2]);
+	agent_end(&agents[0]);
+	end_case();
+}
+
+/* --- members that are killed at random, while frames go on --- */
+
+#define CONSUMERS 3
+#define KILLS     40
+#define FRAMES    4000
+
+/* Receives for ever; ends with status 1 if a frame is torn, or a new one is out of order. */
+ROLE(role_work_queue_consumer)
+{
+	ww_work_queue *queue;
+	uint64_t next = 1;
+	uint64_t value;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", WW_WORK_QUEUE_CONSUMER, NULL,
+		WW_FOREVER, NULL, &queue));
+	role_tell("joined");
+	for (;;) {
+		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+
+		MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
+		MUST(work_read(&frame, &value));
+		MUST_EQUAL(frame.number, value);
+		MUST(frame.attempts > 1 || frame.number >= next); /* new ones come in order */
+		if (frame.attempts == 1)
+			next = frame.number + 1;
+		MUST_OK(ww_work_queue_acknowledge(queue, &frame, NULL));
+	}
+}
+
+static void consumer_start(struct child *consumer)
+{
+	child_start(consumer, "role_work_queue_consumer", NULL);
+	child_hear(consumer, "joined");
+}
+
+static void consumer_replace(struct child *consumer)
+{
+	int status;
+
+	kill(consumer->pid, SIGKILL);
+	status = child_wait(consumer);
+	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	consumer_start(consumer);
+}
+
+/* No frame stays behind, and none fails, since few of so many attempts are ended. */
+CASE(work_queue_consumers_killed, NEEDS_VALUES)
+{
+	struct child consumers[CONSUMERS];
+	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
+	ww_work_queue *queue;
+	uint64_t value = 0;
+
+	scene_begin();
+	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
+		WW_PARAMS(struct ww_work_queue_params, .role = WW_WORK_QUEUE_PRODUCER,
+			.slot_bytes = SLOT_BYTES, .slots = 4, .attempts_max = 64,
+			.consumers_max = CONSUMERS + 1),
+		NULL, &queue));
+	for (int i = 0; i < CONSUMERS; i++)
+		consumer_start(&consumers[i]);
+	for (int i = 0; i < KILLS; i++) {
+		while (value < (uint64_t)(i + 1) * FRAMES / KILLS)
+			work_send(queue, ++value);
+		consumer_replace(&consumers[i % CONSUMERS]);
+	}
+	/* All slots can be had only when all frames are done. */
+	for (int i = 0; i < 4; i++) {
+		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+
+		MUST_OK(ww_work_queue_acquire(queue, NULL, WW_FOREVER, NULL, &frame));
+	}
+	MUST_OK(ww_work_queue_info_get(queue, &info));
+	MUST_EQUAL(FRAMES, info.published);
+	MUST_EQUAL(0, info.failed + info.dropped + info.claimed + info.available);
+	for (int i = 0; i < CONSUMERS; i++)
+		child_kill(&consumers[i]);
+	ww_work_queue_unref(queue);
+	end_case();
+}
+
+/* Publishes frames for ever. */
+ROLE(role_work_queue_producer)
+{
+	ww_work_queue *queue;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", WW_WORK_QUEUE_PRODUCER, NULL,
+		WW_FOREVER, NULL, &queue));
+	for (uint64_t value = 1;; value++) {
+		work_send(queue, value);
+		if (value == 1)
+			role_tell("sends");
+	}
+}
+
+#define PRODUCER_KILLS 20
+#define PRODUCERS      2
+
+/* What one consumer gets of each is in order and without a gap, until that producer's end. */
+static void take_some(ww_work_queue *queue, uint64_t last[], int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+		uint64_t value;
+
+		MUST_OK(ww_work_queue_receive(queue, NULL, WW_FOREVER, NULL, &frame));
+		MUST(work_read(&frame, &value));
+		MUST_EQUAL(frame.number, value);
+		MUST(frame.producer < PRODUCERS + PRODUCER_KILLS + 1);
+		MUST_EQUAL(last[frame.producer] + 1, frame.number);
+		last[frame.producer] = frame.number;
+		MUST_OK(ww_work_queue_acknowledge(queue, &frame, NULL));
+	}
+}
+
+CASE(work_queue_producers_killed, NEEDS_VALUES)
+{
+	uint64_t last[PRODUCERS + PRODUCER_KILLS + 1] = {0};
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	struct child producers[PRODUCERS];
+	ww_work_queue *consumer;
+	ww_work_queue *keeper;
+
+	scene_begin();
+	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
+		WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, .slots = 4), NULL,
+		&keeper));
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", WW_WORK_QUEUE_CONSUMER, NULL, 0,
+		NULL, &consumer));
+	for (int i = 0; i < PRODUCERS; i++) {
+		child_start(&producers[i], "role_work_queue_producer", NULL);
+		child_hear(&producers[i], "sends");
+	}
+	for (int i = 0; i < PRODUCER_KILLS; i++) {
+		struct child *victim = &producers[i % PRODUCERS];
+
+		take_some(consumer, last, 50);
+		kill(victim->pid, SIGKILL);
+		(void)child_wait(victim);
+		child_start(victim, "role_work_queue_producer", NULL);
+		take_some(consumer, last, 50);
+		child_hear(victim, "sends");
+	}
+	for (int i = 0; i < PRODUCERS; i++)
+		child_kill(&producers[i]);
+	MUST_OK(ww_work_queue_close(keeper));
+	while (ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame) == WW_OK) {
+		MUST_EQUAL(last[frame.producer] + 1, frame.number);
+		last[frame.producer] = frame.number;
+		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	}
+	MUST_STATUS(WW_END, ww_work_queue_receive(consumer, NULL, WW_FOREVER, NULL, &frame));
+	ww_work_queue_unref(consumer);
+	ww_work_queue_unref(keeper);
+	end_case();
+}
