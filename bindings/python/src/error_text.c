@@ -25,7 +25,6 @@ static const struct {
 	{"WW_STATE_SEALED",           "state='sealed'"},
 	{"WW_STATE_SHARED",           "state='shared'"},
 	{"WW_STATE_WRITING",          "state='writing'"},
-	{"WW_WRAP_PRIVATE",           "Channel.acquire() or receive()"},
 	{"ww_array_index",            "an int"},
 	{"ww_channel_consumer_info_get()", "Channel.who()"},
 	{"ww_dlpack_export",          "max_version=(1, 0)"},
