@@ -36,10 +36,17 @@ static size_t section_bytes(void)
 	return (size_t)(end_of_section - first_of_section);
 }
 
+/* A program that is linked statically may lack a section: its ends are NULL then. */
+static void section_copy(void *to, const void *from)
+{
+	if (section_bytes() > 0)
+		memcpy(to, from, section_bytes());
+}
+
 static void process_begin_child(void)
 {
-	memcpy(inherited, first_of_section, section_bytes());
-	memcpy(first_of_section, initial, section_bytes());
+	section_copy(inherited, first_of_section);
+	section_copy(first_of_section, initial);
 	atomic_fetch_add_explicit(&ww_process_epoch, 1, memory_order_relaxed);
 	if (atomic_load_explicit(&uses_gpu, memory_order_relaxed))
 		atomic_store_explicit(&is_barred, true, memory_order_relaxed);
@@ -51,7 +58,7 @@ __attribute__((constructor)) static void process_watch_fork(void)
 	inherited = malloc(section_bytes());
 	if (!initial || !inherited)
 		return;
-	memcpy(initial, first_of_section, section_bytes());
+	section_copy(initial, first_of_section);
 	is_watched = pthread_atfork(NULL, NULL, process_begin_child) == 0;
 }
 
