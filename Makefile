@@ -17,7 +17,7 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup setup-check configure build demo check quick test attack bench fuzz lint wheel format install clean
+.PHONY: help setup setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
 .PHONY: crash-replace torture-channel asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -64,11 +64,13 @@ quick: build ## build, then unit tests, the conformance tests on the host device
 	@scripts/check-format
 
 # Every test that is built: those that need a GPU skip themselves, with the reason, where there is none. On a busy machine
-# a test may take three times as long as is expected before it counts as hanging.
+# a test may take three times as long as is expected before it counts as hanging. Tests wait for half of their time, so
+# two of them share a core.
+JOBS ?= $(shell echo $$((2 * $$(nproc))))
 test:
 	@rm -f $(BUILD)/meson-logs/testlog.json
 	@failed=; \
-	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 3 $(TEST_ARGS) || failed=1; \
+	$(TEST_WRAP) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 3 --num-processes $(JOBS) $(TEST_ARGS) || failed=1; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog.json && [ -z "$$failed" ]
 
 KILLS ?= 1000
@@ -88,6 +90,9 @@ torture-channel: build ## frames while both sides of a channel are killed; FRAME
 		$(BUILD)/tests/crash/crash_channel --only channel_torture_$$part || status=1; \
 	done; exit $$status
 
+models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin
+	@scripts/check-model
+
 attack: build ## measure how much attackers delay other users; needs root and two cores; ARGS='--only list'
 	@WARPWAYD=$(BUILD)/src/daemon/warpwayd $(BUILD)/tests/attack/attack $(ARGS)
 
@@ -101,10 +106,11 @@ release: ## as check, built for use: optimised, without debugging aids
 
 # Undefined behaviour ends the program: a report alone would pass unseen.
 ASAN = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+ASAN_TESTS ?=
 asan ubsan: sanitize-address
-sanitize-address: ## as check, with the address and undefined-behaviour sanitizers
+sanitize-address: ## as check, with the address and undefined-behaviour sanitizers; ASAN_TESTS='NAME...' runs only these
 	@$(MAKE) --no-print-directory check BUILD=build-asan TEST_WRAP='WW_TEST_SLOWNESS=4 $(FIXED_ADDRESSES)' \
-		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4'
+		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4 $(ASAN_TESTS)'
 
 # It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
 TSAN = -Db_sanitize=thread -Db_lundef=false

@@ -98,7 +98,9 @@ enum {
 	WW_ERR_STATE = -21,        /* the object is not in the state that the call needs */
 	WW_ERR_NO_BROKER = -22,    /* no broker listens there, or it does not answer */
 	WW_ERR_GIVEN_UP = -23,     /* the sender has withdrawn the request */
-	WW_ERR_EVICTED = -24       /* a channel's producer has ended a consumer's subscription */
+	WW_ERR_EVICTED = -24,      /* a channel's producer has ended a consumer's subscription */
+	WW_ERR_UNAVAILABLE = -25,  /* the service takes no calls (any more) */
+	WW_ERR_DEPENDENCY_FAILED = -26 /* a call that this one depends on has failed */
 };
 
 /* Where the native code of an error record comes from. */

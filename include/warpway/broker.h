@@ -572,6 +572,28 @@ WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *toke
 	ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info);
 
 /**
+ * ww_object_get() - hold a memory by its name, and map nothing
+ * @broker:      borrowed; NULL: the default broker
+ * @name:        borrowed
+ * @params:      borrowed; NULL: for reading. WW_IMPORT_... flags are refused: nothing is mapped
+ * @timeout_ns:  as for ww_memory_get()
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_object:  the caller's; NULL on failure. The memory is held until its last unref
+ * @info:        as for ww_memory_get(); may be NULL
+ *
+ * This is for a process without a device that passes on what it may use by name, such as a client
+ * of a service: ww_object_export() makes a token of it. The object is the same as one imported by a
+ * token with the access of @params, and with the span and the array that were put.
+ *
+ * May block: for two round trips, and up to timeout_ns.
+ *
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (it is no memory); as ww_memory_get().
+ */
+WW_API ww_status ww_object_get(ww_broker *broker, const char *name,
+	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
+	ww_object **out_object, struct ww_object_info *info);
+
+/**
  * ww_object_map() - map the memory that an object holds
  * @object:      borrowed; of a memory or of a slice of a pool
  * @device:      borrowed; the device that is to reach it

@@ -31,12 +31,21 @@
  * When a process ends:
  *   - A consumer that ends has released its frames. The producer writes to their slots again after
  *     the kernel has reported the end, since work of its GPU may read until then.
+ *     Exception: a stream of the producer that waits already, on the GPU, for a release of this
+ *     consumer is let go when the broker learns of the end, tens of milliseconds earlier. It may
+ *     write while work of the ended process still reads, whose results nobody gets.
  *   - If the producer ends, consumers receive every frame that was complete, and then
- *     WW_ERR_PEER_LOST; the record names the process. If it closes the channel, they receive all
+ *     WW_ERR_PEER_LOST; the record names the process. With WW_CONSUMER_REATTACH they go on with
+ *     the next producer of the name. If it closes the channel, they receive all
  *     frames that were published, and then WW_END.
  *   - A stream of the producer waits on the GPU only for consumers of its own user, since a wait
  *     that never ends would block it; for others the CPU waits. The same holds for the streams of a
- *     consumer.
+ *     consumer. WW_CHANNEL_TRUST_USERS of the producer and WW_CONSUMER_TRUST_USERS of a consumer
+ *     together lift this between the two.
+ *   - If the broker ends, and its supervisor too, members go on, and nobody can join. Each side
+ *     then learns of the other's end from the kernel, within 50 ms while it waits. A stream that
+ *     waits on the GPU for work of a process that ended then is not let go: nobody can store the
+ *     poison.
  *
  * A consumer that does not release its frames keeps a producer with policy block waiting. The
  * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns:
@@ -51,7 +60,8 @@
  * the other one wakes it.
  *
  * Threads: one ww_channel is used by one thread at a time. A process may open a channel several
- *          times: each ww_channel is a consumer of its own.
+ *          times: each ww_channel is a consumer of its own. ww_channel_eventfd() starts one thread
+ *          for the whole process.
  * Fork:    a child made by fork() cannot use the channels of its parent (device.h).
  */
 #ifndef WARPWAY_CHANNEL_H
@@ -86,6 +96,15 @@ enum {
 	WW_CHANNEL_LATEST = 3
 };
 
+/*
+ * ww_channel_params.flags, beside WW_PUT_REPLACE of broker.h
+ *
+ * WW_CHANNEL_TRUST_USERS: this producer's streams wait on the GPU for consumers of other users that
+ * have WW_CONSUMER_TRUST_USERS, and the other way round. If one of these never completes its work,
+ * or lies about it, the streams of the other side may wait until it ends.
+ */
+#define WW_CHANNEL_TRUST_USERS (UINT64_C(1) << 32)
+
 /**
  * struct ww_channel_params - what channel to make
  * @struct_size:    sizeof(struct ww_channel_params)
@@ -102,7 +121,7 @@ enum {
  * @mode:           permission bits of its name, such as 0640; a process that may read the object
  *                  may be a consumer. 0: 0600
  * @gid:            group; 0: the caller's own; else one of the caller's groups
- * @flags:          WW_PUT_REPLACE of broker.h, or 0
+ * @flags:          WW_PUT_REPLACE of broker.h, WW_CHANNEL_TRUST_USERS, or 0
  * @metadata_type:  what the user calls the type of the metadata, such as "pose/1"; ended by a zero
  * @array:          borrowed; dtype and largest shape of every frame, in C order without gaps; it
  *                  fits into slot_bytes. NULL: frames are bytes
@@ -163,11 +182,39 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
 #define WW_CHANNEL_OLDEST UINT64_MAX
 
 /*
- * struct ww_consumer_params.flags. An observer sees a channel without being a consumer: it is not
- * counted, and the producer never waits for it, nor knows of it. It can describe the channel and
- * its consumers, get events and export a token; it maps no slots, and cannot receive.
+ * struct ww_consumer_params.flags
+ *
+ * WW_CONSUMER_OBSERVE: an observer sees a channel without being a consumer: it is not counted, and
+ * the producer never waits for it, nor knows of it. It can describe the channel and its consumers,
+ * get events and export a token; it maps no slots, and cannot receive.
+ * WW_CONSUMER_REATTACH: when its producer ends, this consumer goes on with the next producer that
+ * makes a channel of the name. Only of ww_channel_get(): who joined by token knows no name.
+ *   - It receives every frame of the former producer that was complete, and then, in the same call,
+ *     waits until another channel has the name, and joins that. So ww_channel_receive() does not
+ *     return WW_ERR_PEER_LOST for the end of a producer. ww_frame.generation says which producer a
+ *     frame is from. Frame numbers begin anew, and it begins with the oldest frame there is.
+ *   - If a producer closes its channel, receive returns WW_END, once. The call after that goes on.
+ *   - If another producer takes the name with WW_PUT_REPLACE while the former one lives, the
+ *     consumer notices that within a second after it has received all frames.
+ *   - The new channel must be what this consumer expects, as at joining; it may have another
+ *     policy, and slots of another size. If it is not, or cannot be joined, receive returns why, as
+ *     ww_channel_get(), and the next call tries again.
+ *   - Frames of a former producer that are held stay readable, and are released as others. They
+ *     count, until then, among the held_max that the new channel has.
+ *   - A producer that is started anew takes its name with WW_PUT_REPLACE: while consumers hold the
+ *     former channel, that has the name.
+ *   - If the producer evicts it, receive returns WW_ERR_EVICTED until that producer has ended, or
+ *     another one has the name. The call after that goes on.
+ *   - An observer goes on in the calls that look at the channel: ww_channel_next_event(),
+ *     ww_channel_wait_consumers(), ww_channel_consumer_info_get() with index 0.
+ *   - WW_CHANNEL_REATTACHED is the event that it went on. Events of all producers are in one order.
+ *   - Only the join asks the broker, which takes some round trips, also with timeout 0, and the
+ *     look for another channel of the name.
+ * WW_CONSUMER_TRUST_USERS: see WW_CHANNEL_TRUST_USERS
  */
-#define WW_CONSUMER_OBSERVE (UINT32_C(1) << 0)
+#define WW_CONSUMER_OBSERVE     (UINT32_C(1) << 0)
+#define WW_CONSUMER_REATTACH    (UINT32_C(1) << 1)
+#define WW_CONSUMER_TRUST_USERS (UINT32_C(1) << 2)
 
 /**
  * struct ww_consumer_params - how a consumer begins, and what it expects
@@ -175,7 +222,10 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  * @flags:          WW_CONSUMER_... bits
  * @history:        how many frames that were published before it comes are received first, as far
  *                  as they are still there: 0: only new ones; 1: the newest; WW_CHANNEL_OLDEST. Not
- *                  used with policy WW_CHANNEL_LATEST, which begins with the newest frame
+ *                  used with policy WW_CHANNEL_LATEST, which begins with the newest frame. A
+ *                  producer without consumers waits for nobody, whatever the policy, and takes
+ *                  slots back: so that a first consumer misses nothing, the producer calls
+ *                  ww_channel_wait_consumers() first
  * @metadata_type:  what the metadata must be called; NULL: anything
  * @array:          borrowed; dtype and shape that the channel must have; NULL: any
  * @deadline_ns:    a frame is wanted within so long after the last one; the producer must have
@@ -251,8 +301,9 @@ WW_API ww_channel *ww_channel_ref(ww_channel *channel);
  * Of the producer: closes the channel. Frames that it holds are discarded; consumers receive those
  * that were published. Of a consumer: releases the frames that it holds, as without a stream.
  *
- * The slots are unmapped. As with any memory of a GPU, work of streams that uses them must be done
- * before: call ww_stream_synchronize() first.
+ * It waits for no stream. The slots stay mapped until the streams have done the work that came
+ * before a publish or a release with a stream; a later call unmaps them then. Work of streams on
+ * frames that are still held must be done before.
  *
  * Return: NULL.
  */
@@ -266,12 +317,16 @@ WW_API ww_channel *ww_channel_unref(ww_channel *channel);
  * @pointer:         of its bytes, for the channel's device
  * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
  * @metadata:        of its metadata; a consumer must not write there
- * @capacity:        bytes that the slot has room for
- * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: @capacity
+ * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
+ * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: those of
+ *                   the channel's array; without one all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
  * @metadata_bytes:  bytes of its metadata; set by the producer. acquire: the room for it
  * @ndim:            of @shape; set by the producer, 0: the shape of the channel's array, if any
  * @shape:           elements in each dimension
+ * @generation:      of a consumer: which producer it is from: 1 for the first one, and 1 more each
+ *                   time the consumer went on with another (WW_CONSUMER_REATTACH). Producer: 1
+ * @reserved:        0
  */
 struct ww_frame {
 	uint32_t struct_size;
@@ -286,6 +341,8 @@ struct ww_frame {
 	uint32_t metadata_bytes;
 	uint32_t ndim;
 	uint64_t shape[WW_CHANNEL_DIMS];
+	uint32_t generation;
+	uint32_t reserved;
 };
 
 /**
@@ -341,11 +398,12 @@ WW_API ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the producer has closed the channel, and all
  *         of its frames were received); WW_ERR_PEER_LOST (the producer has ended, and all frames
- *         that were complete were received; or, once, a frame that was released before it was
- *         complete never was: see ww_channel_release()); WW_ERR_ACCESS (this is no consumer);
- *         WW_ERR_STATE (held_max frames are held); WW_ERR_EVICTED (the producer has evicted this
- *         consumer; the record says who and why); WW_ERR_PROTOCOL (the ring says what cannot be);
- *         as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ *         that were complete were received, but not with WW_CONSUMER_REATTACH; or, once, a frame
+ *         that was released before it was complete never was: see ww_channel_release());
+ *         WW_ERR_ACCESS (this is no consumer); WW_ERR_STATE (held_max frames are held);
+ *         WW_ERR_EVICTED (the producer has evicted this consumer; the record says who and why);
+ *         WW_ERR_PROTOCOL (the ring says what cannot be); as ww_timeline_stream_wait(); with
+ *         WW_CONSUMER_REATTACH as ww_channel_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_frame *out_frame);
@@ -366,12 +424,74 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
 	ww_stream *stream);
 
 /**
+ * ww_channel_eventfd() - a descriptor for event loops: readable while the channel can go on
+ * @channel:  borrowed
+ * @out_fd:   the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *            -1 on failure. Only poll it: the library reads and writes it
+ *
+ * It is readable while a call without a stream and with timeout 0 has a result other than
+ * WW_TIMED_OUT: of a consumer ww_channel_receive() (a complete frame is there, or the end is), of
+ * the producer ww_channel_acquire() (a slot may be written by the CPU). Precisely:
+ *
+ *   - After each call with this channel in this process the descriptor says what holds then.
+ *   - If it is not readable, and the other side changes that, it becomes readable soon after: at
+ *     once for what a CPU or a stream of the host device does, within 2 ms for what a GPU
+ *     completes, within 50 ms for the end of a process. Nothing is missed.
+ *   - A consumer with WW_CONSUMER_REATTACH keeps its descriptor. It is readable once a second while
+ *     nothing comes, and every 50 ms while the consumer waits for the next producer, so that the
+ *     consumer looks for that.
+ *   - Once readable it stays so until the next call with this channel, also if that finds nothing.
+ *   - While this side holds as many frames as it may, so that the call would return WW_ERR_STATE,
+ *     it is not readable.
+ *   - While the producer's is not readable, the producer waits for a slot: if it waits for a
+ *     consumer, evict_after_ns counts, and the descriptor becomes readable when the time is over,
+ *     so that an acquire evicts the consumer.
+ *   - A call with a stream may succeed earlier, since it need not wait until work is complete.
+ *
+ * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
+ * ww_channel_unref().
+ *
+ * The first call starts a thread, "ww-channels", in which all signals are blocked: one for all
+ * channels of the process. It sleeps while nothing happens, looks every 50 ms whether processes
+ * have ended, and ends when the last of these channels does. Where the kernel has no
+ * futex_waitv(2) (before Linux 5.16), and when it waits for more than 60 channels, it looks every
+ * millisecond.
+ *
+ * Return: WW_OK; WW_ERR_ACCESS (this is an observer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of
+ *         descriptors or threads); WW_ERR_SYSTEM; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd);
+
+#define WW_CHANNEL_WAIT_MAX 64
+
+/**
+ * ww_channel_wait_any() - wait until one of several channels can go on
+ * @channels:    borrowed; producers and consumers, of any brokers and devices, each once. The
+ *               calling thread uses them during the call
+ * @count:       1 to WW_CHANNEL_WAIT_MAX
+ * @timeout_ns:  how long to wait; 0: only look; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ * @out_index:   which one
+ *
+ * A channel can go on when the descriptor of ww_channel_eventfd() would be readable: a receive, or
+ * for the producer an acquire, without a stream has a result then. A channel of which this process
+ * holds as many frames as it may cannot. If several can go on, the one is named that was named
+ * longest ago.
+ *
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID; WW_ERR_ACCESS (one is an observer);
+ *         WW_ERR_STATE (this process holds as many frames as it may, of each of them);
+ *         WW_ERR_NO_MEMORY; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count,
+	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index);
+
+/**
  * struct ww_channel_info - the state of a channel
  * @struct_size:    set by the caller to sizeof(struct ww_channel_info)
  * @is_producer:    1: this is the producer; 0: a consumer, or an observer
  * @policy:         WW_CHANNEL_...
  * @slots:          how many
- * @consumers:      of the producer and an observer: how many it knows, but for those that were
+ * @consumers:      of the producer and an observer: how many there are, but for those that were
  *                  evicted; of a consumer: 0
  * @consumers_max:  at one time
  * @held_max:       frames that one consumer may hold
@@ -381,7 +501,9 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  * @pid:            of the producer, as it sees itself
  * @published:      number of the last frame published; 0: none
  * @received:       of a consumer: frames received
- * @dropped:        of a consumer: frames that were gone before it received them
+ * @dropped:        of a consumer: frames that were gone before it received them. With policy
+ *                  WW_CHANNEL_LATEST only frames that were never complete: those that a newer one
+ *                  replaced are passed over as asked for, and the numbers of frames tell them
  * @metadata_type:  as the producer named it
  * @program:        the producer's name
  * @has_array:      1: @array is filled in
@@ -401,6 +523,9 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  * @has_ended:      of a consumer, or an observer: 1: the producer has closed the channel; 2: its
  *                  process has ended; else 0
  * @waited_ns:      how long the producer has waited for @waits_for by now
+ * @generation:     as of a frame; @received, @dropped and @deadlines_missed are of all producers
+ *                  together
+ * @reserved:       0
  */
 struct ww_channel_info {
 	uint32_t struct_size;
@@ -431,12 +556,17 @@ struct ww_channel_info {
 	uint32_t waits_for;
 	uint32_t has_ended;
 	uint64_t waited_ns;
+	uint32_t generation;
+	uint32_t reserved;
 };
 
 /**
  * ww_channel_info_get() - describe a channel
  * @channel:  borrowed
  * @info:     the caller's, with struct_size set; filled on success
+ *
+ * May block: of the producer and an observer, for one round trip to the broker, if consumers have
+ * come.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
@@ -533,7 +663,9 @@ enum {
 	WW_CHANNEL_DEADLINE_MISSED = 6,
 	/* A consumer or an observer: what has become of the producer. */
 	WW_CHANNEL_PRODUCER_CLOSED = 7,
-	WW_CHANNEL_PRODUCER_ENDED = 8 /* its process has ended */
+	WW_CHANNEL_PRODUCER_ENDED = 8, /* its process has ended */
+	/* Likewise, with WW_CONSUMER_REATTACH: it goes on with another one, which this names. */
+	WW_CHANNEL_REATTACHED = 9
 };
 
 /**
@@ -544,7 +676,7 @@ enum {
  * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer as it sees
  *                itself
  * @uid:          of its user: of a consumer by what the broker says, of the producer as it says
- * @reserved:     0
+ * @generation:   which producer it is of: as of a frame
  * @frame:        number of the last frame published then; 0: none
  * @time_ns:      CLOCK_MONOTONIC, when this side noticed it
  * @waited_ns:    see the kinds; else 0
@@ -558,7 +690,7 @@ struct ww_channel_event {
 	uint32_t consumer;
 	uint32_t pid;
 	uint32_t uid;
-	uint32_t reserved;
+	uint32_t generation;
 	uint64_t frame;
 	uint64_t time_ns;
 	uint64_t waited_ns;

@@ -44,7 +44,8 @@
  *              cannot put or export it: it imports a token of the parent's;
  *            - slices of pools, streams, pools, timelines, events, barriers, brokers, watches and
  *              ww_object are refused with WW_ERR_FORKED, since other processes take them for the
- *              parent's. A token of one can be imported;
+ *              parent's. A token of one can be imported. Modules and their kernels are refused
+ *              too, and can be loaded anew;
  *            - none is ever destroyed: ref and unref do nothing, so the parent loses nothing. What
  *              the parent had mapped stays mapped as long as the child lives.
  *          A parent that has used a GPU, or looked for one and found it, cannot fork() so: CUDA's
@@ -82,6 +83,7 @@ enum {
 #define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... a process that imported one can record it */
 /* memory that was allocated by other means can be wrapped, and opened by its handle */
 #define WW_CAP_FOREIGN UINT64_C(0x200)
+#define WW_CAP_MODULE  UINT64_C(0x400) /* kernels can be loaded and launched (module.h) */
 
 /* ww_device_info.mps: whether processes share the GPU by CUDA's multi-process service (MPS) */
 enum {

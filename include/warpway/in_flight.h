@@ -6,9 +6,13 @@
  * it was imported as often as it says. Meanwhile it keeps its object:
  *
  *   - as long as the process that exported it lives and is connected to its broker;
- *   - then for escrow_ns, 60 s if nothing else was said. This does not hold for slices of pools:
- *     a pool ends with its owner, or when that releases it. Then only a process that has imported
- *     slices of the pool before can import one.
+ *   - then for escrow_ns, 60 s if nothing else was said. Of a slice of a pool this time begins when
+ *     the pool ends: with its owner's process, or when that releases it. The broker then keeps the
+ *     pool and the chunks of slices that are in flight, for the longest time of their deliveries.
+ *     ww_snapshot_hold() shows that as one escrow of the pool. It ends early when all were imported
+ *     and the processes that have done so have let go of the pool, or have ended. A broker that
+ *     speaks version 5 of the protocol or less keeps nothing: only a process that has imported
+ *     slices of the pool before can import one then.
  *
  * A slice is not counted in one place: each process counts its own imports. So the token of a slice
  * opens it more often than it says as long as the owner has the slice itself.

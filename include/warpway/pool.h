@@ -28,13 +28,18 @@
  *     report it (before Linux 6.5, for a process in another container than the broker's), the marks
  *     count as long as the pool lives.
  *   - The owner dies. Every process keeps the slices that it has imported, with their bytes. No
- *     more slices are allocated. A process that has imported nothing of the pool cannot import a
- *     slice any more. A chunk is freed when its last slice is released. If a process uses no slice
- *     of a chunk, its next import or call about pools unmaps the chunk.
+ *     more slices are allocated. Deliveries (WW_EXPORT_DELIVERY) that nobody has imported yet can
+ *     be imported for ww_export_params.escrow_ns more, by any process: meanwhile the broker keeps
+ *     the pool, and the chunks of these slices, at the expense of the owner's user. If none is in
+ *     flight, or all were imported by processes that have ended or have let go of the pool, it
+ *     keeps nothing. By other tokens, a process that has imported nothing of the pool cannot import
+ *     a slice any more. A chunk is freed when its last slice is released. If a process uses no
+ *     slice of a chunk, its next import or call about pools unmaps the chunk.
  *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and the slice
  *     is free then. Each export expects one import, or as many as ww_export_params.uses says; when
- *     they have been made the escrow ends early. A delivery (WW_EXPORT_DELIVERY) has no such time:
- *     it lasts as long as the pool, until it is imported or revoked (in_flight.h).
+ *     they have been made the escrow ends early. The time of a delivery (WW_EXPORT_DELIVERY) begins
+ *     when the pool ends, which is when the owner dies or releases the pool: until then it lasts
+ *     until it is imported or revoked (in_flight.h).
  *   - A process never releases its slices. When the pool is full, ww_pool_alloc() fails and the
  *     error record names the process that holds most; ww_pool_holder_get() lists all. Caches that
  *     keep imported memory mapped for later use, such as the registration caches of MPI and UCX,

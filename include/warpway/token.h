@@ -82,8 +82,8 @@ enum {
 	WW_OBJECT_TIMELINE = 2,
 	WW_OBJECT_EVENT = 3,
 	WW_OBJECT_BARRIER = 4,
-	WW_OBJECT_CHANNEL = 5, /* not made by this version */
-	WW_OBJECT_SERVICE = 6, /* not made by this version */
+	WW_OBJECT_CHANNEL = 5,
+	WW_OBJECT_SERVICE = 6,
 	WW_OBJECT_POOL = 7,
 	WW_OBJECT_WORK_QUEUE = 8
 };

@@ -58,6 +58,7 @@
 #ifndef WARPWAY_WORK_QUEUE_H
 #define WARPWAY_WORK_QUEUE_H
 
+#include <warpway/array.h>
 #include <warpway/base.h>
 #include <warpway/broker.h>
 #include <warpway/device.h>
@@ -108,6 +109,8 @@ enum {
  * @reserved:       0
  * @flags:          WW_PUT_REPLACE of broker.h, or 0
  * @metadata_type:  what the user calls the type of the metadata, such as "job/1"; ended by a zero
+ * @array:          borrowed; dtype and largest shape of every frame, in C order without gaps; it
+ *                  fits into slot_bytes. NULL: frames are bytes
  */
 struct ww_work_queue_params {
 	uint32_t struct_size;
@@ -126,6 +129,7 @@ struct ww_work_queue_params {
 	uint32_t reserved;
 	uint64_t flags;
 	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+	const struct ww_array *array;
 };
 
 /**
@@ -140,33 +144,46 @@ struct ww_work_queue_params {
  *
  * The name ends when the last process that has the queue open closes it or ends.
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_EXISTS (the name is
- *         taken); WW_ERR_VERSION (the broker is too old); as ww_memory_create() and
- *         ww_timeline_put(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_MISMATCH (the array
+ *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); WW_ERR_VERSION (the
+ *         broker is too old); as ww_memory_create() and ww_timeline_put(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_work_queue_params *params, ww_cancel *cancel, ww_work_queue **out_queue);
+
+/**
+ * struct ww_work_member_params - what a process that opens a queue does with it, and expects of it
+ * @struct_size:    sizeof(struct ww_work_member_params)
+ * @role:           WW_WORK_QUEUE_...; a producer must be allowed to write the object, others to
+ *                  read it
+ * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @array:          borrowed; dtype and shape that the queue must have; NULL: any
+ */
+struct ww_work_member_params {
+	uint32_t struct_size;
+	uint32_t role;
+	const char *metadata_type;
+	const struct ww_array *array;
+};
 
 /**
  * ww_work_queue_get() - open the queue of a name
  * @device:         as for ww_work_queue_create()
  * @broker:         borrowed; NULL: the default broker
  * @name:           borrowed
- * @role:           WW_WORK_QUEUE_...; a producer must be allowed to write the object, others to
- *                  read it
- * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @params:         borrowed; its role is set
  * @timeout_ns:     how long to wait for the name to appear; 0: not at all; WW_FOREVER
  * @cancel:         borrowed; may be NULL: cancel.h
  * @out_queue:      the caller's; NULL on failure
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@role); WW_ERR_NOT_FOUND;
- *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no work queue); WW_ERR_MISMATCH (metadata of
- *         another type); WW_ERR_LIMIT (it has as many producers or consumers as it may have);
- *         WW_ERR_STATE (a producer: the queue is closed); WW_ERR_PROTOCOL; as ww_memory_get();
- *         WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@params); WW_ERR_NOT_FOUND;
+ *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no work queue); WW_ERR_MISMATCH (frames or
+ *         metadata of another type; the record names both); WW_ERR_LIMIT (it has as many producers
+ *         or consumers as it may have); WW_ERR_STATE (a producer: the queue is closed);
+ *         WW_ERR_PROTOCOL; as ww_memory_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name,
-	uint32_t role, const char *metadata_type, uint64_t timeout_ns, ww_cancel *cancel,
+	const struct ww_work_member_params *params, uint64_t timeout_ns, ww_cancel *cancel,
 	ww_work_queue **out_queue);
 
 /**
@@ -188,15 +205,14 @@ WW_API ww_status ww_work_queue_export(ww_work_queue *queue, uint32_t access,
  * @device:         as for ww_work_queue_create()
  * @broker:         borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
  * @token:          borrowed; may come from anywhere
- * @role:           as for ww_work_queue_get()
- * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @params:         as for ww_work_queue_get()
  * @cancel:         borrowed; may be NULL: cancel.h
  * @out_queue:      the caller's; NULL on failure
  *
  * Return: as ww_work_queue_get() and ww_memory_import().
  */
 WW_API ww_status ww_work_queue_import(ww_device *device, ww_broker *broker,
-	const struct ww_token *token, uint32_t role, const char *metadata_type, ww_cancel *cancel,
+	const struct ww_token *token, const struct ww_work_member_params *params, ww_cancel *cancel,
 	ww_work_queue **out_queue);
 
 /**
@@ -211,6 +227,8 @@ WW_API ww_work_queue *ww_work_queue_ref(ww_work_queue *queue);
  *
  * Of a producer: slots that it holds are discarded; frames that it published stay. Of a consumer:
  * frames that it holds are given out again, as by ww_work_queue_reject().
+ *
+ * The slots are unmapped: work of streams that uses them must be done before.
  *
  * May block: for one round trip to the broker, at most 1 s.
  * Return: NULL.
@@ -239,11 +257,12 @@ WW_API ww_status ww_work_queue_close(ww_work_queue *queue);
  * @pointer:         of its bytes, for the queue's device
  * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
  * @metadata:        of its metadata; a consumer must not write there
- * @capacity:        bytes that the slot has room for
- * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: @capacity
+ * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
+ * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: those of
+ *                   the queue's array; without one all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
  * @metadata_bytes:  bytes of its metadata; set by the producer. acquire: the room for it
- * @ndim:            of @shape; set by the producer
+ * @ndim:            of @shape; set by the producer, 0: the shape of the queue's array, if any
  * @shape:           elements in each dimension
  */
 struct ww_work_frame {
@@ -386,6 +405,9 @@ WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work
  * @lost:           of a consumer: frames that it found never to be complete, since their producer
  *                  ended
  * @metadata_type:  as the queue was made
+ * @has_array:      1: @array is filled in
+ * @reserved:       0
+ * @array:          of every frame
  */
 struct ww_work_queue_info {
 	uint32_t struct_size;
@@ -410,6 +432,9 @@ struct ww_work_queue_info {
 	uint64_t received;
 	uint64_t lost;
 	char metadata_type[WW_WORK_QUEUE_METADATA_TYPE_BYTES];
+	uint32_t has_array;
+	uint32_t reserved;
+	struct ww_array array;
 };
 
 /**

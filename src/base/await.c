@@ -11,6 +11,7 @@
  */
 #include "base/await.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -22,10 +23,14 @@
 
 #define SPIN_NS UINT64_C(5000) /* about what falling asleep and waking up cost */
 /* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
-#define SPIN_POLL_NS   UINT64_C(60000)
-#define LOOKS_PER_TIME 8 /* while spinning */
-#define POLL_LEAST_NS  UINT64_C(20000)
-#define POLL_MOST_NS   UINT64_C(2000000)
+#define SPIN_POLL_NS       UINT64_C(60000)
+#define FUTEX_WAITV_NUMBER 449 /* the same on all machines */
+#define FUTEX_WORD_32      2   /* 32 bits, of any process */
+#define LOOKS_PER_TIME     8   /* while spinning */
+/* While only one of several words can wake. */
+#define ALONE_MOST_NS UINT64_C(1000000)
+#define POLL_LEAST_NS UINT64_C(20000)
+#define POLL_MOST_NS  UINT64_C(2000000)
 
 static void relax(void)
 {
@@ -80,30 +85,71 @@ static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t de
 	return false;
 }
 
+uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns)
+{
+	uint64_t pause_ns = (now_ns - start_ns) / 8;
+
+	if (pause_ns < POLL_LEAST_NS)
+		pause_ns = POLL_LEAST_NS;
+	return now_ns + sooner(pause_ns, POLL_MOST_NS);
+}
+
 /* When to look again even if nobody wakes. */
 static uint64_t wake_up_ns(enum ww_await_look look, uint64_t start_ns, uint64_t now_ns,
 	uint64_t deadline_ns)
 {
-	uint64_t pause_ns = (now_ns - start_ns) / 8;
-
 	if (look != WW_AWAIT_POLL)
 		return deadline_ns;
-	if (pause_ns < POLL_LEAST_NS)
-		pause_ns = POLL_LEAST_NS;
-	return sooner(now_ns + sooner(pause_ns, POLL_MOST_NS), deadline_ns);
+	return sooner(ww_await_poll_ns(start_ns, now_ns), deadline_ns);
+}
+
+static struct timespec to_timespec(uint64_t time_ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(time_ns / 1000000000),
+		.tv_nsec = (long)(time_ns % 1000000000),
+	};
 }
 
 /* However it ends, and a signal may end it, the caller looks again. */
 static void sleep_on(const uint32_t *wakes, uint32_t seen, uint64_t until_ns)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / 1000000000),
-		.tv_nsec = (long)(until_ns % 1000000000),
-	};
+	const struct timespec until = to_timespec(until_ns);
 
 	/* The one futex wait whose limit is a point in time, not a duration. */
 	syscall(SYS_futex, wakes, FUTEX_WAIT_BITSET, seen, until_ns == WW_NEVER ? NULL : &until,
 		NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+/* struct futex_waitv of linux/futex.h, which headers before Linux 5.16 lack */
+struct futex_word {
+	uint64_t seen;
+	uint64_t address;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
+/* Return: whether the kernel can do that, and did not refuse a word. */
+static bool sleep_on_any(const struct ww_await_word *words, size_t count, uint64_t until_ns)
+{
+	const struct timespec until = to_timespec(until_ns);
+	struct futex_word all[WW_AWAIT_WORDS];
+
+	for (size_t i = 0; i < count; i++)
+		all[i] = (struct futex_word){.seen = words[i].seen,
+			.address = (uintptr_t)words[i].wakes,
+			.flags = FUTEX_WORD_32};
+	return syscall(FUTEX_WAITV_NUMBER, all, count, 0, until_ns == WW_NEVER ? NULL : &until,
+		       CLOCK_MONOTONIC) >= 0 ||
+		errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR;
+}
+
+void ww_await_any(const struct ww_await_word *words, size_t count, uint64_t until_ns)
+{
+	if (count <= WW_AWAIT_WORDS && sleep_on_any(words, count, until_ns))
+		return;
+	sleep_on(words[0].wakes, words[0].seen,
+		sooner(ww_clock_deadline_ns(ALONE_MOST_NS), until_ns));
 }
 
 bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns)
@@ -151,6 +197,19 @@ ww_status ww_await_asleep(const uint32_t *wakes, ww_await_fn look, void *context
 static void wake_all(uint32_t *wakes)
 {
 	syscall(SYS_futex, wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+ww_status ww_await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
+	void *context, uint64_t deadline_ns)
+{
+	ww_status status;
+
+	if (ww_await_spin(look, context, deadline_ns))
+		return WW_OK;
+	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
+	status = ww_await_asleep(wakes, look, context, deadline_ns);
+	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	return status;
 }
 
 void ww_await_wake(uint32_t *wakes)

@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <warpway/base.h>
@@ -43,6 +44,35 @@ ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint6
 bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns);
 ww_status ww_await_asleep(const uint32_t *wakes, ww_await_fn look, void *context,
 	uint64_t deadline_ns);
+
+/*
+ * For a thread that sleeps for several things, and looks itself: a futex word, and what it was
+ * before the look.
+ */
+struct ww_await_word {
+	const uint32_t *wakes;
+	uint32_t seen;
+};
+
+/*
+ * Sleeps until one of the words has changed, or is woken, or the time is over; may end for nothing.
+ * Before Linux 5.16 (futex_waitv), and with more than WW_AWAIT_WORDS, it ends after 1 ms at the
+ * latest, since only the first word can wake it then. A word that is not mapped ends it at once, or
+ * after 1 ms.
+ */
+#define WW_AWAIT_WORDS 128
+void ww_await_any(const struct ww_await_word *words, size_t count, uint64_t until_ns);
+
+/* When to look again at what a GPU changes, which wakes nobody. @start_ns: of the wait */
+uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns);
+
+/*
+ * Both, with the announcement between them.
+ * @is_asleep:  set to 1 while this thread sleeps, in one order with the looks before and after it
+ *              (seq_cst); of a file that this process writes
+ */
+ww_status ww_await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
+	void *context, uint64_t deadline_ns);
 
 /* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
 void ww_await_wake(uint32_t *wakes);

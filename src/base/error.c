@@ -177,6 +177,8 @@ static const struct status_text statuses[] = {
 	STATUS(WW_ERR_NO_BROKER, "no broker answers"),
 	STATUS(WW_ERR_GIVEN_UP, "given up"),
 	STATUS(WW_ERR_EVICTED, "a consumer of a channel was evicted"),
+	STATUS(WW_ERR_UNAVAILABLE, "the service takes no calls"),
+	STATUS(WW_ERR_DEPENDENCY_FAILED, "a call that this one depends on has failed"),
 };
 
 static const struct status_text *find_text(ww_status status)

@@ -6,14 +6,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
+#include "channel/notifier.h"
 #include "channel/producer.h"
 #include "share/token_export.h"
 #include "share/sync_object.h"
@@ -56,6 +59,7 @@ void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
 	out_frame->metadata = channel->form.metadata_bytes ? ww_ring_metadata(&channel->ring, slot)
 							   : NULL;
 	out_frame->capacity = channel->form.slot_bytes;
+	out_frame->generation = channel->generation;
 }
 
 ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value)
@@ -82,6 +86,11 @@ struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel)
 	return ww_container(channel, const struct ww_consumer, channel)->page;
 }
 
+static struct ww_peer_process *producer_process(const struct ww_channel *channel)
+{
+	return ww_container(channel, const struct ww_consumer, channel)->process;
+}
+
 bool ww_channel_has_ended(const struct ww_channel *channel)
 {
 	const struct ww_layout_signal_page *page;
@@ -89,21 +98,66 @@ bool ww_channel_has_ended(const struct ww_channel *channel)
 	if (channel->is_producer)
 		return false;
 	page = ww_channel_producer_page(channel)->header;
-	return ww_ring_is_closed(&channel->ring) || __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
+	return ww_ring_is_closed(&channel->ring) ||
+		__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_has_ended(producer_process(channel));
+}
+
+void ww_channel_look_at_processes(const struct ww_channel *channel)
+{
+	if (!channel->is_producer)
+		(void)ww_peer_process_look(producer_process(channel));
+	ww_consumers_look_at_processes(&channel->consumers);
+}
+
+uint32_t ww_channel_lost_pid(const struct ww_channel *channel, char out_program[WW_PROGRAM_BYTES])
+{
+	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
+	bool is_known = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
+
+	ww_wait_result_program(is_known ? page->lost_program : page->program, out_program);
+	return is_known ? page->lost_pid : page->pid;
 }
 
 ww_status ww_channel_fail_ended(const struct ww_channel *channel)
 {
-	const struct ww_layout_signal_page *page = ww_channel_producer_page(channel)->header;
 	char program[WW_PROGRAM_BYTES];
+	uint32_t pid;
 
 	if (ww_ring_is_closed(&channel->ring))
 		return WW_END;
-	ww_wait_result_program(page->lost_program, program);
+	pid = ww_channel_lost_pid(channel, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"the channel's producer, process %" PRIu32 " (%s), ended after frame %" PRIu64
 		"; get the channel of the name anew",
-		page->lost_pid, program, ww_ring_published(&channel->ring));
+		pid, program, ww_ring_published(&channel->ring));
+}
+
+/* --- the slots --- */
+
+struct kept_slots {
+	struct ww_attachment attachment;
+	struct ww_memory *memory; /* a reference */
+};
+
+static void slots_detach(struct ww_attachment *attachment)
+{
+	struct kept_slots *slots = ww_container(attachment, struct kept_slots, attachment);
+
+	ww_memory_drop(slots->memory);
+	free(slots);
+}
+
+ww_status ww_channel_keep_slots(struct ww_channel *channel)
+{
+	struct kept_slots *slots = calloc(1, sizeof(*slots));
+
+	if (!slots)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
+	slots->memory = ww_memory_ref(channel->memory);
+	slots->attachment = (struct ww_attachment){.owner = slots, .detach = slots_detach};
+	ww_attachments_add(&channel->timeline->attachments, &slots->attachment);
+	return WW_OK;
 }
 
 void ww_channel_fini(struct ww_channel *channel)
@@ -127,6 +181,7 @@ ww_channel *ww_channel_unref(ww_channel *channel)
 {
 	if (!channel || !ww_ref_put(&channel->ref))
 		return NULL;
+	channel->notice = ww_notice_free(channel->notice);
 	if (channel->is_producer)
 		ww_producer_free(ww_producer_of(channel));
 	else
@@ -159,4 +214,29 @@ ww_status ww_channel_export(ww_channel *channel, const struct ww_token_params *p
 	info.bytes = info.total_bytes;
 	memcpy(info.home_uuid, channel->form.home_uuid, sizeof(info.home_uuid));
 	return ww_export_object(channel->broker, &info, &escrow, out_token);
+}
+
+void ww_channel_pause_notice(struct ww_channel *channel)
+{
+	if (channel->notice)
+		ww_notice_pause(channel->notice);
+}
+
+void ww_channel_set_notice(struct ww_channel *channel)
+{
+	if (channel->notice)
+		ww_notice_set(channel->notice, channel);
+}
+
+ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd)
+{
+	ww_clear(out_fd, -1);
+	ww_try(ww_process_enter());
+	ww_require(channel && out_fd, "ww_channel_eventfd: channel or out_fd is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_readiness_check(channel));
+	if (!channel->notice)
+		ww_try(ww_notice_create(&channel->notice));
+	ww_notice_set(channel->notice, channel);
+	return ww_fd_duplicate(channel->notice->fd, out_fd);
 }

@@ -32,9 +32,19 @@ struct ww_channel {
 	struct ww_ref ref;
 	bool is_producer;
 	bool is_observer;
-	struct ww_wire_channel_ref form; /* constant, as are the next two */
+	uint32_t generation;      /* of a consumer: which producer it is attached to: 1, 2, ... */
+	struct ww_notice *notice; /* owned; NULL: nobody asked for a descriptor */
+	uint64_t named_ns;        /* when ww_channel_wait_any() named it last */
+
+	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
+	struct ww_channel_events events;
+	struct ww_frame_deadline deadline;
+
+	/* From here on all belongs to one producer (reattach.h). */
+	struct ww_wire_channel_ref form; /* constant, as are the next three */
 	bool has_array;
 	struct ww_array array;
+	uint64_t frame_bytes; /* of a frame of which nothing else is said */
 
 	struct ww_broker *broker;     /* a reference */
 	struct ww_attachments object; /* of a consumer: the hold of the channel's object */
@@ -47,10 +57,6 @@ struct ww_channel {
 	ww_timeline *timeline;
 	uint64_t value; /* the last one that was signalled */
 	uint32_t held;  /* slots that this side holds */
-
-	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
-	struct ww_channel_events events;
-	struct ww_frame_deadline deadline;
 };
 
 static inline struct ww_ring_size ww_channel_ring_size(const struct ww_channel *channel)
@@ -77,14 +83,33 @@ struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel)
 bool ww_channel_has_ended(const struct ww_channel *channel);
 ww_status ww_channel_fail_ended(const struct ww_channel *channel);
 
+/* Of a consumer: who its producer was, by what the broker says, or, if none does, by its own. */
+uint32_t ww_channel_lost_pid(const struct ww_channel *channel, char out_program[WW_PROGRAM_BYTES]);
+
+/* For a side that waits: asks the kernel, now and then, which of the others have ended. */
+void ww_channel_look_at_processes(const struct ww_channel *channel);
+
 /* Has a stream signal the next value. @stream: NULL: nothing, and the value is 0 */
 ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint64_t *out_value);
+
+/*
+ * Has the slots' memory stay for as long as the own timeline, which is until our streams have done
+ * with the frames that they published or released. Both are there. Return: WW_OK; WW_ERR_NO_MEMORY.
+ */
+ww_status ww_channel_keep_slots(struct ww_channel *channel);
 
 /* Ends what both sides have. */
 void ww_channel_fini(struct ww_channel *channel);
 
 /* Whether a deadline or a look at the other side's processes comes first. */
 uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
+
+/*
+ * Around each call that sleeps, or changes what the channel waits for: what the descriptor shows
+ * (notifier.h). Without a descriptor they are one load.
+ */
+void ww_channel_pause_notice(struct ww_channel *channel);
+void ww_channel_set_notice(struct ww_channel *channel);
 
 /*
  * The status that a frame's struct is refused with. Return: WW_OK; WW_ERR_INVALID (NULL, or

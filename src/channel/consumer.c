@@ -19,6 +19,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "channel/readiness.h"
+#include "channel/reattach.h"
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"
 
@@ -30,6 +32,7 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 
 	if (consumer) {
 		ww_consumers_init(&consumer->channel.consumers); /* so that it can be freed */
+		ww_list_init(&consumer->former);
 		consumer->held = calloc(form->held_max, sizeof(*consumer->held));
 		consumer->releasing = calloc(form->held_max, sizeof(*consumer->releasing));
 	}
@@ -38,6 +41,7 @@ ww_status ww_consumer_new(const struct ww_wire_channel_ref *form, struct ww_cons
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a channel: out of memory");
 	}
 	ww_ref_init(&consumer->channel.ref);
+	consumer->channel.generation = 1;
 	consumer->channel.form = *form;
 	*out_consumer = consumer;
 	return WW_OK;
@@ -57,11 +61,13 @@ void ww_consumer_free(struct ww_consumer *consumer)
 {
 	if (!consumer)
 		return;
+	ww_reattach_fini(consumer);
 	if (consumer->marks.mapping)
 		leave(consumer);
 	ww_channel_marks_fini(&consumer->marks);
 	ww_channel_fini(&consumer->channel);
 	ww_signal_map_unref(consumer->page);
+	ww_peer_process_unref(consumer->process);
 	free(consumer->releasing);
 	free(consumer->held);
 	free(consumer);
@@ -73,6 +79,8 @@ struct receiving {
 	struct ww_consumer *consumer;
 	ww_stream *stream;
 	struct ww_held_frame found; /* marked, and not yet the caller's */
+	uint64_t looked_up_to;      /* frames up to this one were looked for */
+	bool is_over;               /* of this producer no frame comes any more */
 };
 
 static bool is_latest(const struct ww_consumer *consumer)
@@ -83,12 +91,15 @@ static bool is_latest(const struct ww_consumer *consumer)
 /* What became of a frame's work on the GPU: WW_OK; WW_NOT_READY; WW_ERR_PEER_LOST. */
 static ww_status look_at_work(const struct ww_consumer *consumer, uint64_t ready)
 {
+	bool has_ended = ww_peer_process_has_ended(consumer->process); /* before it looks */
 	struct ww_signal_look look;
+	ww_status status;
 
 	if (ready == 0)
 		return WW_OK;
 	ww_signal_cell_look(consumer->cell, &look);
-	return ww_wait_result_of(&look, ready);
+	status = ww_wait_result_of(&look, ready);
+	return status == WW_NOT_READY && has_ended ? WW_ERR_PEER_LOST : status;
 }
 
 static void unmark(struct receiving *receiving)
@@ -101,7 +112,8 @@ static void unmark(struct receiving *receiving)
 
 static bool is_producer_lost(const struct ww_consumer *consumer)
 {
-	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&consumer->page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_has_ended(consumer->process);
 }
 
 /* There is one: wait_for_room() has seen to it. */
@@ -114,9 +126,15 @@ static uint32_t find_free_mark(const struct ww_consumer *consumer)
 	return mark;
 }
 
-static bool is_evicted(const struct ww_consumer *consumer)
+/* What is read next is in another processor's cache: it is to come while the mark is stored. */
+static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
 {
-	return ww_ring_has_evicted(&consumer->channel.ring, consumer->number, consumer->id);
+	const struct ww_channel *channel = &consumer->channel;
+	const char *bytes = ww_memory_host_pointer(channel->memory);
+
+	__builtin_prefetch(ww_ring_slot(&channel->ring, slot));
+	if (bytes)
+		__builtin_prefetch(bytes + slot * channel->form.slot_bytes);
 }
 
 /* Marks a frame. Return: false: it has gone, or the consumer was evicted. */
@@ -128,12 +146,13 @@ static bool mark_frame(struct receiving *receiving, uint64_t frame)
 
 	if (!ww_ring_find(ring, frame, &found->slot))
 		return false;
+	prefetch_frame(consumer, found->slot);
 	found->mark = find_free_mark(consumer);
 	if (!ww_channel_marks_take(&consumer->marks, ring, found->mark, found->slot, frame)) {
 		ww_channel_marks_wake(&consumer->marks, ring); /* it may have seen the mark */
 		return false;
 	}
-	if (is_evicted(consumer)) {
+	if (ww_consumer_is_evicted(consumer)) {
 		unmark(receiving);
 		return false;
 	}
@@ -201,9 +220,11 @@ static ww_status find_frame(struct receiving *receiving)
 
 	receiving->found.frame = 0;
 	for (int i = 0; i < ROUNDS && published >= consumer->next; i++) {
-		bool is_found = is_latest(consumer) ? mark_latest(receiving, published)
-						    : mark_next(receiving, published);
+		bool is_found;
 
+		receiving->looked_up_to = published;
+		is_found = is_latest(consumer) ? mark_latest(receiving, published)
+					       : mark_next(receiving, published);
 		if (is_found)
 			return WW_OK;
 		/* All were taken back meanwhile: then newer ones are there. */
@@ -359,7 +380,10 @@ static ww_status end_of_frames(struct ww_consumer *consumer, uint64_t seen)
 	if (seen >= consumer->next)
 		skip_to(consumer, seen + 1, seen + 1 - consumer->next);
 	ww_channel_check_end(&consumer->channel);
-	return ww_channel_fail_ended(&consumer->channel);
+	ww_reattach_note_end(consumer);
+	if (ww_channel_has_ended(&consumer->channel))
+		return ww_channel_fail_ended(&consumer->channel);
+	return WW_END; /* another channel has the name */
 }
 
 static bool is_there(const struct ww_ring *ring, uint64_t frame)
@@ -375,7 +399,7 @@ static enum ww_await_look look_for_frame(void *context)
 	const struct ww_consumer *consumer = receiving->consumer;
 	const struct ww_ring *ring = &consumer->channel.ring;
 	uint64_t published = ww_ring_published(ring);
-	bool is_over = ww_channel_has_ended(&consumer->channel) || is_evicted(consumer);
+	bool is_over = ww_channel_has_ended(&consumer->channel) || ww_consumer_is_evicted(consumer);
 
 	if (published < consumer->next)
 		return is_over ? WW_AWAIT_DONE : WW_AWAIT_SLEEP;
@@ -383,6 +407,8 @@ static enum ww_await_look look_for_frame(void *context)
 		return look_at_work(consumer, receiving->found.ready) == WW_NOT_READY
 			? WW_AWAIT_POLL
 			: WW_AWAIT_DONE;
+	if (published > receiving->looked_up_to)
+		return WW_AWAIT_DONE;
 	return is_there(ring, consumer->next) || is_there(ring, published) || is_over
 		? WW_AWAIT_DONE
 		: WW_AWAIT_POLL;
@@ -425,17 +451,26 @@ static uint32_t count_held(struct ww_consumer *consumer, uint64_t *out_value)
 	return count;
 }
 
+uint32_t ww_consumer_held(const struct ww_consumer *consumer)
+{
+	uint32_t count = consumer->channel.held;
+
+	ww_list_for_each (link, &consumer->former)
+		count += ww_container(link, struct ww_consumer, of_current)->channel.held;
+	return count;
+}
+
 /* Waits until another frame may be held. */
 static ww_status wait_for_room(struct ww_consumer *consumer, uint64_t deadline_ns)
 {
 	uint32_t most = consumer->channel.form.held_max;
 	uint64_t value;
 
-	if (consumer->channel.held >= most)
+	if (ww_consumer_held(consumer) >= most)
 		return ww_fail(WW_ERR_STATE,
 			"cannot receive a frame: this consumer holds %" PRIu32
 			" of at most %" PRIu32 " (held_max) already; release one",
-			consumer->channel.held, most);
+			ww_consumer_held(consumer), most);
 	while (count_held(consumer, &value) >= most) {
 		uint64_t now_ns = ww_clock_now_ns();
 		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
@@ -450,21 +485,20 @@ static ww_status wait_for_room(struct ww_consumer *consumer, uint64_t deadline_n
 
 static ww_status fail_lost_frame(const struct ww_consumer *consumer, uint64_t frame)
 {
-	const struct ww_layout_signal_page *page = consumer->page->header;
 	char program[WW_PROGRAM_BYTES];
+	uint32_t pid = ww_channel_lost_pid(&consumer->channel, program);
 
-	ww_wait_result_program(page->lost_program, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"frame %" PRIu64 " was never complete: its producer, process %" PRIu32
 		" (%s), ended; what was computed from it is not valid",
-		frame, page->lost_pid, program);
+		frame, pid, program);
 }
 
 /*
  * Frames may be released while the consumer's stream still waits for them. If they were never
  * complete, the next receive says so, once.
  */
-static ww_status check_unsure(struct ww_consumer *consumer)
+static ww_status check_unsure_of(struct ww_consumer *consumer)
 {
 	uint64_t frame = consumer->unsure.frame;
 	ww_status status = WW_OK;
@@ -476,6 +510,14 @@ static ww_status check_unsure(struct ww_consumer *consumer)
 	return status == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame) : WW_OK;
 }
 
+static ww_status check_unsure(struct ww_consumer *consumer)
+{
+	ww_list_for_each (link, &consumer->former)
+		ww_try(check_unsure_of(ww_container(link, struct ww_consumer, of_current)));
+	ww_reattach_forget_former(consumer);
+	return check_unsure_of(consumer);
+}
+
 static ww_status require_known(const struct ww_channel *channel)
 {
 	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
@@ -485,32 +527,126 @@ static ww_status require_known(const struct ww_channel *channel)
 	return WW_OK;
 }
 
-static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
+/* --- whether it could --- */
+
+/* Whether the caller knows that this producer sends it no more, and waits for the next one. */
+static bool goes_on(const struct ww_consumer *consumer)
+{
+	const struct ww_reattach *reattach = consumer->reattach;
+	bool is_told_first = ww_ring_is_closed(&consumer->channel.ring) ||
+		ww_consumer_is_evicted(consumer);
+
+	return reattach && reattach->is_over && (!is_told_first || reattach->has_told_end);
+}
+
+/* One that was evicted waits for the producer's end only. */
+static bool note_eviction(struct ww_consumer *consumer)
+{
+	bool is_over = ww_channel_has_ended(&consumer->channel) || ww_reattach_look(consumer);
+
+	if (is_over)
+		ww_reattach_note_end(consumer);
+	return is_over;
+}
+
+static void fill_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness)
+{
+	uint64_t room;
+
+	readiness->is_asleep = &consumer->marks.header->is_asleep;
+	readiness->own_page = consumer->channel.timeline->page;
+	readiness->own_cell = consumer->channel.timeline->cell;
+	readiness->ring = consumer->channel.ring;
+	readiness->marks.mapping = consumer->marks.mapping;
+	if (count_held(consumer, &room) >= consumer->channel.form.held_max)
+		readiness->own_value = room;
+	readiness->peer_page = consumer->page;
+	readiness->peer_cell = consumer->cell;
+	readiness->number = consumer->number;
+	readiness->id = consumer->id;
+	readiness->peer_process = consumer->process;
+	readiness->next = consumer->next;
+	readiness->unsure = consumer->unsure.frame ? consumer->unsure.ready : 0;
+	readiness->is_latest = is_latest(consumer);
+	readiness->again_ns = ww_reattach_look_ns(consumer);
+	ww_readiness_set_consumer(readiness);
+}
+
+ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness)
+{
+	bool is_evicted = ww_consumer_is_evicted(consumer);
+	ww_status status = WW_OK;
+
+	if (!is_evicted && ww_consumer_held(consumer) >= consumer->channel.form.held_max)
+		return WW_NOT_READY;
+	if (is_evicted)
+		(void)note_eviction(consumer);
+	else if (ww_reattach_look(consumer))
+		ww_reattach_note_end(consumer);
+	if (goes_on(consumer))
+		status = ww_reattach_wait(consumer, 0);
+	fill_readiness(consumer, readiness);
+	if (goes_on(consumer)) /* it could not ask, or nothing is there yet */
+		ww_readiness_set_later(readiness);
+	else if (consumer->reattach && consumer->reattach->has_told_end)
+		ww_readiness_set_end(readiness);
+	return status < 0 ? status : WW_OK;
+}
+
+/* --- receive, as a whole --- */
+
+static ww_status receive_from_one(struct receiving *receiving, uint64_t deadline_ns,
 	struct ww_frame *out_frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
-	ww_status status = require_known(&consumer->channel);
+	ww_status status;
 
-	if (status == WW_OK && is_evicted(consumer))
-		status = fail_evicted(consumer);
-	if (status == WW_OK)
-		status = check_unsure(consumer);
+	receiving->is_over = false;
+	if (ww_consumer_is_evicted(consumer)) {
+		receiving->is_over = note_eviction(consumer);
+		return fail_evicted(consumer);
+	}
+	status = check_unsure(consumer);
 	if (status == WW_OK)
 		status = wait_for_room(consumer, deadline_ns);
 
-	while (status == WW_OK) {
+	while (status == WW_OK && (status = require_known(&consumer->channel)) == WW_OK) {
 		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
 		uint64_t seen = ww_ring_published(&consumer->channel.ring);
 
 		ww_channel_check_deadline(&consumer->channel);
 		status = try_receive(receiving, out_frame);
-		if (status == WW_NOT_READY && is_evicted(consumer))
+		if (status == WW_NOT_READY && ww_consumer_is_evicted(consumer))
 			return fail_evicted(consumer);
 		if (status != WW_NOT_READY)
 			return status;
-		if (is_over && !receiving->found.frame)
+		receiving->is_over = (is_over && !receiving->found.frame) ||
+			ww_reattach_look(consumer);
+		if (receiving->is_over)
 			return end_of_frames(consumer, seen);
+		ww_channel_look_at_processes(&consumer->channel);
 		status = wait_for_frame(receiving, deadline_ns);
+	}
+	return status;
+}
+
+/* Goes on with the next producer, if that was asked for. */
+static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
+	struct ww_frame *out_frame)
+{
+	struct ww_consumer *consumer = receiving->consumer;
+	ww_status status = receive_from_one(receiving, deadline_ns, out_frame);
+
+	while (consumer->reattach && (receiving->is_over || status == WW_ERR_EVICTED)) {
+		bool is_told = goes_on(consumer);
+
+		consumer->reattach->has_told_end = true;
+		if (!is_told)
+			return status;
+		status = ww_reattach_wait(consumer, deadline_ns);
+		if (status != WW_OK)
+			return status;
+		status = receive_from_one(receiving, deadline_ns, out_frame);
 	}
 	return status;
 }
@@ -529,6 +665,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct receiving receiving = {.stream = stream};
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(channel && out_frame, "ww_channel_receive: channel or out_frame is NULL");
@@ -536,10 +673,35 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
 	ww_try(require_consumer(channel, "receive"));
 	receiving.consumer = ww_consumer_of(channel);
-	return receive(&receiving, ww_clock_deadline_ns(timeout_ns), out_frame);
+	ww_channel_pause_notice(channel);
+	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns), out_frame);
+	ww_channel_set_notice(channel);
+	return status;
 }
 
 /* --- release --- */
+
+static ww_status fail_not_held(const struct ww_frame *frame)
+{
+	return ww_fail(WW_ERR_INVALID,
+		"frame %" PRIu64 " is not held: it was released already, or never received",
+		frame->number);
+}
+
+/* The consumer, or what it was with the producer of a frame. NULL: there is none */
+static struct ww_consumer *consumer_of_frame(struct ww_consumer *consumer,
+	const struct ww_frame *frame)
+{
+	if (frame->generation == consumer->channel.generation)
+		return consumer;
+	ww_list_for_each (link, &consumer->former) {
+		struct ww_consumer *former = ww_container(link, struct ww_consumer, of_current);
+
+		if (frame->generation == former->channel.generation)
+			return former;
+	}
+	return NULL;
+}
 
 static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *frame,
 	struct ww_held_frame **out_held)
@@ -550,24 +712,18 @@ static ww_status find_held(struct ww_consumer *consumer, const struct ww_frame *
 			return WW_OK;
 		}
 	}
-	return ww_fail(WW_ERR_INVALID,
-		"frame %" PRIu64 " is not held: it was released already, or never received",
-		frame->number);
+	return fail_not_held(frame);
 }
 
-ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+/* @consumer:  of the frame's producer */
+static ww_status release(struct ww_consumer *consumer, const struct ww_frame *frame,
+	ww_stream *stream)
 {
-	struct ww_consumer *consumer;
+	struct ww_channel *channel = &consumer->channel;
 	struct ww_held_frame *held;
 	uint64_t value;
 	ww_status work;
 
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
-	ww_try(require_consumer(channel, "release"));
-	consumer = ww_consumer_of(channel);
 	ww_try(find_held(consumer, frame, &held));
 	ww_try(ww_channel_signal(channel, stream, &value));
 	work = look_at_work(consumer, held->ready);
@@ -580,4 +736,25 @@ ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, 
 	held->frame = 0;
 	channel->held--;
 	return work == WW_ERR_PEER_LOST ? fail_lost_frame(consumer, frame->number) : WW_OK;
+}
+
+ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_consumer *consumer;
+	struct ww_consumer *of;
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_release: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_release"));
+	ww_try(require_consumer(channel, "release"));
+	consumer = ww_consumer_of(channel);
+	of = consumer_of_frame(consumer, frame);
+	if (!of)
+		return fail_not_held(frame);
+	status = release(of, frame, stream);
+	ww_reattach_forget_former(consumer);
+	ww_channel_set_notice(channel);
+	return status;
 }

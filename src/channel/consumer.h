@@ -6,6 +6,7 @@
 #define WW_CHANNEL_CONSUMER_H
 
 #include "channel/channel.h"
+#include "channel/peer_process.h"
 
 /* A frame that is held. */
 struct ww_held_frame {
@@ -19,7 +20,8 @@ struct ww_consumer {
 	struct ww_channel channel;
 	struct ww_signal_map *page; /* the producer's, a reference; constant, as is the next */
 	struct ww_layout_signal_cell *cell;
-	bool is_trusted;  /* the producer is of our user: our streams may wait for it */
+	struct ww_peer_process *process; /* the producer's, a reference; NULL: not known */
+	bool is_trusted;                 /* the producer: our streams may wait for it */
 	bool is_own_user; /* by what the broker says of the producer, whatever is agreed on */
 	uint32_t number;  /* of this consumer */
 	uint64_t id;      /* as the producer names it when it evicts it */
@@ -30,11 +32,31 @@ struct ww_consumer {
 	struct ww_held_frame *held;  /* held_max entries, of each mark */
 	uint64_t *releasing;         /* of each mark: value of the own timeline; 0: none */
 	struct ww_held_frame unsure; /* the last that was released before it was complete */
+
+	/* From here on nothing belongs to one producer. */
+	struct ww_reattach *reattach; /* owned; NULL: it ends with its producer */
+	struct ww_list former;        /* struct ww_consumer, owned: of former producers */
+	struct ww_list of_current;    /* in `former` of the consumer that goes on */
+	uint64_t former_received;     /* of all former producers, as is the next */
+	uint64_t former_dropped;
 };
 
 static inline struct ww_consumer *ww_consumer_of(struct ww_channel *channel)
 {
 	return ww_container(channel, struct ww_consumer, channel);
+}
+
+/* As ww_readiness_of(), which fills what both sides have. */
+struct ww_readiness;
+ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readiness *readiness);
+
+/* Frames that the caller holds, of all producers. */
+uint32_t ww_consumer_held(const struct ww_consumer *consumer);
+
+/* By the producer. */
+static inline bool ww_consumer_is_evicted(const struct ww_consumer *consumer)
+{
+	return ww_ring_has_evicted(&consumer->channel.ring, consumer->number, consumer->id);
 }
 
 /* @form: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */

@@ -40,6 +40,7 @@ static void view_free(struct ww_consumer_view *view)
 	ww_attachments_fini(&view->attachments);
 	ww_channel_marks_fini(&view->marks);
 	ww_signal_map_unref(view->page);
+	ww_peer_process_unref(view->process);
 	free(view);
 }
 
@@ -116,6 +117,7 @@ static ww_status view_open(struct ww_consumer_view *view, const struct ww_channe
 	view->cell = ww_signal_map_cell(view->page, sizeof(struct ww_layout_signal_page));
 	if (!view->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "a consumer of the channel shows an empty page");
+	ww_try(ww_peer_process_get(grant, 2, &view->process));
 	return ww_channel_marks_import(&view->marks, grant->request.fds_come[1], ref.marks_bytes,
 		channel->form.channel_id, &size);
 }
@@ -131,7 +133,7 @@ static uint32_t find_refusal(const struct meeting *meeting, const struct ww_cons
 {
 	uint32_t most = meeting->channel->ring.header->consumers_per_uid_max;
 
-	if (view->marks.runs_ahead && !view->is_trusted)
+	if (view->marks.runs_ahead && view->uid != geteuid())
 		return WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD;
 	if (most &&
 		ww_consumers_count_older(meeting->channel, meeting->snapshot, view->object_id) >=
@@ -169,10 +171,11 @@ static ww_status view_add(const struct meeting *meeting, struct ww_get_reply *gr
 	view->number = meeting->number;
 	view->uid = grant->granted.uid;
 	view->pid = meeting->info->pid;
-	view->is_trusted = grant->granted.uid == geteuid();
 	status = view_open(view, meeting->channel, grant);
 	if (status < 0)
 		return is_forged(status) ? WW_OK : status;
+	view->is_trusted = ww_channel_is_trusted(view->uid == geteuid(),
+		ww_ring_flags(&meeting->channel->ring), ww_channel_marks_flags(&view->marks));
 	ww_get_reply_keep(grant, &view->attachments);
 	view_join(meeting, ww_steal(view));
 	return WW_OK;
@@ -321,6 +324,12 @@ static bool view_is_busy(const struct ww_consumer_view *view)
 	return false;
 }
 
+void ww_consumers_look_at_processes(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list)
+		(void)ww_peer_process_look(view_of(link)->process);
+}
+
 static void view_forget(struct ww_channel *channel, struct ww_consumer_view *view)
 {
 	struct ww_consumers *consumers = &channel->consumers;
@@ -376,12 +385,23 @@ static enum ww_slot_use view_use(const struct ww_consumer_view *view, uint32_t s
 
 	if (view->is_evicted && (view->is_ignored || frame > view->evicted_at))
 		return WW_SLOT_UNUSED;
-	use = ww_channel_marks_use(&view->marks, slot, frame, is_owed && !view->is_evicted, &value);
+	use = ww_channel_marks_use(&view->marks, slot, frame,
+		is_owed && ww_consumer_view_is_owed(view), &value);
 	if (use == WW_SLOT_UNUSED || ww_consumer_view_is_ended(view))
 		return WW_SLOT_UNUSED;
 	if (use == WW_SLOT_RELEASING && ww_consumer_view_has_reached(view, value))
 		return WW_SLOT_UNUSED;
 	return use == WW_SLOT_NEEDED && view->is_evicted ? WW_SLOT_WITHHELD : use;
+}
+
+void ww_consumers_prefetch(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list) {
+		const struct ww_channel_marks *marks = &view_of(link)->marks;
+
+		__builtin_prefetch(&marks->header->next);
+		__builtin_prefetch(marks->at);
+	}
 }
 
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,

@@ -12,6 +12,7 @@
 
 #include "base/attachment.h"
 #include "base/list.h"
+#include "channel/peer_process.h"
 #include "channel/ring.h"
 #include "sync/signal_page_map.h"
 
@@ -23,12 +24,13 @@ struct ww_consumer_view {
 	uint32_t number;
 	uint32_t uid;    /* by what the broker says, as is pid */
 	uint32_t pid;    /* 0: the broker cannot see it */
-	bool is_trusted; /* of our user: our streams may wait for it */
+	bool is_trusted; /* our streams may wait for it */
 	bool is_evicted;
 	bool is_ignored;            /* evicted from the beginning: nothing is kept for it */
 	uint64_t evicted_at;        /* frame: marks of later ones do not count */
 	struct ww_signal_map *page; /* its signal page, a reference */
 	struct ww_layout_signal_cell *cell;
+	struct ww_peer_process *process; /* a reference; NULL: not known */
 	struct ww_channel_marks marks;
 	struct ww_attachments attachments;
 };
@@ -59,6 +61,9 @@ ww_status ww_consumers_meet(struct ww_channel *channel);
 /* Whether ww_consumers_meet() would ask the broker. */
 bool ww_consumers_have_come(const struct ww_channel *channel);
 
+/* Asks the kernel who has ended, now and then; for a side that waits. */
+void ww_consumers_look_at_processes(const struct ww_consumers *consumers);
+
 /* Forgets those whose processes have ended, and those that left; an observer notes evictions. */
 void ww_consumers_forget_ended(struct ww_channel *channel);
 
@@ -75,6 +80,9 @@ ww_status ww_consumers_list(const struct ww_channel *channel, ww_snapshot **out_
 /* Return: NULL: there is none of this number. */
 struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers, uint32_t number);
 
+/* What they write comes from their caches, all at once, while something else is done. */
+void ww_consumers_prefetch(const struct ww_consumers *consumers);
+
 /*
  * Whether a consumer uses a slot, in the order of need: one that needs it before one whose release
  * is not complete.
@@ -84,16 +92,27 @@ struct ww_consumer_view *ww_consumers_find(const struct ww_consumers *consumers,
 enum ww_slot_use ww_consumers_use(const struct ww_consumers *consumers, uint32_t slot,
 	uint64_t frame, bool is_owed, struct ww_consumer_view **out_view);
 
-/* Whether the kernel has reported its end. */
+/* Whether the kernel has reported its end, to the broker or to this process. */
 static inline bool ww_consumer_view_is_ended(const struct ww_consumer_view *view)
 {
-	return __atomic_load_n(&view->page->header->ended, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&view->page->header->ended, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_has_ended(view->process);
 }
 
 /* Whether it receives no more, by its own doing. */
 static inline bool ww_consumer_view_has_left(const struct ww_consumer_view *view)
 {
 	return __atomic_load_n(&view->marks.header->next, __ATOMIC_ACQUIRE) == WW_CHANNEL_NEVER;
+}
+
+/*
+ * Whether a frame that it has not received yet is kept for it: not if it was evicted, and not if it
+ * has lost its connection to the broker, since it receives none any more, also while its process
+ * lives.
+ */
+static inline bool ww_consumer_view_is_owed(const struct ww_consumer_view *view)
+{
+	return !view->is_evicted && !__atomic_load_n(&view->page->header->lost, __ATOMIC_ACQUIRE);
 }
 
 /* Whether a value of its timeline is reached. */

@@ -2,10 +2,11 @@
 /*
  * create.c - making a channel: its ring, its slots, and what goes into the broker
  *
- * The channel's object has three descriptors: the producer's signal page, to read; the same page,
+ * The channel's object has these descriptors: the producer's signal page, to read; the same page,
  * to write, which only the broker has: it writes there which consumers came and whether the
- * producer lives; and the ring. The memory of the slots is another object, whose name is inside the
- * channel's: so a consumer that holds the channel gets the slots that belong to this very ring.
+ * producer lives; the ring; and a pidfd (peer_process.h). The memory of the slots is another
+ * object, whose name is inside the channel's: so a consumer that holds the channel gets the slots
+ * that belong to this very ring.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "channel/peer_process.h"
 #include "channel/producer.h"
 #include "client/request.h"
 #include "share/choose_broker.h"
@@ -157,7 +159,7 @@ static ww_status put_channel(struct ww_channel *channel, const char *name,
 	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;
 	offer.host_bytes += channel->ring.mapping->bytes;
 	describe(&offer, channel);
-	return ww_put_request_put(&offer, &channel->timeline->attachments, channel->broker, 0);
+	return ww_peer_process_put(&offer, &channel->timeline->attachments, channel->broker);
 }
 
 static ww_status put_slots(struct ww_channel *channel)
@@ -179,11 +181,23 @@ static void promise(struct ww_channel *channel, const struct ww_channel_params *
 {
 	struct ww_layout_channel_ring *ring = channel->ring.header;
 
+	if (params->flags & WW_CHANNEL_TRUST_USERS)
+		ring->flags |= WW_WIRE_CHANNEL_FLAG_TRUST_USERS;
 	ring->consumers_per_uid_max = params->consumers_per_uid_max;
 	ring->evict_after_ns = params->evict_after_ns;
 	ring->deadline_ns = params->deadline_ns;
 	ring->published_ns = ww_clock_now_ns();
 	ww_channel_begin_deadline(channel, params->deadline_ns);
+}
+
+static void set_array(struct ww_channel *channel, const struct ww_array *array)
+{
+	channel->frame_bytes = channel->form.slot_bytes;
+	if (!array)
+		return;
+	channel->array = *array;
+	channel->has_array = true;
+	(void)ww_array_bytes(array, &channel->frame_bytes); /* it was checked */
 }
 
 static ww_status make_parts(struct ww_channel *channel, ww_device *device,
@@ -203,11 +217,9 @@ static ww_status make_parts(struct ww_channel *channel, ww_device *device,
 	channel->form.page_bytes = page->cpu->bytes;
 	ww_try(ww_ring_create(&channel->ring, channel->form.channel_id, &size));
 	promise(channel, params);
-	if (params->array) {
-		channel->array = *params->array;
-		channel->has_array = true;
-	}
-	return ww_memory_create(device, &bytes, &channel->memory);
+	set_array(channel, params->array);
+	ww_try(ww_memory_create(device, &bytes, &channel->memory));
+	return ww_channel_keep_slots(channel);
 }
 
 static ww_status keep_name(struct ww_producer *producer, const char *name)
@@ -252,7 +264,8 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 	struct ww_name_params named;
 
 	ww_try(ww_sync_object_read_name(WW_PARAMS(struct ww_name_params, .mode = params->mode,
-						.gid = params->gid, .flags = params->flags),
+						.gid = params->gid,
+						.flags = params->flags & ~WW_CHANNEL_TRUST_USERS),
 		&named));
 	ww_try(set_form(params, device, &form));
 	ww_try(ww_producer_new(&form, params->ahead_max, &producer));

@@ -10,6 +10,7 @@
 #include "base/process.h"
 #include "channel/consumer.h"
 #include "channel/producer.h"
+#include "channel/reattach.h"
 #include "sync/wait_result.h"
 
 #define INFO_V1_BYTES     sizeof(struct ww_channel_info)
@@ -76,9 +77,22 @@ static void describe_consumer(const struct ww_channel *channel, struct ww_channe
 {
 	const struct ww_consumer *consumer = ww_container(channel, struct ww_consumer, channel);
 
-	info->received = consumer->received;
-	info->dropped = consumer->dropped;
+	info->received = consumer->former_received + consumer->received;
+	info->dropped = consumer->former_dropped + consumer->dropped;
 	info->number = consumer->number;
+}
+
+/* Who has come or ended since the last call that looked; what the broker does not tell stays. */
+static uint32_t count_consumers(struct ww_channel *channel)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	(void)ww_consumers_meet(channel);
+	ww_error_restore(&record);
+	ww_consumers_forget_ended(channel);
+	ww_channel_set_notice(channel);
+	return channel->consumers.count;
 }
 
 ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info *info)
@@ -91,10 +105,12 @@ ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info *info)
 	describe_form(channel, &ours);
 	describe_ring(channel, &ours);
 	describe_producer(channel, &ours);
-	ours.held = channel->held;
+	ours.held = channel->is_producer ? channel->held
+					 : ww_consumer_held(ww_consumer_of(channel));
+	ours.generation = channel->generation;
 	ours.deadlines_missed = channel->deadline.missed;
 	if (channel->is_producer || channel->is_observer)
-		ours.consumers = channel->consumers.count;
+		ours.consumers = count_consumers(channel);
 	else
 		describe_consumer(channel, &ours);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_channel_info");
@@ -162,8 +178,10 @@ ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t index,
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_params_check(out_info, CONSUMER_V1_BYTES, "ww_channel_consumer_info"));
 	if (index == 0) {
+		ww_try(ww_reattach_follow(channel));
 		ww_try(ww_consumers_meet(channel));
 		ww_consumers_forget_ended(channel);
+		ww_channel_set_notice(channel);
 	}
 	view = find_view(channel, index);
 	if (!view)

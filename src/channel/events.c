@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/channel.h"
+#include "channel/reattach.h"
 #include "sync/wait_result.h"
 
 #define EVENT_V1_BYTES  sizeof(struct ww_channel_event)
@@ -45,6 +46,7 @@ struct ww_channel_event *ww_channel_tell(struct ww_channel *channel, uint32_t ki
 		.consumer = WW_CHANNEL_NOBODY,
 		.pid = page->pid,
 		.uid = page->uid,
+		.generation = channel->generation,
 		.frame = ww_ring_published(&channel->ring),
 		.time_ns = ww_clock_now_ns(),
 	};
@@ -143,8 +145,10 @@ static bool sees_consumers(const struct ww_channel *channel)
 /* Looks at all that there is to see. Return: WW_OK; as ww_consumers_meet(). */
 static ww_status look(struct ww_channel *channel)
 {
+	ww_channel_look_at_processes(channel);
 	ww_channel_check_end(channel);
 	ww_channel_check_deadline(channel);
+	ww_try(ww_reattach_follow(channel));
 	if (!sees_consumers(channel))
 		return WW_OK;
 	ww_try(ww_consumers_meet(channel));
@@ -216,6 +220,7 @@ ww_status ww_channel_next_event(ww_channel *channel, uint64_t timeout_ns, ww_can
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_params_check(out_event, EVENT_V1_BYTES, "ww_channel_event"));
 	status = next_event(channel, ww_clock_deadline_ns(timeout_ns), &event);
+	ww_channel_set_notice(channel);
 	if (status != WW_OK)
 		return status;
 	return ww_params_write(out_event, &event, sizeof(event), EVENT_V1_BYTES,
@@ -250,25 +255,33 @@ static uint32_t count_begun(const struct ww_channel *channel)
 	return count;
 }
 
+static ww_status wait_consumers(ww_channel *channel, uint32_t count, uint64_t deadline_ns)
+{
+	ww_status status = WW_OK;
+
+	while (status == WW_OK) {
+		ww_try(look(channel));
+		if (count_begun(channel) >= count)
+			return WW_OK;
+		if (ww_channel_has_ended(channel) && !ww_reattach_is_wanted(channel))
+			return ww_channel_fail_ended(channel);
+		status = channel->consumers.count >= count ? wait_for_joining(channel, deadline_ns)
+							   : wait_for_change(channel, deadline_ns);
+	}
+	return status;
+}
+
 ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, uint64_t timeout_ns,
 	ww_cancel *cancel)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
-	ww_status status = WW_OK;
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(channel, "ww_channel_wait_consumers: channel is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(check_wait(channel, count));
-	while (status == WW_OK) {
-		ww_try(look(channel));
-		if (count_begun(channel) >= count)
-			return WW_OK;
-		if (ww_channel_has_ended(channel))
-			return ww_channel_fail_ended(channel);
-		status = channel->consumers.count >= count ? wait_for_joining(channel, deadline_ns)
-							   : wait_for_change(channel, deadline_ns);
-	}
+	status = wait_consumers(channel, count, ww_clock_deadline_ns(timeout_ns));
+	ww_channel_set_notice(channel);
 	return status;
 }

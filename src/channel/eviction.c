@@ -75,19 +75,23 @@ static uint64_t sooner(uint64_t deadline_ns, uint64_t start_ns, uint64_t after_n
 	return end_ns < deadline_ns ? end_ns : deadline_ns;
 }
 
+uint64_t ww_producer_next_eviction_ns(const struct ww_producer *producer, uint64_t deadline_ns)
+{
+	const struct ww_consumers *consumers = &producer->channel.consumers;
+
+	if (!consumers->blocker || !producer->evict_after_ns || consumers->blocker->is_evicted)
+		return deadline_ns;
+	return sooner(deadline_ns, consumers->blocked_since_ns, producer->evict_after_ns);
+}
+
 uint64_t ww_producer_next_blocker_look_ns(const struct ww_producer *producer, uint64_t deadline_ns)
 {
 	const struct ww_consumers *consumers = &producer->channel.consumers;
 
-	if (!consumers->blocker)
-		return deadline_ns;
-	if (!consumers->is_block_told)
+	if (consumers->blocker && !consumers->is_block_told)
 		deadline_ns = sooner(deadline_ns, consumers->blocked_since_ns,
 			WW_CHANNEL_WAIT_TOLD_NS);
-	if (producer->evict_after_ns && !consumers->blocker->is_evicted)
-		deadline_ns = sooner(deadline_ns, consumers->blocked_since_ns,
-			producer->evict_after_ns);
-	return deadline_ns;
+	return ww_producer_next_eviction_ns(producer, deadline_ns);
 }
 
 /* --- evicting --- */
@@ -135,6 +139,7 @@ ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer)
 	if (!view->is_evicted)
 		ww_producer_evict(ww_producer_of(channel), view,
 			WW_WIRE_CHANNEL_EVICTION_REASON_HAND);
+	ww_channel_set_notice(channel);
 	return WW_OK;
 }
 

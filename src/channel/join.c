@@ -12,11 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "array/agreement.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
-#include "channel/consumer.h"
+#include "channel/join.h"
+#include "channel/reattach.h"
 #include "share/call_limit.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
@@ -27,12 +29,6 @@
 #define CONSUMER_MODE 0444 /* the mode of the channel decides */
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
-
-struct joining {
-	ww_device *device;
-	struct ww_consumer_params params;
-	uint64_t timeout_ns; /* 0: only the broker's limit */
-};
 
 /* --- what the channel is --- */
 
@@ -52,47 +48,18 @@ static ww_status read_description(const struct ww_get_reply *grant,
 		out_form->slot_bytes, out_array, out_has);
 }
 
-static bool is_same_array(const struct ww_array *one, const struct ww_array *other)
-{
-	return memcmp(&one->dtype, &other->dtype, sizeof(one->dtype)) == 0 &&
-		one->ndim == other->ndim &&
-		memcmp(one->shape, other->shape, sizeof(one->shape)) == 0;
-}
-
-/* "float32 [480, 640]" */
-static void print_array(const struct ww_array *array, bool is_there, char *out, size_t room)
-{
-	size_t used = 0;
-
-	snprintf(out, room, "bytes");
-	if (!is_there || ww_dtype_name(&array->dtype, out) < 0)
-		return;
-	used = strlen(out);
-	for (uint32_t i = 0; i < array->ndim && used < room; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%" PRId64, i ? ", " : " [",
-			array->shape[i]);
-	if (used < room)
-		snprintf(out + used, room - used, array->ndim ? "]" : "");
-}
-
 static ww_status check_agreement(const struct ww_consumer *consumer,
 	const struct ww_consumer_params *params)
 {
 	const struct ww_channel *channel = &consumer->channel;
 	const char *type = (const char *)channel->form.metadata_type;
-	char theirs[WW_DTYPE_NAME_BYTES + 64];
-	char ours[WW_DTYPE_NAME_BYTES + 64];
 
 	if (params->metadata_type && strcmp(params->metadata_type, type) != 0)
 		return ww_fail(WW_ERR_MISMATCH,
 			"the channel's metadata is of type '%s', and '%.64s' was asked for", type,
 			params->metadata_type);
-	if (!params->array || (channel->has_array && is_same_array(params->array, &channel->array)))
-		return WW_OK;
-	print_array(&channel->array, channel->has_array, theirs, sizeof(theirs));
-	print_array(params->array, true, ours, sizeof(ours));
-	return ww_fail(WW_ERR_MISMATCH, "the channel's frames are %s, and %s was asked for", theirs,
-		ours);
+	return ww_array_agree("channel", channel->has_array ? &channel->array : NULL,
+		params->array);
 }
 
 /* A promise that is longer, or none, is no answer to what is wanted. */
@@ -126,13 +93,13 @@ static ww_status open_page(struct ww_consumer *consumer, const struct ww_get_rep
 	if (!consumer->cell)
 		return ww_fail(WW_ERR_PROTOCOL, "the channel's producer shows an empty page");
 	consumer->is_own_user = grant->granted.uid == geteuid();
-	consumer->is_trusted = consumer->is_own_user;
+	ww_try(ww_peer_process_get(grant, 2, &consumer->process));
 	return ww_ring_import(&consumer->channel.ring, grant->request.fds_come[1], form->ring_bytes,
 		form->channel_id, &size);
 }
 
 /* The producer puts the slots right after the channel. */
-static ww_status get_slots(struct ww_channel *channel, const struct joining *joining,
+static ww_status get_slots(struct ww_channel *channel, const struct ww_joining *joining,
 	uint32_t producer_uid)
 {
 	const struct ww_import_options options = {.access = WW_ACCESS_READ};
@@ -194,8 +161,8 @@ static ww_status put_consumer(struct ww_consumer *consumer)
 		snprintf(what, sizeof(what), "consumer-%" PRIu32, i);
 		memset(offer.put.name, 0, sizeof(offer.put.name));
 		ww_channel_name(channel, what, (char *)offer.put.name);
-		status = ww_put_request_put(&offer, &channel->timeline->attachments,
-			channel->broker, 0);
+		status = ww_peer_process_put(&offer, &channel->timeline->attachments,
+			channel->broker);
 		consumer->number = i;
 	}
 	if (status == WW_ERR_EXISTS)
@@ -245,12 +212,18 @@ static void begin(struct ww_consumer *consumer, uint64_t history)
 	consumer->next = ww_channel_marks_begin(&consumer->marks, ring, published + 1 - history);
 }
 
+static uint32_t own_flags(const struct ww_consumer_params *params)
+{
+	return params->flags & WW_CONSUMER_TRUST_USERS ? WW_WIRE_CHANNEL_FLAG_TRUST_USERS : 0;
+}
+
 static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *grant,
-	const struct joining *joining)
+	const struct ww_joining *joining)
 {
 	struct ww_channel *channel = &consumer->channel;
 	const struct ww_ring_size size = ww_channel_ring_size(channel);
 	uint32_t producer_uid = grant->granted.uid;
+	uint32_t flags = own_flags(&joining->params);
 	ww_status status;
 
 	channel->broker = ww_broker_ref(grant->broker);
@@ -263,9 +236,13 @@ static ww_status join_parts(struct ww_consumer *consumer, struct ww_get_reply *g
 	if (status != WW_OK) /* the time may be over before the producer has put them */
 		return status;
 	ww_try(ww_timeline_create_alone(&channel->timeline));
+	ww_try(ww_channel_keep_slots(channel));
 	ww_try(ww_channel_marks_create(&consumer->marks, channel->form.channel_id, &size,
 		consumer->is_own_user && channel->form.policy == WW_CHANNEL_BLOCK));
 	consumer->id = ww_ring_consumer_id(channel->timeline->page->id);
+	consumer->marks.header->flags = flags;
+	consumer->is_trusted = ww_channel_is_trusted(consumer->is_own_user, flags,
+		ww_ring_flags(&channel->ring));
 	ww_try(put_consumer(consumer));
 	ww_try(check_limit(consumer));
 	begin(consumer, joining->params.history);
@@ -280,8 +257,8 @@ static void begin_deadline(struct ww_channel *channel, uint64_t wanted_ns)
 	ww_channel_begin_deadline(channel, wanted_ns);
 }
 
-static ww_status join(struct ww_get_reply *grant, const struct joining *joining,
-	struct ww_channel **out_channel)
+static ww_status join(struct ww_get_reply *grant, const struct ww_joining *joining,
+	struct ww_consumer **out_consumer)
 {
 	WW_CLEANUP(ww_consumer_free_p) struct ww_consumer *consumer = NULL;
 	struct ww_wire_channel_ref form;
@@ -300,7 +277,7 @@ static ww_status join(struct ww_get_reply *grant, const struct joining *joining,
 	if (status == WW_OK)
 		begin_deadline(&consumer->channel, joining->params.deadline_ns);
 	if (status == WW_OK)
-		*out_channel = &ww_steal(consumer)->channel;
+		*out_consumer = ww_steal(consumer);
 	return status;
 }
 
@@ -313,18 +290,43 @@ static ww_status read_params(const struct ww_consumer_params *params,
 	if (params)
 		ww_try(ww_params_read(ours, sizeof(*ours), params, sizeof(*ours),
 			"ww_consumer_params"));
-	if (ours->flags & ~WW_CONSUMER_OBSERVE)
+	if (ours->flags & ~(WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH | WW_CONSUMER_TRUST_USERS))
 		return ww_fail(WW_ERR_INVALID,
 			"ww_consumer_params.flags has unknown bits: 0x%" PRIx32, ours->flags);
 	return WW_OK;
 }
 
-static ww_status get(struct ww_get_reply *grant, const struct joining *joining,
+ww_status ww_join_name(const struct ww_joining *joining, struct ww_broker *broker, const char *name,
+	struct ww_consumer **out_consumer)
+{
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	ww_status status;
+
+	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_CHANNEL);
+	ww_get_reply_set_name(&grant, &message, name, joining->timeout_ns);
+	status = ww_get_reply_ask(&grant);
+	if (status != WW_OK)
+		return status;
+	if (joining->former &&
+		memcmp(joining->former, grant.granted.id, sizeof(grant.granted.id)) == 0)
+		return WW_TIMED_OUT;
+	return join(&grant, joining, out_consumer);
+}
+
+/* As ww_channel_get(), with a broker. */
+static ww_status get(const struct ww_joining *joining, struct ww_broker *broker, const char *name,
 	ww_channel **out_channel)
 {
-	ww_status status = ww_get_reply_ask(grant);
+	WW_CLEANUP(ww_consumer_free_p) struct ww_consumer *consumer = NULL;
+	ww_status status = ww_join_name(joining, broker, name, &consumer);
 
-	return status == WW_OK ? join(grant, joining, out_channel) : status;
+	if (status != WW_OK)
+		return status;
+	if (joining->params.flags & WW_CONSUMER_REATTACH)
+		ww_try(ww_reattach_init(consumer, joining->device, name, &joining->params));
+	*out_channel = &ww_steal(consumer)->channel;
+	return WW_OK;
 }
 
 ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
@@ -333,24 +335,20 @@ ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
-	struct joining joining = {.device = device, .timeout_ns = timeout_ns};
-	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
-	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	struct ww_joining joining = {.device = device, .timeout_ns = timeout_ns};
 	struct ww_call_limit limit;
 	ww_status status;
 
 	ww_clear(out_channel, NULL);
-	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_CHANNEL);
 	ww_try(ww_process_enter());
 	ww_require(device && name && out_channel,
 		"ww_channel_get: device, name or out_channel is NULL");
 	ww_try(ww_name_check(name));
 	ww_try(read_params(params, &joining.params));
 	ww_call_limit_begin(&limit, timeout_ns);
-	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
-	status = ww_choose_broker(&grant.broker, &opened, 0);
+	status = ww_choose_broker(&broker, &opened, 0);
 	if (status == WW_OK)
-		status = get(&grant, &joining, out_channel);
+		status = get(&joining, broker, name, out_channel);
 	return ww_call_limit_end(&limit, status);
 }
 
@@ -358,8 +356,10 @@ ww_status ww_channel_import(ww_device *device, ww_broker *broker, const struct w
 	const struct ww_consumer_params *params, ww_cancel *cancel, ww_channel **out_channel)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct joining joining = {.device = device};
+	struct ww_joining joining = {.device = device};
 	WW_AUTO_IMPORT struct ww_import import;
+	struct ww_consumer *consumer;
+	ww_status status;
 
 	ww_clear(out_channel, NULL);
 	ww_import_init(&import, WW_OBJECT_CHANNEL, WW_ACCESS_READ);
@@ -367,6 +367,13 @@ ww_status ww_channel_import(ww_device *device, ww_broker *broker, const struct w
 	ww_require(device && token && out_channel,
 		"ww_channel_import: device, token or out_channel is NULL");
 	ww_try(read_params(params, &joining.params));
+	if (joining.params.flags & WW_CONSUMER_REATTACH)
+		return ww_fail(WW_ERR_INVALID,
+			"a consumer by token cannot go on with another producer (WW_CONSUMER_REATTACH): "
+			"it knows no name; get the channel by its name");
 	ww_try(ww_import_ask(&import, broker, token));
-	return join(&import.grant, &joining, out_channel);
+	status = join(&import.grant, &joining, &consumer);
+	if (status == WW_OK)
+		*out_channel = &consumer->channel;
+	return status;
 }

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "channel/readiness.h"
 #include "sync/stream_wait.h"
 
 /* --- slots --- */
@@ -37,6 +38,7 @@ ww_status ww_producer_new(const struct ww_wire_channel_ref *form, uint32_t ahead
 	}
 	ww_ref_init(&producer->channel.ref);
 	producer->channel.is_producer = true;
+	producer->channel.generation = 1;
 	producer->channel.form = *form;
 	producer->ahead_max = ahead_max;
 	ww_consumers_init(&producer->channel.consumers);
@@ -235,6 +237,13 @@ static ww_status wait_for_releases(struct acquiring *acquiring, uint32_t slot)
 	return WW_OK;
 }
 
+/* Of several values the one that is reached first is waited for. */
+static void note_own_value(struct acquiring *acquiring, uint64_t value)
+{
+	if (acquiring->own_value == 0 || value < acquiring->own_value)
+		acquiring->own_value = value;
+}
+
 /* The slot's bytes are the caller's, once the stream has waited. */
 static ww_status order_slot(struct acquiring *acquiring, const struct ww_producer_slot *slot)
 {
@@ -242,7 +251,7 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 
 	if (slot->ready > completed(producer)) {
 		if (!acquiring->stream) {
-			acquiring->own_value = slot->ready;
+			note_own_value(acquiring, slot->ready);
 			return WW_NOT_READY;
 		}
 		ww_try(ww_stream_wait_enqueue(acquiring->stream, producer->channel.timeline->page,
@@ -331,12 +340,16 @@ static uint32_t count_ahead(const struct ww_producer *producer, uint64_t *out_ol
 	return count;
 }
 
+static uint32_t most_held(const struct ww_producer *producer)
+{
+	return is_dropping(producer) ? producer->ahead_max : producer->channel.form.slot_count;
+}
+
 /* Return: WW_OK; WW_NOT_READY (until acquiring->own_value); WW_ERR_STATE. */
 static ww_status check_ahead(struct acquiring *acquiring)
 {
 	const struct ww_producer *producer = acquiring->producer;
-	uint32_t most = is_dropping(producer) ? producer->ahead_max
-					      : producer->channel.form.slot_count;
+	uint32_t most = most_held(producer);
 	uint64_t oldest;
 
 	if (producer->channel.held >= most)
@@ -354,7 +367,8 @@ static enum ww_await_look look_for_release(void *context)
 {
 	const struct acquiring *acquiring = context;
 	const struct ww_consumer_view *view = acquiring->view;
-	bool is_owed = !is_dropping(acquiring->producer) && acquiring->frame != NO_FRAME;
+	bool is_owed = !is_dropping(acquiring->producer) && acquiring->frame != NO_FRAME &&
+		ww_consumer_view_is_owed(view);
 	uint64_t value;
 	enum ww_slot_use use = ww_channel_marks_use(&view->marks, acquiring->slot, acquiring->frame,
 		is_owed, &value);
@@ -416,6 +430,7 @@ static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot *
 
 	acquiring->view = NULL;
 	acquiring->own_value = 0;
+	ww_consumers_prefetch(&channel->consumers);
 	ww_channel_check_deadline(channel);
 	ww_consumers_forget_ended(channel);
 	status = check_ahead(acquiring);
@@ -438,12 +453,127 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 			return status;
 		if (ww_producer_look_at_blocker(acquiring->producer))
 			continue;
+		ww_consumers_look_at_processes(&acquiring->producer->channel.consumers);
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)
 			return fail_timed_out(acquiring);
 		if (status != WW_OK)
 			return status;
 	}
+}
+
+/* --- whether it could --- */
+
+/*
+ * As take_published(), and takes nothing. Return: WW_OK; WW_NOT_READY; WW_ERR_EVICTED (there is no
+ * slot but those that evicted consumers use; not recorded).
+ */
+static ww_status look_at_published(struct acquiring *acquiring)
+{
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_list *last = last_candidate(producer);
+	bool is_any_left = last != &producer->published_slots;
+
+	for (struct ww_list *link = producer->published_slots.next; link != last;
+		link = link->next) {
+		struct ww_producer_slot *slot = slot_of(link);
+		enum ww_slot_use use = look_at_use(acquiring, slot_index(producer, slot),
+			slot->frame);
+		ww_status status = WW_NOT_READY;
+
+		if (use == WW_SLOT_WITHHELD)
+			continue;
+		is_any_left = true;
+		if (use == WW_SLOT_UNUSED)
+			status = order_slot(acquiring, slot);
+		if (status != WW_NOT_READY || !is_dropping(producer))
+			return status;
+	}
+	return is_any_left ? WW_NOT_READY : WW_ERR_EVICTED;
+}
+
+/* As try_acquire() for the CPU, and takes nothing. */
+static ww_status look_for_slot(struct acquiring *acquiring)
+{
+	struct ww_producer *producer = acquiring->producer;
+	struct ww_producer_slot *slot;
+	ww_status status;
+
+	if (!ww_list_is_empty(&producer->withheld_slots))
+		ww_producer_reclaim_withheld(producer);
+	status = take_free(acquiring, &slot); /* it only finds one */
+	if (status != WW_NOT_READY)
+		return status;
+	status = look_at_published(acquiring);
+	return status == WW_ERR_EVICTED && !ww_list_is_empty(&producer->free_slots) ? WW_NOT_READY
+										    : status;
+}
+
+/* As try_once(). */
+static ww_status look_once(struct acquiring *acquiring)
+{
+	struct ww_channel *channel = &acquiring->producer->channel;
+	ww_status status;
+
+	acquiring->view = NULL;
+	acquiring->own_value = 0;
+	ww_channel_check_deadline(channel);
+	ww_consumers_forget_ended(channel);
+	status = ww_consumers_meet(channel);
+	if (status == WW_OK)
+		status = check_ahead(acquiring);
+	if (status == WW_OK)
+		status = look_for_slot(acquiring);
+	if (status == WW_OK || status == WW_NOT_READY)
+		ww_producer_note_blocker(channel, status == WW_OK ? NULL : acquiring->view);
+	return status;
+}
+
+/*
+ * What it waits for. If that is not known for certain, or the consumer that it waits for is to be
+ * evicted, it looks again.
+ */
+static void fill_readiness(const struct acquiring *acquiring, struct ww_readiness *readiness)
+{
+	const struct ww_consumer_view *view = acquiring->view;
+	uint64_t again_ns = WW_NEVER;
+
+	if (is_dropping(acquiring->producer) || (!view && !acquiring->own_value))
+		again_ns = ww_clock_deadline_ns(WW_CHANNEL_LOOK_NS);
+	readiness->again_ns = ww_producer_next_eviction_ns(acquiring->producer, again_ns);
+	readiness->own_value = acquiring->own_value;
+	if (view) {
+		readiness->peer_page = view->page;
+		readiness->peer_process = view->process;
+		readiness->peer_cell = view->cell;
+		readiness->marks = view->marks;
+		readiness->slot = acquiring->slot;
+		readiness->frame = acquiring->frame;
+		readiness->is_owed = !is_dropping(acquiring->producer) &&
+			acquiring->frame != NO_FRAME;
+	}
+	ww_readiness_set_producer(readiness);
+}
+
+ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness)
+{
+	struct acquiring acquiring = {.producer = producer};
+	ww_status status;
+
+	readiness->is_asleep = &producer->channel.ring.header->is_asleep;
+	readiness->own_page = producer->channel.timeline->page;
+	readiness->own_cell = producer->channel.timeline->cell;
+	readiness->ring = producer->channel.ring;
+	if (producer->channel.held >= most_held(producer))
+		return WW_NOT_READY;
+	do
+		status = look_once(&acquiring);
+	while (status == WW_NOT_READY && ww_producer_look_at_blocker(producer));
+	if (status == WW_NOT_READY)
+		fill_readiness(&acquiring, readiness);
+	else
+		ww_readiness_set_now(readiness);
+	return status < 0 ? status : WW_OK;
 }
 
 static ww_status require_producer(const struct ww_channel *channel, const char *action)
@@ -470,11 +600,13 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(require_producer(channel, "acquire"));
 	acquiring.producer = ww_producer_of(channel);
 	acquiring.may_wait = stream && !is_dropping(acquiring.producer);
+	ww_channel_pause_notice(channel);
 	status = acquire(&acquiring, timeout_ns, &slot);
+	ww_channel_set_notice(channel);
 	if (status != WW_OK)
 		return status;
 	ww_channel_fill_frame(channel, slot_index(acquiring.producer, slot), out_frame);
-	out_frame->bytes = out_frame->capacity;
+	out_frame->bytes = channel->frame_bytes;
 	out_frame->metadata_bytes = channel->form.metadata_bytes;
 	return WW_OK;
 }
@@ -575,6 +707,7 @@ ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_str
 	ww_list_append(&producer->published_slots, &slot->link);
 	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
 	wake_consumers(producer);
+	ww_channel_set_notice(channel);
 	return WW_OK;
 }
 
@@ -596,5 +729,6 @@ ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, 
 		slot->ready = value;
 	give_back(producer, slot);
 	channel->held--;
+	ww_channel_set_notice(channel);
 	return WW_OK;
 }

@@ -32,6 +32,10 @@ static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
 	return ww_container(channel, struct ww_producer, channel);
 }
 
+/* As ww_readiness_of(), which fills what both sides have. */
+struct ww_readiness;
+ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness);
+
 /* Takes a zeroed one too. The ring is closed first, and consumers are told. */
 void ww_producer_free(struct ww_producer *producer);
 
@@ -57,6 +61,9 @@ bool ww_producer_look_at_blocker(struct ww_producer *producer);
 
 /* When that is to be called again, or @deadline_ns if that is sooner. */
 uint64_t ww_producer_next_blocker_look_ns(const struct ww_producer *producer, uint64_t deadline_ns);
+
+/* When that consumer is to be evicted, or @deadline_ns if that is sooner. */
+uint64_t ww_producer_next_eviction_ns(const struct ww_producer *producer, uint64_t deadline_ns);
 
 /* Slots that evicted consumers do not use any more become free. */
 void ww_producer_reclaim_withheld(struct ww_producer *producer);

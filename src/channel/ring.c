@@ -178,10 +178,12 @@ static struct ww_layout_channel_place *place_of(const struct ww_ring *ring, uint
 
 void ww_ring_publish(struct ww_ring *ring, uint32_t slot, uint64_t frame, uint64_t now_ns)
 {
+	uint64_t place = frame << PLACE_SLOT_BITS | slot;
+
 	__atomic_store_n(&ring->header->published_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&ww_ring_slot(ring, slot)->frame, frame, __ATOMIC_RELEASE);
-	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, frame << PLACE_SLOT_BITS | slot,
-		__ATOMIC_RELEASE);
+	__atomic_store_n(&place_of(ring, frame)->frame_and_slot, place, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->header->newest, place, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->header->published, frame, __ATOMIC_SEQ_CST);
 }
 
@@ -228,8 +230,10 @@ uint64_t ww_ring_consumer_id(const uint8_t page_id[WW_WIRE_ID_BYTES])
 
 bool ww_ring_find(const struct ww_ring *ring, uint64_t frame, uint32_t *out_slot)
 {
-	uint64_t place = __atomic_load_n(&place_of(ring, frame)->frame_and_slot, __ATOMIC_ACQUIRE);
+	uint64_t place = __atomic_load_n(&ring->header->newest, __ATOMIC_ACQUIRE);
 
+	if (place >> PLACE_SLOT_BITS != frame)
+		place = __atomic_load_n(&place_of(ring, frame)->frame_and_slot, __ATOMIC_ACQUIRE);
 	*out_slot = (uint32_t)(place & PLACE_SLOT_MASK);
 	return place >> PLACE_SLOT_BITS == frame && *out_slot < ring->slot_count;
 }
@@ -309,30 +313,16 @@ enum ww_slot_use ww_channel_marks_use(const struct ww_channel_marks *marks, uint
 
 /* --- sleeping --- */
 
-/* @is_asleep:  of the own file */
-static ww_status await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
-	void *context, uint64_t deadline_ns)
-{
-	ww_status status;
-
-	if (ww_await_spin(look, context, deadline_ns))
-		return WW_OK;
-	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
-	status = ww_await_asleep(wakes, look, context, deadline_ns);
-	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
-	return status;
-}
-
 ww_status ww_ring_await_frame(const struct ww_ring *ring, struct ww_channel_marks *own,
 	ww_await_fn look, void *context, uint64_t deadline_ns)
 {
-	return await_announced(&own->header->is_asleep, &ring->header->wakes, look, context,
+	return ww_await_announced(&own->header->is_asleep, &ring->header->wakes, look, context,
 		deadline_ns);
 }
 
 ww_status ww_ring_await_release(struct ww_ring *own, const struct ww_channel_marks *of,
 	ww_await_fn look, void *context, uint64_t deadline_ns)
 {
-	return await_announced(&own->header->is_asleep, &of->header->wakes, look, context,
+	return ww_await_announced(&own->header->is_asleep, &of->header->wakes, look, context,
 		deadline_ns);
 }

@@ -112,6 +112,12 @@ static inline bool ww_ring_is_closed(const struct ww_ring *ring)
 		WW_WIRE_CHANNEL_STATE_CLOSED;
 }
 
+/* What the producer agrees to: bits of WW_WIRE_CHANNEL_FLAG_... */
+static inline uint32_t ww_ring_flags(const struct ww_ring *ring)
+{
+	return __atomic_load_n(&ring->header->flags, __ATOMIC_RELAXED);
+}
+
 /* --- the producer's steps --- */
 
 /* The slot's fields are written. It does not wake. */
@@ -159,6 +165,18 @@ struct ww_channel_marks {
 	uint32_t slot_count;
 	bool runs_ahead;
 };
+
+/* What the consumer agrees to: bits of WW_WIRE_CHANNEL_FLAG_... */
+static inline uint32_t ww_channel_marks_flags(const struct ww_channel_marks *marks)
+{
+	return __atomic_load_n(&marks->header->flags, __ATOMIC_RELAXED);
+}
+
+/* Whether streams of one side wait for the other on the GPU. @flags: what both agree to */
+static inline bool ww_channel_is_trusted(bool is_own_user, uint32_t ours, uint32_t theirs)
+{
+	return is_own_user || (ours & theirs & WW_WIRE_CHANNEL_FLAG_TRUST_USERS);
+}
 
 uint64_t ww_channel_marks_bytes(const struct ww_ring_size *size);
 

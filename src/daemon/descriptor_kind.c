@@ -2,8 +2,9 @@
 /*
  * descriptor_kind.c - the kind of a descriptor, see descriptor_kind.h
  *
- * Only calls are used that the kernel answers from its own memory: fcntl(2), and statx(2) with the
- * flag not to ask the file system. fstat(2) asks the file system, so it is used for memory only.
+ * Only calls are used that the kernel answers from its own memory: fcntl(2), statx(2) with the flag
+ * not to ask the file system, and readlink(2) of what the kernel calls a descriptor. fstat(2) asks
+ * the file system, so it is used for memory only.
  */
 #include "daemon/descriptor_kind.h"
 
@@ -130,9 +131,21 @@ bool kind_is_gpu(int fd)
 	return driver_has_major(major);
 }
 
+/* The kernel's own name for it, which no path can be: a path begins with a slash or a bracket. */
+bool kind_is_process(int fd)
+{
+	static const char expected[] = "anon_inode:[pidfd]";
+	char link[64];
+	char name[sizeof(expected)];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return readlink(link, name, sizeof(name)) == (ssize_t)sizeof(expected) - 1 &&
+		memcmp(name, expected, sizeof(expected) - 1) == 0;
+}
+
 bool kind_is_kept(int fd)
 {
-	return kind_is_sealed(fd) || kind_is_gpu(fd);
+	return kind_is_sealed(fd) || kind_is_gpu(fd) || kind_is_process(fd);
 }
 
 bool kind_is_large(int fd)

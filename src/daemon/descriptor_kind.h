@@ -2,10 +2,10 @@
 /*
  * descriptor_kind.h - the kind of a descriptor, by calls that no file system serves
  *
- * The broker keeps two kinds: memory (a sealed memfd), and devices of the GPU driver. To close
- * either never waits for another process. Closing any other kind may: a file of the sender's own
- * file system (FUSE) waits at every close(), a TCP socket lingers, an inotify descriptor takes
- * milliseconds.
+ * The broker keeps three kinds: memory (a sealed memfd), devices of the GPU driver, and pidfds. To
+ * close any of these never waits for another process. Closing any other kind may: a file of the
+ * sender's own file system (FUSE) waits at every close(), a TCP socket lingers, an inotify
+ * descriptor takes milliseconds.
  */
 #ifndef WW_DAEMON_DESCRIPTOR_KIND_H
 #define WW_DAEMON_DESCRIPTOR_KIND_H
@@ -29,6 +29,9 @@ bool kind_is_sealed(int fd);
  * again, at most once a second. Threads: one.
  */
 bool kind_is_gpu(int fd);
+
+/* Whether it is a pidfd, whatever process it is of. False where /proc is missing. */
+bool kind_is_process(int fd);
 
 /* Whether it is of a kind that the broker keeps. */
 bool kind_is_kept(int fd);

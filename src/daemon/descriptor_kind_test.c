@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/unit_test.h"
@@ -69,6 +70,22 @@ static void keeps_sealed_memory_only(void **state)
 	assert_false(kind_is_kept(-1));
 }
 
+static void keeps_pidfds(void **state)
+{
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	(void)state;
+	assert_true(kind_is_process(fd));
+	assert_false(kind_is_large(fd));
+	must_be(fd, true);
+	fd = memory_create(4096, F_SEAL_GROW);
+	assert_false(kind_is_process(fd));
+	close(fd);
+	fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_false(kind_is_process(fd));
+	must_be(fd, false);
+}
+
 static void tells_large_memory(void **state)
 {
 	int fd = memory_create(4 << 20, F_SEAL_GROW);
@@ -85,6 +102,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_majors),
 		cmocka_unit_test(keeps_sealed_memory_only),
+		cmocka_unit_test(keeps_pidfds),
 		cmocka_unit_test(tells_large_memory),
 	};
 

@@ -2,8 +2,8 @@
 /*
  * backend.h - what a kind of device must be able to do
  *
- * One table of typed operations for each kind of device. device.c, stream.c and mapping.c are the
- * only callers: they have checked the arguments, and know nothing of the kind.
+ * One table of typed operations for each kind of device. device.c, stream.c, mapping.c and module.c
+ * are the only callers: they have checked the arguments, and know nothing of the kind.
  *
  * What holds for every operation, unless its own comment says otherwise:
  *   - it is called from any thread and may block; no lock of the library is held but those of the
@@ -27,7 +27,11 @@
 #include "base/list.h"
 #include "base/ref.h"
 
+struct ww_kernel;
+struct ww_launch;
 struct ww_mapping;
+struct ww_module;
+struct ww_module_image;
 struct ww_native_stream;
 
 /*
@@ -269,6 +273,21 @@ struct ww_backend {
 	 */
 	ww_status (*copy)(struct ww_device *device, void *destination, const void *source,
 		uint64_t bytes, uint64_t deadline_ns);
+
+	/*
+	 * Kernels (module.h): optional, WW_CAP_MODULE, NULL without it. load: of any kind of image,
+	 * which the backend may refuse; the image is borrowed. It may wait for all work of the
+	 * process, and so may kernel_open and module_unload. kernel_open: fills the info of the
+	 * kernel. kernel_launch: copies the arguments before it returns.
+	 */
+	ww_status (*module_load)(struct ww_device *device, const struct ww_module_image *image,
+		struct ww_module **out_module);
+	void (*module_unload)(struct ww_module *module);
+	ww_status (*kernel_open)(struct ww_module *module, const char *name,
+		struct ww_kernel **out_kernel);
+	void (*kernel_close)(struct ww_kernel *kernel);
+	ww_status (*kernel_launch)(struct ww_kernel *kernel, struct ww_stream *stream,
+		const struct ww_launch *launch);
 
 	/* Optional, WW_CAP_STREAM_WRAP: NULL without it. */
 	ww_status (*stream_wrap)(struct ww_device *device, void *native,

@@ -9,7 +9,8 @@
  *
  * To map it is no import: a broker counts an import only of a process that does not hold the object
  * yet, and slices are counted here and not there. A process that holds an object may ask for its
- * present secret, so a revocation does not prevent it either.
+ * present secret, so a revocation does not prevent it either; and so a memory that was had by its
+ * name is like one that was imported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,10 @@
 #include "base/process.h"
 #include "pool/member/imported_slice.h"
 #include "pool/owner/slice.h"
+#include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "share/token_import.h"
+#include "wire/name.h"
 
 #define REVOCATIONS 4 /* that a map meets at most: each takes its maker a round trip */
 
@@ -271,4 +274,99 @@ ww_status ww_object_export(ww_object *object, const struct ww_token_params *para
 	if (escrow.uses)
 		info.flags |= WW_TOKEN_COUNTED;
 	return object_token(object, &escrow, &info, out_token);
+}
+
+/* --- get --- */
+
+/* What a token would say of a memory that was granted by its name. */
+static void name_granted(const struct ww_object_info *info, uint32_t access,
+	struct ww_token_info *out_token)
+{
+	*out_token = (struct ww_token_info){
+		.struct_size = sizeof(*out_token),
+		.kind = info->kind,
+		.access = access,
+		.offset = info->offset,
+		.bytes = info->span_bytes,
+		.total_bytes = info->bytes,
+		.generation = info->generation,
+		.has_array = info->has_array,
+		.array = info->array,
+	};
+	memcpy(out_token->object_id, info->object_id, sizeof(out_token->object_id));
+	memcpy(out_token->home_uuid, info->home_uuid, sizeof(out_token->home_uuid));
+}
+
+/* What every object knows of its token and who gets by name has not been told. */
+static ww_status object_learn_token(struct ww_object *object)
+{
+	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};
+	struct ww_token_info named = object->token;
+	struct ww_token token;
+
+	ww_broker_client_peer(object->broker, object->token.broker_id, NULL);
+	ww_try(object_token(object, &none, &named, &token));
+	ww_token_secret(&token, object->secret);
+	object->token = named;
+	return WW_OK;
+}
+
+static ww_status object_take_name(struct ww_object *object, struct ww_broker *broker,
+	const char *name, const struct ww_get_params *params, uint64_t timeout_ns,
+	struct ww_object_info *out_info)
+{
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+	struct ww_wire_get message = {.flags = 0};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	ww_status status;
+
+	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
+	status = ww_get_reply_ask_name(&grant, &message, name, params, timeout_ns, &opened);
+	if (status != WW_OK)
+		return status;
+	if (params->access > grant.granted.access)
+		return ww_fail(WW_ERR_ACCESS, "the broker granted reading only");
+	ww_object_info_of_grant(&grant.granted, &grant.description, grant.request.is_own, out_info);
+	name_granted(out_info, params->access, &object->token);
+	object->broker = ww_broker_ref(grant.broker);
+	ww_get_reply_keep(&grant, &object->holds);
+	return object_learn_token(object);
+}
+
+static ww_status read_get(const struct ww_get_params *params, struct ww_get_params *ours)
+{
+	struct ww_import_options options;
+
+	ww_try(ww_get_params_read(params, ours, &options));
+	if (ours->flags & ~WW_GET_FROM_OWNER)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_object_get() maps nothing, so it has no use for flags WW_IMPORT_...");
+	return WW_OK;
+}
+
+ww_status ww_object_get(ww_broker *broker, const char *name, const struct ww_get_params *params,
+	uint64_t timeout_ns, ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_CLEANUP(object_free_p) struct ww_object *object = NULL;
+	struct ww_object_info described;
+	struct ww_get_params ours;
+	ww_status status;
+
+	ww_clear(out_object, NULL);
+	ww_try(ww_process_enter());
+	ww_require(name && out_object, "ww_object_get: name or out_object is NULL");
+	ww_try(read_get(params, &ours));
+	ww_try(ww_name_check(name));
+	if (info)
+		ww_try(ww_object_info_check(info));
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot hold an object: out of memory");
+	ww_ref_init(&object->ref);
+	status = object_take_name(object, broker, name, &ours, timeout_ns, &described);
+	if (status != WW_OK)
+		return status;
+	*out_object = ww_steal(object);
+	return info ? ww_object_info_write(info, &described) : WW_OK;
 }

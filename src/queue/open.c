@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "array/agreement.h"
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/params.h"
@@ -19,6 +20,7 @@
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "share/token_import.h"
+#include "wire/array_record.h"
 #include "wire/name.h"
 
 #define ROSTER_MODE       0666 /* the mode of the queue decides */
@@ -56,8 +58,8 @@ static ww_status check_most(const char *what, uint32_t count, uint32_t most)
 {
 	if (count > most)
 		return ww_fail(WW_ERR_INVALID,
-			"ww_work_queue_params.%s is %" PRIu32 "; it can be at most %" PRIu32, what,
-			count, most);
+			"%s of a work queue can be at most %" PRIu32 ", not %" PRIu32, what, most,
+			count);
 	return WW_OK;
 }
 
@@ -94,7 +96,7 @@ static ww_status check_params(const struct ww_work_queue_params *params)
 		return ww_fail(WW_ERR_INVALID,
 			"ww_work_queue_params.metadata_type is not ended by a zero within %d bytes",
 			WW_WORK_QUEUE_METADATA_TYPE_BYTES);
-	return WW_OK;
+	return params->array ? ww_array_check(params->array, params->slot_bytes) : WW_OK;
 }
 
 static ww_status set_form(const struct ww_work_queue_params *params,
@@ -134,8 +136,20 @@ static ww_status put_queue(struct ww_work_queue *queue, const char *name,
 	if (name)
 		memcpy(offer.put.name, name, strlen(name));
 	ww_work_queue_ref_write(&queue->form, offer.put.description);
-	offer.put.description_bytes = WW_WORK_QUEUE_REF_BYTES;
+	ww_array_record_encode(queue->has_array ? &queue->array : NULL,
+		offer.put.description + WW_WORK_QUEUE_REF_BYTES);
+	offer.put.description_bytes = WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES;
 	return ww_put_request_put(&offer, &queue->object, queue->broker, 0);
+}
+
+static void set_array(struct ww_work_queue *queue, const struct ww_array *array)
+{
+	queue->frame_bytes = queue->form.slot_bytes;
+	if (!array)
+		return;
+	queue->array = *array;
+	queue->has_array = true;
+	(void)ww_array_bytes(array, &queue->frame_bytes); /* it was checked */
 }
 
 static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
@@ -180,6 +194,7 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 	ww_try(ww_sync_object_require_version(broker, STAYS_SINCE,
 		"keep the frames of producers that have ended"));
 	ww_try(ww_queue_new(&form, params->role, device, broker, &queue));
+	set_array(queue, params->array);
 	ww_try(ww_queue_roster_create(&queue->roster, form.queue_id, form.producers_max));
 	ww_try(ww_queue_bell_create(&queue->bell, form.queue_id, form.consumers_max));
 	queue->may_produce = true;
@@ -214,8 +229,7 @@ ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, const char 
 
 struct opening {
 	ww_device *device;
-	uint32_t role;
-	const char *metadata_type;
+	struct ww_work_member_params params;
 	uint64_t timeout_ns; /* 0: only the broker's limit */
 };
 
@@ -224,22 +238,37 @@ static uint8_t access_of(uint32_t role)
 	return role == WW_WORK_QUEUE_PRODUCER ? WW_WIRE_ACCESS_WRITE : WW_WIRE_ACCESS_READ;
 }
 
-static ww_status read_form(const struct ww_get_reply *grant, const struct opening *opening,
-	struct ww_wire_work_queue_ref *out_form)
+/* What the queue's description says. */
+struct described {
+	struct ww_wire_work_queue_ref form;
+	struct ww_array array;
+	bool has_array;
+};
+
+static ww_status read_description(const struct ww_get_reply *grant, struct described *out)
 {
 	const struct ww_wire_granted *granted = &grant->granted;
-	const char *type;
 
-	ww_try(ww_work_queue_ref_read(granted->description, granted->description_bytes, out_form));
-	if (memcmp(out_form->queue_id, granted->id, sizeof(granted->id)) != 0)
+	if (granted->description_bytes != WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES)
+		return ww_fail(WW_ERR_PROTOCOL, "the work queue's description is none");
+	ww_try(ww_work_queue_ref_read(granted->description, WW_WORK_QUEUE_REF_BYTES, &out->form));
+	if (memcmp(out->form.queue_id, granted->id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the work queue's description is that of another one");
-	type = (const char *)out_form->metadata_type;
-	if (opening->metadata_type && strcmp(opening->metadata_type, type) != 0)
+	return ww_array_record_decode(granted->description + WW_WORK_QUEUE_REF_BYTES,
+		out->form.slot_bytes, &out->array, &out->has_array);
+}
+
+static ww_status check_agreement(const struct described *found,
+	const struct ww_work_member_params *wanted)
+{
+	const char *type = (const char *)found->form.metadata_type;
+
+	if (wanted->metadata_type && strcmp(wanted->metadata_type, type) != 0)
 		return ww_fail(WW_ERR_MISMATCH,
 			"the work queue's metadata is of type '%s', and '%.64s' was asked for",
-			type, opening->metadata_type);
-	return WW_OK;
+			type, wanted->metadata_type);
+	return ww_array_agree("work queue", found->has_array ? &found->array : NULL, wanted->array);
 }
 
 /* It is put right after the queue. */
@@ -276,11 +305,14 @@ static ww_status open_queue(struct ww_get_reply *grant, const struct opening *op
 	struct ww_work_queue **out_queue)
 {
 	WW_CLEANUP(ww_queue_free_p) struct ww_work_queue *queue = NULL;
-	struct ww_wire_work_queue_ref form;
+	struct described found;
 	ww_status status;
 
-	ww_try(read_form(grant, opening, &form));
-	ww_try(ww_queue_new(&form, opening->role, opening->device, grant->broker, &queue));
+	ww_try(read_description(grant, &found));
+	ww_try(check_agreement(&found, &opening->params));
+	ww_try(ww_queue_new(&found.form, opening->params.role, opening->device, grant->broker,
+		&queue));
+	set_array(queue, found.has_array ? &found.array : NULL);
 	ww_get_reply_keep(grant, &queue->object);
 	status = get_roster(queue, opening, grant->granted.uid);
 	if (status == WW_OK)
@@ -298,14 +330,21 @@ static ww_status get(struct ww_get_reply *grant, const struct opening *opening,
 	return status == WW_OK ? open_queue(grant, opening, out_queue) : status;
 }
 
-ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name, uint32_t role,
-	const char *metadata_type, uint64_t timeout_ns, ww_cancel *cancel,
+static ww_status read_member(const struct ww_work_member_params *params, struct opening *opening)
+{
+	ww_try(ww_params_read(&opening->params, sizeof(opening->params), params,
+		sizeof(opening->params), "ww_work_member_params"));
+	return check_role(opening->params.role);
+}
+
+ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_work_member_params *params, uint64_t timeout_ns, ww_cancel *cancel,
 	ww_work_queue **out_queue)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
-	const struct opening opening = {device, role, metadata_type, timeout_ns};
-	struct ww_wire_get message = {.access = access_of(role)};
+	struct opening opening = {.device = device, .timeout_ns = timeout_ns};
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
 	struct ww_call_limit limit;
 	ww_status status;
@@ -313,10 +352,11 @@ ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *na
 	ww_clear(out_queue, NULL);
 	ww_get_reply_init(&grant, broker, WW_WIRE_GET, &message, WW_OBJECT_WORK_QUEUE);
 	ww_try(ww_process_enter());
-	ww_require(device && name && out_queue,
-		"ww_work_queue_get: device, name or out_queue is NULL");
+	ww_require(device && name && params && out_queue,
+		"ww_work_queue_get: device, name, params or out_queue is NULL");
 	ww_try(ww_name_check(name));
-	ww_try(check_role(role));
+	ww_try(read_member(params, &opening));
+	message.access = access_of(opening.params.role);
 	ww_call_limit_begin(&limit, timeout_ns);
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
@@ -326,18 +366,19 @@ ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *na
 }
 
 ww_status ww_work_queue_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
-	uint32_t role, const char *metadata_type, ww_cancel *cancel, ww_work_queue **out_queue)
+	const struct ww_work_member_params *params, ww_cancel *cancel, ww_work_queue **out_queue)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	const struct opening opening = {device, role, metadata_type, 0};
+	struct opening opening = {.device = device};
 	WW_AUTO_IMPORT struct ww_import import;
 
 	ww_clear(out_queue, NULL);
-	ww_import_init(&import, WW_OBJECT_WORK_QUEUE, access_of(role));
+	ww_import_init(&import, WW_OBJECT_WORK_QUEUE, 0);
 	ww_try(ww_process_enter());
-	ww_require(device && token && out_queue,
-		"ww_work_queue_import: device, token or out_queue is NULL");
-	ww_try(check_role(role));
+	ww_require(device && token && params && out_queue,
+		"ww_work_queue_import: device, token, params or out_queue is NULL");
+	ww_try(read_member(params, &opening));
+	import.message.access = access_of(opening.params.role);
 	ww_try(ww_import_ask(&import, broker, token));
 	return open_queue(&import.grant, &opening, out_queue);
 }

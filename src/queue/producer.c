@@ -251,7 +251,7 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	if (status != WW_OK)
 		return status;
 	ww_queue_fill_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
-	out_frame->bytes = out_frame->capacity;
+	out_frame->bytes = queue->frame_bytes;
 	out_frame->metadata_bytes = queue->form.metadata_bytes;
 	return WW_OK;
 }

@@ -359,6 +359,8 @@ ww_status ww_work_queue_info_get(ww_work_queue *queue, struct ww_work_queue_info
 	ours.slot_bytes = queue->form.slot_bytes;
 	ours.metadata_bytes = queue->form.metadata_bytes;
 	memcpy(ours.metadata_type, queue->form.metadata_type, sizeof(ours.metadata_type));
+	ours.has_array = queue->has_array;
+	ours.array = queue->array;
 	describe_frames(queue, &ours);
 	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_work_queue_info");
 }

@@ -70,10 +70,13 @@ struct ww_queue_held {
 
 struct ww_work_queue {
 	struct ww_ref ref;
-	uint32_t role; /* WW_WORK_QUEUE_...; constant, as are the next three */
+	uint32_t role; /* WW_WORK_QUEUE_...; constant, as are the next six */
 	struct ww_wire_work_queue_ref form;
-	bool may_produce;  /* the roster is mapped for writing */
-	ww_device *device; /* a reference */
+	bool has_array;
+	struct ww_array array; /* of every frame */
+	uint64_t frame_bytes;  /* of a frame of which nothing else is said */
+	bool may_produce;      /* the roster is mapped for writing */
+	ww_device *device;     /* a reference */
 
 	struct ww_broker *broker;     /* a reference */
 	struct ww_attachments object; /* the hold of the queue's object */

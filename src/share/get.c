@@ -16,7 +16,7 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_get_params)
 
-static ww_status read_params(const struct ww_get_params *params, struct ww_get_params *ours,
+ww_status ww_get_params_read(const struct ww_get_params *params, struct ww_get_params *ours,
 	struct ww_import_options *out_options)
 {
 	memset(ours, 0, sizeof(*ours));
@@ -30,7 +30,23 @@ static ww_status read_params(const struct ww_get_params *params, struct ww_get_p
 	if (ours->owner && !(ours->flags & WW_GET_FROM_OWNER))
 		return ww_fail(WW_ERR_INVALID,
 			"an owner was named without WW_GET_FROM_OWNER; set the flag, or owner to 0");
+	ours->access = out_options->access;
 	return WW_OK;
+}
+
+ww_status ww_get_reply_ask_name(struct ww_get_reply *grant, struct ww_wire_get *message,
+	const char *name, const struct ww_get_params *params, uint64_t timeout_ns,
+	struct ww_broker **out_opened)
+{
+	ww_status status;
+
+	message->access = (uint8_t)params->access;
+	message->owner = params->owner;
+	if (params->flags & WW_GET_FROM_OWNER)
+		message->flags = WW_WIRE_GET_FLAG_FROM_OWNER;
+	ww_get_reply_set_name(grant, message, name, timeout_ns);
+	status = ww_choose_broker(&grant->broker, out_opened, timeout_ns);
+	return status == WW_OK ? ww_get_reply_ask(grant) : status;
 }
 
 ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
@@ -52,18 +68,11 @@ ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	ww_try(ww_process_enter());
 	ww_require(device && name && out_memory,
 		"ww_memory_get: device, name or out_memory is NULL");
-	ww_try(read_params(params, &ours, &options));
+	ww_try(ww_get_params_read(params, &ours, &options));
 	ww_try(ww_name_check(name));
 	if (info)
 		ww_try(ww_object_info_check(info));
-	message.access = (uint8_t)options.access;
-	message.owner = ours.owner;
-	if (ours.flags & WW_GET_FROM_OWNER)
-		message.flags = WW_WIRE_GET_FLAG_FROM_OWNER;
-	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
-	status = ww_choose_broker(&grant.broker, &opened, timeout_ns);
-	if (status == WW_OK)
-		status = ww_get_reply_ask(&grant);
+	status = ww_get_reply_ask_name(&grant, &message, name, &ours, timeout_ns, &opened);
 	if (status != WW_OK)
 		return status;
 	ww_try(ww_get_reply_map(&grant, device, &options, out_memory));

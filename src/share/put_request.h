@@ -14,6 +14,8 @@
 #define WW_PUT_TO_READERS 1
 #define WW_PUT_TO_WRITERS 2
 #define WW_PUT_TO_BROKER  4 /* no holder: of a signal page */
+/* in addition, or alone for no holder: the broker counts deliveries by it (version 6) */
+#define WW_PUT_COUNTS 32
 
 #include "client/broker_client.h"
 #include "memory/memory.h"

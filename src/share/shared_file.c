@@ -33,11 +33,17 @@ struct header {
 
 BEGINS_ALIKE(ww_layout_pool_table, slot_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_pool_marks, mark_bytes, slot_count);
+BEGINS_ALIKE(ww_layout_delivery_counts, item_bytes, item_count);
 BEGINS_ALIKE(ww_layout_channel_ring, slot_bytes, slot_count);
 BEGINS_ALIKE(ww_layout_channel_marks, mark_bytes, mark_count);
 BEGINS_ALIKE(ww_layout_work_queue_roster, entry_bytes, entry_count);
 BEGINS_ALIKE(ww_layout_work_queue_bell, entry_bytes, entry_count);
 BEGINS_ALIKE(ww_layout_work_queue_claims, claim_bytes, slot_count);
+BEGINS_ALIKE(ww_layout_service_page, function_bytes, function_max);
+BEGINS_ALIKE(ww_layout_service_bell, word_bytes, word_count);
+BEGINS_ALIKE(ww_layout_service_key, item_bytes, item_count);
+BEGINS_ALIKE(ww_layout_service_requests, slot_bytes, slot_count);
+BEGINS_ALIKE(ww_layout_service_replies, slot_bytes, slot_count);
 _Static_assert(offsetof(struct ww_layout_pool_table, pool_id) == offsetof(struct header, id) &&
 		offsetof(struct ww_layout_channel_ring, channel_id) == offsetof(struct header, id),
 	"the headers begin alike");

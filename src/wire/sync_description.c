@@ -31,6 +31,11 @@
 #define CHANNEL_READERS 32
 #define METADATA_MOST   4096
 #define SLOT_UNIT       512
+#define SERVICE_CALLS   1024
+#define SERVICE_CLIENTS 4096
+#define SERVICE_OFFERS  1024
+#define SERVICE_AREA    (UINT32_C(1) << 20)
+#define SERVICE_UNIT    256
 #define QUEUE_SLOTS     1024
 #define QUEUE_MEMBERS   64
 #define QUEUE_ATTEMPTS  64
@@ -58,6 +63,10 @@ static const struct form channel_form = {"channel", WW_WIRE_CHANNEL_REF_MAGIC, W
 	WW_CHANNEL_REF_BYTES};
 static const struct form consumer_form = {"consumer", WW_WIRE_CHANNEL_CONSUMER_REF_MAGIC,
 	WW_CONSUMER_REF_BYTES, offsetof(struct ww_wire_channel_consumer_ref, reserved)};
+static const struct form service_form = {"service", WW_WIRE_SERVICE_REF_MAGIC, WW_SERVICE_REF_BYTES,
+	offsetof(struct ww_wire_service_ref, reserved_1)};
+static const struct form client_form = {"client", WW_WIRE_SERVICE_CLIENT_REF_MAGIC,
+	WW_SERVICE_CLIENT_REF_BYTES, offsetof(struct ww_wire_service_client_ref, reserved)};
 static const struct form work_queue_form = {"work queue", WW_WIRE_WORK_QUEUE_REF_MAGIC,
 	WW_WORK_QUEUE_REF_BYTES, offsetof(struct ww_wire_work_queue_ref, reserved)};
 
@@ -68,6 +77,9 @@ _Static_assert(sizeof(struct ww_wire_pool_ref) == WW_POOL_REF_BYTES, "no padding
 _Static_assert(sizeof(struct ww_wire_pool_holder_ref) == WW_POOL_HOLDER_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_channel_ref) == WW_CHANNEL_REF_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_wire_channel_consumer_ref) == WW_CONSUMER_REF_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_wire_service_ref) == WW_SERVICE_REF_BYTES, "no padding");
+_Static_assert(sizeof(struct ww_wire_service_client_ref) == WW_SERVICE_CLIENT_REF_BYTES,
+	"no padding");
 _Static_assert(sizeof(struct ww_wire_work_queue_ref) == WW_WORK_QUEUE_REF_BYTES, "no padding");
 
 static void put_checksum(uint8_t *bytes, size_t count)
@@ -329,4 +341,54 @@ ww_status ww_work_queue_ref_read(const uint8_t *bytes, size_t count,
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the work queue's description says what cannot be, of its slots or limits");
 	return WW_OK;
+}
+
+/* --- services --- */
+
+void ww_service_ref_write(const struct ww_wire_service_ref *ref, uint8_t out[WW_SERVICE_REF_BYTES])
+{
+	ww_wire_encode_service_ref(ref, out);
+	seal(&service_form, out);
+}
+
+static bool is_area(uint32_t bytes)
+{
+	return bytes > 0 && bytes <= SERVICE_AREA && bytes % SERVICE_UNIT == 0;
+}
+
+static bool is_possible_service(const struct ww_wire_service_ref *ref)
+{
+	return is_within(ref->functions_max, SERVICE_OFFERS) &&
+		is_within(ref->clients_max, SERVICE_CLIENTS) &&
+		is_within(ref->calls_max, SERVICE_CALLS) &&
+		(ref->calls_max & (ref->calls_max - 1)) == 0 && is_area(ref->arguments_bytes) &&
+		is_area(ref->results_bytes) && ref->reserved == 0 &&
+		ref->text[sizeof(ref->text) - 1] == 0;
+}
+
+ww_status ww_service_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_service_ref *out_ref)
+{
+	ww_try(check_form(&service_form, bytes, count));
+	ww_wire_decode_service_ref(bytes, out_ref);
+	ww_try(check_page("service", out_ref->page_bytes));
+	if (!is_possible_service(out_ref))
+		return ww_fail(WW_ERR_PROTOCOL,
+			"the service's description says what cannot be, of its limits");
+	return WW_OK;
+}
+
+void ww_service_client_ref_write(const struct ww_wire_service_client_ref *ref,
+	uint8_t out[WW_SERVICE_CLIENT_REF_BYTES])
+{
+	ww_wire_encode_service_client_ref(ref, out);
+	seal(&client_form, out);
+}
+
+ww_status ww_service_client_ref_read(const uint8_t *bytes, size_t count,
+	struct ww_wire_service_client_ref *out_ref)
+{
+	ww_try(check_form(&client_form, bytes, count));
+	ww_wire_decode_service_client_ref(bytes, out_ref);
+	return check_page("client", out_ref->page_bytes);
 }

@@ -13,7 +13,7 @@
 #include "wire/sync_description.h"
 
 #define MOST_BYTES WW_EVENT_REF_BYTES
-#define KINDS      8
+#define KINDS      10
 
 static struct ww_wire_event_ref an_event(void)
 {
@@ -93,9 +93,29 @@ static struct ww_wire_work_queue_ref a_work_queue(void)
 	};
 }
 
+static struct ww_wire_service_ref a_service(void)
+{
+	return (struct ww_wire_service_ref){
+		.service_id = "service",
+		.page_id = "page",
+		.page_bytes = 4096,
+		.functions_max = 64,
+		.clients_max = 1024,
+		.calls_max = 64,
+		.arguments_bytes = 65536,
+		.results_bytes = 256,
+		.text = "2.1",
+	};
+}
+
+static struct ww_wire_service_client_ref a_client(void)
+{
+	return (struct ww_wire_service_client_ref){.page_id = "page", .page_bytes = 4096};
+}
+
 /*
  * A good one of each kind: timeline, barrier, event, pool, who uses a pool, channel, consumer, work
- * queue.
+ * queue, service, client.
  */
 static void write_kind(size_t kind, uint8_t *out)
 {
@@ -111,6 +131,8 @@ static void write_kind(size_t kind, uint8_t *out)
 	const struct ww_wire_channel_ref channel = a_channel();
 	const struct ww_wire_channel_consumer_ref consumer = a_consumer();
 	const struct ww_wire_work_queue_ref queue = a_work_queue();
+	const struct ww_wire_service_ref service = a_service();
+	const struct ww_wire_service_client_ref client = a_client();
 
 	if (kind == 0)
 		ww_timeline_ref_write(&timeline, out);
@@ -126,8 +148,12 @@ static void write_kind(size_t kind, uint8_t *out)
 		ww_channel_ref_write(&channel, out);
 	else if (kind == 6)
 		ww_consumer_ref_write(&consumer, out);
-	else
+	else if (kind == 7)
 		ww_work_queue_ref_write(&queue, out);
+	else if (kind == 8)
+		ww_service_ref_write(&service, out);
+	else
+		ww_service_client_ref_write(&client, out);
 }
 
 static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
@@ -139,6 +165,8 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 	struct ww_wire_pool_holder_ref holder;
 	struct ww_wire_channel_consumer_ref consumer;
 	struct ww_wire_work_queue_ref queue;
+	struct ww_wire_service_client_ref client;
+	struct ww_wire_service_ref service;
 	struct ww_wire_channel_ref channel;
 
 	if (kind == 0)
@@ -155,12 +183,16 @@ static ww_status read_kind(size_t kind, const uint8_t *bytes, size_t count)
 		return ww_channel_ref_read(bytes, count, &channel);
 	if (kind == 6)
 		return ww_consumer_ref_read(bytes, count, &consumer);
-	return ww_work_queue_ref_read(bytes, count, &queue);
+	if (kind == 7)
+		return ww_work_queue_ref_read(bytes, count, &queue);
+	if (kind == 8)
+		return ww_service_ref_read(bytes, count, &service);
+	return ww_service_client_ref_read(bytes, count, &client);
 }
 
 static const size_t sizes[KINDS] = {WW_TIMELINE_REF_BYTES, WW_BARRIER_REF_BYTES, WW_EVENT_REF_BYTES,
 	WW_POOL_REF_BYTES, WW_POOL_HOLDER_REF_BYTES, WW_CHANNEL_REF_BYTES, WW_CONSUMER_REF_BYTES,
-	WW_WORK_QUEUE_REF_BYTES};
+	WW_WORK_QUEUE_REF_BYTES, WW_SERVICE_REF_BYTES, WW_SERVICE_CLIENT_REF_BYTES};
 
 static void what_is_written_is_read(void **state)
 {
@@ -314,6 +346,42 @@ static void work_queue_that_cannot_be_is_refused(void **state)
 	REFUSE(held_max, 1025);
 	REFUSE(kind, 3);
 	REFUSE(metadata_type[15], 'x');
+}
+
+static void refuse_service(const struct ww_wire_service_ref *ref)
+{
+	struct ww_wire_service_ref again;
+	uint8_t bytes[WW_SERVICE_REF_BYTES];
+
+	ww_service_ref_write(ref, bytes);
+	assert_int_equal(ww_service_ref_read(bytes, sizeof(bytes), &again), WW_ERR_PROTOCOL);
+}
+
+static void service_that_cannot_be_is_refused(void **state)
+{
+	struct ww_wire_service_ref ref;
+
+	(void)state;
+#undef REFUSE
+#define REFUSE(field, value)          \
+	do {                          \
+		ref = a_service();    \
+		ref.field = value;    \
+		refuse_service(&ref); \
+	} while (0)
+	REFUSE(page_bytes, 100);
+	REFUSE(functions_max, 0);
+	REFUSE(functions_max, 1025);
+	REFUSE(clients_max, 0);
+	REFUSE(clients_max, 4097);
+	REFUSE(calls_max, 0);
+	REFUSE(calls_max, 3);
+	REFUSE(calls_max, 2048);
+	REFUSE(arguments_bytes, 0);
+	REFUSE(arguments_bytes, 100);
+	REFUSE(results_bytes, 1 << 21);
+	REFUSE(reserved, 1);
+	REFUSE(text[31], 'x');
 }
 
 static void every_flipped_bit_is_noticed(void **state)
@@ -477,6 +545,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_of_a_channel_is_read),
 		cmocka_unit_test(channel_that_cannot_be_is_refused),
 		cmocka_unit_test(work_queue_that_cannot_be_is_refused),
+		cmocka_unit_test(service_that_cannot_be_is_refused),
 		cmocka_unit_test(every_flipped_bit_is_noticed),
 		cmocka_unit_test(another_kind_or_size_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),

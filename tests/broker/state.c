@@ -294,6 +294,29 @@ static void must_be_found(struct raw *raw, const char *name, const struct ww_wir
 }
 
 /*
+ * Who removes what it made removes nothing else that has its name by now, nor what is being written
+ * to replace it.
+ */
+CASE(state_remove_by_id, 0)
+{
+	struct raw *maker = peer();
+	struct raw *other = peer();
+	struct ww_wire_put old = put_named(maker, "current");
+	struct ww_wire_put put = put_replacement(other, "current", WW_WIRE_STATE_SHARED);
+	struct ww_wire_put next = put_replacement(other, "current", WW_WIRE_STATE_WRITING);
+
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "current", old.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "other", put.id));
+	must_be_found(maker, "current", &put);
+	MUST_OK(raw_remove_object(maker, "current", put.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove_object(maker, "current", put.id));
+	MUST_OK(raw_seal(other, next.id, WW_WIRE_STATE_SHARED));
+	must_be_found(maker, "current", &next);
+	MUST_OK(raw_remove_object(maker, "current", next.id));
+	MUST_STATUS(WW_ERR_NOT_FOUND, raw_remove(maker, "current"));
+}
+
+/*
  * Until the new one is ready the old one is there, and the new one's end is of no interest to
  * anybody.
  */

@@ -10,7 +10,7 @@
 
 CASE(base_statuses_have_names, 0)
 {
-	for (ww_status status = WW_ERR_EVICTED; status <= WW_CANCELLED; status++) {
+	for (ww_status status = WW_ERR_DEPENDENCY_FAILED; status <= WW_CANCELLED; status++) {
 		const char *name = ww_status_name(status);
 		const char *text = ww_status_text(status);
 
@@ -20,7 +20,7 @@ CASE(base_statuses_have_names, 0)
 		MUST(strlen(text) > 1 && text[strlen(text) - 1] != '.');
 	}
 	MUST(!strcmp(ww_status_name(WW_ERR_ACCESS), "WW_ERR_ACCESS"));
-	MUST(!strcmp(ww_status_name(WW_ERR_EVICTED - 1), "WW_UNKNOWN"));
+	MUST(!strcmp(ww_status_name(WW_ERR_DEPENDENCY_FAILED - 1), "WW_UNKNOWN"));
 	MUST(!strcmp(ww_status_name(WW_CANCELLED + 1), "WW_UNKNOWN"));
 	MUST(!strcmp(ww_status_name(INT32_MIN), "WW_UNKNOWN"));
 	MUST(strlen(ww_status_text(INT32_MAX)) > 1);

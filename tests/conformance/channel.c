@@ -437,6 +437,118 @@ CASE(channel_several_are_held, CHANNELS)
 	channel_end(producer, consumer);
 }
 
+/* Its work goes on, and consumers get the frame when it is complete. */
+CASE(channel_producer_leaves_before_its_stream, CHANNEL_STREAMS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	struct ww_frame got = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_stream *writes;
+	struct gate gate;
+	uint32_t value;
+
+	scene_begin();
+	writes = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .kind = WW_MEMORY_HOST));
+	consumer = channel_get(0);
+	MUST_OK(ww_channel_acquire(producer, writes, FOREVER, NULL, &frame));
+	gate_close(&gate, writes);
+	MUST_OK(ww_stream_fill(writes, frame.pointer, 0xabcd1234, 4, SLOT_BYTES / 4));
+	frame.metadata_bytes = 0;
+	MUST_OK(ww_channel_publish(producer, &frame, writes));
+	ww_channel_unref(producer);
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(consumer, NULL, SOON_NS, NULL, &got));
+	gate_open(&gate);
+	MUST_OK(ww_channel_receive(consumer, NULL, FOREVER, NULL, &got));
+	memcpy(&value, (char *)got.host_pointer + SLOT_BYTES - sizeof(value), sizeof(value));
+	MUST_EQUAL(0xabcd1234, value);
+	MUST_OK(ww_channel_release(consumer, &got, NULL));
+	MUST_STATUS(WW_END, ww_channel_receive(consumer, NULL, FOREVER, NULL, &got));
+	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
+	ww_stream_unref(writes);
+	channel_end(consumer, NULL);
+}
+
+/* What waits for a stream is let go by a later call. */
+static bool has_after_call(const struct ww_broker_info *info, uint64_t objects)
+{
+	ww_timeline *timeline;
+
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	ww_timeline_unref(timeline);
+	return info->objects == objects;
+}
+
+/* What its stream still reads is not written meanwhile, and stays mapped. */
+CASE(channel_consumer_leaves_before_its_stream, CHANNEL_STREAMS)
+{
+	struct ww_frame got = WW_INIT(struct ww_frame);
+	ww_channel *producer;
+	ww_channel *consumer;
+	ww_stream *reads;
+	struct gate gate;
+	uint64_t copy = 0;
+	ww_memory *to;
+
+	scene_begin();
+	to = memory_make(scene.device, WW_MEMORY_VMM, SLOT_BYTES);
+	reads = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	consumer = channel_get(0);
+	frame_send(producer, 7);
+	MUST_OK(ww_channel_receive(consumer, NULL, FOREVER, NULL, &got));
+	gate_close(&gate, reads);
+	MUST_OK(ww_stream_copy(reads, ww_memory_pointer(to), got.pointer, sizeof(copy)));
+	MUST_OK(ww_channel_release(consumer, &got, reads));
+	ww_channel_unref(consumer);
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(reads, FOREVER, NULL));
+	memory_get(to, 0, &copy, sizeof(copy));
+	MUST_EQUAL(7, copy);
+	frame_send(producer, 8);
+	ww_memory_unref(to);
+	ww_stream_unref(reads);
+	ww_channel_unref(producer);
+	MUST(scene_comes_true(has_after_call, 0));
+	scene_end();
+}
+
+/* Asked without any other call since they came, and since one left. */
+CASE(channel_info_counts_consumers, CHANNELS)
+{
+	ww_channel *producer;
+	ww_channel *one;
+	ww_channel *other;
+
+	scene_begin();
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES));
+	MUST_EQUAL(0, channel_info(producer).consumers);
+	one = channel_get(0);
+	other = channel_get(0);
+	MUST_EQUAL(2, channel_info(producer).consumers);
+	ww_channel_unref(other);
+	MUST_EQUAL(1, channel_info(producer).consumers);
+	channel_end(producer, one);
+}
+
+/* Of an array's channel a frame has the array's bytes, if the producer says nothing else. */
+CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	const int64_t shape[] = {3};
+	struct ww_array array;
+	ww_channel *producer;
+
+	scene_begin();
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
+	producer = channel_make(CHANNEL(.slot_bytes = 100, .array = &array));
+	MUST_OK(ww_channel_acquire(producer, NULL, 0, NULL, &frame));
+	MUST_EQUAL(12, frame.bytes);
+	MUST_EQUAL(WW_CHANNEL_ALIGNMENT, frame.capacity);
+	channel_end(producer, NULL);
+}
+
 /* --- streams --- */
 
 CASE(channel_stream_orders, CHANNEL_STREAMS)

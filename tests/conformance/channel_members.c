@@ -581,8 +581,112 @@ CASE(channel_observer_is_no_consumer, CHANNELS)
 	ww_channel_unref(consumer);
 	event_of(observer, WW_CHANNEL_CONSUMER_LEFT);
 	no_event(observer);
-	MUST_REFUSE(WW_ERR_INVALID, "unknown bits: 0x2", try_join(CONSUMER(.flags = 2), &consumer));
+	MUST_REFUSE(WW_ERR_INVALID, "unknown bits: 0x8", try_join(CONSUMER(.flags = 8), &consumer));
 	end(producer, observer);
+}
+
+/* --- with the next producer --- */
+
+static ww_channel *make_next(void)
+{
+	ww_channel *channel;
+
+	MUST_OK(ww_channel_create(scene.device, scene.broker, "c",
+		CHANNEL(.slots = 2, .flags = WW_PUT_REPLACE), NULL, &channel));
+	return channel;
+}
+
+/* An eviction is of one producer: the next one may have it as a consumer. */
+CASE(channel_evicted_consumer_goes_on, CHANNELS)
+{
+	ww_channel *producer = make(CHANNEL(.slots = 2, .deadline_ns = HOUR));
+	ww_channel *consumer;
+	struct ww_frame frame;
+
+	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_REATTACH, .history = 1), &consumer));
+	frame_send(producer, 1);
+	MUST_OK(ww_channel_evict(producer, 0));
+	for (int i = 0; i < 3; i++)
+		MUST_STATUS(WW_ERR_EVICTED, receive(consumer, WW_FOREVER, &frame));
+	ww_channel_unref(producer);
+	producer = make_next();
+	frame_send(producer, 7);
+	MUST_OK(receive(consumer, WW_FOREVER, &frame));
+	MUST_EQUAL(2, frame.generation);
+	MUST_OK(ww_channel_release(consumer, &frame, NULL));
+	MUST_EQUAL(2, info_of(consumer).generation);
+	MUST_EQUAL(1, info_of(consumer).received);
+	MUST_EQUAL(2, event_of(consumer, WW_CHANNEL_REATTACHED).generation);
+	no_event(consumer);
+	MUST_EQUAL(0, consumer_info_of(producer, 0).number);
+	end(producer, consumer);
+}
+
+/* It is told of an eviction that it did not notice before the producer closed the channel. */
+CASE(channel_eviction_is_told_before_it_goes_on, CHANNELS)
+{
+	ww_channel *producer = make(CHANNEL(.slots = 2));
+	ww_channel *consumer;
+	struct ww_frame frame;
+
+	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_REATTACH), &consumer));
+	frame_send(producer, 1);
+	MUST_OK(receive(consumer, 0, &frame));
+	MUST_OK(ww_channel_evict(producer, 0));
+	ww_channel_unref(producer);
+	producer = make_next();
+	frame_send(producer, 2);
+	MUST_STATUS(WW_ERR_EVICTED, receive(consumer, WW_FOREVER, &frame));
+	MUST_STATUS(WW_ERR_STATE, receive(consumer, WW_FOREVER, &frame)); /* of the former one */
+	frame = WW_INIT(struct ww_frame);
+	frame.number = 1;
+	frame.generation = 1;
+	MUST_OK(ww_channel_release(consumer, &frame, NULL));
+	MUST_OK(receive(consumer, WW_FOREVER, &frame));
+	MUST_EQUAL(2, frame.generation);
+	end(producer, consumer);
+}
+
+/* It learns that one producer ended, that there is another, and who its consumers are. */
+CASE(channel_observer_goes_on, CHANNELS)
+{
+	ww_channel *producer = make(CHANNEL(.slots = 2));
+	ww_channel *consumer = join();
+	ww_channel *observer;
+
+	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
+	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_CONSUMER_JOINED).generation);
+	MUST_EQUAL(1, info_of(observer).generation);
+	ww_channel_unref(producer);
+	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_PRODUCER_CLOSED).generation);
+	ww_channel_unref(consumer);
+	event_of(observer, WW_CHANNEL_CONSUMER_LEFT);
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_wait_consumers(observer, 1, 1, NULL));
+	producer = make_next();
+	frame_send(producer, 1);
+	MUST_EQUAL(1, event_of(observer, WW_CHANNEL_REATTACHED).frame);
+	consumer = join();
+	MUST_OK(ww_channel_wait_consumers(observer, 1, WW_FOREVER, NULL));
+	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_CONSUMER_JOINED).generation);
+	MUST_EQUAL(1, count_consumers(observer));
+	MUST_EQUAL(2, info_of(observer).generation);
+	ww_channel_unref(consumer);
+	end(producer, observer);
+}
+
+/* A producer that lives, and lost the name: the observer notices that. */
+CASE(channel_observer_sees_replacement, CHANNELS)
+{
+	ww_channel *producer = make(CHANNEL(.slots = 2));
+	ww_channel *observer;
+	ww_channel *next;
+
+	MUST_OK(try_join(CONSUMER(.flags = WW_CONSUMER_OBSERVE | WW_CONSUMER_REATTACH), &observer));
+	next = make_next();
+	MUST_EQUAL(2, event_of(observer, WW_CHANNEL_REATTACHED).generation);
+	ww_channel_unref(producer);
+	no_event(observer);
+	end(next, observer);
 }
 
 CASE(channel_observer_passes_token, CHANNELS)

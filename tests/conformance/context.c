@@ -11,6 +11,7 @@
 
 #include "conformance/conformance.h"
 #include "support/driver.h"
+#include "support/kernels.h"
 
 static ww_CUcontext current(void)
 {
@@ -80,6 +81,21 @@ static void keep_with_memory(ww_CUcontext own, ww_device *device, ww_stream *str
 		KEEPS(own, ww_memory_unref(memory));
 }
 
+static void keep_with_module(ww_CUcontext own, ww_device *device, ww_stream *stream)
+{
+	struct ww_kernel_info info = WW_INIT(struct ww_kernel_info);
+	ww_kernel *kernel;
+	ww_module *module;
+
+	KEEPS(own, MUST_OK(kernels_try_load(device, &module)));
+	KEEPS(own, MUST_OK(ww_module_kernel(module, "nothing", &kernel)));
+	KEEPS(own, MUST(ww_module_kernel(module, "no_such_kernel", &(ww_kernel *){NULL}) < 0));
+	KEEPS(own, MUST_OK(ww_kernel_info_get(kernel, &info)));
+	KEEPS(own, MUST_OK(launch(kernel, stream, 1, 1, NULL, 0)));
+	KEEPS(own, ww_kernel_unref(kernel));
+	KEEPS(own, ww_module_unref(module));
+}
+
 /* Every call of the library, while `own` is current. */
 static void keep_all(ww_CUcontext own)
 {
@@ -107,6 +123,8 @@ static void keep_all(ww_CUcontext own)
 	keep_with_memory(own, device, stream, WW_MEMORY_VMM);
 	if (info.capabilities & WW_CAP_HOST_MEMORY)
 		keep_with_memory(own, device, stream, WW_MEMORY_HOST);
+	if (info.capabilities & WW_CAP_MODULE)
+		keep_with_module(own, device, stream);
 	KEEPS(own, ww_stream_unref(wrapped));
 	KEEPS(own, ww_stream_unref(stream));
 	KEEPS(own, ww_device_unref(device));

@@ -278,7 +278,8 @@ CASE(device_info_fields, 0)
 	struct ww_device_info info = device_info(device);
 	uint64_t known = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
 		WW_CAP_CPU_ACCESS | WW_CAP_STREAM_WRAP | WW_CAP_MANY_PROCESSES |
-		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN;
+		WW_CAP_STREAM_VALUE | WW_CAP_EVENT | WW_CAP_EVENT_IMPORTED | WW_CAP_FOREIGN |
+		WW_CAP_MODULE;
 
 	MUST_EQUAL(sizeof(info), info.struct_size);
 	MUST_EQUAL(subject_is_cuda() ? WW_BACKEND_CUDA : WW_BACKEND_HOST, info.backend);

@@ -218,6 +218,33 @@ CASE(in_flight_slices, WW_CAP_EXPORT)
 	scene_end();
 }
 
+/* The pool ends before its slices are received: what is in flight can be had, and nothing else. */
+CASE(in_flight_slices_of_an_ended_pool, WW_CAP_EXPORT)
+{
+	struct ww_token tokens[2];
+	ww_memory *slices[2];
+	ww_memory *got;
+	ww_pool *pool;
+
+	scene_begin();
+	pool = pool_make(scene.device, 0, 0, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		slices[i] = slice_make(pool, 4096);
+		pattern_write(slices[i], i);
+	}
+	tokens[0] = deliver(slices[0]);
+	MUST_OK(ww_memory_export(slices[1], NULL, NULL, NULL, &tokens[1]));
+	for (int i = 0; i < 2; i++)
+		ww_memory_unref(slices[i]);
+	ww_pool_unref(pool);
+	token_refuse_import(&tokens[1], WW_ACCESS_READ, WW_ERR_NOT_FOUND, "was released");
+	MUST_OK(ww_memory_import(scene.device, NULL, &tokens[0], NULL, NULL, &got, NULL));
+	pattern_verify(got, 0);
+	ww_memory_unref(got);
+	scene_has_objects(0);
+	scene_end();
+}
+
 /*
  * A token whose secret is zero, and that names no delivery by a number either: it is no request for
  * all of them.

@@ -92,6 +92,7 @@ static const char *skip(const struct check_case *item)
 		{WW_CAP_STREAM_VALUE, "the device's streams cannot wait for values"},
 		{WW_CAP_EVENT, "the device has no events between processes"},
 		{WW_CAP_FOREIGN, "the device shares no memory that others allocated"},
+		{WW_CAP_MODULE, "the device loads no modules"},
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(reasons); i++)

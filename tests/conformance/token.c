@@ -216,6 +216,92 @@ static void must_have_span(ww_memory *memory, uint64_t bytes, uint32_t access)
 	MUST_EQUAL(access, memory_info(memory).access);
 }
 
+static ww_status get_object(const char *name, uint32_t access, ww_object **out_object,
+	struct ww_object_info *info)
+{
+	return ww_object_get(scene.broker, name, WW_PARAMS(struct ww_get_params, .access = access),
+		0, NULL, out_object, info);
+}
+
+/* By name: the array that was put, the access that was asked for. */
+CASE(broker_object_get, WW_CAP_EXPORT)
+{
+	const int64_t shape[] = {1024};
+	struct ww_token_info named = WW_INIT(struct ww_token_info);
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_put_params params = {.struct_size = sizeof(params)};
+	struct ww_array array;
+	struct ww_token token;
+	ww_object *object;
+	ww_memory *memory;
+	ww_memory *mapped;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 64), 1, shape, NULL, 0));
+	params.array = &array;
+	params.mode = 0600;
+	params.state = WW_STATE_SHARED;
+	params.life = WW_LIFE_HELD;
+	MUST_OK(ww_memory_put(memory, scene.broker, "x", &params, 0, NULL));
+	MUST_OK(get_object("x", WW_ACCESS_WRITE, &object, &info));
+	MUST_EQUAL(WW_OBJECT_MEMORY, info.kind);
+	MUST_EQUAL(BYTES, info.span_bytes);
+	MUST_OK(ww_object_export(object,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
+	MUST_OK(ww_token_info_get(&token, &named));
+	MUST_EQUAL(WW_ACCESS_WRITE, named.access);
+	MUST_EQUAL(0, named.offset);
+	MUST_EQUAL(BYTES, named.bytes);
+	MUST(named.has_array && named.array.shape[0] == 1024);
+	MUST_OK(map_object(object, WW_ACCESS_WRITE, 0, &mapped));
+	must_have_span(mapped, BYTES, WW_ACCESS_WRITE);
+	ww_memory_unref(mapped);
+	ww_memory_unref(memory);
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &mapped, NULL));
+	ww_object_unref(object);
+	must_have_span(mapped, BYTES, WW_ACCESS_READ);
+	ww_memory_unref(mapped);
+	scene_end();
+}
+
+/* What was asked for to read is not passed on for writing. Nothing is left of what fails. */
+CASE(broker_object_get_refuses, WW_CAP_EXPORT)
+{
+	struct ww_object_info info = {0};
+	struct ww_token_info named = WW_INIT(struct ww_token_info);
+	struct ww_token token;
+	ww_timeline *timeline;
+	ww_object *object;
+	ww_memory *memory;
+
+	scene_begin();
+	memory = scene_make(BYTES, 1);
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "", get_object("x", 0, &object, NULL));
+	MUST(!object);
+	MUST_EQUAL(WW_TIMED_OUT, ww_object_get(scene.broker, "x", NULL, 1, NULL, &object, NULL));
+	scene_put(memory, "x", 0600, WW_LIFE_HELD, WW_STATE_SEALED);
+	MUST_REFUSE(WW_ERR_INVALID, "size", get_object("x", 0, &object, &info));
+	MUST_REFUSE(WW_ERR_ACCESS, "", get_object("x", WW_ACCESS_WRITE, &object, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "maps nothing",
+		ww_object_get(scene.broker, "x",
+			WW_PARAMS(struct ww_get_params, .flags = WW_IMPORT_OWN_MAPPING), 0, NULL,
+			&object, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "", get_object("", 0, &object, NULL));
+	MUST_OK(get_object("x", 0, &object, NULL));
+	MUST_OK(ww_object_export(object,
+		WW_PARAMS(struct ww_token_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
+	MUST_OK(ww_token_info_get(&token, &named));
+	MUST_EQUAL(WW_ACCESS_READ, named.access);
+	ww_object_unref(object);
+	ww_memory_unref(memory);
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "t", NULL, NULL));
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "memory", get_object("t", 0, &object, NULL));
+	ww_timeline_unref(timeline);
+	scene_end();
+}
+
 /* Exactly the span of the token, by the rules of imports; object and memory end in any order. */
 CASE(broker_object_map, WW_CAP_EXPORT)
 {

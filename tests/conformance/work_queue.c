@@ -18,7 +18,8 @@
 #define QUEUES        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
 #define QUEUE_STREAMS (QUEUES | WW_CAP_STREAM_VALUE)
 
-#define QUEUE(...) WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
+#define QUEUE(...)  WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
+#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
 
 #define PRODUCER WW_WORK_QUEUE_PRODUCER
 #define CONSUMER WW_WORK_QUEUE_CONSUMER
@@ -42,7 +43,7 @@ static ww_work_queue *queue_get(uint32_t role)
 {
 	ww_work_queue *queue;
 
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", role, NULL, 0, NULL, &queue));
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
 	return queue;
 }
 
@@ -153,14 +154,14 @@ CASE(work_queue_get_refuses, QUEUES)
 
 	scene_begin();
 	MUST_STATUS(WW_ERR_NOT_FOUND,
-		ww_work_queue_get(scene.device, scene.broker, "q", CONSUMER, NULL, 0, NULL,
+		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(CONSUMER), 0, NULL,
 			&other));
 	queue = queue_make(QUEUE(.metadata_type = "job"));
 	MUST_REFUSE(WW_ERR_MISMATCH, "'job'",
-		ww_work_queue_get(scene.device, scene.broker, "q", CONSUMER, "task", 0, NULL,
-			&other));
+		ww_work_queue_get(scene.device, scene.broker, "q",
+			MEMBER(CONSUMER, .metadata_type = "task"), 0, NULL, &other));
 	MUST_REFUSE(WW_ERR_INVALID, "role 0",
-		ww_work_queue_get(scene.device, scene.broker, "q", 0, NULL, 0, NULL, &other));
+		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(0), 0, NULL, &other));
 	MUST_STATUS(WW_ERR_EXISTS,
 		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.slots = 1), NULL,
 			&other));
@@ -207,13 +208,13 @@ CASE(work_queue_token_opens, QUEUES)
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, NULL, QUEUE(.role = PRODUCER),
 		NULL, &producer));
 	MUST_OK(ww_work_queue_export(producer, WW_ACCESS_READ, UNKEPT, NULL, &token));
-	MUST_OK(ww_work_queue_import(scene.device, scene.broker, &token, CONSUMER, NULL, NULL,
+	MUST_OK(ww_work_queue_import(scene.device, scene.broker, &token, MEMBER(CONSUMER), NULL,
 		&consumer));
 	MUST_STATUS(WW_ERR_ACCESS,
-		ww_work_queue_import(scene.device, scene.broker, &token, PRODUCER, NULL, NULL,
+		ww_work_queue_import(scene.device, scene.broker, &token, MEMBER(PRODUCER), NULL,
 			&other));
 	MUST_OK(ww_work_queue_export(producer, WW_ACCESS_WRITE, UNKEPT, NULL, &token));
-	MUST_OK(ww_work_queue_import(scene.device, scene.broker, &token, PRODUCER, NULL, NULL,
+	MUST_OK(ww_work_queue_import(scene.device, scene.broker, &token, MEMBER(PRODUCER), NULL,
 		&other));
 	work_send(producer, 9);
 	work_must_come(consumer, 1, 9);
@@ -511,7 +512,7 @@ CASE(work_queue_frames_outlive_their_producer, QUEUES)
 	work_send(producer, 2);
 	ww_work_queue_unref(producer);
 	MUST_REFUSE(WW_ERR_LIMIT, "producers_max",
-		ww_work_queue_get(scene.device, scene.broker, "q", PRODUCER, NULL, 0, NULL,
+		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(PRODUCER), 0, NULL,
 			&producer));
 	consumer = queue_get(CONSUMER);
 	work_must_come(consumer, 1, 1);
@@ -543,7 +544,7 @@ CASE(work_queue_closed_ends, QUEUES)
 	MUST_OK(ww_work_queue_close(keeper));
 	MUST_STATUS(WW_END, ww_work_queue_acquire(producer, NULL, 0, NULL, &frame));
 	MUST_REFUSE(WW_ERR_STATE, "closed",
-		ww_work_queue_get(scene.device, scene.broker, "q", PRODUCER, NULL, 0, NULL,
+		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(PRODUCER), 0, NULL,
 			&(ww_work_queue *){NULL}));
 	work_write(&held, 2);
 	MUST_OK(ww_work_queue_publish(producer, &held, NULL));
@@ -570,7 +571,7 @@ CASE(work_queue_consumers_max_is_kept, QUEUES)
 	keeper = queue_make(QUEUE(.consumers_max = 1));
 	consumer = queue_get(CONSUMER);
 	MUST_REFUSE(WW_ERR_LIMIT, "consumers_max",
-		ww_work_queue_get(scene.device, scene.broker, "q", FAILED, NULL, 0, NULL, &more));
+		ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(FAILED), 0, NULL, &more));
 	ww_work_queue_unref(consumer);
 	consumer = queue_get(FAILED);
 	queue_end(keeper, consumer);

@@ -23,6 +23,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include <warpway/module.h>
+
 #include "device/cuda/cuda_abi.h"
 #include "fakecuda.h"
 
@@ -386,8 +388,22 @@ uint64_t fake_event_count(void);
 ww_CUresult fake_ipc_event_share(struct fake_event *event);
 void fake_ipc_event_unshare(struct fake_event *event);
 
-/* ---- modules and their kernels (fake_module.c) ---- */
+/* ---- modules and their kernels (fake_module.c, fake_launch.c) ---- */
 
+#define FAKE_PARAMETERS_MAX 64
+#define FAKE_NAME_BYTES     256
+
+struct fake_kernel { /* a function of the driver */
+	struct fake_kernel *next;
+	struct fake_context *context;
+	ww_host_kernel function; /* what a launch calls; NULL: it does nothing */
+	int shared_max;          /* bytes of a launch, 0: as at first */
+	unsigned int parameter_count;
+	unsigned int parameter_bytes[FAKE_PARAMETERS_MAX];
+	char name[FAKE_NAME_BYTES];
+};
+
+struct fake_kernel *fake_kernel_find(const void *handle); /* NULL: no such function */
 void fake_module_unload_of(const struct fake_context *context);
 uint64_t fake_module_count(void);
 

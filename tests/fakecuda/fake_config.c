@@ -8,7 +8,8 @@
  *   as a descriptor FAKECUDA_NO_PEER=1 GPUs that cannot reach each other's memory
  *   FAKECUDA_NO_SYNC=1 GPUs without 64-bit values on streams, and without events between processes
  *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
- *   FAKECUDA_NO_LATER=1     a driver of CUDA 12.0, without cuCtxRecordEvent()
+ *   FAKECUDA_NO_LATER=1     a driver of CUDA 12.0, without cuCtxRecordEvent(), cuFuncLoad()
+ *                           and cuFuncGetParamInfo()
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
  * process) FAKECUDA_MPS of every GPU: 0 (default), 1 (contexts are said to be shared) or 2 (a
  *   driver that

@@ -48,6 +48,21 @@ FAKE_API cuDriverGetVersion(int *out_version)
 	return WW_CUDA_SUCCESS;
 }
 
+/* Whether a driver of CUDA 12.0 does not have it. */
+static bool is_later(const char *name)
+{
+	static const char *const names[] = {
+#define NAME(function, symbol, parameters) #function,
+		WW_CUDA_FUNCTIONS_LATER(NAME)
+#undef NAME
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResult *out_status)
 {
 	*out_status = WW_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -56,7 +71,7 @@ static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResu
 		return NULL;
 	if (fake_config()->no_foreign && !strcmp(name, "cuMemPoolImportPointer"))
 		return NULL;
-	if (fake_config()->no_later && !strcmp(name, "cuCtxRecordEvent"))
+	if (fake_config()->no_later && is_later(name))
 		return NULL;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		if (strcmp(name, table[i].name) != 0)
@@ -71,14 +86,14 @@ static void *find(const char *name, int version, ww_CUdriverProcAddressQueryResu
 	return NULL;
 }
 
-FAKE_API cuGetProcAddress_v2(const char *symbol, void **out_function, int version, uint64_t flags,
+FAKE_API cuGetProcAddress_v2(const char *symbol, void **out_kernel, int version, uint64_t flags,
 	ww_CUdriverProcAddressQueryResult *out_status)
 {
 	FAKE_ENTER(cuGetProcAddress);
-	if (!symbol || !out_function || flags > WW_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+	if (!symbol || !out_kernel || flags > WW_CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	ww_CUdriverProcAddressQueryResult status;
-	*out_function = find(symbol, version, &status);
+	*out_kernel = find(symbol, version, &status);
 	if (out_status)
 		*out_status = status;
 	return WW_CUDA_SUCCESS;

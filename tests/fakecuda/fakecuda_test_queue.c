@@ -6,6 +6,8 @@
  */
 #include "fakecuda_test.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static void add_one(void *user_data)
@@ -124,7 +126,7 @@ static void test_a_kernel_that_does_nothing_is_launched(void **state)
 
 	(void)state;
 	FAILS(cu.cuModuleLoadData(&module, "\177ELF"), INVALID_IMAGE);
-	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry add(.param .u64 a) { ret; }"),
+	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry add(.param a) { ret; }"),
 		INVALID_PTX);
 	FAILS(cu.cuModuleLoadData(&module, ".version 6.0\n.entry spin() { bra spin; }"),
 		INVALID_PTX);
@@ -147,7 +149,89 @@ static void test_a_kernel_that_does_nothing_is_launched(void **state)
 	gate_delete(&gate);
 }
 
+/* Three numbers behind an address, and a context that a wrong address loses. */
+static void test_a_kernel_runs_its_function_in_c(void **state)
+{
+	char text[4096];
+	char log[200] = "";
+	ww_CUjit_option options[] = {WW_CU_JIT_ERROR_LOG_BUFFER,
+		WW_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
+	ww_CUmodule module;
+	ww_CUfunction kernel;
+	size_t offset;
+	size_t bytes;
+
+	(void)state;
+	ww_CUcontext context = breakable_context();
+	snprintf(text, sizeof(text),
+		"%s// fakecuda: %s\n.visible .entry fill_numbers(.param .u64 .ptr .align 4 x,\n"
+		"	.param .b32 first, .param .align 2 .b8 count[4]) { bra anywhere; }\n",
+		".version 6.0\n", getenv("WW_TEST_KERNELS"));
+	OK(cu.cuModuleLoadDataEx(&module, text, 2, options, values));
+	assert_string_equal(log, "");
+	OK(cu.cuModuleGetFunction(&kernel, module, "fill_numbers"));
+	OK(cu.cuFuncGetParamInfo(kernel, 0, &offset, &bytes));
+	assert_int_equal(bytes, 8);
+	OK(cu.cuFuncGetParamInfo(kernel, 2, &offset, &bytes));
+	assert_int_equal(bytes, 4);
+	FAILS(cu.cuFuncGetParamInfo(kernel, 3, &offset, &bytes), INVALID_VALUE);
+
+	ww_CUdeviceptr address;
+	uint32_t first = 8;
+	uint32_t count = 3;
+	void *arguments[] = {&address, &first, &count};
+	OK(cu.cuMemAlloc(&address, GRANULARITY));
+	address += 4;
+	FAILS(cu.cuLaunchKernel(kernel, 1, 1, 1, 2048, 1, 1, 0, NULL, arguments, NULL),
+		INVALID_VALUE);
+	FAILS(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 64 << 10, NULL, arguments, NULL),
+		INVALID_VALUE);
+	OK(cu.cuFuncSetAttribute(kernel, WW_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+		64 << 10));
+	OK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 64 << 10, NULL, arguments, NULL));
+	OK(cu.cuCtxSynchronize());
+	assert_int_equal(read_word(address + 8), 10);
+	assert_int_equal(read_word(address + 12), 0);
+	OK(cu.cuMemFree(address - 4));
+	OK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
+	FAILS(cu.cuCtxSynchronize(), ILLEGAL_ADDRESS);
+	FAILS(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL),
+		ILLEGAL_ADDRESS);
+	OK(cu.cuCtxDestroy(context));
+}
+
+/* The log says what is missing. */
+static void test_ptx_that_nobody_can_run_is_refused(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *word;
+	} wrong[] = {
+		{".version 6.0\n.entry spin() { bra spin; }", "spin"},
+		{".version 6.0\n.entry add(.param a) { ret; }", "parameters of add"},
+		{".version 6.0\n.entry add(.param .u32 a { ret; }", "parameters of add"},
+		{".version 6.0\n.entry add() { ret;", "does not end"},
+		{".version 6.0\n// .entry add() { ret; }", "no kernel"},
+		{".version 6.0\n// fakecuda: /no/such/file\n.entry add() { ret; }", "/no/such"},
+	};
+	char log[200];
+	ww_CUjit_option options[] = {WW_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+		WW_CU_JIT_ERROR_LOG_BUFFER};
+	void *values[] = {(void *)(uintptr_t)sizeof(log), log};
+	ww_CUmodule module;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		FAILS(cu.cuModuleLoadDataEx(&module, wrong[i].text, 2, options, values),
+			INVALID_PTX);
+		assert_non_null(strstr(log, wrong[i].word));
+	}
+}
+
 const struct CMUnitTest queue_tests[] = {
+	TEST(test_a_kernel_runs_its_function_in_c),
+	TEST(test_ptx_that_nobody_can_run_is_refused),
 	TEST(test_a_kernel_that_does_nothing_is_launched),
 	TEST(test_waits_fill_the_hardware_queues),
 	TEST(test_event_waits_hold_their_queue),

@@ -2,8 +2,14 @@
 /*
  * channel_agent.c - what agents do with channels, see channel.h
  */
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "channel/consumer.h"
 #include "integration/channel.h"
 #include "support/stream_gate.h"
 
@@ -13,6 +19,7 @@ static struct {
 	struct gate gate;
 	bool is_closed; /* the gate */
 	uint64_t last;  /* frame sent or received */
+	uint32_t generation;
 	struct ww_frame held;
 } own;
 
@@ -35,19 +42,24 @@ static ww_stream *stream(void)
 
 static ww_status obey_create(void)
 {
-	const struct ww_channel_params params = {
+	struct ww_channel_params params = {
 		.struct_size = sizeof(params),
 		.policy = option("policy"),
 		.slot_bytes = SLOT_BYTES,
 		.slots = option("slots"),
 		.consumers_max = option("consumers"),
 		.held_max = option("held"),
+		.consumers_per_uid_max = option("per_user"),
 		.mode = (uint32_t)agent_number_option("mode", 8),
-		.flags = agent_has_option("replace") ? WW_PUT_REPLACE : 0,
+		.flags = (agent_has_option("replace") ? WW_PUT_REPLACE : 0) |
+			(agent_has_option("trust") ? WW_CHANNEL_TRUST_USERS : 0),
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
+	const char *type = agent_find_option("type");
 
+	if (type)
+		strncpy(params.metadata_type, type, sizeof(params.metadata_type) - 1);
 	return status ? status
 		      : ww_channel_create(agent_device(), broker, agent_word(1), &params, NULL,
 				&own.channel);
@@ -57,7 +69,10 @@ static ww_status obey_join(void)
 {
 	const struct ww_consumer_params params = {
 		.struct_size = sizeof(params),
+		.flags = (agent_has_option("trust") ? WW_CONSUMER_TRUST_USERS : 0) |
+			(agent_has_option("reattach") ? WW_CONSUMER_REATTACH : 0),
 		.history = agent_number_option("history", 10),
+		.metadata_type = agent_find_option("type"),
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
@@ -90,8 +105,15 @@ static ww_status obey_stream_send(void)
 
 static ww_status obey_acquire(void)
 {
-	own.held = WW_INIT(struct ww_frame);
-	return ww_channel_acquire(own.channel, NULL, agent_time_option("wait_ms"), NULL, &own.held);
+	ww_stream *by = agent_has_option("stream") ? stream() : NULL;
+	ww_status status;
+
+	do {
+		own.held = WW_INIT(struct ww_frame);
+		status = ww_channel_acquire(own.channel, by, agent_time_option("wait_ms"), NULL,
+			&own.held);
+	} while (status == WW_ERR_EVICTED && agent_has_option("until_free"));
+	return status;
 }
 
 static ww_status receive(struct ww_frame *frame, ww_stream *by)
@@ -110,7 +132,10 @@ static ww_status take_one(void)
 		return status;
 	MUST(frame_read(&frame, &value));
 	MUST_EQUAL(frame.number, value);
-	MUST(frame.number > own.last);
+	if (frame.generation > own.generation)
+		own.last = 0;
+	MUST(frame.generation >= own.generation && frame.number > own.last);
+	own.generation = frame.generation;
 	own.last = frame.number;
 	return ww_channel_release(own.channel, &frame, NULL);
 }
@@ -123,7 +148,7 @@ static ww_status obey_take(void)
 		uint64_t before = own.last;
 
 		status = take_one();
-		MUST(status != WW_OK || before == 0 || own.last == before + 1);
+		MUST(status != WW_OK || before == 0 || own.last == 1 || own.last == before + 1);
 	}
 	return status;
 }
@@ -142,6 +167,15 @@ static ww_status obey_hold(void)
 	return receive(&own.held, NULL);
 }
 
+static ww_status obey_check(void)
+{
+	uint64_t value;
+
+	MUST(frame_read(&own.held, &value));
+	MUST_EQUAL(number(1), value);
+	return WW_OK;
+}
+
 static ww_status obey_stream_hold(void)
 {
 	return receive(&own.held, stream());
@@ -150,6 +184,55 @@ static ww_status obey_stream_hold(void)
 static ww_status obey_release(void)
 {
 	return ww_channel_release(own.channel, &own.held, NULL);
+}
+
+static ww_status obey_stream_release(void)
+{
+	gate_close(&own.gate, stream());
+	own.is_closed = true;
+	return ww_channel_release(own.channel, &own.held, stream());
+}
+
+/* Shuts the socket down, as when the broker ends the connection. */
+static ww_status obey_cut(void)
+{
+	int count = 0;
+
+	for (int fd = 3; fd < 64; fd++) {
+		struct sockaddr_un peer;
+		socklen_t length = sizeof(peer);
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+			peer.sun_family == AF_UNIX && peer.sun_path[0] == '/') {
+			MUST_CALL(shutdown(fd, SHUT_RDWR));
+			count++;
+		}
+	}
+	MUST_EQUAL(1, count);
+	return WW_OK;
+}
+
+static ww_status obey_evict(void)
+{
+	return ww_channel_evict(own.channel, (uint32_t)number(1));
+}
+
+/* As a hostile consumer may, whose file of marks is its own to write. */
+static ww_status obey_forge(void)
+{
+	const struct ww_mapping *marks = ww_consumer_of(own.channel)->marks.mapping;
+	uint64_t *words = marks->host_pointer;
+	uint64_t state = 1;
+
+	for (uint64_t i = 0; i < number(1); i++) {
+		uint64_t value;
+
+		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		value = state >> 20 & 1 ? state : state >> 56; /* numbers of frames are small */
+		__atomic_store_n(&words[(state >> 33) % (marks->bytes / sizeof(*words))], value,
+			__ATOMIC_RELAXED);
+	}
+	return WW_OK;
 }
 
 static ww_status obey_no_more(void)
@@ -169,6 +252,70 @@ static ww_status obey_numbers(void)
 	return WW_OK;
 }
 
+static ww_status obey_generation(void)
+{
+	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+
+	MUST_OK(ww_channel_info_get(own.channel, &info));
+	MUST_EQUAL(number(1), info.generation);
+	return WW_OK;
+}
+
+/* Takes frames as the descriptor and a wait say, until frame N of a generation. */
+static ww_status obey_watch_to(void)
+{
+	struct pollfd look = {.events = POLLIN};
+	ww_status status = WW_OK;
+
+	MUST_OK(ww_channel_eventfd(own.channel, &look.fd));
+	while (status == WW_OK && (own.generation < number(2) || own.last < number(1))) {
+		struct ww_frame frame = WW_INIT(struct ww_frame);
+
+		MUST_EQUAL(1, poll(&look, 1, -1));
+		status = ww_channel_receive(own.channel, NULL, 0, NULL, &frame);
+		if (status == WW_TIMED_OUT) {
+			status = WW_OK;
+			continue;
+		}
+		own.generation = frame.generation;
+		own.last = frame.number;
+		if (status == WW_OK)
+			status = ww_channel_release(own.channel, &frame, NULL);
+	}
+	close(look.fd);
+	return status;
+}
+
+/* As send, when the descriptor says so. */
+static ww_status obey_watch_send(void)
+{
+	struct pollfd look = {.events = POLLIN};
+	uint64_t last = own.last + number(1);
+
+	MUST_OK(ww_channel_eventfd(own.channel, &look.fd));
+	while (own.last < last) {
+		struct ww_frame frame = WW_INIT(struct ww_frame);
+		ww_status status;
+
+		MUST_EQUAL(1, poll(&look, 1, -1));
+		status = ww_channel_acquire(own.channel, NULL, 0, NULL, &frame);
+		if (status == WW_TIMED_OUT)
+			continue;
+		MUST_OK(status);
+		frame_write(&frame, ++own.last);
+		MUST_OK(ww_channel_publish(own.channel, &frame, NULL));
+	}
+	close(look.fd);
+	return WW_OK;
+}
+
+static ww_status obey_wait(void)
+{
+	uint32_t index;
+
+	return ww_channel_wait_any(&own.channel, 1, agent_time_option("wait_ms"), NULL, &index);
+}
+
 static ww_status obey_go(void)
 {
 	gate_open(&own.gate);
@@ -180,6 +327,7 @@ static ww_status obey_leave(void)
 {
 	own.channel = ww_channel_unref(own.channel);
 	own.last = 0;
+	own.generation = 0;
 	return WW_OK;
 }
 
@@ -197,13 +345,22 @@ static const struct agent_command commands[] = {
 	{"send", obey_send},
 	{"stream_send", obey_stream_send},
 	{"acquire", obey_acquire},
+	{"evict", obey_evict},
+	{"forge", obey_forge},
 	{"take", obey_take},
 	{"take_to", obey_take_to},
 	{"hold", obey_hold},
+	{"check", obey_check},
 	{"stream_hold", obey_stream_hold},
 	{"release", obey_release},
+	{"stream_release", obey_stream_release},
+	{"cut", obey_cut},
 	{"no_more", obey_no_more},
 	{"numbers", obey_numbers},
+	{"generation", obey_generation},
+	{"watch_to", obey_watch_to},
+	{"watch_send", obey_watch_send},
+	{"wait", obey_wait},
 	{"go", obey_go},
 	{"leave", obey_leave},
 };

@@ -2,6 +2,8 @@
 /*
  * channel_main.c - the suite's tables
  */
+#include <unistd.h>
+
 #include "integration/channel.h"
 
 static uint64_t has;
@@ -14,11 +16,14 @@ static void look_at_subject(void)
 
 	has |= (device_info(device).capabilities & values) == values ? NEEDS_VALUES : 0;
 	suite.leaks = subject_is_countable();
+	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	ww_device_unref(device);
 }
 
 static const char *skip(const struct check_case *item)
 {
+	if (item->needs & ~has & NEEDS_ROOT)
+		return "to be several users takes root";
 	if (item->needs & ~has)
 		return "the device's streams cannot wait for the values of other processes";
 	return NULL;

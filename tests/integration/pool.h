@@ -8,7 +8,7 @@
  *
  *   pool KIB [slices=N]         make one, with chunks of 2 MiB
  *   alloc S KIB [wait], release S, unref S
- *   export S [write] [uses=N] [escrow_ms=N]      tokens go through the socket
+ *   export S [write] [delivery] [uses=N] [escrow_ms=N]      tokens go through the socket
  *   revoke S
  *   import S [write] [strict] [anywhere]         anywhere: from the broker that the token names
  *   drain S [write]             imports by one token and lets go, until that fails
@@ -21,7 +21,8 @@
  *   one S T                     both are one object
  *   find S T                    the address of S lies in T, and in nothing smaller
  *   cut                         the connection to the broker
- *   exit                        without letting go of anything
+ *   close                       the pool
+ *   exit, quit                  without letting go of anything; quit: by _exit()
  */
 #ifndef WW_TESTS_INTEGRATION_POOL_H
 #define WW_TESTS_INTEGRATION_POOL_H

@@ -90,6 +90,7 @@ static ww_status obey_export(void)
 		.access = access_option(),
 		.uses = (uint32_t)agent_number_option("uses", 10),
 		.escrow_ns = agent_find_option("escrow_ms") ? agent_time_option("escrow_ms") : 0,
+		.flags = agent_has_option("delivery") ? WW_EXPORT_DELIVERY : 0,
 	};
 	struct ww_token token;
 	ww_broker *broker;
@@ -273,6 +274,18 @@ static ww_status obey_cut(void)
 	return count == 1 ? WW_OK : WW_ERR_STATE;
 }
 
+/* Slices of it that are in use keep it. */
+static ww_status obey_close(void)
+{
+	own.pool = ww_pool_unref(own.pool);
+	return WW_OK;
+}
+
+static _Noreturn ww_status obey_quit(void)
+{
+	_exit(EXIT_SUCCESS);
+}
+
 static _Noreturn ww_status obey_exit(void)
 {
 	exit(EXIT_SUCCESS);
@@ -310,6 +323,8 @@ ROLE(pool_agent)
 		{"one", obey_one},
 		{"find", obey_find},
 		{"cut", obey_cut},
+		{"close", obey_close},
+		{"quit", obey_quit},
 		{"exit", obey_exit},
 	};
 

@@ -36,6 +36,8 @@
 
 #define SLOT_BYTES 4096
 
+#define MEMBER(role_) WW_PARAMS(struct ww_work_member_params, .role = role_)
+
 void queue_start(struct child *agent);
 
 #endif

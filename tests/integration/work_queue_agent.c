@@ -56,7 +56,7 @@ static ww_status obey_create(void)
 
 static ww_status join(ww_broker *broker)
 {
-	return ww_work_queue_get(agent_device(), broker, agent_word(1), (uint32_t)number(2), NULL,
+	return ww_work_queue_get(agent_device(), broker, agent_word(1), MEMBER((uint32_t)number(2)),
 		0, NULL, &own.queue);
 }
 

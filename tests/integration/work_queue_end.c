@@ -304,7 +304,7 @@ ROLE(role_work_queue_consumer)
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", WW_WORK_QUEUE_CONSUMER, NULL,
+	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", MEMBER(WW_WORK_QUEUE_CONSUMER),
 		WW_FOREVER, NULL, &queue));
 	role_tell("joined");
 	for (;;) {
@@ -379,7 +379,7 @@ ROLE(role_work_queue_producer)
 
 	(void)count;
 	(void)arguments;
-	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", WW_WORK_QUEUE_PRODUCER, NULL,
+	MUST_OK(ww_work_queue_get(subject_open(), NULL, "q", MEMBER(WW_WORK_QUEUE_PRODUCER),
 		WW_FOREVER, NULL, &queue));
 	for (uint64_t value = 1;; value++) {
 		work_send(queue, value);
@@ -420,8 +420,8 @@ CASE(work_queue_producers_killed, NEEDS_VALUES)
 	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q",
 		WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, .slots = 4), NULL,
 		&keeper));
-	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", WW_WORK_QUEUE_CONSUMER, NULL, 0,
-		NULL, &consumer));
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(WW_WORK_QUEUE_CONSUMER),
+		0, NULL, &consumer));
 	for (int i = 0; i < PRODUCERS; i++) {
 		child_start(&producers[i], "role_work_queue_producer", NULL);
 		child_hear(&producers[i], "sends");

@@ -300,10 +300,16 @@ ww_status raw_release(struct raw *raw, const uint8_t id[16])
 
 ww_status raw_remove(struct raw *raw, const char *name)
 {
+	return raw_remove_object(raw, name, (const uint8_t[16]){0});
+}
+
+ww_status raw_remove_object(struct raw *raw, const char *name, const uint8_t id[16])
+{
 	struct ww_wire_remove message = {0};
 
 	MUST(strlen(name) < sizeof(message.name));
 	strcpy(message.name, name);
+	memcpy(message.id, id, sizeof(message.id));
 	return take_done(raw, raw_ask(raw, remove, &message));
 }
 

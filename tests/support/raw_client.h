@@ -121,6 +121,7 @@ ww_status raw_seal(struct raw *raw, const uint8_t id[16], uint8_t state);
 ww_status raw_revoke(struct raw *raw, const uint8_t id[16]);
 ww_status raw_release(struct raw *raw, const uint8_t id[16]);
 ww_status raw_remove(struct raw *raw, const char *name);
+ww_status raw_remove_object(struct raw *raw, const char *name, const uint8_t id[16]);
 ww_status raw_stat(struct raw *raw, const char *name, struct ww_wire_entry *out_entry);
 ww_status raw_export(struct raw *raw, const uint8_t id[16], uint8_t access, uint32_t uses,
 	uint64_t escrow_ns, uint8_t out_secret[16]);

@@ -82,7 +82,7 @@ static const struct expectation expectations[] = {
 	{"sendmsg", EINTR, WW_OK, true, ALWAYS},
 };
 
-static const struct driver_exception driver_exceptions[] = {
+static const struct exception driver_exceptions[] = {
 	/*
 	 * Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told
 	 * apart.

@@ -49,12 +49,12 @@ static const struct expectation expectations[] = {
 	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
 	/*
 	 * What has no seals is no memory. Last, and for the consumer alone: to a producer, whoever
-	 * shows such marks is no consumer.
+	 * shows such marks is no consumer. A pidfd has none, and is closed all the same.
 	 */
-	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, RARELY},
+	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, true, RARELY},
 };
 
-static const struct driver_exception exceptions[] = {
+static const struct exception exceptions[] = {
 	/* The driver says so of a descriptor that is no memory of a GPU. */
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };

@@ -4,6 +4,8 @@
  */
 #include "torture/channel_scenario.h"
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "support/channel.h"
 #include "support/check.h"
@@ -113,8 +115,9 @@ static ww_status create(struct scenario *scenario)
 static ww_status get(struct scenario *scenario, uint64_t history)
 {
 	ww_status status = ww_channel_get(scenario->device, scenario->broker, "c",
-		WW_PARAMS(struct ww_consumer_params, .history = history), WW_FOREVER, NULL,
-		&scenario->consumers[0]);
+		WW_PARAMS(struct ww_consumer_params, .history = history,
+			.flags = WW_CONSUMER_REATTACH),
+		WW_FOREVER, NULL, &scenario->consumers[0]);
 
 	return gives(status, scenario->consumers[0]);
 }
@@ -170,6 +173,59 @@ static void pass_one(struct scenario *scenario)
 		take_one(scenario, scenario->consumers[i]);
 }
 
+/* --- waits beside other things, and the next producer --- */
+
+static ww_status open_eventfd(struct scenario *scenario, int *out_fd)
+{
+	ww_status status = ww_channel_eventfd(scenario->consumers[1], out_fd);
+
+	MUST_EQUAL(status == WW_OK, *out_fd >= 0);
+	return status;
+}
+
+/* The first of all that can go on; here the producer, which has free slots. */
+static ww_status wait_any(struct scenario *scenario)
+{
+	ww_channel *const all[] = {scenario->consumers[0], scenario->producer,
+		scenario->consumers[1]};
+	uint32_t index = 0;
+	ww_status status = ww_channel_wait_any(all, 3, WW_FOREVER, NULL, &index);
+
+	MUST_EQUAL(status == WW_OK ? 1 : 0, index);
+	return status;
+}
+
+static void wait_in_many_ways(struct scenario *scenario)
+{
+	int fd = -1;
+
+	DO(open_eventfd(scenario, &fd));
+	DO(wait_any(scenario));
+	pass_one(scenario);
+	close(fd);
+}
+
+static ww_status receive_end(struct scenario *scenario)
+{
+	ww_status status = receive(scenario, scenario->consumers[0]);
+
+	MUST(status != WW_OK);
+	return status == WW_END ? WW_OK : status;
+}
+
+/* The first consumer outlasts the producer. */
+static void go_on(struct scenario *scenario)
+{
+	scenario->consumers[1] = ww_channel_unref(scenario->consumers[1]);
+	scenario->producer = ww_channel_unref(scenario->producer);
+	DO(receive_end(scenario));
+	DO(create(scenario));
+	scenario->value = 0;
+	send_one(scenario);
+	take_one(scenario, scenario->consumers[0]);
+	MUST_EQUAL(2, scenario->frame.generation);
+}
+
 ww_status channel_scenario_own(const char **out_step)
 {
 	struct scenario all = {.step = NULL};
@@ -191,6 +247,8 @@ ww_status channel_scenario_own(const char **out_step)
 	MUST_EQUAL(2 * SLOTS, info.published);
 	MUST_EQUAL(CONSUMERS, info.consumers);
 	MUST_EQUAL(0, info.held);
+	wait_in_many_ways(scenario);
+	go_on(scenario);
 	return finish(scenario, out_step);
 }
 

@@ -54,6 +54,8 @@ static const struct expectation expectations[] = {
 	{"open", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
 	{"open", EACCES, WW_ERR_UNSUPPORTED, false, ALWAYS},
 	{"open", ENOENT, WW_ERR_UNSUPPORTED, false, ALWAYS},
+	{"read", EIO, WW_ERR_SYSTEM, false, ON_HOST},
+	{"read", EINTR, WW_OK, true, ON_HOST},
 	{"getrandom", EIO, WW_ERR_SYSTEM, false, ALWAYS},
 	{"getrandom", ENOSYS, WW_ERR_UNSUPPORTED, false, ALWAYS},
 	{"getrandom", EINTR, WW_OK, true, ALWAYS},
@@ -82,13 +84,14 @@ static const struct expectation expectations[] = {
 	{"pthread_create", EAGAIN, WW_ERR_LIMIT, false, ON_HOST},
 	{"pthread_create", ENOMEM, WW_ERR_NO_MEMORY, false, ON_HOST},
 	{"dlopen", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
-	{"dlsym", ENOMEM, WW_ERR_NO_DEVICE, false, RARELY},
+	/* Also asked for a kernel's arguments: then they are unknown. */
+	{"dlsym", ENOMEM, WW_ERR_NO_DEVICE, true, RARELY},
 	/* Two ways of asking how much memory is free: the other one is left. */
 	{"sysinfo", EFAULT, WW_ERR_SYSTEM, false, RARELY},
 	{"fopen", EMFILE, WW_OK, true, RARELY},
 };
 
-static const struct driver_exception driver_exceptions[] = {
+static const struct exception exceptions[] = {
 	/*
 	 * Driver 580 says so of a descriptor that is no memory of a GPU: the two cannot be told
 	 * apart.
@@ -104,13 +107,18 @@ static const struct driver_exception driver_exceptions[] = {
 	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, "ww_memory_copy_in", WW_ERR_UNSUPPORTED},
 	{"cuMemMap", WW_CUDA_ERROR_INVALID_VALUE, NULL, WW_ERR_MISMATCH},
 	{"cuMemMap", WW_CUDA_ERROR_NOT_SUPPORTED, NULL, WW_ERR_MISMATCH},
+	/* Of a module's file, on host. */
+	{"open", EACCES, "kernels_try_load", WW_ERR_ACCESS},
+	{"open", ENOENT, "kernels_try_load", WW_ERR_NOT_FOUND},
+	{"dlopen", ENOMEM, "kernels_try_load", WW_ERR_INVALID},
+	{"dlsym", ENOMEM, "ww_module_kernel", WW_ERR_NOT_FOUND},
 };
 
 static const struct torture torture = {
 	.expectations = expectations,
 	.expectation_count = CHECK_COUNT(expectations),
-	.exceptions = driver_exceptions,
-	.exception_count = CHECK_COUNT(driver_exceptions),
+	.exceptions = exceptions,
+	.exception_count = CHECK_COUNT(exceptions),
 	.run = scenario_run,
 };
 

@@ -13,6 +13,7 @@
 
 #include "array/dlpack_abi.h"
 #include "support/check.h"
+#include "support/kernels.h"
 #include "support/subject.h"
 
 #define SPAN_BYTES 4096
@@ -40,6 +41,8 @@ struct scenario {
 	ww_stream *wrapped;
 	ww_timeline *timeline;
 	ww_event *event;
+	ww_module *module;
+	ww_kernel *kernel;
 	ww_memory *memories[10]; /* in the order in which they were taken */
 	size_t memory_count;
 	int sockets[2];
@@ -171,6 +174,35 @@ static ww_status use_event(struct scenario *scenario)
 	TRY(ww_event_synchronize(*event, WW_FOREVER, NULL));
 	TRY(ww_event_query(*event));
 	return WW_OK;
+}
+
+/* The last memory gets the numbers. */
+static ww_status use_module(struct scenario *scenario)
+{
+	const struct ww_memory_params params = {.struct_size = sizeof(params), .bytes = SPAN_BYTES};
+	const uint32_t first = 30;
+	const uint32_t count = 8;
+	uint32_t numbers[8] = {0};
+	void *pointer;
+
+	TRY(ww_memory_create(scenario->device, &params, next(scenario)));
+	pointer = ww_memory_pointer(scenario->memories[scenario->memory_count++]);
+	TRY(kernels_try_load(scenario->device, &scenario->module));
+	TRY(ww_module_kernel(scenario->module, "fill_numbers", &scenario->kernel));
+	TRY(launch(scenario->kernel, scenario->stream, 1, 32,
+		(struct ww_kernel_argument[]){ARGUMENT(pointer), ARGUMENT(first), ARGUMENT(count)},
+		3));
+	TRY(ww_stream_synchronize(scenario->stream, WW_FOREVER, NULL));
+	TRY(ww_memory_read(scenario->memories[scenario->memory_count - 1], 0, numbers,
+		sizeof(numbers), WW_FOREVER, NULL));
+	MUST_EQUAL(first + count - 1, numbers[count - 1]);
+	return WW_OK;
+}
+
+static void release_module(struct scenario *scenario)
+{
+	scenario->kernel = ww_kernel_unref(scenario->kernel);
+	scenario->module = ww_module_unref(scenario->module);
 }
 
 /*
@@ -388,6 +420,9 @@ static ww_status run(struct scenario *scenario)
 	if (scenario->info.capabilities & WW_CAP_EVENT)
 		TRY(use_event(scenario));
 	release_sync(scenario);
+	TRY(use_module(scenario));
+	release_module(scenario);
+	release_memories(scenario);
 	if (scenario->info.capabilities & WW_CAP_EXPORT) {
 		TRY(wait_in_vain(scenario));
 		TRY(lose_peer(scenario));
@@ -404,6 +439,7 @@ ww_status scenario_run(const char **out_step)
 	status = run(&scenario);
 	if (status < 0 && scenario.stream)
 		ww_stream_synchronize(scenario.stream, WW_FOREVER, NULL);
+	release_module(&scenario);
 	release_memories(&scenario);
 	ww_stream_unref(scenario.wrapped);
 	ww_stream_unref(scenario.stream);

@@ -3,7 +3,8 @@
  * memory_scenario.h - a program that uses everything once, and can fail anywhere
  *
  * It opens a device, makes streams and memory of both kinds, copies, fills, exports, imports,
- * sends, receives, signals and waits, and releases all it has, whether it came to the end or not.
+ * sends, receives, signals, waits, loads a module, launches a kernel of it, and releases all it
+ * has, whether it came to the end or not.
  */
 #ifndef WW_TESTS_TORTURE_MEMORY_SCENARIO_H
 #define WW_TESTS_TORTURE_MEMORY_SCENARIO_H

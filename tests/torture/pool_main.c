@@ -58,7 +58,7 @@ static const struct expectation expectations[] = {
 	{"fcntl(F_GET_SEALS)", EINVAL, WW_ERR_DESCRIPTOR, false, RARELY},
 };
 
-static const struct driver_exception exceptions[] = {
+static const struct exception exceptions[] = {
 	/*
 	 * The driver says so of a descriptor that is no memory of a GPU: the two cannot be told
 	 * apart.

@@ -35,6 +35,20 @@ static void must_have_sentence(ww_status status, const char *what)
 			ww_status_name(error->status), error->message);
 }
 
+static const struct exception *exception_of(const struct torture *torture, const char *name,
+	int code, const char *step)
+{
+	for (size_t i = 0; i < torture->exception_count; i++) {
+		const struct exception *exception = &torture->exceptions[i];
+
+		if (!strcmp(exception->name, name) && exception->code == code &&
+			(!exception->step ||
+				(step && !strncmp(exception->step, step, strlen(exception->step)))))
+			return exception;
+	}
+	return NULL;
+}
+
 /* A failure of `function`, with an error or a CUresult, must have this status, unless overcome. */
 static void must_be(ww_status expected, const char *function, int error, const char *step,
 	ww_status status)
@@ -51,9 +65,11 @@ void torture_must_fit(const struct torture *torture, const char *function, int e
 	const char *step, ww_status status)
 {
 	const struct expectation *expectation = expectation_of(torture, function, error);
+	const struct exception *exception = exception_of(torture, function, error, step);
 
 	if (status != WW_OK || !(expectation->may_be_overcome || torture->forgives))
-		must_be(expectation->status, function, error, step, status);
+		must_be(exception ? exception->status : expectation->status, function, error, step,
+			status);
 }
 
 struct holdings {
@@ -188,11 +204,13 @@ static const struct driver_function driver_functions[] = {
 	{"cuCtxGetCurrent", true, false},
 	{"cuCtxPushCurrent", true, false},
 	{"cuStreamSynchronize", true, false},
+	{"cuCtxSynchronize", true, false},
 	{"cuStreamQuery", true, false},
 	{"cuStreamCreate", true, false},
 	{"cuMemFreeAsync", true, false},
 	{"cuIpcCloseMemHandle", true, true},
 	{"cuMemPoolDestroy", true, true},
+	{"cuModuleUnload", true, true},
 	{"cuMemRelease", true, true},
 	{"cuMemUnmap", true, true},
 	{"cuMemAddressFree", true, true},
@@ -219,14 +237,10 @@ static const struct driver_function *driver_function_of(const char *name)
 static ww_status status_of_code(const struct torture *torture, const char *name, int code,
 	const char *step)
 {
-	for (size_t i = 0; i < torture->exception_count; i++) {
-		const struct driver_exception *exception = &torture->exceptions[i];
+	const struct exception *exception = exception_of(torture, name, code, step);
 
-		if (!strcmp(exception->name, name) && exception->code == code &&
-			(!exception->step ||
-				!strncmp(exception->step, step, strlen(exception->step))))
-			return exception->status;
-	}
+	if (exception)
+		return exception->status;
 	return code == WW_CUDA_ERROR_OUT_OF_MEMORY ? WW_ERR_DEVICE_MEMORY : WW_ERR_DEVICE;
 }
 

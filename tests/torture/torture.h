@@ -31,9 +31,10 @@ struct expectation {
 };
 
 /*
- * Of the driver, out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE, but for these.
+ * Of the driver, out of memory is WW_ERR_DEVICE_MEMORY and all else WW_ERR_DEVICE; of other
+ * functions, the status is that of the expectation. These are the exceptions.
  */
-struct driver_exception {
+struct exception {
 	const char *name;
 	int code;
 	const char *step; /* it begins so; NULL: every one */
@@ -51,7 +52,7 @@ struct driver_exception {
 struct torture {
 	const struct expectation *expectations;
 	size_t expectation_count;
-	const struct driver_exception *exceptions;
+	const struct exception *exceptions;
 	size_t exception_count;
 	ww_status (*run)(const char **out_step);
 	void (*begin)(void);

@@ -2,9 +2,10 @@
 /*
  * channel.c - the suite `channel`: frames from one process to others
  *
- * Frames pass from process to processes beside bare shared memory, sockets, pipes and ZeroMQ
- * (channel_carry.c), to and fro between two processes by their CPUs and by their streams
- * (channel_turn.c), and in one process, where what calls cost can be told (channel_calls.c).
+ * Frames pass from process to processes, by channels and by work queues, beside bare shared memory,
+ * sockets, pipes and ZeroMQ (channel_carry.c), to and fro between two processes by their CPUs and
+ * by their streams (channel_turn.c), and in one process, where what calls cost can be told
+ * (channel_calls.c).
  */
 #include "bench/channel.h"
 

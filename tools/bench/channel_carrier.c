@@ -73,9 +73,9 @@ static const struct carrier bare = {
 
 /* --- a channel --- */
 
-static uint32_t slots_for(uint64_t bytes)
+uint32_t carry_slots(uint64_t bytes, uint32_t most)
 {
-	return bytes <= SMALL_BYTES ? CARRY_SLOTS : bytes <= MEDIUM_BYTES ? 8 : 4;
+	return bytes <= SMALL_BYTES ? most : bytes <= MEDIUM_BYTES ? 8 : 4;
 }
 
 static int make(struct carry *carry, uint32_t policy)
@@ -84,7 +84,7 @@ static int make(struct carry *carry, uint32_t policy)
 		.struct_size = sizeof(params),
 		.policy = policy,
 		.slot_bytes = carry->bytes,
-		.slots = policy == WW_CHANNEL_BLOCK ? slots_for(carry->bytes) : 0,
+		.slots = policy == WW_CHANNEL_BLOCK ? carry_slots(carry->bytes, CARRY_SLOTS) : 0,
 		.consumers_max = carry->count,
 		.kind = channel_cpu_kind(carry->bench),
 	};
@@ -277,6 +277,7 @@ const struct carrier *const carriers[] = {
 	[CARRIER_BARE] = &bare,
 	[CARRIER_OURS] = &ours,
 	&latest,
+	&carrier_queue,
 	&by_socket,
 	&by_pipe,
 #ifdef WW_BENCH_HAS_ZMQ

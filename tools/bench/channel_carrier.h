@@ -36,6 +36,7 @@ struct carry {
 
 	/* The carrier's own. */
 	ww_channel *channel;
+	ww_work_queue *queue;
 	int fds[CHANNEL_CONSUMERS]; /* -1: none */
 	char *buffer;               /* for a frame */
 	void *context;
@@ -45,7 +46,8 @@ struct carry {
 /* All return 0, or -1 after saying what went wrong. */
 struct carrier {
 	const char *name;
-	bool is_paced; /* it may drop frames, so each is waited for */
+	bool is_paced;   /* it may drop frames, so each is waited for */
+	bool is_for_one; /* a frame arrives at one consumer only, so there is one */
 	int (*open_sender)(struct carry *carry);
 	int (*await_consumers)(struct carry *carry); /* after they were started; NULL: nothing */
 	int (*open_consumer)(struct carry *carry);   /* fds[0]: what came, or -1 */
@@ -62,6 +64,10 @@ enum {
 
 extern const struct carrier *const carriers[];
 extern const unsigned int carrier_count;
+extern const struct carrier carrier_queue;
+
+/* Of frames of this size; at most @most. */
+uint32_t carry_slots(uint64_t bytes, uint32_t most);
 
 #ifdef WW_BENCH_HAS_ZMQ
 extern const struct carrier carrier_zmq, carrier_zmq_conflate;

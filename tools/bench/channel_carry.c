@@ -288,6 +288,8 @@ static int carry_to(struct bench *bench, const struct size *size, unsigned int c
 	for (unsigned int which = CARRIER_OURS; which < ways; which++) {
 		OWN(measured) struct measured measured = {{0}, {0}};
 
+		if (carriers[which]->is_for_one && count > 1)
+			continue;
 		if (measure_carrier(bench, which, size->bytes, count, &measured) ||
 			add_rows(bench, size, count, which, &measured, &floor))
 			return -1;

@@ -63,7 +63,7 @@ _warpway_offer_value() { # OPTION
 		mapfile -t groups < <(id -Gn | tr ' ' '\n')
 		_warpway_offer "${groups[@]}"
 		;;
-	--broker | --socket | --config) _warpway_offer_files ;;
+	--broker | --socket | --config | --signature) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
 	--access) _warpway_offer read write ;;
 	--policy) _warpway_offer block drop-oldest latest ;;
@@ -77,7 +77,23 @@ _warpway_offer_value() { # OPTION
 	esac
 }
 
-# Looks over the words behind the verb: how many are no options, and which broker is meant.
+# The functions of the service that the first word behind the verb names.
+_warpway_offer_functions() {
+	local functions
+	mapfile -t functions < <("$_warpway_command" functions "${_warpway_broker[@]}" "$_warpway_first" 2>/dev/null |
+		sed '1,/^FUNCTION /d; s/ .*//')
+	_warpway_offer "${functions[@]}"
+}
+
+# Behind ARGUMENT=@ the names of objects.
+_warpway_offer_arguments() {
+	local names
+	[[ $_warpway_word == *=@* ]] || return
+	mapfile -t names < <("$_warpway_command" ls --names "${_warpway_broker[@]}" 2>/dev/null)
+	_warpway_offer "${names[@]/#/${_warpway_word%%=@*}=@}"
+}
+
+# Looks over the words behind the verb: how many are no options, the first of them, and which broker is meant.
 _warpway_look_over() { # WORD...
 	while (($#)); do
 		case $1 in
@@ -93,11 +109,14 @@ _warpway_look_over() { # WORD...
 		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
 		--device | --mode | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
-			--count | --socket | --config | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
+			--count | --socket | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;
 		-?*) ;;
-		*) _warpway_place=$((_warpway_place + 1)) ;;
+		*)
+			((_warpway_place)) || _warpway_first=$1
+			_warpway_place=$((_warpway_place + 1))
+			;;
 		esac
 		shift || break
 	done
@@ -105,7 +124,11 @@ _warpway_look_over() { # WORD...
 
 _warpway_offer_word() { # VERB...
 	case $*:$_warpway_place in
-	channel*:0 | ls:0 | watch:0 | stat:0 | get:0 | put:0 | export:0 | rm:*) _warpway_offer_names ;;
+	channel*:0 | ls:0 | watch:0 | stat:0 | get:0 | put:0 | export:0 | functions:0 | call:0 | rm:*) _warpway_offer_names ;;
+	offer:0) ;;
+	offer:*) _warpway_offer_files ;;
+	call:1) _warpway_offer_functions ;;
+	call:*) _warpway_offer_arguments ;;
 	put:1 | get:1 | 'channel pub':* | 'channel replay':1) _warpway_offer_files ;;
 	bench:*) _warpway_offer_listed Suites bench ;;
 	esac
@@ -113,7 +136,7 @@ _warpway_offer_word() { # VERB...
 
 _warpway() {
 	local line=${COMP_LINE:0:COMP_POINT}
-	local words verb=() _warpway_word='' _warpway_command=$1 _warpway_broker=() _warpway_place=0
+	local words verb=() _warpway_word='' _warpway_command=$1 _warpway_broker=() _warpway_place=0 _warpway_first=''
 	COMPREPLY=()
 	read -ra words <<<"$line"
 	if [[ $line != *[[:space:]] ]]; then

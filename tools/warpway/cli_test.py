@@ -242,8 +242,9 @@ def bench_measures_channels():
     entries = {name: entry for name, entry in rows(result, "channel").items() if ".zmq" not in name}
     names = ["one_way.cpu", "one_way.stream", "cpu_time.64MiB", "slow.drop_oldest", "slow.latest"]
     for size in ("64B", "1MiB"):
-        names += [f"rate.{size}.{way}" for way in ("x1", "x1.socket", "x1.pipe", "x2")]
-        names += [f"latency.{size}.{way}" for way in ("x1", "x1.latest", "x1.socket", "x1.pipe", "x2")]
+        names += [f"rate.{size}.{way}" for way in ("x1", "x1.work_queue", "x1.socket", "x1.pipe", "x2")]
+        names += [f"latency.{size}.{way}"
+                  for way in ("x1", "x1.latest", "x1.work_queue", "x1.socket", "x1.pipe", "x2")]
     names += [] if DEVICE == "host" else ["one_way.stream.two_gpus"]
     floors = list(names)
     names += [f"{name}.p99_9" for name in names if name.startswith("latency")]

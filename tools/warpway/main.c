@@ -23,7 +23,7 @@ static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_c
 
 static const struct verb *const verbs[] = {&demo, &bench, &verb_serve, &verb_ls, &verb_stat,
 	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &verb_channel,
-	&demo_child, NULL};
+	&verb_functions, &verb_call, &verb_offer, &verb_offer_server, &demo_child, NULL};
 
 static const struct verb warpway = {.name = "",
 	.verbs = verbs,
@@ -37,7 +37,7 @@ static void print_help(const struct verb *verb, FILE *file)
 	fprintf(file, "%s\nVerbs:\n", verb->help);
 	for (const struct verb *const *entry = verb->verbs; *entry; entry++) {
 		if ((*entry)->summary)
-			fprintf(file, "  %-8s %s\n", (*entry)->name, (*entry)->summary);
+			fprintf(file, "  %-9s %s\n", (*entry)->name, (*entry)->summary);
 	}
 	fprintf(file, "\n`warpway%s%s VERB --help` explains a verb%s.\n", gap, verb->name,
 		verb == &warpway ? "; `warpway --version` names the version" : "");
@@ -101,7 +101,7 @@ static void name_speaker(const struct verb *verb, const struct verb *inner)
 	static char name[32];
 
 	snprintf(name, sizeof(name), "%s%s%s", verb->name, verb == &warpway ? "" : " ",
-		inner->name);
+		inner->speaker ? inner->speaker : inner->name);
 	report_set(name, NULL);
 }
 

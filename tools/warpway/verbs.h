@@ -41,6 +41,7 @@ struct request {
 struct verb {
 	const char *name;
 	const char *summary; /* NULL: it is not for people */
+	const char *speaker; /* whose name stands before what it says; NULL: its own */
 
 	/* In place of the rest: argv[0] is the verb. Return: the exit code. */
 	int (*main)(int argc, char *argv[]);
@@ -60,7 +61,7 @@ struct verb {
 };
 
 extern const struct verb verb_serve, verb_ls, verb_stat, verb_who, verb_put, verb_get, verb_export,
-	verb_rm, verb_watch, verb_channel;
+	verb_rm, verb_watch, verb_channel, verb_functions, verb_call, verb_offer, verb_offer_server;
 
 int verb_demo(int argc, char *argv[]);
 int verb_bench(int argc, char *argv[]);

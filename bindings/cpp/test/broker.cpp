@@ -140,6 +140,24 @@ TEST("what is held is mapped later")
 	CLAIM(mapped.info().bytes() >= bytes);
 }
 
+TEST("an object is held by its name")
+{
+	const broker in = broker::open();
+	memory mine = memory::create(test::device(), bytes);
+	get_options options;
+
+	mine.put(in, "cpp/held");
+	const held_object held = held_object::get(in, "cpp/held");
+
+	CLAIM(memory::import_token(test::device(), held.export_token()).info.is_own());
+	CLAIM(held_object::get(in, "cpp/held", 1min)->get() != nullptr);
+	CLAIM(held_object::try_get(in, "cpp/none").status() == status::not_found);
+	CLAIM(!held_object::get(in, "cpp/none", 1ms));
+	options.own_mapping = true;
+	REFUSED(status::invalid, held_object::get(in, "cpp/held", options));
+	in.remove("cpp/held");
+}
+
 TEST("a time to live")
 {
 	const broker in = broker::open();

@@ -5,6 +5,7 @@
 #include "test.hpp"
 
 #include <cstring>
+#include <poll.h>
 
 using namespace warpway;
 using namespace std::chrono_literals;
@@ -130,4 +131,24 @@ TEST("the producer learns of its consumers, and evicts one; an observer sees it"
 	CLAIM(producer.next_event(event, 0s) == outcome::done);
 	CLAIM(event.kind() == channel_event_kind::consumer_evicted && event.program()[0] != 0);
 	CLAIM(producer.next_event(event, 0s) == outcome::timed_out);
+}
+
+TEST("one wait is over several channels, and a descriptor shows which can go on")
+{
+	const device on = test::device();
+	channel producers[2] = {channel::create(on, "cpp/a", slot_bytes),
+		channel::create(on, "cpp/b", slot_bytes)};
+	const channel consumers[2] = {*channel::get(on, "cpp/a", forever),
+		*channel::get(on, "cpp/b", forever)};
+	const descriptor shows = consumers[1].eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(!channel::wait_any(consumers, 2, 0s) && poll(&look, 1, 0) == 0);
+	frame made;
+
+	CLAIM(producers[1].acquire(made, forever) == outcome::done);
+	made.raw().metadata_bytes = 0;
+	producers[1].publish(made);
+	CLAIM(*channel::wait_any(consumers, 2, forever) == 1 && poll(&look, 1, -1) == 1);
+	REFUSED(status::invalid, channel::wait_any(consumers, 0, 0s));
 }

@@ -38,7 +38,7 @@ TEST("work goes to one consumer each, comes again when it is rejected, and ends"
 	const work_queue keeper = work_queue::create(on, "cpp/queue", slot_bytes, options);
 	work_queue producer = *work_queue::get(on, "cpp/queue", work_role::producer, forever);
 	const work_queue consumer =
-		*work_queue::get(on, "cpp/queue", work_role::consumer, forever, "text");
+		*work_queue::get(on, "cpp/queue", work_role::consumer, forever, {"text"});
 	work_frame got;
 
 	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
@@ -74,7 +74,7 @@ TEST("work that failed is read; tokens open a queue; wrong types and roles are r
 	const token pass = producer.export_token(access::read);
 
 	REFUSED(status::mismatch,
-		work_queue::import_token(on, pass, work_role::consumer, "numbers"));
+		work_queue::import_token(on, pass, work_role::consumer, {"numbers"}));
 	REFUSED(status::access, work_queue::import_token(on, pass, work_role::producer));
 	const work_queue consumer = work_queue::import_token(on, pass, work_role::consumer);
 	const work_queue failed = work_queue::import_token(on, pass, work_role::failed);

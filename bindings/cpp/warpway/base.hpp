@@ -93,7 +93,9 @@ enum class status : std::int32_t {
 	state = WW_ERR_STATE,
 	no_broker = WW_ERR_NO_BROKER,
 	given_up = WW_ERR_GIVEN_UP,
-	evicted = WW_ERR_EVICTED
+	evicted = WW_ERR_EVICTED,
+	unavailable = WW_ERR_UNAVAILABLE,
+	dependency_failed = WW_ERR_DEPENDENCY_FAILED
 };
 
 /* What a wait or a look ends with when nothing failed. */

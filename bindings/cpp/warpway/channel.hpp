@@ -41,6 +41,7 @@ struct channel_options {
 	std::chrono::nanoseconds evict_after{0};
 	std::chrono::nanoseconds deadline{0}; /* that the producer promises */
 	std::uint32_t consumers_per_uid_max = 0;
+	bool trust_users = false; /* WW_CHANNEL_TRUST_USERS */
 };
 
 /* struct ww_consumer_params */
@@ -50,6 +51,8 @@ struct consumer_options {
 	std::optional<warpway::array> array = {};
 	bool observe = false;                 /* WW_CONSUMER_OBSERVE */
 	std::chrono::nanoseconds deadline{0}; /* that is wanted */
+	bool trust_users = false; /* WW_CONSUMER_TRUST_USERS */
+	bool reattach = false;    /* WW_CONSUMER_REATTACH */
 };
 
 /* struct ww_channel_info */
@@ -96,6 +99,7 @@ public:
 	}
 	bool is_closed() const noexcept { return raw().has_ended == 1; }
 	bool is_lost() const noexcept { return raw().has_ended == 2; }
+	std::uint32_t generation() const noexcept { return raw().generation; }
 	const char *metadata_type() const noexcept { return raw().metadata_type; }
 	const char *program() const noexcept { return raw().program; }
 	std::optional<warpway::array> array() const noexcept
@@ -141,7 +145,8 @@ enum class channel_event_kind : std::uint32_t {
 	producer_waited = WW_CHANNEL_PRODUCER_WAITED,
 	deadline_missed = WW_CHANNEL_DEADLINE_MISSED,
 	producer_closed = WW_CHANNEL_PRODUCER_CLOSED,
-	producer_ended = WW_CHANNEL_PRODUCER_ENDED
+	producer_ended = WW_CHANNEL_PRODUCER_ENDED,
+	reattached = WW_CHANNEL_REATTACHED
 };
 
 /* struct ww_channel_event */
@@ -158,6 +163,7 @@ public:
 	}
 	std::uint32_t pid() const noexcept { return raw().pid; }
 	std::uint32_t uid() const noexcept { return raw().uid; }
+	std::uint32_t generation() const noexcept { return raw().generation; }
 	std::uint64_t frame() const noexcept { return raw().frame; }
 	/* Of CLOCK_MONOTONIC, as std::chrono::steady_clock. */
 	std::chrono::nanoseconds at() const noexcept
@@ -316,6 +322,47 @@ public:
 		try_release(what, by).value();
 	}
 
+	/* ww_channel_eventfd() */
+	result<descriptor> try_eventfd() const noexcept
+	{
+		int fd = -1;
+		const ww_status code = ww_channel_eventfd(get(), &fd);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return descriptor::adopt(fd);
+	}
+	descriptor eventfd() const { return try_eventfd().value(); }
+
+	/*
+	 * ww_channel_wait_any(): which of an array of channels can go on; empty when the time is
+	 * over or it is cancelled.
+	 */
+	static result<std::optional<std::size_t>> try_wait_any(const channel *channels,
+		std::size_t count, timeout limit, const cancel &stop = {}) noexcept
+	{
+		ww_channel *raw[WW_CHANNEL_WAIT_MAX];
+		std::uint32_t index = 0;
+
+		if (count > WW_CHANNEL_WAIT_MAX)
+			count = WW_CHANNEL_WAIT_MAX + 1; /* refused */
+		for (std::size_t i = 0; i < count && i < WW_CHANNEL_WAIT_MAX; i++)
+			raw[i] = channels[i].get();
+		const ww_status code = ww_channel_wait_any(raw,
+			static_cast<std::uint32_t>(count), limit.ns(), stop.get(), &index);
+
+		if (detail::ended_early(code))
+			return std::optional<std::size_t>();
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return std::optional<std::size_t>(index);
+	}
+	static std::optional<std::size_t> wait_any(const channel *channels, std::size_t count,
+		timeout limit, const cancel &stop = {})
+	{
+		return try_wait_any(channels, count, limit, stop).value();
+	}
+
 	/* ww_channel_info_get() */
 	result<channel_info> try_info() const noexcept
 	{
@@ -398,6 +445,7 @@ private:
 		filled.mode = options.name.mode;
 		filled.gid = options.name.gid;
 		filled.flags = options.name.replace ? WW_PUT_REPLACE : 0;
+		filled.flags |= options.trust_users ? WW_CHANNEL_TRUST_USERS : 0;
 		options.metadata_type.substr(0, room).copy(filled.metadata_type, room);
 		filled.array = options.array ? &options.array->raw() : nullptr;
 		filled.evict_after_ns = to_ns(options.evict_after);
@@ -410,6 +458,8 @@ private:
 		ww_consumer_params filled = detail::params<ww_consumer_params>();
 
 		filled.flags = options.observe ? WW_CONSUMER_OBSERVE : 0;
+		filled.flags |= options.trust_users ? WW_CONSUMER_TRUST_USERS : 0;
+		filled.flags |= options.reattach ? WW_CONSUMER_REATTACH : 0;
 		filled.deadline_ns = to_ns(options.deadline);
 		filled.history = options.history;
 		filled.metadata_type = options.metadata_type;

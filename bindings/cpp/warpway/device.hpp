@@ -40,7 +40,8 @@ enum class capability : std::uint64_t {
 	stream_value = WW_CAP_STREAM_VALUE,
 	event = WW_CAP_EVENT,
 	event_imported = WW_CAP_EVENT_IMPORTED,
-	foreign = WW_CAP_FOREIGN
+	foreign = WW_CAP_FOREIGN,
+	module = WW_CAP_MODULE
 };
 
 enum class memory_kind : std::uint32_t {

@@ -17,7 +17,7 @@ inline namespace WARPWAY_ABI
 {
 
 /*
- * A hold that was taken by a token, to be mapped later or passed on. A copy takes one more
+ * A hold that was taken by a token or a name, to be mapped later or passed on. A copy takes one more
  * reference.
  */
 class held_object : public detail::counted<held_object, ww_object, ww_object_ref, ww_object_unref>
@@ -41,6 +41,44 @@ public:
 	{
 		return try_import_token(from, by, stop).value();
 	}
+
+	/*
+	 * ww_object_get(): a memory by its name. The flags of @options that concern a mapping are
+	 * refused. The first one waits: nothing if the time is over.
+	 */
+	static result<std::optional<held_object>> try_get(const broker &from, std::string_view name,
+		timeout limit, const get_options &options = {}, const cancel &stop = {}) noexcept
+	{
+		held_object got;
+		const ww_status code = get_as(from, name, options, limit.ns(), stop, got);
+
+		if (detail::ended_early(code))
+			return std::optional<held_object>();
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return std::optional<held_object>(std::move(got));
+	}
+	static std::optional<held_object> get(const broker &from, std::string_view name,
+		timeout limit, const get_options &options = {}, const cancel &stop = {})
+	{
+		return try_get(from, name, limit, options, stop).value();
+	}
+	static result<held_object> try_get(const broker &from, std::string_view name,
+		const get_options &options = {}) noexcept
+	{
+		held_object got;
+		const ww_status code = get_as(from, name, options, 0, {}, got);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return got;
+	}
+	static held_object get(const broker &from, std::string_view name,
+		const get_options &options = {})
+	{
+		return try_get(from, name, options).value();
+	}
+	using counted::get;
 
 	/* ww_object_map(): the memory that is held. It can outlive this object. */
 	result<memory> try_map(const device &on, const import_options &options = {},
@@ -71,6 +109,25 @@ public:
 	token export_token(const token_options &options = {}, const cancel &stop = {}) const
 	{
 		return try_export_token(options, stop).value();
+	}
+
+private:
+	static ww_status get_as(const broker &from, std::string_view name,
+		const get_options &options, std::uint64_t timeout_ns, const cancel &stop,
+		held_object &out) noexcept
+	{
+		ww_get_params params = detail::params<ww_get_params>();
+		ww_object *made = nullptr;
+
+		params.access = static_cast<std::uint32_t>(options.access);
+		params.flags = (options.owner ? WW_GET_FROM_OWNER : 0) |
+			detail::to_import_flags(options);
+		params.owner = options.owner.value_or(0);
+		const ww_status code = ww_object_get(from.get(), detail::c_name(name).get(),
+			&params, timeout_ns, stop.get(), &made, nullptr);
+
+		out = held_object::adopt(made);
+		return code;
 	}
 };
 

@@ -10,6 +10,7 @@
 
 #include <warpway/work_queue.h>
 
+#include <warpway/array.hpp>
 #include <warpway/timeline.hpp>
 
 namespace warpway
@@ -37,7 +38,14 @@ struct work_queue_options {
 	std::uint32_t metadata_bytes = 0;
 	std::string_view metadata_type = {}; /* cut at 15 bytes */
 	memory_kind kind = memory_kind::vmm;
+	std::optional<warpway::array> array = {};
 	name_options name = {};
+};
+
+/* struct ww_work_member_params, but for its role */
+struct work_member_options {
+	const char *metadata_type = nullptr;
+	std::optional<warpway::array> array = {};
 };
 
 /* struct ww_work_queue_info */
@@ -65,6 +73,12 @@ public:
 	std::uint64_t received() const noexcept { return raw().received; }
 	std::uint64_t lost() const noexcept { return raw().lost; }
 	const char *metadata_type() const noexcept { return raw().metadata_type; }
+	std::optional<warpway::array> array() const noexcept
+	{
+		if (!raw().has_array)
+			return {};
+		return warpway::array(raw().array);
+	}
 };
 
 /* struct ww_work_frame; its fields are read and set by raw() */
@@ -107,26 +121,23 @@ public:
 		return try_create(on, name, slot_bytes, options, in, stop).value();
 	}
 
-	/*
-	 * ww_work_queue_get(): empty when the time is over or it is cancelled.
-	 * @metadata_type: what the metadata must be called; nullptr: anything
-	 */
+	/* ww_work_queue_get(): empty when the time is over or it is cancelled. */
 	static result<std::optional<work_queue>> try_get(const device &on, std::string_view name,
-		work_role role, timeout limit, const char *metadata_type = nullptr,
+		work_role role, timeout limit, const work_member_options &expected = {},
 		const broker &in = {}, const cancel &stop = {}) noexcept
 	{
+		const ww_work_member_params params = to_params(role, expected);
 		ww_work_queue *made = nullptr;
 		const ww_status code = ww_work_queue_get(on.get(), in.get(),
-			detail::c_name(name).get(), static_cast<std::uint32_t>(role), metadata_type,
-			limit.ns(), stop.get(), &made);
+			detail::c_name(name).get(), &params, limit.ns(), stop.get(), &made);
 
 		return detail::adopted_in_time<work_queue>(code, made);
 	}
 	static std::optional<work_queue> get(const device &on, std::string_view name,
-		work_role role, timeout limit, const char *metadata_type = nullptr,
+		work_role role, timeout limit, const work_member_options &expected = {},
 		const broker &in = {}, const cancel &stop = {})
 	{
-		return try_get(on, name, role, limit, metadata_type, in, stop).value();
+		return try_get(on, name, role, limit, expected, in, stop).value();
 	}
 	using counted::get;
 
@@ -149,20 +160,21 @@ public:
 
 	/* ww_work_queue_import(): an empty broker is that of WARPWAY_BROKER, else the token's. */
 	static result<work_queue> try_import_token(const device &on, const token &from,
-		work_role role, const char *metadata_type = nullptr, const broker &by = {},
+		work_role role, const work_member_options &expected = {}, const broker &by = {},
 		const cancel &stop = {}) noexcept
 	{
+		const ww_work_member_params params = to_params(role, expected);
 		ww_work_queue *made = nullptr;
 		const ww_status code = ww_work_queue_import(on.get(), by.get(), &from.raw(),
-			static_cast<std::uint32_t>(role), metadata_type, stop.get(), &made);
+			&params, stop.get(), &made);
 
 		return detail::adopted<work_queue>(code, made);
 	}
 	static work_queue import_token(const device &on, const token &from, work_role role,
-		const char *metadata_type = nullptr, const broker &by = {},
+		const work_member_options &expected = {}, const broker &by = {},
 		const cancel &stop = {})
 	{
-		return try_import_token(on, from, role, metadata_type, by, stop).value();
+		return try_import_token(on, from, role, expected, by, stop).value();
 	}
 
 	/* ww_work_queue_close() */
@@ -263,6 +275,18 @@ private:
 		filled.gid = options.name.gid;
 		filled.flags = options.name.replace ? WW_PUT_REPLACE : 0;
 		options.metadata_type.substr(0, room).copy(filled.metadata_type, room);
+		filled.array = options.array ? &options.array->raw() : nullptr;
+		return filled;
+	}
+
+	static ww_work_member_params to_params(work_role role,
+		const work_member_options &expected) noexcept
+	{
+		ww_work_member_params filled = detail::params<ww_work_member_params>();
+
+		filled.role = static_cast<std::uint32_t>(role);
+		filled.metadata_type = expected.metadata_type;
+		filled.array = expected.array ? &expected.array->raw() : nullptr;
 		return filled;
 	}
 };

@@ -32,6 +32,11 @@ PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObjec
 	return coroutine;
 }
 
+PyObject *aio_acquire(PyObject *channel, PyObject *arguments, PyObject *keywords)
+{
+	return aio_apply("acquire", channel, arguments, keywords);
+}
+
 PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords)
 {
 	return aio_apply("receive", channel, arguments, keywords);
@@ -54,4 +59,13 @@ PyObject *aio_next(PyObject *watch)
 PyObject *aio_next_frame(PyObject *channel)
 {
 	return aio_apply_alone("next_frame", channel);
+}
+
+PyObject *aio_await_ticket(PyObject *ticket)
+{
+	PyObject *coroutine = aio_apply_alone("ticket_result", ticket);
+	PyObject *iterator = coroutine ? PyObject_CallMethod(coroutine, "__await__", NULL) : NULL;
+
+	Py_XDECREF(coroutine);
+	return iterator;
 }

@@ -31,7 +31,8 @@ static ww_status run_get(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	if (args->kind == WW_OBJECT_TIMELINE)
 		return ww_timeline_get(args->broker, args->name, timeout_ns, cancel,
 			&args->timeline);
-	if (args->kind == WW_OBJECT_BARRIER || args->kind == WW_OBJECT_CHANNEL)
+	if (args->kind == WW_OBJECT_BARRIER || args->kind == WW_OBJECT_CHANNEL ||
+		args->kind == WW_OBJECT_WORK_QUEUE)
 		return WW_OK; /* it is got when this process joins */
 	return ww_memory_get(args->device, args->broker, args->name, &args->params, timeout_ns,
 		cancel, &args->memory, &args->info);
@@ -98,7 +99,7 @@ static bool has_bytes(const struct get_call *call)
 static bool is_gettable(const struct get_call *call)
 {
 	return has_bytes(call) || call->kind == WW_OBJECT_TIMELINE ||
-		call->kind == WW_OBJECT_BARRIER;
+		call->kind == WW_OBJECT_BARRIER || call->kind == WW_OBJECT_WORK_QUEUE;
 }
 
 /* What was looked at. Return: as wait_run(). */
@@ -259,9 +260,9 @@ static PyObject *object_of_name(PyObject *self, enum core_type type, const char 
 	return made;
 }
 
-static PyObject *barrier_of_name(PyObject *self, const char *name)
+static PyObject *member_of_name(PyObject *self, enum core_type type, const char *name)
 {
-	return object_of_name(self, CORE_BARRIER, name, Py_BuildValue("{s:O}", "broker", self));
+	return object_of_name(self, type, name, Py_BuildValue("{s:O}", "broker", self));
 }
 
 static PyObject *channel_of_name(PyObject *self, const struct get_call *call)
@@ -279,7 +280,9 @@ static PyObject *object_of_call(PyObject *self, struct get_call *call)
 	if (call->kind == WW_OBJECT_TIMELINE)
 		return timeline_object(core_of(self), call->timeline);
 	if (call->kind == WW_OBJECT_BARRIER)
-		return barrier_of_name(self, call->name);
+		return member_of_name(self, CORE_BARRIER, call->name);
+	if (call->kind == WW_OBJECT_WORK_QUEUE)
+		return member_of_name(self, CORE_WORK_QUEUE, call->name);
 	if (call->kind == WW_OBJECT_CHANNEL)
 		return channel_of_name(self, call);
 	return memory_or_array(core_of(self), call);

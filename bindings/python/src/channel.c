@@ -4,34 +4,36 @@
  *
  * Channel(...) makes a channel, of which this process is the producer. get(), a token and a pickle
  * make a consumer. channel_open.c does both; this file has what a Channel is, and the calls that
- * take frames.
+ * take frames, which a WorkQueue (work_queue.c) has, too.
  */
 #include "channel.h"
 
 #include "channel_open.h"
 #include "token.h"
+#include "work_queue.h"
 
-struct channel_handle {
-	struct handle base; /* object: a struct channel_state */
-	PyObject *given;    /* the Frame that an iteration gave last; or NULL */
-	PyObject *kept;     /* a Frame that is to be received next; or NULL */
-};
-
-static void *state_ref(void *object)
+void *channel_ref(void *state)
 {
-	return channel_state_ref(object);
+	return channel_state_ref(state);
 }
 
-static void *state_unref(void *object)
+void *channel_unref(void *state)
 {
-	return channel_state_unref(object);
+	return channel_state_unref(state);
 }
 
-const struct handle_class channel_class = {"Channel", state_ref, state_unref};
+const struct handle_class channel_class = {"Channel", channel_ref, channel_unref};
 
 static struct channel_handle *handle_of(PyObject *self)
 {
 	return (struct channel_handle *)self;
+}
+
+/* Of a Channel, or of a WorkQueue. */
+static const struct handle_class *class_of(PyObject *self)
+{
+	return Py_TYPE(self) == core_of(self)->types[CORE_WORK_QUEUE] ? &work_queue_class
+								      : &channel_class;
 }
 
 PyObject *channel_fail(struct core *core, ww_status status)
@@ -45,15 +47,23 @@ PyObject *channel_fail(struct core *core, ww_status status)
 	return error_raise(core, status);
 }
 
+/* So that no thread that waits is in the way. */
+const struct channel_state *channel_open_state(PyObject *self)
+{
+	return handle_check_open(self, class_of(self)) ? handle_of(self)->base.object : NULL;
+}
+
 /* --- its life --- */
 
-/* Ends the frame that an iteration gave last. */
-static void channel_end_given(PyObject *self)
+/* Ends the frame that an iteration gave last. @is_done: the iteration goes on */
+static void channel_end_given(PyObject *self, bool is_done)
 {
 	PyObject *given = handle_of(self)->given;
 
 	handle_of(self)->given = NULL;
-	if (given)
+	if (given && is_done)
+		frame_close_done(given);
+	else if (given)
 		frame_close(given);
 	Py_XDECREF(given);
 }
@@ -62,7 +72,7 @@ static void channel_shut(PyObject *self)
 {
 	struct channel_state *state = handle_of(self)->base.object;
 
-	channel_end_given(self);
+	channel_end_given(self, false);
 	Py_CLEAR(handle_of(self)->kept);
 	if (!state || callback_is_stuck())
 		return;
@@ -70,18 +80,18 @@ static void channel_shut(PyObject *self)
 	Py_BEGIN_ALLOW_THREADS
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS
-	handle_close(self, &channel_class);
-	handle_return(&channel_class, state);
+	handle_close(self, class_of(self));
+	handle_return(class_of(self), state);
 }
 
-static PyObject *channel_close(PyObject *self, PyObject *unused)
+PyObject *channel_close(PyObject *self, PyObject *unused)
 {
 	(void)unused;
 	channel_shut(self);
 	Py_RETURN_NONE;
 }
 
-static int channel_traverse(PyObject *self, visitproc visit, void *arg)
+int channel_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(handle_of(self)->given);
@@ -89,18 +99,18 @@ static int channel_traverse(PyObject *self, visitproc visit, void *arg)
 	return 0;
 }
 
-static int channel_clear(PyObject *self)
+int channel_clear(PyObject *self)
 {
 	Py_CLEAR(handle_of(self)->given);
 	Py_CLEAR(handle_of(self)->kept);
 	return 0;
 }
 
-static void channel_dealloc(PyObject *self)
+void channel_dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
 	channel_shut(self);
-	handle_dealloc(self, &channel_class);
+	handle_dealloc(self, class_of(self));
 }
 
 /* --- frames --- */
@@ -140,57 +150,68 @@ static PyObject *fail_take(struct core *core, const struct take_call *call, ww_s
 	if (status == WW_TIMED_OUT && call->state->form.is_producer &&
 		record->status == WW_TIMED_OUT)
 		return error_raise_record(core, record);
+	if (status == CHANNEL_CLOSED)
+		return PyErr_Format(PyExc_ValueError, "this %s is closed",
+			call->state->class->handle->noun);
 	return channel_fail(core, status);
 }
 
-static PyObject *refuse_role(PyObject *self, bool is_producer)
+/* It cannot acquire, or receive. */
+static PyObject *refuse_role(PyObject *self, const struct channel_state *state, bool acquires)
 {
+	if (state->class->type == CORE_WORK_FRAME)
+		return work_queue_refuse_role(self, state, acquires);
 	return error_raise_text(core_of(self), WW_ERR_ACCESS, "%s",
-		is_producer
-			? "this Channel is a producer, which acquires frames: Channel.get() makes a consumer, "
-			  "which receives them"
-			: "this Channel is a consumer, which receives frames: only the process that made the "
-			  "channel acquires them");
+		acquires ? "this Channel is no producer: only the process that made the "
+			   "channel acquires them"
+			: state->form.is_observer
+			? "this Channel is an observer, which receives no frames: Channel.get() without "
+			  "observe=True makes a consumer"
+			: "this Channel is a producer, which acquires frames: Channel.get() makes a consumer, "
+			  "which receives them");
 }
 
 /* Return: false with an exception. */
-static bool can_take(PyObject *self, const struct channel_state *state, bool is_producer)
+static bool can_take(PyObject *self, struct channel_state *state, bool acquires)
 {
 	struct ww_error record;
 
-	if ((bool)state->form.is_producer != is_producer)
-		return refuse_role(self, state->form.is_producer);
-	if (!channel_state_take_lost((struct channel_state *)(uintptr_t)state, &record))
+	if (acquires ? !state->form.is_producer : !state->is_consumer)
+		return refuse_role(self, state, acquires);
+	if (!channel_state_take_lost(state, &record))
 		return true;
 	error_raise_record(core_of(self), &record);
 	return false;
 }
 
 /* @stream: what convert_stream() takes, or None. Return: a Frame; NULL with an exception. */
-static PyObject *take_frame(PyObject *self, bool is_producer, PyObject *stream, uint64_t timeout_ns,
+static PyObject *take_frame(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
 	PyObject *cancel)
 {
-	struct take_call call = {.state = handle_borrow(self, &channel_class)};
+	const struct handle_class *class = class_of(self);
+	struct take_call call = {.state = handle_borrow(self, class)};
 	struct core *core = core_of(self);
 	PyObject *frame = NULL;
 	ww_status status = STATUS_RAISED;
 
 	if (!call.state)
 		return NULL;
-	if (can_take(self, call.state, is_producer) &&
+	if (can_take(self, call.state, acquires) &&
 		(stream == Py_None ||
 			(call.stream = convert_stream(core, call.state->device, stream))))
 		status = take_in_time(core, &call, timeout_ns, cancel);
-	if (status == WW_OK)
+	if (status == WW_OK) {
+		channel_state_refresh(call.state);
 		frame = frame_object(core, call.hold, stream);
-	else
+	} else {
 		fail_take(core, &call, status);
+	}
 	handle_return(&stream_class, call.stream);
-	handle_return(&channel_class, call.state);
+	handle_return(class, call.state);
 	return frame;
 }
 
-static PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", "timeout", "shape", "nbytes", "cancel", NULL};
 	PyObject *stream = Py_None, *shape = Py_None, *nbytes = Py_None, *cancel = NULL, *frame;
@@ -214,7 +235,7 @@ static PyObject *take_kept(PyObject *self)
 	return kept;
 }
 
-static PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"stream", "timeout", "cancel", NULL};
 	PyObject *stream = Py_None, *cancel = NULL, *kept;
@@ -228,35 +249,37 @@ static PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *
 }
 
 /* The next frame of an iteration: the one before ends. */
-static PyObject *next_frame(PyObject *self, PyObject *cancel)
+static PyObject *next_frame(PyObject *self, uint64_t timeout_ns, PyObject *cancel)
 {
 	PyObject *frame;
 
-	channel_end_given(self);
+	channel_end_given(self, true);
 	frame = take_kept(self);
 	if (!frame)
-		frame = take_frame(self, false, Py_None, WW_FOREVER, cancel);
+		frame = take_frame(self, false, Py_None, timeout_ns, cancel);
 	if (!frame)
 		return NULL;
-	channel_end_given(self); /* another thread iterates, too */
+	channel_end_given(self, true); /* another thread iterates, too */
 	handle_of(self)->given = Py_NewRef(frame);
 	return frame;
 }
 
-static PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = {"cancel", NULL};
+	static char *names[] = {"timeout", "cancel", NULL};
+	uint64_t timeout_ns = WW_FOREVER;
 	PyObject *cancel = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O:_next", names, &cancel))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$O&O:_next", names, convert_timeout,
+		    &timeout_ns, &cancel))
 		return NULL;
-	return next_frame(self, cancel);
+	return next_frame(self, timeout_ns, cancel);
 }
 
 /* It ends when the producer has closed the channel, or this process has. */
-static PyObject *channel_iternext(PyObject *self)
+PyObject *channel_iternext(PyObject *self)
 {
-	PyObject *frame = handle_is_closed(self) ? NULL : next_frame(self, NULL);
+	PyObject *frame = handle_is_closed(self) ? NULL : next_frame(self, WW_FOREVER, NULL);
 	struct core *core = core_of(self);
 
 	if (frame || !PyErr_Occurred())
@@ -267,23 +290,26 @@ static PyObject *channel_iternext(PyObject *self)
 	return NULL;
 }
 
-static PyObject *channel_iter(PyObject *self)
+PyObject *channel_iter(PyObject *self)
 {
-	struct channel_state *state = handle_of(self)->base.object;
+	const struct channel_state *state = channel_open_state(self);
 
-	if (!handle_check_open(self, &channel_class))
+	if (!state)
 		return NULL;
-	return state->form.is_producer ? refuse_role(self, true) : Py_NewRef(self);
+	return state->is_consumer ? Py_NewRef(self) : refuse_role(self, state, false);
 }
 
 /* For a task that was cancelled when it had received the frame. */
-static PyObject *channel_put_back(PyObject *self, PyObject *frame)
+PyObject *channel_put_back(PyObject *self, PyObject *frame)
 {
 	struct channel_handle *handle = handle_of(self);
 	PyObject *given = handle->given, *kept = handle->kept;
 
-	if (Py_TYPE(frame) != core_of(self)->types[CORE_FRAME])
-		return PyErr_Format(PyExc_TypeError, "a Frame is put back, not %R", frame);
+	const struct core *core = core_of(self);
+
+	if (Py_TYPE(frame) != core->types[CORE_FRAME] &&
+		Py_TYPE(frame) != core->types[CORE_WORK_FRAME])
+		return PyErr_Format(PyExc_TypeError, "a frame is put back, not %R", frame);
 	handle->given = NULL;
 	handle->kept = handle_is_closed(self) ? NULL : Py_NewRef(frame);
 	Py_XDECREF(given);
@@ -291,12 +317,12 @@ static PyObject *channel_put_back(PyObject *self, PyObject *frame)
 	Py_RETURN_NONE;
 }
 
-static PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	return aio_run(self, "acquire", arguments, keywords);
+	return aio_acquire(self, arguments, keywords);
 }
 
-static PyObject *channel_send(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *channel_send(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	return call_python("warpway._channels", "send", self, arguments, keywords);
 }
@@ -403,15 +429,9 @@ static PyObject *get_small(PyObject *self, void *field)
 	return PyLong_FromUnsignedLong(number);
 }
 
-/* What does not change, so that no thread that waits is in the way. NULL with an exception. */
-static const struct channel_state *open_state(PyObject *self)
-{
-	return handle_check_open(self, &channel_class) ? handle_of(self)->base.object : NULL;
-}
-
 static PyObject *get_policy(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	return state ? info_word(state->form.policy, policies, 4) : NULL;
@@ -419,14 +439,14 @@ static PyObject *get_policy(PyObject *self, void *unused)
 
 static PyObject *get_text(PyObject *self, void *field)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	return state ? info_text((const char *)&state->form + (size_t)field) : NULL;
 }
 
 static PyObject *get_fixed(PyObject *self, void *field)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 	uint32_t number;
 
 	if (!state)
@@ -437,23 +457,31 @@ static PyObject *get_fixed(PyObject *self, void *field)
 
 static PyObject *get_slot_bytes(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	return state ? PyLong_FromUnsignedLongLong(state->form.slot_bytes) : NULL;
 }
 
+static PyObject *get_is_observer(PyObject *self, void *unused)
+{
+	const struct channel_state *state = channel_open_state(self);
+
+	(void)unused;
+	return state ? PyBool_FromLong((long)state->form.is_observer) : NULL;
+}
+
 static PyObject *get_is_producer(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	return state ? PyBool_FromLong((long)state->form.is_producer) : NULL;
 }
 
-static PyObject *get_shape(PyObject *self, void *unused)
+PyObject *channel_get_shape(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	if (!state)
@@ -462,9 +490,9 @@ static PyObject *get_shape(PyObject *self, void *unused)
 				     : Py_NewRef(Py_None);
 }
 
-static PyObject *get_dtype(PyObject *self, void *unused)
+PyObject *channel_get_dtype(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	if (!state)
@@ -472,18 +500,25 @@ static PyObject *get_dtype(PyObject *self, void *unused)
 	return state->form.has_array ? info_dtype(&state->form.array.dtype) : Py_NewRef(Py_None);
 }
 
-static PyObject *get_device(PyObject *self, void *unused)
+PyObject *channel_get_device(PyObject *self, void *unused)
 {
-	const struct channel_state *state = open_state(self);
+	const struct channel_state *state = channel_open_state(self);
 
 	(void)unused;
 	return state ? device_object(core_of(self), ww_device_ref(state->device)) : NULL;
 }
 
-static PyObject *get_closed(PyObject *self, void *unused)
+PyObject *channel_get_closed(PyObject *self, void *unused)
 {
 	(void)unused;
 	return PyBool_FromLong(handle_is_closed(self));
+}
+
+static const char *role_of(const struct channel_state *state)
+{
+	if (state->form.is_observer)
+		return "observer";
+	return state->form.is_producer ? "producer" : "consumer";
 }
 
 static PyObject *channel_repr(PyObject *self)
@@ -493,8 +528,7 @@ static PyObject *channel_repr(PyObject *self)
 	if (!state)
 		return PyUnicode_FromString("<warpway.Channel closed>");
 	return PyUnicode_FromFormat("<warpway.Channel %s, %s, %u slots of %llu bytes, of %s>",
-		state->form.is_producer ? "producer" : "consumer",
-		state->form.policy < 4 ? policies[state->form.policy] : "?",
+		role_of(state), state->form.policy < 4 ? policies[state->form.policy] : "?",
 		(unsigned)state->form.slots, (unsigned long long)state->form.slot_bytes,
 		state->form.is_producer ? "this process" : state->form.program);
 }
@@ -502,7 +536,8 @@ static PyObject *channel_repr(PyObject *self)
 static PyMethodDef methods[] = {
 	{"get", KEYWORDS(channel_get), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
 		"get($type, /, name, *, history=0, shape=None, dtype=None, metadata_type=None, "
-		"device=None, timeout=0.0, deadline=None, broker=None, cancel=None)\n--\n\n"
+		"device=None, timeout=0.0, deadline=None, reattach=False, observe=False, "
+		"trust_users=False, broker=None, cancel=None)\n--\n\n"
 		"Become a consumer of a channel.\n\n"
 		"Parameters\n----------\n"
 		"name : str or Token\n"
@@ -516,6 +551,13 @@ static PyMethodDef methods[] = {
 		"timeout : float or None\n    Seconds to wait for the name.\n"
 		"deadline : float, optional\n"
 		"    Seconds within which the next frame is wanted; the producer must have promised that.\n"
+		"reattach : bool\n"
+		"    When the producer has ended, go on with the next one that makes a channel of the name:\n"
+		"    `receive` waits for it, and `Frame.generation` tells them apart. If a producer closes\n"
+		"    its channel, EndOfChannel is raised once. Not with a token.\n"
+		"observe : bool\n"
+		"    Become an observer: it sees the channel and its events, without being a consumer.\n"
+		"trust_users : bool\n    Streams wait for producers of other users that set this, too.\n"
 		"broker : Broker, optional\n"
 		"cancel : Cancel, optional\n\n"
 		"Raises\n------\n"
@@ -542,7 +584,7 @@ static PyMethodDef methods[] = {
 		"BufferError\n    Views of an earlier frame of this slot still exist."},
 	{"acquire_async", KEYWORDS(channel_acquire_async), METH_VARARGS | METH_KEYWORDS,
 		"acquire_async($self, /, stream=None, timeout=None, *, shape=None, nbytes=None)\n--\n\n"
-		"A coroutine that does what `acquire` does, in a thread of its own."},
+		"A coroutine that does what `acquire` does; with a stream in a thread of its own."},
 	{"send", KEYWORDS(channel_send), METH_VARARGS | METH_KEYWORDS,
 		"send($self, /, data, metadata=b'', *, timeout=None, cancel=None)\n--\n\n"
 		"Publish a copy of an array, or of bytes.\n\n"
@@ -575,7 +617,7 @@ static PyMethodDef methods[] = {
 		"AccessDenied\n    This is the producer."},
 	{"receive_async", KEYWORDS(aio_receive), METH_VARARGS | METH_KEYWORDS,
 		"receive_async($self, /, stream=None, timeout=None)\n--\n\n"
-		"A coroutine that does what `receive` does, in a thread of its own.\n\n"
+		"A coroutine that does what `receive` does; with a stream in a thread of its own.\n\n"
 		"When it is cancelled, no frame is lost: the next call gives the one that came meanwhile."},
 	{"wait_consumers", KEYWORDS(channel_wait_consumers), METH_VARARGS | METH_KEYWORDS,
 		"wait_consumers($self, /, count=1, timeout=None, *, cancel=None)\n--\n\n"
@@ -604,6 +646,14 @@ static PyMethodDef methods[] = {
 		"calls on this Channel, and by this one while it waits.\n\n"
 		"Raises\n------\n"
 		"Timeout\n    `timeout` seconds passed first."},
+	{"fileno", channel_fileno, METH_NOARGS,
+		"fileno($self, /)\n--\n\n"
+		"A descriptor for event loops: readable while `receive`, or `acquire` of a producer, can go\n"
+		"on without waiting, and when the Channel was closed. Only poll it.\n\n"
+		"It becomes unreadable by a call, so make calls with ``timeout=0`` until one raises Timeout.\n"
+		"Events do not make it readable. The Channel closes it.\n\n"
+		"Raises\n------\n"
+		"AccessDenied\n    This is an observer."},
 	{"token", KEYWORDS(channel_token), METH_VARARGS | METH_KEYWORDS,
 		"token($self, /, *, uses=0, escrow=60.0, cancel=None)\n--\n\n"
 		"A token by which any process can become a consumer.\n\n"
@@ -619,7 +669,7 @@ static PyMethodDef methods[] = {
 		"Consumers of a producer receive what was published, and then the end. A consumer leaves\n"
 		"when no view of its frames exists any more."},
 	{"_next", KEYWORDS(channel_next), METH_VARARGS | METH_KEYWORDS,
-		"_next($self, /, *, cancel=None)\n--\n\nThe next frame of an iteration."},
+		"_next($self, /, *, timeout=None, cancel=None)\n--\n\nThe next frame of an iteration."},
 	{"_put_back", channel_put_back, METH_O,
 		"_put_back($self, frame, /)\n--\n\nHave the next call receive this frame."},
 	{"__reduce__", channel_reduce, METH_NOARGS, NULL},
@@ -640,6 +690,10 @@ static PyGetSetDef properties[] = {
 	{"held", get_small, NULL, "int: frames that this side holds.", FIELD(held)},
 	{"consumers", get_small, NULL, "int: how many the producer knows; of a consumer: 0.",
 		FIELD(consumers)},
+	{"generation", get_small, NULL,
+		"int: which producer it is attached to, as of a Frame; of a producer: 1.",
+		FIELD(generation)},
+	{"is_observer", get_is_observer, NULL, "bool: this is an observer.", NULL},
 	{"is_producer", get_is_producer, NULL, "bool: this is the producer.", NULL},
 	{"policy", get_policy, NULL, "str: 'block', 'drop-oldest' or 'latest'.", NULL},
 	{"slots", get_fixed, NULL, "int: how many.", FIELD(slots)},
@@ -649,12 +703,12 @@ static PyGetSetDef properties[] = {
 	{"metadata_bytes", get_fixed, NULL, "int: room for the metadata of a frame.",
 		FIELD(metadata_bytes)},
 	{"metadata_type", get_text, NULL, "str: as the producer named it.", FIELD(metadata_type)},
-	{"shape", get_shape, NULL, "tuple of int, or None: the largest of a frame.", NULL},
-	{"dtype", get_dtype, NULL, "str or None: of every frame.", NULL},
-	{"device", get_device, NULL, "Device: the one that uses the frames here.", NULL},
+	{"shape", channel_get_shape, NULL, "tuple of int, or None: the largest of a frame.", NULL},
+	{"dtype", channel_get_dtype, NULL, "str or None: of every frame.", NULL},
+	{"device", channel_get_device, NULL, "Device: the one that uses the frames here.", NULL},
 	{"pid", get_fixed, NULL, "int: of the producer, as it sees itself.", FIELD(pid)},
 	{"program", get_text, NULL, "str: the producer's name.", FIELD(program)},
-	{"closed", get_closed, NULL, "bool: `close` was called.", NULL},
+	{"closed", channel_get_closed, NULL, "bool: `close` was called.", NULL},
 	{NULL},
 };
 
@@ -663,7 +717,8 @@ static PyType_Slot slots[] = {
 		DOC("Channel(name=None, shape=None, dtype=None, *, slot_bytes=None, slots=None, policy='block', "
 		    "consumers_max=None, held_max=None, ahead_max=None, metadata_bytes=0, metadata_type='', "
 		    "device=None, kind='device', mode=0o600, group=None, replace=False, evict_after=None, "
-		    "deadline=None, consumers_per_uid_max=None, broker=None, cancel=None)\n"
+		    "deadline=None, consumers_per_uid_max=None, trust_users=False, broker=None, "
+		    "cancel=None)\n"
 		    "--\n\n"
 		    "Frames from one process, the producer, to many consumers, written and read in place.\n\n"
 		    "Parameters\n----------\n"
@@ -699,6 +754,9 @@ static PyType_Slot slots[] = {
 		    "    Seconds within which the producer promises the next frame; when none comes, either\n"
 		    "    side gets the event 'late'.\n"
 		    "consumers_per_uid_max : int, optional\n    Of one user; None: `consumers_max`.\n"
+		    "trust_users : bool\n"
+		    "    Streams wait for consumers of other users that set this, too, though a process that\n"
+		    "    never completes its work keeps them waiting until it ends.\n"
 		    "broker : Broker, optional\n"
 		    "cancel : Cancel, optional\n\n"
 		    "A consumer is made by `Channel.get`, a token or a pickle. It is an iterator: ``for frame in\n"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel.h - warpway.Channel and warpway.Frame inside the extension
+ * channel.h - warpway.Channel and warpway.Frame inside the extension; and what WorkQueue shares
  *
  * The object of a Channel is a struct channel_state: the library lets one thread at a time use a
  * ww_channel, and frames end in any thread, also in one that frees an array of NumPy or a tensor.
+ * That of a WorkQueue is one, too: what is done with a frame of either stands in a table, struct
+ * frame_class.
  *
  *   Channel ──> channel_state ──> ww_channel
  *                    ^
@@ -29,23 +31,54 @@
 #define CHANNEL_HAS_VIEWS (INT32_MIN + 2) /* of an earlier frame in the slot */
 
 struct frame_hold;
+struct channel_state;
+
+/*
+ * The calls of a channel, or of a work queue (work_queue_state.c). Each is made by the thread that
+ * uses the object, which is open. @stream: may be NULL
+ */
+struct frame_class {
+	const struct handle_class *handle; /* of the object that Python has */
+	enum core_type type;               /* of its frames */
+	const char *ends;                  /* how a received frame ends: "release it" */
+	const char *ended;                 /* "released" */
+	size_t hold_bytes;                 /* of a struct that begins with a struct frame_hold */
+	ww_status (*acquire)(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel);
+	ww_status (*receive)(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel);
+	ww_status (*publish)(struct frame_hold *hold, ww_stream *stream);
+	ww_status (*discard)(struct frame_hold *hold, ww_stream *stream);
+	ww_status (*release)(struct frame_hold *hold, ww_stream *stream); /* that was received */
+	void (*mark_done)(
+		struct frame_hold *hold); /* it is to be released as done; NULL: nothing */
+};
 
 struct channel_state {
-	int refs;                    /* atomic */
-	int is_closed;               /* atomic: no call is to wait any more */
-	int pid;                     /* of the process that made it */
-	ww_device *device;           /* a reference */
-	bool has_gpu;                /* the device is one */
-	struct ww_channel_info form; /* as it was at the beginning */
+	const struct frame_class *class;
+	int refs;          /* atomic */
+	int is_closed;     /* atomic: no call is to wait any more */
+	int pid;           /* of the process that made it */
+	ww_device *device; /* a reference */
+	bool has_gpu;      /* the device is one */
+	bool is_consumer;  /* it may receive */
+	bool reattaches;   /* constant: a consumer that goes on with other producers */
+	/*
+	 * What it is; of a work queue what both have. Constant, but for a consumer that goes on
+	 * with another producer: then under the GIL (channel_state_refresh()).
+	 */
+	struct ww_channel_info form;
+	struct ww_work_queue_info queue_form; /* of a work queue: as it was at the beginning */
 
 	pthread_mutex_t lock; /* of all that follows */
 	pthread_cond_t is_free;
 	bool is_used;             /* a thread uses the channel: it need not have the lock */
 	uint32_t wanted;          /* threads that are to use it before those that wait for frames */
-	ww_channel *channel;      /* NULL: it is closed */
+	ww_channel *channel;      /* NULL: it is closed, or a work queue */
+	ww_work_queue *queue;     /* NULL: it is closed, or a channel */
 	struct frame_hold *ended; /* without users */
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
 	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
+	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
+	int ready_fd;                  /* of ww_channel_eventfd(); -1: nobody asked for it */
 };
 
 struct frame_hold {
@@ -53,6 +86,8 @@ struct frame_hold {
 	int users;                   /* atomic */
 	struct channel_state *state; /* a reference */
 	struct ww_frame frame;
+	bool has_array; /* with the next: of a consumer that reattaches, of the frame's producer */
+	struct ww_array array;
 	ww_stream *stream; /* a reference: the frame ends when its work so far has run; or NULL */
 	bool is_open;      /* the Frame is a user; under the GIL */
 	bool is_done;      /* it was published or discarded; by the thread that uses the channel */
@@ -63,6 +98,14 @@ struct frame_hold {
 
 /* Takes over both, also on failure. NULL: there is no memory. */
 struct channel_state *channel_state_new(ww_channel *channel, ww_device *device);
+/* work_queue_state.c: the same for a work queue. */
+struct channel_state *work_queue_state_new(ww_work_queue *queue, ww_device *device);
+/*
+ * What both do: takes over @device, also on failure. The caller sets the object, and then the form.
+ */
+struct channel_state *channel_state_alloc(const struct frame_class *class, ww_device *device);
+/* The form is set. Return: @state; NULL: there is no memory, and the state is released. */
+struct channel_state *channel_state_begin(struct channel_state *state);
 struct channel_state *channel_state_ref(struct channel_state *state);
 struct channel_state *channel_state_unref(struct channel_state *state);
 
@@ -87,9 +130,31 @@ ww_status channel_state_info(struct channel_state *state, struct ww_channel_info
 typedef ww_status (
 	*channel_fn)(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel);
 
+/* The same for whatever the object is. */
+typedef ww_status (
+	*state_fn)(struct channel_state *state, void *call, uint64_t timeout_ns, ww_cancel *cancel);
+ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel);
+
 /* Calls @fn, in turns with the calls of other threads. Return: its status; CHANNEL_CLOSED. */
 ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel);
+
+/*
+ * A descriptor that is readable while the next frame can be taken without waiting, or the Channel
+ * was closed. It is closed with the state. Return: as ww_channel_eventfd(); CHANNEL_CLOSED.
+ */
+ww_status channel_state_fileno(struct channel_state *state, int *out_fd);
+
+/*
+ * As ww_channel_wait_any(). @states: each once, in the order of their addresses, so that several
+ * threads can wait. Return: CHANNEL_CLOSED, too.
+ */
+ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
+	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index);
+
+/* Under the GIL: the form becomes that of the producer whose frame was received last. */
+void channel_state_refresh(struct channel_state *state);
 
 struct frame_metadata {
 	const char *bytes;
@@ -118,6 +183,14 @@ void frame_hold_drop_user(void *hold);
 /* Why a frame that ended was not valid, which is told once. Return: whether there is one. */
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record);
 
+/* Dtype and largest shape of the hold's frame. NULL: it is bytes */
+static inline const struct ww_array *frame_hold_array(const struct frame_hold *hold)
+{
+	if (hold->state->reattaches)
+		return hold->has_array ? &hold->array : NULL;
+	return hold->state->form.has_array ? &hold->state->form.array : NULL;
+}
+
 /* --- frame.c --- */
 
 PyTypeObject *frame_type_make(PyObject *module);
@@ -130,15 +203,66 @@ PyObject *frame_object(struct core *core, struct frame_hold *hold, PyObject *str
 bool frame_set_size(PyObject *self, PyObject *shape, PyObject *nbytes);
 /* It is its hold's user no more. Nothing is published. */
 void frame_close(PyObject *self);
+/* Of one that was received: the work with it is done. */
+void frame_close_done(PyObject *self);
+/* The hold of a Frame or WorkFrame; borrowed. */
+struct frame_hold *frame_hold_of(PyObject *self);
+
+/* What a WorkFrame is made of, too. */
+int frame_traverse(PyObject *self, visitproc visit, void *arg);
+int frame_clear(PyObject *self);
+void frame_dealloc(PyObject *self);
+int frame_getbuffer(PyObject *self, Py_buffer *view, int flags);
+PyObject *frame_repr(PyObject *self);
+/* Its end as Frame.release(): @is_done as for frame_close_done(). */
+PyObject *frame_end(PyObject *self, PyObject *stream, bool is_done);
+extern PyMethodDef frame_methods[];
+extern PyGetSetDef *const frame_properties;
+extern PyMemberDef frame_members[];
+extern const size_t frame_bytes; /* of an instance */
 
 /* --- channel.c --- */
 
 extern const struct handle_class channel_class;
+
+struct channel_handle {
+	struct handle base; /* object: a struct channel_state */
+	PyObject *given;    /* the Frame that an iteration gave last; or NULL */
+	PyObject *kept;     /* a Frame that is to be received next; or NULL */
+};
+
+/* What a WorkQueue is made of, too. */
+void *channel_ref(void *state);
+void *channel_unref(void *state);
+int channel_traverse(PyObject *self, visitproc visit, void *arg);
+int channel_clear(PyObject *self);
+void channel_dealloc(PyObject *self);
+PyObject *channel_close(PyObject *self, PyObject *unused);
+PyObject *channel_acquire(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_acquire_async(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_send(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_receive(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *channel_iternext(PyObject *self);
+PyObject *channel_iter(PyObject *self);
+PyObject *channel_put_back(PyObject *self, PyObject *frame);
+PyObject *channel_get_shape(PyObject *self, void *unused);
+PyObject *channel_get_dtype(PyObject *self, void *unused);
+PyObject *channel_get_device(PyObject *self, void *unused);
+PyObject *channel_get_closed(PyObject *self, void *unused);
+/* What does not change of it; borrowed. NULL with an exception: it is closed. */
+const struct channel_state *channel_open_state(PyObject *self);
+
 /* Raises what a status says, those of this file included. Return: NULL. */
 PyObject *channel_fail(struct core *core, ww_status status);
 PyTypeObject *channel_type_make(PyObject *module);
 /* A consumer. @which: a device, or None: the one that holds the bytes */
 PyObject *channel_open_token(struct core *core, const struct ww_token *token, PyObject *which);
+
+/* --- channel_wait.c --- */
+
+PyObject *channel_fileno(PyObject *self, PyObject *unused);
+PyObject *channel_wait_any(PyObject *module, PyObject *arguments, PyObject *keywords);
 
 /* --- channel_members.c: methods about the consumers --- */
 
@@ -146,5 +270,17 @@ PyObject *channel_wait_consumers(PyObject *self, PyObject *arguments, PyObject *
 PyObject *channel_who(PyObject *self, PyObject *unused);
 PyObject *channel_evict(PyObject *self, PyObject *number);
 PyObject *channel_next_event(PyObject *self, PyObject *arguments, PyObject *keywords);
+
+/* --- channel_open.c: arguments that a WorkQueue has, too; false with an exception --- */
+
+bool convert_count(PyObject *value, const char *what, uint32_t *out_count);
+bool describe_frames(struct core *core, PyObject *shape, PyObject *dtype, struct ww_array *array,
+	bool *out_given);
+bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker);
+bool convert_metadata_type(const char *text, char *out, size_t room);
+/*
+ * Room for a frame. @array: NULL: frames are bytes
+ */
+bool convert_slot_bytes(PyObject *value, const struct ww_array *array, uint64_t *out_bytes);
 
 #endif

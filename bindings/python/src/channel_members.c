@@ -161,9 +161,9 @@ static ww_status next(ww_channel *channel, void *call, uint64_t timeout_ns, ww_c
 static PyObject *event_object_of(struct core *core, const struct ww_channel_event *event)
 {
 	static const char *const words[] = {"", "joined", "left", "ended", "evicted", "waited",
-		"late", "closed", "lost"};
+		"late", "closed", "lost", "reattached"};
 	PyObject *const values[] = {
-		info_word(event->kind, words, 9),
+		info_word(event->kind, words, 10),
 		event->consumer == WW_CHANNEL_NOBODY ? Py_NewRef(Py_None)
 						     : PyLong_FromUnsignedLong(event->consumer),
 		PyLong_FromUnsignedLong(event->pid),
@@ -173,6 +173,7 @@ static PyObject *event_object_of(struct core *core, const struct ww_channel_even
 		PyLong_FromUnsignedLongLong(event->time_ns),
 		info_seconds(event->waited_ns),
 		PyLong_FromUnsignedLongLong(event->dropped),
+		PyLong_FromUnsignedLong(event->generation),
 		INFO_END,
 	};
 

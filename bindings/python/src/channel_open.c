@@ -14,10 +14,13 @@
 #define HELD_MAX 2
 
 /* Takes over both, also on failure. */
-static PyObject *channel_object(struct core *core, ww_channel *channel, ww_device *device)
+static PyObject *channel_object(struct core *core, ww_channel *channel, ww_device *device,
+	bool reattaches)
 {
 	struct channel_state *state = channel_state_new(channel, device);
 
+	if (state)
+		state->reattaches = reattaches;
 	return state ? handle_new(core->types[CORE_CHANNEL], &channel_class, state)
 		     : PyErr_NoMemory();
 }
@@ -25,7 +28,7 @@ static PyObject *channel_object(struct core *core, ww_channel *channel, ww_devic
 /* --- arguments --- */
 
 /* None leaves it 0, the library's default; 0 is not said to mean that. */
-static bool convert_count(PyObject *value, const char *what, uint32_t *out_count)
+bool convert_count(PyObject *value, const char *what, uint32_t *out_count)
 {
 	uint64_t count = 0;
 
@@ -87,7 +90,7 @@ static int convert_history(PyObject *value, void *out_history)
 }
 
 /* What frames are. @out_given: whether the caller says so. Return: false with an exception. */
-static bool describe(struct core *core, PyObject *shape, PyObject *dtype, struct ww_array *array,
+bool describe_frames(struct core *core, PyObject *shape, PyObject *dtype, struct ww_array *array,
 	bool *out_given)
 {
 	int64_t lengths[WW_ARRAY_DIMS];
@@ -115,7 +118,7 @@ static bool describe(struct core *core, PyObject *shape, PyObject *dtype, struct
 }
 
 /* @where: a Broker, or None. Return: false with an exception. */
-static bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker)
+bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker)
 {
 	*out_broker = NULL;
 	if (where == Py_None)
@@ -161,44 +164,50 @@ static PyObject *create(struct core *core, struct create_call *call, PyObject *w
 		error_raise(core, status);
 	handle_return(&broker_class, call->broker);
 	if (status == WW_OK)
-		return channel_object(core, call->channel, call->device);
+		return channel_object(core, call->channel, call->device, false);
 	handle_return(&device_class, call->device);
 	return NULL;
 }
 
-static bool set_metadata_type(struct ww_channel_params *params, const char *text)
+bool convert_metadata_type(const char *text, char *out, size_t room)
 {
 	if (!text)
 		return true;
-	if (strlen(text) >= sizeof(params->metadata_type)) {
+	if (strlen(text) >= room) {
 		PyErr_Format(PyExc_ValueError, "metadata_type has at most %d bytes, not '%s'",
-			(int)sizeof(params->metadata_type) - 1, text);
+			(int)room - 1, text);
 		return false;
 	}
-	memcpy(params->metadata_type, text, strlen(text));
+	memcpy(out, text, strlen(text));
 	return true;
+}
+
+bool convert_slot_bytes(PyObject *value, const struct ww_array *array, uint64_t *out_bytes)
+{
+	uint64_t bytes = 0;
+
+	if (array)
+		ww_array_bytes(array, &bytes);
+	if (!convert_bytes(value, out_bytes))
+		return false;
+	if (value == Py_None)
+		*out_bytes = bytes > 0 || !array ? bytes : 1;
+	if (*out_bytes > 0)
+		return true;
+	PyErr_SetString(PyExc_ValueError,
+		"give the shape and the dtype of the frames, or slot_bytes > 0");
+	return false;
 }
 
 static bool set_frames(struct core *core, struct create_call *call, PyObject *shape,
 	PyObject *dtype, PyObject *slot_bytes)
 {
-	uint64_t bytes = 0;
 	bool is_given;
 
-	if (!describe(core, shape, dtype, &call->array, &is_given) ||
-		!convert_bytes(slot_bytes, &call->params.slot_bytes))
+	if (!describe_frames(core, shape, dtype, &call->array, &is_given))
 		return false;
-	if (is_given) {
-		call->params.array = &call->array;
-		ww_array_bytes(&call->array, &bytes);
-	}
-	if (slot_bytes == Py_None)
-		call->params.slot_bytes = bytes > 0 || !is_given ? bytes : 1;
-	if (call->params.slot_bytes > 0)
-		return true;
-	PyErr_SetString(PyExc_ValueError,
-		"a channel needs the shape and the dtype of its frames, or slot_bytes > 0");
-	return false;
+	call->params.array = is_given ? &call->array : NULL;
+	return convert_slot_bytes(slot_bytes, call->params.array, &call->params.slot_bytes);
 }
 
 PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -206,7 +215,7 @@ PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
 	static char *names[] = {"name", "shape", "dtype", "slot_bytes", "slots", "policy",
 		"consumers_max", "held_max", "ahead_max", "metadata_bytes", "metadata_type",
 		"device", "kind", "mode", "group", "replace", "evict_after", "deadline",
-		"consumers_per_uid_max", "broker", "cancel", NULL};
+		"consumers_per_uid_max", "trust_users", "broker", "cancel", NULL};
 	PyObject *shape = Py_None, *dtype = Py_None, *slot_bytes = Py_None, *slots = Py_None;
 	PyObject *consumers = Py_None, *held = Py_None, *ahead = Py_None, *each = Py_None;
 	PyObject *which = Py_None, *where = Py_None, *cancel = NULL;
@@ -214,26 +223,29 @@ PyObject *channel_new(PyTypeObject *type, PyObject *arguments, PyObject *keyword
 	const char *metadata_type = NULL;
 	struct core *core = core_of_type(type);
 	uint64_t metadata_bytes = 0;
-	int is_replacing = 0;
+	int is_replacing = 0, is_trusting = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords,
-		    "|zOO$OOO&OOOO&zOO&O&O&pO&O&OOO:Channel", names, &call.name, &shape, &dtype,
+		    "|zOO$OOO&OOOO&zOO&O&O&pO&O&OpOO:Channel", names, &call.name, &shape, &dtype,
 		    &slot_bytes, &slots, convert_policy, &call.params.policy, &consumers, &held,
 		    &ahead, convert_bytes, &metadata_bytes, &metadata_type, &which, convert_kind,
 		    &call.params.kind, convert_mode, &call.params.mode, convert_group,
 		    &call.params.gid, &is_replacing, convert_seconds, &call.params.evict_after_ns,
-		    convert_seconds, &call.params.deadline_ns, &each, &where, &cancel) ||
+		    convert_seconds, &call.params.deadline_ns, &each, &is_trusting, &where,
+		    &cancel) ||
 		!set_frames(core, &call, shape, dtype, slot_bytes) ||
 		!convert_count(slots, "slots", &call.params.slots) ||
 		!convert_count(consumers, "consumers_max", &call.params.consumers_max) ||
 		!convert_held(held, &call.params) ||
 		!convert_count(ahead, "ahead_max", &call.params.ahead_max) ||
 		!convert_count(each, "consumers_per_uid_max", &call.params.consumers_per_uid_max) ||
-		!set_metadata_type(&call.params, metadata_type))
+		!convert_metadata_type(metadata_type, call.params.metadata_type,
+			sizeof(call.params.metadata_type)))
 		return NULL;
 	call.params.metadata_bytes = metadata_bytes < UINT32_MAX ? (uint32_t)metadata_bytes
 								 : UINT32_MAX;
-	call.params.flags = is_replacing ? WW_PUT_REPLACE : 0;
+	call.params.flags = (is_replacing ? WW_PUT_REPLACE : 0) |
+		(is_trusting ? WW_CHANNEL_TRUST_USERS : 0);
 	return create(core, &call, which, where, cancel);
 }
 
@@ -311,7 +323,8 @@ static PyObject *join(struct core *core, struct join_call *call, PyObject *which
 	if (status == WW_OK)
 		status = wait_run(core, run_join, call, timeout_ns, cancel);
 	if (status == WW_OK)
-		return channel_object(core, call->channel, call->device);
+		return channel_object(core, call->channel, call->device,
+			call->params.flags & WW_CONSUMER_REATTACH);
 	error_raise(core, status);
 	handle_return(&device_class, call->device);
 	return NULL;
@@ -343,22 +356,28 @@ static bool read_name(struct core *core, PyObject *value, struct join_call *call
 PyObject *channel_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"name", "history", "shape", "dtype", "metadata_type", "device",
-		"timeout", "deadline", "broker", "cancel", NULL};
+		"timeout", "deadline", "reattach", "observe", "trust_users", "broker", "cancel",
+		NULL};
 	struct core *core = core_of_type((PyTypeObject *)type);
 	PyObject *name, *shape = Py_None, *dtype = Py_None, *which = Py_None, *where = Py_None;
 	struct join_call call = {.params = WW_INIT(struct ww_consumer_params)};
 	PyObject *cancel = NULL, *text, *made = NULL;
+	int reattaches = 0, is_observing = 0, is_trusting = 0;
 	uint64_t timeout_ns = 0;
 	bool is_given;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOzOO&O&OO:get", names, &name,
-		    convert_history, &call.params.history, &shape, &dtype,
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&OOzOO&O&pppOO:get", names,
+		    &name, convert_history, &call.params.history, &shape, &dtype,
 		    &call.params.metadata_type, &which, convert_timeout, &timeout_ns,
-		    convert_seconds, &call.params.deadline_ns, &where, &cancel) ||
-		!describe(core, shape, dtype, &call.array, &is_given) ||
+		    convert_seconds, &call.params.deadline_ns, &reattaches, &is_observing,
+		    &is_trusting, &where, &cancel) ||
+		!describe_frames(core, shape, dtype, &call.array, &is_given) ||
 		!read_name(core, name, &call, &text))
 		return NULL;
 	call.params.array = is_given ? &call.array : NULL;
+	call.params.flags = (reattaches ? WW_CONSUMER_REATTACH : 0) |
+		(is_observing ? WW_CONSUMER_OBSERVE : 0) |
+		(is_trusting ? WW_CONSUMER_TRUST_USERS : 0);
 	if (borrow_broker(core, where, &call.broker))
 		made = join(core, &call, which, timeout_ns, cancel);
 	handle_return(&broker_class, call.broker);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel_state.c - a ww_channel that several threads may use, and the frames it has given
+ * channel_state.c - a ww_channel, or ww_work_queue, that several threads may use, and the frames it
+ * has given
  *
- * A thread that uses the ww_channel does not have the lock, so that frames can end meanwhile: these
+ * A thread that uses the object does not have the lock, so that frames can end meanwhile: these
  * are put into a list, and the thread gives them back when it has done its call. A wait for a frame
  * lasts WAIT_NS at most; then what came meanwhile is done, and the wait goes on.
  *
@@ -12,6 +13,7 @@
 #include "channel.h"
 
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +27,12 @@
 static bool is_inherited(const struct channel_state *state)
 {
 	return state->pid != getpid();
+}
+
+/* By the thread that uses it. */
+static bool has_object(const struct channel_state *state)
+{
+	return state->channel || state->queue;
 }
 
 static bool is_closed(const struct channel_state *state)
@@ -73,53 +81,153 @@ static void state_give_back_ended(struct channel_state *state)
 	}
 }
 
+/*
+ * Under the lock, when the Channel was closed: whoever polls looks again, and finds that. The
+ * library empties the descriptor only in calls, so this follows each of them.
+ */
+static void tell_event_loops(struct channel_state *state)
+{
+	if (state->ready_fd >= 0)
+		(void)eventfd_write(state->ready_fd, 1);
+}
+
 static void state_leave(struct channel_state *state)
 {
 	if (is_inherited(state))
 		return;
 	pthread_mutex_lock(&state->lock);
 	state_give_back_ended(state);
+	if (is_closed(state))
+		tell_event_loops(state);
 	state->is_used = false;
 	pthread_cond_broadcast(&state->is_free);
 	pthread_mutex_unlock(&state->lock);
 }
+
+/* --- the calls of a channel --- */
+
+static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	return ww_channel_acquire(hold->state->channel, hold->stream, timeout_ns, cancel,
+		&hold->frame);
+}
+
+/* Of a consumer that may have another producer now: what its frames are. */
+static ww_status note_form(struct frame_hold *hold)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = WW_OK;
+
+	if (state->latest.generation != hold->frame.generation) {
+		struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+
+		status = ww_channel_info_get(state->channel, &info);
+		pthread_mutex_lock(&state->lock);
+		if (status == WW_OK)
+			state->latest = info;
+		pthread_mutex_unlock(&state->lock);
+	}
+	hold->has_array = state->latest.has_array;
+	hold->array = state->latest.array;
+	return status;
+}
+
+static ww_status receive(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct channel_state *state = hold->state;
+	ww_status status = ww_channel_receive(state->channel, hold->stream, timeout_ns, cancel,
+		&hold->frame);
+
+	return status == WW_OK && state->reattaches ? note_form(hold) : status;
+}
+
+static ww_status publish(struct frame_hold *hold, ww_stream *stream)
+{
+	return ww_channel_publish(hold->state->channel, &hold->frame, stream);
+}
+
+static ww_status discard(struct frame_hold *hold, ww_stream *stream)
+{
+	return ww_channel_discard(hold->state->channel, &hold->frame, stream);
+}
+
+static ww_status release(struct frame_hold *hold, ww_stream *stream)
+{
+	return ww_channel_release(hold->state->channel, &hold->frame, stream);
+}
+
+static const struct frame_class channel_frames = {
+	.handle = &channel_class,
+	.type = CORE_FRAME,
+	.ends = "release it",
+	.ended = "released",
+	.hold_bytes = sizeof(struct frame_hold),
+	.acquire = acquire,
+	.receive = receive,
+	.publish = publish,
+	.discard = discard,
+	.release = release,
+};
 
 /* --- making and freeing --- */
 
 static void state_free(struct channel_state *state)
 {
 	ww_channel_unref(state->channel);
+	ww_work_queue_unref(state->queue);
 	ww_device_unref(state->device);
 	if (!is_inherited(state)) {
 		pthread_mutex_destroy(&state->lock);
 		pthread_cond_destroy(&state->is_free);
 	}
+	if (state->ready_fd >= 0)
+		close(state->ready_fd);
 	free(state->held);
 	free(state);
 }
 
-struct channel_state *channel_state_new(ww_channel *channel, ww_device *device)
+struct channel_state *channel_state_alloc(const struct frame_class *class, ww_device *device)
 {
 	struct ww_device_info where = WW_INIT(struct ww_device_info);
 	struct channel_state *state = calloc(1, sizeof(*state));
 
 	if (!state) {
-		ww_channel_unref(channel);
 		ww_device_unref(device);
 		return NULL;
 	}
+	state->class = class;
 	state->refs = 1;
+	state->ready_fd = -1;
 	state->pid = getpid();
-	state->channel = channel;
 	state->device = device;
 	if (ww_device_info_get(device, &where) == WW_OK)
 		state->has_gpu = where.backend == WW_BACKEND_CUDA;
 	pthread_mutex_init(&state->lock, NULL);
 	pthread_cond_init(&state->is_free, NULL);
-	state->form = WW_INIT(struct ww_channel_info);
-	if (ww_channel_info_get(channel, &state->form) == WW_OK)
-		state->held = calloc(state->form.slots, sizeof(*state->held));
+	return state;
+}
+
+struct channel_state *channel_state_begin(struct channel_state *state)
+{
+	state->held = calloc(state->form.slots, sizeof(*state->held));
 	return state->held ? state : channel_state_unref(state);
+}
+
+struct channel_state *channel_state_new(ww_channel *channel, ww_device *device)
+{
+	struct channel_state *state = channel_state_alloc(&channel_frames, device);
+
+	if (!state) {
+		ww_channel_unref(channel);
+		return NULL;
+	}
+	state->channel = channel;
+	state->form = WW_INIT(struct ww_channel_info);
+	if (ww_channel_info_get(channel, &state->form) != WW_OK)
+		return channel_state_unref(state);
+	state->is_consumer = !state->form.is_producer && !state->form.is_observer;
+	state->latest = state->form;
+	return channel_state_begin(state);
 }
 
 struct channel_state *channel_state_ref(struct channel_state *state)
@@ -138,15 +246,24 @@ struct channel_state *channel_state_unref(struct channel_state *state)
 void channel_state_close(struct channel_state *state)
 {
 	ww_channel *channel;
+	ww_work_queue *queue;
 
 	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
-	if (!state->form.is_producer)
+	if (!is_inherited(state)) {
+		pthread_mutex_lock(&state->lock);
+		tell_event_loops(state);
+		pthread_mutex_unlock(&state->lock);
+	}
+	if (state->is_consumer)
 		return;
 	state_enter(state);
 	channel = state->channel;
+	queue = state->queue;
 	state->channel = NULL;
+	state->queue = NULL;
 	state_leave(state);
 	ww_channel_unref(channel);
+	ww_work_queue_unref(queue);
 }
 
 bool channel_state_take_lost(struct channel_state *state, struct ww_error *out_record)
@@ -195,13 +312,13 @@ static void note_lost(struct channel_state *state)
 static void hold_release(struct frame_hold *hold)
 {
 	struct channel_state *state = hold->state;
-	ww_status status = ww_channel_release(state->channel, &hold->frame, hold->stream);
+	ww_status status = state->class->release(hold, hold->stream);
 
 	if (status == WW_OK)
 		return;
 	note_lost(state);
 	if (hold->stream && ww_stream_synchronize(hold->stream, DRAIN_NS, NULL) != WW_TIMED_OUT)
-		ww_channel_release(state->channel, &hold->frame, NULL);
+		state->class->release(hold, NULL);
 }
 
 /* By the thread that uses the channel. */
@@ -209,10 +326,10 @@ static void hold_give_back(struct frame_hold *hold)
 {
 	struct channel_state *state = hold->state;
 
-	if (state->channel && !state->form.is_producer)
+	if (has_object(state) && !state->form.is_producer)
 		hold_release(hold);
-	else if (state->channel && !hold->is_done)
-		ww_channel_discard(state->channel, &hold->frame, hold->stream);
+	else if (has_object(state) && !hold->is_done)
+		state->class->discard(hold, hold->stream);
 	if (state->form.is_producer)
 		__atomic_sub_fetch(&state->held[hold->frame.slot], 1, __ATOMIC_RELAXED);
 	frame_hold_unref(hold);
@@ -256,7 +373,7 @@ static ww_status hold_publish(struct frame_hold *hold, const struct frame_metada
 	if (metadata->count > 0 && !is_inherited(hold->state))
 		memcpy(hold->frame.metadata, metadata->bytes, metadata->count);
 	hold->frame.metadata_bytes = metadata->count;
-	return ww_channel_publish(hold->state->channel, &hold->frame, stream);
+	return hold->state->class->publish(hold, stream);
 }
 
 ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadata *metadata,
@@ -266,7 +383,7 @@ ww_status frame_hold_publish(struct frame_hold *hold, const struct frame_metadat
 	ww_status status = CHANNEL_CLOSED;
 
 	state_enter(state);
-	if (state->channel && !hold->is_done)
+	if (has_object(state) && !hold->is_done)
 		status = hold_publish(hold, metadata, stream ? stream : hold->stream);
 	if (status == WW_OK)
 		hold->is_done = true;
@@ -283,9 +400,8 @@ ww_status frame_hold_discard(struct frame_hold *hold, const struct frame_metadat
 
 	(void)metadata;
 	state_enter(state);
-	if (state->channel && !hold->is_done)
-		status = ww_channel_discard(state->channel, &hold->frame,
-			stream ? stream : hold->stream);
+	if (has_object(state) && !hold->is_done)
+		status = state->class->discard(hold, stream ? stream : hold->stream);
 	if (status == WW_OK)
 		hold->is_done = true;
 	state_leave(state);
@@ -309,8 +425,8 @@ static uint64_t wait_ns(uint64_t timeout_ns, uint64_t spent_ns)
 	return left_ns < WAIT_NS ? left_ns : WAIT_NS;
 }
 
-static ww_status try_call(struct channel_state *state, channel_fn fn, void *call,
-	uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status try_run(struct channel_state *state, state_fn fn, void *call, uint64_t timeout_ns,
+	ww_cancel *cancel)
 {
 	ww_status status = CHANNEL_CLOSED;
 
@@ -318,23 +434,44 @@ static ww_status try_call(struct channel_state *state, channel_fn fn, void *call
 		state_enter_to_wait(state);
 	else
 		state_enter(state);
-	if (state->channel && !is_closed(state))
-		status = fn(state->channel, call, timeout_ns, cancel);
+	if (has_object(state) && !is_closed(state))
+		status = fn(state, call, timeout_ns, cancel);
 	state_leave(state);
 	return status;
 }
 
-ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
+ww_status channel_state_run(struct channel_state *state, state_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel)
 {
 	uint64_t begin_ns = now_ns(), spent_ns = 0;
 	ww_status status;
 
 	do {
-		status = try_call(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
+		status = try_run(state, fn, call, wait_ns(timeout_ns, spent_ns), cancel);
 		spent_ns = now_ns() - begin_ns;
 	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
 	return status;
+}
+
+struct channel_call {
+	channel_fn fn;
+	void *call;
+};
+
+static ww_status call_channel(struct channel_state *state, void *call, uint64_t timeout_ns,
+	ww_cancel *cancel)
+{
+	const struct channel_call *args = call;
+
+	return args->fn(state->channel, args->call, timeout_ns, cancel);
+}
+
+ww_status channel_state_call(struct channel_state *state, channel_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct channel_call args = {fn, call};
+
+	return channel_state_run(state, call_channel, &args, timeout_ns, cancel);
 }
 
 static ww_status get_info(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel)
@@ -350,11 +487,86 @@ ww_status channel_state_info(struct channel_state *state, struct ww_channel_info
 	return channel_state_call(state, get_info, info, 0, NULL);
 }
 
+/* --- waits for several things --- */
+
+/* By the thread that uses the channel. */
+static ww_status open_fileno(struct channel_state *state, void *call, uint64_t timeout_ns,
+	ww_cancel *cancel)
+{
+	ww_status status = WW_OK;
+	int fd;
+
+	(void)timeout_ns;
+	(void)cancel;
+	if (state->ready_fd < 0) {
+		status = ww_channel_eventfd(state->channel, &fd);
+		pthread_mutex_lock(&state->lock);
+		state->ready_fd = fd;
+		pthread_mutex_unlock(&state->lock);
+	}
+	*(int *)call = state->ready_fd;
+	return status;
+}
+
+ww_status channel_state_fileno(struct channel_state *state, int *out_fd)
+{
+	return channel_state_run(state, open_fileno, out_fd, 0, NULL);
+}
+
+static bool are_open(struct channel_state *const *states, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!has_object(states[i]) || is_closed(states[i]))
+			return false;
+	}
+	return true;
+}
+
+static ww_status try_wait_any(struct channel_state *const *states, uint32_t count,
+	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index)
+{
+	ww_channel *channels[WW_CHANNEL_WAIT_MAX] = {NULL};
+	ww_status status = CHANNEL_CLOSED;
+
+	for (uint32_t i = 0; i < count; i++) {
+		state_enter_to_wait(states[i]);
+		channels[i] = states[i]->channel;
+	}
+	if (are_open(states, count))
+		status = ww_channel_wait_any(channels, count, timeout_ns, cancel, out_index);
+	for (uint32_t i = 0; i < count; i++)
+		state_leave(states[i]);
+	return status;
+}
+
+ww_status channel_state_wait_any(struct channel_state *const *states, uint32_t count,
+	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_index)
+{
+	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	ww_status status;
+
+	do {
+		status = try_wait_any(states, count, wait_ns(timeout_ns, spent_ns), cancel,
+			out_index);
+		spent_ns = now_ns() - begin_ns;
+	} while (status == WW_TIMED_OUT && spent_ns < timeout_ns);
+	return status;
+}
+
+void channel_state_refresh(struct channel_state *state)
+{
+	if (!state->reattaches || is_inherited(state))
+		return;
+	pthread_mutex_lock(&state->lock);
+	state->form = state->latest;
+	pthread_mutex_unlock(&state->lock);
+}
+
 /* --- frames that are taken --- */
 
 static struct frame_hold *hold_new(struct channel_state *state, ww_stream *stream)
 {
-	struct frame_hold *hold = calloc(1, sizeof(*hold));
+	struct frame_hold *hold = calloc(1, state->class->hold_bytes);
 
 	if (!hold)
 		return NULL;
@@ -377,19 +589,20 @@ static ww_status hold_note_slot(struct frame_hold *hold)
 		__atomic_add_fetch(held, 1, __ATOMIC_RELAXED);
 		return WW_OK;
 	}
-	ww_channel_discard(state->channel, &hold->frame, hold->stream);
+	state->class->discard(hold, hold->stream);
 	return CHANNEL_HAS_VIEWS;
 }
 
 /* By the thread that uses the channel. */
-static ww_status hold_fill(ww_channel *channel, void *call, uint64_t timeout_ns, ww_cancel *cancel)
+static ww_status hold_fill(struct channel_state *state, void *call, uint64_t timeout_ns,
+	ww_cancel *cancel)
 {
 	struct frame_hold *hold = call;
 	ww_status status;
 
-	if (!hold->state->form.is_producer)
-		return ww_channel_receive(channel, hold->stream, timeout_ns, cancel, &hold->frame);
-	status = ww_channel_acquire(channel, hold->stream, timeout_ns, cancel, &hold->frame);
+	if (!state->form.is_producer)
+		return state->class->receive(hold, timeout_ns, cancel);
+	status = state->class->acquire(hold, timeout_ns, cancel);
 	return status == WW_OK ? hold_note_slot(hold) : status;
 }
 
@@ -415,7 +628,7 @@ static ww_status hold_wait(struct frame_hold *hold, uint64_t timeout_ns, ww_canc
 	ww_status status;
 
 	do {
-		status = channel_state_call(hold->state, hold_fill, hold,
+		status = channel_state_run(hold->state, hold_fill, hold,
 			timeout_ns == WW_FOREVER ? timeout_ns : timeout_ns - spent_ns, cancel);
 		spent_ns = now_ns() - begin_ns;
 	} while (may_be_retiring(hold, status, spent_ns) && spent_ns < timeout_ns);

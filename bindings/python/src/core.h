@@ -48,6 +48,13 @@ enum core_type {
 	CORE_WATCH,
 	CORE_CHANNEL,
 	CORE_FRAME,
+	CORE_WORK_QUEUE,
+	CORE_WORK_FRAME,
+	CORE_SERVICE,
+	CORE_CALL,
+	CORE_CLIENT,
+	CORE_FUNCTION,
+	CORE_TICKET,
 	CORE_OBJECT_INFO,
 	CORE_PROCESS_INFO,
 	CORE_BROKER_INFO,
@@ -57,6 +64,8 @@ enum core_type {
 	CORE_IN_FLIGHT,
 	CORE_CHANNEL_CONSUMER,
 	CORE_CHANNEL_EVENT,
+	CORE_SERVICE_INFO,
+	CORE_FUNCTION_INFO,
 	CORE_TYPES
 };
 
@@ -293,6 +302,8 @@ extern const struct handle_class hold_class;
 /* stream.c: where a Stream keeps the timeline of Array.ready(); NULL: it is no Stream */
 PyObject **stream_ready(struct core *core, PyObject *value);
 
+/* @kept: borrowed; lives as long as the Stream; may be NULL */
+PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept);
 PyObject *device_object(struct core *core, ww_device *device);
 PyObject *memory_object(struct core *core, ww_memory *memory);
 PyObject *timeline_object(struct core *core, ww_timeline *timeline);
@@ -339,10 +350,13 @@ PyObject *torch_failure(PyObject *module, PyObject *unused);
 
 /* A coroutine that calls a method of @self, by its name, in a thread of its own. */
 PyObject *aio_run(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords);
-/* __anext__ of a Watch, and of a Channel. */
+/* __anext__ of a Watch, and of a Channel or WorkQueue. */
 PyObject *aio_next(PyObject *watch);
 PyObject *aio_next_frame(PyObject *channel);
-/* Channel.receive_async() */
+/* __await__ of a Ticket. */
+PyObject *aio_await_ticket(PyObject *ticket);
+/* Channel.acquire_async(), Channel.receive_async(), and those of a WorkQueue */
+PyObject *aio_acquire(PyObject *channel, PyObject *arguments, PyObject *keywords);
 PyObject *aio_receive(PyObject *channel, PyObject *arguments, PyObject *keywords);
 
 /* --- info.c --- */

@@ -55,12 +55,19 @@ static const struct error_class classes[] = {
 	{"NoBroker", &PyExc_ConnectionError, "No broker listens there, or it does not answer.",
 		{WW_ERR_NO_BROKER}},
 	{"EndOfChannel", &PyExc_EOFError,
-		"The producer has closed the channel, and all of its frames were received.",
+		"No frame comes any more: the producer has closed the channel, or the work queue was shut down.",
 		{WW_END}},
 	{"Evicted", &PyExc_ConnectionError,
 		"The producer of a channel has ended this consumer's subscription; or evicted consumers hold "
 		"all slots.",
 		{WW_ERR_EVICTED}},
+	{"Unavailable", &PyExc_ConnectionError,
+		"The server of a service takes no calls any more: it drains, or has closed the service.",
+		{WW_ERR_UNAVAILABLE}},
+	{"DependencyFailed", NULL,
+		"A call was not run, since a call that it depends on has failed. Its attribute `failed_call` "
+		"is the number of that one.",
+		{WW_ERR_DEPENDENCY_FAILED}},
 	{"Timeout", &PyExc_TimeoutError, "The time limit passed first.", {WW_TIMED_OUT}},
 	{"Cancelled", NULL, "The Cancel object of the call was set first.", {WW_CANCELLED}},
 };

@@ -14,6 +14,8 @@ static const struct {
 	/* clang-format off */
 	{"WW_ACCESS_READ",            "access='read'"},
 	{"WW_ACCESS_WRITE",           "access='write'"},
+	{"WW_CLIENT_OBSERVE",         "observe=True"},
+	{"WW_CONSUMER_REATTACH",      "reattach=True"},
 	{"WW_GET_FROM_OWNER",         "owner="},
 	{"WW_IMPORT_NO_SLOW_ROUTE",   "no_slow_route=True"},
 	{"WW_IMPORT_OWN_MAPPING",     "own_mapping=True"},
@@ -27,6 +29,7 @@ static const struct {
 	{"WW_STATE_WRITING",          "state='writing'"},
 	{"ww_array_index",            "an int"},
 	{"ww_channel_consumer_info_get()", "Channel.who()"},
+	{"ww_channel_next_event()",   "Channel.next_event()"},
 	{"ww_dlpack_export",          "max_version=(1, 0)"},
 	{"ww_event_synchronize()",    "Event.synchronize()"},
 	{"ww_export_params.escrow_ns", "token(escrow=seconds)"},
@@ -40,6 +43,8 @@ static const struct {
 	{"ww_memory_unref()",         "close()"},
 	{"ww_memory_wrap()",          "warpway.share()"},
 	{"ww_pool_import()",          "Token.open()"},
+	{"ww_service_params.calls_max", "calls_max"},
+	{"ww_service_start()",        "Service.start()"},
 	{"ww_stream_create()",        "warpway.Stream()"},
 	/* clang-format on */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame.c - warpway.Frame: a slot of a channel, to be written or read in place
+ * frame.c - warpway.Frame: a slot of a channel, to be written or read in place. What is here serves
+ * WorkFrame (work_frame.c) as well.
  *
  * The Array of a frame is made when it is first asked for. Its memory is the slot alone, and is a
  * user of the frame's hold (channel.h): whatever has a reference of that memory keeps the slot.
@@ -25,9 +26,19 @@ static struct frame *frame_of(PyObject *self)
 	return (struct frame *)self;
 }
 
+struct frame_hold *frame_hold_of(PyObject *self)
+{
+	return frame_of(self)->hold;
+}
+
 static bool is_producer(PyObject *self)
 {
 	return frame_of(self)->hold->state->form.is_producer;
+}
+
+static const struct frame_class *class_of(PyObject *self)
+{
+	return frame_of(self)->hold->state->class;
 }
 
 /* The Frame is its user no more. */
@@ -56,23 +67,23 @@ static void describe_bytes(struct ww_array *layout, uint64_t bytes)
 /* Return: WW_OK; WW_ERR_PROTOCOL (a received frame is too short for its shape). */
 static ww_status describe(struct frame *frame)
 {
-	const struct ww_channel_info *form = &frame->hold->state->form;
+	const struct ww_array *largest = frame_hold_array(frame->hold);
 	const struct ww_frame *filled = &frame->hold->frame;
 	int64_t shape[WW_CHANNEL_DIMS];
 	uint64_t bytes;
 	ww_status status;
 
-	if (!form->has_array) {
+	if (!largest) {
 		describe_bytes(&frame->layout, filled->bytes);
 		return WW_OK;
 	}
-	frame->layout = form->array;
-	if (form->is_producer)
+	frame->layout = *largest;
+	if (frame->hold->state->form.is_producer)
 		return ww_array_bytes(&frame->layout, &frame->hold->frame.bytes);
 	if (filled->ndim > 0) {
 		for (uint32_t i = 0; i < filled->ndim; i++)
 			shape[i] = (int64_t)filled->shape[i];
-		status = ww_array_set(&frame->layout, &form->array.dtype, filled->ndim, shape, NULL,
+		status = ww_array_set(&frame->layout, &largest->dtype, filled->ndim, shape, NULL,
 			0);
 		if (status != WW_OK)
 			return WW_ERR_PROTOCOL;
@@ -83,7 +94,8 @@ static ww_status describe(struct frame *frame)
 
 PyObject *frame_object(struct core *core, struct frame_hold *hold, PyObject *stream)
 {
-	struct frame *made = (struct frame *)PyType_GenericAlloc(core->types[CORE_FRAME], 0);
+	struct frame *made = (struct frame *)
+		PyType_GenericAlloc(core->types[hold->state->class->type], 0);
 	uint32_t bytes = hold->state->form.is_producer ? 0 : hold->frame.metadata_bytes;
 
 	if (!made) {
@@ -98,13 +110,13 @@ PyObject *frame_object(struct core *core, struct frame_hold *hold, PyObject *str
 		return (PyObject *)made;
 	if (made->metadata)
 		error_raise_text(core, WW_ERR_PROTOCOL,
-			"frame %llu of the channel has fewer bytes than its shape needs",
+			"frame %llu has fewer bytes than its shape needs",
 			(unsigned long long)hold->frame.number);
 	Py_DECREF(made);
 	return NULL;
 }
 
-static int frame_traverse(PyObject *self, visitproc visit, void *arg)
+int frame_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(frame_of(self)->array);
@@ -113,13 +125,13 @@ static int frame_traverse(PyObject *self, visitproc visit, void *arg)
 }
 
 /* Nothing else leads to other objects of the program. */
-static int frame_clear(PyObject *self)
+int frame_clear(PyObject *self)
 {
 	Py_CLEAR(frame_of(self)->stream);
 	return 0;
 }
 
-static void frame_dealloc(PyObject *self)
+void frame_dealloc(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -145,8 +157,8 @@ static bool require_open(PyObject *self)
 {
 	if (frame_of(self)->hold->is_open)
 		return true;
-	PyErr_Format(PyExc_ValueError, "this Frame was %s: it has no array any more",
-		is_producer(self) ? "published or discarded" : "released");
+	PyErr_Format(PyExc_ValueError, "this frame was %s: it has no array any more",
+		is_producer(self) ? "published or discarded" : class_of(self)->ended);
 	return false;
 }
 
@@ -266,7 +278,7 @@ static PyObject *get_cuda_interface(PyObject *self, void *unused)
 }
 
 /* The view is one of the Array. */
-static int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
+int frame_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
 	PyObject *array = frame_array(self);
 
@@ -288,8 +300,7 @@ static bool set_bytes(PyObject *self, PyObject *nbytes)
 	uint64_t bytes = 0;
 
 	if (frame->hold->state->form.has_array)
-		return refuse_size(self,
-			"the frames of this channel are arrays: give the shape, not nbytes");
+		return refuse_size(self, "the frames are arrays here: give the shape, not nbytes");
 	if (!convert_bytes(nbytes, &bytes))
 		return false;
 	if (bytes > frame->hold->frame.capacity) {
@@ -330,10 +341,10 @@ static bool set_layout(PyObject *self, int ndim, const int64_t *dims)
 	}
 	if (!is_within(largest, ndim, dims))
 		return refuse_size(self,
-			"a frame has the dimensions of the channel's shape, none of them longer");
+			"a frame has the dimensions of the shape of all frames, none of them longer");
 	if (ndim > WW_CHANNEL_DIMS)
 		return refuse_size(self,
-			"in a channel of more than 8 dimensions all frames have its shape");
+			"of more than 8 dimensions all frames have the same shape");
 	frame->layout = layout;
 	frame->hold->frame.bytes = bytes;
 	frame->hold->frame.ndim = (uint32_t)ndim;
@@ -348,8 +359,7 @@ static bool set_shape(PyObject *self, PyObject *shape)
 	int ndim;
 
 	if (!frame_of(self)->hold->state->form.has_array)
-		return refuse_size(self,
-			"the frames of this channel are bytes: give nbytes, not a shape");
+		return refuse_size(self, "the frames are bytes here: give nbytes, not a shape");
 	ndim = convert_shape(core_of(self), shape, "shape", dims);
 	return ndim >= 0 && set_layout(self, ndim, dims);
 }
@@ -367,10 +377,9 @@ bool frame_set_size(PyObject *self, PyObject *shape, PyObject *nbytes)
 
 static PyObject *refuse_role(PyObject *self, const char *what)
 {
-	return error_raise_text(core_of(self), WW_ERR_ACCESS,
-		is_producer(self) ? "cannot %s a frame that was acquired: publish or discard it"
-				  : "cannot %s a frame that was received: release it",
-		what);
+	return error_raise_text(core_of(self), WW_ERR_ACCESS, "cannot %s a frame that was %s: %s",
+		what, is_producer(self) ? "acquired" : "received",
+		is_producer(self) ? "publish or discard it" : class_of(self)->ends);
 }
 
 void frame_close(PyObject *self)
@@ -382,6 +391,15 @@ void frame_close(PyObject *self)
 		frame->array = NULL;
 	Py_XDECREF(array);
 	hold_close(frame->hold);
+}
+
+void frame_close_done(PyObject *self)
+{
+	struct frame_hold *hold = frame_of(self)->hold;
+
+	if (hold->is_open && hold->state->class->mark_done)
+		hold->state->class->mark_done(hold);
+	frame_close(self);
 }
 
 /* @out_stream: NULL: that of acquire() or receive(). Return: false with an exception. */
@@ -398,7 +416,8 @@ static bool read_stream(PyObject *self, PyObject *value, ww_stream **out_stream)
 static PyObject *finish(PyObject *self, ww_status status)
 {
 	if (status == CHANNEL_CLOSED)
-		return PyErr_Format(PyExc_ValueError, "the Channel of this Frame is closed");
+		return PyErr_Format(PyExc_ValueError, "the %s of this frame is closed",
+			class_of(self)->handle->noun);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
 	frame_close(self);
@@ -456,27 +475,34 @@ static PyObject *frame_discard(PyObject *self, PyObject *arguments, PyObject *ke
 	return end_acquired(self, stream, frame_hold_discard);
 }
 
-static PyObject *frame_release(PyObject *self, PyObject *arguments, PyObject *keywords)
+PyObject *frame_end(PyObject *self, PyObject *value, bool is_done)
 {
-	static char *names[] = {"stream", NULL};
 	struct frame_hold *hold = frame_of(self)->hold;
-	PyObject *value = Py_None;
 	struct ww_error record;
 	ww_stream *stream;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:release", names, &value))
-		return NULL;
-	if (is_producer(self))
-		return refuse_role(self, "release");
 	if (!read_stream(self, value, &stream))
 		return NULL;
 	if (stream && hold->is_open)
 		frame_hold_order(hold, stream);
 	handle_return(&stream_class, stream);
-	frame_close(self);
+	if (is_done)
+		frame_close_done(self);
+	else
+		frame_close(self);
 	return channel_state_take_lost(hold->state, &record)
 		? error_raise_record(core_of(self), &record)
 		: Py_NewRef(Py_None);
+}
+
+static PyObject *frame_release(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", NULL};
+	PyObject *value = Py_None;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:release", names, &value))
+		return NULL;
+	return is_producer(self) ? refuse_role(self, "release") : frame_end(self, value, true);
 }
 
 static PyObject *frame_enter(PyObject *self, PyObject *unused)
@@ -495,7 +521,7 @@ static PyObject *frame_exit(PyObject *self, PyObject *arguments)
 	if (!frame_of(self)->hold->is_open)
 		done = Py_NewRef(Py_None);
 	else if (!is_producer(self))
-		done = frame_release(self, none, NULL);
+		done = frame_end(self, Py_None, type == Py_None);
 	else
 		done = type == Py_None ? frame_publish(self, none, NULL)
 				       : frame_discard(self, none, NULL);
@@ -510,6 +536,12 @@ static PyObject *get_number(PyObject *self, void *unused)
 {
 	(void)unused;
 	return PyLong_FromUnsignedLongLong(frame_of(self)->hold->frame.number);
+}
+
+static PyObject *get_generation(PyObject *self, void *unused)
+{
+	(void)unused;
+	return PyLong_FromUnsignedLong(frame_of(self)->hold->frame.generation);
 }
 
 static PyObject *get_submitted(PyObject *self, void *unused)
@@ -570,7 +602,7 @@ static int set_metadata(PyObject *self, PyObject *value, void *unused)
 	if (!require_open(self) || count > room) {
 		if (!PyErr_Occurred())
 			error_raise_text(core_of(self), WW_ERR_INVALID,
-				"metadata of %zd bytes does not fit into the %u that the channel has for it "
+				"metadata of %zd bytes does not fit into the %u that there are for it "
 				"(metadata_bytes)",
 				count, room);
 		Py_DECREF(bytes);
@@ -583,30 +615,40 @@ static int set_metadata(PyObject *self, PyObject *value, void *unused)
 
 static PyObject *frame_reduce(PyObject *self, PyObject *unused)
 {
-	(void)self;
 	(void)unused;
 	return PyErr_Format(PyExc_TypeError,
-		"a Frame cannot be pickled: pickle the Channel, and have the receiver receive its frames");
+		"a frame cannot be pickled: pickle the %s, and have the receiver receive its frames",
+		class_of(self)->handle->noun);
 }
 
-static PyObject *frame_repr(PyObject *self)
+/* How it has ended; "": it has not. */
+static const char *end_word(PyObject *self)
 {
-	PyObject *shape = get_shape(self, NULL), *dtype = get_dtype(self, NULL), *text = NULL;
 	const struct frame_hold *hold = frame_of(self)->hold;
 
+	if (hold->is_open)
+		return "";
+	if (!is_producer(self))
+		return class_of(self)->type == CORE_FRAME ? " released" : " ended";
+	return hold->frame.number > 0 ? " published" : " discarded";
+}
+
+PyObject *frame_repr(PyObject *self)
+{
+	PyObject *shape = get_shape(self, NULL), *dtype = get_dtype(self, NULL);
+	PyObject *text = NULL;
+
 	if (shape && dtype)
-		text = PyUnicode_FromFormat("<warpway.Frame %llu shape=%S dtype=%S%s>",
-			(unsigned long long)hold->frame.number, shape, dtype,
-			hold->is_open                    ? ""
-				: !is_producer(self)     ? " released"
-				: hold->frame.number > 0 ? " published"
-							 : " discarded");
+		text = PyUnicode_FromFormat("<warpway.%s %llu shape=%S dtype=%S%s>",
+			class_of(self)->type == CORE_FRAME ? "Frame" : "WorkFrame",
+			(unsigned long long)frame_of(self)->hold->frame.number, shape, dtype,
+			end_word(self));
 	Py_XDECREF(shape);
 	Py_XDECREF(dtype);
 	return text;
 }
 
-static PyMethodDef methods[] = {
+PyMethodDef frame_methods[] = {
 	{"publish", KEYWORDS(frame_publish), METH_VARARGS | METH_KEYWORDS,
 		"publish($self, /, stream=None, *, shape=None, nbytes=None)\n--\n\n"
 		"Give an acquired frame to the consumers.\n\n"
@@ -616,9 +658,9 @@ static PyMethodDef methods[] = {
 		"    The frame is complete when its work so far has run. None: the stream of `acquire`; if\n"
 		"    there is none, the frame is complete now.\n"
 		"shape : int or sequence of int, optional\n"
-		"    Of a frame that is smaller than the channel's; its elements are the first ones of the\n"
+		"    Of a frame that is smaller than the largest; its elements are the first ones of the\n"
 		"    slot, in C order. None: as `acquire` said.\n"
-		"nbytes : int, optional\n    The same for a channel of bytes.\n\n"
+		"nbytes : int, optional\n    The same for frames of bytes.\n\n"
 		"Raises\n------\n"
 		"InvalidArgument\n    It does not fit into the slot. Nothing was published, and the frame is still there."},
 	{"discard", KEYWORDS(frame_discard), METH_VARARGS | METH_KEYWORDS,
@@ -653,12 +695,16 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef properties[] = {
+	{"generation", get_generation, NULL,
+		"int: which producer it is from: 1 for the first one, and 1 more each time the consumer went\n"
+		"on with another (``reattach=True``).",
+		NULL},
 	{"array", get_array, NULL,
-		"Array: the bytes in place. In a channel without a shape it has elements of type uint8.",
+		"Array: the bytes in place. Without a shape of frames it has elements of type uint8.",
 		NULL},
 	{"metadata", get_metadata, set_metadata,
 		"bytes: of the program; b'' unless it was set. Of an acquired frame any bytes-like object can be\n"
-		"set, of at most the channel's `metadata_bytes`.",
+		"set, of at most `metadata_bytes` of the Channel or WorkQueue.",
 		NULL},
 	{"number", get_number, NULL,
 		"int: 1, 2, 3, ... in the order of publication; 0: not published yet.", NULL},
@@ -673,10 +719,14 @@ static PyGetSetDef properties[] = {
 	{NULL},
 };
 
-static PyMemberDef members[] = {
+PyGetSetDef *const frame_properties = properties + 1; /* a WorkFrame has no generation */
+
+PyMemberDef frame_members[] = {
 	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct frame, weakrefs), READONLY, NULL},
 	{NULL},
 };
+
+const size_t frame_bytes = sizeof(struct frame);
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
@@ -692,9 +742,9 @@ static PyType_Slot slots[] = {
 	{Py_tp_traverse, frame_traverse},
 	{Py_tp_clear, frame_clear},
 	{Py_tp_repr, frame_repr},
-	{Py_tp_methods, methods},
+	{Py_tp_methods, frame_methods},
 	{Py_tp_getset, properties},
-	{Py_tp_members, members},
+	{Py_tp_members, frame_members},
 	{Py_bf_getbuffer, frame_getbuffer},
 	{0, NULL},
 };

@@ -6,7 +6,8 @@
 
 static PyStructSequence_Field object_fields[] = {
 	{"name", "str: '' if it has none"},
-	{"kind", "str: 'memory', 'timeline', 'event', 'barrier', 'channel', 'service' or 'pool'"},
+	{"kind",
+		"str: 'memory', 'timeline', 'event', 'barrier', 'channel', 'service', 'pool' or 'work-queue'"},
 	{"state", "str: 'writing', 'sealed', 'shared' or 'removed'"},
 	{"life", "str: 'held', 'owner' or 'kept'; '' if it was not asked for"},
 	{"bytes", "int: all bytes that it occupies"},
@@ -125,7 +126,8 @@ static PyStructSequence_Field consumer_fields[] = {
 static PyStructSequence_Field channel_event_fields[] = {
 	{"what",
 		"str: of a consumer 'joined', 'left', 'ended', 'evicted' or 'waited' (the producer waits for "
-		"it); of the producer 'late' (a deadline passed without a frame), 'closed' or 'lost'"},
+		"it); of the producer 'late' (a deadline passed without a frame), 'closed' or 'lost'; "
+		"'reattached' (this side goes on with another producer)"},
 	{"number", "int or None: of the consumer; None: the event is of the producer"},
 	{"pid", "int: of its process"},
 	{"uid", "int: its user"},
@@ -134,6 +136,41 @@ static PyStructSequence_Field channel_event_fields[] = {
 	{"time_ns", "int: when this side noticed it, as `time.monotonic_ns` counts"},
 	{"waited", "float: seconds, of 'waited', 'evicted' and 'late'"},
 	{"missed", "int: events before this one that were not asked for in time"},
+	{"generation", "int: which producer it is of, as of a Frame"},
+	{NULL},
+};
+
+static PyStructSequence_Field service_fields[] = {
+	{"state",
+		"str: 'starting', 'ready', 'draining', 'stopped' (the server has closed it) or 'lost' (the "
+		"server's process has ended)"},
+	{"functions", "int: how many are offered"},
+	{"clients", "int: that the server knows"},
+	{"clients_max", "int: at one time"},
+	{"calls_max", "int: of one client, that have not ended"},
+	{"arguments_bytes", "int: room for arguments of one client's calls"},
+	{"results_bytes", "int: the same for results"},
+	{"pid", "int: of the server, as it sees itself"},
+	{"uid", "int: of the server"},
+	{"calls", "int: that the server has taken"},
+	{"age", "float: seconds since the service was made"},
+	{"version", "str: as the server's program calls it"},
+	{"program", "str: the server's name"},
+	{NULL},
+};
+
+static PyStructSequence_Field function_fields[] = {
+	{"name", "str"},
+	{"signature", "str: in canonical form"},
+	{"calls", "int: that ended, however"},
+	{"failed", "int: of these, by an error"},
+	{"not_started", "int: of these, that ended before the function ran"},
+	{"run_time", "float: seconds of all runs together"},
+	{"is_idempotent", "bool: to repeat a call does no harm"},
+	{"enqueues", "bool: it touches arrays only by work on its stream"},
+	{"latency",
+		"tuple of int: runs by their length: from 2**i to 1.5 * 2**i ns in entry 2 * i, up to "
+		"2**(i + 1) in entry 2 * i + 1"},
 	{NULL},
 };
 
@@ -162,7 +199,11 @@ static const struct info_type types[] = {
 			consumer_fields, 10}},
 	{CORE_CHANNEL_EVENT,
 		{"warpway.ChannelEvent", "What has happened to a channel.", channel_event_fields,
-			9}},
+			10}},
+	{CORE_SERVICE_INFO, {"warpway.ServiceInfo", "The state of a service.", service_fields, 13}},
+	{CORE_FUNCTION_INFO,
+		{"warpway.FunctionInfo", "A function of a service, and what became of its calls.",
+			function_fields, 9}},
 };
 
 int info_types_make(struct core *core)

@@ -112,7 +112,10 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused);
 bool memory_export(PyObject *self, ww_broker *broker, const struct ww_export_params *params,
 	PyObject *cancel, struct ww_token *out_token);
 
-/* The same for a pickle: an error says what to do if the Memory is closed. */
+/* A token of what is not mapped (memory_is_held()), which is valid as long as others hold it. */
+bool memory_export_held(PyObject *self, struct ww_token *out_token);
+
+/* The same as memory_export() for a pickle: an error says what to do if the Memory is closed. */
 bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
 	struct ww_token *out_token);
 

@@ -239,6 +239,7 @@ static bool can_pickle(PyObject *self)
 
 struct pass_call {
 	ww_object *hold;
+	struct ww_token_params params;
 	struct ww_token token;
 };
 
@@ -247,9 +248,7 @@ static ww_status run_pass_on(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct pass_call *args = call;
 
 	(void)timeout_ns;
-	return ww_object_export(args->hold,
-		WW_PARAMS(struct ww_token_params, .uses = 1, .flags = WW_EXPORT_DELIVERY), cancel,
-		&args->token);
+	return ww_object_export(args->hold, &args->params, cancel, &args->token);
 }
 
 /* What came by a pickle, and is as it came, is passed on without a mapping. */
@@ -264,10 +263,12 @@ static bool is_as_it_came(struct core *core, const struct memory_handle *handle,
 		     : !info.has_array;
 }
 
-static bool memory_pass_on(PyObject *self, struct ww_token *out_token)
+static bool memory_pass_on(PyObject *self, const struct ww_token_params *params,
+	struct ww_token *out_token)
 {
 	struct pass_call call = {
 		.hold = ww_object_ref(((struct memory_handle *)self)->hold->object),
+		.params = *params,
 	};
 	ww_status status = wait_brief(core_of(self), run_pass_on, &call, NULL);
 
@@ -278,13 +279,29 @@ static bool memory_pass_on(PyObject *self, struct ww_token *out_token)
 	return status == WW_OK;
 }
 
+bool memory_export_held(PyObject *self, struct ww_token *out_token)
+{
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+
+	return memory_pass_on(self, &params, out_token);
+}
+
 bool memory_export_pickle(PyObject *self, const struct ww_export_params *params,
 	struct ww_token *out_token)
 {
+	const struct ww_token_params delivery = {
+		.struct_size = sizeof(delivery),
+		.uses = 1,
+		.flags = WW_EXPORT_DELIVERY,
+	};
+
 	if (!can_pickle(self))
 		return false;
 	if (is_as_it_came(core_of(self), (struct memory_handle *)self, params->array))
-		return memory_pass_on(self, out_token);
+		return memory_pass_on(self, &delivery, out_token);
 	return !PyErr_Occurred() && memory_export(self, NULL, params, NULL, out_token);
 }
 

@@ -8,8 +8,11 @@
 
 #include "array.h"
 #include "channel.h"
+#include "client.h"
 #include "dlpack.h"
+#include "service.h"
 #include "token.h"
+#include "work_queue.h"
 
 struct core *core_of_type(PyTypeObject *type)
 {
@@ -154,6 +157,20 @@ static PyMethodDef functions[] = {
 		"bytes : int or None\n    Bytes of their memory together; None: 16 TiB.\n\n"
 		"The limits hold for each pool, and for all other memory together. A token or pickle that\n"
 		"would exceed one raises LimitReached, which names the oldest delivery and its age."},
+	{"wait_any", KEYWORDS(channel_wait_any), METH_VARARGS | METH_KEYWORDS,
+		"wait_any($module, /, channels, timeout=None, *, cancel=None)\n--\n\n"
+		"Wait until one of several channels can go on: a consumer has a frame, or the end, to\n"
+		"receive; a producer has a slot to acquire.\n\n"
+		"Parameters\n----------\n"
+		"channels : iterable of Channel\n    At most 64, of any brokers and devices.\n"
+		"timeout : float or None\n    Seconds.\n"
+		"cancel : Cancel, optional\n\n"
+		"Returns\n-------\n"
+		"Channel\n    Of several that can go on, the one that was returned longest ago.\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout` seconds passed first.\n"
+		"WrongState\n    This process holds as many frames as it may, of each of them.\n"
+		"AccessDenied\n    One is an observer."},
 	{"set_log", set_log, METH_O,
 		"set_log(function, /)\n--\n\n"
 		"Have the library's debug log call ``function(line)``, from any thread; None: no log.\n\n"
@@ -188,6 +205,13 @@ static const struct type_maker makers[] = {
 	{CORE_WATCH, watch_type_make},
 	{CORE_CHANNEL, channel_type_make},
 	{CORE_FRAME, frame_type_make},
+	{CORE_WORK_QUEUE, work_queue_type_make},
+	{CORE_WORK_FRAME, work_frame_type_make},
+	{CORE_SERVICE, service_type_make},
+	{CORE_CALL, call_type_make},
+	{CORE_CLIENT, client_type_make},
+	{CORE_FUNCTION, function_type_make},
+	{CORE_TICKET, ticket_type_make},
 };
 
 static int add_types(struct core *core)

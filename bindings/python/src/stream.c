@@ -23,7 +23,7 @@ static void *stream_unref(void *object)
 
 const struct handle_class stream_class = {"Stream", stream_ref, stream_unref};
 
-static PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept)
+PyObject *stream_object(struct core *core, ww_stream *stream, PyObject *kept)
 {
 	struct stream_handle *handle = (struct stream_handle *)handle_new(core->types[CORE_STREAM],
 		&stream_class, stream);

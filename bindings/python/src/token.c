@@ -7,8 +7,10 @@
 #include "array.h"
 #include "barrier.h"
 #include "channel.h"
+#include "client.h"
 #include "memory.h"
 #include "received.h"
+#include "work_queue.h"
 
 static void *hold_ref(void *object)
 {
@@ -349,6 +351,10 @@ static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywo
 		return open_pool(core, token, &info, which);
 	case WW_OBJECT_CHANNEL:
 		return channel_open_token(core, token, which);
+	case WW_OBJECT_WORK_QUEUE:
+		return work_queue_open_token(core, token, which);
+	case WW_OBJECT_SERVICE:
+		return client_open_token(core, token);
 	default:
 		return token_fail_kind(core);
 	}
@@ -474,7 +480,7 @@ static PyObject *token_repr(PyObject *self)
 	if (!own_info(self, &info))
 		return NULL;
 	return PyUnicode_FromFormat("<warpway.Token %s, %s, %llu bytes, broker %s>",
-		named_kind(&info) < 8 ? token_kinds[named_kind(&info)] : "?",
+		named_kind(&info) < 9 ? token_kinds[named_kind(&info)] : "?",
 		info.access == WW_ACCESS_WRITE ? "write" : "read", (unsigned long long)info.bytes,
 		info.address);
 }
@@ -528,8 +534,8 @@ static PyObject *get_dtype(PyObject *self, void *unused)
 static PyMethodDef methods[] = {
 	{"open", KEYWORDS(token_open), METH_VARARGS | METH_KEYWORDS,
 		"open($self, /, access=None, device=None)\n--\n\n"
-		"What the token names: a Memory, Array, Timeline, Event, Barrier, Pool, or a Channel of\n"
-		"which this process is a consumer then.\n\n"
+		"What the token names: a Memory, Array, Timeline, Event, Barrier, Pool, a Channel or WorkQueue\n"
+		"of which this process is a consumer then, or a Client of a service.\n\n"
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    Of memory; None: what the token grants.\n"
 		"device : Device or what it takes, optional\n"
@@ -555,7 +561,9 @@ static PyGetSetDef properties[] = {
 		"str: the token in characters that are safe in a command line, a file or JSON; as secret as "
 		"`to_bytes`.",
 		NULL},
-	{"kind", get_kind, NULL, "str: 'memory', 'timeline', 'event', 'barrier' or 'pool'.", NULL},
+	{"kind", get_kind, NULL,
+		"str: 'memory', 'timeline', 'event', 'barrier', 'pool', 'channel' or 'work-queue'.",
+		NULL},
 	{"access", get_access, NULL, "str: 'read' or 'write', the most that it grants.", NULL},
 	{"nbytes", get_bytes, NULL, "int: bytes of the span.", NULL},
 	{"shape", get_shape, NULL, "tuple of int, or None: of the array in it.", NULL},

@@ -40,6 +40,14 @@ ww_device *token_used_device(const struct core *core, const struct ww_token_info
 ww_memory *token_map_at_once(const struct core *core, const struct ww_token *token,
 	const struct ww_token_info *info);
 
+/*
+ * A Memory that holds what the token names, and is mapped by its first use; a slice of a chunk that
+ * this process has mapped is mapped at once.
+ * Return: NULL with an exception.
+ */
+PyObject *token_hold(struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info);
+
 /* The timeline of a token, for the caller; token_open_timeline() makes an object of it. */
 ww_status token_timeline(struct core *core, const struct ww_token *token,
 	ww_timeline **out_timeline);

@@ -21,8 +21,10 @@
 #include "array.h"
 #include "barrier.h"
 #include "channel.h"
+#include "client.h"
 #include "memory.h"
 #include "received.h"
+#include "work_queue.h"
 
 #define PICKLE_VERSION 1
 #define PICKLE_READY   1 /* flags */
@@ -257,6 +259,19 @@ static PyObject *hold_memory(struct core *core, const struct ww_token *token,
 			       : fail_received(core, status, info);
 }
 
+PyObject *token_hold(struct core *core, const struct ww_token *token,
+	const struct ww_token_info *info)
+{
+	struct hold_call call = {.token = token};
+	ww_memory *mapped = token_map_at_once(core, token, info);
+	ww_status status = mapped ? WW_OK : wait_brief(core, run_hold, &call, NULL);
+
+	if (status != WW_OK)
+		return error_raise(core, status);
+	return mapped ? memory_object_imported(core, mapped)
+		      : memory_object_held(core, call.object, token, info);
+}
+
 static PyObject *receive_memory(struct core *core, const struct received *received,
 	const struct ww_token_info *info)
 {
@@ -311,6 +326,10 @@ PyObject *token_unpickle(PyObject *module, PyObject *payload)
 		return receive_pool(core, &received.token, &info);
 	case WW_OBJECT_CHANNEL:
 		return channel_open_token(core, &received.token, Py_None);
+	case WW_OBJECT_WORK_QUEUE:
+		return work_queue_open_token(core, &received.token, Py_None);
+	case WW_OBJECT_SERVICE:
+		return client_open_token(core, &received.token);
 	default:
 		return token_fail_kind(core);
 	}

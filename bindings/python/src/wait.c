@@ -124,9 +124,13 @@ static bool watch_begin(void)
 	return true;
 }
 
-/* In the main thread: once, until it ends or a signal arrives, or @flag is set. */
+/*
+ * In the main thread: once, until it ends or a signal arrives, or @flag is set. It may be inside
+ * another wait: of a thread that serves, and whose function waits.
+ */
 static ww_status run_watched(wait_fn fn, void *call, uint64_t timeout_ns, ww_cancel *flag)
 {
+	ww_cancel *outer_flag = main_flag;
 	ww_status status = STATUS_RAISED;
 	bool is_inner = is_watching;
 
@@ -137,8 +141,10 @@ static ww_status run_watched(wait_fn fn, void *call, uint64_t timeout_ns, ww_can
 		if (ww_cancel_is_set(flag))
 			ww_cancel_set(main_cancel);
 		status = run(fn, call, timeout_ns, main_cancel);
-		main_flag = NULL;
+		main_flag = outer_flag;
 	}
+	if (ww_cancel_is_set(outer_flag))
+		ww_cancel_set(main_cancel);
 	is_watching = is_inner;
 	if (!is_inner)
 		watch_end();

@@ -13,9 +13,11 @@ import array
 import copy
 import faulthandler
 import gc
+import importlib
 import operator
 import os
 import pickle
+import pkgutil
 import random
 import signal
 import socket
@@ -49,7 +51,7 @@ LEFT_OUT = {"eventfd", "unsubmitted", "fileno"}
 SPECIAL = ["__dlpack__", "__dlpack_device__", "__cuda_stream__", "__cuda_array_interface__", "__reduce__", "__array__",
            "__enter__", "__exit__", "__repr__", "__hash__", "__len__", "__getitem__", "__iter__", "__next__",
            "__sizeof__", "__dir__"]  # fmt: skip
-WAITING = (warpway.Watch, warpway.Channel)  # iterators that wait without a limit
+WAITING = (warpway.Watch, warpway.Channel, warpway.WorkQueue)  # iterators that wait without a limit
 CLASSES = [value for value in vars(core).values() if isinstance(value, type) and not issubclass(value, (Exception, tuple))]
 
 
@@ -229,27 +231,52 @@ class Fuzzer:
             lambda: self.channel(True).token().open(),
             lambda: self.channel(True).acquire(timeout=0),
             lambda: self.channel(False).receive(timeout=0),
+            lambda: warpway.WorkQueue(None, (3, 4), "float32", device=DEVICE, metadata_bytes=8, role=self.fitting("role")),
+            lambda: self.queue().token("write"),
+            lambda: warpway.WorkQueue.get(self.queue().token("write"), role=self.fitting("role")),
+            lambda: self.queue("producer").acquire(timeout=0),
+            lambda: self.queue("consumer").receive(timeout=0),
+            self.service,
+            lambda: warpway.Client(self.find(warpway.Service).token()),
+            lambda: self.find(warpway.Client).submit("mischief", *[self.fitting("x") for _ in range(2)], timeout=0),
+            lambda: self.find(warpway.Client).function("echo", timeout=0),
         ]
         maker = self.random.choice(makers)
         trace("make", [makers.index(maker)])
         made = maker()
         objects.extend(made if isinstance(made, tuple) else [made])
 
+    def service(self):
+        """One that a thread serves until it is closed."""
+        service = warpway.Service(device=DEVICE, calls_max=4)
+        service.offer("mischief", "f32[...] x read, any[...] y write", lambda x, y, call: self.mischief())
+        service.offer("echo", "f64 a = 1, bytes b = none -> any[...] x", lambda a, b: self.value())
+        threading.Thread(target=serve, args=(weakref.ref(service),), daemon=True).start()
+        return service
+
+    def find(self, kind):
+        return next(o for o in self.objects if type(o) is kind and not o.closed)
+
     def channel(self, is_producer):
         return next(o for o in self.objects if type(o) is warpway.Channel and not o.closed and o.is_producer == is_producer)
+
+    def queue(self, *roles):
+        return next(o for o in self.objects if type(o) is warpway.WorkQueue and not o.closed and (not roles or o.role in roles))
 
     def fitting(self, name):
         """A value that a parameter of this name often accepts."""
         kinds = {"stream": warpway.Stream, "cancel": warpway.Cancel, "broker": warpway.Broker, "memory": warpway.Memory,
                  "obj": (warpway.Memory, warpway.Array, warpway.Timeline), "pool": warpway.Pool, "x": warpway.Array,
+                 "depends_on": warpway.Ticket,
                  "source": warpway.Array, "destination": warpway.Array, "socket": socket.socket}  # fmt: skip
         if name in kinds:
             return self.random.choice([o for o in self.objects if isinstance(o, kinds[name])] or [None])
         words = {"device": [DEVICE, None], "access": ["read", "write"], "dtype": ["float32", "uint8"], "offset": [0, 1],
                  "shape": [(3, 4), 12, (0,)], "name": ["a", "b"], "data": [b"abc"], "buffer": [bytearray(8)],
                  "value": [0, 1, 2, 3, 1000], "rank": [None, 0], "parties": [1], "kind": ["device", "host"],
-                 "policy": ["block", "drop-oldest", "latest"], "history": [0, 1, "all"],
-                 "state": ["sealed", "shared"], "escrow": [None, 0.01, 60]}  # fmt: skip
+                 "policy": ["block", "drop-oldest", "latest"], "history": [0, 1, "all"], "role": ["keeper", "producer", "consumer", "failed"],
+                 "state": ["sealed", "shared"], "escrow": [None, 0.01, 60],
+                 "signature": ["f64 a", "", "f32[n] x read -> f32 y", None], "function": [len, self.mischief]}  # fmt: skip
         return self.random.choice(words.get(name, SIZES))
 
     def arguments(self, function):
@@ -288,8 +315,14 @@ class Fuzzer:
             function(*arguments).close()
             return
         arguments, keywords = self.arguments(function)
-        if name in ("send", "receive") and not isinstance(target, warpway.Channel):
+        if name in ("send", "receive") and not isinstance(target, (warpway.Channel, warpway.WorkQueue)):
             arguments = [self.fitting("socket")]  # a number could be the descriptor of the broker
+        if isinstance(target, warpway.Function) or isinstance(target, warpway.Client) and (
+            name in ("call", "submit") or isinstance(function, warpway.Function)
+        ):
+            keywords["timeout"] = self.random.choice([0, 0.001, 0.01])  # the signature of such a call has none
+            if name in ("call", "submit"):
+                arguments = [self.random.choice(["echo", "mischief", "", "missing"]), *arguments]
         if name in ("__iter__", "__next__") and isinstance(target, WAITING):
             return  # it waits without a limit
         if name == "call":
@@ -344,8 +377,26 @@ class Fuzzer:
                 Fuzzer.is_calling &= not is_main
 
 
+def serve(service):
+    """Does not keep the service between calls of it."""
+    try:
+        while (found := service()) and not found.serve(timeout=0.01):
+            del found
+    except SystemError:
+        raise
+    except Exception:  # pylint: disable=broad-exception-caught
+        pass
+
+
 def print_nothing(*_arguments):
     """A function for logs and streams."""
+
+
+def import_all():
+    """Python keeps the lock of a module for ever whose import a signal's handler has ended."""
+    for module in pkgutil.iter_modules(warpway.__path__):
+        if module.name.startswith("_") and not module.name.startswith(("__", "_bench", "_demo")):
+            importlib.import_module(f"warpway.{module.name}")
 
 
 def raise_alarm(*_arguments):
@@ -359,6 +410,7 @@ def main():
     faulthandler.enable()
     sys.unraisablehook = print_nothing
     sys.setrecursionlimit(300)
+    import_all()
     signal.signal(signal.SIGALRM, raise_alarm)
     failures = []
     threading.excepthook = lambda arguments: failures.append(arguments.exc_value)

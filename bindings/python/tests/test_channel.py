@@ -324,6 +324,14 @@ def test_array_can_be_closed_before_the_frame(pair):
         assert (np.asarray(received) == 3).all()
 
 
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_complex_numbers_in_another_order(shape):
+    sent = np.arange(np.prod(shape)).reshape(shape) * (1 + 2j)
+    with Pair(shape, "complex128", device="host") as pair:
+        pair.producer.send(sent[::-1])
+        np.testing.assert_array_equal(np.asarray(pair.consumer.receive(timeout=0)), sent[::-1])
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_array_arrives_as_numpy_sees_it(data):

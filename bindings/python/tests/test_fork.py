@@ -127,6 +127,33 @@ def test_what_is_shared_is_not_handed_on(device):
 
 
 @host
+def test_a_work_queue_is_the_parents(device):
+    queue = warpway.WorkQueue(None, 4, "uint8", metadata_bytes=4, device=device)
+    worker = queue.token().open()
+    for word in (b"abcd", b"efgh"):
+        queue.send(word)
+    job, made = worker.receive(), queue.acquire()
+
+    def try_all():
+        for call in (queue.acquire, made.publish, made.discard, lambda: queue.published, queue.token, queue.shutdown,
+                     lambda: pickle.dumps(queue), worker.receive, lambda: next(worker)):
+            refused(call, "a work queue")
+        job.acknowledge()
+        queue.close()
+        worker.close()
+        return warpway.zeros(4, device=device).nbytes
+
+    assert in_child(try_all) == 16
+    made.publish()
+    assert bytes(job) == b"abcd" and worker.held == 1 and queue.claimed == 1 and not queue.is_shutdown
+    job.acknowledge()
+    with worker.receive() as second:
+        assert bytes(second) == b"efgh" and queue.available == 1
+    queue.close()
+    worker.close()
+
+
+@host
 def test_the_rest_is_the_parents(device):
     stream, timeline, event = warpway.Stream(device), warpway.Timeline(), warpway.Event(device)
     pool, broker, barrier = warpway.Pool(device), warpway.Broker(), warpway.Barrier(1)

@@ -162,6 +162,62 @@ def test_time_starts_with_the_senders_end(escrow):
         assert not flights()
 
 
+SLICES = 3
+
+
+def send_slices_and_end(queue, device, ending):
+    """A worker: its results are slices of a pool of its own, and it ends before anybody receives them."""
+    pool = warpway.Pool(device)
+    for i in range(SLICES):
+        array = pool.empty(1000, "int32")
+        array.copy_from(np.full(1000, i, "int32"))
+        queue.put(array)
+    queue.close()
+    queue.join_thread()
+    if ending == "close":
+        array.close()
+        pool.close()
+    elif ending == "_exit":
+        os._exit(0)
+    elif ending == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("ending", ["return", "close", "_exit", "kill"])
+def test_slices_outlive_their_worker(device, ending):
+    queue = SPAWN.Queue()
+    worker = SPAWN.Process(target=send_slices_and_end, args=(queue, device, ending))
+    with warpway.Broker() as broker:
+        before = broker.info().objects
+        worker.start()
+        worker.join(LIMIT)
+        assert worker.exitcode == (-signal.SIGKILL if ending == "kill" else 0)
+        received = [queue.get(timeout=LIMIT) for _ in range(SLICES)]
+        assert [set(values(array)) for array in received] == [{i} for i in range(SLICES)]
+        del received
+        warpway.Pool(device).close()  # lets go of pools that have ended
+        until(lambda: broker.info().objects == before)
+
+
+def send_token_and_end(connection, device):
+    pool = warpway.Pool(device)
+    array = pool.empty(1000, "int32")
+    connection.send_bytes(pickle.dumps(array.token(escrow=0.02)))
+
+
+def test_a_slice_in_flight_ends_after_its_time(device):
+    ours, theirs = SPAWN.Pipe()
+    worker = SPAWN.Process(target=send_token_and_end, args=(theirs, device))
+    with warpway.Broker() as broker:
+        before = broker.info().objects
+        worker.start()
+        data = ours.recv_bytes()
+        worker.join(LIMIT)
+        until(lambda: broker.info().objects == before)
+    with pytest.raises(warpway.NotFound):
+        pickle.loads(data)
+
+
 def test_revoke_by_age(source):
     array = source()
     data = pickle.dumps(array)

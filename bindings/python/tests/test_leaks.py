@@ -206,6 +206,38 @@ def test_frames(device):
             check(step)
 
 
+def test_work_queues(device):
+    def step():
+        with warpway.WorkQueue(None, (3, 4), "float32", device=device, metadata_bytes=8) as queue:
+            with queue.token(escrow=None).open() as consumer:
+                for _ in range(3):
+                    queue.send(memoryview(bytes(48)).cast("f", (3, 4)), b"a")
+                assert next(consumer).metadata == b"a"
+                next(consumer).array
+                consumer.receive().reject()
+
+    check(step, max(ROUNDS // 3, 10))
+
+
+def test_work_frames(device):
+    with warpway.WorkQueue(None, (3, 4), "float32", device=device, kind="host", metadata_bytes=8, attempts_max=64) as queue:
+        with queue.token().open() as consumer, warpway.Stream(device) as stream:
+
+            def step():
+                with queue.acquire(stream) as frame:
+                    memoryview(frame)
+                    frame.__dlpack__()
+                queue.acquire().discard()
+                queue.acquire(shape=(1, 1)).array  # and forgotten
+                consumer.receive(stream).array  # and forgotten, so it comes again
+                with consumer.receive(stream) as frame:
+                    view = memoryview(frame.array[1:])
+                    assert frame.is_repeat
+                del view
+
+            check(step)
+
+
 FAILURES = [
     lambda thing: warpway.Memory(-1),
     lambda thing: warpway.Memory(2**62, "host"),
@@ -252,6 +284,17 @@ FAILURES = [
     lambda thing: thing["channel"].acquire().array.token(),
     lambda thing: thing["channel"].acquire().publish(nbytes=3),
     lambda thing: setattr(thing["channel"].acquire(), "metadata", b"too long"),
+    lambda thing: warpway.WorkQueue("leaks/e"),
+    lambda thing: warpway.WorkQueue("leaks/e", slot_bytes=2**62),
+    lambda thing: warpway.WorkQueue("leaks/e", slot_bytes=8, role="nobody"),
+    lambda thing: warpway.WorkQueue.get("no such name"),
+    lambda thing: warpway.WorkQueue.get(thing["queue"].token(escrow=None), shape=(1,), dtype="int8"),
+    lambda thing: thing["queue"].receive(),
+    lambda thing: thing["queue"].acquire(nbytes=513),
+    lambda thing: thing["worker"].receive(timeout=0),
+    lambda thing: thing["worker"].acquire(),
+    lambda thing: thing["worker"].shutdown(),
+    lambda thing: thing["queue"].acquire().acknowledge(),
 ]
 
 
@@ -267,6 +310,8 @@ def test_failures():
         "channel": warpway.Channel(None, (3, 4), "float32", device="host"),
     }
     things["consumer"] = things["channel"].token().open()
+    things["queue"] = warpway.WorkQueue(None, slot_bytes=8, device="host")
+    things["worker"] = things["queue"].token().open()
     things["closed"].close()
     things["cancelled"].set()
 
@@ -360,3 +405,60 @@ def test_consumers_that_are_killed(device, spawn):
         pool.close()  # which is in the broker, too
         wait_until(lambda: broker.info().objects <= before.objects and broker.info().holds <= before.holds,
                    lambda: (before, broker.info(), broker.in_flight()))  # fmt: skip
+
+
+def test_calls(device):
+    kept = warpway.zeros(4, "float32", device=device)
+    cancel = warpway.Cancel()
+    with warpway.Service(device=device) as service, kept:
+        service.offer("echo", "f64 a, bytes b, f32[n] x read, timeline t -> f64 c, bytes d", lambda a, b, x, t: (a, b))
+        service.offer("kept", "-> f32[n] y", lambda: kept)
+        service.offer("fail", "i32 a", refuse)  # a traceback in the log would keep what it shows
+        thread = threading.Thread(target=serve, args=(service, cancel))
+        thread.start()
+        with warpway.Client(service.token()) as client, warpway.Timeline() as timeline:
+
+            def step():
+                assert client.echo(1.5, b"bytes", kept, timeline) == (1.5, b"bytes")
+                client.submit("kept")
+                client.kept().close()
+                lazy = client.kept()
+                client.echo(1.5, b"bytes", lazy, timeline)
+                try:
+                    client.fail(0)
+                except warpway.WrongState:
+                    pass
+                try:
+                    client.fail("x")
+                except TypeError:
+                    pass
+
+            check(step)
+        cancel.set()
+        thread.join()
+
+
+def refuse(number):
+    raise warpway.WrongState(f"{number} is refused")
+
+
+def serve(service, cancel):
+    try:
+        service.serve(cancel=cancel)
+    except warpway.Cancelled:
+        pass
+
+
+def test_services(device):
+    def step():
+        with warpway.Service(device=device) as service:
+            service.function("i32 a -> i32 b", name="step")(int)
+            service.start()
+            with warpway.Client(service.token()) as client:
+                ticket = client.submit("step", 1)
+                client.functions()
+                client.info()
+                service.serve(timeout=0)
+                ticket.cancel()
+
+    check(step, min(ROUNDS, 300))

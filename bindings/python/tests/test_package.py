@@ -31,6 +31,8 @@ BASES = {
     "NoBroker": ConnectionError,
     "EndOfChannel": EOFError,
     "Evicted": ConnectionError,
+    "Unavailable": ConnectionError,
+    "DependencyFailed": warpway.Error,
     "Timeout": TimeoutError,
     "Cancelled": warpway.Error,
 }

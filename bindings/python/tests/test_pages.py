@@ -11,6 +11,7 @@ from children import LIMIT_S
 
 ROOT = Path(__file__).parents[3]
 TUTORIAL = ROOT / "docs/tutorial/python.md"
+SERVICES = ROOT / "docs/tutorial/one-server-owns-the-gpu.md"
 
 
 def blocks(page):
@@ -22,7 +23,7 @@ def blocks(page):
 
 def programs():
     """Where each begins, and its code; all fragments of a page together are one program."""
-    for page in (ROOT / "README.md", TUTORIAL):
+    for page in (ROOT / "README.md", TUTORIAL, SERVICES):
         rest = ""
         for line, code in blocks(page):
             if "__main__" in code:
@@ -55,7 +56,8 @@ def test_the_table_of_errors_is_complete():
         assert name == "Error" or f"`{error.status_name}`" in statuses
 
 
-def test_the_page_names_files_that_exist():
-    targets = re.findall(r"\]\(([^)#]+)\)", TUTORIAL.read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", [TUTORIAL, SERVICES], ids=lambda page: page.stem)
+def test_the_page_names_files_that_exist(page):
+    targets = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
     assert targets
-    assert [target for target in targets if not (TUTORIAL.parent / target).exists()] == []
+    assert [target for target in targets if not (page.parent / target).exists()] == []

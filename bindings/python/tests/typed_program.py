@@ -52,6 +52,18 @@ def produce(channel: warpway.Channel) -> None:
     print(channel.next_event(timeout=3).what)
 
 
+def work(queue: warpway.WorkQueue) -> None:
+    print(queue.send(np.zeros((3, 4)), b"abc"), queue.role, queue.available, queue.shape)
+    with queue.acquire(timeout=1.5) as frame:
+        frame.metadata = b"abc"
+    for frame in queue:
+        if frame.attempts > 2:
+            frame.reject()
+        print(frame.producer, frame.is_repeat, memoryview(frame).nbytes, np.from_dlpack(frame))
+        frame.acknowledge()
+    queue.shutdown()
+
+
 async def consume(channel: warpway.Channel) -> None:
     for frame in channel:
         print(frame.number, frame.metadata, frame.array.shape, memoryview(frame).nbytes, np.from_dlpack(frame))
@@ -61,8 +73,35 @@ async def consume(channel: warpway.Channel) -> None:
         print(frame.submitted_ns)
 
 
+def serve(service: warpway.Service) -> None:
+    @service.function("f32 a, f32[n] x read -> f64 sum", name="lab/sum", idempotent=True)
+    def total(a: float, x: warpway.Array, call: warpway.Call) -> float:
+        if call.is_cancelled():
+            call.fail(f"process {call.pid} of user {call.uid} waits no more", warpway.Unavailable)
+        with call.stream:
+            return float(a * np.asarray(x).sum())
+
+    service.offer("echo", "bytes a -> bytes b", bytes, uids=[0])
+    with service:
+        print(total(1.0, warpway.zeros(3), next(iter(()))), service.serve(timeout=3), service.info().state)
+        print([info.calls / info.run_time for info in service.functions()])
+
+
+async def call(client: warpway.Client, array: warpway.Array) -> None:
+    client.wait_ready(timeout=3)
+    found = client.function("lab/sum", "f32 a, f32[n] x read -> f64 sum")
+    print(found(2.0, array, timeout=3) + client.echo(b"abc"), found.parameters)
+    ticket = client.submit("lab/sum", 2.0, x=array, lane=3, deadline=0.5)
+    print(await ticket, ticket.result(timeout=3), ticket.done)
+    ticket.cancel()
+
+
 def main() -> None:
+    serve(warpway.Service("a", mode=0o660, version="2.1"))
+    asyncio.run(call(warpway.Client("a", timeout=None), warpway.zeros(3)))
     produce(warpway.Channel("a", (3, 4), np.float32, policy="latest", deadline=0.5))
+    work(warpway.WorkQueue("b", (3, 4), np.float32, attempts_max=2))
+    work(warpway.WorkQueue.get(warpway.WorkQueue.get("b", role="failed").token("write"), role="producer", timeout=3))
     asyncio.run(consume(warpway.Channel.get("a", history="all", timeout=None)))
     device = warpway.Device("host")
     array = warpway.zeros((3, 4), np.float32, device=device)

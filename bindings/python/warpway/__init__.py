@@ -27,7 +27,8 @@ Where to begin:
 
 - arrays: `empty`, `zeros`, `share`, `Array`; many small ones: `Pool`; bare bytes: `Memory`, `Token`
 - names: `Broker`, `Watch`
-- frames from one process to many: `Channel`, `Frame`
+- frames from one process to many: `Channel`, `Frame`, `wait_any`; work for one of several processes: `WorkQueue`, `WorkFrame`
+- functions that one process runs for others: `Service`, `Client`
 - waiting for other processes: `Timeline`, `Barrier`, `Event`; in asyncio: `warpway.aio`
 - devices and streams: `Device`, `Stream`
 - ending a wait: ``timeout=`` in seconds, and `Cancel`; failures: `Error` and what is below it
@@ -47,11 +48,14 @@ from warpway._core import (
     Barrier,
     Broker,
     BrokerInfo,
+    Call,
     Cancel,
     Cancelled,
     Channel,
     ChannelConsumer,
     ChannelEvent,
+    Client,
+    DependencyFailed,
     Device,
     EndOfChannel,
     Error,
@@ -59,6 +63,8 @@ from warpway._core import (
     Evicted,
     Forked,
     Frame,
+    Function,
+    FunctionInfo,
     InFlight,
     InvalidArgument,
     LimitReached,
@@ -75,13 +81,19 @@ from warpway._core import (
     ProcessInfo,
     ProtocolError,
     QuotaExceeded,
+    Service,
+    ServiceInfo,
     Stream,
+    Ticket,
     Timeline,
     Timeout,
     Token,
+    Unavailable,
     Unsupported,
     Watch,
     WatchEvent,
+    WorkFrame,
+    WorkQueue,
     WrongState,
     from_dlpack,
     in_flight,
@@ -90,6 +102,7 @@ from warpway._core import (
     limit_in_flight,
     revoke_in_flight,
     set_log,
+    wait_any,
 )
 from warpway._arrays import empty, share, zeros
 
@@ -100,11 +113,14 @@ __all__ = [
     "Barrier",
     "Broker",
     "BrokerInfo",
+    "Call",
     "Cancel",
     "Cancelled",
     "Channel",
     "ChannelConsumer",
     "ChannelEvent",
+    "Client",
+    "DependencyFailed",
     "Device",
     "EndOfChannel",
     "Error",
@@ -112,6 +128,8 @@ __all__ = [
     "Evicted",
     "Forked",
     "Frame",
+    "Function",
+    "FunctionInfo",
     "InFlight",
     "InvalidArgument",
     "IpcArrayHandle",
@@ -129,13 +147,19 @@ __all__ = [
     "ProcessInfo",
     "ProtocolError",
     "QuotaExceeded",
+    "Service",
+    "ServiceInfo",
     "Stream",
+    "Ticket",
     "Timeline",
     "Timeout",
     "Token",
+    "Unavailable",
     "Unsupported",
     "Watch",
     "WatchEvent",
+    "WorkFrame",
+    "WorkQueue",
     "WrongState",
     "empty",
     "enable_logging",
@@ -148,6 +172,7 @@ __all__ = [
     "revoke_in_flight",
     "set_log",
     "share",
+    "wait_any",
     "zeros",
 ]
 

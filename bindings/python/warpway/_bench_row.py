@@ -9,6 +9,7 @@ before the rounds that are timed: there the child also looks whether the content
 from __future__ import annotations
 
 import multiprocessing
+import queue
 import threading
 import time
 from collections.abc import Callable
@@ -55,6 +56,16 @@ def _tell_of_end(child: Any, answers: Any) -> None:
     """A queue does not tell when the other process ends."""
     child.join()
     answers.put(f"the child ended with status {child.exitcode}")
+
+
+def await_child(child: Any, answers: Any) -> Any:
+    """What a child says when it has started. RuntimeError: it ended instead."""
+    while True:
+        try:
+            return answers.get(timeout=0.1)
+        except queue.Empty:
+            if not child.is_alive():
+                raise RuntimeError(f"the child ended with status {child.exitcode}") from None
 
 
 def _start(transport: str, kind: type[Kind], arguments: tuple[Any, ...]) -> tuple[Any, Any, Any]:

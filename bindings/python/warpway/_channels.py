@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of arrays into the frames of a channel."""
+"""Copies of arrays into the frames of a channel, or of a work queue."""
 
 from __future__ import annotations
 
@@ -10,42 +10,51 @@ TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from warpway._core import Cancel, Channel
+    from warpway._core import Cancel, Channel, WorkQueue
 
 
 def send(
-    channel: Channel, data: Any, metadata: Any = b"", *, timeout: float | None = None, cancel: Cancel | None = None
+    channel: Channel | WorkQueue,
+    data: Any,
+    metadata: Any = b"",
+    *,
+    timeout: float | None = None,
+    cancel: Cancel | None = None,
 ) -> int:
-    """`Channel.send`."""
+    """`Channel.send`, `WorkQueue.send`."""
     source = _source(data)
     with channel.acquire(timeout=timeout, cancel=cancel, **_size(channel, source)) as frame:
         if metadata:
             frame.metadata = metadata
         if source.nbytes:
-            frame.array.copy_from(source)
+            _copy(frame.array, source)
     return frame.number
 
 
 def _source(data: Any) -> Array | memoryview:
-    """What `Array.copy_from` takes: an Array, or a buffer in C's order."""
+    """An Array, or a buffer."""
     if isinstance(data, Array):
         return data
     try:
-        view = memoryview(data)
+        return memoryview(data)
     except (TypeError, BufferError, ValueError):
         return from_dlpack(data) if hasattr(data, "__dlpack__") else memoryview(data)
-    return view if view.c_contiguous else _contiguous(view)
 
 
-def _contiguous(view: Any) -> memoryview:
-    return memoryview(view.tobytes()).cast(view.format, view.shape)
+def _copy(target: Array, source: Any) -> None:
+    """Copy into an array of the same shape and type, or of as many bytes."""
+    if isinstance(source, memoryview) and not source.c_contiguous:
+        # As bytes: memoryview.cast() knows no complex numbers.
+        target = target.view("uint8")
+        source = memoryview(source.tobytes()).cast("B", target.shape)
+    target.copy_from(source)
 
 
-def _size(channel: Channel, source: Any) -> dict[str, Any]:
+def _size(channel: Channel | WorkQueue, source: Any) -> dict[str, Any]:
     """The size of the frame, as an argument of acquire()."""
     if channel.dtype is None:
         return {"nbytes": source.nbytes}
     found = source.dtype if isinstance(source, Array) else _FORMATS.get(source.format, source.format)
     if found != channel.dtype:
-        raise InvalidArgument(f"the frames of this channel are of type {channel.dtype}, not {found}: convert the array")
+        raise InvalidArgument(f"the frames are of type {channel.dtype}, not {found}: convert the array")
     return {} if source.shape == channel.shape else {"shape": source.shape}

@@ -2,25 +2,29 @@
 """Waits of this package in asyncio.
 
 `run` awaits any call that takes ``cancel=``. The methods whose names end in ``_async`` use it, and so do
-``async for event in watch`` and ``async for frame in channel``. Each wait has a thread of its own, which ends with the wait: so the number of
-waits has no limit, waits that last for ever delay no others, and none of them holds up the end of the
-program. When the awaiting task is cancelled, the wait ends first.
+``async for event in watch`` and ``async for frame in channel``, or in a work queue. Each wait has a thread of its
+own, which ends with the wait: so the number of waits has no limit, waits that last for ever delay no others, and none
+of them holds up the end of the program. When the awaiting task is cancelled, the wait ends first.
+
+A wait for a frame, or a slot, of a `Channel` needs no thread: the loop polls `Channel.fileno`. With a stream it has
+one, since the frame need not be complete then; so it has in a loop without ``add_reader``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
 
-from warpway._core import Cancel, EndOfChannel
+from warpway._core import Cancel, Channel, EndOfChannel, Timeout, WrongState
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from warpway._core import Channel, Frame, Watch, WatchEvent
+    from warpway._core import Ticket, Watch, WatchEvent
 
     _T = TypeVar("_T")
 
@@ -72,6 +76,17 @@ async def _run(
         cancel.set()  # also when the coroutine is closed instead of cancelled
 
 
+async def ticket_result(ticket: Ticket) -> Any:
+    """The result of a call; if the task is cancelled, the call is, too."""
+    if ticket.done:
+        return ticket.result()
+    try:
+        return await run(ticket.result)
+    except asyncio.CancelledError:
+        ticket.cancel()
+        raise
+
+
 async def next_event(watch: Watch) -> WatchEvent:
     """The next event of a Watch; StopAsyncIteration: the watch was closed."""
     try:
@@ -82,14 +97,25 @@ async def next_event(watch: Watch) -> WatchEvent:
         raise
 
 
-async def receive(channel: Channel, *arguments: Any, **keywords: Any) -> Frame:
-    """`Channel.receive_async`."""
-    return await _run(channel.receive, arguments, keywords, channel._put_back)
+async def acquire(channel: Any, stream: Any = None, timeout: float | None = None, **keywords: Any) -> Any:
+    """`Channel.acquire_async`, `WorkQueue.acquire_async`."""
+    if _is_polled(channel, stream, keywords):
+        return await _poll(channel, functools.partial(channel.acquire, **keywords), timeout)
+    return await _run(channel.acquire, (stream, timeout), keywords)
 
 
-async def next_frame(channel: Channel) -> Frame:
-    """The next frame of an iteration; StopAsyncIteration: one of the two sides has closed the channel."""
+async def receive(channel: Any, stream: Any = None, timeout: float | None = None, **keywords: Any) -> Any:
+    """`Channel.receive_async`, `WorkQueue.receive_async`."""
+    if _is_polled(channel, stream, keywords):
+        return await _poll(channel, functools.partial(channel.receive, **keywords), timeout)
+    return await _run(channel.receive, (stream, timeout), keywords, channel._put_back)
+
+
+async def next_frame(channel: Any) -> Any:
+    """The next frame of an iteration over a Channel or WorkQueue; StopAsyncIteration: no frame comes any more, or this side has closed it."""
     try:
+        if _is_polled(channel):
+            return await _poll(channel, channel._next, None)
         return await _run(channel._next, give_back=channel._put_back)
     except EndOfChannel:
         raise StopAsyncIteration from None
@@ -97,6 +123,59 @@ async def next_frame(channel: Channel) -> Frame:
         if channel.closed:
             raise StopAsyncIteration from None
         raise
+
+
+# --- channels, by their descriptors ---
+
+
+def _is_polled(channel: Any, stream: Any = None, keywords: dict[str, Any] = {}) -> bool:
+    """Whether the loop waits for it; a thread does otherwise. A `cancel` is refused there."""
+    return isinstance(channel, Channel) and stream is None and "cancel" not in keywords and _has_readers()
+
+
+def _has_readers() -> bool:
+    loop = asyncio.get_running_loop()
+    return type(loop).add_reader is not asyncio.AbstractEventLoop.add_reader
+
+
+async def _poll(channel: Channel, call: Callable[..., _T], timeout: float | None) -> _T:
+    """Try a call whenever the channel's descriptor is readable."""
+    loop = asyncio.get_running_loop()
+    end = None if timeout is None else loop.time() + timeout
+    while True:
+        try:
+            return call(timeout=0)
+        except Timeout:
+            left = None if end is None else end - loop.time()
+            if left is not None and left <= 0:
+                raise
+        except WrongState:
+            if channel.device.backend != "cuda":
+                raise
+            # Views that ended hold the frame until the GPU has done its work, which a call waits for.
+            return await _run(functools.partial(call, timeout=timeout))
+        await _readable(channel.fileno(), left)
+
+
+async def _readable(fd: int, seconds: float | None) -> None:
+    """Wait until a descriptor is readable, or the time is over."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[None] = loop.create_future()
+    own = os.dup(fd)  # a loop has one reader for each descriptor, and several tasks may wait
+    try:
+        loop.add_reader(own, _note, came)
+        await asyncio.wait((came,), timeout=seconds)
+    finally:
+        loop.remove_reader(own)
+        os.close(own)
+
+
+def _note(came: asyncio.Future[None]) -> None:
+    if not came.done():
+        came.set_result(None)
+
+
+# --- threads ---
 
 
 def _call(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[_T], call: Callable[[], _T]) -> None:

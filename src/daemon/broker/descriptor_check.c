@@ -87,7 +87,7 @@ static ww_status descriptor_check_one(const int *fds, size_t at, size_t count, u
 	if (!kind_is_kept(fds[at]))
 		return ww_fail(WW_ERR_DESCRIPTOR,
 			"descriptor %zu of %zu is none that the broker keeps; send memory (a memfd that is "
-			"sealed with F_SEAL_GROW) or a device of the GPU driver",
+			"sealed with F_SEAL_GROW), a device of the GPU driver or a pidfd",
 			at + 1, count);
 	if (!kind_is_memory(fds[at]))
 		return WW_OK;
@@ -100,7 +100,8 @@ ww_status descriptor_check(const int *fds, size_t count, uint64_t *out_bytes, bo
 	*out_is_memory = count > 0;
 	for (size_t i = 0; i < count; i++) {
 		ww_try(descriptor_check_one(fds, i, count, out_bytes));
-		*out_is_memory = *out_is_memory && kind_is_memory(fds[i]);
+		*out_is_memory = *out_is_memory &&
+			(kind_is_memory(fds[i]) || kind_is_process(fds[i]));
 	}
 	return WW_OK;
 }

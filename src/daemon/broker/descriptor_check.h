@@ -2,9 +2,9 @@
 /*
  * descriptor_check.h - which descriptors of clients the broker keeps, and how it closes the others
  *
- * The broker keeps memory and devices of the GPU driver (descriptor_kind.h). Whatever may take long
- * to close is closed by another thread. While too many of a user's descriptors wait for that,
- * nothing more is read from that user.
+ * The broker keeps memory, devices of the GPU driver and pidfds (descriptor_kind.h). Whatever may
+ * take long to close is closed by another thread. While too many of a user's descriptors wait for
+ * that, nothing more is read from that user.
  */
 #ifndef WW_DAEMON_BROKER_DESCRIPTOR_CHECK_H
 #define WW_DAEMON_BROKER_DESCRIPTOR_CHECK_H
@@ -18,7 +18,7 @@ struct server;
  * Looks at descriptors that an untrusted process sent, by calls that no file system serves.
  * @out_bytes:      of the memory among them: the larger of its size and what the kernel has
  *                  allocated
- * @out_is_memory:  there are some, and all are memory
+ * @out_is_memory:  there are some, and all are memory, or pidfds
  * Return: WW_OK; WW_ERR_DESCRIPTOR (one that the broker does not keep).
  */
 ww_status descriptor_check(const int *fds, size_t count, uint64_t *out_bytes, bool *out_is_memory);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/object.h"
@@ -16,12 +17,23 @@
 #define READERS 1 /* bits of fd_access */
 #define WRITERS 2
 
+/* What is inside an object is there for its creator, whatever the mode says of others. */
+static uint32_t grant_may(const struct peer *peer, const struct ww_layout_object_record *record)
+{
+	uint32_t may = peer_may(peer, record);
+
+	if (request_is_creator_of_outer(peer, record))
+		may |= WW_WIRE_ENTRY_FLAG_MAY_READ |
+			(record->state != WW_WIRE_STATE_SEALED ? WW_WIRE_ENTRY_FLAG_MAY_WRITE : 0);
+	return may;
+}
+
 ww_status grant_check(const struct peer *peer, const struct object *object,
 	const struct ww_wire_get *get)
 {
 	const struct ww_layout_object_record *record = object_record(&peer->server->registry,
 		object);
-	uint32_t may = peer_may(peer, record);
+	uint32_t may = grant_may(peer, record);
 	uint32_t needed = get->access == WW_WIRE_ACCESS_WRITE ? WW_WIRE_ENTRY_FLAG_MAY_WRITE
 							      : WW_WIRE_ENTRY_FLAG_MAY_READ;
 

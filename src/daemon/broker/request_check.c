@@ -58,13 +58,17 @@ ww_status request_check_inside(const struct peer *peer, const char *name, uint8_
 	return WW_OK;
 }
 
-/* Whether the process is the creator of the object that this one is inside of. */
-static bool is_creator_of_outer(const struct peer *peer,
+bool request_is_creator_of_outer(const struct peer *peer,
 	const struct ww_layout_object_record *record)
 {
 	const struct object *outer = request_find_outer(peer, (const char *)record->name);
+	const struct ww_layout_object_record *its;
 
-	return outer && outer->creator && outer->creator == peer->holder;
+	if (!outer || !outer->creator || outer->creator != peer->holder)
+		return false;
+	/* Another process may have put an object of the same id since. */
+	its = object_record(&peer->server->registry, outer);
+	return its->generation < record->generation;
 }
 
 ww_status request_check_remove(const struct peer *peer, const struct object *object,
@@ -73,7 +77,8 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 	const struct registry *registry = &peer->server->registry;
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer(peer, record))
+	if (peer->uid != 0 && peer->uid != record->uid &&
+		!request_is_creator_of_outer(peer, record))
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot %s '%.100s': it belongs to user %" PRIu32
 			"; only that user and root may",

@@ -23,6 +23,10 @@ ww_status request_check_inside(const struct peer *peer, const char *name, uint8_
 /* The object that a name is inside of; NULL: none. */
 struct object *request_find_outer(const struct peer *peer, const char *name);
 
+/* Whether the process is the creator of the object that this one is inside of. */
+bool request_is_creator_of_outer(const struct peer *peer,
+	const struct ww_layout_object_record *record);
+
 /*
  * An object can be removed by its user, by root, and by the creator of the object that it is inside
  * of; but a member only by its own process, while that lives.

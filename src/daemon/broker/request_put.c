@@ -13,6 +13,7 @@
 #include "daemon/broker/request.h"
 #include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
+#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/last_will.h"
@@ -28,8 +29,20 @@
 /* The first version in which an object may stay. */
 #define STAYS_VERSION 4
 
+/* The first version with files that count deliveries. */
+#define COUNTS_VERSION 6
+
 /* How many objects of one id there may be: all but one are removed, and still held. */
 #define SAME_ID_MOST 256
+
+/* @most: of who is given a descriptor */
+static bool put_is_fd_access(const struct peer *peer, uint8_t access, uint8_t most)
+{
+	if (access & DELIVERY_COUNTS)
+		return peer->version >= COUNTS_VERSION &&
+			(access & ~DELIVERY_COUNTS) <= FD_ACCESSES;
+	return access > 0 && access <= most;
+}
 
 static ww_status put_check_fd_access(const struct peer *peer, const struct ww_wire_put *put,
 	size_t fd_count)
@@ -39,7 +52,7 @@ static ww_status put_check_fd_access(const struct peer *peer, const struct ww_wi
 	for (size_t i = 0; i < WW_WIRE_FDS; i++) {
 		uint8_t access = put->fd_access[i];
 
-		if (i < fd_count ? access == 0 || access > most : access != 0)
+		if (i < fd_count ? !put_is_fd_access(peer, access, most) : access != 0)
 			return ww_fail(WW_ERR_INVALID,
 				"fd_access of descriptor %zu is %u; 1 to %u for each that comes, 0 behind",
 				i, access, most);
@@ -189,6 +202,11 @@ static ww_status put_again(struct peer *peer, struct object *object, const struc
 		return ww_fail(WW_ERR_EXISTS,
 			"this memory is in the broker already, as '%.120s'; remove that first",
 			(const char *)record->name);
+	if (put->life != WW_WIRE_LIFE_HELD &&
+		delivery_counts_find(record->fd_access, record->fd_count) >= 0)
+		return ww_fail(WW_ERR_STATE,
+			"this object is in the broker already and counts deliveries, so its life is held; put "
+			"it as held");
 	if (put->state == WW_WIRE_STATE_WRITING && record->state != WW_WIRE_STATE_WRITING)
 		return ww_fail(WW_ERR_STATE,
 			"cannot put as writing what others may have by token already; put it as sealed or shared");
@@ -239,6 +257,7 @@ static ww_status put_new(struct peer *peer, struct ww_wire_put *put, gid_t gid, 
 		ww_try(put_check_name(peer, put, taken));
 	ww_try(descriptor_check(peer->fds, peer->fd_count, &host_bytes, &is_memory));
 	ww_try(last_will_check(put, peer->fds, peer->fd_count));
+	ww_try(delivery_counts_check(put, peer->fds, peer->fd_count));
 	if (put->state == WW_WIRE_STATE_SEALED)
 		ww_try(descriptor_check_sealed(peer->fds, put->fd_access, peer->fd_count));
 	if (is_memory || put->bytes < host_bytes)

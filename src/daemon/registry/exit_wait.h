@@ -14,10 +14,10 @@
  * the holder as a connection.
  *
  * A process that only lost its connection awaits its exit too, since other processes saw its pages
- * poisoned. A page that other processes ever had stays until the process ends, for then the page
- * says so (`ended`). After EXIT_WAIT_NS it is executed less often. A page that no other process had
- * is freed after that time. So are all pages of a process without a pidfd, whose end is unknown;
- * such a page does not say `ended`.
+ * poisoned. A page that other processes ever had, or may still find inside another object, stays
+ * until the process ends, for then the page says so (`ended`). After EXIT_WAIT_NS it is executed
+ * less often. A page that no other process had is freed after that time. So are all pages of a
+ * process without a pidfd, whose end is unknown; such a page does not say `ended`.
  *
  * The object of such a last will has ended, except for the processes that hold it. Only members of
  * other objects stay, see object_await_exit().

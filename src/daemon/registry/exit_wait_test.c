@@ -313,6 +313,19 @@ static void end_seat(struct fixture *fixture, struct holder *creator, struct pro
 }
 
 /*
+ * However long a process takes to end, its page says so then: those that come later to the outer
+ * object look at it.
+ */
+static void must_say_ended(struct fixture *fixture, struct process *process)
+{
+	assert_non_null(find(fixture, 9)->last_will);
+	assert_int_equal(ours.page->ended, 0);
+	kill_process(process);
+	pass_time(fixture);
+	assert_int_equal(ours.page->ended, 1);
+}
+
+/*
  * Inside of an object that has no page, and is there for its holders: it stays however its creator
  * goes, but no longer.
  */
@@ -347,6 +360,8 @@ static void seat_stays(void **state)
 			if (round < 2)
 				restart(fixture);
 		}
+		if (how == SEAT_GIVEN_UP)
+			must_say_ended(fixture, &process);
 		assert_null(find(fixture, 9)->last_will);
 		assert_null(find(fixture, 9)->expiry);
 		hold_drop(registry,
@@ -355,7 +370,7 @@ static void seat_stays(void **state)
 		if (find_holder(fixture, 1)) /* else it had nothing left, and was forgotten */
 			holder_end(registry, find_holder(fixture, 1));
 		holder_end(registry, find_holder(fixture, 2));
-		if (how != SEAT_KILLED)
+		if (how > SEAT_GIVEN_UP)
 			kill_process(&process);
 		pass_time(fixture);
 		must_be_empty(fixture);

@@ -51,6 +51,11 @@ ww_status expiry_start(uv_loop_t *loop, const uint64_t *expires_ns, expiry_end e
 	return WW_OK;
 }
 
+void expiry_hasten(struct expiry *expiry)
+{
+	expiry_set_timer(expiry);
+}
+
 static void free_expiry(uv_handle_t *handle)
 {
 	free(handle->data);

@@ -37,6 +37,9 @@ struct expiry {
 ww_status expiry_start(uv_loop_t *loop, const uint64_t *expires_ns, expiry_end end,
 	struct registry *registry, void *item, struct expiry **out_expiry);
 
+/* The value is the past now: the item ends at the loop's next turn. */
+void expiry_hasten(struct expiry *expiry);
+
 /* @expiry: may point at NULL, and does afterwards. The memory is freed at the loop's next turn. */
 void expiry_stop(struct expiry **expiry);
 

@@ -182,6 +182,8 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 	object->index = index;
 	ww_list_init(&object->of_creator);
 	ww_list_init(&object->lingering);
+	ww_list_init(&object->counting);
+	ww_list_init(&object->of_counting);
 	object->account = account_get(&registry->accounts, record->uid);
 	if (!object->account)
 		return WW_ERR_NO_MEMORY;
@@ -217,7 +219,7 @@ bool object_ends_with_creator(const struct ww_layout_object_record *record)
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		return false;
 	return record->life == WW_WIRE_LIFE_OWNER ||
-		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0]);
+		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0] && !object_is_kept(record));
 }
 
 uint8_t object_without_creator(const struct ww_layout_object_record *record)

@@ -8,12 +8,16 @@
  * being freed. But an object with a last will (last_will.h) keeps the descriptor of that until its
  * creator has ended.
  *
+ * An object that counts deliveries (delivery_counts.h) is kept after its creator while some are in
+ * flight, but not longer than they say. It has a point in time then, at which it ends. What its
+ * creator has put inside of it, and the deliveries need, is kept with it.
+ *
  * An object that replaces another one has the name before the other one ends. So two records may
  * have one name: if both are ready, or both are being written, the next broker ends the one that
  * was put first.
  *
- * Three files: object.c finds objects and links them; object_end.c ends them; object_put.c puts
- * them.
+ * Four files: object.c finds objects and links them; object_end.c ends them; object_keep.c keeps
+ * those whose deliveries are in flight; object_put.c puts them.
  */
 #ifndef WW_DAEMON_REGISTRY_OBJECT_H
 #define WW_DAEMON_REGISTRY_OBJECT_H
@@ -23,6 +27,7 @@
 struct expiry;
 struct hold;
 struct holder;
+struct unreceived;
 
 /*
  * The escrows of an object: those for any number of uses, and by access those whose uses are
@@ -44,6 +49,11 @@ struct object {
 	struct holder *creator; /* the creator; NULL: has ended */
 	struct expiry *expiry;
 	struct last_will *last_will; /* NULL: none */
+	/* Those inside of it that count deliveries; its place there; the outer one. */
+	struct ww_list counting;
+	struct ww_list of_counting;
+	struct object *counted_in;   /* NULL: none */
+	struct unreceived *kept_for; /* which inner objects are kept with it; NULL: all */
 	uint32_t index;
 	uint32_t holders;
 	uint32_t escrows : 31;
@@ -197,6 +207,22 @@ void object_await_exit(struct registry *registry, struct object *object);
  * Return: false: that cannot be done at the moment; the exit wait tries again.
  */
 bool object_retire(struct registry *registry, struct object *object);
+
+/*
+ * Whether an object that was counted as in flight is kept, or is from now on: its creator has ended
+ * or released it. Without memory for a timer it is not.
+ */
+bool object_keep(struct registry *registry, struct object *object);
+bool object_is_kept(const struct ww_layout_object_record *record);
+
+/*
+ * Whether an object that is not held is kept with the one that it is inside of. If so it belongs to
+ * that, and to its creator no longer.
+ */
+bool object_keep_inside(struct registry *registry, struct object *object);
+
+/* If nothing of a kept object is in flight any more, it ends at the loop's next turn. */
+void object_end_kept(struct registry *registry, struct object *object);
 
 /*
  * If an object lingers, adds it to the list of the one that it is inside of, or ends it if that has

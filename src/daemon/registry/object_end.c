@@ -4,11 +4,15 @@
  *
  *   ready ──object_end()──> removed ──last hold released──> freed
  *     │                        └─ with a last will: only when its creator has ended
- *     └──object_retire()──> lingering, inside of an outer object, without its creator ──> removed
+ *     ├──object_retire()──> lingering, inside of an outer object, without its creator ──> removed
+ *     └──object_keep()────> kept while deliveries are in flight, see object_keep.c ───────> removed
  */
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/exit_wait.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/hold.h"
@@ -79,6 +83,7 @@ static void object_free(struct registry *registry, struct object *object)
 	object_disown(registry, object);
 	ww_map_remove(&registry->by_id, &object->by_id);
 	account_put(&registry->accounts, object->account);
+	free(object->kept_for);
 	table_give(&registry->object_table, object->index);
 }
 
@@ -107,7 +112,7 @@ void object_settle(struct registry *registry, struct object *object)
 		return;
 	if (record->state == WW_WIRE_STATE_REMOVED)
 		object_free(registry, object);
-	else if (record->life == WW_WIRE_LIFE_HELD)
+	else if (record->life == WW_WIRE_LIFE_HELD && !object_keep_inside(registry, object))
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 }
 
@@ -139,6 +144,15 @@ static void object_drop_fds(struct registry *registry, const struct object *obje
 		record->fd_count = 0;
 }
 
+/* The outer object has ended. One that was kept with it, and that processes hold, does not end. */
+static void object_end_inner(struct registry *registry, struct object *object)
+{
+	if (object_record(registry, object)->life == WW_WIRE_LIFE_HELD)
+		object_settle(registry, object);
+	else
+		object_end(registry, object, WW_WIRE_WHAT_GONE);
+}
+
 /*
  * If an object has ended, the objects that linger inside of it end too. A list replaces recursion:
  * they may be nested.
@@ -153,8 +167,7 @@ static void object_end_lingering(struct registry *registry, struct object *objec
 		return;
 	registry->is_ending_doomed = true;
 	while ((link = ww_list_take_first(&registry->doomed)))
-		object_end(registry, ww_container(link, struct object, of_creator),
-			WW_WIRE_WHAT_GONE);
+		object_end_inner(registry, ww_container(link, struct object, of_creator));
 	registry->is_ending_doomed = false;
 }
 
@@ -172,12 +185,14 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
 	bool is_replacement = object_is_replacement(registry, object);
+	struct object *outer = object->counted_in;
 
 	registry->changed(registry->context, object, what);
 	object_unmap_name(registry, object);
 	table_commit(&registry->object_table, object->index, WW_WIRE_STATE_REMOVED);
 	if (!is_replacement)
 		name_pass_on(registry, (const char *)record->name);
+	delivery_counts_leave(registry, object);
 	object_drop_fds(registry, object);
 	expiry_stop(&object->expiry);
 	if (!object->creator)
@@ -187,6 +202,8 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	object_end_lingering(registry, object);
 	object_drop_escrows(registry, object);
 	object_settle(registry, object);
+	if (outer)
+		object_end_kept(registry, outer);
 }
 
 /*
@@ -216,7 +233,8 @@ static void object_report_left(struct registry *registry, struct object *object)
 void object_await_exit(struct registry *registry, struct object *object)
 {
 	exit_wait_add(registry, object->last_will);
-	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED)
+	if (object_record(registry, object)->state == WW_WIRE_STATE_REMOVED ||
+		object_keep(registry, object))
 		return;
 	if (!object_stays(registry, object) &&
 		(!object->creator || !object_find_counting(registry, object))) {
@@ -225,9 +243,8 @@ void object_await_exit(struct registry *registry, struct object *object)
 	}
 	if (object_stays(registry, object))
 		object_report_left(registry, object);
-	else
-		last_will_note_reader(registry,
-			object); /* a process that looks for members still finds it */
+	last_will_note_reader(registry,
+		object); /* a process that looks for members still finds it */
 }
 
 /*
@@ -259,6 +276,13 @@ void object_linger(struct registry *registry, struct object *object)
 		object_report_left(registry, object);
 }
 
+/* The object stays without its creator. */
+static void object_close_last_will(struct registry *registry, struct object *object)
+{
+	last_will_close(registry, object);
+	last_will_close_record(object_record(registry, object));
+}
+
 /*
  * Closes the last will of an object, which was executed; the object lingers for a time. The steps
  * are in an order in which the next broker can retire the object once more if this one is killed in
@@ -274,8 +298,7 @@ static bool object_stay_for(struct registry *registry, struct object *object, ui
 	if (object_set_end(registry, object, ww_clock_now_ns(), ttl_ns) != WW_OK)
 		return false;
 	record->life = WW_WIRE_LIFE_KEPT;
-	last_will_close(registry, object);
-	last_will_close_record(record);
+	object_close_last_will(registry, object);
 	object_linger(registry, object);
 	object_charge_again(registry, object, &charge);
 	return true;
@@ -294,11 +317,23 @@ static void object_end_with_last_will(struct registry *registry, struct object *
 	}
 }
 
+/* An object that is kept: its last will was executed, or is over. */
+static void object_leave_creator(struct registry *registry, struct object *object)
+{
+	struct charge charge = object_charge(object_record(registry, object));
+
+	object_disown(registry, object);
+	object_close_last_will(registry, object);
+	object_charge_again(registry, object, &charge);
+}
+
 void object_unpublish(struct registry *registry, struct object *object)
 {
 	if (object_stays(registry, object))
 		(void)object_stay_for(registry, object,
 			0); /* it needs no timer, so it cannot fail */
+	else if (object_keep(registry, object))
+		object_leave_creator(registry, object);
 	else
 		object_end_with_last_will(registry, object);
 }
@@ -322,7 +357,7 @@ bool object_retire(struct registry *registry, struct object *object)
 		object_await_exit(registry, object);
 		return false;
 	}
-	if (object_stays(registry, object))
+	if (object_stays(registry, object) || object_keep(registry, object))
 		object_unpublish(registry, object);
 	else if (!object->creator || !object_is_unknown(registry, object) ||
 		!object_stay_for(registry, object, has_ended ? MEMBER_LINGER_NS : 0))

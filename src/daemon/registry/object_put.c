@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
@@ -178,6 +179,7 @@ ww_status object_put(struct registry *registry, struct holder *creator,
 		return status;
 	}
 	registry->bytes += put->bytes;
+	delivery_counts_enter(registry, object);
 	*out_object = object;
 	object_announce(registry, object, true);
 	return WW_OK;

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "daemon/registry/delivery.h"
+#include "daemon/registry/delivery_counts.h"
 #include "daemon/registry/expiry.h"
 #include "daemon/registry/exit_wait.h"
 #include "daemon/registry/hold.h"
@@ -348,13 +349,15 @@ static void registry_settle_objects(struct registry *registry)
 		object_settle_adopted(registry, object);
 }
 
-/* Called when all objects exist that the lingering ones may be inside of. */
-static void registry_place_lingering(struct registry *registry)
+/* Called when all objects exist that others may be inside of. */
+static void registry_place_inside(struct registry *registry)
 {
 	struct object *object;
 
-	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));)
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
+		delivery_counts_enter(registry, object);
 		object_linger(registry, object);
+	}
 }
 
 /* Continues the ends of processes that the former broker had begun: last wills first. */
@@ -388,7 +391,7 @@ static ww_status registry_take_over(struct registry *registry)
 	ww_try(records_adopt(registry, &registry->object_table, object_adopt_record));
 	ww_try(records_adopt(registry, &registry->hold_table, hold_adopt));
 	ww_try(fdstore_adopted(registry->fdstore));
-	registry_place_lingering(registry);
+	registry_place_inside(registry);
 	registry_end_replaced(registry);
 	registry_await_exits(registry);
 	registry_settle_objects(registry);
@@ -427,6 +430,7 @@ void registry_reclaim(struct registry *registry)
 	bool is_freed = false;
 
 	registry->executed_bytes = 0;
+	registry->counted_bytes = 0;
 	holder_end_done(registry);
 	if (registry->object_table.used == 0 && table_free_items(&registry->object_table)) {
 		ww_map_fini(&registry->by_id);
@@ -456,6 +460,7 @@ static void registry_close_items(struct registry *registry)
 	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
 		expiry_stop(&object->expiry);
 		free(object->escrow_lists);
+		free(object->kept_for);
 		last_will_close(registry, object);
 	}
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {

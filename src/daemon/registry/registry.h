@@ -73,6 +73,7 @@ struct registry {
 		done; /* struct holder.of_done: awaited, and they hold and keep nothing any more */
 	uint64_t mapped_bytes;   /* of last wills whose page is mapped all the time */
 	uint64_t executed_bytes; /* of last wills, in this turn of the loop */
+	uint64_t counted_bytes;  /* of files that count deliveries, likewise */
 };
 
 /*

@@ -75,7 +75,7 @@ static ww_status find_capabilities(struct cuda_device *device)
 		return ww_fail(WW_ERR_NO_DEVICE,
 			"cannot use %s: it has no virtual memory management (cuMemCreate)",
 			device->base.selector);
-	device->base.capabilities = WW_CAP_STREAM_WRAP;
+	device->base.capabilities = WW_CAP_STREAM_WRAP | WW_CAP_MODULE;
 	if (device->driver->has_foreign)
 		device->base.capabilities |= WW_CAP_FOREIGN;
 	for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++) {
@@ -394,6 +394,11 @@ const struct ww_backend ww_cuda_backend = {
 	.fence_is_passed = ww_cuda_fence_is_passed,
 	.fence_free = ww_cuda_fence_free,
 	.copy = ww_cuda_copy,
+	.module_load = ww_cuda_module_load,
+	.module_unload = ww_cuda_module_unload,
+	.kernel_open = ww_cuda_kernel_open,
+	.kernel_close = ww_cuda_kernel_close,
+	.kernel_launch = ww_cuda_kernel_launch,
 	.stream_wrap = ww_cuda_stream_wrap,
 	.stream_native = ww_cuda_stream_native,
 };

@@ -184,6 +184,16 @@ ww_status ww_cuda_event_stream_wait(struct ww_device_event *event, struct ww_str
 ww_status ww_cuda_event_query(struct ww_device_event *event);
 ww_status ww_cuda_event_synchronize(struct ww_device_event *event);
 
+/* module.c */
+ww_status ww_cuda_module_load(struct ww_device *device, const struct ww_module_image *image,
+	struct ww_module **out_module);
+void ww_cuda_module_unload(struct ww_module *module);
+ww_status ww_cuda_kernel_open(struct ww_module *module, const char *name,
+	struct ww_kernel **out_kernel);
+void ww_cuda_kernel_close(struct ww_kernel *kernel);
+ww_status ww_cuda_kernel_launch(struct ww_kernel *kernel, struct ww_stream *stream,
+	const struct ww_launch *launch);
+
 /* fence.c */
 ww_status ww_cuda_fence_create(struct ww_device *device, struct ww_device_fence **out_fence);
 bool ww_cuda_fence_is_passed(struct ww_device_fence *fence);

@@ -35,6 +35,8 @@ typedef struct ww_CUmod_st *ww_CUmodule;
 typedef struct ww_CUfunc_st *ww_CUfunction;
 
 typedef int ww_CUdevice_attribute;
+typedef int ww_CUfunction_attribute;
+typedef int ww_CUjit_option;
 typedef int ww_CUpointer_attribute;
 typedef int ww_CUmemorytype;
 typedef int ww_CUmemAllocationType;
@@ -157,6 +159,7 @@ enum {
 	WW_CUDA_ERROR_MAP_FAILED = 205,
 	WW_CUDA_ERROR_UNMAP_FAILED = 206,
 	WW_CUDA_ERROR_ALREADY_MAPPED = 208,
+	WW_CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
 	WW_CUDA_ERROR_NOT_MAPPED = 211,
 	WW_CUDA_ERROR_ECC_UNCORRECTABLE = 214,
 	WW_CUDA_ERROR_CONTEXT_ALREADY_IN_USE = 216,
@@ -164,7 +167,10 @@ enum {
 	WW_CUDA_ERROR_INVALID_PTX = 218,
 	WW_CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
 	WW_CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
+	WW_CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+	WW_CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
 	WW_CUDA_ERROR_CONTAINED = 226,
+	WW_CUDA_ERROR_INVALID_SOURCE = 300,
 	WW_CUDA_ERROR_FILE_NOT_FOUND = 301,
 	WW_CUDA_ERROR_OPERATING_SYSTEM = 304,
 	WW_CUDA_ERROR_INVALID_HANDLE = 400,
@@ -227,6 +233,7 @@ enum {
 	WW_CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1 = 92,
 	WW_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1 = 93,
 	WW_CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1 = 94,
+	WW_CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 	WW_CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES = 98,
 	WW_CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
 	WW_CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
@@ -248,6 +255,21 @@ enum {
 	WW_CU_DEVICE_ATTRIBUTE_MPS_ENABLED = 133,
 	WW_CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID = 134,
 	WW_CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 141,
+};
+
+/* ww_CUfunction_attribute */
+enum {
+	WW_CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+	WW_CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+	WW_CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+	WW_CU_FUNC_ATTRIBUTE_NUM_REGS = 4,
+	WW_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+};
+
+/* ww_CUjit_option */
+enum {
+	WW_CU_JIT_ERROR_LOG_BUFFER = 5,
+	WW_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
 };
 
 /* the value of WW_CU_DEVICE_ATTRIBUTE_COMPUTE_MODE */
@@ -435,14 +457,17 @@ enum {
 
 /* Newer than CUDA 12.0: asked for at WW_CUDA_ABI_LATER, and missing in older drivers. */
 #define WW_CUDA_ABI_LATER 12050
-#define WW_CUDA_FUNCTIONS_LATER(X) \
-	X(cuCtxRecordEvent, cuCtxRecordEvent, (ww_CUcontext context, ww_CUevent event))
+#define WW_CUDA_FUNCTIONS_LATER(X)                                                      \
+	X(cuCtxRecordEvent, cuCtxRecordEvent, (ww_CUcontext context, ww_CUevent event)) \
+	X(cuFuncLoad, cuFuncLoad, (ww_CUfunction function))                             \
+	X(cuFuncGetParamInfo, cuFuncGetParamInfo,                                       \
+		(ww_CUfunction function, size_t index, size_t * out_offset, size_t * out_bytes))
 
 #define WW_CUDA_FUNCTIONS_DEVICE(X)                                                                \
 	X(cuInit, cuInit, (unsigned int flags))                                                    \
 	X(cuDriverGetVersion, cuDriverGetVersion, (int *out_version))                              \
 	X(cuGetProcAddress, cuGetProcAddress_v2,                                                   \
-		(const char *symbol, void **out_function, int version, uint64_t flags,             \
+		(const char *symbol, void **out_kernel, int version, uint64_t flags,               \
 			ww_CUdriverProcAddressQueryResult *out_status))                            \
 	X(cuGetErrorName, cuGetErrorName, (ww_CUresult error, const char **out_name))              \
 	X(cuGetErrorString, cuGetErrorString, (ww_CUresult error, const char **out_text))          \
@@ -629,9 +654,16 @@ enum {
 
 #define WW_CUDA_FUNCTIONS_MODULE(X)                                                          \
 	X(cuModuleLoadData, cuModuleLoadData, (ww_CUmodule * out_module, const void *image)) \
+	X(cuModuleLoadDataEx, cuModuleLoadDataEx,                                            \
+		(ww_CUmodule * out_module, const void *image, unsigned int count,            \
+			ww_CUjit_option *options, void **values))                            \
 	X(cuModuleUnload, cuModuleUnload, (ww_CUmodule module))                              \
 	X(cuModuleGetFunction, cuModuleGetFunction,                                          \
-		(ww_CUfunction * out_function, ww_CUmodule module, const char *name))        \
+		(ww_CUfunction * out_kernel, ww_CUmodule module, const char *name))          \
+	X(cuFuncGetAttribute, cuFuncGetAttribute,                                            \
+		(int *out_value, ww_CUfunction_attribute attribute, ww_CUfunction function)) \
+	X(cuFuncSetAttribute, cuFuncSetAttribute,                                            \
+		(ww_CUfunction function, ww_CUfunction_attribute attribute, int value))      \
 	X(cuLaunchKernel, cuLaunchKernel,                                                    \
 		(ww_CUfunction function, unsigned int grid_x, unsigned int grid_y,           \
 			unsigned int grid_z, unsigned int block_x, unsigned int block_y,     \

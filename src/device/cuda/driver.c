@@ -28,7 +28,9 @@ static const struct entry entries[] = {
 #define ENTRY(name) {#name, (void **)&driver.name},
 	WW_CUDA_REQUIRED(ENTRY)};
 
-static const struct entry foreign_entries[] = {WW_CUDA_FOREIGN(ENTRY)
+static const struct entry foreign_entries[] = {WW_CUDA_FOREIGN(ENTRY)};
+
+static const struct entry later_entries[] = {WW_CUDA_LATER(ENTRY)
 #undef ENTRY
 };
 
@@ -132,14 +134,16 @@ static ww_status find_foreign_functions(ww_PFN_cuGetProcAddress get_proc_address
 	return WW_OK;
 }
 
-/* Without it something else is done, so it may be missing. */
+/* They may be missing. */
 static void find_later_functions(ww_PFN_cuGetProcAddress get_proc_address)
 {
-	ww_CUdriverProcAddressQueryResult found;
+	for (size_t i = 0; i < sizeof(later_entries) / sizeof(later_entries[0]); i++) {
+		ww_CUdriverProcAddressQueryResult found;
 
-	if (get_proc_address("cuCtxRecordEvent", (void **)&driver.cuCtxRecordEvent,
-		    WW_CUDA_ABI_LATER, 0, &found) != WW_CUDA_SUCCESS)
-		driver.cuCtxRecordEvent = NULL;
+		if (get_proc_address(later_entries[i].name, later_entries[i].function,
+			    WW_CUDA_ABI_LATER, 0, &found) != WW_CUDA_SUCCESS)
+			*later_entries[i].function = NULL;
+	}
 }
 
 static ww_status initialise(void)

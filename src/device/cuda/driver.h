@@ -58,6 +58,12 @@
 	X(cuEventSynchronize)             \
 	X(cuIpcGetEventHandle)            \
 	X(cuIpcOpenEventHandle)           \
+	X(cuModuleLoadDataEx)             \
+	X(cuModuleUnload)                 \
+	X(cuModuleGetFunction)            \
+	X(cuFuncGetAttribute)             \
+	X(cuFuncSetAttribute)             \
+	X(cuLaunchKernel)                 \
 	X(cuMemGetAllocationGranularity)  \
 	X(cuMemCreate)                    \
 	X(cuMemRelease)                   \
@@ -91,13 +97,22 @@
 	X(cuMemFreeAsync)                     \
 	X(cuMemFree)
 
+/*
+ * Newer than CUDA 12.0: without one of them, which is NULL then, something else is done.
+ * cuCtxRecordEvent: CUDA 12.5; the others: 12.4.
+ */
+#define WW_CUDA_LATER(X)    \
+	X(cuCtxRecordEvent) \
+	X(cuFuncLoad)       \
+	X(cuFuncGetParamInfo)
+
 struct ww_cuda_driver {
 #define FIELD(name) ww_PFN_##name name;
 	WW_CUDA_REQUIRED(FIELD)
 	WW_CUDA_FOREIGN(FIELD)
+	WW_CUDA_LATER(FIELD)
 #undef FIELD
-	bool has_foreign;                         /* all of WW_CUDA_FOREIGN */
-	ww_PFN_cuCtxRecordEvent cuCtxRecordEvent; /* NULL: the driver is older than CUDA 12.5 */
+	bool has_foreign; /* all of WW_CUDA_FOREIGN */
 };
 
 /*

@@ -2,7 +2,8 @@
 /*
  * backend.c - the machine's CPU as a device
  *
- * Its memory is a sealed memfd (memfd.h), its streams are threads (stream.c). There is one such
+ * Its memory is a sealed memfd (memfd.h), its streams are threads (stream.c), its modules are
+ * shared objects (module.c). There is one such
  * device; its UUID is the kernel's boot id, the same for every process until the machine starts
  * anew.
  */
@@ -97,7 +98,8 @@ static ww_status host_open(const char *selector, struct ww_device **out_device)
 	device->backend = &ww_host_backend;
 	device->granularity = GRANULARITY;
 	device->capabilities = WW_CAP_EXPORT | WW_CAP_HOST_MEMORY | WW_CAP_HOST_READ_ONLY |
-		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT;
+		WW_CAP_CPU_ACCESS | WW_CAP_MANY_PROCESSES | WW_CAP_STREAM_VALUE | WW_CAP_EVENT |
+		WW_CAP_MODULE;
 	memcpy(device->selector, "host", sizeof("host"));
 	pthread_once(&machine_read, machine_read_once);
 	memcpy(device->uuid, machine.uuid, sizeof(device->uuid));
@@ -209,4 +211,9 @@ const struct ww_backend ww_host_backend = {
 	.stream_fill = ww_host_stream_fill,
 	.stream_wait_value = ww_host_stream_wait_value,
 	.stream_write_value = ww_host_stream_write_value,
+	.module_load = ww_host_module_load,
+	.module_unload = ww_host_module_unload,
+	.kernel_open = ww_host_kernel_open,
+	.kernel_close = ww_host_kernel_close,
+	.kernel_launch = ww_host_kernel_launch,
 };

@@ -19,4 +19,14 @@ ww_status ww_host_stream_fill(struct ww_stream *stream, void *destination, uint3
 ww_status ww_host_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *value);
 ww_status ww_host_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *value);
 
+/* module.c */
+ww_status ww_host_module_load(struct ww_device *device, const struct ww_module_image *image,
+	struct ww_module **out_module);
+void ww_host_module_unload(struct ww_module *module);
+ww_status ww_host_kernel_open(struct ww_module *module, const char *name,
+	struct ww_kernel **out_kernel);
+void ww_host_kernel_close(struct ww_kernel *kernel);
+ww_status ww_host_kernel_launch(struct ww_kernel *kernel, struct ww_stream *stream,
+	const struct ww_launch *launch);
+
 #endif

@@ -24,7 +24,8 @@
 #include "share/hold_ref.h"
 #include "wire/name.h"
 
-#define HOLDER_MODE 0444 /* the mode of the pool decides */
+#define HOLDER_MODE    0444 /* the mode of the pool decides */
+#define COUNTS_VERSION 6    /* of the protocol from which on a broker counts deliveries */
 
 static pthread_mutex_t join_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t members_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
@@ -170,8 +171,9 @@ static ww_status create_member(const struct ww_get_reply *grant, struct ww_membe
 	return WW_OK;
 }
 
+/* @counts: the broker reads in the marks what was imported */
 static ww_status describe_holder(const struct ww_member *member, struct ww_signal_map *page,
-	struct ww_put_request *offer)
+	bool counts, struct ww_put_request *offer)
 {
 	struct ww_wire_pool_holder_ref ref = {
 		.page_bytes = page->cpu->bytes,
@@ -183,7 +185,8 @@ static ww_status describe_holder(const struct ww_member *member, struct ww_signa
 	offer->put.mode = HOLDER_MODE;
 	ww_try(ww_sync_object_offer_page(offer, page));
 	ww_try(ww_mapping_export(member->marks->cpu, WW_ACCESS_READ, &offer->fds[offer->fd_count]));
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
+	offer->put.fd_access[offer->fd_count++] = counts ? WW_PUT_TO_READERS | WW_PUT_COUNTS
+							 : WW_PUT_TO_READERS;
 	offer->host_bytes += member->marks->cpu->bytes;
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
 	ww_pool_holder_ref_write(&ref, offer->put.description);
@@ -200,7 +203,8 @@ static ww_status show_marks(struct ww_member *member, struct ww_signal_map *page
 	uint64_t number;
 	char digits[17];
 
-	ww_try(describe_holder(member, page, &offer));
+	ww_try(describe_holder(member, page, ww_broker_client_version(broker) >= COUNTS_VERSION,
+		&offer));
 	ww_try(ww_random_bytes(&number, sizeof(number)));
 	snprintf(digits, sizeof(digits), "%016" PRIx64, number);
 	ww_pool_name(name, member->pool_id, "holder", digits);

@@ -1,15 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deliveries.c - slices of a pool that are in flight, listed and limited, see deliveries.h
+ *
+ * The file of deliveries has an item for each slot. Its count is what all deliveries of the slice
+ * expect, but for what this process imported itself. The broker subtracts what other processes have
+ * imported: so nothing need be stored when they do.
  */
 #include "pool/owner/deliveries.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "pool/owner/importers.h"
+#include "share/shared_file.h"
 #include "share/token_export.h"
+
+#define COUNTS_VERSION 6 /* of the protocol from which on a broker reads the file */
+#define COUNT_MAX      (WW_POOL_SLICES_MAX - 1)
+
+_Static_assert(sizeof(struct ww_layout_delivery_counts) == WW_LAYOUT_DELIVERY_COUNTS_BYTES,
+	"no padding");
+
+/* --- the file --- */
+
+static struct ww_shared_file file_of(const struct ww_pool *pool)
+{
+	return (struct ww_shared_file){
+		.owner = "pool",
+		.what = "deliveries",
+		.magic = "WWDELIVR",
+		.version = WW_LAYOUT_DELIVERY_COUNTS_VERSION,
+		.header_bytes = sizeof(struct ww_layout_delivery_counts),
+		.item_bytes = sizeof(struct ww_layout_delivery_count),
+		.item_count = pool->slot_count,
+		.bytes = ww_shared_file_round_up(sizeof(struct ww_layout_delivery_counts) +
+			(uint64_t)pool->slot_count * sizeof(struct ww_layout_delivery_count)),
+		.id = pool->id,
+	};
+}
+
+ww_status ww_pool_count_deliveries(struct ww_pool *pool, struct ww_broker *broker)
+{
+	const struct ww_shared_file file = file_of(pool);
+	struct ww_delivery_file *sent = &pool->sent;
+
+	if (sent->mapping || ww_broker_client_version(broker) < COUNTS_VERSION)
+		return WW_OK;
+	ww_try(ww_shared_file_create(&file, &sent->mapping));
+	sent->header = sent->mapping->host_pointer;
+	sent->items = (void *)(sent->header + 1);
+	return WW_OK;
+}
+
+void ww_delivery_file_fini(struct ww_delivery_file *file)
+{
+	file->mapping = ww_mapping_unref(file->mapping);
+}
+
+static uint64_t count_of(const struct ww_slice *slice)
+{
+	bool is_any = slice->sent_ns && slice->expected > slice->taken_here;
+	uint64_t count = is_any ? slice->expected - slice->taken_here : 0;
+
+	return ww_slice_generation(slice->number) << WW_SLOT_BITS |
+		(count < COUNT_MAX ? count : COUNT_MAX);
+}
+
+/* The items that are in use, and the longest time of all. */
+static void write_header(struct ww_delivery_file *file, uint32_t slot, uint32_t keep_ms)
+{
+	if (slot >= file->header->used)
+		__atomic_store_n(&file->header->used, slot + 1, __ATOMIC_RELEASE);
+	if (keep_ms > file->header->keep_ms)
+		__atomic_store_n(&file->header->keep_ms, keep_ms, __ATOMIC_RELAXED);
+}
+
+void ww_slice_write_deliveries(struct ww_slice *slice)
+{
+	struct ww_delivery_file *file = &slice->pool->sent;
+	uint32_t slot = ww_slice_slot(slice->number);
+	struct ww_layout_delivery_count *item;
+	uint32_t needs;
+
+	if (!file->mapping || (slice->sent_ns == 0 && !slice->is_written))
+		return;
+	item = &file->items[slot];
+	memcpy(&needs, slice->chunk->memory->description.object_id, sizeof(needs));
+	write_header(file, slot, slice->keep_ms);
+	__atomic_store_n(&item->needs, needs, __ATOMIC_RELAXED);
+	__atomic_store_n(&item->keep_ms, slice->keep_ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&item->expected, count_of(slice), __ATOMIC_RELEASE);
+	slice->is_written = true;
+}
+
+void ww_slice_end_deliveries(struct ww_slice *slice)
+{
+	struct ww_delivery_file *file = &slice->pool->sent;
+
+	if (slice->is_written)
+		__atomic_store_n(&file->items[ww_slice_slot(slice->number)].expected, 0,
+			__ATOMIC_RELEASE);
+	slice->is_written = false;
+}
+
+/* --- listing and limits --- */
 
 bool ww_pool_next_delivery(struct ww_pool *pool, uint32_t *at, struct ww_slice_delivery *out)
 {

@@ -10,7 +10,22 @@
 #ifndef WW_POOL_OWNER_DELIVERIES_H
 #define WW_POOL_OWNER_DELIVERIES_H
 
+#include "client/broker_client.h"
 #include "pool/owner/slice.h"
+
+/*
+ * Makes the file, unless there is one. If the broker speaks an older version of the protocol, there
+ * is none, and what is in flight ends with the pool.
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM.
+ */
+ww_status ww_pool_count_deliveries(struct ww_pool *pool, struct ww_broker *broker);
+void ww_delivery_file_fini(struct ww_delivery_file *file); /* of a zeroed one too */
+
+/* Writes down what is in flight of a slice. */
+void ww_slice_write_deliveries(struct ww_slice *slice);
+
+/* The slice loses its number, or is free: no token of that number is in flight. */
+void ww_slice_end_deliveries(struct ww_slice *slice);
 
 /*
  * Whether @uses more of a slice may be in flight. What is in flight is counted only when the

@@ -15,12 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
 #include "pool/member/imported_slice.h"
 #include "pool/member/member.h"
+#include "pool/owner/deliveries.h"
 #include "pool/owner/importers.h"
 #include "pool/owner/slice.h"
 #include "sync/timeline.h"
@@ -30,6 +32,7 @@
 #define HOLDER_V1_BYTES sizeof(struct ww_pool_holder_info)
 #define CHUNK_BYTES     (UINT64_C(64) << 20)
 #define SLICES          65536
+#define NS_PER_MS       UINT64_C(1000000)
 #define SWEEP_COUNT     4 /* slices that wait, looked at by each allocation */
 
 static pthread_mutex_t pools_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
@@ -83,6 +86,8 @@ static void pool_free(struct ww_pool *pool)
 		slice->chunk->slice_count--;
 		ww_pool_give_block(pool, slice->block);
 	}
+	/* Before its chunks: then the broker keeps those that slices in flight need. */
+	ww_attachments_fini(&pool->attachments);
 	while (!ww_list_is_empty(&pool->chunks))
 		drop_chunk(pool, ww_container(pool->chunks.next, struct ww_chunk, link));
 	ww_arena_fini(&pool->arena);
@@ -90,10 +95,10 @@ static void pool_free(struct ww_pool *pool)
 	free_list(&pool->waiting);
 	free_list(&pool->spare);
 	ww_pool_forget_holders(pool);
-	ww_attachments_fini(&pool->attachments);
 	ww_pool_keys_set(&pool->keys, NULL);
 	ww_marks_free(pool->own);
 	ww_slice_table_fini(&pool->table);
+	ww_delivery_file_fini(&pool->sent);
 	free_arrays(pool);
 	pthread_mutex_destroy(&pool->lock);
 	ww_device_unref(pool->device);
@@ -124,13 +129,21 @@ ww_pool *ww_pool_ref(ww_pool *pool)
 	return pool;
 }
 
-/* Now, and not when the pool is freed: a stream may keep it for long. */
+/*
+ * Deliveries are good for some time after the pool, if the broker counts them; other tokens are
+ * not. Now, and not when the pool is freed: a stream may keep it for long.
+ */
 static void end_escrows(struct ww_pool *pool)
 {
-	ww_list_for_each (link, &pool->waiting)
-		ww_slice_table_set_escrow(&pool->table,
-			ww_slice_slot(ww_container(link, struct ww_slice, link)->number),
-			WW_ESCROW_OVER);
+	ww_list_for_each (link, &pool->waiting) {
+		struct ww_slice *slice = ww_container(link, struct ww_slice, link);
+		bool is_kept = pool->sent.mapping && ww_slice_deliveries(slice) > 0;
+
+		ww_slice_table_set_escrow(&pool->table, ww_slice_slot(slice->number),
+			is_kept ? ww_escrow(slice->expected,
+					  ww_clock_deadline_ns(slice->keep_ms * NS_PER_MS))
+				: WW_ESCROW_OVER);
+	}
 }
 
 /* An imported one. */

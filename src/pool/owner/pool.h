@@ -21,6 +21,13 @@
 
 struct ww_slice;
 
+/* What the broker reads of deliveries when this process has ended, see deliveries.h. */
+struct ww_delivery_file {
+	struct ww_mapping *mapping; /* a reference; NULL: none */
+	struct ww_layout_delivery_counts *header;
+	struct ww_layout_delivery_count *items; /* by slot */
+};
+
 struct ww_chunk {
 	struct ww_list link; /* in pool->chunks */
 	struct ww_memory *memory;
@@ -83,6 +90,7 @@ struct ww_pool {
 	/* Sent, and not known to be received; deliveries.c counts anew at a limit. */
 	uint64_t delivery_count;
 	uint64_t delivery_bytes;
+	struct ww_delivery_file sent;
 	struct ww_list holders;
 	uint32_t holder_count; /* that are not gone */
 };

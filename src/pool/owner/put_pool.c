@@ -2,16 +2,19 @@
 /*
  * put_pool.c - a pool goes into a broker, when its first slice is exported
  *
- * The pool is an object of three descriptors: the owner's signal page, to read; the same page, to
+ * The pool is an object of four descriptors: the owner's signal page, to read; the same page, to
  * write, which only the broker has: it writes there which processes came and whether the owner
- * lives; and the table. Each chunk is another object, whose name is inside the pool's. So a chunk
- * needs no secret of its own: a process that holds the pool gets its chunks, with the same access.
+ * lives; the table; and the counts of deliveries, which only the broker has: by these it knows
+ * whether the pool must stay when the owner has ended. Each chunk is another object, whose name is
+ * inside the pool's. So a chunk needs no secret of its own: a process that holds the pool gets its
+ * chunks, with the same access.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "share/hold_ref.h"
 #include "pool/broker_object.h"
+#include "pool/owner/deliveries.h"
 #include "pool/owner/importers.h"
 #include "pool/owner/put_pool.h"
 #include "share/sync_object.h"
@@ -37,6 +40,17 @@ static void describe(struct ww_put_request *offer, const struct ww_pool *pool)
 	memcpy(offer->put.home_uuid, pool->device->uuid, sizeof(offer->put.home_uuid));
 }
 
+static ww_status offer_counts(const struct ww_pool *pool, struct ww_put_request *offer)
+{
+	if (!pool->sent.mapping)
+		return WW_OK;
+	ww_try(ww_mapping_export(pool->sent.mapping, WW_ACCESS_WRITE,
+		&offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = WW_PUT_COUNTS;
+	offer->host_bytes += pool->sent.mapping->bytes;
+	return WW_OK;
+}
+
 static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 {
 	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
@@ -48,6 +62,7 @@ static ww_status put_pool(struct ww_pool *pool, struct ww_broker *broker)
 	ww_try(ww_mapping_export(pool->table.mapping, WW_ACCESS_READ, &offer.fds[offer.fd_count]));
 	offer.put.fd_access[offer.fd_count++] = EVERYBODY;
 	offer.host_bytes += pool->table.mapping->bytes;
+	ww_try(offer_counts(pool, &offer));
 	describe(&offer, pool);
 	return ww_put_request_put_unnamed(&offer, &pool->attachments, broker);
 }
@@ -68,6 +83,7 @@ static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 	if (!pool->life)
 		ww_try(ww_timeline_create_alone(&pool->life));
 	ww_try(ww_sync_object_require_alive(pool->life->page));
+	ww_try(ww_pool_count_deliveries(pool, broker));
 	ww_try(put_pool(pool, broker));
 	ww_pool_keys_set(&pool->keys, broker);
 	return WW_OK;

@@ -21,6 +21,8 @@
 #include "share/choose_broker.h"
 #include "share/token_export.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /*
  * A part of a slice, or the slice for reading: this process imported it by a token of its own pool.
  * There is one for each span and access.
@@ -91,6 +93,8 @@ static void open_slot(struct ww_slice *slice)
 	slice->sent_ns = 0;
 	slice->expected = 0;
 	slice->taken = 0;
+	slice->taken_here = 0;
+	slice->keep_ms = 0;
 	pool->slices[ww_slice_slot(slice->number)] = slice;
 	ww_slice_table_open_slot(&pool->table, slice->number, slice->chunk->index,
 		slice->block->offset, slice->block->bytes);
@@ -207,6 +211,7 @@ static void give_back(struct ww_slice *slice)
 {
 	struct ww_pool *pool = slice->pool;
 
+	ww_slice_end_deliveries(slice);
 	slice->chunk->slice_count--;
 	ww_pool_give_block(pool, slice->block);
 	pool->slices[ww_slice_slot(slice->number)] = NULL;
@@ -319,6 +324,7 @@ static ww_status renumber(struct ww_slice *slice)
 	former = malloc(sizeof(*former));
 	if (!former)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot revoke tokens: out of memory");
+	ww_slice_end_deliveries(slice);
 	ww_slice_table_close_slot(&pool->table, ww_slice_slot(slice->number));
 	pool->slices[ww_slice_slot(slice->number)] = NULL;
 	*former = (struct ww_former_number){slice->formers, slice->number};
@@ -345,6 +351,7 @@ ww_status ww_slice_recall(struct ww_slice *slice)
 		return renumber(slice);
 	slice->expected = 0;
 	slice->sent_ns = 0;
+	ww_slice_end_deliveries(slice);
 	(void)sweep(slice);
 	return WW_OK;
 }
@@ -462,6 +469,8 @@ ww_status ww_slice_take(struct ww_pool *pool, const struct ww_token_info *info,
 		return ww_error_last()->status;
 	ww_try(take_span(slice, info, options, out_memory));
 	slice->taken++;
+	slice->taken_here++;
+	ww_slice_write_deliveries(slice);
 	return WW_OK;
 }
 
@@ -566,6 +575,17 @@ static struct ww_broker *slice_broker(struct ww_memory *view)
 	return broker;
 }
 
+static void note_delivery(struct ww_slice *slice, uint64_t escrow_ns)
+{
+	uint64_t keep_ms = escrow_ns / NS_PER_MS + (escrow_ns % NS_PER_MS != 0);
+
+	if (keep_ms > UINT32_MAX)
+		keep_ms = UINT32_MAX;
+	if (keep_ms > slice->keep_ms)
+		slice->keep_ms = (uint32_t)keep_ms;
+	slice->sent_ns = ww_clock_now_ns();
+}
+
 /* Under pool->lock. */
 /* Return: WW_OK; WW_CANCELLED (who uses the slice was not seen, so nothing is expected). */
 static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_params *ours)
@@ -587,13 +607,15 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 		slice->expected = slice->taken + ww_pool_taken(slice->pool, slice->number);
 		slice->until_ns = 0;
 		slice->sent_ns = 0;
+		slice->keep_ms = 0;
 	}
 	if (is_delivery)
-		slice->sent_ns = ww_clock_now_ns();
+		note_delivery(slice, escrow_ns);
 	until_ns = is_delivery ? WW_NEVER : ww_clock_deadline_ns(escrow_ns);
 	if (until_ns > slice->until_ns)
 		slice->until_ns = until_ns;
 	slice->expected += ours->uses ? ours->uses : 1;
+	ww_slice_write_deliveries(slice);
 	return WW_OK;
 }
 

@@ -53,6 +53,9 @@ struct ww_slice {
 	uint64_t sent_ns;  /* the last delivery */
 	uint64_t expected; /* imports that all tokens together expect */
 	uint64_t taken;    /* imports here, and by processes that are gone */
+	uint64_t taken_here;
+	uint32_t keep_ms; /* how long deliveries keep the pool after this process */
+	bool is_written;  /* deliveries.h */
 };
 
 /*

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.cpp - a service and its client in one process
+ */
+#include "test.hpp"
+
+#include <cstring>
+#include <thread>
+
+using namespace warpway;
+using namespace std::chrono_literals;
+
+TEST("functions are offered, found, called, fail and drain")
+{
+	const device on = test::device();
+	const service made = service::create(on, "cpp/service");
+	auto scale = [](const call &what) -> result<void> {
+		const double factor = *what.argument(0).as<double>();
+		const value by = what.argument(1);
+
+		return what.try_result(0, factor * *by.as<double>());
+	};
+	auto echo = [](const call &what) -> result<void> {
+		if (what.argument(0).bytes().empty())
+			return what.fail(status::invalid, "nothing can be echoed");
+		return what.try_result(0, what.argument(0));
+	};
+	function_options options;
+
+	options.is_idempotent = true;
+	made.offer("scale", "f64 x, f64 by = 2 -> f64 y", scale, options);
+	made.offer("echo", "bytes data -> bytes same", echo);
+	made.start();
+	std::thread serving([&made] { CLAIM(made.serve(forever) == outcome::end); });
+	const client caller = *client::open("cpp/service", forever);
+
+	CLAIM(caller.wait_ready(forever) == outcome::done);
+	CLAIM(caller.service().functions() == 2 && caller.function(0)->is_idempotent());
+	CLAIM(!std::strcmp(caller.function(1)->name(), "echo") && !caller.function(2));
+	CLAIM(made.function(0)->hash() == caller.function(0)->hash());
+	const std::uint32_t by_two = caller.find("scale");
+	const std::optional<ticket> first = caller.call(by_two, {21.0}, forever);
+
+	CLAIM(*first->result(0).as<double>() == 42.0);
+	const std::optional<ticket> second =
+		caller.submit(caller.find("echo"), {std::string_view("abc")}, forever);
+
+	CLAIM(second->wait(forever) == outcome::done);
+	CLAIM(second->result(0).bytes() == "abc" && second->info().has_started());
+	second->cancel_call();
+	REFUSED(status::invalid, caller.call(caller.find("echo"), {std::string_view()}, forever));
+	REFUSED(status::mismatch, caller.find("scale", "f32 x -> f32 y"));
+	REFUSED(status::mismatch, caller.submit(by_two, {1.0f}, 0s));
+	made.drain();
+	serving.join();
+	REFUSED(status::unavailable, caller.submit(by_two, {1.0}, 0s));
+	CLAIM(made.info().state() == service_state::draining);
+}
+
+TEST("a function fills a memory by its stream; observers cannot call; tokens open a service")
+{
+	const device on = test::device();
+	const service made = service::create(on, "");
+	auto fill = [](const call &what) -> result<void> {
+		const stream by = what.work_stream();
+
+		by.fill(what.argument(0).pointer(), std::uint8_t{7}, 4096);
+		CLAIM(what.info().number() == 1 && !what.is_cancelled());
+		return {};
+	};
+
+	made.offer("fill", "u8[*] x write", fill);
+	made.start();
+	token_options options;
+
+	options.escrow = 0ns;
+	client_options observes;
+
+	observes.observes = true;
+	const client observer =
+		client::import_token(made.export_token(access::read, options), observes);
+
+	REFUSED(status::access, observer.submit(observer.find("fill"), {}, 0s));
+	const client caller = client::import_token(made.export_token(access::write, options));
+	const memory bytes = memory::create(on, 4096);
+	const std::optional<ticket> pending = caller.submit(caller.find("fill"), {bytes}, forever);
+
+	while (pending->wait(0s) == outcome::not_ready)
+		CLAIM(made.serve(0s) == outcome::timed_out);
+	std::uint8_t read = 0;
+
+	bytes.read(4095, &read, 1);
+	CLAIM(read == 7);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client.h - warpway.Client and what belongs to it inside the extension
+ *
+ * The library lets one thread at a time use a ww_client with its tickets. So the object of a Client
+ * is a struct client_state, and that of a Ticket a struct ticket_state:
+ *
+ *   Client ────> client_state ──> ww_client
+ *                     ^
+ *   Function ─────────┤
+ *   Ticket ────> ticket_state ──> ww_ticket
+ *
+ * A thread that uses the ww_client does not have the lock. If several threads wait for tickets, one
+ * of them waits in the library, for its own; now and then it looks at the tickets of the others,
+ * which sleep until then.
+ */
+#ifndef CORE_CLIENT_H
+#define CORE_CLIENT_H
+
+#include "core.h"
+
+#include <pthread.h>
+
+/* No status of the library: this process has closed the Client. */
+#define CLIENT_CLOSED (INT32_MIN + 1)
+
+struct ticket_state;
+
+struct client_state {
+	int refs;            /* atomic */
+	int is_closed;       /* atomic: no call is to wait any more */
+	int pid;             /* of the process that made it */
+	uint64_t timeout_ns; /* for functions that are not offered yet */
+	char name[WW_NAME_BYTES];
+
+	pthread_mutex_t lock; /* of all that follows */
+	pthread_cond_t is_free;
+	bool is_used;                 /* a thread uses the client: it need not have the lock */
+	bool is_shared;               /* more than one thread uses it */
+	uint32_t wanted;              /* threads that are to use it before those that wait */
+	ww_client *client;            /* NULL: it is closed */
+	struct ticket_state *waiting; /* for which other threads sleep */
+	struct ticket_state *dropped; /* whose Ticket has gone */
+};
+
+struct ticket_state {
+	struct client_state *client; /* a reference */
+	ww_ticket *ticket;
+	struct ww_ticket_info info; /* once it has ended, and at the beginning */
+	struct ww_error record;     /* why it failed; of this process */
+	int has_ended;              /* atomic */
+	uint32_t sleepers;          /* under the lock */
+	struct ticket_state *next;  /* in waiting or dropped */
+};
+
+/* --- client_state.c: nothing here touches Python objects, or needs the GIL --- */
+
+/* Takes over @client, also on failure. NULL: there is no memory. */
+struct client_state *client_state_new(ww_client *client, const char *name, uint64_t timeout_ns);
+struct client_state *client_state_ref(struct client_state *state);
+struct client_state *client_state_unref(struct client_state *state);
+
+/* Ends the waits, and leaves the service. */
+void client_state_close(struct client_state *state);
+
+/* What is done with the client, by one thread at a time. */
+typedef ww_status (
+	*client_fn)(ww_client *client, void *call, uint64_t timeout_ns, ww_cancel *cancel);
+
+/*
+ * Calls @fn, in turns with other threads, until it does not return WW_TIMED_OUT.
+ * Return: its status; CLIENT_CLOSED.
+ */
+ww_status client_state_call(struct client_state *state, client_fn fn, void *call,
+	uint64_t timeout_ns, ww_cancel *cancel);
+
+/* Takes over @ticket, also on failure. By the thread that uses the client. NULL: no memory. */
+struct ticket_state *ticket_state_new(struct client_state *state, ww_ticket *ticket);
+/* The library's ticket is released by the next thread that uses the client. May be NULL. */
+void ticket_state_free(struct ticket_state *ticket);
+
+/* Return: WW_OK (it has ended); WW_TIMED_OUT; WW_CANCELLED; CLIENT_CLOSED. */
+ww_status ticket_state_wait(struct ticket_state *ticket, uint64_t timeout_ns, ww_cancel *cancel);
+void ticket_state_cancel(struct ticket_state *ticket);
+/* Return: as ww_ticket_info_get(). */
+ww_status ticket_state_info(struct ticket_state *ticket, struct ww_ticket_info *info);
+/* What a result points to is valid as long as the ticket. Return: as ww_ticket_result(). */
+ww_status ticket_state_result(struct ticket_state *ticket, uint32_t index,
+	struct ww_value *out_value);
+
+/* --- client.c --- */
+
+extern const struct handle_class client_class;
+PyTypeObject *client_type_make(PyObject *module);
+/* Raises what a status says, CLIENT_CLOSED included. Return: NULL. */
+PyObject *client_fail(struct core *core, ww_status status);
+/* A Client of what a token names. */
+PyObject *client_open_token(struct core *core, const struct ww_token *token);
+
+/* --- function.c --- */
+
+PyTypeObject *function_type_make(PyObject *module);
+/*
+ * A Function of the service.
+ * @name:        a str
+ * @signature:   what the caller takes it for; NULL: anything
+ * @timeout_ns:  how long to wait until it is offered
+ */
+PyObject *function_find(struct core *core, struct client_state *state, PyObject *name,
+	const char *signature, uint64_t timeout_ns, PyObject *cancel);
+/* Makes a call: a Ticket, or what the function returns. */
+PyObject *function_submit(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *function_call(PyObject *self, PyObject *arguments, PyObject *keywords);
+
+/* --- ticket.c --- */
+
+PyTypeObject *ticket_type_make(PyObject *module);
+struct call_form;
+/* Takes over @ticket, also on failure. @held: a list of what the call needs, or NULL; borrowed */
+PyObject *ticket_object(struct core *core, struct ticket_state *ticket, struct call_form *form,
+	PyObject *held);
+/* Waits for the results. @is_call: a call that is too late is cancelled */
+PyObject *ticket_wait(PyObject *self, uint64_t timeout_ns, PyObject *cancel, bool is_call);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * function.c - warpway.Function: a function of a service, as its clients call it
+ *
+ * The keywords of a call are the parameters of the signature. Those that are no parameters are
+ * options of the call, such as timeout.
+ */
+#include "client.h"
+
+#include "call_value.h"
+
+struct function {
+	PyObject_HEAD
+	PyObject *weakrefs;
+	struct client_state *state; /* a reference */
+	struct call_form *form;
+	PyObject *name; /* a str */
+	uint32_t index;
+};
+
+static struct function *function_of(PyObject *self)
+{
+	return (struct function *)self;
+}
+
+static void *state_ref(void *object)
+{
+	return client_state_ref(object);
+}
+
+static void *state_unref(void *object)
+{
+	return client_state_unref(object);
+}
+
+/* A reference of the state alone, whether the Client is closed or not. */
+static const struct handle_class state_class = {"Client", state_ref, state_unref};
+
+/* --- finding one --- */
+
+struct find_call {
+	const char *name;
+	const char *signature;
+	uint32_t index;
+	struct ww_function_info info;
+};
+
+static ww_status find_by(ww_client *client, void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct find_call *args = call;
+	ww_status status = ww_client_find(client, args->name, args->signature, timeout_ns, cancel,
+		&args->index);
+
+	if (status != WW_OK)
+		return status;
+	args->info = WW_INIT(struct ww_function_info);
+	return ww_client_function_info_get(client, args->index, &args->info);
+}
+
+struct state_find {
+	struct client_state *state;
+	struct find_call find;
+};
+
+static ww_status run_find(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct state_find *args = call;
+
+	return client_state_call(args->state, find_by, &args->find, timeout_ns, cancel);
+}
+
+static PyObject *function_object(struct core *core, struct client_state *state, PyObject *name,
+	const struct find_call *found)
+{
+	struct call_form *form = call_form_read(core, found->info.signature);
+	struct function *made = NULL;
+
+	if (form)
+		made = (struct function *)PyType_GenericAlloc(core->types[CORE_FUNCTION], 0);
+	if (!made) {
+		call_form_unref(form);
+		return NULL;
+	}
+	made->state = client_state_ref(state);
+	made->form = form;
+	made->name = Py_NewRef(name);
+	made->index = found->index;
+	return (PyObject *)made;
+}
+
+PyObject *function_find(struct core *core, struct client_state *state, PyObject *name,
+	const char *signature, uint64_t timeout_ns, PyObject *cancel)
+{
+	struct state_find call = {.state = state, .find.signature = signature};
+	PyObject *bytes, *made = NULL;
+	char *text = NULL;
+	ww_status status;
+
+	bytes = text_bytes(name, &text);
+	if (!bytes)
+		return NULL;
+	call.find.name = text;
+	status = wait_run(core, run_find, &call, timeout_ns, cancel);
+	if (status == WW_OK)
+		made = function_object(core, state, name, &call.find);
+	else if (status == WW_TIMED_OUT)
+		error_raise_text(core, status,
+			"the service is starting, and has not offered '%s' within the time limit",
+			text);
+	else
+		client_fail(core, status);
+	Py_DECREF(bytes);
+	return made;
+}
+
+static void function_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	if (function_of(self)->weakrefs)
+		PyObject_ClearWeakRefs(self);
+	handle_return(&state_class, function_of(self)->state);
+	call_form_unref(function_of(self)->form);
+	Py_XDECREF(function_of(self)->name);
+	free_instance(self);
+	Py_DECREF(type);
+}
+
+/* --- options of a call --- */
+
+struct options {
+	uint64_t timeout_ns;
+	PyObject *cancel; /* borrowed; or NULL */
+	struct ww_submit_params params;
+};
+
+static bool read_deadline(PyObject *value, uint64_t *out_ns)
+{
+	if (value == Py_None)
+		return true;
+	if (!convert_timeout(value, out_ns))
+		return false;
+	if (*out_ns == 0)
+		*out_ns = 1; /* 0 means none to the library */
+	return true;
+}
+
+static bool read_lane(PyObject *value, uint32_t *out_lane)
+{
+	uint64_t lane = 0;
+
+	if (!convert_bytes(value, &lane))
+		return false;
+	*out_lane = lane < UINT32_MAX ? (uint32_t)lane : UINT32_MAX;
+	return true;
+}
+
+/* The number of a call, or its Ticket. */
+static bool read_depends_on(PyObject *value, uint64_t *out_number)
+{
+	PyObject *number = PyIndex_Check(value) || value == Py_None
+		? Py_NewRef(value)
+		: PyObject_GetAttrString(value, "number");
+	bool is_read = number && convert_bytes(number, out_number);
+
+	Py_XDECREF(number);
+	return is_read;
+}
+
+/* A call that need not wait does not look at it. */
+static bool read_cancel(const struct core *core, PyObject *value, PyObject **out_cancel)
+{
+	*out_cancel = value;
+	if (value == Py_None || Py_TYPE(value) == core->types[CORE_CANCEL])
+		return true;
+	PyErr_Format(PyExc_TypeError, "this argument is a Cancel, not %R", value);
+	return false;
+}
+
+static bool read_option(PyObject *self, struct options *options, PyObject *key, PyObject *value)
+{
+	if (PyUnicode_CompareWithASCIIString(key, "timeout") == 0)
+		return convert_timeout(value, &options->timeout_ns);
+	if (PyUnicode_CompareWithASCIIString(key, "deadline") == 0)
+		return read_deadline(value, &options->params.deadline_ns);
+	if (PyUnicode_CompareWithASCIIString(key, "lane") == 0)
+		return read_lane(value, &options->params.lane);
+	if (PyUnicode_CompareWithASCIIString(key, "depends_on") == 0)
+		return read_depends_on(value, &options->params.depends_on);
+	if (PyUnicode_CompareWithASCIIString(key, "cancel") == 0)
+		return read_cancel(core_of(self), value, &options->cancel);
+	PyErr_Format(PyExc_TypeError, "'%U' has no parameter '%U': its signature is '%U'",
+		function_of(self)->name, key, function_of(self)->form->text);
+	return false;
+}
+
+/* Index of the parameter; -1: there is none. */
+static int find_parameter(const struct call_form *form, PyObject *key)
+{
+	for (uint32_t i = 0; i < form->parameter_count; i++) {
+		if (form->items[i].name == key || PyUnicode_Compare(form->items[i].name, key) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* --- arguments --- */
+
+/* Each parameter's object, borrowed. Return: false with an exception. */
+static bool sort_keywords(PyObject *self, PyObject *keywords, PyObject *objects[],
+	struct options *options)
+{
+	const struct function *function = function_of(self);
+	PyObject *key, *value;
+	Py_ssize_t at = 0;
+
+	while (keywords && PyDict_Next(keywords, &at, &key, &value)) {
+		int i = find_parameter(function->form, key);
+
+		if (i < 0) {
+			if (!read_option(self, options, key, value))
+				return false;
+		} else if (objects[i]) {
+			PyErr_Format(PyExc_TypeError, "'%U' got two values for its parameter '%U'",
+				function->name, key);
+			return false;
+		} else {
+			objects[i] = value;
+		}
+	}
+	return true;
+}
+
+static bool sort_arguments(PyObject *self, PyObject *arguments, PyObject *objects[])
+{
+	const struct function *function = function_of(self);
+	Py_ssize_t count = PyTuple_Size(arguments);
+
+	if (count > (Py_ssize_t)function->form->parameter_count) {
+		PyErr_Format(PyExc_TypeError,
+			"'%U' takes at most %u arguments, not %zd: its signature is '%U'",
+			function->name, function->form->parameter_count, count,
+			function->form->text);
+		return false;
+	}
+	for (Py_ssize_t i = 0; i < count; i++)
+		objects[i] = PyTuple_GetItem(arguments, i);
+	return true;
+}
+
+static bool fail_missing(const struct function *function, uint32_t index)
+{
+	PyErr_Format(PyExc_TypeError, "'%U' needs its parameter '%U': its signature is '%U'",
+		function->name, function->form->items[index].name, function->form->text);
+	return false;
+}
+
+static bool read_arguments(PyObject *self, PyObject *arguments, PyObject *keywords,
+	struct call_values *values, struct options *options)
+{
+	const struct function *function = function_of(self);
+	PyObject *objects[WW_CALL_ARGS_MAX] = {NULL};
+
+	if (!sort_arguments(self, arguments, objects) ||
+		!sort_keywords(self, keywords, objects, options))
+		return false;
+	for (uint32_t i = 0; i < function->form->parameter_count; i++) {
+		const struct call_item *item = &function->form->items[i];
+
+		if (!objects[i] &&
+			!(item->flags & (WW_PARAMETER_OPTIONAL | WW_PARAMETER_DIMENSION)))
+			return fail_missing(function, i);
+		if (!call_values_add(core_of(self), values, item, objects[i] ? objects[i] : Py_None,
+			    "argument", options->cancel))
+			return false;
+	}
+	return true;
+}
+
+/* --- the call --- */
+
+struct submit_call {
+	struct client_state *state;
+	uint32_t function;
+	const struct call_values *values;
+	const struct ww_submit_params *params;
+	struct ticket_state *ticket;
+};
+
+static ww_status submit_by(ww_client *client, void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct submit_call *args = call;
+	ww_ticket *ticket;
+	ww_status status = ww_client_submit(client, args->function, args->values->values,
+		args->values->count, args->params, timeout_ns, cancel, &ticket);
+
+	if (status != WW_OK)
+		return status;
+	args->ticket = ticket_state_new(args->state, ticket);
+	return args->ticket ? WW_OK : WW_ERR_NO_MEMORY;
+}
+
+static ww_status run_submit(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct submit_call *args = call;
+
+	return client_state_call(args->state, submit_by, args, timeout_ns, cancel);
+}
+
+/* Usually there is room: so the first try is without signals. */
+static ww_status submit_in_time(struct core *core, struct submit_call *call,
+	const struct options *options)
+{
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = run_submit(call, 0, NULL);
+	Py_END_ALLOW_THREADS
+	if (status != WW_TIMED_OUT || options->timeout_ns == 0)
+		return status;
+	return wait_run(core, run_submit, call, options->timeout_ns, options->cancel);
+}
+
+static PyObject *submit_values(PyObject *self, const struct call_values *values,
+	const struct options *options)
+{
+	struct function *function = function_of(self);
+	struct submit_call call = {
+		.state = function->state,
+		.function = function->index,
+		.values = values,
+		.params = &options->params,
+	};
+	ww_status status = submit_in_time(core_of(self), &call, options);
+
+	if (status == WW_OK)
+		return ticket_object(core_of(self), call.ticket, function->form, values->held);
+	if (status == WW_TIMED_OUT)
+		return error_raise_text(core_of(self), status,
+			"there was no room for the call within the time limit: earlier ones of this "
+			"Client have not ended");
+	return client_fail(core_of(self), status);
+}
+
+static PyObject *submit(PyObject *self, PyObject *arguments, PyObject *keywords,
+	struct options *options)
+{
+	struct call_values values;
+	PyObject *ticket = NULL;
+
+	CALL_VALUES_INIT(&values);
+	if (read_arguments(self, arguments, keywords, &values, options))
+		ticket = submit_values(self, &values, options);
+	call_values_fini(&values);
+	return ticket;
+}
+
+#define OPTIONS_INIT                                                                 \
+	{                                                                            \
+		.timeout_ns = WW_FOREVER, .params = WW_INIT(struct ww_submit_params) \
+	}
+
+PyObject *function_submit(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct options options = OPTIONS_INIT;
+
+	return submit(self, arguments, keywords, &options);
+}
+
+PyObject *function_call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	struct options options = OPTIONS_INIT;
+	PyObject *ticket = submit(self, arguments, keywords, &options);
+	PyObject *result = NULL;
+
+	if (ticket)
+		result = ticket_wait(ticket, options.timeout_ns, options.cancel, true);
+	Py_XDECREF(ticket);
+	return result;
+}
+
+/* --- what it is --- */
+
+static PyObject *get_name(PyObject *self, void *unused)
+{
+	(void)unused;
+	return Py_NewRef(function_of(self)->name);
+}
+
+static PyObject *get_signature(PyObject *self, void *unused)
+{
+	(void)unused;
+	return Py_NewRef(function_of(self)->form->text);
+}
+
+static PyObject *get_parameters(PyObject *self, void *unused)
+{
+	const struct call_form *form = function_of(self)->form;
+
+	(void)unused;
+	return call_items_tuple(form->items, form->parameter_count);
+}
+
+static PyObject *get_results(PyObject *self, void *unused)
+{
+	const struct call_form *form = function_of(self)->form;
+
+	(void)unused;
+	return call_items_tuple(call_form_results(form), form->result_count);
+}
+
+static PyObject *function_repr(PyObject *self)
+{
+	return PyUnicode_FromFormat("<warpway.Function %U(%U)>", function_of(self)->name,
+		function_of(self)->form->text);
+}
+
+static PyMethodDef methods[] = {
+	{"submit", KEYWORDS(function_submit), METH_VARARGS | METH_KEYWORDS,
+		"submit($self, /, *arguments, **keywords)\n--\n\n"
+		"Call the function without waiting for it: a Ticket.\n\n"
+		"It takes what a call takes. `timeout` is for room: a Client has a limit on calls that have\n"
+		"not ended."},
+	{NULL},
+};
+
+static PyGetSetDef properties[] = {
+	{"name", get_name, NULL, "str: its name.", NULL},
+	{"signature", get_signature, NULL, "str: its signature, in canonical form.", NULL},
+	{"parameters", get_parameters, NULL,
+		"tuple of (name, type, access, is_optional): what it takes. The access of an array is 'read' "
+		"or 'write'.",
+		NULL},
+	{"results", get_results, NULL,
+		"tuple of (name, type, access, is_optional): what it returns.", NULL},
+	{NULL},
+};
+
+static PyMemberDef members[] = {
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct function, weakrefs), READONLY, NULL},
+	{NULL},
+};
+
+static PyType_Slot slots[] = {
+	{Py_tp_doc,
+		DOC("A function of a service; an attribute of a Client.\n\n"
+		    "It is called with arguments by position and by the names of its signature. Numbers, bool and\n"
+		    "bytes are copied. An array is an Array, Memory or Token: it stays where it is. None stands for\n"
+		    "an argument that is left out. These keywords are options, unless the signature has a parameter\n"
+		    "of the name:\n\n"
+		    "- ``timeout``: seconds to wait, for room and for the end. When they have passed, the call is\n"
+		    "  cancelled and `Timeout` raised. None: no limit.\n"
+		    "- ``deadline``: seconds from now: the function is not started later.\n"
+		    "- ``lane``: 0 to 63: calls of one lane run in their order.\n"
+		    "- ``depends_on``: a Ticket, or its number: if that call fails, this one is not run.\n"
+		    "- ``cancel``: a Cancel, which ends the wait and cancels the call.")},
+	{Py_tp_dealloc, function_dealloc},
+	{Py_tp_call, function_call},
+	{Py_tp_repr, function_repr},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, properties},
+	{Py_tp_members, members},
+	{0, NULL},
+};
+
+static PyType_Spec spec = {
+	.name = "warpway.Function",
+	.basicsize = sizeof(struct function),
+	.flags = TYPE_FLAGS | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.slots = slots,
+};
+
+PyTypeObject *function_type_make(PyObject *module)
+{
+	return (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_queue.h - warpway.WorkQueue and warpway.WorkFrame inside the extension
+ *
+ * They are made of what Channel and Frame are made of (channel.h): the object of a WorkQueue is a
+ * struct channel_state, and a WorkFrame has a hold, which may outlive it. A received frame whose
+ * hold ends is acknowledged if the program said that its work is done, else it is given back.
+ */
+#ifndef CORE_WORK_QUEUE_H
+#define CORE_WORK_QUEUE_H
+
+#include "channel.h"
+
+/* A hold of a WorkFrame. */
+struct work_hold {
+	struct frame_hold hold;
+	struct ww_work_frame frame; /* as the library knows it; hold.frame is what Python sees */
+	bool is_done;               /* it was acknowledged; before its last user goes */
+};
+
+static inline struct work_hold *work_hold_of(struct frame_hold *hold)
+{
+	return (struct work_hold *)hold;
+}
+
+extern const struct handle_class work_queue_class;
+
+/* --- work_queue.c --- */
+
+PyTypeObject *work_queue_type_make(PyObject *module);
+/* Raises that a member of this role cannot acquire, or receive. Return: NULL. */
+PyObject *work_queue_refuse_role(PyObject *self, const struct channel_state *state, bool acquires);
+
+/* --- work_queue_open.c --- */
+
+PyObject *work_queue_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords);
+PyObject *work_queue_get(PyObject *type, PyObject *arguments, PyObject *keywords);
+/* A consumer. @which: a device, or None: the default one */
+PyObject *work_queue_open_token(struct core *core, const struct ww_token *token, PyObject *which);
+extern const char *const work_queue_roles[]; /* from 1 on, as WW_WORK_QUEUE_...; NULL ends them */
+
+/* --- work_frame.c --- */
+
+PyTypeObject *work_frame_type_make(PyObject *module);
+
+#endif

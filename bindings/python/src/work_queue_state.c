@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_queue_state.c - the calls of a ww_work_queue, as channel_state.c makes them
+ *
+ * A hold has two frames: the library's, and one as a channel has it, which a WorkFrame shows. What
+ * either side writes is copied to the other one.
+ */
+#include "work_queue.h"
+
+#define DRAIN_NS UINT64_C(1000000000) /* for a stream that uses a frame which is given back */
+
+_Static_assert(WW_WORK_QUEUE_DIMS == WW_CHANNEL_DIMS, "frames of both have as many dimensions");
+_Static_assert(WW_WORK_QUEUE_METADATA_TYPE_BYTES == WW_CHANNEL_METADATA_TYPE_BYTES, "as long");
+
+/* --- frames --- */
+
+/* Python sees what the library has filled in. */
+static void show(struct work_hold *work)
+{
+	struct ww_frame *shown = &work->hold.frame;
+	const struct ww_work_frame *frame = &work->frame;
+
+	shown->slot = frame->slot;
+	shown->number = frame->number;
+	shown->pointer = frame->pointer;
+	shown->host_pointer = frame->host_pointer;
+	shown->metadata = frame->metadata;
+	shown->capacity = frame->capacity;
+	shown->bytes = frame->bytes;
+	shown->submitted_ns = frame->submitted_ns;
+	shown->metadata_bytes = frame->metadata_bytes;
+	shown->ndim = frame->ndim;
+	memcpy(shown->shape, frame->shape, sizeof(shown->shape));
+}
+
+/* The library gets what the program has set. */
+static void tell(struct work_hold *work)
+{
+	const struct ww_frame *shown = &work->hold.frame;
+	struct ww_work_frame *frame = &work->frame;
+
+	frame->bytes = shown->bytes;
+	frame->metadata_bytes = shown->metadata_bytes;
+	frame->ndim = shown->ndim;
+	memcpy(frame->shape, shown->shape, sizeof(frame->shape));
+}
+
+static ww_status acquire(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct work_hold *work = work_hold_of(hold);
+	ww_status status;
+
+	work->frame = WW_INIT(struct ww_work_frame);
+	status = ww_work_queue_acquire(hold->state->queue, hold->stream, timeout_ns, cancel,
+		&work->frame);
+	if (status == WW_OK)
+		show(work);
+	return status;
+}
+
+static ww_status receive(struct frame_hold *hold, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct work_hold *work = work_hold_of(hold);
+	ww_status status;
+
+	work->frame = WW_INIT(struct ww_work_frame);
+	status = ww_work_queue_receive(hold->state->queue, hold->stream, timeout_ns, cancel,
+		&work->frame);
+	if (status == WW_OK)
+		show(work);
+	return status;
+}
+
+static ww_status publish(struct frame_hold *hold, ww_stream *stream)
+{
+	struct work_hold *work = work_hold_of(hold);
+	ww_status status;
+
+	tell(work);
+	status = ww_work_queue_publish(hold->state->queue, &work->frame, stream);
+	if (status == WW_OK)
+		show(work);
+	return status;
+}
+
+static ww_status discard(struct frame_hold *hold, ww_stream *stream)
+{
+	return ww_work_queue_discard(hold->state->queue, &work_hold_of(hold)->frame, stream);
+}
+
+/* To be given back, it must not be in use by a stream any more. */
+static ww_status release(struct frame_hold *hold, ww_stream *stream)
+{
+	const struct work_hold *work = work_hold_of(hold);
+
+	if (work->is_done)
+		return ww_work_queue_acknowledge(hold->state->queue, &work->frame, stream);
+	if (stream)
+		(void)ww_stream_synchronize(stream, DRAIN_NS, NULL);
+	return ww_work_queue_reject(hold->state->queue, &work->frame);
+}
+
+static void mark_done(struct frame_hold *hold)
+{
+	work_hold_of(hold)->is_done = true;
+}
+
+static const struct frame_class work_frames = {
+	.handle = &work_queue_class,
+	.type = CORE_WORK_FRAME,
+	.ends = "acknowledge or reject it",
+	.ended = "acknowledged or rejected",
+	.hold_bytes = sizeof(struct work_hold),
+	.acquire = acquire,
+	.receive = receive,
+	.publish = publish,
+	.discard = discard,
+	.release = release,
+	.mark_done = mark_done,
+};
+
+/* --- making --- */
+
+/* What frames and their users ask of either kind of object. */
+static void set_form(struct channel_state *state)
+{
+	const struct ww_work_queue_info *info = &state->queue_form;
+	struct ww_channel_info *form = &state->form;
+
+	*form = WW_INIT(struct ww_channel_info);
+	form->is_producer = info->role == WW_WORK_QUEUE_PRODUCER;
+	form->slots = info->slots;
+	form->slot_bytes = info->slot_bytes;
+	form->held_max = info->held_max;
+	form->metadata_bytes = info->metadata_bytes;
+	form->has_array = info->has_array;
+	form->array = info->array;
+	memcpy(form->metadata_type, info->metadata_type, sizeof(form->metadata_type));
+	state->is_consumer = info->role == WW_WORK_QUEUE_CONSUMER ||
+		info->role == WW_WORK_QUEUE_FAILED;
+}
+
+struct channel_state *work_queue_state_new(ww_work_queue *queue, ww_device *device)
+{
+	struct channel_state *state = channel_state_alloc(&work_frames, device);
+
+	if (!state) {
+		ww_work_queue_unref(queue);
+		return NULL;
+	}
+	state->queue = queue;
+	state->queue_form = WW_INIT(struct ww_work_queue_info);
+	if (ww_work_queue_info_get(queue, &state->queue_form) != WW_OK)
+		return channel_state_unref(state);
+	set_form(state);
+	return channel_state_begin(state);
+}

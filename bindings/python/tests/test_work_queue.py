@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work queues inside one process; test_work_queue_peers.py has those between processes."""
+import asyncio
+import gc
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import warpway
+from children import LIMIT_S
+from waits import Gate, in_thread, interrupt_main_thread
+
+SHAPE = (3, 4)
+
+
+class Members:
+    """A queue with one producer and one consumer."""
+
+    def __init__(self, shape=SHAPE, dtype="float32", **options):
+        options.setdefault("kind", "host")
+        self.producer = warpway.WorkQueue(None, shape, dtype, **options)
+        self.consumer = self.join()
+
+    def join(self, role="consumer", **options):
+        return warpway.WorkQueue.get(self.producer.token("write"), role=role, device=self.producer.device, **options)
+
+    def send(self, value=1):
+        with self.producer.acquire(timeout=LIMIT_S) as frame:
+            np.asarray(frame)[...] = value
+        return frame.number
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.producer.close()
+        self.consumer.close()
+
+
+@pytest.fixture
+def members(device):
+    with Members(device=device) as made:
+        yield made
+
+
+def value_of(frame):
+    return int(np.asarray(frame)[0, 0])
+
+
+def take(queue):
+    """The value of the next frame, which is acknowledged."""
+    with queue.receive(timeout=LIMIT_S) as frame:
+        return value_of(frame)
+
+
+# --- frames ---
+
+
+def test_frame_arrives_as_it_was_written(device):
+    with Members(device=device, metadata_bytes=16, metadata_type="job/1") as members:
+        with members.producer.acquire() as frame:
+            assert (frame.number, frame.shape, frame.dtype) == (0, SHAPE, "float32")
+            np.asarray(frame)[...] = np.arange(12).reshape(SHAPE)
+            frame.metadata = bytearray(b"left")
+        assert frame.closed and frame.number == 1
+        with members.consumer.receive(timeout=LIMIT_S) as received:
+            assert (received.number, received.metadata, received.shape, received.nbytes) == (1, b"left", SHAPE, 48)
+            assert (received.producer, received.attempts, received.is_repeat) == (1, 1, False)
+            assert (np.asarray(received) == np.arange(12).reshape(SHAPE)).all()
+            with pytest.raises(ValueError):
+                np.asarray(received)[...] = 1  # it is for reading
+        assert received.closed and members.consumer.held == 0
+        assert (members.producer.available, members.producer.claimed, members.producer.published) == (0, 0, 1)
+
+
+def test_each_frame_is_for_one_consumer(members):
+    with members.join() as other:
+        for value in range(6):
+            members.send(value)
+        found = [take(queue) for queue in (members.consumer, other) * 3]
+        assert sorted(found) == list(range(6))
+
+
+def test_smaller_frames_and_bytes(members, device):
+    with members.producer.acquire(shape=(1, 2)) as frame:
+        np.asarray(frame)[...] = 7
+    with members.consumer.receive(timeout=LIMIT_S) as received:
+        assert received.shape == (1, 2) and (np.asarray(received) == 7).all()
+    with Members(None, None, slot_bytes=100, device=device) as other:
+        assert other.producer.send(b"abc") == 1
+        assert bytes(other.consumer.receive(timeout=LIMIT_S)) == b"abc"
+
+
+def test_memory_of_a_device_is_copied_into(device):
+    with Members(device=device, kind="device") as members:
+        sent = np.arange(12, dtype="float32").reshape(SHAPE)
+        assert members.producer.send(sent) == 1
+        found = np.empty_like(sent)
+        with members.consumer.receive(timeout=LIMIT_S) as frame:
+            frame.array.copy_to(found)
+        assert (found == sent).all()
+
+
+# --- what becomes of a frame ---
+
+
+def test_rejected_frame_comes_again(members):
+    members.send(5)
+    members.consumer.receive(timeout=LIMIT_S).reject()
+    with members.consumer.receive(timeout=LIMIT_S) as frame:
+        assert (value_of(frame), frame.attempts, frame.is_repeat) == (5, 2, True)
+    assert members.consumer.received == 2
+
+
+def test_block_that_raises_rejects(members):
+    members.send(5)
+    with pytest.raises(KeyError), members.consumer.receive(timeout=LIMIT_S):
+        raise KeyError
+    with pytest.raises(KeyError), members.producer.acquire() as frame:
+        raise KeyError
+    assert frame.closed and members.producer.published == 1
+    assert members.consumer.receive(timeout=LIMIT_S).attempts == 2
+
+
+def test_forgotten_frame_is_rejected(members):
+    members.send(5)
+    frame = members.consumer.receive(timeout=LIMIT_S)
+    del frame
+    gc.collect()
+    assert members.consumer.receive(timeout=LIMIT_S).attempts == 2
+
+
+def test_frame_that_fails_is_kept(device):
+    with Members(device=device, attempts_max=2, failed_max=1, slots=3) as members:
+        members.send(5)
+        for _ in range(2):
+            members.consumer.receive(timeout=LIMIT_S).reject()
+        assert (members.producer.failed, members.producer.failed_max) == (1, 1)
+        with pytest.raises(warpway.Timeout):
+            members.consumer.receive(timeout=0)
+        with members.join("failed") as failed:
+            frame = failed.receive(timeout=LIMIT_S)
+            assert (value_of(frame), frame.attempts, failed.role) == (5, 3, "failed")
+            frame.acknowledge()
+        assert members.producer.failed == 0
+
+
+def test_producer_drops_the_oldest_failed_frame(device):
+    with Members(device=device, attempts_max=1, failed_max=0, slots=1) as members:
+        members.send(5)
+        members.consumer.receive(timeout=LIMIT_S).reject()
+        members.send(6)
+        assert members.producer.dropped == 1
+
+
+def test_frame_ends_once(members):
+    members.send(5)
+    frame = members.consumer.receive(timeout=LIMIT_S)
+    frame.acknowledge()
+    frame.acknowledge()
+    frame.reject()
+    with pytest.raises(ValueError, match="acknowledged or rejected"):
+        np.asarray(frame.array)
+    assert "ended" in repr(frame) and members.producer.available == 0
+    acquired = members.producer.acquire()
+    for end in (acquired.acknowledge, acquired.reject):
+        with pytest.raises(warpway.AccessDenied, match="publish or discard"):
+            end()
+    acquired.discard()
+    with pytest.raises(warpway.AccessDenied, match="acknowledge or reject"):
+        frame.publish()
+
+
+@pytest.mark.parametrize("ends", ["acknowledge", "reject"])
+def test_view_keeps_the_frame(device, ends):
+    with Members(device=device, slots=1) as members:
+        members.send(5)
+        frame = members.consumer.receive(timeout=LIMIT_S)
+        view = np.asarray(frame)
+        getattr(frame, ends)()
+        assert members.consumer.held == 1
+        with pytest.raises(warpway.Timeout, match="consumer"):
+            members.producer.acquire(timeout=0)
+        assert (view == 5).all()
+        del view
+        assert (members.consumer.held, members.producer.available) == (0, ends == "reject")
+
+
+def test_views_count_for_held_max(members):
+    for value in range(3):
+        members.send(value)
+    frames = [members.consumer.receive(timeout=LIMIT_S) for _ in range(2)]
+    with pytest.raises(warpway.WrongState, match="held_max"):
+        members.consumer.receive(timeout=LIMIT_S)
+    frames.pop().acknowledge()
+    assert take(members.consumer) == 2
+
+
+def test_closing_gives_frames_back_with_their_last_view(members):
+    members.send(5)
+    frame = members.consumer.receive(timeout=LIMIT_S)
+    view = np.asarray(frame)
+    members.consumer.close()
+    assert members.producer.claimed == 1 and (view == 5).all()
+    del view, frame
+    with members.join() as other:
+        assert other.receive(timeout=LIMIT_S).attempts == 2
+
+
+def test_frames_of_a_producer_outlive_it(members):
+    members.send(5)
+    members.send(6)
+    members.producer.close()
+    assert [take(members.consumer), take(members.consumer)] == [5, 6]
+
+
+def test_frames_in_the_order_of_streams(device):
+    with Members(device=device, slots=2) as members, Gate(device) as gate:
+        frame = members.producer.acquire(gate.stream)
+        frame.publish()
+        with pytest.raises(warpway.Timeout):
+            members.consumer.receive(timeout=0.01)
+        gate.open()
+        members.consumer.receive(timeout=LIMIT_S).acknowledge()
+        members.send(1)
+        with Gate(device) as other:
+            members.consumer.receive(timeout=LIMIT_S).acknowledge(other.stream)
+            assert members.producer.claimed == 1
+        with members.producer.acquire(timeout=LIMIT_S), members.producer.acquire(timeout=LIMIT_S):
+            pass
+
+
+# --- iteration ---
+
+
+def test_iteration_acknowledges_and_ends(members):
+    for value in range(5):
+        members.send(value)
+    members.producer.shutdown()
+    assert members.consumer.is_shutdown and members.producer.is_shutdown
+    with pytest.raises(warpway.EndOfChannel):
+        members.producer.acquire()
+    members.producer.close()
+    found = []
+    for frame in members.consumer:
+        found.append(value_of(frame))
+        if frame.attempts == 1 and found[-1] == 2:
+            frame.reject()
+    assert found == [0, 1, 2, 2, 3, 4] and members.consumer.held == 0
+    with pytest.raises(warpway.EndOfChannel):
+        members.consumer.receive()
+
+
+def test_iteration_that_raises_does_not_acknowledge(members):
+    members.send(5)
+    with pytest.raises(KeyError), members.consumer as consumer:
+        for frame in consumer:
+            raise KeyError(frame.number)
+    del frame
+    gc.collect()
+    with members.join() as other:
+        assert other.receive(timeout=LIMIT_S).attempts == 2
+
+
+def test_asynchronous_iteration(members):
+    async def produce():
+        for value in range(10):
+            with await members.producer.acquire_async(timeout=LIMIT_S) as frame:
+                np.asarray(frame)[...] = value
+        members.producer.shutdown()
+        members.producer.close()
+
+    async def main():
+        task = asyncio.create_task(produce())
+        found = [value_of(frame) async for frame in members.consumer]
+        await task
+        return found
+
+    assert asyncio.run(main()) == list(range(10))
+
+
+def test_cancelled_task_loses_no_frame(members):
+    async def main():
+        for value in range(20):
+            task = asyncio.create_task(members.consumer.receive_async())
+            await asyncio.sleep(0)
+            members.send(value)
+            task.cancel()
+            try:
+                frame = await task
+            except asyncio.CancelledError:
+                frame = await members.consumer.receive_async(timeout=LIMIT_S)
+            assert (value_of(frame), frame.attempts) == (value, 1)
+            frame.acknowledge()
+
+    asyncio.run(main())
+
+
+# --- waiting ---
+
+
+def test_time_limits(members):
+    with pytest.raises(warpway.Timeout):
+        members.consumer.receive(timeout=0.01)
+    for _ in range(members.producer.slots):
+        members.producer.send(np.zeros(SHAPE, "float32"))
+    with pytest.raises(warpway.Timeout, match="wait"):
+        members.producer.acquire(timeout=0.01)
+
+
+def test_cancel_and_ctrl_c(members):
+    cancel = warpway.Cancel()
+    waits = in_thread(members.consumer.receive, cancel=cancel)
+    cancel.set()
+    with pytest.raises(warpway.Cancelled):
+        waits()
+    threading.Timer(0.05, interrupt_main_thread).start()
+    with pytest.raises(KeyboardInterrupt):
+        members.consumer.receive(timeout=LIMIT_S)
+
+
+def test_close_ends_the_waits_of_other_threads(members):
+    waits = in_thread(members.consumer.receive)
+    members.consumer.close()
+    with pytest.raises(ValueError, match="this WorkQueue is closed"):
+        waits()
+    with pytest.raises(ValueError, match="closed"):
+        members.consumer.token()
+    assert "closed" in repr(members.consumer)
+
+
+def test_acknowledgement_reaches_a_producer_that_waits(device):
+    with Members(device=device, slots=1) as members:
+        members.send(1)
+        frame = members.consumer.receive(timeout=LIMIT_S)
+        waits = in_thread(members.producer.acquire, timeout=LIMIT_S)
+        frame.acknowledge()
+        waits().discard()
+
+
+# --- making and opening ---
+
+
+def test_what_it_is(device):
+    with Members(device=device, slots=5, producers_max=2, consumers_max=3, attempts_max=4, failed_max=1, held_max=2,
+                 metadata_bytes=8, metadata_type="job/1") as members:
+        for queue in (members.producer, members.consumer):
+            assert (queue.slots, queue.producers_max, queue.consumers_max, queue.attempts_max) == (5, 2, 3, 4)
+            assert (queue.failed_max, queue.held_max, queue.metadata_bytes, queue.metadata_type) == (1, 2, 8, "job/1")
+            assert (queue.shape, queue.dtype, queue.slot_bytes) == (SHAPE, "float32", 512)
+            assert queue.consumers == 1 and not queue.closed and queue.lost in (0,)
+        assert repr(members.producer).startswith("<warpway.WorkQueue producer") and members.consumer.role == "consumer"
+        members.send()
+        members.consumer.receive(timeout=LIMIT_S).acknowledge()
+        assert members.consumer.producers == 1
+
+
+def test_by_name_and_by_pickle(device, request):
+    name = request.node.name
+    with warpway.WorkQueue(name, SHAPE, "float32", role="keeper", device=device, kind="host") as keeper:
+        with pytest.raises(warpway.AlreadyExists):
+            warpway.WorkQueue(name, slot_bytes=4)
+        with warpway.WorkQueue.get(name, role="producer", device=device) as producer:
+            producer.send(np.ones(SHAPE, "float32"))
+            with pickle.loads(pickle.dumps(keeper)) as consumer:
+                assert consumer.role == "consumer" and value_of(consumer.receive(timeout=LIMIT_S)) == 1
+            with warpway.Broker() as broker:
+                assert broker.stat(name).kind == "work-queue"
+                with broker.get(name) as consumer:
+                    assert consumer.receive(timeout=LIMIT_S).is_repeat
+        token = keeper.token()
+        assert token.kind == "work-queue" and token.access == "read"
+        with pytest.raises(warpway.AccessDenied):
+            warpway.WorkQueue.get(token, role="producer")
+        with token.open(device=device) as consumer, pytest.raises(warpway.AccessDenied):
+            consumer.shutdown()
+        keeper.shutdown()
+        with pytest.raises(warpway.WrongState):
+            warpway.WorkQueue.get(name, role="producer")
+
+
+@pytest.mark.parametrize("expected", [{"shape": (3, 5), "dtype": "float32"}, {"shape": SHAPE, "dtype": "int32"},
+                                      {"metadata_type": "other"}])
+def test_member_that_expects_something_else(members, expected):
+    with pytest.raises(warpway.InvalidArgument, match="asked for"):
+        members.join(**expected)
+
+
+def test_roles(members):
+    with members.join("keeper") as keeper:
+        for queue, call in ((members.consumer, "acquire"), (members.producer, "receive"), (keeper, "acquire"),
+                            (keeper, "receive")):
+            with pytest.raises(warpway.AccessDenied, match=f"role='{queue.role}', which does not {call}"):
+                getattr(queue, call)()
+        with pytest.raises(warpway.AccessDenied):
+            iter(keeper)
+
+
+@pytest.mark.parametrize("options", [{"slots": 1025}, {"attempts_max": 65}, {"producers_max": 65}, {"failed_max": 16},
+                                     {"metadata_bytes": 5000}, {"metadata_type": "x" * 16}, {"slots": 0},
+                                     {"role": "nobody"}, {"shape": (3,)}])
+def test_queue_that_cannot_be(device, options):
+    with pytest.raises(ValueError) as caught:
+        warpway.WorkQueue(None, slot_bytes=4, device=device, **options)
+    assert "ww_" not in str(caught.value).lower()
+
+
+def test_as_many_members_as_may_be(device):
+    with Members(device=device, consumers_max=1, producers_max=1) as members:
+        for role, word in (("consumer", "consumers_max"), ("producer", "producers_max")):
+            with pytest.raises(warpway.LimitReached, match=word):
+                members.join(role)
+
+
+def test_frames_are_not_given_to_others(members):
+    frame = members.producer.acquire()
+    with pytest.raises(warpway.Unsupported, match="frame"):
+        frame.array.token()
+    with pytest.raises(TypeError, match="pickle the WorkQueue"):
+        pickle.dumps(frame)
+    with pytest.raises(TypeError):
+        type(frame)()

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/module.h - kernels from a file, launched on a stream
+ *
+ * A module is compiled code for a device. A kernel is one function of it that can be launched.
+ * Devices with WW_CAP_MODULE load modules:
+ *   - cuda: PTX, a cubin or a fatbin, as nvcc writes them with -ptx, -cubin and -fatbin. The file's
+ *     content says which of them it is, not its name. The driver compiles PTX when it is loaded.
+ *   - host: a shared object (.so). A kernel is a function of type ww_host_kernel; what it must do
+ *     is described there.
+ *
+ * A process must load its modules, and find their kernels, BEFORE its streams wait for others:
+ * while a stream of the process waits for a value, the CUDA driver lets no module be loaded or
+ * unloaded, and the call blocks until the wait ends. A launch loads nothing, also where
+ * CUDA_MODULE_LOADING is LAZY: ww_module_kernel() has loaded the kernel.
+ *
+ * A kernel keeps its module, and a module keeps its device open, so the order of the unrefs does
+ * not matter. A module belongs to this process: it is not shared.
+ *
+ * Threads: every function may be called from any thread.
+ * CUDA:    a module lives in a context, as a stream does (device.h), and its kernels are launched
+ *          on streams of this context only. A context that the caller created must outlive it.
+ * Fork:    a child cannot use its parent's modules: see device.h.
+ */
+#ifndef WARPWAY_MODULE_H
+#define WARPWAY_MODULE_H
+
+#include <warpway/base.h>
+#include <warpway/device.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_module ww_module;
+typedef struct ww_kernel ww_kernel;
+
+/* The most that a launch can pass: how many arguments, and bytes of all of them */
+#define WW_KERNEL_ARGUMENTS_MAX      256
+#define WW_KERNEL_ARGUMENT_BYTES_MAX 32764
+
+/* ww_kernel_info.argument_count: nobody says how many arguments the kernel has */
+#define WW_KERNEL_ARGUMENTS_UNKNOWN UINT32_MAX
+
+/**
+ * struct ww_module_params - how to load a module
+ * @struct_size:  sizeof(struct ww_module_params)
+ * @reserved:     0
+ * @flags:        0
+ */
+struct ww_module_params {
+	uint32_t struct_size;
+	uint32_t reserved;
+	uint64_t flags;
+};
+
+/**
+ * ww_module_load() - load a module from a file
+ * @device:      borrowed; the module keeps it open
+ * @path:        of a regular file. It may change or be removed afterwards
+ * @params:      borrowed; NULL: no flags
+ * @out_module:  the caller's; NULL on failure
+ *
+ * May block: for the file, for the driver's compiler, and while streams of this process wait (see
+ * above). Loading a shared object runs its constructors: load only files that you would execute.
+ * One that is loaded twice is loaded once, with one set of variables.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_ACCESS, WW_ERR_SYSTEM (the file cannot be read);
+ *         WW_ERR_INVALID (the file is no module, is cut short, or does not compile: the record has
+ *         the compiler's first line); WW_ERR_UNSUPPORTED (a module for another kind of device or
+ *         GPU, or for a newer driver; @device lacks WW_CAP_MODULE); WW_ERR_NO_MEMORY;
+ *         WW_ERR_DEVICE...; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_module_load(ww_device *device, const char *path,
+	const struct ww_module_params *params, ww_module **out_module);
+
+/**
+ * ww_module_load_image() - load a module from memory
+ * @device:      borrowed; the module keeps it open
+ * @image:       borrowed; what a file would contain. PTX needs no zero at its end
+ * @bytes:       of the image
+ * @params:      borrowed; NULL: no flags
+ * @out_module:  the caller's; NULL on failure
+ *
+ * On host the module has a descriptor of its own as long as it lives.
+ *
+ * Return: as ww_module_load(); WW_ERR_LIMIT (out of descriptors).
+ */
+WW_API ww_status ww_module_load_image(ww_device *device, const void *image, uint64_t bytes,
+	const struct ww_module_params *params, ww_module **out_module);
+
+/**
+ * ww_module_ref() - take one more reference of a module
+ * Return: @module.
+ */
+WW_API ww_module *ww_module_ref(ww_module *module);
+
+/**
+ * ww_module_unref() - release a reference of a module
+ * @module:  may be NULL
+ *
+ * The code stays loaded until its kernels are released too. Launches that were enqueued still
+ * run: on host they keep their kernel, on cuda the last unref waits until all work of the context
+ * is done, as the driver does when it unloads a module.
+ *
+ * Return: NULL.
+ */
+WW_API ww_module *ww_module_unref(ww_module *module);
+
+/**
+ * ww_module_kernel() - find a kernel by its name, and load it
+ * @module:      borrowed; the kernel keeps it
+ * @name:        as the file has it: of C++ the mangled name, unless it is declared extern "C"
+ * @out_kernel:  the caller's; NULL on failure
+ *
+ * May block, as ww_module_load() does.
+ *
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_NO_MEMORY; WW_ERR_DEVICE...; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_module_kernel(ww_module *module, const char *name, ww_kernel **out_kernel);
+
+/**
+ * ww_kernel_ref() - take one more reference of a kernel
+ * Return: @kernel.
+ */
+WW_API ww_kernel *ww_kernel_ref(ww_kernel *kernel);
+
+/**
+ * ww_kernel_unref() - release a reference of a kernel
+ * @kernel:  may be NULL
+ *
+ * If it was the last reference to the module too, this is as ww_module_unref().
+ *
+ * Return: NULL.
+ */
+WW_API ww_kernel *ww_kernel_unref(ww_kernel *kernel);
+
+/**
+ * struct ww_kernel_info - what a launch of a kernel needs, and may ask for
+ * @struct_size:       set by the caller to sizeof(struct ww_kernel_info)
+ * @argument_count:    how many arguments it takes; WW_KERNEL_ARGUMENTS_UNKNOWN: a driver older
+ *                     than CUDA 12.4, or a shared object that does not say it (ww_host_kernel)
+ * @threads_max:       the most threads of a block, 1,024 or less
+ * @registers:         of each thread; 0 on host
+ * @local_bytes:       of each thread, in device memory; 0 on host
+ * @shared_bytes:      of each block, that the kernel declares itself; 0 on host
+ * @shared_bytes_max:  the most bytes of a block that a launch can ask for besides
+ * @reserved:          0
+ */
+struct ww_kernel_info {
+	uint32_t struct_size;
+	uint32_t argument_count;
+	uint32_t threads_max;
+	uint32_t registers;
+	uint32_t local_bytes;
+	uint32_t shared_bytes;
+	uint32_t shared_bytes_max;
+	uint32_t reserved;
+};
+
+/**
+ * ww_kernel_info_get() - describe a kernel
+ * @kernel:  borrowed
+ * @info:    the caller's, with struct_size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_kernel_info_get(ww_kernel *kernel, struct ww_kernel_info *info);
+
+/**
+ * struct ww_launch_params - how many threads run a kernel
+ * @struct_size:   sizeof(struct ww_launch_params)
+ * @shared_bytes:  shared memory of each block, beyond what the kernel declares itself
+ * @grid:          blocks in x, y and z: 1 to 2,147,483,647, 1 to 65,535, 1 to 65,535
+ * @block:         threads of a block in x, y and z: 1 to 1,024, 1 to 1,024, 1 to 64, and not more
+ *                 than threads_max of the kernel in all
+ * @flags:         0
+ */
+struct ww_launch_params {
+	uint32_t struct_size;
+	uint32_t shared_bytes;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint64_t flags;
+};
+
+/**
+ * struct ww_kernel_argument - one argument of a kernel
+ * @value:  where its value is; read by the launch, so it may change afterwards. An address that the
+ *          kernel gets is a value too: @value is where the address is
+ * @bytes:  of the value: its sizeof, as the kernel declares it
+ */
+struct ww_kernel_argument {
+	const void *value;
+	uint64_t bytes;
+};
+
+/**
+ * ww_kernel_launch() - enqueue a kernel
+ * @kernel:          borrowed
+ * @stream:          borrowed; of the kernel's device, and on cuda of its context
+ * @params:          borrowed
+ * @arguments:       borrowed; copied before the call returns. May be NULL if there are none
+ * @argument_count:  0 to WW_KERNEL_ARGUMENTS_MAX
+ *
+ * The kernel runs after the work before it and before the work after it. What its arguments point
+ * to must stay valid until then: the library does not know which of them are addresses.
+ *
+ * The count and the sizes of the arguments are checked if they are known (see
+ * ww_kernel_info.argument_count). Otherwise wrong ones are undefined behaviour.
+ *
+ * If the kernel faults on a GPU, the context is lost: this and every later call in it returns
+ * WW_ERR_DEVICE. Only a new process gets a usable one.
+ *
+ * Return: WW_OK (enqueued); WW_ERR_INVALID (a stream of another device or context; a grid, block or
+ *         shared memory that is too large; arguments that the kernel does not take);
+ *         WW_ERR_OVERFLOW (more bytes of arguments than WW_KERNEL_ARGUMENT_BYTES_MAX);
+ *         WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_PEER_LOST (@stream is lost, see device.h);
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_kernel_launch(ww_kernel *kernel, ww_stream *stream,
+	const struct ww_launch_params *params, const struct ww_kernel_argument *arguments,
+	uint32_t argument_count);
+
+/**
+ * struct ww_host_launch - what a kernel of the host device learns of its launch
+ * @struct_size:     sizeof(struct ww_host_launch), as the library was compiled
+ * @argument_count:  of the launch
+ * @grid:            as the launch gave it
+ * @block:           as the launch gave it
+ * @shared_bytes:    as the launch gave it; the kernel allocates what it needs itself
+ * @reserved:        0
+ */
+struct ww_host_launch {
+	uint32_t struct_size;
+	uint32_t argument_count;
+	uint32_t grid[3];
+	uint32_t block[3];
+	uint32_t shared_bytes;
+	uint32_t reserved;
+};
+
+/**
+ * ww_host_kernel - a kernel of the host device: a function that a shared object exports
+ * @launch:     valid during the call
+ * @arguments:  one pointer for each argument, to a copy of its value, aligned to 16 bytes. An
+ *              argument that is an address is read as `*(float **)arguments[i]`
+ *
+ * It is called ONCE for each launch, on the stream's thread, and does the work of all blocks and
+ * threads: it loops over them itself, or computes the same in its own way. It must not throw, and
+ * must not wait for its own stream.
+ *
+ * A shared object can say how many arguments a kernel NAME takes, so that a wrong launch is
+ * refused: it exports an array of uint32_t called NAME_argument_bytes with the size of each
+ * argument in bytes, and 0 behind the last. In C++ the array needs extern "C" too, as the kernel.
+ *
+ *   const uint32_t scale_argument_bytes[] = {8, 4, 4, 0};
+ *
+ *   void scale(const struct ww_host_launch *launch, void *const *arguments)
+ *   {
+ *           float *x = *(float **)arguments[0];
+ *           float factor = *(float *)arguments[1];
+ *           uint32_t count = *(uint32_t *)arguments[2];
+ *
+ *           for (uint32_t i = 0; i < count; i++)
+ *                   x[i] *= factor;
+ *   }
+ *
+ * In Fortran it is a subroutine with bind(c, name="scale") whose second dummy argument is
+ * `type(c_ptr), intent(in) :: arguments(*)`, and c_f_pointer() makes a pointer of each.
+ */
+typedef void (*ww_host_kernel)(const struct ww_host_launch *launch, void *const *arguments);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

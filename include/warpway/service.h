@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warpway/service.h - functions that a process runs for others, on arrays that stay where they are
+ *
+ * A service is a process, the server, that offers functions under one name. Clients (client.h) call
+ * them with scalars, bytes and tokens of memories; the bytes of a memory never move. Only the
+ * server needs the GPU: a client holds memories and timelines by tokens, and maps nothing.
+ *
+ *   server:   create ──> offer, offer, ... ──> start ──> serve ──> drain ──> unref
+ *                                                          │
+ *                                          runs functions, in the calling thread
+ *
+ * Calls:
+ *   - A call is checked against the function's signature (signature.h) by the client, and again by
+ *     the server, which trusts no client.
+ *   - Calls of one client are in lanes. Those of one lane run in their order: one starts when the
+ *     one before it is complete. A function that only enqueues work on its stream can say so
+ *     (WW_FUNCTION_ENQUEUES); then the lane's next such call starts when it has returned.
+ *   - Clients take turns: of each the server takes one call, then of the next.
+ *   - A call that was not started before its deadline, or before its client cancelled it, is not
+ *     run. One that runs can ask (ww_call_is_cancelled()).
+ *
+ * When a process ends:
+ *   - If a client ends, its queued calls are dropped. Those that run end as usual. What the server
+ *     holds for it is released.
+ *   - If the server ends, each call ends with WW_ERR_PEER_LOST, and says whether its function had
+ *     been started. Nothing is called twice by itself. A kernel that faults ends the server's
+ *     context, and so the server; no client is harmed.
+ *   - If the broker ends, calls go on.
+ *
+ * Access: who may read the service's object may see its functions and its state. Who may write it
+ * may call. A function can be limited to some users and groups (struct ww_function_params).
+ *
+ * How it works: a client writes its calls into a file in memory, and the server its replies into
+ * another one. While both are awake there is no message and no system call. A side that sleeps says
+ * so in a file that it writes, and only then it is woken.
+ *
+ * Threads: several threads may serve one service at the same time. Then several functions run at
+ *          once, but of one lane only one, unless it only enqueues. One thread at a time uses a
+ *          ww_call. Offer, start and drain may be called from any thread.
+ * Fork:    a child made by fork() cannot use the services of its parent (device.h).
+ */
+#ifndef WARPWAY_SERVICE_H
+#define WARPWAY_SERVICE_H
+
+#include <warpway/array.h>
+#include <warpway/base.h>
+#include <warpway/broker.h>
+#include <warpway/device.h>
+#include <warpway/signature.h>
+#include <warpway/timeline.h>
+#include <warpway/token.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ww_service ww_service;
+typedef struct ww_call ww_call;
+
+#define WW_SERVICE_CLIENTS_MAX   4096
+#define WW_SERVICE_CALLS_MAX     1024 /* of one client that are not complete */
+#define WW_SERVICE_FUNCTIONS_MAX 1024
+#define WW_SERVICE_LANES_MAX     64   /* of one client */
+#define WW_SERVICE_DEPENDS_MAX   1024 /* a call can depend on one of fewer calls ago */
+#define WW_FUNCTION_NAME_BYTES   64   /* with the ending zero */
+#define WW_SERVICE_TEXT_BYTES    32
+
+/**
+ * struct ww_service_params - what service to make
+ * @struct_size:         sizeof(struct ww_service_params)
+ * @mode:                permission bits, such as 0660: read: see functions and state; write: call.
+ *                       0: 0600
+ * @gid:                 group; 0: the caller's own; else one of the caller's groups
+ * @functions_max:       most functions, at most WW_SERVICE_FUNCTIONS_MAX; 0: 64
+ * @clients_max:         clients at one time, at most WW_SERVICE_CLIENTS_MAX; 0: 1024
+ * @clients_per_uid_max: of one user; 0: as many as clients_max
+ * @calls_max:           calls of one client that are not complete, a power of two, at most
+ *                       WW_SERVICE_CALLS_MAX; 0: 64
+ * @arguments_bytes:     room for the arguments of one client's calls that are not complete, at most
+ *                       1 MiB; rounded up to 256; 0: 64 KiB
+ * @results_bytes:       the same, for results
+ * @streams:             most streams on which functions work at the same time; 0: 4
+ * @flags:               WW_PUT_REPLACE of broker.h, or 0
+ * @memory_bytes_max:    memories that the server keeps for one client as results, in bytes, until
+ *                       it has taken them; 0: 1 GiB
+ * @version:             the program's own version, such as "2.1"; ended by a zero
+ */
+struct ww_service_params {
+	uint32_t struct_size;
+	uint32_t mode;
+	uint32_t gid;
+	uint32_t functions_max;
+	uint32_t clients_max;
+	uint32_t clients_per_uid_max;
+	uint32_t calls_max;
+	uint32_t arguments_bytes;
+	uint32_t results_bytes;
+	uint32_t streams;
+	uint64_t flags;
+	uint64_t memory_bytes_max;
+	char version[WW_SERVICE_TEXT_BYTES];
+};
+
+/**
+ * ww_service_create() - make a service; this process is its server
+ * @device:       borrowed; where the arrays of calls are mapped, and streams are made
+ * @broker:       borrowed; NULL: the default broker
+ * @name:         borrowed; NULL: it is found by its token only
+ * @params:       borrowed; NULL: all zero
+ * @cancel:       borrowed; may be NULL: cancel.h
+ * @out_service:  the caller's; NULL on failure
+ *
+ * Clients can find it at once; their calls wait until ww_service_start().
+ *
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_EXISTS (the name is taken); as
+ *         ww_timeline_put(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_create(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_service_params *params, ww_cancel *cancel, ww_service **out_service);
+
+/**
+ * ww_service_ref() - take one more reference of a service
+ * Return: @service.
+ */
+WW_API ww_service *ww_service_ref(ww_service *service);
+
+/**
+ * ww_service_unref() - release a reference of a service; the last one ends it
+ * @service:  may be NULL; no thread serves it any more
+ *
+ * Calls that were not started end with WW_ERR_UNAVAILABLE. Waits for the work of functions on
+ * streams.
+ *
+ * Return: NULL.
+ */
+WW_API ww_service *ww_service_unref(ww_service *service);
+
+/**
+ * ww_service_export() - a token by which any process can open the service
+ * @service:    borrowed; of this process
+ * @access:     WW_ACCESS_READ: to see its functions; WW_ACCESS_WRITE: to call them
+ * @params:     borrowed; NULL: WW_ESCROW_DEFAULT
+ * @cancel:     borrowed; may be NULL: cancel.h
+ * @out_token:  filled on success
+ *
+ * Return: WW_OK; WW_CANCELLED; as ww_memory_export(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_export(ww_service *service, uint32_t access,
+	const struct ww_token_params *params, ww_cancel *cancel, struct ww_token *out_token);
+
+/* --- functions --- */
+
+/**
+ * ww_service_fn - a function of a service
+ * @context:  as given to ww_service_offer()
+ * @call:     borrowed until the function returns
+ *
+ * It runs in a thread that serves, with no lock held. Work that it enqueues on ww_call_stream()
+ * belongs to the call: the call is complete when the work is. What it enqueues elsewhere must be
+ * complete when it returns.
+ *
+ * Return: WW_OK; an error, which the client gets: with the sentence of ww_call_fail(), or of the
+ * thread's error record if that has this status. Other values are taken for WW_ERR_STATE.
+ */
+typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
+
+/* ww_function_params.flags */
+/* repeating a call does no harm: a client may have calls repeated after the server has ended */
+#define WW_FUNCTION_IDEMPOTENT UINT32_C(0x1)
+/*
+ * it touches its arguments and results only by work on its stream, so the lane's next call of such
+ * a function starts when this one has returned
+ */
+#define WW_FUNCTION_ENQUEUES UINT32_C(0x2)
+
+/**
+ * struct ww_function_params - more about a function
+ * @struct_size:  sizeof(struct ww_function_params)
+ * @flags:        WW_FUNCTION_... bits
+ * @uids:         borrowed; users that may call it; NULL: see @gids
+ * @gids:         borrowed; groups that may: of the client, the group that it has opened the service
+ *                with. If both are NULL, all who may call the service may call it
+ * @uid_count:    of @uids
+ * @gid_count:    of @gids
+ */
+struct ww_function_params {
+	uint32_t struct_size;
+	uint32_t flags;
+	const uint32_t *uids;
+	const uint32_t *gids;
+	uint32_t uid_count;
+	uint32_t gid_count;
+};
+
+/**
+ * ww_service_offer() - offer a function
+ * @service:    borrowed
+ * @name:       borrowed; letters, digits, '_', '.', '-' and '/', at most 63
+ * @signature:  borrowed; its arguments and results, as signature.h says
+ * @fn:         called for each call
+ * @context:    the argument of @fn; must stay valid until the service has ended
+ * @params:     borrowed; NULL: all zero
+ *
+ * Return: WW_OK; WW_ERR_INVALID (name, or params); WW_ERR_EXISTS (there is one of this name);
+ *         WW_ERR_LIMIT (functions_max); WW_ERR_NO_MEMORY; as ww_signature_info_get();
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
+	ww_service_fn fn, void *context, const struct ww_function_params *params);
+
+/* --- serving --- */
+
+/**
+ * ww_service_start() - tell clients that all functions are offered
+ * @service:  borrowed
+ *
+ * From starting to ready; else nothing happens.
+ *
+ * Return: WW_OK; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_start(ww_service *service);
+
+/**
+ * ww_service_serve() - run functions for clients, in the calling thread
+ * @service:     borrowed; started
+ * @timeout_ns:  how long; 0: the calls that are there; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h
+ *
+ * A function that runs when the time is over is not interrupted.
+ *
+ * Return: WW_TIMED_OUT; WW_CANCELLED; WW_END (the service was drained, and no call is left);
+ *         WW_ERR_STATE (it was not started); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_service_drain() - take no new calls
+ * @service:  borrowed
+ *
+ * Calls that come from now on end with WW_ERR_UNAVAILABLE. Those that have come are run, and then
+ * ww_service_serve() returns WW_END. May be called from a signal handler.
+ *
+ * Return: WW_OK; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_drain(ww_service *service);
+
+/* ww_service_info.state */
+enum {
+	WW_SERVICE_STARTING = 1,
+	WW_SERVICE_READY = 2,
+	WW_SERVICE_DRAINING = 3,
+	WW_SERVICE_STOPPED = 4, /* the server has closed it */
+	WW_SERVICE_LOST = 5     /* the server's process has ended */
+};
+
+/**
+ * struct ww_service_info - the state of a service
+ * @struct_size:      set by the caller to sizeof(struct ww_service_info)
+ * @state:            WW_SERVICE_...
+ * @functions:        how many are offered
+ * @clients:          how many the server knows
+ * @clients_max:      at one time
+ * @calls_max:        of one client
+ * @arguments_bytes:  as the service was made
+ * @results_bytes:    as the service was made
+ * @pid:              of the server, as it sees itself
+ * @uid:              of the server: by what the broker says; of the own process: its own
+ * @calls:            that the server has taken
+ * @age_ns:           since the service was made
+ * @version:          as the server's program calls it
+ * @program:          the server's name
+ */
+struct ww_service_info {
+	uint32_t struct_size;
+	uint32_t state;
+	uint32_t functions;
+	uint32_t clients;
+	uint32_t clients_max;
+	uint32_t calls_max;
+	uint32_t arguments_bytes;
+	uint32_t results_bytes;
+	uint32_t pid;
+	uint32_t uid;
+	uint64_t calls;
+	uint64_t age_ns;
+	char version[WW_SERVICE_TEXT_BYTES];
+	char program[WW_PROGRAM_BYTES];
+};
+
+/**
+ * ww_service_info_get() - describe a service
+ * @service:  borrowed
+ * @info:     the caller's, with struct_size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_info_get(ww_service *service, struct ww_service_info *info);
+
+#define WW_SERVICE_LATENCIES 64
+
+/**
+ * struct ww_function_info - a function, and what became of its calls
+ * @struct_size:  set by the caller to sizeof(struct ww_function_info)
+ * @flags:        WW_FUNCTION_... bits
+ * @hash:         of the signature
+ * @calls:        that ended, however
+ * @failed:       of these, by an error
+ * @not_started:  of these, that ended before the function ran: cancelled, late, refused
+ * @run_ns:       time of all runs together, until the work on streams was complete
+ * @latency:      runs by their length: from 2^i to 1.5 * 2^i ns in entry 2i, up to 2^(i+1) in entry
+ *                2i + 1; longer ones in the last
+ * @name:         its name
+ * @signature:    its signature, canonical
+ */
+struct ww_function_info {
+	uint32_t struct_size;
+	uint32_t flags;
+	uint64_t hash;
+	uint64_t calls;
+	uint64_t failed;
+	uint64_t not_started;
+	uint64_t run_ns;
+	uint64_t latency[WW_SERVICE_LATENCIES];
+	char name[WW_FUNCTION_NAME_BYTES];
+	char signature[WW_SIGNATURE_TEXT_BYTES];
+};
+
+/**
+ * ww_service_function_info_get() - describe a function of the own service
+ * @service:  borrowed
+ * @index:    0, 1, 2, ...
+ * @info:     the caller's, with struct_size set; filled on success
+ *
+ * Return: WW_OK; WW_END (there is no such index); WW_ERR_INVALID (struct_size is not set);
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_function_info_get(ww_service *service, uint32_t index,
+	struct ww_function_info *info);
+
+/* --- in a function --- */
+
+/**
+ * struct ww_value - an argument or a result
+ * @kind:          WW_ARGUMENT_... of signature.h
+ * @dtype:         of a scalar
+ * @scalar:        its bits, zeros above them
+ * @data:          of bytes
+ * @bytes:         how many bytes @data has
+ * @memory:        of an array: a memory of this process; NULL: @token names it
+ * @token:         of an array or a timeline, where @memory and @timeline are NULL
+ * @array:         of an array: how it lies in the memory, or in the token's span; NULL: as the
+ *                 token says, else u8[all of its bytes]
+ * @timeline:      of a timeline
+ * @pointer:       of an argument as a function gets it: of element [0, 0, ...], for the service's
+ *                 device; else not looked at
+ * @host_pointer:  the same, for the CPU; NULL: the CPU cannot reach it
+ *
+ * Which fields count depends on @kind; all others are 0. All pointers are borrowed. A ww_value has
+ * no struct_size: it is 80 bytes, for ever.
+ */
+struct ww_value {
+	uint32_t kind;
+	struct ww_dtype dtype;
+	uint64_t scalar;
+	const void *data;
+	uint64_t bytes;
+	ww_memory *memory;
+	const struct ww_token *token;
+	const struct ww_array *array;
+	ww_timeline *timeline;
+	void *pointer;
+	void *host_pointer;
+};
+
+/**
+ * ww_call_argument() - an argument of the call
+ * @call:       borrowed
+ * @index:      of the parameter in the signature
+ * @out_value:  filled on success; what it points to is valid until the function returns. Of an
+ *              array that the call came with: @memory, @array, @pointer and @host_pointer are set
+ *
+ * The first call for an array imports it: that may block for a round trip to the broker.
+ *
+ * Return: WW_OK; WW_END (there is no such parameter); as ww_memory_import() and
+ *         ww_timeline_import(): return it from the function, the client gets it.
+ */
+WW_API ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value *out_value);
+
+/**
+ * ww_call_result() - set a result of the call
+ * @call:   borrowed
+ * @index:  of the result in the signature
+ * @value:  borrowed; scalars and bytes are copied. A memory is kept for the client until it has
+ *          taken it, and counts for memory_bytes_max of the service until then
+ *
+ * May block for a round trip to the broker, for a memory. A function that returns WW_OK has set all
+ * results. On failure, it has waited for the work on the call's stream, so that the function can
+ * release the memory.
+ *
+ * Return: WW_OK; WW_ERR_MISMATCH (the signature says otherwise; the record names both);
+ *         WW_ERR_QUOTA (memory_bytes_max); WW_ERR_LIMIT (no room); as ww_memory_export().
+ */
+WW_API ww_status ww_call_result(ww_call *call, uint32_t index, const struct ww_value *value);
+
+/**
+ * ww_call_stream() - the stream for the call's work
+ * @call:        borrowed
+ * @out_stream:  borrowed from the service; valid until the function returns
+ *
+ * Return: WW_OK; as ww_stream_create().
+ */
+WW_API ww_status ww_call_stream(ww_call *call, ww_stream **out_stream);
+
+/**
+ * ww_call_fail() - say why a call fails
+ * @call:     borrowed
+ * @status:   the error
+ * @message:  borrowed; a sentence for the client, UTF-8, cut at 239 bytes; NULL: none
+ *
+ * Return: @status, so that a function can return it.
+ */
+WW_API ww_status ww_call_fail(ww_call *call, ww_status status, const char *message);
+
+/**
+ * ww_call_is_cancelled() - whether nobody waits for the call any more
+ * @call:  borrowed
+ *
+ * Return: 1: the client has cancelled it or has ended, or the call's deadline has passed; else 0.
+ */
+WW_API int32_t ww_call_is_cancelled(ww_call *call);
+
+/**
+ * struct ww_call_info - a call, and who makes it
+ * @struct_size:  set by the caller to sizeof(struct ww_call_info)
+ * @uid:          of the client: by what the broker says
+ * @gid:          group that the client has opened the service with; the broker has seen to it that
+ *                the client is in it
+ * @pid:          of the client, as the broker sees it; 0: it does not
+ * @client:       number of the client, 0 to clients_max - 1; a later client may have it again
+ * @lane:         of the client
+ * @number:       of the call: 1, 2, 3, ... of this client
+ * @deadline_ns:  CLOCK_MONOTONIC; WW_FOREVER: none
+ * @function:     its name
+ * @program:      name of the client's program, as it calls itself
+ */
+struct ww_call_info {
+	uint32_t struct_size;
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t pid;
+	uint32_t client;
+	uint32_t lane;
+	uint64_t number;
+	uint64_t deadline_ns;
+	char function[WW_FUNCTION_NAME_BYTES];
+	char program[WW_PROGRAM_BYTES];
+};
+
+/**
+ * ww_call_info_get() - describe a call
+ * @call:  borrowed
+ * @info:  the caller's, with struct_size set; filled on success
+ *
+ * Return: WW_OK; WW_ERR_INVALID (struct_size is not set).
+ */
+WW_API ww_status ww_call_info_get(ww_call *call, struct ww_call_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

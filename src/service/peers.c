@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peers.c - the clients of a service, as its server sees them, see peers.h
+ *
+ * A client that shows what are no requests harms only itself: it is refused.
+ */
+#include "service/peers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "share/get_reply.h"
+#include "share/inside.h"
+#include "wire/signal_page.h"
+
+#define PAUSE_NS     UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+#define NO_NUMBER    UINT32_MAX
+#define CLIENT_FDS   3 /* that the server gets: the signal page, the requests, the replies */
+#define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
+
+WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
+
+/* --- life --- */
+
+static void peer_free(struct ww_service_peer *peer)
+{
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
+		ww_timeline_drop(peer->lanes[i].timeline);
+	ww_attachments_fini(&peer->attachments);
+	ww_service_requests_fini(&peer->requests);
+	ww_service_replies_fini(&peer->replies);
+	ww_signal_map_unref(peer->page);
+	free(peer);
+}
+
+WW_DEFINE_CLEANUP(struct ww_service_peer, peer_free)
+
+static ww_status peer_new(const struct ww_service *service, struct ww_service_peer **out_peer)
+{
+	uint32_t count = service->form.calls_max;
+	struct ww_service_peer *peer = calloc(1, sizeof(*peer) + count * sizeof(peer->calls[0]));
+
+	if (!peer)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a client: out of memory");
+	ww_list_init(&peer->kept);
+	peer->number = NO_NUMBER;
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
+		peer->lanes[i].first = WW_SERVICE_NO_SLOT;
+	*out_peer = peer;
+	return WW_OK;
+}
+
+void ww_service_peer_refuse(struct ww_service_peer *peer, uint32_t join)
+{
+	peer->is_refused = true;
+	ww_service_replies_join(&peer->replies, join, peer->number);
+}
+
+/* --- newcomers --- */
+
+static bool is_known(const struct ww_service *service, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	ww_list_for_each (link, &service->peers) {
+		if (!memcmp(ww_service_peer_of(link)->object_id, id, WW_WIRE_ID_BYTES))
+			return true;
+	}
+	return false;
+}
+
+static ww_status peer_open(struct ww_service_peer *peer, const struct ww_service *service,
+	const struct ww_get_reply *grant)
+{
+	const struct ww_service_size size = ww_service_size_of(&service->form);
+	const struct ww_wire_granted *granted = &grant->granted;
+	const int *fds = grant->request.fds_come;
+	struct ww_wire_service_client_ref ref;
+
+	ww_try(ww_service_client_ref_read(granted->description, granted->description_bytes, &ref));
+	if (grant->request.fds_come_count != CLIENT_FDS)
+		return ww_fail(WW_ERR_PROTOCOL, "a client of the service shows no requests");
+	ww_try(ww_signal_map_import(fds[0], ref.page_bytes, ref.page_id, &peer->page));
+	ww_try(ww_service_requests_import(&peer->requests, fds[1], service->form.service_id,
+		&size));
+	return ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size);
+}
+
+static bool is_forged(ww_status status)
+{
+	return status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION || status == WW_ERR_MISMATCH ||
+		status == WW_ERR_DESCRIPTOR || status == WW_ERR_ACCESS;
+}
+
+static uint32_t count_of_user(const struct ww_service *service, uint32_t uid)
+{
+	uint32_t count = 0;
+
+	ww_list_for_each (link, &service->peers) {
+		const struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		count += peer->uid == uid && peer->number != NO_NUMBER;
+	}
+	return count;
+}
+
+static uint32_t take_number(struct ww_service *service)
+{
+	for (uint32_t i = 0; i < service->form.clients_max; i++) {
+		uint64_t bit = UINT64_C(1) << i % 64;
+
+		if (service->numbers[i / 64] & bit)
+			continue;
+		service->numbers[i / 64] |= bit;
+		return i;
+	}
+	return NO_NUMBER;
+}
+
+static void note_count(struct ww_service *service, uint32_t count)
+{
+	service->peer_count = count;
+	__atomic_store_n(&service->page.header->clients, count, __ATOMIC_RELAXED);
+}
+
+/* Whether the client may call; it is told. */
+static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
+{
+	const uint8_t *key = peer->requests.header->key;
+	uint8_t copy[WW_WIRE_ID_BYTES];
+
+	memcpy(copy, key, sizeof(copy));
+	if (memcmp(copy, service->key, sizeof(copy)) != 0)
+		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
+	else if (count_of_user(service, peer->uid) >= service->params.clients_per_uid_max ||
+		(peer->number = take_number(service)) == NO_NUMBER)
+		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
+	else
+		ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_JOINED, peer->number);
+	ww_list_append(&service->peers, &peer->link);
+	if (peer->number != NO_NUMBER)
+		note_count(service, service->peer_count + 1);
+}
+
+struct meeting {
+	struct ww_service *service;
+	const struct ww_object_info *info;
+};
+
+static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *grant)
+{
+	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
+	ww_status status;
+
+	if (is_known(meeting->service, grant->granted.id))
+		return WW_OK;
+	ww_try(peer_new(meeting->service, &peer));
+	memcpy(peer->object_id, grant->granted.id, sizeof(peer->object_id));
+	peer->uid = grant->granted.uid;
+	peer->gid = meeting->info->gid;
+	peer->pid = meeting->info->pid;
+	status = peer_open(peer, meeting->service, grant);
+	if (status < 0)
+		return is_forged(status) ? WW_OK : status;
+	ww_get_reply_keep(grant, &peer->attachments);
+	peer_join(meeting->service, ww_steal(peer));
+	return WW_OK;
+}
+
+static ww_status peer_get(const struct meeting *meeting)
+{
+	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_WRITE};
+	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+
+	ww_get_reply_init(&grant, meeting->service->broker, WW_WIRE_GET, &message,
+		WW_OBJECT_SERVICE);
+	ww_get_reply_set_name(&grant, &message, meeting->info->name, 0);
+	ww_try(ww_get_reply_ask(&grant));
+	return peer_add(meeting, &grant);
+}
+
+static ww_status meet_one(void *context, const struct ww_object_info *info)
+{
+	struct meeting *meeting = context;
+
+	meeting->info = info;
+	return is_known(meeting->service, info->object_id) ? WW_OK : peer_get(meeting);
+}
+
+static ww_status look_at_all(struct ww_service *service)
+{
+	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
+	struct meeting meeting = {.service = service};
+	char prefix[WW_SERVICE_NAME_BYTES];
+
+	ww_service_name(&service->form, "client-", prefix);
+	ww_try(ww_snapshot_create(service->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
+	return ww_inside_look(snapshot, meet_one, &meeting);
+}
+
+bool ww_service_peers_have_come(const struct ww_service *service)
+{
+	return ww_inside_count(service->timeline->page) != service->members_seen &&
+		(service->ask_again_ns == 0 || ww_clock_now_ns() >= service->ask_again_ns);
+}
+
+ww_status ww_service_peers_meet(struct ww_service *service)
+{
+	uint32_t members = ww_inside_count(service->timeline->page);
+	struct ww_error record;
+	ww_status status;
+
+	if (!ww_service_peers_have_come(service))
+		return WW_OK;
+	ww_error_save(&record);
+	status = look_at_all(service);
+	service->ask_again_ns = status < 0 ? ww_clock_deadline_ns(PAUSE_NS) : 0;
+	if (status < 0) { /* newcomers wait; the calls of known clients go on */
+		ww_log_debug("a service cannot meet its new clients: %s", ww_error_last()->message);
+		ww_error_restore(&record);
+		return WW_OK;
+	}
+	ww_try(status);
+	service->members_seen = members;
+	return WW_OK;
+}
+
+/* --- calls --- */
+
+/*
+ * For calls that depend on it: those that were taken are told of a failure, later ones find it in
+ * the table when they are taken. A later call gets the same entry only after all of those.
+ */
+static void note_outcome(struct ww_service_peer *peer, uint64_t call, uint64_t failed)
+{
+	struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+
+	if (call > outcome->call)
+		*outcome = (struct ww_call_outcome){call, failed};
+	for (uint32_t i = 0; failed && i < peer->requests.slot_count; i++) {
+		if (peer->calls[i].is_used && peer->calls[i].request.depends_on == call)
+			peer->calls[i].failed = failed;
+	}
+}
+
+static void write_reply(struct ww_layout_service_reply *reply, ww_status status,
+	const char *message, uint64_t failed_call)
+{
+	reply->status = (uint32_t)status;
+	reply->failed_call = failed_call;
+	if (status != WW_OK)
+		strncpy((char *)reply->message, message, sizeof(reply->message) - 1);
+}
+
+static void count_end(const struct ww_offer *offer, ww_status status)
+{
+	if (!offer)
+		return;
+	__atomic_store_n(&offer->shared->calls, offer->shared->calls + 1, __ATOMIC_RELAXED);
+	if (status < 0)
+		__atomic_store_n(&offer->shared->failed, offer->shared->failed + 1,
+			__ATOMIC_RELAXED);
+}
+
+/* The call is complete, however it ended. Poison is all that can be in the way. */
+static void raise_lane(struct ww_service_lane *lane, const struct ww_taken_call *taken)
+{
+	struct ww_error record;
+
+	if (!lane->timeline || taken->is_signalled)
+		return;
+	ww_error_save(&record);
+	(void)ww_timeline_signal(lane->timeline, taken->value);
+	ww_error_restore(&record);
+}
+
+void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,
+	ww_status status, const char *message, uint64_t failed_call)
+{
+	struct ww_taken_call *taken = &peer->calls[slot];
+	uint64_t call = taken->request.call;
+
+	write_reply(&peer->replies.slots[slot], status, message, failed_call);
+	raise_lane(&peer->lanes[taken->request.lane], taken);
+	if (status != WW_OK && failed_call == 0)
+		failed_call = call;
+	note_outcome(peer, call, status == WW_OK ? 0 : failed_call);
+	taken->is_used = false;
+	peer->ready |= peer->waiting;
+	peer->waiting = 0;
+	count_end(ww_service_offer_of(service, taken->request.function), status);
+	ww_service_replies_end(&peer->replies, slot, call, &peer->requests);
+}
+
+/* Whether a copy of what the client says can be a call. */
+static bool is_possible(const struct ww_service_peer *peer, uint64_t call, uint64_t slot,
+	const struct ww_layout_service_request *request)
+{
+	return request->call == call && request->lane < WW_SERVICE_LANES_MAX &&
+		!peer->calls[slot].is_used;
+}
+
+static void lane_append(struct ww_service_peer *peer, uint32_t number, uint32_t slot)
+{
+	struct ww_service_lane *lane = &peer->lanes[number];
+
+	peer->calls[slot].next = WW_SERVICE_NO_SLOT;
+	peer->calls[slot].value = ++lane->calls;
+	if (lane->first == WW_SERVICE_NO_SLOT)
+		lane->first = slot;
+	else
+		peer->calls[lane->last].next = slot;
+	lane->last = slot;
+	peer->ready |= UINT64_C(1) << number;
+}
+
+/* Of a call that has ended and that later ones can depend on. Return: 0: it did not fail. */
+static uint64_t failure_of(const struct ww_service_peer *peer, uint64_t call)
+{
+	const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+
+	return outcome->call == call ? outcome->failed : 0;
+}
+
+/* Return: false: it cannot be a call. */
+static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
+{
+	uint64_t slot = ww_service_requests_slot(&peer->requests, call);
+	struct ww_layout_service_request request;
+
+	if (slot >= peer->requests.slot_count)
+		return false;
+	memcpy(&request, &peer->requests.slots[slot], sizeof(request));
+	__asm__ volatile("" ::: "memory"); /* the copy is what is looked at from now on */
+	if (!is_possible(peer, call, slot, &request))
+		return false;
+	peer->calls[slot].request = request;
+	peer->calls[slot].is_used = true;
+	peer->calls[slot].is_late = is_late;
+	peer->calls[slot].is_signalled = false;
+	peer->calls[slot].failed = failure_of(peer, request.depends_on);
+	lane_append(peer, request.lane, (uint32_t)slot);
+	return true;
+}
+
+void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer)
+{
+	uint64_t published = ww_service_requests_published(&peer->requests);
+	uint64_t count = published - peer->taken;
+
+	if (count == 0 || peer->is_refused)
+		return;
+	if (count > peer->requests.slot_count) {
+		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+		return;
+	}
+	pthread_mutex_lock(&service->lock);
+	while (peer->taken < published && peer_take(peer, peer->taken + 1, service->is_refusing))
+		peer->taken++;
+	pthread_mutex_unlock(&service->lock);
+	if (peer->taken < published)
+		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+	__atomic_store_n(&service->page.header->calls, service->page.header->calls + count,
+		__ATOMIC_RELAXED);
+}
+
+/* --- those that end --- */
+
+static bool has_ended(const struct ww_service_peer *peer)
+{
+	return __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE) ||
+		ww_service_requests_has_left(&peer->requests);
+}
+
+void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all)
+{
+	struct ww_list taken = WW_LIST_INIT(taken);
+	struct ww_list *next;
+	struct ww_list *link;
+
+	for (link = peer->kept.next; link != &peer->kept; link = next) {
+		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
+
+		next = link->next;
+		if (!all &&
+			!ww_service_requests_is_released(&peer->requests, kept->slot, kept->call))
+			continue;
+		peer->kept_bytes -= kept->bytes;
+		ww_list_remove(link);
+		ww_list_append(&taken, link);
+	}
+	if (ww_list_is_empty(&taken))
+		return;
+	pthread_mutex_unlock(&service->lock);
+	while ((link = ww_list_take_first(&taken))) {
+		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
+
+		ww_memory_unref(kept->memory);
+		free(kept);
+	}
+	pthread_mutex_lock(&service->lock);
+}
+
+static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)
+{
+	if (service->turn == &peer->link)
+		service->turn = peer->link.previous;
+	ww_list_remove(&peer->link);
+	if (peer->number != NO_NUMBER) {
+		service->numbers[peer->number / 64] &= ~(UINT64_C(1) << peer->number % 64);
+		note_count(service, service->peer_count - 1);
+	}
+	peer_free(peer);
+}
+
+/* Return: whether nothing of it is used any more. */
+static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
+{
+	bool is_over;
+
+	if (!peer->is_gone && has_ended(peer))
+		peer->is_gone = true;
+	pthread_mutex_lock(&service->lock);
+	is_over = peer->is_gone && peer->running == 0;
+	ww_service_peer_release(service, peer, is_over);
+	pthread_mutex_unlock(&service->lock);
+	return is_over;
+}
+
+void ww_service_peers_forget(struct ww_service *service)
+{
+	struct ww_list *next;
+
+	for (struct ww_list *link = service->peers.next; link != &service->peers; link = next) {
+		struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		next = link->next;
+		if (peer_look(service, peer))
+			peer_forget(service, peer);
+	}
+}
+
+/* Ends what was queued or not even taken. Locked. */
+static void peer_end_all(struct ww_service *service, struct ww_service_peer *peer)
+{
+	for (uint32_t i = 0; i < peer->requests.slot_count; i++) {
+		if (peer->calls[i].is_used)
+			ww_service_peer_end(service, peer, i, WW_ERR_UNAVAILABLE,
+				"the server has closed the service", 0);
+	}
+}
+
+void ww_service_peers_fini(struct ww_service *service)
+{
+	struct ww_list *link;
+
+	while ((link = service->peers.next) != &service->peers) {
+		struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		pthread_mutex_lock(&service->lock);
+		peer_end_all(service, peer);
+		ww_service_peer_release(service, peer, true);
+		pthread_mutex_unlock(&service->lock);
+		ww_await_wake(&peer->replies.header->wakes);
+		peer_forget(service, peer);
+	}
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * peers.h - the clients of a service, as its server sees them
+ *
+ * A client has put an object inside the service's. The broker counts these in the server's signal
+ * page, so a newcomer is noticed by one load (share/inside.h). A client stays known until its
+ * process has ended, or it has left, and none of its calls runs.
+ *
+ * Calls are taken from the requests as soon as they are seen, into the lane that they name; a call
+ * is started when it is the first of its lane and the lane is free.
+ */
+#ifndef WW_SERVICE_PEERS_H
+#define WW_SERVICE_PEERS_H
+
+#include "service/service.h"
+
+#define WW_SERVICE_NO_SLOT UINT32_MAX
+
+/* A call that was taken: a copy of what the client says, which is checked where it is used. */
+struct ww_taken_call {
+	struct ww_layout_service_request request;
+	bool is_used;      /* from the time it is taken until it is done */
+	bool is_late;      /* it came after drain */
+	bool is_signalled; /* a stream raises the lane's timeline for it */
+	uint64_t failed;   /* of those that it depends on, the first call that failed; 0: none */
+	uint64_t value;    /* of its lane's timeline: which call of the lane it is */
+	uint32_t next;     /* slot of the lane's next call; WW_SERVICE_NO_SLOT */
+};
+
+struct ww_service_lane {
+	uint32_t first; /* slot; WW_SERVICE_NO_SLOT: none is queued */
+	uint32_t last;
+	bool is_running;    /* a function of it runs, or is about to */
+	bool only_enqueues; /* so do the functions of all calls that are working */
+	uint32_t working;   /* calls whose functions have returned, and whose work goes on */
+	struct ww_service_stream *stream; /* that these use */
+	uint64_t calls;                   /* that were taken */
+	ww_timeline *timeline;            /* a reference; NULL: the client has not asked for it */
+};
+
+/* A memory that is kept for a client until it has taken it. */
+struct ww_kept_result {
+	struct ww_list link;
+	ww_memory *memory; /* a reference */
+	uint64_t bytes;
+	uint64_t call;
+	uint32_t slot;
+};
+
+/* What became of a call: whether it failed, for those that depend on it. */
+struct ww_call_outcome {
+	uint64_t call;
+	uint64_t failed; /* the first call that failed; 0: it did not */
+};
+
+/* A power of two; a call can depend on so many calls before it. */
+#define WW_SERVICE_OUTCOMES WW_SERVICE_DEPENDS_MAX
+
+struct ww_service_peer {
+	struct ww_list link;
+	uint8_t object_id[WW_WIRE_ID_BYTES]; /* constant, as are the next ones */
+	uint32_t number;                     /* UINT32_MAX: it was refused */
+	uint32_t uid;                        /* by what the broker says, as are the next two */
+	uint32_t gid;
+	uint32_t pid;
+	struct ww_signal_map *page; /* its signal page, a reference */
+	struct ww_service_requests requests;
+	struct ww_service_replies replies;
+	struct ww_attachments attachments;
+
+	uint64_t taken;           /* number of the last call that was taken; of the leader */
+	_Atomic(bool) is_refused; /* nothing of it is taken any more */
+	_Atomic(bool) is_gone;    /* it has left, or its process has ended */
+
+	/* Under the service's lock. */
+	uint32_t running;   /* calls that were started, or are about to be, and have not ended */
+	uint32_t next_lane; /* whose turn it is */
+	/* A bit for each lane whose first call might be started; also read without the lock. */
+	_Atomic(uint64_t) ready;
+	uint64_t waiting; /* the same, of those that wait for another call to end */
+	uint64_t kept_bytes;
+	struct ww_list kept; /* struct ww_kept_result */
+	struct ww_service_lane lanes[WW_SERVICE_LANES_MAX];
+	struct ww_call_outcome outcomes[WW_SERVICE_OUTCOMES];
+	struct ww_taken_call calls[]; /* calls_max, by slot */
+};
+
+static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
+{
+	return ww_container(link, struct ww_service_peer, link);
+}
+
+/*
+ * Gets to know those that have come. Without newcomers it is one load. If the broker or this
+ * process cannot, they wait for a second, and a log line says so.
+ * Return: WW_OK; WW_CANCELLED.
+ */
+ww_status ww_service_peers_meet(struct ww_service *service);
+bool ww_service_peers_have_come(const struct ww_service *service);
+
+/* Forgets those that have ended or left, and releases what was kept for others and is taken. */
+void ww_service_peers_forget(struct ww_service *service);
+void ww_service_peers_fini(struct ww_service *service);
+
+/* Takes nothing of it any more, and says so. @join: of enum service_join */
+void ww_service_peer_refuse(struct ww_service_peer *peer, uint32_t join);
+
+/* Takes the calls that have come into their lanes. Takes and gives back the service's lock. */
+void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer);
+
+/* Ends a call that was taken: the reply but for its results' bytes is written here. Locked. */
+void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,
+	ww_status status, const char *message, uint64_t failed_call);
+
+/* Releases what the client has taken, or all of it. Locked; gives the lock back meanwhile. */
+void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all);
+
+#endif

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.c - making a service, offering functions, and what there is to tell of it
+ *
+ * The service's object has the server's signal page, twice, as a channel has it: to read, and to
+ * write for the broker only. Then the service's page, for all who may read the object; and for
+ * those who may write it the bell and the key.
+ */
+#include "service/service.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/condition.h"
+#include "base/error.h"
+#include "base/params.h"
+#include "base/process.h"
+#include "base/random.h"
+#include "service/call.h"
+#include "share/choose_broker.h"
+#include "share/sync_object.h"
+#include "sync/wait_result.h"
+#include "wire/name.h"
+
+#define DEFAULT_FUNCTIONS 64
+#define DEFAULT_CLIENTS   1024
+#define DEFAULT_CALLS     64
+#define DEFAULT_AREA      65536
+#define DEFAULT_STREAMS   4
+#define DEFAULT_MEMORY    (UINT64_C(1) << 30)
+#define AREA_MOST         (UINT32_C(1) << 20)
+#define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
+
+#define PARAMS_V1_BYTES          sizeof(struct ww_service_params)
+#define INFO_V1_BYTES            sizeof(struct ww_service_info)
+#define FUNCTION_INFO_V1_BYTES   sizeof(struct ww_function_info)
+#define FUNCTION_PARAMS_V1_BYTES sizeof(struct ww_function_params)
+
+/* --- params --- */
+
+static void set_default(uint32_t *value, uint32_t to)
+{
+	if (*value == 0)
+		*value = to;
+}
+
+static void fill_defaults(struct ww_service_params *params)
+{
+	set_default(&params->functions_max, DEFAULT_FUNCTIONS);
+	set_default(&params->clients_max, DEFAULT_CLIENTS);
+	set_default(&params->clients_per_uid_max, params->clients_max);
+	set_default(&params->calls_max, DEFAULT_CALLS);
+	set_default(&params->arguments_bytes, DEFAULT_AREA);
+	set_default(&params->results_bytes, DEFAULT_AREA);
+	set_default(&params->streams, DEFAULT_STREAMS);
+	if (params->memory_bytes_max == 0)
+		params->memory_bytes_max = DEFAULT_MEMORY;
+}
+
+static ww_status check_most(const char *what, uint32_t count, uint32_t most)
+{
+	if (count > most)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_service_params.%s is %" PRIu32 "; it can be at most %" PRIu32, what,
+			count, most);
+	return WW_OK;
+}
+
+static ww_status check_params(const struct ww_service_params *params)
+{
+	ww_try(check_most("functions_max", params->functions_max, WW_SERVICE_FUNCTIONS_MAX));
+	ww_try(check_most("clients_max", params->clients_max, WW_SERVICE_CLIENTS_MAX));
+	ww_try(check_most("calls_max", params->calls_max, WW_SERVICE_CALLS_MAX));
+	ww_try(check_most("arguments_bytes", params->arguments_bytes, AREA_MOST));
+	ww_try(check_most("results_bytes", params->results_bytes, AREA_MOST));
+	ww_try(check_most("streams", params->streams, WW_SERVICE_STREAMS_MAX));
+	if (params->calls_max & (params->calls_max - 1))
+		return ww_fail(WW_ERR_INVALID,
+			"ww_service_params.calls_max is %" PRIu32 ", which is no power of two",
+			params->calls_max);
+	if (!memchr(params->version, 0, sizeof(params->version)))
+		return ww_fail(WW_ERR_INVALID,
+			"ww_service_params.version is not ended by a zero within %d bytes",
+			WW_SERVICE_TEXT_BYTES);
+	return WW_OK;
+}
+
+static uint32_t round_area(uint32_t bytes)
+{
+	return (bytes + WW_SERVICE_AREA_UNIT - 1) / WW_SERVICE_AREA_UNIT * WW_SERVICE_AREA_UNIT;
+}
+
+static ww_status set_form(const struct ww_service_params *params, struct ww_wire_service_ref *form)
+{
+	form->functions_max = params->functions_max;
+	form->clients_max = params->clients_max;
+	form->calls_max = params->calls_max;
+	form->arguments_bytes = round_area(params->arguments_bytes);
+	form->results_bytes = round_area(params->results_bytes);
+	memcpy(form->text, params->version, strlen(params->version));
+	return ww_random_bytes(form->service_id, sizeof(form->service_id));
+}
+
+void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
+	char out[WW_SERVICE_NAME_BYTES])
+{
+	ww_name_begin_inside(form->service_id, out);
+	snprintf(out + WW_NAME_INSIDE_CHARS, WW_SERVICE_NAME_BYTES - WW_NAME_INSIDE_CHARS, "%s",
+		what);
+}
+
+/* --- create --- */
+
+static void streams_fini(struct ww_service *service)
+{
+	for (uint32_t i = 0; i < WW_SERVICE_STREAMS_MAX; i++) {
+		ww_stream_unref(service->streams[i].stream);
+		ww_timeline_drop(service->streams[i].timeline);
+	}
+}
+
+static void offers_fini(struct ww_service *service)
+{
+	for (uint32_t i = 0; service->offers && i < service->form.functions_max; i++) {
+		free(service->offers[i].uids);
+		free(service->offers[i].gids);
+		free(service->offers[i].signature);
+	}
+	free(service->offers);
+	free(service->lane_offer.signature);
+}
+
+/* What goes on the service's streams is over. */
+static void finish_work(struct ww_service *service)
+{
+	for (uint32_t i = 0; i < WW_SERVICE_STREAMS_MAX; i++) {
+		if (service->streams[i].stream)
+			(void)ww_stream_synchronize(service->streams[i].stream, WW_FOREVER, NULL);
+	}
+	ww_service_end_done(service);
+	ww_list_for_each (link, &service->working) /* of a stream that failed */
+		ww_call_release(ww_container(link, struct ww_call, link));
+}
+
+static void calls_fini(struct ww_service *service)
+{
+	struct ww_list *link;
+
+	while ((link = ww_list_take_first(&service->working)))
+		ww_call_free(ww_container(link, struct ww_call, link));
+	while ((link = ww_list_take_first(&service->free_calls)))
+		ww_call_free(ww_container(link, struct ww_call, link));
+}
+
+static void service_free(struct ww_service *service)
+{
+	finish_work(service);
+	if (service->page.mapping)
+		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
+	ww_service_peers_fini(service);
+	calls_fini(service);
+	streams_fini(service);
+	offers_fini(service);
+	ww_timeline_drop(service->timeline);
+	ww_mapping_unref(service->key_file);
+	ww_service_bell_fini(&service->bell);
+	ww_service_page_fini(&service->page);
+	ww_device_unref(service->device);
+	ww_broker_unref(service->broker);
+	free(service->numbers);
+	pthread_cond_destroy(&service->led);
+	pthread_mutex_destroy(&service->lock);
+	free(service);
+}
+
+WW_DEFINE_CLEANUP(struct ww_service, service_free)
+
+static ww_status service_new(const struct ww_service_params *params, struct ww_service **out)
+{
+	struct ww_service *service = calloc(1, sizeof(*service));
+
+	if (!service)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
+	ww_ref_init(&service->ref);
+	ww_list_init(&service->peers);
+	ww_list_init(&service->free_calls);
+	ww_list_init(&service->working);
+	service->turn = &service->peers;
+	pthread_mutex_init(&service->lock, NULL);
+	ww_condition_init(&service->led);
+	service->params = *params;
+	service->sleep_ns = WW_SERVICE_FIRST_SLEEP_NS;
+	*out = service;
+	return WW_OK;
+}
+
+static ww_status make_tables(struct ww_service *service)
+{
+	service->offers = calloc(service->form.functions_max, sizeof(*service->offers));
+	service->numbers = calloc((service->form.clients_max + 63) / 64, sizeof(*service->numbers));
+	if (!service->offers || !service->numbers)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
+	return WW_OK;
+}
+
+static ww_status make_lane_offer(struct ww_service *service)
+{
+	struct ww_offer *offer = &service->lane_offer;
+
+	offer->fn = ww_call_give_timeline;
+	offer->shared = &service->lane_function;
+	offer->signature = malloc(sizeof(*offer->signature));
+	if (!offer->signature)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
+	return ww_signature_parse("", offer->signature);
+}
+
+static ww_status make_files(struct ww_service *service)
+{
+	const struct ww_service_size size = ww_service_size_of(&service->form);
+	const struct ww_signal_map *page;
+
+	ww_try(make_tables(service));
+	ww_try(make_lane_offer(service));
+	ww_try(ww_timeline_create_alone(&service->timeline));
+	page = service->timeline->page;
+	memcpy(service->form.page_id, page->id, sizeof(page->id));
+	service->form.page_bytes = page->cpu->bytes;
+	ww_try(ww_random_bytes(service->key, sizeof(service->key)));
+	ww_try(ww_service_page_create(&service->page, service->form.service_id, &size));
+	service->page.header->created_ns = ww_clock_now_ns();
+	service->page.header->state = WW_WIRE_SERVICE_STATE_STARTING;
+	ww_try(ww_service_bell_create(&service->bell, service->form.service_id));
+	return ww_service_key_create(service->form.service_id, service->key, &service->key_file);
+}
+
+static ww_status offer_file(struct ww_put_request *offer, struct ww_mapping *mapping,
+	uint32_t access, uint8_t whom)
+{
+	ww_try(ww_mapping_export(mapping, access, &offer->fds[offer->fd_count]));
+	offer->put.fd_access[offer->fd_count++] = whom;
+	offer->put.bytes += mapping->bytes;
+	offer->host_bytes += mapping->bytes;
+	return WW_OK;
+}
+
+static ww_status put_service(struct ww_service *service, const char *name,
+	const struct ww_name_params *named)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	const uint8_t all = WW_PUT_TO_READERS | WW_PUT_TO_WRITERS;
+
+	ww_sync_object_offer_init(&offer, WW_OBJECT_SERVICE, service->form.service_id, named);
+	offer.put.state = WW_STATE_SHARED;
+	if (name)
+		memcpy(offer.put.name, name, strlen(name));
+	ww_try(ww_sync_object_offer_page(&offer, service->timeline->page));
+	offer.put.fd_access[0] = all;
+	ww_try(offer_file(&offer, service->page.mapping, WW_ACCESS_READ, all));
+	ww_try(offer_file(&offer, service->bell.mapping, WW_ACCESS_WRITE, WW_PUT_TO_WRITERS));
+	ww_try(offer_file(&offer, service->key_file, WW_ACCESS_READ, WW_PUT_TO_WRITERS));
+	ww_service_ref_write(&service->form, offer.put.description);
+	offer.put.description_bytes = WW_SERVICE_REF_BYTES;
+	return ww_put_request_put(&offer, &service->timeline->attachments, service->broker, 0);
+}
+
+static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,
+	const struct ww_service_params *params, struct ww_service **out_service)
+{
+	WW_CLEANUP(service_free_p) struct ww_service *service = NULL;
+	struct ww_name_params named;
+
+	ww_try(ww_sync_object_read_name(WW_PARAMS(struct ww_name_params, .mode = params->mode,
+						.gid = params->gid, .flags = params->flags),
+		&named));
+	ww_try(service_new(params, &service));
+	ww_try(set_form(params, &service->form));
+	service->device = ww_device_ref(device);
+	service->broker = ww_broker_ref(broker);
+	ww_try(ww_sync_object_require_version(broker, TELLS_WHO_CAME,
+		"tell a service's server who its clients are"));
+	ww_try(make_files(service));
+	ww_try(put_service(service, name, &named));
+	*out_service = ww_steal(service);
+	return WW_OK;
+}
+
+ww_status ww_service_create(ww_device *device, ww_broker *broker, const char *name,
+	const struct ww_service_params *params, ww_cancel *cancel, ww_service **out_service)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
+	struct ww_service_params ours = {.mode = 0};
+
+	ww_clear(out_service, NULL);
+	ww_try(ww_process_enter());
+	ww_require(device && out_service, "ww_service_create: device or out_service is NULL");
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, PARAMS_V1_BYTES,
+			"ww_service_params"));
+	fill_defaults(&ours);
+	ww_try(check_params(&ours));
+	if (name)
+		ww_try(ww_name_check(name));
+	ww_try(ww_choose_broker(&broker, &opened, 0));
+	return create(device, broker, name, &ours, out_service);
+}
+
+ww_service *ww_service_ref(ww_service *service)
+{
+	if (service)
+		ww_ref_get(&service->ref);
+	return service;
+}
+
+ww_service *ww_service_unref(ww_service *service)
+{
+	if (!service || !ww_ref_put(&service->ref))
+		return NULL;
+	service_free(service);
+	ww_deferred_reclaim();
+	return NULL;
+}
+
+ww_status ww_service_export(ww_service *service, uint32_t access,
+	const struct ww_token_params *params, ww_cancel *cancel, struct ww_token *out_token)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	struct ww_token_info info = {
+		.struct_size = sizeof(info),
+		.kind = WW_OBJECT_SERVICE,
+		.access = access,
+	};
+	struct ww_escrow escrow;
+
+	ww_try(ww_process_enter());
+	ww_require(service && out_token, "ww_service_export: service or out_token is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	ww_try(ww_memory_check_access(access));
+	ww_try(ww_sync_object_read_token(params, &escrow));
+	if (!ww_hold_ref_find(&service->timeline->attachments, service->broker, info.object_id))
+		return ww_fail(WW_ERR_NOT_FOUND, "the broker at %s has lost the service",
+			service->broker->address.path);
+	return ww_export_object(service->broker, &info, &escrow, out_token);
+}
+
+/* --- functions --- */
+
+static ww_status check_function_name(const char *name)
+{
+	static const char
+		allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
+	size_t good = strspn(name, allowed);
+
+	if (good == 0 || name[good] || good >= WW_FUNCTION_NAME_BYTES)
+		return ww_fail(WW_ERR_INVALID,
+			"'%.64s' is no name of a function: use 1 to %d letters, digits, '_', '.', '-' "
+			"and '/'",
+			name, WW_FUNCTION_NAME_BYTES - 1);
+	return WW_OK;
+}
+
+static ww_status copy_ids(const uint32_t *ids, uint32_t count, uint32_t **out_ids,
+	uint32_t *out_count)
+{
+	if (!ids)
+		return WW_OK;
+	*out_ids = calloc(count + (size_t)1, sizeof(*ids));
+	if (!*out_ids)
+		return ww_fail(WW_ERR_NO_MEMORY,
+			"cannot keep who may call a function: out of memory");
+	memcpy(*out_ids, ids, count * sizeof(*ids));
+	*out_count = count;
+	return WW_OK;
+}
+
+static ww_status read_offer(const char *signature, const struct ww_function_params *params,
+	struct ww_offer *offer)
+{
+	struct ww_function_params ours = {.flags = 0};
+
+	if (params)
+		ww_try(ww_params_read(&ours, sizeof(ours), params, FUNCTION_PARAMS_V1_BYTES,
+			"ww_function_params"));
+	if (ours.flags & ~(WW_FUNCTION_IDEMPOTENT | WW_FUNCTION_ENQUEUES))
+		return ww_fail(WW_ERR_INVALID,
+			"ww_function_params.flags has unknown bits: 0x%" PRIx32, ours.flags);
+	offer->flags = ours.flags;
+	ww_try(copy_ids(ours.uids, ours.uid_count, &offer->uids, &offer->uid_count));
+	ww_try(copy_ids(ours.gids, ours.gid_count, &offer->gids, &offer->gid_count));
+	offer->signature = malloc(sizeof(*offer->signature));
+	if (!offer->signature)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
+	return ww_signature_parse(signature, offer->signature);
+}
+
+/* Locked. */
+static ww_status add_offer(struct ww_service *service, const char *name,
+	const struct ww_offer *offer)
+{
+	uint32_t count = ww_service_page_count(&service->page);
+	struct ww_layout_service_function *shared = &service->page.functions[count];
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!strcmp((const char *)service->page.functions[i].name, name))
+			return ww_fail(WW_ERR_EXISTS, "the service offers a function '%s' already",
+				name);
+	}
+	if (count == service->form.functions_max)
+		return ww_fail(WW_ERR_LIMIT,
+			"cannot offer '%s': the service has %" PRIu32
+			" functions already, as many as it was made for (functions_max)",
+			name, count);
+	service->offers[count] = *offer;
+	service->offers[count].shared = shared;
+	memcpy(shared->name, name, strlen(name));
+	memcpy(shared->signature, offer->signature->text, strlen(offer->signature->text));
+	shared->hash = offer->signature->hash;
+	shared->flags = offer->flags;
+	__atomic_store_n(&service->page.header->function_count, count + 1, __ATOMIC_RELEASE);
+	ww_await_wake(&service->page.header->wakes);
+	return WW_OK;
+}
+
+ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
+	ww_service_fn fn, void *context, const struct ww_function_params *params)
+{
+	struct ww_offer offer = {.fn = fn, .context = context};
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(service && name && signature && fn,
+		"ww_service_offer: service, name, signature or fn is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	ww_try(check_function_name(name));
+	status = read_offer(signature, params, &offer);
+	pthread_mutex_lock(&service->lock);
+	if (status == WW_OK)
+		status = add_offer(service, name, &offer);
+	pthread_mutex_unlock(&service->lock);
+	if (status != WW_OK) {
+		free(offer.uids);
+		free(offer.gids);
+		free(offer.signature);
+	}
+	return status;
+}
+
+/* --- state --- */
+
+static void set_state(struct ww_service *service, uint32_t from, uint32_t to)
+{
+	if (!__atomic_compare_exchange_n(&service->page.header->state, &from, to, false,
+		    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	ww_await_wake(&service->page.header->wakes);
+	ww_await_wake(&service->bell.header->wakes);
+}
+
+ww_status ww_service_start(ww_service *service)
+{
+	ww_try(ww_process_enter());
+	ww_require(service, "ww_service_start: service is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	set_state(service, WW_WIRE_SERVICE_STATE_STARTING, WW_WIRE_SERVICE_STATE_READY);
+	return WW_OK;
+}
+
+ww_status ww_service_drain(ww_service *service)
+{
+	ww_try(ww_process_enter());
+	ww_require(service, "ww_service_drain: service is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	set_state(service, WW_WIRE_SERVICE_STATE_STARTING, WW_WIRE_SERVICE_STATE_DRAINING);
+	set_state(service, WW_WIRE_SERVICE_STATE_READY, WW_WIRE_SERVICE_STATE_DRAINING);
+	return WW_OK;
+}
+
+/* --- what there is to tell --- */
+
+void ww_service_describe(const struct ww_service_page *page, const struct ww_wire_service_ref *form,
+	const struct ww_signal_map *server, struct ww_service_info *info)
+{
+	const struct ww_layout_service_page *header = page->header;
+	uint64_t now_ns = ww_clock_now_ns();
+	uint64_t created_ns = header->created_ns;
+
+	info->state = ww_service_page_state(page);
+	info->functions = ww_service_page_count(page);
+	info->clients = __atomic_load_n(&header->clients, __ATOMIC_RELAXED);
+	info->calls = __atomic_load_n(&header->calls, __ATOMIC_RELAXED);
+	info->age_ns = created_ns < now_ns ? now_ns - created_ns : 0;
+	info->clients_max = form->clients_max;
+	info->calls_max = form->calls_max;
+	info->arguments_bytes = form->arguments_bytes;
+	info->results_bytes = form->results_bytes;
+	info->pid = server->header->pid;
+	memcpy(info->version, form->text, sizeof(info->version));
+	ww_wait_result_program(server->header->program, info->program);
+	if (info->state != WW_WIRE_SERVICE_STATE_STOPPED &&
+		__atomic_load_n(&server->header->lost, __ATOMIC_ACQUIRE))
+		info->state = WW_SERVICE_LOST;
+}
+
+void ww_service_describe_function(const struct ww_service_page *page, uint32_t index,
+	struct ww_function_info *info)
+{
+	const struct ww_layout_service_function *shared = &page->functions[index];
+
+	info->flags = shared->flags;
+	info->hash = shared->hash;
+	info->calls = __atomic_load_n(&shared->calls, __ATOMIC_RELAXED);
+	info->failed = __atomic_load_n(&shared->failed, __ATOMIC_RELAXED);
+	info->not_started = __atomic_load_n(&shared->not_started, __ATOMIC_RELAXED);
+	info->run_ns = __atomic_load_n(&shared->run_ns, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; i < WW_SERVICE_LATENCIES; i++)
+		info->latency[i] = __atomic_load_n(&shared->latency[i], __ATOMIC_RELAXED);
+	memcpy(info->name, shared->name, sizeof(info->name) - 1);
+	memcpy(info->signature, shared->signature, sizeof(info->signature) - 1);
+}
+
+ww_status ww_service_info_get(ww_service *service, struct ww_service_info *info)
+{
+	struct ww_service_info ours = {.struct_size = sizeof(ours)};
+
+	ww_try(ww_process_enter());
+	ww_require(service && info, "ww_service_info_get: service or info is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	ww_service_describe(&service->page, &service->form, service->timeline->page, &ours);
+	ours.uid = geteuid();
+	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_service_info");
+}
+
+ww_status ww_service_function_info_get(ww_service *service, uint32_t index,
+	struct ww_function_info *info)
+{
+	struct ww_function_info ours = {.struct_size = sizeof(ours)};
+
+	ww_try(ww_process_enter());
+	ww_require(service && info, "ww_service_function_info_get: service or info is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	if (index >= ww_service_page_count(&service->page))
+		return WW_END;
+	ww_service_describe_function(&service->page, index, &ours);
+	return ww_params_write(info, &ours, sizeof(ours), FUNCTION_INFO_V1_BYTES,
+		"ww_function_info");
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.h - a service as its server has it
+ *
+ *   ww_service ──> functions, by index
+ *              ──> clients (peers.h) ──> lanes ──> calls that were taken, in order
+ *              ──> streams, and the calls whose work is on them
+ *
+ * Of the threads that serve, one at a time is the leader: it alone gets to know clients, forgets
+ * them, and looks at their requests. When it has found a call, another thread leads, and it runs
+ * the call. The lock guards what threads change that end calls: lanes, streams, free calls. It is
+ * never held while a function runs, while the broker answers or while anything is mapped.
+ */
+#ifndef WW_SERVICE_SERVICE_H
+#define WW_SERVICE_SERVICE_H
+
+#include <pthread.h>
+
+#include <warpway/service.h>
+
+#include "base/list.h"
+#include "call/signature.h"
+#include "client/broker_client.h"
+#include "memory/memory.h"
+#include "service/ring.h"
+#include "sync/timeline.h"
+#include "wire/sync_description.h"
+
+#define WW_SERVICE_NAME_BYTES 64
+
+/* How long a side sleeps before it looks whether the other one has ended: that wakes nobody. */
+#define WW_SERVICE_LOOK_NS UINT64_C(50000000)
+
+/*
+ * A wake can be missed in the instant before the server sleeps (ring.h), so its first sleep is
+ * short, and each one after it twice as long, up to WW_SERVICE_LOOK_NS, as long as no call comes.
+ */
+#define WW_SERVICE_FIRST_SLEEP_NS UINT64_C(1000000)
+
+#define WW_SERVICE_STREAMS_MAX 64
+
+/* A function that is offered; constant, but for what its entry in the page counts. */
+struct ww_offer {
+	ww_service_fn fn;
+	void *context;
+	uint32_t flags;
+	uint32_t uid_count;
+	uint32_t gid_count;
+	uint32_t *uids; /* owned, as are the next two */
+	uint32_t *gids;
+	struct ww_signature *signature;
+	struct ww_layout_service_function *shared;
+};
+
+/* A stream for functions. A value of its timeline is reached when the work before is complete. */
+struct ww_service_stream {
+	ww_stream *stream; /* NULL: not made yet */
+	ww_timeline *timeline;
+	uint64_t value; /* the last one that was signalled */
+	uint32_t lanes; /* that use it now */
+};
+
+struct ww_service {
+	struct ww_ref ref;
+	struct ww_wire_service_ref form; /* constant, as are the next ones */
+	struct ww_service_params params;
+	uint8_t key[WW_WIRE_ID_BYTES];
+	ww_device *device;        /* a reference */
+	struct ww_broker *broker; /* a reference */
+	struct ww_service_page page;
+	struct ww_service_bell bell;
+	struct ww_mapping *key_file; /* a reference */
+	/* Own; its page is the server's signal page, its attachments hold the object. */
+	ww_timeline *timeline;
+
+	/* Of the leader. */
+	struct ww_list peers; /* struct ww_service_peer */
+	struct ww_list *turn; /* the client that was served last, or &peers */
+	uint32_t peer_count;  /* that were not refused */
+	uint32_t members_seen;
+	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
+	uint64_t look_ns;      /* when to look again which clients have ended */
+	uint64_t sleep_ns;     /* how long to sleep next, at most */
+	uint64_t changes_seen;
+	uint64_t *numbers; /* a bit for each number of a client that is taken */
+	bool is_refusing;  /* calls that come now come after drain */
+
+	/* Counts what may let another call start: a call has ended, or a function has returned. */
+	_Atomic uint64_t changes;
+
+	pthread_mutex_t lock; /* of all that follows */
+	pthread_cond_t led;   /* there is no leader */
+	bool has_leader;
+	uint32_t waiting; /* threads that would lead */
+	uint32_t running; /* calls that were started, or are about to be, and have not ended */
+	struct ww_offer *offers;
+	struct ww_offer lane_offer;                      /* WW_SERVICE_LANE_FUNCTION; constant */
+	struct ww_layout_service_function lane_function; /* what is counted of it */
+	struct ww_list free_calls;                       /* struct ww_call */
+	struct ww_list working; /* calls whose functions have returned, and whose work goes on */
+	_Atomic(uint32_t) working_count; /* of them; also read without the lock */
+	struct ww_service_stream streams[WW_SERVICE_STREAMS_MAX];
+};
+
+static inline struct ww_service_size ww_service_size_of(const struct ww_wire_service_ref *form)
+{
+	return (struct ww_service_size){
+		.functions_max = form->functions_max,
+		.calls_max = form->calls_max,
+		.arguments_bytes = form->arguments_bytes,
+		.results_bytes = form->results_bytes,
+	};
+}
+
+/*
+ * The function that every service has, beside those that it offers: it takes nothing, and returns
+ * the token of the timeline of the lane in which it is called.
+ */
+#define WW_SERVICE_LANE_FUNCTION UINT32_MAX
+
+/* Return: NULL: there is no such function. */
+static inline const struct ww_offer *ww_service_offer_of(const struct ww_service *service,
+	uint32_t function)
+{
+	if (function == WW_SERVICE_LANE_FUNCTION)
+		return &service->lane_offer;
+	return function < ww_service_page_count(&service->page) ? &service->offers[function] : NULL;
+}
+
+/* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
+void ww_service_end_done(struct ww_service *service);
+
+/* Names inside the service's object: "@ID/client-". */
+void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
+	char out[WW_SERVICE_NAME_BYTES]);
+
+/* What the page says of the service, and of a function. @index: of one that there is */
+void ww_service_describe(const struct ww_service_page *page, const struct ww_wire_service_ref *form,
+	const struct ww_signal_map *server, struct ww_service_info *info);
+void ww_service_describe_function(const struct ww_service_page *page, uint32_t index,
+	struct ww_function_info *info);
+
+#endif

@@ -1,0 +1,729 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.c - calls between the server and clients of one process
+ *
+ * A thread serves, and the case calls. That processes do the same, and what happens when they end,
+ * is seen in tests/integration.
+ */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "support/broker_case.h"
+#include "support/service.h"
+
+#define SERVICES (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY | WW_CAP_STREAM_VALUE)
+#define FOREVER  WW_FOREVER
+#define BYTES    4096
+
+#define SERVICE(...) WW_PARAMS(struct ww_service_params, __VA_ARGS__)
+#define SUBMIT(...)  WW_PARAMS(struct ww_submit_params, __VA_ARGS__)
+
+/* What a case has. */
+struct stage {
+	ww_service *service;
+	ww_client *client;
+	ww_cancel *cancel;
+	pthread_t threads[4];
+	uint32_t thread_count;
+};
+
+static void *serve(void *argument)
+{
+	struct stage *stage = argument;
+
+	return (void *)(intptr_t)ww_service_serve(stage->service, FOREVER, stage->cancel);
+}
+
+static void start_thread(struct stage *stage)
+{
+	MUST(!pthread_create(&stage->threads[stage->thread_count++], NULL, serve, stage));
+}
+
+/* A service and a client; nobody serves yet. */
+static void stage_open(struct stage *stage, const struct ww_service_params *params)
+{
+	*stage = (struct stage){.thread_count = 0};
+	scene_begin();
+	MUST_OK(ww_cancel_create(&stage->cancel));
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", params, NULL, &stage->service));
+	service_offer_all(stage->service, scene.device);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &stage->client));
+}
+
+static void stage_begin(struct stage *stage, const struct ww_service_params *params)
+{
+	stage_open(stage, params);
+	start_thread(stage);
+}
+
+static void stage_join(struct stage *stage, ww_status expected)
+{
+	for (uint32_t i = 0; i < stage->thread_count; i++) {
+		void *status;
+
+		MUST(!pthread_join(stage->threads[i], &status));
+		MUST_EQUAL(expected, (ww_status)(intptr_t)status);
+	}
+	stage->thread_count = 0;
+}
+
+static void stage_end(struct stage *stage)
+{
+	ww_client_unref(stage->client);
+	ww_cancel_set(stage->cancel);
+	stage_join(stage, WW_CANCELLED);
+	ww_service_unref(stage->service);
+	ww_cancel_unref(stage->cancel);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static uint32_t find(ww_client *client, const char *name)
+{
+	uint32_t function;
+
+	MUST_OK(ww_client_find(client, name, NULL, 0, NULL, &function));
+	return function;
+}
+
+static ww_ticket *submit(struct stage *stage, const char *name, const struct ww_value *values,
+	uint32_t count)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(stage->client, find(stage->client, name), values, count, NULL,
+		FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+static ww_ticket *call(struct stage *stage, const char *name, const struct ww_value *values,
+	uint32_t count)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_call(stage->client, find(stage->client, name), values, count, NULL,
+		FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+/* Waits until its function has been started. */
+static void wait_started(ww_ticket *ticket)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	while (!info.has_started)
+		MUST_OK(ww_ticket_info_get(ticket, &info));
+}
+
+/* --- making and opening --- */
+
+CASE(service_create_refuses, 0)
+{
+	ww_service *service;
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_INVALID, "power of two",
+		ww_service_create(scene.device, scene.broker, "s", SERVICE(.calls_max = 3), NULL,
+			&service));
+	MUST_REFUSE(WW_ERR_INVALID, "1024",
+		ww_service_create(scene.device, scene.broker, "s", SERVICE(.calls_max = 2048), NULL,
+			&service));
+	MUST_REFUSE(WW_ERR_INVALID, "4096",
+		ww_service_create(scene.device, scene.broker, "s", SERVICE(.clients_max = 4097),
+			NULL, &service));
+	MUST(!service);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static ww_status nothing(void *context, ww_call *one)
+{
+	(void)context;
+	(void)one;
+	return WW_OK;
+}
+
+CASE(service_offer_refuses, SERVICES)
+{
+	struct stage stage;
+
+	stage_open(&stage, SERVICE(.functions_max = 9));
+	MUST_REFUSE(WW_ERR_EXISTS, "'add'",
+		ww_service_offer(stage.service, "add", "", nothing, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "no name of a function",
+		ww_service_offer(stage.service, "a b", "", nothing, NULL, NULL));
+	MUST_STATUS(WW_ERR_INVALID,
+		ww_service_offer(stage.service, "x", "f33 x", nothing, NULL, NULL));
+	MUST_REFUSE(WW_ERR_LIMIT, "functions_max",
+		ww_service_offer(stage.service, "x", "", nothing, NULL, NULL));
+	stage_end(&stage);
+}
+
+CASE(service_tells_what_it_offers, SERVICES)
+{
+	struct ww_function_info function = WW_INIT(struct ww_function_info);
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+	struct stage stage;
+	uint32_t found;
+
+	stage_open(&stage, SERVICE(.version = "2.1"));
+	MUST_OK(ww_client_service_info_get(stage.client, &info));
+	MUST_EQUAL(WW_SERVICE_READY, info.state);
+	MUST_EQUAL(9, info.functions);
+	MUST(!strcmp(info.version, "2.1"));
+	MUST_OK(ww_client_function_info_get(stage.client, 1, &function));
+	MUST(!strcmp(function.name, "add"));
+	MUST(!strcmp(function.signature, "i64 a, i64 b = 10 -> i64 sum"));
+	MUST_STATUS(WW_END, ww_client_function_info_get(stage.client, 9, &function));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "'sub'",
+		ww_client_find(stage.client, "sub", NULL, 0, NULL, &found));
+	MUST_REFUSE(WW_ERR_MISMATCH, "i64 a, i64 b = 10 -> i64 sum",
+		ww_client_find(stage.client, "add", "i64 a -> i64 sum", 0, NULL, &found));
+	MUST_OK(ww_client_find(stage.client, "add", "i64 a,i64 b=10->i64 sum", 0, NULL, &found));
+	stage_end(&stage);
+}
+
+CASE(service_observer_sees_and_cannot_call, SERVICES)
+{
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+	struct stage stage;
+	ww_client *observer;
+
+	stage_open(&stage, SERVICE(.mode = 0600));
+	MUST_OK(ww_client_open(scene.broker, "s",
+		WW_PARAMS(struct ww_client_params, .flags = WW_CLIENT_OBSERVE), 0, NULL,
+		&observer));
+	MUST_OK(ww_client_service_info_get(observer, &info));
+	MUST_OK(ww_client_wait_ready(observer, 0, NULL));
+	MUST_REFUSE(WW_ERR_ACCESS, "observes",
+		ww_client_submit(observer, find(observer, "nop"), NULL, 0, NULL, 0, NULL, NULL));
+	ww_client_unref(observer);
+	stage_end(&stage);
+}
+
+CASE(service_opens_by_token, SERVICES)
+{
+	const struct ww_value values[] = {value_i64(2), value_i64(3)};
+	const struct ww_token_params no_escrow = {
+		.struct_size = sizeof(no_escrow),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+	struct ww_token reading;
+	struct ww_token token;
+	struct stage stage;
+	ww_client *client;
+
+	stage_begin(&stage, NULL);
+	MUST_OK(ww_service_export(stage.service, WW_ACCESS_WRITE, &no_escrow, NULL, &token));
+	MUST_OK(ww_service_export(stage.service, WW_ACCESS_READ, &no_escrow, NULL, &reading));
+	MUST_STATUS(WW_ERR_ACCESS, ww_client_import(scene.broker, &reading, NULL, NULL, &client));
+	ww_client_unref(stage.client);
+	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage.client));
+	ww_ticket_unref(call(&stage, "add", values, 2));
+	stage_end(&stage);
+}
+
+/* --- calls --- */
+
+CASE(service_calls_with_scalars_and_bytes, SERVICES)
+{
+	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
+	const struct ww_value data = value_bytes("warpway", 7);
+	struct ww_value value;
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	ww_ticket_unref(call(&stage, "nop", NULL, 0));
+	ticket = call(&stage, "add", values, 2);
+	MUST_EQUAL(42, result_scalar(ticket, 0));
+	MUST_STATUS(WW_END, ww_ticket_result(ticket, 1, &value));
+	ww_ticket_unref(ticket);
+	ticket = call(&stage, "add", values, 1);
+	MUST_EQUAL(8, result_scalar(ticket, 0));
+	ww_ticket_unref(ticket);
+	ticket = call(&stage, "echo", &data, 1);
+	MUST_OK(ww_ticket_result(ticket, 0, &value));
+	MUST_EQUAL(7, value.bytes);
+	MUST(!memcmp(value.data, "warpway", 7));
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
+CASE(service_calls_with_memory, SERVICES)
+{
+	struct stage stage;
+	struct ww_value values[2];
+	struct ww_token token;
+	ww_memory *memory;
+	uint8_t bytes[BYTES];
+
+	stage_begin(&stage, NULL);
+	memory = scene_make(BYTES, 1);
+	values[0] = value_memory(memory);
+	values[1] = value_u8(7);
+	ww_ticket_unref(call(&stage, "fill", values, 2));
+	memory_get(memory, 0, bytes, sizeof(bytes));
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		MUST_EQUAL(7, bytes[i]);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = WW_ESCROW_NONE),
+		NULL, &token));
+	values[0] = value_token(&token);
+	values[1] = value_u64(BYTES - 1);
+	ww_ticket_unref(call(&stage, "mark", values, 2));
+	MUST(service_marks_made() > 0);
+	memory_get(memory, 0, bytes, sizeof(bytes));
+	MUST_EQUAL(8, bytes[BYTES - 1]);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+}
+
+/* Calls of one lane whose work is on a stream: the last one's value stays. */
+CASE(service_lane_is_in_order, SERVICES)
+{
+	struct stage stage;
+	struct ww_value values[2];
+	ww_ticket *tickets[32];
+	struct ww_token token;
+	ww_memory *memory;
+	uint8_t byte;
+
+	stage_begin(&stage, NULL);
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .access = WW_ACCESS_WRITE,
+			.escrow_ns = WW_ESCROW_NONE),
+		NULL, &token));
+	values[0] = value_token(&token);
+	for (uint8_t i = 0; i < 32; i++) {
+		values[1] = value_u8(i);
+		tickets[i] = submit(&stage, "fill", values, 2);
+	}
+	for (uint32_t i = 32; i-- > 0;) {
+		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
+		ww_ticket_unref(tickets[i]);
+	}
+	memory_get(memory, BYTES - 1, &byte, 1);
+	MUST_EQUAL(31, byte);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+}
+
+CASE(service_returns_arrays, SERVICES)
+{
+	const struct ww_value values[] = {value_u64(BYTES), value_u8(9)};
+	struct ww_value result;
+	struct stage stage;
+	ww_memory *memory;
+	ww_ticket *ticket;
+	uint8_t byte;
+
+	stage_begin(&stage, NULL);
+	ticket = call(&stage, "make", values, 2);
+	MUST_OK(ww_ticket_result(ticket, 0, &result));
+	MUST_EQUAL(WW_ARGUMENT_ARRAY, result.kind);
+	MUST_OK(ww_memory_import(scene.device, scene.broker, result.token, NULL, NULL, &memory,
+		NULL));
+	ww_ticket_unref(ticket);
+	memory_get(memory, BYTES - 1, &byte, 1);
+	MUST_EQUAL(9, byte);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+}
+
+/* What a client has not taken is limited, and is released with its ticket. */
+CASE(service_limits_arrays_of_a_client, SERVICES)
+{
+	const struct ww_value values[] = {value_u64(1), value_u8(9)};
+	struct stage stage;
+	ww_ticket *first;
+	ww_ticket *second;
+
+	stage_begin(&stage, SERVICE(.memory_bytes_max = UINT64_C(3) << 20));
+	first = call(&stage, "make", values, 2);
+	MUST_REFUSE(WW_ERR_QUOTA, "memory_bytes_max",
+		ww_client_call(stage.client, find(stage.client, "make"), values, 2, NULL, FOREVER,
+			NULL, &second));
+	ww_ticket_unref(first);
+	ww_ticket_unref(call(&stage, "make", values, 2));
+	stage_end(&stage);
+}
+
+CASE(service_failures_reach_the_client, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	const struct ww_value wrong = value_u8(1);
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	ticket = submit(&stage, "fail", &status, 1);
+	MUST_REFUSE(WW_ERR_EXISTS, "failed as it was told", ww_ticket_wait(ticket, FOREVER, NULL));
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST(info.has_ended && info.has_started);
+	MUST_EQUAL(WW_ERR_EXISTS, info.status);
+	ww_ticket_unref(ticket);
+	MUST_REFUSE(WW_ERR_MISMATCH, "status",
+		ww_client_submit(stage.client, find(stage.client, "fail"), &wrong, 1, NULL, 0, NULL,
+			&ticket));
+	MUST_STATUS(WW_ERR_INVALID,
+		ww_client_submit(stage.client, 99, NULL, 0, NULL, 0, NULL, &ticket));
+	stage_end(&stage);
+}
+
+CASE(service_gives_caller, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	ww_ticket_unref(call(&stage, "nop", NULL, 0));
+	ticket = call(&stage, "who", NULL, 0);
+	MUST_EQUAL(geteuid(), result_scalar(ticket, 0));
+	MUST_EQUAL((uint32_t)getpid(), result_scalar(ticket, 1));
+	MUST_EQUAL(2, result_scalar(ticket, 2));
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
+CASE(service_limits_function_to_users, SERVICES)
+{
+	const uint32_t others[] = {geteuid() + 1};
+	const uint32_t ours[] = {geteuid()};
+	struct stage stage;
+
+	stage_open(&stage, NULL);
+	MUST_OK(ww_service_offer(stage.service, "theirs", "", nothing, NULL,
+		WW_PARAMS(struct ww_function_params, .uids = others, .uid_count = 1)));
+	MUST_OK(ww_service_offer(stage.service, "ours", "", nothing, NULL,
+		WW_PARAMS(struct ww_function_params, .uids = ours, .uid_count = 1)));
+	start_thread(&stage);
+	ww_ticket_unref(call(&stage, "ours", NULL, 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "'theirs'",
+		ww_client_call(stage.client, find(stage.client, "theirs"), NULL, 0, NULL, FOREVER,
+			NULL, NULL));
+	stage_end(&stage);
+}
+
+/* --- time, cancelling, room --- */
+
+CASE(service_queued_call_is_cancelled, SERVICES)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct stage stage;
+	ww_ticket *running;
+	ww_ticket *queued;
+
+	stage_begin(&stage, NULL);
+	running = submit(&stage, "hold", NULL, 0);
+	queued = submit(&stage, "nop", NULL, 0);
+	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(queued, 0, NULL));
+	ww_ticket_cancel(queued);
+	wait_started(running);
+	ww_ticket_cancel(running);
+	MUST_REFUSE(WW_ERR_GIVEN_UP, "cancelled while it ran",
+		ww_ticket_wait(running, FOREVER, NULL));
+	MUST_STATUS(WW_CANCELLED, ww_ticket_wait(queued, FOREVER, NULL));
+	MUST_OK(ww_ticket_info_get(queued, &info));
+	MUST(info.has_ended && !info.has_started);
+	ww_ticket_unref(running);
+	ww_ticket_unref(queued);
+	stage_end(&stage);
+}
+
+CASE(service_late_call_is_not_started, SERVICES)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_open(&stage, NULL);
+	MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+		SUBMIT(.deadline_ns = 1), 0, NULL, &ticket));
+	start_thread(&stage);
+	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(ticket, FOREVER, NULL));
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST(!info.has_started);
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
+CASE(service_running_call_sees_its_deadline, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	ww_ticket_unref(call(&stage, "nop", NULL, 0));
+	MUST_OK(ww_client_submit(stage.client, find(stage.client, "hold"), NULL, 0,
+		SUBMIT(.deadline_ns = UINT64_C(200000000)), 0, NULL, &ticket));
+	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(ticket, FOREVER, NULL));
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
+CASE(service_full_ring_times_out, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *tickets[4];
+	ww_ticket *fifth;
+
+	stage_open(&stage, SERVICE(.calls_max = 4));
+	for (int i = 0; i < 4; i++)
+		tickets[i] = submit(&stage, "nop", NULL, 0);
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0, NULL, 0, NULL,
+			&fifth));
+	start_thread(&stage);
+	fifth = submit(&stage, "nop", NULL, 0);
+	for (int i = 0; i < 4; i++) {
+		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
+		ww_ticket_unref(tickets[i]);
+	}
+	MUST_OK(ww_ticket_wait(fifth, FOREVER, NULL));
+	ww_ticket_unref(fifth);
+	stage_end(&stage);
+}
+
+/* Arguments fill their area before the slots are used up. */
+CASE(service_full_area_waits, SERVICES)
+{
+	static const uint8_t data[WW_CALL_BYTES_MAX] = {1};
+	const struct ww_value value = value_bytes(data, sizeof(data));
+	struct stage stage;
+	ww_ticket *tickets[40];
+
+	stage_begin(&stage, SERVICE(.arguments_bytes = 20000, .results_bytes = 20000));
+	for (int i = 0; i < 40; i++)
+		tickets[i] = submit(&stage, "echo", &value, 1);
+	for (int i = 0; i < 40; i++) {
+		struct ww_value same;
+
+		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
+		MUST_OK(ww_ticket_result(tickets[i], 0, &same));
+		MUST(same.bytes == sizeof(data) && !memcmp(same.data, data, sizeof(data)));
+		ww_ticket_unref(tickets[i]);
+	}
+	stage_end(&stage);
+}
+
+CASE(service_refuses_what_is_larger_than_its_area, SERVICES)
+{
+	static const uint8_t data[WW_CALL_BYTES_MAX] = {1};
+	const struct ww_value value = value_bytes(data, sizeof(data));
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_open(&stage, SERVICE(.arguments_bytes = 1024));
+	MUST_REFUSE(WW_ERR_LIMIT, "arguments_bytes",
+		ww_client_submit(stage.client, find(stage.client, "echo"), &value, 1, NULL, 0, NULL,
+			&ticket));
+	stage_end(&stage);
+}
+
+CASE(service_failed_dependency_ends_what_depends, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct stage stage;
+	ww_ticket *tickets[3];
+
+	stage_begin(&stage, NULL);
+	tickets[0] = submit(&stage, "fail", &status, 1);
+	for (uint32_t i = 1; i < 3; i++)
+		MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+			SUBMIT(.lane = i, .depends_on = i), FOREVER, NULL, &tickets[i]));
+	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(tickets[0], FOREVER, NULL));
+	for (uint32_t i = 1; i < 3; i++) {
+		MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(tickets[i], FOREVER, NULL));
+		MUST_OK(ww_ticket_info_get(tickets[i], &info));
+		MUST_EQUAL(1, info.failed_call);
+		MUST(!info.has_started);
+	}
+	for (int i = 0; i < 3; i++)
+		ww_ticket_unref(tickets[i]);
+	stage_end(&stage);
+}
+
+/* However many calls have ended since, a call that failed is known to those that depend on it. */
+CASE(service_remembers_failure_for_queued_dependent, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	struct stage stage;
+	ww_ticket *failed;
+	ww_ticket *held;
+	ww_ticket *dependent;
+	ww_ticket *ticket;
+	uint32_t nop;
+
+	stage_begin(&stage, NULL);
+	start_thread(&stage);
+	nop = find(stage.client, "nop");
+	failed = submit(&stage, "fail", &status, 1);
+	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(failed, FOREVER, NULL));
+	MUST_OK(ww_client_submit(stage.client, find(stage.client, "hold"), NULL, 0,
+		SUBMIT(.lane = 1), FOREVER, NULL, &held));
+	MUST_OK(ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.lane = 1, .depends_on = 1),
+		FOREVER, NULL, &dependent));
+	for (uint32_t i = 0; i < WW_SERVICE_DEPENDS_MAX; i++)
+		ww_ticket_unref(call(&stage, "nop", NULL, 0));
+	MUST_REFUSE(WW_ERR_INVALID, "wait for its ticket",
+		ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.depends_on = 1), FOREVER, NULL,
+			&ticket));
+	ww_ticket_cancel(held);
+	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(held, FOREVER, NULL));
+	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(dependent, FOREVER, NULL));
+	ww_ticket_unref(failed);
+	ww_ticket_unref(held);
+	ww_ticket_unref(dependent);
+	stage_end(&stage);
+}
+
+/* A stream of the client goes on when the value of a call is reached, and nobody waits for it. */
+CASE(service_stream_waits_for_calls, SERVICES)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct ww_value values[2];
+	ww_timeline *timeline;
+	ww_ticket *tickets[3];
+	struct stage stage;
+	ww_memory *memory;
+	ww_stream *stream;
+	ww_memory *copy;
+	uint8_t byte;
+
+	stage_begin(&stage, NULL);
+	stream = stream_make(scene.device);
+	memory = scene_make(BYTES, 1);
+	copy = scene_make(BYTES, 2);
+	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &timeline));
+	values[0] = value_memory(memory);
+	for (uint8_t i = 0; i < 3; i++) {
+		values[1] = value_u8(i + 5);
+		tickets[i] = submit(&stage, "fill", values, 2);
+	}
+	MUST_OK(ww_ticket_info_get(tickets[2], &info));
+	MUST_EQUAL(4, info.value); /* the first call was that for the timeline */
+	MUST_OK(ww_timeline_stream_wait(timeline, stream, info.value, 0, FOREVER, NULL));
+	MUST_OK(ww_stream_copy(stream, ww_memory_pointer(copy), ww_memory_pointer(memory), BYTES));
+	MUST_OK(ww_stream_synchronize(stream, FOREVER, NULL));
+	memory_get(copy, BYTES - 1, &byte, 1);
+	MUST_EQUAL(7, byte);
+	for (int i = 0; i < 3; i++)
+		ww_ticket_unref(tickets[i]);
+	ww_timeline_unref(timeline);
+	ww_stream_unref(stream);
+	ww_memory_unref(copy);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+}
+
+/* Also a call that is not run, or fails, raises the timeline. */
+CASE(service_value_of_every_call_is_reached, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *late;
+
+	stage_begin(&stage, NULL);
+	MUST_OK(ww_client_lane_timeline(stage.client, 3, FOREVER, NULL, &timeline));
+	MUST_OK(ww_client_submit(stage.client, find(stage.client, "fail"), &status, 1,
+		SUBMIT(.lane = 3), 0, NULL, NULL));
+	MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+		SUBMIT(.lane = 3, .deadline_ns = 1), 0, NULL, &late));
+	MUST_OK(ww_ticket_info_get(late, &info));
+	MUST_EQUAL(3, info.value);
+	MUST_OK(ww_timeline_wait(timeline, info.value, FOREVER, NULL));
+	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(late, FOREVER, NULL));
+	ww_ticket_unref(late);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+/* Lanes do not wait for each other; two threads run both. */
+CASE(service_lanes_run_beside_each_other, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *running;
+
+	stage_begin(&stage, NULL);
+	start_thread(&stage);
+	running = submit(&stage, "hold", NULL, 0);
+	MUST_OK(ww_client_call(stage.client, find(stage.client, "nop"), NULL, 0, SUBMIT(.lane = 1),
+		FOREVER, NULL, NULL));
+	ww_ticket_cancel(running);
+	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
+	ww_ticket_unref(running);
+	stage_end(&stage);
+}
+
+/* --- the end --- */
+
+CASE(service_drains, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *before;
+	ww_ticket *after;
+
+	stage_open(&stage, NULL);
+	before = submit(&stage, "nop", NULL, 0);
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+	MUST_OK(ww_ticket_wait(before, 0, NULL));
+	ww_ticket_unref(before);
+	before = submit(&stage, "nop", NULL, 0);
+	MUST_OK(ww_service_drain(stage.service));
+	MUST_STATUS(WW_ERR_UNAVAILABLE,
+		ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0, NULL, 0, NULL,
+			&after));
+	MUST_STATUS(WW_ERR_UNAVAILABLE, ww_client_wait_ready(stage.client, 0, NULL));
+	MUST_STATUS(WW_END, ww_service_serve(stage.service, FOREVER, NULL));
+	MUST_OK(ww_ticket_wait(before, 0, NULL));
+	ww_ticket_unref(before);
+	stage_end(&stage);
+}
+
+/* Calls that were not started have the reason. */
+CASE(service_closed_ends_calls, SERVICES)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_open(&stage, NULL);
+	ticket = submit(&stage, "nop", NULL, 0);
+	stage.service = ww_service_unref(stage.service);
+	MUST_REFUSE(WW_ERR_UNAVAILABLE, "closed", ww_ticket_wait(ticket, FOREVER, NULL));
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST(!info.has_started);
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
+CASE(service_counts_calls, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	struct ww_function_info info = WW_INIT(struct ww_function_info);
+	struct stage stage;
+	ww_ticket *ticket;
+	uint64_t runs = 0;
+
+	stage_begin(&stage, NULL);
+	ticket = submit(&stage, "fail", &status, 1);
+	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(ticket, FOREVER, NULL));
+	ww_ticket_unref(ticket);
+	MUST_OK(ww_client_function_info_get(stage.client, find(stage.client, "fail"), &info));
+	MUST_EQUAL(1, info.calls);
+	MUST_EQUAL(1, info.failed);
+	MUST_EQUAL(0, info.not_started);
+	for (uint32_t i = 0; i < WW_SERVICE_LATENCIES; i++)
+		runs += info.latency[i];
+	MUST_EQUAL(1, runs);
+	stage_end(&stage);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * channel_hostile.c - consumers that keep what they have, are too many, or write what they like
+ */
+#include "integration/channel.h"
+
+static void end_case(void)
+{
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* An evicted process keeps the slot that it holds, until the kernel has reported its end. */
+CASE(channel_evicted_consumer_is_killed, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	scene_begin();
+	channel_start(&producer, NULL);
+	channel_start(&consumer, NULL);
+	agent_must(&producer, WW_OK, "create c slots=1");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold");
+	agent_must(&producer, WW_OK, "evict 0");
+	agent_must(&producer, WW_ERR_EVICTED, "acquire wait_ms=forever");
+	agent_must(&consumer, WW_OK, "check 1"); /* nobody has written there */
+	agent_tell(&producer, "acquire wait_ms=forever until_free");
+	child_kill(&consumer);
+	agent_answers(&producer, WW_OK);
+	agent_end(&producer);
+	end_case();
+}
+
+/* It lives on, and lets go. */
+CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+
+	scene_begin();
+	channel_start(&producer, NULL);
+	channel_start(&consumer, NULL);
+	agent_must(&producer, WW_OK, "create c slots=1");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold");
+	agent_must(&producer, WW_OK, "evict 0");
+	agent_tell(&producer, "acquire wait_ms=forever until_free");
+	agent_must(&consumer, WW_OK, "check 1");
+	agent_must(&consumer, WW_OK, "release");
+	agent_answers(&producer, WW_OK);
+	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
+	agent_end(&consumer);
+	agent_end(&producer);
+	end_case();
+}
+
+static void start_user(struct child *agent, const char *user)
+{
+	channel_start(agent, NULL);
+	agent_must(agent, WW_OK, "user %s %s", user, user);
+}
+
+/* A user has as many as the producer allows, whatever others have. */
+CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child producer;
+	struct child first;
+	struct child second;
+	struct child other;
+
+	scene_begin();
+	start_user(&producer, "61001");
+	start_user(&first, "61002");
+	start_user(&second, "61002");
+	start_user(&other, "61003");
+	agent_must(&producer, WW_OK, "create c mode=0644 per_user=1");
+	agent_must(&first, WW_OK, "join c");
+	agent_must(&second, WW_ERR_LIMIT, "join c");
+	agent_must(&other, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 2");
+	agent_must(&first, WW_OK, "take 2");
+	agent_must(&other, WW_OK, "take 2");
+	agent_must(&first, WW_OK, "leave");
+	agent_must(&second, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&second, WW_OK, "hold");
+	agent_must(&second, WW_OK, "check 3");
+	agent_end(&first);
+	agent_end(&second);
+	agent_end(&other);
+	agent_end(&producer);
+	end_case();
+}
+
+#define FRAMES 500
+#define WORDS  200000
+
+/*
+ * The producer reads what the hostile one writes for each slot that it takes back. With a policy
+ * that drops it waits for nobody; and an honest consumer gets every frame.
+ */
+static void forge_during(const char *policy)
+{
+	struct child producer;
+	struct child honest;
+	struct child hostile;
+
+	scene_begin();
+	channel_start(&producer, NULL);
+	channel_start(&honest, NULL);
+	channel_start(&hostile, NULL);
+	agent_must(&producer, WW_OK, "create c policy=%s", policy);
+	agent_must(&honest, WW_OK, "join c");
+	agent_must(&hostile, WW_OK, "join c");
+	for (int round = 0; round < 3; round++) {
+		agent_tell(&hostile, "forge %d", WORDS);
+		for (int i = 0; i < FRAMES; i++) {
+			agent_must(&producer, WW_OK, "send 1");
+			agent_must(&honest, WW_OK, "take 1");
+		}
+		agent_answers(&hostile, WW_OK);
+	}
+	child_kill(&hostile);
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&honest, WW_OK, "take 1");
+	agent_end(&honest);
+	agent_end(&producer);
+	end_case();
+}
+
+CASE(channel_forged_marks_drop_oldest, NEEDS_VALUES)
+{
+	forge_during("2");
+}
+
+CASE(channel_forged_marks_latest, NEEDS_VALUES)
+{
+	forge_during("3");
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pool_flight.c - slices in flight when their owner ends: whoever gets the tokens later has the
+ * bytes, and what nobody is to get goes at once
+ */
+#include "integration/pool.h"
+
+#define SLICES 3
+
+/* How an owner ends. */
+enum ending {
+	IS_KILLED,
+	EXITS,      /* by exit(), and lets go of nothing */
+	QUITS,      /* by _exit() */
+	LETS_GO,    /* of slices and pool, then it ends */
+	ONLY_CLOSES /* the same, and the process lives on */
+};
+
+/* A pool of 2 MiB chunks with one slice in each, painted. */
+static void start_owner(struct child *owner)
+{
+	pool_start(owner, NULL);
+	agent_must(owner, WW_OK, "pool %d", 8 * 2048);
+	for (int i = 0; i < SLICES; i++) {
+		agent_must(owner, WW_OK, "alloc %d 2048", i);
+		agent_must(owner, WW_OK, "paint %d %d", i, i + 1);
+	}
+}
+
+static struct ww_token deliver(struct child *owner, int slice, const char *how)
+{
+	agent_must(owner, WW_OK, "export %d write delivery uses=1%s", slice, how);
+	return pool_hear_token(owner);
+}
+
+static void end_process(struct child *owner, enum ending ending)
+{
+	for (int i = 0; ending >= LETS_GO && i < SLICES; i++)
+		agent_must(owner, WW_OK, "unref %d", i);
+	if (ending >= LETS_GO)
+		agent_must(owner, WW_OK, "close");
+	if (ending == IS_KILLED) {
+		child_kill(owner);
+	} else if (ending == LETS_GO) {
+		agent_end(owner);
+	} else if (ending != ONLY_CLOSES) {
+		agent_tell(owner, ending == EXITS ? "exit" : "quit");
+		child_finish(owner);
+	}
+}
+
+static void import_all(struct child *agent, const struct ww_token tokens[SLICES])
+{
+	for (int i = 0; i < SLICES; i++) {
+		pool_give(agent, &tokens[i], i, WW_OK);
+		agent_must(agent, WW_OK, "look %d %d", i, i + 1);
+	}
+	for (int i = 0; i < SLICES; i++)
+		agent_must(agent, WW_OK, "unref %d", i);
+}
+
+/* The importer that lets go takes the pool with it: nothing is in flight any more. */
+static void receive_after(enum ending ending)
+{
+	struct ww_token tokens[SLICES];
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < SLICES; i++)
+		tokens[i] = deliver(&owner, i, "");
+	end_process(&owner, ending);
+	if (ending != ONLY_CLOSES)
+		scene_has_holders(1);
+	pool_start(&agent, NULL);
+	import_all(&agent, tokens);
+	agent_end(&agent);
+	scene_has_objects(0);
+	if (ending == ONLY_CLOSES)
+		agent_end(&owner);
+	scene_end();
+}
+
+CASE(flight_outlives_a_killed_owner, 0)
+{
+	receive_after(IS_KILLED);
+}
+
+CASE(flight_outlives_an_exit, 0)
+{
+	receive_after(EXITS);
+}
+
+CASE(flight_outlives_a_quick_exit, 0)
+{
+	receive_after(QUITS);
+}
+
+CASE(flight_outlives_the_pool, 0)
+{
+	receive_after(LETS_GO);
+}
+
+CASE(flight_outlives_the_pool_of_a_living_process, 0)
+{
+	receive_after(ONLY_CLOSES);
+}
+
+/* One slice after the other, and nothing of the pool is kept in between. */
+CASE(flight_received_one_by_one, 0)
+{
+	struct ww_token tokens[SLICES];
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < SLICES; i++)
+		tokens[i] = deliver(&owner, i, "");
+	child_kill(&owner);
+	scene_has_holders(1);
+	for (int i = 0; i < SLICES; i++) {
+		pool_start(&agent, NULL);
+		pool_give(&agent, &tokens[i], 0, WW_OK);
+		agent_must(&agent, WW_OK, "look 0 %d", i + 1);
+		agent_must(&agent, WW_OK, "unref 0");
+		agent_end(&agent);
+	}
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* What the broker keeps without a holder. */
+static uint32_t count_escrows(void)
+{
+	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
+	ww_snapshot *snapshot = NULL;
+	uint32_t count = 0;
+
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_HOLDS, &snapshot));
+	for (size_t i = 0; ww_snapshot_hold(snapshot, i, &hold) == WW_OK; i++)
+		count += hold.is_escrow;
+	ww_snapshot_free(snapshot);
+	return count;
+}
+
+/* What was received before the owner's end keeps nothing, whoever has received it. */
+static void end_without_flight(void (*before)(struct child *owner, struct child *agent))
+{
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	pool_start(&agent, NULL);
+	before(&owner, &agent);
+	child_kill(&owner);
+	scene_has_holders(agent.pid ? 2 : 1);
+	MUST_EQUAL(0, count_escrows());
+	if (agent.pid)
+		agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static void receive_now(struct child *owner, struct child *agent)
+{
+	for (int i = 0; i < SLICES; i++) {
+		struct ww_token token = deliver(owner, i, "");
+
+		pool_give(agent, &token, 0, WW_OK);
+		agent_must(agent, WW_OK, "unref 0");
+	}
+}
+
+/* The consumer has ended before its producer, which may have seen that or not. */
+static void receive_and_end(struct child *owner, struct child *agent)
+{
+	receive_now(owner, agent);
+	agent_end(agent);
+	agent->pid = 0;
+	scene_has_holders(2);
+}
+
+static void revoke(struct child *owner, struct child *agent)
+{
+	agent_end(agent);
+	agent->pid = 0;
+	(void)deliver(owner, 0, "");
+	agent_must(owner, WW_OK, "revoke 0");
+}
+
+static void export_plainly(struct child *owner, struct child *agent)
+{
+	agent_end(agent);
+	agent->pid = 0;
+	agent_must(owner, WW_OK, "export 0 write uses=1");
+	(void)pool_hear_token(owner);
+}
+
+CASE(flight_that_was_received_keeps_nothing, 0)
+{
+	end_without_flight(receive_now);
+}
+
+CASE(flight_received_by_an_ended_process_keeps_nothing, 0)
+{
+	end_without_flight(receive_and_end);
+}
+
+CASE(flight_that_was_revoked_keeps_nothing, 0)
+{
+	end_without_flight(revoke);
+}
+
+CASE(flight_of_a_plain_token_keeps_nothing, 0)
+{
+	end_without_flight(export_plainly);
+}
+
+/* A slot that was used before says nothing of the slice that it has now. */
+CASE(flight_of_a_slot_used_again, 0)
+{
+	struct ww_token token;
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	pool_start(&agent, NULL);
+	for (int i = 0; i < 3; i++) {
+		token = deliver(&owner, 0, "");
+		agent_must(&owner, WW_OK, "unref 0");
+		if (i < 2) {
+			pool_give(&agent, &token, 0, WW_OK);
+			agent_must(&agent, WW_OK, "unref 0");
+			agent_must(&owner, WW_OK, "alloc 0 2048");
+			agent_must(&owner, WW_OK, "paint 0 %d", i + 7);
+		}
+	}
+	agent_end(&agent);
+	scene_has_holders(2);
+	child_kill(&owner);
+	scene_has_holders(1);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 8");
+	agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* Several imports of one token, in vain for another slice: that one still comes. */
+CASE(flight_and_imports_that_nobody_expected, 0)
+{
+	struct ww_token tokens[2];
+	struct child agents[3];
+	struct child owner;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < 2; i++)
+		tokens[i] = deliver(&owner, i, "");
+	for (int i = 0; i < 2; i++) {
+		pool_start(&agents[i], NULL);
+		pool_give(&agents[i], &tokens[0], 0, WW_OK);
+		pool_give(&agents[i], &tokens[0], 1, WW_OK);
+	}
+	child_kill(&owner);
+	scene_has_holders(3);
+	pool_start(&agents[2], NULL);
+	pool_give(&agents[2], &tokens[1], 0, WW_OK);
+	agent_must(&agents[2], WW_OK, "look 0 2");
+	for (int i = 0; i < 3; i++)
+		agent_end(&agents[i]);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static bool has_bytes_up_to(const struct ww_broker_info *info, uint64_t bytes)
+{
+	return info->bytes < bytes;
+}
+
+/* Only the chunk of the slice that is in flight is kept, and the bytes are the owner's user's. */
+CASE(flight_keeps_only_its_chunk, 0)
+{
+	struct ww_token token;
+	struct child owner;
+	struct child agent;
+	uint64_t all;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < SLICES; i += 2) {
+		agent_must(&owner, WW_OK, "export %d write uses=1", i);
+		(void)pool_hear_token(&owner);
+	}
+	token = deliver(&owner, 1, "");
+	all = scene_info().bytes;
+	MUST_EQUAL(1 + SLICES, scene_info().objects);
+	child_kill(&owner);
+	scene_has_objects(2); /* the pool and one chunk */
+	MUST(scene_comes_true(has_bytes_up_to, all - 2 * CHUNK + 1));
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_must(&agent, WW_OK, "look 0 2");
+	agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* The time that a delivery says ends what nobody receives. */
+CASE(flight_ends_after_its_time, 0)
+{
+	struct ww_token token;
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	token = deliver(&owner, 0, " escrow_ms=5");
+	child_kill(&owner);
+	scene_has_objects(0);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_ERR_NOT_FOUND);
+	agent_end(&agent);
+	scene_end();
+}
+
+/* Who has received a slice keeps it when the time of the pool is over. */
+CASE(flight_received_outlives_the_time, 0)
+{
+	struct ww_token token;
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	pool_start(&agent, NULL);
+	token = deliver(&owner, 0, " escrow_ms=1");
+	pool_give(&agent, &token, 0, WW_OK);
+	(void)deliver(&owner, 1, " escrow_ms=1");
+	child_kill(&owner);
+	scene_has_objects(
+		3); /* what the agent holds: the pool, which has ended, a chunk; and its marks */
+	agent_must(&agent, WW_OK, "look 0 1");
+	agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* A broker that is killed forgets nothing of it. */
+CASE(flight_outlives_the_broker, 0)
+{
+	struct ww_token tokens[SLICES];
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < SLICES; i++)
+		tokens[i] = deliver(&owner, i, "");
+	child_kill(&owner);
+	scene_has_holders(1);
+	pool_restart_broker();
+	scene_has_objects(1 + SLICES);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &tokens[2], 2, WW_OK);
+	pool_restart_broker();
+	agent_must(&agent, WW_OK, "look 2 3");
+	agent_must(&agent, WW_OK, "unref 2");
+	for (int i = 0; i < 2; i++) {
+		pool_give(&agent, &tokens[i], i, WW_OK);
+		agent_must(&agent, WW_OK, "look %d %d", i, i + 1);
+	}
+	agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* A consumer that is killed has received what it has imported, and nothing else. */
+CASE(flight_outlives_a_killed_consumer, 0)
+{
+	struct ww_token tokens[2];
+	struct child agents[2];
+	struct child owner;
+
+	scene_begin();
+	start_owner(&owner);
+	for (int i = 0; i < 2; i++)
+		tokens[i] = deliver(&owner, i, "");
+	pool_start(&agents[0], NULL);
+	pool_give(&agents[0], &tokens[0], 0, WW_OK);
+	child_kill(&agents[0]);
+	scene_has_holders(2);
+	child_kill(&owner);
+	scene_has_holders(1);
+	pool_start(&agents[1], NULL);
+	pool_give(&agents[1], &tokens[1], 0, WW_OK);
+	agent_must(&agents[1], WW_OK, "look 0 2");
+	agent_end(&agents[1]);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* The broker shows what it keeps as an escrow, with a time. */
+CASE(flight_is_listed, 0)
+{
+	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
+	ww_snapshot *snapshot = NULL;
+	struct ww_token token;
+	struct child owner;
+	struct child agent;
+
+	scene_begin();
+	start_owner(&owner);
+	token = deliver(&owner, 0, "");
+	child_kill(&owner);
+	scene_has_holders(1);
+	scene_has_objects(2);
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_HOLDS, &snapshot));
+	MUST_OK(ww_snapshot_hold(snapshot, 0, &hold));
+	MUST(hold.is_escrow);
+	MUST(hold.left_ns > 0 && hold.left_ns <= 60 * UINT64_C(1000000000));
+	MUST_EQUAL(WW_END, ww_snapshot_hold(snapshot, 1, &hold));
+	ww_snapshot_free(snapshot);
+	pool_start(&agent, NULL);
+	pool_give(&agent, &token, 0, WW_OK);
+	agent_end(&agent);
+	scene_has_objects(0);
+	scene_end();
+}

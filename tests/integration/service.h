@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.h - calls between real processes, through the public interface
+ *
+ * Helpers are agents (support/agent.h) with more commands. An agent has one service, which a thread
+ * of it serves, or one client with one ticket. The functions are those of support/service.h.
+ *
+ *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
+ *   drain                     and waits until the service has ended serving
+ *   open NAME [OPTION...]     wait_ms=N observe
+ *   call FUNCTION             and waits; the status is the call's
+ *   many N                    N calls of add, each with the right result
+ *   submit FUNCTION           lane=N deadline_ms=N
+ *   started                   waits until the function of the ticket has been started
+ *   cancel                    the ticket
+ *   wait                      for the ticket; the status is the call's
+ *   has_started N             whether it has, as the ticket says
+ *   mark AT                   adds 1 to a byte of the agent's memory, by the service
+ *   clients N                 waits until the server knows so many
+ *   leave
+ */
+#ifndef WW_TESTS_INTEGRATION_SERVICE_H
+#define WW_TESTS_INTEGRATION_SERVICE_H
+
+#include "support/agent.h"
+#include "support/broker_case.h"
+#include "support/check.h"
+#include "support/child.h"
+#include "support/service.h"
+#include "support/subject.h"
+
+#define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that signal values on pages */
+#define NEEDS_ROOT   (UINT64_C(1) << 1) /* agents become other users */
+
+/* options may be NULL. */
+void service_start(struct child *agent, const struct child_options *options);
+
+/* A server of service "s", and clients of it. */
+void service_start_all(struct child *server, struct child *clients, int count, const char *options);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_agent.c - what agents do with services, see service.h
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "integration/service.h"
+
+static struct {
+	ww_service *service;
+	ww_cancel *cancel;
+	pthread_t thread;
+	bool is_serving;
+	ww_client *client;
+	ww_ticket *ticket;
+} own;
+
+static uint64_t number(size_t word)
+{
+	return strtoull(agent_word(word), NULL, 10);
+}
+
+static uint32_t option(const char *name)
+{
+	return (uint32_t)agent_number_option(name, 10);
+}
+
+/* --- the server --- */
+
+static void *serve(void *unused)
+{
+	(void)unused;
+	return (void *)(intptr_t)ww_service_serve(own.service, WW_FOREVER, own.cancel);
+}
+
+static ww_status stop_serving(void)
+{
+	void *status = NULL;
+
+	if (own.is_serving)
+		MUST(!pthread_join(own.thread, &status));
+	own.is_serving = false;
+	return (ww_status)(intptr_t)status;
+}
+
+static ww_status obey_create(void)
+{
+	const struct ww_service_params params = {
+		.struct_size = sizeof(params),
+		.calls_max = option("calls"),
+		.clients_max = option("clients"),
+		.clients_per_uid_max = option("clients_per_uid"),
+		.mode = (uint32_t)agent_number_option("mode", 8),
+	};
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	if (status == WW_OK)
+		status = ww_service_create(agent_device(), broker, agent_word(1), &params, NULL,
+			&own.service);
+	if (status != WW_OK)
+		return status;
+	MUST_OK(ww_cancel_create(&own.cancel));
+	service_offer_all(own.service, agent_device());
+	own.is_serving = !agent_has_option("idle");
+	if (own.is_serving)
+		MUST(!pthread_create(&own.thread, NULL, serve, NULL));
+	return WW_OK;
+}
+
+static ww_status obey_drain(void)
+{
+	MUST_OK(ww_service_drain(own.service));
+	MUST_EQUAL(WW_END, stop_serving());
+	return WW_OK;
+}
+
+static ww_status obey_clients(void)
+{
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+
+	do {
+		MUST_OK(ww_service_info_get(own.service, &info));
+		sched_yield();
+	} while (info.clients != number(1));
+	return WW_OK;
+}
+
+/* --- the client --- */
+
+static ww_status obey_open(void)
+{
+	const struct ww_client_params params = {
+		.struct_size = sizeof(params),
+		.flags = agent_has_option("observe") ? WW_CLIENT_OBSERVE : 0,
+	};
+	ww_broker *broker;
+	ww_status status = agent_broker(&broker);
+
+	MUST(!own.client);
+	return status ? status
+		      : ww_client_open(broker, agent_word(1), &params, agent_time_option("wait_ms"),
+				NULL, &own.client);
+}
+
+static ww_status obey_submit(void)
+{
+	const struct ww_submit_params params = {
+		.struct_size = sizeof(params),
+		.lane = option("lane"),
+		.deadline_ns = agent_number_option("deadline_ms", 10) * 1000000,
+	};
+	uint32_t function;
+	ww_status status = ww_client_find(own.client, agent_word(1), NULL, 0, NULL, &function);
+
+	own.ticket = ww_ticket_unref(own.ticket);
+	return status ? status
+		      : ww_client_submit(own.client, function, NULL, 0, &params, WW_FOREVER, NULL,
+				&own.ticket);
+}
+
+static ww_status obey_wait(void)
+{
+	return ww_ticket_wait(own.ticket, WW_FOREVER, NULL);
+}
+
+static ww_status obey_call(void)
+{
+	ww_status status = obey_submit();
+
+	return status ? status : obey_wait();
+}
+
+static ww_status obey_many(void)
+{
+	uint64_t count = number(1);
+	uint32_t add;
+
+	MUST_OK(ww_client_find(own.client, "add", NULL, 0, NULL, &add));
+	for (uint64_t i = 0; i < count; i++) {
+		const struct ww_value values[] = {value_i64((int64_t)i), value_i64(1)};
+		ww_ticket *ticket;
+		ww_status status = ww_client_call(own.client, add, values, 2, NULL, WW_FOREVER,
+			NULL, &ticket);
+
+		if (status != WW_OK)
+			return status;
+		MUST_EQUAL(i + 1, result_scalar(ticket, 0));
+		ww_ticket_unref(ticket);
+	}
+	return WW_OK;
+}
+
+static ww_status obey_mark(void)
+{
+	const struct ww_value values[] = {value_memory(*agent_memory()), value_u64(number(1))};
+	uint32_t mark;
+
+	MUST_OK(ww_client_find(own.client, "mark", NULL, 0, NULL, &mark));
+	return ww_client_call(own.client, mark, values, 2, NULL, WW_FOREVER, NULL, NULL);
+}
+
+static struct ww_ticket_info ticket_info(void)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	MUST_OK(ww_ticket_info_get(own.ticket, &info));
+	return info;
+}
+
+static ww_status obey_started(void)
+{
+	while (!ticket_info().has_started)
+		sched_yield();
+	return WW_OK;
+}
+
+static ww_status obey_has_started(void)
+{
+	MUST_EQUAL(number(1), ticket_info().has_started);
+	return WW_OK;
+}
+
+static ww_status obey_cancel(void)
+{
+	ww_ticket_cancel(own.ticket);
+	return WW_OK;
+}
+
+static ww_status obey_leave(void)
+{
+	own.ticket = ww_ticket_unref(own.ticket);
+	own.client = ww_client_unref(own.client);
+	return WW_OK;
+}
+
+static void let_go(void)
+{
+	obey_leave();
+	if (own.cancel)
+		ww_cancel_set(own.cancel);
+	(void)stop_serving();
+	own.service = ww_service_unref(own.service);
+	own.cancel = ww_cancel_unref(own.cancel);
+}
+
+static const struct agent_command commands[] = {
+	{"create", obey_create},
+	{"drain", obey_drain},
+	{"clients", obey_clients},
+	{"open", obey_open},
+	{"call", obey_call},
+	{"many", obey_many},
+	{"mark", obey_mark},
+	{"submit", obey_submit},
+	{"started", obey_started},
+	{"has_started", obey_has_started},
+	{"cancel", obey_cancel},
+	{"wait", obey_wait},
+	{"leave", obey_leave},
+};
+
+ROLE(role_service)
+{
+	(void)count;
+	(void)arguments;
+	agent_extend(commands, CHECK_COUNT(commands), let_go);
+	agent_serve();
+}
+
+void service_start(struct child *agent, const struct child_options *options)
+{
+	child_start(agent, "role_service", options);
+}
+
+void service_start_all(struct child *server, struct child *clients, int count, const char *options)
+{
+	scene_begin();
+	service_start(server, NULL);
+	agent_must(server, WW_OK, "create s %s", options);
+	for (int i = 0; i < count; i++) {
+		service_start(&clients[i], NULL);
+		agent_must(&clients[i], WW_OK, "open s");
+	}
+}

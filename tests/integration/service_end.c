@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_end.c - what becomes of calls when their processes are killed, or the broker is
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "integration/service.h"
+
+static void end_case(void)
+{
+	scene_has_objects(0);
+	scene_end();
+}
+
+static void end_all(struct child *server, struct child *clients, int count)
+{
+	for (int i = 0; i < count; i++)
+		agent_end(&clients[i]);
+	agent_end(server);
+	end_case();
+}
+
+CASE(service_passes_calls, NEEDS_VALUES)
+{
+	struct child clients[3];
+	struct child server;
+
+	service_start_all(&server, clients, 3, "");
+	for (int i = 0; i < 3; i++)
+		agent_tell(&clients[i], "many 2000");
+	for (int i = 0; i < 3; i++)
+		agent_answers(&clients[i], WW_OK);
+	agent_must(&clients[0], WW_OK, "make host 65536 0");
+	agent_must(&clients[0], WW_OK, "mark 7");
+	end_all(&server, clients, 3);
+}
+
+/* The call of one client that runs for ever, and one that floods, are nothing to another. */
+CASE(service_is_fair, NEEDS_VALUES)
+{
+	struct child clients[2];
+	struct child server;
+
+	service_start_all(&server, clients, 2, "");
+	agent_tell(&clients[0], "many 20000");
+	agent_must(&clients[1], WW_OK, "many 200");
+	agent_answers(&clients[0], WW_OK);
+	end_all(&server, clients, 2);
+}
+
+CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
+{
+	struct child clients[2];
+	struct child server;
+
+	service_start_all(&server, clients, 2, "");
+	agent_must(&clients[0], WW_OK, "submit hold");
+	agent_must(&clients[0], WW_OK, "started");
+	agent_tell(&clients[1], "many 10");
+	child_kill(&clients[0]);
+	agent_answers(&clients[1], WW_OK);
+	agent_must(&server, WW_OK, "clients 1");
+	scene_has_holders(3);
+	end_all(&server, &clients[1], 1);
+}
+
+/* It sleeps when the server ends: the function had been started. */
+CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
+{
+	struct child client;
+	struct child server;
+	char pid[32];
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "submit hold");
+	agent_must(&client, WW_OK, "started");
+	agent_tell(&client, "wait");
+	snprintf(pid, sizeof(pid), "%d", (int)server.pid);
+	child_kill(&server);
+	agent_answers_with(&client, WW_ERR_PEER_LOST, pid);
+	agent_must(&client, WW_OK, "has_started 1");
+	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
+	agent_end(&client);
+	end_case();
+}
+
+CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)
+{
+	struct child client;
+	struct child server;
+
+	service_start_all(&server, &client, 1, "idle");
+	agent_must(&client, WW_OK, "submit nop");
+	agent_tell(&client, "wait");
+	child_kill(&server);
+	agent_answers(&client, WW_ERR_PEER_LOST);
+	agent_must(&client, WW_OK, "has_started 0");
+	agent_end(&client);
+	end_case();
+}
+
+CASE(service_broker_restart_is_not_seen, NEEDS_VALUES)
+{
+	struct child clients[2];
+	struct child server;
+
+	service_start_all(&server, clients, 1, "");
+	agent_must(&clients[0], WW_OK, "many 10");
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	agent_must(&clients[0], WW_OK, "many 10");
+	broker_hear_ready(&scene.daemon);
+	agent_must(&clients[0], WW_OK, "many 10");
+	service_start(&clients[1], NULL);
+	agent_must(&clients[1], WW_OK, "open s");
+	agent_must(&clients[1], WW_OK, "many 10");
+	agent_must(&clients[0], WW_OK, "many 10");
+	end_all(&server, clients, 2);
+}
+
+CASE(service_limits_clients_of_a_user, NEEDS_VALUES)
+{
+	struct child clients[3];
+	struct child server;
+
+	service_start_all(&server, clients, 2, "clients_per_uid=2");
+	agent_must(&clients[0], WW_OK, "call nop");
+	agent_must(&clients[1], WW_OK, "call nop");
+	service_start(&clients[2], NULL);
+	agent_must(&clients[2], WW_OK, "open s");
+	agent_tell(&clients[2], "call nop");
+	agent_answers_with(&clients[2], WW_ERR_LIMIT, "clients_per_uid_max");
+	agent_must(&clients[0], WW_OK, "leave");
+	agent_must(&server, WW_OK, "clients 1");
+	agent_must(&clients[2], WW_OK, "leave");
+	agent_must(&clients[2], WW_OK, "open s");
+	agent_must(&clients[2], WW_OK, "call nop");
+	end_all(&server, clients, 3);
+}
+
+CASE(service_drains_for_clients, NEEDS_VALUES)
+{
+	struct child client;
+	struct child server;
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "call nop");
+	agent_must(&server, WW_OK, "drain");
+	agent_must(&client, WW_ERR_UNAVAILABLE, "call nop");
+	end_all(&server, &client, 1);
+}
+
+/* Another user may see what there is, and not call. */
+CASE(service_mode_decides_who_calls, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child client;
+	struct child server;
+
+	scene_begin();
+	service_start(&server, NULL);
+	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_must(&server, WW_OK, "create s mode=0644");
+	service_start(&client, NULL);
+	agent_must(&client, WW_OK, "user 2000 2000");
+	agent_must(&client, WW_ERR_ACCESS, "open s");
+	agent_must(&client, WW_OK, "open s observe");
+	agent_must(&client, WW_ERR_ACCESS, "call nop");
+	agent_must(&client, WW_OK, "leave");
+	agent_end(&client);
+	agent_end(&server);
+	end_case();
+}
+
+/* The pages of one user's client are had by the server of another one, and by nobody else. */
+CASE(service_serves_other_users, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child client;
+	struct child server;
+
+	scene_begin();
+	service_start(&server, NULL);
+	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_must(&server, WW_OK, "create s mode=0666");
+	service_start(&client, NULL);
+	agent_must(&client, WW_OK, "user 2000 2000");
+	agent_must(&client, WW_OK, "open s");
+	agent_must(&client, WW_OK, "many 100");
+	end_all(&server, &client, 1);
+}
+
+/* --- processes that are killed at random, while calls go on --- */
+
+#define KILLS 20
+
+/* Calls for ever; ends with status 1 if a result is wrong. */
+ROLE(role_service_player)
+{
+	ww_client *client;
+	uint32_t add;
+
+	(void)count;
+	(void)arguments;
+	MUST_OK(ww_client_open(NULL, "s", NULL, WW_FOREVER, NULL, &client));
+	MUST_OK(ww_client_find(client, "add", NULL, WW_FOREVER, NULL, &add));
+	role_tell("opened");
+	for (int64_t i = 0;; i++) {
+		const struct ww_value values[] = {value_i64(i), value_i64(i)};
+		ww_ticket *ticket;
+
+		MUST_OK(ww_client_call(client, add, values, 2, NULL, WW_FOREVER, NULL, &ticket));
+		MUST_EQUAL(2 * i, result_scalar(ticket, 0));
+		ww_ticket_unref(ticket);
+	}
+}
+
+static void player_replace(struct child *player)
+{
+	int status;
+
+	kill(player->pid, SIGKILL);
+	status = child_wait(player);
+	MUST(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	child_start(player, "role_service_player", NULL);
+	child_hear(player, "opened");
+}
+
+CASE(service_survives_killed_clients, NEEDS_VALUES)
+{
+	struct child players[2];
+	struct child client;
+	struct child server;
+
+	service_start_all(&server, &client, 1, "");
+	for (int i = 0; i < 2; i++) {
+		child_start(&players[i], "role_service_player", NULL);
+		child_hear(&players[i], "opened");
+	}
+	for (int i = 0; i < KILLS; i++) {
+		agent_must(&client, WW_OK, "many 50");
+		player_replace(&players[i % 2]);
+	}
+	for (int i = 0; i < 2; i++)
+		child_kill(&players[i]);
+	agent_must(&server, WW_OK, "clients 1");
+	end_all(&server, &client, 1);
+}

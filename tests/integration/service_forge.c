@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_forge.c - a client that writes into its requests what cannot be; it alone has the harm
+ *
+ * The case is the hostile client. It changes what the library has written for it. Another process
+ * is the server, and a third one a client that must notice nothing.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "integration/service.h"
+#include "service/client.h"
+
+struct forging {
+	struct child server;
+	struct child victim;
+	ww_client *client;
+	uint32_t nop;
+};
+
+static void forging_open(struct forging *forging)
+{
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &forging->client));
+	MUST_OK(ww_client_find(forging->client, "nop", NULL, 0, NULL, &forging->nop));
+	MUST_OK(ww_client_call(forging->client, forging->nop, NULL, 0, NULL, WW_FOREVER, NULL,
+		NULL));
+}
+
+static void forging_begin(struct forging *forging)
+{
+	service_start_all(&forging->server, &forging->victim, 1, "");
+	forging_open(forging);
+}
+
+static void forging_end(struct forging *forging)
+{
+	ww_client_unref(forging->client);
+	agent_must(&forging->victim, WW_OK, "many 10");
+	agent_must(&forging->server, WW_OK, "clients 1");
+	agent_end(&forging->victim);
+	agent_end(&forging->server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* Publishes a call that is as the library makes it, but for one change. */
+static ww_status call_forged(struct forging *forging,
+	void (*change)(struct ww_layout_service_request *request, uint64_t *order))
+{
+	struct ww_client *client = forging->client;
+	uint32_t slot = client->free_slots[client->free_count - 1];
+	struct ww_layout_service_request *request = &client->requests.slots[slot];
+	uint64_t *order = &client->requests
+				   .order[client->calls & (client->requests.slot_count - 1)];
+
+	memset(request, 0, sizeof(*request));
+	request->call = ++client->calls;
+	request->function = forging->nop;
+	request->hash = client->functions[forging->nop].signature->hash;
+	request->deadline_ns = UINT64_MAX;
+	*order = slot;
+	change(request, order);
+	client->slots[slot].call = client->calls;
+	client->free_count--;
+	__atomic_store_n(&client->requests.header->published, client->calls, __ATOMIC_SEQ_CST);
+	ww_service_bell_ring(&client->bell, &client->page);
+	while (!ww_client_is_over(client) &&
+		!ww_service_replies_is_done(&client->replies, slot, client->slots[slot].call))
+		sched_yield();
+	if (ww_client_is_over(client))
+		return ww_client_fail_over(client, "the call");
+	client->slots[slot].call = 0;
+	client->free_slots[client->free_count++] = slot;
+	return (ww_status)client->replies.slots[slot].status;
+}
+
+static void no_change(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)request;
+	(void)order;
+}
+
+static void wrong_function(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->function = UINT32_MAX - 1;
+}
+
+static void wrong_hash(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->hash++;
+}
+
+static void wrong_arguments(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->arguments_at = UINT32_MAX - 7;
+	request->arguments_bytes = 16;
+}
+
+static void wrong_results(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->results_bytes = UINT32_MAX;
+}
+
+static void wrong_record(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->arguments_bytes = 4; /* no whole item */
+}
+
+static void wrong_dependency(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->depends_on = request->call;
+}
+
+CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
+{
+	struct forging forging;
+
+	forging_begin(&forging);
+	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
+	MUST_EQUAL(WW_ERR_NOT_FOUND, call_forged(&forging, wrong_function));
+	MUST_EQUAL(WW_ERR_MISMATCH, call_forged(&forging, wrong_hash));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_arguments));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_results));
+	MUST(call_forged(&forging, wrong_record) < 0);
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_dependency));
+	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
+	forging_end(&forging);
+}
+
+static void wrong_slot(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)request;
+	*order = UINT64_MAX;
+}
+
+static void wrong_number(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->call += 7;
+}
+
+static void wrong_lane(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->lane = WW_SERVICE_LANES_MAX;
+}
+
+/* After these nothing is known of the ring any more: the client is refused. */
+CASE(service_forged_rings_are_refused, NEEDS_VALUES)
+{
+	void (*const changes[])(struct ww_layout_service_request *, uint64_t *) = {wrong_slot,
+		wrong_number, wrong_lane};
+	struct forging forging;
+
+	forging_begin(&forging);
+	for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
+		MUST_REFUSE(WW_ERR_PROTOCOL, "requests cannot be",
+			call_forged(&forging, changes[i]));
+		ww_client_unref(forging.client);
+		forging_open(&forging);
+	}
+	forging_end(&forging);
+}
+
+CASE(service_flood_is_refused, NEEDS_VALUES)
+{
+	struct forging forging;
+
+	forging_begin(&forging);
+	__atomic_store_n(&forging.client->requests.header->published,
+		forging.client->calls + forging.client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
+	ww_service_bell_ring(&forging.client->bell, &forging.client->page);
+	while (!ww_client_is_over(forging.client))
+		sched_yield();
+	forging_end(&forging);
+}
+
+/* Who may not write the service's object has not got its key. */
+CASE(service_wrong_key_is_refused, NEEDS_VALUES)
+{
+	ww_service *service;
+	ww_client *client;
+	uint32_t nop;
+
+	scene_begin();
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
+	service_offer_all(service, scene.device);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
+	MUST_OK(ww_client_find(client, "nop", NULL, 0, NULL, &nop));
+	client->requests.header->key[0] ^= 1;
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+	MUST_REFUSE(WW_ERR_ACCESS, "key",
+		ww_client_submit(client, nop, NULL, 0, NULL, 0, NULL, NULL));
+	ww_client_unref(client);
+	ww_service_unref(service);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* --- fields that change while the server reads them --- */
+
+struct scribbling {
+	struct ww_service_requests *requests;
+	_Atomic bool is_over;
+};
+
+static void *scribble(void *argument)
+{
+	struct scribbling *scribbling = argument;
+	uint64_t number = 1;
+
+	while (!scribbling->is_over) {
+		uint32_t at = (uint32_t)(number >> 33) %
+			(sizeof(struct ww_layout_service_request) / sizeof(uint32_t));
+		uint32_t slot = (uint32_t)(number >> 16) % 4;
+
+		number = number * UINT64_C(6364136223846793005) + 1442695040888963407;
+		((uint32_t *)&scribbling->requests->slots[slot])[at] = (uint32_t)(number >> 40) % 3
+			? (uint32_t)number % 256
+			: (uint32_t)number;
+	}
+	return NULL;
+}
+
+#define CHANGED_CALLS 2000
+
+CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
+{
+	struct scribbling scribbling = {.is_over = false};
+	struct forging forging;
+	pthread_t thread;
+
+	forging_begin(&forging);
+	scribbling.requests = &forging.client->requests;
+	MUST(!pthread_create(&thread, NULL, scribble, &scribbling));
+	agent_tell(&forging.victim, "many 2000");
+	for (int i = 0; i < CHANGED_CALLS; i++) {
+		if (call_forged(&forging, no_change) == WW_ERR_PROTOCOL &&
+			ww_client_is_over(forging.client))
+			break;
+	}
+	scribbling.is_over = true;
+	MUST(!pthread_join(thread, NULL));
+	agent_answers(&forging.victim, WW_OK);
+	forging_end(&forging);
+}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""offer_cli_test.py WARPWAY DEVICE WARPWAYD COMPLETION MODULE - `warpway offer`
+
+With the helpers of broker_cli_test.py, and a broker of its own. MODULE has the kernels of offer_cli_module.c, which run
+on the host device. Speaks TAP.
+"""
+import os
+import re
+import signal
+import struct
+import sys
+import time
+
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from broker_cli_test import (  # noqa: E402
+    LIMIT_S, completed, done, end, expect, line_of, main, path_of, refused, spoken, start, write)
+
+MODULE = sys.argv[5]
+NAME = "lab/kernels"
+KERNELS = b"""# of the test
+scale: u8 factor = 2, u8[n] x read, u8[n] y write, u64 n; grid n / 256; block 256
+
+geometry: u32[n] y write, any[*, m] x read, i32 k = 3; grid m/3, k, 2; block 4, 5; shared 99  # three axes
+crash: ; grid 1; block 1
+hold: u8[*] x readwrite; grid 1; block 1
+"""
+
+# Lines that are refused, and a word of the reason.
+WRONG_LINES = [
+    (b"scale", "a line such as"), (b"scale: u8 a", "a line such as"), (b": u8 a; grid 1; block 1", "needs a name"),
+    (b"scale: f33 a; grid 1; block 1", "column 1,"), (b"scale: u8 a -> u8 b; grid 1; block 1", "no results"),
+    (b"scale: bytes a; grid 1; block 1", "scalars and arrays only"), (b"scale: u8 a; grid 1", "grid and block"),
+    (b"scale: u8 a; grid 1; block 0", "'block ... 0'"), (b"scale: u8 a; grid n; block 1", "'grid ... n'"),
+    (b"scale: u8[n] a read; grid n/0; block 1", "'grid ..."), (b"scale: u8 a; grid 1,1,1,1; block 1", "'grid ... 1'"),
+    (b"scale: u8 a; grid 1; grid 1; block 1", "each once"), (b"scale: u8 a; grid 1; block 1; shared x", "shared x"),
+    (b"scale: u8 a; grid 1; block 1", "takes 4 arguments, and its signature has 1"),
+    (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"), (b"# nothing", "no kernel is in it"),
+]
+
+
+def offered(*options, **settings):
+    """A server of NAME that is ready, and its process."""
+    command = start("offer", "--signature", write("kernels.txt", KERNELS), *options, NAME, MODULE, **settings)
+    return command, ready(command)
+
+
+def ready(command):
+    told = re.fullmatch(rf"(?:warpway offer: )?{NAME} is ready, 4 functions, process (\d+)\n", line_of(command))
+    expect(told, "it is not ready")
+    return int(told[1])
+
+
+def wrong_use_is_refused():
+    file = write("kernels.txt", KERNELS)
+    for words, arguments in (
+            ("--signature FILE is needed", [NAME, MODULE]),
+            ("No such file", ["--signature", path_of("missing"), NAME, MODULE]),
+            ("NAME MODULE", ["--signature", file, NAME]), ("nonsense", ["--nonsense"]),
+            ("module '", ["--signature", file, NAME, path_of("missing.so")]),
+            ("device 'nonsense'", ["--signature", file, "--device", "nonsense", NAME, MODULE])):
+        refused(2, words, "offer", *arguments)
+    for line, words in WRONG_LINES:
+        refused(2, words, "offer", "--signature", write("wrong.txt", line), NAME, MODULE)
+    text = done("offer", "--help").decode()
+    expect(text.startswith("Usage: warpway offer ") and "Exit codes" in text, text)
+    expect(all(len(line) <= 100 for line in text.splitlines()), text)
+    expect(completed("warpway offe") == ["offer"], "completion of the verb")
+    expect("--signature" in completed("warpway offer --"), "completion of an option")
+
+
+def kernels_run():
+    command, _ = offered("--mode", "0640")
+    names = [function["name"] for function in spoken("functions", NAME)["functions"]]
+    expect(names == ["scale", "geometry", "crash", "hold"], str(names))
+    expect(spoken("stat", NAME)["mode"] == "0640", "the mode")
+    done("put", "lab/x", "-", data=bytes(range(80)))
+    done("put", "--shared", "lab/y", "-", data=bytes(80))
+    done("call", NAME, "scale", "factor=3", "x=@lab/x", "y=@lab/y")
+    expect(done("get", "lab/y") == bytes(3 * i for i in range(80)), "what the kernel wrote")
+    done("rm", "lab/x", "lab/y")
+    code, _, errors = end(command, signal.SIGTERM)
+    expect(code == 0 and errors == b"", f"{code} {errors}")
+    refused(1, f"no object '{NAME}'", "functions", NAME)
+
+
+def launches_are_as_the_file_says():
+    command, _ = offered()
+    header = b"\x93NUMPY\x01\x00" + struct.pack("<H", 70)
+    shapes = {"lab/g": ("<u4", "(7,)", 28), "lab/m": ("<u2", "(2, 10)", 40)}
+    for name, (descr, shape, size) in shapes.items():
+        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(69) + b"\n"
+        done("put", "--shared", name, "-", "--npy", data=header + text + bytes(size))
+    done("call", NAME, "geometry", "y=@lab/g", "x=@lab/m")
+    expect(struct.unpack("<7I", done("get", "--raw", "lab/g")) == (4, 3, 2, 4, 5, 1, 99), "grid, block, shared")
+    done("rm", *shapes)
+    end(command)
+
+
+def a_server_is_started_again():
+    command, first = offered()
+    refused(1, "", "call", NAME, "crash")
+    second = ready(command)
+    expect(second != first, "it is the same process")
+    done("functions", "--wait-ready", NAME)
+    done("put", "lab/x", "-", data=bytes(range(80)))
+    done("put", "--shared", "lab/y", "-", data=bytes(80))
+    done("call", NAME, "scale", "x=@lab/x", "y=@lab/y")
+    done("rm", "lab/x", "lab/y")
+    code, _, errors = end(command)
+    expect(code == 0 and b"was killed by signal 9" in errors and b"started again" in errors, f"{code} {errors}")
+
+
+def not_for_ever():
+    """Six ends in a minute are too many. A machine that needs longer for six starts cannot show it."""
+    command, server = offered()
+    begin = time.monotonic()
+    for _ in range(5):
+        os.kill(server, signal.SIGKILL)
+        server = ready(command)
+    os.kill(server, signal.SIGKILL)
+    if line_of(command):
+        expect(time.monotonic() - begin > 60, "it was started again")
+        end(command)
+        return "six servers take longer than a minute here"
+    _, errors = command.communicate(timeout=LIMIT_S)
+    expect(command.returncode == 1 and errors.count(b"\n") == 6 and b"not started again" in errors, str(errors))
+    return None
+
+
+def a_drain_lets_calls_end():
+    command, _ = offered(OFFER_HOLD_FILE=path_of("go-on"))
+    done("put", "--shared", "lab/h", "-", data=bytes(1))
+    call = start("call", NAME, "hold", "x=@lab/h")
+    while done("get", "lab/h") != b"\x01":
+        pass
+    command.send_signal(signal.SIGTERM)
+    while spoken("functions", NAME)["state"] != "draining":
+        pass
+    refused(1, "", "call", NAME, "crash")
+    write("go-on", b"")
+    output, errors = call.communicate(timeout=LIMIT_S)
+    expect(call.returncode == 0 and errors == b"", f"{output} {errors}")
+    expect(command.wait(timeout=LIMIT_S) == 0, "the server did not end")
+    expect(done("get", "lab/h") == b"\x02", "the kernel was not run to its end")
+    done("rm", "lab/h")
+
+
+sys.exit(main([wrong_use_is_refused, kernels_run, launches_are_as_the_file_says, a_server_is_started_again,
+               not_for_ever, a_drain_lets_calls_end]))

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offer_server.c - the server of `warpway offer`: loads modules, and launches kernels for clients
+ *
+ * All modules are loaded, and all kernels found, before the service exists: a driver loads nothing
+ * while a stream waits. A call launches its kernel on the call's stream and returns; the call is
+ * complete when the kernel is. When a launch finds that the context is lost, the process ends, and
+ * offer.c starts another one.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/cleanup.h"
+#include "warpway/kernel_file.h"
+#include "warpway/name_option.h"
+#include "warpway/offer.h"
+#include "warpway/open_broker.h"
+
+static struct offer {
+	struct request request;
+	const char *device_name;
+	const char *signatures; /* path of the file */
+	struct ww_service_params params;
+} offer = {
+	.device_name = "host",
+	.params = {.struct_size = sizeof(struct ww_service_params)},
+};
+
+static const char help[] =
+	"Usage: warpway offer --signature FILE [OPTION...] NAME MODULE...\n\n"
+	"Makes the service NAME and offers kernels of modules as its functions: of .ptx, .cubin and\n"
+	".fatbin files on a GPU, of .so files on the CPU. FILE has a line for each kernel:\n\n"
+	"  saxpy: f32 a, f32[n] x read, f32[n] y write, i32 n; grid n / 256; block 256\n\n"
+	"The server is a process of its own. If a kernel ends it, it is started again, up to 5 times in\n"
+	"a minute. SIGTERM and Ctrl-C let the calls end that have come, and then end the command.\n\n"
+	"  --signature FILE  the kernels, their signatures, and how many threads run them\n"
+	"  --device NAME     where they run: host (default), cuda:N or cuda:UUID\n"
+	"  --mode MODE       permissions in octal (default 0600): read: see functions; write: call\n"
+	"  --group GROUP     one of your groups (default: your own)\n"
+	"  --replace         a service of that name gives way\n" BROKER_HELP
+	"\n  warpway offer --device cuda:0 --signature blas.txt lab/blas blas.ptx\n\n" BROKER_EXIT_HELP;
+
+static const struct option_row options[] = {
+	OPTION("signature", TEXT, struct offer, signatures),
+	OPTION("device", TEXT, struct offer, device_name),
+	OPTION("mode", TAKEN, struct offer, params.mode, .take = name_take_mode),
+	OPTION("group", TAKEN, struct offer, params.gid, .take = name_take_group),
+	OPTION("replace", BITS, struct offer, params.flags, .value = WW_PUT_REPLACE),
+	OPTION_BROKER,
+	OPTION_END,
+};
+
+struct offered {
+	struct kernel_line line;
+	ww_kernel *kernel;
+};
+
+/* What this process serves. */
+static struct server {
+	ww_device *device;
+	ww_service *service;
+	ww_cancel *lost; /* set when the context is */
+	struct offered *offered;
+	uint32_t count;
+} server;
+
+/* --- a call --- */
+
+/* What a kernel gets for a value: its bytes, or an address; NULL for an array that was left out. */
+static struct ww_kernel_argument argument_of(struct ww_value *value)
+{
+	if (value->kind == WW_ARGUMENT_SCALAR)
+		return (struct ww_kernel_argument){&value->scalar, value->dtype.bits / 8};
+	return (struct ww_kernel_argument){&value->pointer, sizeof(value->pointer)};
+}
+
+static ww_status launch(const struct offered *offered, ww_call *call, struct ww_value *values)
+{
+	const struct kernel_line *line = &offered->line;
+	struct ww_launch_params params = {
+		.struct_size = sizeof(params),
+		.shared_bytes = line->shared_bytes,
+	};
+	struct ww_kernel_argument arguments[WW_CALL_ARGS_MAX];
+	ww_stream *stream;
+	ww_status status = ww_call_stream(call, &stream);
+
+	for (uint32_t i = 0; i < line->parameter_count; i++)
+		arguments[i] = argument_of(&values[i]);
+	for (uint32_t i = 0; i < KERNEL_AXES; i++) {
+		params.block[i] = line->block[i];
+		params.grid[i] = kernel_extent_value(&line->grid[i], values);
+	}
+	if (status != WW_OK)
+		return status;
+	return ww_kernel_launch(offered->kernel, stream, &params, arguments, line->parameter_count);
+}
+
+/* No elements, no blocks: nothing is to be done. */
+static bool is_empty(const struct kernel_line *line, const struct ww_value *values)
+{
+	for (uint32_t i = 0; i < line->parameter_count; i++) {
+		for (uint32_t d = 0;
+			values[i].kind == WW_ARGUMENT_ARRAY && d < values[i].array->ndim; d++) {
+			if (values[i].array->shape[d] == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static ww_status run_kernel(void *context, ww_call *call)
+{
+	const struct offered *offered = context;
+	struct ww_value values[WW_CALL_ARGS_MAX];
+	ww_status status = WW_OK;
+
+	for (uint32_t i = 0; i < offered->line.parameter_count && status == WW_OK; i++)
+		status = ww_call_argument(call, i, &values[i]);
+	if (status == WW_OK && !is_empty(&offered->line, values))
+		status = launch(offered, call, values);
+	if (status == WW_ERR_DEVICE)
+		ww_cancel_set(server.lost);
+	return status;
+}
+
+/* --- kernels --- */
+
+static int fail_line(uint32_t number, const char *why)
+{
+	return refuse("%s, line %u: %s", offer.signatures, number, why);
+}
+
+static int add_line(char *text, uint32_t number)
+{
+	struct offered *more;
+	struct kernel_line line;
+	char reason[KERNEL_REASON_BYTES];
+
+	if (!kernel_line_read(text, &line, reason))
+		return fail_line(number, reason);
+	if (!line.name[0])
+		return 0;
+	more = realloc(server.offered, (server.count + 1) * sizeof(*more));
+	if (!more)
+		return fail_line(number, "out of memory");
+	server.offered = more;
+	server.offered[server.count++] = (struct offered){.line = line};
+	return 0;
+}
+
+static int read_signatures(void)
+{
+	FILE *file = offer.signatures ? fopen(offer.signatures, "re") : NULL;
+	char text[KERNEL_LINE_BYTES];
+	uint32_t number = 0;
+	int code = 0;
+
+	if (!offer.signatures)
+		return refuse("--signature FILE is needed: it says which kernels there are");
+	if (!file)
+		return refuse("--signature %s: %s", offer.signatures, strerror(errno));
+	while (code == 0 && fgets(text, sizeof(text), file)) {
+		number++;
+		code = strlen(text) == sizeof(text) - 1 ? fail_line(number, "it is too long")
+							: add_line(text, number);
+	}
+	fclose(file);
+	if (code == 0 && server.count == 0)
+		return refuse("--signature %s: no kernel is in it", offer.signatures);
+	return code;
+}
+
+static int check_kernel(const struct offered *offered)
+{
+	struct ww_kernel_info info = WW_INIT(struct ww_kernel_info);
+
+	if (ww_kernel_info_get(offered->kernel, &info) != WW_OK)
+		return refuse("kernel '%s': %s", offered->line.name, ww_error_last()->message);
+	if (info.argument_count != WW_KERNEL_ARGUMENTS_UNKNOWN &&
+		info.argument_count != offered->line.parameter_count)
+		return refuse("kernel '%s' takes %u arguments, and its signature has %u",
+			offered->line.name, info.argument_count, offered->line.parameter_count);
+	return 0;
+}
+
+/* Looks for the kernels that were not found yet. */
+static int find_kernels(ww_module *module)
+{
+	for (uint32_t i = 0; i < server.count; i++) {
+		struct offered *offered = &server.offered[i];
+		ww_status status = WW_ERR_NOT_FOUND;
+
+		if (!offered->kernel)
+			status = ww_module_kernel(module, offered->line.name, &offered->kernel);
+		if (status == WW_OK && check_kernel(offered))
+			return EXIT_CANNOT;
+		if (status != WW_OK && status != WW_ERR_NOT_FOUND)
+			return refuse("kernel '%s': %s", offered->line.name,
+				ww_error_last()->message);
+	}
+	return 0;
+}
+
+static int load_module(const char *path)
+{
+	ww_module *module;
+	int code;
+
+	if (ww_module_load(server.device, path, NULL, &module) != WW_OK)
+		return refuse("module '%s': %s", path, ww_error_last()->message);
+	code = find_kernels(module);
+	ww_module_unref(module);
+	return code;
+}
+
+static int load_all(char *const paths[])
+{
+	int code = 0;
+
+	if (ww_device_open(offer.device_name, &server.device) != WW_OK)
+		return refuse("device '%s': %s", offer.device_name, ww_error_last()->message);
+	for (; *paths && code == 0; paths++)
+		code = load_module(*paths);
+	for (uint32_t i = 0; i < server.count && code == 0; i++) {
+		if (!server.offered[i].kernel)
+			code = refuse("no module has a kernel '%s'", server.offered[i].line.name);
+	}
+	return code;
+}
+
+/* --- the service --- */
+
+static void drain(int number)
+{
+	(void)number;
+	(void)ww_service_drain(server.service);
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = drain, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static ww_status offer_all(void)
+{
+	const struct ww_function_params params = {
+		.struct_size = sizeof(params),
+		.flags = WW_FUNCTION_ENQUEUES,
+	};
+	ww_status status = WW_OK;
+
+	for (uint32_t i = 0; i < server.count && status == WW_OK; i++)
+		status = ww_service_offer(server.service, server.offered[i].line.name,
+			server.offered[i].line.signature, run_kernel, &server.offered[i], &params);
+	return status;
+}
+
+static int open_service(const struct request *request)
+{
+	const char *name = request->words[0];
+	ww_status status;
+
+	if (getenv(OFFER_AGAIN))
+		offer.params.flags |= WW_PUT_REPLACE;
+	status = ww_cancel_create(&server.lost);
+	if (status == WW_OK)
+		status = ww_service_create(server.device, request->broker, name, &offer.params,
+			NULL, &server.service);
+	if (status == WW_OK)
+		status = offer_all();
+	if (status != WW_OK)
+		return broker_fail(status, "cannot offer %s", name);
+	catch_signals();
+	status = ww_service_start(server.service);
+	return status == WW_OK ? 0 : broker_fail(status, "cannot start %s", name);
+}
+
+static int serve(const struct request *request)
+{
+	ww_status status;
+
+	say("%s is ready, %u function%s, process %d", request->words[0], server.count,
+		server.count == 1 ? "" : "s", getpid());
+	(void)!write(LINK_FD, "", 1);
+	status = ww_service_serve(server.service, WW_FOREVER, server.lost);
+	if (status == WW_END)
+		return EXIT_DONE;
+	if (status == WW_CANCELLED)
+		return OFFER_EXIT_LOST;
+	return broker_fail(status, "cannot serve %s", request->words[0]);
+}
+
+static void let_go(void)
+{
+	ww_service_unref(server.service);
+	for (uint32_t i = 0; i < server.count; i++)
+		ww_kernel_unref(server.offered[i].kernel);
+	free(server.offered);
+	ww_cancel_unref(server.lost);
+	ww_device_unref(server.device);
+}
+
+static int run(struct request *request)
+{
+	int code;
+
+	child_begin();
+	code = read_signatures();
+	if (code == 0)
+		code = load_all(request->words + 1);
+	if (code == 0)
+		code = broker_reach(request->address, 0, &request->broker);
+	if (code == 0)
+		code = open_service(request);
+	if (code == 0)
+		code = serve(request);
+	let_go();
+	return code;
+}
+
+const struct verb verb_offer_server = {.name = "offer-server",
+	.speaker = "offer",
+	.options = options,
+	.help = help,
+	.context = &offer,
+	.words = "NAME MODULE...",
+	.least_words = 2,
+	.most_words = 64,
+	.broker = VERB_BROKER_NONE,
+	.run = run};
