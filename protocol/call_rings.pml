@@ -8,7 +8,7 @@
  * sees, is one step. A call waits for room, takes a slot, is published, taken, started and ended; its
  * outcome is read, and the slot is free again. Calls of different lanes end in any order.
  *
- * Either side may be killed between any two steps. That it has ended is known later; who sleeps then
+ * Either side may be killed between any two steps. That it has ended is known later; a side that sleeps then
  * looks by itself after some time, which is the only use of time here.
  *
  * Claimed:

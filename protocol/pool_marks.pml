@@ -10,7 +10,7 @@
  *            the broker has counted new members it asks for them; then it waits until no member marks the number. Then it
  *            clears the number, and looks again whether all members are known and none marks it. If so it hands the
  *            slot out under the next number: what the slot says first, the number last. Else it stores the
- *            former number again, so that who uses the slice can hand it on, and begins anew
+ *            former number again, so that a process that uses the slice can hand it on, and begins anew
  *   takers   have tokens of any number that was ever handed out, old ones too. A taker stores its mark, then looks
  *            whether the slot still has that number: if so the slice is its own, and it reads what the slot says;
  *            else, or when it needs the slice no more, it clears its mark. One is a member from the beginning; the other
@@ -23,7 +23,7 @@
  *
  * What is checked:
  *   (a) a slot is never handed out anew while a taker, be it alive or its GPU still at work, has taken it;
- *   (b) who has taken a slice finds in the slot that very number or none, and what the slot said of that slice;
+ *   (b) a process that has taken a slice finds in the slot that very number or none, and what the slot said of that slice;
  *   (c) nobody waits for ever for anybody who has ended: the owner's wait for marks is one for a change of them, so one
  *       without end shows as a state in which nothing can happen, which spin reports as an invalid end state.
  *

@@ -85,7 +85,7 @@ byte learnt; /* what that was when the broker learnt that the owner's connection
 #define OWNER(step)  atomic { step; if :: true :: killed = 1; goto dead fi }
 #define BROKER(step) atomic { step; if :: true :: restarts < RESTARTS -> restarts++; goto begin fi }
 
-/* Who looks between the two steps sees what it would see after both, so only death may come between. */
+/* A process that looks between the two steps sees what it would see after both, so only death may come between. */
 #define WAKE(BY) atomic { BY(added = 1); BY(asleep = 0) }
 
 #ifdef WRONG_WAKE_BEFORE_STORE

@@ -101,7 +101,7 @@ enum {
  *
  * WW_CHANNEL_TRUST_USERS: this producer's streams wait on the GPU for consumers of other users that
  * have WW_CONSUMER_TRUST_USERS, and the other way round. If one of these never completes its work,
- * or lies about it, the streams of the other side may wait until it ends.
+ * or never reports it, the streams of the other side may wait until it ends.
  */
 #define WW_CHANNEL_TRUST_USERS (UINT64_C(1) << 32)
 

@@ -40,7 +40,7 @@ static inline void ww_close_async_p(int *fd)
 
 #define WW_AUTO_CLOSE_ASYNC WW_CLEANUP(ww_close_async_p)
 
-/* Whether one who may send such descriptors may be listened to. Return: WW_OK; WW_ERR_LIMIT. */
+/* Whether a peer that may send such descriptors may be listened to. Return: WW_OK; WW_ERR_LIMIT. */
 ww_status ww_close_async_check_room(void);
 
 #endif

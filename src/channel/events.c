@@ -2,8 +2,8 @@
 /*
  * events.c - what a side of a channel has learnt of the other one, see events.h
  *
- * Who waits for an event, or for consumers, looks at what can be seen in shared memory. The
- * producer and observers sleep on the count of members in the producer's signal page, which the
+ * A thread that waits for an event, or for consumers, looks at what can be seen in shared memory.
+ * The producer and observers sleep on the count of members in the producer's signal page, which the
  * broker wakes when a consumer comes; a consumer sleeps on the ring, which the producer wakes when
  * it closes the channel. Nothing wakes for the end of a process, so each sleep is short.
  */

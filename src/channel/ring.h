@@ -189,10 +189,10 @@ ww_status ww_channel_marks_import(struct ww_channel_marks *marks, int fd, uint64
 void ww_channel_marks_fini(struct ww_channel_marks *marks);
 
 /*
- * The steps of who writes them. begin: @frame is where it would like to begin. Return: where it
- * does. take: whether the frame is still there; then it has mark number @mark. release: @value is
- * that of the own timeline when the use is complete; 0: it is. Without runs_ahead the mark is free
- * then only.
+ * The steps of the side that writes them. begin: @frame is where it would like to begin. Return:
+ * where it does. take: whether the frame is still there; then it has mark number @mark. release:
+ * @value is that of the own timeline when the use is complete; 0: it is. Without runs_ahead the
+ * mark is free then only.
  */
 uint64_t ww_channel_marks_begin(struct ww_channel_marks *marks, const struct ww_ring *ring,
 	uint64_t frame);

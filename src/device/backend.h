@@ -193,9 +193,9 @@ struct ww_backend {
 	 * mapping of it; its memory_release leaves the allocation alone. check: whether the
 	 * allocation of a mapping is still there: one that was wrapped (WW_ERR_STATE), or that its
 	 * owner has not withdrawn (WW_ERR_NOT_FOUND, WW_ERR_PEER_LOST). Of any mapping; may not
-	 * block. withdraw: one that was wrapped is known to be freed: who has been given its handle
-	 * cannot open that any more, for it might open other memory in its place. Called under
-	 * mapping->lock. open, handle: by the 64 bytes of a legacy handle; see
+	 * block. withdraw: one that was wrapped is known to be freed: a process that has been given
+	 * its handle cannot open that any more, for it might open other memory in its place. Called
+	 * under mapping->lock. open, handle: by the 64 bytes of a legacy handle; see
 	 * ww_memory_handle_open(), ww_memory_handle_get(). pool: a descriptor of the pool that the
 	 * mapping is from, the caller's.
 	 */

@@ -297,7 +297,7 @@ static void name_granted(const struct ww_object_info *info, uint32_t access,
 	memcpy(out_token->home_uuid, info->home_uuid, sizeof(out_token->home_uuid));
 }
 
-/* What every object knows of its token and who gets by name has not been told. */
+/* What every object knows of its token, and a process that gets it by name has not been told. */
 static ww_status object_learn_token(struct ww_object *object)
 {
 	const struct ww_escrow none = {.ns = WW_ESCROW_NONE};

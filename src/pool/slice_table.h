@@ -144,7 +144,7 @@ static inline uint64_t ww_marks_taken(const struct ww_marks *marks, uint64_t num
 	return ww_slice_generation(taken) == ww_slice_generation(number) ? ww_slice_slot(taken) : 0;
 }
 
-/* The steps of who writes them. */
+/* The steps of the side that writes them. */
 void ww_marks_set(struct ww_marks *marks, uint64_t number);
 void ww_marks_clear(struct ww_marks *marks, uint32_t slot);
 void ww_marks_count(struct ww_marks *marks, uint64_t number); /* one import more */

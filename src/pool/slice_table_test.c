@@ -71,7 +71,7 @@ static void stays_over(void **state)
 	assert_false(ww_escrow_is_open(escrow, 0, UINT64_MAX));
 }
 
-/* Who writes it may be late. */
+/* The process that writes it may be late. */
 static void is_over_when_written(void **state)
 {
 	uint64_t now_ns = ww_clock_now_ns();

@@ -27,7 +27,7 @@ enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
 
 /*
  * Changes the claims of a ring whose consumers have done, or have ended: the frames are done, or
- * are given back. Wakes who waits for that.
+ * are given back. Wakes those that wait for it.
  */
 void ww_queue_recover(struct ww_work_queue *queue, struct ww_queue_ring *ring);
 

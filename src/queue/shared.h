@@ -27,12 +27,12 @@
  *   producer, acquires:    takes a slot whose claim is done, or is not of the frame that it
  *                          published there
  *
- * Attempts only grow, so no word comes twice while a frame is in a slot: who has looked at a word,
- * and then changes it, changes that very claim. Since published is loaded first, no newer frame is
- * taken before an older one that was never given out.
+ * Attempts only grow, so no word comes twice while a frame is in a slot: a side that has looked at
+ * a word, and then changes it, changes that very claim. Since published is loaded first, no newer
+ * frame is taken before an older one that was never given out.
  *
- * A consumer's number is the place of its entry in the bell. Who takes over the entry of one that
- * has ended first gives back its claims in all rings.
+ * A consumer's number is the place of its entry in the bell. The one that takes over the entry of
+ * one that has ended first gives back its claims in all rings.
  *
  * All of this is written by untrusted processes: each word is loaded once, and checked before it is
  * used. A wrong word can lose, repeat or delay frames, and no more.

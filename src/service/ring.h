@@ -3,8 +3,8 @@
  * ring.h - what the processes of a service share: files in memory, and the steps of a call
  *
  *   page      functions, state and counts; the server writes it, all others read
- *   bell      wakes the server; all who may call write it
- *   key       128 random bits, which only who may call gets; constant
+ *   bell      wakes the server; all that may call write it
+ *   key       128 random bits, which only those get that may call; constant
  *   requests  of one client; it writes, the server reads
  *   replies   of the same client, which has made the file; the server writes, the client reads
  *
@@ -210,7 +210,7 @@ static inline uint32_t ww_service_page_count(const struct ww_service_page *page)
 	return count < page->function_max ? count : page->function_max;
 }
 
-/* Stores the state and wakes who waits for it. Safe in a signal handler. */
+/* Stores the state and wakes those that wait for it. Safe in a signal handler. */
 void ww_service_page_set_state(struct ww_service_page *page, uint32_t state);
 
 /* --- sleeping --- */

@@ -8,9 +8,9 @@
  * dead.
  *
  * A member's timeline stays there when the member has ended or left, however early, until the
- * barrier is gone: so who comes to look for it later learns what became of it. As soon as there is
- * one such, the broker answers all who wait for ranks that are not taken. A process that fails to
- * join takes its own out, and the rank is free for the next one.
+ * barrier is gone: so a process that looks for it later learns what became of it. As soon as there
+ * is one such, the broker answers all who wait for ranks that are not taken. A process that fails
+ * to join takes its own out, and the rank is free for the next one.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@
  *
  * Handles are about processes by the number of their pid: CUDA takes one of a process with the same
  * number, in another container, for its own. So the description has 128 random bits of the maker
- * too. They are not those by which brokers know the process, for who knows those could speak for
- * it.
+ * too. They are not those by which brokers know the process, for a process that knows those could
+ * speak for it.
  *
  * Locks: process_lock, taken inside nothing.
  */

@@ -8,8 +8,8 @@
  * the broker was lost a thing may be put anew, as another object; then the new one counts.
  *
  * A hold reference remembers by which tokens the object was imported or exported here, and what the
- * broker said then. Who comes with such a token again needs no broker: this process holds the
- * object, and the broker would say the same.
+ * broker said then. A caller that comes with such a token again needs no broker: this process holds
+ * the object, and the broker would say the same.
  */
 #ifndef WW_SHARE_HOLD_REF_H
 #define WW_SHARE_HOLD_REF_H

@@ -10,7 +10,7 @@
 #ifndef WW_SHARE_PUT_REQUEST_H
 #define WW_SHARE_PUT_REQUEST_H
 
-/* Who is given a descriptor: bits of fd_access. */
+/* Which processes are given a descriptor: bits of fd_access. */
 #define WW_PUT_TO_READERS 1
 #define WW_PUT_TO_WRITERS 2
 #define WW_PUT_TO_BROKER  4 /* no holder: of a signal page */

@@ -7,7 +7,7 @@
  * made, which watches from then on; what happened in between nobody tells, so an overflow is
  * reported, after the new one watches: who then looks again misses nothing.
  *
- * Who calls without time to wait must get there too, so the next connection is made in steps, and
+ * A caller without time to wait must get there too, so the next connection is made in steps, and
  * between two calls it is kept as far as it is:
  *
  *   none ──connect──> greeted ──welcome──> asked to watch ──done──> the connection
@@ -81,7 +81,10 @@ static ww_status hear_that_it_watches(struct ww_watch *watch, uint64_t deadline_
 	return WW_OK;
 }
 
-/* Starting a broker takes time, so who has none does not. Return: as hear_that_it_watches(). */
+/*
+ * Starting a broker takes time, so a caller that has none does not. Return: as
+ * hear_that_it_watches().
+ */
 static ww_status connect_next(struct ww_watch *watch, uint64_t deadline_ns)
 {
 	const struct ww_address *address = &watch->broker->address;

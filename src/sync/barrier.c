@@ -2,10 +2,10 @@
 /*
  * barrier.c - the round that N timelines make, see barrier.h
  *
- * A member's timeline has the number of the round it has arrived in. Who waits sleeps on the first
- * member that is missing, which wakes it when it arrives; and looks at all of them every 2 ms at
- * most, since another one may have ended. A member that ended after it arrived does not break the
- * round.
+ * A member's timeline has the number of the round it has arrived in. A member that waits sleeps on
+ * the first member that is missing, which wakes it when it arrives; and looks at all of them every
+ * 2 ms at most, since another one may have ended. A member that ended after it arrived does not
+ * break the round.
  */
 #include "sync/barrier.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait_result.c - what a look at a cell means to who waits for a value, see wait_result.h
+ * wait_result.c - what a look at a cell means to a thread that waits for a value, see wait_result.h
  */
 #include "sync/wait_result.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wait_result.h - what a look at a cell means to who waits for a value, and the sentence that says
- * why it never comes
+ * wait_result.h - what a look at a cell means to a thread that waits for a value, and the sentence
+ * that says why it never comes
  */
 #ifndef WW_SYNC_WAIT_RESULT_H
 #define WW_SYNC_WAIT_RESULT_H

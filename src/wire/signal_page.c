@@ -190,9 +190,9 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
 /* --- the broker --- */
 
 /*
- * Who sleeps is told even where nothing is left to store: an owner or a broker may have been killed
- * between its store and its wake; and a host stream, which waits for `completed` alone, may have
- * missed the poison before. Cells that say they were never used are poisoned too, since an
+ * Those that sleep are told even where nothing is left to store: an owner or a broker may have been
+ * killed between its store and its wake; and a host stream, which waits for `completed` alone, may
+ * have missed the poison before. Cells that say they were never used are poisoned too, since an
  * untrusted process says it, and told with @wakes.
  */
 static void poison_cell(struct ww_layout_signal_cell *cell, bool wakes)

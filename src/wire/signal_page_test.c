@@ -313,7 +313,7 @@ static void every_cell_is_poisoned(void **state)
 		assert_int_equal(cell_at(i)->wakes, i % 2 ? 1 : 2);
 }
 
-/* The broker gave its owner up, who does not know it yet. */
+/* The broker gave its owner up, which does not know it yet. */
 static void a_lost_cell_stays_lost(void **state)
 {
 	struct ww_layout_signal_cell *cell = fresh(2);

@@ -23,7 +23,7 @@
 #define ESCROW_NS (check_slowness() * UINT64_C(1000000000))
 
 /*
- * struct death - who dies, and when; see kill_at_call.c
+ * struct death - which process dies, and when; see kill_at_call.c
  * @restarts:  of the daemon's processes, how many were before the one that dies
  * @at_start:  its calls are counted from its start, else from when the story begins
  */

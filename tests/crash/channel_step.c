@@ -562,7 +562,7 @@ CASE(channel_killed_at_each_call_consuming, 0)
 	kill_at_calls(meet_consuming, 20);
 }
 
-/* Whose time is over has no channel; who comes later has all of it. */
+/* A consumer whose time is over has no channel; one that comes later has all of it. */
 CASE(channel_joined_before_it_has_slots, 0)
 {
 	struct child producer;

@@ -2,7 +2,8 @@
 /*
  * kill_at_call.c - makes the daemon die at a call of the test's choosing
  *
- * Linked into a warpwayd of the tests' own. WW_TEST_DIE in the environment says who dies, and when:
+ * Linked into a warpwayd of the tests' own. WW_TEST_DIE in the environment says which process dies,
+ * and when:
  *   ROLE:RESTARTS:FUNCTION:NTH:before|after:start|signal
  * the process of this role with so many restarts behind it, at the Nth call of this function ("*":
  * of any), counted from its start or from when it gets SIGUSR2; a second SIGUSR2 calls it off.

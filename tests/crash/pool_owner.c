@@ -64,7 +64,7 @@ static bool export(ww_memory *slice, uint32_t uses, struct ww_token *out_token)
 	return true;
 }
 
-/* For one alone, who may write it. */
+/* For one process alone, which may write it. */
 static void send_scratch(void)
 {
 	struct letter letter = {.is_scratch = 1};

@@ -292,8 +292,8 @@ static void *join_and_wait(void *status)
 static int broken_count;
 
 /*
- * Who dies before it takes the rank is replaced, then the barrier is passed; else the other member
- * is told.
+ * A member that dies before it takes the rank is replaced, then the barrier is passed; else the
+ * other member is told.
  */
 static bool meet_joining(const char *function, int nth, bool after)
 {

@@ -8,11 +8,11 @@
  * slot; the importer maps the whole table. Where processes have different folders /dev/shm, or
  * users, it finds no file.
  *
- * When the owner dies, nobody completes its events any more, and who waits for one waits for ever.
- * Its file stays; an event can still be opened, as it can once it was destroyed: there is only a
- * slot. All that is the driver's way, too. But the driver never takes a file away; here the process
- * does when it ends in order, and others do for one that was killed a minute ago. A file's owner
- * lives while somebody has it locked.
+ * When the owner dies, nobody completes its events any more, and a process that waits for one waits
+ * for ever. Its file stays; an event can still be opened, as it can once it was destroyed: there is
+ * only a slot. All that is the driver's way, too. But the driver never takes a file away; here the
+ * process does when it ends in order, and others do for one that was killed a minute ago. A file's
+ * owner lives while somebody has it locked.
  */
 #include "fake.h"
 

@@ -5,8 +5,8 @@
  * The note travels with every descriptor of the memory and tells an importer what it has: which GPU
  * made it (by UUID, so that it can be found, or not, among the importer's own), how large it is,
  * and which of its maker's pieces it is. The memfd is not sealed against shrinking: a GPU's
- * descriptor is no file of memory either, and who takes sealed memfds from others must not take
- * this one for such. Against growing it is: so a broker knows how large it is.
+ * descriptor is no file of memory either, and a program that takes sealed memfds from others must
+ * not take this one for such. Against growing it is: so a broker knows how large it is.
  *
  * References are counted: handles, mappings and pools hold one each. The memory itself lives until
  * the last descriptor and mapping, of any process, is gone.

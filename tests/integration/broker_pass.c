@@ -307,7 +307,7 @@ CASE(pass_token_grants_no_more, NEEDS_EXPORT)
 	scene_end();
 }
 
-/* Who has the token is let in, whoever it is. */
+/* A process that has the token is let in, whichever it is. */
 CASE(pass_token_opens_what_mode_closes, NEEDS_EXPORT | NEEDS_ROOT)
 {
 	const struct ww_export_params params = {.struct_size = sizeof(params), .uses = 1};

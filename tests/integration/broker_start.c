@@ -367,7 +367,7 @@ static void make_folder(mode_t mode)
 	MUST_CALL(chmod(own.folder, 0755));
 }
 
-/* Whoever made the folder would decide who serves there. */
+/* Whoever made the folder would decide which broker serves there. */
 CASE(start_refused_in_foreign_folder, NEEDS_ROOT)
 {
 	struct child agent;

@@ -28,7 +28,7 @@ static void run_threads(void *(*run)(void *), size_t count)
 		pthread_join(threads[i], NULL);
 }
 
-/* Puts its own and gets that of a neighbour, who may not have put it yet. */
+/* Puts its own and gets that of a neighbour, which may not have put it yet. */
 static void *put_and_get(void *context)
 {
 	uint32_t self = (uint32_t)(uintptr_t)context;

@@ -163,7 +163,7 @@ static struct ww_token lie(const struct attacker *attacker, const struct ww_toke
 }
 
 /*
- * The owner of two chunks with a slice each, all of them, and the attacker who has seen the token
+ * The owner of two chunks with a slice each, all of them, and the attacker that has seen the token
  * of the second.
  */
 struct cast {
@@ -206,7 +206,10 @@ static void give(struct cast *cast, const struct ww_token *token, int slice, ww_
 	agent_must(&cast->victim, expected, "import %d write anywhere", slice);
 }
 
-/* Who takes the untrusted process's token gets the untrusted process's memory, as from anybody. */
+/*
+ * A process that takes the untrusted process's token gets the untrusted process's memory, as from
+ * anybody.
+ */
 static void take_from_attacker(struct cast *cast, int slice)
 {
 	give(cast, &cast->attacker.token, slice, WW_OK);

@@ -193,8 +193,8 @@ static void *wait_for_both(void *context)
 }
 
 /*
- * Neither he who waits, who goes on when the broker does, nor the calls that take what is free hold
- * each other up.
+ * Neither the one that waits, which goes on when the broker does, nor the calls that take what is
+ * free hold each other up.
  */
 CASE(silent_broker_delays_nobody, 0)
 {

@@ -294,7 +294,7 @@ CASE(driver_fails_for_no_reason, 0)
 	fail_driver(WW_CUDA_ERROR_UNKNOWN);
 }
 
-/* --- the first who needs one --- */
+/* --- the first one that needs a broker --- */
 
 static char runtime[] = "/tmp/warpway-test-XXXXXX";
 

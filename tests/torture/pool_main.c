@@ -4,7 +4,7 @@
  * gets to know another process
  *
  * A private broker runs. The partner owns a pool for the second, and imports from ours for the
- * third; each for one run, since who has joined a pool once need not do it again.
+ * third; each for one run, since a process that has joined a pool once need not do it again.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -285,8 +285,9 @@ static ww_status remove_first(struct scenario *scenario)
 }
 
 /*
- * A member that failed to join has left for the partner, who may have been in the barrier with it:
- * the barrier is broken then, for both. So this is done with another partner, at another barrier.
+ * A member that failed to join has left for the partner, which may have been in the barrier with
+ * it: the barrier is broken then, for both. So this is done with another partner, at another
+ * barrier.
  */
 static ww_status join_first(struct scenario *scenario)
 {

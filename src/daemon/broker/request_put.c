@@ -35,7 +35,7 @@
 /* How many objects of one id there may be: all but one are removed, and still held. */
 #define SAME_ID_MOST 256
 
-/* @most: of who is given a descriptor */
+/* @most: the largest fd_access that is allowed */
 static bool put_is_fd_access(const struct peer *peer, uint8_t access, uint8_t most)
 {
 	if (access & DELIVERY_COUNTS)

@@ -14,8 +14,9 @@
  * meanwhile leaves an import that is not counted, rather than one counted twice: so the object may
  * stay for longer, but not for too short a time.
  *
- * The files are their makers', who may write anything into them. Only so much is read and written
- * in one turn of the loop as takes a few milliseconds. What could not be read counts as in flight.
+ * The files belong to their makers, which may write anything into them. Only so much is read and
+ * written in one turn of the loop as takes a few milliseconds. What could not be read counts as in
+ * flight.
  */
 #ifndef WW_DAEMON_REGISTRY_DELIVERY_COUNTS_H
 #define WW_DAEMON_REGISTRY_DELIVERY_COUNTS_H

@@ -9,9 +9,9 @@
  * 580.159; only events between processes do that), so that is never tried.
  *
  * CUDA keeps these events in a file in /dev/shm that its maker's user alone may open, with room for
- * 4096 of each process. The file stays when the process ends: who opens an event then gets one that
- * nobody will record. CUDA's answers name none of this; those that a user can do something about
- * are put into words here.
+ * 4096 of each process. The file stays when the process ends: a process that opens an event then
+ * gets one that nobody will record. CUDA's answers name none of this; those that a user can do
+ * something about are put into words here.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,13 +2,13 @@
 /*
  * pool.c - stream-ordered pools, between processes
  *
- * A pool has a descriptor, an allocation 64 bytes that mean something to who has opened the pool.
- * Opening it costs 100 us and an allocation of an open one half a microsecond; so each pool is
- * exported once and opened once, and counted by the allocations of it that are shared. Here and
- * there it is known by a random id, which is only what an untrusted process wrote: the kernel must
- * confirm that two descriptors are one. An owner that exports its pool anew gives it another id;
- * then the driver says that it is open already, for it opens no pool twice. It counts how often it
- * was asked to, but not so for allocations: who frees one frees it for all (driver 580).
+ * A pool has a descriptor, an allocation 64 bytes that mean something to a process that has opened
+ * the pool. Opening it costs 100 us and an allocation of an open one half a microsecond; so each
+ * pool is exported once and opened once, and counted by the allocations of it that are shared. Here
+ * and there it is known by a random id, which is only what an untrusted process wrote: the kernel
+ * must confirm that two descriptors are one. An owner that exports its pool anew gives it another
+ * id; then the driver says that it is open already, for it opens no pool twice. It counts how often
+ * it was asked to, but not so for allocations: who frees one frees it for all (driver 580).
  *
  * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would
  * wait for whatever any stream of the process waits for.

@@ -3,7 +3,7 @@
  * alloc_test.c - whose turn it is when a slice comes back
  *
  * A slice that a stream lets go of comes back without a word: whoever looks first sees it. The case
- * has the pool's lock until that has happened, so that who waits has not looked yet.
+ * has the pool's lock until that has happened, so that a thread that waits has not looked yet.
  */
 #include "base/unit_test.h"
 

@@ -192,7 +192,7 @@ static bool is_unused(struct ww_slice *slice)
 
 /*
  * The look that decides whether the slice, which is not in flight, is free; in this order, see
- * slice_table.h. Until then its number stays, so that who uses it can hand it on.
+ * slice_table.h. Until then its number stays, so that a process that uses it can hand it on.
  */
 static bool is_free(struct ww_slice *slice)
 {
