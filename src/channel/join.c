@@ -105,14 +105,15 @@ static ww_status get_slots(struct ww_channel *channel, const struct ww_joining *
 	const struct ww_import_options options = {.access = WW_ACCESS_READ};
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_READ};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
+	uint64_t timeout_ns = joining->timeout_ns;
 	char name[WW_CHANNEL_NAME_BYTES];
 	ww_status status;
 
+	if (timeout_ns == 0 && !joining->former) /* a consumer that reattaches tries again later */
+		timeout_ns = ww_broker_client_timeout_ns(channel->broker);
 	ww_get_reply_init(&grant, channel->broker, WW_WIRE_GET, &message, WW_OBJECT_MEMORY);
 	ww_channel_name(channel, "slots", name);
-	ww_get_reply_set_name(&grant, &message, name,
-		joining->timeout_ns ? joining->timeout_ns
-				    : ww_broker_client_timeout_ns(channel->broker));
+	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_get_reply_ask(&grant);
 	if (status != WW_OK)
 		return status;

@@ -11,7 +11,7 @@
 struct ww_joining {
 	ww_device *device; /* borrowed */
 	struct ww_consumer_params params;
-	uint64_t timeout_ns;   /* for the slots; 0: only the broker's limit */
+	uint64_t timeout_ns;   /* for the slots; 0: only the broker's limit; with a former, none */
 	const uint8_t *former; /* id of a channel that is not meant; NULL: none */
 };
 
