@@ -45,6 +45,35 @@ PyObject *broker_object(struct core *core, ww_broker *broker)
 	return (PyObject *)made;
 }
 
+/* --- what others make with it --- */
+
+bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker)
+{
+	*out_broker = NULL;
+	if (where == Py_None)
+		return true;
+	*out_broker = convert_handle(core, CORE_BROKER, &broker_class, where);
+	return *out_broker;
+}
+
+bool broker_call_run(struct core *core, wait_fn fn, struct broker_call *call, PyObject *which,
+	PyObject *where, PyObject *cancel)
+{
+	ww_status status = STATUS_RAISED;
+
+	call->device = convert_device(core, which);
+	if (!call->device)
+		return false;
+	if (borrow_broker(core, where, &call->broker))
+		status = wait_run(core, fn, call, 0, cancel);
+	if (status != WW_OK)
+		error_raise(core, status);
+	handle_return(&broker_class, call->broker);
+	if (status != WW_OK)
+		handle_return(&device_class, call->device);
+	return status == WW_OK;
+}
+
 /* --- opening and closing --- */
 
 struct open_call {

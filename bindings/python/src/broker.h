@@ -12,6 +12,23 @@ struct broker_handle {
 	PyObject *address; /* a str, also when it is closed */
 };
 
+/* broker.c */
+/* @where: a Broker, or None. Return: false with an exception. */
+bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker);
+
+/* The arguments of a call that makes something of a device, and puts it into a broker, begin so. */
+struct broker_call {
+	ww_device *device; /* on success, it is the caller's */
+	ww_broker *broker; /* borrowed, during the call; NULL: the default one */
+};
+
+/*
+ * @which, @where:  a device and a broker, as users name them
+ * Return: false with an exception.
+ */
+bool broker_call_run(struct core *core, wait_fn fn, struct broker_call *call, PyObject *which,
+	PyObject *where, PyObject *cancel);
+
 /* broker_put.c */
 /* Permission bits, for "O&", into a uint32_t; the id of a group, or None, which changes nothing. */
 int convert_mode(PyObject *value, void *out_mode);

@@ -276,7 +276,6 @@ PyObject *channel_next_event(PyObject *self, PyObject *arguments, PyObject *keyw
 bool convert_count(PyObject *value, const char *what, uint32_t *out_count);
 bool describe_frames(struct core *core, PyObject *shape, PyObject *dtype, struct ww_array *array,
 	bool *out_given);
-bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker);
 bool convert_metadata_type(const char *text, char *out, size_t room);
 /*
  * Room for a frame. @array: NULL: frames are bytes

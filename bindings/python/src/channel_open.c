@@ -117,21 +117,10 @@ bool describe_frames(struct core *core, PyObject *shape, PyObject *dtype, struct
 	return status == WW_OK;
 }
 
-/* @where: a Broker, or None. Return: false with an exception. */
-bool borrow_broker(struct core *core, PyObject *where, ww_broker **out_broker)
-{
-	*out_broker = NULL;
-	if (where == Py_None)
-		return true;
-	*out_broker = convert_handle(core, CORE_BROKER, &broker_class, where);
-	return *out_broker;
-}
-
 /* --- a producer --- */
 
 struct create_call {
-	ww_device *device;
-	ww_broker *broker;
+	struct broker_call on;
 	const char *name;
 	struct ww_channel_params params;
 	struct ww_array array;
@@ -143,30 +132,16 @@ static ww_status run_create(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct create_call *args = call;
 
 	(void)timeout_ns;
-	return ww_channel_create(args->device, args->broker, args->name, &args->params, cancel,
-		&args->channel);
+	return ww_channel_create(args->on.device, args->on.broker, args->name, &args->params,
+		cancel, &args->channel);
 }
 
 static PyObject *create(struct core *core, struct create_call *call, PyObject *which,
 	PyObject *where, PyObject *cancel)
 {
-	ww_status status;
-
-	call->device = convert_device(core, which);
-	if (!call->device)
+	if (!broker_call_run(core, run_create, &call->on, which, where, cancel))
 		return NULL;
-	if (!borrow_broker(core, where, &call->broker)) {
-		handle_return(&device_class, call->device);
-		return NULL;
-	}
-	status = wait_run(core, run_create, call, 0, cancel);
-	if (status != WW_OK)
-		error_raise(core, status);
-	handle_return(&broker_class, call->broker);
-	if (status == WW_OK)
-		return channel_object(core, call->channel, call->device, false);
-	handle_return(&device_class, call->device);
-	return NULL;
+	return channel_object(core, call->channel, call->on.device, false);
 }
 
 bool convert_metadata_type(const char *text, char *out, size_t room)
@@ -337,22 +312,6 @@ PyObject *channel_open_token(struct core *core, const struct ww_token *token, Py
 	return join(core, &call, which, 0, NULL);
 }
 
-/* A str or a Token. @out_text: a reference that keeps the name, or NULL. */
-static bool read_name(struct core *core, PyObject *value, struct join_call *call,
-	PyObject **out_text)
-{
-	char *name;
-
-	*out_text = NULL;
-	if (!PyUnicode_Check(value)) {
-		call->token = token_of(core, value);
-		return call->token;
-	}
-	*out_text = text_bytes(value, &name);
-	call->name = name;
-	return *out_text;
-}
-
 PyObject *channel_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"name", "history", "shape", "dtype", "metadata_type", "device",
@@ -372,7 +331,7 @@ PyObject *channel_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 		    convert_seconds, &call.params.deadline_ns, &reattaches, &is_observing,
 		    &is_trusting, &where, &cancel) ||
 		!describe_frames(core, shape, dtype, &call.array, &is_given) ||
-		!read_name(core, name, &call, &text))
+		!read_name_or_token(core, name, &call.name, &call.token, &text))
 		return NULL;
 	call.params.array = is_given ? &call.array : NULL;
 	call.params.flags = (reattaches ? WW_CONSUMER_REATTACH : 0) |

@@ -90,22 +90,6 @@ PyObject *client_open_token(struct core *core, const struct ww_token *token)
 	return client_open(core, &call, 0, NULL);
 }
 
-/* A str or a Token. @out_text: a reference that keeps the name, or NULL. */
-static bool read_name(struct core *core, PyObject *value, struct open_call *call,
-	PyObject **out_text)
-{
-	char *name;
-
-	*out_text = NULL;
-	if (!PyUnicode_Check(value)) {
-		call->token = token_of(core, value);
-		return call->token;
-	}
-	*out_text = text_bytes(value, &name);
-	call->name = name;
-	return *out_text;
-}
-
 static PyObject *client_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"name", "timeout", "observe", "group", "broker", "cancel", NULL};
@@ -118,11 +102,10 @@ static PyObject *client_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$O&pO&OO:Client", names, &name,
 		    convert_timeout, &timeout_ns, &is_observing, convert_group, &call.params.gid,
 		    &where, &cancel) ||
-		!read_name(core, name, &call, &text))
+		!read_name_or_token(core, name, &call.name, &call.token, &text))
 		return NULL;
 	call.params.flags = is_observing ? WW_CLIENT_OBSERVE : 0;
-	if (where == Py_None ||
-		(call.broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
+	if (borrow_broker(core, where, &call.broker))
 		made = client_open(core, &call, timeout_ns, cancel);
 	handle_return(&broker_class, call.broker);
 	Py_XDECREF(text);

@@ -64,8 +64,7 @@ static PyObject *service_object(struct core *core, ww_service *service, ww_devic
 }
 
 struct create_call {
-	ww_device *device;
-	ww_broker *broker;
+	struct broker_call on;
 	const char *name;
 	struct ww_service_params params;
 	ww_service *service;
@@ -76,28 +75,16 @@ static ww_status run_create(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct create_call *args = call;
 
 	(void)timeout_ns;
-	return ww_service_create(args->device, args->broker, args->name, &args->params, cancel,
-		&args->service);
+	return ww_service_create(args->on.device, args->on.broker, args->name, &args->params,
+		cancel, &args->service);
 }
 
 static PyObject *create(struct core *core, struct create_call *call, PyObject *which,
 	PyObject *where, PyObject *cancel)
 {
-	ww_status status = STATUS_RAISED;
-
-	call->device = convert_device(core, which);
-	if (!call->device)
+	if (!broker_call_run(core, run_create, &call->on, which, where, cancel))
 		return NULL;
-	if (where == Py_None ||
-		(call->broker = convert_handle(core, CORE_BROKER, &broker_class, where)))
-		status = wait_run(core, run_create, call, 0, cancel);
-	if (status != WW_OK)
-		error_raise(core, status);
-	handle_return(&broker_class, call->broker);
-	if (status == WW_OK)
-		return service_object(core, call->service, call->device);
-	handle_return(&device_class, call->device);
-	return NULL;
+	return service_object(core, call->service, call->on.device);
 }
 
 /* None leaves it 0, the library's default; 0 is not said to mean that. For "O&", into a uint32_t. */

@@ -105,6 +105,21 @@ int convert_uses(PyObject *value, void *out_uses)
 
 /* --- opening what it names --- */
 
+bool read_name_or_token(struct core *core, PyObject *value, const char **out_name,
+	const struct ww_token **out_token, PyObject **out_text)
+{
+	char *name;
+
+	*out_text = NULL;
+	if (!PyUnicode_Check(value)) {
+		*out_token = token_of(core, value);
+		return *out_token;
+	}
+	*out_text = text_bytes(value, &name);
+	*out_name = name;
+	return *out_text;
+}
+
 /* NULL without an exception. Opening a GPU may load its driver. */
 static ww_device *open_quietly(const char *name)
 {

@@ -59,6 +59,15 @@ PyObject *token_fail_kind(struct core *core);
 /* A token with uses and an escrow is a delivery: it is kept as long as this process lives. */
 void token_deliver(struct ww_export_params *params);
 
+/*
+ * What says which object to open: a str, its name, or a Token.
+ * @out_name, @out_token:  one of them is set
+ * @out_text:              a reference that keeps the name, or NULL
+ * Return: false with an exception.
+ */
+bool read_name_or_token(struct core *core, PyObject *value, const char **out_name,
+	const struct ww_token **out_token, PyObject **out_text);
+
 /* A Token that was made for so many receivers; 0: any number. */
 PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses);
 

@@ -46,8 +46,7 @@ static bool convert_failed_max(PyObject *value, uint32_t *out_count)
 /* --- making one --- */
 
 struct create_call {
-	ww_device *device;
-	ww_broker *broker;
+	struct broker_call on;
 	const char *name;
 	struct ww_work_queue_params params;
 	struct ww_array array;
@@ -59,30 +58,16 @@ static ww_status run_create(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 	struct create_call *args = call;
 
 	(void)timeout_ns;
-	return ww_work_queue_create(args->device, args->broker, args->name, &args->params, cancel,
-		&args->queue);
+	return ww_work_queue_create(args->on.device, args->on.broker, args->name, &args->params,
+		cancel, &args->queue);
 }
 
 static PyObject *create(struct core *core, struct create_call *call, PyObject *which,
 	PyObject *where, PyObject *cancel)
 {
-	ww_status status;
-
-	call->device = convert_device(core, which);
-	if (!call->device)
+	if (!broker_call_run(core, run_create, &call->on, which, where, cancel))
 		return NULL;
-	if (!borrow_broker(core, where, &call->broker)) {
-		handle_return(&device_class, call->device);
-		return NULL;
-	}
-	status = wait_run(core, run_create, call, 0, cancel);
-	if (status != WW_OK)
-		error_raise(core, status);
-	handle_return(&broker_class, call->broker);
-	if (status == WW_OK)
-		return work_queue_object(core, call->queue, call->device);
-	handle_return(&device_class, call->device);
-	return NULL;
+	return work_queue_object(core, call->queue, call->on.device);
 }
 
 static bool set_frames(struct core *core, struct create_call *call, PyObject *shape,
@@ -186,22 +171,6 @@ PyObject *work_queue_open_token(struct core *core, const struct ww_token *token,
 	return join(core, &call, which, 0, NULL);
 }
 
-/* A str or a Token. @out_text: a reference that keeps the name, or NULL. */
-static bool read_name(struct core *core, PyObject *value, struct join_call *call,
-	PyObject **out_text)
-{
-	char *name;
-
-	*out_text = NULL;
-	if (!PyUnicode_Check(value)) {
-		call->token = token_of(core, value);
-		return call->token;
-	}
-	*out_text = text_bytes(value, &name);
-	call->name = name;
-	return *out_text;
-}
-
 PyObject *work_queue_get(PyObject *type, PyObject *arguments, PyObject *keywords)
 {
 	static char *names[] = {"name", "role", "shape", "dtype", "metadata_type", "device",
@@ -219,7 +188,7 @@ PyObject *work_queue_get(PyObject *type, PyObject *arguments, PyObject *keywords
 		    convert_role, &call.params.role, &shape, &dtype, &call.params.metadata_type,
 		    &which, convert_timeout, &timeout_ns, &where, &cancel) ||
 		!describe_frames(core, shape, dtype, &call.array, &is_given) ||
-		!read_name(core, name, &call, &text))
+		!read_name_or_token(core, name, &call.name, &call.token, &text))
 		return NULL;
 	call.params.array = is_given ? &call.array : NULL;
 	if (borrow_broker(core, where, &call.broker))
