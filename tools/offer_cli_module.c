@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offer_cli_module.c - for offer_cli_test.py: kernels of the host device
+ * offer_cli_module.c - for offer_cli_test.py: kernels of the host device, and C functions
  */
 #include <sched.h>
 #include <signal.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <warpway/module.h>
+#include <warpway/service.h>
 
 void scale(const struct ww_host_launch *launch, void *const *arguments);
 void geometry(const struct ww_host_launch *launch, void *const *arguments);
@@ -59,4 +60,53 @@ void hold(const struct ww_host_launch *launch, void *const *arguments)
 	while (path && access(path, F_OK))
 		sched_yield();
 	x[0] = 2;
+}
+
+/* --- C functions --- */
+
+ww_status total(void *context, ww_call *call);
+ww_status make(void *context, ww_call *call);
+
+ww_status total(void *context, ww_call *call)
+{
+	struct ww_value sum = {.kind = WW_ARGUMENT_SCALAR, .dtype = {WW_DTYPE_UINT, 64, 1}};
+	uint8_t bytes[100];
+	struct ww_value x;
+	uint64_t count;
+	ww_status status = ww_call_argument(call, 0, &x);
+
+	(void)context;
+	if (status != WW_OK)
+		return status;
+	count = (uint64_t)x.array->shape[0];
+	if (count > sizeof(bytes))
+		return WW_ERR_LIMIT;
+	status = ww_memory_read(x.memory, x.array->offset, bytes, count, WW_FOREVER, NULL);
+	for (uint64_t i = 0; i < count; i++)
+		sum.scalar += bytes[i];
+	return status == WW_OK ? ww_call_result(call, 0, &sum) : status;
+}
+
+/* Returns a memory of the service's device. */
+ww_status make(void *context, ww_call *call)
+{
+	const struct ww_dtype u8 = {WW_DTYPE_UINT, 8, 1};
+	struct ww_array array = WW_INIT(struct ww_array);
+	struct ww_value result = {.kind = WW_ARGUMENT_ARRAY, .array = &array};
+	struct ww_value count;
+	ww_status status = ww_call_argument(call, 0, &count);
+
+	if (status == WW_OK)
+		status = ww_array_set(&array, &u8, 1, (const int64_t[]){(int64_t)count.scalar},
+			NULL, 0);
+	if (status == WW_OK)
+		status = ww_memory_create(context,
+			WW_PARAMS(struct ww_memory_params, .bytes = count.scalar), &result.memory);
+	if (status != WW_OK)
+		return status;
+	status = ww_memory_write(result.memory, 0, "warpway", 7, WW_FOREVER, NULL);
+	if (status == WW_OK)
+		status = ww_call_result(call, 0, &result);
+	ww_memory_unref(result.memory);
+	return status;
 }

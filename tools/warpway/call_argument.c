@@ -26,9 +26,17 @@ static int fail_value(const struct word *word, const char *needed)
 		word->parameter.name, word->parameter.type, needed);
 }
 
+/* A token's text; also behind '@', where a name would stand. NULL: it is none. */
+static const char *token_text(const struct word *word)
+{
+	const char *text = word->value + (word->value[0] == '@');
+
+	return !strncmp(text, token_begin, strlen(token_begin)) ? text : NULL;
+}
+
 static int read_token(const struct word *word, struct ww_token *out_token)
 {
-	if (ww_token_from_text(word->value, out_token) == WW_OK)
+	if (ww_token_from_text(token_text(word), out_token) == WW_OK)
 		return 0;
 	return refuse("%s: %s", word->parameter.name, ww_error_last()->message);
 }
@@ -85,7 +93,7 @@ static int read_array(struct call_arguments *arguments, const struct word *word)
 	ww_status status;
 
 	arguments->values[word->index].token = token;
-	if (!strncmp(word->value, token_begin, strlen(token_begin)))
+	if (token_text(word))
 		return read_token(word, token);
 	if (!object_name(word))
 		return fail_value(word, "@NAME, or a token,");
@@ -98,7 +106,7 @@ static int read_timeline(struct call_arguments *arguments, const struct word *wo
 	struct ww_value *value = &arguments->values[word->index];
 	ww_status status;
 
-	if (!strncmp(word->value, token_begin, strlen(token_begin))) {
+	if (token_text(word)) {
 		value->token = &arguments->tokens[word->index];
 		return read_token(word, &arguments->tokens[word->index]);
 	}

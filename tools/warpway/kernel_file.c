@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_file.c - which kernels `warpway offer` offers
+ * kernel_file.c - which kernels and C functions `warpway offer` offers, see kernel_file.h
  */
 #include "warpway/kernel_file.h"
 
@@ -185,31 +185,54 @@ static bool read_launch(struct kernel_line *kernel, char *text, uint32_t *seen,
 }
 
 /* What a kernel can get: scalars and arrays. It returns nothing. */
-static bool check_signature(struct kernel_line *kernel, const char *text,
+static bool check_kernel_signature(const struct ww_signature_info *info,
 	char out_reason[KERNEL_REASON_BYTES])
 {
-	struct ww_signature_info info = WW_INIT(struct ww_signature_info);
 	struct ww_parameter_info parameter = WW_INIT(struct ww_parameter_info);
 
-	if (ww_signature_info_get(text, &info) != WW_OK)
-		return REFUSE("%s", ww_error_last()->message);
-	if (info.result_count)
+	if (info->result_count)
 		return REFUSE("a kernel has no results; let it write into an array");
-	for (uint32_t i = 0; i < info.parameter_count; i++) {
-		if (ww_signature_parameter_get(info.text, i, &parameter) == WW_OK &&
+	for (uint32_t i = 0; i < info->parameter_count; i++) {
+		if (ww_signature_parameter_get(info->text, i, &parameter) == WW_OK &&
 			parameter.kind != WW_ARGUMENT_SCALAR && parameter.kind != WW_ARGUMENT_ARRAY)
 			return REFUSE("'%s': a kernel takes scalars and arrays only",
 				parameter.name);
 	}
+	return true;
+}
+
+static bool read_signature(struct kernel_line *kernel, const char *text,
+	char out_reason[KERNEL_REASON_BYTES])
+{
+	struct ww_signature_info info = WW_INIT(struct ww_signature_info);
+
+	if (ww_signature_info_get(text, &info) != WW_OK)
+		return REFUSE("%s", ww_error_last()->message);
+	if (!kernel->is_function && !check_kernel_signature(&info, out_reason))
+		return false;
 	memcpy(kernel->signature, info.text, sizeof(kernel->signature));
 	kernel->parameter_count = info.parameter_count;
+	return true;
+}
+
+static bool read_launches(struct kernel_line *kernel, char *launch,
+	char out_reason[KERNEL_REASON_BYTES])
+{
+	uint32_t seen = 0;
+
+	for (char *next; launch; launch = next) {
+		next = cut(launch, ';');
+		if (!read_launch(kernel, trim(launch), &seen, out_reason))
+			return false;
+	}
+	if ((seen & 3) != 3)
+		return REFUSE("grid and block are needed");
 	return true;
 }
 
 bool kernel_line_read(char *text, struct kernel_line *out_kernel,
 	char out_reason[KERNEL_REASON_BYTES])
 {
-	uint32_t seen = 0;
 	char *signature;
 	char *launch;
 
@@ -221,21 +244,17 @@ bool kernel_line_read(char *text, struct kernel_line *out_kernel,
 	signature = cut(text, ':');
 	launch = signature ? cut(signature, ';') : NULL;
 	if (!launch)
-		return REFUSE(
-			"a line such as `NAME: SIGNATURE; grid n / 256; block 256` is needed");
+		return REFUSE("a line such as `NAME: SIGNATURE; grid n / 256; block 256` or "
+			      "`NAME: SIGNATURE; function` is needed");
 	text = trim(text);
 	if (!*text || strlen(text) >= sizeof(out_kernel->name))
-		return REFUSE("a kernel needs a name of 1 to %zu letters",
+		return REFUSE("a kernel or a function needs a name of 1 to %zu letters",
 			sizeof(out_kernel->name) - 1);
-	if (!check_signature(out_kernel, trim(signature), out_reason))
+	out_kernel->is_function = !strcmp(trim(launch), "function");
+	if (!read_signature(out_kernel, trim(signature), out_reason))
 		return false;
-	for (char *next; launch; launch = next) {
-		next = cut(launch, ';');
-		if (!read_launch(out_kernel, trim(launch), &seen, out_reason))
-			return false;
-	}
-	if ((seen & 3) != 3)
-		return REFUSE("grid and block are needed");
+	if (!out_kernel->is_function && !read_launches(out_kernel, launch, out_reason))
+		return false;
 	memcpy(out_kernel->name, text, strlen(text) + 1);
 	return true;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_file.h - which kernels `warpway offer` offers, and with how many threads it launches them
+ * kernel_file.h - which kernels and C functions `warpway offer` offers, and how it launches kernels
  *
- * A text file with a line for each kernel. Empty lines, and what follows '#', are skipped.
+ * A text file with a line for each of them. Empty lines, and what follows '#', are skipped.
  *
  *   NAME: SIGNATURE; grid EXTENT[, EXTENT[, EXTENT]]; block N[, N[, N]] [; shared BYTES]
+ *   NAME: SIGNATURE; function
  *
- *   saxpy: f32 a, f32[n] x read, f32[n] y write, i32 n; grid n / 256; block 256
+ *   saxpy: f32 a, f32[n] x read, f32[n] y readwrite, i32 n; grid n / 256; block 256
+ *   mean: f32[n] x read -> f64 mean; function
  *
  * An EXTENT is a number, or the name of a dimension or of an integer parameter, or such a name
  * divided by a number, rounded up. The kernel's arguments are the parameters in their order:
@@ -34,6 +36,7 @@ struct kernel_extent {
 struct kernel_line {
 	char name[WW_FUNCTION_NAME_BYTES];
 	char signature[WW_SIGNATURE_TEXT_BYTES];
+	bool is_function; /* of C, a ww_service_fn; then only the signature follows */
 	uint32_t parameter_count;
 	struct kernel_extent grid[KERNEL_AXES];
 	uint32_t block[KERNEL_AXES];

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True  # the sources may be another user's
 from broker_cli_test import (  # noqa: E402
     LIMIT_S, completed, done, end, expect, line_of, main, path_of, refused, spoken, start, write)
 
+DEVICE = sys.argv[2]
 MODULE = sys.argv[5]
 NAME = "lab/kernels"
 KERNELS = b"""# of the test
@@ -24,6 +25,9 @@ scale: u8 factor = 2, u8[n] x read, u8[n] y write, u64 n; grid n / 256; block 25
 geometry: u32[n] y write, any[*, m] x read, i32 k = 3; grid m/3, k, 2; block 4, 5; shared 99  # three axes
 crash: ; grid 1; block 1
 hold: u8[*] x readwrite; grid 1; block 1
+"""
+FUNCTIONS = b"""total: u8[n] x read -> u64 sum; function
+make: u64 count -> u8[n] x; function
 """
 
 # Lines that are refused, and a word of the reason.
@@ -35,7 +39,8 @@ WRONG_LINES = [
     (b"scale: u8[n] a read; grid n/0; block 1", "'grid ..."), (b"scale: u8 a; grid 1,1,1,1; block 1", "'grid ... 1'"),
     (b"scale: u8 a; grid 1; grid 1; block 1", "each once"), (b"scale: u8 a; grid 1; block 1; shared x", "shared x"),
     (b"scale: u8 a; grid 1; block 1", "takes 4 arguments, and its signature has 1"),
-    (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"), (b"# nothing", "no kernel is in it"),
+    (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"), (b"# nothing", "no kernel and no function is in it"),
+    (b"none: bytes a; function", "no module has a C function 'none'"), (b"total: ; function; grid 1", "grid, block or"),
 ]
 
 
@@ -82,6 +87,20 @@ def kernels_run():
     code, _, errors = end(command, signal.SIGTERM)
     expect(code == 0 and errors == b"", f"{code} {errors}")
     refused(1, f"no object '{NAME}'", "functions", NAME)
+
+
+def functions_of_c_run():
+    command = start("offer", "--signature", write("functions.txt", FUNCTIONS), "--device", DEVICE, NAME, MODULE)
+    expect(f"{NAME} is ready, 2 functions" in line_of(command), "it is not ready")
+    done("put", "--device", DEVICE, "lab/x", "-", data=bytes(range(80)))
+    expect(spoken("call", NAME, "total", "x=@lab/x")["results"] == {"sum": sum(range(80))}, "the sum")
+    made = spoken("call", NAME, "make", "count=70")["results"]
+    expect(made == {"x": {"array": "uint8[70]"}}, str(made))
+    done("rm", "lab/x")
+    end(command)
+    both = start("offer", "--signature", write("both.txt", KERNELS + FUNCTIONS), NAME, MODULE)
+    expect(f"{NAME} is ready, 6 functions" in line_of(both), "kernels and functions of one file")
+    end(both)
 
 
 def launches_are_as_the_file_says():
@@ -146,5 +165,5 @@ def a_drain_lets_calls_end():
     done("rm", "lab/h")
 
 
-sys.exit(main([wrong_use_is_refused, kernels_run, launches_are_as_the_file_says, a_server_is_started_again,
+sys.exit(main([wrong_use_is_refused, kernels_run, functions_of_c_run, launches_are_as_the_file_says, a_server_is_started_again,
                not_for_ever, a_drain_lets_calls_end]))

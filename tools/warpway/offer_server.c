@@ -4,10 +4,13 @@
  *
  * All modules are loaded, and all kernels found, before the service exists: a driver loads nothing
  * while a stream waits. A call launches its kernel on the call's stream and returns; the call is
- * complete when the kernel is. When a launch finds that the context is lost, the process ends, and
- * offer.c starts another one.
+ * complete when the kernel is. A C function gets the service's device as its context. When a call
+ * finds that the GPU's context is lost, the process ends, and offer.c starts another one.
  */
+#include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +37,13 @@ static struct offer {
 static const char help[] =
 	"Usage: warpway offer --signature FILE [OPTION...] NAME MODULE...\n\n"
 	"Makes the service NAME and offers kernels of modules as its functions: of .ptx, .cubin and\n"
-	".fatbin files on a GPU, of .so files on the CPU. FILE has a line for each kernel:\n\n"
-	"  saxpy: f32 a, f32[n] x read, f32[n] y write, i32 n; grid n / 256; block 256\n\n"
+	".fatbin files on a GPU, of .so files on the CPU. C functions of .so files can be offered on\n"
+	"either; their type is ww_service_fn of warpway/service.h. FILE has a line for each:\n\n"
+	"  saxpy: f32 a, f32[n] x read, f32[n] y readwrite, i32 n; grid n / 256; block 256\n"
+	"  mean: f32[n] x read -> f64 mean; function\n\n"
 	"The server is a process of its own. If a kernel ends it, it is started again, up to 5 times in\n"
 	"a minute. SIGTERM and Ctrl-C let the calls end that have come, and then end the command.\n\n"
-	"  --signature FILE  the kernels, their signatures, and how many threads run them\n"
+	"  --signature FILE  what is offered, signatures, and how many threads run a kernel\n"
 	"  --device NAME     where they run: host (default), cuda:N or cuda:UUID\n"
 	"  --mode MODE       permissions in octal (default 0600): read: see functions; write: call\n"
 	"  --group GROUP     one of your groups (default: your own)\n"
@@ -57,7 +62,8 @@ static const struct option_row options[] = {
 
 struct offered {
 	struct kernel_line line;
-	ww_kernel *kernel;
+	ww_kernel *kernel; /* or */
+	ww_service_fn function;
 };
 
 /* What this process serves. */
@@ -129,6 +135,16 @@ static ww_status run_kernel(void *context, ww_call *call)
 	return status;
 }
 
+static ww_status run_function(void *context, ww_call *call)
+{
+	const struct offered *offered = context;
+	ww_status status = offered->function(server.device, call);
+
+	if (status == WW_ERR_DEVICE)
+		ww_cancel_set(server.lost);
+	return status;
+}
+
 /* --- kernels --- */
 
 static int fail_line(uint32_t number, const char *why)
@@ -172,7 +188,8 @@ static int read_signatures(void)
 	}
 	fclose(file);
 	if (code == 0 && server.count == 0)
-		return refuse("--signature %s: no kernel is in it", offer.signatures);
+		return refuse("--signature %s: no kernel and no function is in it",
+			offer.signatures);
 	return code;
 }
 
@@ -196,7 +213,7 @@ static int find_kernels(ww_module *module)
 		struct offered *offered = &server.offered[i];
 		ww_status status = WW_ERR_NOT_FOUND;
 
-		if (!offered->kernel)
+		if (!offered->line.is_function && !offered->kernel)
 			status = ww_module_kernel(module, offered->line.name, &offered->kernel);
 		if (status == WW_OK && check_kernel(offered))
 			return EXIT_CANNOT;
@@ -207,11 +224,73 @@ static int find_kernels(ww_module *module)
 	return 0;
 }
 
+/* Looks for the functions that were not found yet. */
+static void find_functions(void *library)
+{
+	for (uint32_t i = 0; i < server.count; i++) {
+		struct offered *offered = &server.offered[i];
+
+		if (offered->line.is_function && !offered->function)
+			*(void **)&offered->function = dlsym(library, offered->line.name);
+	}
+}
+
+static bool is_offered(bool is_function)
+{
+	for (uint32_t i = 0; i < server.count; i++) {
+		if (server.offered[i].line.is_function == is_function)
+			return true;
+	}
+	return false;
+}
+
+/* A shared object for this CPU, not one of kernels, which is ELF too. */
+static bool is_shared_object(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	Elf64_Ehdr header = {.e_type = ET_NONE};
+	bool is_read = file && fread(&header, sizeof(header), 1, file) == 1;
+
+	if (file)
+		fclose(file);
+	return is_read && !memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_type == ET_DYN &&
+		header.e_machine != EM_CUDA;
+}
+
+/* It stays loaded as long as the process lives. */
+static int load_library(const char *path)
+{
+	char whole[PATH_MAX];
+	void *library;
+
+	if (!realpath(path, whole)) /* a name without a slash is looked for elsewhere */
+		return refuse("module '%s': %s", path, strerror(errno));
+	library = dlopen(whole, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return refuse("module '%s': %s", path, dlerror());
+	find_functions(library);
+	return 0;
+}
+
+/* On a GPU, a shared object has no kernels. */
+static bool has_kernels(const char *path)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+
+	return !is_shared_object(path) || ww_device_info_get(server.device, &info) != WW_OK ||
+		info.backend == WW_BACKEND_HOST;
+}
+
 static int load_module(const char *path)
 {
 	ww_module *module;
 	int code;
 
+	if (is_offered(true) && is_shared_object(path)) {
+		code = load_library(path);
+		if (code || !is_offered(false) || !has_kernels(path))
+			return code;
+	}
 	if (ww_module_load(server.device, path, NULL, &module) != WW_OK)
 		return refuse("module '%s': %s", path, ww_error_last()->message);
 	code = find_kernels(module);
@@ -228,8 +307,12 @@ static int load_all(char *const paths[])
 	for (; *paths && code == 0; paths++)
 		code = load_module(*paths);
 	for (uint32_t i = 0; i < server.count && code == 0; i++) {
-		if (!server.offered[i].kernel)
-			code = refuse("no module has a kernel '%s'", server.offered[i].line.name);
+		const struct offered *offered = &server.offered[i];
+
+		if (!offered->kernel && !offered->function)
+			code = refuse("no module has a %s '%s'",
+				offered->line.is_function ? "C function" : "kernel",
+				offered->line.name);
 	}
 	return code;
 }
@@ -260,9 +343,13 @@ static ww_status offer_all(void)
 	};
 	ww_status status = WW_OK;
 
-	for (uint32_t i = 0; i < server.count && status == WW_OK; i++)
-		status = ww_service_offer(server.service, server.offered[i].line.name,
-			server.offered[i].line.signature, run_kernel, &server.offered[i], &params);
+	for (uint32_t i = 0; i < server.count && status == WW_OK; i++) {
+		struct offered *offered = &server.offered[i];
+
+		status = ww_service_offer(server.service, offered->line.name,
+			offered->line.signature, offered->function ? run_function : run_kernel,
+			offered, offered->function ? NULL : &params);
+	}
 	return status;
 }
 
