@@ -487,8 +487,8 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
  * imported it:
  *   - Their escrows end. If an object of life held has no holder any more, it ends.
  *   - A later import with one of them returns WW_ERR_ACCESS; of a slice of a pool WW_ERR_NOT_FOUND.
- *   - A process that has imported the memory keeps its mapping and its hold. In such a process the
- *     old token can be imported again: it opens what the process has already, and nothing else. A
+ *   - Another process that has imported the memory keeps its mapping and its hold. There the old
+ *     token can be imported again: it opens what the process has already, and nothing else. A
  *     hold that was taken without a mapping can still be mapped: ww_object_map().
  *   - Tokens that are exported later open the memory, and so does its name, if it has one. A
  *     process that imported the memory earlier can export such tokens, too; of a slice of a pool it

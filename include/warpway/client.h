@@ -204,7 +204,8 @@ WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
  * @timeout_ns:  how long to wait, for room and for the results; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_ticket:  the caller's, of a call that ended; NULL on failure. NULL here: results are not
- *               wanted
+ *               wanted. To learn of a call that failed whether its function had been started, use
+ *               ww_client_submit(), ww_ticket_wait() and ww_ticket_info_get()
  *
  * If the time is over, or the flag is set, the call is cancelled.
  *
@@ -253,8 +254,9 @@ WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cance
  * ww_ticket_result() - a result of a call that ended with WW_OK
  * @ticket:     borrowed
  * @index:      of the result in the signature
- * @out_value:  filled on success; what it points to is valid as long as the ticket. An array is a
- *              token: import it before the ticket is released
+ * @out_value:  filled on success; what it points to is valid as long as the ticket. Of an array,
+ *              @token is to be imported before the ticket is released, and @array says what is
+ *              where in that memory: the token alone does not
  *
  * Return: WW_OK; WW_END (there is no such result); WW_ERR_STATE (the call has not ended, or not
  *         with WW_OK); WW_ERR_PROTOCOL.
@@ -265,8 +267,8 @@ WW_API ww_status ww_ticket_result(ww_ticket *ticket, uint32_t index, struct ww_v
  * ww_ticket_cancel() - cancel a call
  * @ticket:  borrowed
  *
- * If the function has not been started, it is not. One that runs can ask whether it was cancelled.
- * One that has ended stays as it is.
+ * If the function has not been started, it is not; the call ends when those before it in its lane
+ * have. One that runs can ask whether it was cancelled. One that has ended stays as it is.
  */
 WW_API void ww_ticket_cancel(ww_ticket *ticket);
 

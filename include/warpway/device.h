@@ -42,10 +42,10 @@
  *            - memory of the host device is usable: the child reads and writes the same bytes, and
  *              can export, wrap or send them. If the parent has the memory in a broker, the child
  *              cannot put or export it: it imports a token of the parent's;
- *            - slices of pools, streams, pools, timelines, events, barriers, brokers, watches and
- *              ww_object are refused with WW_ERR_FORKED, since other processes take them for the
- *              parent's. A token of one can be imported. Modules and their kernels are refused
- *              too, and can be loaded anew;
+ *            - slices of pools, streams, pools, timelines, events, barriers, channels, work queues,
+ *              services, clients, brokers, watches and ww_object are refused with WW_ERR_FORKED,
+ *              since other processes take them for the parent's. A token of one can be imported.
+ *              Modules and their kernels are refused too, and can be loaded anew;
  *            - none is ever destroyed: ref and unref do nothing, so the parent loses nothing. What
  *              the parent had mapped stays mapped as long as the child lives.
  *          A parent that has used a GPU, or looked for one and found it, cannot fork() so: CUDA's

@@ -378,7 +378,9 @@ struct ww_value {
  * @call:       borrowed
  * @index:      of the parameter in the signature
  * @out_value:  filled on success; what it points to is valid until the function returns. Of an
- *              array that the call came with: @memory, @array, @pointer and @host_pointer are set
+ *              array that the call came with: @memory, @array, @pointer and @host_pointer are set.
+ *              Its memory stays mapped until the call is complete, so work that the function has
+ *              enqueued on the call's stream may use the addresses
  *
  * The first call for an array imports it: that may block for a round trip to the broker.
  *

@@ -2,7 +2,7 @@
 /*
  * warpway/signature.h - what a function of a service takes and returns, as one line of text
  *
- *   f32 a, f32[n] x read, f32[n] y write -> f64 sum
+ *   f32 a, f32[n] x read, f32[n] y readwrite -> f64 sum
  *
  * A server offers each function with a signature, and every call is checked against it: types,
  * shapes, access. Clients read the same text to convert values and to show what a function needs.

@@ -81,11 +81,16 @@ static ww_status refuse(const struct place *place, const char *is, const char *m
 
 static ww_status refuse_dim(const struct place *place, uint32_t name, int64_t known)
 {
+	const struct ww_call_arg *arg = place->arg;
 	char text[TYPE_BYTES];
+	char value[32] = "";
+	int64_t count;
 
+	if (arg->kind == WW_ARGUMENT_SCALAR && ww_scalar_to_count(arg->dtype, arg->scalar, &count))
+		snprintf(value, sizeof(value), " %" PRId64, count);
 	snprintf(text, sizeof(text), " where %s is %" PRId64, place->signature->dim_names[name],
 		known);
-	return refuse(place, NULL, text);
+	return refuse(place, value, text);
 }
 
 /* --- one argument --- */

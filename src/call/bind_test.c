@@ -195,6 +195,12 @@ static void scalars_that_are_dimensions(void **state)
 	vector(&args[3], 1);
 	assert_refused(call, "argument 1, n, is missing and must be i32");
 	free(call);
+	call = call_new("f32[n] x read, i32 n");
+	args = again(call, 2);
+	vector(&args[0], 10);
+	ww_call_arg_scalar(i32, 11, &args[1]);
+	assert_refused(call, "argument 2, n, is i32 11 and must be i32 where n is 10");
+	free(call);
 }
 
 static void defaults(void **state)

@@ -212,8 +212,9 @@ static ww_status check_status(struct ww_call *call, ww_status status)
 {
 	if (status <= WW_OK)
 		return status;
-	return ww_fail(WW_ERR_STATE, "the function '%s' returned %s, which is no error",
-		(const char *)call->offer->shared->name, ww_status_name(status));
+	return ww_fail(WW_ERR_STATE,
+		"the function '%s' returned %d, which is no error of ww_status",
+		(const char *)call->offer->shared->name, (int)status);
 }
 
 static void call_run(struct ww_call *call)

@@ -21,7 +21,7 @@
 #define HEAD_BYTES 8
 
 static const char *const texts[] = {
-	"f32 a, f32[n] x read, f32[n] y write",
+	"f32 a, f32[n] x read, f32[n] y readwrite",
 	"i32 n, u8[n] x read strided, bytes[5] b = none, bool c = true, timeline t = none",
 	"any[...] x read, any[n, *] y readwrite = none, i8 n",
 	"bytes a, bytes b = none, f16 c = 1.0, u64 d = 7",

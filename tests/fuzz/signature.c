@@ -49,7 +49,7 @@ static void ask(const char *text)
 size_t fuzz_seed(unsigned int number, uint8_t out[FUZZ_INPUT_BYTES])
 {
 	static const char *const texts[] = {
-		"f32 a, f32[n] x read, f32[n] y write",
+		"f32 a, f32[n] x read, f32[n] y readwrite",
 		"float64 alpha = 1.5e-3, bool b = true, i8 c = -128, u64 d=18446744073709551615",
 		"bytes key, bytes[16] nonce = none, timeline t = none",
 		"any[...] x read strided = none, c64[n, 4, *] y readwrite, float8_e4m3fn[] z write",

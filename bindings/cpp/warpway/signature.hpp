@@ -2,7 +2,7 @@
 /*
  * warpway/signature.hpp - what a function of a service takes and returns, see warpway/signature.h
  *
- *   const signature saxpy = signature::parse("f32 a, f32[n] x read, f32[n] y write");
+ *   const signature saxpy = signature::parse("f32 a, f32[n] x read, f32[n] y readwrite");
  *   for (const parameter &p : saxpy.parameters())
  *           use(p.name(), p.type());
  */

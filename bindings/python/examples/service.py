@@ -18,7 +18,7 @@ NAME = "example-service"
 def server(parent):
     service = warpway.Service(NAME, device="host", version="1.0", replace=True)
 
-    @service.function("f32 a, f32[n] x read, f32[n] y write")
+    @service.function("f32 a, f32[n] x read, f32[n] y readwrite")
     def saxpy(a, x, y):
         np.asarray(y)[:] += np.float32(a) * np.asarray(x)  # in place: no byte of x or y crosses a process
 

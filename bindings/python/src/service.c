@@ -408,7 +408,7 @@ static PyMethodDef methods[] = {
 		"gids=None)\n--\n\n"
 		"A decorator that offers a function.\n\n"
 		"Parameters\n----------\n"
-		"signature : str\n    Such as ``'f32 a, f32[n] x read, f32[n] y write -> f64 sum'``.\n"
+		"signature : str\n    Such as ``'f32 a, f32[n] x read, f32[n] y readwrite -> f64 sum'``.\n"
 		"name : str, optional\n    None: the function's ``__name__``.\n"
 		"idempotent, enqueues, uids, gids\n    As of `offer`."},
 	{"offer", KEYWORDS(service_offer), METH_VARARGS | METH_KEYWORDS,
@@ -510,7 +510,7 @@ static PyType_Slot slots[] = {
 		    "Only this process needs the GPU. A client's death harms nobody; if the server ends, each call\n"
 		    "ends with `PeerLost`. Use::\n\n"
 		    "    service = warpway.Service('lab')\n\n"
-		    "    @service.function('f32 a, f32[n] x read, f32[n] y write')\n"
+		    "    @service.function('f32 a, f32[n] x read, f32[n] y readwrite')\n"
 		    "    def saxpy(a, x, y):\n"
 		    "        np.asarray(y)[:] += a * np.asarray(x)\n\n"
 		    "    service.serve()\n\n"

@@ -21,7 +21,7 @@ import warpway
 from children import LIMIT_S
 from waits import in_thread, interrupt_main_thread
 
-SAXPY = "f32 a, f32[n] x read, f32[n] y write"
+SAXPY = "f32 a, f32[n] x read, f32[n] y readwrite"
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def test_call_tells_who_calls(device):
 
 def test_signatures_are_told(device):
     with served(device, saxpy_offer) as (_, client):
-        function = client.function("saxpy", "f32 a,f32[n] x read,f32[n] y write")
+        function = client.function("saxpy", "f32 a,f32[n] x read,f32[n] y readwrite")
         assert function.name == "saxpy" and function.signature == client.functions()[0].signature
         assert function.parameters == (("a", "f32", "", False), ("x", "f32[n]", "read", False),
                                        ("y", "f32[n]", "write", False))

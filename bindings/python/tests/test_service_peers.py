@@ -29,7 +29,7 @@ def serve(talk, device, name, threads=1, **options):
     kept = []
     with warpway.Service(name, device=device, version="1", **options) as service:
 
-        @service.function("f32 a, f32[n] x read, f32[n] y write")
+        @service.function("f32 a, f32[n] x read, f32[n] y readwrite")
         def saxpy(a, x, y):
             y.copy_from(copy_of(y) + np.float32(a) * copy_of(x))
 
