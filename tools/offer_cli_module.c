@@ -18,6 +18,15 @@ extern const uint32_t scale_argument_bytes[];
 
 const uint32_t scale_argument_bytes[] = {1, 8, 8, 8, 0};
 
+/* A module that takes long to load, if the environment says so: until a signal ends the process. */
+static void __attribute__((constructor)) load(void)
+{
+	if (!getenv("OFFER_SLOW_LOAD"))
+		return;
+	(void)!write(STDERR_FILENO, "loading\n", 8);
+	pause();
+}
+
 void scale(const struct ww_host_launch *launch, void *const *arguments)
 {
 	uint8_t factor = *(const uint8_t *)arguments[0];

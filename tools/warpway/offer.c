@@ -120,6 +120,8 @@ static int decide(struct supervisor *supervisor, int status)
 
 	if (interrupt_came() && WIFEXITED(status))
 		return WEXITSTATUS(status) + 1;
+	if (interrupt_came() && !supervisor->is_ready && WTERMSIG(status) == SIGTERM)
+		return EXIT_DONE + 1; /* it had nothing to let end */
 	if (!supervisor->is_ready && WIFEXITED(status) && WEXITSTATUS(status) != OFFER_EXIT_LOST)
 		return WEXITSTATUS(status) + 1;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE)

@@ -39,8 +39,9 @@ WRONG_LINES = [
     (b"scale: u8[n] a read; grid n/0; block 1", "'grid ..."), (b"scale: u8 a; grid 1,1,1,1; block 1", "'grid ... 1'"),
     (b"scale: u8 a; grid 1; grid 1; block 1", "each once"), (b"scale: u8 a; grid 1; block 1; shared x", "shared x"),
     (b"scale: u8 a; grid 1; block 1", "takes 4 arguments, and its signature has 1"),
-    (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"), (b"# nothing", "no kernel and no function is in it"),
-    (b"none: bytes a; function", "no module has a C function 'none'"), (b"total: ; function; grid 1", "grid, block or"),
+    (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"),
+    (b"# nothing", "no kernel and no function is in it"), (b"total: ; function; grid 1", "grid, block or"),
+    (b"none: bytes a; function", "no module has a C function 'none'"),
 ]
 
 
@@ -147,6 +148,14 @@ def not_for_ever():
     return None
 
 
+def a_server_that_loads_ends_at_once():
+    file = write("functions.txt", FUNCTIONS)
+    command = start("offer", "--signature", file, NAME, MODULE, OFFER_SLOW_LOAD="1")
+    expect(command.stderr.readline() == b"loading\n", "the module is not loaded")
+    code, output, errors = end(command, signal.SIGTERM)
+    expect((code, output, errors) == (0, b"", b""), f"{code} {output} {errors}")
+
+
 def a_drain_lets_calls_end():
     command, _ = offered(OFFER_HOLD_FILE=path_of("go-on"))
     done("put", "--shared", "lab/h", "-", data=bytes(1))
@@ -165,5 +174,6 @@ def a_drain_lets_calls_end():
     done("rm", "lab/h")
 
 
-sys.exit(main([wrong_use_is_refused, kernels_run, functions_of_c_run, launches_are_as_the_file_says, a_server_is_started_again,
-               not_for_ever, a_drain_lets_calls_end]))
+sys.exit(main([wrong_use_is_refused, kernels_run, functions_of_c_run, launches_are_as_the_file_says,
+               a_server_is_started_again,
+               not_for_ever, a_server_that_loads_ends_at_once, a_drain_lets_calls_end]))
