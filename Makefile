@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace torture-channel asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: crash-replace torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -89,6 +89,13 @@ torture-channel: build ## frames while both sides of a channel are killed; FRAME
 		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
 		$(BUILD)/tests/crash/crash_channel --only channel_torture_$$part || status=1; \
 	done; exit $$status
+
+# Of a thousand kills 200 are of servers and 200 of clients.
+CALLS ?= 100000
+torture-calls: build ## calls while clients and servers are killed; CALLS=100000 SEED= KILLS=1000 DEVICE=host
+	@CMOCKA_MESSAGE_OUTPUT=TAP WW_TEST_DEVICE=$(DEVICE) WW_TEST_KILLS=$(KILLS) WW_TEST_CALLS=$(CALLS) \
+		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
+		$(BUILD)/tests/crash/crash_call --only call_torture
 
 models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin
 	@scripts/check-model

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_main.c - the director of the random part, and the suite's tables
+ *
+ * WW_TEST_CALLS says how many calls must have ended, at least. Of a hundred kills that are wanted
+ * (WW_TEST_KILLS) twenty are of the server, and twenty of clients.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "crash/call.h"
+
+#define CAST        (1 + CALL_CLIENTS)
+#define CALLS_USUAL 10000
+#define KILLS_PART  5
+#define FIRST_KILLS 10
+#define GROWTH_MOST (4 * MIB) /* of the broker; a sanitizer keeps what was freed for a while */
+
+static struct {
+	uint64_t random;
+	struct call_board *board;
+	ww_memory *array;
+	struct child players[CAST]; /* the server first */
+} cast;
+
+static uint64_t number_of(const char *name, uint64_t usual)
+{
+	const char *value = getenv(name);
+	uint64_t number = value && *value ? strtoull(value, NULL, 10) : usual;
+
+	MUST(number > 0);
+	return number;
+}
+
+static const char *name_of(uint32_t index)
+{
+	return index ? "a client" : "the server";
+}
+
+static void player_start(uint32_t index)
+{
+	char seed[24];
+	char number[16];
+	const char *const arguments[] = {seed, number, NULL};
+	const struct child_options options = {.arguments = arguments};
+
+	atomic_store(&cast.board->steps[index], 0);
+	snprintf(seed, sizeof(seed), "%" PRIu64, draw_from(&cast.random, UINT32_MAX));
+	snprintf(number, sizeof(number), "%" PRIu32, index);
+	child_start(&cast.players[index], index ? "role_call_client" : "role_call_server",
+		index ? &options : NULL);
+}
+
+static void begin(void)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+
+	cast.random = number_of("WW_TEST_SEED", 1 + now_ns() % 1000000);
+	check_note("seed %" PRIu64, cast.random);
+	scene_begin();
+	cast.board = call_board_map(true);
+	cast.array = memory_make(scene.device, WW_MEMORY_HOST, CALL_MOST);
+	memset(ww_memory_host_pointer(cast.array), 0, CALL_MOST);
+	MUST_OK(ww_memory_export(cast.array, scene.broker, &params, NULL, &cast.board->array));
+	for (uint32_t i = 0; i < CAST; i++)
+		player_start(i);
+}
+
+/* --- waiting for work to be done --- */
+
+/* Whoever finds something wrong ends. */
+static void all_must_live(void)
+{
+	for (uint32_t i = 0; i < CAST; i++) {
+		siginfo_t end = {.si_pid = 0};
+
+		MUST_CALL(waitid(P_PID, (id_t)cast.players[i].pid, &end,
+			WEXITED | WNOHANG | WNOWAIT));
+		if (end.si_pid)
+			FAIL("%s (%" PRIu32 ") has ended, with status %d", name_of(i), i,
+				end.si_status);
+	}
+}
+
+/* Until so many calls have ended, and this player is at work. */
+static void wait_for_work(uint32_t index, uint64_t calls)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t before = atomic_load(&cast.board->ended);
+	int left_ms = child_limit_ms();
+
+	while (atomic_load(&cast.board->steps[index]) == 0 ||
+		atomic_load(&cast.board->ended) < calls) {
+		if (atomic_load(&cast.board->ended) != before)
+			left_ms = child_limit_ms();
+		before = atomic_load(&cast.board->ended);
+		if (left_ms-- == 0)
+			FAIL("%s (%" PRIu32 ") does no work, or no call ends any more",
+				name_of(index), index);
+		all_must_live();
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	}
+}
+
+/* --- kills --- */
+
+static void player_replace(uint32_t index)
+{
+	struct child *player = &cast.players[index];
+	int status;
+
+	MUST_CALL(kill(player->pid, SIGKILL));
+	status = child_wait(player);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		FAIL("%s (%" PRIu32 ") had ended before it was killed, with status %x",
+			name_of(index), index, (unsigned int)status);
+	player_start(index);
+}
+
+/* The broker keeps nothing of those that were killed. */
+static void must_not_grow(uint64_t before)
+{
+	uint64_t after = process_memory_bytes((pid_t)scene_info().pid);
+
+	check_note("the broker has %.1f MiB, %.1f MiB after the first kills", (double)after / MIB,
+		(double)before / MIB);
+	if (after > before)
+		MUST(after - before < GROWTH_MOST * check_slowness());
+}
+
+/* --- the end --- */
+
+static void place_must_be_right(uint64_t at, uint8_t count)
+{
+	enum call_end end = atomic_load(&cast.board->ends[at]);
+
+	if (count > 1)
+		FAIL("the call at %" PRIu64 " was run %d times", at, count);
+	if (end == CALL_RUN && count == 0)
+		FAIL("the call at %" PRIu64 " has ended well, and was not run", at);
+	if ((end == CALL_NOT_RUN || end == CALL_UNUSED) && count > 0)
+		FAIL("the call at %" PRIu64 " was run, and %s", at,
+			end == CALL_UNUSED ? "never made" : "its client was told that it was not");
+}
+
+static void array_must_be_right(void)
+{
+	const uint8_t *counts = ww_memory_host_pointer(cast.array);
+
+	for (uint64_t at = 0; at < CALL_MOST; at++)
+		place_must_be_right(at, counts[at]);
+}
+
+static void note_figures(void)
+{
+	struct call_board *board = cast.board;
+
+	check_note("%lu calls made, %lu run, %lu not run, %lu lost, %lu that nobody waited for; "
+		   "%lu joins, %lu servers",
+		atomic_load(&board->next), atomic_load(&board->run), atomic_load(&board->not_run),
+		atomic_load(&board->lost), atomic_load(&board->left), atomic_load(&board->joins),
+		atomic_load(&board->servers));
+	MUST(atomic_load(&board->joins) > CALL_CLIENTS);
+	MUST(atomic_load(&board->run) > atomic_load(&board->ended) / 2);
+}
+
+static void end(void)
+{
+	atomic_store(&cast.board->stops, CALL_CLIENTS_STOP);
+	for (uint32_t i = 1; i < CAST; i++)
+		child_finish(&cast.players[i]);
+	atomic_store(&cast.board->stops, CALL_SERVER_STOPS);
+	child_finish(&cast.players[0]);
+	note_figures();
+	array_must_be_right();
+	cast.array = ww_memory_unref(cast.array);
+	call_board_unmap(cast.board);
+	scene_has_objects(0);
+	scene_end();
+}
+
+CASE(call_torture, 0)
+{
+	uint64_t calls = number_of("WW_TEST_CALLS", CALLS_USUAL);
+	uint32_t kills = 2 * (kills_wanted() / KILLS_PART + 1);
+	uint64_t memory = 0;
+
+	begin();
+	for (uint32_t i = 0; i < kills; i++) {
+		uint32_t victim = i % 2 ? 1 + (uint32_t)draw_from(&cast.random, CALL_CLIENTS) : 0;
+		uint64_t turn = calls / kills;
+
+		wait_for_work(victim, turn * i + draw_from(&cast.random, turn + 1));
+		if (i <= FIRST_KILLS)
+			memory = process_memory_bytes((pid_t)scene_info().pid);
+		player_replace(victim);
+		check_renew_alarm();
+	}
+	for (uint32_t i = 0; i < CAST; i++)
+		wait_for_work(i, calls);
+	must_not_grow(memory);
+	check_note("%" PRIu32 " were killed", kills);
+	end();
+}
+
+/* --- tables --- */
+
+static bool has_services;
+static struct check_suite suite;
+
+static void look_at_subject(void)
+{
+	const uint64_t needed = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
+	ww_device *device = subject_open();
+
+	has_services = (device_info(device).capabilities & needed) == needed;
+	suite.leaks = subject_is_countable();
+	ww_device_unref(device);
+}
+
+static const char *skip(const struct check_case *item)
+{
+	(void)item;
+	return has_services ? NULL : "the device's streams cannot signal values to other processes";
+}
+
+static struct check_suite suite = {
+	.name = "crash-call",
+	.skip = skip,
+	.warm_up = look_at_subject,
+};
+
+int main(int argc, char **argv)
+{
+	return check_main(&suite, argc, argv);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call_server.c - the process whose functions are called, and what all of the cast have in common
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "crash/call.h"
+#include "support/leak_count.h"
+
+#define CALLS_MAX 64 /* of one client: more than a client has, so that none is refused */
+
+/* --- the board --- */
+
+struct call_board *call_board_map(bool create)
+{
+	const char *address = getenv("WARPWAY_BROKER");
+	char path[BROKER_PATH_BYTES + 8];
+	struct call_board *board;
+	int fd;
+
+	MUST(address);
+	snprintf(path, sizeof(path), "%.*s/board", (int)(strrchr(address, '/') - address), address);
+	fd = open(path, O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0), 0600);
+	MUST_CALL(fd);
+	MUST_CALL(ftruncate(fd, sizeof(*board)));
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	MUST(board != MAP_FAILED);
+	close(fd);
+	return board;
+}
+
+void call_board_unmap(struct call_board *board)
+{
+	munmap(board, sizeof(*board));
+}
+
+uint64_t call_answer(uint64_t at)
+{
+	return (at + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* --- functions --- */
+
+static struct call_board *board;
+
+static void add_one(void *byte)
+{
+	__atomic_fetch_add((uint8_t *)byte, 1, __ATOMIC_RELAXED);
+}
+
+static ww_status place_of(ww_call *call, void **out_byte)
+{
+	struct ww_value array;
+	struct ww_value at;
+	struct ww_value answer;
+	ww_status status = ww_call_argument(call, 0, &array);
+
+	if (status == WW_OK)
+		status = ww_call_argument(call, 1, &at);
+	if (status != WW_OK)
+		return status;
+	atomic_fetch_add(&board->steps[0], 1);
+	*out_byte = (uint8_t *)array.host_pointer + at.scalar;
+	answer = value_u64(call_answer(at.scalar));
+	return ww_call_result(call, 0, &answer);
+}
+
+static ww_status run_mark(void *context, ww_call *call)
+{
+	void *byte;
+	ww_status status = place_of(call, &byte);
+
+	(void)context;
+	if (status == WW_OK)
+		add_one(byte);
+	return status;
+}
+
+static ww_status run_mark_later(void *context, ww_call *call)
+{
+	ww_stream *stream;
+	void *byte;
+	ww_status status = place_of(call, &byte);
+
+	(void)context;
+	if (status == WW_OK)
+		status = ww_call_stream(call, &stream);
+	return status == WW_OK ? ww_stream_call(stream, add_one, byte) : status;
+}
+
+/* --- serving --- */
+
+static ww_service *make_service(ww_device *device, ww_broker *broker, const char *name)
+{
+	static const char signature[] = "u8[n] array write, u64 at -> u64 answer";
+	const struct ww_service_params params = {
+		.struct_size = sizeof(params),
+		.calls_max = CALLS_MAX,
+		.flags = WW_PUT_REPLACE,
+	};
+	const struct ww_function_params enqueues = {
+		.struct_size = sizeof(enqueues),
+		.flags = WW_FUNCTION_ENQUEUES,
+	};
+	ww_service *service;
+
+	MUST_OK(ww_service_create(device, broker, name, &params, NULL, &service));
+	MUST_OK(ww_service_offer(service, "mark", signature, run_mark, NULL, NULL));
+	MUST_OK(ww_service_offer(service, "mark_later", signature, run_mark_later, NULL,
+		&enqueues));
+	MUST_OK(ww_service_start(service));
+	return service;
+}
+
+static void *serve(void *service)
+{
+	while (atomic_load(&board->stops) < CALL_SERVER_STOPS)
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, CALL_TURN_NS, NULL));
+	return NULL;
+}
+
+/* Those that were killed, and those that have left. */
+static void forget_all_clients(ww_service *service)
+{
+	uint64_t limit_ns = now_ns() + (uint64_t)child_limit_ms() * 1000000;
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+
+	do {
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, CALL_TURN_NS, NULL));
+		MUST_OK(ww_service_info_get(service, &info));
+	} while (info.clients > 0 && now_ns() < limit_ns);
+	MUST_EQUAL(0, info.clients);
+}
+
+/* role_call_server: runs until the board says that it is over */
+ROLE(role_call_server)
+{
+	ww_device *device = subject_open();
+	struct census before;
+	ww_service *service;
+	ww_broker *broker;
+	pthread_t other;
+
+	board = call_board_map(false);
+	atomic_fetch_add(&board->servers, 1);
+	MUST_OK(broker_open_patient(NULL, &broker));
+	ww_service_unref(make_service(device, broker, NULL));
+	census_take(&before);
+	service = make_service(device, broker, "calls");
+	MUST(!pthread_create(&other, NULL, serve, service));
+	serve(service);
+	pthread_join(other, NULL);
+	forget_all_clients(service);
+	ww_service_unref(service);
+	if (subject_is_countable())
+		census_must_match(&before);
+	ww_broker_unref(broker);
+	ww_device_unref(device);
+	call_board_unmap(board);
+}
