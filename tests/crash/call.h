@@ -70,4 +70,13 @@ void call_board_unmap(struct call_board *board);
 /* The result of the call at a place. */
 uint64_t call_answer(uint64_t at);
 
+/*
+ * A service with the functions "mark" and "mark_later", which add 1 by the CPU and by a stream:
+ * u8[n] array write, u64 at -> u64 answer. It is not started. @name: NULL: none
+ */
+ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *name);
+
+/* An array of so many zeros, and a token by which it can be written. */
+ww_memory *call_array_make(uint64_t bytes, struct ww_token *out_token);
+
 #endif

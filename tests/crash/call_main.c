@@ -58,19 +58,11 @@ static void player_start(uint32_t index)
 
 static void begin(void)
 {
-	const struct ww_export_params params = {
-		.struct_size = sizeof(params),
-		.access = WW_ACCESS_WRITE,
-		.escrow_ns = WW_ESCROW_NONE,
-	};
-
 	cast.random = number_of("WW_TEST_SEED", 1 + now_ns() % 1000000);
 	check_note("seed %" PRIu64, cast.random);
 	scene_begin();
 	cast.board = call_board_map(true);
-	cast.array = memory_make(scene.device, WW_MEMORY_HOST, CALL_MOST);
-	memset(ww_memory_host_pointer(cast.array), 0, CALL_MOST);
-	MUST_OK(ww_memory_export(cast.array, scene.broker, &params, NULL, &cast.board->array));
+	cast.array = call_array_make(CALL_MOST, &cast.board->array);
 	for (uint32_t i = 0; i < CAST; i++)
 		player_start(i);
 }

@@ -46,9 +46,23 @@ uint64_t call_answer(uint64_t at)
 	return (at + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+ww_memory *call_array_make(uint64_t bytes, struct ww_token *out_token)
+{
+	const struct ww_export_params params = {
+		.struct_size = sizeof(params),
+		.access = WW_ACCESS_WRITE,
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+	ww_memory *array = memory_make(scene.device, WW_MEMORY_HOST, bytes);
+
+	memset(ww_memory_host_pointer(array), 0, bytes);
+	MUST_OK(ww_memory_export(array, scene.broker, &params, NULL, out_token));
+	return array;
+}
+
 /* --- functions --- */
 
-static struct call_board *board;
+static struct call_board *board; /* NULL: there is none */
 
 static void add_one(void *byte)
 {
@@ -66,7 +80,8 @@ static ww_status place_of(ww_call *call, void **out_byte)
 		status = ww_call_argument(call, 1, &at);
 	if (status != WW_OK)
 		return status;
-	atomic_fetch_add(&board->steps[0], 1);
+	if (board)
+		atomic_fetch_add(&board->steps[0], 1);
 	*out_byte = (uint8_t *)array.host_pointer + at.scalar;
 	answer = value_u64(call_answer(at.scalar));
 	return ww_call_result(call, 0, &answer);
@@ -97,7 +112,7 @@ static ww_status run_mark_later(void *context, ww_call *call)
 
 /* --- serving --- */
 
-static ww_service *make_service(ww_device *device, ww_broker *broker, const char *name)
+ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *name)
 {
 	static const char signature[] = "u8[n] array write, u64 at -> u64 answer";
 	const struct ww_service_params params = {
@@ -115,7 +130,6 @@ static ww_service *make_service(ww_device *device, ww_broker *broker, const char
 	MUST_OK(ww_service_offer(service, "mark", signature, run_mark, NULL, NULL));
 	MUST_OK(ww_service_offer(service, "mark_later", signature, run_mark_later, NULL,
 		&enqueues));
-	MUST_OK(ww_service_start(service));
 	return service;
 }
 
@@ -151,9 +165,10 @@ ROLE(role_call_server)
 	board = call_board_map(false);
 	atomic_fetch_add(&board->servers, 1);
 	MUST_OK(broker_open_patient(NULL, &broker));
-	ww_service_unref(make_service(device, broker, NULL));
+	ww_service_unref(call_service_make(device, broker, NULL));
 	census_take(&before);
-	service = make_service(device, broker, "calls");
+	service = call_service_make(device, broker, "calls");
+	MUST_OK(ww_service_start(service));
 	MUST(!pthread_create(&other, NULL, serve, service));
 	serve(service);
 	pthread_join(other, NULL);

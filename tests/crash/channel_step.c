@@ -13,70 +13,28 @@
  */
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "channel/consumers.h"
 #include "channel/ring.h"
 #include "crash/channel.h"
+#include "crash/step.h"
 #include "share/put_request.h"
 #include "support/channel.h"
 #include "support/driver.h"
-#include "support/fail_call.h"
 
-#define STEPS_MAX  2000
 #define FRAMES     UINT64_C(8)
 #define SLOTS      2
 #define SLOT_BYTES 4096
-#define ANY_CALL   "call"
 #define LIMIT_NS   ((uint64_t)child_limit_ms() * 1000000)
 
 /* --- the linker's side --- */
 
-static const char *_Atomic fatal; /* the function that is; NULL: none */
-static atomic_int left;           /* calls of it until then */
-static atomic_bool is_after;
 static void (*before_close)(void); /* called once */
-
-static void step(const char *function, bool after)
-{
-	const char *name = atomic_load(&fatal);
-
-	if (name && after == atomic_load(&is_after) && !strcmp(name, function) &&
-		atomic_fetch_sub(&left, 1) == 1)
-		kill(getpid(), SIGKILL);
-}
-
-/* The types are those of the functions themselves, so a change of one is noticed. */
-#define DECLARE(name)                   \
-	__typeof__(name) __real_##name; \
-	__typeof__(name) __wrap_##name
-
-#define STEP_VOID(name, parameters, arguments) \
-	DECLARE(name);                         \
-	void __wrap_##name parameters          \
-	{                                      \
-		step(#name, false);            \
-		__real_##name arguments;       \
-		step(#name, true);             \
-	}
-
-#define STEP(type, name, parameters, arguments)   \
-	DECLARE(name);                            \
-	type __wrap_##name parameters             \
-	{                                         \
-		type result;                      \
-                                                  \
-		step(#name, false);               \
-		result = __real_##name arguments; \
-		step(#name, true);                \
-		return result;                    \
-	}
 
 STEP_VOID(ww_ring_publish, (struct ww_ring * ring, uint32_t slot, uint64_t frame, uint64_t now_ns),
 	(ring, slot, frame, now_ns))
@@ -136,26 +94,6 @@ static const char *const producers_steps[] = {"ww_ring_publish", "ww_ring_close_
 static const char *const consumers_steps[] = {"ww_channel_marks_begin", "ww_channel_marks_take",
 	"ww_channel_marks_set_next", "ww_channel_marks_end", "ww_channel_marks_release",
 	"ww_channel_marks_wake"};
-
-/* As role_channel_stepper's arguments say. */
-static void arm(char **arguments)
-{
-	uint64_t nth = strtoull(arguments[1], NULL, 10);
-
-	if (!strcmp(arguments[0], ANY_CALL)) {
-		calls_die(nth);
-		return;
-	}
-	atomic_store(&left, (int)nth);
-	atomic_store(&is_after, !strcmp(arguments[2], "after"));
-	atomic_store(&fatal, arguments[0]);
-}
-
-static void disarm(void)
-{
-	calls_off(NULL);
-	atomic_store(&fatal, NULL);
-}
 
 /* --- both sides --- */
 
@@ -230,7 +168,7 @@ static void produce(ww_device *device, ww_broker *broker, char **arguments)
 	role_tell("made");
 	role_hear("go");
 	before_close = let_another_join;
-	arm(arguments);
+	step_arm(arguments);
 	for (uint64_t value = 1; value <= FRAMES; value++) {
 		if (stream && value % 3 == 0)
 			send_by_stream(channel, stream, value);
@@ -238,7 +176,7 @@ static void produce(ww_device *device, ww_broker *broker, char **arguments)
 			frame_send(channel, value);
 	}
 	ww_channel_unref(channel);
-	disarm();
+	step_disarm();
 	ww_stream_unref(stream);
 }
 
@@ -248,21 +186,21 @@ static void consume(ww_device *device, ww_broker *broker, char **arguments)
 	ww_channel *channel;
 	uint64_t number = 0;
 
-	arm(arguments);
+	step_arm(arguments);
 	MUST_OK(join(device, broker, &channel));
 	role_tell("joined");
 	while (number < FRAMES)
 		MUST_OK(take(channel, number % 3 ? NULL : stream, &number));
 	ww_channel_unref(channel);
-	disarm();
+	step_disarm();
 	ww_stream_unref(stream);
 }
 
 static void create_only(ww_device *device, ww_broker *broker, char **arguments)
 {
-	arm(arguments);
+	step_arm(arguments);
 	ww_channel_unref(make(device, broker, WW_CHANNEL_BLOCK));
-	disarm();
+	step_disarm();
 }
 
 static void say_half(void)
@@ -469,36 +407,13 @@ static bool meet_consuming(const char *function, int nth, bool after)
 	return has_met_death;
 }
 
-static int kill_at_each(bool (*meet)(const char *, int, bool), const char *function, bool after)
-{
-	int nth = 1;
-
-	while (meet(function, nth, after)) {
-		MUST(++nth < STEPS_MAX);
-		check_renew_alarm();
-	}
-	return nth - 1;
-}
-
-static int kill_at_steps(bool (*meet)(const char *, int, bool), const char *const *steps,
-	size_t count)
-{
-	int kills = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		kills += kill_at_each(meet, steps[i], false);
-		kills += kill_at_each(meet, steps[i], true);
-	}
-	return kills;
-}
-
 CASE(channel_producer_killed_at_each_step, 0)
 {
 	int count;
 
 	scene_begin();
 	opened_again = 0;
-	count = kill_at_steps(meet_producing, producers_steps, CHECK_COUNT(producers_steps));
+	count = step_kill_at_all(meet_producing, producers_steps, CHECK_COUNT(producers_steps));
 	scene_end();
 	MUST(count > 40 && opened_again > 10);
 	check_note("killed at %d steps; %d times a consumer came while a slot was taken back",
@@ -511,7 +426,7 @@ static void kill_consumers(uint32_t by_policy)
 
 	policy = by_policy;
 	scene_begin();
-	count = kill_at_steps(meet_consuming, consumers_steps, CHECK_COUNT(consumers_steps));
+	count = step_kill_at_all(meet_consuming, consumers_steps, CHECK_COUNT(consumers_steps));
 	scene_end();
 	MUST(count > 10);
 	check_note("killed at %d steps", count);
@@ -533,7 +448,7 @@ CASE(channel_consumer_killed_at_each_step_latest, 0)
 }
 
 /* Where each kill costs a second, steps are enough: calls are the same on every device. */
-static void kill_at_calls(bool (*meet)(const char *, int, bool), int least)
+static void kill_at_calls(step_meet_fn meet, int least)
 {
 	int count;
 
@@ -541,7 +456,7 @@ static void kill_at_calls(bool (*meet)(const char *, int, bool), int least)
 		check_skip("it starts hundreds of processes; the driver for tests shows the same");
 	policy = WW_CHANNEL_BLOCK;
 	scene_begin();
-	count = kill_at_each(meet, ANY_CALL, false);
+	count = step_kill_at_each(meet, ANY_CALL, false);
 	scene_end();
 	check_note("killed at %d calls", count);
 	MUST(count > least);
