@@ -46,6 +46,7 @@ struct exception {
  * @expectations:  every pair of a function and an error that a run may meet
  * @run:           the scenario; sets which step of it failed, or NULL
  * @begin, @end:   around each run, with nothing armed; may be NULL
+ * @loses_codes: failures are told by messages, which have the status and the sentence only
  * @forgives:      every failure may be overcome: what is done last cannot fail, and is done later
  *                 then
  */
@@ -57,6 +58,7 @@ struct torture {
 	ww_status (*run)(const char **out_step);
 	void (*begin)(void);
 	void (*end)(void);
+	bool loses_codes;
 	bool forgives;
 };
 
