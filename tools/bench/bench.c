@@ -32,6 +32,7 @@ static const struct bench_suite *const suites[] = {
 	&bench_pool,
 	&bench_foreign,
 	&bench_channel,
+	&bench_calls,
 };
 
 #define SUITE_COUNT (sizeof(suites) / sizeof(suites[0]))

@@ -74,7 +74,11 @@ enum bench_goal {
 	BENCH_GOAL_PUBLISH,
 	BENCH_GOAL_PUBLISH_2,
 	BENCH_GOAL_PUBLISH_4,
-	BENCH_GOAL_PUBLISH_8
+	BENCH_GOAL_PUBLISH_8,
+	BENCH_GOAL_CALL,
+	BENCH_GOAL_CALL_ASLEEP,
+	BENCH_GOAL_CALL_RATE,
+	BENCH_GOAL_IDLE
 };
 
 /*
@@ -228,7 +232,7 @@ struct bench_suite {
 };
 
 extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign,
-	bench_channel;
+	bench_channel, bench_calls;
 
 #define BENCH_LIST(array, field, number) \
 	.field = (array), .number = sizeof(array) / sizeof((array)[0])

@@ -40,6 +40,10 @@ static const struct {
 	[BENCH_GOAL_PUBLISH_2] = {0, 4000, true},
 	[BENCH_GOAL_PUBLISH_4] = {0, 6000, true},
 	[BENCH_GOAL_PUBLISH_8] = {0, 10000, true},
+	[BENCH_GOAL_CALL] = {0, 3, false},              /* us; a call while both sides are awake */
+	[BENCH_GOAL_CALL_ASLEEP] = {0, 25, false},      /* us; a call of a server that sleeps */
+	[BENCH_GOAL_CALL_RATE] = {0, 1e6 / 300, false}, /* ns; 300,000 calls in a second */
+	[BENCH_GOAL_IDLE] = {2, 0, false}, /* beside idle clients, given none of them */
 };
 
 enum bench_goal bench_import_goal(uint64_t bytes)
@@ -90,7 +94,7 @@ int bench_verdict(const struct bench *bench)
 	if (bench->check && goals == 0)
 		return refuse(
 			"--check: nothing that was measured has a goal; on a GPU the sizes 2MiB "
-			"and 16GiB have one, and the suites broker, sync, pool, foreign and "
-			"channel have some");
+			"and 16GiB have one, and the suites broker, sync, pool, foreign, "
+			"channel and calls have some");
 	return EXIT_DONE;
 }

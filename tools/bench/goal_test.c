@@ -70,6 +70,16 @@ static void channels_have_goals(void **state)
 	assert_true(isnan(value(BENCH_GOAL_PUBLISH, 0)));
 }
 
+static void calls_have_goals(void **state)
+{
+	(void)state;
+	assert_true(value(BENCH_GOAL_CALL, 10) == 3);
+	assert_true(value(BENCH_GOAL_CALL_ASLEEP, 10) == 25);
+	assert_true(
+		value(BENCH_GOAL_CALL_RATE, 10) > 3333 && value(BENCH_GOAL_CALL_RATE, 10) < 3334);
+	assert_true(value(BENCH_GOAL_IDLE, 10) == 20);
+}
+
 static struct bench_result result_of(double p50, double goal)
 {
 	return (struct bench_result){.name = "test", .unit = "us", .p50 = p50, .goal = goal};
@@ -152,6 +162,7 @@ int main(void)
 		cmocka_unit_test(a_broker_may_cost_a_multiple),
 		cmocka_unit_test(waits_have_goals_on_a_gpu),
 		cmocka_unit_test(channels_have_goals),
+		cmocka_unit_test(calls_have_goals),
 		cmocka_unit_test(slices_have_goals_on_every_machine),
 		cmocka_unit_test(goals_are_met_up_to_their_value),
 		cmocka_unit_test(only_what_was_measured_succeeds),

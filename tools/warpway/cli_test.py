@@ -42,6 +42,7 @@ WRONG = [
     ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
     ["bench", "--slices", "0"], ["bench", "--slices", "1000000001"],
     ["bench-child", "channel", "nonsense", DEVICE, "x"],
+    ["bench-child", "calls", "nonsense", DEVICE, "x"],
 ]
 
 STEPS = ["round trip", "ring", "survival", "protection", "broker", "pool slice", "array view",
@@ -261,9 +262,23 @@ def bench_measures_channels():
            str(entries))
 
 
+def bench_measures_calls():
+    result = run("bench", "calls", "--device", DEVICE, "--json", "--quick", "--iterations", "5", "--clients", "20")
+    expect(result.returncode == 0, str(result))
+    entries = rows(result, "calls")
+    with_goal = ["empty.awake", "empty.asleep", "in_flight.x64", "idle.awake", "idle.asleep"]
+    names = with_goal + ["array.64B", "array.64B.copied", "array.16MiB", "array.16MiB.copied", "chain.x100",
+                         "clients.x1", "clients.x4", "clients.x16", "clients.x64", "turn.lanes", "turn.clients"]
+    expect(sorted(entries) == sorted(names), str(entries))
+    for name, entry in entries.items():
+        expect(entry["floor_p50"] is not None and entry["p50"] > 0, str(entry))
+        expect((entry["goal"] is not None) == (name in with_goal), str(entry))
+
+
 def a_broker_that_cannot_be_started_is_named():
     for verb in (["bench", "broker", "--quick"], ["bench", "sync", "--quick"],
-                 ["bench", "pool", "--quick"], ["bench", "channel", "--quick"], ["demo", *SMALL]):
+                 ["bench", "pool", "--quick"], ["bench", "channel", "--quick"], ["bench", "calls", "--quick"],
+                 ["demo", *SMALL]):
         result = run(*verb, "--device", DEVICE, WARPWAYD="/nonexistent/warpwayd")
         expect(result.returncode == 1, str(result))
         expect("cannot start /nonexistent/warpwayd" in result.stderr, str(result))
@@ -448,7 +463,7 @@ def children_die_with_the_parent():
 CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_json, demo_says_whether_mps_is_on,
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
          bench_says_why_no_kernel_is_measured,
-         bench_measures_pools, bench_measures_memory_of_others, bench_measures_channels,
+         bench_measures_pools, bench_measures_memory_of_others, bench_measures_channels, bench_measures_calls,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,
