@@ -45,6 +45,9 @@ def test_demo_runs(device):
 def test_bench_runs(device):
     rows = json.loads(run("-m", "warpway.bench", "--device", device, "--rounds", "3", "--json"))["rows"]
     assert {"queue.pool", "pipe.memory", "token.pool", "channel.frame", "work_queue.frame", "iceoryx2.frame", "queue.copy"} <= {row["name"] for row in rows}
+    by_name = {row["name"]: row for row in rows}
+    assert {"grpc.empty", "grpc.copy", "connection.empty", "connection.copy"} <= set(by_name)
+    assert by_name["call.empty"]["ratio"] > 0 and by_name["call.array"]["ratio"] > 0
     assert {f"{transport}.{library}" for transport in ("queue", "pipe") for library in
             ("bare", "torch", "cuda_core", "numba", "cupy")} <= {row["name"] for row in rows}
     assert all(row["p50_us"] > 0 if "p50_us" in row else row["missing"] for row in rows)

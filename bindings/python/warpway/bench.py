@@ -7,6 +7,8 @@ an array, by the same transport: what is above them is the cost of the array. Th
 libraries are round trips of the same kind with their own arrays, in the same run. The rows of one
 transport take turns, so that what else the machine does meets all of them alike. The rows of frames, which
 the child uses in place, are of channels, work queues and iceoryx2; "queue.copy" copies the same bytes.
+The rows of calls are a call of a function of another process and its reply, beside `multiprocessing.connection`
+and gRPC.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import warpway
+from warpway._bench_calls import BESIDE, CALLS
 from warpway._bench_frames import FRAMES
 from warpway._bench_peers import PEERS
 from warpway._bench_row import CONTEXT, MARK, NBYTES, Kind, Row, User, await_child, measure as _measure, take_turns
@@ -143,7 +146,7 @@ def _by_token(pool: warpway.Pool, rounds: int) -> _Timings:
     child.join()
 
 
-# --- frames ---
+# --- frames and calls ---
 
 
 def _frame_row(kind: Any, device: str, rounds: int) -> dict[str, Any]:
@@ -195,7 +198,7 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     """Rows of figures, as dicts with name, p50_us, p99_us and, where there is one, ratio to `bare`.
 
     The ratio of rows of frames, which use no transport, is to `queue.bare`. Where there is a `goal`, the ratio is to
-    be no higher.
+    be no higher. That of calls is to the same by `multiprocessing.connection`.
 
     A row of a library that cannot be measured here has `missing`, the reason, in place of figures.
 
@@ -210,12 +213,16 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
     rows = [row for transport in TRANSPORTS for row in _transport_rows(transport, OURS + PEERS, where, rounds)]
     pool = Slice(where).pool
     rows += [_row(name, times) for part in (_by_token, _in_one_process) for name, times in part(pool, rounds)]
-    rows += [_frame_row(kind, where, rounds) for kind in FRAMES]
+    rows += [_frame_row(kind, where, rounds) for kind in FRAMES + CALLS]
+    medians = {row["name"]: row["p50_us"] for row in rows if "p50_us" in row}
     bare = {row["name"].split(".")[0]: row["p50_us"] for row in rows if row["name"].endswith(".bare")}
     for row in rows:
         transport = "queue" if row["name"].endswith(".frame") else row["name"].split(".")[0]
         if transport in bare and "p50_us" in row:
             row["ratio"] = round(row["p50_us"] / bare[transport], 2)
+        beside = medians.get(BESIDE.get(row["name"], ""))
+        if beside and "p50_us" in row:
+            row["ratio"] = round(row["p50_us"] / beside, 4)
         if row["name"] in GOALS and "ratio" in row:
             row["goal"] = GOALS[row["name"]]
     ours, theirs = _import_time("warpway"), _import_time("socket, ctypes")
