@@ -31,6 +31,37 @@
  * Access: who may read the service's object may see its functions and its state. Who may write it
  * may call. A function can be limited to some users and groups (struct ww_function_params).
  *
+ * Built-in functions: a service can offer functions that the library has, so that a client without
+ * a GPU can make memory and move bytes. Both kinds are off unless ww_service_params.builtin says
+ * otherwise. All names that begin with "warpway." are the library's.
+ *
+ *   WW_SERVICE_BUILTIN_DATA:
+ *     warpway.copy   any[...] source read, any[...] destination write, u64 bytes,
+ *                    u64 source_offset = 0, u64 destination_offset = 0
+ *     warpway.fill   any[...] destination write, u32 value, u64 count, u32 value_bytes = 1,
+ *                    u64 offset = 0
+ *     warpway.read   any[...] source read, u64 bytes, u64 offset = 0 -> bytes data
+ *     warpway.write  any[...] destination write, bytes data, u64 offset = 0
+ *   WW_SERVICE_BUILTIN_ALLOC:
+ *     warpway.alloc  u64 bytes, bytes[191] name = none, u32 mode = 0, bool kept = false
+ *                    -> u8[*] memory
+ *     warpway.free   any[...] memory write strided
+ *
+ *   - Offsets are bytes from the first element of the array; what is copied, filled, read or
+ *     written lies inside the array. Fill repeats the low @value_bytes (1, 2 or 4) bytes of @value
+ *     @count times, as ww_stream_fill(). Read and write are for up to WW_CALL_BYTES_MAX bytes.
+ *   - Copy and fill enqueue their work (WW_FUNCTION_ENQUEUES). Read and write start when the calls
+ *     before them in the lane are complete. Copy refuses source and destination that overlap.
+ *   - What alloc makes is zero, and ends with the client that called it, with the service, or by
+ *     free: no process can get it any more, and what a process has mapped stays mapped. With a name
+ *     it can be got by that, with @mode as permission bits (0: 0600). A name must begin with that
+ *     of the service and '/'. If @kept is true, and there is a name, it stays in the broker until
+ *     free or ww_broker_remove(). All of it belongs to the user of the server.
+ *   - Any client of the user that called alloc may free the memory, with a token for writing.
+ *   - The memories of all clients of one user have at most alloc_bytes_max bytes in all, counted as
+ *     the device rounds them up. Those that are kept count until they are removed, or the server
+ *     ends: a new server knows nothing of them, and only its user can remove them.
+ *
  * How it works: a client writes its calls into a file in memory, and the server its replies into
  * another one. While both are awake there is no message and no system call. A side that sleeps says
  * so in a file that it writes, and only then it is woken.
@@ -66,6 +97,10 @@ typedef struct ww_call ww_call;
 #define WW_FUNCTION_NAME_BYTES   64   /* with the ending zero */
 #define WW_SERVICE_TEXT_BYTES    32
 
+/* ww_service_params.builtin */
+#define WW_SERVICE_BUILTIN_DATA  UINT64_C(0x1) /* copy, fill, read, write */
+#define WW_SERVICE_BUILTIN_ALLOC UINT64_C(0x2) /* alloc, free */
+
 /**
  * struct ww_service_params - what service to make
  * @struct_size:         sizeof(struct ww_service_params)
@@ -85,6 +120,10 @@ typedef struct ww_call ww_call;
  * @memory_bytes_max:    memories that the server keeps for one client as results, in bytes, until
  *                       it has taken them; 0: 1 GiB
  * @version:             the program's own version, such as "2.1"; ended by a zero
+ * @builtin:             WW_SERVICE_BUILTIN_... bits: functions that the service offers by itself;
+ *                       they count for functions_max. 0: none
+ * @alloc_bytes_max:     of memories that alloc makes for the clients of one user; 0: 1 GiB. Each is
+ *                       also a result, for memory_bytes_max
  */
 struct ww_service_params {
 	uint32_t struct_size;
@@ -100,6 +139,8 @@ struct ww_service_params {
 	uint64_t flags;
 	uint64_t memory_bytes_max;
 	char version[WW_SERVICE_TEXT_BYTES];
+	uint64_t builtin;
+	uint64_t alloc_bytes_max;
 };
 
 /**
@@ -113,7 +154,8 @@ struct ww_service_params {
  *
  * Clients can find it at once; their calls wait until ww_service_start().
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_EXISTS (the name is taken); as
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_EXISTS (the name is taken);
+ *         WW_ERR_LIMIT (functions_max is less than the functions of @builtin); as
  *         ww_timeline_put(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_create(ww_device *device, ww_broker *broker, const char *name,
@@ -196,7 +238,8 @@ struct ww_function_params {
 /**
  * ww_service_offer() - offer a function
  * @service:    borrowed
- * @name:       borrowed; letters, digits, '_', '.', '-' and '/', at most 63
+ * @name:       borrowed; letters, digits, '_', '.', '-' and '/', at most 63; not "warpway." and
+ *              more, which are the names of built-in functions
  * @signature:  borrowed; its arguments and results, as signature.h says
  * @fn:         called for each call
  * @context:    the argument of @fn; must stay valid until the service has ended

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "service/allocation.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "wire/signal_page.h"
@@ -375,7 +376,9 @@ static bool has_ended(const struct ww_service_peer *peer)
 		ww_service_requests_has_left(&peer->requests);
 }
 
-void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all)
+/* Those that @all, or @memory, names, and what the client has taken. */
+static void peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all,
+	const ww_memory *memory)
 {
 	struct ww_list taken = WW_LIST_INIT(taken);
 	struct ww_list *next;
@@ -385,7 +388,7 @@ void ww_service_peer_release(struct ww_service *service, struct ww_service_peer 
 		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
 
 		next = link->next;
-		if (!all &&
+		if (!all && kept->memory != memory &&
 			!ww_service_requests_is_released(&peer->requests, kept->slot, kept->call))
 			continue;
 		peer->kept_bytes -= kept->bytes;
@@ -404,11 +407,23 @@ void ww_service_peer_release(struct ww_service *service, struct ww_service_peer 
 	pthread_mutex_lock(&service->lock);
 }
 
+void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all)
+{
+	peer_release(service, peer, all, NULL);
+}
+
+void ww_service_peer_release_memory(struct ww_service *service, struct ww_service_peer *peer,
+	const ww_memory *memory)
+{
+	peer_release(service, peer, false, memory);
+}
+
 static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)
 {
 	if (service->turn == &peer->link)
 		service->turn = peer->link.previous;
 	ww_list_remove(&peer->link);
+	ww_allocations_end_of(service, peer);
 	if (peer->number != NO_NUMBER) {
 		service->numbers[peer->number / 64] &= ~(UINT64_C(1) << peer->number % 64);
 		note_count(service, service->peer_count - 1);

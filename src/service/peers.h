@@ -115,4 +115,8 @@ void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *pee
 /* Releases what the client has taken, or all of it. Locked; gives the lock back meanwhile. */
 void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all);
 
+/* The same, of what the client has taken and of the results that are this memory. */
+void ww_service_peer_release_memory(struct ww_service *service, struct ww_service_peer *peer,
+	const ww_memory *memory);
+
 #endif

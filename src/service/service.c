@@ -22,6 +22,8 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "service/allocation.h"
+#include "service/builtin.h"
 #include "service/call.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
@@ -34,10 +36,12 @@
 #define DEFAULT_AREA      65536
 #define DEFAULT_STREAMS   4
 #define DEFAULT_MEMORY    (UINT64_C(1) << 30)
+#define DEFAULT_ALLOC     (UINT64_C(1) << 30)
+#define BUILTIN_ALL       (WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC)
 #define AREA_MOST         (UINT32_C(1) << 20)
 #define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
 
-#define PARAMS_V1_BYTES          sizeof(struct ww_service_params)
+#define PARAMS_V1_BYTES          offsetof(struct ww_service_params, builtin)
 #define INFO_V1_BYTES            sizeof(struct ww_service_info)
 #define FUNCTION_INFO_V1_BYTES   sizeof(struct ww_function_info)
 #define FUNCTION_PARAMS_V1_BYTES sizeof(struct ww_function_params)
@@ -61,6 +65,8 @@ static void fill_defaults(struct ww_service_params *params)
 	set_default(&params->streams, DEFAULT_STREAMS);
 	if (params->memory_bytes_max == 0)
 		params->memory_bytes_max = DEFAULT_MEMORY;
+	if (params->alloc_bytes_max == 0)
+		params->alloc_bytes_max = DEFAULT_ALLOC;
 }
 
 static ww_status check_most(const char *what, uint32_t count, uint32_t most)
@@ -88,6 +94,9 @@ static ww_status check_params(const struct ww_service_params *params)
 		return ww_fail(WW_ERR_INVALID,
 			"ww_service_params.version is not ended by a zero within %d bytes",
 			WW_SERVICE_TEXT_BYTES);
+	if (params->builtin & ~BUILTIN_ALL)
+		return ww_fail(WW_ERR_INVALID,
+			"ww_service_params.builtin has unknown bits: 0x%" PRIx64, params->builtin);
 	return WW_OK;
 }
 
@@ -164,6 +173,7 @@ static void service_free(struct ww_service *service)
 	if (service->page.mapping)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
 	ww_service_peers_fini(service);
+	ww_allocations_fini(service);
 	calls_fini(service);
 	streams_fini(service);
 	offers_fini(service);
@@ -191,6 +201,7 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 	ww_list_init(&service->peers);
 	ww_list_init(&service->free_calls);
 	ww_list_init(&service->working);
+	ww_list_init(&service->allocations);
 	service->turn = &service->peers;
 	pthread_mutex_init(&service->lock, NULL);
 	ww_condition_init(&service->led);
@@ -281,11 +292,14 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 		&named));
 	ww_try(service_new(params, &service));
 	ww_try(set_form(params, &service->form));
+	if (name)
+		memcpy(service->name, name, strlen(name));
 	service->device = ww_device_ref(device);
 	service->broker = ww_broker_ref(broker);
 	ww_try(ww_sync_object_require_version(broker, TELLS_WHO_CAME,
 		"tell a service's server who its clients are"));
 	ww_try(make_files(service));
+	ww_try(ww_builtin_offer(service));
 	ww_try(put_service(service, name, &named));
 	*out_service = ww_steal(service);
 	return WW_OK;
@@ -428,18 +442,13 @@ static ww_status add_offer(struct ww_service *service, const char *name,
 	return WW_OK;
 }
 
-ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
-	ww_service_fn fn, void *context, const struct ww_function_params *params)
+ww_status ww_service_add_function(struct ww_service *service, const char *name,
+	const char *signature, ww_service_fn fn, void *context,
+	const struct ww_function_params *params)
 {
 	struct ww_offer offer = {.fn = fn, .context = context};
-	ww_status status;
+	ww_status status = read_offer(signature, params, &offer);
 
-	ww_try(ww_process_enter());
-	ww_require(service && name && signature && fn,
-		"ww_service_offer: service, name, signature or fn is NULL");
-	ww_try(ww_ref_check(&service->ref, "a service"));
-	ww_try(check_function_name(name));
-	status = read_offer(signature, params, &offer);
 	pthread_mutex_lock(&service->lock);
 	if (status == WW_OK)
 		status = add_offer(service, name, &offer);
@@ -450,6 +459,22 @@ ww_status ww_service_offer(ww_service *service, const char *name, const char *si
 		free(offer.signature);
 	}
 	return status;
+}
+
+ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
+	ww_service_fn fn, void *context, const struct ww_function_params *params)
+{
+	ww_try(ww_process_enter());
+	ww_require(service && name && signature && fn,
+		"ww_service_offer: service, name, signature or fn is NULL");
+	ww_try(ww_ref_check(&service->ref, "a service"));
+	ww_try(check_function_name(name));
+	if (!strncmp(name, WW_BUILTIN_PREFIX, strlen(WW_BUILTIN_PREFIX)))
+		return ww_fail(WW_ERR_INVALID,
+			"cannot offer '%s': names that begin with '" WW_BUILTIN_PREFIX
+			"' are those of built-in functions",
+			name);
+	return ww_service_add_function(service, name, signature, fn, context, params);
 }
 
 /* --- state --- */

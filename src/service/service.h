@@ -65,6 +65,7 @@ struct ww_service {
 	struct ww_wire_service_ref form; /* constant, as are the next ones */
 	struct ww_service_params params;
 	uint8_t key[WW_WIRE_ID_BYTES];
+	char name[WW_NAME_BYTES]; /* empty: none */
 	ww_device *device;        /* a reference */
 	struct ww_broker *broker; /* a reference */
 	struct ww_service_page page;
@@ -97,6 +98,8 @@ struct ww_service {
 	struct ww_offer lane_offer;                      /* WW_SERVICE_LANE_FUNCTION; constant */
 	struct ww_layout_service_function lane_function; /* what is counted of it */
 	struct ww_list free_calls;                       /* struct ww_call */
+	struct ww_list allocations;                      /* struct ww_allocation, oldest first */
+	uint64_t allocations_made;                       /* ever */
 	struct ww_list working; /* calls whose functions have returned, and whose work goes on */
 	_Atomic(uint32_t) working_count; /* of them; also read without the lock */
 	struct ww_service_stream streams[WW_SERVICE_STREAMS_MAX];
@@ -126,6 +129,14 @@ static inline const struct ww_offer *ww_service_offer_of(const struct ww_service
 		return &service->lane_offer;
 	return function < ww_service_page_count(&service->page) ? &service->offers[function] : NULL;
 }
+
+/*
+ * ww_service_offer() for a name that was checked, also one of the library's.
+ * Return: as ww_service_offer().
+ */
+ww_status ww_service_add_function(struct ww_service *service, const char *name,
+	const char *signature, ww_service_fn fn, void *context,
+	const struct ww_function_params *params);
 
 /* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
 void ww_service_end_done(struct ww_service *service);

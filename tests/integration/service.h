@@ -6,6 +6,7 @@
  * of it serves, or one client with one ticket. The functions are those of support/service.h.
  *
  *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
+ *                             builtin (with those functions) alloc_bytes=N
  *   drain                     and waits until the service has ended serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's
@@ -16,6 +17,8 @@
  *   wait                      for the ticket; the status is the call's
  *   has_started N             whether it has, as the ticket says
  *   mark AT                   adds 1 to a byte of the agent's memory, by the service
+ *   alloc N [OPTION...]       has the server make memory: name=NAME mode=0640 kept
+ *   free                      the agent's memory, else what it had made last
  *   clients N                 waits until the server knows so many
  *   leave
  */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "integration/service.h"
 
@@ -15,6 +16,7 @@ static struct {
 	bool is_serving;
 	ww_client *client;
 	ww_ticket *ticket;
+	struct ww_token token; /* of what it had the server make */
 } own;
 
 static uint64_t number(size_t word)
@@ -53,6 +55,10 @@ static ww_status obey_create(void)
 		.clients_max = option("clients"),
 		.clients_per_uid_max = option("clients_per_uid"),
 		.mode = (uint32_t)agent_number_option("mode", 8),
+		.builtin = agent_has_option("builtin")
+			? WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC
+			: 0,
+		.alloc_bytes_max = agent_number_option("alloc_bytes", 10),
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
@@ -162,6 +168,42 @@ static ww_status obey_mark(void)
 	return ww_client_call(own.client, mark, values, 2, NULL, WW_FOREVER, NULL, NULL);
 }
 
+static ww_status obey_alloc(void)
+{
+	const char *name = agent_find_option("name");
+	struct ww_value values[] = {
+		value_u64(number(1)),
+		name ? value_bytes(name, strlen(name)) : (struct ww_value){.kind = 0},
+		value_u64(agent_number_option("mode", 8)),
+		value_u64(agent_has_option("kept")),
+	};
+	struct ww_value result;
+	ww_ticket *ticket;
+	uint32_t alloc;
+	ww_status status;
+
+	values[2].dtype = (struct ww_dtype){WW_DTYPE_UINT, 32, 1};
+	values[3].dtype = (struct ww_dtype){WW_DTYPE_BOOL, 8, 1};
+	MUST_OK(ww_client_find(own.client, "warpway.alloc", NULL, 0, NULL, &alloc));
+	status = ww_client_call(own.client, alloc, values, 4, NULL, WW_FOREVER, NULL, &ticket);
+	if (status != WW_OK)
+		return status;
+	MUST_OK(ww_ticket_result(ticket, 0, &result));
+	own.token = *result.token;
+	ww_ticket_unref(ticket);
+	return WW_OK;
+}
+
+static ww_status obey_free(void)
+{
+	const struct ww_value memory = *agent_memory() ? value_memory(*agent_memory())
+						       : value_token(&own.token);
+	uint32_t function;
+
+	MUST_OK(ww_client_find(own.client, "warpway.free", NULL, 0, NULL, &function));
+	return ww_client_call(own.client, function, &memory, 1, NULL, WW_FOREVER, NULL, NULL);
+}
+
 static struct ww_ticket_info ticket_info(void)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
@@ -214,6 +256,8 @@ static const struct agent_command commands[] = {
 	{"call", obey_call},
 	{"many", obey_many},
 	{"mark", obey_mark},
+	{"alloc", obey_alloc},
+	{"free", obey_free},
 	{"submit", obey_submit},
 	{"started", obey_started},
 	{"has_started", obey_has_started},

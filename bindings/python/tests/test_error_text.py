@@ -17,7 +17,7 @@ NAME = re.compile(r"\b(?:ww_[a-z0-9_]+(?:\.[a-z_]+)?(?:\(\))?|WW_[A-Z0-9_]+)")
 # array's description. The package makes these itself.
 ONLY_C = re.compile(
     r"^ww_\w+: |^%s: |is NULL|struct_size|reserved|sizeof|^ww_\w+_(info|params|event|which)$|^ww_(array|frame)$|^ww_channel_|^ww_work_"
-    r"|^ww_scalar_(parse|text)$|^ww_service_params.(%s|version) "
+    r"|^ww_scalar_(parse|text)$|^ww_service_params.(%s|version|builtin) "
 )
 # Calls that the package does not make so that they can fail in this way.
 UNREACHED = {
