@@ -92,3 +92,40 @@ TEST("a function fills a memory by its stream; observers cannot call; tokens ope
 	bytes.read(4095, &read, 1);
 	CLAIM(read == 7);
 }
+
+TEST("built-in functions make, write, read and free memory; both kinds are off")
+{
+	const device on = test::device();
+	auto nothing = [](const call &) -> result<void> { return {}; };
+	service_options options;
+
+	REFUSED(status::invalid, service::create(on, "").offer("warpway.copy", "", nothing));
+	options.builtin_alloc = true;
+	CLAIM(!std::strcmp(service::create(on, "", options).function(0)->name(), "warpway.alloc"));
+	options.builtin_data = true;
+	options.alloc_bytes_max = 1 << 22;
+	const service made = service::create(on, "", options);
+
+	CLAIM(made.info().functions() == 6);
+	made.start();
+	std::thread serving([&made] { CLAIM(made.serve(forever) == outcome::end); });
+	token_options no_escrow;
+
+	no_escrow.escrow = 0ns;
+	const client caller = client::import_token(made.export_token(access::write, no_escrow));
+	const auto call = [&caller](const char *name, std::initializer_list<value> arguments) {
+		return *caller.call(caller.find(name), arguments, forever);
+	};
+	const token memory = call("warpway.alloc", {std::uint64_t{8}}).result(0).array_token();
+
+	call("warpway.fill", {memory, std::uint32_t{'x'}, std::uint64_t{8}});
+	call("warpway.write", {memory, std::string_view("abc"), std::uint64_t{2}});
+	const ticket read = call("warpway.read", {memory, std::uint64_t{6}});
+
+	CLAIM(read.result(0).bytes() == "xxabcx");
+	REFUSED(status::quota, call("warpway.alloc", {std::uint64_t{1} << 40}));
+	call("warpway.free", {memory});
+	REFUSED(status::not_found, call("warpway.read", {memory, std::uint64_t{1}}));
+	made.drain();
+	serving.join();
+}

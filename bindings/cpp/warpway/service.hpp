@@ -136,6 +136,9 @@ struct service_options {
 	std::uint64_t memory_bytes_max = 0;
 	std::string_view version = {}; /* cut at 31 bytes */
 	name_options name = {};
+	bool builtin_data = false;  /* WW_SERVICE_BUILTIN_DATA */
+	bool builtin_alloc = false; /* WW_SERVICE_BUILTIN_ALLOC */
+	std::uint64_t alloc_bytes_max = 0;
 };
 
 /* struct ww_function_params */
@@ -413,6 +416,9 @@ private:
 		filled.streams = options.streams;
 		filled.memory_bytes_max = options.memory_bytes_max;
 		options.version.substr(0, room).copy(filled.version, room);
+		filled.builtin = (options.builtin_data ? WW_SERVICE_BUILTIN_DATA : 0) |
+			(options.builtin_alloc ? WW_SERVICE_BUILTIN_ALLOC : 0);
+		filled.alloc_bytes_max = options.alloc_bytes_max;
 		return filled;
 	}
 };

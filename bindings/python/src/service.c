@@ -120,26 +120,29 @@ static PyObject *service_new(PyTypeObject *type, PyObject *arguments, PyObject *
 {
 	static char *names[] = {"name", "device", "mode", "group", "version", "functions_max",
 		"clients_max", "clients_per_uid_max", "calls_max", "arguments_bytes",
-		"results_bytes", "streams", "memory_bytes_max", "replace", "broker", "cancel",
-		NULL};
+		"results_bytes", "streams", "memory_bytes_max", "builtin_data", "builtin_alloc",
+		"alloc_bytes_max", "replace", "broker", "cancel", NULL};
 	struct create_call call = {.params = WW_INIT(struct ww_service_params)};
 	struct ww_service_params *params = &call.params;
 	PyObject *which = Py_None, *where = Py_None, *cancel = NULL;
 	struct core *core = core_of_type(type);
 	const char *version = "";
-	int is_replacing = 0;
+	int is_replacing = 0, has_data = 0, has_alloc = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords,
-		    "|z$OO&O&sO&O&O&O&O&O&O&O&pOO:Service", names, &call.name, &which, convert_mode,
-		    &params->mode, convert_group, &params->gid, &version, convert_count,
-		    &params->functions_max, convert_count, &params->clients_max, convert_count,
-		    &params->clients_per_uid_max, convert_count, &params->calls_max, convert_count,
-		    &params->arguments_bytes, convert_count, &params->results_bytes, convert_count,
-		    &params->streams, convert_bytes, &params->memory_bytes_max, &is_replacing,
+		    "|z$OO&O&sO&O&O&O&O&O&O&O&ppO&pOO:Service", names, &call.name, &which,
+		    convert_mode, &params->mode, convert_group, &params->gid, &version,
+		    convert_count, &params->functions_max, convert_count, &params->clients_max,
+		    convert_count, &params->clients_per_uid_max, convert_count, &params->calls_max,
+		    convert_count, &params->arguments_bytes, convert_count, &params->results_bytes,
+		    convert_count, &params->streams, convert_bytes, &params->memory_bytes_max,
+		    &has_data, &has_alloc, convert_bytes, &params->alloc_bytes_max, &is_replacing,
 		    &where, &cancel) ||
 		!set_version(params, version))
 		return NULL;
 	params->flags = is_replacing ? WW_PUT_REPLACE : 0;
+	params->builtin = (has_data ? WW_SERVICE_BUILTIN_DATA : 0) |
+		(has_alloc ? WW_SERVICE_BUILTIN_ALLOC : 0);
 	return create(core, &call, which, where, cancel);
 }
 
@@ -422,7 +425,7 @@ static PyMethodDef methods[] = {
 		"An exception is the call's failure: that of a warpway.Error has its status and message, others\n"
 		"have the status of `WrongState`, and their traceback goes to the logger 'warpway'.\n\n"
 		"Parameters\n----------\n"
-		"name : str\n    Letters, digits, ``_``, ``.``, ``-`` and ``/``.\n"
+		"name : str\n    Letters, digits, ``_``, ``.``, ``-`` and ``/``; not ``warpway.`` and more.\n"
 		"signature : str\n"
 		"function : callable\n"
 		"idempotent : bool\n    To repeat a call does no harm.\n"
@@ -484,8 +487,8 @@ static PyType_Slot slots[] = {
 	{Py_tp_doc,
 		DOC("Service(name=None, *, device=None, mode=0o600, group=None, version='', functions_max=None, "
 		    "clients_max=None, clients_per_uid_max=None, calls_max=None, arguments_bytes=None, "
-		    "results_bytes=None, streams=None, memory_bytes_max=None, replace=False, broker=None, "
-		    "cancel=None)\n--\n\n"
+		    "results_bytes=None, streams=None, memory_bytes_max=None, builtin_data=False, "
+		    "builtin_alloc=False, alloc_bytes_max=None, replace=False, broker=None, cancel=None)\n--\n\n"
 		    "Functions that this process runs for others, on arrays that stay where they are.\n\n"
 		    "Parameters\n----------\n"
 		    "name : str, optional\n    None: it is found by its token only.\n"
@@ -504,6 +507,12 @@ static PyType_Slot slots[] = {
 		    "streams : int, optional\n    On which functions work at the same time; None: 4.\n"
 		    "memory_bytes_max : int, optional\n"
 		    "    Arrays that are kept for one client as results until it has taken them; None: 1 GiB.\n"
+		    "builtin_data : bool\n"
+		    "    Offer the functions ``warpway.copy``, ``warpway.fill``, ``warpway.read`` and ``warpway.write``.\n"
+		    "builtin_alloc : bool\n"
+		    "    Offer ``warpway.alloc`` and ``warpway.free``, by which clients have memory made here.\n"
+		    "alloc_bytes_max : int, optional\n"
+		    "    Of that memory, for all clients of one user; None: 1 GiB.\n"
 		    "replace : bool\n    A service that has the name ends, in one step.\n"
 		    "broker : Broker, optional\n"
 		    "cancel : Cancel, optional\n\n"
