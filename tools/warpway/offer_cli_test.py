@@ -45,14 +45,14 @@ WRONG_LINES = [
 ]
 
 
-def offered(*options, **settings):
+def offered(*options, count=4, **settings):
     """A server of NAME that is ready, and its process."""
     command = start("offer", "--signature", write("kernels.txt", KERNELS), *options, NAME, MODULE, **settings)
-    return command, ready(command)
+    return command, ready(command, count)
 
 
-def ready(command):
-    told = re.fullmatch(rf"(?:warpway offer: )?{NAME} is ready, 4 functions, process (\d+)\n", line_of(command))
+def ready(command, count=4):
+    told = re.fullmatch(rf"(?:warpway offer: )?{NAME} is ready, {count} functions, process (\d+)\n", line_of(command))
     expect(told, "it is not ready")
     return int(told[1])
 
@@ -62,7 +62,9 @@ def wrong_use_is_refused():
     for words, arguments in (
             ("--signature FILE is needed", [NAME, MODULE]),
             ("No such file", ["--signature", path_of("missing"), NAME, MODULE]),
-            ("NAME MODULE", ["--signature", file, NAME]), ("nonsense", ["--nonsense"]),
+            ("a MODULE is needed", ["--signature", file, NAME]), ("nonsense", ["--nonsense"]),
+            ("NAME [MODULE...]", []), ("--data or --alloc", [NAME]), ("--data or --alloc", ["--data", NAME, MODULE]),
+            ("--alloc-max 1x", ["--alloc", "--alloc-max", "1x", NAME]),
             ("module '", ["--signature", file, NAME, path_of("missing.so")]),
             ("device 'nonsense'", ["--signature", file, "--device", "nonsense", NAME, MODULE])):
         refused(2, words, "offer", *arguments)
@@ -102,6 +104,33 @@ def functions_of_c_run():
     both = start("offer", "--signature", write("both.txt", KERNELS + FUNCTIONS), NAME, MODULE)
     expect(f"{NAME} is ready, 6 functions" in line_of(both), "kernels and functions of one file")
     end(both)
+
+
+def built_in_functions_are_offered():
+    command = start("offer", "--data", "--alloc", "--alloc-max", "2MiB", NAME)
+    expect(re.search(f"{NAME} is ready, 6 functions, ", line_of(command)), "it is not ready")
+    text = done("functions", NAME).decode()
+    expect(re.search(r"^warpway\.read .* any\[\.\.\.\] source read, u64 bytes, .* -> bytes data$", text, re.M), text)
+    done("put", "lab/x", "-", data=bytes(range(80)))
+    kept = f"{NAME}/kept"
+    done("call", NAME, "warpway.alloc", "bytes=80", f"name={kept}", "mode=416", "kept=true")
+    expect(spoken("stat", kept)["life"] == "kept" and spoken("stat", kept)["mode"] == "0640", str(spoken("stat", kept)))
+    refused(1, "alloc_bytes_max", "call", NAME, "warpway.alloc", "bytes=1")
+    refused(1, "does not begin with", "call", NAME, "warpway.alloc", "bytes=1", "name=lab/other")
+    done("call", NAME, "warpway.copy", "source=@lab/x", f"destination=@{kept}", "bytes=70", "source_offset=10")
+    done("call", NAME, "warpway.fill", f"destination=@{kept}", "value=7", "count=2")
+    done("call", NAME, "warpway.write", f"destination=@{kept}", "data=abc", "offset=2")
+    told = spoken("call", NAME, "warpway.read", f"source=@{kept}", "bytes=6")
+    expect(told["results"]["data"] == {"hex": b"\x07\x07abc\x0f".hex()}, str(told))
+    done("call", NAME, "warpway.free", f"memory=@{kept}")
+    refused(1, f"no object '{kept}'", "stat", kept)
+    done("call", NAME, "warpway.alloc", "bytes=1")
+    done("rm", "lab/x")
+    end(command, signal.SIGTERM)
+    command, _ = offered("--data", count=8)
+    names = [function["name"] for function in spoken("functions", NAME)["functions"]]
+    expect(names[3:5] == ["warpway.write", "scale"], str(names))
+    end(command, signal.SIGTERM)
 
 
 def launches_are_as_the_file_says():
@@ -174,6 +203,6 @@ def a_drain_lets_calls_end():
     done("rm", "lab/h")
 
 
-sys.exit(main([wrong_use_is_refused, kernels_run, functions_of_c_run, launches_are_as_the_file_says,
-               a_server_is_started_again,
-               not_for_ever, a_server_that_loads_ends_at_once, a_drain_lets_calls_end]))
+sys.exit(main([wrong_use_is_refused, kernels_run, functions_of_c_run, built_in_functions_are_offered,
+               launches_are_as_the_file_says, a_server_is_started_again, not_for_ever,
+               a_server_that_loads_ends_at_once, a_drain_lets_calls_end]))

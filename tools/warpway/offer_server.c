@@ -3,9 +3,10 @@
  * offer_server.c - the server of `warpway offer`: loads modules, and launches kernels for clients
  *
  * All modules are loaded, and all kernels found, before the service exists: a driver loads nothing
- * while a stream waits. A call launches its kernel on the call's stream and returns; the call is
- * complete when the kernel is. A C function gets the service's device as its context. When a call
- * finds that the GPU's context is lost, the process ends, and offer.c starts another one.
+ * while a stream waits. Without any, the service has the library's own functions only. A call
+ * launches its kernel on the call's stream and returns; the call is complete when the kernel is. A
+ * C function gets the service's device as its context. When a call finds that the GPU's context is
+ * lost, the process ends, and offer.c starts another one.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -19,6 +20,7 @@
 
 #include "common/child.h"
 #include "common/cleanup.h"
+#include "common/number.h"
 #include "warpway/kernel_file.h"
 #include "warpway/name_option.h"
 #include "warpway/offer.h"
@@ -35,7 +37,7 @@ static struct offer {
 };
 
 static const char help[] =
-	"Usage: warpway offer --signature FILE [OPTION...] NAME MODULE...\n\n"
+	"Usage: warpway offer [OPTION...] NAME [MODULE...]\n\n"
 	"Makes the service NAME and offers kernels of modules as its functions: of .ptx, .cubin and\n"
 	".fatbin files on a GPU, of .so files on the CPU. C functions of .so files can be offered on\n"
 	"either; their type is ww_service_fn of warpway/service.h. FILE has a line for each:\n\n"
@@ -44,14 +46,27 @@ static const char help[] =
 	"The server is a process of its own. If a kernel ends it, it is started again, up to 5 times in\n"
 	"a minute. SIGTERM and Ctrl-C let the calls end that have come, and then end the command.\n\n"
 	"  --signature FILE  what is offered, signatures, and how many threads run a kernel\n"
+	"  --data            offer also warpway.copy, .fill, .read and .write\n"
+	"  --alloc           offer also warpway.alloc and .free: clients have memory made\n"
+	"  --alloc-max SIZE  of that memory, for all clients of one user (default 1GiB)\n"
 	"  --device NAME     where they run: host (default), cuda:N or cuda:UUID\n"
 	"  --mode MODE       permissions in octal (default 0600): read: see functions; write: call\n"
 	"  --group GROUP     one of your groups (default: your own)\n"
 	"  --replace         a service of that name gives way\n" BROKER_HELP
 	"\n  warpway offer --device cuda:0 --signature blas.txt lab/blas blas.ptx\n\n" BROKER_EXIT_HELP;
 
+static int take_size(void *place, const char *argument)
+{
+	if (number_parse_size(argument, strlen(argument), place))
+		return 0;
+	return refuse("--alloc-max %s: a size is needed such as 512MiB", argument);
+}
+
 static const struct option_row options[] = {
 	OPTION("signature", TEXT, struct offer, signatures),
+	OPTION("data", BITS, struct offer, params.builtin, .value = WW_SERVICE_BUILTIN_DATA),
+	OPTION("alloc", BITS, struct offer, params.builtin, .value = WW_SERVICE_BUILTIN_ALLOC),
+	OPTION("alloc-max", TAKEN, struct offer, params.alloc_bytes_max, .take = take_size),
 	OPTION("device", TEXT, struct offer, device_name),
 	OPTION("mode", TAKEN, struct offer, params.mode, .take = name_take_mode),
 	OPTION("group", TAKEN, struct offer, params.gid, .take = name_take_group),
@@ -178,7 +193,8 @@ static int read_signatures(void)
 	int code = 0;
 
 	if (!offer.signatures)
-		return refuse("--signature FILE is needed: it says which kernels there are");
+		return refuse("--signature FILE is needed, which says what kernels there are, or "
+			      "--data or --alloc without a MODULE");
 	if (!file)
 		return refuse("--signature %s: %s", offer.signatures, strerror(errno));
 	while (code == 0 && fgets(text, sizeof(text), file)) {
@@ -375,10 +391,12 @@ static int open_service(const struct request *request)
 
 static int serve(const struct request *request)
 {
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
 	ww_status status;
 
-	say("%s is ready, %u function%s, process %d", request->words[0], server.count,
-		server.count == 1 ? "" : "s", getpid());
+	(void)ww_service_info_get(server.service, &info);
+	say("%s is ready, %u function%s, process %d", request->words[0], info.functions,
+		info.functions == 1 ? "" : "s", getpid());
 	(void)!write(LINK_FD, "", 1);
 	status = ww_service_serve(server.service, WW_FOREVER, server.lost);
 	if (status == WW_END)
@@ -398,12 +416,23 @@ static void let_go(void)
 	ww_device_unref(server.device);
 }
 
+/* Kernels may be left out if the library's functions are asked for. */
+static int read_kernels(const struct request *request)
+{
+	if (!offer.signatures && offer.params.builtin && !request->words[1])
+		return 0;
+	if (offer.signatures && !request->words[1])
+		return refuse("--signature %s: a MODULE is needed that has the kernels",
+			offer.signatures);
+	return read_signatures();
+}
+
 static int run(struct request *request)
 {
 	int code;
 
 	child_begin();
-	code = read_signatures();
+	code = read_kernels(request);
 	if (code == 0)
 		code = load_all(request->words + 1);
 	if (code == 0)
@@ -421,8 +450,8 @@ const struct verb verb_offer_server = {.name = "offer-server",
 	.options = options,
 	.help = help,
 	.context = &offer,
-	.words = "NAME MODULE...",
-	.least_words = 2,
+	.words = "NAME [MODULE...]",
+	.least_words = 1,
 	.most_words = 64,
 	.broker = VERB_BROKER_NONE,
 	.run = run};
