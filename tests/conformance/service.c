@@ -5,117 +5,12 @@
  * A thread serves, and the case calls. That processes do the same, and what happens when they end,
  * is seen in tests/integration.
  */
-#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "conformance/conformance.h"
-#include "support/broker_case.h"
-#include "support/service.h"
+#include "conformance/service_stage.h"
 
-#define SERVICES (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY | WW_CAP_STREAM_VALUE)
-#define FOREVER  WW_FOREVER
-#define BYTES    4096
-
-#define SERVICE(...) WW_PARAMS(struct ww_service_params, __VA_ARGS__)
-#define SUBMIT(...)  WW_PARAMS(struct ww_submit_params, __VA_ARGS__)
-
-/* What a case has. */
-struct stage {
-	ww_service *service;
-	ww_client *client;
-	ww_cancel *cancel;
-	pthread_t threads[4];
-	uint32_t thread_count;
-};
-
-static void *serve(void *argument)
-{
-	struct stage *stage = argument;
-
-	return (void *)(intptr_t)ww_service_serve(stage->service, FOREVER, stage->cancel);
-}
-
-static void start_thread(struct stage *stage)
-{
-	MUST(!pthread_create(&stage->threads[stage->thread_count++], NULL, serve, stage));
-}
-
-/* A service and a client; nobody serves yet. */
-static void stage_open(struct stage *stage, const struct ww_service_params *params)
-{
-	*stage = (struct stage){.thread_count = 0};
-	scene_begin();
-	MUST_OK(ww_cancel_create(&stage->cancel));
-	MUST_OK(ww_service_create(scene.device, scene.broker, "s", params, NULL, &stage->service));
-	service_offer_all(stage->service, scene.device);
-	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &stage->client));
-}
-
-static void stage_begin(struct stage *stage, const struct ww_service_params *params)
-{
-	stage_open(stage, params);
-	start_thread(stage);
-}
-
-static void stage_join(struct stage *stage, ww_status expected)
-{
-	for (uint32_t i = 0; i < stage->thread_count; i++) {
-		void *status;
-
-		MUST(!pthread_join(stage->threads[i], &status));
-		MUST_EQUAL(expected, (ww_status)(intptr_t)status);
-	}
-	stage->thread_count = 0;
-}
-
-static void stage_end(struct stage *stage)
-{
-	ww_client_unref(stage->client);
-	ww_cancel_set(stage->cancel);
-	stage_join(stage, WW_CANCELLED);
-	ww_service_unref(stage->service);
-	ww_cancel_unref(stage->cancel);
-	scene_has_objects(0);
-	scene_end();
-}
-
-static uint32_t find(ww_client *client, const char *name)
-{
-	uint32_t function;
-
-	MUST_OK(ww_client_find(client, name, NULL, 0, NULL, &function));
-	return function;
-}
-
-static ww_ticket *submit(struct stage *stage, const char *name, const struct ww_value *values,
-	uint32_t count)
-{
-	ww_ticket *ticket;
-
-	MUST_OK(ww_client_submit(stage->client, find(stage->client, name), values, count, NULL,
-		FOREVER, NULL, &ticket));
-	return ticket;
-}
-
-static ww_ticket *call(struct stage *stage, const char *name, const struct ww_value *values,
-	uint32_t count)
-{
-	ww_ticket *ticket;
-
-	MUST_OK(ww_client_call(stage->client, find(stage->client, name), values, count, NULL,
-		FOREVER, NULL, &ticket));
-	return ticket;
-}
-
-/* Waits until its function has been started. */
-static void wait_started(ww_ticket *ticket)
-{
-	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
-
-	while (!info.has_started)
-		MUST_OK(ww_ticket_info_get(ticket, &info));
-}
+#define BYTES 4096
 
 /* --- making and opening --- */
 
@@ -198,7 +93,8 @@ CASE(service_observer_sees_and_cannot_call, SERVICES)
 	MUST_OK(ww_client_service_info_get(observer, &info));
 	MUST_OK(ww_client_wait_ready(observer, 0, NULL));
 	MUST_REFUSE(WW_ERR_ACCESS, "observes",
-		ww_client_submit(observer, find(observer, "nop"), NULL, 0, NULL, 0, NULL, NULL));
+		ww_client_submit(observer, stage_find(observer, "nop"), NULL, 0, NULL, 0, NULL,
+			NULL));
 	ww_client_unref(observer);
 	stage_end(&stage);
 }
@@ -221,7 +117,7 @@ CASE(service_opens_by_token, SERVICES)
 	MUST_STATUS(WW_ERR_ACCESS, ww_client_import(scene.broker, &reading, NULL, NULL, &client));
 	ww_client_unref(stage.client);
 	MUST_OK(ww_client_import(scene.broker, &token, NULL, NULL, &stage.client));
-	ww_ticket_unref(call(&stage, "add", values, 2));
+	ww_ticket_unref(stage_call(&stage, "add", values, 2));
 	stage_end(&stage);
 }
 
@@ -236,15 +132,15 @@ CASE(service_calls_with_scalars_and_bytes, SERVICES)
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
-	ww_ticket_unref(call(&stage, "nop", NULL, 0));
-	ticket = call(&stage, "add", values, 2);
+	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
+	ticket = stage_call(&stage, "add", values, 2);
 	MUST_EQUAL(42, result_scalar(ticket, 0));
 	MUST_STATUS(WW_END, ww_ticket_result(ticket, 1, &value));
 	ww_ticket_unref(ticket);
-	ticket = call(&stage, "add", values, 1);
+	ticket = stage_call(&stage, "add", values, 1);
 	MUST_EQUAL(8, result_scalar(ticket, 0));
 	ww_ticket_unref(ticket);
-	ticket = call(&stage, "echo", &data, 1);
+	ticket = stage_call(&stage, "echo", &data, 1);
 	MUST_OK(ww_ticket_result(ticket, 0, &value));
 	MUST_EQUAL(7, value.bytes);
 	MUST(!memcmp(value.data, "warpway", 7));
@@ -264,7 +160,7 @@ CASE(service_calls_with_memory, SERVICES)
 	memory = scene_make(BYTES, 1);
 	values[0] = value_memory(memory);
 	values[1] = value_u8(7);
-	ww_ticket_unref(call(&stage, "fill", values, 2));
+	ww_ticket_unref(stage_call(&stage, "fill", values, 2));
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		MUST_EQUAL(7, bytes[i]);
@@ -274,7 +170,7 @@ CASE(service_calls_with_memory, SERVICES)
 		NULL, &token));
 	values[0] = value_token(&token);
 	values[1] = value_u64(BYTES - 1);
-	ww_ticket_unref(call(&stage, "mark", values, 2));
+	ww_ticket_unref(stage_call(&stage, "mark", values, 2));
 	MUST(service_marks_made() > 0);
 	memory_get(memory, 0, bytes, sizeof(bytes));
 	MUST_EQUAL(8, bytes[BYTES - 1]);
@@ -301,7 +197,7 @@ CASE(service_lane_is_in_order, SERVICES)
 	values[0] = value_token(&token);
 	for (uint8_t i = 0; i < 32; i++) {
 		values[1] = value_u8(i);
-		tickets[i] = submit(&stage, "fill", values, 2);
+		tickets[i] = stage_submit(&stage, "fill", values, 2);
 	}
 	for (uint32_t i = 32; i-- > 0;) {
 		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
@@ -323,7 +219,7 @@ CASE(service_returns_arrays, SERVICES)
 	uint8_t byte;
 
 	stage_begin(&stage, NULL);
-	ticket = call(&stage, "make", values, 2);
+	ticket = stage_call(&stage, "make", values, 2);
 	MUST_OK(ww_ticket_result(ticket, 0, &result));
 	MUST_EQUAL(WW_ARGUMENT_ARRAY, result.kind);
 	MUST_OK(ww_memory_import(scene.device, scene.broker, result.token, NULL, NULL, &memory,
@@ -344,12 +240,12 @@ CASE(service_limits_arrays_of_a_client, SERVICES)
 	ww_ticket *second;
 
 	stage_begin(&stage, SERVICE(.memory_bytes_max = UINT64_C(3) << 20));
-	first = call(&stage, "make", values, 2);
+	first = stage_call(&stage, "make", values, 2);
 	MUST_REFUSE(WW_ERR_QUOTA, "memory_bytes_max",
-		ww_client_call(stage.client, find(stage.client, "make"), values, 2, NULL, FOREVER,
-			NULL, &second));
+		ww_client_call(stage.client, stage_find(stage.client, "make"), values, 2, NULL,
+			FOREVER, NULL, &second));
 	ww_ticket_unref(first);
-	ww_ticket_unref(call(&stage, "make", values, 2));
+	ww_ticket_unref(stage_call(&stage, "make", values, 2));
 	stage_end(&stage);
 }
 
@@ -362,15 +258,15 @@ CASE(service_failures_reach_the_client, SERVICES)
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
-	ticket = submit(&stage, "fail", &status, 1);
+	ticket = stage_submit(&stage, "fail", &status, 1);
 	MUST_REFUSE(WW_ERR_EXISTS, "failed as it was told", ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
 	MUST(info.has_ended && info.has_started);
 	MUST_EQUAL(WW_ERR_EXISTS, info.status);
 	ww_ticket_unref(ticket);
 	MUST_REFUSE(WW_ERR_MISMATCH, "status",
-		ww_client_submit(stage.client, find(stage.client, "fail"), &wrong, 1, NULL, 0, NULL,
-			&ticket));
+		ww_client_submit(stage.client, stage_find(stage.client, "fail"), &wrong, 1, NULL, 0,
+			NULL, &ticket));
 	MUST_STATUS(WW_ERR_INVALID,
 		ww_client_submit(stage.client, 99, NULL, 0, NULL, 0, NULL, &ticket));
 	stage_end(&stage);
@@ -382,8 +278,8 @@ CASE(service_gives_caller, SERVICES)
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
-	ww_ticket_unref(call(&stage, "nop", NULL, 0));
-	ticket = call(&stage, "who", NULL, 0);
+	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
+	ticket = stage_call(&stage, "who", NULL, 0);
 	MUST_EQUAL(geteuid(), result_scalar(ticket, 0));
 	MUST_EQUAL((uint32_t)getpid(), result_scalar(ticket, 1));
 	MUST_EQUAL(2, result_scalar(ticket, 2));
@@ -402,11 +298,11 @@ CASE(service_limits_function_to_users, SERVICES)
 		WW_PARAMS(struct ww_function_params, .uids = others, .uid_count = 1)));
 	MUST_OK(ww_service_offer(stage.service, "ours", "", nothing, NULL,
 		WW_PARAMS(struct ww_function_params, .uids = ours, .uid_count = 1)));
-	start_thread(&stage);
-	ww_ticket_unref(call(&stage, "ours", NULL, 0));
+	stage_start_thread(&stage);
+	ww_ticket_unref(stage_call(&stage, "ours", NULL, 0));
 	MUST_REFUSE(WW_ERR_ACCESS, "'theirs'",
-		ww_client_call(stage.client, find(stage.client, "theirs"), NULL, 0, NULL, FOREVER,
-			NULL, NULL));
+		ww_client_call(stage.client, stage_find(stage.client, "theirs"), NULL, 0, NULL,
+			FOREVER, NULL, NULL));
 	stage_end(&stage);
 }
 
@@ -420,11 +316,11 @@ CASE(service_queued_call_is_cancelled, SERVICES)
 	ww_ticket *queued;
 
 	stage_begin(&stage, NULL);
-	running = submit(&stage, "hold", NULL, 0);
-	queued = submit(&stage, "nop", NULL, 0);
+	running = stage_submit(&stage, "hold", NULL, 0);
+	queued = stage_submit(&stage, "nop", NULL, 0);
 	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(queued, 0, NULL));
 	ww_ticket_cancel(queued);
-	wait_started(running);
+	stage_wait_started(running);
 	ww_ticket_cancel(running);
 	MUST_REFUSE(WW_ERR_GIVEN_UP, "cancelled while it ran",
 		ww_ticket_wait(running, FOREVER, NULL));
@@ -443,9 +339,9 @@ CASE(service_late_call_is_not_started, SERVICES)
 	ww_ticket *ticket;
 
 	stage_open(&stage, NULL);
-	MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
 		SUBMIT(.deadline_ns = 1), 0, NULL, &ticket));
-	start_thread(&stage);
+	stage_start_thread(&stage);
 	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
 	MUST(!info.has_started);
@@ -459,8 +355,8 @@ CASE(service_running_call_sees_its_deadline, SERVICES)
 	ww_ticket *ticket;
 
 	stage_begin(&stage, NULL);
-	ww_ticket_unref(call(&stage, "nop", NULL, 0));
-	MUST_OK(ww_client_submit(stage.client, find(stage.client, "hold"), NULL, 0,
+	ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "hold"), NULL, 0,
 		SUBMIT(.deadline_ns = UINT64_C(200000000)), 0, NULL, &ticket));
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(ticket, FOREVER, NULL));
 	ww_ticket_unref(ticket);
@@ -475,12 +371,12 @@ CASE(service_full_ring_times_out, SERVICES)
 
 	stage_open(&stage, SERVICE(.calls_max = 4));
 	for (int i = 0; i < 4; i++)
-		tickets[i] = submit(&stage, "nop", NULL, 0);
+		tickets[i] = stage_submit(&stage, "nop", NULL, 0);
 	MUST_STATUS(WW_TIMED_OUT,
-		ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0, NULL, 0, NULL,
-			&fifth));
-	start_thread(&stage);
-	fifth = submit(&stage, "nop", NULL, 0);
+		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0, NULL, 0,
+			NULL, &fifth));
+	stage_start_thread(&stage);
+	fifth = stage_submit(&stage, "nop", NULL, 0);
 	for (int i = 0; i < 4; i++) {
 		MUST_OK(ww_ticket_wait(tickets[i], FOREVER, NULL));
 		ww_ticket_unref(tickets[i]);
@@ -500,7 +396,7 @@ CASE(service_full_area_waits, SERVICES)
 
 	stage_begin(&stage, SERVICE(.arguments_bytes = 20000, .results_bytes = 20000));
 	for (int i = 0; i < 40; i++)
-		tickets[i] = submit(&stage, "echo", &value, 1);
+		tickets[i] = stage_submit(&stage, "echo", &value, 1);
 	for (int i = 0; i < 40; i++) {
 		struct ww_value same;
 
@@ -521,8 +417,8 @@ CASE(service_refuses_what_is_larger_than_its_area, SERVICES)
 
 	stage_open(&stage, SERVICE(.arguments_bytes = 1024));
 	MUST_REFUSE(WW_ERR_LIMIT, "arguments_bytes",
-		ww_client_submit(stage.client, find(stage.client, "echo"), &value, 1, NULL, 0, NULL,
-			&ticket));
+		ww_client_submit(stage.client, stage_find(stage.client, "echo"), &value, 1, NULL, 0,
+			NULL, &ticket));
 	stage_end(&stage);
 }
 
@@ -534,9 +430,9 @@ CASE(service_failed_dependency_ends_what_depends, SERVICES)
 	ww_ticket *tickets[3];
 
 	stage_begin(&stage, NULL);
-	tickets[0] = submit(&stage, "fail", &status, 1);
+	tickets[0] = stage_submit(&stage, "fail", &status, 1);
 	for (uint32_t i = 1; i < 3; i++)
-		MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+		MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
 			SUBMIT(.lane = i, .depends_on = i), FOREVER, NULL, &tickets[i]));
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(tickets[0], FOREVER, NULL));
 	for (uint32_t i = 1; i < 3; i++) {
@@ -562,16 +458,16 @@ CASE(service_remembers_failure_for_queued_dependent, SERVICES)
 	uint32_t nop;
 
 	stage_begin(&stage, NULL);
-	start_thread(&stage);
-	nop = find(stage.client, "nop");
-	failed = submit(&stage, "fail", &status, 1);
+	stage_start_thread(&stage);
+	nop = stage_find(stage.client, "nop");
+	failed = stage_submit(&stage, "fail", &status, 1);
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(failed, FOREVER, NULL));
-	MUST_OK(ww_client_submit(stage.client, find(stage.client, "hold"), NULL, 0,
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "hold"), NULL, 0,
 		SUBMIT(.lane = 1), FOREVER, NULL, &held));
 	MUST_OK(ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.lane = 1, .depends_on = 1),
 		FOREVER, NULL, &dependent));
 	for (uint32_t i = 0; i < WW_SERVICE_DEPENDS_MAX; i++)
-		ww_ticket_unref(call(&stage, "nop", NULL, 0));
+		ww_ticket_unref(stage_call(&stage, "nop", NULL, 0));
 	MUST_REFUSE(WW_ERR_INVALID, "wait for its ticket",
 		ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.depends_on = 1), FOREVER, NULL,
 			&ticket));
@@ -605,7 +501,7 @@ CASE(service_stream_waits_for_calls, SERVICES)
 	values[0] = value_memory(memory);
 	for (uint8_t i = 0; i < 3; i++) {
 		values[1] = value_u8(i + 5);
-		tickets[i] = submit(&stage, "fill", values, 2);
+		tickets[i] = stage_submit(&stage, "fill", values, 2);
 	}
 	MUST_OK(ww_ticket_info_get(tickets[2], &info));
 	MUST_EQUAL(4, info.value); /* the first call was that for the timeline */
@@ -634,9 +530,9 @@ CASE(service_value_of_every_call_is_reached, SERVICES)
 
 	stage_begin(&stage, NULL);
 	MUST_OK(ww_client_lane_timeline(stage.client, 3, FOREVER, NULL, &timeline));
-	MUST_OK(ww_client_submit(stage.client, find(stage.client, "fail"), &status, 1,
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "fail"), &status, 1,
 		SUBMIT(.lane = 3), 0, NULL, NULL));
-	MUST_OK(ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0,
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
 		SUBMIT(.lane = 3, .deadline_ns = 1), 0, NULL, &late));
 	MUST_OK(ww_ticket_info_get(late, &info));
 	MUST_EQUAL(3, info.value);
@@ -654,10 +550,10 @@ CASE(service_lanes_run_beside_each_other, SERVICES)
 	ww_ticket *running;
 
 	stage_begin(&stage, NULL);
-	start_thread(&stage);
-	running = submit(&stage, "hold", NULL, 0);
-	MUST_OK(ww_client_call(stage.client, find(stage.client, "nop"), NULL, 0, SUBMIT(.lane = 1),
-		FOREVER, NULL, NULL));
+	stage_start_thread(&stage);
+	running = stage_submit(&stage, "hold", NULL, 0);
+	MUST_OK(ww_client_call(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+		SUBMIT(.lane = 1), FOREVER, NULL, NULL));
 	ww_ticket_cancel(running);
 	MUST_STATUS(WW_ERR_GIVEN_UP, ww_ticket_wait(running, FOREVER, NULL));
 	ww_ticket_unref(running);
@@ -673,15 +569,15 @@ CASE(service_drains, SERVICES)
 	ww_ticket *after;
 
 	stage_open(&stage, NULL);
-	before = submit(&stage, "nop", NULL, 0);
+	before = stage_submit(&stage, "nop", NULL, 0);
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
 	MUST_OK(ww_ticket_wait(before, 0, NULL));
 	ww_ticket_unref(before);
-	before = submit(&stage, "nop", NULL, 0);
+	before = stage_submit(&stage, "nop", NULL, 0);
 	MUST_OK(ww_service_drain(stage.service));
 	MUST_STATUS(WW_ERR_UNAVAILABLE,
-		ww_client_submit(stage.client, find(stage.client, "nop"), NULL, 0, NULL, 0, NULL,
-			&after));
+		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0, NULL, 0,
+			NULL, &after));
 	MUST_STATUS(WW_ERR_UNAVAILABLE, ww_client_wait_ready(stage.client, 0, NULL));
 	MUST_STATUS(WW_END, ww_service_serve(stage.service, FOREVER, NULL));
 	MUST_OK(ww_ticket_wait(before, 0, NULL));
@@ -697,7 +593,7 @@ CASE(service_closed_ends_calls, SERVICES)
 	ww_ticket *ticket;
 
 	stage_open(&stage, NULL);
-	ticket = submit(&stage, "nop", NULL, 0);
+	ticket = stage_submit(&stage, "nop", NULL, 0);
 	stage.service = ww_service_unref(stage.service);
 	MUST_REFUSE(WW_ERR_UNAVAILABLE, "closed", ww_ticket_wait(ticket, FOREVER, NULL));
 	MUST_OK(ww_ticket_info_get(ticket, &info));
@@ -715,10 +611,10 @@ CASE(service_counts_calls, SERVICES)
 	uint64_t runs = 0;
 
 	stage_begin(&stage, NULL);
-	ticket = submit(&stage, "fail", &status, 1);
+	ticket = stage_submit(&stage, "fail", &status, 1);
 	MUST_STATUS(WW_ERR_EXISTS, ww_ticket_wait(ticket, FOREVER, NULL));
 	ww_ticket_unref(ticket);
-	MUST_OK(ww_client_function_info_get(stage.client, find(stage.client, "fail"), &info));
+	MUST_OK(ww_client_function_info_get(stage.client, stage_find(stage.client, "fail"), &info));
 	MUST_EQUAL(1, info.calls);
 	MUST_EQUAL(1, info.failed);
 	MUST_EQUAL(0, info.not_started);

@@ -10,7 +10,7 @@
 /* One memory: its token, as alloc returned it. */
 static struct ww_token alloc_with(ww_client *client, const struct ww_value *values, uint32_t count)
 {
-	ww_ticket *ticket = stage_call(client, "warpway.alloc", values, count);
+	ww_ticket *ticket = stage_call_by(client, "warpway.alloc", values, count);
 	struct ww_value result;
 	struct ww_token token;
 
@@ -210,7 +210,7 @@ CASE(builtin_alloc_of_a_service_without_a_name, SERVICES)
 	struct ww_token token;
 	struct stage stage;
 
-	stage_begin(&stage, NULL, SERVICE(.builtin = ALL_BUILTIN));
+	stage_begin_builtin(&stage, NULL, SERVICE(.builtin = ALL_BUILTIN));
 	REFUSED(&stage, WW_ERR_UNSUPPORTED, "without a name", "warpway.alloc", value_u64(1),
 		value_text("s/x"));
 	token = ALLOC(stage.client, value_u64(1));

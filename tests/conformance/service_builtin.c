@@ -85,7 +85,7 @@ CASE(builtin_params_of_the_first_version, SERVICES)
 	struct stage stage;
 	uint32_t found;
 
-	stage_begin(&stage, "s", &params);
+	stage_begin_builtin(&stage, "s", &params);
 	MUST_STATUS(WW_ERR_NOT_FOUND,
 		ww_client_find(stage.client, "warpway.copy", NULL, 0, NULL, &found));
 	stage_end(&stage);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service_stage.c - a service with built-in functions, see service_stage.h
+ * service_stage.c - a service and a client of it, see service_stage.h
  */
 #include "conformance/service_stage.h"
 
@@ -14,6 +14,27 @@ static void *serve(void *argument)
 	return (void *)(intptr_t)ww_service_serve(stage->service, FOREVER, stage->cancel);
 }
 
+void stage_start_thread(struct stage *stage)
+{
+	MUST(!pthread_create(&stage->threads[stage->thread_count++], NULL, serve, stage));
+}
+
+void stage_open(struct stage *stage, const struct ww_service_params *params)
+{
+	*stage = (struct stage){.thread_count = 0};
+	scene_begin();
+	MUST_OK(ww_cancel_create(&stage->cancel));
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", params, NULL, &stage->service));
+	service_offer_all(stage->service, scene.device);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &stage->client));
+}
+
+void stage_begin(struct stage *stage, const struct ww_service_params *params)
+{
+	stage_open(stage, params);
+	stage_start_thread(stage);
+}
+
 ww_client *stage_client(struct stage *stage)
 {
 	struct ww_token token;
@@ -25,29 +46,39 @@ ww_client *stage_client(struct stage *stage)
 	return client;
 }
 
-void stage_begin(struct stage *stage, const char *name, const struct ww_service_params *params)
+void stage_begin_builtin(struct stage *stage, const char *name,
+	const struct ww_service_params *params)
 {
+	*stage = (struct stage){.thread_count = 0};
 	scene_begin();
 	MUST_OK(ww_cancel_create(&stage->cancel));
 	MUST_OK(ww_service_create(scene.device, scene.broker, name, params, NULL, &stage->service));
 	MUST_OK(ww_service_start(stage->service));
-	MUST(!pthread_create(&stage->thread, NULL, serve, stage));
+	stage_start_thread(stage);
 	stage->client = stage_client(stage);
 }
 
 void stage_begin_with(struct stage *stage, uint64_t builtin)
 {
-	stage_begin(stage, "s", SERVICE(.builtin = builtin, .alloc_bytes_max = 2 * UNIT));
+	stage_begin_builtin(stage, "s", SERVICE(.builtin = builtin, .alloc_bytes_max = 2 * UNIT));
+}
+
+static void stage_join(struct stage *stage, ww_status expected)
+{
+	for (uint32_t i = 0; i < stage->thread_count; i++) {
+		void *status;
+
+		MUST(!pthread_join(stage->threads[i], &status));
+		MUST_EQUAL(expected, (ww_status)(intptr_t)status);
+	}
+	stage->thread_count = 0;
 }
 
 void stage_stop(struct stage *stage)
 {
-	void *status;
-
 	ww_client_unref(stage->client);
 	ww_cancel_set(stage->cancel);
-	MUST(!pthread_join(stage->thread, &status));
-	MUST_EQUAL(WW_CANCELLED, (ww_status)(intptr_t)status);
+	stage_join(stage, WW_CANCELLED);
 	ww_service_unref(stage->service);
 	ww_cancel_unref(stage->cancel);
 }
@@ -69,16 +100,50 @@ void stage_has_clients(struct stage *stage, uint32_t count)
 	} while (info.clients != count);
 }
 
-ww_status stage_try(ww_client *client, const char *name, const struct ww_value *values,
-	uint32_t count, ww_ticket **out_ticket)
+uint32_t stage_find(ww_client *client, const char *name)
 {
 	uint32_t function;
 
 	MUST_OK(ww_client_find(client, name, NULL, 0, NULL, &function));
-	return ww_client_call(client, function, values, count, NULL, FOREVER, NULL, out_ticket);
+	return function;
 }
 
-ww_ticket *stage_call(ww_client *client, const char *name, const struct ww_value *values,
+ww_ticket *stage_submit(struct stage *stage, const char *name, const struct ww_value *values,
+	uint32_t count)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(stage->client, stage_find(stage->client, name), values, count,
+		NULL, FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+ww_ticket *stage_call(struct stage *stage, const char *name, const struct ww_value *values,
+	uint32_t count)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_call(stage->client, stage_find(stage->client, name), values, count, NULL,
+		FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+void stage_wait_started(ww_ticket *ticket)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	while (!info.has_started)
+		MUST_OK(ww_ticket_info_get(ticket, &info));
+}
+
+ww_status stage_try(ww_client *client, const char *name, const struct ww_value *values,
+	uint32_t count, ww_ticket **out_ticket)
+{
+	return ww_client_call(client, stage_find(client, name), values, count, NULL, FOREVER, NULL,
+		out_ticket);
+}
+
+ww_ticket *stage_call_by(ww_client *client, const char *name, const struct ww_value *values,
 	uint32_t count)
 {
 	ww_ticket *ticket;
@@ -86,6 +151,8 @@ ww_ticket *stage_call(ww_client *client, const char *name, const struct ww_value
 	MUST_OK(stage_try(client, name, values, count, &ticket));
 	return ticket;
 }
+
+/* --- values --- */
 
 struct ww_value value_u32(uint32_t value)
 {
