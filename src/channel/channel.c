@@ -74,7 +74,7 @@ ww_status ww_channel_signal(struct ww_channel *channel, ww_stream *stream, uint6
 
 uint64_t ww_channel_next_look_ns(uint64_t deadline_ns)
 {
-	uint64_t look_ns = ww_clock_deadline_ns(WW_CHANNEL_LOOK_NS);
+	uint64_t look_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 
 	return look_ns < deadline_ns ? look_ns : deadline_ns;
 }

@@ -22,12 +22,6 @@
 
 #define WW_CHANNEL_NAME_BYTES 64
 
-/*
- * How long one side sleeps before it looks whether processes of the other side have ended: their
- * end wakes nobody.
- */
-#define WW_CHANNEL_LOOK_NS UINT64_C(50000000)
-
 struct ww_channel {
 	struct ww_ref ref;
 	bool is_producer;

@@ -12,7 +12,7 @@
 
 #include "base/attachment.h"
 #include "base/list.h"
-#include "channel/peer_process.h"
+#include "share/peer_process.h"
 #include "channel/ring.h"
 #include "sync/signal_page_map.h"
 

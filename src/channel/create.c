@@ -4,7 +4,7 @@
  *
  * The channel's object has these descriptors: the producer's signal page, to read; the same page,
  * to write, which only the broker has: it writes there which consumers came and whether the
- * producer lives; the ring; and a pidfd (peer_process.h). The memory of the slots is another
+ * producer lives; the ring; and a pidfd (share/peer_process.h). The memory of the slots is another
  * object, whose name is inside the channel's: so a consumer that holds the channel gets the slots
  * that belong to this very ring.
  */
@@ -17,7 +17,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
-#include "channel/peer_process.h"
+#include "share/peer_process.h"
 #include "channel/producer.h"
 #include "client/request.h"
 #include "share/choose_broker.h"
@@ -159,7 +159,8 @@ static ww_status put_channel(struct ww_channel *channel, const char *name,
 	offer.put.fd_access[offer.fd_count++] = WW_PUT_TO_READERS;
 	offer.host_bytes += channel->ring.mapping->bytes;
 	describe(&offer, channel);
-	return ww_peer_process_put(&offer, &channel->timeline->attachments, channel->broker);
+	return ww_peer_process_put(&offer, &channel->timeline->attachments, channel->broker,
+		WW_PUT_TO_READERS);
 }
 
 static ww_status put_slots(struct ww_channel *channel)

@@ -163,7 +163,7 @@ static ww_status put_consumer(struct ww_consumer *consumer)
 		memset(offer.put.name, 0, sizeof(offer.put.name));
 		ww_channel_name(channel, what, (char *)offer.put.name);
 		status = ww_peer_process_put(&offer, &channel->timeline->attachments,
-			channel->broker);
+			channel->broker, WW_PUT_TO_READERS);
 		consumer->number = i;
 	}
 	if (status == WW_ERR_EXISTS)

@@ -539,7 +539,7 @@ static void fill_readiness(const struct acquiring *acquiring, struct ww_readines
 	uint64_t again_ns = WW_NEVER;
 
 	if (is_dropping(acquiring->producer) || (!view && !acquiring->own_value))
-		again_ns = ww_clock_deadline_ns(WW_CHANNEL_LOOK_NS);
+		again_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 	readiness->again_ns = ww_producer_next_eviction_ns(acquiring->producer, again_ns);
 	readiness->own_value = acquiring->own_value;
 	if (view) {

@@ -14,7 +14,7 @@
 #include "share/call_limit.h"
 #include "share/get_reply.h"
 
-#define ASK_AGAIN_NS  WW_CHANNEL_LOOK_NS   /* for a name that is not there yet */
+#define ASK_AGAIN_NS  WW_PEER_LOOK_NS      /* for a name that is not there yet */
 #define LOOK_AGAIN_NS UINT64_C(1000000000) /* for a name that has another channel */
 
 /* What belongs to one producer, see struct ww_consumer. */

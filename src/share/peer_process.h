@@ -2,29 +2,33 @@
 /*
  * peer_process.h - whether the process of the other side lives, when no broker says so
  *
- * Each side puts a pidfd of its own process beside its object, and the broker hands it to the other
- * side. The kernel makes it readable when that process has ended, whoever else lives: then its
- * descriptors of the GPU driver are closed, so no work of it goes on. A side that waits looks every
- * WW_CHANNEL_LOOK_NS; who finds what it wants never does.
+ * The two sides are the producer and the consumers of a channel, or the server and the clients of a
+ * service. Each puts a pidfd of its own process beside its object, and the broker hands it to the
+ * other side. The kernel makes it readable when that process has ended, whoever else lives: then
+ * its descriptors of the GPU driver are closed, so no work of it goes on. A side that waits looks
+ * every WW_PEER_LOOK_NS; who finds what it wants never does.
  *
  * An untrusted process can send the pidfd of another process, or any descriptor that a broker keeps
  * (memory and devices of the GPU driver; poll() of these does not block):
- *   - of one that has ended: then it counts as ended. As a producer it could have closed the
- *     channel as well; as a consumer it gives up the frames kept for it, and its slots are written
- *     while it reads.
+ *   - of one that has ended: then it counts as ended. As a producer or a server it could have
+ *     closed the channel or the service as well. As a consumer it gives up the frames kept for it,
+ *     and its slots are written while it reads; as a client it gives up its calls.
  *   - of one that lives on: its own end is noticed only by the broker, as without a pidfd. A
- *     consumer that has sent none could stay alive as well to keep its slots.
+ *     consumer or a client that has sent none could stay alive as well to keep what it has.
  * The other side never signals it, so it never reaches a process that has nothing to do with this.
  * To whoever may read the object a pidfd gives nothing that needs no further permission.
  */
-#ifndef WW_CHANNEL_PEER_PROCESS_H
-#define WW_CHANNEL_PEER_PROCESS_H
+#ifndef WW_SHARE_PEER_PROCESS_H
+#define WW_SHARE_PEER_PROCESS_H
 
 #include <stdatomic.h>
 
 #include "base/ref.h"
 #include "share/get_reply.h"
 #include "share/put_request.h"
+
+/* How long a side sleeps before it looks whether the other one has ended: that wakes nobody. */
+#define WW_PEER_LOOK_NS UINT64_C(50000000)
 
 struct ww_peer_process {
 	struct ww_ref ref;
@@ -42,7 +46,7 @@ ww_status ww_peer_process_get(const struct ww_get_reply *grant, size_t at,
 struct ww_peer_process *ww_peer_process_ref(struct ww_peer_process *process);   /* takes NULL */
 struct ww_peer_process *ww_peer_process_unref(struct ww_peer_process *process); /* takes NULL */
 
-/* Asks the kernel, if the last time was WW_CHANNEL_LOOK_NS ago. @process: NULL: false */
+/* Asks the kernel, if the last time was WW_PEER_LOOK_NS ago. @process: NULL: false */
 bool ww_peer_process_look(struct ww_peer_process *process);
 
 /* What is known. @process: NULL: false */
@@ -52,11 +56,12 @@ static inline bool ww_peer_process_has_ended(const struct ww_peer_process *proce
 }
 
 /*
- * Puts an object with a pidfd of this process beside its descriptors, for readers. Without it if
- * the kernel has none, or the broker is too old to keep one.
+ * Puts an object with a pidfd of this process behind its descriptors. Without it if the kernel has
+ * none, or the broker is too old to keep one.
+ * @whom:  who is given it: WW_PUT_TO_... bits
  * Return: as ww_put_request_put().
  */
 ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachments *thing,
-	struct ww_broker *broker);
+	struct ww_broker *broker, uint8_t whom);
 
 #endif

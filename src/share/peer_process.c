@@ -2,7 +2,7 @@
 /*
  * peer_process.c - whether the process of the other side lives, see peer_process.h
  */
-#include "channel/peer_process.h"
+#include "share/peer_process.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "channel/channel.h"
 
 #define KEEPS_PIDFDS 6 /* version of the protocol from which on a broker does */
 
@@ -64,7 +63,7 @@ bool ww_peer_process_look(struct ww_peer_process *process)
 	now_ns = ww_clock_now_ns();
 	if (now_ns < atomic_load_explicit(&process->look_ns, memory_order_relaxed))
 		return false;
-	atomic_store_explicit(&process->look_ns, now_ns + WW_CHANNEL_LOOK_NS, memory_order_relaxed);
+	atomic_store_explicit(&process->look_ns, now_ns + WW_PEER_LOOK_NS, memory_order_relaxed);
 	look = (struct pollfd){.fd = process->fd, .events = POLLIN};
 	if (poll(&look, 1, 0) <= 0)
 		return false;
@@ -92,7 +91,7 @@ static void take_out(struct ww_put_request *offer)
 }
 
 ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachments *thing,
-	struct ww_broker *broker)
+	struct ww_broker *broker, uint8_t whom)
 {
 	int fd = ww_broker_client_version(broker) >= KEEPS_PIDFDS ? open_own() : -1;
 	struct ww_error record;
@@ -101,7 +100,7 @@ ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachment
 	if (fd < 0)
 		return ww_put_request_put(offer, thing, broker, 0);
 	offer->fds[offer->fd_count] = fd;
-	offer->put.fd_access[offer->fd_count++] = WW_PUT_TO_READERS;
+	offer->put.fd_access[offer->fd_count++] = whom;
 	ww_error_save(&record);
 	status = ww_put_request_put(offer, thing, broker, 0);
 	if (status != WW_ERR_DESCRIPTOR) {
