@@ -26,7 +26,9 @@
  *   - If the server ends, each call ends with WW_ERR_PEER_LOST, and says whether its function had
  *     been started. Nothing is called twice by itself. A kernel that faults ends the server's
  *     context, and so the server; no client is harmed.
- *   - If the broker ends, calls go on.
+ *   - If the broker ends, and its supervisor too, calls go on, and nobody can become a client.
+ *     Server and clients learn of each other's end from the kernel, within 0.1 s while they wait or
+ *     serve. A call with an array that the server would have to import fails.
  *
  * Access: who may read the service's object may see its functions and its state. Who may write it
  * may call. A function can be limited to some users and groups (struct ww_function_params).

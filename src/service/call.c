@@ -452,6 +452,7 @@ int32_t ww_call_is_cancelled(ww_call *call)
 {
 	return call->peer->is_gone ||
 		__atomic_load_n(&call->peer->page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_look(call->peer->process) ||
 		ww_service_requests_has_left(&call->peer->requests) ||
 		ww_service_requests_is_cancelled(&call->peer->requests, call->slot,
 			call->request.call) ||

@@ -82,13 +82,14 @@ void ww_client_area_give_back(struct ww_client_area *area, uint32_t at, uint32_t
 static ww_status fail_lost(const struct ww_client *client, const char *what)
 {
 	const struct ww_layout_signal_page *page = client->server->header;
+	bool is_told = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
 	char program[WW_PROGRAM_BYTES];
 
-	ww_wait_result_program(page->lost_program, program);
+	ww_wait_result_program(is_told ? page->lost_program : page->program, program);
 	return ww_fail(WW_ERR_PEER_LOST,
 		"%s has no answer: the service's server, process %" PRIu32
 		" (%s), has ended; open the service anew",
-		what, page->lost_pid, program);
+		what, is_told ? page->lost_pid : page->pid, program);
 }
 
 ww_status ww_client_fail_over(const struct ww_client *client, const char *what)
@@ -123,6 +124,8 @@ ww_status ww_client_service_info_get(ww_client *client, struct ww_service_info *
 	ww_require(client && info, "ww_client_service_info_get: client or info is NULL");
 	ww_try(ww_ref_check(&client->ref, "a client"));
 	ww_service_describe(&client->page, &client->form, client->server, &ours);
+	if (ours.state != WW_SERVICE_STOPPED && ww_peer_process_look(client->process))
+		ours.state = WW_SERVICE_LOST;
 	ours.uid = client->server_uid;
 	return ww_params_write(info, &ours, sizeof(ours), SERVICE_INFO_V1_BYTES, "ww_service_info");
 }
@@ -147,7 +150,7 @@ static enum ww_await_look look_for_state(void *context)
 	const struct ww_client *client = context;
 
 	return ww_service_page_state(&client->page) != WW_WIRE_SERVICE_STATE_STARTING ||
-			__atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE)
+			ww_client_is_lost(client)
 		? WW_AWAIT_DONE
 		: WW_AWAIT_SLEEP;
 }
@@ -159,10 +162,12 @@ static ww_status await_page(struct ww_client *client, ww_await_fn look, void *co
 	ww_status status;
 
 	do {
-		uint64_t until_ns = ww_clock_deadline_ns(WW_SERVICE_LOOK_NS);
+		uint64_t until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 
 		status = ww_await(&client->page.header->wakes, look, context,
 			until_ns < deadline_ns ? until_ns : deadline_ns);
+		if (status == WW_TIMED_OUT && ww_peer_process_look(client->process))
+			return WW_OK;
 	} while (status == WW_TIMED_OUT && ww_clock_now_ns() < deadline_ns);
 	return status;
 }
@@ -175,10 +180,11 @@ ww_status ww_client_wait_ready(ww_client *client, uint64_t timeout_ns, ww_cancel
 	ww_try(ww_process_enter());
 	ww_require(client, "ww_client_wait_ready: client is NULL");
 	ww_try(ww_ref_check(&client->ref, "a client"));
+	(void)ww_peer_process_look(client->process);
 	status = await_page(client, look_for_state, client, ww_clock_deadline_ns(timeout_ns));
 	if (status != WW_OK)
 		return status;
-	if (__atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE))
+	if (ww_client_is_lost(client))
 		return fail_lost(client, "the wait");
 	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_READY)
 		return WW_OK;
@@ -293,7 +299,7 @@ ww_status ww_client_find(ww_client *client, const char *name, const char *signat
 	if (status != WW_OK)
 		return status;
 	if (!find_function(&finding))
-		return __atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE)
+		return ww_client_is_lost(client)
 			? fail_lost(client, "the look-up")
 			: ww_fail(WW_ERR_NOT_FOUND,
 				  "the service has no function '%.64s'; see `warpway functions`",

@@ -18,6 +18,7 @@
 #include "call/signature.h"
 #include "client/broker_client.h"
 #include "service/ring.h"
+#include "share/peer_process.h"
 #include "sync/timeline.h"
 #include "wire/sync_description.h"
 
@@ -81,9 +82,10 @@ struct ww_client {
 	struct ww_wire_service_ref form; /* constant, as are the next ones */
 	bool is_observer;
 	uint32_t server_uid;
-	struct ww_broker *broker;     /* a reference */
-	struct ww_attachments object; /* the hold of the service's object */
-	struct ww_signal_map *server; /* its signal page, a reference */
+	struct ww_broker *broker;        /* a reference */
+	struct ww_attachments object;    /* the hold of the service's object */
+	struct ww_signal_map *server;    /* its signal page, a reference */
+	struct ww_peer_process *process; /* the server's, a reference; NULL: not known */
 	struct ww_service_page page;
 	struct ww_service_bell bell;
 	ww_timeline *timeline; /* own; its attachments have the hold of the own object */
@@ -125,10 +127,17 @@ static inline struct ww_client_function *ww_client_function_of(struct ww_client 
 	return index == UINT32_MAX ? &client->lane_function : &client->functions[index];
 }
 
+/* Whether the server's process is known to have ended. */
+static inline bool ww_client_is_lost(const struct ww_client *client)
+{
+	return __atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_peer_process_has_ended(client->process);
+}
+
 /* Whether no further reply will come. */
 static inline bool ww_client_is_over(const struct ww_client *client)
 {
-	return __atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE) ||
+	return ww_client_is_lost(client) ||
 		ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STOPPED ||
 		__atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE) >
 		WW_WIRE_SERVICE_JOIN_JOINED;

@@ -5,7 +5,8 @@
  * A client makes its requests and its replies, and puts them into an object of its own inside the
  * service's, which only the server can have (mode 0600; the broker lets the creator of the outer
  * object have what is inside). From then on the client calls, whether the server has seen it or
- * not. An observer puts nothing.
+ * not. An observer puts nothing. Server and clients have a pidfd of each other
+ * (share/peer_process.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_client_params)
 #define CLIENT_MODE     0600 /* the server and this user */
-#define OBSERVER_FDS    2    /* the signal page, the service's page */
+#define OBSERVER_FDS    2    /* the signal page, the service's page; then the pidfd */
 #define CALLER_FDS      4    /* and the bell, and the key */
 
 /* --- life --- */
@@ -116,6 +117,7 @@ void ww_client_free(struct ww_client *client)
 	ww_service_page_fini(&client->page);
 	ww_timeline_drop(client->timeline);
 	ww_signal_map_unref(client->server);
+	ww_peer_process_unref(client->process);
 	ww_attachments_fini(&client->object);
 	ww_broker_unref(client->broker);
 	free(client);
@@ -144,12 +146,13 @@ static ww_status open_files(struct ww_client *client, const struct ww_get_reply 
 	const struct ww_wire_service_ref *form = &client->form;
 	const struct ww_service_size size = ww_service_size_of(form);
 	const int *fds = grant->request.fds_come;
-	size_t expected = client->is_observer ? OBSERVER_FDS : CALLER_FDS;
+	size_t count = client->is_observer ? OBSERVER_FDS : CALLER_FDS;
 
-	if (grant->request.fds_come_count != expected)
+	if (grant->request.fds_come_count < count)
 		return ww_fail(WW_ERR_PROTOCOL, "the service's object lacks a descriptor");
 	ww_try(ww_signal_map_import(fds[0], form->page_bytes, form->page_id, &client->server));
 	ww_try(ww_service_page_import(&client->page, fds[1], form->service_id, &size));
+	ww_try(ww_peer_process_get(grant, count, &client->process));
 	if (client->is_observer)
 		return WW_OK;
 	ww_try(ww_service_bell_import(&client->bell, fds[2], form->service_id));
@@ -198,7 +201,8 @@ static ww_status put_client(struct ww_client *client, uint32_t gid)
 	memcpy(ref.page_id, page->id, sizeof(ref.page_id));
 	ww_service_client_ref_write(&ref, offer.put.description);
 	offer.put.description_bytes = WW_SERVICE_CLIENT_REF_BYTES;
-	return ww_put_request_put(&offer, &client->timeline->attachments, client->broker, 0);
+	return ww_peer_process_put(&offer, &client->timeline->attachments, client->broker,
+		WW_PUT_TO_WRITERS);
 }
 
 static ww_status read_form(const struct ww_get_reply *grant, struct ww_wire_service_ref *out_form)

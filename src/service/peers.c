@@ -21,7 +21,7 @@
 
 #define PAUSE_NS     UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 #define NO_NUMBER    UINT32_MAX
-#define CLIENT_FDS   3 /* that the server gets: the signal page, the requests, the replies */
+#define CLIENT_FDS   3 /* that come: the signal page, the requests, the replies; then the pidfd */
 #define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
@@ -36,6 +36,7 @@ static void peer_free(struct ww_service_peer *peer)
 	ww_service_requests_fini(&peer->requests);
 	ww_service_replies_fini(&peer->replies);
 	ww_signal_map_unref(peer->page);
+	ww_peer_process_unref(peer->process);
 	free(peer);
 }
 
@@ -82,12 +83,13 @@ static ww_status peer_open(struct ww_service_peer *peer, const struct ww_service
 	struct ww_wire_service_client_ref ref;
 
 	ww_try(ww_service_client_ref_read(granted->description, granted->description_bytes, &ref));
-	if (grant->request.fds_come_count != CLIENT_FDS)
+	if (grant->request.fds_come_count < CLIENT_FDS)
 		return ww_fail(WW_ERR_PROTOCOL, "a client of the service shows no requests");
 	ww_try(ww_signal_map_import(fds[0], ref.page_bytes, ref.page_id, &peer->page));
 	ww_try(ww_service_requests_import(&peer->requests, fds[1], service->form.service_id,
 		&size));
-	return ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size);
+	ww_try(ww_service_replies_import(&peer->replies, fds[2], service->form.service_id, &size));
+	return ww_peer_process_get(grant, CLIENT_FDS, &peer->process);
 }
 
 static bool is_forged(ww_status status)
@@ -373,7 +375,8 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 static bool has_ended(const struct ww_service_peer *peer)
 {
 	return __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE) ||
-		ww_service_requests_has_left(&peer->requests);
+		ww_service_requests_has_left(&peer->requests) ||
+		ww_peer_process_look(peer->process);
 }
 
 /* Those that @all, or @memory, names, and what the client has taken. */

@@ -13,6 +13,7 @@
 #define WW_SERVICE_PEERS_H
 
 #include "service/service.h"
+#include "share/peer_process.h"
 
 #define WW_SERVICE_NO_SLOT UINT32_MAX
 
@@ -63,7 +64,8 @@ struct ww_service_peer {
 	uint32_t uid;                        /* by what the broker says, as are the next two */
 	uint32_t gid;
 	uint32_t pid;
-	struct ww_signal_map *page; /* its signal page, a reference */
+	struct ww_signal_map *page;      /* its signal page, a reference */
+	struct ww_peer_process *process; /* a reference; NULL: not known */
 	struct ww_service_requests requests;
 	struct ww_service_replies replies;
 	struct ww_attachments attachments;

@@ -556,7 +556,7 @@ static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint
 		until_ns = deadline_ns;
 	status = ww_service_await_call(&service->bell, &service->page,
 		is_working ? look_for_work : look_for_call, service, until_ns);
-	if (status == WW_TIMED_OUT && service->sleep_ns < WW_SERVICE_LOOK_NS)
+	if (status == WW_TIMED_OUT && service->sleep_ns < WW_PEER_LOOK_NS)
 		service->sleep_ns *= 2;
 	if (status == WW_TIMED_OUT && until_ns < deadline_ns)
 		return WW_OK;
@@ -571,7 +571,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_service_end_done(service);
 	if (now_ns < service->look_ns)
 		return WW_OK;
-	service->look_ns = now_ns + WW_SERVICE_LOOK_NS;
+	service->look_ns = now_ns + WW_PEER_LOOK_NS;
 	ww_service_peers_forget(service);
 	return WW_OK;
 }

@@ -3,8 +3,8 @@
  * service.c - making a service, offering functions, and what there is to tell of it
  *
  * The service's object has the server's signal page, twice, as a channel has it: to read, and to
- * write for the broker only. Then the service's page, for all who may read the object; and for
- * those who may write it the bell and the key.
+ * write for the broker only. Then the service's page, for all who may read the object; for those
+ * who may write it the bell and the key; and for all of them a pidfd (share/peer_process.h).
  */
 #include "service/service.h"
 
@@ -26,6 +26,7 @@
 #include "service/builtin.h"
 #include "service/call.h"
 #include "share/choose_broker.h"
+#include "share/peer_process.h"
 #include "share/sync_object.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
@@ -278,7 +279,7 @@ static ww_status put_service(struct ww_service *service, const char *name,
 	ww_try(offer_file(&offer, service->key_file, WW_ACCESS_READ, WW_PUT_TO_WRITERS));
 	ww_service_ref_write(&service->form, offer.put.description);
 	offer.put.description_bytes = WW_SERVICE_REF_BYTES;
-	return ww_put_request_put(&offer, &service->timeline->attachments, service->broker, 0);
+	return ww_peer_process_put(&offer, &service->timeline->attachments, service->broker, all);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,

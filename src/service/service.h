@@ -28,12 +28,9 @@
 
 #define WW_SERVICE_NAME_BYTES 64
 
-/* How long a side sleeps before it looks whether the other one has ended: that wakes nobody. */
-#define WW_SERVICE_LOOK_NS UINT64_C(50000000)
-
 /*
  * A wake can be missed in the instant before the server sleeps (ring.h), so its first sleep is
- * short, and each one after it twice as long, up to WW_SERVICE_LOOK_NS, as long as no call comes.
+ * short, and each one after it twice as long, up to WW_PEER_LOOK_NS, as long as no call comes.
  */
 #define WW_SERVICE_FIRST_SLEEP_NS UINT64_C(1000000)
 

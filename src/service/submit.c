@@ -222,14 +222,16 @@ static enum ww_await_look look_for_room(void *context)
 
 static ww_status wait_for_room(struct ww_client *client, uint64_t deadline_ns)
 {
-	uint64_t until_ns = ww_clock_deadline_ns(WW_SERVICE_LOOK_NS);
+	uint64_t until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 	ww_status status;
 
 	if (until_ns > deadline_ns)
 		until_ns = deadline_ns;
 	status = ww_service_await_reply(&client->replies, &client->requests, look_for_room, client,
 		until_ns);
-	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
+	if (status != WW_TIMED_OUT)
+		return status;
+	return ww_peer_process_look(client->process) || until_ns < deadline_ns ? WW_OK : status;
 }
 
 static ww_status find_room(const struct submission *submission, uint64_t deadline_ns,

@@ -219,12 +219,13 @@ static ww_status wait_for_reply(ww_ticket *ticket, uint64_t deadline_ns)
 		look_at_reply(ticket);
 		if (ticket->has_ended || status != WW_OK)
 			return status;
-		until_ns = ww_clock_deadline_ns(WW_SERVICE_LOOK_NS);
+		until_ns = ww_clock_deadline_ns(WW_PEER_LOOK_NS);
 		if (until_ns > deadline_ns)
 			until_ns = deadline_ns;
 		status = ww_service_await_reply(&client->replies, &client->requests, look_for_reply,
 			ticket, until_ns);
-		if (status == WW_TIMED_OUT && until_ns < deadline_ns)
+		if (status == WW_TIMED_OUT &&
+			(ww_peer_process_look(client->process) || until_ns < deadline_ns))
 			status = WW_OK;
 	}
 }
@@ -335,8 +336,10 @@ ww_status ww_ticket_info_get(ww_ticket *ticket, struct ww_ticket_info *info)
 	ww_try(ww_process_enter());
 	ww_require(ticket && info, "ww_ticket_info_get: ticket or info is NULL");
 	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
-	if (!ticket->has_ended)
+	if (!ticket->has_ended) {
+		(void)ww_peer_process_look(ticket->client->process);
 		look_at_reply(ticket);
+	}
 	ours.has_ended = ticket->has_ended;
 	ours.has_started = ticket->has_ended
 		? ticket->has_started

@@ -4,7 +4,6 @@
  * learn of each other's end from the kernel
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "integration/channel.h"
 
@@ -20,23 +19,13 @@ static void start_pair(struct child *producer, struct child *consumer, const cha
 	agent_must(consumer, WW_OK, "take 1");
 }
 
-/* The broker and its supervisor. Nothing is left of the scene but the children. */
-static void kill_broker(void)
-{
-	broker_kill(&scene.daemon);
-	ww_broker_unref(scene.broker);
-	ww_device_unref(scene.device);
-	unsetenv("WARPWAY_BROKER");
-	scene = (struct scene){0};
-}
-
 CASE(channel_alone_goes_on, NEEDS_VALUES)
 {
 	struct child producer;
 	struct child consumer;
 
 	start_pair(&producer, &consumer, "slots=2", "");
-	kill_broker();
+	scene_kill();
 	agent_tell(&producer, "send 100");
 	agent_must(&consumer, WW_OK, "take 100");
 	agent_answers(&producer, WW_OK);
@@ -52,7 +41,7 @@ CASE(channel_alone_producer_is_missed, NEEDS_VALUES)
 
 	start_pair(&producer, &consumer, "", "");
 	agent_must(&producer, WW_OK, "send 2");
-	kill_broker();
+	scene_kill();
 	agent_must(&consumer, WW_OK, "take 1");
 	snprintf(pid, sizeof(pid), "%d", (int)producer.pid);
 	child_kill(&producer);
@@ -73,7 +62,7 @@ CASE(channel_alone_sleep_ends, NEEDS_VALUES)
 		struct child consumer;
 
 		start_pair(&producer, &consumer, "", "");
-		kill_broker();
+		scene_kill();
 		agent_tell(&consumer, "%s", sleeps[i]);
 		child_kill(&producer);
 		agent_answers(&consumer, i == 1 ? WW_OK : WW_ERR_PEER_LOST);
@@ -90,7 +79,7 @@ CASE(channel_alone_frame_is_lost, NEEDS_VALUES)
 
 	start_pair(&producer, &consumer, "", "");
 	agent_must(&producer, WW_OK, "stream_send");
-	kill_broker();
+	scene_kill();
 	agent_tell(&consumer, "no_more wait_ms=forever");
 	child_kill(&producer);
 	agent_answers_with(&consumer, WW_ERR_PEER_LOST, "after frame 2");
@@ -109,7 +98,7 @@ CASE(channel_alone_consumer_is_missed, NEEDS_VALUES)
 		start_pair(&producer, &consumer, "slots=1", "");
 		agent_must(&producer, WW_OK, "send 1");
 		agent_must(&consumer, WW_OK, "hold");
-		kill_broker();
+		scene_kill();
 		agent_tell(&producer, "%s", waits[i]);
 		child_kill(&consumer);
 		agent_answers(&producer, WW_OK);
@@ -124,7 +113,7 @@ CASE(channel_alone_cannot_reattach, NEEDS_VALUES)
 	struct child consumer;
 
 	start_pair(&producer, &consumer, "", "reattach");
-	kill_broker();
+	scene_kill();
 	child_kill(&producer);
 	agent_must(&consumer, WW_ERR_NO_BROKER, "no_more wait_ms=forever");
 	agent_end(&consumer);

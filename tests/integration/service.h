@@ -7,6 +7,7 @@
  *
  *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
  *                             builtin (with those functions) alloc_bytes=N
+ *                             bare (nor is anything offered, and it is not started)
  *   drain                     and waits until the service has ended serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's
@@ -20,6 +21,9 @@
  *   alloc N [OPTION...]       has the server make memory: name=NAME mode=0640 kept
  *   free                      the agent's memory, else what it had made last
  *   clients N                 waits until the server knows so many
+ *   ready                     waits until the service is
+ *   find FUNCTION             waits until it is offered
+ *   state N                   waits until the client sees that state
  *   leave
  */
 #ifndef WW_TESTS_INTEGRATION_SERVICE_H

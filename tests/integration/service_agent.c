@@ -69,8 +69,9 @@ static ww_status obey_create(void)
 	if (status != WW_OK)
 		return status;
 	MUST_OK(ww_cancel_create(&own.cancel));
-	service_offer_all(own.service, agent_device());
-	own.is_serving = !agent_has_option("idle");
+	if (!agent_has_option("bare"))
+		service_offer_all(own.service, agent_device());
+	own.is_serving = !agent_has_option("idle") && !agent_has_option("bare");
 	if (own.is_serving)
 		MUST(!pthread_create(&own.thread, NULL, serve, NULL));
 	return WW_OK;
@@ -137,6 +138,29 @@ static ww_status obey_call(void)
 	ww_status status = obey_submit();
 
 	return status ? status : obey_wait();
+}
+
+static ww_status obey_ready(void)
+{
+	return ww_client_wait_ready(own.client, WW_FOREVER, NULL);
+}
+
+static ww_status obey_find(void)
+{
+	uint32_t function;
+
+	return ww_client_find(own.client, agent_word(1), NULL, WW_FOREVER, NULL, &function);
+}
+
+static ww_status obey_state(void)
+{
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+
+	do {
+		MUST_OK(ww_client_service_info_get(own.client, &info));
+		sched_yield();
+	} while (info.state != number(1));
+	return WW_OK;
 }
 
 static ww_status obey_many(void)
@@ -253,6 +277,9 @@ static const struct agent_command commands[] = {
 	{"drain", obey_drain},
 	{"clients", obey_clients},
 	{"open", obey_open},
+	{"ready", obey_ready},
+	{"find", obey_find},
+	{"state", obey_state},
 	{"call", obey_call},
 	{"many", obey_many},
 	{"mark", obey_mark},

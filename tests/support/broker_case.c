@@ -106,6 +106,15 @@ void scene_end(void)
 	scene = (struct scene){0};
 }
 
+void scene_kill(void)
+{
+	broker_kill(&scene.daemon);
+	ww_broker_unref(scene.broker);
+	ww_device_unref(scene.device);
+	unsetenv("WARPWAY_BROKER");
+	scene = (struct scene){0};
+}
+
 ww_memory *scene_make(uint64_t bytes, uint32_t seed)
 {
 	ww_memory *memory = memory_make(scene.device, WW_MEMORY_VMM, bytes);

@@ -32,6 +32,9 @@ void scene_begin_with(const struct broker_options *options);
 /* The broker has nothing left, and ends. */
 void scene_end(void);
 
+/* Kills the broker and its supervisor instead. Nothing is left of the scene but the children. */
+void scene_kill(void);
+
 struct ww_broker_info scene_info(void);
 
 /* Asks the broker until it has so many; fails after the limit. */
