@@ -57,21 +57,66 @@ static ww_status peer_new(const struct ww_service *service, struct ww_service_pe
 	return WW_OK;
 }
 
-void ww_service_peer_refuse(struct ww_service_peer *peer, uint32_t join)
+static void note_count(struct ww_service *service, uint32_t count)
+{
+	service->peer_count = count;
+	__atomic_store_n(&service->page.header->clients, count, __ATOMIC_RELAXED);
+}
+
+static void give_number_back(struct ww_service *service, struct ww_service_peer *peer)
+{
+	if (peer->number == NO_NUMBER)
+		return;
+	service->numbers[peer->number / 64] &= ~(UINT64_C(1) << peer->number % 64);
+	peer->number = NO_NUMBER;
+	note_count(service, service->peer_count - 1);
+}
+
+/* Of a client that is refused, if none of its calls runs: its number, and its files. Locked. */
+static void peer_drop_files(struct ww_service *service, struct ww_service_peer *peer)
+{
+	if (!peer->is_refused || peer->running > 0)
+		return;
+	for (uint32_t i = 0; i < peer->requests.slot_count; i++)
+		peer->calls[i].is_used = false;
+	peer->ready = 0;
+	peer->waiting = 0;
+	give_number_back(service, peer);
+	ww_service_requests_fini(&peer->requests);
+	ww_service_replies_fini(&peer->replies);
+}
+
+/* Takes nothing of it any more, and says so. @join: of enum service_join */
+static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer, uint32_t join)
 {
 	peer->is_refused = true;
 	ww_service_replies_join(&peer->replies, join, peer->number);
+	pthread_mutex_lock(&service->lock);
+	peer_drop_files(service, peer);
+	pthread_mutex_unlock(&service->lock);
 }
 
 /* --- newcomers --- */
 
-static bool is_known(const struct ww_service *service, const uint8_t id[WW_WIRE_ID_BYTES])
+static uint64_t hash_of(const uint8_t id[WW_WIRE_ID_BYTES])
 {
-	ww_list_for_each (link, &service->peers) {
-		if (!memcmp(ww_service_peer_of(link)->object_id, id, WW_WIRE_ID_BYTES))
-			return true;
+	uint64_t hash;
+
+	memcpy(&hash, id, sizeof(hash));
+	return hash;
+}
+
+/* Return: NULL: it is not known. */
+static struct ww_service_peer *find_peer(const struct ww_service *service,
+	const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	ww_map_for_each (node, &service->known, hash_of(id)) {
+		struct ww_service_peer *peer = ww_container(node, struct ww_service_peer, node);
+
+		if (!memcmp(peer->object_id, id, WW_WIRE_ID_BYTES))
+			return peer;
 	}
-	return false;
+	return NULL;
 }
 
 static ww_status peer_open(struct ww_service_peer *peer, const struct ww_service *service,
@@ -123,12 +168,6 @@ static uint32_t take_number(struct ww_service *service)
 	return NO_NUMBER;
 }
 
-static void note_count(struct ww_service *service, uint32_t count)
-{
-	service->peer_count = count;
-	__atomic_store_n(&service->page.header->clients, count, __ATOMIC_RELAXED);
-}
-
 /* Whether the client may call; it is told. */
 static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 {
@@ -137,10 +176,10 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 
 	memcpy(copy, key, sizeof(copy));
 	if (memcmp(copy, service->key, sizeof(copy)) != 0)
-		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
+		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
 	else if (count_of_user(service, peer->uid) >= service->params.clients_per_uid_max ||
 		(peer->number = take_number(service)) == NO_NUMBER)
-		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
+		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
 	else
 		ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_JOINED, peer->number);
 	ww_list_append(&service->peers, &peer->link);
@@ -158,7 +197,7 @@ static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *gr
 	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
 	ww_status status;
 
-	if (is_known(meeting->service, grant->granted.id))
+	if (find_peer(meeting->service, grant->granted.id))
 		return WW_OK;
 	ww_try(peer_new(meeting->service, &peer));
 	memcpy(peer->object_id, grant->granted.id, sizeof(peer->object_id));
@@ -168,6 +207,8 @@ static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *gr
 	status = peer_open(peer, meeting->service, grant);
 	if (status < 0)
 		return is_forged(status) ? WW_OK : status;
+	ww_try(ww_map_insert(&meeting->service->known, &peer->node, hash_of(peer->object_id)));
+	peer->listing = meeting->service->listings;
 	ww_get_reply_keep(grant, &peer->attachments);
 	peer_join(meeting->service, ww_steal(peer));
 	return WW_OK;
@@ -190,7 +231,47 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	struct meeting *meeting = context;
 
 	meeting->info = info;
-	return is_known(meeting->service, info->object_id) ? WW_OK : peer_get(meeting);
+	return find_peer(meeting->service, info->object_id) ? WW_OK : peer_get(meeting);
+}
+
+/*
+ * Whether the client of an object has not ended, or its end will be told. While it lives it is a
+ * holder of the object beside this process. When its connection ends the broker poisons its page,
+ * and keeps the object until the process has ended. A client that has put no last will, or shows
+ * another page than the one that has it, has no such page.
+ */
+static bool is_present(const struct ww_service_peer *peer, const struct ww_object_info *info)
+{
+	return info->is_own || info->holders > 1 ||
+		__atomic_load_n(&peer->page->header->lost, __ATOMIC_ACQUIRE);
+}
+
+static void note_listed(struct ww_service *service, ww_snapshot *snapshot)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+
+	service->listings++;
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
+		struct ww_service_peer *peer = find_peer(service, info.object_id);
+
+		if (peer && is_present(peer, &info))
+			peer->listing = service->listings;
+	}
+}
+
+/* A broker that was started anew lists no clients, and does not have the service either. */
+static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
+{
+	note_listed(service, snapshot);
+	if (!ww_hold_ref_is_held(&service->timeline->attachments, service->broker))
+		return;
+	ww_list_for_each (link, &service->peers) {
+		struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		if (peer->listing != service->listings)
+			peer->is_gone = true;
+	}
+	ww_service_peers_forget(service);
 }
 
 static ww_status look_at_all(struct ww_service *service)
@@ -201,6 +282,7 @@ static ww_status look_at_all(struct ww_service *service)
 
 	ww_service_name(&service->form, "client-", prefix);
 	ww_try(ww_snapshot_create(service->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
+	forget_absent(service, snapshot);
 	return ww_inside_look(snapshot, meet_one, &meeting);
 }
 
@@ -351,13 +433,17 @@ static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
 
 void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer)
 {
-	uint64_t published = ww_service_requests_published(&peer->requests);
-	uint64_t count = published - peer->taken;
+	uint64_t published;
+	uint64_t count;
 
-	if (count == 0 || peer->is_refused)
+	if (peer->is_refused)
+		return;
+	published = ww_service_requests_published(&peer->requests);
+	count = published - peer->taken;
+	if (count == 0)
 		return;
 	if (count > peer->requests.slot_count) {
-		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
 		return;
 	}
 	pthread_mutex_lock(&service->lock);
@@ -365,7 +451,7 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 		peer->taken++;
 	pthread_mutex_unlock(&service->lock);
 	if (peer->taken < published)
-		ww_service_peer_refuse(peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
+		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_PAGES);
 	__atomic_store_n(&service->page.header->calls, service->page.header->calls + count,
 		__ATOMIC_RELAXED);
 }
@@ -375,7 +461,7 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 static bool has_ended(const struct ww_service_peer *peer)
 {
 	return __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE) ||
-		ww_service_requests_has_left(&peer->requests) ||
+		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests)) ||
 		ww_peer_process_look(peer->process);
 }
 
@@ -427,10 +513,8 @@ static void peer_forget(struct ww_service *service, struct ww_service_peer *peer
 		service->turn = peer->link.previous;
 	ww_list_remove(&peer->link);
 	ww_allocations_end_of(service, peer);
-	if (peer->number != NO_NUMBER) {
-		service->numbers[peer->number / 64] &= ~(UINT64_C(1) << peer->number % 64);
-		note_count(service, service->peer_count - 1);
-	}
+	ww_map_remove(&service->known, &peer->node);
+	give_number_back(service, peer);
 	peer_free(peer);
 }
 
@@ -443,7 +527,8 @@ static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 		peer->is_gone = true;
 	pthread_mutex_lock(&service->lock);
 	is_over = peer->is_gone && peer->running == 0;
-	ww_service_peer_release(service, peer, is_over);
+	peer_drop_files(service, peer);
+	ww_service_peer_release(service, peer, is_over || !peer->requests.mapping);
 	pthread_mutex_unlock(&service->lock);
 	return is_over;
 }
@@ -482,7 +567,8 @@ void ww_service_peers_fini(struct ww_service *service)
 		peer_end_all(service, peer);
 		ww_service_peer_release(service, peer, true);
 		pthread_mutex_unlock(&service->lock);
-		ww_await_wake(&peer->replies.header->wakes);
+		if (peer->replies.mapping)
+			ww_await_wake(&peer->replies.header->wakes);
 		peer_forget(service, peer);
 	}
 }

@@ -6,6 +6,11 @@
  * page, so a newcomer is noticed by one load (share/inside.h). A client stays known until its
  * process has ended, or it has left, and none of its calls runs.
  *
+ * Of its end its signal page, its requests and its pidfd tell. All three come from an untrusted
+ * process: it can show the page and the pidfd of a process that lives on. So when newcomers are
+ * looked for, a client that does not hold its object any more, as the broker lists it, has ended,
+ * whatever it shows.
+ *
  * Calls are taken from the requests as soon as they are seen, into the lane that they name; a call
  * is started when it is the first of its lane and the lane is free.
  */
@@ -59,6 +64,8 @@ struct ww_call_outcome {
 
 struct ww_service_peer {
 	struct ww_list link;
+	struct ww_map_node node;
+	uint64_t listing;                    /* the last one in which it was present */
 	uint8_t object_id[WW_WIRE_ID_BYTES]; /* constant, as are the next ones */
 	uint32_t number;                     /* UINT32_MAX: it was refused */
 	uint32_t uid;                        /* by what the broker says, as are the next two */
@@ -66,6 +73,7 @@ struct ww_service_peer {
 	uint32_t pid;
 	struct ww_signal_map *page;      /* its signal page, a reference */
 	struct ww_peer_process *process; /* a reference; NULL: not known */
+	/* Not mapped any more when it is refused, and none of its calls runs. */
 	struct ww_service_requests requests;
 	struct ww_service_replies replies;
 	struct ww_attachments attachments;
@@ -103,9 +111,6 @@ bool ww_service_peers_have_come(const struct ww_service *service);
 /* Forgets those that have ended or left, and releases what was kept for others and is taken. */
 void ww_service_peers_forget(struct ww_service *service);
 void ww_service_peers_fini(struct ww_service *service);
-
-/* Takes nothing of it any more, and says so. @join: of enum service_join */
-void ww_service_peer_refuse(struct ww_service_peer *peer, uint32_t join);
 
 /* Takes the calls that have come into their lanes. Takes and gives back the service's lock. */
 void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer);

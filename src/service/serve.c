@@ -488,8 +488,8 @@ static enum ww_await_look look_for_call(void *context)
 	ww_list_for_each (link, &service->peers) {
 		const struct ww_service_peer *peer = ww_service_peer_of(link);
 
-		if (ww_service_requests_published(&peer->requests) != peer->taken &&
-			!peer->is_refused)
+		if (!peer->is_refused &&
+			ww_service_requests_published(&peer->requests) != peer->taken)
 			return WW_AWAIT_DONE;
 	}
 	return WW_AWAIT_SLEEP;

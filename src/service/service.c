@@ -175,6 +175,7 @@ static void service_free(struct ww_service *service)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
 	ww_service_peers_fini(service);
 	ww_allocations_fini(service);
+	ww_map_fini(&service->known);
 	calls_fini(service);
 	streams_fini(service);
 	offers_fini(service);

@@ -19,6 +19,7 @@
 #include <warpway/service.h>
 
 #include "base/list.h"
+#include "base/map.h"
 #include "call/signature.h"
 #include "client/broker_client.h"
 #include "memory/memory.h"
@@ -73,6 +74,8 @@ struct ww_service {
 
 	/* Of the leader. */
 	struct ww_list peers; /* struct ww_service_peer */
+	struct ww_map known;  /* the same, by object_id */
+	uint64_t listings;    /* of the broker, so far */
 	struct ww_list *turn; /* the client that was served last, or &peers */
 	uint32_t peer_count;  /* that were not refused */
 	uint32_t members_seen;

@@ -8,6 +8,7 @@
  *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
  *                             builtin (with those functions) alloc_bytes=N
  *                             bare (nor is anything offered, and it is not started)
+ *   serve                     from now on
  *   drain                     and waits until the service has ended serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's

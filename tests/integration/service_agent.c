@@ -47,6 +47,13 @@ static ww_status stop_serving(void)
 	return (ww_status)(intptr_t)status;
 }
 
+static ww_status obey_serve(void)
+{
+	own.is_serving = true;
+	MUST(!pthread_create(&own.thread, NULL, serve, NULL));
+	return WW_OK;
+}
+
 static ww_status obey_create(void)
 {
 	const struct ww_service_params params = {
@@ -71,9 +78,8 @@ static ww_status obey_create(void)
 	MUST_OK(ww_cancel_create(&own.cancel));
 	if (!agent_has_option("bare"))
 		service_offer_all(own.service, agent_device());
-	own.is_serving = !agent_has_option("idle") && !agent_has_option("bare");
-	if (own.is_serving)
-		MUST(!pthread_create(&own.thread, NULL, serve, NULL));
+	if (!agent_has_option("idle") && !agent_has_option("bare"))
+		return obey_serve();
 	return WW_OK;
 }
 
@@ -274,6 +280,7 @@ static void let_go(void)
 
 static const struct agent_command commands[] = {
 	{"create", obey_create},
+	{"serve", obey_serve},
 	{"drain", obey_drain},
 	{"clients", obey_clients},
 	{"open", obey_open},
