@@ -426,6 +426,11 @@ ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *ou
 	return ww_fd_duplicate(mapping->fd, out_fd);
 }
 
+void ww_mapping_close_fd(struct ww_mapping *mapping)
+{
+	mapping->fd = ww_fd_close(mapping->fd);
+}
+
 ww_status ww_mapping_export_pool(struct ww_mapping *mapping, int *out_fd)
 {
 	return mapping->device->backend->foreign_pool(mapping, out_fd);

@@ -108,6 +108,9 @@ void ww_mapping_unref_page(struct ww_mapping *mapping); /* takes NULL */
  */
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd);
 
+/* Closes the descriptor of a page that nobody else has: it is exported no more, nor compared. */
+void ww_mapping_close_fd(struct ww_mapping *mapping);
+
 /* Of backing WW_BACKING_CUDA_POOL: the second descriptor, of the pool; the caller's. */
 ww_status ww_mapping_export_pool(struct ww_mapping *mapping, int *out_fd);
 

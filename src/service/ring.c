@@ -239,6 +239,7 @@ ww_status ww_service_requests_import(struct ww_service_requests *requests, int f
 	struct ww_mapping *mapping = NULL;
 
 	ww_try(ww_shared_file_import(&file, fd, file.bytes, &mapping));
+	ww_mapping_close_fd(mapping);
 	requests_set(requests, mapping, size);
 	return WW_OK;
 }
@@ -277,6 +278,7 @@ ww_status ww_service_replies_import(struct ww_service_replies *replies, int fd,
 	struct ww_mapping *mapping = NULL;
 
 	ww_try(ww_shared_file_import(&file, fd, file.bytes, &mapping));
+	ww_mapping_close_fd(mapping);
 	replies_set(replies, mapping, size);
 	return WW_OK;
 }

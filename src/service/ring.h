@@ -98,7 +98,8 @@ struct ww_service_replies {
 
 /*
  * create: new ones. Return: WW_OK; as ww_shared_file_create().
- * import: of an untrusted process; @fd is borrowed. Return: WW_OK; as ww_shared_file_import().
+ * import: of an untrusted process; @fd is borrowed. The files of a client keep no descriptor, since
+ *         a server has many clients. Return: WW_OK; as ww_shared_file_import().
  * fini: of a zeroed one too.
  */
 ww_status ww_service_page_create(struct ww_service_page *page,

@@ -12,6 +12,7 @@
 
 #include "integration/service.h"
 #include "service/client.h"
+#include "support/leak_count.h"
 
 struct forging {
 	struct child server;
@@ -183,9 +184,14 @@ CASE(service_flood_is_refused, NEEDS_VALUES)
 	forging_end(&forging);
 }
 
-/* Who may not write the service's object has not got its key. */
+/*
+ * Who may not write the service's object has not got its key. Of what it shows the server keeps the
+ * signal page and the pidfd, to learn of its end.
+ */
 CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 {
+	struct census before;
+	struct census after;
 	ww_service *service;
 	ww_client *client;
 	uint32_t nop;
@@ -196,10 +202,40 @@ CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
 	MUST_OK(ww_client_find(client, "nop", NULL, 0, NULL, &nop));
 	client->requests.header->key[0] ^= 1;
+	census_take(&before);
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+	census_take(&after);
+	MUST(after.descriptors <= before.descriptors + 1);
+	MUST(after.mappings <= before.mappings + 1);
 	MUST_REFUSE(WW_ERR_ACCESS, "key",
 		ww_client_submit(client, nop, NULL, 0, NULL, 0, NULL, NULL));
 	ww_client_unref(client);
+	ww_service_unref(service);
+	scene_has_objects(0);
+	scene_end();
+}
+
+#define COUNTED_CLIENTS 8
+
+/* They are of this process, so the server has their signal pages anyway. */
+CASE(service_client_costs_few_descriptors, NEEDS_VALUES)
+{
+	ww_client *clients[COUNTED_CLIENTS];
+	struct census before;
+	struct census after;
+	ww_service *service;
+
+	scene_begin();
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
+	service_offer_all(service, scene.device);
+	for (int i = 0; i < COUNTED_CLIENTS; i++)
+		MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &clients[i]));
+	census_take(&before);
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+	census_take(&after);
+	MUST_EQUAL(before.descriptors + COUNTED_CLIENTS, after.descriptors);
+	for (int i = 0; i < COUNTED_CLIENTS; i++)
+		ww_client_unref(clients[i]);
 	ww_service_unref(service);
 	scene_has_objects(0);
 	scene_end();
