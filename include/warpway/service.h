@@ -280,6 +280,32 @@ WW_API ww_status ww_service_start(ww_service *service);
 WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
+ * ww_service_eventfd() - a descriptor for event loops: readable while there are calls
+ * @service:  borrowed
+ * @out_fd:   the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *            -1 on failure. Only poll it: the library reads and writes it
+ *
+ * It becomes readable when ww_service_serve() with timeout 0 has something to do: a call has come,
+ * the work of one on a stream is complete, clients have come, or the service was drained and no
+ * call is left. Precisely:
+ *
+ *   - When the last thread has ended serving, the descriptor is not readable. If something is left
+ *     to do, or comes, it becomes readable soon after. Nothing is missed.
+ *   - Once readable it stays so until the service was served, also if that finds nothing.
+ *   - While a thread serves it does not change.
+ *
+ * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
+ * ww_service_unref().
+ *
+ * The first call starts a thread, "ww-service", in which all signals are blocked. While no thread
+ * serves it sleeps, forgets clients that have ended, and looks for calls. It ends with the service.
+ *
+ * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of descriptors or threads); WW_ERR_SYSTEM;
+ *         WW_ERR_FORKED.
+ */
+WW_API ww_status ww_service_eventfd(ww_service *service, int *out_fd);
+
+/**
  * ww_service_drain() - take no new calls
  * @service:  borrowed
  *

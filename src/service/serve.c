@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "service/call.h"
+#include "service/watch.h"
 #include "wire/signal_page.h"
 
 #define LATENCY_FIRST_BIT 1 /* a latency below 2 ns is in the first entry */
@@ -546,6 +547,27 @@ static bool is_drained(struct ww_service *service)
 	return is_idle;
 }
 
+enum ww_await_look ww_service_look(struct ww_service *service)
+{
+	if (ww_service_page_state(&service->page) == WW_WIRE_SERVICE_STATE_STARTING)
+		return WW_AWAIT_SLEEP;
+	ww_list_for_each (link, &service->peers) {
+		const struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		if (peer->ready && !peer->is_refused && !peer->is_gone)
+			return WW_AWAIT_DONE;
+	}
+	if (is_drained(service))
+		return WW_AWAIT_DONE;
+	return service->working_count > 0 ? look_for_work(service) : look_for_call(service);
+}
+
+void ww_service_sleep_longer(struct ww_service *service)
+{
+	if (service->sleep_ns < WW_PEER_LOOK_NS)
+		service->sleep_ns *= 2;
+}
+
 static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint64_t deadline_ns)
 {
 	bool is_working = service->working_count > 0;
@@ -556,11 +578,19 @@ static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint
 		until_ns = deadline_ns;
 	status = ww_service_await_call(&service->bell, &service->page,
 		is_working ? look_for_work : look_for_call, service, until_ns);
-	if (status == WW_TIMED_OUT && service->sleep_ns < WW_PEER_LOOK_NS)
-		service->sleep_ns *= 2;
+	if (status == WW_TIMED_OUT)
+		ww_service_sleep_longer(service);
 	if (status == WW_TIMED_OUT && until_ns < deadline_ns)
 		return WW_OK;
 	return status;
+}
+
+void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns)
+{
+	if (now_ns < service->look_ns)
+		return;
+	service->look_ns = now_ns + WW_PEER_LOOK_NS;
+	ww_service_peers_forget(service);
 }
 
 static ww_status look_around(struct ww_service *service, uint64_t now_ns)
@@ -569,10 +599,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_try(ww_service_peers_meet(service));
 	look_at_state(service);
 	ww_service_end_done(service);
-	if (now_ns < service->look_ns)
-		return WW_OK;
-	service->look_ns = now_ns + WW_PEER_LOOK_NS;
-	ww_service_peers_forget(service);
+	ww_service_peers_forget_now_and_then(service, now_ns);
 	return WW_OK;
 }
 
@@ -655,6 +682,7 @@ static ww_status serve(struct ww_service *service, uint64_t deadline_ns)
 ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(service, "ww_service_serve: service is NULL");
@@ -663,5 +691,8 @@ ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *
 		return ww_fail(WW_ERR_STATE,
 			"cannot serve: the service is not started; call ww_service_start() when its "
 			"functions are offered");
-	return serve(service, timeout_ns ? ww_clock_deadline_ns(timeout_ns) : 0);
+	ww_service_watch_pause(service);
+	status = serve(service, timeout_ns ? ww_clock_deadline_ns(timeout_ns) : 0);
+	ww_service_watch_resume(service);
+	return status;
 }

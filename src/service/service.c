@@ -25,6 +25,7 @@
 #include "service/allocation.h"
 #include "service/builtin.h"
 #include "service/call.h"
+#include "service/watch.h"
 #include "share/choose_broker.h"
 #include "share/peer_process.h"
 #include "share/sync_object.h"
@@ -170,6 +171,7 @@ static void calls_fini(struct ww_service *service)
 
 static void service_free(struct ww_service *service)
 {
+	ww_service_watch_fini(service);
 	finish_work(service);
 	if (service->page.mapping)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);

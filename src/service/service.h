@@ -89,8 +89,11 @@ struct ww_service {
 	/* Counts what may let another call start: a call has ended, or a function has returned. */
 	_Atomic uint64_t changes;
 
-	pthread_mutex_t lock; /* of all that follows */
-	pthread_cond_t led;   /* there is no leader */
+	_Atomic(uint32_t) serving; /* threads; changed under the lock */
+
+	pthread_mutex_t lock;           /* of all that follows */
+	struct ww_service_watch *watch; /* owned; NULL: nobody asked for a descriptor */
+	pthread_cond_t led;             /* there is no leader */
 	bool has_leader;
 	uint32_t waiting; /* threads that would lead */
 	uint32_t running; /* calls that were started, or are about to be, and have not ended */
@@ -140,6 +143,18 @@ ww_status ww_service_add_function(struct ww_service *service, const char *name,
 
 /* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
 void ww_service_end_done(struct ww_service *service);
+
+/*
+ * Whether ww_service_serve() would find something to do (serve.c), or why not. By the leader, or by
+ * the thread of watch.h when no thread serves, as are the next two.
+ */
+enum ww_await_look ww_service_look(struct ww_service *service);
+
+/* Forgets clients that have ended, if the last time was WW_PEER_LOOK_NS ago. */
+void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns);
+
+/* Nothing came while it slept. */
+void ww_service_sleep_longer(struct ww_service *service);
 
 /* Names inside the service's object: "@ID/client-". */
 void ww_service_name(const struct ww_wire_service_ref *form, const char *what,

@@ -5,10 +5,12 @@
  * A thread serves, and the case calls. That processes do the same, and what happens when they end,
  * is seen in tests/integration.
  */
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conformance/service_stage.h"
+#include "support/child.h"
 
 #define BYTES 4096
 
@@ -561,6 +563,75 @@ CASE(service_lanes_run_beside_each_other, SERVICES)
 }
 
 /* --- the end --- */
+
+/* Whether it is readable within the limit; or now. */
+static bool becomes_readable(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	return poll(&look, 1, child_limit_ms()) == 1;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	return poll(&look, 1, 0) == 1;
+}
+
+CASE(service_descriptor_shows_calls, SERVICES)
+{
+	struct stage stage;
+	ww_ticket *ticket;
+	int fd;
+
+	stage_open(&stage, NULL);
+	MUST_OK(ww_service_eventfd(stage.service, &fd));
+	MUST(becomes_readable(fd)); /* the client has come */
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+	MUST(!is_readable(fd));
+	for (int i = 0; i < 100; i++) {
+		ticket = stage_submit(&stage, "nop", NULL, 0);
+		MUST(becomes_readable(fd));
+		MUST_STATUS(WW_NOT_READY, ww_ticket_wait(ticket, 0, NULL));
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+		MUST(!is_readable(fd));
+		MUST_OK(ww_ticket_wait(ticket, 0, NULL));
+		ww_ticket_unref(ticket);
+	}
+	MUST_OK(ww_service_drain(stage.service));
+	MUST(becomes_readable(fd));
+	MUST_STATUS(WW_END, ww_service_serve(stage.service, 0, NULL));
+	stage_end(&stage);
+	MUST(is_readable(fd)); /* for ever */
+	close(fd);
+}
+
+/* The call's function has returned, and its work on a stream ends the call later. */
+CASE(service_descriptor_shows_end_of_work, SERVICES)
+{
+	struct ww_value values[2];
+	ww_memory *memory;
+	struct stage stage;
+	ww_ticket *ticket;
+	int fd;
+
+	stage_open(&stage, NULL);
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_service_eventfd(stage.service, &fd));
+	values[0] = value_memory(memory);
+	values[1] = value_u8(7);
+	ticket = stage_submit(&stage, "fill", values, 2);
+	while (ww_ticket_wait(ticket, 0, NULL) == WW_NOT_READY) {
+		MUST(becomes_readable(fd));
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+	}
+	MUST_OK(ww_ticket_wait(ticket, 0, NULL));
+	ww_ticket_unref(ticket);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+	close(fd);
+}
 
 CASE(service_drains, SERVICES)
 {

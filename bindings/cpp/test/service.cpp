@@ -5,6 +5,7 @@
 #include "test.hpp"
 
 #include <cstring>
+#include <poll.h>
 #include <thread>
 
 using namespace warpway;
@@ -55,6 +56,25 @@ TEST("functions are offered, found, called, fail and drain")
 	serving.join();
 	REFUSED(status::unavailable, caller.submit(by_two, {1.0}, 0s));
 	CLAIM(made.info().state() == service_state::draining);
+}
+
+TEST("a descriptor shows that there are calls")
+{
+	const device on = test::device();
+	const service made = service::create(on, "cpp/shown");
+	auto nothing = [](const call &) -> result<void> { return {}; };
+
+	made.offer("nop", "", nothing);
+	made.start();
+	const descriptor shows = made.eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(made.serve(0s) == outcome::timed_out && poll(&look, 1, 0) == 0);
+	const client caller = *client::open("cpp/shown", forever);
+	const std::optional<ticket> first = caller.submit(caller.find("nop"), {}, forever);
+
+	CLAIM(poll(&look, 1, 60000) == 1 && made.serve(0s) == outcome::timed_out);
+	CLAIM(first->wait(forever) == outcome::done);
 }
 
 TEST("a function fills a memory by its stream; observers cannot call; tokens open a service")

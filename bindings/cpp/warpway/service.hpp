@@ -358,6 +358,18 @@ public:
 		return try_serve(limit, stop).value();
 	}
 
+	/* ww_service_eventfd() */
+	result<descriptor> try_eventfd() const noexcept
+	{
+		int fd = -1;
+		const ww_status code = ww_service_eventfd(get(), &fd);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return descriptor::adopt(fd);
+	}
+	descriptor eventfd() const { return try_eventfd().value(); }
+
 	/* ww_service_drain() */
 	result<void> try_drain() const noexcept { return detail::done(ww_service_drain(get())); }
 	void drain() const { try_drain().value(); }
