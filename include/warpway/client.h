@@ -18,7 +18,8 @@
  *   WW_ERR_UNAVAILABLE         the server takes no more calls
  *   WW_ERR_PEER_LOST           the server has ended: ww_ticket_info.has_started says whether the
  *                              function may have run
- *   WW_ERR_DEPENDENCY_FAILED   a call that it depends on has failed
+ *   WW_ERR_DEPENDENCY_FAILED   a call that it depends on has failed; or the value of the timeline
+ *                              that it starts after never comes
  *
  * Threads: one ww_client, with its tickets, is used by one thread at a time. A process may open a
  *          service several times: each ww_client is a client of its own.
@@ -160,12 +161,32 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * @depends_on:   number of one of this client's last 1,023 calls (ww_ticket_info.number): if that
  *                fails, is cancelled or is too late, this call ends with WW_ERR_DEPENDENCY_FAILED.
  *                0: on none
+ * @after:        borrowed; a timeline: the call is started when this has completed @after_value.
+ *                NULL: see @after_token
+ * @after_token:  borrowed; the same, by its token
+ * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts after no timeline
+ *
+ * A call that starts after a timeline waits in its lane, and the lane's later calls wait for it;
+ * other lanes go on. No stream of the server waits, and no thread: the server looks at the timeline
+ * from time to time. It notices the value within an eighth of the time waited and 20 us, at most
+ * 2 ms later, unless thousands of lanes wait. What was written before the value was signalled, the
+ * function sees.
+ *
+ * The call ends without being started, with the timeline's sentence: WW_ERR_DEPENDENCY_FAILED (the
+ * timeline's signaller has ended, or closed it, before the value); as ww_timeline_import() (the
+ * server could not have the timeline, such as WW_ERR_NOT_FOUND, WW_ERR_ACCESS);
+ * WW_ERR_UNAVAILABLE (the service drains, and the value is not there yet). It also ends by its
+ * deadline, or when it is cancelled. So a call that starts after a timeline should have a deadline
+ * if its signaller may hang.
  */
 struct ww_submit_params {
 	uint32_t struct_size;
 	uint32_t lane;
 	uint64_t deadline_ns;
 	uint64_t depends_on;
+	ww_timeline *after;
+	const struct ww_token *after_token;
+	uint64_t after_value;
 };
 
 /**
@@ -182,9 +203,11 @@ struct ww_submit_params {
  * @out_ticket:  the caller's; NULL on failure. NULL here: nobody waits for the call
  *
  * A memory or timeline is exported for each call, and kept until the call is done: that is a round
- * trip to the broker. To call often with the same memory, export it once and pass the token.
+ * trip to the broker. To call often with the same one, export it once and pass the token. The
+ * server keeps up to 64 timelines imported for a client, those that calls started after last.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call);
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; or
+ *         @params says of no timeline, or value, that the call starts after);
  *         WW_ERR_MISMATCH (an argument is not what the signature says); WW_ERR_LIMIT (the arguments
  *         are larger than the room for them); WW_ERR_ACCESS (this client observes; or the server
  *         has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export();
@@ -279,7 +302,8 @@ WW_API void ww_ticket_cancel(ww_ticket *ticket);
  * @has_started:  1: the function was started, and may have run
  * @status:       as ww_ticket_wait() returns it; WW_NOT_READY: it has not ended
  * @number:       of the call
- * @failed_call:  with WW_ERR_DEPENDENCY_FAILED: number of the first call that failed
+ * @failed_call:  with WW_ERR_DEPENDENCY_FAILED: number of the first call that failed; 0: it is the
+ *                timeline that the call starts after
  * @function:     its index
  * @lane:         its lane
  * @value:        of the lane's timeline (ww_client_lane_timeline()): the call is complete when it

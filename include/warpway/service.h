@@ -19,6 +19,9 @@
  *   - Clients take turns: of each the server takes one call, then of the next.
  *   - A call that was not started before its deadline, or before its client cancelled it, is not
  *     run. One that runs can ask (ww_call_is_cancelled()).
+ *   - A call can start after a value of a timeline (struct ww_submit_params). The server's streams
+ *     never wait for a client's timeline, since a few waits that never end would stop them all: the
+ *     call waits in its lane.
  *
  * When a process ends:
  *   - If a client ends, its queued calls are dropped. Those that run end as usual. What the server
@@ -309,8 +312,10 @@ WW_API ww_status ww_service_eventfd(ww_service *service, int *out_fd);
  * ww_service_drain() - take no new calls
  * @service:  borrowed
  *
- * Calls that come from now on end with WW_ERR_UNAVAILABLE. Those that have come are run, and then
- * ww_service_serve() returns WW_END. May be called from a signal handler.
+ * Calls that come from now on end with WW_ERR_UNAVAILABLE, and so do those that start after a value
+ * of a timeline which is not completed, since no client is to hold the server up. The others that
+ * have come are run, and then ww_service_serve() returns WW_END. May be called from a signal
+ * handler.
  *
  * Return: WW_OK; WW_ERR_FORKED.
  */

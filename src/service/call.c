@@ -58,29 +58,22 @@ static ww_status make_room(struct ww_call *call, uint32_t bytes)
 	return WW_OK;
 }
 
-static bool is_inside(uint32_t at, uint32_t bytes, uint32_t area_bytes)
-{
-	return at % 8 == 0 && bytes <= area_bytes && at <= area_bytes - bytes;
-}
-
 static ww_status check_spans(const struct ww_call *call)
 {
 	const struct ww_layout_service_request *request = &call->request;
 	const struct ww_service_peer *peer = call->peer;
 
-	if (request->arguments_bytes > WW_CALL_RECORD_MAX ||
-		!is_inside(request->arguments_at, request->arguments_bytes,
-			peer->requests.area_bytes) ||
-		!is_inside(request->results_at, request->results_bytes, peer->replies.area_bytes))
+	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes) ||
+		ww_service_record_bytes(request) > WW_CALL_RECORD_MAX ||
+		!ww_service_is_inside(request->results_at, request->results_bytes,
+			peer->replies.area_bytes))
 		return ww_fail(WW_ERR_PROTOCOL,
 			"the call's arguments, or the room for its results, are not where they can be");
 	return WW_OK;
 }
 
-ww_status ww_call_read(struct ww_call *call)
+void ww_call_reset(struct ww_call *call)
 {
-	const struct ww_layout_service_request *request = &call->request;
-
 	call->start_ns = 0;
 	call->status = WW_OK;
 	call->message[0] = 0;
@@ -89,12 +82,19 @@ ww_status ww_call_read(struct ww_call *call)
 	call->results.count = 0;
 	call->results_set = 0;
 	call->result_record_bytes = 0;
+}
+
+ww_status ww_call_read(struct ww_call *call)
+{
+	const struct ww_layout_service_request *request = &call->request;
+	uint32_t bytes;
+
 	ww_try(check_spans(call));
-	ww_try(make_room(call, request->arguments_bytes));
-	if (request->arguments_bytes > 0)
-		memcpy(call->record, call->peer->requests.area + request->arguments_at,
-			request->arguments_bytes);
-	ww_try(ww_call_args_decode(call->record, request->arguments_bytes, &call->arguments));
+	bytes = ww_service_record_bytes(request);
+	ww_try(make_room(call, bytes));
+	if (bytes > 0)
+		memcpy(call->record, call->peer->requests.area + request->arguments_at, bytes);
+	ww_try(ww_call_args_decode(call->record, bytes, &call->arguments));
 	return ww_signature_bind(call->offer->signature, &call->arguments, &call->binding);
 }
 

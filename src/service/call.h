@@ -2,8 +2,9 @@
 /*
  * call.h - a call that runs, as a function sees it
  *
- * It is used from the time the call is started until its work on streams is complete; then it goes
- * back to the service's free calls, with the room it has for arguments and results.
+ * It is used from the time the call is started until its work on streams is complete, or while the
+ * timeline that the call starts after is looked up; then it goes back to the service's free calls,
+ * with the room it has for arguments and results.
  */
 #ifndef WW_SERVICE_CALL_H
 #define WW_SERVICE_CALL_H
@@ -23,6 +24,7 @@ struct ww_call {
 	const struct ww_offer *offer;
 	struct ww_layout_service_request request; /* as it was taken */
 	uint32_t slot;
+	bool is_lookup; /* only of the timeline that the call starts after (after.h) */
 	uint64_t start_ns;
 	ww_status status;
 	char message[WW_ERROR_MESSAGE_BYTES];
@@ -47,6 +49,9 @@ _Static_assert(WW_CALL_ARGS_MAX <= 32, "results_set has a bit for each");
 /* Locked. Return: NULL: out of memory. */
 struct ww_call *ww_call_new(struct ww_service *service);
 void ww_call_free(struct ww_call *call);
+
+/* Nothing of it has run. */
+void ww_call_reset(struct ww_call *call);
 
 /*
  * Copies and checks the arguments. Not locked.

@@ -33,8 +33,8 @@ struct ww_client_area {
 /* What a call's tokens name: it is kept until the call is done. References. */
 struct ww_client_holds {
 	uint32_t count;
-	ww_memory *memories[WW_CALL_ARGS_MAX]; /* NULL: it is a timeline */
-	ww_timeline *timelines[WW_CALL_ARGS_MAX];
+	ww_memory *memories[WW_CALL_ARGS_MAX + 1];    /* NULL: it is a timeline */
+	ww_timeline *timelines[WW_CALL_ARGS_MAX + 1]; /* the last: that the call starts after */
 };
 
 struct ww_client_slot {
@@ -102,7 +102,7 @@ struct ww_client {
 	uint32_t kept_count; /* slots that tickets keep */
 	struct ww_client_area arguments;
 	struct ww_client_area results;
-	uint8_t *record; /* WW_CALL_RECORD_MAX */
+	uint8_t *record; /* WW_CALL_RECORD_MAX, and a token */
 	struct ww_call_args *values;
 	struct ww_token *tokens;       /* of memories that are exported; NULL: none was yet */
 	struct ww_client_holds *holds; /* owned, as the tokens: of the call that is being made */

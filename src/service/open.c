@@ -40,7 +40,7 @@ static ww_status make_tables(struct ww_client *client)
 	client->functions = calloc(client->form.functions_max, sizeof(*client->functions));
 	client->slots = calloc(count, sizeof(*client->slots));
 	client->free_slots = calloc(count, sizeof(*client->free_slots));
-	client->record = malloc(WW_CALL_RECORD_MAX);
+	client->record = malloc(WW_CALL_RECORD_MAX + WW_TOKEN_BYTES);
 	client->values = calloc(1, sizeof(*client->values));
 	if (!client->functions || !client->slots || !client->free_slots || !client->record ||
 		!client->values)

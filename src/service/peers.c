@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "service/after.h"
 #include "service/allocation.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
@@ -28,10 +29,20 @@ WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
 /* --- life --- */
 
+/* A call of another client may wait for the lane's timeline, and has it by the same ww_timeline. */
+static void lane_fini(struct ww_service_lane *lane)
+{
+	if (lane->timeline)
+		ww_timeline_close(lane->timeline);
+	ww_timeline_drop(lane->timeline);
+}
+
 static void peer_free(struct ww_service_peer *peer)
 {
-	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
-		ww_timeline_drop(peer->lanes[i].timeline);
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		ww_service_after_free(peer->afters[i]);
+		lane_fini(&peer->lanes[i]);
+	}
 	ww_attachments_fini(&peer->attachments);
 	ww_service_requests_fini(&peer->requests);
 	ww_service_replies_fini(&peer->replies);
@@ -399,6 +410,17 @@ static void lane_append(struct ww_service_peer *peer, uint32_t number, uint32_t 
 	else
 		peer->calls[lane->last].next = slot;
 	lane->last = slot;
+	peer->ready |= UINT64_C(1) << number;
+}
+
+void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t number, uint32_t slot)
+{
+	struct ww_service_lane *lane = &peer->lanes[number];
+
+	peer->calls[slot].next = lane->first;
+	if (lane->first == WW_SERVICE_NO_SLOT)
+		lane->last = slot;
+	lane->first = slot;
 	peer->ready |= UINT64_C(1) << number;
 }
 

@@ -42,6 +42,7 @@ struct ww_service_lane {
 	struct ww_service_stream *stream; /* that these use */
 	uint64_t calls;                   /* that were taken */
 	ww_timeline *timeline;            /* a reference; NULL: the client has not asked for it */
+	struct ww_service_after *after;   /* of the first call, as it waits (after.h); or NULL */
 };
 
 /* A memory that is kept for a client until it has taken it. */
@@ -88,12 +89,34 @@ struct ww_service_peer {
 	/* A bit for each lane whose first call might be started; also read without the lock. */
 	_Atomic(uint64_t) ready;
 	uint64_t waiting; /* the same, of those that wait for another call to end */
+	/* The same, of those that wait for a timeline; of the leader. */
+	uint64_t waiting_after;
+	struct ww_service_after *afters[WW_SERVICE_LANES_MAX]; /* owned; NULL: a free place */
+	uint64_t afters_used;                                  /* how often a lane has had one */
 	uint64_t kept_bytes;
 	struct ww_list kept; /* struct ww_kept_result */
 	struct ww_service_lane lanes[WW_SERVICE_LANES_MAX];
 	struct ww_call_outcome outcomes[WW_SERVICE_OUTCOMES];
 	struct ww_taken_call calls[]; /* calls_max, by slot */
 };
+
+/* The arguments of a call that starts after a timeline end with its token: bytes before that. */
+static inline uint32_t ww_service_record_bytes(const struct ww_layout_service_request *request)
+{
+	return request->arguments_bytes - (request->after ? WW_TOKEN_BYTES : 0);
+}
+
+static inline bool ww_service_is_inside(uint32_t at, uint32_t bytes, uint32_t area_bytes)
+{
+	return at % 8 == 0 && bytes <= area_bytes && at <= area_bytes - bytes;
+}
+
+static inline bool ww_service_arguments_are_inside(const struct ww_layout_service_request *request,
+	uint32_t area_bytes)
+{
+	return ww_service_is_inside(request->arguments_at, request->arguments_bytes, area_bytes) &&
+		(!request->after || request->arguments_bytes >= WW_TOKEN_BYTES);
+}
 
 static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
 {
@@ -114,6 +137,9 @@ void ww_service_peers_fini(struct ww_service *service);
 
 /* Takes the calls that have come into their lanes. Takes and gives back the service's lock. */
 void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *peer);
+
+/* A call that was taken out of its lane, and not started, is the lane's first again. Locked. */
+void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t lane, uint32_t slot);
 
 /* Ends a call that was taken: the reply but for its results' bytes is written here. Locked. */
 void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,

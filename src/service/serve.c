@@ -5,6 +5,8 @@
  *   lead:  meet clients ──> end what streams have done ──> take calls ──> start the next one
  *   run:   copy and check the arguments ──> function ──> results ──> end, or wait for the stream
  *
+ * A thread also runs what asks the broker for a client: the lookup of a timeline (after.h).
+ *
  * Clients take turns, and so do the lanes of one client. A call that cannot be started is ended
  * where it is found: late, cancelled, not allowed, of another signature.
  */
@@ -17,6 +19,7 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "service/after.h"
 #include "service/call.h"
 #include "service/watch.h"
 #include "wire/signal_page.h"
@@ -218,7 +221,7 @@ static ww_status check_status(struct ww_call *call, ww_status status)
 		(const char *)call->offer->shared->name, (int)status);
 }
 
-static void call_run(struct ww_call *call)
+static void run_function(struct ww_call *call)
 {
 	ww_status status = ww_call_read(call);
 
@@ -236,6 +239,47 @@ static void call_run(struct ww_call *call)
 		call_end(call, false);
 }
 
+/* --- looking up a timeline --- */
+
+/* The call is the first of its lane again. */
+static void lookup_end(struct ww_call *call)
+{
+	struct ww_service *service = call->service;
+
+	pthread_mutex_lock(&service->lock);
+	ww_service_peer_requeue(call->peer, call->request.lane, call->slot);
+	call->lane->is_running = false;
+	ww_list_append(&service->free_calls, &call->link);
+	call->peer->running--;
+	service->running--;
+	pthread_mutex_unlock(&service->lock);
+	note_change(service);
+}
+
+static void look_up(struct ww_call *call)
+{
+	ww_status status = ww_service_after_import(call->service, call->peer, call->lane,
+		&call->request);
+
+	if (status >= 0) { /* if it was cancelled, another thread looks it up */
+		lookup_end(call);
+		return;
+	}
+	call->status = status;
+	snprintf(call->message, sizeof(call->message), "the timeline to start after: %.200s",
+		ww_error_last()->message);
+	call_end(call, false);
+}
+
+static void call_run(struct ww_call *call)
+{
+	ww_call_reset(call);
+	if (call->is_lookup)
+		look_up(call);
+	else
+		run_function(call);
+}
+
 /* --- starting a call --- */
 
 /* What is to become of the first call of a lane. */
@@ -243,6 +287,8 @@ enum verdict {
 	START,
 	WAIT_FOR_LANE, /* the call before it runs */
 	WAIT_FOR_CALL, /* one that it depends on has not ended */
+	WAIT_FOR_TIMELINE,
+	LOOK_UP, /* the timeline that it starts after is to be imported */
 	END
 };
 
@@ -337,8 +383,32 @@ static enum verdict judge_dependency(const struct ww_service *service,
 	return is_under_way(service, peer, on) ? WAIT_FOR_CALL : START;
 }
 
-static enum verdict judge_request(const struct ww_service *service,
-	const struct ww_service_peer *peer, uint32_t slot, struct judgement *out)
+/* While the service drains, no call of a client holds it up. */
+static enum verdict judge_after(const struct ww_service *service, struct ww_service_peer *peer,
+	struct ww_service_lane *lane, const struct ww_layout_service_request *request,
+	struct judgement *out)
+{
+	ww_status status;
+
+	if (request->after == 0)
+		return START;
+	if (request->after > WW_TIMELINE_MAX)
+		return end_with(out, WW_ERR_PROTOCOL,
+			"a call starts after a value that no timeline can have");
+	if (!ww_service_after_recall(peer, lane, request))
+		return LOOK_UP;
+	status = ww_service_after_look(lane, request->after, out->message);
+	if (status == WW_NOT_READY && service->is_refusing)
+		return end_with(out, WW_ERR_UNAVAILABLE,
+			"the service is draining: it waits for no timeline of a client");
+	if (status == WW_NOT_READY)
+		return WAIT_FOR_TIMELINE;
+	out->status = status;
+	return status == WW_OK ? START : END;
+}
+
+static enum verdict judge_request(const struct ww_service *service, struct ww_service_peer *peer,
+	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
 	const struct ww_taken_call *taken = &peer->calls[slot];
 	const struct ww_layout_service_request *request = &taken->request;
@@ -354,23 +424,25 @@ static enum verdict judge_request(const struct ww_service *service,
 		return end_with(out, WW_TIMED_OUT,
 			"the call's deadline passed before it was started");
 	verdict = judge_function(service, peer, request, out);
-	return verdict == START ? judge_dependency(service, peer, taken, out) : verdict;
+	if (verdict == START)
+		verdict = judge_dependency(service, peer, taken, out);
+	return verdict == START ? judge_after(service, peer, lane, request, out) : verdict;
 }
 
 /*
  * A call that is not run ends when those before it in its lane have, since the lane's timeline goes
  * by their order.
  */
-static enum verdict judge(const struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
+static enum verdict judge(const struct ww_service *service, struct ww_service_peer *peer,
+	struct ww_service_lane *lane, uint32_t slot, struct judgement *out)
 {
 	const struct ww_offer *offer;
 	enum verdict verdict;
 
 	if (lane->is_running)
 		return WAIT_FOR_LANE;
-	verdict = judge_request(service, peer, slot, out);
-	if (verdict == WAIT_FOR_CALL || lane->working == 0)
+	verdict = judge_request(service, peer, lane, slot, out);
+	if (verdict == WAIT_FOR_CALL || verdict == WAIT_FOR_TIMELINE || lane->working == 0)
 		return verdict;
 	offer = ww_service_offer_of(service, peer->calls[slot].request.function);
 	return verdict == START && lane->only_enqueues && offer->flags & WW_FUNCTION_ENQUEUES
@@ -380,12 +452,22 @@ static enum verdict judge(const struct ww_service *service, const struct ww_serv
 
 static void lane_pop(struct ww_service_peer *peer, struct ww_service_lane *lane)
 {
+	ww_service_after_leave(lane);
 	lane->first = peer->calls[lane->first].next;
+}
+
+static void lane_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t number,
+	enum verdict verdict)
+{
+	if (verdict == WAIT_FOR_CALL)
+		peer->waiting |= UINT64_C(1) << number;
+	else if (verdict == WAIT_FOR_TIMELINE)
+		ww_service_after_wait(service, peer, number);
 }
 
 /* Return: NULL: out of memory; the call has ended. */
 static struct ww_call *call_begin(struct ww_service *service, struct ww_service_peer *peer,
-	struct ww_service_lane *lane, uint32_t slot)
+	struct ww_service_lane *lane, uint32_t slot, bool is_lookup)
 {
 	const struct ww_taken_call *taken = &peer->calls[slot];
 	struct ww_call *call = ww_call_new(service);
@@ -398,6 +480,7 @@ static struct ww_call *call_begin(struct ww_service *service, struct ww_service_
 	call->peer = peer;
 	call->lane = lane;
 	call->slot = slot;
+	call->is_lookup = is_lookup;
 	call->request = taken->request;
 	call->offer = ww_service_offer_of(service, taken->request.function);
 	lane->is_running = true;
@@ -414,17 +497,19 @@ static struct ww_call *lane_start(struct ww_service *service, struct ww_service_
 	uint64_t bit = UINT64_C(1) << number;
 	struct judgement judgement;
 
+	peer->waiting_after &= ~bit;
 	while (lane->first != WW_SERVICE_NO_SLOT) {
 		uint32_t slot = lane->first;
 		enum verdict verdict = judge(service, peer, lane, slot, &judgement);
 
-		if (verdict == WAIT_FOR_LANE || verdict == WAIT_FOR_CALL) {
-			peer->waiting |= verdict == WAIT_FOR_CALL ? bit : 0;
+		if (verdict == WAIT_FOR_LANE || verdict == WAIT_FOR_CALL ||
+			verdict == WAIT_FOR_TIMELINE) {
+			lane_wait(service, peer, number, verdict);
 			break;
 		}
 		lane_pop(peer, lane);
-		if (verdict == START)
-			return call_begin(service, peer, lane, slot);
+		if (verdict == START || verdict == LOOK_UP)
+			return call_begin(service, peer, lane, slot, verdict == LOOK_UP);
 		count_not_started(service, peer->calls[slot].request.function);
 		ww_service_peer_end(service, peer, slot, judgement.status, judgement.message,
 			judgement.failed_call);
@@ -519,7 +604,8 @@ static bool has_queued(const struct ww_service *service)
 	ww_list_for_each (link, &service->peers) {
 		const struct ww_service_peer *peer = ww_service_peer_of(link);
 
-		if ((peer->ready || peer->waiting) && !peer->is_refused && !peer->is_gone)
+		if ((peer->ready || peer->waiting || peer->waiting_after) && !peer->is_refused &&
+			!peer->is_gone)
 			return true;
 	}
 	return false;
@@ -574,6 +660,8 @@ static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint
 	uint64_t until_ns = now_ns + service->sleep_ns;
 	ww_status status;
 
+	if (until_ns > service->after_look_ns)
+		until_ns = service->after_look_ns;
 	if (until_ns > deadline_ns)
 		until_ns = deadline_ns;
 	status = ww_service_await_call(&service->bell, &service->page,
@@ -599,6 +687,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_try(ww_service_peers_meet(service));
 	look_at_state(service);
 	ww_service_end_done(service);
+	ww_service_after_look_at_all(service, now_ns);
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	return WW_OK;
 }

@@ -83,8 +83,11 @@ struct ww_service {
 	uint64_t look_ns;      /* when to look again which clients have ended */
 	uint64_t sleep_ns;     /* how long to sleep next, at most */
 	uint64_t changes_seen;
-	uint64_t *numbers; /* a bit for each number of a client that is taken */
-	bool is_refusing;  /* calls that come now come after drain */
+	uint64_t after_since_ns; /* when a lane last began to wait for a timeline (after.h) */
+	uint64_t after_look_ns;  /* when to look at timelines; WW_NEVER: no lane waits for one */
+	uint64_t after_pause_ns; /* not to look at them before */
+	uint64_t *numbers;       /* a bit for each number of a client that is taken */
+	bool is_refusing;        /* calls that come now come after drain */
 
 	/* Counts what may let another call start: a call has ended, or a function has returned. */
 	_Atomic uint64_t changes;

@@ -5,6 +5,7 @@
  * Nothing is allocated for a call without arguments but its ticket, and that once.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include "service/client.h"
 #include "service/service.h"
 
-#define PARAMS_V1_BYTES sizeof(struct ww_submit_params)
+#define PARAMS_V1_BYTES offsetof(struct ww_submit_params, after)
 
 /* A call that is being made. */
 struct submission {
@@ -24,7 +25,7 @@ struct submission {
 	struct ww_client_function *function;
 	uint32_t index; /* of the function */
 	struct ww_submit_params params;
-	uint32_t record_bytes; /* in client->record */
+	uint32_t record_bytes; /* in client->record, with the token of params.after */
 };
 
 /* --- arguments --- */
@@ -131,14 +132,15 @@ static ww_status read_value(const struct submission *submission, uint32_t index,
 	}
 }
 
-static ww_status check_room(const struct submission *submission, size_t bytes)
+static ww_status check_room(const struct submission *submission)
 {
 	const struct ww_client *client = submission->client;
+	uint32_t bytes = submission->record_bytes;
 
 	if (bytes > client->form.arguments_bytes ||
 		submission->function->results_bytes > client->form.results_bytes)
 		return ww_fail(WW_ERR_LIMIT,
-			"the call needs %zu bytes for arguments and %" PRIu32
+			"the call needs %" PRIu32 " bytes for arguments and %" PRIu32
 			" for results; the service has room for %" PRIu32 " and %" PRIu32
 			" (arguments_bytes, results_bytes)",
 			bytes, submission->function->results_bytes, client->form.arguments_bytes,
@@ -147,7 +149,7 @@ static ww_status check_room(const struct submission *submission, size_t bytes)
 }
 
 /* Encodes them into client->record. */
-static ww_status read_arguments(struct submission *submission, const struct ww_value *values,
+static ww_status read_values(struct submission *submission, const struct ww_value *values,
 	uint32_t count)
 {
 	const struct ww_signature *signature = submission->function->signature;
@@ -157,7 +159,7 @@ static ww_status read_arguments(struct submission *submission, const struct ww_v
 	size_t bytes;
 
 	if (count == 0 && signature->parameter_count == 0)
-		return check_room(submission, 0);
+		return WW_OK;
 	if (count > WW_CALL_ARGS_MAX)
 		return ww_fail(WW_ERR_MISMATCH, "a call cannot have %" PRIu32 " arguments", count);
 	args->count = count;
@@ -165,9 +167,51 @@ static ww_status read_arguments(struct submission *submission, const struct ww_v
 		ww_try(read_value(submission, i, &values[i], &args->items[i]));
 	ww_try(ww_signature_bind(signature, args, &binding));
 	ww_try(ww_call_args_encode(args, client->record, WW_CALL_RECORD_MAX, &bytes));
-	ww_try(check_room(submission, bytes));
 	submission->record_bytes = (uint32_t)bytes;
 	return WW_OK;
+}
+
+static ww_status export_after(struct ww_client *client, ww_timeline *timeline,
+	struct ww_token *out_token)
+{
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+
+	ww_try(make_token_room(client));
+	ww_try(ww_timeline_export(timeline, client->broker, &params, NULL, out_token));
+	keep(client, NULL, timeline);
+	return WW_OK;
+}
+
+/* The token of the timeline that the call starts after goes behind its arguments. */
+static ww_status read_after(struct submission *submission)
+{
+	const struct ww_submit_params *params = &submission->params;
+	struct ww_client *client = submission->client;
+	struct ww_call_arg unused;
+	struct ww_token token;
+
+	if (params->after_value == 0)
+		return WW_OK;
+	if (params->after) {
+		ww_try(export_after(client, params->after, &token));
+	} else {
+		token = *params->after_token;
+		ww_try(ww_call_arg_timeline(&token, &unused));
+	}
+	memcpy(client->record + submission->record_bytes, &token, sizeof(token));
+	submission->record_bytes += WW_TOKEN_BYTES;
+	return WW_OK;
+}
+
+static ww_status read_arguments(struct submission *submission, const struct ww_value *values,
+	uint32_t count)
+{
+	ww_try(read_values(submission, values, count));
+	ww_try(read_after(submission));
+	return check_room(submission);
 }
 
 /* --- room --- */
@@ -281,11 +325,26 @@ static void publish(const struct submission *submission, uint32_t index, ww_tick
 	request->results_at = slot->results_at;
 	request->results_bytes = slot->results_bytes;
 	request->depends_on = submission->params.depends_on;
+	request->after = submission->params.after_value;
 	if (slot->arguments_bytes > 0)
 		memcpy(client->requests.area + slot->arguments_at, client->record,
 			slot->arguments_bytes);
 	ww_service_requests_publish(&client->requests, index, slot->call);
 	ww_service_bell_ring(&client->bell, &client->page);
+}
+
+static ww_status check_after(const struct ww_submit_params *params)
+{
+	if (params->after_value > WW_TIMELINE_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot start after value %" PRIu64 ": the highest value is 2^62",
+			params->after_value);
+	if (params->after_value && !params->after && !params->after_token)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot start after value %" PRIu64
+			" alone: set after, or after_token, to the timeline",
+			params->after_value);
+	return WW_OK;
 }
 
 static ww_status read_params(const struct ww_client *client, const struct ww_submit_params *params,
@@ -307,7 +366,7 @@ static ww_status read_params(const struct ww_client *client, const struct ww_sub
 			"a call cannot depend on call %" PRIu64
 			", which is more than %d calls ago; wait for its ticket instead",
 			ours->depends_on, WW_SERVICE_DEPENDS_MAX - 1);
-	return WW_OK;
+	return check_after(ours);
 }
 
 static ww_status check_open(const struct ww_client *client)

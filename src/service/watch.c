@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process.h"
+#include "service/after.h"
 #include "service/peers.h"
 
 struct ww_service_watch {
@@ -45,6 +46,9 @@ static bool watch_look(struct ww_service *service)
 	uint64_t until_ns = now_ns + service->sleep_ns;
 
 	ww_service_peers_forget_now_and_then(service, now_ns);
+	ww_service_after_look_at_all(service, now_ns);
+	if (until_ns > service->after_look_ns)
+		until_ns = service->after_look_ns;
 	if (ww_service_await_call(&service->bell, &service->page, look_for_reason, service,
 		    until_ns) == WW_OK)
 		return true;

@@ -14,6 +14,10 @@
  *   call FUNCTION             and waits; the status is the call's
  *   many N                    N calls of add, each with the right result
  *   submit FUNCTION           lane=N deadline_ms=N
+ *   timeline NAME             makes a timeline of that name; the next two are of it
+ *   signal VALUE
+ *   close
+ *   fill_lanes NAME           a call in each lane that starts after value 1 of that timeline
  *   started                   waits until the function of the ticket has been started
  *   cancel                    the ticket
  *   wait                      for the ticket; the status is the call's

@@ -17,6 +17,7 @@ static struct {
 	ww_client *client;
 	ww_ticket *ticket;
 	struct ww_token token; /* of what it had the server make */
+	ww_timeline *timeline;
 } own;
 
 static uint64_t number(size_t word)
@@ -234,6 +235,54 @@ static ww_status obey_free(void)
 	return ww_client_call(own.client, function, &memory, 1, NULL, WW_FOREVER, NULL, NULL);
 }
 
+static ww_status obey_fill_lanes(void)
+{
+	ww_timeline *timeline;
+	ww_broker *broker;
+	uint32_t nop;
+
+	MUST_OK(agent_broker(&broker));
+	MUST_OK(ww_client_find(own.client, "nop", NULL, 0, NULL, &nop));
+	MUST_OK(ww_timeline_get(broker, agent_word(1), 0, NULL, &timeline));
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		const struct ww_submit_params params = {
+			.struct_size = sizeof(params),
+			.lane = i,
+			.after = timeline,
+			.after_value = 1,
+		};
+
+		MUST_OK(ww_client_submit(own.client, nop, NULL, 0, &params, WW_FOREVER, NULL,
+			NULL));
+	}
+	ww_timeline_unref(timeline);
+	return WW_OK;
+}
+
+/* --- a timeline --- */
+
+static ww_status obey_timeline(void)
+{
+	ww_broker *broker;
+
+	MUST_OK(agent_broker(&broker));
+	MUST_OK(ww_timeline_create(NULL, &own.timeline));
+	return ww_timeline_put(own.timeline, broker, agent_word(1), NULL, NULL);
+}
+
+static ww_status obey_signal(void)
+{
+	return ww_timeline_signal(own.timeline, number(1));
+}
+
+static ww_status obey_close(void)
+{
+	own.timeline = ww_timeline_unref(own.timeline);
+	return WW_OK;
+}
+
+/* --- the ticket --- */
+
 static struct ww_ticket_info ticket_info(void)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
@@ -271,6 +320,7 @@ static ww_status obey_leave(void)
 static void let_go(void)
 {
 	obey_leave();
+	obey_close();
 	if (own.cancel)
 		ww_cancel_set(own.cancel);
 	(void)stop_serving();
@@ -293,6 +343,10 @@ static const struct agent_command commands[] = {
 	{"alloc", obey_alloc},
 	{"free", obey_free},
 	{"submit", obey_submit},
+	{"fill_lanes", obey_fill_lanes},
+	{"timeline", obey_timeline},
+	{"signal", obey_signal},
+	{"close", obey_close},
 	{"started", obey_started},
 	{"has_started", obey_has_started},
 	{"cancel", obey_cancel},

@@ -120,6 +120,37 @@ static void wrong_dependency(struct ww_layout_service_request *request, uint64_t
 	request->depends_on = request->call;
 }
 
+static void wrong_value(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->after = UINT64_MAX;
+	request->arguments_bytes = WW_TOKEN_BYTES;
+}
+
+static void no_token(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->after = 1;
+	request->arguments_bytes = WW_TOKEN_BYTES - 8;
+}
+
+static void token_elsewhere(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->after = 1;
+	request->arguments_at = UINT32_MAX - 7;
+	request->arguments_bytes = WW_TOKEN_BYTES;
+}
+
+/* The area is all zero there. */
+static void wrong_token(struct ww_layout_service_request *request, uint64_t *order)
+{
+	(void)order;
+	request->after = 1;
+	request->arguments_at = 32768;
+	request->arguments_bytes = WW_TOKEN_BYTES;
+}
+
 CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
 {
 	struct forging forging;
@@ -132,6 +163,10 @@ CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
 	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_results));
 	MUST(call_forged(&forging, wrong_record) < 0);
 	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_dependency));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_value));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, no_token));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, token_elsewhere));
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_token));
 	MUST_EQUAL(WW_OK, call_forged(&forging, no_change));
 	forging_end(&forging);
 }

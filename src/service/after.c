@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * after.c - calls that start after a value of a timeline, see after.h
+ */
+#include "service/after.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "service/call.h"
+#include "sync/wait_result.h"
+
+/* Between two looks at all timelines other work has so many times what the first one took. */
+#define PAUSE_FACTOR 8
+
+void ww_service_after_free(struct ww_service_after *after)
+{
+	if (!after)
+		return;
+	ww_timeline_drop(after->timeline);
+	free(after);
+}
+
+/* --- the timelines of a client --- */
+
+/* A copy of what an untrusted process has there. Return: false: a token cannot be there. */
+static bool copy_token(const struct ww_service_peer *peer,
+	const struct ww_layout_service_request *request, struct ww_token *out_token)
+{
+	uint32_t at = request->arguments_at;
+
+	if (!ww_service_arguments_are_inside(request, peer->requests.area_bytes))
+		return false;
+	memcpy(out_token, peer->requests.area + at + ww_service_record_bytes(request),
+		sizeof(*out_token));
+	return true;
+}
+
+/* Locked. */
+static void lane_take(struct ww_service_peer *peer, struct ww_service_lane *lane,
+	struct ww_service_after *after)
+{
+	after->used = ++peer->afters_used;
+	after->lanes++;
+	lane->after = after;
+}
+
+bool ww_service_after_recall(struct ww_service_peer *peer, struct ww_service_lane *lane,
+	const struct ww_layout_service_request *request)
+{
+	struct ww_token token;
+
+	if (lane->after)
+		return true;
+	if (peer->afters_used == 0 || !copy_token(peer, request, &token))
+		return false;
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		struct ww_service_after *after = peer->afters[i];
+
+		if (!after || memcmp(&after->token, &token, sizeof(token)))
+			continue;
+		lane_take(peer, lane, after);
+		return true;
+	}
+	return false;
+}
+
+void ww_service_after_leave(struct ww_service_lane *lane)
+{
+	if (lane->after)
+		lane->after->lanes--;
+	lane->after = NULL;
+}
+
+/*
+ * The place of a new one: of the one that was used least recently, of those that no lane waits for.
+ * Since the lane that asks waits for none, there is one. Locked.
+ */
+static struct ww_service_after **find_place(struct ww_service_peer *peer)
+{
+	uint64_t oldest = UINT64_MAX;
+	uint32_t place = 0;
+
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		const struct ww_service_after *after = peer->afters[i];
+
+		if (after && (after->lanes > 0 || after->used >= oldest))
+			continue;
+		place = i;
+		oldest = after ? after->used : 0;
+	}
+	return &peer->afters[place];
+}
+
+static ww_status import(struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_layout_service_request *request, struct ww_service_after *after)
+{
+	if (!copy_token(peer, request, &after->token))
+		return ww_fail(WW_ERR_PROTOCOL, "its token is not where it can be");
+	return ww_timeline_import(service->broker, &after->token, NULL, &after->timeline);
+}
+
+ww_status ww_service_after_import(struct ww_service *service, struct ww_service_peer *peer,
+	struct ww_service_lane *lane, const struct ww_layout_service_request *request)
+{
+	struct ww_service_after *after = calloc(1, sizeof(*after));
+	struct ww_service_after **place;
+	struct ww_service_after *old;
+	ww_status status;
+
+	if (!after)
+		return ww_fail(WW_ERR_NO_MEMORY, "the server is out of memory");
+	status = import(service, peer, request, after);
+	if (status != WW_OK) {
+		ww_service_after_free(after);
+		return status;
+	}
+	pthread_mutex_lock(&service->lock);
+	place = find_place(peer);
+	old = *place;
+	*place = after;
+	lane_take(peer, lane, after);
+	pthread_mutex_unlock(&service->lock);
+	ww_service_after_free(old);
+	return WW_OK;
+}
+
+/* --- waiting --- */
+
+static ww_status fail_lost(const struct ww_timeline *timeline, const struct ww_signal_look *look,
+	uint64_t value, char *out_message)
+{
+	struct ww_error record;
+
+	ww_error_save(&record);
+	(void)ww_wait_result_fail(timeline->page->header, look, value);
+	memcpy(out_message, ww_error_last()->message, WW_ERROR_MESSAGE_BYTES);
+	ww_error_restore(&record);
+	return WW_ERR_DEPENDENCY_FAILED;
+}
+
+ww_status ww_service_after_look(const struct ww_service_lane *lane, uint64_t value,
+	char *out_message)
+{
+	const struct ww_timeline *timeline = lane->after->timeline;
+	struct ww_signal_look look;
+	ww_status status;
+
+	ww_signal_cell_look(timeline->cell, &look);
+	status = ww_wait_result_of(&look, value);
+	return status < 0 ? fail_lost(timeline, &look, value, out_message) : status;
+}
+
+/* Soon, while the waits are short. */
+static uint64_t soonest_look_ns(const struct ww_service *service, uint64_t now_ns)
+{
+	uint64_t look_ns = ww_await_poll_ns(service->after_since_ns, now_ns);
+
+	return look_ns > service->after_pause_ns ? look_ns : service->after_pause_ns;
+}
+
+void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane)
+{
+	uint64_t look_ns;
+
+	peer->waiting_after |= UINT64_C(1) << lane;
+	service->after_since_ns = ww_clock_now_ns();
+	look_ns = soonest_look_ns(service, service->after_since_ns);
+	if (look_ns < service->after_look_ns)
+		service->after_look_ns = look_ns;
+}
+
+static bool waits_no_longer(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_service_lane *lane, uint64_t now_ns)
+{
+	const struct ww_layout_service_request *request = &peer->calls[lane->first].request;
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(lane->after->timeline->cell, &look);
+	return service->is_refusing || now_ns >= request->deadline_ns ||
+		ww_wait_result_of(&look, request->after) != WW_NOT_READY ||
+		ww_service_requests_is_cancelled(&peer->requests, lane->first, request->call);
+}
+
+/* Locked. */
+static void peer_look(const struct ww_service *service, struct ww_service_peer *peer,
+	uint64_t now_ns)
+{
+	for (uint64_t left = peer->waiting_after; left; left &= left - 1) {
+		uint64_t bit = left & -left;
+
+		if (!waits_no_longer(service, peer, &peer->lanes[__builtin_ctzll(left)], now_ns))
+			continue;
+		peer->waiting_after &= ~bit;
+		peer->ready |= bit;
+	}
+}
+
+void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
+{
+	bool is_waiting = false;
+	uint64_t began_ns;
+	uint64_t end_ns;
+
+	if (now_ns < service->after_look_ns)
+		return;
+	began_ns = ww_clock_now_ns();
+	service->after_look_ns = WW_NEVER;
+	ww_list_for_each (link, &service->peers) {
+		struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
+			continue;
+		pthread_mutex_lock(&service->lock);
+		peer_look(service, peer, began_ns);
+		pthread_mutex_unlock(&service->lock);
+		is_waiting = is_waiting || peer->waiting_after;
+	}
+	end_ns = ww_clock_now_ns();
+	service->after_pause_ns = end_ns + PAUSE_FACTOR * (end_ns - began_ns);
+	if (is_waiting)
+		service->after_look_ns = soonest_look_ns(service, end_ns);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_after.c - calls that start after a value of a timeline
+ *
+ * Client and server are in one process here. What becomes of the calls when the timeline's process
+ * ends is seen in tests/integration/service_after.c.
+ */
+#include "conformance/service_stage.h"
+
+#define BYTES 4096
+#define MANY  100 /* timelines: more than the server keeps for a client */
+
+static ww_timeline *timeline_make(void)
+{
+	ww_timeline *timeline;
+
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	return timeline;
+}
+
+static struct ww_token timeline_token(ww_timeline *timeline)
+{
+	const struct ww_token_params params = {
+		.struct_size = sizeof(params),
+		.escrow_ns = WW_ESCROW_NONE,
+	};
+	struct ww_token token;
+
+	MUST_OK(ww_timeline_export(timeline, scene.broker, &params, NULL, &token));
+	return token;
+}
+
+static ww_ticket *submit_nop(ww_client *client, const struct ww_submit_params *params)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(client, stage_find(client, "nop"), NULL, 0, params, FOREVER, NULL,
+		&ticket));
+	return ticket;
+}
+
+static void must_end(ww_ticket *ticket, ww_status status)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	MUST_STATUS(status, ww_ticket_wait(ticket, FOREVER, NULL));
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST_EQUAL(status == WW_OK, info.has_started);
+	MUST_EQUAL(0, info.failed_call);
+	ww_ticket_unref(ticket);
+}
+
+/* Whoever serves has gone on since: the ticket's call is known to wait. */
+static void must_wait(struct stage *stage, ww_ticket *ticket)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	for (uint32_t i = 0; i < 8; i++)
+		must_end(submit_nop(stage->client, SUBMIT(.lane = 63)), WW_OK);
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST(!info.has_ended && !info.has_started);
+}
+
+CASE(service_call_starts_after_value, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *behind;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 5));
+	behind = submit_nop(stage.client, NULL);
+	must_wait(&stage, ticket);
+	MUST_OK(ww_timeline_signal(timeline, 4));
+	must_wait(&stage, ticket);
+	must_wait(&stage, behind);
+	MUST_OK(ww_timeline_signal(timeline, 5));
+	must_end(ticket, WW_OK);
+	must_end(behind, WW_OK);
+	must_end(submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 3)), WW_OK);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+CASE(service_call_starts_after_token, SERVICES)
+{
+	struct ww_token token;
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	token = timeline_token(timeline);
+	for (uint64_t value = 1; value < 4; value++) {
+		ticket = submit_nop(stage.client,
+			SUBMIT(.after_token = &token, .after_value = value));
+		must_wait(&stage, ticket);
+		MUST_OK(ww_timeline_signal(timeline, value));
+		must_end(ticket, WW_OK);
+	}
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+/* What a stream of the client does before it signals, the function finds done. */
+CASE(service_call_starts_after_stream, SERVICES)
+{
+	struct ww_value values[2];
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_memory *memory;
+	ww_stream *stream;
+	uint8_t byte;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	stream = stream_make(scene.device);
+	memory = scene_make(BYTES, 1);
+	values[0] = value_memory(memory);
+	values[1] = value_u64(BYTES - 1);
+	for (uint8_t i = 1; i <= 32; i++) {
+		MUST_OK(ww_stream_fill(stream, ww_memory_pointer(memory), i, 1, BYTES));
+		MUST_OK(ww_timeline_stream_signal(timeline, stream, i));
+		MUST_OK(ww_client_call(stage.client, stage_find(stage.client, "mark"), values, 2,
+			SUBMIT(.after = timeline, .after_value = i), FOREVER, NULL, NULL));
+		MUST(service_marks_made() > 0);
+		memory_get(memory, BYTES - 1, &byte, 1);
+		MUST_EQUAL(i + 1, byte);
+	}
+	ww_timeline_unref(timeline);
+	ww_stream_unref(stream);
+	ww_memory_unref(memory);
+	stage_end(&stage);
+}
+
+/* The token goes with as many arguments as there are. */
+CASE(service_call_after_value_has_its_arguments, SERVICES)
+{
+	const struct ww_value values[] = {value_i64(-2), value_i64(44)};
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	MUST_OK(ww_client_submit(stage.client, stage_find(stage.client, "add"), values, 2,
+		SUBMIT(.after = timeline, .after_value = 1), FOREVER, NULL, &ticket));
+	must_wait(&stage, ticket);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	MUST_OK(ww_ticket_wait(ticket, FOREVER, NULL));
+	MUST_EQUAL(42, result_scalar(ticket, 0));
+	ww_ticket_unref(ticket);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+CASE(service_waiting_call_is_cancelled, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
+	must_wait(&stage, ticket);
+	ww_ticket_cancel(ticket);
+	must_end(ticket, WW_CANCELLED);
+	ticket = submit_nop(stage.client,
+		SUBMIT(.after = timeline, .after_value = 1, .deadline_ns = UINT64_C(50000000)));
+	must_end(ticket, WW_TIMED_OUT);
+	MUST_STATUS(WW_TIMED_OUT,
+		ww_client_call(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+			SUBMIT(.after = timeline, .after_value = 1), UINT64_C(20000000), NULL,
+			NULL));
+	must_end(submit_nop(stage.client, NULL), WW_OK);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+/* What the server cannot import ends the call that names it, and no other one. */
+CASE(service_timeline_that_is_none_ends_its_call, SERVICES)
+{
+	ww_timeline *timeline;
+	struct ww_token token;
+	struct stage stage;
+	ww_memory *memory;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	MUST_REFUSE(WW_ERR_INVALID, "after_token",
+		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+			SUBMIT(.after_value = 1), FOREVER, NULL, NULL));
+	MUST_REFUSE(WW_ERR_INVALID, "2^62",
+		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+			SUBMIT(.after_value = WW_TIMELINE_MAX + 1), FOREVER, NULL, NULL));
+	memory = scene_make(BYTES, 1);
+	MUST_OK(ww_memory_export(memory, scene.broker,
+		WW_PARAMS(struct ww_export_params, .escrow_ns = WW_ESCROW_NONE), NULL, &token));
+	MUST_STATUS(WW_ERR_INVALID,
+		ww_client_submit(stage.client, stage_find(stage.client, "nop"), NULL, 0,
+			SUBMIT(.after_token = &token, .after_value = 1), FOREVER, NULL, NULL));
+	ww_memory_unref(memory);
+	MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params, .flags = WW_TIMELINE_ALONE),
+		&timeline));
+	token = timeline_token(timeline);
+	ww_timeline_unref(timeline);
+	ticket = submit_nop(stage.client, SUBMIT(.after_token = &token, .after_value = 1));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "the timeline to start after",
+		ww_ticket_wait(ticket, FOREVER, NULL));
+	must_end(ticket, WW_ERR_NOT_FOUND);
+	must_end(submit_nop(stage.client, NULL), WW_OK);
+	stage_end(&stage);
+}
+
+/* A call that waits for another one and for a timeline starts after both. */
+CASE(service_call_depends_and_starts_after_value, SERVICES)
+{
+	const struct ww_value status = value_i32(WW_ERR_EXISTS);
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *failed;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	ww_ticket_unref(stage_submit(&stage, "nop", NULL, 0));
+	ticket = submit_nop(stage.client,
+		SUBMIT(.lane = 1, .depends_on = 1, .after = timeline, .after_value = 1));
+	must_wait(&stage, ticket);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	must_end(ticket, WW_OK);
+	failed = stage_submit(&stage, "fail", &status, 1);
+	MUST_OK(ww_ticket_info_get(failed, &info));
+	ticket = submit_nop(stage.client,
+		SUBMIT(.lane = 1, .depends_on = info.number, .after = timeline, .after_value = 2));
+	MUST_STATUS(WW_ERR_DEPENDENCY_FAILED, ww_ticket_wait(ticket, FOREVER, NULL));
+	ww_ticket_unref(failed);
+	ww_ticket_unref(ticket);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+/* All lanes of a client wait for ever: another one's calls are served all the same. */
+CASE(service_lanes_that_wait_harm_nobody_else, SERVICES)
+{
+	ww_ticket *tickets[WW_SERVICE_LANES_MAX];
+	ww_timeline *timelines[WW_SERVICE_LANES_MAX];
+	const struct ww_value values[] = {value_i64(1), value_i64(2)};
+	struct stage stage;
+	ww_client *victim;
+
+	stage_begin(&stage, NULL);
+	stage_start_thread(&stage);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &victim));
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		timelines[i] = timeline_make();
+		tickets[i] = submit_nop(stage.client,
+			SUBMIT(.lane = i, .after = timelines[i], .after_value = 1));
+	}
+	for (int i = 0; i < 2000; i++)
+		MUST_OK(ww_client_call(victim, stage_find(victim, "add"), values, 2,
+			SUBMIT(.lane = i % 64U), FOREVER, NULL, NULL));
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[i], 0, NULL));
+		if (i % 2 == 0)
+			MUST_OK(ww_timeline_signal(timelines[i], 1));
+	}
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		if (i % 2 == 1)
+			ww_ticket_cancel(tickets[i]);
+		must_end(tickets[i], i % 2 ? WW_CANCELLED : WW_OK);
+		ww_timeline_unref(timelines[i]);
+	}
+	ww_client_unref(victim);
+	stage_end(&stage);
+}
+
+/* The server lets go of those that were used least recently, and imports them again. */
+CASE(service_call_starts_after_one_of_many_timelines, SERVICES)
+{
+	struct ww_token tokens[MANY];
+	ww_timeline *timelines[MANY];
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	for (uint32_t i = 0; i < MANY; i++) {
+		timelines[i] = timeline_make();
+		tokens[i] = timeline_token(timelines[i]);
+	}
+	for (uint64_t i = 0; i < UINT64_C(3) * MANY; i++) {
+		ticket = submit_nop(stage.client,
+			SUBMIT(.lane = i % WW_SERVICE_LANES_MAX, .after_token = &tokens[i % MANY],
+				.after_value = i / MANY + 1));
+		MUST_OK(ww_timeline_signal(timelines[i % MANY], i / MANY + 1));
+		must_end(ticket, WW_OK);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		ww_timeline_unref(timelines[i]);
+	stage_end(&stage);
+}
+
+CASE(service_drains_though_a_call_waits, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *behind;
+	ww_ticket *ticket;
+
+	stage_open(&stage, NULL);
+	timeline = timeline_make();
+	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
+	behind = submit_nop(stage.client, NULL);
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(stage.service, 0, NULL));
+	MUST_OK(ww_service_drain(stage.service));
+	MUST_STATUS(WW_END, ww_service_serve(stage.service, FOREVER, NULL));
+	must_end(ticket, WW_ERR_UNAVAILABLE);
+	must_end(behind, WW_OK);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+/* Both the client and the service may end while calls wait. */
+CASE(service_ends_while_a_call_waits, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_client *other;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	timeline = timeline_make();
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
+	ww_ticket_unref(submit_nop(other, SUBMIT(.after = timeline, .after_value = 1)));
+	ticket = submit_nop(stage.client, SUBMIT(.after = timeline, .after_value = 1));
+	must_wait(&stage, ticket);
+	ww_client_unref(other);
+	ww_ticket_unref(ticket);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}

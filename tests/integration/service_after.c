@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_after.c - calls that start after a value of another process's timeline
+ *
+ * The case is the client; a process is the server, another one signals the timeline "t", and a
+ * third one is a client that must notice nothing.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "integration/service.h"
+
+struct waiting {
+	struct child server;
+	struct child victim;
+	struct child signaller;
+	ww_client *client;
+	ww_timeline *timeline;
+	uint32_t nop;
+};
+
+static void waiting_begin(struct waiting *waiting)
+{
+	service_start_all(&waiting->server, &waiting->victim, 1, "");
+	service_start(&waiting->signaller, NULL);
+	agent_must(&waiting->signaller, WW_OK, "timeline t");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &waiting->client));
+	MUST_OK(ww_client_find(waiting->client, "nop", NULL, 0, NULL, &waiting->nop));
+	MUST_OK(ww_timeline_get(scene.broker, "t", 0, NULL, &waiting->timeline));
+}
+
+static void waiting_end(struct waiting *waiting)
+{
+	ww_client_unref(waiting->client);
+	ww_timeline_unref(waiting->timeline);
+	agent_must(&waiting->victim, WW_OK, "many 10");
+	agent_must(&waiting->server, WW_OK, "clients 1");
+	agent_end(&waiting->victim);
+	agent_end(&waiting->server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static ww_ticket *submit_after(struct waiting *waiting, uint32_t lane, uint64_t value)
+{
+	ww_ticket *ticket;
+
+	MUST_OK(ww_client_submit(waiting->client, waiting->nop, NULL, 0,
+		WW_PARAMS(struct ww_submit_params, .lane = lane, .after = waiting->timeline,
+			.after_value = value),
+		WW_FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+static void must_end(ww_ticket *ticket, ww_status status, const char *word)
+{
+	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);
+
+	MUST_STATUS(status, ww_ticket_wait(ticket, WW_FOREVER, NULL));
+	MUST(status == WW_OK || strstr(ww_error_last()->message, word));
+	MUST_OK(ww_ticket_info_get(ticket, &info));
+	MUST_EQUAL(status == WW_OK, info.has_started);
+	MUST_EQUAL(0, info.failed_call);
+	ww_ticket_unref(ticket);
+}
+
+/* The server has looked at the calls since: each waits, unless it has ended. */
+static void pass_time(struct waiting *waiting)
+{
+	for (int i = 0; i < 8; i++)
+		MUST_OK(ww_client_call(waiting->client, waiting->nop, NULL, 0,
+			WW_PARAMS(struct ww_submit_params, .lane = 63), WW_FOREVER, NULL, NULL));
+}
+
+CASE(service_killed_signaller_ends_calls_after_it, NEEDS_VALUES)
+{
+	struct waiting waiting;
+	ww_ticket *tickets[2];
+	char pid[32];
+
+	waiting_begin(&waiting);
+	for (uint32_t i = 0; i < 2; i++)
+		tickets[i] = submit_after(&waiting, i, 3 + 2 * i);
+	pass_time(&waiting);
+	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[0], 0, NULL));
+	agent_must(&waiting.signaller, WW_OK, "signal 3");
+	must_end(tickets[0], WW_OK, "");
+	MUST_STATUS(WW_NOT_READY, ww_ticket_wait(tickets[1], 0, NULL));
+	snprintf(pid, sizeof(pid), "process %d", (int)waiting.signaller.pid);
+	child_kill(&waiting.signaller);
+	must_end(tickets[1], WW_ERR_DEPENDENCY_FAILED, pid);
+	waiting_end(&waiting);
+}
+
+CASE(service_closed_timeline_ends_calls_after_it, NEEDS_VALUES)
+{
+	struct waiting waiting;
+	ww_ticket *ticket;
+
+	waiting_begin(&waiting);
+	ticket = submit_after(&waiting, 0, 3);
+	pass_time(&waiting);
+	agent_must(&waiting.signaller, WW_OK, "signal 2");
+	must_end(submit_after(&waiting, 1, 2), WW_OK, "");
+	agent_must(&waiting.signaller, WW_OK, "close");
+	must_end(ticket, WW_ERR_DEPENDENCY_FAILED, "closed the timeline at value 2");
+	agent_end(&waiting.signaller);
+	waiting_end(&waiting);
+}
+
+/* The server looks at the timeline without the broker. */
+CASE(service_calls_wait_though_the_broker_restarts, NEEDS_VALUES)
+{
+	struct waiting waiting;
+	ww_ticket *ticket;
+
+	waiting_begin(&waiting);
+	ticket = submit_after(&waiting, 0, 1);
+	pass_time(&waiting);
+	MUST_CALL(kill((pid_t)scene_info().pid, SIGKILL));
+	agent_must(&waiting.signaller, WW_OK, "signal 1");
+	must_end(ticket, WW_OK, "");
+	broker_hear_ready(&scene.daemon);
+	agent_end(&waiting.signaller);
+	waiting_end(&waiting);
+}
+
+/* Clients with a call in each lane that waits for ever; one of them is killed. */
+CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
+{
+	struct waiting waiting;
+	struct child hostile[2];
+
+	waiting_begin(&waiting);
+	for (int i = 0; i < 2; i++) {
+		service_start(&hostile[i], NULL);
+		agent_must(&hostile[i], WW_OK, "open s");
+		agent_must(&hostile[i], WW_OK, "fill_lanes t");
+	}
+	agent_must(&waiting.victim, WW_OK, "many 2000");
+	child_kill(&hostile[0]);
+	agent_must(&waiting.server, WW_OK, "clients 3");
+	agent_must(&waiting.victim, WW_OK, "many 200");
+	agent_must(&hostile[1], WW_OK, "leave");
+	agent_must(&waiting.server, WW_OK, "clients 2");
+	agent_end(&hostile[1]);
+	agent_end(&waiting.signaller);
+	waiting_end(&waiting);
+}
