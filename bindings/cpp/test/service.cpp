@@ -77,6 +77,49 @@ TEST("a descriptor shows that there are calls")
 	CLAIM(first->wait(forever) == outcome::done);
 }
 
+TEST("a call starts after a value of a timeline, which goes by itself or as a token")
+{
+	const device on = test::device();
+	const service made = service::create(on, "");
+
+	auto nop = [](const call &) -> result<void> { return {}; };
+
+	made.offer("nop", "", nop);
+	made.start();
+	token_options no_escrow;
+
+	no_escrow.escrow = 0ns;
+	const client caller = client::import_token(made.export_token(access::write, no_escrow));
+	const timeline awaited = timeline::create();
+	submit_options options;
+
+	options.after = &awaited;
+	options.after_value = 1;
+	const std::optional<ticket> first =
+		caller.submit(caller.find("nop"), {}, forever, options);
+	const token named = awaited.export_token(no_escrow);
+
+	options.after = nullptr;
+	options.after_token = &named;
+	options.after_value = 2;
+	options.lane = 1;
+	const std::optional<ticket> second =
+		caller.submit(caller.find("nop"), {}, forever, options);
+
+	CLAIM(made.serve(10ms) == outcome::timed_out);
+	CLAIM(first->wait(0s) == outcome::not_ready && second->wait(0s) == outcome::not_ready);
+	awaited.signal(1);
+	while (first->wait(0s) == outcome::not_ready)
+		CLAIM(made.serve(1ms) == outcome::timed_out);
+	CLAIM(second->wait(0s) == outcome::not_ready);
+	awaited.signal(2);
+	while (second->wait(0s) == outcome::not_ready)
+		CLAIM(made.serve(1ms) == outcome::timed_out);
+	options.after_token = nullptr;
+	options.after_value = 3;
+	REFUSED(status::invalid, caller.submit(caller.find("nop"), {}, forever, options));
+}
+
 TEST("a function fills a memory by its stream; observers cannot call; tokens open a service")
 {
 	const device on = test::device();

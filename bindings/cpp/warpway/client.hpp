@@ -27,6 +27,9 @@ struct submit_options {
 	std::uint32_t lane = 0;
 	std::uint64_t deadline_ns = 0;
 	std::uint64_t depends_on = 0;
+	const timeline *after = nullptr;     /* borrowed until the call is made, as the next */
+	const token *after_token = nullptr; /* instead of after */
+	std::uint64_t after_value = 0;
 };
 
 /* struct ww_ticket_info */
@@ -269,6 +272,9 @@ private:
 		filled.lane = options.lane;
 		filled.deadline_ns = options.deadline_ns;
 		filled.depends_on = options.depends_on;
+		filled.after = options.after ? options.after->get() : nullptr;
+		filled.after_token = options.after_token ? &options.after_token->raw() : nullptr;
+		filled.after_value = options.after_value;
 		return filled;
 	}
 };

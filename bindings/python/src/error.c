@@ -66,7 +66,7 @@ static const struct error_class classes[] = {
 		{WW_ERR_UNAVAILABLE}},
 	{"DependencyFailed", NULL,
 		"A call was not run, since a call that it depends on has failed. Its attribute `failed_call` "
-		"is the number of that one.",
+		"is the number of that one; 0: the value of a timeline that it starts after never comes.",
 		{WW_ERR_DEPENDENCY_FAILED}},
 	{"Timeout", &PyExc_TimeoutError, "The time limit passed first.", {WW_TIMED_OUT}},
 	{"Cancelled", NULL, "The Cancel object of the call was set first.", {WW_CANCELLED}},

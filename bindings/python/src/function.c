@@ -133,6 +133,7 @@ struct options {
 	uint64_t timeout_ns;
 	PyObject *cancel; /* borrowed; or NULL */
 	struct ww_submit_params params;
+	ww_timeline *after; /* a reference, or NULL */
 };
 
 static bool read_deadline(PyObject *value, uint64_t *out_ns)
@@ -168,6 +169,34 @@ static bool read_depends_on(PyObject *value, uint64_t *out_number)
 	return is_read;
 }
 
+/* A timeline, or its token, and a value. What a tuple has stays as long as it. */
+static bool read_after(struct core *core, PyObject *value, struct options *options)
+{
+	PyObject *object;
+
+	if (value == Py_None)
+		return true;
+	if (!PyTuple_Check(value) || PyTuple_Size(value) != 2) {
+		PyErr_Format(PyExc_TypeError, "after is a tuple (timeline, value), not %R", value);
+		return false;
+	}
+	object = PyTuple_GetItem(value, 0);
+	if (Py_TYPE(object) == core->types[CORE_TOKEN]) {
+		options->params.after_token = token_of(core, object);
+	} else if (Py_TYPE(object) == core->types[CORE_TIMELINE]) {
+		options->after = handle_borrow(object, &timeline_class);
+		options->params.after = options->after;
+		if (!options->after)
+			return false;
+	} else {
+		PyErr_Format(PyExc_TypeError,
+			"the first of after is a warpway.Timeline or Token, not %R",
+			(PyObject *)Py_TYPE(object));
+		return false;
+	}
+	return convert_bytes(PyTuple_GetItem(value, 1), &options->params.after_value);
+}
+
 /* A call that need not wait does not look at it. */
 static bool read_cancel(const struct core *core, PyObject *value, PyObject **out_cancel)
 {
@@ -188,6 +217,8 @@ static bool read_option(PyObject *self, struct options *options, PyObject *key, 
 		return read_lane(value, &options->params.lane);
 	if (PyUnicode_CompareWithASCIIString(key, "depends_on") == 0)
 		return read_depends_on(value, &options->params.depends_on);
+	if (PyUnicode_CompareWithASCIIString(key, "after") == 0)
+		return read_after(core_of(self), value, options);
 	if (PyUnicode_CompareWithASCIIString(key, "cancel") == 0)
 		return read_cancel(core_of(self), value, &options->cancel);
 	PyErr_Format(PyExc_TypeError, "'%U' has no parameter '%U': its signature is '%U'",
@@ -353,6 +384,7 @@ static PyObject *submit(PyObject *self, PyObject *arguments, PyObject *keywords,
 	if (read_arguments(self, arguments, keywords, &values, options))
 		ticket = submit_values(self, &values, options);
 	call_values_fini(&values);
+	handle_return(&timeline_class, options->after);
 	return ticket;
 }
 
@@ -454,6 +486,9 @@ static PyType_Slot slots[] = {
 		    "- ``deadline``: seconds from now: the function is not started later.\n"
 		    "- ``lane``: 0 to 63: calls of one lane run in their order.\n"
 		    "- ``depends_on``: a Ticket, or its number: if that call fails, this one is not run.\n"
+		    "- ``after``: (timeline, value), a Timeline or a Token of one, and a number: the call waits in\n"
+		    "  its lane until the timeline has completed the value. If the value never comes, it ends with\n"
+		    "  `DependencyFailed`.\n"
 		    "- ``cancel``: a Cancel, which ends the wait and cancels the call.")},
 	{Py_tp_dealloc, function_dealloc},
 	{Py_tp_call, function_call},

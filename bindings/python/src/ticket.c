@@ -295,7 +295,8 @@ static PyMethodDef methods[] = {
 		"Cancelled\n    The call was cancelled before the function was started.\n"
 		"PeerLost\n    The server has ended. The exception's attribute `has_started` says whether the\n"
 		"    function may have run.\n"
-		"DependencyFailed\n    A call that it depends on has failed: `failed_call` is its number."},
+		"DependencyFailed\n    A call that it depends on has failed: `failed_call` is its number. 0: the value that\n"
+		"    the call starts after never comes."},
 	{"cancel", ticket_cancel, METH_NOARGS,
 		"cancel($self, /)\n--\n\n"
 		"Cancel the call.\n\n"

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that start after a value of a timeline."""
+import pytest
+
+import warpway
+from test_service import served
+
+
+def offer(service):
+    service.offer("add", "i32 a, i32 b = 1 -> i32 sum", lambda a, b: a + b)
+
+
+def test_call_starts_after_value(device):
+    timeline = warpway.Timeline()
+    with served(device, offer) as (_, client):
+        ticket = client.submit("add", 1, after=(timeline, 5))
+        by_token = client.submit("add", 2, lane=1, after=(timeline.token(), 6))
+        assert client.add(3, lane=2) == 4
+        timeline.signal(4)
+        assert client.add(3, lane=2) == 4 and not ticket.started
+        timeline.signal(5)
+        assert ticket.result() == 2 and not by_token.done
+        timeline.signal(6)
+        assert by_token.result() == 3
+        assert client.add(4, after=(timeline, 6)) == 5
+        assert client.add(4, after=None) == 5
+
+
+def test_value_that_never_comes(device):
+    timeline, alone = warpway.Timeline(), warpway.Timeline(alone=True)
+    token = alone.token(escrow=None)
+    alone.close()
+    with served(device, offer) as (_, client):
+        with pytest.raises(warpway.Timeout, match="was cancelled"):
+            client.add(1, after=(timeline, 1), timeout=0.01)
+        with pytest.raises(warpway.Timeout, match="deadline"):
+            client.add(1, after=(timeline, 1), deadline=0.01)
+        ticket = client.submit("add", 1, after=(timeline, 1))
+        ticket.cancel()
+        with pytest.raises(warpway.Cancelled) as caught:
+            ticket.result()
+        assert caught.value.has_started is False
+        with pytest.raises(warpway.NotFound, match="the timeline to start after"):
+            client.add(1, after=(token, 1))
+
+
+def test_what_is_no_timeline(device):
+    timeline, closed = warpway.Timeline(), warpway.Timeline()
+    closed.close()
+    with served(device, offer) as (_, client):
+        for after, error, words in (
+            (5, TypeError, "tuple"),
+            ([timeline, 1], TypeError, "tuple"),
+            ((timeline,), TypeError, "tuple"),
+            ((5, 1), TypeError, "Timeline or Token"),
+            ((timeline, -1), ValueError, ""),
+            ((timeline, "x"), TypeError, ""),
+            ((timeline, 2**63), warpway.InvalidArgument, "2\\^62"),
+            ((closed, 1), ValueError, "closed"),
+            ((warpway.Memory(4096).token(), 1), warpway.InvalidArgument, "none"),
+        ):
+            with pytest.raises(error, match=words):
+                client.add(1, after=after)
+        assert client.add(1) == 2
