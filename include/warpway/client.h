@@ -152,6 +152,12 @@ WW_API ww_status ww_client_wait_ready(ww_client *client, uint64_t timeout_ns, ww
 WW_API ww_status ww_client_find(ww_client *client, const char *name, const char *signature,
 	uint64_t timeout_ns, ww_cancel *cancel, uint32_t *out_function);
 
+/*
+ * ww_submit_params.flags of ww_client_call(): if the server ends before it has answered, the call
+ * is made again, by the next server of the service's name
+ */
+#define WW_SUBMIT_REPEAT UINT64_C(0x1)
+
 /**
  * struct ww_submit_params - how a call is made
  * @struct_size:  sizeof(struct ww_submit_params)
@@ -165,6 +171,7 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  *                NULL: see @after_token
  * @after_token:  borrowed; the same, by its token
  * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts after no timeline
+ * @flags:        WW_SUBMIT_... bits
  *
  * A call that starts after a timeline waits in its lane, and the lane's later calls wait for it;
  * other lanes go on. No stream of the server waits, and no thread: the server looks at the timeline
@@ -187,6 +194,7 @@ struct ww_submit_params {
 	ww_timeline *after;
 	const struct ww_token *after_token;
 	uint64_t after_value;
+	uint64_t flags;
 };
 
 /**
@@ -207,7 +215,8 @@ struct ww_submit_params {
  * server keeps up to 64 timelines imported for a client, those that calls started after last.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; or
- *         @params says of no timeline, or value, that the call starts after);
+ *         @params says of no timeline, or value, that the call starts after; or flags are unknown,
+ *         or are those of ww_client_call());
  *         WW_ERR_MISMATCH (an argument is not what the signature says); WW_ERR_LIMIT (the arguments
  *         are larger than the room for them); WW_ERR_ACCESS (this client observes; or the server
  *         has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export();
@@ -232,7 +241,20 @@ WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
  *
  * If the time is over, or the flag is set, the call is cancelled.
  *
- * Return: as ww_client_submit() and ww_ticket_wait().
+ * With WW_SUBMIT_REPEAT in its params' flags a call is made again if the server ends before it has
+ * answered: the function may have run already, in part or wholly. The call waits within @timeout_ns
+ * and its deadline until another process has made a service of the name that @client was opened by,
+ * and started it. It is repeated only if
+ *   - the function is offered with WW_FUNCTION_IDEMPOTENT, before and after that;
+ *   - @client was opened by name, and the next server is of the same user as the one before;
+ *   - the call depends on no other one (depends_on is 0).
+ * @client stays a client of the server that has ended. Its later calls with WW_SUBMIT_REPEAT go to
+ * the next server; to submit other calls there, open the service anew.
+ *
+ * Return: as ww_client_submit() and ww_ticket_wait(). With WW_SUBMIT_REPEAT also: WW_ERR_PEER_LOST
+ *         (the server has ended, and the call is not one that can be repeated); WW_ERR_ACCESS (the
+ *         next server is of another user); WW_ERR_NOT_FOUND or WW_ERR_MISMATCH (it does not offer
+ *         this function); as ww_client_open().
  */
 WW_API ww_status ww_client_call(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,

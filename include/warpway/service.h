@@ -27,8 +27,9 @@
  *   - If a client ends, its queued calls are dropped. Those that run end as usual. What the server
  *     holds for it is released.
  *   - If the server ends, each call ends with WW_ERR_PEER_LOST, and says whether its function had
- *     been started. Nothing is called twice by itself. A kernel that faults ends the server's
- *     context, and so the server; no client is harmed.
+ *     been started. Nothing is called twice by itself, unless the function is offered with
+ *     WW_FUNCTION_IDEMPOTENT and the call is made with WW_SUBMIT_REPEAT (client.h). A kernel that
+ *     faults ends the server's context, and so the server; no client is harmed.
  *   - If the broker ends, and its supervisor too, calls go on, and nobody can become a client.
  *     Server and clients learn of each other's end from the kernel, within 0.1 s while they wait or
  *     serve. A call with an array that the server would have to import fails.

@@ -82,6 +82,8 @@ struct ww_client {
 	struct ww_wire_service_ref form; /* constant, as are the next ones */
 	bool is_observer;
 	uint32_t server_uid;
+	uint32_t gid;                    /* as it was opened with */
+	char *name;                      /* owned; NULL: it was opened by a token */
 	struct ww_broker *broker;        /* a reference */
 	struct ww_attachments object;    /* the hold of the service's object */
 	struct ww_signal_map *server;    /* its signal page, a reference */
@@ -107,6 +109,7 @@ struct ww_client {
 	struct ww_token *tokens;       /* of memories that are exported; NULL: none was yet */
 	struct ww_client_holds *holds; /* owned, as the tokens: of the call that is being made */
 	struct ww_list free_tickets;
+	struct ww_client *next; /* of the next server, for calls that are repeated; or NULL */
 };
 
 /* @form: constant. Return: WW_OK; WW_ERR_NO_MEMORY. */
@@ -142,6 +145,23 @@ static inline bool ww_client_is_over(const struct ww_client *client)
 		__atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE) >
 		WW_WIRE_SERVICE_JOIN_JOINED;
 }
+
+/* How long until a deadline, for a call that takes a time limit. */
+uint64_t ww_client_time_left(uint64_t deadline_ns);
+
+/* --- repeats (repeat.c) --- */
+
+/* Whether a call of the function is repeated when the server has ended. */
+bool ww_client_may_repeat(const struct ww_client *client, uint32_t function,
+	const struct ww_submit_params *params);
+
+/*
+ * A client of the next server, at client->next, and the same function there.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_ACCESS (that server is of another user); as
+ *         ww_client_open() and ww_client_find().
+ */
+ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint64_t deadline_ns,
+	uint32_t *out_function);
 
 /* Why, recorded. @what: "call 5" */
 ww_status ww_client_fail_over(const struct ww_client *client, const char *what);

@@ -120,6 +120,8 @@ void ww_client_free(struct ww_client *client)
 	ww_peer_process_unref(client->process);
 	ww_attachments_fini(&client->object);
 	ww_broker_unref(client->broker);
+	ww_client_unref(client->next);
+	free(client->name);
 	free(client);
 }
 
@@ -227,6 +229,7 @@ static ww_status join(struct ww_get_reply *grant, const struct ww_client_params 
 	if (status != WW_OK)
 		return status;
 	client->is_observer = params->flags & WW_CLIENT_OBSERVE;
+	client->gid = params->gid;
 	client->server_uid = grant->granted.uid;
 	ww_try(open_files(client, grant));
 	ww_get_reply_keep(grant, &client->object);
@@ -267,6 +270,15 @@ static ww_status get(struct ww_get_reply *grant, const struct ww_client_params *
 	return status == WW_OK ? join(grant, params, out_client) : status;
 }
 
+/* So that the next server of the name is found when this one has ended. */
+static ww_status keep_name(ww_client *client, const char *name)
+{
+	client->name = strdup(name);
+	if (!client->name)
+		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a client: out of memory");
+	return WW_OK;
+}
+
 ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_client_params *params,
 	uint64_t timeout_ns, ww_cancel *cancel, ww_client **out_client)
 {
@@ -290,6 +302,10 @@ ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_cl
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
 		status = get(&grant, &ours, out_client);
+	if (status == WW_OK)
+		status = keep_name(*out_client, name);
+	if (status < 0)
+		*out_client = ww_client_unref(*out_client);
 	return ww_call_limit_end(&limit, status);
 }
 

@@ -366,6 +366,11 @@ static ww_status read_params(const struct ww_client *client, const struct ww_sub
 			"a call cannot depend on call %" PRIu64
 			", which is more than %d calls ago; wait for its ticket instead",
 			ours->depends_on, WW_SERVICE_DEPENDS_MAX - 1);
+	if (ours->flags)
+		return ww_fail(WW_ERR_INVALID,
+			"flags 0x%" PRIx64
+			" of a call are unknown, or for calls that are waited for only",
+			ours->flags);
 	return check_after(ours);
 }
 
@@ -446,10 +451,7 @@ ww_status ww_client_submit(ww_client *client, uint32_t function, const struct ww
 /* Cancels the call if its time is over. */
 static ww_status finish(ww_ticket *ticket, uint64_t deadline_ns)
 {
-	uint64_t now_ns = deadline_ns == WW_NEVER ? 0 : ww_clock_now_ns();
-	uint64_t left_ns = now_ns < deadline_ns ? deadline_ns - now_ns : 0;
-	ww_status status = ww_ticket_wait(ticket, deadline_ns == WW_NEVER ? WW_FOREVER : left_ns,
-		NULL);
+	ww_status status = ww_ticket_wait(ticket, ww_client_time_left(deadline_ns), NULL);
 
 	if (status != WW_NOT_READY)
 		return status;
@@ -508,16 +510,13 @@ ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint64_t tim
 	return status;
 }
 
-ww_status ww_client_call(ww_client *client, uint32_t function, const struct ww_value *arguments,
-	uint32_t count, const struct ww_submit_params *params, uint64_t timeout_ns,
-	ww_cancel *cancel, ww_ticket **out_ticket)
+static ww_status call_once(ww_client *client, uint32_t function, const struct ww_value *arguments,
+	uint32_t count, const struct ww_submit_params *params, uint64_t deadline_ns,
+	ww_ticket **out_ticket)
 {
-	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
 	ww_ticket *ticket = NULL;
 	ww_status status;
 
-	ww_clear(out_ticket, NULL);
 	status = check_and_submit(client, function, arguments, count, params, deadline_ns, &ticket);
 	if (status != WW_OK)
 		return status;
@@ -527,4 +526,53 @@ ww_status ww_client_call(ww_client *client, uint32_t function, const struct ww_v
 	else
 		ww_ticket_unref(ticket);
 	return status;
+}
+
+/* By the next server, or the one after that. @once: the params without the flag */
+static ww_status call_again(ww_client *client, uint32_t function, const struct ww_value *arguments,
+	uint32_t count, struct ww_submit_params *once, uint64_t deadline_ns, ww_ticket **out_ticket)
+{
+	uint64_t start_ns = once->deadline_ns ? ww_clock_deadline_ns(once->deadline_ns) : WW_NEVER;
+	ww_status status = WW_ERR_PEER_LOST;
+
+	if (!client->next || !ww_client_may_repeat(client, function, once))
+		status = call_once(client, function, arguments, count, once, deadline_ns,
+			out_ticket);
+	while (status == WW_ERR_PEER_LOST && ww_client_may_repeat(client, function, once)) {
+		uint64_t until_ns = start_ns < deadline_ns ? start_ns : deadline_ns;
+		uint32_t index;
+
+		status = ww_client_find_next(client, function, until_ns, &index);
+		if (status != WW_OK)
+			break;
+		if (start_ns != WW_NEVER)
+			once->deadline_ns = ww_client_time_left(start_ns);
+		if (once->deadline_ns == 0 && start_ns != WW_NEVER)
+			return WW_TIMED_OUT;
+		status = call_once(client->next, index, arguments, count, once, deadline_ns,
+			out_ticket);
+	}
+	return status;
+}
+
+ww_status ww_client_call(ww_client *client, uint32_t function, const struct ww_value *arguments,
+	uint32_t count, const struct ww_submit_params *params, uint64_t timeout_ns,
+	ww_cancel *cancel, ww_ticket **out_ticket)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	struct ww_submit_params once = {.flags = 0};
+
+	ww_clear(out_ticket, NULL);
+	if (params)
+		ww_try(ww_params_read(&once, sizeof(once), params, PARAMS_V1_BYTES,
+			"ww_submit_params"));
+	if (!params || !(once.flags & WW_SUBMIT_REPEAT))
+		return call_once(client, function, arguments, count, params, deadline_ns,
+			out_ticket);
+	ww_try(ww_process_enter());
+	ww_require(client, "ww_client_call: client is NULL");
+	ww_try(ww_ref_check(&client->ref, "a client"));
+	once.flags &= ~WW_SUBMIT_REPEAT;
+	return call_again(client, function, arguments, count, &once, deadline_ns, out_ticket);
 }

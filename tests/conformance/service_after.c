@@ -50,7 +50,7 @@ static void must_end(ww_ticket *ticket, ww_status status)
 	ww_ticket_unref(ticket);
 }
 
-/* Whoever serves has gone on since: the ticket's call is known to wait. */
+/* The serving thread has gone on since: the ticket's call is known to wait. */
 static void must_wait(struct stage *stage, ww_ticket *ticket)
 {
 	struct ww_ticket_info info = WW_INIT(struct ww_ticket_info);

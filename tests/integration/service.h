@@ -13,6 +13,7 @@
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's
  *   many N                    N calls of add, each with the right result
+ *   repeat FUNCTION           the same, also by the next server; timeout_ms=N deadline_ms=N
  *   submit FUNCTION           lane=N deadline_ms=N
  *   timeline NAME             makes a timeline of that name; the next two are of it
  *   signal VALUE
@@ -29,6 +30,7 @@
  *   ready                     waits until the service is
  *   find FUNCTION             waits until it is offered
  *   state N                   waits until the client sees that state
+ *   taken N                   waits until the server has taken so many calls
  *   leave
  */
 #ifndef WW_TESTS_INTEGRATION_SERVICE_H

@@ -102,6 +102,17 @@ static ww_status obey_clients(void)
 	return WW_OK;
 }
 
+static ww_status obey_taken(void)
+{
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+
+	do {
+		MUST_OK(ww_service_info_get(own.service, &info));
+		sched_yield();
+	} while (info.calls != number(1));
+	return WW_OK;
+}
+
 /* --- the client --- */
 
 static ww_status obey_open(void)
@@ -168,6 +179,29 @@ static ww_status obey_state(void)
 		sched_yield();
 	} while (info.state != number(1));
 	return WW_OK;
+}
+
+static ww_status obey_repeat(void)
+{
+	const struct ww_submit_params params = {
+		.struct_size = sizeof(params),
+		.deadline_ns = agent_number_option("deadline_ms", 10) * 1000000,
+		.flags = WW_SUBMIT_REPEAT,
+	};
+	const struct ww_value values[] = {value_i64(20), value_i64(22)};
+	uint32_t count = strcmp(agent_word(1), "add") ? 0 : 2;
+	uint64_t timeout_ms = agent_number_option("timeout_ms", 10);
+	ww_ticket *ticket;
+	uint32_t function;
+	ww_status status;
+
+	MUST_OK(ww_client_find(own.client, agent_word(1), NULL, 0, NULL, &function));
+	status = ww_client_call(own.client, function, values, count, &params,
+		timeout_ms ? timeout_ms * 1000000 : WW_FOREVER, NULL, &ticket);
+	if (status == WW_OK && count > 0)
+		MUST_EQUAL(42, result_scalar(ticket, 0));
+	ww_ticket_unref(ticket);
+	return status;
 }
 
 static ww_status obey_many(void)
@@ -333,12 +367,14 @@ static const struct agent_command commands[] = {
 	{"serve", obey_serve},
 	{"drain", obey_drain},
 	{"clients", obey_clients},
+	{"taken", obey_taken},
 	{"open", obey_open},
 	{"ready", obey_ready},
 	{"find", obey_find},
 	{"state", obey_state},
 	{"call", obey_call},
 	{"many", obey_many},
+	{"repeat", obey_repeat},
 	{"mark", obey_mark},
 	{"alloc", obey_alloc},
 	{"free", obey_free},

@@ -177,7 +177,7 @@ void service_offer_all(ww_service *service, ww_device *device)
 		{"fill", "u8[*] x write, u8 value", run_fill, WW_FUNCTION_ENQUEUES},
 		{"make", "u64 bytes, u8 value -> u8[*] x", run_make, 0},
 		{"who", "-> u32 uid, u32 pid, u64 call", run_who, 0},
-		{"hold", "", run_hold, 0},
+		{"hold", "", run_hold, WW_FUNCTION_IDEMPOTENT},
 	};
 
 	for (size_t i = 0; i < CHECK_COUNT(functions); i++)

@@ -40,7 +40,10 @@ TEST("functions are offered, found, called, fail and drain")
 	CLAIM(!std::strcmp(caller.function(1)->name(), "echo") && !caller.function(2));
 	CLAIM(made.function(0)->hash() == caller.function(0)->hash());
 	const std::uint32_t by_two = caller.find("scale");
-	const std::optional<ticket> first = caller.call(by_two, {21.0}, forever);
+	submit_options repeats;
+
+	repeats.repeats = true;
+	const std::optional<ticket> first = caller.call(by_two, {21.0}, forever, repeats);
 
 	CLAIM(*first->result(0).as<double>() == 42.0);
 	const std::optional<ticket> second =
@@ -52,6 +55,7 @@ TEST("functions are offered, found, called, fail and drain")
 	REFUSED(status::invalid, caller.call(caller.find("echo"), {std::string_view()}, forever));
 	REFUSED(status::mismatch, caller.find("scale", "f32 x -> f32 y"));
 	REFUSED(status::mismatch, caller.submit(by_two, {1.0f}, 0s));
+	REFUSED(status::invalid, caller.submit(by_two, {1.0}, 0s, repeats));
 	made.drain();
 	serving.join();
 	REFUSED(status::unavailable, caller.submit(by_two, {1.0}, 0s));

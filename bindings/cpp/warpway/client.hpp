@@ -30,6 +30,7 @@ struct submit_options {
 	const timeline *after = nullptr;     /* borrowed until the call is made, as the next */
 	const token *after_token = nullptr; /* instead of after */
 	std::uint64_t after_value = 0;
+	bool repeats = false; /* of call() only: WW_SUBMIT_REPEAT */
 };
 
 /* struct ww_ticket_info */
@@ -275,6 +276,7 @@ private:
 		filled.after = options.after ? options.after->get() : nullptr;
 		filled.after_token = options.after_token ? &options.after_token->raw() : nullptr;
 		filled.after_value = options.after_value;
+		filled.flags = options.repeats ? WW_SUBMIT_REPEAT : 0;
 		return filled;
 	}
 };

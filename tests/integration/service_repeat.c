@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_repeat.c - calls that the next server is asked for when theirs has been killed
+ */
+#include "integration/service.h"
+
+static void next_server(struct child *server)
+{
+	service_start(server, NULL);
+	agent_must(server, WW_OK, "create s");
+}
+
+static void end_all(struct child *server, struct child *client)
+{
+	agent_end(client);
+	agent_end(server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* The first server never looks at the call. Later calls go to the next one at once. */
+CASE(service_queued_call_is_repeated, NEEDS_VALUES)
+{
+	struct child server;
+	struct child client;
+
+	service_start_all(&server, &client, 1, "idle");
+	agent_tell(&client, "repeat add");
+	child_kill(&server);
+	next_server(&server);
+	agent_answers(&client, WW_OK);
+	agent_must(&client, WW_OK, "repeat add");
+	agent_must(&server, WW_OK, "taken 2");
+	agent_must(&client, WW_ERR_PEER_LOST, "many 1");
+	child_kill(&server);
+	next_server(&server);
+	agent_must(&client, WW_OK, "repeat add");
+	agent_must(&server, WW_OK, "taken 1");
+	end_all(&server, &client);
+}
+
+/* It runs until its deadline, which is that of the first attempt. */
+CASE(service_running_call_is_repeated, NEEDS_VALUES)
+{
+	struct child server;
+	struct child client;
+
+	service_start_all(&server, &client, 1, "");
+	agent_tell(&client, "repeat hold deadline_ms=1500");
+	agent_must(&server, WW_OK, "taken 1");
+	child_kill(&server);
+	next_server(&server);
+	agent_answers(&client, WW_ERR_GIVEN_UP);
+	agent_must(&server, WW_OK, "taken 1");
+	end_all(&server, &client);
+}
+
+CASE(service_repeat_waits_as_long_as_it_may, NEEDS_VALUES)
+{
+	struct child server;
+	struct child client;
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "repeat add timeout_ms=5000");
+	child_kill(&server);
+	agent_must(&client, WW_TIMED_OUT, "repeat add timeout_ms=100");
+	agent_must(&client, WW_TIMED_OUT, "repeat add deadline_ms=100");
+	agent_end(&client);
+	scene_has_objects(0);
+	scene_end();
+}
+
+CASE(service_other_calls_are_not_repeated, NEEDS_VALUES)
+{
+	struct child server;
+	struct child client;
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "repeat who");
+	child_kill(&server);
+	next_server(&server);
+	agent_must(&client, WW_ERR_PEER_LOST, "repeat who");
+	agent_must(&client, WW_OK, "repeat add");
+	agent_must(&client, WW_ERR_PEER_LOST, "repeat who");
+	end_all(&server, &client);
+}
+
+/* Another user has taken the name: it does not get the arguments. */
+CASE(service_repeat_is_for_the_same_user, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child server;
+	struct child client;
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "repeat add");
+	child_kill(&server);
+	service_start(&server, NULL);
+	agent_must(&server, WW_OK, "user 1000 1000");
+	agent_must(&server, WW_OK, "create s mode=0666");
+	agent_tell(&client, "repeat add");
+	agent_answers_with(&client, WW_ERR_ACCESS, "user 1000");
+	agent_must(&client, WW_ERR_ACCESS, "repeat add");
+	agent_must(&server, WW_OK, "taken 0");
+	end_all(&server, &client);
+}
