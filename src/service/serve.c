@@ -216,8 +216,7 @@ static ww_status check_status(struct ww_call *call, ww_status status)
 {
 	if (status <= WW_OK)
 		return status;
-	return ww_fail(WW_ERR_STATE,
-		"the function '%s' returned %d, which is no error of ww_status",
+	return ww_fail(WW_ERR_STATE, "the function '%s' returned %d, which is no error's number",
 		(const char *)call->offer->shared->name, (int)status);
 }
 
