@@ -203,6 +203,15 @@ struct meeting {
 	const struct ww_object_info *info;
 };
 
+/*
+ * Whether this server has had it as a client before, and has forgotten it, since it has ended: the
+ * broker can learn of that later. Its calls must not be run again.
+ */
+static bool was_met(const struct ww_service_peer *peer)
+{
+	return __atomic_load_n(&peer->replies.header->join, __ATOMIC_ACQUIRE) != 0;
+}
+
 static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *grant)
 {
 	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
@@ -218,6 +227,8 @@ static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *gr
 	status = peer_open(peer, meeting->service, grant);
 	if (status < 0)
 		return is_forged(status) ? WW_OK : status;
+	if (was_met(peer))
+		return WW_OK;
 	ww_try(ww_map_insert(&meeting->service->known, &peer->node, hash_of(peer->object_id)));
 	peer->listing = meeting->service->listings;
 	ww_get_reply_keep(grant, &peer->attachments);

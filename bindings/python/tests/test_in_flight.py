@@ -195,8 +195,13 @@ def test_slices_outlive_their_worker(device, ending):
         received = [queue.get(timeout=LIMIT) for _ in range(SLICES)]
         assert [set(values(array)) for array in received] == [{i} for i in range(SLICES)]
         del received
-        warpway.Pool(device).close()  # lets go of pools that have ended
-        until(lambda: broker.info().objects == before)
+
+
+        def is_clean():
+            warpway.Pool(device).close()  # lets go of pools that are known to have ended
+            return broker.info().objects == before
+
+        until(is_clean)
 
 
 def send_token_and_end(connection, device):
