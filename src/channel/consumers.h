@@ -61,7 +61,7 @@ ww_status ww_consumers_meet(struct ww_channel *channel);
 /* Whether ww_consumers_meet() would ask the broker. */
 bool ww_consumers_have_come(const struct ww_channel *channel);
 
-/* Asks the kernel who has ended, now and then; for a side that waits. */
+/* Asks the kernel which have ended, now and then; for a side that waits. */
 void ww_consumers_look_at_processes(const struct ww_consumers *consumers);
 
 /* Forgets those whose processes have ended, and those that left; an observer notes evictions. */

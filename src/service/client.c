@@ -106,6 +106,11 @@ ww_status ww_client_fail_over(const struct ww_client *client, const char *what)
 			"%s is refused: the service has as many clients as it may have, or as this "
 			"user may have (clients_max, clients_per_uid_max)",
 			what);
+	if (join == WW_WIRE_SERVICE_JOIN_FORGOTTEN)
+		return ww_fail(WW_ERR_PEER_LOST,
+			"%s has no answer: the server took this client for one that has ended, since "
+			"its connection to the broker was cut; open the service anew",
+			what);
 	if (join > WW_WIRE_SERVICE_JOIN_JOINED)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"%s is refused: the server says that this client's requests cannot be",

@@ -290,8 +290,12 @@ static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
 	ww_list_for_each (link, &service->peers) {
 		struct ww_service_peer *peer = ww_service_peer_of(link);
 
-		if (peer->listing != service->listings)
-			peer->is_gone = true;
+		if (peer->listing == service->listings)
+			continue;
+		peer->is_gone = true;
+		if (peer->replies.mapping) /* if it lives, it learns that nothing more comes */
+			ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_FORGOTTEN,
+				peer->number);
 	}
 	ww_service_peers_forget(service);
 }
