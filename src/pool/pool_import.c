@@ -92,12 +92,19 @@ static ww_status export_imported(const struct ww_pool *pool, const struct ww_bro
 	const struct ww_export_params *ours, struct ww_token *out_token)
 {
 	struct ww_member *member = pool->member;
+	ww_status status;
 
 	if (broker && broker != member->keys.broker)
 		return ww_fail(WW_ERR_STATE,
 			"the pool came by the broker at %s; it can be exported there only",
 			member->keys.broker->address.path);
-	return make_token(member->keys.broker, member->pool_id, member->home_uuid, ours, out_token);
+	status = make_token(member->keys.broker, member->pool_id, member->home_uuid, ours,
+		out_token);
+	if (status == WW_ERR_NOT_FOUND)
+		return ww_fail(status,
+			"the pool can be exported no more: its owner has ended or released it, and nothing "
+			"of it is in flight; arrays and memories of it that are here stay usable here");
+	return status;
 }
 
 ww_status ww_pool_export(ww_pool *pool, ww_broker *broker, const struct ww_export_params *params,

@@ -3,6 +3,7 @@
 
 import multiprocessing as mp
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -163,9 +164,23 @@ def test_the_owner_is_killed(device):
     pool_data, array_data = child.receive()
     pool = pickle.loads(pool_data)
     child.kill()
+    # The broker keeps the pool for the array, until that is imported.
+    assert Child(load_all, (pickle.dumps(pool),)).result() == "loaded"
     array = pickle.loads(array_data)
     assert (numbers_of(array) == np.arange(COUNT) + 7).all()
-    assert Child(load_all, (pickle.dumps(pool),)).result() == "loaded"
+    pool.close()
+
+
+def test_a_pool_without_owner_is_not_passed_on(device):
+    child = Child(own, (device,))
+    pool_data, array_data = child.receive()
+    pool, array = pickle.loads(pool_data), pickle.loads(array_data)
+    child.kill()
+    with pytest.raises(warpway.NotFound, match="its owner has ended or released it"):
+        while True:  # until the broker has noticed the end
+            pool.token()
+            time.sleep(0.01)
+    assert (numbers_of(array) == np.arange(COUNT) + 7).all()
     pool.close()
 
 
