@@ -7,7 +7,7 @@
  * was read and does not sleep. The futex is one between processes, found by the page and not by the
  * address: for reading, a read-only mapping is enough.
  *
- * No lock, no state but the number of CPUs.
+ * No lock, no state but the number of CPUs, and the pace of each thread.
  */
 #include "base/await.h"
 
@@ -21,7 +21,9 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 
-#define SPIN_NS UINT64_C(5000) /* about what falling asleep and waking up cost */
+#define SPIN_NS       UINT64_C(5000) /* about what falling asleep and waking up cost */
+#define SPIN_MOST_NS  UINT64_C(50000)
+#define FAILURES_MOST 10 /* of long spins that are counted: 1024 sleeps lie between two of them */
 /* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
 #define SPIN_POLL_NS       UINT64_C(60000)
 #define FUTEX_WAITV_NUMBER 449 /* the same on all machines */
@@ -67,7 +69,8 @@ static uint64_t sooner(uint64_t first, uint64_t second)
 }
 
 /* Looks again and again for some time. Return: whether it is done. */
-static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t deadline_ns)
+static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t deadline_ns,
+	uint64_t spin_ns)
 {
 	enum ww_await_look state = WW_AWAIT_SLEEP;
 	uint64_t now_ns;
@@ -81,7 +84,7 @@ static bool spin(ww_await_fn look, void *context, uint64_t start_ns, uint64_t de
 		}
 		now_ns = ww_clock_now_ns();
 	} while (now_ns < deadline_ns &&
-		now_ns - start_ns < (state == WW_AWAIT_POLL ? SPIN_POLL_NS : SPIN_NS));
+		now_ns - start_ns < (state == WW_AWAIT_POLL ? SPIN_POLL_NS : spin_ns));
 	return false;
 }
 
@@ -156,7 +159,7 @@ bool ww_await_spin(ww_await_fn look, void *context, uint64_t deadline_ns)
 {
 	if (look(context) == WW_AWAIT_DONE)
 		return true;
-	return may_spin() && spin(look, context, ww_clock_now_ns(), deadline_ns);
+	return may_spin() && spin(look, context, ww_clock_now_ns(), deadline_ns, SPIN_NS);
 }
 
 ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint64_t deadline_ns)
@@ -168,7 +171,7 @@ ww_status ww_await(const uint32_t *wakes, ww_await_fn look, void *context, uint6
 	start_ns = ww_clock_now_ns();
 	if (start_ns >= deadline_ns)
 		return WW_TIMED_OUT;
-	if (may_spin() && spin(look, context, start_ns, deadline_ns))
+	if (may_spin() && spin(look, context, start_ns, deadline_ns, SPIN_NS))
 		return WW_OK;
 	return ww_await_asleep(wakes, look, context, deadline_ns);
 }
@@ -199,16 +202,53 @@ static void wake_all(uint32_t *wakes)
 	syscall(SYS_futex, wakes, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* --- with an announcement --- */
+
+uint64_t ww_await_pace_spin_ns(const struct ww_await_pace *pace)
+{
+	return pace->long_ns ? pace->long_ns : SPIN_NS;
+}
+
+void ww_await_pace_found(struct ww_await_pace *pace)
+{
+	if (pace->long_ns)
+		pace->failures = 0;
+}
+
+void ww_await_pace_slept(struct ww_await_pace *pace, uint64_t waited_ns)
+{
+	if (pace->long_ns) {
+		if (pace->failures < FAILURES_MOST)
+			pace->failures++;
+		pace->pause = UINT32_C(1) << pace->failures;
+		pace->long_ns = 0;
+	} else if (pace->pause > 0) {
+		pace->pause--;
+	}
+	if (pace->pause == 0 && waited_ns <= SPIN_MOST_NS)
+		pace->long_ns = sooner(2 * waited_ns, SPIN_MOST_NS);
+}
+
 ww_status ww_await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
 	void *context, uint64_t deadline_ns)
 {
+	/* Of the thread, so that no lock is needed. It changes no result. */
+	static _Thread_local struct ww_await_pace pace;
+	uint64_t start_ns;
 	ww_status status;
 
-	if (ww_await_spin(look, context, deadline_ns))
+	if (look(context) == WW_AWAIT_DONE)
 		return WW_OK;
+	start_ns = ww_clock_now_ns();
+	if (may_spin() &&
+		spin(look, context, start_ns, deadline_ns, ww_await_pace_spin_ns(&pace))) {
+		ww_await_pace_found(&pace);
+		return WW_OK;
+	}
 	__atomic_store_n(is_asleep, 1, __ATOMIC_SEQ_CST);
 	status = ww_await_asleep(wakes, look, context, deadline_ns);
 	__atomic_store_n(is_asleep, 0, __ATOMIC_RELAXED);
+	ww_await_pace_slept(&pace, ww_clock_now_ns() - start_ns);
 	return status;
 }
 

@@ -67,7 +67,26 @@ void ww_await_any(const struct ww_await_word *words, size_t count, uint64_t unti
 uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns);
 
 /*
- * Both, with the announcement between them.
+ * How long a thread spins before it announces that it sleeps. Two sides that answer each other at
+ * once would go on sleeping once both have: each waits for as long as the other one takes to wake
+ * up, which is longer than the usual spin of 5 us. So after a wait of at most 50 us the next spin
+ * is long: twice that wait, at most 50 us. If it finds nothing, what is awaited perhaps needs this
+ * CPU: then the next two waits spin for 5 us only, after the next long spin that finds nothing
+ * four, and so on up to 1024.
+ */
+struct ww_await_pace {
+	uint64_t long_ns;  /* of the next spin; 0: it is not long */
+	uint32_t failures; /* long spins that found nothing, since one that found something */
+	uint32_t pause;    /* waits that are still to sleep before the next long spin */
+};
+
+uint64_t ww_await_pace_spin_ns(const struct ww_await_pace *pace);
+void ww_await_pace_found(struct ww_await_pace *pace);
+void ww_await_pace_slept(struct ww_await_pace *pace, uint64_t waited_ns);
+
+/*
+ * Both, with the announcement between them. The spin goes by the thread's pace: it takes up to
+ * 50 us of CPU time where the other side answers within that time, and 5 us otherwise.
  * @is_asleep:  set to 1 while this thread sleeps, in one order with the looks before and after it
  *              (seq_cst); of a file that this process writes
  */

@@ -273,6 +273,112 @@ static void no_wake_is_lost(void **state)
 	pthread_join(thread, NULL);
 }
 
+/* --- the pace of a thread --- */
+
+#define US UINT64_C(1000)
+
+static void a_short_wait_makes_the_next_spin_longer(void **state)
+{
+	struct ww_await_pace pace = {.long_ns = 0};
+
+	(void)state;
+	assert_int_equal(ww_await_pace_spin_ns(&pace), 5 * US);
+	ww_await_pace_slept(&pace, 14 * US);
+	assert_int_equal(ww_await_pace_spin_ns(&pace), 28 * US);
+	ww_await_pace_found(&pace);
+	assert_int_equal(ww_await_pace_spin_ns(&pace), 28 * US);
+
+	pace = (struct ww_await_pace){.long_ns = 0};
+	ww_await_pace_slept(&pace, 40 * US);
+	assert_int_equal(ww_await_pace_spin_ns(&pace), 50 * US);
+
+	pace = (struct ww_await_pace){.long_ns = 0};
+	ww_await_pace_slept(&pace, 51 * US);
+	assert_int_equal(ww_await_pace_spin_ns(&pace), 5 * US);
+}
+
+/* Short waits that sleep. Return: how many there are until the next spin is long. */
+static uint32_t sleeps_until_long(struct ww_await_pace *pace)
+{
+	uint32_t count = 0;
+
+	while (ww_await_pace_spin_ns(pace) == 5 * US) {
+		ww_await_pace_slept(pace, 14 * US);
+		assert_true(++count <= 2000);
+	}
+	return count;
+}
+
+static void long_spins_that_find_nothing_become_rare(void **state)
+{
+	static const uint32_t pauses[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024};
+	struct ww_await_pace pace = {.long_ns = 0};
+
+	(void)state;
+	assert_int_equal(sleeps_until_long(&pace), pauses[0]);
+	for (size_t i = 1; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
+		ww_await_pace_slept(&pace, 14 * US);
+		assert_int_equal(sleeps_until_long(&pace), pauses[i]);
+	}
+	/* One that finds something makes them frequent again, an ordinary one does not. */
+	ww_await_pace_found(&pace);
+	ww_await_pace_slept(&pace, 14 * US);
+	assert_int_equal(sleeps_until_long(&pace), 2);
+	ww_await_pace_slept(&pace, 14 * US);
+	ww_await_pace_found(&pace);
+	assert_int_equal(sleeps_until_long(&pace), 4);
+}
+
+/* What is awaited is there as soon as the sleep is announced, so it ends at once. */
+static enum ww_await_look look_for_announcement(void *context)
+{
+	return __atomic_load_n((uint32_t *)context, __ATOMIC_SEQ_CST) ? WW_AWAIT_DONE
+								      : WW_AWAIT_SLEEP;
+}
+
+static uint64_t announced_wait_ns(void)
+{
+	uint64_t start_ns = ww_clock_now_ns();
+	uint32_t is_asleep = 0;
+
+	assert_int_equal(ww_await_announced(&is_asleep, &readable->wakes, look_for_announcement,
+				 &is_asleep, WW_NEVER),
+		WW_OK);
+	assert_int_equal(is_asleep, 0);
+	return ww_clock_now_ns() - start_ns;
+}
+
+/* Has a pace of its own. */
+static void *wait_twice(void *context)
+{
+	uint64_t *took_ns = context;
+
+	took_ns[0] = announced_wait_ns();
+	took_ns[1] = announced_wait_ns();
+	return NULL;
+}
+
+static void waits_with_an_announcement_go_by_the_pace(void **state)
+{
+	uint64_t took_ns[2];
+	cpu_set_t cpus;
+
+	(void)state;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) == 1) {
+		print_message("on one CPU no wait spins\n");
+		skip();
+	}
+	/* A first wait in which other processes ran says nothing. */
+	for (int rounds = 0; rounds < 10; rounds += took_ns[0] <= 50 * US) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, wait_twice, took_ns), 0);
+		pthread_join(thread, NULL);
+		if (took_ns[0] <= 50 * US)
+			assert_true(took_ns[1] >= 10 * US);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +391,9 @@ int main(void)
 		cmocka_unit_test(polling_slows_down),
 		cmocka_unit_test(a_signal_ends_no_wait),
 		cmocka_unit_test(no_wake_is_lost),
+		cmocka_unit_test(a_short_wait_makes_the_next_spin_longer),
+		cmocka_unit_test(long_spins_that_find_nothing_become_rare),
+		cmocka_unit_test(waits_with_an_announcement_go_by_the_pace),
 	};
 
 	return cmocka_run_group_tests_name("await", tests, map_twice, unmap_both);
