@@ -69,6 +69,14 @@ static void add_one(void *byte)
 	__atomic_fetch_add((uint8_t *)byte, 1, __ATOMIC_RELAXED);
 }
 
+static void must_be_open(uint64_t at)
+{
+	MUST(at < CALL_MOST);
+	if (atomic_load(&board->places[at].gate) != CALL_OPEN)
+		FAIL("the call at %llu was run before the value that it starts after",
+			(unsigned long long)at);
+}
+
 static ww_status place_of(ww_call *call, void **out_byte)
 {
 	struct ww_value array;
@@ -80,8 +88,10 @@ static ww_status place_of(ww_call *call, void **out_byte)
 		status = ww_call_argument(call, 1, &at);
 	if (status != WW_OK)
 		return status;
-	if (board)
+	if (board) {
 		atomic_fetch_add(&board->steps[0], 1);
+		must_be_open(at.scalar);
+	}
 	*out_byte = (uint8_t *)array.host_pointer + at.scalar;
 	answer = value_u64(call_answer(at.scalar));
 	return ww_call_result(call, 0, &answer);
@@ -119,6 +129,11 @@ ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *
 		.struct_size = sizeof(params),
 		.calls_max = CALLS_MAX,
 		.flags = WW_PUT_REPLACE,
+		.builtin = WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC,
+	};
+	const struct ww_function_params idempotent = {
+		.struct_size = sizeof(idempotent),
+		.flags = WW_FUNCTION_IDEMPOTENT,
 	};
 	const struct ww_function_params enqueues = {
 		.struct_size = sizeof(enqueues),
@@ -128,6 +143,7 @@ ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *
 
 	MUST_OK(ww_service_create(device, broker, name, &params, NULL, &service));
 	MUST_OK(ww_service_offer(service, "mark", signature, run_mark, NULL, NULL));
+	MUST_OK(ww_service_offer(service, "mark_again", signature, run_mark, NULL, &idempotent));
 	MUST_OK(ww_service_offer(service, "mark_later", signature, run_mark_later, NULL,
 		&enqueues));
 	return service;
@@ -169,6 +185,7 @@ ROLE(role_call_server)
 	census_take(&before);
 	service = call_service_make(device, broker, "calls");
 	MUST_OK(ww_service_start(service));
+	atomic_fetch_add(&board->servers_started, 1);
 	MUST(!pthread_create(&other, NULL, serve, service));
 	serve(service);
 	pthread_join(other, NULL);
