@@ -22,6 +22,7 @@
 #include "service/service.h"
 #include "share/call_limit.h"
 #include "share/choose_broker.h"
+#include "share/object_info.h"
 #include "share/sync_object.h"
 #include "share/token_import.h"
 #include "wire/name.h"
@@ -270,6 +271,27 @@ static ww_status get(struct ww_get_reply *grant, const struct ww_client_params *
 	return status == WW_OK ? join(grant, params, out_client) : status;
 }
 
+/*
+ * The broker looks at the access first, and says of a sealed memory that it cannot be written.
+ * Return: @status; WW_ERR_UNSUPPORTED, recorded: what has the name is no service.
+ */
+static ww_status explain(struct ww_broker *broker, const char *name, ww_status status)
+{
+	struct ww_object_info info = {.struct_size = sizeof(info)};
+	struct ww_error record;
+
+	if (status != WW_ERR_ACCESS)
+		return status;
+	ww_error_save(&record);
+	if (ww_broker_stat(broker, name, &info) == WW_OK && info.kind != WW_OBJECT_SERVICE)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"'%.100s' is no service: it is of kind %s; use the call for that kind, or "
+			"the name of a service",
+			name, ww_object_kind_name((uint16_t)info.kind));
+	ww_error_restore(&record);
+	return status;
+}
+
 /* So that the next server of the name is found when this one has ended. */
 static ww_status keep_name(ww_client *client, const char *name)
 {
@@ -301,7 +323,7 @@ ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_cl
 	ww_get_reply_set_name(&grant, &message, name, timeout_ns);
 	status = ww_choose_broker(&grant.broker, &opened, 0);
 	if (status == WW_OK)
-		status = get(&grant, &ours, out_client);
+		status = explain(grant.broker, name, get(&grant, &ours, out_client));
 	if (status == WW_OK)
 		status = keep_name(*out_client, name);
 	if (status < 0)

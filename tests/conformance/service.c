@@ -42,6 +42,31 @@ static ww_status nothing(void *context, ww_call *one)
 	return WW_OK;
 }
 
+/* Whether it may be written or not. */
+CASE(service_open_refuses_other_objects, SERVICES)
+{
+	static const char *const names[] = {"sealed", "shared"};
+	const uint32_t states[] = {WW_STATE_SEALED, WW_STATE_SHARED};
+	struct stage stage;
+	ww_client *client;
+
+	stage_open(&stage, NULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		ww_memory *memory = scene_make(BYTES, 1);
+
+		scene_put(memory, names[i], 0600, WW_LIFE_HELD, states[i]);
+		MUST_REFUSE(WW_ERR_UNSUPPORTED, "kind memory",
+			ww_client_open(scene.broker, names[i], NULL, 0, NULL, &client));
+		MUST(!client);
+		MUST_REFUSE(WW_ERR_UNSUPPORTED, "kind memory",
+			ww_client_open(scene.broker, names[i],
+				WW_PARAMS(struct ww_client_params, .flags = WW_CLIENT_OBSERVE), 0,
+				NULL, &client));
+		ww_memory_unref(memory);
+	}
+	stage_end(&stage);
+}
+
 CASE(service_offer_refuses, SERVICES)
 {
 	struct stage stage;
