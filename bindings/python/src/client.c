@@ -40,19 +40,6 @@ PyObject *client_fail(struct core *core, ww_status status)
 
 /* --- opening and closing --- */
 
-/* Takes over @client, also on failure. */
-static PyObject *client_object(struct core *core, ww_client *client, const char *name,
-	uint64_t timeout_ns)
-{
-	struct client_state *state = client_state_new(client, name, timeout_ns);
-	PyObject *made = state ? handle_new(core->types[CORE_CLIENT], &client_class, state)
-			       : PyErr_NoMemory();
-
-	if (made && !(handle_of(made)->functions = PyDict_New()))
-		Py_CLEAR(made);
-	return made;
-}
-
 struct open_call {
 	ww_broker *broker;
 	const char *name; /* NULL: there is a token */
@@ -60,6 +47,24 @@ struct open_call {
 	struct ww_client_params params;
 	ww_client *client;
 };
+
+/* What was opened is taken over, also on failure. */
+static PyObject *client_object(struct core *core, const struct open_call *call, uint64_t timeout_ns)
+{
+	struct client_state *state = client_state_new(call->client,
+		call->name ? call->name : "a token's service", timeout_ns);
+	PyObject *made;
+
+	if (!state)
+		return PyErr_NoMemory();
+	state->is_named = call->name;
+	state->gid = call->params.gid;
+	state->broker = call->broker ? ww_broker_ref(call->broker) : NULL;
+	made = handle_new(core->types[CORE_CLIENT], &client_class, state);
+	if (made && !(handle_of(made)->functions = PyDict_New()))
+		Py_CLEAR(made);
+	return made;
+}
 
 static ww_status run_open(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 {
@@ -79,8 +84,7 @@ static PyObject *client_open(struct core *core, struct open_call *call, uint64_t
 
 	if (status != WW_OK)
 		return error_raise(core, status);
-	return client_object(core, call->client, call->name ? call->name : "a token's service",
-		timeout_ns);
+	return client_object(core, call, timeout_ns);
 }
 
 PyObject *client_open_token(struct core *core, const struct ww_token *token)

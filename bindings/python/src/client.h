@@ -10,6 +10,8 @@
  *   Function ─────────┤
  *   Ticket ────> ticket_state ──> ww_ticket
  *
+ * A state may have another one, of the next server of the same name, by which calls are repeated.
+ *
  * A thread that uses the ww_client does not have the lock. If several threads wait for tickets, one
  * of them waits in the library, for its own; now and then it looks at the tickets of the others,
  * which sleep until then.
@@ -32,6 +34,9 @@ struct client_state {
 	int pid;             /* of the process that made it */
 	uint64_t timeout_ns; /* for functions that are not offered yet */
 	char name[WW_NAME_BYTES];
+	bool is_named;     /* it was opened by this name */
+	uint32_t gid;      /* as it was opened */
+	ww_broker *broker; /* a reference, or NULL: the default one */
 
 	pthread_mutex_t lock; /* of all that follows */
 	pthread_cond_t is_free;
@@ -41,6 +46,7 @@ struct client_state {
 	ww_client *client;            /* NULL: it is closed */
 	struct ticket_state *waiting; /* for which other threads sleep */
 	struct ticket_state *dropped; /* whose Ticket has gone */
+	struct client_state *next;    /* a reference, or NULL: by which calls are repeated */
 };
 
 struct ticket_state {
@@ -73,6 +79,19 @@ typedef ww_status (
  */
 ww_status client_state_call(struct client_state *state, client_fn fn, void *call,
 	uint64_t timeout_ns, ww_cancel *cancel);
+
+/*
+ * The state of a service whose server has not ended: the one that was met before, or that of the
+ * next server of the name.
+ * @out_next:  a reference
+ * Return: as ww_client_open(); CLIENT_CLOSED.
+ */
+ww_status client_state_next(struct client_state *state, uint64_t timeout_ns, ww_cancel *cancel,
+	struct client_state **out_next);
+/* Return: as ww_client_service_info_get(); CLIENT_CLOSED. */
+ww_status client_state_info(struct client_state *state, struct ww_service_info *out_info);
+/* The server has ended, or has closed the service. */
+bool client_state_is_over(struct client_state *state);
 
 /* Takes over @ticket, also on failure. By the thread that uses the client. NULL: no memory. */
 struct ticket_state *ticket_state_new(struct client_state *state, ww_ticket *ticket);

@@ -177,7 +177,9 @@ struct client_state *client_state_unref(struct client_state *state)
 {
 	if (!state || __atomic_sub_fetch(&state->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return NULL;
+	client_state_unref(state->next);
 	ww_client_unref(state->client);
+	ww_broker_unref(state->broker);
 	if (!is_inherited(state)) {
 		pthread_mutex_destroy(&state->lock);
 		pthread_cond_destroy(&state->is_free);
@@ -186,8 +188,23 @@ struct client_state *client_state_unref(struct client_state *state)
 	return NULL;
 }
 
+/* Puts another one in its place. Return: what was there. */
+static struct client_state *swap_next(struct client_state *state, struct client_state *next)
+{
+	struct client_state *before;
+
+	if (!is_inherited(state))
+		pthread_mutex_lock(&state->lock);
+	before = state->next;
+	state->next = next;
+	if (!is_inherited(state))
+		pthread_mutex_unlock(&state->lock);
+	return before;
+}
+
 void client_state_close(struct client_state *state)
 {
+	struct client_state *next;
 	ww_client *client;
 
 	__atomic_store_n(&state->is_closed, 1, __ATOMIC_RELEASE);
@@ -196,6 +213,102 @@ void client_state_close(struct client_state *state)
 	state->client = NULL;
 	ww_client_unref(client);
 	state_leave(state);
+	next = swap_next(state, NULL);
+	if (next)
+		client_state_close(next);
+	client_state_unref(next);
+}
+
+/* --- what the service is, and the next of its name --- */
+
+static ww_status info_by(ww_client *client, void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	(void)timeout_ns;
+	(void)cancel;
+	return ww_client_service_info_get(client, call);
+}
+
+ww_status client_state_info(struct client_state *state, struct ww_service_info *out_info)
+{
+	*out_info = WW_INIT(struct ww_service_info);
+	return client_state_call(state, info_by, out_info, 0, NULL);
+}
+
+bool client_state_is_over(struct client_state *state)
+{
+	struct ww_service_info info;
+
+	return client_state_info(state, &info) != WW_OK || info.state == WW_SERVICE_LOST ||
+		info.state == WW_SERVICE_STOPPED;
+}
+
+/* A reference; NULL: none was met, or it is over. */
+static struct client_state *known_next(struct client_state *state)
+{
+	struct client_state *next;
+
+	pthread_mutex_lock(&state->lock);
+	next = state->next ? client_state_ref(state->next) : NULL;
+	pthread_mutex_unlock(&state->lock);
+	return next && client_state_is_over(next) ? client_state_unref(next) : next;
+}
+
+static ww_status open_next(struct client_state *state, uint64_t timeout_ns, ww_cancel *cancel,
+	struct client_state **out_next)
+{
+	struct ww_client_params params = WW_INIT(struct ww_client_params);
+	struct client_state *next;
+	ww_client *client;
+	ww_status status;
+
+	params.gid = state->gid;
+	status = ww_client_open(state->broker, state->name, &params, timeout_ns, cancel, &client);
+	if (status != WW_OK)
+		return status;
+	next = client_state_new(client, state->name, state->timeout_ns);
+	if (!next)
+		return WW_ERR_NO_MEMORY;
+	if (client_state_is_over(next)) { /* it was found, and ended meanwhile */
+		client_state_unref(next);
+		return WW_ERR_PEER_LOST;
+	}
+	*out_next = client_state_ref(next);
+	client_state_unref(swap_next(state, next));
+	if (is_closed(state)) /* meanwhile */
+		client_state_close(*out_next);
+	return WW_OK;
+}
+
+/* The broker takes the name from a server that has ended a little later than its client knows. */
+static void pause_briefly(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (long)SHARED_NS}, NULL);
+}
+
+ww_status client_state_next(struct client_state *state, uint64_t timeout_ns, ww_cancel *cancel,
+	struct client_state **out_next)
+{
+	uint64_t begin_ns = now_ns(), spent_ns = 0;
+	ww_status status = WW_OK;
+
+	*out_next = known_next(state);
+	while (!*out_next) {
+		uint64_t left_ns = timeout_ns == WW_FOREVER ? WW_FOREVER : timeout_ns - spent_ns;
+
+		if (is_closed(state))
+			return CLIENT_CLOSED;
+		if (cancel && ww_cancel_is_set(cancel))
+			return WW_CANCELLED;
+		status = open_next(state, left_ns < WAIT_NS ? left_ns : WAIT_NS, cancel, out_next);
+		if (status == WW_ERR_PEER_LOST || status == WW_ERR_NOT_FOUND)
+			pause_briefly();
+		else if (status != WW_TIMED_OUT)
+			return status;
+		spent_ns = now_ns() - begin_ns;
+		if (spent_ns >= timeout_ns && !*out_next)
+			return WW_TIMED_OUT;
+	}
+	return WW_OK;
 }
 
 /* --- tickets --- */

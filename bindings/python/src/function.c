@@ -7,6 +7,8 @@
  */
 #include "client.h"
 
+#include <time.h>
+
 #include "call_value.h"
 
 struct function {
@@ -16,6 +18,7 @@ struct function {
 	struct call_form *form;
 	PyObject *name; /* a str */
 	uint32_t index;
+	uint32_t flags; /* WW_FUNCTION_... */
 };
 
 static struct function *function_of(PyObject *self)
@@ -85,6 +88,7 @@ static PyObject *function_object(struct core *core, struct client_state *state, 
 	made->form = form;
 	made->name = Py_NewRef(name);
 	made->index = found->index;
+	made->flags = found->info.flags;
 	return (PyObject *)made;
 }
 
@@ -134,6 +138,8 @@ struct options {
 	PyObject *cancel; /* borrowed; or NULL */
 	struct ww_submit_params params;
 	ww_timeline *after; /* a reference, or NULL */
+	bool has_ticket;    /* the caller gets it */
+	int is_repeated;    /* if the server ends */
 };
 
 static bool read_deadline(PyObject *value, uint64_t *out_ns)
@@ -207,6 +213,16 @@ static bool read_cancel(const struct core *core, PyObject *value, PyObject **out
 	return false;
 }
 
+static bool read_repeat(PyObject *value, struct options *options)
+{
+	options->is_repeated = PyObject_IsTrue(value);
+	if (options->is_repeated <= 0 || !options->has_ticket)
+		return options->is_repeated >= 0;
+	PyErr_Format(PyExc_TypeError,
+		"a call that has a Ticket is not repeated: call the function, instead of submit()");
+	return false;
+}
+
 static bool read_option(PyObject *self, struct options *options, PyObject *key, PyObject *value)
 {
 	if (PyUnicode_CompareWithASCIIString(key, "timeout") == 0)
@@ -221,6 +237,8 @@ static bool read_option(PyObject *self, struct options *options, PyObject *key, 
 		return read_after(core_of(self), value, options);
 	if (PyUnicode_CompareWithASCIIString(key, "cancel") == 0)
 		return read_cancel(core_of(self), value, &options->cancel);
+	if (PyUnicode_CompareWithASCIIString(key, "repeat") == 0)
+		return read_repeat(value, options);
 	PyErr_Format(PyExc_TypeError, "'%U' has no parameter '%U': its signature is '%U'",
 		function_of(self)->name, key, function_of(self)->form->text);
 	return false;
@@ -374,42 +392,218 @@ static PyObject *submit_values(PyObject *self, const struct call_values *values,
 	return client_fail(core_of(self), status);
 }
 
-static PyObject *submit(PyObject *self, PyObject *arguments, PyObject *keywords,
-	struct options *options)
-{
-	struct call_values values;
-	PyObject *ticket = NULL;
+/* --- calls that are made again when their server has ended --- */
 
-	CALL_VALUES_INIT(&values);
-	if (read_arguments(self, arguments, keywords, &values, options))
-		ticket = submit_values(self, &values, options);
-	call_values_fini(&values);
-	handle_return(&timeline_class, options->after);
-	return ticket;
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-#define OPTIONS_INIT                                                                 \
-	{                                                                            \
-		.timeout_ns = WW_FOREVER, .params = WW_INIT(struct ww_submit_params) \
+/* Ends of the time limit and of the deadline; WW_FOREVER: none. */
+struct limits {
+	uint64_t end_ns;
+	uint64_t start_ns;
+};
+
+static uint64_t end_of(uint64_t limit_ns)
+{
+	uint64_t now = now_ns();
+
+	return limit_ns < WW_FOREVER - now ? now + limit_ns : WW_FOREVER;
+}
+
+/* Leaves in the options what is left. Return: false: the time is over. */
+static bool limits_apply(const struct limits *limits, struct options *options)
+{
+	uint64_t now = now_ns();
+
+	if (now >= limits->end_ns || now >= limits->start_ns)
+		return false;
+	if (limits->end_ns != WW_FOREVER)
+		options->timeout_ns = limits->end_ns - now;
+	if (limits->start_ns != WW_FOREVER)
+		options->params.deadline_ns = limits->start_ns - now;
+	return true;
+}
+
+static PyObject *call_once(PyObject *self, const struct call_values *values,
+	const struct options *options)
+{
+	PyObject *ticket = submit_values(self, values, options), *result = NULL;
+
+	if (ticket)
+		result = ticket_wait(ticket, options->timeout_ns, options->cancel, true);
+	Py_XDECREF(ticket);
+	return result;
+}
+
+/* Whether the exception is that the server of a state has ended. A function may raise PeerLost. */
+static bool has_lost_server(struct core *core, struct client_state *state)
+{
+	bool is_over;
+
+	if (!PyErr_ExceptionMatches(error_class(core, WW_ERR_PEER_LOST)))
+		return false;
+	Py_BEGIN_ALLOW_THREADS
+	is_over = client_state_is_over(state);
+	Py_END_ALLOW_THREADS
+	return is_over;
+}
+
+static bool may_repeat(PyObject *self, const struct options *options)
+{
+	const struct function *function = function_of(self);
+
+	return options->is_repeated && function->state->is_named &&
+		function->flags & WW_FUNCTION_IDEMPOTENT && options->params.depends_on == 0 &&
+		has_lost_server(core_of(self), function->state);
+}
+
+struct next_call {
+	struct client_state *state;
+	struct client_state *next;
+	struct ww_service_info lost;
+	struct ww_service_info found;
+};
+
+static ww_status run_next(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct next_call *args = call;
+	ww_status status = client_state_info(args->state, &args->lost);
+
+	if (status == WW_OK)
+		status = client_state_next(args->state, timeout_ns, cancel, &args->next);
+	if (status == WW_OK)
+		status = client_state_info(args->next, &args->found);
+	return status;
+}
+
+static PyObject *fail_next(struct core *core, const struct client_state *state, ww_status status)
+{
+	if (status == WW_TIMED_OUT)
+		return error_raise_text(core, status,
+			"the server of '%s' has ended, and no other one has come within the time "
+			"limit",
+			state->name);
+	return client_fail(core, status);
+}
+
+/* Anyone may have taken the name since, and a call has tokens. */
+static bool check_user(struct core *core, const struct next_call *call)
+{
+	if (call->found.uid == call->lost.uid)
+		return true;
+	error_raise_text(core, WW_ERR_ACCESS,
+		"the call is not repeated: the server of '%s' has ended, and the next one is of user "
+		"%u, not %u; open the service anew if that is right",
+		call->state->name, call->found.uid, call->lost.uid);
+	return false;
+}
+
+static bool check_idempotent(PyObject *function)
+{
+	if (function_of(function)->flags & WW_FUNCTION_IDEMPOTENT)
+		return true;
+	PyErr_Format(error_class(core_of(function), WW_ERR_MISMATCH),
+		"the call is not repeated: the next server does not offer '%U' as idempotent",
+		function_of(function)->name);
+	return false;
+}
+
+/* The same function of the next server. */
+static PyObject *find_again(PyObject *self, struct client_state *next,
+	const struct options *options)
+{
+	PyObject *bytes, *found = NULL;
+	char *signature;
+
+	bytes = text_bytes(function_of(self)->form->text, &signature);
+	if (bytes)
+		found = function_find(core_of(self), next, function_of(self)->name, signature,
+			options->timeout_ns, options->cancel);
+	Py_XDECREF(bytes);
+	if (found && !check_idempotent(found))
+		Py_CLEAR(found);
+	return found;
+}
+
+/* By the next server. @out_is_lost: it has ended, too */
+static PyObject *call_next(PyObject *self, const struct call_values *values,
+	const struct options *options, bool *out_is_lost)
+{
+	struct next_call call = {.state = function_of(self)->state};
+	struct core *core = core_of(self);
+	uint64_t wait_ns = options->timeout_ns;
+	PyObject *function = NULL, *result = NULL;
+	ww_status status;
+
+	if (options->params.deadline_ns > 0 && options->params.deadline_ns < wait_ns)
+		wait_ns = options->params.deadline_ns;
+	status = wait_run(core, run_next, &call, wait_ns, options->cancel);
+	if (status != WW_OK)
+		fail_next(core, call.state, status);
+	else if (check_user(core, &call))
+		function = find_again(self, call.next, options);
+	if (function)
+		result = call_once(function, values, options);
+	*out_is_lost = !result && call.next && has_lost_server(core, call.next);
+	Py_XDECREF(function);
+	handle_return(&state_class, call.next);
+	return result;
+}
+
+static PyObject *call_values(PyObject *self, const struct call_values *values,
+	struct options *options)
+{
+	uint64_t deadline_ns = options->params.deadline_ns;
+	const struct limits limits = {
+		.end_ns = end_of(options->timeout_ns),
+		.start_ns = deadline_ns ? end_of(deadline_ns) : WW_FOREVER,
+	};
+	PyObject *result = call_once(self, values, options);
+	bool is_lost = !result && may_repeat(self, options);
+
+	while (is_lost) {
+		PyErr_Clear();
+		if (!limits_apply(&limits, options))
+			return fail_next(core_of(self), function_of(self)->state, WW_TIMED_OUT);
+		result = call_next(self, values, options, &is_lost);
 	}
+	return result;
+}
+
+/* --- calling --- */
+
+static PyObject *apply(PyObject *self, PyObject *arguments, PyObject *keywords, bool has_ticket)
+{
+	struct options options = {
+		.timeout_ns = WW_FOREVER,
+		.params = WW_INIT(struct ww_submit_params),
+		.has_ticket = has_ticket,
+	};
+	struct call_values values;
+	PyObject *result = NULL;
+
+	CALL_VALUES_INIT(&values);
+	if (read_arguments(self, arguments, keywords, &values, &options))
+		result = has_ticket ? submit_values(self, &values, &options)
+				    : call_values(self, &values, &options);
+	call_values_fini(&values);
+	handle_return(&timeline_class, options.after);
+	return result;
+}
 
 PyObject *function_submit(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	struct options options = OPTIONS_INIT;
-
-	return submit(self, arguments, keywords, &options);
+	return apply(self, arguments, keywords, true);
 }
 
 PyObject *function_call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	struct options options = OPTIONS_INIT;
-	PyObject *ticket = submit(self, arguments, keywords, &options);
-	PyObject *result = NULL;
-
-	if (ticket)
-		result = ticket_wait(ticket, options.timeout_ns, options.cancel, true);
-	Py_XDECREF(ticket);
-	return result;
+	return apply(self, arguments, keywords, false);
 }
 
 /* --- what it is --- */
@@ -489,7 +683,12 @@ static PyType_Slot slots[] = {
 		    "- ``after``: (timeline, value), a Timeline or a Token of one, and a number: the call waits in\n"
 		    "  its lane until the timeline has completed the value. If the value never comes, it ends with\n"
 		    "  `DependencyFailed`.\n"
-		    "- ``cancel``: a Cancel, which ends the wait and cancels the call.")},
+		    "- ``cancel``: a Cancel, which ends the wait and cancels the call.\n"
+		    "- ``repeat``: True: if the server ends before it has answered, wait within `timeout` and\n"
+		    "  `deadline` for the next server of the name, and call its function. The first may have run,\n"
+		    "  so both must be offered with ``idempotent=True``; the Client was opened by name, the next\n"
+		    "  server is of the same user, and the call depends on no other one. Otherwise `PeerLost` is\n"
+		    "  raised, or the reason why the next server does not get the call. Not for `submit`.")},
 	{Py_tp_dealloc, function_dealloc},
 	{Py_tp_call, function_call},
 	{Py_tp_repr, function_repr},

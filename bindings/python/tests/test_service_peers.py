@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Services between processes, which end, are killed and are started anew."""
 import asyncio
+import functools
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import warpway
+import warpway.aio
 from children import LIMIT_S
 
 COUNT = 1000
@@ -109,6 +112,28 @@ def wait_for_ctrl_c(talk, name):
     return "ended"
 
 
+def serve_jobs(talk, device, name, is_held=False, is_idempotent=True):
+    """Serves until it is killed; with is_held it answers none of its jobs."""
+    with warpway.Service(name, device=device) as service:
+
+        def work(a, x):
+            talk.send("running")
+            if is_held:
+                talk.recv()
+            x.copy_from(np.full(x.shape, a, "float32"))
+            return os.getpid()
+
+        def lose():
+            raise warpway.PeerLost("another process has ended")
+
+        service.offer("job", "f32 a, f32[n] x write -> u32 pid", work, idempotent=is_idempotent)
+        service.offer("once", "f32 a, f32[n] x write -> u32 pid", work)
+        service.offer("lose", "", lose, idempotent=True)
+        service.start()
+        talk.send(service.token())
+        service.serve()
+
+
 # --- cases ---
 
 
@@ -204,6 +229,127 @@ def test_server_that_is_started_anew(device, spawn, request):
             child.kill()
             with pytest.raises(warpway.PeerLost):
                 client.echo(5)
+
+
+@pytest.fixture
+def start_jobs(device, spawn, request):
+    """start_jobs(...) is a process that serves jobs, and a Client that was opened by a token."""
+
+    def start(**options):
+        child = spawn(functools.partial(serve_jobs, **options), device, request.node.name)
+        return child, child.receive()
+
+    return start
+
+
+@pytest.fixture
+def thread():
+    with ThreadPoolExecutor(1) as pool:
+        yield pool
+
+
+@pytest.fixture
+def x(device):
+    return warpway.zeros(COUNT, "float32", device=device)
+
+
+def test_repeated_call(start_jobs, thread, x, request):
+    first, _ = start_jobs(is_held=True)
+    with warpway.Client(request.node.name) as client:
+        future = thread.submit(client.job, 5.0, x, repeat=True, timeout=LIMIT_S)
+        assert first.receive() == "running"
+        first.kill()
+        second, _ = start_jobs(is_held=True)
+        assert second.receive() == "running"
+        second.kill()
+        third, _ = start_jobs()
+        assert future.result() == third.pid and (copy_of(x) == 5).all()
+        assert client.call("job", 6.0, x, repeat=True, deadline=LIMIT_S) == third.pid and (copy_of(x) == 6).all()
+        with pytest.raises(warpway.PeerLost):
+            client.job(7.0, x)
+        assert client.info().pid == first.pid
+        third.kill()
+        fourth, _ = start_jobs()
+        assert client.job(8.0, x, repeat=True, timeout=LIMIT_S) == fourth.pid and (copy_of(x) == 8).all()
+
+
+def test_awaited_call_is_repeated(start_jobs, x, request):
+    first, _ = start_jobs(is_held=True)
+
+    async def main(client):
+        task = asyncio.ensure_future(warpway.aio.run(client.job, 5.0, x, repeat=True))
+        assert await asyncio.to_thread(first.receive) == "running"
+        first.kill()
+        second, _ = await asyncio.to_thread(start_jobs)
+        assert await task == second.pid
+
+    with warpway.Client(request.node.name) as client:
+        asyncio.run(main(client))
+
+
+@pytest.mark.parametrize("why", ["not allowed", "not idempotent", "dependent", "opened by token"])
+def test_call_that_is_not_repeated(start_jobs, thread, x, request, why):
+    first, by_token = start_jobs(is_held=True)
+    client = by_token if why == "opened by token" else warpway.Client(request.node.name)
+    options = {"repeat": why != "not allowed"}
+    if why == "dependent":
+        options.update(depends_on=client.submit("job", 4.0, x), lane=1)
+    future = thread.submit(client.once if why == "not idempotent" else client.job, 5.0, x, **options)
+    assert first.receive() == "running"
+    first.kill()
+    second, other = start_jobs()
+    with pytest.raises(warpway.PeerLost):
+        future.result()
+    assert other.job(6.0, x) == second.pid
+    assert [info.calls for info in other.functions()] == [1, 0, 0]
+
+
+def test_function_that_raises_peer_lost_is_not_repeated(start_jobs, request):
+    start_jobs()
+    with warpway.Client(request.node.name) as client:
+        with pytest.raises(warpway.PeerLost, match="another process has ended"):
+            client.lose(repeat=True, timeout=LIMIT_S)
+        assert client.functions()[2].calls == 1
+
+
+def test_next_server_without_the_function(device, start_jobs, spawn, x, request):
+    first, _ = start_jobs()
+    with warpway.Client(request.node.name) as client:
+        assert client.job(1.0, x) == first.pid
+        first.kill()
+        second, _ = start_jobs(is_idempotent=False)
+        with pytest.raises(warpway.InvalidArgument, match="does not offer 'job' as idempotent"):
+            client.job(1.0, x, repeat=True, timeout=LIMIT_S)
+        second.kill()
+        assert spawn(serve, device, request.node.name).receive() == "ready"
+        with pytest.raises(warpway.NotFound, match="job"):
+            client.job(1.0, x, repeat=True, timeout=LIMIT_S)
+
+
+def test_no_next_server(start_jobs, thread, x, request):
+    first, _ = start_jobs(is_held=True)
+    with warpway.Client(request.node.name) as client:
+        job = client.job
+        future = thread.submit(job, 5.0, x, repeat=True)
+        assert first.receive() == "running"
+        first.kill()
+        with pytest.raises(warpway.Timeout):
+            job(5.0, x, repeat=True, timeout=0.2)
+        cancel = warpway.Cancel()
+        cancel.set()
+        with pytest.raises(warpway.Cancelled):
+            job(5.0, x, repeat=True, cancel=cancel)
+        assert client.info().state == "lost" and not future.done()
+    with pytest.raises(ValueError, match="closed"):
+        future.result()
+
+
+def test_call_with_a_ticket_is_not_repeated(server):
+    with warpway.Client(server[1]) as client:
+        with pytest.raises(TypeError, match="Ticket"):
+            client.submit("echo", 1, repeat=True)
+        assert client.submit("echo", 1, repeat=False).result(LIMIT_S) == 1
+        assert client.echo(1, repeat=True) == 1
 
 
 def test_killed_client(device, server, spawn):
