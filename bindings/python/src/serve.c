@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.c - Service.serve(): a thread that runs functions for clients
+ * serve.c - Service.serve(): a thread that runs functions for clients; and fileno()
  *
  * The thread serves for WAIT_NS at a time, so that it learns that the Service was closed.
  *
@@ -8,6 +8,7 @@
  * and serve() raises it when the function has returned.
  */
 #include <time.h>
+#include <unistd.h>
 
 #include "service.h"
 
@@ -103,4 +104,41 @@ PyObject *service_serve(PyObject *self, PyObject *arguments, PyObject *keywords)
 	result = serve(self, state, timeout_ns, cancel);
 	handle_return(&service_class, state);
 	return result;
+}
+
+/* --- event loops --- */
+
+/* The state's own, opened by the first call. */
+static ww_status open_fileno(struct service_state *state)
+{
+	ww_status status;
+	int fd = -1;
+
+	if (state->ready_fd >= 0)
+		return WW_OK;
+	Py_BEGIN_ALLOW_THREADS
+	status = ww_service_eventfd(state->service, &fd);
+	Py_END_ALLOW_THREADS
+	if (status == WW_OK && state->ready_fd < 0)
+		state->ready_fd = fd;
+	else if (status == WW_OK)
+		close(fd); /* another thread was faster */
+	return status;
+}
+
+PyObject *service_fileno(PyObject *self, PyObject *unused)
+{
+	struct service_state *state = handle_borrow(self, &service_class);
+	ww_status status;
+	int fd;
+
+	(void)unused;
+	if (!state)
+		return NULL;
+	status = open_fileno(state);
+	if (status != WW_OK)
+		error_raise(core_of(self), status);
+	fd = state->ready_fd;
+	handle_return(&service_class, state);
+	return status == WW_OK ? PyLong_FromLong(fd) : NULL;
 }

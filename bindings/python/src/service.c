@@ -5,6 +5,7 @@
 #include "service.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "broker.h"
 #include "token.h"
@@ -35,6 +36,8 @@ static void *state_unref(void *object)
 		return NULL;
 	ww_service_unref(state->service);
 	ww_device_unref(state->device);
+	if (state->ready_fd >= 0)
+		close(state->ready_fd);
 	free(state);
 	return NULL;
 }
@@ -55,6 +58,7 @@ static PyObject *service_object(struct core *core, ww_service *service, ww_devic
 		return PyErr_NoMemory();
 	}
 	state->refs = 1;
+	state->ready_fd = -1;
 	state->service = service;
 	state->device = device;
 	made = handle_new(core->types[CORE_SERVICE], &service_class, state);
@@ -453,6 +457,22 @@ static PyMethodDef methods[] = {
 	{"serve_async", KEYWORDS(service_serve_async), METH_VARARGS | METH_KEYWORDS,
 		"serve_async($self, /, timeout=None)\n--\n\n"
 		"A coroutine that does what `serve` does, in a thread of its own."},
+	{"fileno", service_fileno, METH_NOARGS,
+		"fileno($self, /)\n--\n\n"
+		"A descriptor for event loops: readable while ``serve(0)`` has something to do. Only poll it.\n\n"
+		"That is a call, or the end of one on a stream, a client that has come, or that the service was\n"
+		"drained and no call is left. Each ``serve(0)`` runs the calls that are there, in the thread of\n"
+		"the loop, and makes the descriptor unreadable until there is more. The Service closes it. With\n"
+		"asyncio::\n\n"
+		"    service.start()\n"
+		"    loop.add_reader(service.fileno(), service.serve, 0)\n\n"
+		"With `select`, which takes the Service itself::\n\n"
+		"    service.start()\n"
+		"    is_over = False\n"
+		"    while not is_over:\n"
+		"        readable, _, _ = select.select([service, sock], [], [])\n"
+		"        if service in readable:\n"
+		"            is_over = service.serve(0)"},
 	{"drain", service_drain, METH_NOARGS,
 		"drain($self, /)\n--\n\n"
 		"Take no new calls: `serve` returns when those that have come are done.\n\n"

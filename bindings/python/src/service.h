@@ -19,6 +19,7 @@
 struct service_state {
 	int refs;      /* atomic */
 	int is_closed; /* atomic: threads that serve are to stop */
+	int ready_fd;  /* of fileno(); -1: it was not asked for; under the GIL */
 	ww_service *service;
 	ww_device *device;
 };
@@ -48,6 +49,7 @@ PyTypeObject *service_type_make(PyObject *module);
 /* --- serve.c --- */
 
 PyObject *service_serve(PyObject *self, PyObject *arguments, PyObject *keywords);
+PyObject *service_fileno(PyObject *self, PyObject *unused);
 /* The thread's; NULL: it does not serve. */
 struct serving *serving_now(void);
 /* Whether the Service that the thread serves was closed. */

@@ -457,7 +457,7 @@ def test_child_made_by_fork_cannot_use_them(device, server):
         child = os.fork()
         if child == 0:
             refused = 0
-            for call in (lambda: function(1), client.info, lambda: client.double, service.start,
+            for call in (lambda: function(1), client.info, lambda: client.double, service.start, service.fileno,
                          lambda: service.serve(timeout=1), lambda: service.offer("f", "", len), ticket.result):
                 try:
                     call()
@@ -469,5 +469,5 @@ def test_child_made_by_fork_cannot_use_them(device, server):
             client.close()
             service.close()
             os._exit(refused)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 8
         assert ticket.result() == 1 and function(2) == 2

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services that are served by an event loop, by their descriptors."""
+import asyncio
+import gc
+import os
+import select
+import signal
+import threading
+
+import pytest
+
+import warpway
+from children import LIMIT_S
+from waits import in_thread
+
+
+@pytest.fixture
+def service(device):
+    """It offers double, which says in which thread it runs."""
+    with warpway.Service(device=device) as made:
+        made.offer("double", "i32 a -> i32 b, u64 thread", lambda a: (2 * a, threading.get_ident()))
+        made.start()
+        yield made
+
+
+def is_readable(what, seconds=0.0):
+    return bool(select.select([what], [], [], seconds)[0])
+
+
+def call(token, count):
+    """Of a client in another thread."""
+    with warpway.Client(token) as client:
+        return [client.double(number)[0] for number in range(count)]
+
+
+def test_descriptor_without_calls(service):
+    assert service.fileno() == service.fileno()
+    assert service.serve(0) is False
+    assert not is_readable(service)
+    service.drain()
+    assert is_readable(service, LIMIT_S)
+    assert service.serve(0) is True
+
+
+def test_serve_in_poll(service):
+    poll = select.poll()
+    poll.register(service, select.POLLIN)
+    numbers = in_thread(call, service.token(), 20)
+    while service.info().calls < 20:
+        assert poll.poll(1000 * LIMIT_S) == [(service.fileno(), select.POLLIN)]
+        assert service.serve(0) is False
+    assert numbers() == [2 * number for number in range(20)]
+
+
+def test_several_services_in_select(device, service):
+    with warpway.Service(device=device) as other:
+        other.offer("double", "i32 a -> i32 b, u64 thread", lambda a: (3 * a, 0))
+        other.start()
+        numbers = [in_thread(call, each.token(), 10) for each in (service, other)]
+        while service.info().calls + other.info().calls < 20:
+            readable, _, _ = select.select([service, other], [], [], LIMIT_S)
+            assert readable and not any(each.serve(0) for each in readable)
+        assert [each() for each in numbers] == [list(range(0, 20, 2)), list(range(0, 30, 3))]
+
+
+def test_serve_in_asyncio(service):
+    async def main():
+        loop = asyncio.get_running_loop()
+        loop.add_reader(service.fileno(), service.serve, 0)
+        try:
+            with warpway.Client(service.token()) as client:
+                results = await asyncio.gather(*(client.submit("double", number) for number in range(10)))
+        finally:
+            loop.remove_reader(service.fileno())
+        assert results == [(2 * number, threading.get_ident()) for number in range(10)]
+
+    asyncio.run(main())
+
+
+def test_drain_in_asyncio(service):
+    """As a server does that is to end on SIGTERM."""
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        is_over = asyncio.Event()
+
+        def serve():
+            if service.serve(0):
+                loop.remove_reader(service.fileno())
+                is_over.set()
+
+        loop.add_reader(service.fileno(), serve)
+        loop.add_signal_handler(signal.SIGTERM, service.drain)
+        try:
+            with warpway.Client(service.token()) as client:
+                assert (await client.submit("double", 4))[0] == 8
+                os.kill(os.getpid(), signal.SIGTERM)
+                await asyncio.wait_for(is_over.wait(), LIMIT_S)
+                with pytest.raises(warpway.Unavailable):
+                    await client.submit("double", 4)
+        finally:
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    asyncio.run(main())
+
+
+def test_descriptor_of_a_closed_service(device):
+    def count():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    with warpway.Service(device=device) as first:
+        first.fileno()  # what stays open for all
+        before = count()
+        for _ in range(3):
+            with warpway.Service(device=device) as service:
+                own = os.dup(service.fileno())
+                assert not is_readable(own)
+            assert is_readable(own, LIMIT_S)
+            os.close(own)
+            with pytest.raises(ValueError, match="closed"):
+                service.fileno()
+            del service
+        assert count() == before
