@@ -361,6 +361,7 @@ static void *wait_twice(void *context)
 static void waits_with_an_announcement_go_by_the_pace(void **state)
 {
 	uint64_t took_ns[2];
+	int rounds = 0;
 	cpu_set_t cpus;
 
 	(void)state;
@@ -369,13 +370,19 @@ static void waits_with_an_announcement_go_by_the_pace(void **state)
 		skip();
 	}
 	/* A first wait in which other processes ran says nothing. */
-	for (int rounds = 0; rounds < 10; rounds += took_ns[0] <= 50 * US) {
+	for (int tries = 0; rounds < 10 && tries < 10000; tries++) {
 		pthread_t thread;
 
 		assert_int_equal(pthread_create(&thread, NULL, wait_twice, took_ns), 0);
 		pthread_join(thread, NULL);
-		if (took_ns[0] <= 50 * US)
+		if (took_ns[0] <= 50 * US) {
 			assert_true(took_ns[1] >= 10 * US);
+			rounds++;
+		}
+	}
+	if (rounds == 0) {
+		print_message("every wait of this machine takes more than 50 us\n");
+		skip();
 	}
 }
 
