@@ -168,6 +168,17 @@ struct ww_kernel_info {
 WW_API ww_status ww_kernel_info_get(ww_kernel *kernel, struct ww_kernel_info *info);
 
 /**
+ * ww_kernel_argument_bytes() - the size of one argument of a kernel
+ * @kernel:     borrowed
+ * @index:      0, 1, 2, ...
+ * @out_bytes:  filled on success; of an address: 8
+ *
+ * Return: WW_OK; WW_END (it takes no such argument, or argument_count is
+ *         WW_KERNEL_ARGUMENTS_UNKNOWN); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_kernel_argument_bytes(ww_kernel *kernel, uint32_t index, uint64_t *out_bytes);
+
+/**
  * struct ww_launch_params - how many threads run a kernel
  * @struct_size:   sizeof(struct ww_launch_params)
  * @shared_bytes:  shared memory of each block, beyond what the kernel declares itself

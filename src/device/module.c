@@ -138,6 +138,18 @@ ww_status ww_kernel_info_get(ww_kernel *kernel, struct ww_kernel_info *info)
 		"ww_kernel_info");
 }
 
+ww_status ww_kernel_argument_bytes(ww_kernel *kernel, uint32_t index, uint64_t *out_bytes)
+{
+	ww_try(ww_process_enter());
+	ww_require(kernel && out_bytes, "ww_kernel_argument_bytes: kernel or out_bytes is NULL");
+	ww_try(ww_ref_check(&kernel->ref, "a kernel"));
+	if (kernel->info.argument_count == WW_KERNEL_ARGUMENTS_UNKNOWN ||
+		index >= kernel->info.argument_count)
+		return WW_END;
+	*out_bytes = kernel->argument_bytes[index];
+	return WW_OK;
+}
+
 static ww_status check_extents(const struct ww_kernel *kernel, const char *what,
 	const uint32_t extents[3], const uint32_t limits[3])
 {

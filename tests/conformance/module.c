@@ -167,6 +167,28 @@ CASE(module_function_info, WW_CAP_MODULE)
 	bench_end(&bench);
 }
 
+CASE(module_argument_bytes, WW_CAP_MODULE)
+{
+	const uint64_t expected[] = {4, 8, 8, 8};
+	struct bench bench = bench_make();
+	ww_kernel *kernel = kernel_find(bench.module, "saxpy");
+	uint32_t known = kernel_info(kernel).argument_count;
+	uint64_t bytes = 77;
+
+	if (known == WW_KERNEL_ARGUMENTS_UNKNOWN)
+		known = 0;
+	for (uint32_t i = 0; i < known; i++) {
+		MUST_OK(ww_kernel_argument_bytes(kernel, i, &bytes));
+		MUST_EQUAL(expected[i], bytes);
+	}
+	bytes = 77;
+	MUST_STATUS(WW_END, ww_kernel_argument_bytes(kernel, known, &bytes));
+	MUST_STATUS(WW_END, ww_kernel_argument_bytes(kernel, UINT32_MAX, &bytes));
+	MUST_EQUAL(77, bytes);
+	ww_kernel_unref(kernel);
+	bench_end(&bench);
+}
+
 /* A kernel keeps its module, and launches keep both, whoever lets go of them first. */
 CASE(module_stays_until_its_work_is_done, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 {
@@ -222,8 +244,10 @@ CASE(module_arguments_may_be_unknown, WW_CAP_MODULE | NEEDS_HOST_BACKEND)
 	ww_kernel *kernel = kernel_find(bench.module, "count_arguments");
 	const struct ww_kernel_argument arguments[] = {ARGUMENT(bench.pointer),
 		ARGUMENT(bench.pointer), ARGUMENT(bench.pointer)};
+	uint64_t bytes;
 
 	MUST_EQUAL(WW_KERNEL_ARGUMENTS_UNKNOWN, kernel_info(kernel).argument_count);
+	MUST_STATUS(WW_END, ww_kernel_argument_bytes(kernel, 0, &bytes));
 	for (uint32_t count = 1; count <= 3; count++) {
 		MUST_OK(launch(kernel, bench.stream, 1, 1, arguments, count));
 		MUST_OK(ww_stream_synchronize(bench.stream, WW_FOREVER, NULL));

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -209,17 +210,44 @@ static int read_signatures(void)
 	return code;
 }
 
+/* What a kernel gets for a parameter: its bytes, or an address. */
+static uint64_t argument_bytes_of(const struct ww_parameter_info *parameter)
+{
+	return parameter->kind == WW_ARGUMENT_SCALAR ? parameter->dtype.bits / 8 : sizeof(void *);
+}
+
+static int check_sizes(const struct offered *offered)
+{
+	for (uint32_t i = 0; i < offered->line.parameter_count; i++) {
+		struct ww_parameter_info parameter = WW_INIT(struct ww_parameter_info);
+		uint64_t bytes;
+
+		if (ww_signature_parameter_get(offered->line.signature, i, &parameter) != WW_OK ||
+			ww_kernel_argument_bytes(offered->kernel, i, &bytes) != WW_OK)
+			return refuse("kernel '%s': %s", offered->line.name,
+				ww_error_last()->message);
+		if (bytes != argument_bytes_of(&parameter))
+			return refuse("kernel '%s' takes %" PRIu64
+				      " bytes as argument %u, and '%s' of its signature, %s, has "
+				      "%" PRIu64,
+				offered->line.name, bytes, i + 1, parameter.name, parameter.type,
+				argument_bytes_of(&parameter));
+	}
+	return 0;
+}
+
 static int check_kernel(const struct offered *offered)
 {
 	struct ww_kernel_info info = WW_INIT(struct ww_kernel_info);
 
 	if (ww_kernel_info_get(offered->kernel, &info) != WW_OK)
 		return refuse("kernel '%s': %s", offered->line.name, ww_error_last()->message);
-	if (info.argument_count != WW_KERNEL_ARGUMENTS_UNKNOWN &&
-		info.argument_count != offered->line.parameter_count)
+	if (info.argument_count == WW_KERNEL_ARGUMENTS_UNKNOWN)
+		return 0;
+	if (info.argument_count != offered->line.parameter_count)
 		return refuse("kernel '%s' takes %u arguments, and its signature has %u",
 			offered->line.name, info.argument_count, offered->line.parameter_count);
-	return 0;
+	return check_sizes(offered);
 }
 
 /* Looks for the kernels that were not found yet. */

@@ -52,6 +52,9 @@ TEST("a kernel is loaded, described and launched")
 	CLAIM(seven.info().shared_bytes_max() > 0 && seven.info().local_bytes() == 0);
 	CLAIM(seven.info().argument_count() == 1 ||
 		seven.info().argument_count() == WW_KERNEL_ARGUMENTS_UNKNOWN);
+	CLAIM(seven.argument_bytes(0) == 8 || !seven.argument_bytes(0));
+	CLAIM(seven.argument_bytes(0).has_value() == (seven.info().argument_count() == 1));
+	CLAIM(!seven.argument_bytes(1));
 	CLAIM((seven.info().registers() > 0) == (on.info().backend() == backend::cuda));
 	seven.launch(by, {{2, 2, 2}, {32, 2, 1}, 64}, there.pointer());
 	by.synchronize();

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include <warpway/device.hpp>
 
@@ -62,6 +63,23 @@ public:
 		return detail::filled(code, filled);
 	}
 	kernel_info info() const { return try_info().value(); }
+
+	/* ww_kernel_argument_bytes(): nothing if there is no such argument, or nobody says it. */
+	result<std::optional<std::uint64_t>> try_argument_bytes(std::uint32_t index) const noexcept
+	{
+		std::uint64_t bytes = 0;
+		const ww_status code = ww_kernel_argument_bytes(get(), index, &bytes);
+
+		if (code == WW_END)
+			return std::optional<std::uint64_t>();
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return std::optional<std::uint64_t>(bytes);
+	}
+	std::optional<std::uint64_t> argument_bytes(std::uint32_t index) const
+	{
+		return try_argument_bytes(index).value();
+	}
 
 	/*
 	 * ww_kernel_launch(): each value is an argument of the kernel, of the very type that the
