@@ -498,3 +498,59 @@ CASE(channel_joined_before_it_has_slots, 0)
 	nothing_is_left();
 	scene_end();
 }
+
+/* Longer than a case may take: whoever waits for so long hangs. */
+static ww_broker *open_with_long_limit(void)
+{
+	const struct ww_broker_params params = {
+		.struct_size = sizeof(params),
+		.timeout_ns = UINT64_C(3600) * 1000000000,
+	};
+	ww_broker *broker;
+
+	MUST_OK(ww_broker_open(&params, &broker));
+	return broker;
+}
+
+static uint32_t generation_of(ww_channel *channel)
+{
+	struct ww_channel_info info = WW_INIT(struct ww_channel_info);
+
+	MUST_OK(ww_channel_info_get(channel, &info));
+	return info.generation;
+}
+
+/* A consumer that goes on with the next producer waits for its slots no longer than it was told. */
+CASE(channel_reattached_before_it_has_slots, 0)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *first;
+	ww_channel *channel;
+	struct child producer;
+	ww_broker *broker;
+
+	scene_begin();
+	broker = open_with_long_limit();
+	first = make(scene.device, scene.broker, WW_CHANNEL_BLOCK);
+	MUST_OK(ww_channel_get(scene.device, broker, "c",
+		WW_PARAMS(struct ww_consumer_params, .flags = WW_CONSUMER_REATTACH), 0, NULL,
+		&channel));
+	ww_channel_unref(first);
+	child_start(&producer, "role_channel_half", NULL);
+	child_hear(&producer, "half");
+	MUST_STATUS(WW_END, ww_channel_receive(channel, NULL, 0, NULL, &frame));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(channel, NULL, 0, NULL, &frame));
+	MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(channel, NULL, 1000000, NULL, &frame));
+	MUST_EQUAL(1, generation_of(channel));
+	child_tell(&producer, "go");
+	child_hear(&producer, "made");
+	while (generation_of(channel) == 1)
+		MUST_STATUS(WW_TIMED_OUT, ww_channel_receive(channel, NULL, 1000000, NULL, &frame));
+	MUST_EQUAL(2, generation_of(channel));
+	ww_channel_unref(channel);
+	child_tell(&producer, "end");
+	child_finish(&producer);
+	ww_broker_unref(broker);
+	nothing_is_left();
+	scene_end();
+}
