@@ -168,9 +168,10 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  *                fails, is cancelled or is too late, this call ends with WW_ERR_DEPENDENCY_FAILED.
  *                0: on none
  * @after:        borrowed; a timeline: the call is started when this has completed @after_value.
- *                NULL: see @after_token
+ *                The client keeps it until the call has ended, so to release it does not end the
+ *                wait. NULL: see @after_token
  * @after_token:  borrowed; the same, by its token
- * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts after no timeline
+ * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts at once, whatever @after says
  * @flags:        WW_SUBMIT_... bits
  *
  * A call that starts after a timeline waits in its lane, and the lane's later calls wait for it;
@@ -214,13 +215,12 @@ struct ww_submit_params {
  * trip to the broker. To call often with the same one, export it once and pass the token. The
  * server keeps up to 64 timelines imported for a client, those that calls started after last.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; or
- *         @params says of no timeline, or value, that the call starts after; or flags are unknown,
- *         or are those of ww_client_call());
- *         WW_ERR_MISMATCH (an argument is not what the signature says); WW_ERR_LIMIT (the arguments
- *         are larger than the room for them); WW_ERR_ACCESS (this client observes; or the server
- *         has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export();
- *         WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; an
+ *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown, or are
+ *         those of ww_client_call()); WW_ERR_MISMATCH (an argument is not what the signature says);
+ *         WW_ERR_LIMIT (the arguments are larger than the room for them); WW_ERR_ACCESS (this
+ *         client observes; or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
+ *         ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,
@@ -300,8 +300,9 @@ WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cance
  * @ticket:     borrowed
  * @index:      of the result in the signature
  * @out_value:  filled on success; what it points to is valid as long as the ticket. Of an array,
- *              @token is to be imported before the ticket is released, and @array says what is
- *              where in that memory: the token alone does not
+ *              @token is to be imported before the ticket is released (but for warpway.alloc), and
+ *              @array says what is where in that memory: the token alone does not. So pass both to
+ *              another call, or the value as it is
  *
  * Return: WW_OK; WW_END (there is no such result); WW_ERR_STATE (the call has not ended, or not
  *         with WW_OK); WW_ERR_PROTOCOL.

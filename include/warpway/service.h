@@ -62,11 +62,13 @@
  *     free: no process can get it any more, and what a process has mapped stays mapped. With a name
  *     it can be got by that, with @mode as permission bits (0: 0600). A name must begin with that
  *     of the service and '/'. If @kept is true, and there is a name, it stays in the broker until
- *     free or ww_broker_remove(). All of it belongs to the user of the server.
+ *     free or ww_broker_remove(). All of it belongs to the user of the server. The ticket of the
+ *     call need not be kept for it.
  *   - Any client of the user that called alloc may free the memory, with a token for writing.
  *   - The memories of all clients of one user have at most alloc_bytes_max bytes in all, counted as
- *     the device rounds them up. Those that are kept count until they are removed, or the server
- *     ends: a new server knows nothing of them, and only its user can remove them.
+ *     the device rounds them up: each takes a multiple of 2 MiB. Those that are kept count until
+ *     they are removed, or the server ends: a new server knows nothing of them, and only its user
+ *     can remove them.
  *
  * How it works: a client writes its calls into a file in memory, and the server its replies into
  * another one. While both are awake there is no message and no system call. A side that sleeps says
@@ -278,8 +280,8 @@ WW_API ww_status ww_service_start(ww_service *service);
  *
  * A function that runs when the time is over is not interrupted.
  *
- * Return: WW_TIMED_OUT; WW_CANCELLED; WW_END (the service was drained, and no call is left);
- *         WW_ERR_STATE (it was not started); WW_ERR_FORKED.
+ * Return: WW_TIMED_OUT (with 0: nothing is left to do now); WW_CANCELLED; WW_END (the service was
+ *         drained, and no call is left); WW_ERR_STATE (it was not started); WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
 
@@ -421,7 +423,8 @@ WW_API ww_status ww_service_function_info_get(ww_service *service, uint32_t inde
  * struct ww_value - an argument or a result
  * @kind:          WW_ARGUMENT_... of signature.h
  * @dtype:         of a scalar
- * @scalar:        its bits, zeros above them
+ * @scalar:        its bits, zeros above them: of an i32 (uint32_t)x, of an f32 its four bytes
+ *                 by memcpy(); a bool is 0 or 1
  * @data:          of bytes
  * @bytes:         how many bytes @data has
  * @memory:        of an array: a memory of this process; NULL: @token names it
@@ -434,7 +437,13 @@ WW_API ww_status ww_service_function_info_get(ww_service *service, uint32_t inde
  * @host_pointer:  the same, for the CPU; NULL: the CPU cannot reach it
  *
  * Which fields count depends on @kind; all others are 0. All pointers are borrowed. A ww_value has
- * no struct_size: it is 80 bytes, for ever.
+ * no struct_size: it is 80 bytes, for ever. Three arguments, of "i32 a, bytes b, f32[n] x write":
+ *
+ *   const struct ww_value values[] = {
+ *           {.kind = WW_ARGUMENT_SCALAR, .dtype = {WW_DTYPE_INT, 32, 1}, .scalar = (uint32_t)a},
+ *           {.kind = WW_ARGUMENT_BYTES, .data = text, .bytes = strlen(text)},
+ *           {.kind = WW_ARGUMENT_ARRAY, .memory = x, .array = &shape},
+ *   };
  */
 struct ww_value {
 	uint32_t kind;

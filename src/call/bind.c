@@ -50,7 +50,7 @@ static void arg_text(const struct ww_call_arg *arg, char out_text[TYPE_BYTES])
 	switch (arg->kind) {
 	case WW_ARGUMENT_SCALAR:
 		ww_dtype_short_name(arg->dtype, name);
-		snprintf(out_text, TYPE_BYTES, "%s", name);
+		snprintf(out_text, TYPE_BYTES, "%s", name[0] ? name : "a scalar without dtype");
 		break;
 	case WW_ARGUMENT_BYTES:
 		snprintf(out_text, TYPE_BYTES, "%" PRIu32 " bytes", arg->bytes);
@@ -148,6 +148,10 @@ static ww_status bind_scalar(const struct place *place)
 
 	if (!ww_dtype_is_same(parameter->dtype, place->arg->dtype))
 		return refuse(place, NULL, NULL);
+	if (!ww_scalar_is_valid(parameter->dtype, place->arg->scalar))
+		return refuse(place, " with bits that the type does not have",
+			parameter->dtype.code == WW_DTYPE_BOOL ? ", 0 or 1"
+							       : " with zeros above its bits");
 	if (!(parameter->flags & WW_PARAMETER_DIMENSION))
 		return WW_OK;
 	if (!ww_scalar_to_count(parameter->dtype, place->arg->scalar, &count))

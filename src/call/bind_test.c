@@ -12,6 +12,7 @@
 static const struct ww_dtype f32 = {WW_DTYPE_FLOAT, 32, 1};
 static const struct ww_dtype f64 = {WW_DTYPE_FLOAT, 64, 1};
 static const struct ww_dtype i32 = {WW_DTYPE_INT, 32, 1};
+static const struct ww_dtype boolean = {WW_DTYPE_BOOL, 8, 1};
 
 /* One call: its signature, its arguments, what they are bound to. */
 struct call {
@@ -104,6 +105,8 @@ static void kinds_and_types(void **state)
 	(void)state;
 	ww_call_arg_scalar(f64, 0, &args[0]);
 	assert_refused(call, "argument 1, a, is f64 and must be f32");
+	ww_call_arg_scalar((struct ww_dtype){0, 0, 0}, 0, &args[0]);
+	assert_refused(call, "argument 1, a, is a scalar without dtype and must be f32");
 	ww_call_arg_bytes("abc", 3, &args[0]);
 	assert_refused(call, "argument 1, a, is 3 bytes and must be f32");
 	vector(&args[0], 2);
@@ -166,6 +169,25 @@ static void a_square(void **state)
 	assert_refused(call, "argument 1, x, is f32[3, 4] and must be f32[n, n] where n is 3");
 	array(again(call, 1), f32, 2, 0, 0);
 	assert_binds(call);
+	free(call);
+}
+
+static void bits_of_scalars(void **state)
+{
+	struct call *call = call_new("i32 a, bool b");
+	struct ww_call_arg *args = again(call, 2);
+
+	(void)state;
+	ww_call_arg_scalar(i32, (uint64_t)-3, &args[0]);
+	ww_call_arg_scalar(boolean, 1, &args[1]);
+	assert_refused(call,
+		"argument 1, a, is i32 with bits that the type does not have and must be i32 with "
+		"zeros above its bits");
+	ww_call_arg_scalar(i32, (uint32_t)-3, &args[0]);
+	assert_binds(call);
+	ww_call_arg_scalar(boolean, 2, &args[1]);
+	assert_refused(call,
+		"argument 2, b, is bool with bits that the type does not have and must be bool, 0 or 1");
 	free(call);
 }
 
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(what_fits),
 		cmocka_unit_test(no_arguments),
 		cmocka_unit_test(kinds_and_types),
+		cmocka_unit_test(bits_of_scalars),
 		cmocka_unit_test(missing_arguments),
 		cmocka_unit_test(dimensions),
 		cmocka_unit_test(a_square),

@@ -231,8 +231,9 @@ static ww_status read_wish(ww_call *call, struct wish *out_wish)
 	return WW_OK;
 }
 
+/* @wished: what was asked for; @bytes: what that takes */
 static ww_status count_bytes(struct ww_service *service, struct ww_allocation *allocation,
-	uint64_t bytes)
+	uint64_t wished, uint64_t bytes)
 {
 	if (try_count(service, allocation, bytes))
 		return WW_OK;
@@ -242,8 +243,9 @@ static ww_status count_bytes(struct ww_service *service, struct ww_allocation *a
 	return ww_fail(WW_ERR_QUOTA,
 		"the service makes at most %" PRIu64
 		" bytes of memory for all clients of user %" PRIu32
-		" (alloc_bytes_max), and %" PRIu64 " more are too many; free what is not needed",
-		service->params.alloc_bytes_max, allocation->uid, bytes);
+		" (alloc_bytes_max), and these %" PRIu64 ", which take %" PRIu64
+		" on the device, are too many; free what is not needed",
+		service->params.alloc_bytes_max, allocation->uid, wished, bytes);
 }
 
 static ww_status put(struct ww_service *service, struct ww_allocation *allocation,
@@ -274,7 +276,7 @@ static ww_status make(struct ww_service *service, struct ww_allocation *allocati
 	ww_try(ww_memory_create(service->device, &params, &allocation->memory));
 	ww_try(ww_memory_info_get(allocation->memory, &info));
 	memcpy(allocation->object_id, info.object_id, sizeof(allocation->object_id));
-	ww_try(count_bytes(service, allocation, info.bytes));
+	ww_try(count_bytes(service, allocation, wish->bytes, info.bytes));
 	return put(service, allocation, wish);
 }
 
@@ -321,7 +323,7 @@ ww_status ww_allocation_run_alloc(void *context, ww_call *call)
 	ww_list_init(&allocation->link);
 	allocation->peer = wish.is_kept ? NULL : call->peer;
 	allocation->uid = call->peer->uid;
-	status = count_bytes(service, allocation, wish.bytes);
+	status = count_bytes(service, allocation, wish.bytes, wish.bytes);
 	if (status == WW_OK)
 		status = make(service, allocation, &wish);
 	if (status == WW_OK)

@@ -79,7 +79,7 @@ void ww_client_area_give_back(struct ww_client_area *area, uint32_t at, uint32_t
 
 /* --- the service --- */
 
-static ww_status fail_lost(const struct ww_client *client, const char *what)
+static ww_status fail_lost(const struct ww_client *client, const char *what, const char *outcome)
 {
 	const struct ww_layout_signal_page *page = client->server->header;
 	bool is_told = __atomic_load_n(&page->lost, __ATOMIC_ACQUIRE);
@@ -87,12 +87,12 @@ static ww_status fail_lost(const struct ww_client *client, const char *what)
 
 	ww_wait_result_program(is_told ? page->lost_program : page->program, program);
 	return ww_fail(WW_ERR_PEER_LOST,
-		"%s has no answer: the service's server, process %" PRIu32
+		"%s %s: the service's server, process %" PRIu32
 		" (%s), has ended; open the service anew",
-		what, is_told ? page->lost_pid : page->pid, program);
+		what, outcome, is_told ? page->lost_pid : page->pid, program);
 }
 
-ww_status ww_client_fail_over(const struct ww_client *client, const char *what)
+ww_status ww_client_fail_over(const struct ww_client *client, const char *what, const char *outcome)
 {
 	uint32_t join = client->is_observer
 		? 0
@@ -108,17 +108,17 @@ ww_status ww_client_fail_over(const struct ww_client *client, const char *what)
 			what);
 	if (join == WW_WIRE_SERVICE_JOIN_FORGOTTEN)
 		return ww_fail(WW_ERR_PEER_LOST,
-			"%s has no answer: the server took this client for one that has ended, since "
-			"its connection to the broker was cut; open the service anew",
-			what);
+			"%s %s: the server took this client for one that has ended, since its "
+			"connection to the broker was cut; open the service anew",
+			what, outcome);
 	if (join > WW_WIRE_SERVICE_JOIN_JOINED)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"%s is refused: the server says that this client's requests cannot be",
 			what);
 	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STOPPED)
-		return ww_fail(WW_ERR_UNAVAILABLE,
-			"%s has no answer: the server has closed the service", what);
-	return fail_lost(client, what);
+		return ww_fail(WW_ERR_UNAVAILABLE, "%s %s: the server has closed the service", what,
+			outcome);
+	return fail_lost(client, what, outcome);
 }
 
 ww_status ww_client_service_info_get(ww_client *client, struct ww_service_info *info)
@@ -190,7 +190,7 @@ ww_status ww_client_wait_ready(ww_client *client, uint64_t timeout_ns, ww_cancel
 	if (status != WW_OK)
 		return status;
 	if (ww_client_is_lost(client))
-		return fail_lost(client, "the wait");
+		return fail_lost(client, "the wait", "has no result");
 	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_READY)
 		return WW_OK;
 	return ww_fail(WW_ERR_UNAVAILABLE, "the service takes no calls any more");
@@ -305,7 +305,7 @@ ww_status ww_client_find(ww_client *client, const char *name, const char *signat
 		return status;
 	if (!find_function(&finding))
 		return ww_client_is_lost(client)
-			? fail_lost(client, "the look-up")
+			? fail_lost(client, "the look-up", "has no result")
 			: ww_fail(WW_ERR_NOT_FOUND,
 				  "the service has no function '%.64s'; see `warpway functions`",
 				  name);

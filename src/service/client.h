@@ -163,8 +163,9 @@ bool ww_client_may_repeat(const struct ww_client *client, uint32_t function,
 ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint64_t deadline_ns,
 	uint32_t *out_function);
 
-/* Why, recorded. @what: "call 5" */
-ww_status ww_client_fail_over(const struct ww_client *client, const char *what);
+/* Why, recorded. @what: "call 5"; @outcome: "has no answer" */
+ww_status ww_client_fail_over(const struct ww_client *client, const char *what,
+	const char *outcome);
 
 /* --- area --- */
 

@@ -286,7 +286,7 @@ static ww_status find_room(const struct submission *submission, uint64_t deadlin
 
 	while (status == WW_OK) {
 		if (ww_client_is_over(client))
-			return ww_client_fail_over(client, "the call");
+			return ww_client_fail_over(client, "the call", "was not made");
 		if (take_slot(submission, out_slot))
 			return WW_OK;
 		if (ww_client_reap_all(client) > 0)
@@ -528,17 +528,26 @@ static ww_status call_once(ww_client *client, uint32_t function, const struct ww
 	return status;
 }
 
+/* Whether a call has ended because its server has. A function may fail with that status, too. */
+static bool has_lost_server(const ww_client *client, ww_status status)
+{
+	return status == WW_ERR_PEER_LOST && ww_client_is_over(client);
+}
+
 /* By the next server, or the one after that. @once: the params without the flag */
 static ww_status call_again(ww_client *client, uint32_t function, const struct ww_value *arguments,
 	uint32_t count, struct ww_submit_params *once, uint64_t deadline_ns, ww_ticket **out_ticket)
 {
 	uint64_t start_ns = once->deadline_ns ? ww_clock_deadline_ns(once->deadline_ns) : WW_NEVER;
 	ww_status status = WW_ERR_PEER_LOST;
+	bool is_lost = true;
 
-	if (!client->next || !ww_client_may_repeat(client, function, once))
+	if (!client->next || !ww_client_may_repeat(client, function, once)) {
 		status = call_once(client, function, arguments, count, once, deadline_ns,
 			out_ticket);
-	while (status == WW_ERR_PEER_LOST && ww_client_may_repeat(client, function, once)) {
+		is_lost = has_lost_server(client, status);
+	}
+	while (is_lost && ww_client_may_repeat(client, function, once)) {
 		uint64_t until_ns = start_ns < deadline_ns ? start_ns : deadline_ns;
 		uint32_t index;
 
@@ -551,6 +560,7 @@ static ww_status call_again(ww_client *client, uint32_t function, const struct w
 			return WW_TIMED_OUT;
 		status = call_once(client->next, index, arguments, count, once, deadline_ns,
 			out_ticket);
+		is_lost = has_lost_server(client->next, status);
 	}
 	return status;
 }

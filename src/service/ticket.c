@@ -136,7 +136,7 @@ static void fill_over(ww_ticket *ticket)
 	ww_status status;
 
 	snprintf(what, sizeof(what), "call %" PRIu64, ticket->call);
-	status = ww_client_fail_over(ticket->client, what);
+	status = ww_client_fail_over(ticket->client, what, "has no answer");
 	fill_failed(ticket, status, ww_error_last()->message);
 }
 

@@ -67,6 +67,25 @@ CASE(service_open_refuses_other_objects, SERVICES)
 	stage_end(&stage);
 }
 
+/* A function may fail as if its server had ended: that is its answer. */
+CASE(service_answer_is_not_repeated, SERVICES)
+{
+	const struct ww_value value = value_i32(WW_ERR_PEER_LOST);
+	struct ww_service_info info = WW_INIT(struct ww_service_info);
+	struct stage stage;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	MUST_STATUS(WW_ERR_PEER_LOST,
+		ww_client_call(stage.client, stage_find(stage.client, "fail"), &value, 1,
+			WW_PARAMS(struct ww_submit_params, .flags = WW_SUBMIT_REPEAT), FOREVER,
+			NULL, &ticket));
+	MUST_OK(ww_service_info_get(stage.service, &info));
+	MUST_EQUAL(1, info.calls);
+	ww_ticket_unref(ticket);
+	stage_end(&stage);
+}
+
 CASE(service_offer_refuses, SERVICES)
 {
 	struct stage stage;

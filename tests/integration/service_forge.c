@@ -71,7 +71,7 @@ static ww_status call_forged(struct forging *forging,
 		!ww_service_replies_is_done(&client->replies, slot, client->slots[slot].call))
 		sched_yield();
 	if (ww_client_is_over(client))
-		return ww_client_fail_over(client, "the call");
+		return ww_client_fail_over(client, "the call", "has no answer");
 	client->slots[slot].call = 0;
 	client->free_slots[client->free_count++] = slot;
 	return (ww_status)client->replies.slots[slot].status;

@@ -172,7 +172,7 @@ void service_offer_all(ww_service *service, ww_device *device)
 		{"nop", "", run_nop, WW_FUNCTION_IDEMPOTENT},
 		{"add", "i64 a, i64 b = 10 -> i64 sum", run_add, WW_FUNCTION_IDEMPOTENT},
 		{"echo", "bytes data -> bytes same", run_echo, 0},
-		{"fail", "i32 status", run_fail, 0},
+		{"fail", "i32 status", run_fail, WW_FUNCTION_IDEMPOTENT},
 		{"mark", "u8[n] x write, u64 at", run_mark, 0},
 		{"fill", "u8[*] x write, u8 value", run_fill, WW_FUNCTION_ENQUEUES},
 		{"make", "u64 bytes, u8 value -> u8[*] x", run_make, 0},

@@ -30,7 +30,8 @@ static const char help[] =
 	"what a value means: a number, true or false; text, for bytes; @OBJECT, the name of an array\n"
 	"or a timeline, or a token of one. Arrays are not copied: the function works on them where they\n"
 	"lie. `warpway functions NAME` lists functions and signatures.\n\n"
-	"  --timeout SECONDS how long to wait for the service and for the call, or `forever` (default)\n"
+	"  --timeout SECONDS how long to wait for the call, or `forever` (default). The service must be\n"
+	"                    there: `warpway functions --wait-ready NAME` waits for it\n"
 	"  --json            one object; the keys are in warpway(1)\n" BROKER_HELP
 	"\n  warpway call lab/blas saxpy a=2.0 x=@lab/x y=@lab/y\n\n" BROKER_EXIT_HELP;
 

@@ -9,6 +9,8 @@
 
 #include "common/number.h"
 
+#define PARTS_MAX 4 /* of a launch, and one that is too many */
+
 static const char white[] = " \t\r\n";
 
 /* The text without white space around it; changes it. */
@@ -172,7 +174,8 @@ static bool read_launch(struct kernel_line *kernel, char *text, uint32_t *seen,
 	uint64_t bytes;
 
 	if (!bit || *seen & bit)
-		return REFUSE("'%s': grid, block or shared is needed, each once", text);
+		return REFUSE("'%s': grid, block or shared is needed, each once, or idempotent",
+			text);
 	*seen |= bit;
 	if (grid)
 		return read_grid(kernel, grid, out_reason);
@@ -215,17 +218,36 @@ static bool read_signature(struct kernel_line *kernel, const char *text,
 	return true;
 }
 
-static bool read_launches(struct kernel_line *kernel, char *launch,
+/* The words "function" and "idempotent". Return: the parts that are neither. */
+static uint32_t read_words(struct kernel_line *kernel, char *text, char *out_parts[PARTS_MAX])
+{
+	uint32_t count = 0;
+
+	for (char *next; text; text = next) {
+		next = cut(text, ';');
+		text = trim(text);
+		if (!strcmp(text, "function"))
+			kernel->is_function = true;
+		else if (!strcmp(text, "idempotent"))
+			kernel->is_idempotent = true;
+		else if (count < PARTS_MAX)
+			out_parts[count++] = text;
+	}
+	return count;
+}
+
+static bool read_parts(struct kernel_line *kernel, char *const parts[], uint32_t count,
 	char out_reason[KERNEL_REASON_BYTES])
 {
 	uint32_t seen = 0;
 
-	for (char *next; launch; launch = next) {
-		next = cut(launch, ';');
-		if (!read_launch(kernel, trim(launch), &seen, out_reason))
+	if (kernel->is_function && count)
+		return REFUSE("'%s': a C function has no grid, block or shared", parts[0]);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!read_launch(kernel, parts[i], &seen, out_reason))
 			return false;
 	}
-	if ((seen & 3) != 3)
+	if (!kernel->is_function && (seen & 3) != 3)
 		return REFUSE("grid and block are needed");
 	return true;
 }
@@ -233,8 +255,10 @@ static bool read_launches(struct kernel_line *kernel, char *launch,
 bool kernel_line_read(char *text, struct kernel_line *out_kernel,
 	char out_reason[KERNEL_REASON_BYTES])
 {
+	char *parts[PARTS_MAX];
 	char *signature;
 	char *launch;
+	uint32_t count;
 
 	memset(out_kernel, 0, sizeof(*out_kernel));
 	(void)cut(text, '#');
@@ -250,10 +274,9 @@ bool kernel_line_read(char *text, struct kernel_line *out_kernel,
 	if (!*text || strlen(text) >= sizeof(out_kernel->name))
 		return REFUSE("a kernel or a function needs a name of 1 to %zu letters",
 			sizeof(out_kernel->name) - 1);
-	out_kernel->is_function = !strcmp(trim(launch), "function");
-	if (!read_signature(out_kernel, trim(signature), out_reason))
-		return false;
-	if (!out_kernel->is_function && !read_launches(out_kernel, launch, out_reason))
+	count = read_words(out_kernel, launch, parts);
+	if (!read_signature(out_kernel, trim(signature), out_reason) ||
+		!read_parts(out_kernel, parts, count, out_reason))
 		return false;
 	memcpy(out_kernel->name, text, strlen(text) + 1);
 	return true;

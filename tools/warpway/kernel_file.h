@@ -7,6 +7,8 @@
  *   NAME: SIGNATURE; grid EXTENT[, EXTENT[, EXTENT]]; block N[, N[, N]] [; shared BYTES]
  *   NAME: SIGNATURE; function
  *
+ * Either may end with "; idempotent": to call it again does no harm.
+ *
  *   saxpy: f32 a, f32[n] x read, f32[n] y readwrite, i32 n; grid n / 256; block 256
  *   mean: f32[n] x read -> f64 mean; function
  *
@@ -36,7 +38,8 @@ struct kernel_extent {
 struct kernel_line {
 	char name[WW_FUNCTION_NAME_BYTES];
 	char signature[WW_SIGNATURE_TEXT_BYTES];
-	bool is_function; /* of C, a ww_service_fn; then only the signature follows */
+	bool is_function; /* of C, a ww_service_fn, which is not launched */
+	bool is_idempotent;
 	uint32_t parameter_count;
 	struct kernel_extent grid[KERNEL_AXES];
 	uint32_t block[KERNEL_AXES];

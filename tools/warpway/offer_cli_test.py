@@ -26,7 +26,7 @@ geometry: u32[n] y write, any[*, m] x read, i32 k = 3; grid m/3, k, 2; block 4, 
 crash: ; grid 1; block 1
 hold: u8[*] x readwrite; grid 1; block 1
 """
-FUNCTIONS = b"""total: u8[n] x read -> u64 sum; function
+FUNCTIONS = b"""total: u8[n] x read -> u64 sum; function; idempotent
 make: u64 count -> u8[n] x; function
 """
 
@@ -45,6 +45,8 @@ WRONG_LINES = [
     (b"scale: u8[n] a read, u8[n] x read, u8[n] y write, u64 n; grid 1; block 1", "argument 1, and 'a' of its signature, u8[n]"),
     (b"none: u8 a; grid 1; block 1", "no module has a kernel 'none'"),
     (b"# nothing", "no kernel and no function is in it"), (b"total: ; function; grid 1", "grid, block or"),
+    (b"scale: u8 a; grid 1; block 1; idempotnt", "each once, or idempotent"), (b"total: ; idempotent", "grid and block"),
+    (b"scale: u8 a; grid 1; block 1; shared 1; shared 1; shared 1", "each once"),
     (b"none: bytes a; function", "no module has a C function 'none'"),
 ]
 
@@ -99,6 +101,8 @@ def kernels_run():
 def functions_of_c_run():
     command = start("offer", "--signature", write("functions.txt", FUNCTIONS), "--device", DEVICE, NAME, MODULE)
     expect(f"{NAME} is ready, 2 functions" in line_of(command), "it is not ready")
+    offers = {function["name"]: function["idempotent"] for function in spoken("functions", NAME)["functions"]}
+    expect(offers == {"total": True, "make": False}, str(offers))
     done("put", "--device", DEVICE, "lab/x", "-", data=bytes(range(80)))
     expect(spoken("call", NAME, "total", "x=@lab/x")["results"] == {"sum": sum(range(80))}, "the sum")
     made = spoken("call", NAME, "make", "count=70")["results"]

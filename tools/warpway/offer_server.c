@@ -41,9 +41,10 @@ static const char help[] =
 	"Usage: warpway offer [OPTION...] NAME [MODULE...]\n\n"
 	"Makes the service NAME and offers kernels of modules as its functions: of .ptx, .cubin and\n"
 	".fatbin files on a GPU, of .so files on the CPU. C functions of .so files can be offered on\n"
-	"either; their type is ww_service_fn of warpway/service.h. FILE has a line for each:\n\n"
+	"either; their type is ww_service_fn of warpway/service.h, their context the ww_device, and such\n"
+	"a file is linked with -lwarpway. FILE has a line for each:\n\n"
 	"  saxpy: f32 a, f32[n] x read, f32[n] y readwrite, i32 n; grid n / 256; block 256\n"
-	"  mean: f32[n] x read -> f64 mean; function\n\n"
+	"  mean: f32[n] x read -> f64 mean; function; idempotent\n\n"
 	"The server is a process of its own. If a kernel ends it, it is started again, up to 5 times in\n"
 	"a minute. SIGTERM and Ctrl-C let the calls end that have come, and then end the command.\n\n"
 	"  --signature FILE  what is offered, signatures, and how many threads run a kernel\n"
@@ -381,18 +382,17 @@ static void catch_signals(void)
 
 static ww_status offer_all(void)
 {
-	const struct ww_function_params params = {
-		.struct_size = sizeof(params),
-		.flags = WW_FUNCTION_ENQUEUES,
-	};
+	struct ww_function_params params = WW_INIT(struct ww_function_params);
 	ww_status status = WW_OK;
 
 	for (uint32_t i = 0; i < server.count && status == WW_OK; i++) {
 		struct offered *offered = &server.offered[i];
 
+		params.flags = (offered->function ? 0 : WW_FUNCTION_ENQUEUES) |
+			(offered->line.is_idempotent ? WW_FUNCTION_IDEMPOTENT : 0);
 		status = ww_service_offer(server.service, offered->line.name,
 			offered->line.signature, offered->function ? run_function : run_kernel,
-			offered, offered->function ? NULL : &params);
+			offered, &params);
 	}
 	return status;
 }

@@ -82,6 +82,9 @@ static PyObject *client_open(struct core *core, struct open_call *call, uint64_t
 {
 	ww_status status = wait_run(core, run_open, call, timeout_ns, cancel);
 
+	if (status == WW_TIMED_OUT && call->name)
+		return error_raise_text(core, status, "no service '%s' came within the time limit",
+			call->name);
 	if (status != WW_OK)
 		return error_raise(core, status);
 	return client_object(core, call, timeout_ns);

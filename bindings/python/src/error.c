@@ -83,10 +83,15 @@ static bool set_attribute(PyObject *error, const char *name, PyObject *value)
 	return done;
 }
 
-/* What an exception has that was made in Python, such as ``raise warpway.Timeout("...")``. */
+/*
+ * What an exception has that was made in Python, such as ``raise warpway.Timeout("...")``, and of a
+ * call that was never made.
+ */
 static bool set_defaults(PyObject *made, ww_status status)
 {
-	return set_attribute(made, "status", PyLong_FromLong(status)) &&
+	return set_attribute(made, "has_started", PyBool_FromLong(0)) &&
+		set_attribute(made, "failed_call", PyLong_FromLong(0)) &&
+		set_attribute(made, "status", PyLong_FromLong(status)) &&
 		set_attribute(made, "status_name",
 			PyUnicode_FromString(status == WW_OK ? "" : ww_status_name(status))) &&
 		set_attribute(made, "domain", PyUnicode_FromString("warpway")) &&

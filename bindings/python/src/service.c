@@ -431,7 +431,7 @@ static PyMethodDef methods[] = {
 		"Parameters\n----------\n"
 		"name : str\n    Letters, digits, ``_``, ``.``, ``-`` and ``/``; not ``warpway.`` and more.\n"
 		"signature : str\n"
-		"function : callable\n"
+		"function : callable\n    No coroutine function: a thread that serves runs it.\n"
 		"idempotent : bool\n    To repeat a call does no harm.\n"
 		"enqueues : bool\n"
 		"    It touches arrays only by work on ``call.stream``: so the next call of the lane starts when\n"

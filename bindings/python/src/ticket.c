@@ -182,14 +182,28 @@ static void cancel_call(struct ticket_state *state)
 	Py_END_ALLOW_THREADS
 }
 
+static bool is_starting(struct client_state *state)
+{
+	struct ww_service_info info;
+	ww_status status;
+
+	Py_BEGIN_ALLOW_THREADS
+	status = client_state_info(state, &info);
+	Py_END_ALLOW_THREADS
+	return status == WW_OK && info.state == WW_SERVICE_STARTING;
+}
+
 static PyObject *fail_wait(struct core *core, const struct ticket_state *state, ww_status status,
 	bool is_call)
 {
 	if (status == WW_TIMED_OUT)
 		return error_raise_text(core, status,
-			"call %llu has not ended within the time limit%s",
+			"call %llu has not ended within the time limit%s%s",
 			(unsigned long long)state->info.number,
-			is_call ? ", and was cancelled" : "; it goes on");
+			is_call ? ", and was cancelled" : "; it goes on",
+			is_starting(state->client)
+				? ". The service is still starting: its server has not called start()"
+				: "");
 	return client_fail(core, status);
 }
 

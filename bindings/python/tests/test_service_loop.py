@@ -122,3 +122,23 @@ def test_descriptor_of_a_closed_service(device):
                 service.fileno()
             del service
         assert count() == before
+
+
+def test_coroutines_are_refused(device):
+    with warpway.Service(device=device) as service:
+        with pytest.raises(TypeError, match="coroutine"):
+            service.offer("f", "", asyncio.sleep)
+        with pytest.raises(TypeError, match="coroutine"):
+
+            @service.function("")
+            async def numbers():
+                yield 1
+
+        assert service.functions() == []
+
+
+def test_a_service_that_was_not_started_says_so(device):
+    with warpway.Service(device=device) as service:
+        service.offer("f", "", lambda: None)
+        with warpway.Client(service.token()) as client, pytest.raises(warpway.Timeout, match="has not called start"):
+            client.submit("f").result(timeout=0.01)

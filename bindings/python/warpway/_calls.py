@@ -30,6 +30,8 @@ def offer(
     """`Service.offer`."""
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called")
+    if _is_coroutine(function):
+        raise TypeError(f"{function!r} is a coroutine function: a service calls functions, in the thread that serves")
     service._offer(name, signature, function, _wants_call(function), idempotent, enqueues, uids, gids)
     return function
 
@@ -61,6 +63,13 @@ def function(
         )
 
     return decorate
+
+
+def _is_coroutine(function: Callable[..., Any]) -> bool:
+    """Whether a call of it runs nothing yet."""
+    from inspect import isasyncgenfunction, iscoroutinefunction
+
+    return iscoroutinefunction(function) or isasyncgenfunction(function)
 
 
 def _wants_call(function: Callable[..., Any]) -> bool:

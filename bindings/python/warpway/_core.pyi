@@ -84,6 +84,8 @@ class Error(Exception):
     domain: str
     native: int
     message: str
+    has_started: bool
+    failed_call: int
 
 class AccessDenied(Error, PermissionError): ...
 class AlreadyExists(Error, FileExistsError): ...
