@@ -102,6 +102,7 @@ typedef struct ww_call ww_call;
 #define WW_SERVICE_FUNCTIONS_MAX 1024
 #define WW_SERVICE_LANES_MAX     64   /* of one client */
 #define WW_SERVICE_DEPENDS_MAX   1024 /* a call can depend on one of fewer calls ago */
+#define WW_SERVICE_KEEP_MEMORIES 8    /* of one client */
 #define WW_FUNCTION_NAME_BYTES   64   /* with the ending zero */
 #define WW_SERVICE_TEXT_BYTES    32
 
@@ -132,6 +133,12 @@ typedef struct ww_call ww_call;
  *                       they count for functions_max. 0: none
  * @alloc_bytes_max:     of memories that alloc makes for the clients of one user; 0: 1 GiB. Each is
  *                       also a result, for memory_bytes_max
+ * @keep_ns:             how long the server keeps a memory after a call that had it as an argument.
+ *                       The next call with it asks no broker and maps nothing; but if the memory's
+ *                       owner frees it, its bytes are free only then. Of a client the last
+ *                       WW_SERVICE_KEEP_MEMORIES are kept; never slices of pools, and what alloc
+ *                       has made. They are released while a thread serves, up to 0.1 s later, or
+ *                       when the client ends. 0: not at all; WW_FOREVER
  */
 struct ww_service_params {
 	uint32_t struct_size;
@@ -149,6 +156,7 @@ struct ww_service_params {
 	char version[WW_SERVICE_TEXT_BYTES];
 	uint64_t builtin;
 	uint64_t alloc_bytes_max;
+	uint64_t keep_ns;
 };
 
 /**

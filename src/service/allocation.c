@@ -179,6 +179,17 @@ void ww_allocations_end_of(struct ww_service *service, const struct ww_service_p
 		allocation_end(service, allocation, &is_answering);
 }
 
+bool ww_allocations_have(const struct ww_service *service, const struct ww_memory *whole)
+{
+	ww_list_for_each (link, &service->allocations) {
+		const struct ww_allocation *each = ww_container(link, struct ww_allocation, link);
+
+		if (!memcmp(each->object_id, whole->description.object_id, sizeof(each->object_id)))
+			return true;
+	}
+	return false;
+}
+
 void ww_allocations_fini(struct ww_service *service)
 {
 	struct ww_list *link;

@@ -34,6 +34,9 @@ ww_status ww_allocation_run_free(void *context, ww_call *call);
 /* Ends those of a client whose calls have all ended. Not locked. */
 void ww_allocations_end_of(struct ww_service *service, const struct ww_service_peer *peer);
 
+/* Whether a memory is one of them. Locked. */
+bool ww_allocations_have(const struct ww_service *service, const struct ww_memory *whole);
+
 /* All clients are forgotten. Kept memories stay. */
 void ww_allocations_fini(struct ww_service *service);
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
+#include "service/allocation.h"
 #include "sync/wait_result.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_call_info)
@@ -98,8 +99,25 @@ ww_status ww_call_read(struct ww_call *call)
 	return ww_signature_bind(call->offer->signature, &call->arguments, &call->binding);
 }
 
+/* What is kept is not released now; but perhaps what was kept before. */
+static void keep_memories(struct ww_call *call)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+
+	pthread_mutex_lock(&call->service->lock);
+	for (uint32_t i = 0; i < call->held; i++) {
+		struct ww_call_memory *held = &call->imports[i];
+
+		if (held->is_kept)
+			held->memory = ww_recent_keep(&call->peer->recent, held->memory, now_ns);
+	}
+	pthread_mutex_unlock(&call->service->lock);
+}
+
 void ww_call_release(struct ww_call *call)
 {
+	if (call->held > 0 && call->service->params.keep_ns > 0)
+		keep_memories(call);
 	for (uint32_t i = 0; i < call->held; i++) {
 		ww_memory_unref(call->imports[i].memory);
 		ww_timeline_unref(call->imports[i].timeline);
@@ -111,8 +129,22 @@ void ww_call_release(struct ww_call *call)
 static struct ww_call_memory *hold(struct ww_call *call, uint32_t index)
 {
 	while (call->held <= index)
-		call->imports[call->held++] = (struct ww_call_memory){NULL, NULL};
+		call->imports[call->held++] = (struct ww_call_memory){NULL, NULL, false};
 	return &call->imports[index];
+}
+
+/* Whether the service keeps a memory for the client's next calls. */
+static bool may_keep(struct ww_service *service, ww_memory *memory)
+{
+	const struct ww_memory *whole = ww_memory_whole(memory);
+	bool is_allocation;
+
+	if (service->params.keep_ns == 0 || whole->is_chunk)
+		return false;
+	pthread_mutex_lock(&service->lock);
+	is_allocation = ww_allocations_have(service, whole);
+	pthread_mutex_unlock(&service->lock);
+	return !is_allocation;
 }
 
 static ww_status import_memory(struct ww_call *call, const struct ww_call_arg *argument,
@@ -125,8 +157,10 @@ static ww_status import_memory(struct ww_call *call, const struct ww_call_arg *a
 
 	if (held->memory)
 		return WW_OK;
-	return ww_memory_import(call->service->device, call->service->broker, argument->token,
-		&params, NULL, &held->memory, NULL);
+	ww_try(ww_memory_import(call->service->device, call->service->broker, argument->token,
+		&params, NULL, &held->memory, NULL));
+	held->is_kept = may_keep(call->service, held->memory);
+	return WW_OK;
 }
 
 static ww_status get_array(struct ww_call *call, uint32_t index, struct ww_value *out_value)

@@ -14,6 +14,7 @@
 struct ww_call_memory {
 	ww_memory *memory; /* a reference; NULL: not imported yet */
 	ww_timeline *timeline;
+	bool is_kept; /* the memory, after the call (recent.h) */
 };
 
 struct ww_call {
@@ -65,7 +66,7 @@ ww_status ww_call_write(struct ww_call *call);
 /* The function WW_SERVICE_LANE_FUNCTION. */
 ww_status ww_call_give_timeline(void *context, struct ww_call *call);
 
-/* Releases what its arguments hold. Not locked. */
+/* Releases what its arguments hold, but for what the service keeps (recent.h). Not locked. */
 void ww_call_release(struct ww_call *call);
 
 #endif

@@ -555,6 +555,27 @@ static void peer_forget(struct ww_service *service, struct ww_service_peer *peer
 	peer_free(peer);
 }
 
+/* Locked; not meanwhile. */
+static void release_recent(struct ww_service *service, struct ww_service_peer *peer,
+	uint64_t before_ns)
+{
+	ww_memory *memory;
+
+	while ((memory = ww_recent_take(&peer->recent, before_ns))) {
+		pthread_mutex_unlock(&service->lock);
+		ww_memory_unref(memory);
+		pthread_mutex_lock(&service->lock);
+	}
+}
+
+/* Memories that were used before this are not kept any more. */
+static uint64_t keep_since_ns(const struct ww_service *service)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+
+	return now_ns > service->params.keep_ns ? now_ns - service->params.keep_ns : 0;
+}
+
 /* Return: whether nothing of it is used any more. */
 static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 {
@@ -566,6 +587,7 @@ static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 	is_over = peer->is_gone && peer->running == 0;
 	peer_drop_files(service, peer);
 	ww_service_peer_release(service, peer, is_over || !peer->requests.mapping);
+	release_recent(service, peer, is_over ? WW_NEVER : keep_since_ns(service));
 	pthread_mutex_unlock(&service->lock);
 	return is_over;
 }
@@ -603,6 +625,7 @@ void ww_service_peers_fini(struct ww_service *service)
 		pthread_mutex_lock(&service->lock);
 		peer_end_all(service, peer);
 		ww_service_peer_release(service, peer, true);
+		release_recent(service, peer, WW_NEVER);
 		pthread_mutex_unlock(&service->lock);
 		if (peer->replies.mapping)
 			ww_await_wake(&peer->replies.header->wakes);

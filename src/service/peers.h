@@ -17,6 +17,7 @@
 #ifndef WW_SERVICE_PEERS_H
 #define WW_SERVICE_PEERS_H
 
+#include "service/recent.h"
 #include "service/service.h"
 #include "share/peer_process.h"
 
@@ -94,7 +95,8 @@ struct ww_service_peer {
 	struct ww_service_after *afters[WW_SERVICE_LANES_MAX]; /* owned; NULL: a free place */
 	uint64_t afters_used;                                  /* how often a lane has had one */
 	uint64_t kept_bytes;
-	struct ww_list kept; /* struct ww_kept_result */
+	struct ww_list kept;     /* struct ww_kept_result */
+	struct ww_recent recent; /* if the service keeps memories */
 	struct ww_service_lane lanes[WW_SERVICE_LANES_MAX];
 	struct ww_call_outcome outcomes[WW_SERVICE_OUTCOMES];
 	struct ww_taken_call calls[]; /* calls_max, by slot */

@@ -14,7 +14,8 @@
 #define AREA_BYTES      (UINT32_C(128) << 10)
 #define IDLE_AREA_BYTES UINT32_C(4096) /* a thousand clients have one each */
 #define CLIENTS_MAX     2048
-#define FDS_OF_CLIENT   16 /* at most, of the server's or of the client's */
+#define KEEP_NS         UINT64_C(100000000) /* as `warpway offer` without --keep */
+#define FDS_OF_CLIENT   16                  /* at most, of the server's or of the client's */
 
 const char *const calls_names[CALLS_FUNCTIONS] = {"nop", "touch", "fill"};
 
@@ -214,6 +215,7 @@ int calls_role_server(struct bench *bench, const char *word)
 		.clients_max = CLIENTS_MAX,
 		.arguments_bytes = bytes,
 		.results_bytes = bytes,
+		.keep_ns = KEEP_NS,
 	};
 	ww_service *service;
 	pthread_t thread;

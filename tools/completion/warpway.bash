@@ -108,7 +108,7 @@ _warpway_look_over() { # WORD...
 			;;
 		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
-		--device | --mode | --alloc-max | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
+		--device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;

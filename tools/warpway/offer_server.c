@@ -27,6 +27,8 @@
 #include "warpway/offer.h"
 #include "warpway/open_broker.h"
 
+#define KEEP_NS UINT64_C(100000000)
+
 static struct offer {
 	struct request request;
 	const char *device_name;
@@ -34,7 +36,7 @@ static struct offer {
 	struct ww_service_params params;
 } offer = {
 	.device_name = "host",
-	.params = {.struct_size = sizeof(struct ww_service_params)},
+	.params = {.struct_size = sizeof(struct ww_service_params), .keep_ns = KEEP_NS},
 };
 
 static const char help[] =
@@ -51,6 +53,7 @@ static const char help[] =
 	"  --data            offer also warpway.copy, .fill, .read and .write\n"
 	"  --alloc           offer also warpway.alloc and .free: clients have memory made\n"
 	"  --alloc-max SIZE  of that memory, for all clients of one user (default 1GiB)\n"
+	"  --keep SECONDS    how long an array stays mapped after a call, or `forever` (default 0.1)\n"
 	"  --device NAME     where they run: host (default), cuda:N or cuda:UUID\n"
 	"  --mode MODE       permissions in octal (default 0600): read: see functions; write: call\n"
 	"  --group GROUP     one of your groups (default: your own)\n"
@@ -69,6 +72,7 @@ static const struct option_row options[] = {
 	OPTION("data", BITS, struct offer, params.builtin, .value = WW_SERVICE_BUILTIN_DATA),
 	OPTION("alloc", BITS, struct offer, params.builtin, .value = WW_SERVICE_BUILTIN_ALLOC),
 	OPTION("alloc-max", TAKEN, struct offer, params.alloc_bytes_max, .take = take_size),
+	OPTION("keep", PATIENCE, struct offer, params.keep_ns),
 	OPTION("device", TEXT, struct offer, device_name),
 	OPTION("mode", TAKEN, struct offer, params.mode, .take = name_take_mode),
 	OPTION("group", TAKEN, struct offer, params.gid, .take = name_take_group),

@@ -139,6 +139,7 @@ struct service_options {
 	bool builtin_data = false;  /* WW_SERVICE_BUILTIN_DATA */
 	bool builtin_alloc = false; /* WW_SERVICE_BUILTIN_ALLOC */
 	std::uint64_t alloc_bytes_max = 0;
+	timeout keep = std::chrono::nanoseconds(0); /* memories after calls; forever: until the client ends */
 };
 
 /* struct ww_function_params */
@@ -431,6 +432,7 @@ private:
 		filled.builtin = (options.builtin_data ? WW_SERVICE_BUILTIN_DATA : 0) |
 			(options.builtin_alloc ? WW_SERVICE_BUILTIN_ALLOC : 0);
 		filled.alloc_bytes_max = options.alloc_bytes_max;
+		filled.keep_ns = options.keep.ns();
 		return filled;
 	}
 };

@@ -1057,6 +1057,7 @@ class Service:
         builtin_data: bool = False,
         builtin_alloc: bool = False,
         alloc_bytes_max: SupportsIndex | None = None,
+        keep: float | None = 0.0,
         replace: bool = False,
         broker: Broker | None = None,
         cancel: Cancel | None = None,
