@@ -74,13 +74,13 @@ static int option_seconds(const char *name, const char *text, uint64_t minimum_n
 		minimum_ns ? ", and more than none" : "");
 }
 
-static int option_patience(const char *text, uint64_t *out_ns)
+static int option_patience(const char *name, const char *text, uint64_t *out_ns)
 {
 	if (!strcmp(text, "forever")) {
 		*out_ns = UINT64_MAX;
 		return 0;
 	}
-	return option_seconds("wait", text, 0, out_ns);
+	return option_seconds(name, text, 0, out_ns);
 }
 
 static bool has_argument(const struct option_row *row)
@@ -111,7 +111,7 @@ static int option_take(const struct option_row *row, void *context, const char *
 	case OPTION_SECONDS:
 		return option_seconds(row->name, argument, row->value, place);
 	case OPTION_PATIENCE:
-		return option_patience(argument, place);
+		return option_patience(row->name, argument, place);
 	case OPTION_TAKEN:
 		break;
 	}
