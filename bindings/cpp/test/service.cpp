@@ -171,6 +171,7 @@ TEST("built-in functions make, write, read and free memory; both kinds are off")
 	CLAIM(!std::strcmp(service::create(on, "", options).function(0)->name(), "warpway.alloc"));
 	options.builtin_data = true;
 	options.alloc_bytes_max = 1 << 22;
+	options.keep = forever;
 	const service made = service::create(on, "", options);
 
 	CLAIM(made.info().functions() == 6);
