@@ -63,6 +63,29 @@ struct ww_await_word {
 #define WW_AWAIT_WORDS 128
 void ww_await_any(const struct ww_await_word *words, size_t count, uint64_t until_ns);
 
+/* Such a sleep, as those add to it that the thread looks for. */
+struct ww_await_sleep {
+	struct ww_await_word words[WW_AWAIT_WORDS];
+	size_t count; /* more than WW_AWAIT_WORDS: some are left out */
+	uint64_t until_ns;
+};
+
+/* @seen: as it was loaded before the look */
+static inline void ww_await_sleep_for(struct ww_await_sleep *sleep, const uint32_t *wakes,
+	uint32_t seen)
+{
+	if (sleep->count < WW_AWAIT_WORDS)
+		sleep->words[sleep->count] = (struct ww_await_word){wakes, seen};
+	sleep->count++;
+}
+
+/* No longer than that. */
+static inline void ww_await_sleep_until(struct ww_await_sleep *sleep, uint64_t until_ns)
+{
+	if (until_ns < sleep->until_ns)
+		sleep->until_ns = until_ns;
+}
+
 /* When to look again at what a GPU changes, which wakes nobody. @start_ns: of the wait */
 uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns);
 

@@ -16,7 +16,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "channel/consumer.h"
-#include "channel/notifier.h"
+#include "channel/notice.h"
 #include "channel/producer.h"
 #include "share/token_export.h"
 #include "share/sync_object.h"
@@ -181,7 +181,7 @@ ww_channel *ww_channel_unref(ww_channel *channel)
 {
 	if (!channel || !ww_ref_put(&channel->ref))
 		return NULL;
-	channel->notice = ww_notice_free(channel->notice);
+	channel->notice = ww_channel_notice_free(channel->notice);
 	if (channel->is_producer)
 		ww_producer_free(ww_producer_of(channel));
 	else
@@ -219,13 +219,13 @@ ww_status ww_channel_export(ww_channel *channel, const struct ww_token_params *p
 void ww_channel_pause_notice(struct ww_channel *channel)
 {
 	if (channel->notice)
-		ww_notice_pause(channel->notice);
+		ww_notice_pause(&channel->notice->notice);
 }
 
 void ww_channel_set_notice(struct ww_channel *channel)
 {
 	if (channel->notice)
-		ww_notice_set(channel->notice, channel);
+		ww_channel_notice_set(channel->notice, channel);
 }
 
 ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd)
@@ -236,7 +236,7 @@ ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd)
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_readiness_check(channel));
 	if (!channel->notice)
-		ww_try(ww_notice_create(&channel->notice));
-	ww_notice_set(channel->notice, channel);
-	return ww_fd_duplicate(channel->notice->fd, out_fd);
+		ww_try(ww_channel_notice_create(&channel->notice));
+	ww_channel_notice_set(channel->notice, channel);
+	return ww_fd_duplicate(channel->notice->notice.fd, out_fd);
 }

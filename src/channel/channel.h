@@ -26,9 +26,9 @@ struct ww_channel {
 	struct ww_ref ref;
 	bool is_producer;
 	bool is_observer;
-	uint32_t generation;      /* of a consumer: which producer it is attached to: 1, 2, ... */
-	struct ww_notice *notice; /* owned; NULL: nobody asked for a descriptor */
-	uint64_t named_ns;        /* when ww_channel_wait_any() named it last */
+	uint32_t generation; /* of a consumer: which producer it is attached to: 1, 2, ... */
+	struct ww_channel_notice *notice; /* owned; NULL: nobody asked for a descriptor */
+	uint64_t named_ns;                /* when ww_channel_wait_any() named it last */
 
 	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
 	struct ww_channel_events events;
@@ -100,7 +100,7 @@ uint64_t ww_channel_next_look_ns(uint64_t deadline_ns);
 
 /*
  * Around each call that sleeps, or changes what the channel waits for: what the descriptor shows
- * (notifier.h). Without a descriptor they are one load.
+ * (notice.h). Without a descriptor they are one load.
  */
 void ww_channel_pause_notice(struct ww_channel *channel);
 void ww_channel_set_notice(struct ww_channel *channel);

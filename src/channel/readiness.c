@@ -228,21 +228,8 @@ void ww_readiness_drop(struct ww_readiness *readiness)
 	memset(readiness, 0, sizeof(*readiness));
 }
 
-static void sleep_until(struct ww_readiness_sleep *sleep, uint64_t until_ns)
-{
-	if (until_ns < sleep->until_ns)
-		sleep->until_ns = until_ns;
-}
-
-static void sleep_for(struct ww_readiness_sleep *sleep, const uint32_t *wakes, uint32_t seen)
-{
-	if (sleep->count < WW_AWAIT_WORDS)
-		sleep->words[sleep->count] = (struct ww_await_word){wakes, seen};
-	sleep->count++;
-}
-
 bool ww_readiness_look(const struct ww_readiness *readiness, uint64_t now_ns,
-	struct ww_readiness_sleep *sleep)
+	struct ww_await_sleep *sleep)
 {
 	uint32_t seen[WW_READINESS_WORDS] = {0};
 	/* An end that is known before the look is no news after it. */
@@ -256,9 +243,9 @@ bool ww_readiness_look(const struct ww_readiness *readiness, uint64_t now_ns,
 		(!was_known && ww_peer_process_look(readiness->peer_process)))
 		return true;
 	if (look == WW_AWAIT_POLL)
-		sleep_until(sleep, ww_await_poll_ns(readiness->since_ns, now_ns));
-	sleep_until(sleep, readiness->again_ns);
+		ww_await_sleep_until(sleep, ww_await_poll_ns(readiness->since_ns, now_ns));
+	ww_await_sleep_until(sleep, readiness->again_ns);
 	for (size_t i = 0; i < readiness->wakes_count; i++)
-		sleep_for(sleep, readiness->wakes[i], seen[i]);
+		ww_await_sleep_for(sleep, readiness->wakes[i], seen[i]);
 	return false;
 }

@@ -92,17 +92,10 @@ static inline void ww_readiness_withdraw(const struct ww_readiness *readiness)
 	__atomic_store_n(readiness->is_asleep, 0, __ATOMIC_RELAXED);
 }
 
-/* A thread's sleep for several. */
-struct ww_readiness_sleep {
-	struct ww_await_word words[WW_AWAIT_WORDS];
-	size_t count; /* more than WW_AWAIT_WORDS: some are left out */
-	uint64_t until_ns;
-};
-
 /*
  * Looks, and adds what is to be slept for. Return: whether the side can go on, or must look itself.
  */
 bool ww_readiness_look(const struct ww_readiness *readiness, uint64_t now_ns,
-	struct ww_readiness_sleep *sleep);
+	struct ww_await_sleep *sleep);
 
 #endif

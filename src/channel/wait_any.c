@@ -68,7 +68,7 @@ static enum ww_await_look look_again(void *context)
 /* --- sleeping --- */
 
 /* Return: false: a channel can go on. */
-static bool prepare_sleep(struct waiting *waiting, struct ww_readiness_sleep *sleep)
+static bool prepare_sleep(struct waiting *waiting, struct ww_await_sleep *sleep)
 {
 	uint64_t now_ns = ww_clock_now_ns();
 
@@ -94,7 +94,7 @@ static void end_sleep(const struct waiting *waiting)
 /* Until something may have changed. */
 static void sleep_for_all(struct waiting *waiting, uint64_t deadline_ns)
 {
-	struct ww_readiness_sleep sleep = {.until_ns = ww_channel_next_look_ns(deadline_ns)};
+	struct ww_await_sleep sleep = {.until_ns = ww_channel_next_look_ns(deadline_ns)};
 
 	if (ww_await_spin(look_again, waiting, deadline_ns))
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notifier.c - the descriptor of a channel for event loops, see notifier.h
+ * notifier.c - the thread that makes descriptors for event loops readable, see notifier.h
  *
  * The thread lives as long as there are notices, and blocks all signals. It calls nothing that
  * waits for another process: it looks at shared memory, sleeps on futexes, and writes eventfds,
@@ -8,7 +8,7 @@
  *
  * A child made by fork() has neither the thread nor a notice of its own.
  */
-#include "channel/notifier.h"
+#include "base/notifier.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,6 +20,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process.h"
+
+#define LOOK_NS UINT64_C(50000000) /* at what ends without a wake */
 
 struct notifier {
 	pthread_t thread;
@@ -56,14 +58,14 @@ static void notice_disarm(struct ww_notice *notice)
 	if (notice->state != WW_NOTICE_ARMED)
 		return;
 	ww_list_remove(&notice->link);
-	ww_readiness_withdraw(&notice->readiness);
+	notice->class->withdraw(notice);
 	notice->state = WW_NOTICE_PARKED;
 }
 
 /* --- the thread --- */
 
 /* Return: false: it is to end. */
-static bool notifier_look(struct notifier *notifier, struct ww_readiness_sleep *sleep)
+static bool notifier_look(struct notifier *notifier, struct ww_await_sleep *sleep)
 {
 	uint64_t now_ns = ww_clock_now_ns();
 	struct ww_list *next;
@@ -79,7 +81,7 @@ static bool notifier_look(struct notifier *notifier, struct ww_readiness_sleep *
 		struct ww_notice *notice = ww_container(link, struct ww_notice, link);
 
 		next = link->next;
-		if (ww_readiness_look(&notice->readiness, now_ns, sleep)) {
+		if (notice->class->look(notice, now_ns, sleep)) {
 			notice_disarm(notice);
 			notice_set_readable(notice);
 		}
@@ -91,11 +93,11 @@ static bool notifier_look(struct notifier *notifier, struct ww_readiness_sleep *
 static void *notifier_run(void *context)
 {
 	struct notifier *notifier = context;
-	struct ww_readiness_sleep sleep;
+	struct ww_await_sleep sleep;
 
 	while (notifier_look(notifier, &sleep)) {
 		if (sleep.count > 1)
-			sleep.until_ns = ww_channel_next_look_ns(sleep.until_ns);
+			ww_await_sleep_until(&sleep, ww_clock_deadline_ns(LOOK_NS));
 		ww_await_any(sleep.words, sleep.count, sleep.until_ns);
 	}
 	return NULL;
@@ -125,12 +127,12 @@ static ww_status notifier_start(void)
 
 	if (!notifier)
 		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot make a descriptor of a channel: out of memory");
+			"cannot make a descriptor for event loops: out of memory");
 	error = thread_start(notifier);
 	if (error) {
 		free(notifier);
 		return ww_fail_errno(error, "raise the limit of processes (ulimit -u)",
-			"cannot start the thread that makes descriptors of channels readable");
+			"cannot start the thread that makes descriptors for event loops readable");
 	}
 	current = notifier;
 	return WW_OK;
@@ -168,51 +170,30 @@ static void notifier_leave(void)
 
 /* --- notices --- */
 
-ww_status ww_notice_create(struct ww_notice **out_notice)
+ww_status ww_notice_init(struct ww_notice *notice, const struct ww_notice_class *class)
 {
-	struct ww_notice *notice = calloc(1, sizeof(*notice));
 	ww_status status;
 
-	if (!notice)
-		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot make a descriptor of a channel: out of memory");
+	*notice = (struct ww_notice){.class = class};
 	notice->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (notice->fd < 0) {
-		free(notice);
+	if (notice->fd < 0)
 		return ww_fail_errno(errno, NULL, "cannot make an eventfd");
-	}
 	status = ww_fd_adopt(&notice->fd);
 	if (status == WW_OK)
 		status = notifier_join();
-	if (status < 0) {
+	if (status < 0)
 		ww_fd_close(notice->fd);
-		free(notice);
-		return status;
-	}
-	*out_notice = notice;
-	return WW_OK;
+	return status;
 }
 
-static void notice_drop_readiness(struct ww_notice *notice)
+void ww_notice_fini(struct ww_notice *notice)
 {
-	if (notice->is_kept)
-		ww_readiness_drop(&notice->readiness);
-	notice->is_kept = false;
-}
-
-struct ww_notice *ww_notice_free(struct ww_notice *notice)
-{
-	if (!notice)
-		return NULL;
 	pthread_mutex_lock(&notices_lock);
 	notice_disarm(notice);
 	notice_set_readable(notice);
 	pthread_mutex_unlock(&notices_lock);
-	notice_drop_readiness(notice);
 	notifier_leave();
 	ww_fd_close(notice->fd);
-	free(notice);
-	return NULL;
 }
 
 void ww_notice_pause(struct ww_notice *notice)
@@ -222,7 +203,7 @@ void ww_notice_pause(struct ww_notice *notice)
 	pthread_mutex_unlock(&notices_lock);
 }
 
-static void notice_say(struct ww_notice *notice, bool is_ready)
+void ww_notice_say(struct ww_notice *notice, bool is_ready)
 {
 	pthread_mutex_lock(&notices_lock);
 	if (is_ready)
@@ -235,14 +216,15 @@ static void notice_say(struct ww_notice *notice, bool is_ready)
 /* Return: false: it is ready, and not armed. */
 static bool notice_arm(struct ww_notice *notice)
 {
+	struct ww_await_sleep unused = {.count = 0};
 	bool is_now;
 
 	pthread_mutex_lock(&notices_lock);
 	notice_set_unreadable(notice, WW_NOTICE_PARKED);
-	ww_readiness_announce(&notice->readiness);
-	is_now = ww_readiness_is_now(&notice->readiness);
+	notice->class->announce(notice);
+	is_now = notice->class->look(notice, ww_clock_now_ns(), &unused);
 	if (is_now) {
-		ww_readiness_withdraw(&notice->readiness);
+		notice->class->withdraw(notice);
 		notice_set_readable(notice);
 	} else {
 		notice->state = WW_NOTICE_ARMED;
@@ -252,24 +234,8 @@ static bool notice_arm(struct ww_notice *notice)
 	return !is_now;
 }
 
-void ww_notice_set(struct ww_notice *notice, struct ww_channel *channel)
+void ww_notice_arm(struct ww_notice *notice)
 {
-	struct ww_readiness readiness;
-	struct ww_error record;
-	ww_status status;
-
-	ww_notice_pause(notice);
-	notice_drop_readiness(notice);
-	ww_error_save(&record);
-	status = ww_readiness_of(channel, &readiness);
-	ww_error_restore(&record);
-	if (status != WW_OK || ww_readiness_is_now(&readiness)) {
-		notice_say(notice, status != WW_NOT_READY);
-		return;
-	}
-	notice->readiness = readiness;
-	ww_readiness_keep(&notice->readiness);
-	notice->is_kept = true;
 	if (notice_arm(notice))
 		ww_await_wake(&current->changes);
 }
