@@ -52,7 +52,8 @@
  * system call while both sides are awake.
  *
  * Threads: one ww_work_queue is used by one thread at a time. A process may open a queue several
- *          times: each ww_work_queue is a member of its own.
+ *          times: each ww_work_queue is a member of its own. ww_work_queue_eventfd() starts one
+ *          thread for all channels and work queues of the process.
  * Fork:    a child made by fork() cannot use the queues of its parent (device.h).
  */
 #ifndef WARPWAY_WORK_QUEUE_H
@@ -378,6 +379,43 @@ WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww
  *         held); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame);
+
+/**
+ * ww_work_queue_eventfd() - a descriptor for event loops: readable while the member can go on
+ * @queue:   borrowed; of a producer or consumer
+ * @out_fd:  the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
+ *           -1 on failure. Only poll it: the library reads and writes it
+ *
+ * It is readable while a call without a stream and with timeout 0 has a result other than
+ * WW_TIMED_OUT: of a consumer ww_work_queue_receive() (a complete frame is there, or the end is),
+ * of a producer ww_work_queue_acquire() (the CPU may write a slot, or the queue was closed).
+ * Precisely:
+ *
+ *   - After each call with this queue in this process the descriptor says what holds then.
+ *   - If it is not readable, and another member changes that, it becomes readable soon after: at
+ *     once for a frame that is published, acknowledged or given back, within 2 ms for what a GPU
+ *     completes, within 50 ms for the end of a process, a frame that fails, and for a producer when
+ *     the queue is closed. Nothing is missed.
+ *   - Frames of a consumer that ended are given back by calls. So the descriptor becomes readable
+ *     for that, too, and when a consumer has taken a frame that this member has not met yet: the
+ *     call asks the broker about it, and may find nothing.
+ *   - Once readable it stays so until the next call with this queue, also if that finds nothing.
+ *   - While this member holds as many frames or slots as it may, so that the call would return
+ *     WW_ERR_STATE, it is not readable.
+ *   - A call with a stream may succeed earlier, since it need not wait until work is complete.
+ *   - Several consumers may wait for one frame: the descriptors of all of them become readable, and
+ *     one gets it.
+ *
+ * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
+ * ww_work_queue_unref().
+ *
+ * The first call starts the thread "ww-channels" of ww_channel_eventfd(), which this process has
+ * once for all channels and work queues.
+ *
+ * Return: WW_OK; WW_ERR_ACCESS (this is no producer or consumer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT
+ *         (of descriptors or threads); WW_ERR_SYSTEM; WW_ERR_FORKED.
+ */
+WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
 
 /**
  * struct ww_work_queue_info - the state of a queue, as one of its members sees it

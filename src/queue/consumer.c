@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
@@ -334,13 +335,51 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct receiving receiving = {.queue = queue, .stream = stream, .frame = out_frame};
+	ww_status status;
 
 	ww_try(ww_process_enter());
 	ww_require(queue && out_frame, "ww_work_queue_receive: queue or out_frame is NULL");
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_receive"));
 	ww_try(require_consumer(queue, "receive"));
-	return receive(&receiving, ww_clock_deadline_ns(timeout_ns));
+	ww_queue_notice_pause(queue);
+	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns));
+	ww_queue_notice_set(queue);
+	return status;
+}
+
+/* --- as the notifier looks --- */
+
+/* As check_unsure(), which says it once. */
+static bool has_lost_unsure(const struct ww_work_queue *queue)
+{
+	for (struct ww_list *link = queue->rings.next; link != &queue->rings; link = link->next) {
+		const struct ww_queue_ring *ring = ww_queue_ring_of(link);
+
+		if (ring->unsure_frame &&
+			ww_queue_look_at_work(ring, ring->unsure_ready) == WW_ERR_PEER_LOST)
+			return true;
+	}
+	return false;
+}
+
+static bool may_recover_any(struct ww_work_queue *queue)
+{
+	ww_list_for_each (link, &queue->rings) {
+		if (ww_queue_may_recover(queue, ww_queue_ring_of(link)))
+			return true;
+	}
+	return false;
+}
+
+enum ww_await_look ww_queue_consumer_look(struct ww_work_queue *queue, uint64_t now_ns)
+{
+	struct receiving receiving = {.queue = queue};
+
+	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE) ||
+		has_lost_unsure(queue) || (now_ns >= queue->look_ns && may_recover_any(queue)))
+		return WW_AWAIT_DONE;
+	return look_for_frame(&receiving);
 }
 
 /* --- what becomes of it --- */
@@ -391,7 +430,7 @@ static bool finish_frame(struct ww_queue_held *held, uint64_t value, ww_status w
 	return is_ours;
 }
 
-ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+static ww_status acknowledge(struct ww_work_queue *queue, const struct ww_work_frame *frame,
 	ww_stream *stream)
 {
 	struct ww_queue_held *held;
@@ -400,11 +439,6 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_f
 	ww_status work;
 	bool is_ours;
 
-	ww_try(ww_process_enter());
-	ww_require(queue && frame, "ww_work_queue_acknowledge: queue or frame is NULL");
-	ww_try(ww_ref_check(&queue->ref, "a work queue"));
-	ww_try(ww_queue_check_frame(frame, "ww_work_queue_acknowledge"));
-	ww_try(require_consumer(queue, "acknowledge"));
 	ww_try(find_held(queue, frame, &held));
 	ww_try(ww_queue_signal(queue, stream, &value));
 	ring = held->ring;
@@ -420,6 +454,22 @@ ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_f
 	return is_ours ? WW_OK : fail_changed(frame);
 }
 
+ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
+	ww_stream *stream)
+{
+	ww_status status;
+
+	ww_try(ww_process_enter());
+	ww_require(queue && frame, "ww_work_queue_acknowledge: queue or frame is NULL");
+	ww_try(ww_ref_check(&queue->ref, "a work queue"));
+	ww_try(ww_queue_check_frame(frame, "ww_work_queue_acknowledge"));
+	ww_try(require_consumer(queue, "acknowledge"));
+	ww_queue_notice_pause(queue);
+	status = acknowledge(queue, frame, stream);
+	ww_queue_notice_set(queue);
+	return status;
+}
+
 ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame)
 {
 	struct ww_queue_held *held;
@@ -431,7 +481,9 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame 
 	ww_try(ww_queue_check_frame(frame, "ww_work_queue_reject"));
 	ww_try(require_consumer(queue, "reject"));
 	ww_try(find_held(queue, frame, &held));
+	ww_queue_notice_pause(queue);
 	is_ours = give_back(queue, held);
 	let_go(queue, held);
+	ww_queue_notice_set(queue);
 	return is_ours ? WW_OK : fail_changed(frame);
 }

@@ -187,6 +187,37 @@ void ww_queue_recover(struct ww_work_queue *queue, struct ww_queue_ring *ring)
 		ww_queue_claims_wake(&ring->claims);
 }
 
+/* Whether the broker can be asked about a consumer. */
+static bool is_unknown(const struct ww_work_queue *queue, uint32_t number)
+{
+	uint64_t member = number < queue->bell.count
+		? ww_queue_entry_look(&queue->bell.consumers[number])
+		: 0;
+
+	return member && queue->peers[number].member != member &&
+		!(member == queue->member && ww_queue_is_consumer(queue)) &&
+		ww_clock_now_ns() >= queue->ask_again_ns;
+}
+
+bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_ring *ring)
+{
+	bool is_left = ww_queue_ring_is_left(ring);
+
+	for (uint32_t slot = 0; slot < ring->claims.slot_count; slot++) {
+		struct ww_queue_claim claim = ww_queue_claim_look(&ring->claims, slot);
+		enum ww_queue_peer_state state;
+
+		if (claim.state != WW_WIRE_WORK_STATE_CLAIMED &&
+			claim.state != WW_WIRE_WORK_STATE_FINISHING)
+			continue;
+		state = ww_queue_peer_look(queue, ring, slot, &claim, false);
+		if (state == WW_PEER_IS_OVER || (state == WW_PEER_HAS_DONE && is_left) ||
+			(state == WW_PEER_WORKS && is_unknown(queue, claim.consumer)))
+			return true;
+	}
+	return false;
+}
+
 void ww_queue_recover_in_time(struct ww_work_queue *queue)
 {
 	uint64_t now_ns = ww_clock_now_ns();

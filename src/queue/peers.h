@@ -31,7 +31,13 @@ enum ww_queue_peer_state ww_queue_peer_look(struct ww_work_queue *queue,
  */
 void ww_queue_recover(struct ww_work_queue *queue, struct ww_queue_ring *ring);
 
-/* The same for all rings, if the time has come. */
+/*
+ * Whether that would change something, or meet a consumer. Of a producer that has not left, only
+ * frames that are given back count.
+ */
+bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_ring *ring);
+
+/* Recovers all rings, if the time has come. */
 void ww_queue_recover_in_time(struct ww_work_queue *queue);
 
 /*

@@ -14,9 +14,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "sync/stream_wait.h"
+#include "sync/wait_result.h"
 
 /* --- slots whose frames are done --- */
 
@@ -247,13 +249,47 @@ ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_acquire"));
 	ww_try(require_producer(queue, "acquire"));
+	ww_queue_notice_pause(queue);
 	status = acquire(&acquiring, timeout_ns, &slot);
+	ww_queue_notice_set(queue);
 	if (status != WW_OK)
 		return status;
 	ww_queue_fill_frame(queue, ww_queue_own_ring(queue), slot, out_frame);
 	out_frame->bytes = queue->frame_bytes;
 	out_frame->metadata_bytes = queue->form.metadata_bytes;
 	return WW_OK;
+}
+
+/* --- as the notifier looks --- */
+
+static enum ww_await_look look_at_own_work(const struct ww_work_queue *queue, uint64_t ready)
+{
+	struct ww_signal_look look;
+
+	if (ready == 0)
+		return WW_AWAIT_DONE;
+	ww_signal_cell_look(queue->timeline->cell, &look);
+	if (ww_wait_result_of(&look, ready) != WW_NOT_READY)
+		return WW_AWAIT_DONE;
+	return look.by_gpu ? WW_AWAIT_POLL : WW_AWAIT_SLEEP;
+}
+
+enum ww_await_look ww_queue_producer_look(struct ww_work_queue *queue)
+{
+	const struct ww_queue_ring *own = ww_queue_own_ring(queue);
+	struct acquiring acquiring = {.queue = queue};
+	struct ww_queue_counts counts = {0};
+	uint32_t slot;
+
+	if (__atomic_load_n(&queue->timeline->page->header->lost, __ATOMIC_ACQUIRE) ||
+		ww_queue_roster_is_closed(&queue->roster))
+		return WW_AWAIT_DONE;
+	if (find_free(queue, &slot))
+		return look_at_own_work(queue, queue->slots[slot].ready);
+	ww_queue_ring_count(own, &counts);
+	if (counts.failed > queue->form.failed_max || ww_queue_may_recover(queue, own))
+		return WW_AWAIT_DONE;
+	return look_for_slot(&acquiring);
 }
 
 /* --- publish --- */
@@ -314,6 +350,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *fram
 	ww_try(check_size(queue, frame));
 	ww_try(ww_queue_require_known(queue, "publish"));
 	ww_try(ww_queue_signal(queue, stream, &value));
+	ww_queue_notice_pause(queue);
 	own = ww_queue_own_ring(queue);
 	slot = &queue->slots[frame->slot];
 	frame->number = ++queue->published;
@@ -324,6 +361,7 @@ ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *fram
 	ww_queue_claim_offer(&own->claims, frame->slot, frame->number);
 	ww_ring_publish(&own->ring, frame->slot, frame->number, frame->submitted_ns);
 	ww_queue_bell_ring(&queue->bell);
+	ww_queue_notice_set(queue);
 	return WW_OK;
 }
 
@@ -339,9 +377,11 @@ ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_work_frame
 	ww_try(require_producer(queue, "discard"));
 	ww_try(check_held(queue, frame));
 	ww_try(ww_queue_signal(queue, stream, &value));
+	ww_queue_notice_pause(queue);
 	if (value) /* else earlier work of ours may still use it */
 		queue->slots[frame->slot].ready = value;
 	queue->slots[frame->slot].is_held = false;
 	queue->held--;
+	ww_queue_notice_set(queue);
 	return WW_OK;
 }

@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "client/request.h"
+#include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
 #include "share/token_export.h"
@@ -128,6 +129,7 @@ void ww_queue_free(struct ww_work_queue *queue)
 
 	if (!queue)
 		return;
+	ww_queue_notice_end(queue);
 	leave(queue);
 	ww_timeline_drop(queue->timeline);
 	while ((link = ww_list_take_first(&queue->rings)))
@@ -283,6 +285,7 @@ ww_status ww_work_queue_close(ww_work_queue *queue)
 			"process that made it, or in a producer");
 	ww_queue_roster_close(&queue->roster);
 	ww_queue_bell_ring(&queue->bell);
+	ww_queue_notice_set(queue);
 	return WW_OK;
 }
 

@@ -109,6 +109,8 @@ struct ww_work_queue {
 	struct ww_queue_held *frames; /* of a consumer, held_max */
 	uint64_t received;
 	uint64_t lost;
+
+	struct ww_queue_notice *notice; /* owned; NULL: nobody asked for a descriptor */
 };
 
 /* @form, @role: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */

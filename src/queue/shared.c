@@ -337,16 +337,25 @@ void ww_queue_bell_ring(struct ww_queue_bell *bell)
 		ww_await_wake(&bell->header->wakes);
 }
 
+void ww_queue_bell_announce(struct ww_queue_bell *bell, uint32_t consumer)
+{
+	__atomic_fetch_or(&bell->header->asleep, UINT64_C(1) << consumer, __ATOMIC_SEQ_CST);
+}
+
+void ww_queue_bell_withdraw(struct ww_queue_bell *bell, uint32_t consumer)
+{
+	__atomic_fetch_and(&bell->header->asleep, ~(UINT64_C(1) << consumer), __ATOMIC_RELAXED);
+}
+
 ww_status ww_queue_bell_await(struct ww_queue_bell *bell, uint32_t consumer, ww_await_fn look,
 	void *context, uint64_t deadline_ns)
 {
-	uint64_t bit = UINT64_C(1) << consumer;
 	ww_status status;
 
 	if (ww_await_spin(look, context, deadline_ns))
 		return WW_OK;
-	__atomic_fetch_or(&bell->header->asleep, bit, __ATOMIC_SEQ_CST);
+	ww_queue_bell_announce(bell, consumer);
 	status = ww_await(&bell->header->wakes, look, context, deadline_ns);
-	__atomic_fetch_and(&bell->header->asleep, ~bit, __ATOMIC_RELAXED);
+	ww_queue_bell_withdraw(bell, consumer);
 	return status;
 }

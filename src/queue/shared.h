@@ -160,6 +160,10 @@ void ww_queue_bell_fini(struct ww_queue_bell *bell);
 /* Wakes consumers, if some sleep. */
 void ww_queue_bell_ring(struct ww_queue_bell *bell);
 
+/* That this consumer sleeps: in one order with its looks before and after (seq_cst). */
+void ww_queue_bell_announce(struct ww_queue_bell *bell, uint32_t consumer);
+void ww_queue_bell_withdraw(struct ww_queue_bell *bell, uint32_t consumer);
+
 /* Waits as ww_await(), saying that this consumer sleeps. */
 ww_status ww_queue_bell_await(struct ww_queue_bell *bell, uint32_t consumer, ww_await_fn look,
 	void *context, uint64_t deadline_ns);

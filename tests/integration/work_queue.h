@@ -16,6 +16,8 @@
  *   done, reject              what becomes of the frame that is held
  *   stream_done               the same as done, by the stream, which waits until `go` before
  *   no_more [wait_ms=N]       receives, and says the status
+ *   poll                      waits by the descriptor alone until a receive has a result, which is
+ *                             acknowledged, and says the status
  *   acquire [wait_ms=N]       holds a slot
  *   numbers RECEIVED LOST     what the queue says of itself
  *   shut                      closes the queue for more work

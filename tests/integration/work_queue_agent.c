@@ -2,7 +2,9 @@
 /*
  * work_queue_agent.c - what agents do with work queues, see work_queue.h
  */
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "integration/work_queue.h"
 #include "support/stream_gate.h"
@@ -178,6 +180,21 @@ static ww_status obey_no_more(void)
 	return ww_work_queue_receive(own.queue, NULL, agent_time_option("wait_ms"), NULL, &frame);
 }
 
+static ww_status obey_poll(void)
+{
+	struct pollfd look = {.events = POLLIN};
+	ww_status status = WW_TIMED_OUT;
+
+	MUST_OK(ww_work_queue_eventfd(own.queue, &look.fd));
+	while (status == WW_TIMED_OUT) {
+		MUST_EQUAL(1, poll(&look, 1, -1));
+		own.held = WW_INIT(struct ww_work_frame);
+		status = ww_work_queue_receive(own.queue, NULL, 0, NULL, &own.held);
+	}
+	close(look.fd);
+	return status == WW_OK ? obey_done() : status;
+}
+
 static ww_status obey_numbers(void)
 {
 	struct ww_work_queue_info info = WW_INIT(struct ww_work_queue_info);
@@ -228,6 +245,7 @@ static const struct agent_command commands[] = {
 	{"reject", obey_reject},
 	{"take", obey_take},
 	{"no_more", obey_no_more},
+	{"poll", obey_poll},
 	{"numbers", obey_numbers},
 	{"shut", obey_shut},
 	{"go", obey_go},

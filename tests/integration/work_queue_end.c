@@ -52,6 +52,24 @@ CASE(work_queue_killed_consumer_gives_back, NEEDS_VALUES)
 	end_case();
 }
 
+/* The other consumer sleeps in poll(), and has not met the one that is killed. */
+CASE(work_queue_killed_consumer_wakes_poll, NEEDS_VALUES)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	start_all(&producer, consumers, 2, "");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumers[0], WW_OK, "hold 1 1");
+	agent_tell(&consumers[1], "poll");
+	child_kill(&consumers[0]);
+	agent_answers(&consumers[1], WW_OK);
+	agent_must(&consumers[1], WW_OK, "numbers 1 0");
+	agent_end(&consumers[1]);
+	agent_end(&producer);
+	end_case();
+}
+
 /* Also when nobody else was there, and the one that comes takes over its entry. */
 CASE(work_queue_entry_of_killed_consumer_is_taken, NEEDS_VALUES)
 {
@@ -185,6 +203,23 @@ CASE(work_queue_frames_of_killed_producer_stay, NEEDS_VALUES)
 	agent_must(&consumer, WW_END, "no_more wait_ms=forever");
 	agent_end(&consumer);
 	agent_end(&keeper);
+	end_case();
+}
+
+/* A consumer sleeps in poll(): the end of the last producer of a closed queue is the end. */
+CASE(work_queue_killed_producer_wakes_poll, NEEDS_VALUES)
+{
+	struct child consumer;
+	struct child producer;
+
+	start_all(&producer, &consumer, 1, "");
+	agent_must(&producer, WW_OK, "stream_send");
+	agent_must(&producer, WW_OK, "shut");
+	agent_tell(&consumer, "poll");
+	child_kill(&producer);
+	agent_answers(&consumer, WW_END);
+	agent_must(&consumer, WW_OK, "numbers 0 1");
+	agent_end(&consumer);
 	end_case();
 }
 

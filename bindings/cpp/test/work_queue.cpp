@@ -5,6 +5,7 @@
 #include "test.hpp"
 
 #include <cstring>
+#include <poll.h>
 
 using namespace warpway;
 using namespace std::chrono_literals;
@@ -41,9 +42,13 @@ TEST("work goes to one consumer each, comes again when it is rejected, and ends"
 		*work_queue::get(on, "cpp/queue", work_role::consumer, forever, {"text"});
 	work_frame got;
 
-	CLAIM(consumer.receive(got, 0s) == outcome::timed_out);
+	const descriptor shows = consumer.eventfd();
+	pollfd look = {shows.get(), POLLIN, 0};
+
+	CLAIM(consumer.receive(got, 0s) == outcome::timed_out && poll(&look, 1, 0) == 0);
 	for (const char *text : {"one", "two"})
 		send(producer, text);
+	CLAIM(poll(&look, 1, -1) == 1);
 	CLAIM(producer.info().published() == 2 && producer.info().available() == 2);
 	CLAIM(consumer.receive(got, forever) == outcome::done);
 	must_be(got, "one", false);

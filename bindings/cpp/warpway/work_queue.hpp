@@ -244,6 +244,18 @@ public:
 	}
 	void reject(const work_frame &what) const { try_reject(what).value(); }
 
+	/* ww_work_queue_eventfd() */
+	result<descriptor> try_eventfd() const noexcept
+	{
+		int fd = -1;
+		const ww_status code = ww_work_queue_eventfd(get(), &fd);
+
+		if (code != WW_OK)
+			return detail::unexpected(code);
+		return descriptor::adopt(fd);
+	}
+	descriptor eventfd() const { return try_eventfd().value(); }
+
 	/* ww_work_queue_info_get() */
 	result<work_queue_info> try_info() const noexcept
 	{

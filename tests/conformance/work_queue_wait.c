@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_queue_wait.c - work queues in event loops: descriptors that are readable while a member can
+ * go on
+ *
+ * A descriptor that is not readable may become so a little after the call of another member, so the
+ * cases say "not yet" only of what nobody changes.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "conformance/conformance.h"
+#include "support/broker_case.h"
+#include "support/stream_gate.h"
+#include "support/subject.h"
+#include "support/work_queue.h"
+
+#define QUEUES        (WW_CAP_EXPORT | WW_CAP_HOST_READ_ONLY)
+#define QUEUE_STREAMS (QUEUES | WW_CAP_STREAM_VALUE)
+
+#define QUEUE(...)  WW_PARAMS(struct ww_work_queue_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
+#define MEMBER(...) WW_PARAMS(struct ww_work_member_params, .role = __VA_ARGS__)
+
+#define PRODUCER WW_WORK_QUEUE_PRODUCER
+#define CONSUMER WW_WORK_QUEUE_CONSUMER
+
+#define SLOT_BYTES 4096
+#define LIMIT_MS   60000
+
+static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
+{
+	ww_work_queue *queue;
+
+	MUST_OK(ww_work_queue_create(scene.device, scene.broker, "q", params, NULL, &queue));
+	return queue;
+}
+
+static ww_work_queue *queue_get(uint32_t role)
+{
+	ww_work_queue *queue;
+
+	MUST_OK(ww_work_queue_get(scene.device, scene.broker, "q", MEMBER(role), 0, NULL, &queue));
+	return queue;
+}
+
+static void queue_end(ww_work_queue *one, ww_work_queue *other)
+{
+	ww_work_queue_unref(one);
+	ww_work_queue_unref(other);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static int queue_fd(ww_work_queue *queue)
+{
+	int fd;
+
+	MUST_OK(ww_work_queue_eventfd(queue, &fd));
+	return fd;
+}
+
+static void must_be_readable(int fd, bool is_readable)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	MUST_EQUAL(is_readable, poll(&look, 1, 0));
+}
+
+static void must_become_readable(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	MUST_EQUAL(1, poll(&look, 1, LIMIT_MS));
+}
+
+static ww_status work_receive(ww_work_queue *queue, struct ww_work_frame *frame)
+{
+	*frame = WW_INIT(struct ww_work_frame);
+	return ww_work_queue_receive(queue, NULL, 0, NULL, frame);
+}
+
+static ww_status work_acquire(ww_work_queue *queue, struct ww_work_frame *frame)
+{
+	*frame = WW_INIT(struct ww_work_frame);
+	return ww_work_queue_acquire(queue, NULL, 0, NULL, frame);
+}
+
+/* As an event loop: the descriptor may be readable for nothing. */
+static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_work_frame *frame)
+{
+	ww_status status = WW_TIMED_OUT;
+
+	while (status == WW_TIMED_OUT) {
+		must_become_readable(fd);
+		status = work_receive(queue, frame);
+	}
+	MUST_OK(status);
+}
+
+static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_work_frame *frame)
+{
+	ww_status status = WW_TIMED_OUT;
+
+	while (status == WW_TIMED_OUT) {
+		must_become_readable(fd);
+		status = work_acquire(queue, frame);
+	}
+	MUST_OK(status);
+}
+
+CASE(work_queue_eventfd_of_consumer, QUEUES)
+{
+	struct ww_work_frame frame;
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	int fd;
+
+	scene_begin();
+	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
+	consumer = queue_get(CONSUMER);
+	fd = queue_fd(consumer);
+	must_be_readable(fd, false);
+	work_send(producer, 1);
+	must_become_readable(fd);
+	work_send(producer, 2);
+	MUST_OK(work_receive(consumer, &frame));
+	must_be_readable(fd, false); /* it holds as many as it may */
+	MUST_OK(ww_work_queue_reject(consumer, &frame));
+	must_be_readable(fd, true);
+	for (int i = 0; i < 2; i++) {
+		MUST_OK(work_receive(consumer, &frame));
+		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+		must_be_readable(fd, i == 0);
+	}
+	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
+	must_be_readable(fd, false);
+	MUST_OK(ww_work_queue_close(producer));
+	must_be_readable(fd, false); /* the producer may publish what it holds */
+	producer = ww_work_queue_unref(producer);
+	must_become_readable(fd);
+	MUST_STATUS(WW_END, work_receive(consumer, &frame));
+	must_be_readable(fd, true);
+	consumer = ww_work_queue_unref(consumer);
+	must_be_readable(fd, true);
+	close(fd);
+	queue_end(NULL, NULL);
+}
+
+CASE(work_queue_eventfd_of_producer, QUEUES)
+{
+	struct ww_work_frame frames[2];
+	struct ww_work_frame frame;
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	int fd;
+
+	scene_begin();
+	producer = queue_make(
+		QUEUE(.role = PRODUCER, .slots = 2, .attempts_max = 1, .failed_max = 1));
+	consumer = queue_get(CONSUMER);
+	fd = queue_fd(producer);
+	must_be_readable(fd, true);
+	MUST_OK(work_acquire(producer, &frames[0]));
+	must_be_readable(fd, true);
+	MUST_OK(work_acquire(producer, &frames[1]));
+	must_be_readable(fd, false); /* it holds all of them */
+	MUST_OK(ww_work_queue_discard(producer, &frames[1], NULL));
+	must_be_readable(fd, true);
+	MUST_OK(work_acquire(producer, &frames[1]));
+	for (int i = 0; i < 2; i++)
+		MUST_OK(ww_work_queue_publish(producer, &frames[i], NULL));
+	must_be_readable(fd, false);
+	MUST_OK(work_receive(consumer, &frame));
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	poll_and_acquire(producer, fd, &frames[0]);
+	MUST_OK(ww_work_queue_publish(producer, &frames[0], NULL));
+	for (int i = 0; i < 2; i++) { /* of two that fail, one is kept */
+		MUST_OK(work_receive(consumer, &frame));
+		MUST_OK(ww_work_queue_reject(consumer, &frame));
+	}
+	poll_and_acquire(producer, fd, &frames[0]);
+	MUST_OK(ww_work_queue_publish(producer, &frames[0], NULL));
+	must_be_readable(fd, false);
+	MUST_OK(ww_work_queue_close(producer));
+	must_be_readable(fd, true);
+	MUST_STATUS(WW_END, work_acquire(producer, &frame));
+	close(fd);
+	queue_end(producer, consumer);
+}
+
+/* By another member, which rings nobody's bell. */
+CASE(work_queue_eventfd_shows_close, QUEUES)
+{
+	struct ww_work_frame frame;
+	ww_work_queue *producer;
+	ww_work_queue *keeper;
+	int fd;
+
+	scene_begin();
+	keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
+	producer = queue_get(PRODUCER);
+	work_send(producer, 1);
+	fd = queue_fd(producer);
+	must_be_readable(fd, false);
+	MUST_OK(ww_work_queue_close(keeper));
+	must_become_readable(fd);
+	MUST_STATUS(WW_END, work_acquire(producer, &frame));
+	close(fd);
+	queue_end(producer, keeper);
+}
+
+/* A frame of a producer that came later than the descriptor. */
+CASE(work_queue_eventfd_shows_newcomers, QUEUES)
+{
+	struct ww_work_frame frame;
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	int fd;
+
+	scene_begin();
+	consumer = queue_make(QUEUE(.role = CONSUMER));
+	fd = queue_fd(consumer);
+	must_be_readable(fd, false);
+	producer = queue_get(PRODUCER);
+	work_send(producer, 1);
+	poll_and_receive(consumer, fd, &frame);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
+	must_be_readable(fd, false);
+	close(fd);
+	queue_end(producer, consumer);
+}
+
+CASE(work_queue_eventfd_is_for_members, QUEUES)
+{
+	ww_work_queue *keeper;
+	int fd = 0;
+
+	scene_begin();
+	keeper = queue_make(QUEUE(.slots = 1, .failed_max = UINT32_MAX));
+	MUST_REFUSE(WW_ERR_ACCESS, "as a producer or consumer", ww_work_queue_eventfd(keeper, &fd));
+	MUST_EQUAL(-1, fd);
+	queue_end(keeper, NULL);
+}
+
+/* What a stream does: readable when it is complete. */
+CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
+{
+	struct ww_work_frame frame = WW_INIT(struct ww_work_frame);
+	ww_work_queue *producer;
+	ww_work_queue *consumer;
+	static struct gate gate;
+	ww_stream *stream;
+	int reads;
+	int writes;
+
+	scene_begin();
+	stream = stream_make(scene.device);
+	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 1, .failed_max = UINT32_MAX));
+	consumer = queue_get(CONSUMER);
+	reads = queue_fd(consumer);
+	writes = queue_fd(producer);
+	MUST_OK(ww_work_queue_acquire(producer, stream, 0, NULL, &frame));
+	gate_close(&gate, stream);
+	MUST_OK(ww_work_queue_publish(producer, &frame, stream));
+	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
+	must_be_readable(reads, false);
+	gate_open(&gate);
+	poll_and_receive(consumer, reads, &frame);
+	gate_close(&gate, stream);
+	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, stream));
+	MUST_STATUS(WW_TIMED_OUT, work_acquire(producer, &frame));
+	must_be_readable(writes, false);
+	gate_open(&gate);
+	poll_and_acquire(producer, writes, &frame);
+	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
+	close(reads);
+	close(writes);
+	ww_stream_unref(stream);
+	queue_end(producer, consumer);
+}
+
+#define FRAMES 2000
+
+struct consuming {
+	ww_work_queue *queue;
+	_Atomic uint32_t *received;
+};
+
+/* Until the end. Reports nothing: the thread that runs the case counts. */
+static void *consume(void *context)
+{
+	const struct consuming *consuming = context;
+	struct ww_work_frame frame;
+	ww_status status = WW_OK;
+	struct pollfd look = {.events = POLLIN};
+
+	if (ww_work_queue_eventfd(consuming->queue, &look.fd) != WW_OK)
+		return NULL;
+	while (status == WW_OK || status == WW_TIMED_OUT) {
+		if (poll(&look, 1, LIMIT_MS) != 1)
+			break;
+		status = work_receive(consuming->queue, &frame);
+		if (status == WW_OK)
+			status = ww_work_queue_acknowledge(consuming->queue, &frame, NULL);
+		else
+			continue;
+		*consuming->received += 1;
+	}
+	close(look.fd);
+	return status == WW_END ? context : NULL;
+}
+
+/* Two that only poll get all frames of a producer that only polls. */
+CASE(work_queue_eventfd_misses_nothing, QUEUES)
+{
+	_Atomic uint32_t received = 0;
+	struct consuming consuming[2];
+	struct ww_work_frame frame;
+	pthread_t threads[2];
+	ww_work_queue *producer;
+	void *result;
+	int fd;
+
+	scene_begin();
+	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 2));
+	fd = queue_fd(producer);
+	for (int i = 0; i < 2; i++) {
+		consuming[i] = (struct consuming){queue_get(CONSUMER), &received};
+		MUST_EQUAL(0, pthread_create(&threads[i], NULL, consume, &consuming[i]));
+	}
+	for (int i = 0; i < FRAMES; i++) {
+		poll_and_acquire(producer, fd, &frame);
+		MUST_OK(ww_work_queue_publish(producer, &frame, NULL));
+	}
+	MUST_OK(ww_work_queue_close(producer));
+	ww_work_queue_unref(producer);
+	for (int i = 0; i < 2; i++) {
+		MUST_EQUAL(0, pthread_join(threads[i], &result));
+		MUST(result);
+		ww_work_queue_unref(consuming[i].queue);
+	}
+	MUST_EQUAL(FRAMES, received);
+	close(fd);
+	queue_end(NULL, NULL);
+}
