@@ -29,8 +29,7 @@ static struct channel_handle *handle_of(PyObject *self)
 	return (struct channel_handle *)self;
 }
 
-/* Of a Channel, or of a WorkQueue. */
-static const struct handle_class *class_of(PyObject *self)
+const struct handle_class *channel_class_of(PyObject *self)
 {
 	return Py_TYPE(self) == core_of(self)->types[CORE_WORK_QUEUE] ? &work_queue_class
 								      : &channel_class;
@@ -50,7 +49,8 @@ PyObject *channel_fail(struct core *core, ww_status status)
 /* So that no thread that waits is in the way. */
 const struct channel_state *channel_open_state(PyObject *self)
 {
-	return handle_check_open(self, class_of(self)) ? handle_of(self)->base.object : NULL;
+	return handle_check_open(self, channel_class_of(self)) ? handle_of(self)->base.object
+							       : NULL;
 }
 
 /* --- its life --- */
@@ -80,8 +80,8 @@ static void channel_shut(PyObject *self)
 	Py_BEGIN_ALLOW_THREADS
 	channel_state_close(state);
 	Py_END_ALLOW_THREADS
-	handle_close(self, class_of(self));
-	handle_return(class_of(self), state);
+	handle_close(self, channel_class_of(self));
+	handle_return(channel_class_of(self), state);
 }
 
 PyObject *channel_close(PyObject *self, PyObject *unused)
@@ -110,7 +110,7 @@ void channel_dealloc(PyObject *self)
 {
 	PyObject_GC_UnTrack(self);
 	channel_shut(self);
-	handle_dealloc(self, class_of(self));
+	handle_dealloc(self, channel_class_of(self));
 }
 
 /* --- frames --- */
@@ -188,7 +188,7 @@ static bool can_take(PyObject *self, struct channel_state *state, bool acquires)
 static PyObject *take_frame(PyObject *self, bool acquires, PyObject *stream, uint64_t timeout_ns,
 	PyObject *cancel)
 {
-	const struct handle_class *class = class_of(self);
+	const struct handle_class *class = channel_class_of(self);
 	struct take_call call = {.state = handle_borrow(self, class)};
 	struct core *core = core_of(self);
 	PyObject *frame = NULL;

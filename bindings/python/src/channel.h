@@ -78,7 +78,7 @@ struct channel_state {
 	struct ww_error lost;     /* of a frame that ended, until it is told; status 0: none */
 	uint32_t *held;           /* of a producer: of each slot, how many holds it has */
 	struct ww_channel_info latest; /* of one that reattaches: by the thread that uses it */
-	int ready_fd;                  /* of ww_channel_eventfd(); -1: nobody asked for it */
+	int ready_fd;                  /* of fileno(); -1: nobody asked for it */
 };
 
 struct frame_hold {
@@ -224,6 +224,8 @@ extern const size_t frame_bytes; /* of an instance */
 /* --- channel.c --- */
 
 extern const struct handle_class channel_class;
+/* Of a Channel, or of a WorkQueue. */
+const struct handle_class *channel_class_of(PyObject *self);
 
 struct channel_handle {
 	struct handle base; /* object: a struct channel_state */

@@ -499,7 +499,8 @@ static ww_status open_fileno(struct channel_state *state, void *call, uint64_t t
 	(void)timeout_ns;
 	(void)cancel;
 	if (state->ready_fd < 0) {
-		status = ww_channel_eventfd(state->channel, &fd);
+		status = state->queue ? ww_work_queue_eventfd(state->queue, &fd)
+				      : ww_channel_eventfd(state->channel, &fd);
 		pthread_mutex_lock(&state->lock);
 		state->ready_fd = fd;
 		pthread_mutex_unlock(&state->lock);

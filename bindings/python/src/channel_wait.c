@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel_wait.c - waiting for Channels beside other things: fileno(), and warpway.wait_any()
+ * channel_wait.c - waiting for Channels beside other things: fileno(), also of a WorkQueue, and
+ * warpway.wait_any()
  */
 #include "channel.h"
 
@@ -10,7 +11,8 @@
 
 PyObject *channel_fileno(PyObject *self, PyObject *unused)
 {
-	struct channel_state *state = handle_borrow(self, &channel_class);
+	const struct handle_class *class = channel_class_of(self);
+	struct channel_state *state = handle_borrow(self, class);
 	ww_status status;
 	int fd = -1;
 
@@ -22,7 +24,7 @@ PyObject *channel_fileno(PyObject *self, PyObject *unused)
 	Py_END_ALLOW_THREADS
 	if (status != WW_OK)
 		channel_fail(core_of(self), status);
-	handle_return(&channel_class, state);
+	handle_return(class, state);
 	return status == WW_OK ? PyLong_FromLong(fd) : NULL;
 }
 

@@ -243,7 +243,7 @@ static PyMethodDef methods[] = {
 		"BufferError\n    Views of an earlier frame of this slot still exist."},
 	{"acquire_async", KEYWORDS(channel_acquire_async), METH_VARARGS | METH_KEYWORDS,
 		"acquire_async($self, /, stream=None, timeout=None, *, shape=None, nbytes=None)\n--\n\n"
-		"A coroutine that does what `acquire` does, in a thread of its own."},
+		"A coroutine that does what `acquire` does; with a stream in a thread of its own."},
 	{"send", KEYWORDS(channel_send), METH_VARARGS | METH_KEYWORDS,
 		"send($self, /, data, metadata=b'', *, timeout=None, cancel=None)\n--\n\n"
 		"Publish a copy of an array, or of bytes.\n\n"
@@ -277,8 +277,16 @@ static PyMethodDef methods[] = {
 		"AccessDenied\n    This is no consumer."},
 	{"receive_async", KEYWORDS(aio_receive), METH_VARARGS | METH_KEYWORDS,
 		"receive_async($self, /, stream=None, timeout=None)\n--\n\n"
-		"A coroutine that does what `receive` does, in a thread of its own.\n\n"
+		"A coroutine that does what `receive` does; with a stream in a thread of its own.\n\n"
 		"When it is cancelled, no frame is lost: the next call gives the one that came meanwhile."},
+	{"fileno", channel_fileno, METH_NOARGS,
+		"fileno($self, /)\n--\n\n"
+		"A descriptor for event loops: readable while `receive`, or `acquire` of a producer, can go\n"
+		"on without waiting, and when the WorkQueue was closed. Only poll it.\n\n"
+		"It becomes unreadable by a call, so make calls with ``timeout=0`` until one raises Timeout: a\n"
+		"consumer may also be woken for a frame that another one gets. The WorkQueue closes it.\n\n"
+		"Raises\n------\n"
+		"AccessDenied\n    This is a keeper."},
 	{"shutdown", queue_shutdown, METH_NOARGS,
 		"shutdown($self, /)\n--\n\n"
 		"Say that no more work comes: no producer gets a slot any more.\n\n"

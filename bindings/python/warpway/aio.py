@@ -6,8 +6,8 @@
 own, which ends with the wait: so the number of waits has no limit, waits that last for ever delay no others, and none
 of them holds up the end of the program. When the awaiting task is cancelled, the wait ends first.
 
-A wait for a frame, or a slot, of a `Channel` needs no thread: the loop polls `Channel.fileno`. With a stream it has
-one, since the frame need not be complete then; so it has in a loop without ``add_reader``.
+A wait for a frame, or a slot, of a `Channel` or `WorkQueue` needs no thread: the loop polls its ``fileno()``. With a
+stream it has one, since the frame need not be complete then; so it has in a loop without ``add_reader``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import functools
 import os
 import threading
 
-from warpway._core import Cancel, Channel, EndOfChannel, Timeout, WrongState
+from warpway._core import Cancel, Channel, EndOfChannel, Timeout, WorkQueue, WrongState
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
@@ -125,12 +125,12 @@ async def next_frame(channel: Any) -> Any:
         raise
 
 
-# --- channels, by their descriptors ---
+# --- channels and work queues, by their descriptors ---
 
 
 def _is_polled(channel: Any, stream: Any = None, keywords: dict[str, Any] = {}) -> bool:
     """Whether the loop waits for it; a thread does otherwise. A `cancel` is refused there."""
-    return isinstance(channel, Channel) and stream is None and "cancel" not in keywords and _has_readers()
+    return isinstance(channel, (Channel, WorkQueue)) and stream is None and "cancel" not in keywords and _has_readers()
 
 
 def _has_readers() -> bool:
@@ -138,7 +138,7 @@ def _has_readers() -> bool:
     return type(loop).add_reader is not asyncio.AbstractEventLoop.add_reader
 
 
-async def _poll(channel: Channel, call: Callable[..., _T], timeout: float | None) -> _T:
+async def _poll(channel: Channel | WorkQueue, call: Callable[..., _T], timeout: float | None) -> _T:
     """Try a call whenever the channel's descriptor is readable."""
     loop = asyncio.get_running_loop()
     end = None if timeout is None else loop.time() + timeout
