@@ -96,6 +96,7 @@ CASE(service_alone_client_is_missed, NEEDS_VALUES)
 	struct child server;
 
 	service_start_all(&server, clients, 2, "");
+	agent_must(&server, WW_OK, "clients 2"); /* it meets them by the broker */
 	agent_must(&clients[0], WW_OK, "submit hold");
 	agent_must(&clients[0], WW_OK, "started");
 	agent_must(&clients[0], WW_OK, "submit hold");
