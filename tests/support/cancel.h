@@ -22,7 +22,7 @@ typedef ww_status (*cancel_call)(void *context, ww_cancel *cancel);
  */
 void cancel_must_end(cancel_call call, void *context);
 
-/* Waits until a thread of this process sleeps in the kernel. */
+/* Waits until a thread of this process sleeps in the kernel, or has ended. */
 void thread_wait_asleep(pid_t thread);
 
 #endif
