@@ -174,6 +174,8 @@ static PyMethodDef functions[] = {
 	{"set_log", set_log, METH_O,
 		"set_log(function, /)\n--\n\n"
 		"Have the library's debug log call ``function(line)``, from any thread; None: no log.\n\n"
+		"It is called inside of other calls, which may have objects of this package in use: so it must\n"
+		"not use any.\n\n"
 		"`enable_logging` does this for the module logging."},
 	{"set_torch_pool", torch_pool_set, METH_VARARGS,
 		"set_torch_pool(index, pool, /)\n--\n\n"
