@@ -499,7 +499,7 @@ CASE(channel_joined_before_it_has_slots, 0)
 	scene_end();
 }
 
-/* Longer than a case may take: whoever waits for so long hangs. */
+/* Longer than a case may take: a wait for so long is a hang. */
 static ww_broker *open_with_long_limit(void)
 {
 	const struct ww_broker_params params = {
