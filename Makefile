@@ -17,8 +17,8 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
+.PHONY: crash-replace mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -32,6 +32,9 @@ help: ## this list
 
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
+
+setup-all: ## install also what the parts need that are built only where it is found: MPI
+	@scripts/setup --all
 
 setup-check: # also what the tests of the Python package need
 	@scripts/setup --check
@@ -96,6 +99,16 @@ torture-calls: build ## calls while clients and servers are killed; CALLS=100000
 	@CMOCKA_MESSAGE_OUTPUT=TAP WW_TEST_DEVICE=$(DEVICE) WW_TEST_KILLS=$(KILLS) WW_TEST_CALLS=$(CALLS) \
 		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
 		$(BUILD)/tests/crash/crash_call --only call_torture
+
+mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=1 RANKS=2
+	@for abi in openmpi mpich; do \
+		[ ! -x $(BUILD)/tests/mpi/mpi_random_$$abi ] || tests/mpi/random_test.py $$abi \
+			$(abspath $(BUILD))/src/mpi/libwarpway_mpi_$$abi.so $(abspath $(BUILD))/tests/fakecuda \
+			$(BUILD)/tests/mpi/mpi_random_$$abi --seeds $(SEEDS) --first $(FIRST) --ranks $(RANKS) || exit 1; \
+	done
+mpi: SEEDS ?= 1000
+mpi: FIRST ?= 1
+mpi: RANKS ?= 2
 
 models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin
 	@scripts/check-model

@@ -29,6 +29,7 @@
  *   THREADS         of the server, 1 or 2
  *   ONE_LANE        calls start in their order, each after the end of the one before
  *   KILLS_SERVER, KILLS_CLIENT
+ *   IDLES           the server stops looking at the client at any time when it has no calls (src/service/active.h)
  */
 #ifndef SLOTS
 #define SLOTS 2
@@ -59,6 +60,8 @@ bit client_woken = 1;
 /* The page, and the bell. */
 bit server_asleep;
 bit bell_woken = 1;
+bit bell_bit;              /* the client has called, which the server does not look at */
+bit is_idle;               /* in the replies: the client is to set the bit */
 
 bit server_killed;
 bit server_lost;           /* the broker has found its end, and has stored it */
@@ -75,6 +78,7 @@ byte started_last;         /* of the lane */
 byte running;
 bit is_gone;               /* the client has ended: nothing more of it is started */
 bit is_forgotten;          /* its files are unmapped */
+bit is_active = 1;         /* the server looks at the client */
 
 /* What is claimed of it all; no process looks at this. */
 byte runs[CALLS + 1];
@@ -85,8 +89,14 @@ bit is_replied[CALLS + 1];
 inline look_for_call()
 {
 	is_due = changed;
+#ifdef IDLES
 	if
-	:: !is_due && !is_gone -> is_due = (published != taken)
+	:: !is_due -> is_due = bell_bit
+	:: else
+	fi;
+#endif
+	if
+	:: !is_due && !is_gone && is_active -> is_due = (published != taken)
 	:: else
 	fi
 }
@@ -185,6 +195,51 @@ inline find_call()
 	}
 }
 
+#ifdef IDLES
+#if SLOTS > 1
+#define IS_QUIET (is_active && !is_gone && running == 0 && queued[0] == 0 && queued[1] == 0)
+#else
+#define IS_QUIET (is_active && !is_gone && running == 0 && queued[0] == 0)
+#endif
+
+/* The bit is cleared first: a call that comes after that sets it again, or is seen. */
+inline take_bit()
+{
+	if
+	:: bell_bit ->
+		bell_bit = 0;
+		is_idle = 0;
+		is_active = 1
+	:: else
+	fi
+}
+
+inline retire()
+{
+	if
+	:: IS_QUIET ->
+#ifdef WRONG_RETIRED_WITHOUT_LOOK
+		is_idle = 1;
+		is_active = 0
+#else
+#ifdef WRONG_RETIRED_AFTER_LOOK
+		is_due = (published != taken);
+		is_idle = 1;
+#else
+		is_idle = 1;
+		is_due = (published != taken);
+#endif
+		if
+		:: is_due -> is_idle = 0
+		:: else -> is_active = 0
+		fi;
+		is_due = 0
+#endif
+	:: true
+	fi
+}
+#endif
+
 inline forget_client()
 {
 	if
@@ -212,8 +267,12 @@ inline lead()
 		changed = 0;
 #endif
 		forget_client();
+#ifdef IDLES
+		take_bit();
+		retire();
+#endif
 		if
-		:: !is_gone -> absorb()
+		:: !is_gone && is_active -> absorb()
 		:: else
 		fi;
 		find_call();
@@ -412,6 +471,14 @@ inline find_room()
 	od
 }
 
+inline set_bit()
+{
+	if
+	:: is_idle -> bell_bit = 1
+	:: else
+	fi
+}
+
 inline publish()
 {
 	calls++;
@@ -436,10 +503,20 @@ inline publish()
 	fi;
 	is_due = 0;
 #else
+#ifdef IDLES
+#ifndef WRONG_BIT_AFTER_BELL
+	set_bit();
+#endif
+#endif
 	if
 	:: server_asleep -> bell_woken = 1
 	:: else
 	fi;
+#ifdef IDLES
+#ifdef WRONG_BIT_AFTER_BELL
+	set_bit();
+#endif
+#endif
 #endif
 	slot = 0
 }

@@ -66,9 +66,10 @@ struct ww_client_params {
  *
  * Does not wait for the server: a call does.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (the service may not
- *         be written, or with WW_CLIENT_OBSERVE not be read); WW_ERR_UNSUPPORTED (it is no
- *         service); WW_ERR_PROTOCOL; as ww_timeline_get(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT (the error record says so, too); WW_CANCELLED; WW_ERR_NOT_FOUND;
+ *         WW_ERR_ACCESS (the service may not be written, or with WW_CLIENT_OBSERVE not be read);
+ *         WW_ERR_UNSUPPORTED (it is no service); WW_ERR_PROTOCOL; as ww_timeline_get();
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_open(ww_broker *broker, const char *name,
 	const struct ww_client_params *params, uint64_t timeout_ns, ww_cancel *cancel,

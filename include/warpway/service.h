@@ -23,6 +23,19 @@
  *     never wait for a client's timeline, since a few waits that never end would stop them all: the
  *     call waits in its lane.
  *
+ * Batches: a function can be offered that runs several calls at once (ww_service_offer_batch()),
+ * such as one that works on many inputs in the time of one.
+ *
+ *   - The calls are of different lanes, of one client or of several. Such a call starts when the
+ *     calls before it in its lane are complete, also if these only enqueue.
+ *   - A call that could start waits for more of the same function. They are run when there are
+ *     batch_calls_max, when the first has waited for batch_wait_ns, or when the service drains.
+ *     If batch_wait_ns is 0, those are run together that have come while no thread was free.
+ *   - While it waits it has not started. It ends without being run when its deadline has passed,
+ *     and within 0.1 s after its client has cancelled it, or has ended. The others are run.
+ *   - Calls of all clients and users that may call the function are in one batch. A function that
+ *     finds one of them wrong fails that alone, by ww_call_fail().
+ *
  * When a process ends:
  *   - If a client ends, its queued calls are dropped. Those that run end as usual. What the server
  *     holds for it is released.
@@ -103,6 +116,7 @@ typedef struct ww_call ww_call;
 #define WW_SERVICE_LANES_MAX     64   /* of one client */
 #define WW_SERVICE_DEPENDS_MAX   1024 /* a call can depend on one of fewer calls ago */
 #define WW_SERVICE_KEEP_MEMORIES 8    /* of one client */
+#define WW_SERVICE_BATCH_MAX     256  /* calls that are run at once */
 #define WW_FUNCTION_NAME_BYTES   64   /* with the ending zero */
 #define WW_SERVICE_TEXT_BYTES    32
 
@@ -223,6 +237,20 @@ WW_API ww_status ww_service_export(ww_service *service, uint32_t access,
  */
 typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
 
+/**
+ * ww_service_batch_fn - a function of a service that runs several calls at once
+ * @context:  as given to ww_service_offer_batch()
+ * @calls:    borrowed until the function returns; in the order in which they came
+ * @count:    of @calls: 1 to batch_calls_max
+ *
+ * As ww_service_fn. Each call has arguments and results of its own. All have one stream: each is
+ * complete when the work on it is. One thread at a time uses all calls of a batch.
+ *
+ * Return: WW_OK: each call succeeds, but for those that ww_call_fail() was called for; an error,
+ * which all the others get.
+ */
+typedef ww_status (*ww_service_batch_fn)(void *context, ww_call *const *calls, uint32_t count);
+
 /* ww_function_params.flags */
 /* repeating a call does no harm: a client may have calls repeated after the server has ended */
 #define WW_FUNCTION_IDEMPOTENT UINT32_C(0x1)
@@ -234,13 +262,17 @@ typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
 
 /**
  * struct ww_function_params - more about a function
- * @struct_size:  sizeof(struct ww_function_params)
- * @flags:        WW_FUNCTION_... bits
- * @uids:         borrowed; users that may call it; NULL: see @gids
- * @gids:         borrowed; groups that may: of the client, the group that it has opened the service
- *                with. If both are NULL, all who may call the service may call it
- * @uid_count:    of @uids
- * @gid_count:    of @gids
+ * @struct_size:      sizeof(struct ww_function_params)
+ * @flags:            WW_FUNCTION_... bits
+ * @uids:             borrowed; users that may call it; NULL: see @gids
+ * @gids:             borrowed; groups that may: of the client, the group that it has opened the
+ *                    service with. If both are NULL, all who may call the service may call it
+ * @uid_count:        of @uids
+ * @gid_count:        of @gids
+ * @batch_wait_ns:    how long a call waits for others, at most 60 s. Only for
+ *                    ww_service_offer_batch(), as is the next one
+ * @batch_calls_max:  most calls that are run at once, at most WW_SERVICE_BATCH_MAX; 0: 64
+ * @reserved:         0
  */
 struct ww_function_params {
 	uint32_t struct_size;
@@ -249,6 +281,9 @@ struct ww_function_params {
 	const uint32_t *gids;
 	uint32_t uid_count;
 	uint32_t gid_count;
+	uint64_t batch_wait_ns;
+	uint32_t batch_calls_max;
+	uint32_t reserved;
 };
 
 /**
@@ -267,6 +302,21 @@ struct ww_function_params {
  */
 WW_API ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
 	ww_service_fn fn, void *context, const struct ww_function_params *params);
+
+/**
+ * ww_service_offer_batch() - offer a function that runs several calls at once
+ * @service:    borrowed
+ * @name:       borrowed; as of ww_service_offer()
+ * @signature:  borrowed; of each call
+ * @fn:         called for several calls, of different lanes
+ * @context:    the argument of @fn; must stay valid until the service has ended
+ * @params:     borrowed; NULL: all zero
+ *
+ * Return: as ww_service_offer().
+ */
+WW_API ww_status ww_service_offer_batch(ww_service *service, const char *name,
+	const char *signature, ww_service_batch_fn fn, void *context,
+	const struct ww_function_params *params);
 
 /* --- serving --- */
 
@@ -288,8 +338,14 @@ WW_API ww_status ww_service_start(ww_service *service);
  *
  * A function that runs when the time is over is not interrupted.
  *
+ * A kernel that faults (an illegal address, for example) makes the device unusable for the whole
+ * process. This is noticed within about 70 ms: the calls whose work goes on end with WW_ERR_DEVICE,
+ * and so does serving, in each thread and for ever. The process should end then, which also ends
+ * the calls that wait and the timelines of lanes; `warpway offer` starts another one.
+ *
  * Return: WW_TIMED_OUT (with 0: nothing is left to do now); WW_CANCELLED; WW_END (the service was
- *         drained, and no call is left); WW_ERR_STATE (it was not started); WW_ERR_FORKED.
+ *         drained, and no call is left); WW_ERR_DEVICE (see above); WW_ERR_STATE (it was not
+ *         started); WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
 
@@ -388,17 +444,21 @@ WW_API ww_status ww_service_info_get(ww_service *service, struct ww_service_info
 
 /**
  * struct ww_function_info - a function, and what became of its calls
- * @struct_size:  set by the caller to sizeof(struct ww_function_info)
- * @flags:        WW_FUNCTION_... bits
- * @hash:         of the signature
- * @calls:        that ended, however
- * @failed:       of these, by an error
- * @not_started:  of these, that ended before the function ran: cancelled, late, refused
- * @run_ns:       time of all runs together, until the work on streams was complete
- * @latency:      runs by their length: from 2^i to 1.5 * 2^i ns in entry 2i, up to 2^(i+1) in entry
- *                2i + 1; longer ones in the last
- * @name:         its name
- * @signature:    its signature, canonical
+ * @struct_size:      set by the caller to sizeof(struct ww_function_info)
+ * @flags:            WW_FUNCTION_... bits
+ * @hash:             of the signature
+ * @calls:            that ended, however
+ * @failed:           of these, by an error
+ * @not_started:      of these, that ended before the function ran: cancelled, late, refused
+ * @run_ns:           time of all runs together, until the work on streams was complete; each call
+ *                    of a batch counts
+ * @latency:          runs by their length: from 2^i to 1.5 * 2^i ns in entry 2i, up to 2^(i+1) in
+ *                    entry 2i + 1; longer ones in the last
+ * @name:             its name
+ * @signature:        its signature, canonical
+ * @batches:          that were started; 0 if it runs each call alone
+ * @batch_calls_max:  most calls that it runs at once; 0: it runs each alone
+ * @reserved:         0
  */
 struct ww_function_info {
 	uint32_t struct_size;
@@ -411,6 +471,9 @@ struct ww_function_info {
 	uint64_t latency[WW_SERVICE_LATENCIES];
 	char name[WW_FUNCTION_NAME_BYTES];
 	char signature[WW_SIGNATURE_TEXT_BYTES];
+	uint64_t batches;
+	uint32_t batch_calls_max;
+	uint32_t reserved;
 };
 
 /**
@@ -501,7 +564,7 @@ WW_API ww_status ww_call_result(ww_call *call, uint32_t index, const struct ww_v
 
 /**
  * ww_call_stream() - the stream for the call's work
- * @call:        borrowed
+ * @call:        borrowed; the calls of a batch have the same stream
  * @out_stream:  borrowed from the service; valid until the function returns
  *
  * Return: WW_OK; as ww_stream_create().
@@ -513,6 +576,8 @@ WW_API ww_status ww_call_stream(ww_call *call, ww_stream **out_stream);
  * @call:     borrowed
  * @status:   the error
  * @message:  borrowed; a sentence for the client, UTF-8, cut at 239 bytes; NULL: none
+ *
+ * Of a batch this call alone fails; the function goes on, and returns WW_OK if the others succeed.
  *
  * Return: @status, so that a function can return it.
  */

@@ -165,6 +165,13 @@ struct ww_backend {
 	ww_status (*free_bytes)(struct ww_device *device, uint64_t *out_bytes);
 
 	/*
+	 * Whether a kernel has faulted, so that nothing more runs in this process; NULL: none can.
+	 * It does not disturb the capture of a stream. Return: WW_OK, also where it cannot be
+	 * known; WW_ERR_DEVICE.
+	 */
+	ww_status (*check_fault)(struct ww_device *device);
+
+	/*
 	 * Makes, or takes in, bytes and maps them: fills the fields of @mapping that say so
 	 * (mapping.h). create: @bytes is a multiple of what the kind is rounded up to; access is
 	 * write.

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "service/active.h"
 #include "service/call.h"
 #include "sync/wait_result.h"
 
@@ -208,8 +209,8 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 		return;
 	began_ns = ww_clock_now_ns();
 	service->after_look_ns = WW_NEVER;
-	ww_list_for_each (link, &service->peers) {
-		struct ww_service_peer *peer = ww_service_peer_of(link);
+	ww_list_for_each (link, &service->active) {
+		struct ww_service_peer *peer = ww_service_active_of(link);
 
 		if (!peer->waiting_after || peer->is_refused || peer->is_gone)
 			continue;

@@ -197,10 +197,11 @@ ww_status ww_builtin_offer(struct ww_service *service)
 			.struct_size = sizeof(params),
 			.flags = functions[i].flags,
 		};
+		const struct ww_offer what = {.fn = functions[i].fn, .context = service};
 
 		if (service->params.builtin & functions[i].kind)
 			ww_try(ww_service_add_function(service, functions[i].name,
-				functions[i].signature, functions[i].fn, service, &params));
+				functions[i].signature, &what, &params));
 	}
 	return WW_OK;
 }

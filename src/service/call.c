@@ -75,6 +75,7 @@ static ww_status check_spans(const struct ww_call *call)
 
 void ww_call_reset(struct ww_call *call)
 {
+	call->first = call;
 	call->start_ns = 0;
 	call->status = WW_OK;
 	call->message[0] = 0;
@@ -320,10 +321,10 @@ static void wait_for_stream(const struct ww_call *call)
 {
 	struct ww_error record;
 
-	if (!call->stream)
+	if (!call->first->stream)
 		return;
 	ww_error_save(&record);
-	(void)ww_stream_synchronize(call->stream->stream, WW_FOREVER, NULL);
+	(void)ww_stream_synchronize(call->first->stream->stream, WW_FOREVER, NULL);
 	ww_error_restore(&record);
 }
 
@@ -455,6 +456,7 @@ ww_status ww_call_stream(ww_call *call, ww_stream **out_stream)
 
 	ww_clear(out_stream, NULL);
 	ww_require(call && out_stream, "ww_call_stream: call or out_stream is NULL");
+	call = call->first;
 	service = call->service;
 	if (!call->stream) {
 		pthread_mutex_lock(&service->lock);
@@ -478,6 +480,7 @@ ww_status ww_call_fail(ww_call *call, ww_status status, const char *message)
 	if (!message)
 		message = ww_status_text(status);
 	status = ww_fail(status, "%s", message);
+	call->status = status;
 	memcpy(call->message, ww_error_last()->message, sizeof(call->message));
 	return status;
 }

@@ -18,14 +18,15 @@ struct ww_call_memory {
 };
 
 struct ww_call {
-	struct ww_list link; /* in free_calls, or in working */
+	struct ww_list link; /* in free_calls, in working, or in a batch (batch.h) */
 	struct ww_service *service;
 	struct ww_service_peer *peer;
 	struct ww_service_lane *lane;
 	const struct ww_offer *offer;
 	struct ww_layout_service_request request; /* as it was taken */
 	uint32_t slot;
-	bool is_lookup; /* only of the timeline that the call starts after (after.h) */
+	struct ww_call *first; /* of those that run together: it has the stream */
+	bool is_lookup;        /* only of the timeline that the call starts after (after.h) */
 	uint64_t start_ns;
 	ww_status status;
 	char message[WW_ERROR_MESSAGE_BYTES];

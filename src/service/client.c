@@ -17,7 +17,7 @@
 #include "sync/wait_result.h"
 
 #define SERVICE_INFO_V1_BYTES  sizeof(struct ww_service_info)
-#define FUNCTION_INFO_V1_BYTES sizeof(struct ww_function_info)
+#define FUNCTION_INFO_V1_BYTES offsetof(struct ww_function_info, batches)
 
 /* What a result needs in a record, call/arguments.h. */
 #define ITEM_BYTES   8

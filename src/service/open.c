@@ -29,8 +29,9 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_client_params)
 #define CLIENT_MODE     0600 /* the server and this user */
-#define OBSERVER_FDS    2    /* the signal page, the service's page; then the pidfd */
-#define CALLER_FDS      4    /* and the bell, and the key */
+#define NS_PER_MS       UINT64_C(1000000)
+#define OBSERVER_FDS    2 /* the signal page, the service's page; then the pidfd */
+#define CALLER_FDS      4 /* and the bell, and the key */
 
 /* --- life --- */
 
@@ -292,6 +293,17 @@ static ww_status explain(struct ww_broker *broker, const char *name, ww_status s
 	return status;
 }
 
+/* Return: @status; the outcome has a record, since a caller can only pass it on. */
+static ww_status record_timeout(const char *name, uint64_t timeout_ns, ww_status status)
+{
+	if (status == WW_TIMED_OUT)
+		ww_fail(WW_TIMED_OUT,
+			"cannot become a client of '%.100s': no service of that name came within "
+			"%" PRIu64 " ms; start its server, or wait longer",
+			name, timeout_ns / NS_PER_MS);
+	return status;
+}
+
 /* So that the next server of the name is found when this one has ended. */
 static ww_status keep_name(ww_client *client, const char *name)
 {
@@ -328,7 +340,7 @@ ww_status ww_client_open(ww_broker *broker, const char *name, const struct ww_cl
 		status = keep_name(*out_client, name);
 	if (status < 0)
 		*out_client = ww_client_unref(*out_client);
-	return ww_call_limit_end(&limit, status);
+	return record_timeout(name, timeout_ns, ww_call_limit_end(&limit, status));
 }
 
 ww_status ww_client_import(ww_broker *broker, const struct ww_token *token,

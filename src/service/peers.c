@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "service/active.h"
 #include "service/after.h"
 #include "service/allocation.h"
 #include "share/get_reply.h"
@@ -60,6 +61,7 @@ static ww_status peer_new(const struct ww_service *service, struct ww_service_pe
 
 	if (!peer)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot note a client: out of memory");
+	ww_list_init(&peer->active);
 	ww_list_init(&peer->kept);
 	peer->number = NO_NUMBER;
 	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
@@ -78,7 +80,7 @@ static void give_number_back(struct ww_service *service, struct ww_service_peer 
 {
 	if (peer->number == NO_NUMBER)
 		return;
-	service->numbers[peer->number / 64] &= ~(UINT64_C(1) << peer->number % 64);
+	service->numbers[peer->number] = NULL;
 	peer->number = NO_NUMBER;
 	note_count(service, service->peer_count - 1);
 }
@@ -166,14 +168,12 @@ static uint32_t count_of_user(const struct ww_service *service, uint32_t uid)
 	return count;
 }
 
-static uint32_t take_number(struct ww_service *service)
+static uint32_t take_number(struct ww_service *service, struct ww_service_peer *peer)
 {
 	for (uint32_t i = 0; i < service->form.clients_max; i++) {
-		uint64_t bit = UINT64_C(1) << i % 64;
-
-		if (service->numbers[i / 64] & bit)
+		if (service->numbers[i])
 			continue;
-		service->numbers[i / 64] |= bit;
+		service->numbers[i] = peer;
 		return i;
 	}
 	return NO_NUMBER;
@@ -189,11 +189,13 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 	if (memcmp(copy, service->key, sizeof(copy)) != 0)
 		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_KEY);
 	else if (count_of_user(service, peer->uid) >= service->params.clients_per_uid_max ||
-		(peer->number = take_number(service)) == NO_NUMBER)
+		(peer->number = take_number(service, peer)) == NO_NUMBER)
 		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
 	else
 		ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_JOINED, peer->number);
 	ww_list_append(&service->peers, &peer->link);
+	if (!peer->is_refused)
+		ww_service_active_add(service, peer);
 	if (peer->number != NO_NUMBER)
 		note_count(service, service->peer_count + 1);
 }
@@ -546,8 +548,7 @@ void ww_service_peer_release_memory(struct ww_service *service, struct ww_servic
 
 static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)
 {
-	if (service->turn == &peer->link)
-		service->turn = peer->link.previous;
+	ww_service_active_remove(service, peer);
 	ww_list_remove(&peer->link);
 	ww_allocations_end_of(service, peer);
 	ww_map_remove(&service->known, &peer->node);
@@ -583,6 +584,9 @@ static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 
 	if (!peer->is_gone && has_ended(peer))
 		peer->is_gone = true;
+	if (!peer->is_refused && ww_service_requests_published(&peer->requests) != peer->taken)
+		ww_service_active_add(service,
+			peer); /* its bit may have been cleared by another one */
 	pthread_mutex_lock(&service->lock);
 	is_over = peer->is_gone && peer->running == 0;
 	peer_drop_files(service, peer);

@@ -66,6 +66,7 @@ struct ww_call_outcome {
 
 struct ww_service_peer {
 	struct ww_list link;
+	struct ww_list active; /* in the service's list of that name, or in none */
 	struct ww_map_node node;
 	uint64_t listing;                    /* the last one in which it was present */
 	uint8_t object_id[WW_WIRE_ID_BYTES]; /* constant, as are the next ones */
@@ -81,6 +82,7 @@ struct ww_service_peer {
 	struct ww_attachments attachments;
 
 	uint64_t taken;           /* number of the last call that was taken; of the leader */
+	uint64_t taken_seen;      /* the same, when it was last looked whether it is idle */
 	_Atomic(bool) is_refused; /* nothing of it is taken any more */
 	_Atomic(bool) is_gone;    /* it has left, or its process has ended */
 

@@ -290,8 +290,15 @@ void ww_service_replies_fini(struct ww_service_replies *replies)
 
 /* --- steps --- */
 
-void ww_service_bell_ring(struct ww_service_bell *bell, const struct ww_service_page *page)
+void ww_service_bell_ring(struct ww_service_bell *bell, const struct ww_service_page *page,
+	const struct ww_service_replies *replies)
 {
+	if (__atomic_load_n(&replies->header->is_idle, __ATOMIC_SEQ_CST)) {
+		uint32_t number = __atomic_load_n(&replies->header->number, __ATOMIC_RELAXED);
+
+		__atomic_fetch_or(&bell->words[number / 64 % WW_SERVICE_BELL_WORDS].bits,
+			UINT64_C(1) << number % 64, __ATOMIC_SEQ_CST);
+	}
 	if (__atomic_load_n(&page->header->is_asleep, __ATOMIC_SEQ_CST))
 		ww_await_wake(&bell->header->wakes);
 }

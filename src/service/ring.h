@@ -15,7 +15,8 @@
  *
  * A call:
  *   client, publishes:  take a free slot; write it, and the arguments; store its number in the
- *                       order; store published; look whether the server sleeps, and wake it
+ *                       order; store published; if the server does not look at this client, set
+ *                       its bit in the bell (active.h); look whether it sleeps, and wake it
  *   server, takes:      load published; copy the slot's number, the slot and the arguments, once
  *                       each; check the copies
  *   server, starts:     store started in the slot of the replies; run the function
@@ -41,7 +42,8 @@
  * The bell has no single writer. A hostile client can wake the server for nothing; by storing into
  * the futex word all the time it can make the server miss a wake that comes in the instant before
  * the server sleeps. So the server's sleeps are short at first (sleep_ns() in serve.c), which
- * bounds what others notice.
+ * bounds what others notice. It can also clear the bit of an idle client, whose call is then found
+ * when the server next looks at all clients, within WW_PEER_LOOK_NS.
  */
 #ifndef WW_SERVICE_RING_H
 #define WW_SERVICE_RING_H
@@ -143,8 +145,9 @@ static inline void ww_service_requests_publish(struct ww_service_requests *reque
 	__atomic_store_n(&requests->header->published, call, __ATOMIC_SEQ_CST);
 }
 
-/* Wakes the server if it sleeps. */
-void ww_service_bell_ring(struct ww_service_bell *bell, const struct ww_service_page *page);
+/* A call is published: tells the server if it does not look at the client, or sleeps. */
+void ww_service_bell_ring(struct ww_service_bell *bell, const struct ww_service_page *page,
+	const struct ww_service_replies *replies);
 
 static inline bool ww_service_replies_is_done(const struct ww_service_replies *replies,
 	uint32_t slot, uint64_t call)
@@ -194,6 +197,12 @@ static inline bool ww_service_requests_has_left(const struct ww_service_requests
 /* The call is done. Wakes the client if it sleeps. */
 void ww_service_replies_end(struct ww_service_replies *replies, uint32_t slot, uint64_t call,
 	const struct ww_service_requests *requests);
+
+/* Whether the client has to set its bit in the bell with its next call (active.h). */
+static inline void ww_service_replies_set_idle(struct ww_service_replies *replies, bool is_idle)
+{
+	__atomic_store_n(&replies->header->is_idle, is_idle, __ATOMIC_SEQ_CST);
+}
 
 /* What the server makes of the client. @join: of enum service_join. Wakes the client. */
 void ww_service_replies_join(struct ww_service_replies *replies, uint32_t join, uint32_t number);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.c - the threads that serve: finding a call, running it, ending it
+ * serve.c - the threads that serve: finding what is to be run (run.h)
  *
  *   lead:  meet clients ──> end what streams have done ──> take calls ──> start the next one
- *   run:   copy and check the arguments ──> function ──> results ──> end, or wait for the stream
- *
- * A thread also runs what asks the broker for a client: the lookup of a timeline (after.h).
  *
  * Clients take turns, and so do the lanes of one client. A call that cannot be started is ended
  * where it is found: late, cancelled, not allowed, of another signature.
@@ -19,265 +16,15 @@
 #include "base/condition.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "service/active.h"
 #include "service/after.h"
-#include "service/call.h"
+#include "service/batch.h"
+#include "service/device_fault.h"
 #include "service/watch.h"
 #include "wire/signal_page.h"
 
-#define LATENCY_FIRST_BIT 1 /* a latency below 2 ns is in the first entry */
-
-/* --- ending a call --- */
-
-static uint32_t latency_entry(uint64_t ns)
-{
-	uint32_t bit = 63 - (uint32_t)__builtin_clzll(ns | LATENCY_FIRST_BIT);
-	uint32_t entry = bit * 2 + (bit > 0 && (ns >> (bit - 1) & 1));
-
-	return entry < WW_SERVICE_LATENCIES ? entry : WW_SERVICE_LATENCIES - 1;
-}
-
-static void count_run(struct ww_layout_service_function *shared, uint64_t run_ns)
-{
-	uint64_t *entry = &shared->latency[latency_entry(run_ns)];
-
-	__atomic_store_n(&shared->run_ns, shared->run_ns + run_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(entry, *entry + 1, __ATOMIC_RELAXED);
-}
-
-/* @function: may be none */
-static void count_not_started(const struct ww_service *service, uint32_t function)
-{
-	struct ww_layout_service_function *shared;
-
-	if (function != WW_SERVICE_LANE_FUNCTION &&
-		function >= ww_service_page_count(&service->page))
-		return;
-	shared = ww_service_offer_of(service, function)->shared;
-	__atomic_store_n(&shared->not_started, shared->not_started + 1, __ATOMIC_RELAXED);
-}
-
-/* So that the thread that leads looks again. */
-static void note_change(struct ww_service *service)
-{
-	atomic_fetch_add(&service->changes, 1);
-	if (__atomic_load_n(&service->page.header->is_asleep, __ATOMIC_SEQ_CST))
-		ww_await_wake(&service->bell.header->wakes);
-}
-
-/* The lane may start its next call. Locked. */
-static void lane_go_on(struct ww_call *call)
-{
-	uint32_t number = (uint32_t)(call->lane - call->peer->lanes);
-
-	if (call->lane->first != WW_SERVICE_NO_SLOT)
-		call->peer->ready |= UINT64_C(1) << number;
-}
-
-/* Another lane may use its stream. Locked. */
-static void lane_give_stream_back(struct ww_service_lane *lane)
-{
-	if (!lane->stream || lane->working > 0 || lane->is_running)
-		return;
-	lane->stream->lanes--;
-	lane->stream = NULL;
-}
-
-/* Its work is complete. Not locked. */
-static void call_end(struct ww_call *call, bool was_working)
-{
-	struct ww_service *service = call->service;
-	struct ww_service_peer *peer = call->peer;
-
-	ww_call_release(call);
-	peer->replies.slots[call->slot].results_bytes = call->result_record_bytes;
-	pthread_mutex_lock(&service->lock);
-	if (call->start_ns)
-		count_run(call->offer->shared, ww_clock_now_ns() - call->start_ns);
-	else
-		count_not_started(call->service, call->request.function);
-	if (was_working)
-		call->lane->working--;
-	else
-		call->lane->is_running = false;
-	lane_give_stream_back(call->lane);
-	lane_go_on(call);
-	ww_service_peer_end(service, peer, call->slot, call->status, call->message, 0);
-	ww_list_append(&service->free_calls, &call->link);
-	peer->running--;
-	service->running--;
-	pthread_mutex_unlock(&service->lock);
-	note_change(service);
-}
-
-static bool work_is_done(const struct ww_call *call)
-{
-	struct ww_signal_look look;
-
-	ww_signal_cell_look(call->stream->timeline->cell, &look);
-	return look.reached >= call->work;
-}
-
-/* Takes the first call out whose work is complete. Return: NULL: there is none. */
-static struct ww_call *take_done(struct ww_service *service)
-{
-	struct ww_call *found = NULL;
-
-	pthread_mutex_lock(&service->lock);
-	ww_list_for_each (link, &service->working) {
-		struct ww_call *call = ww_container(link, struct ww_call, link);
-
-		if (!work_is_done(call))
-			continue;
-		ww_list_remove(link);
-		service->working_count--;
-		found = call;
-		break;
-	}
-	pthread_mutex_unlock(&service->lock);
-	return found;
-}
-
-void ww_service_end_done(struct ww_service *service)
-{
-	struct ww_call *call;
-
-	if (service->working_count == 0)
-		return;
-	while ((call = take_done(service)))
-		call_end(call, true);
-}
-
-/* --- running a call --- */
-
-static void note_failure(struct ww_call *call, ww_status status)
-{
-	const struct ww_error *error = ww_error_last();
-
-	call->status = status;
-	if (call->message[0] != 0)
-		return;
-	snprintf(call->message, sizeof(call->message), "%s",
-		error->status == status ? error->message : ww_status_text(status));
-}
-
-/* Has the stream raise its own timeline, and the lane's if there is one. Locked. */
-static ww_status signal_by_stream(struct ww_call *call)
-{
-	struct ww_service_stream *stream = call->stream;
-	struct ww_taken_call *taken = &call->peer->calls[call->slot];
-
-	if (call->lane->timeline) {
-		ww_try(ww_timeline_stream_signal(call->lane->timeline, stream->stream,
-			taken->value));
-		taken->is_signalled = true;
-	}
-	return ww_timeline_stream_signal(stream->timeline, stream->stream, stream->value + 1);
-}
-
-/* The call's work on its stream ends later. Return: false: there is none, or it has ended. */
-static bool begin_work(struct ww_call *call)
-{
-	struct ww_service *service = call->service;
-	struct ww_service_stream *stream = call->stream;
-	struct ww_service_lane *lane = call->lane;
-	ww_status status;
-
-	pthread_mutex_lock(&service->lock);
-	/* The lane's timeline follows the order of its calls: after those whose work goes on. */
-	if (!stream && call->lane->timeline && lane->working > 0)
-		stream = call->stream = lane->stream;
-	if (!stream) {
-		pthread_mutex_unlock(&service->lock);
-		return false;
-	}
-	status = signal_by_stream(call);
-	if (status == WW_OK) {
-		call->work = ++stream->value;
-		lane->only_enqueues = (lane->working == 0 || lane->only_enqueues) &&
-			(call->offer->flags & WW_FUNCTION_ENQUEUES);
-		lane->working++;
-		lane->is_running = false;
-		ww_list_append(&service->working, &call->link);
-		service->working_count++;
-		lane_go_on(call);
-	}
-	pthread_mutex_unlock(&service->lock);
-	if (status == WW_OK) {
-		note_change(service);
-		return true;
-	}
-	note_failure(call, status);
-	(void)ww_stream_synchronize(stream->stream, WW_FOREVER, NULL);
-	return false;
-}
-
-/* A status that a function may end a call with. */
-static ww_status check_status(struct ww_call *call, ww_status status)
-{
-	if (status <= WW_OK)
-		return status;
-	return ww_fail(WW_ERR_STATE, "the function '%s' returned %d, which is no error's number",
-		(const char *)call->offer->shared->name, (int)status);
-}
-
-static void run_function(struct ww_call *call)
-{
-	ww_status status = ww_call_read(call);
-
-	if (status == WW_OK) {
-		__atomic_store_n(&call->peer->replies.slots[call->slot].started, call->request.call,
-			__ATOMIC_RELEASE);
-		call->start_ns = ww_clock_now_ns();
-		status = check_status(call, call->offer->fn(call->offer->context, call));
-	}
-	if (status == WW_OK)
-		status = ww_call_write(call);
-	if (status != WW_OK)
-		note_failure(call, status);
-	if (!begin_work(call))
-		call_end(call, false);
-}
-
-/* --- looking up a timeline --- */
-
-/* The call is the first of its lane again. */
-static void lookup_end(struct ww_call *call)
-{
-	struct ww_service *service = call->service;
-
-	pthread_mutex_lock(&service->lock);
-	ww_service_peer_requeue(call->peer, call->request.lane, call->slot);
-	call->lane->is_running = false;
-	ww_list_append(&service->free_calls, &call->link);
-	call->peer->running--;
-	service->running--;
-	pthread_mutex_unlock(&service->lock);
-	note_change(service);
-}
-
-static void look_up(struct ww_call *call)
-{
-	ww_status status = ww_service_after_import(call->service, call->peer, call->lane,
-		&call->request);
-
-	if (status >= 0) { /* if it was cancelled, another thread looks it up */
-		lookup_end(call);
-		return;
-	}
-	call->status = status;
-	snprintf(call->message, sizeof(call->message), "the timeline to start after: %.200s",
-		ww_error_last()->message);
-	call_end(call, false);
-}
-
-static void call_run(struct ww_call *call)
-{
-	ww_call_reset(call);
-	if (call->is_lookup)
-		look_up(call);
-	else
-		run_function(call);
-}
+/* A driver for the H200 waits with about 1,000 signals in a stream; a call may have two. */
+#define STREAM_CALLS_MOST 256
 
 /* --- starting a call --- */
 
@@ -299,7 +46,7 @@ struct judgement {
 
 static bool contains(const uint32_t *ids, uint32_t count, uint32_t id)
 {
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; ids && i < count; i++) {
 		if (ids[i] == id)
 			return true;
 	}
@@ -428,6 +175,15 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 	return verdict == START ? judge_after(service, peer, lane, request, out) : verdict;
 }
 
+/* Whether more work in it could make the driver wait, and so whoever has the lock. */
+static bool is_full(const struct ww_service_stream *stream)
+{
+	struct ww_signal_look look;
+
+	ww_signal_cell_look(stream->timeline->cell, &look);
+	return stream->value - look.reached >= STREAM_CALLS_MOST;
+}
+
 /*
  * A call that is not run ends when those before it in its lane have, since the lane's timeline goes
  * by their order.
@@ -444,7 +200,9 @@ static enum verdict judge(const struct ww_service *service, struct ww_service_pe
 	if (verdict == WAIT_FOR_CALL || verdict == WAIT_FOR_TIMELINE || lane->working == 0)
 		return verdict;
 	offer = ww_service_offer_of(service, peer->calls[slot].request.function);
-	return verdict == START && lane->only_enqueues && offer->flags & WW_FUNCTION_ENQUEUES
+	return verdict == START && lane->only_enqueues && offer->flags & WW_FUNCTION_ENQUEUES &&
+			!offer->batch /* its stream is that of other lanes, too */ &&
+			!is_full(lane->stream)
 		? START
 		: WAIT_FOR_LANE;
 }
@@ -509,7 +267,7 @@ static struct ww_call *lane_start(struct ww_service *service, struct ww_service_
 		lane_pop(peer, lane);
 		if (verdict == START || verdict == LOOK_UP)
 			return call_begin(service, peer, lane, slot, verdict == LOOK_UP);
-		count_not_started(service, peer->calls[slot].request.function);
+		ww_call_count_not_started(service, peer->calls[slot].request.function);
 		ww_service_peer_end(service, peer, slot, judgement.status, judgement.message,
 			judgement.failed_call);
 	}
@@ -540,8 +298,8 @@ static struct ww_call *find_call(struct ww_service *service)
 
 	do {
 		service->turn = service->turn->next;
-		if (service->turn != &service->peers) {
-			struct ww_service_peer *peer = ww_service_peer_of(service->turn);
+		if (service->turn != &service->active) {
+			struct ww_service_peer *peer = ww_service_active_of(service->turn);
 
 			ww_service_peer_absorb(service, peer);
 			if (!peer->ready || peer->is_refused || peer->is_gone)
@@ -552,6 +310,25 @@ static struct ww_call *find_call(struct ww_service *service)
 		}
 	} while (!call && service->turn != first);
 	return call;
+}
+
+/* Return: whether there is something to be run. */
+static bool find_run(struct ww_service *service, struct ww_run *run)
+{
+	struct ww_call *call;
+
+	if (ww_batch_take(service, run))
+		return true;
+	while ((call = find_call(service))) {
+		if (!call->offer->batch || call->is_lookup) {
+			run->count = 1;
+			run->calls[0] = call;
+			return true;
+		}
+		if (ww_batch_add(service, call) && ww_batch_take(service, run))
+			return true;
+	}
+	return ww_batch_take(service, run);
 }
 
 /* --- leading --- */
@@ -567,11 +344,11 @@ static enum ww_await_look look_for_call(void *context)
 
 	if (atomic_load_explicit(&service->changes, memory_order_relaxed) !=
 			service->changes_seen ||
-		ww_service_peers_have_come(service) ||
+		ww_service_active_is_due(service) || ww_service_peers_have_come(service) ||
 		(is_draining(service) && !service->is_refusing))
 		return WW_AWAIT_DONE;
-	ww_list_for_each (link, &service->peers) {
-		const struct ww_service_peer *peer = ww_service_peer_of(link);
+	ww_list_for_each (link, &service->active) {
+		const struct ww_service_peer *peer = ww_service_active_of(link);
 
 		if (!peer->is_refused &&
 			ww_service_requests_published(&peer->requests) != peer->taken)
@@ -591,7 +368,7 @@ static enum ww_await_look look_for_work(void *context)
 	pthread_mutex_lock(&service->lock);
 	look = WW_AWAIT_POLL;
 	ww_list_for_each (link, &service->working) {
-		if (work_is_done(ww_container(link, struct ww_call, link)))
+		if (ww_call_work_is_done(ww_container(link, struct ww_call, link)))
 			look = WW_AWAIT_DONE;
 	}
 	pthread_mutex_unlock(&service->lock);
@@ -600,8 +377,8 @@ static enum ww_await_look look_for_work(void *context)
 
 static bool has_queued(const struct ww_service *service)
 {
-	ww_list_for_each (link, &service->peers) {
-		const struct ww_service_peer *peer = ww_service_peer_of(link);
+	ww_list_for_each (link, &service->active) {
+		const struct ww_service_peer *peer = ww_service_active_of(link);
 
 		if ((peer->ready || peer->waiting || peer->waiting_after) && !peer->is_refused &&
 			!peer->is_gone)
@@ -615,8 +392,13 @@ static void look_at_state(struct ww_service *service)
 {
 	if (service->is_refusing || !is_draining(service))
 		return;
-	ww_list_for_each (link, &service->peers)
-		ww_service_peer_absorb(service, ww_service_peer_of(link));
+	ww_list_for_each (link, &service->peers) {
+		struct ww_service_peer *peer = ww_service_peer_of(link);
+
+		ww_service_peer_absorb(service, peer);
+		if (peer->ready && !peer->is_refused)
+			ww_service_active_add(service, peer);
+	}
 	service->is_refusing = true;
 }
 
@@ -636,13 +418,14 @@ enum ww_await_look ww_service_look(struct ww_service *service)
 {
 	if (ww_service_page_state(&service->page) == WW_WIRE_SERVICE_STATE_STARTING)
 		return WW_AWAIT_SLEEP;
-	ww_list_for_each (link, &service->peers) {
-		const struct ww_service_peer *peer = ww_service_peer_of(link);
+	ww_list_for_each (link, &service->active) {
+		const struct ww_service_peer *peer = ww_service_active_of(link);
 
 		if (peer->ready && !peer->is_refused && !peer->is_gone)
 			return WW_AWAIT_DONE;
 	}
-	if (is_drained(service))
+	if (is_drained(service) || service->is_faulty ||
+		ww_clock_now_ns() >= ww_batch_look_ns(service))
 		return WW_AWAIT_DONE;
 	return service->working_count > 0 ? look_for_work(service) : look_for_call(service);
 }
@@ -653,14 +436,22 @@ void ww_service_sleep_longer(struct ww_service *service)
 		service->sleep_ns *= 2;
 }
 
-static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint64_t deadline_ns)
+uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t now_ns)
 {
-	bool is_working = service->working_count > 0;
 	uint64_t until_ns = now_ns + service->sleep_ns;
-	ww_status status;
+	uint64_t batch_ns = ww_batch_look_ns(service);
 
 	if (until_ns > service->after_look_ns)
 		until_ns = service->after_look_ns;
+	return until_ns < batch_ns ? until_ns : batch_ns;
+}
+
+static ww_status wait_for_call(struct ww_service *service, uint64_t now_ns, uint64_t deadline_ns)
+{
+	bool is_working = service->working_count > 0;
+	uint64_t until_ns = ww_service_sleep_until_ns(service, now_ns);
+	ww_status status;
+
 	if (until_ns > deadline_ns)
 		until_ns = deadline_ns;
 	status = ww_service_await_call(&service->bell, &service->page,
@@ -684,15 +475,19 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 {
 	service->changes_seen = atomic_load(&service->changes);
 	ww_try(ww_service_peers_meet(service));
+	ww_service_active_take(service);
 	look_at_state(service);
+	ww_service_device_look(service, now_ns);
 	ww_service_end_done(service);
+	ww_try(ww_service_device_check(service));
 	ww_service_after_look_at_all(service, now_ns);
+	ww_service_active_retire(service, now_ns);
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	return WW_OK;
 }
 
-/* Finds a call to run. Return: WW_OK (*out_call); as ww_service_serve(). */
-static ww_status lead(struct ww_service *service, uint64_t deadline_ns, struct ww_call **out_call)
+/* Finds what to run. Return: WW_OK; as ww_service_serve(). */
+static ww_status lead(struct ww_service *service, uint64_t deadline_ns, struct ww_run *out_run)
 {
 	ww_status status = WW_OK;
 
@@ -700,8 +495,7 @@ static ww_status lead(struct ww_service *service, uint64_t deadline_ns, struct w
 		uint64_t now_ns = ww_clock_now_ns();
 
 		ww_try(look_around(service, now_ns));
-		*out_call = find_call(service);
-		if (*out_call) {
+		if (find_run(service, out_run)) {
 			service->sleep_ns = WW_SERVICE_FIRST_SLEEP_NS;
 			return WW_OK;
 		}
@@ -747,19 +541,18 @@ static void end_to_lead(struct ww_service *service, bool is_over)
 
 static ww_status serve(struct ww_service *service, uint64_t deadline_ns)
 {
+	struct ww_run run;
 	ww_status status;
 
 	for (;;) {
-		struct ww_call *call = NULL;
-
 		status = begin_to_lead(service, deadline_ns);
 		if (status != WW_OK)
 			return status;
-		status = lead(service, deadline_ns, &call);
+		status = lead(service, deadline_ns, &run);
 		end_to_lead(service, status != WW_OK);
 		if (status != WW_OK)
 			return status;
-		call_run(call);
+		ww_run_calls(&run);
 		if (ww_cancel_is_pending())
 			return WW_CANCELLED;
 		if (deadline_ns != WW_NEVER && deadline_ns != 0 && ww_clock_now_ns() >= deadline_ns)

@@ -23,8 +23,8 @@
 #include "base/process.h"
 #include "base/random.h"
 #include "service/allocation.h"
+#include "service/batch.h"
 #include "service/builtin.h"
-#include "service/call.h"
 #include "service/watch.h"
 #include "share/choose_broker.h"
 #include "share/peer_process.h"
@@ -45,8 +45,8 @@
 
 #define PARAMS_V1_BYTES          offsetof(struct ww_service_params, builtin)
 #define INFO_V1_BYTES            sizeof(struct ww_service_info)
-#define FUNCTION_INFO_V1_BYTES   sizeof(struct ww_function_info)
-#define FUNCTION_PARAMS_V1_BYTES sizeof(struct ww_function_params)
+#define FUNCTION_INFO_V1_BYTES   offsetof(struct ww_function_info, batches)
+#define FUNCTION_PARAMS_V1_BYTES offsetof(struct ww_function_params, batch_wait_ns)
 
 /* --- params --- */
 
@@ -142,6 +142,7 @@ static void offers_fini(struct ww_service *service)
 		free(service->offers[i].uids);
 		free(service->offers[i].gids);
 		free(service->offers[i].signature);
+		ww_batch_free(service->offers[i].batch);
 	}
 	free(service->offers);
 	free(service->lane_offer.signature);
@@ -203,10 +204,12 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
 	ww_ref_init(&service->ref);
 	ww_list_init(&service->peers);
+	ww_list_init(&service->active);
 	ww_list_init(&service->free_calls);
 	ww_list_init(&service->working);
+	ww_list_init(&service->batches);
 	ww_list_init(&service->allocations);
-	service->turn = &service->peers;
+	service->turn = &service->active;
 	pthread_mutex_init(&service->lock, NULL);
 	ww_condition_init(&service->led);
 	service->params = *params;
@@ -219,7 +222,7 @@ static ww_status service_new(const struct ww_service_params *params, struct ww_s
 static ww_status make_tables(struct ww_service *service)
 {
 	service->offers = calloc(service->form.functions_max, sizeof(*service->offers));
-	service->numbers = calloc((service->form.clients_max + 63) / 64, sizeof(*service->numbers));
+	service->numbers = calloc(service->form.clients_max, sizeof(struct ww_service_peer *));
 	if (!service->offers || !service->numbers)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a service: out of memory");
 	return WW_OK;
@@ -407,12 +410,18 @@ static ww_status read_offer(const char *signature, const struct ww_function_para
 	if (params)
 		ww_try(ww_params_read(&ours, sizeof(ours), params, FUNCTION_PARAMS_V1_BYTES,
 			"ww_function_params"));
+	if (!offer->batch_fn && (ours.batch_calls_max || ours.batch_wait_ns))
+		return ww_fail(WW_ERR_INVALID,
+			"ww_service_offer: params has a batch, but the function takes one call; use "
+			"ww_service_offer_batch()");
 	if (ours.flags & ~(WW_FUNCTION_IDEMPOTENT | WW_FUNCTION_ENQUEUES))
 		return ww_fail(WW_ERR_INVALID,
 			"ww_function_params.flags has unknown bits: 0x%" PRIx32, ours.flags);
 	offer->flags = ours.flags;
 	ww_try(copy_ids(ours.uids, ours.uid_count, &offer->uids, &offer->uid_count));
 	ww_try(copy_ids(ours.gids, ours.gid_count, &offer->gids, &offer->gid_count));
+	if (offer->batch_fn)
+		ww_try(ww_batch_create(&ours, &offer->batch));
 	offer->signature = malloc(sizeof(*offer->signature));
 	if (!offer->signature)
 		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
@@ -442,16 +451,16 @@ static ww_status add_offer(struct ww_service *service, const char *name,
 	memcpy(shared->signature, offer->signature->text, strlen(offer->signature->text));
 	shared->hash = offer->signature->hash;
 	shared->flags = offer->flags;
+	shared->batch_calls_max = offer->batch ? offer->batch->calls_max : 0;
 	__atomic_store_n(&service->page.header->function_count, count + 1, __ATOMIC_RELEASE);
 	ww_await_wake(&service->page.header->wakes);
 	return WW_OK;
 }
 
 ww_status ww_service_add_function(struct ww_service *service, const char *name,
-	const char *signature, ww_service_fn fn, void *context,
-	const struct ww_function_params *params)
+	const char *signature, const struct ww_offer *what, const struct ww_function_params *params)
 {
-	struct ww_offer offer = {.fn = fn, .context = context};
+	struct ww_offer offer = *what;
 	ww_status status = read_offer(signature, params, &offer);
 
 	pthread_mutex_lock(&service->lock);
@@ -462,15 +471,16 @@ ww_status ww_service_add_function(struct ww_service *service, const char *name,
 		free(offer.uids);
 		free(offer.gids);
 		free(offer.signature);
+		ww_batch_free(offer.batch);
 	}
 	return status;
 }
 
-ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
-	ww_service_fn fn, void *context, const struct ww_function_params *params)
+static ww_status offer_function(struct ww_service *service, const char *name, const char *signature,
+	const struct ww_offer *what, const struct ww_function_params *params)
 {
 	ww_try(ww_process_enter());
-	ww_require(service && name && signature && fn,
+	ww_require(service && name && signature && (what->fn || what->batch_fn),
 		"ww_service_offer: service, name, signature or fn is NULL");
 	ww_try(ww_ref_check(&service->ref, "a service"));
 	ww_try(check_function_name(name));
@@ -479,7 +489,23 @@ ww_status ww_service_offer(ww_service *service, const char *name, const char *si
 			"cannot offer '%s': names that begin with '" WW_BUILTIN_PREFIX
 			"' are those of built-in functions",
 			name);
-	return ww_service_add_function(service, name, signature, fn, context, params);
+	return ww_service_add_function(service, name, signature, what, params);
+}
+
+ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
+	ww_service_fn fn, void *context, const struct ww_function_params *params)
+{
+	const struct ww_offer what = {.fn = fn, .context = context};
+
+	return offer_function(service, name, signature, &what, params);
+}
+
+ww_status ww_service_offer_batch(ww_service *service, const char *name, const char *signature,
+	ww_service_batch_fn fn, void *context, const struct ww_function_params *params)
+{
+	const struct ww_offer what = {.batch_fn = fn, .context = context};
+
+	return offer_function(service, name, signature, &what, params);
 }
 
 /* --- state --- */
@@ -548,6 +574,8 @@ void ww_service_describe_function(const struct ww_service_page *page, uint32_t i
 	info->calls = __atomic_load_n(&shared->calls, __ATOMIC_RELAXED);
 	info->failed = __atomic_load_n(&shared->failed, __ATOMIC_RELAXED);
 	info->not_started = __atomic_load_n(&shared->not_started, __ATOMIC_RELAXED);
+	info->batches = __atomic_load_n(&shared->batches, __ATOMIC_RELAXED);
+	info->batch_calls_max = shared->batch_calls_max;
 	info->run_ns = __atomic_load_n(&shared->run_ns, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < WW_SERVICE_LATENCIES; i++)
 		info->latency[i] = __atomic_load_n(&shared->latency[i], __ATOMIC_RELAXED);

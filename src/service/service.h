@@ -39,7 +39,9 @@
 
 /* A function that is offered; constant, but for what its entry in the page counts. */
 struct ww_offer {
-	ww_service_fn fn;
+	ww_service_fn fn;             /* NULL: there is the next one */
+	ww_service_batch_fn batch_fn; /* or NULL */
+	struct ww_batch *batch;       /* owned: calls that wait for batch_fn; or NULL */
 	void *context;
 	uint32_t flags;
 	uint32_t uid_count;
@@ -73,26 +75,35 @@ struct ww_service {
 	ww_timeline *timeline;
 
 	/* Of the leader. */
-	struct ww_list peers; /* struct ww_service_peer */
-	struct ww_map known;  /* the same, by object_id */
-	uint64_t listings;    /* of the broker, so far */
-	struct ww_list *turn; /* the client that was served last, or &peers */
-	uint32_t peer_count;  /* that were not refused */
+	struct ww_list peers;  /* struct ww_service_peer */
+	struct ww_map known;   /* the same, by object_id */
+	uint64_t listings;     /* of the broker, so far */
+	struct ww_list active; /* those of them that are looked at in each round (active.h) */
+	struct ww_list *turn;  /* of the client that was served last, or &active */
+	uint32_t peer_count;   /* that were not refused */
 	uint32_t members_seen;
 	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
 	uint64_t look_ns;      /* when to look again which clients have ended */
+	uint64_t retire_ns;    /* when to look again which clients have become idle */
 	uint64_t sleep_ns;     /* how long to sleep next, at most */
 	uint64_t changes_seen;
 	uint64_t after_since_ns; /* when a lane last began to wait for a timeline (after.h) */
 	uint64_t after_look_ns;  /* when to look at timelines; WW_NEVER: no lane waits for one */
 	uint64_t after_pause_ns; /* not to look at them before */
-	uint64_t *numbers;       /* a bit for each number of a client that is taken */
-	bool is_refusing;        /* calls that come now come after drain */
+	struct ww_list batches;  /* struct ww_batch with calls that wait (batch.h) */
+	uint64_t batch_look_ns;  /* when to look at these */
+	struct ww_service_peer **numbers; /* clients by their number; NULL: it is free */
+	uint64_t device_look_ns;          /* when to ask the driver whether a kernel has faulted */
+	bool is_refusing;                 /* calls that come now come after drain */
 
 	/* Counts what may let another call start: a call has ended, or a function has returned. */
 	_Atomic uint64_t changes;
 
 	_Atomic(uint32_t) serving; /* threads; changed under the lock */
+
+	_Atomic(bool) is_suspect; /* a call has failed with WW_ERR_DEVICE: the driver is asked */
+	_Atomic(bool) is_faulty;  /* set once, after the next one (device_fault.h) */
+	char fault[WW_ERROR_MESSAGE_BYTES]; /* what the driver says */
 
 	pthread_mutex_t lock;           /* of all that follows */
 	struct ww_service_watch *watch; /* owned; NULL: nobody asked for a descriptor */
@@ -137,11 +148,12 @@ static inline const struct ww_offer *ww_service_offer_of(const struct ww_service
 }
 
 /*
- * ww_service_offer() for a name that was checked, also one of the library's.
+ * ww_service_offer() for a name that was checked, also one of the library's. @what: fn or batch_fn,
+ * and context
  * Return: as ww_service_offer().
  */
 ww_status ww_service_add_function(struct ww_service *service, const char *name,
-	const char *signature, ww_service_fn fn, void *context,
+	const char *signature, const struct ww_offer *what,
 	const struct ww_function_params *params);
 
 /* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
@@ -149,12 +161,15 @@ void ww_service_end_done(struct ww_service *service);
 
 /*
  * Whether ww_service_serve() would find something to do (serve.c), or why not. By the leader, or by
- * the thread of watch.h when no thread serves, as are the next two.
+ * the thread of watch.h when no thread serves, as are the next ones.
  */
 enum ww_await_look ww_service_look(struct ww_service *service);
 
 /* Forgets clients that have ended, if the last time was WW_PEER_LOOK_NS ago. */
 void ww_service_peers_forget_now_and_then(struct ww_service *service, uint64_t now_ns);
+
+/* When to look again, if nothing comes. */
+uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t now_ns);
 
 /* Nothing came while it slept. */
 void ww_service_sleep_longer(struct ww_service *service);

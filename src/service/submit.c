@@ -330,7 +330,7 @@ static void publish(const struct submission *submission, uint32_t index, ww_tick
 		memcpy(client->requests.area + slot->arguments_at, client->record,
 			slot->arguments_bytes);
 	ww_service_requests_publish(&client->requests, index, slot->call);
-	ww_service_bell_ring(&client->bell, &client->page);
+	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
 }
 
 static ww_status check_after(const struct ww_submit_params *params)

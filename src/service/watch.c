@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/process.h"
 #include "service/after.h"
+#include "service/device_fault.h"
 #include "service/peers.h"
 
 struct ww_service_watch {
@@ -43,14 +44,12 @@ static enum ww_await_look look_for_reason(void *context)
 static bool watch_look(struct ww_service *service)
 {
 	uint64_t now_ns = ww_clock_now_ns();
-	uint64_t until_ns = now_ns + service->sleep_ns;
 
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	ww_service_after_look_at_all(service, now_ns);
-	if (until_ns > service->after_look_ns)
-		until_ns = service->after_look_ns;
+	ww_service_device_look(service, now_ns);
 	if (ww_service_await_call(&service->bell, &service->page, look_for_reason, service,
-		    until_ns) == WW_OK)
+		    ww_service_sleep_until_ns(service, now_ns)) == WW_OK)
 		return true;
 	ww_service_sleep_longer(service);
 	return false;

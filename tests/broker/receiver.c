@@ -142,8 +142,11 @@ static void must_recover(uid_t uid, int memory)
 	for (;;) {
 		ww_status status;
 
-		raw_open_as(&raw, daemon_now->address, uid, uid);
-		status = put_fd(&raw, "recovered", memory);
+		raw_connect_as(&raw, daemon_now->address, uid, uid);
+		status = raw_hello(
+			&raw); /* a quota: the broker has not seen the end of those before */
+		if (status == WW_OK)
+			status = put_fd(&raw, "recovered", memory);
 		if (status == WW_OK)
 			MUST_OK(raw_remove(&raw, "recovered"));
 		raw_close(&raw);

@@ -4,7 +4,6 @@
  */
 #include <dirent.h>
 #include <limits.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "conformance/conformance.h"
 #include "support/broker_case.h"
 #include "support/channel.h"
+#include "support/readable.h"
 
 #define FOREVER WW_FOREVER
 
@@ -23,7 +23,6 @@
 #define CHANNEL(...) WW_PARAMS(struct ww_channel_params, .slot_bytes = SLOT_BYTES, __VA_ARGS__)
 
 #define SLOT_BYTES 4096
-#define LIMIT_MS   60000
 
 static ww_channel *channel_make(const char *name, const struct ww_channel_params *params)
 {
@@ -47,20 +46,6 @@ static int channel_fd(ww_channel *channel)
 
 	MUST_OK(ww_channel_eventfd(channel, &fd));
 	return fd;
-}
-
-static void must_be_readable(int fd, bool is_readable)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	MUST_EQUAL(is_readable, poll(&look, 1, 0));
-}
-
-static void must_become_readable(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	MUST_EQUAL(1, poll(&look, 1, LIMIT_MS));
 }
 
 static ww_status frame_receive(ww_channel *channel, struct ww_frame *frame)
@@ -139,24 +124,24 @@ CASE(channel_eventfd_of_consumer, CHANNELS)
 	producer = channel_make("c", CHANNEL(.slots = 4));
 	consumer = channel_get("c");
 	fd = channel_fd(consumer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	frame_send(producer, 1);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	frame_send(producer, 2);
 	MUST_OK(frame_receive(consumer, &frame));
-	must_be_readable(fd, false); /* it holds as many as it may */
+	MUST(!is_readable(fd)); /* it holds as many as it may */
 	MUST_OK(ww_channel_release(consumer, &frame, NULL));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	frame_pass(consumer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_STATUS(WW_TIMED_OUT, frame_receive(consumer, &frame));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	producer = ww_channel_unref(producer);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_END, frame_receive(consumer, &frame));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	consumer = ww_channel_unref(consumer);
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	close(fd);
 	case_end(producer, consumer);
 }
@@ -172,22 +157,22 @@ CASE(channel_eventfd_of_producer, CHANNELS)
 	producer = channel_make("c", CHANNEL(.slots = 1));
 	consumer = channel_get("c");
 	fd = channel_fd(producer);
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	MUST_OK(frame_acquire(producer, &frame));
-	must_be_readable(fd, false); /* it holds all */
+	MUST(!is_readable(fd)); /* it holds all */
 	MUST_OK(ww_channel_discard(producer, &frame, NULL));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	frame_send(producer, 1);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_STATUS(WW_TIMED_OUT, frame_acquire(producer, &frame));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	frame_pass(consumer);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	MUST_OK(frame_acquire(producer, &frame));
 	MUST_OK(ww_channel_publish(producer, &frame, NULL));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	consumer = ww_channel_unref(consumer); /* it needs the frame no more */
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	close(fd);
 	case_end(producer, consumer);
 }
@@ -213,18 +198,18 @@ CASE(channel_eventfd_of_evicted_consumer, CHANNELS)
 	frame_pass(consumer);
 	frame_send(producer, 3);
 	writes = channel_fd(producer);
-	must_be_readable(writes, false);
+	MUST(!is_readable(writes));
 	MUST_OK(frame_receive(consumer, &frame));
 	MUST_OK(ww_channel_release(consumer, &frame, NULL));
-	must_become_readable(writes);
-	must_be_readable(reads, false);
+	MUST(becomes_readable(writes));
+	MUST(!is_readable(reads));
 	frame_send(producer, 4);
-	must_become_readable(reads);
-	must_be_readable(writes, false);
+	MUST(becomes_readable(reads));
+	MUST(!is_readable(writes));
 	MUST_OK(ww_channel_evict(producer, 0));
-	must_become_readable(writes); /* frame 4 was kept for nobody else */
+	MUST(becomes_readable(writes)); /* frame 4 was kept for nobody else */
 	MUST_STATUS(WW_ERR_EVICTED, frame_receive(consumer, &frame));
-	must_become_readable(reads);
+	MUST(becomes_readable(reads));
 	close(reads);
 	close(writes);
 	case_end(producer, consumer);
@@ -242,10 +227,10 @@ CASE(channel_eventfd_shows_eviction, CHANNELS)
 	producer = channel_make("c", CHANNEL(.slots = 1));
 	consumer = channel_get("c");
 	fd = channel_fd(consumer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_OK(ww_channel_wait_consumers(producer, 1, FOREVER, NULL));
 	MUST_OK(ww_channel_evict(producer, 0));
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_ERR_EVICTED, frame_receive(consumer, &frame));
 	close(fd);
 	case_end(producer, consumer);
@@ -269,7 +254,7 @@ CASE(channel_evicts_while_it_waits, CHANNELS)
 		frame_send(producer, 2);
 		fd = channel_fd(producer);
 		if (is_loop)
-			must_become_readable(fd);
+			MUST(becomes_readable(fd));
 		else
 			MUST_OK(ww_channel_wait_any(&producer, 1, FOREVER, NULL, &index));
 		MUST_OK(frame_acquire(producer, &frame));
@@ -345,16 +330,16 @@ CASE(channel_eventfd_waits_for_streams, CHANNEL_STREAMS)
 	frame.metadata_bytes = 0;
 	MUST_OK(ww_channel_publish(producer, &frame, stream));
 	MUST_STATUS(WW_TIMED_OUT, frame_receive(consumer, &frame));
-	must_be_readable(reads, false);
+	MUST(!is_readable(reads));
 	gate_open(&gate);
-	must_become_readable(reads);
+	MUST(becomes_readable(reads));
 	MUST_OK(frame_receive(consumer, &frame));
 	gate_close(&gate, stream);
 	MUST_OK(ww_channel_release(consumer, &frame, stream));
 	MUST_STATUS(WW_TIMED_OUT, frame_acquire(producer, &frame));
-	must_be_readable(writes, false);
+	MUST(!is_readable(writes));
 	gate_open(&gate);
-	must_become_readable(writes);
+	MUST(becomes_readable(writes));
 	close(reads);
 	close(writes);
 	ww_stream_unref(stream);
@@ -382,9 +367,9 @@ CASE(channel_eventfd_outlasts_waits, CHANNELS)
 		ww_channel_receive(consumer, NULL, UINT64_C(1000000), NULL, &frame));
 	MUST_STATUS(WW_TIMED_OUT,
 		ww_channel_wait_any(&consumer, 1, UINT64_C(1000000), NULL, &index));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	frame_send(producer, 1);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	close(fd);
 	case_end(producer, consumer);
 }
@@ -412,7 +397,7 @@ CASE(channel_eventfd_of_many, CHANNELS)
 	for (int i = 0; i < 3; i++)
 		frame_send(producers[i], 1);
 	for (int i = 0; i < MANY; i++) {
-		must_become_readable(fds[i]);
+		MUST(becomes_readable(fds[i]));
 		close(fds[i]);
 		ww_channel_unref(consumers[i]);
 	}
@@ -436,7 +421,7 @@ static void *receive_by_fd(void *context)
 	while (expected <= MANY) {
 		struct ww_frame frame;
 
-		must_become_readable(fd);
+		MUST(becomes_readable(fd));
 		while (frame_receive(consumer, &frame) == WW_OK) {
 			MUST_EQUAL(expected++, frame.number);
 			MUST_OK(ww_channel_release(consumer, &frame, NULL));
@@ -462,7 +447,7 @@ CASE(channel_eventfd_misses_nothing, CHANNELS)
 	while (sent < MANY) {
 		struct ww_frame frame;
 
-		must_become_readable(fd);
+		MUST(becomes_readable(fd));
 		while (sent < MANY && frame_acquire(producer, &frame) == WW_OK) {
 			frame.metadata_bytes = 0;
 			MUST_OK(ww_channel_publish(producer, &frame, NULL));

@@ -5,12 +5,11 @@
  * A thread serves, and the case calls. That processes do the same, and what happens when they end,
  * is seen in tests/integration.
  */
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "conformance/service_stage.h"
-#include "support/child.h"
+#include "support/readable.h"
 
 #define BYTES 4096
 
@@ -67,6 +66,21 @@ CASE(service_open_refuses_other_objects, SERVICES)
 	stage_end(&stage);
 }
 
+CASE(service_open_says_what_did_not_come, SERVICES)
+{
+	ww_client *client;
+
+	scene_begin();
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "absent",
+		ww_client_open(scene.broker, "absent", NULL, 0, NULL, &client));
+	MUST_REFUSE(WW_TIMED_OUT, "no service of that name came within 2 ms; start its server",
+		ww_client_open(scene.broker, "absent", NULL, 2000000, NULL, &client));
+	MUST_REFUSE(WW_TIMED_OUT, "'absent'",
+		ww_client_open(scene.broker, "absent", NULL, 1, NULL, &client));
+	MUST(!client);
+	scene_end();
+}
+
 /* A function may fail as if its server had ended: that is its answer. */
 CASE(service_answer_is_not_repeated, SERVICES)
 {
@@ -90,7 +104,7 @@ CASE(service_offer_refuses, SERVICES)
 {
 	struct stage stage;
 
-	stage_open(&stage, SERVICE(.functions_max = 9));
+	stage_open(&stage, SERVICE(.functions_max = 10));
 	MUST_REFUSE(WW_ERR_EXISTS, "'add'",
 		ww_service_offer(stage.service, "add", "", nothing, NULL, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "no name of a function",
@@ -112,12 +126,12 @@ CASE(service_tells_what_it_offers, SERVICES)
 	stage_open(&stage, SERVICE(.version = "2.1"));
 	MUST_OK(ww_client_service_info_get(stage.client, &info));
 	MUST_EQUAL(WW_SERVICE_READY, info.state);
-	MUST_EQUAL(9, info.functions);
+	MUST_EQUAL(10, info.functions);
 	MUST(!strcmp(info.version, "2.1"));
 	MUST_OK(ww_client_function_info_get(stage.client, 1, &function));
 	MUST(!strcmp(function.name, "add"));
 	MUST(!strcmp(function.signature, "i64 a, i64 b = 10 -> i64 sum"));
-	MUST_STATUS(WW_END, ww_client_function_info_get(stage.client, 9, &function));
+	MUST_STATUS(WW_END, ww_client_function_info_get(stage.client, 10, &function));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "'sub'",
 		ww_client_find(stage.client, "sub", NULL, 0, NULL, &found));
 	MUST_REFUSE(WW_ERR_MISMATCH, "i64 a, i64 b = 10 -> i64 sum",
@@ -607,21 +621,6 @@ CASE(service_lanes_run_beside_each_other, SERVICES)
 }
 
 /* --- the end --- */
-
-/* Whether it is readable within the limit; or now. */
-static bool becomes_readable(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	return poll(&look, 1, child_limit_ms()) == 1;
-}
-
-static bool is_readable(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	return poll(&look, 1, 0) == 1;
-}
 
 CASE(service_descriptor_shows_calls, SERVICES)
 {

@@ -6,12 +6,12 @@
  * A descriptor that is not readable may become so a little after the call of another member, so the
  * cases say "not yet" only of what nobody changes.
  */
-#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "conformance/conformance.h"
 #include "support/broker_case.h"
+#include "support/readable.h"
 #include "support/stream_gate.h"
 #include "support/subject.h"
 #include "support/work_queue.h"
@@ -26,7 +26,6 @@
 #define CONSUMER WW_WORK_QUEUE_CONSUMER
 
 #define SLOT_BYTES 4096
-#define LIMIT_MS   60000
 
 static ww_work_queue *queue_make(const struct ww_work_queue_params *params)
 {
@@ -60,20 +59,6 @@ static int queue_fd(ww_work_queue *queue)
 	return fd;
 }
 
-static void must_be_readable(int fd, bool is_readable)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	MUST_EQUAL(is_readable, poll(&look, 1, 0));
-}
-
-static void must_become_readable(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	MUST_EQUAL(1, poll(&look, 1, LIMIT_MS));
-}
-
 static ww_status work_receive(ww_work_queue *queue, struct ww_work_frame *frame)
 {
 	*frame = WW_INIT(struct ww_work_frame);
@@ -92,7 +77,7 @@ static void poll_and_receive(ww_work_queue *queue, int fd, struct ww_work_frame 
 	ww_status status = WW_TIMED_OUT;
 
 	while (status == WW_TIMED_OUT) {
-		must_become_readable(fd);
+		MUST(becomes_readable(fd));
 		status = work_receive(queue, frame);
 	}
 	MUST_OK(status);
@@ -103,7 +88,7 @@ static void poll_and_acquire(ww_work_queue *queue, int fd, struct ww_work_frame 
 	ww_status status = WW_TIMED_OUT;
 
 	while (status == WW_TIMED_OUT) {
-		must_become_readable(fd);
+		MUST(becomes_readable(fd));
 		status = work_acquire(queue, frame);
 	}
 	MUST_OK(status);
@@ -120,29 +105,29 @@ CASE(work_queue_eventfd_of_consumer, QUEUES)
 	producer = queue_make(QUEUE(.role = PRODUCER, .slots = 4));
 	consumer = queue_get(CONSUMER);
 	fd = queue_fd(consumer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	work_send(producer, 1);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	work_send(producer, 2);
 	MUST_OK(work_receive(consumer, &frame));
-	must_be_readable(fd, false); /* it holds as many as it may */
+	MUST(!is_readable(fd)); /* it holds as many as it may */
 	MUST_OK(ww_work_queue_reject(consumer, &frame));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	for (int i = 0; i < 2; i++) {
 		MUST_OK(work_receive(consumer, &frame));
 		MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
-		must_be_readable(fd, i == 0);
+		MUST_EQUAL(i == 0, is_readable(fd));
 	}
 	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(producer));
-	must_be_readable(fd, false); /* the producer may publish what it holds */
+	MUST(!is_readable(fd)); /* the producer may publish what it holds */
 	producer = ww_work_queue_unref(producer);
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_END, work_receive(consumer, &frame));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	consumer = ww_work_queue_unref(consumer);
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	close(fd);
 	queue_end(NULL, NULL);
 }
@@ -160,17 +145,17 @@ CASE(work_queue_eventfd_of_producer, QUEUES)
 		QUEUE(.role = PRODUCER, .slots = 2, .attempts_max = 1, .failed_max = 1));
 	consumer = queue_get(CONSUMER);
 	fd = queue_fd(producer);
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	MUST_OK(work_acquire(producer, &frames[0]));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	MUST_OK(work_acquire(producer, &frames[1]));
-	must_be_readable(fd, false); /* it holds all of them */
+	MUST(!is_readable(fd)); /* it holds all of them */
 	MUST_OK(ww_work_queue_discard(producer, &frames[1], NULL));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	MUST_OK(work_acquire(producer, &frames[1]));
 	for (int i = 0; i < 2; i++)
 		MUST_OK(ww_work_queue_publish(producer, &frames[i], NULL));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_OK(work_receive(consumer, &frame));
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
 	poll_and_acquire(producer, fd, &frames[0]);
@@ -181,9 +166,9 @@ CASE(work_queue_eventfd_of_producer, QUEUES)
 	}
 	poll_and_acquire(producer, fd, &frames[0]);
 	MUST_OK(ww_work_queue_publish(producer, &frames[0], NULL));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(producer));
-	must_be_readable(fd, true);
+	MUST(is_readable(fd));
 	MUST_STATUS(WW_END, work_acquire(producer, &frame));
 	close(fd);
 	queue_end(producer, consumer);
@@ -202,9 +187,9 @@ CASE(work_queue_eventfd_shows_close, QUEUES)
 	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	fd = queue_fd(producer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	MUST_OK(ww_work_queue_close(keeper));
-	must_become_readable(fd);
+	MUST(becomes_readable(fd));
 	MUST_STATUS(WW_END, work_acquire(producer, &frame));
 	close(fd);
 	queue_end(producer, keeper);
@@ -221,12 +206,12 @@ CASE(work_queue_eventfd_shows_newcomers, QUEUES)
 	scene_begin();
 	consumer = queue_make(QUEUE(.role = CONSUMER));
 	fd = queue_fd(consumer);
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	producer = queue_get(PRODUCER);
 	work_send(producer, 1);
 	poll_and_receive(consumer, fd, &frame);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, NULL));
-	must_be_readable(fd, false);
+	MUST(!is_readable(fd));
 	close(fd);
 	queue_end(producer, consumer);
 }
@@ -264,13 +249,13 @@ CASE(work_queue_eventfd_waits_for_streams, QUEUE_STREAMS)
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_publish(producer, &frame, stream));
 	MUST_STATUS(WW_TIMED_OUT, work_receive(consumer, &frame));
-	must_be_readable(reads, false);
+	MUST(!is_readable(reads));
 	gate_open(&gate);
 	poll_and_receive(consumer, reads, &frame);
 	gate_close(&gate, stream);
 	MUST_OK(ww_work_queue_acknowledge(consumer, &frame, stream));
 	MUST_STATUS(WW_TIMED_OUT, work_acquire(producer, &frame));
-	must_be_readable(writes, false);
+	MUST(!is_readable(writes));
 	gate_open(&gate);
 	poll_and_acquire(producer, writes, &frame);
 	MUST_OK(ww_work_queue_discard(producer, &frame, NULL));
@@ -293,12 +278,12 @@ static void *consume(void *context)
 	const struct consuming *consuming = context;
 	struct ww_work_frame frame;
 	ww_status status = WW_OK;
-	struct pollfd look = {.events = POLLIN};
+	int fd;
 
-	if (ww_work_queue_eventfd(consuming->queue, &look.fd) != WW_OK)
+	if (ww_work_queue_eventfd(consuming->queue, &fd) != WW_OK)
 		return NULL;
 	while (status == WW_OK || status == WW_TIMED_OUT) {
-		if (poll(&look, 1, LIMIT_MS) != 1)
+		if (!becomes_readable(fd))
 			break;
 		status = work_receive(consuming->queue, &frame);
 		if (status == WW_OK)
@@ -307,7 +292,7 @@ static void *consume(void *context)
 			continue;
 		*consuming->received += 1;
 	}
-	close(look.fd);
+	close(fd);
 	return status == WW_END ? context : NULL;
 }
 

@@ -102,7 +102,8 @@ uint64_t call_answer(uint64_t at);
 /*
  * A service with the functions "mark" and "mark_later", which add 1 by the CPU and by a stream, and
  * "mark_again", which is mark as an idempotent function: u8[n] array write, u64 at -> u64 answer;
- * and with all built-in functions. It is not started. @name: NULL: none
+ * with "mark_together", which is mark_later for several calls at once; and with all built-in
+ * functions. It is not started. @name: NULL: none
  */
 ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *name);
 

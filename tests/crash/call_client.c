@@ -19,7 +19,7 @@
 #define ENDED_TURN  128 /* of so many calls one starts after a timeline that ends */
 #define AGAIN_TURN  64
 #define MEMORY_TURN 8
-#define FUNCTIONS   3
+#define FUNCTIONS   4
 
 struct pending {
 	ww_ticket *ticket;
@@ -384,7 +384,8 @@ static bool find_all(void)
 {
 	return call_find(own.client, "mark", &own.functions[0]) &&
 		call_find(own.client, "mark_later", &own.functions[1]) &&
-		call_find(own.client, "mark_again", &own.functions[2]) &&
+		call_find(own.client, "mark_together", &own.functions[2]) &&
+		call_find(own.client, "mark_again", &own.functions[3]) &&
 		call_find(own.client, "warpway.read", &own.read) &&
 		call_find(own.client, "warpway.write", &own.write) &&
 		call_memories_begin(own.board, own.client, &own.random);

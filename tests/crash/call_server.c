@@ -14,6 +14,7 @@
 #include "crash/call.h"
 #include "support/leak_count.h"
 
+#define BATCH_NS  UINT64_C(200000)
 #define CALLS_MAX 64 /* of one client: more than a client has, so that none is refused */
 
 /* --- the board --- */
@@ -120,6 +121,25 @@ static ww_status run_mark_later(void *context, ww_call *call)
 	return status == WW_OK ? ww_stream_call(stream, add_one, byte) : status;
 }
 
+/* By the stream of the first. */
+static ww_status run_mark_together(void *context, ww_call *const *calls, uint32_t count)
+{
+	(void)context;
+	for (uint32_t i = 0; i < count; i++) {
+		ww_stream *stream;
+		void *byte;
+		ww_status status = place_of(calls[i], &byte);
+
+		if (status == WW_OK)
+			status = ww_call_stream(calls[0], &stream);
+		if (status == WW_OK)
+			status = ww_stream_call(stream, add_one, byte);
+		if (status != WW_OK)
+			(void)ww_call_fail(calls[i], status, ww_error_last()->message);
+	}
+	return WW_OK;
+}
+
 /* --- serving --- */
 
 ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *name)
@@ -139,6 +159,11 @@ ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *
 		.struct_size = sizeof(enqueues),
 		.flags = WW_FUNCTION_ENQUEUES,
 	};
+	const struct ww_function_params together = {
+		.struct_size = sizeof(together),
+		.batch_calls_max = 8,
+		.batch_wait_ns = BATCH_NS,
+	};
 	ww_service *service;
 
 	MUST_OK(ww_service_create(device, broker, name, &params, NULL, &service));
@@ -146,6 +171,8 @@ ww_service *call_service_make(ww_device *device, ww_broker *broker, const char *
 	MUST_OK(ww_service_offer(service, "mark_again", signature, run_mark, NULL, &idempotent));
 	MUST_OK(ww_service_offer(service, "mark_later", signature, run_mark_later, NULL,
 		&enqueues));
+	MUST_OK(ww_service_offer_batch(service, "mark_together", signature, run_mark_together, NULL,
+		&together));
 	return service;
 }
 

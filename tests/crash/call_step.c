@@ -30,8 +30,10 @@ STEP(ww_status, ww_call_write, (struct ww_call * call), (call))
 STEP(bool, ww_client_area_take, (struct ww_client_area * area, uint32_t bytes, uint32_t *out_at),
 	(area, bytes, out_at))
 STEP(uint32_t, ww_client_reap_all, (struct ww_client * client), (client))
-STEP_VOID(ww_service_bell_ring, (struct ww_service_bell * bell, const struct ww_service_page *page),
-	(bell, page))
+STEP_VOID(ww_service_bell_ring,
+	(struct ww_service_bell * bell, const struct ww_service_page *page,
+		const struct ww_service_replies *replies),
+	(bell, page, replies))
 STEP_VOID(ww_service_page_set_state, (struct ww_service_page * page, uint32_t state), (page, state))
 STEP_VOID(ww_service_peer_absorb, (struct ww_service * service, struct ww_service_peer *peer),
 	(service, peer))

@@ -7,8 +7,11 @@
  *
  *   create NAME [OPTION...]   calls=N clients=N clients_per_uid=N mode=0660 idle (nobody serves)
  *                             builtin (with those functions) alloc_bytes=N
+ *                             keep (memories that were arguments, as long as the client is there)
  *                             bare (nor is anything offered, and it is not started)
  *   serve                     from now on
+ *   serve_fault [await]       a function "fault", whose kernel faults; until serving has ended;
+ *                             await: the function waits for the kernel, by itself
  *   drain                     and waits until the service has ended serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's
@@ -45,6 +48,8 @@
 
 #define NEEDS_VALUES (UINT64_C(1) << 0) /* streams that signal values on pages */
 #define NEEDS_ROOT   (UINT64_C(1) << 1) /* agents become other users */
+#define NEEDS_FAULTS \
+	(UINT64_C(1) << 2) /* a GPU, on which a process's fault ends no other one's work */
 
 /* options may be NULL. */
 void service_start(struct child *agent, const struct child_options *options);

@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "integration/service.h"
+#include "support/kernels.h"
 
 static struct {
 	ww_service *service;
 	ww_cancel *cancel;
 	pthread_t thread;
 	bool is_serving;
+	bool is_awaiting; /* the function that faults waits for its kernel, on its own stream */
 	ww_client *client;
 	ww_ticket *ticket;
 	struct ww_token token; /* of what it had the server make */
@@ -67,6 +69,7 @@ static ww_status obey_create(void)
 			? WW_SERVICE_BUILTIN_DATA | WW_SERVICE_BUILTIN_ALLOC
 			: 0,
 		.alloc_bytes_max = agent_number_option("alloc_bytes", 10),
+		.keep_ns = agent_has_option("keep") ? WW_FOREVER : 0,
 	};
 	ww_broker *broker;
 	ww_status status = agent_broker(&broker);
@@ -82,6 +85,52 @@ static ww_status obey_create(void)
 	if (!agent_has_option("idle") && !agent_has_option("bare"))
 		return obey_serve();
 	return WW_OK;
+}
+
+/* The kernel stores to memory that is gone, behind its stream. */
+static ww_status fault(void *context, ww_call *call)
+{
+	const struct ww_launch_params one = {
+		.struct_size = sizeof(one),
+		.grid = {1, 1, 1},
+		.block = {1, 1, 1},
+	};
+	ww_memory *memory = memory_make(agent_device(), WW_MEMORY_VMM, 2 * MIB);
+	void *pointer = ww_memory_pointer(memory);
+	const uint64_t count = 1;
+	const float factor = 1;
+	const struct ww_kernel_argument arguments[] = {ARGUMENT(factor), ARGUMENT(pointer),
+		ARGUMENT(pointer), ARGUMENT(count)};
+	ww_stream *stream;
+	ww_status status;
+
+	ww_memory_unref(memory);
+	if (!own.is_awaiting) {
+		MUST_OK(ww_call_stream(call, &stream));
+		return ww_kernel_launch(context, stream, &one, arguments, CHECK_COUNT(arguments));
+	}
+	stream = stream_make(agent_device());
+	MUST_OK(ww_kernel_launch(context, stream, &one, arguments, CHECK_COUNT(arguments)));
+	status = ww_stream_synchronize(stream, WW_FOREVER, NULL);
+	ww_stream_unref(stream);
+	return status;
+}
+
+/* A service whose only function faults. Serving it ends by itself. */
+static ww_status obey_serve_fault(void)
+{
+	ww_module *module = kernels_load(agent_device());
+	ww_kernel *kernel = kernel_find(module, "saxpy");
+	ww_status status;
+
+	own.is_awaiting = agent_has_option("await");
+	MUST_OK(ww_service_offer(own.service, "fault", "", fault, kernel, NULL));
+	MUST_OK(ww_service_start(own.service));
+	MUST_OK(obey_serve());
+	status = stop_serving();
+	ww_kernel_unref(kernel);
+	ww_module_unref(module);
+	return status;
 }
 
 static ww_status obey_drain(void)
@@ -365,6 +414,7 @@ static void let_go(void)
 static const struct agent_command commands[] = {
 	{"create", obey_create},
 	{"serve", obey_serve},
+	{"serve_fault", obey_serve_fault},
 	{"drain", obey_drain},
 	{"clients", obey_clients},
 	{"taken", obey_taken},

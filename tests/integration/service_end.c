@@ -67,6 +67,68 @@ CASE(service_killed_client_is_forgotten, NEEDS_VALUES)
 	end_all(&server, &clients[1], 1);
 }
 
+/* Two others are run together as if its call, which waits for one more, were not there. */
+CASE(service_killed_client_leaves_its_batch, NEEDS_VALUES)
+{
+	struct child clients[3];
+	struct child server;
+
+	service_start_all(&server, clients, 3, "");
+	agent_must(&clients[0], WW_OK, "submit pair");
+	agent_must(&server, WW_OK, "clients 3");
+	agent_must(&server, WW_OK, "taken 1");
+	child_kill(&clients[0]);
+	agent_must(&server, WW_OK, "clients 2");
+	agent_tell(&clients[1], "call pair");
+	agent_must(&clients[2], WW_OK, "call pair");
+	agent_answers(&clients[1], WW_OK);
+	end_all(&server, &clients[1], 2);
+}
+
+CASE(service_killed_server_ends_a_call_that_waits_for_others, NEEDS_VALUES)
+{
+	struct child client;
+	struct child server;
+
+	service_start_all(&server, &client, 1, "");
+	agent_must(&client, WW_OK, "submit pair");
+	agent_must(&server, WW_OK, "taken 1");
+	child_kill(&server);
+	agent_must(&client, WW_ERR_PEER_LOST, "wait");
+	agent_must(&client, WW_OK, "has_started 0");
+	agent_end(&client);
+	end_case();
+}
+
+/* The memories are the server's alone, which keeps them for the client. */
+CASE(service_killed_client_has_nothing_kept, NEEDS_VALUES)
+{
+	struct child client;
+	struct child victim;
+	struct child server;
+	uint64_t before;
+	uint64_t with_victim;
+
+	service_start_all(&server, &client, 1, "keep");
+	agent_must(&client, WW_OK, "call nop");
+	before = scene_info().objects;
+	service_start(&victim, NULL);
+	agent_must(&victim, WW_OK, "open s");
+	agent_must(&victim, WW_OK, "call nop");
+	with_victim = scene_info().objects;
+	for (int i = 0; i < WW_SERVICE_KEEP_MEMORIES; i++) {
+		agent_must(&victim, WW_OK, "make host 65536 0");
+		agent_must(&victim, WW_OK, "mark 7");
+		agent_must(&victim, WW_OK, "drop");
+	}
+	scene_has_objects(with_victim + WW_SERVICE_KEEP_MEMORIES);
+	child_kill(&victim);
+	agent_must(&server, WW_OK, "clients 1");
+	scene_has_objects(before);
+	agent_must(&client, WW_OK, "call nop");
+	end_all(&server, &client, 1);
+}
+
 /* It sleeps when the server ends: the function had been started. */
 CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 {
@@ -85,6 +147,34 @@ CASE(service_killed_server_ends_a_running_call, NEEDS_VALUES)
 	agent_must(&client, WW_ERR_PEER_LOST, "call nop");
 	agent_end(&client);
 	end_case();
+}
+
+static void fault_ends_serving(const char *option, const char *word)
+{
+	struct child client;
+	struct child server;
+
+	service_start_all(&server, &client, 1, "bare");
+	agent_tell(&server, "serve_fault %s", option);
+	agent_must(&client, WW_OK, "find fault");
+	agent_tell(&client, "call fault");
+	agent_answers_with(&client, WW_ERR_DEVICE, word);
+	agent_answers(&server, WW_ERR_DEVICE);
+	child_kill(&server);
+	agent_end(&client);
+	end_case();
+}
+
+/* No function returns a failure: only the driver knows. */
+CASE(service_fault_of_a_kernel_ends_serving, NEEDS_VALUES | NEEDS_FAULTS)
+{
+	fault_ends_serving("", "unusable");
+}
+
+/* Nothing works on the service's streams when the call has failed. */
+CASE(service_fault_that_a_function_sees_ends_serving, NEEDS_VALUES | NEEDS_FAULTS)
+{
+	fault_ends_serving("await", "");
 }
 
 CASE(service_killed_server_ends_a_queued_call, NEEDS_VALUES)

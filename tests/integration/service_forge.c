@@ -66,7 +66,7 @@ static ww_status call_forged(struct forging *forging,
 	client->slots[slot].call = client->calls;
 	client->free_count--;
 	__atomic_store_n(&client->requests.header->published, client->calls, __ATOMIC_SEQ_CST);
-	ww_service_bell_ring(&client->bell, &client->page);
+	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
 	while (!ww_client_is_over(client) &&
 		!ww_service_replies_is_done(&client->replies, slot, client->slots[slot].call))
 		sched_yield();
@@ -171,6 +171,19 @@ CASE(service_forged_calls_fail_alone, NEEDS_VALUES)
 	forging_end(&forging);
 }
 
+/* It fails alone when it is run together with a call of the victim. */
+CASE(service_forged_call_harms_no_other_of_its_batch, NEEDS_VALUES)
+{
+	struct forging forging;
+
+	forging_begin(&forging);
+	MUST_OK(ww_client_find(forging.client, "pair", NULL, 0, NULL, &forging.nop));
+	agent_tell(&forging.victim, "call pair");
+	MUST_EQUAL(WW_ERR_PROTOCOL, call_forged(&forging, wrong_arguments));
+	agent_answers(&forging.victim, WW_OK);
+	forging_end(&forging);
+}
+
 static void wrong_slot(struct ww_layout_service_request *request, uint64_t *order)
 {
 	(void)request;
@@ -213,7 +226,8 @@ CASE(service_flood_is_refused, NEEDS_VALUES)
 	forging_begin(&forging);
 	__atomic_store_n(&forging.client->requests.header->published,
 		forging.client->calls + forging.client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
-	ww_service_bell_ring(&forging.client->bell, &forging.client->page);
+	ww_service_bell_ring(&forging.client->bell, &forging.client->page,
+		&forging.client->replies);
 	while (!ww_client_is_over(forging.client))
 		sched_yield();
 	forging_end(&forging);

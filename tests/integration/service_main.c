@@ -13,8 +13,10 @@ static void look_at_subject(void)
 {
 	ww_device *device = subject_open();
 	uint64_t values = WW_CAP_STREAM_VALUE | WW_CAP_HOST_READ_ONLY;
+	struct ww_device_info info = device_info(device);
 
-	has |= (device_info(device).capabilities & values) == values ? NEEDS_VALUES : 0;
+	has |= (info.capabilities & values) == values ? NEEDS_VALUES : 0;
+	has |= subject_is_cuda() && info.mps != WW_MPS_ON ? NEEDS_FAULTS : 0;
 	has |= geteuid() == 0 ? NEEDS_ROOT : 0;
 	suite.leaks = subject_is_countable();
 	ww_device_unref(device);
@@ -26,6 +28,8 @@ static const char *skip(const struct check_case *item)
 
 	if (missing & NEEDS_VALUES)
 		return "the device's streams cannot signal values to other processes";
+	if (missing & NEEDS_FAULTS)
+		return "only on a GPU without MPS, where the fault of one process harms no other";
 	return missing ? "only root can become other users" : NULL;
 }
 

@@ -161,6 +161,17 @@ static ww_status run_hold(void *context, ww_call *call)
 	return ww_call_fail(call, WW_ERR_GIVEN_UP, "cancelled while it ran");
 }
 
+static ww_status run_pair(void *context, ww_call *const *calls, uint32_t count)
+{
+	const struct ww_value value = value_u32(count);
+	ww_status status = WW_OK;
+
+	(void)context;
+	for (uint32_t i = 0; i < count && status == WW_OK; i++)
+		status = ww_call_result(calls[i], 0, &value);
+	return status;
+}
+
 void service_offer_all(ww_service *service, ww_device *device)
 {
 	static const struct {
@@ -184,6 +195,9 @@ void service_offer_all(ww_service *service, ww_device *device)
 		MUST_OK(ww_service_offer(service, functions[i].name, functions[i].signature,
 			functions[i].fn, device,
 			WW_PARAMS(struct ww_function_params, .flags = functions[i].flags)));
+	MUST_OK(ww_service_offer_batch(service, "pair", "-> u32 calls", run_pair, NULL,
+		WW_PARAMS(struct ww_function_params, .batch_calls_max = 2,
+			.batch_wait_ns = UINT64_C(60000000000))));
 	MUST_OK(ww_service_start(service));
 }
 

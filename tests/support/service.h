@@ -11,6 +11,7 @@
  *   make     u64 bytes, u8 value -> u8[*] x a memory of its own, filled
  *   who      -> u32 uid, u32 pid, u64 call
  *   hold                                    runs until it is cancelled
+ *   pair     -> u32 calls                   two at once: one alone waits for a minute
  */
 #ifndef WW_TESTS_SUPPORT_SERVICE_H
 #define WW_TESTS_SUPPORT_SERVICE_H

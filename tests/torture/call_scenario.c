@@ -128,10 +128,21 @@ static ww_status nothing(void *context, ww_call *call)
 	return WW_OK;
 }
 
+static ww_status nothing_at_once(void *context, ww_call *const *calls, uint32_t count)
+{
+	(void)context;
+	(void)calls;
+	(void)count;
+	return WW_OK;
+}
+
 static ww_status offer(int index)
 {
 	uint32_t uid = 1000;
 
+	if (index == MARK)
+		return ww_service_offer_batch(scenario.service, names[index], signatures[index],
+			nothing_at_once, NULL, NULL);
 	return ww_service_offer(scenario.service, names[index], signatures[index], nothing, NULL,
 		index == ADD ? WW_PARAMS(struct ww_function_params, .uids = &uid, .uid_count = 1)
 			     : NULL);

@@ -37,6 +37,9 @@
 
 #define BENCH_ANSWER_NS (UINT64_C(120) * 1000000000)
 
+/* What the open of a case returns where the case cannot be measured, and that is no failure. */
+#define BENCH_LEFT_OUT 1
+
 /* A number that is not there: no floor, no goal. */
 #define BENCH_NONE NAN
 
@@ -78,7 +81,10 @@ enum bench_goal {
 	BENCH_GOAL_CALL,
 	BENCH_GOAL_CALL_ASLEEP,
 	BENCH_GOAL_CALL_RATE,
-	BENCH_GOAL_IDLE
+	BENCH_GOAL_IDLE,
+	BENCH_GOAL_TURN,
+	BENCH_GOAL_NO_MEMORY,
+	BENCH_GOAL_PEER
 };
 
 /*
@@ -193,7 +199,10 @@ struct bench_case {
 	unsigned int factor;    /* so many times the iterations of others; 0: one */
 	bool is_kill;           /* as often as --kills says */
 
-	/* Before and after; NULL: nothing. close is called whatever open and the turns returned. */
+	/*
+	 * Before and after; NULL: nothing. close is called whatever open and the turns returned.
+	 * Where open returns BENCH_LEFT_OUT, the case is left out; open has said why.
+	 */
 	int (*open)(struct bench *bench);
 	int (*close)(struct bench *bench);
 

@@ -20,6 +20,19 @@
 	.turns = {calls_many, calls_many_bare}, .context = &calls_many_counts[which], \
 	.open = calls_many_open, .close = calls_close
 
+/* How ours compare with a peer's, and the peer's own figures. */
+#define PEER(name, call, goal_of_ours, part)                                                  \
+	{call ".beside_" name, "us", goal_of_ours, .series = BENCH_SERIES(BENCH_OURS, part),  \
+		.floor = BENCH_SERIES(BENCH_RAW, part)},                                      \
+	{                                                                                     \
+		call "." name, "us", BENCH_GOAL_NONE, .series = BENCH_SERIES(BENCH_RAW, part) \
+	}
+#define PEERS(name, which, goal_of_ours)                                                           \
+	.rows = {PEER(name, "empty", goal_of_ours, 0), PEER(name, "array.16MiB", goal_of_ours, 1), \
+		PEER(name, "array.16MiB.copied", goal_of_ours, 2)},                                \
+	.turns = {calls_beside_peer, calls_by_peer}, .parts = 3, .context = &(which),              \
+	.open = calls_peer_open, .close = calls_peer_close
+
 static const struct bench_case cases[] = {
 	{.rows = {{"empty.awake", "us", BENCH_GOAL_CALL, RAW_FLOOR}},
 		TURNS(calls_empty_spin, calls_empty_bare_spin)},
@@ -33,6 +46,9 @@ static const struct bench_case cases[] = {
 	{.rows = {{"array.16MiB", "us", BENCH_GOAL_NONE, RAW_FLOOR},
 		 {"array.16MiB.copied", "us", BENCH_GOAL_NONE, COPIED_FLOOR}},
 		ARRAY(1)},
+	{PEERS("grpc", calls_grpc, BENCH_GOAL_PEER)},
+	{PEERS("grpc_python", calls_grpc_python, BENCH_GOAL_NONE)},
+	{PEERS("multiprocessing", calls_multiprocessing, BENCH_GOAL_NONE)},
 	{.rows = {{"chain.x100", "us", BENCH_GOAL_NONE, RAW_FLOOR}},
 		TURNS(calls_chain, calls_chain_bare)},
 	{.rows = {{"clients.x1", "ns", BENCH_GOAL_NONE, RAW_FLOOR}}, MANY(0)},
@@ -46,8 +62,9 @@ static const struct bench_case cases[] = {
 		.parts = 2,
 		.open = calls_crowd_open,
 		.close = calls_close},
-	{.rows = {{"turn.lanes", "us", BENCH_GOAL_NONE, RAW_FLOOR},
-		 {"turn.clients", "us", BENCH_GOAL_NONE, .series = BENCH_SERIES(REPLIES, 0),
+	{.run = calls_gpu_memory},
+	{.rows = {{"turn.lanes", "us", BENCH_GOAL_TURN, RAW_FLOOR},
+		 {"turn.clients", "us", BENCH_GOAL_TURN, .series = BENCH_SERIES(REPLIES, 0),
 			 RAW_FLOOR}},
 		.turns = {calls_lanes, channel_rounds, calls_replies},
 		.context = &channel_rounds_kinds[CHANNEL_ROUNDS_STREAM],
@@ -58,6 +75,8 @@ static const struct bench_case cases[] = {
 static const struct bench_role roles[] = {
 	{"server", BENCH_NEED_DEVICE | BENCH_NEED_BROKER, calls_role_server},
 	{"crowd", BENCH_NEED_BROKER, calls_role_crowd},
+	{"caller", BENCH_NEED_BROKER, calls_role_caller},
+	{"context", BENCH_NEED_DEVICE | BENCH_NEED_RAW, calls_role_context},
 	{"partner", BENCH_NEED_DEVICE | BENCH_NEED_RAW | BENCH_NEED_BROKER | BENCH_NEED_STREAM,
 		channel_role_turner},
 };

@@ -14,6 +14,7 @@
 #define CALLS_CLIENTS       64 /* at most, that call */
 #define CALLS_MESSAGE_BYTES 64 /* of a request without arguments, and of its answer */
 #define CALLS_IN_FLIGHT     64
+#define CALLS_BATCH         50 /* calls that follow each other */
 #define CALLS_SERVICE       "bench"
 #define CALLS_IDLE_SERVICE  "bench_idle" /* the one that idle clients have */
 
@@ -42,8 +43,20 @@ int calls_role_server(struct bench *bench, const char *word);
 /* Idle clients. @word: how many */
 int calls_role_crowd(struct bench *bench, const char *word);
 
-/* Turns (calls_turn.c). calls_close() closes what any of these opens has opened. */
+/* Starts a child and waits until it is ready. @out_child: the caller's, also on failure */
+int calls_start(struct bench *bench, const char *role, const char *word, struct child *out_child);
+
+/* What client processes take of a GPU's memory, beside processes with a context each. */
+int calls_gpu_memory(struct bench *bench);
+int calls_role_caller(struct bench *bench, const char *word);
+int calls_role_context(struct bench *bench, const char *word);
+
+/*
+ * Turns (calls_turn.c). calls_close() closes what any of these opens has opened.
+ * calls_open_with: a client, and an array of so many bytes
+ */
 int calls_open(struct bench *bench);
+int calls_open_with(struct bench *bench, uint64_t bytes);
 int calls_close(struct bench *bench);
 bench_turn calls_empty_spin, calls_empty_asleep, calls_empty_bare_spin, calls_empty_bare_asleep;
 bench_turn calls_rate, calls_rate_bare;
@@ -52,6 +65,12 @@ bench_turn calls_chain, calls_chain_bare;
 int calls_array_open(struct bench *bench);
 bench_turn calls_array, calls_array_token, calls_array_copied;
 extern const uint64_t calls_array_bytes[2]; /* contexts */
+
+/* Ways to call that are not ours (calls_peer.c). Three parts: empty, a token, 16 MiB of bytes. */
+extern const struct calls_peer calls_grpc, calls_grpc_python, calls_multiprocessing; /* contexts */
+int calls_peer_open(struct bench *bench);
+int calls_peer_close(struct bench *bench);
+bench_turn calls_beside_peer, calls_by_peer;
 
 int calls_crowd_open(struct bench *bench);
 bench_turn calls_crowd;

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH       50
 #define MANY_ROUNDS 20
 #define RATE_CALLS  2000
 #define CHAIN       100
@@ -42,7 +41,7 @@ static struct {
 
 /* --- opening --- */
 
-static int start(struct bench *bench, const char *role, const char *word, struct child *out_child)
+int calls_start(struct bench *bench, const char *role, const char *word, struct child *out_child)
 {
 	struct link_message message;
 
@@ -69,7 +68,7 @@ static int open_socket(uint64_t bytes)
 
 static int open_clients(struct bench *bench, unsigned int count)
 {
-	if (start(bench, "server", CALLS_SERVICE, &own.server))
+	if (calls_start(bench, "server", CALLS_SERVICE, &own.server))
 		return -1;
 	while (own.count < count) {
 		if (calls_client_open(bench, CALLS_SERVICE, &own.clients[own.count++]) ||
@@ -89,9 +88,14 @@ static int open_memory(struct bench *bench, uint64_t bytes)
 	return bench_export(bench, own.memory, &own.token);
 }
 
+int calls_open_with(struct bench *bench, uint64_t bytes)
+{
+	return open_clients(bench, 1) || open_memory(bench, bytes) ? -1 : 0;
+}
+
 int calls_open(struct bench *bench)
 {
-	return open_clients(bench, 1) || open_memory(bench, CALLS_MESSAGE_BYTES) ? -1 : 0;
+	return calls_open_with(bench, CALLS_MESSAGE_BYTES);
 }
 
 /* Also what was opened in part. */
@@ -173,11 +177,11 @@ static int spin(struct calls_client *client, uint64_t *out_ns)
 	if (call(client, CALLS_NOP))
 		return -1;
 	at = link_now_ns();
-	for (int i = 0; i < BATCH; i++) {
+	for (int i = 0; i < CALLS_BATCH; i++) {
 		if (call(client, CALLS_NOP))
 			return -1;
 	}
-	*out_ns = bench_lap(&at) / BATCH;
+	*out_ns = bench_lap(&at) / CALLS_BATCH;
 	return 0;
 }
 
@@ -223,7 +227,7 @@ static int echo_batch(int fd, uint64_t bytes, int count, uint64_t *out_ns)
 int calls_empty_bare_spin(struct bench *bench, uint64_t out_ns[])
 {
 	(void)bench;
-	return echo_batch(own.sockets[0], CALLS_MESSAGE_BYTES, BATCH, &out_ns[0]);
+	return echo_batch(own.sockets[0], CALLS_MESSAGE_BYTES, CALLS_BATCH, &out_ns[0]);
 }
 
 int calls_empty_bare_asleep(struct bench *bench, uint64_t out_ns[])
@@ -352,7 +356,7 @@ int calls_array_open(struct bench *bench)
 {
 	uint64_t bytes = *(const uint64_t *)bench->context;
 
-	if (open_clients(bench, 1) || open_memory(bench, bytes) || open_socket(WW_TOKEN_BYTES))
+	if (calls_open_with(bench, bytes) || open_socket(WW_TOKEN_BYTES))
 		return -1;
 	return open_socket(bytes);
 }
@@ -365,18 +369,18 @@ int calls_array(struct bench *bench, uint64_t out_ns[])
 	if (call(&own.clients[0], CALLS_TOUCH))
 		return -1;
 	at = link_now_ns();
-	for (int i = 0; i < BATCH; i++) {
+	for (int i = 0; i < CALLS_BATCH; i++) {
 		if (call(&own.clients[0], CALLS_TOUCH))
 			return -1;
 	}
-	out_ns[0] = bench_lap(&at) / BATCH;
+	out_ns[0] = bench_lap(&at) / CALLS_BATCH;
 	return 0;
 }
 
 int calls_array_token(struct bench *bench, uint64_t out_ns[])
 {
 	(void)bench;
-	return echo_batch(own.sockets[SOCKET_TOKEN], WW_TOKEN_BYTES, BATCH, &out_ns[0]);
+	return echo_batch(own.sockets[SOCKET_TOKEN], WW_TOKEN_BYTES, CALLS_BATCH, &out_ns[0]);
 }
 
 /* The bytes of the array themselves, to and fro. */
@@ -384,8 +388,8 @@ int calls_array_copied(struct bench *bench, uint64_t out_ns[])
 {
 	uint64_t bytes = *(const uint64_t *)bench->context;
 
-	return echo_batch(own.sockets[SOCKET_COPIED], bytes, bytes > WW_TOKEN_BYTES ? 1 : BATCH,
-		&out_ns[0]);
+	return echo_batch(own.sockets[SOCKET_COPIED], bytes,
+		bytes > WW_TOKEN_BYTES ? 1 : CALLS_BATCH, &out_ns[0]);
 }
 
 /* --- several clients --- */
@@ -460,7 +464,7 @@ int calls_crowd_open(struct bench *bench)
 
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)bench->clients);
 	if (open_clients(bench, 1) ||
-		start(bench, "server", CALLS_IDLE_SERVICE, &own.idle_server) ||
+		calls_start(bench, "server", CALLS_IDLE_SERVICE, &own.idle_server) ||
 		calls_client_open(bench, CALLS_IDLE_SERVICE, &own.idle))
 		return -1;
 	if (bench_spawn(bench, "crowd", NULL, number, &own.crowd) ||

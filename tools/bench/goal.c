@@ -43,7 +43,10 @@ static const struct {
 	[BENCH_GOAL_CALL] = {0, 3, false},              /* us; a call while both sides are awake */
 	[BENCH_GOAL_CALL_ASLEEP] = {0, 25, false},      /* us; a call of a server that sleeps */
 	[BENCH_GOAL_CALL_RATE] = {0, 1e6 / 300, false}, /* ns; 300,000 calls in a second */
-	[BENCH_GOAL_IDLE] = {2, 0, false}, /* beside idle clients, given none of them */
+	[BENCH_GOAL_IDLE] = {2, 0, false},     /* beside idle clients, given none of them */
+	[BENCH_GOAL_TURN] = {0, 25, true},     /* us; a tiny kernel after another client's */
+	[BENCH_GOAL_NO_MEMORY] = {0, 0, true}, /* MiB of a GPU */
+	[BENCH_GOAL_PEER] = {0.2, 0, false},   /* a call, given the same by gRPC */
 };
 
 enum bench_goal bench_import_goal(uint64_t bytes)

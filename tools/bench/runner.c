@@ -346,7 +346,7 @@ static int run_case(struct bench *bench, const struct bench_case *bench_case)
 		result = bench_add_series(bench, row, &series.at[row->series ? row->series - 1 : 0],
 			floor);
 	}
-	return result ? complain("measuring %s failed", name) : 0;
+	return result < 0 ? complain("measuring %s failed", name) : 0;
 }
 
 /* --- what a suite needs --- */

@@ -76,12 +76,17 @@ static size_t lift_fds(const int fds[], size_t count, int out_lifted[])
 	return count;
 }
 
-static int spawn_with(pid_t *out_pid, const char *const arguments[], const int lifted[],
+static const char *program_of(const struct child_plan *plan)
+{
+	return plan->program ? plan->program : "/proc/self/exe";
+}
+
+static int spawn_with(pid_t *out_pid, const struct child_plan *plan, const int lifted[],
 	size_t count)
 {
 	posix_spawn_file_actions_t actions;
-	static char program[] = "warpway";
-	char *argv[CHILD_ARGUMENTS_MAX + 2] = {program};
+	const char *const *arguments = plan->arguments;
+	const char *argv[CHILD_ARGUMENTS_MAX + 2] = {plan->program ? plan->program : "warpway"};
 	int error = posix_spawn_file_actions_init(&actions);
 
 	if (error)
@@ -89,9 +94,10 @@ static int spawn_with(pid_t *out_pid, const char *const arguments[], const int l
 	for (size_t i = 0; i < count && !error; i++)
 		error = posix_spawn_file_actions_adddup2(&actions, lifted[i], LINK_FD + (int)i);
 	for (size_t i = 0; i < CHILD_ARGUMENTS_MAX && arguments[i]; i++)
-		argv[1 + i] = (char *)arguments[i];
+		argv[1 + i] = arguments[i];
 	if (!error)
-		error = posix_spawn(out_pid, "/proc/self/exe", &actions, NULL, argv, environ);
+		error = posix_spawnp(out_pid, program_of(plan), &actions, NULL, (char **)argv,
+			environ);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
@@ -117,13 +123,14 @@ int child_spawn(struct child *child, const struct child_plan *plan)
 	count = lift_fds(fds, 1 + plan->fd_count, lifted);
 	error = errno;
 	if (count == 1 + plan->fd_count)
-		error = spawn_with(&child->pid, plan->arguments, lifted, count);
+		error = spawn_with(&child->pid, plan, lifted, count);
 	while (count > 0)
 		close(lifted[--count]);
 	if (!error)
 		return 0;
 	child->pid = 0;
-	return complain("cannot start %s from /proc/self/exe: %s", plan->name, strerror(error));
+	return complain("cannot start %s from %s: %s", plan->name, program_of(plan),
+		strerror(error));
 }
 
 /* Waits until the process is gone for good; it must be about to be. */

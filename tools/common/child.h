@@ -2,7 +2,8 @@
 /*
  * child.h - the processes a verb starts, and how each of them ends
  *
- * A child is this binary run again with a verb of its own, and one end of a socket pair at LINK_FD.
+ * A child is this binary run again with a verb of its own, or another program, and has one end of a
+ * socket pair at LINK_FD.
  * It lives no longer than its struct: child_fini() kills and reaps what still runs, and is what
  * OWN(child) calls, so no path leaves a process behind. Should the parent itself be killed, the
  * kernel kills its children (child_begin()).
@@ -37,6 +38,7 @@ struct child {
 /* What to start. */
 struct child_plan {
 	const char *name;
+	const char *program; /* NULL: this binary; without a slash it is searched for in PATH */
 	const char *arguments[CHILD_ARGUMENTS_MAX]; /* the verb first, NULL behind the last */
 	int fds[CHILD_FDS_MAX];                     /* borrowed; they follow LINK_FD */
 	size_t fd_count;

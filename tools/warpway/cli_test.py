@@ -263,16 +263,39 @@ def bench_measures_channels():
 
 
 def bench_measures_calls():
-    result = run("bench", "calls", "--device", DEVICE, "--json", "--quick", "--iterations", "5", "--clients", "20")
+    # Without the package, so that it depends on the build alone what is measured.
+    result = run("bench", "calls", "--device", DEVICE, "--json", "--quick", "--iterations", "5", "--clients", "20",
+                 PYTHONPATH="")
     expect(result.returncode == 0, str(result))
-    entries = rows(result, "calls")
-    with_goal = ["empty.awake", "empty.asleep", "in_flight.x64", "idle.awake", "idle.asleep"]
-    names = with_goal + ["array.64B", "array.64B.copied", "array.16MiB", "array.16MiB.copied", "chain.x100",
-                         "clients.x1", "clients.x4", "clients.x16", "clients.x64", "turn.lanes", "turn.clients"]
-    expect(sorted(entries) == sorted(names), str(entries))
+    has_grpc = os.access(WARPWAY + "-bench-grpc", os.X_OK)
+    entries = {name: entry for name, entry in rows(result, "calls").items()
+               if not name.endswith(("grpc_python", "multiprocessing"))}
+    alike = ["empty", "array.16MiB", "array.16MiB.copied"] if has_grpc else []
+    beside, theirs = [f"{name}.beside_grpc" for name in alike], [f"{name}.grpc" for name in alike]
+    turns = ["turn.lanes", "turn.clients"]
+    memory = ["gpu_memory.x1", "gpu_memory.x4", "gpu_memory.x16"]
+    with_goal = ["empty.awake", "empty.asleep", "in_flight.x64", "idle.awake", "idle.asleep", *beside]
+    if DEVICE != "host":
+        with_goal += turns + memory
+    names = {*with_goal, "array.64B", "array.64B.copied", "array.16MiB", "array.16MiB.copied", "chain.x100", *theirs,
+             "clients.x1", "clients.x4", "clients.x16", "clients.x64", *turns}
+    expect(set(entries) == names, str(entries))
     for name, entry in entries.items():
-        expect(entry["floor_p50"] is not None and entry["p50"] > 0, str(entry))
+        expect((entry["floor_p50"] is None) == (name in theirs), str(entry))
+        expect(entry["p50"] == 0 if name in memory else entry["p50"] > 0, str(entry))
         expect((entry["goal"] is not None) == (name in with_goal), str(entry))
+    for name in alike:
+        expect(entries[f"{name}.beside_grpc"]["floor_p50"] == entries[f"{name}.grpc"]["p50"], str(entries))
+    expect(("warpway-bench-grpc is not beside" in result.stderr) == (not has_grpc), result.stderr)
+
+
+def programs_that_bench_starts_refuse_users():
+    program = WARPWAY + "-bench-grpc"
+    if not os.access(program, os.X_OK):
+        return "gRPC was not found when this was built"
+    for arguments in ([], ["--help"], ["client"], ["nonsense", "x"]):
+        result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+        expect(result.returncode == 2 and "starts it itself" in result.stderr, str(result))
 
 
 def a_broker_that_cannot_be_started_is_named():
@@ -464,6 +487,7 @@ CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
          bench_says_why_no_kernel_is_measured,
          bench_measures_pools, bench_measures_memory_of_others, bench_measures_channels, bench_measures_calls,
+         programs_that_bench_starts_refuse_users,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
          takes_the_cpu_where_no_gpu_is, takes_the_cpu_where_no_gpu_is_usable,

@@ -219,13 +219,14 @@ static json_t *json_of_function(const struct ww_function_info *function)
 	format_safe(function->name, name, sizeof(name));
 	format_safe(function->signature, signature, sizeof(signature));
 	snprintf(hash, sizeof(hash), "%016" PRIx64, function->hash);
-	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name",
-		name, "signature", signature, "hash", hash, "idempotent",
+	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"name", name, "signature", signature, "hash", hash, "idempotent",
 		(int)((function->flags & WW_FUNCTION_IDEMPOTENT) != 0), "calls",
 		(json_int_t)function->calls, "failed", (json_int_t)function->failed, "not_started",
-		(json_int_t)function->not_started, "run_ns", (json_int_t)function->run_ns, "p50_ns",
-		(json_int_t)percentile_ns(function, 500), "p90_ns",
-		(json_int_t)percentile_ns(function, 900), "p99_ns",
+		(json_int_t)function->not_started, "batches", (json_int_t)function->batches,
+		"batch_calls_max", (json_int_t)function->batch_calls_max, "run_ns",
+		(json_int_t)function->run_ns, "p50_ns", (json_int_t)percentile_ns(function, 500),
+		"p90_ns", (json_int_t)percentile_ns(function, 900), "p99_ns",
 		(json_int_t)percentile_ns(function, 990), "latency", json_of_latency(function));
 }
 
@@ -318,6 +319,7 @@ static int print_prometheus(const struct functions *request, const struct look *
 	print_counter(service, look, "calls", offsetof(struct ww_function_info, calls));
 	print_counter(service, look, "failed", offsetof(struct ww_function_info, failed));
 	print_counter(service, look, "not_started", offsetof(struct ww_function_info, not_started));
+	print_counter(service, look, "batches", offsetof(struct ww_function_info, batches));
 	puts("# TYPE warpway_function_run_seconds histogram");
 	for (uint32_t i = 0; i < look->count; i++)
 		print_runs(service, &look->functions[i]);

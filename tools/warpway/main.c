@@ -19,11 +19,15 @@ static const struct verb demo = {.name = "demo",
 static const struct verb bench = {.name = "bench",
 	.summary = "measure beside the raw driver, in the same run",
 	.main = verb_bench};
+static const struct verb run_program = {.name = "run",
+	.summary = "start a program whose MPI calls take device pointers",
+	.main = verb_run};
 static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_child};
 
 static const struct verb *const verbs[] = {&demo, &bench, &verb_serve, &verb_ls, &verb_stat,
 	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &verb_channel,
-	&verb_functions, &verb_call, &verb_offer, &verb_offer_server, &demo_child, NULL};
+	&verb_functions, &verb_call, &verb_offer, &verb_offer_server, &run_program, &demo_child,
+	NULL};
 
 static const struct verb warpway = {.name = "",
 	.verbs = verbs,

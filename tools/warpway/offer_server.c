@@ -433,7 +433,7 @@ static int serve(const struct request *request)
 	status = ww_service_serve(server.service, WW_FOREVER, server.lost);
 	if (status == WW_END)
 		return EXIT_DONE;
-	if (status == WW_CANCELLED)
+	if (status == WW_CANCELLED || status == WW_ERR_DEVICE)
 		return OFFER_EXIT_LOST;
 	return broker_fail(status, "cannot serve %s", request->words[0]);
 }

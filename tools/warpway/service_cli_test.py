@@ -17,8 +17,8 @@ SERVER = sys.argv[5]
 NAME = "lab/service"
 
 SERVICE_KEYS = sorted("name version state pid uid user program clients clients_max calls age_ns functions".split())
-FUNCTION_KEYS = sorted("name signature hash idempotent calls failed not_started run_ns p50_ns p90_ns p99_ns"
-                       " latency".split())
+FUNCTION_KEYS = sorted("name signature hash idempotent calls failed not_started batches batch_calls_max run_ns"
+                       " p50_ns p90_ns p99_ns latency".split())
 
 # Wrong uses: each ends with 2 and says why in one line.
 WRONG = [

@@ -65,6 +65,7 @@ extern const struct verb verb_serve, verb_ls, verb_stat, verb_who, verb_put, ver
 
 int verb_demo(int argc, char *argv[]);
 int verb_bench(int argc, char *argv[]);
+int verb_run(int argc, char *argv[]);
 
 /* A process of the demo; it finds its socket at LINK_FD. */
 int verb_demo_child(int argc, char *argv[]);

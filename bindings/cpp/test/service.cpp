@@ -46,8 +46,8 @@ TEST("functions are offered, found, called, fail and drain")
 	const std::optional<ticket> first = caller.call(by_two, {21.0}, forever, repeats);
 
 	CLAIM(*first->result(0).as<double>() == 42.0);
-	const std::optional<ticket> second =
-		caller.submit(caller.find("echo"), {std::string_view("abc")}, forever);
+	const std::optional<ticket> second = caller.submit(caller.find("echo"),
+		{std::string_view("abc")}, forever);
 
 	CLAIM(second->wait(forever) == outcome::done);
 	CLAIM(second->result(0).bytes() == "abc" && second->info().has_started());
@@ -60,6 +60,44 @@ TEST("functions are offered, found, called, fail and drain")
 	serving.join();
 	REFUSED(status::unavailable, caller.submit(by_two, {1.0}, 0s));
 	CLAIM(made.info().state() == service_state::draining);
+}
+
+TEST("calls of several lanes run at once")
+{
+	const device on = test::device();
+	const service made = service::create(on, "cpp/batch");
+	auto count = [](const call_batch &calls) -> result<void> {
+		for (std::uint32_t i = 0; i < calls.size(); i++) {
+			if (*calls[i].argument(0).as<bool>())
+				calls[i].result(0, calls.size());
+			else
+				static_cast<void>(calls[i].fail(status::invalid, "not this one"));
+		}
+		return {};
+	};
+	function_options options;
+
+	options.batch_calls_max = 3;
+	options.batch_wait = 60s;
+	made.offer_batch("count", "bool counts -> u32 calls", count, options);
+	made.start();
+	const client caller = *client::open("cpp/batch", forever);
+	const std::uint32_t counted = caller.find("count");
+	std::optional<ticket> tickets[3];
+	submit_options lane;
+
+	for (std::optional<ticket> &one : tickets) {
+		one = caller.submit(counted, {lane.lane != 1}, forever, lane);
+		lane.lane++;
+	}
+	CLAIM(made.serve(0s) == outcome::timed_out);
+	CLAIM(tickets[0]->wait(forever) == outcome::done);
+	CLAIM(*tickets[0]->result(0).as<std::uint32_t>() == 3);
+	REFUSED(status::invalid, tickets[1]->wait(forever));
+	CLAIM(tickets[2]->wait(forever) == outcome::done);
+	CLAIM(caller.function(0)->batches() == 1 && caller.function(0)->batch_calls_max() == 3);
+	options.batch_calls_max = 1000;
+	REFUSED(status::invalid, made.offer_batch("more", "", count, options));
 }
 
 TEST("a descriptor shows that there are calls")
@@ -99,16 +137,15 @@ TEST("a call starts after a value of a timeline, which goes by itself or as a to
 
 	options.after = &awaited;
 	options.after_value = 1;
-	const std::optional<ticket> first =
-		caller.submit(caller.find("nop"), {}, forever, options);
+	const std::optional<ticket> first = caller.submit(caller.find("nop"), {}, forever, options);
 	const token named = awaited.export_token(no_escrow);
 
 	options.after = nullptr;
 	options.after_token = &named;
 	options.after_value = 2;
 	options.lane = 1;
-	const std::optional<ticket> second =
-		caller.submit(caller.find("nop"), {}, forever, options);
+	const std::optional<ticket> second = caller.submit(caller.find("nop"), {}, forever,
+		options);
 
 	CLAIM(made.serve(10ms) == outcome::timed_out);
 	CLAIM(first->wait(0s) == outcome::not_ready && second->wait(0s) == outcome::not_ready);
@@ -144,8 +181,8 @@ TEST("a function fills a memory by its stream; observers cannot call; tokens ope
 	client_options observes;
 
 	observes.observes = true;
-	const client observer =
-		client::import_token(made.export_token(access::read, options), observes);
+	const client observer = client::import_token(made.export_token(access::read, options),
+		observes);
 
 	REFUSED(status::access, observer.submit(observer.find("fill"), {}, 0s));
 	const client caller = client::import_token(made.export_token(access::write, options));

@@ -148,6 +148,9 @@ struct function_options {
 	bool enqueues = false;
 	span<const std::uint32_t> uids = {};
 	span<const std::uint32_t> gids = {};
+	/* Of offer_batch() */
+	std::uint32_t batch_calls_max = 0;
+	timeout batch_wait = std::chrono::nanoseconds(0);
 };
 
 /* struct ww_service_info */
@@ -189,6 +192,8 @@ public:
 	}
 	const char *name() const noexcept { return raw().name; }
 	const char *signature() const noexcept { return raw().signature; }
+	std::uint64_t batches() const noexcept { return raw().batches; }
+	std::uint32_t batch_calls_max() const noexcept { return raw().batch_calls_max; }
 };
 
 /* struct ww_call_info */
@@ -274,6 +279,25 @@ private:
 };
 
 /*
+ * Calls that a function runs at once, at least one. They are good until it returns.
+ */
+class call_batch
+{
+public:
+	call_batch(ww_call *const *calls, std::uint32_t count) noexcept
+		: calls_(calls), count_(count)
+	{
+	}
+
+	std::uint32_t size() const noexcept { return count_; }
+	call operator[](std::uint32_t index) const noexcept { return call(calls_[index]); }
+
+private:
+	ww_call *const *calls_;
+	std::uint32_t count_;
+};
+
+/*
  * A service, of its server.
  */
 class service : public detail::counted<service, ww_service, ww_service_ref, ww_service_unref>
@@ -327,14 +351,8 @@ public:
 	result<void> try_offer(const char *name, const char *signature, Function &function,
 		const function_options &options = {}) const noexcept
 	{
-		ww_function_params params = detail::params<ww_function_params>();
+		const ww_function_params params = to_params(options);
 
-		params.flags = (options.is_idempotent ? WW_FUNCTION_IDEMPOTENT : 0) |
-			(options.enqueues ? WW_FUNCTION_ENQUEUES : 0);
-		params.uids = options.uids.data();
-		params.uid_count = static_cast<std::uint32_t>(options.uids.size());
-		params.gids = options.gids.data();
-		params.gid_count = static_cast<std::uint32_t>(options.gids.size());
 		return detail::done(ww_service_offer(get(), name, signature, run<Function>,
 			&function, &params));
 	}
@@ -343,6 +361,25 @@ public:
 		const function_options &options = {}) const
 	{
 		try_offer(name, signature, function, options).value();
+	}
+
+	/*
+	 * ww_service_offer_batch(): the same, called with a call_batch.
+	 */
+	template <class Function>
+	result<void> try_offer_batch(const char *name, const char *signature, Function &function,
+		const function_options &options = {}) const noexcept
+	{
+		const ww_function_params params = to_params(options);
+
+		return detail::done(ww_service_offer_batch(get(), name, signature,
+			run_batch<Function>, &function, &params));
+	}
+	template <class Function>
+	void offer_batch(const char *name, const char *signature, Function &function,
+		const function_options &options = {}) const
+	{
+		try_offer_batch(name, signature, function, options).value();
 	}
 
 	/* ww_service_start() */
@@ -410,6 +447,31 @@ private:
 		const warpway::result<void> ended = function(call(raw));
 
 		return static_cast<ww_status>(ended.status());
+	}
+
+	template <class Function>
+	static ww_status run_batch(void *context, ww_call *const *calls,
+		std::uint32_t count) noexcept
+	{
+		Function &function = *static_cast<Function *>(context);
+		const warpway::result<void> ended = function(call_batch(calls, count));
+
+		return static_cast<ww_status>(ended.status());
+	}
+
+	static ww_function_params to_params(const function_options &options) noexcept
+	{
+		ww_function_params filled = detail::params<ww_function_params>();
+
+		filled.flags = (options.is_idempotent ? WW_FUNCTION_IDEMPOTENT : 0) |
+			(options.enqueues ? WW_FUNCTION_ENQUEUES : 0);
+		filled.uids = options.uids.data();
+		filled.uid_count = static_cast<std::uint32_t>(options.uids.size());
+		filled.gids = options.gids.data();
+		filled.gid_count = static_cast<std::uint32_t>(options.gids.size());
+		filled.batch_calls_max = options.batch_calls_max;
+		filled.batch_wait_ns = options.batch_wait.ns();
+		return filled;
 	}
 
 	static ww_service_params to_params(const service_options &options) noexcept

@@ -113,10 +113,7 @@ static PyObject *get_stream(PyObject *self, void *unused)
 
 static PyObject *get_small(PyObject *self, void *field)
 {
-	uint32_t number;
-
-	memcpy(&number, (char *)&call_of(self)->info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
+	return info_u32(&call_of(self)->info, field);
 }
 
 static PyObject *get_text(PyObject *self, void *field)

@@ -410,23 +410,15 @@ static bool channel_info(PyObject *self, struct ww_channel_info *info)
 static PyObject *get_number(PyObject *self, void *field)
 {
 	struct ww_channel_info info;
-	uint64_t number;
 
-	if (!channel_info(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLongLong(number);
+	return channel_info(self, &info) ? info_u64(&info, field) : NULL;
 }
 
 static PyObject *get_small(PyObject *self, void *field)
 {
 	struct ww_channel_info info;
-	uint32_t number;
 
-	if (!channel_info(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
+	return channel_info(self, &info) ? info_u32(&info, field) : NULL;
 }
 
 static PyObject *get_policy(PyObject *self, void *unused)
@@ -437,30 +429,25 @@ static PyObject *get_policy(PyObject *self, void *unused)
 	return state ? info_word(state->form.policy, policies, 4) : NULL;
 }
 
-static PyObject *get_text(PyObject *self, void *field)
+PyObject *channel_get_text(PyObject *self, void *field)
 {
 	const struct channel_state *state = channel_open_state(self);
 
-	return state ? info_text((const char *)&state->form + (size_t)field) : NULL;
+	return state ? info_text((const char *)state + (size_t)field) : NULL;
 }
 
-static PyObject *get_fixed(PyObject *self, void *field)
+PyObject *channel_get_u32(PyObject *self, void *field)
 {
 	const struct channel_state *state = channel_open_state(self);
-	uint32_t number;
 
-	if (!state)
-		return NULL;
-	memcpy(&number, (const char *)&state->form + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
+	return state ? info_u32(state, field) : NULL;
 }
 
-static PyObject *get_slot_bytes(PyObject *self, void *unused)
+PyObject *channel_get_u64(PyObject *self, void *field)
 {
 	const struct channel_state *state = channel_open_state(self);
 
-	(void)unused;
-	return state ? PyLong_FromUnsignedLongLong(state->form.slot_bytes) : NULL;
+	return state ? info_u64(state, field) : NULL;
 }
 
 static PyObject *get_is_observer(PyObject *self, void *unused)
@@ -696,18 +683,24 @@ static PyGetSetDef properties[] = {
 	{"is_observer", get_is_observer, NULL, "bool: this is an observer.", NULL},
 	{"is_producer", get_is_producer, NULL, "bool: this is the producer.", NULL},
 	{"policy", get_policy, NULL, "str: 'block', 'drop-oldest' or 'latest'.", NULL},
-	{"slots", get_fixed, NULL, "int: how many.", FIELD(slots)},
-	{"slot_bytes", get_slot_bytes, NULL, "int: room for the bytes of a frame.", NULL},
-	{"consumers_max", get_fixed, NULL, "int: at one time.", FIELD(consumers_max)},
-	{"held_max", get_fixed, NULL, "int: frames that one consumer may hold.", FIELD(held_max)},
-	{"metadata_bytes", get_fixed, NULL, "int: room for the metadata of a frame.",
-		FIELD(metadata_bytes)},
-	{"metadata_type", get_text, NULL, "str: as the producer named it.", FIELD(metadata_type)},
+	{"slots", channel_get_u32, NULL, "int: how many.", CHANNEL_FIELD(form.slots)},
+	{"slot_bytes", channel_get_u64, NULL, "int: room for the bytes of a frame.",
+		CHANNEL_FIELD(form.slot_bytes)},
+	{"consumers_max", channel_get_u32, NULL, "int: at one time.",
+		CHANNEL_FIELD(form.consumers_max)},
+	{"held_max", channel_get_u32, NULL, "int: frames that one consumer may hold.",
+		CHANNEL_FIELD(form.held_max)},
+	{"metadata_bytes", channel_get_u32, NULL, "int: room for the metadata of a frame.",
+		CHANNEL_FIELD(form.metadata_bytes)},
+	{"metadata_type", channel_get_text, NULL, "str: as the producer named it.",
+		CHANNEL_FIELD(form.metadata_type)},
 	{"shape", channel_get_shape, NULL, "tuple of int, or None: the largest of a frame.", NULL},
 	{"dtype", channel_get_dtype, NULL, "str or None: of every frame.", NULL},
 	{"device", channel_get_device, NULL, "Device: the one that uses the frames here.", NULL},
-	{"pid", get_fixed, NULL, "int: of the producer, as it sees itself.", FIELD(pid)},
-	{"program", get_text, NULL, "str: the producer's name.", FIELD(program)},
+	{"pid", channel_get_u32, NULL, "int: of the producer, as it sees itself.",
+		CHANNEL_FIELD(form.pid)},
+	{"program", channel_get_text, NULL, "str: the producer's name.",
+		CHANNEL_FIELD(form.program)},
 	{"closed", channel_get_closed, NULL, "bool: `close` was called.", NULL},
 	{NULL},
 };

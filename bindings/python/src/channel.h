@@ -248,10 +248,17 @@ PyObject *channel_next(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *channel_iternext(PyObject *self);
 PyObject *channel_iter(PyObject *self);
 PyObject *channel_put_back(PyObject *self, PyObject *frame);
+
+/* Getters of what does not change; the closure of the first three is a CHANNEL_FIELD(). */
+#define CHANNEL_FIELD(name) ((void *)offsetof(struct channel_state, name))
+PyObject *channel_get_text(PyObject *self, void *field);
+PyObject *channel_get_u32(PyObject *self, void *field);
+PyObject *channel_get_u64(PyObject *self, void *field);
 PyObject *channel_get_shape(PyObject *self, void *unused);
 PyObject *channel_get_dtype(PyObject *self, void *unused);
 PyObject *channel_get_device(PyObject *self, void *unused);
 PyObject *channel_get_closed(PyObject *self, void *unused);
+
 /* What does not change of it; borrowed. NULL with an exception: it is closed. */
 const struct channel_state *channel_open_state(PyObject *self);
 

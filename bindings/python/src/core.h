@@ -372,6 +372,10 @@ PyObject *info_word(uint32_t value, const char *const words[], uint32_t count);
 PyObject *info_seconds(uint64_t ns);
 PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES]);
 PyObject *info_text(const char *text);
+
+/* The number of 4, or 8, bytes at an offset of a struct; the closure of a PyGetSetDef is one. */
+PyObject *info_u32(const void *info, const void *offset);
+PyObject *info_u64(const void *info, const void *offset);
 PyObject *info_dtype(const struct ww_dtype *dtype);
 PyObject *info_numbers(const int64_t *numbers, uint32_t count);
 PyObject *object_info_object(struct core *core, const struct ww_object_info *info);

@@ -79,12 +79,8 @@ static PyObject *get_text(PyObject *self, void *field)
 static PyObject *get_number(PyObject *self, void *field)
 {
 	struct ww_device_info info;
-	uint64_t number;
 
-	if (!info_get(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLongLong(number);
+	return info_get(self, &info) ? info_u64(&info, field) : NULL;
 }
 
 static PyObject *get_backend(PyObject *self, void *unused)

@@ -33,6 +33,8 @@ static const struct {
 	{"ww_dlpack_export",          "max_version=(1, 0)"},
 	{"ww_event_synchronize()",    "Event.synchronize()"},
 	{"ww_export_params.escrow_ns", "token(escrow=seconds)"},
+	{"ww_function_params.batch_calls_max", "batch"},
+	{"ww_function_params.batch_wait_ns", "batch_wait"},
 	{"ww_in_flight_limit()",      "warpway.limit_in_flight()"},
 	{"ww_in_flight_revoke()",     "warpway.revoke_in_flight()"},
 	{"ww_memory_copy_in()",       "warpway.share(x, copy=True)"},

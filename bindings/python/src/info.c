@@ -171,6 +171,8 @@ static PyStructSequence_Field function_fields[] = {
 	{"latency",
 		"tuple of int: runs by their length: from 2**i to 1.5 * 2**i ns in entry 2 * i, up to "
 		"2**(i + 1) in entry 2 * i + 1"},
+	{"batches", "int: how often it was called for several calls at once"},
+	{"batch", "int: most calls that it runs at once; 0: it runs each alone"},
 	{NULL},
 };
 
@@ -203,7 +205,7 @@ static const struct info_type types[] = {
 	{CORE_SERVICE_INFO, {"warpway.ServiceInfo", "The state of a service.", service_fields, 13}},
 	{CORE_FUNCTION_INFO,
 		{"warpway.FunctionInfo", "A function of a service, and what became of its calls.",
-			function_fields, 9}},
+			function_fields, 11}},
 };
 
 int info_types_make(struct core *core)
@@ -263,6 +265,22 @@ PyObject *info_id(const uint8_t id[WW_OBJECT_ID_BYTES])
 PyObject *info_text(const char *text)
 {
 	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+PyObject *info_u32(const void *info, const void *offset)
+{
+	uint32_t number;
+
+	memcpy(&number, (const char *)info + (size_t)offset, sizeof(number));
+	return PyLong_FromUnsignedLong(number);
+}
+
+PyObject *info_u64(const void *info, const void *offset)
+{
+	uint64_t number;
+
+	memcpy(&number, (const char *)info + (size_t)offset, sizeof(number));
+	return PyLong_FromUnsignedLongLong(number);
 }
 
 PyObject *info_dtype(const struct ww_dtype *dtype)

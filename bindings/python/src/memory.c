@@ -398,12 +398,8 @@ ww_stream *memory_stream(PyObject *self, PyObject *value)
 static PyObject *get_number(PyObject *self, void *field)
 {
 	struct ww_memory_info info;
-	uint64_t number;
 
-	if (!memory_info(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLongLong(number);
+	return memory_info(self, &info) ? info_u64(&info, field) : NULL;
 }
 
 static PyObject *get_pointer(PyObject *self, void *field)

@@ -7,6 +7,8 @@
  */
 #include "service.h"
 
+#include <stdlib.h>
+
 /* --- making one --- */
 
 static void offer_free(PyObject *capsule)
@@ -20,7 +22,7 @@ static void offer_free(PyObject *capsule)
 }
 
 PyObject *offer_new(struct core *core, const char *signature, PyObject *name, PyObject *function,
-	ww_device *device, bool wants_call, struct offer **out_offer)
+	ww_device *device, bool wants_call, bool is_batch, struct offer **out_offer)
 {
 	struct offer *offer = PyMem_Calloc(1, sizeof(*offer));
 	PyObject *capsule;
@@ -38,9 +40,16 @@ PyObject *offer_new(struct core *core, const char *signature, PyObject *name, Py
 	offer->name = Py_NewRef(name);
 	offer->device = ww_device_ref(device);
 	offer->wants_call = wants_call;
+	offer->is_batch = is_batch;
 	offer->form = call_form_read(core, signature);
 	if (!offer->form)
 		Py_CLEAR(capsule);
+	if (capsule && is_batch && !wants_call && offer->form->parameter_count == 0) {
+		PyErr_Format(PyExc_ValueError,
+			"'%U' cannot know how many calls it runs: it has no parameters; give it 'call'",
+			name);
+		Py_CLEAR(capsule);
+	}
 	return capsule;
 }
 
@@ -125,12 +134,16 @@ static void stop_serving(PyObject *type, PyObject *error, PyObject *traceback)
 		ww_cancel_set(serving->cancel);
 }
 
-/* The exception that is set is how the call ends. */
-static ww_status fail_by_exception(const struct offer *offer, ww_call *call)
+/*
+ * The exception that is set is how the calls end.
+ * @is_raised: by the function, which an exception like KeyboardInterrupt leaves, and serve()
+ */
+static ww_status fail_by_exception(const struct offer *offer, ww_call *const *calls, uint32_t count,
+	bool is_raised)
 {
 	PyObject *type, *error, *traceback, *text;
 	bool is_own, is_usual;
-	ww_status status;
+	ww_status status = WW_OK;
 
 	PyErr_Fetch(&type, &error, &traceback);
 	PyErr_NormalizeException(&type, &error, &traceback);
@@ -139,9 +152,10 @@ static ww_status fail_by_exception(const struct offer *offer, ww_call *call)
 	is_own = PyErr_GivenExceptionMatches(error, error_class(offer->core, WW_ERR_SYSTEM));
 	is_usual = PyErr_GivenExceptionMatches(error, PyExc_Exception);
 	text = failure_text(error, is_own);
-	status = tell_failure(call, failure_status(error, is_own), text);
+	for (uint32_t i = 0; i < count; i++)
+		status = tell_failure(calls[i], failure_status(error, is_own), text);
 	Py_XDECREF(text);
-	if (!is_usual) {
+	if (!is_usual && is_raised) {
 		stop_serving(type, error, traceback);
 		return status;
 	}
@@ -213,16 +227,25 @@ static bool add_result(const struct offer *offer, struct call_values *values, ui
 	return is_added;
 }
 
+/* The library has refused something with a status, or not. */
+static ww_status fail_by_record(ww_call *call, ww_status status)
+{
+	if (status == WW_OK)
+		return status;
+	if (status > WW_OK) /* serving is cancelled, and with it what the library waits for */
+		return ww_call_fail(call, WW_ERR_UNAVAILABLE,
+			"the server was interrupted while it read or answered the call");
+	return ww_call_fail(call, status,
+		ww_error_last()->status == status ? ww_error_last()->message : NULL);
+}
+
 static ww_status set_results(ww_call *call, const struct call_values *values)
 {
 	ww_status status = WW_OK;
 
 	for (uint32_t i = 0; status == WW_OK && i < values->count; i++)
 		status = ww_call_result(call, i, &values->values[i]);
-	if (status < 0)
-		return ww_call_fail(call, status,
-			ww_error_last()->status == status ? ww_error_last()->message : NULL);
-	return status;
+	return fail_by_record(call, status);
 }
 
 static ww_status give_results(const struct offer *offer, ww_call *call, PyObject *returned)
@@ -240,7 +263,7 @@ static ww_status give_results(const struct offer *offer, ww_call *call, PyObject
 		status = set_results(call, &values);
 		Py_END_ALLOW_THREADS
 	} else {
-		status = fail_by_exception(offer, call);
+		status = fail_by_exception(offer, &call, 1, true);
 	}
 	call_values_fini(&values);
 	Py_XDECREF(tuple);
@@ -249,13 +272,24 @@ static ww_status give_results(const struct offer *offer, ww_call *call, PyObject
 
 /* --- running --- */
 
-static PyObject *arguments_tuple(const struct offer *offer, const struct ww_value *values)
+/* What runs at once: one call, or several of a function that takes them so. */
+struct run {
+	const struct offer *offer;
+	ww_call *const *calls;
+	uint32_t count;
+	struct ww_value *values; /* the arguments of the first call, then of the next one */
+};
+
+/* @number: of a parameter, or of a call */
+typedef PyObject *(*make_fn)(const struct run *run, uint32_t number, uint32_t index);
+
+/* What @make returns for each index below @count. */
+static PyObject *make_tuple(const struct run *run, make_fn make, uint32_t number, uint32_t count)
 {
-	uint32_t count = offer->form->parameter_count;
 	PyObject *tuple = PyTuple_New(count);
 
 	for (uint32_t i = 0; tuple && i < count; i++) {
-		PyObject *object = call_value_object(offer->core, &values[i]);
+		PyObject *object = make(run, number, i);
 
 		if (object)
 			PyTuple_SetItem(tuple, i, object);
@@ -265,57 +299,184 @@ static PyObject *arguments_tuple(const struct offer *offer, const struct ww_valu
 	return tuple;
 }
 
-/* Calls the function. Return: what it returns; NULL with an exception. */
-static PyObject *apply(const struct offer *offer, ww_call *call, const struct ww_value *values)
+static PyObject *make_argument(const struct run *run, uint32_t parameter, uint32_t call)
 {
-	PyObject *arguments = arguments_tuple(offer, values);
-	PyObject *handle = NULL, *keywords = NULL, *returned = NULL;
+	const struct offer *offer = run->offer;
+	const struct ww_value *values = &run->values[(size_t)call * offer->form->parameter_count];
+
+	return call_value_object(offer->core, &values[parameter]);
+}
+
+/* An argument, or those of all calls. */
+static PyObject *make_parameter(const struct run *run, uint32_t unused, uint32_t parameter)
+{
+	(void)unused;
+	return run->offer->is_batch ? make_tuple(run, make_argument, parameter, run->count)
+				    : make_argument(run, parameter, 0);
+}
+
+static PyObject *make_call(const struct run *run, uint32_t unused, uint32_t call)
+{
+	(void)unused;
+	return call_object(run->offer->core, run->calls[call]);
+}
+
+/* The function has returned, and may have kept them. */
+static void end_calls(PyObject *handles)
+{
+	for (Py_ssize_t i = 0; handles && i < PyTuple_Size(handles); i++)
+		call_end(PyTuple_GetItem(handles, i));
+	Py_XDECREF(handles);
+}
+
+/* Calls the function. Return: what it returns; NULL with an exception. */
+static PyObject *apply(const struct run *run)
+{
+	const struct offer *offer = run->offer;
+	PyObject *handles = NULL, *keywords = NULL, *returned = NULL;
+	PyObject *arguments = make_tuple(run, make_parameter, 0, offer->form->parameter_count);
 
 	if (arguments && offer->wants_call) {
-		handle = call_object(offer->core, call);
-		keywords = handle ? PyDict_New() : NULL;
-		if (!keywords || PyDict_SetItemString(keywords, "call", handle) < 0)
+		handles = make_tuple(run, make_call, 0, run->count);
+		keywords = handles ? PyDict_New() : NULL;
+		if (!keywords ||
+			PyDict_SetItemString(keywords, "call",
+				offer->is_batch ? handles : PyTuple_GetItem(handles, 0)) < 0)
 			Py_CLEAR(arguments);
 	}
 	if (arguments)
 		returned = PyObject_Call(offer->function, arguments, keywords);
-	call_end(handle);
 	Py_XDECREF(keywords);
-	Py_XDECREF(handle);
 	Py_XDECREF(arguments);
+	end_calls(handles);
 	return returned;
 }
 
-static ww_status run_function(const struct offer *offer, ww_call *call,
-	const struct ww_value *values)
+/* --- results of several calls --- */
+
+/* What is returned for each call, as a tuple. */
+static PyObject *returned_tuple(const struct run *run, PyObject *returned)
 {
-	PyObject *returned = apply(offer, call, values);
+	PyObject *tuple = NULL;
+
+	if (PySequence_Check(returned) && !PyUnicode_Check(returned) && !PyBytes_Check(returned))
+		tuple = PySequence_Tuple(returned);
+	else
+		PyErr_Format(PyExc_TypeError,
+			"'%U' returned %R; it runs several calls at once, and returns a list",
+			run->offer->name, (PyObject *)Py_TYPE(returned));
+	if (tuple && PyTuple_Size(tuple) != (Py_ssize_t)run->count) {
+		PyErr_Format(PyExc_TypeError, "'%U' returned %zd results for %u calls",
+			run->offer->name, PyTuple_Size(tuple), run->count);
+		Py_CLEAR(tuple);
+	}
+	return tuple;
+}
+
+static void give_one(const struct offer *offer, ww_call *call, PyObject *returned)
+{
+	if (!PyExceptionInstance_Check(returned)) {
+		(void)give_results(offer, call, returned);
+		return;
+	}
+	PyErr_SetObject((PyObject *)Py_TYPE(returned), returned);
+	(void)fail_by_exception(offer, &call, 1, false);
+}
+
+/* Each call succeeds or fails by itself, if there is something for each. */
+static ww_status give_all(const struct run *run, PyObject *returned)
+{
+	PyObject *tuple;
+
+	if (returned == Py_None && run->offer->form->result_count == 0)
+		return WW_OK;
+	tuple = returned_tuple(run, returned);
+	if (!tuple)
+		return fail_by_exception(run->offer, run->calls, run->count, true);
+	for (uint32_t i = 0; i < run->count; i++)
+		give_one(run->offer, run->calls[i], PyTuple_GetItem(tuple, i));
+	Py_DECREF(tuple);
+	return WW_OK;
+}
+
+/* --- what the library calls --- */
+
+static ww_status run_function(const struct run *run)
+{
+	PyObject *returned = apply(run);
 	ww_status status;
 
 	if (!returned)
-		return fail_by_exception(offer, call);
-	status = give_results(offer, call, returned);
+		return fail_by_exception(run->offer, run->calls, run->count, true);
+	status = run->offer->is_batch ? give_all(run, returned)
+				      : give_results(run->offer, run->calls[0], returned);
 	Py_DECREF(returned);
 	return status;
 }
 
+static ww_status run_with_gil(const struct run *run)
+{
+	struct callback callback;
+	ww_status status;
+
+	if (!callback_begin(&callback))
+		return ww_call_fail(run->calls[0], WW_ERR_UNAVAILABLE,
+			"the server's interpreter ends");
+	status = run_function(run);
+	callback_end(&callback);
+	return status;
+}
+
+static ww_status read_arguments(const struct offer *offer, ww_call *call, struct ww_value *values)
+{
+	ww_status status = WW_OK;
+
+	for (uint32_t i = 0; status == WW_OK && i < offer->form->parameter_count; i++)
+		status = ww_call_argument(call, i, &values[i]);
+	return fail_by_record(call, status);
+}
+
 ww_status offer_run(void *context, ww_call *call)
 {
-	const struct offer *offer = context;
 	struct ww_value values[WW_CALL_ARGS_MAX];
-	struct callback callback;
+	const struct run run = {context, &call, 1, values};
 	ww_status status;
 
 	if (serving_is_over())
 		return ww_call_fail(call, WW_ERR_UNAVAILABLE, "the server has closed the service");
-	for (uint32_t i = 0; i < offer->form->parameter_count; i++) {
-		status = ww_call_argument(call, i, &values[i]);
-		if (status != WW_OK)
-			return status;
+	status = read_arguments(context, call, values);
+	return status == WW_OK ? run_with_gil(&run) : status;
+}
+
+/* Those whose arguments cannot be read fail alone. */
+static ww_status run_readable(const struct offer *offer, ww_call *const *calls, uint32_t count,
+	struct ww_value *values)
+{
+	ww_call *readable[WW_SERVICE_BATCH_MAX];
+	struct run run = {offer, readable, 0, values};
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (read_arguments(offer, calls[i], values) != WW_OK)
+			continue;
+		readable[run.count++] = calls[i];
+		values += offer->form->parameter_count;
 	}
-	if (!callback_begin(&callback))
-		return ww_call_fail(call, WW_ERR_UNAVAILABLE, "the server's interpreter ends");
-	status = run_function(offer, call, values);
-	callback_end(&callback);
+	return run.count > 0 ? run_with_gil(&run) : WW_OK;
+}
+
+ww_status offer_run_batch(void *context, ww_call *const *calls, uint32_t count)
+{
+	const struct offer *offer = context;
+	struct ww_value *values;
+	ww_status status;
+
+	if (serving_is_over())
+		return ww_call_fail(calls[0], WW_ERR_UNAVAILABLE,
+			"the server has closed the service");
+	values = calloc((size_t)count * offer->form->parameter_count + 1, sizeof(*values));
+	if (!values)
+		return ww_call_fail(calls[0], WW_ERR_NO_MEMORY, "the server is out of memory");
+	status = run_readable(offer, calls, count, values);
+	free(values);
 	return status;
 }

@@ -230,7 +230,7 @@ static bool keep(PyObject *self, PyObject *function, PyObject *capsule)
 }
 
 static PyObject *offer(PyObject *self, PyObject *name, const char *signature, PyObject *function,
-	bool wants_call, const struct ww_function_params *params)
+	bool wants_call, bool is_batch, const struct ww_function_params *params)
 {
 	struct service_state *state = handle_borrow(self, &service_class);
 	struct core *core = core_of(self);
@@ -241,10 +241,14 @@ static PyObject *offer(PyObject *self, PyObject *name, const char *signature, Py
 
 	if (!state)
 		return NULL;
-	capsule = offer_new(core, signature, name, function, state->device, wants_call, &made);
+	capsule = offer_new(core, signature, name, function, state->device, wants_call, is_batch,
+		&made);
 	bytes = capsule ? text_bytes(name, &text) : NULL;
 	if (bytes && keep(self, function, capsule))
-		status = ww_service_offer(state->service, text, signature, offer_run, made, params);
+		status = is_batch ? ww_service_offer_batch(state->service, text, signature,
+					    offer_run_batch, made, params)
+				  : ww_service_offer(state->service, text, signature, offer_run,
+					    made, params);
 	if (status != WW_OK)
 		error_raise(core, status);
 	Py_XDECREF(bytes);
@@ -262,8 +266,9 @@ static PyObject *service_offer_raw(PyObject *self, PyObject *arguments)
 	int wants_call, is_idempotent, is_enqueuing;
 	const char *signature;
 
-	if (!PyArg_ParseTuple(arguments, "UsOpppOO:_offer", &name, &signature, &function,
-		    &wants_call, &is_idempotent, &is_enqueuing, &users, &groups))
+	if (!PyArg_ParseTuple(arguments, "UsOpppOOO&O&:_offer", &name, &signature, &function,
+		    &wants_call, &is_idempotent, &is_enqueuing, &users, &groups, convert_count,
+		    &params.batch_calls_max, convert_timeout, &params.batch_wait_ns))
 		return NULL;
 	params.flags = (is_idempotent ? WW_FUNCTION_IDEMPOTENT : 0) |
 		(is_enqueuing ? WW_FUNCTION_ENQUEUES : 0);
@@ -271,7 +276,8 @@ static PyObject *service_offer_raw(PyObject *self, PyObject *arguments)
 		read_ids(groups, &gids, &params.gid_count)) {
 		params.uids = uids;
 		params.gids = gids;
-		made = offer(self, name, signature, function, wants_call, &params);
+		made = offer(self, name, signature, function, wants_call,
+			params.batch_calls_max > 0, &params);
 	}
 	PyMem_Free(uids);
 	PyMem_Free(gids);
@@ -412,15 +418,15 @@ static PyObject *get_closed(PyObject *self, void *unused)
 static PyMethodDef methods[] = {
 	{"function", KEYWORDS(service_function), METH_VARARGS | METH_KEYWORDS,
 		"function($self, /, signature, *, name=None, idempotent=False, enqueues=False, uids=None, "
-		"gids=None)\n--\n\n"
+		"gids=None, batch=None, batch_wait=0.0)\n--\n\n"
 		"A decorator that offers a function.\n\n"
 		"Parameters\n----------\n"
 		"signature : str\n    Such as ``'f32 a, f32[n] x read, f32[n] y readwrite -> f64 sum'``.\n"
 		"name : str, optional\n    None: the function's ``__name__``.\n"
-		"idempotent, enqueues, uids, gids\n    As of `offer`."},
+		"idempotent, enqueues, uids, gids, batch, batch_wait\n    As of `offer`."},
 	{"offer", KEYWORDS(service_offer), METH_VARARGS | METH_KEYWORDS,
 		"offer($self, /, name, signature, function, *, idempotent=False, enqueues=False, uids=None, "
-		"gids=None)\n--\n\n"
+		"gids=None, batch=None, batch_wait=0.0)\n--\n\n"
 		"Offer a function to clients.\n\n"
 		"It gets the arguments by position: numbers, bool, bytes, None for what is left out, a Timeline,\n"
 		"and an Array for each array, which NumPy, torch and CuPy use in place. If it has a parameter\n"
@@ -437,7 +443,15 @@ static PyMethodDef methods[] = {
 		"    It touches arrays only by work on ``call.stream``: so the next call of the lane starts when\n"
 		"    it has returned.\n"
 		"uids, gids : sequence of int, optional\n    Users and groups that may call it. None, None: all who may call\n"
-		"    the service.\n\n"
+		"    the service.\n"
+		"batch : int, optional\n"
+		"    It runs so many calls at once, at most 256, of different lanes. For each parameter it gets a\n"
+		"    tuple with the argument of each call, and as ``call`` a tuple of Calls. It returns a list of\n"
+		"    what it would return for each call; an exception in the list is the failure of that call\n"
+		"    alone, and one that is raised that of all. With no results it may return None.\n"
+		"batch_wait : float\n"
+		"    Seconds for which a call waits for others, at most 60. 0: those are run together that have\n"
+		"    come while no thread was free.\n\n"
 		"Raises\n------\n"
 		"AlreadyExists\n    There is a function of this name.\n"
 		"InvalidArgument\n    The signature is none: the message says where."},

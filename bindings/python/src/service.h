@@ -32,6 +32,7 @@ struct offer {
 	struct call_form *form;
 	ww_device *device; /* a reference: where results are copied to */
 	bool wants_call;
+	bool is_batch; /* it runs several calls at once */
 };
 
 /* A thread that serves, while it does. */
@@ -59,9 +60,10 @@ bool serving_is_over(void);
 
 /* An offer in a capsule, which frees it. Return: NULL with an exception. */
 PyObject *offer_new(struct core *core, const char *signature, PyObject *name, PyObject *function,
-	ww_device *device, bool wants_call, struct offer **out_offer);
-/* A ww_service_fn; @context is a struct offer. */
+	ww_device *device, bool wants_call, bool is_batch, struct offer **out_offer);
+/* A ww_service_fn and a ww_service_batch_fn; @context is a struct offer. */
 ww_status offer_run(void *context, ww_call *call);
+ww_status offer_run_batch(void *context, ww_call *const *calls, uint32_t count);
 
 /* --- call.c --- */
 

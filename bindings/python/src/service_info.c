@@ -50,6 +50,8 @@ static PyObject *function_info_object(struct core *core, const struct ww_functio
 		PyBool_FromLong((info->flags & WW_FUNCTION_IDEMPOTENT) != 0),
 		PyBool_FromLong((info->flags & WW_FUNCTION_ENQUEUES) != 0),
 		latencies(info),
+		PyLong_FromUnsignedLongLong(info->batches),
+		PyLong_FromUnsignedLong(info->batch_calls_max),
 		INFO_END,
 	};
 

@@ -322,23 +322,15 @@ static const char *const states[] = {"", "live", "closed", "lost"};
 static PyObject *get_number(PyObject *self, void *field)
 {
 	struct ww_timeline_info info;
-	uint64_t number;
 
-	if (!timeline_info(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLongLong(number);
+	return timeline_info(self, &info) ? info_u64(&info, field) : NULL;
 }
 
 static PyObject *get_small(PyObject *self, void *field)
 {
 	struct ww_timeline_info info;
-	uint32_t number;
 
-	if (!timeline_info(self, &info))
-		return NULL;
-	memcpy(&number, (char *)&info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
+	return timeline_info(self, &info) ? info_u32(&info, field) : NULL;
 }
 
 static PyObject *get_state(PyObject *self, void *unused)

@@ -128,23 +128,15 @@ static ww_status get_info(struct channel_state *state, void *call, uint64_t time
 static PyObject *get_number(PyObject *self, void *field)
 {
 	struct queue_call call = {.fn = get_info};
-	uint64_t number;
 
-	if (!ask(self, &call, NULL))
-		return NULL;
-	memcpy(&number, (char *)&call.info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLongLong(number);
+	return ask(self, &call, NULL) ? info_u64(&call.info, field) : NULL;
 }
 
 static PyObject *get_small(PyObject *self, void *field)
 {
 	struct queue_call call = {.fn = get_info};
-	uint32_t number;
 
-	if (!ask(self, &call, NULL))
-		return NULL;
-	memcpy(&number, (char *)&call.info + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
+	return ask(self, &call, NULL) ? info_u32(&call.info, field) : NULL;
 }
 
 static PyObject *get_is_shutdown(PyObject *self, void *unused)
@@ -153,33 +145,6 @@ static PyObject *get_is_shutdown(PyObject *self, void *unused)
 
 	(void)unused;
 	return ask(self, &call, NULL) ? PyBool_FromLong((long)call.info.is_closed) : NULL;
-}
-
-static PyObject *get_fixed(PyObject *self, void *field)
-{
-	const struct channel_state *state = channel_open_state(self);
-	uint32_t number;
-
-	if (!state)
-		return NULL;
-	memcpy(&number, (const char *)&state->queue_form + (size_t)field, sizeof(number));
-	return PyLong_FromUnsignedLong(number);
-}
-
-static PyObject *get_slot_bytes(PyObject *self, void *unused)
-{
-	const struct channel_state *state = channel_open_state(self);
-
-	(void)unused;
-	return state ? PyLong_FromUnsignedLongLong(state->form.slot_bytes) : NULL;
-}
-
-static PyObject *get_metadata_type(PyObject *self, void *unused)
-{
-	const struct channel_state *state = channel_open_state(self);
-
-	(void)unused;
-	return state ? info_text(state->form.metadata_type) : NULL;
 }
 
 static PyObject *get_role(PyObject *self, void *unused)
@@ -343,18 +308,24 @@ static PyGetSetDef properties[] = {
 	{"consumers", get_small, NULL, "int: how many there are.", FIELD(consumers)},
 	{"is_shutdown", get_is_shutdown, NULL, "bool: `shutdown` was called.", NULL},
 	{"role", get_role, NULL, "str: 'keeper', 'producer', 'consumer' or 'failed'.", NULL},
-	{"slots", get_fixed, NULL, "int: of each producer.", FIELD(slots)},
-	{"slot_bytes", get_slot_bytes, NULL, "int: room for the bytes of a frame.", NULL},
-	{"producers_max", get_fixed, NULL, "int: at one time.", FIELD(producers_max)},
-	{"consumers_max", get_fixed, NULL, "int: at one time.", FIELD(consumers_max)},
-	{"attempts_max", get_fixed, NULL,
-		"int: how often a frame is given out before it has failed.", FIELD(attempts_max)},
-	{"failed_max", get_fixed, NULL, "int: failed frames that each producer keeps.",
-		FIELD(failed_max)},
-	{"held_max", get_fixed, NULL, "int: frames that one consumer may hold.", FIELD(held_max)},
-	{"metadata_bytes", get_fixed, NULL, "int: room for the metadata of a frame.",
-		FIELD(metadata_bytes)},
-	{"metadata_type", get_metadata_type, NULL, "str: as the queue was made.", NULL},
+	{"slots", channel_get_u32, NULL, "int: of each producer.", CHANNEL_FIELD(queue_form.slots)},
+	{"slot_bytes", channel_get_u64, NULL, "int: room for the bytes of a frame.",
+		CHANNEL_FIELD(form.slot_bytes)},
+	{"producers_max", channel_get_u32, NULL, "int: at one time.",
+		CHANNEL_FIELD(queue_form.producers_max)},
+	{"consumers_max", channel_get_u32, NULL, "int: at one time.",
+		CHANNEL_FIELD(queue_form.consumers_max)},
+	{"attempts_max", channel_get_u32, NULL,
+		"int: how often a frame is given out before it has failed.",
+		CHANNEL_FIELD(queue_form.attempts_max)},
+	{"failed_max", channel_get_u32, NULL, "int: failed frames that each producer keeps.",
+		CHANNEL_FIELD(queue_form.failed_max)},
+	{"held_max", channel_get_u32, NULL, "int: frames that one consumer may hold.",
+		CHANNEL_FIELD(queue_form.held_max)},
+	{"metadata_bytes", channel_get_u32, NULL, "int: room for the metadata of a frame.",
+		CHANNEL_FIELD(queue_form.metadata_bytes)},
+	{"metadata_type", channel_get_text, NULL, "str: as the queue was made.",
+		CHANNEL_FIELD(form.metadata_type)},
 	{"shape", channel_get_shape, NULL, "tuple of int, or None: the largest of a frame.", NULL},
 	{"dtype", channel_get_dtype, NULL, "str or None: of every frame.", NULL},
 	{"device", channel_get_device, NULL, "Device: the one that uses the frames here.", NULL},

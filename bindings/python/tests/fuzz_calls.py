@@ -193,7 +193,7 @@ class Fuzzer:
             return tuple(self.value(depth + 1) for _ in range(self.random.randrange(4)))
         if kind == 9:
             return self.random.choice([slice(None), slice(1, None, -2), slice(0, 2**70), Ellipsis, True, object(), int,
-                                       len, print, {}, [1, 2], {1}, b"\1\0\0\0"])  # fmt: skip
+                                       len, repr, {}, [1, 2], {1}, b"\1\0\0\0"])  # fmt: skip
         if kind == 10:
             return self.odd()
         if kind == 11:
@@ -251,6 +251,7 @@ class Fuzzer:
         service = warpway.Service(device=DEVICE, calls_max=4)
         service.offer("mischief", "f32[...] x read, any[...] y write", lambda x, y, call: self.mischief())
         service.offer("echo", "f64 a = 1, bytes b = none -> any[...] x", lambda a, b: self.value())
+        service.offer("all", "f64 a = 1 -> f64 b", lambda a, call: self.value(), batch=2, batch_wait=0.001)
         threading.Thread(target=serve, args=(weakref.ref(service),), daemon=True).start()
         return service
 

@@ -46,11 +46,28 @@ def test_bench_runs(device):
     rows = json.loads(run("-m", "warpway.bench", "--device", device, "--rounds", "3", "--json"))["rows"]
     assert {"queue.pool", "pipe.memory", "token.pool", "channel.frame", "work_queue.frame", "iceoryx2.frame", "queue.copy"} <= {row["name"] for row in rows}
     by_name = {row["name"]: row for row in rows}
-    assert {"grpc.empty", "grpc.copy", "connection.empty", "connection.copy"} <= set(by_name)
+    assert {f"{peer}.{what}" for peer in ("grpc", "connection") for what in ("empty", "token", "copy")} <= set(by_name)
     assert by_name["call.empty"]["ratio"] > 0 and by_name["call.array"]["ratio"] > 0
     assert {f"{transport}.{library}" for transport in ("queue", "pipe") for library in
             ("bare", "torch", "cuda_core", "numba", "cupy")} <= {row["name"] for row in rows}
     assert all(row["p50_us"] > 0 if "p50_us" in row else row["missing"] for row in rows)
+
+
+def test_bench_in_c_measures_the_peers_in_python(tool):
+    """multiprocessing.connection, and gRPC where there is no program for that."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with_path = {**os.environ, "PATH": path}
+    result = subprocess.run([tool, "bench", "calls", "--device", "host", "--json", "--quick", "--iterations", "1", "--clients", "4"],
+                            env=with_path, capture_output=True, text=True, timeout=2 * LIMIT_S)
+    assert result.returncode == 0, result.stderr
+    entries = {entry["name"]: entry for entry in json.loads(result.stdout)["results"]}
+    for call in ("empty", "array.16MiB", "array.16MiB.copied"):
+        theirs = entries[f"calls.{call}.multiprocessing"]
+        assert entries[f"calls.{call}.beside_multiprocessing"]["floor_p50"] == theirs["p50"] > 0
+    has_grpc = "calls.empty.grpc" in entries
+    assert not (has_grpc and "calls.empty.grpc_python" in entries)
+    if not has_grpc and "calls.empty.grpc_python" not in entries:
+        assert "calls by gRPC in Python are not measured" in result.stderr
 
 
 def test_rows_of_the_bench_take_turns():

@@ -413,6 +413,7 @@ def test_calls(device):
     with warpway.Service(device=device) as service, kept:
         service.offer("echo", "f64 a, bytes b, f32[n] x read, timeline t -> f64 c, bytes d", lambda a, b, x, t: (a, b))
         service.offer("kept", "-> f32[n] y", lambda: kept)
+        service.offer("invert", "f64 a, f32[n] x read -> f64 b", invert_all, batch=4)
         service.offer("fail", "i32 a", refuse)  # a traceback in the log would keep what it shows
         thread = threading.Thread(target=serve, args=(service, cancel))
         thread.start()
@@ -424,6 +425,12 @@ def test_calls(device):
                 client.kept().close()
                 lazy = client.kept()
                 client.echo(1.5, b"bytes", lazy, timeline)
+                assert client.invert(4.0, kept) == 0.25
+                for wrong in (0.0, -1.0):
+                    try:
+                        client.invert(wrong, kept)
+                    except warpway.WrongState:
+                        pass
                 try:
                     client.fail(0)
                 except warpway.WrongState:
@@ -440,6 +447,13 @@ def test_calls(device):
 
 def refuse(number):
     raise warpway.WrongState(f"{number} is refused")
+
+
+def invert_all(a, x, call):
+    """A call of 0 fails alone, with one of -1 all fail."""
+    if -1.0 in a:
+        raise warpway.WrongState(f"one of {len(call)} is -1")
+    return [1 / each if each else warpway.WrongState("it is 0") for each in a]
 
 
 def serve(service, cancel):

@@ -2,8 +2,8 @@
 # mypy: disable-error-code="import-not-found,import-untyped"
 """Calls of a function in another process, for `warpway.bench`: a service, and other ways to ask and be answered.
 
-Each round trip is a call and its reply: ``.empty`` carries nothing, ``.array`` an array of `NBYTES` in place, ``.copy``
-the same bytes themselves, which a short answer acknowledges.
+Each round trip is a call and its reply: ``.empty`` carries nothing, ``.array`` an array of `NBYTES` in place, ``.token``
+as many bytes as its token has, ``.copy`` the bytes of the array themselves. A short answer acknowledges them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import warpway
 from warpway._bench_row import CONTEXT, MARK, NBYTES, await_child
 
 _EMPTY = b""
+_TOKEN = bytes([MARK]) * 512  # as long as one
 _DATA = bytes([MARK]) * NBYTES
 
 
@@ -93,8 +94,8 @@ def _serve_connection(path: str, answers: Any) -> None:
                     return
 
 
-class _Connection:
-    data = _EMPTY
+class Connection:
+    data = _EMPTY  # which a call carries
 
     def __init__(self, device: str) -> None:
         answers = CONTEXT.Queue()
@@ -115,11 +116,16 @@ class _Connection:
         self._folder.cleanup()
 
 
-class ConnectionEmpty(_Connection):
+class ConnectionEmpty(Connection):
     name = "connection.empty"
 
 
-class ConnectionCopy(_Connection):
+class ConnectionToken(Connection):
+    name = "connection.token"
+    data = _TOKEN
+
+
+class ConnectionCopy(Connection):
     name = "connection.copy"
     data = _DATA
 
@@ -150,8 +156,8 @@ def _serve_grpc(path: str, answers: Any, ends: Any) -> None:
     server.stop(None).wait()
 
 
-class _Grpc:
-    data = _EMPTY
+class Grpc:
+    data = _EMPTY  # which a call carries
 
     def __init__(self, device: str) -> None:
         grpc = _grpc()
@@ -175,21 +181,27 @@ class _Grpc:
         self._folder.cleanup()
 
 
-class GrpcEmpty(_Grpc):
+class GrpcEmpty(Grpc):
     name = "grpc.empty"
 
 
-class GrpcCopy(_Grpc):
+class GrpcToken(Grpc):
+    name = "grpc.token"
+    data = _TOKEN
+
+
+class GrpcCopy(Grpc):
     name = "grpc.copy"
     data = _DATA
 
 
-CALLS = (ConnectionEmpty, CallEmpty, GrpcEmpty, ConnectionCopy, CallArray, GrpcCopy)
+CALLS = (ConnectionEmpty, CallEmpty, GrpcEmpty, ConnectionToken, ConnectionCopy, CallArray, GrpcToken, GrpcCopy)
 
 # Which row another one is compared with.
 BESIDE = {
     "call.empty": "connection.empty",
     "grpc.empty": "connection.empty",
     "call.array": "connection.copy",
+    "grpc.token": "connection.token",
     "grpc.copy": "connection.copy",
 }

@@ -26,13 +26,19 @@ def offer(
     enqueues: bool = False,
     uids: Sequence[int] | None = None,
     gids: Sequence[int] | None = None,
+    batch: int | None = None,
+    batch_wait: float = 0.0,
 ) -> _F:
     """`Service.offer`."""
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called")
     if _is_coroutine(function):
         raise TypeError(f"{function!r} is a coroutine function: a service calls functions, in the thread that serves")
-    service._offer(name, signature, function, _wants_call(function), idempotent, enqueues, uids, gids)
+    if batch is None and batch_wait:
+        raise ValueError("batch_wait is for a function that runs several calls at once: it needs batch=N")
+    service._offer(
+        name, signature, function, _wants_call(function), idempotent, enqueues, uids, gids, batch, batch_wait
+    )
     return function
 
 
@@ -45,6 +51,8 @@ def function(
     enqueues: bool = False,
     uids: Sequence[int] | None = None,
     gids: Sequence[int] | None = None,
+    batch: int | None = None,
+    batch_wait: float = 0.0,
 ) -> Callable[[_F], _F]:
     """`Service.function`."""
     if not isinstance(signature, str):
@@ -60,6 +68,8 @@ def function(
             enqueues=enqueues,
             uids=uids,
             gids=gids,
+            batch=batch,
+            batch_wait=batch_wait,
         )
 
     return decorate

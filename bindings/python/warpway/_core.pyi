@@ -1076,6 +1076,8 @@ class Service:
         enqueues: bool = False,
         uids: Sequence[int] | None = None,
         gids: Sequence[int] | None = None,
+        batch: int | None = None,
+        batch_wait: float = 0.0,
     ) -> Callable[[_F], _F]: ...
     def offer(
         self,
@@ -1087,6 +1089,8 @@ class Service:
         enqueues: bool = False,
         uids: Sequence[int] | None = None,
         gids: Sequence[int] | None = None,
+        batch: int | None = None,
+        batch_wait: float = 0.0,
     ) -> _F: ...
     def _offer(
         self,
@@ -1098,6 +1102,8 @@ class Service:
         enqueues: bool,
         uids: Sequence[int] | None,
         gids: Sequence[int] | None,
+        batch: int | None,
+        batch_wait: float,
         /,
     ) -> Callable[..., Any]: ...
     def start(self) -> None: ...
@@ -1503,9 +1509,10 @@ class ServiceInfo(structseq[Any], tuple[str, int, int, int, int, int, int, int, 
     def program(self) -> str: ...
 
 @final
-class FunctionInfo(structseq[Any], tuple[str, str, int, int, int, float, bool, bool, tuple[int, ...]]):
+class FunctionInfo(structseq[Any], tuple[str, str, int, int, int, float, bool, bool, tuple[int, ...], int, int]):
     __match_args__: Final = (
         "name", "signature", "calls", "failed", "not_started", "run_time", "is_idempotent", "enqueues", "latency",
+        "batches", "batch",
     )
     @property
     def name(self) -> str: ...
@@ -1525,6 +1532,10 @@ class FunctionInfo(structseq[Any], tuple[str, str, int, int, int, float, bool, b
     def enqueues(self) -> bool: ...
     @property
     def latency(self) -> tuple[int, ...]: ...
+    @property
+    def batches(self) -> int: ...
+    @property
+    def batch(self) -> int: ...
 
 # Inside Broker, `list` is the method.
 _ObjectInfos: TypeAlias = list[ObjectInfo]

@@ -318,6 +318,51 @@ static ww_status cuda_free_bytes(struct ww_device *base, uint64_t *out_bytes)
 	return WW_OK;
 }
 
+/* Whether the driver answers this to every call from now on. */
+static bool is_fault(ww_CUresult result)
+{
+	switch (result) {
+	case WW_CUDA_ERROR_ECC_UNCORRECTABLE:
+	case WW_CUDA_ERROR_NVLINK_UNCORRECTABLE:
+	case WW_CUDA_ERROR_CONTAINED:
+	case WW_CUDA_ERROR_ILLEGAL_ADDRESS:
+	case WW_CUDA_ERROR_LAUNCH_TIMEOUT:
+	case WW_CUDA_ERROR_CONTEXT_IS_DESTROYED:
+	case WW_CUDA_ERROR_ASSERT:
+	case WW_CUDA_ERROR_HARDWARE_STACK_ERROR:
+	case WW_CUDA_ERROR_ILLEGAL_INSTRUCTION:
+	case WW_CUDA_ERROR_MISALIGNED_ADDRESS:
+	case WW_CUDA_ERROR_INVALID_ADDRESS_SPACE:
+	case WW_CUDA_ERROR_INVALID_PC:
+	case WW_CUDA_ERROR_LAUNCH_FAILED:
+	case WW_CUDA_ERROR_TENSOR_MEMORY_LEAK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Asks for the free memory, since a query of any stream would end a capture that another thread has
+ * begun (CU_STREAM_CAPTURE_MODE_GLOBAL, the usual mode). Seen on an H200, driver 580: after a fault
+ * this call fails, too, and a capture goes on.
+ */
+static ww_status cuda_check_fault(struct ww_device *base)
+{
+	struct cuda_device *device = ww_cuda_device(base);
+	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
+	size_t free_bytes;
+	size_t total_bytes;
+	ww_CUresult result;
+
+	if (ww_cuda_enter(device, &scope) != WW_OK)
+		return WW_OK;
+	result = device->driver->cuMemGetInfo(&free_bytes, &total_bytes);
+	if (!is_fault(result))
+		return WW_OK;
+	return ww_cuda_fail(device->driver, result, NULL, "cannot use %s any more", base->selector);
+}
+
 static ww_status cuda_memory_create(struct ww_mapping *mapping, uint32_t kind, uint64_t bytes)
 {
 	return kind == WW_MEMORY_HOST ? ww_cuda_host_create(mapping, bytes)
@@ -361,6 +406,7 @@ const struct ww_backend ww_cuda_backend = {
 	.close = cuda_close,
 	.info = cuda_info,
 	.free_bytes = cuda_free_bytes,
+	.check_fault = cuda_check_fault,
 	.memory_create = cuda_memory_create,
 	.memory_import = cuda_memory_import,
 	.memory_release = cuda_memory_release,

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * buffer.c - see buffer.h
+ *
+ * The staging memory has the addresses of the buffer's span, moved: what lies at user + x stands in
+ * staged + x. So displacements, extents and absolute addresses mean the same to the MPI, and a
+ * derived type is sent as it is. Absolute addresses may span far more than there is memory; then
+ * only the pages with data exist (staging.h).
+ */
+#include "mpi/buffer.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A span is read in one piece while it has at most so many bytes for each byte of data. */
+#define GAPS_MOST  4
+#define SMALL_SPAN 4096
+
+MPI_Count ww_mpi_number(struct ww_mpi_numbers numbers, MPI_Count i)
+{
+	if (numbers.width == sizeof(int))
+		return ((const int *)numbers.at)[i];
+	return ((const int64_t *)numbers.at)[i];
+}
+
+MPI_Count ww_mpi_sum(struct ww_mpi_numbers numbers, MPI_Count count)
+{
+	MPI_Count sum = 0;
+
+	for (MPI_Count i = 0; i < count; i++)
+		sum += ww_mpi_number(numbers, i);
+	return sum;
+}
+
+void ww_mpi_buffer_init(struct ww_mpi_buffer *buffer, const void *user, int flags)
+{
+	memset(buffer, 0, sizeof(*buffer));
+	buffer->user = (char *)user;
+	buffer->staged = buffer->user;
+	buffer->flags = flags;
+}
+
+static struct ww_mpi_piece *pieces_of(struct ww_mpi_buffer *buffer)
+{
+	return buffer->many ? buffer->many : &buffer->one;
+}
+
+/* --- shapes --- */
+
+/* Return: where the next piece goes, or NULL after noting why there is none. */
+static struct ww_mpi_layout *begin_piece(struct ww_mpi_buffer *buffer, MPI_Count count,
+	MPI_Datatype type)
+{
+	struct ww_mpi_layout *layout;
+
+	if (count <= 0 || type == MPI_DATATYPE_NULL || buffer->status)
+		return NULL;
+	layout = ww_mpi_layout_get(type);
+	if (!layout)
+		buffer->status = WW_MPI_TYPE;
+	return layout;
+}
+
+static bool is_empty(const struct ww_mpi_piece *piece)
+{
+	return piece->count == 0 || piece->layout->size == 0;
+}
+
+static void widen(struct ww_mpi_buffer *buffer, const struct ww_mpi_piece *piece)
+{
+	const struct ww_mpi_layout *layout = piece->layout;
+	MPI_Count reach = (piece->count - 1) * layout->extent;
+	MPI_Count low = piece->offset + layout->true_lb + (reach < 0 ? reach : 0);
+	MPI_Count high = piece->offset + layout->true_lb + layout->true_extent +
+		(reach > 0 ? reach : 0);
+
+	if (is_empty(piece))
+		return;
+	if (buffer->bytes == 0) {
+		buffer->low = low;
+		buffer->high = high;
+	}
+	buffer->low = low < buffer->low ? low : buffer->low;
+	buffer->high = high > buffer->high ? high : buffer->high;
+	buffer->bytes += piece->count * layout->size;
+}
+
+/* Takes the reference to the layout; NULL is a piece without data. */
+static void add_piece(struct ww_mpi_buffer *buffer, MPI_Count offset, MPI_Count count,
+	struct ww_mpi_layout *layout)
+{
+	struct ww_mpi_piece *piece = &pieces_of(buffer)[buffer->piece_count];
+
+	*piece = (struct ww_mpi_piece){offset, layout ? count : 0, layout};
+	buffer->piece_count++;
+	if (layout)
+		widen(buffer, piece);
+}
+
+static bool reserve_pieces(struct ww_mpi_buffer *buffer, MPI_Count n)
+{
+	if (n <= 1)
+		return n == 1;
+	buffer->many = calloc((size_t)n, sizeof(*buffer->many));
+	if (buffer->many)
+		return true;
+	buffer->status = WW_MPI_TYPE;
+	return false;
+}
+
+void ww_mpi_shape_plain(struct ww_mpi_buffer *buffer, MPI_Count count, MPI_Datatype type)
+{
+	add_piece(buffer, 0, count, begin_piece(buffer, count, type));
+}
+
+void ww_mpi_shape_parts(struct ww_mpi_buffer *buffer, MPI_Count parts, MPI_Count count,
+	MPI_Datatype type)
+{
+	if (!reserve_pieces(buffer, parts))
+		return;
+	for (MPI_Count i = 0; i < parts; i++) {
+		struct ww_mpi_layout *layout = begin_piece(buffer, count, type);
+
+		add_piece(buffer, layout ? i * count * layout->extent : 0, count, layout);
+	}
+}
+
+void ww_mpi_shape_v(struct ww_mpi_buffer *buffer, MPI_Count n, struct ww_mpi_numbers counts,
+	struct ww_mpi_numbers displs, MPI_Datatype type)
+{
+	if (!reserve_pieces(buffer, n))
+		return;
+	for (MPI_Count i = 0; i < n; i++) {
+		MPI_Count count = ww_mpi_number(counts, i);
+		struct ww_mpi_layout *layout = begin_piece(buffer, count, type);
+
+		add_piece(buffer, layout ? ww_mpi_number(displs, i) * layout->extent : 0, count,
+			layout);
+	}
+}
+
+void ww_mpi_shape_w(struct ww_mpi_buffer *buffer, MPI_Count n, struct ww_mpi_numbers counts,
+	struct ww_mpi_numbers displs, const MPI_Datatype types[])
+{
+	if (!reserve_pieces(buffer, n))
+		return;
+	for (MPI_Count i = 0; i < n; i++) {
+		MPI_Count count = ww_mpi_number(counts, i);
+		struct ww_mpi_layout *layout = count > 0 ? begin_piece(buffer, count, types[i])
+							 : NULL;
+
+		add_piece(buffer, layout ? ww_mpi_number(displs, i) : 0, count, layout);
+	}
+}
+
+void ww_mpi_shape_bytes(struct ww_mpi_buffer *buffer, MPI_Count from, MPI_Count to)
+{
+	add_piece(buffer, from, to - from, begin_piece(buffer, to - from, MPI_BYTE));
+}
+
+/* --- copies --- */
+
+struct direction {
+	bool is_read; /* from the device */
+	MPI_Count left;
+	struct ww_mpi_copies copies;
+	MPI_Count moved;
+};
+
+static void move(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_Count at,
+	MPI_Count bytes)
+{
+	char *user = buffer->user + at;
+	char *staged = buffer->staged + at;
+	struct ww_mpi_memory memory = buffer->memory;
+
+	if (!buffer->is_one)
+		ww_mpi_cuda_find(user, &memory);
+	direction->moved += bytes;
+	if (direction->is_read)
+		ww_mpi_copies_add(&direction->copies, staged, user, (size_t)bytes, &memory);
+	else
+		ww_mpi_copies_add(&direction->copies, user, staged, (size_t)bytes, &memory);
+}
+
+static void move_element(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_Count at,
+	const struct ww_mpi_layout *layout)
+{
+	for (size_t i = 0; i < layout->run_count && direction->left > 0; i++) {
+		MPI_Count bytes = layout->runs[i].bytes;
+
+		bytes = bytes < direction->left ? bytes : direction->left;
+		direction->left -= bytes;
+		move(buffer, direction, at + layout->runs[i].offset, bytes);
+	}
+}
+
+static void move_piece(struct ww_mpi_buffer *buffer, struct direction *direction,
+	const struct ww_mpi_piece *piece)
+{
+	const struct ww_mpi_layout *layout = piece->layout;
+	MPI_Count bytes;
+
+	if (!layout || is_empty(piece))
+		return;
+	bytes = piece->count * layout->size;
+	/* Elements of one run without gaps are one copy. */
+	if (layout->run_count == 1 && layout->extent == layout->size) {
+		bytes = bytes < direction->left ? bytes : direction->left;
+		direction->left -= bytes;
+		if (bytes)
+			move(buffer, direction, piece->offset + layout->runs[0].offset, bytes);
+		return;
+	}
+	for (MPI_Count i = 0; i < piece->count && direction->left > 0; i++)
+		move_element(buffer, direction, piece->offset + i * layout->extent, layout);
+}
+
+static int end_move(struct direction *direction)
+{
+	int error = ww_mpi_copies_end(&direction->copies);
+
+	ww_mpi_volume_add(0, direction->is_read ? (unsigned long long)direction->moved : 0,
+		direction->is_read ? 0 : (unsigned long long)direction->moved);
+	return error;
+}
+
+/* Whether reading the gaps as well costs less than leaving them out. */
+static bool is_read_whole(const struct ww_mpi_buffer *buffer)
+{
+	MPI_Count span = buffer->high - buffer->low;
+
+	return buffer->is_one && (span <= SMALL_SPAN || span / GAPS_MOST <= buffer->bytes);
+}
+
+int ww_mpi_buffer_read(struct ww_mpi_buffer *buffer)
+{
+	struct direction direction = {.is_read = true, .left = WW_MPI_ALL};
+
+	if (!buffer->block)
+		return 0;
+	if (is_read_whole(buffer)) {
+		move(buffer, &direction, buffer->low, buffer->high - buffer->low);
+		return end_move(&direction);
+	}
+	for (size_t i = 0; i < buffer->piece_count; i++)
+		move_piece(buffer, &direction, &pieces_of(buffer)[i]);
+	return end_move(&direction);
+}
+
+int ww_mpi_buffer_read_piece(struct ww_mpi_buffer *buffer, size_t piece)
+{
+	struct direction direction = {.is_read = true, .left = WW_MPI_ALL};
+
+	if (!buffer->block || piece >= buffer->piece_count)
+		return 0;
+	move_piece(buffer, &direction, &pieces_of(buffer)[piece]);
+	return end_move(&direction);
+}
+
+int ww_mpi_buffer_write_piece(struct ww_mpi_buffer *buffer, size_t piece)
+{
+	struct direction direction = {.left = WW_MPI_ALL};
+
+	if (!buffer->block || piece >= buffer->piece_count)
+		return 0;
+	move_piece(buffer, &direction, &pieces_of(buffer)[piece]);
+	return end_move(&direction);
+}
+
+int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most)
+{
+	struct direction direction = {.left = most};
+
+	if (!buffer->block || !(buffer->flags & WW_MPI_OUT))
+		return 0;
+	for (size_t i = 0; i < buffer->piece_count; i++)
+		move_piece(buffer, &direction, &pieces_of(buffer)[i]);
+	return end_move(&direction);
+}
+
+/* --- staging --- */
+
+/* Of absolute addresses each run may lie elsewhere. */
+static bool find_in_runs(struct ww_mpi_buffer *buffer, const struct ww_mpi_piece *piece)
+{
+	for (size_t i = 0; i < piece->layout->run_count; i++) {
+		const char *at = buffer->user + piece->offset + piece->layout->runs[i].offset;
+
+		if (ww_mpi_cuda_owns(at)) {
+			ww_mpi_cuda_find(at, &buffer->memory);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_device(struct ww_mpi_buffer *buffer)
+{
+	for (size_t i = 0; i < buffer->piece_count; i++) {
+		const struct ww_mpi_piece *piece = &pieces_of(buffer)[i];
+		const char *at;
+
+		if (!piece->layout || is_empty(piece))
+			continue;
+		at = buffer->user + piece->offset + piece->layout->runs[0].offset;
+		if (buffer->user == MPI_BOTTOM ? find_in_runs(buffer, piece)
+					       : ww_mpi_cuda_owns(at)) {
+			if (buffer->user != MPI_BOTTOM)
+				ww_mpi_cuda_find(at, &buffer->memory);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_one_allocation(const struct ww_mpi_buffer *buffer)
+{
+	uintptr_t low = (uintptr_t)buffer->user + (uintptr_t)buffer->low;
+	uintptr_t high = (uintptr_t)buffer->user + (uintptr_t)buffer->high;
+
+	return low >= buffer->memory.start && high <= buffer->memory.end;
+}
+
+int ww_mpi_buffer_stage(struct ww_mpi_buffer *buffer)
+{
+	size_t inset;
+
+	if (!buffer->flags || buffer->status || buffer->bytes == 0 || !find_device(buffer))
+		return buffer->status;
+	buffer->is_one = is_one_allocation(buffer);
+	/* The MPI finds data as aligned as the caller's. */
+	inset = ((uintptr_t)buffer->user + (uintptr_t)buffer->low) % 64;
+	buffer->block = ww_mpi_block_take((size_t)(buffer->high - buffer->low) + inset,
+		(size_t)buffer->bytes, &buffer->memory);
+	if (!buffer->block)
+		return WW_MPI_FULL;
+	buffer->staged = buffer->block->at + inset - buffer->low;
+	ww_mpi_volume_add(1, 0, 0);
+	return buffer->flags & WW_MPI_IN ? ww_mpi_buffer_read(buffer) : 0;
+}
+
+void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer)
+{
+	for (size_t i = 0; i < buffer->piece_count; i++)
+		ww_mpi_layout_unref(pieces_of(buffer)[i].layout);
+	free(buffer->many);
+	ww_mpi_block_give(buffer->block);
+	ww_mpi_buffer_init(buffer, NULL, 0);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - see call.h
+ */
+#include "mpi/call.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "mpi/next.h"
+#include "mpi/request.h"
+#include "mpi/settings.h"
+#include "mpi/support.h"
+
+__thread int ww_mpi_depth;
+
+/* --- whether there is anything to do --- */
+
+bool ww_mpi_may_stage(void)
+{
+	return ww_mpi_depth == 0 && ww_mpi_cuda_is_there() && !ww_mpi_passes_through();
+}
+
+bool ww_mpi_look_at(const void *buffer)
+{
+	return buffer == MPI_BOTTOM || (buffer != MPI_IN_PLACE && ww_mpi_cuda_owns(buffer));
+}
+
+bool ww_mpi_look(const void *buffer, MPI_Datatype type)
+{
+	MPI_Aint first;
+
+	if (ww_mpi_look_at(buffer))
+		return true;
+	if (buffer == MPI_IN_PLACE)
+		return false;
+	first = ww_mpi_first_byte(type);
+	return first && ww_mpi_cuda_owns((const char *)buffer + first);
+}
+
+bool ww_mpi_look_if(bool is_used, const void *buffer, MPI_Datatype type)
+{
+	return is_used && ww_mpi_look(buffer, type);
+}
+
+int ww_mpi_passed(int code)
+{
+	if (ww_mpi_depth == 0) {
+		ww_mpi_depth++;
+		ww_mpi_request_progress();
+		ww_mpi_depth--;
+	}
+	return code;
+}
+
+/* --- who takes part --- */
+
+static bool is_inter(MPI_Comm comm)
+{
+	int flag = 0;
+
+	if (comm != MPI_COMM_NULL)
+		PMPI_Comm_test_inter(comm, &flag);
+	return flag;
+}
+
+MPI_Count ww_mpi_self(MPI_Comm comm)
+{
+	int rank = 0;
+
+	if (comm != MPI_COMM_NULL)
+		PMPI_Comm_rank(comm, &rank);
+	return rank;
+}
+
+MPI_Count ww_mpi_members(MPI_Comm comm)
+{
+	int size = 0;
+
+	if (comm != MPI_COMM_NULL)
+		PMPI_Comm_size(comm, &size);
+	return size;
+}
+
+MPI_Count ww_mpi_ranks(MPI_Comm comm)
+{
+	int size = 0;
+
+	if (!is_inter(comm))
+		return ww_mpi_members(comm);
+	PMPI_Comm_remote_size(comm, &size);
+	return size;
+}
+
+enum ww_mpi_role ww_mpi_role(MPI_Comm comm, int root)
+{
+	if (is_inter(comm))
+		return root == MPI_ROOT         ? WW_MPI_ROLE_REMOTE
+			: root == MPI_PROC_NULL ? WW_MPI_ROLE_NONE
+						: WW_MPI_ROLE_OTHER;
+	if (comm == MPI_COMM_NULL)
+		return WW_MPI_ROLE_NONE;
+	return ww_mpi_self(comm) == root ? WW_MPI_ROLE_ROOT : WW_MPI_ROLE_OTHER;
+}
+
+static void count_neighbours(MPI_Comm comm, int *out_sources, int *out_destinations)
+{
+	int topology = MPI_UNDEFINED;
+	int count = 0;
+	int is_weighted;
+
+	if (comm != MPI_COMM_NULL)
+		PMPI_Topo_test(comm, &topology);
+	if (topology == MPI_DIST_GRAPH) {
+		PMPI_Dist_graph_neighbors_count(comm, out_sources, out_destinations, &is_weighted);
+		return;
+	}
+	if (topology == MPI_CART) {
+		PMPI_Cartdim_get(comm, &count);
+		count *= 2;
+	} else if (topology == MPI_GRAPH) {
+		PMPI_Graph_neighbors_count(comm, (int)ww_mpi_self(comm), &count);
+	}
+	*out_sources = count;
+	*out_destinations = count;
+}
+
+MPI_Count ww_mpi_sources(MPI_Comm comm)
+{
+	int sources = 0;
+	int destinations = 0;
+
+	count_neighbours(comm, &sources, &destinations);
+	return sources;
+}
+
+MPI_Count ww_mpi_destinations(MPI_Comm comm)
+{
+	int sources = 0;
+	int destinations = 0;
+
+	count_neighbours(comm, &sources, &destinations);
+	return destinations;
+}
+
+/* --- the call --- */
+
+void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm)
+{
+	ww_mpi_depth++;
+	call->name = name;
+	call->comm = comm;
+	call->most = WW_MPI_ALL;
+	call->buffer_count = 0;
+}
+
+struct ww_mpi_buffer *ww_mpi_call_buffer(struct ww_mpi_call *call, const void *user, int flags)
+{
+	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count++];
+
+	ww_mpi_buffer_init(buffer, user, user == MPI_IN_PLACE ? 0 : flags);
+	return buffer;
+}
+
+static void release(struct ww_mpi_call *call)
+{
+	for (int i = 0; i < call->buffer_count; i++)
+		ww_mpi_buffer_fini(&call->buffers[i]);
+	ww_mpi_request_progress();
+	ww_mpi_depth--;
+}
+
+int ww_mpi_buffer_fail(const struct ww_mpi_buffer *buffer, const char *name, MPI_Comm comm,
+	int error)
+{
+	char text[160];
+	size_t used, most, bound;
+
+	if (comm == MPI_COMM_NULL)
+		comm = MPI_COMM_WORLD;
+	if (error == WW_MPI_TYPE)
+		return ww_mpi_fail(comm, WW_MPI_REASON_TYPE,
+			"warpway: %s: cannot stage the device memory at %p: its datatype has an element "
+			"of more than 2 GiB with gaps, or spans more addresses than are free; send it in "
+			"parts",
+			name, (void *)buffer->user);
+	if (error == WW_MPI_FULL) {
+		ww_mpi_staging_state(&used, &most, &bound);
+		return ww_mpi_fail(comm, WW_MPI_REASON_FULL,
+			"warpway: %s: cannot stage %lld bytes of device memory: %zu bytes are in use of "
+			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
+			name, (long long)(buffer->high - buffer->low), used, bound);
+	}
+	ww_mpi_cuda_describe(error, text, sizeof(text));
+	return ww_mpi_fail(comm, WW_MPI_REASON_COPY,
+		"warpway: %s: cannot copy the device memory at %p: %s", name, (void *)buffer->user,
+		text);
+}
+
+int ww_mpi_call_stage(struct ww_mpi_call *call)
+{
+	for (int i = 0; i < call->buffer_count; i++) {
+		int error = ww_mpi_buffer_stage(&call->buffers[i]);
+		int code;
+
+		if (!error)
+			continue;
+		code = ww_mpi_buffer_fail(&call->buffers[i], call->name, call->comm, error);
+		release(call);
+		return code;
+	}
+	return MPI_SUCCESS;
+}
+
+MPI_Count ww_mpi_received(const MPI_Status *status)
+{
+	MPI_Count bytes = 0;
+	int is_cancelled = 0;
+
+	PMPI_Test_cancelled(status, &is_cancelled);
+	if (!is_cancelled)
+		PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+	return bytes > 0 ? bytes : 0;
+}
+
+/* What was received of a message that was too long is written, too. */
+static bool is_truncation(int code)
+{
+	int error_class = MPI_SUCCESS;
+
+	if (code != MPI_SUCCESS)
+		PMPI_Error_class(code, &error_class);
+	return error_class == MPI_ERR_TRUNCATE;
+}
+
+int ww_mpi_call_end(struct ww_mpi_call *call, int code)
+{
+	int i = 0;
+	int error = 0;
+
+	if (code == MPI_SUCCESS || is_truncation(code)) {
+		for (i = 0; i < call->buffer_count && !error; i++)
+			error = ww_mpi_buffer_write(&call->buffers[i],
+				i == call->buffer_count - 1 ? call->most : WW_MPI_ALL);
+	}
+	if (error)
+		code = ww_mpi_buffer_fail(&call->buffers[i - 1], call->name, call->comm, error);
+	release(call);
+	return code;
+}
+
+static bool is_staged(const struct ww_mpi_call *call)
+{
+	for (int i = 0; i < call->buffer_count; i++) {
+		if (call->buffers[i].block)
+			return true;
+	}
+	return false;
+}
+
+int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
+	enum ww_mpi_kind kind, bool is_received)
+{
+	if (code == MPI_SUCCESS && is_staged(call))
+		code = ww_mpi_request_add(call, *request, kind, is_received);
+	release(call);
+	return code;
+}

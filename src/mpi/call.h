@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.h - one MPI call with device memory, as the generated wrappers make it
+ *
+ *   if (!ww_mpi_may_stage() || !ww_mpi_look(buf, datatype))
+ *           return next(buf, count, datatype, ...);            most calls
+ *   ww_mpi_call_begin(&call, "MPI_Send", comm);
+ *   buffer = ww_mpi_call_buffer(&call, buf, flags);
+ *   ww_mpi_shape_plain(buffer, count, datatype);
+ *   code = ww_mpi_call_stage(&call);                           else the call has ended
+ *   if (code == MPI_SUCCESS)
+ *           code = ww_mpi_call_end(&call, next(call.buffers[0].staged, ...));
+ *
+ * While such a call is under way, MPI calls of the same thread pass through: they are the MPI's or
+ * a tool's own, with the staged buffers.
+ */
+#ifndef WW_MPI_CALL_H
+#define WW_MPI_CALL_H
+
+#include "mpi/buffer.h"
+#include "mpi/error.h"
+
+#define WW_MPI_BUFFERS_MOST 2
+
+struct ww_mpi_call {
+	const char *name;
+	MPI_Comm comm;  /* for errors */
+	MPI_Count most; /* bytes that the last buffer received; WW_MPI_ALL: all of it */
+	int buffer_count;
+	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
+};
+
+/* --- whether there is anything to do --- */
+
+/* The calls of this thread that have not returned. */
+extern __thread int ww_mpi_depth __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Whether device memory is ours to handle: not in a call of ours, nor if the MPI does it itself. */
+bool ww_mpi_may_stage(void);
+
+/*
+ * Whether a buffer may be device memory. The second takes a type that may not be valid: it matters
+ * only in some ranks, and only they look at it (@is_used).
+ */
+bool ww_mpi_look(const void *buffer, MPI_Datatype type);
+bool ww_mpi_look_if(bool is_used, const void *buffer, MPI_Datatype type);
+/* A buffer of many types, or of none. */
+bool ww_mpi_look_at(const void *buffer);
+
+/* The end of a call that has nothing to stage. Return: @code. */
+int ww_mpi_passed(int code);
+
+/* --- who takes part --- */
+
+enum ww_mpi_role {
+	WW_MPI_ROLE_NONE,   /* of the root's group, but not the root */
+	WW_MPI_ROLE_OTHER,  /* sends to the root, or receives from it */
+	WW_MPI_ROLE_ROOT,   /* the root, which also takes part itself */
+	WW_MPI_ROLE_REMOTE, /* the root between two groups, which does not */
+};
+
+enum ww_mpi_role ww_mpi_role(MPI_Comm comm, int root);
+
+#define WW_MPI_AT_ROOT(role)   ((role) >= WW_MPI_ROLE_ROOT)
+#define WW_MPI_AT_OTHERS(role) ((role) == WW_MPI_ROLE_OTHER)
+#define WW_MPI_AT_EACH(role)   ((role) == WW_MPI_ROLE_OTHER || (role) == WW_MPI_ROLE_ROOT)
+
+MPI_Count ww_mpi_ranks(MPI_Comm comm);   /* of the group one talks to */
+MPI_Count ww_mpi_members(MPI_Comm comm); /* of the own group */
+MPI_Count ww_mpi_self(MPI_Comm comm);    /* the own rank in it */
+MPI_Count ww_mpi_sources(MPI_Comm comm); /* neighbours */
+MPI_Count ww_mpi_destinations(MPI_Comm comm);
+
+/* --- the call --- */
+
+void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm);
+struct ww_mpi_buffer *ww_mpi_call_buffer(struct ww_mpi_call *call, const void *user, int flags);
+
+/* Return: MPI_SUCCESS; else the call has ended, and its error handler was called. */
+int ww_mpi_call_stage(struct ww_mpi_call *call);
+
+/* The status that the MPI is to fill, if the caller wants none. */
+#define WW_MPI_STATUS(status, own) ((status) == MPI_STATUS_IGNORE ? (own) : (status))
+
+/* How many bytes a receive wrote. */
+MPI_Count ww_mpi_received(const MPI_Status *status);
+
+/* Writes what the MPI wrote, unless it failed. Return: the MPI's code, or that of an error here. */
+int ww_mpi_call_end(struct ww_mpi_call *call, int code);
+
+/*
+ * The end of a call that made a request: the buffers stay until it is complete.
+ * @kind: what request.h does with it
+ */
+enum ww_mpi_kind {
+	WW_MPI_KIND_ONCE,
+	WW_MPI_KIND_PERSISTENT,
+	WW_MPI_KIND_PARTITIONED,
+};
+
+int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
+	enum ww_mpi_kind kind, bool is_received);
+
+/* For those who handle the buffers themselves: what to do with an error of buffer.h. */
+int ww_mpi_buffer_fail(const struct ww_mpi_buffer *buffer, const char *name, MPI_Comm comm,
+	int error);
+
+#endif

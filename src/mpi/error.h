@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * error.h - errors of ours, as MPI errors: a class, and codes with texts
+ *
+ * A communicator's error handler is called with a code of our class; the text of the code says
+ * what failed and what to do. There is one code for each reason, and its text is that of the last
+ * failure: an MPI keeps few codes.
+ */
+#ifndef WW_MPI_ERROR_H
+#define WW_MPI_ERROR_H
+
+#include "mpi/abi.h"
+
+enum ww_mpi_reason {
+	WW_MPI_REASON_FULL,   /* no staging memory */
+	WW_MPI_REASON_COPY,   /* the driver refused or failed */
+	WW_MPI_REASON_TYPE,   /* a datatype that cannot be staged */
+	WW_MPI_REASON_REFUSED /* no call for device memory */
+};
+
+#define WW_MPI_REASONS 4
+
+/* Calls the error handler. Return: the code, which the call returns if the handler does. */
+int ww_mpi_fail(MPI_Comm comm, enum ww_mpi_reason reason, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for calls whose errors go to a window's handler, or a file's. */
+int ww_mpi_refuse_win(MPI_Win win, const char *call);
+int ww_mpi_refuse_file(MPI_File file, const char *call);
+int ww_mpi_refuse_comm(MPI_Comm comm, const char *call);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * library.c - what is not about one message: the attached buffer, what the MPI can do, the end
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mpi/next.h"
+#include "mpi/request.h"
+#include "mpi/settings.h"
+#include "mpi/support.h"
+
+/* --- what the MPI can do --- */
+
+typedef int query_fn(void);
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_passing;
+
+/* MPICH's function calls its other one, which is ours: in a call of ours that passes through. */
+static void ask(void)
+{
+	query_fn *query = (query_fn *)dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
+
+	ww_mpi_depth++;
+	is_passing = ww_mpi_settings()->route == WW_MPI_ROUTE_AUTO && query && query() == 1;
+	ww_mpi_depth--;
+}
+
+bool ww_mpi_passes_through(void)
+{
+	pthread_once(&once, ask);
+	return is_passing;
+}
+
+int ww_mpi_call_X_Query_cuda_support(ww_mpi_fn_X_Query_cuda_support *next)
+{
+	return ww_mpi_depth ? next() : 1;
+}
+
+#ifdef MPIX_GPU_SUPPORT_CUDA
+int ww_mpi_call_X_GPU_query_support(ww_mpi_fn_X_GPU_query_support *next, int gpu_type,
+	int *is_supported)
+{
+	if (ww_mpi_depth || gpu_type != MPIX_GPU_SUPPORT_CUDA)
+		return next(gpu_type, is_supported);
+	*is_supported = 1;
+	return MPI_SUCCESS;
+}
+#endif
+
+/* --- the buffer of MPI_Bsend() --- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static void *attached;                                   /* the program's: device memory */
+static void *attached_host;                              /* what the MPI has in its place */
+
+/* Return: what the MPI is to get; NULL if there is no memory. */
+static void *attach(void *buffer, size_t bytes)
+{
+	if (!ww_mpi_may_stage() || !ww_mpi_cuda_owns(buffer))
+		return buffer;
+	pthread_mutex_lock(&lock);
+	free(attached_host);
+	attached = buffer;
+	attached_host = malloc(bytes ? bytes : 1);
+	buffer = attached_host;
+	pthread_mutex_unlock(&lock);
+	return buffer;
+}
+
+static void detach(void **buffer)
+{
+	pthread_mutex_lock(&lock);
+	if (attached_host && *buffer == attached_host) {
+		*buffer = attached;
+		free(attached_host);
+		attached_host = NULL;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+int ww_mpi_call_Buffer_attach(ww_mpi_fn_Buffer_attach *next, void *buffer, int size)
+{
+	return next(attach(buffer, (size_t)size), size);
+}
+
+int ww_mpi_call_Buffer_detach(ww_mpi_fn_Buffer_detach *next, void *address, int *size)
+{
+	int code = next(address, size);
+
+	if (code == MPI_SUCCESS)
+		detach(address);
+	return code;
+}
+
+#if MPI_VERSION >= 4
+int ww_mpi_call_Buffer_attach_c(ww_mpi_fn_Buffer_attach_c *next, void *buffer, MPI_Count size)
+{
+	return next(attach(buffer, (size_t)size), size);
+}
+
+int ww_mpi_call_Buffer_detach_c(ww_mpi_fn_Buffer_detach_c *next, void *address, MPI_Count *size)
+{
+	int code = next(address, size);
+
+	if (code == MPI_SUCCESS)
+		detach(address);
+	return code;
+}
+#endif
+
+/* --- the end --- */
+
+static void report(void)
+{
+	struct ww_mpi_volume volume;
+	size_t used, most, bound;
+	int rank = 0;
+
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	ww_mpi_volume_get(&volume);
+	ww_mpi_staging_state(&used, &most, &bound);
+	fprintf(stderr,
+		"warpway: rank %d: %llu buffers staged, %llu bytes from devices, %llu bytes to devices, "
+		"at most %zu bytes of staging memory\n",
+		rank, volume.buffers, volume.bytes_in, volume.bytes_out, most);
+}
+
+int ww_mpi_call_Finalize(ww_mpi_fn_Finalize *next)
+{
+	ww_mpi_depth++;
+	ww_mpi_request_finish();
+	if (ww_mpi_settings()->is_reporting)
+		report();
+	ww_mpi_depth--;
+	return next();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * next.c - see next.h
+ */
+#include "mpi/next.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[WW_MPI_NUMBERS] = {WW_MPI_NAMES};
+static _Atomic(void *) functions[WW_MPI_NUMBERS][2]; /* MPI_X, PMPI_X; NULL: not looked for yet */
+
+static void *find(int number, int is_profiling)
+{
+	char name[64];
+	void *function;
+
+	snprintf(name, sizeof(name), "%s%s", is_profiling ? "P" : "", names[number]);
+	function = dlsym(RTLD_NEXT, name);
+	if (!function) {
+		fprintf(stderr,
+			"warpway: the MPI of this program has no %s; the library is for %s: see "
+			"`warpway run --help`\n",
+			name, WW_MPI_ABI);
+		abort();
+	}
+	atomic_store_explicit(&functions[number][is_profiling], function, memory_order_release);
+	return function;
+}
+
+void *ww_mpi_next(int number, int is_profiling)
+{
+	void *function = atomic_load_explicit(&functions[number][is_profiling],
+		memory_order_acquire);
+
+	return function ? function : find(number, is_profiling);
+}

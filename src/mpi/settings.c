@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * settings.c - see settings.h
+ *
+ * A value that means nothing is reported and the default taken: the program has no way to hear of
+ * it as an error.
+ */
+#include "mpi/settings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A message that large must not take the machine's memory from the ranks beside it. */
+#define SHARE_OF_MEMORY 4
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct ww_mpi_settings settings;
+
+static void complain(const char *name, const char *value, const char *wanted)
+{
+	fprintf(stderr, "warpway: %s=%s is ignored: it is to be %s\n", name, value, wanted);
+}
+
+static void read_route(void)
+{
+	const char *value = getenv("WARPWAY_MPI_ROUTE");
+
+	if (!value || !*value || !strcmp(value, "auto"))
+		return;
+	if (!strcmp(value, "staged"))
+		settings.route = WW_MPI_ROUTE_STAGED;
+	else
+		complain("WARPWAY_MPI_ROUTE", value, "auto or staged");
+}
+
+/* A number with K, M or G after it. Return: 0 if it is none. */
+static size_t parse_bytes(const char *value)
+{
+	char *end;
+	unsigned long long number;
+	int shift;
+
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (errno || end == value || *value == '-')
+		return 0;
+	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	end += shift != 0;
+	if (*end || number > SIZE_MAX >> shift)
+		return 0;
+	return (size_t)number << shift;
+}
+
+static void read_staging(void)
+{
+	const char *value = getenv("WARPWAY_MPI_STAGING");
+	size_t bytes = value && *value ? parse_bytes(value) : 0;
+
+	if (value && *value && !bytes)
+		complain("WARPWAY_MPI_STAGING", value,
+			"a number of bytes, with K, M or G after it");
+	if (!bytes)
+		bytes = (size_t)sysconf(_SC_PHYS_PAGES) / SHARE_OF_MEMORY *
+			(size_t)sysconf(_SC_PAGESIZE);
+	settings.staging_bytes = bytes;
+}
+
+static void read_all(void)
+{
+	const char *report = getenv("WARPWAY_MPI_REPORT");
+
+	read_route();
+	read_staging();
+	settings.is_reporting = report && *report && strcmp(report, "0");
+}
+
+const struct ww_mpi_settings *ww_mpi_settings(void)
+{
+	pthread_once(&once, read_all);
+	return &settings;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service_idle.c - clients that the server does not look at until they call again
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "integration/service.h"
+#include "service/client.h"
+
+#define ROUNDS 3
+
+struct idling {
+	struct child server;
+	struct child other;
+	ww_client *client;
+	uint32_t nop;
+};
+
+static void idling_begin(struct idling *idling)
+{
+	service_start_all(&idling->server, &idling->other, 1, "");
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &idling->client));
+	MUST_OK(ww_client_find(idling->client, "nop", NULL, 0, NULL, &idling->nop));
+}
+
+static void idling_end(struct idling *idling)
+{
+	ww_client_unref(idling->client);
+	agent_must(&idling->other, WW_OK, "many 10");
+	agent_must(&idling->server, WW_OK, "clients 1");
+	agent_end(&idling->other);
+	agent_end(&idling->server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+static bool is_idle(const ww_client *client)
+{
+	return __atomic_load_n(&client->replies.header->is_idle, __ATOMIC_ACQUIRE);
+}
+
+static void become_idle(const ww_client *client)
+{
+	while (!is_idle(client))
+		sched_yield();
+}
+
+static void call(const struct idling *idling)
+{
+	MUST_OK(ww_client_call(idling->client, idling->nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
+}
+
+CASE(service_idle_client_is_found, NEEDS_VALUES)
+{
+	struct idling idling;
+
+	idling_begin(&idling);
+	for (int i = 0; i < ROUNDS; i++) {
+		call(&idling);
+		become_idle(idling.client);
+	}
+	idling_end(&idling);
+}
+
+/* The server runs calls of another one meanwhile: the idle one's is found all the same. */
+CASE(service_idle_client_is_found_beside_others, NEEDS_VALUES)
+{
+	struct idling idling;
+
+	idling_begin(&idling);
+	call(&idling);
+	agent_tell(&idling.other, "many 20000");
+	for (int i = 0; i < ROUNDS; i++) {
+		become_idle(idling.client);
+		call(&idling);
+	}
+	agent_answers(&idling.other, WW_OK);
+	idling_end(&idling);
+}
+
+CASE(service_idle_client_learns_of_the_end, NEEDS_VALUES)
+{
+	struct idling idling;
+
+	idling_begin(&idling);
+	call(&idling);
+	become_idle(idling.client);
+	agent_must(&idling.server, WW_OK, "drain");
+	MUST(ww_client_call(idling.client, idling.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL) < 0);
+	ww_client_unref(idling.client);
+	agent_end(&idling.other);
+	agent_end(&idling.server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* --- another client writes the bell --- */
+
+static struct {
+	struct ww_service_bell *bell;
+	uint64_t bits;
+	_Atomic bool is_over;
+} scribbling;
+
+static void *scribble(void *unused)
+{
+	(void)unused;
+	while (!scribbling.is_over) {
+		for (uint32_t i = 0; i < WW_SERVICE_BELL_WORDS; i++)
+			__atomic_store_n(&scribbling.bell->words[i].bits, scribbling.bits,
+				__ATOMIC_SEQ_CST);
+	}
+	return NULL;
+}
+
+static void call_beside_scribbler(uint64_t bits)
+{
+	struct idling idling;
+	pthread_t thread;
+
+	idling_begin(&idling);
+	call(&idling);
+	become_idle(idling.client);
+	scribbling.bell = &idling.client->bell;
+	scribbling.bits = bits;
+	scribbling.is_over = false;
+	MUST(!pthread_create(&thread, NULL, scribble, NULL));
+	for (int i = 0; i < ROUNDS; i++)
+		call(&idling);
+	agent_must(&idling.other, WW_OK, "many 200");
+	scribbling.is_over = true;
+	MUST(!pthread_join(thread, NULL));
+	idling_end(&idling);
+}
+
+CASE(service_bits_cleared_by_others_only_delay, NEEDS_VALUES)
+{
+	call_beside_scribbler(0);
+}
+
+CASE(service_bits_set_by_others_harm_nobody, NEEDS_VALUES)
+{
+	call_beside_scribbler(UINT64_MAX);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * errors.c - what fails, and how: texts, error handlers, and that the job goes on
+ *
+ * Run with device memory only, with WARPWAY_MPI_STAGING=1M, and linked with the library.
+ */
+#include "mpi_test.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda/cuda_abi.h"
+#include "fakecuda/fakecuda.h"
+
+#define LARGE 3000000
+
+#define CAPTURE_UNSUPPORTED 900 /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+
+static int handled;
+
+static void note(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm;
+	handled = *code;
+}
+
+static void note_win(MPI_Win *win, int *code, ...)
+{
+	(void)win;
+	handled = *code;
+}
+
+/* The handler was called with the code that the call returned, whose text has the words. */
+static void must_fail(int code, const char *words)
+{
+	char text[MPI_MAX_ERROR_STRING];
+	int error_class;
+	int length;
+
+	MUST(code != MPI_SUCCESS && handled == code);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class > MPI_ERR_LASTCODE);
+	OK(MPI_Error_string(code, text, &length));
+	say("%s", text);
+	MUST(strstr(text, words));
+	handled = 0;
+}
+
+static void staging_is_full(void)
+{
+	char *large = memory_new(LARGE, 1);
+	MPI_Request requests[8];
+	int peer = rank ^ 1;
+	int count = 0;
+	int code = MPI_SUCCESS;
+
+	must_fail(MPI_Send(large, LARGE, MPI_BYTE, peer, 0, MPI_COMM_WORLD), "WARPWAY_MPI_STAGING");
+	/* Requests hold what they have; when they are complete there is room again. */
+	while (count < 8) {
+		code = MPI_Irecv(large + count * 300000L, 300000, MPI_BYTE, peer, count,
+			MPI_COMM_WORLD, &requests[count]);
+		if (code != MPI_SUCCESS)
+			break;
+		count++;
+	}
+	must_fail(code, "complete requests");
+	MUST(count == 2);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	for (int i = 0; i < count; i++) {
+		void *host = calloc(1, 300000);
+
+		OK(MPI_Send(host, 300000, MPI_BYTE, peer, i, MPI_COMM_WORLD));
+		free(host);
+	}
+	OK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+	OK(MPI_Sendrecv(large, 300000, MPI_BYTE, peer, 9, large + 600000, 300000, MPI_BYTE, peer, 9,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	say_memory("after it", large, 900000);
+	memory_free(large);
+}
+
+static void one_sided(void)
+{
+	char *device = memory_new(100, 2);
+	int *target = NULL;
+	MPI_Win win;
+	MPI_Errhandler handler;
+
+	must_fail(MPI_Win_create(device, 100, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+		"MPI_Win_create");
+	OK(MPI_Win_allocate(sizeof(*target), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &target, &win));
+	OK(MPI_Win_create_errhandler(note_win, &handler));
+	OK(MPI_Win_set_errhandler(win, handler));
+	OK(MPI_Win_fence(0, win));
+	must_fail(MPI_Put(device, 1, MPI_INT, rank, 0, 1, MPI_INT, win), "MPI_Put");
+	must_fail(MPI_Get(device, 1, MPI_INT, rank, 0, 1, MPI_INT, win), "MPI_Get");
+	must_fail(MPI_Accumulate(device, 1, MPI_INT, rank, 0, 1, MPI_INT, MPI_SUM, win),
+		"MPI_Accumulate");
+	OK(MPI_Win_fence(0, win));
+	OK(MPI_Errhandler_free(&handler));
+	OK(MPI_Win_free(&win));
+	memory_free(device);
+}
+
+/* The MPI's own errors stay as they are. */
+static void errors_of_the_mpi(void)
+{
+	void *device = memory_new(100, 3);
+	int error_class = MPI_SUCCESS;
+	int code = MPI_Send(device, -1, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_COUNT);
+	code = MPI_Send(device, 1, MPI_BYTE, ranks, 0, MPI_COMM_WORLD);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_RANK);
+	code = MPI_Send(device, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_TYPE);
+	memory_free(device);
+}
+
+/* With a context of its own, and with none; neither is changed. */
+static void context_stays(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	ww_PFN_cuCtxGetCurrent get = (ww_PFN_cuCtxGetCurrent)dlsym(library, "cuCtxGetCurrent");
+	ww_PFN_cuCtxSetCurrent set = (ww_PFN_cuCtxSetCurrent)dlsym(library, "cuCtxSetCurrent");
+	ww_PFN_cuCtxCreate create = (ww_PFN_cuCtxCreate)dlsym(library, "cuCtxCreate_v2");
+	ww_CUcontext before = NULL;
+	ww_CUcontext other = NULL;
+	ww_CUcontext now = NULL;
+	void *device = memory_new(1000, 4);
+
+	MUST(get(&before) == WW_CUDA_SUCCESS);
+	/* Of another GPU, where there is one. */
+	MUST(create(&other, 0, 1) == WW_CUDA_SUCCESS || create(&other, 0, 0) == WW_CUDA_SUCCESS);
+	OK(MPI_Bcast(device, 1000, MPI_BYTE, 0, MPI_COMM_WORLD));
+	MUST(get(&now) == WW_CUDA_SUCCESS && now == other);
+	/* It takes one off the stack. */
+	MUST(set(NULL) == WW_CUDA_SUCCESS && set(NULL) == WW_CUDA_SUCCESS);
+	MUST(get(&now) == WW_CUDA_SUCCESS && !now);
+	OK(MPI_Bcast(device, 1000, MPI_BYTE, 1 % ranks, MPI_COMM_WORLD));
+	MUST(get(&now) == WW_CUDA_SUCCESS && !now);
+	MUST(set(before) == WW_CUDA_SUCCESS);
+	say_memory("context stays", device, 1000);
+	memory_free(device);
+}
+
+/* The driver's answers, which the fake driver gives when it is told to. */
+static void driver_fails(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(library, "fakecuda_fail");
+	void *device = memory_new(1000, 5);
+
+	if (!fail) { /* a GPU answers as it likes */
+		memory_free(device);
+		return;
+	}
+	fail("cuMemcpyAsync", 1, CAPTURE_UNSUPPORTED);
+	must_fail(MPI_Send(device, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD), "captured");
+	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+	must_fail(MPI_Send(device, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD),
+		"CUDA_ERROR_LAUNCH_FAILED");
+	OK(MPI_Sendrecv_replace(device, 1000, MPI_BYTE, rank, 0, rank, 0, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE));
+	memory_free(device);
+}
+
+int main(int argc, char *argv[])
+{
+	MPI_Errhandler handler;
+
+	test_init(&argc, &argv, MPI_THREAD_SINGLE);
+	MUST(is_staging() && ranks == 2);
+	MUST(MPIX_Query_cuda_support() == 1);
+	OK(MPI_Comm_create_errhandler(note, &handler));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+	staging_is_full();
+	one_sided();
+	errors_of_the_mpi();
+	context_stays();
+	driver_fails();
+	OK(MPI_Errhandler_free(&handler));
+	return test_finish();
+}

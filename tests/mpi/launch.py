@@ -1,0 +1,86 @@
+"""launch.py - starts MPI programs and compares what their ranks say"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+LAUNCHERS = {"openmpi": ("mpirun.openmpi", "mpirun"), "mpich": ("mpiexec.hydra", "mpiexec.mpich")}
+# Many ranks on few cores, as root in a container, no network.
+OPTIONS = {"openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"], "mpich": []}
+MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
+                    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+                    "OMPI_MCA_plm_rsh_agent": "false"},
+        "mpich": {}}
+SECONDS = 120
+
+
+class Launcher:
+    """Starts programs of one MPI; the library is the file to be preloaded, or None."""
+
+    def __init__(self, abi, library, fakecuda):
+        self.abi, self.library, self.fakecuda = abi, library, fakecuda
+        self.command = next((found for name in LAUNCHERS[abi] if (found := shutil.which(name))), None)
+
+    def environment(self, with_library, more):
+        environment = dict(os.environ, **MORE[self.abi], **more)
+        if self.fakecuda:
+            environment["LD_LIBRARY_PATH"] = ":".join(
+                [self.fakecuda] + [p for p in [environment.get("LD_LIBRARY_PATH")] if p])
+        return environment
+
+    def parts(self, ranks, command, with_library):
+        """What the launcher is told to start. None in the place of with_library: every other rank has
+        device memory and the library, the others host memory and the bare MPI."""
+        preload = ["env", f"LD_PRELOAD={self.library}"]
+        if with_library is not None:
+            return ["-n", str(ranks), *(preload if with_library else []), *command]
+        parts = []
+        for rank in range(ranks):
+            parts += [":"] if rank else []
+            parts += ["-n", "1", *(preload if rank % 2 else [])]
+            parts += [word or ("device" if rank % 2 else "host") for word in command]
+        return parts
+
+    def run(self, ranks, command, with_library, **more):
+        """Return: the exit code, and what was printed."""
+        done = subprocess.run(
+            [self.command, *OPTIONS[self.abi], *self.parts(ranks, command, with_library)],
+            env=self.environment(with_library, more), stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False)
+        return done.returncode, done.stdout
+
+    def transcript(self, ranks, command, with_library, **more):
+        """What every rank said; a job that fails says why."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "said")
+            code, output = self.run(ranks, command, with_library, MPI_TEST_TRANSCRIPT=path, **more)
+            said = []
+            for rank in range(ranks):
+                try:
+                    with open(f"{path}.{rank}", encoding="utf-8") as stream:
+                        said.append(stream.read().splitlines())
+                except FileNotFoundError:
+                    said.append([])
+            return code, output, said
+
+
+def difference(expected, said):
+    """Where two transcripts differ, in words; None: nowhere."""
+    for rank, (left, right) in enumerate(zip(expected, said)):
+        case = "?"
+        for number in range(max(len(left), len(right))):
+            one = left[number] if number < len(left) else "(the end)"
+            other = right[number] if number < len(right) else "(the end)"
+            if one.startswith("# "):
+                case = one[2:]
+            if one != other:
+                return f"rank {rank}, case {case}:\n  bare MPI:  {one}\n  with ours: {other}"
+    return None
+
+
+def undefined_symbols(path):
+    """The MPI functions that a program calls."""
+    listing = subprocess.run(["nm", "-D", "--undefined-only", path], check=True, capture_output=True,
+                             text=True)
+    return set(re.findall(r"\b(P?MPIX?_\w+)", listing.stdout))

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mpi_test.c - see mpi_test.h
+ */
+#include "mpi_test.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "device/cuda/cuda_abi.h"
+
+#define MEMORIES_MOST 4096
+
+int rank, ranks;
+
+static FILE *transcript;
+static enum {
+	HOST,
+	DEVICE,
+	MIXED
+} mode;
+static unsigned int turn;
+static struct {
+	char *at;
+	size_t bytes;
+	bool is_device;
+} memories[MEMORIES_MOST];
+static ww_PFN_cuMemAlloc mem_alloc;
+static ww_PFN_cuMemFree mem_free;
+static ww_PFN_cuMemcpyHtoD copy_to;
+static ww_PFN_cuMemcpyDtoH copy_from;
+
+void test_must(bool is_so, const char *what, const char *file, int line)
+{
+	if (is_so)
+		return;
+	fprintf(stderr, "%s:%d: rank %d: %s is not so\n", file, line, rank, what);
+	MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+void test_ok(int code, const char *what, const char *file, int line)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length;
+
+	if (code == MPI_SUCCESS)
+		return;
+	MPI_Error_string(code, text, &length);
+	fprintf(stderr, "%s:%d: rank %d: %s: %s\n", file, line, rank, what, text);
+	MPI_Abort(MPI_COMM_WORLD, 3);
+}
+
+static void open_device(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	ww_PFN_cuInit init;
+	ww_PFN_cuDevicePrimaryCtxRetain retain;
+	ww_PFN_cuCtxSetCurrent set_current;
+	ww_CUcontext context = NULL;
+
+	if (!library) {
+		MUST(library);
+		return;
+	}
+	init = (ww_PFN_cuInit)dlsym(library, "cuInit");
+	retain = (ww_PFN_cuDevicePrimaryCtxRetain)dlsym(library, "cuDevicePrimaryCtxRetain");
+	set_current = (ww_PFN_cuCtxSetCurrent)dlsym(library, "cuCtxSetCurrent");
+	mem_alloc = (ww_PFN_cuMemAlloc)dlsym(library, "cuMemAlloc_v2");
+	mem_free = (ww_PFN_cuMemFree)dlsym(library, "cuMemFree_v2");
+	copy_to = (ww_PFN_cuMemcpyHtoD)dlsym(library, "cuMemcpyHtoD_v2");
+	copy_from = (ww_PFN_cuMemcpyDtoH)dlsym(library, "cuMemcpyDtoH_v2");
+	if (!init || !retain || !set_current || !mem_alloc || !mem_free || !copy_to || !copy_from) {
+		MUST(!"the driver has all of these functions");
+		return;
+	}
+	MUST(init(0) == WW_CUDA_SUCCESS);
+	MUST(retain(&context, 0) == WW_CUDA_SUCCESS);
+	MUST(set_current(context) == WW_CUDA_SUCCESS);
+}
+
+void test_init(int *argc, char ***argv, int level)
+{
+	const char *name = *argc > 1 ? (*argv)[1] : "";
+	char path[512];
+	int provided;
+
+	MPI_Init_thread(argc, argv, level, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	mode = !strcmp(name, "device") ? DEVICE : !strcmp(name, "mixed") ? MIXED : HOST;
+	MUST(mode != HOST || !strcmp(name, "host"));
+	MUST(provided >= level);
+	turn = (unsigned int)rank;
+	if (getenv("MPI_TEST_TRANSCRIPT")) {
+		snprintf(path, sizeof(path), "%s.%d", getenv("MPI_TEST_TRANSCRIPT"), rank);
+		transcript = fopen(path, "w");
+	}
+	if (!transcript)
+		transcript = stdout;
+	if (mode != HOST)
+		open_device();
+}
+
+int test_finish(void)
+{
+	MPI_Finalize();
+	return fclose(transcript) ? 1 : 0;
+}
+
+void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vfprintf(transcript, format, arguments);
+	va_end(arguments);
+	fputc('\n', transcript);
+	fflush(transcript);
+}
+
+/* For programs in Fortran, which start the MPI themselves. */
+void test_device(void)
+{
+	mode = DEVICE;
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	open_device();
+}
+
+bool is_staging(void)
+{
+	return mode != HOST;
+}
+
+/* --- memory --- */
+
+static int find(const void *memory)
+{
+	for (int i = 0; i < MEMORIES_MOST; i++) {
+		const char *at = memories[i].at;
+
+		if (at && (const char *)memory >= at &&
+			(const char *)memory < at + memories[i].bytes)
+			return i;
+	}
+	return -1;
+}
+
+bool memory_is_device(const void *memory)
+{
+	int i = find(memory);
+
+	return i >= 0 && memories[i].is_device;
+}
+
+void *memory_new(size_t bytes, unsigned int seed)
+{
+	ww_CUdeviceptr address = 0;
+	int i = 0;
+
+	bytes = bytes ? bytes : 1;
+	while (i < MEMORIES_MOST && memories[i].at)
+		i++;
+	MUST(i < MEMORIES_MOST);
+	memories[i].is_device = mode == DEVICE || (mode == MIXED && turn++ % 2 == 0);
+	if (memories[i].is_device) {
+		MUST(mem_alloc(&address, bytes) == WW_CUDA_SUCCESS);
+		memories[i].at = (char *)(uintptr_t)address;
+	} else {
+		/* Not of the heap: a type that spans it and a device may span
+		 * more addresses than are free. */
+		memories[i].at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	MUST(memories[i].at && memories[i].at != MAP_FAILED);
+	memories[i].bytes = bytes;
+	memory_fill(memories[i].at, bytes, seed);
+	return memories[i].at;
+}
+
+void memory_free(void *memory)
+{
+	int i = find(memory);
+
+	MUST(i >= 0 && memories[i].at == memory);
+	if (memories[i].is_device)
+		MUST(mem_free((ww_CUdeviceptr)(uintptr_t)memory) == WW_CUDA_SUCCESS);
+	else
+		munmap(memory, memories[i].bytes);
+	memories[i].at = NULL;
+}
+
+void memory_put(void *memory, const void *from, size_t bytes)
+{
+	if (!memory_is_device(memory))
+		memcpy(memory, from, bytes);
+	else
+		MUST(copy_to((ww_CUdeviceptr)(uintptr_t)memory, from, bytes) == WW_CUDA_SUCCESS);
+}
+
+void memory_get(void *to, const void *memory, size_t bytes)
+{
+	if (!memory_is_device(memory))
+		memcpy(to, memory, bytes);
+	else
+		MUST(copy_from(to, (ww_CUdeviceptr)(uintptr_t)memory, bytes) == WW_CUDA_SUCCESS);
+}
+
+static unsigned char *new_bytes(size_t bytes)
+{
+	unsigned char *at = malloc(bytes ? bytes : 1);
+
+	MUST(at);
+	return at;
+}
+
+void memory_fill(void *memory, size_t bytes, unsigned int seed)
+{
+	unsigned char *at = new_bytes(bytes);
+	uint32_t state = seed * 2654435761u + (unsigned int)rank * 40503u + 1;
+
+	for (size_t i = 0; i < bytes; i++) {
+		state = state * 1664525u + 1013904223u;
+		at[i] = (unsigned char)(state >> 24);
+	}
+	memory_put(memory, at, bytes);
+	free(at);
+}
+
+void memory_fill_ints(void *memory, size_t count, unsigned int seed)
+{
+	int *at = (int *)new_bytes(count * sizeof(int));
+
+	for (size_t i = 0; i < count; i++)
+		at[i] = (int)((i * 7 + seed * 13u % 101 + (unsigned int)rank * 5u % 101) % 101);
+	memory_put(memory, at, count * sizeof(int));
+	free(at);
+}
+
+void say_memory(const char *what, const void *memory, size_t bytes)
+{
+	unsigned char *at = new_bytes(bytes);
+	uint64_t hash = 14695981039346656037u;
+
+	memory_get(at, memory, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ at[i]) * 1099511628211u;
+	say("%s: %zu bytes %016llx", what, bytes, (unsigned long long)hash);
+	free(at);
+}
+
+void say_status(const char *what, const MPI_Status *status)
+{
+	int bytes = 0;
+
+	MPI_Get_elements(status, MPI_BYTE, &bytes);
+	say("%s: from %d, tag %d, %d bytes", what, status->MPI_SOURCE, status->MPI_TAG, bytes);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mpi_test.h - what the MPI test programs share: memory of either kind, and a transcript
+ *
+ * A program is run twice, by mpi_test.py: with host memory and the bare MPI, and with device memory
+ * and our library loaded. What every rank says must be the same.
+ */
+#ifndef TESTS_MPI_MPI_TEST_H
+#define TESTS_MPI_MPI_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/abi.h"
+
+extern int rank, ranks;
+
+/* Reads the command line (host, device or mixed; then words of the program) and starts the MPI. */
+void test_init(int *argc, char ***argv, int level);
+/* In place of it, for a program that has started the MPI itself: device memory, no transcript. */
+void test_device(void);
+/* Ends it. Return: the exit code. */
+int test_finish(void);
+
+/* Says something in this rank's transcript. */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Ends the job if the code is not MPI_SUCCESS, or what must be is not. */
+#define OK(call)   test_ok((call), #call, __FILE__, __LINE__)
+#define MUST(what) test_must((what), #what, __FILE__, __LINE__)
+void test_ok(int code, const char *what, const char *file, int line);
+void test_must(bool is_so, const char *what, const char *file, int line);
+
+/* Memory of the kind that the run is about; mixed: of either kind in turns. Filled by a seed. */
+void *memory_new(size_t bytes, unsigned int seed);
+void memory_free(void *memory);
+void memory_fill(void *memory, size_t bytes, unsigned int seed);
+void memory_put(void *memory, const void *from, size_t bytes);
+void memory_get(void *to, const void *memory, size_t bytes);
+bool memory_is_device(const void *memory);
+/* Whether the library stages in this run. */
+bool is_staging(void);
+
+/* Says what is in the memory. */
+void say_memory(const char *what, const void *memory, size_t bytes);
+void say_status(const char *what, const MPI_Status *status);
+
+/* Small numbers, so that reductions are exact. */
+void memory_fill_ints(void *memory, size_t count, unsigned int seed);
+
+#endif

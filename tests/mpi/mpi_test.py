@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
+
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY SUPPORT CALLS ERRORS THREADS
+
+ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
+preprocessed mpi.h, the command warpway, what Fortran programs link, and the programs. The results are printed as TAP.
+"""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import launch
+
+NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "support", "calls", "errors", "threads")
+GIVEN = dict(zip(NAMES, sys.argv[1:]))
+# More ranks than cores take long in MPICH, whose ranks never sleep.
+MANY = {"openmpi": 4, "mpich": 3}
+FAILURES = []
+COUNT = 0
+
+
+def case(name, problem, skipped=None):
+    """Reports one case; problem is None if it is good, skipped says why it did not run."""
+    global COUNT
+    COUNT += 1
+    print(f"{'not ok' if problem else 'ok'} {COUNT} - {name}{' # SKIP ' + skipped if skipped else ''}")
+    if problem:
+        FAILURES.append(name)
+        print("\n".join("# " + line for line in str(problem).splitlines()))
+    sys.stdout.flush()
+
+
+def compare(launcher, name, ranks, program, modes=("device", "mixed", "host")):
+    """Runs a program with the bare MPI, then in some modes with the library."""
+    code, output, expected = launcher.transcript(ranks, [program, "host"], False)
+    if code or not all(expected):
+        case(f"{name}: {ranks} ranks, bare MPI", f"exit code {code}: {output}")
+        return
+    for mode in modes:
+        code, output, said = launcher.transcript(ranks, [program, mode], True)
+        problem = f"exit code {code}: {output}" if code else launch.difference(expected, said)
+        case(f"{name}: {ranks} ranks, {mode} memory", problem)
+
+
+def load_generator():
+    """The generator, as a module: it knows the table."""
+    path = os.path.join(os.path.dirname(GIVEN["table"]), "generate.py")
+    spec = importlib.util.spec_from_file_location("generate", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def untested(module):
+    """The functions that are staged or ours, and that no program calls."""
+    prototypes = module.read_prototypes(GIVEN["preprocessed"])
+    rows = [(heading, row) for heading, row in module.read_table(GIVEN["table"])
+            if row.kind not in ("pass", "refuse")]
+    called = set()
+    for program in ("calls", "errors", "threads"):
+        called |= launch.undefined_symbols(GIVEN[program])
+    wanted = {function.name for function in module.find_functions(rows, prototypes)}
+    # A program that is there calls it, with another answer for each MPI.
+    wanted.discard("MPIX_GPU_query_support")
+    missing = sorted(wanted - called)
+    return f"no test calls {', '.join(missing)}" if missing else None
+
+
+def report(launcher):
+    """What WARPWAY_MPI_REPORT prints, for each rank once."""
+    code, output = launcher.run(2, [GIVEN["calls"], "device", "--only", "sizes"], True,
+                                WARPWAY_MPI_REPORT="1", MPI_TEST_TRANSCRIPT="/dev/null/none")
+    lines = [line for line in output.splitlines() if "warpway: rank" in line]
+    good = code == 0 and len(lines) == 2 and all("bytes from devices" in line for line in lines)
+    case("the report at the end", None if good else output)
+
+
+def errors(launcher):
+    code, output, said = launcher.transcript(2, [GIVEN["errors"], "device"], False,
+                                             WARPWAY_MPI_STAGING="1M")
+    case("errors, in a program that is linked with the library",
+         None if code == 0 and said[0] else f"exit code {code}: {output}")
+
+
+def run_by_command(launcher, name, command):
+    """Two ranks of a program under `warpway run --mpi`, each of which prints that it is good."""
+    code, output = launcher.run(2, [GIVEN["warpway"], "run", "--mpi", "--", *command], False,
+                                WARPWAY_MPI_LIBRARY=GIVEN["library"])
+    case(name, None if code == 0 and output.count(": ok") == 2 else f"exit code {code}: {output}")
+
+
+def refusals():
+    """What `warpway run` says when it cannot do what it is asked for."""
+    plain = {name: value for name, value in os.environ.items()
+             if not name.startswith(("OMPI_", "PMI_", "WARPWAY_MPI_"))}
+    for words, more, status, text in (
+            (["--mpi", "ls"], {}, 2, "say --mpi=openmpi or --mpi=mpich"),
+            (["--mpi=other", "ls"], {}, 2, "the MPIs are openmpi and mpich"),
+            (["ls"], {}, 2, "say --mpi"),
+            (["--mpi"], {}, 2, "a program is missing"),
+            (["--fast", "ls"], {}, 2, "unknown option '--fast'"),
+            (["--mpi", GIVEN["calls"]], {"WARPWAY_MPI_LIBRARY": "/no/file"}, 2, "WARPWAY_MPI_LIBRARY"),
+            (["--mpi=" + GIVEN["abi"], "/no/program"], {"WARPWAY_MPI_LIBRARY": GIVEN["library"]}, 127,
+             "cannot start /no/program"),
+            (["--help"], {}, 0, "Usage: warpway run")):
+        done = subprocess.run([GIVEN["warpway"], "run", *words], env=dict(plain, **more), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        good = done.returncode == status and text in done.stdout
+        case(f"warpway run {' '.join(words[:1])}: {text[:30]}", None if good else f"{done.returncode}: {done.stdout}")
+
+
+def python(launcher):
+    """mpi4py, if it is of this MPI."""
+    name = "mpi4py with arrays on a device"
+    probe = subprocess.run(
+        ["/usr/bin/python3", "-c", "import mpi4py; print(mpi4py.get_config().get('mpicc', ''))\n"
+         "from mpi4py import MPI; print(MPI.Get_library_version())"],
+        capture_output=True, text=True, check=False, env=dict(os.environ, **launch.MORE[GIVEN["abi"]]))
+    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[GIVEN["abi"]]
+    if vendor not in probe.stdout:
+        case(name, None, f"there is no mpi4py of {vendor}")
+        return
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "array.py")
+    run_by_command(launcher, name, ["/usr/bin/python3", "-B", script])
+
+
+def fortran(launcher):
+    """`use mpi` and `use mpi_f08`; the compiler's command of this MPI makes the programs."""
+    compiler = shutil.which("mpif90." + GIVEN["abi"])
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "fortran.f90.in"), encoding="utf-8") as stream:
+        text = stream.read()
+    for module, request in (("mpi", "integer"), ("mpi_f08", "type(MPI_Request)")):
+        name = f"a Fortran program that uses {module}"
+        if not compiler:
+            case(name, None, f"mpif90.{GIVEN['abi']} is not installed")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, "a.f90"), os.path.join(folder, "a")
+            with open(source, "w", encoding="utf-8") as stream:
+                stream.write(text.replace("@MODULE@", module).replace("@REQUEST@", request))
+            made = subprocess.run([compiler, "-w", "-fallow-argument-mismatch", source, GIVEN["support"],
+                                   "-ldl", "-o", program], capture_output=True, text=True, check=False)
+            if made.returncode:
+                case(name, None, "mpif90 cannot make it: " + (made.stderr.splitlines() or ["?"])[-1])
+                continue
+            run_by_command(launcher, name, [program])
+
+
+def main():
+    if "library" not in GIVEN:
+        print(f"1..0 # SKIP libwarpway_mpi is not built for {GIVEN['abi']}: its headers are not "
+              "installed, or a sanitizer is used")
+        return 0
+    launcher = launch.Launcher(GIVEN["abi"], GIVEN["library"], GIVEN["fakecuda"])
+    if not launcher.command:
+        print(f"1..0 # SKIP no launcher of {GIVEN['abi']} is installed")
+        return 0
+    compare(launcher, "calls", 2, GIVEN["calls"])
+    compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed",))
+    compare(launcher, "threads", 2, GIVEN["threads"])
+    report(launcher)
+    errors(launcher)
+    refusals()
+    python(launcher)
+    fortran(launcher)
+    case("every function of the table is called by a test", untested(load_generator()))
+    print(f"1..{COUNT}")
+    return 1 if FAILURES else 0
+
+
+sys.exit(main())

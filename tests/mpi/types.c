@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * types.c - derived datatypes: gaps, order, overlapping extents, absolute addresses, parts of
+ * elements
+ */
+#include "cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EDGE 24 /* of a square of ints */
+
+static MPI_Datatype made;
+
+static int next(void)
+{
+	return (rank + 1) % ranks;
+}
+
+static int previous(void)
+{
+	return (rank + ranks - 1) % ranks;
+}
+
+static MPI_Datatype commit(void)
+{
+	OK(MPI_Type_commit(&made));
+	return made;
+}
+
+MPI_Datatype gaps_type(void)
+{
+	static MPI_Datatype gaps = MPI_DATATYPE_NULL;
+
+	if (gaps == MPI_DATATYPE_NULL) {
+		MPI_Datatype vector;
+
+		OK(MPI_Type_vector(2, 1, 2, MPI_INT, &vector));
+		OK(MPI_Type_create_resized(vector, 0, 3 * sizeof(int), &gaps));
+		OK(MPI_Type_commit(&gaps));
+		OK(MPI_Type_free(&vector));
+	}
+	return gaps;
+}
+
+/* From one layout to another, and into an array in which all else must stay. */
+static void exchange(const char *what, int count, MPI_Datatype from, int receive_count,
+	MPI_Datatype to)
+{
+	size_t bytes = sizeof(int) * EDGE * EDGE;
+	void *send = memory_new(bytes, 1);
+	void *receive = memory_new(bytes, 2);
+	MPI_Status status;
+
+	OK(MPI_Sendrecv(send, count, from, next(), 0, receive, receive_count, to, previous(), 0,
+		MPI_COMM_WORLD, &status));
+	say_status(what, &status);
+	say_memory(what, receive, bytes);
+	memory_free(send);
+	memory_free(receive);
+}
+
+static void kinds(void)
+{
+	int lengths[3] = {3, 1, 2};
+	int displs[3] = {10, 0, 5};
+	MPI_Aint bytes[3] = {100, 8, 40};
+	MPI_Datatype types[3] = {MPI_INT, MPI_DOUBLE, MPI_SHORT};
+	int sizes[2] = {EDGE, EDGE};
+	int parts[2] = {5, 7};
+	int starts[2] = {3, 4};
+	MPI_Datatype type;
+
+	OK(MPI_Type_vector(EDGE, 1, EDGE, MPI_INT, &made));
+	type = commit();
+	exchange("column", 1, type, EDGE, MPI_INT);
+	exchange("column", EDGE, MPI_INT, 1, type);
+	OK(MPI_Type_free(&type));
+	OK(MPI_Type_indexed(3, lengths, displs, MPI_INT, &made));
+	type = commit();
+	exchange("indexed, out of order", 2, type, 12, MPI_INT);
+	exchange("indexed, out of order", 12, MPI_INT, 2, type);
+	OK(MPI_Type_free(&type));
+	OK(MPI_Type_create_struct(3, lengths, bytes, types, &made));
+	type = commit();
+	exchange("struct", 2, type, 2, type);
+	OK(MPI_Type_free(&type));
+	OK(MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &made));
+	type = commit();
+	exchange("part of an array", 1, type, 35, MPI_INT);
+	exchange("part of an array", 35, MPI_INT, 1, type);
+	OK(MPI_Type_free(&type));
+	OK(MPI_Type_contiguous(20, MPI_DOUBLE_INT, &made));
+	type = commit();
+	exchange("pairs", 1, type, 20, MPI_DOUBLE_INT);
+	OK(MPI_Type_free(&type));
+	OK(MPI_Type_contiguous(9, MPI_DOUBLE, &made));
+	type = commit();
+	exchange("contiguous", 2, type, 18, MPI_DOUBLE);
+	exchange("contiguous, in part", 7, MPI_DOUBLE, 3, type);
+	OK(MPI_Type_free(&type));
+}
+
+/* Transposes: the elements overlap, and together they have no gaps. */
+static void transpose(void)
+{
+	MPI_Datatype column, narrow;
+
+	OK(MPI_Type_vector(EDGE, 1, EDGE, MPI_INT, &column));
+	OK(MPI_Type_create_resized(column, 0, sizeof(int), &narrow));
+	OK(MPI_Type_commit(&narrow));
+	exchange("transpose", EDGE, narrow, EDGE * EDGE, MPI_INT);
+	exchange("transpose", EDGE * EDGE, MPI_INT, EDGE, narrow);
+	exchange("transpose in part", EDGE * 5, MPI_INT, EDGE, narrow);
+	OK(MPI_Type_free(&column));
+	OK(MPI_Type_free(&narrow));
+}
+
+/* Less than was posted: in the middle of an element only the bytes that came are written. */
+static void part_of_element(void)
+{
+	int lengths[3] = {3, 1, 2};
+	int displs[3] = {10, 0, 5};
+
+	OK(MPI_Type_indexed(3, lengths, displs, MPI_INT, &made));
+	commit();
+	for (int count = 0; count < 14; count++)
+		exchange("part of an element", count, MPI_INT, 3, made);
+	OK(MPI_Type_free(&made));
+}
+
+/* Two receives into the same rows of a matrix at once, each into columns of its own. */
+static void interleaved(void)
+{
+	size_t bytes = sizeof(int) * EDGE * EDGE;
+	char *send = memory_new(bytes, 3);
+	char *receive = memory_new(bytes, 4);
+	MPI_Request requests[EDGE];
+	MPI_Datatype column;
+
+	OK(MPI_Type_vector(EDGE, 1, EDGE, MPI_INT, &column));
+	OK(MPI_Type_commit(&column));
+	for (int i = 0; i < EDGE; i++)
+		OK(MPI_Irecv(receive + i * sizeof(int), 1, column, previous(), i, MPI_COMM_WORLD,
+			&requests[i]));
+	OK(MPI_Type_free(&column)); /* the receives keep it */
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	for (int i = EDGE - 1; i >= 0; i -= 2)
+		OK(MPI_Send(send + sizeof(int) * EDGE * i, EDGE, MPI_INT, next(), i,
+			MPI_COMM_WORLD));
+	for (int i = 1; i < EDGE; i += 2)
+		OK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+	say_memory("interleaved", receive, bytes);
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+	for (int i = 0; i < EDGE; i += 2)
+		OK(MPI_Send(send + sizeof(int) * EDGE * i, EDGE, MPI_INT, next(), i,
+			MPI_COMM_WORLD));
+	OK(MPI_Waitall(EDGE, requests, MPI_STATUSES_IGNORE));
+	say_memory("interleaved", receive, bytes);
+	memory_free(send);
+	memory_free(receive);
+}
+
+/* Absolute addresses of memory of both kinds, far apart. */
+static void absolute(void)
+{
+	char *a = memory_new(1000, 5);
+	char *b = memory_new(3000, 6);
+	char *host = mmap(NULL, 500, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int lengths[3] = {40, 30, 20};
+	MPI_Aint addresses[3];
+	MPI_Datatype type;
+	MPI_Request request;
+
+	MUST(host != MAP_FAILED);
+	memset(host, rank, 500);
+	OK(MPI_Get_address(b + 17, &addresses[0]));
+	OK(MPI_Get_address(host + 5, &addresses[1]));
+	OK(MPI_Get_address(a + 50, &addresses[2]));
+	OK(MPI_Type_create_hindexed(3, lengths, addresses, MPI_BYTE, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Isend(MPI_BOTTOM, 1, type, next(), 0, MPI_COMM_WORLD, &request));
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	OK(MPI_Recv(MPI_BOTTOM, 1, type, previous(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	say_memory("absolute a", a, 1000);
+	say_memory("absolute b", b, 3000);
+	say_memory("absolute host", host, 500);
+	OK(MPI_Bcast(MPI_BOTTOM, 1, type, 0, MPI_COMM_WORLD));
+	say_memory("absolute a", a, 1000);
+	say_memory("absolute b", b, 3000);
+	say_memory("absolute host", host, 500);
+	OK(MPI_Type_free(&type));
+	memory_free(a);
+	memory_free(b);
+	munmap(host, 500);
+}
+
+/* An element that begins before the address that is given, and far behind it. */
+static void displaced(void)
+{
+	char *send = memory_new(4000, 7);
+	char *receive = memory_new(4000, 8);
+	int lengths[2] = {5, 6};
+	int displs[2] = {-30, 20};
+	MPI_Datatype type;
+
+	OK(MPI_Type_indexed(2, lengths, displs, MPI_INT, &type));
+	OK(MPI_Type_commit(&type));
+	OK(MPI_Sendrecv(send + 1000, 3, type, next(), 0, receive + 2000, 3, type, previous(), 0,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	say_memory("displaced", receive, 4000);
+	OK(MPI_Type_free(&type));
+	memory_free(send);
+	memory_free(receive);
+}
+
+const struct test_case type_cases[] = {{"kinds", kinds}, {"transpose", transpose},
+	{"part-of-element", part_of_element}, {"interleaved", interleaved}, {"absolute", absolute},
+	{"displaced", displaced}, {NULL, NULL}};
