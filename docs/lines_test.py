@@ -18,6 +18,9 @@ DECLARED = """
 #include <string.h>
 #include <warpway/warpway.h>
 #include <warpway/dlpack.h>
+#if __has_include(<mpi.h>)
+#include <warpway/mpi.h>
+#endif
 void check(ww_status status);
 void use(void *pointer);
 extern ww_status status;
@@ -51,6 +54,11 @@ extern void *pointer, *copy, *image;
 extern uint64_t bytes, bytes_of_the_memory, offset, round;
 extern uint32_t overlap, rank, value;
 extern int socket, fd;
+enum { RANKS = 4 };
+extern ww_timeline *written[RANKS];
+extern int left, right;
+extern void *edge;
+extern uint64_t step;
 """
 
 

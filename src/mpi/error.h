@@ -12,13 +12,14 @@
 #include "mpi/abi.h"
 
 enum ww_mpi_reason {
-	WW_MPI_REASON_FULL,   /* no staging memory */
-	WW_MPI_REASON_COPY,   /* the driver refused or failed */
-	WW_MPI_REASON_TYPE,   /* a datatype that cannot be staged */
-	WW_MPI_REASON_REFUSED /* no call for device memory */
+	WW_MPI_REASON_FULL,    /* no staging memory */
+	WW_MPI_REASON_COPY,    /* the driver refused or failed */
+	WW_MPI_REASON_TYPE,    /* a datatype that cannot be staged */
+	WW_MPI_REASON_REFUSED, /* no call for device memory */
+	WW_MPI_REASON_SHARE    /* a call of warpway/mpi.h */
 };
 
-#define WW_MPI_REASONS 4
+#define WW_MPI_REASONS 5
 
 /* Calls the error handler. Return: the code, which the call returns if the handler does. */
 int ww_mpi_fail(MPI_Comm comm, enum ww_mpi_reason reason, const char *format, ...)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY SUPPORT CALLS ERRORS THREADS
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS ERRORS SHARE THREADS
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
-preprocessed mpi.h, the command warpway, what Fortran programs link, and the programs. The results are printed as TAP.
+preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
+as TAP.
 """
 import importlib.util
 import os
@@ -15,7 +16,8 @@ import tempfile
 
 import launch
 
-NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "support", "calls", "errors", "threads")
+NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "errors",
+         "share", "threads")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -84,6 +86,17 @@ def errors(launcher):
                                              WARPWAY_MPI_STAGING="1M")
     case("errors, in a program that is linked with the library",
          None if code == 0 and said[0] else f"exit code {code}: {output}")
+
+
+def share(launcher):
+    """Memories and timelines that all ranks have, by a broker that the ranks start."""
+    for device, ranks in (("host", 2), ("cuda:0", 2), ("cuda:0", MANY[GIVEN["abi"]])):
+        with tempfile.TemporaryDirectory() as folder:
+            code, output, said = launcher.transcript(
+                ranks, [GIVEN["share"], "host"], False, WW_TEST_DEVICE=device, WARPWAYD=GIVEN["warpwayd"],
+                XDG_RUNTIME_DIR=folder)
+        good = code == 0 and all(lines[-1:] == ["ok"] and lines == said[0] for lines in said)
+        case(f"shared by {ranks} ranks on {device}", None if good else f"exit code {code}: {output}{said}")
 
 
 def run_by_command(launcher, name, command):
@@ -165,6 +178,7 @@ def main():
     compare(launcher, "threads", 2, GIVEN["threads"])
     report(launcher)
     errors(launcher)
+    share(launcher)
     refusals()
     python(launcher)
     fortran(launcher)
