@@ -99,10 +99,10 @@ def share(launcher):
         case(f"shared by {ranks} ranks on {device}", None if good else f"exit code {code}: {output}{said}")
 
 
-def run_by_command(launcher, name, command):
+def run_by_command(launcher, name, command, **more):
     """Two ranks of a program under `warpway run --mpi`, each of which prints that it is good."""
     code, output = launcher.run(2, [GIVEN["warpway"], "run", "--mpi", "--", *command], False,
-                                WARPWAY_MPI_LIBRARY=GIVEN["library"])
+                                WARPWAY_MPI_LIBRARY=GIVEN["library"], **more)
     case(name, None if code == 0 and output.count(": ok") == 2 else f"exit code {code}: {output}")
 
 
@@ -137,8 +137,17 @@ def python(launcher):
     if vendor not in probe.stdout:
         case(name, None, f"there is no mpi4py of {vendor}")
         return
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "array.py")
-    run_by_command(launcher, name, ["/usr/bin/python3", "-B", script])
+    here = os.path.dirname(os.path.abspath(__file__))
+    run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "array.py")])
+    package = os.path.join(os.path.dirname(GIVEN["warpway"]), "..", "bindings", "python")
+    for device in ("host", "cuda:0"):
+        name = f"warpway.mpi shares arrays on {device}"
+        if not os.path.exists(os.path.join(package, "warpway", "mpi.py")):
+            case(name, None, "the Python package is not built")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "share.py")], PYTHONPATH=package,
+                           WW_TEST_DEVICE=device, WARPWAYD=GIVEN["warpwayd"], XDG_RUNTIME_DIR=folder)
 
 
 def fortran(launcher):
