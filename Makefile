@@ -125,7 +125,7 @@ release: ## as check, built for use: optimised, without debugging aids
 	@$(MAKE) --no-print-directory check BUILD=build-release MESON_ARGS='$(RELEASE)'
 
 # Undefined behaviour ends the program: a report alone would pass unseen.
-ASAN = -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
+ASAN = -Doptimization=1 -Db_sanitize=address,undefined -Db_lundef=false -Dc_args=-fno-sanitize-recover=all
 ASAN_TESTS ?=
 asan ubsan: sanitize-address
 sanitize-address: ## as check, with the address and undefined-behaviour sanitizers; ASAN_TESTS='NAME...' runs only these
@@ -133,7 +133,7 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 		MESON_ARGS='$(ASAN)' TEST_ARGS='-t 4 $(ASAN_TESTS)'
 
 # It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
-TSAN = -Db_sanitize=thread -Db_lundef=false
+TSAN = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false
 # Suite supervisor counts threads, and this sanitizer adds one. Suite broker starts hundreds of processes, each of which
 # takes a second to start with this sanitizer. Python is not built with it, and cannot load what is.
 TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker \
