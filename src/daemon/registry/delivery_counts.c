@@ -204,18 +204,20 @@ ww_status delivery_counts_check(const struct ww_wire_put *put, const int *fds, s
 
 static struct object *inner_of(struct ww_list *link)
 {
-	return ww_container(link, struct object, of_counting);
+	return ww_container(link, struct nesting, of_counting)->object;
 }
 
+/* One for which there is no memory is not counted: what it imports stays in flight. */
 void delivery_counts_enter(struct registry *registry, struct object *object)
 {
 	struct object *outer = file_fd(registry, object) < 0 ? NULL
 							     : object_find_outer(registry, object);
 
-	if (!outer || file_fd(registry, outer) < 0)
+	if (!outer || file_fd(registry, outer) < 0 || !object_nesting(outer) ||
+		!object_nesting(object))
 		return;
-	object->counted_in = outer;
-	ww_list_append(&outer->counting, &object->of_counting);
+	object->nesting->counted_in = outer;
+	ww_list_append(&outer->nesting->counting, &object->nesting->of_counting);
 }
 
 static bool has_inode(const struct counts_files *files, ino_t inode)
@@ -231,7 +233,9 @@ static void collect_files(struct registry *registry, const struct object *outer,
 	struct counts_files *out)
 {
 	out->count = 0;
-	ww_list_for_each (link, &outer->counting) {
+	if (!outer->nesting)
+		return;
+	ww_list_for_each (link, &outer->nesting->counting) {
 		struct counts_file file;
 
 		if (is_enough(registry)) /* what is not read counts as in flight */
@@ -249,7 +253,7 @@ static bool is_shown_elsewhere(struct registry *registry, const struct object *o
 {
 	struct stat status;
 
-	ww_list_for_each (link, &outer->counting) {
+	ww_list_for_each (link, &outer->nesting->counting) {
 		int fd = file_fd(registry, inner_of(link));
 
 		if (is_enough(registry)) /* not known: then it is not added */
@@ -329,10 +333,10 @@ static void fold(struct registry *registry, const struct object *outer, int inne
 	}
 }
 
-static void forget_inner(struct object *object)
+static void forget_inner(struct nesting *nesting)
 {
-	while (!ww_list_is_empty(&object->counting)) {
-		struct object *inner = inner_of(object->counting.next);
+	while (!ww_list_is_empty(&nesting->counting)) {
+		struct nesting *inner = inner_of(nesting->counting.next)->nesting;
 
 		ww_list_remove(&inner->of_counting);
 		inner->counted_in = NULL;
@@ -341,12 +345,16 @@ static void forget_inner(struct object *object)
 
 void delivery_counts_leave(struct registry *registry, struct object *object)
 {
-	struct object *outer = ww_steal(object->counted_in);
+	struct nesting *nesting = object->nesting;
+	struct object *outer;
 
-	forget_inner(object);
+	if (!nesting)
+		return;
+	forget_inner(nesting);
+	outer = ww_steal(nesting->counted_in);
 	if (!outer)
 		return;
-	ww_list_remove(&object->of_counting);
+	ww_list_remove(&nesting->of_counting);
 	fold(registry, outer, file_fd(registry, object));
 }
 

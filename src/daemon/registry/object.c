@@ -181,14 +181,35 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 
 	object->index = index;
 	ww_list_init(&object->of_creator);
-	ww_list_init(&object->lingering);
-	ww_list_init(&object->counting);
-	ww_list_init(&object->of_counting);
 	object->account = account_get(&registry->accounts, record->uid);
 	if (!object->account)
 		return WW_ERR_NO_MEMORY;
 	*out_object = object;
 	return WW_OK;
+}
+
+struct nesting *object_nesting(struct object *object)
+{
+	struct nesting *nesting = object->nesting;
+
+	if (nesting)
+		return nesting;
+	nesting = calloc(1, sizeof(*nesting));
+	if (!nesting)
+		return NULL;
+	ww_list_init(&nesting->lingering);
+	ww_list_init(&nesting->counting);
+	ww_list_init(&nesting->of_counting);
+	nesting->object = object;
+	object->nesting = nesting;
+	return nesting;
+}
+
+void object_free_nesting(struct object *object)
+{
+	if (object->nesting)
+		free(object->nesting->kept_for);
+	free(ww_steal(object->nesting));
 }
 
 void object_belongs(struct registry *registry, struct object *object, struct holder *creator)

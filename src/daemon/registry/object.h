@@ -37,23 +37,29 @@ struct escrows {
 	struct ww_list lists[WW_WIRE_ACCESS_WRITE + 1]; /* struct hold.of_object */
 };
 
+/* What only objects have that are inside of others, or have others inside. */
+struct nesting {
+	struct ww_list
+		lingering; /* struct object.of_creator: without their creators, until it ends */
+	/* Those inside of it that count deliveries; its place there; the outer one. */
+	struct ww_list counting; /* struct nesting.of_counting */
+	struct ww_list of_counting;
+	struct object *counted_in;   /* NULL: none */
+	struct object *object;       /* whose nesting it is */
+	struct unreceived *kept_for; /* which inner objects are kept with it; NULL: all */
+};
+
 struct object {
 	struct ww_map_node by_id;     /* removed ones too: then there may be several of one id */
 	struct ww_map_node by_name;   /* while it has a name and is not removed */
 	struct escrows *escrow_lists; /* NULL: none */
-	/* In holder.put, with a last will in holder.signal_pages; or in object.lingering. */
+	/* In holder.put, with a last will in holder.signal_pages; or in nesting.lingering. */
 	struct ww_list of_creator;
-	/* struct object.of_creator: inside of it, without their creators, until it ends. */
-	struct ww_list lingering;
 	struct account *account;
 	struct holder *creator; /* the creator; NULL: has ended */
 	struct expiry *expiry;
 	struct last_will *last_will; /* NULL: none */
-	/* Those inside of it that count deliveries; its place there; the outer one. */
-	struct ww_list counting;
-	struct ww_list of_counting;
-	struct object *counted_in;   /* NULL: none */
-	struct unreceived *kept_for; /* which inner objects are kept with it; NULL: all */
+	struct nesting *nesting;     /* NULL: none */
 	uint32_t index;
 	uint32_t holders;
 	uint32_t escrows : 31;
@@ -137,6 +143,10 @@ uint64_t object_count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
  * WW_ERR_NO_MEMORY.
  */
 ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object);
+
+/* An object's nesting, which is made if there is none. Return: NULL: there is no memory. */
+struct nesting *object_nesting(struct object *object);
+void object_free_nesting(struct object *object);
 
 /* Adds an object that its record describes to the maps. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status object_map(struct registry *registry, struct object *object);
@@ -226,7 +236,7 @@ void object_end_kept(struct registry *registry, struct object *object);
 
 /*
  * If an object lingers, adds it to the list of the one that it is inside of, or ends it if that has
- * ended. Does nothing with other objects.
+ * ended, or without memory. Does nothing with other objects.
  */
 void object_linger(struct registry *registry, struct object *object);
 

@@ -83,7 +83,7 @@ static void object_free(struct registry *registry, struct object *object)
 	object_disown(registry, object);
 	ww_map_remove(&registry->by_id, &object->by_id);
 	account_put(&registry->accounts, object->account);
-	free(object->kept_for);
+	object_free_nesting(object);
 	table_give(&registry->object_table, object->index);
 }
 
@@ -161,7 +161,7 @@ static void object_end_lingering(struct registry *registry, struct object *objec
 {
 	struct ww_list *link;
 
-	while ((link = ww_list_take_first(&object->lingering)))
+	while (object->nesting && (link = ww_list_take_first(&object->nesting->lingering)))
 		ww_list_append(&registry->doomed, link);
 	if (registry->is_ending_doomed)
 		return;
@@ -185,7 +185,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 	struct ww_layout_object_record *record = object_record(registry, object);
 	struct charge charge = object_charge(record);
 	bool is_replacement = object_is_replacement(registry, object);
-	struct object *outer = object->counted_in;
+	struct object *outer = object->nesting ? object->nesting->counted_in : NULL;
 
 	registry->changed(registry->context, object, what);
 	object_unmap_name(registry, object);
@@ -261,17 +261,19 @@ static bool object_is_lingering(const struct registry *registry, const struct ob
 
 void object_linger(struct registry *registry, struct object *object)
 {
+	struct nesting *nesting;
 	struct object *outer;
 
 	if (!object_is_lingering(registry, object))
 		return;
 	object_disown(registry, object);
 	outer = object_find_outer(registry, object);
-	if (!outer) {
+	nesting = outer ? object_nesting(outer) : NULL;
+	if (!nesting) {
 		object_end(registry, object, WW_WIRE_WHAT_GONE);
 		return;
 	}
-	ww_list_append(&outer->lingering, &object->of_creator);
+	ww_list_append(&nesting->lingering, &object->of_creator);
 	if (object_stays(registry, object))
 		object_report_left(registry, object);
 }

@@ -48,6 +48,25 @@ static void show(struct registry *registry, struct object *object)
 		object_record(registry, object)->expires_ns);
 }
 
+/* Without memory, all inner objects are kept. */
+static void remember_needs(struct object *object, const struct unreceived *unreceived)
+{
+	struct nesting *nesting = object_nesting(object);
+
+	if (!nesting)
+		return;
+	nesting->kept_for = malloc(sizeof(*nesting->kept_for));
+	if (nesting->kept_for)
+		*nesting->kept_for = *unreceived;
+}
+
+static bool needs(const struct object *outer, const uint8_t id[WW_WIRE_ID_BYTES])
+{
+	const struct nesting *nesting = outer->nesting;
+
+	return !nesting || !nesting->kept_for || unreceived_needs(nesting->kept_for, id);
+}
+
 static bool keep_for(struct registry *registry, struct object *object,
 	const struct unreceived *unreceived)
 {
@@ -55,9 +74,7 @@ static bool keep_for(struct registry *registry, struct object *object,
 
 	if (object_set_end(registry, object, now_ns, keep_ns(registry, unreceived)) < 0)
 		return false;
-	object->kept_for = malloc(sizeof(*object->kept_for));
-	if (object->kept_for)
-		*object->kept_for = *unreceived;
+	remember_needs(object, unreceived);
 	object_record(registry, object)->life = WW_WIRE_LIFE_KEPT;
 	last_will_note_reader(registry, object); /* a process that imports late reads the page */
 	show(registry, object);
@@ -82,13 +99,12 @@ bool object_keep_inside(struct registry *registry, struct object *object)
 	struct object *outer = object_find_outer(registry, object);
 
 	if (!outer || object->last_will || !object_is_kept(object_record(registry, outer)) ||
-		(outer->kept_for &&
-			!unreceived_needs(outer->kept_for, object_record(registry, object)->id)))
+		!needs(outer, object_record(registry, object)->id) || !object_nesting(outer))
 		return false;
 	if (!object->creator && !ww_list_is_empty(&object->of_creator))
 		return true; /* it is there already */
 	object_disown(registry, object);
-	ww_list_append(&outer->lingering, &object->of_creator);
+	ww_list_append(&outer->nesting->lingering, &object->of_creator);
 	return true;
 }
 

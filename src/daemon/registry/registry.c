@@ -460,7 +460,7 @@ static void registry_close_items(struct registry *registry)
 	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
 		expiry_stop(&object->expiry);
 		free(object->escrow_lists);
-		free(object->kept_for);
+		object_free_nesting(object);
 		last_will_close(registry, object);
 	}
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
