@@ -273,9 +273,13 @@ WW_API ww_status ww_client_call(ww_client *client, uint32_t function,
  * run, failed or was cancelled: the ticket says which. So a stream of the client can wait for calls
  * without anybody waiting for the reply. ww_timeline_stream_wait() returns when the server has
  * submitted the call: when its function has returned, if it works on its stream. With
- * WW_WAIT_UNSUBMITTED it returns at once. Do not use that if the server is of another user, or may
- * wait for this stream itself: only the end of the server ends a wait for a call that is never
- * started.
+ * WW_WAIT_UNSUBMITTED it returns at once. Do not use that if the server may wait for this stream
+ * itself: only the end of the server ends a wait for a call that is never started.
+ *
+ * If the server is another user's, ww_timeline_stream_wait() needs WW_WAIT_OTHER_USER. Without it
+ * the wait is one of the CPU, until the call is complete, and nothing is enqueued: so a server
+ * that never completes a call does not stop the client's stream. ww_ticket_stream_wait() waits with
+ * the call's deadline as a limit.
  *
  * A call of the server is made for this, in that lane. Each use asks again: keep the timeline.
  *
@@ -295,6 +299,30 @@ WW_API ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint6
  *         record; WW_ERR_FORKED.
  */
 WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *cancel);
+
+/**
+ * ww_ticket_stream_wait() - have a stream's further work wait until a call is complete
+ * @ticket:      borrowed
+ * @stream:      borrowed; of this process
+ * @flags:       WW_WAIT_... bits of timeline.h
+ * @timeout_ns:  how long to wait on the CPU; 0: not at all; WW_FOREVER
+ * @cancel:      borrowed; may be NULL: cancel.h. The call goes on
+ *
+ * As ww_timeline_stream_wait() for the value of the call: nobody needs to wait for the reply. The
+ * client must have had the timeline of the call's lane (ww_client_lane_timeline()) before.
+ *
+ * If the server is another user's, and @flags has no WW_WAIT_OTHER_USER, this waits for the reply
+ * on the CPU, until the call's deadline at most, and the stream waits for nothing. The timeline of
+ * the lane is not needed then.
+ *
+ * Return: WW_OK (the stream waits, or the call has ended: the ticket says how); WW_NOT_READY (the
+ *         time is over, or the flag is set: the call goes on); WW_TIMED_OUT (the call's deadline
+ *         has passed, and the server has not answered; the error record says so, too).
+ *         With any of these two nothing was enqueued. WW_ERR_STATE (the client has not had the
+ *         lane's timeline); WW_ERR_INVALID (flags); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ */
+WW_API ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
+	uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
  * ww_ticket_result() - a result of a call that ended with WW_OK

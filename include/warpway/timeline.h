@@ -188,22 +188,30 @@ WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_
 
 /* ww_timeline_stream_wait(): enqueue the wait also before its signal is submitted */
 #define WW_WAIT_UNSUBMITTED UINT64_C(0x1)
+/* ... and of a timeline of ww_client_lane_timeline() also if the server is another user's */
+#define WW_WAIT_OTHER_USER UINT64_C(0x2)
 
 /**
  * ww_timeline_stream_wait() - have a stream's further work wait until a value is reached
  * @timeline:    borrowed; kept until the stream has gone on
  * @stream:      borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:       at most WW_TIMELINE_MAX
- * @flags:       0 or WW_WAIT_UNSUBMITTED
+ * @flags:       WW_WAIT_... bits
  * @timeout_ns:  how long to wait, on the CPU, until @value is submitted; 0: not at all; WW_FOREVER.
- *               Not used with WW_WAIT_UNSUBMITTED
+ *               Not used with WW_WAIT_UNSUBMITTED, but for what follows
  * @cancel:      borrowed; may be NULL: cancel.h; ends the wait on the CPU, not the stream's
  *
  * May block: until @value is submitted (see Submission at the top of timeline.h). The stream's own
  * waiting never blocks the caller.
  *
+ * Of a lane of a service whose server is another user's (ww_client_lane_timeline()), nothing is
+ * enqueued without WW_WAIT_OTHER_USER, whatever the other flags are: the call waits on the CPU, for
+ * @timeout_ns at most, until @value is reached. Else that user could stop the stream for as long as
+ * the server lives.
+ *
  * Return: WW_OK (enqueued, or reached already); WW_TIMED_OUT or WW_CANCELLED (@value was not
- *         submitted in time; nothing was enqueued); WW_ERR_PEER_LOST (as ww_timeline_wait(), or
+ *         submitted in time, or without WW_WAIT_OTHER_USER not reached; nothing was enqueued);
+ *         WW_ERR_PEER_LOST (as ww_timeline_wait(), or
  *         @stream was released by poison before); WW_ERR_INVALID; as ww_timeline_prepare();
  *         WW_ERR_FORKED.
  */
@@ -251,7 +259,8 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
  * itself never waits; @value need not be submitted yet.
  *
  * Return: WW_OK; WW_ERR_INVALID (@value is above WW_TIMELINE_MAX); WW_ERR_PEER_LOST (@stream is
- *         lost: an earlier wait of it ended by poison); WW_ERR_LIMIT (no more descriptors);
+ *         lost: an earlier wait of it ended by poison); WW_ERR_ACCESS (@timeline is of a lane of
+ *         another user's server, and @stream a GPU's); WW_ERR_LIMIT (no more descriptors);
  *         WW_ERR_NO_MEMORY; WW_ERR_SYSTEM (eventfd(2) failed); as ww_timeline_prepare() for the
  *         device of @stream; as ww_stream_call(); WW_ERR_FORKED.
  */

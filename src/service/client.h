@@ -12,6 +12,8 @@
 #ifndef WW_SERVICE_CLIENT_H
 #define WW_SERVICE_CLIENT_H
 
+#include <unistd.h>
+
 #include <warpway/client.h>
 
 #include "base/list.h"
@@ -60,12 +62,14 @@ struct ww_ticket {
 	struct ww_list link; /* in free_tickets */
 	ww_client *client;   /* a reference */
 	uint64_t call;
-	uint64_t value; /* of its lane's timeline */
+	uint64_t value;       /* of its lane's timeline */
+	uint64_t deadline_ns; /* WW_NEVER: none */
 	uint32_t function;
 	uint32_t lane;
 	uint32_t slot; /* while it has one */
 	bool has_slot;
 	bool has_ended;
+	bool is_answered; /* it has ended, and the server has said so */
 	bool has_started;
 	ww_status status;
 	uint64_t failed_call;
@@ -96,9 +100,10 @@ struct ww_client {
 
 	uint64_t calls;                            /* number of the last one */
 	uint64_t lane_calls[WW_SERVICE_LANES_MAX]; /* of each lane: the value of its last call */
-	struct ww_client_function lane_function;   /* WW_SERVICE_LANE_FUNCTION */
-	struct ww_client_function *functions;      /* functions_max */
-	struct ww_client_slot *slots;              /* calls_max, as are the next */
+	ww_timeline *lane_timelines[WW_SERVICE_LANES_MAX]; /* references; NULL: not asked for */
+	struct ww_client_function lane_function;           /* WW_SERVICE_LANE_FUNCTION */
+	struct ww_client_function *functions;              /* functions_max */
+	struct ww_client_slot *slots;                      /* calls_max, as are the next */
 	uint32_t *free_slots; /* a stack: the one that was freed last is used first */
 	uint32_t free_count;
 	uint32_t kept_count; /* slots that tickets keep */
@@ -135,6 +140,12 @@ static inline bool ww_client_is_lost(const struct ww_client *client)
 {
 	return __atomic_load_n(&client->server->header->lost, __ATOMIC_ACQUIRE) ||
 		ww_peer_process_has_ended(client->process);
+}
+
+/* Whether the server is of the user that the caller is. */
+static inline bool ww_client_is_of_own_user(const struct ww_client *client)
+{
+	return client->server_uid == geteuid();
 }
 
 /* Whether no further reply will come. */

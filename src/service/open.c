@@ -118,6 +118,8 @@ void ww_client_free(struct ww_client *client)
 	ww_service_bell_fini(&client->bell);
 	ww_service_page_fini(&client->page);
 	ww_timeline_drop(client->timeline);
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++)
+		ww_timeline_drop(client->lane_timelines[i]);
 	ww_signal_map_unref(client->server);
 	ww_peer_process_unref(client->process);
 	ww_attachments_fini(&client->object);

@@ -410,6 +410,7 @@ static ww_status submit(struct submission *submission, const struct ww_value *ar
 	if (ticket) {
 		ticket->call = client->calls;
 		ticket->value = client->lane_calls[submission->params.lane];
+		ticket->deadline_ns = client->requests.slots[slot].deadline_ns;
 		ticket->function = submission->index;
 		ticket->lane = submission->params.lane;
 		ticket->slot = slot;
@@ -488,6 +489,14 @@ static ww_status ask_for_timeline(ww_client *client, uint32_t lane, uint64_t dea
 	return submit(&submission, NULL, 0, deadline_ns, out_ticket);
 }
 
+/* For ww_ticket_stream_wait(). */
+static void keep_timeline(struct ww_client *client, uint32_t lane, ww_timeline *timeline)
+{
+	timeline->is_guarded = !ww_client_is_of_own_user(client);
+	ww_timeline_drop(client->lane_timelines[lane]);
+	client->lane_timelines[lane] = ww_timeline_ref(timeline);
+}
+
 ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint64_t timeout_ns,
 	ww_cancel *cancel, ww_timeline **out_timeline)
 {
@@ -506,6 +515,8 @@ ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint64_t tim
 		status = finish(ticket, deadline_ns);
 	if (status == WW_OK)
 		status = ww_ticket_timeline(ticket, out_timeline);
+	if (status == WW_OK)
+		keep_timeline(client, lane, *out_timeline);
 	ww_ticket_unref(ticket);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/utf8.h"
+#include "device/stream.h"
 #include "service/client.h"
 #include "service/service.h"
 
@@ -31,6 +32,7 @@ ww_ticket *ww_ticket_new(struct ww_client *client)
 	ticket->client = ww_client_ref(client);
 	ticket->has_slot = false;
 	ticket->has_ended = false;
+	ticket->is_answered = false;
 	ticket->has_started = false;
 	ticket->is_decoded = false;
 	ticket->record_bytes = 0;
@@ -149,6 +151,7 @@ void ww_client_reap(struct ww_client *client, uint32_t index, bool is_done)
 	ww_client_holds_release(slot->holds);
 	if (ticket) {
 		ticket->has_ended = true;
+		ticket->is_answered = is_done;
 		ticket->has_started = ww_service_replies_is_started(&client->replies, index,
 			slot->call);
 		ticket->message[0] = 0;
@@ -248,6 +251,64 @@ ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *canc
 	if (!ticket->has_ended)
 		(void)wait_for_reply(ticket, ww_clock_deadline_ns(timeout_ns));
 	return ticket->has_ended ? end_status(ticket) : WW_NOT_READY;
+}
+
+/* --- a stream that waits --- */
+
+/* Nothing is enqueued. Return: as ww_ticket_stream_wait(). */
+static ww_status wait_by_cpu(ww_ticket *ticket, uint64_t deadline_ns)
+{
+	bool is_limit = ticket->deadline_ns <= deadline_ns;
+
+	(void)wait_for_reply(ticket, is_limit ? ticket->deadline_ns : deadline_ns);
+	if (ticket->has_ended)
+		return ticket->is_answered ? WW_OK : end_status(ticket);
+	if (ticket->deadline_ns > ww_clock_now_ns())
+		return WW_NOT_READY;
+	ww_fail(WW_TIMED_OUT,
+		"the deadline of call %" PRIu64 " has passed, and its server, of user %" PRIu32
+		", has not answered; the stream does not wait for it",
+		ticket->call, ticket->client->server_uid);
+	return WW_TIMED_OUT;
+}
+
+/* As the stream may wait for it. Return: as ww_ticket_stream_wait(). */
+static ww_status wait_by_stream(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
+	uint64_t deadline_ns)
+{
+	ww_timeline *timeline = ticket->client->lane_timelines[ticket->lane];
+	ww_status status;
+
+	if (!timeline)
+		return ww_fail(WW_ERR_STATE,
+			"a stream cannot wait for call %" PRIu64 ": the timeline of lane %" PRIu32
+			" is not known; call ww_client_lane_timeline() before the calls of the lane",
+			ticket->call, ticket->lane);
+	status = ww_timeline_stream_wait(timeline, stream, ticket->value, flags,
+		ww_client_time_left(deadline_ns), NULL);
+	return status > 0 ? WW_NOT_READY : status;
+}
+
+ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
+	uint64_t timeout_ns, ww_cancel *cancel)
+{
+	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+
+	ww_try(ww_process_enter());
+	ww_require(ticket && stream, "ww_ticket_stream_wait: ticket or stream is NULL");
+	ww_try(ww_ref_check(&ticket->client->ref, "a client"));
+	if (flags & ~(WW_WAIT_UNSUBMITTED | WW_WAIT_OTHER_USER))
+		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wait of a stream",
+			flags);
+	ww_try(ww_stream_check(stream));
+	if (!ticket->has_ended)
+		look_at_reply(ticket);
+	if (ticket->has_ended)
+		return ticket->is_answered ? WW_OK : end_status(ticket);
+	if (!ww_client_is_of_own_user(ticket->client) && !(flags & WW_WAIT_OTHER_USER))
+		return wait_by_cpu(ticket, deadline_ns);
+	return wait_by_stream(ticket, stream, flags, deadline_ns);
 }
 
 /* --- results --- */

@@ -33,6 +33,7 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_timeline_params)
 #define INFO_V1_BYTES   sizeof(struct ww_timeline_info)
+#define WAIT_FLAGS      (WW_WAIT_UNSUBMITTED | WW_WAIT_OTHER_USER)
 
 static struct ww_timeline *timeline_new(struct ww_signal_map *page, uint64_t offset)
 {
@@ -429,9 +430,9 @@ static ww_status await(struct ww_timeline *timeline, struct awaited *awaited, ui
 
 static ww_status check_wait(uint64_t value, uint64_t flags)
 {
-	if (flags & ~WW_WAIT_UNSUBMITTED)
+	if (flags & ~WAIT_FLAGS)
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%" PRIx64 " for a wait of a stream",
-			flags & ~WW_WAIT_UNSUBMITTED);
+			flags & ~WAIT_FLAGS);
 	if (value > WW_TIMELINE_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"value %" PRIu64 " will never be reached: the highest is 2^62", value);
@@ -471,6 +472,7 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	struct awaited awaited = {.value = value, .is_submission = true};
+	bool is_at_once = flags & WW_WAIT_UNSUBMITTED;
 	ww_status status;
 
 	ww_try(ww_process_enter());
@@ -478,8 +480,12 @@ ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *stream, uint
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, flags));
 	ww_try(ww_stream_check(stream));
-	status = await(timeline, &awaited, flags & WW_WAIT_UNSUBMITTED ? 0 : timeout_ns);
-	if (status < 0 || (status != WW_OK && !(flags & WW_WAIT_UNSUBMITTED)))
+	if (timeline->is_guarded && !(flags & WW_WAIT_OTHER_USER)) {
+		awaited.is_submission = false;
+		return await(timeline, &awaited, timeout_ns);
+	}
+	status = await(timeline, &awaited, is_at_once ? 0 : timeout_ns);
+	if (status < 0 || (status != WW_OK && !is_at_once))
 		return status;
 	/* Reached: whatever the stream does from now on comes after it anyway. */
 	if (status == WW_OK && value <= awaited.look.reached)
@@ -501,6 +507,16 @@ static void notify(void *context)
 	(void)eventfd_write(notice->fd, 1);
 	close(notice->fd);
 	free(notice);
+}
+
+/* That the stream waits is no harm where no other work can be stuck behind it. */
+static ww_status check_guard(const struct ww_timeline *timeline, const struct ww_stream *stream)
+{
+	if (!timeline->is_guarded || stream->device->backend->id == WW_BACKEND_HOST)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"a stream of a GPU cannot wait for this timeline to make a descriptor readable: "
+		"its server is of another user; use a stream of the host device");
 }
 
 static ww_status enqueue_notice(ww_stream *stream, struct notice *notice, int fd)
@@ -526,6 +542,7 @@ ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, uint64_t
 		"ww_timeline_eventfd: timeline, stream or out_fd is NULL");
 	ww_try(ww_ref_check(&timeline->ref, "a timeline"));
 	ww_try(check_wait(value, 0));
+	ww_try(check_guard(timeline, stream));
 	ww_try(ww_stream_check(stream));
 	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)

@@ -25,6 +25,16 @@ static ww_status run_gate(void *context, ww_call *call)
 	return WW_OK;
 }
 
+/* The same, for a gate that is initialised, and may be open already. */
+static ww_status run_pass(void *context, ww_call *call)
+{
+	ww_stream *stream;
+
+	(void)context;
+	MUST_OK(ww_call_stream(call, &stream));
+	return ww_stream_call(stream, gate_pass, &gate);
+}
+
 static ww_status run_tick(void *context, ww_call *call)
 {
 	ww_stream *stream;
@@ -38,6 +48,41 @@ static void offer(const struct stage *stage, const char *name, ww_service_fn fn)
 {
 	MUST_OK(ww_service_offer(stage->service, name, "", fn, NULL,
 		WW_PARAMS(struct ww_function_params, .flags = WW_FUNCTION_ENQUEUES)));
+}
+
+/* The ticket's way to have a stream wait, of the own user's server. */
+CASE(service_stream_waits_for_a_ticket, SERVICES)
+{
+	const uint64_t unknown = ~(WW_WAIT_UNSUBMITTED | WW_WAIT_OTHER_USER);
+	ww_timeline *timeline;
+	ww_ticket *tickets[2];
+	struct stage stage;
+	ww_stream *stream;
+
+	gate_init(&gate);
+	stage_begin(&stage, NULL);
+	offer(&stage, "gate", run_pass);
+	stream = stream_make(scene.device);
+	tickets[0] = stage_submit(&stage, "gate", NULL, 0);
+	MUST_REFUSE(WW_ERR_STATE, "ww_client_lane_timeline()",
+		ww_ticket_stream_wait(tickets[0], stream, 0, FOREVER, NULL));
+	gate_open(&gate);
+	MUST_OK(ww_ticket_wait(tickets[0], FOREVER, NULL));
+	MUST_OK(ww_ticket_stream_wait(tickets[0], stream, 0, FOREVER, NULL)); /* it has ended */
+	MUST_OK(ww_client_lane_timeline(stage.client, 0, FOREVER, NULL, &timeline));
+	ww_timeline_unref(timeline);
+	tickets[1] = stage_submit(&stage, "gate", NULL, 0);
+	MUST_REFUSE(WW_ERR_INVALID, "flags",
+		ww_ticket_stream_wait(tickets[1], stream, unknown, FOREVER, NULL));
+	MUST_OK(ww_ticket_stream_wait(tickets[1], stream, 0, FOREVER, NULL));
+	MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+	gate_open(&gate);
+	MUST_OK(ww_stream_synchronize(stream, FOREVER, NULL));
+	MUST_OK(ww_ticket_wait(tickets[1], FOREVER, NULL));
+	for (int i = 0; i < 2; i++)
+		ww_ticket_unref(tickets[i]);
+	ww_stream_unref(stream);
+	stage_end(&stage);
 }
 
 /* A driver would wait when the stream is full, and the server with it. */

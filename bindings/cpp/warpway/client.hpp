@@ -66,6 +66,22 @@ public:
 		return try_wait(limit, stop).value();
 	}
 
+	/*
+	 * ww_ticket_stream_wait(): not_ready: the call goes on; timed_out: the call's deadline has
+	 * passed, on a server of another user.
+	 */
+	warpway::result<outcome> try_stream_wait(const stream &by, timeout limit,
+		wait_mode mode = wait_mode::usual, const cancel &stop = {}) const noexcept
+	{
+		return detail::ended(ww_ticket_stream_wait(get(), by.get(),
+			static_cast<std::uint64_t>(mode), limit.ns(), stop.get()));
+	}
+	[[nodiscard]] outcome stream_wait(const stream &by, timeout limit,
+		wait_mode mode = wait_mode::usual, const cancel &stop = {}) const
+	{
+		return try_stream_wait(by, limit, mode, stop).value();
+	}
+
 	/* ww_ticket_result(): what it refers to is valid as long as the ticket. */
 	warpway::result<value> try_result(std::uint32_t index) const noexcept
 	{

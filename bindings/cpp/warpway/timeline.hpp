@@ -18,7 +18,9 @@ inline namespace WARPWAY_ABI
 /* WW_WAIT_..., of stream_wait() */
 enum class wait_mode : std::uint64_t {
 	usual = 0,
-	unsubmitted = WW_WAIT_UNSUBMITTED
+	unsubmitted = WW_WAIT_UNSUBMITTED,
+	other_user = WW_WAIT_OTHER_USER,
+	other_user_unsubmitted = WW_WAIT_OTHER_USER | WW_WAIT_UNSUBMITTED
 };
 
 /* WW_TIMELINE_... */

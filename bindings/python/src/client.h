@@ -103,6 +103,13 @@ ww_status ticket_state_wait(struct ticket_state *ticket, uint64_t timeout_ns, ww
 void ticket_state_cancel(struct ticket_state *ticket);
 /* Return: as ww_ticket_info_get(). */
 ww_status ticket_state_info(struct ticket_state *ticket, struct ww_ticket_info *info);
+/*
+ * As ww_ticket_stream_wait().
+ * @out_is_late:  with WW_TIMED_OUT: the call's deadline has passed; else @timeout_ns has
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; CLIENT_CLOSED; an error.
+ */
+ww_status ticket_state_stream_wait(struct ticket_state *ticket, ww_stream *stream, uint64_t flags,
+	uint64_t timeout_ns, ww_cancel *cancel, bool *out_is_late);
 /* What a result points to is valid as long as the ticket. Return: as ww_ticket_result(). */
 ww_status ticket_state_result(struct ticket_state *ticket, uint32_t index,
 	struct ww_value *out_value);

@@ -479,6 +479,40 @@ ww_status ticket_state_wait(struct ticket_state *ticket, uint64_t timeout_ns, ww
 	}
 }
 
+struct stream_wait {
+	ww_ticket *ticket;
+	ww_stream *stream;
+	uint64_t flags;
+	bool is_late;
+};
+
+static ww_status stream_wait_by(ww_client *client, void *call, uint64_t timeout_ns,
+	ww_cancel *cancel)
+{
+	struct stream_wait *wait = call;
+	ww_status status = ww_ticket_stream_wait(wait->ticket, wait->stream, wait->flags,
+		timeout_ns, cancel);
+
+	(void)client;
+	wait->is_late = status == WW_TIMED_OUT;
+	if (wait->is_late)
+		return WW_OK;
+	if (status != WW_NOT_READY)
+		return status;
+	return cancel && ww_cancel_is_set(cancel) ? WW_CANCELLED : WW_TIMED_OUT;
+}
+
+ww_status ticket_state_stream_wait(struct ticket_state *ticket, ww_stream *stream, uint64_t flags,
+	uint64_t timeout_ns, ww_cancel *cancel, bool *out_is_late)
+{
+	struct stream_wait wait = {.ticket = ticket->ticket, .stream = stream, .flags = flags};
+	ww_status status = client_state_call(ticket->client, stream_wait_by, &wait, timeout_ns,
+		cancel);
+
+	*out_is_late = wait.is_late;
+	return wait.is_late ? WW_TIMED_OUT : status;
+}
+
 void ticket_state_cancel(struct ticket_state *ticket)
 {
 	state_enter(ticket->client);

@@ -30,6 +30,7 @@ static const struct {
 	{"ww_array_index",            "an int"},
 	{"ww_channel_consumer_info_get()", "Channel.who()"},
 	{"ww_channel_next_event()",   "Channel.next_event()"},
+	{"ww_client_lane_timeline()", "Client.lane_timeline()"},
 	{"ww_dlpack_export",          "max_version=(1, 0)"},
 	{"ww_event_synchronize()",    "Event.synchronize()"},
 	{"ww_export_params.escrow_ns", "token(escrow=seconds)"},

@@ -236,6 +236,60 @@ static PyObject *ticket_result(PyObject *self, PyObject *arguments, PyObject *ke
 	return ticket_wait(self, timeout_ns, cancel, false);
 }
 
+/* --- a stream that waits --- */
+
+struct stream_wait_call {
+	struct ticket_state *state;
+	ww_stream *stream; /* a reference */
+	uint64_t flags;
+	bool is_late;
+};
+
+static ww_status run_stream_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel)
+{
+	struct stream_wait_call *args = call;
+
+	return ticket_state_stream_wait(args->state, args->stream, args->flags, timeout_ns, cancel,
+		&args->is_late);
+}
+
+static PyObject *fail_stream_wait(struct core *core, const struct stream_wait_call *call,
+	ww_status status)
+{
+	if (status != WW_TIMED_OUT)
+		return client_fail(core, status);
+	return error_raise_text(core, status,
+		call->is_late ? "the deadline of call %llu has passed, and the server has not "
+				"answered; the stream does not wait for it"
+			      : "call %llu has not come so far within the time limit; the stream "
+				"does not wait for it",
+		(unsigned long long)call->state->info.number);
+}
+
+static PyObject *ticket_stream_wait(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"stream", "timeout", "unsubmitted", "other_user", "cancel", NULL};
+	struct stream_wait_call call = {.state = ticket_of(self)->state};
+	PyObject *stream, *cancel = NULL;
+	uint64_t timeout_ns = WW_FOREVER;
+	int unsubmitted = 0, other_user = 0;
+	ww_status status;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O&$ppO:stream_wait", names,
+		    &stream, convert_timeout, &timeout_ns, &unsubmitted, &other_user, &cancel))
+		return NULL;
+	call.flags = (unsubmitted ? WW_WAIT_UNSUBMITTED : 0) |
+		(other_user ? WW_WAIT_OTHER_USER : 0);
+	call.stream = convert_stream(core_of(self), NULL, stream);
+	if (!call.stream)
+		return NULL;
+	status = wait_run(core_of(self), run_stream_wait, &call, timeout_ns, cancel);
+	if (status != WW_OK)
+		fail_stream_wait(core_of(self), &call, status);
+	handle_return(&stream_class, call.stream);
+	return status == WW_OK ? Py_NewRef(Py_None) : NULL;
+}
+
 static PyObject *ticket_cancel(PyObject *self, PyObject *unused)
 {
 	(void)unused;
@@ -311,6 +365,25 @@ static PyMethodDef methods[] = {
 		"    function may have run.\n"
 		"DependencyFailed\n    A call that it depends on has failed: `failed_call` is its number. 0: the value that\n"
 		"    the call starts after never comes."},
+	{"stream_wait", KEYWORDS(ticket_stream_wait), METH_VARARGS | METH_KEYWORDS,
+		"stream_wait($self, /, stream, timeout=None, *, unsubmitted=False, other_user=False, cancel=None)"
+		"\n--\n\n"
+		"Have a stream's further work wait until the call is complete, however it ends.\n\n"
+		"Nobody needs to wait for the reply. `Client.lane_timeline` of the lane must have been called\n"
+		"before the calls.\n\n"
+		"If the server is another user's, the CPU waits for the reply instead, until the call's\n"
+		"deadline at most, and the stream does not wait at all: so that user cannot stop it.\n\n"
+		"Parameters\n----------\n"
+		"stream : Stream or what it takes\n"
+		"timeout : float or None\n"
+		"    Seconds; how long the CPU waits until the server has enqueued the call's work.\n"
+		"unsubmitted : bool\n    As of `Timeline.wait`: do not wait for that.\n"
+		"other_user : bool\n    Let the stream wait, too, if the server is another user's.\n"
+		"cancel : Cancel, optional\n    It ends the wait of the CPU; the call goes on.\n\n"
+		"Raises\n------\n"
+		"Timeout\n    `timeout`, or the deadline of a call to another user's server, passed first.\n"
+		"WrongState\n    `Client.lane_timeline` was not called.\n"
+		"PeerLost\n    The server has ended; or `stream` is lost."},
 	{"cancel", ticket_cancel, METH_NOARGS,
 		"cancel($self, /)\n--\n\n"
 		"Cancel the call.\n\n"

@@ -131,22 +131,25 @@ static ww_status run_wait(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 
 static PyObject *timeline_wait(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = {"value", "timeout", "stream", "unsubmitted", "cancel", NULL};
+	static char *names[] = {"value", "timeout", "stream", "unsubmitted", "other_user", "cancel",
+		NULL};
 	PyObject *stream = Py_None, *cancel = NULL;
 	struct core *core = core_of(self);
 	struct wait_call call = {.stream = NULL};
 	uint64_t timeout_ns = WW_FOREVER;
-	int unsubmitted = 0;
+	int unsubmitted = 0, other_user = 0;
 	ww_status status;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O&$OpO:wait", names,
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O&|O&$OppO:wait", names,
 		    convert_value, &call.value, convert_timeout, &timeout_ns, &stream, &unsubmitted,
-		    &cancel))
+		    &other_user, &cancel))
 		return NULL;
-	if (unsubmitted && stream == Py_None)
+	if ((unsubmitted || other_user) && stream == Py_None)
 		return PyErr_Format(PyExc_ValueError,
-			"unsubmitted=True is for the wait of a stream: give stream=, too");
-	call.flags = unsubmitted ? WW_WAIT_UNSUBMITTED : 0;
+			"%s=True is for the wait of a stream: give stream=, too",
+			unsubmitted ? "unsubmitted" : "other_user");
+	call.flags = (unsubmitted ? WW_WAIT_UNSUBMITTED : 0) |
+		(other_user ? WW_WAIT_OTHER_USER : 0);
 	if (!borrow_both(self, stream, &call))
 		return NULL;
 	status = WW_NOT_READY;
@@ -390,7 +393,8 @@ static PyMethodDef methods[] = {
 		"PeerLost\n"
 		"    The stream waited for a process that ended: what it computed since is not valid."},
 	{"wait", KEYWORDS(timeline_wait), METH_VARARGS | METH_KEYWORDS,
-		"wait($self, /, value, timeout=None, *, stream=None, unsubmitted=False, cancel=None)\n--\n\n"
+		"wait($self, /, value, timeout=None, *, stream=None, unsubmitted=False, other_user=False, "
+		"cancel=None)\n--\n\n"
 		"Wait until a value is reached; or have a stream wait for it.\n\n"
 		"Parameters\n----------\n"
 		"value : int\n"
@@ -403,6 +407,9 @@ static PyMethodDef methods[] = {
 		"unsubmitted : bool\n"
 		"    With `stream`: enqueue its wait at once. Streams of a GPU that wait for what nobody has\n"
 		"    submitted can block each other for ever: see warpway/timeline.h.\n"
+		"other_user : bool\n"
+		"    With `stream`, of a lane of another user's service: let the stream wait. Without it the\n"
+		"    CPU waits until the value is reached, so that user cannot stop the stream.\n"
 		"cancel : Cancel, optional\n    Ends the wait of the CPU.\n\n"
 		"A wait that began before `close` goes on.\n\n"
 		"Raises\n------\n"
@@ -410,7 +417,8 @@ static PyMethodDef methods[] = {
 		"PeerLost\n"
 		"    The signaller ended, or closed the timeline, below the value; or `stream` is lost."},
 	{"wait_async", KEYWORDS(timeline_wait_async), METH_VARARGS | METH_KEYWORDS,
-		"wait_async($self, /, value, timeout=None, *, stream=None, unsubmitted=False)\n--\n\n"
+		"wait_async($self, /, value, timeout=None, *, stream=None, unsubmitted=False, other_user=False)"
+		"\n--\n\n"
 		"A coroutine that does what `wait` does, in a thread of its own.\n\n"
 		"When it is cancelled, the wait ends."},
 	{"query", timeline_query, METH_O,

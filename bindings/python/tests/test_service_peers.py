@@ -177,11 +177,25 @@ def test_streams_wait_for_calls(device, server):
         assert first.value < last.value and not timeline.query(first.value)
         first.cancel()
         assert child.receive() == "cancelled"
-        timeline.wait(last.value, stream=stream, timeout=LIMIT_S)
+        timeline.wait(last.value, stream=stream, timeout=LIMIT_S, other_user=True)
+        last.stream_wait(stream, LIMIT_S)
         stream.synchronize(LIMIT_S)
         assert (copy_of(x) == 3 * np.arange(COUNT)).all() and timeline.query(last.value)
         with pytest.raises(warpway.InvalidArgument, match="lane"):
             client.lane_timeline(64)
+        with pytest.raises(ValueError, match="other_user"):
+            timeline.wait(1, other_user=True)
+        running = client.submit("keep_running", lane=3)
+        assert child.receive() == "running"
+        with pytest.raises(warpway.Timeout, match="stream does not wait"):
+            running.stream_wait(stream, 0.001)
+        running.stream_wait(stream, unsubmitted=True)
+        elsewhere = client.submit("echo", 1, lane=4)
+        with pytest.raises(warpway.WrongState, match="lane_timeline"):
+            elsewhere.stream_wait(stream, LIMIT_S)
+        running.cancel()
+        assert child.receive() == "cancelled"
+        stream.synchronize(LIMIT_S)
 
 
 def test_killed_server(server):

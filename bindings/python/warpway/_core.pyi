@@ -490,6 +490,7 @@ class Timeline:
         *,
         stream: _Stream | None = None,
         unsubmitted: bool = False,
+        other_user: bool = False,
         cancel: Cancel | None = None,
     ) -> None: ...
     def wait_async(
@@ -499,6 +500,7 @@ class Timeline:
         *,
         stream: _Stream | None = None,
         unsubmitted: bool = False,
+        other_user: bool = False,
     ) -> Coroutine[Any, Any, None]: ...
     def query(self, value: SupportsIndex, /) -> bool: ...
     def prepare(self, device: _Device, /) -> None: ...
@@ -1212,6 +1214,15 @@ class Ticket:
     @property
     def value(self) -> int: ...
     def result(self, timeout: float | None = None, *, cancel: Cancel | None = None) -> Any: ...
+    def stream_wait(
+        self,
+        stream: _Stream,
+        timeout: float | None = None,
+        *,
+        unsubmitted: bool = False,
+        other_user: bool = False,
+        cancel: Cancel | None = None,
+    ) -> None: ...
     def cancel(self) -> None: ...
     def __await__(self) -> Generator[Any, None, Any]: ...
 
