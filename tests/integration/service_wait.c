@@ -6,6 +6,7 @@
  */
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "integration/service.h"
 
@@ -41,6 +42,15 @@ static void waiting_end(struct waiting *waiting)
 	agent_end(&waiting->server);
 	scene_has_objects(0);
 	scene_end();
+}
+
+/* All its threads stand still when this returns. */
+static void server_stop(const struct waiting *waiting)
+{
+	siginfo_t stopped;
+
+	MUST_CALL(kill(waiting->server.pid, SIGSTOP));
+	MUST_CALL(waitid(P_PID, (id_t)waiting->server.pid, &stopped, WSTOPPED));
 }
 
 static ww_ticket *submit(struct waiting *waiting, uint64_t deadline_ns)
@@ -80,7 +90,7 @@ CASE(service_of_another_user_leaves_streams_free, NEEDS_VALUES | NEEDS_ROOT)
 	ww_ticket *tickets[2];
 
 	waiting_begin(&waiting);
-	MUST_CALL(kill(waiting.server.pid, SIGSTOP));
+	server_stop(&waiting);
 	tickets[0] = submit(&waiting, 0);
 	tickets[1] = submit(&waiting, SHORT_NS);
 	MUST_STATUS(WW_NOT_READY, ww_ticket_stream_wait(tickets[0], waiting.stream, 0, 0, NULL));
@@ -119,7 +129,7 @@ CASE(service_of_another_user_may_hold_a_stream, NEEDS_VALUES | NEEDS_ROOT)
 	ww_ticket *ticket;
 
 	waiting_begin(&waiting);
-	MUST_CALL(kill(waiting.server.pid, SIGSTOP));
+	server_stop(&waiting);
 	ticket = submit(&waiting, 0);
 	MUST_OK(ww_ticket_stream_wait(ticket, waiting.stream, flags, 0, NULL));
 	MUST_STATUS(WW_NOT_READY, ww_stream_query(waiting.stream));
@@ -136,7 +146,7 @@ CASE(service_of_another_user_that_ends_is_noticed, NEEDS_VALUES | NEEDS_ROOT)
 	ww_ticket *ticket;
 
 	waiting_begin(&waiting);
-	MUST_CALL(kill(waiting.server.pid, SIGSTOP));
+	server_stop(&waiting);
 	ticket = submit(&waiting, 0);
 	child_kill(&waiting.server);
 	MUST_STATUS(WW_ERR_PEER_LOST,
