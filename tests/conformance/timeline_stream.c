@@ -493,7 +493,7 @@ CASE(timeline_stream_wait_refuses, WW_CAP_STREAM_VALUE)
 	ww_timeline *timeline = timeline_make(0, 0);
 
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
-		ww_timeline_stream_wait(timeline, pair.a, 0, 2, 0, NULL));
+		ww_timeline_stream_wait(timeline, pair.a, 0, 4, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "flags",
 		ww_timeline_stream_wait(timeline, pair.a, 0, UINT64_C(1) << 40, 0, NULL));
 	MUST_REFUSE(WW_ERR_INVALID, "2^62",
