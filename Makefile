@@ -104,7 +104,7 @@ mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS
 	@for abi in openmpi mpich; do \
 		[ ! -x $(BUILD)/tests/mpi/mpi_random_$$abi ] || tests/mpi/random_test.py $$abi \
 			$(abspath $(BUILD))/src/mpi/libwarpway_mpi_$$abi.so $(abspath $(BUILD))/tests/fakecuda \
-			$(BUILD)/tests/mpi/mpi_random_$$abi --seeds $(SEEDS) --first $(FIRST) --ranks $(RANKS) || exit 1; \
+			$(abspath $(BUILD))/src/daemon/warpwayd $(BUILD)/tests/mpi/mpi_random_$$abi --seeds $(SEEDS) --first $(FIRST) --ranks $(RANKS) || exit 1; \
 	done
 mpi: SEEDS ?= 1000
 mpi: FIRST ?= 1

@@ -97,6 +97,13 @@ WW_API int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_
  * @staging_bytes:     of that host memory, in use now
  * @staging_bytes_most:  the most that was in use at once
  * @staging_bytes_limit: the most that may be (WARPWAY_MPI_STAGING)
+ * @direct_sent:       messages whose data went from device memory to device memory, or to a host
+ *                     buffer of another rank, without staging
+ * @direct_sent_bytes: of data in these
+ * @direct_received:   messages that came by that route
+ * @direct_received_bytes: of data in these
+ * @takes_direct:      1: this rank takes messages by that route; it may begin to at any call
+ * @reserved:          0
  */
 struct ww_mpi_info {
 	uint32_t struct_size;
@@ -107,6 +114,12 @@ struct ww_mpi_info {
 	uint64_t staging_bytes;
 	uint64_t staging_bytes_most;
 	uint64_t staging_bytes_limit;
+	uint64_t direct_sent;
+	uint64_t direct_sent_bytes;
+	uint64_t direct_received;
+	uint64_t direct_received_bytes;
+	uint32_t takes_direct;
+	uint32_t reserved;
 };
 
 /**

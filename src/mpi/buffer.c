@@ -57,7 +57,10 @@ static struct ww_mpi_layout *begin_piece(struct ww_mpi_buffer *buffer, MPI_Count
 	if (count <= 0 || type == MPI_DATATYPE_NULL || buffer->status)
 		return NULL;
 	layout = ww_mpi_layout_get(type);
-	if (!layout)
+	/* Such a type is no problem of host memory. */
+	if (!layout && buffer->user != MPI_BOTTOM &&
+		(ww_mpi_cuda_owns(buffer->user) ||
+			ww_mpi_cuda_owns(buffer->user + ww_mpi_first_byte(type))))
 		buffer->status = WW_MPI_TYPE;
 	return layout;
 }
@@ -161,27 +164,54 @@ void ww_mpi_shape_bytes(struct ww_mpi_buffer *buffer, MPI_Count from, MPI_Count 
 
 /* --- copies --- */
 
+/* Where the data of a buffer goes: to or from the staging memory, or a message without gaps. */
+enum way {
+	WAY_READ,  /* the buffer -> staging memory */
+	WAY_WRITE, /* staging memory -> the buffer */
+	WAY_PACK,  /* the buffer -> a message */
+	WAY_PUT,   /* a message -> the buffer */
+	WAY_PEEK,  /* staging memory -> a message, both of the host */
+};
+
 struct direction {
-	bool is_read; /* from the device */
+	enum way way;
 	MPI_Count left;
+	char *message;                              /* of the last three */
+	const struct ww_mpi_memory *message_memory; /* what it is; NULL: host memory */
 	struct ww_mpi_copies copies;
 	MPI_Count moved;
 };
+
+/* What the bytes of a buffer are. One of which nobody has asked so far is host memory. */
+static struct ww_mpi_memory memory_at(const struct ww_mpi_buffer *buffer, const char *user)
+{
+	struct ww_mpi_memory memory = buffer->memory;
+
+	if (memory.is_device && !buffer->is_one)
+		ww_mpi_cuda_find(user, &memory);
+	return memory;
+}
 
 static void move(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_Count at,
 	MPI_Count bytes)
 {
 	char *user = buffer->user + at;
-	char *staged = buffer->staged + at;
-	struct ww_mpi_memory memory = buffer->memory;
+	char *other = direction->message ? direction->message + direction->moved
+					 : buffer->staged + at;
+	struct ww_mpi_memory memory;
 
-	if (!buffer->is_one)
-		ww_mpi_cuda_find(user, &memory);
 	direction->moved += bytes;
-	if (direction->is_read)
-		ww_mpi_copies_add(&direction->copies, staged, user, (size_t)bytes, &memory);
+	if (direction->way == WAY_PEEK) {
+		memcpy(other, buffer->staged + at, (size_t)bytes);
+		return;
+	}
+	memory = memory_at(buffer, user);
+	if (!memory.is_device && direction->message_memory)
+		memory = *direction->message_memory;
+	if (direction->way == WAY_READ || direction->way == WAY_PACK)
+		ww_mpi_copies_add(&direction->copies, other, user, (size_t)bytes, &memory);
 	else
-		ww_mpi_copies_add(&direction->copies, user, staged, (size_t)bytes, &memory);
+		ww_mpi_copies_add(&direction->copies, user, other, (size_t)bytes, &memory);
 }
 
 static void move_element(struct ww_mpi_buffer *buffer, struct direction *direction, MPI_Count at,
@@ -221,9 +251,18 @@ static int end_move(struct direction *direction)
 {
 	int error = ww_mpi_copies_end(&direction->copies);
 
-	ww_mpi_volume_add(0, direction->is_read ? (unsigned long long)direction->moved : 0,
-		direction->is_read ? 0 : (unsigned long long)direction->moved);
+	if (direction->way == WAY_READ)
+		ww_mpi_volume_add(0, (unsigned long long)direction->moved, 0);
+	else if (direction->way == WAY_WRITE)
+		ww_mpi_volume_add(0, 0, (unsigned long long)direction->moved);
 	return error;
+}
+
+static int move_all(struct ww_mpi_buffer *buffer, struct direction *direction)
+{
+	for (size_t i = 0; i < buffer->piece_count; i++)
+		move_piece(buffer, direction, &pieces_of(buffer)[i]);
+	return end_move(direction);
 }
 
 /* Whether reading the gaps as well costs less than leaving them out. */
@@ -236,48 +275,77 @@ static bool is_read_whole(const struct ww_mpi_buffer *buffer)
 
 int ww_mpi_buffer_read(struct ww_mpi_buffer *buffer)
 {
-	struct direction direction = {.is_read = true, .left = WW_MPI_ALL};
+	struct direction direction = {.way = WAY_READ, .left = WW_MPI_ALL};
 
 	if (!buffer->block)
 		return 0;
-	if (is_read_whole(buffer)) {
-		move(buffer, &direction, buffer->low, buffer->high - buffer->low);
-		return end_move(&direction);
-	}
-	for (size_t i = 0; i < buffer->piece_count; i++)
-		move_piece(buffer, &direction, &pieces_of(buffer)[i]);
+	if (!is_read_whole(buffer))
+		return move_all(buffer, &direction);
+	move(buffer, &direction, buffer->low, buffer->high - buffer->low);
+	return end_move(&direction);
+}
+
+static int move_one(struct ww_mpi_buffer *buffer, enum way way, size_t piece)
+{
+	struct direction direction = {.way = way, .left = WW_MPI_ALL};
+
+	if (!buffer->block || piece >= buffer->piece_count)
+		return 0;
+	move_piece(buffer, &direction, &pieces_of(buffer)[piece]);
 	return end_move(&direction);
 }
 
 int ww_mpi_buffer_read_piece(struct ww_mpi_buffer *buffer, size_t piece)
 {
-	struct direction direction = {.is_read = true, .left = WW_MPI_ALL};
-
-	if (!buffer->block || piece >= buffer->piece_count)
-		return 0;
-	move_piece(buffer, &direction, &pieces_of(buffer)[piece]);
-	return end_move(&direction);
+	return move_one(buffer, WAY_READ, piece);
 }
 
 int ww_mpi_buffer_write_piece(struct ww_mpi_buffer *buffer, size_t piece)
 {
-	struct direction direction = {.left = WW_MPI_ALL};
-
-	if (!buffer->block || piece >= buffer->piece_count)
-		return 0;
-	move_piece(buffer, &direction, &pieces_of(buffer)[piece]);
-	return end_move(&direction);
+	return move_one(buffer, WAY_WRITE, piece);
 }
 
 int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most)
 {
-	struct direction direction = {.left = most};
+	struct direction direction = {.way = WAY_WRITE, .left = most};
 
-	if (!buffer->block || !(buffer->flags & WW_MPI_OUT))
+	if (!(buffer->flags & WW_MPI_OUT))
 		return 0;
-	for (size_t i = 0; i < buffer->piece_count; i++)
-		move_piece(buffer, &direction, &pieces_of(buffer)[i]);
-	return end_move(&direction);
+	if (buffer->is_packed)
+		return ww_mpi_buffer_put(buffer, buffer->staged, most, NULL);
+	return buffer->block ? move_all(buffer, &direction) : 0;
+}
+
+int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,
+	const struct ww_mpi_memory *memory)
+{
+	struct direction direction = {.way = WAY_PACK, .left = WW_MPI_ALL};
+
+	direction.message = message;
+	direction.message_memory = memory;
+	return move_all(buffer, &direction);
+}
+
+int ww_mpi_buffer_put(struct ww_mpi_buffer *buffer, const void *message, MPI_Count bytes,
+	const struct ww_mpi_memory *memory)
+{
+	struct direction direction = {.way = WAY_PUT, .left = bytes};
+
+	direction.message = (char *)message;
+	direction.message_memory = memory;
+	return move_all(buffer, &direction);
+}
+
+void ww_mpi_buffer_peek(struct ww_mpi_buffer *buffer, void *message, MPI_Count bytes)
+{
+	struct direction direction = {.way = WAY_PEEK, .left = bytes};
+
+	if (buffer->is_packed) {
+		memcpy(message, buffer->staged, (size_t)bytes);
+		return;
+	}
+	direction.message = message;
+	move_all(buffer, &direction);
 }
 
 /* --- staging --- */
@@ -323,13 +391,53 @@ static bool is_one_allocation(const struct ww_mpi_buffer *buffer)
 	return low >= buffer->memory.start && high <= buffer->memory.end;
 }
 
+bool ww_mpi_buffer_find(struct ww_mpi_buffer *buffer)
+{
+	if (!buffer->flags || buffer->status || buffer->bytes == 0)
+		return false;
+	if (!buffer->memory.is_device) {
+		if (!find_device(buffer))
+			return false;
+		buffer->is_one = is_one_allocation(buffer);
+	}
+	return true;
+}
+
+bool ww_mpi_buffer_has_gaps(const struct ww_mpi_buffer *buffer)
+{
+	const struct ww_mpi_layout *layout = buffer->one.layout;
+
+	return buffer->bytes > 0 && layout &&
+		(layout->run_count != 1 ||
+			(layout->extent != layout->size && buffer->one.count > 1));
+}
+
+int ww_mpi_buffer_stage_packed(struct ww_mpi_buffer *buffer)
+{
+	size_t bytes = (size_t)buffer->bytes;
+
+	if (ww_mpi_buffer_find(buffer)) {
+		buffer->block = ww_mpi_block_take(bytes, bytes, &buffer->memory);
+		buffer->staged = buffer->block ? buffer->block->at : NULL;
+		ww_mpi_volume_add(1, 0, 0);
+	} else {
+		buffer->packed = malloc(bytes);
+		buffer->staged = buffer->packed;
+	}
+	buffer->is_packed = buffer->staged != NULL;
+	if (!buffer->is_packed) {
+		buffer->staged = buffer->user;
+		return WW_MPI_FULL;
+	}
+	return buffer->flags & WW_MPI_IN ? ww_mpi_buffer_pack(buffer, buffer->staged, NULL) : 0;
+}
+
 int ww_mpi_buffer_stage(struct ww_mpi_buffer *buffer)
 {
 	size_t inset;
 
-	if (!buffer->flags || buffer->status || buffer->bytes == 0 || !find_device(buffer))
+	if (buffer->control || buffer->is_packed || !ww_mpi_buffer_find(buffer))
 		return buffer->status;
-	buffer->is_one = is_one_allocation(buffer);
 	/* The MPI finds data as aligned as the caller's. */
 	inset = ((uintptr_t)buffer->user + (uintptr_t)buffer->low) % 64;
 	buffer->block = ww_mpi_block_take((size_t)(buffer->high - buffer->low) + inset,
@@ -347,5 +455,7 @@ void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer)
 		ww_mpi_layout_unref(pieces_of(buffer)[i].layout);
 	free(buffer->many);
 	ww_mpi_block_give(buffer->block);
+	free(buffer->packed);
+	free(buffer->control);
 	ww_mpi_buffer_init(buffer, NULL, 0);
 }

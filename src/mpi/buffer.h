@@ -46,6 +46,9 @@ struct ww_mpi_buffer {
 	bool is_one;     /* the span lies in one allocation, whose memory this is: */
 	struct ww_mpi_memory memory;
 	struct ww_mpi_block *block; /* NULL: not staged */
+	bool is_packed;             /* .staged has the data without gaps: of the block, or of: */
+	void *packed;               /* memory of the heap; NULL: none */
+	void *control;              /* direct.h; sent in its place; NULL: none is */
 };
 
 /* Counts and displacements of an argument: int, or MPI_Count and MPI_Aint. */
@@ -81,8 +84,18 @@ void ww_mpi_shape_w(struct ww_mpi_buffer *buffer, MPI_Count n, struct ww_mpi_num
 	struct ww_mpi_numbers displs, const MPI_Datatype types[]);
 void ww_mpi_shape_bytes(struct ww_mpi_buffer *buffer, MPI_Count from, MPI_Count to);
 
+/* Whether some of its bytes are device memory; then .memory says which. */
+bool ww_mpi_buffer_find(struct ww_mpi_buffer *buffer);
+
 /* Return: 0; WW_MPI_FULL, WW_MPI_TYPE or the driver's error. */
 int ww_mpi_buffer_stage(struct ww_mpi_buffer *buffer);
+
+/*
+ * A message of any length is received without gaps, and written to the buffer later: MPICH takes
+ * one that ends within an element of a type with gaps for too long. Return: as above
+ */
+bool ww_mpi_buffer_has_gaps(const struct ww_mpi_buffer *buffer);
+int ww_mpi_buffer_stage_packed(struct ww_mpi_buffer *buffer);
 
 /* Reads or writes one piece, or all; the first @most bytes of data only. */
 int ww_mpi_buffer_read(struct ww_mpi_buffer *buffer);
@@ -91,6 +104,17 @@ int ww_mpi_buffer_write_piece(struct ww_mpi_buffer *buffer, size_t piece);
 int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most);
 
 #define WW_MPI_ALL INT64_MAX
+
+/*
+ * Copies the data to a message without gaps, or the first bytes of a message to the buffer.
+ * @memory: what the message is; NULL: host memory. Return: 0 or the driver's error
+ */
+int ww_mpi_buffer_pack(struct ww_mpi_buffer *buffer, void *message,
+	const struct ww_mpi_memory *memory);
+int ww_mpi_buffer_put(struct ww_mpi_buffer *buffer, const void *message, MPI_Count bytes,
+	const struct ww_mpi_memory *memory);
+/* Copies the first bytes that the MPI wrote: from the staging memory, or from a host buffer. */
+void ww_mpi_buffer_peek(struct ww_mpi_buffer *buffer, void *message, MPI_Count bytes);
 
 void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer);
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "mpi/direct.h"
 #include "mpi/next.h"
 #include "mpi/request.h"
 #include "mpi/settings.h"
@@ -19,6 +20,11 @@ __thread int ww_mpi_depth;
 bool ww_mpi_may_stage(void)
 {
 	return ww_mpi_depth == 0 && ww_mpi_cuda_is_there() && !ww_mpi_passes_through();
+}
+
+bool ww_mpi_may_watch(void)
+{
+	return ww_mpi_depth == 0 && ww_mpi_is_watching();
 }
 
 bool ww_mpi_look_at(const void *buffer)
@@ -152,6 +158,12 @@ void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm
 	call->comm = comm;
 	call->most = WW_MPI_ALL;
 	call->buffer_count = 0;
+	call->is_watched = false;
+	call->is_uncounted = false;
+	call->status = NULL;
+	call->is_delivered = false;
+	call->served_code = MPI_SUCCESS;
+	call->is_persistent_receive = false;
 }
 
 struct ww_mpi_buffer *ww_mpi_call_buffer(struct ww_mpi_call *call, const void *user, int flags)
@@ -170,29 +182,26 @@ static void release(struct ww_mpi_call *call)
 	ww_mpi_depth--;
 }
 
-int ww_mpi_buffer_fail(const struct ww_mpi_buffer *buffer, const char *name, MPI_Comm comm,
-	int error)
+int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error)
 {
 	char text[160];
 	size_t used, most, bound;
 
-	if (comm == MPI_COMM_NULL)
-		comm = MPI_COMM_WORLD;
 	if (error == WW_MPI_TYPE)
-		return ww_mpi_fail(comm, WW_MPI_REASON_TYPE,
+		return ww_mpi_error(WW_MPI_REASON_TYPE,
 			"warpway: %s: cannot stage the device memory at %p: its datatype has an element "
 			"of more than 2 GiB with gaps, or spans more addresses than are free; send it in "
 			"parts",
 			name, (void *)buffer->user);
 	if (error == WW_MPI_FULL) {
 		ww_mpi_staging_state(&used, &most, &bound);
-		return ww_mpi_fail(comm, WW_MPI_REASON_FULL,
+		return ww_mpi_error(WW_MPI_REASON_FULL,
 			"warpway: %s: cannot stage %lld bytes of device memory: %zu bytes are in use of "
 			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
 			name, (long long)(buffer->high - buffer->low), used, bound);
 	}
 	ww_mpi_cuda_describe(error, text, sizeof(text));
-	return ww_mpi_fail(comm, WW_MPI_REASON_COPY,
+	return ww_mpi_error(WW_MPI_REASON_COPY,
 		"warpway: %s: cannot copy the device memory at %p: %s", name, (void *)buffer->user,
 		text);
 }
@@ -200,14 +209,16 @@ int ww_mpi_buffer_fail(const struct ww_mpi_buffer *buffer, const char *name, MPI
 int ww_mpi_call_stage(struct ww_mpi_call *call)
 {
 	for (int i = 0; i < call->buffer_count; i++) {
-		int error = ww_mpi_buffer_stage(&call->buffers[i]);
+		struct ww_mpi_buffer *buffer = &call->buffers[i];
+		int error = call->is_watched ? buffer->status : ww_mpi_buffer_stage(buffer);
 		int code;
 
 		if (!error)
 			continue;
-		code = ww_mpi_buffer_fail(&call->buffers[i], call->name, call->comm, error);
+		code = ww_mpi_buffer_error(buffer, call->name, error);
+		ww_mpi_direct_undo(&call->buffers[0]);
 		release(call);
-		return code;
+		return ww_mpi_raise(call->comm, code);
 	}
 	return MPI_SUCCESS;
 }
@@ -223,8 +234,7 @@ MPI_Count ww_mpi_received(const MPI_Status *status)
 	return bytes > 0 ? bytes : 0;
 }
 
-/* What was received of a message that was too long is written, too. */
-static bool is_truncation(int code)
+bool ww_mpi_is_truncation(int code)
 {
 	int error_class = MPI_SUCCESS;
 
@@ -233,35 +243,55 @@ static bool is_truncation(int code)
 	return error_class == MPI_ERR_TRUNCATE;
 }
 
-int ww_mpi_call_end(struct ww_mpi_call *call, int code)
+/* Ends the receive of a call that has none of its data in staging memory. */
+static bool is_received_directly(struct ww_mpi_call *call, int *code)
 {
-	int i = 0;
-	int error = 0;
-
-	if (code == MPI_SUCCESS || is_truncation(code)) {
-		for (i = 0; i < call->buffer_count && !error; i++)
-			error = ww_mpi_buffer_write(&call->buffers[i],
-				i == call->buffer_count - 1 ? call->most : WW_MPI_ALL);
-	}
-	if (error)
-		code = ww_mpi_buffer_fail(&call->buffers[i - 1], call->name, call->comm, error);
-	release(call);
-	return code;
+	if (call->is_delivered)
+		return true;
+	return call->status && *code == MPI_SUCCESS &&
+		ww_mpi_direct_receive(&call->buffers[call->buffer_count - 1], call->name,
+			call->status, call->most, code);
 }
 
-static bool is_staged(const struct ww_mpi_call *call)
+int ww_mpi_call_end(struct ww_mpi_call *call, int code)
+{
+	int of_mpi = call->is_delivered ? MPI_SUCCESS : code;
+	int count = call->buffer_count;
+	int error = 0;
+
+	/* What was received of a message that was too long is written, too. */
+	if (is_received_directly(call, &code))
+		count--;
+	else if (code != MPI_SUCCESS && !ww_mpi_is_truncation(code))
+		count = 0;
+	for (int i = 0; i < count && !error; i++) {
+		error = ww_mpi_buffer_write(&call->buffers[i],
+			i == call->buffer_count - 1 ? call->most : WW_MPI_ALL);
+		if (error)
+			code = ww_mpi_buffer_error(&call->buffers[i], call->name, error);
+	}
+	if (of_mpi != MPI_SUCCESS && !call->status)
+		ww_mpi_direct_undo(&call->buffers[0]);
+	release(call);
+	return code == of_mpi ? code : ww_mpi_raise(call->comm, code);
+}
+
+/* Whether something is to be done, or kept until then, when the request is complete. */
+static bool has_end(const struct ww_mpi_call *call)
 {
 	for (int i = 0; i < call->buffer_count; i++) {
-		if (call->buffers[i].block)
+		if (call->buffers[i].block || call->buffers[i].control)
 			return true;
 	}
-	return false;
+	return call->is_watched || call->is_delivered;
 }
 
 int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
 	enum ww_mpi_kind kind, bool is_received)
 {
-	if (code == MPI_SUCCESS && is_staged(call))
+	if (code != MPI_SUCCESS)
+		ww_mpi_direct_undo(&call->buffers[0]);
+	else if (has_end(call))
 		code = ww_mpi_request_add(call, *request, kind, is_received);
 	release(call);
 	return code;

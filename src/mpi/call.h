@@ -28,6 +28,17 @@ struct ww_mpi_call {
 	MPI_Count most; /* bytes that the last buffer received; WW_MPI_ALL: all of it */
 	int buffer_count;
 	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
+
+	/* Receives, for direct.h: into the last buffer. */
+	bool is_watched;    /* no buffer is device memory */
+	bool is_uncounted;  /* the status does not say how many bytes came */
+	MPI_Status *status; /* of a blocking one; NULL: it is none */
+	bool is_delivered;  /* the data is there, the MPI had no part in it: probe.h */
+	MPI_Status served;  /* then, for who waits for the request */
+	int served_code;
+	bool is_persistent_receive; /* of: */
+	int source;
+	int tag;
 };
 
 /* --- whether there is anything to do --- */
@@ -46,6 +57,9 @@ bool ww_mpi_look(const void *buffer, MPI_Datatype type);
 bool ww_mpi_look_if(bool is_used, const void *buffer, MPI_Datatype type);
 /* A buffer of many types, or of none. */
 bool ww_mpi_look_at(const void *buffer);
+
+/* Whether a call that receives is to be watched: any buffer may get a control message. */
+bool ww_mpi_may_watch(void);
 
 /* The end of a call that has nothing to stage. Return: @code. */
 int ww_mpi_passed(int code);
@@ -101,8 +115,10 @@ enum ww_mpi_kind {
 int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
 	enum ww_mpi_kind kind, bool is_received);
 
-/* For those who handle the buffers themselves: what to do with an error of buffer.h. */
-int ww_mpi_buffer_fail(const struct ww_mpi_buffer *buffer, const char *name, MPI_Comm comm,
-	int error);
+/* Makes the text and the code of an error of buffer.h. Return: the code. */
+int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error);
+
+/* Whether an MPI's code says that a message was longer than its receive: then that much came. */
+bool ww_mpi_is_truncation(int code);
 
 #endif

@@ -248,6 +248,14 @@ void ww_mpi_cuda_find(const void *pointer, struct ww_mpi_memory *out_memory)
 	find_bounds(address_of(pointer), out_memory->context, out_memory);
 }
 
+void ww_mpi_cuda_of(int ordinal, struct ww_mpi_memory *out_memory)
+{
+	memset(out_memory, 0, sizeof(*out_memory));
+	out_memory->is_device = true;
+	out_memory->ordinal = ordinal;
+	out_memory->context = find_context(ordinal);
+}
+
 /* --- copies --- */
 
 /*

@@ -34,6 +34,9 @@ bool ww_mpi_cuda_owns(const void *pointer);
 /* All that is to be known of it. */
 void ww_mpi_cuda_find(const void *pointer, struct ww_mpi_memory *out_memory);
 
+/* Memory that this process has mapped for a device, whichever device has the bytes. */
+void ww_mpi_cuda_of(int ordinal, struct ww_mpi_memory *out_memory);
+
 /*
  * Copies, one after the other. What lies side by side in both places is copied at once.
  *

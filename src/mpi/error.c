@@ -40,17 +40,20 @@ static int make_code(enum ww_mpi_reason reason, const char *text)
 	return code;
 }
 
-int ww_mpi_fail(MPI_Comm comm, enum ww_mpi_reason reason, const char *format, ...)
+int ww_mpi_error(enum ww_mpi_reason reason, const char *format, ...)
 {
 	char text[MPI_MAX_ERROR_STRING];
 	va_list arguments;
-	int code;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	code = make_code(reason, text);
-	PMPI_Comm_call_errhandler(comm, code);
+	return make_code(reason, text);
+}
+
+int ww_mpi_raise(MPI_Comm comm, int code)
+{
+	PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
 	return code;
 }
 

@@ -16,14 +16,22 @@ enum ww_mpi_reason {
 	WW_MPI_REASON_COPY,    /* the driver refused or failed */
 	WW_MPI_REASON_TYPE,    /* a datatype that cannot be staged */
 	WW_MPI_REASON_REFUSED, /* no call for device memory */
-	WW_MPI_REASON_SHARE    /* a call of warpway/mpi.h */
+	WW_MPI_REASON_SHARE,   /* a call of warpway/mpi.h */
+	WW_MPI_REASON_PULL     /* a message in another rank's device memory cannot be read */
 };
 
-#define WW_MPI_REASONS 5
+#define WW_MPI_REASONS 6
 
-/* Calls the error handler. Return: the code, which the call returns if the handler does. */
-int ww_mpi_fail(MPI_Comm comm, enum ww_mpi_reason reason, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* Makes the text and the code of an error. Return: the code; no error handler is called. */
+int ww_mpi_error(enum ww_mpi_reason reason, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Calls the error handler of a communicator. The last step of a call: a handler may leave by an
+ * exception or longjmp(), and may call the MPI. Return: @code, which the call returns if the
+ * handler does.
+ */
+int ww_mpi_raise(MPI_Comm comm, int code);
 
 /* The same for calls whose errors go to a window's handler, or a file's. */
 int ww_mpi_refuse_win(MPI_Win win, const char *call);

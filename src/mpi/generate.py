@@ -36,6 +36,7 @@ class Row:
         self.names, self.arguments, self.line = names, arguments, line
         self.buffers, self.kind, self.detail = [], "blocking", ""
         self.in_place = None
+        self.marks = set()
 
     def add_use(self, direction, text):
         name, _, rest = text.partition(" = ")
@@ -59,6 +60,8 @@ class Row:
             self.add_use(word, rest)
         elif word in ("nonblocking", "persistent", "partitioned"):
             self.kind = word
+        elif word in ("direct", "uncounted", "counted"):
+            self.marks.add(word)
         elif word in ("refuse", "pass", "own"):
             self.kind, self.detail = word, rest
         else:
@@ -66,6 +69,7 @@ class Row:
 
     def copy(self, names, kind, more):
         row = Row(names, self.arguments + more, self.line)
+        row.marks = self.marks
         row.buffers, row.kind, row.in_place = self.buffers, kind, self.in_place
         return row
 
@@ -280,12 +284,70 @@ def add_buffer(function, buffer):
     return lines
 
 
+def receives(row):
+    """The buffer that is received into, or None."""
+    return next((one for one in row.buffers if one.received or
+                 "uncounted" in row.marks and one.uses[-1][0] in ("out", "inout")), None)
+
+
+def message(row, buffer, staged):
+    """C for the members of a message: buffer, count, type."""
+    count, kind = buffer.shape.split(" * ")
+    return f"{staged[buffer.name]}, {count}, {kind}"
+
+
+def receive(function, staged):
+    """The lines that receive: what a probe took out comes first (probe.h)."""
+    row, buffer = function.row, receives(function.row)
+    call = f"next({function.call(staged)})"
+    result = "status" if row.kind == "blocking" else "request"
+    if function.has("message"):
+        name = "mreceive" if row.kind == "blocking" else "mpost"
+        return [f"\tif (!ww_mpi_probe_{name}(&call, message, {result}, &code))", f"\t\tcode = {call};"]
+    tag = "recvtag" if function.has("recvtag") else "tag"
+    asked = f"&(struct ww_mpi_receive){{{message(row, buffer, staged)},\n\t\t\tsource, {tag}, comm}}"
+    if row.kind == "persistent":
+        return ["\tcall.is_persistent_receive = true;", "\tcall.source = source;", "\tcall.tag = tag;",
+                f"\tcode = {call};"]
+    name, sent = {"blocking": "receive", "nonblocking": "post"}[row.kind], ""
+    if function.has("dest"):
+        name = {"receive": "exchange", "post": "post_exchange"}[name]
+        sender = row.buffers[0]
+        sent = (f"&(struct ww_mpi_send){{{message(row, sender, staged)},\n\t\t\tdest, sendtag, "
+                f"{str(sender is buffer).lower()}}}, ")
+    lines = [f"\tif (!ww_mpi_probe_{name}(&call, {sent}{asked},", f"\t\t\t{result}, &code))", f"\t\tcode = {call};"]
+    if row.kind == "nonblocking":
+        lines = ["\tww_mpi_probe_lock();", *lines, "\tww_mpi_probe_unlock();"]
+    return lines
+
+
+def begin_messages(function):
+    """The lines that prepare a receive for a control message, and send one in the place of the data (direct.h)."""
+    row, receiver, lines = function.row, receives(function.row), []
+    if receiver:
+        lines += ["\tcall.is_watched = !is_device;"]
+        lines += ["\tcall.is_uncounted = true;"] if "uncounted" in row.marks else []
+        lines += ["\tww_mpi_direct_expect(&call);"]
+    if receiver and not function.has("message"):
+        count, kind = receiver.shape.split(" * ")
+        most, number = ("INT64_MAX", "MPI_Count") if function.name.endswith("_c") else ("INT32_MAX", "int")
+        lines += [f"\tif (ww_mpi_direct_pack(&call, {most})) {{",
+                  f"\t\t{count} = ({number})call.buffers[call.buffer_count - 1].bytes;",
+                  f"\t\t{kind} = MPI_PACKED;", "\t}"]
+    if "direct" in row.marks:
+        count, kind = row.buffers[0].shape.split(" * ")
+        lines += ["\tww_mpi_direct_send(&call, dest);", "\tif (call.buffers[0].control) {",
+                  f"\t\t{count} = WW_MPI_CONTROL_BYTES;", f"\t\t{kind} = MPI_BYTE;", "\t}"]
+    return lines
+
+
 def staged_body(function):
     """The body of a wrapper that stages."""
     row = function.row
     plain = f"next({function.call()})"
     if row.kind == "blocking":
         plain = f"ww_mpi_passed({plain})"
+    receiver = receives(row)
     has_role = any(when in ROLES for buffer in row.buffers for _, when in buffer.uses)
     has_status = function.has("status")
     packed = next((buffer for buffer in row.buffers if buffer.shape.startswith("bytes") and
@@ -294,24 +356,32 @@ def staged_body(function):
     lines += ["\tenum ww_mpi_role role;"] if has_role else []
     lines += ["\tMPI_Status own;"] if has_status else []
     lines += ["\tMPI_Count start;"] if packed else []
+    lines += ["\tbool is_device;"] if receiver else []
     lines += ["\tint code;", ""]
     looks = " || ".join(look(row, buffer) for buffer in row.buffers)
     if has_role:
         lines += ["\tif (!ww_mpi_may_stage())", f"\t\treturn {plain};",
                   "\trole = ww_mpi_role(comm, root);", f"\tif (!({looks}))"]
+    elif receiver:
+        lines += [f"\tis_device = ww_mpi_may_stage() && ({looks});",
+                  "\tif (!is_device && !ww_mpi_may_watch())"]
     else:
         lines += [f"\tif (!ww_mpi_may_stage() || !({looks}))"]
     comm = "comm" if function.has("comm") else "MPI_COMM_WORLD"
     lines += [f"\t\treturn {plain};", f'\tww_mpi_call_begin(&call, "{function.name}", {comm});']
     for buffer in row.buffers:
         lines += add_buffer(function, buffer)
+    lines += begin_messages(function)
     lines += ["\tcode = ww_mpi_call_stage(&call);", "\tif (code != MPI_SUCCESS)",
               "\t\treturn code;"]
     staged = {buffer.name: f"call.buffers[{i}].staged" for i, buffer in enumerate(row.buffers)}
     lines += ["\tstatus = WW_MPI_STATUS(status, &own);"] if has_status else []
     lines += ["\tstart = *position;"] if packed else []
-    lines += [f"\tcode = next({function.call(staged)});"]
-    lines += ["\tcall.most = ww_mpi_received(status);"] if has_status else []
+    if receiver and not function.name.startswith("MPIX_"):
+        lines += receive(function, staged)
+    else:
+        lines += [f"\tcode = next({function.call(staged)});"]
+    lines += ["\tcall.most = ww_mpi_received(status);", "\tcall.status = status;"] if has_status else []
     lines += ["\tcall.most = *position - start;"] if packed else []
     if row.kind == "blocking":
         return lines + ["\treturn ww_mpi_call_end(&call, code);"]
@@ -331,6 +401,28 @@ def refuse_body(function):
             f"\treturn next({function.call()});"]
 
 
+def pass_body(function):
+    return [f"\treturn next({function.call()});"]
+
+
+def counted(function):
+    """The lines around a call that opens or ends a request, or may wait in a receive (peer.h)."""
+    row, last = function.row, function.names[-1] if function.names else ""
+    if re.match(r"MPI_(Wait|Test|Request_free)", function.name):
+        requests = ("1, request" if function.has("request") else
+                    f"{'incount' if function.has('incount') else 'count'}, array_of_requests")
+        return ([f"\tint before = ww_mpi_open_before({requests});"], [f"\tww_mpi_open_after(before, {requests});"])
+    if row.kind == "own" and "counted" not in row.marks:
+        return None
+    if last == "request":
+        end = "code == MPI_SUCCESS && *request != MPI_REQUEST_NULL"
+    elif "counted" in row.marks or row.kind == "blocking" and receives(row):
+        end = "false"
+    else:
+        return None
+    return (["\tint code;", "", "\tww_mpi_open_begin();"], [f"\tww_mpi_open_end({end});"])
+
+
 def own_body(function):
     more = f", {function.call()}" if function.names else ""
     return [f"\treturn ww_mpi_call_{function.base}(next{more});"]
@@ -338,17 +430,24 @@ def own_body(function):
 
 def wrapper(function, prototypes):
     """All C of one function."""
-    body = {"own": own_body, "refuse": refuse_body}.get(function.row.kind, staged_body)
+    body = {"own": own_body, "refuse": refuse_body, "pass": pass_body}.get(function.row.kind, staged_body)
     declaration = function.declaration()
     own = "" if declaration == "void" else ", " + declaration
     lines = [f"static int wrap_{function.base}(ww_mpi_fn_{function.base} *next{own})", "{"]
     lines += body(function) + ["}", ""]
     more = f", {function.call()}" if function.names else ""
+    around = counted(function)
     for is_profiling, letter in enumerate(("", "P")):
-        if letter + function.name in prototypes:
-            lines += [f"WW_MPI_EXPORT int {letter}{function.name}({declaration})", "{",
-                      f"\treturn wrap_{function.base}(ww_mpi_next(WW_MPI_NUMBER_{function.base}, "
-                      f"{is_profiling}){more});", "}", ""]
+        if letter + function.name not in prototypes:
+            continue
+        call = f"wrap_{function.base}(ww_mpi_next(WW_MPI_NUMBER_{function.base}, {is_profiling}){more})"
+        lines += [f"WW_MPI_EXPORT int {letter}{function.name}({declaration})", "{"]
+        if around is None:
+            lines += [f"\treturn {call};", "}", ""]
+        elif "int code;" in around[0][0]:
+            lines += [*around[0], f"\tcode = {call};", *around[1], "\treturn code;", "}", ""]
+        else:
+            lines += [*around[0], f"\tint code = {call};", "", *around[1], "\treturn code;", "}", ""]
     return lines
 
 
@@ -372,7 +471,8 @@ def write_header(path, abi, functions, prototypes):
 
 
 def write_source(path, functions, prototypes):
-    lines = ["/* Made by src/mpi/generate.py. */", '#include "mpi/call.h"', '#include "mpi/next.h"', "",
+    lines = ["/* Made by src/mpi/generate.py. */", '#include "mpi/direct.h"', '#include "mpi/next.h"',
+             '#include "mpi/probe.h"', "",
              '#define WW_MPI_EXPORT __attribute__((visibility("default")))', ""]
     for function in functions:
         lines += wrapper(function, prototypes)
@@ -382,7 +482,8 @@ def write_source(path, functions, prototypes):
 
 def make_wrappers(options):
     prototypes = read_prototypes(options.headers[0])
-    rows = [(heading, row) for heading, row in read_table(options.table) if row.kind != "pass"]
+    rows = [(heading, row) for heading, row in read_table(options.table)
+            if row.kind != "pass" or "counted" in row.marks]
     functions = find_functions(rows, prototypes)
     write_header(options.header, options.abi, functions, prototypes)
     write_source(options.source, functions, prototypes)
@@ -459,6 +560,8 @@ def describe(row):
         uses = " and ".join(words[direction] + describe_when(when) for direction, when in buffer.uses)
         limit = ", as much as was received" if buffer.received else ""
         parts.append(f"`{buffer.name}` ({buffer.shape}) is {uses}{limit}")
+    if "direct" in row.marks:
+        parts.append("what is sent may go by the direct route")
     return "; ".join(parts)
 
 

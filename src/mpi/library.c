@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mpi/direct.h"
 #include "mpi/next.h"
 #include "mpi/request.h"
 #include "mpi/settings.h"
@@ -57,18 +58,31 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static void *attached;                                   /* the program's: device memory */
 static void *attached_host;                              /* what the MPI has in its place */
 
-/* Return: what the MPI is to get; NULL if there is no memory. */
-static void *attach(void *buffer, size_t bytes)
+/* Return: NULL: the MPI gets the program's buffer; else what it gets in its place. */
+static void *host_for(void *buffer, size_t bytes)
 {
+	void *host;
+
 	if (!ww_mpi_may_stage() || !ww_mpi_cuda_owns(buffer))
-		return buffer;
-	pthread_mutex_lock(&lock);
-	free(attached_host);
-	attached = buffer;
-	attached_host = malloc(bytes ? bytes : 1);
-	buffer = attached_host;
-	pthread_mutex_unlock(&lock);
-	return buffer;
+		return NULL;
+	host = malloc(bytes ? bytes : 1);
+	if (!host)
+		PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+	return host;
+}
+
+/* The MPI has taken it, or refused it: one is attached already. Return: @code. */
+static int attach(void *buffer, void *host, int code)
+{
+	if (host && code == MPI_SUCCESS) {
+		pthread_mutex_lock(&lock);
+		attached = buffer;
+		attached_host = host;
+		pthread_mutex_unlock(&lock);
+	} else {
+		free(host);
+	}
+	return code;
 }
 
 static void detach(void **buffer)
@@ -84,7 +98,9 @@ static void detach(void **buffer)
 
 int ww_mpi_call_Buffer_attach(ww_mpi_fn_Buffer_attach *next, void *buffer, int size)
 {
-	return next(attach(buffer, (size_t)size), size);
+	void *host = host_for(buffer, (size_t)size);
+
+	return attach(buffer, host, next(host ? host : buffer, size));
 }
 
 int ww_mpi_call_Buffer_detach(ww_mpi_fn_Buffer_detach *next, void *address, int *size)
@@ -99,7 +115,9 @@ int ww_mpi_call_Buffer_detach(ww_mpi_fn_Buffer_detach *next, void *address, int 
 #if MPI_VERSION >= 4
 int ww_mpi_call_Buffer_attach_c(ww_mpi_fn_Buffer_attach_c *next, void *buffer, MPI_Count size)
 {
-	return next(attach(buffer, (size_t)size), size);
+	void *host = host_for(buffer, (size_t)size);
+
+	return attach(buffer, host, next(host ? host : buffer, size));
 }
 
 int ww_mpi_call_Buffer_detach_c(ww_mpi_fn_Buffer_detach_c *next, void *address, MPI_Count *size)
@@ -116,6 +134,7 @@ int ww_mpi_call_Buffer_detach_c(ww_mpi_fn_Buffer_detach_c *next, void *address, 
 
 static void report(void)
 {
+	struct ww_mpi_direct_volume direct;
 	struct ww_mpi_volume volume;
 	size_t used, most, bound;
 	int rank = 0;
@@ -127,14 +146,25 @@ static void report(void)
 		"warpway: rank %d: %llu buffers staged, %llu bytes from devices, %llu bytes to devices, "
 		"at most %zu bytes of staging memory\n",
 		rank, volume.buffers, volume.bytes_in, volume.bytes_out, most);
+	ww_mpi_direct_volume_get(&direct);
+	fprintf(stderr,
+		"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
+		"bytes%s%s\n",
+		rank, direct.sent, direct.sent_bytes, direct.received, direct.received_bytes,
+		ww_mpi_direct_problem() ? "; no direct route: " : "",
+		ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
 }
 
 int ww_mpi_call_Finalize(ww_mpi_fn_Finalize *next)
 {
+	int code;
+
 	ww_mpi_depth++;
 	ww_mpi_request_finish();
 	if (ww_mpi_settings()->is_reporting)
 		report();
 	ww_mpi_depth--;
-	return next();
+	code = next();
+	ww_mpi_peer_finish();
+	return code;
 }

@@ -12,13 +12,10 @@
 static const char *const names[WW_MPI_NUMBERS] = {WW_MPI_NAMES};
 static _Atomic(void *) functions[WW_MPI_NUMBERS][2]; /* MPI_X, PMPI_X; NULL: not looked for yet */
 
-static void *find(int number, int is_profiling)
+void *ww_mpi_next_of_name(const char *name)
 {
-	char name[64];
-	void *function;
+	void *function = dlsym(RTLD_NEXT, name);
 
-	snprintf(name, sizeof(name), "%s%s", is_profiling ? "P" : "", names[number]);
-	function = dlsym(RTLD_NEXT, name);
 	if (!function) {
 		fprintf(stderr,
 			"warpway: the MPI of this program has no %s; the library is for %s: see "
@@ -26,6 +23,16 @@ static void *find(int number, int is_profiling)
 			name, WW_MPI_ABI);
 		abort();
 	}
+	return function;
+}
+
+static void *find(int number, int is_profiling)
+{
+	char name[64];
+	void *function;
+
+	snprintf(name, sizeof(name), "%s%s", is_profiling ? "P" : "", names[number]);
+	function = ww_mpi_next_of_name(name);
 	atomic_store_explicit(&functions[number][is_profiling], function, memory_order_release);
 	return function;
 }

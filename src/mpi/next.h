@@ -14,6 +14,8 @@
 
 /* The address of a function by its number. Ends the process if nobody has it. */
 void *ww_mpi_next(int number, int is_profiling);
+/* Of a function without a row, which is looked for each time. */
+void *ww_mpi_next_of_name(const char *name);
 
 /* The MPI's own function of a name, for calls of our own: WW_MPI_REAL(Wait)(&request, &status) */
 #define WW_MPI_REAL(name) ((ww_mpi_fn_##name *)ww_mpi_next(WW_MPI_NUMBER_##name, 1))

@@ -12,7 +12,7 @@
 
 static struct ww_mpi_entry *find(MPI_Request request)
 {
-	return ww_mpi_depth == 0 && ww_mpi_request_any() ? ww_mpi_request_find(request) : NULL;
+	return ww_mpi_request_any() ? ww_mpi_request_find(request) : NULL;
 }
 
 static int read_part(struct ww_mpi_entry *entry, int part)
@@ -22,7 +22,7 @@ static int read_part(struct ww_mpi_entry *entry, int part)
 	ww_mpi_depth++;
 	code = ww_mpi_request_read_part(entry, part);
 	ww_mpi_depth--;
-	return code;
+	return code == MPI_SUCCESS ? code : ww_mpi_entry_raise(ww_mpi_entry_handler(entry), code);
 }
 
 int ww_mpi_call_Pready(ww_mpi_fn_Pready *next, int part, MPI_Request request)
@@ -63,6 +63,8 @@ int ww_mpi_call_Parrived(ww_mpi_fn_Parrived *next, MPI_Request request, int part
 		ww_mpi_depth++;
 		code = ww_mpi_request_write_part(entry, part);
 		ww_mpi_depth--;
+		if (code != MPI_SUCCESS)
+			ww_mpi_entry_raise(ww_mpi_entry_handler(entry), code);
 	}
 	return code;
 }

@@ -5,28 +5,48 @@
 #include "mpi/request.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "mpi/direct.h"
 #include "mpi/next.h"
+#include "mpi/probe.h"
 
 #define PLACES 1024 /* a power of two */
 
-/* A receive that was freed and has not matched is looked at so often before it is cancelled. */
-#define LOOKS_MOST 1000
+/* A receive that was freed and has not matched is looked at so long before it is cancelled. */
+#define LAST_LOOKS_S 1
+
+#define ORPHANS_A_LOOK 64
+
+/* Of a part that is received. */
+enum part {
+	PART_AWAITED,
+	PART_COPYING, /* one thread writes it, others wait for that */
+	PART_WRITTEN,
+};
 
 struct ww_mpi_entry {
 	struct ww_mpi_entry *next;
 	MPI_Request request;
 	enum ww_mpi_kind kind;
-	bool is_received; /* the status says how much of the last buffer */
-	bool is_active;   /* false: persistent and not started, or complete */
-	bool is_written;  /* complete and written, though not waited for */
-	bool *written;    /* of partitioned requests: which parts; NULL: none is received */
+	bool is_received;  /* the status says how much of the last buffer */
+	bool is_uncounted; /* it does not, but a control message may have come */
+	bool is_active;    /* false: persistent and not started, or complete */
+	bool is_written;   /* complete and written, though not waited for */
+	bool is_served;    /* complete; this is how: */
+	MPI_Status served;
+	int served_code;
+	_Atomic char *parts; /* of partitioned requests: enum part; NULL: none is received */
+	bool is_persistent_receive;
+	struct ww_mpi_receive receive; /* for those: what it asks for */
 	const char *name;
 	MPI_Comm comm;
+	MPI_Comm handler; /* ww_mpi_entry_handler() */
 	int buffer_count;
 	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
 };
@@ -34,8 +54,12 @@ struct ww_mpi_entry {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct ww_mpi_entry *table[PLACES];
 static struct ww_mpi_entry *orphans;
+static struct ww_mpi_entry **orphans_end = &orphans;
 static _Atomic size_t entry_count; /* in the table, and orphans */
 static _Atomic size_t orphan_count;
+
+/* Held while freed requests are looked at: who comes meanwhile waits until they are written. */
+static pthread_mutex_t looking_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool ww_mpi_request_any(void)
 {
@@ -62,19 +86,36 @@ static void insert(struct ww_mpi_entry *entry)
 	pthread_mutex_unlock(&lock);
 }
 
-struct ww_mpi_entry *ww_mpi_request_take(MPI_Request request)
+/* Lock held. */
+static struct ww_mpi_entry **find_link(MPI_Request request)
 {
 	struct ww_mpi_entry **link = place_of(request);
+
+	while (*link && (*link)->request != request)
+		link = &(*link)->next;
+	return link;
+}
+
+/* Lock held. */
+static struct ww_mpi_entry *unlink_entry(struct ww_mpi_entry **link)
+{
+	struct ww_mpi_entry *entry = *link;
+
+	*link = entry->next;
+	atomic_fetch_sub(&entry_count, 1);
+	return entry;
+}
+
+struct ww_mpi_entry *ww_mpi_request_take(MPI_Request request)
+{
+	struct ww_mpi_entry **link;
 	struct ww_mpi_entry *entry;
 
 	pthread_mutex_lock(&lock);
-	while (*link && (*link)->request != request)
-		link = &(*link)->next;
+	link = find_link(request);
 	entry = *link;
-	if (entry) {
-		*link = entry->next;
-		atomic_fetch_sub(&entry_count, 1);
-	}
+	if (entry && entry->kind == WW_MPI_KIND_ONCE)
+		unlink_entry(link);
 	pthread_mutex_unlock(&lock);
 	return entry;
 }
@@ -84,24 +125,75 @@ struct ww_mpi_entry *ww_mpi_request_find(MPI_Request request)
 	struct ww_mpi_entry *entry;
 
 	pthread_mutex_lock(&lock);
-	entry = *place_of(request);
-	while (entry && entry->request != request)
-		entry = entry->next;
+	entry = *find_link(request);
 	pthread_mutex_unlock(&lock);
 	return entry;
 }
 
 void ww_mpi_request_put_back(struct ww_mpi_entry *entry)
 {
-	insert(entry);
+	if (entry->kind == WW_MPI_KIND_ONCE)
+		insert(entry);
+}
+
+void ww_mpi_request_remove(struct ww_mpi_entry *entry)
+{
+	struct ww_mpi_entry **link;
+
+	pthread_mutex_lock(&lock);
+	link = find_link(entry->request);
+	if (*link == entry)
+		unlink_entry(link);
+	pthread_mutex_unlock(&lock);
 }
 
 void ww_mpi_request_forget(struct ww_mpi_entry *entry)
 {
 	for (int i = 0; i < entry->buffer_count; i++)
 		ww_mpi_buffer_fini(&entry->buffers[i]);
-	free(entry->written);
+	free(entry->parts);
 	free(entry);
+}
+
+/* The MPI has ended a request of this handle where it was not seen: in front of us. */
+static void forget_older(MPI_Request request)
+{
+	struct ww_mpi_entry *older = ww_mpi_request_take(request);
+
+	if (!older)
+		return;
+	ww_mpi_request_remove(older);
+	ww_mpi_request_forget(older);
+}
+
+/* --- error handlers --- */
+
+/*
+ * The communicator may have been freed when the operation is complete. So what its handler does is
+ * asked for now; handlers other than MPI_ERRORS_RETURN are represented by MPI_COMM_WORLD's.
+ */
+static MPI_Comm find_handler(MPI_Comm comm)
+{
+	MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+	bool is_returned;
+
+	if (comm == MPI_COMM_NULL || comm == MPI_COMM_WORLD)
+		return MPI_COMM_WORLD;
+	PMPI_Comm_get_errhandler(comm, &handler);
+	is_returned = handler == MPI_ERRORS_RETURN;
+	if (handler != MPI_ERRHANDLER_NULL)
+		PMPI_Errhandler_free(&handler);
+	return is_returned ? MPI_COMM_NULL : MPI_COMM_WORLD;
+}
+
+MPI_Comm ww_mpi_entry_handler(const struct ww_mpi_entry *entry)
+{
+	return entry->handler;
+}
+
+int ww_mpi_entry_raise(MPI_Comm handler, int code)
+{
+	return handler == MPI_COMM_NULL ? code : ww_mpi_raise(handler, code);
 }
 
 /* --- from the call to the end --- */
@@ -115,8 +207,8 @@ static struct ww_mpi_entry *create(struct ww_mpi_call *call, MPI_Request request
 	if (!entry)
 		return NULL;
 	if (kind == WW_MPI_KIND_PARTITIONED && last->flags & WW_MPI_OUT) {
-		entry->written = calloc(last->piece_count, sizeof(*entry->written));
-		if (!entry->written) {
+		entry->parts = calloc(last->piece_count, sizeof(*entry->parts));
+		if (!entry->parts) {
 			free(entry);
 			return NULL;
 		}
@@ -124,9 +216,18 @@ static struct ww_mpi_entry *create(struct ww_mpi_call *call, MPI_Request request
 	entry->request = request;
 	entry->kind = kind;
 	entry->is_received = is_received;
+	entry->is_uncounted = call->is_uncounted;
 	entry->is_active = kind == WW_MPI_KIND_ONCE;
+	entry->is_served = call->is_delivered;
+	entry->served = call->served;
+	entry->served_code = call->served_code;
+	entry->is_persistent_receive = call->is_persistent_receive;
+	entry->receive.source = call->source;
+	entry->receive.tag = call->tag;
+	entry->receive.comm = call->comm;
 	entry->name = call->name;
 	entry->comm = call->comm;
+	entry->handler = find_handler(call->comm);
 	entry->buffer_count = call->buffer_count;
 	memcpy(entry->buffers, call->buffers, sizeof(entry->buffers));
 	call->buffer_count = 0;
@@ -139,28 +240,48 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 	struct ww_mpi_entry *entry = create(call, request, kind, is_received);
 	MPI_Status status;
 	int is_complete = 0;
+	int code;
 
 	if (!entry)
 		/* The MPI works with memory that nobody would release: the process cannot go on. */
 		return PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-	if (kind == WW_MPI_KIND_ONCE)
-		WW_MPI_REAL(Request_get_status)(request, &is_complete, &status);
-	if (is_complete)
-		return ww_mpi_request_done(entry, &status, MPI_SUCCESS);
+	if (kind == WW_MPI_KIND_ONCE && !entry->is_served) {
+		code = WW_MPI_REAL(Request_get_status)(request, &is_complete, &status);
+		if (code == MPI_SUCCESS && is_complete) {
+			code = ww_mpi_request_write(entry, &status, MPI_SUCCESS);
+			if (!entry->is_served) {
+				ww_mpi_request_forget(entry);
+				return code;
+			}
+		}
+	}
+	forget_older(request);
 	insert(entry);
 	return MPI_SUCCESS;
 }
 
+/* Writes a part, once: a thread that is told that it is there finds it there. */
+static int write_part(struct ww_mpi_entry *entry, size_t part)
+{
+	char state = PART_AWAITED;
+	int error;
+
+	if (!atomic_compare_exchange_strong(&entry->parts[part], &state, PART_COPYING)) {
+		while (atomic_load(&entry->parts[part]) == PART_COPYING)
+			sched_yield();
+		return 0;
+	}
+	error = ww_mpi_buffer_write_piece(&entry->buffers[0], part);
+	atomic_store(&entry->parts[part], PART_WRITTEN);
+	return error;
+}
+
 static int write_parts(struct ww_mpi_entry *entry)
 {
-	struct ww_mpi_buffer *buffer = &entry->buffers[0];
 	int error = 0;
 
-	for (size_t i = 0; i < buffer->piece_count && !error; i++) {
-		if (!entry->written[i])
-			error = ww_mpi_buffer_write_piece(buffer, i);
-		entry->written[i] = true;
-	}
+	for (size_t i = 0; i < entry->buffers[0].piece_count && !error; i++)
+		error = write_part(entry, i);
 	return error;
 }
 
@@ -168,36 +289,82 @@ static int write_buffer(struct ww_mpi_entry *entry, int i, const MPI_Status *sta
 {
 	bool is_limited = entry->is_received && i == entry->buffer_count - 1;
 
-	if (entry->written)
+	if (entry->parts)
 		return write_parts(entry);
 	return ww_mpi_buffer_write(&entry->buffers[i],
 		is_limited ? ww_mpi_received(status) : WW_MPI_ALL);
 }
 
-int ww_mpi_request_write(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
+/* Whether what was received is a control message: then the entry has the status of the data. */
+static bool is_received_directly(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
+{
+	MPI_Count most = entry->is_uncounted ? WW_MPI_CONTROL_BYTES : 0;
+
+	if (code != MPI_SUCCESS || entry->kind == WW_MPI_KIND_PARTITIONED)
+		return false;
+	entry->served = *status;
+	if (entry->is_received)
+		most = ww_mpi_received(status);
+	entry->is_served = most &&
+		ww_mpi_direct_receive(&entry->buffers[entry->buffer_count - 1], entry->name,
+			&entry->served, most, &entry->served_code);
+	return entry->is_served;
+}
+
+/* The error field of a status is the caller's. */
+static int serve(const struct ww_mpi_entry *entry, MPI_Status *status)
+{
+	int error = status->MPI_ERROR;
+
+	*status = entry->served;
+	status->MPI_ERROR = error;
+	return entry->served_code;
+}
+
+/* A send that was cancelled will have no receiver. */
+static void look_for_cancel(const struct ww_mpi_entry *entry, const MPI_Status *status)
+{
+	int is_cancelled = 0;
+
+	if (!entry->buffers[0].control)
+		return;
+	PMPI_Test_cancelled(status, &is_cancelled);
+	if (is_cancelled)
+		ww_mpi_direct_undo(&entry->buffers[0]);
+}
+
+int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code)
 {
 	int error = 0;
 
-	if (!entry->is_active || entry->is_written)
+	if (!entry->is_active)
 		return code;
+	if (entry->is_served)
+		return serve(entry, status);
+	if (entry->is_written || (code != MPI_SUCCESS && !ww_mpi_is_truncation(code)))
+		return code;
+	if (is_received_directly(entry, status, code))
+		return serve(entry, status);
+	look_for_cancel(entry, status);
 	entry->is_written = true;
 	for (int i = 0; i < entry->buffer_count && !error; i++) {
 		error = write_buffer(entry, i, status);
 		if (error)
-			code = ww_mpi_buffer_fail(&entry->buffers[i], entry->name, MPI_COMM_WORLD,
-				error);
+			code = ww_mpi_buffer_error(&entry->buffers[i], entry->name, error);
 	}
 	return code;
 }
 
-int ww_mpi_request_done(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
+int ww_mpi_request_done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status,
+	int code)
 {
 	code = ww_mpi_request_write(entry, status, code);
-	entry->is_active = false;
-	if (entry->kind == WW_MPI_KIND_ONCE)
+	if (entry->kind != WW_MPI_KIND_ONCE)
+		entry->is_active = false;
+	else if (request == MPI_REQUEST_NULL)
 		ww_mpi_request_forget(entry);
 	else
-		insert(entry);
+		insert(entry); /* after an error it can be waited for again */
 	return code;
 }
 
@@ -206,49 +373,61 @@ bool ww_mpi_request_is_active(const struct ww_mpi_entry *entry)
 	return entry->is_active;
 }
 
+bool ww_mpi_request_is_served(const struct ww_mpi_entry *entry)
+{
+	return entry->is_active && entry->is_served && entry->kind == WW_MPI_KIND_PERSISTENT;
+}
+
 /* --- persistent and partitioned ones --- */
 
 static int read_buffer(struct ww_mpi_entry *entry, struct ww_mpi_buffer *buffer)
 {
 	int error = ww_mpi_buffer_read(buffer);
 
-	return error ? ww_mpi_buffer_fail(buffer, entry->name, entry->comm, error) : MPI_SUCCESS;
+	return error ? ww_mpi_buffer_error(buffer, entry->name, error) : MPI_SUCCESS;
 }
 
-int ww_mpi_request_start(struct ww_mpi_entry *entry)
+int ww_mpi_request_start(struct ww_mpi_entry *entry, bool *out_is_served)
 {
 	int code = MPI_SUCCESS;
 
+	*out_is_served = false;
 	for (int i = 0; i < entry->buffer_count && code == MPI_SUCCESS; i++) {
 		if (entry->kind == WW_MPI_KIND_PERSISTENT && entry->buffers[i].flags & WW_MPI_IN)
 			code = read_buffer(entry, &entry->buffers[i]);
 	}
-	if (entry->written)
-		memset(entry->written, 0, entry->buffers[0].piece_count * sizeof(*entry->written));
-	entry->is_active = code == MPI_SUCCESS;
+	if (entry->parts)
+		memset((void *)entry->parts, PART_AWAITED, entry->buffers[0].piece_count);
 	entry->is_written = false;
+	entry->is_served = code == MPI_SUCCESS && entry->is_persistent_receive &&
+		ww_mpi_probe_start(&entry->buffers[0], entry->name, &entry->receive, &entry->served,
+			&entry->served_code);
+	*out_is_served = entry->is_served;
+	entry->is_active = entry->is_served;
 	return code;
+}
+
+void ww_mpi_request_started(struct ww_mpi_entry *entry)
+{
+	entry->is_active = true;
 }
 
 int ww_mpi_request_read_part(struct ww_mpi_entry *entry, MPI_Count part)
 {
 	int error = ww_mpi_buffer_read_piece(&entry->buffers[0], (size_t)part);
 
-	return error ? ww_mpi_buffer_fail(&entry->buffers[0], entry->name, entry->comm, error)
-		     : MPI_SUCCESS;
+	return error ? ww_mpi_buffer_error(&entry->buffers[0], entry->name, error) : MPI_SUCCESS;
 }
 
 int ww_mpi_request_write_part(struct ww_mpi_entry *entry, MPI_Count part)
 {
 	struct ww_mpi_buffer *buffer = &entry->buffers[0];
-	int error = 0;
+	int error;
 
-	if (!entry->written || part < 0 || (size_t)part >= buffer->piece_count ||
-		entry->written[part])
+	if (!entry->parts || part < 0 || (size_t)part >= buffer->piece_count)
 		return MPI_SUCCESS;
-	entry->written[part] = true;
-	error = ww_mpi_buffer_write_piece(buffer, (size_t)part);
-	return error ? ww_mpi_buffer_fail(buffer, entry->name, entry->comm, error) : MPI_SUCCESS;
+	error = write_part(entry, (size_t)part);
+	return error ? ww_mpi_buffer_error(buffer, entry->name, error) : MPI_SUCCESS;
 }
 
 /* --- requests that the program freed --- */
@@ -256,29 +435,32 @@ int ww_mpi_request_write_part(struct ww_mpi_entry *entry, MPI_Count part)
 void ww_mpi_request_orphan(struct ww_mpi_entry *entry)
 {
 	pthread_mutex_lock(&lock);
-	entry->next = orphans;
-	orphans = entry;
+	entry->next = NULL;
+	*orphans_end = entry;
+	orphans_end = &entry->next;
 	atomic_fetch_add(&entry_count, 1);
 	atomic_fetch_add(&orphan_count, 1);
 	pthread_mutex_unlock(&lock);
 }
 
-static struct ww_mpi_entry *take_orphans(void)
+static struct ww_mpi_entry *take_orphan(void)
 {
-	struct ww_mpi_entry *list;
+	struct ww_mpi_entry *entry;
 
 	pthread_mutex_lock(&lock);
-	list = orphans;
-	orphans = NULL;
-	for (struct ww_mpi_entry *entry = list; entry; entry = entry->next) {
+	entry = orphans;
+	if (entry) {
+		orphans = entry->next;
+		if (!orphans)
+			orphans_end = &orphans;
 		atomic_fetch_sub(&entry_count, 1);
 		atomic_fetch_sub(&orphan_count, 1);
 	}
 	pthread_mutex_unlock(&lock);
-	return list;
+	return entry;
 }
 
-static void end_orphan(struct ww_mpi_entry *entry, const MPI_Status *status)
+static void end_orphan(struct ww_mpi_entry *entry, MPI_Status *status)
 {
 	ww_mpi_request_write(entry, status, MPI_SUCCESS);
 	if (entry->kind != WW_MPI_KIND_ONCE)
@@ -286,40 +468,45 @@ static void end_orphan(struct ww_mpi_entry *entry, const MPI_Status *status)
 	ww_mpi_request_forget(entry);
 }
 
+/* The oldest ones, so many that a call with many of them does not take long. */
 void ww_mpi_request_progress(void)
 {
-	struct ww_mpi_entry *list;
+	size_t count = atomic_load_explicit(&orphan_count, memory_order_relaxed);
 
-	if (!atomic_load_explicit(&orphan_count, memory_order_relaxed))
+	if (count == 0)
 		return;
-	list = take_orphans();
-	while (list) {
-		struct ww_mpi_entry *entry = list;
+	pthread_mutex_lock(&looking_lock);
+	for (size_t i = 0; i < count && i < ORPHANS_A_LOOK; i++) {
+		struct ww_mpi_entry *entry = take_orphan();
 		MPI_Status status;
 		int is_complete = 0;
 
-		list = entry->next;
+		if (!entry)
+			break;
 		WW_MPI_REAL(Test)(&entry->request, &is_complete, &status);
 		if (is_complete)
 			end_orphan(entry, &status);
 		else
 			ww_mpi_request_orphan(entry);
 	}
+	pthread_mutex_unlock(&looking_lock);
 }
 
 /* A message that was sent is found by looking; a receive without one is cancelled. */
 void ww_mpi_request_finish(void)
 {
-	struct ww_mpi_entry *list;
+	struct ww_mpi_entry *entry;
+	struct timespec start, now;
 
-	for (int i = 0; i < LOOKS_MOST && atomic_load(&orphan_count); i++)
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
 		ww_mpi_request_progress();
-	list = take_orphans();
-	while (list) {
-		struct ww_mpi_entry *entry = list;
+		sched_yield();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (atomic_load(&orphan_count) && now.tv_sec - start.tv_sec <= LAST_LOOKS_S);
+	while ((entry = take_orphan())) {
 		MPI_Status status;
 
-		list = entry->next;
 		if (entry->is_received)
 			PMPI_Cancel(&entry->request);
 		WW_MPI_REAL(Wait)(&entry->request, &status);

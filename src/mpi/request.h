@@ -9,7 +9,13 @@
  * soon as it was waited for. So an operation that is complete right after its call is finished at
  * once and is not in the table; and a call that may complete a request takes it out of the table
  * first, so that another thread can get the same request meanwhile, and puts it back if it is not
- * complete.
+ * complete. Persistent and partitioned requests stay what they are when they are complete: they
+ * stay in the table, where another thread finds them that says that a part is ready.
+ *
+ * Of some receives the request does not tell the status, which the entry then has ("served"): the
+ * data came by the direct route (direct.h), or before the request was made (probe.h).
+ *
+ * Codes that are returned here were given to no error handler, see ww_mpi_entry_raise().
  */
 #ifndef WW_MPI_REQUEST_H
 #define WW_MPI_REQUEST_H
@@ -21,26 +27,45 @@ struct ww_mpi_entry;
 /* Whether the table has any entry, or requests were freed that are not complete: one load. */
 bool ww_mpi_request_any(void);
 
-/* Moves the call's buffers into the table. Return: as ww_mpi_call_end(). */
+/* Moves the call's buffers into the table. Return: MPI_SUCCESS or a code. */
 int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mpi_kind kind,
 	bool is_received);
 
-/* Takes the entry of a request out of the table. Return: NULL if it has none. */
+/* The entry of a request, out of the table if it may be complete for good. NULL: it has none. */
 struct ww_mpi_entry *ww_mpi_request_take(MPI_Request request);
+void ww_mpi_request_put_back(struct ww_mpi_entry *entry);
 /* The entry stays in the table; only the thread that owns the request looks at it. */
 struct ww_mpi_entry *ww_mpi_request_find(MPI_Request request);
-void ww_mpi_request_put_back(struct ww_mpi_entry *entry);
+/* Out of the table for good. */
+void ww_mpi_request_remove(struct ww_mpi_entry *entry);
 
 /*
- * The operation is complete: writes the buffers, once. @status: of the operation.
- * Return: @code, or that of an error here.
+ * The operation is complete: writes the buffers, once. @status: of the operation; afterwards as the
+ * program is to see it. @code: of the operation: after an error, but a truncation, nothing is
+ * written. Return: @code, or that of an error here.
  */
-int ww_mpi_request_write(struct ww_mpi_entry *entry, const MPI_Status *status, int code);
-/* Likewise, and forgets the entry, or puts it back if it is persistent. */
-int ww_mpi_request_done(struct ww_mpi_entry *entry, const MPI_Status *status, int code);
+int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code);
+/*
+ * The same after a call that takes completed requests away. @request: as the call left it. The
+ * entry ends with its request, else it is put back.
+ */
+int ww_mpi_request_done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status,
+	int code);
 
-/* A persistent request is about to be started: reads the buffers. Return: MPI_SUCCESS or a code. */
-int ww_mpi_request_start(struct ww_mpi_entry *entry);
+/* Whether it is complete, though the MPI's own request is not active. */
+bool ww_mpi_request_is_served(const struct ww_mpi_entry *entry);
+
+/* Calls the error handler for a code that one of these has returned. Return: @code. */
+int ww_mpi_entry_raise(MPI_Comm handler, int code);
+/* The communicator for it; MPI_COMM_NULL: its errors are returned, no handler is called. */
+MPI_Comm ww_mpi_entry_handler(const struct ww_mpi_entry *entry);
+
+/*
+ * A persistent request is about to be started: reads the buffers. Then it was started, or it was
+ * not. Return: MPI_SUCCESS or a code; *out_is_served: the MPI must not start it.
+ */
+int ww_mpi_request_start(struct ww_mpi_entry *entry, bool *out_is_served);
+void ww_mpi_request_started(struct ww_mpi_entry *entry);
 
 /* Parts of a partitioned request. */
 int ww_mpi_request_read_part(struct ww_mpi_entry *entry, MPI_Count part);

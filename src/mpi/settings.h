@@ -9,14 +9,21 @@
 #include <stddef.h>
 
 enum ww_mpi_route {
-	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else staged */
+	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else direct or staged */
 	WW_MPI_ROUTE_STAGED, /* always by way of the host */
+	WW_MPI_ROUTE_DIRECT, /* as auto, from WW_MPI_DIRECT_LEAST bytes on; the MPI gets none */
 };
 
+/* A message that goes directly has at least so many bytes: more than a control message. */
+#define WW_MPI_DIRECT_LEAST 1024
+
 struct ww_mpi_settings {
-	enum ww_mpi_route route; /* WARPWAY_MPI_ROUTE */
-	size_t staging_bytes;    /* WARPWAY_MPI_STAGING: a bound */
-	bool is_reporting;       /* WARPWAY_MPI_REPORT */
+	enum ww_mpi_route route;  /* WARPWAY_MPI_ROUTE */
+	size_t staging_bytes;     /* WARPWAY_MPI_STAGING: a bound */
+	size_t direct_bytes;      /* WARPWAY_MPI_DIRECT: messages of so many go directly */
+	size_t direct_same_bytes; /* the same between processes on one GPU, without MPS */
+	size_t pool_bytes; /* WARPWAY_MPI_POOL: a bound for each GPU; 0: a quarter of its memory */
+	bool is_reporting; /* WARPWAY_MPI_REPORT */
 };
 
 const struct ww_mpi_settings *ww_mpi_settings(void);

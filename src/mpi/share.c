@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mpi/call.h"
+#include "mpi/direct.h"
 #include "mpi/error.h"
 #include "mpi/next.h"
 #include "mpi/staging.h"
@@ -21,7 +22,8 @@
 
 /* What a rank tells the others of its node. */
 struct offer {
-	int rank; /* in the communicator */
+	size_t bytes; /* of this */
+	int rank;     /* in the communicator */
 	int has_token;
 	struct ww_token token;
 };
@@ -35,6 +37,7 @@ struct shared {
 	int offer_count; /* ranks of this node */
 	struct offer *offers;
 	char problem[MPI_MAX_ERROR_STRING]; /* of this rank; empty: none */
+	bool is_raised_later;               /* the code is ours: no error handler has got it */
 };
 
 __attribute__((format(printf, 2, 3))) static void set_problem(struct shared *shared,
@@ -54,7 +57,10 @@ static void set_problem_of_last_call(struct shared *shared)
 		ww_error_last()->message);
 }
 
-/* Return: MPI_SUCCESS if no rank has a problem; else a code, and the error handler was called. */
+/*
+ * Return: MPI_SUCCESS if no rank has a problem; else a code. Of the MPI's codes the MPI has called
+ * the error handler.
+ */
 static int agree(struct shared *shared)
 {
 	struct {
@@ -68,9 +74,10 @@ static int agree(struct shared *shared)
 		return code;
 	code = WW_MPI_REAL(
 		Bcast)(shared->problem, MPI_MAX_ERROR_STRING, MPI_CHAR, first.rank, shared->comm);
-	return code != MPI_SUCCESS
-		? code
-		: ww_mpi_fail(shared->comm, WW_MPI_REASON_SHARE, "%s", shared->problem);
+	if (code != MPI_SUCCESS)
+		return code;
+	shared->is_raised_later = true;
+	return ww_mpi_error(WW_MPI_REASON_SHARE, "%s", shared->problem);
 }
 
 static int open_shared(struct shared *shared, const char *call, MPI_Comm comm)
@@ -106,7 +113,17 @@ static int gather_offers(struct shared *shared, const struct offer *mine)
 		code = WW_MPI_REAL(Allgather)(mine, sizeof(*mine), MPI_BYTE, shared->offers,
 			sizeof(*mine), MPI_BYTE, node);
 	PMPI_Comm_free(&node);
-	return code;
+	for (int i = 0; i < shared->offer_count && code == MPI_SUCCESS; i++) {
+		const struct offer *offer = &shared->offers[i];
+
+		if (offer->rank < 0 || offer->rank >= shared->ranks ||
+			offer->bytes != sizeof(*offer))
+			set_problem(shared,
+				"warpway: %s: rank %d: another rank of the node has another version of "
+				"the library",
+				shared->call, shared->rank);
+	}
+	return code == MPI_SUCCESS ? agree(shared) : code;
 }
 
 static void close_shared(struct shared *shared)
@@ -160,7 +177,7 @@ static int share_memories(struct shared *shared, ww_device *device, ww_memory *m
 	const struct ww_mpi_share_params *params, ww_memory **out_memories,
 	struct ww_array *out_arrays)
 {
-	struct offer mine = {.rank = shared->rank};
+	struct offer mine = {.bytes = sizeof(mine), .rank = shared->rank};
 	int code;
 
 	if (memory && !shared->problem[0])
@@ -215,7 +232,7 @@ int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
 	}
 	close_shared(&shared);
 	ww_mpi_depth--;
-	return code;
+	return shared.is_raised_later ? ww_mpi_raise(comm, code) : code;
 }
 
 /* --- timelines --- */
@@ -235,7 +252,7 @@ static void export_timeline(struct shared *shared, ww_broker *broker, struct off
 
 static int share_timelines(struct shared *shared, ww_broker *broker, ww_timeline **out_timelines)
 {
-	struct offer mine = {.rank = shared->rank};
+	struct offer mine = {.bytes = sizeof(mine), .rank = shared->rank};
 	int code;
 
 	export_timeline(shared, broker, &mine, &out_timelines[shared->rank]);
@@ -270,7 +287,7 @@ int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_timelin
 	}
 	close_shared(&shared);
 	ww_mpi_depth--;
-	return code;
+	return shared.is_raised_later ? ww_mpi_raise(comm, code) : code;
 }
 
 /* --- what was done --- */
@@ -279,6 +296,7 @@ int ww_mpi_info_get(struct ww_mpi_info *info)
 {
 	struct ww_mpi_info own = {.passes_through = ww_mpi_passes_through()};
 	uint32_t bytes = info->struct_size;
+	struct ww_mpi_direct_volume direct;
 	struct ww_mpi_volume volume;
 	size_t used, most, bound;
 
@@ -292,6 +310,12 @@ int ww_mpi_info_get(struct ww_mpi_info *info)
 	own.staging_bytes = used;
 	own.staging_bytes_most = most;
 	own.staging_bytes_limit = bound;
+	ww_mpi_direct_volume_get(&direct);
+	own.direct_sent = direct.sent;
+	own.direct_sent_bytes = direct.sent_bytes;
+	own.direct_received = direct.received;
+	own.direct_received_bytes = direct.received_bytes;
+	own.takes_direct = ww_mpi_is_announced();
 	memset(info, 0, bytes);
 	memcpy(info, &own, sizeof(own));
 	info->struct_size = bytes;

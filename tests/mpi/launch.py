@@ -18,12 +18,14 @@ SECONDS = 120
 class Launcher:
     """Starts programs of one MPI; the library is the file to be preloaded, or None."""
 
-    def __init__(self, abi, library, fakecuda):
-        self.abi, self.library, self.fakecuda = abi, library, fakecuda
+    def __init__(self, abi, library, fakecuda, warpwayd):
+        self.abi, self.library, self.fakecuda, self.warpwayd = abi, library, fakecuda, warpwayd
         self.command = next((found for name in LAUNCHERS[abi] if (found := shutil.which(name))), None)
 
-    def environment(self, with_library, more):
-        environment = dict(os.environ, **MORE[self.abi], **more)
+    def environment(self, folder, more):
+        """The ranks start a broker in a folder of their own, if they need one."""
+        environment = dict(os.environ, **MORE[self.abi])
+        environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAYD": self.warpwayd, "XDG_RUNTIME_DIR": folder, **more})
         if self.fakecuda:
             environment["LD_LIBRARY_PATH"] = ":".join(
                 [self.fakecuda] + [p for p in [environment.get("LD_LIBRARY_PATH")] if p])
@@ -44,10 +46,11 @@ class Launcher:
 
     def run(self, ranks, command, with_library, **more):
         """Return: the exit code, and what was printed."""
-        done = subprocess.run(
-            [self.command, *OPTIONS[self.abi], *self.parts(ranks, command, with_library)],
-            env=self.environment(with_library, more), stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False)
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(
+                [self.command, *OPTIONS[self.abi], *self.parts(ranks, command, with_library)],
+                env=self.environment(folder, more), stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False)
         return done.returncode, done.stdout
 
     def transcript(self, ranks, command, with_library, **more):
@@ -63,6 +66,20 @@ class Launcher:
                 except FileNotFoundError:
                     said.append([])
             return code, output, said
+
+
+# What WARPWAY_MPI_REPORT=1 prints of the direct route.
+SENT = re.compile(r"(\d+) messages sent directly with (\d+) bytes, (\d+) received with (\d+)")
+
+
+def direct_problem(output):
+    """Why a run did not go by the direct route, in words; None: every message that was sent by it came."""
+    rows = [tuple(map(int, row)) for row in SENT.findall(output)]
+    if not sum(row[0] for row in rows):
+        return f"no message went by the direct route: {output}"
+    if sum(row[0] for row in rows) < sum(row[2] for row in rows):
+        return f"more messages were received than sent: {output}"
+    return None
 
 
 def difference(expected, said):

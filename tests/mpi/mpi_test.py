@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS ERRORS SHARE THREADS
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS SHARE THREADS
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
 preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
@@ -16,8 +16,8 @@ import tempfile
 
 import launch
 
-NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "errors",
-         "share", "threads")
+NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "direct",
+         "errors", "share", "threads")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -36,15 +36,19 @@ def case(name, problem, skipped=None):
     sys.stdout.flush()
 
 
-def compare(launcher, name, ranks, program, modes=("device", "mixed", "host")):
+def compare(launcher, name, ranks, program, modes=("device", "mixed", "host", "device directly", "mixed directly")):
     """Runs a program with the bare MPI, then in some modes with the library."""
     code, output, expected = launcher.transcript(ranks, [program, "host"], False)
     if code or not all(expected):
         case(f"{name}: {ranks} ranks, bare MPI", f"exit code {code}: {output}")
         return
     for mode in modes:
-        code, output, said = launcher.transcript(ranks, [program, mode], True)
+        route = "direct" if "directly" in mode else "staged"
+        code, output, said = launcher.transcript(ranks, [program, mode.split()[0]], True, WARPWAY_MPI_ROUTE=route,
+                                                 WARPWAY_MPI_REPORT="1")
         problem = f"exit code {code}: {output}" if code else launch.difference(expected, said)
+        if route == "direct":
+            problem = problem or launch.direct_problem(output)
         case(f"{name}: {ranks} ranks, {mode} memory", problem)
 
 
@@ -63,7 +67,7 @@ def untested(module):
     rows = [(heading, row) for heading, row in module.read_table(GIVEN["table"])
             if row.kind not in ("pass", "refuse")]
     called = set()
-    for program in ("calls", "errors", "threads"):
+    for program in ("calls", "direct", "errors", "threads"):
         called |= launch.undefined_symbols(GIVEN[program])
     wanted = {function.name for function in module.find_functions(rows, prototypes)}
     # A program that is there calls it, with another answer for each MPI.
@@ -77,7 +81,7 @@ def report(launcher):
     code, output = launcher.run(2, [GIVEN["calls"], "device", "--only", "sizes"], True,
                                 WARPWAY_MPI_REPORT="1", MPI_TEST_TRANSCRIPT="/dev/null/none")
     lines = [line for line in output.splitlines() if "warpway: rank" in line]
-    good = code == 0 and len(lines) == 2 and all("bytes from devices" in line for line in lines)
+    good = code == 0 and len(lines) == 4 and sum("bytes from devices" in line for line in lines) == 2
     case("the report at the end", None if good else output)
 
 
@@ -88,13 +92,20 @@ def errors(launcher):
          None if code == 0 and said[0] else f"exit code {code}: {output}")
 
 
+def direct(launcher):
+    """What the direct route does, and what happens where there is none."""
+    for cases, more in (("all", {}), ("full", {"WARPWAY_MPI_POOL": "2M"}), ("killed", {}),
+                        ("alone", {"WARPWAYD": "/bin/false"})):
+        code, output, said = launcher.transcript(2, [GIVEN["direct"], "device", cases], False, WARPWAY_MPI_ROUTE="direct",
+                                                 **more)
+        good = code == 0 and said == [["ok"], ["ok"]]
+        case(f"the direct route: {cases}", None if good else f"exit code {code}: {output}{said}")
+
+
 def share(launcher):
     """Memories and timelines that all ranks have, by a broker that the ranks start."""
     for device, ranks in (("host", 2), ("cuda:0", 2), ("cuda:0", MANY[GIVEN["abi"]])):
-        with tempfile.TemporaryDirectory() as folder:
-            code, output, said = launcher.transcript(
-                ranks, [GIVEN["share"], "host"], False, WW_TEST_DEVICE=device, WARPWAYD=GIVEN["warpwayd"],
-                XDG_RUNTIME_DIR=folder)
+        code, output, said = launcher.transcript(ranks, [GIVEN["share"], "host"], False, WW_TEST_DEVICE=device)
         good = code == 0 and all(lines[-1:] == ["ok"] and lines == said[0] for lines in said)
         case(f"shared by {ranks} ranks on {device}", None if good else f"exit code {code}: {output}{said}")
 
@@ -145,9 +156,8 @@ def python(launcher):
         if not os.path.exists(os.path.join(package, "warpway", "mpi.py")):
             case(name, None, "the Python package is not built")
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "share.py")], PYTHONPATH=package,
-                           WW_TEST_DEVICE=device, WARPWAYD=GIVEN["warpwayd"], XDG_RUNTIME_DIR=folder)
+        run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "share.py")], PYTHONPATH=package,
+                       WW_TEST_DEVICE=device)
 
 
 def fortran(launcher):
@@ -178,13 +188,14 @@ def main():
         print(f"1..0 # SKIP libwarpway_mpi is not built for {GIVEN['abi']}: its headers are not "
               "installed, or a sanitizer is used")
         return 0
-    launcher = launch.Launcher(GIVEN["abi"], GIVEN["library"], GIVEN["fakecuda"])
+    launcher = launch.Launcher(GIVEN["abi"], GIVEN["library"], GIVEN["fakecuda"], GIVEN["warpwayd"])
     if not launcher.command:
         print(f"1..0 # SKIP no launcher of {GIVEN['abi']} is installed")
         return 0
     compare(launcher, "calls", 2, GIVEN["calls"])
-    compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed",))
-    compare(launcher, "threads", 2, GIVEN["threads"])
+    compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
+    compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
+    direct(launcher)
     report(launcher)
     errors(launcher)
     share(launcher)

@@ -78,6 +78,7 @@ static struct {
 } kept[KEPT_MOST];
 static int kept_count;
 static MPI_Request requests[KEPT_MOST];
+static bool is_persistent[KEPT_MOST]; /* which of them are to be freed */
 static int request_count;
 
 /* A buffer that is looked at and freed at the end of the step. */
@@ -120,12 +121,14 @@ struct message {
 	int way; /* how it is sent */
 	bool is_any;
 	bool is_probed; /* received after a look for it */
+	bool is_late;   /* else: the receive is posted after such looks */
+	bool is_persistent;
 };
 
 static struct message draw_message(int tag)
 {
 	struct message message = {.from = draw(ranks), .to = draw(ranks), .tag = tag};
-	int ints = draw(10) == 0 ? draw(INTS_MOST) : draw(100);
+	int ints = draw(4) == 0 ? draw(INTS_MOST) : draw(100);
 
 	message.sent = draw_type();
 	message.received = draw_type();
@@ -135,6 +138,8 @@ static struct message draw_message(int tag)
 	message.way = draw(3);
 	message.is_any = draw(3) == 0;
 	message.is_probed = draw(3) == 0;
+	message.is_late = draw(3) == 0;
+	message.is_persistent = draw(4) == 0;
 	return message;
 }
 
@@ -143,8 +148,27 @@ static void post_receive(const struct message *message)
 	void *buffer = keep((size_t)message->received_count * message->received.extent, 7);
 	int from = message->is_any ? MPI_ANY_SOURCE : message->from;
 
-	OK(MPI_Irecv(buffer, message->received_count, message->received.type, from, message->tag,
-		MPI_COMM_WORLD, &requests[request_count++]));
+	MPI_Request *request = &requests[request_count++];
+
+	is_persistent[request_count - 1] = message->is_persistent;
+	if (!message->is_persistent) {
+		OK(MPI_Irecv(buffer, message->received_count, message->received.type, from,
+			message->tag, MPI_COMM_WORLD, request));
+		return;
+	}
+	OK(MPI_Recv_init(buffer, message->received_count, message->received.type, from,
+		message->tag, MPI_COMM_WORLD, request));
+	OK(MPI_Start(request));
+}
+
+/* The receives of this rank that are posted, before or after looks for other messages. */
+static void post_receives(const struct message messages[], int count, bool is_late)
+{
+	for (int i = 0; i < count; i++) {
+		if (messages[i].to == rank && !messages[i].is_probed &&
+			messages[i].is_late == is_late)
+			post_receive(&messages[i]);
+	}
 }
 
 static void post_send(const struct message *message)
@@ -153,6 +177,7 @@ static void post_send(const struct message *message)
 		(unsigned int)message->tag);
 	MPI_Request *request = &requests[request_count++];
 
+	is_persistent[request_count - 1] = false;
 	if (message->way == 0)
 		OK(MPI_Issend(buffer, message->sent_count, message->sent.type, message->to,
 			message->tag, MPI_COMM_WORLD, request));
@@ -223,8 +248,10 @@ static void run_collective(void)
 	}
 	if (is_blocking)
 		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-	else if (kind < 4)
+	else if (kind < 4) {
+		is_persistent[request_count] = false;
 		requests[request_count++] = request;
+	}
 }
 
 /* --- the end of what is under way --- */
@@ -245,20 +272,21 @@ static void complete(void)
 	while (way == 2 && done != MPI_UNDEFINED)
 		OK(MPI_Waitsome(request_count, requests, &done, indices, MPI_STATUSES_IGNORE));
 	OK(MPI_Waitall(request_count, requests, statuses));
+	for (int i = 0; i < request_count; i++) {
+		if (is_persistent[i])
+			OK(MPI_Request_free(&requests[i]));
+	}
 }
 
 /* @number: of the step; a rank may be ahead, and tags keep its messages apart. */
 static void run_step(int number)
 {
-	struct message messages[MESSAGES_MOST];
+	struct message messages[MESSAGES_MOST] = {0};
 	int count = draw(MESSAGES_MOST);
 
 	for (int i = 0; i < count; i++)
 		messages[i] = draw_message(number % 1000 * MESSAGES_MOST + i);
-	for (int i = 0; i < count; i++) {
-		if (messages[i].to == rank && !messages[i].is_probed)
-			post_receive(&messages[i]);
-	}
+	post_receives(messages, count, false);
 	if (draw(2))
 		run_collective();
 	for (int i = 0; i < count; i++) {
@@ -271,6 +299,7 @@ static void run_step(int number)
 		if (messages[i].to == rank && messages[i].is_probed)
 			probe_and_receive(&messages[i]);
 	}
+	post_receives(messages, count, true);
 	for (int i = 0; i < count; i++) { /* what is under way keeps its type */
 		free_type(&messages[i].sent);
 		free_type(&messages[i].received);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """random_test.py - random programs say with device memory what they say with the bare MPI
 
-  random_test.py ABI LIBRARY FAKECUDA PROGRAM [--first SEED] [--seeds COUNT] [--ranks N]
+  random_test.py ABI LIBRARY FAKECUDA WARPWAYD PROGRAM [--first SEED] [--seeds COUNT] [--ranks N]
 
 Runs the programs of COUNT seeds: with host memory and the bare MPI, then with device memory, with
-both kinds, and with ranks of which every other one has host memory and no library.
+both kinds, and with ranks of which every other one has host memory and no library; each staged, and
+by the direct route as far as there is one. The last has twice as many ranks.
 The results are printed as TAP. A difference names its seed: --first SEED --seeds 1 runs it again.
 """
 import argparse
@@ -15,7 +16,7 @@ import launch
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    for name in ("abi", "library", "fakecuda", "program"):
+    for name in ("abi", "library", "fakecuda", "warpwayd", "program"):
         parser.add_argument(name)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=40)
@@ -23,31 +24,41 @@ def options():
     return parser.parse_args()
 
 
+def run(launcher, given, mode, route, expected, ranks):
+    """Return: what is wrong with one mode, or None."""
+    seeds = [str(given.first), str(given.seeds)]
+    with_library = None if mode == "every other rank" else True
+    word = None if mode == "every other rank" else mode
+    code, output, said = launcher.transcript(ranks, [given.program, word, *seeds], with_library,
+                                             WARPWAY_MPI_ROUTE=route, WARPWAY_MPI_REPORT="1")
+    if code:
+        return f"exit code {code}: {output}"
+    # Few seeds may have no message for it.
+    problem = launch.direct_problem(output) if route == "direct" and given.seeds >= 20 else None
+    return launch.difference(expected, said) or problem
+
+
 def main():
     given = options()
-    launcher = launch.Launcher(given.abi, given.library, given.fakecuda)
+    launcher = launch.Launcher(given.abi, given.library, given.fakecuda, given.warpwayd)
     if not launcher.command:
         print(f"1..0 # SKIP no launcher of {given.abi} is installed")
         return 0
-    seeds = [str(given.first), str(given.seeds)]
-    code, output, expected = launcher.transcript(given.ranks, [given.program, "host", *seeds], False)
-    if code:
-        print(f"not ok 1 - bare MPI\n1..1\n# exit code {code}: {output}")
-        return 1
-    failed = False
-    modes = ("device", "mixed", "every other rank")
-    for number, mode in enumerate(modes, 1):
-        if mode == "every other rank":
-            code, output, said = launcher.transcript(given.ranks, [given.program, None, *seeds], None)
-        else:
-            code, output, said = launcher.transcript(given.ranks, [given.program, mode, *seeds], True)
-        problem = f"exit code {code}: {output}" if code else launch.difference(expected, said)
-        print(f"{'not ok' if problem else 'ok'} {number} - {given.seeds} seeds from {given.first}, "
-              f"{given.ranks} ranks, {mode}")
-        if problem:
-            failed = True
-            print("\n".join("# " + line for line in problem.splitlines()))
-    print(f"1..{len(modes)}")
+    failed, number = False, 0
+    for ranks, modes in ((given.ranks, ("device", "mixed")), (2 * given.ranks, ("every other rank",))):
+        code, output, expected = launcher.transcript(
+            ranks, [given.program, "host", str(given.first), str(given.seeds)], False)
+        for mode in modes:
+            for route in ("staged", "direct"):
+                number += 1
+                problem = (f"bare MPI: exit code {code}: {output}" if code else
+                           run(launcher, given, mode, route, expected, ranks))
+                print(f"{'not ok' if problem else 'ok'} {number} - {given.seeds} seeds from {given.first}, "
+                      f"{ranks} ranks, {mode}, {route}")
+                if problem:
+                    failed = True
+                    print("\n".join("# " + line for line in problem.splitlines()))
+    print(f"1..{number}")
     return 1 if failed else 0
 
 

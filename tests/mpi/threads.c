@@ -9,7 +9,7 @@
 
 #define THREADS 4
 #define ROUNDS  30
-#define BYTES   4000
+#define BYTES   8000
 
 static struct work {
 	MPI_Comm comm;
@@ -17,6 +17,33 @@ static struct work {
 	char *send;
 	char *receive;
 } works[THREADS];
+
+/* One thread looks for what another one receives: some of these on one communicator. */
+static void exchange(struct work *work, int round, int to, int from)
+{
+	int tag = 1000 + work->number;
+	MPI_Request request;
+	MPI_Message message;
+	MPI_Status status;
+	int flag;
+
+	OK(MPI_Isend(work->send, BYTES / 4, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request));
+	OK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &status));
+	if (round % 3 == 0) {
+		OK(MPI_Recv(work->receive, BYTES / 2, MPI_BYTE, from, tag, MPI_COMM_WORLD,
+			&status));
+	} else if (round % 3 == 1) {
+		OK(MPI_Probe(from, tag, MPI_COMM_WORLD, &status));
+		OK(MPI_Sendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, work->receive, BYTES / 2,
+			MPI_BYTE, from, tag, MPI_COMM_WORLD, &status));
+	} else {
+		OK(MPI_Mprobe(from, tag, MPI_COMM_WORLD, &message, &status));
+		OK(MPI_Mrecv(work->receive, BYTES / 2, MPI_BYTE, &message, &status));
+	}
+	OK(MPI_Get_count(&status, MPI_BYTE, &flag));
+	MUST(flag == BYTES / 4 && status.MPI_TAG == tag);
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
 
 static void run_round(struct work *work, int round, MPI_Datatype type)
 {
@@ -33,6 +60,7 @@ static void run_round(struct work *work, int round, MPI_Datatype type)
 	}
 	OK(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE));
 	OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+	exchange(work, round, to, from);
 	OK(MPI_Allreduce(MPI_IN_PLACE, work->receive, BYTES / 8, MPI_UNSIGNED, MPI_BXOR,
 		work->comm));
 }
@@ -63,6 +91,11 @@ int main(int argc, char *argv[])
 		works[i].receive = memory_new(BYTES, 10 + (unsigned int)i);
 		OK(MPI_Comm_dup(MPI_COMM_WORLD, &works[i].comm));
 	}
+	/* So that both sides know each other before the threads begin. */
+	for (int i = 0; i < 50; i++)
+		OK(MPI_Sendrecv(works[0].send, BYTES / 4, MPI_BYTE, (rank + 1) % ranks, 0,
+			works[0].receive, BYTES / 4, MPI_BYTE, (rank + ranks - 1) % ranks, 0,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	for (int i = 0; i < THREADS; i++)
 		MUST(!pthread_create(&threads[i], NULL, run, &works[i]));
 	for (int i = 0; i < THREADS; i++)

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * direct.c - see direct.h
+ *
+ * Pools and devices are opened at the first message of a device, and stay open until the process
+ * ends: at MPI_Finalize() the program may have ended its CUDA context. If there is no room for a
+ * message, it is staged. If a step fails for another reason, it and all later ones are.
+ */
+#include "mpi/direct.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <warpway/in_flight.h>
+#include <warpway/pool.h>
+
+#include "mpi/settings.h"
+
+#define DEVICES_MOST 64
+
+#define SHARE_OF_DEVICE 4 /* of a GPU's memory, for its pool */
+
+_Static_assert(offsetof(struct ww_mpi_control, odd) + 1 == WW_MPI_CONTROL_BYTES,
+	"a control message has no padding before its end");
+_Static_assert(WW_MPI_CONTROL_BYTES % 2 == 1 && WW_MPI_CONTROL_BYTES < WW_MPI_DIRECT_LEAST,
+	"its length is odd, and shorter than what it stands for");
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of devices; held while one is opened */
+static struct device {
+	ww_device *device;
+	ww_pool *pool; /* NULL: nothing was sent from it */
+	uint8_t uuid[WW_DEVICE_UUID_BYTES];
+	bool is_slow_with_itself; /* two processes take turns on it */
+} devices[DEVICES_MOST];
+
+static _Atomic unsigned long long sent, sent_bytes, received, received_bytes;
+
+/* --- devices and pools --- */
+
+/* Lock held. */
+static ww_status open_device(struct device *device, int ordinal)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+	char name[32];
+	ww_status status;
+
+	snprintf(name, sizeof(name), "cuda:%d", ordinal);
+	status = ww_device_open(name, &device->device);
+	if (status != WW_OK)
+		return status;
+	status = ww_device_info_get(device->device, &info);
+	memcpy(device->uuid, info.uuid, sizeof(device->uuid));
+	device->is_slow_with_itself = info.mps != WW_MPS_ON;
+	return status;
+}
+
+static struct device *find_device(int ordinal)
+{
+	struct device *device;
+	ww_status status = WW_OK;
+
+	if (ordinal < 0 || ordinal >= DEVICES_MOST)
+		return NULL;
+	device = &devices[ordinal];
+	pthread_mutex_lock(&lock);
+	if (!device->device)
+		status = open_device(device, ordinal);
+	pthread_mutex_unlock(&lock);
+	if (status == WW_OK)
+		return device;
+	ww_mpi_direct_stop(ww_error_last()->message);
+	return NULL;
+}
+
+static ww_pool *find_pool(struct device *device)
+{
+	struct ww_device_info info = WW_INIT(struct ww_device_info);
+	struct ww_pool_params how = WW_INIT(struct ww_pool_params);
+	ww_status status = WW_OK;
+
+	pthread_mutex_lock(&lock);
+	if (!device->pool) {
+		status = ww_device_info_get(device->device, &info);
+		how.bytes_max = ww_mpi_settings()->pool_bytes;
+		if (!how.bytes_max)
+			how.bytes_max = info.bytes_total / SHARE_OF_DEVICE;
+		if (status == WW_OK)
+			status = ww_pool_create(device->device, &how, &device->pool);
+	}
+	pthread_mutex_unlock(&lock);
+	if (status != WW_OK)
+		ww_mpi_direct_stop(ww_error_last()->message);
+	return device->pool;
+}
+
+/* --- sending --- */
+
+static size_t smallest(void)
+{
+	const struct ww_mpi_settings *settings = ww_mpi_settings();
+
+	return settings->direct_bytes < settings->direct_same_bytes ? settings->direct_bytes
+								    : settings->direct_same_bytes;
+}
+
+/* Whether the direct route is the faster one to this rank. */
+static bool is_worth_it(const struct device *device, const struct ww_mpi_peer *peer,
+	MPI_Count bytes)
+{
+	bool is_same = device->is_slow_with_itself &&
+		!memcmp(device->uuid, peer->uuid, sizeof(device->uuid));
+
+	return bytes >= (MPI_Count)(is_same ? ww_mpi_settings()->direct_same_bytes
+					    : ww_mpi_settings()->direct_bytes);
+}
+
+/* Return: a control message whose slice has the data; NULL if there is no room, or it failed. */
+static struct ww_mpi_control *pack(struct ww_mpi_buffer *buffer, ww_memory *slice)
+{
+	const struct ww_export_params how = {
+		.struct_size = sizeof(how),
+		.access = WW_ACCESS_READ,
+		.uses = 1,
+		.flags = WW_EXPORT_DELIVERY,
+	};
+	struct ww_mpi_control *control = calloc(1, sizeof(*control));
+
+	if (!control)
+		return NULL;
+	/* What the driver refuses here it refuses in staging too, which says why. */
+	if (ww_mpi_buffer_pack(buffer, ww_memory_pointer(slice), &buffer->memory) != 0) {
+		free(control);
+		return NULL;
+	}
+	if (ww_memory_export(slice, NULL, &how, NULL, &control->token) < 0) {
+		if (ww_error_last()->status != WW_ERR_LIMIT)
+			ww_mpi_direct_stop(ww_error_last()->message);
+		free(control);
+		return NULL;
+	}
+	control->bytes = buffer->bytes;
+	return control;
+}
+
+void ww_mpi_direct_send(struct ww_mpi_call *call, int dest)
+{
+	struct ww_mpi_buffer *buffer = &call->buffers[0];
+	struct ww_mpi_peer peer;
+	struct device *device;
+	struct ww_mpi_control *control;
+	ww_memory *slice = NULL;
+	ww_pool *pool;
+
+	if (call->is_watched || buffer->bytes < (MPI_Count)smallest() ||
+		!ww_mpi_buffer_find(buffer) || !buffer->is_one)
+		return;
+	ww_mpi_peer_prepare(buffer->memory.ordinal);
+	if (!ww_mpi_peer_find(call->comm, dest, &peer))
+		return;
+	device = find_device(buffer->memory.ordinal);
+	if (!device || !is_worth_it(device, &peer, buffer->bytes))
+		return;
+	pool = find_pool(device);
+	if (!pool || ww_pool_alloc(pool, (uint64_t)buffer->bytes, 0, 0, NULL, &slice) != WW_OK)
+		return;
+	control = pack(buffer, slice);
+	ww_memory_unref(slice);
+	if (!control)
+		return;
+	memcpy(control->nonce, peer.nonce, sizeof(control->nonce));
+	buffer->control = control;
+	buffer->staged = (char *)control;
+	atomic_fetch_add(&sent, 1);
+	atomic_fetch_add(&sent_bytes, (unsigned long long)buffer->bytes);
+}
+
+void ww_mpi_direct_undo(const struct ww_mpi_buffer *buffer)
+{
+	const struct ww_mpi_control *control = buffer->control;
+	const struct ww_in_flight_which which = {.struct_size = sizeof(which),
+		.token = control ? &control->token : NULL};
+
+	if (control)
+		ww_in_flight_revoke(NULL, &which, NULL, NULL, NULL);
+}
+
+/* --- receiving --- */
+
+void ww_mpi_direct_expect(struct ww_mpi_call *call)
+{
+	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
+
+	if (buffer->bytes >= (MPI_Count)smallest() && !call->is_watched &&
+		ww_mpi_buffer_find(buffer))
+		ww_mpi_peer_prepare(buffer->memory.ordinal);
+}
+
+bool ww_mpi_direct_pack(struct ww_mpi_call *call, MPI_Count count_most)
+{
+	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
+
+	if (!ww_mpi_is_watching() || buffer->bytes < WW_MPI_CONTROL_BYTES ||
+		buffer->bytes > count_most || !ww_mpi_buffer_has_gaps(buffer))
+		return false;
+	buffer->status = ww_mpi_buffer_stage_packed(buffer);
+	return buffer->status == 0;
+}
+
+bool ww_mpi_direct_is_control(const struct ww_mpi_control *control)
+{
+	return ww_mpi_is_announced() &&
+		!memcmp(control->nonce, ww_mpi_peer_nonce(), sizeof(control->nonce)) &&
+		control->bytes >= 0;
+}
+
+/* Return: NULL, or why the data cannot be had. */
+static const char *pull(struct ww_mpi_buffer *buffer, const struct ww_mpi_control *control,
+	MPI_Count bytes, char *text, size_t text_bytes)
+{
+	int ordinal = buffer->block ? buffer->memory.ordinal : ww_mpi_peer_ordinal();
+	struct device *device = find_device(ordinal);
+	struct ww_mpi_memory memory;
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_memory *slice = NULL;
+	int error = 0;
+
+	if (!device ||
+		ww_memory_import(device->device, NULL, &control->token, NULL, NULL, &slice, NULL) <
+			0)
+		return ww_error_last()->message;
+	ww_memory_info_get(slice, &info);
+	if (info.bytes < (uint64_t)bytes) {
+		snprintf(text, text_bytes, "it has fewer bytes than its control message says");
+	} else {
+		ww_mpi_cuda_of(ordinal, &memory);
+		error = ww_mpi_buffer_put(buffer, ww_memory_pointer(slice), bytes, &memory);
+	}
+	ww_memory_unref(slice);
+	if (error)
+		ww_mpi_cuda_describe(error, text, text_bytes);
+	return text[0] ? text : NULL;
+}
+
+int ww_mpi_direct_deliver(struct ww_mpi_buffer *buffer, const char *name,
+	const struct ww_mpi_control *control, MPI_Status *status)
+{
+	bool is_cut = control->bytes > buffer->bytes;
+	MPI_Count bytes = is_cut ? buffer->bytes : control->bytes;
+	char text[200] = "";
+	const char *why = pull(buffer, control, bytes, text, sizeof(text));
+
+	PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+	if (why)
+		return ww_mpi_error(WW_MPI_REASON_PULL,
+			"warpway: %s: cannot read the message of rank %d in its device memory: %s",
+			name, status->MPI_SOURCE, why);
+	atomic_fetch_add(&received, 1);
+	atomic_fetch_add(&received_bytes, (unsigned long long)bytes);
+	return is_cut ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+bool ww_mpi_direct_receive(struct ww_mpi_buffer *buffer, const char *name, MPI_Status *status,
+	MPI_Count most, int *code)
+{
+	struct ww_mpi_control control;
+
+	if (most != WW_MPI_CONTROL_BYTES || buffer->bytes < most || !ww_mpi_is_announced())
+		return false;
+	memset(&control, 0, sizeof(control));
+	ww_mpi_buffer_peek(buffer, &control, most);
+	if (!ww_mpi_direct_is_control(&control))
+		return false;
+	*code = ww_mpi_direct_deliver(buffer, name, &control, status);
+	return true;
+}
+
+void ww_mpi_direct_volume_get(struct ww_mpi_direct_volume *out_volume)
+{
+	out_volume->sent = atomic_load(&sent);
+	out_volume->sent_bytes = atomic_load(&sent_bytes);
+	out_volume->received = atomic_load(&received);
+	out_volume->received_bytes = atomic_load(&received_bytes);
+}

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * direct.c - messages by the direct route: that they go by it, and that nobody can tell
+ *
+ *   mpi_direct device CASES    CASES: all, full, alone or killed
+ *
+ * Two ranks, linked with the library for the MPI and with libwarpway, WARPWAY_MPI_ROUTE=direct.
+ * full: with a pool of 2 MiB; alone: without a broker; killed: the broker is killed meanwhile.
+ */
+#include <warpway/mpi.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi_test.h"
+
+#define DATA    4000
+#define CONTROL 537 /* of src/mpi/direct.h */
+
+static int peer;
+
+static struct ww_mpi_info info(void)
+{
+	struct ww_mpi_info now = WW_INIT(struct ww_mpi_info);
+
+	OK(ww_mpi_info_get(&now));
+	return now;
+}
+
+static void barrier(void)
+{
+	OK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* --- data that tells where it comes from --- */
+
+static unsigned char byte_of(int sender, int tag, size_t at)
+{
+	return (unsigned char)(at * 7 + (unsigned int)tag * 31 + (unsigned int)sender * 101 + 1);
+}
+
+static void fill(void *memory, size_t bytes, int tag)
+{
+	unsigned char *data = malloc(bytes);
+
+	MUST(data);
+	for (size_t i = 0; i < bytes; i++)
+		data[i] = byte_of(rank, tag, i);
+	memory_put(memory, data, bytes);
+	free(data);
+}
+
+/* The first @count bytes are the peer's, what is behind them was not written. */
+static void check(const void *memory, size_t bytes, size_t count, int tag)
+{
+	unsigned char *data = malloc(bytes);
+
+	MUST(data);
+	memory_get(data, memory, bytes);
+	for (size_t i = 0; i < count; i++)
+		MUST(data[i] == byte_of(peer, tag, i));
+	for (size_t i = count; i < bytes; i++)
+		MUST(data[i] == 0xee);
+	free(data);
+}
+
+/* A buffer of either kind; 0xee everywhere. */
+struct place {
+	unsigned char *at;
+	size_t bytes;
+	bool is_device;
+};
+
+static struct place place_new(size_t bytes, bool is_device)
+{
+	struct place place = {NULL, bytes, is_device};
+	unsigned char *data = malloc(bytes);
+
+	MUST(data);
+	memset(data, 0xee, bytes);
+	place.at = is_device ? memory_new(bytes, 0) : malloc(bytes);
+	MUST(place.at);
+	memory_put(place.at, data, bytes);
+	free(data);
+	return place;
+}
+
+static void place_free(struct place *place)
+{
+	if (place->is_device)
+		memory_free(place->at);
+	else
+		free(place->at);
+}
+
+static void send_device(size_t bytes, int tag)
+{
+	void *memory = memory_new(bytes, 0);
+
+	fill(memory, bytes, tag);
+	OK(MPI_Send(memory, (int)bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD));
+	memory_free(memory);
+}
+
+static void send_host(size_t bytes, int tag)
+{
+	void *memory = malloc(bytes);
+
+	MUST(memory);
+	fill(memory, bytes, tag);
+	OK(MPI_Send(memory, (int)bytes, MPI_BYTE, peer, tag, MPI_COMM_WORLD));
+	free(memory);
+}
+
+static void must_be(const MPI_Status *status, int count, int tag)
+{
+	int bytes;
+
+	OK(MPI_Get_count(status, MPI_BYTE, &bytes));
+	MUST(bytes == count);
+	MUST(status->MPI_SOURCE == peer && status->MPI_TAG == tag);
+}
+
+static void receive(size_t room, bool is_device, int count, int tag)
+{
+	struct place place = place_new(room, is_device);
+	MPI_Status status;
+
+	OK(MPI_Recv(place.at, (int)room, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &status));
+	must_be(&status, count, tag);
+	check(place.at, room, (size_t)count, tag);
+	place_free(&place);
+}
+
+/* --- cases: rank 0 sends, rank 1 receives --- */
+
+/* A receive that was posted before the library watched is never given a control message. */
+static void quiet(void)
+{
+	struct place place = place_new(DATA, false);
+	MPI_Request request = MPI_REQUEST_NULL;
+
+	OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request));
+	barrier();
+	for (int i = 0; i < 5; i++) {
+		if (rank == 0)
+			send_device(DATA, 2);
+		else
+			receive(DATA, true, DATA, 2);
+	}
+	MUST(!info().takes_direct);
+	send_device(DATA, 1);
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	check(place.at, DATA, DATA, 1);
+	place_free(&place);
+	MUST(info().direct_sent == 0 && info().direct_received == 0);
+}
+
+/* Sends until both go directly. */
+static void agree(void)
+{
+	int is_direct = 0;
+
+	for (int i = 0; i < 100000 && !is_direct; i++) {
+		struct place place = place_new(DATA, true);
+		void *memory = memory_new(DATA, 0);
+		int mine;
+
+		fill(memory, DATA, 3);
+		OK(MPI_Sendrecv(memory, DATA, MPI_BYTE, peer, 3, place.at, DATA, MPI_BYTE, peer, 3,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+		check(place.at, DATA, DATA, 3);
+		mine = info().direct_sent > 0;
+		OK(MPI_Allreduce(&mine, &is_direct, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+		memory_free(memory);
+		place_free(&place);
+	}
+	MUST(is_direct && info().takes_direct);
+}
+
+static void plain(void)
+{
+	struct ww_mpi_info before = info();
+
+	for (int is_device = 0; is_device < 2; is_device++) {
+		if (rank == 0) {
+			send_device(DATA, 4);
+			send_device(DATA, 5);
+		} else {
+			receive(DATA, is_device, DATA, 4);
+			receive(2 * DATA, is_device, DATA, 5);
+		}
+	}
+	MUST(rank != 0 || info().direct_sent == before.direct_sent + 4);
+	MUST(rank != 1 || info().direct_received == before.direct_received + 4);
+	MUST(rank != 1 || info().direct_received_bytes == before.direct_received_bytes + 4 * DATA);
+}
+
+/* Messages of the length of a control message are messages like others. */
+static void same_length(void)
+{
+	struct ww_mpi_info before = info();
+	MPI_Message message;
+	MPI_Status status;
+	struct place place;
+
+	if (rank == 0) {
+		for (int tag = 10; tag < 16; tag++) {
+			if (tag % 2)
+				send_device(CONTROL, tag);
+			else
+				send_host(CONTROL, tag);
+		}
+		return;
+	}
+	receive(CONTROL, false, CONTROL, 10);
+	receive(DATA, true, CONTROL, 11);
+	OK(MPI_Probe(peer, 12, MPI_COMM_WORLD, &status));
+	must_be(&status, CONTROL, 12);
+	receive(CONTROL, true, CONTROL, 12);
+	for (int tag = 13; tag < 16; tag++) {
+		place = place_new(DATA, tag % 2);
+		OK(MPI_Mprobe(peer, tag, MPI_COMM_WORLD, &message, &status));
+		must_be(&status, CONTROL, tag);
+		OK(MPI_Mrecv(place.at, DATA, MPI_BYTE, &message, &status));
+		MUST(message == MPI_MESSAGE_NULL);
+		must_be(&status, CONTROL, tag);
+		check(place.at, DATA, CONTROL, tag);
+		place_free(&place);
+	}
+	MUST(info().direct_received == before.direct_received);
+}
+
+static void must_be_cut(int code)
+{
+	int error_class;
+
+	MUST(code != MPI_SUCCESS);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == MPI_ERR_TRUNCATE);
+}
+
+/* What fits is there, and nothing behind it is written. */
+static void too_long(void)
+{
+	struct place place = place_new(2 * DATA, true);
+	MPI_Request request;
+	MPI_Status status;
+
+	if (rank == 0) {
+		send_device(DATA, 20);
+		send_device(DATA, 20);
+		send_device(DATA, 21);
+		send_device(DATA, 22);
+	} else {
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		must_be_cut(MPI_Recv(place.at, 1000, MPI_BYTE, peer, 20, MPI_COMM_WORLD, &status));
+		check(place.at, 2 * DATA, 1000, 20);
+		OK(MPI_Irecv(place.at, 1200, MPI_BYTE, peer, 20, MPI_COMM_WORLD, &request));
+		MUST(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
+		must_be_cut(status.MPI_ERROR);
+		check(place.at, 2 * DATA, 1200, 20);
+		OK(MPI_Probe(peer, 21, MPI_COMM_WORLD, &status));
+		must_be_cut(MPI_Recv(place.at, 1300, MPI_BYTE, peer, 21, MPI_COMM_WORLD, &status));
+		check(place.at, 2 * DATA, 1300, 21);
+		/* Not even the control message fits. */
+		must_be_cut(MPI_Recv(place.at, 100, MPI_BYTE, peer, 22, MPI_COMM_WORLD, &status));
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	}
+	place_free(&place);
+}
+
+/* A probe for a later message does not let it overtake earlier ones. */
+static void order(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Status status;
+
+	if (rank == 0) {
+		send_host(100, 30);
+		send_device(DATA, 31);
+		send_device(DATA - 1000, 31);
+		send_host(200, 32);
+	} else {
+		OK(MPI_Probe(peer, 31, MPI_COMM_WORLD, &status));
+		must_be(&status, DATA, 31);
+		OK(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+		must_be(&status, 100, 30);
+		OK(MPI_Recv(place.at, DATA, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+			&status));
+		must_be(&status, 100, 30);
+		check(place.at, DATA, 100, 30);
+		receive(DATA, true, DATA, 31);
+		OK(MPI_Probe(peer, 32, MPI_COMM_WORLD, &status));
+		must_be(&status, 200, 32);
+		OK(MPI_Probe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &status));
+		must_be(&status, DATA - 1000, 31);
+		receive(DATA, false, DATA - 1000, 31);
+		receive(200, false, 200, 32);
+	}
+	place_free(&place);
+}
+
+/* Each call that receives gets what a probe has taken out of the MPI. */
+static void probe(int count, int tag)
+{
+	MPI_Status status;
+
+	OK(MPI_Probe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status));
+	must_be(&status, count, tag);
+}
+
+static void kept_by_requests(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+	MPI_Status status;
+	int flag = 0;
+
+	if (rank == 0) {
+		for (int tag = 40; tag < 43; tag++)
+			send_device(DATA, tag);
+		place_free(&place);
+		return;
+	}
+	for (int tag = 40; tag < 43; tag++) {
+		probe(DATA, tag);
+		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, tag, MPI_COMM_WORLD, &request));
+		if (tag == 40)
+			OK(MPI_Wait(&request, &status));
+		for (flag = 0; tag == 41 && !flag;)
+			OK(MPI_Testall(1, &request, &flag, &status));
+		if (tag == 42) {
+			OK(MPI_Request_get_status(request, &flag, &status));
+			MUST(flag);
+			must_be(&status, DATA, tag);
+			OK(MPI_Waitany(1, &request, &flag, &status));
+		}
+		must_be(&status, DATA, tag);
+		MUST(request == MPI_REQUEST_NULL);
+		check(place.at, DATA, DATA, tag);
+	}
+	place_free(&place);
+}
+
+static void kept_by_persistent(void)
+{
+	struct place places[3];
+	MPI_Request requests[3];
+	MPI_Status statuses[3];
+	int done = 0, count, indices[3];
+
+	if (rank == 0) {
+		send_host(300, 50); /* is before what the probe asks for */
+		send_device(DATA, 51);
+		barrier();
+		send_device(DATA, 52);
+		return;
+	}
+	for (int i = 0; i < 3; i++) {
+		places[i] = place_new(DATA, i != 0);
+		OK(MPI_Recv_init(places[i].at, DATA, MPI_BYTE, peer, 50 + i, MPI_COMM_WORLD,
+			&requests[i]));
+	}
+	probe(DATA, 51);
+	OK(MPI_Startall(3, requests));
+	barrier();
+	while (done < 3) {
+		OK(MPI_Waitsome(3, requests, &count, indices, statuses));
+		MUST(count > 0);
+		for (int i = 0; i < count; i++)
+			must_be(&statuses[i], indices[i] == 0 ? 300 : DATA, 50 + indices[i]);
+		done += count;
+	}
+	for (int i = 0; i < 3; i++) {
+		check(places[i].at, DATA, i == 0 ? 300 : DATA, 50 + i);
+		OK(MPI_Request_free(&requests[i]));
+		place_free(&places[i]);
+	}
+}
+
+/* Both sides have a message of the other one when they exchange. */
+static void kept_by_exchanges(void)
+{
+	struct place place = place_new(DATA, true);
+	void *memory = memory_new(DATA, 0);
+	MPI_Request request;
+	MPI_Status status;
+
+	fill(memory, DATA, 60);
+	OK(MPI_Isend(memory, DATA, MPI_BYTE, peer, 60, MPI_COMM_WORLD, &request));
+	probe(DATA, 60);
+	OK(MPI_Sendrecv(memory, DATA, MPI_BYTE, peer, 60, place.at, DATA, MPI_BYTE, peer, 60,
+		MPI_COMM_WORLD, &status));
+	must_be(&status, DATA, 60);
+	check(place.at, DATA, DATA, 60);
+	OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	probe(DATA, 60);
+	OK(MPI_Sendrecv_replace(memory, DATA, MPI_BYTE, peer, 60, peer, 60, MPI_COMM_WORLD,
+		&status));
+	must_be(&status, DATA, 60);
+	check(memory, DATA, DATA, 60);
+	receive(DATA, false, DATA, 60);
+	memory_free(memory);
+	place_free(&place);
+}
+
+/* Handles of messages go through Fortran as numbers. */
+static void handles(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Message first, second;
+	MPI_Fint numbers[2];
+	MPI_Request request;
+	MPI_Status status;
+	int flag = 0;
+
+	if (rank == 0) {
+		send_device(DATA, 70);
+		send_device(DATA, 71);
+	} else {
+		OK(MPI_Mprobe(peer, 70, MPI_COMM_WORLD, &first, &status));
+		must_be(&status, DATA, 70);
+		while (!flag)
+			OK(MPI_Improbe(peer, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &second, &status));
+		must_be(&status, DATA, 71);
+		numbers[0] = MPI_Message_c2f(first);
+		numbers[1] = MPI_Message_c2f(second);
+		MUST(MPI_Message_f2c(numbers[0]) == first);
+		MUST(MPI_Message_f2c(numbers[1]) == second);
+		OK(MPI_Mrecv(place.at, DATA, MPI_BYTE, &first, &status));
+		must_be(&status, DATA, 70);
+		check(place.at, DATA, DATA, 70);
+		MUST(MPI_Message_f2c(numbers[1]) == second);
+		OK(MPI_Imrecv(place.at, DATA, MPI_BYTE, &second, &request));
+		MUST(second == MPI_MESSAGE_NULL);
+		OK(MPI_Wait(&request, &status));
+		must_be(&status, DATA, 71);
+		check(place.at, DATA, DATA, 71);
+	}
+	place_free(&place);
+}
+
+/* A receive that is complete at once, and one that was freed. */
+static void other_ends(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+	MPI_Status status;
+
+	if (rank == 0)
+		send_device(DATA, 80);
+	barrier();
+	if (rank == 1) {
+		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 80, MPI_COMM_WORLD, &request));
+		OK(MPI_Wait(&request, &status));
+		must_be(&status, DATA, 80);
+		check(place.at, DATA, DATA, 80);
+		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 81, MPI_COMM_WORLD, &request));
+		OK(MPI_Request_free(&request));
+	}
+	barrier();
+	if (rank == 0) {
+		send_device(DATA, 81);
+		send_device(DATA, 82);
+	} else {
+		receive(DATA, false, DATA, 82);
+		check(place.at, DATA, DATA, 81);
+	}
+	place_free(&place);
+}
+
+/* --- where the route is not there --- */
+
+/* Large messages that nobody receives fill the pool; the others are staged. */
+static void full(void)
+{
+	enum {
+		COUNT = 8,
+		LARGE = 1 << 20
+	};
+	MPI_Request requests[COUNT];
+	struct place places[COUNT];
+	struct ww_mpi_info before = info();
+
+	for (int i = 0; i < COUNT; i++) {
+		places[i] = place_new(LARGE, true);
+		if (rank == 0) {
+			fill(places[i].at, LARGE, 90 + i);
+			OK(MPI_Isend(places[i].at, LARGE, MPI_BYTE, peer, 90 + i, MPI_COMM_WORLD,
+				&requests[i]));
+		}
+	}
+	barrier();
+	for (int i = 0; i < COUNT && rank == 1; i++)
+		receive(LARGE, true, LARGE, 90 + i);
+	if (rank == 0) {
+		OK(MPI_Waitall(COUNT, requests, MPI_STATUSES_IGNORE));
+		MUST(info().direct_sent > before.direct_sent);
+		MUST(info().direct_sent < before.direct_sent + COUNT);
+	}
+	/* When they are received there is room again. */
+	barrier();
+	before = info();
+	if (rank == 0)
+		send_device(LARGE, 99);
+	else
+		receive(LARGE, true, LARGE, 99);
+	MUST(rank != 0 || info().direct_sent == before.direct_sent + 1);
+	for (int i = 0; i < COUNT; i++)
+		place_free(&places[i]);
+}
+
+static void alone(void)
+{
+	for (int i = 0; i < 10; i++) {
+		if (rank == 0)
+			send_device(DATA, i);
+		else
+			receive(DATA, true, DATA, i);
+	}
+	MUST(!info().takes_direct && info().direct_sent == 0 && info().staged_buffers > 0);
+}
+
+/* Messages under way when the broker is killed come, and later ones come in some way. */
+static void killed(void)
+{
+	struct ww_broker_info broker = WW_INIT(struct ww_broker_info);
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+
+	if (rank == 0) {
+		fill(place.at, DATA, 1);
+		OK(MPI_Isend(place.at, DATA, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request));
+		MUST(ww_broker_info_get(NULL, &broker) == WW_OK);
+		MUST(kill((pid_t)broker.supervisor_pid, SIGKILL) == 0);
+		MUST(kill((pid_t)broker.pid, SIGKILL) == 0);
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	}
+	barrier();
+	if (rank == 1)
+		receive(DATA, true, DATA, 1);
+	for (int tag = 2; tag < 10; tag++) {
+		if (rank == 0)
+			send_device(DATA, tag);
+		else
+			receive(DATA, tag % 2, DATA, tag);
+	}
+	place_free(&place);
+}
+
+static void all(void)
+{
+	plain();
+	same_length();
+	too_long();
+	order();
+	kept_by_requests();
+	kept_by_persistent();
+	kept_by_exchanges();
+	handles();
+	other_ends();
+	plain();
+}
+
+int main(int argc, char *argv[])
+{
+	const char *cases;
+
+	test_init(&argc, &argv, MPI_THREAD_SINGLE);
+	MUST(argc == 3 && ranks == 2);
+	cases = argv[2];
+	peer = 1 - rank;
+	if (strcmp(cases, "alone") != 0) {
+		quiet();
+		agree();
+	}
+	if (!strcmp(cases, "all"))
+		all();
+	else if (!strcmp(cases, "full"))
+		full();
+	else if (!strcmp(cases, "killed"))
+		killed();
+	else
+		alone();
+	barrier();
+	say("ok");
+	return test_finish();
+}
