@@ -33,6 +33,7 @@ static const struct bench_suite *const suites[] = {
 	&bench_foreign,
 	&bench_channel,
 	&bench_calls,
+	&bench_mpi,
 };
 
 #define SUITE_COUNT (sizeof(suites) / sizeof(suites[0]))
@@ -55,6 +56,7 @@ static const struct number {
 		"of holders, of signallers, and of the broker"},
 	{"slices", offsetof(struct bench, slices), 1000000, 20000,
 		"pass so many from process to process"},
+	{"ranks", offsetof(struct bench, ranks), 2, 2, "processes of an MPI job"},
 };
 
 #define NUMBER_COUNT (sizeof(numbers) / sizeof(numbers[0]))
@@ -79,13 +81,15 @@ static char *make_help(void)
 	for (size_t i = 0; i < SUITE_COUNT; i++)
 		fprintf(help, "  %-8s %s\n", suites[i]->name, suites[i]->summary);
 	fputs("\n  --device NAME   host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
-	      "  --sizes LIST    sizes such as 4K,2MiB,1GiB (default " SIZES ")\n",
+	      "  --sizes LIST    sizes such as 4K,2MiB,1GiB (default " SIZES "; of\n"
+	      "                  the suite mpi: 8 bytes to 64MiB)\n",
 		help);
 	for (size_t i = 0; i < NUMBER_COUNT; i++)
 		fprintf(help, "  --%s N%*s %s (default %llu)\n", numbers[i].name,
 			11 - (int)strlen(numbers[i].name), "", numbers[i].help,
 			(unsigned long long)numbers[i].usual);
-	fputs("  --quick         few sizes and iterations, small numbers\n"
+	fputs("  --mpi NAME      openmpi or mpich (default: each that is installed)\n"
+	      "  --quick         few sizes and iterations, small numbers\n"
 	      "  --check         exit with 1 when a goal is not met, with 2 when one was not measured\n"
 	      "  --json          results as JSON on standard output, the rest on standard error\n"
 	      "  --help          this text\n\n"
@@ -143,6 +147,8 @@ static const struct option_row options[] = {
 	NUMBER("clients", clients, 1, 100000),
 	NUMBER("kills", kills, 1, 1000000),
 	NUMBER("slices", slices, 1, 1000000000),
+	NUMBER("ranks", ranks, 2, 32),
+	OPTION("mpi", TEXT, struct bench, mpi),
 	OPTION("quick", FLAG, struct bench, quick),
 	OPTION("check", FLAG, struct bench, check),
 	OPTION("json", FLAG, struct bench, json),
@@ -180,7 +186,10 @@ static int parse(int argc, char *argv[], struct bench *bench)
 		if (!find_suite(argv[i]))
 			return refuse_suite(argv[i]);
 	}
-	if (bench->size_count == 0)
+	if (bench->mpi && !bench_mpi_is_known(bench->mpi))
+		return refuse("--mpi %s: the MPIs are openmpi and mpich", bench->mpi);
+	bench->has_sizes = bench->size_count > 0;
+	if (!bench->has_sizes)
 		parse_sizes(bench, bench->quick ? SIZES_QUICK : SIZES);
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		uint64_t *value = number_of(bench, &numbers[i]);

@@ -84,7 +84,18 @@ enum bench_goal {
 	BENCH_GOAL_IDLE,
 	BENCH_GOAL_TURN,
 	BENCH_GOAL_NO_MEMORY,
-	BENCH_GOAL_PEER
+	BENCH_GOAL_PEER,
+	BENCH_GOAL_MPI_NO_CONTEXT,
+	BENCH_GOAL_MPI_BUFFER,
+	BENCH_GOAL_MPI_REQUEST,
+	BENCH_GOAL_MPI_SMALL,
+	BENCH_GOAL_MPI_64K,
+	BENCH_GOAL_MPI_1M,
+	BENCH_GOAL_MPI_16M,
+	BENCH_GOAL_MPI_PULL,
+	BENCH_GOAL_MPI_ALLREDUCE,
+	BENCH_GOAL_MPI_NCCL,
+	BENCH_GOAL_LAST = BENCH_GOAL_MPI_NCCL
 };
 
 /*
@@ -103,12 +114,15 @@ struct bench {
 	const char *device_name; /* as asked for; NULL: the best */
 	uint64_t sizes[BENCH_SIZES_MAX];
 	size_t size_count;
+	bool has_sizes;      /* the user has named them */
 	uint64_t iterations; /* at most, of each case */
 	uint64_t budget_ns;  /* for each case, once the fewest iterations are done */
 	uint64_t objects;    /* of the suite broker */
 	uint64_t clients;    /* likewise */
 	uint64_t kills;      /* likewise */
 	uint64_t slices;     /* that the suite pool passes on */
+	uint64_t ranks;      /* of the suite mpi */
+	const char *mpi;     /* likewise; NULL: all that are installed */
 	bool json;
 	bool check;
 	bool quick;
@@ -241,7 +255,7 @@ struct bench_suite {
 };
 
 extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign,
-	bench_channel, bench_calls;
+	bench_channel, bench_calls, bench_mpi;
 
 #define BENCH_LIST(array, field, number) \
 	.field = (array), .number = sizeof(array) / sizeof((array)[0])
@@ -271,7 +285,10 @@ void pace_start(struct pace *pace, uint64_t iterations, uint64_t budget_ns);
 bool pace_goes_on(const struct pace *pace, uint64_t done);
 
 /* An order that follows no short period: a number below @count for turn @number. */
-unsigned int bench_first(uint64_t number, unsigned int count);
+static inline unsigned int bench_first(uint64_t number, unsigned int count)
+{
+	return (unsigned int)(number * UINT64_C(0x9e3779b97f4a7c15) >> 62) * count / 4;
+}
 
 /* Connects to the broker at @bench->address. */
 int bench_connect(struct bench *bench);
@@ -293,6 +310,9 @@ int bench_child_run(const struct bench_suite *suite, int argc, char *argv[]);
 int bench_add_series(struct bench *bench, const struct bench_row *row, struct samples *series,
 	struct samples *floor);
 
+/* Copies a result; @name: without the suite's, which takes the place of the name in it. */
+int bench_add_result(struct bench *bench, const char *name, const struct bench_result *result);
+
 /* A result that is one number; @floor, @goal: BENCH_NONE if there is none */
 int bench_add_number(struct bench *bench, const char *name, const char *unit, double number,
 	double floor, double goal);
@@ -310,6 +330,9 @@ int bench_stream_finish(ww_stream *stream);
 
 /* The next of a series of numbers without a pattern; @state: any but 0. */
 uint64_t bench_random(uint64_t *state);
+
+/* Whether --mpi may name it. */
+bool bench_mpi_is_known(const char *name);
 
 /* The largest p50 allowed; BENCH_NONE. */
 double bench_goal_value(enum bench_goal goal, uint32_t backend, double floor_p50);

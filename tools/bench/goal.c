@@ -47,6 +47,18 @@ static const struct {
 	[BENCH_GOAL_TURN] = {0, 25, true},     /* us; a tiny kernel after another client's */
 	[BENCH_GOAL_NO_MEMORY] = {0, 0, true}, /* MiB of a GPU */
 	[BENCH_GOAL_PEER] = {0.2, 0, false},   /* a call, given the same by gRPC */
+	/* ns; calls on host buffers, given the MPI's own; the last two with a CUDA context */
+	[BENCH_GOAL_MPI_NO_CONTEXT] = {1, 30, true},
+	[BENCH_GOAL_MPI_BUFFER] = {1, 100, true},
+	[BENCH_GOAL_MPI_REQUEST] = {1, 20, true},
+	/* Messages between two GPUs, given copies by hand to host memory and back. */
+	[BENCH_GOAL_MPI_SMALL] = {1.1, 0, true},
+	[BENCH_GOAL_MPI_64K] = {1 / 1.8, 0, true},
+	[BENCH_GOAL_MPI_1M] = {1.0 / 8, 0, true},
+	[BENCH_GOAL_MPI_16M] = {1.0 / 30, 0, true},
+	[BENCH_GOAL_MPI_PULL] = {1.25, 0, true}, /* given the fastest way, by hand */
+	[BENCH_GOAL_MPI_ALLREDUCE] = {1.0 / 20, 0, true},
+	[BENCH_GOAL_MPI_NCCL] = {3, 0, true},
 };
 
 enum bench_goal bench_import_goal(uint64_t bytes)
@@ -76,7 +88,7 @@ int bench_verdict(const struct bench *bench)
 	size_t missed = 0;
 
 	if (bench->count == 0 && bench->suites_skipped)
-		return refuse("nothing was measured: what was asked for needs another device");
+		return refuse("nothing was measured: what was asked for cannot be measured here");
 	if (bench->count == 0)
 		return refuse("nothing was measured: no size that was asked for has room");
 	for (size_t i = 0; bench->check && i < bench->count; i++) {
@@ -98,6 +110,6 @@ int bench_verdict(const struct bench *bench)
 		return refuse(
 			"--check: nothing that was measured has a goal; on a GPU the sizes 2MiB "
 			"and 16GiB have one, and the suites broker, sync, pool, foreign, "
-			"channel and calls have some");
+			"channel, calls and mpi have some");
 	return EXIT_DONE;
 }

@@ -90,19 +90,13 @@ uint64_t bench_random(uint64_t *state)
 	return *state;
 }
 
-unsigned int bench_first(uint64_t number, unsigned int count)
-{
-	return (unsigned int)(number * UINT64_C(0x9e3779b97f4a7c15) >> 62) * count / 4;
-}
-
 /* --- results --- */
 
-static int add_result(struct bench *bench, const char *name, struct bench_result *result)
+int bench_add_result(struct bench *bench, const char *name, const struct bench_result *result)
 {
 	bool has_variant = bench->variant != NULL;
+	struct bench_result *own;
 
-	snprintf(result->name, sizeof(result->name), "%s.%s%s%s", bench->suite->name, name,
-		has_variant ? "." : "", has_variant ? bench->variant : "");
 	if (bench->count == bench->capacity) {
 		size_t capacity = bench->capacity ? 2 * bench->capacity : 64;
 		struct bench_result *grown = realloc(bench->results, capacity * sizeof(*grown));
@@ -112,7 +106,10 @@ static int add_result(struct bench *bench, const char *name, struct bench_result
 		bench->results = grown;
 		bench->capacity = capacity;
 	}
-	bench->results[bench->count++] = *result;
+	own = &bench->results[bench->count++];
+	*own = *result;
+	snprintf(own->name, sizeof(own->name), "%s.%s%s%s", bench->suite->name, name,
+		has_variant ? "." : "", has_variant ? bench->variant : "");
 	return 0;
 }
 
@@ -127,7 +124,7 @@ int bench_add_number(struct bench *bench, const char *name, const char *unit, do
 		.goal = goal,
 	};
 
-	return add_result(bench, name, &result);
+	return bench_add_result(bench, name, &result);
 }
 
 int bench_add_series(struct bench *bench, const struct bench_row *row, struct samples *series,
@@ -147,7 +144,7 @@ int bench_add_series(struct bench *bench, const struct bench_row *row, struct sa
 
 	if (row->is_with_floor && !has_floor)
 		return 0;
-	return add_result(bench, row->name, &result);
+	return bench_add_result(bench, row->name, &result);
 }
 
 /* --- turns --- */

@@ -28,6 +28,7 @@
 	X(cuMemFree)                          \
 	X(cuMemcpyHtoD)                       \
 	X(cuMemcpyDtoH)                       \
+	X(cuMemcpyAsync)                      \
 	X(cuIpcGetMemHandle)                  \
 	X(cuIpcOpenMemHandle)                 \
 	X(cuIpcCloseMemHandle)                \

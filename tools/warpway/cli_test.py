@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,6 +42,7 @@ WRONG = [
     ["bench-child", "foreign"], ["bench-child", "foreign", DEVICE, "x", "0", "1", "pools"],
     ["bench", "--kills", "0"], ["bench", "--objects", "3"], ["bench", "--clients", "0"],
     ["bench", "--slices", "0"], ["bench", "--slices", "1000000001"],
+    ["bench", "--mpi", "nonsense"], ["bench", "--ranks", "1"], ["bench", "--ranks", "33"],
     ["bench-child", "channel", "nonsense", DEVICE, "x"],
     ["bench-child", "calls", "nonsense", DEVICE, "x"],
 ]
@@ -226,7 +228,7 @@ def bench_measures_memory_of_others():
     if DEVICE == "host":
         expect(result.returncode == 2 and not entries, str(result))
         expect("foreign.* is skipped" in result.stderr, str(result))
-        expect("needs another device" in result.stderr, str(result))
+        expect("cannot be measured here" in result.stderr, str(result))
         return
     expect(result.returncode == 0, str(result))
     names = ["wrap", "wrap.again", "export", "import", "release", "import.token", "release.token",
@@ -289,13 +291,63 @@ def bench_measures_calls():
     expect(("warpway-bench-grpc is not beside" in result.stderr) == (not has_grpc), result.stderr)
 
 
+MPIS = {"openmpi": ("mpirun.openmpi", "mpirun"), "mpich": ("mpiexec.hydra", "mpiexec.mpich")}
+# Few cores; a container without ptrace.
+MPI_SETTINGS = {"OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+                "OMPI_MCA_plm_rsh_agent": "false"}
+
+
+def mpi_names(sizes):
+    """The rows of one MPI, with two ranks, and without NCCL, which does not start on the driver for tests."""
+    names = {f"host_call.{call}.{when}" for call in ("isend", "irecv", "wait") for when in ("no_context", "context")}
+    both = ["bandwidth", "bidirectional", "multi_pair", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce",
+            "allreduce"]
+    for size in sizes:
+        names |= {f"latency.{kind}.{size}" for kind in ("dd", "dh", "hd", "hh")} | {f"latency.dd.{size}.beside_pull"}
+        names |= {f"{name}.{kind}.{size}" for name in both for kind in ("dd", "hh")}
+    return names
+
+
+def bench_measures_mpi():
+    for mpi, launchers in MPIS.items():
+        result = run("bench", "mpi", "--device", DEVICE, "--json", "--quick", "--iterations", "2", "--mpi", mpi,
+                     "--sizes", "8,4KiB,4097,2G", **MPI_SETTINGS)
+        program = os.access(f"{WARPWAY}-bench-mpi-{mpi}", os.X_OK)
+        if DEVICE == "host" or not program or not any(map(shutil.which, launchers)):
+            expect(result.returncode == 2, str(result))
+            expect("is skipped" in result.stderr and "cannot be measured here" in result.stderr, str(result))
+            continue
+        expect(result.returncode == 0, str(result))
+        for size in (4097, 2 << 30):
+            expect(f"messages of {size} bytes are left out" in result.stderr, str(result))
+        entries = rows(result, f"mpi.{mpi}")
+        expect(set(entries) == mpi_names(["8B", "4KiB"]), str(entries))
+        for name, entry in entries.items():
+            expect(min(entry[key] for key in ("p50", "p99", "floor_p50", "ratio")) > 0, f"{name}: {entry}")
+            has_goal = name.startswith(("host_call.", "latency.dd.")) and "beside" not in name
+            expect((entry["goal"] is not None) == has_goal, f"{name}: {entry}")
+
+
+def bench_fails_when_a_rank_does():
+    if DEVICE == "host":
+        return NEEDS_GPU
+    for mpi, launchers in MPIS.items():
+        if os.access(f"{WARPWAY}-bench-mpi-{mpi}", os.X_OK) and any(map(shutil.which, launchers)):
+            result = run("bench", "mpi", "--device", DEVICE, "--quick", "--sizes", "8", "--mpi", mpi,
+                         FAKECUDA_FAIL="cuMemcpyAsync:9:999", **MPI_SETTINGS)
+            expect(result.returncode == 1 and "have failed" in result.stderr, str(result))
+    return None
+
+
 def programs_that_bench_starts_refuse_users():
-    program = WARPWAY + "-bench-grpc"
-    if not os.access(program, os.X_OK):
-        return "gRPC was not found when this was built"
-    for arguments in ([], ["--help"], ["client"], ["nonsense", "x"]):
-        result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
-        expect(result.returncode == 2 and "starts it itself" in result.stderr, str(result))
+    programs = [f"{WARPWAY}-bench-{name}" for name in ("grpc", "mpi-openmpi", "mpi-mpich")]
+    programs = [program for program in programs if os.access(program, os.X_OK)]
+    if not programs:
+        return "no gRPC and no MPI was found when this was built"
+    for program in programs:
+        for arguments in ([], ["--help"], ["client"], ["nonsense", "x"], ["2", "1", "1", "0", "1", "6"]):
+            result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=LIMIT_S)
+            expect(result.returncode == 2 and "starts it itself" in result.stderr, str(result))
 
 
 def a_broker_that_cannot_be_started_is_named():
@@ -487,6 +539,7 @@ CASES = [wrong_use_is_refused, help_is_there, demo_shows_all_steps, demo_speaks_
          bench_speaks_json, bench_measures_a_broker, bench_measures_synchronisation,
          bench_says_why_no_kernel_is_measured,
          bench_measures_pools, bench_measures_memory_of_others, bench_measures_channels, bench_measures_calls,
+         bench_measures_mpi, bench_fails_when_a_rank_does,
          programs_that_bench_starts_refuse_users,
          a_broker_that_cannot_be_started_is_named,
          bench_fails_without_what_it_is_to_measure,
