@@ -81,8 +81,8 @@ static char *make_help(void)
 	for (size_t i = 0; i < SUITE_COUNT; i++)
 		fprintf(help, "  %-8s %s\n", suites[i]->name, suites[i]->summary);
 	fputs("\n  --device NAME   host, cuda:N or cuda:UUID (default: a usable GPU, else host)\n"
-	      "  --sizes LIST    sizes such as 4K,2MiB,1GiB (default " SIZES "; of\n"
-	      "                  the suite mpi: 8 bytes to 64MiB)\n",
+	      "  --sizes LIST    sizes such as 4K,2MiB,1GiB (default " SIZES ";\n"
+	      "                  of the suite mpi 8 bytes to 64MiB)\n",
 		help);
 	for (size_t i = 0; i < NUMBER_COUNT; i++)
 		fprintf(help, "  --%s N%*s %s (default %llu)\n", numbers[i].name,

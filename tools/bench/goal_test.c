@@ -138,6 +138,15 @@ static void checking_wants_every_goal_met(void **state)
 	assert_int_equal(verdict(missed, 2, 0, false), EXIT_DONE);
 }
 
+static void mpi_has_goals(void **state)
+{
+	(void)state;
+	assert_true(bench_goal_value(BENCH_GOAL_MPI_NO_CONTEXT, WW_BACKEND_CUDA, 5) == 35);
+	assert_true(bench_goal_value(BENCH_GOAL_MPI_16M, WW_BACKEND_CUDA, 3000) == 100);
+	assert_true(bench_goal_value(BENCH_GOAL_MPI_NCCL, WW_BACKEND_CUDA, 10) == 30);
+	assert_true(isnan(value(BENCH_GOAL_MPI_NCCL, 10)));
+}
+
 static void slices_have_goals_on_every_machine(void **state)
 {
 	(void)state;
@@ -163,6 +172,7 @@ int main(void)
 		cmocka_unit_test(waits_have_goals_on_a_gpu),
 		cmocka_unit_test(channels_have_goals),
 		cmocka_unit_test(calls_have_goals),
+		cmocka_unit_test(mpi_has_goals),
 		cmocka_unit_test(slices_have_goals_on_every_machine),
 		cmocka_unit_test(goals_are_met_up_to_their_value),
 		cmocka_unit_test(only_what_was_measured_succeeds),

@@ -58,6 +58,11 @@ struct launch {
 	char line[LINE_BYTES];
 };
 
+static void own_launch(struct launch *launch)
+{
+	own_fd(&launch->fd);
+}
+
 /* --- the command --- */
 
 struct command {
@@ -147,26 +152,35 @@ static const char *unit_of(const char *text)
 	return NULL;
 }
 
-static int add_row(struct bench *bench, const struct mpi *mpi, const char *row)
+static bool take_number(char **row, double *out_number)
 {
-	struct bench_result result = {0};
-	char name[BENCH_NAME_BYTES];
-	char full[2 * BENCH_NAME_BYTES];
-	char unit[8];
-	int goal;
+	const char *field = strsep(row, "\t");
+	char *end = NULL;
 
-	if (sscanf(row, "%63s %7s %lf %lf %lf %d", name, unit, &result.p50, &result.p99,
-		    &result.floor_p50, &goal) != 6 ||
-		!unit_of(unit) || goal < BENCH_GOAL_NONE || goal > BENCH_GOAL_LAST)
-		return complain("a row of %s makes no sense: %s", mpi->title, row);
-	result.unit = unit_of(unit);
-	result.goal = bench_goal_value((enum bench_goal)goal, bench->info.backend,
-		result.floor_p50);
-	snprintf(full, sizeof(full), "%s.%s", mpi->name, name);
-	return bench_add_result(bench, full, &result);
+	*out_number = field ? strtod(field, &end) : 0;
+	return end && end != field && !*end;
 }
 
-static int take_line(struct bench *bench, const struct mpi *mpi, const char *line)
+static int add_row(struct bench *bench, const struct mpi *mpi, char *row)
+{
+	struct bench_result result = {0};
+	const char *row_name = strsep(&row, "\t");
+	const char *unit = strsep(&row, "\t");
+	uint64_t goal;
+	char name[2 * BENCH_NAME_BYTES];
+
+	result.unit = unit ? unit_of(unit) : NULL;
+	if (!result.unit || !take_number(&row, &result.p50) || !take_number(&row, &result.p99) ||
+		!take_number(&row, &result.floor_p50) || !row ||
+		!number_parse(row, 0, BENCH_GOAL_LAST, &goal))
+		return complain("the row '%s' of %s makes no sense", row_name, mpi->title);
+	result.goal = bench_goal_value((enum bench_goal)goal, bench->info.backend,
+		result.floor_p50);
+	snprintf(name, sizeof(name), "%s.%s", mpi->name, row_name);
+	return bench_add_result(bench, name, &result);
+}
+
+static int take_line(struct bench *bench, const struct mpi *mpi, char *line)
 {
 	size_t length = strlen(MPI_LINE);
 
@@ -257,8 +271,7 @@ static int finish(const struct mpi *mpi, struct launch *launch, int result)
 static int run_mpi(struct bench *bench, const struct mpi *mpi, uint32_t gpus)
 {
 	struct command command = {0};
-	struct launch launch = {0};
-	OWN(fd) int near = -1;
+	OWN(launch) struct launch launch = {.fd = -1};
 	int pair[2];
 	int error;
 	char name[NUMBER_BYTES];
@@ -273,7 +286,7 @@ static int run_mpi(struct bench *bench, const struct mpi *mpi, uint32_t gpus)
 		return BENCH_LEFT_OUT;
 	if (pipe2(pair, O_CLOEXEC))
 		return complain("pipe2: %s", strerror(errno));
-	launch.fd = near = pair[0];
+	launch.fd = pair[0];
 	error = spawn(mpi, &command, pair[1], &launch.pid);
 	close(pair[1]);
 	if (error == ENOENT)

@@ -68,10 +68,14 @@ _warpway_offer_value() { # OPTION
 	--access) _warpway_offer read write ;;
 	--policy) _warpway_offer block drop-oldest latest ;;
 	--history) _warpway_offer oldest ;;
+	--mpi)
+		[[ ${words[1]} == bench ]] || return 1 # of run it takes no word
+		_warpway_offer openmpi mpich
+		;;
 	--dtype) _warpway_offer uint8 uint16 int16 int32 int64 float16 bfloat16 float32 float64 ;;
 	-o | --output) _warpway_offer_files ;;
 	--ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
-		--clients | --kills | --slices | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
+		--clients | --kills | --slices | --ranks | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
 		--wait-consumers | --evict-after | --metadata | --metadata-type) ;;
 	*) return 1 ;;
 	esac
@@ -110,7 +114,7 @@ _warpway_look_over() { # WORD...
 		--*=*) ;;
 		--device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
-			--kills | --slices | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
+			--kills | --slices | --ranks | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;
 		-?*) ;;
 		*)

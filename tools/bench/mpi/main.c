@@ -84,7 +84,7 @@ static int run(struct job *job, const struct plan *plan, char *sizes[])
 int main(int argc, char *argv[])
 {
 	struct job job = {0};
-	struct plan plan;
+	struct plan plan = {.gpus = 1};
 	int code;
 
 	report_set("bench", NULL);

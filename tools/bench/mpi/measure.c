@@ -108,6 +108,8 @@ static uint64_t take_turn(struct job *job, enum way way)
 
 static void verify(struct job *job, struct series *series)
 {
+	static const char *const names[WAYS] = {"the library", "hand", "pull", "NCCL"};
+
 	for (enum way way = 0; way < WAYS; way++) {
 		int measured;
 
@@ -118,8 +120,8 @@ static void verify(struct job *job, struct series *series)
 		job->bare.Allreduce(&measured, &series->measured, 1, MPI_INT, MPI_SUM,
 			MPI_COMM_WORLD);
 		if (!buffer_verify(job, &job->receive))
-			must(complain("%s.%s: rank %d has not received what was sent, way %d",
-				job->job_case->name, job->kind, job->rank, way));
+			must(complain("%s.%s: rank %d has not received what was sent, by %s",
+				job->job_case->name, job->kind, job->rank, names[way]));
 	}
 }
 
