@@ -247,6 +247,8 @@ static bool taken_begin(struct taken *taken, int count, const MPI_Request reques
 	taken->found = 0;
 	taken->is_in_status = false;
 	taken->is_failed = false;
+	taken->handler = MPI_COMM_NULL;
+	taken->failure = MPI_SUCCESS;
 	if (has_nothing_to_do() || count <= 0)
 		return false;
 	if (!taken_reserve(taken, count, statuses))

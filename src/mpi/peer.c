@@ -156,7 +156,9 @@ static bool name_by_socket(const char *fd, char *out_name, size_t bytes)
 	struct ucred launcher;
 	socklen_t length = sizeof(launcher);
 
-	if (!fd || getsockopt(atoi(fd), SOL_SOCKET, SO_PEERCRED, &launcher, &length) < 0)
+	if (!fd ||
+		getsockopt((int)strtol(fd, NULL, 10), SOL_SOCKET, SO_PEERCRED, &launcher, &length) <
+			0)
 		return false;
 	snprintf(out_name, bytes, "pid %d %llu", (int)launcher.pid, start_time_of(launcher.pid));
 	return true;

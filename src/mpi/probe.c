@@ -227,7 +227,7 @@ static int look_once(ww_mpi_fn_Iprobe *next, int source, int tag, MPI_Comm comm,
 int ww_mpi_call_Iprobe(ww_mpi_fn_Iprobe *next, int source, int tag, MPI_Comm comm, int *flag,
 	MPI_Status *status)
 {
-	MPI_Status own;
+	MPI_Status own = {0};
 
 	if (!is_needed())
 		return next(source, tag, comm, flag, status);
@@ -236,7 +236,7 @@ int ww_mpi_call_Iprobe(ww_mpi_fn_Iprobe *next, int source, int tag, MPI_Comm com
 
 int ww_mpi_call_Probe(ww_mpi_fn_Probe *next, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
-	MPI_Status own;
+	MPI_Status own = {0};
 	int flag = 0;
 	int code = MPI_SUCCESS;
 
@@ -282,7 +282,7 @@ static int match_once(ww_mpi_fn_Improbe *next, int source, int tag, MPI_Comm com
 int ww_mpi_call_Improbe(ww_mpi_fn_Improbe *next, int source, int tag, MPI_Comm comm, int *flag,
 	MPI_Message *message, MPI_Status *status)
 {
-	MPI_Status own;
+	MPI_Status own = {0};
 
 	if (!is_needed())
 		return next(source, tag, comm, flag, message, status);
@@ -292,7 +292,7 @@ int ww_mpi_call_Improbe(ww_mpi_fn_Improbe *next, int source, int tag, MPI_Comm c
 int ww_mpi_call_Mprobe(ww_mpi_fn_Mprobe *next, int source, int tag, MPI_Comm comm,
 	MPI_Message *message, MPI_Status *status)
 {
-	MPI_Status own;
+	MPI_Status own = {0};
 	int flag = 0;
 	int code = MPI_SUCCESS;
 

@@ -222,7 +222,7 @@ int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
 	ww_mpi_depth++;
 	code = open_shared(&shared, "ww_mpi_share", comm);
 	if (code == MPI_SUCCESS) {
-		memset(out_memories, 0, (size_t)shared.ranks * sizeof(*out_memories));
+		memset(out_memories, 0, (size_t)shared.ranks * sizeof(ww_memory *));
 		if (out_arrays)
 			memset(out_arrays, 0, (size_t)shared.ranks * sizeof(*out_arrays));
 		read_params(&shared, params, &own);
@@ -280,7 +280,7 @@ int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_timelin
 	ww_mpi_depth++;
 	code = open_shared(&shared, "ww_mpi_timelines", comm);
 	if (code == MPI_SUCCESS) {
-		memset(out_timelines, 0, (size_t)shared.ranks * sizeof(*out_timelines));
+		memset(out_timelines, 0, (size_t)shared.ranks * sizeof(ww_timeline *));
 		code = share_timelines(&shared, broker, out_timelines);
 		for (int i = 0; code != MPI_SUCCESS && i < shared.ranks; i++)
 			out_timelines[i] = ww_timeline_unref(out_timelines[i]);

@@ -115,6 +115,11 @@ struct ww_mpi_block *ww_mpi_block_take(size_t bytes, size_t data,
 
 	pthread_mutex_lock(&lock);
 	block = is_sparse ? NULL : find_free(size);
+	/* Near the bound a block is no larger than it must be. */
+	if (!block && !is_sparse && !make_room(charged)) {
+		size = round_up(bytes, PAGE);
+		charged = size;
+	}
 	if (!block && make_room(charged)) {
 		block = create(size, charged, is_sparse, memory);
 		total += block ? charged : 0;

@@ -7,6 +7,7 @@
 #include "mpi_test.h"
 
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,149 @@ static void context_stays(void)
 	memory_free(device);
 }
 
+/* --- error handlers that call the MPI --- */
+
+static MPI_Request waited_for;
+
+static void wait_in_handler(MPI_Comm *comm, int *code, ...)
+{
+	note(comm, code);
+	OK(MPI_Wait(&waited_for, MPI_STATUS_IGNORE));
+}
+
+/* A request that the handler waits for is complete like others, and its device memory written. */
+static void handler_waits(void)
+{
+	char *receive = memory_new(1000, 6);
+	char *send = memory_new(1000, 7);
+	MPI_Errhandler handler;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Comm_create_errhandler(wait_in_handler, &handler));
+	OK(MPI_Comm_set_errhandler(comm, handler));
+	OK(MPI_Irecv(receive, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &waited_for));
+	OK(MPI_Send(send, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD));
+	MUST(MPI_Send(send, 1000, MPI_BYTE, ranks, 0, comm) != MPI_SUCCESS);
+	MUST(waited_for == MPI_REQUEST_NULL);
+	say_memory("received in a handler", receive, 1000);
+	say_memory("what was sent", send, 1000);
+	handled = 0;
+	OK(MPI_Errhandler_free(&handler));
+	OK(MPI_Comm_free(&comm));
+	memory_free(send);
+	memory_free(receive);
+}
+
+static jmp_buf behind;
+
+static void leave(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm;
+	(void)code;
+	longjmp(behind, 1);
+}
+
+/* A handler may leave by longjmp(): later calls stage as before. */
+static void handler_leaves(void)
+{
+	char *large = memory_new(LARGE, 8);
+	MPI_Errhandler handler, before;
+
+	OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before));
+	OK(MPI_Comm_create_errhandler(leave, &handler));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+	if (!setjmp(behind)) {
+		MPI_Send(large, LARGE, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);
+		MUST(!"the handler was called");
+	}
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, before));
+	OK(MPI_Sendrecv(large, 1000, MPI_BYTE, rank, 0, large + 1000, 1000, MPI_BYTE, rank, 0,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	say_memory("after a handler that left", large, 2000);
+	OK(MPI_Errhandler_free(&handler));
+	OK(MPI_Errhandler_free(&before));
+	memory_free(large);
+}
+
+/* --- what fails leaves no trace --- */
+
+/* The MPI refuses a second buffer; the first one is still there. */
+static void attached_twice(void)
+{
+	enum {
+		BYTES = 100000
+	};
+	char *first = memory_new(BYTES, 9);
+	char *second = memory_new(BYTES, 10);
+	char *detached = NULL;
+	int size = 0;
+
+	OK(MPI_Buffer_attach(first, BYTES));
+	MUST(MPI_Buffer_attach(second, BYTES) != MPI_SUCCESS);
+	handled = 0;
+	OK(MPI_Bsend(second, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD));
+	OK(MPI_Recv(second + 1000, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	OK(MPI_Buffer_detach(&detached, &size));
+	MUST(detached == first && size == BYTES);
+	say_memory("buffered", second, 2000);
+	memory_free(first);
+	memory_free(second);
+}
+
+/* The copy of one of two persistent sends fails: neither is active, and both can be started. */
+static void start_fails(fakecuda_fail_fn *fail)
+{
+	char *send = memory_new(2000, 11);
+	char *receive = memory_new(2000, 12);
+	MPI_Request requests[2];
+	MPI_Request received[2];
+
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Send_init(send + i * 1000L, 1000, MPI_BYTE, rank, i, MPI_COMM_WORLD,
+			&requests[i]));
+	fail("cuMemcpyAsync", 2, WW_CUDA_ERROR_LAUNCH_FAILED);
+	must_fail(MPI_Startall(2, requests), "CUDA_ERROR_LAUNCH_FAILED");
+	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+	OK(MPI_Startall(2, requests));
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Irecv(receive + i * 1000L, 1000, MPI_BYTE, rank, i, MPI_COMM_WORLD,
+			&received[i]));
+	OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+	OK(MPI_Waitall(2, received, MPI_STATUSES_IGNORE));
+	say_memory("started again", receive, 2000);
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Request_free(&requests[i]));
+	memory_free(receive);
+	memory_free(send);
+}
+
+/* A copy fails when the receive is complete: its communicator says who gets the error. */
+static void completion_fails(fakecuda_fail_fn *fail)
+{
+	char *receive = memory_new(1000, 13);
+	char *host = calloc(1, 1000);
+	MPI_Request request;
+	MPI_Status status;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+	OK(MPI_Irecv(receive, 1000, MPI_BYTE, rank, 0, comm, &request));
+	OK(MPI_Send(host, 1000, MPI_BYTE, rank, 0, comm));
+	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+	MUST(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
+	MUST(status.MPI_ERROR != MPI_SUCCESS && request == MPI_REQUEST_NULL);
+	MUST(handled == 0);
+	OK(MPI_Irecv(receive, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD, &request));
+	OK(MPI_Send(host, 1000, MPI_BYTE, rank, 0, MPI_COMM_WORLD));
+	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+	must_fail(MPI_Wait(&request, &status), "CUDA_ERROR_LAUNCH_FAILED");
+	OK(MPI_Comm_free(&comm));
+	free(host);
+	memory_free(receive);
+}
+
 /* The driver's answers, which the fake driver gives when it is told to. */
 static void driver_fails(void)
 {
@@ -168,6 +312,8 @@ static void driver_fails(void)
 	OK(MPI_Sendrecv_replace(device, 1000, MPI_BYTE, rank, 0, rank, 0, MPI_COMM_WORLD,
 		MPI_STATUS_IGNORE));
 	memory_free(device);
+	start_fails(fail);
+	completion_fails(fail);
 }
 
 int main(int argc, char *argv[])
@@ -183,6 +329,9 @@ int main(int argc, char *argv[])
 	one_sided();
 	errors_of_the_mpi();
 	context_stays();
+	handler_waits();
+	handler_leaves();
+	attached_twice();
 	driver_fails();
 	OK(MPI_Errhandler_free(&handler));
 	return test_finish();

@@ -80,6 +80,59 @@ static void *run(void *argument)
 	return NULL;
 }
 
+/* --- partitioned requests: one thread waits while another one makes the parts ready --- */
+
+#if MPI_VERSION >= 4
+
+#define PARTS 8
+
+static MPI_Request parts[2]; /* received, sent */
+static char *sent_parts;
+static char *received_parts;
+
+static void *make_ready(void *argument)
+{
+	(void)argument;
+	for (int i = 0; i < PARTS; i++)
+		OK(MPI_Pready(i, parts[1]));
+	return NULL;
+}
+
+static void partitioned(void)
+{
+	pthread_t thread;
+
+	sent_parts = memory_new(PARTS * 1000, 80);
+	received_parts = memory_new(PARTS * 1000, 81);
+	OK(MPI_Precv_init(received_parts, PARTS, 1000, MPI_BYTE, (rank + ranks - 1) % ranks, 0,
+		MPI_COMM_WORLD, MPI_INFO_NULL, &parts[0]));
+	OK(MPI_Psend_init(sent_parts, PARTS, 1000, MPI_BYTE, (rank + 1) % ranks, 0, MPI_COMM_WORLD,
+		MPI_INFO_NULL, &parts[1]));
+	for (int i = 0; i < 5; i++) {
+		MPI_Request waited[2] = {parts[0], parts[1]};
+
+		OK(MPI_Startall(2, waited));
+		memory_fill(sent_parts, PARTS * 1000, 90 + (unsigned int)i);
+		MUST(!pthread_create(&thread, NULL, make_ready, NULL));
+		OK(MPI_Wait(&waited[1], MPI_STATUS_IGNORE));
+		MUST(!pthread_join(thread, NULL));
+		OK(MPI_Wait(&waited[0], MPI_STATUS_IGNORE));
+		say_memory("parts", received_parts, PARTS * 1000);
+	}
+	OK(MPI_Request_free(&parts[0]));
+	OK(MPI_Request_free(&parts[1]));
+	memory_free(received_parts);
+	memory_free(sent_parts);
+}
+
+#else
+
+static void partitioned(void)
+{
+}
+
+#endif
+
 int main(int argc, char *argv[])
 {
 	pthread_t threads[THREADS];
@@ -106,5 +159,6 @@ int main(int argc, char *argv[])
 		memory_free(works[i].send);
 		memory_free(works[i].receive);
 	}
+	partitioned();
 	return test_finish();
 }

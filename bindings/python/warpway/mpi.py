@@ -23,7 +23,7 @@ from warpway import _core
 
 __all__ = ["share", "timelines"]
 
-_T = TypeVar("_T", _core.Array, _core.Memory, _core.Timeline)
+_T = TypeVar("_T", _core.Array, _core.Memory)
 
 
 def _agree(comm: Any, failure: Exception | None) -> None:
