@@ -57,6 +57,7 @@ static struct ww_mpi_layout *begin_piece(struct ww_mpi_buffer *buffer, MPI_Count
 	if (count <= 0 || type == MPI_DATATYPE_NULL || buffer->status)
 		return NULL;
 	layout = ww_mpi_layout_get(type);
+	buffer->is_opaque = buffer->is_opaque || !layout;
 	/* Such a type is no problem of host memory. */
 	if (!layout && buffer->user != MPI_BOTTOM &&
 		(ww_mpi_cuda_owns(buffer->user) ||

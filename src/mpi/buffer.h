@@ -43,6 +43,7 @@ struct ww_mpi_buffer {
 	MPI_Count low;             /* the data's span, from user on */
 	MPI_Count high;
 	MPI_Count bytes; /* of data */
+	bool is_opaque;  /* there is more, of a type that cannot be looked at */
 	bool is_one;     /* the span lies in one allocation, whose memory this is: */
 	struct ww_mpi_memory memory;
 	struct ww_mpi_block *block; /* NULL: not staged */
@@ -64,8 +65,9 @@ MPI_Count ww_mpi_sum(struct ww_mpi_numbers numbers, MPI_Count count);
 
 /* What ww_mpi_buffer.status and the calls below may be, beside the driver's errors (> 0). */
 enum {
-	WW_MPI_FULL = -1, /* no staging memory for it */
-	WW_MPI_TYPE = -2, /* a datatype that cannot be looked at, or no memory */
+	WW_MPI_FULL = -1,      /* no staging memory for it */
+	WW_MPI_TYPE = -2,      /* a datatype that cannot be looked at, or no memory */
+	WW_MPI_UNWATCHED = -3, /* host memory that cannot be watched: direct.h */
 };
 
 /* @flags: 0: the call does not use it. */

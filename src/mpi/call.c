@@ -158,6 +158,7 @@ void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm
 	call->comm = comm;
 	call->most = WW_MPI_ALL;
 	call->buffer_count = 0;
+	call->is_host = false;
 	call->is_watched = false;
 	call->is_uncounted = false;
 	call->status = NULL;
@@ -200,6 +201,12 @@ int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, in
 			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
 			name, (long long)(buffer->high - buffer->low), used, bound);
 	}
+	if (error == WW_MPI_UNWATCHED)
+		return ww_mpi_error(WW_MPI_REASON_TYPE,
+			"warpway: %s: cannot receive at %p beside the direct route: the datatype has "
+			"gaps, and an element or the whole has more than 2 GiB; use "
+			"WARPWAY_MPI_ROUTE=staged",
+			name, (void *)buffer->user);
 	ww_mpi_cuda_describe(error, text, sizeof(text));
 	return ww_mpi_error(WW_MPI_REASON_COPY,
 		"warpway: %s: cannot copy the device memory at %p: %s", name, (void *)buffer->user,
@@ -210,7 +217,7 @@ int ww_mpi_call_stage(struct ww_mpi_call *call)
 {
 	for (int i = 0; i < call->buffer_count; i++) {
 		struct ww_mpi_buffer *buffer = &call->buffers[i];
-		int error = call->is_watched ? buffer->status : ww_mpi_buffer_stage(buffer);
+		int error = call->is_host ? buffer->status : ww_mpi_buffer_stage(buffer);
 		int code;
 
 		if (!error)
@@ -280,7 +287,7 @@ int ww_mpi_call_end(struct ww_mpi_call *call, int code)
 static bool has_end(const struct ww_mpi_call *call)
 {
 	for (int i = 0; i < call->buffer_count; i++) {
-		if (call->buffers[i].block || call->buffers[i].control)
+		if (call->buffers[i].block || call->buffers[i].control || call->buffers[i].packed)
 			return true;
 	}
 	return call->is_watched || call->is_delivered;
@@ -289,10 +296,15 @@ static bool has_end(const struct ww_mpi_call *call)
 int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
 	enum ww_mpi_kind kind, bool is_received)
 {
-	if (code != MPI_SUCCESS)
+	MPI_Comm comm = call->comm;
+	bool is_ours = false;
+
+	if (code != MPI_SUCCESS) {
 		ww_mpi_direct_undo(&call->buffers[0]);
-	else if (has_end(call))
+	} else if (has_end(call)) {
 		code = ww_mpi_request_add(call, *request, kind, is_received);
+		is_ours = code != MPI_SUCCESS;
+	}
 	release(call);
-	return code;
+	return is_ours ? ww_mpi_raise(comm, code) : code;
 }

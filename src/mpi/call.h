@@ -30,7 +30,8 @@ struct ww_mpi_call {
 	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
 
 	/* Receives, for direct.h: into the last buffer. */
-	bool is_watched;    /* no buffer is device memory */
+	bool is_host;       /* no buffer is device memory */
+	bool is_watched;    /* the last one may get a control message */
 	bool is_uncounted;  /* the status does not say how many bytes came */
 	MPI_Status *status; /* of a blocking one; NULL: it is none */
 	bool is_delivered;  /* the data is there, the MPI had no part in it: probe.h */

@@ -24,10 +24,11 @@ static bool has_nothing_to_do(void)
 }
 
 /* Ours to write to devices: MPI calls within are not. Return: the code; no handler was called. */
-static int end(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status, int code)
+static int end(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status, int code,
+	MPI_Comm *out_carrier)
 {
 	ww_mpi_depth++;
-	code = ww_mpi_request_done(entry, request, status, code);
+	code = ww_mpi_request_done(entry, request, status, code, out_carrier);
 	ww_mpi_request_progress();
 	ww_mpi_depth--;
 	return code;
@@ -36,10 +37,10 @@ static int end(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *stat
 /* Return: as the program gets it. */
 static int done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status, int code)
 {
-	MPI_Comm handler = ww_mpi_entry_handler(entry);
-	int result = end(entry, request, status, code);
+	MPI_Comm carrier = MPI_COMM_WORLD;
+	int result = end(entry, request, status, code, &carrier);
 
-	return result == code ? code : ww_mpi_entry_raise(handler, result);
+	return result == code ? code : ww_mpi_entry_raise(carrier, result);
 }
 
 /* --- one request --- */
@@ -78,6 +79,7 @@ int ww_mpi_call_Request_get_status(ww_mpi_fn_Request_get_status *next, MPI_Reque
 	int *flag, MPI_Status *status)
 {
 	struct ww_mpi_entry *entry = has_nothing_to_do() ? NULL : ww_mpi_request_find(request);
+	MPI_Comm carrier = MPI_COMM_WORLD;
 	MPI_Status own = {0};
 	int result = MPI_SUCCESS;
 	int code;
@@ -89,17 +91,16 @@ int ww_mpi_call_Request_get_status(ww_mpi_fn_Request_get_status *next, MPI_Reque
 	code = next(request, flag, status);
 	if (*flag) {
 		ww_mpi_depth++;
-		result = ww_mpi_request_write(entry, status, code);
+		result = ww_mpi_request_write(entry, status, code, &carrier);
 		ww_mpi_depth--;
 	}
-	if (*flag && result != code)
-		return ww_mpi_entry_raise(ww_mpi_entry_handler(entry), result);
-	return code;
+	return *flag && result != code ? ww_mpi_entry_raise(carrier, result) : code;
 }
 
 int ww_mpi_call_Request_free(ww_mpi_fn_Request_free *next, MPI_Request *request)
 {
 	struct ww_mpi_entry *entry = has_nothing_to_do() ? NULL : ww_mpi_request_find(*request);
+	MPI_Comm carrier = MPI_COMM_WORLD;
 	MPI_Status status;
 	int is_complete = 1;
 
@@ -112,9 +113,11 @@ int ww_mpi_call_Request_free(ww_mpi_fn_Request_free *next, MPI_Request *request)
 	if (ww_mpi_request_is_active(entry)) {
 		WW_MPI_REAL(Request_get_status)(*request, &is_complete, &status);
 		if (is_complete)
-			ww_mpi_request_write(entry, &status, MPI_SUCCESS);
+			ww_mpi_request_write(entry, &status, MPI_SUCCESS, &carrier);
 	}
 	ww_mpi_depth--;
+	if (carrier != MPI_COMM_WORLD)
+		PMPI_Comm_free(&carrier);
 	if (is_complete) {
 		ww_mpi_request_forget(entry);
 		return next(request);
@@ -124,9 +127,17 @@ int ww_mpi_call_Request_free(ww_mpi_fn_Request_free *next, MPI_Request *request)
 	return MPI_SUCCESS;
 }
 
+/* What has come cannot be cancelled; the MPI's own request is not active. */
+int ww_mpi_call_Cancel(ww_mpi_fn_Cancel *next, MPI_Request *request)
+{
+	struct ww_mpi_entry *entry = has_nothing_to_do() ? NULL : ww_mpi_request_find(*request);
+
+	return entry && ww_mpi_request_is_served(entry) ? MPI_SUCCESS : next(request);
+}
+
 static int fail_start(struct ww_mpi_entry *entry, int code)
 {
-	return ww_mpi_entry_raise(ww_mpi_entry_handler(entry), code);
+	return ww_mpi_entry_raise(ww_mpi_entry_carrier(entry), code);
 }
 
 int ww_mpi_call_Start(ww_mpi_fn_Start *next, MPI_Request *request)
@@ -214,8 +225,8 @@ struct taken {
 	struct ww_mpi_entry *few[INLINE_MOST];
 	MPI_Status few_statuses[INLINE_MOST];
 	bool is_in_status; /* a status has an error of ours */
-	bool is_failed;    /* that this error handler is to get: */
-	MPI_Comm handler;
+	bool is_failed;    /* which the handler of this is to get: */
+	MPI_Comm carrier;
 	int failure;
 };
 
@@ -247,7 +258,7 @@ static bool taken_begin(struct taken *taken, int count, const MPI_Request reques
 	taken->found = 0;
 	taken->is_in_status = false;
 	taken->is_failed = false;
-	taken->handler = MPI_COMM_NULL;
+	taken->carrier = MPI_COMM_WORLD;
 	taken->failure = MPI_SUCCESS;
 	if (has_nothing_to_do() || count <= 0)
 		return false;
@@ -266,24 +277,25 @@ static bool taken_begin(struct taken *taken, int count, const MPI_Request reques
 
 /*
  * The request at i is complete, with the code @of. Return: @code, which is that of the whole call,
- * or that of an error here; then *out_handler is who is to get it.
+ * or that of an error here. Of several errors the last one is raised.
  */
 static int taken_done(struct taken *taken, int i, MPI_Request request, MPI_Status *status, int of,
 	int code)
 {
 	struct ww_mpi_entry *entry = taken->entries[i];
-	MPI_Comm handler;
+	MPI_Comm carrier = MPI_COMM_WORLD;
 	int result;
 
 	taken->entries[i] = NULL;
 	if (!entry)
 		return code;
-	handler = ww_mpi_entry_handler(entry);
-	result = end(entry, request, status, of);
+	result = end(entry, request, status, of, &carrier);
 	if (result == of)
 		return code;
+	if (taken->carrier != MPI_COMM_WORLD)
+		PMPI_Comm_free(&taken->carrier);
 	taken->is_failed = true;
-	taken->handler = handler;
+	taken->carrier = carrier;
 	taken->failure = result;
 	return code == MPI_SUCCESS ? result : code;
 }
@@ -313,7 +325,7 @@ static int taken_done_in_status(struct taken *taken, int i, MPI_Request request,
 static int taken_end(struct taken *taken, MPI_Status *statuses, int code)
 {
 	bool is_failed = taken->is_failed;
-	MPI_Comm handler = taken->handler;
+	MPI_Comm carrier = taken->carrier;
 	int failure = taken->failure;
 
 	for (int i = 0; i < taken->count; i++) {
@@ -324,7 +336,7 @@ static int taken_end(struct taken *taken, MPI_Status *statuses, int code)
 		code = MPI_ERR_IN_STATUS;
 	taken_release(taken, statuses);
 	if (is_failed)
-		ww_mpi_entry_raise(handler, failure);
+		ww_mpi_entry_raise(carrier, failure);
 	return code;
 }
 
@@ -482,14 +494,15 @@ static int write_found(MPI_Request request, MPI_Status *status, int code)
 {
 	struct ww_mpi_entry *entry = request == MPI_REQUEST_NULL ? NULL
 								 : ww_mpi_request_find(request);
+	MPI_Comm carrier = MPI_COMM_WORLD;
 	int result;
 
 	if (!entry)
 		return code;
 	ww_mpi_depth++;
-	result = ww_mpi_request_write(entry, status, code);
+	result = ww_mpi_request_write(entry, status, code, &carrier);
 	ww_mpi_depth--;
-	return result == code ? code : ww_mpi_entry_raise(ww_mpi_entry_handler(entry), result);
+	return result == code ? code : ww_mpi_entry_raise(carrier, result);
 }
 
 int ww_mpi_call_Request_get_status_any(ww_mpi_fn_Request_get_status_any *next, int count,

@@ -23,6 +23,9 @@
 
 #define SHARE_OF_DEVICE 4 /* of a GPU's memory, for its pool */
 
+/* A broker that does not answer would make every message slow. */
+#define SLOW_NS UINT64_C(1000000000)
+
 _Static_assert(offsetof(struct ww_mpi_control, odd) + 1 == WW_MPI_CONTROL_BYTES,
 	"a control message has no padding before its end");
 _Static_assert(WW_MPI_CONTROL_BYTES % 2 == 1 && WW_MPI_CONTROL_BYTES < WW_MPI_DIRECT_LEAST,
@@ -36,7 +39,7 @@ static struct device {
 	bool is_slow_with_itself; /* two processes take turns on it */
 } devices[DEVICES_MOST];
 
-static _Atomic unsigned long long sent, sent_bytes, received, received_bytes;
+static _Atomic unsigned long long sent, sent_bytes, received, received_bytes, refused;
 
 /* --- devices and pools --- */
 
@@ -153,9 +156,10 @@ void ww_mpi_direct_send(struct ww_mpi_call *call, int dest)
 	struct ww_mpi_control *control;
 	ww_memory *slice = NULL;
 	ww_pool *pool;
+	uint64_t start_ns;
 
-	if (call->is_watched || buffer->bytes < (MPI_Count)smallest() ||
-		!ww_mpi_buffer_find(buffer) || !buffer->is_one)
+	if (call->is_host || buffer->bytes < (MPI_Count)smallest() || !ww_mpi_buffer_find(buffer) ||
+		!buffer->is_one)
 		return;
 	ww_mpi_peer_prepare(buffer->memory.ordinal);
 	if (!ww_mpi_peer_find(call->comm, dest, &peer))
@@ -164,10 +168,15 @@ void ww_mpi_direct_send(struct ww_mpi_call *call, int dest)
 	if (!device || !is_worth_it(device, &peer, buffer->bytes))
 		return;
 	pool = find_pool(device);
-	if (!pool || ww_pool_alloc(pool, (uint64_t)buffer->bytes, 0, 0, NULL, &slice) != WW_OK)
+	start_ns = ww_mpi_now_ns();
+	if (!pool || ww_pool_alloc(pool, (uint64_t)buffer->bytes, 0, 0, NULL, &slice) != WW_OK) {
+		atomic_fetch_add(&refused, pool != NULL);
 		return;
+	}
 	control = pack(buffer, slice);
 	ww_memory_unref(slice);
+	if (ww_mpi_now_ns() - start_ns > SLOW_NS)
+		ww_mpi_direct_stop("the broker, or the copy of a message, took over a second");
 	if (!control)
 		return;
 	memcpy(control->nonce, peer.nonce, sizeof(control->nonce));
@@ -193,19 +202,21 @@ void ww_mpi_direct_expect(struct ww_mpi_call *call)
 {
 	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
 
-	if (buffer->bytes >= (MPI_Count)smallest() && !call->is_watched &&
-		ww_mpi_buffer_find(buffer))
+	if (!call->is_host && buffer->bytes >= (MPI_Count)smallest() && ww_mpi_buffer_find(buffer))
 		ww_mpi_peer_prepare(buffer->memory.ordinal);
+	call->is_watched = ww_mpi_is_watching() && buffer->bytes >= WW_MPI_CONTROL_BYTES;
 }
 
 bool ww_mpi_direct_pack(struct ww_mpi_call *call, MPI_Count count_most)
 {
 	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
 
-	if (!ww_mpi_is_watching() || buffer->bytes < WW_MPI_CONTROL_BYTES ||
-		buffer->bytes > count_most || !ww_mpi_buffer_has_gaps(buffer))
+	if (ww_mpi_is_watching() && buffer->is_opaque)
+		buffer->status = WW_MPI_UNWATCHED;
+	if (!call->is_watched || buffer->status || !ww_mpi_buffer_has_gaps(buffer))
 		return false;
-	buffer->status = ww_mpi_buffer_stage_packed(buffer);
+	buffer->status = buffer->bytes > count_most ? WW_MPI_UNWATCHED
+						    : ww_mpi_buffer_stage_packed(buffer);
 	return buffer->status == 0;
 }
 
@@ -283,4 +294,5 @@ void ww_mpi_direct_volume_get(struct ww_mpi_direct_volume *out_volume)
 	out_volume->sent_bytes = atomic_load(&sent_bytes);
 	out_volume->received = atomic_load(&received);
 	out_volume->received_bytes = atomic_load(&received_bytes);
+	out_volume->refused = atomic_load(&refused);
 }

@@ -73,6 +73,7 @@ struct ww_mpi_direct_volume {
 	unsigned long long sent_bytes;
 	unsigned long long received;
 	unsigned long long received_bytes;
+	unsigned long long refused; /* staged, since there was no room in the pool */
 };
 
 void ww_mpi_direct_volume_get(struct ww_mpi_direct_volume *out_volume);

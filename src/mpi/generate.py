@@ -325,7 +325,7 @@ def begin_messages(function):
     """The lines that prepare a receive for a control message, and send one in the place of the data (direct.h)."""
     row, receiver, lines = function.row, receives(function.row), []
     if receiver:
-        lines += ["\tcall.is_watched = !is_device;"]
+        lines += ["\tcall.is_host = !is_device;"]
         lines += ["\tcall.is_uncounted = true;"] if "uncounted" in row.marks else []
         lines += ["\tww_mpi_direct_expect(&call);"]
     if receiver and not function.has("message"):
@@ -405,6 +405,15 @@ def pass_body(function):
     return [f"\treturn next({function.call()});"]
 
 
+# They have a request that was made before.
+USES_REQUEST = re.compile(r"MPI_(Cancel|Start|Request_free|Grequest_complete)|MPIX_(Request|Grequest_complete)")
+
+
+def makes_request(function):
+    return (bool(function.types) and function.types[-1][0].replace(" ", "") == "MPI_Request*" and
+            not USES_REQUEST.match(function.name))
+
+
 def counted(function):
     """The lines around a call that opens or ends a request, or may wait in a receive (peer.h)."""
     row, last = function.row, function.names[-1] if function.names else ""
@@ -414,8 +423,8 @@ def counted(function):
         return ([f"\tint before = ww_mpi_open_before({requests});"], [f"\tww_mpi_open_after(before, {requests});"])
     if row.kind == "own" and "counted" not in row.marks:
         return None
-    if last == "request":
-        end = "code == MPI_SUCCESS && *request != MPI_REQUEST_NULL"
+    if makes_request(function):
+        end = f"code == MPI_SUCCESS && *{last} != MPI_REQUEST_NULL"
     elif "counted" in row.marks or row.kind == "blocking" and receives(row):
         end = "false"
     else:
@@ -509,6 +518,8 @@ def misfits(rows, path):
             yield f"{name} has {len(arguments)} arguments, its row {len(row.arguments)}"
         if row.kind != "pass" and "P" + name not in prototypes and not name.startswith("MPIX_"):
             yield f"{name} has no P{name}"
+        if row.kind == "pass" and "counted" not in row.marks and makes_request(Function(name, row, arguments)):
+            yield f"{name} makes a request, and its row is not counted"
 
 
 def check(options):

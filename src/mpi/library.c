@@ -149,9 +149,9 @@ static void report(void)
 	ww_mpi_direct_volume_get(&direct);
 	fprintf(stderr,
 		"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
-		"bytes%s%s\n",
+		"bytes, no room for %llu%s%s\n",
 		rank, direct.sent, direct.sent_bytes, direct.received, direct.received_bytes,
-		ww_mpi_direct_problem() ? "; no direct route: " : "",
+		direct.refused, ww_mpi_direct_problem() ? "; no direct route: " : "",
 		ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
 }
 

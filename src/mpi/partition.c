@@ -22,7 +22,7 @@ static int read_part(struct ww_mpi_entry *entry, int part)
 	ww_mpi_depth++;
 	code = ww_mpi_request_read_part(entry, part);
 	ww_mpi_depth--;
-	return code == MPI_SUCCESS ? code : ww_mpi_entry_raise(ww_mpi_entry_handler(entry), code);
+	return code == MPI_SUCCESS ? code : ww_mpi_entry_raise(ww_mpi_entry_carrier(entry), code);
 }
 
 int ww_mpi_call_Pready(ww_mpi_fn_Pready *next, int part, MPI_Request request)
@@ -64,7 +64,7 @@ int ww_mpi_call_Parrived(ww_mpi_fn_Parrived *next, MPI_Request request, int part
 		code = ww_mpi_request_write_part(entry, part);
 		ww_mpi_depth--;
 		if (code != MPI_SUCCESS)
-			ww_mpi_entry_raise(ww_mpi_entry_handler(entry), code);
+			ww_mpi_entry_raise(ww_mpi_entry_carrier(entry), code);
 	}
 	return code;
 }

@@ -164,10 +164,14 @@ static bool name_by_socket(const char *fd, char *out_name, size_t bytes)
 	return true;
 }
 
-/* Return: whether the launcher is known. */
+/*
+ * Return: whether the launcher is known. A launcher that is started by another one leaves the
+ * other's variables where they are, so the one that is asked for first is that of a process.
+ */
 static bool name_job(void)
 {
 	const char *space = getenv("PMIX_NAMESPACE");
+	const char *server = getenv("PMIX_SERVER_URI2"); /* with the launcher's port */
 	const char *slurm = getenv("SLURM_JOB_ID");
 	const char *step = getenv("SLURM_STEP_ID");
 	char name[JOB_BYTES - 32];
@@ -175,11 +179,13 @@ static bool name_job(void)
 
 	if (stat("/proc/self/ns/pid", &pids) < 0)
 		return false;
-	if (space)
-		snprintf(name, sizeof(name), "pmix %s", space);
-	else if (slurm && step)
+	if (name_by_socket(getenv("PMI_FD"), name, sizeof(name)))
+		;
+	else if (space && server)
+		snprintf(name, sizeof(name), "pmix %s %s", space, server);
+	else if (!space && slurm && step)
 		snprintf(name, sizeof(name), "slurm %s.%s", slurm, step);
-	else if (!name_by_socket(getenv("PMI_FD"), name, sizeof(name)))
+	else
 		return false;
 	snprintf(job, sizeof(job), "%s in %llu", name, (unsigned long long)pids.st_ino);
 	return true;
@@ -241,8 +247,8 @@ static const char *look_at_job(void)
 	int is_initialized = 0;
 	int level = MPI_THREAD_SINGLE;
 
-	if (ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED || ww_mpi_passes_through())
-		return "it is switched off";
+	if (ww_mpi_settings()->route != WW_MPI_ROUTE_DIRECT)
+		return "WARPWAY_MPI_ROUTE=direct is not set";
 	PMPI_Initialized(&is_initialized);
 	if (!is_initialized)
 		return "the program uses sessions";
@@ -299,15 +305,21 @@ out:
 	return is_done;
 }
 
-/* Lock held. */
+/*
+ * Lock held. Before any other rank can see the page, all calls of this one look for control
+ * messages: those that do not were counted.
+ */
 static void announce(int ordinal)
 {
-	if (getrandom(own.nonce, sizeof(own.nonce), 0) != sizeof(own.nonce))
+	if (getrandom(own.nonce, sizeof(own.nonce), 0) != sizeof(own.nonce)) {
 		set_off("there are no random numbers");
+		return;
+	}
+	atomic_store(&ww_mpi_direct_state, WW_MPI_ANNOUNCED);
+	if (atomic_load(&open_count) != own_count)
+		atomic_store(&ww_mpi_direct_state, WW_MPI_WATCHING);
 	else if (!put_page(ordinal))
 		set_off(ww_error_last()->message);
-	else
-		atomic_store(&ww_mpi_direct_state, WW_MPI_ANNOUNCED);
 }
 
 void ww_mpi_peer_prepare(int ordinal)
@@ -349,7 +361,7 @@ bool ww_mpi_is_threaded(void)
 
 /* --- other ranks --- */
 
-static uint64_t now_ns(void)
+uint64_t ww_mpi_now_ns(void)
 {
 	struct timespec now;
 
@@ -411,7 +423,7 @@ static bool get_page(int rank, struct ww_mpi_peer *out_peer)
 /* Lock held. */
 static void look_for(int rank, struct known *peer)
 {
-	uint64_t now = now_ns();
+	uint64_t now = ww_mpi_now_ns();
 
 	if (peer->is_found || now < peer->look_ns)
 		return;

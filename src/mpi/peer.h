@@ -14,7 +14,7 @@
  *   WATCHING   since the first call with a large buffer of a device: receives are watched; the
  *              count may still include requests from before
  *   ANNOUNCED  since no request was open any more
- *   OFF        no direct route: settings, no broker, a program that was spawned, ...
+ *   OFF        no direct route: not asked for, no broker, a program that was spawned, ...
  */
 #ifndef WW_MPI_PEER_H
 #define WW_MPI_PEER_H
@@ -87,6 +87,8 @@ void ww_mpi_direct_stop(const char *why);
 
 /* NULL: it works, or nothing needed it. */
 const char *ww_mpi_direct_problem(void);
+
+uint64_t ww_mpi_now_ns(void);
 
 /* --- other ranks --- */
 

@@ -592,6 +592,18 @@ bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *s
 	return true;
 }
 
+/* Return: a code that no error handler of ours is to get. */
+static int wait_and_write(struct ww_mpi_call *call, MPI_Request *request)
+{
+	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
+	int code = WW_MPI_REAL(Wait)(request, &call->served);
+	int error = code == MPI_SUCCESS
+		? ww_mpi_buffer_write(buffer, ww_mpi_received(&call->served))
+		: 0;
+
+	return error ? ww_mpi_buffer_error(buffer, call->name, error) : code;
+}
+
 /* The request is that of the other message. As ww_mpi_probe_post() otherwise. */
 bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *send,
 	const struct ww_mpi_receive *receive, MPI_Request *request, int *out_code)
@@ -612,7 +624,7 @@ bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_se
 	} else {
 		*out_code = post_matched(message, receive, &own);
 		if (*out_code == MPI_SUCCESS)
-			call->served_code = WW_MPI_REAL(Wait)(&own, &call->served);
+			call->served_code = wait_and_write(call, &own);
 		call->is_delivered = true;
 	}
 	*out_code = start_send(&sent, receive->comm, request);
@@ -640,8 +652,10 @@ bool ww_mpi_probe_mreceive(struct ww_mpi_call *call, MPI_Message *handle, MPI_St
 {
 	struct message *message = take_given(handle);
 
-	if (message)
+	if (message) {
+		call->comm = message->comm;
 		*out_code = deliver_to_call(call, message, status);
+	}
 	return message != NULL;
 }
 
@@ -650,8 +664,10 @@ bool ww_mpi_probe_mpost(struct ww_mpi_call *call, MPI_Message *handle, MPI_Reque
 {
 	struct message *message = take_given(handle);
 
-	if (message)
+	if (message) {
+		call->comm = message->comm;
 		*out_code = deliver_for_request(call, message, request);
+	}
 	return message != NULL;
 }
 

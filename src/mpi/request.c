@@ -46,7 +46,7 @@ struct ww_mpi_entry {
 	struct ww_mpi_receive receive; /* for those: what it asks for */
 	const char *name;
 	MPI_Comm comm;
-	MPI_Comm handler; /* ww_mpi_entry_handler() */
+	MPI_Errhandler handler; /* of comm; MPI_ERRHANDLER_NULL: of MPI_COMM_WORLD */
 	int buffer_count;
 	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
 };
@@ -151,6 +151,8 @@ void ww_mpi_request_forget(struct ww_mpi_entry *entry)
 {
 	for (int i = 0; i < entry->buffer_count; i++)
 		ww_mpi_buffer_fini(&entry->buffers[i]);
+	if (entry->handler != MPI_ERRHANDLER_NULL)
+		PMPI_Errhandler_free(&entry->handler);
 	free(entry->parts);
 	free(entry);
 }
@@ -168,32 +170,33 @@ static void forget_older(MPI_Request request)
 
 /* --- error handlers --- */
 
-/*
- * The communicator may have been freed when the operation is complete. So what its handler does is
- * asked for now; handlers other than MPI_ERRORS_RETURN are represented by MPI_COMM_WORLD's.
- */
-static MPI_Comm find_handler(MPI_Comm comm)
+static MPI_Errhandler find_handler(MPI_Comm comm)
 {
 	MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-	bool is_returned;
 
-	if (comm == MPI_COMM_NULL || comm == MPI_COMM_WORLD)
+	if (comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD)
+		PMPI_Comm_get_errhandler(comm, &handler);
+	return handler;
+}
+
+/* The communicator of the operation may have been freed. */
+MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry)
+{
+	MPI_Comm carrier = MPI_COMM_NULL;
+
+	if (entry->handler == MPI_ERRHANDLER_NULL ||
+		PMPI_Comm_dup(MPI_COMM_SELF, &carrier) != MPI_SUCCESS)
 		return MPI_COMM_WORLD;
-	PMPI_Comm_get_errhandler(comm, &handler);
-	is_returned = handler == MPI_ERRORS_RETURN;
-	if (handler != MPI_ERRHANDLER_NULL)
-		PMPI_Errhandler_free(&handler);
-	return is_returned ? MPI_COMM_NULL : MPI_COMM_WORLD;
+	PMPI_Comm_set_errhandler(carrier, entry->handler);
+	return carrier;
 }
 
-MPI_Comm ww_mpi_entry_handler(const struct ww_mpi_entry *entry)
+int ww_mpi_entry_raise(MPI_Comm carrier, int code)
 {
-	return entry->handler;
-}
-
-int ww_mpi_entry_raise(MPI_Comm handler, int code)
-{
-	return handler == MPI_COMM_NULL ? code : ww_mpi_raise(handler, code);
+	ww_mpi_raise(carrier, code);
+	if (carrier != MPI_COMM_WORLD)
+		PMPI_Comm_free(&carrier);
+	return code;
 }
 
 /* --- from the call to the end --- */
@@ -238,6 +241,7 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 	bool is_received)
 {
 	struct ww_mpi_entry *entry = create(call, request, kind, is_received);
+	MPI_Comm carrier = MPI_COMM_WORLD;
 	MPI_Status status;
 	int is_complete = 0;
 	int code;
@@ -245,12 +249,15 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 	if (!entry)
 		/* The MPI works with memory that nobody would release: the process cannot go on. */
 		return PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
-	if (kind == WW_MPI_KIND_ONCE && !entry->is_served) {
+	/* Receives have requests of their own, and an error of one is for the call that waits. */
+	if (kind == WW_MPI_KIND_ONCE && !is_received && !entry->is_served) {
 		code = WW_MPI_REAL(Request_get_status)(request, &is_complete, &status);
 		if (code == MPI_SUCCESS && is_complete) {
-			code = ww_mpi_request_write(entry, &status, MPI_SUCCESS);
+			code = ww_mpi_request_write(entry, &status, MPI_SUCCESS, &carrier);
 			if (!entry->is_served) {
 				ww_mpi_request_forget(entry);
+				if (carrier != MPI_COMM_WORLD)
+					PMPI_Comm_free(&carrier); /* the call raises it */
 				return code;
 			}
 		}
@@ -333,18 +340,10 @@ static void look_for_cancel(const struct ww_mpi_entry *entry, const MPI_Status *
 		ww_mpi_direct_undo(&entry->buffers[0]);
 }
 
-int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code)
+static int write_buffers(struct ww_mpi_entry *entry, const MPI_Status *status, int code)
 {
 	int error = 0;
 
-	if (!entry->is_active)
-		return code;
-	if (entry->is_served)
-		return serve(entry, status);
-	if (entry->is_written || (code != MPI_SUCCESS && !ww_mpi_is_truncation(code)))
-		return code;
-	if (is_received_directly(entry, status, code))
-		return serve(entry, status);
 	look_for_cancel(entry, status);
 	entry->is_written = true;
 	for (int i = 0; i < entry->buffer_count && !error; i++) {
@@ -355,10 +354,30 @@ int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int cod
 	return code;
 }
 
-int ww_mpi_request_done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status,
-	int code)
+int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code,
+	MPI_Comm *out_carrier)
 {
-	code = ww_mpi_request_write(entry, status, code);
+	int result = code;
+
+	if (!entry->is_active)
+		return code;
+	if (entry->is_served)
+		result = serve(entry, status);
+	else if (entry->is_written || (code != MPI_SUCCESS && !ww_mpi_is_truncation(code)))
+		return code;
+	else if (is_received_directly(entry, status, code))
+		result = serve(entry, status);
+	else
+		result = write_buffers(entry, status, code);
+	if (result != code)
+		*out_carrier = ww_mpi_entry_carrier(entry);
+	return result;
+}
+
+int ww_mpi_request_done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status,
+	int code, MPI_Comm *out_carrier)
+{
+	code = ww_mpi_request_write(entry, status, code, out_carrier);
 	if (entry->kind != WW_MPI_KIND_ONCE)
 		entry->is_active = false;
 	else if (request == MPI_REQUEST_NULL)
@@ -462,7 +481,12 @@ static struct ww_mpi_entry *take_orphan(void)
 
 static void end_orphan(struct ww_mpi_entry *entry, MPI_Status *status)
 {
-	ww_mpi_request_write(entry, status, MPI_SUCCESS);
+	MPI_Comm carrier = MPI_COMM_WORLD;
+
+	/* No call is there to return an error. */
+	ww_mpi_request_write(entry, status, MPI_SUCCESS, &carrier);
+	if (carrier != MPI_COMM_WORLD)
+		PMPI_Comm_free(&carrier);
 	if (entry->kind != WW_MPI_KIND_ONCE)
 		WW_MPI_REAL(Request_free)(&entry->request);
 	ww_mpi_request_forget(entry);
@@ -471,11 +495,13 @@ static void end_orphan(struct ww_mpi_entry *entry, MPI_Status *status)
 /* The oldest ones, so many that a call with many of them does not take long. */
 void ww_mpi_request_progress(void)
 {
+	static __thread bool is_looking; /* an error handler may call the MPI meanwhile */
 	size_t count = atomic_load_explicit(&orphan_count, memory_order_relaxed);
 
-	if (count == 0)
+	if (count == 0 || is_looking)
 		return;
 	pthread_mutex_lock(&looking_lock);
+	is_looking = true;
 	for (size_t i = 0; i < count && i < ORPHANS_A_LOOK; i++) {
 		struct ww_mpi_entry *entry = take_orphan();
 		MPI_Status status;
@@ -489,6 +515,7 @@ void ww_mpi_request_progress(void)
 		else
 			ww_mpi_request_orphan(entry);
 	}
+	is_looking = false;
 	pthread_mutex_unlock(&looking_lock);
 }
 

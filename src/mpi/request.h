@@ -15,7 +15,8 @@
  * Of some receives the request does not tell the status, which the entry then has ("served"): the
  * data came by the direct route (direct.h), or before the request was made (probe.h).
  *
- * Codes that are returned here were given to no error handler, see ww_mpi_entry_raise().
+ * Codes that are returned here were given to no error handler. That is the last step of a call, by
+ * a communicator that carries the handler.
  */
 #ifndef WW_MPI_REQUEST_H
 #define WW_MPI_REQUEST_H
@@ -42,23 +43,27 @@ void ww_mpi_request_remove(struct ww_mpi_entry *entry);
 /*
  * The operation is complete: writes the buffers, once. @status: of the operation; afterwards as the
  * program is to see it. @code: of the operation: after an error, but a truncation, nothing is
- * written. Return: @code, or that of an error here.
+ * written.
+ * @out_carrier: filled if the result is another code: has the error handler of the operation's
+ *               communicator, which may have been freed since; to be given to ww_mpi_entry_raise()
+ * Return: @code, or that of an error here.
  */
-int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code);
+int ww_mpi_request_write(struct ww_mpi_entry *entry, MPI_Status *status, int code,
+	MPI_Comm *out_carrier);
 /*
  * The same after a call that takes completed requests away. @request: as the call left it. The
  * entry ends with its request, else it is put back.
  */
 int ww_mpi_request_done(struct ww_mpi_entry *entry, MPI_Request request, MPI_Status *status,
-	int code);
+	int code, MPI_Comm *out_carrier);
 
 /* Whether it is complete, though the MPI's own request is not active. */
 bool ww_mpi_request_is_served(const struct ww_mpi_entry *entry);
 
-/* Calls the error handler for a code that one of these has returned. Return: @code. */
-int ww_mpi_entry_raise(MPI_Comm handler, int code);
-/* The communicator for it; MPI_COMM_NULL: its errors are returned, no handler is called. */
-MPI_Comm ww_mpi_entry_handler(const struct ww_mpi_entry *entry);
+/* Calls the error handler of a carrier, and ends the carrier. Return: @code. */
+int ww_mpi_entry_raise(MPI_Comm carrier, int code);
+/* Of an entry whose start, or part, has failed. */
+MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry);
 
 /*
  * A persistent request is about to be started: reads the buffers. Then it was started, or it was

@@ -75,11 +75,10 @@ static size_t read_bytes(const char *name, size_t otherwise)
 
 static void read_direct(void)
 {
-	bool is_always = settings.route == WW_MPI_ROUTE_DIRECT;
 	size_t bytes = read_bytes("WARPWAY_MPI_DIRECT", 0);
 
-	settings.direct_bytes = is_always ? WW_MPI_DIRECT_LEAST : DIRECT_BYTES;
-	settings.direct_same_bytes = is_always ? WW_MPI_DIRECT_LEAST : DIRECT_SAME_BYTES;
+	settings.direct_bytes = DIRECT_BYTES;
+	settings.direct_same_bytes = DIRECT_SAME_BYTES;
 	if (!bytes)
 		return;
 	bytes = bytes < WW_MPI_DIRECT_LEAST ? WW_MPI_DIRECT_LEAST : bytes;

@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 enum ww_mpi_route {
-	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else direct or staged */
+	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else staged */
 	WW_MPI_ROUTE_STAGED, /* always by way of the host */
-	WW_MPI_ROUTE_DIRECT, /* as auto, from WW_MPI_DIRECT_LEAST bytes on; the MPI gets none */
+	WW_MPI_ROUTE_DIRECT, /* direct, if the message is large enough; else staged */
 };
 
 /* A message that goes directly has at least so many bytes: more than a control message. */

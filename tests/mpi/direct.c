@@ -4,7 +4,8 @@
  *
  *   mpi_direct device CASES    CASES: all, full, alone or killed
  *
- * Two ranks, linked with the library for the MPI and with libwarpway, WARPWAY_MPI_ROUTE=direct.
+ * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
+ * WARPWAY_MPI_DIRECT=1K.
  * full: with a pool of 2 MiB; alone: without a broker; killed: the broker is killed meanwhile.
  */
 #include <warpway/mpi.h>
@@ -271,6 +272,79 @@ static void too_long(void)
 	place_free(&place);
 }
 
+static int handled, handled_code;
+
+static void note(MPI_Comm *comm, int *code, ...)
+{
+	(void)comm;
+	handled++;
+	handled_code = *code;
+}
+
+/* The error handler is that of the communicator, once. */
+static void too_long_on_others(void)
+{
+	struct place place = place_new(2 * DATA, true);
+	MPI_Errhandler handler;
+	MPI_Message message;
+	MPI_Request request;
+	MPI_Status status;
+	MPI_Comm comm;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Comm_create_errhandler(note, &handler));
+	OK(MPI_Comm_set_errhandler(comm, handler));
+	if (rank == 0) {
+		fill(place.at, DATA, 25);
+		for (int i = 0; i < 2; i++)
+			OK(MPI_Send(place.at, DATA, MPI_BYTE, peer, 25, comm));
+	} else {
+		OK(MPI_Irecv(place.at, 1000, MPI_BYTE, peer, 25, comm, &request));
+		must_be_cut(MPI_Wait(&request, &status));
+		MUST(handled == 1);
+		must_be_cut(handled_code);
+		OK(MPI_Mprobe(peer, 25, comm, &message, &status));
+		must_be(&status, DATA, 25);
+		must_be_cut(MPI_Mrecv(place.at, 1000, MPI_BYTE, &message, &status));
+		MUST(handled == 2);
+		check(place.at, 2 * DATA, 1000, 25);
+	}
+	OK(MPI_Errhandler_free(&handler));
+	OK(MPI_Comm_free(&comm));
+	place_free(&place);
+}
+
+/* Absolute addresses of host memory, in one block and in two. */
+static void absolute(void)
+{
+	unsigned char *data = calloc(1, 3 * DATA);
+
+	for (int blocks = 1; blocks <= 2; blocks++) {
+		int lengths[2] = {DATA / blocks, DATA / blocks};
+		MPI_Aint at[2];
+		MPI_Datatype type;
+		MPI_Request request;
+		MPI_Status status;
+
+		if (rank == 0) {
+			send_device(DATA, 27);
+			continue;
+		}
+		OK(MPI_Get_address(data, &at[0]));
+		at[1] = at[0] + DATA;
+		OK(MPI_Type_create_hindexed(blocks, lengths, at, MPI_BYTE, &type));
+		OK(MPI_Type_commit(&type));
+		OK(MPI_Irecv(MPI_BOTTOM, 1, type, peer, 27, MPI_COMM_WORLD, &request));
+		OK(MPI_Type_free(&type));
+		OK(MPI_Wait(&request, &status));
+		must_be(&status, DATA, 27);
+		for (int i = 0; i < DATA; i++)
+			MUST(data[i < lengths[0] ? i : i - lengths[0] + DATA] ==
+				byte_of(peer, 27, (size_t)i));
+	}
+	free(data);
+}
+
 /* A probe for a later message does not let it overtake earlier ones. */
 static void order(void)
 {
@@ -378,6 +452,56 @@ static void kept_by_persistent(void)
 		OK(MPI_Request_free(&requests[i]));
 		place_free(&places[i]);
 	}
+}
+
+/* What has come cannot be cancelled. */
+static void kept_and_cancelled(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+	MPI_Status status;
+	int flag = 1;
+
+	if (rank == 0) {
+		send_device(DATA, 55);
+	} else {
+		OK(MPI_Recv_init(place.at, DATA, MPI_BYTE, peer, 55, MPI_COMM_WORLD, &request));
+		probe(DATA, 55);
+		OK(MPI_Start(&request));
+		OK(MPI_Cancel(&request));
+		OK(MPI_Wait(&request, &status));
+		OK(MPI_Test_cancelled(&status, &flag));
+		MUST(!flag);
+		must_be(&status, DATA, 55);
+		check(place.at, DATA, DATA, 55);
+		OK(MPI_Request_free(&request));
+	}
+	place_free(&place);
+}
+
+/* A message that was kept because it was sent before the one that a probe asked for. */
+static void kept_unread(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Request request = MPI_REQUEST_NULL;
+	MPI_Status status;
+
+	if (rank == 0) {
+		send_host(3000, 56);
+		send_device(DATA, 57);
+	} else {
+		probe(DATA, 57);
+#if MPI_VERSION >= 4
+		OK(MPI_Isendrecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, place.at, DATA, MPI_BYTE,
+			peer, 56, MPI_COMM_WORLD, &request));
+#else
+		OK(MPI_Irecv(place.at, DATA, MPI_BYTE, peer, 56, MPI_COMM_WORLD, &request));
+#endif
+		OK(MPI_Wait(&request, &status));
+		check(place.at, DATA, 3000, 56);
+		receive(DATA, true, DATA, 57);
+	}
+	place_free(&place);
 }
 
 /* Both sides have a message of the other one when they exchange. */
@@ -555,9 +679,13 @@ static void all(void)
 	plain();
 	same_length();
 	too_long();
+	too_long_on_others();
+	absolute();
 	order();
 	kept_by_requests();
 	kept_by_persistent();
+	kept_and_cancelled();
+	kept_unread();
 	kept_by_exchanges();
 	handles();
 	other_ends();

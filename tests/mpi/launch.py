@@ -25,7 +25,7 @@ class Launcher:
     def environment(self, folder, more):
         """The ranks start a broker in a folder of their own, if they need one."""
         environment = dict(os.environ, **MORE[self.abi])
-        environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAYD": self.warpwayd, "XDG_RUNTIME_DIR": folder, **more})
+        environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAY_MPI_DIRECT": "1K", "WARPWAYD": self.warpwayd, "XDG_RUNTIME_DIR": folder, **more})
         if self.fakecuda:
             environment["LD_LIBRARY_PATH"] = ":".join(
                 [self.fakecuda] + [p for p in [environment.get("LD_LIBRARY_PATH")] if p])

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -135,6 +136,7 @@ static int make_command(const struct bench *bench, const struct mpi *mpi, uint32
 	add_number(command, bench->info.index);
 	add_number(command, gpus);
 	before = command->count;
+	setenv("WARPWAY_MPI_ROUTE", "direct", 0); /* for the ranks; staged if the user says so */
 	add_sizes(bench, command);
 	return command->count > before ? 0 : leave_out(mpi, "no size is left");
 }
