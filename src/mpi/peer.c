@@ -73,7 +73,7 @@ static bool is_counting(void)
 {
 	int state = atomic_load_explicit(&ww_mpi_direct_state, memory_order_relaxed);
 
-	return ww_mpi_depth == 0 && (state == WW_MPI_QUIET || state == WW_MPI_WATCHING);
+	return ww_mpi_depth == 0 && state <= WW_MPI_ANNOUNCING;
 }
 
 /* As the state, in one order for all threads: a call sees WATCHING, or announce() sees the call. */
@@ -315,10 +315,12 @@ static void announce(int ordinal)
 		set_off("there are no random numbers");
 		return;
 	}
-	atomic_store(&ww_mpi_direct_state, WW_MPI_ANNOUNCED);
+	atomic_store(&ww_mpi_direct_state, WW_MPI_ANNOUNCING);
 	if (atomic_load(&open_count) != own_count)
 		atomic_store(&ww_mpi_direct_state, WW_MPI_WATCHING);
-	else if (!put_page(ordinal))
+	else if (put_page(ordinal))
+		atomic_store(&ww_mpi_direct_state, WW_MPI_ANNOUNCED);
+	else
 		set_off(ww_error_last()->message);
 }
 

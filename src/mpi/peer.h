@@ -13,7 +13,8 @@
  *   QUIET      open requests and calls under way are counted, which costs two atomic additions each
  *   WATCHING   since the first call with a large buffer of a device: receives are watched; the
  *              count may still include requests from before
- *   ANNOUNCED  since no request was open any more
+ *   ANNOUNCING no request seems open any more; all calls look for control messages from here on
+ *   ANNOUNCED  the page is in the broker; nothing is counted any more
  *   OFF        no direct route: not asked for, no broker, a program that was spawned, ...
  */
 #ifndef WW_MPI_PEER_H
@@ -30,6 +31,7 @@
 enum ww_mpi_direct_state {
 	WW_MPI_QUIET,
 	WW_MPI_WATCHING,
+	WW_MPI_ANNOUNCING,
 	WW_MPI_ANNOUNCED,
 	WW_MPI_OFF,
 };
@@ -41,12 +43,14 @@ static inline bool ww_mpi_is_watching(void)
 {
 	int state = atomic_load(&ww_mpi_direct_state);
 
-	return state == WW_MPI_WATCHING || state == WW_MPI_ANNOUNCED;
+	return state >= WW_MPI_WATCHING && state <= WW_MPI_ANNOUNCED;
 }
 
 static inline bool ww_mpi_is_announced(void)
 {
-	return atomic_load_explicit(&ww_mpi_direct_state, memory_order_acquire) == WW_MPI_ANNOUNCED;
+	int state = atomic_load(&ww_mpi_direct_state);
+
+	return state == WW_MPI_ANNOUNCING || state == WW_MPI_ANNOUNCED;
 }
 
 /* --- what is open --- */
