@@ -12,7 +12,7 @@ MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
                     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
                     "OMPI_MCA_plm_rsh_agent": "false"},
         "mpich": {}}
-SECONDS = 120
+SECONDS = 300
 
 
 class Launcher:
