@@ -100,14 +100,14 @@ torture-calls: build ## calls while clients and servers are killed; CALLS=100000
 		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
 		$(BUILD)/tests/crash/crash_call --only call_torture
 
-mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=1 RANKS=2
+mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=21 RANKS=2
 	@for abi in openmpi mpich; do \
 		[ ! -x $(BUILD)/tests/mpi/mpi_random_$$abi ] || tests/mpi/random_test.py $$abi \
 			$(abspath $(BUILD))/src/mpi/libwarpway_mpi_$$abi.so $(abspath $(BUILD))/tests/fakecuda \
 			$(abspath $(BUILD))/src/daemon/warpwayd $(BUILD)/tests/mpi/mpi_random_$$abi --seeds $(SEEDS) --first $(FIRST) --ranks $(RANKS) || exit 1; \
 	done
 mpi: SEEDS ?= 1000
-mpi: FIRST ?= 1
+mpi: FIRST ?= 21
 mpi: RANKS ?= 2
 
 models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin

@@ -12,7 +12,6 @@ MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
                     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
                     "OMPI_MCA_plm_rsh_agent": "false"},
         "mpich": {}}
-SECONDS = 300
 
 
 class Launcher:
@@ -20,6 +19,7 @@ class Launcher:
 
     def __init__(self, abi, library, fakecuda, warpwayd):
         self.abi, self.library, self.fakecuda, self.warpwayd = abi, library, fakecuda, warpwayd
+        self.seconds = 300  # before a job counts as hanging
         self.command = next((found for name in LAUNCHERS[abi] if (found := shutil.which(name))), None)
 
     def environment(self, folder, more):
@@ -50,7 +50,7 @@ class Launcher:
             done = subprocess.run(
                 [self.command, *OPTIONS[self.abi], *self.parts(ranks, command, with_library)],
                 env=self.environment(folder, more), stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False)
+                stderr=subprocess.STDOUT, text=True, timeout=self.seconds, check=False)
         return done.returncode, done.stdout
 
     def transcript(self, ranks, command, with_library, **more):
