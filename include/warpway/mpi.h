@@ -33,8 +33,8 @@ extern "C" {
 /**
  * struct ww_mpi_share_params - how a memory is shared
  * @struct_size:  sizeof(struct ww_mpi_share_params)
- * @access:       WW_ACCESS_READ or WW_ACCESS_WRITE: what the other ranks get of this rank's memory,
- *                and ask of the others', which is to be the same in all ranks; 0: read
+ * @access:       WW_ACCESS_READ or WW_ACCESS_WRITE: how each rank maps the memories of the others;
+ *                the same in all ranks; 0: read
  * @broker:       borrowed; NULL: the default one
  * @array:        borrowed; how an array lies in the memory; NULL: just bytes
  */
@@ -80,8 +80,8 @@ WW_API int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
  *                  it; the others are for waiting. NULL for a rank on another node. All NULL on
  *                  failure
  *
- * If a rank ends, waits for its timeline end with WW_ERR_PEER_LOST, on streams too. May block: as
- * ww_mpi_share().
+ * If a rank ends, waits for its timeline end, those of streams too, and return WW_ERR_PEER_LOST, of
+ * a stream the next call with it (timeline.h). May block: as ww_mpi_share().
  *
  * Return: as ww_mpi_share(), with ww_timeline_export() and ww_timeline_import().
  */

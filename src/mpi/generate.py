@@ -583,8 +583,11 @@ def page(options):
           "from `src/mpi/table.txt`. Functions with large counts (`_c`) do as those without. Buffers that\n"
           "are read are copied to host memory when the call is made (persistent requests: when they\n"
           "are started); buffers that are written are copied to the device when the operation is\n"
-          "complete. Calls on requests write what has become complete. What is not in the table has\n"
-          "no buffer, request, status or message.")
+          "complete. Calls on requests write what has become complete. If a buffer is read and written, all\n"
+          "of it is read at the call and written at the end. With `MPI_IN_PLACE` the receive buffer is read,\n"
+          "too. `ranks` are those one talks to, `members` those of the own group; `sources` and\n"
+          "`destinations` are the neighbours of a topology. What is not in the table has no buffer, request,\n"
+          "status or message.")
     last = None
     for heading, row in read_table(options.table):
         if heading != last:
