@@ -458,5 +458,6 @@ void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer)
 	ww_mpi_block_give(buffer->block);
 	free(buffer->packed);
 	free(buffer->control);
+	free(buffer->copy);
 	ww_mpi_buffer_init(buffer, NULL, 0);
 }

@@ -50,6 +50,7 @@ struct ww_mpi_buffer {
 	bool is_packed;             /* .staged has the data without gaps: of the block, or of: */
 	void *packed;               /* memory of the heap; NULL: none */
 	void *control;              /* direct.h; sent in its place; NULL: none is */
+	void *copy; /* of the heap: what an exchange sends, while it receives; NULL: none */
 };
 
 /* Counts and displacements of an argument: int, or MPI_Count and MPI_Aint. */

@@ -547,11 +547,11 @@ static bool copy_sent(struct ww_mpi_call *call, struct ww_mpi_send *send)
 		return true;
 	if (buffer->bytes > INT32_MAX)
 		return false;
-	buffer->control = malloc(buffer->bytes ? (size_t)buffer->bytes : 1);
-	if (!buffer->control)
+	buffer->copy = malloc(buffer->bytes ? (size_t)buffer->bytes : 1);
+	if (!buffer->copy)
 		return false;
-	ww_mpi_buffer_peek(buffer, buffer->control, buffer->bytes);
-	send->buffer = buffer->control;
+	ww_mpi_buffer_peek(buffer, buffer->copy, buffer->bytes);
+	send->buffer = buffer->copy;
 	send->count = buffer->bytes;
 	send->type = MPI_BYTE;
 	return true;
