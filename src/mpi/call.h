@@ -35,7 +35,7 @@ struct ww_mpi_call {
 	bool is_uncounted;  /* the status does not say how many bytes came */
 	MPI_Status *status; /* of a blocking one; NULL: it is none */
 	bool is_delivered;  /* the data is there, the MPI had no part in it: probe.h */
-	MPI_Status served;  /* then, for who waits for the request */
+	MPI_Status served;  /* then, of the call that waits for the request */
 	int served_code;
 	bool is_persistent_receive; /* of: */
 	int source;

@@ -436,7 +436,7 @@ static int ignore_cancel(void *state, int is_complete)
 	return MPI_SUCCESS;
 }
 
-/* A request that is complete; who waits for it gets the status of the call. */
+/* A request that is complete; the call that waits for it gets the status that was served. */
 static int make_request(MPI_Request *request)
 {
 	int code = PMPI_Grequest_start(query, ignore, ignore_cancel, NULL, request);

@@ -58,7 +58,7 @@ static struct ww_mpi_entry **orphans_end = &orphans;
 static _Atomic size_t entry_count; /* in the table, and orphans */
 static _Atomic size_t orphan_count;
 
-/* Held while freed requests are looked at: who comes meanwhile waits until they are written. */
+/* Held while freed requests are looked at: other threads wait until these are written. */
 static pthread_mutex_t looking_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool ww_mpi_request_any(void)
