@@ -312,8 +312,11 @@ int ww_mpi_buffer_write(struct ww_mpi_buffer *buffer, MPI_Count most)
 
 	if (!(buffer->flags & WW_MPI_OUT))
 		return 0;
-	if (buffer->is_packed)
+	if (buffer->is_packed) {
+		most = most < buffer->bytes ? most : buffer->bytes;
+		ww_mpi_volume_add(0, 0, buffer->block ? (unsigned long long)most : 0);
 		return ww_mpi_buffer_put(buffer, buffer->staged, most, NULL);
+	}
 	return buffer->block ? move_all(buffer, &direction) : 0;
 }
 

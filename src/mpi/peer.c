@@ -26,7 +26,6 @@
 #include "mpi/call.h"
 #include "mpi/next.h"
 #include "mpi/settings.h"
-#include "mpi/support.h"
 
 #define JOB_BYTES  256
 #define PAGE_MAGIC UINT64_C(0x6570617069706d77) /* "wmpipape" */

@@ -592,15 +592,20 @@ bool ww_mpi_probe_exchange(struct ww_mpi_call *call, const struct ww_mpi_send *s
 	return true;
 }
 
-/* Return: a code that no error handler of ours is to get. */
-static int wait_and_write(struct ww_mpi_call *call, MPI_Request *request)
+/* Receives a message that is not read, now. Ends it. Return: a code. */
+static int receive_matched(struct ww_mpi_call *call, struct message *message,
+	const struct ww_mpi_receive *receive)
 {
 	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
-	int code = WW_MPI_REAL(Wait)(request, &call->served);
-	int error = code == MPI_SUCCESS
-		? ww_mpi_buffer_write(buffer, ww_mpi_received(&call->served))
-		: 0;
+	MPI_Request request;
+	int code = post_matched(message, receive, &request);
+	int error = 0;
 
+	call->is_delivered = true;
+	if (code == MPI_SUCCESS)
+		code = WW_MPI_REAL(Wait)(&request, &call->served);
+	if (code == MPI_SUCCESS)
+		error = ww_mpi_buffer_write(buffer, ww_mpi_received(&call->served));
 	return error ? ww_mpi_buffer_error(buffer, call->name, error) : code;
 }
 
@@ -611,7 +616,6 @@ bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_se
 	struct ww_mpi_send sent = *send;
 	struct message **link;
 	struct message *message;
-	MPI_Request own;
 
 	if (!ww_mpi_is_announced() || is_empty())
 		return false;
@@ -619,21 +623,16 @@ bool ww_mpi_probe_post_exchange(struct ww_mpi_call *call, const struct ww_mpi_se
 	if (!*link || !copy_sent(call, &sent))
 		return false;
 	message = unlink_message(link);
-	if (message->is_read) {
-		call->served_code = deliver_to_call(call, message, &call->served);
-	} else {
-		*out_code = post_matched(message, receive, &own);
-		if (*out_code == MPI_SUCCESS)
-			call->served_code = wait_and_write(call, &own);
-		call->is_delivered = true;
-	}
+	call->served_code = message->is_read ? deliver_to_call(call, message, &call->served)
+					     : receive_matched(call, message, receive);
 	*out_code = start_send(&sent, receive->comm, request);
 	return true;
 }
 
 /* --- messages with a handle --- */
 
-static struct message *take_given(MPI_Message *handle)
+/* Errors of the call are those of the message's communicator. */
+static struct message *take_given(struct ww_mpi_call *call, MPI_Message *handle)
 {
 	struct message *message;
 
@@ -642,32 +641,30 @@ static struct message *take_given(MPI_Message *handle)
 	pthread_mutex_lock(&lock);
 	message = unlink_message(find_given(*handle));
 	pthread_mutex_unlock(&lock);
-	if (message)
+	if (message) {
 		*handle = MPI_MESSAGE_NULL;
+		call->comm = message->comm;
+	}
 	return message;
 }
 
 bool ww_mpi_probe_mreceive(struct ww_mpi_call *call, MPI_Message *handle, MPI_Status *status,
 	int *out_code)
 {
-	struct message *message = take_given(handle);
+	struct message *message = take_given(call, handle);
 
-	if (message) {
-		call->comm = message->comm;
+	if (message)
 		*out_code = deliver_to_call(call, message, status);
-	}
 	return message != NULL;
 }
 
 bool ww_mpi_probe_mpost(struct ww_mpi_call *call, MPI_Message *handle, MPI_Request *request,
 	int *out_code)
 {
-	struct message *message = take_given(handle);
+	struct message *message = take_given(call, handle);
 
-	if (message) {
-		call->comm = message->comm;
+	if (message)
 		*out_code = deliver_for_request(call, message, request);
-	}
 	return message != NULL;
 }
 

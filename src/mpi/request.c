@@ -45,8 +45,7 @@ struct ww_mpi_entry {
 	bool is_persistent_receive;
 	struct ww_mpi_receive receive; /* for those: what it asks for */
 	const char *name;
-	MPI_Comm comm;
-	MPI_Errhandler handler; /* of comm; MPI_ERRHANDLER_NULL: of MPI_COMM_WORLD */
+	MPI_Errhandler handler; /* MPI_ERRHANDLER_NULL: that of MPI_COMM_WORLD */
 	int buffer_count;
 	struct ww_mpi_buffer buffers[WW_MPI_BUFFERS_MOST];
 };
@@ -229,7 +228,6 @@ static struct ww_mpi_entry *create(struct ww_mpi_call *call, MPI_Request request
 	entry->receive.tag = call->tag;
 	entry->receive.comm = call->comm;
 	entry->name = call->name;
-	entry->comm = call->comm;
 	entry->handler = find_handler(call->comm);
 	entry->buffer_count = call->buffer_count;
 	memcpy(entry->buffers, call->buffers, sizeof(entry->buffers));

@@ -10,11 +10,14 @@
  */
 #include <warpway/mpi.h>
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/cuda/cuda_abi.h"
+#include "fakecuda/fakecuda.h"
 #include "mpi_test.h"
 
 #define DATA    4000
@@ -336,6 +339,31 @@ static void too_long_on_others(void)
 	place_free(&place);
 }
 
+/* The receiver cannot copy the data: the error names the sender, and later messages come. */
+static void pull_fails(void)
+{
+	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+		"fakecuda_fail");
+	struct place place = place_new(DATA, true);
+	char text[MPI_MAX_ERROR_STRING];
+	MPI_Status status;
+	int length;
+
+	if (rank == 0 && fail) {
+		send_device(DATA, 26);
+	} else if (fail) {
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+		OK(MPI_Error_string(MPI_Recv(place.at, DATA, MPI_BYTE, peer, 26, MPI_COMM_WORLD,
+					    &status),
+			text, &length));
+		MUST(strstr(text, "cannot read the message of rank 0"));
+		MUST(strstr(text, "CUDA_ERROR_LAUNCH_FAILED"));
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	}
+	place_free(&place);
+}
+
 /* Absolute addresses of host memory, in one block and in two. */
 static void absolute(void)
 {
@@ -646,8 +674,13 @@ static void full(void)
 		MUST(info().direct_sent > before.direct_sent);
 		MUST(info().direct_sent < before.direct_sent + COUNT);
 	}
-	/* When they are received there is room again. */
+	/* When they are received there is room again, and a send that fails keeps none. */
 	barrier();
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	for (int i = 0; i < COUNT && rank == 0; i++)
+		MUST(MPI_Send(places[0].at, LARGE, MPI_BYTE, peer, -5, MPI_COMM_WORLD) !=
+			MPI_SUCCESS);
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 	before = info();
 	if (rank == 0)
 		send_device(LARGE, 99);
@@ -702,6 +735,7 @@ static void all(void)
 	same_length();
 	too_long();
 	too_long_on_others();
+	pull_fails();
 	absolute();
 	order();
 	kept_by_requests();
