@@ -26,10 +26,10 @@
 /* A broker that does not answer would make every message slow. */
 #define SLOW_NS UINT64_C(1000000000)
 
-_Static_assert(offsetof(struct ww_mpi_control, odd) + 1 == WW_MPI_CONTROL_BYTES,
-	"a control message has no padding before its end");
-_Static_assert(WW_MPI_CONTROL_BYTES % 2 == 1 && WW_MPI_CONTROL_BYTES < WW_MPI_DIRECT_LEAST,
-	"its length is odd, and shorter than what it stands for");
+_Static_assert(sizeof(struct ww_mpi_control) == WW_MPI_CONTROL_BYTES,
+	"a control message has its one length");
+_Static_assert(WW_MPI_CONTROL_BYTES % 32 == 0 && WW_MPI_CONTROL_BYTES < WW_MPI_DIRECT_LEAST,
+	"it is a multiple of the size of each predefined type, and shorter than what it stands for");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of devices; held while one is opened */
 static struct device {

@@ -14,9 +14,10 @@
  * So the send completes as one of a short message does, matching is the MPI's, and the slice stays
  * until the receiver has read it, or the sender has ended for a while (in_flight.h).
  *
- * Control messages have one odd length, which both MPIs send eagerly. Of a message of that length
- * the first bytes tell whether it is one: they are a secret of the receiver, which its page tells
- * (peer.h). The length carries no information.
+ * Control messages have one length, which few messages of programs have and which both MPIs send eagerly. It is a
+ * multiple of 32: a receive of any predefined type gets a whole number of elements, without which MPICH 5 ends the
+ * program. Of a message of that length the first bytes tell whether it is one: they are a secret of the receiver, which
+ * its page tells (peer.h). The length carries no information.
  */
 #ifndef WW_MPI_DIRECT_H
 #define WW_MPI_DIRECT_H
@@ -30,10 +31,10 @@ struct ww_mpi_control {
 	uint8_t nonce[WW_MPI_NONCE_BYTES];
 	int64_t bytes; /* of data */
 	struct ww_token token;
-	char odd;
+	char unused[8];
 };
 
-#define WW_MPI_CONTROL_BYTES 537
+#define WW_MPI_CONTROL_BYTES 544
 
 /*
  * Sends the one buffer of a call, or its first one, directly, if the receiver takes that and there

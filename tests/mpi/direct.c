@@ -21,7 +21,7 @@
 #include "mpi_test.h"
 
 #define DATA    4000
-#define CONTROL 537 /* of src/mpi/direct.h */
+#define CONTROL 544 /* of src/mpi/direct.h */
 
 static int peer;
 
