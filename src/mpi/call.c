@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "mpi/direct.h"
+#include "mpi/host.h"
+#include "mpi/layout.h"
 #include "mpi/next.h"
 #include "mpi/request.h"
 #include "mpi/settings.h"
@@ -27,9 +29,15 @@ bool ww_mpi_may_watch(void)
 	return ww_mpi_depth == 0 && ww_mpi_is_watching();
 }
 
+/* For the driver there may be other memory at the address, too. */
+static bool may_be_device(const void *pointer)
+{
+	return pointer != MPI_IN_PLACE && !ww_mpi_host_owns(pointer) && ww_mpi_may_stage();
+}
+
 bool ww_mpi_look_at(const void *buffer)
 {
-	return buffer == MPI_BOTTOM || (buffer != MPI_IN_PLACE && ww_mpi_cuda_owns(buffer));
+	return may_be_device(buffer) && (buffer == MPI_BOTTOM || ww_mpi_cuda_owns(buffer));
 }
 
 bool ww_mpi_look(const void *buffer, MPI_Datatype type)
@@ -38,7 +46,7 @@ bool ww_mpi_look(const void *buffer, MPI_Datatype type)
 
 	if (ww_mpi_look_at(buffer))
 		return true;
-	if (buffer == MPI_IN_PLACE)
+	if (buffer == MPI_IN_PLACE || ww_mpi_type_is_named(type) || !ww_mpi_may_stage())
 		return false;
 	first = ww_mpi_first_byte(type);
 	return first && ww_mpi_cuda_owns((const char *)buffer + first);
@@ -299,7 +307,7 @@ int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
 	MPI_Comm comm = call->comm;
 	bool is_ours = false;
 
-	if (code != MPI_SUCCESS) {
+	if (code != MPI_SUCCESS || *request == MPI_REQUEST_NULL) {
 		ww_mpi_direct_undo(&call->buffers[0]);
 	} else if (has_end(call)) {
 		code = ww_mpi_request_add(call, *request, kind, is_received);

@@ -363,10 +363,10 @@ def staged_body(function):
         lines += ["\tif (!ww_mpi_may_stage())", f"\t\treturn {plain};",
                   "\trole = ww_mpi_role(comm, root);", f"\tif (!({looks}))"]
     elif receiver:
-        lines += [f"\tis_device = ww_mpi_may_stage() && ({looks});",
+        lines += [f"\tis_device = {looks};",
                   "\tif (!is_device && !ww_mpi_may_watch())"]
     else:
-        lines += [f"\tif (!ww_mpi_may_stage() || !({looks}))"]
+        lines += [f"\tif (!({looks}))"]
     comm = "comm" if function.has("comm") else "MPI_COMM_WORLD"
     lines += [f"\t\treturn {plain};", f'\tww_mpi_call_begin(&call, "{function.name}", {comm});']
     for buffer in row.buffers:
@@ -423,13 +423,16 @@ def counted(function):
         return ([f"\tint before = ww_mpi_open_before({requests});"], [f"\tww_mpi_open_after(before, {requests});"])
     if row.kind == "own" and "counted" not in row.marks:
         return None
+    begin = ["\tint code;", "", "\tww_mpi_open_begin();"]
     if makes_request(function):
+        # MPICH 5 returns MPI_SUCCESS after an error handler of the program, and then there is no request.
+        begin += [f"\tif ({last})", f"\t\t*{last} = MPI_REQUEST_NULL;"]
         end = f"code == MPI_SUCCESS && *{last} != MPI_REQUEST_NULL"
     elif "counted" in row.marks or row.kind == "blocking" and receives(row):
         end = "false"
     else:
         return None
-    return (["\tint code;", "", "\tww_mpi_open_begin();"], [f"\tww_mpi_open_end({end});"])
+    return (begin, [f"\tww_mpi_open_end({end});"])
 
 
 def own_body(function):

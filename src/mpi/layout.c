@@ -440,6 +440,60 @@ struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type)
 	return layout ? ref(named_add(type, layout)) : NULL;
 }
 
+/* The types of most messages are known from the first one on. */
+static void add_common(void)
+{
+	const MPI_Datatype types[] = {
+		MPI_BYTE,
+		MPI_CHAR,
+		MPI_SIGNED_CHAR,
+		MPI_UNSIGNED_CHAR,
+		MPI_SHORT,
+		MPI_UNSIGNED_SHORT,
+		MPI_INT,
+		MPI_UNSIGNED,
+		MPI_LONG,
+		MPI_UNSIGNED_LONG,
+		MPI_LONG_LONG,
+		MPI_UNSIGNED_LONG_LONG,
+		MPI_FLOAT,
+		MPI_DOUBLE,
+		MPI_C_BOOL,
+		MPI_INT8_T,
+		MPI_INT16_T,
+		MPI_INT32_T,
+		MPI_INT64_T,
+		MPI_UINT8_T,
+		MPI_UINT16_T,
+		MPI_UINT32_T,
+		MPI_UINT64_T,
+		MPI_C_FLOAT_COMPLEX,
+		MPI_C_DOUBLE_COMPLEX,
+		MPI_PACKED,
+		MPI_CHARACTER,
+		MPI_LOGICAL,
+		MPI_INTEGER,
+		MPI_REAL,
+		MPI_DOUBLE_PRECISION,
+		MPI_COMPLEX,
+		MPI_DOUBLE_COMPLEX,
+	};
+
+	/* An MPI without Fortran lacks its types. */
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i] != MPI_DATATYPE_NULL)
+			ww_mpi_layout_unref(ww_mpi_layout_get(types[i]));
+	}
+}
+
+bool ww_mpi_type_is_named(MPI_Datatype type)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, add_common);
+	return type != MPI_DATATYPE_NULL && named_find(type);
+}
+
 MPI_Aint ww_mpi_first_byte(MPI_Datatype type)
 {
 	MPI_Aint lb = 0;

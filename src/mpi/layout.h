@@ -39,6 +39,9 @@ struct ww_mpi_layout {
 struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type);
 struct ww_mpi_layout *ww_mpi_layout_unref(struct ww_mpi_layout *layout);
 
+/* Whether it is a predefined type of which this process knows the layout: its first byte is at 0. */
+bool ww_mpi_type_is_named(MPI_Datatype type);
+
 /*
  * Where an element's first byte may lie, measured from the address that a call is given: 0 for all
  * predefined types, which costs a look into a table.

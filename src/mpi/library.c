@@ -55,8 +55,9 @@ int ww_mpi_call_X_GPU_query_support(ww_mpi_fn_X_GPU_query_support *next, int gpu
 /* --- the buffer of MPI_Bsend() --- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
-static void *attached;                                   /* the program's: device memory */
-static void *attached_host;                              /* what the MPI has in its place */
+static bool is_attached;
+static void *attached;      /* the program's */
+static void *attached_host; /* what the MPI has in its place; NULL: the program's */
 
 /* Return: NULL: the MPI gets the program's buffer; else what it gets in its place. */
 static void *host_for(void *buffer, size_t bytes)
@@ -71,17 +72,18 @@ static void *host_for(void *buffer, size_t bytes)
 	return host;
 }
 
-/* The MPI has taken it, or refused it: one is attached already. Return: @code. */
+/* The MPI refuses a second buffer; after an error handler of the program MPICH 5 returns MPI_SUCCESS. Return: @code. */
 static int attach(void *buffer, void *host, int code)
 {
-	if (host && code == MPI_SUCCESS) {
-		pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock);
+	if (code == MPI_SUCCESS && !is_attached) {
+		is_attached = true;
 		attached = buffer;
 		attached_host = host;
-		pthread_mutex_unlock(&lock);
 	} else {
 		free(host);
 	}
+	pthread_mutex_unlock(&lock);
 	return code;
 }
 
@@ -93,6 +95,7 @@ static void detach(void **buffer)
 		free(attached_host);
 		attached_host = NULL;
 	}
+	is_attached = false;
 	pthread_mutex_unlock(&lock);
 }
 
