@@ -54,10 +54,13 @@ void test_ok(int code, const char *what, const char *file, int line)
 	MPI_Abort(MPI_COMM_WORLD, 3);
 }
 
+/* Of the first GPU; of one GPU each, in turn, if MPI_TEST_SPREAD is set. */
 static void open_device(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	ww_PFN_cuInit init;
+	ww_PFN_cuDeviceGetCount count_devices;
+	int devices = 1;
 	ww_PFN_cuDevicePrimaryCtxRetain retain;
 	ww_PFN_cuCtxSetCurrent set_current;
 	ww_CUcontext context = NULL;
@@ -67,18 +70,22 @@ static void open_device(void)
 		return;
 	}
 	init = (ww_PFN_cuInit)dlsym(library, "cuInit");
+	count_devices = (ww_PFN_cuDeviceGetCount)dlsym(library, "cuDeviceGetCount");
 	retain = (ww_PFN_cuDevicePrimaryCtxRetain)dlsym(library, "cuDevicePrimaryCtxRetain");
 	set_current = (ww_PFN_cuCtxSetCurrent)dlsym(library, "cuCtxSetCurrent");
 	mem_alloc = (ww_PFN_cuMemAlloc)dlsym(library, "cuMemAlloc_v2");
 	mem_free = (ww_PFN_cuMemFree)dlsym(library, "cuMemFree_v2");
 	copy_to = (ww_PFN_cuMemcpyHtoD)dlsym(library, "cuMemcpyHtoD_v2");
 	copy_from = (ww_PFN_cuMemcpyDtoH)dlsym(library, "cuMemcpyDtoH_v2");
-	if (!init || !retain || !set_current || !mem_alloc || !mem_free || !copy_to || !copy_from) {
+	if (!init || !count_devices || !retain || !set_current || !mem_alloc || !mem_free ||
+		!copy_to || !copy_from) {
 		MUST(!"the driver has all of these functions");
 		return;
 	}
 	MUST(init(0) == WW_CUDA_SUCCESS);
-	MUST(retain(&context, 0) == WW_CUDA_SUCCESS);
+	if (getenv("MPI_TEST_SPREAD"))
+		MUST(count_devices(&devices) == WW_CUDA_SUCCESS);
+	MUST(retain(&context, rank % devices) == WW_CUDA_SUCCESS);
 	MUST(set_current(context) == WW_CUDA_SUCCESS);
 }
 

@@ -142,23 +142,27 @@ def refusals():
 def python(launcher):
     """mpi4py, if it is of this MPI."""
     name = "mpi4py with arrays on a device"
-    probe = subprocess.run(
-        ["/usr/bin/python3", "-c", "import mpi4py; print(mpi4py.get_config().get('mpicc', ''))\n"
-         "from mpi4py import MPI; print(MPI.Get_library_version())"],
-        capture_output=True, text=True, check=False, env=dict(os.environ, **launch.MORE[GIVEN["abi"]]))
     vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[GIVEN["abi"]]
-    if vendor not in probe.stdout:
+    interpreter = None
+    for path in (sys.executable, "/usr/bin/python3"):
+        probe = subprocess.run([path, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
+                               capture_output=True, text=True, check=False,
+                               env=dict(os.environ, **launch.MORE[GIVEN["abi"]]))
+        if vendor in probe.stdout:
+            interpreter = path
+            break
+    if not interpreter:
         case(name, None, f"there is no mpi4py of {vendor}")
         return
     here = os.path.dirname(os.path.abspath(__file__))
-    run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "array.py")])
+    run_by_command(launcher, name, [interpreter, "-B", os.path.join(here, "array.py")])
     package = os.path.join(os.path.dirname(GIVEN["warpway"]), "..", "bindings", "python")
     for device in ("host", "cuda:0"):
         name = f"warpway.mpi shares arrays on {device}"
         if not os.path.exists(os.path.join(package, "warpway", "mpi.py")):
             case(name, None, "the Python package is not built")
             continue
-        run_by_command(launcher, name, ["/usr/bin/python3", "-B", os.path.join(here, "share.py")], PYTHONPATH=package,
+        run_by_command(launcher, name, [interpreter, "-B", os.path.join(here, "share.py")], PYTHONPATH=package,
                        WW_TEST_DEVICE=device)
 
 
