@@ -149,7 +149,7 @@ static void report(void)
 		"warpway: rank %d: %llu buffers staged, %llu bytes from devices, %llu bytes to devices, "
 		"at most %zu bytes of staging memory\n",
 		rank, volume.buffers, volume.bytes_in, volume.bytes_out, most);
-	if (ww_mpi_settings()->route != WW_MPI_ROUTE_DIRECT)
+	if (ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED)
 		return;
 	ww_mpi_direct_volume_get(&direct);
 	fprintf(stderr,

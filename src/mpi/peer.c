@@ -246,8 +246,8 @@ static const char *look_at_job(void)
 	int is_initialized = 0;
 	int level = MPI_THREAD_SINGLE;
 
-	if (ww_mpi_settings()->route != WW_MPI_ROUTE_DIRECT)
-		return "WARPWAY_MPI_ROUTE=direct is not set";
+	if (ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED)
+		return "WARPWAY_MPI_ROUTE=staged is set";
 	PMPI_Initialized(&is_initialized);
 	if (!is_initialized)
 		return "the program uses sessions";

@@ -23,8 +23,8 @@ static const char help[] =
 	"  --mpi=NAME   for Open MPI (openmpi) or MPICH (mpich)\n\n"
 	"Variables: WARPWAY_MPI_REPORT=1 prints at MPI_Finalize() what was staged; WARPWAY_MPI_STAGING=4G\n"
 	"bounds the staging memory of a rank (default: a quarter of the machine's memory);\n"
-	"WARPWAY_MPI_ROUTE=staged stages even if the MPI takes device pointers itself (default: auto);\n"
-	"WARPWAY_MPI_ROUTE=direct sends large messages inside a node from GPU to GPU;\n"
+	"WARPWAY_MPI_ROUTE=staged stages all; =direct sends large messages inside a node from GPU to GPU,\n"
+	"even if the MPI takes device pointers itself; =auto, the default, does so if the MPI does not;\n"
 	"WARPWAY_MPI_LIBRARY names another file than the installed one.\n"
 	"Exit codes: the program's; 2 wrong use, or no library for its MPI; 127 it cannot be started.\n";
 
