@@ -102,6 +102,7 @@ WW_API int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_
  * @direct_sent_bytes: of data in these
  * @direct_received:   messages that came by that route
  * @direct_received_bytes: of data in these
+ * @direct_collectives: collectives in which no data was staged
  * @takes_direct:      1: this rank takes messages by that route; it may begin to at any call
  * @reserved:          0
  */
@@ -118,6 +119,7 @@ struct ww_mpi_info {
 	uint64_t direct_sent_bytes;
 	uint64_t direct_received;
 	uint64_t direct_received_bytes;
+	uint64_t direct_collectives;
 	uint32_t takes_direct;
 	uint32_t reserved;
 };

@@ -101,7 +101,7 @@ static ww_pool *find_pool(struct device *device)
 
 /* --- sending --- */
 
-static size_t smallest(void)
+size_t ww_mpi_direct_least(void)
 {
 	const struct ww_mpi_settings *settings = ww_mpi_settings();
 
@@ -109,76 +109,77 @@ static size_t smallest(void)
 								    : settings->direct_same_bytes;
 }
 
-/* Whether the direct route is the faster one to this rank. */
-static bool is_worth_it(const struct device *device, const struct ww_mpi_peer *peer,
-	MPI_Count bytes)
+bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_Count bytes)
 {
-	bool is_same = device->is_slow_with_itself &&
+	const struct device *device = find_device(ordinal);
+	bool is_same = device && device->is_slow_with_itself &&
 		!memcmp(device->uuid, peer->uuid, sizeof(device->uuid));
 
-	return bytes >= (MPI_Count)(is_same ? ww_mpi_settings()->direct_same_bytes
-					    : ww_mpi_settings()->direct_bytes);
+	return device &&
+		bytes >= (MPI_Count)(is_same ? ww_mpi_settings()->direct_same_bytes
+					     : ww_mpi_settings()->direct_bytes);
 }
 
-/* Return: a control message whose slice has the data; NULL if there is no room, or it failed. */
-static struct ww_mpi_control *pack(struct ww_mpi_buffer *buffer, ww_memory *slice)
+/* Return: whether it was exported. */
+static bool export_slice(ww_memory *slice, uint32_t uses, struct ww_token *out_token)
 {
 	const struct ww_export_params how = {
 		.struct_size = sizeof(how),
 		.access = WW_ACCESS_READ,
-		.uses = 1,
+		.uses = uses,
 		.flags = WW_EXPORT_DELIVERY,
 	};
-	struct ww_mpi_control *control = calloc(1, sizeof(*control));
 
-	if (!control)
+	if (ww_memory_export(slice, NULL, &how, NULL, out_token) == WW_OK)
+		return true;
+	if (ww_error_last()->status != WW_ERR_LIMIT)
+		ww_mpi_direct_stop(ww_error_last()->message);
+	return false;
+}
+
+ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
+	struct ww_token *out_token)
+{
+	struct device *device = find_device(buffer->memory.ordinal);
+	ww_pool *pool = device ? find_pool(device) : NULL;
+	uint64_t start_ns = ww_mpi_now_ns();
+	ww_memory *slice = NULL;
+
+	if (!pool || ww_pool_alloc(pool, (uint64_t)buffer->bytes, 0, 0, NULL, &slice) != WW_OK) {
+		atomic_fetch_add(&refused, pool != NULL);
 		return NULL;
+	}
 	/* What the driver refuses here it refuses in staging too, which says why. */
-	if (ww_mpi_buffer_pack(buffer, ww_memory_pointer(slice), &buffer->memory) != 0) {
-		free(control);
-		return NULL;
-	}
-	if (ww_memory_export(slice, NULL, &how, NULL, &control->token) < 0) {
-		if (ww_error_last()->status != WW_ERR_LIMIT)
-			ww_mpi_direct_stop(ww_error_last()->message);
-		free(control);
-		return NULL;
-	}
-	control->bytes = buffer->bytes;
-	return control;
+	if (ww_mpi_buffer_pack(buffer, ww_memory_pointer(slice), &buffer->memory) != 0 ||
+		!export_slice(slice, uses, out_token))
+		slice = ww_memory_unref(slice);
+	if (ww_mpi_now_ns() - start_ns > SLOW_NS)
+		ww_mpi_direct_stop("the broker, or the copy of a message, took over a second");
+	return slice;
 }
 
 void ww_mpi_direct_send(struct ww_mpi_call *call, int dest)
 {
 	struct ww_mpi_buffer *buffer = &call->buffers[0];
 	struct ww_mpi_peer peer;
-	struct device *device;
 	struct ww_mpi_control *control;
-	ww_memory *slice = NULL;
-	ww_pool *pool;
-	uint64_t start_ns;
+	ww_memory *slice;
 
-	if (call->is_host || buffer->bytes < (MPI_Count)smallest() || !ww_mpi_buffer_find(buffer) ||
-		!buffer->is_one)
+	if (call->is_host || buffer->bytes < (MPI_Count)ww_mpi_direct_least() ||
+		!ww_mpi_buffer_find(buffer) || !buffer->is_one)
 		return;
 	ww_mpi_peer_prepare(buffer->memory.ordinal);
-	if (!ww_mpi_peer_find(call->comm, dest, &peer))
+	if (!ww_mpi_peer_find(call->comm, dest, &peer) ||
+		!ww_mpi_direct_is_worth_it(buffer->memory.ordinal, &peer, buffer->bytes))
 		return;
-	device = find_device(buffer->memory.ordinal);
-	if (!device || !is_worth_it(device, &peer, buffer->bytes))
-		return;
-	pool = find_pool(device);
-	start_ns = ww_mpi_now_ns();
-	if (!pool || ww_pool_alloc(pool, (uint64_t)buffer->bytes, 0, 0, NULL, &slice) != WW_OK) {
-		atomic_fetch_add(&refused, pool != NULL);
+	control = calloc(1, sizeof(*control));
+	slice = control ? ww_mpi_direct_give(buffer, 1, &control->token) : NULL;
+	if (!slice) {
+		free(control);
 		return;
 	}
-	control = pack(buffer, slice);
-	ww_memory_unref(slice);
-	if (ww_mpi_now_ns() - start_ns > SLOW_NS)
-		ww_mpi_direct_stop("the broker, or the copy of a message, took over a second");
-	if (!control)
-		return;
+	ww_memory_unref(slice); /* the delivery keeps it */
+	control->bytes = buffer->bytes;
 	memcpy(control->nonce, peer.nonce, sizeof(control->nonce));
 	buffer->control = control;
 	buffer->staged = (char *)control;
@@ -186,14 +187,19 @@ void ww_mpi_direct_send(struct ww_mpi_call *call, int dest)
 	atomic_fetch_add(&sent_bytes, (unsigned long long)buffer->bytes);
 }
 
+void ww_mpi_direct_take_back(const struct ww_token *token)
+{
+	const struct ww_in_flight_which which = {.struct_size = sizeof(which), .token = token};
+
+	ww_in_flight_revoke(NULL, &which, NULL, NULL, NULL);
+}
+
 void ww_mpi_direct_undo(const struct ww_mpi_buffer *buffer)
 {
 	const struct ww_mpi_control *control = buffer->control;
-	const struct ww_in_flight_which which = {.struct_size = sizeof(which),
-		.token = control ? &control->token : NULL};
 
 	if (control)
-		ww_in_flight_revoke(NULL, &which, NULL, NULL, NULL);
+		ww_mpi_direct_take_back(&control->token);
 }
 
 /* --- receiving --- */
@@ -202,7 +208,8 @@ void ww_mpi_direct_expect(struct ww_mpi_call *call)
 {
 	struct ww_mpi_buffer *buffer = &call->buffers[call->buffer_count - 1];
 
-	if (!call->is_host && buffer->bytes >= (MPI_Count)smallest() && ww_mpi_buffer_find(buffer))
+	if (!call->is_host && buffer->bytes >= (MPI_Count)ww_mpi_direct_least() &&
+		ww_mpi_buffer_find(buffer))
 		ww_mpi_peer_prepare(buffer->memory.ordinal);
 	call->is_watched = ww_mpi_is_watching() && buffer->bytes >= WW_MPI_CONTROL_BYTES;
 }
@@ -227,27 +234,26 @@ bool ww_mpi_direct_is_control(const struct ww_mpi_control *control)
 		control->bytes >= 0;
 }
 
-/* Return: NULL, or why the data cannot be had. */
-static const char *pull(struct ww_mpi_buffer *buffer, const struct ww_mpi_control *control,
-	MPI_Count bytes, char *text, size_t text_bytes)
+const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
+	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,
+	size_t text_bytes)
 {
-	int ordinal = buffer->block ? buffer->memory.ordinal : ww_mpi_peer_ordinal();
 	struct device *device = find_device(ordinal);
 	struct ww_mpi_memory memory;
 	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
 	ww_memory *slice = NULL;
 	int error = 0;
 
-	if (!device ||
-		ww_memory_import(device->device, NULL, &control->token, NULL, NULL, &slice, NULL) <
-			0)
+	if (!device || ww_memory_import(device->device, NULL, token, NULL, NULL, &slice, NULL) < 0)
 		return ww_error_last()->message;
 	ww_memory_info_get(slice, &info);
-	if (info.bytes < (uint64_t)bytes) {
-		snprintf(text, text_bytes, "it has fewer bytes than its control message says");
+	text[0] = '\0';
+	if (info.bytes < (uint64_t)from + (uint64_t)bytes) {
+		snprintf(text, text_bytes, "it has fewer bytes than its sender says");
 	} else {
 		ww_mpi_cuda_of(ordinal, &memory);
-		error = ww_mpi_buffer_put(buffer, ww_memory_pointer(slice), bytes, &memory);
+		error = ww_mpi_buffer_put(buffer, (char *)ww_memory_pointer(slice) + from, bytes,
+			&memory);
 	}
 	ww_memory_unref(slice);
 	if (error)
@@ -260,8 +266,10 @@ int ww_mpi_direct_deliver(struct ww_mpi_buffer *buffer, const char *name,
 {
 	bool is_cut = control->bytes > buffer->bytes;
 	MPI_Count bytes = is_cut ? buffer->bytes : control->bytes;
-	char text[200] = "";
-	const char *why = pull(buffer, control, bytes, text, sizeof(text));
+	int ordinal = buffer->block ? buffer->memory.ordinal : ww_mpi_peer_ordinal();
+	char text[200];
+	const char *why = ww_mpi_direct_take(buffer, ordinal, &control->token, 0, bytes, text,
+		sizeof(text));
 
 	PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
 	if (why)

@@ -22,6 +22,7 @@
 #ifndef WW_MPI_DIRECT_H
 #define WW_MPI_DIRECT_H
 
+#include <warpway/memory.h>
 #include <warpway/token.h>
 
 #include "mpi/call.h"
@@ -41,6 +42,29 @@ struct ww_mpi_control {
  * is room. Then the MPI is to send the buffer's .control, WW_MPI_CONTROL_BYTES of MPI_BYTE.
  */
 void ww_mpi_direct_send(struct ww_mpi_call *call, int dest);
+
+/* Shorter messages never go directly. */
+size_t ww_mpi_direct_least(void);
+
+/* Whether the direct route is the faster one from a device of this rank to another rank. */
+bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_Count bytes);
+
+/*
+ * Packs a device buffer into a slice, and exports that as a delivery for so many imports, which keeps it. Return: the slice,
+ * of which the caller has a reference; NULL: there is no room, or it failed
+ */
+ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
+	struct ww_token *out_token);
+/* Nobody is to import it any more. */
+void ww_mpi_direct_take_back(const struct ww_token *token);
+
+/*
+ * Copies bytes of a slice that another rank gave to the buffer, on a GPU of this rank or on the host.
+ * Return: NULL, or why they cannot be had; @text may have the words
+ */
+const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
+	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,
+	size_t text_bytes);
 
 /* The MPI did not send the control message: the slice is free again. */
 void ww_mpi_direct_undo(const struct ww_mpi_buffer *buffer);

@@ -60,7 +60,7 @@ class Row:
             self.add_use(word, rest)
         elif word in ("nonblocking", "persistent", "partitioned"):
             self.kind = word
-        elif word in ("direct", "uncounted", "counted"):
+        elif word in ("direct", "agreed", "uncounted", "counted"):
             self.marks.add(word)
         elif word in ("refuse", "pass", "own"):
             self.kind, self.detail = word, rest
@@ -358,6 +358,9 @@ def staged_body(function):
     lines += ["\tMPI_Count start;"] if packed else []
     lines += ["\tbool is_device;"] if receiver else []
     lines += ["\tint code;", ""]
+    if "agreed" in row.marks and row.kind == "blocking":
+        agreed = f"ww_mpi_collective_{function.base.removesuffix('_c')}({function.call()}, &code)"
+        lines += [f"\tif ({agreed})", "\t\treturn code;"]
     looks = " || ".join(look(row, buffer) for buffer in row.buffers)
     if has_role:
         lines += ["\tif (!ww_mpi_may_stage())", f"\t\treturn {plain};",
@@ -483,7 +486,8 @@ def write_header(path, abi, functions, prototypes):
 
 
 def write_source(path, functions, prototypes):
-    lines = ["/* Made by src/mpi/generate.py. */", '#include "mpi/direct.h"', '#include "mpi/next.h"',
+    lines = ["/* Made by src/mpi/generate.py. */", '#include "mpi/collective.h"', '#include "mpi/direct.h"',
+             '#include "mpi/next.h"',
              '#include "mpi/probe.h"', "",
              '#define WW_MPI_EXPORT __attribute__((visibility("default")))', ""]
     for function in functions:
@@ -576,6 +580,8 @@ def describe(row):
         parts.append(f"`{buffer.name}` ({buffer.shape}) is {uses}{limit}")
     if "direct" in row.marks:
         parts.append("what is sent may go by the direct route")
+    if "agreed" in row.marks and row.kind == "blocking":
+        parts.append("if all ranks agree, the data go by the direct route")
     return "; ".join(parts)
 
 

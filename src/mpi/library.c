@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mpi/collective.h"
 #include "mpi/direct.h"
 #include "mpi/next.h"
 #include "mpi/request.h"
@@ -154,9 +155,10 @@ static void report(void)
 	ww_mpi_direct_volume_get(&direct);
 	fprintf(stderr,
 		"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
-		"bytes, no room for %llu%s%s\n",
+		"bytes, no room for %llu, %llu collectives went directly%s%s\n",
 		rank, direct.sent, direct.sent_bytes, direct.received, direct.received_bytes,
-		direct.refused, ww_mpi_direct_problem() ? "; no direct route: " : "",
+		direct.refused, ww_mpi_collective_count(),
+		ww_mpi_direct_problem() ? "; no direct route: " : "",
 		ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
 }
 

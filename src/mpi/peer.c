@@ -23,6 +23,7 @@
 #include <warpway/broker.h>
 #include <warpway/memory.h>
 
+#include "mpi/agree.h"
 #include "mpi/call.h"
 #include "mpi/next.h"
 #include "mpi/settings.h"
@@ -34,13 +35,16 @@
 #define LOOK_FIRST_NS UINT64_C(1000000)
 #define LOOK_MOST_NS  UINT64_C(500000000)
 
-/* What a rank announces; others map it read-only. It does not change. */
+/* What a rank announces; others map it read-only. Only the words change. */
 struct page {
 	uint64_t magic;
 	uint32_t bytes;
 	int32_t rank; /* in MPI_COMM_WORLD */
 	struct ww_mpi_peer peer;
 	char job[JOB_BYTES];
+	int32_t pid; /* in the pid namespace that the job's name has */
+	uint64_t start_time;
+	struct ww_mpi_words words;
 };
 
 _Atomic int ww_mpi_direct_state;
@@ -62,6 +66,8 @@ static int own_ordinal;
 static struct known {
 	struct ww_mpi_peer peer;
 	bool is_found;
+	ww_memory *memory; /* is mapped until MPI_Finalize() */
+	const struct page *page;
 	uint64_t look_ns; /* not before then */
 	uint64_t wait_ns;
 } * known; /* by rank */
@@ -126,6 +132,7 @@ void ww_mpi_open_keep(MPI_Request request)
 
 /* --- the job --- */
 
+/* Return: 0: there is no such process, or it has ended. */
 static unsigned long long start_time_of(int pid)
 {
 	char path[64], text[1024];
@@ -142,6 +149,8 @@ static unsigned long long start_time_of(int pid)
 	text[bytes] = '\0';
 	fclose(file);
 	at = strrchr(text, ')'); /* the name before it may contain anything */
+	if (at && (at[2] == 'Z' || at[2] == 'X'))
+		return 0;
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	if (at)
@@ -294,10 +303,15 @@ static bool put_page(int ordinal)
 	page->rank = world_rank;
 	page->peer = own;
 	memcpy(page->job, job, sizeof(job));
+	page->pid = getpid();
+	page->start_time = start_time_of(page->pid);
+	ww_mpi_agree_with(&page->words);
 	name_page(world_rank, name, sizeof(name));
 	is_done = ww_memory_put(own_page, NULL, name, &how, 0, NULL) == WW_OK;
-	if (!is_done)
+	if (!is_done) {
+		ww_mpi_agree_with(NULL);
 		own_page = ww_memory_unref(own_page);
+	}
 out:
 	ww_device_unref(host);
 	ww_device_unref(gpu);
@@ -395,7 +409,7 @@ static int find_in_world(MPI_Comm comm, int rank)
 }
 
 /* Lock held. */
-static bool get_page(int rank, struct ww_mpi_peer *out_peer)
+static bool get_page(int rank, struct known *peer)
 {
 	const struct ww_get_params how = {.struct_size = sizeof(how),
 		.flags = WW_GET_FROM_OWNER,
@@ -404,19 +418,23 @@ static bool get_page(int rank, struct ww_mpi_peer *out_peer)
 	char name[WW_NAME_BYTES];
 	ww_device *host = NULL;
 	ww_memory *memory = NULL;
-	struct page page;
+	const struct page *page;
 	bool is_found = false;
 
 	name_page(rank, name, sizeof(name));
 	if (ww_device_open("host", &host) == WW_OK &&
 		ww_memory_get(host, NULL, name, &how, 0, NULL, &memory, &info) == WW_OK &&
-		info.span_bytes >= sizeof(page)) {
-		memcpy(&page, ww_memory_pointer(memory), sizeof(page));
-		is_found = page.magic == PAGE_MAGIC && page.bytes >= sizeof(page) &&
-			page.rank == rank && !memcmp(page.job, job, sizeof(job));
-		*out_peer = page.peer;
+		info.span_bytes >= sizeof(*page)) {
+		page = ww_memory_pointer(memory);
+		is_found = page->magic == PAGE_MAGIC && page->bytes >= sizeof(*page) &&
+			page->rank == rank && !memcmp(page->job, job, sizeof(job));
+		peer->peer = page->peer;
+		peer->page = page;
 	}
-	ww_memory_unref(memory);
+	if (is_found)
+		peer->memory = memory;
+	else
+		ww_memory_unref(memory);
 	ww_device_unref(host);
 	return is_found;
 }
@@ -428,20 +446,17 @@ static void look_for(int rank, struct known *peer)
 
 	if (peer->is_found || now < peer->look_ns)
 		return;
-	peer->is_found = get_page(rank, &peer->peer);
+	peer->is_found = get_page(rank, peer);
 	peer->wait_ns = peer->wait_ns ? peer->wait_ns * 2 : LOOK_FIRST_NS;
 	peer->wait_ns = peer->wait_ns < LOOK_MOST_NS ? peer->wait_ns : LOOK_MOST_NS;
 	peer->look_ns = now + peer->wait_ns;
 }
 
-bool ww_mpi_peer_find(MPI_Comm comm, int rank, struct ww_mpi_peer *out_peer)
+bool ww_mpi_peer_find_rank(int rank, struct ww_mpi_peer *out_peer)
 {
 	bool is_found = false;
 
 	if (!ww_mpi_is_announced() || atomic_load(&is_stopped))
-		return false;
-	rank = find_in_world(comm, rank);
-	if (rank < 0 || rank == world_rank)
 		return false;
 	pthread_mutex_lock(&lock);
 	look_for(rank, &known[rank]);
@@ -451,9 +466,34 @@ bool ww_mpi_peer_find(MPI_Comm comm, int rank, struct ww_mpi_peer *out_peer)
 	return is_found;
 }
 
+bool ww_mpi_peer_find(MPI_Comm comm, int rank, struct ww_mpi_peer *out_peer)
+{
+	if (!ww_mpi_is_announced())
+		return false;
+	rank = find_in_world(comm, rank);
+	return rank >= 0 && rank != world_rank && ww_mpi_peer_find_rank(rank, out_peer);
+}
+
+const struct ww_mpi_words *ww_mpi_peer_words(int rank)
+{
+	return &known[rank].page->words;
+}
+
+bool ww_mpi_peer_is_running(int rank)
+{
+	const struct page *page = known[rank].page;
+
+	return start_time_of(page->pid) == page->start_time;
+}
+
 void ww_mpi_peer_finish(void)
 {
 	pthread_mutex_lock(&lock);
+	ww_mpi_agree_with(NULL);
 	own_page = ww_memory_unref(own_page);
+	for (int i = 0; known && i < world_size; i++) {
+		known[i].memory = ww_memory_unref(known[i].memory);
+		known[i].is_found = false;
+	}
 	pthread_mutex_unlock(&lock);
 }

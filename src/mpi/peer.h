@@ -107,6 +107,15 @@ struct ww_mpi_peer {
  */
 bool ww_mpi_peer_find(MPI_Comm comm, int rank, struct ww_mpi_peer *out_peer);
 
+/* The same of a rank in MPI_COMM_WORLD that is not this one. */
+bool ww_mpi_peer_find_rank(int world_rank, struct ww_mpi_peer *out_peer);
+
+/* What a rank that was found answers to collectives. It stays until MPI_Finalize(). */
+const struct ww_mpi_words *ww_mpi_peer_words(int world_rank);
+
+/* Whether the process of a rank that was found has not ended. */
+bool ww_mpi_peer_is_running(int world_rank);
+
 /* After MPI_Finalize(). */
 void ww_mpi_peer_finish(void);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "mpi/call.h"
+#include "mpi/collective.h"
 #include "mpi/direct.h"
 #include "mpi/error.h"
 #include "mpi/next.h"
@@ -315,6 +316,7 @@ int ww_mpi_info_get(struct ww_mpi_info *info)
 	own.direct_sent_bytes = direct.sent_bytes;
 	own.direct_received = direct.received;
 	own.direct_received_bytes = direct.received_bytes;
+	own.direct_collectives = ww_mpi_collective_count();
 	own.takes_direct = ww_mpi_is_announced();
 	memset(info, 0, bytes);
 	memcpy(info, &own, sizeof(own));

@@ -691,6 +691,139 @@ static void full(void)
 		place_free(&places[i]);
 }
 
+/* --- collectives --- */
+
+static bool is_from(const void *memory, size_t bytes, int sender, int tag, size_t at)
+{
+	unsigned char *data = malloc(bytes);
+	bool is_so = true;
+
+	MUST(data);
+	memory_get(data, memory, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		is_so = is_so && data[i] == byte_of(sender, tag, at + i);
+	free(data);
+	return is_so;
+}
+
+static int collective_count;
+
+/* How many collectives have gone directly since the last time. */
+static int collectives(void)
+{
+	int now = (int)info().direct_collectives;
+	int more = now - collective_count;
+
+	collective_count = now;
+	return more;
+}
+
+/* Each collective once, from each root; blocks of DATA bytes. Return: how many went directly. */
+static int move_all_ways(MPI_Comm comm, int tag, bool is_device)
+{
+	struct place send = place_new((size_t)2 * DATA, is_device);
+	struct place receive = place_new((size_t)2 * DATA, true);
+	int self;
+
+	OK(MPI_Comm_rank(comm, &self));
+	collectives();
+	fill(send.at, send.bytes, tag);
+	for (int root = 0; root < 2; root++) {
+		int sender = self == root ? rank : peer; /* in MPI_COMM_WORLD */
+
+		OK(MPI_Bcast(self == root ? send.at : receive.at, DATA, MPI_BYTE, root, comm));
+		MUST(self == root || is_from(receive.at, DATA, sender, tag, 0));
+		OK(MPI_Gather(send.at, DATA, MPI_BYTE, receive.at, DATA, MPI_BYTE, root, comm));
+		MUST(self != root ||
+			(is_from(receive.at + self * DATA, DATA, rank, tag, 0) &&
+				is_from(receive.at + (1 - self) * DATA, DATA, peer, tag, 0)));
+		OK(MPI_Scatter(send.at, DATA, MPI_BYTE, receive.at, DATA, MPI_BYTE, root, comm));
+		MUST(is_from(receive.at, DATA, sender, tag, (size_t)self * DATA));
+	}
+	OK(MPI_Allgather(send.at, DATA, MPI_BYTE, receive.at, DATA, MPI_BYTE, comm));
+	MUST(is_from(receive.at + self * DATA, DATA, rank, tag, 0));
+	MUST(is_from(receive.at + (1 - self) * DATA, DATA, peer, tag, 0));
+	OK(MPI_Alltoall(send.at, DATA, MPI_BYTE, receive.at, DATA, MPI_BYTE, comm));
+	MUST(is_from(receive.at + self * DATA, DATA, rank, tag, (size_t)self * DATA));
+	MUST(is_from(receive.at + (1 - self) * DATA, DATA, peer, tag, (size_t)self * DATA));
+	fill(receive.at, receive.bytes, tag + 1);
+	OK(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive.at, DATA, MPI_BYTE, comm));
+	MUST(is_from(receive.at + (1 - self) * DATA, DATA, peer, tag + 1, (size_t)self * DATA));
+	fill(receive.at, receive.bytes, tag + 2);
+	OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive.at, DATA, MPI_BYTE, comm));
+	MUST(is_from(receive.at + (1 - self) * DATA, DATA, peer, tag + 2,
+		(size_t)(1 - self) * DATA));
+	place_free(&send);
+	place_free(&receive);
+	return collectives();
+}
+
+/* Until all ranks know each other, some are staged; then all go directly. Host memory in one rank: none goes. */
+static void collectives_agree(void)
+{
+	MPI_Comm turned, same;
+	int bare = 0;
+	int tries = 0;
+
+	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned));
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &same));
+	while (move_all_ways(MPI_COMM_WORLD, 40, true) < 10)
+		MUST(++tries < 1000);
+	MUST(move_all_ways(turned, 43, true) == 10);
+	MUST(move_all_ways(same, 46, true) == 10);
+	for (int i = 0; i < 20; i++) {
+		/* Of these only those in which the host rank gives nothing, and the calls in place. */
+		MUST(move_all_ways(i % 2 ? same : turned, 49, rank == 0) <= 6);
+		OK(MPI_Bcast(&bare, 1, MPI_INT, i % 2, MPI_COMM_WORLD));
+	}
+	MUST(move_all_ways(turned, 52, true) == 10);
+	OK(MPI_Comm_free(&turned));
+	OK(MPI_Comm_free(&same));
+}
+
+/* What the MPI refuses in one rank alone is not counted there. */
+static void collectives_refused(void)
+{
+	struct place place = place_new(DATA, true);
+
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	if (rank == 0) {
+		MUST(MPI_Bcast(place.at, -1, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS);
+		MUST(MPI_Bcast(place.at, 1, MPI_BYTE, 2, MPI_COMM_WORLD) != MPI_SUCCESS);
+		MUST(MPI_Bcast(place.at, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD) != MPI_SUCCESS);
+	}
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	MUST(move_all_ways(MPI_COMM_WORLD, 55, true) == 10);
+	place_free(&place);
+}
+
+/* A member cannot copy what another one gave: it gets an error that names that rank, and later ones go directly. */
+static void collective_fails(void)
+{
+	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+		"fakecuda_fail");
+	struct place place = place_new(DATA, true);
+	char text[MPI_MAX_ERROR_STRING];
+	int length;
+
+	if (fail) {
+		collectives();
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		if (rank == 0)
+			OK(MPI_Bcast(place.at, DATA, MPI_BYTE, 0, MPI_COMM_WORLD));
+		if (rank == 1) {
+			fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+			OK(MPI_Error_string(MPI_Bcast(place.at, DATA, MPI_BYTE, 0, MPI_COMM_WORLD),
+				text, &length));
+			MUST(strstr(text, "cannot read the data of rank 0"));
+		}
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+		MUST(collectives() == 1);
+	}
+	place_free(&place);
+	MUST(move_all_ways(MPI_COMM_WORLD, 58, true) == 10);
+}
+
 static void alone(void)
 {
 	for (int i = 0; i < 10; i++) {
@@ -746,6 +879,9 @@ static void all(void)
 	handles();
 	other_ends();
 	plain();
+	collectives_agree();
+	collectives_refused();
+	collective_fails();
 }
 
 int main(int argc, char *argv[])

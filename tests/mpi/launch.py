@@ -69,16 +69,20 @@ class Launcher:
 
 
 # What WARPWAY_MPI_REPORT=1 prints of the direct route.
-SENT = re.compile(r"(\d+) messages sent directly with (\d+) bytes, (\d+) received with (\d+)")
+SENT = re.compile(r"(\d+) messages sent directly with (\d+) bytes, (\d+) received with (\d+) bytes, "
+                  r"no room for \d+, (\d+) collectives went directly")
 
 
-def direct_problem(output):
-    """Why a run did not go by the direct route, in words; None: every message that was sent by it came."""
+def direct_problem(output, collectives=False):
+    """Why a run did not go by the direct route, in words; None: every message that was sent by it came.
+    @collectives: some of these must have gone directly, too."""
     rows = [tuple(map(int, row)) for row in SENT.findall(output)]
     if not sum(row[0] for row in rows):
         return f"no message went by the direct route: {output}"
     if sum(row[0] for row in rows) < sum(row[2] for row in rows):
         return f"more messages were received than sent: {output}"
+    if collectives and not sum(row[4] for row in rows):
+        return f"no collective went directly: {output}"
     return None
 
 

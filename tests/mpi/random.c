@@ -207,10 +207,20 @@ static void probe_and_receive(const struct message *message)
 
 /* --- collectives, which may be complete at once or later --- */
 
+static MPI_Comm comms[3]; /* all ranks; all in another order; every other rank */
+
+static void make_comms(void)
+{
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]));
+	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[1]));
+	OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[2]));
+}
+
 static void run_collective(void)
 {
-	int kind = draw(7);
-	int count = 1 + draw(50);
+	int kind = draw(10);
+	int count = draw(3) ? 1 + draw(50) : 256 + draw(1000);
+	int which = draw(4);
 	int root = draw(ranks);
 	bool in_place = draw(3) == 0;
 	bool is_blocking = draw(2);
@@ -218,33 +228,42 @@ static void run_collective(void)
 	void *send = keep_ints(all, (unsigned int)kind);
 	void *receive = keep_ints(all, 3);
 	const void *from = in_place ? MPI_IN_PLACE : send;
+	MPI_Comm comm = which ? comms[which - 1] : MPI_COMM_WORLD;
 	MPI_Request request = MPI_REQUEST_NULL;
+	int size;
 
+	OK(MPI_Comm_size(comm, &size));
+	root %= size;
 	switch (kind) {
 	case 0:
-		OK(MPI_Ibcast(receive, count, MPI_INT, root, MPI_COMM_WORLD, &request));
+		OK(MPI_Ibcast(receive, count, MPI_INT, root, comm, &request));
 		break;
 	case 1:
-		OK(MPI_Iallreduce(from, receive, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
-			&request));
+		OK(MPI_Iallreduce(from, receive, count, MPI_INT, MPI_SUM, comm, &request));
 		break;
 	case 2:
-		OK(MPI_Iallgather(from, count, MPI_INT, receive, count, MPI_INT, MPI_COMM_WORLD,
-			&request));
+		OK(MPI_Iallgather(from, count, MPI_INT, receive, count, MPI_INT, comm, &request));
 		break;
 	case 3:
-		OK(MPI_Ialltoall(send, count, MPI_INT, receive, count, MPI_INT, MPI_COMM_WORLD,
-			&request));
+		OK(MPI_Ialltoall(send, count, MPI_INT, receive, count, MPI_INT, comm, &request));
 		break;
 	case 4:
-		OK(MPI_Scan(from, receive, count, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+		OK(MPI_Scan(from, receive, count, MPI_INT, MPI_MAX, comm));
 		break;
 	case 5:
-		OK(MPI_Gather(send, count, MPI_INT, receive, count, MPI_INT, root, MPI_COMM_WORLD));
+		OK(MPI_Gather(send, count, MPI_INT, receive, count, MPI_INT, root, comm));
+		break;
+	case 6:
+		OK(MPI_Bcast(receive, count, MPI_INT, root, comm));
+		break;
+	case 7:
+		OK(MPI_Allgather(from, count, MPI_INT, receive, count, MPI_INT, comm));
+		break;
+	case 8:
+		OK(MPI_Alltoall(from, count, MPI_INT, receive, count, MPI_INT, comm));
 		break;
 	default:
-		OK(MPI_Scatter(send, count, MPI_INT, receive, count, MPI_INT, root,
-			MPI_COMM_WORLD));
+		OK(MPI_Scatter(send, count, MPI_INT, receive, count, MPI_INT, root, comm));
 	}
 	if (is_blocking)
 		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -316,11 +335,14 @@ int main(int argc, char *argv[])
 	MUST(argc == 4);
 	first = atoi(argv[2]);
 	count = atoi(argv[3]);
+	make_comms();
 	for (int seed = first; seed < first + count; seed++) {
 		state = (uint64_t)seed * 0x9e3779b97f4a7c15u + 1;
 		say("# seed %d", seed);
 		for (int step = 0; step < STEPS; step++)
 			run_step(seed * STEPS + step);
 	}
+	for (int i = 0; i < 3; i++)
+		OK(MPI_Comm_free(&comms[i]));
 	return test_finish();
 }

@@ -34,7 +34,7 @@ def run(launcher, given, mode, route, expected, ranks):
     if code:
         return f"exit code {code}: {output}"
     # Few seeds may have no message for it.
-    problem = launch.direct_problem(output) if route == "direct" and given.seeds >= 20 else None
+    problem = launch.direct_problem(output, mode == "device") if route == "direct" and given.seeds >= 20 else None
     return launch.difference(expected, said) or problem
 
 

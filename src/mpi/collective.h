@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collective.h - collectives of device memory between ranks of a node, without host memory
+ *
+ * A member that has data for others packs them into a slice of its pool (direct.h), exports the slice, and says yes
+ * (agree.h). If all say yes, each member imports the slices whose data it needs, and copies these into its buffer. If one
+ * says no, the slices are taken back and the call goes to the MPI, staged where needed.
+ *
+ * The functions count each call, whatever its buffers are. They are called first in the wrapper of the blocking call.
+ * Return: whether the collective went directly; *code is then what the wrapper is to return, and error handlers were called.
+ */
+#ifndef WW_MPI_COLLECTIVE_H
+#define WW_MPI_COLLECTIVE_H
+
+#include <stdbool.h>
+
+#include "mpi/abi.h"
+
+bool ww_mpi_collective_Bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root,
+	MPI_Comm comm, int *code);
+bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Datatype send_type,
+	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+	int *code);
+bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datatype send_type,
+	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+	int *code);
+bool ww_mpi_collective_Allgather(const void *send, MPI_Count send_count, MPI_Datatype send_type,
+	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm,
+	int *code);
+bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Datatype send_type,
+	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm,
+	int *code);
+
+/* How many went directly. */
+unsigned long long ww_mpi_collective_count(void);
+
+#endif
