@@ -11,6 +11,7 @@
 #include "mpi/call.h"
 #include "mpi/direct.h"
 #include "mpi/host.h"
+#include "mpi/reduce.h"
 #include "mpi/request.h"
 
 /* A buffer of a call: blocks of one size, side by side. */
@@ -28,6 +29,8 @@ struct task {
 	struct ww_mpi_buffer give;
 	ww_memory *slice; /* with what this rank gives; NULL: nothing */
 	struct ww_mpi_given given;
+	bool is_possible; /* what this rank knows before it looks at the buffers */
+	const struct ww_mpi_reduction *reduction; /* NULL: none is needed */
 	int code;
 };
 
@@ -39,6 +42,8 @@ static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
 {
 	task->name = name;
 	task->comm = comm;
+	task->is_possible = true;
+	task->reduction = NULL;
 	return ww_mpi_round_begin(&task->round, comm);
 }
 
@@ -87,6 +92,8 @@ static bool prepare_task(struct task *task, const struct blocks *give, int taker
 		ww_mpi_peer_prepare(ordinal);
 	if (!ww_mpi_round_can(&task->round, ordinal, bytes))
 		return false;
+	if (take && task->reduction && ww_mpi_reduce_load(task->reduction, ordinal) != 0)
+		return false;
 	if (give) {
 		task->slice = ww_mpi_direct_give(&task->give, (uint32_t)takers, &task->given.token);
 		task->given.bytes = task->give.bytes;
@@ -115,7 +122,7 @@ static void close_task(struct task *task)
 static bool agree(struct task *task, const struct blocks *give, int takers,
 	const struct blocks *take)
 {
-	bool is_yes = may_be_device(give) && may_be_device(take);
+	bool is_yes = task->is_possible && may_be_device(give) && may_be_device(take);
 
 	ww_mpi_round_count(&task->round);
 	ww_mpi_depth++;
@@ -137,6 +144,15 @@ static bool agree(struct task *task, const struct blocks *give, int takers,
 }
 
 /* --- what the others gave --- */
+
+/* @why: NULL: nothing failed */
+static void fail(struct task *task, int member, const char *why)
+{
+	if (why)
+		task->code = ww_mpi_error(WW_MPI_REASON_PULL,
+			"warpway: %s: cannot read the data of rank %d in its device memory: %s",
+			task->name, member, why);
+}
 
 /* Writes block @to of a buffer, with block @from of what a member gave. */
 static void take_block(struct task *task, int member, int from, const struct blocks *blocks, int to)
@@ -173,10 +189,56 @@ static void take_block(struct task *task, int member, int from, const struct blo
 		ww_mpi_cuda_describe(error, text, sizeof(text));
 		why = text;
 	}
-	if (why)
-		task->code = ww_mpi_error(WW_MPI_REASON_PULL,
-			"warpway: %s: cannot read the data of rank %d in its device memory: %s",
-			task->name, member, why);
+	fail(task, member, why);
+	ww_mpi_buffer_fini(&buffer);
+}
+
+/* Return: what a member gave, to be read by a device of this rank, with a reference; NULL: the task has failed */
+static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Count bytes)
+{
+	const struct ww_mpi_given *given;
+	const char *why = NULL;
+	ww_memory *slice;
+
+	if (member == task->round.self)
+		return ww_memory_ref(task->slice);
+	given = ww_mpi_round_given(&task->round, member);
+	slice = given->bytes >= bytes ? ww_mpi_direct_map(ordinal, &given->token, bytes, &why)
+				      : NULL;
+	fail(task, member,
+		slice         ? NULL
+			: why ? why
+			      : "it gave fewer bytes than are to be received");
+	return slice;
+}
+
+/* The buffer becomes what all members gave, combined in the order of their ranks: the same bits in all that do so. */
+static void combine(struct task *task, const struct blocks *blocks)
+{
+	struct ww_mpi_buffer buffer;
+	void *out = (void *)blocks->at;
+	ww_memory *first, *other;
+	int ordinal;
+
+	open_buffer(&buffer, blocks, WW_MPI_OUT);
+	ordinal = buffer.memory.ordinal;
+	first = map_given(task, 0, ordinal, buffer.bytes);
+	for (int i = 1; i < task->round.members && task->code == MPI_SUCCESS; i++) {
+		char text[200];
+		int error;
+
+		other = map_given(task, i, ordinal, buffer.bytes);
+		if (!other)
+			break;
+		error = ww_mpi_reduce_run(task->reduction, ordinal, out,
+			i == 1 ? ww_memory_pointer(first) : out, ww_memory_pointer(other),
+			(size_t)blocks->count);
+		ww_memory_unref(other);
+		if (error)
+			ww_mpi_cuda_describe(error, text, sizeof(text));
+		fail(task, i, error ? text : NULL);
+	}
+	ww_memory_unref(first);
 	ww_mpi_buffer_fini(&buffer);
 }
 
@@ -305,4 +367,43 @@ bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Data
 {
 	return exchange("MPI_Alltoall", comm, (struct blocks){send, send_count, send_type, 0},
 		(struct blocks){receive, receive_count, receive_type, 0}, false, code);
+}
+
+/* @takes: whether this rank gets the result; @is_rooted: no other one does */
+static bool reduce(struct task *task, const void *send, void *receive, MPI_Count count,
+	MPI_Datatype type, MPI_Op op, bool takes, bool is_rooted, int *code)
+{
+	const struct blocks give = {send == MPI_IN_PLACE ? receive : send, count, type, 1};
+	const struct blocks take = {receive, count, type, 1};
+	struct ww_mpi_reduction reduction;
+
+	if (!is_valid(&give) || op == MPI_OP_NULL)
+		return false;
+	task->is_possible = ww_mpi_reduce_find(type, op, &reduction);
+	task->reduction = &reduction;
+	if (!agree(task, &give, is_rooted ? 1 : task->round.members - 1, takes ? &take : NULL))
+		return false;
+	if (takes)
+		combine(task, &take);
+	if (takes && is_rooted)
+		ww_mpi_direct_take_back(&task->given.token); /* nobody imports it */
+	return finish_task(task, code);
+}
+
+bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count count,
+	MPI_Datatype type, MPI_Op op, MPI_Comm comm, int *code)
+{
+	struct task task;
+
+	return begin_task(&task, "MPI_Allreduce", comm) &&
+		reduce(&task, send, receive, count, type, op, true, false, code);
+}
+
+bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
+	MPI_Op op, int root, MPI_Comm comm, int *code)
+{
+	struct task task;
+
+	return begin_task(&task, "MPI_Reduce", comm) && is_member(&task, root) &&
+		reduce(&task, send, receive, count, type, op, task.round.self == root, true, code);
 }

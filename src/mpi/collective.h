@@ -31,6 +31,11 @@ bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Data
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm,
 	int *code);
 
+bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
+	MPI_Op op, int root, MPI_Comm comm, int *code);
+bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count count,
+	MPI_Datatype type, MPI_Op op, MPI_Comm comm, int *code);
+
 /* How many went directly. */
 unsigned long long ww_mpi_collective_count(void);
 

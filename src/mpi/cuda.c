@@ -38,6 +38,9 @@
 	X(cuCtxPopCurrent, cuCtxPopCurrent_v2)                    \
 	X(cuCtxGetCurrent, cuCtxGetCurrent)                       \
 	X(cuCtxGetDevice, cuCtxGetDevice)                         \
+	X(cuModuleLoadData, cuModuleLoadData)                     \
+	X(cuModuleGetFunction, cuModuleGetFunction)               \
+	X(cuLaunchKernel, cuLaunchKernel)                         \
 	X(cuStreamCreate, cuStreamCreate)                         \
 	X(cuStreamSynchronize, cuStreamSynchronize)
 
@@ -338,7 +341,7 @@ static int enter(struct ww_mpi_copies *copies, ww_CUcontext context)
 	return error;
 }
 
-static bool is_stale(int error)
+bool ww_mpi_cuda_is_stale(int error)
 {
 	return error == WW_CUDA_ERROR_INVALID_HANDLE || error == WW_CUDA_ERROR_INVALID_CONTEXT ||
 		error == WW_CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -353,7 +356,7 @@ static void enqueue(struct ww_mpi_copies *copies)
 	if (!error && copies->bytes) {
 		error = driver.cuMemcpyAsync(address_of(copies->to), address_of(copies->from),
 			copies->bytes, copies->stream);
-		if (is_stale(error)) {
+		if (ww_mpi_cuda_is_stale(error)) {
 			forget_stream(copies->context);
 			error = find_stream(copies->context, (ww_CUstream *)&copies->stream);
 			if (!error)
@@ -390,6 +393,37 @@ int ww_mpi_copies_end(struct ww_mpi_copies *copies)
 	enqueue(copies);
 	leave(copies);
 	return copies->error;
+}
+
+/* --- kernels --- */
+
+int ww_mpi_cuda_load(void *context, const char *ptx, const char *name, void **out_kernel)
+{
+	struct ww_mpi_copies copies = {0};
+	ww_CUmodule module;
+	ww_CUfunction kernel = NULL;
+	int error = enter(&copies, context);
+
+	if (!error)
+		error = driver.cuModuleLoadData(&module, ptx);
+	if (!error)
+		error = driver.cuModuleGetFunction(&kernel, module, name);
+	leave(&copies);
+	*out_kernel = kernel;
+	return error;
+}
+
+int ww_mpi_cuda_launch(void *context, void *kernel, unsigned int blocks, unsigned int threads,
+	void **arguments)
+{
+	struct ww_mpi_copies copies = {0};
+
+	copies.error = enter(&copies, context);
+	if (!copies.error)
+		copies.error = driver.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0,
+			copies.stream, arguments, NULL);
+	leave(&copies);
+	return copies.error;
 }
 
 /* --- pinned memory --- */

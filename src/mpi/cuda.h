@@ -68,6 +68,18 @@ int ww_mpi_copies_end(struct ww_mpi_copies *copies);
 void *ww_mpi_cuda_pin(void *at, size_t bytes, const struct ww_mpi_memory *memory);
 void ww_mpi_cuda_unpin(void *at, void *context);
 
+/* Loads a module of PTX into a context, which keeps it, and finds its kernel. Return: 0 or the driver's error */
+int ww_mpi_cuda_load(void *context, const char *ptx, const char *name, void **out_kernel);
+
+/* Runs a kernel, and waits for it. Return: as above; the work of this process before it was complete. */
+int ww_mpi_cuda_launch(void *context, void *kernel, unsigned int blocks, unsigned int threads,
+	void **arguments);
+
+/* Whether an error says that a context has ended, and what was made in it. */
+bool ww_mpi_cuda_is_stale(int error);
+
+#define WW_MPI_CUDA_INVALID 1 /* CUDA_ERROR_INVALID_VALUE */
+
 /* The driver's words for an error, with what to do where that is known. */
 void ww_mpi_cuda_describe(int error, char *out_text, size_t bytes);
 

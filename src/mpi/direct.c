@@ -234,31 +234,43 @@ bool ww_mpi_direct_is_control(const struct ww_mpi_control *control)
 		control->bytes >= 0;
 }
 
+ww_memory *ww_mpi_direct_map(int ordinal, const struct ww_token *token, MPI_Count bytes,
+	const char **out_why)
+{
+	struct device *device = find_device(ordinal);
+	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
+	ww_memory *slice = NULL;
+
+	if (!device ||
+		ww_memory_import(device->device, NULL, token, NULL, NULL, &slice, NULL) < 0) {
+		*out_why = ww_error_last()->message;
+		return NULL;
+	}
+	ww_memory_info_get(slice, &info);
+	if (info.bytes >= (uint64_t)bytes)
+		return slice;
+	*out_why = "it has fewer bytes than its sender says";
+	return ww_memory_unref(slice);
+}
+
 const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,
 	size_t text_bytes)
 {
-	struct device *device = find_device(ordinal);
 	struct ww_mpi_memory memory;
-	struct ww_memory_info info = WW_INIT(struct ww_memory_info);
-	ww_memory *slice = NULL;
-	int error = 0;
+	const char *why = NULL;
+	ww_memory *slice = ww_mpi_direct_map(ordinal, token, from + bytes, &why);
+	int error;
 
-	if (!device || ww_memory_import(device->device, NULL, token, NULL, NULL, &slice, NULL) < 0)
-		return ww_error_last()->message;
-	ww_memory_info_get(slice, &info);
-	text[0] = '\0';
-	if (info.bytes < (uint64_t)from + (uint64_t)bytes) {
-		snprintf(text, text_bytes, "it has fewer bytes than its sender says");
-	} else {
-		ww_mpi_cuda_of(ordinal, &memory);
-		error = ww_mpi_buffer_put(buffer, (char *)ww_memory_pointer(slice) + from, bytes,
-			&memory);
-	}
+	if (!slice)
+		return why;
+	ww_mpi_cuda_of(ordinal, &memory);
+	error = ww_mpi_buffer_put(buffer, (char *)ww_memory_pointer(slice) + from, bytes, &memory);
 	ww_memory_unref(slice);
-	if (error)
-		ww_mpi_cuda_describe(error, text, text_bytes);
-	return text[0] ? text : NULL;
+	if (!error)
+		return NULL;
+	ww_mpi_cuda_describe(error, text, text_bytes);
+	return text;
 }
 
 int ww_mpi_direct_deliver(struct ww_mpi_buffer *buffer, const char *name,

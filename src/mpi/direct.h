@@ -58,6 +58,10 @@ ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 /* Nobody is to import it any more. */
 void ww_mpi_direct_take_back(const struct ww_token *token);
 
+/* Imports a slice of at least so many bytes for a device. Return: NULL: *out_why says why not */
+ww_memory *ww_mpi_direct_map(int ordinal, const struct ww_token *token, MPI_Count bytes,
+	const char **out_why);
+
 /*
  * Copies bytes of a slice that another rank gave to the buffer, on a GPU of this rank or on the host.
  * Return: NULL, or why they cannot be had; @text may have the words

@@ -71,6 +71,7 @@ struct fake_config {
 	int compute_mode;    /* WW_CU_COMPUTEMODE_..., of every GPU */
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
 	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
+	const char *kernels; /* FAKECUDA_KERNELS, NULL: none */
 };
 
 const struct fake_config *fake_config(void);

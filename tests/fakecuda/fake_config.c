@@ -110,6 +110,7 @@ static void config_read(void)
 	config.queues = queues_read();
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");
 	config.fail = getenv("FAKECUDA_FAIL");
+	config.kernels = getenv("FAKECUDA_KERNELS");
 }
 
 const struct fake_config *fake_config(void)

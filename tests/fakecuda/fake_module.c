@@ -7,6 +7,8 @@
  *
  *   // fakecuda: /path/to/kernels.so
  *
+ * Where it does not, the environment's FAKECUDA_KERNELS names that file.
+ *
  * A real driver skips that line and runs the PTX, so one text serves both. Of the PTX, only the
  * heads of the kernels are read: names, and sizes of the parameters. A kernel whose body is
  * "{ ret; }" needs no function. PTX with a kernel that has none is CUDA_ERROR_INVALID_PTX, and so
@@ -263,16 +265,17 @@ static ww_CUresult read_kernel(struct reader *reader, struct fake_module *module
 	return WW_CUDA_SUCCESS;
 }
 
-/* Opens the library that a comment names, if one does. */
+/* Opens the library that a comment names, or FAKECUDA_KERNELS, if one does. */
 static ww_CUresult open_library(struct reader *reader, struct fake_module *module)
 {
 	static const char mark[] = "// fakecuda: ";
+	const char *kernels = fake_config()->kernels;
 	const char *at = strstr(reader->at, mark);
 	char path[PATH_BYTES];
 
-	if (!at)
+	if (!at && !kernels)
 		return WW_CUDA_SUCCESS;
-	at += strlen(mark);
+	at = at ? at + strlen(mark) : kernels;
 	size_t length = strcspn(at, "\r\n");
 	if (length >= sizeof(path))
 		return refuse(reader, "the path behind \"%s\" is too long", mark);

@@ -797,6 +797,110 @@ static void collectives_refused(void)
 	place_free(&place);
 }
 
+struct one_type {
+	MPI_Datatype type;
+	bool is_unsigned, is_integer, has_bits, is_real;
+};
+
+/* Small numbers: Open MPI 4.1 adds bytes with saturation, and MPICH 4.0 takes unsigned ones for signed in MPI_MAX. */
+static void fill_elements(void *memory, size_t bytes, const struct one_type *type, int size,
+	int seed)
+{
+	unsigned char *data = malloc(bytes);
+
+	MUST(data);
+	for (size_t i = 0; i < bytes / (size_t)size; i++) {
+		int number = (int)((i * 7 + (size_t)seed * 5) % 19) - (type->is_unsigned ? 0 : 9);
+		long long whole = number;
+		float single = (float)number / 8;
+		double twice = (double)number / 8;
+
+		memcpy(data + i * (size_t)size,
+			!type->is_real      ? (void *)&whole
+				: size == 4 ? (void *)&single
+					    : (void *)&twice,
+			(size_t)size);
+	}
+	memory_put(memory, data, bytes);
+	free(data);
+}
+
+/* By the kernels as by the MPI itself, in all ranks and at a root. */
+static void reduce_one(const struct one_type *type, MPI_Op op)
+{
+	enum {
+		BYTES = 8000
+	};
+	char *send = memory_new(BYTES, 1);
+	char *receive = memory_new(BYTES, 2);
+	char *expected = malloc(BYTES);
+	char *second = malloc(BYTES);
+	char *got = malloc(BYTES);
+	int size;
+
+	MUST(expected && second && got);
+	OK(MPI_Type_size(type->type, &size));
+	fill_elements(send, BYTES, type, size, rank);
+	fill_elements(expected, BYTES, type, size, 1);
+	fill_elements(second, BYTES, type, size, 0);
+	OK(MPI_Reduce_local(second, expected, BYTES / size, type->type, op));
+	OK(MPI_Allreduce(send, receive, BYTES / size, type->type, op, MPI_COMM_WORLD));
+	memory_get(got, receive, BYTES);
+	MUST(!memcmp(got, expected, BYTES));
+	for (int root = 0; root < 2; root++) {
+		fill_elements(receive, BYTES, type, size, rank);
+		OK(MPI_Reduce(rank == root ? MPI_IN_PLACE : send, receive, BYTES / size, type->type,
+			op, root, MPI_COMM_WORLD));
+		memory_get(got, receive, BYTES);
+		MUST(rank != root || !memcmp(got, expected, BYTES));
+	}
+	free(got);
+	free(second);
+	free(expected);
+	memory_free(receive);
+	memory_free(send);
+}
+
+static void reductions(void)
+{
+	const struct one_type types[] = {
+		{MPI_SIGNED_CHAR, false, true, true, false},
+		{MPI_UNSIGNED_CHAR, true, true, true, false},
+		{MPI_SHORT, false, true, true, false},
+		{MPI_UNSIGNED_SHORT, true, true, true, false},
+		{MPI_INT, false, true, true, false},
+		{MPI_UNSIGNED, true, true, true, false},
+		{MPI_LONG, false, true, true, false},
+		{MPI_UNSIGNED_LONG, true, true, true, false},
+		{MPI_INT64_T, false, true, true, false},
+		{MPI_UINT16_T, true, true, true, false},
+		{MPI_BYTE, true, false, true, false},
+		{MPI_FLOAT, false, false, false, true},
+		{MPI_DOUBLE, false, false, false, true},
+	};
+	const MPI_Op arithmetic[] = {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN};
+	const MPI_Op bits[] = {MPI_BAND, MPI_BOR, MPI_BXOR};
+	const MPI_Op logical[] = {MPI_LAND, MPI_LOR, MPI_LXOR};
+	int wanted = 0;
+
+	collectives();
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		for (int op = 0; op < 4;
+			op++, wanted += 3 * (types[i].is_integer || types[i].is_real)) {
+			if (types[i].is_integer || types[i].is_real)
+				reduce_one(&types[i], arithmetic[op]);
+		}
+		for (int op = 0; op < 3;
+			op++, wanted += 3 * types[i].has_bits + 3 * types[i].is_integer) {
+			if (types[i].has_bits)
+				reduce_one(&types[i], bits[op]);
+			if (types[i].is_integer)
+				reduce_one(&types[i], logical[op]);
+		}
+	}
+	MUST(collectives() == wanted);
+}
+
 /* A member cannot copy what another one gave: it gets an error that names that rank, and later ones go directly. */
 static void collective_fails(void)
 {
@@ -881,6 +985,7 @@ static void all(void)
 	plain();
 	collectives_agree();
 	collectives_refused();
+	reductions();
 	collective_fails();
 }
 

@@ -27,6 +27,7 @@ class Launcher:
         environment = dict(os.environ, **MORE[self.abi])
         environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAY_MPI_DIRECT": "1K", "WARPWAYD": self.warpwayd, "XDG_RUNTIME_DIR": folder, **more})
         if self.fakecuda:
+            environment["FAKECUDA_KERNELS"] = os.path.join(self.fakecuda, "..", "mpi", "libmpi_kernels.so")
             environment["LD_LIBRARY_PATH"] = ":".join(
                 [self.fakecuda] + [p for p in [environment.get("LD_LIBRARY_PATH")] if p])
         return environment

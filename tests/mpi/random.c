@@ -218,7 +218,7 @@ static void make_comms(void)
 
 static void run_collective(void)
 {
-	int kind = draw(10);
+	int kind = draw(12);
 	int count = draw(3) ? 1 + draw(50) : 256 + draw(1000);
 	int which = draw(4);
 	int root = draw(ranks);
@@ -230,7 +230,7 @@ static void run_collective(void)
 	const void *from = in_place ? MPI_IN_PLACE : send;
 	MPI_Comm comm = which ? comms[which - 1] : MPI_COMM_WORLD;
 	MPI_Request request = MPI_REQUEST_NULL;
-	int size;
+	int size, self;
 
 	OK(MPI_Comm_size(comm, &size));
 	root %= size;
@@ -261,6 +261,14 @@ static void run_collective(void)
 		break;
 	case 8:
 		OK(MPI_Alltoall(from, count, MPI_INT, receive, count, MPI_INT, comm));
+		break;
+	case 9:
+		OK(MPI_Allreduce(from, receive, count, MPI_INT, MPI_MAX, comm));
+		break;
+	case 10:
+		OK(MPI_Comm_rank(comm, &self));
+		OK(MPI_Reduce(self == root ? from : send, receive, count, MPI_INT, MPI_SUM, root,
+			comm));
 		break;
 	default:
 		OK(MPI_Scatter(send, count, MPI_INT, receive, count, MPI_INT, root, comm));
