@@ -91,6 +91,10 @@ inline hear()
 {
 	j = 0;
 	do
+#ifndef WRONG_LATER_IS_YES
+	/* Any no will do. */
+	:: is_yes && i != 0 && (number[0] > n || (number[0] == n && !yes[0])) -> is_yes = 0
+#endif
 	:: j < MEMBERS && is_yes ->
 		if
 		:: j == i -> j++

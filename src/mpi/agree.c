@@ -17,6 +17,7 @@
 #include "mpi/settings.h"
 
 #define LOOKS_BEFORE_PROGRESS 64
+#define LATER_THAN_ALL        (UINT64_MAX - 1) /* an answer: no */
 #define CHECK_NS              UINT64_C(100000000) /* how often a member that is waited for is looked after */
 
 /* The ranks of communicators with the same members. */
@@ -28,11 +29,13 @@ struct ww_mpi_group {
 	uint64_t count;  /* of blocking collectives */
 	uint64_t direct; /* the number of the last one that went directly */
 	bool is_broken;  /* a member has ended */
+	bool has_failed; /* a call has: the others may count it otherwise, so this rank says no for ever */
 	struct ww_mpi_answers *own;
 };
 
 /* A communicator's place in its group, which is its attribute. */
 struct place {
+	int refs;                   /* communicators */
 	struct ww_mpi_group *group; /* NULL: no collective of it goes directly */
 	int self;
 	int members;
@@ -42,6 +45,12 @@ struct place {
 static struct ww_mpi_group *groups;
 static struct ww_mpi_words *own_words;
 static int keyval = MPI_KEYVAL_INVALID;
+static struct ww_mpi_group *counted_last; /* by the call that began last; NULL: it was not counted */
+static bool is_agreeing; /* a call of the program within may come from an error handler */
+
+/* MPICH goes on only if it is asked for a request that is not complete: a receive of this communicator never is. */
+static MPI_Comm alone = MPI_COMM_NULL;
+static MPI_Request never = MPI_REQUEST_NULL;
 
 /* --- groups --- */
 
@@ -72,7 +81,8 @@ static void give_answers(struct ww_mpi_group *group)
 
 		if (atomic_load(&answers->group))
 			continue;
-		atomic_store(&answers->answer, group->count * 2);
+		atomic_store(&answers->answer,
+			group->has_failed ? LATER_THAN_ALL : group->count * 2);
 		atomic_store(&answers->group, group->hash);
 		group->own = answers;
 		return;
@@ -80,15 +90,42 @@ static void give_answers(struct ww_mpi_group *group)
 	atomic_store(&own_words->is_full, 1);
 }
 
+/* Return: whether MPI calls of this process have one order. */
+static bool has_order(void)
+{
+	static bool is_known, is_so;
+	int is_initialized = 0;
+	int level = MPI_THREAD_MULTIPLE;
+
+	if (is_known)
+		return is_so;
+	PMPI_Initialized(&is_initialized);
+	if (!is_initialized)
+		return false;
+	PMPI_Query_thread(&level);
+	is_so = level != MPI_THREAD_MULTIPLE;
+	is_known = true;
+	return is_so;
+}
+
 void ww_mpi_agree_with(struct ww_mpi_words *words)
 {
 	own_words = words;
-	if (words && ww_mpi_is_threaded())
+	if (words && (!ww_mpi_settings()->direct_collectives || !has_order()))
 		atomic_store(&words->is_full, 1);
 	for (struct ww_mpi_group *group = groups; group; group = group->next) {
 		group->own = NULL;
 		give_answers(group);
 	}
+}
+
+void ww_mpi_agree_finish(void)
+{
+	if (never == MPI_REQUEST_NULL)
+		return;
+	WW_MPI_REAL(Cancel)(&never);
+	WW_MPI_REAL(Wait)(&never, MPI_STATUS_IGNORE);
+	PMPI_Comm_free(&alone);
 }
 
 /* Takes the sorted ranks, if it returns a group. */
@@ -139,7 +176,32 @@ static bool translate(MPI_Comm comm, int members, int *out_ranks)
 	return is_in;
 }
 
-/* The place stays until the process ends, as communicators that are made from this one may have it, too. */
+static int copy_place(MPI_Comm comm, int key, void *unused, void *place, void *out_place,
+	int *out_flag)
+{
+	(void)comm;
+	(void)key;
+	(void)unused;
+	((struct place *)place)->refs++;
+	*(void **)out_place = place;
+	*out_flag = 1;
+	return MPI_SUCCESS;
+}
+
+static int drop_place(MPI_Comm comm, int key, void *of_comm, void *unused)
+{
+	struct place *place = of_comm;
+
+	(void)comm;
+	(void)key;
+	(void)unused;
+	if (--place->refs == 0) {
+		free(place->ranks);
+		free(place);
+	}
+	return MPI_SUCCESS;
+}
+
 static struct place *make_place(MPI_Comm comm)
 {
 	struct place *place = calloc(1, sizeof(*place));
@@ -148,6 +210,7 @@ static struct place *make_place(MPI_Comm comm)
 
 	if (!place)
 		return NULL;
+	place->refs = 1;
 	PMPI_Comm_test_inter(comm, &is_inter);
 	place->self = (int)ww_mpi_self(comm);
 	place->members = (int)ww_mpi_members(comm);
@@ -165,35 +228,20 @@ static struct place *make_place(MPI_Comm comm)
 	return place;
 }
 
-/* Return: whether MPI calls of this process have one order. */
-static bool has_order(void)
-{
-	static int known; /* 0: not asked yet; 1: yes; 2: no */
-	int is_initialized = 0;
-	int level = MPI_THREAD_MULTIPLE;
-
-	if (!known) {
-		PMPI_Initialized(&is_initialized);
-		if (is_initialized)
-			PMPI_Query_thread(&level);
-		known = level == MPI_THREAD_MULTIPLE ? 2 : 1;
-		if (known == 1)
-			PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &keyval,
-				NULL);
-	}
-	return known == 1;
-}
-
 static struct place *find_place(MPI_Comm comm)
 {
 	struct place *place = NULL;
 	int is_there = 0;
 
+	if (keyval == MPI_KEYVAL_INVALID)
+		PMPI_Comm_create_keyval(copy_place, drop_place, &keyval, NULL);
 	if (PMPI_Comm_get_attr(comm, keyval, &place, &is_there) != MPI_SUCCESS || is_there)
 		return place;
 	place = make_place(comm);
-	if (place)
-		PMPI_Comm_set_attr(comm, keyval, place);
+	if (place && PMPI_Comm_set_attr(comm, keyval, place) != MPI_SUCCESS) {
+		drop_place(comm, keyval, place, NULL);
+		return NULL;
+	}
 	return place;
 }
 
@@ -203,8 +251,8 @@ bool ww_mpi_round_begin(struct ww_mpi_round *round, MPI_Comm comm)
 {
 	struct place *place;
 
-	if (ww_mpi_depth != 0 || comm == MPI_COMM_NULL ||
-		ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED || !has_order())
+	counted_last = NULL;
+	if (comm == MPI_COMM_NULL || !ww_mpi_settings()->direct_collectives || !has_order())
 		return false;
 	place = find_place(comm);
 	if (!place || !place->group)
@@ -220,6 +268,7 @@ void ww_mpi_round_count(struct ww_mpi_round *round)
 {
 	give_answers(round->group); /* before it is counted: this one is not answered yet */
 	round->number = ++round->group->count;
+	counted_last = round->group;
 	round->is_answered = !round->group->own;
 }
 
@@ -234,7 +283,7 @@ static const struct ww_mpi_answers *answers_of(const struct ww_mpi_words *words,
 
 bool ww_mpi_round_can(const struct ww_mpi_round *round, int ordinal, MPI_Count bytes)
 {
-	if (round->is_answered || round->group->is_broken)
+	if (round->is_answered || round->group->is_broken || round->group->has_failed)
 		return false;
 	for (int i = 0; i < round->members; i++) {
 		struct ww_mpi_peer peer;
@@ -247,17 +296,20 @@ bool ww_mpi_round_can(const struct ww_mpi_round *round, int ordinal, MPI_Count b
 	return true;
 }
 
-/* Waits a little. Return: false: the member has ended. */
+/* Waits a little, while the MPI goes on. Return: false: the member has ended. */
 static bool wait_for(const struct ww_mpi_round *round, int member, unsigned int *looks,
 	uint64_t *next_ns)
 {
-	int is_there;
+	int is_complete;
 	uint64_t now;
 
 	if (++*looks % LOOKS_BEFORE_PROGRESS)
 		return true;
-	WW_MPI_REAL(Iprobe)
-	(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
+	if (never == MPI_REQUEST_NULL) {
+		PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &alone);
+		WW_MPI_REAL(Irecv)(NULL, 0, MPI_BYTE, 0, 0, alone, &never);
+	}
+	WW_MPI_REAL(Test)(&never, &is_complete, MPI_STATUS_IGNORE);
 	sched_yield();
 	now = ww_mpi_now_ns();
 	if (!*next_ns)
@@ -268,29 +320,50 @@ static bool wait_for(const struct ww_mpi_round *round, int member, unsigned int 
 	return ww_mpi_peer_is_running(round->ranks[member]);
 }
 
-/* What a member answered to this collective. */
-static bool says_yes(const struct ww_mpi_round *round, int member)
+enum heard {
+	HEARD_NOTHING,
+	HEARD_NO,
+	HEARD_YES
+};
+
+/* What a member has answered to this collective. */
+static enum heard hear(const struct ww_mpi_round *round, int member)
 {
 	const struct ww_mpi_words *words = ww_mpi_peer_words(round->ranks[member]);
-	const struct ww_mpi_answers *answers = NULL;
+	bool is_full = atomic_load(&words->is_full);
+	const struct ww_mpi_answers *answers = answers_of(words, round->group->hash);
+	uint64_t answer;
+
+	if (!answers)
+		return is_full ? HEARD_NO : HEARD_NOTHING;
+	answer = atomic_load_explicit(&answers->answer, memory_order_acquire);
+	if (answer / 2 < round->number)
+		return HEARD_NOTHING;
+	return answer == round->number * 2 + 1 ? HEARD_YES : HEARD_NO;
+}
+
+/* Waits for the answers of all, or for one no. */
+static bool all_say_yes(const struct ww_mpi_round *round)
+{
 	unsigned int looks = 0;
 	uint64_t next_ns = 0;
 
 	for (;;) {
-		bool is_full = atomic_load(&words->is_full);
+		int open = -1;
 
-		if (!answers)
-			answers = answers_of(words, round->group->hash);
-		if (!answers && is_full)
-			return false;
-		if (answers) {
-			uint64_t answer = atomic_load_explicit(&answers->answer,
-				memory_order_acquire);
+		for (int i = 0; i < round->members; i++) {
+			enum heard heard = i == round->self ? HEARD_YES : hear(round, i);
 
-			if (answer / 2 >= round->number)
-				return answer == round->number * 2 + 1;
+			if (heard == HEARD_NO)
+				return false;
+			if (heard == HEARD_NOTHING)
+				open = i;
 		}
-		if (!wait_for(round, member, &looks, &next_ns)) {
+		if (open < 0)
+			return true;
+		/* It may have answered, and ended then. */
+		if (!wait_for(round, open, &looks, &next_ns) &&
+			hear(round, open) == HEARD_NOTHING) {
 			round->group->is_broken = true;
 			return false;
 		}
@@ -303,14 +376,13 @@ static void settle(const struct ww_mpi_round *round)
 	struct ww_mpi_group *group = round->group;
 
 	for (int i = 0; i < round->members && group->direct && !group->is_broken; i++) {
-		const struct ww_mpi_words *words = ww_mpi_peer_words(round->ranks[i]);
 		const struct ww_mpi_answers *answers;
 		unsigned int looks = 0;
 		uint64_t next_ns = 0;
 
 		if (i == round->self)
 			continue;
-		answers = answers_of(words, group->hash);
+		answers = answers_of(ww_mpi_peer_words(round->ranks[i]), group->hash);
 		while (atomic_load_explicit(&answers->read, memory_order_acquire) < group->direct &&
 			!group->is_broken)
 			group->is_broken = !wait_for(round, i, &looks, &next_ns);
@@ -318,24 +390,52 @@ static void settle(const struct ww_mpi_round *round)
 	group->direct = 0;
 }
 
+static void store_answer(const struct ww_mpi_group *group, uint64_t answer)
+{
+	atomic_store_explicit(&group->own->answer, answer, memory_order_release);
+}
+
+static bool agree_now(const struct ww_mpi_round *round, bool is_yes,
+	const struct ww_mpi_given *given)
+{
+	struct ww_mpi_group *group = round->group;
+
+	settle(round);
+	is_yes = is_yes && !group->is_broken && !group->has_failed;
+	if (is_yes && given)
+		group->own->given = *given;
+	if (!group->has_failed)
+		store_answer(group, round->number * 2 + is_yes);
+	is_yes = is_yes && all_say_yes(round);
+	if (is_yes)
+		group->direct = round->number;
+	return is_yes;
+}
+
 bool ww_mpi_round_agree(const struct ww_mpi_round *round, bool is_yes,
 	const struct ww_mpi_given *given)
 {
 	struct ww_mpi_group *group = round->group;
 
+	if (is_agreeing) {
+		group->has_failed =
+			true; /* of an error handler, while this rank waits for answers: told after that */
+		return false;
+	}
 	if (round->is_answered)
 		return false;
-	settle(round);
-	is_yes = is_yes && !group->is_broken;
-	if (is_yes && given)
-		group->own->given = *given;
-	atomic_store_explicit(&group->own->answer, round->number * 2 + is_yes,
-		memory_order_release);
-	for (int i = 0; i < round->members && is_yes; i++)
-		is_yes = i == round->self || says_yes(round, i);
-	if (is_yes)
-		group->direct = round->number;
+	is_agreeing = true;
+	is_yes = agree_now(round, is_yes, given);
+	is_agreeing = false;
+	if (group->has_failed && !is_yes)
+		store_answer(group, LATER_THAN_ALL);
 	return is_yes;
+}
+
+void ww_mpi_round_failed(void)
+{
+	if (counted_last)
+		counted_last->has_failed = true;
 }
 
 const struct ww_mpi_given *ww_mpi_round_given(const struct ww_mpi_round *round, int member)

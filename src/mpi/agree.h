@@ -17,7 +17,7 @@
  *   - If all said yes, nobody answers the next one of the group before all have told that they have read these answers
  *     and what was given (.read). So a yes that all said is not overwritten too early.
  *
- * protocol/agreement.pml is the model of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always
+ * Only with WARPWAY_MPI_COLLECTIVES=direct is anything counted. protocol/agreement.pml is the model of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always
  * say no: their collectives have no order. A member that has ended counts as no.
  */
 #ifndef WW_MPI_AGREE_H
@@ -67,7 +67,7 @@ struct ww_mpi_round {
 /* Return: false: no collective of this communicator goes directly, and none is counted. */
 bool ww_mpi_round_begin(struct ww_mpi_round *round, MPI_Comm comm);
 
-/* Counts a blocking collective, which the MPI will not refuse in this rank alone. */
+/* Counts a blocking collective. */
 void ww_mpi_round_count(struct ww_mpi_round *round);
 
 /* Whether this rank can say yes: it knows the pages of all members, and so many bytes of a device are worth it. */
@@ -84,9 +84,18 @@ const struct ww_mpi_given *ww_mpi_round_given(const struct ww_mpi_round *round, 
 void ww_mpi_round_end(const struct ww_mpi_round *round);
 
 /*
+ * The MPI has refused the last collective, or failed in it, perhaps in this rank alone: if the program repeats it, its number
+ * is another one than in the other ranks. So, if it was counted, no collective of the group goes directly any more.
+ */
+void ww_mpi_round_failed(void);
+
+/*
  * This rank is about to announce itself with these words: what it has counted until now it has answered by no. NULL: it has
  * not announced itself, or does so no longer.
  */
 void ww_mpi_agree_with(struct ww_mpi_words *words);
+
+/* Before MPI_Finalize(). */
+void ww_mpi_agree_finish(void);
 
 #endif

@@ -47,7 +47,7 @@ static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
 	return ww_mpi_round_begin(&task->round, comm);
 }
 
-/* What the MPI refuses in one rank alone must not be counted there. */
+/* What the MPI refuses is not counted, as far as it can be told. */
 static bool is_valid(const struct blocks *blocks)
 {
 	return blocks->count >= 0 && blocks->type != MPI_DATATYPE_NULL;
@@ -122,7 +122,8 @@ static void close_task(struct task *task)
 static bool agree(struct task *task, const struct blocks *give, int takers,
 	const struct blocks *take)
 {
-	bool is_yes = task->is_possible && may_be_device(give) && may_be_device(take);
+	bool is_yes = task->is_possible && ww_mpi_depth == 0 && may_be_device(give) &&
+		may_be_device(take);
 
 	ww_mpi_round_count(&task->round);
 	ww_mpi_depth++;
@@ -154,16 +155,19 @@ static void fail(struct task *task, int member, const char *why)
 			task->name, member, why);
 }
 
-/* Writes block @to of a buffer, with block @from of what a member gave. */
-static void take_block(struct task *task, int member, int from, const struct blocks *blocks, int to)
+/* Writes block @to of a buffer, with block @from of the @blocks_given that a member gave. */
+static void take_block(struct task *task, int member, int from, int blocks_given,
+	const struct blocks *blocks, int to)
 {
-	const struct ww_mpi_given *given = &task->given;
+	bool is_own = member == task->round.self;
+	const struct ww_mpi_given *given = is_own ? &task->given
+						  : ww_mpi_round_given(&task->round, member);
+	MPI_Count block = given->bytes / blocks_given;
 	struct ww_mpi_buffer buffer;
 	struct ww_mpi_memory memory;
 	MPI_Aint lb, extent;
-	const char *why = NULL;
+	MPI_Count bytes;
 	char text[200] = "";
-	int error = 0;
 
 	if (task->code != MPI_SUCCESS)
 		return;
@@ -172,24 +176,23 @@ static void take_block(struct task *task, int member, int from, const struct blo
 		WW_MPI_OUT);
 	ww_mpi_shape_plain(&buffer, blocks->count, blocks->type);
 	ww_mpi_buffer_find(&buffer);
-	if (member != task->round.self)
-		given = ww_mpi_round_given(&task->round, member);
-	if (given->bytes < (from + 1) * buffer.bytes) {
-		why = "it gave fewer bytes than are to be received";
-	} else if (member == task->round.self) {
+	bytes = block < buffer.bytes ? block : buffer.bytes;
+	if (is_own) {
+		int error;
+
 		ww_mpi_cuda_of(task->give.memory.ordinal, &memory);
 		error = ww_mpi_buffer_put(&buffer,
-			(char *)ww_memory_pointer(task->slice) + from * buffer.bytes, buffer.bytes,
-			&memory);
+			(char *)ww_memory_pointer(task->slice) + from * block, bytes, &memory);
+		if (error)
+			ww_mpi_cuda_describe(error, text, sizeof(text));
+		fail(task, member, error ? text : NULL);
 	} else {
-		why = ww_mpi_direct_take(&buffer, buffer.memory.ordinal, &given->token,
-			from * buffer.bytes, buffer.bytes, text, sizeof(text));
+		fail(task, member,
+			ww_mpi_direct_take(&buffer, buffer.memory.ordinal, &given->token,
+				from * block, bytes, text, sizeof(text)));
 	}
-	if (error) {
-		ww_mpi_cuda_describe(error, text, sizeof(text));
-		why = text;
-	}
-	fail(task, member, why);
+	if (block > buffer.bytes && task->code == MPI_SUCCESS)
+		task->code = MPI_ERR_TRUNCATE;
 	ww_mpi_buffer_fini(&buffer);
 }
 
@@ -251,6 +254,13 @@ static bool finish_task(struct task *task, int *code)
 	return true;
 }
 
+int ww_mpi_collective_done(int code)
+{
+	if (code != MPI_SUCCESS)
+		ww_mpi_round_failed();
+	return code;
+}
+
 unsigned long long ww_mpi_collective_count(void)
 {
 	return atomic_load(&direct_count);
@@ -272,7 +282,7 @@ bool ww_mpi_collective_Bcast(void *at, MPI_Count count, MPI_Datatype type, int r
 		    is_root ? NULL : &blocks))
 		return false;
 	if (!is_root)
-		take_block(&task, root, 0, &blocks, 0);
+		take_block(&task, root, 0, 1, &blocks, 0);
 	return finish_task(&task, code);
 }
 
@@ -295,7 +305,7 @@ bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Dataty
 		return false;
 	for (int i = 0; is_root && i < task.round.members; i++) {
 		if (i != root || !is_in_place)
-			take_block(&task, i, 0, &take, i);
+			take_block(&task, i, 0, 1, &take, i);
 	}
 	/* Nobody imports the root's own block. */
 	if (is_root && task.slice)
@@ -322,7 +332,7 @@ bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datat
 			is_in_place ? NULL : &take))
 		return false;
 	if (!is_in_place)
-		take_block(&task, root, task.round.self, &take, 0);
+		take_block(&task, root, task.round.self, task.round.members, &take, 0);
 	return finish_task(&task, code);
 }
 
@@ -350,7 +360,7 @@ static bool exchange(const char *name, MPI_Comm comm, struct blocks give, struct
 		return false;
 	for (int i = 0; i < round->members; i++) {
 		if (i != round->self || !is_in_place)
-			take_block(&task, i, one ? 0 : round->self, &take, i);
+			take_block(&task, i, one ? 0 : round->self, give.blocks, &take, i);
 	}
 	return finish_task(&task, code);
 }

@@ -36,6 +36,9 @@ bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, 
 bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count count,
 	MPI_Datatype type, MPI_Op op, MPI_Comm comm, int *code);
 
+/* The MPI has done it, because one said no. Return: @code */
+int ww_mpi_collective_done(int code);
+
 /* How many went directly. */
 unsigned long long ww_mpi_collective_count(void);
 

@@ -345,8 +345,10 @@ def staged_body(function):
     """The body of a wrapper that stages."""
     row = function.row
     plain = f"next({function.call()})"
+    agreed = "agreed" in row.marks and row.kind == "blocking"
+    done = "ww_mpi_collective_done({})".format if agreed else "{}".format
     if row.kind == "blocking":
-        plain = f"ww_mpi_passed({plain})"
+        plain = done(f"ww_mpi_passed({plain})")
     receiver = receives(row)
     has_role = any(when in ROLES for buffer in row.buffers for _, when in buffer.uses)
     has_status = function.has("status")
@@ -358,7 +360,7 @@ def staged_body(function):
     lines += ["\tMPI_Count start;"] if packed else []
     lines += ["\tbool is_device;"] if receiver else []
     lines += ["\tint code;", ""]
-    if "agreed" in row.marks and row.kind == "blocking":
+    if agreed:
         agreed = f"ww_mpi_collective_{function.base.removesuffix('_c')}({function.call()}, &code)"
         lines += [f"\tif ({agreed})", "\t\treturn code;"]
     looks = " || ".join(look(row, buffer) for buffer in row.buffers)
@@ -376,7 +378,7 @@ def staged_body(function):
         lines += add_buffer(function, buffer)
     lines += begin_messages(function)
     lines += ["\tcode = ww_mpi_call_stage(&call);", "\tif (code != MPI_SUCCESS)",
-              "\t\treturn code;"]
+              f"\t\treturn {done('code')};"]
     staged = {buffer.name: f"call.buffers[{i}].staged" for i, buffer in enumerate(row.buffers)}
     lines += ["\tstatus = WW_MPI_STATUS(status, &own);"] if has_status else []
     lines += ["\tstart = *position;"] if packed else []
@@ -387,7 +389,7 @@ def staged_body(function):
     lines += ["\tcall.most = ww_mpi_received(status);", "\tcall.status = status;"] if has_status else []
     lines += ["\tcall.most = *position - start;"] if packed else []
     if row.kind == "blocking":
-        return lines + ["\treturn ww_mpi_call_end(&call, code);"]
+        return lines + [f"\treturn {done('ww_mpi_call_end(&call, code)')};"]
     kind = {"nonblocking": "ONCE", "persistent": "PERSISTENT", "partitioned": "PARTITIONED"}
     received = str(any(buffer.received for buffer in row.buffers)).lower()
     return lines + [f"\treturn ww_mpi_call_pend(&call, code, request, "

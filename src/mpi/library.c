@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mpi/agree.h"
 #include "mpi/collective.h"
 #include "mpi/direct.h"
 #include "mpi/next.h"
@@ -168,6 +169,7 @@ int ww_mpi_call_Finalize(ww_mpi_fn_Finalize *next)
 
 	ww_mpi_depth++;
 	ww_mpi_request_finish();
+	ww_mpi_agree_finish();
 	if (ww_mpi_settings()->is_reporting)
 		report();
 	ww_mpi_depth--;

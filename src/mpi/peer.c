@@ -9,6 +9,7 @@
 #include "mpi/peer.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -305,6 +306,8 @@ static bool put_page(int ordinal)
 	memcpy(page->job, job, sizeof(job));
 	page->pid = getpid();
 	page->start_time = start_time_of(page->pid);
+	if (!page->start_time)
+		goto out;
 	ww_mpi_agree_with(&page->words);
 	name_page(world_rank, name, sizeof(name));
 	is_done = ww_memory_put(own_page, NULL, name, &how, 0, NULL) == WW_OK;
@@ -482,8 +485,12 @@ const struct ww_mpi_words *ww_mpi_peer_words(int rank)
 bool ww_mpi_peer_is_running(int rank)
 {
 	const struct page *page = known[rank].page;
+	unsigned long long time;
 
-	return start_time_of(page->pid) == page->start_time;
+	errno = 0;
+	time = start_time_of(page->pid);
+	/* Where it cannot be read, the process counts as running. */
+	return time ? time == page->start_time : errno && errno != ENOENT && errno != ESRCH;
 }
 
 void ww_mpi_peer_finish(void)

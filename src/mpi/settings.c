@@ -86,12 +86,25 @@ static void read_direct(void)
 	settings.direct_same_bytes = bytes;
 }
 
+static void read_collectives(void)
+{
+	const char *value = getenv("WARPWAY_MPI_COLLECTIVES");
+
+	if (!value || !*value || !strcmp(value, "staged"))
+		return;
+	if (!strcmp(value, "direct"))
+		settings.direct_collectives = settings.route != WW_MPI_ROUTE_STAGED;
+	else
+		complain("WARPWAY_MPI_COLLECTIVES", value, "direct or staged");
+}
+
 static void read_all(void)
 {
 	const char *report = getenv("WARPWAY_MPI_REPORT");
 
 	read_route();
 	read_direct();
+	read_collectives();
 	settings.staging_bytes = read_bytes("WARPWAY_MPI_STAGING",
 		(size_t)sysconf(_SC_PHYS_PAGES) / SHARE_OF_MEMORY * (size_t)sysconf(_SC_PAGESIZE));
 	settings.pool_bytes = read_bytes("WARPWAY_MPI_POOL", 0);

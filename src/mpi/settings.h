@@ -23,7 +23,8 @@ struct ww_mpi_settings {
 	size_t direct_bytes;      /* WARPWAY_MPI_DIRECT: messages of so many go directly */
 	size_t direct_same_bytes; /* the same between processes on one GPU, without MPS */
 	size_t pool_bytes; /* WARPWAY_MPI_POOL: a bound for each GPU; 0: a quarter of its memory */
-	bool is_reporting; /* WARPWAY_MPI_REPORT */
+	bool direct_collectives; /* WARPWAY_MPI_COLLECTIVES=direct, and the route is not staged */
+	bool is_reporting;       /* WARPWAY_MPI_REPORT */
 };
 
 const struct ww_mpi_settings *ww_mpi_settings(void);

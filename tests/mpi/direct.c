@@ -797,6 +797,75 @@ static void collectives_refused(void)
 	place_free(&place);
 }
 
+/* A rank that waits for answers lets its earlier messages go on. */
+static void collective_progress(void)
+{
+	enum {
+		LARGE_BYTES = 4000000
+	};
+	char *large = calloc(1, LARGE_BYTES);
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+
+	MUST(large);
+	if (rank == 0) {
+		OK(MPI_Isend(large, LARGE_BYTES, MPI_BYTE, 1, 77, MPI_COMM_WORLD, &request));
+		OK(MPI_Bcast(place.at, DATA, MPI_BYTE, 0, MPI_COMM_WORLD));
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	} else {
+		OK(MPI_Recv(large, LARGE_BYTES, MPI_BYTE, 0, 77, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE));
+		OK(MPI_Bcast(place.at, DATA, MPI_BYTE, 0, MPI_COMM_WORLD));
+	}
+	place_free(&place);
+	free(large);
+}
+
+/* More is given than is received: as with the MPI, what there is room for is there, and the code says so. */
+static void collective_too_long(void)
+{
+	struct place place = place_new(DATA, true);
+	int error_class = MPI_SUCCESS;
+	int code;
+
+	fill(place.at, DATA, 62);
+	collectives();
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	code = MPI_Bcast(place.at, rank == 0 ? DATA : 2000, MPI_BYTE, 0, MPI_COMM_WORLD);
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	MUST(collectives() == 1);
+	if (rank == 1) {
+		OK(MPI_Error_class(code, &error_class));
+		MUST(error_class == MPI_ERR_TRUNCATE);
+		MUST(is_from(place.at, 2000, 0, 62, 0) &&
+			is_from(place.at + 2000, DATA - 2000, 1, 62, 2000));
+	}
+	place_free(&place);
+}
+
+/* A call that the MPI refuses in one rank, which repeats it: the ranks count differently, and none goes directly any more. */
+static void collective_repeated(void)
+{
+	struct place place = place_new(DATA, true);
+	MPI_Datatype open_type;
+	int code;
+
+	OK(MPI_Type_contiguous(DATA, MPI_BYTE, &open_type));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	if (rank == 0) {
+		void *host = calloc(1, DATA);
+
+		code = MPI_Bcast(host, 1, open_type, 0, MPI_COMM_WORLD);
+		MUST(code != MPI_SUCCESS);
+		free(host);
+	}
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	OK(MPI_Type_free(&open_type));
+	for (int i = 0; i < 5; i++)
+		MUST(move_all_ways(MPI_COMM_WORLD, 70, true) == 0);
+	place_free(&place);
+}
+
 struct one_type {
 	MPI_Datatype type;
 	bool is_unsigned, is_integer, has_bits, is_real;
@@ -987,6 +1056,9 @@ static void all(void)
 	collectives_refused();
 	reductions();
 	collective_fails();
+	collective_progress();
+	collective_too_long();
+	collective_repeated();
 }
 
 int main(int argc, char *argv[])

@@ -136,7 +136,9 @@ static int make_command(const struct bench *bench, const struct mpi *mpi, uint32
 	add_number(command, bench->info.index);
 	add_number(command, gpus);
 	before = command->count;
-	setenv("WARPWAY_MPI_ROUTE", "direct", 0); /* for the ranks; staged if the user says so */
+	/* For the ranks; staged if the user says so. */
+	setenv("WARPWAY_MPI_ROUTE", "direct", 0);
+	setenv("WARPWAY_MPI_COLLECTIVES", "direct", 0);
 	add_sizes(bench, command);
 	return command->count > before ? 0 : leave_out(mpi, "no size is left");
 }
