@@ -2,7 +2,8 @@
 /*
  * agree.c - see agree.h
  *
- * Only ranks whose MPI calls come from one thread at a time get beyond ww_mpi_round_begin(), so nothing here is locked.
+ * Only ranks whose MPI calls come from one thread at a time get beyond ww_mpi_round_begin(), so
+ * nothing here is locked.
  */
 #include "mpi/agree.h"
 
@@ -17,8 +18,8 @@
 #include "mpi/settings.h"
 
 #define LOOKS_BEFORE_PROGRESS 64
-#define LATER_THAN_ALL        (UINT64_MAX - 1) /* an answer: no */
-#define CHECK_NS              UINT64_C(100000000) /* how often a member that is waited for is looked after */
+#define LATER_THAN_ALL        (UINT64_MAX - 1)    /* an answer: no */
+#define CHECK_NS              UINT64_C(100000000) /* between looks whether a member has ended */
 
 /* The ranks of communicators with the same members. */
 struct ww_mpi_group {
@@ -29,7 +30,7 @@ struct ww_mpi_group {
 	uint64_t count;  /* of blocking collectives */
 	uint64_t direct; /* the number of the last one that went directly */
 	bool is_broken;  /* a member has ended */
-	bool has_failed; /* a call has: the others may count it otherwise, so this rank says no for ever */
+	bool has_failed; /* a call has: the others may count otherwise; says no for good */
 	struct ww_mpi_answers *own;
 };
 
@@ -45,10 +46,14 @@ struct place {
 static struct ww_mpi_group *groups;
 static struct ww_mpi_words *own_words;
 static int keyval = MPI_KEYVAL_INVALID;
-static struct ww_mpi_group *counted_last; /* by the call that began last; NULL: it was not counted */
+static struct ww_mpi_group
+	*counted_last;   /* by the call that began last; NULL: it was not counted */
 static bool is_agreeing; /* a call of the program within may come from an error handler */
 
-/* MPICH goes on only if it is asked for a request that is not complete: a receive of this communicator never is. */
+/*
+ * MPICH goes on only if it is asked for a request that is not complete: a receive of this
+ * communicator never is.
+ */
 static MPI_Comm alone = MPI_COMM_NULL;
 static MPI_Request never = MPI_REQUEST_NULL;
 
@@ -418,8 +423,8 @@ bool ww_mpi_round_agree(const struct ww_mpi_round *round, bool is_yes,
 	struct ww_mpi_group *group = round->group;
 
 	if (is_agreeing) {
-		group->has_failed =
-			true; /* of an error handler, while this rank waits for answers: told after that */
+		/* Of an error handler, while this rank waits for answers: told after that. */
+		group->has_failed = true;
 		return false;
 	}
 	if (round->is_answered)

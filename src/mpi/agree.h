@@ -2,23 +2,27 @@
 /*
  * agree.h - whether all members of a communicator take part directly in a collective
  *
- * A collective goes directly only if all members say so for this one: device memory in one rank and host memory in another
- * is allowed, and a rank may lack the library. Each rank counts the blocking collectives of each group of ranks from the
- * start. Members of a group call these in one order, whichever communicator of the group they use: a program in which they
- * do not could deadlock in any MPI. So the group and the number name the collective.
+ * A collective goes directly only if all members say so for this one: device memory in one rank and
+ * host memory in another is allowed, and a rank may lack the library. Each rank counts the blocking
+ * collectives of each group of ranks from the start. Members of a group call these in one order,
+ * whichever communicator of the group they use: a program in which they do not could deadlock in
+ * any MPI. So the group and the number name the collective.
  *
- * Each announced rank has a word for each group in its page (peer.h): the number of the last collective that it has
- * answered, and whether it said yes.
+ * Each announced rank has a word for each group in its page (peer.h): the number of the last
+ * collective that it has answered, and whether it said yes.
  *
- *   - A rank says yes only if it has mapped the pages of all members; so all who say yes can read all answers.
- *   - Who says no goes on at once, and may have answered later collectives when the others look: a later number counts
- *     as no.
+ *   - A rank says yes only if it has mapped the pages of all members; so all who say yes can read
+ *     all answers.
+ *   - Who says no goes on at once, and may have answered later collectives when the others look: a
+ *     later number counts as no.
  *   - Who says yes waits for the answers of all, or for one no, and lets the MPI go on meanwhile.
- *   - If all said yes, nobody answers the next one of the group before all have told that they have read these answers
- *     and what was given (.read). So a yes that all said is not overwritten too early.
+ *   - If all said yes, nobody answers the next one of the group before all have told that they have
+ *     read these answers and what was given (.read). So a yes that all said is not overwritten too
+ *     early.
  *
- * Only with WARPWAY_MPI_COLLECTIVES=direct is anything counted. protocol/agreement.pml is the model of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always
- * say no: their collectives have no order. A member that has ended counts as no.
+ * Only with WARPWAY_MPI_COLLECTIVES=direct is anything counted. protocol/agreement.pml is the model
+ * of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always say no: their
+ * collectives have no order. A member that has ended counts as no.
  */
 #ifndef WW_MPI_AGREE_H
 #define WW_MPI_AGREE_H
@@ -61,7 +65,7 @@ struct ww_mpi_round {
 	int self;         /* this rank in the communicator */
 	int members;      /* of the communicator */
 	const int *ranks; /* in MPI_COMM_WORLD, by rank in the communicator */
-	bool is_answered; /* by no: this rank did not answer for the group when the collective began */
+	bool is_answered; /* by no: this rank had no word for the group at the start */
 };
 
 /* Return: false: no collective of this communicator goes directly, and none is counted. */
@@ -70,7 +74,10 @@ bool ww_mpi_round_begin(struct ww_mpi_round *round, MPI_Comm comm);
 /* Counts a blocking collective. */
 void ww_mpi_round_count(struct ww_mpi_round *round);
 
-/* Whether this rank can say yes: it knows the pages of all members, and so many bytes of a device are worth it. */
+/*
+ * Whether this rank can say yes: it knows the pages of all members, and so many bytes of a device
+ * are worth it.
+ */
 bool ww_mpi_round_can(const struct ww_mpi_round *round, int ordinal, MPI_Count bytes);
 
 /* Answers. @given: what this rank gives; NULL: nothing. Return: whether all said yes. */
@@ -84,14 +91,15 @@ const struct ww_mpi_given *ww_mpi_round_given(const struct ww_mpi_round *round, 
 void ww_mpi_round_end(const struct ww_mpi_round *round);
 
 /*
- * The MPI has refused the last collective, or failed in it, perhaps in this rank alone: if the program repeats it, its number
- * is another one than in the other ranks. So, if it was counted, no collective of the group goes directly any more.
+ * The MPI has refused the last collective, or failed in it, perhaps in this rank alone: if the
+ * program repeats it, its number is another one than in the other ranks. So, if it was counted, no
+ * collective of the group goes directly any more.
  */
 void ww_mpi_round_failed(void);
 
 /*
- * This rank is about to announce itself with these words: what it has counted until now it has answered by no. NULL: it has
- * not announced itself, or does so no longer.
+ * This rank is about to announce itself with these words: what it has counted until now it has
+ * answered by no. NULL: it has not announced itself, or does so no longer.
  */
 void ww_mpi_agree_with(struct ww_mpi_words *words);
 

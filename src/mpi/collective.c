@@ -30,6 +30,7 @@ struct task {
 	ww_memory *slice; /* with what this rank gives; NULL: nothing */
 	struct ww_mpi_given given;
 	bool is_possible; /* what this rank knows before it looks at the buffers */
+	bool is_in_place;
 	const struct ww_mpi_reduction *reduction; /* NULL: none is needed */
 	int code;
 };
@@ -43,6 +44,7 @@ static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
 	task->name = name;
 	task->comm = comm;
 	task->is_possible = true;
+	task->is_in_place = false;
 	task->reduction = NULL;
 	return ww_mpi_round_begin(&task->round, comm);
 }
@@ -101,10 +103,15 @@ static bool prepare_task(struct task *task, const struct blocks *give, int taker
 	return !give || task->slice;
 }
 
-/* The driver need not be asked about memory of the heap; and nothing is asked if there is no driver. */
+/*
+ * The driver need not be asked about memory of the heap; and nothing is asked if there is no
+ * driver. A type of the program may not be committed, which the MPI refuses.
+ */
 static bool may_be_device(const struct blocks *blocks)
 {
-	return !blocks || (!ww_mpi_host_owns(blocks->at) && ww_mpi_may_stage());
+	return !blocks ||
+		(ww_mpi_type_is_named(blocks->type) && !ww_mpi_host_owns(blocks->at) &&
+			ww_mpi_may_stage());
 }
 
 static void close_task(struct task *task)
@@ -122,7 +129,9 @@ static void close_task(struct task *task)
 static bool agree(struct task *task, const struct blocks *give, int takers,
 	const struct blocks *take)
 {
-	bool is_yes = task->is_possible && ww_mpi_depth == 0 && may_be_device(give) &&
+	/* The MPI refuses one buffer for both; in place a block of the other one is given. */
+	bool is_alias = give && take && give->at == take->at && !task->is_in_place;
+	bool is_yes = task->is_possible && !is_alias && ww_mpi_depth == 0 && may_be_device(give) &&
 		may_be_device(take);
 
 	ww_mpi_round_count(&task->round);
@@ -196,7 +205,10 @@ static void take_block(struct task *task, int member, int from, int blocks_given
 	ww_mpi_buffer_fini(&buffer);
 }
 
-/* Return: what a member gave, to be read by a device of this rank, with a reference; NULL: the task has failed */
+/*
+ * Return: what a member gave, to be read by a device of this rank, with a reference; NULL: the task
+ * has failed
+ */
 static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Count bytes)
 {
 	const struct ww_mpi_given *given;
@@ -215,7 +227,10 @@ static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Coun
 	return slice;
 }
 
-/* The buffer becomes what all members gave, combined in the order of their ranks: the same bits in all that do so. */
+/*
+ * The buffer becomes what all members gave, combined in the order of their ranks: the same bits in
+ * all that do so.
+ */
 static void combine(struct task *task, const struct blocks *blocks)
 {
 	struct ww_mpi_buffer buffer;
@@ -348,6 +363,7 @@ static bool exchange(const char *name, MPI_Comm comm, struct blocks give, struct
 	if (!begin_task(&task, name, comm) || !is_valid(&take) ||
 		(!is_in_place && !is_valid(&give)))
 		return false;
+	task.is_in_place = is_in_place;
 	if (is_in_place) {
 		give = take;
 		PMPI_Type_get_extent(take.type, &lb, &extent);
@@ -391,6 +407,7 @@ static bool reduce(struct task *task, const void *send, void *receive, MPI_Count
 		return false;
 	task->is_possible = ww_mpi_reduce_find(type, op, &reduction);
 	task->reduction = &reduction;
+	task->is_in_place = send == MPI_IN_PLACE;
 	if (!agree(task, &give, is_rooted ? 1 : task->round.members - 1, takes ? &take : NULL))
 		return false;
 	if (takes)

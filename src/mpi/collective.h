@@ -2,12 +2,14 @@
 /*
  * collective.h - collectives of device memory between ranks of a node, without host memory
  *
- * A member that has data for others packs them into a slice of its pool (direct.h), exports the slice, and says yes
- * (agree.h). If all say yes, each member imports the slices whose data it needs, and copies these into its buffer. If one
- * says no, the slices are taken back and the call goes to the MPI, staged where needed.
+ * A member that has data for others packs them into a slice of its pool (direct.h), exports the
+ * slice, and says yes (agree.h). If all say yes, each member imports the slices whose data it
+ * needs, and copies these into its buffer. If one says no, the slices are taken back and the call
+ * goes to the MPI, staged where needed.
  *
- * The functions count each call, whatever its buffers are. They are called first in the wrapper of the blocking call.
- * Return: whether the collective went directly; *code is then what the wrapper is to return, and error handlers were called.
+ * The functions count each call, whatever its buffers are. They are called first in the wrapper of
+ * the blocking call. Return: whether the collective went directly; *code is then what the wrapper
+ * is to return, and error handlers were called.
  */
 #ifndef WW_MPI_COLLECTIVE_H
 #define WW_MPI_COLLECTIVE_H

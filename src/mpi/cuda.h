@@ -68,10 +68,16 @@ int ww_mpi_copies_end(struct ww_mpi_copies *copies);
 void *ww_mpi_cuda_pin(void *at, size_t bytes, const struct ww_mpi_memory *memory);
 void ww_mpi_cuda_unpin(void *at, void *context);
 
-/* Loads a module of PTX into a context, which keeps it, and finds its kernel. Return: 0 or the driver's error */
+/*
+ * Loads a module of PTX into a context, which keeps it, and finds its kernel. Return: 0 or the
+ * driver's error
+ */
 int ww_mpi_cuda_load(void *context, const char *ptx, const char *name, void **out_kernel);
 
-/* Runs a kernel, and waits for it. Return: as above; the work of this process before it was complete. */
+/*
+ * Runs a kernel, and waits for it. Return: as above; the work of this process before it was
+ * complete.
+ */
 int ww_mpi_cuda_launch(void *context, void *kernel, unsigned int blocks, unsigned int threads,
 	void **arguments);
 

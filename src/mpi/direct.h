@@ -14,10 +14,11 @@
  * So the send completes as one of a short message does, matching is the MPI's, and the slice stays
  * until the receiver has read it, or the sender has ended for a while (in_flight.h).
  *
- * Control messages have one length, which few messages of programs have and which both MPIs send eagerly. It is a
- * multiple of 32: a receive of any predefined type gets a whole number of elements, without which MPICH 5 ends the
- * program. Of a message of that length the first bytes tell whether it is one: they are a secret of the receiver, which
- * its page tells (peer.h). The length carries no information.
+ * Control messages have one length, which few messages of programs have and which both MPIs send
+ * eagerly. It is a multiple of 32: a receive of any predefined type gets a whole number of
+ * elements, without which MPICH 5 ends the program. Of a message of that length the first bytes
+ * tell whether it is one: they are a secret of the receiver, which its page tells (peer.h). The
+ * length carries no information.
  */
 #ifndef WW_MPI_DIRECT_H
 #define WW_MPI_DIRECT_H
@@ -50,8 +51,9 @@ size_t ww_mpi_direct_least(void);
 bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_Count bytes);
 
 /*
- * Packs a device buffer into a slice, and exports that as a delivery for so many imports, which keeps it. Return: the slice,
- * of which the caller has a reference; NULL: there is no room, or it failed
+ * Packs a device buffer into a slice, and exports that as a delivery for so many imports, which
+ * keeps it. Return: the slice, of which the caller has a reference; NULL: there is no room, or it
+ * failed
  */
 ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 	struct ww_token *out_token);
@@ -63,8 +65,8 @@ ww_memory *ww_mpi_direct_map(int ordinal, const struct ww_token *token, MPI_Coun
 	const char **out_why);
 
 /*
- * Copies bytes of a slice that another rank gave to the buffer, on a GPU of this rank or on the host.
- * Return: NULL, or why they cannot be had; @text may have the words
+ * Copies bytes of a slice that another rank gave to the buffer, on a GPU of this rank or on the
+ * host. Return: NULL, or why they cannot be had; @text may have the words
  */
 const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,

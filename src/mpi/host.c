@@ -100,6 +100,9 @@ bool ww_mpi_host_owns(const void *pointer)
 		return true;
 	if (!stack.end)
 		look_for_stack();
-	/* A program may run on a stack of its own, and the range may contain addresses that the stack has not grown to yet. */
+	/*
+	 * A program may run on a stack of its own, and the range may contain addresses that the
+	 * stack has not grown to yet.
+	 */
 	return is_in(&stack, here) && address >= here && address < stack.end;
 }

@@ -39,7 +39,9 @@ struct ww_mpi_layout {
 struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type);
 struct ww_mpi_layout *ww_mpi_layout_unref(struct ww_mpi_layout *layout);
 
-/* Whether it is a predefined type of which this process knows the layout: its first byte is at 0. */
+/*
+ * Whether it is a predefined type of which this process knows the layout: its first byte is at 0.
+ */
 bool ww_mpi_type_is_named(MPI_Datatype type);
 
 /*

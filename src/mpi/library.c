@@ -74,7 +74,10 @@ static void *host_for(void *buffer, size_t bytes)
 	return host;
 }
 
-/* The MPI refuses a second buffer; after an error handler of the program MPICH 5 returns MPI_SUCCESS. Return: @code. */
+/*
+ * The MPI refuses a second buffer; after an error handler of the program MPICH 5 returns
+ * MPI_SUCCESS. Return: @code.
+ */
 static int attach(void *buffer, void *host, int code)
 {
 	pthread_mutex_lock(&lock);

@@ -18,7 +18,10 @@
 /* A message that large must not take the machine's memory from the ranks beside it. */
 #define SHARE_OF_MEMORY 4
 
-/* Measured on H100 and H200: from here on the direct route is faster than staging (docs/measurements.md). */
+/*
+ * Measured on H100 and H200: from here on the direct route is faster than staging
+ * (docs/measurements.md).
+ */
 #define DIRECT_BYTES      ((size_t)64 << 10)
 #define DIRECT_SAME_BYTES ((size_t)1 << 20) /* each message costs switches between contexts */
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 enum ww_mpi_route {
-	WW_MPI_ROUTE_AUTO, /* the MPI's own, if it takes device pointers; else as WW_MPI_ROUTE_DIRECT */
+	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else direct */
 	WW_MPI_ROUTE_STAGED, /* always by way of the host */
 	WW_MPI_ROUTE_DIRECT, /* direct, if the message is large enough; else staged */
 };

@@ -113,7 +113,10 @@ static void must_be_of_class(int code, int wanted)
 	MUST(error_class == wanted);
 }
 
-/* The MPI's own errors stay as they are. After a handler of the program MPICH 5 returns MPI_SUCCESS. */
+/*
+ * The MPI's own errors stay as they are. After a handler of the program MPICH 5 returns
+ * MPI_SUCCESS.
+ */
 static void errors_of_the_mpi(void)
 {
 	void *device = memory_new(100, 3);

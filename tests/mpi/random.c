@@ -216,26 +216,12 @@ static void make_comms(void)
 	OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[2]));
 }
 
-static void run_collective(void)
+/* Return: of one that does not block; else MPI_REQUEST_NULL. @from: MPI_IN_PLACE, or @send */
+static MPI_Request start_collective(int kind, const void *from, const void *send, void *receive,
+	int count, int root, MPI_Comm comm)
 {
-	int kind = draw(12);
-	int count = draw(3) ? 1 + draw(50) : 256 + draw(1000);
-	int which = draw(4);
-	int root = draw(ranks);
-	bool in_place = draw(3) == 0;
-	bool is_blocking = draw(2);
-	size_t all = (size_t)(count * ranks);
-	void *send = keep_ints(all, (unsigned int)kind);
-	void *receive = keep_ints(all, 3);
-	const void *from = in_place ? MPI_IN_PLACE : send;
-	MPI_Comm comm = which ? comms[which - 1] : MPI_COMM_WORLD;
 	MPI_Request request = MPI_REQUEST_NULL;
-	int size;
 
-	OK(MPI_Comm_size(comm, &size));
-	root %= size;
-	/* MPICH 4.0 fails at MPI_IN_PLACE in a rank alone. */
-	from = size > 1 ? from : send;
 	switch (kind) {
 	case 0:
 		OK(MPI_Ibcast(receive, count, MPI_INT, root, comm, &request));
@@ -274,6 +260,30 @@ static void run_collective(void)
 	default:
 		OK(MPI_Scatter(send, count, MPI_INT, receive, count, MPI_INT, root, comm));
 	}
+	return request;
+}
+
+static void run_collective(void)
+{
+	int kind = draw(12);
+	int count = draw(3) ? 1 + draw(50) : 256 + draw(1000);
+	int which = draw(4);
+	int root = draw(ranks);
+	bool in_place = draw(3) == 0;
+	bool is_blocking = draw(2);
+	size_t all = (size_t)(count * ranks);
+	void *send = keep_ints(all, (unsigned int)kind);
+	void *receive = keep_ints(all, 3);
+	const void *from = in_place ? MPI_IN_PLACE : send;
+	MPI_Comm comm = which ? comms[which - 1] : MPI_COMM_WORLD;
+	MPI_Request request;
+	int size;
+
+	OK(MPI_Comm_size(comm, &size));
+	root %= size;
+	/* MPICH 4.0 fails at MPI_IN_PLACE in a rank alone. */
+	from = size > 1 ? from : send;
+	request = start_collective(kind, from, send, receive, count, root, comm);
 	if (is_blocking)
 		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 	else if (kind < 4) {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * direct.h - what direct.c and collective.c share: two ranks, whose data tell where they come from
+ */
+#ifndef TESTS_MPI_DIRECT_H
+#define TESTS_MPI_DIRECT_H
+
+#include <warpway/mpi.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DATA 4000 /* bytes of most messages */
+
+extern int peer; /* the other rank */
+
+struct ww_mpi_info info(void);
+
+unsigned char byte_of(int sender, int tag, size_t at);
+void fill(void *memory, size_t bytes, int tag);
+
+/* A buffer of either kind; 0xee everywhere. */
+struct place {
+	unsigned char *at;
+	size_t bytes;
+	bool is_device;
+};
+
+struct place place_new(size_t bytes, bool is_device);
+void place_free(struct place *place);
+
+/* collective.c; both ranks take direct messages */
+void collectives_go_directly(void);
+
+#endif
