@@ -46,9 +46,10 @@ struct place {
 static struct ww_mpi_group *groups;
 static struct ww_mpi_words *own_words;
 static int keyval = MPI_KEYVAL_INVALID;
-static struct ww_mpi_group
-	*counted_last;   /* by the call that began last; NULL: it was not counted */
-static bool is_agreeing; /* a call of the program within may come from an error handler */
+/* Of the collective that began last; NULL: it was not counted. */
+static struct ww_mpi_group *counted_last;
+/* A collective that begins now comes from a function of the program that the MPI has called. */
+static bool is_agreeing;
 
 /*
  * MPICH goes on only if it is asked for a request that is not complete: a receive of this
