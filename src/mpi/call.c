@@ -298,7 +298,8 @@ static bool has_end(const struct ww_mpi_call *call)
 		if (call->buffers[i].block || call->buffers[i].control || call->buffers[i].packed)
 			return true;
 	}
-	return call->is_watched || call->is_delivered;
+	/* Each start of a persistent receive looks for what a probe took, however short. */
+	return call->is_watched || call->is_delivered || call->is_persistent_receive;
 }
 
 int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,

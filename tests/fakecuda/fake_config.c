@@ -17,7 +17,7 @@
  *   returns CODE (a number)
  * and does nothing; NAME may be * for any that is no cleanup CUDA_DEVICE_MAX_CONNECTIONS hardware
  *   queues that the streams of a context share (1 to 32, default 8)
- *   FAKECUDA_KERNELS        a shared object with the kernels of modules that name none (fake_module.c)
+ *   FAKECUDA_KERNELS        a shared object with the kernels of modules that name none
  *   CUDA_VISIBLE_DEVICES   as the driver has it: indices or UUIDs, up to the first that is neither
  *
  * A value that makes no sense ends the process: a test must not run in other conditions than it

@@ -497,6 +497,31 @@ static void kept_by_persistent(void)
 	}
 }
 
+/* A probe took a short message, too, since it was sent before: a persistent receive gets it. */
+static void kept_by_short_persistent(void)
+{
+	struct place place = place_new(200, false);
+	MPI_Request request;
+	MPI_Status status;
+
+	if (rank == 0) {
+		send_host(200, 33);
+		send_host(CONTROL, 34);
+	} else {
+		OK(MPI_Probe(peer, 34, MPI_COMM_WORLD, &status));
+		must_be(&status, CONTROL, 34);
+		OK(MPI_Recv_init(place.at, 200, MPI_BYTE, peer, 33, MPI_COMM_WORLD, &request));
+		OK(MPI_Start(&request));
+		OK(MPI_Wait(&request, &status));
+		must_be(&status, 200, 33);
+		check(place.at, 200, 200, 33);
+		OK(MPI_Request_free(&request));
+		receive(CONTROL, false, CONTROL, 34);
+	}
+	place_free(&place);
+	barrier();
+}
+
 /* What has come cannot be cancelled. */
 static void kept_and_cancelled(void)
 {
@@ -733,6 +758,7 @@ static void all(void)
 	order();
 	kept_by_requests();
 	kept_by_persistent();
+	kept_by_short_persistent();
 	kept_and_cancelled();
 	kept_unread();
 	kept_by_exchanges();
