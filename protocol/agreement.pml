@@ -177,7 +177,7 @@ inline collective()
 			yes[i] = is_yes
 		};
 #ifdef WRONG_PAGES_UNSEEN
-		find_pages(); /* who has no page counts as no */
+		find_pages(); /* a member without a page counts as no */
 #endif
 		hear()
 	:: else -> skip

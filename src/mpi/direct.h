@@ -57,7 +57,7 @@ bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_
  */
 ww_memory *ww_mpi_direct_give(struct ww_mpi_buffer *buffer, uint32_t uses,
 	struct ww_token *out_token);
-/* Nobody is to import it any more. */
+/* No rank imports the slice from now on. */
 void ww_mpi_direct_take_back(const struct ww_token *token);
 
 /* Imports a slice of at least so many bytes for a device. Return: NULL: *out_why says why not */
