@@ -316,6 +316,7 @@ static void serve(void)
 		{"lost_is", obey_lost_is},
 		{"relay", obey_relay},
 		{"unlike", obey_unlike},
+		{"unlike_end", obey_unlike_end},
 		{"map_page", obey_map_page},
 		{"protect_page", obey_protect_page},
 		{"reopen_page", obey_reopen_page},

@@ -27,6 +27,7 @@ uint64_t agent_value(size_t word);
 ww_stream *agent_stream(void);
 
 ww_status obey_unlike(void);
+ww_status obey_unlike_end(void);
 
 ww_status obey_map_page(void);
 ww_status obey_protect_page(void);

@@ -119,20 +119,31 @@ static void play_anyhow(struct crowd *crowd, uint64_t steps)
 	}
 }
 
+static struct crowd *played; /* by the last "unlike", until "unlike_end" */
+
 /* unlike OWN OTHER ROUNDS SEED first|second|anyhow */
 ww_status obey_unlike(void)
 {
 	struct crowd *crowd = calloc(1, sizeof(*crowd));
 
-	MUST(crowd);
+	MUST(crowd && !played);
 	crowd->state = agent_value(4);
 	crowd_begin(crowd, agent_word(1), agent_word(2));
 	if (strcmp(agent_word(5), "anyhow"))
 		play_pairs(crowd, agent_value(3), !strcmp(agent_word(5), "first"));
 	else
 		play_anyhow(crowd, agent_value(3));
-	crowd_end(crowd);
-	free(crowd);
+	played = crowd;
+	return WW_OK;
+}
+
+/* Told when both sides have played: until then the other one may be looking names up here. */
+ww_status obey_unlike_end(void)
+{
+	MUST(played);
+	crowd_end(played);
+	free(played);
+	played = NULL;
 	return WW_OK;
 }
 
@@ -148,6 +159,8 @@ static void play(int rounds, int seed, const char *first, const char *second)
 	agent_tell(&agents[1], "unlike b a %d %d %s", rounds, seed + 1000, second);
 	agent_answers(&agents[0], WW_OK);
 	agent_answers(&agents[1], WW_OK);
+	for (int i = 0; i < 2; i++)
+		agent_must(&agents[i], WW_OK, "unlike_end");
 	agent_end(&agents[0]);
 	agent_end(&agents[1]);
 	scene_has_objects(0);
