@@ -31,6 +31,12 @@ _Static_assert(sizeof(struct ww_mpi_control) == WW_MPI_CONTROL_BYTES,
 _Static_assert(WW_MPI_CONTROL_BYTES % 32 == 0 && WW_MPI_CONTROL_BYTES < WW_MPI_DIRECT_LEAST,
 	"it is a multiple of the size of each predefined type, and shorter than what it stands for");
 
+/*
+ * How long messages of a rank that was killed can still be received: launchers end its job soon,
+ * and the next one needs the device's memory.
+ */
+#define ESCROW_NS UINT64_C(5000000000)
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of devices; held while one is opened */
 static struct device {
 	ww_device *device;
@@ -126,6 +132,7 @@ static bool export_slice(ww_memory *slice, uint32_t uses, struct ww_token *out_t
 	const struct ww_export_params how = {
 		.struct_size = sizeof(how),
 		.access = WW_ACCESS_READ,
+		.escrow_ns = ESCROW_NS,
 		.uses = uses,
 		.flags = WW_EXPORT_DELIVERY,
 	};

@@ -2,11 +2,12 @@
 /*
  * direct.c - messages by the direct route: that they go by it, and that nobody can tell
  *
- *   mpi_direct device CASES    CASES: all, full, alone or killed
+ *   mpi_direct device CASES    CASES: see runs[]
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K.
- * full: with a pool of 2 MiB; alone: without a broker; killed: the broker is killed meanwhile.
+ * full: with a pool of 2 MiB; alone: without a broker; broker_killed: it is killed meanwhile;
+ * the others: rank_killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -57,7 +58,7 @@ void fill(void *memory, size_t bytes, int tag)
 }
 
 /* The first @count bytes are the peer's, what is behind them was not written. */
-static void check(const void *memory, size_t bytes, size_t count, int tag)
+void check(const void *memory, size_t bytes, size_t count, int tag)
 {
 	unsigned char *data = malloc(bytes);
 
@@ -721,7 +722,7 @@ static void alone(void)
 }
 
 /* Messages under way when the broker is killed come, and later ones come in some way. */
-static void killed(void)
+static void broker_killed(void)
 {
 	struct ww_broker_info broker = WW_INIT(struct ww_broker_info);
 	struct place place = place_new(DATA, true);
@@ -768,6 +769,20 @@ static void all(void)
 	collectives_go_directly();
 }
 
+static const struct {
+	const char *name;
+	void (*run)(void);
+} runs[] = {
+	{"all", all},
+	{"full", full},
+	{"alone", alone},
+	{"broker_killed", broker_killed},
+	{"sender_killed", sender_killed},
+	{"sender_killed_long_ago", sender_killed_long_ago},
+	{"member_killed", member_killed},
+	{"aborted", aborted},
+};
+
 int main(int argc, char *argv[])
 {
 	const char *cases;
@@ -780,14 +795,10 @@ int main(int argc, char *argv[])
 		quiet();
 		agree();
 	}
-	if (!strcmp(cases, "all"))
-		all();
-	else if (!strcmp(cases, "full"))
-		full();
-	else if (!strcmp(cases, "killed"))
-		killed();
-	else
-		alone();
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		if (!strcmp(cases, runs[i].name))
+			runs[i].run();
+	}
 	barrier();
 	say("ok");
 	return test_finish();

@@ -18,6 +18,7 @@ struct ww_mpi_info info(void);
 
 unsigned char byte_of(int sender, int tag, size_t at);
 void fill(void *memory, size_t bytes, int tag);
+void check(const void *memory, size_t bytes, size_t count, int tag);
 
 /* A buffer of either kind; 0xee everywhere. */
 struct place {
@@ -31,5 +32,11 @@ void place_free(struct place *place);
 
 /* collective.c; both ranks take direct messages */
 void collectives_go_directly(void);
+
+/* rank_killed.c; they do not return */
+void sender_killed(void);
+void sender_killed_long_ago(void);
+void aborted(void);
+void member_killed(void);
 
 #endif

@@ -1,9 +1,11 @@
 """launch.py - starts MPI programs and compares what their ranks say"""
+import json
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 LAUNCHERS = {"openmpi": ("mpirun.openmpi", "mpirun"), "mpich": ("mpiexec.hydra", "mpiexec.mpich")}
 # Many ranks on few cores, as root in a container, no network.
@@ -14,11 +16,17 @@ MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
         "mpich": {}}
 
 
+# A rank that is killed does not end its job: the launcher sees this shell, which ends when rank 0 is done.
+SURVIVING = ["sh", "-c", '"$0" "$@"; for i in $(seq 1000); do grep -q "^ok$" $MPI_TEST_TRANSCRIPT.0 && break; sleep 0.1; done']
+
+
 class Launcher:
     """Starts programs of one MPI; the library is the file to be preloaded, or None."""
 
     def __init__(self, abi, library, fakecuda, warpwayd):
         self.abi, self.library, self.fakecuda, self.warpwayd = abi, library, fakecuda, warpwayd
+        self.warpway = None  # the command: what jobs leave in their broker is in self.left
+        self.left = None
         self.seconds = 300  # before a job counts as hanging
         self.command = next((found for name in LAUNCHERS[abi] if (found := shutil.which(name))), None)
 
@@ -53,7 +61,20 @@ class Launcher:
                 [self.command, *OPTIONS[self.abi], *self.parts(ranks, command, with_library)],
                 env=self.environment(folder, more), stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, text=True, timeout=self.seconds, check=False)
+            self.left = self.left_in_broker(folder) if self.warpway else None
         return done.returncode, done.stdout
+
+    def left_in_broker(self, folder):
+        """What is in the ranks' broker after their end, in words; None: nothing. It keeps messages for some seconds."""
+        environment = self.environment(folder, {})
+        for _ in range(600):
+            done = subprocess.run([self.warpway, "who", "--json"], env=environment, text=True, capture_output=True,
+                                  check=False)
+            # No process holds anything, or there is no broker.
+            if not done.stdout or not any(json.loads(done.stdout).values()):
+                return None
+            time.sleep(0.1)
+        return f"this is left in the broker: {done.stdout}"
 
     def transcript(self, ranks, command, with_library, **more):
         """What every rank said; a job that fails says why."""

@@ -98,12 +98,24 @@ def errors(launcher):
 
 def direct(launcher):
     """What the direct route does, and what happens where there is none."""
-    for cases, more in (("all", {}), ("full", {"WARPWAY_MPI_POOL": "2M"}), ("killed", {}),
+    for cases, more in (("all", {}), ("full", {"WARPWAY_MPI_POOL": "2M"}), ("broker_killed", {}),
                         ("alone", {"WARPWAYD": "/bin/false"})):
         code, output, said = launcher.transcript(2, [GIVEN["direct"], "device", cases], False, WARPWAY_MPI_ROUTE="direct",
                                                  **more)
         good = code == 0 and said == [["ok"], ["ok"]]
         case(f"the direct route: {cases}", None if good else f"exit code {code}: {output}{said}")
+
+
+def rank_killed(launcher):
+    """What the other rank does when one is killed, and what they leave in the broker."""
+    launcher.warpway = GIVEN["warpway"]
+    for cases in ("sender_killed", "sender_killed_long_ago", "member_killed", "aborted"):
+        shell = [] if cases == "aborted" else launch.SURVIVING
+        _, output, said = launcher.transcript(2, [*shell, GIVEN["direct"], "device", cases], False,
+                                              WARPWAY_MPI_ROUTE="direct")
+        good = said[0] == ["ok"]
+        case(f"the direct route: {cases}", launcher.left if good else f"{output}{said}")
+    launcher.warpway = None
 
 
 def share(launcher):
@@ -204,6 +216,7 @@ def main():
     compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
+    rank_killed(launcher)
     report(launcher)
     errors(launcher)
     share(launcher)
