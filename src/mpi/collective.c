@@ -5,21 +5,32 @@
 #include "mpi/collective.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mpi/agree.h"
 #include "mpi/call.h"
 #include "mpi/direct.h"
 #include "mpi/host.h"
+#include "mpi/next.h"
+#include "mpi/node.h"
 #include "mpi/reduce.h"
 #include "mpi/request.h"
 
-/* A buffer of a call: blocks of one size, side by side. */
+/* A buffer of a call: blocks of one size, side by side; or of any sizes, anywhere. */
 struct blocks {
 	const void *at;
-	MPI_Count count; /* elements of a block */
+	MPI_Count count; /* elements of a block, if counts.at is NULL */
 	MPI_Datatype type;
 	int blocks;
+	struct ww_mpi_numbers counts; /* of each block; .at NULL: see .count */
+	struct ww_mpi_numbers displs; /* in extents of the type */
+};
+
+/* Bytes of what a member gives. */
+struct part {
+	MPI_Count from;
+	MPI_Count bytes;
 };
 
 struct task {
@@ -32,6 +43,7 @@ struct task {
 	bool is_possible; /* what this rank knows before it looks at the buffers */
 	bool is_in_place;
 	const struct ww_mpi_reduction *reduction; /* NULL: none is needed */
+	int take_ordinal;                         /* the device that reads what the others gave */
 	int code;
 };
 
@@ -49,9 +61,24 @@ static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
 	return ww_mpi_round_begin(&task->round, comm);
 }
 
+static MPI_Count count_of(const struct blocks *blocks, int block)
+{
+	return blocks->counts.at ? ww_mpi_number(blocks->counts, block) : blocks->count;
+}
+
+/* Where a block begins, in extents of the type. */
+static MPI_Count start_of(const struct blocks *blocks, int block)
+{
+	return blocks->counts.at ? ww_mpi_number(blocks->displs, block) : block * blocks->count;
+}
+
 /* What the MPI refuses is not counted, as far as it can be told. */
 static bool is_valid(const struct blocks *blocks)
 {
+	for (int i = 0; blocks->counts.at && i < blocks->blocks; i++) {
+		if (count_of(blocks, i) < 0)
+			return false;
+	}
 	return blocks->count >= 0 && blocks->type != MPI_DATATYPE_NULL;
 }
 
@@ -64,8 +91,18 @@ static bool is_member(const struct task *task, int root)
 static bool open_buffer(struct ww_mpi_buffer *buffer, const struct blocks *blocks, int flags)
 {
 	ww_mpi_buffer_init(buffer, blocks->at, flags);
-	ww_mpi_shape_plain(buffer, blocks->blocks * blocks->count, blocks->type);
+	if (blocks->counts.at)
+		ww_mpi_shape_v(buffer, blocks->blocks, blocks->counts, blocks->displs,
+			blocks->type);
+	else
+		ww_mpi_shape_plain(buffer, blocks->blocks * blocks->count, blocks->type);
 	return ww_mpi_buffer_find(buffer) && buffer->is_one;
+}
+
+/* How many bytes a buffer has for one member; blocks of any sizes count together. */
+static MPI_Count bytes_of(const struct ww_mpi_buffer *buffer, const struct blocks *blocks)
+{
+	return blocks->counts.at ? buffer->bytes : buffer->bytes / blocks->blocks;
 }
 
 /* Whether this rank can say yes; packs what it gives. @takers: how many members import it */
@@ -80,16 +117,18 @@ static bool prepare_task(struct task *task, const struct blocks *give, int taker
 	if (take) {
 		is_good = open_buffer(&buffer, take, WW_MPI_OUT);
 		ordinal = buffer.memory.ordinal;
-		bytes = buffer.bytes / take->blocks;
+		bytes = bytes_of(&buffer, take);
 		ww_mpi_buffer_fini(&buffer);
 	}
 	if (is_good && give) {
 		is_good = open_buffer(&task->give, give, WW_MPI_IN);
-		ordinal = task->give.memory.ordinal;
-		bytes = task->give.bytes / give->blocks;
+		ordinal = take ? ordinal : task->give.memory.ordinal;
+		if (!take || bytes < bytes_of(&task->give, give))
+			bytes = bytes_of(&task->give, give);
 	}
 	if (!is_good || ordinal < 0)
 		return false;
+	task->take_ordinal = ordinal;
 	if (bytes >= (MPI_Count)ww_mpi_direct_least())
 		ww_mpi_peer_prepare(ordinal);
 	if (!ww_mpi_round_can(&task->round, ordinal, bytes))
@@ -164,14 +203,23 @@ static void fail(struct task *task, int member, const char *why)
 			task->name, member, why);
 }
 
-/* Writes block @to of a buffer, with block @from of the @blocks_given that a member gave. */
-static void take_block(struct task *task, int member, int from, int blocks_given,
-	const struct blocks *blocks, int to)
+static const struct ww_mpi_given *given_by(const struct task *task, int member)
 {
-	bool is_own = member == task->round.self;
-	const struct ww_mpi_given *given = is_own ? &task->given
-						  : ww_mpi_round_given(&task->round, member);
-	MPI_Count block = given->bytes / blocks_given;
+	return member == task->round.self ? &task->given : ww_mpi_round_given(&task->round, member);
+}
+
+/* The n-th of @parts of one size that a member gave. */
+static struct part part_of(const struct task *task, int member, int n, int parts)
+{
+	MPI_Count bytes = given_by(task, member)->bytes / parts;
+
+	return (struct part){n * bytes, bytes};
+}
+
+/* Writes a block of a buffer, with a part of what a member gave. */
+static void take_part(struct task *task, int member, struct part part, const struct blocks *blocks,
+	int block)
+{
 	struct ww_mpi_buffer buffer;
 	struct ww_mpi_memory memory;
 	MPI_Aint lb, extent;
@@ -181,26 +229,27 @@ static void take_block(struct task *task, int member, int from, int blocks_given
 	if (task->code != MPI_SUCCESS)
 		return;
 	PMPI_Type_get_extent(blocks->type, &lb, &extent);
-	ww_mpi_buffer_init(&buffer, (const char *)blocks->at + to * blocks->count * extent,
+	ww_mpi_buffer_init(&buffer, (const char *)blocks->at + start_of(blocks, block) * extent,
 		WW_MPI_OUT);
-	ww_mpi_shape_plain(&buffer, blocks->count, blocks->type);
+	ww_mpi_shape_plain(&buffer, count_of(blocks, block), blocks->type);
 	ww_mpi_buffer_find(&buffer);
-	bytes = block < buffer.bytes ? block : buffer.bytes;
-	if (is_own) {
+	bytes = part.bytes < buffer.bytes ? part.bytes : buffer.bytes;
+	if (member == task->round.self) {
 		int error;
 
 		ww_mpi_cuda_of(task->give.memory.ordinal, &memory);
 		error = ww_mpi_buffer_put(&buffer,
-			(char *)ww_memory_pointer(task->slice) + from * block, bytes, &memory);
+			(char *)ww_memory_pointer(task->slice) + part.from, bytes, &memory);
 		if (error)
 			ww_mpi_cuda_describe(error, text, sizeof(text));
 		fail(task, member, error ? text : NULL);
 	} else {
 		fail(task, member,
-			ww_mpi_direct_take(&buffer, buffer.memory.ordinal, &given->token,
-				from * block, bytes, text, sizeof(text)));
+			ww_mpi_direct_take(&buffer, task->take_ordinal,
+				&given_by(task, member)->token, part.from, bytes, text,
+				sizeof(text)));
 	}
-	if (block > buffer.bytes && task->code == MPI_SUCCESS)
+	if (part.bytes > buffer.bytes && task->code == MPI_SUCCESS)
 		task->code = MPI_ERR_TRUNCATE;
 	ww_mpi_buffer_fini(&buffer);
 }
@@ -217,7 +266,7 @@ static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Coun
 
 	if (member == task->round.self)
 		return ww_memory_ref(task->slice);
-	given = ww_mpi_round_given(&task->round, member);
+	given = given_by(task, member);
 	slice = given->bytes >= bytes ? ww_mpi_direct_map(ordinal, &given->token, bytes, &why)
 				      : NULL;
 	fail(task, member,
@@ -286,10 +335,12 @@ unsigned long long ww_mpi_collective_count(void)
 bool ww_mpi_collective_Bcast(void *at, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
 	int *code)
 {
-	const struct blocks blocks = {at, count, type, 1};
+	const struct blocks blocks = {.at = at, .count = count, .type = type, .blocks = 1};
 	struct task task;
 	bool is_root;
 
+	if (ww_mpi_node_Bcast(at, count, type, root, comm, code))
+		return true;
 	if (!begin_task(&task, "MPI_Bcast", comm) || !is_member(&task, root) || !is_valid(&blocks))
 		return false;
 	is_root = task.round.self == root;
@@ -297,7 +348,7 @@ bool ww_mpi_collective_Bcast(void *at, MPI_Count count, MPI_Datatype type, int r
 		    is_root ? NULL : &blocks))
 		return false;
 	if (!is_root)
-		take_block(&task, root, 0, 1, &blocks, 0);
+		take_part(&task, root, part_of(&task, root, 0, 1), &blocks, 0);
 	return finish_task(&task, code);
 }
 
@@ -305,8 +356,14 @@ bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Dataty
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
 	int *code)
 {
-	const struct blocks give = {send, send_count, send_type, 1};
-	struct blocks take = {receive, receive_count, receive_type, 1};
+	const struct blocks give = {.at = send,
+		.count = send_count,
+		.type = send_type,
+		.blocks = 1};
+	struct blocks take = {.at = receive,
+		.count = receive_count,
+		.type = receive_type,
+		.blocks = 1};
 	struct task task;
 	bool is_root, is_in_place;
 
@@ -320,7 +377,7 @@ bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Dataty
 		return false;
 	for (int i = 0; is_root && i < task.round.members; i++) {
 		if (i != root || !is_in_place)
-			take_block(&task, i, 0, 1, &take, i);
+			take_part(&task, i, part_of(&task, i, 0, 1), &take, i);
 	}
 	/* Nobody imports the root's own block. */
 	if (is_root && task.slice)
@@ -332,8 +389,11 @@ bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datat
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
 	int *code)
 {
-	struct blocks give = {send, send_count, send_type, 1};
-	const struct blocks take = {receive, receive_count, receive_type, 1};
+	struct blocks give = {.at = send, .count = send_count, .type = send_type, .blocks = 1};
+	const struct blocks take = {.at = receive,
+		.count = receive_count,
+		.type = receive_type,
+		.blocks = 1};
 	struct task task;
 	bool is_root, is_in_place;
 
@@ -347,7 +407,8 @@ bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datat
 			is_in_place ? NULL : &take))
 		return false;
 	if (!is_in_place)
-		take_block(&task, root, task.round.self, task.round.members, &take, 0);
+		take_part(&task, root, part_of(&task, root, task.round.self, task.round.members),
+			&take, 0);
 	return finish_task(&task, code);
 }
 
@@ -376,7 +437,8 @@ static bool exchange(const char *name, MPI_Comm comm, struct blocks give, struct
 		return false;
 	for (int i = 0; i < round->members; i++) {
 		if (i != round->self || !is_in_place)
-			take_block(&task, i, one ? 0 : round->self, give.blocks, &take, i);
+			take_part(&task, i, part_of(&task, i, one ? 0 : round->self, give.blocks),
+				&take, i);
 	}
 	return finish_task(&task, code);
 }
@@ -384,23 +446,104 @@ static bool exchange(const char *name, MPI_Comm comm, struct blocks give, struct
 bool ww_mpi_collective_Allgather(const void *send, MPI_Count send_count, MPI_Datatype send_type,
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, int *code)
 {
-	return exchange("MPI_Allgather", comm, (struct blocks){send, send_count, send_type, 0},
-		(struct blocks){receive, receive_count, receive_type, 0}, true, code);
+	return exchange("MPI_Allgather", comm,
+		(struct blocks){.at = send, .count = send_count, .type = send_type},
+		(struct blocks){.at = receive, .count = receive_count, .type = receive_type}, true,
+		code);
 }
 
 bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Datatype send_type,
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, int *code)
 {
-	return exchange("MPI_Alltoall", comm, (struct blocks){send, send_count, send_type, 0},
-		(struct blocks){receive, receive_count, receive_type, 0}, false, code);
+	return exchange("MPI_Alltoall", comm,
+		(struct blocks){.at = send, .count = send_count, .type = send_type},
+		(struct blocks){.at = receive, .count = receive_count, .type = receive_type}, false,
+		code);
+}
+
+static bool is_empty(const struct blocks *blocks)
+{
+	for (int i = 0; i < blocks->blocks; i++) {
+		if (count_of(blocks, i) > 0)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Where the blocks of a member lie in what it gives, one after the other. Return: how many other
+ * members get some
+ */
+static int find_parts(const struct blocks *give, int self, struct part *out_parts)
+{
+	MPI_Count from = 0;
+	MPI_Count size = 0;
+	int takers = 0;
+
+	PMPI_Type_size_x(give->type, &size);
+	for (int i = 0; i < give->blocks; i++) {
+		out_parts[i] = (struct part){from, count_of(give, i) * size};
+		from += out_parts[i].bytes;
+		takers += i != self && out_parts[i].bytes > 0;
+	}
+	return takers;
+}
+
+/* All said yes. Members tell each other where the blocks are that they have for each other. */
+static void take_parts(struct task *task, const struct part *own, struct part *theirs,
+	const struct blocks *take)
+{
+	task->code = WW_MPI_REAL(Alltoall)(own, sizeof(*own), MPI_BYTE, theirs, sizeof(*theirs),
+		MPI_BYTE, task->comm);
+	for (int i = 0; i < task->round.members && task->code == MPI_SUCCESS; i++) {
+		if (theirs[i].bytes > 0)
+			take_part(task, i, theirs[i], take, i);
+	}
+}
+
+bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_counts,
+	struct ww_mpi_numbers send_displs, MPI_Datatype send_type, void *receive,
+	struct ww_mpi_numbers receive_counts, struct ww_mpi_numbers receive_displs,
+	MPI_Datatype receive_type, MPI_Comm comm, int *code)
+{
+	struct blocks give = {send, 0, send_type, 0, send_counts, send_displs};
+	struct blocks take = {receive, 0, receive_type, 0, receive_counts, receive_displs};
+	struct part *parts = NULL;
+	struct task task;
+	int takers = 0;
+	bool is_direct = false;
+
+	if (!begin_task(&task, "MPI_Alltoallv", comm))
+		return false;
+	give.blocks = task.round.members;
+	take.blocks = task.round.members;
+	if (!is_valid(&take) || (send != MPI_IN_PLACE && !is_valid(&give)))
+		return false;
+	if (send != MPI_IN_PLACE)
+		parts = calloc((size_t)give.blocks * 2, sizeof(*parts));
+	task.is_possible = parts != NULL;
+	if (parts)
+		takers = find_parts(&give, task.round.self, parts);
+	is_direct = agree(&task, parts && !is_empty(&give) ? &give : NULL, takers ? takers : 1,
+		is_empty(&take) ? NULL : &take);
+	if (is_direct) {
+		take_parts(&task, parts, parts + give.blocks, &take);
+		if (task.slice && !takers)
+			ww_mpi_direct_take_back(&task.given.token);
+	}
+	free(parts);
+	return is_direct && finish_task(&task, code);
 }
 
 /* @takes: whether this rank gets the result; @is_rooted: no other one does */
 static bool reduce(struct task *task, const void *send, void *receive, MPI_Count count,
 	MPI_Datatype type, MPI_Op op, bool takes, bool is_rooted, int *code)
 {
-	const struct blocks give = {send == MPI_IN_PLACE ? receive : send, count, type, 1};
-	const struct blocks take = {receive, count, type, 1};
+	const struct blocks give = {.at = send == MPI_IN_PLACE ? receive : send,
+		.count = count,
+		.type = type,
+		.blocks = 1};
+	const struct blocks take = {.at = receive, .count = count, .type = type, .blocks = 1};
 	struct ww_mpi_reduction reduction;
 
 	if (!is_valid(&give) || op == MPI_OP_NULL)
@@ -422,8 +565,9 @@ bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count coun
 {
 	struct task task;
 
-	return begin_task(&task, "MPI_Allreduce", comm) &&
-		reduce(&task, send, receive, count, type, op, true, false, code);
+	return ww_mpi_node_Allreduce(send, receive, count, type, op, comm, code) ||
+		(begin_task(&task, "MPI_Allreduce", comm) &&
+			reduce(&task, send, receive, count, type, op, true, false, code));
 }
 
 bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, MPI_Datatype type,

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "mpi/abi.h"
+#include "mpi/buffer.h"
 
 bool ww_mpi_collective_Bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root,
 	MPI_Comm comm, int *code);
@@ -32,6 +32,18 @@ bool ww_mpi_collective_Allgather(const void *send, MPI_Count send_count, MPI_Dat
 bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Datatype send_type,
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm,
 	int *code);
+
+/* Where the blocks of each rank lie in what it gives goes by the MPI. */
+bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_counts,
+	struct ww_mpi_numbers send_displs, MPI_Datatype send_type, void *receive,
+	struct ww_mpi_numbers receive_counts, struct ww_mpi_numbers receive_displs,
+	MPI_Datatype receive_type, MPI_Comm comm, int *code);
+#define ww_mpi_collective_Alltoallv(send, send_counts, send_displs, send_type, receive, \
+	receive_counts, receive_displs, receive_type, comm, code)                       \
+	ww_mpi_collective_alltoallv(send, WW_MPI_NUMBERS_OF(send_counts),               \
+		WW_MPI_NUMBERS_OF(send_displs), send_type, receive,                     \
+		WW_MPI_NUMBERS_OF(receive_counts), WW_MPI_NUMBERS_OF(receive_displs),   \
+		receive_type, comm, code)
 
 bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
 	MPI_Op op, int root, MPI_Comm comm, int *code);

@@ -11,6 +11,7 @@
 #include "mpi/collective.h"
 #include "mpi/direct.h"
 #include "mpi/next.h"
+#include "mpi/node.h"
 #include "mpi/request.h"
 #include "mpi/settings.h"
 #include "mpi/support.h"
@@ -159,9 +160,9 @@ static void report(void)
 	ww_mpi_direct_volume_get(&direct);
 	fprintf(stderr,
 		"warpway: rank %d: %llu messages sent directly with %llu bytes, %llu received with %llu "
-		"bytes, no room for %llu, %llu collectives went directly%s%s\n",
+		"bytes, no room for %llu, %llu collectives went directly, %llu were hierarchical%s%s\n",
 		rank, direct.sent, direct.sent_bytes, direct.received, direct.received_bytes,
-		direct.refused, ww_mpi_collective_count(),
+		direct.refused, ww_mpi_collective_count(), ww_mpi_node_count(),
 		ww_mpi_direct_problem() ? "; no direct route: " : "",
 		ww_mpi_direct_problem() ? ww_mpi_direct_problem() : "");
 }

@@ -29,7 +29,7 @@
 #include "mpi/next.h"
 #include "mpi/settings.h"
 
-#define JOB_BYTES  256
+#define JOB_BYTES  512
 #define PAGE_MAGIC UINT64_C(0x6570617069706d77) /* "wmpipape" */
 
 /* A rank that is not announced is looked for after this time, then after twice as long, ... */
@@ -174,8 +174,9 @@ static bool name_by_socket(const char *fd, char *out_name, size_t bytes)
 }
 
 /*
- * Return: whether the launcher is known. A launcher that is started by another one leaves the
- * other's variables where they are, so the one that is asked for first is that of a process.
+ * Return: whether the launcher is known, and all fits. A launcher that is started by another one
+ * leaves the other's variables where they are, so the one that is asked for first is that of a
+ * process.
  */
 static bool name_job(void)
 {
@@ -183,7 +184,8 @@ static bool name_job(void)
 	const char *server = getenv("PMIX_SERVER_URI2"); /* with the launcher's port */
 	const char *slurm = getenv("SLURM_JOB_ID");
 	const char *step = getenv("SLURM_STEP_ID");
-	char name[JOB_BYTES - 32];
+	const char *node = ww_mpi_settings()->node;
+	char name[JOB_BYTES / 2];
 	struct stat pids;
 
 	if (stat("/proc/self/ns/pid", &pids) < 0)
@@ -196,8 +198,8 @@ static bool name_job(void)
 		snprintf(name, sizeof(name), "slurm %s.%s", slurm, step);
 	else
 		return false;
-	snprintf(job, sizeof(job), "%s in %llu", name, (unsigned long long)pids.st_ino);
-	return true;
+	return snprintf(job, sizeof(job), "%s in %llu on %s", name, (unsigned long long)pids.st_ino,
+		       node) < (int)sizeof(job);
 }
 
 /* The user's own names begin with "~"; of the job a hash, as its name may contain anything. */

@@ -95,15 +95,17 @@ static void read_collectives(void)
 
 	if (!value || !*value || !strcmp(value, "staged"))
 		return;
-	if (!strcmp(value, "direct"))
+	settings.hierarchical_collectives = !strcmp(value, "hierarchical");
+	if (settings.hierarchical_collectives || !strcmp(value, "direct"))
 		settings.direct_collectives = settings.route != WW_MPI_ROUTE_STAGED;
 	else
-		complain("WARPWAY_MPI_COLLECTIVES", value, "direct or staged");
+		complain("WARPWAY_MPI_COLLECTIVES", value, "direct, hierarchical or staged");
 }
 
 static void read_all(void)
 {
 	const char *report = getenv("WARPWAY_MPI_REPORT");
+	const char *node = getenv("WARPWAY_MPI_NODE");
 
 	read_route();
 	read_direct();
@@ -111,6 +113,7 @@ static void read_all(void)
 	settings.staging_bytes = read_bytes("WARPWAY_MPI_STAGING",
 		(size_t)sysconf(_SC_PHYS_PAGES) / SHARE_OF_MEMORY * (size_t)sysconf(_SC_PAGESIZE));
 	settings.pool_bytes = read_bytes("WARPWAY_MPI_POOL", 0);
+	settings.node = node ? node : "";
 	settings.is_reporting = report && *report && strcmp(report, "0");
 }
 

@@ -23,8 +23,12 @@ struct ww_mpi_settings {
 	size_t direct_bytes;      /* WARPWAY_MPI_DIRECT: messages of so many go directly */
 	size_t direct_same_bytes; /* the same between processes on one GPU, without MPS */
 	size_t pool_bytes; /* WARPWAY_MPI_POOL: a bound for each GPU; 0: a quarter of its memory */
-	bool direct_collectives; /* WARPWAY_MPI_COLLECTIVES=direct, and the route is not staged */
-	bool is_reporting;       /* WARPWAY_MPI_REPORT */
+	/* WARPWAY_MPI_COLLECTIVES=direct or hierarchical, and the route is not staged */
+	bool direct_collectives;
+	bool hierarchical_collectives; /* WARPWAY_MPI_COLLECTIVES=hierarchical */
+	const char
+		*node; /* WARPWAY_MPI_NODE: ranks with other ones are as on another machine; "" */
+	bool is_reporting; /* WARPWAY_MPI_REPORT */
 };
 
 const struct ww_mpi_settings *ww_mpi_settings(void);

@@ -18,6 +18,7 @@
 #include "mpi/direct.h"
 #include "mpi/error.h"
 #include "mpi/next.h"
+#include "mpi/node.h"
 #include "mpi/staging.h"
 #include "mpi/support.h"
 
@@ -101,7 +102,7 @@ static int gather_offers(struct shared *shared, const struct offer *mine)
 	MPI_Comm node;
 	int code;
 
-	code = PMPI_Comm_split_type(shared->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+	code = ww_mpi_node_split(shared->comm, &node);
 	if (code != MPI_SUCCESS)
 		return code;
 	PMPI_Comm_size(node, &shared->offer_count);

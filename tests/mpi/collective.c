@@ -39,6 +39,56 @@ static int collectives(void)
 	return more;
 }
 
+/* Each rank has DATA bytes for the other one, behind 100 for itself, in the opposite order. */
+static void exchange_parts(struct place *send, struct place *receive, int tag, MPI_Comm comm)
+{
+	int counts[2] = {DATA, DATA};
+	int displs[2] = {0, 0};
+	int self;
+
+	OK(MPI_Comm_rank(comm, &self));
+	counts[self] = 100;
+	displs[self] = DATA;
+	fill(send->at, send->bytes, tag);
+	OK(MPI_Alltoallv(send->at, counts, displs, MPI_BYTE, receive->at, counts, displs, MPI_BYTE,
+		comm));
+	MUST(is_from(receive->at, DATA, peer, tag, 0));
+	MUST(is_from(receive->at + DATA, 100, rank, tag, DATA));
+}
+
+/* Nobody gives what one rank alone gets; and one rank gives all, the other one takes it. */
+static void collective_parts(void)
+{
+	struct place send = place_new((size_t)2 * DATA, true);
+	struct place receive = place_new((size_t)2 * DATA, true);
+	const int none[2] = {0, 0};
+	const int own[2] = {rank == 0 ? DATA : 0, rank == 1 ? DATA : 0};
+	const int other[2] = {rank == 1 ? DATA : 0, rank == 0 ? DATA : 0};
+	const int displs[2] = {0, DATA};
+
+	fill(send.at, send.bytes, 64);
+	collectives();
+	OK(MPI_Alltoallv(send.at, own, displs, MPI_BYTE, receive.at, own, displs, MPI_BYTE,
+		MPI_COMM_WORLD));
+	MUST(is_from(receive.at + displs[rank], DATA, rank, 64, (size_t)displs[rank]));
+	for (int sender = 0; sender < 2; sender++) {
+		OK(MPI_Alltoallv(send.at, rank == sender ? other : none, displs, MPI_BYTE,
+			receive.at, rank == sender ? none : other, displs, MPI_BYTE,
+			MPI_COMM_WORLD));
+		MUST(rank == sender ||
+			is_from(receive.at + displs[peer], DATA, peer, 64, (size_t)displs[rank]));
+	}
+	MUST(collectives() == 3);
+	/* In place the MPI does it, and one rank has nothing at all. */
+	OK(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, receive.at, other, displs,
+		MPI_BYTE, MPI_COMM_WORLD));
+	OK(MPI_Alltoallv(send.at, none, displs, MPI_BYTE, receive.at, none, displs, MPI_BYTE,
+		MPI_COMM_WORLD));
+	MUST(collectives() == 0);
+	place_free(&send);
+	place_free(&receive);
+}
+
 /* Each collective once, from each root; blocks of DATA bytes. Return: how many went directly. */
 static int move_all_ways(MPI_Comm comm, int tag, bool is_device)
 {
@@ -74,6 +124,7 @@ static int move_all_ways(MPI_Comm comm, int tag, bool is_device)
 	OK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive.at, DATA, MPI_BYTE, comm));
 	MUST(is_from(receive.at + (1 - self) * DATA, DATA, peer, tag + 2,
 		(size_t)(1 - self) * DATA));
+	exchange_parts(&send, &receive, tag + 3, comm);
 	place_free(&send);
 	place_free(&receive);
 	return collectives();
@@ -91,10 +142,10 @@ static void collectives_agree(void)
 
 	OK(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned));
 	OK(MPI_Comm_dup(MPI_COMM_WORLD, &same));
-	while (move_all_ways(MPI_COMM_WORLD, 40, true) < 10)
+	while (move_all_ways(MPI_COMM_WORLD, 40, true) < 11)
 		MUST(++tries < 1000);
-	MUST(move_all_ways(turned, 43, true) == 10);
-	MUST(move_all_ways(same, 46, true) == 10);
+	MUST(move_all_ways(turned, 43, true) == 11);
+	MUST(move_all_ways(same, 46, true) == 11);
 	for (int i = 0; i < 20; i++) {
 		/*
 		 * Of these only those in which the host rank gives nothing, and the calls in place.
@@ -102,7 +153,7 @@ static void collectives_agree(void)
 		MUST(move_all_ways(i % 2 ? same : turned, 49, rank == 0) <= 6);
 		OK(MPI_Bcast(&bare, 1, MPI_INT, i % 2, MPI_COMM_WORLD));
 	}
-	MUST(move_all_ways(turned, 52, true) == 10);
+	MUST(move_all_ways(turned, 52, true) == 11);
 	OK(MPI_Comm_free(&turned));
 	OK(MPI_Comm_free(&same));
 }
@@ -119,7 +170,7 @@ static void collectives_refused(void)
 		MUST(MPI_Bcast(place.at, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD) != MPI_SUCCESS);
 	}
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-	MUST(move_all_ways(MPI_COMM_WORLD, 55, true) == 10);
+	MUST(move_all_ways(MPI_COMM_WORLD, 55, true) == 11);
 	place_free(&place);
 }
 
@@ -332,7 +383,7 @@ static void collective_fails(void)
 		MUST(collectives() == 1);
 	}
 	place_free(&place);
-	MUST(move_all_ways(MPI_COMM_WORLD, 58, true) == 10);
+	MUST(move_all_ways(MPI_COMM_WORLD, 58, true) == 11);
 }
 
 void collectives_go_directly(void)
@@ -342,6 +393,7 @@ void collectives_go_directly(void)
 	reductions();
 	collective_fails();
 	collective_progress();
+	collective_parts();
 	collective_too_long();
 	collective_repeated(); /* none goes directly after it */
 }

@@ -7,12 +7,11 @@
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K.
  * full: with a pool of 2 MiB; alone: without a broker; broker_killed: it is killed meanwhile;
- * the others: rank_killed.c.
+ * the others: killed.c.
  */
 #include <warpway/mpi.h>
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,7 @@ struct ww_mpi_info info(void)
 	return now;
 }
 
-static void barrier(void)
+void barrier(void)
 {
 	OK(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -93,7 +92,7 @@ void place_free(struct place *place)
 		free(place->at);
 }
 
-static void send_device(size_t bytes, int tag)
+void send_device(size_t bytes, int tag)
 {
 	void *memory = memory_new(bytes, 0);
 
@@ -121,7 +120,7 @@ static void must_be(const MPI_Status *status, int count, int tag)
 	MUST(status->MPI_SOURCE == peer && status->MPI_TAG == tag);
 }
 
-static void receive(size_t room, bool is_device, int count, int tag)
+void receive(size_t room, bool is_device, int count, int tag)
 {
 	struct place place = place_new(room, is_device);
 	MPI_Status status;
@@ -719,33 +718,6 @@ static void alone(void)
 			receive(DATA, true, DATA, i);
 	}
 	MUST(!info().takes_direct && info().direct_sent == 0 && info().staged_buffers > 0);
-}
-
-/* Messages under way when the broker is killed come, and later ones come in some way. */
-static void broker_killed(void)
-{
-	struct ww_broker_info broker = WW_INIT(struct ww_broker_info);
-	struct place place = place_new(DATA, true);
-	MPI_Request request;
-
-	if (rank == 0) {
-		fill(place.at, DATA, 1);
-		OK(MPI_Isend(place.at, DATA, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request));
-		MUST(ww_broker_info_get(NULL, &broker) == WW_OK);
-		MUST(kill((pid_t)broker.supervisor_pid, SIGKILL) == 0);
-		MUST(kill((pid_t)broker.pid, SIGKILL) == 0);
-		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-	}
-	barrier();
-	if (rank == 1)
-		receive(DATA, true, DATA, 1);
-	for (int tag = 2; tag < 10; tag++) {
-		if (rank == 0)
-			send_device(DATA, tag);
-		else
-			receive(DATA, tag % 2, DATA, tag);
-	}
-	place_free(&place);
 }
 
 static void all(void)

@@ -30,10 +30,16 @@ struct place {
 struct place place_new(size_t bytes, bool is_device);
 void place_free(struct place *place);
 
+void barrier(void);
+void send_device(size_t bytes, int tag);
+/* @room: bytes of the buffer; @count: of data that come */
+void receive(size_t room, bool is_device, int count, int tag);
+
 /* collective.c; both ranks take direct messages */
 void collectives_go_directly(void);
 
-/* rank_killed.c; they do not return */
+/* killed.c; the last four do not return */
+void broker_killed(void);
 void sender_killed(void);
 void sender_killed_long_ago(void);
 void aborted(void);

@@ -19,6 +19,9 @@ MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
 # A rank that is killed does not end its job: the launcher sees this shell, which ends when rank 0 is done.
 SURVIVING = ["sh", "-c", '"$0" "$@"; for i in $(seq 1000); do grep -q "^ok$" $MPI_TEST_TRANSCRIPT.0 && break; sleep 0.1; done']
 
+# Two ranks are on each node, as far as the library can see.
+NODES = ["sh", "-c", 'WARPWAY_MPI_NODE=$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} / 2)) exec "$0" "$@"']
+
 
 class Launcher:
     """Starts programs of one MPI; the library is the file to be preloaded, or None."""
@@ -93,12 +96,12 @@ class Launcher:
 
 # What WARPWAY_MPI_REPORT=1 prints of the direct route.
 SENT = re.compile(r"(\d+) messages sent directly with (\d+) bytes, (\d+) received with (\d+) bytes, "
-                  r"no room for \d+, (\d+) collectives went directly")
+                  r"no room for \d+, (\d+) collectives went directly, (\d+) were hierarchical")
 
 
-def direct_problem(output, collectives=False):
+def direct_problem(output, collectives=False, hierarchical=False):
     """Why a run did not go by the direct route, in words; None: every message that was sent by it came.
-    @collectives: some of these must have gone directly, too."""
+    @collectives, hierarchical: some of these must have gone directly, too."""
     rows = [tuple(map(int, row)) for row in SENT.findall(output)]
     if not sum(row[0] for row in rows):
         return f"no message went by the direct route: {output}"
@@ -106,6 +109,8 @@ def direct_problem(output, collectives=False):
         return f"more messages were received than sent: {output}"
     if collectives and not sum(row[4] for row in rows):
         return f"no collective went directly: {output}"
+    if hierarchical and not all(row[5] for row in rows):
+        return f"no collective was hierarchical: {output}"
     return None
 
 

@@ -124,6 +124,10 @@ def share(launcher):
         code, output, said = launcher.transcript(ranks, [GIVEN["share"], "host"], False, WW_TEST_DEVICE=device)
         good = code == 0 and all(lines[-1:] == ["ok"] and lines == said[0] for lines in said)
         case(f"shared by {ranks} ranks on {device}", None if good else f"exit code {code}: {output}{said}")
+    code, output, said = launcher.transcript(MANY[GIVEN["abi"]], [*launch.NODES, GIVEN["share"], "host"], False,
+                                             WW_TEST_DEVICE="host")
+    good = code == 0 and all(lines == ["ok"] for lines in said)
+    case("shared by the ranks of each of two nodes", None if good else f"exit code {code}: {output}{said}")
 
 
 def run_by_command(launcher, name, command, **more):

@@ -216,6 +216,27 @@ static void make_comms(void)
 	OK(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[2]));
 }
 
+#define RANKS_MOST 64
+
+/* How many elements each rank has for each other one differs; they lie in the opposite order. */
+static void exchange_parts(const void *send, void *receive, int count, MPI_Comm comm)
+{
+	int counts[2][RANKS_MOST], displs[2][RANKS_MOST];
+	int self, members;
+
+	OK(MPI_Comm_rank(comm, &self));
+	OK(MPI_Comm_size(comm, &members));
+	MUST(members <= RANKS_MOST);
+	for (int i = 0; i < members; i++) {
+		counts[0][i] = count * (self + 2 * i + 1) % (count + 1);
+		counts[1][i] = count * (i + 2 * self + 1) % (count + 1);
+		displs[0][i] = count * (members - 1 - i);
+		displs[1][i] = count * i;
+	}
+	OK(MPI_Alltoallv(send, counts[0], displs[0], MPI_INT, receive, counts[1], displs[1],
+		MPI_INT, comm));
+}
+
 /* Return: of one that does not block; else MPI_REQUEST_NULL. @from: MPI_IN_PLACE, or @send */
 static MPI_Request start_collective(int kind, const void *from, const void *send, void *receive,
 	int count, int root, MPI_Comm comm)
@@ -257,6 +278,9 @@ static MPI_Request start_collective(int kind, const void *from, const void *send
 		/* MPICH 4.0 can fail at MPI_IN_PLACE here. */
 		OK(MPI_Reduce(send, receive, count, MPI_INT, MPI_SUM, root, comm));
 		break;
+	case 11:
+		exchange_parts(send, receive, count, comm);
+		break;
 	default:
 		OK(MPI_Scatter(send, count, MPI_INT, receive, count, MPI_INT, root, comm));
 	}
@@ -265,7 +289,7 @@ static MPI_Request start_collective(int kind, const void *from, const void *send
 
 static void run_collective(void)
 {
-	int kind = draw(12);
+	int kind = draw(13);
 	int count = draw(3) ? 1 + draw(50) : 256 + draw(1000);
 	int which = draw(4);
 	int root = draw(ranks);

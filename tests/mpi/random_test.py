@@ -4,8 +4,9 @@
   random_test.py ABI LIBRARY FAKECUDA WARPWAYD PROGRAM [--first SEED] [--seeds COUNT] [--ranks N]
 
 Runs the programs of COUNT seeds: with host memory and the bare MPI, then with device memory, with
-both kinds, and with ranks of which every other one has host memory and no library; each staged, and
-by the direct route as far as there is one. The last has twice as many ranks.
+both kinds, with ranks of which every other one has host memory and no library, and with ranks on two
+nodes, as far as the library can see; each staged, and by the direct route as far as there is one. The
+last two have twice as many ranks.
 The results are printed as TAP. A difference names its seed: --first SEED --seeds 1 runs it again.
 """
 import argparse
@@ -28,13 +29,17 @@ def run(launcher, given, mode, route, expected, ranks):
     """Return: what is wrong with one mode, or None."""
     seeds = [str(given.first), str(given.seeds)]
     with_library = None if mode == "every other rank" else True
-    word = None if mode == "every other rank" else mode
-    code, output, said = launcher.transcript(ranks, [given.program, word, *seeds], with_library,
-                                             WARPWAY_MPI_ROUTE=route, WARPWAY_MPI_REPORT="1")
+    word = None if mode == "every other rank" else mode.split()[0]
+    on_nodes = "on nodes" in mode
+    more = {"WARPWAY_MPI_COLLECTIVES": "hierarchical"} if on_nodes else {}
+    code, output, said = launcher.transcript(
+        ranks, [*(launch.NODES if on_nodes else []), given.program, word, *seeds], with_library,
+        WARPWAY_MPI_ROUTE=route, WARPWAY_MPI_REPORT="1", **more)
     if code:
         return f"exit code {code}: {output}"
     # Few seeds may have no message for it.
-    problem = launch.direct_problem(output, mode == "device") if route == "direct" and given.seeds >= 20 else None
+    problem = (launch.direct_problem(output, collectives=word == "device", hierarchical=on_nodes and word == "device")
+               if route == "direct" and given.seeds >= 20 else None)
     return launch.difference(expected, said) or problem
 
 
@@ -46,7 +51,8 @@ def main():
         print(f"1..0 # SKIP no launcher of {given.abi} is installed")
         return 0
     failed, number = False, 0
-    for ranks, modes in ((given.ranks, ("device", "mixed")), (2 * given.ranks, ("every other rank",))):
+    for ranks, modes in ((given.ranks, ("device", "mixed")), (2 * given.ranks, ("every other rank", "device on nodes",
+                                                                                     "mixed on nodes"))):
         code, output, expected = launcher.transcript(
             ranks, [given.program, "host", str(given.first), str(given.seeds)], False)
         for mode in modes:

@@ -249,12 +249,36 @@ static void what_was_staged(void)
 	ww_memory_unref(memory);
 }
 
+/* WARPWAY_MPI_NODE is the rank's half. */
+static void others_on_nodes(void)
+{
+	ww_memory *memory = new_memory();
+	ww_memory *memories[16];
+	ww_timeline *timelines[16];
+
+	OK(ww_mpi_share(MPI_COMM_WORLD, device, memory, NULL, memories, NULL));
+	OK(ww_mpi_timelines(MPI_COMM_WORLD, NULL, timelines));
+	for (int other = 0; other < ranks; other++) {
+		MUST(!memories[other] == (other / 2 != rank / 2));
+		MUST(!timelines[other] == (other / 2 != rank / 2));
+		ww_timeline_unref(timelines[other]);
+	}
+	release(memories);
+	ww_memory_unref(memory);
+	ww_device_unref(device);
+}
+
 int main(int argc, char *argv[])
 {
 	MPI_Errhandler handler;
 
 	test_init(&argc, &argv, MPI_THREAD_SINGLE);
 	must_be_ok(ww_device_open(getenv("WW_TEST_DEVICE"), &device), "ww_device_open");
+	if (getenv("WARPWAY_MPI_NODE")) {
+		others_on_nodes();
+		say("ok");
+		return test_finish();
+	}
 	arrays_of_all_ranks();
 	slices_of_pools();
 	some_have_none();

@@ -26,6 +26,7 @@ static const char help[] =
 	"WARPWAY_MPI_ROUTE=staged stages all; =direct sends large messages inside a node from GPU to GPU,\n"
 	"even if the MPI takes device pointers itself; =auto, the default, does so if the MPI does not;\n"
 	"WARPWAY_MPI_COLLECTIVES=direct does so with broadcasts, reductions and the like, too;\n"
+	"=hierarchical, to be set in all ranks, also has broadcasts and sums go node by node;\n"
 	"WARPWAY_MPI_LIBRARY names another file than the installed one.\n"
 	"Exit codes: the program's; 2 wrong use, or no library for its MPI; 127 it cannot be started.\n";
 

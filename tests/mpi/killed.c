@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank_killed.c - the other rank is killed while the direct route is in use
+ * killed.c - the broker or the other rank is killed while the direct route is in use
  *
- * Rank 0 sees that rank 1 has ended. Launchers end a job when a rank is killed, so mpi_test.py has
- * them start a shell that starts the rank. Ranks leave without MPI_Finalize(), which would wait for
- * the other one.
+ * When rank 1 is killed, rank 0 waits until it has ended. Launchers end a job when a rank is
+ * killed, so mpi_test.py has them start a shell that starts the rank. Ranks leave without
+ * MPI_Finalize(), which would wait for the other one.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -19,6 +19,33 @@
 #include "mpi_test.h"
 
 #define LIMIT_MS 60000
+
+/* Messages under way when the broker is killed come, and later ones come in some way. */
+void broker_killed(void)
+{
+	struct ww_broker_info broker = WW_INIT(struct ww_broker_info);
+	struct place place = place_new(DATA, true);
+	MPI_Request request;
+
+	if (rank == 0) {
+		fill(place.at, DATA, 1);
+		OK(MPI_Isend(place.at, DATA, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &request));
+		MUST(ww_broker_info_get(NULL, &broker) == WW_OK);
+		MUST(kill((pid_t)broker.supervisor_pid, SIGKILL) == 0);
+		MUST(kill((pid_t)broker.pid, SIGKILL) == 0);
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	}
+	barrier();
+	if (rank == 1)
+		receive(DATA, true, DATA, 1);
+	for (int tag = 2; tag < 10; tag++) {
+		if (rank == 0)
+			send_device(DATA, tag);
+		else
+			receive(DATA, tag % 2, DATA, tag);
+	}
+	place_free(&place);
+}
 
 static void kill_self(void)
 {
