@@ -249,9 +249,9 @@ CASE(unref_broker_before_memory, NEEDS_EXPORT)
 	ww_memory_unref(put);
 	pattern_verify(got, 1);
 	ww_memory_unref(got); /* and with it the connection */
-	agent_tell(&maker, "get ours");
-	agent_answers(&maker, WW_ERR_NOT_FOUND);
-	agent_end(&maker);
 	MUST_OK(broker_open_patient(NULL, &scene.broker));
+	scene_has_objects(0);
+	agent_must(&maker, WW_ERR_NOT_FOUND, "get ours");
+	agent_end(&maker);
 	scene_end();
 }
