@@ -102,7 +102,8 @@ WW_API int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_
  * @direct_sent_bytes: of data in these
  * @direct_received:   messages that came by that route
  * @direct_received_bytes: of data in these
- * @direct_collectives: collectives in which no data was staged
+ * @direct_collectives: collectives in which no data was staged; of a hierarchical one, its steps
+ *                     inside the node
  * @takes_direct:      1: this rank takes messages by that route; it may begin to at any call
  * @reserved:          0
  */

@@ -581,9 +581,9 @@ def describe(row):
         limit = ", as much as was received" if buffer.received else ""
         parts.append(f"`{buffer.name}` ({buffer.shape}) is {uses}{limit}")
     if "direct" in row.marks:
-        parts.append("what is sent may go by the direct route")
+        parts.append("a large message may go directly")
     if "agreed" in row.marks and row.kind == "blocking":
-        parts.append("if all ranks agree, the data go by the direct route")
+        parts.append("with `WARPWAY_MPI_COLLECTIVES` large data may go directly")
     return "; ".join(parts)
 
 
@@ -597,7 +597,8 @@ def page(options):
           "complete. Calls on requests write what has become complete. If a buffer is read and written, all\n"
           "of it is read at the call and written at the end. With `MPI_IN_PLACE` the receive buffer is read,\n"
           "too. `ranks` are those one talks to, `members` those of the own group; `sources` and\n"
-          "`destinations` are the neighbours of a topology. What is not in the table has no buffer, request,\n"
+          "`destinations` are the neighbours of a topology. What goes directly, and when, is in sections 4 to 6\n"
+          "of [the tutorial](tutorial/mpi.md). What is not in the table has no buffer, request,\n"
           "status or message.")
     last = None
     for heading, row in read_table(options.table):

@@ -238,7 +238,16 @@ void ww_mpi_direct_stop(const char *why)
 
 const char *ww_mpi_direct_problem(void)
 {
-	return atomic_load(&is_stopped) ? problem : NULL;
+	if (atomic_load(&is_stopped))
+		return problem;
+	switch (atomic_load(&ww_mpi_direct_state)) {
+	case WW_MPI_QUIET:
+		return "no message or receive of this rank had a large device buffer";
+	case WW_MPI_WATCHING:
+		return "a request from before the first large device buffer is still there";
+	default:
+		return NULL;
+	}
 }
 
 /* Whether calls of a function come to this library, whoever makes them. */

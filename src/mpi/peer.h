@@ -89,7 +89,7 @@ bool ww_mpi_is_threaded(void);
 /* The direct route has failed here: this rank sends nothing more by it. @why: for the report. */
 void ww_mpi_direct_stop(const char *why);
 
-/* NULL: it works, or nothing needed it. */
+/* Why this rank takes no messages directly; NULL: it does. */
 const char *ww_mpi_direct_problem(void);
 
 uint64_t ww_mpi_now_ns(void);

@@ -150,6 +150,9 @@ def refusals():
             (["--mpi", GIVEN["calls"]], {"WARPWAY_MPI_LIBRARY": "/no/file"}, 2, "WARPWAY_MPI_LIBRARY"),
             (["--mpi=" + GIVEN["abi"], "/no/program"], {"WARPWAY_MPI_LIBRARY": GIVEN["library"]}, 127,
              "cannot start /no/program"),
+            (["--mpi", "/no/program"], {}, 127, "there is no such file"),
+            (["--mpi=" + {"openmpi": "mpich", "mpich": "openmpi"}[GIVEN["abi"]], GIVEN["calls"]], {}, 2,
+             "is linked with " + GIVEN["abi"]),
             (["--help"], {}, 0, "Usage: warpway run")):
         done = subprocess.run([GIVEN["warpway"], "run", *words], env=dict(plain, **more), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)

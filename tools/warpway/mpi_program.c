@@ -155,13 +155,24 @@ static bool find_in_path(const char *program, char *out_path, size_t room)
 	return false;
 }
 
-enum mpi_abi mpi_abi_of(const char *program)
+bool mpi_program_is_there(const char *program)
 {
 	char path[4096];
-	enum mpi_abi abi = MPI_ABI_UNKNOWN;
 
-	if (find_in_path(program, path, sizeof(path)))
-		abi = abi_of_file(path);
+	return find_in_path(program, path, sizeof(path)) && !access(path, F_OK);
+}
+
+enum mpi_abi mpi_abi_linked(const char *program)
+{
+	char path[4096];
+
+	return find_in_path(program, path, sizeof(path)) ? abi_of_file(path) : MPI_ABI_UNKNOWN;
+}
+
+enum mpi_abi mpi_abi_of(const char *program)
+{
+	enum mpi_abi abi = mpi_abi_linked(program);
+
 	if (abi)
 		return abi;
 	if (getenv("OMPI_COMM_WORLD_SIZE"))

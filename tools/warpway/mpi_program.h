@@ -19,10 +19,11 @@ const char *mpi_abi_name(enum mpi_abi abi);
 /* MPI_ABI_UNKNOWN: it is none of the names. */
 enum mpi_abi mpi_abi_find(const char *name);
 
-/*
- * What the program itself is linked with, else what the launcher's variables say.
- * @program: as execvp() takes it
- */
+/* Whether there is a file of that name. @program: as execvp() takes it */
+bool mpi_program_is_there(const char *program);
+/* What the program itself is linked with; MPI_ABI_UNKNOWN: it does not say. */
+enum mpi_abi mpi_abi_linked(const char *program);
+/* The same, else what the launcher's variables say. */
 enum mpi_abi mpi_abi_of(const char *program);
 
 /* The file to be preloaded. Return: whether there is one. */

@@ -35,8 +35,15 @@ static int take_mpi(const char *argument, const char *program, enum mpi_abi *out
 	const char *name = strchr(argument, '=');
 
 	if (name) {
+		enum mpi_abi linked = mpi_abi_linked(program);
+
 		*out_abi = mpi_abi_find(name + 1);
-		return *out_abi ? 0 : refuse("--mpi=%s: the MPIs are openmpi and mpich", name + 1);
+		if (!*out_abi)
+			return refuse("--mpi=%s: the MPIs are openmpi and mpich", name + 1);
+		return !linked || linked == *out_abi
+			? 0
+			: refuse("--mpi=%s: %s is linked with %s", name + 1, program,
+				  mpi_abi_name(linked));
 	}
 	*out_abi = mpi_abi_of(program);
 	return *out_abi
@@ -83,6 +90,10 @@ int verb_run(int argc, char *argv[])
 	i += i < argc && !strcmp(argv[i], "--");
 	if (i >= argc)
 		return refuse("a program is missing; see `warpway run --help`");
+	if (!mpi_program_is_there(argv[i])) {
+		refuse("cannot start %s: there is no such file", argv[i]);
+		return EXIT_NOT_STARTED;
+	}
 	if (!mpi)
 		return refuse("what for? say --mpi; see `warpway run --help`");
 	code = take_mpi(mpi, argv[i], &abi);
