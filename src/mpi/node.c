@@ -2,13 +2,13 @@
 /*
  * node.c - see node.h
  *
- * A communicator gets its levels at the first call for which all ranks say yes, or is marked as one
- * without levels. All decide alike: what one rank cannot do, none does.
+ * A communicator gets its levels at the first call for which all ranks say yes, or is marked as
+ * one without levels. All decide alike: what one rank cannot do, none does.
  *
  * What the levels call are the MPI's functions as a program calls them: inside a node collective.h
  * sees them, and between nodes they are staged. If a step fails, the error handler is called at
- * once, as a rank that fails before it takes part leaves the others waiting, in any MPI. If the step
- * between nodes fails, the leader tells the ranks of its node, which then have no data.
+ * once: a rank that fails before it takes part leaves the others waiting, as in any MPI. If the
+ * step between nodes fails, the leader tells the ranks of its node, which then have no data.
  */
 #include "mpi/node.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS SHARE THREADS
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES SHARE THREADS
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
 preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
@@ -17,7 +17,7 @@ import tempfile
 import launch
 
 NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "direct",
-         "errors", "share", "threads")
+         "errors", "nodes", "share", "threads")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -104,6 +104,14 @@ def direct(launcher):
                                                  **more)
         good = code == 0 and said == [["ok"], ["ok"]]
         case(f"the direct route: {cases}", None if good else f"exit code {code}: {output}{said}")
+
+
+def nodes(launcher):
+    """Hierarchical collectives."""
+    code, output, said = launcher.transcript(4, [*launch.NODES, GIVEN["nodes"], "device"], False, WARPWAY_MPI_ROUTE="direct",
+                                             WARPWAY_MPI_COLLECTIVES="hierarchical")
+    good = code == 0 and said == [["ok"]] * 4
+    case("collectives between two nodes", None if good else f"exit code {code}: {output}{said}")
 
 
 def rank_killed(launcher):
@@ -223,6 +231,7 @@ def main():
     compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
+    nodes(launcher)
     rank_killed(launcher)
     report(launcher)
     errors(launcher)
