@@ -251,6 +251,8 @@ contains
     call claim(status /= 0 .and. contains_text(output, 'the memory is closed'), 'so does one of ours')
     status = run_quietly('die late', output)
     call claim(status /= 0 .and. contains_text(output, 'WW_TIMED_OUT'), 'so does the end of the time')
+    status = run_quietly('nonsense', output)
+    call claim(status /= 0, 'a process of these tests that fails is noticed')
     status = run_quietly('die types', output)
     call claim(status /= 0 .and. contains_text(output, 'two types'), 'objects of two types')
   end subroutine
