@@ -17,17 +17,24 @@ contains
     real(c_double) :: by
     type(ww_memory) :: memory
     type(ww_array) :: array
-    type(ww_value) :: value
+    type(ww_value) :: values(2)
+    character(len=200) :: message
+    integer :: stat
 
-    call call%argument(1, value)
-    call ww_get(value, memory, array)
-    call call%argument(2, value)
-    call ww_get(value, by)
+    call call%argument(1, values(1))
+    call call%argument(2, values(2))
+    if (call%has_failed()) return
+    call ww_get(values(1), memory, array)
+    call ww_get(values(2), by)
     if (by <= 0) then
       call call%fail(ww_err_invalid, 'the factor must be positive')
       return
     end if
-    call ww_view(memory, array, x)
+    call ww_view(memory, array, x, stat=stat, errmsg=message)
+    if (stat /= ww_ok) then
+      call call%fail(stat, message)
+      return
+    end if
     x = x * by
     call call%result(1, ww_arg(sum(x)))
     call ww_end_view(x)

@@ -303,16 +303,21 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     character(kind=c_char), allocatable :: chars(:)
     integer(c_int32_t) :: status
-    integer(c_int64_t) :: start
+    integer(c_int64_t) :: start, lengths(ww_array_dims)
     type(ww_dtype) :: dtype
+    integer :: i
 
     status = ww_ok
     start = 0
+    lengths = 0
+    do i = 1, min(size(shape), ww_array_dims)
+      lengths(i) = shape(size(shape) + 1 - i)
+    end do
     if (present(offset)) start = offset
     call c_text(trim(type_name), chars, status)
     if (status == ww_ok) status = ww_dtype_parse(chars, dtype)
     if (status == ww_ok) status = ww_array_set(array, dtype, size(shape, kind=c_int32_t), &
-      shape(size(shape):1:-1), offset=start)
+      lengths, offset=start)
     call settle(status, stat, errmsg)
   end subroutine
 
@@ -320,9 +325,13 @@ contains
     !! The shape of an array in Fortran's order.
     type(ww_array), intent(in) :: array
     integer(c_int64_t), allocatable :: shape(:)
-    integer :: n
+    integer :: n, i
+
     n = max(0, min(array%ndim, ww_array_dims))
-    shape = array%shape(n:1:-1)
+    allocate (shape(n))
+    do i = 1, n
+      shape(i) = array%shape(n + 1 - i)
+    end do
   end function
 
   function ww_type_name(array) result(name)

@@ -34,6 +34,7 @@ module warpway_service
     procedure :: result => call_result
     procedure :: stream => call_stream
     procedure :: fail => call_fail
+    procedure :: has_failed => call_has_failed
     procedure :: is_cancelled => call_is_cancelled
     procedure :: info => call_info
   end type
@@ -41,7 +42,9 @@ module warpway_service
   abstract interface
     subroutine ww_function(call)
       !! A function of a service. It sets all results and returns, or calls call%fail() and returns.
-      !! A call of call%argument() or call%result() that fails fails the call, too.
+      !! A call%argument() or call%result() that fails without stat fails the call, too: look at
+      !! call%has_failed() before what it gave is used. Other procedures get stat here: without it
+      !! their errors end the server.
       import :: ww_call
       type(ww_call), intent(inout) :: call
     end subroutine
@@ -339,6 +342,12 @@ contains
     self%status = status
     if (c_associated(self%object)) self%status = ww_call_fail(self%object, status, chars)
   end subroutine
+
+  logical function call_has_failed(self)
+    !! Whether fail() was called, or an argument() or a result() has failed.
+    class(ww_call), intent(in) :: self
+    call_has_failed = self%status /= ww_ok
+  end function
 
   logical function call_is_cancelled(self)
     !! Whether nobody waits for the call any more.

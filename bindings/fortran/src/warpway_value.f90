@@ -14,9 +14,10 @@ module warpway_value
 
   type :: ww_argument
     !! An argument or a result on its way into a call. It keeps no memory or timeline open.
+    !! (Nothing in it is allocatable: gfortran 12 does not release that of [ww_arg('text')].)
     private
     type(ww_value) :: value
-    character(kind=c_char), allocatable :: bytes(:)
+    character(kind=c_char) :: bytes(ww_call_bytes_max)
     type(ww_array) :: array
     logical :: has_array = .false.
   end type
@@ -114,8 +115,8 @@ contains
     type(ww_argument) :: argument
     integer :: i
     argument%value%kind = ww_argument_bytes
-    allocate (argument%bytes(len(text)))
-    do i = 1, len(text)
+    argument%value%bytes = len(text)
+    do i = 1, min(len(text), ww_call_bytes_max)
       argument%bytes(i) = text(i:i)
     end do
   end function
@@ -144,12 +145,11 @@ contains
     type(ww_value) :: value
 
     value = argument%value
-    if (allocated(argument%bytes)) then
-      value%bytes = size(argument%bytes, kind=c_int64_t)
-      if (value%bytes > 0) value%data = c_loc(argument%bytes)
-    end if
+    if (value%bytes > 0) value%data = c_loc(argument%bytes)
     if (argument%has_array) value%array = c_loc(argument%array)
     if (status /= ww_ok) return
+    if (value%bytes > ww_call_bytes_max) &
+      status = fail(ww_err_limit, 'a text in a call has at most 4096 characters')
     if (value%kind == ww_argument_array .and. .not. c_associated(value%memory)) &
       status = fail(ww_err_invalid, 'the memory of an argument is closed, or was never opened')
     if (value%kind == ww_argument_timeline .and. .not. c_associated(value%timeline)) &
