@@ -33,7 +33,7 @@ help: ## this list
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
 
-setup-all: ## install also what the parts need that are built only where it is found: MPI
+setup-all: ## install also what the parts need that are built only where it is found: MPI, Fortran
 	@scripts/setup --all
 
 setup-check: # also what the tests of the Python package need
