@@ -24,11 +24,16 @@ import org.junit.platform.launcher.core.LauncherFactory;
  */
 public final class Tap implements TestExecutionListener {
 	private static final Class<?>[] ALL = {
+			BarrierTest.class,
 			BrokerTest.class,
 			DeviceTest.class,
+			EventTest.class,
+			HandleTest.class,
 			LayoutTest.class,
 			LoaderTest.class,
 			MemoryTest.class,
+			PoolTest.class,
+			TimelineTest.class,
 			WatchTest.class,
 	};
 	private static final String LIMIT = "junit.jupiter.execution.timeout.default";

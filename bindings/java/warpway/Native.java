@@ -109,4 +109,35 @@ final class Native {
 	static native int inFlightGet(long list, int index, byte[] out);
 	static native int inFlightRevoke(long broker, byte[] token, long olderNs, long[] out);
 	static native int inFlightLimit(int count, long bytes);
+
+	static native int timelineCreate(long flags, long value, long[] out);
+	static native int timelinePrepare(long timeline, long device);
+	static native int timelineSignal(long timeline, long value);
+	static native int timelineStreamSignal(long timeline, long stream, long value);
+	static native int timelineWait(long timeline, long value, long timeoutNs, long cancel);
+	static native int timelineStreamWait(long timeline, long stream, long value, long flags,
+			long timeoutNs, long cancel);
+	static native int timelineQuery(long timeline, long value);
+	static native int timelineInfo(long timeline, byte[] out);
+	static native int timelineExport(long timeline, long broker, byte[] params, byte[] out);
+	static native int timelineImport(long broker, byte[] token, long[] out);
+	static native int timelinePut(long timeline, long broker, byte[] name, byte[] params);
+	static native int timelineGet(long broker, byte[] name, long timeoutNs, long cancel,
+			long[] out);
+	static native int eventCreate(long device, long flags, long[] out);
+	static native int eventRecord(long event, long stream);
+	static native int eventStreamWait(long event, long stream);
+	static native int eventSynchronize(long event, long timeoutNs, long cancel);
+	static native int eventQuery(long event);
+	static native int eventHandleGet(long event, byte[] out);
+	static native int eventHandleOpen(long device, byte[] handle, long[] out);
+	static native int eventExport(long event, long broker, byte[] params, byte[] out);
+	static native int eventImport(long device, long broker, byte[] token, long[] out);
+	static native int barrierCreate(long broker, byte[] name, byte[] params, byte[] out);
+	static native int barrierGet(long broker, byte[] name, int rank, long timeoutNs, long cancel,
+			long[] out);
+	static native int barrierImport(long broker, byte[] token, int rank, long timeoutNs,
+			long cancel, long[] out);
+	static native int barrierWait(long barrier, long timeoutNs, long cancel);
+	static native int barrierInfo(long barrier, byte[] out);
 }
