@@ -26,13 +26,16 @@ public final class Tap implements TestExecutionListener {
 	private static final Class<?>[] ALL = {
 			BarrierTest.class,
 			BrokerTest.class,
+			ChannelTest.class,
 			DeviceTest.class,
 			EventTest.class,
 			HandleTest.class,
 			LayoutTest.class,
 			LoaderTest.class,
 			MemoryTest.class,
+			PeerTest.class,
 			PoolTest.class,
+			PublisherTest.class,
 			TimelineTest.class,
 			WatchTest.class,
 	};

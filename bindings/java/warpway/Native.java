@@ -140,4 +140,28 @@ final class Native {
 			long cancel, long[] out);
 	static native int barrierWait(long barrier, long timeoutNs, long cancel);
 	static native int barrierInfo(long barrier, byte[] out);
+
+	static native int channelCreate(long device, long broker, byte[] name, byte[] params,
+			byte[] array, long[] out);
+	static native int channelGet(long device, long broker, byte[] name, byte[] params,
+			byte[] metadataType, byte[] array, long timeoutNs, long cancel, long[] out);
+	static native int channelImport(long device, long broker, byte[] token, byte[] params,
+			byte[] metadataType, byte[] array, long[] out);
+	static native int channelExport(long channel, byte[] params, byte[] out);
+	static native int channelAcquire(long channel, long stream, long timeoutNs, long cancel,
+			byte[] out);
+	static native int channelPublish(long channel, byte[] frame, long stream, long bytes,
+			long[] shape, byte[] metadata);
+	static native int channelDiscard(long channel, byte[] frame, long stream);
+	static native int channelReceive(long channel, long stream, long timeoutNs, long cancel,
+			byte[] out);
+	static native int channelRelease(long channel, byte[] frame, long stream);
+	static native byte[] frameMetadata(byte[] frame);
+	static native int frameMemory(byte[] frame, long[] out);
+	static native int channelWaitAny(long[] channels, long timeoutNs, long cancel, long[] out);
+	static native int channelInfo(long channel, byte[] out);
+	static native int channelConsumer(long channel, int index, byte[] out);
+	static native int channelWaitConsumers(long channel, int count, long timeoutNs, long cancel);
+	static native int channelEvict(long channel, int consumer);
+	static native int channelNextEvent(long channel, long timeoutNs, long cancel, byte[] out);
 }
