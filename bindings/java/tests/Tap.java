@@ -24,20 +24,10 @@ import org.junit.platform.launcher.core.LauncherFactory;
  */
 public final class Tap implements TestExecutionListener {
 	private static final Class<?>[] ALL = {
-			BarrierTest.class,
-			BrokerTest.class,
-			ChannelTest.class,
-			DeviceTest.class,
-			EventTest.class,
-			HandleTest.class,
-			LayoutTest.class,
-			LoaderTest.class,
-			MemoryTest.class,
-			PeerTest.class,
-			PoolTest.class,
-			PublisherTest.class,
-			TimelineTest.class,
-			WatchTest.class,
+			BarrierTest.class, BrokerTest.class, CallTest.class, ChannelTest.class,
+			DeviceTest.class, EventTest.class, HandleTest.class, LayoutTest.class, LoaderTest.class,
+			MemoryTest.class, MisuseTest.class, PeerTest.class, PoolTest.class, PublisherTest.class,
+			TimelineTest.class, WaitTest.class, WatchTest.class,
 	};
 	private static final String LIMIT = "junit.jupiter.execution.timeout.default";
 

@@ -164,4 +164,39 @@ final class Native {
 	static native int channelWaitConsumers(long channel, int count, long timeoutNs, long cancel);
 	static native int channelEvict(long channel, int consumer);
 	static native int channelNextEvent(long channel, long timeoutNs, long cancel, byte[] out);
+
+	static native int clientOpen(long broker, byte[] name, int flags, int gid, long timeoutNs,
+			long cancel, long[] out);
+	static native int clientImport(long broker, byte[] token, int flags, int gid, long[] out);
+	static native int clientServiceInfo(long client, byte[] out);
+	static native int clientFunction(long client, int index, byte[] out);
+	static native int clientWaitReady(long client, long timeoutNs, long cancel);
+	static native int clientFind(long client, byte[] name, byte[] signature, long timeoutNs,
+			long cancel, long[] out);
+	static native int clientSubmit(long client, int function, long[] numbers, byte[][] pieces,
+			byte[] params, long after, boolean call, long timeoutNs, long cancel, long[] out);
+	static native int clientLaneTimeline(long client, int lane, long timeoutNs, long cancel,
+			long[] out);
+	static native int ticketWait(long ticket, long timeoutNs, long cancel);
+	static native int ticketResult(long ticket, int index, long[] numbers, byte[][] pieces);
+	static native void ticketCancel(long ticket);
+	static native int ticketInfo(long ticket, byte[] out);
+
+	static native int serviceCreate(long device, long broker, byte[] name, byte[] params,
+			long[] out);
+	static native int serviceOffer(long service, byte[] name, byte[] signature, Object offer,
+			int flags, long[] out);
+	static native void offerFree(long reference);
+	static native int serviceStart(long service);
+	static native int serviceServe(long service, long timeoutNs, long cancel);
+	static native int serviceDrain(long service);
+	static native int serviceExport(long service, int access, byte[] params, byte[] out);
+	static native int serviceInfo(long service, byte[] out);
+	static native int serviceFunction(long service, int index, byte[] out);
+	static native int callArgument(long call, int index, long[] numbers, byte[][] pieces);
+	static native int callResult(long call, int index, long[] numbers, byte[][] pieces);
+	static native int callStream(long call, long[] out);
+	static native int callFail(long call, int status, byte[] message);
+	static native boolean callIsCancelled(long call);
+	static native int callInfo(long call, byte[] out);
 }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package warpway;
+
+import java.time.Duration;
+
+/** How a call of a function is made. */
+public final class CallOptions {
+	private static final long REPEAT = 1;
+
+	private int lane;
+	private Duration deadline = Duration.ZERO;
+	private long dependsOn;
+	private long afterValue;
+	private boolean repeat;
+	Timeline after;
+
+	/** Makes options that say nothing yet: lane 0, without a deadline. */
+	public CallOptions() {
+	}
+
+	/**
+	 * Sets the lane: calls of one lane run in their order.
+	 *
+	 * @param number 0 to 63
+	 * @return this
+	 */
+	public CallOptions lane(int number) {
+		lane = number;
+		return this;
+	}
+
+	/**
+	 * Sets how long the call may wait until its function is started.
+	 *
+	 * @param time from the call on; zero: without an end
+	 * @return this
+	 */
+	public CallOptions deadline(Duration time) {
+		deadline = time;
+		return this;
+	}
+
+	/**
+	 * Has the call fail if another one does.
+	 *
+	 * @param call {@link CallResults#number} of one of the client's last 1,023 calls, or {@link
+	 *     PendingCall#number}
+	 * @return this
+	 */
+	public CallOptions dependsOn(long call) {
+		dependsOn = call;
+		return this;
+	}
+
+	/**
+	 * Starts the call when a timeline has reached a value.
+	 *
+	 * @param timeline which is waited for by the server, in the lane
+	 * @param value that it reaches
+	 * @return this
+	 */
+	public CallOptions after(Timeline timeline, long value) {
+		after = timeline;
+		afterValue = value;
+		return this;
+	}
+
+	/**
+	 * Has {@link RemoteFunction#call} make the call again, by the next server of the name, if the
+	 * server ends before it has answered. The function must be offered as idempotent.
+	 *
+	 * @return this
+	 */
+	public CallOptions repeat() {
+		repeat = true;
+		return this;
+	}
+
+	boolean isRepeated() {
+		return repeat;
+	}
+
+	byte[] params() {
+		return Struct.sized(56).u32(lane).u64(Wait.nanos(deadline)).u64(dependsOn).u64(0).u64(0)
+				.u64(afterValue).u64(repeat ? REPEAT : 0).array();
+	}
+}
