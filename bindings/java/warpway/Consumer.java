@@ -24,7 +24,7 @@ public final class Consumer extends Channel implements Iterable<Frame> {
 			Duration timeout) throws InterruptedException {
 		long[] out = new long[1];
 		byte[] text = Struct.text(name);
-		byte[] type = Struct.text(options.metadataType);
+		byte[] type = Struct.optional(options.metadataType);
 		byte[] params = options.params(flags);
 		byte[] array = Layout.array(options.layout);
 		try (NativeObject of = device.use()) {
@@ -66,7 +66,7 @@ public final class Consumer extends Channel implements Iterable<Frame> {
 		long[] out = new long[1];
 		try (NativeObject of = device.use(); NativeObject from = broker.use()) {
 			Status.checkOk(Native.channelImport(of.address, from.address, token.array(),
-					options.params(0), Struct.text(options.metadataType),
+					options.params(0), Struct.optional(options.metadataType),
 					Layout.array(options.layout), out));
 		}
 		return new Consumer(out[0]);
@@ -170,10 +170,11 @@ public final class Consumer extends Channel implements Iterable<Frame> {
 	}
 
 	/**
-	 * Makes a publisher of the frames, for one subscriber at a time, since all of the process's
-	 * subscribers of one consumer would share its frames. It receives a frame only when the
-	 * subscriber has requested one, and queues none: what happens to frames meanwhile says the
-	 * policy of the channel. A frame is valid until {@code onNext} returns; then it is closed.
+	 * Makes a publisher of the frames, for one subscriber at a time, since several would share the
+	 * frames of one consumer. It receives a frame only when the subscriber has requested one, and
+	 * queues none: what happens to frames meanwhile says the policy of the channel. A frame is
+	 * valid until {@code onNext} returns; then it is closed. A frame that comes while the
+	 * subscriber cancels is dropped.
 	 *
 	 * @param executor runs the subscriber's methods. It has one thread at work while the subscriber
 	 *     has requested frames, and none otherwise

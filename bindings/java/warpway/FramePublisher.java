@@ -14,6 +14,8 @@ final class FramePublisher implements Flow.Publisher<Frame> {
 	private final Consumer consumer;
 	private final Executor executor;
 	private final AtomicReference<Frames> current = new AtomicReference<>();
+	/** Held while receiving: a cancelled subscription ends that before the next one begins. */
+	private final Object turn = new Object();
 
 	FramePublisher(Consumer consumer, Executor executor) {
 		this.consumer = consumer;
@@ -77,7 +79,9 @@ final class FramePublisher implements Flow.Publisher<Frame> {
 		private void run() {
 			try {
 				while (goesOn()) {
-					step();
+					synchronized (turn) {
+						step();
+					}
 				}
 			} catch (InterruptedException exception) {
 				Thread.currentThread().interrupt();
@@ -90,6 +94,9 @@ final class FramePublisher implements Flow.Publisher<Frame> {
 		private void step() throws InterruptedException {
 			if (refused != null) {
 				fail(refused);
+				return;
+			}
+			if (isDone) {
 				return;
 			}
 			try (Frame frame = consumer.receive(SLICE)) {
