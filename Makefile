@@ -33,7 +33,7 @@ help: ## this list
 setup: ## install what building needs, if anything is missing
 	@scripts/setup
 
-setup-all: ## install also what the parts need that are built only where it is found: MPI, Fortran
+setup-all: ## install also what the parts need that are built only where it is found: MPI, Fortran, Java
 	@scripts/setup --all
 
 setup-check: # also what the tests of the Python package need
@@ -135,9 +135,9 @@ sanitize-address: ## as check, with the address and undefined-behaviour sanitize
 # It takes up to ten times as long, so what has one thread only, or is no program of ours, is left to the others.
 TSAN = -Doptimization=1 -Db_sanitize=thread -Db_lundef=false
 # Suite supervisor counts threads, and this sanitizer adds one. Suite broker starts hundreds of processes, each of which
-# takes a second to start with this sanitizer. Python is not built with it, and cannot load what is.
+# takes a second to start with this sanitizer. Python and a JVM are not built with it, and cannot load what is.
 TSAN_SUITES = --no-suite fuzz --no-suite torture --no-suite examples --no-suite abi --no-suite broker \
-	--no-suite supervisor --no-suite python
+	--no-suite supervisor --no-suite python --no-suite java
 TSAN_TESTS ?=
 tsan: sanitize-thread
 sanitize-thread: ## as check, with the thread sanitizer; TSAN_TESTS='NAME...' runs only these

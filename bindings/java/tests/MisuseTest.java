@@ -63,16 +63,16 @@ class MisuseTest {
 				() -> Service.create(device, broker, "a", null),
 				() -> Client.open(broker, null, Runnable::run), () -> Watch.create(null, "", true),
 				() -> Layout.of(null, 1), () -> Layout.of(DType.INT8, (long[]) null),
-				() -> Token.of((byte[]) null),
+				() -> Token.of((byte[]) null), () -> Token.of((String) null),
+				() -> broker.stat(null), () -> broker.remove(null), () -> broker.list(null),
+				() -> DType.of(null), () -> Timeline.get(broker, null, NOW),
+				() -> Memory.get(device, broker, null, Access.READ, NOW),
+				() -> timeline.put(broker, null, new NameOptions()),
 			};
 			for (int i = 0; i < calls.length; i++) {
 				int number = i;
 				assertThrows(NullPointerException.class, calls[i]::run, () -> "call " + number);
 			}
-			fails(Status.INVALID, () -> broker.stat(null));
-			fails(Status.INVALID, () -> broker.remove(null));
-			fails(Status.INVALID, () -> Token.of((String) null));
-			fails(Status.INVALID, () -> DType.of(null));
 		}
 	}
 

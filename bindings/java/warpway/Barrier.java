@@ -32,7 +32,7 @@ public final class Barrier extends Handle {
 		byte[] params = Struct.sized(40).u32(count).u32(options.mode()).u32(options.gid())
 				.u64(options.flags()).u64(escrow.escrowNs()).u32(escrow.uses()).array();
 		try (NativeObject by = broker.use()) {
-			Status.checkOk(Native.barrierCreate(by.address, Struct.text(name), params, token));
+			Status.checkOk(Native.barrierCreate(by.address, Struct.optional(name), params, token));
 		}
 		return new Token(token);
 	}

@@ -39,7 +39,7 @@ public final class Broker extends Handle {
 	 */
 	public static Broker open(String address, boolean start, Duration timeout) {
 		long[] out = new long[1];
-		Status.check(Native.brokerOpen(Struct.text(address), !start, Wait.nanos(timeout), out));
+		Status.check(Native.brokerOpen(Struct.optional(address), !start, Wait.nanos(timeout), out));
 		return new Broker(out[0]);
 	}
 

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -82,6 +83,15 @@ public final class Client extends Handle {
 		calls.end();
 	}
 
+	/** Runs a task on the executor; in this thread if the executor has ended. */
+	void execute(Runnable task) {
+		try {
+			executor.execute(task);
+		} catch (RejectedExecutionException exception) {
+			task.run();
+		}
+	}
+
 	void watch(PendingCall call) {
 		calls.add(call);
 	}
@@ -136,7 +146,7 @@ public final class Client extends Handle {
 			throws InterruptedException {
 		long[] out = new long[1];
 		byte[] text = Struct.text(name);
-		byte[] expected = Struct.text(signature);
+		byte[] expected = Struct.optional(signature);
 		int status = Wait.run(object, timeout, (timeoutNs, cancel) ->
 				Native.clientFind(object.address, text, expected, timeoutNs, cancel, out));
 		Broker.checkFound(status, name);

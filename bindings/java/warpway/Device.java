@@ -20,7 +20,7 @@ public final class Device extends Handle {
 	 */
 	public static Device open(String name) {
 		long[] out = new long[1];
-		Status.check(Native.deviceOpen(Struct.text(name), out));
+		Status.check(Native.deviceOpen(Struct.optional(name), out));
 		return new Device(out[0]);
 	}
 

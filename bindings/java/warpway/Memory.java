@@ -173,7 +173,7 @@ public final class Memory extends Handle {
 	 * @param options how; the memory is sealed by default: others get it for reading
 	 */
 	public void put(Broker broker, String name, PutOptions options) {
-		byte[] text = Struct.text(name);
+		byte[] text = Struct.optional(name);
 		try (NativeObject memory = use(); NativeObject to = broker.use()) {
 			Status.checkOk(Native.memoryPut(memory.address, to.address, text, options.params(),
 					Layout.array(options.layout), 0, 0));
@@ -192,7 +192,7 @@ public final class Memory extends Handle {
 	 */
 	public boolean put(Broker broker, String name, PutOptions options, Duration timeout)
 			throws InterruptedException {
-		byte[] text = Struct.text(name);
+		byte[] text = Struct.optional(name);
 		byte[] params = options.params();
 		byte[] array = Layout.array(options.layout);
 		try (NativeObject memory = use()) {

@@ -62,7 +62,7 @@ public final class PendingCall extends CompletableFuture<CallResults> {
 			return true;
 		}
 		CallException failed = problem;
-		client.executor.execute(() -> end(failed));
+		client.execute(() -> end(failed));
 		return true;
 	}
 
@@ -79,7 +79,7 @@ public final class PendingCall extends CompletableFuture<CallResults> {
 	/** The client is closed. */
 	void abandon() {
 		results.close();
-		client.executor.execute(() -> completeExceptionally(
+		client.execute(() -> completeExceptionally(
 				new IllegalStateException("the client was closed before the call had ended")));
 	}
 

@@ -21,7 +21,7 @@ public final class Producer extends Channel {
 	public static Producer create(Device device, Broker broker, String name,
 			ChannelOptions options) {
 		long[] out = new long[1];
-		byte[] text = Struct.text(name);
+		byte[] text = Struct.optional(name);
 		try (NativeObject of = device.use(); NativeObject in = broker.use()) {
 			Status.checkOk(Native.channelCreate(of.address, in.address, text, options.params(),
 					Layout.array(options.layout), out));

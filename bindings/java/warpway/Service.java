@@ -34,7 +34,7 @@ public final class Service extends Handle {
 	public static Service create(Device device, Broker broker, String name,
 			ServiceOptions options) {
 		long[] out = new long[1];
-		byte[] text = Struct.text(name);
+		byte[] text = Struct.optional(name);
 		try (NativeObject of = device.use(); NativeObject in = broker.use()) {
 			Status.checkOk(Native.serviceCreate(of.address, in.address, text, options.params(),
 					out));

@@ -101,11 +101,13 @@ final class Struct {
 		return isThere ? new Layout(bytes) : null;
 	}
 
-	/** A text for the library; null stays null. */
+	/** A text for the library, which may be left out: null stays null. */
+	static byte[] optional(String value) {
+		return value == null ? null : text(value);
+	}
+
+	/** A text for the library. */
 	static byte[] text(String value) {
-		if (value == null) {
-			return null;
-		}
 		byte[] bytes = value.getBytes(StandardCharsets.UTF_8);
 		if (value.indexOf(0) >= 0 || bytes.length >= TEXT_BYTES) {
 			throw new IllegalArgumentException("a text with a zero byte, or of more than "
