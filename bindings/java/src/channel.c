@@ -152,30 +152,23 @@ NATIVE(jint, channelRelease)(THREAD, jlong channel, jbyteArray frame_bytes, jlon
 	return ww_channel_release(object_of(channel), &frame, object_of(stream));
 }
 
-/* The metadata of a frame that is held. */
-NATIVE(jbyteArray, frameMetadata)(THREAD, jbyteArray frame_bytes)
+/* The metadata of a frame that is held, at an address. */
+NATIVE(jbyteArray, frameMetadata)(THREAD, jlong address, jint bytes)
 {
-	struct ww_frame frame;
-
-	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
-		return NULL;
-	return bytes_create(env, frame.metadata, frame.metadata_bytes);
+	return bytes_create(env, object_of(address), (size_t)bytes);
 }
 
 /*
  * The memory that a held frame lies in, and where: @out has the memory, a reference that the caller
  * owns, and the frame's offset in it.
  */
-NATIVE(jint, frameMemory)(THREAD, jbyteArray frame_bytes, jlongArray out)
+NATIVE(jint, frameMemory)(THREAD, jlong pointer, jlongArray out)
 {
-	struct ww_frame frame;
 	ww_memory *memory = NULL;
 	uint64_t offset = 0;
-
-	if (!struct_load(env, frame_bytes, &frame, sizeof(frame)))
-		return WW_ERR_VERSION;
-	ww_status status = ww_memory_find(frame.pointer, &memory, &offset);
+	ww_status status = ww_memory_find(object_of(pointer), &memory, &offset);
 	jlong place = (jlong)offset;
+
 	if (status == WW_OK)
 		(*env)->SetLongArrayRegion(env, out, 1, 1, &place);
 	return object_store(env, status, memory, out);

@@ -8,8 +8,8 @@
  *
  *   object      a jlong: the address of the library's object, 0 is NULL. The class Handle sees to
  *               it that no other thread releases the object during the call
- *   struct      a byte[]: the bytes of the struct as the library defines it. All of them have fixed
- *               widths and no padding, so Java writes and reads them field by field
+ *   struct      a byte[]: the bytes of the struct as the library defines it. All fields have fixed
+ *               widths, so Java writes and reads them one by one, padding too
  *   text        a byte[]: UTF-8, ended by a zero byte
  *   output      the element 0 of a long[], or the bytes of a byte[]
  *

@@ -27,7 +27,7 @@ public final class Tap implements TestExecutionListener {
 			BarrierTest.class, BrokerTest.class, CallTest.class, ChannelTest.class,
 			DeviceTest.class, EventTest.class, HandleTest.class, LayoutTest.class, LoaderTest.class,
 			MemoryTest.class, MisuseTest.class, PeerTest.class, PoolTest.class, PublisherTest.class,
-			TimelineTest.class, WaitTest.class, WatchTest.class,
+			TimelineTest.class, WaitTest.class, WatchTest.class, WorkQueueTest.class,
 	};
 	private static final String LIMIT = "junit.jupiter.execution.timeout.default";
 

@@ -1,61 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package warpway;
 
-import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * A ring of slots, into which one process writes frames that up to 32 others read in place: a
  * {@link Producer}, a {@link Consumer}, or an {@link Observer}, which sees what they do.
  */
-public abstract class Channel extends Handle {
-	/** Views of the slots by their addresses; under the lock. Buffers of users keep them. */
-	private final Map<Long, ByteBuffer> views = new HashMap<>();
-
+public abstract class Channel extends Ring {
 	Channel(long address) {
-		super(Kind.CHANNEL, address, new ReentrantLock(true));
+		super(Kind.CHANNEL, address);
 	}
 
 	@Override
-	public void close() {
-		super.close();
-		synchronized (views) {
-			views.clear();
-		}
+	int pointerOffset() {
+		return 16;
 	}
 
-	/** The view of a slot that is held. */
-	ByteBuffer slotView(FrameBytes frame) {
-		if (!frame.hasHostPointer()) {
-			throw new WarpwayException(Status.UNSUPPORTED, "the CPU does not reach the slots of "
-					+ "this channel on a GPU: copy them, or make the channel of kind HOST");
-		}
-		if (frame.capacity() > Views.BYTES_MAX) {
-			throw new WarpwayException(Status.LIMIT, "one buffer of Java views at most 1 GiB, and "
-					+ "not a slot of " + frame.capacity() + " bytes");
-		}
-		synchronized (views) {
-			return views.computeIfAbsent(frame.hostPointer(), address -> {
-				long[] place = new long[2];
-				Status.check(Native.frameMemory(frame.frame, place));
-				return Views.ofFound(place[0], place[1], frame.capacity());
-			});
-		}
+	@Override
+	int publish(byte[] frame, long stream, long bytes, long[] shape, byte[] metadata) {
+		return Native.channelPublish(object.address, frame, stream, bytes, shape, metadata);
 	}
 
-	/** After the consumer went on with another producer, whose slots are elsewhere. */
-	void forgetViews() {
-		synchronized (views) {
-			views.clear();
-		}
+	@Override
+	int discard(byte[] frame) {
+		return Native.channelDiscard(object.address, frame, 0);
 	}
 
 	/**

@@ -4,16 +4,19 @@ package warpway;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
-/** A struct ww_frame, and what Frame and Slot have in common: the bytes of a slot that is held. */
+/**
+ * A struct ww_frame or ww_work_frame, and what frames and slots have in common: the bytes of a slot
+ * that is held. From the pointer on, the fields of both structs are the same.
+ */
 abstract class FrameBytes implements AutoCloseable {
 	static final int BYTES = 144;
 	private static final int DIMS_MAX = 8;
 
-	final Channel channel;
+	final Ring channel;
 	final byte[] frame;
 	private boolean isHeld = true;
 
-	FrameBytes(Channel channel, byte[] frame) {
+	FrameBytes(Ring channel, byte[] frame) {
 		this.channel = channel;
 		this.frame = frame;
 	}
@@ -22,8 +25,13 @@ abstract class FrameBytes implements AutoCloseable {
 	public abstract void close();
 
 	/** The fields from the one at an offset on. */
-	private Struct field(int offset) {
+	final Struct field(int offset) {
 		return Struct.of(frame).skip(offset);
+	}
+
+	/** The fields from the one at an offset behind the pointer on. */
+	private Struct place(int offset) {
+		return field(channel.pointerOffset() + offset);
 	}
 
 	/**
@@ -50,7 +58,7 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return bytes
 	 */
 	public final long capacity() {
-		return field(40).u64();
+		return place(24).u64();
 	}
 
 	/**
@@ -59,7 +67,7 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return bytes
 	 */
 	public long bytes() {
-		return field(48).u64();
+		return place(32).u64();
 	}
 
 	/**
@@ -68,29 +76,38 @@ abstract class FrameBytes implements AutoCloseable {
 	 * @return nanoseconds on the clock of System.nanoTime(), which all processes share
 	 */
 	public final long submittedNs() {
-		return field(56).u64();
+		return place(40).u64();
 	}
 
 	final boolean hasHostPointer() {
-		return field(24).u64() != 0;
+		return place(8).u64() != 0;
 	}
 
 	final long hostPointer() {
-		return field(24).u64();
+		return place(8).u64();
+	}
+
+	final long pointer() {
+		return place(0).u64();
+	}
+
+	/** The metadata of a received frame, or the room of a slot for it. */
+	final long metadataAddress() {
+		return place(16).u64();
+	}
+
+	final int metadataBytes() {
+		return place(48).u32();
 	}
 
 	/** The shape in the struct; null: that of the channel. */
 	final long[] frameShape() {
-		long[] shape = new long[Math.min(field(68).u32(), DIMS_MAX)];
-		Struct dims = field(72);
+		long[] shape = new long[Math.min(place(52).u32(), DIMS_MAX)];
+		Struct dims = place(56);
 		for (int i = 0; i < shape.length; i++) {
 			shape[i] = dims.u64();
 		}
 		return shape.length == 0 ? null : shape;
-	}
-
-	final int frameGeneration() {
-		return field(136).u32();
 	}
 
 	/** What a call does with the slot. */
@@ -138,7 +155,7 @@ abstract class FrameBytes implements AutoCloseable {
 	final void copy(boolean in, ByteBuffer direct) {
 		held(object -> {
 			long[] place = new long[2];
-			Status.check(Native.frameMemory(frame, place));
+			Status.check(Native.frameMemory(pointer(), place));
 			try {
 				int bytes = direct.remaining();
 				return Status.check(in

@@ -156,14 +156,32 @@ final class Native {
 	static native int channelReceive(long channel, long stream, long timeoutNs, long cancel,
 			byte[] out);
 	static native int channelRelease(long channel, byte[] frame, long stream);
-	static native byte[] frameMetadata(byte[] frame);
-	static native int frameMemory(byte[] frame, long[] out);
+	static native byte[] frameMetadata(long address, int bytes);
+	static native int frameMemory(long pointer, long[] out);
 	static native int channelWaitAny(long[] channels, long timeoutNs, long cancel, long[] out);
 	static native int channelInfo(long channel, byte[] out);
 	static native int channelConsumer(long channel, int index, byte[] out);
 	static native int channelWaitConsumers(long channel, int count, long timeoutNs, long cancel);
 	static native int channelEvict(long channel, int consumer);
 	static native int channelNextEvent(long channel, long timeoutNs, long cancel, byte[] out);
+
+	static native int queueCreate(long device, long broker, byte[] name, byte[] params,
+			byte[] array, long[] out);
+	static native int queueGet(long device, long broker, byte[] name, int role, long timeoutNs,
+			long cancel, long[] out);
+	static native int queueImport(long device, long broker, byte[] token, int role, long[] out);
+	static native int queueExport(long queue, int access, byte[] params, byte[] out);
+	static native int queueClose(long queue);
+	static native int queueAcquire(long queue, long stream, long timeoutNs, long cancel,
+			byte[] out);
+	static native int queuePublish(long queue, byte[] frame, long stream, long bytes, long[] shape,
+			byte[] metadata);
+	static native int queueDiscard(long queue, byte[] frame, long stream);
+	static native int queueReceive(long queue, long stream, long timeoutNs, long cancel,
+			byte[] out);
+	static native int queueAcknowledge(long queue, byte[] frame, long stream);
+	static native int queueReject(long queue, byte[] frame);
+	static native int queueInfo(long queue, byte[] out);
 
 	static native int clientOpen(long broker, byte[] name, int flags, int gid, long timeoutNs,
 			long cancel, long[] out);

@@ -5,16 +5,17 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * A slot of a channel that the producer has acquired: write a frame into it, and publish it. {@link
- * #close} gives the slot back if that was not done. One thread at a time writes it.
+ * A slot of a channel or a work queue that a producer has acquired: write a frame into it, and
+ * publish it. {@link #close} gives the slot back if that was not done. One thread at a time writes
+ * it.
  */
 public final class Slot extends FrameBytes {
 	private long bytes;
 	private long[] shape;
 	private byte[] metadata;
 
-	Slot(Producer producer, byte[] frame) {
-		super(producer, frame);
+	Slot(Ring ring, byte[] frame) {
+		super(ring, frame);
 		bytes = super.bytes();
 	}
 
@@ -114,14 +115,13 @@ public final class Slot extends FrameBytes {
 	 * @return its number
 	 */
 	public long publish(Stream stream) {
-		int room = Struct.of(frame).skip(64).u32();
+		int room = metadataBytes();
 		if (metadata != null && metadata.length > room) {
 			throw new WarpwayException(Status.INVALID, metadata.length + " bytes of metadata: "
 					+ "there is room for " + room);
 		}
 		try (NativeObject by = Handle.use(stream)) {
-			end(object -> Native.channelPublish(object.address, frame, by.address, bytes, shape,
-					metadata));
+			end(object -> channel.publish(frame, by.address, bytes, shape, metadata));
 		}
 		return number();
 	}
@@ -129,6 +129,6 @@ public final class Slot extends FrameBytes {
 	/** Gives the slot back without a frame; nothing happens if it is not held any more. */
 	@Override
 	public void close() {
-		endOnce(object -> Native.channelDiscard(object.address, frame, 0));
+		endOnce(object -> channel.discard(frame));
 	}
 }

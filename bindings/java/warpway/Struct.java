@@ -7,8 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * The bytes of a struct of the library, written or read field by field. The structs have no
- * padding, so the order of the fields is all there is to know.
+ * The bytes of a struct of the library, written or read field by field: all fields have fixed
+ * widths, so their order, with any padding, is all there is to know.
  */
 final class Struct {
 	/** The bytes of struct ww_array. */
