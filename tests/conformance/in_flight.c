@@ -110,6 +110,25 @@ CASE(in_flight_keeps, WW_CAP_EXPORT)
 	scene_end();
 }
 
+CASE(in_flight_revoke_counts_imports, WW_CAP_EXPORT)
+{
+	struct ww_export_params thrice = once;
+	struct ww_token token;
+	ww_memory *memory;
+	ww_memory *got;
+
+	scene_begin();
+	thrice.uses = 3;
+	memory = scene_make(BYTES, 6);
+	MUST_OK(ww_memory_export(memory, scene.broker, &thrice, NULL, &token));
+	MUST_OK(ww_memory_import(scene.device, NULL, &token, NULL, NULL, &got, NULL));
+	ww_memory_unref(got);
+	MUST_EQUAL(2, revoke(NULL));
+	MUST_EQUAL(0, revoke(NULL));
+	ww_memory_unref(memory);
+	scene_end();
+}
+
 CASE(in_flight_revoke, WW_CAP_EXPORT)
 {
 	struct ww_in_flight_which which = WW_INIT(struct ww_in_flight_which);

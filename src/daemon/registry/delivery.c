@@ -307,7 +307,7 @@ void delivery_exporter_ended(struct registry *registry, struct holder *exporter)
 
 static void recall_one(struct registry *registry, struct hold *hold, struct recall *recall)
 {
-	recall->done.count++;
+	recall->done.count += hold_record(registry, hold)->uses;
 	recall->done.bytes += hold->delivery->bytes;
 	hold_drop(registry, hold);
 }
@@ -340,12 +340,13 @@ static void recall_old(struct registry *registry, struct holder *exporter, struc
 {
 	uint64_t now_ns = ww_clock_now_ns();
 	uint64_t older_ns = recall->wanted->older_ns;
+	uint32_t ended = 0;
 	struct hold *hold;
 
 	if (older_ns > now_ns)
 		return;
 	while ((hold = find_old(registry, exporter, now_ns - older_ns))) {
-		if (recall->done.count == DELIVERIES_AT_ONCE) {
+		if (ended++ == DELIVERIES_AT_ONCE) {
 			recall->done.more = 1;
 			return;
 		}
