@@ -18,14 +18,14 @@ static const struct kind {
 	uint32_t alignment;
 	const char *name;
 } kinds[] = {
-	{CFI_type_int8_t, {WW_DTYPE_INT, 8, 1}, 1, "integer(int8)"},
-	{CFI_type_int16_t, {WW_DTYPE_INT, 16, 1}, 2, "integer(int16)"},
-	{CFI_type_int32_t, {WW_DTYPE_INT, 32, 1}, 4, "integer(int32)"},
-	{CFI_type_int64_t, {WW_DTYPE_INT, 64, 1}, 8, "integer(int64)"},
-	{CFI_type_float, {WW_DTYPE_FLOAT, 32, 1}, 4, "real(real32)"},
-	{CFI_type_double, {WW_DTYPE_FLOAT, 64, 1}, 8, "real(real64)"},
-	{CFI_type_float_Complex, {WW_DTYPE_COMPLEX, 64, 1}, 4, "complex(real32)"},
-	{CFI_type_double_Complex, {WW_DTYPE_COMPLEX, 128, 1}, 8, "complex(real64)"},
+	{CFI_type_int8_t, {WW_DTYPE_INT, 8, 1}, 1, "integer(c_int8_t)"},
+	{CFI_type_int16_t, {WW_DTYPE_INT, 16, 1}, 2, "integer(c_int16_t)"},
+	{CFI_type_int32_t, {WW_DTYPE_INT, 32, 1}, 4, "integer(c_int32_t)"},
+	{CFI_type_int64_t, {WW_DTYPE_INT, 64, 1}, 8, "integer(c_int64_t)"},
+	{CFI_type_float, {WW_DTYPE_FLOAT, 32, 1}, 4, "real(c_float)"},
+	{CFI_type_double, {WW_DTYPE_FLOAT, 64, 1}, 8, "real(c_double)"},
+	{CFI_type_float_Complex, {WW_DTYPE_COMPLEX, 64, 1}, 4, "complex(c_float)"},
+	{CFI_type_double_Complex, {WW_DTYPE_COMPLEX, 128, 1}, 8, "complex(c_double)"},
 	{CFI_type_Bool, {WW_DTYPE_BOOL, 8, 1}, 1, "logical(c_bool)"},
 };
 
@@ -40,6 +40,15 @@ static const struct kind *kind_find(const CFI_cdesc_t *values)
 	return NULL;
 }
 
+/* What to do about an array of another type than the pointer's. */
+static const char *remedy(const struct ww_dtype *dtype)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!memcmp(dtype, &kinds[i].dtype, sizeof(*dtype)))
+			return kinds[i].name;
+	return "an integer and ww_bits(), as Fortran has no such type";
+}
+
 /* The pointer's type and rank are those of the array. */
 static ww_status check_type(const struct ww_array *array, const CFI_cdesc_t *pointer,
 	const struct kind *kind)
@@ -51,9 +60,8 @@ static ww_status check_type(const struct ww_array *array, const CFI_cdesc_t *poi
 	ww_dtype_name(&array->dtype, name);
 	if (memcmp(&array->dtype, &kind->dtype, sizeof(kind->dtype)) != 0)
 		return ww_fortran_fail(WW_ERR_MISMATCH,
-			"the array has elements of %s, the pointer %s; if Fortran has no such type, "
-			"view the bits as integers with ww_bits()",
-			name, kind->name);
+			"the array has elements of %s, the pointer %s; use %s", name, kind->name,
+			remedy(&array->dtype));
 	if (array->ndim != (uint32_t)pointer->rank)
 		return ww_fortran_fail(WW_ERR_MISMATCH,
 			"the array of %s has %" PRIu32 " dimensions, the pointer of %s %d", name,

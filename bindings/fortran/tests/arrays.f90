@@ -50,7 +50,7 @@ contains
       bits = iand(int(array%dtype%bits), 255)
       call ww_view(memory, array, pr, stat=stat, errmsg=text)
       call claim_status(stat, ww_err_mismatch, trim(names(i)) // ' is not float32', text, &
-        trim(names(i)) // ', the pointer real(real32)')
+        trim(names(i)) // ', the pointer real(c_float)')
       call claim(.not. associated(pr), 'the pointer of a view that failed is disassociated')
       select case (bits)
       case (8)
@@ -97,10 +97,10 @@ contains
     call ww_array_of(array, 'float32', [2_c_int64_t, 3_c_int64_t])
     call ww_view(memory, array, one, stat=stat, errmsg=text)
     call claim_status(stat, ww_err_mismatch, 'a pointer of another rank', text, &
-      'has 2 dimensions, the pointer of real(real32) 1')
+      'has 2 dimensions, the pointer of real(c_float) 1')
     call ww_view(memory, array, wide, stat=stat, errmsg=text)
     call claim_status(stat, ww_err_mismatch, 'a pointer of another kind', text, &
-      'float32, the pointer real(real64)')
+      'float32, the pointer real(c_double)')
     call ww_array_of(array, 'float32', [2_c_int64_t, 8192_c_int64_t])
     call ww_view(memory, array, two, stat=stat)
     call ww_end_view(two)

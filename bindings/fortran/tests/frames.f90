@@ -48,7 +48,7 @@ contains
     call producer%acquire(frame)
     call ww_view(producer, frame, reals, stat=stat, errmsg=text)
     call claim_status(stat, ww_err_mismatch, 'a view of another type', text, &
-      'int32, the pointer real(real32)')
+      'int32, the pointer real(c_float)')
     call ww_view(producer, frame, bytes, stat=stat)
     call claim_status(stat, ww_err_mismatch, 'a view of bytes')
     call ww_view(producer, frame, numbers)
