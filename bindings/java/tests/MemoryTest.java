@@ -186,6 +186,7 @@ class MemoryTest {
 		try (Device device = device(); Broker broker = Broker.open();
 				Memory memory = Memory.create(device, 4096, viewable())) {
 			memory.floats(layout).put(5, 1.5f);
+			assertNull(memory.layout());
 			memory.put(broker, name, new PutOptions().layout(layout));
 			try (Memory got = Memory.get(device, broker, name, Access.READ, NOW)) {
 				assertEquals(layout, got.layout());
@@ -196,7 +197,7 @@ class MemoryTest {
 			try (Memory got = Memory.open(device, broker, token, Access.READ)) {
 				assertEquals(1.5f, got.floats(got.layout()).get(3));
 			}
-			assertNull(memory.layout());
+			assertEquals(layout, memory.layout());
 		}
 	}
 

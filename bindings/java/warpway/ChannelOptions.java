@@ -54,7 +54,7 @@ public final class ChannelOptions {
 	}
 
 	/**
-	 * Sets how many slots there are.
+	 * Sets how many slots there are; else 4.
 	 *
 	 * @param count 1 to 4096
 	 * @return this
@@ -65,7 +65,7 @@ public final class ChannelOptions {
 	}
 
 	/**
-	 * Sets how many consumers there may be at one time.
+	 * Sets how many consumers there may be at one time; else 4.
 	 *
 	 * @param most 1 to 32
 	 * @param mostOfOneUser of these; 0: as many
@@ -78,7 +78,7 @@ public final class ChannelOptions {
 	}
 
 	/**
-	 * Sets how many frames one consumer may hold.
+	 * Sets how many frames one consumer may hold; else 1.
 	 *
 	 * @param frames at least 1
 	 * @return this

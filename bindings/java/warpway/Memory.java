@@ -22,7 +22,7 @@ import java.util.List;
  */
 public final class Memory extends Handle {
 	private final MemoryInfo info;
-	private final Layout layout;
+	private volatile Layout layout;
 
 	/** Owns the reference, also on failure. */
 	Memory(long address, Layout layout) {
@@ -156,7 +156,8 @@ public final class Memory extends Handle {
 	/**
 	 * Tells how an array lies in the memory.
 	 *
-	 * @return as it was put or exported with the memory; null: just bytes
+	 * @return as it was put or exported with the memory, or as {@code put()} was told; null: just
+	 *     bytes
 	 */
 	public Layout layout() {
 		use().close();
@@ -178,6 +179,7 @@ public final class Memory extends Handle {
 			Status.checkOk(Native.memoryPut(memory.address, to.address, text, options.params(),
 					Layout.array(options.layout), 0, 0));
 		}
+		layout = options.layout != null ? options.layout : layout;
 	}
 
 	/**
@@ -196,9 +198,11 @@ public final class Memory extends Handle {
 		byte[] params = options.params();
 		byte[] array = Layout.array(options.layout);
 		try (NativeObject memory = use()) {
-			return Wait.run(broker.object, timeout, (timeoutNs, cancel) ->
+			boolean isPut = Wait.run(broker.object, timeout, (timeoutNs, cancel) ->
 					Native.memoryPut(memory.address, broker.object.address, text, params, array,
 							timeoutNs, cancel)) == 0;
+			layout = isPut && options.layout != null ? options.layout : layout;
+			return isPut;
 		}
 	}
 

@@ -7,8 +7,9 @@ import java.util.concurrent.Executor;
 /**
  * A call that was made and not waited for. It ends with the {@link CallResults}, which the program
  * closes, or exceptionally with a {@link CallException}. {@link #cancel} cancels the call: if its
- * function was not started, it is not. Callbacks without an executor of their own, of {@code
- * thenAcceptAsync} and the like, run on the executor of the client.
+ * function was not started, it is not. Callbacks of {@code thenAcceptAsync} and the like without an
+ * executor of their own run on the executor of the client; those of {@code thenAccept} may run in
+ * the thread that adds them.
  */
 public final class PendingCall extends CompletableFuture<CallResults> {
 	static final int INFO_BYTES = 48;

@@ -57,15 +57,16 @@ final class Values implements AutoCloseable {
 		} else if (item.kind() == Signature.TIMELINE && value instanceof Token) {
 			pieces[PIECES * i + TOKEN] = ((Token) value).array();
 		} else if (item.kind() == Signature.ARRAY) {
-			setArray(i, item, ArrayValue.of(value));
+			setArray(i, item, value);
 		} else {
 			throw mismatch(item, value);
 		}
 	}
 
-	private void setArray(int i, Signature.Item item, ArrayValue value) {
+	private void setArray(int i, Signature.Item item, Object object) {
+		ArrayValue value = ArrayValue.of(object);
 		if (value == null) {
-			throw mismatch(item, "of this class");
+			throw mismatch(item, object);
 		}
 		pieces[PIECES * i + ARRAY] = Layout.array(value.layout());
 		if (value.token() != null) {
@@ -76,9 +77,10 @@ final class Values implements AutoCloseable {
 	}
 
 	private static WarpwayException mismatch(Signature.Item item, Object value) {
-		return new WarpwayException(Status.MISMATCH, "'" + item.name() + "' is " + item.type()
-				+ ", and the value is " + (value instanceof String ? "not one "
-				: "of class ") + (value instanceof String ? value : value.getClass().getName()));
+		String text = "'" + item.name() + "' is " + item.type() + ", and the value is of class "
+				+ value.getClass().getName();
+		return new WarpwayException(Status.MISMATCH, item.kind() == Signature.ARRAY
+				? text + "; pass a Memory or a Token with a layout, or an ArrayValue" : text);
 	}
 
 	private long use(Handle handle) {
