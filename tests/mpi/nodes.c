@@ -17,6 +17,24 @@
 
 #define COUNT 1000
 
+/* Which call of PMPI_Comm_split() from now on fails in this rank; 0: none. */
+static int failing_split;
+
+/* In front of the MPI's. A call that fails takes part all the same. */
+int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *out_comm)
+{
+	static int (*next)(MPI_Comm, int, int, MPI_Comm *);
+	int code;
+
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "PMPI_Comm_split");
+	code = next(comm, color, key, out_comm);
+	if (failing_split == 0 || --failing_split > 0)
+		return code;
+	*out_comm = MPI_COMM_NULL;
+	return MPI_ERR_OTHER;
+}
+
 static int *at; /* COUNT ints of device memory */
 
 static void fill(int value)
@@ -48,11 +66,11 @@ static unsigned long long staged(void)
 	return info.staged_buffers;
 }
 
-static void all_roots(void)
+static void all_roots(MPI_Comm comm)
 {
 	for (int root = 0; root < ranks; root++) {
 		fill(rank == root ? root * 100 : -1);
-		OK(MPI_Bcast(at, COUNT, MPI_INT, root, MPI_COMM_WORLD));
+		OK(MPI_Bcast(at, COUNT, MPI_INT, root, comm));
 		MUST(is_filled(root * 100));
 	}
 }
@@ -66,7 +84,7 @@ static void leaders_stage(void)
 		int all, mine;
 
 		before = staged();
-		all_roots();
+		all_roots(MPI_COMM_WORLD);
 		mine = rank % 2 == 0 ? staged() > before : staged() == before;
 		OK(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
 		if (all)
@@ -108,7 +126,20 @@ static void leader_fails(void)
 		MUST(strstr(text, "rank 2") && strstr(text, "no data"));
 	}
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
-	all_roots();
+	all_roots(MPI_COMM_WORLD);
+}
+
+/* The levels of a communicator cannot be made in one rank: no rank uses them, now or later. */
+static void levels_fail(int in_rank, int split)
+{
+	MPI_Comm same;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &same));
+	failing_split = rank == in_rank ? split : 0;
+	all_roots(same);
+	MUST(failing_split == 0);
+	all_roots(same);
+	OK(MPI_Comm_free(&same));
 }
 
 static void sums(void)
@@ -136,6 +167,9 @@ int main(int argc, char *argv[])
 	leaders_stage();
 	sums();
 	one_has_host_memory();
+	levels_fail(1, 1); /* of the node */
+	levels_fail(2, 2); /* of the leaders */
+	levels_fail(3, 2);
 	if (dlsym(dlopen("libcuda.so.1", RTLD_NOW), "fakecuda_fail"))
 		leader_fails();
 	memory_free(at);
