@@ -11,7 +11,7 @@ module functions
 
 contains
   subroutine scale(call)
-    !! f64[n] x write, f64 by -> f64 sum: changes the client's array where it lies
+    !! f64[n] x write, f64 by -> f64 sum: changes the client's array in place
     type(ww_call), intent(inout) :: call
     real(c_double), pointer :: x(:)
     real(c_double) :: by

@@ -26,7 +26,7 @@ program view
     end do
   end do
 
-  ! Every other row, from the last to the first: where it lies, not a copy of it.
+  ! Every other row, from the last to the first: in place, not a copy.
   call ww_describe(image(6:1:-2, :), array, memory)
   call memory%put('lab/rows', array)
   call same%get(device, 'lab/rows', array)

@@ -55,7 +55,7 @@ module warpway_view
   end interface
 
   interface ww_write
-    !! Copies a number, a text or an array into a memory: ww_write(memory, values). It lies there,
+    !! Copies a number, a text or an array into a memory: ww_write(memory, values). It is there,
     !! offset bytes behind the start, in Fortran's order of elements and without gaps. Works for
     !! every memory, also of a GPU. timeout_ns: how long to wait until the copy can begin; absent:
     !! for ever.
@@ -87,7 +87,7 @@ module warpway_view
   end interface
 
   interface ww_describe
-    !! Describes a Fortran array: ww_describe(values, array). With memory: where it lies in that,
+    !! Describes a Fortran array: ww_describe(values, array). With memory: its place in that,
     !! strides included, as for a(1:n:2, :) of a view a. Without: one of the same type and shape at
     !! the start of a memory.
     module procedure :: describe_integer8

@@ -108,7 +108,7 @@ contains
   end subroutine
 
   subroutine add_up(call)
-    !! f64[n] x read -> f64 sum: reads the array where it lies
+    !! f64[n] x read -> f64 sum: reads the array in place
     type(ww_call), intent(inout) :: call
     real(c_double), pointer :: x(:)
     type(ww_memory) :: memory
