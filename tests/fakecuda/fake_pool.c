@@ -539,7 +539,8 @@ FAKE_API cuMemPoolExportPointer(ww_CUmemPoolPtrExportData *out_data, ww_CUdevice
 		.bytes = range->span.bytes,
 	};
 	memcpy(data.magic, pointer_magic, sizeof(data.magic));
-	memcpy(out_data, &data, sizeof(data));
+	/* As the real driver, which leaves the rest as it was. */
+	memcpy(out_data, &data, offsetof(struct pointer_data, zeros));
 	return WW_CUDA_SUCCESS;
 }
 
@@ -547,6 +548,7 @@ static bool is_from_pool(const struct pointer_data *data, const struct fake_pool
 {
 	const struct fake_physical *physical = pool->physical;
 	return !memcmp(data->magic, pointer_magic, sizeof(data->magic)) &&
+		!data->zeros[0] && !data->zeros[1] && !data->zeros[2] &&
 		data->serial == physical->serial && data->maker_pid == physical->maker_pid &&
 		data->bytes && data->bytes <= physical->bytes &&
 		data->offset <= physical->bytes - data->bytes && data->offset % FAKE_PAGE == 0;

@@ -158,7 +158,7 @@ static void own(int socket)
 	ww_CUmemPoolProps props;
 	ww_CUipcMemHandle handle;
 	ww_CUipcEventHandle event_handle;
-	ww_CUmemPoolPtrExportData data;
+	ww_CUmemPoolPtrExportData data = {{0}};
 	ww_CUmemoryPool pool;
 	ww_CUdeviceptr address;
 	ww_CUevent event;
@@ -525,7 +525,7 @@ static void check_legacy_handle(ww_CUipcMemHandle handle, ww_CUdeviceptr *out_ad
 static void check_pool(struct helper *helper, ww_CUdeviceptr *out_address,
 	ww_CUmemoryPool *out_pool)
 {
-	ww_CUmemPoolPtrExportData data;
+	ww_CUmemPoolPtrExportData data = {{0}};
 	ww_CUmemoryPool again;
 	ww_CUdeviceptr address;
 	int fd = get_fd(helper->socket);

@@ -564,7 +564,7 @@ static void test_stream_ordered_memory(void **state)
 {
 	ww_CUmemoryPool pool;
 	ww_CUmemoryPool current;
-	ww_CUmemPoolPtrExportData data;
+	ww_CUmemPoolPtrExportData data = {{0}};
 	ww_CUmemGenericAllocationHandle handle;
 	ww_CUipcMemHandle legacy;
 	ww_CUdeviceptr at;
@@ -661,7 +661,7 @@ static void test_pools_are_imported(void **state)
 {
 	ww_CUmemPoolProps props = pool_props(WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 	ww_CUmemGenericAllocationHandle handle;
-	ww_CUmemPoolPtrExportData data;
+	ww_CUmemPoolPtrExportData data = {{0}};
 	ww_CUmemoryPool pool;
 	ww_CUmemoryPool imported;
 	ww_CUdeviceptr at;

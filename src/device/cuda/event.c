@@ -175,7 +175,7 @@ ww_status ww_cuda_event_handle(struct ww_device_event *base, uint8_t out_handle[
 {
 	struct cuda_event *event = from_base(base);
 	WW_AUTO_CUDA_SCOPE struct ww_cuda_scope scope = {NULL};
-	ww_CUipcEventHandle native;
+	ww_CUipcEventHandle native = {{0}};
 	ww_CUresult result;
 
 	ww_try(enter(event, &scope));

@@ -347,7 +347,7 @@ void ww_cuda_foreign_withdraw(struct ww_mapping *mapping)
 static ww_status get_handle(struct cuda_device *device, const struct ww_mapping *mapping,
 	uint8_t out_handle[WW_FOREIGN_HANDLE_BYTES])
 {
-	ww_CUipcMemHandle handle;
+	ww_CUipcMemHandle handle = {{0}};
 	ww_CUresult result = device->driver->cuIpcGetMemHandle(&handle,
 		address_of(mapping->pointer));
 
@@ -359,12 +359,15 @@ static ww_status get_handle(struct cuda_device *device, const struct ww_mapping 
 	return WW_OK;
 }
 
-/* The driver makes the handle of an allocation only once the pool itself has been exported. */
+/*
+ * The driver makes the handle of an allocation only once the pool itself has been exported. It
+ * fills in a part of the 64 bytes (580.159.04); the others are compared, and seen by others, too.
+ */
 static ww_status get_pool_handle(struct cuda_device *device, struct ww_mapping *mapping,
 	struct ww_foreign_fields *fields)
 {
 	struct cuda_foreign *foreign = mapping->foreign;
-	ww_CUmemPoolPtrExportData data;
+	ww_CUmemPoolPtrExportData data = {{0}};
 	struct knowledge known;
 	ww_CUresult result = ask(device->driver, address_of(mapping->pointer), &known);
 
