@@ -85,7 +85,10 @@ class Cupy:
             raise ImportError(f"CuPy finds no GPU here: {error}") from error
 
     def make(self, numbers):
-        return self.lib.asarray(numbers)
+        x = self.lib.asarray(numbers)
+        # The call returns before the GPU has few bytes; another process may read them next.
+        self.lib.cuda.get_current_stream().synchronize()
+        return x
 
     def view(self, array):
         return self.lib.from_dlpack(array)
