@@ -547,11 +547,11 @@ FAKE_API cuMemPoolExportPointer(ww_CUmemPoolPtrExportData *out_data, ww_CUdevice
 static bool is_from_pool(const struct pointer_data *data, const struct fake_pool *pool)
 {
 	const struct fake_physical *physical = pool->physical;
-	return !memcmp(data->magic, pointer_magic, sizeof(data->magic)) &&
-		!data->zeros[0] && !data->zeros[1] && !data->zeros[2] &&
-		data->serial == physical->serial && data->maker_pid == physical->maker_pid &&
-		data->bytes && data->bytes <= physical->bytes &&
-		data->offset <= physical->bytes - data->bytes && data->offset % FAKE_PAGE == 0;
+	return !memcmp(data->magic, pointer_magic, sizeof(data->magic)) && !data->zeros[0] &&
+		!data->zeros[1] && !data->zeros[2] && data->serial == physical->serial &&
+		data->maker_pid == physical->maker_pid && data->bytes &&
+		data->bytes <= physical->bytes && data->offset <= physical->bytes - data->bytes &&
+		data->offset % FAKE_PAGE == 0;
 }
 
 FAKE_API cuMemPoolImportPointer(ww_CUdeviceptr *out_address, ww_CUmemoryPool handle,

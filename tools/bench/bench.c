@@ -34,6 +34,7 @@ static const struct bench_suite *const suites[] = {
 	&bench_channel,
 	&bench_calls,
 	&bench_mpi,
+	&bench_pairs,
 };
 
 #define SUITE_COUNT (sizeof(suites) / sizeof(suites[0]))

@@ -78,6 +78,8 @@ enum bench_goal {
 	BENCH_GOAL_PUBLISH_2,
 	BENCH_GOAL_PUBLISH_4,
 	BENCH_GOAL_PUBLISH_8,
+	BENCH_GOAL_COPY,
+	BENCH_GOAL_FRAMES,
 	BENCH_GOAL_CALL,
 	BENCH_GOAL_CALL_ASLEEP,
 	BENCH_GOAL_CALL_RATE,
@@ -255,7 +257,7 @@ struct bench_suite {
 };
 
 extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign,
-	bench_channel, bench_calls, bench_mpi;
+	bench_channel, bench_calls, bench_mpi, bench_pairs;
 
 #define BENCH_LIST(array, field, number) \
 	.field = (array), .number = sizeof(array) / sizeof((array)[0])
@@ -264,10 +266,11 @@ extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_po
 
 /*
  * Opens what the suite needs, runs it, and closes everything. bench_cases_run: all cases of the
- * suite that runs.
+ * suite that runs; bench_case_run: one case.
  */
 int bench_suite_run(struct bench *bench, const struct bench_suite *suite);
 int bench_cases_run(struct bench *bench);
+int bench_case_run(struct bench *bench, const struct bench_case *bench_case);
 
 /* The turns of a case that has one way. @out_samples: the caller's, all zero before */
 int bench_measure(struct bench *bench, const struct bench_case *bench_case,

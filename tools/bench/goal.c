@@ -40,7 +40,9 @@ static const struct {
 	[BENCH_GOAL_PUBLISH_2] = {0, 4000, true},
 	[BENCH_GOAL_PUBLISH_4] = {0, 6000, true},
 	[BENCH_GOAL_PUBLISH_8] = {0, 10000, true},
-	[BENCH_GOAL_CALL] = {0, 3, false},              /* us; a call while both sides are awake */
+	[BENCH_GOAL_COPY] = {1 / 0.95, 0, true}, /* between two GPUs, given the driver's copy */
+	[BENCH_GOAL_FRAMES] = {1.2, 0, true},    /* a frame to several GPUs, given copies at once */
+	[BENCH_GOAL_CALL] = {0, 3, false},       /* us; a call while both sides are awake */
 	[BENCH_GOAL_CALL_ASLEEP] = {0, 25, false},      /* us; a call of a server that sleeps */
 	[BENCH_GOAL_CALL_RATE] = {0, 1e6 / 300, false}, /* ns; 300,000 calls in a second */
 	[BENCH_GOAL_IDLE] = {2, 0, false},     /* beside idle clients, given none of them */

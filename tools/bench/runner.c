@@ -320,7 +320,7 @@ static bool is_left_out(struct bench *bench, const struct bench_case *bench_case
 	return lack != NULL;
 }
 
-static int run_case(struct bench *bench, const struct bench_case *bench_case)
+int bench_case_run(struct bench *bench, const struct bench_case *bench_case)
 {
 	OWN(series) struct series series = {0};
 	const struct bench_row *row = bench_case->rows;
@@ -437,7 +437,7 @@ int bench_cases_run(struct bench *bench)
 	const struct bench_suite *suite = bench->suite;
 
 	for (size_t i = 0; i < suite->case_count; i++) {
-		if (run_case(bench, &suite->cases[i]))
+		if (bench_case_run(bench, &suite->cases[i]))
 			return -1;
 	}
 	return 0;

@@ -474,10 +474,22 @@ static void close_pair(struct bench *bench)
 	pair.child = (struct child)CHILD_NONE;
 }
 
-static int open_two(struct bench *bench)
+int sync_open_second(struct bench *bench)
 {
 	close_pair(bench);
 	return open_pair(bench, bench->second.selector);
+}
+
+int sync_close_second(struct bench *bench)
+{
+	close_pair(bench);
+	return 0;
+}
+
+int sync_stream_rounds(struct bench *bench, uint64_t out_ns[])
+{
+	bench->context = &kinds[0];
+	return rounds(bench, out_ns);
 }
 
 /* --- the child --- */
@@ -501,7 +513,7 @@ static int answer_batch(struct bench *bench, struct sync_side *side)
 }
 
 /* Ends by being killed. */
-static int role_partner(struct bench *bench, const char *word)
+int sync_role_partner(struct bench *bench, const char *word)
 {
 	struct sync_side side = SYNC_SIDE_NONE;
 	struct link_message message;
@@ -550,7 +562,7 @@ static const struct bench_case cases[] = {
 	{.rows = {{"gpu_gpu.two_gpus", "us", BENCH_GOAL_ROUND_TRIP, FLOOR}},
 		KIND(0),
 		.is_for_two_gpus = true,
-		.open = open_two},
+		.open = sync_open_second},
 	{.rows = {{"turn.kernel.two_gpus", "us", FLOOR}},
 		KIND(5),
 		.needs_kernel = true,
@@ -559,7 +571,7 @@ static const struct bench_case cases[] = {
 
 static const struct bench_role roles[] = {
 	{"partner", BENCH_NEED_DEVICE | BENCH_NEED_RAW | BENCH_NEED_BROKER | BENCH_NEED_STREAM,
-		role_partner},
+		sync_role_partner},
 	{"signaller", BENCH_NEED_DEVICE, role_signaller},
 };
 

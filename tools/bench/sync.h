@@ -60,4 +60,13 @@ void sync_side_close(struct bench *bench, struct sync_side *side);
 void sync_guard_begin(void);
 void sync_guard_end(void);
 
+/*
+ * Rounds of a stream of bench->device and one of bench->second, in a child that has the role
+ * "partner": the turn of a case, and what opens and closes the case.
+ */
+int sync_stream_rounds(struct bench *bench, uint64_t out_ns[]);
+int sync_open_second(struct bench *bench);
+int sync_close_second(struct bench *bench);
+int sync_role_partner(struct bench *bench, const char *word);
+
 #endif
