@@ -62,7 +62,7 @@ struct fake_config {
 	unsigned int devices;
 	uint64_t bytes; /* per device */
 	bool no_fd;
-	bool no_peer;
+	uint32_t no_peer[FAKECUDA_DEVICES_MAX]; /* of each, a bit for each out of its reach */
 	bool no_sync;
 	bool no_foreign;
 	bool no_later;
@@ -127,6 +127,8 @@ ww_CUresult fake_device_open_all(void);
 int fake_device_count(void);
 struct fake_device *fake_device_get(ww_CUdevice device); /* NULL: no such device */
 int fake_device_find(const ww_CUuuid *uuid);             /* or FAKE_DEVICE_HIDDEN */
+/* Whether a device reaches the memory of another one, which may be hidden. */
+bool fake_device_reaches(int device, const ww_CUuuid *home);
 bool fake_device_charge(int device, uint64_t bytes);
 void fake_device_discharge(int device, uint64_t bytes);
 

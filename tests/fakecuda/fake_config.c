@@ -5,7 +5,8 @@
  *   FAKECUDA_DEVICES how many GPUs there are (default 2, at most 16; 0: none) FAKECUDA_BYTES memory
  *   of each in bytes, with K, M or G after it if you like (default 4G);
  * pages cost real memory only once they are touched FAKECUDA_NO_FD=1 GPUs that cannot export memory
- *   as a descriptor FAKECUDA_NO_PEER=1 GPUs that cannot reach each other's memory
+ *   as a descriptor FAKECUDA_NO_PEER   GPUs that cannot reach each other's memory: 1 (none reaches
+ *   another one), or pairs of their numbers, as 0-1,2-3 (in both directions)
  *   FAKECUDA_NO_SYNC=1 GPUs without 64-bit values on streams, and without events between processes
  *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
  *   FAKECUDA_NO_LATER=1     a driver of CUDA 12.0, without cuCtxRecordEvent(), cuFuncLoad()
@@ -92,6 +93,42 @@ static unsigned int queues_read(void)
 	return (unsigned int)queues;
 }
 
+static const char *pair_read(const char *list, unsigned int out_pair[2])
+{
+	const char *at = list;
+
+	for (int i = 0; i < 2; i++) {
+		char *end;
+		unsigned long number = strtoul(at, &end, 10);
+		if (*at < '0' || *at > '9' || number >= config.devices || (i == 0 && *end != '-'))
+			return NULL;
+		out_pair[i] = (unsigned int)number;
+		at = i == 0 ? end + 1 : end;
+	}
+	return out_pair[0] != out_pair[1] && (!*at || *at == ',') ? at : NULL;
+}
+
+/* All, or the pairs that a list names; config.devices is known by then. */
+static void no_peer_read(void)
+{
+	const char *list = getenv("FAKECUDA_NO_PEER");
+	if (!list || !strchr(list, '-')) {
+		if (number_read("FAKECUDA_NO_PEER", 0))
+			memset(config.no_peer, 0xff, sizeof(config.no_peer));
+		return;
+	}
+
+	const char *at = list;
+	unsigned int pair[2];
+	do {
+		at = pair_read(at, pair);
+		if (!at)
+			refuse("FAKECUDA_NO_PEER", list);
+		config.no_peer[pair[0]] |= (uint32_t)1 << pair[1];
+		config.no_peer[pair[1]] |= (uint32_t)1 << pair[0];
+	} while (*at++);
+}
+
 static void config_read(void)
 {
 	uint64_t devices = number_read("FAKECUDA_DEVICES", 2);
@@ -102,7 +139,7 @@ static void config_read(void)
 	if (config.bytes > (uint64_t)1 << 40)
 		refuse("FAKECUDA_BYTES", getenv("FAKECUDA_BYTES"));
 	config.no_fd = number_read("FAKECUDA_NO_FD", 0) != 0;
-	config.no_peer = number_read("FAKECUDA_NO_PEER", 0) != 0;
+	no_peer_read();
 	config.no_sync = number_read("FAKECUDA_NO_SYNC", 0) != 0;
 	config.no_foreign = number_read("FAKECUDA_NO_FOREIGN", 0) != 0;
 	config.no_later = number_read("FAKECUDA_NO_LATER", 0) != 0;

@@ -255,7 +255,8 @@ FAKE_API cuCtxEnablePeerAccess(ww_CUcontext peer, unsigned int flags)
 		return WW_CUDA_ERROR_INVALID_CONTEXT;
 	if (flags)
 		return WW_CUDA_ERROR_INVALID_VALUE;
-	if (other->device == context->device || fake_config()->no_peer)
+	if (other->device == context->device ||
+		!fake_device_reaches(context->device, &fake_device_get(other->device)->uuid))
 		return WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	uint32_t bit = (uint32_t)1 << other->device;
 	if (context->peers & bit)

@@ -147,6 +147,13 @@ int fake_device_find(const ww_CUuuid *uuid)
 	return FAKE_DEVICE_HIDDEN;
 }
 
+bool fake_device_reaches(int device, const ww_CUuuid *home)
+{
+	unsigned int number = (unsigned char)home->bytes[15];
+
+	return !(fake_config()->no_peer[devices[device].number] >> number & 1);
+}
+
 bool fake_device_charge(int device, uint64_t bytes)
 {
 	if (bytes > fake_config()->bytes - devices[device].used)
@@ -231,7 +238,7 @@ FAKE_API cuDeviceCanAccessPeer(int *out_can, ww_CUdevice device, ww_CUdevice pee
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (!fake_device_get(device) || !fake_device_get(peer))
 		return WW_CUDA_ERROR_INVALID_DEVICE;
-	*out_can = device != peer && !fake_config()->no_peer;
+	*out_can = device != peer && fake_device_reaches(device, &fake_device_get(peer)->uuid);
 	return WW_CUDA_SUCCESS;
 }
 

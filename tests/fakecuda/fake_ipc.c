@@ -209,7 +209,8 @@ FAKE_API cuIpcOpenMemHandle_v2(ww_CUdeviceptr *out_address, ww_CUipcMemHandle by
 		fake_physical_unref(physical);
 		return error;
 	}
-	if (physical->device != context->device && fake_config()->no_peer) {
+	if (physical->device != context->device &&
+		!fake_device_reaches(context->device, &physical->uuid)) {
 		fake_physical_unref(physical);
 		return WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	}

@@ -438,8 +438,9 @@ static ww_CUresult access_check(const struct fake_pool *pool, const ww_CUmemAcce
 		return WW_CUDA_ERROR_INVALID_DEVICE;
 	if (device == pool->physical->device)
 		return access->flags ? WW_CUDA_SUCCESS : WW_CUDA_ERROR_INVALID_DEVICE;
-	return fake_config()->no_peer && access->flags ? WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
-						       : WW_CUDA_SUCCESS;
+	return access->flags && !fake_device_reaches(device, &pool->physical->uuid)
+		? WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+		: WW_CUDA_SUCCESS;
 }
 
 FAKE_API cuMemPoolSetAccess(ww_CUmemoryPool handle, const ww_CUmemAccessDesc *access, size_t count)

@@ -280,8 +280,8 @@ static ww_CUresult set_access_check(uint64_t address, uint64_t bytes,
 		if (!range || range->kind != FAKE_RANGE_VMM || range->span.bytes > end - address)
 			return WW_CUDA_ERROR_INVALID_VALUE;
 		for (size_t i = 0; i < count; i++)
-			if (fake_config()->no_peer && access[i].flags &&
-				access[i].location.id != range->device)
+			if (access[i].flags && access[i].location.id != range->device &&
+				!fake_device_reaches(access[i].location.id, &range->physical->uuid))
 				return WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 		address += range->span.bytes;
 	}

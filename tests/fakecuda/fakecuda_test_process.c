@@ -296,6 +296,54 @@ static void exclusive(int socket)
 	put(socket, "!", 1);
 }
 
+/* Devices 0 and 1 of four do not reach each other, and 2 and 3 do not; the order is another one. */
+static void some_peers(int socket)
+{
+	static const int numbers[] = {3, 0, 2, 1};
+
+	current_context();
+	for (int home = 0; home < 4; home++) {
+		ww_CUmemAllocationProp prop = vmm_prop(home, 0);
+		ww_CUmemGenericAllocationHandle handle;
+		ww_CUdeviceptr address;
+
+		CHECK_OK(cu.cuMemCreate(&handle, GRANULARITY, &prop, 0));
+		CHECK_OK(cu.cuMemAddressReserve(&address, GRANULARITY, 0, 0, 0));
+		CHECK_OK(cu.cuMemMap(address, GRANULARITY, 0, handle, 0));
+		for (int device = 0; device < 4; device++) {
+			ww_CUmemAccessDesc access = {{WW_CU_MEM_LOCATION_TYPE_DEVICE, device}, 3};
+			int apart = device != home && numbers[device] / 2 == numbers[home] / 2;
+			int can = -1;
+
+			CHECK_OK(cu.cuDeviceCanAccessPeer(&can, device, home));
+			CHECK(can == (device != home && !apart));
+			CHECK(cu.cuMemSetAccess(address, GRANULARITY, &access, 1) ==
+				(apart ? WW_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED : WW_CUDA_SUCCESS));
+		}
+		CHECK_OK(cu.cuMemUnmap(address, GRANULARITY));
+		CHECK_OK(cu.cuMemAddressFree(address, GRANULARITY));
+		CHECK_OK(cu.cuMemRelease(handle));
+	}
+	put(socket, "!", 1);
+}
+
+/* Maps memory of device 1, which it does not see, on device 0. */
+static void hidden_home(int socket)
+{
+	ww_CUmemAccessDesc access = {{WW_CU_MEM_LOCATION_TYPE_DEVICE, 0}, 3};
+	ww_CUmemGenericAllocationHandle handle;
+	ww_CUdeviceptr address;
+	int fd = get_fd(socket);
+	char can;
+
+	current_context();
+	CHECK_OK(cu.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, 1));
+	CHECK_OK(cu.cuMemAddressReserve(&address, GRANULARITY, 0, 0, 0));
+	CHECK_OK(cu.cuMemMap(address, GRANULARITY, 0, handle, 0));
+	can = cu.cuMemSetAccess(address, GRANULARITY, &access, 1) == WW_CUDA_SUCCESS;
+	put(socket, &can, 1);
+}
+
 /* Neither values nor events between processes; all else can be had. */
 static void unsynchronised(int socket)
 {
@@ -365,6 +413,8 @@ int helper_main(int argc, char **argv)
 		{"own", own},
 		{"look", look},
 		{"limited", limited},
+		{"some-peers", some_peers},
+		{"hidden-home", hidden_home},
 		{"forked", forked},
 		{"prohibited", prohibited},
 		{"exclusive", exclusive},
@@ -670,6 +720,61 @@ static void test_limited_devices(void **state)
 	run_with("limited", settings, sizeof(int));
 }
 
+static void test_some_pairs_are_no_peers(void **state)
+{
+	static const char *const settings[] = {"FAKECUDA_DEVICES=4", "FAKECUDA_NO_PEER=0-1,3-2",
+		"CUDA_VISIBLE_DEVICES=3,0,2,1", NULL};
+
+	(void)state;
+	run_with("some-peers", settings, 1);
+}
+
+static void test_a_hidden_device_is_no_peer(void **state)
+{
+	static const char *const pairs[] = {"FAKECUDA_NO_PEER=1-2", "FAKECUDA_NO_PEER=1-2,0-1"};
+	ww_CUmemAllocationProp prop = vmm_prop(1, 1);
+	ww_CUmemGenericAllocationHandle handle;
+	int fd;
+
+	(void)state;
+	OK(cu.cuMemCreate(&handle, GRANULARITY, &prop, 0));
+	OK(cu.cuMemExportToShareableHandle(&fd, handle, 1, 0));
+	for (int i = 0; i < 2; i++) {
+		const char *const settings[] = {"FAKECUDA_DEVICES=3", pairs[i],
+			"CUDA_VISIBLE_DEVICES=0", NULL};
+		struct helper helper = helper_start("hidden-home", settings);
+		char can;
+
+		put_fd(helper.socket, fd);
+		read_all(&helper, &can, 1);
+		helper_finish(&helper);
+		assert_int_equal(can, i == 0);
+	}
+	close(fd);
+	OK(cu.cuMemRelease(handle));
+}
+
+/* A list that makes no sense ends the process. */
+static void test_wrong_pairs_are_refused(void **state)
+{
+	static const char *const lists[] = {"0-", "-1", "0-0", "0-2", "0-1,", "0-1;1-0", "0-1x",
+		"0--1", "0-1-0", "0,1", "0- 1"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		char setting[64];
+		const char *const settings[] = {setting, NULL};
+		struct helper helper;
+		int status;
+
+		snprintf(setting, sizeof(setting), "FAKECUDA_NO_PEER=%s", lists[i]);
+		helper = helper_start("look", settings);
+		assert_int_equal(waitpid(helper.pid, &status, 0), helper.pid);
+		close(helper.socket);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	}
+}
+
 static void test_compute_modes(void **state)
 {
 	static const char *const closed[] = {"FAKECUDA_COMPUTE_MODE=2", NULL};
@@ -726,6 +831,9 @@ const struct CMUnitTest process_tests[] = {
 	TEST(test_devices_are_configured),
 	TEST(test_no_device_at_all),
 	TEST(test_limited_devices),
+	TEST(test_some_pairs_are_no_peers),
+	TEST(test_a_hidden_device_is_no_peer),
+	TEST(test_wrong_pairs_are_refused),
 	TEST(test_compute_modes),
 	TEST(test_queues_are_configured),
 	TEST(test_events_are_shared),
