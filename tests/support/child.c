@@ -25,7 +25,7 @@
 #include "support/check.h"
 
 #define LIMIT_MS        60000
-#define CHILDREN_MAX    16
+#define CHILDREN_MAX    32
 #define ARGUMENTS_MAX   16
 #define ENVIRONMENT_MAX 512
 

@@ -44,18 +44,37 @@ ww_device *subject_open(void)
 	return device;
 }
 
-ww_device *subject_open_other(void)
+ww_device *gpu_open(uint32_t index)
 {
-	ww_device *subject = subject_open();
-	ww_device *other = NULL;
-	uint32_t count = 0;
+	ww_device *gpu;
 	char name[16];
 
-	if (ww_device_count(WW_BACKEND_CUDA, &count))
-		count = 0;
+	snprintf(name, sizeof(name), "cuda:%u", index);
+	MUST_OK(ww_device_open(name, &gpu));
+	return gpu;
+}
+
+uint32_t gpu_count(void)
+{
+	uint32_t count;
+
+	return ww_device_count(WW_BACKEND_CUDA, &count) == WW_OK ? count : 0;
+}
+
+ww_device *subject_open_other(void)
+{
+	const char *chosen = getenv("WW_TEST_OTHER");
+	ww_device *subject = subject_open();
+	ww_device *other = NULL;
+	uint32_t count = gpu_count();
+
+	if (chosen) {
+		MUST_OK(ww_device_open(chosen, &other));
+		if (other == subject || device_info(other).backend != WW_BACKEND_CUDA)
+			FAIL("WW_TEST_OTHER=%s is no other GPU than %s", chosen, subject_name());
+	}
 	for (uint32_t i = 0; i < count && !other; i++) {
-		snprintf(name, sizeof(name), "cuda:%u", i);
-		MUST_OK(ww_device_open(name, &other));
+		other = gpu_open(i);
 		if (other == subject)
 			other = ww_device_unref(other);
 	}

@@ -2,7 +2,8 @@
 /*
  * subject.h - the device under test, and short ways to use it
  *
- * WW_TEST_DEVICE names it as ww_device_open() does; "host" if unset. Helpers inherit it.
+ * WW_TEST_DEVICE names it as ww_device_open() does; "host" if unset. Helpers inherit it. Cases of
+ * two GPUs use that which WW_TEST_OTHER names beside it; if unset, the first other one.
  */
 #ifndef WW_TESTS_SUPPORT_SUBJECT_H
 #define WW_TESTS_SUPPORT_SUBJECT_H
@@ -27,6 +28,10 @@ ww_device *subject_open(void);
 
 /* A GPU other than the subject, or NULL. */
 ww_device *subject_open_other(void);
+
+/* How many GPUs this process sees, and one of them. */
+uint32_t gpu_count(void);
+ww_device *gpu_open(uint32_t index);
 
 #define SUBJECT_SETTING_BYTES 72
 
