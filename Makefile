@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: crash-replace gpus mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -99,6 +99,16 @@ torture-calls: build ## calls while clients and servers are killed; CALLS=100000
 	@CMOCKA_MESSAGE_OUTPUT=TAP WW_TEST_DEVICE=$(DEVICE) WW_TEST_KILLS=$(KILLS) WW_TEST_CALLS=$(CALLS) \
 		WW_TEST_SEED=$(SEED) WARPWAYD=$(BUILD)/src/daemon/warpwayd \
 		$(BUILD)/tests/crash/crash_call --only call_torture
+
+# Random moments are drawn from SEED; what a suite drew and how often it killed stands in its notes.
+gpus: build ## what several GPUs do together, on four of the fake driver, each in turn the owner; SEED= KILLS=30
+	@rm -f $(BUILD)/meson-logs/testlog-gpus.json
+	@failed=; \
+	WW_TEST_KILLS=$(KILLS) $(if $(SEED),WW_TEST_SEED=$(SEED)) meson test -C $(BUILD) --no-rebuild --print-errorlogs -t 3 \
+		--num-processes $(JOBS) --setup gpus --suite gpus || failed=1; \
+	sed -n '/^# .*\(seed\|kill\)/p' $(BUILD)/meson-logs/testlog-gpus.txt; \
+	scripts/check-totals $(BUILD)/meson-logs/testlog-gpus.json && [ -z "$$failed" ]
+gpus: KILLS = 30
 
 mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=21 RANKS=2
 	@for abi in openmpi mpich; do \
