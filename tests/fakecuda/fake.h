@@ -72,9 +72,31 @@ struct fake_config {
 	const char *visible; /* CUDA_VISIBLE_DEVICES, NULL: all */
 	const char *fail;    /* FAKECUDA_FAIL, NULL: none */
 	const char *kernels; /* FAKECUDA_KERNELS, NULL: none */
+	uint32_t lacks;      /* FAKECUDA_LACKS: bits, by enum fake_lack */
+	bool mig;            /* every GPU says that it is a part of one */
 };
 
 const struct fake_config *fake_config(void);
+
+/* ---- what the GPUs lack (fake_lack.c) ---- */
+
+enum fake_lack {
+	FAKE_LACK_VMM,
+	FAKE_LACK_LEGACY,
+	FAKE_LACK_POOLS,
+	FAKE_LACK_EVENTS,
+	FAKE_LACK_VALUES,
+	FAKE_LACK_HOST,
+	FAKE_LACK_HOST_READ_ONLY,
+	FAKE_LACK_READ_ONLY,
+	FAKE_LACK_COUNT
+};
+
+/* The bits of a list of words; ends the process for any other word. */
+uint32_t fake_lack_read(const char *list);
+bool fake_lacks(enum fake_lack what);
+bool fake_lacks_function(enum fake_function function);
+bool fake_lacks_attribute(ww_CUdevice_attribute attribute);
 
 /* ---- the lock, and entering a call (fake_call.c, fake_fault.c) ---- */
 

@@ -111,6 +111,8 @@ struct fake_call fake_enter(enum fake_function function)
 	}
 	fake_lock();
 	call.error = fake_fault_count(function);
+	if (!call.error && fake_lacks_function(function))
+		call.error = WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (!call.error && in_callback)
 		call.error = WW_CUDA_ERROR_NOT_PERMITTED;
 	if (!call.error && !fake_is_initialised() && !works_before_init(function))

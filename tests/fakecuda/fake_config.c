@@ -11,11 +11,13 @@
  *   FAKECUDA_NO_FOREIGN=1   a driver without cuMemPoolImportPointer()
  *   FAKECUDA_NO_LATER=1     a driver of CUDA 12.0, without cuCtxRecordEvent(), cuFuncLoad()
  *                           and cuFuncGetParamInfo()
+ *   FAKECUDA_LACKS=WORD,... what the GPUs lack, see fake_lack.c
+ *   FAKECUDA_MIG=1          GPUs that say that they are parts of one
  *   FAKECUDA_COMPUTE_MODE   of every GPU: 0 (default), 2 (prohibited: no contexts) or 3 (exclusive
  * process) FAKECUDA_MPS of every GPU: 0 (default), 1 (contexts are said to be shared) or 2 (a
  *   driver that
  * does not know the attribute) FAKECUDA_FAIL NAME:N:CODE, the Nth call of driver function NAME
- *   returns CODE (a number)
+ *   returns CODE (a number), or never ("hang"), or ends the process ("crash"),
  * and does nothing; NAME may be * for any that is no cleanup CUDA_DEVICE_MAX_CONNECTIONS hardware
  *   queues that the streams of a context share (1 to 32, default 8)
  *   FAKECUDA_KERNELS        a shared object with the kernels of modules that name none
@@ -149,6 +151,8 @@ static void config_read(void)
 	config.visible = getenv("CUDA_VISIBLE_DEVICES");
 	config.fail = getenv("FAKECUDA_FAIL");
 	config.kernels = getenv("FAKECUDA_KERNELS");
+	config.lacks = fake_lack_read(getenv("FAKECUDA_LACKS"));
+	config.mig = number_read("FAKECUDA_MIG", 0) != 0;
 }
 
 const struct fake_config *fake_config(void)

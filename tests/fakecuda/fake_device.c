@@ -194,7 +194,8 @@ FAKE_API cuDeviceGetName(char *out_name, int bytes, ww_CUdevice device)
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (!fake_device_get(device))
 		return WW_CUDA_ERROR_INVALID_DEVICE;
-	snprintf(out_name, (size_t)bytes, "Fake CUDA Device");
+	snprintf(out_name, (size_t)bytes, "Fake CUDA Device%s",
+		fake_config()->mig ? " MIG 1g.10gb" : "");
 	return WW_CUDA_SUCCESS;
 }
 
@@ -290,6 +291,10 @@ FAKE_API cuDeviceGetAttribute(int *out_value, ww_CUdevice_attribute attribute, w
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	if (!fake_device_get(device))
 		return WW_CUDA_ERROR_INVALID_DEVICE;
+	if (fake_lacks_attribute(attribute)) {
+		*out_value = 0;
+		return WW_CUDA_SUCCESS;
+	}
 
 	switch (attribute) {
 	case WW_CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:

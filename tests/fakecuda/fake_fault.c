@@ -11,13 +11,19 @@
 #include "fake.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANY     (-1)
 #define CLEANUP (-2)
 #define NOBODY  (-3)
+
+/* No codes of the driver: what else a call can do. */
+#define CRASH (-1)
+#define HANG  (-2)
 
 static const struct {
 	const char *name;
@@ -75,6 +81,29 @@ static int find(const char *name)
 	abort();
 }
 
+static bool code_read(const char *word, ww_CUresult *out_code)
+{
+	char *end;
+	long number = strtol(word, &end, 10);
+
+	if (!strcmp(word, "crash"))
+		*out_code = CRASH;
+	else if (!strcmp(word, "hang"))
+		*out_code = HANG;
+	else if (*end || number <= 0 || number > 9999)
+		return false;
+	else
+		*out_code = (ww_CUresult)number;
+	return true;
+}
+
+/* Whatever handles signals here does not handle this one. */
+static void crash(void)
+{
+	signal(SIGSEGV, SIG_DFL);
+	raise(SIGSEGV);
+}
+
 static void read_environment(void)
 {
 	const char *text = fake_config()->fail;
@@ -83,9 +112,10 @@ static void read_environment(void)
 		return;
 
 	char name[64];
+	char word[16];
 	unsigned long long nth;
-	int end = 0;
-	if (sscanf(text, "%63[^:]:%llu:%d%n", name, &nth, &code, &end) != 3 || text[end] || !nth) {
+	if (sscanf(text, "%63[^:]:%llu:%15s", name, &nth, word) != 3 || !nth ||
+		!code_read(word, &code)) {
 		fprintf(stderr, "fakecuda: FAKECUDA_FAIL=%s is not NAME:N:CODE\n", text);
 		abort();
 	}
@@ -111,6 +141,10 @@ ww_CUresult fake_fault_count(enum fake_function function)
 	if (--left > 0)
 		return WW_CUDA_SUCCESS;
 	target = NOBODY;
+	if (code == CRASH)
+		crash();
+	while (code == HANG)
+		pause();
 	return code;
 }
 

@@ -118,6 +118,9 @@ FAKE_API cuMemHostRegister_v2(void *address, size_t bytes, unsigned int flags)
 	FAKE_ENTER(cuMemHostRegister);
 	struct fake_context *context;
 	ww_CUresult error = fake_context_current(&context);
+	if (!error && flags & WW_CU_MEMHOSTREGISTER_READ_ONLY &&
+		fake_lacks(FAKE_LACK_HOST_READ_ONLY))
+		error = WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (!error)
 		error = register_check((uint64_t)(uintptr_t)address, bytes, flags);
 	if (error)

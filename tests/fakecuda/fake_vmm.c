@@ -288,6 +288,14 @@ static ww_CUresult set_access_check(uint64_t address, uint64_t bytes,
 	return WW_CUDA_SUCCESS;
 }
 
+static int granted(int flags)
+{
+	bool is_read = flags == WW_CU_MEM_ACCESS_FLAGS_PROT_READ;
+
+	return is_read && fake_lacks(FAKE_LACK_READ_ONLY) ? WW_CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+							  : flags;
+}
+
 FAKE_API cuMemSetAccess(ww_CUdeviceptr address, size_t bytes, const ww_CUmemAccessDesc *access,
 	size_t count)
 {
@@ -298,7 +306,7 @@ FAKE_API cuMemSetAccess(ww_CUdeviceptr address, size_t bytes, const ww_CUmemAcce
 	for (uint64_t at = address; at < address + bytes;) {
 		struct fake_range *range = fake_range_find_base(at);
 		for (size_t i = 0; i < count; i++)
-			range->access[access[i].location.id] = (uint8_t)access[i].flags;
+			range->access[access[i].location.id] = (uint8_t)granted(access[i].flags);
 		at += range->span.bytes;
 	}
 	return WW_CUDA_SUCCESS;
