@@ -35,10 +35,10 @@ static void interrupt_note(int number)
 	errno = before;
 }
 
-int interrupt_open(void)
+static int open_with(int flags)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = interrupt_note, .sa_flags = flags};
 
 	if (ww_cancel_create(&interrupt_flag) != WW_OK)
 		return complain_record("cannot prepare for Ctrl-C");
@@ -49,6 +49,16 @@ int interrupt_open(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i], &action, NULL);
 	return 0;
+}
+
+int interrupt_open(void)
+{
+	return open_with((int)SA_RESETHAND);
+}
+
+int interrupt_open_once(void)
+{
+	return open_with(0);
 }
 
 ww_cancel *interrupt_cancel(void)
@@ -77,6 +87,12 @@ static int await_until(struct pollfd entries[], size_t count, uint64_t until_ns)
 		ready = ppoll(entries, count, until_ns == WW_FOREVER ? NULL : &left, NULL);
 	} while (ready < 0 && errno == EINTR);
 	return ready;
+}
+
+int interrupt_poll(struct pollfd entries[], size_t count, uint64_t until_ns)
+{
+	entries[0] = (struct pollfd){.fd = interrupt_fd, .events = POLLIN};
+	return await_until(entries, count, until_ns);
 }
 
 bool interrupt_sleep(uint64_t until_ns)

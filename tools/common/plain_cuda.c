@@ -12,17 +12,31 @@
 #define LIBRARY   "libcuda.so.1"
 #define FD_HANDLE WW_CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 
+static ww_CUresult last_failure = WW_CUDA_SUCCESS;
+
 int cuda_expect(const struct cuda *cuda, const char *call, ww_CUresult result)
 {
 	const char *name = NULL;
 
 	if (result == WW_CUDA_SUCCESS)
 		return 0;
+	last_failure = result;
 	cuda->cuGetErrorName(result, &name);
 	return complain("%s: %s (%d)", call, name ? name : "unknown error", result);
 }
 
-static int find(struct cuda *cuda)
+int cuda_lacks(const char *call)
+{
+	last_failure = WW_CUDA_ERROR_NOT_FOUND;
+	return complain("the driver has no %s", call);
+}
+
+ww_CUresult cuda_last_failure(void)
+{
+	return last_failure;
+}
+
+int cuda_find(struct cuda *cuda)
 {
 	static const char *const names[] = {
 #define CUDA_NAME(name) #name,
@@ -45,16 +59,22 @@ static int find(struct cuda *cuda)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		ww_CUdriverProcAddressQueryResult found;
 
-		if (get(names[i], functions[i], WW_CUDA_ABI_VERSION, 0, &found) || !*functions[i])
+		if (get(names[i], functions[i], WW_CUDA_ABI_VERSION, 0, &found))
+			*functions[i] = NULL;
+		if (!*functions[i] && !cuda->may_lack)
 			return complain(LIBRARY " has no %s", names[i]);
 	}
 	return 0;
 }
 
+int cuda_start(struct cuda *cuda)
+{
+	return cuda_find(cuda) || CUDA_CALL(cuda, cuInit, 0) ? -1 : 0;
+}
+
 int cuda_open(struct cuda *cuda, uint32_t index)
 {
-	if (find(cuda) || CUDA_CALL(cuda, cuInit, 0) ||
-		CUDA_CALL(cuda, cuDeviceGet, &cuda->ordinal, (int)index) ||
+	if (cuda_start(cuda) || CUDA_CALL(cuda, cuDeviceGet, &cuda->ordinal, (int)index) ||
 		CUDA_CALL(cuda, cuDevicePrimaryCtxRetain, &cuda->context, cuda->ordinal))
 		return -1;
 	if (CUDA_CALL(cuda, cuCtxPushCurrent, cuda->context)) {

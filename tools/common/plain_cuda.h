@@ -17,6 +17,14 @@
 
 #define CUDA_FUNCTIONS(X)                     \
 	X(cuInit)                             \
+	X(cuDriverGetVersion)                 \
+	X(cuDeviceGetCount)                   \
+	X(cuDeviceGetName)                    \
+	X(cuDeviceGetUuid)                    \
+	X(cuDeviceTotalMem)                   \
+	X(cuMemGetInfo)                       \
+	X(cuMemcpy)                           \
+	X(cuMemGetAllocationGranularity)      \
 	X(cuGetErrorName)                     \
 	X(cuDeviceGet)                        \
 	X(cuDeviceGetAttribute)               \
@@ -76,9 +84,14 @@ struct cuda {
 	ww_CUdevice ordinal;
 	ww_CUcontext context; /* NULL: not open */
 	ww_CUstream stream;
+	bool may_lack; /* set before: functions that the driver lacks are NULL, and no failure */
 };
 
 /* All of these return 0, or -1 after saying what went wrong. */
+
+/* Finds the functions. cuda_start: and starts the driver; makes no context. */
+int cuda_find(struct cuda *cuda);
+int cuda_start(struct cuda *cuda);
 
 /* @index: the N of "cuda:N" */
 int cuda_open(struct cuda *cuda, uint32_t index);
@@ -92,7 +105,14 @@ static inline void own_cuda(struct cuda *cuda)
 /* Says what a call answered, unless that was success. */
 int cuda_expect(const struct cuda *cuda, const char *call, ww_CUresult result);
 
-#define CUDA_CALL(cuda, name, ...) cuda_expect(cuda, #name, (cuda)->name(__VA_ARGS__))
+/* Says that the driver has no such function. */
+int cuda_lacks(const char *call);
+
+/* What the last call of this process answered that failed; NOT_FOUND: there is no such call. */
+ww_CUresult cuda_last_failure(void);
+
+#define CUDA_CALL(cuda, name, ...) \
+	((cuda)->name ? cuda_expect(cuda, #name, (cuda)->name(__VA_ARGS__)) : cuda_lacks(#name))
 
 /* Elements at an address of the device, see float_pattern.h. Return: likewise. */
 int cuda_write(struct cuda *cuda, ww_CUdeviceptr address, uint64_t elements,

@@ -16,10 +16,19 @@
 static const char *report_verb;
 static const char *report_who;
 
+static char *captured; /* NULL: complaints are printed */
+static size_t captured_room;
+
 void report_set(const char *verb, const char *who)
 {
 	report_verb = verb;
 	report_who = who;
+}
+
+void report_capture(char *buffer, size_t room)
+{
+	captured = buffer;
+	captured_room = room;
 }
 
 /* "child 4711: ", or nothing. */
@@ -47,6 +56,11 @@ static void write_complaint(const char *text, const char *reason)
 	name_self(name, sizeof(name));
 	snprintf(line, sizeof(line), "%s%s%s", text, reason ? ": " : "", reason ? reason : "");
 	hush(line);
+	if (captured) {
+		if (!captured[0])
+			snprintf(captured, captured_room, "%s", line);
+		return;
+	}
 	fflush(stdout);
 	fprintf(stderr, "warpway%s%s: %s%s\n", report_verb ? " " : "",
 		report_verb ? report_verb : "", name, line);

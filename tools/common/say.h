@@ -12,6 +12,7 @@
 #include <warpway/base.h>
 
 #include <jansson.h>
+#include <stddef.h>
 
 /* Exit codes of every verb. */
 enum {
@@ -26,6 +27,12 @@ enum {
  * @who:   kept; such as "child"; NULL: lines carry no name
  */
 void report_set(const char *verb, const char *who);
+
+/**
+ * report_capture() - keep what is complained of from now on, in place of printing it
+ * @buffer:  kept; holds the first complaint since it was empty; NULL: print again
+ */
+void report_capture(char *buffer, size_t room);
 
 enum report {
 	REPORT_SAY,
