@@ -63,7 +63,7 @@ _warpway_offer_value() { # OPTION
 		mapfile -t groups < <(id -Gn | tr ' ' '\n')
 		_warpway_offer "${groups[@]}"
 		;;
-	--broker | --socket | --config | --signature) _warpway_offer_files ;;
+	--broker | --socket | --config | --signature | --report) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
 	--access) _warpway_offer read write ;;
 	--policy) _warpway_offer block drop-oldest latest ;;
@@ -74,7 +74,7 @@ _warpway_offer_value() { # OPTION
 		;;
 	--dtype) _warpway_offer uint8 uint16 int16 int32 int64 float16 bfloat16 float32 float64 ;;
 	-o | --output) _warpway_offer_files ;;
-	--ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
+	--time-limit | --ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
 		--clients | --kills | --slices | --ranks | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
 		--wait-consumers | --evict-after | --metadata | --metadata-type) ;;
 	*) return 1 ;;
@@ -112,7 +112,7 @@ _warpway_look_over() { # WORD...
 			;;
 		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
-		--device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
+		--report | --time-limit | --device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --ranks | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;

@@ -23,11 +23,12 @@ static const struct verb run_program = {.name = "run",
 	.summary = "start a program whose MPI calls take device pointers",
 	.main = verb_run};
 static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_child};
+static const struct verb doctor_child = {.name = "doctor-child", .main = verb_doctor_child};
 
-static const struct verb *const verbs[] = {&demo, &bench, &verb_serve, &verb_ls, &verb_stat,
-	&verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch, &verb_channel,
-	&verb_functions, &verb_call, &verb_offer, &verb_offer_server, &run_program, &demo_child,
-	NULL};
+static const struct verb *const verbs[] = {&verb_doctor, &demo, &bench, &verb_serve, &verb_ls,
+	&verb_stat, &verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch,
+	&verb_channel, &verb_functions, &verb_call, &verb_offer, &verb_offer_server, &run_program,
+	&demo_child, &doctor_child, NULL};
 
 static const struct verb warpway = {.name = "",
 	.verbs = verbs,
