@@ -19,15 +19,18 @@ module warpway_value
     type(ww_value) :: value
     character(kind=c_char) :: bytes(ww_call_bytes_max)
     type(ww_array) :: array
-    logical :: has_array = .false.
+    type(ww_token) :: token
+    logical :: has_array = .false., has_token = .false.
   end type
 
   interface ww_arg
     !! ww_arg(x) is a scalar of the type of x; ww_arg(x, unsigned=.true.) of an integer is unsigned
     !! with the same bits. ww_arg('text') is bytes, ww_arg(memory, array) an array, ww_arg(timeline)
-    !! a timeline, and ww_arg() an argument that is left out.
+    !! a timeline, and ww_arg() an argument that is left out. ww_arg(value, array) passes an array
+    !! on that is the result of another call, without mapping it; array: how it is to be seen,
+    !! absent: as that call said.
     module procedure :: arg_none, arg_int8, arg_int16, arg_int32, arg_int64, arg_real32
-    module procedure :: arg_real64, arg_logical, arg_text, arg_memory, arg_timeline
+    module procedure :: arg_real64, arg_logical, arg_text, arg_memory, arg_timeline, arg_value
   end interface
 
   interface ww_get
@@ -138,6 +141,28 @@ contains
     argument%value%timeline = timeline%c_pointer()
   end function
 
+  function arg_value(value, array) result(argument)
+    type(ww_value), intent(in) :: value
+    type(ww_array), intent(in), optional :: array
+    type(ww_argument) :: argument
+    type(ww_array), pointer :: found
+    type(ww_token), pointer :: token
+
+    argument%value%kind = ww_argument_array
+    argument%has_token = value%kind == ww_argument_array .and. c_associated(value%token)
+    if (argument%has_token) then
+      call c_f_pointer(value%token, token)
+      argument%token = token
+    end if
+    argument%has_array = present(array) .or. c_associated(value%array)
+    if (present(array)) then
+      argument%array = array
+    else if (argument%has_array) then
+      call c_f_pointer(value%array, found)
+      argument%array = found
+    end if
+  end function
+
   function value_of(argument, status) result(value)
     !! As C has it; valid as long as the argument. For the other modules.
     type(ww_argument), intent(in), target :: argument
@@ -147,10 +172,12 @@ contains
     value = argument%value
     if (value%bytes > 0) value%data = c_loc(argument%bytes)
     if (argument%has_array) value%array = c_loc(argument%array)
+    if (argument%has_token) value%token = c_loc(argument%token)
     if (status /= ww_ok) return
     if (value%bytes > ww_call_bytes_max) &
       status = fail(ww_err_limit, 'a text in a call has at most 4096 characters')
-    if (value%kind == ww_argument_array .and. .not. c_associated(value%memory)) &
+    if (value%kind == ww_argument_array .and. .not. c_associated(value%memory) .and. &
+      .not. argument%has_token) &
       status = fail(ww_err_invalid, 'the memory of an argument is closed, or was never opened')
     if (value%kind == ww_argument_timeline .and. .not. c_associated(value%timeline)) &
       status = fail(ww_err_invalid, 'the timeline of an argument is closed, or was never opened')
