@@ -203,9 +203,10 @@ void heat_notify_alive(void);
 void heat_signals_start(void);
 int heat_signals(void);
 
-uint64_t heat_now_ns(void);  /* CLOCK_MONOTONIC */
-uint64_t heat_real_ns(void); /* CLOCK_REALTIME */
-uint64_t heat_random(void);  /* not 0 */
+uint64_t heat_now_ns(void);   /* CLOCK_MONOTONIC */
+uint64_t heat_real_ns(void);  /* CLOCK_REALTIME */
+void heat_pause(uint64_t ns); /* until a signal comes */
+uint64_t heat_random(void);   /* not 0 */
 uint32_t heat_checksum(const void *bytes, uint64_t count);
 void heat_store_magic(uint64_t *magic, uint64_t value);
 

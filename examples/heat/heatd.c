@@ -452,7 +452,7 @@ static ww_status take_lock(struct daemon *daemon)
 		status = ww_memory_put(daemon->lock, daemon->broker, name,
 			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER), PATIENCE_NS, NULL);
 		if (status == WW_ERR_EXISTS)
-			usleep(10000);
+			heat_pause(10000000);
 	} while (status == WW_ERR_EXISTS && heat_now_ns() < end_ns);
 	return status;
 }

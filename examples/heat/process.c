@@ -46,6 +46,16 @@ uint64_t heat_real_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+void heat_pause(uint64_t ns)
+{
+	struct timespec time = {
+		.tv_sec = (time_t)(ns / NS_PER_SECOND),
+		.tv_nsec = (long)(ns % NS_PER_SECOND),
+	};
+
+	nanosleep(&time, NULL);
+}
+
 uint64_t heat_random(void)
 {
 	uint64_t number = 0;
