@@ -163,17 +163,13 @@ ww_status ww_fortran_view(int64_t memory, const struct ww_array *array, uint32_t
 	return status;
 }
 
-/* The array of a frame: what the channel says, with the shape of the frame if it was received. */
+/* The array of a frame: what the channel says, with the shape of the frame if that has one. */
 static ww_status frame_array(const struct ww_channel_info *info, const struct ww_frame *frame,
 	struct ww_array *array)
 {
 	const struct ww_dtype byte = {WW_DTYPE_INT, 8, 1};
 	int64_t shape[WW_ARRAY_DIMS] = {0};
 
-	if (info->has_array && info->is_producer) {
-		*array = info->array;
-		return WW_OK;
-	}
 	if (!info->has_array) {
 		shape[0] = (int64_t)(info->is_producer ? frame->capacity : frame->bytes);
 		return ww_array_set(array, &byte, 1, shape, NULL, 0);

@@ -19,7 +19,9 @@ module warpway_view
     !! of 1. It is disassociated if the call fails. access: ww_access_write, or ww_access_read of a
     !! program that will not write; memory that is mapped for reading has no other views.
     !! A view of a memory keeps it mapped, also after close(), until ww_end_view(). That of a frame
-    !! is valid until the frame is published or released: do not use the pointer afterwards.
+    !! is valid until the frame is published or released: do not use the pointer afterwards. For a
+    !! frame that is smaller than the channel's array the producer sets frame%ndim and frame%shape
+    !! before, in the order of C.
     module procedure :: view_integer8
     module procedure :: view_integer16
     module procedure :: view_integer32

@@ -73,6 +73,13 @@ contains
     call consumer%release(got, stat=stat)
     call claim_status(stat, ww_err_invalid, 'a frame is released twice')
     call producer%acquire(frame)
+    frame%ndim = 2
+    frame%shape(1:2) = [2, 3]
+    call ww_view(producer, frame, numbers)
+    call claim(all(shape(numbers) == [3, 2]), 'the shape that a producer sets')
+    frame%shape(1:2) = 1000
+    call ww_view(producer, frame, numbers, stat=stat)
+    call claim_status(stat, ww_err_mismatch, 'a shape that does not fit into a frame')
     call producer%discard(frame)
     call producer%info(about)
     call claim(about%published == 1 .and. ww_text(about%metadata_type) == 'pose/1', 'what a channel is')
