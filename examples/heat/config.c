@@ -102,6 +102,7 @@ static int set_text(const struct rule *rule, char *field, const char *value, cha
 	if (rule->kind == KIND_TEXT && !*value && strcmp(rule->key, "broker") != 0)
 		return complain(out_error, "%s needs a name, such as %s = heat", rule->key,
 			rule->key);
+	memset(field, 0, rule->room);
 	strcpy(field, value);
 	return 0;
 }
@@ -111,11 +112,17 @@ static int set_group(struct heat_config *config, const struct rule *rule, const 
 {
 	uint32_t *gid = strcmp(rule->key, "group") ? &config->operators_gid : &config->gid;
 	const struct group *entry = *value ? getgrnam(value) : NULL;
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
 
+	if (*value >= '1' && *value <= '9' && *end == '\0' && number < UINT32_MAX) {
+		*gid = (uint32_t)number;
+		return set_text(rule, (char *)config + rule->offset, value, out_error);
+	}
 	if (*value && !entry)
 		return complain(out_error,
 			"there is no group \"%.40s\": make it by \"groupadd %.40s\", or name "
-			"another one",
+			"another one, by name or number",
 			value, value);
 	*gid = entry ? entry->gr_gid : 0;
 	return set_text(rule, (char *)config + rule->offset, value, out_error);
@@ -165,6 +172,16 @@ int heat_config_set(struct heat_config *config, const char *key, const char *val
 }
 
 /* --- the file --- */
+
+/* What the file said: options of the command line count more, also after it was read again. */
+static struct heat_config last_read;
+
+static size_t bytes_of(const struct rule *rule)
+{
+	return rule->kind == KIND_COUNT     ? sizeof(uint32_t)
+		: rule->kind == KIND_NUMBER ? sizeof(double)
+					    : rule->room;
+}
 
 struct reading {
 	struct heat_config config;
@@ -233,18 +250,20 @@ int heat_config_read(struct heat_config *config, const char *path, char *out_err
 		return complain(out_error, "%.200s: %.280s", path, reading.error);
 	snprintf(reading.config.path, sizeof(reading.config.path), "%s", path);
 	*config = reading.config;
+	last_read = reading.config;
 	return 0;
 }
 
 int heat_config_reload(struct heat_config *config)
 {
+	const struct heat_config former = last_read;
 	struct heat_config read;
 	char error[HEAT_TEXT_BYTES];
 
 	if (!config->path[0]) {
-		heat_log(HEAT_LOG_WARNING,
-			"there is no configuration file to read again: start "
-			"with --config FILE");
+		heat_say(HEAT_LOG_WARNING,
+			"there is no configuration file to read again: start with "
+			"--config FILE");
 		return -1;
 	}
 	heat_config_init(&read);
@@ -253,22 +272,19 @@ int heat_config_reload(struct heat_config *config)
 		return -1;
 	}
 	for (size_t i = 0; i < RULES; i++) {
-		size_t bytes = rules[i].kind == KIND_COUNT ? sizeof(uint32_t)
-			: rules[i].kind == KIND_NUMBER     ? sizeof(double)
-							   : rules[i].room;
-		char *ours = (char *)config + rules[i].offset;
-		char *theirs = (char *)&read + rules[i].offset;
+		size_t at = rules[i].offset;
 
-		if (rules[i].room ? !strcmp(ours, theirs) : !memcmp(ours, theirs, bytes))
+		if (!memcmp((const char *)&former + at, (const char *)&read + at,
+			    bytes_of(&rules[i])))
 			continue;
 		if (rules[i].can_change)
-			memcpy(ours, theirs, bytes);
-		heat_log(rules[i].can_change ? HEAT_LOG_INFO : HEAT_LOG_WARNING,
-			rules[i].can_change ? "%s has changed"
-					    : "%s has changed in the file: it needs a restart",
-			rules[i].key);
+			memcpy((char *)config + at, (char *)&read + at, bytes_of(&rules[i]));
+		heat_log(rules[i].can_change ? HEAT_LOG_INFO : HEAT_LOG_WARNING, "%s has changed%s",
+			rules[i].key,
+			rules[i].can_change ? "" : " in the file: it needs a restart");
 	}
-	config->operators_gid = read.operators_gid;
+	if (former.operators_gid != read.operators_gid)
+		config->operators_gid = read.operators_gid;
 	return 0;
 }
 

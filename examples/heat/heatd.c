@@ -454,6 +454,10 @@ static ww_status take_lock(struct daemon *daemon)
 		if (status == WW_ERR_EXISTS)
 			heat_pause(10000000);
 	} while (status == WW_ERR_EXISTS && heat_now_ns() < end_ns);
+	if (status == WW_ERR_EXISTS)
+		heat_log(HEAT_LOG_ERROR,
+			"another daemon runs as %s: end it, or take another --name",
+			daemon->config.name);
 	return status;
 }
 
