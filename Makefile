@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace gpus mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -109,6 +109,20 @@ gpus: build ## what several GPUs do together, on four of the fake driver, each i
 	sed -n '/^# .*\(seed\|kill\)/p' $(BUILD)/meson-logs/testlog-gpus.txt; \
 	scripts/check-totals $(BUILD)/meson-logs/testlog-gpus.json && [ -z "$$failed" ]
 gpus: KILLS = 30
+
+# A hundredth of a day's use, unless it is told otherwise: 60 frames a second, 2,000 user interfaces, 200 kills.
+heat-soak: FRAMES = 52000
+heat-soak: KILLS = 2
+heat-soak: UIS ?= 20
+heat-soak: build ## the heat sample in use, in short; FRAMES=52000 UIS=20 KILLS=2 SEED= (a day: 5200000 2000 200)
+	@for name in heatd heatd-c; do \
+		[ ! -x $(BUILD)/examples/heat/$$name ] || HEATD=$(BUILD)/examples/heat/$$name $(HEAT) \
+			examples/heat/tests/heat_soak.py --frames $(FRAMES) --uis $(UIS) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) || exit 1; \
+	done
+HEAT = HEAT_WATCH=$(BUILD)/examples/heat/heat_watch WARPWAY=$(BUILD)/tools/warpway WARPWAYD=$(BUILD)/src/daemon/warpwayd
+
+heat: build ## the heat sample: a broker, a daemon, and a window or heat-top; Ctrl-C ends all; ARGS='--set rows=512' and so on
+	@$(HEAT) examples/heat/heat $(BUILD) $(ARGS)
 
 mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=21 RANKS=2
 	@for abi in openmpi mpich; do \

@@ -11,6 +11,7 @@
  * the bytes of the last frame there. Exit code 1: a frame was wrong, or there was an error.
  */
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "../heat.h"
 
 #define PATIENCE_NS UINT64_C(600000000000)
+#define RETRY_MS    10
 
 struct watch {
 	struct heat_metadata last;
@@ -34,6 +36,7 @@ struct watch {
 	uint64_t daemons;   /* by their pids */
 	uint64_t runs;
 	uint64_t ends;
+	uint64_t misses; /* a daemon ended while this process joined its channel */
 	uint64_t first_step;
 	uint8_t *bytes; /* of the last frame */
 };
@@ -51,6 +54,11 @@ static int complain(ww_status status)
 	fprintf(stderr, "heat_watch: %s: %s\n", ww_status_name(status),
 		status < 0 ? ww_error_last()->message : ww_status_text(status));
 	return 1;
+}
+
+static bool is_missed(ww_status status)
+{
+	return status == WW_ERR_NOT_FOUND || status == WW_ERR_PEER_LOST;
 }
 
 static void check_order(struct watch *watch, const struct heat_metadata *now)
@@ -97,9 +105,9 @@ static void print_counts(const struct watch *watch)
 
 	printf("{\"frames\": %" PRIu64 ", \"torn\": %" PRIu64 ", \"wrong\": %" PRIu64
 	       ", \"backwards\": %" PRIu64 ", \"daemons\": %" PRIu64 ", \"runs\": %" PRIu64
-	       ", \"ends\": %" PRIu64 ", \"first_step\": %" PRIu64 ", ",
+	       ", \"ends\": %" PRIu64 ", \"misses\": %" PRIu64 ", \"first_step\": %" PRIu64 ", ",
 		watch->frames, watch->torn, watch->wrong, watch->backwards, watch->daemons,
-		watch->runs, watch->ends, watch->first_step);
+		watch->runs, watch->ends, watch->misses, watch->first_step);
 	printf("\"run\": %" PRIu64 ", \"step\": %" PRIu64
 	       ", \"time\": %.17g, \"diffusivity\": %.17g"
 	       ", \"steps_per_second\": %.17g, \"minimum\": %.9g, \"maximum\": %.9g, \"mean\": %.17g, ",
@@ -123,6 +131,11 @@ static int receive_all(ww_channel *channel, uint64_t count, bool keeps, struct w
 			watch->ends++;
 			puts("end");
 			fflush(stdout);
+			continue;
+		}
+		if (is_missed(status)) {
+			watch->misses++;
+			poll(NULL, 0, RETRY_MS);
 			continue;
 		}
 		if (status != WW_OK)

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""heat_soak.py [OPTION...] - a day of a heat daemon: frames, watchers that come and go, kills at random
+
+  --frames N   how many the daemons publish (default 52,000, a hundredth of a day's at 60 a second)
+  --uis N      watchers that come and go meanwhile; some are killed (default 20)
+  --kills N    daemons that are killed and started again (default 2)
+  --seed N     of what is random (default: another one each time)
+  --test       fewer, and in the words of TAP
+
+Four more watchers stay all the time. Each frame that a watcher receives is checked: its checksum, its shape, its step.
+Frames have 64 KiB, and each step is a frame. Descriptors and memory of daemon, broker and a watcher that stays are
+compared while no others are there, the medians of the first and the last third of the time: at most 8 descriptors, and 1 MiB and a tenth of
+memory that is the process's own (RssAnon) may be more. The environment names the programs: heat_case.py.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import statistics
+import sys
+import time
+
+sys.dont_write_bytecode = True  # the sources may be another user's
+
+from heat_case import WARPWAY, Daemon, Watcher, end_broker, end_started, expect, run, wait_until  # noqa: E402
+
+FDS_MORE = 8  # some belong to processes whose end was not noticed yet
+KIB_MORE, SHARE_MORE = 1024, 0.1
+WATCHERS_MOST = 24  # at one time, beside those that stay
+STAY = 4
+
+
+def own_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as stream:
+        return next(int(line.split()[1]) for line in stream if line.startswith("RssAnon:"))
+
+
+class Use:
+    """Descriptors and memory of some processes in the course of time."""
+
+    def __init__(self):
+        self.samples = {}
+
+    def take(self, what, pid, kept):
+        """kept: descriptors of objects, which the broker keeps for up to a minute after the end of who got a token."""
+        try:
+            fds = len(os.listdir(f"/proc/{pid}/fd")) - kept
+            self.samples.setdefault(what, []).append((fds, own_kib(pid)))
+        except (FileNotFoundError, ProcessLookupError, StopIteration):
+            pass  # it has just ended
+
+    def compare(self):
+        """A line for each, and whether all is well."""
+        lines, good = [], True
+        for what, samples in sorted(self.samples.items()):
+            third = max(1, len(samples) // 3)
+            (fds, kib), (late_fds, late_kib) = (
+                [statistics.median(sample[i] for sample in part) for i in (0, 1)]
+                for part in (samples[:third], samples[-third:]))
+            grows = late_fds > fds + FDS_MORE or late_kib > kib * (1 + SHARE_MORE) + KIB_MORE
+            good = good and not grows
+            lines.append(f"{what}: {len(samples)} samples, descriptors {fds:.0f} -> {late_fds:.0f}, memory {kib:.0f} -> "
+                         f"{late_kib:.0f} KiB" + (": IT GROWS" if grows else ""))
+        return lines, good
+
+
+class Soak:
+    def __init__(self, options):
+        self.options = options
+        self.random = random.Random(options.seed)
+        self.use = Use()
+        self.visitors = []
+        self.started = self.killed = self.kills = 0
+        self.frames_before = self.frames_now = 0
+        self.received = 0
+        self.processes = 0
+        self.kill_at = sorted(self.random.randrange(options.frames) for _ in range(options.kills))
+        self.daemon = Daemon("soak", rows=128, columns=128, rows_max=128, columns_max=128, frames_per_second=0)
+        self.run = self.daemon.status()["run"]
+        self.staying = [Watcher("soak") for _ in range(STAY)]
+        for watcher in self.staying:
+            expect(watcher.line() == "first", "no frame")
+
+    def look(self):
+        """How many frames there were."""
+        status = self.daemon.status()
+        expect(status["run"] == self.run and status["restarts"] == self.kills, f"another simulation: {status}")
+        self.frames_now = status["frames"]
+
+    def broker(self):
+        return json.loads(run(WARPWAY, "serve", "--status", "--json").stdout)
+
+    def measure(self):
+        """While the daemon and the watchers that stay are alone, which the broker must have noticed."""
+        self.processes = self.processes or self.broker()["processes"]
+        wait_until(lambda: self.broker()["processes"] == self.processes, "the broker to notice who has ended")
+        broker = self.broker()
+        for what, pid, kept in (("daemon", self.daemon.process.pid, 0), ("broker", broker["pid"], broker["fds"]),
+                                ("supervisor", broker["supervisor_pid"], broker["fds"]),
+                                ("watcher", self.staying[0].process.pid, 0)):
+            self.use.take(what, pid, kept)
+
+    def frames(self):
+        return self.frames_before + self.frames_now
+
+    def check(self, counts):
+        expect(counts["torn"] == counts["wrong"] == counts["backwards"] == 0, f"a frame is wrong: {counts}")
+        expect(counts["runs"] <= 1, f"another simulation: {counts}")
+        self.received += counts["frames"]
+
+    def end_visitors(self):
+        """Of those that came some end by themselves, some when they are told, and some are killed."""
+        for watcher in list(self.visitors):
+            if watcher.process.poll() is None:
+                chance = self.random.random()
+                if chance < 0.1:
+                    watcher.process.kill()
+                    watcher.process.communicate()
+                    self.killed += 1
+                    self.visitors.remove(watcher)
+                elif chance < 0.2:
+                    watcher.process.send_signal(signal.SIGTERM)
+            elif watcher.process.returncode == -signal.SIGTERM:  # before it knew what to do then
+                watcher.process.communicate()
+                self.killed += 1
+                self.visitors.remove(watcher)
+            else:
+                self.check(watcher.counts())
+                self.visitors.remove(watcher)
+
+    def visit(self):
+        """A round of watchers, until they have ended."""
+        count = min(self.options.uis - self.started, self.random.randint(1, WATCHERS_MOST))
+        self.visitors = [Watcher("soak", self.random.choice([1, 10, 100, 1000, 0])) for _ in range(count)]
+        self.started += count
+        while self.visitors:
+            self.end_visitors()
+            self.step()
+
+    def step(self):
+        self.look()
+        while self.kill_at and self.frames() >= self.kill_at[0]:
+            self.kill()
+
+    def kill(self):
+        self.kill_at.pop(0)
+        self.daemon.kill()
+        self.frames_before += self.frames_now
+        self.frames_now = 0
+        self.kills += 1
+        self.daemon.start()
+
+    def go(self):
+        self.measure()
+        while self.frames() < self.options.frames or self.started < self.options.uis:
+            self.step()
+            if self.frames() * self.options.uis >= self.started * self.options.frames:
+                self.visit()
+            self.measure()
+        while self.kill_at:
+            self.kill()
+        self.look()
+        for watcher in self.staying:
+            counts = watcher.stop()
+            self.check(counts)
+            expect(counts["daemons"] <= self.kills + 1, str(counts))
+        expect(self.daemon.end() == 0, self.daemon.said())
+
+
+def parse():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--frames", type=int, default=52000)
+    parser.add_argument("--uis", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=random.randrange(2 ** 32))
+    parser.add_argument("--test", action="store_true")
+    options = parser.parse_args()
+    if options.frames < 1 or options.uis < 0 or options.kills < 0:
+        parser.error("there is at least one frame, and nothing is negative")
+    return options
+
+
+def main():
+    options = parse()
+    mark = "# " if options.test else ""
+    print(("1..1\n" if options.test else "") + f"{mark}seed {options.seed}", flush=True)
+    begin = time.monotonic()
+    good = False
+    try:
+        soak = Soak(options)
+        soak.go()
+        lines, good = soak.use.compare()
+        seconds = time.monotonic() - begin
+        print(f"{mark}{soak.frames()} frames of 64 KiB published, {soak.received} received and none torn, by {soak.started} "
+              f"watchers that came and went ({soak.killed} killed) and {STAY} that stayed; {soak.kills} daemons killed; "
+              f"{seconds:.0f} s")
+        print("\n".join(mark + line for line in lines))
+    except AssertionError as error:
+        print("\n".join(mark + line for line in str(error).splitlines()))
+    finally:
+        end_started()
+        end_broker()
+    if options.test:
+        print(("ok" if good else "not ok") + " 1 - a day of a heat daemon, in short")
+    sys.exit(0 if good else 1)
+
+
+main()
