@@ -47,7 +47,8 @@ struct heat_metadata {
 	uint32_t pid;      /* of the daemon */
 	double source_x;   /* of the source that was set last */
 	double source_y;
-	uint64_t reserved[3]; /* 0 */
+	double steps_per_second_max; /* 0: as fast as it can */
+	uint64_t reserved[2];        /* 0 */
 };
 
 /* --- the service --- */

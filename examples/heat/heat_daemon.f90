@@ -235,6 +235,7 @@ contains
         merge(is_gpu, 0, self%uses_gpu)
       metadata%restarts = state%restarts
       metadata%pid = c_getpid()
+      metadata%steps_per_second_max = state%steps_per_second_max
       if (state%source_count > 0) then
         metadata%source_x = state%sources(1 + mod(state%source_count - 1, sources_max))%x
         metadata%source_y = state%sources(1 + mod(state%source_count - 1, sources_max))%y

@@ -25,8 +25,8 @@ module heat_interface
     real(c_double) :: time = 0, diffusivity = 0, steps_per_second = 0
     real(c_double) :: minimum = 0, maximum = 0, mean = 0
     integer(c_int32_t) :: checksum = 0, rows = 0, columns = 0, flags = 0, restarts = 0, pid = 0
-    real(c_double) :: source_x = 0, source_y = 0
-    integer(c_int64_t) :: reserved(3) = 0
+    real(c_double) :: source_x = 0, source_y = 0, steps_per_second_max = 0
+    integer(c_int64_t) :: reserved(2) = 0
   end type
 
   type, bind(c) :: heat_source

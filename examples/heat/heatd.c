@@ -207,6 +207,7 @@ static void describe_frame(const struct daemon *daemon, const float *field,
 		.flags = flags_of(daemon),
 		.restarts = state->restarts,
 		.pid = (uint32_t)getpid(),
+		.steps_per_second_max = state->steps_per_second_max,
 	};
 	if (state->source_count) {
 		const struct heat_source

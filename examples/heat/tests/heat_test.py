@@ -105,6 +105,7 @@ def a_daemon_is_steered():
     frame = newest("steer")
     expect(frame["source_x"] == 0.25 and frame["source_y"] == 0.75 and 0 < frame["mean"] < 80, str(frame))
     expect(frame["rows"] == 32 and frame["columns"] == 48 and frame["diffusivity"] == 0.1, str(frame))
+    expect(frame["steps_per_second_max"] == 2000, str(frame))
     one.call("pause", paused=True)
     wait_until(lambda: newest("steer")["flags"] & IS_PAUSED, "the pause in a frame")
     first, second = one.status(), newest("steer")

@@ -114,9 +114,10 @@ static void print_counts(const struct watch *watch)
 		last->run, last->step, last->time, last->diffusivity, last->steps_per_second,
 		last->minimum, last->maximum, last->mean);
 	printf("\"rows\": %u, \"columns\": %u, \"flags\": %u, \"restarts\": %u, \"pid\": %u"
-	       ", \"source_x\": %.17g, \"source_y\": %.17g}\n",
+	       ", \"source_x\": %.17g, \"source_y\": %.17g, "
+	       "\"steps_per_second_max\": %.17g}\n",
 		last->rows, last->columns, last->flags, last->restarts, last->pid, last->source_x,
-		last->source_y);
+		last->source_y, last->steps_per_second_max);
 }
 
 static int receive_all(ww_channel *channel, uint64_t count, bool keeps, struct watch *watch)
