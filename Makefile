@@ -122,7 +122,7 @@ heat-soak: build ## the heat sample in use, in short; FRAMES=52000 UIS=20 KILLS=
 HEAT = HEAT_WATCH=$(BUILD)/examples/heat/heat_watch WARPWAY=$(BUILD)/tools/warpway WARPWAYD=$(BUILD)/src/daemon/warpwayd
 
 heat: build ## the heat sample: a broker, a daemon, and a window or heat-top; Ctrl-C ends all; ARGS='--set rows=512' and so on
-	@$(HEAT) examples/heat/heat $(BUILD) $(ARGS)
+	@examples/heat/heat $(BUILD) $(ARGS)
 
 mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=21 RANKS=2
 	@for abi in openmpi mpich; do \

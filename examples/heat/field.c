@@ -13,7 +13,7 @@ static uint32_t nearest(double place, uint32_t cells)
 	return (uint32_t)fmin(fmax(round(place * (cells - 1)), 1), cells - 2);
 }
 
-void field_hold_source(const struct heat_source *source, float *field, uint32_t rows,
+static void hold_source(const struct heat_source *source, float *field, uint32_t rows,
 	uint32_t columns)
 {
 	uint32_t first_row = nearest(source->y - source->radius, rows);
@@ -32,6 +32,15 @@ void field_hold_source(const struct heat_source *source, float *field, uint32_t 
 	}
 	field[(size_t)nearest(source->y, rows) * columns +
 		nearest(source->x, columns)] = (float)source->temperature;
+}
+
+void field_hold_sources(const struct heat_state *state, float *field)
+{
+	uint32_t count = state->source_count;
+	uint32_t first = count > HEAT_SOURCES ? count - HEAT_SOURCES : 0;
+
+	for (uint32_t i = first; i < count; i++)
+		hold_source(&state->sources[i % HEAT_SOURCES], field, state->rows, state->columns);
 }
 
 void field_diffuse(const float *from, float *to, uint32_t rows, uint32_t columns, float x, float y)
@@ -71,4 +80,21 @@ void field_resample(const float *from, uint32_t from_rows, uint32_t from_columns
 				(y - above) * (lower - upper));
 		}
 	}
+}
+
+void field_measure(const float *field, struct heat_metadata *metadata)
+{
+	size_t count = (size_t)metadata->rows * metadata->columns;
+	float minimum = field[0];
+	float maximum = field[0];
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		minimum = field[i] < minimum ? field[i] : minimum;
+		maximum = field[i] > maximum ? field[i] : maximum;
+		sum += field[i];
+	}
+	metadata->minimum = minimum;
+	metadata->maximum = maximum;
+	metadata->mean = sum / (double)count;
 }

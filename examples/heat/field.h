@@ -13,12 +13,14 @@
 /* One step, into another field; @x and @y are diffusivity * time step / dx^2, and / dy^2. */
 void field_diffuse(const float *from, float *to, uint32_t rows, uint32_t columns, float x, float y);
 
-/* Holds the cells of a source at its temperature, at least one; the edges stay at 0. */
-void field_hold_source(const struct heat_source *source, float *field, uint32_t rows,
-	uint32_t columns);
+/* Holds the cells of each source at its temperature, at least one; the edges stay at 0. */
+void field_hold_sources(const struct heat_state *state, float *field);
 
 /* Fills a field from one with other rows and columns, linearly between its cells. */
 void field_resample(const float *from, uint32_t from_rows, uint32_t from_columns, float *to,
 	uint32_t rows, uint32_t columns);
+
+/* Sets minimum, maximum and mean of a field that has the metadata's rows and columns. */
+void field_measure(const float *field, struct heat_metadata *metadata);
 
 #endif

@@ -54,10 +54,10 @@ struct heat_metadata {
 /* --- the service --- */
 
 #define HEAT_SERVICE_VERSION "heat-steer/1"
-#define HEAT_STATUS_SIGNATURE                                                                       \
-	"-> u64 run, u64 step, f64 time, u32 rows, u32 columns, f64 diffusivity, bool paused, f64 " \
-	"steps_per_second, u32 restarts, u64 frames, u32 watchers, u32 watchers_max, u32 pid, u64 " \
-	"started_ns, bytes backend"
+#define HEAT_STATUS_SIGNATURE                                                             \
+	"-> u64 run, u64 step, f64 time, u32 rows, u32 columns, f64 diffusivity, "        \
+	"bool paused, f64 steps_per_second, u32 restarts, u64 frames, u32 watchers, u32 " \
+	"watchers_max, u32 pid, u64 started_ns, bytes backend"
 
 /* Its results, in their order. */
 enum {
@@ -79,9 +79,9 @@ enum {
 	HEAT_STATUS_COUNT
 };
 
-/* --- the kept state: two copies, each a header and behind it, at HEAT_STATE_BYTES, the field --- */
+/* --- the kept state: two copies; each has a header, and the field at HEAT_STATE_BYTES --- */
 
-#define HEAT_STATE_MAGIC UINT64_C(0x3165746174736848) /* "Hhstate1" */
+#define HEAT_STATE_MAGIC UINT64_C(0x3165746174736848) /* the text "Hhstate1" */
 #define HEAT_STATE_BYTES 4096
 
 struct heat_source {

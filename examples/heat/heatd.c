@@ -131,16 +131,6 @@ static void commit_same_field(struct daemon *daemon)
 
 /* --- the computation --- */
 
-static void hold_sources(const struct daemon *daemon, float *field)
-{
-	uint32_t count = daemon->state.source_count;
-	uint32_t first = count > HEAT_SOURCES ? count - HEAT_SOURCES : 0;
-
-	for (uint32_t i = first; i < count; i++)
-		field_hold_source(&daemon->state.sources[i % HEAT_SOURCES], field,
-			daemon->state.rows, daemon->state.columns);
-}
-
 static void step(struct daemon *daemon)
 {
 	struct heat_state *state = &daemon->state;
@@ -152,7 +142,7 @@ static void step(struct daemon *daemon)
 	field_diffuse(current_field(daemon), next, state->rows, state->columns,
 		(float)(state->diffusivity * time_step * per_dx2),
 		(float)(state->diffusivity * time_step * per_dy2));
-	hold_sources(daemon, next);
+	field_hold_sources(&daemon->state, next);
 	state->step++;
 	state->time += time_step;
 	commit_copy(daemon);
@@ -166,7 +156,7 @@ static void change_resolution(struct daemon *daemon, uint32_t rows, uint32_t col
 		columns);
 	daemon->state.rows = rows;
 	daemon->state.columns = columns;
-	hold_sources(daemon, next);
+	field_hold_sources(&daemon->state, next);
 	commit_copy(daemon);
 }
 
@@ -182,26 +172,14 @@ static void describe_frame(const struct daemon *daemon, const float *field,
 	struct heat_metadata *out)
 {
 	const struct heat_state *state = &daemon->state;
-	size_t count = (size_t)state->rows * state->columns;
-	float minimum = field[0];
-	float maximum = field[0];
-	double sum = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		minimum = field[i] < minimum ? field[i] : minimum;
-		maximum = field[i] > maximum ? field[i] : maximum;
-		sum += field[i];
-	}
 	*out = (struct heat_metadata){
 		.run = state->run,
 		.step = state->step,
 		.time = state->time,
 		.diffusivity = state->diffusivity,
 		.steps_per_second = state->is_paused ? 0 : daemon->steps_per_second,
-		.minimum = minimum,
-		.maximum = maximum,
-		.mean = sum / (double)count,
-		.checksum = heat_checksum(field, sizeof(*field) * count),
+		.checksum = heat_checksum(field, field_bytes(daemon)),
 		.rows = state->rows,
 		.columns = state->columns,
 		.flags = flags_of(daemon),
@@ -209,6 +187,7 @@ static void describe_frame(const struct daemon *daemon, const float *field,
 		.pid = (uint32_t)getpid(),
 		.steps_per_second_max = state->steps_per_second_max,
 	};
+	field_measure(field, out);
 	if (state->source_count) {
 		const struct heat_source
 			*last = &state->sources[(state->source_count - 1) % HEAT_SOURCES];
@@ -345,7 +324,7 @@ static ww_status run_source(void *context, ww_call *call)
 		daemon->state.source_count = HEAT_SOURCES;
 	next = begin_copy(daemon);
 	memcpy(next, current_field(daemon), field_bytes(daemon));
-	hold_sources(daemon, next);
+	field_hold_sources(&daemon->state, next);
 	commit_copy(daemon);
 	daemon->next_frame_ns = heat_now_ns();
 	return WW_OK;

@@ -4,11 +4,12 @@
  *
  *   heat_watch CHANNEL FRAMES [FILE]
  *
- * Receives so many frames, or, if FRAMES is 0, frames until SIGTERM, also those of the next daemons.
- * Of each frame it checks the checksum, the shape, and that the step of the same simulation is not
- * lower than that of the frame before. It prints "first" when the first frame has come, "end" when a
- * daemon has closed the channel, and at the end the counts as one line of JSON. With FILE it writes
- * the bytes of the last frame there. Exit code 1: a frame was wrong, or there was an error.
+ * Receives so many frames, or, if FRAMES is 0, frames until SIGTERM, also those of the next
+ * daemons. Of each frame it checks the checksum, the shape, and that the step of the same
+ * simulation is not lower than that of the frame before. It prints "first" when the first frame
+ * has come, "end" when a daemon has closed the channel, and at the end the counts as one line of
+ * JSON. With FILE it writes the bytes of the last frame there. Exit code 1: a frame was wrong, or
+ * there was an error.
  */
 #include <inttypes.h>
 #include <poll.h>
