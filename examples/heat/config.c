@@ -103,7 +103,7 @@ static int set_text(const struct rule *rule, char *field, const char *value, cha
 		return complain(out_error, "%s needs a name, such as %s = heat", rule->key,
 			rule->key);
 	memset(field, 0, rule->room);
-	strcpy(field, value);
+	memcpy(field, value, strlen(value));
 	return 0;
 }
 
@@ -150,11 +150,12 @@ static int set_number(struct heat_config *config, const struct rule *rule, const
 int heat_config_set(struct heat_config *config, const char *key, const char *value, char *out_error)
 {
 	char keys[HEAT_TEXT_BYTES] = "";
+	size_t length = 0;
 
 	for (size_t i = 0; i < RULES; i++) {
 		if (strcmp(key, rules[i].key) != 0) {
-			strcat(keys, i ? ", " : "");
-			strcat(keys, rules[i].key);
+			length += (size_t)snprintf(keys + length, sizeof(keys) - length, "%s%s",
+				length ? ", " : "", rules[i].key);
 			continue;
 		}
 		switch (rules[i].kind) {

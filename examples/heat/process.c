@@ -136,7 +136,7 @@ void heat_notify_alive(void)
 	const char *pid = getenv("WATCHDOG_PID");
 	uint64_t now_ns = heat_now_ns();
 
-	if (!text || now_ns < next_ns || (pid && atol(pid) != (long)getpid()))
+	if (!text || now_ns < next_ns || (pid && strtol(pid, NULL, 10) != (long)getpid()))
 		return;
 	next_ns = now_ns + strtoull(text, NULL, 10) * 1000 / 2;
 	heat_notify("WATCHDOG=1");
