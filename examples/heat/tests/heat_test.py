@@ -345,6 +345,7 @@ def a_kernel_server_may_end():
     wait_until(lambda: newest("server")["step"] > 0, "the first steps")
     one.call("source", x=0.5, y=0.5, radius=0.2, temperature=90)
     for count in range(1, 4):
+        wait_until(lambda: one.said().count("it computes by") == count, "that it has found the server")
         before = newest("server")
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: one.said().count("is lost") == count, "the loss")
