@@ -3,6 +3,7 @@ package warpway;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -17,7 +18,8 @@ import java.util.Properties;
  * <ol>
  *   <li>the file that the property {@code warpway.library.path} names, or the native part in the
  *       folder that it names;
- *   <li>beside the jar, and in the folder {@code ../../lib} of it, where it is installed;
+ *   <li>beside the jar, and in the folder {@code ../../lib} of it, where it is installed; of an
+ *       image that jlink has made, in its folder {@code lib};
  *   <li>inside the jar: it is extracted into a folder that only this user can enter, and that is
  *       deleted at once after loading.
  * </ol>
@@ -63,7 +65,10 @@ final class Loader {
 			return null;
 		}
 		try {
-			Path folder = Path.of(source.getLocation().toURI()).getParent();
+			URI location = source.getLocation().toURI();
+			Path folder = location.getScheme().equals("jrt")
+					? Path.of(System.getProperty("java.home"), "lib")
+					: Path.of(location).getParent();
 			for (Path place : new Path[] {folder.resolve(NAME),
 					folder.resolve("../../lib/" + NAME).normalize()}) {
 				if (Files.isRegularFile(place)) {
