@@ -50,7 +50,7 @@ configure:
 		$(QUIETLY) meson setup --reconfigure $(BUILD); \
 	fi
 	@$(SOURCES) >$(BUILD)/sources
-SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bindings/java \( -name '*.c' -o -name '*.py' -o -name '*.pyi' -o -name '*.java' \) \
+SOURCES = { find src tests tools bindings/python/src bindings/python/warpway bindings/java examples/heat \( -name '*.c' -o -name '*.py' -o -name '*.pyi' -o -name '*.java' \) \
 	| LC_ALL=C sort; scripts/find-python; }
 
 build: configure ## build the library, the tool and the tests, in build/

@@ -20,7 +20,8 @@ import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
  * Runs the tests, and prints TAP, which meson and scripts/check-totals read: one line for each.
- * Arguments: none for all tests; a class such as PoolTest; or PoolTest#method.
+ * Arguments: none for all tests; a class such as PoolTest; PoolTest#method; or, with its package, a
+ * class of another folder.
  */
 public final class Tap implements TestExecutionListener {
 	private static final Class<?>[] ALL = {
@@ -45,7 +46,8 @@ public final class Tap implements TestExecutionListener {
 	public static void main(String[] arguments) {
 		List<DiscoverySelector> selectors = new ArrayList<>();
 		for (String argument : arguments) {
-			String name = Tap.class.getPackageName() + "." + argument;
+			String name = argument.contains(".") ? argument
+					: Tap.class.getPackageName() + "." + argument;
 			selectors.add(name.contains("#") ? selectMethod(name) : selectClass(name));
 		}
 		for (Class<?> tests : arguments.length == 0 ? ALL : new Class<?>[0]) {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package heat.tests;
+
+/** Waits for what another process or thread does, as a person would: by looking again. */
+final class Poll {
+	private static final long LIMIT_NS = 60_000_000_000L;
+
+	private Poll() {
+	}
+
+	/** What is waited for. */
+	interface Condition {
+		boolean holds() throws Exception;
+	}
+
+	static void until(String what, Condition condition) throws Exception {
+		long end = System.nanoTime() + LIMIT_NS;
+		while (!condition.holds()) {
+			if (System.nanoTime() > end) {
+				throw new AssertionError("this does not come true: " + what);
+			}
+			Thread.sleep(20);
+		}
+	}
+}
