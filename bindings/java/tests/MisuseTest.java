@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.*;
 import static warpway.tests.Fixture.*;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -13,6 +14,7 @@ import warpway.Access;
 import warpway.Barrier;
 import warpway.Broker;
 import warpway.CallOptions;
+import warpway.ChannelOptions;
 import warpway.Client;
 import warpway.Consumer;
 import warpway.ConsumerOptions;
@@ -34,6 +36,7 @@ import warpway.Status;
 import warpway.Stream;
 import warpway.Timeline;
 import warpway.Token;
+import warpway.Warpway;
 import warpway.Watch;
 
 /** Misuse, one by one: an exception each time, and never a crash. */
@@ -95,6 +98,27 @@ class MisuseTest {
 					new ExportOptions().span(-1, 1)));
 			fails(Status.INVALID, () -> memory.publish(broker, null));
 		}
+	}
+
+	@Test
+	void negativeDurationsAreRefusedWhenTheyAreSet() {
+		Duration negative = Duration.ofNanos(-1);
+		Call[] calls = {
+			() -> new CallOptions().deadline(negative),
+			() -> new ChannelOptions(1).evictAfter(negative),
+			() -> new ChannelOptions(1).deadline(negative),
+			() -> new ConsumerOptions().deadline(negative),
+			() -> new ExportOptions().escrow(negative),
+			() -> new PutOptions().timeToLive(negative),
+			() -> new ServiceOptions().keep(negative),
+		};
+		for (int i = 0; i < calls.length; i++) {
+			int number = i;
+			String message = assertThrows(IllegalArgumentException.class, calls[i]::run, () ->
+					"call " + number).getMessage();
+			assertTrue(message.contains("a negative limit on time: PT-0.000000001S"), message);
+		}
+		new PutOptions().timeToLive(Warpway.FOREVER);
 	}
 
 	@Test

@@ -8,7 +8,7 @@ public final class CallOptions {
 	private static final long REPEAT = 1;
 
 	private int lane;
-	private Duration deadline = Duration.ZERO;
+	private long deadlineNs;
 	private long dependsOn;
 	private long afterValue;
 	private boolean repeat;
@@ -36,7 +36,7 @@ public final class CallOptions {
 	 * @return this
 	 */
 	public CallOptions deadline(Duration time) {
-		deadline = time;
+		deadlineNs = Wait.nanos(time);
 		return this;
 	}
 
@@ -81,7 +81,7 @@ public final class CallOptions {
 	}
 
 	byte[] params() {
-		return Struct.sized(56).u32(lane).u64(Wait.nanos(deadline)).u64(dependsOn).u64(0).u64(0)
+		return Struct.sized(56).u32(lane).u64(deadlineNs).u64(dependsOn).u64(0).u64(0)
 				.u64(afterValue).u64(repeat ? REPEAT : 0).array();
 	}
 }

@@ -19,8 +19,8 @@ public final class ChannelOptions {
 	private MemoryKind kind = MemoryKind.VMM;
 	private NameOptions name = new NameOptions();
 	private boolean trustUsers;
-	private Duration evictAfter = Duration.ZERO;
-	private Duration deadline = Duration.ZERO;
+	private long evictAfterNs;
+	private long deadlineNs;
 	Layout layout;
 
 	/**
@@ -151,7 +151,7 @@ public final class ChannelOptions {
 	 * @return this
 	 */
 	public ChannelOptions evictAfter(Duration time) {
-		evictAfter = time;
+		evictAfterNs = Wait.nanos(time);
 		return this;
 	}
 
@@ -162,7 +162,7 @@ public final class ChannelOptions {
 	 * @return this
 	 */
 	public ChannelOptions deadline(Duration time) {
-		deadline = time;
+		deadlineNs = Wait.nanos(time);
 		return this;
 	}
 
@@ -171,7 +171,7 @@ public final class ChannelOptions {
 		return Struct.sized(104).u32(Struct.code(policy)).u64(slotBytes).u32(slots)
 				.u32(consumersMax).u32(heldMax).u32(aheadMax).u32(metadataBytes)
 				.u32(Struct.code(kind)).u32(name.mode()).u32(name.gid()).u64(flags)
-				.text(metadataType, 16).u64(0).u64(Wait.nanos(evictAfter))
-				.u64(Wait.nanos(deadline)).u32(consumersPerUidMax).array();
+				.text(metadataType, 16).u64(0).u64(evictAfterNs)
+				.u64(deadlineNs).u32(consumersPerUidMax).array();
 	}
 }

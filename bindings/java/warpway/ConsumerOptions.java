@@ -12,7 +12,7 @@ public final class ConsumerOptions {
 
 	private int flags;
 	private long history;
-	private Duration deadline = Duration.ZERO;
+	private long deadlineNs;
 	String metadataType;
 	Layout layout;
 
@@ -80,12 +80,12 @@ public final class ConsumerOptions {
 	 * @return this
 	 */
 	public ConsumerOptions deadline(Duration time) {
-		deadline = time;
+		deadlineNs = Wait.nanos(time);
 		return this;
 	}
 
 	byte[] params(int moreFlags) {
 		return Struct.sized(40).u32(flags | moreFlags).u64(history).u64(0).u64(0)
-				.u64(Wait.nanos(deadline)).array();
+				.u64(deadlineNs).array();
 	}
 }

@@ -10,7 +10,7 @@ public final class PutOptions {
 	private Life life = Life.HELD;
 	private ObjectState state = ObjectState.SEALED;
 	private boolean replace;
-	private Duration timeToLive = Duration.ZERO;
+	private long timeToLiveNs;
 	Layout layout;
 
 	/** Makes options that say nothing yet. */
@@ -78,7 +78,7 @@ public final class PutOptions {
 	 * @return this
 	 */
 	public PutOptions timeToLive(Duration time) {
-		timeToLive = time;
+		timeToLiveNs = Wait.nanos(time);
 		return this;
 	}
 
@@ -95,6 +95,6 @@ public final class PutOptions {
 
 	byte[] params() {
 		return Struct.sized(48).u32(mode).u32(Struct.code(life)).u32(Struct.code(state)).u32(gid)
-				.u32(0).u64(replace ? 1 : 0).u64(Wait.nanos(timeToLive)).array();
+				.u32(0).u64(replace ? 1 : 0).u64(timeToLiveNs).array();
 	}
 }

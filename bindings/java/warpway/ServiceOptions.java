@@ -16,7 +16,7 @@ public final class ServiceOptions {
 	private String version;
 	private long builtin;
 	private long allocBytesMax;
-	private Duration keep = Duration.ZERO;
+	private long keepNs;
 
 	/** Makes options that say nothing yet: for this user, without built-in functions. */
 	public ServiceOptions() {
@@ -119,14 +119,14 @@ public final class ServiceOptions {
 	 * @return this
 	 */
 	public ServiceOptions keep(Duration time) {
-		keep = time;
+		keepNs = Wait.nanos(time);
 		return this;
 	}
 
 	byte[] params() {
 		return Struct.sized(112).u32(name.mode()).u32(name.gid()).u32(functionsMax).u32(clientsMax)
 				.u32(clientsPerUidMax).u32(callsMax).u32(0).u32(0).u32(streams).u64(name.flags())
-				.u64(0).text(version, 32).u64(builtin).u64(allocBytesMax).u64(Wait.nanos(keep))
+				.u64(0).text(version, 32).u64(builtin).u64(allocBytesMax).u64(keepNs)
 				.array();
 	}
 }
