@@ -23,22 +23,56 @@ NATIVE(jint, serviceCreate)
 	return object_store(env, status, service, out);
 }
 
-/* @context: a global reference of an Offer. */
-static ww_status service_run(void *context, ww_call *call)
+/* The method of an Offer that runs calls; NULL: the JVM has no memory. */
+static jmethodID find_run(JNIEnv *env, jobject offer, const char *name, const char *type)
 {
-	JNIEnv *env = java_env();
+	jclass class = (*env)->GetObjectClass(env, offer);
+	jmethodID run = (*env)->GetMethodID(env, class, name, type);
 
-	jclass class = (*env)->GetObjectClass(env, context);
-	jmethodID run = (*env)->GetMethodID(env, class, "run", "(J)I");
 	(*env)->DeleteLocalRef(env, class);
-	if (!run)
-		return WW_ERR_STATE;
-	ww_status status = (*env)->CallIntMethod(env, context, run, (jlong)(uintptr_t)call);
-	/* It catches all that a function throws; what is left is a stack that is full. */
+	return run;
+}
+
+/*
+ * The status of a method that has returned. The method catches all that a function throws: what is
+ * left is a stack that is full.
+ */
+static ww_status take_status(JNIEnv *env, ww_status status)
+{
 	if (!(*env)->ExceptionCheck(env))
 		return status;
 	(*env)->ExceptionClear(env);
 	return WW_ERR_STATE;
+}
+
+/* @context: a global reference of an Offer. */
+static ww_status service_run(void *context, ww_call *call)
+{
+	JNIEnv *env = java_env();
+	jmethodID run = find_run(env, context, "run", "(J)I");
+	ww_status status = WW_ERR_STATE;
+
+	if (run)
+		status = (*env)->CallIntMethod(env, context, run, (jlong)(uintptr_t)call);
+	return take_status(env, status);
+}
+
+/* @context: a global reference of a BatchOffer. */
+static ww_status service_run_batch(void *context, ww_call *const *calls, uint32_t count)
+{
+	JNIEnv *env = java_env();
+	jmethodID run = find_run(env, context, "run", "([J)I");
+	jlongArray addresses = run ? (*env)->NewLongArray(env, (jsize)count) : NULL;
+	ww_status status = WW_ERR_STATE;
+
+	for (uint32_t i = 0; addresses && i < count; i++)
+		(*env)->SetLongArrayRegion(env, addresses, (jsize)i, 1,
+			&(jlong){(jlong)(uintptr_t)calls[i]});
+	if (addresses) {
+		status = (*env)->CallIntMethod(env, context, run, addresses);
+		(*env)->DeleteLocalRef(env, addresses);
+	}
+	return take_status(env, status);
 }
 
 /* @out: the global reference of @offer, which ends by offerFree() after the service. */
@@ -54,6 +88,26 @@ NATIVE(jint, serviceOffer)
 	ww_status status = ww_service_offer(object_of(service), text_load(env, name, text),
 		text_load(env, signature, signature_text), service_run, reference,
 		WW_PARAMS(struct ww_function_params, .flags = (uint32_t)flags));
+	if (status != WW_OK)
+		(*env)->DeleteGlobalRef(env, reference);
+	return object_store(env, status, reference, out);
+}
+
+/* The same for a BatchOffer. */
+NATIVE(jint, serviceOfferBatch)
+(THREAD, jlong service, jbyteArray name, jbyteArray signature, jobject offer, jint flags,
+	jlong wait_ns, jint calls_max, jlongArray out)
+{
+	char text[TEXT_BYTES], signature_text[TEXT_BYTES];
+	jobject reference = (*env)->NewGlobalRef(env, offer);
+
+	if (!reference)
+		return WW_ERR_NO_MEMORY;
+	ww_status status = ww_service_offer_batch(object_of(service), text_load(env, name, text),
+		text_load(env, signature, signature_text), service_run_batch, reference,
+		WW_PARAMS(struct ww_function_params, .flags = (uint32_t)flags,
+			.batch_wait_ns = (uint64_t)wait_ns,
+			.batch_calls_max = (uint32_t)calls_max));
 	if (status != WW_OK)
 		(*env)->DeleteGlobalRef(env, reference);
 	return object_store(env, status, reference, out);

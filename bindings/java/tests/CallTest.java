@@ -6,6 +6,7 @@ import static warpway.tests.Fixture.*;
 
 import java.math.BigInteger;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
@@ -32,6 +33,7 @@ import warpway.Memory;
 import warpway.PendingCall;
 import warpway.RemoteFunction;
 import warpway.Service;
+import warpway.ServiceCall;
 import warpway.ServiceInfo;
 import warpway.ServiceOptions;
 import warpway.Status;
@@ -58,6 +60,7 @@ class CallTest {
 		service = Service.create(device, broker, name, new ServiceOptions().version("2.1")
 				.builtinData());
 		offer(service, gate);
+		offerBatch(service);
 		service.start();
 		server = new Runner(() -> service.serve(warpway.Warpway.FOREVER));
 		client = Client.get(broker, name, false, executor, LONG);
@@ -114,6 +117,78 @@ class CallTest {
 						(Long) call.argument(0))));
 			}
 		});
+	}
+
+	private static void offerBatch(Service service) {
+		service.offerBatch("square", "i64 x -> i64 square, i64 together", false, LONG, 3, calls -> {
+			for (ServiceCall call : calls) {
+				long x = (Long) call.argument(0);
+				if (x == -1) {
+					call.fail(Status.QUOTA, "one is wrong");
+				} else if (x == -2) {
+					throw new IllegalArgumentException("all are wrong");
+				} else {
+					call.result(0, x * x);
+					call.result(1, calls.size());
+				}
+			}
+		});
+	}
+
+	private List<PendingCall> submit(long... numbers) throws Exception {
+		RemoteFunction square = find("square");
+		List<PendingCall> calls = new ArrayList<>();
+		for (int i = 0; i < numbers.length; i++) {
+			calls.add(square.callAsync(new CallOptions().lane(i), LONG, numbers[i]));
+		}
+		return calls;
+	}
+
+	private static void failsWith(Status status, String message, PendingCall call) {
+		var exception = (CallException) assertThrows(ExecutionException.class, () ->
+				call.get(20, TimeUnit.SECONDS)).getCause();
+		assertEquals(status, exception.status());
+		assertTrue(exception.getMessage().contains(message), exception.getMessage());
+	}
+
+	@Test
+	void severalCallsAtOnce() throws Exception {
+		List<PendingCall> calls = submit(2, 3, 4);
+		for (int i = 0; i < 3; i++) {
+			try (CallResults results = calls.get(i).get(20, TimeUnit.SECONDS)) {
+				assertEquals((i + 2L) * (i + 2L), results.get(0));
+				assertEquals(3L, results.get(1));
+			}
+		}
+	}
+
+	@Test
+	void oneOfSeveralCallsFails() throws Exception {
+		List<PendingCall> calls = submit(5, -1, 6);
+		failsWith(Status.QUOTA, "one is wrong", calls.get(1));
+		try (CallResults first = calls.get(0).get(20, TimeUnit.SECONDS);
+				CallResults last = calls.get(2).get(20, TimeUnit.SECONDS)) {
+			assertEquals(List.of(25L, 36L), List.of(first.get(0), last.get(0)));
+		}
+	}
+
+	@Test
+	void aBatchThatThrows() throws Exception {
+		List<PendingCall> calls = submit(-1, 7, -2);
+		failsWith(Status.QUOTA, "one is wrong", calls.get(0));
+		failsWith(Status.STATE, "all are wrong", calls.get(1));
+		failsWith(Status.STATE, "all are wrong", calls.get(2));
+	}
+
+	@Test
+	void batchesThatCannotBe() {
+		fails(Status.INVALID, () -> service.offerBatch("bad", "", false, NOW, 257, calls -> { }));
+		fails(Status.INVALID, () -> service.offerBatch("bad", "", false,
+				Duration.ofSeconds(61), 1, calls -> { }));
+		assertThrows(IllegalArgumentException.class, () -> service.offerBatch("bad", "", false,
+				Duration.ofNanos(-1), 1, calls -> { }));
+		assertThrows(NullPointerException.class, () -> service.offerBatch("bad", "", false, NOW, 1,
+				null));
 	}
 
 	private RemoteFunction find(String name) throws InterruptedException {

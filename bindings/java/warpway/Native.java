@@ -204,6 +204,9 @@ final class Native {
 			long[] out);
 	static native int serviceOffer(long service, byte[] name, byte[] signature, Object offer,
 			int flags, long[] out);
+
+	static native int serviceOfferBatch(long service, byte[] name, byte[] signature, Object offer,
+			int flags, long waitNs, int callsMax, long[] out);
 	static native void offerFree(long reference);
 	static native int serviceStart(long service);
 	static native int serviceServe(long service, long timeoutNs, long cancel);

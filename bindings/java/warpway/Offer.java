@@ -17,22 +17,13 @@ final class Offer {
 		try {
 			function.run(call);
 			return Status.OK.code;
-		} catch (WarpwayException exception) {
-			Status status = exception.status().code < 0 ? exception.status() : Status.STATE;
-			return fail(address, status, exception.getMessage());
 		} catch (Throwable problem) {
 			if (problem instanceof InterruptedException) {
 				Thread.currentThread().interrupt();
 			}
-			return fail(address, Status.STATE, problem.toString());
+			return call.fail(problem);
 		} finally {
 			call.end();
 		}
-	}
-
-	private static int fail(long address, Status status, String message) {
-		String text = message == null ? status.text() : message.replace('\0', ' ');
-		byte[] bytes = Struct.text(text.substring(0, Math.min(text.length(), 300)));
-		return Native.callFail(address, status.code, bytes);
 	}
 }

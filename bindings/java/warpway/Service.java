@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * A service: this process offers functions that others call, on arrays that stay where they are. In
@@ -59,6 +60,31 @@ public final class Service extends Handle {
 		try (NativeObject service = use()) {
 			Status.checkOk(Native.serviceOffer(service.address, text, Struct.text(signature), offer,
 					idempotent ? IDEMPOTENT : 0, out));
+			offers.add(out[0]);
+		}
+	}
+
+	/**
+	 * Offers a function that runs several calls at once, such as one that works on many inputs in
+	 * the time of one. The calls are of different lanes, of one client or of several.
+	 *
+	 * @param name as of {@link #offer}
+	 * @param signature as of {@link #offer}, of each call
+	 * @param idempotent whether repeating a call does no harm
+	 * @param wait how long the first call waits for others, at most 60 seconds; zero: those are run
+	 *     together that have come while no thread was free
+	 * @param callsMax most calls that are run at once, at most 256; 0: 64
+	 * @param function runs for several calls
+	 */
+	public void offerBatch(String name, String signature, boolean idempotent, Duration wait,
+			int callsMax, BatchFunction function) {
+		long[] out = new long[1];
+		byte[] text = Struct.text(name);
+		long waitNs = Wait.nanos(wait);
+		BatchOffer offer = new BatchOffer(Objects.requireNonNull(function), signature);
+		try (NativeObject service = use()) {
+			Status.checkOk(Native.serviceOfferBatch(service.address, text, Struct.text(signature),
+					offer, idempotent ? IDEMPOTENT : 0, waitNs, callsMax, out));
 			offers.add(out[0]);
 		}
 	}

@@ -6,9 +6,12 @@ import java.util.List;
 
 /** A call that a function of a service runs. One thread at a time uses it, until that returns. */
 public final class ServiceCall {
+	private static final int MESSAGE_LENGTH = 300;
+
 	private final Signature signature;
 	private final List<Handle> arguments = new ArrayList<>();
 	private long address;
+	private boolean hasFailed;
 
 	ServiceCall(long address, Signature signature) {
 		this.address = address;
@@ -87,6 +90,38 @@ public final class ServiceCall {
 	 */
 	public synchronized boolean isCancelled() {
 		return Native.callIsCancelled(address());
+	}
+
+	/**
+	 * Fails the call. In a {@link BatchFunction} this fails one call, and the others go on; a
+	 * {@link ServiceFunction} can as well throw.
+	 *
+	 * @param status an error, which the client gets
+	 * @param message a sentence for the client
+	 */
+	public synchronized void fail(Status status, String message) {
+		if (status.code >= 0) {
+			throw new IllegalArgumentException(status + " is no error");
+		}
+		long call = address();
+		hasFailed = true;
+		String text = message.replace('\0', ' ');
+		Native.callFail(call, status.code, Struct.text(text.substring(0,
+				Math.min(text.length(), MESSAGE_LENGTH))));
+	}
+
+	/** Fails the call because of what its function has thrown. Returns the status. */
+	int fail(Throwable problem) {
+		Status status = problem instanceof WarpwayException failed && failed.status().code < 0
+				? failed.status() : Status.STATE;
+		String message = problem instanceof WarpwayException ? problem.getMessage()
+				: problem.toString();
+		fail(status, message == null ? status.text() : message);
+		return status.code;
+	}
+
+	synchronized boolean hasFailed() {
+		return hasFailed;
 	}
 
 	/**
