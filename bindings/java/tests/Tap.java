@@ -27,8 +27,9 @@ public final class Tap implements TestExecutionListener {
 	private static final Class<?>[] ALL = {
 			BarrierTest.class, BrokerTest.class, CallTest.class, ChannelTest.class,
 			DeviceTest.class, EventTest.class, HandleTest.class, LayoutTest.class, LoaderTest.class,
-			MemoryTest.class, MisuseTest.class, PeerTest.class, PoolTest.class, PublisherTest.class,
-			TimelineTest.class, WaitTest.class, WatchTest.class, WorkQueueTest.class,
+			MemoryTest.class, MisuseTest.class, NamesTest.class, PeerTest.class, PoolTest.class,
+			PublisherTest.class, TimelineTest.class, WaitTest.class, WatchTest.class,
+			WorkQueueTest.class,
 	};
 	private static final String LIMIT = "junit.jupiter.execution.timeout.default";
 

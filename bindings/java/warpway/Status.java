@@ -116,7 +116,7 @@ public enum Status {
 		int recorded = error.u32();
 		int domain = error.u32();
 		long code = error.u64();
-		String message = error.text(240);
+		String message = JavaNames.in(error.text(240));
 		if (recorded != status) {
 			return new WarpwayException(of(status), WarpwayException.Domain.WARPWAY, 0,
 					of(status).text());
