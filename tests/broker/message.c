@@ -94,8 +94,8 @@ CASE(message_versions, 0)
 	MUST_EQUAL(WW_WIRE_LEAST, welcome.least);
 	MUST_EQUAL(WW_WIRE_VERSION, welcome.most);
 	MUST_EQUAL(0, welcome.known);
-	refuse_versions(7, 9, "versions 7 to 9");
-	refuse_versions(7, 9, "1 to 6");
+	refuse_versions(8, 9, "versions 8 to 9");
+	refuse_versions(8, 9, "1 to 7");
 	refuse_versions(0, 0, "versions 0 to 0");
 	refuse_versions(9, 1, "versions 9 to 1");
 	refuse_versions(UINT16_MAX, UINT16_MAX, "65535");
@@ -170,7 +170,7 @@ CASE(message_oversized, 0)
 
 CASE(message_codes, 0)
 {
-	static const uint16_t codes[] = {0, 20, 21, 50, 99, 100, 113, 200, 202, 255, 256, 257,
+	static const uint16_t codes[] = {0, 24, 25, 50, 99, 100, 117, 200, 202, 255, 256, 257,
 		0x0900, UINT16_MAX};
 	static const uint16_t replies[] = {WW_WIRE_WELCOME, WW_WIRE_DONE, WW_WIRE_ERROR,
 		WW_WIRE_GRANTED, WW_WIRE_CONDITION, WW_WIRE_EVENT};

@@ -183,6 +183,39 @@ static size_t make_by_name(const struct message_side *side, uint16_t code,
 	return ww_wire_encode_watch(&watch, side->version, header, packet, MESSAGE_BYTES);
 }
 
+/* What monitors ask for, since version 7. */
+static size_t make_for_monitor(const struct message_side *side, uint16_t code,
+	const struct ww_wire_header *header, uint8_t *packet)
+{
+	const struct ww_wire_totals totals = {.cursor = draw_one_in(4) ? draw_number() : 0};
+	const struct ww_wire_largest largest = {
+		.after_bytes = draw_one_in(2) ? UINT64_MAX : draw_below(100000),
+		.after_generation = draw_below(100),
+		.most = (uint16_t)pick(0, 66),
+		.uid = draw_one_in(2) ? UINT32_MAX : 0,
+		.kind = (uint16_t)draw_below(4),
+	};
+	const struct ww_wire_largest_holders holders = {
+		.after_bytes = largest.after_bytes,
+		.after_number = largest.after_generation,
+		.most = largest.most,
+		.uid = largest.uid,
+	};
+	struct ww_wire_object_holds holds = {.generation = draw_below(100),
+		.cursor = draw_one_in(10) ? draw_number() : 0};
+
+	pick_id(holds.id);
+	if (code == WW_WIRE_TOTALS)
+		return ww_wire_encode_totals(&totals, side->version, header, packet, MESSAGE_BYTES);
+	if (code == WW_WIRE_LARGEST)
+		return ww_wire_encode_largest(&largest, side->version, header, packet,
+			MESSAGE_BYTES);
+	if (code == WW_WIRE_LARGEST_HOLDERS)
+		return ww_wire_encode_largest_holders(&holders, side->version, header, packet,
+			MESSAGE_BYTES);
+	return ww_wire_encode_object_holds(&holds, side->version, header, packet, MESSAGE_BYTES);
+}
+
 static size_t make_other(const struct message_side *side, uint16_t code,
 	const struct ww_wire_header *header, uint8_t *packet)
 {
@@ -194,6 +227,8 @@ static size_t make_other(const struct message_side *side, uint16_t code,
 	const struct ww_wire_recall recall = {.number = draw_below(30),
 		.older_ns = draw_below(MESSAGE_BRIEF_NS)};
 
+	if (code >= WW_WIRE_TOTALS && side->version >= 7)
+		return make_for_monitor(side, code, header, packet);
 	if (code == WW_WIRE_RECALL && side->version >= 6)
 		return ww_wire_encode_recall(&recall, side->version, header, packet, MESSAGE_BYTES);
 	if (code == WW_WIRE_HOLDERS)
@@ -264,7 +299,7 @@ uint16_t message_code(void)
 
 	if (draw_one_in(2))
 		return often[draw_below(sizeof(often) / sizeof(often[0]))];
-	return (uint16_t)(2 + draw_below(WW_WIRE_RECALL - 1));
+	return (uint16_t)(2 + draw_below(WW_WIRE_OBJECT_HOLDS - 1));
 }
 
 void message_listen(const struct message_side *side, const uint8_t *packet, size_t bytes)

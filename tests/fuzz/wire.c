@@ -28,26 +28,30 @@ enum {
 #define RECORD_BYTES 512
 #define RECORD_SEEDS 4
 
-#define REQUESTS(DO)         \
-	DO(hello, HELLO)     \
-	DO(confirm, CONFIRM) \
-	DO(put, PUT)         \
-	DO(seal, SEAL)       \
-	DO(get, GET)         \
-	DO(import, IMPORT)   \
-	DO(export, EXPORT)   \
-	DO(release, RELEASE) \
-	DO(remove, REMOVE)   \
-	DO(stat, STAT)       \
-	DO(list, LIST)       \
-	DO(holders, HOLDERS) \
-	DO(holds, HOLDS)     \
-	DO(watch, WATCH)     \
-	DO(reserve, RESERVE) \
-	DO(cancel, CANCEL)   \
-	DO(status, STATUS)   \
-	DO(revoke, REVOKE)   \
-	DO(recall, RECALL)
+#define REQUESTS(DO)                         \
+	DO(hello, HELLO)                     \
+	DO(confirm, CONFIRM)                 \
+	DO(put, PUT)                         \
+	DO(seal, SEAL)                       \
+	DO(get, GET)                         \
+	DO(import, IMPORT)                   \
+	DO(export, EXPORT)                   \
+	DO(release, RELEASE)                 \
+	DO(remove, REMOVE)                   \
+	DO(stat, STAT)                       \
+	DO(list, LIST)                       \
+	DO(holders, HOLDERS)                 \
+	DO(holds, HOLDS)                     \
+	DO(watch, WATCH)                     \
+	DO(reserve, RESERVE)                 \
+	DO(cancel, CANCEL)                   \
+	DO(status, STATUS)                   \
+	DO(revoke, REVOKE)                   \
+	DO(recall, RECALL)                   \
+	DO(totals, TOTALS)                   \
+	DO(largest, LARGEST)                 \
+	DO(largest_holders, LARGEST_HOLDERS) \
+	DO(object_holds, OBJECT_HOLDS)
 
 #define TAKE(name, NAME)                                                                 \
 	static ww_status take_##name(void *context, const struct ww_wire_header *header, \

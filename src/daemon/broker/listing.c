@@ -132,12 +132,12 @@ ww_status listing_objects(void *context, const struct ww_wire_header *header,
 	return peer_answer(peer, header->serial, listing, &listing);
 }
 
-static void fill_holder(const struct registry *registry, const struct holder *holder,
-	uint64_t now_ns, struct ww_wire_holder *out)
+void listing_fill_holder(const struct registry *registry, const struct holder *holder,
+	struct ww_wire_holder *out_holder)
 {
 	const struct ww_layout_holder_record *record = holder_record(registry, holder);
 
-	*out = (struct ww_wire_holder){
+	*out_holder = (struct ww_wire_holder){
 		.number = record->number,
 		.pid = record->pid,
 		.uid = record->uid,
@@ -147,9 +147,9 @@ static void fill_holder(const struct registry *registry, const struct holder *ho
 		.held_bytes = holder->held_bytes,
 		.put = holder->put_count,
 		.put_bytes = holder->put_bytes,
-		.age_ns = now_ns - record->since_ns,
+		.age_ns = ww_clock_now_ns() - record->since_ns,
 	};
-	memcpy(out->program, record->program, sizeof(out->program));
+	memcpy(out_holder->program, record->program, sizeof(out_holder->program));
 }
 
 ww_status listing_holders(void *context, const struct ww_wire_header *header,
@@ -160,26 +160,26 @@ ww_status listing_holders(void *context, const struct ww_wire_header *header,
 	const struct registry *registry = &peer->server->registry;
 	struct page page = page_begin(&registry->holder_table, holders->cursor);
 	struct ww_wire_holder_listing listing = {.holders.items = items};
-	uint64_t now_ns = ww_clock_now_ns();
 	const struct holder *holder;
 
 	while (listing.holders.count < HOLDERS_MAX && (holder = page_next(&page))) {
 		if (!holder_awaits_exit(registry, holder))
-			fill_holder(registry, holder, now_ns, &items[listing.holders.count++]);
+			listing_fill_holder(registry, holder, &items[listing.holders.count++]);
 	}
 	listing.next = page_end(&page);
 	return peer_answer(peer, header->serial, holder_listing, &listing);
 }
 
-static void fill_hold(const struct peer *peer, const struct hold *hold, uint64_t now_ns,
-	struct ww_wire_hold *out)
+void listing_fill_hold(const struct peer *peer, const struct hold *hold,
+	struct ww_wire_hold *out_hold)
 {
 	const struct registry *registry = &peer->server->registry;
 	const struct ww_layout_hold_record *record = hold_record(registry, hold);
 	const struct ww_layout_object_record *object = object_record(registry,
 		hold_object(registry, hold));
+	uint64_t now_ns = ww_clock_now_ns();
 
-	*out = (struct ww_wire_hold){
+	*out_hold = (struct ww_wire_hold){
 		.holder = record->holder,
 		.access = record->access,
 		.flags = record->flags,
@@ -192,8 +192,8 @@ static void fill_hold(const struct peer *peer, const struct hold *hold, uint64_t
 	};
 	if (!hold->holder && hold->delivery && peer->holder &&
 		hold->delivery->exporter == peer->holder)
-		out->flags |= WW_WIRE_HOLD_FLAG_OWN;
-	memcpy(out->id, object->id, sizeof(out->id));
+		out_hold->flags |= WW_WIRE_HOLD_FLAG_OWN;
+	memcpy(out_hold->id, object->id, sizeof(out_hold->id));
 }
 
 ww_status listing_holds(void *context, const struct ww_wire_header *header,
@@ -204,11 +204,10 @@ ww_status listing_holds(void *context, const struct ww_wire_header *header,
 	const struct registry *registry = &peer->server->registry;
 	struct page page = page_begin(&registry->hold_table, holds->cursor);
 	struct ww_wire_hold_listing listing = {.holds.items = items};
-	uint64_t now_ns = ww_clock_now_ns();
 	const struct hold *hold;
 
 	while (listing.holds.count < HOLDS_MAX && (hold = page_next(&page)))
-		fill_hold(peer, hold, now_ns, &items[listing.holds.count++]);
+		listing_fill_hold(peer, hold, &items[listing.holds.count++]);
 	listing.next = page_end(&page);
 	return peer_answer(peer, header->serial, hold_listing, &listing);
 }

@@ -10,6 +10,9 @@
 
 #include "daemon/broker/peer.h"
 
+struct hold;
+struct holder;
+
 /* Handlers of requests. @context: the peer */
 ww_status listing_objects(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_list *list);
@@ -25,5 +28,11 @@ ww_status listing_status(void *context, const struct ww_wire_header *header,
 /* An object as listings and events show it to a peer. */
 void listing_fill_entry(const struct peer *peer, const struct object *object,
 	struct ww_wire_entry *out_entry);
+
+/* The same of a holder, and of a hold. */
+void listing_fill_holder(const struct registry *registry, const struct holder *holder,
+	struct ww_wire_holder *out_holder);
+void listing_fill_hold(const struct peer *peer, const struct hold *hold,
+	struct ww_wire_hold *out_hold);
 
 #endif

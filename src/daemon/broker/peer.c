@@ -20,6 +20,7 @@
 #include "daemon/broker/fair_queue.h"
 #include "daemon/broker/pending_request.h"
 #include "daemon/broker/receiver.h"
+#include "daemon/broker/refusal.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/broker/unread_replies.h"
 #include "daemon/broker/watch.h"
@@ -60,8 +61,11 @@ void peer_receive(struct peer *peer, ww_status status, const uint8_t *packet, si
 		return;
 	}
 	descriptor_discard(peer);
-	if (status < 0 && status != WW_ERR_PEER_LOST)
+	if (status < 0 && status != WW_ERR_PEER_LOST) {
+		refusal_count_request(peer, 0);
+		refusal_note(peer, 0, status);
 		peer_send_error(peer, 0, status);
+	}
 	peer_close(peer);
 }
 
@@ -312,6 +316,7 @@ static void peer_refuse(struct peer *peer, ww_status status)
 {
 	struct server *server = peer->server;
 
+	refusal_note_connection(peer, status);
 	peers_drop_refused(server);
 	peer_return_connection(peer);
 	if (!peer->account || peer->account->refused >= REFUSED_OF_USER ||

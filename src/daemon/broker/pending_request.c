@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "daemon/broker/grant.h"
+#include "daemon/broker/refusal.h"
 #include "daemon/broker/server_state.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
@@ -94,6 +95,7 @@ static void wait_refuse(struct wait *wait, ww_status status)
 	struct peer *peer = wait->peer;
 	uint32_t serial = wait->serial;
 
+	refusal_note(peer, wait->is_get ? WW_WIRE_GET : WW_WIRE_RESERVE, status);
 	wait_end(wait);
 	peer_send_error(peer, serial, status);
 }
@@ -192,8 +194,10 @@ void wait_name_ready(struct server *server, struct object *object)
 		wait_end(wait);
 		if (status == WW_OK)
 			status = grant_send(peer, serial, object, access, NULL);
-		if (status < 0)
+		if (status < 0) {
+			refusal_note(peer, WW_WIRE_GET, status);
 			peer_send_error(peer, serial, status);
+		}
 	}
 }
 

@@ -15,10 +15,13 @@
 #include "base/fd.h"
 #include "daemon/broker/descriptor_check.h"
 #include "daemon/broker/exit_poll.h"
+#include "daemon/broker/largest.h"
 #include "daemon/broker/listing.h"
 #include "daemon/broker/pending_request.h"
+#include "daemon/broker/refusal.h"
 #include "daemon/broker/request_check.h"
 #include "daemon/broker/server_state.h"
+#include "daemon/broker/totals.h"
 #include "daemon/broker/watch.h"
 #include "daemon/registry/hold.h"
 #include "daemon/registry/holder.h"
@@ -263,6 +266,10 @@ static const struct ww_wire_handlers handlers = {
 	.status = listing_status,
 	.revoke = request_revoke,
 	.recall = request_recall,
+	.totals = totals_answer,
+	.largest = largest_objects,
+	.largest_holders = largest_holders,
+	.object_holds = largest_object_holds,
 };
 
 /* Requests for a watcher's connection, which has no holder. */
@@ -295,9 +302,11 @@ void request_handle(struct peer *peer, const uint8_t *packet, size_t bytes)
 {
 	struct server *server = peer->server;
 	uint32_t serial = peer_read_serial(packet, bytes);
-	struct ww_wire_header header;
+	struct ww_wire_header header = {.code = 0};
 	ww_status status = ww_wire_read_header(packet, bytes, peer->fd_count, &header);
+	uint16_t code = status == WW_OK ? header.code : 0;
 
+	refusal_count_request(peer, code);
 	if (status == WW_OK)
 		status = request_check_order(peer, &header);
 	if (status == WW_OK)
@@ -310,6 +319,8 @@ void request_handle(struct peer *peer, const uint8_t *packet, size_t bytes)
 		server_stop(server, SERVER_SUPERVISOR_LOST);
 		return;
 	}
+	if (status < 0)
+		refusal_note(peer, code, status);
 	if (status < 0 && (serial != 0 || status_breaks_protocol(status)))
 		peer_send_error(peer, serial, status);
 	if (status_breaks_protocol(status))

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "daemon/broker/exit_poll.h"
@@ -266,6 +267,7 @@ ww_status server_start(struct server *server)
 	listener_pass_no_extras(setup->listener);
 	server->loop.data = server;
 	server->outcome = -1;
+	server->began_ns = ww_clock_now_ns();
 	ww_list_init(&server->peers);
 	ww_list_init(&server->lingering);
 	ww_list_init(&server->hung_up);

@@ -9,9 +9,9 @@
  *   request*              one function for each request
  *   exit_poll             the ends of processes
  *   peer                  connections: accepted, served in turn, closed
- *   receiver watch pending_request grant listing request_check
+ *   receiver watch pending_request grant largest totals listing request_check
  *   peer_send             answers
- *   fair_queue unread_replies descriptor_check peer_identity server_state
+ *   refusal fair_queue unread_replies descriptor_check peer_identity server_state
  *
  * Where a file must call a higher one, it does so by a function of struct server_calls.
  */
@@ -83,6 +83,12 @@ struct server {
 	uint32_t closing_count; /* descriptors that other threads close */
 	uint32_t waiting_fds; /* how many of a user may wait to be sent, and as many to be closed */
 	uint32_t wait_count;
+	uint64_t began_ns; /* this process */
+	struct request_counts requests;
+	uint64_t refused_connections;
+	uint64_t unlogged; /* refusals, see refusal.h, as what follows */
+	uint64_t log_window_ns;
+	uint32_t log_lines;
 	int outcome;
 	bool is_listening;
 	bool is_starved;  /* the last accept failed */

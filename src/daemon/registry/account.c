@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "daemon/registry/device_total.h"
 
 /*
  * What root, and the user that the broker runs as, have reserved each; at most an eighth of the
@@ -27,13 +28,16 @@ _Static_assert(offsetof(struct charge, watches) == offsetof(struct limits, watch
 		sizeof(struct limits) == sizeof(struct charge) + sizeof(uint64_t),
 	"charges and limits are in the same order");
 
+#define SLOT_NONE   UINT32_MAX
+#define SLOTS_FIRST 16
+
 /* The hash of a uid: spread, since uids are consecutive. */
 static uint64_t uid_hash(uid_t uid)
 {
 	return (uint64_t)uid * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static struct account *account_find(const struct accounts *accounts, uid_t uid)
+struct account *account_find(const struct accounts *accounts, uid_t uid)
 {
 	ww_map_for_each (node, &accounts->by_uid, uid_hash(uid)) {
 		struct account *account = ww_container(node, struct account, node);
@@ -52,6 +56,48 @@ static void account_set_limits(const struct accounts *accounts, struct account *
 		account->limits.fds = accounts->fd_limit / 2;
 }
 
+static void slots_mark_free(struct accounts *accounts, uint32_t slot)
+{
+	accounts->slots[slot] = 1 + 2 * (uintptr_t)accounts->slot_free;
+	accounts->slot_free = slot;
+}
+
+static ww_status slots_grow(struct accounts *accounts)
+{
+	uint32_t count = accounts->slot_count;
+	uint32_t larger = count ? 2 * count : SLOTS_FIRST;
+	uintptr_t *slots = realloc(accounts->slots, larger * sizeof(*slots));
+
+	if (!slots)
+		return WW_ERR_NO_MEMORY;
+	accounts->slots = slots;
+	accounts->slot_count = larger;
+	if (count == 0)
+		accounts->slot_free = SLOT_NONE;
+	while (larger > count)
+		slots_mark_free(accounts, --larger);
+	return WW_OK;
+}
+
+/* Puts an account into the map and into a slot. */
+static ww_status account_enter(struct accounts *accounts, struct account *account, uid_t uid)
+{
+	if (accounts->slot_count == 0 || accounts->slot_free == SLOT_NONE)
+		ww_try(slots_grow(accounts));
+	ww_try(ww_map_insert(&accounts->by_uid, &account->node, uid_hash(uid)));
+	account->slot = accounts->slot_free;
+	accounts->slot_free = (uint32_t)(accounts->slots[account->slot] >> 1);
+	accounts->slots[account->slot] = (uintptr_t)account;
+	return WW_OK;
+}
+
+struct account *account_at(const struct accounts *accounts, uint32_t slot)
+{
+	uintptr_t place = accounts->slots[slot];
+
+	return place & 1 ? NULL : (struct account *)place;
+}
+
 struct account *account_get(struct accounts *accounts, uid_t uid)
 {
 	struct account *account = account_find(accounts, uid);
@@ -61,7 +107,7 @@ struct account *account_get(struct accounts *accounts, uid_t uid)
 		return account;
 	}
 	account = calloc(1, sizeof(*account));
-	if (!account || ww_map_insert(&accounts->by_uid, &account->node, uid_hash(uid)) != WW_OK) {
+	if (!account || account_enter(accounts, account, uid) != WW_OK) {
 		ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
 		free(account);
 		return NULL;
@@ -73,6 +119,7 @@ struct account *account_get(struct accounts *accounts, uid_t uid)
 	ww_list_init(&account->ready);
 	ww_list_init(&account->of_ready);
 	ww_list_init(&account->unread_peers);
+	ww_list_init(&account->devices);
 	account_set_limits(accounts, account);
 	return account;
 }
@@ -84,8 +131,30 @@ void account_put(struct accounts *accounts, struct account *account)
 		return;
 	for (size_t i = 0; i < CHARGE_COUNT; i++)
 		ww_assert(account->used.amounts[i] == 0);
+	ww_assert(ww_list_is_empty(&account->devices) && account->holders == 0 &&
+		account->escrows == 0 && account->deliveries == 0);
 	ww_map_remove(&accounts->by_uid, &account->node);
+	slots_mark_free(accounts, account->slot);
 	free(account);
+}
+
+void accounts_free(struct accounts *accounts)
+{
+	for (uint32_t slot = 0; slot < accounts->slot_count; slot++) {
+		struct account *account = account_at(accounts, slot);
+		struct ww_list *link;
+
+		if (!account)
+			continue;
+		while ((link = ww_list_take_first(&account->devices)))
+			free(ww_container(link, struct device_total, of_account));
+		ww_map_remove(&accounts->by_uid, &account->node);
+		free(account);
+	}
+	ww_map_fini(&accounts->by_uid);
+	free(accounts->slots);
+	accounts->slots = NULL;
+	accounts->slot_count = 0;
 }
 
 static ww_status account_check_limits(const struct account *account, const struct charge *charge,

@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "daemon/config.h"
+#include "daemon/registry/request_counts.h"
 
 #define CHARGE_COUNT 8
 
@@ -64,6 +65,17 @@ struct account {
 	uint32_t refused;          /* refused connections that have not read the reason */
 	struct receiver *receiver; /* NULL: none, see receiver.h */
 	uint32_t peers; /* its connections; receivers and awaited processes are not counted here */
+
+	/* what monitors are told */
+	uint32_t slot; /* in accounts.slots */
+	uint32_t device_count;
+	struct ww_list devices; /* struct device_total.of_account */
+	uint64_t holders;
+	uint64_t escrows; /* charged to it, deliveries included */
+	uint64_t deliveries;
+	uint64_t delivery_bytes;
+	uint64_t logged_ns; /* when a refusal was logged last; 0: never */
+	struct request_counts requests;
 };
 
 struct accounts {
@@ -74,11 +86,28 @@ struct accounts {
 	uint64_t place_limit; /* connections, and processes from before a restart, there may be */
 	uint64_t connections; /* of all users */
 	uint64_t awaited;     /* of all users */
+
+	/*
+	 * All accounts, at places that do not change, so that a listing can go on. A free place has
+	 * 1 + twice the number of the next free one, SLOT_NONE behind the last.
+	 */
+	uintptr_t *slots;
+	uint32_t slot_count;
+	uint32_t slot_free;
 };
 
 /* Has a user's account, once more in use. Return: NULL when there is no memory. */
 struct account *account_get(struct accounts *accounts, uid_t uid);
 void account_put(struct accounts *accounts, struct account *account);
+
+/* Return: NULL when the user has none. */
+struct account *account_find(const struct accounts *accounts, uid_t uid);
+
+/* Return: NULL: there is none at this place. @slot: below accounts.slot_count */
+struct account *account_at(const struct accounts *accounts, uint32_t slot);
+
+/* Frees all accounts, whatever they are charged. */
+void accounts_free(struct accounts *accounts);
 
 /* Return: WW_OK; WW_ERR_QUOTA (the record says which limit, and what is used). */
 ww_status account_charge(struct accounts *accounts, struct account *account,

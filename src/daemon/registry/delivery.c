@@ -80,6 +80,10 @@ static ww_status delivery_item(struct registry *registry, struct hold *hold,
 	ww_list_init(&delivery->of_exporter);
 	delivery->hold = hold;
 	delivery->bytes = object_record(registry, hold_object(registry, hold))->bytes;
+	delivery->account = account_find(&registry->accounts, record->uid);
+	ww_assert(delivery->account); /* it exists, since the hold is charged to it */
+	delivery->account->deliveries++;
+	delivery->account->delivery_bytes += delivery->bytes;
 	hold->delivery = delivery;
 	if (exporter)
 		delivery_belongs(registry, delivery, exporter);
@@ -287,6 +291,8 @@ void delivery_forget(struct registry *registry, struct hold *hold)
 	if (!delivery)
 		return;
 	delivery_leave_exporter(registry, delivery);
+	delivery->account->deliveries--;
+	delivery->account->delivery_bytes -= delivery->bytes;
 	ww_map_remove(&registry->by_secret, &delivery->by_secret);
 	ww_map_remove(&registry->by_delivery, &delivery->by_number);
 	free(delivery);

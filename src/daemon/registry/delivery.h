@@ -33,7 +33,8 @@ struct delivery {
 	struct ww_list of_exporter;
 	struct hold *hold;
 	struct holder *exporter; /* NULL: it has ended */
-	uint64_t bytes;          /* of the object, as counted in the exporter */
+	uint64_t bytes;          /* of the object, as counted in the exporter and the account */
+	struct account *account; /* that is charged for the hold */
 };
 
 /*

@@ -41,6 +41,7 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 		ww_list_append(&holder->holds, &hold->of_holder);
 		holder->held++;
 		holder->held_bytes += object_record(registry, object)->bytes;
+		size_order_change(&registry->holders_by_size, &holder->by_size, holder->held_bytes);
 		object->holders++;
 	} else {
 		ww_list_init(&hold->of_object);
@@ -102,6 +103,7 @@ ww_status hold_make(struct registry *registry, struct account *account, struct o
 		return status;
 	}
 	account->users++;
+	account->escrows += !holder;
 	record = table_record(&registry->hold_table, index);
 	record->holder = holder ? holder_record(registry, holder)->number : 0;
 	record->generation = (uint32_t)object_record(registry, object)->generation;
@@ -162,12 +164,14 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 		ww_list_remove(&hold->of_holder);
 		holder->held--;
 		holder->held_bytes -= object_record(registry, object)->bytes;
+		size_order_change(&registry->holders_by_size, &holder->by_size, holder->held_bytes);
 		object->holders--;
 		holder_check_done(registry, holder);
 	} else {
 		ww_list_remove(&hold->of_object);
 		expiry_stop(&hold->expiry);
 		delivery_forget(registry, hold);
+		account->escrows--;
 		if (--object->escrows == 0)
 			free(ww_steal(object->escrow_lists));
 	}

@@ -71,6 +71,11 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	if (record->state == HOLDER_AWAITS_EXIT)
 		(void)account_charge_anyway(&registry->accounts, holder->account,
 			&one_awaiting_exit);
+	holder->by_size.bytes = 0;
+	holder->by_size.number = record->number;
+	holder->by_size.index = index;
+	size_order_add(&registry->holders_by_size, &holder->by_size);
+	holder->account->holders++;
 	*out_holder = holder;
 	return WW_OK;
 }
@@ -171,6 +176,8 @@ void holder_free(struct registry *registry, struct holder *holder)
 	else
 		ww_map_remove(&registry->by_process, &holder->by_process);
 	ww_map_remove(&registry->by_number, &holder->by_number);
+	size_order_remove(&registry->holders_by_size, &holder->by_size);
+	holder->account->holders--;
 	account_put(&registry->accounts, holder->account);
 	if (holder->exit_poll)
 		uv_close((uv_handle_t *)holder->exit_poll, free_exit_poll);

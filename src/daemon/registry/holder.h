@@ -24,6 +24,7 @@
 struct holder {
 	struct ww_map_node by_number;
 	struct ww_map_node by_process; /* unless it awaits its exit */
+	struct size_node by_size;      /* by held_bytes */
 	struct ww_list holds;          /* struct hold.of_holder */
 	struct ww_list put;            /* struct object.of_creator */
 	struct ww_list signal_pages;   /* the same, of those with a last will */

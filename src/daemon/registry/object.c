@@ -165,7 +165,17 @@ ww_status object_map(struct registry *registry, struct object *object)
 		ww_map_remove(&registry->by_id, &object->by_id);
 		return WW_ERR_NO_MEMORY;
 	}
+	object->by_size.bytes = record->bytes;
+	object->by_size.number = record->generation;
+	object->by_size.index = object->index;
+	size_order_add(&registry->objects_by_size, &object->by_size);
 	return WW_OK;
+}
+
+void object_unmap_id(struct registry *registry, struct object *object)
+{
+	ww_map_remove(&registry->by_id, &object->by_id);
+	size_order_remove(&registry->objects_by_size, &object->by_size);
 }
 
 void object_unmap_name(struct registry *registry, struct object *object)
@@ -184,8 +194,19 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 	object->account = account_get(&registry->accounts, record->uid);
 	if (!object->account)
 		return WW_ERR_NO_MEMORY;
+	object->total = device_total_get(object->account, record->home_uuid);
+	if (!object->total) {
+		account_put(&registry->accounts, object->account);
+		return WW_ERR_NO_MEMORY;
+	}
 	*out_object = object;
 	return WW_OK;
+}
+
+void object_forget_account(struct registry *registry, struct object *object)
+{
+	device_total_put(object->account, object->total);
+	account_put(&registry->accounts, object->account);
 }
 
 struct nesting *object_nesting(struct object *object)

@@ -22,6 +22,7 @@
 #ifndef WW_DAEMON_REGISTRY_OBJECT_H
 #define WW_DAEMON_REGISTRY_OBJECT_H
 
+#include "daemon/registry/device_total.h"
 #include "daemon/registry/registry.h"
 
 struct expiry;
@@ -52,11 +53,13 @@ struct nesting {
 struct object {
 	struct ww_map_node by_id;     /* removed ones too: then there may be several of one id */
 	struct ww_map_node by_name;   /* while it has a name and is not removed */
+	struct size_node by_size;     /* while it is in by_id */
 	struct escrows *escrow_lists; /* NULL: none */
 	/* In holder.put, with a last will in holder.signal_pages; or in nesting.lingering. */
 	struct ww_list of_creator;
 	struct account *account;
-	struct holder *creator; /* the creator; NULL: has ended */
+	struct device_total *total; /* in which it counts */
+	struct holder *creator;     /* the creator; NULL: has ended */
 	struct expiry *expiry;
 	struct last_will *last_will; /* NULL: none */
 	struct nesting *nesting;     /* NULL: none */
@@ -144,6 +147,9 @@ uint64_t object_count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
  */
 ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object);
 
+/* It counts in no total any more, and its account is not in use for it. */
+void object_forget_account(struct registry *registry, struct object *object);
+
 /* An object's nesting, which is made if there is none. Return: NULL: there is no memory. */
 struct nesting *object_nesting(struct object *object);
 void object_free_nesting(struct object *object);
@@ -153,6 +159,7 @@ ww_status object_map(struct registry *registry, struct object *object);
 
 /* Takes it out of the map of names. By its id it stays mapped until its record is freed. */
 void object_unmap_name(struct registry *registry, struct object *object);
+void object_unmap_id(struct registry *registry, struct object *object);
 
 /* Links an object to its creator. */
 void object_belongs(struct registry *registry, struct object *object, struct holder *creator);

@@ -81,8 +81,9 @@ static void object_free(struct registry *registry, struct object *object)
 	if (object->last_will)
 		object_drop_last_will(registry, object);
 	object_disown(registry, object);
-	ww_map_remove(&registry->by_id, &object->by_id);
-	account_put(&registry->accounts, object->account);
+	object_unmap_id(registry, object);
+	device_total_subtract(object->total, object_record(registry, object));
+	object_forget_account(registry, object);
 	object_free_nesting(object);
 	table_give(&registry->object_table, object->index);
 }
@@ -199,6 +200,7 @@ void object_end(struct registry *registry, struct object *object, uint8_t what)
 		ww_list_remove(&object->of_creator);
 	object_charge_again(registry, object, &charge);
 	registry->bytes -= record->bytes;
+	device_total_end(object->total, record);
 	object_end_lingering(registry, object);
 	object_drop_escrows(registry, object);
 	object_settle(registry, object);

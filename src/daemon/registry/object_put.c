@@ -93,7 +93,7 @@ static void object_undo_put(struct registry *registry, struct object *object, ui
 	if (object) {
 		object_disown(registry, object);
 		last_will_close(registry, object);
-		account_put(&registry->accounts, object->account);
+		object_forget_account(registry, object);
 	}
 	table_give(&registry->object_table, index);
 }
@@ -141,7 +141,7 @@ static ww_status object_build(struct registry *registry, uint32_t index, struct 
 	status = hold_take(registry, creator, object, WW_WIRE_ACCESS_WRITE);
 	if (status < 0) {
 		object_unmap_name(registry, object);
-		ww_map_remove(&registry->by_id, &object->by_id);
+		object_unmap_id(registry, object);
 		expiry_stop(&object->expiry);
 		return status;
 	}
@@ -179,6 +179,7 @@ ww_status object_put(struct registry *registry, struct holder *creator,
 		return status;
 	}
 	registry->bytes += put->bytes;
+	device_total_add(object->total, record);
 	delivery_counts_enter(registry, object);
 	*out_object = object;
 	object_announce(registry, object, true);
@@ -240,5 +241,6 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	}
 	if (record->state != WW_WIRE_STATE_REMOVED)
 		registry->bytes += record->bytes;
+	device_total_add(object->total, record);
 	return WW_OK;
 }

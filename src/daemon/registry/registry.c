@@ -205,7 +205,7 @@ static ww_status object_adopt_item(struct registry *registry,
 	ww_try(object_item(registry, index, &object));
 	status = object_adopt(registry, object);
 	if (status < 0) {
-		account_put(&registry->accounts, object->account);
+		object_forget_account(registry, object);
 		return status;
 	}
 	creator = holder_find_number(registry, record->maker);
@@ -272,6 +272,7 @@ static ww_status hold_adopt_of(struct registry *registry, uint32_t index, struct
 	(void)account_charge_anyway(&registry->accounts, account, &charge);
 	if (!is_escrow)
 		return WW_OK;
+	account->escrows++;
 	if (record->delivery)
 		ww_try(delivery_adopt(registry, hold));
 	return hold_arm(registry, hold);
@@ -469,26 +470,11 @@ static void registry_close_items(struct registry *registry)
 	}
 }
 
-static void account_free(struct ww_map *map, struct ww_map_node *node)
-{
-	ww_map_remove(map, node);
-	free(ww_container(node, struct account, node));
-}
-
-static void accounts_free(struct ww_map *map)
-{
-	for (size_t i = 0; map->count > 0 && i < map->bucket_count; i++) {
-		while (map->buckets[i])
-			account_free(map, map->buckets[i]);
-	}
-	ww_map_fini(map);
-}
-
 void registry_close(struct registry *registry)
 {
 	registry_close_items(registry);
 	exit_wait_close(registry);
-	accounts_free(&registry->accounts.by_uid);
+	accounts_free(&registry->accounts);
 	registry_close_tables(registry);
 	free(registry->by_id.buckets);
 	free(registry->by_name.buckets);

@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "daemon/registry/account.h"
 #include "daemon/registry/record_table.h"
+#include "daemon/registry/size_order.h"
 #include "daemon/registry/fdstore.h"
 #include "wire/protocol.h"
 
@@ -56,6 +57,8 @@ struct registry {
 	struct ww_map by_pair;   /* what processes hold */
 	struct ww_map by_secret; /* deliveries, as the next */
 	struct ww_map by_delivery;
+	struct size_tree objects_by_size; /* struct object.by_size: removed ones too */
+	struct size_tree holders_by_size; /* struct holder.by_size */
 	struct accounts accounts;
 	struct fdstore *fdstore;
 	uv_loop_t *loop;

@@ -6,6 +6,7 @@
  * change, the registry and the accounts must be as the model is. Now and then the registry is
  * closed and taken over, as by a new broker.
  */
+#include "daemon/registry/delivery.h"
 #include "daemon/registry/registry_fixture.h"
 
 #include <stdio.h>
@@ -24,6 +25,8 @@ struct model_object {
 	int owner;        /* whose account */
 	uint32_t holders; /* bits */
 	uint32_t escrows;
+	uint32_t deliveries;        /* not counted in escrows */
+	uint32_t exported[HOLDERS]; /* of these, by whom; not by processes that have ended */
 };
 
 struct model {
@@ -55,7 +58,7 @@ static void name_of(const struct model_object *item, char name[32])
 
 static void model_settle(struct model_object *item)
 {
-	if (item->holders || item->escrows)
+	if (item->holders || item->escrows || item->deliveries)
 		return;
 	if (item->state == WW_WIRE_STATE_REMOVED || item->life == WW_WIRE_LIFE_HELD)
 		item->number = 0;
@@ -65,6 +68,8 @@ static void model_end(struct model_object *item)
 {
 	item->state = WW_WIRE_STATE_REMOVED;
 	item->escrows = 0;
+	item->deliveries = 0;
+	memset(item->exported, 0, sizeof(item->exported));
 	model_settle(item);
 }
 
@@ -86,6 +91,7 @@ static void model_holder_end(struct model *model, int holder)
 	for (size_t i = 0; i < OBJECTS; i++) {
 		struct model_object *item = &model->objects[i];
 
+		item->exported[holder] = 0;
 		if (item->number && item->creator == holder) {
 			item->creator = -1;
 			if (item->state == WW_WIRE_STATE_WRITING ||
@@ -134,6 +140,8 @@ static void random_put(struct fixture *fixture, struct model *model, int holder,
 	name_of(item, name);
 	message = describe(item->number, item->is_named ? name : "", item->life);
 	message.state = item->state;
+	message.kind = (uint16_t)(1 + random_below(DEVICE_TOTAL_KINDS + 2));
+	message.home_uuid[3] = (uint8_t)random_below(DEVICE_TOTALS_MOST + 8);
 	assert_int_equal(try_put(fixture, find_holder(fixture, (uint8_t)holder + 1), &message,
 				 item->fds, &object),
 		WW_OK);
@@ -156,6 +164,21 @@ static void random_name(struct fixture *fixture, struct model_object *item)
 		WW_OK);
 }
 
+static void random_deliver(struct fixture *fixture, struct model_object *item, int holder)
+{
+	struct ww_wire_export message = {.access = 1, .uses = 1, .escrow_ns = FAR};
+	struct holder *who = find_holder(fixture, (uint8_t)holder + 1);
+	struct hold *hold;
+
+	for (size_t i = 0; i < sizeof(message.secret); i++)
+		message.secret[i] = (uint8_t)(1 + random_below(255));
+	item->deliveries++;
+	item->exported[holder]++;
+	assert_int_equal(delivery_make(&fixture->registry, who, item_object(fixture, item),
+				 &message, &hold),
+		WW_OK);
+}
+
 /* One step with a holder that is there and an object that is there. */
 static void random_step(struct fixture *fixture, struct model_object *item, int holder)
 {
@@ -166,7 +189,7 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 	bool is_removed = item->state == WW_WIRE_STATE_REMOVED;
 
 	assert_int_equal(hold != NULL, item->holders >> holder & 1);
-	switch (random_below(6)) {
+	switch (random_below(7)) {
 	case 0:
 		if (hold) {
 			model_drop(item, holder);
@@ -193,6 +216,10 @@ static void random_step(struct fixture *fixture, struct model_object *item, int 
 		}
 		break;
 	case 4:
+		if (!is_removed)
+			random_deliver(fixture, item, holder);
+		break;
+	case 5:
 		if (item->state == WW_WIRE_STATE_WRITING) {
 			item->state = WW_WIRE_STATE_SHARED;
 			object_seal(registry, object, item->state);
@@ -217,7 +244,7 @@ static void check_item(struct fixture *fixture, const struct model_object *item)
 	assert_int_equal(record->life, item->life);
 	assert_int_equal(record->fd_count, item->state == WW_WIRE_STATE_REMOVED ? 0 : item->fds);
 	assert_int_equal(object->holders, __builtin_popcount(item->holders));
-	assert_int_equal(object->escrows, item->escrows);
+	assert_int_equal(object->escrows, item->escrows + item->deliveries);
 	assert_int_equal(object->creator != NULL, item->creator >= 0);
 	assert_ptr_equal(object_find(&fixture->registry, name),
 		item->is_named && item->state != WW_WIRE_STATE_REMOVED ? object : NULL);
@@ -257,6 +284,135 @@ static void check_accounts(struct fixture *fixture, const struct model *model)
 	}
 }
 
+/* What a walk over everything gives, to be compared with the running totals. */
+struct walk {
+	uint64_t objects, bytes, removed, removed_bytes;
+	uint64_t holders, escrows, deliveries, delivery_bytes;
+};
+
+static void walk_holds(struct fixture *fixture, uid_t uid, struct walk *walk)
+{
+	struct registry *registry = &fixture->registry;
+	const struct hold *hold;
+
+	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
+		const struct ww_layout_hold_record *record = hold_record(registry, hold);
+
+		if (record->uid != uid || hold->holder)
+			continue;
+		walk->escrows++;
+		if (!record->delivery)
+			continue;
+		walk->deliveries++;
+		walk->delivery_bytes += object_record(registry, hold_object(registry, hold))->bytes;
+	}
+}
+
+/* The objects of one kind that count in a total. */
+static void walk_objects(struct fixture *fixture, const struct device_total *total, uint16_t kind,
+	uid_t uid, struct walk *walk)
+{
+	struct registry *registry = &fixture->registry;
+	const struct object *object;
+
+	for (uint32_t at = 0; (object = table_next(&registry->object_table, &at));) {
+		const struct ww_layout_object_record *record = object_record(registry, object);
+
+		if (object->total != total ||
+			(record->kind >= DEVICE_TOTAL_KINDS ? 0 : record->kind) != kind)
+			continue;
+		assert_int_equal(record->uid, uid);
+		if (!total->is_of_others)
+			assert_memory_equal(record->home_uuid, total->home_uuid, WW_WIRE_ID_BYTES);
+		if (record->state == WW_WIRE_STATE_REMOVED) {
+			walk->removed++;
+			walk->removed_bytes += record->bytes;
+		} else {
+			walk->objects++;
+			walk->bytes += record->bytes;
+		}
+	}
+}
+
+static void check_devices(struct fixture *fixture, const struct account *account)
+{
+	uint32_t count = 0;
+
+	ww_list_for_each (link, &account->devices) {
+		const struct device_total *total = ww_container(link, struct device_total,
+			of_account);
+
+		count += !total->is_of_others;
+		for (uint16_t kind = 0; kind < DEVICE_TOTAL_KINDS; kind++) {
+			const struct kind_total *of_kind = &total->kinds[kind];
+			struct walk walk = {0};
+
+			walk_objects(fixture, total, kind, account->uid, &walk);
+			assert_int_equal(of_kind->objects, walk.objects);
+			assert_int_equal(of_kind->bytes, walk.bytes);
+			assert_int_equal(of_kind->removed, walk.removed);
+			assert_int_equal(of_kind->removed_bytes, walk.removed_bytes);
+		}
+	}
+	assert_int_equal(count, account->device_count);
+	assert_in_range(count, 0, DEVICE_TOTALS_MOST);
+}
+
+/* Both orders have each item once, and the largest first. */
+static void check_orders(struct fixture *fixture)
+{
+	struct registry *registry = &fixture->registry;
+	struct size_node *node = size_order_after(&registry->objects_by_size, UINT64_MAX, 0);
+	uint64_t before = UINT64_MAX;
+	uint32_t count = 0;
+
+	for (; node; node = size_order_next(node), count++) {
+		const struct object *object = ww_container(node, struct object, by_size);
+
+		assert_int_equal(node->bytes, object_record(registry, object)->bytes);
+		assert_true(node->bytes <= before);
+		before = node->bytes;
+	}
+	assert_int_equal(count, registry->object_table.used);
+	node = size_order_after(&registry->holders_by_size, UINT64_MAX, 0);
+	before = UINT64_MAX;
+	for (count = 0; node; node = size_order_next(node), count++) {
+		const struct holder *holder = ww_container(node, struct holder, by_size);
+
+		assert_int_equal(node->bytes, holder->held_bytes);
+		assert_true(node->bytes <= before);
+		before = node->bytes;
+	}
+	assert_int_equal(count, registry->holder_table.used);
+}
+
+static void check_totals(struct fixture *fixture)
+{
+	struct registry *registry = &fixture->registry;
+	const struct holder *holder;
+	uint32_t accounts = 0;
+
+	for (uint32_t slot = 0; slot < registry->accounts.slot_count; slot++) {
+		const struct account *account = account_at(&registry->accounts, slot);
+		struct walk walk = {0};
+
+		if (!account)
+			continue;
+		accounts++;
+		assert_int_equal(account->slot, slot);
+		walk_holds(fixture, account->uid, &walk);
+		for (uint32_t at = 0; (holder = table_next(&registry->holder_table, &at));)
+			walk.holders += holder_record(registry, holder)->uid == account->uid;
+		assert_int_equal(account->holders, walk.holders);
+		assert_int_equal(account->escrows, walk.escrows);
+		assert_int_equal(account->deliveries, walk.deliveries);
+		assert_int_equal(account->delivery_bytes, walk.delivery_bytes);
+		check_devices(fixture, account);
+	}
+	assert_int_equal(accounts, registry->accounts.by_uid.count);
+	check_orders(fixture);
+}
+
 static void check_model(struct fixture *fixture, const struct model *model)
 {
 	uint32_t objects = 0;
@@ -271,13 +427,15 @@ static void check_model(struct fixture *fixture, const struct model *model)
 			continue;
 		check_item(fixture, item);
 		objects++;
-		holds += (uint32_t)__builtin_popcount(item->holders) + item->escrows;
+		holds += (uint32_t)__builtin_popcount(item->holders) + item->escrows +
+			item->deliveries;
 		fds += item->state == WW_WIRE_STATE_REMOVED ? 0 : item->fds;
 	}
 	for (size_t i = 0; i < HOLDERS; i++)
 		holders += model->holders[i];
 	must_have(fixture, objects, holders, holds, fds);
 	check_accounts(fixture, model);
+	check_totals(fixture);
 }
 
 /* A process that has nothing is not awaited. */
@@ -290,7 +448,8 @@ static void model_restart(struct model *model)
 			const struct model_object *item = &model->objects[k];
 
 			has_something |= item->number &&
-				((item->holders >> i & 1) || item->creator == i);
+				((item->holders >> i & 1) || item->creator == i ||
+					item->exported[i] > 0);
 		}
 		model->holders[i] &= has_something;
 	}
