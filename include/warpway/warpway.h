@@ -18,6 +18,7 @@
 #include <warpway/in_flight.h>
 #include <warpway/memory.h>
 #include <warpway/module.h>
+#include <warpway/monitor.h>
 #include <warpway/pool.h>
 #include <warpway/service.h>
 #include <warpway/signature.h>

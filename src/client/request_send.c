@@ -28,7 +28,13 @@ static ww_status send_message(struct ww_broker *broker, uint16_t code, const voi
 		sizeof(packet));
 	ww_status status;
 
-	ww_assert(bytes > 0); /* every field was checked before */
+	/* Every field was checked before, so only the version can prevent it. */
+	if (bytes == 0)
+		return ww_fail(WW_ERR_UNSUPPORTED,
+			"the broker at %s speaks version %u of the protocol, which has no %s; use a "
+			"newer broker (%s)",
+			broker->address.path, connection->welcome.version, ww_wire_name(code),
+			WW_VERSION);
 	status = ww_packet_send(connection->socket, packet, bytes, fds, header->fd_count);
 	if (status == WW_ERR_PEER_LOST)
 		broker->is_ending = true;

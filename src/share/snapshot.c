@@ -3,8 +3,7 @@
  * snapshot.c - a list of what is in a broker
  *
  * Pages are asked for one after the other until there is none, and copied out of their packets at
- * once. What comes is only looked at; still a broker that never ends must not fill this process, so
- * there is a limit that no honest one reaches.
+ * once.
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 #include "base/process.h"
 #include "share/choose_broker.h"
 #include "share/object_info.h"
+#include "share/snapshot.h"
 #include "wire/name.h"
 
 #define HOLDER_V1_BYTES sizeof(struct ww_holder_info)
@@ -25,19 +25,6 @@
 
 #define CONTENTS \
 	(WW_SNAPSHOT_OBJECTS | WW_SNAPSHOT_UNNAMED | WW_SNAPSHOT_HOLDERS | WW_SNAPSHOT_HOLDS)
-
-/* Things of one size, one behind the other. */
-struct row {
-	void *items; /* owned */
-	size_t count;
-	size_t capacity;
-};
-
-struct ww_snapshot {
-	struct row objects; /* struct ww_object_info */
-	struct row holders; /* struct ww_holder_info */
-	struct row holds;   /* struct ww_hold_info */
-};
 
 /* What reads one kind of page. */
 struct reader {
@@ -49,24 +36,79 @@ struct reader {
 		uint64_t *out_next);
 };
 
-/* Return: where to write one more; NULL when there is no room for it, with the record filled. */
-static void *row_add(struct row *row, size_t item_bytes)
+void *ww_rows_add(struct ww_rows *rows, size_t item_bytes)
 {
-	size_t capacity = row->capacity ? row->capacity * 2 : 64;
+	size_t capacity = rows->capacity ? rows->capacity * 2 : 64;
 	void *larger;
 
-	if (row->count == row->capacity) {
-		larger = row->count < ITEMS_MAX ? realloc(row->items, capacity * item_bytes) : NULL;
+	if (rows->count == rows->capacity) {
+		larger = rows->count < ITEMS_MAX ? realloc(rows->items, capacity * item_bytes)
+						 : NULL;
 		if (!larger) {
 			ww_fail(WW_ERR_NO_MEMORY,
 				"cannot list %zu entries of a broker: out of memory",
-				row->count + 1);
+				rows->count + 1);
 			return NULL;
 		}
-		row->items = larger;
-		row->capacity = capacity;
+		rows->items = larger;
+		rows->capacity = capacity;
 	}
-	return (char *)row->items + row->count++ * item_bytes;
+	return (char *)rows->items + rows->count++ * item_bytes;
+}
+
+ww_status ww_snapshot_add_object(struct ww_snapshot *snapshot, const struct ww_wire_entry *entry)
+{
+	struct ww_object_info *info = ww_rows_add(&snapshot->objects, sizeof(*info));
+
+	if (!info)
+		return WW_ERR_NO_MEMORY;
+	ww_object_info_of_entry(entry, info);
+	return WW_OK;
+}
+
+ww_status ww_snapshot_add_holder(struct ww_snapshot *snapshot, const struct ww_wire_holder *holder)
+{
+	struct ww_holder_info *info = ww_rows_add(&snapshot->holders, sizeof(*info));
+
+	if (!info)
+		return WW_ERR_NO_MEMORY;
+	*info = (struct ww_holder_info){
+		.pid = holder->pid,
+		.uid = holder->uid,
+		.gid = holder->gid,
+		.is_attached = holder->attached,
+		.held = holder->held,
+		.put = holder->put,
+		.number = holder->number,
+		.held_bytes = holder->held_bytes,
+		.put_bytes = holder->put_bytes,
+		.age_ns = holder->age_ns,
+	};
+	memcpy(info->program, holder->program, sizeof(info->program));
+	return WW_OK;
+}
+
+ww_status ww_snapshot_add_hold(struct ww_snapshot *snapshot, const struct ww_wire_hold *hold)
+{
+	struct ww_hold_info *info = ww_rows_add(&snapshot->holds, sizeof(*info));
+
+	if (!info)
+		return WW_ERR_NO_MEMORY;
+	*info = (struct ww_hold_info){
+		.access = hold->access,
+		.is_creator = (hold->flags & WW_WIRE_HOLD_FLAG_MAKER) != 0,
+		.is_escrow = (hold->flags & WW_WIRE_HOLD_FLAG_ESCROW) != 0,
+		.holder = hold->holder,
+		.age_ns = hold->age_ns,
+		.left_ns = hold->left_ns,
+		.delivery = hold->delivery,
+		.exporter = hold->exporter,
+		.uses = hold->uses,
+		.bytes = hold->bytes,
+		.is_own = (hold->flags & WW_WIRE_HOLD_FLAG_OWN) != 0,
+	};
+	memcpy(info->object_id, hold->id, sizeof(info->object_id));
+	return WW_OK;
 }
 
 static ww_status take_objects(struct ww_snapshot *snapshot, const struct ww_request *page,
@@ -77,13 +119,8 @@ static ww_status take_objects(struct ww_snapshot *snapshot, const struct ww_requ
 
 	if (ww_wire_decode_listing(page->answer, page->answer_bytes, page->version, &listing) < 0)
 		return ww_request_fail_answer(page);
-	while (ww_wire_entry_next(&listing.entries, &entry)) {
-		struct ww_object_info *info = row_add(&snapshot->objects, sizeof(*info));
-
-		if (!info)
-			return WW_ERR_NO_MEMORY;
-		ww_object_info_of_entry(&entry, info);
-	}
+	while (ww_wire_entry_next(&listing.entries, &entry))
+		ww_try(ww_snapshot_add_object(snapshot, &entry));
 	*out_next = listing.next;
 	return WW_OK;
 }
@@ -97,25 +134,8 @@ static ww_status take_holders(struct ww_snapshot *snapshot, const struct ww_requ
 	if (ww_wire_decode_holder_listing(page->answer, page->answer_bytes, page->version,
 		    &listing) < 0)
 		return ww_request_fail_answer(page);
-	while (ww_wire_holder_next(&listing.holders, &holder)) {
-		struct ww_holder_info *info = row_add(&snapshot->holders, sizeof(*info));
-
-		if (!info)
-			return WW_ERR_NO_MEMORY;
-		*info = (struct ww_holder_info){
-			.pid = holder.pid,
-			.uid = holder.uid,
-			.gid = holder.gid,
-			.is_attached = holder.attached,
-			.held = holder.held,
-			.put = holder.put,
-			.number = holder.number,
-			.held_bytes = holder.held_bytes,
-			.put_bytes = holder.put_bytes,
-			.age_ns = holder.age_ns,
-		};
-		memcpy(info->program, holder.program, sizeof(info->program));
-	}
+	while (ww_wire_holder_next(&listing.holders, &holder))
+		ww_try(ww_snapshot_add_holder(snapshot, &holder));
 	*out_next = listing.next;
 	return WW_OK;
 }
@@ -129,26 +149,8 @@ static ww_status take_holds(struct ww_snapshot *snapshot, const struct ww_reques
 	if (ww_wire_decode_hold_listing(page->answer, page->answer_bytes, page->version, &listing) <
 		0)
 		return ww_request_fail_answer(page);
-	while (ww_wire_hold_next(&listing.holds, &hold)) {
-		struct ww_hold_info *info = row_add(&snapshot->holds, sizeof(*info));
-
-		if (!info)
-			return WW_ERR_NO_MEMORY;
-		*info = (struct ww_hold_info){
-			.access = hold.access,
-			.is_creator = (hold.flags & WW_WIRE_HOLD_FLAG_MAKER) != 0,
-			.is_escrow = (hold.flags & WW_WIRE_HOLD_FLAG_ESCROW) != 0,
-			.holder = hold.holder,
-			.age_ns = hold.age_ns,
-			.left_ns = hold.left_ns,
-			.delivery = hold.delivery,
-			.exporter = hold.exporter,
-			.uses = hold.uses,
-			.bytes = hold.bytes,
-			.is_own = (hold.flags & WW_WIRE_HOLD_FLAG_OWN) != 0,
-		};
-		memcpy(info->object_id, hold.id, sizeof(info->object_id));
-	}
+	while (ww_wire_hold_next(&listing.holds, &hold))
+		ww_try(ww_snapshot_add_hold(snapshot, &hold));
 	*out_next = listing.next;
 	return WW_OK;
 }
@@ -262,13 +264,13 @@ ww_snapshot *ww_snapshot_free(ww_snapshot *snapshot)
 	return NULL;
 }
 
-static ww_status row_get(const struct row *row, size_t index, size_t item_bytes, void *info,
+ww_status ww_rows_get(const struct ww_rows *rows, size_t index, size_t item_bytes, void *info,
 	size_t least, const char *name)
 {
 	ww_try(ww_params_check(info, least, name));
-	if (index >= row->count)
+	if (index >= rows->count)
 		return WW_END;
-	return ww_params_write(info, (const char *)row->items + index * item_bytes, item_bytes,
+	return ww_params_write(info, (const char *)rows->items + index * item_bytes, item_bytes,
 		least, name);
 }
 
@@ -287,7 +289,7 @@ ww_status ww_snapshot_holder(ww_snapshot *snapshot, size_t index, struct ww_hold
 {
 	ww_try(ww_process_enter());
 	ww_require(snapshot && info, "ww_snapshot_holder: snapshot or info is NULL");
-	return row_get(&snapshot->holders, index, sizeof(*info), info, HOLDER_V1_BYTES,
+	return ww_rows_get(&snapshot->holders, index, sizeof(*info), info, HOLDER_V1_BYTES,
 		"ww_holder_info");
 }
 
@@ -295,5 +297,6 @@ ww_status ww_snapshot_hold(ww_snapshot *snapshot, size_t index, struct ww_hold_i
 {
 	ww_try(ww_process_enter());
 	ww_require(snapshot && info, "ww_snapshot_hold: snapshot or info is NULL");
-	return row_get(&snapshot->holds, index, sizeof(*info), info, HOLD_V1_BYTES, "ww_hold_info");
+	return ww_rows_get(&snapshot->holds, index, sizeof(*info), info, HOLD_V1_BYTES,
+		"ww_hold_info");
 }

@@ -187,6 +187,12 @@ static size_t make_sample(uint16_t code, struct ww_wire_header *header, uint8_t 
 	return 0;
 }
 
+static bool is_listing(uint16_t code)
+{
+	return (code >= WW_WIRE_LISTING && code <= WW_WIRE_HOLD_LISTING) ||
+		(code >= WW_WIRE_TOTAL_LISTING && code <= WW_WIRE_OBJECT_HOLD_LISTING);
+}
+
 /* Not a page after which there is another, most of the time. */
 static size_t make_listing(uint16_t code, struct ww_wire_header *header, uint8_t *out)
 {
@@ -202,7 +208,9 @@ static uint16_t reply_to(uint16_t request)
 	static const uint16_t replies[] = {0, WW_WIRE_WELCOME, WW_WIRE_CONFIRMED, WW_WIRE_DONE,
 		WW_WIRE_DONE, WW_WIRE_GRANTED, WW_WIRE_GRANTED, WW_WIRE_EXPORTED, WW_WIRE_DONE,
 		WW_WIRE_DONE, WW_WIRE_DESCRIBED, WW_WIRE_LISTING, WW_WIRE_HOLDER_LISTING,
-		WW_WIRE_HOLD_LISTING, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_CONDITION};
+		WW_WIRE_HOLD_LISTING, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_DONE, WW_WIRE_CONDITION,
+		WW_WIRE_DONE, WW_WIRE_RECALLED, WW_WIRE_TOTAL_LISTING, WW_WIRE_LARGEST_LISTING,
+		WW_WIRE_LARGEST_HOLDER_LISTING, WW_WIRE_OBJECT_HOLD_LISTING};
 
 	FUZZ_MUST(request < sizeof(replies) / sizeof(replies[0]));
 	return replies[request];
@@ -223,7 +231,7 @@ static void say(int link, uint16_t code, uint32_t serial)
 		bytes = make_confirmed(&header, packet);
 	else if (code == WW_WIRE_GRANTED)
 		bytes = make_granted(&header, packet, fds);
-	else if (code >= WW_WIRE_LISTING && code <= WW_WIRE_HOLD_LISTING)
+	else if (is_listing(code))
 		bytes = make_listing(code, &header, packet);
 	else
 		bytes = make_sample(code, &header, packet);
@@ -434,6 +442,46 @@ static ww_status get_timeline(ww_broker *broker)
 	return status;
 }
 
+static ww_status take_totals(ww_broker *broker)
+{
+	struct ww_user_total user = {.struct_size = sizeof(user)};
+	struct ww_device_total device = {.struct_size = sizeof(device)};
+	struct ww_request_total request = {.struct_size = sizeof(request)};
+	ww_totals *totals = NULL;
+	ww_status status = ww_totals_create(broker, &totals);
+
+	FUZZ_MUST((status == WW_OK) == (totals != NULL));
+	for (size_t i = 0; totals && i < ENTRIES; i++) {
+		(void)ww_totals_user(totals, i, &user);
+		(void)ww_totals_device(totals, i, &device);
+		if (ww_totals_request(totals, i, &request) == WW_OK)
+			FUZZ_MUST(memchr(request.request, 0, sizeof(request.request)));
+	}
+	ww_totals_free(totals);
+	return status;
+}
+
+static ww_status take_largest(ww_broker *broker)
+{
+	const struct ww_largest_params params = {
+		.struct_size = sizeof(params),
+		.count = 1 + draw_below(100),
+		.contents = draw_below(2) ? WW_SNAPSHOT_OBJECTS : WW_SNAPSHOT_HOLDERS,
+	};
+	struct ww_object_info object = {.struct_size = sizeof(object)};
+	ww_snapshot *snapshot = NULL;
+	ww_status status = ww_snapshot_largest(broker, &params, &snapshot);
+
+	FUZZ_MUST((status == WW_OK) == (snapshot != NULL));
+	if (snapshot)
+		(void)ww_snapshot_object(snapshot, 0, &object);
+	ww_snapshot_free(snapshot);
+	status = ww_snapshot_of_object(broker, &object, &snapshot);
+	FUZZ_MUST((status == WW_OK) == (snapshot != NULL));
+	ww_snapshot_free(snapshot);
+	return status;
+}
+
 static ww_status take_snapshot(ww_broker *broker)
 {
 	struct ww_object_info object = WW_INIT(struct ww_object_info);
@@ -487,7 +535,7 @@ static ww_status look(ww_broker *broker)
 static void call(ww_broker *broker)
 {
 	static ww_status (*const calls[])(ww_broker * broker) = {get_memory, get_memory, put_memory,
-		get_timeline, take_snapshot, watch, look};
+		get_timeline, take_snapshot, take_totals, take_largest, watch, look};
 	uint32_t which = draw_below(sizeof(calls) / sizeof(calls[0]));
 	ww_status status;
 

@@ -187,6 +187,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_kernel_arguments_max = 256_c_int32_t
   integer(c_int32_t), parameter, public :: ww_kernel_arguments_unknown = -1_c_int32_t
   integer(c_int32_t), parameter, public :: ww_kernel_argument_bytes_max = 32764_c_int32_t
+  integer(c_int64_t), parameter, public :: ww_largest_of_user = 1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_memory_description_bytes = 128_c_int32_t
   integer(c_int32_t), parameter, public :: ww_memory_handle_bytes = 64_c_int32_t
   integer(c_int64_t), parameter, public :: ww_memory_is_slice = 1_c_int64_t
@@ -204,6 +205,7 @@ module warpway_constants
   integer(c_int32_t), parameter, public :: ww_pool_slices_max = 1048576_c_int32_t
   integer(c_int32_t), parameter, public :: ww_program_bytes = 32_c_int32_t
   integer(c_int64_t), parameter, public :: ww_put_replace = 1_c_int64_t
+  integer(c_int32_t), parameter, public :: ww_request_name_bytes = 24_c_int32_t
   integer(c_int32_t), parameter, public :: ww_scalar_text_bytes = 32_c_int32_t
   integer(c_int32_t), parameter, public :: ww_service_batch_max = 256_c_int32_t
   integer(c_int64_t), parameter, public :: ww_service_builtin_alloc = 2_c_int64_t
@@ -912,6 +914,86 @@ module warpway_constants
     integer(c_int32_t) :: block(3) = 0
     integer(c_int32_t) :: shared_bytes = 0
     integer(c_int32_t) :: reserved = 0
+  end type
+
+  type, public, bind(c) :: ww_broker_totals
+    !! sums over all users
+    integer(c_int32_t) :: struct_size = 104
+    integer(c_int32_t) :: is_all = 0
+    integer(c_int64_t) :: objects = 0
+    integer(c_int64_t) :: holders = 0
+    integer(c_int64_t) :: holds = 0
+    integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: waits = 0
+    integer(c_int64_t) :: fds = 0
+    integer(c_int64_t) :: fds_limit = 0
+    integer(c_int64_t) :: connections = 0
+    integer(c_int64_t) :: connections_limit = 0
+    integer(c_int64_t) :: refused_connections = 0
+    integer(c_int64_t) :: unlogged = 0
+    integer(c_int64_t) :: up_ns = 0
+  end type
+
+  type, public, bind(c) :: ww_user_total
+    !! what a broker has of one user, and the limits of that
+    integer(c_int32_t) :: struct_size = 184
+    integer(c_int32_t) :: uid = 0
+    integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: bytes_limit = 0
+    integer(c_int64_t) :: host_bytes = 0
+    integer(c_int64_t) :: host_bytes_limit = 0
+    integer(c_int64_t) :: objects = 0
+    integer(c_int64_t) :: objects_limit = 0
+    integer(c_int64_t) :: fds = 0
+    integer(c_int64_t) :: fds_limit = 0
+    integer(c_int64_t) :: holds = 0
+    integer(c_int64_t) :: holds_limit = 0
+    integer(c_int64_t) :: connections = 0
+    integer(c_int64_t) :: connections_limit = 0
+    integer(c_int64_t) :: waits = 0
+    integer(c_int64_t) :: waits_limit = 0
+    integer(c_int64_t) :: watches = 0
+    integer(c_int64_t) :: watches_limit = 0
+    integer(c_int64_t) :: holders = 0
+    integer(c_int64_t) :: tokens = 0
+    integer(c_int64_t) :: deliveries = 0
+    integer(c_int64_t) :: delivery_bytes = 0
+    integer(c_int64_t) :: requests = 0
+    integer(c_int64_t) :: refused = 0
+  end type
+
+  type, public, bind(c) :: ww_device_total
+    !! objects of one user, of one kind, on one device
+    integer(c_int32_t) :: struct_size = 64
+    integer(c_int32_t) :: uid = 0
+    integer(c_int32_t) :: kind = 0
+    integer(c_int32_t) :: is_others = 0
+    integer(c_int8_t) :: home_uuid(16) = 0
+    integer(c_int64_t) :: objects = 0
+    integer(c_int64_t) :: bytes = 0
+    integer(c_int64_t) :: removed = 0
+    integer(c_int64_t) :: removed_bytes = 0
+  end type
+
+  type, public, bind(c) :: ww_request_total
+    !! how often something was requested, or refused
+    integer(c_int32_t) :: struct_size = 40
+    integer(c_int32_t) :: status = 0
+    integer(c_int64_t) :: count = 0
+    character(kind=c_char) :: request(24) = c_null_char
+  end type
+
+  type, public, bind(c) :: ww_largest_params
+    !! which objects or processes to list
+    integer(c_int32_t) :: struct_size = 56
+    integer(c_int32_t) :: uid = 0
+    integer(c_int32_t) :: kind = 0
+    integer(c_int32_t) :: count = 0
+    integer(c_int64_t) :: contents = 0
+    integer(c_int64_t) :: flags = 0
+    integer(c_int64_t) :: after_bytes = 0
+    integer(c_int64_t) :: after_number = 0
+    type(c_ptr) :: prefix = c_null_ptr
   end type
 
   type, public, bind(c) :: ww_pool_params

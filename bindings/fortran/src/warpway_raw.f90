@@ -1823,6 +1823,79 @@ module warpway_raw
       integer(c_int32_t), value :: argument_count
       integer(c_int32_t) :: answer
     end function
+    function ww_totals_create(broker, out_totals) bind(c, name='ww_totals_create') &
+      result(answer)
+      !! ask a broker for its sums
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: broker
+      type(c_ptr), intent(out) :: out_totals
+      integer(c_int32_t) :: answer
+    end function
+    function ww_totals_free(totals) bind(c, name='ww_totals_free') result(answer)
+      !! free the sums
+      import :: c_ptr
+      type(c_ptr), value :: totals
+      type(c_ptr) :: answer
+    end function
+    function ww_totals_broker(totals, info) bind(c, name='ww_totals_broker') result(answer)
+      !! sums over all users
+      import :: c_int32_t, c_ptr, ww_broker_totals
+      type(c_ptr), value :: totals
+      type(ww_broker_totals), intent(inout), optional :: info
+      integer(c_int32_t) :: answer
+    end function
+    function ww_totals_user(totals, index, info) bind(c, name='ww_totals_user') result(answer)
+      !! what there is of one user
+      import :: c_int32_t, c_ptr, c_size_t, ww_user_total
+      type(c_ptr), value :: totals
+      integer(c_size_t), value :: index
+      type(ww_user_total), intent(inout), optional :: info
+      integer(c_int32_t) :: answer
+    end function
+    function ww_totals_device(totals, index, info) bind(c, name='ww_totals_device') &
+      result(answer)
+      !! objects of one user, of one kind, on one device
+      import :: c_int32_t, c_ptr, c_size_t, ww_device_total
+      type(c_ptr), value :: totals
+      integer(c_size_t), value :: index
+      type(ww_device_total), intent(inout), optional :: info
+      integer(c_int32_t) :: answer
+    end function
+    function ww_totals_request(totals, index, info) bind(c, name='ww_totals_request') &
+      result(answer)
+      !! how often something was requested, or refused
+      import :: c_int32_t, c_ptr, c_size_t, ww_request_total
+      type(c_ptr), value :: totals
+      integer(c_size_t), value :: index
+      type(ww_request_total), intent(inout), optional :: info
+      integer(c_int32_t) :: answer
+    end function
+    function ww_snapshot_largest(broker, params, out_snapshot) bind(c, &
+      name='ww_snapshot_largest') result(answer)
+      !! list the largest objects, or the processes that hold most bytes
+      import :: c_int32_t, c_ptr, ww_largest_params
+      type(c_ptr), value :: broker
+      type(ww_largest_params), intent(in), optional :: params
+      type(c_ptr), intent(out) :: out_snapshot
+      integer(c_int32_t) :: answer
+    end function
+    function ww_snapshot_place(snapshot, params) bind(c, name='ww_snapshot_place') &
+      result(answer)
+      !! where a list of the largest goes on
+      import :: c_int32_t, c_ptr, ww_largest_params
+      type(c_ptr), value :: snapshot
+      type(ww_largest_params), intent(inout), optional :: params
+      integer(c_int32_t) :: answer
+    end function
+    function ww_snapshot_of_object(broker, object, out_snapshot) bind(c, &
+      name='ww_snapshot_of_object') result(answer)
+      !! who holds one object
+      import :: c_int32_t, c_ptr, ww_object_info
+      type(c_ptr), value :: broker
+      type(ww_object_info), intent(in), optional :: object
+      type(c_ptr), intent(out) :: out_snapshot
+      integer(c_int32_t) :: answer
+    end function
     function ww_pool_create(device, params, out_pool) bind(c, name='ww_pool_create') &
       result(answer)
       !! make a pool; this process is its owner

@@ -199,6 +199,7 @@ static void print_3(void)
 	printf("%s %" PRId64 "\n", "ww_kernel_arguments_max", (int64_t)(int32_t)WW_KERNEL_ARGUMENTS_MAX);
 	printf("%s %" PRId64 "\n", "ww_kernel_arguments_unknown", (int64_t)(int32_t)WW_KERNEL_ARGUMENTS_UNKNOWN);
 	printf("%s %" PRId64 "\n", "ww_kernel_argument_bytes_max", (int64_t)(int32_t)WW_KERNEL_ARGUMENT_BYTES_MAX);
+	printf("%s %" PRId64 "\n", "ww_largest_of_user", (int64_t)(int64_t)WW_LARGEST_OF_USER);
 	printf("%s %" PRId64 "\n", "ww_memory_description_bytes", (int64_t)(int32_t)WW_MEMORY_DESCRIPTION_BYTES);
 	printf("%s %" PRId64 "\n", "ww_memory_handle_bytes", (int64_t)(int32_t)WW_MEMORY_HANDLE_BYTES);
 	printf("%s %" PRId64 "\n", "ww_memory_is_slice", (int64_t)(int64_t)WW_MEMORY_IS_SLICE);
@@ -216,14 +217,15 @@ static void print_3(void)
 	printf("%s %" PRId64 "\n", "ww_pool_slices_max", (int64_t)(int32_t)WW_POOL_SLICES_MAX);
 	printf("%s %" PRId64 "\n", "ww_program_bytes", (int64_t)(int32_t)WW_PROGRAM_BYTES);
 	printf("%s %" PRId64 "\n", "ww_put_replace", (int64_t)(int64_t)WW_PUT_REPLACE);
+	printf("%s %" PRId64 "\n", "ww_request_name_bytes", (int64_t)(int32_t)WW_REQUEST_NAME_BYTES);
 	printf("%s %" PRId64 "\n", "ww_scalar_text_bytes", (int64_t)(int32_t)WW_SCALAR_TEXT_BYTES);
 	printf("%s %" PRId64 "\n", "ww_service_batch_max", (int64_t)(int32_t)WW_SERVICE_BATCH_MAX);
-	printf("%s %" PRId64 "\n", "ww_service_builtin_alloc", (int64_t)(int64_t)WW_SERVICE_BUILTIN_ALLOC);
-	printf("%s %" PRId64 "\n", "ww_service_builtin_data", (int64_t)(int64_t)WW_SERVICE_BUILTIN_DATA);
 }
 
 static void print_4(void)
 {
+	printf("%s %" PRId64 "\n", "ww_service_builtin_alloc", (int64_t)(int64_t)WW_SERVICE_BUILTIN_ALLOC);
+	printf("%s %" PRId64 "\n", "ww_service_builtin_data", (int64_t)(int64_t)WW_SERVICE_BUILTIN_DATA);
 	printf("%s %" PRId64 "\n", "ww_service_calls_max", (int64_t)(int32_t)WW_SERVICE_CALLS_MAX);
 	printf("%s %" PRId64 "\n", "ww_service_clients_max", (int64_t)(int32_t)WW_SERVICE_CLIENTS_MAX);
 	printf("%s %" PRId64 "\n", "ww_service_depends_max", (int64_t)(int32_t)WW_SERVICE_DEPENDS_MAX);
@@ -272,12 +274,12 @@ static void print_4(void)
 	printf("%s %zu\n", "ww_device_info", sizeof(struct ww_device_info));
 	printf("%s %zu\n", "ww_device_info%struct_size", offsetof(struct ww_device_info, struct_size));
 	printf("%s %zu\n", "ww_device_info%backend", offsetof(struct ww_device_info, backend));
-	printf("%s %zu\n", "ww_device_info%index", offsetof(struct ww_device_info, index));
-	printf("%s %zu\n", "ww_device_info%mps", offsetof(struct ww_device_info, mps));
 }
 
 static void print_5(void)
 {
+	printf("%s %zu\n", "ww_device_info%index", offsetof(struct ww_device_info, index));
+	printf("%s %zu\n", "ww_device_info%mps", offsetof(struct ww_device_info, mps));
 	printf("%s %zu\n", "ww_device_info%capabilities", offsetof(struct ww_device_info, capabilities));
 	printf("%s %zu\n", "ww_device_info%granularity", offsetof(struct ww_device_info, granularity));
 	printf("%s %zu\n", "ww_device_info%bytes_total", offsetof(struct ww_device_info, bytes_total));
@@ -326,12 +328,12 @@ static void print_5(void)
 	printf("%s %zu\n", "ww_array%struct_size", offsetof(struct ww_array, struct_size));
 	printf("%s %zu\n", "ww_array%dtype", offsetof(struct ww_array, dtype));
 	printf("%s %zu\n", "ww_array%ndim", offsetof(struct ww_array, ndim));
-	printf("%s %zu\n", "ww_array%reserved", offsetof(struct ww_array, reserved));
-	printf("%s %zu\n", "ww_array%offset", offsetof(struct ww_array, offset));
 }
 
 static void print_6(void)
 {
+	printf("%s %zu\n", "ww_array%reserved", offsetof(struct ww_array, reserved));
+	printf("%s %zu\n", "ww_array%offset", offsetof(struct ww_array, offset));
 	printf("%s %zu\n", "ww_array%shape", offsetof(struct ww_array, shape));
 	printf("%s %zu\n", "ww_array%strides", offsetof(struct ww_array, strides));
 	printf("%s %zu\n", "ww_token", sizeof(struct ww_token));
@@ -380,12 +382,12 @@ static void print_6(void)
 	printf("%s %zu\n", "ww_name_params%mode", offsetof(struct ww_name_params, mode));
 	printf("%s %zu\n", "ww_name_params%gid", offsetof(struct ww_name_params, gid));
 	printf("%s %zu\n", "ww_name_params%reserved", offsetof(struct ww_name_params, reserved));
-	printf("%s %zu\n", "ww_name_params%flags", offsetof(struct ww_name_params, flags));
-	printf("%s %zu\n", "ww_barrier_params", sizeof(struct ww_barrier_params));
 }
 
 static void print_7(void)
 {
+	printf("%s %zu\n", "ww_name_params%flags", offsetof(struct ww_name_params, flags));
+	printf("%s %zu\n", "ww_barrier_params", sizeof(struct ww_barrier_params));
 	printf("%s %zu\n", "ww_barrier_params%struct_size", offsetof(struct ww_barrier_params, struct_size));
 	printf("%s %zu\n", "ww_barrier_params%count", offsetof(struct ww_barrier_params, count));
 	printf("%s %zu\n", "ww_barrier_params%mode", offsetof(struct ww_barrier_params, mode));
@@ -434,12 +436,12 @@ static void print_7(void)
 	printf("%s %zu\n", "ww_put_params%gid", offsetof(struct ww_put_params, gid));
 	printf("%s %zu\n", "ww_put_params%reserved", offsetof(struct ww_put_params, reserved));
 	printf("%s %zu\n", "ww_put_params%flags", offsetof(struct ww_put_params, flags));
-	printf("%s %zu\n", "ww_put_params%ttl_ns", offsetof(struct ww_put_params, ttl_ns));
-	printf("%s %zu\n", "ww_put_params%array", offsetof(struct ww_put_params, array));
 }
 
 static void print_8(void)
 {
+	printf("%s %zu\n", "ww_put_params%ttl_ns", offsetof(struct ww_put_params, ttl_ns));
+	printf("%s %zu\n", "ww_put_params%array", offsetof(struct ww_put_params, array));
 	printf("%s %zu\n", "ww_get_params", sizeof(struct ww_get_params));
 	printf("%s %zu\n", "ww_get_params%struct_size", offsetof(struct ww_get_params, struct_size));
 	printf("%s %zu\n", "ww_get_params%access", offsetof(struct ww_get_params, access));
@@ -488,12 +490,12 @@ static void print_8(void)
 	printf("%s %zu\n", "ww_holder_info%uid", offsetof(struct ww_holder_info, uid));
 	printf("%s %zu\n", "ww_holder_info%gid", offsetof(struct ww_holder_info, gid));
 	printf("%s %zu\n", "ww_holder_info%is_attached", offsetof(struct ww_holder_info, is_attached));
-	printf("%s %zu\n", "ww_holder_info%held", offsetof(struct ww_holder_info, held));
-	printf("%s %zu\n", "ww_holder_info%put", offsetof(struct ww_holder_info, put));
 }
 
 static void print_9(void)
 {
+	printf("%s %zu\n", "ww_holder_info%held", offsetof(struct ww_holder_info, held));
+	printf("%s %zu\n", "ww_holder_info%put", offsetof(struct ww_holder_info, put));
 	printf("%s %zu\n", "ww_holder_info%reserved", offsetof(struct ww_holder_info, reserved));
 	printf("%s %zu\n", "ww_holder_info%number", offsetof(struct ww_holder_info, number));
 	printf("%s %zu\n", "ww_holder_info%held_bytes", offsetof(struct ww_holder_info, held_bytes));
@@ -542,12 +544,12 @@ static void print_9(void)
 	printf("%s %zu\n", "ww_consumer_params%flags", offsetof(struct ww_consumer_params, flags));
 	printf("%s %zu\n", "ww_consumer_params%history", offsetof(struct ww_consumer_params, history));
 	printf("%s %zu\n", "ww_consumer_params%metadata_type", offsetof(struct ww_consumer_params, metadata_type));
-	printf("%s %zu\n", "ww_consumer_params%array", offsetof(struct ww_consumer_params, array));
-	printf("%s %zu\n", "ww_consumer_params%deadline_ns", offsetof(struct ww_consumer_params, deadline_ns));
 }
 
 static void print_10(void)
 {
+	printf("%s %zu\n", "ww_consumer_params%array", offsetof(struct ww_consumer_params, array));
+	printf("%s %zu\n", "ww_consumer_params%deadline_ns", offsetof(struct ww_consumer_params, deadline_ns));
 	printf("%s %zu\n", "ww_frame", sizeof(struct ww_frame));
 	printf("%s %zu\n", "ww_frame%struct_size", offsetof(struct ww_frame, struct_size));
 	printf("%s %zu\n", "ww_frame%slot", offsetof(struct ww_frame, slot));
@@ -596,12 +598,12 @@ static void print_10(void)
 	printf("%s %zu\n", "ww_channel_info%reserved", offsetof(struct ww_channel_info, reserved));
 	printf("%s %zu\n", "ww_channel_consumer_info", sizeof(struct ww_channel_consumer_info));
 	printf("%s %zu\n", "ww_channel_consumer_info%struct_size", offsetof(struct ww_channel_consumer_info, struct_size));
-	printf("%s %zu\n", "ww_channel_consumer_info%number", offsetof(struct ww_channel_consumer_info, number));
-	printf("%s %zu\n", "ww_channel_consumer_info%pid", offsetof(struct ww_channel_consumer_info, pid));
 }
 
 static void print_11(void)
 {
+	printf("%s %zu\n", "ww_channel_consumer_info%number", offsetof(struct ww_channel_consumer_info, number));
+	printf("%s %zu\n", "ww_channel_consumer_info%pid", offsetof(struct ww_channel_consumer_info, pid));
 	printf("%s %zu\n", "ww_channel_consumer_info%uid", offsetof(struct ww_channel_consumer_info, uid));
 	printf("%s %zu\n", "ww_channel_consumer_info%is_asleep", offsetof(struct ww_channel_consumer_info, is_asleep));
 	printf("%s %zu\n", "ww_channel_consumer_info%is_evicted", offsetof(struct ww_channel_consumer_info, is_evicted));
@@ -650,12 +652,12 @@ static void print_11(void)
 	printf("%s %zu\n", "ww_service_params%functions_max", offsetof(struct ww_service_params, functions_max));
 	printf("%s %zu\n", "ww_service_params%clients_max", offsetof(struct ww_service_params, clients_max));
 	printf("%s %zu\n", "ww_service_params%clients_per_uid_max", offsetof(struct ww_service_params, clients_per_uid_max));
-	printf("%s %zu\n", "ww_service_params%calls_max", offsetof(struct ww_service_params, calls_max));
-	printf("%s %zu\n", "ww_service_params%arguments_bytes", offsetof(struct ww_service_params, arguments_bytes));
 }
 
 static void print_12(void)
 {
+	printf("%s %zu\n", "ww_service_params%calls_max", offsetof(struct ww_service_params, calls_max));
+	printf("%s %zu\n", "ww_service_params%arguments_bytes", offsetof(struct ww_service_params, arguments_bytes));
 	printf("%s %zu\n", "ww_service_params%results_bytes", offsetof(struct ww_service_params, results_bytes));
 	printf("%s %zu\n", "ww_service_params%streams", offsetof(struct ww_service_params, streams));
 	printf("%s %zu\n", "ww_service_params%flags", offsetof(struct ww_service_params, flags));
@@ -704,12 +706,12 @@ static void print_12(void)
 	printf("%s %zu\n", "ww_function_info%batch_calls_max", offsetof(struct ww_function_info, batch_calls_max));
 	printf("%s %zu\n", "ww_function_info%reserved", offsetof(struct ww_function_info, reserved));
 	printf("%s %zu\n", "ww_value", sizeof(struct ww_value));
-	printf("%s %zu\n", "ww_value%kind", offsetof(struct ww_value, kind));
-	printf("%s %zu\n", "ww_value%dtype", offsetof(struct ww_value, dtype));
 }
 
 static void print_13(void)
 {
+	printf("%s %zu\n", "ww_value%kind", offsetof(struct ww_value, kind));
+	printf("%s %zu\n", "ww_value%dtype", offsetof(struct ww_value, dtype));
 	printf("%s %zu\n", "ww_value%scalar", offsetof(struct ww_value, scalar));
 	printf("%s %zu\n", "ww_value%data", offsetof(struct ww_value, data));
 	printf("%s %zu\n", "ww_value%bytes", offsetof(struct ww_value, bytes));
@@ -758,12 +760,12 @@ static void print_13(void)
 	printf("%s %zu\n", "ww_event_params%struct_size", offsetof(struct ww_event_params, struct_size));
 	printf("%s %zu\n", "ww_event_params%reserved", offsetof(struct ww_event_params, reserved));
 	printf("%s %zu\n", "ww_event_params%flags", offsetof(struct ww_event_params, flags));
-	printf("%s %zu\n", "ww_event_handle", sizeof(struct ww_event_handle));
-	printf("%s %zu\n", "ww_event_handle%bytes", offsetof(struct ww_event_handle, bytes));
 }
 
 static void print_14(void)
 {
+	printf("%s %zu\n", "ww_event_handle", sizeof(struct ww_event_handle));
+	printf("%s %zu\n", "ww_event_handle%bytes", offsetof(struct ww_event_handle, bytes));
 	printf("%s %zu\n", "ww_in_flight_info", sizeof(struct ww_in_flight_info));
 	printf("%s %zu\n", "ww_in_flight_info%struct_size", offsetof(struct ww_in_flight_info, struct_size));
 	printf("%s %zu\n", "ww_in_flight_info%is_slice", offsetof(struct ww_in_flight_info, is_slice));
@@ -810,14 +812,83 @@ static void print_14(void)
 	printf("%s %zu\n", "ww_host_launch%block", offsetof(struct ww_host_launch, block));
 	printf("%s %zu\n", "ww_host_launch%shared_bytes", offsetof(struct ww_host_launch, shared_bytes));
 	printf("%s %zu\n", "ww_host_launch%reserved", offsetof(struct ww_host_launch, reserved));
-	printf("%s %zu\n", "ww_pool_params", sizeof(struct ww_pool_params));
-	printf("%s %zu\n", "ww_pool_params%struct_size", offsetof(struct ww_pool_params, struct_size));
-	printf("%s %zu\n", "ww_pool_params%kind", offsetof(struct ww_pool_params, kind));
-	printf("%s %zu\n", "ww_pool_params%bytes_max", offsetof(struct ww_pool_params, bytes_max));
+	printf("%s %zu\n", "ww_broker_totals", sizeof(struct ww_broker_totals));
+	printf("%s %zu\n", "ww_broker_totals%struct_size", offsetof(struct ww_broker_totals, struct_size));
 }
 
 static void print_15(void)
 {
+	printf("%s %zu\n", "ww_broker_totals%is_all", offsetof(struct ww_broker_totals, is_all));
+	printf("%s %zu\n", "ww_broker_totals%objects", offsetof(struct ww_broker_totals, objects));
+	printf("%s %zu\n", "ww_broker_totals%holders", offsetof(struct ww_broker_totals, holders));
+	printf("%s %zu\n", "ww_broker_totals%holds", offsetof(struct ww_broker_totals, holds));
+	printf("%s %zu\n", "ww_broker_totals%bytes", offsetof(struct ww_broker_totals, bytes));
+	printf("%s %zu\n", "ww_broker_totals%waits", offsetof(struct ww_broker_totals, waits));
+	printf("%s %zu\n", "ww_broker_totals%fds", offsetof(struct ww_broker_totals, fds));
+	printf("%s %zu\n", "ww_broker_totals%fds_limit", offsetof(struct ww_broker_totals, fds_limit));
+	printf("%s %zu\n", "ww_broker_totals%connections", offsetof(struct ww_broker_totals, connections));
+	printf("%s %zu\n", "ww_broker_totals%connections_limit", offsetof(struct ww_broker_totals, connections_limit));
+	printf("%s %zu\n", "ww_broker_totals%refused_connections", offsetof(struct ww_broker_totals, refused_connections));
+	printf("%s %zu\n", "ww_broker_totals%unlogged", offsetof(struct ww_broker_totals, unlogged));
+	printf("%s %zu\n", "ww_broker_totals%up_ns", offsetof(struct ww_broker_totals, up_ns));
+	printf("%s %zu\n", "ww_user_total", sizeof(struct ww_user_total));
+	printf("%s %zu\n", "ww_user_total%struct_size", offsetof(struct ww_user_total, struct_size));
+	printf("%s %zu\n", "ww_user_total%uid", offsetof(struct ww_user_total, uid));
+	printf("%s %zu\n", "ww_user_total%bytes", offsetof(struct ww_user_total, bytes));
+	printf("%s %zu\n", "ww_user_total%bytes_limit", offsetof(struct ww_user_total, bytes_limit));
+	printf("%s %zu\n", "ww_user_total%host_bytes", offsetof(struct ww_user_total, host_bytes));
+	printf("%s %zu\n", "ww_user_total%host_bytes_limit", offsetof(struct ww_user_total, host_bytes_limit));
+	printf("%s %zu\n", "ww_user_total%objects", offsetof(struct ww_user_total, objects));
+	printf("%s %zu\n", "ww_user_total%objects_limit", offsetof(struct ww_user_total, objects_limit));
+	printf("%s %zu\n", "ww_user_total%fds", offsetof(struct ww_user_total, fds));
+	printf("%s %zu\n", "ww_user_total%fds_limit", offsetof(struct ww_user_total, fds_limit));
+	printf("%s %zu\n", "ww_user_total%holds", offsetof(struct ww_user_total, holds));
+	printf("%s %zu\n", "ww_user_total%holds_limit", offsetof(struct ww_user_total, holds_limit));
+	printf("%s %zu\n", "ww_user_total%connections", offsetof(struct ww_user_total, connections));
+	printf("%s %zu\n", "ww_user_total%connections_limit", offsetof(struct ww_user_total, connections_limit));
+	printf("%s %zu\n", "ww_user_total%waits", offsetof(struct ww_user_total, waits));
+	printf("%s %zu\n", "ww_user_total%waits_limit", offsetof(struct ww_user_total, waits_limit));
+	printf("%s %zu\n", "ww_user_total%watches", offsetof(struct ww_user_total, watches));
+	printf("%s %zu\n", "ww_user_total%watches_limit", offsetof(struct ww_user_total, watches_limit));
+	printf("%s %zu\n", "ww_user_total%holders", offsetof(struct ww_user_total, holders));
+	printf("%s %zu\n", "ww_user_total%tokens", offsetof(struct ww_user_total, tokens));
+	printf("%s %zu\n", "ww_user_total%deliveries", offsetof(struct ww_user_total, deliveries));
+	printf("%s %zu\n", "ww_user_total%delivery_bytes", offsetof(struct ww_user_total, delivery_bytes));
+	printf("%s %zu\n", "ww_user_total%requests", offsetof(struct ww_user_total, requests));
+	printf("%s %zu\n", "ww_user_total%refused", offsetof(struct ww_user_total, refused));
+	printf("%s %zu\n", "ww_device_total", sizeof(struct ww_device_total));
+	printf("%s %zu\n", "ww_device_total%struct_size", offsetof(struct ww_device_total, struct_size));
+	printf("%s %zu\n", "ww_device_total%uid", offsetof(struct ww_device_total, uid));
+	printf("%s %zu\n", "ww_device_total%kind", offsetof(struct ww_device_total, kind));
+	printf("%s %zu\n", "ww_device_total%is_others", offsetof(struct ww_device_total, is_others));
+	printf("%s %zu\n", "ww_device_total%home_uuid", offsetof(struct ww_device_total, home_uuid));
+	printf("%s %zu\n", "ww_device_total%objects", offsetof(struct ww_device_total, objects));
+	printf("%s %zu\n", "ww_device_total%bytes", offsetof(struct ww_device_total, bytes));
+	printf("%s %zu\n", "ww_device_total%removed", offsetof(struct ww_device_total, removed));
+	printf("%s %zu\n", "ww_device_total%removed_bytes", offsetof(struct ww_device_total, removed_bytes));
+	printf("%s %zu\n", "ww_request_total", sizeof(struct ww_request_total));
+	printf("%s %zu\n", "ww_request_total%struct_size", offsetof(struct ww_request_total, struct_size));
+}
+
+static void print_16(void)
+{
+	printf("%s %zu\n", "ww_request_total%status", offsetof(struct ww_request_total, status));
+	printf("%s %zu\n", "ww_request_total%count", offsetof(struct ww_request_total, count));
+	printf("%s %zu\n", "ww_request_total%request", offsetof(struct ww_request_total, request));
+	printf("%s %zu\n", "ww_largest_params", sizeof(struct ww_largest_params));
+	printf("%s %zu\n", "ww_largest_params%struct_size", offsetof(struct ww_largest_params, struct_size));
+	printf("%s %zu\n", "ww_largest_params%uid", offsetof(struct ww_largest_params, uid));
+	printf("%s %zu\n", "ww_largest_params%kind", offsetof(struct ww_largest_params, kind));
+	printf("%s %zu\n", "ww_largest_params%count", offsetof(struct ww_largest_params, count));
+	printf("%s %zu\n", "ww_largest_params%contents", offsetof(struct ww_largest_params, contents));
+	printf("%s %zu\n", "ww_largest_params%flags", offsetof(struct ww_largest_params, flags));
+	printf("%s %zu\n", "ww_largest_params%after_bytes", offsetof(struct ww_largest_params, after_bytes));
+	printf("%s %zu\n", "ww_largest_params%after_number", offsetof(struct ww_largest_params, after_number));
+	printf("%s %zu\n", "ww_largest_params%prefix", offsetof(struct ww_largest_params, prefix));
+	printf("%s %zu\n", "ww_pool_params", sizeof(struct ww_pool_params));
+	printf("%s %zu\n", "ww_pool_params%struct_size", offsetof(struct ww_pool_params, struct_size));
+	printf("%s %zu\n", "ww_pool_params%kind", offsetof(struct ww_pool_params, kind));
+	printf("%s %zu\n", "ww_pool_params%bytes_max", offsetof(struct ww_pool_params, bytes_max));
 	printf("%s %zu\n", "ww_pool_params%chunk_bytes", offsetof(struct ww_pool_params, chunk_bytes));
 	printf("%s %zu\n", "ww_pool_params%slices_max", offsetof(struct ww_pool_params, slices_max));
 	printf("%s %zu\n", "ww_pool_params%reserved", offsetof(struct ww_pool_params, reserved));
@@ -851,6 +922,10 @@ static void print_15(void)
 	printf("%s %zu\n", "ww_pool_holder_info%program", offsetof(struct ww_pool_holder_info, program));
 	printf("%s %zu\n", "ww_work_queue_params", sizeof(struct ww_work_queue_params));
 	printf("%s %zu\n", "ww_work_queue_params%struct_size", offsetof(struct ww_work_queue_params, struct_size));
+}
+
+static void print_17(void)
+{
 	printf("%s %zu\n", "ww_work_queue_params%role", offsetof(struct ww_work_queue_params, role));
 	printf("%s %zu\n", "ww_work_queue_params%slot_bytes", offsetof(struct ww_work_queue_params, slot_bytes));
 	printf("%s %zu\n", "ww_work_queue_params%slots", offsetof(struct ww_work_queue_params, slots));
@@ -868,10 +943,6 @@ static void print_15(void)
 	printf("%s %zu\n", "ww_work_queue_params%metadata_type", offsetof(struct ww_work_queue_params, metadata_type));
 	printf("%s %zu\n", "ww_work_queue_params%array", offsetof(struct ww_work_queue_params, array));
 	printf("%s %zu\n", "ww_work_member_params", sizeof(struct ww_work_member_params));
-}
-
-static void print_16(void)
-{
 	printf("%s %zu\n", "ww_work_member_params%struct_size", offsetof(struct ww_work_member_params, struct_size));
 	printf("%s %zu\n", "ww_work_member_params%role", offsetof(struct ww_work_member_params, role));
 	printf("%s %zu\n", "ww_work_member_params%metadata_type", offsetof(struct ww_work_member_params, metadata_type));
@@ -905,6 +976,10 @@ static void print_16(void)
 	printf("%s %zu\n", "ww_work_queue_info%held_max", offsetof(struct ww_work_queue_info, held_max));
 	printf("%s %zu\n", "ww_work_queue_info%held", offsetof(struct ww_work_queue_info, held));
 	printf("%s %zu\n", "ww_work_queue_info%slot_bytes", offsetof(struct ww_work_queue_info, slot_bytes));
+}
+
+static void print_18(void)
+{
 	printf("%s %zu\n", "ww_work_queue_info%metadata_bytes", offsetof(struct ww_work_queue_info, metadata_bytes));
 	printf("%s %zu\n", "ww_work_queue_info%available", offsetof(struct ww_work_queue_info, available));
 	printf("%s %zu\n", "ww_work_queue_info%claimed", offsetof(struct ww_work_queue_info, claimed));
@@ -938,5 +1013,7 @@ int main(void)
 	print_14();
 	print_15();
 	print_16();
+	print_17();
+	print_18();
 	return 0;
 }

@@ -58,6 +58,11 @@ program raw_values
   type(ww_launch_params), target :: a_ww_launch_params
   type(ww_kernel_argument), target :: a_ww_kernel_argument
   type(ww_host_launch), target :: a_ww_host_launch
+  type(ww_broker_totals), target :: a_ww_broker_totals
+  type(ww_user_total), target :: a_ww_user_total
+  type(ww_device_total), target :: a_ww_device_total
+  type(ww_request_total), target :: a_ww_request_total
+  type(ww_largest_params), target :: a_ww_largest_params
   type(ww_pool_params), target :: a_ww_pool_params
   type(ww_pool_info), target :: a_ww_pool_info
   type(ww_pool_holder_info), target :: a_ww_pool_holder_info
@@ -245,6 +250,7 @@ program raw_values
   call put_number('ww_kernel_arguments_max', int(ww_kernel_arguments_max, c_int64_t))
   call put_number('ww_kernel_arguments_unknown', int(ww_kernel_arguments_unknown, c_int64_t))
   call put_number('ww_kernel_argument_bytes_max', int(ww_kernel_argument_bytes_max, c_int64_t))
+  call put_number('ww_largest_of_user', int(ww_largest_of_user, c_int64_t))
   call put_number('ww_memory_description_bytes', int(ww_memory_description_bytes, c_int64_t))
   call put_number('ww_memory_handle_bytes', int(ww_memory_handle_bytes, c_int64_t))
   call put_number('ww_memory_is_slice', int(ww_memory_is_slice, c_int64_t))
@@ -262,6 +268,7 @@ program raw_values
   call put_number('ww_pool_slices_max', int(ww_pool_slices_max, c_int64_t))
   call put_number('ww_program_bytes', int(ww_program_bytes, c_int64_t))
   call put_number('ww_put_replace', int(ww_put_replace, c_int64_t))
+  call put_number('ww_request_name_bytes', int(ww_request_name_bytes, c_int64_t))
   call put_number('ww_scalar_text_bytes', int(ww_scalar_text_bytes, c_int64_t))
   call put_number('ww_service_batch_max', int(ww_service_batch_max, c_int64_t))
   call put_number('ww_service_builtin_alloc', int(ww_service_builtin_alloc, c_int64_t))
@@ -1277,6 +1284,131 @@ program raw_values
     - address(c_loc(a_ww_host_launch)))
   call put_number('ww_host_launch%reserved', address(c_loc(a_ww_host_launch%reserved)) - &
     address(c_loc(a_ww_host_launch)))
+  call put_number('ww_broker_totals', int(c_sizeof(a_ww_broker_totals), c_int64_t))
+  call put_number('ww_broker_totals%struct_size', &
+    address(c_loc(a_ww_broker_totals%struct_size)) - address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%is_all', address(c_loc(a_ww_broker_totals%is_all)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%objects', address(c_loc(a_ww_broker_totals%objects)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%holders', address(c_loc(a_ww_broker_totals%holders)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%holds', address(c_loc(a_ww_broker_totals%holds)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%bytes', address(c_loc(a_ww_broker_totals%bytes)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%waits', address(c_loc(a_ww_broker_totals%waits)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%fds', address(c_loc(a_ww_broker_totals%fds)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%fds_limit', address(c_loc(a_ww_broker_totals%fds_limit)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%connections', &
+    address(c_loc(a_ww_broker_totals%connections)) - address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%connections_limit', &
+    address(c_loc(a_ww_broker_totals%connections_limit)) - address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%refused_connections', &
+    address(c_loc(a_ww_broker_totals%refused_connections)) - address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%unlogged', address(c_loc(a_ww_broker_totals%unlogged)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_broker_totals%up_ns', address(c_loc(a_ww_broker_totals%up_ns)) - &
+    address(c_loc(a_ww_broker_totals)))
+  call put_number('ww_user_total', int(c_sizeof(a_ww_user_total), c_int64_t))
+  call put_number('ww_user_total%struct_size', address(c_loc(a_ww_user_total%struct_size)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%uid', address(c_loc(a_ww_user_total%uid)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%bytes', address(c_loc(a_ww_user_total%bytes)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%bytes_limit', address(c_loc(a_ww_user_total%bytes_limit)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%host_bytes', address(c_loc(a_ww_user_total%host_bytes)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%host_bytes_limit', &
+    address(c_loc(a_ww_user_total%host_bytes_limit)) - address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%objects', address(c_loc(a_ww_user_total%objects)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%objects_limit', address(c_loc(a_ww_user_total%objects_limit)) &
+    - address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%fds', address(c_loc(a_ww_user_total%fds)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%fds_limit', address(c_loc(a_ww_user_total%fds_limit)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%holds', address(c_loc(a_ww_user_total%holds)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%holds_limit', address(c_loc(a_ww_user_total%holds_limit)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%connections', address(c_loc(a_ww_user_total%connections)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%connections_limit', &
+    address(c_loc(a_ww_user_total%connections_limit)) - address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%waits', address(c_loc(a_ww_user_total%waits)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%waits_limit', address(c_loc(a_ww_user_total%waits_limit)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%watches', address(c_loc(a_ww_user_total%watches)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%watches_limit', address(c_loc(a_ww_user_total%watches_limit)) &
+    - address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%holders', address(c_loc(a_ww_user_total%holders)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%tokens', address(c_loc(a_ww_user_total%tokens)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%deliveries', address(c_loc(a_ww_user_total%deliveries)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%delivery_bytes', &
+    address(c_loc(a_ww_user_total%delivery_bytes)) - address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%requests', address(c_loc(a_ww_user_total%requests)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_user_total%refused', address(c_loc(a_ww_user_total%refused)) - &
+    address(c_loc(a_ww_user_total)))
+  call put_number('ww_device_total', int(c_sizeof(a_ww_device_total), c_int64_t))
+  call put_number('ww_device_total%struct_size', address(c_loc(a_ww_device_total%struct_size)) &
+    - address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%uid', address(c_loc(a_ww_device_total%uid)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%kind', address(c_loc(a_ww_device_total%kind)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%is_others', address(c_loc(a_ww_device_total%is_others)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%home_uuid', address(c_loc(a_ww_device_total%home_uuid)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%objects', address(c_loc(a_ww_device_total%objects)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%bytes', address(c_loc(a_ww_device_total%bytes)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%removed', address(c_loc(a_ww_device_total%removed)) - &
+    address(c_loc(a_ww_device_total)))
+  call put_number('ww_device_total%removed_bytes', &
+    address(c_loc(a_ww_device_total%removed_bytes)) - address(c_loc(a_ww_device_total)))
+  call put_number('ww_request_total', int(c_sizeof(a_ww_request_total), c_int64_t))
+  call put_number('ww_request_total%struct_size', &
+    address(c_loc(a_ww_request_total%struct_size)) - address(c_loc(a_ww_request_total)))
+  call put_number('ww_request_total%status', address(c_loc(a_ww_request_total%status)) - &
+    address(c_loc(a_ww_request_total)))
+  call put_number('ww_request_total%count', address(c_loc(a_ww_request_total%count)) - &
+    address(c_loc(a_ww_request_total)))
+  call put_number('ww_request_total%request', address(c_loc(a_ww_request_total%request)) - &
+    address(c_loc(a_ww_request_total)))
+  call put_number('ww_largest_params', int(c_sizeof(a_ww_largest_params), c_int64_t))
+  call put_number('ww_largest_params%struct_size', &
+    address(c_loc(a_ww_largest_params%struct_size)) - address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%uid', address(c_loc(a_ww_largest_params%uid)) - &
+    address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%kind', address(c_loc(a_ww_largest_params%kind)) - &
+    address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%count', address(c_loc(a_ww_largest_params%count)) - &
+    address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%contents', address(c_loc(a_ww_largest_params%contents)) - &
+    address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%flags', address(c_loc(a_ww_largest_params%flags)) - &
+    address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%after_bytes', &
+    address(c_loc(a_ww_largest_params%after_bytes)) - address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%after_number', &
+    address(c_loc(a_ww_largest_params%after_number)) - address(c_loc(a_ww_largest_params)))
+  call put_number('ww_largest_params%prefix', address(c_loc(a_ww_largest_params%prefix)) - &
+    address(c_loc(a_ww_largest_params)))
   call put_number('ww_pool_params', int(c_sizeof(a_ww_pool_params), c_int64_t))
   call put_number('ww_pool_params%struct_size', address(c_loc(a_ww_pool_params%struct_size)) - &
     address(c_loc(a_ww_pool_params)))
