@@ -276,6 +276,15 @@ static PyMethodDef methods[] = {
 		"it was ready; 'overflow': events were missed."},
 	{"info", broker_info, METH_NOARGS,
 		"info($self, /)\n--\n\nThe state of the broker. Returns BrokerInfo."},
+	{"totals", broker_totals, METH_NOARGS,
+		"totals($self, /)\n--\n\n"
+		"The sums that the broker keeps, as a dict; the request costs the broker next to nothing.\n\n"
+		"'broker' is a dict of sums over all users, 'users' a list of one dict for each user with\n"
+		"what it uses and its limits (0: none), 'devices' a list of objects and bytes by user, device\n"
+		"and kind (`WW_OBJECT_...`), 'requests' a list of how often something was requested, or\n"
+		"refused for a reason. The names are those of <warpway/monitor.h>. Root, and the user that\n"
+		"the broker runs as, see all users; another user sees itself.\n\n"
+		"Raises\n------\nUnsupported\n    The broker is older."},
 	{"close", broker_close, METH_NOARGS,
 		"close($self, /)\n--\n\n"
 		"Release the broker. May be called twice.\n\n"

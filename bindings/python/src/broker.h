@@ -56,6 +56,9 @@ PyObject *broker_held_elsewhere(PyObject *self, PyObject *unused);
 PyObject *broker_in_flight(PyObject *self, PyObject *unused);
 PyObject *broker_info(PyObject *self, PyObject *unused);
 
+/* broker_totals.c: Broker.totals() */
+PyObject *broker_totals(PyObject *self, PyObject *unused);
+
 /* watch.c: Broker.watch() */
 PyObject *broker_watch(PyObject *self, PyObject *arguments, PyObject *keywords);
 

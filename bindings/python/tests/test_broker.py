@@ -72,6 +72,29 @@ def test_info_describes_the_broker(broker):
     assert info.version.startswith(warpway.__version__.split(".", maxsplit=1)[0])
 
 
+def test_totals_are_those_of_the_lists(broker, name, device):
+    memory = memory_of(device, b"bytes")
+    before = broker.totals()
+    broker.put(name, memory)
+    with pytest.raises(warpway.NotFound):
+        broker.get(f"{name}/none")
+    totals = broker.totals()
+    objects = [each for each in broker.list(unnamed=True) if each.state != "removed"]
+    [user] = [each for each in totals["users"] if each["uid"] == os.getuid()]
+    assert totals["broker"]["is_all"]
+    assert user["objects"] == len(objects)
+    assert user["bytes"] == sum(each.bytes for each in objects)
+    assert sum(each["objects"] for each in totals["devices"]) == len(objects)
+    assert sum(each["bytes"] for each in totals["devices"]) == sum(each.bytes for each in objects)
+
+    def count(totals, request, refused):
+        return sum(each["count"] for each in totals["requests"]
+                   if (each["request"], each["refused"]) == (request, refused))
+
+    assert count(totals, "put", None) == count(before, "put", None) + 1
+    assert count(totals, "get", "WW_ERR_NOT_FOUND") >= count(before, "get", "WW_ERR_NOT_FOUND") + 1
+
+
 def test_no_broker_listens(tmp_path):
     with pytest.raises(warpway.NoBroker) as caught:
         warpway.Broker(tmp_path / "none.sock", start=False, timeout=1)
