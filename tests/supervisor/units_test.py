@@ -22,25 +22,26 @@ def expect(what, told):
         raise AssertionError(told)
 
 
-def verify(scope, folder):
+def verify(scope, folder, units=None):
     """Why it was skipped, or nothing."""
+    units = units or UNITS
     if not shutil.which("systemd-analyze"):
         return "there is no systemd-analyze here"
     with tempfile.TemporaryDirectory(prefix="warpway-") as scratch:
-        for unit in UNITS:
+        for unit in units:
             with open(os.path.join(folder, unit), encoding="utf-8") as stream:
                 text = stream.read()
             # The program is not installed yet, nor are its manuals.
-            text = text.replace(BINDIR + "/warpwayd", WARPWAYD)
+            text = text.replace(BINDIR + "/warpwayd", WARPWAYD).replace(BINDIR + "/warpway ", "/bin/true ")
             text = re.sub(r"(?m)^Documentation=.*\n", "", text)
             with open(os.path.join(scratch, unit), "w", encoding="utf-8") as stream:
                 stream.write(text)
         done = subprocess.run(
             ["systemd-analyze", "verify", scope, "--man=no",
-             *(os.path.join(scratch, unit) for unit in UNITS)],
+             *(os.path.join(scratch, unit) for unit in units)],
             capture_output=True, text=True, timeout=LIMIT_S, check=False,
             env={**os.environ, "XDG_RUNTIME_DIR": scratch})
-        said = [line for line in (done.stdout + done.stderr).splitlines() if "warpwayd" in line]
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "warpway" in line]
         expect(done.returncode == 0 and not said, f"{done.stdout}{done.stderr}")
     return None
 
@@ -51,6 +52,12 @@ def units_of_the_machine():
 
 def units_of_a_user():
     return verify("--user", USER)
+
+
+def unit_of_the_metrics():
+    if not os.path.exists(os.path.join(SYSTEM, "warpway-metrics.service")):
+        return "warpway-metrics is not built here"
+    return verify("--system", SYSTEM, ["warpway-metrics.service"])
 
 
 def try_config(text):
@@ -77,7 +84,7 @@ def example_of_a_configuration():
 
 
 def main():
-    cases = [units_of_the_machine, units_of_a_user, example_of_a_configuration]
+    cases = [units_of_the_machine, units_of_a_user, unit_of_the_metrics, example_of_a_configuration]
     print(f"1..{len(cases)}")
     for number, case in enumerate(cases, 1):
         result, why, skipped = "ok", None, None

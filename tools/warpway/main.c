@@ -22,13 +22,19 @@ static const struct verb bench = {.name = "bench",
 static const struct verb run_program = {.name = "run",
 	.summary = "start a program whose MPI calls take device pointers",
 	.main = verb_run};
+static const struct verb top = {.name = "top",
+	.summary = "watch a broker: objects, processes, users, devices, requests",
+	.main = verb_top};
+static const struct verb metrics = {.name = "metrics",
+	.summary = "tell Prometheus of a broker",
+	.main = verb_metrics};
 static const struct verb demo_child = {.name = "demo-child", .main = verb_demo_child};
 static const struct verb doctor_child = {.name = "doctor-child", .main = verb_doctor_child};
 
 static const struct verb *const verbs[] = {&verb_doctor, &demo, &bench, &verb_serve, &verb_ls,
 	&verb_stat, &verb_who, &verb_put, &verb_get, &verb_export, &verb_rm, &verb_watch,
-	&verb_channel, &verb_functions, &verb_call, &verb_offer, &verb_offer_server, &run_program,
-	&demo_child, &doctor_child, NULL};
+	&verb_channel, &verb_functions, &verb_call, &verb_offer, &verb_offer_server, &verb_ping,
+	&top, &metrics, &run_program, &demo_child, &doctor_child, NULL};
 
 static const struct verb warpway = {.name = "",
 	.verbs = verbs,

@@ -77,13 +77,12 @@ void view_bytes(const struct view *view, uint64_t bytes, char out_text[NUMBER_BY
 		snprintf(out_text, NUMBER_BYTES, "%llu", (unsigned long long)bytes);
 }
 
-static void view_device(const struct view *view, const struct ww_object_info *object,
-	char out_text[FORMAT_UUID_BYTES])
+void view_device(const struct view *view, const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	uint32_t memory_kind, char out_text[FORMAT_UUID_BYTES])
 {
 	static const uint8_t none[WW_DEVICE_UUID_BYTES];
-	const uint8_t *uuid = object->home_uuid;
 
-	if (object->memory_kind == WW_MEMORY_HOST ||
+	if (memory_kind == WW_MEMORY_HOST ||
 		(memcmp(uuid, none, sizeof(none)) &&
 			!memcmp(uuid, view->host_uuid, sizeof(view->host_uuid))))
 		snprintf(out_text, FORMAT_UUID_BYTES, "host");
@@ -104,7 +103,7 @@ void view_text(const struct view *view, const struct ww_object_info *object,
 		snprintf(out_text->name, sizeof(out_text->name), "(id %.8s)", out_text->id);
 	view_bytes(view, object->bytes, out_text->bytes);
 	number_size_text(object->bytes, out_text->size);
-	view_device(view, object, out_text->device);
+	view_device(view, object->home_uuid, object->memory_kind, out_text->device);
 	format_mode(object->state, object->mode, out_text->mode);
 	format_duration(object->age_ns, out_text->age);
 	if (object->has_array)
@@ -155,7 +154,7 @@ json_t *view_json_object(struct view *view, const struct ww_object_info *object)
 
 	format_safe(object->name, name, sizeof(name));
 	format_id(object->object_id, id);
-	view_device(view, object, device);
+	view_device(view, object->home_uuid, object->memory_kind, device);
 	snprintf(mode, sizeof(mode), "%04o", object->mode & 07777);
 	snprintf(user, sizeof(user), "%s", view_user(view, object->uid));
 	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:I,"

@@ -46,6 +46,10 @@ const char *view_group(struct view *view, uint32_t gid);
 /* The exact number of bytes, or the size to look at. */
 void view_bytes(const struct view *view, uint64_t bytes, char out_text[NUMBER_BYTES]);
 
+/* "host", "GPU-..." in full, or "-" for what is on no device. @memory_kind: WW_MEMORY_...; 0 */
+void view_device(const struct view *view, const uint8_t uuid[WW_DEVICE_UUID_BYTES],
+	uint32_t memory_kind, char out_text[FORMAT_UUID_BYTES]);
+
 /* What tables say of an object. */
 struct view_text {
 	char name[256]; /* "(id 1a2b...)" for an object that has none */

@@ -62,11 +62,13 @@ struct verb {
 
 extern const struct verb verb_serve, verb_ls, verb_stat, verb_who, verb_put, verb_get, verb_export,
 	verb_rm, verb_watch, verb_doctor, verb_channel, verb_functions, verb_call, verb_offer,
-	verb_offer_server;
+	verb_offer_server, verb_ping;
 
 int verb_demo(int argc, char *argv[]);
 int verb_bench(int argc, char *argv[]);
 int verb_run(int argc, char *argv[]);
+int verb_metrics(int argc, char *argv[]);
+int verb_top(int argc, char *argv[]);
 
 /* Processes of the demo and of the doctor; each finds its socket at LINK_FD. */
 int verb_demo_child(int argc, char *argv[]);

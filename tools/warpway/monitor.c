@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * monitor.c - `warpway metrics` and `warpway top`: they become programs of their own
+ *
+ * So that this program needs neither libmicrohttpd nor ncurses.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/find_program.h"
+#include "common/say.h"
+#include "warpway/verbs.h"
+
+static int become(const char *program, const char *needs, char *argv[])
+{
+	char path[PROGRAM_PATH_BYTES];
+
+	program_find(program, path, sizeof(path));
+	execvp(path, argv);
+	return refuse("cannot start %s: %s; it is installed beside warpway where %s was found when "
+		      "Warpway was built",
+		path, strerror(errno), needs);
+}
+
+int verb_metrics(int argc, char *argv[])
+{
+	(void)argc;
+	return become("warpway-metrics", "libmicrohttpd", argv);
+}
+
+int verb_top(int argc, char *argv[])
+{
+	(void)argc;
+	return become("warpway-top", "ncurses", argv);
+}

@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""monitor_cli_test.py WARPWAY WARPWAYD - the verbs that watch over a broker: ping, metrics, top
+
+Runs them as a user would, right and wrong, with a broker of its own in a folder of its own. Speaks TAP. A case
+returns why it was skipped, or nothing.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+WARPWAY, WARPWAYD = sys.argv[1:3]
+LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
+FOLDER = tempfile.mkdtemp(prefix="warpway-test-")
+ADDRESS = os.path.join(FOLDER, "broker.sock")
+ENVIRONMENT = {**os.environ, "XDG_RUNTIME_DIR": FOLDER, "WARPWAY_BROKER": ADDRESS, "WARPWAYD": WARPWAYD}
+DAEMON = None
+
+
+def expect(what, told):
+    if not what:
+        raise AssertionError(told)
+
+
+def run(*arguments, **settings):
+    return subprocess.run([WARPWAY, *arguments], capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                          stdin=subprocess.DEVNULL, env={**ENVIRONMENT, **settings})
+
+
+def good(*arguments, **settings):
+    done = run(*arguments, **settings)
+    expect(done.returncode == 0, f"{arguments}: {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def refused(code, word, *arguments, **settings):
+    done = run(*arguments, **settings)
+    expect(done.returncode == code and word in done.stderr and done.stderr.count("\n") == 1,
+           f"{arguments}: {done.returncode}, {done.stderr!r} without {word!r}")
+
+
+def start_broker(config=None):
+    """A daemon whose log goes to a file."""
+    global DAEMON
+    path = os.path.join(FOLDER, "warpwayd.conf")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(config or "")
+    with open(os.path.join(FOLDER, "log"), "w", encoding="utf-8") as log:
+        DAEMON = subprocess.Popen([WARPWAYD, "--socket", ADDRESS, "--config", path], stdin=subprocess.DEVNULL,
+                                  stdout=log, stderr=log, env=ENVIRONMENT)
+    until(lambda: run("ping").returncode == 0, "the broker does not answer")
+
+
+def stop_broker():
+    global DAEMON
+    if DAEMON:
+        DAEMON.terminate()
+        DAEMON.wait(LIMIT_S)
+    DAEMON = None
+
+
+def until(is_so, told):
+    end = time.monotonic() + LIMIT_S
+    while not is_so():
+        expect(time.monotonic() < end, told)
+
+
+def put(name, count):
+    done = subprocess.run([WARPWAY, "put", "--device", "host", "--life", "kept", name, "-"], input=b"x" * count,
+                          capture_output=True, timeout=LIMIT_S, check=False, env=ENVIRONMENT)
+    return done.returncode
+
+
+# --- ping ---
+
+def ping_says_how_fast_a_broker_answers():
+    start_broker()
+    said = good("ping")
+    expect(ADDRESS in said and "warpwayd" in said and said.endswith(" us\n"), said)
+    lines = [json.loads(line) for line in good("ping", "--json", "--count", "3", "--interval", "0").splitlines()]
+    expect(len(lines) == 3, lines)
+    for line in lines:
+        expect(sorted(line) == sorted("address time_ns version client_version protocol restarts up_ns".split()), line)
+        expect(line["time_ns"] > 0 and line["version"] == line["client_version"], line)
+    refused(2, "count", "ping", "--count", "0")
+    refused(2, "word", "ping", "word")
+
+
+def ping_without_a_broker():
+    refused(2, "broker", "ping", "--broker", os.path.join(FOLDER, "none.sock"))
+    stop_broker()
+    refused(2, "broker", "ping")
+    expect(run("ping").returncode == 2, "it started a broker")
+
+
+def ping_of_a_broker_that_hangs():
+    start_broker()
+    pid = json.loads(good("serve", "--status", "--json"))["pid"]
+    ping = subprocess.Popen([WARPWAY, "ping", "--count", "1000000", "--interval", "0.01", "--timeout", "0.2"],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    try:
+        ping.stdout.readline()
+        os.kill(pid, signal.SIGSTOP)
+        said = ping.stderr.readline()
+        expect("does not answer" in said, said)
+        ping.send_signal(signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)
+        ping.communicate(timeout=LIMIT_S)
+        expect(ping.returncode == 1, ping.returncode)
+    finally:
+        ping.kill()
+        os.kill(pid, signal.SIGCONT)
+
+
+# --- metrics ---
+
+METRICS = os.path.join(os.path.dirname(WARPWAY), "warpway-metrics")
+NOT_BUILT = "warpway-metrics is not built here" if not os.path.exists(METRICS) else None
+
+
+def metric(text, line):
+    """The value in a line that begins so."""
+    values = [each.rpartition(" ")[2] for each in text.splitlines() if each.rpartition(" ")[0] == line]
+    expect(len(values) == 1, f"{line}: {values}")
+    return float(values[0])
+
+
+def metrics_once():
+    if NOT_BUILT:
+        return NOT_BUILT
+    stop_broker()
+    start_broker()
+    expect(put("secret/name", 10) == 0, "put")
+    run("get", "none", "-")
+    text = good("metrics", "--once")
+    expect("secret" not in text, "a name of an object")
+    expect(metric(text, "warpway_up") == 1, text)
+    labels = f'{{uid="{os.getuid()}",device="host",kind="memory"}}'
+    expect(metric(text, "warpway_objects" + labels) == 1, text)
+    expect(metric(text, "warpway_object_bytes" + labels) >= 10, text)
+    expect(metric(text, 'warpway_requests_total{request="put"}') == 1, text)
+    expect(metric(text, f'warpway_user_used_objects{{uid="{os.getuid()}"}}') == 1, text)
+    path = os.path.join(FOLDER, "warpway.prom")
+    good("metrics", "--once", "--output", path)
+    with open(path, encoding="utf-8") as stream:
+        expect("warpway_up 1" in stream.read(), "the file")
+    expect([name for name in os.listdir(FOLDER) if "prom" in name] == ["warpway.prom"], os.listdir(FOLDER))
+    text = good("metrics", "--once", "--broker", os.path.join(FOLDER, "none.sock"))
+    expect(metric(text, "warpway_up") == 0 and "warpway_objects" not in text, text)
+    return None
+
+
+def metrics_by_promtool():
+    if NOT_BUILT:
+        return NOT_BUILT
+    if not shutil.which("promtool"):
+        return "there is no promtool here"
+    done = subprocess.run(["promtool", "check", "metrics"], input=good("metrics", "--once"), capture_output=True,
+                          text=True, timeout=LIMIT_S, check=False)
+    expect(done.returncode == 0 and not done.stdout + done.stderr, done.stdout + done.stderr)
+    rules = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../units/warpway-alerts.yml")
+    done = subprocess.run(["promtool", "check", "rules", rules], capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False)
+    expect(done.returncode == 0, done.stdout + done.stderr)
+    text = good("metrics", "--once")
+    with open(rules, encoding="utf-8") as stream:
+        named = set(re.findall(r"\bwarpway_\w+", "".join(line for line in stream if "expr" in line or line[:12] == " " * 10)))
+    for name in named:
+        expect(f"# TYPE {name} " in text, f"the rules name {name}, which is no metric")
+    return None
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`warpway metrics --listen`, until the end of a block."""
+
+    def __init__(self, where, *arguments):
+        self.where = where
+        self.process = subprocess.Popen([WARPWAY, "metrics", "--listen", where, *arguments],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENVIRONMENT)
+
+    def __enter__(self):
+        until(self.is_there, "it does not listen")
+        return self
+
+    def __exit__(self, *unused):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LIMIT_S)
+        self.process.stderr.close()
+
+    def connect(self):
+        if self.where.startswith("/"):
+            link = socket.socket(socket.AF_UNIX)
+            link.connect(self.where)
+        else:
+            link = socket.create_connection(("127.0.0.1", int(self.where.rpartition(":")[2])))
+        link.settimeout(LIMIT_S)
+        return link
+
+    def is_there(self):
+        expect(self.process.poll() is None, "it has ended")
+        try:
+            self.connect().close()
+            return True
+        except OSError:
+            return False
+
+    def ask(self, request):
+        """The answer to these bytes, read to its end."""
+        with self.connect() as link:
+            link.sendall(request)
+            answer = b""
+            while True:
+                more = link.recv(65536)
+                if not more:
+                    return answer.decode()
+                answer += more
+
+    def status(self, method, path, host="127.0.0.1"):
+        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        return int(answer.split()[1]), answer
+
+
+def metrics_over_http():
+    if NOT_BUILT:
+        return NOT_BUILT
+    with Server(f"127.0.0.1:{free_port()}") as server:
+        status, answer = server.status("GET", "/metrics")
+        expect(status == 200 and "warpway_up 1" in answer and "version=0.0.4" in answer, answer)
+        for method, path, wanted in [("POST", "/metrics", 405), ("PUT", "/metrics", 405), ("DELETE", "/metrics", 405),
+                                     ("GET", "/", 404), ("GET", "/metrics/", 404), ("GET", "/../metrics", 404),
+                                     ("POST", "/other", 404)]:
+            status, answer = server.status(method, path)
+            expect(status == wanted, f"{method} {path}: {answer}")
+            expect(wanted != 405 or "Allow: GET" in answer, answer)
+        expect(server.status("GET", "/metrics", "attacker.example")[0] == 403, "a foreign host")
+        expect(server.status("GET", "/metrics", "localhost:1")[0] == 200, "localhost")
+        server.ask(b"nonsense\r\n\r\n")
+        expect(server.status("GET", "/metrics")[0] == 200, "after nonsense")
+        stop_broker()
+        until(lambda: "warpway_up 0" in server.status("GET", "/metrics")[1], "the broker has ended")
+        start_broker()
+        until(lambda: "warpway_up 1" in server.status("GET", "/metrics")[1], "the broker is there again")
+    return None
+
+
+def metrics_on_a_socket():
+    if NOT_BUILT:
+        return NOT_BUILT
+    path = os.path.join(FOLDER, "metrics.sock")
+    with Server(path, "--mode", "0640") as server:
+        expect(stat.S_IMODE(os.stat(path).st_mode) == 0o640, oct(os.stat(path).st_mode))
+        expect(server.status("GET", "/metrics", "any")[0] == 200, "get")
+        refused(2, "another process", "metrics", "--listen", path)
+    expect(not os.path.exists(path), "the socket is left")
+    server = Server(path)
+    with server:
+        server.process.kill()
+        server.process.wait(LIMIT_S)
+    with Server(path) as server: # over what the killed one has left
+        expect(stat.S_IMODE(os.stat(path).st_mode) == 0o600, oct(os.stat(path).st_mode))
+    with open(path, "w", encoding="utf-8"):
+        pass
+    refused(2, "no socket", "metrics", "--listen", path)
+    os.unlink(path)
+    return None
+
+
+def metrics_for_slow_clients():
+    """A silent client, and one that sends a byte now and then, lose their connections; others are served."""
+    if NOT_BUILT:
+        return NOT_BUILT
+    with Server(f"127.0.0.1:{free_port()}") as server:
+        links = [server.connect() for _ in range(15)]
+        links[0].sendall(b"GET /metrics HTTP/1.1\r\n")
+        begun = time.monotonic()
+        slow, letters = links[1], 0
+        try:
+            while time.monotonic() - begun < LIMIT_S:
+                slow.sendall(b"G")
+                letters += 1
+                time.sleep(0.5)
+        except OSError:
+            pass
+        expect(time.monotonic() - begun < LIMIT_S and letters > 1, letters)
+        expect(links[2].recv(1000) == b"", "the silent one is still connected")
+        for link in links:
+            link.close()
+        until(lambda: server.status("GET", "/metrics")[0] == 200, "others are served")
+    return None
+
+
+def metrics_wrong_use():
+    if NOT_BUILT:
+        return NOT_BUILT
+    refused(2, "either --once", "metrics")
+    refused(2, "either --once", "metrics", "--once", "--listen", "127.0.0.1:1")
+    refused(2, "goes with --once", "metrics", "--listen", "127.0.0.1:1", "--output", "x")
+    refused(2, "goes with --listen", "metrics", "--once", "--mode", "0660")
+    refused(2, "permission bits", "metrics", "--listen", "127.0.0.1:1", "--mode", "999")
+    for where in ["0.0.0.0:9917", "9917", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:65536", "example.com:80", "[::]:1",
+                  "127.0.0.1:80x"]:
+        refused(2, "for this machine", "metrics", "--listen", where)
+    refused(2, "absolute path", "metrics", "--listen", "unix:relative")
+    refused(2, "absolute path", "metrics", "--listen", "/" + "x" * 200)
+    refused(2, "word", "metrics", "--once", "word")
+    return None
+
+
+# --- refusals in the log ---
+
+def refusals_are_in_the_log():
+    stop_broker()
+    start_broker("[limits]\nobjects = 2\n")
+    expect(put("one", 10) == 0 and put("two", 10) == 0, "put")
+    for name in range(20):
+        expect(put(f"more{name}", 10) == 1, "over the quota")
+    with open(os.path.join(FOLDER, "log"), encoding="utf-8") as log:
+        lines = [line for line in log if "refused" in line]
+    expect(1 <= len(lines) <= 10 and f"uid {os.getuid()} " in lines[0] and "put WW_ERR_QUOTA" in lines[0], lines)
+
+
+def main():
+    cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
+             metrics_by_promtool, metrics_over_http, metrics_on_a_socket, metrics_for_slow_clients, metrics_wrong_use,
+             refusals_are_in_the_log]
+    print(f"1..{len(cases)}", flush=True)
+    failed = 0
+    for number, case in enumerate(cases, 1):
+        why = skipped = None
+        try:
+            skipped = case()
+        except (AssertionError, OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+            why = f"{type(error).__name__}: {error}"
+        if why:
+            failed += 1
+            print("# " + why.replace("\n", "\n# "))
+        name = case.__name__.replace("_", " ")
+        print(f"{'not ok' if why else 'ok'} {number} - {name}" + (f" # SKIP {skipped}" if skipped else ""),
+              flush=True)
+    stop_broker()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    sys.exit(failed > 0)
+
+
+main()
