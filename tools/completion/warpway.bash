@@ -67,6 +67,7 @@ _warpway_offer_value() { # OPTION
 	--wait) _warpway_offer forever ;;
 	--access) _warpway_offer read write ;;
 	--policy) _warpway_offer block drop-oldest latest ;;
+	--view) _warpway_offer objects processes users devices requests ;;
 	--history) _warpway_offer oldest ;;
 	--mpi)
 		[[ ${words[1]} == bench ]] || return 1 # of run it takes no word
@@ -76,6 +77,7 @@ _warpway_offer_value() { # OPTION
 	-o | --output) _warpway_offer_files ;;
 	--time-limit | --ttl | --token | --escrow | --uses | --count | --elements | --processes | --timeout | --sizes | --iterations | --objects | \
 		--clients | --kills | --slices | --ranks | --bytes | --shape | --rate | --speed | --slots | --consumers | --held | \
+		--interval | --rows | --listen | \
 		--wait-consumers | --evict-after | --metadata | --metadata-type) ;;
 	*) return 1 ;;
 	esac

@@ -109,6 +109,6 @@ int main(int argc, char *argv[])
 	if (code < 0)
 		code = option_no_more(argc, argv);
 	if (code == 0)
-		code = optind == argc ? run() : code;
+		code = run();
 	return standard_streams_flush(code);
 }

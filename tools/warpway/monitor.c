@@ -12,11 +12,12 @@
 #include "common/say.h"
 #include "warpway/verbs.h"
 
-static int become(const char *program, const char *needs, char *argv[])
+static int become(char *program, const char *needs, char *argv[])
 {
 	char path[PROGRAM_PATH_BYTES];
 
 	program_find(program, path, sizeof(path));
+	argv[0] = program; /* by this name the broker knows it */
 	execvp(path, argv);
 	return refuse("cannot start %s: %s; it is installed beside warpway where %s was found when "
 		      "Warpway was built",
@@ -25,12 +26,16 @@ static int become(const char *program, const char *needs, char *argv[])
 
 int verb_metrics(int argc, char *argv[])
 {
+	static char program[] = "warpway-metrics";
+
 	(void)argc;
-	return become("warpway-metrics", "libmicrohttpd", argv);
+	return become(program, "libmicrohttpd", argv);
 }
 
 int verb_top(int argc, char *argv[])
 {
+	static char program[] = "warpway-top";
+
 	(void)argc;
-	return become("warpway-top", "ncurses", argv);
+	return become(program, "ncurses", argv);
 }

@@ -319,6 +319,176 @@ def metrics_wrong_use():
     return None
 
 
+# --- top ---
+
+TOP = os.path.join(os.path.dirname(WARPWAY), "warpway-top")
+NO_TOP = "warpway-top is not built here" if not os.path.exists(TOP) else None
+
+
+class Terminal:
+    """`warpway top` in tmux, until the end of a block."""
+
+    def __init__(self, *arguments, columns=80, lines=24, term="vt100"):
+        self.socket = os.path.join(FOLDER, "tmux")
+        settings = {"TERM": term, "NO_COLOR": "1", "WARPWAY_BROKER": ADDRESS, "XDG_RUNTIME_DIR": FOLDER,
+                    "LC_ALL": "C.UTF-8"}
+        command = ["env", *(f"{name}={value}" for name, value in settings.items()), WARPWAY, "top", "--interval", "0.2",
+                   *arguments]
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines), *command)
+
+    def tmux(self, *arguments, may_fail=False):
+        done = subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True,
+                              timeout=LIMIT_S, check=False, env={**ENVIRONMENT, "TERM": "xterm"})
+        expect(may_fail or done.returncode == 0, f"tmux {arguments}: {done.stderr}")
+        return done
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.tmux("kill-server", may_fail=True)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").stdout
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def see(self, *words, without=()):
+        """Waits until all of these words are on the screen."""
+        end = time.monotonic() + LIMIT_S
+        while True:
+            screen = self.screen()
+            if all(word in screen for word in words) and not any(word in screen for word in without):
+                return screen
+            expect(time.monotonic() < end, f"no {words} without {without} in:\n{screen}")
+            time.sleep(0.05)
+
+    def has_ended(self):
+        return self.tmux("has-session", may_fail=True).returncode != 0
+
+
+def top_in_a_terminal():
+    """As a person uses it: by keys alone, 80 columns, no colour."""
+    if NO_TOP or not shutil.which("tmux"):
+        return NO_TOP or "there is no tmux here"
+    stop_broker()
+    start_broker()
+    for number in range(60):
+        expect(put(f"many/{number:02}", 4096 * (number + 1)) == 0, "put")
+    expect(put("alone", 5) == 0, "put")
+    with Terminal() as terminal:
+        screen = terminal.see("61 objects", "objects, by size", "many/59")
+        rows = [line for line in screen.splitlines() if "many/" in line]
+        expect(len(rows) == 19 and all(len(line) <= 80 for line in screen.splitlines()), screen)
+        expect(rows[0].startswith(">") and "many/41" in rows[-1], screen)
+        terminal.keys("NPage")
+        terminal.see("page 2", "many/40", "many/22", without=["many/41", "many/21"])
+        terminal.keys("p")
+        terminal.see("page 1", "many/59")
+        terminal.keys("n", "n")
+        terminal.see("page 3", "many/03")
+        terminal.keys("g", "/")
+        terminal.keys("-l", "many/1")
+        terminal.see("/many/1_")
+        terminal.keys("Enter")
+        screen = terminal.see("many/19", "many/10", without=["many/20", "many/59"])
+        terminal.keys("Down", "Down", "Enter")
+        terminal.see("name      many/17", "Its memory is not freed", "its life is kept", "any key goes back")
+        terminal.keys("x", "s")
+        terminal.see("by BYTES")
+        terminal.keys("S", "S")
+        screen = terminal.see("by NAME")
+        rows = [line for line in screen.splitlines() if " - many/" in line]
+        expect([row.split()[-1] for row in rows] == [f"many/{number}" for number in range(10, 20)], screen)
+        terminal.keys("r")
+        terminal.see("reversed")
+        terminal.keys("3")
+        terminal.see("BYTES/LIMIT", "61/65536", "users")
+        terminal.keys("2")
+        terminal.see("PROGRAM", "warpway-top")
+        terminal.keys("4")
+        terminal.see("DEVICE", "host", "memory", "REMOVED")
+        terminal.keys("5")
+        terminal.see("REFUSED FOR", "totals")
+        terminal.keys("h")
+        terminal.see("Tab", "any key goes back")
+        terminal.keys("x", "Tab")
+        terminal.see("objects, by size", "many/59")
+        terminal.keys("q")
+        until(terminal.has_ended, "it has not ended")
+    return None
+
+
+def top_tells_who_holds_an_object():
+    if NO_TOP or not shutil.which("tmux"):
+        return NO_TOP or "there is no tmux here"
+    stop_broker()
+    start_broker()
+    channel = subprocess.Popen([WARPWAY, "channel", "pub", "--bytes", "4K", "--rate", "200", "--policy", "latest",
+                                "camera"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    try:
+        until(lambda: run("stat", "camera").returncode == 0, "there is no channel")
+        with Terminal(columns=100, lines=30, term="xterm") as terminal:
+            terminal.see("camera")
+
+            def rate():
+                rows = [line.split() for line in terminal.screen().splitlines() if line.endswith(" camera")]
+                return rows and rows[0][-2] != "-" and float(rows[0][-2]) > 0
+
+            until(rate, "no rate of the channel's frames")
+            terminal.keys("/")
+            terminal.keys("-l", "camera")
+            terminal.keys("Enter")
+            terminal.see("> ", "camera", "/camera")
+            terminal.keys("Enter")
+            terminal.see("name      camera", f"pid {channel.pid}", "its creator", "warpway-top")
+            terminal.keys("x")
+            channel.send_signal(signal.SIGKILL)
+            channel.wait(LIMIT_S)
+            # What top looks at does not stay for that.
+            until(lambda: run("stat", "camera").returncode == 1, "the channel is still there")
+            terminal.see("nothing to show here")
+            stop_broker()
+            terminal.see("no answer")
+            start_broker()
+            terminal.see("0 objects")
+            terminal.keys("q")
+            until(terminal.has_ended, "it has not ended")
+    finally:
+        channel.kill()
+        channel.wait()
+    return None
+
+
+def top_once():
+    if NO_TOP:
+        return NO_TOP
+    stop_broker()
+    start_broker()
+    expect(put("large", 9999) == 0 and put("small", 9) == 0, "put")
+    lines = good("top", "--once", "--interval", "0.1").splitlines()
+    expect(lines[0].startswith("warpway top: ") and "2 objects" in lines[1], lines)
+    expect([line.split()[-1] for line in lines[3:]] == ["NAME", "large", "small"], lines)
+    for view, word in [("processes", "PROGRAM"), ("users", "OBJECTS"), ("devices", "host"), ("requests", "put")]:
+        expect(word in good("top", "--once", "--interval", "0.1", "--view", view), view)
+    told = json.loads(good("top", "--once", "--json", "--interval", "0.1", "--rows", "1"))
+    expect(sorted(told) == sorted("broker users devices requests objects processes".split()), told)
+    expect([each["name"] for each in told["objects"]] == ["large"] and told["objects"][0]["rate_per_s"] is None, told)
+    [user] = told["users"]
+    expect(user["objects"] == {"used": 2, "limit": 65536} and user["bytes"]["limit"] is None, user)
+    expect(told["broker"]["objects"] == 2 and told["broker"]["requests_per_s"] > 0, told)
+    refused(2, "--once", "top")
+    refused(2, "goes with --once", "top", "--json")
+    refused(2, "no view", "top", "--once", "--view", "none")
+    refused(2, "interval", "top", "--once", "--interval", "0.01")
+    refused(2, "rows", "top", "--once", "--rows", "0")
+    refused(2, "word", "top", "word")
+    refused(2, "broker", "top", "--once", "--broker", os.path.join(FOLDER, "none.sock"))
+    return None
+
+
 # --- refusals in the log ---
 
 def refusals_are_in_the_log():
@@ -335,7 +505,7 @@ def refusals_are_in_the_log():
 def main():
     cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
              metrics_by_promtool, metrics_over_http, metrics_on_a_socket, metrics_for_slow_clients, metrics_wrong_use,
-             refusals_are_in_the_log]
+             top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log]
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, case in enumerate(cases, 1):
