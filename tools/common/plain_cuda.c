@@ -98,11 +98,17 @@ void cuda_close(struct cuda *cuda)
 	cuda->context = NULL;
 }
 
+int cuda_upload(const struct cuda *cuda, ww_CUdeviceptr to, const void *from, uint64_t bytes)
+{
+	return CUDA_CALL(cuda, cuMemcpyHtoD, to, from, bytes) ||
+			CUDA_CALL(cuda, cuStreamSynchronize, NULL)
+		? -1
+		: 0;
+}
+
 static int copy_to_device(void *context, void *to, const void *from, uint64_t bytes)
 {
-	const struct cuda *cuda = context;
-
-	return CUDA_CALL(cuda, cuMemcpyHtoD, (uintptr_t)to, from, bytes);
+	return cuda_upload(context, (uintptr_t)to, from, bytes);
 }
 
 static int copy_from_device(void *context, void *to, const void *from, uint64_t bytes)

@@ -114,6 +114,12 @@ ww_CUresult cuda_last_failure(void);
 #define CUDA_CALL(cuda, name, ...) \
 	((cuda)->name ? cuda_expect(cuda, #name, (cuda)->name(__VA_ARGS__)) : cuda_lacks(#name))
 
+/*
+ * Copies to the device, and waits until the bytes are there: up to 64 KiB of pageable memory are
+ * still under way when cuMemcpyHtoD() returns. Return: likewise.
+ */
+int cuda_upload(const struct cuda *cuda, ww_CUdeviceptr to, const void *from, uint64_t bytes);
+
 /* Elements at an address of the device, see float_pattern.h. Return: likewise. */
 int cuda_write(struct cuda *cuda, ww_CUdeviceptr address, uint64_t elements,
 	struct pattern pattern);

@@ -97,7 +97,7 @@ int probe_stream_values(struct probe *probe)
 
 	if (CUDA_CALL(&probe->cuda, cuMemAlloc, &address, PAGE_BYTES))
 		return -1;
-	if (!CUDA_CALL(&probe->cuda, cuMemcpyHtoD, address, &zero, sizeof(zero)) &&
+	if (!cuda_upload(&probe->cuda, address, &zero, sizeof(zero)) &&
 		!CUDA_CALL(&probe->cuda, cuStreamCreate, &second, WW_CU_STREAM_NON_BLOCKING))
 		result = try_values(probe, address, second);
 	if (second)
