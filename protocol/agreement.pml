@@ -9,7 +9,8 @@
  *
  * Claimed:
  *   - Either all members take part directly in a collective, or none does.
- *   - What a member reads of another one was given for this collective.
+ *   - What a member reads of another one was given for this collective; if they meet in between, after that what the other
+ *     one has made of it.
  *   - Nobody waits for ever.
  *
  * scripts/check-model searches it. With one of the WRONG_... below defined a step is done as somebody might one day write
@@ -37,6 +38,7 @@ bit announced[MEMBERS];
 byte number[MEMBERS]; /* of .answer: the last collective that was answered */
 bit yes[MEMBERS];     /* of .answer; both are stored in one step */
 byte through[MEMBERS]; /* .read */
+byte met[MEMBERS];     /* .met */
 byte given[MEMBERS];  /* the collective for which it was given */
 byte entered[MEMBERS];
 bit dead[MEMBERS];
@@ -125,6 +127,21 @@ inline find_pages()
 	od
 }
 
+/* The first half is done: each has combined its part; ww_mpi_round_meet() */
+inline meet()
+{
+	met[i] = n;
+	j = 0;
+	do
+	:: j < MEMBERS && !broken ->
+		if
+		:: j == i || met[j] >= n -> j++
+		:: j != i && met[j] < n && dead[j] -> broken = 1
+		fi
+	:: else -> break
+	od
+}
+
 inline take()
 {
 #ifdef WRONG_READ_FIRST
@@ -134,6 +151,17 @@ inline take()
 	do
 	:: j < MEMBERS ->
 		assert(given[j] == n);
+		j++
+	:: else -> break
+	od;
+	/* An error if a member has ended, else the second half. */
+#ifndef WRONG_NOT_MET
+	meet();
+#endif
+	j = 0;
+	do
+	:: j < MEMBERS && !broken ->
+		assert(given[j] == n && met[j] == n);
 		j++
 	:: else -> break
 	od;

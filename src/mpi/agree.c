@@ -449,6 +449,34 @@ const struct ww_mpi_given *ww_mpi_round_given(const struct ww_mpi_round *round, 
 	return &answers_of(ww_mpi_peer_words(round->ranks[member]), round->group->hash)->given;
 }
 
+/* Return: whether a member has done the first half well; false also if it has ended. */
+static bool has_met(const struct ww_mpi_round *round, int member)
+{
+	const struct ww_mpi_answers *answers = answers_of(ww_mpi_peer_words(round->ranks[member]),
+		round->group->hash);
+	unsigned int looks = 0;
+	uint64_t next_ns = 0;
+	bool is_running = true;
+
+	/* It may have met, and ended then. */
+	while (atomic_load_explicit(&answers->met, memory_order_acquire) / 2 < round->number &&
+		is_running)
+		is_running = wait_for(round, member, &looks, &next_ns);
+	round->group->is_broken = round->group->is_broken || !is_running;
+	return atomic_load_explicit(&answers->met, memory_order_acquire) == round->number * 2 + 1;
+}
+
+int ww_mpi_round_meet(const struct ww_mpi_round *round, bool is_good)
+{
+	atomic_store_explicit(&round->group->own->met, round->number * 2 + is_good,
+		memory_order_release);
+	for (int i = 0; i < round->members; i++) {
+		if (i != round->self && !has_met(round, i))
+			return i;
+	}
+	return -1;
+}
+
 void ww_mpi_round_end(const struct ww_mpi_round *round)
 {
 	atomic_store_explicit(&round->group->own->read, round->number, memory_order_release);

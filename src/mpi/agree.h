@@ -19,6 +19,8 @@
  *   - If all said yes, nobody answers the next one of the group before all have told that they have
  *     read these answers and what was given (.read). So a yes that all said is not overwritten too
  *     early.
+ *   - Members of one that goes directly can meet once in between (.met): each tells that it has done
+ *     the first half, and whether that went well, and waits for the others.
  *
  * Only with WARPWAY_MPI_COLLECTIVES=direct is anything counted. protocol/agreement.pml is the model
  * of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always say no: their
@@ -52,6 +54,8 @@ struct ww_mpi_words {
 		_Atomic uint64_t answer; /* number * 2, + 1: yes */
 		_Atomic uint64_t
 			read; /* the number of the last direct one that this rank is through with */
+		_Atomic uint64_t
+			met; /* number * 2 of the last one in which they met, + 1: it went well */
 		struct ww_mpi_given given; /* of a rank that said yes, until all have read it */
 	} groups[WW_MPI_GROUPS];
 };
@@ -86,6 +90,13 @@ bool ww_mpi_round_agree(const struct ww_mpi_round *round, bool is_yes,
 
 /* What a member gave. All said yes, and this rank has not called ww_mpi_round_end(). */
 const struct ww_mpi_given *ww_mpi_round_given(const struct ww_mpi_round *round, int member);
+
+/*
+ * All said yes: this rank has done the first half. Waits until all have done so, once in a
+ * collective, in all members or in none.
+ * Return: a member that has failed in the first half, or has ended; -1: none
+ */
+int ww_mpi_round_meet(const struct ww_mpi_round *round, bool is_good);
 
 /* This rank is through with what the others gave. */
 void ww_mpi_round_end(const struct ww_mpi_round *round);

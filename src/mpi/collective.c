@@ -47,6 +47,9 @@ struct task {
 	int code;
 };
 
+/* An MPI_Allreduce() of so many bytes is divided among three and more ranks. */
+#define DIVIDED_BYTES (1 << 20)
+
 static _Atomic unsigned long long direct_count;
 
 /* --- whether to say yes --- */
@@ -309,6 +312,123 @@ static void combine(struct task *task, const struct blocks *blocks)
 	ww_mpi_buffer_fini(&buffer);
 }
 
+/*
+ * Whether each member combines a part, which the others take from it. All members see the same
+ * numbers, so all say the same.
+ */
+static bool is_divided(const struct task *task)
+{
+	MPI_Count bytes = given_by(task, 0)->bytes;
+
+	for (int i = 1; i < task->round.members; i++) {
+		if (given_by(task, i)->bytes != bytes)
+			return false;
+	}
+	return task->round.members > 2 && bytes >= DIVIDED_BYTES;
+}
+
+/* An MPI_Allreduce() whose parts are combined each by one member. */
+struct division {
+	const struct blocks *blocks; /* the buffer that gets the result */
+	int ordinal;                 /* the device that it is on */
+	MPI_Count size;              /* of an element */
+	ww_memory **slices;          /* what each member gave, mapped here */
+};
+
+/* The part of a member: elements of the result. */
+static MPI_Count part_start(const struct task *task, const struct division *division, int member)
+{
+	return division->blocks->count / task->round.members * member;
+}
+
+static MPI_Count part_count(const struct task *task, const struct division *division, int member)
+{
+	return member < task->round.members - 1
+		? division->blocks->count / task->round.members
+		: division->blocks->count - part_start(task, division, member);
+}
+
+static char *part_at(const struct task *task, const struct division *division, const void *start,
+	int member)
+{
+	return (char *)start + part_start(task, division, member) * division->size;
+}
+
+/*
+ * Combines this rank's part of what all gave, from its own on, so that no two members read of the
+ * same one at a time. The result replaces the part in its own slice, which nobody else reads before
+ * all have met.
+ */
+static void combine_part(struct task *task, const struct division *division)
+{
+	int self = task->round.self, members = task->round.members;
+	char *own;
+
+	if (task->code != MPI_SUCCESS)
+		return;
+	own = part_at(task, division, ww_memory_pointer(division->slices[self]), self);
+	for (int i = 1; i < members && task->code == MPI_SUCCESS; i++) {
+		int member = (self + i) % members;
+		char text[200];
+		int error = ww_mpi_reduce_run(task->reduction, division->ordinal, own, own,
+			part_at(task, division, ww_memory_pointer(division->slices[member]), self),
+			(size_t)part_count(task, division, self));
+
+		if (error)
+			ww_mpi_cuda_describe(error, text, sizeof(text));
+		fail(task, member, error ? text : NULL);
+	}
+}
+
+/* Copies the part that a member has combined to the result. */
+static void take_combined(struct task *task, const struct division *division, int member)
+{
+	const void *from = ww_memory_pointer(division->slices[member]);
+	MPI_Count count = part_count(task, division, member);
+	struct ww_mpi_buffer buffer;
+	struct ww_mpi_memory memory;
+	char text[200];
+	int error;
+
+	ww_mpi_buffer_init(&buffer, part_at(task, division, division->blocks->at, member),
+		WW_MPI_OUT);
+	ww_mpi_shape_plain(&buffer, count, division->blocks->type);
+	ww_mpi_buffer_find(&buffer);
+	ww_mpi_cuda_of(division->ordinal, &memory);
+	error = ww_mpi_buffer_put(&buffer, part_at(task, division, from, member),
+		count * division->size, &memory);
+	if (error)
+		ww_mpi_cuda_describe(error, text, sizeof(text));
+	fail(task, member, error ? text : NULL);
+	ww_mpi_buffer_fini(&buffer);
+}
+
+/* As combine(), divided among the members; each begins with itself, so that all links are in use. */
+static void combine_divided(struct task *task, const struct blocks *blocks)
+{
+	int members = task->round.members, self = task->round.self;
+	struct division division = {
+		.blocks = blocks,
+		.ordinal = task->take_ordinal,
+		.size = task->given.bytes / blocks->count,
+		.slices = calloc((size_t)members, sizeof(*division.slices)),
+	};
+	int failed;
+
+	fail(task, self, division.slices ? NULL : "out of memory");
+	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
+		division.slices[i] = map_given(task, i, division.ordinal, task->given.bytes);
+	combine_part(task, &division);
+	failed = ww_mpi_round_meet(&task->round, task->code == MPI_SUCCESS);
+	if (failed >= 0 && task->code == MPI_SUCCESS)
+		fail(task, failed, "it has failed to combine its part, or has ended");
+	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
+		take_combined(task, &division, (self + i) % members);
+	for (int i = 0; i < members && division.slices; i++)
+		ww_memory_unref(division.slices[i]);
+	free(division.slices);
+}
+
 static bool finish_task(struct task *task, int *code)
 {
 	ww_mpi_round_end(&task->round);
@@ -553,7 +673,9 @@ static bool reduce(struct task *task, const void *send, void *receive, MPI_Count
 	task->is_in_place = send == MPI_IN_PLACE;
 	if (!agree(task, &give, is_rooted ? 1 : task->round.members - 1, takes ? &take : NULL))
 		return false;
-	if (takes)
+	if (takes && !is_rooted && is_divided(task))
+		combine_divided(task, &take);
+	else if (takes)
 		combine(task, &take);
 	if (takes && is_rooted)
 		ww_mpi_direct_take_back(&task->given.token); /* nobody imports it */

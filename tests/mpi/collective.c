@@ -386,6 +386,72 @@ static void collective_fails(void)
 	MUST(move_all_ways(MPI_COMM_WORLD, 58, true) == 11);
 }
 
+/* Each rank has its number and the element's; a part of all ranks is larger than the others. */
+static void divided_sum(bool is_in_place)
+{
+	enum {
+		COUNT = 300007
+	};
+	struct place send = place_new(COUNT * sizeof(double), true);
+	struct place receive = place_new(COUNT * sizeof(double), true);
+	double *values = malloc(COUNT * sizeof(*values));
+
+	MUST(values);
+	for (int i = 0; i < COUNT; i++)
+		values[i] = i % 1000 + 1000 * rank;
+	memory_put(is_in_place ? receive.at : send.at, values, COUNT * sizeof(*values));
+	OK(MPI_Allreduce(is_in_place ? MPI_IN_PLACE : send.at, receive.at, COUNT, MPI_DOUBLE,
+		MPI_SUM, MPI_COMM_WORLD));
+	memory_get(values, receive.at, COUNT * sizeof(*values));
+	for (int i = 0; i < COUNT; i++)
+		MUST(values[i] == ranks * (i % 1000) + 1000 * ranks * (ranks - 1) / 2);
+	free(values);
+	place_free(&receive);
+	place_free(&send);
+}
+
+/* One rank cannot combine its part: all get an error that names it, but itself. */
+static void divided_fails(void)
+{
+	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+		"fakecuda_fail");
+	struct place send = place_new(2 << 20, true);
+	struct place receive = place_new(2 << 20, true);
+	char text[MPI_MAX_ERROR_STRING];
+	int length;
+
+	if (fail) {
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		if (rank == 1)
+			fail("cuLaunchKernel", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
+		OK(MPI_Error_string(MPI_Allreduce(send.at, receive.at, 2 << 18, MPI_INT, MPI_MAX,
+					    MPI_COMM_WORLD),
+			text, &length));
+		MUST(strstr(text,
+			rank == 1 ? "cannot read the data of rank 2"
+				  : "rank 1 in its device memory: it has failed to combine"));
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	}
+	place_free(&receive);
+	place_free(&send);
+}
+
+/* For three or more ranks. */
+void collectives_are_divided(void)
+{
+	double warm_up = rank;
+
+	/* The first ones do not go directly: ranks find each other. */
+	for (int i = 0; i < 100 && collectives() < 1; i++) {
+		divided_sum(false);
+		OK(MPI_Allreduce(MPI_IN_PLACE, &warm_up, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+	}
+	divided_sum(false);
+	divided_sum(true);
+	MUST(collectives() == 2);
+	divided_fails();
+}
+
 void collectives_go_directly(void)
 {
 	collectives_agree();

@@ -6,8 +6,8 @@
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
  * WARPWAY_MPI_DIRECT=1K.
- * full: with a pool of 2 MiB; alone: without a broker; broker_killed: it is killed meanwhile;
- * the others: killed.c.
+ * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
+ * broker_killed: it is killed meanwhile; the others: killed.c.
  */
 #include <warpway/mpi.h>
 
@@ -762,6 +762,8 @@ static const struct {
 	void (*run)(void);
 } runs[] = {
 	{"all", all},
+	{"divided", collectives_are_divided},
+	{"divided_killed", divided_killed},
 	{"full", full},
 	{"alone", alone},
 	{"broker_killed", broker_killed},
@@ -775,11 +777,14 @@ int main(int argc, char *argv[])
 {
 	const char *cases;
 
+	if (argc == 3 && !strcmp(argv[2], "divided_killed"))
+		divided_killed_prepare();
 	test_init(&argc, &argv, MPI_THREAD_SINGLE);
-	MUST(argc == 3 && ranks == 2);
+	MUST(argc == 3);
 	cases = argv[2];
+	MUST(ranks == 2 || !strncmp(cases, "divided", strlen("divided")));
 	peer = 1 - rank;
-	if (strcmp(cases, "alone") != 0) {
+	if (ranks == 2 && strcmp(cases, "alone") != 0) {
 		quiet();
 		agree();
 	}

@@ -37,6 +37,9 @@ void receive(size_t room, bool is_device, int count, int tag);
 
 /* collective.c; both ranks take direct messages */
 void collectives_go_directly(void);
+void collectives_are_divided(void);
+void divided_killed(void);
+void divided_killed_prepare(void);
 
 /* killed.c; the last four do not return */
 void broker_killed(void);

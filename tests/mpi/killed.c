@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -174,6 +175,36 @@ void aborted(void)
 	if (rank == 0)
 		MPI_Abort(MPI_COMM_WORLD, 4);
 	poll(NULL, 0, LIMIT_MS);
+}
+
+/*
+ * Rank 2 ends while it combines its part of a reduction, by the driver for tests: the others get an
+ * error that names it.
+ */
+void divided_killed(void)
+{
+	struct place place = place_new(2 << 20, true);
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int code = MPI_SUCCESS, length;
+
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	while (code == MPI_SUCCESS)
+		code = MPI_Allreduce(MPI_IN_PLACE, place.at, 2 << 18, MPI_INT, MPI_MAX,
+			MPI_COMM_WORLD);
+	OK(MPI_Error_string(code, text, &length));
+	MUST(rank != 2 && strstr(text, "rank 2") && strstr(text, "has ended"));
+	leave();
+}
+
+/* Before the driver is loaded. */
+void divided_killed_prepare(void)
+{
+	const char *number = getenv("OMPI_COMM_WORLD_RANK");
+
+	if (!number)
+		number = getenv("PMI_RANK");
+	if (number && atoi(number) == 2)
+		setenv("FAKECUDA_FAIL", "cuLaunchKernel:1:crash", 1);
 }
 
 static unsigned long long staged_before;

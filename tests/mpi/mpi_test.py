@@ -106,6 +106,20 @@ def direct(launcher):
         case(f"the direct route: {cases}", None if good else f"exit code {code}: {output}{said}")
 
 
+def divided(launcher):
+    """Reductions of which each rank combines a part."""
+    ranks = MANY[GIVEN["abi"]]
+    code, output, said = launcher.transcript(ranks, [GIVEN["direct"], "device", "divided"], False,
+                                             WARPWAY_MPI_ROUTE="direct")
+    good = code == 0 and said == [["ok"]] * ranks
+    case(f"reductions divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
+    if not GIVEN["fakecuda"]:
+        return
+    _, output, said = launcher.transcript(3, [*launch.SURVIVING, GIVEN["direct"], "device", "divided_killed"], False,
+                                          WARPWAY_MPI_ROUTE="direct")
+    case("reductions divided among 3 ranks, one is killed", None if said[:2] == [["ok"], ["ok"]] else f"{output}{said}")
+
+
 def nodes(launcher):
     """Hierarchical collectives."""
     code, output, said = launcher.transcript(4, [*launch.NODES, GIVEN["nodes"], "device"], False, WARPWAY_MPI_ROUTE="direct",
@@ -235,6 +249,7 @@ def main():
     compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
+    divided(launcher)
     nodes(launcher)
     rank_killed(launcher)
     report(launcher)
