@@ -112,6 +112,52 @@ TEST("an empty broker is the default one")
 	broker().remove("cpp/default");
 }
 
+TEST("a broker tells its sums, and its largest objects page by page")
+{
+	const memory small = memory::create(test::device(), bytes);
+	const memory large = memory::create(test::device(), 2 * bytes);
+
+	small.put({}, "cpp/monitor/small");
+	large.put({}, "cpp/monitor/large");
+
+	const totals sums = totals::create();
+	const auto users = sums.users();
+	const auto user = std::find_if(users.begin(), users.end(),
+		[](const user_total &each) { return each.uid() == ::getuid(); });
+
+	CLAIM(user != users.end() && user->objects() >= 2 && user->bytes() >= 3 * bytes);
+	CLAIM(sums.all().objects() >= 2 && sums.all().up() > 0s);
+	std::uint64_t on_devices = 0, puts = 0;
+
+	for (const device_total &each : sums.devices())
+		on_devices += each.bytes();
+	for (const request_total &each : sums.requests())
+		puts += each.request() == "put" && each.refused() == WW_OK ? each.count() : 0;
+	CLAIM(on_devices >= 3 * bytes && puts >= 2);
+
+	largest_query query;
+
+	query.prefix = "cpp/monitor/";
+	query.count = 1;
+	const snapshot first = largest(query);
+
+	CLAIM(first.object(0)->name() == "cpp/monitor/large" && !first.object(1));
+	CLAIM(continue_after(first, query));
+	const snapshot second = largest(query);
+
+	CLAIM(second.object(0)->name() == "cpp/monitor/small");
+	query.after_bytes = query.after_number = 0;
+	query.uid = ::getuid() + 1;
+	CLAIM(!largest(query).object(0));
+
+	const snapshot holders = holders_of(*first.object(0));
+
+	CLAIM(holders.hold(0).has_value() && holders.holder(0)->pid() == std::uint32_t(::getpid()));
+	CLAIM(!try_holders_of(object_info()));
+	broker().remove("cpp/monitor/small");
+	broker().remove("cpp/monitor/large");
+}
+
 TEST("an object is held without a mapping")
 {
 	memory mine = memory::create(test::device(), bytes);

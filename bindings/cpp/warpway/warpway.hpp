@@ -21,6 +21,7 @@
 #include <warpway/in_flight.hpp>
 #include <warpway/memory.hpp>
 #include <warpway/module.hpp>
+#include <warpway/monitor.hpp>
 #include <warpway/object.hpp>
 #include <warpway/pool.hpp>
 #include <warpway/result.hpp>
