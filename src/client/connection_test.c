@@ -342,7 +342,7 @@ static void never(void **state)
 
 static void say_other_version(struct stand_in *self)
 {
-	struct ww_wire_welcome answer = {.version = 7, .least = 7, .most = 9};
+	struct ww_wire_welcome answer = {.version = 97, .least = 97, .most = 99};
 	static struct stand_in_packet packet;
 	int peer = stand_in_accept_raw(self);
 
@@ -357,7 +357,7 @@ static void refuse_version(struct stand_in *self)
 	int peer = stand_in_accept_raw(self);
 
 	stand_in_take(peer, WW_WIRE_HELLO, &packet);
-	stand_in_refuse(peer, packet.header.serial, WW_ERR_VERSION, "I speak 7 to 9");
+	stand_in_refuse(peer, packet.header.serial, WW_ERR_VERSION, "I speak 97 to 99");
 	close(peer);
 }
 
@@ -370,7 +370,7 @@ static void versions(void **state)
 	assert_opening_fails(&broker, WW_ERR_VERSION);
 	stand_in_start(&broker, refuse_version);
 	assert_opening_fails(&broker, WW_ERR_VERSION);
-	assert_string_equal(ww_error_last()->message, "I speak 7 to 9");
+	assert_string_equal(ww_error_last()->message, "I speak 97 to 99");
 }
 
 /* Before it has read anything: too many connections. */
