@@ -247,7 +247,8 @@ struct ww_consumer_params {
  * @broker:       borrowed; NULL: the default broker
  * @name:         borrowed
  * @params:       borrowed; NULL: all zero
- * @timeout_ns:   how long to wait for the name to appear; 0: not at all; WW_FOREVER
+ * @timeout_ns:   how long to wait for the name to appear, also for another channel of the name if
+ *                this one ends while it is joined; 0: not at all; WW_FOREVER
  * @cancel:       borrowed; may be NULL: cancel.h
  * @out_channel:  the caller's; NULL on failure
  *

@@ -27,10 +27,18 @@ uint64_t ww_clock_deadline_ns(uint64_t timeout_ns)
 	return deadline;
 }
 
-const struct timespec *ww_clock_left(uint64_t deadline_ns, struct timespec *out_left)
+uint64_t ww_clock_left_ns(uint64_t deadline_ns)
 {
 	uint64_t now = ww_clock_now_ns();
-	uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
+
+	if (deadline_ns == WW_NEVER)
+		return UINT64_MAX;
+	return deadline_ns > now ? deadline_ns - now : 0;
+}
+
+const struct timespec *ww_clock_left(uint64_t deadline_ns, struct timespec *out_left)
+{
+	uint64_t left = ww_clock_left_ns(deadline_ns);
 
 	if (deadline_ns == WW_NEVER)
 		return NULL;

@@ -29,4 +29,7 @@ uint64_t ww_clock_deadline_ns(uint64_t timeout_ns);
  */
 const struct timespec *ww_clock_left(uint64_t deadline_ns, struct timespec *out_left);
 
+/* The same as a timeout: UINT64_MAX for WW_NEVER. */
+uint64_t ww_clock_left_ns(uint64_t deadline_ns);
+
 #endif

@@ -14,6 +14,7 @@
 
 #include "array/agreement.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
 #include "base/process.h"
@@ -27,6 +28,7 @@
 #include "wire/name.h"
 
 #define CONSUMER_MODE 0444 /* the mode of the channel decides */
+#define JOIN_TRIES    10   /* of channels of one name that end while they are joined */
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
@@ -337,6 +339,7 @@ ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
 	WW_AUTO_KEPT_BROKER struct ww_broker *opened = NULL;
 	struct ww_joining joining = {.device = device, .timeout_ns = timeout_ns};
+	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
 	struct ww_call_limit limit;
 	ww_status status;
 
@@ -350,6 +353,10 @@ ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
 	status = ww_choose_broker(&broker, &opened, 0);
 	if (status == WW_OK)
 		status = get(&joining, broker, name, out_channel);
+	for (int i = 1; i < JOIN_TRIES && status == WW_ERR_NOT_FOUND && timeout_ns; i++) {
+		joining.timeout_ns = ww_clock_left_ns(deadline_ns);
+		status = get(&joining, broker, name, out_channel);
+	}
 	return ww_call_limit_end(&limit, status);
 }
 

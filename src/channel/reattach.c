@@ -126,15 +126,6 @@ static void attach(struct ww_consumer *consumer, struct ww_consumer *fresh)
 
 /* --- the next producer --- */
 
-static uint64_t left_ns(uint64_t deadline_ns)
-{
-	uint64_t now_ns = ww_clock_now_ns();
-
-	if (deadline_ns == WW_NEVER)
-		return WW_FOREVER;
-	return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-}
-
 /* Whether an error says that the name, or what it had, is not there, or not any more. */
 static bool is_absent(ww_status status)
 {
@@ -193,7 +184,7 @@ ww_status ww_reattach_wait(struct ww_consumer *consumer, uint64_t deadline_ns)
 		ww_status status = WW_TIMED_OUT;
 
 		if (ww_clock_now_ns() >= consumer->reattach->ask_ns)
-			status = try_attach(consumer, left_ns(deadline_ns));
+			status = try_attach(consumer, ww_clock_left_ns(deadline_ns));
 		if (status == WW_TIMED_OUT)
 			status = sleep_some(consumer, deadline_ns);
 		else
