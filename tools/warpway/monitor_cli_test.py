@@ -502,10 +502,29 @@ def refusals_are_in_the_log():
     expect(1 <= len(lines) <= 10 and f"uid {os.getuid()} " in lines[0] and "put WW_ERR_QUOTA" in lines[0], lines)
 
 
+def a_user_that_connects_anew_does_not_fill_the_log():
+    """Between two connections the user has nothing in the broker, which forgets it."""
+    stop_broker()
+    start_broker()
+    begun = time.monotonic()
+    for _ in range(20):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+            link.connect(ADDRESS)
+            link.settimeout(LIMIT_S)
+            link.send(b"\1" * 40)
+            while link.recv(4096):
+                pass
+    may_be = 1 + (time.monotonic() - begun) // 10
+    with open(os.path.join(FOLDER, "log"), encoding="utf-8") as log:
+        lines = [line for line in log if "refused" in line]
+    expect(1 <= len(lines) <= may_be, lines)
+
+
 def main():
     cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
              metrics_by_promtool, metrics_over_http, metrics_on_a_socket, metrics_for_slow_clients, metrics_wrong_use,
-             top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log]
+             top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log,
+             a_user_that_connects_anew_does_not_fill_the_log]
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, case in enumerate(cases, 1):

@@ -15,7 +15,6 @@
 #include "daemon/broker/server_state.h"
 
 #define WINDOW_NS   UINT64_C(10000000000)
-#define LINES_MOST  10 /* of all users, in one window */
 #define REASON_MOST 300
 
 static bool is_to_be_logged(ww_status status)
@@ -44,22 +43,30 @@ static bool log_has_room(void)
 	return poll(&out, 1, 0) > 0 && (out.revents & POLLOUT);
 }
 
-/* Whether the limits of the user and of all users leave a line. */
-static bool log_may_write(struct server *server, struct account *account)
+static bool logged_is_recent(const struct logged_refusal *logged, uint64_t now_ns)
 {
+	return logged->at_ns && now_ns - logged->at_ns < WINDOW_NS;
+}
+
+/*
+ * Whether the limits of the user and of all users leave a line. All users have as many as are
+ * remembered, so a user's last line is among these as long as it matters.
+ */
+static bool log_may_write(struct server *server, uid_t uid)
+{
+	struct logged_refusal *oldest = &server->logged[server->logged_next];
 	uint64_t now_ns = ww_clock_now_ns();
 
-	if (account && account->logged_ns && now_ns - account->logged_ns < WINDOW_NS)
+	if (logged_is_recent(oldest, now_ns))
 		return false;
-	if (now_ns - server->log_window_ns >= WINDOW_NS) {
-		server->log_window_ns = now_ns;
-		server->log_lines = 0;
+	for (size_t i = 0; i < REFUSALS_LOGGED; i++) {
+		if (server->logged[i].uid == uid && logged_is_recent(&server->logged[i], now_ns))
+			return false;
 	}
-	if (server->log_lines >= LINES_MOST || !log_has_room())
+	if (!log_has_room())
 		return false;
-	server->log_lines++;
-	if (account)
-		account->logged_ns = now_ns;
+	*oldest = (struct logged_refusal){.at_ns = now_ns, .uid = uid};
+	server->logged_next = (server->logged_next + 1) % REFUSALS_LOGGED;
 	return true;
 }
 
@@ -88,7 +95,7 @@ static void refusal_log(const struct peer *peer, const char *what, ww_status sta
 
 	if (!is_to_be_logged(status))
 		return;
-	if (!log_may_write(server, peer->account)) {
+	if (!log_may_write(server, peer->uid)) {
 		server->unlogged++;
 		return;
 	}

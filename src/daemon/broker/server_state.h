@@ -22,6 +22,8 @@
 #include "daemon/broker/server.h"
 #include "daemon/registry/registry.h"
 
+#define REFUSALS_LOGGED 10 /* of all users, in the time that refusal.c says */
+
 /* Functions of higher files for lower ones. */
 struct server_calls {
 	uv_poll_cb on_connection;         /* server_listen(): a process connects */
@@ -38,6 +40,12 @@ struct server_calls {
 	void (*go_on)(struct peer *peer);
 	/* peer.h: a packet of a client is to be handled */
 	void (*handle)(struct peer *peer, const uint8_t *packet, size_t bytes);
+};
+
+/* A line of the log. They outlive the account of their user, which may connect again at once. */
+struct logged_refusal {
+	uint64_t at_ns; /* 0: none */
+	uid_t uid;
 };
 
 struct server {
@@ -87,8 +95,8 @@ struct server {
 	struct request_counts requests;
 	uint64_t refused_connections;
 	uint64_t unlogged; /* refusals, see refusal.h, as what follows */
-	uint64_t log_window_ns;
-	uint32_t log_lines;
+	struct logged_refusal logged[REFUSALS_LOGGED];
+	uint32_t logged_next; /* the oldest one, which the next one replaces */
 	int outcome;
 	bool is_listening;
 	bool is_starved;  /* the last accept failed */

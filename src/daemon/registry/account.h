@@ -74,7 +74,6 @@ struct account {
 	uint64_t escrows; /* charged to it, deliveries included */
 	uint64_t deliveries;
 	uint64_t delivery_bytes;
-	uint64_t logged_ns; /* when a refusal was logged last; 0: never */
 	struct request_counts requests;
 };
 
