@@ -258,7 +258,7 @@ struct ww_largest_params {
  * and prefix that are wanted, the snapshot may have less rows than @count, though there are more:
  * the call looks at 32,768 objects at most. ww_snapshot_place() says where to go on.
  *
- * May block: for one round trip for 64 rows, and with a condition for 512 objects that are looked
+ * May block: for one round trip for 64 rows, and with a condition for 128 objects that are looked
  * at.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_UNSUPPORTED (the broker is older); WW_ERR_NO_MEMORY;

@@ -18,8 +18,8 @@
 
 #define PARAMS_V1_BYTES sizeof(struct ww_largest_params)
 #define COUNT_MOST      4096
-#define ROWS_MOST       64 /* in one answer */
-#define PAGES_MOST      64 /* with rows that are filtered out, see monitor.h */
+#define ROWS_MOST       64  /* in one answer */
+#define PAGES_MOST      256 /* with rows that are filtered out, see monitor.h */
 #define HOLD_PAGES_MOST (UINT32_C(1) << 16)
 
 /* What is asked page by page. */

@@ -419,6 +419,35 @@ CASE(largest_objects, ONCE)
 		raw_call(raw, largest, &wanted, largest_listing, &listing));
 }
 
+/* A page that finds nothing ends all the same, and the next one goes on behind it. */
+CASE(largest_of_few, ONCE)
+{
+	struct raw *raw = peer();
+	struct ww_wire_largest wanted = {.after_bytes = UINT64_MAX,
+		.most = 64,
+		.uid = UINT32_MAX,
+		.prefix = "few/"};
+	struct ww_wire_largest_listing listing;
+	uint32_t pages = 0;
+	uint32_t count = 0;
+	char name[32];
+
+	for (int i = 0; i < 400; i++) {
+		struct ww_wire_put put;
+
+		snprintf(name, sizeof(name), i < 3 ? "few/%d" : "many/%d", i);
+		put = raw_object(name);
+		put.bytes = (uint64_t)i;
+		MUST_OK(raw_put(raw, &put, NULL, 0));
+	}
+	MUST_EQUAL(0, largest(raw, &wanted, &listing));
+	MUST_EQUAL(1, listing.more);
+	for (; listing.more && pages < 400; pages++)
+		count += largest(raw, &wanted, &listing);
+	MUST_EQUAL(3, count);
+	MUST(pages < 400);
+}
+
 CASE(largest_holders, ONCE)
 {
 	struct ww_wire_largest_holders wanted = {.after_bytes = UINT64_MAX,

@@ -20,7 +20,7 @@
 #include "daemon/registry/object.h"
 #include "wire/name.h"
 
-#define LARGEST_LOOKS     512
+#define LARGEST_LOOKS     128 /* costs as much as a page of listing.c */
 #define ROWS_MOST         64
 #define HOLDERS_LOOKED_UP 512
 #define HOLDERS_MOST      128
