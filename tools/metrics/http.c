@@ -190,6 +190,7 @@ int http_serve(struct scraper *scraper, const char *where, unsigned int mode)
 	}
 	while (interrupt_sleep(link_now_ns() + NS_PER_S))
 		connections_end_old(&http.connections);
+	listener_leave_path(&listener);
 	MHD_stop_daemon(daemon); /* closes what it listened at */
 	listener.fd = -1;
 	listener_close(&listener);

@@ -26,12 +26,17 @@ static int fail_to_listen(const char *where)
 	return refuse("cannot listen at %s: %s", where, strerror(errno));
 }
 
-/* Whether a process listens at the address. */
+/*
+ * Whether a process has the address. The kernel refuses a connection only where no process listens:
+ * any other error, such as that of a socket of another type, is one of a socket that is used. A
+ * process that accepts nothing must not stop this one, so it does not wait.
+ */
 static bool is_in_use(const struct sockaddr_un *address)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool is_so = fd >= 0 &&
-		connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool is_so = fd < 0 ||
+		connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+		errno != ECONNREFUSED;
 
 	if (fd >= 0)
 		close(fd);
@@ -53,14 +58,17 @@ static int clear_path(const struct sockaddr_un *address)
 	return unlink(address->sun_path) == 0 ? 0 : fail_to_listen(address->sun_path);
 }
 
-/* From bind() on the socket is for its owner alone, until it gets its mode. */
+/*
+ * The socket has its mode from bind() on. chmod() would follow a link that another user has put in
+ * its place, where the folder allows that.
+ */
 static int bind_path(int fd, const struct sockaddr_un *address, unsigned int mode)
 {
-	mode_t before = umask(0177);
+	mode_t before = umask(~mode & 0777);
 	int code = bind(fd, (const struct sockaddr *)address, sizeof(*address));
 
 	umask(before);
-	if (code == 0 && (chmod(address->sun_path, mode) < 0 || listen(fd, BACKLOG) < 0)) {
+	if (code == 0 && listen(fd, BACKLOG) < 0) {
 		code = -1;
 		unlink(address->sun_path);
 	}
@@ -144,11 +152,17 @@ int listener_open(struct listener *listener, const char *where, unsigned int mod
 	return code;
 }
 
-void listener_close(struct listener *listener)
+void listener_leave_path(struct listener *listener)
 {
-	if (listener->fd >= 0)
-		close(listener->fd);
 	if (listener->path)
 		unlink(listener->path);
+	listener->path = NULL;
+}
+
+void listener_close(struct listener *listener)
+{
+	listener_leave_path(listener);
+	if (listener->fd >= 0)
+		close(listener->fd);
 	*listener = (struct listener){.fd = -1};
 }

@@ -98,6 +98,9 @@ struct listener {
 /* Return: 0; the exit code after saying what went wrong. */
 int listener_open(struct listener *listener, const char *where, unsigned int mode);
 
+/* Removes the socket's file. When it is closed, the path may be another process's already. */
+void listener_leave_path(struct listener *listener);
+
 /* Closes it, and removes the socket's file. */
 void listener_close(struct listener *listener);
 

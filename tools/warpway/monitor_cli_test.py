@@ -275,6 +275,20 @@ def metrics_on_a_socket():
         pass
     refused(2, "no socket", "metrics", "--listen", path)
     os.unlink(path)
+    for kind in [socket.SOCK_SEQPACKET, socket.SOCK_DGRAM]: # of other types, such as a broker's
+        with socket.socket(socket.AF_UNIX, kind) as other:
+            other.bind(path)
+            if kind == socket.SOCK_SEQPACKET:
+                other.listen()
+            refused(2, "another process", "metrics", "--listen", path)
+            expect(os.path.exists(path), "the socket of another process was removed")
+        os.unlink(path)
+    with socket.socket(socket.AF_UNIX) as other, socket.socket(socket.AF_UNIX) as first:
+        other.bind(path)
+        other.listen(0)
+        first.connect(path) # nobody accepts it, and there is no room for another one
+        refused(2, "another process", "metrics", "--listen", path)
+    os.unlink(path)
     return None
 
 
