@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define OTHER (-1)
-#define KINDS 16
+#define HOST  (-2) /* devices */
+#define NONE  (-3)
 
 /* --- labels --- */
 
@@ -31,18 +32,27 @@ static int label_of_user(struct labels *labels, uint32_t uid)
 	return (int)labels->user_count++;
 }
 
-static int label_of_device(struct labels *labels, const struct ww_device_total *row)
+/* Return: the number of a label among the user's; OTHER; HOST; NONE. */
+static int label_of_device(struct labels *labels, int user, const struct ww_device_total *row)
 {
+	struct label_devices *devices = user == OTHER ? NULL : &labels->devices[user];
+	char text[FORMAT_UUID_BYTES];
+
 	if (row->is_others)
 		return OTHER;
-	for (size_t i = 0; i < labels->device_count; i++) {
-		if (!memcmp(labels->devices[i], row->home_uuid, sizeof(row->home_uuid)))
+	view_device(&labels->view, row->home_uuid, 0, text);
+	if (!strcmp(text, "-"))
+		return NONE;
+	if (!strcmp(text, "host"))
+		return HOST;
+	for (uint32_t i = 0; devices && i < devices->count; i++) {
+		if (!memcmp(devices->uuids[i], row->home_uuid, sizeof(row->home_uuid)))
 			return (int)i;
 	}
-	if (labels->device_count == LABEL_DEVICES)
+	if (!devices || devices->count == LABEL_DEVICES)
 		return OTHER;
-	memcpy(labels->devices[labels->device_count], row->home_uuid, sizeof(row->home_uuid));
-	return (int)labels->device_count++;
+	memcpy(devices->uuids[devices->count], row->home_uuid, sizeof(row->home_uuid));
+	return (int)devices->count++;
 }
 
 static const char *user_text(const struct labels *labels, int user, char out_text[16])
@@ -53,13 +63,20 @@ static const char *user_text(const struct labels *labels, int user, char out_tex
 	return out_text;
 }
 
-static const char *device_text(const struct labels *labels, int device,
+static const char *device_text(const struct labels *labels, int user, int device,
 	char out_text[FORMAT_UUID_BYTES])
 {
-	if (device == OTHER)
+	switch (device) {
+	case OTHER:
 		return "other";
-	view_device(&labels->view, labels->devices[device], 0, out_text);
-	return strcmp(out_text, "-") == 0 ? "none" : out_text;
+	case HOST:
+		return "host";
+	case NONE:
+		return "none";
+	default:
+		format_uuid(labels->devices[user].uuids[device], out_text);
+		return out_text;
+	}
 }
 
 /* --- lines --- */
@@ -119,14 +136,13 @@ static void print_broker(FILE *out, const struct sample *sample)
 
 /* --- requests --- */
 
-/* "WW_ERR_QUOTA" as "quota". */
+/* "WW_ERR_QUOTA" as "quota"; what this program does not know as "unknown". */
 static void status_text(ww_status status, char out_text[32])
 {
 	const char *name = ww_status_name(status);
 	size_t i = 0;
 
-	if (!strncmp(name, "WW_ERR_", 7))
-		name += 7;
+	name += strncmp(name, "WW_ERR_", 7) ? 3 : 7;
 	for (; name[i] && i < 31; i++)
 		out_text[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
 	out_text[i] = 0;
@@ -139,7 +155,8 @@ static uint64_t request_sum(ww_totals *totals, size_t first, const struct ww_req
 	uint64_t sum = 0;
 
 	for (size_t i = 0; ww_totals_request(totals, i, &other) == WW_OK; i++) {
-		if (other.status != row->status || strcmp(other.request, row->request) != 0)
+		if (strcmp(ww_status_name(other.status), ww_status_name(row->status)) != 0 ||
+			strcmp(other.request, row->request) != 0)
 			continue;
 		if (i < first)
 			return 0; /* it was printed with that one */
@@ -239,6 +256,7 @@ static void print_user_metric(FILE *out, struct labels *labels, ww_totals *total
 	const struct user_metric *metric)
 {
 	struct ww_user_total row = WW_INIT(struct ww_user_total);
+	bool is_told[LABEL_USERS] = {false};
 	uint64_t others = 0;
 	bool has_others = false;
 	char text[16];
@@ -255,6 +273,9 @@ static void print_user_metric(FILE *out, struct labels *labels, ww_totals *total
 			has_others = true;
 			continue;
 		}
+		if (is_told[user]) /* it ended and came again between two pages of the broker */
+			continue;
+		is_told[user] = true;
 		fprintf(out, "%s{uid=\"%s\"} %" PRIu64 "\n", metric->name,
 			user_text(labels, user, text), value);
 	}
@@ -318,6 +339,7 @@ static int make_sums(struct labels *labels, ww_totals *totals, struct device_sum
 {
 	struct ww_device_total row = WW_INIT(struct ww_device_total);
 	size_t capacity = 0;
+	int user;
 
 	*out = (struct device_sums){NULL, 0};
 	for (size_t i = 0; ww_totals_device(totals, i, &row) == WW_OK; i++) {
@@ -330,10 +352,11 @@ static int make_sums(struct labels *labels, ww_totals *totals, struct device_sum
 				return -1;
 			out->rows = larger;
 		}
+		user = label_of_user(labels, row.uid);
 		out->rows[out->count++] = (struct device_sum){
-			.user = label_of_user(labels, row.uid),
-			.device = label_of_device(labels, &row),
-			.kind = row.kind < KINDS ? row.kind : 0,
+			.user = user,
+			.device = label_of_device(labels, user, &row),
+			.kind = row.kind <= WW_OBJECT_WORK_QUEUE ? row.kind : 0,
 			.values = {row.objects, row.bytes, row.removed, row.removed_bytes},
 		};
 	}
@@ -353,7 +376,7 @@ static void print_device_metric(FILE *out, const struct labels *labels,
 
 		fprintf(out, "%s{uid=\"%s\",device=\"%s\",kind=\"%s\"} %" PRIu64 "\n", name,
 			user_text(labels, row->user, user),
-			device_text(labels, row->device, device), format_kind(row->kind),
+			device_text(labels, row->user, row->device, device), format_kind(row->kind),
 			row->values[value]);
 	}
 }

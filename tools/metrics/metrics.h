@@ -21,17 +21,22 @@
 
 /*
  * Labels that were used so far. Programs can name any device, so a program that names a new one
- * each second would make the series of Prometheus grow without end. So there are no more of them
- * than this, as long as this process lives; what is of others counts as "other".
+ * each second would make the series of Prometheus grow without end. So a user gets no more than
+ * these in its rows, as long as this process lives; what is on others counts as "other". Each user
+ * has its own, so none takes those of another one. The host, and no device, always have theirs.
  */
-#define LABEL_DEVICES 64
 #define LABEL_USERS   1024
+#define LABEL_DEVICES 64
+
+struct label_devices {
+	uint32_t count;
+	uint8_t uuids[LABEL_DEVICES][WW_DEVICE_UUID_BYTES];
+};
 
 struct labels {
 	struct view view;
-	uint8_t devices[LABEL_DEVICES][WW_DEVICE_UUID_BYTES];
-	size_t device_count;
 	uint32_t users[LABEL_USERS];
+	struct label_devices devices[LABEL_USERS]; /* of these users */
 	size_t user_count;
 };
 

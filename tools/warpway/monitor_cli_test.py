@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -292,6 +293,64 @@ def metrics_on_a_socket():
     return None
 
 
+class RawProcess:
+    """A process of the broker that names any device, which the library would not do. @uid: whose"""
+
+    def __init__(self, uid):
+        self.link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.link.settimeout(LIMIT_S)
+        os.seteuid(uid)
+        try:
+            self.link.connect(ADDRESS)
+        finally:
+            os.seteuid(os.getuid())
+        self.ask(1, struct.pack("<HH16sBH3s", 1, 1, os.urandom(16), 0, 3, b"raw"))
+
+    def ask(self, code, body):
+        self.link.send(struct.pack("<HHIII", code, 0, 1, 16 + len(body), 0) + body)
+        answer = struct.unpack_from("<H", self.link.recv(65536))[0]
+        expect(answer in (101, 102), f"request {code} is answered by {answer}")
+
+    def put(self, device):
+        self.ask(3, struct.pack("<16s16sHBBIIIQQ8sHH", os.urandom(16), device, 1, 3, 1, 0, 0o600, 2 ** 32 - 1, 4096, 0,
+                                bytes(8), 0, 0))
+
+
+def metrics_with_devices_that_are_none():
+    """A user that names devices again and again gets no series without end, and takes no other user's."""
+    if NOT_BUILT:
+        return NOT_BUILT
+    stop_broker()
+    start_broker()
+    os.chmod(FOLDER, 0o711)
+    os.chmod(ADDRESS, 0o666)
+    users = [os.getuid()] if os.getuid() else [65534, 0]
+    with Server(os.path.join(FOLDER, "metrics.sock")) as server:
+        def page():
+            time.sleep(1.1) # an earlier page is given again for a second
+            return server.status("GET", "/metrics")[1]
+
+        seen = set()
+        for _ in range(6):
+            noise = RawProcess(users[0])
+            for _ in range(16):
+                noise.put(os.urandom(16))
+            seen |= set(re.findall(r'^warpway_objects\{(uid="\d+",device="\w[^"]*")', page(), re.M))
+            noise.link.close()
+        seen.discard(f'uid="{users[0]}",device="other"')
+        expect(0 < len(seen) <= 64, len(seen))
+        expect(put("memory", 10) == 0, "put")
+        others = RawProcess(users[-1])
+        if len(users) > 1:
+            others.put(b"\xab" * 16)
+        text = page()
+        others.link.close()
+        expect(metric(text, f'warpway_objects{{uid="{users[-1]}",device="host",kind="memory"}}') == 1, text)
+        expect(len(users) == 1 or f'warpway_objects{{uid="0",device="GPU-{"ab" * 4}-' in text, text)
+    os.chmod(FOLDER, 0o700)
+    return None
+
+
 def metrics_for_slow_clients():
     """A silent client, and one that sends a byte now and then, lose their connections; others are served."""
     if NOT_BUILT:
@@ -536,7 +595,8 @@ def a_user_that_connects_anew_does_not_fill_the_log():
 
 def main():
     cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
-             metrics_by_promtool, metrics_over_http, metrics_on_a_socket, metrics_for_slow_clients, metrics_wrong_use,
+             metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
+             metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
              top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log,
              a_user_that_connects_anew_does_not_fill_the_log]
     print(f"1..{len(cases)}", flush=True)
