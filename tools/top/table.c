@@ -226,12 +226,13 @@ static void add_device(struct rows *rows, struct view *names, const struct ww_de
 static void add_request(struct rows *rows, const struct sample *now, const struct sample *before,
 	const struct ww_request_total *request)
 {
+	const char *name = ww_status_name(request->status);
 	struct cell *row = next_row(rows);
 
 	if (!row)
 		return;
 	set_text(&row[0], request->request);
-	set_text(&row[1], request->status ? ww_status_name(request->status) + 7 : "");
+	set_text(&row[1], request->status ? name + (strncmp(name, "WW_ERR_", 7) ? 3 : 7) : "");
 	set_count(&row[2], request->count);
 	set_rate(&row[3], sample_rate_request(now, before, request));
 }
