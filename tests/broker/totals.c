@@ -479,6 +479,48 @@ CASE(largest_holders, ONCE)
 	MUST_EQUAL(5, seen);
 }
 
+static struct ww_wire_holder first_holder(struct raw *raw)
+{
+	const struct ww_wire_largest_holders wanted = {.after_bytes = UINT64_MAX,
+		.most = 1,
+		.uid = UINT32_MAX};
+	struct ww_wire_largest_holder_listing listing;
+	struct ww_wire_holder holder;
+
+	MUST_OK(raw_call(raw, largest_holders, &wanted, largest_holder_listing, &listing));
+	MUST(ww_wire_holder_next(&listing.holders, &holder));
+	return holder;
+}
+
+/* What is removed is not charged, so the sum of it may be more than 64 bits can count. */
+CASE(largest_holder_cannot_hide, ONCE)
+{
+	const uint64_t fakes[] = {INT64_MAX, INT64_MAX, 2};
+	struct raw *raw = peer();
+	struct raw *other = peer();
+	struct ww_wire_put put = raw_object("large");
+	struct ww_wire_put puts[3];
+
+	put.bytes = 1000;
+	MUST_OK(raw_put(raw, &put, NULL, 0));
+	put = raw_object("small");
+	put.bytes = 10;
+	MUST_OK(raw_put(other, &put, NULL, 0));
+	for (size_t i = 0; i < 3; i++) {
+		puts[i] = raw_object("fake");
+		puts[i].bytes = fakes[i];
+		MUST_OK(raw_put(raw, &puts[i], NULL, 0));
+		MUST_OK(raw_remove(raw, "fake"));
+	}
+	MUST_EQUAL(4, first_holder(other).held);
+	MUST_EQUAL(UINT64_MAX, first_holder(other).held_bytes);
+	MUST_EQUAL(UINT64_MAX, first_holder(other).put_bytes);
+	for (size_t i = 0; i < 3; i++)
+		MUST_OK(raw_release(raw, puts[i].id));
+	(void)first_holder(raw); /* after this answer the releases have been served */
+	MUST_EQUAL(1000, first_holder(other).held_bytes);
+}
+
 /* --- one object --- */
 
 CASE(holds_of_an_object, ONCE)

@@ -78,7 +78,7 @@ static void page_add_user(struct page *page, const struct account *account)
 		.holders = account->holders,
 		.tokens = account->escrows - account->deliveries,
 		.deliveries = account->deliveries,
-		.delivery_bytes = account->delivery_bytes,
+		.delivery_bytes = byte_sum_told(account->delivery_bytes),
 		.requests = sum_came(&account->requests),
 		.refused = sum_refused(&account->requests),
 	};
@@ -104,7 +104,7 @@ static void page_add_devices(struct page *page, const struct account *account)
 				.objects = of_kind->objects,
 				.bytes = of_kind->bytes,
 				.removed = of_kind->removed,
-				.removed_bytes = of_kind->removed_bytes,
+				.removed_bytes = byte_sum_told(of_kind->removed_bytes),
 			};
 			memcpy(row->home_uuid, total->home_uuid, sizeof(row->home_uuid));
 		}
@@ -159,7 +159,7 @@ static void page_fill_head(struct page *page, const struct server *server)
 		.objects = registry->object_table.used,
 		.holders = registry->holder_table.used,
 		.holds = registry->hold_table.used,
-		.bytes = registry->bytes,
+		.bytes = byte_sum_told(registry->bytes),
 		.waits = server->wait_count,
 		.fds = registry->accounts.fds,
 		.fds_limit = registry->accounts.fd_limit,

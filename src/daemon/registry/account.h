@@ -21,6 +21,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "daemon/config.h"
+#include "daemon/registry/byte_sum.h"
 #include "daemon/registry/request_counts.h"
 
 #define CHARGE_COUNT 8
@@ -73,7 +74,7 @@ struct account {
 	uint64_t holders;
 	uint64_t escrows; /* charged to it, deliveries included */
 	uint64_t deliveries;
-	uint64_t delivery_bytes;
+	byte_sum delivery_bytes;
 	struct request_counts requests;
 };
 

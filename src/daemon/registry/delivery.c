@@ -170,8 +170,8 @@ static ww_status delivery_fail_limit(const struct registry *registry, struct hol
 		"%" PRIu64 " for %" PRIu64 " bytes, since %" PRIu64
 		" s; revoke old ones (ww_in_flight_revoke()) or raise the limit "
 		"(ww_in_flight_limit())",
-		exporter->delivery_count, exporter->delivery_bytes, oldest->delivery, object->bytes,
-		(ww_clock_now_ns() - oldest->since_ns) / UINT64_C(1000000000));
+		exporter->delivery_count, byte_sum_told(exporter->delivery_bytes), oldest->delivery,
+		object->bytes, (ww_clock_now_ns() - oldest->since_ns) / UINT64_C(1000000000));
 }
 
 static ww_status delivery_check_limit(const struct registry *registry, struct holder *exporter,

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "base/list.h"
+#include "daemon/registry/byte_sum.h"
 #include "wire/protocol.h"
 
 #define DEVICE_TOTALS_MOST 16
@@ -31,7 +32,7 @@ struct kind_total {
 	uint64_t objects; /* that are not removed */
 	uint64_t bytes;
 	uint64_t removed; /* that are removed, and held */
-	uint64_t removed_bytes;
+	byte_sum removed_bytes;
 };
 
 struct device_total {

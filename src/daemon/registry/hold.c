@@ -41,7 +41,8 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 		ww_list_append(&holder->holds, &hold->of_holder);
 		holder->held++;
 		holder->held_bytes += object_record(registry, object)->bytes;
-		size_order_change(&registry->holders_by_size, &holder->by_size, holder->held_bytes);
+		size_order_change(&registry->holders_by_size, &holder->by_size,
+			byte_sum_told(holder->held_bytes));
 		object->holders++;
 	} else {
 		ww_list_init(&hold->of_object);
@@ -164,7 +165,8 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 		ww_list_remove(&hold->of_holder);
 		holder->held--;
 		holder->held_bytes -= object_record(registry, object)->bytes;
-		size_order_change(&registry->holders_by_size, &holder->by_size, holder->held_bytes);
+		size_order_change(&registry->holders_by_size, &holder->by_size,
+			byte_sum_told(holder->held_bytes));
 		object->holders--;
 		holder_check_done(registry, holder);
 	} else {

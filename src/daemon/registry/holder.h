@@ -35,10 +35,10 @@ struct holder {
 	uint32_t index;
 	uint32_t held;
 	uint32_t put_count;
-	uint64_t held_bytes;
-	uint64_t put_bytes;
+	byte_sum held_bytes;
+	byte_sum put_bytes;
 	uint32_t delivery_count;
-	uint64_t delivery_bytes; /* of their objects together */
+	byte_sum delivery_bytes; /* of their objects together */
 	struct ww_list of_done;  /* in registry.done */
 	/* from before a restart, and has not connected again: counts as a connection */
 	bool is_awaited;

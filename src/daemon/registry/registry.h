@@ -64,7 +64,7 @@ struct registry {
 	uv_loop_t *loop;
 	registry_changed changed;
 	void *context;
-	uint64_t bytes; /* of all objects that are not removed */
+	byte_sum bytes; /* of all objects that are not removed */
 	uv_timer_t exit_wait_timer;
 	registry_look exit_wait_look;
 	struct ww_list exit_waits; /* struct last_will.of_exit_waits */
