@@ -408,7 +408,7 @@ int exposition_make(struct labels *labels, const struct sample *sample, char **o
 
 	if (!out)
 		return -1;
-	single(out, "warpway_up", "gauge", "Whether the broker answers.", sample->totals != NULL);
+	single(out, "warpway_up", "gauge", "Whether the broker answers.", sample->answers);
 	if (sample->totals) {
 		print_broker(out, sample);
 		print_requests(out, sample->totals);

@@ -40,9 +40,10 @@ struct labels {
 	size_t user_count;
 };
 
-/* What the broker said; totals NULL: it did not answer. */
+/* What the broker said. One that is older than version 7 of the protocol answers without totals. */
 struct sample {
-	ww_totals *totals;
+	bool answers;
+	ww_totals *totals; /* NULL: none */
 	struct ww_broker_totals all;
 	struct ww_broker_info info;
 };

@@ -42,20 +42,23 @@ static bool scraper_connect(struct scraper *scraper)
 	return scraper->broker || ww_broker_open(&params, &scraper->broker) == WW_OK;
 }
 
-/* Return: whether the broker answered. */
-static bool scraper_ask(struct scraper *scraper, struct sample *sample)
+static void scraper_ask(struct scraper *scraper, struct sample *sample)
 {
+	ww_status status;
+
 	sample->info = WW_INIT(struct ww_broker_info);
 	sample->all = WW_INIT(struct ww_broker_totals);
 	if (!scraper_connect(scraper))
-		return false;
-	if (ww_totals_create(scraper->broker, &sample->totals) == WW_OK &&
-		ww_totals_broker(sample->totals, &sample->all) == WW_OK &&
-		ww_broker_info_get(scraper->broker, &sample->info) == WW_OK)
-		return true;
+		return;
+	status = ww_totals_create(scraper->broker, &sample->totals);
+	if (status == WW_OK)
+		status = ww_totals_broker(sample->totals, &sample->all);
+	if (status == WW_OK || status == WW_ERR_UNSUPPORTED)
+		sample->answers = ww_broker_info_get(scraper->broker, &sample->info) == WW_OK;
+	if (sample->answers)
+		return;
 	sample->totals = ww_totals_free(sample->totals);
 	scraper->broker = ww_broker_unref(scraper->broker);
-	return false;
 }
 
 static int scraper_make(struct scraper *scraper)
@@ -65,7 +68,7 @@ static int scraper_make(struct scraper *scraper)
 	size_t bytes = 0;
 	int code;
 
-	(void)scraper_ask(scraper, &sample);
+	scraper_ask(scraper, &sample);
 	code = exposition_make(&scraper->labels, &sample, &text, &bytes);
 	ww_totals_free(sample.totals);
 	if (code < 0)

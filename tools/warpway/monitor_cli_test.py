@@ -158,6 +158,32 @@ def metrics_once():
     return None
 
 
+def metrics_of_an_older_broker():
+    """One that speaks version 6 has no sums, but it runs."""
+    if NOT_BUILT:
+        return NOT_BUILT
+    path = os.path.join(FOLDER, "older.sock")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen()
+        listener.settimeout(LIMIT_S)
+        with subprocess.Popen([WARPWAY, "metrics", "--once", "--broker", path], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as metrics:
+            with listener.accept()[0] as link:
+                link.settimeout(LIMIT_S)
+                while packet := link.recv(4096):
+                    code, _, serial = struct.unpack_from("<HHI", packet)
+                    if code == 1:
+                        reply, body = 101, struct.pack("<HHHB16sI", 6, 1, 6, 0, bytes(range(16)), 0)
+                    else:
+                        expect(code == 17, f"it was asked {code}")
+                        reply, body = 111, bytes(88) + struct.pack("<H5s", 5, b"0.1.0")
+                    link.send(struct.pack("<HHIII", reply, 0, serial, 16 + len(body), 0) + body)
+            text = metrics.communicate(timeout=LIMIT_S)[0]
+    expect(metric(text, "warpway_up") == 1 and "warpway_objects" not in text, text)
+    return None
+
+
 def metrics_by_promtool():
     if NOT_BUILT:
         return NOT_BUILT
@@ -595,7 +621,7 @@ def a_user_that_connects_anew_does_not_fill_the_log():
 
 def main():
     cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
-             metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
+             metrics_of_an_older_broker, metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
              metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
              top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log,
              a_user_that_connects_anew_does_not_fill_the_log]
