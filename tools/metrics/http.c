@@ -6,6 +6,9 @@
  * SILENCE_S; a client that sends a byte now and then would keep its connection all the same, so the
  * main thread shuts down those that are older than CONNECTION_S. A connection has one answer.
  *
+ * Every user of this machine can connect to a port, and would keep others out with connections that
+ * are silent for less than that. So if there are CONNECTIONS, a new one ends the oldest.
+ *
  * If a web page in a browser of this machine asks, under a name that its owner has pointed at the
  * loopback address, the Host says so, and the request is refused.
  */
@@ -21,7 +24,8 @@
 #include "common/interrupt.h"
 #include "common/say.h"
 
-#define CONNECTIONS  16
+#define CONNECTIONS  64
+#define CLOSING      64 /* connections that were ended, and that the library has not closed yet */
 #define SILENCE_S    5
 #define CONNECTION_S 20
 #define MEMORY_BYTES 16384 /* of one connection */
@@ -30,10 +34,10 @@
 /* The connections that there are; the lock guards all of it. */
 struct connections {
 	pthread_mutex_t lock;
-	struct {
+	struct entry {
 		struct MHD_Connection *connection; /* NULL: free */
 		uint64_t since_ns;
-		int fd;
+		int fd; /* -1: not known */
 	} entries[CONNECTIONS];
 };
 
@@ -45,23 +49,48 @@ struct http {
 
 /* --- how long connections last --- */
 
+static void entry_end(const struct entry *entry)
+{
+	if (entry->connection && entry->fd >= 0)
+		shutdown(entry->fd, SHUT_RDWR);
+}
+
+/* Return: a free entry, or that of the oldest connection, which is ended. */
+static struct entry *entry_make_room(struct connections *connections)
+{
+	struct entry *oldest = &connections->entries[0];
+
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		struct entry *entry = &connections->entries[i];
+
+		if (!entry->connection)
+			return entry;
+		if (entry->since_ns < oldest->since_ns)
+			oldest = entry;
+	}
+	entry_end(oldest);
+	return oldest;
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **own,
 	enum MHD_ConnectionNotificationCode what)
 {
 	struct connections *connections = context;
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection,
 		MHD_CONNECTION_INFO_CONNECTION_FD);
-	bool begins = what == MHD_CONNECTION_NOTIFY_STARTED;
+	struct entry *entry = NULL;
 
 	(void)own;
 	pthread_mutex_lock(&connections->lock);
-	for (size_t i = 0; i < CONNECTIONS; i++) {
-		if (connections->entries[i].connection != (begins ? NULL : connection))
-			continue;
-		connections->entries[i].connection = begins ? connection : NULL;
-		connections->entries[i].since_ns = link_now_ns();
-		connections->entries[i].fd = info ? info->connect_fd : -1;
-		break;
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		entry = entry_make_room(connections);
+		entry->connection = connection;
+		entry->since_ns = link_now_ns();
+		entry->fd = info ? info->connect_fd : -1;
+	}
+	for (size_t i = 0; !entry && i < CONNECTIONS; i++) {
+		if (connections->entries[i].connection == connection)
+			connections->entries[i].connection = NULL;
 	}
 	pthread_mutex_unlock(&connections->lock);
 }
@@ -73,9 +102,8 @@ static void connections_end_old(struct connections *connections)
 
 	pthread_mutex_lock(&connections->lock);
 	for (size_t i = 0; i < CONNECTIONS; i++) {
-		if (connections->entries[i].connection && connections->entries[i].fd >= 0 &&
-			now_ns - connections->entries[i].since_ns > CONNECTION_S * NS_PER_S)
-			shutdown(connections->entries[i].fd, SHUT_RDWR);
+		if (now_ns - connections->entries[i].since_ns > CONNECTION_S * NS_PER_S)
+			entry_end(&connections->entries[i]);
 	}
 	pthread_mutex_unlock(&connections->lock);
 }
@@ -167,8 +195,8 @@ static struct MHD_Daemon *daemon_start(struct http *http, int fd)
 	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ERROR_LOG,
 		0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
 		MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENCE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES,
+		(unsigned int)(CONNECTIONS + CLOSING), MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)SILENCE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, &http->connections, MHD_OPTION_END);
 }
 

@@ -398,6 +398,11 @@ def metrics_for_slow_clients():
         for link in links:
             link.close()
         until(lambda: server.status("GET", "/metrics")[0] == 200, "others are served")
+        crowd = [server.connect() for _ in range(150)] # new ones end the oldest
+        expect(server.status("GET", "/metrics")[0] == 200, "others are served beside a crowd")
+        expect(crowd[0].recv(1000) == b"", "the oldest of the crowd is still connected")
+        for link in crowd:
+            link.close()
     return None
 
 
