@@ -19,8 +19,8 @@
  *   - If all said yes, nobody answers the next one of the group before all have told that they have
  *     read these answers and what was given (.read). So a yes that all said is not overwritten too
  *     early.
- *   - Members of one that goes directly can meet once in between (.met): each tells that it has done
- *     the first half, and whether that went well, and waits for the others.
+ *   - Members of one that goes directly can meet once in between (.met): each tells that it has
+ *     done the first half, and whether that went well, and waits for the others.
  *
  * Only with WARPWAY_MPI_COLLECTIVES=direct is anything counted. protocol/agreement.pml is the model
  * of it. Ranks that may call the MPI in several threads (MPI_THREAD_MULTIPLE) always say no: their

@@ -403,7 +403,7 @@ static void take_combined(struct task *task, const struct division *division, in
 	ww_mpi_buffer_fini(&buffer);
 }
 
-/* As combine(), divided among the members; each begins with itself, so that all links are in use. */
+/* As combine(), divided among the members. Each begins with itself, so that all links work. */
 static void combine_divided(struct task *task, const struct blocks *blocks)
 {
 	int members = task->round.members, self = task->round.self;
