@@ -80,7 +80,8 @@ void team_start_in(struct team *team, const char *role,
 	}
 }
 
-static void tell(struct team *team, const char *format, va_list arguments)
+static void __attribute__((format(printf, 2, 0)))
+tell(struct team *team, const char *format, va_list arguments)
 {
 	char command[CHILD_WORD_BYTES];
 

@@ -25,10 +25,10 @@ int cuda_expect(const struct cuda *cuda, const char *call, ww_CUresult result)
 	return complain("%s: %s (%d)", call, name ? name : "unknown error", result);
 }
 
-int cuda_lacks(const char *call)
+void cuda_lacks(const char *call)
 {
 	last_failure = WW_CUDA_ERROR_NOT_FOUND;
-	return complain("the driver has no %s", call);
+	complain("the driver has no %s", call);
 }
 
 ww_CUresult cuda_last_failure(void)

@@ -106,13 +106,14 @@ static inline void own_cuda(struct cuda *cuda)
 int cuda_expect(const struct cuda *cuda, const char *call, ww_CUresult result);
 
 /* Says that the driver has no such function. */
-int cuda_lacks(const char *call);
+void cuda_lacks(const char *call);
 
 /* What the last call of this process answered that failed; NOT_FOUND: there is no such call. */
 ww_CUresult cuda_last_failure(void);
 
-#define CUDA_CALL(cuda, name, ...) \
-	((cuda)->name ? cuda_expect(cuda, #name, (cuda)->name(__VA_ARGS__)) : cuda_lacks(#name))
+#define CUDA_CALL(cuda, name, ...)                                          \
+	((cuda)->name ? cuda_expect(cuda, #name, (cuda)->name(__VA_ARGS__)) \
+		      : (cuda_lacks(#name), -1))
 
 /*
  * Copies to the device, and waits until the bytes are there: up to 64 KiB of pageable memory are

@@ -204,7 +204,8 @@ int probe_pools(struct probe *probe)
 	/* A driver that has one half only would leave the peer's for nothing. */
 	if (!probe->cuda.cuMemPoolImportPointer) {
 		probe->cause = "function";
-		return cuda_lacks("cuMemPoolImportPointer");
+		cuda_lacks("cuMemPoolImportPointer");
+		return -1;
 	}
 	result = try_pools(probe, &pool);
 	if (pool)
