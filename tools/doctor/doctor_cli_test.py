@@ -364,12 +364,15 @@ def programs_are_compared():
     expect_row(rows["mpi", None], "skipped", "none", None, "no MPI")
     for text, state, cause, words in (
             (f"echo {VERSION} /lib/warpway/__init__.py", "works", None, None), ("exit 3", "skipped", "none", None),
-            ("echo 0.0.1 /lib/warpway/__init__.py", "limited", "version", "pip install --upgrade"),
+            ("echo 0.0.1 /lib/warpway/__init__.py", "limited", "version", "pip install . in the folder of"),
             ("echo ImportError: boom >&2; exit 1", "fails", "broken", "import warpway"),
             ("kill -SEGV $$", "fails", "broken", "import warpway")):
         program("python3", text)
         rows, _ = examine(**only)
         expect_row(rows["python", None], state, cause, words, text)
+        told = f"{rows['python', None]['found']} {rows['python', None]['remedy']}"
+        expect("pip install warpway" not in told, f"no registry of packages has it: {told}")
+        expect(cause != "none" or "pip install . in the folder of" in told, told)
     libraries = os.path.join(FOLDER, "libraries")
     os.makedirs(libraries, exist_ok=True)
     place = os.path.join(libraries, "libwarpway.so.0")

@@ -112,7 +112,8 @@ static void read_python(struct doctor *doctor, const struct trial *trial)
 			"there is no python3");
 	else if (trial->end == TRIAL_FAILED && trial->number == EXIT_NO_PACKAGE)
 		result_add(&doctor->results, "python", STATE_SKIPPED, "none",
-			"python3 has no package warpway; pip install warpway, if it is wanted");
+			"python3 has no package warpway; pip install . in the folder of Warpway's "
+			"sources, if it is wanted");
 	else if (trial->end != TRIAL_DONE || sscanf(output, "%63s %255[^\n]", version, file) != 2)
 		read_python_error(doctor, trial);
 	else if (strcmp(version, ww_version()) != 0)
