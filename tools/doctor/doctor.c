@@ -16,6 +16,7 @@
 #include "common/interrupt.h"
 #include "common/say.h"
 #include "common/temp_broker.h"
+#include "doctor/advice.h"
 #include "doctor/probe.h"
 #include "warpway/verbs.h"
 
@@ -46,8 +47,8 @@ static const char help[] =
 	"  --broker ADDRESS    the running broker to look at (default: the one that programs use here)\n"
 	"  --help              this text\n\n"
 	"  warpway doctor\n\n"
-	"Exit codes: 0 two processes share memory of the host and of each GPU, 1 they do not, 2 wrong\n"
-	"use, or interrupted.\n";
+	"Exit codes: 0 two processes share memory of the host and of each GPU, 1 they do not, or do not\n"
+	"reach the broker that they would use, 2 wrong use, or interrupted.\n";
 
 bool doctor_shares(const struct doctor *found)
 {
@@ -64,6 +65,13 @@ bool doctor_shares(const struct doctor *found)
 			return false;
 	}
 	return found->device_count > 0;
+}
+
+bool doctor_reaches_broker(const struct doctor *found)
+{
+	const struct result *broker = result_find(&found->results, "broker", NULL);
+
+	return broker && broker->state != STATE_FAILS;
 }
 
 /*
@@ -126,6 +134,47 @@ static void check_all(void)
 		trial_fini(&programs[i]);
 }
 
+/* Where a result is shown: those of the machine, of each device, of the routes. */
+static size_t place_of(const struct result *result)
+{
+	size_t device = 0;
+
+	if (!strcmp(result->check, "route"))
+		return doctor.device_count + 1;
+	if (!result->device[0])
+		return 0;
+	while (device < doctor.device_count &&
+		strcmp(doctor.devices[device].selector, result->device) != 0)
+		device++;
+	return device + 1;
+}
+
+static bool is_before(const struct result *left, const struct result *right)
+{
+	size_t one = place_of(left);
+	size_t two = place_of(right);
+
+	/* Routes, which name two devices, stay in the order in which they were tried. */
+	if (one != two || one > doctor.device_count)
+		return one < two;
+	return check_find(left->check) < check_find(right->check);
+}
+
+/* In the order in which the text shows them; the JSON has the same. */
+static void sort_results(void)
+{
+	struct result *list = doctor.results.list;
+
+	for (size_t i = 1; i < doctor.results.count; i++) {
+		struct result moved = list[i];
+		size_t to = i;
+
+		for (; to > 0 && is_before(&moved, &list[to - 1]); to--)
+			list[to] = list[to - 1];
+		list[to] = moved;
+	}
+}
+
 static int show(void)
 {
 	int failed = doctor.request.json ? doctor_print_json(&doctor)
@@ -135,7 +184,7 @@ static int show(void)
 		failed = -1;
 	if (failed)
 		return EXIT_CANNOT;
-	return doctor_shares(&doctor) ? EXIT_DONE : EXIT_FAILED;
+	return doctor_shares(&doctor) && doctor_reaches_broker(&doctor) ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int run(struct request *request)
@@ -143,9 +192,10 @@ static int run(struct request *request)
 	int code;
 
 	(void)request;
-	if (interrupt_open_once())
+	if (interrupt_open_once() || (doctor.report && doctor_try_report(&doctor)))
 		return EXIT_CANNOT;
 	check_all();
+	sort_results();
 	code = interrupt_came() ? refuse("interrupted") : show();
 	for (size_t i = 0; i < doctor.error_count; i++)
 		free(doctor.errors[i]);

@@ -86,9 +86,15 @@ void doctor_keep_errors(struct doctor *doctor, const char *who, const struct tri
 /* Whether two processes share memory of every device; false too where that was not tried. */
 bool doctor_shares(const struct doctor *doctor);
 
+/* Whether programs reach the broker that they would use here, or can start it. */
+bool doctor_reaches_broker(const struct doctor *doctor);
+
 /* @text: as people read it, else JSON. All return 0, or -1 after saying what went wrong. */
 int doctor_print_text(const struct doctor *doctor, FILE *file);
 int doctor_print_json(const struct doctor *doctor);
 int doctor_write_report(const struct doctor *doctor);
+
+/* Whether that file can be made, which is known before all is tried. Return: likewise. */
+int doctor_try_report(const struct doctor *doctor);
 
 #endif

@@ -195,7 +195,7 @@ def text_and_json_say_the_same():
     words = [line.split() for line in text.stdout.splitlines()]
     spoken = [(line[0], line[1]) for line in words if line and line[0] in ("works", "limited", "fails")]
     expected = [(row["state"], row["check"]) for row in said["results"] if row["state"] != "skipped"]
-    expect(sorted(spoken) == sorted(expected), f"{spoken} {expected}")
+    expect(spoken == expected, f"{spoken} {expected}")
     for row in said["results"]:
         if row["state"] in ("limited", "fails") and row["check"] != "route":
             expect("lost: " + row["lost"] in text.stdout and "do:   " + row["remedy"] in text.stdout, str(row))
@@ -405,6 +405,11 @@ def the_running_broker_is_looked_at():
     address = os.path.join(FOLDER, "looked-at.sock")
     rows, _ = examine(driver=NODRIVER, WARPWAY_BROKER=address)
     expect_row(rows["broker", None], "fails", "named", f"--socket {address}", "none")
+    for options, settings, source in ((["--broker", address], {}, "--broker"),
+                                      ([], {"WARPWAY_BROKER": address}, "WARPWAY_BROKER")):
+        result = run(*options, driver=FAKECUDA, **settings)
+        expect(result.returncode == 1 and result.stderr == "", str(result))
+        expect(f"but not through the broker that {source} names: see the line of broker" in result.stdout, result.stdout)
     with subprocess.Popen([WARPWAYD, "--socket", address], stdin=subprocess.DEVNULL) as daemon:
         named = {**os.environ, "WARPWAY_BROKER": address}
         while subprocess.run([WARPWAY, "put", "--life", "kept", "lab/secret-name", "-"], input=b"x", env=named,
@@ -437,6 +442,7 @@ def the_report_has_all(address):
     expect(said["sharing"] is True and len(said["results"]) > 50, str(said))
     result = run("--report", os.path.join(FOLDER, "no/such/folder"))
     expect(result.returncode == 2 and "no/such/folder" in result.stderr, str(result))
+    expect(result.stdout == "", f"all was tried before: {result}")
 
 
 def what_is_no_broker_is_told():

@@ -61,7 +61,8 @@ static void check_container(struct doctor *doctor)
 		result_add(&doctor->results, "container", STATE_LIMITED, NULL,
 			"this is a container: %s", name);
 	else
-		result_add(&doctor->results, "container", STATE_WORKS, NULL, "none");
+		result_add(&doctor->results, "container", STATE_WORKS, NULL,
+			"this is no container");
 }
 
 static void check_wsl(struct doctor *doctor)
@@ -73,9 +74,10 @@ static void check_wsl(struct doctor *doctor)
 		result_add(&doctor->results, "wsl", STATE_LIMITED, NULL,
 			"this is WSL: GPUs are reached by /dev/dxg");
 	else
-		result_add(&doctor->results, "wsl", STATE_WORKS, NULL, "no");
+		result_add(&doctor->results, "wsl", STATE_WORKS, NULL, "this is not WSL");
 }
 
+/* @first: its number on the machine; 0, for the network: there is none. */
 static void check_namespace(struct doctor *doctor, const char *check, const char *name, ino_t first)
 {
 	char own_path[64];
@@ -92,7 +94,9 @@ static void check_namespace(struct doctor *doctor, const char *check, const char
 	}
 	if (!first && stat(first_path, &other)) {
 		result_add(&doctor->results, check, STATE_SKIPPED, NULL,
-			"%s cannot be read by this user", first_path);
+			"%s cannot be read by this user, so it is not known whether the network is "
+			"the machine's; sharing does not need it",
+			first_path);
 		return;
 	}
 	is_first = first ? own.st_ino == first : own.st_ino == other.st_ino;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -198,21 +199,36 @@ static void print_routes(const struct doctor *doctor, FILE *file)
 	}
 }
 
+/* Who says which broker programs use. */
+static const char *broker_source(const struct doctor *doctor)
+{
+	const char *named = getenv("WARPWAY_BROKER");
+
+	if (doctor->request.address)
+		return "--broker names";
+	return named && named[0] ? "WARPWAY_BROKER names" : "they would use";
+}
+
 static void print_verdict(const struct doctor *doctor, FILE *file)
 {
 	size_t counts[STATE_SKIPPED + 1] = {0};
+	bool has_gpu = doctor->device_count > 1;
 
 	for (size_t i = 0; i < doctor->results.count; i++)
 		counts[doctor->results.list[i].state]++;
 	fprintf(file, "\n%zu work, %zu are limited, %zu fail, %zu were skipped\n",
 		counts[STATE_WORKS], counts[STATE_LIMITED], counts[STATE_FAILS],
 		counts[STATE_SKIPPED]);
-	if (!doctor_shares(doctor))
+	if (!doctor_shares(doctor)) {
 		fprintf(file, "Sharing does not work here: the lines that fail say why.\n");
-	else if (doctor->device_count > 1)
-		fprintf(file, "Processes share memory here, of the host and of each GPU.\n");
-	else
-		fprintf(file, "Processes share memory of the host here; there is no GPU to use.\n");
+		return;
+	}
+	fprintf(file, "Processes share memory %s",
+		has_gpu ? "here, of the host and of each GPU" : "of the host here");
+	if (!doctor_reaches_broker(doctor))
+		fprintf(file, ",\nbut not through the broker that %s: see the line of broker",
+			broker_source(doctor));
+	fprintf(file, "%s.\n", has_gpu ? "" : "; there is no GPU to use");
 }
 
 int doctor_print_text(const struct doctor *doctor, FILE *file)
@@ -299,7 +315,8 @@ static json_t *json_of_all(const struct doctor *doctor)
 
 	now_text(date);
 	return json_pack("{s:i, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "schema", SCHEMA, "version",
-		ww_version(), "date", date, "sharing", (int)doctor_shares(doctor), "driver",
+		ww_version(), "date", date, "sharing",
+		doctor_shares(doctor) && doctor_reaches_broker(doctor), "driver",
 		doctor->driver[0] ? doctor->driver : NULL, "devices", json_of_devices(doctor),
 		"results", json_of_results(doctor), "routes", json_of_routes(doctor));
 }
@@ -372,6 +389,18 @@ static int print_report(const struct doctor *doctor, FILE *file)
 	fputc('\n', file);
 	json_decref(all);
 	return failed;
+}
+
+int doctor_try_report(const struct doctor *doctor)
+{
+	OWN(sink) struct sink sink = SINK_NONE;
+	struct stat status;
+
+	/* The reader of a pipe would take the end of a try for the end of the report. */
+	if (stat(doctor->report, &status) == 0 && !S_ISREG(status.st_mode) &&
+		!S_ISDIR(status.st_mode))
+		return 0;
+	return sink_open(&sink, doctor->report) ? -1 : 0;
 }
 
 int doctor_write_report(const struct doctor *doctor)
