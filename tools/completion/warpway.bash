@@ -57,7 +57,7 @@ _warpway_offer_value() { # OPTION
 	case $1 in
 	--device) _warpway_offer_devices ;;
 	--life) _warpway_offer kept owner held ;;
-	--mode) _warpway_offer 0600 0640 0644 0660 0666 ;;
+	--mode | --socket-mode) _warpway_offer 0600 0640 0644 0660 0666 ;;
 	--group)
 		local groups
 		mapfile -t groups < <(id -Gn | tr ' ' '\n')
@@ -115,7 +115,7 @@ _warpway_look_over() { # WORD...
 		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
 		--report | --time-limit | --device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
-			--count | --socket | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
+			--count | --socket | --socket-mode | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --ranks | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;
 		-?*) ;;
@@ -151,7 +151,11 @@ _warpway() {
 	fi
 	if ((${#words[@]} < 2)); then
 		_warpway_offer_listed Verbs
-		_warpway_offer --help --version
+		_warpway_offer help --help --version
+		return
+	fi
+	if [[ ${words[1]} == help ]]; then
+		((${#words[@]} > 2)) || _warpway_offer_listed Verbs
 		return
 	fi
 	verb=("${words[1]}")

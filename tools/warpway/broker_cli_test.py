@@ -36,6 +36,7 @@ WRONG = [
       for verb in VERBS if verb != "put"],
     ["serve", "word"], ["serve", "--stop", "--status"], ["serve", "--foreground", "--json"],
     ["serve", "--socket", "/tmp/x"], ["serve", "--config", "/tmp/x"], ["serve", "--force"],
+    ["serve", "--socket-mode", "0666"], ["serve", "--foreground", "--socket-mode", "9"],
     ["ls", "a", "b"], ["ls", "--json=1"], ["stat"], ["stat", "a", "b"], ["who", "a"],
     ["rm"], ["watch", "a", "b"], ["watch", "--count", "0"], ["watch", "--count", "x"],
     ["get"], ["get", "a", "b", "c"], ["get", "--wait", "x", "a"], ["get", "--wait", "-1", "a"],
@@ -257,12 +258,13 @@ def serve_starts_one():
 
 def foreground_becomes_the_daemon():
     address = path_of("other.sock")
-    process = start("serve", "--foreground", "--socket", address)
+    process = start("serve", "--foreground", "--socket", address, "--socket-mode", "0660")
     try:
         deadline = time.monotonic() + LIMIT_S
         while run("serve", "--status", "--broker", address).returncode != 0:
             expect(process.poll() is None, "it ended")
             expect(time.monotonic() < deadline, "it does not serve")
+        expect(os.stat(address).st_mode & 0o777 == 0o660, oct(os.stat(address).st_mode))
         done("put", "--broker", address, "there", "-", data=b"x")
         expect(done("ls", "--names", "--broker", address) == b"there\n", "object")
         expect(b"there\n" not in done("ls", "--names"), "in the other broker")
@@ -747,6 +749,7 @@ def completion_completes():
     done("put", "comp/b:c", "-", data=b"x")
     expect(set(VERBS) <= set(completed("warpway ")), str(completed("warpway ")))
     expect(completed("warpway wat") == ["watch"], "a verb")
+    expect(completed("warpway help wat") == ["watch"], "a verb to explain")
     expect(completed("warpway --ver") == ["--version"], "an option of the command")
     expect(completed("warpway bench mem") == ["memory"], "a suite")
     expect(completed("warpway bench pool --sl") == ["--slices"], "an option of a suite")

@@ -22,12 +22,13 @@
 #include "warpway/verbs.h"
 #include "warpway/object_view.h"
 
-#define DAEMON_WORDS_MAX 6
+#define DAEMON_WORDS_MAX 8
 #define STOP_TIMEOUT_MS  10000
 
 static struct serve {
 	struct request request;
 	const char *socket;
+	const char *socket_mode;
 	const char *config;
 	bool foreground;
 	bool status;
@@ -38,6 +39,7 @@ static struct serve {
 static const struct option_row options[] = {
 	OPTION("foreground", FLAG, struct serve, foreground),
 	OPTION("socket", TEXT, struct serve, socket),
+	OPTION("socket-mode", TEXT, struct serve, socket_mode),
 	OPTION("config", TEXT, struct serve, config),
 	OPTION("status", FLAG, struct serve, status),
 	OPTION("stop", FLAG, struct serve, stop),
@@ -49,12 +51,14 @@ static const struct option_row options[] = {
 
 static const char help[] =
 	"Usage: warpway serve [OPTION...]\n\n"
-	"Starts your broker in the background if none runs, and says where it is. Every command and\n"
-	"program that needs one does so too. It ends by itself when nobody is connected and nothing is\n"
-	"kept; one in the foreground stays. At another address, of WARPWAY_BROKER or --broker, no broker\n"
-	"is started: use --foreground --socket.\n\n"
+	"Starts your broker in the background if none runs, and says where it is. Programs, and the\n"
+	"commands that put something or wait for it, do so too. It ends by itself when nobody is\n"
+	"connected and nothing is kept; one in the foreground stays. At another address, of\n"
+	"WARPWAY_BROKER or --broker, no broker is started: use --foreground --socket.\n\n"
 	"  --foreground      become the broker, " DAEMON ", until a signal ends it\n"
 	"  --socket PATH     listen there (with --foreground)\n"
+	"  --socket-mode MODE  who may connect, as for chmod (with --foreground; default 0600): 0666 is\n"
+	"                    for a broker of several users\n"
 	"  --config FILE     shares of users and reserved names, see warpwayd.conf(5) (with\n"
 	"                    --foreground)\n"
 	"  --status          say how the broker is; start none\n"
@@ -67,8 +71,8 @@ static int check(void)
 {
 	if (serve.foreground + serve.status + serve.stop > 1)
 		return refuse("--foreground, --status and --stop exclude each other");
-	if ((serve.socket || serve.config) && !serve.foreground)
-		return refuse("--socket and --config are for --foreground");
+	if ((serve.socket || serve.socket_mode || serve.config) && !serve.foreground)
+		return refuse("--socket, --socket-mode and --config are for --foreground");
 	if (serve.foreground && (serve.request.address || serve.request.json))
 		return refuse(
 			"--broker and --json are not for --foreground; --socket names the address");
@@ -79,17 +83,17 @@ static int check(void)
 
 static int become_daemon(void)
 {
+	const char *const passed[][2] = {{"--socket", serve.socket},
+		{"--socket-mode", serve.socket_mode}, {"--config", serve.config}};
 	char path[PROGRAM_PATH_BYTES];
 	const char *argv[DAEMON_WORDS_MAX] = {DAEMON};
 	size_t count = 1;
 
-	if (serve.socket) {
-		argv[count++] = "--socket";
-		argv[count++] = serve.socket;
-	}
-	if (serve.config) {
-		argv[count++] = "--config";
-		argv[count++] = serve.config;
+	for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+		if (passed[i][1]) {
+			argv[count++] = passed[i][0];
+			argv[count++] = passed[i][1];
+		}
 	}
 	daemon_find(path, sizeof(path));
 	fflush(stdout);
