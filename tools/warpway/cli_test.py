@@ -83,6 +83,11 @@ def help_is_there():
         result = run(*arguments)
         expect(result.returncode == 0 and result.stdout.startswith("Usage: warpway"), str(result))
         expect(result.stderr == "", str(result))
+    for words in ([], ["demo"], ["channel"], ["channel", "pub"], ["put"], ["bench"]):
+        told, asked = run("help", *words), run(*words, "--help")
+        expect(told.returncode == 0 and told.stdout == asked.stdout and told.stderr == "", str(told))
+    refused = run("help", "nonsense")
+    expect(refused.returncode == 2 and "unknown verb 'nonsense'" in refused.stderr, str(refused))
     expect(run().returncode == 2, "no verb")
     expect(run("--version").stdout.startswith("warpway "), "version")
 

@@ -51,7 +51,9 @@ static void print_help(const struct verb *verb, FILE *file)
 			fprintf(file, "  %-9s %s\n", (*entry)->name, (*entry)->summary);
 	}
 	fprintf(file, "\n`warpway%s%s VERB --help` explains a verb%s.\n", gap, verb->name,
-		verb == &warpway ? "; `warpway --version` names the version" : "");
+		verb == &warpway ? ", and so does `warpway help VERB`.\n"
+				   "`warpway --version` names the version"
+				 : "");
 	fputs("Exit codes: 0 done, 1 failed, 2 cannot run here or wrong use.\n", file);
 }
 
@@ -117,6 +119,17 @@ static void name_speaker(const struct verb *verb, const struct verb *inner)
 }
 
 static int run(const struct verb *verb, int argc, char *argv[]);
+static int dispatch(const struct verb *verb, int argc, char *argv[]);
+
+/* `warpway help VERB` is `warpway VERB --help`. */
+static int explain(int argc, char *argv[])
+{
+	static char help[] = "--help";
+
+	memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof(*argv));
+	argv[argc - 1] = help;
+	return dispatch(&warpway, argc, argv);
+}
 
 /* argv[1] says which of its verbs. */
 static int dispatch(const struct verb *verb, int argc, char *argv[])
@@ -133,6 +146,8 @@ static int dispatch(const struct verb *verb, int argc, char *argv[])
 		printf("warpway %s\n", ww_version());
 		return EXIT_DONE;
 	}
+	if (verb == &warpway && !strcmp(argv[1], "help"))
+		return explain(argc, argv);
 	for (const struct verb *const *entry = verb->verbs; *entry; entry++) {
 		if (!strcmp(argv[1], (*entry)->name)) {
 			name_speaker(verb, *entry);
