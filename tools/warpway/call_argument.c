@@ -142,7 +142,8 @@ static int read_word(struct call_arguments *arguments, const char *text)
 	struct ww_value *value;
 
 	if (!equals)
-		return refuse("'%s': an argument is needed such as a=2.0 or x=@NAME", text);
+		return refuse("'%s': arguments are NAME=VALUE; the function's signature is %s",
+			text, arguments->signature[0] ? arguments->signature : "empty");
 	if (!find_parameter(arguments, text, (size_t)(equals - text), &word))
 		return refuse("'%s': the function has no such parameter; its signature is %s", text,
 			arguments->signature[0] ? arguments->signature : "empty");

@@ -189,7 +189,7 @@ def wrong_arguments_are_refused():
                 ("argument 2, x, is missing and must be u8[n]", ["scale"])):
             refused(1, words, "call", NAME, *arguments)
         for words, arguments in (
-                ("an argument is needed such as a=2.0", ["scale", "2"]),
+                ("'2': arguments are NAME=VALUE; the function's signature is u8 factor = 2, u8[n] x read,", ["scale", "2"]),
                 ("no such parameter; its signature is u8 factor = 2, u8[n] x read,", ["scale", "z=1"]),
                 ("x is of type u8[n]; @NAME, or a token, is needed", ["scale", "x=1"]),
                 ("'256' is no value of the type u8", ["scale", "factor=256"]),
