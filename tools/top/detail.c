@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct page {
 	char (*lines)[DETAIL_WIDTH];
@@ -49,8 +50,45 @@ static void add_what(struct page *page, struct view *names, const struct ww_obje
 	}
 }
 
-static void add_why(struct page *page, const struct ww_object_info *object)
+/* Finds the process of a hold. Return: whether it is in the snapshot. */
+static bool find_holder(ww_snapshot *snapshot, uint64_t number, struct ww_holder_info *out)
 {
+	*out = WW_INIT(struct ww_holder_info);
+	for (size_t i = 0; ww_snapshot_holder(snapshot, i, out) == WW_OK; i++) {
+		if (out->number == number)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether it is this program, which holds what it reads rates from. The broker knows it by another
+ * number if it runs in another PID namespace; then it is shown as any other process.
+ */
+static bool is_self(const struct ww_holder_info *holder)
+{
+	return holder->pid == (uint32_t)getpid() && holder->uid == geteuid();
+}
+
+/* How many other processes hold the object of a snapshot. */
+static uint32_t count_others(ww_snapshot *snapshot, const struct ww_object_info *object)
+{
+	struct ww_hold_info hold = WW_INIT(struct ww_hold_info);
+	struct ww_holder_info holder;
+	uint32_t count = object->holders;
+
+	for (size_t i = 0; count && ww_snapshot_hold(snapshot, i, &hold) == WW_OK; i++) {
+		if (!hold.is_escrow && find_holder(snapshot, hold.holder, &holder) &&
+			is_self(&holder))
+			count--;
+	}
+	return count;
+}
+
+static void add_why(struct page *page, ww_snapshot *snapshot, const struct ww_object_info *object)
+{
+	uint32_t others = count_others(snapshot, object);
+
 	add(page, "%s", "");
 	add(page, "Its memory is not freed, since:");
 	if (object->state == WW_STATE_REMOVED)
@@ -61,23 +99,12 @@ static void add_why(struct page *page, const struct ww_object_info *object)
 	else if (object->life == WW_LIFE_OWNER)
 		add(page, "- its life is owner: until process %u ends, or `warpway rm`",
 			object->pid);
-	if (object->holders)
-		add(page, "- %u process%s hold%s it", object->holders,
-			object->holders == 1 ? "" : "es", object->holders == 1 ? "s" : "");
+	if (others)
+		add(page, "- %u process%s hold%s it", others, others == 1 ? "" : "es",
+			others == 1 ? "s" : "");
 	if (object->escrows)
 		add(page, "- %u token%s in flight keep%s it", object->escrows,
 			object->escrows == 1 ? "" : "s", object->escrows == 1 ? "s" : "");
-}
-
-/* The process of a hold; NULL: it is not in the snapshot. */
-static bool find_holder(ww_snapshot *snapshot, uint64_t number, struct ww_holder_info *out)
-{
-	*out = WW_INIT(struct ww_holder_info);
-	for (size_t i = 0; ww_snapshot_holder(snapshot, i, out) == WW_OK; i++) {
-		if (out->number == number)
-			return true;
-	}
-	return false;
 }
 
 static void add_process(struct page *page, ww_snapshot *snapshot, struct view *names,
@@ -91,9 +118,9 @@ static void add_process(struct page *page, ww_snapshot *snapshot, struct view *n
 		return;
 	format_duration(hold->age_ns, age);
 	format_safe(holder.program, program, sizeof(program));
-	add(page, "  pid %-8u %-8s %-5s since %-7s %s%s%s", holder.pid,
+	add(page, "  pid %-8u %-8s %-5s since %-7s %s%s%s%s", holder.pid,
 		view_user(names, holder.uid), format_access(hold->access), age, program,
-		hold->is_creator ? ", its creator" : "",
+		is_self(&holder) ? " (this program)" : "", hold->is_creator ? ", its creator" : "",
 		holder.is_attached ? "" : ", awaited since a restart");
 }
 
@@ -143,7 +170,7 @@ size_t detail_text(char out_lines[DETAIL_LINES][DETAIL_WIDTH], ww_broker *broker
 		status = ww_snapshot_object(snapshot, 0, &now);
 	if (status == WW_OK) {
 		add_what(&page, names, &now);
-		add_why(&page, &now);
+		add_why(&page, snapshot, &now);
 		add_holds(&page, snapshot, names);
 	} else {
 		add_what(&page, names, object);

@@ -33,7 +33,7 @@ static const struct column device_columns[] = {
 	{"BYTES", 10, true}, {"REMOVED", 8, true}, {"BYTES REMOVED", 0, true},
 };
 static const struct column request_columns[] = {
-	{"REQUEST", 16, false}, {"REFUSED FOR", 18, false}, {"COUNT", 14, true}, {"PER SECOND", 0, true},
+	{"REQUEST", 16, false}, {"OF THESE REFUSED FOR", 20, false}, {"COUNT", 14, true}, {"PER SECOND", 0, true},
 };
 
 static const struct {
@@ -355,10 +355,11 @@ void head_text(char out_lines[TOP_HEAD][160], const struct sample *now, const st
 	for (int i = 0; i < 2; i++)
 		snprintf(rate[i], sizeof(rate[i]), "%.1f", sample_rate_all(now, before, i == 1));
 	snprintf(out_lines[0], 160, "warpway top: %s, up %s, %u restarts, protocol %u%s", address,
-		up, now->info.restarts, now->info.protocol, all->is_all ? "" : ", own user only");
+		up, now->info.restarts, now->info.protocol,
+		all->is_all ? "" : ", sums of your user only");
 	snprintf(out_lines[1], 160,
 		"%" PRIu64 " objects, %s, %" PRIu64 " processes, %" PRIu64 " holds, %" PRIu64
-		" waits, memory %s",
+		" waits, broker's own memory %s",
 		all->objects, bytes, all->holders, all->holds, all->waits, memory);
 	snprintf(out_lines[2], 160,
 		"requests %s/s, refused %s/s, fds %" PRIu64 "/%" PRIu64 ", connections %" PRIu64
