@@ -10,6 +10,11 @@
 
 #include <stdarg.h>
 
+/* What the library's status WW_END, which has no error record, means to users of this package. */
+#define END_OF_CHANNEL                                                                         \
+	"no frame comes any more: the producer has closed the channel, or the work queue was " \
+	"shut down"
+
 struct error_class {
 	const char *name;
 	PyObject **base; /* beside warpway.Error; NULL: none */
@@ -180,7 +185,8 @@ PyObject *error_raise(struct core *core, ww_status status)
 	if (status < 0 && ww_error_last()->status == status)
 		record = *ww_error_last();
 	else
-		snprintf(record.message, sizeof(record.message), "%s", ww_status_text(status));
+		snprintf(record.message, sizeof(record.message), "%s",
+			status == WW_END ? END_OF_CHANNEL : ww_status_text(status));
 	return error_raise_record(core, &record);
 }
 

@@ -530,6 +530,7 @@ def test_iteration_ends_with_the_producer(pair):
     with pytest.raises(warpway.EndOfChannel) as caught:
         pair.consumer.receive()
     assert isinstance(caught.value, EOFError) and caught.value.status_name == "WW_END"
+    assert "the producer has closed the channel" in str(caught.value)
     assert list(pair.consumer) == []
 
 
