@@ -103,6 +103,26 @@ static bool is_absence(ww_status status)
 		status == WW_ERR_PEER_LOST || status == WW_ERR_UNAVAILABLE;
 }
 
+static void print_failure(ww_broker *broker, const char *prefix, ww_status status)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	char message[sizeof(ww_error_last()->message)];
+	char name[HEAT_NAME_BYTES + 16];
+
+	snprintf(message, sizeof(message), "%s",
+		status < 0 ? ww_error_last()->message : ww_status_text(status));
+	snprintf(name, sizeof(name), "%s/state", prefix);
+	if (!is_absence(status))
+		fprintf(stderr, "heatd: the daemon does not say its status: %s\n", message);
+	else if (broker && ww_broker_stat(broker, name, &info) == WW_OK)
+		fprintf(stderr,
+			"heatd: no daemon runs as %s; %s keeps a simulation: start heatd to "
+			"continue it\n",
+			prefix, name);
+	else
+		fprintf(stderr, "heatd: no daemon runs as %s: %s\n", prefix, message);
+}
+
 static int show_status(const struct heat_config *config)
 {
 	struct ww_broker_params params = {
@@ -121,10 +141,7 @@ static int show_status(const struct heat_config *config)
 	if (status == WW_OK)
 		status = ask_status(client, config->name);
 	if (status != WW_OK)
-		fprintf(stderr, "heatd: %s: %s\n",
-			is_absence(status) ? "no daemon runs"
-					   : "the daemon does not say its status",
-			status < 0 ? ww_error_last()->message : ww_status_text(status));
+		print_failure(broker, config->name, status);
 	ww_client_unref(client);
 	ww_broker_unref(broker);
 	return status == WW_OK ? EXIT_OK : is_absence(status) ? EXIT_NOT_RUNNING : EXIT_FAILED;
@@ -190,6 +207,8 @@ static int parse(int argc, char *const *argv, struct heat_config *config, int *o
 		snprintf(out_error, HEAT_TEXT_BYTES, "unknown argument '%.60s'", argv[optind]);
 		failed = -1;
 	}
+	if (!failed)
+		failed = heat_config_check(config, out_error);
 	return failed;
 }
 

@@ -29,6 +29,12 @@ enum kind {
 	KIND_BACKEND
 };
 
+enum effect {
+	BY_RESTART,
+	FOR_NEW, /* simulations only */
+	AT_ONCE
+};
+
 static const struct rule {
 	const char *key;
 	enum kind kind;
@@ -36,29 +42,29 @@ static const struct rule {
 	size_t room; /* of a text */
 	double least;
 	double most;
-	bool can_change; /* while the daemon runs */
+	enum effect effect; /* of a change in the file while the daemon runs */
 } rules[] = {
 #define TEXT(key)                                           \
 #key, KIND_TEXT, offsetof(struct heat_config, key), \
 		sizeof(((struct heat_config *)NULL)->key)
-	{TEXT(name), 0, 0, false},
-	{TEXT(kernels), 0, 0, false},
-	{TEXT(broker), 0, 0, false},
-	{"backend", KIND_BACKEND, offsetof(struct heat_config, backend), 16, 0, 0, false},
-	{"group", KIND_GROUP, offsetof(struct heat_config, group), 64, 0, 0, false},
-	{"operators", KIND_GROUP, offsetof(struct heat_config, operators), 64, 0, 0, true},
-#define COUNT(key, least, most, can_change)                                                     \
-	{                                                                                       \
-#key, KIND_COUNT, offsetof(struct heat_config, key), 0, least, most, can_change \
+	{TEXT(name), 0, 0, BY_RESTART},
+	{TEXT(kernels), 0, 0, BY_RESTART},
+	{TEXT(broker), 0, 0, BY_RESTART},
+	{"backend", KIND_BACKEND, offsetof(struct heat_config, backend), 16, 0, 0, BY_RESTART},
+	{"group", KIND_GROUP, offsetof(struct heat_config, group), 64, 0, 0, BY_RESTART},
+	{"operators", KIND_GROUP, offsetof(struct heat_config, operators), 64, 0, 0, AT_ONCE},
+#define COUNT(key, least, most, effect)                                                     \
+	{                                                                                   \
+#key, KIND_COUNT, offsetof(struct heat_config, key), 0, least, most, effect \
 	}
-	COUNT(rows, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, false),
-	COUNT(columns, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, false),
-	COUNT(rows_max, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, false),
-	COUNT(columns_max, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, false),
-	COUNT(consumers_per_uid_max, 1, 32, false),
-#define NUMBER(key, least, most)                                                           \
-	{                                                                                  \
-#key, KIND_NUMBER, offsetof(struct heat_config, key), 0, least, most, true \
+	COUNT(rows, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, FOR_NEW),
+	COUNT(columns, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, FOR_NEW),
+	COUNT(rows_max, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, BY_RESTART),
+	COUNT(columns_max, HEAT_CELLS_LEAST, HEAT_CELLS_MOST, BY_RESTART),
+	COUNT(consumers_per_uid_max, 1, 32, BY_RESTART),
+#define NUMBER(key, least, most)                                                              \
+	{                                                                                     \
+#key, KIND_NUMBER, offsetof(struct heat_config, key), 0, least, most, AT_ONCE \
 	}
 	NUMBER(diffusivity, 1e-9, 1e9),
 	NUMBER(steps_per_second_max, 0, 1e9),
@@ -66,6 +72,12 @@ static const struct rule {
 };
 
 #define RULES (sizeof(rules) / sizeof(rules[0]))
+
+/* Which keys the file or the command line has set, and the line of the file. */
+static struct mention {
+	bool is_set;
+	int line; /* 0: the command line */
+} mentions[RULES];
 
 void heat_config_init(struct heat_config *config)
 {
@@ -93,6 +105,25 @@ __attribute__((format(printf, 2, 3))) static int complain(char *out_error, const
 	return -1;
 }
 
+/* Components that the broker takes: none is empty, "." or "..". */
+static bool is_prefix(const char *name)
+{
+	const char *end;
+
+	for (; *name; name = end + (*end == '/')) {
+		size_t length = strcspn(name, "/");
+
+		end = name + length;
+		if (length == 0 || !strncmp(name, "..", length) || (*end == '/' && !end[1]))
+			return false;
+		for (; name < end; name++) {
+			if ((unsigned char)*name < ' ' || *name == 127)
+				return false;
+		}
+	}
+	return true;
+}
+
 static int set_text(const struct rule *rule, char *field, const char *value, char *out_error)
 {
 	if (strlen(value) >= rule->room)
@@ -102,6 +133,14 @@ static int set_text(const struct rule *rule, char *field, const char *value, cha
 	if (rule->kind == KIND_TEXT && !*value && strcmp(rule->key, "broker") != 0)
 		return complain(out_error, "%s needs a name, such as %s = heat", rule->key,
 			rule->key);
+	if (rule->kind == KIND_TEXT && strcmp(rule->key, "broker") != 0 && !is_prefix(value))
+		return complain(out_error,
+			"\"%.40s\" is wrong for %s: write words with one / between them, such as "
+			"%s = lab/heat",
+			value, rule->key, rule->key);
+	if (!strcmp(rule->key, "broker") && *value && *value != '/')
+		return complain(out_error,
+			"\"%.40s\" is no absolute path: write broker = /.../broker.sock", value);
 	memset(field, 0, rule->room);
 	memcpy(field, value, strlen(value));
 	return 0;
@@ -115,6 +154,11 @@ static int set_group(struct heat_config *config, const struct rule *rule, const 
 	char *end;
 	unsigned long number = strtoul(value, &end, 10);
 
+	if (!strcmp(value, "0") || (entry && entry->gr_gid == 0))
+		return complain(out_error,
+			"group %.40s cannot be given access: leave %s empty (only the daemon's user "
+			"and root have access), or name another group",
+			value, rule->key);
 	if (*value >= '1' && *value <= '9' && *end == '\0' && number < UINT32_MAX) {
 		*gid = (uint32_t)number;
 		return set_text(rule, (char *)config + rule->offset, value, out_error);
@@ -147,7 +191,22 @@ static int set_number(struct heat_config *config, const struct rule *rule, const
 	return 0;
 }
 
-int heat_config_set(struct heat_config *config, const char *key, const char *value, char *out_error)
+static int set_by_rule(struct heat_config *config, const struct rule *rule, const char *value,
+	char *out_error)
+{
+	switch (rule->kind) {
+	case KIND_GROUP:
+		return set_group(config, rule, value, out_error);
+	case KIND_COUNT:
+	case KIND_NUMBER:
+		return set_number(config, rule, value, out_error);
+	default:
+		return set_text(rule, (char *)config + rule->offset, value, out_error);
+	}
+}
+
+static int set_at_line(struct heat_config *config, const char *key, const char *value, int line,
+	char *out_error)
 {
 	char keys[HEAT_TEXT_BYTES] = "";
 	size_t length = 0;
@@ -158,18 +217,15 @@ int heat_config_set(struct heat_config *config, const char *key, const char *val
 				length ? ", " : "", rules[i].key);
 			continue;
 		}
-		switch (rules[i].kind) {
-		case KIND_GROUP:
-			return set_group(config, &rules[i], value, out_error);
-		case KIND_COUNT:
-		case KIND_NUMBER:
-			return set_number(config, &rules[i], value, out_error);
-		default:
-			return set_text(&rules[i], (char *)config + rules[i].offset, value,
-				out_error);
-		}
+		mentions[i] = (struct mention){.is_set = true, .line = line};
+		return set_by_rule(config, &rules[i], value, out_error);
 	}
 	return complain(out_error, "there is no key \"%.40s\"; the keys are %.300s", key, keys);
+}
+
+int heat_config_set(struct heat_config *config, const char *key, const char *value, char *out_error)
+{
+	return set_at_line(config, key, value, 0, out_error);
 }
 
 /* --- the file --- */
@@ -187,7 +243,9 @@ static size_t bytes_of(const struct rule *rule)
 struct reading {
 	struct heat_config config;
 	FILE *file;
-	bool is_too_long; /* a line is: inih would split it without an error */
+	int line;
+	int wrong_section; /* its line; 0: there is none */
+	bool is_too_long;  /* a line is: inih would split it without an error */
 	char error[HEAT_TEXT_BYTES];
 };
 
@@ -196,9 +254,17 @@ static char *read_line(char *line, int room, void *stream)
 	struct reading *reading = stream;
 	char *read = fgets(line, room, reading->file);
 
-	if (read && !strchr(line, '\n') && !feof(reading->file))
+	if (!read)
+		return NULL;
+	reading->line++;
+	if (!strchr(line, '\n') && !feof(reading->file))
 		reading->is_too_long = true;
-	return read;
+	if (*line != '[' || !strncmp(line, "[heat]", strlen("[heat]")) || !strchr(line, ']'))
+		return line;
+	complain(reading->error, "there is no section %.*s: there is [heat]",
+		(int)strcspn(line, "]") + 1 > 40 ? 40 : (int)strcspn(line, "]") + 1, line);
+	reading->wrong_section = reading->line;
+	return NULL;
 }
 
 static int take_value(void *context, const char *section, const char *key, const char *value)
@@ -212,21 +278,76 @@ static int take_value(void *context, const char *section, const char *key, const
 			key);
 		return 0;
 	}
-	return heat_config_set(&reading->config, key, value, reading->error) == 0;
+	return set_at_line(&reading->config, key, value, reading->line, reading->error) == 0;
 }
 
-/* What only all values together show. */
-static int check_together(const struct heat_config *config, char *out_error)
+static int line_of(const char *key)
 {
-	if (config->rows > config->rows_max)
-		return complain(out_error,
+	for (size_t i = 0; i < RULES; i++) {
+		if (!strcmp(rules[i].key, key))
+			return mentions[i].line;
+	}
+	return 0;
+}
+
+/* @out_line: of the later one of two keys; 0: no line of the file */
+static int check_together(const struct heat_config *config, int *out_line, char *out_error)
+{
+	const char *key = "rows";
+	const char *other = "rows_max";
+	int failed = 0;
+
+	if (config->rows > config->rows_max) {
+		failed = complain(out_error,
 			"rows is %u and rows_max %u: lower one or raise the other", config->rows,
 			config->rows_max);
-	if (config->columns > config->columns_max)
-		return complain(out_error,
+	} else if (config->columns > config->columns_max) {
+		key = "columns";
+		other = "columns_max";
+		failed = complain(out_error,
 			"columns is %u and columns_max %u: lower one or raise the other",
 			config->columns, config->columns_max);
-	return 0;
+	} else if (config->operators[0] && !config->group[0]) {
+		key = other = "operators";
+		failed = complain(out_error,
+			"operators is set, and group is not: only members of group can steer, so "
+			"set group too");
+	}
+	*out_line = line_of(key) > line_of(other) ? line_of(key) : line_of(other);
+	return failed;
+}
+
+int heat_config_check(const struct heat_config *config, char *out_error)
+{
+	int line;
+
+	return check_together(config, &line, out_error);
+}
+
+static void forget_lines(void)
+{
+	for (size_t i = 0; i < RULES; i++)
+		mentions[i].line = 0;
+}
+
+/* The number of the wrong line; 0: the whole file, -1: nothing is wrong. */
+static int read_all(struct reading *reading)
+{
+	int line = ini_parse_stream(read_line, reading, take_value, reading);
+
+	if (reading->is_too_long) {
+		complain(reading->error, "a line is too long: break it, or shorten it");
+		return 0;
+	}
+	if (reading->wrong_section)
+		return reading->wrong_section;
+	if (line != 0 && !reading->error[0])
+		complain(reading->error,
+			"this is no line: write \"key = value\", \"[heat]\" or a comment that "
+			"begins with #");
+	if (line != 0)
+		return line;
+	return check_together(&reading->config, &line, reading->error) < 0 ? line : -1;
 }
 
 int heat_config_read(struct heat_config *config, const char *path, char *out_error)
@@ -236,23 +357,71 @@ int heat_config_read(struct heat_config *config, const char *path, char *out_err
 
 	if (!reading.file)
 		return complain(out_error, "cannot read %.300s: %s", path, strerror(errno));
-	line = ini_parse_stream(read_line, &reading, take_value, &reading);
+	forget_lines();
+	line = read_all(&reading);
 	fclose(reading.file);
-	if (reading.is_too_long)
-		return complain(out_error, "%.300s: a line is too long: break it, or shorten it",
-			path);
-	if (line != 0)
-		return complain(out_error, "%.200s:%d: %.280s", path, line,
-			reading.error[0]
-				? reading.error
-				: "this is no line: write \"key = value\", \"[heat]\" or a "
-				  "comment that begins with #");
-	if (check_together(&reading.config, reading.error) < 0)
+	if (line > 0)
+		return complain(out_error, "%.200s:%d: %.280s", path, line, reading.error);
+	if (line == 0)
 		return complain(out_error, "%.200s: %.280s", path, reading.error);
 	snprintf(reading.config.path, sizeof(reading.config.path), "%s", path);
 	*config = reading.config;
 	last_read = reading.config;
 	return 0;
+}
+
+static double value_of(const void *from, const struct rule *rule)
+{
+	uint32_t count;
+	double number;
+
+	if (rule->kind == KIND_COUNT) {
+		memcpy(&count, (const char *)from + rule->offset, sizeof(count));
+		return count;
+	}
+	memcpy(&number, (const char *)from + rule->offset, sizeof(number));
+	return number;
+}
+
+void heat_config_compare(const struct heat_config *config, const struct heat_state *state)
+{
+	const struct heat_config kept = {
+		.rows = state->rows,
+		.columns = state->columns,
+		.diffusivity = state->diffusivity,
+		.steps_per_second_max = state->steps_per_second_max,
+	};
+	static const char *const keys[] = {"rows", "columns", "diffusivity",
+		"steps_per_second_max"};
+
+	for (size_t i = 0; i < RULES; i++) {
+		bool is_kept = false;
+
+		for (size_t j = 0; j < sizeof(keys) / sizeof(keys[0]); j++)
+			is_kept |= !strcmp(rules[i].key, keys[j]);
+		if (!is_kept || !mentions[i].is_set ||
+			value_of(&kept, &rules[i]) == value_of(config, &rules[i]))
+			continue;
+		heat_log(HEAT_LOG_NOTICE,
+			"the kept simulation has %s = %g; %s = %g of the configuration is for a new "
+			"one (--new)",
+			rules[i].key, value_of(&kept, &rules[i]), rules[i].key,
+			value_of(config, &rules[i]));
+	}
+}
+
+static void log_change(const struct heat_config *config, const struct rule *rule)
+{
+	if (rule->effect == AT_ONCE)
+		heat_log(HEAT_LOG_INFO, "%s has changed", rule->key);
+	else if (rule->effect == BY_RESTART)
+		heat_log(HEAT_LOG_WARNING, "%s has changed in the file: it needs a restart",
+			rule->key);
+	else
+		heat_log(HEAT_LOG_WARNING,
+			"%s has changed in the file: it holds for the next new simulation (heatd "
+			"--new); now: warpway call %s/steer resolution",
+			rule->key, config->name);
 }
 
 int heat_config_reload(struct heat_config *config)
@@ -278,11 +447,9 @@ int heat_config_reload(struct heat_config *config)
 		if (!memcmp((const char *)&former + at, (const char *)&read + at,
 			    bytes_of(&rules[i])))
 			continue;
-		if (rules[i].can_change)
+		if (rules[i].effect == AT_ONCE)
 			memcpy((char *)config + at, (char *)&read + at, bytes_of(&rules[i]));
-		heat_log(rules[i].can_change ? HEAT_LOG_INFO : HEAT_LOG_WARNING, "%s has changed%s",
-			rules[i].key,
-			rules[i].can_change ? "" : " in the file: it needs a restart");
+		log_change(config, &rules[i]);
 	}
 	if (former.operators_gid != read.operators_gid)
 		config->operators_gid = read.operators_gid;

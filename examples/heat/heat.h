@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+struct ww_broker; /* of warpway.h, which not every file needs */
+
 #define HEAT_NAME_BYTES  96 /* of a prefix of names in the broker */
 #define HEAT_TEXT_BYTES  512
 #define HEAT_CELLS_LEAST 16 /* rows and columns of a field */
@@ -54,6 +56,7 @@ struct heat_metadata {
 /* --- the service --- */
 
 #define HEAT_SERVICE_VERSION "heat-steer/1"
+#define HEAT_RATE_SAME       (-1.0) /* for steps_per_second_max: as it is */
 #define HEAT_STATUS_SIGNATURE                                                             \
 	"-> u64 run, u64 step, f64 time, u32 rows, u32 columns, f64 diffusivity, "        \
 	"bool paused, f64 steps_per_second, u32 restarts, u64 frames, u32 watchers, u32 " \
@@ -153,8 +156,18 @@ int heat_config_set(struct heat_config *config, const char *key, const char *val
 int heat_config_read(struct heat_config *config, const char *path, char *out_error);
 
 /*
+ * What only all values together show, also those of the command line.
+ * @out_error:  HEAT_TEXT_BYTES; which values do not fit together
+ * Return: 0; -1: they are wrong.
+ */
+int heat_config_check(const struct heat_config *config, char *out_error);
+
+/* Says in the log which values of the configuration are not those of a simulation that goes on. */
+void heat_config_compare(const struct heat_config *config, const struct heat_state *state);
+
+/*
  * Reads the file again, and takes over what can change while a daemon runs. What it did, and what
- * needs a restart, goes into the log.
+ * needs a restart or a new simulation, goes into the log.
  * Return: 0; -1: it is wrong; @config is as before.
  */
 int heat_config_reload(struct heat_config *config);
@@ -176,6 +189,29 @@ void heat_refusal(const struct heat_config *config, uint32_t uid, char *out_text
  */
 int heat_command(int argc, const char *const *argv, struct heat_config *config);
 
+/* --- the broker: broker.c --- */
+
+/*
+ * For a daemon that found PREFIX/daemon taken: waits for a while whether the name becomes free.
+ * Return: 0: it is free; -1: another daemon runs, and the log says which.
+ */
+int heat_wait_for_name(struct ww_broker *broker, const char *prefix);
+
+/*
+ * Whether the broker has ended, or was replaced, since the first call. Then the simulation is not
+ * kept any more, and the log says so. If the broker does not answer, the call takes up to 5
+ * seconds.
+ * @step:      of the simulation, for the log
+ * @every_ns:  asks the broker only if so much time has passed since the last call; 0: in any case
+ * Return: 1: it is lost; 0.
+ */
+int heat_broker_is_lost(struct ww_broker *broker, uint64_t step, uint64_t every_ns);
+
+/* In the log: which simulation begins or continues, and at the end whether it is kept. */
+void heat_log_begin(const struct heat_config *config, const struct heat_state *state);
+void heat_log_end(struct ww_broker *broker, const struct heat_config *config,
+	const struct heat_state *state);
+
 /* --- the process: process.c --- */
 
 enum {
@@ -190,7 +226,10 @@ enum {
 	HEAT_LOG_INFO = 6
 };
 
-/* A line on standard error, with the priority as sd-daemon(3) says, unless it is a terminal. */
+/*
+ * A line on standard error: if that is the journal's, with the priority as sd-daemon(3) says; else
+ * with the name of the program.
+ */
 void heat_say(int priority, const char *text);
 __attribute__((format(printf, 2, 3))) void heat_log(int priority, const char *format, ...);
 

@@ -31,6 +31,7 @@ module heat_daemon
     logical :: gpu_is_ahead = .false. !! it has steps that are not kept yet
     logical :: gpu_is_missed = .false. !! the log says so
     logical :: is_stopping = .false.
+    logical :: is_told = .false. !! the log says already why it fails
     integer(c_int64_t) :: frames = 0, started_ns = 0
     integer(c_int64_t) :: next_step_ns = 0, next_frame_ns = 0, next_look_ns = 0
     integer(c_int64_t) :: measured_ns = 0, measured_step = 0
@@ -143,7 +144,7 @@ contains
     character(len=*), intent(in) :: message
 
     call say(log_warning, 'the kernel server ' // ww_text(self%config%kernels) // ' is lost: ' // &
-      trim(message) // '; it waits for the next one')
+      trim(message) // '; the daemon waits for the next one')
     call self%gpu%close()
     call self%kept%rollback()
     self%gpu_is_ahead = .false.
@@ -166,12 +167,12 @@ contains
       self%gpu_is_behind = .true.
       self%gpu_is_missed = .false.
       self%next_step_ns = now_ns
-      call say(log_notice, 'it computes by the kernel server ' // ww_text(self%config%kernels))
+      call say(log_notice, 'the daemon computes by the kernel server ' // ww_text(self%config%kernels))
     else if (.not. self%gpu_is_missed) then
       self%gpu_is_missed = .true.
-      if (stat == ww_timed_out) message = 'it is not ready'
+      if (stat == ww_timed_out) message = 'that one is not ready'
       call say(log_warning, 'there is no kernel server ' // ww_text(self%config%kernels) // ' (' // &
-        trim(message) // '): start one by warpway offer; it is waited for')
+        trim(message) // '): start one by warpway offer; the daemon waits for it')
     end if
   end subroutine
 
@@ -260,7 +261,7 @@ contains
     if (stat == ww_ok) call self%service%offer('reset', '', run_reset, self, stat=stat, &
       errmsg=errmsg)
     if (stat == ww_ok) call self%service%offer('parameters', &
-      'f64 diffusivity, f64 steps_per_second_max = 0', run_parameters, self, stat=stat, &
+      'f64 diffusivity, f64 steps_per_second_max = -1', run_parameters, self, stat=stat, &
       errmsg=errmsg)
     if (stat == ww_ok) call self%service%offer('resolution', 'u32 rows, u32 columns', &
       run_resolution, self, stat=stat, errmsg=errmsg)
@@ -436,10 +437,11 @@ contains
     self => daemon_of(call)
     if (.not. may_steer(self, call)) return
     numbers = numbers_of(call, 2)
+    if (numbers(2) == rate_same) numbers(2) = self%kept%state%steps_per_second_max
     if (.not. (numbers(1) >= 1d-9 .and. numbers(1) <= 1d9 .and. numbers(2) >= 0 .and. &
       numbers(2) <= 1d9)) then
       call call%fail(ww_err_invalid, 'the diffusivity is from 1e-9 to 1e9, and ' // &
-        'steps_per_second_max from 0 (as fast as it can) to 1e9')
+        'steps_per_second_max from 0 (as fast as it can) to 1e9, or -1 (as it is)')
       return
     end if
     call self%settle()

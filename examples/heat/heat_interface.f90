@@ -14,6 +14,8 @@ module heat_interface
   integer(c_int), parameter :: signal_stop = 1, signal_reload = 2
   integer(c_int), parameter :: log_error = 3, log_warning = 4, log_notice = 5, log_info = 6
 
+  real(c_double), parameter :: rate_same = -1 !! for steps_per_second_max: as it is
+
   character(len=*), parameter :: metadata_type = 'heat-frame/1', service_version = 'heat-steer/1'
   character(len=*), parameter :: status_signature = &
     '-> u64 run, u64 step, f64 time, u32 rows, u32 columns, f64 diffusivity, bool paused, ' // &
@@ -73,6 +75,29 @@ module heat_interface
       type(heat_config), intent(in) :: config
       integer(c_int32_t), value :: uid
       character(kind=c_char), intent(out) :: text(*)
+    end subroutine
+    function heat_wait_for_name(broker, prefix) bind(c) result(status)
+      import
+      type(c_ptr), value :: broker
+      character(kind=c_char), intent(in) :: prefix(*)
+      integer(c_int) :: status
+    end function
+    function heat_broker_is_lost(broker, step, every_ns) bind(c) result(is_lost)
+      import
+      type(c_ptr), value :: broker
+      integer(c_int64_t), value :: step, every_ns
+      integer(c_int) :: is_lost
+    end function
+    subroutine heat_log_begin(config, state) bind(c)
+      import
+      type(heat_config), intent(in) :: config
+      type(heat_state), intent(in) :: state
+    end subroutine
+    subroutine heat_log_end(broker, config, state) bind(c)
+      import
+      type(c_ptr), value :: broker
+      type(heat_config), intent(in) :: config
+      type(heat_state), intent(in) :: state
     end subroutine
     subroutine heat_say(priority, text) bind(c)
       import

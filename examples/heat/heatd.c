@@ -51,6 +51,7 @@ struct daemon {
 	uint64_t second_step;
 	double steps_per_second;
 	bool is_stopping;
+	bool is_told; /* the log says already why it fails */
 };
 
 #define TRY(call)                         \
@@ -363,10 +364,12 @@ static ww_status run_parameters(void *context, ww_call *call)
 	TRY(refuse(daemon, call));
 	TRY(get_number(call, 0, &diffusivity));
 	TRY(get_number(call, 1, &rate));
+	if (rate == HEAT_RATE_SAME)
+		rate = daemon->state.steps_per_second_max;
 	if (!(diffusivity >= 1e-9 && diffusivity <= 1e9 && rate >= 0 && rate <= 1e9))
 		return ww_call_fail(call, WW_ERR_INVALID,
 			"the diffusivity is from 1e-9 to 1e9, and steps_per_second_max from 0 (as fast "
-			"as it can) to 1e9");
+			"as it can) to 1e9, or -1 (as it is)");
 	daemon->state.diffusivity = diffusivity;
 	daemon->state.steps_per_second_max = rate;
 	commit_same_field(daemon);
@@ -414,14 +417,10 @@ static void name_of(const struct daemon *daemon, const char *what, char *out_nam
 	snprintf(out_name, WW_NAME_BYTES, "%s/%s", daemon->config.name, what);
 }
 
-/*
- * One daemon for one name: the name of a memory which ends with the process that put it. The broker
- * learns of the end of a daemon that was killed soon after, so this waits for a while.
- */
+/* One daemon for one name: the name of a memory which ends with the process that put it. */
 static ww_status take_lock(struct daemon *daemon)
 {
 	char name[WW_NAME_BYTES];
-	uint64_t end_ns = heat_now_ns() + 3 * NS_PER_SECOND;
 	ww_status status;
 
 	name_of(daemon, "daemon", name);
@@ -431,13 +430,9 @@ static ww_status take_lock(struct daemon *daemon)
 	do {
 		status = ww_memory_put(daemon->lock, daemon->broker, name,
 			WW_PARAMS(struct ww_put_params, .life = WW_LIFE_OWNER), PATIENCE_NS, NULL);
-		if (status == WW_ERR_EXISTS)
-			heat_pause(10000000);
-	} while (status == WW_ERR_EXISTS && heat_now_ns() < end_ns);
-	if (status == WW_ERR_EXISTS)
-		heat_log(HEAT_LOG_ERROR,
-			"another daemon runs as %s: end it, or take another --name",
-			daemon->config.name);
+	} while (status == WW_ERR_EXISTS &&
+		heat_wait_for_name(daemon->broker, daemon->config.name) == 0);
+	daemon->is_told = status == WW_ERR_EXISTS;
 	return status;
 }
 
@@ -594,7 +589,7 @@ static const struct function {
 	{"source", "f64 x, f64 y, f64 radius, f64 temperature", run_source},
 	{"clear_sources", "", run_clear_sources},
 	{"reset", "", run_reset},
-	{"parameters", "f64 diffusivity, f64 steps_per_second_max = 0", run_parameters},
+	{"parameters", "f64 diffusivity, f64 steps_per_second_max = -1", run_parameters},
 	{"resolution", "u32 rows, u32 columns", run_resolution},
 	{"stop", "", run_stop},
 };
@@ -628,6 +623,7 @@ static ww_status open_all(struct daemon *daemon)
 
 	TRY(ww_device_open("host", &daemon->device));
 	TRY(ww_broker_open(&params, &daemon->broker));
+	heat_broker_is_lost(daemon->broker, 0, 0); /* which broker it is */
 	TRY(take_lock(daemon));
 	TRY(open_state(daemon));
 	TRY(open_channel(daemon));
@@ -735,7 +731,9 @@ static ww_status run(struct daemon *daemon)
 	daemon->second_step = daemon->state.step;
 	while (status == WW_OK && !daemon->is_stopping) {
 		signals = heat_signals();
-		if (signals & HEAT_SIGNAL_STOP)
+		daemon->is_told = heat_broker_is_lost(daemon->broker, daemon->state.step,
+			NS_PER_SECOND);
+		if (daemon->is_told || (signals & HEAT_SIGNAL_STOP))
 			break;
 		if (signals & HEAT_SIGNAL_RELOAD)
 			reload(daemon);
@@ -756,8 +754,10 @@ static ww_status drain(struct daemon *daemon)
 	ww_status status;
 
 	heat_notify("STOPPING=1");
-	heat_log(HEAT_LOG_NOTICE, "it ends at step %llu of simulation %016llx, which is kept",
-		(unsigned long long)daemon->state.step, (unsigned long long)daemon->state.run);
+	if (!daemon->is_told)
+		daemon->is_told = heat_broker_is_lost(daemon->broker, daemon->state.step, 0);
+	if (!daemon->is_told)
+		heat_log_end(daemon->broker, &daemon->config, &daemon->state);
 	daemon->is_stopping = true;
 	TRY(publish(daemon));
 	TRY(ww_service_drain(daemon->service));
@@ -769,10 +769,7 @@ static ww_status work(struct daemon *daemon)
 {
 	TRY(open_all(daemon));
 	daemon->started_ns = heat_real_ns();
-	heat_log(HEAT_LOG_NOTICE, "%s simulation %016llx at step %llu, %u rows, %u columns, as %s",
-		daemon->state.restarts ? "it continues" : "it begins",
-		(unsigned long long)daemon->state.run, (unsigned long long)daemon->state.step,
-		daemon->state.rows, daemon->state.columns, daemon->config.name);
+	heat_log_begin(&daemon->config, &daemon->state);
 	heat_notify("READY=1");
 	TRY(run(daemon));
 	return drain(daemon);
@@ -792,9 +789,9 @@ int main(int argc, char **argv)
 			"needs the one in Fortran");
 	heat_signals_start();
 	status = work(&daemon);
-	if (status != WW_OK)
+	if (status != WW_OK && !daemon.is_told)
 		heat_say(HEAT_LOG_ERROR,
 			status < 0 ? ww_error_last()->message : ww_status_text(status));
 	close_all(&daemon);
-	return status == WW_OK ? 0 : 1;
+	return status == WW_OK && !daemon.is_told ? 0 : 1;
 }

@@ -27,15 +27,14 @@ program heatd
   call open_all(stat)
   if (stat == ww_ok) then
     heat%started_ns = heat_real_ns()
-    call say(log_notice, trim(merge('it continues', 'it begins   ', &
-      heat%kept%state%restarts > 0)) // ' simulation ' // where_it_is())
+    call heat_log_begin(heat%config, heat%kept%state)
     call notify('READY=1')
     call run(stat)
   end if
   if (stat == ww_ok) call drain(stat)
-  if (stat /= ww_ok) call say(log_error, trim(message))
+  if (stat /= ww_ok .and. .not. heat%is_told) call say(log_error, trim(message))
   call close_all()
-  if (stat /= ww_ok) stop 1, quiet=.true.
+  if (stat /= ww_ok .or. heat%is_told) stop 1, quiet=.true.
 
 contains
   integer function command()
@@ -60,21 +59,6 @@ contains
     command = heat_command(int(command_argument_count() + 1, c_int), pointers, heat%config)
   end function
 
-  function where_it_is() result(text)
-    !! The simulation and its step, for the log.
-    character(len=:), allocatable :: text
-    character(len=200) :: line
-    integer :: i
-
-    write (line, '(z16.16, a, i0, 2(a, i0), 2a)') heat%kept%state%run, ' at step ', &
-      heat%kept%state%step, ', ', heat%kept%state%rows, ' rows, ', heat%kept%state%columns, &
-      ' columns, as ', ww_text(heat%config%name)
-    do i = 1, 16
-      if (line(i:i) >= 'A') line(i:i) = achar(iachar(line(i:i)) + 32)
-    end do
-    text = trim(line)
-  end function
-
   ! --- starting and ending ---
 
   function name_of(what) result(name)
@@ -93,31 +77,35 @@ contains
     else
       call heat%broker%open(ww_text(heat%config%broker), stat=stat, errmsg=message)
     end if
-    if (stat == ww_ok) call take_lock(stat)
+    if (stat /= ww_ok) return
+    call look_at_broker(0_c_int64_t) ! which one it is
+    call take_lock(stat)
     if (stat == ww_ok) call heat%kept%open(heat%config, heat%device, heat%broker, stat, message)
     if (stat == ww_ok) call open_channel(stat)
     if (stat == ww_ok) call open_service(stat)
   end subroutine
 
   subroutine take_lock(stat)
-    !! One daemon for one name: the name of a memory which ends with the process that put it. The
-    !! broker learns of the end of a daemon that was killed soon after, so this waits for a while.
+    !! One daemon for one name: the name of a memory which ends with the process that put it.
     integer, intent(out) :: stat
     type(ww_put_params) :: params
-    integer(c_int64_t) :: end_ns
 
-    end_ns = heat_now_ns() + 3 * second_ns
     call heat%lock%create(heat%device, 1_c_int64_t, ww_memory_host, stat, message)
     if (stat /= ww_ok) return
     params%life = ww_life_owner
     do
       call heat%lock%put(name_of('daemon'), params=params, broker=heat%broker, &
         timeout_ns=patience_ns, stat=stat, errmsg=message)
-      if (stat /= ww_err_exists .or. heat_now_ns() > end_ns) exit
-      call heat_pause(10000000_c_int64_t)
+      if (stat /= ww_err_exists) exit
+      heat%is_told = heat_wait_for_name(heat%broker%c_pointer(), heat%config%name) /= 0
+      if (heat%is_told) exit
     end do
-    if (stat == ww_err_exists) call say(log_error, 'another daemon runs as ' // &
-      ww_text(heat%config%name) // ': end it, or take another --name')
+  end subroutine
+
+  subroutine look_at_broker(every_ns)
+    !! Whether it is lost, and with it the simulation.
+    integer(c_int64_t), intent(in) :: every_ns
+    heat%is_told = heat_broker_is_lost(heat%broker%c_pointer(), heat%kept%state%step, every_ns) /= 0
   end subroutine
 
   subroutine open_channel(stat)
@@ -178,9 +166,11 @@ contains
     integer :: served
 
     call notify('STOPPING=1')
+    call heat%settle()
+    if (.not. heat%is_told) call look_at_broker(0_c_int64_t)
+    if (.not. heat%is_told) call heat_log_end(heat%broker%c_pointer(), heat%config, heat%kept%state)
     heat%is_stopping = .true.
     call heat%publish(stat, message)
-    call say(log_notice, 'it ends, and is kept: simulation ' // where_it_is())
     if (stat == ww_ok) call heat%service%drain(stat, message)
     if (stat /= ww_ok) return
     call heat%service%serve(second_ns, served, message)
@@ -202,7 +192,8 @@ contains
     stat = ww_ok
     do while (stat == ww_ok .and. .not. heat%is_stopping)
       signals = heat_signals()
-      if (iand(signals, signal_stop) /= 0) exit
+      call look_at_broker(second_ns)
+      if (heat%is_told .or. iand(signals, signal_stop) /= 0) exit
       if (iand(signals, signal_reload) /= 0) call reload()
       call heat_notify_alive()
       call heat%measure(heat_now_ns())

@@ -9,12 +9,15 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -79,12 +82,25 @@ void heat_store_magic(uint64_t *magic, uint64_t value)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Whether standard error is the stream that systemd has opened to its journal: systemd.exec(5). */
+static bool logs_to_journal(void)
+{
+	const char *journal = getenv("JOURNAL_STREAM");
+	struct stat file;
+	char stream[64];
+
+	if (!journal || fstat(STDERR_FILENO, &file) < 0)
+		return false;
+	snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)file.st_dev, (uintmax_t)file.st_ino);
+	return !strcmp(stream, journal);
+}
+
 void heat_say(int priority, const char *text)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "heatd: %s\n", text);
-	else
+	if (logs_to_journal())
 		fprintf(stderr, "<%d>%s\n", priority, text);
+	else
+		fprintf(stderr, "heatd: %s\n", text);
 }
 
 void heat_log(int priority, const char *format, ...)

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True  # the sources may be another user's
 
 import heat_case  # noqa: E402
 from heat_case import (  # noqa: E402
-    HEATD, HERE, IS_GPU, IS_LAST, IS_PAUSED, WARPWAY, Daemon, Watcher, expect, main, newest, path_of, run, start,
+    HEATD, HERE, IS_GPU, IS_LAST, IS_PAUSED, WARPWAY, WARPWAYD, Daemon, Watcher, expect, main, newest, path_of, run, start,
     wait_until, write)
 
 BACKEND = sys.argv[1] if len(sys.argv) > 1 else "cpu"
@@ -31,8 +31,11 @@ WRONG_FILES = [
     ("[heat]\nbackend = quick\n", 2, "write openmp or gpu"), ("[heat]\nrows = 20.5\n", 2, "a whole number"),
     ("[heat]\ngroup = no such group\n", 2, "groupadd"), ("[heat]\ndiffusivity = nan\n", 2, "a number from"),
     ("[heat]\nname =\n", 2, "needs a name"), ("[heat]\nname = " + "x" * 120 + "\n", 2, "more than"),
-    ("[heat]\nframes_per_second = -1\n", 2, "from 0 to"), ("[heat]\nrows = 300\nrows_max = 200\n", None, "lower one"),
-    ("[heat]\nname = " + "x" * 400 + "\n", None, "too long"), ("[other]\nrows = 20\n", 2, "in no section [heat]"),
+    ("[heat]\nframes_per_second = -1\n", 2, "from 0 to"), ("[heat]\nrows = 300\nrows_max = 200\n", 3, "lower one"),
+    ("[heat]\nname = " + "x" * 400 + "\n", None, "too long"), ("[other]\nrows = 20\n", 1, "there is no section [other]"),
+    ("[heat]\nrows = 20\n[heta]\n", 3, "there is [heat]"), ("[heat]\ngroup = 0\n", 2, "group 0 cannot be"),
+    ("[heat]\n\nname = a//b\n", 3, "one / between them"), ("[heat]\nname = ../heat\n", 2, "one / between them"),
+    ("[heat]\nbroker = here/broker.sock\n", 2, "no absolute path"), ("[heat]\n\noperators = 1\n", 3, "set group too"),
 ]
 
 
@@ -62,12 +65,12 @@ def command_line():
     done = run(HEATD, "--version")
     expect(re.fullmatch(r"heatd of Warpway \d+\.\d+\.\d+\n", done.stdout), str(done))
     for arguments, words in ((["--nonsense"], "nonsense"), (["word"], "unknown argument 'word'"),
-                             (["--set", "rows"], "KEY=VALUE"), (["--set", "rows=1"], "from 16"),
+                             (["--set", "rows"], "KEY=VALUE"), (["--set", "rows=1"], "from 16"), (["--set", "rows=600"], "rows is 600 and rows_max 512"),
                              (["--config", path_of("none")], "No such file"), (["--config"], "requires an argument")):
         done = run(HEATD, *arguments)
         expect(done.returncode == 2 and words in done.stderr and not done.stdout, f"{arguments}: {done}")
     done = run(HEATD, "--status", "--name", "nobody")
-    expect(done.returncode == 3 and "no daemon runs" in done.stderr, str(done))
+    expect(done.returncode == 3 and "no daemon runs as nobody" in done.stderr, str(done))
 
 
 def configuration_files():
@@ -118,6 +121,8 @@ def a_daemon_is_steered():
     one.call("reset")
     wait_until(lambda: newest("steer")["maximum"] == 0, "the reset in a frame")
     one.call("parameters", diffusivity=0.5)
+    wait_until(lambda: newest("steer")["diffusivity"] == 0.5, "the diffusivity in a frame")
+    expect(newest("steer")["steps_per_second_max"] == 2000, "a limit that was left out stays")
     expect(one.status()["diffusivity"] == 0.5 and one.status()["step"] == first["step"], str(one.status()))
     one.call("pause", paused=False)
     wait_until(lambda: one.status()["step"] > first["step"], "further steps")
@@ -137,7 +142,7 @@ def wrong_steering_is_refused():
             ("rows are from 16 to 64", "resolution", {"rows": 65, "columns": 20}),
             ("columns from 16 to 64", "resolution", {"rows": 20, "columns": 15}),
             ("diffusivity is from", "parameters", {"diffusivity": 0}),
-            ("steps_per_second_max", "parameters", {"diffusivity": 1, "steps_per_second_max": -1})):
+            ("steps_per_second_max", "parameters", {"diffusivity": 1, "steps_per_second_max": -2})):
         one.refuses(words, function, **arguments)
     expect(newest("wrong")["maximum"] == 0, "something was changed")
     expect(one.end() == 0, one.said())
@@ -260,7 +265,9 @@ def a_drain_has_a_last_frame():
         expect(watcher.line() == "end", "the end was not told")
         counts = watcher.stop()
         expect(counts["flags"] & IS_LAST and counts["step"] >= step, str(counts))
-    expect("it ends" in one.said(), one.said())
+    expect(re.search(r"the daemon ends at step \d+ of simulation \w+, which is kept", one.said()), one.said())
+    done = run(HEATD, "--status", "--name", "drain")
+    expect(done.returncode == 3 and "drain/state keeps a simulation: start heatd" in done.stderr, str(done))
     one.start()
     expect(one.status()["step"] >= counts["step"], "it goes on from an earlier step")
     one.call("stop")
@@ -272,12 +279,15 @@ def a_reload_changes_what_can_change():
     one = daemon("reload", f"--config={path}")
     expect(one.status()["diffusivity"] == 0.2, str(one.status()))
     one.call("parameters", diffusivity=0.3, steps_per_second_max=50)
-    write("reload.conf", "[heat]\nsteps_per_second_max = 50\ndiffusivity = 0.2\nframes_per_second = 30\nrows_max = 600\n")
+    write("reload.conf", "[heat]\nsteps_per_second_max = 50\ndiffusivity = 0.2\nframes_per_second = 30\nrows_max = 600\n"
+          "rows = 100\n")
     one.process.send_signal(signal.SIGHUP)
     wait_until(lambda: "read again" in one.said(), "the reload")
     expect("frames_per_second has changed" in one.said() and "rows_max has changed in the file: it needs a restart" in
            one.said(), one.said())
-    expect(one.status()["diffusivity"] == 0.3, "steering was undone")
+    expect("rows has changed in the file: it holds for the next new simulation (heatd --new); now: warpway call "
+           "reload/steer resolution" in one.said(), one.said())
+    expect(one.status()["diffusivity"] == 0.3 and one.status()["rows"] == 32, "steering was undone")
     write("reload.conf", "[heat]\ndiffusivity = 0.7\n")
     one.process.send_signal(signal.SIGHUP)
     wait_until(lambda: one.status()["diffusivity"] == 0.7, "the diffusivity")
@@ -288,11 +298,55 @@ def a_reload_changes_what_can_change():
     expect(one.end() == 0, one.said())
 
 
+def a_kept_simulation_keeps_its_values():
+    one = daemon("keeps", "--set=diffusivity=0.1")
+    one.call("pause", paused=True)
+    expect(one.end() == 0 and "the kept simulation" not in one.said(), one.said())
+    expect(all(line.startswith("heatd: ") for line in one.said().splitlines()), one.said())
+    one.settings += ["--set=rows=20", "--set=diffusivity=0.2"]
+    one.start()
+    wait_until(lambda: one.said().count("for a new one") == 2, "what differs")
+    expect(", which is paused, as keeps\n" in one.said(), one.said())
+    said = re.findall("the kept simulation has (.*) is for a new one", one.said())
+    expect(said == ["rows = 32; rows = 20 of the configuration", "diffusivity = 0.1; diffusivity = 0.2 of the "
+                    "configuration"], one.said())
+    expect(one.status()["rows"] == 32 and one.end() == 0, one.said())
+
+
+def stop_broker(address):
+    done = run(WARPWAY, "serve", "--stop", "--force", env={"WARPWAY_BROKER": address})
+    expect(done.returncode == 0, str(done))
+
+
+def the_loss_of_the_simulation_is_told():
+    """It is in the broker. Each daemon here has a broker of its own, which ends, or is replaced by another one."""
+    for name, is_replaced, is_stopped in (("gone", False, False), ("stopped", False, True), ("replaced", True, False)):
+        address = path_of(name + ".sock")
+        broker = start(WARPWAYD, "--socket", address)
+        wait_until(lambda: os.path.exists(address), "a broker")
+        one = daemon(name, broker=address) if not GPU else Daemon(name, broker=address, backend="gpu")
+        stop_broker(address)
+        broker.wait()
+        if is_replaced:
+            start(WARPWAYD, "--socket", address)
+        if is_stopped:
+            one.process.send_signal(signal.SIGTERM)
+        expect(one.process.wait(timeout=heat_case.LIMIT_S) == 1, one.said())
+        told = re.search(r"the broker at (.*) has ended; the simulation \(step \d+\) is not kept there any more", one.said())
+        expect(told and told[1] == address and "which is kept" not in one.said(), one.said())
+        if is_replaced:
+            stop_broker(address)
+    one = daemon("removed")
+    expect(run(WARPWAY, "rm", "removed/state").returncode == 0, "the state is not removed")
+    expect(one.end() == 0 and "which is not kept" in one.said(), one.said())
+
+
 def one_daemon_for_a_name():
     one = daemon("one")
     second = run(HEATD, *one.settings)
-    expect(second.returncode == 1 and "another daemon runs as one" in second.stderr, str(second))
-    expect(str(one.process.pid) in second.stderr, second.stderr)
+    expect(second.returncode == 1 and "runs as one" in second.stderr, str(second))
+    expect(re.fullmatch(rf"heatd: another daemon, process {one.process.pid} of \S+, runs as one: end it \(warpway call "
+                        r"one/steer stop\), or take another --name\n", second.stderr), second.stderr)
     expect(one.status()["pid"] == one.process.pid and newest("one")["pid"] == one.process.pid, "it was replaced")
     expect(one.end() == 0, one.said())
 
@@ -302,7 +356,10 @@ def systemd_is_told():
         told.bind(path_of("notify"))
         told.settimeout(heat_case.LIMIT_S)
         path = write("notify.conf", "[heat]\n")
-        one = daemon("notify", f"--config={path}", env={"NOTIFY_SOCKET": path_of("notify"), "WATCHDOG_USEC": "200000"})
+        journal = os.stat(write("notify.log", ""))
+        one = daemon("notify", f"--config={path}", env={
+            "NOTIFY_SOCKET": path_of("notify"), "WATCHDOG_USEC": "200000",
+            "JOURNAL_STREAM": f"{journal.st_dev}:{journal.st_ino}"})
         begin = [told.recv(1000).decode() for _ in range(6)]
         expect(begin[0] == "READY=1" and set(begin[1:]) == {"WATCHDOG=1"}, str(begin))
         one.process.send_signal(signal.SIGHUP)
@@ -313,7 +370,7 @@ def systemd_is_told():
         expect(one.end() == 0, one.said())
         while heard[-1:] != ["STOPPING=1"]:
             heard.append(told.recv(1000).decode())
-    expect(re.search(r"(?m)^<5>it begins simulation", one.said()) and
+    expect(re.search(r"(?m)^<5>the daemon begins simulation", one.said()) and
            all(re.match(r"<[3-6]>", line) for line in one.said().splitlines()), one.said())
 
 
@@ -345,7 +402,7 @@ def a_kernel_server_may_end():
     wait_until(lambda: newest("server")["step"] > 0, "the first steps")
     one.call("source", x=0.5, y=0.5, radius=0.2, temperature=90)
     for count in range(1, 4):
-        wait_until(lambda: one.said().count("it computes by") == count, "that it has found the server")
+        wait_until(lambda: one.said().count("the daemon computes by") == count, "that it has found the server")
         before = newest("server")
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: one.said().count("is lost") == count, "the loss")
@@ -362,7 +419,8 @@ def a_kernel_server_may_end():
 CASES = [command_line, configuration_files, frames_are_whole_for_several, a_daemon_is_steered, wrong_steering_is_refused,
          numbers_are_those_of_the_equation, status_is_told, a_killed_daemon_is_continued, a_new_simulation_is_another_one,
          a_kept_field_fits_into_other_limits, a_drain_has_a_last_frame, a_reload_changes_what_can_change,
-         one_daemon_for_a_name, systemd_is_told, systemd_accepts_the_unit, a_kernel_server_may_end]
+         a_kept_simulation_keeps_its_values, the_loss_of_the_simulation_is_told, one_daemon_for_a_name,
+         systemd_is_told, systemd_accepts_the_unit, a_kernel_server_may_end]
 if GPU:  # what has nothing to do with where it computes is tested once
     CASES = [case for case in CASES if case not in (command_line, configuration_files, systemd_accepts_the_unit)]
 main([case for case in CASES if os.environ.get("HEAT_ONLY", "") in case.__name__])
