@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import grp
 import os
 import pwd
 import struct
@@ -247,7 +248,8 @@ class Model:
             self._note(f"{self.program} (process {header.pid}) has begun a new simulation.")
         elif before and header.pid != before.pid:
             self.gap = header.step - before.step
-            where = f"{self.gap:,} steps after" if self.gap >= 0 else f"{-self.gap:,} steps before"
+            steps = f"{abs(self.gap):,} step{'' if abs(self.gap) == 1 else 's'}"
+            where = f"{steps} {'after' if self.gap >= 0 else 'before'}"
             self._note(
                 f"{self.program} (process {header.pid}) continues the same simulation at step {header.step:,}, "
                 f"{where} the last frame that was shown."
@@ -307,9 +309,21 @@ class Model:
         if isinstance(error, warpway.LimitReached):
             self.state, self._error = "full", self._who_is_there(error)
         elif isinstance(error, warpway.AccessDenied):
-            self.state, self._error = "refused", f"{user_name(os.geteuid())} may not watch {self.name}: {error}"
+            self.state, self._error = "refused", self._who_may(error)
         else:
             self.state, self._error = "failed", f"{self.name} cannot be watched: {error}"
+
+    def _who_may(self, error: warpway.Error) -> str:
+        """One sentence about who may watch, by names."""
+        said = f"{user_name(os.geteuid())} may not watch {self.name}"
+        try:
+            info = (self._broker or warpway.Broker()).stat(self.name)
+        except warpway.Error:
+            return f"{said}: {error}"
+        owner = user_name(info.uid)
+        if info.mode & 0o040:
+            return f"{said}: only members of group {group_name(info.gid)} and user {owner} may."
+        return f"{said}: only user {owner} may."
 
     def _who_is_there(self, error: warpway.Error) -> str:
         """One sentence about who holds the places."""
@@ -346,6 +360,13 @@ def user_name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"user {uid}"
+
+
+def group_name(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)
 
 
 def clock(when: float) -> str:

@@ -64,8 +64,8 @@ class Steering:
     def reset(self) -> None:
         self._call("reset")
 
-    def parameters(self, diffusivity: float, steps_per_second_max: float = 0.0) -> None:
-        """0: as many steps as it can. Of several calls that wait, the last one is made."""
+    def parameters(self, diffusivity: float, steps_per_second_max: float = -1.0) -> None:
+        """0: as many steps as it can; -1: as it is. Of several calls that wait, the last one is made."""
         self._call("parameters", float(diffusivity), float(steps_per_second_max))
 
     def resolution(self, rows: int, columns: int) -> None:

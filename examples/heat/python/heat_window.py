@@ -28,7 +28,15 @@ import numpy as np
 from matplotlib.backends.backend_tkagg import FigureCanvasTkAgg
 from matplotlib.figure import Figure
 
-import warpway
+try:
+    import warpway
+except ModuleNotFoundError as error:
+    if error.name != "warpway":
+        raise
+    sys.exit(
+        "heat_window.py: Python has no package warpway: export PYTHONPATH=BUILD/bindings/python with BUILD for the build "
+        f"folder, or `pip install .` in the folder of the sources. This is the Python of {sys.executable}."
+    )
 from heat_model import Model, Picture, call_process
 from heat_steering import Steering
 

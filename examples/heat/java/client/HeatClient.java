@@ -128,7 +128,7 @@ public final class HeatClient {
 				"--clear", new Action(0, none -> steering.clearSources()),
 				"--reset", new Action(0, none -> steering.reset()),
 				"--parameters", new Action(1, 2, value ->
-						steering.parameters(value[0], value.length > 1 ? value[1] : 0)),
+						steering.parameters(value[0], value.length > 1 ? value[1] : -1)),
 				"--resolution", new Action(2, value ->
 						steering.resolution((int) value[0], (int) value[1])),
 				"--stop", new Action(0, none -> steering.stop()));

@@ -148,7 +148,7 @@ public final class Steering implements AutoCloseable {
 	 * Sets the material and the speed.
 	 *
 	 * @param diffusivity of the material
-	 * @param stepsPerSecondMax 0: as fast as the daemon can
+	 * @param stepsPerSecondMax 0: as fast as the daemon can; -1: as it is
 	 * @return completed when it is done
 	 */
 	public CompletableFuture<Void> parameters(double diffusivity, double stepsPerSecondMax) {

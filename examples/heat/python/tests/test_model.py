@@ -221,6 +221,9 @@ def test_calls_are_made_in_order(heatd, steering):
     assert (status.paused, status.diffusivity, status.rows, status.columns) == (True, 0.4, 48, 64)
     header = wait_until(lambda: _if(heatd.header(), lambda h: h.source_x), "a frame with the source")
     assert (header.source_x, header.source_y, header.steps_per_second_max) == (0.5, 0.25, 100.0)
+    steering.parameters(0.5)
+    header = wait_until(lambda: _if(heatd.header(), lambda h: h.diffusivity == 0.5), "the diffusivity in a frame")
+    assert header.steps_per_second_max == 100.0, "a limit that is left out stays"
     assert steering.take_answers() == []
 
 

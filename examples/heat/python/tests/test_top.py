@@ -135,6 +135,9 @@ def test_source_by_keys(heatd, terminal):
     assert header.maximum == 100
     wait_until(lambda: "@" in shown.text(), shown.text)
     shown.keys("c", "z")
+    shown.wait_text("Set all cells to 0, for everybody? y or n")
+    assert heatd.header().maximum > 0, "it asks first"
+    shown.keys("y")
     wait_until(lambda: heatd.header().maximum == 0, "all is cold, and stays so")
     wait_until(lambda: "@" not in shown.text(), shown.text)
 
@@ -149,8 +152,11 @@ def test_stop_asks(heatd, terminal):
     shown.wait_text("computes.")
     shown.keys("s")
     shown.wait_text("Stop the daemon, for everybody? y or n")
-    shown.keys("n", "Space")
+    shown.keys("s")
+    shown.wait_text("Not stopped.")
+    shown.keys("Space")
     shown.wait_text("is paused.")
+    shown.wait_text("space go on")
     assert heatd.process.poll() is None
     shown.keys("s", "y")
     assert heatd.process.wait(LIMIT_S) == 0
@@ -263,9 +269,43 @@ def test_once_as_json(heatd):
 def test_once_without_a_daemon(heatd):
     done = run_once(heatd, "--wait", "0")
     assert done.returncode == 3 and done.stdout == ""
-    assert done.stderr == f"heat-top: There is no {heatd.name}/field yet.\n"
+    assert done.stderr == f"heat-top: There is no {heatd.name}/field yet. Start heatd.\n"
     done = run_once(heatd, "--json", "--wait", "0")
     assert done.returncode == 3 and json.loads(done.stdout)["state"] == "waiting"
+
+
+def test_help(heatd, terminal):
+    heatd.start("rows=64", "columns=64", "steps_per_second_max=500")
+    shown = terminal(term="vt100")
+    shown.wait_text("computes.")
+    shown.resize(70, 16)
+    wait_until(lambda: "? keys" in shown.text() and "d D radius" in shown.text(), shown.text)
+    shown.keys("?")
+    shown.wait_text("set all cells to 0 degrees; it asks first")
+    assert "leave heat-top; the daemon goes on" in shown.text() and "Any key goes back." in shown.text()
+    shown.keys("z")
+    shown.wait_text("computes.")
+    assert "everybody?" not in shown.text(), "that key was for going back"
+    done = run_once(heatd, "--help")
+    assert done.returncode == 0 and "pause, and go on" in done.stdout and "no daemon runs" in done.stdout
+
+
+def test_output_that_nobody_reads(heatd):
+    heatd.start("rows=32", "columns=32", "steps_per_second_max=500")
+    command = [sys.executable, "-B", str(FOLDER / "heat-top"), "--name", heatd.name, "--once", "--json"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_without_the_package(tmp_path):
+    """-I: neither PYTHONPATH nor this user's packages; -S: nor those of the machine."""
+    command = [sys.executable, "-B", "-S", "-I", str(FOLDER / "heat-top"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, cwd=tmp_path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "Python has no package warpway: export PYTHONPATH=" in done.stderr and sys.executable in done.stderr
 
 
 def test_wrong_use(heatd):
