@@ -465,8 +465,10 @@ static void registry_close_items(struct registry *registry)
 		last_will_close(registry, object);
 	}
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
-		if (!hold->holder)
-			expiry_stop(&hold->expiry);
+		if (hold->holder)
+			continue;
+		expiry_stop(&hold->expiry);
+		free(hold->delivery);
 	}
 }
 
