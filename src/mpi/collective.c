@@ -327,12 +327,17 @@ static bool is_divided(const struct task *task)
 	return task->round.members > 2 && bytes >= DIVIDED_BYTES;
 }
 
+/* What a member gave, mapped here. */
+struct mapped {
+	ww_memory *slice;
+};
+
 /* An MPI_Allreduce() whose parts are combined each by one member. */
 struct division {
 	const struct blocks *blocks; /* the buffer that gets the result */
 	int ordinal;                 /* the device that it is on */
 	MPI_Count size;              /* of an element */
-	ww_memory **slices;          /* what each member gave, mapped here */
+	struct mapped *given;        /* what each member gave */
 };
 
 /* The part of a member: elements of the result. */
@@ -366,12 +371,13 @@ static void combine_part(struct task *task, const struct division *division)
 
 	if (task->code != MPI_SUCCESS)
 		return;
-	own = part_at(task, division, ww_memory_pointer(division->slices[self]), self);
+	own = part_at(task, division, ww_memory_pointer(division->given[self].slice), self);
 	for (int i = 1; i < members && task->code == MPI_SUCCESS; i++) {
 		int member = (self + i) % members;
 		char text[200];
 		int error = ww_mpi_reduce_run(task->reduction, division->ordinal, own, own,
-			part_at(task, division, ww_memory_pointer(division->slices[member]), self),
+			part_at(task, division, ww_memory_pointer(division->given[member].slice),
+				self),
 			(size_t)part_count(task, division, self));
 
 		if (error)
@@ -383,7 +389,7 @@ static void combine_part(struct task *task, const struct division *division)
 /* Copies the part that a member has combined to the result. */
 static void take_combined(struct task *task, const struct division *division, int member)
 {
-	const void *from = ww_memory_pointer(division->slices[member]);
+	const void *from = ww_memory_pointer(division->given[member].slice);
 	MPI_Count count = part_count(task, division, member);
 	struct ww_mpi_buffer buffer;
 	struct ww_mpi_memory memory;
@@ -411,22 +417,26 @@ static void combine_divided(struct task *task, const struct blocks *blocks)
 		.blocks = blocks,
 		.ordinal = task->take_ordinal,
 		.size = task->given.bytes / blocks->count,
-		.slices = calloc((size_t)members, sizeof(*division.slices)),
+		.given = calloc((size_t)members, sizeof(*division.given)),
 	};
 	int failed;
 
-	fail(task, self, division.slices ? NULL : "out of memory");
+	if (!division.given) {
+		fail(task, self, "out of memory");
+		ww_mpi_round_meet(&task->round, false);
+		return;
+	}
 	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
-		division.slices[i] = map_given(task, i, division.ordinal, task->given.bytes);
+		division.given[i].slice = map_given(task, i, division.ordinal, task->given.bytes);
 	combine_part(task, &division);
 	failed = ww_mpi_round_meet(&task->round, task->code == MPI_SUCCESS);
 	if (failed >= 0 && task->code == MPI_SUCCESS)
 		fail(task, failed, "it has failed to combine its part, or has ended");
 	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
 		take_combined(task, &division, (self + i) % members);
-	for (int i = 0; i < members && division.slices; i++)
-		ww_memory_unref(division.slices[i]);
-	free(division.slices);
+	for (int i = 0; i < members; i++)
+		ww_memory_unref(division.given[i].slice);
+	free(division.given);
 }
 
 static bool finish_task(struct task *task, int *code)
@@ -646,7 +656,8 @@ bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_co
 		takers = find_parts(&give, task.round.self, parts);
 	is_direct = agree(&task, parts && !is_empty(&give) ? &give : NULL, takers ? takers : 1,
 		is_empty(&take) ? NULL : &take);
-	if (is_direct) {
+	/* Without parts this rank has said no. */
+	if (is_direct && parts) {
 		take_parts(&task, parts, parts + give.blocks, &take);
 		if (task.slice && !takers)
 			ww_mpi_direct_take_back(&task.given.token);
