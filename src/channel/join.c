@@ -355,7 +355,8 @@ ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
 		status = get(&joining, broker, name, out_channel);
 	for (int i = 1; i < JOIN_TRIES && status == WW_ERR_NOT_FOUND && timeout_ns; i++) {
 		joining.timeout_ns = ww_clock_left_ns(deadline_ns);
-		status = get(&joining, broker, name, out_channel);
+		status = joining.timeout_ns ? get(&joining, broker, name, out_channel)
+					    : WW_TIMED_OUT;
 	}
 	return ww_call_limit_end(&limit, status);
 }
