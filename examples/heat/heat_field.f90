@@ -2,7 +2,7 @@
 module heat_field
   !! What the daemon in Fortran computes on the CPU, in the threads of OpenMP.
   !!
-  !! A field has the shape [columns, rows], so that it lies in memory as C's [rows][columns].
+  !! A field has the shape [columns, rows], which in memory is the same as [rows][columns] in C.
   use, intrinsic :: iso_c_binding
   use heat_interface, only: heat_source, heat_metadata
   implicit none

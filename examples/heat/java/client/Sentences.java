@@ -39,7 +39,7 @@ final class Sentences {
 		return Character.toUpperCase(said.charAt(0)) + said.substring(1) + (isEnded ? "" : ".");
 	}
 
-	/** Says who has all places of a channel. */
+	/** A sentence that names the processes that have all places of a channel. */
 	static String full(Device device, Broker broker, String name) throws InterruptedException {
 		try (Observer observer = Observer.get(device, broker, name, LIMIT)) {
 			ChannelInfo info = observer.info();
