@@ -281,10 +281,11 @@ static int take_value(void *context, const char *section, const char *key, const
 	return set_at_line(&reading->config, key, value, reading->line, reading->error) == 0;
 }
 
-static int line_of(const char *key)
+/* @offset: of a member of struct heat_config */
+static int line_of(size_t offset)
 {
 	for (size_t i = 0; i < RULES; i++) {
-		if (!strcmp(rules[i].key, key))
+		if (rules[i].offset == offset)
 			return mentions[i].line;
 	}
 	return 0;
@@ -293,8 +294,8 @@ static int line_of(const char *key)
 /* @out_line: of the later one of two keys; 0: no line of the file */
 static int check_together(const struct heat_config *config, int *out_line, char *out_error)
 {
-	const char *key = "rows";
-	const char *other = "rows_max";
+	size_t key = offsetof(struct heat_config, rows);
+	size_t other = offsetof(struct heat_config, rows_max);
 	int failed = 0;
 
 	if (config->rows > config->rows_max) {
@@ -302,13 +303,13 @@ static int check_together(const struct heat_config *config, int *out_line, char 
 			"rows is %u and rows_max %u: lower one or raise the other", config->rows,
 			config->rows_max);
 	} else if (config->columns > config->columns_max) {
-		key = "columns";
-		other = "columns_max";
+		key = offsetof(struct heat_config, columns);
+		other = offsetof(struct heat_config, columns_max);
 		failed = complain(out_error,
 			"columns is %u and columns_max %u: lower one or raise the other",
 			config->columns, config->columns_max);
 	} else if (config->operators[0] && !config->group[0]) {
-		key = other = "operators";
+		key = other = offsetof(struct heat_config, operators);
 		failed = complain(out_error,
 			"operators is set, and group is not: only members of group can steer, so "
 			"set group too");
