@@ -297,16 +297,22 @@ def stat_tells_all():
 
 
 def a_consumer_that_is_stuck_is_evicted():
-    producer = producer_of("stuck", "--slots", "2", "--bytes", "8", "--evict-after", "0.01")
+    """It holds a frame before the producer gets the next ones, and does not give it back."""
+    producer = start(*PUB, "--slots", "2", "--bytes", "8", "--evict-after", "0.01", "stuck", "-", stdin=subprocess.PIPE)
+    line_of(producer)
     stuck = joined(*SUB, "--rate", "0.001", "stuck")
-    published = 0
+    producer.stdin.write(bytes(8))
+    producer.stdin.flush()
+    while spoken("channel", "stat", "stuck")["consumers"][0]["held"] != 1:
+        expect(producer.poll() is None and stuck.poll() is None, "one ended")
+    producer.stdin.write(bytes(8 * 100))
+    producer.stdin.flush()
     while True:
         told = spoken("channel", "stat", "stuck")
-        is_evicted = [consumer["state"] for consumer in told["consumers"]] == ["evicted"]
-        if published and told["published"] > published: # the frames go on
-            break
-        published = told["published"] if is_evicted else 0
         expect(producer.poll() is None and stuck.poll() is None, "one ended")
+        if told["published"] == 101:
+            break
+    expect([consumer["state"] for consumer in told["consumers"]] == ["evicted"], str(told))
     end(stuck)
     end(producer)
 
