@@ -73,6 +73,37 @@ CASE(channel_killed_consumer_releases, NEEDS_VALUES)
 	end_case();
 }
 
+/*
+ * Consumers that joined and were killed before the producer looked take up places until it has
+ * learned of them by its next frames, and no longer.
+ */
+CASE(channel_killed_unknown_consumers_free_places, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumers[2];
+	struct child late;
+
+	start_pair(&producer, &consumers[0], "consumers=2");
+	channel_start(&late, NULL);
+	for (int i = 0; i < 3; i++) {
+		channel_start(&consumers[1], NULL);
+		agent_must(&consumers[1], WW_OK, "join c");
+		child_kill(&consumers[0]);
+		child_kill(&consumers[1]);
+		agent_must(&late, WW_ERR_LIMIT, "join c");
+		agent_must(&producer, WW_OK, "send 2");
+		channel_start(&consumers[0], NULL);
+		agent_must(&consumers[0], WW_OK, "join c");
+	}
+	agent_must(&late, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&late, WW_OK, "take 1");
+	agent_end(&late);
+	agent_end(&consumers[0]);
+	agent_end(&producer);
+	end_case();
+}
+
 /* A frame whose work never ran is lost, and the consumer's stream goes on. */
 CASE(channel_unfinished_frame_is_lost, NEEDS_VALUES)
 {

@@ -250,6 +250,7 @@ void request_let_go(struct peer *peer, struct hold *hold)
 	uint8_t id[WW_WIRE_ID_BYTES];
 
 	memcpy(id, object_record(registry, hold_object(registry, hold))->id, sizeof(id));
+	object_end_known(registry, hold_object(registry, hold), peer->holder);
 	hold_drop(registry, hold);
 	other = object_find_id(registry,
 		id); /* another object of that id may have been put since */

@@ -201,14 +201,14 @@ static void member_given_up(void **state)
 
 /*
  * One that has ended before the owner of the outer object had it: it remains for a time, or until
- * the outer one ends.
+ * the outer one ends, or until the owner has had it.
  */
 static void member_lingers(void **state)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
 
-	for (int how = 0; how < 3; how++) {
+	for (int how = 0; how < 4; how++) {
 		struct holder *owner = add_holder(fixture, 2, 8);
 		struct process process;
 		struct holder *creator;
@@ -237,6 +237,13 @@ static void member_lingers(void **state)
 			assert_int_equal(hold_take(registry, owner, object, 1), WW_OK);
 			object_end(registry, find(fixture, PAGE_NUMBER), WW_WIRE_WHAT_REMOVED);
 			must_count(fixture, 2, 1, 2, 2);
+		} else if (how == 2) {
+			assert_int_equal(hold_take(registry, owner, object, 1), WW_OK);
+			object_end_known(registry, object, NULL); /* somebody else */
+			must_count(fixture, 2, 1, 2, 5);
+			object_end_known(registry, object, owner);
+			must_count(fixture, 2, 1, 2, 3);
+			hold_drop(registry, hold_find(registry, owner, object));
 		} else {
 			assert_int_equal(object_set_end(registry, object, ww_clock_now_ns(), 1),
 				WW_OK);

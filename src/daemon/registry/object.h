@@ -248,6 +248,13 @@ void object_end_kept(struct registry *registry, struct object *object);
 void object_linger(struct registry *registry, struct object *object);
 
 /*
+ * The creator of the outer object releases an object. If that lingers only so that its creator's
+ * end becomes known, ends it.
+ */
+void object_end_known(struct registry *registry, struct object *object,
+	const struct holder *knower);
+
+/*
  * The creator of an object with a last will has released it, so the last will is over. Ends the
  * object, unless it has ended. But one that was put to stay lingers as its creator left it.
  */

@@ -280,6 +280,15 @@ void object_linger(struct registry *registry, struct object *object)
 		object_report_left(registry, object);
 }
 
+void object_end_known(struct registry *registry, struct object *object, const struct holder *knower)
+{
+	const struct object *outer = object_find_counting(registry, object);
+
+	if (outer && outer->creator == knower && object_is_lingering(registry, object) &&
+		!object_stays(registry, object))
+		object_end(registry, object, WW_WIRE_WHAT_GONE);
+}
+
 /* The object stays without its creator. */
 static void object_close_last_will(struct registry *registry, struct object *object)
 {
