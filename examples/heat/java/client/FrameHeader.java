@@ -36,7 +36,7 @@ public record FrameHeader(long run, long step, double time, double diffusivity,
 	private static final int PAUSED = 1, LAST = 2, ON_GPU = 4;
 
 	/** Reads the metadata of a frame; null: there is too little of it. */
-	static FrameHeader of(byte[] metadata) {
+	public static FrameHeader of(byte[] metadata) {
 		if (metadata.length < BYTES) {
 			return null;
 		}
