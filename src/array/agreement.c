@@ -49,3 +49,17 @@ ww_status ww_array_agree(const char *owner, const struct ww_array *found,
 	return ww_fail(WW_ERR_MISMATCH, "the frames of the %s are %s, and %s was asked for", owner,
 		theirs, ours);
 }
+
+ww_status ww_array_check_frames(const struct ww_array *array, uint64_t slot_bytes)
+{
+	if (!array)
+		return WW_OK;
+	ww_try(ww_array_check(array, slot_bytes));
+	if (array->offset != 0 || !ww_array_is_contiguous(array))
+		return ww_fail(WW_ERR_INVALID,
+			"an array cannot describe frames: it begins %" PRIu64
+			" bytes behind the slot's first, or is not in C order without gaps; give "
+			"ww_array_set() no strides and no offset",
+			array->offset);
+	return WW_OK;
+}

@@ -17,4 +17,13 @@
 ww_status ww_array_agree(const char *owner, const struct ww_array *found,
 	const struct ww_array *wanted);
 
+/*
+ * Whether an array can describe frames: it begins with the slot, is in C order without gaps, and
+ * fits into the slot.
+ * @array:  NULL: bytes
+ *
+ * Return: WW_OK; WW_ERR_INVALID; WW_ERR_OVERFLOW.
+ */
+ww_status ww_array_check_frames(const struct ww_array *array, uint64_t slot_bytes);
+
 #endif

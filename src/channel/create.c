@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "array/agreement.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -105,8 +106,7 @@ static ww_status check_params(const struct ww_channel_params *params)
 			WW_CHANNEL_METADATA_TYPE_BYTES);
 	if (params->reserved)
 		return ww_fail(WW_ERR_INVALID, "ww_channel_params.reserved is not 0");
-	if (params->array)
-		ww_try(ww_array_check(params->array, params->slot_bytes));
+	ww_try(ww_array_check_frames(params->array, params->slot_bytes));
 	return check_counts(params);
 }
 

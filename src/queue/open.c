@@ -96,7 +96,7 @@ static ww_status check_params(const struct ww_work_queue_params *params)
 		return ww_fail(WW_ERR_INVALID,
 			"ww_work_queue_params.metadata_type is not ended by a zero within %d bytes",
 			WW_WORK_QUEUE_METADATA_TYPE_BYTES);
-	return params->array ? ww_array_check(params->array, params->slot_bytes) : WW_OK;
+	return ww_array_check_frames(params->array, params->slot_bytes);
 }
 
 static ww_status set_form(const struct ww_work_queue_params *params,

@@ -549,6 +549,25 @@ CASE(channel_frame_has_the_bytes_of_the_array, CHANNELS)
 	channel_end(producer, NULL);
 }
 
+/* A frame has no strides of its own, so an array in another order, or behind an offset, is none. */
+CASE(channel_array_in_another_order, CHANNELS)
+{
+	const int64_t shape[] = {2, 3};
+	const int64_t columns_first[] = {4, 8};
+	struct ww_array array;
+	ww_channel *producer;
+
+	scene_begin();
+	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, columns_first, 0));
+	for (int i = 0; i < 2; i++) {
+		MUST_REFUSE(WW_ERR_INVALID, "C order",
+			ww_channel_create(scene.device, scene.broker, "c",
+				CHANNEL(.slot_bytes = 100, .array = &array), NULL, &producer));
+		MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 2, shape, NULL, 4));
+	}
+	scene_end();
+}
+
 /* --- streams --- */
 
 CASE(channel_stream_orders, CHANNEL_STREAMS)

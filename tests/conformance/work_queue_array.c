@@ -56,11 +56,15 @@ CASE(work_queue_agrees_on_frames, QUEUES)
 	const struct ww_array others = floats(17);
 	const struct ww_array large = floats(SLOT_BYTES);
 	struct ww_work_queue_info info;
+	struct ww_array reversed = ours;
 	ww_work_queue *queue;
 	ww_work_queue *member;
 
+	reversed.strides[0] = -reversed.strides[0];
+	reversed.offset = 60;
 	scene_begin();
 	MUST_STATUS(WW_ERR_MISMATCH, queue_create(&large, &queue));
+	MUST_REFUSE(WW_ERR_INVALID, "C order", queue_create(&reversed, &queue));
 	MUST_OK(queue_create(&ours, &queue));
 	MUST_REFUSE(WW_ERR_MISMATCH, "are float32 [16], and float32 [17]",
 		queue_get(WW_WORK_QUEUE_CONSUMER, &others, &member));
