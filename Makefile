@@ -119,6 +119,10 @@ heat-soak: build ## the heat sample in use, in short; FRAMES=52000 UIS=20 KILLS=
 		[ ! -x $(BUILD)/examples/heat/$$name ] || HEATD=$(BUILD)/examples/heat/$$name $(HEAT) \
 			examples/heat/tests/heat_soak.py --frames $(FRAMES) --uis $(UIS) --kills $(KILLS) $(if $(SEED),--seed $(SEED)) || exit 1; \
 	done
+# The client in Java, if it was built.
+HEAT_JARS = $(BUILD)/examples/heat/java/heat-client.jar:$(BUILD)/bindings/java/warpway.jar
+heat-soak: export HEAT_JAVA = $(if $(wildcard $(BUILD)/examples/heat/java/heat-client.jar),java -Xms64m -Xmx64m \
+	-XX:+AlwaysPreTouch -cp $(HEAT_JARS) heat.client.HeatClient)
 HEAT = HEAT_WATCH=$(BUILD)/examples/heat/heat_watch WARPWAY=$(BUILD)/tools/warpway WARPWAYD=$(BUILD)/src/daemon/warpwayd
 
 heat: build ## the heat sample: a broker, a daemon, and a window or heat-top; Ctrl-C ends all; ARGS='--set rows=512' and so on

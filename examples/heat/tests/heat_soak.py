@@ -11,7 +11,8 @@
 Four more watchers stay all the time. Each frame that a watcher receives is checked: its checksum, its shape, its step.
 Frames have 64 KiB, and each step is a frame. Descriptors and memory of daemon, broker and a watcher that stays are
 compared while no others are there, the medians of the first and the last third of the time: at most 8 descriptors, and 1 MiB and a tenth of
-memory that is the process's own (RssAnon) may be more. The environment names the programs: heat_case.py.
+memory that is the process's own (RssAnon) may be more. The environment names the programs: heat_case.py. If HEAT_JAVA
+in it is the command of the client in Java, that stays too, with a heap of a fixed size; a heap that leaks ends it.
 """
 import argparse
 import json
@@ -24,7 +25,8 @@ import time
 
 sys.dont_write_bytecode = True  # the sources may be another user's
 
-from heat_case import WARPWAY, Daemon, Watcher, end_broker, end_started, expect, run, wait_until  # noqa: E402
+from heat_case import (  # noqa: E402
+    WARPWAY, Daemon, Watcher, end_broker, end_started, expect, path_of, read, run, start, wait_until)
 
 FDS_MORE = 8  # some belong to processes whose end was not noticed yet
 KIB_MORE, SHARE_MORE = 1024, 0.1
@@ -66,6 +68,29 @@ class Use:
         return lines, good
 
 
+class JavaClient:
+    """The terminal client in Java, which writes what it sees to a file."""
+
+    def __init__(self, command):
+        self.process = start("sh", "-c", f'exec {command} --name soak --json >"$0"', path_of("java.out"), log=path_of("java.log"))
+        wait_until(lambda: "Watching run" in self.said() or self.process.poll() is not None, "the client in Java")
+        expect(self.process.poll() is None, read("java.log"))
+
+    @staticmethod
+    def said():
+        return read("java.out") if os.path.exists(path_of("java.out")) else ""
+
+    def stop(self):
+        """How many frames it had."""
+        expect(self.process.poll() is None, f"the client in Java has ended: {read('java.log')}")
+        self.process.kill()
+        self.process.communicate()
+        lines = [json.loads(line) for line in self.said().splitlines() if line.endswith("}")]
+        bad = [line for line in lines if "damaged" in str(line.get("event")) or "A new run" in str(line.get("event"))]
+        expect(not bad, f"the client in Java: {bad[:3]}")
+        return max((line["frames"] for line in lines if "frames" in line), default=0)
+
+
 class Soak:
     def __init__(self, options):
         self.options = options
@@ -82,6 +107,7 @@ class Soak:
         self.staying = [Watcher("soak") for _ in range(STAY)]
         for watcher in self.staying:
             expect(watcher.line() == "first", "no frame")
+        self.java = JavaClient(os.environ["HEAT_JAVA"]) if os.environ.get("HEAT_JAVA") else None
 
     def look(self):
         """How many frames there were."""
@@ -99,7 +125,8 @@ class Soak:
         broker = self.broker()
         for what, pid, kept in (("daemon", self.daemon.process.pid, 0), ("broker", broker["pid"], broker["fds"]),
                                 ("supervisor", broker["supervisor_pid"], broker["fds"]),
-                                ("watcher", self.staying[0].process.pid, 0)):
+                                ("watcher", self.staying[0].process.pid, 0),
+                                *([("client in Java", self.java.process.pid, 0)] if self.java else [])):
             self.use.take(what, pid, kept)
 
     def frames(self):
@@ -166,6 +193,8 @@ class Soak:
             counts = watcher.stop()
             self.check(counts)
             expect(counts["daemons"] <= self.kills + 1, str(counts))
+        if self.java:
+            self.received += self.java.stop()
         expect(self.daemon.end() == 0, self.daemon.said())
 
 
