@@ -128,14 +128,14 @@ HEAT = HEAT_WATCH=$(BUILD)/examples/heat/heat_watch WARPWAY=$(BUILD)/tools/warpw
 heat: build ## the heat sample: a broker, a daemon, and a window or heat-top; Ctrl-C ends all; ARGS='--set rows=512' and so on
 	@examples/heat/heat $(BUILD) $(ARGS)
 
-mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=21 RANKS=2
+mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS=1000 FIRST=9 RANKS=2
 	@for abi in openmpi mpich; do \
 		[ ! -x $(BUILD)/tests/mpi/mpi_random_$$abi ] || tests/mpi/random_test.py $$abi \
 			$(abspath $(BUILD))/src/mpi/libwarpway_mpi_$$abi.so $(abspath $(BUILD))/tests/fakecuda \
 			$(abspath $(BUILD))/src/daemon/warpwayd $(BUILD)/tests/mpi/mpi_random_$$abi --seeds $(SEEDS) --first $(FIRST) --ranks $(RANKS) || exit 1; \
 	done
 mpi: SEEDS ?= 1000
-mpi: FIRST ?= 21
+mpi: FIRST ?= 9
 mpi: RANKS ?= 2
 
 models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin
