@@ -39,7 +39,7 @@ def run(launcher, given, mode, route, expected, ranks):
         return f"exit code {code}: {output}"
     # Few seeds may have no message for it.
     problem = (launch.direct_problem(output, collectives=word == "device", hierarchical=on_nodes and word == "device")
-               if route == "direct" and given.seeds >= 20 else None)
+               if route == "direct" and given.seeds >= 8 else None)
     return launch.difference(expected, said) or problem
 
 
