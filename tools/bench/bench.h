@@ -10,6 +10,7 @@
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
 
+#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -31,9 +32,15 @@
 #define BENCH_WAYS_MAX   4
 #define BENCH_PARTS_MAX  4
 
-/* In a child. */
+/* In the process of a suite: where its rows go, as lines of JSON. */
+#define BENCH_ROWS_FD LINK_FD
+
+/* In a child of it. */
 #define BENCH_BOARD_FD (LINK_FD + 1)
 #define BENCH_POOL_FD  (LINK_FD + 2)
+
+/* Of a copy of the suite pairs. */
+#define BENCH_PAIR_BYTES (UINT64_C(64) << 20)
 
 #define BENCH_ANSWER_NS (UINT64_C(120) * 1000000000)
 
@@ -49,7 +56,8 @@ struct bench_result {
 	double p50;
 	double p99;
 	double floor_p50;
-	double goal; /* the largest p50 allowed; BENCH_NONE */
+	double goal;                   /* the largest p50 allowed; BENCH_NONE */
+	const struct samples *samples; /* NULL, or sorted: they are part of the result */
 };
 
 /* Goals of rows: the table in goal.c says which p50 each of them allows. */
@@ -125,9 +133,14 @@ struct bench {
 	uint64_t slices;     /* that the suite pool passes on */
 	uint64_t ranks;      /* of the suite mpi */
 	const char *mpi;     /* likewise; NULL: all that are installed */
+	const char *sizes_text;
+	const char *output; /* the file that grows with each row; NULL: none */
+	const char *html;   /* the page that is written at the end; NULL: none */
+	const char *from;   /* the file that is shown in place of a run; NULL: none */
 	bool json;
 	bool check;
 	bool quick;
+	bool compare; /* two files */
 
 	ww_device *device;
 	struct ww_device_info info;
@@ -136,6 +149,7 @@ struct bench {
 	size_t capacity;
 	size_t goals_skipped;  /* sizes that have a goal and no room */
 	size_t suites_skipped; /* that have nothing to measure on this device */
+	int rows_fd;           /* where results go; -1: nowhere, they are only kept */
 
 	/* Of the suite that runs; in a child, of its role. */
 	const struct bench_suite *suite;
@@ -161,7 +175,7 @@ struct bench {
 };
 
 #define BENCH_NONE_OPEN \
-	.pool_fd = -1, .board_fd = -1, .lent_fd = -1, .temp_broker = TEMP_BROKER_NONE
+	.pool_fd = -1, .board_fd = -1, .lent_fd = -1, .rows_fd = -1, .temp_broker = TEMP_BROKER_NONE
 
 /* Who does the work of a turn. A case may have more ways of its own. */
 enum bench_way {
@@ -197,6 +211,7 @@ struct bench_row {
 	bool is_import;     /* the goal is bench_import_goal() */
 	bool is_slowest;    /* the largest value, in place of p50 and p99 */
 	bool is_with_floor; /* left out where the floor was not measured */
+	bool has_samples;   /* the samples are part of the result, for a histogram */
 };
 
 struct bench_case {
@@ -257,7 +272,36 @@ struct bench_suite {
 };
 
 extern const struct bench_suite bench_memory, bench_broker, bench_sync, bench_pool, bench_foreign,
-	bench_channel, bench_calls, bench_mpi, bench_pairs;
+	bench_channel, bench_calls, bench_mpi, bench_pairs, bench_python;
+
+/* In the order in which they run; how many seconds each takes about, to foretell the rest. */
+struct bench_step {
+	const struct bench_suite *suite;
+	double seconds;
+	double quick_seconds;
+};
+
+#define BENCH_SUITE_COUNT 10
+extern const struct bench_step bench_steps[BENCH_SUITE_COUNT];
+
+const struct bench_suite *bench_find_suite(const char *name);
+
+/* The options that are whole numbers. */
+struct bench_number {
+	const char *name;
+	size_t offset; /* in struct bench */
+	uint64_t usual;
+	uint64_t quick;
+	const char *help;
+};
+
+#define BENCH_NUMBER_COUNT 6
+extern const struct bench_number bench_numbers[BENCH_NUMBER_COUNT];
+
+static inline uint64_t *bench_number_of(struct bench *bench, const struct bench_number *number)
+{
+	return (uint64_t *)(void *)((char *)bench + number->offset);
+}
 
 #define BENCH_LIST(array, field, number) \
 	.field = (array), .number = sizeof(array) / sizeof((array)[0])
@@ -349,7 +393,34 @@ int bench_met(const struct bench_result *result);
 /* The exit code of a run that came to its end, after saying what speaks against success. */
 int bench_verdict(const struct bench *bench);
 
-/* Prints all results, as a table or as JSON. */
-int bench_report(const struct bench *bench);
+/* The unit of that name, which lives for ever; NULL: there is none, or @name is NULL. */
+const char *bench_unit(const char *name);
+
+/* A result as a row of the file; NULL: no memory. */
+json_t *bench_result_json(const struct bench_result *result);
+
+/* In the process of a suite: a line of JSON for the bench. @message: consumed; NULL: no memory */
+int bench_send(struct bench *bench, json_t *message);
+
+/* Takes a row, which has been checked, as a result that bench_verdict() sees. */
+int bench_take_row(struct bench *bench, const json_t *row);
+
+/*
+ * Runs suites, each in a process of its own, and takes their rows; what cannot be measured is
+ * entered with the reason, and the rest goes on.
+ * @names: of suites; none: all of them, and the suite pairs from each GPU
+ * @run:   the document, see run_file.h; also that of a run that fails or is interrupted
+ * Return: 0; EXIT_FAILED or EXIT_CANNOT after saying why.
+ */
+int bench_run_suites(struct bench *bench, char *names[], int count, json_t *run);
+
+/* Prints a run: as a table, or as JSON. */
+int bench_report(json_t *run, bool is_json);
+
+/* Writes a run as a page of HTML. Return: 0, EXIT_FAILED or EXIT_CANNOT. */
+int bench_page(const json_t *run, const char *path);
+
+/* Compares the runs of two files. Return: the exit code. */
+int bench_compare(const char *path_a, const char *path_b, bool is_json);
 
 #endif

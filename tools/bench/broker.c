@@ -282,7 +282,7 @@ static const struct bench_case cases[] = {
 		.turns = {library_get},
 		.open = open_mapped,
 		LIBRARY},
-	{.rows = {{"release", "us"},
+	{.rows = {{"release", "us", .has_samples = true},
 		 {"release.slowest", "us", BENCH_GOAL_RELEASE, .is_slowest = true}},
 		.turns = {broker_release},
 		.is_kill = true},

@@ -19,7 +19,7 @@
 #include "bench/sync.h"
 #include "common/device.h"
 
-#define COPY_BYTES   (UINT64_C(64) << 20)
+#define COPY_BYTES   BENCH_PAIR_BYTES
 #define COPIES       8 /* of a turn, which is timed as a whole */
 #define FRAMES       8
 #define SLOTS        4

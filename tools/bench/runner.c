@@ -90,63 +90,6 @@ uint64_t bench_random(uint64_t *state)
 	return *state;
 }
 
-/* --- results --- */
-
-int bench_add_result(struct bench *bench, const char *name, const struct bench_result *result)
-{
-	bool has_variant = bench->variant != NULL;
-	struct bench_result *own;
-
-	if (bench->count == bench->capacity) {
-		size_t capacity = bench->capacity ? 2 * bench->capacity : 64;
-		struct bench_result *grown = realloc(bench->results, capacity * sizeof(*grown));
-
-		if (!grown)
-			return complain("out of memory");
-		bench->results = grown;
-		bench->capacity = capacity;
-	}
-	own = &bench->results[bench->count++];
-	*own = *result;
-	snprintf(own->name, sizeof(own->name), "%s.%s%s%s", bench->suite->name, name,
-		has_variant ? "." : "", has_variant ? bench->variant : "");
-	return 0;
-}
-
-int bench_add_number(struct bench *bench, const char *name, const char *unit, double number,
-	double floor, double goal)
-{
-	struct bench_result result = {
-		.unit = unit,
-		.p50 = number,
-		.p99 = BENCH_NONE,
-		.floor_p50 = floor,
-		.goal = goal,
-	};
-
-	return bench_add_result(bench, name, &result);
-}
-
-int bench_add_series(struct bench *bench, const struct bench_row *row, struct samples *series,
-	struct samples *floor)
-{
-	double scale = !strcmp(row->unit, "ns") ? 1e3 : !strcmp(row->unit, "ms") ? 1e-3 : 1;
-	bool has_floor = floor && floor->count > 0;
-	double floor_p50 = has_floor ? samples_percentile_us(floor, 50) * scale : BENCH_NONE;
-	enum bench_goal goal = row->is_import ? bench_import_goal(bench->size) : row->goal;
-	struct bench_result result = {
-		.unit = row->unit,
-		.p50 = samples_percentile_us(series, row->is_slowest ? 100 : 50) * scale,
-		.p99 = row->is_slowest ? BENCH_NONE : samples_percentile_us(series, 99) * scale,
-		.floor_p50 = floor_p50,
-		.goal = bench_goal_value(goal, bench->info.backend, floor_p50),
-	};
-
-	if (row->is_with_floor && !has_floor)
-		return 0;
-	return bench_add_result(bench, row->name, &result);
-}
-
 /* --- turns --- */
 
 void pace_start(struct pace *pace, uint64_t iterations, uint64_t budget_ns)
