@@ -228,12 +228,22 @@ static int parse(int argc, char *argv[], struct bench *bench)
 	return -1;
 }
 
+/* Standard output carries only the results where they are JSON. */
+static int make_page(const struct bench *bench, const json_t *run)
+{
+	OWN(redirect) struct reserved_stdout redirect = REDIRECT_NONE;
+
+	if (bench->json && reserved_stdout_start(&redirect))
+		return EXIT_FAILED;
+	return bench_page(run, bench->html);
+}
+
 /* What was measured, now or before: shown, and as a page. @code: until here */
 static int show(struct bench *bench, json_t *run, int code)
 {
-	if (bench_report(run, bench->json))
+	if (bench->html && make_page(bench, run))
 		code = EXIT_FAILED;
-	if (bench->html && bench_page(run, bench->html))
+	if (bench_report(run, bench->json))
 		code = EXIT_FAILED;
 	return code ? code : bench_verdict(bench);
 }

@@ -22,7 +22,7 @@
 #include "bench/bench.h"
 #include "bench/chart.h"
 
-#define PLOT_NS       (UINT64_C(10) * 1000000000)
+#define PLOT_NS       (UINT64_C(5) * 1000000000)
 #define PLOT_LOOK_US  5000
 #define SVG_BYTES_MAX (4 << 20)
 

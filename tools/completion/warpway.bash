@@ -63,7 +63,7 @@ _warpway_offer_value() { # OPTION
 		mapfile -t groups < <(id -Gn | tr ' ' '\n')
 		_warpway_offer "${groups[@]}"
 		;;
-	--broker | --socket | --config | --signature | --report) _warpway_offer_files ;;
+	--broker | --socket | --config | --signature | --report | --html | --from) _warpway_offer_files ;;
 	--wait) _warpway_offer forever ;;
 	--access) _warpway_offer read write ;;
 	--policy) _warpway_offer block drop-oldest latest ;;
@@ -116,7 +116,7 @@ _warpway_look_over() { # WORD...
 		--*=*) ;;
 		--report | --time-limit | --device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --socket-mode | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
-			--kills | --slices | --ranks | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
+			--kills | --slices | --ranks | --mpi | --html | --from | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;
 		-?*) ;;
 		*)
@@ -136,7 +136,14 @@ _warpway_offer_word() { # VERB...
 	call:1) _warpway_offer_functions ;;
 	call:*) _warpway_offer_arguments ;;
 	put:1 | get:1 | 'channel pub':* | 'channel replay':1) _warpway_offer_files ;;
-	bench:*) _warpway_offer_listed Suites bench ;;
+	bench:*)
+		if [[ $line == *' --compare '* ]]; then
+			_warpway_offer_files
+		else
+			_warpway_offer all
+			_warpway_offer_listed Suites bench
+		fi
+		;;
 	esac
 }
 
