@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "common/interrupt.h"
@@ -122,6 +123,7 @@ int suite_process_start(struct suite_process *process, struct bench *bench,
 	int result = 0;
 	int error;
 
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* see reap_group() */
 	for (size_t i = 0; i < SUITE_STREAMS && !result; i++)
 		result = open_stream(&process->streams[i], &far[i]);
 	if (!result) {
@@ -226,27 +228,52 @@ enum suite_event suite_process_next(struct suite_process *process, uint64_t unti
 
 /* --- the end --- */
 
-/* Whether it has ended; it is not reaped, so its number and that of its group stay its own. */
-static bool has_ended(pid_t pid)
+/*
+ * Takes the ends of all processes of the group, which are children of this one once their parents
+ * are gone, until none is left or the time is over. Return: whether none is left.
+ */
+static bool reap_group(pid_t group, uint64_t until_ns, int *out_status)
+{
+	for (;;) {
+		int status;
+		pid_t ended = waitpid(-group, &status, WNOHANG);
+
+		if (ended == group)
+			*out_status = status;
+		if (ended < 0 && errno != EINTR)
+			return true;
+		if (ended == 0 && link_now_ns() >= until_ns)
+			return false;
+		if (ended == 0)
+			usleep(STOP_LOOK_US);
+	}
+}
+
+/* The launcher of an MPI, for instance, ends its ranks when it is told to end. */
+static void stop(pid_t pid, int *out_status)
+{
+	kill(-pid, SIGTERM);
+	if (reap_group(pid, link_now_ns() + STOP_NS, out_status))
+		return;
+	kill(-pid, SIGKILL);
+	reap_group(pid, link_now_ns() + STOP_NS, out_status);
+}
+
+/* Waits for its end. What a suite that has failed has left behind goes with it. */
+static void await(pid_t pid, int *out_status)
 {
 	siginfo_t info = {0};
 
-	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == pid;
-}
-
-static void stop(pid_t pid)
-{
-	uint64_t until_ns = link_now_ns() + STOP_NS;
-
-	kill(-pid, SIGTERM);
-	while (!has_ended(pid) && link_now_ns() < until_ns)
-		usleep(STOP_LOOK_US);
-	kill(-pid, SIGKILL);
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	if (info.si_code != CLD_EXITED || info.si_status != 0)
+		stop(pid, out_status);
+	else
+		waitpid(pid, out_status, 0);
 }
 
 int suite_process_end(struct suite_process *process, bool is_to_stop, int *out_signal)
 {
-	siginfo_t info = {0};
 	int status = 0;
 
 	*out_signal = 0;
@@ -258,14 +285,9 @@ int suite_process_end(struct suite_process *process, bool is_to_stop, int *out_s
 	if (process->pid <= 0)
 		return -1;
 	if (is_to_stop)
-		stop(process->pid);
-	while (waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT) && errno == EINTR)
-		;
-	/* Whatever a suite that has failed has left behind. */
-	if (info.si_code != CLD_EXITED || info.si_status != 0)
-		kill(-process->pid, SIGKILL);
-	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
-		;
+		stop(process->pid, &status);
+	else
+		await(process->pid, &status);
 	process->pid = 0;
 	if (WIFSIGNALED(status))
 		*out_signal = WTERMSIG(status);
