@@ -417,7 +417,10 @@ int bench_run_suites(struct bench *bench, char *names[], int count, json_t *run)
 /* Prints a run: as a table, or as JSON. */
 int bench_report(json_t *run, bool is_json);
 
-/* Writes a run as a page of HTML. Return: 0, EXIT_FAILED or EXIT_CANNOT. */
+/* A run as a page of HTML; the caller's; NULL: no memory. */
+char *bench_page_text(const json_t *run);
+
+/* Writes that page. Return: 0, EXIT_FAILED or EXIT_CANNOT. */
 int bench_page(const json_t *run, const char *path);
 
 /* Compares the runs of two files. Return: the exit code. */

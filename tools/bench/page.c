@@ -391,7 +391,7 @@ static void write_results(FILE *page, const json_t *run)
 	fputs("</table></div>\n", page);
 }
 
-static char *make(const json_t *run)
+char *bench_page_text(const json_t *run)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -416,7 +416,7 @@ static char *make(const json_t *run)
 
 int bench_page(const json_t *run, const char *path)
 {
-	OWN(heap) char *text = make(run);
+	OWN(heap) char *text = bench_page_text(run);
 	OWN(sink) struct sink sink = SINK_NONE;
 
 	if (!text) {

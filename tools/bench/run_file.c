@@ -406,18 +406,13 @@ static char *read_all(const char *path, size_t *out_count)
 	return whole;
 }
 
-json_t *run_load(const char *path)
+json_t *run_parse(const char *text, size_t count, const char *path)
 {
 	json_error_t error;
-	size_t count = 0;
-	OWN(heap) char *text = read_all(path, &count);
-	OWN(json) json_t *run = NULL;
+	OWN(json) json_t *run = json_loadb(text, count, JSON_REJECT_DUPLICATES, &error);
 	char why[2 * WHY_BYTES];
 	json_t *whole;
 
-	if (!text)
-		return NULL;
-	run = json_loadb(text, count, JSON_REJECT_DUPLICATES, &error);
 	if (!run) {
 		complain("%s is no file of `warpway bench`: line %d, column %d: %s", path,
 			error.line, error.column, error.text);
@@ -430,4 +425,12 @@ json_t *run_load(const char *path)
 	whole = run;
 	run = NULL;
 	return whole;
+}
+
+json_t *run_load(const char *path)
+{
+	size_t count = 0;
+	OWN(heap) char *text = read_all(path, &count);
+
+	return text ? run_parse(text, count, path) : NULL;
 }

@@ -61,7 +61,8 @@ int run_met(const json_t *row);
 /* Return: 0; -1, or EXIT_CANNOT for a terminal, after saying what went wrong. */
 int run_save(const json_t *run, const char *path);
 
-/* Return: the caller's; NULL after saying what is wrong with the file. */
+/* Return: the caller's; NULL after saying what is wrong with the file. @path: for people */
+json_t *run_parse(const char *text, size_t count, const char *path);
 json_t *run_load(const char *path);
 
 static inline void own_json(json_t **json)
