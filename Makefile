@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs-python
+.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -185,18 +185,19 @@ lint: ## run every check of scripts/ on the sources and the build
 	done; \
 	[ -z "$$failed" ] || { echo "lint: failed:$$failed"; exit 1; }; \
 	echo 'lint: ok'
-LINT = layers locks size words format headers "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
+LINT = layers locks size words format headers docs "abi $(BUILD)" "install $(BUILD)" "tidy $(BUILD)" checks
 
 wheel: ## make the sdist and the wheel of the Python package, of what is committed, in build-wheel/out
 	@scripts/setup --ci
 	@scripts/make-wheel
 
-docs-python: ## make the reference of the Python package, in build/docs-python; warnings are errors
+docs: ## make the documentation site, in build/docs-site; warnings and dead links are errors
 	@scripts/setup --ci
 	@$(MAKE) --no-print-directory build
-	@PYTHONPATH=$(BUILD)/bindings/python $$(scripts/find-python | head -n 1) -m sphinx -q -W --keep-going -b html \
-		-d $(BUILD)/docs-python-cache docs/python $(BUILD)/docs-python
-	@echo 'made $(BUILD)/docs-python/index.html'
+	@scripts/make-docs $(BUILD)
+
+docs-links: docs ## ask also for each page of others that the site names; needs the network
+	@scripts/make-docs $(BUILD) links
 
 format: ## format the C files
 	@scripts/check-format --fix
