@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links
+.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -198,6 +198,9 @@ docs: ## make the documentation site, in build/docs-site; warnings and dead link
 
 docs-links: docs ## ask also for each page of others that the site names; needs the network
 	@scripts/make-docs $(BUILD) links
+
+docs-screenshots: docs ## show three pages of it as a phone and a desktop do, light and dark, in build/docs-screenshots; needs chromium
+	@docs/take-screenshots $(BUILD)/docs-site $(BUILD)/docs-screenshots
 
 format: ## format the C files
 	@scripts/check-format --fix

@@ -61,7 +61,7 @@ def main():
         return pages.get(path) or others[path]
 
     dead = [(path, target) for path in sorted(pages) for target in dead_links(path, pages, load)]
-    for path, target in dead:
+    for path, target in dead[:50]:
         print(f"{os.path.relpath(path, FOLDER)}: the link to {target} goes nowhere")
     count = sum(len(page.targets) for page in pages.values())
     print(f"{len(pages)} pages, {count} different links on them, {len(dead)} go nowhere")

@@ -25,6 +25,7 @@ html_theme = "furo"
 html_title = f"Warpway {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
 extra = os.environ.get("WW_DOCS_EXTRA", "")  # a folder with pages that other programs made: java/ and fortran/
