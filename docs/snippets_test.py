@@ -20,7 +20,7 @@ import textwrap
 
 BUILD, *PAGES = sys.argv[1:]
 LIMIT_S = 120 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
-BLOCK = re.compile(r"^(#)+ |^( *)(?:<!-- (file|not run): (.*?) -->\n *)?```(sh|text|) *[^\n]*\n(.*?)^\2```$", re.S | re.M)
+BLOCK = re.compile(r"^(#)+ |^( *)(?:<!-- (file|not run|in another shell)(?:: (.*?))? -->\n *)?```(sh|text|) *[^\n]*\n(.*?)^\2```$", re.S | re.M)
 MARK = "-- the next block --"
 
 
@@ -38,6 +38,20 @@ def environment(folder):
             "PYTHONPATH": os.path.join(BUILD, "bindings/python"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def transcript(code):
+    """What a terminal shows, as commands and as what they print: a command goes on until it is one for the shell."""
+    commands, prints, open_command = [], [], ""
+    for line in code.splitlines():
+        if open_command or line.startswith("$ "):
+            open_command += line.removeprefix("$ ") + "\n"
+            if subprocess.run(["bash", "-n"], input=open_command, text=True, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+                commands.append(open_command)
+                open_command = ""
+        else:
+            prints.append(line)
+    return "".join(commands), prints
+
+
 def parts(page):
     """The script of a page, what each of its parts is to print, and its files."""
     script, expected, files = [], [], {}
@@ -51,9 +65,13 @@ def parts(page):
         code = textwrap.dedent(code)
         if kind == "file":
             files[argument] = code
+        shown = transcript(code) if language == "" and code.startswith("$ ") and kind != "not run" else None
         runs = language == "sh" and kind != "not run"
-        if runs:
-            script.append(f"echo '{MARK}'\n{code}")
+        if shown:
+            script.append(f"echo '{MARK}'\nset +e\n{shown[0]}\nset -e")
+            expected.append(shown[1])
+        elif runs:
+            script.append(f"echo '{MARK}'\n" + (f"(\n{code}) &" if kind == "in another shell" else code))
             expected.append([])
         elif language == "text" and after_sh:
             expected[-1] = code.splitlines()
@@ -62,10 +80,11 @@ def parts(page):
 
 
 def pattern(line):
-    """What a printed line has to look like."""
+    """What a printed line has to look like; root stands for any user."""
     number = r"\d+(?:\.\d+)?(?: (?:us|ms|s)\b)?"
-    pieces = re.split(number, line.strip())
-    return number.join(re.sub(r"(?:\\ )+", r"\\s+", re.escape(piece)) for piece in pieces)
+    pieces = re.split(rf"({number}|\broot\b)", line.strip())
+    return "".join(re.sub(r"(?:\\ )+", r"\\s+", re.escape(piece)) if i % 2 == 0 else
+                   r"[\w-]+" if piece == "root" else number for i, piece in enumerate(pieces))
 
 
 def missing(expected, printed):
