@@ -131,7 +131,7 @@ CASE(inside_names, 0)
 	MUST_OK(raw_put(raw, &outer, NULL, 0));
 }
 
-/* It has its own end, but is found by nobody any more. */
+/* It has its own end, but is found only by the process that made what it was inside of. */
 CASE(inside_of_what_is_gone, 0)
 {
 	struct raw *raw = peer();
@@ -147,8 +147,13 @@ CASE(inside_of_what_is_gone, 0)
 	MUST_OK(raw_remove(raw, "outer"));
 	MUST_OK(raw_stat(other, name, &entry));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(other, name));
+	MUST_OK(get_as(raw, name));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", put_as(raw, inside(outer.id, "y")));
-	MUST_OK(raw_remove(raw, inside(outer.id, "x")));
+	name = inside(outer.id, "x");
+	MUST_OK(raw_release(raw, outer.id));
+	MUST_OK(raw_release(other, outer.id));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(raw, name));
+	MUST_OK(raw_remove(raw, name));
 }
 
 CASE(inside_wait_met, 0)

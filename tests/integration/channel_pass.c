@@ -115,3 +115,32 @@ CASE(channel_is_replaced_whole, NEEDS_VALUES)
 	agent_end(&first);
 	end_all(&second, consumers, 2);
 }
+
+/* A producer gets to know who has joined also after another one has taken its name. */
+static void replace_after_join(const char *options)
+{
+	struct child consumers[2];
+	struct child producer;
+	struct child next;
+
+	start_all(&producer, consumers, 1, options);
+	channel_start(&next, NULL);
+	agent_must(&next, WW_OK, "create c replace");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumers[0], WW_OK, "hold");
+	agent_must(&producer, WW_OK, "send 20");
+	agent_must(&consumers[0], WW_OK, "check 1"); /* nobody has written there */
+	agent_must(&consumers[0], WW_OK, "release");
+	agent_end(&next);
+	end_all(&producer, consumers, 1);
+}
+
+CASE(channel_replaced_name_keeps_consumers_that_drop, NEEDS_VALUES)
+{
+	replace_after_join("policy=2");
+}
+
+CASE(channel_replaced_name_keeps_consumers_of_latest, NEEDS_VALUES)
+{
+	replace_after_join("policy=3");
+}

@@ -38,6 +38,32 @@ struct object *request_find_outer(const struct peer *peer, const char *name)
 	return object_find_id(&peer->server->registry, id);
 }
 
+/*
+ * The object that a name is inside of, if this process made that; one that was removed too, while
+ * this process holds it, unless another object has its id now.
+ */
+static const struct object *find_own_outer(const struct peer *peer, const char *name)
+{
+	const struct registry *registry = &peer->server->registry;
+	const struct object *outer = request_find_outer(peer, name);
+	uint8_t id[WW_WIRE_ID_BYTES];
+	const struct hold *hold;
+
+	if (!outer && ww_name_is_inside(name)) {
+		ww_name_outer(name, id);
+		hold = hold_find_id(registry, peer->holder, id);
+		outer = hold ? hold_object(registry, hold) : NULL;
+	}
+	return outer && outer->creator && outer->creator == peer->holder ? outer : NULL;
+}
+
+ww_status request_check_get_inside(const struct peer *peer, const char *name, uint8_t access)
+{
+	if (!request_find_outer(peer, name) && find_own_outer(peer, name))
+		return WW_OK;
+	return request_check_inside(peer, name, access);
+}
+
 ww_status request_check_inside(const struct peer *peer, const char *name, uint8_t access)
 {
 	const struct registry *registry = &peer->server->registry;
@@ -61,10 +87,10 @@ ww_status request_check_inside(const struct peer *peer, const char *name, uint8_
 bool request_is_creator_of_outer(const struct peer *peer,
 	const struct ww_layout_object_record *record)
 {
-	const struct object *outer = request_find_outer(peer, (const char *)record->name);
+	const struct object *outer = find_own_outer(peer, (const char *)record->name);
 	const struct ww_layout_object_record *its;
 
-	if (!outer || !outer->creator || outer->creator != peer->holder)
+	if (!outer)
 		return false;
 	/* Another process may have put an object of the same id since. */
 	its = object_record(&peer->server->registry, outer);

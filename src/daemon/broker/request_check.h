@@ -20,6 +20,13 @@ ww_status request_check_name(const struct peer *peer, const char *name);
  */
 ww_status request_check_inside(const struct peer *peer, const char *name, uint8_t access);
 
+/*
+ * The same for a get. The creator of an object finds what is inside also after the object was
+ * removed, as long as it holds that: it must see the members that came before, and that still use
+ * what it writes.
+ */
+ww_status request_check_get_inside(const struct peer *peer, const char *name, uint8_t access);
+
 /* The object that a name is inside of; NULL: none. */
 struct object *request_find_outer(const struct peer *peer, const char *name);
 

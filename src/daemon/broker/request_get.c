@@ -46,7 +46,7 @@ static ww_status get_check(const struct peer *peer, const struct ww_wire_get *ge
 	ww_try(request_check_name(peer, get->name));
 	if (get->flags & ~(uint32_t)(WW_WIRE_GET_FLAG_WAIT | WW_WIRE_GET_FLAG_FROM_OWNER))
 		return ww_fail(WW_ERR_INVALID, "unknown flags 0x%x for a get", get->flags);
-	return request_check_inside(peer, get->name, get->access);
+	return request_check_get_inside(peer, get->name, get->access);
 }
 
 ww_status request_get(void *context, const struct ww_wire_header *header,
