@@ -59,6 +59,7 @@ static struct ww_shared_file bell_file(const uint8_t *service_id)
 		.bytes = WW_SHARED_FILE_UNIT,
 		.id = service_id,
 		.access = WW_ACCESS_WRITE,
+		.is_open = true,
 	};
 }
 

@@ -39,11 +39,12 @@
  *
  * protocol/call_rings.pml models these steps.
  *
- * The bell has no single writer. A hostile client can wake the server for nothing; by storing into
- * the futex word all the time it can make the server miss a wake that comes in the instant before
- * the server sleeps. So the server's sleeps are short at first (sleep_ns() in serve.c), which
- * bounds what others notice. It can also clear the bit of an idle client, whose call is then found
- * when the server next looks at all clients, within WW_PEER_LOOK_NS.
+ * The bell has no single writer, so nobody believes its header. A hostile client can wake the
+ * server for nothing; by storing into the futex word all the time it can make the server miss a
+ * wake that comes in the instant before the server sleeps. So the server's sleeps are short at
+ * first (sleep_ns() in serve.c), which bounds what others notice. It can also clear the bit of an
+ * idle client, whose call is then found when the server next looks at all clients, within
+ * WW_PEER_LOOK_NS.
  */
 #ifndef WW_SERVICE_RING_H
 #define WW_SERVICE_RING_H

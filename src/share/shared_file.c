@@ -99,7 +99,8 @@ ww_status ww_shared_file_import(const struct ww_shared_file *file, int fd, uint6
 	ww_try(ww_memfd_check(fd, bytes));
 	ww_try(ww_shared_page_import(fd, bytes, file->access ? file->access : WW_ACCESS_READ,
 		&mapping));
-	ww_try(check_header(mapping->host_pointer, file));
+	if (!file->is_open)
+		ww_try(check_header(mapping->host_pointer, file));
 	*out_mapping = ww_steal(mapping);
 	return WW_OK;
 }

@@ -10,6 +10,8 @@
 #ifndef WW_SHARE_SHARED_FILE_H
 #define WW_SHARE_SHARED_FILE_H
 
+#include <stdbool.h>
+
 #include "device/shared_page.h"
 #include "wire/protocol.h"
 
@@ -27,6 +29,8 @@ struct ww_shared_file {
 	uint64_t bytes;    /* of the whole */
 	const uint8_t *id; /* WW_WIRE_ID_BYTES, borrowed */
 	uint32_t access;   /* WW_ACCESS_...: how it is imported; 0: for reading */
+	/* processes that do not trust each other write it: whoever imports it believes no header */
+	bool is_open;
 };
 
 static inline uint64_t ww_shared_file_round_up(uint64_t bytes)

@@ -337,3 +337,18 @@ CASE(service_fields_that_change_harm_nobody_else, NEEDS_VALUES)
 	agent_answers(&forging.victim, WW_OK);
 	forging_end(&forging);
 }
+
+/* All that may call write the bell: what one of them makes of its header keeps no other away. */
+CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
+{
+	struct forging forging;
+	ww_client *other;
+
+	forging_begin(&forging);
+	memset(forging.client->bell.mapping->host_pointer, 0xff,
+		sizeof(*forging.client->bell.header));
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
+	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
+	ww_client_unref(other);
+	forging_end(&forging);
+}
