@@ -83,7 +83,8 @@ struct ww_barrier_params {
  * time, or once all members are there, the barrier lives as long as it has members.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
- *         WW_ERR_EXISTS; as ww_timeline_put() and ww_timeline_export().
+ *         WW_ERR_EXISTS; WW_ERR_NOT_FOUND (another process has removed or replaced it meanwhile);
+ *         as ww_timeline_put() and ww_timeline_export().
  */
 WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name,
 	const struct ww_barrier_params *params, ww_cancel *cancel, struct ww_token *out_token);

@@ -295,11 +295,11 @@ struct ww_put_params {
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
  *         (the name is taken, the record says by which process; or the memory is there already
- *         under another name, or was put otherwise); WW_ERR_QUOTA (the record says which and how
- *         much); WW_ERR_ACCESS (the name is another user's, the group is none of the caller's, or
- *         the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW
- *         (@array does not fit the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER;
- *         WW_ERR_FORKED.
+ *         under another name, or was put otherwise); WW_ERR_STATE (as being written, while others
+ *         may have it by a token); WW_ERR_QUOTA (the record says which and how much); WW_ERR_ACCESS
+ *         (the name is another user's, the group is none of the caller's, or the memory is mapped
+ *         read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit
+ *         the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);

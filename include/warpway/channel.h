@@ -172,8 +172,9 @@ struct ww_channel_params {
  * anew.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_MISMATCH (the array
- *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); as ww_memory_create()
- *         and ww_timeline_put(); WW_ERR_FORKED.
+ *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); WW_ERR_NOT_FOUND
+ *         (another process has removed or replaced it meanwhile); as ww_memory_create() and
+ *         ww_timeline_put(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_channel_params *params, ww_cancel *cancel, ww_channel **out_channel);

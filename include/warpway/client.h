@@ -219,8 +219,9 @@ struct ww_submit_params {
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; an
  *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown, or are
  *         those of ww_client_call()); WW_ERR_MISMATCH (an argument is not what the signature says);
- *         WW_ERR_LIMIT (the arguments are larger than the room for them); WW_ERR_ACCESS (this
- *         client observes; or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
+ *         WW_ERR_LIMIT (the arguments are larger than the room for them; or the service has as many
+ *         clients as it may have, which ww_ticket_wait() may say, too); WW_ERR_ACCESS (this client
+ *         observes; or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
  *         ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
