@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
-.PHONY: crash-replace gpus heat heat-soak mpi torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
+.PHONY: crash-replace gpus heat heat-soak mpi soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -143,6 +143,13 @@ models: ## look at every state of the models of the shared pages, and of wrong v
 
 attack: build ## measure how much attackers delay other users; needs root and two cores; ARGS='--only list'
 	@WARPWAYD=$(BUILD)/src/daemon/warpwayd $(BUILD)/tests/attack/attack $(ARGS)
+
+# Two minutes, unless it is told otherwise. Sanitizers keep what was freed, and slow all down: SOAK_ARGS=--sanitizer.
+soak: build ## random use of all kinds of objects, kills and hostile peers; SECONDS=120 HOURS= SEED= ROUND= DEVICE='host fakecuda'
+	@tests/soak/soak.py --build $(BUILD) $(if $(HOURS),--hours $(HOURS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED)) \
+		$(addprefix --round ,$(ROUND)) $(addprefix --device ,$(DEVICE)) $(SOAK_ARGS)
+soak: SECONDS ?= 120
+soak: DEVICE = host fakecuda
 
 bench: setup ## measure, ours and the raw driver in one run; ARGS='memory --json' and so on
 	@$(MAKE) --no-print-directory build BUILD=build-release MESON_ARGS='$(RELEASE)'
