@@ -35,6 +35,7 @@ WRONG = [
     *[[verb, "--broker", "relative/path", *(["x"] if verb not in ("serve", "who") else [])]
       for verb in VERBS if verb != "put"],
     ["serve", "word"], ["serve", "--stop", "--status"], ["serve", "--foreground", "--json"],
+    ["serve", "--reload", "--stop"], ["serve", "--reload", "--foreground"],
     ["serve", "--socket", "/tmp/x"], ["serve", "--config", "/tmp/x"], ["serve", "--force"],
     ["serve", "--socket-mode", "0666"], ["serve", "--foreground", "--socket-mode", "9"],
     ["ls", "a", "b"], ["ls", "--json=1"], ["stat"], ["stat", "a", "b"], ["who", "a"],
@@ -191,7 +192,7 @@ def looking_around_starts_nothing():
         refused(1, "there is no object 'x'", *arguments)
         refused(2, "nobody.sock", *arguments, WARPWAY_BROKER=path_of("nobody.sock"))
         refused(2, "nobody.sock", *arguments, "--broker", path_of("nobody.sock"))
-    for arguments in (["serve", "--status"], ["serve", "--stop"]):
+    for arguments in (["serve", "--status"], ["serve", "--stop"], ["serve", "--reload"]):
         refused(2, "no broker listens", *arguments)
     refused(2, "", "put", "x", "-", data=b"x", WARPWAY_NO_START="1")
     refused(2, "", "watch", WARPWAY_NO_START="1")
@@ -256,14 +257,20 @@ def serve_starts_one():
     expect(status.startswith("address ") and status.count("\n") == 7, status)
 
 
+def serving(process, address):
+    """Waits until the broker of that process serves; returns what it says of itself."""
+    deadline = time.monotonic() + LIMIT_S
+    while run("serve", "--status", "--broker", address).returncode != 0:
+        expect(process.poll() is None, "it ended")
+        expect(time.monotonic() < deadline, "it does not serve")
+    return spoken("serve", "--status", "--broker", address)
+
+
 def foreground_becomes_the_daemon():
     address = path_of("other.sock")
     process = start("serve", "--foreground", "--socket", address, "--socket-mode", "0660")
     try:
-        deadline = time.monotonic() + LIMIT_S
-        while run("serve", "--status", "--broker", address).returncode != 0:
-            expect(process.poll() is None, "it ended")
-            expect(time.monotonic() < deadline, "it does not serve")
+        serving(process, address)
         expect(os.stat(address).st_mode & 0o777 == 0o660, oct(os.stat(address).st_mode))
         done("put", "--broker", address, "there", "-", data=b"x")
         expect(done("ls", "--names", "--broker", address) == b"there\n", "object")
@@ -275,6 +282,54 @@ def foreground_becomes_the_daemon():
         process.kill()
         process.communicate()
     refused(2, "", "ls", "--broker", address)
+
+
+def install(program, path):
+    """As a package manager does it: another file takes the name."""
+    shutil.copy(program, path + ".new")
+    os.rename(path + ".new", path)
+
+
+def reload_takes_the_program_that_is_installed():
+    address, program = path_of("renewed.sock"), path_of("warpwayd-installed")
+    install(WARPWAYD, program)
+    process = start("serve", "--foreground", "--socket", address, WARPWAYD=program)
+    holder = None
+    try:
+        before = serving(process, address)
+        done("put", "--broker", address, "kept", "-", data=b"bytes")
+        holder = start("put", "--broker", address, "--life", "owner", "mine", "/proc/self/status")
+        line_of(holder)
+        install(WARPWAYD, program)
+        after = spoken("serve", "--reload", "--broker", address)
+        expect(after["pid"] != before["pid"] and after["supervisor_pid"] == before["supervisor_pid"], str(after))
+        expect(after["broker_id"] == before["broker_id"] and after["objects"] == 2, str(after))
+        expect(os.readlink(f"/proc/{after['supervisor_pid']}/exe") == program, "the supervisor's program")
+
+        install("/bin/false", program)
+        refused(1, "goes on with its former program", "serve", "--reload", "--broker", address)
+        expect(done("get", "--broker", address, "kept") == b"bytes", "bytes")
+        expect(holder.poll() is None and process.poll() is None, "a client or the broker ended")
+        expect(spoken("stat", "--broker", address, "mine")["life"] == "owner", "the client's object")
+    finally:
+        for each in filter(None, (holder, process)):
+            end(each)
+
+
+def reload_ends_no_broker_on_a_terminal():
+    address = path_of("terminal.sock")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(WARPWAY, [WARPWAY, "serve", "--foreground", "--socket", address], ENVIRONMENT)
+    try:
+        deadline = time.monotonic() + LIMIT_S
+        while run("serve", "--status", "--broker", address).returncode != 0:
+            expect(time.monotonic() < deadline, "it does not serve")
+        refused(2, "has a terminal", "serve", "--reload", "--broker", address)
+        done("serve", "--stop", "--broker", address)
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
 
 
 # Bytes
@@ -793,7 +848,8 @@ def state_of(pid):
 
 CASES = [help_is_there, looking_around_starts_nothing, a_daemon_that_is_not_there_is_told,
          wrong_use_is_refused, advice_for_serve_helps,
-         a_socket_the_machines_broker_left_locks_out_nobody, serve_starts_one, foreground_becomes_the_daemon, bytes_come_back,
+         a_socket_the_machines_broker_left_locks_out_nobody, serve_starts_one, foreground_becomes_the_daemon,
+         reload_takes_the_program_that_is_installed, reload_ends_no_broker_on_a_terminal, bytes_come_back,
          standard_input_that_is_a_file_is_measured, files_that_cannot_be_read_are_told,
          host_memory_is_reached_by_gpus_too, a_pipe_of_two, files_appear_whole,
          an_interrupt_leaves_no_file, output_that_is_lost_is_failure, arrays_come_back,

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.c - `warpway serve`: have a broker, see how it is, end it
+ * serve.c - `warpway serve`: have a broker, see how it is, have it take a new program, end it
  *
  * In the background a broker is started just as a client that needs one would start it, by
  * connecting; in the foreground this process becomes the daemon. Ending one means ending its
  * supervisor, which would start it again; the supervisor is waited for, so that after this command
- * nobody serves there.
+ * nobody serves there. A reload is a signal to the supervisor too; another broker process then
+ * answers, and its executable file tells whether it is the program that is installed now.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +28,10 @@
 
 #define DAEMON_WORDS_MAX 8
 #define STOP_TIMEOUT_MS  10000
+#define RELOAD_TIMEOUT_S 60
+#define RELOAD_LOOK_NS   UINT64_C(20000000)
+#define STAT_TERMINAL    5 /* the field of /proc/PID/stat, counted from the program's name */
+#define NS_PER_S         UINT64_C(1000000000)
 
 static struct serve {
 	struct request request;
@@ -32,6 +40,7 @@ static struct serve {
 	const char *config;
 	bool foreground;
 	bool status;
+	bool reload;
 	bool stop;
 	bool force;
 } serve;
@@ -42,6 +51,7 @@ static const struct option_row options[] = {
 	OPTION("socket-mode", TEXT, struct serve, socket_mode),
 	OPTION("config", TEXT, struct serve, config),
 	OPTION("status", FLAG, struct serve, status),
+	OPTION("reload", FLAG, struct serve, reload),
 	OPTION("stop", FLAG, struct serve, stop),
 	OPTION("force", FLAG, struct serve, force),
 	OPTION_JSON,
@@ -62,6 +72,8 @@ static const char help[] =
 	"  --config FILE     shares of users and reserved names, see warpwayd.conf(5) (with\n"
 	"                    --foreground)\n"
 	"  --status          say how the broker is; start none\n"
+	"  --reload          have the broker go on with the program and configuration that are\n"
+	"                    installed now; it keeps all objects and connections\n"
 	"  --stop            end the broker\n"
 	"  --force           with --stop: even if objects are lost by that\n"
 	"  --json            say how it is as an object; its keys are in warpway(1)\n" BROKER_HELP
@@ -69,8 +81,8 @@ static const char help[] =
 
 static int check(void)
 {
-	if (serve.foreground + serve.status + serve.stop > 1)
-		return refuse("--foreground, --status and --stop exclude each other");
+	if (serve.foreground + serve.status + serve.reload + serve.stop > 1)
+		return refuse("--foreground, --status, --reload and --stop exclude each other");
 	if ((serve.socket || serve.socket_mode || serve.config) && !serve.foreground)
 		return refuse("--socket, --socket-mode and --config are for --foreground");
 	if (serve.foreground && (serve.request.address || serve.request.json))
@@ -182,35 +194,116 @@ static bool is_daemon(uint32_t pid)
 	return !strncmp(slash ? slash + 1 : line, DAEMON, strlen(DAEMON));
 }
 
-static int open_process(uint32_t pid)
+/* The supervisor of a broker that was started on a terminal ends when that is hung up. */
+static bool process_has_terminal(uint32_t pid)
 {
-	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+	char path[64];
+	char line[512];
+	const char *field;
+	ssize_t length = -1;
+	OWN(fd) int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		length = read(fd, line, sizeof(line) - 1);
+	if (length <= 0)
+		return false;
+	line[length] = 0;
+	field = strrchr(line, ')'); /* the name of the program may contain anything */
+	for (int i = 0; field && i < STAT_TERMINAL; i++)
+		field = strchr(field + 1, ' ');
+	return field && strtol(field, NULL, 10) != 0;
 }
 
-static int await_end(int process, uint32_t pid)
+/*
+ * Sends a signal to the supervisor.
+ * @out_process: -1, or a pidfd of it, which is the caller's also on failure
+ * Return: 0; the exit status.
+ */
+static int signal_supervisor(const struct ww_broker_info *info, int number, int *out_process)
+{
+	uint32_t pid = info->supervisor_pid ? info->supervisor_pid : info->pid;
+
+	*out_process = pid ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	if (*out_process < 0 || !is_daemon(pid))
+		return refuse("the broker's process is not seen from here (pid %u there)", pid);
+	if (number == SIGHUP && process_has_terminal(pid))
+		return refuse("pid %u has a terminal, whose hang-up the signal for a reload would "
+			      "mean: it would end",
+			pid);
+	if (syscall(SYS_pidfd_send_signal, *out_process, number, NULL, 0))
+		return complain("cannot send a signal to pid %u: %s", pid, strerror(errno));
+	return EXIT_DONE;
+}
+
+static int await_end(int process)
 {
 	struct pollfd entry = {.fd = process, .events = POLLIN};
 
 	if (link_poll(&entry, 1, link_now_ns() + STOP_TIMEOUT_MS * UINT64_C(1000000)) > 0)
 		return EXIT_DONE;
-	return complain("pid %u has not ended within %d s", pid, STOP_TIMEOUT_MS / 1000);
+	return complain("the broker has not ended within %d s", STOP_TIMEOUT_MS / 1000);
 }
 
 static int stop(const struct ww_broker_info *info)
 {
-	uint32_t pid = info->supervisor_pid ? info->supervisor_pid : info->pid;
 	OWN(fd) int process = -1;
+	int code;
 
 	if (info->objects > 0 && !serve.force)
 		return refuse(
 			"%llu object%s would be lost with the broker; --force ends it all the same",
 			(unsigned long long)info->objects, info->objects == 1 ? "" : "s");
-	process = pid ? open_process(pid) : -1;
-	if (process < 0 || !is_daemon(pid))
-		return refuse("the broker's process is not seen from here (pid %u there)", pid);
-	if (syscall(SYS_pidfd_send_signal, process, SIGTERM, NULL, 0))
-		return complain("cannot end pid %u: %s", pid, strerror(errno));
-	return await_end(process, pid);
+	code = signal_supervisor(info, SIGTERM, &process);
+	return code ? code : await_end(process);
+}
+
+/* Whether the file that a process executes is no longer the one of that name. */
+static bool program_is_former(uint32_t pid)
+{
+	char path[64];
+	char name[PATH_MAX];
+	struct stat running;
+	struct stat installed;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length <= 0 || stat(path, &running))
+		return false; /* another user's process: not known */
+	name[length] = '\0';
+	return stat(name, &installed) || running.st_ino != installed.st_ino ||
+		running.st_dev != installed.st_dev;
+}
+
+/*
+ * Waits until another broker process answers. While one starts, the library waits for it in the
+ * call itself, and the call fails when that takes longer than usual.
+ */
+static int reload(struct request *request, struct ww_broker_info *info)
+{
+	uint64_t deadline_ns = link_now_ns() + RELOAD_TIMEOUT_S * NS_PER_S;
+	uint32_t former = info->pid;
+	OWN(fd) int process = -1;
+	struct pollfd entry;
+	int code = signal_supervisor(info, SIGHUP, &process);
+
+	if (code)
+		return code;
+	entry = (struct pollfd){.fd = process, .events = POLLIN};
+	while (ww_broker_info_get(request->broker, info) != WW_OK || info->pid == former) {
+		if (link_now_ns() > deadline_ns)
+			return complain("no other broker process answers after %d s",
+				RELOAD_TIMEOUT_S);
+		if (link_poll(&entry, 1, link_now_ns() + RELOAD_LOOK_NS) > 0)
+			return complain("the broker has ended: %s", ww_error_last()->message);
+	}
+	if (program_is_former(info->pid))
+		return complain("the broker goes on with its former program, pid %u: its log says "
+				"why",
+			info->pid);
+	return print(request, info);
 }
 
 static int run(struct request *request)
@@ -223,18 +316,21 @@ static int run(struct request *request)
 		return code;
 	if (serve.foreground)
 		return become_daemon();
-	code = broker_reach(request->address, serve.status || serve.stop ? WW_BROKER_NO_START : 0,
+	code = broker_reach(request->address,
+		serve.status || serve.reload || serve.stop ? WW_BROKER_NO_START : 0,
 		&request->broker);
 	if (code)
 		return code;
 	status = ww_broker_info_get(request->broker, &info);
 	if (status != WW_OK)
 		return broker_fail(status, "cannot ask the broker how it is");
+	if (serve.reload)
+		return reload(request, &info);
 	return serve.stop ? stop(&info) : print(request, &info);
 }
 
 const struct verb verb_serve = {.name = "serve",
-	.summary = "have a broker for named memory, see how it is, end it",
+	.summary = "have a broker for named memory, see how it is, renew or end it",
 	.options = options,
 	.help = help,
 	.context = &serve,
