@@ -17,7 +17,7 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel format install clean
+.PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel dist deb format install clean
 .PHONY: crash-replace gpus heat heat-soak mpi soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -197,6 +197,13 @@ LINT = layers locks size words format headers docs "abi $(BUILD)" "install $(BUI
 wheel: ## make the sdist and the wheel of the Python package, of what is committed, in build-wheel/out
 	@scripts/setup --ci
 	@scripts/make-wheel
+
+dist: ## make the source archive of what is committed, in build-dist
+	@scripts/make-dist
+
+deb: ## make the Debian packages of what is committed, in build-deb/out; scripts/check-deb installs, upgrades and purges them
+	@scripts/setup --deb
+	@scripts/make-deb
 
 docs: ## make the documentation site, in build/docs-site; warnings and dead links are errors
 	@scripts/setup --ci
