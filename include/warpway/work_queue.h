@@ -146,8 +146,9 @@ struct ww_work_queue_params {
  * The name ends when the last process that has the queue open closes it or ends.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_MISMATCH (the array
- *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); WW_ERR_VERSION (the
- *         broker is too old); as ww_memory_create() and ww_timeline_put(); WW_ERR_FORKED.
+ *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); WW_ERR_NOT_FOUND
+ *         (another process has removed or replaced it meanwhile); WW_ERR_VERSION (the broker is too
+ *         old); as ww_memory_create() and ww_timeline_put(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_work_queue_params *params, ww_cancel *cancel, ww_work_queue **out_queue);
