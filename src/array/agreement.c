@@ -58,8 +58,8 @@ ww_status ww_array_check_frames(const struct ww_array *array, uint64_t slot_byte
 	if (array->offset != 0 || !ww_array_is_contiguous(array))
 		return ww_fail(WW_ERR_INVALID,
 			"an array cannot describe frames: it begins %" PRIu64
-			" bytes behind the slot's first, or is not in C order without gaps; give "
-			"ww_array_set() no strides and no offset",
+			" bytes behind the slot's first, or is not in C order without gaps; give it "
+			"neither strides nor an offset",
 			array->offset);
 	return WW_OK;
 }

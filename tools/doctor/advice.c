@@ -74,7 +74,7 @@ const struct check checks[] = {
 		"install the library and the tool of one version, then sudo ldconfig"},
 	{"python", "programs", "the Python package, of this version",
 		"Python programs cannot share",
-		"pip install . in the folder of Warpway's sources; or export PYTHONPATH=BUILD/bindings/python"},
+		"install the package python3-warpway or the wheel; or pip install . in the folder of Warpway's sources"},
 	{"mpi", "programs", "MPI launchers, and Warpway's library for each",
 		"MPI calls with device pointers fail, unless the MPI itself takes them",
 		"sudo apt install libopenmpi-dev libmpich-dev, and build Warpway again"},
@@ -156,6 +156,7 @@ static const struct {
 	{"broker-program", "version", "another version of the broker would be started than this program is of",
 		"install warpway and warpwayd of one version, or unset WARPWAYD"},
 	{"broker", "named", NULL, "warpway serve --foreground --socket {broker}, or unset WARPWAY_BROKER"},
+	{"broker", "left", NULL, "sudo systemctl start warpwayd, or sudo rm " MACHINE_SOCKET},
 	{"broker", "access", NULL, "join the group that the socket's mode lets in: sudo usermod -aG GROUP $USER, "
 		"then log in again"},
 	{"broker", "protocol", NULL, "install warpway and warpwayd of one version, then warpway serve --stop"},

@@ -9,6 +9,9 @@
 
 #include "doctor/result.h"
 
+/* What programs connect to first, see warpwayd(8). */
+#define MACHINE_SOCKET "/run/warpway/broker.sock"
+
 /* One check. What it says of lost and remedy holds where no cause says otherwise. */
 struct check {
 	const char *id;

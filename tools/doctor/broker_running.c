@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "doctor/advice.h"
 
 #define LIMIT_NS (UINT64_C(2) * 1000000000)
 
@@ -49,6 +50,12 @@ static const char *cause_of(ww_status status)
 	}
 }
 
+/* While the machine's broker has left its socket behind, nobody starts one of their own. */
+static bool is_left_by_machine(const struct ww_error *error)
+{
+	return error->native == ECONNREFUSED && strstr(error->message, MACHINE_SOCKET);
+}
+
 void doctor_broker_running(struct doctor *doctor)
 {
 	const struct ww_broker_params params = {
@@ -66,6 +73,8 @@ void doctor_broker_running(struct doctor *doctor)
 
 	if (status == WW_OK)
 		check_version(doctor, broker);
+	else if (is_absent && !is_named && is_left_by_machine(error))
+		result_add(&doctor->results, "broker", STATE_FAILS, "left", "%s", error->message);
 	else if (is_absent && !is_named)
 		result_add(&doctor->results, "broker", STATE_SKIPPED, "none",
 			"none runs; the first program that needs one starts it");

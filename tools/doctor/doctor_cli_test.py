@@ -344,6 +344,12 @@ def containers_and_namespaces_are_told():
         expect_row(rows[check, None], "limited", None, words, check)
     rows, _ = examine(driver=NODRIVER, command=[*inside, 'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$0" "$@"'])
     expect_row(rows["shm", None], "fails", "read-only", "remount,rw", "shm")
+    # The machine's broker was killed: programs find its socket, and start no broker of their own.
+    left = ("mount -t tmpfs -o mode=755 tmpfs /run && mkdir -m 755 /run/warpway && "
+            "%s -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"/run/warpway/broker.sock\")' && "
+            'chmod 666 /run/warpway/broker.sock && exec "$0" "$@"' % sys.executable)
+    rows, _ = examine(driver=NODRIVER, command=[*inside, left], WARPWAY_BROKER="", XDG_RUNTIME_DIR=FOLDER)
+    expect_row(rows["broker", None], "fails", "left", "rm /run/warpway/broker.sock", "a socket that nobody serves")
     return None
 
 

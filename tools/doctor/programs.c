@@ -37,15 +37,33 @@ static const char python_text[] = "import sys\n"
 				  "    sys.exit(3)\n"
 				  "print(warpway.library_version(), warpway.__file__)\n";
 
+/* The tool of a wheel lies in a virtual environment, which need not be the active one. */
+static void python_find(char *out_path, size_t room)
+{
+	char settings[PROGRAM_PATH_BYTES];
+	const char *slash;
+
+	program_find("python3", out_path, room);
+	slash = strrchr(out_path, '/');
+	if (!slash)
+		return;
+	snprintf(settings, sizeof(settings), "%.*s/../pyvenv.cfg", (int)(slash - out_path),
+		out_path);
+	if (access(settings, F_OK) < 0)
+		snprintf(out_path, room, "python3");
+}
+
 void doctor_programs_start(const struct doctor *doctor, struct trial trials[DOCTOR_PROGRAMS])
 {
 	char daemon[PROGRAM_PATH_BYTES];
 	uint64_t limit_ns = doctor->time_limit_ns < LIMIT_NS ? doctor->time_limit_ns : LIMIT_NS;
-	const char *const python_argv[] = {"python3", "-c", python_text, NULL};
+	char python[PROGRAM_PATH_BYTES];
+	const char *const python_argv[] = {python, "-c", python_text, NULL};
 	const char *const library_argv[] = {"/proc/self/exe", "doctor-child", "library", NULL};
 	const char *daemon_argv[] = {daemon, "--version", NULL};
 
 	daemon_find(daemon, sizeof(daemon));
+	python_find(python, sizeof(python));
 	trial_start(&trials[DAEMON_TRIAL], daemon_argv, limit_ns);
 	trial_start(&trials[PYTHON_TRIAL], python_argv, limit_ns);
 	trial_start(&trials[LIBRARY_TRIAL], library_argv, limit_ns);
@@ -104,16 +122,19 @@ static void read_python_error(struct doctor *doctor, const struct trial *trial)
 static void read_python(struct doctor *doctor, const struct trial *trial)
 {
 	char *output = trial_output(trial);
+	char python[PROGRAM_PATH_BYTES];
 	char version[64] = "";
 	char file[256] = "";
 
+	python_find(python, sizeof(python));
 	if (trial->end == TRIAL_NOT_STARTED && trial->number == ENOENT)
 		result_add(&doctor->results, "python", STATE_SKIPPED, "none",
 			"there is no python3");
 	else if (trial->end == TRIAL_FAILED && trial->number == EXIT_NO_PACKAGE)
 		result_add(&doctor->results, "python", STATE_SKIPPED, "none",
-			"python3 has no package warpway; pip install . in the folder of Warpway's "
-			"sources, if it is wanted");
+			"%s has no package warpway; if it is wanted, install python3-warpway or "
+			"the wheel, or pip install . in the folder of Warpway's sources",
+			python);
 	else if (trial->end != TRIAL_DONE || sscanf(output, "%63s %255[^\n]", version, file) != 2)
 		read_python_error(doctor, trial);
 	else if (strcmp(version, ww_version()) != 0)

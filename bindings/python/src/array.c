@@ -322,16 +322,9 @@ static ww_status run_copy(void *call, uint64_t timeout_ns, ww_cancel *cancel)
 
 static bool check_copy(PyObject *self, PyObject *other)
 {
-	const struct ww_array *to = array_of(self), *from = array_of(other);
-
-	if (element_count(to) * element_bytes(to) != element_count(from) * element_bytes(from)) {
-		error_raise_text(core_of(self), WW_ERR_INVALID,
-			"cannot copy between arrays of %lld and %lld bytes",
-			(long long)(element_count(from) * element_bytes(from)),
-			(long long)(element_count(to) * element_bytes(to)));
+	if (!array_check_same(self, other))
 		return false;
-	}
-	if (ww_array_is_contiguous(to) && ww_array_is_contiguous(from))
+	if (ww_array_is_contiguous(array_of(self)) && ww_array_is_contiguous(array_of(other)))
 		return true;
 	error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
 		"cannot copy between arrays with gaps or another order than C's; an array library can, "
@@ -390,7 +383,7 @@ static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *metho
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
 	view = PyMemoryView_FromObject(buffer);
-	if (view)
+	if (view && array_check_view(self, view))
 		flat = PyObject_CallMethod(view, "cast", "s", "B");
 	if (flat && PySequence_Size(flat) != bytes)
 		error_raise_text(core_of(self), WW_ERR_INVALID,
@@ -451,17 +444,18 @@ static PyMethodDef methods[] = {
 		"Raises\n------\nInvalidArgument, Unsupported\n    The bytes do not make whole elements, or have gaps."},
 	{"copy_from", array_copy_from, METH_O,
 		"copy_from($self, source, /)\n--\n\n"
-		"Copy an Array or a buffer of as many bytes into this one, and wait until they are there.\n\n"
+		"Copy an Array or a buffer into this one, and wait until the bytes are there.\n\n"
 		"Works for any device. If `source` is an Array with a ready point, that is waited for.\n\n"
 		"Parameters\n----------\n"
-		"source : Array or bytes-like\n    Contiguous, in C order, of `nbytes` bytes; its type and shape are not looked at.\n\n"
+		"source : Array or bytes-like\n    Contiguous, in C order, of this Array's shape and type; or a row of `nbytes`\n"
+		"    bytes, whatever they are, such as `bytes` or a NumPy array of uint8.\n\n"
 		"Raises\n------\n"
-		"InvalidArgument\n    It has more or fewer bytes.\n"
+		"InvalidArgument\n    It has another shape or type, or more or fewer bytes.\n"
 		"AccessDenied\n    This Array is for reading only.\n"
 		"Unsupported\n    One of the two is not contiguous."},
 	{"copy_to", array_copy_to, METH_O,
 		"copy_to($self, destination, /)\n--\n\n"
-		"Copy into an Array or a writable buffer of as many bytes, and wait until they are there.\n\n"
+		"Copy into an Array or a writable buffer, and wait until the bytes are there.\n\n"
 		"Works for any device. If this Array has a ready point, that is waited for.\n\n"
 		"Parameters\n----------\n"
 		"destination : Array or bytes-like\n    As the source of `copy_from`.\n\n"

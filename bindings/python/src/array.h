@@ -33,6 +33,13 @@ PyObject *array_transpose(PyObject *self, PyObject *arguments);
 PyObject *array_broadcast_to(PyObject *self, PyObject *shape);
 PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
 
+/*
+ * array_elements.c: whether a copy between an array and another one, or a memoryview, makes sense.
+ * Return: false with an exception.
+ */
+bool array_check_same(PyObject *self, PyObject *other);
+bool array_check_view(PyObject *self, PyObject *view);
+
 /* array_exchange.c: with other libraries of this process */
 PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused);

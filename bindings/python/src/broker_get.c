@@ -338,7 +338,15 @@ PyObject *broker_get(PyObject *self, PyObject *arguments, PyObject *keywords)
 		status = get_at_home(core, &call, timeout_ns, cancel);
 	else
 		status = get_on_device(core, &call, NULL, timeout_ns, cancel);
-	found = status == WW_OK ? object_of_call(self, &call) : error_raise(core, status);
+	if (status == WW_OK)
+		found = object_of_call(self, &call);
+	else if (status == WW_TIMED_OUT)
+		found = error_raise_text(core, status,
+			"'%s' has not come within the time limit; `warpway ls` shows what the broker at %s "
+			"has",
+			call.name, ww_broker_address(call.broker));
+	else
+		found = error_raise(core, status);
 	handle_return(&device_class, call.device);
 	handle_return(&broker_class, call.broker);
 	return found;

@@ -32,6 +32,9 @@ int convert_timeout(PyObject *value, void *out_ns)
 
 int convert_word(PyObject *value, const char *what, const char *const words[], int first)
 {
+	char list[200] = "";
+	size_t used = 0;
+
 	if (!PyUnicode_Check(value)) {
 		PyErr_Format(PyExc_TypeError, "%s is a str such as '%s', not %R", what, words[0],
 			value);
@@ -41,8 +44,13 @@ int convert_word(PyObject *value, const char *what, const char *const words[], i
 		if (PyUnicode_CompareWithASCIIString(value, words[i]) == 0)
 			return first + i;
 	}
-	PyErr_Format(PyExc_ValueError, "%s cannot be %R; one of the possible ones is '%s'", what,
-		value, words[0]);
+	for (int i = 0; words[i] && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'",
+			i == 0                 ? ""
+				: words[i + 1] ? ", "
+					       : " or ",
+			words[i]);
+	PyErr_Format(PyExc_ValueError, "%s is %s, not %R", what, list, value);
 	return -1;
 }
 

@@ -128,9 +128,13 @@ def test_copies(device):
     array = warpway.empty(100, "float32", device=device)
     array.copy_from(numbers)
     other = warpway.empty((10, 10), "int32", device=device)
-    other.copy_from(array)
+    with pytest.raises(ValueError, match="int32 in shape .10, 10. and one of float32 in shape .100,."):
+        other.copy_from(array)
+    other.view("float32").reshape(100).copy_from(array)
     out = np.zeros(100, "float32")
-    other.copy_to(out)
+    with pytest.raises(ValueError):
+        other.copy_to(out)
+    other.copy_to(out.view("uint8"))
     assert (out == numbers).all()
     array[50:].copy_from(numbers[:50])
     array.copy_to(out)
@@ -145,6 +149,32 @@ def test_copies(device):
         array.copy_from(5)
     with pytest.raises((TypeError, BufferError)):
         array.copy_to(bytes(400))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint16", "uint64", "float16", "float32", "float64",
+                                   "complex64", "complex128", "bool"])
+def test_copies_look_at_the_type(device, dtype):
+    numbers = np.ones((2, 3), dtype)
+    array = warpway.empty((2, 3), dtype, device=device)
+    array.copy_from(numbers)
+    array.copy_from(np.ones((2, 3), np.dtype(dtype).newbyteorder("=")))
+    out = np.zeros((2, 3), dtype)
+    array.copy_to(out)
+    assert (out == numbers).all()
+    size = numbers.itemsize
+    for other in ("int8", "uint8", "int32", "uint32", "int64", "float32", "float64", "complex64", "bool"):
+        if np.dtype(other).itemsize == size and other != dtype:
+            with pytest.raises(ValueError, match=f"{dtype} in shape .2, 3. and one of {other} "):
+                array.copy_from(np.ones((2, 3), other))
+            with pytest.raises(ValueError):
+                array.copy_to(np.ones((2, 3), other))
+    for shape in ((3, 2), (6,), (2, 3, 1)):
+        if size > 1:
+            with pytest.raises(ValueError):
+                array.copy_from(np.ones(shape, dtype))
+    array.copy_from(bytes(6 * size))
+    array.copy_to(out)
+    assert not out.any()
 
 
 def test_buffer_keeps_the_bytes():

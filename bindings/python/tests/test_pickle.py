@@ -27,7 +27,7 @@ def end(process):
 
 def test_in_one_process(device):
     array = warpway.zeros((2, 3), "int32", device=device)
-    array.copy_from(np.arange(6, dtype="int32"))
+    array.copy_from(np.arange(6, dtype="int32").reshape(2, 3))
     received = pickle.loads(pickle.dumps(array))
     assert received.is_lazy
     assert (received.shape, received.dtype) == ((2, 3), "int32")
@@ -108,7 +108,7 @@ def double(queue, answers):
 def test_queue(device):
     queue, answers = SPAWN.Queue(), SPAWN.Queue()
     array = warpway.zeros((10, 10), "float32", device=device)
-    array.copy_from(np.ones(100, "float32"))
+    array.copy_from(np.ones((10, 10), "float32"))
     child = run(double, queue, answers)
     queue.put(array)
     assert answers.get(timeout=60) == ((10, 10), "write")

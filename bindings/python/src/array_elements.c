@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * array_elements.c - whether what is copied into an array has elements of its type, in its shape
+ *
+ * A copy moves bytes, so it would make nonsense of elements of another type without an error. A
+ * flat buffer of bytes has no elements, and is taken as it is.
+ */
+#include <string.h>
+
+#include "array.h"
+
+/* The letters of the module struct for each kind of number. Other formats are not compared. */
+static const struct {
+	uint8_t code; /* of struct ww_dtype */
+	const char *letters;
+} kinds[] = {
+	{WW_DTYPE_INT, "bhilqn"},
+	{WW_DTYPE_UINT, "BHILQN"},
+	{WW_DTYPE_FLOAT, "efdg"},
+	{WW_DTYPE_BOOL, "?"},
+};
+
+/* Return: false: the format is of something else. */
+static bool read_format(const char *format, Py_ssize_t item_bytes, struct ww_dtype *out_dtype)
+{
+	bool is_complex = false;
+
+	format += strspn(format, "@=<");
+	if (*format == 'Z') {
+		is_complex = true;
+		format++;
+	}
+	if (strlen(format) != 1)
+		return false;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strchr(kinds[i].letters, *format))
+			continue;
+		*out_dtype = (struct ww_dtype){
+			.code = is_complex ? WW_DTYPE_COMPLEX : kinds[i].code,
+			.bits = (uint8_t)(8 * item_bytes),
+			.lanes = 1,
+		};
+		return true;
+	}
+	return false;
+}
+
+/* Whether a dtype is one that read_format() can tell from others. */
+static bool is_plain(const struct ww_dtype *dtype)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (dtype->code == kinds[i].code)
+			return dtype->lanes == 1;
+	}
+	return dtype->code == WW_DTYPE_COMPLEX && dtype->lanes == 1;
+}
+
+static PyObject *raise_mismatch(PyObject *self, PyObject *other_type, PyObject *other)
+{
+	PyObject *dtype = PyObject_GetAttrString(self, "dtype");
+	PyObject *shape = PyObject_GetAttrString(self, "shape");
+	PyObject *other_shape = PyObject_GetAttrString(other, "shape");
+	PyObject *text = NULL, *bytes = NULL;
+
+	if (dtype && shape && other_shape)
+		text = PyUnicode_FromFormat(
+			"cannot copy between an array of %S in shape %S and one of "
+			"%S in shape %S; convert or reshape one, or copy its "
+			"bytes: .view('uint8')",
+			dtype, shape, other_type, other_shape);
+	bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+	if (bytes)
+		error_raise_text(core_of(self), WW_ERR_MISMATCH, "%s", PyBytes_AsString(bytes));
+	Py_XDECREF(bytes);
+	Py_XDECREF(text);
+	Py_XDECREF(other_shape);
+	Py_XDECREF(shape);
+	Py_XDECREF(dtype);
+	return NULL;
+}
+
+bool array_check_same(PyObject *self, PyObject *other)
+{
+	const struct ww_array *ours = &((struct array_instance *)self)->array;
+	const struct ww_array *theirs = &((struct array_instance *)other)->array;
+	PyObject *dtype;
+
+	if (!memcmp(&ours->dtype, &theirs->dtype, sizeof(ours->dtype)) &&
+		ours->ndim == theirs->ndim &&
+		!memcmp(ours->shape, theirs->shape, ours->ndim * sizeof(ours->shape[0])))
+		return true;
+	dtype = PyObject_GetAttrString(other, "dtype");
+	if (dtype)
+		raise_mismatch(self, dtype, other);
+	Py_XDECREF(dtype);
+	return false;
+}
+
+/* Whether a memoryview is a row of bytes. */
+static int is_bytes(const char *format, Py_ssize_t item_bytes, PyObject *shape)
+{
+	return item_bytes == 1 && PyTuple_Size(shape) == 1 && strlen(format) == 1 &&
+		strchr("Bbc", *format);
+}
+
+static bool has_shape(const struct ww_array *array, PyObject *shape)
+{
+	if (PyTuple_Size(shape) != (Py_ssize_t)array->ndim)
+		return false;
+	for (uint32_t i = 0; i < array->ndim; i++) {
+		if (PyLong_AsLongLong(PyTuple_GetItem(shape, i)) != array->shape[i])
+			return false;
+	}
+	return true;
+}
+
+/* @shape:  a tuple; @format: bytes */
+static bool check_view(PyObject *self, PyObject *view, PyObject *format, PyObject *shape,
+	Py_ssize_t item_bytes)
+{
+	const struct ww_array *array = &((struct array_instance *)self)->array;
+	const char *letters = PyBytes_AsString(format);
+	char name[WW_DTYPE_NAME_BYTES] = "another type";
+	struct ww_dtype dtype;
+	PyObject *type;
+	bool is_known;
+
+	if (!letters || is_bytes(letters, item_bytes, shape))
+		return letters != NULL;
+	is_known = read_format(letters, item_bytes, &dtype) && is_plain(&array->dtype);
+	if (has_shape(array, shape) && (!is_known || !memcmp(&dtype, &array->dtype, sizeof(dtype))))
+		return true;
+	if (is_known)
+		(void)ww_dtype_name(&dtype, name);
+	type = PyUnicode_FromString(is_known ? name : letters);
+	if (type)
+		raise_mismatch(self, type, view);
+	Py_XDECREF(type);
+	return false;
+}
+
+bool array_check_view(PyObject *self, PyObject *view)
+{
+	PyObject *text = PyObject_GetAttrString(view, "format");
+	PyObject *format = text ? PyUnicode_AsUTF8String(text) : NULL;
+	PyObject *shape = PyObject_GetAttrString(view, "shape");
+	PyObject *size = PyObject_GetAttrString(view, "itemsize");
+	bool is_good = format && shape && size &&
+		check_view(self, view, format, shape, PyLong_AsSsize_t(size));
+
+	Py_XDECREF(size);
+	Py_XDECREF(shape);
+	Py_XDECREF(format);
+	Py_XDECREF(text);
+	return is_good;
+}
