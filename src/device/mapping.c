@@ -176,8 +176,8 @@ static ww_status fail_span(const struct span *span, uintptr_t start, uintptr_t e
 			" bytes at 0x%" PRIxPTR,
 			end - start, start, mapping->bytes, span->start);
 	return ww_fail(WW_ERR_ACCESS,
-		"cannot write to 0x%" PRIxPTR ": this memory is mapped read-only; import it with "
-		"WW_ACCESS_WRITE if its exporter allows that",
+		"cannot write to 0x%" PRIxPTR ": this memory is mapped read-only; get or import "
+		"it with WW_ACCESS_WRITE if its owner allows that",
 		start);
 }
 

@@ -67,8 +67,8 @@ ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void *source
 	ww_try(span_check(memory, offset, bytes));
 	if (memory->access < WW_ACCESS_WRITE)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot write: this memory is mapped read-only; import it with "
-			"WW_ACCESS_WRITE if its exporter allows that");
+			"cannot write: this memory is mapped read-only; get or import it "
+			"with WW_ACCESS_WRITE if its owner allows that");
 	return span_copy(memory, span_address(memory, offset), source, bytes, timeout_ns);
 }
 

@@ -139,13 +139,26 @@ static bool check_view(PyObject *self, PyObject *view, PyObject *format, PyObjec
 	return false;
 }
 
+static bool is_contiguous(PyObject *self, PyObject *view)
+{
+	PyObject *answer = PyObject_GetAttrString(view, "c_contiguous");
+	int is_so = answer ? PyObject_IsTrue(answer) : -1;
+
+	Py_XDECREF(answer);
+	if (is_so == 0)
+		error_raise_text(core_of(self), WW_ERR_UNSUPPORTED,
+			"cannot copy by a buffer with gaps or another order than C's; "
+			"numpy.ascontiguousarray() makes one without");
+	return is_so > 0;
+}
+
 bool array_check_view(PyObject *self, PyObject *view)
 {
 	PyObject *text = PyObject_GetAttrString(view, "format");
 	PyObject *format = text ? PyUnicode_AsUTF8String(text) : NULL;
 	PyObject *shape = PyObject_GetAttrString(view, "shape");
 	PyObject *size = PyObject_GetAttrString(view, "itemsize");
-	bool is_good = format && shape && size &&
+	bool is_good = format && shape && size && is_contiguous(self, view) &&
 		check_view(self, view, format, shape, PyLong_AsSsize_t(size));
 
 	Py_XDECREF(size);

@@ -145,6 +145,8 @@ def test_copies(device):
             array.copy_from(bad)
     with pytest.raises(warpway.Unsupported):
         array[::2].copy_from(array[:50])
+    with pytest.raises(warpway.Unsupported, match="ascontiguousarray"):
+        array.copy_from(np.zeros(200, "float32")[::2])
     with pytest.raises(TypeError):
         array.copy_from(5)
     with pytest.raises((TypeError, BufferError)):

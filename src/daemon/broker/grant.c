@@ -44,7 +44,9 @@ ww_status grant_check(const struct peer *peer, const struct object *object,
 	if (!(may & needed) && record->state == WW_WIRE_STATE_SEALED &&
 		(may & WW_WIRE_ENTRY_FLAG_MAY_READ))
 		return ww_fail(WW_ERR_ACCESS,
-			"'%.100s' is sealed, for reading only; use WW_ACCESS_READ", get->name);
+			"'%.100s' is sealed, for reading only; use WW_ACCESS_READ, or have it put "
+			"with WW_STATE_SHARED",
+			get->name);
 	if (!(may & needed))
 		return ww_fail(WW_ERR_ACCESS,
 			"user %u may not %s '%.100s': it has mode 0%03o, user %" PRIu32
