@@ -2,8 +2,9 @@
 /*
  * array_elements.c - whether what is copied into an array has elements of its type, in its shape
  *
- * A copy moves bytes, so it would make nonsense of elements of another type without an error. A
- * flat buffer of bytes has no elements, and is taken as it is.
+ * A copy moves bytes, so it would make nonsense of elements of another type without an error. But
+ * uint8 is the type of bytes: what has such elements is copied from and to anything of as many
+ * bytes.
  */
 #include <string.h>
 
@@ -79,12 +80,34 @@ static PyObject *raise_mismatch(PyObject *self, PyObject *other_type, PyObject *
 	return NULL;
 }
 
+static bool has_bytes(const struct ww_array *array)
+{
+	return array->dtype.code == WW_DTYPE_UINT && array->dtype.bits == 8 &&
+		array->dtype.lanes == 1;
+}
+
+static bool check_bytes(PyObject *self, const struct ww_array *ours, const struct ww_array *theirs)
+{
+	uint64_t our_bytes = 0, their_bytes = 0;
+
+	(void)ww_array_bytes(ours, &our_bytes); /* each array of this module has a size */
+	(void)ww_array_bytes(theirs, &their_bytes);
+	if (our_bytes == their_bytes)
+		return true;
+	error_raise_text(core_of(self), WW_ERR_INVALID,
+		"cannot copy between arrays of %llu and %llu bytes", (unsigned long long)our_bytes,
+		(unsigned long long)their_bytes);
+	return false;
+}
+
 bool array_check_same(PyObject *self, PyObject *other)
 {
 	const struct ww_array *ours = &((struct array_instance *)self)->array;
 	const struct ww_array *theirs = &((struct array_instance *)other)->array;
 	PyObject *dtype;
 
+	if (has_bytes(ours) || has_bytes(theirs))
+		return check_bytes(self, ours, theirs);
 	if (!memcmp(&ours->dtype, &theirs->dtype, sizeof(ours->dtype)) &&
 		ours->ndim == theirs->ndim &&
 		!memcmp(ours->shape, theirs->shape, ours->ndim * sizeof(ours->shape[0])))
@@ -96,11 +119,10 @@ bool array_check_same(PyObject *self, PyObject *other)
 	return false;
 }
 
-/* Whether a memoryview is a row of bytes. */
-static int is_bytes(const char *format, Py_ssize_t item_bytes, PyObject *shape)
+/* Of a memoryview. */
+static bool is_format_of_bytes(const char *format)
 {
-	return item_bytes == 1 && PyTuple_Size(shape) == 1 && strlen(format) == 1 &&
-		strchr("Bbc", *format);
+	return strlen(format) == 1 && strchr("Bc", *format);
 }
 
 static bool has_shape(const struct ww_array *array, PyObject *shape)
@@ -125,8 +147,10 @@ static bool check_view(PyObject *self, PyObject *view, PyObject *format, PyObjec
 	PyObject *type;
 	bool is_known;
 
-	if (!letters || is_bytes(letters, item_bytes, shape))
-		return letters != NULL;
+	if (!letters)
+		return false;
+	if (has_bytes(array) || is_format_of_bytes(letters))
+		return true;
 	is_known = read_format(letters, item_bytes, &dtype) && is_plain(&array->dtype);
 	if (has_shape(array, shape) && (!is_known || !memcmp(&dtype, &array->dtype, sizeof(dtype))))
 		return true;

@@ -125,6 +125,12 @@ def test_bytes(device):
                 memoryview(frame)[:2] = b"xy"
                 frame.publish(nbytes=2)
             assert [bytes(consumer.receive()), bytes(consumer.receive())] == [b"abc", b"xy"]
+            numbers = np.arange(6, dtype="float32").reshape(2, 3)
+            array = warpway.empty((2, 3), "float32", device=device)
+            array.copy_from(numbers)
+            for sent in (numbers, array):
+                producer.send(sent)
+                assert bytes(consumer.receive()) == numbers.tobytes()
 
 
 @pytest.mark.parametrize("size", [{"shape": (4, 4)}, {"shape": (12,)}, {"nbytes": 4}, {"shape": 3, "nbytes": 3}])
