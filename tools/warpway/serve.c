@@ -174,22 +174,31 @@ static int print(const struct request *request, const struct ww_broker_info *inf
 	return EXIT_DONE;
 }
 
-/* The number may mean another process here than where the broker runs: its command line tells. */
-static bool is_daemon(uint32_t pid)
+/* Reads the beginning of a file of /proc as text. */
+static bool read_of_process(uint32_t pid, const char *name, char *out_text, size_t room)
 {
 	char path[64];
-	char line[4096];
-	const char *slash;
 	ssize_t length = -1;
 	OWN(fd) int fd = -1;
 
-	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		length = read(fd, line, sizeof(line) - 1);
+		length = read(fd, out_text, room - 1);
 	if (length <= 0)
 		return false;
-	line[length] = 0;
+	out_text[length] = 0;
+	return true;
+}
+
+/* The number may mean another process here than where the broker runs: its command line tells. */
+static bool is_daemon(uint32_t pid)
+{
+	char line[4096];
+	const char *slash;
+
+	if (!read_of_process(pid, "cmdline", line, sizeof(line)))
+		return false;
 	slash = strrchr(line, '/');
 	return !strncmp(slash ? slash + 1 : line, DAEMON, strlen(DAEMON));
 }
@@ -197,19 +206,11 @@ static bool is_daemon(uint32_t pid)
 /* The supervisor of a broker that was started on a terminal ends when that is hung up. */
 static bool process_has_terminal(uint32_t pid)
 {
-	char path[64];
 	char line[512];
 	const char *field;
-	ssize_t length = -1;
-	OWN(fd) int fd = -1;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		length = read(fd, line, sizeof(line) - 1);
-	if (length <= 0)
+	if (!read_of_process(pid, "stat", line, sizeof(line)))
 		return false;
-	line[length] = 0;
 	field = strrchr(line, ')'); /* the name of the program may contain anything */
 	for (int i = 0; field && i < STAT_TERMINAL; i++)
 		field = strchr(field + 1, ' ');
