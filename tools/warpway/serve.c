@@ -278,6 +278,19 @@ static bool program_is_former(uint32_t pid)
 		running.st_dev != installed.st_dev;
 }
 
+/* The supervisor executes the new program once the new broker serves. Return: 0: it does. */
+static int await_supervisor(uint32_t pid, int process, uint64_t deadline_ns)
+{
+	struct pollfd entry = {.fd = process, .events = POLLIN};
+
+	while (program_is_former(pid)) {
+		if (link_now_ns() > deadline_ns ||
+			link_poll(&entry, 1, link_now_ns() + RELOAD_LOOK_NS) > 0)
+			return -1;
+	}
+	return 0;
+}
+
 /*
  * Waits until another broker process answers. While one starts, the library waits for it in the
  * call itself, and the call fails when that takes longer than usual.
@@ -304,7 +317,10 @@ static int reload(struct request *request, struct ww_broker_info *info)
 		return complain("the broker goes on with its former program, pid %u: its log says "
 				"why",
 			info->pid);
-	return print(request, info);
+	return await_supervisor(info->supervisor_pid, process, deadline_ns)
+		? complain("the supervisor, pid %u, stays the former program: its log says why",
+			  info->supervisor_pid)
+		: print(request, info);
 }
 
 static int run(struct request *request)
