@@ -25,6 +25,7 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/raw_client.h"
+#include "support/splitmix.h"
 
 #define ROUNDS   200
 #define STEPS    1500
@@ -63,11 +64,7 @@ static uint64_t state;
 
 uint64_t draw_number(void)
 {
-	uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return splitmix_next(&state);
 }
 
 uint32_t draw_below(uint32_t limit)

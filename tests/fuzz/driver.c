@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz.h"
+#include "support/splitmix.h"
 
 #define ROUNDS 100000
 
@@ -26,11 +27,7 @@ static size_t input_bytes;
 
 static uint64_t random_next(void)
 {
-	uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return splitmix_next(&state);
 }
 
 static size_t random_below(size_t limit)

@@ -24,6 +24,7 @@
 #include "soak/board.h"
 #include "support/broker.h"
 #include "support/leak_count.h"
+#include "support/splitmix.h"
 #include "support/timeline.h"
 
 #define LET_GO_MOST  16
@@ -62,11 +63,7 @@ void soak_at_end(void (*function)(void))
 
 uint64_t draw_number(void)
 {
-	uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
+	return splitmix_next(&state);
 }
 
 uint32_t draw_below(uint32_t limit)
