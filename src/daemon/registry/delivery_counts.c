@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +35,9 @@
 #define COUNT_BITS   20
 #define COUNT_MASK   ((UINT64_C(1) << COUNT_BITS) - 1)
 
-#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_MS     UINT64_C(1000000)
+#define NS_PER_US     UINT64_C(1000)
 
 /* What the header of a file says, as far as it was checked. */
 struct counts_file {
@@ -283,19 +286,40 @@ static uint64_t add_gone(uint64_t gone, uint64_t taken, uint64_t expected)
 	return (gone & ~COUNT_MASK) | (count < COUNT_MASK ? count : COUNT_MASK);
 }
 
+static uint64_t cpu_ns(const struct rusage *usage)
+{
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * NS_PER_SECOND +
+		(uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * NS_PER_US;
+}
+
+/*
+ * Whether a file's maker has kept it busy since @start_ns: this thread has waited for it, asleep or
+ * in a loop of the kernel. To be preempted on a busy machine is neither.
+ */
+static bool was_kept_busy(uint64_t start_ns, const struct rusage *before)
+{
+	struct rusage after;
+
+	if (ww_clock_now_ns() - start_ns <= NS_PER_MS || getrusage(RUSAGE_THREAD, &after) < 0)
+		return false;
+	return after.ru_nvcsw != before->ru_nvcsw || cpu_ns(&after) - cpu_ns(before) > NS_PER_MS;
+}
+
 /* A file that cannot be written keeps its object longer. */
 static void store_gone(struct registry *registry, const struct counts_file *file, uint32_t index,
 	uint64_t gone)
 {
 	uint64_t offset = file->header_bytes + (uint64_t)index * file->item_bytes +
 		offsetof(struct ww_layout_delivery_count, gone);
-
-	uint64_t start_ns = ww_clock_now_ns();
+	struct rusage before = {.ru_nvcsw = 0};
+	uint64_t start_ns;
 
 	registry->counted_bytes += STORE_BYTES;
+	(void)getrusage(RUSAGE_THREAD, &before);
+	start_ns = ww_clock_now_ns();
 	(void)!pwrite(file->fd, &gone, sizeof(gone), (off_t)offset);
-	if (ww_clock_now_ns() - start_ns > NS_PER_MS)
-		registry->counted_bytes = TURN_BYTES; /* its maker keeps the file busy */
+	if (was_kept_busy(start_ns, &before))
+		registry->counted_bytes = TURN_BYTES;
 }
 
 static void fold_block(struct registry *registry, const struct counts_file *outer,
