@@ -17,7 +17,7 @@ QUIETLY = quietly() { \
 	else printf '%s\n' "$$said" | grep -v '^\[[0-9]*/[0-9]*\]'; exit 1; fi; \
 }; quietly
 
-.PHONY: help setup setup-all setup-check configure build demo check quick test models attack bench fuzz lint wheel dist deb format install clean
+.PHONY: help setup setup-all setup-check configure build demo check check-more quick test models attack bench fuzz lint wheel dist deb format install clean
 .PHONY: crash-replace gpus heat heat-soak mpi soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
@@ -60,7 +60,11 @@ build: configure ## build the library, the tool and the tests, in build/
 demo: setup build ## build, then show what Warpway does; ARGS='--device host' and so on
 	@$(BUILD)/tools/warpway demo $(ARGS)
 
-check: setup-check build test ## build, then run every test that needs no GPU; the last line is the totals
+check: TEST_ARGS = --no-suite more
+check: setup-check build test ## build, then run the tests, which need no GPU; the last line is the totals
+
+check-more: TEST_ARGS = --suite more
+check-more: build test ## the same programs on other devices, by other daemons and with windows
 
 quick: build ## build, then unit tests, the conformance tests on the host device and the format: for each edit
 	@$(MAKE) --no-print-directory test TEST_ARGS="--suite unit --suite quick"
