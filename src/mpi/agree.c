@@ -100,13 +100,11 @@ static void give_answers(struct ww_mpi_group *group)
 static bool has_order(void)
 {
 	static bool is_known, is_so;
-	int is_initialized = 0;
 	int level = MPI_THREAD_MULTIPLE;
 
 	if (is_known)
 		return is_so;
-	PMPI_Initialized(&is_initialized);
-	if (!is_initialized)
+	if (!ww_mpi_has_world())
 		return false;
 	PMPI_Query_thread(&level);
 	is_so = level != MPI_THREAD_MULTIPLE;

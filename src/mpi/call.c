@@ -173,6 +173,7 @@ void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm
 	call->is_delivered = false;
 	call->served_code = MPI_SUCCESS;
 	call->is_persistent_receive = false;
+	ww_mpi_layout_set_comm(comm);
 }
 
 struct ww_mpi_buffer *ww_mpi_call_buffer(struct ww_mpi_call *call, const void *user, int flags)
@@ -188,6 +189,7 @@ static void release(struct ww_mpi_call *call)
 	for (int i = 0; i < call->buffer_count; i++)
 		ww_mpi_buffer_fini(&call->buffers[i]);
 	ww_mpi_request_progress();
+	ww_mpi_layout_set_comm(MPI_COMM_NULL);
 	ww_mpi_depth--;
 }
 
@@ -199,8 +201,8 @@ int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, in
 	if (error == WW_MPI_TYPE)
 		return ww_mpi_error(WW_MPI_REASON_TYPE,
 			"warpway: %s: cannot stage the device memory at %p: its datatype has an element "
-			"of more than 2 GiB with gaps, or spans more addresses than are free; send it in "
-			"parts",
+			"of more than 2 GiB with gaps, or spans more addresses than are free: send it in "
+			"parts; or the call has no communicator, in a program that uses sessions alone",
 			name, (void *)buffer->user);
 	if (error == WW_MPI_FULL) {
 		ww_mpi_staging_state(&used, &most, &bound);

@@ -116,8 +116,7 @@ int ww_mpi_call_Request_free(ww_mpi_fn_Request_free *next, MPI_Request *request)
 			ww_mpi_request_write(entry, &status, MPI_SUCCESS, &carrier);
 	}
 	ww_mpi_depth--;
-	if (carrier != MPI_COMM_WORLD)
-		PMPI_Comm_free(&carrier);
+	ww_mpi_carrier_free(carrier);
 	if (is_complete) {
 		ww_mpi_request_forget(entry);
 		return next(request);
@@ -292,8 +291,7 @@ static int taken_done(struct taken *taken, int i, MPI_Request request, MPI_Statu
 	result = end(entry, request, status, of, &carrier);
 	if (result == of)
 		return code;
-	if (taken->carrier != MPI_COMM_WORLD)
-		PMPI_Comm_free(&taken->carrier);
+	ww_mpi_carrier_free(taken->carrier);
 	taken->is_failed = true;
 	taken->carrier = carrier;
 	taken->failure = result;

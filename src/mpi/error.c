@@ -51,9 +51,39 @@ int ww_mpi_error(enum ww_mpi_reason reason, const char *format, ...)
 	return make_code(reason, text);
 }
 
+bool ww_mpi_has_world(void)
+{
+	int is_initialized = 0;
+
+	PMPI_Initialized(&is_initialized);
+	return is_initialized;
+}
+
+bool ww_mpi_is_usable(MPI_Comm comm)
+{
+	if (comm == MPI_COMM_NULL)
+		return false;
+	return (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) || ww_mpi_has_world();
+}
+
+static void end_job(int code)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length;
+
+	PMPI_Error_string(code, text, &length);
+	fprintf(stderr, "%s\n", text);
+	PMPI_Abort(MPI_COMM_WORLD, code);
+}
+
 int ww_mpi_raise(MPI_Comm comm, int code)
 {
-	PMPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_WORLD : comm, code);
+	if (comm == MPI_COMM_NULL)
+		comm = MPI_COMM_WORLD;
+	if (ww_mpi_is_usable(comm))
+		PMPI_Comm_call_errhandler(comm, code);
+	else
+		end_job(code);
 	return code;
 }
 

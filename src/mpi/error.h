@@ -9,6 +9,8 @@
 #ifndef WW_MPI_ERROR_H
 #define WW_MPI_ERROR_H
 
+#include <stdbool.h>
+
 #include "mpi/abi.h"
 
 enum ww_mpi_reason {
@@ -26,10 +28,16 @@ enum ww_mpi_reason {
 int ww_mpi_error(enum ww_mpi_reason reason, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Whether there is an MPI_COMM_WORLD: a program that uses sessions alone has none. */
+bool ww_mpi_has_world(void);
+/* Whether there is such a communicator: MPI_COMM_NULL is none, nor are the world's without it. */
+bool ww_mpi_is_usable(MPI_Comm comm);
+
 /*
- * Calls the error handler of a communicator. The last step of a call: a handler may leave by an
- * exception or longjmp(), and may call the MPI. Return: @code, which the call returns if the
- * handler does.
+ * Calls the error handler of a communicator; without one, the handler of MPI_COMM_WORLD. Without
+ * either the job ends, which is what the MPI's initial error handler does. The last step of a call:
+ * a handler may leave by an exception or longjmp(), and may call the MPI. Return: @code, which the
+ * call returns if the handler does.
  */
 int ww_mpi_raise(MPI_Comm comm, int code);
 

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "mpi/error.h"
 #include "mpi/next.h"
 
 #define NAMED_PLACES 512 /* a power of two, far more than there are predefined types */
@@ -31,6 +32,7 @@ struct named {
 static struct named named[NAMED_PLACES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of writing to it, and of the keyval */
 static int keyval = MPI_KEYVAL_INVALID;
+static __thread MPI_Comm comm_of_call = MPI_COMM_NULL;
 
 struct ww_mpi_layout *ww_mpi_layout_unref(struct ww_mpi_layout *layout)
 {
@@ -43,6 +45,11 @@ static struct ww_mpi_layout *ref(struct ww_mpi_layout *layout)
 {
 	atomic_fetch_add_explicit(&layout->refs, 1, memory_order_relaxed);
 	return layout;
+}
+
+void ww_mpi_layout_set_comm(MPI_Comm comm)
+{
+	comm_of_call = comm;
 }
 
 /* --- predefined types --- */
@@ -178,15 +185,18 @@ static bool picture_draw(struct picture *picture, MPI_Datatype type,
 	const struct ww_mpi_layout *shape, int digit)
 {
 	unsigned char *message = malloc((size_t)shape->size);
+	MPI_Comm comm = ww_mpi_has_world() ? MPI_COMM_SELF : comm_of_call;
 	int position = 0;
 	bool is_drawn;
 
-	if (!message)
+	if (!message || !ww_mpi_is_usable(comm)) {
+		free(message);
 		return false;
+	}
 	for (MPI_Count i = 0; i < shape->size; i++)
 		message[i] = digit ? (unsigned char)(i >> 8 * (digit - 1)) : PRESENT;
 	is_drawn = WW_MPI_REAL(Unpack)(message, (int)shape->size, &position,
-			   picture->at - shape->true_lb, 1, type, MPI_COMM_SELF) == MPI_SUCCESS;
+			   picture->at - shape->true_lb, 1, type, comm) == MPI_SUCCESS;
 	free(message);
 	return is_drawn;
 }
@@ -426,6 +436,15 @@ static struct ww_mpi_layout *get_derived(MPI_Datatype type, int combiner)
 	return layout ? keep(type, key, layout) : NULL;
 }
 
+/* A predefined type without gaps has its bytes in their order. */
+static bool has_all_bytes(MPI_Datatype type)
+{
+	struct ww_mpi_layout shape = {0};
+
+	measure(type, &shape);
+	return shape.size == shape.true_extent;
+}
+
 struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type)
 {
 	struct ww_mpi_layout *layout = named_find(type);
@@ -436,7 +455,7 @@ struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type)
 	combiner = combiner_of(type);
 	if (!is_predefined(combiner))
 		return get_derived(type, combiner);
-	layout = create_drawn(type);
+	layout = has_all_bytes(type) ? create_plain(type) : create_drawn(type);
 	return layout ? ref(named_add(type, layout)) : NULL;
 }
 

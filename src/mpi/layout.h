@@ -40,6 +40,13 @@ struct ww_mpi_layout *ww_mpi_layout_get(MPI_Datatype type);
 struct ww_mpi_layout *ww_mpi_layout_unref(struct ww_mpi_layout *layout);
 
 /*
+ * A call of this thread begins, with this communicator or with none (MPI_COMM_NULL), or it ends
+ * (MPI_COMM_NULL). A program that uses sessions alone has no MPI_COMM_SELF: there the layout of a
+ * type with gaps is found by the communicator of the call.
+ */
+void ww_mpi_layout_set_comm(MPI_Comm comm);
+
+/*
  * Whether it is a predefined type of which this process knows the layout: its first byte is at 0.
  */
 bool ww_mpi_type_is_named(MPI_Datatype type);

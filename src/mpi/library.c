@@ -148,7 +148,8 @@ static void report(void)
 	size_t used, most, bound;
 	int rank = 0;
 
-	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (ww_mpi_has_world())
+		PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	ww_mpi_volume_get(&volume);
 	ww_mpi_staging_state(&used, &most, &bound);
 	fprintf(stderr,

@@ -264,13 +264,11 @@ static bool is_ours(const char *function)
 static const char *look_at_job(void)
 {
 	MPI_Comm parent = MPI_COMM_NULL;
-	int is_initialized = 0;
 	int level = MPI_THREAD_SINGLE;
 
 	if (ww_mpi_settings()->route == WW_MPI_ROUTE_STAGED)
 		return "WARPWAY_MPI_ROUTE=staged is set";
-	PMPI_Initialized(&is_initialized);
-	if (!is_initialized)
+	if (!ww_mpi_has_world())
 		return "the program uses sessions";
 	PMPI_Comm_get_parent(&parent);
 	if (parent != MPI_COMM_NULL)

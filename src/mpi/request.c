@@ -178,13 +178,19 @@ static MPI_Errhandler find_handler(MPI_Comm comm)
 	return handler;
 }
 
-/* The communicator of the operation may have been freed. */
+/*
+ * The communicator of the operation may have been freed. A program of sessions alone has no other
+ * one: there an error is returned if the handler would do that, else it ends the job.
+ */
 MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry)
 {
 	MPI_Comm carrier = MPI_COMM_NULL;
 
-	if (entry->handler == MPI_ERRHANDLER_NULL ||
-		PMPI_Comm_dup(MPI_COMM_SELF, &carrier) != MPI_SUCCESS)
+	if (entry->handler == MPI_ERRHANDLER_NULL)
+		return MPI_COMM_WORLD;
+	if (!ww_mpi_has_world())
+		return entry->handler == MPI_ERRORS_RETURN ? MPI_COMM_NULL : MPI_COMM_WORLD;
+	if (PMPI_Comm_dup(MPI_COMM_SELF, &carrier) != MPI_SUCCESS)
 		return MPI_COMM_WORLD;
 	PMPI_Comm_set_errhandler(carrier, entry->handler);
 	return carrier;
@@ -192,10 +198,16 @@ MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry)
 
 int ww_mpi_entry_raise(MPI_Comm carrier, int code)
 {
-	ww_mpi_raise(carrier, code);
-	if (carrier != MPI_COMM_WORLD)
-		PMPI_Comm_free(&carrier);
+	if (carrier != MPI_COMM_NULL)
+		ww_mpi_raise(carrier, code);
+	ww_mpi_carrier_free(carrier);
 	return code;
+}
+
+void ww_mpi_carrier_free(MPI_Comm carrier)
+{
+	if (carrier != MPI_COMM_WORLD && carrier != MPI_COMM_NULL)
+		PMPI_Comm_free(&carrier);
 }
 
 /* --- from the call to the end --- */
@@ -254,8 +266,7 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 			code = ww_mpi_request_write(entry, &status, MPI_SUCCESS, &carrier);
 			if (!entry->is_served) {
 				ww_mpi_request_forget(entry);
-				if (carrier != MPI_COMM_WORLD)
-					PMPI_Comm_free(&carrier); /* the call raises it */
+				ww_mpi_carrier_free(carrier); /* the call raises it */
 				return code;
 			}
 		}
@@ -483,8 +494,7 @@ static void end_orphan(struct ww_mpi_entry *entry, MPI_Status *status)
 
 	/* No call is there to return an error. */
 	ww_mpi_request_write(entry, status, MPI_SUCCESS, &carrier);
-	if (carrier != MPI_COMM_WORLD)
-		PMPI_Comm_free(&carrier);
+	ww_mpi_carrier_free(carrier);
 	if (entry->kind != WW_MPI_KIND_ONCE)
 		WW_MPI_REAL(Request_free)(&entry->request);
 	ww_mpi_request_forget(entry);

@@ -62,6 +62,7 @@ bool ww_mpi_request_is_served(const struct ww_mpi_entry *entry);
 
 /* Calls the error handler of a carrier, and ends the carrier. Return: @code. */
 int ww_mpi_entry_raise(MPI_Comm carrier, int code);
+void ww_mpi_carrier_free(MPI_Comm carrier); /* ends it without that */
 /* Of an entry whose start, or part, has failed. */
 MPI_Comm ww_mpi_entry_carrier(const struct ww_mpi_entry *entry);
 

@@ -129,12 +129,18 @@ void say(const char *format, ...)
 	fflush(transcript);
 }
 
+void test_device_of(int own_rank)
+{
+	mode = DEVICE;
+	rank = own_rank;
+	open_device();
+}
+
 /* For programs in Fortran, which start the MPI themselves. */
 void test_device(void)
 {
-	mode = DEVICE;
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	open_device();
+	test_device_of(rank);
 }
 
 bool is_staging(void)

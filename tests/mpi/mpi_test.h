@@ -20,6 +20,8 @@ extern int rank, ranks;
 void test_init(int *argc, char ***argv, int level);
 /* In place of it, for a program that has started the MPI itself: device memory, no transcript. */
 void test_device(void);
+/* The same without MPI_COMM_WORLD. */
+void test_device_of(int own_rank);
 /* Ends it. Return: the exit code. */
 int test_finish(void);
 

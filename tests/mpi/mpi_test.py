@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES SHARE THREADS
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES SHARE THREADS [SESSION]
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
 preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
@@ -17,7 +17,7 @@ import tempfile
 import launch
 
 NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "direct",
-         "errors", "nodes", "share", "threads")
+         "errors", "nodes", "share", "threads", "session")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -94,6 +94,17 @@ def errors(launcher):
                                              WARPWAY_MPI_STAGING="1M")
     case("errors, in a program that is linked with the library",
          None if code == 0 and said[0] else f"exit code {code}: {output}")
+
+
+def session(launcher):
+    """A program that uses sessions alone, by which the MPI has no MPI_COMM_WORLD."""
+    if "session" not in GIVEN:
+        case("sessions alone", None, f"{GIVEN['abi']} 4 has no sessions")
+        return
+    for kind in ("host", "device"):
+        code, output, _ = launcher.transcript(2, [GIVEN["session"], kind], kind == "device", WARPWAY_MPI_STAGING="1M")
+        case(f"sessions alone: {kind} memory", None if code == 0 and output.count(": ok") == 2 else
+             f"exit code {code}: {output}")
 
 
 def direct(launcher):
@@ -254,6 +265,7 @@ def main():
     rank_killed(launcher)
     report(launcher)
     errors(launcher)
+    session(launcher)
     share(launcher)
     refusals()
     python(launcher)
