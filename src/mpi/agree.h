@@ -29,38 +29,7 @@
 #ifndef WW_MPI_AGREE_H
 #define WW_MPI_AGREE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#include <warpway/token.h>
-
-#include "mpi/abi.h"
-
-/* What a member gives to the others. */
-struct ww_mpi_given {
-	int64_t bytes; /* of packed data */
-	struct ww_token token;
-};
-
-#define WW_MPI_GROUPS 64
-
-/* The part of a rank's page that changes; the rank writes it, and others read it. */
-struct ww_mpi_words {
-	_Atomic uint32_t is_full; /* collectives of groups that are not there are answered by no */
-	uint32_t unused;
-	struct ww_mpi_answers {
-		_Atomic uint64_t group;  /* its hash; 0: free */
-		_Atomic uint64_t answer; /* number * 2, + 1: yes */
-		_Atomic uint64_t
-			read; /* the number of the last direct one that this rank is through with */
-		_Atomic uint64_t
-			met; /* number * 2 of the last one in which they met, + 1: it went well */
-		struct ww_mpi_given given; /* of a rank that said yes, until all have read it */
-	} groups[WW_MPI_GROUPS];
-};
-
-struct ww_mpi_group;
+#include "mpi/group.h"
 
 /* One collective. */
 struct ww_mpi_round {
@@ -107,12 +76,6 @@ void ww_mpi_round_end(const struct ww_mpi_round *round);
  * collective of the group goes directly any more.
  */
 void ww_mpi_round_failed(void);
-
-/*
- * This rank is about to announce itself with these words: what it has counted until now it has
- * answered by no. NULL: it has not announced itself, or does so no longer.
- */
-void ww_mpi_agree_with(struct ww_mpi_words *words);
 
 /* Before MPI_Finalize(). */
 void ww_mpi_agree_finish(void);

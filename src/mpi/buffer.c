@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/cuda.h"
+#include "mpi/error.h"
+
 /* A span is read in one piece while it has at most so many bytes for each byte of data. */
 #define GAPS_MOST  4
 #define SMALL_SPAN 4096
@@ -463,4 +466,34 @@ void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer)
 	free(buffer->control);
 	free(buffer->copy);
 	ww_mpi_buffer_init(buffer, NULL, 0);
+}
+
+int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error)
+{
+	char text[160];
+	size_t used, most, bound;
+
+	if (error == WW_MPI_TYPE)
+		return ww_mpi_error(WW_MPI_REASON_TYPE,
+			"warpway: %s: cannot stage the device memory at %p: its datatype has an element "
+			"of more than 2 GiB with gaps, or spans more addresses than are free: send it in "
+			"parts; or the call has no communicator, in a program that uses sessions alone",
+			name, (void *)buffer->user);
+	if (error == WW_MPI_FULL) {
+		ww_mpi_staging_state(&used, &most, &bound);
+		return ww_mpi_error(WW_MPI_REASON_FULL,
+			"warpway: %s: cannot stage %lld bytes of device memory: %zu bytes are in use of "
+			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
+			name, (long long)(buffer->high - buffer->low), used, bound);
+	}
+	if (error == WW_MPI_UNWATCHED)
+		return ww_mpi_error(WW_MPI_REASON_TYPE,
+			"warpway: %s: cannot receive at %p beside the direct route: the datatype has "
+			"gaps, and an element or the whole has more than 2 GiB; use "
+			"WARPWAY_MPI_ROUTE=staged",
+			name, (void *)buffer->user);
+	ww_mpi_cuda_describe(error, text, sizeof(text));
+	return ww_mpi_error(WW_MPI_REASON_COPY,
+		"warpway: %s: cannot copy the device memory at %p: %s", name, (void *)buffer->user,
+		text);
 }

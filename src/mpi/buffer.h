@@ -121,4 +121,7 @@ void ww_mpi_buffer_peek(struct ww_mpi_buffer *buffer, void *message, MPI_Count b
 
 void ww_mpi_buffer_fini(struct ww_mpi_buffer *buffer);
 
+/* Makes the text and the code of an error of these calls. @name: the MPI call. Return: the code. */
+int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error);
+
 #endif

@@ -15,8 +15,6 @@
 #include "mpi/settings.h"
 #include "mpi/support.h"
 
-__thread int ww_mpi_depth;
-
 /* --- whether there is anything to do --- */
 
 bool ww_mpi_may_stage(void)
@@ -67,96 +65,6 @@ int ww_mpi_passed(int code)
 	return code;
 }
 
-/* --- who takes part --- */
-
-static bool is_inter(MPI_Comm comm)
-{
-	int flag = 0;
-
-	if (comm != MPI_COMM_NULL)
-		PMPI_Comm_test_inter(comm, &flag);
-	return flag;
-}
-
-MPI_Count ww_mpi_self(MPI_Comm comm)
-{
-	int rank = 0;
-
-	if (comm != MPI_COMM_NULL)
-		PMPI_Comm_rank(comm, &rank);
-	return rank;
-}
-
-MPI_Count ww_mpi_members(MPI_Comm comm)
-{
-	int size = 0;
-
-	if (comm != MPI_COMM_NULL)
-		PMPI_Comm_size(comm, &size);
-	return size;
-}
-
-MPI_Count ww_mpi_ranks(MPI_Comm comm)
-{
-	int size = 0;
-
-	if (!is_inter(comm))
-		return ww_mpi_members(comm);
-	PMPI_Comm_remote_size(comm, &size);
-	return size;
-}
-
-enum ww_mpi_role ww_mpi_role(MPI_Comm comm, int root)
-{
-	if (is_inter(comm))
-		return root == MPI_ROOT         ? WW_MPI_ROLE_REMOTE
-			: root == MPI_PROC_NULL ? WW_MPI_ROLE_NONE
-						: WW_MPI_ROLE_OTHER;
-	if (comm == MPI_COMM_NULL)
-		return WW_MPI_ROLE_NONE;
-	return ww_mpi_self(comm) == root ? WW_MPI_ROLE_ROOT : WW_MPI_ROLE_OTHER;
-}
-
-static void count_neighbours(MPI_Comm comm, int *out_sources, int *out_destinations)
-{
-	int topology = MPI_UNDEFINED;
-	int count = 0;
-	int is_weighted;
-
-	if (comm != MPI_COMM_NULL)
-		PMPI_Topo_test(comm, &topology);
-	if (topology == MPI_DIST_GRAPH) {
-		PMPI_Dist_graph_neighbors_count(comm, out_sources, out_destinations, &is_weighted);
-		return;
-	}
-	if (topology == MPI_CART) {
-		PMPI_Cartdim_get(comm, &count);
-		count *= 2;
-	} else if (topology == MPI_GRAPH) {
-		PMPI_Graph_neighbors_count(comm, (int)ww_mpi_self(comm), &count);
-	}
-	*out_sources = count;
-	*out_destinations = count;
-}
-
-MPI_Count ww_mpi_sources(MPI_Comm comm)
-{
-	int sources = 0;
-	int destinations = 0;
-
-	count_neighbours(comm, &sources, &destinations);
-	return sources;
-}
-
-MPI_Count ww_mpi_destinations(MPI_Comm comm)
-{
-	int sources = 0;
-	int destinations = 0;
-
-	count_neighbours(comm, &sources, &destinations);
-	return destinations;
-}
-
 /* --- the call --- */
 
 void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm)
@@ -193,36 +101,6 @@ static void release(struct ww_mpi_call *call)
 	ww_mpi_depth--;
 }
 
-int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error)
-{
-	char text[160];
-	size_t used, most, bound;
-
-	if (error == WW_MPI_TYPE)
-		return ww_mpi_error(WW_MPI_REASON_TYPE,
-			"warpway: %s: cannot stage the device memory at %p: its datatype has an element "
-			"of more than 2 GiB with gaps, or spans more addresses than are free: send it in "
-			"parts; or the call has no communicator, in a program that uses sessions alone",
-			name, (void *)buffer->user);
-	if (error == WW_MPI_FULL) {
-		ww_mpi_staging_state(&used, &most, &bound);
-		return ww_mpi_error(WW_MPI_REASON_FULL,
-			"warpway: %s: cannot stage %lld bytes of device memory: %zu bytes are in use of "
-			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
-			name, (long long)(buffer->high - buffer->low), used, bound);
-	}
-	if (error == WW_MPI_UNWATCHED)
-		return ww_mpi_error(WW_MPI_REASON_TYPE,
-			"warpway: %s: cannot receive at %p beside the direct route: the datatype has "
-			"gaps, and an element or the whole has more than 2 GiB; use "
-			"WARPWAY_MPI_ROUTE=staged",
-			name, (void *)buffer->user);
-	ww_mpi_cuda_describe(error, text, sizeof(text));
-	return ww_mpi_error(WW_MPI_REASON_COPY,
-		"warpway: %s: cannot copy the device memory at %p: %s", name, (void *)buffer->user,
-		text);
-}
-
 int ww_mpi_call_stage(struct ww_mpi_call *call)
 {
 	for (int i = 0; i < call->buffer_count; i++) {
@@ -238,26 +116,6 @@ int ww_mpi_call_stage(struct ww_mpi_call *call)
 		return ww_mpi_raise(call->comm, code);
 	}
 	return MPI_SUCCESS;
-}
-
-MPI_Count ww_mpi_received(const MPI_Status *status)
-{
-	MPI_Count bytes = 0;
-	int is_cancelled = 0;
-
-	PMPI_Test_cancelled(status, &is_cancelled);
-	if (!is_cancelled)
-		PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
-	return bytes > 0 ? bytes : 0;
-}
-
-bool ww_mpi_is_truncation(int code)
-{
-	int error_class = MPI_SUCCESS;
-
-	if (code != MPI_SUCCESS)
-		PMPI_Error_class(code, &error_class);
-	return error_class == MPI_ERR_TRUNCATE;
 }
 
 /* Ends the receive of a call that has none of its data in staging memory. */

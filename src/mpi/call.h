@@ -18,7 +18,10 @@
 #define WW_MPI_CALL_H
 
 #include "mpi/buffer.h"
+#include "mpi/comm.h"
 #include "mpi/error.h"
+#include "mpi/next.h"
+#include "mpi/status.h"
 
 #define WW_MPI_BUFFERS_MOST 2
 
@@ -44,9 +47,6 @@ struct ww_mpi_call {
 
 /* --- whether there is anything to do --- */
 
-/* The calls of this thread that have not returned. */
-extern __thread int ww_mpi_depth __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
 /* Whether device memory is ours to handle: not in a call of ours, nor if the MPI does it itself. */
 bool ww_mpi_may_stage(void);
 
@@ -65,27 +65,6 @@ bool ww_mpi_may_watch(void);
 /* The end of a call that has nothing to stage. Return: @code. */
 int ww_mpi_passed(int code);
 
-/* --- who takes part --- */
-
-enum ww_mpi_role {
-	WW_MPI_ROLE_NONE,   /* of the root's group, but not the root */
-	WW_MPI_ROLE_OTHER,  /* sends to the root, or receives from it */
-	WW_MPI_ROLE_ROOT,   /* the root, which also takes part itself */
-	WW_MPI_ROLE_REMOTE, /* the root between two groups, which does not */
-};
-
-enum ww_mpi_role ww_mpi_role(MPI_Comm comm, int root);
-
-#define WW_MPI_AT_ROOT(role)   ((role) >= WW_MPI_ROLE_ROOT)
-#define WW_MPI_AT_OTHERS(role) ((role) == WW_MPI_ROLE_OTHER)
-#define WW_MPI_AT_EACH(role)   ((role) == WW_MPI_ROLE_OTHER || (role) == WW_MPI_ROLE_ROOT)
-
-MPI_Count ww_mpi_ranks(MPI_Comm comm);   /* of the group one talks to */
-MPI_Count ww_mpi_members(MPI_Comm comm); /* of the own group */
-MPI_Count ww_mpi_self(MPI_Comm comm);    /* the own rank in it */
-MPI_Count ww_mpi_sources(MPI_Comm comm); /* neighbours */
-MPI_Count ww_mpi_destinations(MPI_Comm comm);
-
 /* --- the call --- */
 
 void ww_mpi_call_begin(struct ww_mpi_call *call, const char *name, MPI_Comm comm);
@@ -96,9 +75,6 @@ int ww_mpi_call_stage(struct ww_mpi_call *call);
 
 /* The status that the MPI is to fill, if the caller wants none. */
 #define WW_MPI_STATUS(status, own) ((status) == MPI_STATUS_IGNORE ? (own) : (status))
-
-/* How many bytes a receive wrote. */
-MPI_Count ww_mpi_received(const MPI_Status *status);
 
 /* Writes what the MPI wrote, unless it failed. Return: the MPI's code, or that of an error here. */
 int ww_mpi_call_end(struct ww_mpi_call *call, int code);
@@ -115,11 +91,5 @@ enum ww_mpi_kind {
 
 int ww_mpi_call_pend(struct ww_mpi_call *call, int code, MPI_Request *request,
 	enum ww_mpi_kind kind, bool is_received);
-
-/* Makes the text and the code of an error of buffer.h. Return: the code. */
-int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, int error);
-
-/* Whether an MPI's code says that a message was longer than its receive: then that much came. */
-bool ww_mpi_is_truncation(int code);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+__thread int ww_mpi_depth;
+
 static const char *const names[WW_MPI_NUMBERS] = {WW_MPI_NAMES};
 static _Atomic(void *) functions[WW_MPI_NUMBERS][2]; /* MPI_X, PMPI_X; NULL: not looked for yet */
 

@@ -20,4 +20,7 @@ void *ww_mpi_next_of_name(const char *name);
 /* The MPI's own function of a name, for calls of our own: WW_MPI_REAL(Wait)(&request, &status) */
 #define WW_MPI_REAL(name) ((ww_mpi_fn_##name *)ww_mpi_next(WW_MPI_NUMBER_##name, 1))
 
+/* The calls of this thread that have not returned. */
+extern __thread int ww_mpi_depth __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
 #endif

@@ -24,8 +24,9 @@
 #include <warpway/broker.h>
 #include <warpway/memory.h>
 
-#include "mpi/agree.h"
-#include "mpi/call.h"
+#include "mpi/comm.h"
+#include "mpi/error.h"
+#include "mpi/group.h"
 #include "mpi/next.h"
 #include "mpi/settings.h"
 
@@ -317,11 +318,11 @@ static bool put_page(int ordinal)
 	page->start_time = start_time_of(page->pid);
 	if (!page->start_time)
 		goto out;
-	ww_mpi_agree_with(&page->words);
+	ww_mpi_groups_announce(&page->words);
 	name_page(world_rank, name, sizeof(name));
 	is_done = ww_memory_put(own_page, NULL, name, &how, 0, NULL) == WW_OK;
 	if (!is_done) {
-		ww_mpi_agree_with(NULL);
+		ww_mpi_groups_announce(NULL);
 		own_page = ww_memory_unref(own_page);
 	}
 out:
@@ -505,7 +506,7 @@ bool ww_mpi_peer_is_running(int rank)
 void ww_mpi_peer_finish(void)
 {
 	pthread_mutex_lock(&lock);
-	ww_mpi_agree_with(NULL);
+	ww_mpi_groups_announce(NULL);
 	own_page = ww_memory_unref(own_page);
 	for (int i = 0; known && i < world_size; i++) {
 		known[i].memory = ww_memory_unref(known[i].memory);
