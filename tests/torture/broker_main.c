@@ -19,10 +19,9 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
-#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/broker_scenario.h"
-#include "torture/torture.h"
+#include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
 	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
@@ -133,10 +132,7 @@ static const struct expectation start_expectations[] = {
 	{"waitpid", EINTR, WW_OK, true, ALWAYS},
 };
 
-static struct broker server;
-static struct raw observer;
 static struct child partner;
-static struct ww_wire_condition idle; /* how the broker is between two runs */
 
 /* --- the partner --- */
 
@@ -218,7 +214,24 @@ static void end_run(void)
 {
 	child_tell(&partner, "end");
 	child_hear(&partner, "ended");
-	raw_must_settle(&observer, &idle);
+	torture_broker_must_be_idle();
+}
+
+static void open_with_partner(void)
+{
+	torture_broker_start();
+	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
+	child_start(&partner, "partner", NULL);
+	child_hear(&partner, "ready");
+	unsetenv("WARPWAY_BROKER");
+	torture_broker_watch();
+}
+
+static void close_with_partner(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	torture_broker_stop();
 }
 
 static const struct torture torture = {
@@ -229,69 +242,33 @@ static const struct torture torture = {
 	.run = broker_scenario_run,
 	.begin = begin_run,
 	.end = end_run,
+	.open = open_with_partner,
+	.close = close_with_partner,
 };
-
-/* A case that failed has left its own. */
-static void begin(void)
-{
-	if (server.group)
-		broker_kill(&server);
-	broker_start(&server, NULL);
-	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
-	child_start(&partner, "partner", NULL);
-	child_hear(&partner, "ready");
-	unsetenv("WARPWAY_BROKER");
-	scenario_address = server.address;
-	raw_open(&observer, server.address);
-	MUST_OK(raw_condition(&observer, &idle));
-}
-
-static void end(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	raw_close(&observer);
-	broker_stop(&server);
-}
 
 CASE(allocations_fail, 0)
 {
-	begin();
-	torture_calls(&torture, CALLS_ALLOCATIONS);
-	end();
+	torture_case_calls(&torture, CALLS_ALLOCATIONS);
 }
 
 CASE(system_calls_fail, 0)
 {
-	begin();
-	torture_calls(&torture, CALLS_SYSTEM);
-	end();
+	torture_case_calls(&torture, CALLS_SYSTEM);
 }
 
 CASE(system_calls_fail_with_every_error, 0)
 {
-	begin();
-	torture_every_error(&torture);
-	end();
-}
-
-static void fail_driver(int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	begin();
-	torture_driver(&torture, code);
-	end();
+	torture_case_every_error(&torture);
 }
 
 CASE(driver_out_of_memory, 0)
 {
-	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(driver_fails_for_no_reason, 0)
 {
-	fail_driver(WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN);
 }
 
 /* --- the first one that needs a broker --- */
@@ -318,13 +295,6 @@ static void stop_started(void)
 	MUST_CALL(rmdir(path));
 }
 
-static const struct torture start_torture = {
-	.expectations = start_expectations,
-	.expectation_count = CHECK_COUNT(start_expectations),
-	.run = broker_scenario_start,
-	.end = stop_started,
-};
-
 static void begin_start(void)
 {
 	MUST_CALL(prctl(PR_SET_CHILD_SUBREAPER, 1));
@@ -340,25 +310,28 @@ static void end_start(void)
 	unsetenv("XDG_RUNTIME_DIR");
 }
 
+static const struct torture start_torture = {
+	.expectations = start_expectations,
+	.expectation_count = CHECK_COUNT(start_expectations),
+	.run = broker_scenario_start,
+	.end = stop_started,
+	.open = begin_start,
+	.close = end_start,
+};
+
 CASE(allocations_fail_at_start, 0)
 {
-	begin_start();
-	torture_calls(&start_torture, CALLS_ALLOCATIONS);
-	end_start();
+	torture_case_calls(&start_torture, CALLS_ALLOCATIONS);
 }
 
 CASE(system_calls_fail_at_start, 0)
 {
-	begin_start();
-	torture_calls(&start_torture, CALLS_SYSTEM);
-	end_start();
+	torture_case_calls(&start_torture, CALLS_SYSTEM);
 }
 
 CASE(system_calls_fail_with_every_error_at_start, 0)
 {
-	begin_start();
-	torture_every_error(&start_torture);
-	end_start();
+	torture_case_every_error(&start_torture);
 }
 
 static const char *reason;

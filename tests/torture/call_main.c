@@ -6,18 +6,12 @@
  * A private broker runs, and must be idle again after each run.
  */
 #include <errno.h>
-#include <time.h>
 
-#include "client/broker_client.h"
-#include "support/broker.h"
 #include "support/check.h"
-#include "support/child.h"
 #include "support/driver.h"
 #include "support/fail_call.h"
-#include "support/raw_client.h"
-#include "support/subject.h"
 #include "torture/call_scenario.h"
-#include "torture/torture.h"
+#include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
 	/* A record may be printed in another way. */
@@ -55,45 +49,12 @@ static const struct exception exceptions[] = {
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
 
-static struct broker server;
-static struct raw observer;
-static struct ww_wire_condition idle; /* how the broker is between two runs */
-
-/* --- the broker --- */
-
-static bool is_idle(const struct ww_wire_condition *now)
-{
-	return now->objects == idle.objects && now->holders == idle.holders &&
-		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
-		now->waits == idle.waits && now->open_fds == idle.open_fds;
-}
-
-/* Each question is a round trip, so this waits for the broker and not for a clock. */
-static void must_become_idle(void)
-{
-	time_t limit = time(NULL) + child_limit_ms() / 1000;
-	struct ww_wire_condition now;
-
-	ww_broker_client_drop_kept(true);
-	do {
-		MUST_OK(raw_condition(&observer, &now));
-		if (is_idle(&now))
-			return;
-	} while (time(NULL) < limit);
-	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, "
-	     "%lld descriptors (%lld open)",
-		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
-		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
-		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
-		(long long)(now.open_fds - idle.open_fds));
-}
-
 /* --- the runs --- */
 
 static void end_serving(void)
 {
 	call_scenario_end_serving();
-	must_become_idle();
+	torture_broker_must_be_idle();
 }
 
 static const struct torture torture_making = {
@@ -102,7 +63,9 @@ static const struct torture torture_making = {
 	.exceptions = exceptions,
 	.exception_count = CHECK_COUNT(exceptions),
 	.run = call_scenario_make,
-	.end = must_become_idle,
+	.end = torture_broker_must_be_idle,
+	.open = torture_broker_open,
+	.close = torture_broker_stop,
 };
 
 /* What the server cannot do for a newcomer it does later. */
@@ -116,81 +79,43 @@ static const struct torture torture_serving = {
 	.end = end_serving,
 	.loses_codes = true,
 	.forgives = true,
+	.open = torture_broker_open,
+	.close = torture_broker_stop,
 };
-
-/* A case that failed has left its own. */
-static void begin(void)
-{
-	if (server.group)
-		broker_kill(&server);
-	broker_start(&server, NULL);
-	scenario_address = server.address;
-	raw_open(&observer, server.address);
-	MUST_OK(raw_condition(&observer, &idle));
-}
-
-static void end(void)
-{
-	raw_close(&observer);
-	broker_stop(&server);
-}
-
-static void fail_allocations(const struct torture *torture)
-{
-	begin();
-	torture_calls(torture, CALLS_ALLOCATIONS);
-	end();
-}
-
-static void fail_system_calls(const struct torture *torture)
-{
-	begin();
-	torture_every_error(torture);
-	end();
-}
-
-static void fail_driver(const struct torture *torture, int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	begin();
-	torture_driver(torture, code);
-	end();
-}
 
 CASE(making_allocations_fail, 0)
 {
-	fail_allocations(&torture_making);
+	torture_case_calls(&torture_making, CALLS_ALLOCATIONS);
 }
 
 CASE(making_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_making);
+	torture_case_every_error(&torture_making);
 }
 
 CASE(making_driver_out_of_memory, 0)
 {
-	fail_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture_making, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(serving_allocations_fail, 0)
 {
-	fail_allocations(&torture_serving);
+	torture_case_calls(&torture_serving, CALLS_ALLOCATIONS);
 }
 
 CASE(serving_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_serving);
+	torture_case_every_error(&torture_serving);
 }
 
 CASE(serving_driver_out_of_memory, 0)
 {
-	fail_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture_serving, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(serving_driver_fails_for_no_reason, 0)
 {
-	fail_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture_serving, WW_CUDA_ERROR_UNKNOWN);
 }
 
 int main(int argc, char **argv)

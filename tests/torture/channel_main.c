@@ -6,19 +6,15 @@
  * A private broker runs, and must be idle again after each run.
  */
 #include <errno.h>
-#include <time.h>
 
-#include "client/broker_client.h"
 #include "support/broker.h"
 #include "support/channel.h"
 #include "support/check.h"
-#include "support/child.h"
 #include "support/driver.h"
 #include "support/fail_call.h"
-#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/channel_scenario.h"
-#include "torture/torture.h"
+#include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
 	/* A record may be printed in another way. */
@@ -59,39 +55,6 @@ static const struct exception exceptions[] = {
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
 
-static struct broker server;
-static struct raw observer;
-static struct ww_wire_condition idle; /* how the broker is between two runs */
-
-/* --- the broker --- */
-
-static bool is_idle(const struct ww_wire_condition *now)
-{
-	return now->objects == idle.objects && now->holders == idle.holders &&
-		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
-		now->waits == idle.waits && now->open_fds == idle.open_fds;
-}
-
-/* Each question is a round trip, so this waits for the broker and not for a clock. */
-static void must_become_idle(void)
-{
-	time_t limit = time(NULL) + child_limit_ms() / 1000;
-	struct ww_wire_condition now;
-
-	ww_broker_client_drop_kept(true);
-	do {
-		MUST_OK(raw_condition(&observer, &now));
-		if (is_idle(&now))
-			return;
-	} while (time(NULL) < limit);
-	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, "
-	     "%lld descriptors (%lld open)",
-		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
-		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
-		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
-		(long long)(now.open_fds - idle.open_fds));
-}
-
 /* --- the runs --- */
 
 static ww_device *device;
@@ -107,7 +70,7 @@ static void make_channel(void)
 	};
 
 	device = subject_open();
-	MUST_OK(broker_open_patient(server.address, &broker));
+	MUST_OK(broker_open_patient(scenario_address, &broker));
 	MUST_OK(ww_channel_create(device, broker, "c", &params, NULL, &scenario_channel));
 	frame_send(scenario_channel, 1);
 }
@@ -117,7 +80,7 @@ static void end_channel(void)
 	scenario_channel = ww_channel_unref(scenario_channel);
 	broker = ww_broker_unref(broker);
 	device = ww_device_unref(device);
-	must_become_idle();
+	torture_broker_must_be_idle();
 }
 
 static void begin_joining(void)
@@ -163,7 +126,9 @@ static const struct torture torture_own = {
 	.exceptions = exceptions,
 	.exception_count = CHECK_COUNT(exceptions),
 	.run = channel_scenario_own,
-	.end = must_become_idle,
+	.end = torture_broker_must_be_idle,
+	.open = torture_broker_open,
+	.close = torture_broker_stop,
 };
 
 static const struct torture torture_joining = {
@@ -174,6 +139,8 @@ static const struct torture torture_joining = {
 	.run = channel_scenario_join,
 	.begin = begin_joining,
 	.end = end_joining,
+	.open = torture_broker_open,
+	.close = torture_broker_stop,
 };
 
 static const struct torture torture_meeting = {
@@ -183,86 +150,48 @@ static const struct torture torture_meeting = {
 	.begin = begin_meeting,
 	.end = end_meeting,
 	.forgives = true,
+	.open = torture_broker_open,
+	.close = torture_broker_stop,
 };
-
-/* A case that failed has left its own. */
-static void begin(void)
-{
-	if (server.group)
-		broker_kill(&server);
-	broker_start(&server, NULL);
-	scenario_address = server.address;
-	raw_open(&observer, server.address);
-	MUST_OK(raw_condition(&observer, &idle));
-}
-
-static void end(void)
-{
-	raw_close(&observer);
-	broker_stop(&server);
-}
-
-static void fail_allocations(const struct torture *torture)
-{
-	begin();
-	torture_calls(torture, CALLS_ALLOCATIONS);
-	end();
-}
-
-static void fail_system_calls(const struct torture *torture)
-{
-	begin();
-	torture_every_error(torture);
-	end();
-}
-
-static void fail_driver(int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	begin();
-	torture_driver(&torture_own, code);
-	end();
-}
 
 CASE(own_allocations_fail, 0)
 {
-	fail_allocations(&torture_own);
+	torture_case_calls(&torture_own, CALLS_ALLOCATIONS);
 }
 
 CASE(own_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_own);
+	torture_case_every_error(&torture_own);
 }
 
 CASE(own_driver_out_of_memory, 0)
 {
-	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(own_driver_fails_for_no_reason, 0)
 {
-	fail_driver(WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
 }
 
 CASE(joining_allocations_fail, 0)
 {
-	fail_allocations(&torture_joining);
+	torture_case_calls(&torture_joining, CALLS_ALLOCATIONS);
 }
 
 CASE(joining_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_joining);
+	torture_case_every_error(&torture_joining);
 }
 
 CASE(meeting_allocations_fail, 0)
 {
-	fail_allocations(&torture_meeting);
+	torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS);
 }
 
 CASE(meeting_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_meeting);
+	torture_case_every_error(&torture_meeting);
 }
 
 int main(int argc, char **argv)

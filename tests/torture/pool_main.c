@@ -10,20 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "client/broker_client.h"
 #include "support/broker.h"
 #include "support/fail_call.h"
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
 #include "support/forge.h"
-#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/pool_scenario.h"
-#include "torture/torture.h"
+#include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
 	/* Whether others have come may stay unknown: then what they may use is not handed out. */
@@ -66,10 +63,7 @@ static const struct exception exceptions[] = {
 	{"cuMemImportFromShareableHandle", WW_CUDA_ERROR_UNKNOWN, NULL, WW_ERR_DESCRIPTOR},
 };
 
-static struct broker server;
-static struct raw observer;
 static struct child partner;
-static struct ww_wire_condition idle; /* how the broker is between two runs */
 
 /* --- the partner --- */
 
@@ -166,7 +160,7 @@ ROLE(partner)
 
 static void partner_start(void)
 {
-	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
+	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
 	child_start(&partner, "partner", NULL);
 	child_hear(&partner, "done");
 	unsetenv("WARPWAY_BROKER");
@@ -178,40 +172,11 @@ static void partner_must(const char *word)
 	child_hear(&partner, "done");
 }
 
-/* --- the broker --- */
-
-static bool is_idle(const struct ww_wire_condition *now)
-{
-	return now->objects == idle.objects && now->holders == idle.holders &&
-		now->holds == idle.holds && now->bytes == idle.bytes && now->fds == idle.fds &&
-		now->waits == idle.waits && now->open_fds == idle.open_fds;
-}
-
-/* Each question is a round trip, so this waits for the broker and not for a clock. */
-static void must_become_idle(void)
-{
-	time_t limit = time(NULL) + child_limit_ms() / 1000;
-	struct ww_wire_condition now;
-
-	ww_broker_client_drop_kept(true);
-	do {
-		MUST_OK(raw_condition(&observer, &now));
-		if (is_idle(&now))
-			return;
-	} while (time(NULL) < limit);
-	FAIL("left in the broker: %lld objects, %lld holders, %lld holds, %lld bytes, %lld waits, %lld "
-	     "descriptors (%lld open)",
-		(long long)(now.objects - idle.objects), (long long)(now.holders - idle.holders),
-		(long long)(now.holds - idle.holds), (long long)(now.bytes - idle.bytes),
-		(long long)(now.waits - idle.waits), (long long)(now.fds - idle.fds),
-		(long long)(now.open_fds - idle.open_fds));
-}
-
 static ww_broker *open_broker(void)
 {
 	ww_broker *broker;
 
-	MUST_OK(broker_open_patient(server.address, &broker));
+	MUST_OK(broker_open_patient(scenario_address, &broker));
 	return broker;
 }
 
@@ -245,7 +210,7 @@ static void end_member(void)
 {
 	partner_must("drop");
 	leave_pool(&scenario_tokens[0]);
-	must_become_idle();
+	torture_broker_must_be_idle();
 }
 
 static ww_device *device;
@@ -281,14 +246,30 @@ static void end_meeting(void)
 	child_tell(&partner, "stop");
 	child_finish(&partner);
 	partner_start();
-	must_become_idle();
+	torture_broker_must_be_idle();
+}
+
+static void open_with_partner(void)
+{
+	torture_broker_start();
+	partner_start();
+	torture_broker_watch();
+}
+
+static void close_with_partner(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	torture_broker_stop();
 }
 
 static const struct torture torture_own = {
 	.expectations = expectations,
 	.expectation_count = CHECK_COUNT(expectations),
 	.run = pool_scenario_own,
-	.end = must_become_idle,
+	.end = torture_broker_must_be_idle,
+	.open = open_with_partner,
+	.close = close_with_partner,
 };
 
 static const struct torture torture_member = {
@@ -299,6 +280,8 @@ static const struct torture torture_member = {
 	.run = pool_scenario_member,
 	.begin = begin_member,
 	.end = end_member,
+	.open = open_with_partner,
+	.close = close_with_partner,
 };
 
 static const struct torture torture_meeting = {
@@ -308,99 +291,58 @@ static const struct torture torture_meeting = {
 	.begin = begin_meeting,
 	.end = end_meeting,
 	.forgives = true,
+	.open = open_with_partner,
+	.close = close_with_partner,
 };
-
-/* A case that failed has left its own. */
-static void begin(void)
-{
-	if (server.group)
-		broker_kill(&server);
-	broker_start(&server, NULL);
-	scenario_address = server.address;
-	partner_start();
-	raw_open(&observer, server.address);
-	MUST_OK(raw_condition(&observer, &idle));
-}
-
-static void end(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	raw_close(&observer);
-	broker_stop(&server);
-}
-
-static void fail_allocations(const struct torture *torture)
-{
-	begin();
-	torture_calls(torture, CALLS_ALLOCATIONS);
-	end();
-}
-
-static void fail_system_calls(const struct torture *torture)
-{
-	begin();
-	torture_every_error(torture);
-	end();
-}
-
-static void fail_driver(const struct torture *torture, int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	begin();
-	torture_driver(torture, code);
-	end();
-}
 
 CASE(own_allocations_fail, 0)
 {
-	fail_allocations(&torture_own);
+	torture_case_calls(&torture_own, CALLS_ALLOCATIONS);
 }
 
 CASE(own_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_own);
+	torture_case_every_error(&torture_own);
 }
 
 CASE(own_driver_out_of_memory, 0)
 {
-	fail_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(own_driver_fails_for_no_reason, 0)
 {
-	fail_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture_own, WW_CUDA_ERROR_UNKNOWN);
 }
 
 CASE(member_allocations_fail, 0)
 {
-	fail_allocations(&torture_member);
+	torture_case_calls(&torture_member, CALLS_ALLOCATIONS);
 }
 
 CASE(member_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_member);
+	torture_case_every_error(&torture_member);
 }
 
 CASE(member_driver_out_of_memory, 0)
 {
-	fail_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture_member, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(member_driver_fails_for_no_reason, 0)
 {
-	fail_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture_member, WW_CUDA_ERROR_UNKNOWN);
 }
 
 CASE(meeting_allocations_fail, 0)
 {
-	fail_allocations(&torture_meeting);
+	torture_case_calls(&torture_meeting, CALLS_ALLOCATIONS);
 }
 
 CASE(meeting_system_calls_fail, 0)
 {
-	fail_system_calls(&torture_meeting);
+	torture_case_every_error(&torture_meeting);
 }
 
 int main(int argc, char **argv)

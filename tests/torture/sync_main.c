@@ -18,10 +18,9 @@
 #include "support/check.h"
 #include "support/child.h"
 #include "support/driver.h"
-#include "support/raw_client.h"
 #include "support/subject.h"
 #include "torture/sync_scenario.h"
-#include "torture/torture.h"
+#include "torture/torture_broker.h"
 
 static const struct expectation expectations[] = {
 	{"malloc", ENOMEM, WW_ERR_NO_MEMORY, false, ALWAYS},
@@ -52,10 +51,7 @@ static const struct expectation expectations[] = {
 	{"sendmsg", EAGAIN, WW_OK, true, ALWAYS},
 };
 
-static struct broker server;
-static struct raw observer;
 static struct child partner;
-static struct ww_wire_condition idle; /* how the broker is between two runs */
 
 /* --- the partner --- */
 
@@ -129,7 +125,7 @@ ROLE(partner)
 
 static void partner_start(void)
 {
-	MUST_CALL(setenv("WARPWAY_BROKER", server.address, 1));
+	MUST_CALL(setenv("WARPWAY_BROKER", scenario_address, 1));
 	child_start(&partner, "partner", NULL);
 	child_hear(&partner, "ready");
 	unsetenv("WARPWAY_BROKER");
@@ -156,7 +152,7 @@ static void begin_run(void)
 static void end_run(void)
 {
 	child_hear(&partner, "passed");
-	raw_must_settle(&observer, &idle);
+	torture_broker_must_be_idle();
 }
 
 static void begin_closing(void)
@@ -176,12 +172,29 @@ static void end_closing(void)
 	} while (calls_live_allocations() > allocations_before && time(NULL) < limit);
 }
 
+static void open_with_partner(void)
+{
+	torture_broker_start();
+	scenario_replace_partner = replace_partner;
+	partner_start();
+	torture_broker_watch();
+}
+
+static void close_with_partner(void)
+{
+	child_tell(&partner, "stop");
+	child_finish(&partner);
+	torture_broker_stop();
+}
+
 static const struct torture torture = {
 	.expectations = expectations,
 	.expectation_count = CHECK_COUNT(expectations),
 	.run = sync_scenario_run,
 	.begin = begin_run,
 	.end = end_run,
+	.open = open_with_partner,
+	.close = close_with_partner,
 };
 
 static const struct expectation closing_expectations[] = {
@@ -200,58 +213,24 @@ static const struct torture torture_closing = {
 	.forgives = true,
 };
 
-/* A case that failed has left its own. */
-static void begin(void)
-{
-	if (server.group)
-		broker_kill(&server);
-	broker_start(&server, NULL);
-	scenario_address = server.address;
-	scenario_replace_partner = replace_partner;
-	partner_start();
-	raw_open(&observer, server.address);
-	MUST_OK(raw_condition(&observer, &idle));
-}
-
-static void end(void)
-{
-	child_tell(&partner, "stop");
-	child_finish(&partner);
-	raw_close(&observer);
-	broker_stop(&server);
-}
-
 CASE(allocations_fail, 0)
 {
-	begin();
-	torture_calls(&torture, CALLS_ALLOCATIONS);
-	end();
+	torture_case_calls(&torture, CALLS_ALLOCATIONS);
 }
 
 CASE(system_calls_fail, 0)
 {
-	begin();
-	torture_every_error(&torture);
-	end();
-}
-
-static void fail_driver(int code)
-{
-	if (!fake_get() || !subject_is_cuda())
-		check_skip("only the fake driver fails when it is told to");
-	begin();
-	torture_driver(&torture, code);
-	end();
+	torture_case_every_error(&torture);
 }
 
 CASE(driver_out_of_memory, 0)
 {
-	fail_driver(WW_CUDA_ERROR_OUT_OF_MEMORY);
+	torture_case_driver(&torture, WW_CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 CASE(driver_fails_for_no_reason, 0)
 {
-	fail_driver(WW_CUDA_ERROR_UNKNOWN);
+	torture_case_driver(&torture, WW_CUDA_ERROR_UNKNOWN);
 }
 
 CASE(closing_while_calls_fail, 0)

@@ -314,3 +314,40 @@ void torture_driver(const struct torture *torture, int code)
 	check_note("%llu calls of %llu functions failed one by one with %d",
 		(unsigned long long)failed, (unsigned long long)functions, code);
 }
+
+/* --- cases --- */
+
+static void case_open(const struct torture *torture)
+{
+	if (torture->open)
+		torture->open();
+}
+
+static void case_close(const struct torture *torture)
+{
+	if (torture->close)
+		torture->close();
+}
+
+void torture_case_calls(const struct torture *torture, int kinds)
+{
+	case_open(torture);
+	torture_calls(torture, kinds);
+	case_close(torture);
+}
+
+void torture_case_every_error(const struct torture *torture)
+{
+	case_open(torture);
+	torture_every_error(torture);
+	case_close(torture);
+}
+
+void torture_case_driver(const struct torture *torture, int code)
+{
+	if (!fake_get() || !subject_is_cuda())
+		check_skip("only the fake driver fails when it is told to");
+	case_open(torture);
+	torture_driver(torture, code);
+	case_close(torture);
+}

@@ -46,6 +46,7 @@ struct exception {
  * @expectations:  every pair of a function and an error that a run may meet
  * @run:           the scenario; sets which step of it failed, or NULL
  * @begin, @end:   around each run, with nothing armed; may be NULL
+ * @open, @close:  around all runs of a case; may be NULL
  * @loses_codes: failures are told by messages, which have the status and the sentence only
  * @forgives:      every failure may be overcome: what is done last cannot fail, and is done later
  *                 then
@@ -58,6 +59,8 @@ struct torture {
 	ww_status (*run)(const char **out_step);
 	void (*begin)(void);
 	void (*end)(void);
+	void (*open)(void);
+	void (*close)(void);
 	bool loses_codes;
 	bool forgives;
 };
@@ -77,6 +80,11 @@ uint64_t torture_driver_function(const struct torture *torture, const char *name
 
 /* The same for all of its functions that can. */
 void torture_driver(const struct torture *torture, int code);
+
+/* Whole cases: what is above, between @open and @close. Without the fake driver the third skips. */
+void torture_case_calls(const struct torture *torture, int kinds);
+void torture_case_every_error(const struct torture *torture);
+void torture_case_driver(const struct torture *torture, int code);
 
 /* Runs it until everything is where it stays from the first use on. */
 void torture_warm_up(const struct torture *torture);
