@@ -139,6 +139,7 @@ CASE(inside_of_what_is_gone, 0)
 	struct ww_wire_put outer = put_outer(raw);
 	const char *name = inside(outer.id, "x");
 	struct ww_wire_entry entry;
+	uint32_t serial;
 
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have",
 		put_as(raw, "@0123456789abcdef0123456789abcdef/x"));
@@ -149,6 +150,9 @@ CASE(inside_of_what_is_gone, 0)
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", get_as(other, name));
 	MUST_OK(get_as(raw, name));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not have", put_as(raw, inside(outer.id, "y")));
+	serial = raw_ask_get(raw, inside(outer.id, "y"), WW_WIRE_ACCESS_READ);
+	MUST_OK(raw_answered(raw, serial));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_refusal(raw));
 	name = inside(outer.id, "x");
 	MUST_OK(raw_release(raw, outer.id));
 	MUST_OK(raw_release(other, outer.id));

@@ -28,7 +28,8 @@
  * has ended, the name will never come. That status is sent here, since returning it would mean that
  * the supervisor is gone.
  */
-static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wire_get *get)
+static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wire_get *get,
+	bool waits)
 {
 	const struct object *outer = request_find_outer(peer, get->name);
 
@@ -36,7 +37,7 @@ static ww_status get_miss(struct peer *peer, uint32_t serial, const struct ww_wi
 		peer_send_error(peer, serial, wait_fail_left(get->name, outer->left_pid));
 		return WW_OK;
 	}
-	if (get->flags & WW_WIRE_GET_FLAG_WAIT)
+	if (waits)
 		return wait_for_name(peer, serial, get);
 	return request_fail_not_found(get->name);
 }
@@ -49,18 +50,26 @@ static ww_status get_check(const struct peer *peer, const struct ww_wire_get *ge
 	return request_check_get_inside(peer, get->name, get->access);
 }
 
+/* Inside an object that was removed no name comes any more, and nothing would end the wait. */
+static bool get_waits(const struct peer *peer, const struct ww_wire_get *get)
+{
+	return get->flags & WW_WIRE_GET_FLAG_WAIT &&
+		(!ww_name_is_inside(get->name) || request_find_outer(peer, get->name));
+}
+
 ww_status request_get(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_get *get)
 {
 	struct peer *peer = context;
-	bool waits = get->flags & WW_WIRE_GET_FLAG_WAIT;
 	struct object *object;
 	ww_status status;
+	bool waits;
 
 	ww_try(get_check(peer, get));
+	waits = get_waits(peer, get);
 	object = object_find(&peer->server->registry, get->name);
 	if (!object)
-		return get_miss(peer, header->serial, get);
+		return get_miss(peer, header->serial, get, waits);
 	status = grant_check(peer, object, get);
 	if (status == WW_OK)
 		return grant_send(peer, header->serial, object, get->access, NULL);
