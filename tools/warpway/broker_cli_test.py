@@ -316,6 +316,22 @@ def reload_takes_the_program_that_is_installed():
             end(each)
 
 
+def reload_tells_of_a_configuration_that_does_not_work():
+    address, config = path_of("configured.sock"), write("warpwayd.conf", b"[limits]\nobjects = 1\n")
+    process = start("serve", "--foreground", "--socket", address, "--config", config)
+    try:
+        serving(process, address)
+        done("put", "--broker", address, "one", "-", data=b"bytes")
+        write("warpwayd.conf", b"[limits]\nobjects = many\n")
+        refused(1, "goes on with its former program and configuration", "serve", "--reload", "--broker", address)
+        refused(1, "limit", "put", "--broker", address, "two", "-", data=b"bytes")
+        write("warpwayd.conf", b"[limits]\nobjects = 2\n")
+        spoken("serve", "--reload", "--broker", address)
+        done("put", "--broker", address, "two", "-", data=b"bytes")
+    finally:
+        end(process)
+
+
 def reload_ends_no_broker_on_a_terminal():
     address = path_of("terminal.sock")
     pid, terminal = pty.fork()
@@ -849,7 +865,8 @@ def state_of(pid):
 CASES = [help_is_there, looking_around_starts_nothing, a_daemon_that_is_not_there_is_told,
          wrong_use_is_refused, advice_for_serve_helps,
          a_socket_the_machines_broker_left_locks_out_nobody, serve_starts_one, foreground_becomes_the_daemon,
-         reload_takes_the_program_that_is_installed, reload_ends_no_broker_on_a_terminal, bytes_come_back,
+         reload_takes_the_program_that_is_installed, reload_tells_of_a_configuration_that_does_not_work,
+         reload_ends_no_broker_on_a_terminal, bytes_come_back,
          standard_input_that_is_a_file_is_measured, files_that_cannot_be_read_are_told,
          host_memory_is_reached_by_gpus_too, a_pipe_of_two, files_appear_whole,
          an_interrupt_leaves_no_file, output_that_is_lost_is_failure, arrays_come_back,

@@ -6,7 +6,7 @@
  * connecting; in the foreground this process becomes the daemon. Ending one means ending its
  * supervisor, which would start it again; the supervisor is waited for, so that after this command
  * nobody serves there. A reload is a signal to the supervisor too; another broker process then
- * answers, and its executable file tells whether it is the program that is installed now.
+ * answers, and the count of restarts tells whether what is installed now works.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -293,12 +293,13 @@ static int await_supervisor(uint32_t pid, int process, uint64_t deadline_ns)
 
 /*
  * Waits until another broker process answers. While one starts, the library waits for it in the
- * call itself, and the call fails when that takes longer than usual.
+ * call itself, and the call fails when that takes longer than usual. If what is installed now does
+ * not work, the supervisor starts the former program with the former configuration after it.
  */
 static int reload(struct request *request, struct ww_broker_info *info)
 {
 	uint64_t deadline_ns = link_now_ns() + RELOAD_TIMEOUT_S * NS_PER_S;
-	uint32_t former = info->pid;
+	const struct ww_broker_info former = *info;
 	OWN(fd) int process = -1;
 	struct pollfd entry;
 	int code = signal_supervisor(info, SIGHUP, &process);
@@ -306,16 +307,16 @@ static int reload(struct request *request, struct ww_broker_info *info)
 	if (code)
 		return code;
 	entry = (struct pollfd){.fd = process, .events = POLLIN};
-	while (ww_broker_info_get(request->broker, info) != WW_OK || info->pid == former) {
+	while (ww_broker_info_get(request->broker, info) != WW_OK || info->pid == former.pid) {
 		if (link_now_ns() > deadline_ns)
 			return complain("no other broker process answers after %d s",
 				RELOAD_TIMEOUT_S);
 		if (link_poll(&entry, 1, link_now_ns() + RELOAD_LOOK_NS) > 0)
 			return complain("the broker has ended: %s", ww_error_last()->message);
 	}
-	if (program_is_former(info->pid))
-		return complain("the broker goes on with its former program, pid %u: its log says "
-				"why",
+	if (info->restarts - former.restarts > 1)
+		return complain("the broker goes on with its former program and configuration, "
+				"pid %u: its log says why",
 			info->pid);
 	return await_supervisor(info->supervisor_pid, process, deadline_ns)
 		? complain("the supervisor, pid %u, stays the former program: its log says why",
