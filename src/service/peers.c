@@ -99,6 +99,18 @@ static void peer_drop_files(struct ww_service *service, struct ww_service_peer *
 	ww_service_replies_fini(&peer->replies);
 }
 
+/*
+ * The same, of what tells of its end: that does not matter any more. It is forgotten when the
+ * broker does not list its object. Not locked.
+ */
+static void peer_drop_process(struct ww_service_peer *peer)
+{
+	if (!peer->is_refused || peer->requests.mapping)
+		return;
+	peer->page = ww_signal_map_unref(peer->page);
+	peer->process = ww_peer_process_unref(peer->process);
+}
+
 /* Takes nothing of it any more, and says so. @join: of enum service_join */
 static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer, uint32_t join)
 {
@@ -107,6 +119,7 @@ static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer
 	pthread_mutex_lock(&service->lock);
 	peer_drop_files(service, peer);
 	pthread_mutex_unlock(&service->lock);
+	peer_drop_process(peer);
 }
 
 /* --- newcomers --- */
@@ -262,11 +275,11 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
  * Whether the client of an object has not ended, or its end will be told. While it lives it is a
  * holder of the object beside this process. When its connection ends the broker poisons its page,
  * and keeps the object until the process has ended. A client that has put no last will, or shows
- * another page than the one that has it, has no such page.
+ * another page than the one that has it, has no such page. Of one that was refused no page is kept.
  */
 static bool is_present(const struct ww_service_peer *peer, const struct ww_object_info *info)
 {
-	return info->is_own || info->holders > 1 ||
+	return !peer->page || info->is_own || info->holders > 1 ||
 		__atomic_load_n(&peer->page->header->lost, __ATOMIC_ACQUIRE);
 }
 
@@ -499,7 +512,7 @@ void ww_service_peer_absorb(struct ww_service *service, struct ww_service_peer *
 
 static bool has_ended(const struct ww_service_peer *peer)
 {
-	return __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE) ||
+	return (peer->page && __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE)) ||
 		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests)) ||
 		ww_peer_process_look(peer->process);
 }
@@ -593,6 +606,7 @@ static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 	ww_service_peer_release(service, peer, is_over || !peer->requests.mapping);
 	release_recent(service, peer, is_over ? WW_NEVER : keep_since_ns(service));
 	pthread_mutex_unlock(&service->lock);
+	peer_drop_process(peer);
 	return is_over;
 }
 

@@ -9,7 +9,8 @@
  * Of its end its signal page, its requests and its pidfd tell. All three come from an untrusted
  * process: it can show the page and the pidfd of a process that lives on. So when newcomers are
  * looked for, a client that does not hold its object any more, as the broker lists it, has ended,
- * whatever it shows.
+ * whatever it shows. Of a client that was refused nothing is kept open: it is forgotten by such a
+ * listing only.
  *
  * Calls are taken from the requests as soon as they are seen, into the lane that they name; a call
  * is started when it is the first of its lane and the lane is free.

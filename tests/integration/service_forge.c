@@ -233,10 +233,7 @@ CASE(service_flood_is_refused, NEEDS_VALUES)
 	forging_end(&forging);
 }
 
-/*
- * Who may not write the service's object has not got its key. Of what it shows the server keeps the
- * signal page and the pidfd, to learn of its end.
- */
+/* Who may not write the service's object has not got its key. Of what it shows nothing is kept. */
 CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 {
 	struct census before;
@@ -254,11 +251,42 @@ CASE(service_wrong_key_is_refused, NEEDS_VALUES)
 	census_take(&before);
 	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
 	census_take(&after);
-	MUST(after.descriptors <= before.descriptors + 1);
-	MUST(after.mappings <= before.mappings + 1);
+	MUST_EQUAL(before.descriptors, after.descriptors);
+	MUST(after.mappings <= before.mappings);
 	MUST_REFUSE(WW_ERR_ACCESS, "key",
 		ww_client_submit(client, nop, NULL, 0, NULL, 0, NULL, NULL));
 	ww_client_unref(client);
+	ww_service_unref(service);
+	scene_has_objects(0);
+	scene_end();
+}
+
+#define REFUSED_CLIENTS 4
+
+/* However many clients one user has, the server's descriptors are for those of others. */
+CASE(service_refused_client_costs_no_descriptor, NEEDS_VALUES)
+{
+	const struct ww_service_params params = {.struct_size = sizeof(params), .clients_max = 1};
+	struct child clients[1 + REFUSED_CLIENTS];
+	struct census before;
+	ww_service *service;
+
+	scene_begin();
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", &params, NULL, &service));
+	service_offer_all(service, scene.device);
+	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
+		service_start(&clients[i], NULL);
+	for (size_t i = 0; i < CHECK_COUNT(clients); i++) {
+		agent_must(&clients[i], WW_OK, "open s");
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+		if (i == 0)
+			census_take(&before);
+	}
+	census_must_match(&before);
+	for (size_t i = 1; i < CHECK_COUNT(clients); i++)
+		agent_must(&clients[i], WW_ERR_LIMIT, "call nop");
+	for (size_t i = 0; i < CHECK_COUNT(clients); i++)
+		agent_end(&clients[i]);
 	ww_service_unref(service);
 	scene_has_objects(0);
 	scene_end();
