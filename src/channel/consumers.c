@@ -8,9 +8,13 @@
  * newcomer by one load, and asks the broker only then.
  *
  * A consumer that shows what are no marks harms only itself: its frames are not kept for it.
+ *
+ * The names of consumers are few, so the producer takes out what another user has put there and is
+ * no consumer, or one that is refused: it would keep a name from others.
  */
 #include "channel/consumers.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +28,10 @@
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "sync/wait_result.h"
+#include "wire/name.h"
 #include "wire/signal_page.h"
 
+#define CONSUMER "consumer-"          /* then a number: the names inside the channel */
 #define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
@@ -128,6 +134,15 @@ static bool is_forged(ww_status status)
 		status == WW_ERR_DESCRIPTOR;
 }
 
+/* Return: whether the broker has taken out what another user has put there. */
+static bool expel(const struct meeting *meeting)
+{
+	const struct ww_object_info *info = meeting->info;
+
+	return meeting->channel->is_producer && info->uid != geteuid() &&
+		ww_channel_remove(meeting->channel, info->name, info->object_id);
+}
+
 /* Whether the channel refuses a newcomer; then nothing is kept for it. */
 static uint32_t find_refusal(const struct meeting *meeting, const struct ww_consumer_view *view)
 {
@@ -149,11 +164,15 @@ static void view_join(const struct meeting *meeting, struct ww_consumer_view *vi
 
 	ww_list_append(&channel->consumers.list, &view->link);
 	channel->consumers.count++;
-	if (refusal) {
-		view->is_ignored = true;
-		ww_producer_evict(ww_producer_of(channel), view, refusal);
-	} else {
+	if (!refusal) {
 		ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_JOINED, view);
+		return;
+	}
+	view->is_ignored = true;
+	ww_producer_evict(ww_producer_of(channel), view, refusal);
+	if (expel(meeting)) {
+		ww_list_remove(&view->link);
+		view_free(view);
 	}
 }
 
@@ -173,7 +192,7 @@ static ww_status view_add(const struct meeting *meeting, struct ww_get_reply *gr
 	view->pid = meeting->info->pid;
 	status = view_open(view, meeting->channel, grant);
 	if (status < 0)
-		return is_forged(status) ? WW_OK : status;
+		return is_forged(status) ? WW_ERR_UNSUPPORTED : status;
 	view->is_trusted = ww_channel_is_trusted(view->uid == geteuid(),
 		ww_ring_flags(&meeting->channel->ring), ww_channel_marks_flags(&view->marks));
 	ww_get_reply_keep(grant, &view->attachments);
@@ -193,38 +212,47 @@ static ww_status view_get(const struct meeting *meeting)
 	return view_add(meeting, &grant);
 }
 
-/* Whether a name inside the channel is one that a consumer may take. */
+/*
+ * Whether a name inside the channel is one that a consumer may take. Other processes may have put
+ * any number of others there, so this is quick.
+ */
 static bool find_number(const struct ww_channel *channel, const char *name, uint32_t *out_number)
 {
+	const char *digits = name + WW_NAME_INSIDE_CHARS + strlen(CONSUMER);
 	char expected[WW_CHANNEL_NAME_BYTES];
 	char what[32];
 
-	for (uint32_t i = 0; i < channel->form.consumers_max; i++) {
-		snprintf(what, sizeof(what), "consumer-%" PRIu32, i);
-		ww_channel_name(channel, what, expected);
-		*out_number = i;
-		if (!strcmp(name, expected))
-			return true;
-	}
-	return false;
+	*out_number = 0;
+	if (strncmp(name + WW_NAME_INSIDE_CHARS, CONSUMER, strlen(CONSUMER)) != 0 ||
+		!isdigit((unsigned char)*digits))
+		return false;
+	*out_number = (uint32_t)strtoul(digits, NULL, 10);
+	snprintf(what, sizeof(what), CONSUMER "%" PRIu32, *out_number);
+	ww_channel_name(channel, what, expected);
+	return *out_number < channel->form.consumers_max && !strcmp(name, expected);
 }
 
 static ww_status meet_one(void *context, const struct ww_object_info *info)
 {
 	struct meeting *meeting = context;
+	ww_status status = WW_ERR_UNSUPPORTED;
 
 	meeting->info = info;
-	if (is_known(&meeting->channel->consumers, info->object_id) ||
-		!find_number(meeting->channel, info->name, &meeting->number))
+	if (is_known(&meeting->channel->consumers, info->object_id))
 		return WW_OK;
-	return view_get(meeting);
+	if (find_number(meeting->channel, info->name, &meeting->number))
+		status = view_get(meeting);
+	/* It is of another kind, is not ready, or shows no marks. */
+	if (status == WW_ERR_UNSUPPORTED || status == WW_ERR_STATE)
+		expel(meeting);
+	return status;
 }
 
 ww_status ww_consumers_list(const struct ww_channel *channel, ww_snapshot **out_snapshot)
 {
 	char prefix[WW_CHANNEL_NAME_BYTES];
 
-	ww_channel_name(channel, "consumer-", prefix);
+	ww_channel_name(channel, CONSUMER, prefix);
 	return ww_snapshot_create(channel->broker, prefix, WW_SNAPSHOT_OBJECTS, out_snapshot);
 }
 

@@ -20,7 +20,6 @@
 #include "base/random.h"
 #include "share/peer_process.h"
 #include "channel/producer.h"
-#include "client/request.h"
 #include "share/choose_broker.h"
 #include "share/sync_object.h"
 #include "wire/array_record.h"
@@ -32,8 +31,6 @@
 #define DEFAULT_AHEAD     2
 #define DEFAULT_SLOTS     4
 #define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
-#define REMOVES_BY_ID     6 /* the same */
-#define REMOVE_NS         UINT64_C(1000000000) /* how long a broker has to answer */
 
 WW_DEFINE_CLEANUP(struct ww_producer, ww_producer_free)
 
@@ -239,22 +236,11 @@ static ww_status keep_name(struct ww_producer *producer, const char *name)
 void ww_producer_remove_name(struct ww_producer *producer)
 {
 	const struct ww_channel *channel = &producer->channel;
-	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
-	struct ww_wire_remove message = {.flags = 0};
-	WW_AUTO_REQUEST struct ww_request request;
-	struct ww_error record;
+	uint8_t id[WW_WIRE_ID_BYTES];
 
-	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &message);
-	if (!producer->name || !channel->timeline ||
-		!ww_hold_ref_find(&channel->timeline->attachments, channel->broker, message.id))
-		return;
-	memcpy(message.name, producer->name, strlen(producer->name));
-	ww_error_save(&record);
-	request.starts_none = true;
-	ww_request_limit_all(ww_clock_deadline_ns(REMOVE_NS));
-	if (ww_broker_client_version(channel->broker) >= REMOVES_BY_ID)
-		(void)ww_broker_client_ask(channel->broker, &request);
-	ww_error_restore(&record);
+	if (producer->name && channel->timeline &&
+		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
+		(void)ww_channel_remove(channel, producer->name, id);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,

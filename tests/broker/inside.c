@@ -398,6 +398,33 @@ CASE(inside_member_is_its_own, ONCE)
 	page_close(&pages[1]);
 }
 
+/* But who made the object with the page takes out what other users have put there, as it likes. */
+CASE(inside_member_of_another_user, ROOT_ONCE)
+{
+	struct raw *alice = peer_of(ALICE, ALICE);
+	struct raw *second = peer_of(ALICE, ALICE);
+	struct raw *bob = peer_of(BOB, BOB);
+	struct ww_wire_put outer = page_object("outer");
+	struct ww_wire_put member = page_object(inside(outer.id, "member"));
+	struct page pages[2];
+
+	page_make(&pages[0]);
+	page_make(&pages[1]);
+	outer.mode = 0644;
+	MUST_OK(page_put(alice, &outer, &pages[0]));
+	MUST_OK(get_as(second, "outer"));
+	MUST_OK(get_as(bob, "outer"));
+	MUST_OK(page_put(bob, &member, &pages[1]));
+	MUST_REFUSE(WW_ERR_ACCESS, "belongs to", raw_remove(second, member.name));
+	MUST_OK(raw_remove(alice, member.name));
+	MUST_EQUAL(0, pages[1].page->lost);
+	raw_close(bob);
+	page_wait_lost(&pages[1], 0);
+	MUST_OK(raw_release(alice, outer.id));
+	page_close(&pages[0]);
+	page_close(&pages[1]);
+}
+
 /* --- what stays without its maker --- */
 
 /* A page that stays, inside "outer". */

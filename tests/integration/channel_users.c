@@ -4,7 +4,16 @@
  *
  * The users need not exist: the kernel knows them by number.
  */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/ring.h"
 #include "integration/channel.h"
+#include "share/put_request.h"
+#include "support/page.h"
+#include "wire/name.h"
+#include "wire/sync_description.h"
 
 static void start_users(struct child *producer, struct child *consumer, const char *ours,
 	const char *theirs)
@@ -112,4 +121,117 @@ CASE(channel_cut_consumer_blocks_nobody, NEEDS_VALUES)
 	agent_end(&producer);
 	scene_has_objects(0);
 	scene_end();
+}
+
+/* --- a user that takes more names than consumers it may have --- */
+
+#define NAMES 4
+
+/* What the hostile user shows: NULL: nothing; a page alone; or what a consumer does. */
+struct shown {
+	const struct page *page;
+	struct ww_channel_marks *marks;
+};
+
+static void describe(struct ww_wire_put *put, const struct page *page,
+	const struct ww_channel_marks *marks)
+{
+	const struct ww_wire_channel_consumer_ref ref = {
+		.page_bytes = page->bytes,
+		.marks_bytes = marks->mapping->bytes,
+		.slot_count = marks->slot_count,
+	};
+
+	put->mode = 0444;
+	put->fd_access[2] = WW_PUT_TO_READERS;
+	ww_consumer_ref_write(&ref, put->description);
+	put->description_bytes = WW_CONSUMER_REF_BYTES;
+}
+
+static ww_status put_shown(struct raw *hostile, struct ww_wire_put *put, const struct shown *shown)
+{
+	int fds[3] = {-1, -1, -1};
+	ww_status status;
+
+	if (!shown->page)
+		return raw_put(hostile, put, NULL, 0);
+	put->kind = WW_WIRE_KIND_CHANNEL;
+	if (!shown->marks)
+		return page_put(hostile, put, shown->page);
+	describe(put, shown->page, shown->marks);
+	MUST_OK(ww_mapping_export(shown->marks->mapping, WW_ACCESS_READ, &fds[2]));
+	fds[0] = shown->page->reader;
+	fds[1] = shown->page->writer;
+	status = raw_put(hostile, put, fds, 3);
+	close(fds[2]);
+	return status;
+}
+
+/* Under the names of all consumers. */
+static void take_names(struct raw *hostile, const uint8_t channel_id[16], const struct shown *shown,
+	uint8_t out_ids[NAMES][16])
+{
+	for (int i = 0; i < NAMES; i++) {
+		struct ww_wire_put put = shown->page ? page_object("") : raw_object("");
+
+		ww_name_begin_inside(channel_id, put.name);
+		snprintf(put.name + WW_NAME_INSIDE_CHARS, sizeof(put.name) - WW_NAME_INSIDE_CHARS,
+			"consumer-%d", i);
+		MUST_OK(put_shown(hostile, &put, shown));
+		memcpy(out_ids[i], put.id, sizeof(put.id));
+	}
+}
+
+static void make_marks(const struct ww_wire_granted *granted, struct ww_channel_marks *marks)
+{
+	struct ww_wire_channel_ref form;
+
+	MUST_OK(ww_channel_ref_read(granted->description, WW_CHANNEL_REF_BYTES, &form));
+	MUST_OK(ww_channel_marks_create(marks, granted->id,
+		&(struct ww_ring_size){.slot_count = form.slot_count,
+			.metadata_bytes = form.metadata_bytes,
+			.held_max = form.held_max},
+		false));
+}
+
+/* The producer takes out what is no consumer, or one too many, so others can have the names. */
+static void keep_names(struct shown shown, bool has_marks)
+{
+	struct ww_channel_marks marks = {.mapping = NULL};
+	struct ww_wire_granted granted;
+	uint8_t ids[NAMES][16];
+	struct child producer;
+	struct child consumer;
+	struct raw hostile;
+
+	start_users(&producer, &consumer, "consumers=4 per_user=1", "");
+	agent_must(&consumer, WW_OK, "leave");
+	raw_open_as(&hostile, ww_broker_address(scene.broker), 61003, 61003);
+	MUST_OK(raw_get(&hostile, "c", WW_WIRE_ACCESS_READ, &granted));
+	if (has_marks) {
+		make_marks(&granted, &marks);
+		shown.marks = &marks;
+	}
+	take_names(&hostile, granted.id, &shown, ids);
+	agent_must(&consumer, WW_ERR_LIMIT, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "take_to 2");
+	for (int i = 0; i < NAMES; i++)
+		MUST_OK(raw_release(&hostile, ids[i]));
+	ww_channel_marks_fini(&marks);
+	raw_close(&hostile);
+	end_users(&producer, &consumer);
+}
+
+CASE(channel_users_keep_no_names_from_others, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct page page;
+
+	keep_names((struct shown){.page = NULL}, false);
+	page_make(&page);
+	keep_names((struct shown){.page = &page}, false);
+	keep_names((struct shown){.page = &page}, true);
+	page_close(&page);
 }

@@ -102,14 +102,16 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 {
 	const struct registry *registry = &peer->server->registry;
 	const struct ww_layout_object_record *record = object_record(registry, object);
+	bool is_creator_of_outer = request_is_creator_of_outer(peer, record);
 
-	if (peer->uid != 0 && peer->uid != record->uid &&
-		!request_is_creator_of_outer(peer, record))
+	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer)
 		return ww_fail(WW_ERR_ACCESS,
 			"cannot %s '%.100s': it belongs to user %" PRIu32
 			"; only that user and root may",
 			action, record->name, record->uid);
-	if (object->creator != peer->holder && object_is_member(registry, object))
+	/* But whose page counts it may take out what other users have put: it knows of that. */
+	if (object->creator != peer->holder && object_is_member(registry, object) &&
+		(!is_creator_of_outer || peer->uid == record->uid))
 		return ww_fail(WW_ERR_STATE,
 			"cannot %s '%.100s': process %" PRIu32
 			" shows there what it uses, and still runs; it ends when that process releases it or ends",
