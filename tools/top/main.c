@@ -146,9 +146,10 @@ int main(int argc, char *argv[])
 	standard_streams_open();
 	report_set("top", NULL);
 	code = option_read(argc, argv, options, help, &settings);
-	if (code < 0)
+	if (code < 0) {
 		code = option_no_more(argc, argv);
-	if (code == 0)
-		code = run();
+		if (code == 0)
+			code = run();
+	}
 	return standard_streams_flush(code);
 }

@@ -594,6 +594,40 @@ def top_once():
     return None
 
 
+def top_tells_the_rate_of_calls():
+    if NO_TOP:
+        return NO_TOP
+    stop_broker()
+    start_broker()
+    subprocess.run([WARPWAY, "put", "--device", "host", "--shared", "--life", "kept", "bytes", "-"], input=b"x",
+                   timeout=LIMIT_S, check=True, env=ENVIRONMENT)
+
+    def rate():
+        """Of the service, while this process calls."""
+        with subprocess.Popen([WARPWAY, "top", "--once", "--json", "--interval", "0.3"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as top:
+            while top.poll() is None:
+                good("call", "compute", "warpway.fill", "destination=@bytes", "value=1", "count=1")
+            [service] = [each for each in json.load(top.stdout)["objects"] if each["name"] == "compute"]
+            return service["rate_per_s"]
+
+    with subprocess.Popen([WARPWAY, "offer", "--data", "--device", "host", "compute"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, env=ENVIRONMENT) as server:
+        try:
+            good("functions", "--wait-ready", "compute")
+            until(lambda: rate() > 0, "no rate of the service's calls")
+        finally:
+            server.terminate()
+    return None
+
+
+def help_ends_the_programs():
+    for verb, reason in (("ping", None), ("metrics", NOT_BUILT), ("top", NO_TOP)):
+        for option in () if reason else ("--help", "-h"):
+            said = good(verb, option)
+            expect(said.startswith(f"Usage: warpway {verb} "), said)
+
+
 # --- refusals in the log ---
 
 def refusals_are_in_the_log():
@@ -629,8 +663,8 @@ def main():
     cases = [ping_says_how_fast_a_broker_answers, ping_without_a_broker, ping_of_a_broker_that_hangs, metrics_once,
              metrics_of_an_older_broker, metrics_by_promtool, metrics_over_http, metrics_on_a_socket,
              metrics_with_devices_that_are_none, metrics_for_slow_clients, metrics_wrong_use,
-             top_once, top_in_a_terminal, top_tells_who_holds_an_object, refusals_are_in_the_log,
-             a_user_that_connects_anew_does_not_fill_the_log]
+             top_once, top_in_a_terminal, top_tells_who_holds_an_object, top_tells_the_rate_of_calls,
+             help_ends_the_programs, refusals_are_in_the_log, a_user_that_connects_anew_does_not_fill_the_log]
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, case in enumerate(cases, 1):
