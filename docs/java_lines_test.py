@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""java_lines_test.py JAVAC JAR PAGE - that the lines of Java on a page compile
+"""java_lines_test.py JAVAC JAR PAGE... - that the lines of Java on pages compile
 
 Each block of Java becomes the body of a method, and each part of it that is of another process does,
 too. What a part does not declare itself is declared below, as the page calls it. Speaks TAP.
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-JAVAC, JAR, PAGE = sys.argv[1:]
+JAVAC, JAR, *PAGES = sys.argv[1:]
 
 DECLARED = """
 import java.nio.*;
@@ -36,7 +36,7 @@ OTHER = re.compile(r"(?m)^// (?:another process|each of).*:.*$")
 
 
 def parts(page):
-    """The parts of its blocks of Java: where each begins, and its lines."""
+    """The parts of its blocks of Java: page, where each begins, and its lines."""
     with open(page, encoding="utf-8") as file:
         text = file.read()
     for found in re.finditer(r"^```java\n(.*?)^```$", text, re.S | re.M):
@@ -44,13 +44,13 @@ def parts(page):
         begins = [0, *(other.start() for other in OTHER.finditer(block))]
         for begin, end in zip(begins, [*begins[1:], len(block)]):
             line = text.count("\n", 0, found.start(1) + begin) + 1
-            yield line, block[begin:end]
+            yield page, line, block[begin:end]
 
 
 def complaints(folder, found):
     """{number of the part: what the compiler says of it}."""
     files = []
-    for number, (_, code) in enumerate(found):
+    for number, (_, _, code) in enumerate(found):
         files.append(os.path.join(folder, f"Part{number}.java"))
         with open(files[-1], "w", encoding="utf-8") as file:
             file.write(DECLARED.replace("NAME", f"Part{number}") + code + "    }\n}\n")
@@ -66,15 +66,15 @@ def complaints(folder, found):
 
 
 def main():
-    found = list(parts(PAGE))
+    found = [part for page in PAGES for part in parts(page)]
     with tempfile.TemporaryDirectory() as folder:
         said = complaints(folder, found)
     print(f"1..{len(found)}")
-    for number, (line, _) in enumerate(found):
+    for number, (page, line, _) in enumerate(found):
         for text in said.get(number, []):
             print("# " + text)
         result = "not ok" if number in said else "ok"
-        print(f"{result} {number + 1} - {os.path.basename(PAGE)}, line {line}")
+        print(f"{result} {number + 1} - {os.path.basename(page)}, line {line}")
     return 1 if said or not found else 0
 
 
