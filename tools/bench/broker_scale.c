@@ -6,7 +6,8 @@
  * client, one question after the other, while the others are only connected; and by all at once,
  * each with one question under way. The clients are connections of this process, each a holder of
  * its own to the broker, and the objects are dealt out to them. On the way to full, the time of a
- * listing and the broker's memory are taken.
+ * listing and the broker's memory are taken, and at last the time that the broker works when it is
+ * watched.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <time.h>
+
+#include <warpway/monitor.h>
 
 #include "bench/broker.h"
 
@@ -28,6 +32,11 @@
 #define STEPS        3
 #define EVENTS_MOST  256
 #define LOADED_KILLS 5
+
+/* A second for each refresh of `warpway top`; Prometheus asks every 15 s. */
+#define WATCH_SECONDS  300
+#define WATCH_SCRAPE_S 15
+#define WATCH_ROWS     40
 
 /* Look-ups are short: so many times the iterations of longer measurements. */
 #define TURNS_FACTOR 50
@@ -282,7 +291,7 @@ static int fill_and_list(struct crowd *crowd)
 	return 0;
 }
 
-/* --- all of it --- */
+/* --- look-ups in an empty broker and in a full one --- */
 
 struct answers {
 	struct samples samples;
@@ -327,6 +336,70 @@ static int compare(struct crowd *crowd, struct answers *empty, struct answers *f
 	return 0;
 }
 
+/* --- a broker that is watched --- */
+
+static int read_cpu_ns(clockid_t clock, uint64_t *out_ns)
+{
+	struct timespec used;
+
+	if (clock_gettime(clock, &used))
+		return complain("cannot ask for the broker's time: %s", strerror(errno));
+	*out_ns = (uint64_t)used.tv_sec * UINT64_C(1000000000) + (uint64_t)used.tv_nsec;
+	return 0;
+}
+
+/* What `warpway top` asks for a refresh (tools/top/sample.c), and `warpway metrics` for a page. */
+static int ask_as_monitor(struct bench *bench, uint32_t rows)
+{
+	const struct ww_largest_params params = {
+		.struct_size = sizeof(params),
+		.count = rows,
+		.contents = WW_SNAPSHOT_OBJECTS,
+	};
+	struct ww_broker_info info;
+	ww_totals *totals = NULL;
+	ww_snapshot *largest = NULL;
+	ww_status status = ww_totals_create(bench->broker, &totals);
+
+	ww_totals_free(totals);
+	if (status == WW_OK && rows > 0)
+		status = ww_snapshot_largest(bench->broker, &params, &largest);
+	ww_snapshot_free(largest);
+	return bench_expect(status, "cannot ask for the broker's sums") || broker_info(bench, &info)
+		? -1
+		: 0;
+}
+
+/* How long the broker works in a second: top asks in each of them, metrics in each fifteenth. */
+static int watch_broker(struct crowd *crowd)
+{
+	struct bench *bench = crowd->bench;
+	struct ww_broker_info info;
+	uint64_t before_ns = 0;
+	uint64_t after_ns = 0;
+	clockid_t clock;
+
+	if (broker_info(bench, &info))
+		return -1;
+	errno = clock_getcpuclockid((pid_t)info.pid, &clock);
+	if (errno)
+		return complain("the broker's time cannot be asked for: %s", strerror(errno));
+	if (read_cpu_ns(clock, &before_ns))
+		return -1;
+	for (int i = 0; i < WATCH_SECONDS; i++) {
+		if (ask_as_monitor(bench, WATCH_ROWS) ||
+			(i % WATCH_SCRAPE_S == 0 && ask_as_monitor(bench, 0)))
+			return -1;
+	}
+	if (read_cpu_ns(clock, &after_ns))
+		return -1;
+	return bench_add_number(bench, "watched", "us",
+		(double)(after_ns - before_ns) / 1e3 / WATCH_SECONDS, BENCH_NONE,
+		bench_goal_value(BENCH_GOAL_WATCHED, bench->info.backend, BENCH_NONE));
+}
+
+/* --- all of it --- */
+
 static int kill_loaded(struct crowd *crowd)
 {
 	static const struct bench_row row = {"restart.full", "ms"};
@@ -365,5 +438,5 @@ int broker_scale(struct bench *bench)
 		    BENCH_NONE,
 		    bench_goal_value(BENCH_GOAL_OBJECT, bench->info.backend, BENCH_NONE)))
 		return -1;
-	return kill_loaded(&crowd);
+	return watch_broker(&crowd) || kill_loaded(&crowd) ? -1 : 0;
 }

@@ -159,7 +159,7 @@ def bench_measures_a_broker():
     for name in ("put", "get", "stat", "library.put", "library.get", "library.get_mapped", "release",
                  "release.slowest", "restart", "restart.slowest", "restart.full", "list.250",
                  "list.500", "list.1000", "lookup.empty", "lookup.full", "lookup.full.p99",
-                 "lookup.all", "memory_per_object"):
+                 "lookup.all", "memory_per_object", "watched"):
         entry = entries.pop("broker." + name)
         expect(well_formed(entry) and entry["p50"] >= 0, str(entry))
         expect((entry["goal"] is None) == (entry["met"] is None), str(entry))
