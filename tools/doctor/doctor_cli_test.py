@@ -342,6 +342,13 @@ def containers_and_namespaces_are_told():
     for check, words in (("pid-namespace", "--pid=host"), ("user-namespace", "--userns=host"),
                          ("ipc-namespace", "--ipc=host"), ("shm", "--shm-size")):
         expect_row(rows[check, None], "limited", None, words, check)
+    kernel = os.path.join(FOLDER, "version")
+    with open(kernel, "w", encoding="ascii") as file:
+        file.write("Linux version 5.15.167.4-microsoft-standard-WSL2 (root@f9c826d3017f)\n")
+    if not os.path.exists("/dev/dxg"):
+        expect_row(rows["wsl", None], "works", None, None, "no WSL")
+    rows, _ = examine(driver=NODRIVER, command=[*inside, f'mount --bind {kernel} /proc/version && exec "$0" "$@"'])
+    expect_row(rows["wsl", None], "limited", None, "run on Linux", "WSL")
     rows, _ = examine(driver=NODRIVER, command=[*inside, 'mount -t tmpfs -o ro tmpfs /dev/shm && exec "$0" "$@"'])
     expect_row(rows["shm", None], "fails", "read-only", "remount,rw", "shm")
     # The machine's broker was killed: programs find its socket, and start no broker of their own.
