@@ -14,8 +14,9 @@
  *      an offset or a rank;
  *   4. the params, or the flags of a call without params;
  *   5. timeout_ns and cancel, of a call that may wait;
- *   6. the outputs. A struct that grows is called info, or event, and has its struct_size set.
- * The access is the first field of the params; in a call without params it follows the memory.
+ *   6. the outputs. The caller sets the struct_size of one that grows: an info, an event, a frame.
+ * The access is the first field of the params; if they have none, or there are none, it follows the
+ * object.
  *
  * Threads: every function here may be called from any thread.
  */
