@@ -327,13 +327,17 @@ static void append_processes(struct line *line, const struct holder_report_hold 
 		append(line, " and %zu more", count - named);
 }
 
+/* The time of a delivery begins when its exporter ends. */
 static void append_tokens(struct line *line, const struct tally *tally)
 {
 	char left[FORMAT_DURATION_BYTES];
 
+	append(line, "%zu token%s in ", tally->tokens, tally->tokens == 1 ? "" : "s");
 	format_duration(tally->left_ns, left);
-	append(line, "%zu token%s in escrow, %s left", tally->tokens, tally->tokens == 1 ? "" : "s",
-		left);
+	if (tally->left_ns == WW_FOREVER)
+		append(line, "flight, while the exporter lives");
+	else
+		append(line, "escrow, %s left", left);
 }
 
 static void append_holds(struct line *line, const struct holder_report_hold *holds, size_t count)

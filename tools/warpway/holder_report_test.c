@@ -98,6 +98,7 @@ static int make(void **state)
 		hold_of(1, 70, 1, 0),
 		hold_of(7, 50, 0, 0),
 		hold_of(7, 40, 1, 0),
+		escrow_of(40, WW_FOREVER),
 		hold_of(6, 60, 0, 2),
 		hold_of(5, 60, 0, 3),
 		hold_of(7, 99, 0, 0), /* of an object that is in no list */
@@ -141,7 +142,9 @@ static void every_object_has_a_reason(void **state)
 		"held by pid 10 (c), a process (e?vil), pid 60 (late) and 1 more and 2 tokens in "
 		"escrow, 41 s left");
 	check_why(*state, REMOVED, "removed, but held by pid 70 (python)");
-	check_why(*state, WRITTEN, "being written; kept, no time to live; held by pid 70 (python)");
+	check_why(*state, WRITTEN,
+		"being written; kept, no time to live; held by pid 70 (python) and 1 token in flight, "
+		"while the exporter lives");
 	check_why(*state, ORPHAN, "until pid 4 ends");
 }
 
