@@ -26,8 +26,8 @@ PyObject *array_view(PyObject *self, const struct ww_array *array)
 	PyObject *made = array_object(core_of(self), from->memory, array);
 
 	if (made) {
-		((struct array_instance *)made)->timeline = Py_XNewRef(from->timeline);
 		((struct array_instance *)made)->ready = from->ready;
+		Py_XINCREF(from->ready.timeline);
 	}
 	return made;
 }
@@ -35,12 +35,11 @@ PyObject *array_view(PyObject *self, const struct ww_array *array)
 bool array_set_ready(PyObject *self, PyObject *timeline, uint64_t value)
 {
 	struct array_instance *array = (struct array_instance *)self;
-	PyObject *former = array->timeline;
+	PyObject *former = array->ready.timeline;
 
 	if (!timeline)
 		return false;
-	array->timeline = timeline;
-	array->ready = value;
+	array->ready = (struct ready_point){timeline, value};
 	Py_XDECREF(former);
 	return true;
 }
@@ -87,7 +86,7 @@ static int array_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT(((struct array_instance *)self)->memory);
-	Py_VISIT(((struct array_instance *)self)->timeline);
+	Py_VISIT(((struct array_instance *)self)->ready.timeline);
 	return 0;
 }
 
@@ -101,7 +100,7 @@ static void array_dealloc(PyObject *self)
 	if (array->weakrefs)
 		PyObject_ClearWeakRefs(self);
 	Py_XDECREF(array->memory);
-	Py_XDECREF(array->timeline);
+	Py_XDECREF(array->ready.timeline);
 	free_instance(self);
 	Py_DECREF(type);
 }
@@ -210,18 +209,9 @@ static PyObject *get_is_contiguous(PyObject *self, void *unused)
 
 static PyObject *get_is_ready(PyObject *self, void *unused)
 {
-	const struct array_instance *array = (struct array_instance *)self;
-	ww_timeline *timeline;
-	ww_status status;
+	ww_status status = ready_point_query(&((struct array_instance *)self)->ready);
 
 	(void)unused;
-	if (!array->timeline)
-		Py_RETURN_TRUE;
-	timeline = handle_borrow(array->timeline, &timeline_class);
-	if (!timeline)
-		return NULL;
-	status = ww_timeline_query(timeline, array->ready);
-	handle_return(&timeline_class, timeline);
 	return status < 0 ? error_raise(core_of(self), status) : PyBool_FromLong(status == WW_OK);
 }
 
@@ -461,12 +451,14 @@ static PyMethodDef methods[] = {
 		"destination : Array or bytes-like\n    As the source of `copy_from`.\n\n"
 		"Raises\n------\nInvalidArgument, AccessDenied, Unsupported\n    As `copy_from`."},
 	{"token", KEYWORDS(array_token), METH_VARARGS | METH_KEYWORDS,
-		"token($self, /, access=None, *, uses=1, escrow=60.0, broker=None, cancel=None)\n--\n\n"
+		"token($self, /, access=None, *, stream=None, uses=1, escrow=60.0, broker=None, cancel=None)\n"
+		"--\n\n"
 		"A token that opens as this Array in any process.\n\n"
 		"It takes its hold now: the array may be closed at once. If the array has a ready point,\n"
-		"the call waits for it.\n\n"
+		"a pickle of the token carries it; `Token.to_bytes` and `Token.text` wait for it.\n\n"
 		"Parameters\n----------\n"
 		"access : 'read' or 'write'\n    The most that an importer gets. None: as this Array.\n"
+		"stream : Stream or what it takes, optional\n    Calls `ready` with it first.\n"
 		"uses : int\n    How often it can be opened: until then it is in flight, and keeps the memory as long\n"
 		"    as this process lives. 0: any number of times; only `escrow` ends its hold.\n"
 		"escrow : float or None\n    Seconds for which the token alone keeps the memory: after the end of this process,\n"

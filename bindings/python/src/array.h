@@ -2,20 +2,19 @@
 /*
  * array.h - warpway.Array inside the extension
  *
- * An Array is a struct ww_array over a Memory. It may have a point at which its bytes are ready: a
- * timeline of the process that writes them, and a value.
+ * An Array is a struct ww_array over a Memory. It may have a point at which its bytes are ready.
  */
 #ifndef CORE_ARRAY_H
 #define CORE_ARRAY_H
 
 #include "core.h"
+#include "ready_point.h"
 
 struct array_instance {
 	PyObject_HEAD
 	PyObject *weakrefs;
-	PyObject *memory;   /* an instance of CORE_MEMORY; views of one array share it */
-	PyObject *timeline; /* an instance of CORE_TIMELINE; NULL: the bytes are ready */
-	uint64_t ready;     /* the value of the timeline */
+	PyObject *memory; /* an instance of CORE_MEMORY; views of one array share it */
+	struct ready_point ready;
 	struct ww_array array;
 };
 

@@ -127,7 +127,7 @@ static bool order_consumer(PyObject *self, PyObject *stream)
 	ww_status status;
 	int type, id;
 
-	if (stream == Py_None && !((struct array_instance *)self)->timeline)
+	if (stream == Py_None && !((struct array_instance *)self)->ready.timeline)
 		return true;
 	if (!dl_device(self, &type, &id))
 		return false;
@@ -139,7 +139,7 @@ static bool order_consumer(PyObject *self, PyObject *stream)
 		return true;
 	/* Of a number of more than 64 bits. It is refused as a pointer, if it is used. */
 	PyErr_Clear();
-	if (!((struct array_instance *)self)->timeline)
+	if (!((struct array_instance *)self)->ready.timeline)
 		return true;
 	if (type == DL_CUDA) {
 		PyObject *legacy = stream == Py_None ? PyLong_FromLong(1) : Py_NewRef(stream);
@@ -328,7 +328,7 @@ static PyObject *cuda_interface(PyObject *self, const struct ww_memory_info *inf
 		PyLong_FromVoidPtr((char *)info->pointer + array->array.offset),
 		info->access == WW_ACCESS_READ ? Py_True : Py_False, "strides",
 		info_numbers(array->array.strides, array->array.ndim), "version", 3, "stream",
-		array->timeline ? PyLong_FromLong(1) : Py_NewRef(Py_None));
+		array->ready.timeline ? PyLong_FromLong(1) : Py_NewRef(Py_None));
 }
 
 PyObject *array_cuda_interface(PyObject *self, void *unused)

@@ -4,6 +4,8 @@
  */
 #include "memory.h"
 
+#include "ready_point.h"
+#include "received.h"
 #include "token.h"
 
 struct export_call {
@@ -312,10 +314,13 @@ PyObject *memory_reduce(PyObject *self, PyObject *unused)
 		.uses = 1,
 		.flags = WW_EXPORT_DELIVERY,
 	};
+	const struct ready_point none = {NULL};
 	struct ww_token token;
+	struct sent sent;
 
 	(void)unused;
 	if (!memory_export_pickle(self, &params, &token))
 		return NULL;
-	return token_pickle_ready(core_of(self), &token, NULL, 0);
+	sent = sent_choose(&token, 1);
+	return token_pickle_ready(core_of(self), &token, &none, &sent);
 }

@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "client.h"
 #include "memory.h"
+#include "ready_point.h"
 #include "received.h"
 #include "work_queue.h"
 
@@ -26,8 +27,10 @@ const struct handle_class hold_class = {"hold of an object", hold_ref, hold_unre
 
 struct token_instance {
 	PyObject_HEAD
+	PyObject *weakrefs;
 	struct ww_token token;
 	struct sent sent;
+	struct ready_point ready; /* of the array that it names, in the process that made it */
 };
 
 PyObject *token_object(struct core *core, const struct ww_token *token)
@@ -47,6 +50,14 @@ PyObject *token_object_sent(struct core *core, const struct ww_token *token, uin
 	if (made)
 		((struct token_instance *)made)->sent = sent_choose(token, uses);
 	return made;
+}
+
+void token_set_ready(PyObject *self, const struct ready_point *point)
+{
+	struct token_instance *instance = (struct token_instance *)self;
+
+	instance->ready = *point;
+	Py_XINCREF(point->timeline);
 }
 
 void token_deliver(struct ww_export_params *params)
@@ -326,10 +337,10 @@ PyObject *token_fail_kind(struct core *core)
 		"a token of this kind of object cannot be opened from Python");
 }
 
-static PyObject *open_memory(struct core *core, const struct ww_token *token,
+static PyObject *open_memory(struct core *core, const struct token_instance *instance,
 	const struct ww_token_info *info, PyObject *which, uint32_t access)
 {
-	ww_memory *mapped = token_map(core, token, which, access);
+	ww_memory *mapped = token_map(core, &instance->token, which, access);
 	PyObject *memory = mapped ? memory_object_imported(core, mapped) : NULL;
 	PyObject *array;
 
@@ -337,6 +348,8 @@ static PyObject *open_memory(struct core *core, const struct ww_token *token,
 		return memory;
 	array = array_object(core, memory, &info->array);
 	Py_DECREF(memory);
+	if (array && instance->ready.timeline)
+		array_set_ready(array, Py_NewRef(instance->ready.timeline), instance->ready.value);
 	return array;
 }
 
@@ -355,7 +368,7 @@ static PyObject *token_open(PyObject *self, PyObject *arguments, PyObject *keywo
 		return NULL;
 	switch (info.flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info.kind) {
 	case WW_OBJECT_MEMORY:
-		return open_memory(core, token, &info, which, access);
+		return open_memory(core, (struct token_instance *)self, &info, which, access);
 	case WW_OBJECT_TIMELINE:
 		return token_open_timeline(core, token);
 	case WW_OBJECT_EVENT:
@@ -420,7 +433,11 @@ static void token_dealloc(PyObject *self)
 {
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc free_instance = (freefunc)PyType_GetSlot(type, Py_tp_free);
+	struct token_instance *instance = (struct token_instance *)self;
 
+	if (instance->weakrefs)
+		PyObject_ClearWeakRefs(self);
+	Py_XDECREF(instance->ready.timeline);
 	free_instance(self);
 	Py_DECREF(type);
 }
@@ -430,19 +447,36 @@ static PyObject *token_from_bytes(PyObject *type, PyObject *data)
 	return token_from((PyTypeObject *)type, data);
 }
 
-static PyObject *token_to_bytes(PyObject *self, PyObject *unused)
+static PyObject *token_bytes(PyObject *self)
 {
-	(void)unused;
 	return PyBytes_FromStringAndSize((char *)((struct token_instance *)self)->token.bytes,
 		WW_TOKEN_BYTES);
+}
+
+/* The bytes of a token have no room for a ready point: what they name is ready. */
+static ww_status wait_ready(PyObject *self)
+{
+	const struct token_instance *instance = (struct token_instance *)self;
+
+	return ready_point_wait(core_of(self), &instance->ready, NULL, WW_FOREVER, NULL);
+}
+
+static PyObject *token_to_bytes(PyObject *self, PyObject *unused)
+{
+	ww_status status = wait_ready(self);
+
+	(void)unused;
+	return status == WW_OK ? token_bytes(self) : error_raise(core_of(self), status);
 }
 
 static PyObject *get_text(PyObject *self, void *unused)
 {
 	char text[WW_TOKEN_TEXT_BYTES];
-	ww_status status = ww_token_to_text(&((struct token_instance *)self)->token, text);
+	ww_status status = wait_ready(self);
 
 	(void)unused;
+	if (status == WW_OK)
+		status = ww_token_to_text(&((struct token_instance *)self)->token, text);
 	return status == WW_OK ? PyUnicode_FromString(text) : error_raise(core_of(self), status);
 }
 
@@ -451,7 +485,8 @@ static PyObject *token_reduce(PyObject *self, PyObject *unused)
 	const struct token_instance *instance = (struct token_instance *)self;
 
 	(void)unused;
-	return token_pickle_sent(core_of(self), &instance->token, &instance->sent);
+	return token_pickle_ready(core_of(self), &instance->token, &instance->ready,
+		&instance->sent);
 }
 
 static PyObject *token_compare(PyObject *self, PyObject *other, int op)
@@ -467,7 +502,7 @@ static PyObject *token_compare(PyObject *self, PyObject *other, int op)
 
 static Py_hash_t token_hash(PyObject *self)
 {
-	PyObject *bytes = token_to_bytes(self, NULL);
+	PyObject *bytes = token_bytes(self);
 	Py_hash_t hash = bytes ? PyObject_Hash(bytes) : -1;
 
 	Py_XDECREF(bytes);
@@ -561,6 +596,7 @@ static PyMethodDef methods[] = {
 	{"to_bytes", token_to_bytes, METH_NOARGS,
 		"to_bytes($self, /)\n--\n\n"
 		"The token as 512 bytes, to be sent by any means. Keep them as secret as a password.\n\n"
+		"They say nothing of a ready point: if the array has one, the call waits for it.\n\n"
 		"Between processes that do not trust each other send these bytes, and no pickle: reading a\n"
 		"pickle runs code of its sender."},
 	{"from_bytes", token_from_bytes, METH_CLASS | METH_O,
@@ -586,6 +622,12 @@ static PyGetSetDef properties[] = {
 	{NULL},
 };
 
+static PyMemberDef members[] = {
+	{"__weaklistoffset__", T_PYSSIZET, offsetof(struct token_instance, weakrefs), READONLY,
+		NULL},
+	{NULL},
+};
+
 static PyType_Slot slots[] = {
 	{Py_tp_doc,
 		DOC("Token(data)\n--\n\n"
@@ -601,6 +643,7 @@ static PyType_Slot slots[] = {
 	{Py_tp_hash, token_hash},
 	{Py_tp_methods, methods},
 	{Py_tp_getset, properties},
+	{Py_tp_members, members},
 	{0, NULL},
 };
 

@@ -7,6 +7,7 @@
 
 #include "core.h"
 
+struct ready_point;
 struct sent;
 
 /*
@@ -70,17 +71,16 @@ bool read_name_or_token(struct core *core, PyObject *value, const char **out_nam
 
 /* A Token that was made for so many receivers; 0: any number. */
 PyObject *token_object_sent(struct core *core, const struct ww_token *token, uint32_t uses);
+/* The point at which the bytes that a Token names are ready. */
+void token_set_ready(PyObject *self, const struct ready_point *point);
 
 /*
  * In token_pickle.c: what __reduce__ returns. The second form is for a token that may be received
- * as often as @sent says; the third for one that was made for this one pickle, with the point at
- * which an array is ready, or NULL.
+ * as often as @sent says, with the point at which its bytes are ready.
  */
 PyObject *token_pickle(struct core *core, const struct ww_token *token);
-PyObject *token_pickle_sent(struct core *core, const struct ww_token *token,
-	const struct sent *sent);
 PyObject *token_pickle_ready(struct core *core, const struct ww_token *token,
-	const struct ww_token *timeline, uint64_t value);
+	const struct ready_point *point, const struct sent *sent);
 
 /* The function that pickles name. */
 PyObject *token_unpickle(PyObject *module, PyObject *payload);

@@ -23,6 +23,7 @@
 #include "channel.h"
 #include "client.h"
 #include "memory.h"
+#include "ready_point.h"
 #include "received.h"
 #include "work_queue.h"
 
@@ -102,25 +103,30 @@ static PyObject *pickle_sent(struct core *core, const struct ww_token *token,
 	return pickle_of(function, &payload);
 }
 
+/* Another thread may set the point of the array anew while the timeline is exported. */
 PyObject *token_pickle_ready(struct core *core, const struct ww_token *token,
-	const struct ww_token *timeline, uint64_t value)
+	const struct ready_point *point, const struct sent *sent)
 {
-	struct sent sent = sent_choose(token, 1);
+	const struct ready_point taken = {Py_XNewRef(point->timeline), point->value};
+	ww_status status = ready_point_query(&taken);
+	bool is_pending = status != WW_OK && status != STATUS_RAISED;
+	struct ww_token timeline;
+	PyObject *made;
 
-	return pickle_sent(core, token, timeline, value, &sent);
+	if (is_pending)
+		status = ready_point_export(core, &taken, &timeline);
+	made = status == WW_OK
+		? pickle_sent(core, token, is_pending ? &timeline : NULL, taken.value, sent)
+		: error_raise(core, status);
+	Py_XDECREF(taken.timeline);
+	return made;
 }
 
 PyObject *token_pickle(struct core *core, const struct ww_token *token)
 {
 	const struct sent none = {.number = 0};
 
-	return token_pickle_sent(core, token, &none);
-}
-
-PyObject *token_pickle_sent(struct core *core, const struct ww_token *token,
-	const struct sent *sent)
-{
-	return pickle_sent(core, token, NULL, 0, sent);
+	return pickle_sent(core, token, NULL, 0, &none);
 }
 
 /* --- what arrives --- */

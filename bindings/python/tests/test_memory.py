@@ -95,9 +95,10 @@ def test_weak_reference(device):
     memory = warpway.Memory(1, device)
     seen = weakref.ref(memory)
     assert seen() is memory
+    of_token = weakref.ref(memory.token())
     del memory
     gc.collect()
-    assert seen() is None
+    assert seen() is None and of_token() is None
 
 
 @pytest.mark.parametrize(

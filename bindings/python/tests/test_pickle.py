@@ -265,6 +265,45 @@ def test_ready_point_travels():
     end(child)
 
 
+def test_ready_point_travels_with_a_token():
+    import threading
+
+    gate = threading.Event()
+    stream = warpway.Stream("host")
+    array = warpway.zeros(4, "int32", device="host")
+    numbers = np.asarray(array)
+
+    def work():
+        gate.wait(60)
+        numbers[:] = 9
+
+    stream.call(work)
+    token = array.token(stream=stream)  # does not wait
+    assert not array.is_ready and not pickle.loads(pickle.dumps(array.token())).is_ready
+    assert not array.token().open().is_ready
+    answers = SPAWN.Queue()
+    child = run(wait_ready, token, answers)
+    assert answers.get(timeout=60) == "here"
+    threading.Timer(0.05, gate.set).start()
+    assert (np.asarray(warpway.Token(array.token().to_bytes()).open()) == 9).all()  # bytes wait
+    assert answers.get(timeout=60) == 9
+    end(child)
+    assert array.token().open().is_ready
+
+
+def test_text_of_a_token_waits_for_the_ready_point():
+    import threading
+
+    gate = threading.Event()
+    stream = warpway.Stream("host")
+    stream.call(lambda: gate.wait(60))
+    array = warpway.zeros(4, "int32", device="host")
+    token = array.token(stream=stream)
+    threading.Timer(0.05, gate.set).start()
+    assert warpway.Token(token.text) == token
+    assert array.is_ready
+
+
 def lose_ready(array, answers):
     answers.put("here")
     try:

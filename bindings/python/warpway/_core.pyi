@@ -377,6 +377,7 @@ class Array(_HasBuffer):
         self,
         access: _Access | None = None,
         *,
+        stream: _Stream | None = None,
         uses: int = 1,
         escrow: float | None = 60.0,
         broker: Broker | None = None,
