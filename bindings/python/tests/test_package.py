@@ -71,6 +71,26 @@ def test_import_starts_no_thread_and_opens_no_file():
     assert said == "1 True\n"
 
 
+def test_free_threaded_build_says_why_it_is_refused():
+    """Such a Python finds no extension of the stable ABI."""
+    said = run("import sys; sys.abiflags += 't'; sys.modules['warpway._core'] = None\n"
+               "try: import warpway\n"
+               "except ImportError as error: print(error)")
+    assert "needs the GIL" in said and "free-threaded" in said
+
+
+def test_log_reaches_logging(device, caplog):
+    caplog.set_level("DEBUG", logger="warpway")
+    try:
+        warpway.enable_logging()
+        warpway.Memory(1, device).close()
+        with pytest.raises(warpway.Error):
+            warpway.Broker().get("logged/name")
+    finally:
+        warpway.set_log(None)
+    assert {(record.name, record.levelname) for record in caplog.records} == {("warpway", "DEBUG")}
+
+
 def test_library_is_the_one_of_this_package():
     expected = os.environ.get("WW_TEST_LIBRARY") or Path(warpway.__file__).with_name("libwarpway.so.0")
     assert os.path.samefile(warpway.library_path(), expected)

@@ -40,7 +40,16 @@ from __future__ import annotations
 
 import copyreg
 
-from warpway import _core
+try:
+    from warpway import _core
+except ImportError as _error:
+    import sys
+
+    if "t" in sys.abiflags:
+        raise ImportError(
+            "warpway needs the GIL, and this is a free-threaded build of Python: use one with the GIL"
+        ) from _error
+    raise
 from warpway._core import (
     AccessDenied,
     AlreadyExists,
