@@ -540,6 +540,7 @@ static PyGetSetDef properties[] = {
 		NULL},
 	{"device", get_of_memory, NULL, "Device: the one that this mapping serves.",
 		OF_MEMORY("device")},
+	{"name", get_of_memory, NULL, "str or None: as `Memory.name`.", OF_MEMORY("name")},
 	{"access", get_of_memory, NULL, "str: 'read' or 'write'.", OF_MEMORY("access")},
 	{"route", get_of_memory, NULL, "str: as `Memory.route`.", OF_MEMORY("route")},
 	{"closed", get_of_memory, NULL, "bool: the memory was closed.", OF_MEMORY("closed")},

@@ -237,6 +237,8 @@ static PyObject *memory_or_array(struct core *core, struct get_call *call)
 	PyObject *memory = memory_object_imported(core, call->memory);
 	PyObject *array;
 
+	if (memory)
+		memory_set_name(memory, call->name);
 	if (!memory || !call->info.has_array)
 		return memory;
 	array = array_object(core, memory, &call->info.array);

@@ -133,6 +133,8 @@ static ww_status put_memory(struct core *core, struct put_call *call, PyObject *
 	memory_return(call->memory);
 	if (status == WW_OK)
 		memory_mark_lent(memory);
+	if (status == WW_OK && call->name)
+		memory_set_name(memory, call->name);
 	return status;
 }
 

@@ -53,6 +53,17 @@ PyObject *memory_object_held(struct core *core, ww_object *hold, const struct ww
 	return self;
 }
 
+void memory_set_name(PyObject *self, const char *name)
+{
+	struct memory_handle *handle = (struct memory_handle *)self;
+	PyObject *former = handle->name;
+
+	handle->name = PyUnicode_FromString(name);
+	if (!handle->name)
+		PyErr_Clear(); /* it is only shown */
+	Py_XDECREF(former);
+}
+
 static void memory_drop_hold(struct memory_handle *handle)
 {
 	struct memory_hold *hold = handle->hold;
@@ -290,6 +301,7 @@ static void memory_dealloc(PyObject *self)
 	PyObject_GC_UnTrack(self);
 	memory_drop_hold((struct memory_handle *)self);
 	memory_release(self, memory_releasing(self));
+	Py_CLEAR(((struct memory_handle *)self)->name);
 	handle_dealloc(self, memory_releasing(self));
 }
 
@@ -473,6 +485,14 @@ static PyObject *get_is_mapped(PyObject *self, void *unused)
 	return PyBool_FromLong(((struct memory_handle *)self)->is_imported);
 }
 
+static PyObject *get_name(PyObject *self, void *unused)
+{
+	PyObject *name = ((struct memory_handle *)self)->name;
+
+	(void)unused;
+	return Py_NewRef(name ? name : Py_None);
+}
+
 static PyObject *get_is_lazy(PyObject *self, void *unused)
 {
 	(void)unused;
@@ -497,6 +517,7 @@ static PyObject *get_broker(PyObject *self, void *unused)
 static PyObject *memory_repr(PyObject *self)
 {
 	struct ww_device_info shown = WW_INIT(struct ww_device_info);
+	PyObject *quoted, *text, *name = ((struct memory_handle *)self)->name;
 	struct ww_memory_info info;
 	ww_device *device;
 
@@ -510,9 +531,14 @@ static PyObject *memory_repr(PyObject *self)
 	if (ww_device_info_get(device, &shown) != WW_OK)
 		snprintf(shown.selector, sizeof(shown.selector), "?");
 	handle_return(&device_class, device);
-	return PyUnicode_FromFormat("<warpway.Memory %llu bytes, %s, %s, access %s, route %s>",
-		(unsigned long long)info.bytes, shown.selector, kinds[info.kind],
+	quoted = name ? PyUnicode_FromFormat("%R, ", name) : PyUnicode_FromString("");
+	if (!quoted)
+		return NULL;
+	text = PyUnicode_FromFormat("<warpway.Memory %U%llu bytes, %s, %s, access %s, route %s>",
+		quoted, (unsigned long long)info.bytes, shown.selector, kinds[info.kind],
 		accesses[info.access], routes[info.route]);
+	Py_DECREF(quoted);
+	return text;
 }
 
 /* Array(self, ...) */
@@ -652,6 +678,9 @@ static PyGetSetDef properties[] = {
 		"or 'host_registered'.",
 		NULL},
 	{"device", get_device, NULL, "Device: the one that this mapping serves.", NULL},
+	{"name", get_name, NULL,
+		"str or None: the name by which it was got from a broker, or put into one last.",
+		NULL},
 	{"object_id", get_object_id, NULL, "str: the same in every process that maps the memory.",
 		NULL},
 	{"broker", get_broker, NULL, "Broker or None: the one that the memory is in.", NULL},

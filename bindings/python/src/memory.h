@@ -27,6 +27,7 @@ struct memory_handle {
 	PyObject *owner;  /* of the bytes, besides the ww_memory; a reference, or NULL */
 	bool is_frame;    /* of a channel: see memory_set_frame() */
 	bool is_ordered;  /* of a channel, and given back in the order of a stream */
+	PyObject *name;   /* a str: it was got by this name, or put under it last; or NULL */
 	bool is_lent;     /* wrapped, and a token or name was given away: see memory_mark_lent() */
 	/*
 	 * The argument keep of wrap(), for the garbage collector. The ww_memory has the reference.
@@ -77,6 +78,8 @@ void memory_mark_streamed(PyObject *self);
  * the release until no other process uses them, by warpway._lent.
  */
 void memory_mark_lent(PyObject *self);
+/* It was got by this name, or put under it. */
+void memory_set_name(PyObject *self, const char *name);
 /* @owner: is kept until the handle releases its reference */
 void memory_own(PyObject *self, PyObject *owner);
 

@@ -154,6 +154,8 @@ def test_what_is_put_can_be_got(broker, name, device):
     assert (info.mode, info.uid, info.pid) == (0o600, os.getuid(), os.getpid())
     assert info.is_own and info.time_left is None and info.shape is None
     assert info.object_id == got.object_id
+    assert memory.name == got.name == name and f"'{name}', " in repr(got)
+    assert memory_of(device, b"bytes").name is None
 
 
 def test_without_a_device_it_is_the_one_that_holds_the_bytes(broker, name, device):
