@@ -372,7 +372,7 @@ static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *metho
 	status = is_write ? WW_OK : array_wait_ready(self, NULL, WW_FOREVER, NULL);
 	if (status != WW_OK)
 		return error_raise(core_of(self), status);
-	view = PyMemoryView_FromObject(buffer);
+	view = array_view_buffer(self, buffer);
 	if (view && array_check_view(self, view))
 		flat = PyObject_CallMethod(view, "cast", "s", "B");
 	if (flat && PySequence_Size(flat) != bytes)
@@ -546,6 +546,10 @@ static PyGetSetDef properties[] = {
 	{"closed", get_of_memory, NULL, "bool: the memory was closed.", OF_MEMORY("closed")},
 	{"is_mapped", get_of_memory, NULL, "bool: as `Memory.is_mapped`.", OF_MEMORY("is_mapped")},
 	{"is_lazy", get_of_memory, NULL, "bool: as `Memory.is_lazy`.", OF_MEMORY("is_lazy")},
+	{"__array_interface__", array_interface, NULL,
+		"dict: version 3 of NumPy's array interface; only for memory that the CPU reaches. It has an\n"
+		"address, so keep the Array open while that is used; NumPy itself uses the buffer protocol.",
+		NULL},
 	{"__cuda_array_interface__", array_cuda_interface, NULL,
 		"dict: version 3 of the CUDA array interface; only for memory that a GPU reaches.",
 		NULL},

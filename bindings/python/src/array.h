@@ -38,10 +38,17 @@ PyObject *array_as_dtype(PyObject *self, PyObject *dtype);
  */
 bool array_check_same(PyObject *self, PyObject *other);
 bool array_check_view(PyObject *self, PyObject *view);
+/*
+ * A memoryview of what is copied into an array, or from it. NumPy's arrays of a type that the
+ * buffer protocol cannot name, such as bfloat16, are seen as ones of integers, if the array has
+ * that type. Return: NULL with an exception.
+ */
+PyObject *array_view_buffer(PyObject *self, PyObject *buffer);
 
 /* array_exchange.c: with other libraries of this process */
 PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *array_dlpack_device(PyObject *self, PyObject *unused);
+PyObject *array_interface(PyObject *self, void *unused);
 PyObject *array_cuda_interface(PyObject *self, void *unused);
 int array_getbuffer(PyObject *self, Py_buffer *view, int flags);
 void array_releasebuffer(PyObject *self, Py_buffer *view);

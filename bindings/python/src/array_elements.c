@@ -191,3 +191,35 @@ bool array_check_view(PyObject *self, PyObject *view)
 	Py_XDECREF(text);
 	return is_good;
 }
+
+/* Of (view, name of the type): whether the array has the type, or elements of uint8. */
+static bool check_named(PyObject *self, PyObject *pair)
+{
+	const struct ww_array *array = &((struct array_instance *)self)->array;
+	PyObject *view = PyTuple_GetItem(pair, 0), *name = PyTuple_GetItem(pair, 1);
+	struct ww_dtype dtype;
+
+	if (!convert_dtype(core_of(self), name, &dtype))
+		return false;
+	if (has_bytes(array) || !memcmp(&dtype, &array->dtype, sizeof(dtype)))
+		return true;
+	raise_mismatch(self, name, view);
+	return false;
+}
+
+PyObject *array_view_buffer(PyObject *self, PyObject *buffer)
+{
+	PyObject *view = PyMemoryView_FromObject(buffer);
+	PyObject *none, *pair;
+
+	if (view || !PyErr_ExceptionMatches(PyExc_ValueError))
+		return view;
+	PyErr_Clear();
+	none = PyTuple_New(0);
+	pair = none ? call_python("warpway._arrays", "_view_buffer", buffer, none, NULL) : NULL;
+	if (pair && check_named(self, pair))
+		view = Py_NewRef(PyTuple_GetItem(pair, 0));
+	Py_XDECREF(pair);
+	Py_XDECREF(none);
+	return view;
+}

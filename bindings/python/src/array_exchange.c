@@ -226,6 +226,15 @@ static void tensor_stream_versioned(PyObject *self, struct DLManagedTensorVersio
 	tensor->deleter = delete_streamed_versioned;
 }
 
+static PyObject *raise_buffer_error(void)
+{
+	char text[ERROR_TEXT_BYTES];
+
+	error_text(ww_error_last()->message, text);
+	PyErr_SetString(PyExc_BufferError, text);
+	return NULL;
+}
+
 static PyObject *capsule_versioned(PyObject *self, ww_memory *memory, uint64_t flags)
 {
 	struct DLManagedTensorVersioned *tensor;
@@ -233,7 +242,7 @@ static PyObject *capsule_versioned(PyObject *self, ww_memory *memory, uint64_t f
 	PyObject *capsule;
 
 	if (status != WW_OK)
-		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
+		return raise_buffer_error();
 	tensor->flags |= flags;
 	tensor_stream_versioned(self, tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_VERSIONED, capsule_free);
@@ -249,7 +258,7 @@ static PyObject *capsule_plain(PyObject *self, ww_memory *memory)
 	PyObject *capsule;
 
 	if (status != WW_OK)
-		return PyErr_Format(PyExc_BufferError, "%s", ww_error_last()->message);
+		return raise_buffer_error();
 	tensor_stream_plain(self, tensor, memory);
 	capsule = PyCapsule_New(tensor, CAPSULE_PLAIN, capsule_free);
 	if (!capsule)
@@ -303,7 +312,7 @@ PyObject *array_dlpack(PyObject *self, PyObject *arguments, PyObject *keywords)
 	return order_consumer(self, stream) ? capsule_make(self, major >= 1, false) : NULL;
 }
 
-/* --- the CUDA array interface --- */
+/* --- the array interfaces, of CUDA and of NumPy --- */
 
 static const char *typestr_kind(const struct ww_dtype *dtype)
 {
@@ -312,23 +321,53 @@ static const char *typestr_kind(const struct ww_dtype *dtype)
 	return dtype->lanes == 1 && dtype->code < 7 ? kinds[dtype->code] : NULL;
 }
 
-static PyObject *cuda_interface(PyObject *self, const struct ww_memory_info *info)
+/* What both have. @pointer: of the memory */
+static PyObject *interface_make(PyObject *self, const struct ww_memory_info *info,
+	const void *pointer)
 {
-	const struct array_instance *array = (struct array_instance *)self;
-	const char *kind = typestr_kind(&array->array.dtype);
+	const struct ww_array *array = array_of(self);
+	const char *kind = typestr_kind(&array->dtype);
 	char typestr[16];
 
 	if (!kind)
 		return PyErr_Format(PyExc_AttributeError,
-			"the CUDA array interface has no name for this type of elements; use DLPack");
-	snprintf(typestr, sizeof(typestr), "%s%s%d", array->array.dtype.bits == 8 ? "|" : "<", kind,
-		array->array.dtype.bits / 8);
-	return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i,s:N}", "shape",
-		info_numbers(array->array.shape, array->array.ndim), "typestr", typestr, "data",
-		PyLong_FromVoidPtr((char *)info->pointer + array->array.offset),
+			"the array interfaces have no name for this type of elements; use DLPack");
+	snprintf(typestr, sizeof(typestr), "%s%s%d", array->dtype.bits == 8 ? "|" : "<", kind,
+		array->dtype.bits / 8);
+	return Py_BuildValue("{s:N,s:s,s:(NO),s:N,s:i}", "shape",
+		info_numbers(array->shape, array->ndim), "typestr", typestr, "data",
+		PyLong_FromVoidPtr((char *)(uintptr_t)pointer + array->offset),
 		info->access == WW_ACCESS_READ ? Py_True : Py_False, "strides",
-		info_numbers(array->array.strides, array->array.ndim), "version", 3, "stream",
-		array->ready.timeline ? PyLong_FromLong(1) : Py_NewRef(Py_None));
+		info_numbers(array->strides, array->ndim), "version", 3);
+}
+
+/* CUDA's legacy default stream, where there is a ready point: it waits for that. */
+static PyObject *cuda_interface(PyObject *self, const struct ww_memory_info *info)
+{
+	PyObject *made = interface_make(self, info, info->pointer);
+	PyObject *stream = ((struct array_instance *)self)->ready.timeline ? PyLong_FromLong(1)
+									   : Py_NewRef(Py_None);
+
+	if (made && (!stream || PyDict_SetItemString(made, "stream", stream) < 0))
+		Py_CLEAR(made);
+	Py_XDECREF(stream);
+	return made;
+}
+
+PyObject *array_interface(PyObject *self, void *unused)
+{
+	struct ww_memory_info info;
+	ww_status status;
+
+	(void)unused;
+	if (!memory_info(memory_of(self), &info))
+		return NULL;
+	if (!info.host_pointer)
+		return PyErr_Format(PyExc_AttributeError,
+			"the CPU cannot reach this array of a GPU, so it has no array interface; use DLPack");
+	status = array_wait_ready(self, NULL, WW_FOREVER, NULL);
+	return status == WW_OK ? interface_make(self, &info, info.host_pointer)
+			       : error_raise(core_of(self), status);
 }
 
 PyObject *array_cuda_interface(PyObject *self, void *unused)

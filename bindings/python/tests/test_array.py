@@ -206,6 +206,37 @@ def test_buffer_of_gaps():
     assert memoryview(array.T).f_contiguous
 
 
+class WithInterface:
+    """Has the array interface, and no buffer."""
+
+    def __init__(self, array):
+        self.__array_interface__ = array.__array_interface__
+
+
+def test_array_interface(device):
+    numbers = np.arange(12, dtype="int32").reshape(3, 4)
+    array = warpway.empty((3, 4), "int32", device=device, kind="host")
+    array.copy_from(numbers)
+    part = np.asarray(WithInterface(array[:, ::2]))
+    assert part.dtype == "int32" and (part == numbers[:, ::2]).all()
+    part[1, 1] = 77
+    assert np.asarray(array)[1, 2] == 77
+    for dtype in DTYPES:
+        made = warpway.zeros(2, dtype, device="host")
+        assert np.asarray(WithInterface(made)).dtype == dtype
+    assert array.token("read").open().__array_interface__["data"][1] is True
+    array.close()
+    with pytest.raises(ValueError, match="closed"):
+        array.__array_interface__
+
+
+def test_array_interface_needs_memory_that_the_cpu_reaches(device):
+    if device == "host":
+        pytest.skip("the CPU reaches all memory of the host device")
+    with pytest.raises(AttributeError, match="DLPack"):
+        warpway.zeros(4, device=device).__array_interface__
+
+
 def test_memory_for_reading_only():
     array = array_of(np.arange(4))
     opened = array.token("read").open()
@@ -264,8 +295,9 @@ def test_share():
     made = warpway.share(np.asarray(array))
     np.asarray(made)[0, 0] = 5
     assert np.asarray(array)[0, 0] == 5
-    with pytest.raises(warpway.Unsupported):
-        warpway.share(object())
+    for other in (object(), [1, 2]):
+        with pytest.raises(warpway.Unsupported, match="neither __dlpack__ nor"):
+            warpway.share(other)
 
 
 def test_types_of_ml_dtypes():
@@ -275,6 +307,30 @@ def test_types_of_ml_dtypes():
         assert array.dtype == name
         np.asarray(array)[:] = [1, 2, 3, 4]
         assert [float(x) for x in np.asarray(array)] == [1, 2, 3, 4]
+        with pytest.raises(AttributeError, match="no name for this type"):
+            array.__array_interface__
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn"])
+def test_copies_of_types_of_ml_dtypes(name, device):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    numbers = np.arange(6).reshape(2, 3).astype(getattr(ml_dtypes, name))
+    array = warpway.share(numbers, copy=True, device=device)
+    assert (array.dtype, array.shape) == (name, (2, 3))
+    out = np.zeros_like(numbers)
+    array.copy_to(out)
+    assert (out == numbers).all()
+    array.copy_from(numbers[::-1].copy())
+    array.copy_to(out)
+    assert (out == numbers[::-1]).all()
+    array.view("uint8").copy_from(numbers)
+    array.copy_to(out)
+    assert (out == numbers).all()
+    part = warpway.share(numbers[:, ::2], copy=True, device="host")
+    assert (np.asarray(part) == numbers[:, ::2]).all()
+    for other in (numbers.astype(ml_dtypes.float8_e5m2), numbers[:1]):
+        with pytest.raises(warpway.InvalidArgument, match=f"array of {name} in shape"):
+            array.copy_from(other)
 
 
 def test_iteration_gives_views(device):

@@ -673,6 +673,20 @@ def test_sending_other_things(pair):
     assert (numbers(pair.consumer.receive()) == 0).all()
 
 
+def test_sending_types_of_ml_dtypes(device):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    numbers = np.arange(4).astype(ml_dtypes.bfloat16)
+    with warpway.Channel(None, (4,), "bfloat16", device=device) as producer, producer.token().open() as consumer:
+        for sent in (numbers, numbers[::-1]):
+            producer.send(sent)
+            out = np.zeros_like(numbers)
+            with consumer.receive() as frame:
+                frame.array.copy_to(out)
+            assert (out == sent).all()
+        with pytest.raises(warpway.InvalidArgument, match="bfloat16, not float8_e5m2"):
+            producer.send(numbers.astype(ml_dtypes.float8_e5m2))
+
+
 # --- asyncio ---
 
 

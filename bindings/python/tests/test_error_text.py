@@ -96,6 +96,13 @@ def test_a_slice_by_name(device):
         assert "(token())" in message
 
 
+def test_a_tensor_for_reading_only(device):
+    reader = warpway.zeros(4, "uint8", device=device).token("read").open()
+    with pytest.raises(BufferError, match=r"max_version=\(1, 0\)") as caught:
+        reader.__dlpack__()
+    assert not NAME.search(str(caught.value))
+
+
 def test_a_write_to_what_is_sealed(device):
     array = warpway.zeros(4, "uint8", device=device)
     with warpway.Broker() as broker:

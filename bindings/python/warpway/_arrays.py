@@ -86,9 +86,12 @@ def share(x, *, copy=False, device=None):
         return from_dlpack(x) if _is_tensor(x) else _from_cuda(x)
     except (AttributeError, BufferError, Unsupported) as error:
         if not copy:
+            reason = error
+            if not hasattr(x, "__dlpack__") and not hasattr(x, "__cuda_array_interface__"):
+                reason = "it has neither __dlpack__ nor __cuda_array_interface__"
             failure = Unsupported(
                 f"cannot share this {type(x).__module__}.{type(x).__qualname__} without a copy: "
-                f"{error}. Pass copy=True, or make the array with warpway.empty()"
+                f"{reason}. Pass copy=True, or make the array with warpway.empty()"
             )
             failure.message = str(failure)
             raise failure from error
@@ -102,9 +105,24 @@ def _is_tensor(x):
     return hasattr(x, "__dlpack__") or not hasattr(x, "__cuda_array_interface__")
 
 
+def _view_buffer(x):
+    """A memoryview of a buffer, and the name of its elements' type.
+
+    The buffer protocol cannot name types such as bfloat16: NumPy's arrays of them are seen as
+    integers, and say the name themselves.
+    """
+    try:
+        view = memoryview(x)
+    except ValueError:
+        if not hasattr(x, "dtype"):
+            raise
+        return memoryview(x.view(f"int{8 * x.itemsize}")), x.dtype.name
+    return view, _FORMATS.get(view.format, view.format)
+
+
 def _copy_of_buffer(x, device):
-    view = memoryview(x)
-    array = empty(view.shape, _FORMATS.get(view.format, view.format), device=device or "host")
+    view, dtype = _view_buffer(x)
+    array = empty(view.shape, dtype, device=device or "host")
     array.copy_from(view if view.c_contiguous else view.tobytes())
     return array
 

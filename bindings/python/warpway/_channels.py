@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from warpway._arrays import _FORMATS
+from warpway._arrays import _view_buffer
 from warpway._core import Array, InvalidArgument, from_dlpack
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
@@ -22,8 +22,8 @@ def send(
     cancel: Cancel | None = None,
 ) -> int:
     """`Channel.send`, `WorkQueue.send`."""
-    source = _source(data)
-    with channel.acquire(timeout=timeout, cancel=cancel, **_size(channel, source)) as frame:
+    source, dtype = _source(data)
+    with channel.acquire(timeout=timeout, cancel=cancel, **_size(channel, source, dtype)) as frame:
         if metadata:
             frame.metadata = metadata
         if source.nbytes:
@@ -31,14 +31,16 @@ def send(
     return frame.number
 
 
-def _source(data: Any) -> Array | memoryview:
-    """An Array, or a buffer."""
-    if isinstance(data, Array):
-        return data
-    try:
-        return memoryview(data)
-    except (TypeError, BufferError, ValueError):
-        return from_dlpack(data) if hasattr(data, "__dlpack__") else memoryview(data)
+def _source(data: Any) -> tuple[Any, str]:
+    """An Array, or a buffer; and the type of its elements."""
+    if not isinstance(data, Array):
+        try:
+            return _view_buffer(data)
+        except (TypeError, BufferError, ValueError):
+            if not hasattr(data, "__dlpack__"):
+                raise
+        data = from_dlpack(data)
+    return data, data.dtype
 
 
 def _copy(target: Array, source: Any) -> None:
@@ -50,11 +52,10 @@ def _copy(target: Array, source: Any) -> None:
     target.copy_from(source)
 
 
-def _size(channel: Channel | WorkQueue, source: Any) -> dict[str, Any]:
+def _size(channel: Channel | WorkQueue, source: Any, dtype: str) -> dict[str, Any]:
     """The size of the frame, as an argument of acquire()."""
     if channel.dtype is None:
         return {"nbytes": source.nbytes}
-    found = source.dtype if isinstance(source, Array) else _FORMATS.get(source.format, source.format)
-    if found != channel.dtype:
-        raise InvalidArgument(f"the frames are of type {channel.dtype}, not {found}: convert the array")
+    if dtype != channel.dtype:
+        raise InvalidArgument(f"the frames are of type {channel.dtype}, not {dtype}: convert the array")
     return {} if source.shape == channel.shape else {"shape": source.shape}
