@@ -196,10 +196,9 @@ def test_slices_outlive_their_worker(device, ending):
         assert [set(values(array)) for array in received] == [{i} for i in range(SLICES)]
         del received
 
-
         def is_clean():
             warpway.Pool(device).close()  # lets go of pools that are known to have ended
-            return broker.info().objects == before
+            return broker.info().objects <= before  # what earlier tests have sent may end, too
 
         until(is_clean)
 
@@ -218,7 +217,7 @@ def test_a_slice_in_flight_ends_after_its_time(device):
         worker.start()
         data = ours.recv_bytes()
         worker.join(LIMIT)
-        until(lambda: broker.info().objects == before)
+        until(lambda: broker.info().objects <= before)
     with pytest.raises(warpway.NotFound):
         pickle.loads(data)
 

@@ -34,7 +34,7 @@ def programs():
             yield pytest.param(rest, id=page.name)
 
 
-@pytest.mark.parametrize("code", programs())
+@pytest.mark.parametrize("code", list(programs()))
 def test_code_of_a_page_runs(code, tmp_path):
     path = tmp_path / "program.py"
     path.write_text(code, encoding="utf-8")
