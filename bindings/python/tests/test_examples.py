@@ -42,6 +42,14 @@ def test_demo_runs(device):
     assert "no byte copied" in run("-m", "warpway", "demo", "--device", device)
 
 
+def test_demo_without_its_device_says_why(device):
+    """Which is no failure of the demo."""
+    result = subprocess.run([sys.executable, "-B", "-m", "warpway", "demo", "--device", "cuda:63"], capture_output=True, text=True,
+                            timeout=2 * LIMIT_S, check=False)
+    assert (result.returncode, result.stdout) == (0, "")
+    assert "this platform cannot run the demo" in result.stderr
+
+
 def test_bench_runs(device):
     rows = json.loads(run("-m", "warpway.bench", "--device", device, "--rounds", "3", "--json"))["rows"]
     assert {"queue.pool", "pipe.memory", "token.pool", "channel.frame", "work_queue.frame", "iceoryx2.frame", "queue.copy"} <= {row["name"] for row in rows}
