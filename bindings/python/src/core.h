@@ -330,6 +330,9 @@ const struct ww_token *token_of(struct core *core, PyObject *value);
 ww_status pool_import(struct core *core, const struct ww_token *token, ww_device *device,
 	const struct ww_token_info *info, PyObject **out_pool);
 
+/* hand_over.c, a function of the module: nanoseconds of one round in C, for warpway.bench */
+PyObject *hand_over(PyObject *module, PyObject *arguments);
+
 /* --- array.c --- */
 
 /* An Array in @memory, an instance of CORE_MEMORY, which is borrowed. */

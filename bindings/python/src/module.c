@@ -132,6 +132,10 @@ static PyMethodDef functions[] = {
 		"--\n\n"
 		"An Array in what a legacy handle names, 64 bytes of cudaIpcGetMemHandle()."},
 	{"itemsize", itemsize, METH_O, "itemsize(dtype, /)\n--\n\nBytes of an element of a type."},
+	{"hand_over", hand_over, METH_VARARGS,
+		"hand_over(pool, nbytes, /)\n--\n\n"
+		"Nanoseconds that a new slice takes whose token is opened here and given out by DLPack,\n"
+		"without any Python in between."},
 	{"unpickle", token_unpickle, METH_O,
 		"unpickle(payload, /)\n--\n\nWhat a pickle of an object of this package stands for."},
 	{"in_flight", in_flight, METH_NOARGS,

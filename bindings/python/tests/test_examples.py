@@ -55,6 +55,8 @@ def test_bench_runs(device):
     assert {"queue.pool", "pipe.memory", "token.pool", "channel.frame", "work_queue.frame", "iceoryx2.frame", "queue.copy"} <= {row["name"] for row in rows}
     by_name = {row["name"]: row for row in rows}
     assert {f"{peer}.{what}" for peer in ("grpc", "connection") for what in ("empty", "token", "copy")} <= set(by_name)
+    assert all(by_name[name]["goal"] > 0 for name in ("queue.pool", "pipe.pool", "process.token_open_dlpack", "import.warpway"))
+    assert by_name["process.token_open_dlpack"]["ratio"] > 0
     assert by_name["call.empty"]["ratio"] > 0 and by_name["call.array"]["ratio"] > 0
     assert {f"{transport}.{library}" for transport in ("queue", "pipe") for library in
             ("bare", "torch", "cuda_core", "numba", "cupy")} <= {row["name"] for row in rows}

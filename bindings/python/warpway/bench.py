@@ -7,6 +7,7 @@ an array, by the same transport: what is above them is the cost of the array. Th
 libraries are round trips of the same kind with their own arrays, in the same run. The rows of one
 transport take turns, so that what else the machine does meets all of them alike. The rows of frames, which
 the child uses in place, are of channels, work queues and iceoryx2; "queue.copy" copies the same bytes.
+"process.token_open_dlpack" is a hand-over inside of one process, beside the same one in C.
 The rows of calls are a call of a function of another process and its reply, beside `multiprocessing.connection`
 and gRPC.
 """
@@ -20,13 +21,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import warpway
+from warpway import _core
 from warpway._bench_calls import BESIDE, CALLS
 from warpway._bench_frames import FRAMES
 from warpway._bench_peers import PEERS
 from warpway._bench_row import CONTEXT, MARK, NBYTES, Kind, Row, User, await_child, measure as _measure, take_turns
 
 TRANSPORTS = ("queue", "pipe")
-GOALS = {"channel.frame": 0.33}  # of queue.bare
+GOALS = {"channel.frame": 0.33, "queue.pool": 1.4, "pipe.pool": 1.4, "import.warpway": 1.5}  # of the row beside it
+HAND_OVER_GOAL_US = 12  # of process.token_open_dlpack
 
 _Timings: TypeAlias = Iterator[tuple[str, list[float]]]
 
@@ -167,6 +170,7 @@ def _in_one_process(pool: warpway.Pool, rounds: int) -> _Timings:
         opened.__dlpack__(max_version=(1, 1))
 
     yield "process.token_open_dlpack", _measure(export_import, rounds)
+    yield "process.token_open_dlpack_in_c", [_core.hand_over(pool, NBYTES) / 1000 for _ in range(rounds)]
 
 
 def _import_time(module: str) -> float:
@@ -225,10 +229,19 @@ def measure(device: Any = None, rounds: int = 300) -> list[dict[str, Any]]:
             row["ratio"] = round(row["p50_us"] / beside, 4)
         if row["name"] in GOALS and "ratio" in row:
             row["goal"] = GOALS[row["name"]]
+    _compare_with_c(rows)
     ours, theirs = _import_time("warpway"), _import_time("socket, ctypes")
     rows.append({"name": "import.socket_ctypes", "p50_us": round(theirs, 1)})
     rows.append({"name": "import.warpway", "p50_us": round(ours, 1), "ratio": round(ours / theirs, 2)})
+    rows[-1]["goal"] = GOALS["import.warpway"]
     return rows
+
+
+def _compare_with_c(rows: list[dict[str, Any]]) -> None:
+    """What Python adds to a hand-over; its goal is one of time."""
+    ours, theirs = (next(row for row in rows if row["name"] == f"process.token_open_dlpack{end}") for end in ("", "_in_c"))
+    ours["ratio"] = round(ours["p50_us"] / theirs["p50_us"], 2)
+    ours["goal"] = round(HAND_OVER_GOAL_US / theirs["p50_us"], 2)
 
 
 def _row(name: str, times: list[float] | Exception) -> dict[str, Any]:
