@@ -645,8 +645,8 @@ WW_API ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, 
  * @channel:   borrowed; of its producer
  * @consumer:  its number, as ww_channel_consumer_info_get() or an event tells
  *
- * What that means is described above. One that was evicted already stays so. May block: for a round
- * trip to the broker for each consumer that has come.
+ * The top of channel.h says what that means. One that was evicted already stays so. May block: for
+ * a round trip to the broker for each consumer that has come.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND (there is no such consumer, or not any more); WW_ERR_ACCESS (this
  *         is not the producer); as ww_snapshot_create(); WW_ERR_FORKED.
@@ -673,7 +673,7 @@ enum {
 /**
  * struct ww_channel_event - what has happened to a channel
  * @struct_size:  set by the caller to sizeof(struct ww_channel_event)
- * @kind:         WW_CHANNEL_..., above; later releases may have more
+ * @kind:         WW_CHANNEL_CONSUMER_... and so on; later releases may have more
  * @consumer:     number of the consumer; WW_CHANNEL_NOBODY: the event is of the producer
  * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer as it sees
  *                itself

@@ -203,8 +203,8 @@ struct ww_submit_params {
  * ww_client_submit() - make a call, without waiting for its results
  * @client:      borrowed
  * @function:    as ww_client_find() found it
- * @arguments:   borrowed; @count of them, in the order of the signature. Those at the end that have
- *               a default may be left out
+ * @arguments:   borrowed; @count of them, in the order of the signature; service.h says how each
+ *               is filled in. Those at the end that have a default may be left out
  * @count:       of @arguments
  * @params:      borrowed; NULL: all zero
  * @timeout_ns:  how long to wait for room, while calls_max calls are not complete or their

@@ -62,8 +62,8 @@ struct ww_module_params {
  * @out_module:  the caller's; NULL on failure
  *
  * May block: for the file, for the driver's compiler, and while streams of this process wait (see
- * above). Loading a shared object runs its constructors: load only files that you would execute.
- * One that is loaded twice is loaded once, with one set of variables.
+ * the top of module.h). Loading a shared object runs its constructors: load only files that you
+ * would execute. One that is loaded twice is loaded once, with one set of variables.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_ACCESS, WW_ERR_SYSTEM (the file cannot be read);
  *         WW_ERR_INVALID (the file is no module, is cut short, or does not compile: the record has

@@ -344,8 +344,8 @@ WW_API ww_status ww_service_start(ww_service *service);
  * the calls that wait and the timelines of lanes; `warpway offer` starts another one.
  *
  * Return: WW_TIMED_OUT (with 0: nothing is left to do now); WW_CANCELLED; WW_END (the service was
- *         drained, and no call is left); WW_ERR_DEVICE (see above); WW_ERR_STATE (it was not
- *         started); WW_ERR_FORKED.
+ *         drained, and no call is left); WW_ERR_DEVICE (a kernel has faulted); WW_ERR_STATE
+ *         (it was not started); WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_cancel *cancel);
 
