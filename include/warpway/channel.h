@@ -585,7 +585,8 @@ WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info
  * @is_waited_for: 1: no slot is free, because of this consumer
  * @held:         frames that it uses, or whose release is not complete
  * @next:         number of the frame that it receives next; 0: it is joining
- * @dropped:      frames that were gone before it received them
+ * @dropped:      frames that were gone before it received them; with policy WW_CHANNEL_LATEST not
+ *                those that a newer one replaced: see @dropped of struct ww_channel_info
  * @waited_ns:    how long the producer has waited for it by now
  * @program:      its name
  *

@@ -434,7 +434,8 @@ WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
  * @held:           slots, or frames, that this member holds
  * @slot_bytes:     room for the bytes of a frame
  * @metadata_bytes: room for metadata
- * @available:      frames that wait for a consumer; of a producer: its own. So are the next two
+ * @available:      frames that wait for a consumer; of a producer: its own; of a keeper, which sees
+ *                  no frames: 0. So are the next two
  * @claimed:        frames that consumers have, or have acknowledged by a stream that is not there
  *                  yet
  * @failed:         frames that have failed, and are kept

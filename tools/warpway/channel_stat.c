@@ -23,7 +23,8 @@ static const char help[] =
 	"Usage: warpway channel stat [OPTION...] NAME\n\n"
 	"Says how the channel NAME is: its policy, its slots, how many frames were published, for whom\n"
 	"the producer waits; and of each consumer how many frames it holds, how many it has not received\n"
-	"yet, and how many were dropped. The command is no consumer itself.\n\n"
+	"yet, and how many were dropped, not counting those that newer ones replaced with policy latest.\n"
+	"The command is no consumer itself.\n\n"
 	"  -n, --numeric     users by number\n"
 	"  --json            one object; the keys are in warpway(1)\n" BROKER_HELP
 	"\n  warpway channel stat camera/front\n\n" BROKER_EXIT_HELP;

@@ -11,7 +11,7 @@ module functions
 
 contains
   subroutine scale(call)
-    !! f64[n] x write, f64 by -> f64 sum: changes the client's array in place
+    !! f64[n] x readwrite, f64 by -> f64 sum: changes the client's array in place
     type(ww_call), intent(inout) :: call
     real(c_double), pointer :: x(:)
     real(c_double) :: by
@@ -82,7 +82,7 @@ contains
     integer :: stat
 
     call compute%create(device, 'lab/compute')
-    call compute%offer('scale', 'f64[n] x write, f64 by -> f64 sum', scale)
+    call compute%offer('scale', 'f64[n] x readwrite, f64 by -> f64 sum', scale)
     call compute%offer('stop', '', stop_server, state)
     call compute%start()
     do while (state%goes_on)

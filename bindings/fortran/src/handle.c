@@ -287,7 +287,8 @@ ww_status ww_fortran_view_end(CFI_cdesc_t *pointer)
 	pthread_mutex_unlock(&lock);
 	if (!found)
 		return ww_fortran_fail(WW_ERR_INVALID,
-			"no view begins where this pointer does: it has ended, or is a section");
+			base ? "no view begins where this pointer does: it has ended, or is a section"
+			     : "the pointer shows no view: it has ended, or a later ww_view() failed");
 	CFI_setpointer(pointer, NULL, NULL);
 	owner_put(found->owner);
 	free(found);

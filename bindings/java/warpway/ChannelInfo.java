@@ -16,7 +16,8 @@ package warpway;
  * @param pid of the producer, as it sees itself
  * @param published number of the last frame published; 0: none
  * @param received of a consumer: frames received
- * @param dropped of a consumer: frames that were gone before it received them
+ * @param dropped of a consumer: frames that were gone before it received them; with {@link
+ *     ChannelPolicy#LATEST} not those that a newer one replaced: {@link Frame#number} tells them
  * @param metadataType as the producer named it
  * @param program the name of the producer
  * @param layout of every frame; null: frames are bytes

@@ -12,7 +12,8 @@ package warpway;
  * @param isWaitedFor whether no slot is free because of it
  * @param held frames that it uses
  * @param next number of the frame that it receives next; 0: it is joining
- * @param dropped frames that were gone before it received them
+ * @param dropped frames that were gone before it received them; with {@link ChannelPolicy#LATEST}
+ *     not those that a newer one replaced
  * @param waitedNs how long the producer has waited for it by now
  * @param program its name
  */

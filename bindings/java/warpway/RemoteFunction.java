@@ -45,7 +45,7 @@ public final class RemoteFunction {
 	 * @param timeout how long to wait, for room and for the results; then the call is cancelled
 	 * @param arguments in the order of the signature, those with a default at the end may be left
 	 *     out: a Number, a Boolean, a byte[], a {@link Memory} with its layout, a {@link Token}, an
-	 *     {@link ArrayValue}, a {@link Timeline}; null for one that is none
+	 *     {@link ArrayValue}, a {@link Timeline}; null for one that is left out
 	 * @return the results, which the program closes
 	 * @throws InterruptedException if the thread was interrupted: the call is cancelled
 	 * @throws CallException if the call failed

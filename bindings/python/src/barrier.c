@@ -544,7 +544,7 @@ static PyType_Slot slots[] = {
 		    "name : str, optional\n    By which `get` finds it; without one it is handed on by pickle or\n"
 		    "    token.\n"
 		    "broker : Broker, optional\n"
-		    "mode : int\n    Permission bits of the name: who may read may become a member.\n"
+		    "mode : int\n    Permission bits of the name: who may read may become a member. 0o600: this\n    user alone.\n"
 		    "replace : bool\n    End an object that has the name.\n"
 		    "escrow : float\n    Seconds for which the broker keeps the barrier until it has members.\n\n"
 		    "A process becomes a member by `join`, or by its first `wait`; the process that creates the\n"

@@ -200,7 +200,7 @@ static PyMethodDef methods[] = {
 		"obj : Memory, Array or Timeline\n"
 		"    Of an Array its memory is put, with its shape, strides and type. If the array has a ready\n"
 		"    point, the call waits for it first, without a limit on time.\n"
-		"mode : int\n    Who may: permission bits, as of a file.\n"
+		"mode : int\n    Who may: permission bits, as of a file. 0o600: this user alone.\n"
 		"life : 'held', 'owner' or 'kept'\n"
 		"    When the object ends by itself: with its last user, with this process, or never before\n"
 		"    it is removed or `ttl` is over. None: 'held'; for memory that was wrapped 'owner'.\n"

@@ -155,7 +155,8 @@ static PyMethodDef methods[] = {
 		"End the call with an error: raises ``error(message)``, as the function itself may do.\n\n"
 		"Parameters\n----------\n"
 		"message : str\n    What was tried, why it failed, what to do; at most 239 bytes reach the client.\n"
-		"error : class\n    One below `Error`; the client gets the same."},
+		"error : class\n    One below `Error`; the client gets the same. Timeout, Cancelled and EndOfChannel are\n"
+		"    no errors of a function, and arrive as WrongState."},
 	{NULL},
 };
 

@@ -673,7 +673,9 @@ static PyGetSetDef properties[] = {
 	{"received", get_number, NULL, "int: frames that this consumer has received.",
 		FIELD(received)},
 	{"dropped", get_number, NULL,
-		"int: frames that were gone before this consumer received them.", FIELD(dropped)},
+		"int: frames that were gone before this consumer received them. With the policy 'latest' those\n"
+		"that a newer one replaced are not counted: `Frame.number` tells them.",
+		FIELD(dropped)},
 	{"held", get_small, NULL, "int: frames that this side holds.", FIELD(held)},
 	{"consumers", get_small, NULL, "int: how many the producer knows; of a consumer: 0.",
 		FIELD(consumers)},
@@ -737,7 +739,7 @@ static PyType_Slot slots[] = {
 		    "metadata_type : str\n    What the program calls the type of these, such as 'pose/1'.\n"
 		    "device : Device or what it takes, optional\n    Where the slots are.\n"
 		    "kind : 'device' or 'host'\n    As of Memory.\n"
-		    "mode : int\n    Who may be a consumer: permission bits, as of a file.\n"
+		    "mode : int\n    Who may be a consumer: permission bits, as of a file. 0o600: this user alone.\n"
 		    "group : int, optional\n    A group id; None: this process's own.\n"
 		    "replace : bool\n"
 		    "    A channel that has the name ends, in one step: for a producer that may be started anew.\n"

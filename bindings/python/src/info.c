@@ -116,7 +116,7 @@ static PyStructSequence_Field consumer_fields[] = {
 	{"program", "str: as it calls itself"},
 	{"held", "int: frames that it uses, or whose release is not complete"},
 	{"next", "int: number of the frame that it receives next; 0: it is joining"},
-	{"dropped", "int: frames that were gone before it received them"},
+	{"dropped", "int: frames that were gone before it received them, as `Channel.dropped`"},
 	{"waited", "float: seconds that the producer has waited for it by now"},
 	{"is_asleep", "bool: it sleeps until a frame comes"},
 	{"is_evicted", "bool: it was evicted, and has not left yet"},

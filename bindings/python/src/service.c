@@ -529,7 +529,7 @@ static PyType_Slot slots[] = {
 		    "name : str, optional\n    None: it is found by its token only.\n"
 		    "device : Device or what it takes, optional\n"
 		    "    Where the arrays of calls are mapped; None: the default device.\n"
-		    "mode : int\n    Permission bits: read: see functions and state; write: call.\n"
+		    "mode : int\n    Permission bits: read: see functions and state; write: call. 0o600: this user alone.\n"
 		    "group : int, optional\n    A group id; None: this process's own.\n"
 		    "version : str\n    The program's own version.\n"
 		    "functions_max : int, optional\n    At most 1024; None: 64.\n"

@@ -297,7 +297,8 @@ static PyGetSetDef properties[] = {
 		"int: of a consumer: frames that were never complete, since their producer ended.",
 		FIELD(lost)},
 	{"available", get_small, NULL,
-		"int: frames that wait for a consumer; of a producer: its own, as of `claimed` and `failed`.",
+		"int: frames that wait for a consumer; of a producer: its own; of a keeper: 0. So are\n"
+		"`claimed` and `failed`.",
 		FIELD(available)},
 	{"claimed", get_small, NULL, "int: frames that consumers have.", FIELD(claimed)},
 	{"failed", get_small, NULL, "int: frames that have failed, and are kept.", FIELD(failed)},
@@ -364,7 +365,7 @@ static PyType_Slot slots[] = {
 		    "metadata_type : str\n    What the program calls the type of these, such as 'job/1'.\n"
 		    "device : Device or what it takes, optional\n    Where this process's frames are.\n"
 		    "kind : 'device' or 'host'\n    As of Memory.\n"
-		    "mode : int\n    Permission bits: who may read consumes, who may write produces, too.\n"
+		    "mode : int\n    Permission bits: who may read consumes, who may write produces, too. 0o600: this\n    user alone.\n"
 		    "group : int, optional\n    A group id; None: this process's own.\n"
 		    "replace : bool\n    A queue that has the name loses it to this one.\n"
 		    "broker : Broker, optional\n"
