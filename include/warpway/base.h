@@ -86,7 +86,7 @@ enum {
 	WW_ERR_DEVICE = -8,        /* the device or its driver failed */
 	WW_ERR_ACCESS = -9,        /* more access than was granted */
 	WW_ERR_DESCRIPTOR = -10,   /* a file descriptor is not what the call needs */
-	WW_ERR_MISMATCH = -11,     /* a description does not fit the memory it came with */
+	WW_ERR_MISMATCH = -11,     /* a type, shape or other description does not fit */
 	WW_ERR_PROTOCOL = -12,     /* bytes from a peer that are not a Warpway message */
 	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
 	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */

@@ -163,7 +163,7 @@ static const struct status_text statuses[] = {
 	STATUS(WW_ERR_DEVICE, "the device or its driver failed"),
 	STATUS(WW_ERR_ACCESS, "more access than was granted"),
 	STATUS(WW_ERR_DESCRIPTOR, "not the file descriptor that is needed"),
-	STATUS(WW_ERR_MISMATCH, "the description does not fit the memory"),
+	STATUS(WW_ERR_MISMATCH, "a type, shape or other description does not fit"),
 	STATUS(WW_ERR_PROTOCOL, "not a Warpway message"),
 	STATUS(WW_ERR_TRUNCATED, "a message ended too early"),
 	STATUS(WW_ERR_VERSION, "a version this library does not know"),

@@ -35,7 +35,7 @@ public enum Status {
 	ACCESS(-9),
 	/** A file descriptor is not what the call needs. */
 	DESCRIPTOR(-10),
-	/** A description does not fit the memory that it came with. */
+	/** A type, shape or other description does not fit. */
 	MISMATCH(-11),
 	/** Bytes from a peer that are not a message or a token of the library. */
 	PROTOCOL(-12),
