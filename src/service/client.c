@@ -271,6 +271,19 @@ static enum ww_await_look look_for_function(void *context)
 	return look_for_state((void *)finding->client);
 }
 
+static ww_status fail_without(struct ww_client *client, const char *name)
+{
+	if (ww_client_is_lost(client))
+		return fail_lost(client, "the look-up", "has no result");
+	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STARTING)
+		return ww_fail(WW_ERR_NOT_FOUND,
+			"the service has no function '%.64s' yet, as it is still starting; wait for "
+			"the function with a time limit",
+			name);
+	return ww_fail(WW_ERR_NOT_FOUND,
+		"the service has no function '%.64s'; see `warpway functions`", name);
+}
+
 static ww_status check_signature(struct ww_client *client, uint32_t index, const char *signature)
 {
 	struct ww_signature_info wanted = {.struct_size = sizeof(wanted)};
@@ -304,11 +317,7 @@ ww_status ww_client_find(ww_client *client, const char *name, const char *signat
 	if (status != WW_OK)
 		return status;
 	if (!find_function(&finding))
-		return ww_client_is_lost(client)
-			? fail_lost(client, "the look-up", "has no result")
-			: ww_fail(WW_ERR_NOT_FOUND,
-				  "the service has no function '%.64s'; see `warpway functions`",
-				  name);
+		return fail_without(client, name);
 	ww_try(check_signature(client, finding.index, signature));
 	*out_function = finding.index;
 	return WW_OK;

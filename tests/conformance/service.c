@@ -100,6 +100,26 @@ CASE(service_answer_is_not_repeated, SERVICES)
 	stage_end(&stage);
 }
 
+/* A caller that waits for nothing learns that the function may come yet. */
+CASE(service_find_while_it_starts, SERVICES)
+{
+	ww_service *service;
+	ww_client *client;
+	uint32_t found;
+
+	scene_begin();
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no function 'late' yet, as it is still starting",
+		ww_client_find(client, "late", NULL, 0, NULL, &found));
+	MUST_OK(ww_service_start(service));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no function 'late'; see `warpway functions`",
+		ww_client_find(client, "late", NULL, 0, NULL, &found));
+	ww_client_unref(client);
+	ww_service_unref(service);
+	scene_end();
+}
+
 CASE(service_offer_refuses, SERVICES)
 {
 	struct stage stage;
