@@ -52,9 +52,21 @@ ww_status ww_array_agree(const char *owner, const struct ww_array *found,
 
 ww_status ww_array_check_frames(const struct ww_array *array, uint64_t slot_bytes)
 {
+	char frames[TEXT_BYTES];
+	ww_status status;
+
 	if (!array)
 		return WW_OK;
-	ww_try(ww_array_check(array, slot_bytes));
+	status = ww_array_check(array, slot_bytes);
+	if (status == WW_ERR_MISMATCH && array->offset == 0 && ww_array_is_contiguous(array)) {
+		print(array, frames);
+		return ww_fail(WW_ERR_MISMATCH,
+			"frames of %s do not fit into slots of %" PRIu64
+			" bytes; set slot_bytes to the bytes of the largest frame",
+			frames, slot_bytes);
+	}
+	if (status != WW_OK)
+		return status;
 	if (array->offset != 0 || !ww_array_is_contiguous(array))
 		return ww_fail(WW_ERR_INVALID,
 			"an array cannot describe frames: it begins %" PRIu64

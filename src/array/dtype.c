@@ -72,6 +72,9 @@ ww_status ww_dtype_check(struct ww_dtype dtype)
 	if (code >= TYPE_COUNT)
 		return ww_fail(WW_ERR_INVALID,
 			"an array has no known type of element: code %" PRIu32, code);
+	if (!code && !bits && !lanes)
+		return ww_fail(WW_ERR_INVALID,
+			"an array is not filled in: the type of its elements is all zeros");
 	if (!has_bits(&types[code], bits))
 		return ww_fail(WW_ERR_INVALID,
 			"an array's elements of type %s (code %" PRIu32 ") cannot have %" PRIu32

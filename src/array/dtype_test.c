@@ -77,6 +77,16 @@ static void what_is_no_name(void **state)
 	assert_memory_equal(&dtype, (&(struct ww_dtype){1, 2, 3}), sizeof(dtype));
 }
 
+static void a_type_that_was_never_set(void **state)
+{
+	const struct ww_dtype dtype = {0};
+	struct ww_array array;
+
+	(void)state;
+	assert_fails(ww_array_set(&array, &dtype, 0, NULL, NULL, 0), WW_ERR_INVALID);
+	assert_non_null(strstr(ww_error_last()->message, "is not filled in"));
+}
+
 /*
  * Every type that can be has a name, which leads back to it; every other is refused by name and by
  * array.
@@ -118,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_go_there_and_back),
 		cmocka_unit_test(what_is_no_name),
+		cmocka_unit_test(a_type_that_was_never_set),
 		cmocka_unit_test(every_type),
 	};
 

@@ -345,9 +345,9 @@ static const char *reason_of_eviction(uint32_t reason)
 {
 	switch (reason) {
 	case WW_WIRE_CHANNEL_EVICTION_REASON_HAND:
-		return "its program said so";
+		return "its program asked for that; to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_TIME:
-		return "it found no slot for longer than evict_after_ns";
+		return "that is longer than evict_after_ns; to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT:
 		return "this user has more consumers than the channel allows (consumers_per_uid_max)";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_RUNS_AHEAD:

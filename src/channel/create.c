@@ -88,7 +88,9 @@ static ww_status check_counts(const struct ww_channel_params *params)
 static ww_status check_params(const struct ww_channel_params *params)
 {
 	if (params->policy < WW_CHANNEL_BLOCK || params->policy > WW_CHANNEL_LATEST)
-		return ww_fail(WW_ERR_INVALID, "there is no policy %" PRIu32 " of a channel",
+		return ww_fail(WW_ERR_INVALID,
+			"there is no policy %" PRIu32
+			" of a channel; use 1 (block), 2 (drop-oldest) or 3 (latest)",
 			params->policy);
 	if (params->slot_bytes == 0)
 		return ww_fail(WW_ERR_INVALID,

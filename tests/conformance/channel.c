@@ -122,11 +122,14 @@ CASE(channel_create_refuses, 0)
 		ww_channel_create(scene.device, scene.broker, "c",
 			CHANNEL(.slot_bytes = 1, .slots = 6, .policy = WW_CHANNEL_LATEST), NULL,
 			&channel));
+	MUST_REFUSE(WW_ERR_INVALID, "policy 4 of a channel; use 1 (block)",
+		ww_channel_create(scene.device, scene.broker, "c",
+			CHANNEL(.slot_bytes = 1, .policy = 4), NULL, &channel));
 	MUST_REFUSE(WW_ERR_OVERFLOW, "slots",
 		ww_channel_create(scene.device, scene.broker, "c",
 			CHANNEL(.slot_bytes = UINT64_MAX / 4, .slots = 8), NULL, &channel));
 	MUST_OK(ww_array_set(&array, WW_DTYPE(WW_DTYPE_FLOAT, 32), 1, shape, NULL, 0));
-	MUST_REFUSE(WW_ERR_MISMATCH, "4096 bytes",
+	MUST_REFUSE(WW_ERR_MISMATCH, "do not fit into slots of 4096 bytes",
 		ww_channel_create(scene.device, scene.broker, "c",
 			CHANNEL(.slot_bytes = SLOT_BYTES, .array = &array), NULL, &channel));
 	MUST(!channel);

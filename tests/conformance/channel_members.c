@@ -355,7 +355,7 @@ CASE(channel_evicted_by_hand, CHANNELS)
 		frame_send(producer, i);
 	frame_must_be(&held, 1);
 	MUST_OK(ww_channel_release(consumer, &held, NULL));
-	MUST_REFUSE(WW_ERR_EVICTED, "its program said so", receive(consumer, 0, &held));
+	MUST_REFUSE(WW_ERR_EVICTED, "its program asked for that", receive(consumer, 0, &held));
 	for (int i = 0; i < 2; i++)
 		MUST_OK(acquire(producer, 0, &frames[i]));
 	MUST(frames[0].slot != frames[1].slot);
