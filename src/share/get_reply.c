@@ -32,9 +32,12 @@ void ww_get_reply_fini(struct ww_get_reply *grant)
 
 static ww_status check_kind(const struct ww_get_reply *grant)
 {
+	const char *name = grant->granted.name;
+
 	if (grant->granted.kind != grant->kind)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the object is of kind %s, not %s; use the call for that kind",
+			"%s%.100s%s is of kind %s, not %s; use the call for that kind",
+			*name ? "'" : "the object", name, *name ? "'" : "",
 			ww_object_kind_name(grant->granted.kind), ww_object_kind_name(grant->kind));
 	return WW_OK;
 }

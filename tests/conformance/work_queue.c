@@ -165,7 +165,7 @@ CASE(work_queue_get_refuses, QUEUES)
 	MUST_STATUS(WW_ERR_EXISTS,
 		ww_work_queue_create(scene.device, scene.broker, "q", QUEUE(.slots = 1), NULL,
 			&other));
-	MUST_REFUSE(WW_ERR_UNSUPPORTED, "work-queue",
+	MUST_REFUSE(WW_ERR_UNSUPPORTED, "'q' is of kind work-queue, not memory",
 		ww_memory_get(scene.device, scene.broker, "q", NULL, 0, NULL, &memory, NULL));
 	queue_end(queue, NULL);
 }

@@ -45,7 +45,7 @@ ww_status grant_check(const struct peer *peer, const struct object *object,
 		(may & WW_WIRE_ENTRY_FLAG_MAY_READ))
 		return ww_fail(WW_ERR_ACCESS,
 			"'%.100s' is sealed, for reading only; use WW_ACCESS_READ, or have it put "
-			"with WW_STATE_SHARED",
+			"with WW_STATE_SHARED (--shared)",
 			get->name);
 	if (!(may & needed))
 		return ww_fail(WW_ERR_ACCESS,

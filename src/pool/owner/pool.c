@@ -410,7 +410,8 @@ ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
 	return ww_fail(WW_ERR_LIMIT,
 		"no room for %" PRIu64 " bytes in a pool of %" PRIu64 ": %" PRIu64
 		" used here, %" PRIu64
-		" released here but in use or in flight%s; largest free piece %" PRIu64,
+		" released here but in use or in flight%s; largest free piece %" PRIu64
+		"; release some, or wait with a time limit",
 		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who,
 		ww_arena_largest(&pool->arena));
 }
