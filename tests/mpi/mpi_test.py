@@ -180,7 +180,7 @@ def refusals():
             (["ls"], {}, 2, "say --mpi"),
             (["--mpi"], {}, 2, "a program is missing"),
             (["--fast", "ls"], {}, 2, "unknown option '--fast'"),
-            (["--mpi", GIVEN["calls"]], {"WARPWAY_MPI_LIBRARY": "/no/file"}, 2, "WARPWAY_MPI_LIBRARY"),
+            (["--mpi", GIVEN["calls"]], {"WARPWAY_MPI_LIBRARY": "/no/file"}, 2, "cannot read /no/file"),
             (["--mpi=" + GIVEN["abi"], "/no/program"], {"WARPWAY_MPI_LIBRARY": GIVEN["library"]}, 127,
              "cannot start /no/program"),
             (["--mpi", "/no/program"], {}, 127, "there is no such file"),

@@ -56,14 +56,18 @@ static int take_mpi(const char *argument, const char *program, enum mpi_abi *out
 static int preload(enum mpi_abi abi)
 {
 	const char *others = getenv("LD_PRELOAD");
+	const char *named = getenv("WARPWAY_MPI_LIBRARY");
 	char path[4096];
 	char all[8192];
 
 	if (!mpi_library_find(abi, path, sizeof(path)))
-		return refuse(
-			"there is no libwarpway_mpi_%s: build Warpway where the headers of that MPI "
-			"are installed, or name the file by WARPWAY_MPI_LIBRARY",
-			mpi_abi_name(abi));
+		return named && *named
+			? refuse("cannot read %s, which WARPWAY_MPI_LIBRARY names: name another file, "
+				 "or unset it",
+				  named)
+			: refuse("there is no libwarpway_mpi_%s: build Warpway where the headers of "
+				 "that MPI are installed, or name the file by WARPWAY_MPI_LIBRARY",
+				  mpi_abi_name(abi));
 	if (snprintf(all, sizeof(all), "%s%s%s", path, others && *others ? ":" : "",
 		    others ? others : "") >= (int)sizeof(all))
 		return refuse("LD_PRELOAD is too long");
