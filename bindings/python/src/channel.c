@@ -163,7 +163,7 @@ static PyObject *refuse_role(PyObject *self, const struct channel_state *state, 
 		return work_queue_refuse_role(self, state, acquires);
 	return error_raise_text(core_of(self), WW_ERR_ACCESS, "%s",
 		acquires ? "this Channel is no producer: only the process that made the "
-			   "channel acquires them"
+			   "channel acquires frames"
 			: state->form.is_observer
 			? "this Channel is an observer, which receives no frames: Channel.get() without "
 			  "observe=True makes a consumer"

@@ -325,6 +325,25 @@ static bool is_within(const struct ww_array *largest, int ndim, const int64_t *d
 	return true;
 }
 
+static bool refuse_shape(PyObject *self, const struct ww_array *layout)
+{
+	const struct ww_array *largest = &frame_of(self)->hold->state->form.array;
+	PyObject *shape = info_numbers(layout->shape, layout->ndim);
+	PyObject *most = info_numbers(largest->shape, largest->ndim);
+	PyObject *text = !shape || !most
+		? NULL
+		: PyUnicode_FromFormat("a frame of shape %S does not fit into one of %S: "
+				       "it has as many dimensions, and none is longer",
+			  shape, most);
+
+	if (text)
+		refuse_size(self, PyUnicode_AsUTF8AndSize(text, NULL));
+	Py_XDECREF(shape);
+	Py_XDECREF(most);
+	Py_XDECREF(text);
+	return false;
+}
+
 static bool set_layout(PyObject *self, int ndim, const int64_t *dims)
 {
 	struct frame *frame = frame_of(self);
@@ -340,8 +359,7 @@ static bool set_layout(PyObject *self, int ndim, const int64_t *dims)
 		return false;
 	}
 	if (!is_within(largest, ndim, dims))
-		return refuse_size(self,
-			"a frame has the dimensions of the shape of all frames, none of them longer");
+		return refuse_shape(self, &layout);
 	if (ndim > WW_CHANNEL_DIMS)
 		return refuse_size(self,
 			"of more than 8 dimensions all frames have the same shape");
