@@ -5,14 +5,19 @@ import static org.junit.jupiter.api.Assertions.*;
 import static warpway.tests.Fixture.*;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import warpway.Access;
 import warpway.Broker;
 import warpway.DType;
 import warpway.Device;
 import warpway.ExportOptions;
 import warpway.Layout;
+import warpway.Memory;
+import warpway.PutOptions;
 import warpway.Service;
 import warpway.ServiceOptions;
 import warpway.Status;
@@ -27,14 +32,14 @@ class NamesTest {
 	}
 
 	@Test
-	void eachNameIsAPublicMethod() throws Exception {
+	void eachNameIsPublic() throws Exception {
 		Map<?, ?> table = (Map<?, ?>) call("table", new Class<?>[0]);
 		assertTrue(table.size() > 30);
 		for (Object value : table.values()) {
 			String[] parts = value.toString().split("\\.");
 			Class<?> type = Class.forName("warpway." + parts[0]);
-			assertTrue(Arrays.stream(type.getMethods()).anyMatch(method ->
-					method.getName().equals(parts[1])), value.toString());
+			assertTrue(Stream.of(type.getMethods(), type.getFields()).flatMap(Arrays::stream)
+					.anyMatch(member -> member.getName().equals(parts[1])), value.toString());
 		}
 	}
 
@@ -46,6 +51,8 @@ class NamesTest {
 				"ww_export_params.escrow_ns is 1"));
 		assertEquals("ww_memory_import_fd() and $1", call("in", text,
 				"ww_memory_import_fd() and $1"));
+		assertEquals("use Access.READ, not WW_ACCESS_", call("in", text,
+				"use WW_ACCESS_READ, not WW_ACCESS_"));
 	}
 
 	@Test
@@ -58,6 +65,12 @@ class NamesTest {
 			String batch = fails(Status.INVALID, () -> service.offerBatch("x", "", false, NOW, 257,
 					calls -> { })).getMessage();
 			assertTrue(batch.startsWith("Service.offerBatch is 257"), batch);
+			try (Memory memory = Memory.create(device, 1)) {
+				memory.put(broker, "names/sealed", new PutOptions());
+				String sealed = fails(Status.ACCESS, () -> Memory.get(device, broker,
+						"names/sealed", Access.WRITE, Duration.ZERO)).getMessage();
+				assertTrue(sealed.contains("use Access.READ"), sealed);
+			}
 			service.export(new ExportOptions());
 		}
 	}

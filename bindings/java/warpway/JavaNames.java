@@ -11,8 +11,19 @@ import java.util.regex.Pattern;
  * of Java. A name that is not here has none in Java, and stays.
  */
 final class JavaNames {
-	/** C on the left; a method of a class of this package on the right. */
+	/** C on the left; a method or a constant of a class of this package on the right. */
 	private static final String TABLE = """
+			WW_ACCESS_READ                        Access.READ
+			WW_ACCESS_WRITE                       Access.WRITE
+			WW_CONSUMER_REATTACH                  ConsumerOptions.reattach
+			WW_LIFE_KEPT                          Life.KEPT
+			WW_LIFE_OWNER                         Life.OWNER
+			WW_MEMORY_HOST                        MemoryKind.HOST
+			WW_MEMORY_VMM                         MemoryKind.VMM
+			WW_PUT_REPLACE                        PutOptions.replace
+			WW_STATE_SEALED                       ObjectState.SEALED
+			WW_STATE_SHARED                       ObjectState.SHARED
+			WW_STATE_WRITING                      ObjectState.WRITING
 			ww_array_index                        Layout.index
 			ww_channel_acquire                    Producer.acquire
 			ww_channel_consumer_info_get          Channel.consumers
@@ -55,7 +66,8 @@ final class JavaNames {
 			ww_work_queue_reject                  WorkFrame.close
 			""";
 	private static final Map<String, String> NAMES = new TreeMap<>();
-	private static final Pattern NAME = Pattern.compile("ww_[a-z_]+(\\.[a-z_]+)?");
+	private static final Pattern NAME = Pattern.compile(
+			"ww_[a-z_]+(\\.[a-z_]+)?|WW_[A-Z_]+");
 
 	static {
 		TABLE.lines().map(line -> line.split(" +")).forEach(names ->

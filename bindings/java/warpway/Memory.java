@@ -10,6 +10,7 @@ import java.nio.ShortBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * A span of device or host memory that processes share: by a name, or by a token.
@@ -57,6 +58,10 @@ public final class Memory extends Handle {
 	 * @return the memory
 	 */
 	public static Memory create(Device device, long bytes, MemoryKind kind) {
+		if (bytes < 0) {
+			throw new WarpwayException(Status.INVALID, "cannot make a memory of " + bytes
+					+ " bytes");
+		}
 		long[] out = new long[1];
 		try (NativeObject of = device.use()) {
 			Status.check(Native.memoryCreate(of.address, Struct.code(kind), bytes, out));
@@ -378,7 +383,14 @@ public final class Memory extends Handle {
 		return buffers;
 	}
 
+	/** A memory that was made, or put or exported without a layout, has none. */
+	private static Layout given(Layout array) {
+		return Objects.requireNonNull(array, "the layout is null: if the memory has none, make one "
+				+ "by Layout.of()");
+	}
+
 	private ByteBuffer elements(Layout array, int elementBytes, String type) {
+		given(array);
 		if (array.dtype().javaBytes() != elementBytes || !array.dtype().isJava(type)) {
 			throw new WarpwayException(Status.MISMATCH, "elements of type " + array.dtype()
 					+ " are not a " + type + "Buffer: " + array.dtype().javaAdvice());
@@ -398,7 +410,8 @@ public final class Memory extends Handle {
 	 * @return its bytes
 	 */
 	public ByteBuffer bytes(Layout array) {
-		return elements(array, array.dtype().javaBytes(), array.dtype().javaType());
+		DType dtype = given(array).dtype();
+		return elements(array, dtype.javaBytes(), dtype.javaType());
 	}
 
 	/**

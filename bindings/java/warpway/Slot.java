@@ -118,7 +118,7 @@ public final class Slot extends FrameBytes {
 		int room = metadataBytes();
 		if (metadata != null && metadata.length > room) {
 			throw new WarpwayException(Status.INVALID, metadata.length + " bytes of metadata: "
-					+ "there is room for " + room);
+					+ "there is room for " + room + ", as metadata() of the options says");
 		}
 		try (NativeObject by = Handle.use(stream)) {
 			end(object -> channel.publish(frame, by.address, bytes, shape, metadata));
