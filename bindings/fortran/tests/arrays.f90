@@ -169,6 +169,7 @@ contains
     integer(c_int32_t), target :: other(3)
     type(ww_memory) :: another
     type(ww_array) :: array
+    character(len=200) :: message
     integer :: stat
 
     call ww_array_of(array, 'int32', [10_c_int64_t])
@@ -180,6 +181,9 @@ contains
     part => other
     call ww_end_view(part, stat=stat)
     call claim_status(stat, ww_err_invalid, 'the end of what is no view')
+    nullify (part)
+    call ww_end_view(part, stat=stat, errmsg=message)
+    call claim_status(stat, ww_err_invalid, 'the end of a view that failed', message, 'shows no view')
     part => whole
     call another%close()
     whole(10) = 7
