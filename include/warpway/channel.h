@@ -26,7 +26,8 @@
  *
  * With the two that drop, the producer never waits for a consumer, and the newest complete frame
  * keeps its slot until a newer one is complete. A frame counts as held until its release is
- * complete: if a consumer still has as many frames as it may hold, its receive waits.
+ * complete: if a consumer holds as many as it may, its receive waits while the release of one of
+ * them is not complete, and returns WW_ERR_STATE if it has released none.
  *
  * When a process ends:
  *   - A consumer that ends has released its frames. The producer writes to their slots again after
