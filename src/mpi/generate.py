@@ -568,7 +568,7 @@ def describe_when(when):
 def describe(row):
     """What a row does with device memory, in a cell of the page."""
     if row.kind == "pass":
-        return "as the MPI has it: " + row.detail
+        return "no wrapper: " + row.detail
     if row.kind == "refuse":
         return "an error if `" + "`, `".join(row.detail.partition(" by ")[0].split()) + \
             "` is device memory"
@@ -590,16 +590,19 @@ def describe(row):
 def page(options):
     """The lines of the page."""
     yield ("# MPI calls with device pointers\n\n"
-           "`libwarpway_mpi` does this with each function. `src/mpi/generate.py doc` makes this page\n"
-          "from `src/mpi/table.txt`. Functions with large counts (`_c`) do as those without. Buffers that\n"
-          "are read are copied to host memory when the call is made (persistent requests: when they\n"
-          "are started); buffers that are written are copied to the device when the operation is\n"
-          "complete. Calls on requests write what has become complete. If a buffer is read and written, all\n"
-          "of it is read at the call and written at the end. With `MPI_IN_PLACE` the receive buffer is read,\n"
-          "too. `ranks` are those one talks to, `members` those of the own group; `sources` and\n"
-          "`destinations` are the neighbours of a topology. What goes directly, and when, is in sections 4 to 6\n"
-          "of [the tutorial](tutorial/mpi.md). What is not in the table has no buffer, request,\n"
-          "status or message.")
+           "This page says what `libwarpway_mpi` does with device memory in each function.\n"
+          "`src/mpi/generate.py doc` makes it from `src/mpi/table.txt`. A function with large counts (`_c`)\n"
+          "does the same as the function without.\n\n"
+          "- A buffer that is read is copied to host memory when the call is made. For a persistent request\n"
+          "  this happens when the request is started.\n"
+          "- A buffer that is written is copied to the device when the operation is complete. Calls on\n"
+          "  requests write the buffers of operations that have become complete.\n"
+          "- If a buffer is read and written, all of it is read at the call and written at the end.\n"
+          "- With `MPI_IN_PLACE` the receive buffer is read, too.\n"
+          "- `ranks` are the ranks of the group that the call communicates with, `members` the ranks of the\n"
+          "  caller's own group; `sources` and `destinations` are the neighbours of a topology.\n"
+          "- Sections 4 to 6 of [the tutorial](tutorial/mpi.md) say which messages go directly, and when.\n\n"
+          "Functions that are not in the table have no buffer, request, status or message.")
     last = None
     for heading, row in read_table(options.table):
         if heading != last:
