@@ -2,31 +2,31 @@
 /*
  * warpway/barrier.h - a point that N processes pass only together
  *
- * A barrier is an object in a broker. One process creates it, N processes become its members, each
- * with a rank of its own. A process that may read the object may become a member. Every member
- * waits until the last one has arrived; then all go on, and the next round begins. Each member owns
- * a timeline that says in which round it is, so a wait needs no broker, and no system call while
- * the others are about to arrive.
+ * A barrier is an object in a broker. One process creates it. N processes become its members, each
+ * with a different rank. A process that may read the object may become a member. Every member waits
+ * until the last one has arrived. Then all members go on, and the next round begins. Each member
+ * owns a timeline whose value is its round, so a wait needs no broker. If the other members arrive
+ * soon, the wait needs no system call.
  *
  *   create ──> (name or token) ──> get, import: rank 0 .. N-1 ──> wait ──> wait ──> ...
  *                                  returns when all N are there      unref: leave
  *
  * A barrier breaks instead of hanging. If a member ends or leaves before it has arrived, every wait
- * of every member returns WW_ERR_PEER_LOST, and the record names that member. This holds from the
- * moment at which a member takes its rank, so processes that are still becoming members, or try it
- * later, get WW_ERR_PEER_LOST too. A broken barrier stays broken; create a new one.
+ * of every member returns WW_ERR_PEER_LOST, and the record names that member. This is true as soon
+ * as a member has taken its rank. So a process that joins at that time or later gets
+ * WW_ERR_PEER_LOST, too. A broken barrier stays broken; create a new one.
  *
- * The creator need not become a member, and may end before any process does. When all members are
- * there, the barrier lives as long as it has members: it ends, and its name is free, when the last
- * one has left or ended. A process that fails to become a member, because of its limit on time or
- * for another reason, frees its rank. It breaks the barrier only for processes that had seen it
- * there.
+ * The creator need not become a member, and may end before any process becomes a member. When all
+ * members have joined, the barrier lives as long as it has members. When the last member has left
+ * or ended, the barrier ends, and its name is free. If a process fails to become a member, for
+ * example because of its time limit, its rank is free again. The barrier then breaks only for
+ * processes that had already found this member.
  *
  * A member is a ww_barrier: two threads of one process can be two members.
  *
  * Threads: every function may be called from any thread; one thread at a time waits on one
  * ww_barrier.
- * Fork:    a child cannot use its parent's: see device.h.
+ * Fork:    a child cannot use its parent's barriers: see device.h.
  */
 #ifndef WARPWAY_BARRIER_H
 #define WARPWAY_BARRIER_H
@@ -54,7 +54,8 @@ typedef struct ww_barrier ww_barrier;
  * @gid:          group; 0: the caller's own; else one of the caller's groups
  * @flags:        WW_PUT_REPLACE of broker.h, or 0
  * @escrow_ns:    how long the broker keeps the barrier until it has members; 0: WW_ESCROW_DEFAULT
- * @uses:         imports of the token after which the escrow ends early; 0: only its time ends it
+ * @uses:         number of imports of the token after which the escrow ends early; 0: only its time
+ *                ends it
  * @reserved:     0
  */
 struct ww_barrier_params {
@@ -76,11 +77,11 @@ struct ww_barrier_params {
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success; may be NULL if there is a name
  *
- * The call gives no ww_barrier, which is a membership: the process that creates a barrier is not a
- * member of it until it gets or imports it. It need not stay: it may close its connection or end
- * before any process becomes a member. The broker keeps the barrier, with its name, for escrow_ns
- * of @params (0: 60 seconds), so that processes can become members, by name or by token. After that
- * time, or once all members are there, the barrier lives as long as it has members.
+ * The call returns no ww_barrier, because a ww_barrier is a membership: the creator is not a member
+ * until it gets or imports the barrier. The creator need not stay: it may close its connection or
+ * end before any process becomes a member. The broker keeps the barrier, with its name, for
+ * escrow_ns of @params (0: 60 seconds), so that processes can become members, by name or by token.
+ * After that time, or once all members are there, the barrier lives as long as it has members.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (count, neither name nor token, or no escrow);
  *         WW_ERR_EXISTS; WW_ERR_NOT_FOUND (another process has removed or replaced it meanwhile);
@@ -90,26 +91,27 @@ WW_API ww_status ww_barrier_create(ww_broker *broker, const char *name,
 	const struct ww_barrier_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_barrier_get() - become a member, and wait until all others have
+ * ww_barrier_get() - become a member, and wait until all members have joined
  * @broker:       borrowed; NULL: the default one
  * @name:         borrowed
- * @rank:         0 to count - 1, no two members the same; WW_BARRIER_ANY_RANK: the first that is
- *                free
+ * @rank:         0 to count - 1, different for each member; WW_BARRIER_ANY_RANK: the first free
+ *                rank
  * @timeout_ns:   for the name to appear and all members to join; WW_FOREVER
  * @cancel:       borrowed; may be NULL: cancel.h
- * @out_barrier:  the caller's; NULL on failure, and then this process is no member
+ * @out_barrier:  the caller's; NULL on failure, and then this process is not a member
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_EXISTS (the rank is taken, or all are);
- *         WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND (there is none of this name, and timeout_ns is
- *         0); WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no barrier); WW_ERR_PEER_LOST (a member has
- *         ended, or left, already); as ww_timeline_put() and ww_timeline_get().
+ *         WW_ERR_INVALID (rank); WW_ERR_NOT_FOUND (the name does not exist, and timeout_ns is 0);
+ *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is not a barrier); WW_ERR_PEER_LOST (a member has
+ *         ended or left already); as ww_timeline_put() and ww_timeline_get().
  */
 WW_API ww_status ww_barrier_get(ww_broker *broker, const char *name, uint32_t rank,
 	uint64_t timeout_ns, ww_cancel *cancel, ww_barrier **out_barrier);
 
 /**
  * ww_barrier_import() - the same, for the barrier that a token names
- * @broker:       borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @broker:       borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *                address
  * @token:        borrowed
  * @rank:         as for ww_barrier_get()
  * @timeout_ns:   for all members to join
@@ -139,12 +141,12 @@ WW_API ww_barrier *ww_barrier_ref(ww_barrier *barrier);
 WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
 
 /**
- * ww_barrier_wait() - arrive, and wait until all members have
+ * ww_barrier_wait() - arrive, and wait until all members have arrived
  * @barrier:     borrowed
- * @timeout_ns:  0: only look; WW_FOREVER
+ * @timeout_ns:  0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * What every member wrote before it arrived can be read by every member afterwards. After
+ * After WW_OK, this member can read all that the other members wrote before they arrived. After
  * WW_TIMED_OUT or WW_CANCELLED this member counts as arrived: the next call goes on waiting in the
  * same round.
  *
@@ -154,14 +156,14 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
 WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * struct ww_barrier_info - the state of a barrier, as this member sees it
+ * struct ww_barrier_info - the state of a barrier, as known to this member
  * @struct_size:  set by the caller to sizeof(struct ww_barrier_info)
  * @count:        members
- * @rank:         of this one
- * @arrived:      members, this one included, that have arrived in the round that is not over yet
+ * @rank:         of this member
+ * @arrived:      number of members, including this one, that have arrived in the current round
  * @round:        rounds that this member has passed
- * @is_broken:    1: a member has ended or left in a round that it had not arrived in
- * @broken_rank:  that member; else UINT32_MAX
+ * @is_broken:    1: a member has ended or left in a round in which it had not arrived
+ * @broken_rank:  the rank of that member; else UINT32_MAX
  */
 struct ww_barrier_info {
 	uint32_t struct_size;

@@ -7,9 +7,9 @@
  * where it occurs. The thread's error record says why a call failed. It is filled once, where the
  * failure is first seen, and says what was tried, what the system answered and what to do.
  *
- * Every call has its arguments in the same order:
+ * All calls have their arguments in the same order:
  *   1. the object, or the device or stream that an object is made for;
- *   2. what else takes part: the stream, the device, the broker;
+ *   2. other objects that take part: the stream, the device, the broker;
  *   3. the token, name, handle or descriptor that names the object; other inputs, such as a value,
  *      an offset or a rank;
  *   4. the params, or the flags of a call without params;
@@ -58,8 +58,8 @@ typedef int32_t ww_status;
  *   struct ww_memory_info info = WW_INIT(struct ww_memory_info);
  *   ww_memory_info_get(memory, &info);
  *
- * WW_PARAMS() is the address of a struct that lasts until the end of the block around it. They are
- * for C; the C++ header has builders of its own.
+ * WW_PARAMS() is the address of a struct that lasts until the end of the block around it. These
+ * macros are for C; the C++ header has its own builders.
  */
 #define WW_PARAMS(type, ...) (&(type){.struct_size = sizeof(type), __VA_ARGS__})
 #define WW_INIT(type)        ((type){.struct_size = sizeof(type)})
@@ -71,36 +71,36 @@ enum {
 	WW_NOT_READY = 1, /* the work has not finished yet */
 	/* the time limit passed first; nothing was taken or changed, unless the call says so */
 	WW_TIMED_OUT = 2,
-	WW_END = 3, /* there is no more */
+	WW_END = 3, /* nothing more follows */
 	/* the caller's ww_cancel was set first (cancel.h); else as WW_TIMED_OUT */
 	WW_CANCELLED = 4,
 
 	/* errors */
-	WW_ERR_INVALID = -1,       /* an argument is not one the call accepts */
-	WW_ERR_OVERFLOW = -2,      /* a size or an offset is too large to be computed with */
+	WW_ERR_INVALID = -1,       /* the call does not accept an argument */
+	WW_ERR_OVERFLOW = -2,      /* a size or an offset is too large for the computation */
 	WW_ERR_NO_MEMORY = -3,     /* the process or the machine is out of memory */
 	WW_ERR_DEVICE_MEMORY = -4, /* the device is out of memory */
 	WW_ERR_LIMIT = -5,         /* out of descriptors, mappings or threads */
-	WW_ERR_UNSUPPORTED = -6,   /* this device, driver or kind of memory cannot do it */
-	WW_ERR_NO_DEVICE = -7,     /* there is no such device, or it cannot be used */
+	WW_ERR_UNSUPPORTED = -6,   /* this device, driver or kind of memory does not support it */
+	WW_ERR_NO_DEVICE = -7,     /* the device does not exist, or it cannot be used */
 	WW_ERR_DEVICE = -8,        /* the device or its driver failed */
-	WW_ERR_ACCESS = -9,        /* more access than was granted */
-	WW_ERR_DESCRIPTOR = -10,   /* a file descriptor is not what the call needs */
-	WW_ERR_MISMATCH = -11,     /* a type, shape or other description does not fit */
+	WW_ERR_ACCESS = -9,        /* the call asks for more access than was granted */
+	WW_ERR_DESCRIPTOR = -10,   /* a file descriptor is not of the right kind */
+	WW_ERR_MISMATCH = -11,     /* a type, shape or other description does not match */
 	WW_ERR_PROTOCOL = -12,     /* bytes from a peer that are not a Warpway message */
 	WW_ERR_TRUNCATED = -13,    /* a message from a peer ended too early */
-	WW_ERR_VERSION = -14,      /* the peer speaks a version this library does not know */
+	WW_ERR_VERSION = -14,      /* the peer uses a version that this library does not support */
 	WW_ERR_PEER_LOST = -15,    /* the other process closed its end or died */
-	WW_ERR_FORKED = -16,       /* in a child made by fork(): its parent's object, or GPU */
-	WW_ERR_SYSTEM = -17,       /* the operating system refused for a reason of its own */
-	WW_ERR_NOT_FOUND = -18,    /* there is no object of this name or token, or not any more */
+	WW_ERR_FORKED = -16,       /* a child made by fork() uses its parent's object or a GPU */
+	WW_ERR_SYSTEM = -17,       /* the operating system refused a system call */
+	WW_ERR_NOT_FOUND = -18,    /* there is no object of this name or token, or it has ended */
 	WW_ERR_EXISTS = -19,       /* the name is taken */
-	WW_ERR_QUOTA = -20,        /* the user's share of what a broker may hold is used up */
+	WW_ERR_QUOTA = -20,        /* the user's share of the broker is used up */
 	WW_ERR_STATE = -21,        /* the object is not in the state that the call needs */
-	WW_ERR_NO_BROKER = -22,    /* no broker listens there, or it does not answer */
+	WW_ERR_NO_BROKER = -22,    /* no broker listens at the address, or it does not answer */
 	WW_ERR_GIVEN_UP = -23,     /* the sender has withdrawn the request */
 	WW_ERR_EVICTED = -24,      /* a channel's producer has ended a consumer's subscription */
-	WW_ERR_UNAVAILABLE = -25,  /* the service takes no calls (any more) */
+	WW_ERR_UNAVAILABLE = -25,  /* the service takes no calls, or no more calls */
 	WW_ERR_DEPENDENCY_FAILED = -26 /* a call that this one depends on has failed */
 };
 
@@ -115,7 +115,7 @@ enum {
 
 /**
  * struct ww_error - why a call of this thread last failed
- * @status:   the error the call returned; WW_OK when no call of this thread has failed yet
+ * @status:   the error that the call returned; WW_OK if no call of this thread has failed yet
  * @domain:   WW_DOMAIN_...
  * @native:   the code of that domain
  * @message:  one line of UTF-8, ended by a zero byte, cut at 239 bytes
@@ -139,7 +139,7 @@ WW_API const struct ww_error *ww_error_last(void);
 /**
  * ww_status_name() - the name of a status, such as "WW_ERR_ACCESS"
  *
- * Return: a constant string; "WW_UNKNOWN" for a number that is no status.
+ * Return: a constant string; "WW_UNKNOWN" for a number that is not a status.
  */
 WW_API const char *ww_status_name(ww_status status);
 
@@ -153,7 +153,7 @@ WW_API const char *ww_status_text(ww_status status);
 /**
  * ww_version() - the version of the library in use, "MAJOR.MINOR.PATCH"
  *
- * Compare it with WW_VERSION, the version of the headers a program was compiled with.
+ * Compare it with WW_VERSION, the version of the headers with which a program was compiled.
  */
 WW_API const char *ww_version(void);
 
@@ -168,12 +168,12 @@ typedef void (*ww_log_fn)(void *context, const char *line);
 
 /**
  * ww_log_set() - set the function that receives the library's debug log
- * @fn:       NULL: no log, which is how the library starts
+ * @fn:       NULL: no log, which is the default
  * @context:  the argument of @fn; must stay valid until another ww_log_set() has returned and every
  *            call into the library that was running at that time has ended
  *
- * The library prints nothing by itself, with one exception: a process started with
- * WARPWAY_DEBUG=1 in its environment gets the log on standard error.
+ * The library prints nothing by itself, with one exception: if a process is started with
+ * WARPWAY_DEBUG=1 in its environment, the log goes to standard error.
  */
 WW_API void ww_log_set(ww_log_fn fn, void *context);
 

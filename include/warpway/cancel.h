@@ -4,29 +4,29 @@
  *
  * A ww_cancel is a flag. Every call that waits for another process, a stream or room takes one, or
  * NULL. While the flag is set, such a call returns WW_CANCELLED instead of waiting, at most 50 ms
- * after it was set. Its effect is that of WW_TIMED_OUT, which the call's description says. Calls
- * that only ask the broker about something (list, stat, remove, open) take none: they end within
- * the broker's limit, 5 s by default (ww_broker_params.timeout_ns).
+ * after the flag was set. The call has then had the same effect as with WW_TIMED_OUT, which its
+ * description says. Calls that only ask the broker (list, stat, remove, open) take no ww_cancel:
+ * they end within the broker's time limit, 5 s by default (ww_broker_params.timeout_ns).
  *
  *   main thread:     ww_cancel_create(&stop)   ww_timeline_wait(..., stop) ──> WW_CANCELLED
  *   signal handler:                            ww_cancel_set(stop) ─────────┘
  *
- * A call that need not wait succeeds, also when the flag is set. One ww_cancel may serve any number
- * of calls and threads at once. A call that has found the flag set ends with WW_CANCELLED, also if
- * the flag is cleared meanwhile. The calls of other threads, and the connection that they share,
- * are not disturbed.
+ * If a call need not wait, it succeeds even if the flag is set. Any number of calls and threads may
+ * use one ww_cancel at once. If a call has found the flag set, it ends with WW_CANCELLED, even if
+ * the flag is cleared meanwhile. The flag does not affect calls of other threads without it, or the
+ * connection that they share.
  *
  * Calls that ask a broker:
- *   - Connecting is waiting. If there is no connection, a call whose flag is set returns
- *     WW_CANCELLED. The next call continues the connecting. If a broker was being started, it may
- *     serve all the same.
- *   - A request is sent although the flag is set, if the socket has room for it. The call waits 20
- *     ms for its answer, and returns what the answer says. A request that waits in the broker is
- *     withdrawn.
- *   - If no answer comes, the broker hangs, or is very busy. The call returns WW_CANCELLED. When
- *     the broker continues, it executes the request, and what it grants is released before it
- *     executes another request of this process. So an object that was put ends again, unless
- *     another process got it in between.
+ *   - Connecting counts as waiting. If there is no connection, a call whose flag is set returns
+ *     WW_CANCELLED. The next call continues to connect. If the call was starting a broker, this
+ *     broker may serve in spite of that.
+ *   - If the socket has room for a request, the request is sent even if the flag is set. The call
+ *     waits 20 ms for the answer, and returns what the answer says. If the request waits in the
+ *     broker, it is withdrawn.
+ *   - If no answer comes, because the broker hangs or is very busy, the call returns WW_CANCELLED.
+ *     When the broker continues, it executes the request. It releases all that it has granted
+ *     before it executes another request of this process. So an object that was put ends again,
+ *     unless another process got it in between.
  *   - Some effects of such a request stay:
  *     - An object of WW_LIFE_KEPT that was put stays.
  *     - An object that was published is published; ww_broker_stat() shows both.
@@ -34,11 +34,11 @@
  *     - The escrow of a token that was exported lasts for its full time.
  *     - A use of a counted token that was imported is used up.
  *     - Tokens that were revoked are invalid.
- *     - A rank of a barrier that was taken is that of a member that has left.
+ *     - If a rank of a barrier was taken, this member counts as a member that has left.
  *
- * ww_cancel_nowait() is a flag of another kind: a call that is given it asks no broker, so it has
- * none of these effects when it returns WW_CANCELLED. A program tries a call with it first, if the
- * call seldom waits, and what it has to do before a wait costs time:
+ * ww_cancel_nowait() is a different flag: a call with this flag asks no broker, so the call has
+ * none of these effects when it returns WW_CANCELLED. Use it if a call seldom waits, and your
+ * program has to do costly work before a wait: first try the call with this flag.
  *
  *   status = ww_memory_import(device, NULL, &token, &params, ww_cancel_nowait(), &memory, NULL);
  *   if (status == WW_CANCELLED) {
@@ -72,11 +72,11 @@ WW_API ww_status ww_cancel_create(ww_cancel **out_cancel);
 /**
  * ww_cancel_nowait() - the flag of calls that must not wait
  *
- * It is set, and stays set. A call that is given it neither sleeps nor asks a broker: it returns
- * WW_CANCELLED instead, and the caller may repeat it with another flag or NULL. It may look for a
- * few microseconds whether what it waits for comes.
+ * The flag is set, and stays set. A call with this flag neither sleeps nor asks a broker: it
+ * returns WW_CANCELLED instead, and the caller may repeat it with another flag or NULL. The call
+ * may poll for a few microseconds first.
  *
- * Return: borrowed, always the same one. It needs no ww_cancel_unref().
+ * Return: borrowed, always the same flag. It needs no ww_cancel_unref().
  */
 WW_API ww_cancel *ww_cancel_nowait(void);
 
@@ -88,8 +88,8 @@ WW_API ww_cancel *ww_cancel_ref(ww_cancel *cancel);
 
 /**
  * ww_cancel_unref() - release a reference of a flag
- * @cancel:  may be NULL. A call that was given the flag must have returned, or hold a reference of
- *           its own
+ * @cancel:  may be NULL. Each call that was given the flag must have returned, or the thread of the
+ *           call must hold a reference
  *
  * Return: NULL.
  */
@@ -105,7 +105,7 @@ WW_API void ww_cancel_set(ww_cancel *cancel);
 
 /**
  * ww_cancel_clear() - let calls with this flag wait again
- * @cancel:  borrowed; may be NULL. That of ww_cancel_nowait() stays set
+ * @cancel:  borrowed; may be NULL. The flag of ww_cancel_nowait() stays set
  */
 WW_API void ww_cancel_clear(ww_cancel *cancel);
 

@@ -3,27 +3,29 @@
  * warpway/event.h - CUDA's events between processes, for programs that do not use this library
  *
  * An event stands for the work that was enqueued on a stream when the event was last recorded.
- * Streams of any process can wait for it. A wait is for the last recording before the wait was
- * enqueued, so both processes must make sure by other means that it was recorded. On a GPU it is an
- * IPC event of CUDA (cuEventCreate with CU_EVENT_INTERPROCESS), which any CUDA program can open by
- * its 64-byte handle. On the host device it is made of a timeline, with the same rules.
+ * Streams of any process can wait for the event. A stream waits for the last recording before the
+ * wait was enqueued, so both processes must make sure by other means that the event was recorded
+ * before. On a GPU it is an IPC event of CUDA (cuEventCreate with CU_EVENT_INTERPROCESS), which any
+ * CUDA program can open by its 64-byte handle. On the host device it is a timeline, with the same
+ * rules.
  *
- * Between programs that use this library use a timeline (timeline.h) instead. CUDA's events have
- *   these limits:
+ * If both programs use this library, use a timeline (timeline.h) instead. CUDA's events have these
+ * limits:
  *   - If the process that records an event dies, a process that waits for it on a GPU HANGS FOR
  *     EVER. Nothing can end that wait.
- *   - One process can have 4,096 of them.
+ *   - One process can have at most 4,096 events.
  *   - Both processes need the same /dev/shm and the same user namespace, and must not have the same
  *     pid value (two containers in which both are process 1 cannot share an event).
  * A round trip between two processes, measured on H200:
  *   - between two GPUs: 19 us by an event, 14 us by a timeline;
  *   - on one GPU under MPS: 19 us, and 6 to 8 us;
- *   - on one GPU without MPS: 285 us, and 14 us. The GPU switches to the other process for an
- *     event, as for every kernel and small copy that follows one of the other process. A switch
- *     takes about 145 us.
+ *   - on one GPU without MPS: 285 us, and 14 us. For an event, the GPU switches to the other
+ *     process, which takes about 145 us. It also switches for every kernel and small copy that
+ *     follows work of the other process.
  *
  * Threads: every function may be called from any thread.
- * Fork:    a child cannot use its parent's, but import a token of one: see device.h.
+ * Fork:    a child cannot use its parent's events, but it can import a token of an event: see
+ *          device.h.
  */
 #ifndef WARPWAY_EVENT_H
 #define WARPWAY_EVENT_H
@@ -41,7 +43,7 @@ typedef struct ww_event ww_event;
 
 #define WW_EVENT_HANDLE_BYTES 64
 
-/* refused: CUDA's events between processes measure no time */
+/* refused, because CUDA's events between processes cannot measure time */
 #define WW_EVENT_TIMING UINT64_C(0x1)
 /* a CPU that waits sleeps instead of spinning */
 #define WW_EVENT_BLOCKING_SYNC UINT64_C(0x2)
@@ -89,7 +91,7 @@ WW_API ww_event *ww_event_ref(ww_event *event);
  * ww_event_unref() - release a reference of an event
  * @event:  may be NULL
  *
- * Work that waits for it still waits. A process that has opened the event keeps it.
+ * Work that waits for the event still waits. A process that has opened the event keeps it.
  *
  * Return: NULL.
  */
@@ -97,9 +99,11 @@ WW_API ww_event *ww_event_unref(ww_event *event);
 
 /**
  * ww_event_record() - from now on the event stands for the work enqueued on a stream so far
- * @event:   borrowed; on host only the process that made it may record it, on a GPU all may
+ * @event:   borrowed; on the host device only the process that made it may record it, on a GPU
+ *           every process may
  * @stream:  borrowed; of the event's device, on a GPU of the context that it was made or opened in.
- *           On host a stream other than that of the last recording waits for that one first
+ *           On the host device, a stream other than that of the last recording waits for that
+ *           recording first
  *
  * Return: WW_OK; WW_ERR_INVALID (a stream of another device or context); WW_ERR_ACCESS (host: made
  *         by another process); WW_ERR_PEER_LOST (@stream was released from a wait by poison, see
@@ -108,7 +112,7 @@ WW_API ww_event *ww_event_unref(ww_event *event);
 WW_API ww_status ww_event_record(ww_event *event, ww_stream *stream);
 
 /**
- * ww_event_stream_wait() - have the work that a stream does from now on wait for the last recording
+ * ww_event_stream_wait() - let the further work of a stream wait for the last recording
  * @event:   borrowed
  * @stream:  borrowed; on a GPU of the context that the event was made or opened in, so of its
  *           device (the driver crashes otherwise: seen with driver 580.159); on host any of its
@@ -125,8 +129,8 @@ WW_API ww_status ww_event_stream_wait(ww_event *event, ww_stream *stream);
 /**
  * ww_event_synchronize() - wait on the CPU for the last recording
  * @event:       borrowed
- * @timeout_ns:  0: only look; WW_FOREVER. CUDA's own call has no limit and hangs when the recorder
- *               died; with a limit or a @cancel this call polls instead
+ * @timeout_ns:  0: do not wait; WW_FOREVER. CUDA's own call has no time limit, and hangs if the
+ *               recorder died. With a limit or a @cancel this call polls instead
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (host only); WW_ERR_DEVICE;
@@ -160,10 +164,10 @@ WW_API ww_status ww_event_handle_get(ww_event *event, struct ww_event_handle *ou
  * @out_event:  the caller's; NULL on failure
  *
  * The driver also opens the handle of an event that was destroyed, or whose creator has ended (seen
- * with driver 580.159). Such an event stays as it was last recorded, and if that work had not run,
- * a wait for it never ends.
+ * with driver 580.159). Such an event keeps its last recording. If the work of that recording had
+ * not run, a wait for the event never ends.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (host; or made by this very process, or by one with the same
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (host; or made by this process, or by a process with the same
  *         pid value); WW_ERR_NOT_FOUND (the driver does not know it); WW_ERR_SYSTEM (another user,
  *         another /dev/shm or user namespace, or no handle at all); WW_ERR_LIMIT; WW_ERR_DEVICE;
  *         WW_ERR_FORKED.
@@ -189,7 +193,7 @@ WW_API ww_status ww_event_export(ww_event *event, ww_broker *broker,
 /**
  * ww_event_import() - open the event that a token names
  * @device:     borrowed; of the backend that made it
- * @broker:     borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @broker:     borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's address
  * @token:      borrowed
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_event:  the caller's; NULL on failure. In the process that created the event it is the same

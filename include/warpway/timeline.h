@@ -5,8 +5,8 @@
  *
  * A timeline belongs to the process that created it: its signaller. The signaller raises the value,
  * from the CPU or by work of a stream. Every process that imports the timeline, and the signaller
- * itself, can wait until a value is reached: on the CPU, on a stream, or in an event loop. A wait
- * may be made before or after the value is reached, and there may be any number of waits.
+ * itself, can wait until a value is reached: on the CPU, on a stream, or in an event loop. A
+ * process can wait for a value before or after it is reached, any number of times.
  *
  *   signaller:  signal(5)                              the CPU raises it, now
  *               stream_signal(stream, 6)               the stream raises it, after the work before
@@ -15,49 +15,51 @@
  *   waiters:    wait(6)   stream_wait(stream, 6)   query(6)   eventfd(6)
  *
  * When a signaller ends, no wait hangs, as long as the broker or its supervisor lives:
- *   - The broker poisons the timelines of a process that ends, however it ends. It notes which
- *     value each had reached, and every wait in every process ends, also on GPUs.
- *   - A wait for a value that had been reached when the broker learnt of the end succeeds, also if
- *     it is made later.
+ *   - When a process ends or is killed, the broker poisons its timelines. It records which value
+ *     each of them had reached, and every wait in every process ends, also on GPUs.
+ *   - If a value had been reached when the broker learnt of the end, a wait for it succeeds, also
+ *     later.
  *   - A wait for any other value returns WW_ERR_PEER_LOST; the record names the process and when it
  *     ended.
- *   - A stream whose wait ended that way goes on with its work, and every later call on it, by
- *     whichever ww_stream, returns WW_ERR_PEER_LOST until ww_stream_recover() (device.h): what it
- *     computed after the wait is not valid.
- *   - What the GPU of a dying signaller stores after the broker has noted the value does not count.
+ *   - A stream whose wait ended by poison goes on with its work, but its results after the wait are
+ *     not valid. Every later call on it, by any of its ww_streams, returns WW_ERR_PEER_LOST until
+ *     ww_stream_recover() (device.h).
+ *   - The GPU of a dying signaller may store a value after the broker has recorded the reached
+ *     value. Such a value does not count.
  *   - The signaller's last unref of a timeline closes it: values that were signalled are still
  *     reached, waits for higher ones end with WW_ERR_PEER_LOST.
  *
- * A stream whose wait ended by poison still does the work that was enqueued before, also its
- * signals. So a program that chains timelines calls ww_stream_query() before it enqueues the next
- * signal, and unrefs its own timeline when the stream is lost.
+ * A stream whose wait ended by poison still does the work that is enqueued on it, also its signals.
+ * Therefore a program that chains timelines should call ww_stream_query() before it enqueues the
+ * next signal. If the stream is lost, it should unref its own timeline.
  *
- * Submission: a value is submitted when its signal has been enqueued, or done by the CPU; it is
- * completed when it is reached. By default ww_timeline_stream_wait() first waits, on the CPU, until
- * the value is submitted, and enqueues the stream's wait then. So waits of GPUs follow submissions,
- * and cannot block each other for ever in the hardware queues that streams share, which raw stream
- * waits do with 8 streams. WW_WAIT_UNSUBMITTED switches that off.
+ * Submission: a value is submitted when its signal has been enqueued, or done by the CPU. It is
+ * completed when the timeline has reached it. By default ww_timeline_stream_wait() first waits, on
+ * the CPU, until the value is submitted, and then enqueues the stream's wait. Therefore the waits
+ * of GPUs cannot block each other for ever in the hardware queues that streams share. Raw stream
+ * waits can, with 8 streams. WW_WAIT_UNSUBMITTED switches this rule off.
  *
- * How it works: a timeline is a cell of 128 bytes in a signal page, which one process writes and
- * all others map read-only, on the GPU too. The timelines of a process share pages (126 on each),
- * because mapping a page on a GPU costs about 0.3 ms. Two things follow: a process that may see one
- * timeline can see the values of the others on its page; and if a process ends, the broker poisons
- * all timelines on a page of which one was exported. WW_TIMELINE_ALONE gives a timeline a
- * page of its own.
+ * How it works: a timeline is a cell of 128 bytes in a signal page. One process writes the page,
+ * and all other processes map it read-only, also on the GPU. The timelines of a process share pages
+ * (126 on each), because mapping a page on a GPU costs about 0.3 ms. This has two consequences. A
+ * process that may read one timeline can read the values of all timelines on its page. If a process
+ * ends, and one timeline on a page was exported, the broker poisons all timelines on this page.
+ * WW_TIMELINE_ALONE gives a timeline a separate page.
  *
- * Use timelines between programs that use this library. event.h is for programs that do not: there
- * are at most 4,096 of CUDA's own events between processes, and a wait for a process that died
- * never ends. A round trip takes 1.3 times as long as with timelines between two GPUs, 2.5 to 3
- * times on one GPU under MPS, and 20 times on one GPU without MPS. In this last case the GPU
- * switches from one process to the other, about 145 us each time. A timeline needs no such switch,
- * but the next kernel or small copy does.
+ * Use timelines between programs that use this library. event.h is for programs that do not: a
+ * process can have at most 4,096 of CUDA's own events, and a wait for a process that died never
+ * ends. A round trip by events takes 1.3 times as long as by timelines between two GPUs, 2.5 to 3
+ * times on one GPU under MPS, and 20 times on one GPU without MPS. In the last case the GPU
+ * switches from one process to the other, which takes about 145 us each time. A timeline needs no
+ * switch, but the next kernel or small copy does.
  *
  * Between processes a timeline needs a broker (broker.h), which poisons it when its signaller ends.
  * Threads and streams of one process use the same calls without a broker.
  *
  * Threads: every function may be called from any thread. Signals of one timeline take effect in the
  *          order of their values, also from different streams.
- * Fork:    a child cannot use its parent's, but import a token of one: see device.h.
+ * Fork:    a child cannot use its parent's timelines, but it can import a token of a timeline: see
+ *          device.h.
  */
 #ifndef WARPWAY_TIMELINE_H
 #define WARPWAY_TIMELINE_H
@@ -73,7 +75,7 @@ extern "C" {
 typedef struct ww_timeline ww_timeline;
 
 /*
- * The highest value a timeline can have. (What is above means poison, and GPUs compare signed
+ * The highest value that a timeline can have. (Higher values mean poison, and GPUs compare signed
  * differences.)
  */
 #define WW_TIMELINE_MAX (UINT64_C(1) << 62)
@@ -85,7 +87,7 @@ typedef struct ww_timeline ww_timeline;
  * @struct_size:  sizeof(struct ww_timeline_params)
  * @reserved:  0
  * @flags:     WW_TIMELINE_... bits
- * @value:     that it has reached from the start
+ * @value:     the value that it has reached at the start
  */
 struct ww_timeline_params {
 	uint32_t struct_size;
@@ -117,9 +119,9 @@ WW_API ww_timeline *ww_timeline_ref(ww_timeline *timeline);
  *
  * The signaller's last unref closes the timeline: values that were submitted will still be reached,
  * and waits for higher ones end with WW_ERR_PEER_LOST. The call does not wait for streams that wait
- * for timelines: a later call frees the pages that they use. (The driver may wait for other work of
- * a GPU, such as a kernel that runs long, when a page is freed, or a memory that was released while
- * a stream waited: see ww_memory_unref().)
+ * for timelines: a later call frees the pages that they use. (When that call frees a page, or a
+ * memory that was released while a stream waited, the driver may wait for other work of a GPU, such
+ * as a long kernel: see ww_memory_unref().)
  *
  * Return: NULL.
  */
@@ -130,7 +132,8 @@ WW_API ww_timeline *ww_timeline_unref(ww_timeline *timeline);
  * @timeline:  borrowed
  * @device:    borrowed
  *
- * Costs about 0.3 ms on a GPU unless another timeline of the same page is known to it already.
+ * The call costs about 0.3 ms on a GPU, unless the GPU has mapped the page already for another
+ * timeline.
  *
  * Return: WW_OK; WW_ERR_UNSUPPORTED (@device lacks WW_CAP_STREAM_VALUE, or, for a timeline of
  *         another process, WW_CAP_HOST_READ_ONLY); WW_ERR_NO_MEMORY; WW_ERR_DEVICE...;
@@ -143,28 +146,29 @@ WW_API ww_status ww_timeline_prepare(ww_timeline *timeline, ww_device *device);
  * @timeline:  borrowed; of this process
  * @value:     above every value submitted before, at most WW_TIMELINE_MAX
  *
- * A thread or stream that waited for the value sees what this thread wrote before. A thread that
- * sees what this thread writes afterwards finds the value reached (ww_timeline_query()).
+ * A thread or stream that waited for the value can read all that this thread wrote before the
+ * signal. If a thread reads something that this thread wrote after the signal, it also finds the
+ * value reached (ww_timeline_query()).
  *
  * Return: WW_OK; WW_ERR_INVALID (@value does not grow, or is too high); WW_ERR_ACCESS (another
- *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let it
- *         signal this one too, or wait for it); WW_ERR_PEER_LOST (the broker took this process for
- *         ended and has poisoned its timelines); WW_ERR_FORKED.
+ *         process is the signaller); WW_ERR_STATE (a stream has yet to signal a lower value: let
+ *         the stream signal this value, too, or wait for the stream); WW_ERR_PEER_LOST (the broker
+ *         took this process for ended and has poisoned its timelines); WW_ERR_FORKED.
  */
 WW_API ww_status ww_timeline_signal(ww_timeline *timeline, uint64_t value);
 
 /**
- * ww_timeline_stream_signal() - have a stream raise the value, after the work before it
+ * ww_timeline_stream_signal() - let a stream raise the value, after the work before it
  * @timeline:  borrowed; of this process
  * @stream:    borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:     as for ww_timeline_signal()
  *
- * When the value is reached, all work that was enqueued before has run, and its stores can be seen.
- * If another stream has yet to signal a lower value, this one waits for it first.
+ * When the value is reached, all work that was enqueued before has run, and its stores are visible.
+ * If another stream has yet to signal a lower value, @stream waits for that stream first.
  *
- * Return: as ww_timeline_signal(), but for WW_ERR_STATE; as ww_timeline_prepare(); WW_ERR_PEER_LOST
- *         also if @stream was released from a wait by poison: what it computed since then must not
- *         be announced.
+ * Return: as ww_timeline_signal(), except WW_ERR_STATE; as ww_timeline_prepare(); WW_ERR_PEER_LOST
+ *         also if @stream was released from a wait by poison: its results since then must not be
+ *         signalled.
  */
 WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *stream,
 	uint64_t value);
@@ -173,11 +177,12 @@ WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *str
  * ww_timeline_wait() - wait on the CPU until a value is reached
  * @timeline:    borrowed
  * @value:       at most WW_TIMELINE_MAX
- * @timeout_ns:  0: only look; WW_FOREVER
+ * @timeout_ns:  0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * Spins for some microseconds, then sleeps. A CPU's signal wakes it at once; for a GPU's it looks
- * again after an eighth of the time it has waited, at most 2 ms.
+ * The call spins for some microseconds, then sleeps. A signal by a CPU wakes it at once. For a
+ * signal by a GPU, the call polls again after an eighth of the time that it has waited, at most 2
+ * ms.
  *
  * Return: WW_OK (what was written before the signal can be read); WW_TIMED_OUT; WW_CANCELLED;
  *         WW_ERR_PEER_LOST (the signaller ended before it had reached @value, or closed the
@@ -186,28 +191,29 @@ WW_API ww_status ww_timeline_stream_signal(ww_timeline *timeline, ww_stream *str
 WW_API ww_status ww_timeline_wait(ww_timeline *timeline, uint64_t value, uint64_t timeout_ns,
 	ww_cancel *cancel);
 
-/* ww_timeline_stream_wait(): enqueue the wait also before its signal is submitted */
+/* ww_timeline_stream_wait(): enqueue the wait even if its signal is not submitted yet */
 #define WW_WAIT_UNSUBMITTED UINT64_C(0x1)
-/* ... and of a timeline of ww_client_lane_timeline() also if the server is another user's */
+/* ... and for a timeline of ww_client_lane_timeline() even if the server is another user's */
 #define WW_WAIT_OTHER_USER UINT64_C(0x2)
 
 /**
- * ww_timeline_stream_wait() - have a stream's further work wait until a value is reached
+ * ww_timeline_stream_wait() - let a stream's further work wait until a value is reached
  * @timeline:    borrowed; kept until the stream has gone on
  * @stream:      borrowed; of any device with WW_CAP_STREAM_VALUE
  * @value:       at most WW_TIMELINE_MAX
  * @flags:       WW_WAIT_... bits
  * @timeout_ns:  how long to wait, on the CPU, until @value is submitted; 0: not at all; WW_FOREVER.
- *               Not used with WW_WAIT_UNSUBMITTED, but for what follows
+ *               With WW_WAIT_UNSUBMITTED it is used only in the case of another user's server, see
+ *               below
  * @cancel:      borrowed; may be NULL: cancel.h; ends the wait on the CPU, not the stream's
  *
  * May block: until @value is submitted (see Submission at the top of timeline.h). The stream's own
  * waiting never blocks the caller.
  *
- * Of a lane of a service whose server is another user's (ww_client_lane_timeline()), nothing is
- * enqueued without WW_WAIT_OTHER_USER, whatever the other flags are: the call waits on the CPU, for
- * @timeout_ns at most, until @value is reached. Else that user could stop the stream for as long as
- * the server lives.
+ * If @timeline is of a lane of a service (ww_client_lane_timeline()), and the server belongs to
+ * another user, the call enqueues nothing without WW_WAIT_OTHER_USER, whatever the other flags are.
+ * It waits on the CPU, for @timeout_ns at most, until @value is reached. Otherwise that user could
+ * stop the stream as long as the server lives.
  *
  * Return: WW_OK (enqueued, or reached already); WW_TIMED_OUT or WW_CANCELLED (@value was not
  *         submitted in time, or without WW_WAIT_OTHER_USER not reached; nothing was enqueued);
@@ -223,12 +229,13 @@ WW_API ww_status ww_timeline_stream_wait(ww_timeline *timeline, ww_stream *strea
  * @timeline:  borrowed
  * @value:     at most WW_TIMELINE_MAX
  *
- * After WW_OK what was written before the signal can be read, as after ww_timeline_wait(). The same
- * holds for ww_timeline_info.completed. What this thread has read before the call, it has read
- * before the value is looked at.
+ * After WW_OK the caller can read all that was written before the signal, as after
+ * ww_timeline_wait(). The same is true for ww_timeline_info.completed. All reads of this thread
+ * before the call happen before the value is read.
  *
- * So a reader can have the newest state of a writer that never waits for it. The memory has N slots
- * (at least 2, better 4 or more). The writer writes state n into slot n modulo N, then signals n.
+ * Therefore a reader can get the newest state of a writer, and the writer never waits for the
+ * reader. The memory has N slots (at least 2, better 4 or more). The writer writes state n into
+ * slot n modulo N, then signals n.
  *
  *   reader:  ww_timeline_info_get()   n = completed
  *            ww_memory_read()         slot n modulo N, into memory of its own
@@ -247,15 +254,15 @@ WW_API ww_status ww_timeline_query(ww_timeline *timeline, uint64_t value);
 /**
  * ww_timeline_eventfd() - a descriptor that becomes readable when a wait for a value is over
  * @timeline:  borrowed
- * @stream:    borrowed; it waits, and is busy until then. A stream of the host device is right for
- *             this, also for values that a GPU signals: its thread waits, no GPU does. On a GPU's
- *             stream work that others submit later may be stuck behind the wait
+ * @stream:    borrowed; it waits, and is busy until then. Use a stream of the host device, also for
+ *             values that a GPU signals: then a thread waits, and no GPU. If a stream of a GPU
+ *             waits, it may delay work that other threads submit later
  * @value:     at most WW_TIMELINE_MAX
  * @out_fd:    the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *             -1 on failure
  *
  * When the descriptor is readable, ww_timeline_query() says how the wait ended: the value was
- * reached, or the timeline was poisoned or closed. No thread waits but the stream's. The call
+ * reached, or the timeline was poisoned or closed. Only the thread of the stream waits. The call
  * itself never waits; @value need not be submitted yet.
  *
  * Return: WW_OK; WW_ERR_INVALID (@value is above WW_TIMELINE_MAX); WW_ERR_PEER_LOST (@stream is
@@ -269,9 +276,9 @@ WW_API ww_status ww_timeline_eventfd(ww_timeline *timeline, ww_stream *stream, u
 
 /* The state of a timeline. */
 enum {
-	WW_TIMELINE_LIVE = 1,   /* it can signal */
-	WW_TIMELINE_CLOSED = 2, /* its last unref was made: no value above `submitted` will come */
-	WW_TIMELINE_LOST = 3    /* it ended, or the broker took it for ended */
+	WW_TIMELINE_LIVE = 1,   /* the signaller can signal */
+	WW_TIMELINE_CLOSED = 2, /* after its last unref: no value above `submitted` will come */
+	WW_TIMELINE_LOST = 3    /* the signaller ended, or the broker took it for ended */
 };
 
 /**
@@ -279,13 +286,14 @@ enum {
  * @struct_size:  set by the caller to sizeof(struct ww_timeline_info)
  * @state:      WW_TIMELINE_...
  * @is_own:     1: this process is the signaller
- * @pid:        of the signaller: as the broker saw it when it is lost, else as it sees itself
- * @uid:        of the signaller, as it says
+ * @pid:        of the signaller: if it is lost, as the broker knows it, else as the signaller knows
+ *              it
+ * @uid:        of the signaller, as the signaller says
  * @reserved:   0
  * @submitted:  the highest value whose signal is enqueued or done
- * @completed:  the highest value reached; of one that is lost, what was reached when the broker
- *              learnt it
- * @lost_ns:    when the broker learnt it, CLOCK_REALTIME; 0: it is not lost
+ * @completed:  the highest value reached; if the timeline is lost, the value when the broker learnt
+ *              of it
+ * @lost_ns:    when the broker learnt of the loss, CLOCK_REALTIME; 0: it is not lost
  * @program:    the signaller's name
  */
 struct ww_timeline_info {
@@ -315,7 +323,7 @@ WW_API ww_status ww_timeline_info_get(ww_timeline *timeline, struct ww_timeline_
 /**
  * struct ww_name_params - how the name of a timeline is kept in a broker
  * @struct_size:  sizeof(struct ww_name_params)
- * @mode:         permission bits, such as 0640; a process that may read may wait. 0: 0600
+ * @mode:         permission bits, such as 0640; a process that may read the name may wait. 0: 0600
  * @gid:          group; 0: the caller's own; else one of the caller's groups
  * @reserved:     0
  * @flags:        WW_PUT_REPLACE of broker.h, or 0
@@ -348,16 +356,16 @@ WW_API ww_status ww_timeline_export(ww_timeline *timeline, ww_broker *broker,
 
 /**
  * ww_timeline_import() - the timeline that a token names
- * @broker:        borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None
- *                 is started
+ * @broker:        borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *                 address. The call starts no broker
  * @token:         borrowed; may come from anywhere
  * @cancel:        borrowed; may be NULL: cancel.h
  * @out_timeline:  the caller's; NULL on failure. In the signaller's own process it is the timeline
- *                 itself, counted
+ *                 itself, with one more reference
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, damaged, or the object's page is
- *         none); WW_ERR_VERSION (a token or a page of another layout); WW_ERR_UNSUPPORTED (a token
- *         of another kind); WW_ERR_NOT_FOUND (the timeline has ended); WW_ERR_ACCESS (wrong
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, damaged, or the object's page is not a
+ *         signal page); WW_ERR_VERSION (a token or a page of another layout); WW_ERR_UNSUPPORTED (a
+ *         token of another kind); WW_ERR_NOT_FOUND (the timeline has ended); WW_ERR_ACCESS (wrong
  *         secret); WW_ERR_MISMATCH (the token names no cell of the page); as ww_memory_import();
  *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
@@ -366,7 +374,8 @@ WW_API ww_status ww_timeline_import(ww_broker *broker, const struct ww_token *to
 
 /**
  * ww_timeline_put() - name a timeline in a broker
- * @timeline:  borrowed; of this process. The name ends when it is closed, or this process ends
+ * @timeline:  borrowed; of this process. The name ends when the timeline is closed, or this process
+ *             ends
  * @broker:    borrowed; NULL: the default broker
  * @name:      borrowed
  * @params:    borrowed; NULL: mode 0600
@@ -387,8 +396,8 @@ WW_API ww_status ww_timeline_put(ww_timeline *timeline, ww_broker *broker, const
  * @cancel:        borrowed; may be NULL: cancel.h
  * @out_timeline:  the caller's; NULL on failure
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND (there is none of this name, and
- *         timeout_ns is 0); WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no timeline); as
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND (the name does not exist, and
+ *         timeout_ns is 0); WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is not a timeline); as
  *         ww_timeline_import().
  */
 WW_API ww_status ww_timeline_get(ww_broker *broker, const char *name, uint64_t timeout_ns,

@@ -3,9 +3,8 @@
  * warpway/token.h - plain bytes that name a memory, or a span of one, to any process
  *
  * A token can be sent by any means: a pipe, a file, an environment variable, an MPI message. It
- * names an object of a broker, and contains a secret. A process that has the token has the access
- * that the token was made for, whatever the object's mode is. So keep a token secret like a
- * password.
+ * names an object of a broker, and contains a secret. A process that has the token gets the access
+ * that the token was made for, whatever the object's mode is. Keep a token secret, like a password.
  *
  * A token is valid as long as its object is in its broker, unless it is revoked (broker.h,
  * ww_memory_revoke()). Until it is imported, a hold in escrow can keep the object there (broker.h,
@@ -15,8 +14,8 @@
  * characters that are safe in a command line, an environment variable or JSON: "ww1_" and base64url
  * (RFC 4648, section 5) without padding, and without trailing zero bytes.
  *
- * The calls here only read the bytes. A token that they accept may still open nothing: only the
- * broker knows.
+ * The calls of this header only read the bytes. If they accept a token, the token may still open
+ * nothing, because only the broker can check that.
  *
  * Threads: every function may be called from any thread.
  */
@@ -49,22 +48,23 @@ struct ww_token {
 };
 
 /*
- * For every flags of an export: the token is a delivery. It keeps its object as long as this
- * process lives, and then for escrow_ns, until it was imported `uses` times. Each import counts,
- * also in a process that holds the object already; after the last one the token opens nothing any
- * more. @uses is not 0, and escrow_ns is not WW_ESCROW_NONE. What is in flight is listed, revoked
- * and limited by in_flight.h. A broker that speaks version 5 of the protocol or less ignores the
- * flag.
+ * A flag for every export: the token is a delivery. It keeps its object as long as this process
+ * lives, and then for escrow_ns, until it was imported `uses` times. Each import counts, also in a
+ * process that holds the object already. After the last import the token opens nothing any more.
+ * `uses` must not be 0, and escrow_ns must not be WW_ESCROW_NONE. The calls of in_flight.h list,
+ * revoke and limit deliveries that are in flight. A broker with version 5 of the protocol or less
+ * ignores the flag.
  */
 #define WW_EXPORT_DELIVERY UINT32_C(0x1)
 
 /**
  * struct ww_token_params - how long a token keeps its object
  * @struct_size:  sizeof(struct ww_token_params)
- * @uses:         imports after which the escrow ends early; 0: only its time ends it. The token
- *                still opens the object while that is there, unless it is a delivery
- * @escrow_ns:    how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
- *                WW_ESCROW_NONE. Of a delivery: after the end of this process
+ * @uses:         number of imports after which the escrow ends early; 0: only its time ends it. The
+ *                token still opens the object while the object exists, unless the token is a
+ *                delivery
+ * @escrow_ns:    how long the broker keeps the object for the token; WW_ESCROW_DEFAULT (0);
+ *                WW_ESCROW_NONE. For a delivery, the time begins when this process ends
  * @flags:        WW_EXPORT_... bits
  * @reserved:     0
  */
@@ -101,8 +101,8 @@ enum {
  * struct ww_token_info - the content of a token, without its secret
  * @struct_size:  set by the caller to sizeof(struct ww_token_info)
  * @kind:         WW_OBJECT_...
- * @access:       WW_ACCESS_... of device.h: the most it grants
- * @broker_uid:   the user whose broker it is from
+ * @access:       WW_ACCESS_... of device.h: the most access that the token grants
+ * @broker_uid:   the user whose broker made it
  * @offset:       bytes from the start of the memory to the span
  * @bytes:        of the span
  * @total_bytes:  of the memory
@@ -111,12 +111,12 @@ enum {
  * @flags:        WW_TOKEN_... bits
  * @object_id:    the same in every process
  * @home_uuid:    device that holds the bytes
- * @broker_id:    of the broker it is from
- * @address:      where that broker listened when the token was made; its path may be another in a
+ * @broker_id:    of the broker that made it
+ * @address:      where that broker listened when the token was made; its path may differ in a
  *                container
  * @array:        how an array lies in the span
- * @slice:        with WW_TOKEN_SLICE: which of the pool's slices, no other one has ever had the
- *                number; else 0
+ * @slice:        with WW_TOKEN_SLICE: the number of the slice, which no other slice of the pool has
+ *                ever had; else 0
  */
 struct ww_token_info {
 	uint32_t struct_size;
@@ -152,7 +152,7 @@ WW_API ww_status ww_token_info_get(const struct ww_token *token, struct ww_token
  * @token:     borrowed; must be whole
  * @out_text:  the caller's, of WW_TOKEN_TEXT_BYTES; ended by a zero byte
  *
- * Return: WW_OK; as ww_token_info_get() for what is no token.
+ * Return: WW_OK; as ww_token_info_get() if the bytes are not a token.
  */
 WW_API ww_status ww_token_to_text(const struct ww_token *token, char *out_text);
 
