@@ -352,7 +352,7 @@ struct ww_frame {
  * ww_channel_acquire() - get a slot to write a frame into
  * @channel:     borrowed; of its producer
  * @stream:      borrowed; of the device that will write; NULL: the CPU may write when this returns
- * @timeout_ns:  how long to wait for a slot; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait for a slot; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
@@ -395,7 +395,7 @@ WW_API ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *
  * @channel:     borrowed; of a consumer
  * @stream:      borrowed; of the device that will read: its further work waits until the frame is
  *               complete; NULL: the frame is complete when this returns
- * @timeout_ns:  how long to wait for a frame; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait for a frame; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
@@ -472,7 +472,7 @@ WW_API ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd);
  * @channels:    borrowed; producers and consumers, of any brokers and devices, each once. The
  *               calling thread uses them during the call
  * @count:       1 to WW_CHANNEL_WAIT_MAX
- * @timeout_ns:  how long to wait; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_index:   which one
  *
@@ -627,7 +627,7 @@ WW_API ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t inde
  * ww_channel_wait_consumers() - wait until a channel has so many consumers
  * @channel:     borrowed; of its producer, or of an observer
  * @count:       how many at least, those that were evicted not counted
- * @timeout_ns:  how long; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * Each of these has begun: it receives a frame that is published from then on, or counts it as
@@ -705,7 +705,7 @@ struct ww_channel_event {
 /**
  * ww_channel_next_event() - the next thing that has happened to a channel
  * @channel:     borrowed
- * @timeout_ns:  how long to wait for an event; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait for an event; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_event:   the caller's, with struct_size set; filled on success
  *

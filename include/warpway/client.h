@@ -129,7 +129,7 @@ WW_API ww_status ww_client_function_info_get(ww_client *client, uint32_t index,
 /**
  * ww_client_wait_ready() - wait until the server has started the service
  * @client:      borrowed
- * @timeout_ns:  how long; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * Return: WW_OK (it is ready); WW_TIMED_OUT; WW_CANCELLED; WW_ERR_UNAVAILABLE (it is draining, or
@@ -292,7 +292,7 @@ WW_API ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint6
 /**
  * ww_ticket_wait() - wait until a call has ended
  * @ticket:      borrowed
- * @timeout_ns:  how long; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h. The call goes on
  *
  * Return: WW_NOT_READY (the time is over, or the flag is set, and the call goes on); else how the

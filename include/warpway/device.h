@@ -3,53 +3,53 @@
  * warpway/device.h - devices, their streams, and copies ordered by a stream
  *
  * A device has memory and runs streams. It is an NVIDIA GPU ("cuda") or the machine's CPU ("host").
- * The host device behaves like a GPU: memory has the same granularity, and each stream is a thread,
- * so that a program which forgets to wait fails there too.
+ * The host device behaves like a GPU: memory has the same granularity, and each stream is a thread.
+ * So a program that forgets to wait also fails there.
  *
- * Devices and streams have reference counts: the caller owns a reference of what an out_ parameter
- * returns, and releases it with unref. A stream keeps its device open, so the order of the unrefs
- * does not matter.
+ * Devices and streams have reference counts: an out_ parameter returns a reference that the caller
+ * owns, and releases with unref. A stream keeps its device open, so the order of the unrefs does
+ * not matter.
  *
  * A stream that waits for another process (timeline.h) is LOST if that process ends before it has
  * signalled. The stream continues its work, but every call on it (except ref, unref and native)
  * returns WW_ERR_PEER_LOST, and the record says which process was lost and when. This ends when the
  * program clears the loss with ww_stream_recover(). The loss belongs to the native stream:
- *   - Every ww_stream of the same CUstream returns it, also one that is wrapped later. A CUstream
- *     that was destroyed and another one that got the same pointer are two streams.
- *   - CUDA's default streams count as two streams for each device, whatever the context: the legacy
- *     one, and one for the per-thread streams of all threads. If one of them is lost, calls on all
- *     that count as the same stream return it.
- *   - The loss stays when the last ww_stream of a CUstream ends. The library stores 1,024 of such
- *     losses. If there is one more, it drops the one whose last ww_stream ended first, and a
- *     ww_stream that is wrapped later for that CUstream is not lost.
- *   - On host a stream has no native stream: the loss is the ww_stream's own.
+ *   - Every ww_stream of the same CUstream returns it, also a ww_stream that is wrapped later. If a
+ *     CUstream was destroyed and another one got the same pointer, these are two streams.
+ *   - CUDA's default streams count as two streams for each device, in whatever context: the legacy
+ *     stream, and one stream for the per-thread streams of all threads. If one of the two is lost,
+ *     calls on all streams that count as this stream return it.
+ *   - The loss stays when the last ww_stream of a CUstream ends. The library stores up to 1,024
+ *     such losses. If there are more, it drops the loss whose last ww_stream ended first. A
+ *     ww_stream that is wrapped later for that CUstream is then not lost.
+ *   - On the host device a stream has no native stream: each ww_stream has its own loss.
  *
  * Threads: every function may be called from any thread; calls that enqueue on one stream take
  *          effect in the order in which they were made.
  * CUDA:    a call uses the caller's current context if it belongs to the device, else the device's
- *          primary context, which is only made when something needs one (it costs about 525 MiB of
- *          GPU memory in each process); making it may fail in any call on a GPU, with
- *          WW_ERR_DEVICE_MEMORY (no room for it) or WW_ERR_NO_DEVICE (the GPU is closed to this
- *          process by its compute mode). The current context is the same after every call. A
- *          stream, and memory of kind host, lives in the context that was used: the primary one is
- *          kept as long as the device is open; one that the caller created must outlive them.
- * Fork:    a child made by fork() uses the library as a process of its own: it opens its own
- *          connections to brokers, and its streams have threads of their own. The library closes
- *          the child's copies of the parent's connections, and registers handlers with
- *          pthread_atfork() when it is loaded. Of the parent's objects, in such a child:
- *            - the host device, ww_cancel, ww_snapshot and what is plain bytes (tokens, arrays) are
- *              usable;
+ *          primary context. The library makes this context only when a call needs one, because it
+ *          costs about 525 MiB of GPU memory in each process. So any call on a GPU may fail with
+ *          WW_ERR_DEVICE_MEMORY (no room for a context) or WW_ERR_NO_DEVICE (the compute mode
+ *          closes the GPU to this process). The current context is the same after every call. A
+ *          stream, and memory of kind host, lives in the context that was used. The primary context
+ *          is kept as long as the device is open. A context that the caller created must outlive
+ *          them.
+ * Fork:    a child made by fork() uses the library as a separate process: it opens its own
+ *          connections to brokers, and its streams have their own threads. The library closes the
+ *          child's copies of the parent's connections, and registers handlers with pthread_atfork()
+ *          when it is loaded. In such a child, the parent's objects behave as follows:
+ *            - the host device, ww_cancel, ww_snapshot and plain bytes (tokens, arrays) are usable;
  *            - memory of the host device is usable: the child reads and writes the same bytes, and
- *              can export, wrap or send them. If the parent has the memory in a broker, the child
- *              cannot put or export it: it imports a token of the parent's;
+ *              can export, wrap or send them. If the parent has put the memory into a broker, the
+ *              child cannot put or export it, but can import a token of the parent;
  *            - slices of pools, streams, pools, timelines, events, barriers, channels, work queues,
  *              services, clients, brokers, watches and ww_object are refused with WW_ERR_FORKED,
- *              since other processes take them for the parent's. A token of one can be imported.
- *              Modules and their kernels are refused too, and can be loaded anew;
- *            - none is ever destroyed: ref and unref do nothing, so the parent loses nothing. What
- *              the parent had mapped stays mapped as long as the child lives.
- *          A parent that has used a GPU, or looked for one and found it, cannot fork() so: CUDA's
- *          contexts do not survive it. Every call in its child returns WW_ERR_FORKED. Start such
+ *              because other processes take them for the parent's. The child can import a token of
+ *              such an object. Modules and their kernels are refused, too, and can be loaded again;
+ *            - no object of the parent is ever destroyed: ref and unref do nothing, so the parent
+ *              loses nothing. Mappings of the parent stay as long as the child lives.
+ *          If the parent has used a GPU, or searched for one and found it, every call in its child
+ *          returns WW_ERR_FORKED, because CUDA's contexts do not survive fork(). Start such
  *          children with posix_spawn() or fork() + exec().
  */
 #ifndef WARPWAY_DEVICE_H
@@ -81,7 +81,7 @@ enum {
 #define WW_CAP_STREAM_VALUE   UINT64_C(0x40) /* its streams signal and wait for timelines */
 #define WW_CAP_EVENT          UINT64_C(0x80) /* events between processes (event.h) */
 #define WW_CAP_EVENT_IMPORTED UINT64_C(0x100) /* ... a process that imported one can record it */
-/* memory that was allocated by other means can be wrapped, and opened by its handle */
+/* memory that another library allocated can be wrapped, and opened by its handle */
 #define WW_CAP_FOREIGN UINT64_C(0x200)
 #define WW_CAP_MODULE  UINT64_C(0x400) /* kernels can be loaded and launched (module.h) */
 
@@ -89,14 +89,14 @@ enum {
 enum {
 	WW_MPS_UNKNOWN = 0, /* the driver cannot tell */
 	WW_MPS_OFF = 1,     /* processes use the GPU in turn, by time slices */
-	WW_MPS_ON = 2       /* contexts of this process share it with those of other clients */
+	WW_MPS_ON = 2       /* processes use the GPU at the same time, as clients of MPS */
 };
 
 /* What holds the bytes of a memory, see memory.h. */
 enum {
 	WW_MEMORY_VMM = 1,  /* the device's own memory; on the host device a memfd */
 	WW_MEMORY_HOST = 2, /* a memfd: mapped by the CPU, and registered with the GPU on cuda */
-	/* of cuMemAlloc(), which cudaMalloc() is: made by other means, wrapped or opened */
+	/* of cuMemAlloc() or cudaMalloc(), wrapped or opened */
 	WW_MEMORY_LEGACY = 3,
 	/* of cuMemAllocAsync(), from a pool that can be exported; wrapped */
 	WW_MEMORY_CUDA_POOL = 4
@@ -108,11 +108,11 @@ enum {
 	WW_ACCESS_WRITE = 2 /* read and write */
 };
 
-/* By which way this process reaches the bytes of a memory. */
+/* How this process reaches the bytes of a memory. */
 enum {
 	WW_ROUTE_LOCAL = 1,          /* device memory, mapped on the GPU that holds it */
-	WW_ROUTE_PEER = 2,           /* mapped on one GPU, held by another one this process sees */
-	WW_ROUTE_PEER_HIDDEN = 3,    /* ... held by one that CUDA_VISIBLE_DEVICES hides from it */
+	WW_ROUTE_PEER = 2,           /* mapped on one GPU, held by another visible GPU */
+	WW_ROUTE_PEER_HIDDEN = 3,    /* ... held by a GPU that CUDA_VISIBLE_DEVICES hides */
 	WW_ROUTE_HOST = 4,           /* host memory, mapped by the CPU */
 	WW_ROUTE_HOST_REGISTERED = 5 /* host memory that a GPU reads and writes in place */
 };
@@ -129,9 +129,9 @@ enum {
  * @mps:           WW_MPS_...; WW_MPS_OFF on host
  * @capabilities:  WW_CAP_... bits
  * @granularity:   bytes; sizes of vmm memory are rounded up to a multiple of it
- * @bytes_total:   bytes of device memory in all (MemTotal on host)
- * @uuid:          the same in every process: of the GPU, or of this boot of the machine on host
- * @selector:      what opens this device in this process, such as "cuda:0"
+ * @bytes_total:   all bytes of device memory (MemTotal on host)
+ * @uuid:          the same in every process: of the GPU; on host of this boot of the machine
+ * @selector:      the name that opens this device in this process, such as "cuda:0"
  * @name:          the product's name, such as "NVIDIA H200"
  * @driver:        version of the driver, such as "CUDA 13.0, driver 580.159.04"; the kernel's on
  *                 host
@@ -162,12 +162,13 @@ WW_API ww_status ww_device_count(uint32_t backend, uint32_t *out_count);
 
 /**
  * ww_device_open() - open a device by name
- * @name:        "host"; "cuda:N", the Nth GPU this process sees; "cuda:UUID" with the UUID as
- *               nvidia-smi -L prints it, "GPU-" in front or not; NULL: the first GPU with
+ * @name:        "host"; "cuda:N", the Nth GPU that this process can see; "cuda:UUID" with the UUID
+ *               as nvidia-smi -L prints it, with or without "GPU-"; NULL: the first GPU with
  *               WW_CAP_EXPORT and WW_CAP_MANY_PROCESSES, else host
- * @out_device:  the caller's; NULL on failure. The same device opened twice is one object, counted
+ * @out_device:  the caller's; NULL on failure. If a device is opened twice, both calls return the
+ *               same object with one more reference
  *
- * Loads libcuda.so.1 when a GPU is asked for or looked for. Makes no context.
+ * The call loads libcuda.so.1 if @name is NULL or names a GPU. It makes no context.
  *
  * Return: WW_OK; WW_ERR_INVALID (not a device name); WW_ERR_NO_DEVICE (no such device here, or no
  *         working driver); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY; WW_ERR_FORKED.
@@ -195,7 +196,7 @@ WW_API ww_device *ww_device_unref(ww_device *device);
  * @device:  borrowed
  * @info:    the caller's, with struct_size set; filled on success
  *
- * Makes no context. Everything in it but @mps is the same at each call.
+ * The call makes no context. All fields but @mps are the same at each call.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_DEVICE; WW_ERR_FORKED.
  */
@@ -206,8 +207,8 @@ WW_API ww_status ww_device_info_get(ww_device *device, struct ww_device_info *in
  * @device:     borrowed
  * @out_bytes:  bytes of device memory; on host MemAvailable of the machine; 0 on failure
  *
- * On a GPU this needs a context (see CUDA at the top of device.h). If this call makes it, the
- * result does not include the memory of the context any more.
+ * On a GPU this needs a context (see CUDA at the top of device.h). If this call makes the context,
+ * the result does not include its memory.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_DEVICE; WW_ERR_DEVICE_MEMORY, WW_ERR_NO_DEVICE (no context
  *         can be made); WW_ERR_FORKED.
@@ -219,8 +220,8 @@ WW_API ww_status ww_device_free_bytes(ww_device *device, uint64_t *out_bytes);
  * @device:      borrowed; the stream keeps it open
  * @out_stream:  the caller's; NULL on failure
  *
- * Work of one stream runs in order, works of two streams run in any order. On host this starts a
- * thread, which blocks all signals and ends with the stream.
+ * Work of one stream runs in order. Work of two streams runs in any order. On the host device this
+ * call starts a thread, which blocks all signals and ends with the stream.
  *
  * Return: WW_OK; WW_ERR_LIMIT (no more threads); WW_ERR_NO_MEMORY; WW_ERR_DEVICE...; WW_ERR_FORKED.
  */
@@ -230,7 +231,7 @@ WW_API ww_status ww_stream_create(ww_device *device, ww_stream **out_stream);
  * ww_stream_wrap() - use a stream that the caller made with CUDA
  * @device:      borrowed; the device the stream belongs to
  * @native:      a CUstream (a cudaStream_t is the same); NULL, CU_STREAM_LEGACY and
- *               CU_STREAM_PER_THREAD mean CUDA's default streams. Stays the caller's, and must
+ *               CU_STREAM_PER_THREAD mean CUDA's default streams. The caller owns it, and it must
  *               outlive the ww_stream
  * @out_stream:  the caller's; NULL on failure. Its last unref does not destroy @native
  *
@@ -250,7 +251,8 @@ WW_API ww_stream *ww_stream_ref(ww_stream *stream);
  * @stream:  may be NULL
  *
  * Work that was enqueued still runs. May block: the last unref of a stream that the library made
- * waits for that work. On host it does not wait if a function that the stream calls makes it.
+ * waits for that work. On the host device, an unref in a function that this stream calls does not
+ * wait.
  *
  * Return: NULL.
  */
@@ -266,11 +268,11 @@ WW_API void *ww_stream_native(ww_stream *stream);
 /**
  * ww_stream_synchronize() - wait until all work enqueued so far has run
  * @stream:      borrowed
- * @timeout_ns:  0: only look; WW_FOREVER
+ * @timeout_ns:  0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * With WW_FOREVER and without @cancel a GPU's stream is waited for by the driver; else the driver
- * is asked again and again, at most every 2 ms.
+ * With WW_FOREVER and without @cancel, the driver waits for a GPU's stream. Otherwise the call asks
+ * the driver again and again, at most every 2 ms.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (called by a function that runs on this
  *         stream); WW_ERR_DEVICE (work of the stream failed); WW_ERR_PEER_LOST; WW_ERR_FORKED.
@@ -289,7 +291,7 @@ WW_API ww_status ww_stream_query(ww_stream *stream);
  * ww_stream_recover() - clear the loss of a stream, so that it can be used again
  * @stream:  borrowed; every other ww_stream of the same native stream is cleared too
  *
- * Call it after you have discarded what the stream computed after the wait that failed. Every loss
+ * Call it after you have discarded the results of the stream after the wait that failed. Every loss
  * up to now is cleared, also one that no call has returned yet. If the stream still waits for other
  * processes, and one of them ends later, the stream is lost again. The call does not wait: earlier
  * work may still run.
@@ -301,8 +303,8 @@ WW_API ww_status ww_stream_recover(ww_stream *stream);
 /**
  * ww_stream_fn - a function that a stream calls between two pieces of its work
  *
- * Runs on a thread of the library or of the driver. On cuda it must call neither CUDA nor this
- * library (CUDA's rule). On host it may, but a program for all devices should not.
+ * The function runs on a thread of the library or of the driver. On cuda it must call neither CUDA
+ * nor this library (CUDA's rule). On host it may, but a program for all devices should not.
  */
 typedef void (*ww_stream_fn)(void *context);
 
@@ -320,13 +322,13 @@ WW_API ww_status ww_stream_call(ww_stream *stream, ww_stream_fn fn, void *contex
  * ww_stream_copy() - enqueue a copy of bytes
  * @stream:       borrowed
  * @destination:  device memory, or memory of the CPU
- * @source:       likewise; device memory of any device that this one reaches
+ * @source:       device memory of any device that this one reaches, or memory of the CPU
  * @bytes:        0 is allowed and does nothing
  *
- * All four directions are possible. Both spans must stay valid until the copy has run. (Memory of
- * this library on the host device is kept until then, other memory is not.) Spans that overlap give
- * undefined contents on cuda. With pageable CPU memory CUDA may finish the copy, or its use of the
- * source, before this returns.
+ * All four directions are possible. Both spans must stay valid until the copy has run. (The library
+ * keeps only its own memory of the host device until then.) If the spans overlap, the contents are
+ * undefined on cuda. With pageable CPU memory, CUDA may finish the copy, or its use of the source,
+ * before this returns.
  *
  * If a span touches memory that this library has mapped, it is checked before anything is enqueued:
  * it must be inside one mapping, the destination must not be mapped read-only, and a host stream
@@ -349,8 +351,7 @@ WW_API ww_status ww_stream_copy(ww_stream *stream, void *destination, const void
  *
  * The span is checked and kept as by ww_stream_copy().
  *
- * Return: as ww_stream_copy(); WW_ERR_INVALID also for @value_bytes or an alignment that is none of
- * these.
+ * Return: as ww_stream_copy(); WW_ERR_INVALID also if @value_bytes or the alignment is wrong.
  */
 WW_API ww_status ww_stream_fill(ww_stream *stream, void *destination, uint32_t value,
 	uint32_t value_bytes, uint64_t count);

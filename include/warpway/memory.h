@@ -3,9 +3,9 @@
  * warpway/memory.h - a span of device memory that processes share
  *
  * A memory is a span of device or host memory that is mapped in this process and can be handed to
- * other processes: by a name or a token (broker.h), or as a file descriptor with a description
- * beside it over a Unix socket. The bytes live as long as some process maps them or holds their
- * descriptor. If the process that created them dies, nothing changes for the others.
+ * other processes: by a name or a token (broker.h), or as a file descriptor and a description over
+ * a Unix socket. The bytes live as long as some process maps them or holds their descriptor. If the
+ * process that created them dies, nothing changes for other processes.
  *
  *   create, wrap ───────┐
  *                       ├─> live ──export, send──> descriptor + description ──┐
@@ -13,39 +13,41 @@
  *          ^                                                                  │
  *          └───────────────── this process or another one ────────────────────┘
  *
- * One object for one mapping. An import gives exactly the span that its token, name or description
+ * Each mapping has one object. An import gives exactly the span that its token, name or description
  *   names:
  *   - If a span is imported twice into one process, for the same device and with the same access,
- *     both imports give the same object with one more reference. So does the import of a span that
- *     equals a memory which this process created or wrapped for that device.
- *   - Another span of the same memory is another object of the same mapping, and keeps the mapping.
- *   - An import for another device or with other access is another mapping of the same bytes. With
- *     WW_IMPORT_OWN_MAPPING each import is one.
- *   - For memory of a GPU the kernel must confirm that two descriptors are the same file: Linux
- *     6.10 does; earlier versions do where kcmp(2) is allowed. Otherwise each import by a
- *     descriptor is a mapping of its own.
+ *     both imports give the same object with one more reference. If the span equals a memory that
+ *     this process created or wrapped for that device, the import gives that memory with one more
+ *     reference.
+ *   - An import of another span of the same memory gives another object of the same mapping, which
+ *     keeps the mapping.
+ *   - An import for another device or with other access makes another mapping of the same bytes.
+ *     With WW_IMPORT_OWN_MAPPING each import makes another mapping.
+ *   - For memory of a GPU the kernel must confirm that two descriptors are the same file. Linux
+ *     6.10 does. Earlier versions do if kcmp(2) is allowed. Otherwise each import by a descriptor
+ *     makes another mapping.
  *
  * Access:
- *   - What is imported for reading is mapped read-only. Work that this library enqueues refuses to
- *     write to it, with WW_ERR_ACCESS. A kernel or a CPU store that writes to it faults, in that
- *     process alone.
+ *   - Memory that is imported for reading is mapped read-only. Calls of this library refuse to
+ *     enqueue work that writes to it, with WW_ERR_ACCESS. If a kernel or a CPU store writes to it,
+ *     only that process faults.
  *   - The descriptor of a read-only export of host memory cannot be mapped for writing.
- *   - The descriptor of a GPU's memory can always be mapped for writing by a process that does not
- *     keep the rules. So give it only to processes that may write.
+ *   - A process that does not keep the rules can always map the descriptor of a GPU's memory for
+ *     writing. So give it only to processes that may write.
  *
- * Wrapped memory: memory that exists already, from cudaMalloc(), a CUDA pool or another library, is
- * shared with ww_memory_wrap(). Nothing is copied. It differs in this:
- *   - The owner is the process that wrapped it. When that releases the memory, or ends, the bytes
- *     cannot be imported any more.
- *   - This is so for the whole allocation. As long as the owner has any part of it wrapped, a token
- *     or a name of a part that was released still opens the allocation, and shows what the owner
- *     has written there since. So a program with a caching allocator must keep a part wrapped until
- *     the processes that get its token have imported it.
- *   - What was imported before stays mapped. After the owner's death it can still be read
- *     (measured; CUDA's manual promises nothing). After cuMemFree() in an owner that lives its
- *     contents are undefined.
- *   - It cannot be mapped read-only. Where it is imported for reading, only work that this library
- *     enqueues is refused.
+ * Wrapped memory: ww_memory_wrap() shares memory that exists already, from cudaMalloc(), a CUDA
+ * pool or another library, without a copy. These rules differ:
+ *   - The owner is the process that wrapped it. When the owner releases the memory, or ends, the
+ *     bytes cannot be imported any more.
+ *   - This rule applies to the whole allocation. As long as the owner has any part of it wrapped, a
+ *     token or a name of a part that was released still opens the allocation, and the importer
+ *     reads what the owner has written there since. So a program with a caching allocator must keep
+ *     a part wrapped until the processes that get its token have imported it.
+ *   - Memory that was imported before stays mapped. After the owner's death it can still be read
+ *     (measured; CUDA's manual promises nothing). After cuMemFree() in a living owner its contents
+ *     are undefined.
+ *   - Wrapped memory cannot be mapped read-only. If it is imported for reading, only calls of this
+ *     library refuse to write to it.
  *
  * Threads: every function may be called from any thread.
  * CUDA:    the caller's current context is the same after every call.
@@ -69,8 +71,9 @@ typedef struct ww_memory ww_memory;
  * @struct_size:  sizeof(struct ww_memory_params)
  * @kind:         WW_MEMORY_... of device.h; 0: WW_MEMORY_VMM
  * @bytes:        > 0; rounded up to the granularity: for vmm that of the device (2 MiB on present
- *                GPUs and on host), for host the page size (4 KiB). Every size that is read later
- *                is the rounded one: put an array with the memory if others must know the exact one
+ *                GPUs and on host), for host the page size (4 KiB). All sizes that are read later
+ *                are rounded: put an array with the memory if other processes must know the exact
+ *                size
  * @flags:        0: there are none; unknown bits give WW_ERR_INVALID
  */
 struct ww_memory_params {
@@ -88,17 +91,17 @@ struct ww_memory_params {
  * @kind:        WW_MEMORY_...
  * @access:      WW_ACCESS_... of this mapping
  * @route:       WW_ROUTE_... of device.h
- * @bytes:       usable bytes: what was asked for, rounded up
+ * @bytes:       usable bytes: the requested bytes, rounded up
  * @pointer:     as ww_memory_pointer()
  * @host_pointer: as ww_memory_host_pointer()
  * @device:      the device this mapping serves; borrowed, valid as long as the memory
- * @home_uuid:   UUID of the device that holds the bytes; as its description says where this process
- *               cannot see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for memory of
- *               kind WW_MEMORY_LEGACY
+ * @home_uuid:   UUID of the device that holds the bytes. It is only as the description says if this
+ *               process cannot see that device (WW_ROUTE_PEER_HIDDEN), for host memory, and for
+ *               memory of kind WW_MEMORY_LEGACY
  * @object_id:   128 random bits, the same in every process that maps this memory
- * @offset:      bytes from the start of the memory, the allocation or the chunk that this memory is
- *               a span of; else 0
- * @total_bytes: of that memory, allocation or chunk; else as @bytes
+ * @offset:      if this memory is a span of a memory, an allocation or a chunk: bytes from the
+ *               start of that; else 0
+ * @total_bytes: bytes of that memory, allocation or chunk; else as @bytes
  * @flags:       WW_MEMORY_IS_... bits
  */
 struct ww_memory_info {
@@ -124,10 +127,10 @@ struct ww_memory_info {
 #define WW_MEMORY_DESCRIPTION_BYTES 128
 
 /**
- * struct ww_memory_description - what travels beside a memory's descriptor
+ * struct ww_memory_description - the bytes that are sent together with a memory's descriptor
  *
- * Plain bytes, versioned and checksummed, the same on every machine; may be kept in a file or sent
- * by any means. Read only by ww_memory_import_fd(), which trusts none of them.
+ * It is plain bytes with a version and a checksum, the same on every machine. It may be kept in a
+ * file or sent by any means. Only ww_memory_import_fd() reads it, and trusts none of its bytes.
  */
 struct ww_memory_description {
 	uint8_t bytes[WW_MEMORY_DESCRIPTION_BYTES];
@@ -139,15 +142,15 @@ struct ww_memory_description {
  * @params:      borrowed
  * @out_memory:  the caller's; NULL on failure
  *
- * All bytes are zero. The machine has reserved them: if it has too little memory this call fails,
- * and no later access does.
+ * All bytes are zero. The call reserves them: if the machine has too little memory, this call
+ * fails, and no later access fails.
  *
  * May block: while the device or the kernel clears the memory.
  *
  * Return: WW_OK; WW_ERR_INVALID (bytes 0, unknown kind or flag); WW_ERR_OVERFLOW (bytes cannot be
- *         rounded up); WW_ERR_DEVICE_MEMORY (the GPU has not that much); WW_ERR_NO_MEMORY (the
- *         machine has not); WW_ERR_LIMIT (descriptors or mappings); WW_ERR_UNSUPPORTED (the device
- *         cannot make this kind); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         rounded up); WW_ERR_DEVICE_MEMORY (the GPU has too little memory); WW_ERR_NO_MEMORY (the
+ *         machine has too little); WW_ERR_LIMIT (descriptors or mappings); WW_ERR_UNSUPPORTED (the
+ *         device cannot make this kind); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_params *params,
 	ww_memory **out_memory);
@@ -155,24 +158,24 @@ WW_API ww_status ww_memory_create(ww_device *device, const struct ww_memory_para
 /*
  * ww_wrap_params.flags
  *
- * WW_WRAP_READ: the memory is for reading only, also where the bytes around it are not.
- * WW_WRAP_PRIVATE: it cannot be exported by a token, and no import gives it, so that @release is
- * called by the last unref of what this call returned.
+ * WW_WRAP_READ: the memory is for reading only, even if the bytes around it are not.
+ * WW_WRAP_PRIVATE: the memory cannot be exported by a token, and no import gives it. So the last
+ * unref of the returned memory calls @release.
  */
 #define WW_WRAP_READ    UINT64_C(0x1)
 #define WW_WRAP_PRIVATE UINT64_C(0x2)
 
 /**
- * struct ww_wrap_params - what is known of memory that is wrapped
+ * struct ww_wrap_params - how memory is wrapped
  * @struct_size:  sizeof(struct ww_wrap_params)
  * @reserved:  0
  * @flags:     WW_WRAP_... bits, or 0
- * @release:   NULL, or called once when the wrapped memory is no longer used, so that the program
- *             may free it. The last unref calls it, on its thread; it is not called when wrapping
- *             fails. An import of exactly this span counts as a reference. If this process holds
- *             another span of the allocation by an import at the last unref, a later unref of one
- *             of these spans calls it, at the latest the last one, on any thread. It may call this
- *             library and CUDA
+ * @release:   NULL, or a function that is called once when the wrapped memory is no longer used, so
+ *             that the program may free it. The last unref calls it, on its thread. It is not
+ *             called if wrapping fails. An import of exactly this span counts as a reference. If
+ *             this process still holds another span of the allocation by an import at the last
+ *             unref, a later unref of one of these spans calls it, on any thread, at the latest the
+ *             last such unref. The function may call this library and CUDA
  * @context:   the argument of @release
  */
 struct ww_wrap_params {
@@ -184,7 +187,7 @@ struct ww_wrap_params {
 };
 
 /**
- * ww_memory_wrap() - make a memory of bytes that were allocated by other means
+ * ww_memory_wrap() - make a memory from bytes that another library allocated
  * @device:      borrowed; the device that holds the bytes
  * @pointer:     anywhere inside an allocation of cuMemAlloc() (cudaMalloc()), of a stream-ordered
  *               pool whose creator asked for descriptors, or of cuMemCreate() with such a handle
@@ -196,15 +199,15 @@ struct ww_wrap_params {
  *
  * The call copies and maps nothing. It finds out whether and how the memory can be shared;
  * ww_memory_info.kind says how. A process that imports the memory can reach the whole allocation,
- * because CUDA shares nothing smaller. To wrap the same allocation again, at any place in it, costs
- * no further handle.
+ * because CUDA can share only whole allocations. Another wrap of the same allocation, at any place
+ * in it, needs no further handle.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (there is no way to share this memory: managed memory, the
- *         default pool, a pool or an allocation of cuMemCreate() without descriptors, memory of
- *         malloc(), memory that was itself opened by a handle. The record says which, and what to
- *         do: ww_memory_copy_in() is always possible. Or @pointer lies in a slice of a pool, which
- *         is exported itself: pool.h); WW_ERR_INVALID (no device memory at @pointer, the span
- *         leaves its allocation, or it lies on another device); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (this memory cannot be shared: managed memory, the default
+ *         pool, a pool or an allocation of cuMemCreate() without descriptors, memory of malloc(),
+ *         memory that was itself opened by a handle. The record says which, and what to do:
+ *         ww_memory_copy_in() is always possible. Or @pointer lies in a slice of a pool: export the
+ *         slice itself, see pool.h); WW_ERR_INVALID (no device memory at @pointer, the span leaves
+ *         its allocation, or it lies on another device); WW_ERR_OVERFLOW; WW_ERR_NO_MEMORY;
  *         WW_ERR_LIMIT; WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes,
@@ -212,7 +215,7 @@ WW_API ww_status ww_memory_wrap(ww_device *device, void *pointer, uint64_t bytes
 
 /**
  * ww_memory_copy_in() - make a memory and enqueue a copy of other bytes into it
- * @stream:      borrowed; of the device that is to have the memory; the copy runs in its order
+ * @stream:      borrowed; of the device of the new memory; the copy runs in its order
  * @source:      memory that ww_stream_copy() can read, also managed memory and the CPU's; valid
  *               until the copy has run
  * @params:      borrowed; as for ww_memory_create(): bytes says how much is copied
@@ -232,9 +235,9 @@ WW_API ww_status ww_memory_copy_in(ww_stream *stream, const void *source,
 #define WW_IMPORT_NO_SLOW_ROUTE UINT64_C(0x1)
 
 /*
- * Map the memory at an address of its own, also where this process has it already. No other import
- * gives the same object. WW_ERR_UNSUPPORTED for what is mapped once for each process and device:
- * slices of pools, and memory of kind WW_MEMORY_LEGACY or WW_MEMORY_CUDA_POOL.
+ * Map the memory at a separate address, even if this process has it already. No other import gives
+ * the same object. WW_ERR_UNSUPPORTED for memory that can be mapped only once for each process and
+ * device: slices of pools, and memory of kind WW_MEMORY_LEGACY or WW_MEMORY_CUDA_POOL.
  */
 #define WW_IMPORT_OWN_MAPPING UINT64_C(0x2)
 
@@ -264,8 +267,8 @@ struct ww_memory_handle {
  * @memory:      borrowed; wrapped here, of kind WW_MEMORY_LEGACY
  * @out_handle:  filled on success with a CUipcMemHandle, which the other program opens with
  *               cuIpcOpenMemHandle() or cudaIpcOpenMemHandle()
- * @out_offset:  bytes from the address it gets there to this memory: a handle names a whole
- *               allocation
+ * @out_offset:  bytes from the address that the other program gets to this memory, because a handle
+ *               names a whole allocation
  *
  * A handle has no access rights and no lifetime. Any process that has the 64 bytes, or guesses
  * them, can read and write, and is not told when the owner frees the memory. Between programs that
@@ -278,22 +281,22 @@ WW_API ww_status ww_memory_handle_get(ww_memory *memory, struct ww_memory_handle
 	uint64_t *out_offset);
 
 /**
- * ww_memory_handle_open() - map what a legacy handle of another program names
- * @device:      borrowed; the device that is to reach it
- * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
- * @params:      borrowed; NULL: for reading. The access is kept by the work that this library
- *               enqueues
+ * ww_memory_handle_open() - map the memory that a legacy handle of another program names
+ * @device:      borrowed; the device that shall reach it
+ * @handle:      borrowed; a CUipcMemHandle, as from cudaIpcGetMemHandle()
+ * @params:      borrowed; NULL: for reading. Only the work that this library enqueues respects the
+ *               access
  * @out_memory:  the caller's; NULL on failure: the whole allocation, of kind WW_MEMORY_LEGACY
  *
- * Opening one handle twice costs little: the driver maps it once. It cannot be exported again, by
- * the driver's rule. A bare handle does not say which GPU holds the bytes, nor does the driver: the
- * route is local, and the home @device.
+ * Opening one handle twice costs little, because the driver maps it once. The driver does not allow
+ * to export the memory again. Neither a bare handle nor the driver tells which GPU holds the bytes,
+ * so the route is local, and the home is @device.
  *
  * Return: WW_OK; WW_ERR_PEER_LOST (the driver knows no such allocation: its owner has ended);
- *         WW_ERR_INVALID (no handle, or of memory that its owner has freed: the driver does not
- *         tell which); WW_ERR_STATE (it is this process's own, or of a process with the same number
- *         in another container, which the driver cannot tell from this one); WW_ERR_UNSUPPORTED (a
- *         device without WW_CAP_FOREIGN, or one that cannot reach the other;
+ *         WW_ERR_INVALID (not a handle, or a handle of memory that its owner has freed: the driver
+ *         does not tell which); WW_ERR_STATE (the handle is of this process, or of a process with
+ *         the same pid in another container, which the driver takes for this one);
+ *         WW_ERR_UNSUPPORTED (@device lacks WW_CAP_FOREIGN, or cannot reach the GPU of the memory;
  *         WW_IMPORT_OWN_MAPPING); WW_ERR_NO_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_handle_open(ww_device *device, const struct ww_memory_handle *handle,
@@ -314,12 +317,12 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  * cuMemUnmap(). Streams of the host device keep what they still use.
  *
  * For host memory, and for memory opened by a legacy handle, the driver waits for every stream of
- * the process, so the last unref waits too, as cudaIpcCloseMemHandle() does. There is one
+ * the process. So the last unref waits, too, as cudaIpcCloseMemHandle() does. There is one
  * exception: while a stream waits for a timeline, or has yet to signal one, the unref does not
- * wait. Up to 64 such memories then stay mapped, with their bytes, until a later call finds that no
- * stream does so any more: an unref of such a memory, of a timeline, an event, a barrier or a pool,
- * or of a stream that waited, or an import by a legacy handle. If they were made in a context of
- * the caller, it must last until then.
+ * wait. Up to 64 such memories then stay mapped, with their bytes. A later call unmaps them when no
+ * stream waits or has yet to signal. Such a call is an unref of such a memory, of a timeline, an
+ * event, a barrier, a pool or a stream that waited, or an import by a legacy handle. If the
+ * memories were made in a context of the caller, this context must last until then.
  *
  * Return: NULL.
  */
@@ -327,25 +330,25 @@ WW_API ww_memory *ww_memory_unref(ww_memory *memory);
 
 /**
  * ww_memory_retire() - release a reference when the device has done its work
- * @memory:  one reference is consumed; NULL: only ends references that were given before
+ * @memory:  one reference is consumed; NULL: the call only ends references of earlier calls
  *
- * For memory whose address other libraries have given to streams of their own. On a GPU the
- * reference is released when all work has run that this process has given to the device's primary
- * context until now. Contexts that the program created are not waited for; nor are streams of the
- * host device, which keep what they use: there this is ww_memory_unref(). The reference ends in a
- * later call: of this function, ww_memory_create(), ww_pool_alloc(), ww_pool_trim() or
- * ww_pool_info_get(). If a stream waits for what does not come, it stays.
+ * Use this call for memory whose address other libraries have passed to their own streams. On a GPU
+ * the reference is released when all work has run that this process has given to the device's
+ * primary context until now. The call does not wait for contexts that the program created. On the
+ * host device it is the same as ww_memory_unref(), because streams there keep the memory that they
+ * use. The reference ends in a later call of this function, ww_memory_create(), ww_pool_alloc(),
+ * ww_pool_trim() or ww_pool_info_get(). If a stream waits for ever, the reference stays.
  *
- * May block: with a driver older than CUDA 12.5, until that work has run; such a reference stays
- * while a stream is known to wait for a timeline.
- * While a stream of the context is captured into a graph, the driver makes the capture invalid.
+ * May block: with a driver older than CUDA 12.5, until that work has run. With such a driver the
+ * reference stays while a stream is known to wait for a timeline. While a stream of the context is
+ * captured into a graph, the driver makes the capture invalid.
  *
  * Return: NULL.
  */
 WW_API ww_memory *ww_memory_retire(ww_memory *memory);
 
 /**
- * ww_memory_pointer() - where the device finds the memory
+ * ww_memory_pointer() - the address of the memory on its device
  *
  * Return: an address for kernels, copies and fills on the memory's device, valid as long as the
  *         memory; on the host device an ordinary pointer. NULL if a child made by fork()
@@ -354,7 +357,7 @@ WW_API ww_memory *ww_memory_retire(ww_memory *memory);
 WW_API void *ww_memory_pointer(ww_memory *memory);
 
 /**
- * ww_memory_host_pointer() - where the CPU finds the memory
+ * ww_memory_host_pointer() - the address of the memory for the CPU
  *
  * Return: an ordinary pointer, valid as long as the memory; NULL when the CPU cannot reach it (vmm
  *         memory of a GPU), or a child made by fork() cannot use it.
@@ -370,20 +373,20 @@ WW_API void *ww_memory_host_pointer(ww_memory *memory);
  * @timeout_ns:  how long to wait until the copy can begin; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * When it returns, every process and every device that maps the memory sees the bytes. It waits for
- * no work that any stream was given before: not for that of the default stream either. So the
- * caller makes sure that no such work still uses these bytes.
+ * When the call returns, every process and every device that maps the memory can read the bytes.
+ * The call does not wait for earlier work of any stream, not even of the default stream. So the
+ * caller must make sure that no such work still uses these bytes.
  *
  * Memory that the CPU reaches (ww_memory_host_pointer()) is written by the calling thread at once.
- * For other memory the GPU copies, in the current context if it is one of the memory's device, else
- * in the device's primary one. It does one such copy at a time, and further calls wait until the
- * ones before them have ended: that wait ends by @timeout_ns and @cancel. A copy that has begun is
- * waited for, since it uses @source.
+ * For other memory the GPU copies, in the current context if it belongs to the memory's device,
+ * else in the device's primary context. The GPU does one such copy at a time, and further calls
+ * wait until the calls before them have ended. @timeout_ns and @cancel limit this wait. When a copy
+ * has begun, the call waits for its end, because it uses @source.
  *
- * Streams of a process share the hardware queues of a GPU, 8 of them unless
- * CUDA_DEVICE_MAX_CONNECTIONS says otherwise. While as many streams wait for signals that no
- * process has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory
- * waits until one of them continues (measured with driver 580). Reads do not.
+ * Streams of a process share the hardware queues of a GPU, by default 8
+ * (CUDA_DEVICE_MAX_CONNECTIONS). While as many streams as queues wait for signals that no process
+ * has submitted (WW_WAIT_UNSUBMITTED), a write of less than 32 KiB into a GPU's memory waits until
+ * one of them continues (measured with driver 580). Reads do not.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_ACCESS (mapped for
  *         reading only); WW_ERR_INVALID (the span leaves the memory); WW_ERR_OVERFLOW;
@@ -402,10 +405,10 @@ WW_API ww_status ww_memory_write(ww_memory *memory, uint64_t offset, const void 
  * @timeout_ns:   as for ww_memory_write()
  * @cancel:       borrowed; may be NULL: cancel.h
  *
- * When it returns, @destination has the bytes. It waits for no stream's work: the caller must have
- * waited for the work that writes the bytes, for example with ww_timeline_wait(). If another
- * process writes them meanwhile, old and new bytes may be mixed. All else is as for
- * ww_memory_write().
+ * When the call returns, @destination has the bytes. The call does not wait for work of streams:
+ * the caller must have waited for the work that writes the bytes, for example with
+ * ww_timeline_wait(). If another process writes the bytes meanwhile, old and new bytes may be
+ * mixed. Everything else is as for ww_memory_write().
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was copied); WW_ERR_INVALID (the span leaves
  *         the memory); WW_ERR_OVERFLOW; WW_ERR_DEVICE_MEMORY; WW_ERR_DEVICE; WW_ERR_FORKED.
@@ -415,18 +418,17 @@ WW_API ww_status ww_memory_read(ww_memory *memory, uint64_t offset, void *destin
 
 /**
  * ww_memory_find() - the memory that contains an address
- * @pointer:     an address of a device or of the CPU; nothing is read there
+ * @pointer:     an address of a device or of the CPU; the call reads nothing there
  * @out_memory:  the caller's, a reference; NULL on failure
  * @out_offset:  bytes from the start of that memory to @pointer; may be NULL
  *
  * Finds memories that this process has created, imported, wrapped or allocated from a pool
  * (pool.h). It does not find a wrapped memory whose allocation was freed. If several memories
- * contain the address, it finds the smallest: a part that was wrapped or imported, not the memory
- * that it is a part of. Of a pool it finds slices, and nothing between them.
+ * contain the address, it finds the smallest: a part that was wrapped or imported, not the whole
+ * memory. In a pool it finds only slices.
  *
  * Cost: a search in the table of all mappings; for a slice, also a walk over the slices of the
- * pools; for wrapped memory, a walk over the allocations that are wrapped, and one question to the
- * driver.
+ * pools; for wrapped memory, a walk over the wrapped allocations, and one call of the driver.
  *
  * May block: while another thread's allocation in a pool makes room.
  *
@@ -446,36 +448,39 @@ WW_API ww_status ww_memory_find(const void *pointer, ww_memory **out_memory, uin
 WW_API ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info);
 
 /**
- * ww_memory_export_fd() - name this memory by a descriptor, so that another process can import it
+ * ww_memory_export_fd() - a descriptor and a description by which another process can import a
+ * memory
  * @memory:           borrowed
- * @access:           the most an importer gets: at most what this mapping has
+ * @access:           the most access that an importer gets; not more than this mapping has
  * @out_fd:           the caller's, close-on-exec, keeps the memory alive; -1 on failure
- * @out_description:  filled on success; must travel beside the descriptor
+ * @out_description:  filled on success; must be sent together with the descriptor
  *
- * The first export of a GPU's memory asks the driver (50 to 600 us); later ones duplicate.
+ * The first export of a GPU's memory asks the driver (50 to 600 us); later exports duplicate the
+ * descriptor.
  *
  * Return: WW_OK; WW_ERR_ACCESS (write, of a read-only mapping); WW_ERR_INVALID; WW_ERR_UNSUPPORTED
- *         (device without WW_CAP_EXPORT; a read-only export of host memory without /proc, or of one
- *         that another user made and exported for writing); WW_ERR_LIMIT; WW_ERR_DEVICE;
- *         WW_ERR_SYSTEM; WW_ERR_FORKED.
+ *         (device without WW_CAP_EXPORT; a read-only export of host memory without /proc, or of
+ *         host memory that another user made and exported for writing); WW_ERR_LIMIT;
+ *         WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_export_fd(ww_memory *memory, uint32_t access, int *out_fd,
 	struct ww_memory_description *out_description);
 
 /**
  * ww_memory_import_fd() - map memory that another process, or this one, exported
- * @device:       borrowed; the device that is to reach the memory, which need not be its home
+ * @device:       borrowed; the device that shall reach the memory; another device may hold the
+ *                bytes
  * @fd:           borrowed; it stays open
- * @description:  borrowed; what ww_memory_export_fd() wrote. An attacker may have changed it
+ * @description:  borrowed; as ww_memory_export_fd() filled it. An attacker may have changed it
  * @params:       borrowed; NULL: for reading
  * @out_memory:   the caller's; NULL on failure. Exactly the span that was exported
  *
  * Return: WW_OK; WW_ERR_PROTOCOL (not a description, or damaged); WW_ERR_VERSION; WW_ERR_ACCESS
- *         (write, but exported for reading); WW_ERR_DESCRIPTOR (@fd is not open, or is no memory);
- *         WW_ERR_MISMATCH (the memory has not the size described); WW_ERR_UNSUPPORTED (this device
- *         cannot reach it, or cannot map it as the flags ask; the record says why); WW_ERR_INVALID;
- *         WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_DEVICE_MEMORY; WW_ERR_DEVICE; WW_ERR_SYSTEM;
- *         WW_ERR_FORKED.
+ *         (write, but exported for reading); WW_ERR_DESCRIPTOR (@fd is not open, or is not memory);
+ *         WW_ERR_MISMATCH (the memory does not have the size in the description);
+ *         WW_ERR_UNSUPPORTED (this device cannot reach it, or cannot map it as the flags ask; the
+ *         record says why); WW_ERR_INVALID; WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_DEVICE_MEMORY;
+ *         WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import_fd(ww_device *device, int fd,
 	const struct ww_memory_description *description, const struct ww_import_params *params,
@@ -484,15 +489,15 @@ WW_API ww_status ww_memory_import_fd(ww_device *device, int fd,
 /**
  * ww_memory_send() - send a memory to the process at the other end of a Unix socket
  * @memory:      borrowed; may be released as soon as this returns
- * @access:      the most the receiver gets
+ * @access:      the most access that the receiver gets
  * @socket:      borrowed; a connected AF_UNIX socket of type SOCK_SEQPACKET or SOCK_STREAM (a
  *               datagram socket does not tell when the other process has ended)
  * @timeout_ns:  how long to wait for room in the socket; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * Sends one message of 128 bytes with one descriptor. On a stream socket a timeout or failure after
- * the first byte leaves half a message behind, and the status is WW_ERR_TRUNCATED: close the
- * socket.
+ * The call sends one message of 128 bytes with one descriptor. On a stream socket, a timeout or a
+ * failure after the first byte leaves an incomplete message, and the status is WW_ERR_TRUNCATED:
+ * close the socket.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was sent); WW_ERR_DESCRIPTOR (not a
  *         connected Unix socket of these types); WW_ERR_PEER_LOST (the other end is closed);
@@ -503,7 +508,7 @@ WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket, 
 
 /**
  * ww_memory_receive() - receive a memory that the other end sent, and map it
- * @device:      borrowed; the device that is to reach the memory
+ * @device:      borrowed; the device that shall reach the memory
  * @socket:      borrowed; as for ww_memory_send()
  * @params:      borrowed; NULL: for reading
  * @timeout_ns:  how long to wait for the message; 0: not at all; WW_FOREVER
@@ -511,16 +516,16 @@ WW_API ww_status ww_memory_send(ww_memory *memory, uint32_t access, int socket, 
  * @out_memory:  the caller's; NULL on failure. Exactly the span that was sent
  *
  * If a message is refused, it has been read, and every descriptor that came with it is closed. On a
- * stream socket the position of the next message is then unknown: close the socket. To close a file
- * of some kinds may hang (FUSE, NFS). Such a file is closed by a thread of its own, which ends
- * after that. While 64 such threads hang, the process accepts no more of these files: WW_ERR_LIMIT.
- * If the process ends while one hangs, the kernel keeps it until the file's server answers.
+ * stream socket the position of the next message is then unknown: close the socket. Closing a file
+ * of some kinds may hang (FUSE, NFS). A separate thread closes such a file, and then ends. While 64
+ * such threads hang, the process accepts no more of these files: WW_ERR_LIMIT. If the process ends
+ * while a thread hangs, the kernel keeps the process until the file's server answers.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was read); WW_ERR_PEER_LOST (the other end
  *         closed the socket without a message); WW_ERR_TRUNCATED (it closed the socket inside a
  *         message); WW_ERR_PROTOCOL (not a message of ww_memory_send(), or not exactly one
- *         descriptor with it); WW_ERR_DESCRIPTOR (@socket is no connected Unix socket of these
- *         types, or the descriptor is no memory); as ww_memory_import_fd().
+ *         descriptor with it); WW_ERR_DESCRIPTOR (@socket is not a connected Unix socket of these
+ *         types, or the descriptor is not memory); as ww_memory_import_fd().
  */
 WW_API ww_status ww_memory_receive(ww_device *device, int socket,
 	const struct ww_import_params *params, uint64_t timeout_ns, ww_cancel *cancel,

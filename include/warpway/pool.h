@@ -5,19 +5,21 @@
  * A pool is device memory in large chunks. One process, the pool's owner, allocates slices from it.
  * A slice is a memory (ww_memory) like any other: it has a pointer, ww_memory_export() makes tokens
  * of it, ww_memory_import() imports it, ww_memory_unref() releases it. The difference is the cost.
- * A process that imports the first slice of a chunk asks the broker and maps the chunk. After that,
- * to allocate, export, import or release a slice takes a few stores into shared memory, and no
- * system call or message.
+ * When a process imports the first slice of a chunk, it asks the broker and maps the chunk. After
+ * that, allocating, exporting, importing or releasing a slice takes a few stores into shared
+ * memory, and no system call or message.
  *
  *   owner:   alloc ──> use ──export──> token - - - - - -> import ──> use ──> unref   :importer
  *              ^         │                                                     │
  *              │     release(stream), unref                          its mark is cleared
  *              └───── the bytes are allocated again when no process uses them ─┘
  *
- * Each process that imports a slice marks it as used, in a page that it alone writes and that the
- * owner reads. The owner allocates the bytes of a slice again when all of this holds:
+ * Each process that imports a slice marks it as used, in a page that only this process writes and
+ * that the owner reads. The owner allocates the bytes of a slice again when all these conditions
+ * are true:
  *
- *   - The owner has released the slice. If it released the slice on a stream, that work has run.
+ *   - The owner has released the slice. If it released the slice on a stream, the work of that
+ *     stream has run.
  *   - No token of the slice is in flight: the escrow of each has ended.
  *   - No process marks it.
  *
@@ -28,18 +30,18 @@
  *     report it (before Linux 6.5, for a process in another container than the broker's), the marks
  *     count as long as the pool lives.
  *   - The owner dies. Every process keeps the slices that it has imported, with their bytes. No
- *     more slices are allocated. Deliveries (WW_EXPORT_DELIVERY) that nobody has imported yet can
- *     be imported for ww_export_params.escrow_ns more, by any process: meanwhile the broker keeps
- *     the pool, and the chunks of these slices, at the expense of the owner's user. If none is in
- *     flight, or all were imported by processes that have ended or have let go of the pool, it
- *     keeps nothing. By other tokens, a process that has imported nothing of the pool cannot import
- *     a slice any more. A chunk is freed when its last slice is released. If a process uses no
- *     slice of a chunk, its next import or call about pools unmaps the chunk.
- *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and the slice
- *     is free then. Each export expects one import, or as many as ww_export_params.uses says; when
- *     they have been made the escrow ends early. The time of a delivery (WW_EXPORT_DELIVERY) begins
- *     when the pool ends, which is when the owner dies or releases the pool: until then it lasts
- *     until it is imported or revoked (in_flight.h).
+ *     more slices are allocated. Deliveries (WW_EXPORT_DELIVERY) that were not imported yet can be
+ *     imported for ww_export_params.escrow_ns more, by any process. Meanwhile the broker keeps the
+ *     pool and the chunks of these slices, and charges them to the owner's user. If no delivery is
+ *     in flight, or the processes that imported the deliveries have ended or have released the
+ *     pool, the broker keeps nothing. By other tokens, a process that has imported nothing of the
+ *     pool cannot import a slice any more. A chunk is freed when its last slice is released. If a
+ *     process uses no slice of a chunk, its next import or call about pools unmaps the chunk.
+ *   - No process imports a token. Its escrow ends after ww_export_params.escrow_ns, and then the
+ *     slice is free. Each export expects one import, or as many as ww_export_params.uses says. When
+ *     these imports have been made, the escrow ends early. The time of a delivery
+ *     (WW_EXPORT_DELIVERY) begins only when the pool ends, which is when the owner dies or releases
+ *     the pool. Before that, the delivery lasts until it is imported or revoked (in_flight.h).
  *   - A process never releases its slices. When the pool is full, ww_pool_alloc() fails and the
  *     error record names the process that holds most; ww_pool_holder_get() lists all. Caches that
  *     keep imported memory mapped for later use, such as the registration caches of MPI and UCX,
@@ -52,9 +54,9 @@
  *   - When the owner has released a slice and none of its tokens is in flight, an import by any
  *     token that the owner made fails with WW_ERR_NOT_FOUND, also while other processes still use
  *     the slice.
- *   - There is one exception: until the owner's next call about the pool, or until the escrow's
- *     time is over, such a token still works in a process that has imported the slice less often
- *     than the exports expected.
+ *   - There is one exception: if a process has imported the slice less often than the exports
+ *     expected, such a token still works in this process until the owner's next call about the
+ *     pool, or until the escrow's time is over.
  *   - A process that imported a slice can export it again, also after the owner has released it.
  *     That token (WW_TOKEN_PASSED) has no escrow: the exporting process keeps the slice until the
  *     other process has imported it. The token works while any process uses the slice, and after
@@ -67,8 +69,8 @@
  * the reference ends at the process's next import or call about pools.
  *
  * Threads: every function may be called from any thread.
- * Fork:    a child can use neither its parent's pools nor slices of them, which the parent may free
- *          at any time, but import a token of a slice: see device.h.
+ * Fork:    a child cannot use its parent's pools or their slices, because the parent may free them
+ *          at any time. It can import a token of a slice: see device.h.
  */
 #ifndef WARPWAY_POOL_H
 #define WARPWAY_POOL_H
@@ -89,15 +91,14 @@ typedef struct ww_pool ww_pool;
 	256 /* bytes: what cuMemAlloc() promises, and the least a slice occupies */
 
 /**
- * struct ww_pool_params - how a pool is to be
+ * struct ww_pool_params - what pool to make
  * @struct_size:  sizeof(struct ww_pool_params)
  * @kind:         WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
  * @bytes_max:    limit for all chunks together, rounded up to the device's granularity; 0: no limit
  *                but the device's
  * @chunk_bytes:  size of a chunk, rounded up to the device's granularity; 0: 64 MiB, or @bytes_max
- *                if that is less. A larger slice gets a chunk of its own. Where @bytes_max or the
- *                device has no room for a chunk of this size, a smaller one is made that the slice
- *                fits in
+ *                if that is less. A larger slice gets a separate chunk. If @bytes_max or the device
+ *                has no room for a chunk of this size, a smaller chunk for the slice is made
  * @slices_max:   most slices at one time, rounded up to a power of two, at most WW_POOL_SLICES_MAX;
  *                0: 65536. Each costs 40 bytes of host memory, and 32 in every process that imports
  * @reserved:     0
@@ -115,11 +116,11 @@ struct ww_pool_params {
 
 /**
  * ww_pool_create() - make a pool; this process is its owner
- * @device:    borrowed; where its memory is to be. The pool keeps it open
+ * @device:    borrowed; the device of its memory. The pool keeps it open
  * @params:    borrowed; NULL: all zero
  * @out_pool:  the caller's; NULL on failure
  *
- * Takes no device memory yet, and needs no broker until a slice is exported.
+ * The call takes no device memory yet. The pool needs no broker until a slice is exported.
  *
  * Return: WW_OK; WW_ERR_INVALID (kind, flags, slices_max, chunk_bytes above bytes_max);
  *         WW_ERR_OVERFLOW; WW_ERR_UNSUPPORTED (the device has no memory of that kind, or cannot
@@ -151,17 +152,17 @@ WW_API ww_pool *ww_pool_unref(ww_pool *pool);
  * @bytes:       > 0; rounded up to WW_POOL_ALIGNMENT
  * @alignment:   bytes, of the slice's place in its chunk; a power of two, at most the chunk's size;
  *               0: WW_POOL_ALIGNMENT
- * @timeout_ns:  how long to wait until slices are free; 0: only use what is free now; WW_FOREVER
+ * @timeout_ns:  how long to wait until slices are free; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_memory:  the caller's; NULL on failure. Its bytes are not cleared
  *
  * Waiting:
- *   - Calls are served in the order in which they were made. A call for which no free piece is
- *     large enough does not delay the later ones.
- *   - When another thread of this process releases a slice, the waiting call sees it at once. When
- *     another process or a stream releases one, or a holder ends, the call sees it after at most an
- *     eighth of the time that it has waited, and at most 2 ms. For each 256 slices that wait to be
- *     freed, this takes as long again.
+ *   - Calls are served in the order in which they were made. If no free piece is large enough for a
+ *     call, it does not delay later calls.
+ *   - When another thread of this process releases a slice, the waiting call notices it at once.
+ *     When another process or a stream releases a slice, or a holder ends, the call notices it
+ *     after at most an eighth of the time that it has waited, and at most 2 ms. For each 256 slices
+ *     that wait to be freed, this takes as long again.
  *   - If nothing can be freed, because this process has no slice and none waits, the call fails at
  *     once, as with 0.
  *   - Some slices are not freed during the wait: slices that only the caller could release; slices
@@ -170,19 +171,19 @@ WW_API ww_pool *ww_pool_unref(ww_pool *pool);
  *     know yet.
  *
  * May block: for @timeout_ns, and while a new chunk is made. If processes have joined the pool and
- * the broker does not answer, it also waits for the broker: with @timeout_ns 0 once for the
- * broker's limit on time, else for 100 ms. Other calls for the same pool wait meanwhile, also
- * ww_memory_unref() of its slices. After that a call about the pool asks the broker at most once a
- * second, for 100 ms; only an export asks each time, for the broker's limit. So a call with a limit
- * returns at most a few times 100 ms after it.
+ * the broker does not answer, the call also waits for the broker: once for the broker's time limit
+ * if @timeout_ns is 0, else for 100 ms. Meanwhile other calls for the same pool wait, also
+ * ww_memory_unref() of its slices. After that, a call about the pool asks the broker at most once a
+ * second, for 100 ms. Only an export asks each time, for the broker's time limit. So a call with a
+ * limit returns at most a few times 100 ms after its limit.
  *
  * Return: WW_OK; WW_TIMED_OUT (no room in time; a call with 0 says why); WW_CANCELLED;
  *         WW_ERR_INVALID (no bytes, no such alignment); WW_ERR_OVERFLOW; WW_ERR_LIMIT (the pool has
- *         bytes_max or slices_max in use. The record says how much is used here, waits for a
- *         stream, is in flight, and which process holds most; or that there is room, but in no
- *         piece as large as that; or that it is more than the pool can ever have);
- *         WW_ERR_DEVICE_MEMORY, WW_ERR_NO_MEMORY (there is no more for a new chunk); WW_ERR_DEVICE;
- *         WW_ERR_SYSTEM; WW_ERR_ACCESS (the pool is another process's); WW_ERR_FORKED.
+ *         bytes_max or slices_max in use. The record says how much is used here, waits for a stream
+ *         or is in flight, and which process holds most; or that there is room, but no free piece
+ *         is large enough; or that the pool can never have so much); WW_ERR_DEVICE_MEMORY,
+ *         WW_ERR_NO_MEMORY (no memory for a new chunk); WW_ERR_DEVICE; WW_ERR_SYSTEM; WW_ERR_ACCESS
+ *         (the pool is another process's); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	uint64_t timeout_ns, ww_cancel *cancel, ww_memory **out_memory);
@@ -192,9 +193,9 @@ WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment
  * @slice:   one reference is consumed, on success; allocated from a pool here, or imported
  * @stream:  borrowed; of a device with WW_CAP_STREAM_VALUE
  *
- * ww_memory_unref() takes effect at once; this call takes effect when the work that was enqueued on
- * @stream so far has run, so the slice may still be in use by it. A stream that fails, or is lost,
- * keeps its slices as long as this process lives.
+ * ww_memory_unref() takes effect at once. This call takes effect when the work that was enqueued on
+ * @stream so far has run, so that work may still use the slice. If a stream fails or is lost, its
+ * slices stay as long as this process lives.
  *
  * Return: WW_OK; WW_ERR_INVALID (not a slice of a pool); WW_ERR_UNSUPPORTED (the stream's device
  *         lacks the capability); WW_ERR_LIMIT (as many slices as the pool can have wait for
@@ -204,20 +205,20 @@ WW_API ww_status ww_pool_alloc(ww_pool *pool, uint64_t bytes, uint64_t alignment
 WW_API ww_status ww_pool_release(ww_memory *slice, ww_stream *stream);
 
 /**
- * ww_pool_export() - a token by which other processes get to know a pool
+ * ww_pool_export() - a token by which other processes can join a pool before its first slice
  * @pool:       borrowed; of this process, or imported
  * @broker:     borrowed; NULL: the pool's own, or the default broker
- * @params:     borrowed; NULL: all zero. offset, bytes and array are 0. access is the most that
- *              slices can be imported with by what the token tells
+ * @params:     borrowed; NULL: all zero. offset, bytes and array are 0. access is the most access
+ *              that slices can then be imported with
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
- * No process needs it, since each token of a slice names the pool too. With it, the first slice
- * costs a process no more than the later ones. The token opens the pool only while the pool's
- * owner has it.
+ * No process needs this token, because each token of a slice also names the pool. If a process
+ * imports it, the first slice costs the process no more than later ones. The token opens the pool
+ * only while the pool's owner has the pool.
  *
- * May block: for round trips to the broker, of which there are more for chunks that no process has
- * seen yet.
+ * May block: for round trips to the broker; there are more of them for chunks that no process has
+ * mapped yet.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_STATE (the pool is in another broker); as
  *         ww_memory_export().
@@ -226,24 +227,24 @@ WW_API ww_status ww_pool_export(ww_pool *pool, ww_broker *broker,
 	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_pool_import() - get to know a pool of another process
- * @device:    borrowed; maps the chunks of the pool's present slices for it, as far as the broker
- *             grants them and there is room; NULL: each chunk is mapped with its first slice
- * @broker:    borrowed; NULL: that of WARPWAY_BROKER, else the one that the token names
+ * ww_pool_import() - join a pool of another process
+ * @device:    borrowed; the chunks of the pool's present slices are mapped for it, as far as the
+ *             broker grants them and there is room; NULL: each chunk is mapped with its first slice
+ * @broker:    borrowed; NULL: the broker of WARPWAY_BROKER, else the broker that the token names
  * @token:     borrowed; made by ww_pool_export()
  * @cancel:    borrowed; may be NULL: cancel.h
  * @out_pool:  the caller's; NULL on failure
  *
- * This process can hand the pool to others by ww_pool_export() and release it; calls that only the
- * owner can make return WW_ERR_ACCESS. Slices come by tokens of their own; to import one of a
- * chunk that is mapped needs no broker. This process keeps what it has mapped of the pool as long
- * as it has a reference of the pool or of a slice, or the owner has the pool. In the owner's own
- * process the pool is the one that was exported.
+ * This process can send the pool to other processes by ww_pool_export(), and release it. Calls that
+ * only the owner can make return WW_ERR_ACCESS. Slices have separate tokens. If the chunk of a
+ * slice is mapped, its import needs no broker. This process keeps its mappings of the pool as long
+ * as it has a reference of the pool or of a slice, or the owner has the pool. In the owner's
+ * process, the call returns the pool that was exported.
  *
  * May block: for round trips to the broker, and while memory is mapped.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (the token names something else); WW_ERR_NOT_FOUND (the pool is
- *         gone); as ww_memory_import().
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (the token names something else); WW_ERR_NOT_FOUND (the pool
+ *         has ended); as ww_memory_import().
  */
 WW_API ww_status ww_pool_import(ww_device *device, ww_broker *broker, const struct ww_token *token,
 	ww_cancel *cancel, ww_pool **out_pool);
@@ -252,17 +253,17 @@ WW_API ww_status ww_pool_import(ww_device *device, ww_broker *broker, const stru
  * ww_pool_trim() - free chunks that contain no slice
  * @pool:        borrowed
  * @keep_bytes:  this many bytes of the pool are kept, if it has them
- * @out_bytes:   how many were freed; may be NULL
+ * @out_bytes:   how many bytes were freed; may be NULL
  *
  * Other processes unmap such a chunk at their next import of a slice, or when they release their
- * last one.
+ * last slice.
  *
  * Return: WW_OK; WW_ERR_ACCESS (imported); WW_ERR_FORKED.
  */
 WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes);
 
 /**
- * struct ww_pool_info - how a pool is
+ * struct ww_pool_info - the state of a pool
  * @struct_size:       set by the caller to sizeof(struct ww_pool_info)
  * @kind:              WW_MEMORY_... of its chunks
  * @bytes_max:         the limit; UINT64_MAX: none
@@ -273,14 +274,14 @@ WW_API ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_
  *                     another process still uses
  * @bytes_free:        reserved and free
  * @bytes_largest:     of the largest slice that fits without a new chunk
- * @bytes_peak:        most that was ever used and waiting together
- * @allocations:       that ever succeeded
+ * @bytes_peak:        the largest sum of used and waiting bytes so far
+ * @allocations:       number of successful allocations so far
  * @chunk_count:       chunks
  * @slice_count:       slices that this process has
  * @waiting_count:     slices that wait
  * @slices_max:        the limit
  * @holder_count:      other processes that have imported slices and have not ended
- * @is_imported:       1: a pool of another process; all but kind and slices_max is 0
+ * @is_imported:       1: a pool of another process; all fields but kind and slices_max are 0
  */
 struct ww_pool_info {
 	uint32_t struct_size;
@@ -307,8 +308,8 @@ struct ww_pool_info {
  * @pool:  borrowed
  * @info:  the caller's, with struct_size set; filled on success
  *
- * First frees the slices that no process uses any more. May block: for round trips to the broker,
- * if processes have joined the pool.
+ * The call first frees the slices that no process uses any more. May block: for round trips to the
+ * broker, if processes have joined the pool.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
@@ -317,14 +318,14 @@ WW_API ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info);
 /**
  * struct ww_pool_holder_info - a process that has imported slices of a pool
  * @struct_size:  set by the caller to sizeof(struct ww_pool_holder_info)
- * @pid:          in the process's own pid namespace; to be shown, not to be used
- * @uid:          its user, as it says
- * @slice_count:  slices it marks
- * @slice_bytes:  of these
+ * @pid:          in the process's own pid namespace; use it only to display it
+ * @uid:          its user, as the process says
+ * @slice_count:  number of slices that it marks
+ * @slice_bytes:  bytes of these slices
  * @is_lost:      1: it has ended, or lost its broker; its marks count until the kernel reports its
  *                end
  * @reserved:     0
- * @program:      as it calls itself
+ * @program:      its name, as the process says
  */
 struct ww_pool_holder_info {
 	uint32_t struct_size;
@@ -343,7 +344,7 @@ struct ww_pool_holder_info {
  * @index:  0, 1, ... until WW_END
  * @info:   the caller's, with struct_size set; filled on success
  *
- * Processes come and go between two calls.
+ * Processes may join and leave between two calls.
  *
  * Return: WW_OK; WW_END (there is none of that index); WW_ERR_ACCESS (imported); WW_ERR_INVALID
  * (struct_size is not set); WW_ERR_FORKED.

@@ -288,7 +288,7 @@ struct ww_work_frame {
  * ww_work_queue_acquire() - get a slot to write a frame into
  * @queue:       borrowed; of a producer
  * @stream:      borrowed; of the device that will write; NULL: the CPU may write when this returns
- * @timeout_ns:  how long to wait for a slot; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait for a slot; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
@@ -333,7 +333,7 @@ WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_wor
  * @queue:       borrowed; of a consumer, of any or of failed frames
  * @stream:      borrowed; of the device that will read: its further work waits until the frame is
  *               complete; NULL: the frame is complete when this returns
- * @timeout_ns:  how long to wait for a frame; 0: only look; WW_FOREVER
+ * @timeout_ns:  how long to wait for a frame; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
