@@ -3,9 +3,9 @@
  * warpway/array.h - how an array lies in a memory
  *
  * A struct ww_array says what the bytes of a memory mean: the type of an element, the shape, and
- * for each dimension the distance in bytes between neighbours. It owns nothing and has no pointers,
- * so it can be sent to other processes with a memory (put and get, tokens), and any library of
- * arrays can use it.
+ * for each dimension the distance in bytes between neighbours. The struct owns nothing and has no
+ * pointers. So it can be sent to other processes with a memory (put and get, tokens), and any array
+ * library can use it.
  *
  *   element [i, j, ...] is at  start of the memory + offset + i * strides[0] + j * strides[1] + ...
  *
@@ -13,10 +13,10 @@
  * negative or zero as long as every element lies inside the memory.
  *
  * A view is another ww_array over the same bytes: a slice, a transpose, another shape. The
- * functions that make views only compute: they read, move and copy no byte of the memory, and use
- * no device. Each takes an array and fills @out_view, which may be the same struct, and which is
- * unchanged on failure. If an array is inside a memory, each view of it is, too. If a view would
- * need a copy, the call fails.
+ * functions that make views only compute numbers: they do not read, move or copy bytes of the
+ * memory, and use no device. Each of them takes an array and fills @out_view, which may be the same
+ * struct. On failure, @out_view does not change. If an array is inside a memory, each view of it
+ * is, too. If a view would need a copy, the call fails.
  *
  * Every argument may come from an untrusted process, so each product and each sum is checked.
  *
@@ -40,7 +40,7 @@ enum {
 	WW_DTYPE_INT = 0,
 	WW_DTYPE_UINT = 1,
 	WW_DTYPE_FLOAT = 2,
-	WW_DTYPE_OPAQUE = 3, /* bits bits without a meaning known here */
+	WW_DTYPE_OPAQUE = 3, /* bits whose meaning the library does not know */
 	WW_DTYPE_BFLOAT = 4,
 	WW_DTYPE_COMPLEX = 5, /* bits counts both parts */
 	WW_DTYPE_BOOL = 6,    /* of 8 bits */
@@ -61,7 +61,7 @@ enum {
  * struct ww_dtype - the type of an element
  * @code:   WW_DTYPE_...
  * @bits:   of one lane
- * @lanes:  lanes of one element; 1 but for vector types and for types of less than a byte
+ * @lanes:  lanes of one element; 1, except for vector types and for types of less than a byte
  *
  * An element fills whole bytes: @bits times @lanes is a multiple of 8. So a float4 has elements of
  * two lanes, and an array of 100 float4 has 50 elements. The struct has the layout of DLPack's
@@ -88,8 +88,8 @@ struct ww_dtype {
  * @ndim:         dimensions, 0 (one element) to WW_ARRAY_DIMS
  * @reserved:     0
  * @offset:       bytes from the start of the memory to element [0, 0, ...]
- * @shape:        elements in each of the first @ndim dimensions, >= 0; zeros behind
- * @strides:      bytes between neighbours in each of them; zeros behind
+ * @shape:        elements in each of the first @ndim dimensions, >= 0; zeros after them
+ * @strides:      bytes between neighbours in each of them; zeros after them
  */
 struct ww_array {
 	uint32_t struct_size;
@@ -104,8 +104,8 @@ struct ww_array {
 /**
  * ww_dtype_parse() - the type of an element by its name
  * @text:       borrowed; "float32", "uint8", "bool", "complex64", "bfloat16", "float8_e4m3fn",
- *              "opaque16" (the number counts bits), ...: NumPy's, ml_dtypes' and PyTorch's names.
- *              "x4" or "_x4" at the end says 4 lanes
+ *              "opaque16" (the number counts bits), ...: the names of NumPy, ml_dtypes and PyTorch.
+ *              "x4" or "_x4" at the end means 4 lanes
  * @out_dtype:  filled on success
  *
  * Return: WW_OK; WW_ERR_INVALID (no type has this name, or an element of it would not fill whole
@@ -119,23 +119,23 @@ WW_API ww_status ww_dtype_parse(const char *text, struct ww_dtype *out_dtype);
  * @out_text:  filled with the name that ww_dtype_parse() reads, ended by a zero byte; empty on
  *             failure
  *
- * Return: WW_OK; WW_ERR_INVALID (there can be no such type; the record says why).
+ * Return: WW_OK; WW_ERR_INVALID (not a valid type; the record says why).
  */
 WW_API ww_status ww_dtype_name(const struct ww_dtype *dtype, char out_text[WW_DTYPE_NAME_BYTES]);
 
 /**
  * ww_array_set() - describe an array
- * @array:    the caller's, filled on success; nothing need be set before
- * @dtype:    borrowed; WW_DTYPE(WW_DTYPE_FLOAT, 32), or what ww_dtype_parse() filled
+ * @array:    the caller's, filled on success; no field need be set before
+ * @dtype:    borrowed; WW_DTYPE(WW_DTYPE_FLOAT, 32), or as ww_dtype_parse() filled it
  * @ndim:     0 to WW_ARRAY_DIMS
  * @shape:    borrowed; @ndim numbers >= 0; may be NULL when @ndim is 0
- * @strides:  borrowed; @ndim numbers, bytes between neighbours, also 0 and below; NULL: C order
+ * @strides:  borrowed; @ndim numbers, bytes between neighbours, may be 0 or negative; NULL: C order
  *            without gaps
  * @offset:   bytes from the start of the memory to element [0, 0, ...]
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dtype, too many dimensions, a negative one);
- *         WW_ERR_OVERFLOW (sizes or strides too large to compute with). ww_array_check() says
- *         whether it lies inside a memory.
+ *         WW_ERR_OVERFLOW (sizes or strides are too large for the computation). ww_array_check()
+ *         tells whether the array lies inside a memory.
  */
 WW_API ww_status ww_array_set(struct ww_array *array, const struct ww_dtype *dtype, uint32_t ndim,
 	const int64_t *shape, const int64_t *strides, uint64_t offset);
@@ -145,14 +145,14 @@ WW_API ww_status ww_array_set(struct ww_array *array, const struct ww_dtype *dty
  * @array:  borrowed; may come from an untrusted process
  * @bytes:  of the memory
  *
- * Return: WW_OK; WW_ERR_INVALID (not an array that can be; the record says what is wrong);
- *         WW_ERR_OVERFLOW (its shape or strides are too large to compute with);
- *         WW_ERR_MISMATCH (it reaches outside the memory).
+ * Return: WW_OK; WW_ERR_INVALID (not a valid array; the record says why); WW_ERR_OVERFLOW (its
+ *         shape or strides are too large for the computation); WW_ERR_MISMATCH (it reaches outside
+ *         the memory).
  */
 WW_API ww_status ww_array_check(const struct ww_array *array, uint64_t bytes);
 
 /**
- * ww_array_bytes() - how many bytes the elements have, gaps not counted
+ * ww_array_bytes() - how many bytes the elements have, without gaps
  * @array:      borrowed
  * @out_bytes:  elements times bytes of one element
  *
@@ -176,9 +176,9 @@ WW_API ww_status ww_array_span(const struct ww_array *array, uint64_t *out_first
  * ww_array_is_contiguous() - whether the elements lie in C order without gaps
  * @array:  borrowed
  *
- * An array without elements, or with one, is.
+ * An array without elements, or with one element, is contiguous.
  *
- * Return: 1 if so, else 0; 0 for what is no array.
+ * Return: 1 if it is contiguous; 0 if it is not, or if @array is not a valid array.
  */
 WW_API int32_t ww_array_is_contiguous(const struct ww_array *array);
 
@@ -186,14 +186,14 @@ WW_API int32_t ww_array_is_contiguous(const struct ww_array *array);
  * ww_array_is_fortran() - whether the elements lie in Fortran order without gaps
  * @array:  borrowed
  *
- * Fortran order: the first index runs fastest. An array with one dimension, one element or none
- * that is contiguous is so in both orders.
+ * Fortran order: the first index runs fastest. If a contiguous array has one dimension, one element
+ * or no element, it is contiguous in both orders.
  *
- * Return: 1 if so, else 0; 0 for what is no array.
+ * Return: 1 if it is contiguous; 0 if it is not, or if @array is not a valid array.
  */
 WW_API int32_t ww_array_is_fortran(const struct ww_array *array);
 
-/* What ww_array_overlap() and ww_array_self_overlap() answer. */
+/* Results of ww_array_overlap() and ww_array_self_overlap(). */
 enum {
 	WW_OVERLAP_NONE = 0, /* they share no byte */
 	WW_OVERLAP_SOME = 1, /* they share at least one byte */
@@ -207,9 +207,9 @@ enum {
  * @out_overlap:  WW_OVERLAP_...
  *
  * Three cheap rules decide, and every other case is WW_OVERLAP_MAY:
- *   - Arrays whose spans do not meet share no byte, nor do arrays without elements.
- *   - If the elements of the two arrays do not meet modulo the common divisor of all strides, the
- *     arrays share no byte. An example is the even and the odd columns of a matrix.
+ *   - If the spans of the arrays do not overlap, or one array has no elements, they share no byte.
+ *   - If the elements of the two arrays do not overlap modulo the common divisor of all strides,
+ *     the arrays share no byte. An example is the even and the odd columns of a matrix.
  *   - An array without gaps shares a byte with every array that begins or ends inside it.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH (one reaches before the start of the memory);
@@ -223,10 +223,10 @@ WW_API ww_status ww_array_overlap(const struct ww_array *array, const struct ww_
  * @array:        borrowed
  * @out_overlap:  WW_OVERLAP_...; code that writes all elements in parallel needs WW_OVERLAP_NONE
  *
- * If a stride is shorter than an element, as in broadcasts, they do. If each stride, sorted from
- * the smallest on, is at least as large as the span of the dimensions before it, they do not. This
- * is so for every view by slices, indices, permutations and reshapes of an array without gaps.
- * Every other case is WW_OVERLAP_MAY.
+ * If a stride is shorter than an element, as in broadcasts, two elements share a byte. If the
+ * strides are sorted from the smallest on, and each of them is at least as large as the span of the
+ * dimensions before it, no two elements share a byte. This is true for every view by slices,
+ * indices, permutations and reshapes of an array without gaps. Every other case is WW_OVERLAP_MAY.
  *
  * Return: WW_OK; WW_ERR_INVALID; WW_ERR_MISMATCH; WW_ERR_OVERFLOW, as ww_array_overlap().
  */
@@ -240,12 +240,13 @@ WW_API ww_status ww_array_self_overlap(const struct ww_array *array, uint32_t *o
  * @array:     borrowed
  * @dim:       which dimension, from 0 on
  * @start:     first index; negative ones count from the end; or WW_SLICE_NONE
- * @stop:      the index that is not taken any more; likewise
+ * @stop:      the first index that is not taken; negative ones count from the end; or WW_SLICE_NONE
  * @step:      not 0; negative ones go backwards; WW_SLICE_NONE: 1
  * @out_view:  filled on success; may be @array
  *
- * Exactly as in Python: indices outside the dimension are left out, a slice without indices makes a
- * dimension of 0 elements, and (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses.
+ * The rules are exactly those of Python: indices outside the dimension are left out, a slice
+ * without indices makes a dimension of 0 elements, and (WW_SLICE_NONE, WW_SLICE_NONE, -1) reverses
+ * the dimension.
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dimension, a step of 0); as ww_array_span().
  */
@@ -267,8 +268,8 @@ WW_API ww_status ww_array_index(const struct ww_array *array, uint32_t dim, int6
 /**
  * ww_array_permute() - the view with its dimensions in another order
  * @array:     borrowed
- * @order:     borrowed; for each dimension of the view which one of @array it is, each once; NULL:
- *             the other way round, which transposes
+ * @order:     borrowed; for each dimension of the view, the number of the dimension of @array, each
+ *             once; NULL: the reverse order, which transposes
  * @out_view:  filled on success; may be @array
  *
  * Return: WW_OK; WW_ERR_INVALID (@order is not an order of the dimensions); as ww_array_span().
@@ -280,12 +281,12 @@ WW_API ww_status ww_array_permute(const struct ww_array *array, const uint32_t *
  * ww_array_broadcast() - the view in which an array is repeated until it has a shape
  * @array:     borrowed
  * @ndim:      at least that of @array, at most WW_ARRAY_DIMS
- * @shape:     borrowed; its last dimensions are those of @array, or @array has 1 there; those
- *             before are new
- * @out_view:  filled on success; strides of 0 where it repeats; may be @array
+ * @shape:     borrowed; its last dimensions equal those of @array, unless @array has 1 there; the
+ *             dimensions before are new
+ * @out_view:  filled on success; repeated dimensions have stride 0; may be @array
  *
- * Return: WW_OK; WW_ERR_INVALID (the shapes do not go together); WW_ERR_OVERFLOW (more bytes than
- *         63 bits hold, repeated ones counted); as ww_array_span().
+ * Return: WW_OK; WW_ERR_INVALID (the shapes do not match); WW_ERR_OVERFLOW (more than 2^63 - 1
+ *         bytes, including repeated ones); as ww_array_span().
  */
 WW_API ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim,
 	const int64_t *shape, struct ww_array *out_view);
@@ -294,7 +295,7 @@ WW_API ww_status ww_array_broadcast(const struct ww_array *array, uint32_t ndim,
  * ww_array_reshape() - the view of the same elements, in C order, in another shape
  * @array:     borrowed
  * @ndim:      0 to WW_ARRAY_DIMS
- * @shape:     borrowed; one number may be -1: as many as there are elements left for it
+ * @shape:     borrowed; one number may be -1: it is computed from the number of elements
  * @out_view:  filled on success; may be @array
  *
  * Return: WW_OK; WW_ERR_INVALID (another number of elements; two of -1); WW_ERR_OVERFLOW;
@@ -310,9 +311,9 @@ WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, c
  * @dtype:     borrowed
  * @out_view:  filled on success; may be @array
  *
- * If the new elements have another size, the last dimension gets more or fewer of them: it must
+ * If the new elements have another size, the last dimension gets more or fewer elements: it must
  * have no gaps, and its bytes must be a multiple of the new size. The bytes are not converted. The
- * alignment is not checked, though the device that reads may need it.
+ * call does not check the alignment, but the device that reads may need it.
  *
  * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are no multiple; another
  *         size and no dimension); WW_ERR_UNSUPPORTED (there are gaps in the last dimension: copy in
@@ -323,15 +324,15 @@ WW_API ww_status ww_array_reinterpret(const struct ww_array *array, const struct
 
 /**
  * ww_array_handle_open() - map an array that a program shares by a legacy handle
- * @device:      borrowed; the device that is to reach it
- * @handle:      borrowed; a CUipcMemHandle, such as cudaIpcGetMemHandle() fills
+ * @device:      borrowed; the device that shall reach it
+ * @handle:      borrowed; a CUipcMemHandle, as from cudaIpcGetMemHandle()
  * @array:       borrowed; how the array lies in the allocation: its offset counts from the start of
  *               the allocation, whatever pointer in it was given to cudaIpcGetMemHandle()
  * @params:      borrowed; NULL: for reading. As for ww_memory_handle_open()
  * @out_memory:  the caller's; NULL on failure: the whole allocation, in which @array lies
  *
- * Every byte of the array must be inside the allocation, or the call fails: so a wrong shape from
- * the other program cannot give access to other allocations. The type cannot be checked.
+ * If a byte of the array lies outside the allocation, the call fails. So a wrong shape from the
+ * other program cannot give access to other allocations. The call cannot check the type.
  *
  * Return: WW_OK; WW_ERR_MISMATCH (it reaches outside the allocation); WW_ERR_INVALID,
  *         WW_ERR_OVERFLOW (as ww_array_set()); as ww_memory_handle_open().

@@ -1,61 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/broker.h - memory with names and permissions, that survives the processes that made it
+ * warpway/broker.h - memory with names and permissions, which survives its creator
  *
  * The broker is a process, `warpwayd`. It keeps the descriptors of objects and knows which process
  * holds which object. A process puts a memory into it under a name such as "model/layer0/w"; other
- * processes get it by the name or by a token. Owner, group and mode decide who may, as with files.
- * When a process ends, however it ends, the broker releases what it held. The bytes never pass
- * through the broker, and it uses no GPU.
+ * processes get it by the name or by a token. Owner, group and mode decide which processes may, as
+ * for files. When a process ends or is killed, the broker releases all that it held. The bytes
+ * never pass through the broker, and the broker uses no GPU.
  *
  *   put(writing) ──> writing ──publish──> sealed (for reading) or shared (by mode)
  *   put(sealed or shared) ────────────────^            │
  *              creator dies while writing: ended       ├─ get, import ──> held by others
  *                                                      └─ remove, end of life ──> ended
  *
- * Life: an object of life `held` ends with its last holder, one of life `owner` with the process
- * that put it, one of life `kept` when it is removed or its time to live is over. After an object
- * has ended, a process that holds it keeps what it has mapped, and no other process can get it.
+ * Life: an object of life `held` ends with its last holder. An object of life `owner` ends with the
+ * process that put it. An object of life `kept` ends when it is removed or its time to live is
+ * over. After an object has ended, a process that holds it keeps its mapping, and no other process
+ * can get the object.
  *
  * Which broker a call means, in this order:
  *   - The address that is given, in ww_broker_params or by WARPWAY_BROKER in the environment.
- *   - The machine's, /run/warpway/broker.sock, if that exists.
- *   - The user's own, $XDG_RUNTIME_DIR/warpway/broker.sock. Without XDG_RUNTIME_DIR it is in
+ *   - The machine's broker, /run/warpway/broker.sock, if that exists.
+ *   - The user's own broker, $XDG_RUNTIME_DIR/warpway/broker.sock. Without XDG_RUNTIME_DIR it is in
  *     /run/user/UID/warpway/, or else in /tmp/warpway-UID/.
- * The first process that needs the user's own broker starts it: `warpwayd`, a process of its own,
- * found beside the library, then in PATH, or named by WARPWAYD. It ends by itself when no process
- * is connected and nothing is kept. WW_BROKER_NO_START, or WARPWAY_NO_START=1 in the environment,
- * prevents the start.
+ * The first process that needs the user's own broker starts the program `warpwayd` as a separate
+ * process. WARPWAYD names the program; otherwise it is searched for next to the library, then in
+ * PATH. The broker ends by itself when no process is connected and it keeps no object.
+ * WW_BROKER_NO_START, or WARPWAY_NO_START=1 in the environment, prevents the start.
  *
- * NULL for a broker, in any call that takes one, means: for a memory that is in exactly one broker
- * (ww_memory_broker()) that one; for a token the token's; otherwise the default one, as
- * ww_broker_open(NULL) finds it. A connection that such a call made is kept for the next call. It
- * ends with the first request or release, to any broker, that comes a second later or more; until
- * then it counts as a connection.
+ * If a call gets NULL for a broker, it uses: for a memory that is in exactly one broker
+ * (ww_memory_broker()), this broker; for a token, the broker of the token; otherwise the default
+ * broker, as ww_broker_open(NULL) finds it. A connection that such a call made is kept for the next
+ * call. The first request or release, to any broker, that comes a second later or more, ends it.
+ * Until then it counts as a connection.
  *
  * Which process may listen: at the user's own address only a process of the same user, in a folder
  * of that user; at the machine's address any process whose socket is in a folder that only root can
  * write. Otherwise the call returns WW_ERR_ACCESS before it sends anything. An address that the
  * caller names is used without a check.
  *
- * Reconnection: when the broker is restarted, or killed and restarted by its supervisor, nothing is
- * lost. The next call connects again, tells the broker what this process holds, and repeats what
- * was not answered. A put or a remove that is repeated acts on the name as it is then, so it may
- * undo what another process did to the name in between.
+ * Reconnection: if the broker is restarted, or is killed and its supervisor restarts it, no object
+ * is lost. The next call connects again, tells the broker which objects this process holds, and
+ * repeats requests that were not answered. A repeated put or remove acts on the name as it is then,
+ * so it may undo a change that another process made to the name in between.
  *
  * Which process: a process is one holder, however many of its threads use the broker. The broker
- * knows it by a pidfd and by 128 random bits that the process makes for each broker. A broker that
- * is opened twice, by one address or by two that lead to the same socket file, is one object,
- * counted. (If only tokens named an address of a broker, the broker is not recognised under another
- * address: there the process is two holders.)
+ * identifies the process by a pidfd and by 128 random bits, which the process makes for each
+ * broker. If a process opens a broker twice, by the same address or by two addresses of the same
+ * socket file, both calls return the same object with one more reference. (If only tokens named an
+ * address of a broker, the library does not recognise the broker under another address: then the
+ * process counts as two holders.)
  *
  * Threads: every function may be called from any thread; a call that waits does not delay other
  *          threads. A watch or a snapshot is used by one thread at a time.
- * Time:    every call has a limit on time, reconnection included: its timeout_ns, or else the
- *          broker's for each answer (5 s by default). If the broker does not answer within its
- *          limit, the call returns WW_ERR_NO_BROKER; a call whose own limit passes first returns
- *          WW_TIMED_OUT. An answer is accepted up to 0.1 s after a call's own limit. A ww_cancel
- *          ends a call sooner: cancel.h.
+ * Time: every call has a time limit, which includes reconnection: its timeout_ns, or else the
+ *          broker's limit for each answer (5 s by default). If the broker does not answer within
+ *          its limit, the call returns WW_ERR_NO_BROKER. If the limit of the call passes first, the
+ *          call returns WW_TIMED_OUT. An answer is accepted up to 0.1 s after a call's own limit. A
+ *          ww_cancel ends a call sooner: cancel.h.
  * Fork:    a child cannot use its parent's connections and watches: it opens its own, see device.h.
  *          It does not keep the parent's connection alive after the parent has ended.
  */
@@ -77,9 +79,9 @@ typedef struct ww_snapshot ww_snapshot;
 typedef struct ww_object ww_object;
 
 /*
- * Of an object's name with its ending zero: components of UTF-8 without control characters, divided
- * by '/', none of them empty, "." or "..". Names whose first component is "~UID" belong to that
- * user.
+ * Bytes of an object's name with its ending zero. A name has components of UTF-8 without control
+ * characters, divided by '/'. No component is empty, "." or "..". A name whose first component is
+ * "~UID" belongs to that user.
  */
 #define WW_NAME_BYTES 192
 
@@ -97,8 +99,8 @@ enum {
 enum {
 	WW_STATE_WRITING = 1, /* its creator writes, no other process can get it */
 	/*
-	 * for reading only: of what the broker hands out, only descriptors of a GPU's memory can be
-	 * mapped for writing, see memory.h; its creator's own mapping stays as it is
+	 * for reading only: no descriptor that the broker hands out can be mapped for writing, except
+	 * those of a GPU's memory, see memory.h; the mapping of its creator does not change
 	 */
 	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
@@ -112,8 +114,8 @@ enum {
  * @struct_size: sizeof(struct ww_broker_params)
  * @reserved:    0
  * @flags:       WW_BROKER_... bits
- * @timeout_ns:  for connecting (start included), and for each answer to a call without a limit of
- *               its own; 0: 5 seconds
+ * @timeout_ns:  for connecting (including a start), and for each answer to a call without its own
+ *               limit; 0: 5 seconds
  * @address:     absolute path of its socket; NULL: see the top of broker.h. If the address is
  *               given here or by WARPWAY_BROKER, the call starts no broker, unless it is the user's
  *               own
@@ -133,17 +135,18 @@ struct ww_broker_params {
  * @supervisor_pid:    of its supervisor, which restarts it
  * @uid:           the user it runs as
  * @restarts:      how often it was restarted since the supervisor began
- * @protocol:      version of the protocol that this connection speaks
+ * @protocol:      version of the protocol of this connection
  * @objects:       objects of all users
  * @holders:       processes that are connected or hold something
  * @holds:         pairs of a holder and an object, tokens in escrow included
  * @bytes:         of all objects
  * @fds:           descriptors held for objects
- * @open_fds:      descriptors of the broker process in all
+ * @open_fds:      all descriptors of the broker process
  * @memory_bytes:  resident memory of the broker process
  * @up_ns:         nanoseconds since the supervisor began
  * @waits:         requests of clients that wait for something
- * @broker_id:     128 random bits; another value means that the former broker's objects have ended
+ * @broker_id:     128 random bits; another value means that the objects of the earlier broker have
+ *                 ended
  * @version:       of the program
  */
 struct ww_broker_info {
@@ -174,11 +177,11 @@ struct ww_broker_info {
  * May block: until the broker answers.
  *
  * Return: WW_OK; WW_ERR_NO_BROKER (none listens there, none could be started, or it did not answer
- *         in time; the record says which); WW_ERR_ACCESS (the socket's directory or mode does not
- *         let this user in); WW_ERR_VERSION (no version of the protocol in common); WW_ERR_QUOTA
- *         (too many connections); WW_ERR_PROTOCOL (what listens there is no broker); WW_ERR_INVALID
- *         (address, flags, struct_size); WW_ERR_NO_MEMORY; WW_ERR_LIMIT; WW_ERR_SYSTEM;
- *         WW_ERR_FORKED.
+ *         in time; the record says which); WW_ERR_ACCESS (this user has no access to the socket or
+ *         its directory); WW_ERR_VERSION (no common version of the protocol); WW_ERR_QUOTA (too
+ *         many connections); WW_ERR_PROTOCOL (the process that listens there is not a broker);
+ *         WW_ERR_INVALID (address, flags, struct_size); WW_ERR_NO_MEMORY; WW_ERR_LIMIT;
+ *         WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_open(const struct ww_broker_params *params, ww_broker **out_broker);
 
@@ -192,10 +195,10 @@ WW_API ww_broker *ww_broker_ref(ww_broker *broker);
  * ww_broker_unref() - release a reference of a broker
  * @broker:  may be NULL
  *
- * The connection stays open as long as this process has something of that broker: another
- * reference, or a memory, a timeline, an event, a barrier, a pool or a ww_object that was put there
- * or came from there. When the last of them is released, the connection closes. Then the objects of
- * life owner that this process put there end, also those with a name.
+ * The connection stays open as long as this process has another reference of the broker, or a
+ * memory, a timeline, an event, a barrier, a pool or a ww_object that was put there or came from
+ * there. When the last of them is released, the connection closes. Then the objects of life owner
+ * that this process put there end, also those with a name.
  *
  * Return: NULL.
  */
@@ -204,7 +207,7 @@ WW_API ww_broker *ww_broker_unref(ww_broker *broker);
 /**
  * ww_broker_address() - the path of the broker's socket
  * Return: valid as long as the broker; NULL in a child made by fork(), which cannot use its
- *         parent's.
+ *         parent's broker.
  */
 WW_API const char *ww_broker_address(ww_broker *broker);
 
@@ -224,9 +227,8 @@ WW_API ww_status ww_broker_info_get(ww_broker *broker, struct ww_broker_info *in
  * ww_memory_broker() - the broker that a memory was put into or got from
  * @memory:  borrowed; may be NULL
  *
- * Return: borrowed, valid as long as the memory; of a slice the broker of its pool. NULL: it is in
- *         none, or in several; or the memory cannot be used in a child made by
- *         fork().
+ * Return: borrowed, valid as long as the memory; for a slice, the broker of its pool. NULL: the
+ *         memory is in no broker, or in several; or a child made by fork() cannot use the memory.
  */
 WW_API ww_broker *ww_memory_broker(ww_memory *memory);
 
@@ -234,14 +236,14 @@ WW_API ww_broker *ww_memory_broker(ww_memory *memory);
  * ww_put_params.flags
  *
  * WW_PUT_REPLACE: if there is an object of this name, and the caller may remove it, the new object
- * replaces it in one step: if the caller or the broker dies meanwhile, the name is that of the old
- * object or that of the new one.
+ * replaces it in one step. If the caller or the broker dies meanwhile, the name belongs to the old
+ * object or to the new one.
  *   - Put as sealed or shared: the old object ends at once.
- *   - Put as being written: the old object ends when the new one is sealed. Until then the name is
- *     that of the old one, and both are charged. If the writer ends before, the old one stays. If
- *     the old one ends before, the new one has the name.
- *   - The last put counts: an object that waits to replace another one ends by the next put that
- *     replaces, and by ww_broker_remove(); its ww_memory_publish() returns WW_ERR_NOT_FOUND.
+ *   - Put as being written: the old object ends when the new one is published. Until then the name
+ *     belongs to the old object, and both are charged. If the writer ends before, the old object
+ *     stays. If the old object ends before, the new one has the name.
+ *   - The last put counts: the next put that replaces, or ww_broker_remove(), ends an object that
+ *     waits to replace another one. Its ww_memory_publish() then returns WW_ERR_NOT_FOUND.
  */
 #define WW_PUT_REPLACE UINT64_C(0x1)
 
@@ -274,32 +276,33 @@ struct ww_put_params {
 /**
  * ww_memory_put() - put a memory into a broker, under a name
  * @memory:  borrowed; made by this process. While it lives this process holds the object
- * @broker:  borrowed; NULL: the one that the memory is in (ww_memory_broker()), else the default
- *           one, which the memory keeps open
+ * @broker:  borrowed; NULL: the broker that the memory is in (ww_memory_broker()), else the default
+ *           broker, which the memory keeps open
  * @name:    borrowed; NULL: no name, found by tokens only
  * @params:  borrowed; NULL: mode 0600, held, sealed
  * @timeout_ns:  how long to wait for room in the quota (the calls of all processes of the user are
  *               served in order); 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * A memory is one object in a broker; one that was exported there by token without a name can be
- * given one. After the last unref of the memory this process no longer holds the object. A second
- * put under the same name succeeds if it says the same: mode, life, state, group, time to live
- * (which counts from the first put) and array. Else it returns WW_ERR_EXISTS and changes nothing,
- * with WW_PUT_REPLACE as well: to put it otherwise, remove it first. Memory
- * that was wrapped is put with WW_LIFE_OWNER: its name stays until it is removed, the process ends
- * or its connection closes (ww_broker_unref()). Once no part of the allocation is wrapped any more,
- * the name opens nothing. Remove the name when the part that it stands for ends.
+ * A memory is one object in a broker. If it was exported by token without a name before, this call
+ * gives it the name. After the last unref of the memory this process does not hold the object any
+ * more. A second put under the same name succeeds if it has the same mode, life, state, group, time
+ * to live (which counts from the first put) and array. Otherwise it returns WW_ERR_EXISTS and
+ * changes nothing, also with WW_PUT_REPLACE: to put it with other parameters, remove it first.
+ * Memory that was wrapped is put with WW_LIFE_OWNER: its name stays until it is removed, the
+ * process ends or its connection closes (ww_broker_unref()). Once no part of the allocation is
+ * wrapped any more, the name opens nothing. Remove the name when the part that it names ends.
  *
  * May block: for one round trip, and up to timeout_ns.
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (no room in time; nothing was put); WW_ERR_EXISTS
- *         (the name is taken, the record says by which process; or the memory is there already
- *         under another name, or was put otherwise); WW_ERR_STATE (as being written, while others
- *         may have it by a token); WW_ERR_QUOTA (the record says which and how much); WW_ERR_ACCESS
- *         (the name is another user's, the group is none of the caller's, or the memory is mapped
- *         read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH, WW_ERR_OVERFLOW (@array does not fit
- *         the memory); as ww_memory_export_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         (the name is taken, the record says by which process; or the memory is in the broker
+ *         already under another name or with other parameters); WW_ERR_STATE (put as being written,
+ *         while other processes may have it by a token); WW_ERR_QUOTA (the record says which quota
+ *         and how much); WW_ERR_ACCESS (the name belongs to another user, the caller is not in the
+ *         group, or the memory is mapped read-only here); WW_ERR_INVALID; WW_ERR_MISMATCH,
+ *         WW_ERR_OVERFLOW (@array does not fit the memory); as ww_memory_export_fd();
+ *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char *name,
 	const struct ww_put_params *params, uint64_t timeout_ns, ww_cancel *cancel);
@@ -311,8 +314,8 @@ WW_API ww_status ww_memory_put(ww_memory *memory, ww_broker *broker, const char 
  * @state:   WW_STATE_SEALED or WW_STATE_SHARED
  * @cancel:  borrowed; may be NULL: cancel.h
  *
- * Work of the device that writes must have ended. An object that this one replaces (WW_PUT_REPLACE)
- * ends now.
+ * Work of the device that writes the memory must have ended. An object that this one replaces
+ * (WW_PUT_REPLACE) ends now.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_STATE (it is ready already, in the other state);
  *         WW_ERR_NOT_FOUND (it is not in this broker); WW_ERR_ACCESS (another process put it);
@@ -349,25 +352,25 @@ struct ww_get_params {
  * @mode:         permission bits
  * @uid:          owner
  * @gid:          group
- * @access:       WW_ACCESS_... this process may have, or was granted; 0: none
- * @pid:          of the process that put it, as the broker sees it; 0: it does not
+ * @access:       WW_ACCESS_... that this process may have, or was granted; 0: none
+ * @pid:          of the process that put it, in the broker's pid namespace; 0: not known there
  * @holders:      processes that hold it
- * @escrows:      tokens of it in flight
- * @fd_count:     descriptors the broker holds for it
+ * @escrows:      its tokens in flight
+ * @fd_count:     descriptors that the broker holds for it
  * @is_own:       1: this process put it
  * @has_array:    1: @array is set
- * @bytes:        that it occupies, all of it
+ * @bytes:        all bytes that it occupies
  * @age_ns:       nanoseconds since it was put
  * @left_ns:      nanoseconds until it expires; WW_FOREVER: never
- * @generation:   counts the objects that this broker ever took
- * @offset:       bytes from the start of that memory to the span that a token or a name stands for;
- *                else 0. The memory that a call gives begins there already, so do not add it
- * @span_bytes:   of that span; else those of the memory
+ * @generation:   its number among all objects of this broker so far
+ * @offset:       bytes from the start of that memory to the span that a token or a name names; else
+ *                0. The memory that a call returns begins there already, so do not add it
+ * @span_bytes:   bytes of that span; else bytes of the memory
  * @object_id:    the same everywhere
  * @home_uuid:    of the device that holds the bytes
  * @name:         empty: none
  * @array:        how an array lies in the span: its offset counts from the start of the memory that
- *                a call gives
+ *                a call returns
  * @memory_kind:  WW_MEMORY_... of device.h, for memory; 0: unknown
  * @reserved:     0
  */
@@ -402,44 +405,45 @@ struct ww_object_info {
 
 /**
  * ww_memory_get() - hold a memory by its name, and map it
- * @device:      borrowed; the device that is to reach it
+ * @device:      borrowed; the device that shall reach it
  * @broker:      borrowed; NULL: the default broker
  * @name:        borrowed
  * @params:      borrowed; NULL: for reading
  * @timeout_ns:  how long to wait for the name to appear and its object to be ready; 0: not at all;
  *               WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
- * @out_memory:  the caller's; NULL on failure. Exactly the span that was put: memory.h says when it
- *               is one that this process has already. The object is held as long as this process
- *               has any span of it
- * @info:        the caller's, with struct_size set; filled on success; may be NULL. Fields that
- *               only a look at the directory tells (holders, escrows, age, time left, life, pid,
- *               mode, gid, fd_count) are 0: see ww_broker_stat()
+ * @out_memory:  the caller's; NULL on failure. Exactly the span that was put. memory.h says when
+ *               this is a memory that the process has already. The object is held as long as this
+ *               process has any span of it
+ * @info:        the caller's, with struct_size set; filled on success; may be NULL. These fields
+ *               are 0: holders, escrows, age, time left, life, pid, mode, gid, fd_count.
+ *               ww_broker_stat() fills them
  *
  * May block: for one round trip, and up to timeout_ns.
  *
- * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_CANCELLED; WW_ERR_NOT_FOUND (there is
- *         none of this name, and timeout_ns is 0 or none can come); WW_ERR_STATE (it is being
+ * Return: WW_OK; WW_TIMED_OUT (it was not ready in time); WW_CANCELLED; WW_ERR_NOT_FOUND (the name
+ *         does not exist, and timeout_ns is 0 or no object can take it); WW_ERR_STATE (it is being
  *         written, and timeout_ns is 0); WW_ERR_ACCESS (its mode does not allow it, it is sealed,
  *         or it is not @owner's); WW_ERR_PEER_LOST (while waiting: its writer ended before it was
- *         ready); WW_ERR_UNSUPPORTED (it is no memory, or @device cannot reach or map it so);
- *         WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ *         ready); WW_ERR_UNSUPPORTED (it is not a memory, or @device cannot reach or map it as
+ *         requested); WW_ERR_QUOTA; WW_ERR_INVALID; as ww_memory_import_fd(); WW_ERR_NO_BROKER;
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_get(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
 	ww_memory **out_memory, struct ww_object_info *info);
 
 /**
- * struct ww_export_params - what a token is to name
+ * struct ww_export_params - what a token names
  * @struct_size:  sizeof(struct ww_export_params)
- * @access:     WW_ACCESS_...: the most an importer gets; 0: read
+ * @access:     WW_ACCESS_...: the most access that an importer gets; 0: read
  * @offset:     bytes from the start of the memory to the span
  * @bytes:      of the span; 0: to the end
- * @escrow_ns:  how long the broker keeps the object for the token's sake; WW_ESCROW_DEFAULT (0);
- *              WW_ESCROW_NONE. Of a delivery: after the end of this process
- * @uses:       imports after which the escrow ends early; 0: only its time ends it (of a slice of a
- *              pool: 1). The token still opens the object while that is there, unless it is a
- *              delivery: ww_memory_revoke()
+ * @escrow_ns:  how long the broker keeps the object for the token; WW_ESCROW_DEFAULT (0);
+ *              WW_ESCROW_NONE. For a delivery, the time begins when this process ends
+ * @uses:       number of imports after which the escrow ends early; 0: only its time ends it (for a
+ *              slice of a pool: 1). The token still opens the object while the object exists,
+ *              unless it is a delivery: ww_memory_revoke()
  * @flags:      WW_EXPORT_... bits of token.h
  * @array:      borrowed; how an array lies in the span; NULL: just bytes
  */
@@ -455,17 +459,17 @@ struct ww_export_params {
 };
 
 /**
- * ww_memory_export() - name a memory, or a span of it, so that any process can import it
+ * ww_memory_export() - a token by which any process can import a memory, or a span of it
  * @memory:     borrowed
  * @broker:     borrowed; NULL: as for ww_memory_put(), for a slice its pool's
  * @params:     borrowed; NULL: all of it, for reading, WW_ESCROW_DEFAULT
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
  *
- * A memory that is not in the broker is put there first, without a name, with mode 0600, held,
- * shared. A wrapped memory is put with WW_LIFE_OWNER instead: when this process releases it, or
- * ends, the token opens nothing any more. If several parts of one allocation are wrapped, this is
- * so when the last of them is released: until then a token of a part opens the allocation.
+ * If the memory is not in the broker, the call puts it there first, without a name, with mode 0600,
+ * held, shared. A wrapped memory is put with WW_LIFE_OWNER instead: when this process releases it,
+ * or ends, the token opens nothing any more. If several parts of one allocation are wrapped, this
+ * is true when the last of them is released: until then a token of a part opens the allocation.
  *
  * For a slice of a pool only the first token costs a round trip. The pool keeps the escrows of its
  * slices, see pool.h.
@@ -478,31 +482,31 @@ WW_API ww_status ww_memory_export(ww_memory *memory, ww_broker *broker,
 	const struct ww_export_params *params, ww_cancel *cancel, struct ww_token *out_token);
 
 /**
- * ww_memory_revoke() - make all tokens of a memory invalid that exist now
+ * ww_memory_revoke() - make all existing tokens of a memory invalid
  * @memory:  borrowed; put or exported by this process
  * @broker:  borrowed; NULL: as for ww_memory_export()
  * @cancel:  borrowed; may be NULL: cancel.h
  *
- * All tokens of the memory in that broker become invalid, also those that processes made which had
- * imported it:
+ * All tokens of the memory in that broker become invalid, also tokens that importers of the memory
+ * have made:
  *   - Their escrows end. If an object of life held has no holder any more, it ends.
- *   - A later import with one of them returns WW_ERR_ACCESS; of a slice of a pool WW_ERR_NOT_FOUND.
- *   - Another process that has imported the memory keeps its mapping and its hold. There the old
- *     token can be imported again: it opens what the process has already, and nothing else. A
- *     hold that was taken without a mapping can still be mapped: ww_object_map().
- *   - Tokens that are exported later open the memory, and so does its name, if it has one. A
- *     process that imported the memory earlier can export such tokens, too; of a slice of a pool it
- *     cannot.
- * Tokens of a wrapped memory, or of a part of one, are those of its whole allocation. A slice needs
- * one more slot of its pool (slices_max) until every process that imported it earlier has released
- * it.
+ *   - A later import with one of them returns WW_ERR_ACCESS; for a slice of a pool,
+ *     WW_ERR_NOT_FOUND.
+ *   - Another process that has imported the memory keeps its mapping and its hold. This process can
+ *     import the old token again: the token opens the memory that the process has already, and
+ *     nothing else. A hold that was taken without a mapping can still be mapped: ww_object_map().
+ *   - Tokens that are exported later open the memory. Its name opens it, too. A process that
+ *     imported the memory earlier can export such tokens, but not for a slice of a pool.
+ * For a wrapped memory, or a part of it, the call revokes the tokens of its whole allocation. For a
+ * slice, the call needs one more slot of its pool (slices_max) until every process that imported
+ * the slice earlier has released it.
  *
  * May block: for one round trip; for a slice only if the pool has no slot left.
  *
- * If the call failed or was cancelled, the tokens may be invalid all the same, now or later: a
- * broker that did not answer may still have the request to do. Until the call has returned WW_OK,
- * count the old tokens as valid. Call it again until it does: to revoke twice does no harm, but a
- * token that was exported in between becomes invalid, too.
+ * If the call failed or was cancelled, the tokens may still become invalid, now or later, because a
+ * broker that did not answer may execute the request later. Until the call has returned WW_OK,
+ * count the old tokens as valid, and call it again. To revoke twice does no harm, but a token that
+ * was exported in between becomes invalid, too.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND (the memory is not in this broker); WW_ERR_ACCESS (another
  *         process put it); WW_ERR_LIMIT (no slot is left); WW_ERR_VERSION (the broker is too old);
@@ -512,59 +516,60 @@ WW_API ww_status ww_memory_revoke(ww_memory *memory, ww_broker *broker, ww_cance
 
 /**
  * ww_memory_import() - hold and map the memory that a token names
- * @device:      borrowed; the device that is to reach it
- * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address. None
- *               is started
+ * @device:      borrowed; the device that shall reach it
+ * @broker:      borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *               address. The call starts no broker
  * @token:       borrowed; may come from anywhere
  * @params:      borrowed; NULL: for reading
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_memory:  the caller's; NULL on failure. Exactly the span that the token names: its pointer
- *               is the span's first byte. memory.h says when it is one that this process has
+ *               is the span's first byte. memory.h says when this is a memory that the process has
  *               already
- * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says. Of a
+ * @info:        as for ww_memory_get(), with offset, span_bytes and array as the token says. For a
  *               slice of a pool the offset is 0
  *
  * The whole memory is mapped once, whichever spans of it are imported. If this process holds the
  * object by a token already, there is no round trip, unless the token's escrow counts imports
  * (ww_export_params.uses), or WW_IMPORT_OWN_MAPPING asks for another mapping.
  *
- * A token may come from an attacker. Its secret is sent only to a broker that has the id in the
- * token. A forged token costs at most the time that a broker has for an answer, 5 s. A connection
- * that was made for a token is kept for the next call, as one that was made for NULL is.
+ * A token may come from an attacker. Its secret is sent only to a broker whose id is in the token.
+ * A forged token costs at most the broker's time limit for an answer, 5 s. A connection that was
+ * made for a token is kept for the next call, like a connection for a NULL broker.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_PROTOCOL (not a token, or damaged); WW_ERR_VERSION;
- *         WW_ERR_NOT_FOUND (the object has ended, or is another broker's); WW_ERR_ACCESS (the token
- *         is for reading, the object is sealed, or the secret is wrong); WW_ERR_STATE (it is being
- *         written; of a slice: a stream of this process has yet to release it); WW_ERR_MISMATCH
- *         (the token's span does not fit the memory); WW_ERR_UNSUPPORTED (a token of another kind,
- *         or @device cannot reach or map it so); as ww_memory_import_fd(); WW_ERR_NO_BROKER;
- *         WW_ERR_FORKED.
+ *         WW_ERR_NOT_FOUND (the object has ended, or is in another broker); WW_ERR_ACCESS (the
+ *         token is for reading, the object is sealed, or the secret is wrong); WW_ERR_STATE (it is
+ *         being written; for a slice: a stream of this process has yet to release it);
+ *         WW_ERR_MISMATCH (the token's span does not fit the memory); WW_ERR_UNSUPPORTED (a token
+ *         of another kind, or @device cannot reach or map it as requested); as
+ *         ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_memory_import(ww_device *device, ww_broker *broker,
 	const struct ww_token *token, const struct ww_import_params *params, ww_cancel *cancel,
 	ww_memory **out_memory, struct ww_object_info *info);
 
 /**
- * ww_object_import() - take the hold that a token promises, and map nothing
+ * ww_object_import() - take the hold of a token, without mapping the memory
  * @broker:      borrowed; NULL: as for ww_memory_import()
  * @token:       borrowed; of a memory, a slice of a pool, a timeline, an event or a barrier
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_object:  the caller's; NULL on failure. The object is held until its last unref
  * @info:        as for ww_memory_import(); may be NULL
  *
- * This is for a process that passes tokens on, and has no device, no CUDA context and no room for a
- * mapping; or that maps the memory later, with ww_object_map(). The call counts as an import
- * (ww_export_params.uses). What the hold does depends on the object:
+ * Use this call in a process that only passes tokens to other processes, and has no device, no CUDA
+ * context and no room for a mapping. Or use it in a process that maps the memory later, with
+ * ww_object_map(). The call counts as an import (ww_export_params.uses). What the hold does depends
+ * on the object:
  *   - The process is a holder, so a memory of life held stays when its creator ends.
- *   - A memory of life owner ends with its creator all the same: when that ends, or closes its
+ *   - A memory of life owner still ends with its creator: when the creator ends, or closes its
  *     connection. In the creator's own process the ww_object keeps the connection open, as a memory
  *     does.
- *   - The bytes of a slice of a pool are not handed out again while it is held. ww_object_map()
- *     maps them also after the owner of the pool has ended; ww_memory_import() only while the owner
- *     lives, or where the slice's chunk is mapped already.
+ *   - The bytes of a slice of a pool are not handed out again while it is held. ww_object_map() can
+ *     map them even after the owner of the pool has ended. ww_memory_import() can map them only
+ *     while the owner lives, or if the process has mapped the slice's chunk already.
  *   - A timeline ends with its signaller, an event with its creator, a barrier with its members.
  *
- * May block: for one round trip; of the first slice of a pool for several.
+ * May block: for one round trip; for the first slice of a pool, for several.
  *
  * Return: WW_OK; as ww_memory_import(); WW_ERR_UNSUPPORTED (a token of a pool itself).
  */
@@ -572,22 +577,22 @@ WW_API ww_status ww_object_import(ww_broker *broker, const struct ww_token *toke
 	ww_cancel *cancel, ww_object **out_object, struct ww_object_info *info);
 
 /**
- * ww_object_get() - hold a memory by its name, and map nothing
+ * ww_object_get() - hold a memory by its name, without mapping it
  * @broker:      borrowed; NULL: the default broker
  * @name:        borrowed
- * @params:      borrowed; NULL: for reading. WW_IMPORT_... flags are refused: nothing is mapped
+ * @params:      borrowed; NULL: for reading. WW_IMPORT_... flags are refused
  * @timeout_ns:  as for ww_memory_get()
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_object:  the caller's; NULL on failure. The memory is held until its last unref
  * @info:        as for ww_memory_get(); may be NULL
  *
- * This is for a process without a device that passes on what it may use by name, such as a client
- * of a service: ww_object_export() makes a token of it. The object is the same as one imported by a
- * token with the access of @params, and with the span and the array that were put.
+ * Use this call in a process without a device that only passes the memory to another process, such
+ * as a client of a service: ww_object_export() makes a token of it. The object is the same as after
+ * an import of a token with the access of @params, and with the span and the array that were put.
  *
  * May block: for two round trips, and up to timeout_ns.
  *
- * Return: WW_OK; WW_ERR_UNSUPPORTED (it is no memory); as ww_memory_get().
+ * Return: WW_OK; WW_ERR_UNSUPPORTED (it is not a memory); as ww_memory_get().
  */
 WW_API ww_status ww_object_get(ww_broker *broker, const char *name,
 	const struct ww_get_params *params, uint64_t timeout_ns, ww_cancel *cancel,
@@ -596,34 +601,34 @@ WW_API ww_status ww_object_get(ww_broker *broker, const char *name,
 /**
  * ww_object_map() - map the memory that an object holds
  * @object:      borrowed; of a memory or of a slice of a pool
- * @device:      borrowed; the device that is to reach it
- * @params:      borrowed; NULL: for reading. For writing only if the token was for that
+ * @device:      borrowed; the device that shall reach it
+ * @params:      borrowed; NULL: for reading. For writing only if the token was for writing
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_memory:  the caller's; NULL on failure. Exactly the span that the token names, as from
  *               ww_memory_import()
  *
- * The call does not count as an import (ww_export_params.uses). The memory has a hold of its own:
- * the object and the memory can be released in any order.
+ * The call does not count as an import (ww_export_params.uses). The memory has a separate hold: the
+ * object and the memory can be released in any order.
  *
  * The call works as long as the object is held and in its broker:
  *   - It works also after ww_memory_revoke(), and after the token's escrow has ended.
- *   - It works also when all other processes have released the memory or have ended; of a slice of
- *     a pool also when the owner has released the slice or has ended.
+ *   - It works also when all other processes have released the memory or have ended. For a slice of
+ *     a pool, it works also when the owner has released the slice or has ended.
  *   - If the memory has left its broker (it was removed, its time to live is over, or it is of life
  *     owner and its creator has ended), the call returns WW_ERR_NOT_FOUND, unless this process has
  *     mapped the memory already by the same token.
- *   - If the broker has lost its objects, or another object has got the id of this one, the call
+ *   - If the broker has lost its objects, or another object has the id of this one, the call
  *     returns WW_ERR_NOT_FOUND.
  *   - If the memory was sealed meanwhile, it can be mapped for reading only.
  *
- * A slice of a pool of this process can be had for the pool's device only.
+ * A slice of this process's own pool can be mapped only for the pool's device.
  *
  * May block: for one round trip if this process has not mapped the memory yet, for three if its
- * tokens were revoked; of a slice for two if its chunk is not mapped yet.
+ * tokens were revoked; for a slice, for two if its chunk is not mapped yet.
  *
- * Return: WW_OK; WW_CANCELLED; WW_ERR_UNSUPPORTED (the object is no memory, or @device cannot reach
- *         or map it so); WW_ERR_ACCESS (for writing, and the token was for reading or
- *         the memory is sealed); WW_ERR_NOT_FOUND (it has left its broker); WW_ERR_INVALID; as
+ * Return: WW_OK; WW_CANCELLED; WW_ERR_UNSUPPORTED (the object is not a memory, or @device cannot
+ *         reach or map it as requested); WW_ERR_ACCESS (for writing, but the token was for reading
+ *         or the memory is sealed); WW_ERR_NOT_FOUND (it has left its broker); WW_ERR_INVALID; as
  *         ww_memory_import_fd(); WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_object_map(ww_object *object, ww_device *device,
@@ -639,7 +644,7 @@ WW_API ww_object *ww_object_ref(ww_object *object);
  * ww_object_unref() - release a reference of an object
  * @object:  may be NULL
  *
- * Memory that was imported or mapped meanwhile has a hold of its own.
+ * Memory that was imported or mapped meanwhile has a separate hold.
  *
  * Return: NULL.
  */
@@ -668,11 +673,11 @@ WW_API ww_status ww_object_export(ww_object *object, const struct ww_token_param
  * @name:    borrowed
  *
  * The name is free at once. An object that is being written to replace this one ends, too.
- * Processes that hold the object keep what they have mapped.
+ * Processes that hold the object keep their mappings.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it is another user's); WW_ERR_STATE (it is a part
- *         of a pool, in which a living process marks the slices that it uses); WW_ERR_INVALID;
- *         WW_ERR_NO_BROKER; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_NOT_FOUND; WW_ERR_ACCESS (it belongs to another user); WW_ERR_STATE (it is
+ *         the part of a pool in which a living process marks the slices that it uses);
+ *         WW_ERR_INVALID; WW_ERR_NO_BROKER; WW_ERR_FORKED.
  */
 WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
 
@@ -686,11 +691,11 @@ WW_API ww_status ww_broker_remove(ww_broker *broker, const char *name);
  */
 WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_object_info *info);
 
-/* What a snapshot is to contain; bits. */
+/* What a snapshot contains; bits. */
 #define WW_SNAPSHOT_OBJECTS UINT64_C(0x1) /* named objects */
 /*
- * With them those without a name, removed ones, and those that are being written to replace one; if
- * the prefix is empty.
+ * Also objects without a name, removed objects, and objects that are being written to replace
+ * another one; only if the prefix is empty.
  */
 #define WW_SNAPSHOT_UNNAMED UINT64_C(0x2)
 #define WW_SNAPSHOT_HOLDERS UINT64_C(0x4)
@@ -699,18 +704,18 @@ WW_API ww_status ww_broker_stat(ww_broker *broker, const char *name, struct ww_o
 /**
  * struct ww_holder_info - a process that is connected, or holds something
  * @struct_size: set by the caller to sizeof(struct ww_holder_info)
- * @pid:         as the broker sees it; 0: it does not
+ * @pid:         in the broker's pid namespace; 0: not known there
  * @uid:         its user
  * @gid:         its group
- * @is_attached: 1: connected; 0: not yet again since the broker was restarted
- * @held:        objects it holds
+ * @is_attached: 1: connected; 0: not connected again since the broker was restarted
+ * @held:        objects that it holds
  * @put:         objects in the broker that it put
  * @reserved:    0
  * @number:      names the holder in this broker; not 0
- * @held_bytes:  of the objects it holds
- * @put_bytes:   of the objects it put
+ * @held_bytes:  bytes of the objects that it holds
+ * @put_bytes:   bytes of the objects that it put
  * @age_ns:      nanoseconds since it first connected
- * @program:     as it calls itself
+ * @program:     its name, as the process says
  */
 struct ww_holder_info {
 	uint32_t struct_size;
@@ -733,17 +738,17 @@ struct ww_holder_info {
  * @struct_size:  set by the caller to sizeof(struct ww_hold_info)
  * @access:     WW_ACCESS_... granted
  * @is_creator: 1: the holder put the object
- * @is_escrow:  1: the holder is no process, but a token in flight
+ * @is_escrow:  1: the holder is not a process, but a token in flight
  * @holder:     number of the holder; 0: escrow
  * @age_ns:     nanoseconds since it was taken
- * @left_ns:    of an escrow, until it ends; else, and of a delivery whose exporter lives,
- *              WW_FOREVER
+ * @left_ns:    for an escrow: time until it ends; for a delivery whose exporter lives, and for all
+ *              others: WW_FOREVER
  * @object_id:  which object
- * @delivery:   number of a delivery (WW_EXPORT_DELIVERY) in this broker; 0: it is none
- * @exporter:   of a delivery: number of the holder that exported it, which may have ended
- * @uses:       of an escrow: imports left; 0: any number
+ * @delivery:   number of a delivery (WW_EXPORT_DELIVERY) in this broker; 0: not a delivery
+ * @exporter:   for a delivery: number of the holder that exported it, which may have ended
+ * @uses:       for an escrow: number of imports left; 0: any number
  * @is_own:     1: a delivery that this process exported
- * @bytes:      of the object; 0: the broker speaks version 5 of the protocol or less
+ * @bytes:      of the object; 0: the broker has version 5 of the protocol or less
  */
 struct ww_hold_info {
 	uint32_t struct_size;
@@ -762,14 +767,15 @@ struct ww_hold_info {
 };
 
 /**
- * ww_snapshot_create() - list what is in a broker
+ * ww_snapshot_create() - list the objects and holders of a broker
  * @broker:        borrowed; NULL: the default broker
- * @prefix:        borrowed; objects whose names begin so; NULL or "": all
+ * @prefix:        borrowed; only objects whose names begin with it; NULL or "": all
  * @contents:      WW_SNAPSHOT_... bits
  * @out_snapshot:  the caller's; NULL on failure
  *
- * Objects that are there all the time while this runs are in it exactly once. All users see names,
- * owners and sizes, as of files in a directory; the array only of what they may read.
+ * If an object exists during the whole call, the snapshot contains it exactly once. All users get
+ * names, owners and sizes, as for files in a directory. They get the array only of objects that
+ * they may read.
  *
  * May block: for one round trip for each page of 64 objects, 256 holders or 512 holds.
  *
@@ -825,7 +831,7 @@ enum {
 	WW_WATCH_EXPIRED = 4, /* its time to live ended */
 	WW_WATCH_GONE = 5,    /* its last holder, or its creator, ended or released it */
 	WW_WATCH_LOST = 6,    /* its writer ended before it was ready */
-	/* events were missed (not read in time, or the broker was restarted): look again */
+	/* events were missed (not read in time, or the broker was restarted): list again */
 	WW_WATCH_OVERFLOW = 7
 };
 
@@ -848,11 +854,12 @@ struct ww_watch_event {
 /**
  * ww_watch_create() - watch a broker for changes
  * @broker:     borrowed; NULL: the default broker
- * @prefix:     borrowed; of objects whose names begin so; NULL or "": all named ones
+ * @prefix:     borrowed; only objects whose names begin with it; NULL or "": all objects with a
+ *              name
  * @flags:      WW_WATCH_... bits
  * @out_watch:  the caller's; NULL on failure
  *
- * Opens a connection of its own.
+ * The watch opens a separate connection.
  *
  * Return: as ww_broker_open(); WW_ERR_INVALID.
  */
@@ -871,23 +878,24 @@ WW_API ww_watch *ww_watch_free(ww_watch *watch);
  *
  * Return: a descriptor that is readable when ww_watch_next() has something to return; borrowed. It
  *         may change after an overflow and while the watch connects again: call this again after
- *         each ww_watch_next() that returned no event or an overflow. -1 in a child
- *         made by fork(), of its parent's watch.
+ *         each ww_watch_next() that returned no event or an overflow. -1 in a child made by fork(),
+ *         for a watch of its parent.
  */
 WW_API int ww_watch_fd(ww_watch *watch);
 
 /**
- * ww_watch_next() - the next change, or wait for it
+ * ww_watch_next() - get the next change, or wait for it
  * @watch:       borrowed
  * @timeout_ns:  0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @event:       the caller's, with struct_size set; filled on success
  *
- * If the broker was restarted, the watch connects again. Each call continues that as long as it may
- * wait; all of it has the broker's limit on time. A call that does not wait starts no broker.
+ * If the broker was restarted, the watch connects again. Each call continues to connect as long as
+ * it may wait. The whole reconnection has the broker's time limit. A call that does not wait starts
+ * no broker.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NO_BROKER (it ended, and was not restarted in
- *         time); WW_ERR_PROTOCOL; WW_ERR_INVALID; WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NO_BROKER (the broker ended, and was not
+ *         restarted in time); WW_ERR_PROTOCOL; WW_ERR_INVALID; WW_ERR_FORKED.
  */
 WW_API ww_status ww_watch_next(ww_watch *watch, uint64_t timeout_ns, ww_cancel *cancel,
 	struct ww_watch_event *event);
