@@ -53,7 +53,7 @@
  *
  * Threads: every function may be called from any thread; a call that waits does not delay other
  *          threads. A watch or a snapshot is used by one thread at a time.
- * Time: every call has a time limit, which includes reconnection: its timeout_ns, or else the
+ * Time:    every call has a time limit, which includes reconnection: its timeout_ns, or else the
  *          broker's limit for each answer (5 s by default). If the broker does not answer within
  *          its limit, the call returns WW_ERR_NO_BROKER. If the limit of the call passes first, the
  *          call returns WW_TIMED_OUT. An answer is accepted up to 0.1 s after a call's own limit. A

@@ -13,56 +13,56 @@
  *   consumers:     └──── release <── use <── receive
  *
  * Each of acquire, publish, receive and release takes a stream or NULL. With a stream the call
- * orders the work of that stream: the CPU does not wait, a wait is enqueued on the stream. With
- * NULL the call is for code that uses the CPU, or that has waited for its stream: when it returns,
- * the bytes may be used, or are there.
+ * orders the work of that stream: the CPU does not wait, a wait is enqueued on the stream. Use NULL
+ * in code that uses the CPU, or that has waited for its stream: when the call returns, the caller
+ * may use the bytes, or the bytes are complete.
  *
  * Policies say what happens when the producer needs a slot and all have frames:
  *
- *   WW_CHANNEL_BLOCK        it waits until a slot has been received and released by every consumer
- *   WW_CHANNEL_DROP_OLDEST  it takes back the oldest frame that no consumer holds; who had not
- *                           received that one counts it as dropped, and goes on with the next
+ *   WW_CHANNEL_BLOCK        it waits until every consumer has received and released a slot
+ *   WW_CHANNEL_DROP_OLDEST  it drops the oldest frame that no consumer holds. A consumer that has
+ *                           not received this frame counts it as dropped, and goes on with the next
  *   WW_CHANNEL_LATEST       the same, and a consumer always receives the newest complete frame
  *
- * With the two that drop, the producer never waits for a consumer, and the newest complete frame
- * keeps its slot until a newer one is complete. A frame counts as held until its release is
- * complete: if a consumer holds as many as it may, its receive waits while the release of one of
- * them is not complete, and returns WW_ERR_STATE if it has released none.
+ * With the two policies that drop, the producer never waits for a consumer, and the newest complete
+ * frame keeps its slot until a newer one is complete. A frame counts as held until its release is
+ * complete. If a consumer holds as many frames as it may, its receive waits while the release of
+ * one of them is not complete; if it has released none of them, receive returns WW_ERR_STATE.
  *
  * When a process ends:
- *   - A consumer that ends has released its frames. The producer writes to their slots again after
- *     the kernel has reported the end, since work of its GPU may read until then.
- *     Exception: a stream of the producer that waits already, on the GPU, for a release of this
- *     consumer is let go when the broker learns of the end, tens of milliseconds earlier. It may
- *     write while work of the ended process still reads, whose results nobody gets.
- *   - If the producer ends, consumers receive every frame that was complete, and then
- *     WW_ERR_PEER_LOST; the record names the process. With WW_CONSUMER_REATTACH they go on with
- *     the next producer of the name. If it closes the channel, they receive all
- *     frames that were published, and then WW_END.
- *   - A stream of the producer waits on the GPU only for consumers of its own user, since a wait
- *     that never ends would block it; for others the CPU waits. The same holds for the streams of a
- *     consumer. WW_CHANNEL_TRUST_USERS of the producer and WW_CONSUMER_TRUST_USERS of a consumer
- *     together lift this between the two.
- *   - If the broker ends, and its supervisor too, members go on, and nobody can join. Each side
- *     then learns of the other's end from the kernel, within 50 ms while it waits. A stream that
- *     waits on the GPU for work of a process that ended then is not let go: nobody can store the
- *     poison.
+ *   - When a consumer ends, its frames count as released. The producer writes to their slots again
+ *     after the kernel has reported the end, because work of the consumer's GPU may read until
+ *     then. Exception: a stream of the producer may already wait, on the GPU, for a release of this
+ *     consumer. This wait ends when the broker learns of the end, tens of milliseconds earlier. The
+ *     stream may then write while work of the ended process still reads, but no process gets the
+ *     results of that work.
+ *   - If the producer ends, consumers receive every complete frame, and then WW_ERR_PEER_LOST; the
+ *     record names the process. With WW_CONSUMER_REATTACH they go on with the next producer of the
+ *     name. If the producer closes the channel, they receive all published frames, and then WW_END.
+ *   - A stream of the producer waits on the GPU only for consumers of its own user, because a wait
+ *     that never ends would block it. For other consumers the CPU waits. The same is true for the
+ *     streams of a consumer. If the producer has WW_CHANNEL_TRUST_USERS and a consumer
+ *     WW_CONSUMER_TRUST_USERS, this rule does not apply between the two.
+ *   - If the broker and its supervisor end, members go on, and no process can join. Each side then
+ *     learns of the other's end from the kernel, within 50 ms while it waits. If a stream waits on
+ *     the GPU for work of a process that ended then, the wait does not end, because no broker can
+ *     store the poison.
  *
  * A consumer that does not release its frames keeps a producer with policy block waiting. The
  * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns:
  *   - Its next receive returns WW_ERR_EVICTED. It can release the frames that it holds.
  *   - Slots that it holds are not written until it has released them, or its process has ended. All
- *     others are free at once, whatever the consumer does.
+ *     other slots are free at once, whatever the consumer does.
  *   - It counts as one of consumers_max, and of consumers_per_uid_max, until it has left.
  *
- * How it works: the producer writes a ring (a file in memory), each consumer its marks; all others
- * map these for reading only. A frame costs a few stores and loads: no broker, no message, and no
- * system call while both sides are awake. A side that sleeps says so in its own file, and only then
- * the other one wakes it.
+ * How it works: the producer writes a ring (a file in memory), and each consumer writes its marks.
+ * All other processes map these for reading only. A frame costs a few stores and loads: no broker,
+ * no message, and no system call while both sides are awake. A side that sleeps notes this in its
+ * own file, and only then the other side wakes it.
  *
- * Threads: one ww_channel is used by one thread at a time. A process may open a channel several
- *          times: each ww_channel is a consumer of its own. ww_channel_eventfd() starts one thread
- *          for the whole process.
+ * Threads: one thread at a time uses one ww_channel. A process may open a channel several times:
+ *          each ww_channel is a separate consumer. ww_channel_eventfd() starts one thread for the
+ *          whole process.
  * Fork:    a child made by fork() cannot use the channels of its parent (device.h).
  */
 #ifndef WARPWAY_CHANNEL_H
@@ -98,11 +98,12 @@ enum {
 };
 
 /*
- * ww_channel_params.flags, beside WW_PUT_REPLACE of broker.h
+ * ww_channel_params.flags, besides WW_PUT_REPLACE of broker.h
  *
  * WW_CHANNEL_TRUST_USERS: this producer's streams wait on the GPU for consumers of other users that
- * have WW_CONSUMER_TRUST_USERS, and the other way round. If one of these never completes its work,
- * or never reports it, the streams of the other side may wait until it ends.
+ * have WW_CONSUMER_TRUST_USERS, and their streams wait for this producer. If one side never
+ * completes its work, or never reports it, the streams of the other side may wait until its process
+ * ends.
  */
 #define WW_CHANNEL_TRUST_USERS (UINT64_C(1) << 32)
 
@@ -126,15 +127,15 @@ enum {
  * @metadata_type:  what the user calls the type of the metadata, such as "pose/1"; ended by a zero
  * @array:          borrowed; dtype and largest shape of every frame, in C order without gaps; it
  *                  fits into slot_bytes. NULL: frames are bytes
- * @evict_after_ns: a consumer for which an acquire has found no slot for so long is evicted, by an
- *                  acquire: the time counts from the first one that found none because of this
- *                  consumer until one gets a slot. 0: none is
- * @deadline_ns:    the producer promises to publish a frame within so long after the last one, and
- *                  after the creation of the channel. Either side is told when none came. 0: it
- *                  promises nothing
- * @consumers_per_uid_max: of one user at one time; 0: as many as consumers_max. A process that
- *                  would be one more fails to join. If it goes on as a consumer all the same, the
- *                  producer evicts it, and has kept no frame for it
+ * @evict_after_ns: an acquire evicts a consumer if no slot was free for this time because of this
+ *                  consumer. The time begins with the first acquire that found no slot, and ends
+ *                  when an acquire gets one. 0: no eviction
+ * @deadline_ns:    the producer promises to publish a frame within this time after the last frame,
+ *                  and after the creation of the channel. Both sides are told if no frame came. 0:
+ *                  no promise
+ * @consumers_per_uid_max: of one user at one time; 0: as many as consumers_max. If a process would
+ *                  be one more, it fails to join. If it still acts as a consumer, the producer
+ *                  evicts it, and has kept no frame for it
  * @reserved:       0
  */
 struct ww_channel_params {
@@ -160,17 +161,16 @@ struct ww_channel_params {
 
 /**
  * ww_channel_create() - make a channel in a broker; this process is its producer
- * @device:       borrowed; where the slots' memory is to be
+ * @device:       borrowed; the device of the slots' memory
  * @broker:       borrowed; NULL: the default broker
  * @name:         borrowed; NULL: it is found by its token only
  * @params:       borrowed; its slot_bytes is set
  * @cancel:       borrowed; may be NULL: cancel.h
  * @out_channel:  the caller's; NULL on failure
  *
- * The name ends when the producer has closed the channel, or its process has ended; consumers keep
- * the channel all the same, and another one can have the name. With WW_PUT_REPLACE the new channel
- * takes the place of one that has this name, as a whole: use it for a producer that may be started
- * anew.
+ * The name ends when the producer has closed the channel, or its process has ended. Consumers keep
+ * the channel even then, and another channel can take the name. With WW_PUT_REPLACE the new channel
+ * replaces a channel of this name as a whole: use it for a producer that may be started again.
  *
  * Return: WW_OK; WW_CANCELLED; WW_ERR_INVALID (params); WW_ERR_OVERFLOW; WW_ERR_MISMATCH (the array
  *         does not fit into slot_bytes); WW_ERR_EXISTS (the name is taken); WW_ERR_NOT_FOUND
@@ -180,38 +180,40 @@ struct ww_channel_params {
 WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const char *name,
 	const struct ww_channel_params *params, ww_cancel *cancel, ww_channel **out_channel);
 
-/* struct ww_consumer_params.history: all frames that are still there */
+/* struct ww_consumer_params.history: all frames that are still in slots */
 #define WW_CHANNEL_OLDEST UINT64_MAX
 
 /*
  * struct ww_consumer_params.flags
  *
- * WW_CONSUMER_OBSERVE: an observer sees a channel without being a consumer: it is not counted, and
- * the producer never waits for it, nor knows of it. It can describe the channel and its consumers,
- * get events and export a token; it maps no slots, and cannot receive.
+ * WW_CONSUMER_OBSERVE: an observer reads the state of a channel without being a consumer: it is not
+ * counted, and the producer neither waits for it nor knows it. It can describe the channel and its
+ * consumers, get events and export a token. It maps no slots, and cannot receive.
  * WW_CONSUMER_REATTACH: when its producer ends, this consumer goes on with the next producer that
- * makes a channel of the name. Only of ww_channel_get(): who joined by token knows no name.
- *   - It receives every frame of the former producer that was complete, and then, in the same call,
- *     waits until another channel has the name, and joins that. So ww_channel_receive() does not
- *     return WW_ERR_PEER_LOST for the end of a producer. ww_frame.generation says which producer a
- *     frame is from. Frame numbers begin anew, and it begins with the oldest frame there is.
- *   - If a producer closes its channel, receive returns WW_END, once. The call after that goes on.
- *   - If another producer takes the name with WW_PUT_REPLACE while the former one lives, the
- *     consumer notices that within a second after it has received all frames.
- *   - The new channel must be what this consumer expects, as at joining; it may have another
- *     policy, and slots of another size. If it is not, or cannot be joined, receive returns why, as
- *     ww_channel_get(), and the next call tries again.
- *   - Frames of a former producer that are held stay readable, and are released as others. They
- *     count, until then, among the held_max that the new channel has.
- *   - A producer that is started anew takes its name with WW_PUT_REPLACE: while consumers hold the
- *     former channel, that has the name.
+ * makes a channel of the name. The flag is only for ww_channel_get(), because a consumer that
+ * joined by token has no name.
+ *   - It receives every complete frame of the old producer. Then, in the same call, it waits until
+ *     another channel has the name, and joins this channel. So ww_channel_receive() does not return
+ *     WW_ERR_PEER_LOST for the end of a producer. ww_frame.generation tells which producer a frame
+ *     is from. Frame numbers begin again at 1, and the consumer begins with the oldest frame that
+ *     is still in a slot.
+ *   - If a producer closes its channel, receive returns WW_END once. The call after that goes on.
+ *   - If another producer takes the name with WW_PUT_REPLACE while the old producer lives, the
+ *     consumer notices this within a second after it has received all frames.
+ *   - The new channel must match what this consumer expects, as at joining. It may have another
+ *     policy, and slots of another size. If it does not match, or cannot be joined, receive returns
+ *     the reason, as ww_channel_get(), and the next call tries again.
+ *   - Held frames of the old producer stay readable, and are released as usual. Until then they
+ *     count for held_max of the new channel.
+ *   - A producer that is started again must take its name with WW_PUT_REPLACE: while consumers hold
+ *     the old channel, the old channel has the name.
  *   - If the producer evicts it, receive returns WW_ERR_EVICTED until that producer has ended, or
- *     another one has the name. The call after that goes on.
- *   - An observer goes on in the calls that look at the channel: ww_channel_next_event(),
+ *     another producer has the name. The call after that goes on.
+ *   - An observer goes on in the calls that read the channel's state: ww_channel_next_event(),
  *     ww_channel_wait_consumers(), ww_channel_consumer_info_get() with index 0.
  *   - WW_CHANNEL_REATTACHED is the event that it went on. Events of all producers are in one order.
- *   - Only the join asks the broker, which takes some round trips, also with timeout 0, and the
- *     look for another channel of the name.
+ *   - Only two steps ask the broker: the join, which takes some round trips, also with timeout 0,
+ *     and the search for another channel of the name.
  * WW_CONSUMER_TRUST_USERS: see WW_CHANNEL_TRUST_USERS
  */
 #define WW_CONSUMER_OBSERVE     (UINT32_C(1) << 0)
@@ -222,16 +224,16 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  * struct ww_consumer_params - how a consumer begins, and what it expects
  * @struct_size:    sizeof(struct ww_consumer_params)
  * @flags:          WW_CONSUMER_... bits
- * @history:        how many frames that were published before it comes are received first, as far
- *                  as they are still there: 0: only new ones; 1: the newest; WW_CHANNEL_OLDEST. Not
- *                  used with policy WW_CHANNEL_LATEST, which begins with the newest frame. A
- *                  producer without consumers waits for nobody, whatever the policy, and takes
- *                  slots back: so that a first consumer misses nothing, the producer calls
+ * @history:        how many earlier frames are received first, as far as they are still in slots:
+ *                  0: only new frames; 1: the newest; WW_CHANNEL_OLDEST. Not used with policy
+ *                  WW_CHANNEL_LATEST, which begins with the newest frame. While there is no
+ *                  consumer, the producer does not wait, whatever the policy is, and uses slots
+ *                  again. If a first consumer must not miss a frame, the producer calls
  *                  ww_channel_wait_consumers() first
- * @metadata_type:  what the metadata must be called; NULL: anything
+ * @metadata_type:  the type that the metadata must have; NULL: any
  * @array:          borrowed; dtype and shape that the channel must have; NULL: any
- * @deadline_ns:    a frame is wanted within so long after the last one; the producer must have
- *                  promised that, or a shorter time. 0: nothing is wanted
+ * @deadline_ns:    the longest time between frames that this consumer accepts; the producer must
+ *                  have promised this time or a shorter one. 0: any
  */
 struct ww_consumer_params {
 	uint32_t struct_size;
@@ -244,8 +246,8 @@ struct ww_consumer_params {
 
 /**
  * ww_channel_get() - become a consumer of the channel of a name
- * @device:       borrowed; where the slots are to be mapped, for reading; host memory, and what the
- *                device reaches
+ * @device:       borrowed; the device for which the slots are mapped, for reading; host memory, and
+ *                memory that the device reaches
  * @broker:       borrowed; NULL: the default broker
  * @name:         borrowed
  * @params:       borrowed; NULL: all zero
@@ -255,9 +257,9 @@ struct ww_consumer_params {
  * @out_channel:  the caller's; NULL on failure
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_ACCESS; WW_ERR_UNSUPPORTED
- *         (it is no channel); WW_ERR_MISMATCH (frames or metadata are of another type, or the
- *         deadline is longer; the record names both sides'); WW_ERR_LIMIT (it has consumers_max
- *         consumers, or consumers_per_uid_max of this user); WW_ERR_PROTOCOL; as
+ *         (it is not a channel); WW_ERR_MISMATCH (frames or metadata have another type, or the
+ *         deadline is longer; the record names the values of both sides); WW_ERR_LIMIT (it has
+ *         consumers_max consumers, or consumers_per_uid_max of this user); WW_ERR_PROTOCOL; as
  *         ww_memory_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_get(ww_device *device, ww_broker *broker, const char *name,
@@ -279,7 +281,8 @@ WW_API ww_status ww_channel_export(ww_channel *channel, const struct ww_token_pa
 /**
  * ww_channel_import() - become a consumer of the channel that a token names
  * @device:       as for ww_channel_get()
- * @broker:       borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @broker:       borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *                address
  * @token:        borrowed; may come from anywhere
  * @params:       borrowed; NULL: all zero
  * @cancel:       borrowed; may be NULL: cancel.h
@@ -301,12 +304,13 @@ WW_API ww_channel *ww_channel_ref(ww_channel *channel);
  * ww_channel_unref() - release a reference of a channel; the last one leaves it
  * @channel:  may be NULL
  *
- * Of the producer: closes the channel. Frames that it holds are discarded; consumers receive those
- * that were published. Of a consumer: releases the frames that it holds, as without a stream.
+ * For the producer, the call closes the channel. Frames that it holds are discarded; consumers
+ * receive the published frames. For a consumer, the call releases the frames that it holds, as
+ * without a stream.
  *
- * It waits for no stream. The slots stay mapped until the streams have done the work that came
- * before a publish or a release with a stream; a later call unmaps them then. Work of streams on
- * frames that are still held must be done before.
+ * The call does not wait for a stream. The slots stay mapped until the streams have done the work
+ * before each publish or release with a stream; then a later call unmaps them. Work of streams on
+ * frames that are still held must be done before this call.
  *
  * Return: NULL.
  */
@@ -321,14 +325,15 @@ WW_API ww_channel *ww_channel_unref(ww_channel *channel);
  * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
  * @metadata:        of its metadata; a consumer must not write there
  * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
- * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: those of
- *                   the channel's array; without one all of @capacity
+ * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
+ *                   the bytes of the channel's array; without an array all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; set by the producer. acquire: the room for it
+ * @metadata_bytes:  bytes of its metadata; set by the producer. After an acquire: the room for it
  * @ndim:            of @shape; set by the producer, 0: the shape of the channel's array, if any
  * @shape:           elements in each dimension
- * @generation:      of a consumer: which producer it is from: 1 for the first one, and 1 more each
- *                   time the consumer went on with another (WW_CONSUMER_REATTACH). Producer: 1
+ * @generation:      for a consumer: which producer it is from: 1 for the first producer, and 1 more
+ *                   each time the consumer went on with another producer (WW_CONSUMER_REATTACH).
+ *                   For the producer: 1
  * @reserved:        0
  */
 struct ww_frame {
@@ -360,8 +365,8 @@ struct ww_frame {
  *
  * Return: WW_OK; WW_TIMED_OUT (the record names the consumer that the producer waited for);
  *         WW_CANCELLED; WW_ERR_ACCESS (this is a consumer); WW_ERR_STATE (all slots are held by the
- *         caller, or, with a policy that drops, ahead_max of them); WW_ERR_EVICTED (consumers that
- *         were evicted have not released the slots that are left; the record names one); as
+ *         caller, or, with a policy that drops, ahead_max of them); WW_ERR_EVICTED (evicted
+ *         consumers have not released the slots that are left; the record names one of them); as
  *         ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -374,8 +379,8 @@ WW_API ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint
  *            shape set by the caller. Its number and submitted_ns are set on success
  * @stream:   borrowed; the frame is complete after the work before; NULL: it is complete
  *
- * Return: WW_OK; WW_ERR_INVALID (no frame that is held, or one that is too large: nothing was
- *         published, and the frame is still held); as ww_timeline_stream_signal(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (the frame is not held, or too large: nothing was published, and
+ *         the frame is still held); as ww_timeline_stream_signal(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream);
 
@@ -400,12 +405,12 @@ WW_API ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the producer has closed the channel, and all
- *         of its frames were received); WW_ERR_PEER_LOST (the producer has ended, and all frames
- *         that were complete were received, but not with WW_CONSUMER_REATTACH; or, once, a frame
- *         that was released before it was complete never was: see ww_channel_release());
- *         WW_ERR_ACCESS (this is no consumer); WW_ERR_STATE (held_max frames are held);
- *         WW_ERR_EVICTED (the producer has evicted this consumer; the record says who and why);
- *         WW_ERR_PROTOCOL (the ring says what cannot be); as ww_timeline_stream_wait(); with
+ *         of its frames were received); WW_ERR_PEER_LOST (the producer has ended, and all complete
+ *         frames were received, but not with WW_CONSUMER_REATTACH; or, once, a frame that was
+ *         released before it was complete never became complete: see ww_channel_release());
+ *         WW_ERR_ACCESS (this is not a consumer); WW_ERR_STATE (held_max frames are held);
+ *         WW_ERR_EVICTED (the producer has evicted this consumer; the record names the producer and
+ *         the reason); WW_ERR_PROTOCOL (the ring is not valid); as ww_timeline_stream_wait(); with
  *         WW_CONSUMER_REATTACH as ww_channel_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t timeout_ns,
@@ -417,11 +422,11 @@ WW_API ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint
  * @frame:    borrowed; as ww_channel_receive() filled it
  * @stream:   borrowed; the release is complete after the work before; NULL: it is complete
  *
- * Return: WW_OK; WW_ERR_PEER_LOST (the producer ended before the frame was complete: what was
- *         computed from it is not valid; the frame is released, and the stream can be used further.
- *         If that is known only later, the next receive returns it); WW_ERR_INVALID (no frame that
- *         is held); as ww_timeline_stream_signal(), and then the frame is still held: release it
- *         without the stream, when the stream has done its work; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_PEER_LOST (the producer ended before the frame was complete: results that
+ *         were computed from the frame are not valid; the frame is released, and the stream can be
+ *         used further. If this is known only later, the next receive returns it); WW_ERR_INVALID
+ *         (the frame is not held); as ww_timeline_stream_signal(), and then the frame is still
+ *         held: release it without the stream, when the stream has done its work; WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *frame,
 	ww_stream *stream);
@@ -432,32 +437,33 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  * @out_fd:   the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *            -1 on failure. Only poll it: the library reads and writes it
  *
- * It is readable while a call without a stream and with timeout 0 has a result other than
- * WW_TIMED_OUT: of a consumer ww_channel_receive() (a complete frame is there, or the end is), of
- * the producer ww_channel_acquire() (a slot may be written by the CPU). Precisely:
+ * The descriptor is readable while a call without a stream and with timeout 0 has a result other
+ * than WW_TIMED_OUT: for a consumer ww_channel_receive() (there is a complete frame, or the channel
+ * has ended), for the producer ww_channel_acquire() (the CPU may write a slot). The exact rules:
  *
- *   - After each call with this channel in this process the descriptor says what holds then.
+ *   - After each call with this channel in this process the descriptor is correct for that time.
  *   - If it is not readable, and the other side changes that, it becomes readable soon after: at
- *     once for what a CPU or a stream of the host device does, within 2 ms for what a GPU
- *     completes, within 50 ms for the end of a process. Nothing is missed.
+ *     once for actions of a CPU or a stream of the host device, within 2 ms for work that a GPU
+ *     completes, within 50 ms for the end of a process. No change is missed.
  *   - A consumer with WW_CONSUMER_REATTACH keeps its descriptor. It is readable once a second while
- *     nothing comes, and every 50 ms while the consumer waits for the next producer, so that the
- *     consumer looks for that.
- *   - Once readable it stays so until the next call with this channel, also if that finds nothing.
+ *     no frame comes, and every 50 ms while the consumer waits for the next producer, so that the
+ *     consumer searches for this producer.
+ *   - Once readable, it stays readable until the next call with this channel, even if that call
+ *     finds nothing.
  *   - While this side holds as many frames as it may, so that the call would return WW_ERR_STATE,
  *     it is not readable.
- *   - While the producer's is not readable, the producer waits for a slot: if it waits for a
- *     consumer, evict_after_ns counts, and the descriptor becomes readable when the time is over,
- *     so that an acquire evicts the consumer.
- *   - A call with a stream may succeed earlier, since it need not wait until work is complete.
+ *   - While the producer's descriptor is not readable, the producer counts as waiting for a slot.
+ *     If it waits for a consumer, the time of evict_after_ns runs. When the time is over, the
+ *     descriptor becomes readable, so that an acquire evicts the consumer.
+ *   - A call with a stream may succeed earlier, because it need not wait until work is complete.
  *
  * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
  * ww_channel_unref().
  *
- * The first call starts a thread, "ww-channels", in which all signals are blocked: one for all
- * channels of the process. It sleeps while nothing happens, looks every 50 ms whether processes
- * have ended, and ends when the last of these channels does. Where the kernel has no
- * futex_waitv(2) (before Linux 5.16), and when it waits for more than 60 channels, it looks every
+ * The first call starts a thread, "ww-channels", in which all signals are blocked. There is one
+ * such thread for all channels of the process. It sleeps while nothing happens, checks every 50 ms
+ * whether processes have ended, and ends with the last of these channels. If the kernel has no
+ * futex_waitv(2) (before Linux 5.16), or the thread waits for more than 60 channels, it polls every
  * millisecond.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this is an observer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of
@@ -474,15 +480,15 @@ WW_API ww_status ww_channel_eventfd(ww_channel *channel, int *out_fd);
  * @count:       1 to WW_CHANNEL_WAIT_MAX
  * @timeout_ns:  how long to wait; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
- * @out_index:   which one
+ * @out_index:   index of a channel that can go on
  *
- * A channel can go on when the descriptor of ww_channel_eventfd() would be readable: a receive, or
- * for the producer an acquire, without a stream has a result then. A channel of which this process
- * holds as many frames as it may cannot. If several can go on, the one is named that was named
- * longest ago.
+ * A channel can go on when the descriptor of ww_channel_eventfd() would be readable: then a
+ * receive, or for the producer an acquire, without a stream has a result. If this process holds as
+ * many frames of a channel as it may, that channel cannot go on. If several channels can go on, the
+ * call takes the one that it has not named for the longest time.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID; WW_ERR_ACCESS (one is an observer);
- *         WW_ERR_STATE (this process holds as many frames as it may, of each of them);
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID; WW_ERR_ACCESS (one of them is an
+ *         observer); WW_ERR_STATE (this process holds as many frames as it may, of each channel);
  *         WW_ERR_NO_MEMORY; WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count,
@@ -494,40 +500,39 @@ WW_API ww_status ww_channel_wait_any(ww_channel *const *channels, uint32_t count
  * @is_producer:    1: this is the producer; 0: a consumer, or an observer
  * @policy:         WW_CHANNEL_...
  * @slots:          how many
- * @consumers:      of the producer and an observer: how many there are, but for those that were
- *                  evicted; of a consumer: 0
+ * @consumers:      for the producer and an observer: number of consumers, without evicted ones; for
+ *                  a consumer: 0
  * @consumers_max:  at one time
  * @held_max:       frames that one consumer may hold
  * @held:           slots that this side holds
  * @slot_bytes:     room for the bytes of a frame
  * @metadata_bytes: room for metadata
- * @pid:            of the producer, as it sees itself
- * @published:      number of the last frame published; 0: none
- * @received:       of a consumer: frames received
- * @dropped:        of a consumer: frames that were gone before it received them. With policy
- *                  WW_CHANNEL_LATEST only frames that were never complete: those that a newer one
- *                  replaced are passed over as asked for, and the numbers of frames tell them
+ * @pid:            of the producer, in its own pid namespace
+ * @published:      number of the last published frame; 0: none
+ * @received:       for a consumer: number of frames received
+ * @dropped:        for a consumer: number of frames that were dropped before it received them. With
+ *                  policy WW_CHANNEL_LATEST it counts only frames that were never complete: frames
+ *                  that a newer one replaced are skipped on purpose, and the frame numbers tell how
+ *                  many
  * @metadata_type:  as the producer named it
  * @program:        the producer's name
  * @has_array:      1: @array is filled in
  * @is_observer:    1: this is an observer
  * @array:          of every frame
- * @published_ns:   CLOCK_MONOTONIC, when the last frame was published; before the first: when the
- *                  channel was made
- * @deadline_ns:    that the producer has promised; 0: none
- * @deadlines_missed: how often this side had to see that its deadline passed without a frame: of
- *                  the producer the promised one, of a consumer its own one, of an observer its own
- *                  one or the promised one
+ * @published_ns:   CLOCK_MONOTONIC, when the last frame was published; before the first frame: when
+ *                  the channel was made
+ * @deadline_ns:    the deadline that the producer has promised; 0: none
+ * @deadlines_missed: how often a deadline passed without a frame: for the producer the promised
+ *                  deadline, for a consumer its own, for an observer its own or the promised one
  * @evict_after_ns: as the channel was made
  * @consumers_per_uid_max: as the channel was made
- * @number:         of a consumer: its number; else WW_CHANNEL_NOBODY
- * @waits_for:      number of the consumer for which no slot is free; WW_CHANNEL_NOBODY: there is
- *                  none
- * @has_ended:      of a consumer, or an observer: 1: the producer has closed the channel; 2: its
+ * @number:         for a consumer: its number; else WW_CHANNEL_NOBODY
+ * @waits_for:      number of the consumer because of which no slot is free; WW_CHANNEL_NOBODY: none
+ * @has_ended:      for a consumer or an observer: 1: the producer has closed the channel; 2: its
  *                  process has ended; else 0
- * @waited_ns:      how long the producer has waited for @waits_for by now
- * @generation:     as of a frame; @received, @dropped and @deadlines_missed are of all producers
- *                  together
+ * @waited_ns:      how long the producer has waited for @waits_for until now
+ * @generation:     as for a frame; @received, @dropped and @deadlines_missed count for all
+ *                  producers together
  * @reserved:       0
  */
 struct ww_channel_info {
@@ -568,8 +573,8 @@ struct ww_channel_info {
  * @channel:  borrowed
  * @info:     the caller's, with struct_size set; filled on success
  *
- * May block: of the producer and an observer, for one round trip to the broker, if consumers have
- * come.
+ * May block: for the producer and an observer, for one round trip to the broker if consumers have
+ * joined.
  *
  * Return: WW_OK; WW_ERR_INVALID (struct_size is not set); WW_ERR_FORKED.
  */
@@ -579,19 +584,20 @@ WW_API ww_status ww_channel_info_get(ww_channel *channel, struct ww_channel_info
  * struct ww_channel_consumer_info - a consumer of a channel
  * @struct_size:  set by the caller to sizeof(struct ww_channel_consumer_info)
  * @number:       0 to consumers_max - 1; a later consumer may have it again
- * @pid:          of its process, as the broker sees it, else as it sees itself
- * @uid:          of its user, by what the broker says
+ * @pid:          of its process, in the broker's pid namespace, else in its own
+ * @uid:          of its user, as the broker says
  * @is_asleep:    1: it sleeps until a frame comes
  * @is_evicted:   1: it was evicted, and has not left yet
  * @is_waited_for: 1: no slot is free, because of this consumer
- * @held:         frames that it uses, or whose release is not complete
+ * @held:         number of frames that it uses, or whose release is not complete
  * @next:         number of the frame that it receives next; 0: it is joining
- * @dropped:      frames that were gone before it received them; with policy WW_CHANNEL_LATEST not
- *                those that a newer one replaced: see @dropped of struct ww_channel_info
- * @waited_ns:    how long the producer has waited for it by now
+ * @dropped:      number of frames that were dropped before it received them; with policy
+ *                WW_CHANNEL_LATEST without frames that a newer one replaced: see @dropped of struct
+ *                ww_channel_info
+ * @waited_ns:    how long the producer has waited for it until now
  * @program:      its name
  *
- * What it says of frames is what the consumer shows, and only as true as that process is.
+ * The fields about frames come from the consumer, and are wrong if that process is hostile.
  */
 struct ww_channel_consumer_info {
 	uint32_t struct_size;
@@ -611,11 +617,12 @@ struct ww_channel_consumer_info {
 /**
  * ww_channel_consumer_info_get() - describe one of the consumers
  * @channel:   borrowed; of any side
- * @index:     0, 1, 2, ...: of those that are known, in the order in which they became known. 0
- *             first looks which have come and gone, so count from 0 to WW_END in one go
+ * @index:     0, 1, 2, ...: among the known consumers, in the order in which they became known.
+ *             Index 0 first updates the list of consumers, so count from 0 to WW_END without a
+ *             break
  * @out_info:  the caller's, with struct_size set; filled on success
  *
- * May block: with index 0, for a round trip to the broker for each consumer that has come.
+ * May block: with index 0, for a round trip to the broker for each consumer that has joined.
  *
  * Return: WW_OK; WW_END (there is no such index); WW_ERR_INVALID (struct_size is not set); as
  *         ww_snapshot_create(); WW_ERR_FORKED.
@@ -624,18 +631,18 @@ WW_API ww_status ww_channel_consumer_info_get(ww_channel *channel, uint32_t inde
 	struct ww_channel_consumer_info *out_info);
 
 /**
- * ww_channel_wait_consumers() - wait until a channel has so many consumers
+ * ww_channel_wait_consumers() - wait until a channel has a number of consumers
  * @channel:     borrowed; of its producer, or of an observer
- * @count:       how many at least, those that were evicted not counted
+ * @count:       how many at least, without evicted ones
  * @timeout_ns:  how long; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
- * Each of these has begun: it receives a frame that is published from then on, or counts it as
- * dropped. The broker wakes the caller when one comes. If the broker is of an older release, or
- * does not answer, the caller looks about 20 times a second.
+ * Each of these consumers has begun: it receives every frame that is published from then on, or
+ * counts it as dropped. The broker wakes the caller when a consumer joins. If the broker is of an
+ * older release, or does not answer, the caller polls about 20 times a second.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@count is more than consumers_max);
- *         WW_ERR_ACCESS (this is a consumer); WW_END, WW_ERR_PEER_LOST (of an observer: the
+ *         WW_ERR_ACCESS (this is a consumer); WW_END, WW_ERR_PEER_LOST (for an observer: the
  *         producer has closed the channel, or its process has ended); as ww_snapshot_create();
  *         WW_ERR_FORKED.
  */
@@ -647,15 +654,15 @@ WW_API ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, 
  * @channel:   borrowed; of its producer
  * @consumer:  its number, as ww_channel_consumer_info_get() or an event tells
  *
- * The top of channel.h says what that means. One that was evicted already stays so. May block: for
- * a round trip to the broker for each consumer that has come.
+ * The top of channel.h says what an eviction means. If the consumer was evicted already, nothing
+ * changes. May block: for a round trip to the broker for each consumer that has joined.
  *
- * Return: WW_OK; WW_ERR_NOT_FOUND (there is no such consumer, or not any more); WW_ERR_ACCESS (this
+ * Return: WW_OK; WW_ERR_NOT_FOUND (there is no such consumer, or it has left); WW_ERR_ACCESS (this
  *         is not the producer); as ww_snapshot_create(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer);
 
-/* ww_channel_event.kind: of a consumer, as the producer and observers are told */
+/* ww_channel_event.kind: the first four are events of a consumer, for the producer and observers */
 enum {
 	WW_CHANNEL_CONSUMER_JOINED = 1,
 	WW_CHANNEL_CONSUMER_LEFT = 2,  /* it has closed the channel */
@@ -665,10 +672,10 @@ enum {
 	WW_CHANNEL_PRODUCER_WAITED = 5,
 	/* Either side: no frame has come in time. waited_ns: how long none has */
 	WW_CHANNEL_DEADLINE_MISSED = 6,
-	/* A consumer or an observer: what has become of the producer. */
+	/* For a consumer or an observer: the producer has ended. */
 	WW_CHANNEL_PRODUCER_CLOSED = 7,
 	WW_CHANNEL_PRODUCER_ENDED = 8, /* its process has ended */
-	/* Likewise, with WW_CONSUMER_REATTACH: it goes on with another one, which this names. */
+	/* With WW_CONSUMER_REATTACH: it goes on with another producer, which the event names. */
 	WW_CHANNEL_REATTACHED = 9
 };
 
@@ -677,15 +684,16 @@ enum {
  * @struct_size:  set by the caller to sizeof(struct ww_channel_event)
  * @kind:         WW_CHANNEL_CONSUMER_... and so on; later releases may have more
  * @consumer:     number of the consumer; WW_CHANNEL_NOBODY: the event is of the producer
- * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer as it sees
- *                itself
- * @uid:          of its user: of a consumer by what the broker says, of the producer as it says
- * @generation:   which producer it is of: as of a frame
- * @frame:        number of the last frame published then; 0: none
+ * @pid:          of its process: as in struct ww_channel_consumer_info; of the producer in its own
+ *                pid namespace
+ * @uid:          of its user: for a consumer as the broker says, for the producer as the producer
+ *                says
+ * @generation:   which producer it concerns, as for a frame
+ * @frame:        number of the last frame published at that time; 0: none
  * @time_ns:      CLOCK_MONOTONIC, when this side noticed it
  * @waited_ns:    see the kinds; else 0
- * @dropped:      how many events before this one were dropped, because more than
- *                WW_CHANNEL_EVENTS_MAX had not been asked for; 0: none since the event before
+ * @dropped:      number of events that were dropped before this one, because more than
+ *                WW_CHANNEL_EVENTS_MAX had not been read; 0: none since the event before
  * @program:      the name of the process
  */
 struct ww_channel_event {
@@ -703,18 +711,18 @@ struct ww_channel_event {
 };
 
 /**
- * ww_channel_next_event() - the next thing that has happened to a channel
+ * ww_channel_next_event() - the next event of a channel
  * @channel:     borrowed
  * @timeout_ns:  how long to wait for an event; 0: do not wait; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_event:   the caller's, with struct_size set; filled on success
  *
- * Events are noticed by the calls on this ww_channel, and by this one while it waits; there is no
- * thread that looks. So what begins and ends between two calls may be no event: a frame that was
- * late and has come, or a consumer that came and went. The end of a process is noticed about 20
- * times a second.
+ * The calls on this ww_channel notice events, and so does this call while it waits. There is no
+ * thread that polls. So if something begins and ends between two calls, there may be no event for
+ * it: a late frame that has come, or a consumer that joined and left. While it waits, the call
+ * checks about 20 times a second whether a process has ended.
  *
- * May block: for a round trip to the broker for each consumer that has come.
+ * May block: for a round trip to the broker for each consumer that has joined.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (struct_size is not set); as
  *         ww_snapshot_create(); WW_ERR_FORKED.

@@ -24,31 +24,32 @@
  *   value     = "true" | "false" | [ "-" ] number [ fraction ] [ exponent ] | [ "-" ] "inf" | "nan"
  *   name      = ( letter | "_" ) { letter | digit | "_" }
  *
- * A dtype is a name that ww_dtype_parse() reads: float32, which f32 is short for, float8_e4m3fn,
- * float32x4. Spaces, tabs and line feeds may stand between words.
+ * A dtype is a name that ww_dtype_parse() reads, such as float32 (short form: f32), float8_e4m3fn
+ * or float32x4. Spaces, tabs and line feeds are allowed between words.
  *
  * Arrays:
- *   - "[n]": dimensions of one name have one length, in all arguments and results of a call.
+ *   - "[n]": all dimensions of the same name have the same length, in all arguments and results of
+ *     a call.
  *   - "[*]": a dimension of any length. "[]": one element. "[...]": any number of dimensions.
  *   - "any": elements of any type. A memory without a description is an array u8[its bytes].
- *   - The elements lie in C order without gaps, so that a kernel needs the address only. After
+ *   - The elements lie in C order without gaps, so that a kernel needs only the address. With
  *     "strided" they may lie anywhere in their memory, as struct ww_array says.
  *   - "read": the argument's token must grant reading; "write" and "readwrite": writing.
  *
- * A scalar of integer type with the name of a dimension is that dimension. It need not be given if
- * an array with the dimension is, and if both are given, they must be the same. No other parameter
- * or result has the name of a dimension.
+ * If a scalar of integer type has the name of a dimension, its value is the length of that
+ * dimension. It may be left out if an array with the dimension is given. If both are given, they
+ * must agree. No other parameter or result has the name of a dimension.
  *
- * Optional arguments have a default value or "= none". An argument that is none reaches the
- * function as NULL.
+ * Optional arguments have a default value or "= none". If an argument is none, the function gets
+ * NULL.
  *
- * One meaning has one canonical text, which every call here returns: short names of types, one
- * space between words, as few digits as tell a value from all others of its type. Two functions
- * have the same signature if and only if the canonical texts are the same.
+ * Each signature has one canonical text, which the calls of this header return: short names of
+ * types, one space between words, and for each value the fewest digits that identify it in its
+ * type. Two functions have the same signature if and only if the canonical texts are the same.
  *
  * warpway-signature(7) explains the rules, with examples.
  *
- * Threads: every function may be called from any thread. None of them keeps anything.
+ * Threads: every function may be called from any thread. No function keeps its arguments.
  */
 #ifndef WARPWAY_SIGNATURE_H
 #define WARPWAY_SIGNATURE_H
@@ -65,7 +66,7 @@ extern "C" {
 /* The most bytes of an argument or result of type bytes: a page. Larger ones go in a memory. */
 #define WW_CALL_BYTES_MAX 4096
 /*
- * The most bytes of all arguments, or all results, of a call as they are sent. 32 arrays need 25
+ * The most bytes of all arguments, or all results, of a call in encoded form. 32 arrays need 25
  * KiB.
  */
 #define WW_CALL_RECORD_MAX 32768
@@ -107,19 +108,20 @@ struct ww_signature_info {
 #define WW_PARAMETER_STRIDED  UINT32_C(0x4)  /* its elements may lie anywhere */
 #define WW_PARAMETER_ANY_TYPE UINT32_C(0x8)  /* its elements may have any type */
 #define WW_PARAMETER_ANY_RANK UINT32_C(0x10) /* it may have any number of dimensions */
-/* a scalar that is a dimension: left out, it is taken from the arrays */
+/* a scalar that is a dimension: if it is left out, its value is taken from the arrays */
 #define WW_PARAMETER_DIMENSION UINT32_C(0x20)
-/* "write": the function does not read what the array held before */
+/* "write": the function does not read the earlier content of the array */
 #define WW_PARAMETER_WRITE_ONLY UINT32_C(0x40)
 
 /**
  * struct ww_parameter_info - a parameter or a result
  * @struct_size:  sizeof(struct ww_parameter_info)
  * @kind:         WW_ARGUMENT_SCALAR, _BYTES, _ARRAY or _TIMELINE
- * @dtype:        of a scalar, of an array's elements; zeros otherwise, and for elements of any type
+ * @dtype:        of a scalar, or of an array's elements; zeros for other kinds, and for elements of
+ *                any type
  * @access:       of an array: WW_ACCESS_READ or WW_ACCESS_WRITE, what the call needs; else 0
  * @flags:        WW_PARAMETER_... bits
- * @bytes_max:    of bytes: how many there may be
+ * @bytes_max:    for bytes: the largest number of bytes
  * @ndim:         dimensions of an array
  * @reserved:     0
  * @scalar:       with WW_PARAMETER_DEFAULT: the default, as ww_scalar_parse() fills it
@@ -147,9 +149,9 @@ struct ww_parameter_info {
  * @text:  borrowed; the signature
  * @info:  the caller's, with struct_size set; filled on success
  *
- * Return: WW_OK; WW_ERR_INVALID (no signature: the record names the column and what was expected
- *         there; or struct_size is not set); WW_ERR_LIMIT (more parameters, results, dimensions,
- *         names or bytes than there may be); WW_ERR_NO_MEMORY.
+ * Return: WW_OK; WW_ERR_INVALID (not a signature: the record names the column and what was expected
+ *         there; or struct_size is not set); WW_ERR_LIMIT (too many parameters, results,
+ *         dimensions, names or bytes); WW_ERR_NO_MEMORY.
  */
 WW_API ww_status ww_signature_info_get(const char *text, struct ww_signature_info *info);
 
@@ -182,10 +184,11 @@ WW_API ww_status ww_signature_result_get(const char *text, uint32_t index,
  *               "-inf" and "nan" for floating point
  * @out_scalar:  filled on success: the bits of the value, zeros above them
  *
- * Floating point is rounded to the nearest value of the type; for the types of 16 bits to an f64
- * first. The locale has no influence.
+ * Floating point is rounded to the nearest value of the type; for types of 16 bits, it is rounded
+ * to an f64 first. The locale has no influence.
  *
- * Return: WW_OK; WW_ERR_INVALID (no scalar has this type; no such value, or it does not fit).
+ * Return: WW_OK; WW_ERR_INVALID (no scalar has this type; the text is not a value, or does not
+ *         fit).
  */
 WW_API ww_status ww_scalar_parse(const struct ww_dtype *dtype, const char *text,
 	uint64_t *out_scalar);
@@ -193,9 +196,9 @@ WW_API ww_status ww_scalar_parse(const struct ww_dtype *dtype, const char *text,
 /**
  * ww_scalar_text() - the value of a scalar as text
  * @dtype:     borrowed; a type that a scalar can have
- * @scalar:    the bits of the value; those above it are not looked at
- * @out_text:  filled with the fewest digits that ww_scalar_parse() makes the same value of, ended
- *             by a zero byte; empty on failure. All nan are one value
+ * @scalar:    the bits of the value; higher bits are ignored
+ * @out_text:  filled with the fewest digits from which ww_scalar_parse() makes the same value,
+ *             ended by a zero byte; empty on failure. All nan are one value
  *
  * Return: WW_OK; WW_ERR_INVALID (no scalar has this type).
  */

@@ -2,8 +2,8 @@
 /*
  * warpway/work_queue.h - frames from several producers, each for exactly one of several consumers
  *
- * A work queue distributes work. A producer writes a frame into a slot of its own, in device or
- * host memory, and publishes it; one consumer receives it, uses it in place, and acknowledges it.
+ * A work queue distributes work. A producer writes a frame into one of its slots, in device or host
+ * memory, and publishes it. One consumer receives the frame, uses it in place, and acknowledges it.
  * Then the frame is done, and its slot is free. Nothing is copied.
  *
  *   producer:   acquire ──> write ──> publish                     (or discard)
@@ -12,48 +12,51 @@
  *   a consumer:    └─ acknowledge <── receive ──> reject ──> available again, or failed
  *
  * At least once: if a consumer ends before it has acknowledged a frame, or rejects it, another
- * consumer gets the frame, marked as a repeat (struct ww_work_frame.attempts). If it has been given
- * out attempts_max times, it has failed: consumers do not get it any more. It is kept, and is read
- * by opening the queue with role WW_WORK_QUEUE_FAILED.
+ * consumer gets the frame, marked as a repeat (struct ww_work_frame.attempts). If a frame has been
+ * given out attempts_max times, it has failed: consumers do not get it any more. The queue keeps
+ * it. To read it, open the queue with role WW_WORK_QUEUE_FAILED.
  *
  * Order: the frames of one producer are given out in the order in which they were published. A
  * frame that is given out again comes before newer ones of its producer that no consumer has yet.
  * Between producers there is no order; consumers take from all of them in turn.
  *
  * When a process ends:
- *   - A consumer: the frames that it has are given out again, after the kernel has reported the
- *     end, since work of its GPU may read them until then. Other members notice that within 50 ms,
- *     while they wait, or receive.
- *   - A producer, or one that closes the queue: its frames stay, with the memory of its slots, and
- *     are given out as long as the queue exists. A frame that its GPU had not completed is lost: it
- *     is never given out.
- *   - The queue exists while a process has it open, in whatever role.
- *   - If the broker was killed, the members go on; new ones cannot join until it is there again,
- *     and some ends of consumers are noticed only then.
+ *   - A consumer: its frames are given out again after the kernel has reported the end, because
+ *     work of its GPU may read them until then. Other members notice the end within 50 ms while
+ *     they wait or receive.
+ *   - A producer, also one that leaves the queue: its frames stay, with the memory of its slots,
+ *     and are given out as long as the queue exists. A frame that its GPU had not completed is
+ *     lost: it is never given out.
+ *   - The queue exists while a process has it open, in any role.
+ *   - If the broker was killed, the members go on. New members cannot join until the broker runs
+ *     again, and some ends of consumers are noticed only then.
  *
  * Streams: publish, receive and acknowledge take a stream or NULL. With a stream the CPU does not
  * wait: the frame is complete, or done, after the work that the stream has at that time, and a
  * consumer's stream waits for a frame that is not complete. If the consumer ends before that work
  * is complete, the frame is given out again. A stream of a consumer waits on the GPU only for
- * producers of its own user, since a wait that never ends would block it; for others the CPU waits.
- * A producer's stream never waits for a consumer: a slot is free when its frame is done.
+ * producers of its own user, because a wait that never ends would block it. For other producers the
+ * CPU waits. A producer's stream never waits for a consumer: a slot is free when its frame is done.
  *
- * Rights: the mode of the queue decides. A process that may read the object may consume; for that
- * it writes claims, which all consumers share, and so consumers must trust each other. A hostile
- * consumer can take, repeat or drop any frame of the queue, keep others from being woken (they look
- * every 50 ms), take all entries for consumers, and declare a frame done that another consumer
- * reads, so that its bytes change meanwhile. It cannot write frames, nor become a producer, nor
- * have a process read or write outside the queue's memory, nor block a GPU. A process that may
- * write the object may produce as well. Entries of consumers of other users that were killed stay
- * taken until the process that made the queue, or the queue, ends.
+ * Rights: the mode of the queue decides. A process that may read the object may consume. A consumer
+ * writes claims, which all consumers share, so consumers must trust each other. A hostile consumer
+ * can:
+ *   - take, repeat or drop any frame of the queue;
+ *   - prevent that other members are woken (they poll every 50 ms);
+ *   - take all entries for consumers;
+ *   - declare a frame done while another consumer reads it, so that its bytes change meanwhile.
+ * It cannot write frames, become a producer, make a process read or write outside the queue's
+ * memory, or block a GPU. A process that may write the object may also produce. Entries of
+ * consumers of other users that were killed stay taken until the process that made the queue, or
+ * the queue, ends.
  *
  * How it works: each producer writes a ring and shares claims, one word for each slot, which
  * consumers change by compare and swap. A frame costs a few of these: no broker, no message, and no
  * system call while both sides are awake.
  *
- * Threads: one ww_work_queue is used by one thread at a time. A process may open a queue several
- *          times: each ww_work_queue is a member of its own. ww_work_queue_eventfd() starts one
- *          thread for all channels and work queues of the process.
+ * Threads: one thread at a time uses one ww_work_queue. A process may open a queue several times:
+ *          each ww_work_queue is a separate member. ww_work_queue_eventfd() starts one thread for
+ *          all channels and work queues of the process.
  * Fork:    a child made by fork() cannot use the queues of its parent (device.h).
  */
 #ifndef WARPWAY_WORK_QUEUE_H
@@ -84,7 +87,7 @@ enum {
 	WW_WORK_QUEUE_KEEPER = 1, /* nothing: it keeps the queue, and may close it if it made it */
 	WW_WORK_QUEUE_PRODUCER = 2, /* acquires, publishes */
 	WW_WORK_QUEUE_CONSUMER = 3, /* receives, acknowledges */
-	WW_WORK_QUEUE_FAILED = 4    /* the same with failed frames */
+	WW_WORK_QUEUE_FAILED = 4    /* receives and acknowledges failed frames */
 };
 
 /**
@@ -95,7 +98,8 @@ enum {
  * @slots:          of each producer, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 16
  * @producers_max:  at one time, 1 to WW_WORK_QUEUE_MEMBERS_MAX; 0: 8. A producer that has ended
  *                  counts until its frames are done
- * @consumers_max:  at one time, those of failed frames too, 1 to WW_WORK_QUEUE_MEMBERS_MAX; 0: 16
+ * @consumers_max:  at one time, including those of failed frames, 1 to WW_WORK_QUEUE_MEMBERS_MAX;
+ *                  0: 16
  * @attempts_max:   how often a frame is given out before it has failed, 1 to
  *                  WW_WORK_QUEUE_ATTEMPTS_MAX; 0: 3
  * @failed_max:     how many failed frames of each producer are kept when it needs a slot; then the
@@ -104,8 +108,8 @@ enum {
  * @held_max:       frames that one consumer may hold, 1 to WW_WORK_QUEUE_SLOTS_MAX; 0: 1
  * @metadata_bytes: room for metadata of each frame, at most WW_WORK_QUEUE_METADATA_MAX
  * @kind:           of each producer's memory, WW_MEMORY_VMM or WW_MEMORY_HOST; 0: vmm
- * @mode:           permission bits of its name, such as 0640: those who may read consume, those who
- *                  may write produce too. 0: 0600
+ * @mode:           permission bits of its name, such as 0640: a process that may read may consume,
+ *                  and a process that may write may also produce. 0: 0600
  * @gid:            group; 0: the caller's own; else one of the caller's groups
  * @reserved:       0
  * @flags:          WW_PUT_REPLACE of broker.h, or 0
@@ -135,8 +139,9 @@ struct ww_work_queue_params {
 
 /**
  * ww_work_queue_create() - make a queue in a broker, and open it
- * @device:     borrowed; of a producer: where its slots' memory is to be; of a consumer: where
- *              slots are to be mapped, for reading: host memory, and what the device reaches
+ * @device:     borrowed; for a producer: the device of its slots' memory; for a consumer: the
+ *              device for which slots are mapped, for reading: host memory, and memory that the
+ *              device reaches
  * @broker:     borrowed; NULL: the default broker
  * @name:       borrowed; NULL: it is found by its tokens only
  * @params:     borrowed; its slot_bytes is set
@@ -156,9 +161,9 @@ WW_API ww_status ww_work_queue_create(ww_device *device, ww_broker *broker, cons
 /**
  * struct ww_work_member_params - what a process that opens a queue does with it, and expects of it
  * @struct_size:    sizeof(struct ww_work_member_params)
- * @role:           WW_WORK_QUEUE_...; a producer must be allowed to write the object, others to
- *                  read it
- * @metadata_type:  borrowed; what the metadata must be called; NULL: anything
+ * @role:           WW_WORK_QUEUE_...; a producer needs the right to write the object, other roles
+ *                  the right to read it
+ * @metadata_type:  borrowed; the type that the metadata must have; NULL: any
  * @array:          borrowed; dtype and shape that the queue must have; NULL: any
  */
 struct ww_work_member_params {
@@ -179,9 +184,9 @@ struct ww_work_member_params {
  * @out_queue:      the caller's; NULL on failure
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (@params); WW_ERR_NOT_FOUND;
- *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is no work queue); WW_ERR_MISMATCH (frames or
- *         metadata of another type; the record names both); WW_ERR_LIMIT (it has as many producers
- *         or consumers as it may have); WW_ERR_STATE (a producer: the queue is closed);
+ *         WW_ERR_ACCESS; WW_ERR_UNSUPPORTED (it is not a work queue); WW_ERR_MISMATCH (frames or
+ *         metadata have another type; the record names both); WW_ERR_LIMIT (it has as many
+ *         producers or consumers as allowed); WW_ERR_STATE (a producer: the queue is closed);
  *         WW_ERR_PROTOCOL; as ww_memory_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const char *name,
@@ -191,8 +196,8 @@ WW_API ww_status ww_work_queue_get(ww_device *device, ww_broker *broker, const c
 /**
  * ww_work_queue_export() - a token by which any process can open the queue
  * @queue:      borrowed
- * @access:     WW_ACCESS_READ: for consumers; WW_ACCESS_WRITE: for producers too, from a process
- *              that may produce itself
+ * @access:     WW_ACCESS_READ: for consumers; WW_ACCESS_WRITE: also for producers, if this process
+ *              may produce itself
  * @params:     borrowed; NULL: WW_ESCROW_DEFAULT
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
@@ -205,7 +210,8 @@ WW_API ww_status ww_work_queue_export(ww_work_queue *queue, uint32_t access,
 /**
  * ww_work_queue_import() - open the queue that a token names
  * @device:         as for ww_work_queue_create()
- * @broker:         borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @broker:         borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *                  address
  * @token:          borrowed; may come from anywhere
  * @params:         as for ww_work_queue_get()
  * @cancel:         borrowed; may be NULL: cancel.h
@@ -227,8 +233,8 @@ WW_API ww_work_queue *ww_work_queue_ref(ww_work_queue *queue);
  * ww_work_queue_unref() - release a reference of a queue; the last one leaves it
  * @queue:  may be NULL
  *
- * Of a producer: slots that it holds are discarded; frames that it published stay. Of a consumer:
- * frames that it holds are given out again, as by ww_work_queue_reject().
+ * If a producer leaves, slots that it holds are discarded, and its published frames stay. If a
+ * consumer leaves, frames that it holds are given out again, as by ww_work_queue_reject().
  *
  * The slots are unmapped: work of streams that uses them must be done before.
  *
@@ -238,11 +244,11 @@ WW_API ww_work_queue *ww_work_queue_ref(ww_work_queue *queue);
 WW_API ww_work_queue *ww_work_queue_unref(ww_work_queue *queue);
 
 /**
- * ww_work_queue_close() - say that no more work comes
+ * ww_work_queue_close() - announce that no more work comes
  * @queue:  borrowed; of the process that made it, or of a producer
  *
- * From then on no producer joins or gets a slot; what producers hold they can still publish. When
- * all producers have left, and all frames are done or have failed, consumers get WW_END.
+ * From then on no producer joins or gets a slot. Producers can still publish the frames that they
+ * hold. When all producers have left, and all frames are done or have failed, consumers get WW_END.
  *
  * Return: WW_OK; WW_ERR_ACCESS (this process may not produce); WW_ERR_FORKED.
  */
@@ -253,17 +259,19 @@ WW_API ww_status ww_work_queue_close(ww_work_queue *queue);
  * @struct_size:     set by the caller to sizeof(struct ww_work_frame)
  * @slot:            its slot
  * @number:          1, 2, 3, ... in the order in which its producer published; 0: not published yet
- * @producer:        of a consumer: which producer's it is: 1, 2, 3, ... as this consumer met them
- * @attempts:        of a consumer: how often it has been given out, this time included: above 1 it
- *                   is a repeat, and an earlier consumer may have done part of the work
+ * @producer:        for a consumer: the number of its producer: 1, 2, 3, ... in the order in which
+ *                   this consumer met producers
+ * @attempts:        for a consumer: how often it has been given out, including this time. If it is
+ *                   above 1, the frame is a repeat, and an earlier consumer may have done part of
+ *                   the work
  * @pointer:         of its bytes, for the queue's device
  * @host_pointer:    of its bytes, for the CPU; NULL: the CPU cannot reach them
  * @metadata:        of its metadata; a consumer must not write there
  * @capacity:        bytes that the slot has room for: slot_bytes, rounded up
- * @bytes:           bytes of the frame; set by the producer before it publishes. acquire: those of
- *                   the queue's array; without one all of @capacity
+ * @bytes:           bytes of the frame; set by the producer before it publishes. After an acquire:
+ *                   the bytes of the queue's array; without an array all of @capacity
  * @submitted_ns:    CLOCK_MONOTONIC, when it was published
- * @metadata_bytes:  bytes of its metadata; set by the producer. acquire: the room for it
+ * @metadata_bytes:  bytes of its metadata; set by the producer. After an acquire: the room for it
  * @ndim:            of @shape; set by the producer, 0: the shape of the queue's array, if any
  * @shape:           elements in each dimension
  */
@@ -292,12 +300,13 @@ struct ww_work_frame {
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_frame:   the caller's, with struct_size set; filled on success
  *
- * Waits until a frame of this producer is done, if all its slots have frames. Several slots may be
- * held. The frame is passed to ww_work_queue_publish() or ww_work_queue_discard().
+ * If all slots of this producer have frames, the call waits until one of these frames is done.
+ * Several slots may be held. The frame is passed to ww_work_queue_publish() or
+ * ww_work_queue_discard().
  *
  * Return: WW_OK; WW_TIMED_OUT (the record says what the frames wait for); WW_CANCELLED; WW_END (the
- *         queue was closed); WW_ERR_ACCESS (this is no producer); WW_ERR_STATE (all slots are held
- *         by the caller); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ *         queue was closed); WW_ERR_ACCESS (this is not a producer); WW_ERR_STATE (all slots are
+ *         held by the caller); as ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_work_frame *out_frame);
@@ -309,10 +318,10 @@ WW_API ww_status ww_work_queue_acquire(ww_work_queue *queue, ww_stream *stream, 
  *           shape set by the caller. Its number and submitted_ns are set on success
  * @stream:  borrowed; the frame is complete after the work before; NULL: it is complete
  *
- * Return: WW_OK; WW_ERR_INVALID (no frame that is held, or one that is too large: nothing was
- *         published, and the frame is still held); WW_ERR_PEER_LOST (the connection to the broker
- *         broke, which has told the others that this producer ended); as
- *         ww_timeline_stream_signal(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_INVALID (the frame is not held, or too large: nothing was published, and
+ *         the frame is still held); WW_ERR_PEER_LOST (the connection to the broker broke, and the
+ *         broker has told other members that this producer ended); as ww_timeline_stream_signal();
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_publish(ww_work_queue *queue, struct ww_work_frame *frame,
 	ww_stream *stream);
@@ -330,7 +339,7 @@ WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_wor
 
 /**
  * ww_work_queue_receive() - get a frame that no other consumer has
- * @queue:       borrowed; of a consumer, of any or of failed frames
+ * @queue:       borrowed; of a consumer, also of failed frames
  * @stream:      borrowed; of the device that will read: its further work waits until the frame is
  *               complete; NULL: the frame is complete when this returns
  * @timeout_ns:  how long to wait for a frame; 0: do not wait; WW_FOREVER
@@ -340,43 +349,45 @@ WW_API ww_status ww_work_queue_discard(ww_work_queue *queue, const struct ww_wor
  * The frame is passed to ww_work_queue_acknowledge() or ww_work_queue_reject().
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_END (the queue was closed, all producers have left,
- *         and there is no frame, and none that may be given out again); WW_ERR_PEER_LOST (once: a
- *         frame that was acknowledged before it was complete never was, since its producer ended:
- *         what was computed from it is not valid. Or always: the connection to the broker broke,
- *         which has told the others that this consumer ended); WW_ERR_ACCESS (this is no consumer);
- *         WW_ERR_STATE (held_max frames are held); WW_ERR_PROTOCOL (a producer says of a frame what
- *         cannot be; the frame is dropped); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ *         and no frame is available or may be given out again); WW_ERR_PEER_LOST (once: a frame
+ *         that was acknowledged before it was complete never became complete, because its producer
+ *         ended; results that were computed from it are not valid. Or always: the connection to the
+ *         broker broke, and the broker has told other members that this consumer ended);
+ *         WW_ERR_ACCESS (this is not a consumer); WW_ERR_STATE (held_max frames are held);
+ *         WW_ERR_PROTOCOL (a producer describes a frame wrongly; the frame is dropped); as
+ *         ww_timeline_stream_wait(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_t timeout_ns,
 	ww_cancel *cancel, struct ww_work_frame *out_frame);
 
 /**
- * ww_work_queue_acknowledge() - say that the work of a frame is done
+ * ww_work_queue_acknowledge() - mark the work of a frame as done
  * @queue:   borrowed
  * @frame:   borrowed; as ww_work_queue_receive() filled it
  * @stream:  borrowed; the frame is done after the work before; NULL: it is done
  *
- * Return: WW_OK; WW_ERR_PEER_LOST (the producer ended before the frame was complete: what was
- *         computed from it is not valid; the frame is not held any more, and the stream can be used
- *         further. If that is known only later, the next receive returns it); WW_ERR_STATE (the
- *         frame was given out again meanwhile, since the others were told that this consumer ended,
- *         or was changed by a hostile one; it is not held any more); WW_ERR_INVALID (no frame that
- *         is held); as ww_timeline_stream_signal(), and then the frame is still held: acknowledge
- *         it without the stream, when the stream has done its work; WW_ERR_FORKED.
+ * Return: WW_OK; WW_ERR_PEER_LOST (the producer ended before the frame was complete: results that
+ *         were computed from it are not valid; the frame is not held any more, and the stream can
+ *         be used further. If this is known only later, the next receive returns it); WW_ERR_STATE
+ *         (the frame was given out again meanwhile, because other members were told that this
+ *         consumer ended, or because a hostile consumer changed it; it is not held any more);
+ *         WW_ERR_INVALID (the frame is not held); as ww_timeline_stream_signal(), and then the
+ *         frame is still held: acknowledge it without the stream, when the stream has done its
+ *         work; WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_acknowledge(ww_work_queue *queue, const struct ww_work_frame *frame,
 	ww_stream *stream);
 
 /**
- * ww_work_queue_reject() - give a frame back that this consumer cannot work on
+ * ww_work_queue_reject() - give back a frame that this consumer cannot work on
  * @queue:  borrowed
  * @frame:  borrowed; as ww_work_queue_receive() filled it. The caller has waited for its streams
  *          that use it
  *
- * The frame is given out again, or has failed if that was its last attempt. A failed frame stays
- * failed; if it was received 127 times in all, it is dropped.
+ * The frame is given out again. If this was its last attempt, it has failed. A failed frame stays
+ * failed; if it was received 127 times, it is dropped.
  *
- * Return: WW_OK; WW_ERR_STATE (as ww_work_queue_acknowledge()); WW_ERR_INVALID (no frame that is
+ * Return: WW_OK; WW_ERR_STATE (as ww_work_queue_acknowledge()); WW_ERR_INVALID (the frame is not
  *         held); WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame *frame);
@@ -387,25 +398,26 @@ WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work
  * @out_fd:  the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *           -1 on failure. Only poll it: the library reads and writes it
  *
- * It is readable while a call without a stream and with timeout 0 has a result other than
- * WW_TIMED_OUT: of a consumer ww_work_queue_receive() (a complete frame is there, or the end is),
- * of a producer ww_work_queue_acquire() (the CPU may write a slot, or the queue was closed).
- * Precisely:
+ * The descriptor is readable while a call without a stream and with timeout 0 has a result other
+ * than WW_TIMED_OUT: for a consumer ww_work_queue_receive() (there is a complete frame, or the
+ * queue has ended), for a producer ww_work_queue_acquire() (the CPU may write a slot, or the queue
+ * was closed). The exact rules:
  *
- *   - After each call with this queue in this process the descriptor says what holds then.
+ *   - After each call with this queue in this process the descriptor is correct for that time.
  *   - If it is not readable, and another member changes that, it becomes readable soon after: at
- *     once for a frame that is published, acknowledged or given back, within 2 ms for what a GPU
- *     completes, within 50 ms for the end of a process, a frame that fails, and for a producer when
- *     the queue is closed. Nothing is missed.
- *   - Frames of a consumer that ended are given back by calls. So the descriptor becomes readable
- *     for that, too, and when a consumer has taken a frame that this member has not met yet: the
- *     call asks the broker about it, and may find nothing.
- *   - Once readable it stays so until the next call with this queue, also if that finds nothing.
+ *     once for a frame that is published, acknowledged or given back; within 2 ms for work that a
+ *     GPU completes; within 50 ms for the end of a process, for a frame that fails, and for a
+ *     producer when the queue is closed. No change is missed.
+ *   - Calls give back the frames of a consumer that ended. So the descriptor also becomes readable
+ *     for that, and when a consumer that this member has not met yet has taken a frame: the call
+ *     asks the broker about this consumer, and may find nothing.
+ *   - Once readable, it stays readable until the next call with this queue, even if that call finds
+ *     nothing.
  *   - While this member holds as many frames or slots as it may, so that the call would return
  *     WW_ERR_STATE, it is not readable.
- *   - A call with a stream may succeed earlier, since it need not wait until work is complete.
- *   - Several consumers may wait for one frame: the descriptors of all of them become readable, and
- *     one gets it.
+ *   - A call with a stream may succeed earlier, because it need not wait until work is complete.
+ *   - If several consumers wait for one frame, the descriptors of all of them become readable, and
+ *     one of them gets the frame.
  *
  * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
  * ww_work_queue_unref().
@@ -413,37 +425,36 @@ WW_API ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work
  * The first call starts the thread "ww-channels" of ww_channel_eventfd(), which this process has
  * once for all channels and work queues.
  *
- * Return: WW_OK; WW_ERR_ACCESS (this is no producer or consumer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT
+ * Return: WW_OK; WW_ERR_ACCESS (this is not a producer or consumer); WW_ERR_NO_MEMORY; WW_ERR_LIMIT
  *         (of descriptors or threads); WW_ERR_SYSTEM; WW_ERR_FORKED.
  */
 WW_API ww_status ww_work_queue_eventfd(ww_work_queue *queue, int *out_fd);
 
 /**
- * struct ww_work_queue_info - the state of a queue, as one of its members sees it
+ * struct ww_work_queue_info - the state of a queue, as known to one of its members
  * @struct_size:    set by the caller to sizeof(struct ww_work_queue_info)
  * @role:           WW_WORK_QUEUE_..., of this member
  * @is_closed:      1: ww_work_queue_close() was called
  * @slots:          of each producer
- * @producers:      of a consumer: those whose frames it knows, with those that have ended
- * @consumers:      entries of consumers that are taken
+ * @producers:      for a consumer: number of producers whose frames it knows, including ended ones
+ * @consumers:      number of entries for consumers that are taken
  * @producers_max:  at one time
  * @consumers_max:  at one time
  * @attempts_max:   how often a frame is given out before it has failed
  * @failed_max:     failed frames of each producer that are kept when it needs a slot
  * @held_max:       frames that one consumer may hold
- * @held:           slots, or frames, that this member holds
+ * @held:           number of slots or frames that this member holds
  * @slot_bytes:     room for the bytes of a frame
  * @metadata_bytes: room for metadata
- * @available:      frames that wait for a consumer; of a producer: its own; of a keeper, which sees
- *                  no frames: 0. So are the next two
- * @claimed:        frames that consumers have, or have acknowledged by a stream that is not there
- *                  yet
+ * @available:      number of frames that wait for a consumer. For a producer, this and the next two
+ *                  fields count only its own frames; for a keeper they are 0
+ * @claimed:        frames that consumers have, or have acknowledged by a stream whose work is not
+ *                  done yet
  * @failed:         frames that have failed, and are kept
- * @published:      of a producer: frames that it has published
- * @dropped:        of a producer: failed frames that it has dropped
- * @received:       of a consumer: frames that it has received
- * @lost:           of a consumer: frames that it found never to be complete, since their producer
- *                  ended
+ * @published:      for a producer: frames that it has published
+ * @dropped:        for a producer: failed frames that it has dropped
+ * @received:       for a consumer: frames that it has received
+ * @lost:           for a consumer: frames that never became complete, because their producer ended
  * @metadata_type:  as the queue was made
  * @has_array:      1: @array is filled in
  * @reserved:       0
