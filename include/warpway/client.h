@@ -2,16 +2,16 @@
 /*
  * warpway/client.h - calling the functions of a service
  *
- * A client opens a service (service.h) by name or token, looks functions up, and calls them: it
- * submits a call, gets a ticket, and waits for the ticket when it needs the results. It needs no
- * device: memories go as tokens.
+ * A client opens a service (service.h) by name or token, looks up functions, and calls them: it
+ * submits a call, gets a ticket, and waits for the ticket when it needs the results. A client needs
+ * no device, because it passes memories as tokens.
  *
  *   open ──> find ──> submit ──> wait ──> results ──> unref the ticket
  *                        │
  *                        └──> cancel
  *
- * A call that the client does not wait for is made all the same. A call ends with WW_OK, or with
- * the status and the sentence of the function, or with one of these:
+ * A call is also made if the client does not wait for it. A call ends with WW_OK, or with the
+ * status and the sentence of the function, or with one of these:
  *
  *   WW_TIMED_OUT               its deadline passed before the function was started
  *   WW_CANCELLED               it was cancelled before the function was started
@@ -21,8 +21,8 @@
  *   WW_ERR_DEPENDENCY_FAILED   a call that it depends on has failed; or the value of the timeline
  *                              that it starts after never comes
  *
- * Threads: one ww_client, with its tickets, is used by one thread at a time. A process may open a
- *          service several times: each ww_client is a client of its own.
+ * Threads: one thread at a time uses one ww_client with its tickets. A process may open a service
+ *          several times: each ww_client is a separate client.
  * Fork:    a child made by fork() cannot use the clients of its parent (device.h).
  */
 #ifndef WARPWAY_CLIENT_H
@@ -37,15 +37,15 @@ extern "C" {
 typedef struct ww_client ww_client;
 typedef struct ww_ticket ww_ticket;
 
-/* ww_client_params.flags: functions and state are seen, nothing can be called */
+/* ww_client_params.flags: the client can read functions and state, but cannot call */
 #define WW_CLIENT_OBSERVE UINT32_C(0x1)
 
 /**
  * struct ww_client_params - how a service is opened
  * @struct_size:  sizeof(struct ww_client_params)
  * @flags:        WW_CLIENT_... bits
- * @gid:          group by which functions may be limited; 0: the caller's own; else one of the
- *                caller's groups
+ * @gid:          the group that counts if functions are limited to groups; 0: the caller's own;
+ *                else one of the caller's groups
  * @reserved:     0
  */
 struct ww_client_params {
@@ -64,12 +64,12 @@ struct ww_client_params {
  * @cancel:      borrowed; may be NULL: cancel.h
  * @out_client:  the caller's; NULL on failure
  *
- * Does not wait for the server: a call does.
+ * This function does not wait for the server. A call waits for it.
  *
  * Return: WW_OK; WW_TIMED_OUT (the error record says so, too); WW_CANCELLED; WW_ERR_NOT_FOUND;
- *         WW_ERR_ACCESS (the service may not be written, or with WW_CLIENT_OBSERVE not be read);
- *         WW_ERR_UNSUPPORTED (it is no service); WW_ERR_PROTOCOL; as ww_timeline_get();
- *         WW_ERR_FORKED.
+ *         WW_ERR_ACCESS (this process may not write the service, or with WW_CLIENT_OBSERVE may not
+ *         read it); WW_ERR_UNSUPPORTED (it is not a service); WW_ERR_PROTOCOL; as
+ *         ww_timeline_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_open(ww_broker *broker, const char *name,
 	const struct ww_client_params *params, uint64_t timeout_ns, ww_cancel *cancel,
@@ -77,7 +77,8 @@ WW_API ww_status ww_client_open(ww_broker *broker, const char *name,
 
 /**
  * ww_client_import() - become a client of the service that a token names
- * @broker:      borrowed; NULL: that of WARPWAY_BROKER, else the one at the token's address
+ * @broker:      borrowed; NULL: the broker of WARPWAY_BROKER, else the broker at the token's
+ *               address
  * @token:       borrowed; may come from anywhere
  * @params:      borrowed; NULL: all zero
  * @cancel:      borrowed; may be NULL: cancel.h
@@ -99,7 +100,7 @@ WW_API ww_client *ww_client_ref(ww_client *client);
  * @client:  may be NULL
  *
  * Each ticket has a reference, too. When the client leaves, calls that were not started are
- * dropped, and those that run go on.
+ * dropped, and running calls go on.
  *
  * Return: NULL.
  */
@@ -138,16 +139,16 @@ WW_API ww_status ww_client_function_info_get(ww_client *client, uint32_t index,
 WW_API ww_status ww_client_wait_ready(ww_client *client, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_client_find() - look a function up
+ * ww_client_find() - look up a function
  * @client:        borrowed
  * @name:          borrowed
- * @signature:     borrowed; what the caller takes it for; NULL: anything
+ * @signature:     borrowed; the signature that the caller expects; NULL: any
  * @timeout_ns:    how long to wait until it is offered, while the service starts; 0: not at all
  * @cancel:        borrowed; may be NULL: cancel.h
  * @out_function:  its index, for ww_client_submit()
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_MISMATCH (its signature is
- *         another one: the record has both); as ww_signature_info_get(); WW_ERR_PEER_LOST;
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_NOT_FOUND; WW_ERR_MISMATCH (its signature
+ *         differs: the record has both); as ww_signature_info_get(); WW_ERR_PEER_LOST;
  *         WW_ERR_NO_MEMORY; WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_find(ww_client *client, const char *name, const char *signature,
@@ -163,30 +164,32 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * struct ww_submit_params - how a call is made
  * @struct_size:  sizeof(struct ww_submit_params)
  * @lane:         0 to WW_SERVICE_LANES_MAX - 1: calls of one lane run in their order
- * @deadline_ns:  from now on: the call is not started later, and one that runs can see that it has
- *                passed; 0: none
+ * @deadline_ns:  time from now: the call is not started later, and a running function can check
+ *                whether the time has passed; 0: none
  * @depends_on:   number of one of this client's last 1,023 calls (ww_ticket_info.number): if that
- *                fails, is cancelled or is too late, this call ends with WW_ERR_DEPENDENCY_FAILED.
- *                0: on none
- * @after:        borrowed; a timeline: the call is started when this has completed @after_value.
- *                The client keeps it until the call has ended, so to release it does not end the
- *                wait. NULL: see @after_token
- * @after_token:  borrowed; the same, by its token
+ *                call fails, is cancelled or is too late, this call ends with
+ *                WW_ERR_DEPENDENCY_FAILED. 0: no dependency
+ * @after:        borrowed; a timeline: the call is started when this timeline has completed
+ *                @after_value. The client keeps the timeline until the call has ended, so releasing
+ *                it does not end the wait. NULL: see @after_token
+ * @after_token:  borrowed; a token of the timeline
  * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts at once, whatever @after says
  * @flags:        WW_SUBMIT_... bits
  *
- * A call that starts after a timeline waits in its lane, and the lane's later calls wait for it;
- * other lanes go on. No stream of the server waits, and no thread: the server looks at the timeline
- * from time to time. It notices the value within an eighth of the time waited and 20 us, at most
- * 2 ms later, unless thousands of lanes wait. What was written before the value was signalled, the
- * function sees.
+ * If a call starts after a value of a timeline, it waits in its lane, and the lane's later calls
+ * wait for it. Other lanes go on. No stream and no thread of the server waits, because the server
+ * polls the timeline. It notices the value within an eighth of the time waited and 20 us, at most
+ * 2 ms later, unless thousands of lanes wait. The function can read all that was written before the
+ * value was signalled.
  *
- * The call ends without being started, with the timeline's sentence: WW_ERR_DEPENDENCY_FAILED (the
- * timeline's signaller has ended, or closed it, before the value); as ww_timeline_import() (the
- * server could not have the timeline, such as WW_ERR_NOT_FOUND, WW_ERR_ACCESS);
- * WW_ERR_UNAVAILABLE (the service drains, and the value is not there yet). It also ends by its
- * deadline, or when it is cancelled. So a call that starts after a timeline should have a deadline
- * if its signaller may hang.
+ * The call ends without being started, with the timeline's sentence, in these cases:
+ *   - WW_ERR_DEPENDENCY_FAILED: the timeline's signaller has ended, or closed the timeline, before
+ *     the value;
+ *   - as ww_timeline_import(): the server cannot import the timeline (such as WW_ERR_NOT_FOUND,
+ *     WW_ERR_ACCESS);
+ *   - WW_ERR_UNAVAILABLE: the service drains, and the value is not reached yet.
+ * The call also ends by its deadline, or when it is cancelled. If the signaller may hang, the call
+ * should have a deadline.
  */
 struct ww_submit_params {
 	uint32_t struct_size;
@@ -204,24 +207,25 @@ struct ww_submit_params {
  * @client:      borrowed
  * @function:    as ww_client_find() found it
  * @arguments:   borrowed; @count of them, in the order of the signature; service.h says how each
- *               is filled in. Those at the end that have a default may be left out
+ *               is filled in. Arguments at the end that have a default may be left out
  * @count:       of @arguments
  * @params:      borrowed; NULL: all zero
  * @timeout_ns:  how long to wait for room, while calls_max calls are not complete or their
  *               arguments fill the room for them; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
- * @out_ticket:  the caller's; NULL on failure. NULL here: nobody waits for the call
+ * @out_ticket:  the caller's; NULL on failure. May be NULL if the caller does not wait for the call
  *
- * A memory or timeline is exported for each call, and kept until the call is done: that is a round
- * trip to the broker. To call often with the same one, export it once and pass the token. The
- * server keeps up to 64 timelines imported for a client, those that calls started after last.
+ * A memory or timeline is exported for each call, and kept until the call is done. This takes a
+ * round trip to the broker. If you call often with the same memory or timeline, export it once and
+ * pass the token. For each client, the server keeps up to 64 timelines imported, those that calls
+ * used last.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; an
- *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown, or are
- *         those of ww_client_call()); WW_ERR_MISMATCH (an argument is not what the signature says);
+ *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown or only
+ *         for ww_client_call()); WW_ERR_MISMATCH (an argument does not match the signature);
  *         WW_ERR_LIMIT (the arguments are larger than the room for them; or the service has as many
- *         clients as it may have, which ww_ticket_wait() may say, too); WW_ERR_ACCESS (this client
- *         observes; or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
+ *         clients as allowed, which ww_ticket_wait() may also return); WW_ERR_ACCESS (this client
+ *         observes, or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
  *         ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
@@ -231,32 +235,32 @@ WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
 /**
  * ww_client_call() - make a call and wait for its results
  * @client:      borrowed
- * @function:    as for ww_client_submit(), as are the next three
+ * @function:    as for ww_client_submit(), like the next three
  * @arguments:   borrowed
  * @count:       of @arguments
  * @params:      borrowed; NULL: all zero
  * @timeout_ns:  how long to wait, for room and for the results; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
- * @out_ticket:  the caller's, of a call that ended; NULL on failure. NULL here: results are not
- *               wanted. To learn of a call that failed whether its function had been started, use
- *               ww_client_submit(), ww_ticket_wait() and ww_ticket_info_get()
+ * @out_ticket:  the caller's, of a call that ended; NULL on failure. May be NULL if the caller
+ *               needs no results. If you need to know for a failed call whether its function had
+ *               been started, use ww_client_submit(), ww_ticket_wait() and ww_ticket_info_get()
  *
  * If the time is over, or the flag is set, the call is cancelled.
  *
- * With WW_SUBMIT_REPEAT in its params' flags a call is made again if the server ends before it has
- * answered: the function may have run already, in part or wholly. The call waits within @timeout_ns
- * and its deadline until another process has made a service of the name that @client was opened by,
- * and started it. It is repeated only if
+ * With WW_SUBMIT_REPEAT in the flags of its params, a call is made again if the server ends before
+ * it has answered. The function may have run already, in part or completely. The call waits, within
+ * @timeout_ns and its deadline, until another process has made and started a service of the name by
+ * which @client was opened. The call is repeated only if
  *   - the function is offered with WW_FUNCTION_IDEMPOTENT, before and after that;
- *   - @client was opened by name, and the next server is of the same user as the one before;
- *   - the call depends on no other one (depends_on is 0).
- * @client stays a client of the server that has ended. Its later calls with WW_SUBMIT_REPEAT go to
- * the next server; to submit other calls there, open the service anew.
+ *   - @client was opened by name, and the next server belongs to the same user as the one before;
+ *   - the call depends on no other call (depends_on is 0). @client still belongs to the server that
+ * has ended. Its later calls with WW_SUBMIT_REPEAT go to the next server. To submit other calls
+ * there, open the service again.
  *
  * Return: as ww_client_submit() and ww_ticket_wait(). With WW_SUBMIT_REPEAT also: WW_ERR_PEER_LOST
- *         (the server has ended, and the call is not one that can be repeated); WW_ERR_ACCESS (the
- *         next server is of another user); WW_ERR_NOT_FOUND or WW_ERR_MISMATCH (it does not offer
- *         this function); as ww_client_open().
+ *         (the server has ended, and the call cannot be repeated); WW_ERR_ACCESS (the next server
+ *         belongs to another user); WW_ERR_NOT_FOUND or WW_ERR_MISMATCH (the next server does not
+ *         offer this function); as ww_client_open().
  */
 WW_API ww_status ww_client_call(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,
@@ -271,18 +275,19 @@ WW_API ww_status ww_client_call(ww_client *client, uint32_t function,
  * @out_timeline:  the caller's; NULL on failure
  *
  * A call of the lane is complete when its value (ww_ticket_info.value) is reached, whether it was
- * run, failed or was cancelled: the ticket says which. So a stream of the client can wait for calls
- * without anybody waiting for the reply. ww_timeline_stream_wait() returns when the server has
- * submitted the call: when its function has returned, if it works on its stream. With
- * WW_WAIT_UNSUBMITTED it returns at once. Do not use that if the server may wait for this stream
- * itself: only the end of the server ends a wait for a call that is never started.
+ * run, failed or was cancelled; the ticket tells which. So a stream of the client can wait for
+ * calls, and no thread waits for the reply. ww_timeline_stream_wait() returns when the server has
+ * submitted the call. If the function works on its stream, this is when the function has returned.
+ * With WW_WAIT_UNSUBMITTED it returns at once. Do not use this flag if the server may itself wait
+ * for this stream: a wait for a call that is never started ends only with the server.
  *
- * If the server is another user's, ww_timeline_stream_wait() needs WW_WAIT_OTHER_USER. Without it
- * the wait is one of the CPU, until the call is complete, and nothing is enqueued: so a server
- * that never completes a call does not stop the client's stream. ww_ticket_stream_wait() waits with
- * the call's deadline as a limit.
+ * If the server belongs to another user, ww_timeline_stream_wait() needs WW_WAIT_OTHER_USER.
+ * Without this flag the CPU waits until the call is complete, and nothing is enqueued. So if a
+ * server never completes a call, the client's stream does not stop. ww_ticket_stream_wait() waits
+ * with the call's deadline as a limit.
  *
- * A call of the server is made for this, in that lane. Each use asks again: keep the timeline.
+ * To get the timeline, a call to the server is made in that lane. Each use of this function makes
+ * such a call, so keep the timeline.
  *
  * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; as ww_client_submit() and ww_timeline_import().
  */
@@ -302,25 +307,27 @@ WW_API ww_status ww_client_lane_timeline(ww_client *client, uint32_t lane, uint6
 WW_API ww_status ww_ticket_wait(ww_ticket *ticket, uint64_t timeout_ns, ww_cancel *cancel);
 
 /**
- * ww_ticket_stream_wait() - have a stream's further work wait until a call is complete
+ * ww_ticket_stream_wait() - let a stream's further work wait until a call is complete
  * @ticket:      borrowed
  * @stream:      borrowed; of this process
  * @flags:       WW_WAIT_... bits of timeline.h
  * @timeout_ns:  how long to wait on the CPU; 0: not at all; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h. The call goes on
  *
- * As ww_timeline_stream_wait() for the value of the call: nobody needs to wait for the reply. The
- * client must have had the timeline of the call's lane (ww_client_lane_timeline()) before.
+ * This is ww_timeline_stream_wait() for the value of the call: no thread needs to wait for the
+ * reply. The client must have got the timeline of the call's lane (ww_client_lane_timeline())
+ * before.
  *
- * If the server is another user's, and @flags has no WW_WAIT_OTHER_USER, this waits for the reply
- * on the CPU, until the call's deadline at most, and the stream waits for nothing. The timeline of
- * the lane is not needed then.
+ * If the server belongs to another user, and @flags has no WW_WAIT_OTHER_USER, this call waits for
+ * the reply on the CPU, until the call's deadline at most, and the stream does not wait. The
+ * timeline of the lane is not needed then.
  *
  * Return: WW_OK (the stream waits, or the call has ended: the ticket says how); WW_NOT_READY (the
  *         time is over, or the flag is set: the call goes on); WW_TIMED_OUT (the call's deadline
  *         has passed, and the server has not answered; the error record says so, too).
- *         With any of these two nothing was enqueued. WW_ERR_STATE (the client has not had the
- *         lane's timeline); WW_ERR_INVALID (flags); as ww_timeline_stream_wait(); WW_ERR_FORKED.
+ *         With each of these two statuses nothing was enqueued. WW_ERR_STATE (the client has not
+ *         got the lane's timeline); WW_ERR_INVALID (flags); as ww_timeline_stream_wait();
+ *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uint64_t flags,
 	uint64_t timeout_ns, ww_cancel *cancel);
@@ -329,10 +336,10 @@ WW_API ww_status ww_ticket_stream_wait(ww_ticket *ticket, ww_stream *stream, uin
  * ww_ticket_result() - a result of a call that ended with WW_OK
  * @ticket:     borrowed
  * @index:      of the result in the signature
- * @out_value:  filled on success; what it points to is valid as long as the ticket. Of an array,
- *              @token is to be imported before the ticket is released (but for warpway.alloc), and
- *              @array says what is where in that memory: the token alone does not. So pass both to
- *              another call, or the value as it is
+ * @out_value:  filled on success; its pointers are valid as long as the ticket. For an array,
+ *              @token must be imported before the ticket is released (except for warpway.alloc),
+ *              and @array says how the array lies in that memory: the token alone does not. So pass
+ *              both to another call, or pass the value as it is
  *
  * Return: WW_OK; WW_END (there is no such result); WW_ERR_STATE (the call has not ended, or not
  *         with WW_OK); WW_ERR_PROTOCOL.
@@ -343,24 +350,25 @@ WW_API ww_status ww_ticket_result(ww_ticket *ticket, uint32_t index, struct ww_v
  * ww_ticket_cancel() - cancel a call
  * @ticket:  borrowed
  *
- * If the function has not been started, it is not; the call ends when those before it in its lane
- * have. One that runs can ask whether it was cancelled. One that has ended stays as it is.
+ * If the function has not been started, it will not start, and the call ends when the calls before
+ * it in its lane have ended. A running function can check whether it was cancelled. A call that has
+ * ended does not change.
  */
 WW_API void ww_ticket_cancel(ww_ticket *ticket);
 
 /**
- * struct ww_ticket_info - a call, as its client sees it
+ * struct ww_ticket_info - a call, as known to its client
  * @struct_size:  set by the caller to sizeof(struct ww_ticket_info)
  * @has_ended:    1: @status says how
  * @has_started:  1: the function was started, and may have run
  * @status:       as ww_ticket_wait() returns it; WW_NOT_READY: it has not ended
  * @number:       of the call
- * @failed_call:  with WW_ERR_DEPENDENCY_FAILED: number of the first call that failed; 0: it is the
- *                timeline that the call starts after
+ * @failed_call:  with WW_ERR_DEPENDENCY_FAILED: number of the first call that failed; 0: the
+ *                timeline of the call failed
  * @function:     its index
  * @lane:         its lane
- * @value:        of the lane's timeline (ww_client_lane_timeline()): the call is complete when it
- *                is reached
+ * @value:        a value of the lane's timeline (ww_client_lane_timeline()): the call is complete
+ *                when it is reached
  */
 struct ww_ticket_info {
 	uint32_t struct_size;
@@ -387,8 +395,8 @@ WW_API ww_status ww_ticket_info_get(ww_ticket *ticket, struct ww_ticket_info *in
  * ww_ticket_unref() - release a ticket
  * @ticket:  may be NULL
  *
- * The call goes on if it has not ended. Arrays that it has as results, and that nobody has
- * imported, are released by the server.
+ * If the call has not ended, it goes on. The server releases arrays in its results that no process
+ * has imported.
  *
  * Return: NULL.
  */

@@ -4,15 +4,16 @@
  *
  * A module is compiled code for a device. A kernel is one function of it that can be launched.
  * Devices with WW_CAP_MODULE load modules:
- *   - cuda: PTX, a cubin or a fatbin, as nvcc writes them with -ptx, -cubin and -fatbin. The file's
- *     content says which of them it is, not its name. The driver compiles PTX when it is loaded.
+ *   - cuda: PTX, a cubin or a fatbin, as nvcc writes them with -ptx, -cubin and -fatbin. The
+ *     library finds out the format from the content of the file, not from its name. The driver
+ *     compiles PTX when it is loaded.
  *   - host: a shared object (.so). A kernel is a function of type ww_host_kernel; what it must do
  *     is described there.
  *
- * A process must load its modules, and find their kernels, BEFORE its streams wait for others:
- * while a stream of the process waits for a value, the CUDA driver lets no module be loaded or
- * unloaded, and the call blocks until the wait ends. A launch loads nothing, also where
- * CUDA_MODULE_LOADING is LAZY: ww_module_kernel() has loaded the kernel.
+ * A process must load its modules, and find their kernels, BEFORE its streams wait for other
+ * processes. While a stream of the process waits for a value, the CUDA driver cannot load or unload
+ * a module, and the call blocks until the wait ends. A launch loads nothing, even if
+ * CUDA_MODULE_LOADING is LAZY, because ww_module_kernel() has loaded the kernel.
  *
  * A kernel keeps its module, and a module keeps its device open, so the order of the unrefs does
  * not matter. A module belongs to this process: it is not shared.
@@ -35,11 +36,11 @@ extern "C" {
 typedef struct ww_module ww_module;
 typedef struct ww_kernel ww_kernel;
 
-/* The most that a launch can pass: how many arguments, and bytes of all of them */
+/* The most that a launch can pass: number of arguments, and bytes of all arguments */
 #define WW_KERNEL_ARGUMENTS_MAX      256
 #define WW_KERNEL_ARGUMENT_BYTES_MAX 32764
 
-/* ww_kernel_info.argument_count: nobody says how many arguments the kernel has */
+/* ww_kernel_info.argument_count: the number of arguments is not known */
 #define WW_KERNEL_ARGUMENTS_UNKNOWN UINT32_MAX
 
 /**
@@ -63,12 +64,13 @@ struct ww_module_params {
  *
  * May block: for the file, for the driver's compiler, and while streams of this process wait (see
  * the top of module.h). Loading a shared object runs its constructors: load only files that you
- * would execute. One that is loaded twice is loaded once, with one set of variables.
+ * would execute. If a shared object is loaded twice, it is loaded only once, with one set of
+ * variables.
  *
  * Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_ACCESS, WW_ERR_SYSTEM (the file cannot be read);
- *         WW_ERR_INVALID (the file is no module, is cut short, or does not compile: the record has
- *         the compiler's first line); WW_ERR_UNSUPPORTED (a module for another kind of device or
- *         GPU, or for a newer driver; @device lacks WW_CAP_MODULE); WW_ERR_NO_MEMORY;
+ *         WW_ERR_INVALID (the file is not a module, is incomplete, or does not compile: the record
+ *         has the compiler's first line); WW_ERR_UNSUPPORTED (a module for another kind of device
+ *         or GPU, or for a newer driver; @device lacks WW_CAP_MODULE); WW_ERR_NO_MEMORY;
  *         WW_ERR_DEVICE...; WW_ERR_FORKED.
  */
 WW_API ww_status ww_module_load(ww_device *device, const char *path,
@@ -77,12 +79,12 @@ WW_API ww_status ww_module_load(ww_device *device, const char *path,
 /**
  * ww_module_load_image() - load a module from memory
  * @device:      borrowed; the module keeps it open
- * @image:       borrowed; what a file would contain. PTX needs no zero at its end
+ * @image:       borrowed; the content of a module file. PTX needs no zero at its end
  * @bytes:       of the image
  * @params:      borrowed; NULL: no flags
  * @out_module:  the caller's; NULL on failure
  *
- * On host the module has a descriptor of its own as long as it lives.
+ * On the host device the module has a descriptor as long as it lives.
  *
  * Return: as ww_module_load(); WW_ERR_LIMIT (out of descriptors).
  */
@@ -99,9 +101,9 @@ WW_API ww_module *ww_module_ref(ww_module *module);
  * ww_module_unref() - release a reference of a module
  * @module:  may be NULL
  *
- * The code stays loaded until its kernels are released too. Launches that were enqueued still
- * run: on host they keep their kernel, on cuda the last unref waits until all work of the context
- * is done, as the driver does when it unloads a module.
+ * The code stays loaded until its kernels are released, too. Launches that were enqueued still run.
+ * On host they keep their kernel. On cuda the last unref waits until all work of the context is
+ * done, because the driver does this when it unloads a module.
  *
  * Return: NULL.
  */
@@ -110,7 +112,8 @@ WW_API ww_module *ww_module_unref(ww_module *module);
 /**
  * ww_module_kernel() - find a kernel by its name, and load it
  * @module:      borrowed; the kernel keeps it
- * @name:        as the file has it: of C++ the mangled name, unless it is declared extern "C"
+ * @name:        the name in the file: for C++ the mangled name, unless the kernel is declared
+ *               extern "C"
  * @out_kernel:  the caller's; NULL on failure
  *
  * May block, as ww_module_load() does.
@@ -129,22 +132,22 @@ WW_API ww_kernel *ww_kernel_ref(ww_kernel *kernel);
  * ww_kernel_unref() - release a reference of a kernel
  * @kernel:  may be NULL
  *
- * If it was the last reference to the module too, this is as ww_module_unref().
+ * If this releases the last reference to the module, the call does the same as ww_module_unref().
  *
  * Return: NULL.
  */
 WW_API ww_kernel *ww_kernel_unref(ww_kernel *kernel);
 
 /**
- * struct ww_kernel_info - what a launch of a kernel needs, and may ask for
+ * struct ww_kernel_info - arguments and limits of a launch of a kernel
  * @struct_size:       set by the caller to sizeof(struct ww_kernel_info)
- * @argument_count:    how many arguments it takes; WW_KERNEL_ARGUMENTS_UNKNOWN: a driver older
- *                     than CUDA 12.4, or a shared object that does not say it (ww_host_kernel)
+ * @argument_count:    how many arguments it takes; WW_KERNEL_ARGUMENTS_UNKNOWN: a driver older than
+ *                     CUDA 12.4, or a shared object that does not declare it (ww_host_kernel)
  * @threads_max:       the most threads of a block, 1,024 or less
  * @registers:         of each thread; 0 on host
  * @local_bytes:       of each thread, in device memory; 0 on host
- * @shared_bytes:      of each block, that the kernel declares itself; 0 on host
- * @shared_bytes_max:  the most bytes of a block that a launch can ask for besides
+ * @shared_bytes:      shared memory of each block that the kernel declares itself; 0 on host
+ * @shared_bytes_max:  the most shared memory of a block that a launch can request in addition
  * @reserved:          0
  */
 struct ww_kernel_info {
@@ -171,7 +174,7 @@ WW_API ww_status ww_kernel_info_get(ww_kernel *kernel, struct ww_kernel_info *in
  * ww_kernel_argument_bytes() - the size of one argument of a kernel
  * @kernel:     borrowed
  * @index:      0, 1, 2, ...
- * @out_bytes:  filled on success; of an address: 8
+ * @out_bytes:  filled on success; 8 for an address
  *
  * Return: WW_OK; WW_END (it takes no such argument, or argument_count is
  *         WW_KERNEL_ARGUMENTS_UNKNOWN); WW_ERR_FORKED.
@@ -183,8 +186,8 @@ WW_API ww_status ww_kernel_argument_bytes(ww_kernel *kernel, uint32_t index, uin
  * @struct_size:   sizeof(struct ww_launch_params)
  * @shared_bytes:  shared memory of each block, beyond what the kernel declares itself
  * @grid:          blocks in x, y and z: 1 to 2,147,483,647, 1 to 65,535, 1 to 65,535
- * @block:         threads of a block in x, y and z: 1 to 1,024, 1 to 1,024, 1 to 64, and not more
- *                 than threads_max of the kernel in all
+ * @block:         threads of a block in x, y and z: 1 to 1,024, 1 to 1,024, 1 to 64, and together
+ *                 not more than threads_max of the kernel
  * @flags:         0
  */
 struct ww_launch_params {
@@ -197,8 +200,8 @@ struct ww_launch_params {
 
 /**
  * struct ww_kernel_argument - one argument of a kernel
- * @value:  where its value is; read by the launch, so it may change afterwards. An address that the
- *          kernel gets is a value too: @value is where the address is
+ * @value:  pointer to its value; the launch copies the value, so it may change afterwards. If the
+ *          argument is an address, @value points to the address
  * @bytes:  of the value: its sizeof, as the kernel declares it
  */
 struct ww_kernel_argument {
@@ -214,14 +217,15 @@ struct ww_kernel_argument {
  * @arguments:       borrowed; copied before the call returns. May be NULL if there are none
  * @argument_count:  0 to WW_KERNEL_ARGUMENTS_MAX
  *
- * The kernel runs after the work before it and before the work after it. What its arguments point
- * to must stay valid until then: the library does not know which of them are addresses.
+ * The kernel runs after the work before it and before the work after it. Memory to which its
+ * arguments point must stay valid until then, because the library does not know which of them are
+ * addresses.
  *
  * The count and the sizes of the arguments are checked if they are known (see
- * ww_kernel_info.argument_count). Otherwise wrong ones are undefined behaviour.
+ * ww_kernel_info.argument_count). Otherwise wrong arguments are undefined behaviour.
  *
- * If the kernel faults on a GPU, the context is lost: this and every later call in it returns
- * WW_ERR_DEVICE. Only a new process gets a usable one.
+ * If the kernel faults on a GPU, the context is lost: this call and every later call in this
+ * context returns WW_ERR_DEVICE. Only a new process gets a usable context.
  *
  * Return: WW_OK (enqueued); WW_ERR_INVALID (a stream of another device or context; a grid, block or
  *         shared memory that is too large; arguments that the kernel does not take);
@@ -234,12 +238,12 @@ WW_API ww_status ww_kernel_launch(ww_kernel *kernel, ww_stream *stream,
 	uint32_t argument_count);
 
 /**
- * struct ww_host_launch - what a kernel of the host device learns of its launch
+ * struct ww_host_launch - the launch, as a kernel of the host device gets it
  * @struct_size:     sizeof(struct ww_host_launch), as the library was compiled
  * @argument_count:  of the launch
- * @grid:            as the launch gave it
- * @block:           as the launch gave it
- * @shared_bytes:    as the launch gave it; the kernel allocates what it needs itself
+ * @grid:            as in the launch
+ * @block:           as in the launch
+ * @shared_bytes:    as in the launch; the kernel itself allocates the memory that it needs
  * @reserved:        0
  */
 struct ww_host_launch {
@@ -257,13 +261,13 @@ struct ww_host_launch {
  * @arguments:  one pointer for each argument, to a copy of its value, aligned to 16 bytes. An
  *              argument that is an address is read as `*(float **)arguments[i]`
  *
- * It is called ONCE for each launch, on the stream's thread, and does the work of all blocks and
- * threads: it loops over them itself, or computes the same in its own way. It must not throw, and
- * must not wait for its own stream.
+ * The library calls it ONCE for each launch, on the stream's thread. The function does the work of
+ * all blocks and threads: it loops over them, or computes the same result in another way. It must
+ * not throw, and must not wait for its own stream.
  *
- * A shared object can say how many arguments a kernel NAME takes, so that a wrong launch is
- * refused: it exports an array of uint32_t called NAME_argument_bytes with the size of each
- * argument in bytes, and 0 behind the last. In C++ the array needs extern "C" too, as the kernel.
+ * A shared object can declare how many arguments a kernel NAME takes, so that a wrong launch is
+ * refused. For this, it exports an array of uint32_t called NAME_argument_bytes with the size of
+ * each argument in bytes, and 0 after the last. In C++ the array needs extern "C", like the kernel.
  *
  *   const uint32_t scale_argument_bytes[] = {8, 4, 4, 0};
  *
@@ -277,7 +281,7 @@ struct ww_host_launch {
  *                   x[i] *= factor;
  *   }
  *
- * In Fortran it is a subroutine with bind(c, name="scale") whose second dummy argument is
+ * In Fortran the kernel is a subroutine with bind(c, name="scale") whose second dummy argument is
  * `type(c_ptr), intent(in) :: arguments(*)`, and c_f_pointer() makes a pointer of each.
  */
 typedef void (*ww_host_kernel)(const struct ww_host_launch *launch, void *const *arguments);

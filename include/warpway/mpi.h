@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warpway/mpi.h - memories and timelines that all ranks of a node have; what MPI calls cost
+ * warpway/mpi.h - memories and timelines that all ranks of a node share; what MPI calls cost
  *
- * For MPI programs that are linked with libwarpway_mpi_openmpi or libwarpway_mpi_mpich, the library
- * for their MPI (docs/tutorial/mpi.md), and with libwarpway. <mpi.h> must be the one of that MPI.
+ * This header is for MPI programs that are linked with libwarpway and with the library for their
+ * MPI, libwarpway_mpi_openmpi or libwarpway_mpi_mpich (docs/tutorial/mpi.md). <mpi.h> must be that
+ * of the same MPI.
  *
  *   ww_memory *buffers[RANKS];                                        one for each rank of the job
  *   ww_mpi_share(MPI_COMM_WORLD, device, memory, NULL, buffers, NULL);
@@ -12,7 +13,7 @@
  * These calls return MPI codes, and call the communicator's error handler when they fail, as MPI
  * calls do. The code's class is that of libwarpway_mpi, and its text (MPI_Error_string()) says
  * which rank failed, and why. A collective call fails in all ranks of the communicator or in none.
- * The wait for other ranks is the MPI's: it has no limit of time.
+ * The MPI waits for other ranks, so this wait has no time limit.
  *
  * Threads: every function may be called from any thread that may call the MPI; as for every
  *          collective, one call at a time on one communicator.
@@ -46,42 +47,43 @@ struct ww_mpi_share_params {
 };
 
 /**
- * ww_mpi_share() - every rank of a node maps the memory of every other one; collective
+ * ww_mpi_share() - every rank of a node maps the memory of every other rank; collective
  * @comm:          an intracommunicator
- * @device:        borrowed; the device that is to reach the memories
- * @memory:        borrowed; this rank's: created, wrapped, a slice of a pool; NULL: this rank has
- *                 none, and gets the others'
+ * @device:        borrowed; the device that shall reach the memories
+ * @memory:        borrowed; this rank's memory: created, wrapped, or a slice of a pool; NULL: this
+ *                 rank has none, and only gets the memories of the other ranks
  * @params:        borrowed; NULL: for reading, just bytes
  * @out_memories:  the caller's, one for each rank of @comm; a memory to be released with
- *                 ww_memory_unref(), @memory itself with one more reference for the own rank; NULL
- *                 for a rank on another node, or without a memory. All NULL on failure
+ *                 ww_memory_unref(). The entry of this rank is @memory with one more reference.
+ *                 NULL for a rank on another node, or without a memory. All NULL on failure
  * @out_arrays:    the caller's, one for each rank of @comm; how the array of a rank lies in
  *                 out_memories; all bytes zero if the rank gave no array, or has no memory here.
  *                 May be NULL
  *
- * Memory that is wrapped ends with the process that wrapped it, other memory with its last
- * reference in any rank. May block: until all ranks of @comm have called it, and for some round
- * trips to the broker for each rank of the node.
+ * Wrapped memory ends with the process that wrapped it. Other memory ends with its last reference
+ * in any rank. May block: until all ranks of @comm have called it, and for some round trips to the
+ * broker for each rank of the node.
  *
  * Return: MPI_SUCCESS; the code of an MPI call that failed; a code of libwarpway_mpi's class: a
- *         rank could not export its memory (ww_memory_export()), or import another one's
- *         (ww_memory_import()), or its params are invalid.
+ *         rank could not export its memory (ww_memory_export()), or could not import the memory of
+ *         another rank (ww_memory_import()), or its params are invalid.
  */
 WW_API int ww_mpi_share(MPI_Comm comm, ww_device *device, ww_memory *memory,
 	const struct ww_mpi_share_params *params, ww_memory **out_memories,
 	struct ww_array *out_arrays);
 
 /**
- * ww_mpi_timelines() - a timeline of every rank of a node, in every one of them; collective
+ * ww_mpi_timelines() - every rank of a node gets a timeline of each of these ranks; collective
  * @comm:           an intracommunicator
  * @broker:         borrowed; NULL: the default one
  * @out_timelines:  the caller's, one for each rank of @comm, to be released with
- *                  ww_timeline_unref(). The one of the own rank is new, and this process signals
+ *                  ww_timeline_unref(). The timeline of this rank is new, and this process signals
  *                  it; the others are for waiting. NULL for a rank on another node. All NULL on
  *                  failure
  *
- * If a rank ends, waits for its timeline end, those of streams too, and return WW_ERR_PEER_LOST, of
- * a stream the next call with it (timeline.h). May block: as ww_mpi_share().
+ * If a rank ends, all waits for its timeline end, also those of streams. A wait on the CPU returns
+ * WW_ERR_PEER_LOST. After a wait of a stream, the next call with this stream returns it
+ * (timeline.h). May block: as ww_mpi_share().
  *
  * Return: as ww_mpi_share(), with ww_timeline_export() and ww_timeline_import().
  */
@@ -90,21 +92,22 @@ WW_API int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_
 /**
  * struct ww_mpi_info - what MPI calls with device memory did in this process since it began
  * @struct_size:       set by the caller to sizeof(struct ww_mpi_info)
- * @passes_through:    1: the MPI takes device memory itself, and gets it as it is
- * @staged_buffers:    buffers that host memory stood in for
- * @bytes_from_device: copied from devices to that host memory
- * @bytes_to_device:   copied from there to devices
- * @staging_bytes:     of that host memory, in use now
- * @staging_bytes_most:  the most that was in use at once
- * @staging_bytes_limit: the most that may be (WARPWAY_MPI_STAGING)
+ * @passes_through:    1: the MPI supports device memory itself, and gets the device pointers
+ * @staged_buffers:    number of buffers that were replaced by host memory
+ * @bytes_from_device: bytes copied from devices to that host memory
+ * @bytes_to_device:   bytes copied from that host memory to devices
+ * @staging_bytes:     bytes of that host memory that are in use now
+ * @staging_bytes_most:  the most bytes that were in use at once
+ * @staging_bytes_limit: the most bytes that may be in use (WARPWAY_MPI_STAGING)
  * @direct_sent:       messages whose data went from device memory to device memory, or to a host
  *                     buffer of another rank, without staging
- * @direct_sent_bytes: of data in these
+ * @direct_sent_bytes: bytes of data in these messages
  * @direct_received:   messages that came by that route
- * @direct_received_bytes: of data in these
- * @direct_collectives: collectives in which no data was staged; of a hierarchical one, its steps
- *                     inside the node
- * @takes_direct:      1: this rank takes messages by that route; it may begin to at any call
+ * @direct_received_bytes: bytes of data in these messages
+ * @direct_collectives: collectives in which no data was staged; a hierarchical collective counts
+ *                     with its steps inside the node
+ * @takes_direct:      1: this rank takes messages by that route; it may begin to take them at any
+ *                     call
  * @reserved:          0
  */
 struct ww_mpi_info {
@@ -129,7 +132,7 @@ struct ww_mpi_info {
  * ww_mpi_info_get() - what MPI calls with device memory did in this process
  * @info:  the caller's, with struct_size set; filled on success
  *
- * The MPI must be started. Does not block, and calls no other rank.
+ * The MPI must be initialized. The call does not block, and does not communicate with other ranks.
  *
  * Return: MPI_SUCCESS; MPI_ERR_ARG (struct_size is not set), without a call of an error handler.
  */

@@ -3,8 +3,8 @@
  * warpway/service.h - functions that a process runs for others, on arrays that stay where they are
  *
  * A service is a process, the server, that offers functions under one name. Clients (client.h) call
- * them with scalars, bytes and tokens of memories; the bytes of a memory never move. Only the
- * server needs the GPU: a client holds memories and timelines by tokens, and maps nothing.
+ * the functions with scalars, bytes and tokens of memories. The bytes of a memory never move. Only
+ * the server needs the GPU: a client holds memories and timelines by tokens, and maps nothing.
  *
  *   server:   create ──> offer, offer, ... ──> start ──> serve ──> drain ──> unref
  *                                                          │
@@ -13,46 +13,50 @@
  * Calls:
  *   - A call is checked against the function's signature (signature.h) by the client, and again by
  *     the server, which trusts no client.
- *   - Calls of one client are in lanes. Those of one lane run in their order: one starts when the
- *     one before it is complete. A function that only enqueues work on its stream can say so
- *     (WW_FUNCTION_ENQUEUES); then the lane's next such call starts when it has returned.
- *   - Clients take turns: of each the server takes one call, then of the next.
- *   - A call that was not started before its deadline, or before its client cancelled it, is not
- *     run. One that runs can ask (ww_call_is_cancelled()).
- *   - A call can start after a value of a timeline (struct ww_submit_params). The server's streams
- *     never wait for a client's timeline, since a few waits that never end would stop them all: the
- *     call waits in its lane.
+ *   - Each call of a client is in a lane. Calls of one lane run in their order: a call starts when
+ *     the call before it is complete. If a function only enqueues work on its stream, it can be
+ *     offered so (WW_FUNCTION_ENQUEUES). Then the lane's next such call starts when the function
+ *     has returned.
+ *   - Clients take turns: the server takes one call of each client, then of the next.
+ *   - If a call was not started before its deadline, or before its client cancelled it, it is not
+ *     run. A function that runs can check this (ww_call_is_cancelled()).
+ *   - A call can start after a value of a timeline (struct ww_submit_params). Until then the call
+ *     waits in its lane. The server's streams never wait for a client's timeline, because a few
+ *     waits that never end would stop all streams.
  *
  * Batches: a function can be offered that runs several calls at once (ww_service_offer_batch()),
- * such as one that works on many inputs in the time of one.
+ * for example because many inputs take about the time of one input.
  *
  *   - The calls are of different lanes, of one client or of several. Such a call starts when the
  *     calls before it in its lane are complete, also if these only enqueue.
- *   - A call that could start waits for more of the same function. They are run when there are
- *     batch_calls_max, when the first has waited for batch_wait_ns, or when the service drains.
- *     If batch_wait_ns is 0, those are run together that have come while no thread was free.
- *   - While it waits it has not started. It ends without being run when its deadline has passed,
- *     and within 0.1 s after its client has cancelled it, or has ended. The others are run.
- *   - Calls of all clients and users that may call the function are in one batch. A function that
- *     finds one of them wrong fails that alone, by ww_call_fail().
+ *   - A call that could start waits for more calls of the same function. They are run when there
+ *     are batch_calls_max calls, when the first of them has waited for batch_wait_ns, or when the
+ *     service drains. If batch_wait_ns is 0, the calls that arrived while no thread was free are
+ *     run together.
+ *   - While a call waits it has not started. It ends without being run when its deadline has
+ *     passed, and within 0.1 s after its client has cancelled it or has ended. The other calls are
+ *     run.
+ *   - A batch can have calls of all clients and users that may call the function. If one of the
+ *     calls is wrong, the function fails only this call, by ww_call_fail().
  *
  * When a process ends:
- *   - If a client ends, its queued calls are dropped. Those that run end as usual. What the server
- *     holds for it is released.
- *   - If the server ends, each call ends with WW_ERR_PEER_LOST, and says whether its function had
- *     been started. Nothing is called twice by itself, unless the function is offered with
- *     WW_FUNCTION_IDEMPOTENT and the call is made with WW_SUBMIT_REPEAT (client.h). A kernel that
- *     faults ends the server's context, and so the server; no client is harmed.
- *   - If the broker ends, and its supervisor too, calls go on, and nobody can become a client.
- *     Server and clients learn of each other's end from the kernel, within 0.1 s while they wait or
- *     serve. A call with an array that the server would have to import fails.
+ *   - If a client ends, its queued calls are dropped. Calls that run end as usual. The server
+ *     releases all that it holds for the client.
+ *   - If the server ends, each call ends with WW_ERR_PEER_LOST, and tells whether its function had
+ *     been started. No call is repeated by itself, unless the function is offered with
+ *     WW_FUNCTION_IDEMPOTENT and the call is made with WW_SUBMIT_REPEAT (client.h). If a kernel
+ *     faults, it ends the server's context, and thereby the server; clients are not affected.
+ *   - If the broker and its supervisor end, calls go on, and no process can become a client. Server
+ *     and clients learn of each other's end from the kernel, within 0.1 s while they wait or serve.
+ *     If the server would have to import an array for a call, the call fails.
  *
- * Access: who may read the service's object may see its functions and its state. Who may write it
- * may call. A function can be limited to some users and groups (struct ww_function_params).
+ * Access: a process that may read the service's object may read its functions and its state. A
+ * process that may write the object may call. A function can be limited to some users and groups
+ * (struct ww_function_params).
  *
- * Built-in functions: a service can offer functions that the library has, so that a client without
- * a GPU can make memory and move bytes. Both kinds are off unless ww_service_params.builtin says
- * otherwise. All names that begin with "warpway." are the library's.
+ * Built-in functions: a service can offer functions of the library, by which a client without a GPU
+ * can make memory and copy bytes. Both kinds are off unless ww_service_params.builtin names them.
+ * All names that begin with "warpway." belong to the library.
  *
  *   WW_SERVICE_BUILTIN_DATA:
  *     warpway.copy   any[...] source read, any[...] destination write, u64 bytes,
@@ -66,29 +70,30 @@
  *                    -> u8[*] memory
  *     warpway.free   any[...] memory write strided
  *
- *   - Offsets are bytes from the first element of the array; what is copied, filled, read or
- *     written lies inside the array. Fill repeats the low @value_bytes (1, 2 or 4) bytes of @value
- *     @count times, as ww_stream_fill(). Read and write are for up to WW_CALL_BYTES_MAX bytes.
+ *   - Offsets are bytes from the first element of the array. The bytes that are copied, filled,
+ *     read or written must lie inside the array. Fill repeats the low @value_bytes (1, 2 or 4)
+ *     bytes of @value @count times, as ww_stream_fill(). Read and write are for up to
+ *     WW_CALL_BYTES_MAX bytes.
  *   - Copy and fill enqueue their work (WW_FUNCTION_ENQUEUES). Read and write start when the calls
  *     before them in the lane are complete. Copy refuses source and destination that overlap.
- *   - What alloc makes is zero, and ends with the client that called it, with the service, or by
- *     free: no process can get it any more, and what a process has mapped stays mapped. With a name
- *     it can be got by that, with @mode as permission bits (0: 0600). A name must begin with that
- *     of the service and '/'. If @kept is true, and there is a name, it stays in the broker until
- *     free or ww_broker_remove(). All of it belongs to the user of the server. The ticket of the
- *     call need not be kept for it.
+ *   - Memory of alloc contains zeros. It ends with the client that called alloc, with the service,
+ *     or by free: then no process can get it any more, and existing mappings stay. If it has a
+ *     name, processes can get it by the name, with @mode as permission bits (0: 0600). A name must
+ *     begin with the name of the service and '/'. If @kept is true, and there is a name, the memory
+ *     stays in the broker until free or ww_broker_remove(). All these memories belong to the user
+ *     of the server. The client need not keep the ticket of the call.
  *   - Any client of the user that called alloc may free the memory, with a token for writing.
- *   - The memories of all clients of one user have at most alloc_bytes_max bytes in all, counted as
- *     the device rounds them up: each takes a multiple of 2 MiB. Those that are kept count until
- *     they are removed, or the server ends: a new server knows nothing of them, and only its user
- *     can remove them.
+ *   - The memories of all clients of one user have together at most alloc_bytes_max bytes, counted
+ *     as the device rounds them up: each takes a multiple of 2 MiB. Kept memories count until they
+ *     are removed, or the server ends. A new server does not know them, and only the user of the
+ *     server can remove them.
  *
- * How it works: a client writes its calls into a file in memory, and the server its replies into
- * another one. While both are awake there is no message and no system call. A side that sleeps says
- * so in a file that it writes, and only then it is woken.
+ * How it works: a client writes its calls into a file in memory, and the server writes its replies
+ * into another file. While both are awake there is no message and no system call. A side that
+ * sleeps notes this in a file that it writes, and only then the other side wakes it.
  *
  * Threads: several threads may serve one service at the same time. Then several functions run at
- *          once, but of one lane only one, unless it only enqueues. One thread at a time uses a
+ *          once, but only one for each lane, unless they only enqueue. One thread at a time uses a
  *          ww_call. Offer, start and drain may be called from any thread.
  * Fork:    a child made by fork() cannot use the services of its parent (device.h).
  */
@@ -127,10 +132,10 @@ typedef struct ww_call ww_call;
 /**
  * struct ww_service_params - what service to make
  * @struct_size:         sizeof(struct ww_service_params)
- * @mode:                permission bits, such as 0660: read: see functions and state; write: call.
- *                       0: 0600
+ * @mode:                permission bits, such as 0660: read is for reading functions and state,
+ *                       write for calling. 0: 0600
  * @gid:                 group; 0: the caller's own; else one of the caller's groups
- * @functions_max:       most functions, at most WW_SERVICE_FUNCTIONS_MAX; 0: 64
+ * @functions_max:       the largest number of functions, at most WW_SERVICE_FUNCTIONS_MAX; 0: 64
  * @clients_max:         clients at one time, at most WW_SERVICE_CLIENTS_MAX; 0: 1024
  * @clients_per_uid_max: of one user; 0: as many as clients_max
  * @calls_max:           calls of one client that are not complete, a power of two, at most
@@ -138,21 +143,23 @@ typedef struct ww_call ww_call;
  * @arguments_bytes:     room for the arguments of one client's calls that are not complete, at most
  *                       1 MiB; rounded up to 256; 0: 64 KiB
  * @results_bytes:       the same, for results
- * @streams:             most streams on which functions work at the same time; 0: 4
+ * @streams:             the largest number of streams on which functions work at the same time; 0:
+ *                       4
  * @flags:               WW_PUT_REPLACE of broker.h, or 0
- * @memory_bytes_max:    memories that the server keeps for one client as results, in bytes, until
- *                       it has taken them; 0: 1 GiB
+ * @memory_bytes_max:    the most bytes of memories that the server keeps as results for one client
+ *                       until the client has taken them; 0: 1 GiB
  * @version:             the program's own version, such as "2.1"; ended by a zero
- * @builtin:             WW_SERVICE_BUILTIN_... bits: functions that the service offers by itself;
+ * @builtin:             WW_SERVICE_BUILTIN_... bits: built-in functions that the service offers;
  *                       they count for functions_max. 0: none
- * @alloc_bytes_max:     of memories that alloc makes for the clients of one user; 0: 1 GiB. Each is
- *                       also a result, for memory_bytes_max
- * @keep_ns:             how long the server keeps a memory after a call that had it as an argument.
- *                       The next call with it asks no broker and maps nothing; but if the memory's
- *                       owner frees it, its bytes are free only then. Of a client the last
- *                       WW_SERVICE_KEEP_MEMORIES are kept; never slices of pools, and what alloc
- *                       has made. They are released while a thread serves, up to 0.1 s later, or
- *                       when the client ends. 0: not at all; WW_FOREVER
+ * @alloc_bytes_max:     the most bytes that alloc makes for the clients of one user; 0: 1 GiB. Each
+ *                       of these memories also counts as a result, for memory_bytes_max
+ * @keep_ns:             how long the server keeps a memory mapped after a call that had it as an
+ *                       argument. The next call with this memory asks no broker and maps nothing.
+ *                       But if the memory's owner frees the memory, its bytes are free only after
+ *                       this time. The server keeps the last WW_SERVICE_KEEP_MEMORIES memories of a
+ *                       client, but no slices of pools, and no memory of alloc. It releases them
+ *                       while a thread serves, up to 0.1 s later, or when the client ends. 0: not
+ *                       at all; WW_FOREVER
  */
 struct ww_service_params {
 	uint32_t struct_size;
@@ -201,8 +208,8 @@ WW_API ww_service *ww_service_ref(ww_service *service);
  * ww_service_unref() - release a reference of a service; the last one ends it
  * @service:  may be NULL; no thread serves it any more
  *
- * Calls that were not started end with WW_ERR_UNAVAILABLE. Waits for the work of functions on
- * streams.
+ * Calls that were not started end with WW_ERR_UNAVAILABLE. The call waits for the work of functions
+ * on streams.
  *
  * Return: NULL.
  */
@@ -211,7 +218,7 @@ WW_API ww_service *ww_service_unref(ww_service *service);
 /**
  * ww_service_export() - a token by which any process can open the service
  * @service:    borrowed; of this process
- * @access:     WW_ACCESS_READ: to see its functions; WW_ACCESS_WRITE: to call them
+ * @access:     WW_ACCESS_READ: to list its functions; WW_ACCESS_WRITE: to call them
  * @params:     borrowed; NULL: WW_ESCROW_DEFAULT
  * @cancel:     borrowed; may be NULL: cancel.h
  * @out_token:  filled on success
@@ -229,11 +236,11 @@ WW_API ww_status ww_service_export(ww_service *service, uint32_t access,
  * @call:     borrowed until the function returns
  *
  * It runs in a thread that serves, with no lock held. Work that it enqueues on ww_call_stream()
- * belongs to the call: the call is complete when the work is. What it enqueues elsewhere must be
- * complete when it returns.
+ * belongs to the call: the call is complete when this work is complete. Work on other streams must
+ * be complete when the function returns.
  *
- * Return: WW_OK; an error, which the client gets: with the sentence of ww_call_fail(), or of the
- * thread's error record if that has this status. Other values are taken for WW_ERR_STATE.
+ * Return: WW_OK; an error, which the client gets together with the sentence of ww_call_fail(), or
+ * of the thread's error record if that has this status. Other values count as WW_ERR_STATE.
  */
 typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
 
@@ -243,35 +250,37 @@ typedef ww_status (*ww_service_fn)(void *context, ww_call *call);
  * @calls:    borrowed until the function returns; in the order in which they came
  * @count:    of @calls: 1 to batch_calls_max
  *
- * As ww_service_fn. Each call has arguments and results of its own. All have one stream: each is
- * complete when the work on it is. One thread at a time uses all calls of a batch.
+ * It is like ww_service_fn. Each call has its own arguments and results. All calls have the same
+ * stream: each call is complete when the work on the stream is complete. One thread at a time uses
+ * all calls of a batch.
  *
- * Return: WW_OK: each call succeeds, but for those that ww_call_fail() was called for; an error,
- * which all the others get.
+ * Return: WW_OK: each call succeeds, except those for which ww_call_fail() was called; an error,
+ * which all other calls get.
  */
 typedef ww_status (*ww_service_batch_fn)(void *context, ww_call *const *calls, uint32_t count);
 
 /* ww_function_params.flags */
-/* repeating a call does no harm: a client may have calls repeated after the server has ended */
+/* repeating a call does no harm: a client may repeat calls after the server has ended */
 #define WW_FUNCTION_IDEMPOTENT UINT32_C(0x1)
 /*
- * it touches its arguments and results only by work on its stream, so the lane's next call of such
- * a function starts when this one has returned
+ * the function uses its arguments and results only by work on its stream, so the lane's next call
+ * of such a function starts when this one has returned
  */
 #define WW_FUNCTION_ENQUEUES UINT32_C(0x2)
 
 /**
- * struct ww_function_params - more about a function
+ * struct ww_function_params - how a function is offered
  * @struct_size:      sizeof(struct ww_function_params)
  * @flags:            WW_FUNCTION_... bits
  * @uids:             borrowed; users that may call it; NULL: see @gids
- * @gids:             borrowed; groups that may: of the client, the group that it has opened the
- *                    service with. If both are NULL, all who may call the service may call it
+ * @gids:             borrowed; groups that may call it: the group with which the client has opened
+ *                    the service counts. If both are NULL, every client that may call the service
+ *                    may call it
  * @uid_count:        of @uids
  * @gid_count:        of @gids
- * @batch_wait_ns:    how long a call waits for others, at most 60 s. Only for
- *                    ww_service_offer_batch(), as is the next one
- * @batch_calls_max:  most calls that are run at once, at most WW_SERVICE_BATCH_MAX; 0: 64
+ * @batch_wait_ns:    how long a call waits for other calls, at most 60 s. This field and the next
+ *                    one are only for ww_service_offer_batch()
+ * @batch_calls_max:  the most calls that are run at once, at most WW_SERVICE_BATCH_MAX; 0: 64
  * @reserved:         0
  */
 struct ww_function_params {
@@ -289,15 +298,15 @@ struct ww_function_params {
 /**
  * ww_service_offer() - offer a function
  * @service:    borrowed
- * @name:       borrowed; letters, digits, '_', '.', '-' and '/', at most 63; not "warpway." and
- *              more, which are the names of built-in functions
+ * @name:       borrowed; letters, digits, '_', '.', '-' and '/', at most 63; it must not begin with
+ *              "warpway.", as names of built-in functions do
  * @signature:  borrowed; its arguments and results, as signature.h says
  * @fn:         called for each call
  * @context:    the argument of @fn; must stay valid until the service has ended
  * @params:     borrowed; NULL: all zero
  *
- * Return: WW_OK; WW_ERR_INVALID (name, or params); WW_ERR_EXISTS (there is one of this name);
- *         WW_ERR_LIMIT (functions_max); WW_ERR_NO_MEMORY; as ww_signature_info_get();
+ * Return: WW_OK; WW_ERR_INVALID (name, or params); WW_ERR_EXISTS (there is a function of this
+ *         name); WW_ERR_LIMIT (functions_max); WW_ERR_NO_MEMORY; as ww_signature_info_get();
  *         WW_ERR_FORKED.
  */
 WW_API ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
@@ -324,7 +333,7 @@ WW_API ww_status ww_service_offer_batch(ww_service *service, const char *name,
  * ww_service_start() - tell clients that all functions are offered
  * @service:  borrowed
  *
- * From starting to ready; else nothing happens.
+ * The state changes from starting to ready. In any other state the call does nothing.
  *
  * Return: WW_OK; WW_ERR_FORKED.
  */
@@ -333,17 +342,18 @@ WW_API ww_status ww_service_start(ww_service *service);
 /**
  * ww_service_serve() - run functions for clients, in the calling thread
  * @service:     borrowed; started
- * @timeout_ns:  how long; 0: the calls that are there; WW_FOREVER
+ * @timeout_ns:  how long; 0: only the calls that have arrived; WW_FOREVER
  * @cancel:      borrowed; may be NULL: cancel.h
  *
  * A function that runs when the time is over is not interrupted.
  *
- * A kernel that faults (an illegal address, for example) makes the device unusable for the whole
+ * If a kernel faults (an illegal address, for example), the device is unusable for the whole
  * process. This is noticed within about 70 ms: the calls whose work goes on end with WW_ERR_DEVICE,
- * and so does serving, in each thread and for ever. The process should end then, which also ends
- * the calls that wait and the timelines of lanes; `warpway offer` starts another one.
+ * and from then on each ww_service_serve() returns WW_ERR_DEVICE. The process should end then,
+ * which also ends the calls that wait and the timelines of lanes. `warpway offer` starts another
+ * process.
  *
- * Return: WW_TIMED_OUT (with 0: nothing is left to do now); WW_CANCELLED; WW_END (the service was
+ * Return: WW_TIMED_OUT (with 0: there is nothing to do now); WW_CANCELLED; WW_END (the service was
  *         drained, and no call is left); WW_ERR_DEVICE (a kernel has faulted); WW_ERR_STATE
  *         (it was not started); WW_ERR_FORKED.
  */
@@ -355,20 +365,21 @@ WW_API ww_status ww_service_serve(ww_service *service, uint64_t timeout_ns, ww_c
  * @out_fd:   the caller's, to be closed at any time; an eventfd(2), non-blocking, close-on-exec;
  *            -1 on failure. Only poll it: the library reads and writes it
  *
- * It becomes readable when ww_service_serve() with timeout 0 has something to do: a call has come,
- * the work of one on a stream is complete, clients have come, or the service was drained and no
- * call is left. Precisely:
+ * The descriptor becomes readable when ww_service_serve() with timeout 0 has something to do: a
+ * call has arrived, the work of a call on a stream is complete, clients have joined, or the service
+ * was drained and no call is left. The exact rules:
  *
  *   - When the last thread has ended serving, the descriptor is not readable. If something is left
- *     to do, or comes, it becomes readable soon after. Nothing is missed.
- *   - Once readable it stays so until the service was served, also if that finds nothing.
- *   - While a thread serves it does not change.
+ *     to do, or comes later, it becomes readable soon after. No call is missed.
+ *   - Once readable, it stays readable until a thread serves, even if that thread finds nothing.
+ *   - While a thread serves, it does not change.
  *
  * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
  * ww_service_unref().
  *
  * The first call starts a thread, "ww-service", in which all signals are blocked. While no thread
- * serves it sleeps, forgets clients that have ended, and looks for calls. It ends with the service.
+ * serves, this thread sleeps, removes clients that have ended, and polls for calls. It ends with
+ * the service.
  *
  * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_LIMIT (of descriptors or threads); WW_ERR_SYSTEM;
  *         WW_ERR_FORKED.
@@ -379,10 +390,10 @@ WW_API ww_status ww_service_eventfd(ww_service *service, int *out_fd);
  * ww_service_drain() - take no new calls
  * @service:  borrowed
  *
- * Calls that come from now on end with WW_ERR_UNAVAILABLE, and so do those that start after a value
- * of a timeline which is not completed, since no client is to hold the server up. The others that
- * have come are run, and then ww_service_serve() returns WW_END. May be called from a signal
- * handler.
+ * Calls that arrive from now on end with WW_ERR_UNAVAILABLE. So do calls that start after a value
+ * of a timeline that is not completed, so that no client can delay the server. All other calls that
+ * have arrived are run, and then ww_service_serve() returns WW_END. A signal handler may call this
+ * function.
  *
  * Return: WW_OK; WW_ERR_FORKED.
  */
@@ -401,17 +412,17 @@ enum {
  * struct ww_service_info - the state of a service
  * @struct_size:      set by the caller to sizeof(struct ww_service_info)
  * @state:            WW_SERVICE_...
- * @functions:        how many are offered
- * @clients:          how many the server knows
+ * @functions:        number of functions that are offered
+ * @clients:          number of clients that the server knows
  * @clients_max:      at one time
  * @calls_max:        of one client
  * @arguments_bytes:  as the service was made
  * @results_bytes:    as the service was made
- * @pid:              of the server, as it sees itself
- * @uid:              of the server: by what the broker says; of the own process: its own
- * @calls:            that the server has taken
- * @age_ns:           since the service was made
- * @version:          as the server's program calls it
+ * @pid:              of the server, in its own pid namespace
+ * @uid:              of the server: as the broker says; in the server itself: its own
+ * @calls:            number of calls that the server has taken
+ * @age_ns:           time since the service was made
+ * @version:          as the server's program sets it
  * @program:          the server's name
  */
 struct ww_service_info {
@@ -443,21 +454,21 @@ WW_API ww_status ww_service_info_get(ww_service *service, struct ww_service_info
 #define WW_SERVICE_LATENCIES 64
 
 /**
- * struct ww_function_info - a function, and what became of its calls
+ * struct ww_function_info - a function, with counts of its calls
  * @struct_size:      set by the caller to sizeof(struct ww_function_info)
  * @flags:            WW_FUNCTION_... bits
  * @hash:             of the signature
- * @calls:            that ended, however
- * @failed:           of these, by an error
- * @not_started:      of these, that ended before the function ran: cancelled, late, refused
+ * @calls:            number of calls that ended, in any way
+ * @failed:           how many of these ended by an error
+ * @not_started:      how many of these ended before the function ran: cancelled, late, refused
  * @run_ns:           time of all runs together, until the work on streams was complete; each call
  *                    of a batch counts
- * @latency:          runs by their length: from 2^i to 1.5 * 2^i ns in entry 2i, up to 2^(i+1) in
- *                    entry 2i + 1; longer ones in the last
+ * @latency:          number of runs by their length: entry 2i from 2^i to 1.5 * 2^i ns, entry 2i +
+ *                    1 up to 2^(i+1) ns; the last entry has all longer runs
  * @name:             its name
  * @signature:        its signature, canonical
- * @batches:          that were started; 0 if it runs each call alone
- * @batch_calls_max:  most calls that it runs at once; 0: it runs each alone
+ * @batches:          number of batches that were started; 0 if it runs each call alone
+ * @batch_calls_max:  the most calls that it runs at once; 0: it runs each call alone
  * @reserved:         0
  */
 struct ww_function_info {
@@ -477,7 +488,7 @@ struct ww_function_info {
 };
 
 /**
- * ww_service_function_info_get() - describe a function of the own service
+ * ww_service_function_info_get() - describe a function of this process's service
  * @service:  borrowed
  * @index:    0, 1, 2, ...
  * @info:     the caller's, with struct_size set; filled on success
@@ -494,21 +505,22 @@ WW_API ww_status ww_service_function_info_get(ww_service *service, uint32_t inde
  * struct ww_value - an argument or a result
  * @kind:          WW_ARGUMENT_... of signature.h
  * @dtype:         of a scalar
- * @scalar:        its bits, zeros above them: of an i32 (uint32_t)x, of an f32 its four bytes
- *                 by memcpy(); a bool is 0 or 1
+ * @scalar:        its bits, zeros above them: for an i32 (uint32_t)x, for an f32 its four bytes by
+ *                 memcpy(); a bool is 0 or 1
  * @data:          of bytes
  * @bytes:         how many bytes @data has
  * @memory:        of an array: a memory of this process; NULL: @token names it
- * @token:         of an array or a timeline, where @memory and @timeline are NULL
+ * @token:         of an array or a timeline, if @memory and @timeline are NULL
  * @array:         of an array: how it lies in the memory, or in the token's span; NULL: as the
  *                 token says, else u8[all of its bytes]
  * @timeline:      of a timeline
- * @pointer:       of an argument as a function gets it: of element [0, 0, ...], for the service's
- *                 device; else not looked at
+ * @pointer:       set in an argument that a function gets: address of element [0, 0, ...], for the
+ *                 service's device; else ignored
  * @host_pointer:  the same, for the CPU; NULL: the CPU cannot reach it
  *
- * Which fields count depends on @kind; all others are 0. All pointers are borrowed. A ww_value has
- * no struct_size: it is 80 bytes, for ever. Three arguments, of "i32 a, bytes b, f32[n] x write":
+ * @kind decides which fields are used; all others are 0. All pointers are borrowed. A ww_value has
+ * no struct_size: it always has 80 bytes. An example with three arguments, for "i32 a, bytes b,
+ * f32[n] x write":
  *
  *   const struct ww_value values[] = {
  *           {.kind = WW_ARGUMENT_SCALAR, .dtype = {WW_DTYPE_INT, 32, 1}, .scalar = (uint32_t)a},
@@ -534,15 +546,15 @@ struct ww_value {
  * ww_call_argument() - an argument of the call
  * @call:       borrowed
  * @index:      of the parameter in the signature
- * @out_value:  filled on success; what it points to is valid until the function returns. Of an
- *              array that the call came with: @memory, @array, @pointer and @host_pointer are set.
- *              Its memory stays mapped until the call is complete, so work that the function has
- *              enqueued on the call's stream may use the addresses
+ * @out_value:  filled on success; its pointers are valid until the function returns. For an array,
+ *              @memory, @array, @pointer and @host_pointer are set. Its memory stays mapped until
+ *              the call is complete, so work that the function has enqueued on the call's stream
+ *              may use the addresses
  *
  * The first call for an array imports it: that may block for a round trip to the broker.
  *
  * Return: WW_OK; WW_END (there is no such parameter); as ww_memory_import() and
- *         ww_timeline_import(): return it from the function, the client gets it.
+ *         ww_timeline_import(): if the function returns this status, the client gets it.
  */
 WW_API ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value *out_value);
 
@@ -550,12 +562,12 @@ WW_API ww_status ww_call_argument(ww_call *call, uint32_t index, struct ww_value
  * ww_call_result() - set a result of the call
  * @call:   borrowed
  * @index:  of the result in the signature
- * @value:  borrowed; scalars and bytes are copied. A memory is kept for the client until it has
- *          taken it, and counts for memory_bytes_max of the service until then
+ * @value:  borrowed; scalars and bytes are copied. A memory is kept until the client has taken it,
+ *          and counts for memory_bytes_max of the service until then
  *
- * May block for a round trip to the broker, for a memory. A function that returns WW_OK has set all
- * results. On failure, it has waited for the work on the call's stream, so that the function can
- * release the memory.
+ * For a memory, the call may block for a round trip to the broker. A function that returns WW_OK
+ * must have set all results. If the call fails, it has waited for the work on the call's stream, so
+ * that the function can release the memory.
  *
  * Return: WW_OK; WW_ERR_MISMATCH (the signature says otherwise; the record names both);
  *         WW_ERR_QUOTA (memory_bytes_max); WW_ERR_LIMIT (no room); as ww_memory_export().
@@ -572,19 +584,20 @@ WW_API ww_status ww_call_result(ww_call *call, uint32_t index, const struct ww_v
 WW_API ww_status ww_call_stream(ww_call *call, ww_stream **out_stream);
 
 /**
- * ww_call_fail() - say why a call fails
+ * ww_call_fail() - set the status and the message of a call that fails
  * @call:     borrowed
  * @status:   the error
  * @message:  borrowed; a sentence for the client, UTF-8, cut at 239 bytes; NULL: none
  *
- * Of a batch this call alone fails; the function goes on, and returns WW_OK if the others succeed.
+ * In a batch, only this call fails. The function goes on, and returns WW_OK if the other calls
+ * succeed.
  *
  * Return: @status, so that a function can return it.
  */
 WW_API ww_status ww_call_fail(ww_call *call, ww_status status, const char *message);
 
 /**
- * ww_call_is_cancelled() - whether nobody waits for the call any more
+ * ww_call_is_cancelled() - whether the result of the call is not needed any more
  * @call:  borrowed
  *
  * Return: 1: the client has cancelled it or has ended, or the call's deadline has passed; else 0.
@@ -592,18 +605,18 @@ WW_API ww_status ww_call_fail(ww_call *call, ww_status status, const char *messa
 WW_API int32_t ww_call_is_cancelled(ww_call *call);
 
 /**
- * struct ww_call_info - a call, and who makes it
+ * struct ww_call_info - a call, and the client that makes it
  * @struct_size:  set by the caller to sizeof(struct ww_call_info)
- * @uid:          of the client: by what the broker says
- * @gid:          group that the client has opened the service with; the broker has seen to it that
- *                the client is in it
- * @pid:          of the client, as the broker sees it; 0: it does not
+ * @uid:          of the client: as the broker says
+ * @gid:          group with which the client has opened the service; the broker has checked that
+ *                the client is in this group
+ * @pid:          of the client, in the broker's pid namespace; 0: not known there
  * @client:       number of the client, 0 to clients_max - 1; a later client may have it again
  * @lane:         of the client
  * @number:       of the call: 1, 2, 3, ... of this client
  * @deadline_ns:  CLOCK_MONOTONIC; WW_FOREVER: none
  * @function:     its name
- * @program:      name of the client's program, as it calls itself
+ * @program:      name of the client's program, as the client says
  */
 struct ww_call_info {
 	uint32_t struct_size;
