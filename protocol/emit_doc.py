@@ -16,45 +16,45 @@ WIDTH = 110
 
 VALUES = """## How values are written
 
-Numbers are little-endian. Nothing is aligned and there is no padding: a field begins where the one before
-it ends. Offsets in the tables count from the first byte of the packet, or of the part; a field behind one
-of variable length has none (`...`).
+Numbers are little-endian. Nothing is aligned and there is no padding: a field begins where the field before
+it ends. Offsets in the tables count from the first byte of the packet, or of the part. A field after a field
+of variable length has no fixed offset (`...`).
 
 | type | bytes | |
 | --- | --- | --- |
 | `u8` `u16` `u32` `u64` | 1, 2, 4, 8 | a number without sign |
 | `i32` `i64` | 4, 8 | a number in two's complement |
 | `bytes[N]` | N | N bytes as they are |
-| `string[N]` | 2 + length | a `u16`, the length, at most N; then so many bytes of UTF-8, none of them zero |
-| `blob[N]` | 2 + length | a `u16`, the length, at most N; then so many bytes |
+| `string[N]` | 2 + length | a `u16`, the length, at most N; then this number of bytes of UTF-8, none of them zero |
+| `blob[N]` | 2 + length | a `u16`, the length, at most N; then this number of bytes |
 | a part | its fields | the fields of the part, one after another; see [Parts](#parts) |
 | `list of PART, at most N` | 4 + items | a `u32`, the number of items, at most N; then the items, each a part |
 
-Where a field is of an enum in brackets, `(state)`, the receiver refuses a packet with another value. Where a
-text says "of enum", a request with another value is well formed and refused by its answer.
+If a field has an enum in brackets, `(state)`, the receiver refuses a packet with another value. If the text
+says "of enum", a request with another value is well formed, and the answer refuses it.
 """
 
 HANDSHAKE = """## Handshake
 
 The client connects to the socket and sends `{hello}` with the lowest and the highest version of this
-protocol that it speaks. The broker chooses the highest that both speak and answers `{welcome}`, which
-names it; everything after that, in both directions, is in that version. If there is none, it answers
-`error` with the status VERSION and closes the connection. Where it refuses the connection itself, its answer
-is `error` with serial 0.
+protocol that it supports. The broker chooses the highest version that both support and answers `{welcome}`,
+which names it. All later messages, in both directions, are in that version. If there is no common version,
+the broker answers `error` with the status VERSION and closes the connection. If it refuses the connection
+itself, its answer is `error` with serial 0.
 
-This document is of version {version}. The oldest version the program still speaks is {least}.
+This document is of version {version}. The oldest version that the program still supports is {least}.
 
-`{hello}`, `{welcome}` and `error` are the same in all versions for ever, since by them the two find out.
+`{hello}`, `{welcome}` and `error` are the same in all versions, because by them both sides agree on a version.
 """
 
 CHANGE = """## How the protocol changes
 
 * A code, a field's place and its meaning never change, and no code is used twice.
-* A message or a part grows at its end only. A new field says "since version N": on a connection that speaks
-  an older version it is neither written nor read, and the program takes it as zero.
+* A message or a part grows only at its end. A new field says "since version N": on a connection with an
+  older version it is neither written nor read, and the program takes it as zero.
 * A new message says the same; an older connection refuses its code.
-* The lines of `protocol/golden.txt` never change, lines are added: the bytes of one sample of every message
-  in every version that changed it. A client in another language can be tested against them.
+* The lines of `protocol/golden.txt` never change, lines are only added. They are the bytes of one sample of
+  every message in every version that changed it. A client in another language can be tested against them.
 """
 
 RECORDS = """## Records
@@ -157,7 +157,7 @@ def opening_lines(protocol):
              f"# The protocol: {protocol.title}", ""]
     for paragraph in protocol.description:
         lines += paragraph_lines(paragraph)
-    lines += ["## The header", "", "Every packet begins with it. A packet has at most "
+    lines += ["## The header", "", "Every packet begins with the header. A packet has at most "
               f"{packet_bytes} bytes.", ""]
     lines += field_lines(protocol.header.fields, 0)
     lines += VALUES.split("\n")

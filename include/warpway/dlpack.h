@@ -91,8 +91,7 @@ WW_API ww_status ww_dlpack_import(ww_device *device, struct DLManagedTensorVersi
 	ww_memory **out_memory, struct ww_array *out_array);
 
 /**
- * ww_dlpack_import_unversioned() - make a memory and an array from a tensor in the format before
- * DLPack 1.0
+ * ww_dlpack_import_unversioned() - the same, from a tensor in the format before DLPack 1.0
  * @device:      borrowed, as for ww_dlpack_import()
  * @tensor:      consumed on success, as for ww_dlpack_import()
  * @out_memory:  the caller's; NULL on failure

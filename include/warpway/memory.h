@@ -448,8 +448,7 @@ WW_API ww_status ww_memory_find(const void *pointer, ww_memory **out_memory, uin
 WW_API ww_status ww_memory_info_get(ww_memory *memory, struct ww_memory_info *info);
 
 /**
- * ww_memory_export_fd() - a descriptor and a description by which another process can import a
- * memory
+ * ww_memory_export_fd() - a descriptor and a description with which a process can import a memory
  * @memory:           borrowed
  * @access:           the most access that an importer gets; not more than this mapping has
  * @out_fd:           the caller's, close-on-exec, keeps the memory alive; -1 on failure
