@@ -123,7 +123,7 @@ ww_status ww_close_async_check_room(void)
 	if (atomic_load_explicit(&closing, memory_order_relaxed) < WW_CLOSE_ASYNC_MAX)
 		return WW_OK;
 	return ww_fail(WW_ERR_LIMIT,
-		"%d files that were sent to this process hang whoever closes them; it takes no more until they "
-		"do not: see who serves their file system",
+		"%d files that were sent to this process hang each thread that closes them, so it takes no "
+		"more of them; check the process that serves their file system",
 		WW_CLOSE_ASYNC_MAX);
 }

@@ -40,8 +40,8 @@ static ww_status check_socket(int socket, int *out_type)
 			socket, domain, AF_UNIX);
 	if (*out_type == SOCK_DGRAM)
 		return ww_fail(WW_ERR_DESCRIPTOR,
-			"descriptor %d is a datagram socket, which does not tell when the other process is "
-			"gone; use SOCK_SEQPACKET or SOCK_STREAM",
+			"descriptor %d is a datagram socket, which does not tell when the other process has "
+			"ended; use SOCK_SEQPACKET or SOCK_STREAM",
 			socket);
 	return WW_OK;
 }
@@ -181,8 +181,8 @@ ww_status ww_message_receive(int socket, void *message, size_t bytes, uint64_t d
 	ww_try(check_descriptors(socket, &arrival));
 	if (!ww_close_async_is_local(fd))
 		return ww_fail(WW_ERR_DESCRIPTOR,
-			"refused a descriptor from socket %d: it is no memory, but a file of a kind that may hang "
-			"whoever closes it; close the socket",
+			"refused a descriptor from socket %d: it is not memory, but a file of a kind that may hang "
+			"the process that closes it; close the socket",
 			socket);
 	*out_fd = ww_fd_steal(&fd);
 	return ww_fd_adopt(out_fd);

@@ -97,7 +97,7 @@ ww_status ww_call_arg_array(const struct ww_token *token, const struct ww_array 
 	ww_try(ww_token_info_get(token, &info));
 	if (info.kind != WW_OBJECT_MEMORY)
 		return ww_fail(WW_ERR_INVALID,
-			"an argument that is an array has the token of an object that is no memory");
+			"an argument that is an array has the token of an object that is not memory");
 	ww_try(set_array(array, &info, out_arg));
 	out_arg->kind = WW_ARGUMENT_ARRAY;
 	out_arg->token = token;
@@ -113,7 +113,7 @@ ww_status ww_call_arg_timeline(const struct ww_token *token, struct ww_call_arg 
 	ww_try(ww_token_info_get(token, &info));
 	if (info.kind != WW_OBJECT_TIMELINE)
 		return ww_fail(WW_ERR_INVALID,
-			"an argument that is a timeline has the token of an object that is none");
+			"an argument that is a timeline has the token of an object that is not one");
 	out_arg->kind = WW_ARGUMENT_TIMELINE;
 	out_arg->token = token;
 	return WW_OK;
@@ -261,7 +261,7 @@ static ww_status read_bytes(struct ww_reader *reader, const struct head *head,
 	behind = ww_reader_take(reader, "padding", padding(head->bytes));
 	ww_try(reader->status);
 	if (memcmp(behind, zeros, padding(head->bytes)) != 0)
-		return refuse_record("what stands behind bytes");
+		return refuse_record("the padding after bytes");
 	ww_call_arg_bytes(data, head->bytes, arg);
 	return WW_OK;
 }
@@ -285,7 +285,7 @@ static ww_status read_description(struct ww_reader *reader, const struct ww_toke
 	ww_try(reader->status);
 	ww_try(ww_token_info_get(token, &info));
 	ww_try(ww_array_record_decode(bytes, info.bytes, out_array, &has_array));
-	return has_array ? WW_OK : refuse_record("an array that is said to be there");
+	return has_array ? WW_OK : refuse_record("the record of an array");
 }
 
 /* A token of another kind is an argument that cannot be; for a peer that is a wrong record. */

@@ -262,8 +262,7 @@ static ww_status order_frame(struct receiving *receiving)
 	if (found->ready > WW_SIGNAL_VALUE_MAX) {
 		unmark(receiving);
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the channel's producer says of a frame that it will be complete at a value "
-			"that no timeline reaches");
+			"the channel's producer announces a frame for a value that no timeline reaches");
 	}
 	if (status == WW_NOT_READY && receiving->stream && consumer->is_trusted)
 		status = ww_stream_wait_enqueue(receiving->stream, consumer->page,
@@ -281,8 +280,7 @@ static ww_status check_slot(const struct ww_consumer *consumer,
 	if (slot->bytes > consumer->channel.form.slot_bytes || slot->ndim > WW_CHANNEL_DIMS ||
 		slot->metadata_bytes > consumer->channel.form.metadata_bytes)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the channel's producer says of a frame what cannot be, of its bytes, shape or "
-			"metadata");
+			"the channel's producer describes a frame with impossible bytes, shape or metadata");
 	return WW_OK;
 }
 

@@ -42,7 +42,7 @@ static ww_status read_description(const struct ww_get_reply *grant,
 	if (granted->description_bytes != WW_CHANNEL_REF_BYTES + WW_ARRAY_RECORD_BYTES ||
 		grant->request.fds_come_count < 2)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the channel's description is none, or lacks a descriptor");
+			"the channel's description is not valid, or lacks a descriptor");
 	ww_try(ww_channel_ref_read(granted->description, WW_CHANNEL_REF_BYTES, out_form));
 	if (memcmp(out_form->channel_id, granted->id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL, "the channel's description is that of another one");
@@ -123,7 +123,7 @@ static ww_status get_slots(struct ww_channel *channel, const struct ww_joining *
 		grant.description.memory.bytes <
 			channel->form.slot_bytes * channel->form.slot_count)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the channel's slots are too small, or somebody else has put them");
+			"the channel's slots are too small, or another process has put them");
 	return ww_get_reply_map(&grant, joining->device, &options, &channel->memory);
 }
 
@@ -379,7 +379,7 @@ ww_status ww_channel_import(ww_device *device, ww_broker *broker, const struct w
 	if (joining.params.flags & WW_CONSUMER_REATTACH)
 		return ww_fail(WW_ERR_INVALID,
 			"a consumer by token cannot go on with another producer (WW_CONSUMER_REATTACH): "
-			"it knows no name; get the channel by its name");
+			"it has no name; get the channel by its name");
 	ww_try(ww_import_ask(&import, broker, token));
 	status = join(&import.grant, &joining, &consumer);
 	if (status == WW_OK)

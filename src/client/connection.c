@@ -137,8 +137,8 @@ static ww_status check_descriptors(const struct ww_arrival *arrival)
 	for (size_t i = 0; i < arrival->fd_count; i++) {
 		if (!ww_close_async_is_local(arrival->fds[i]))
 			return ww_fail(WW_ERR_DESCRIPTOR,
-				"the broker sent a descriptor that is no memory and no device, but a file of a kind "
-				"that may hang whoever closes it");
+				"the broker sent a descriptor that is neither memory nor a device, but a file of a "
+				"kind that may hang the process that closes it");
 	}
 	return WW_OK;
 }
@@ -259,7 +259,7 @@ static ww_status fail_connect(int error, const struct ww_address *address, bool 
 			"cannot connect to the broker at %s", path);
 	case EPROTOTYPE:
 		return ww_fail_errno_as(WW_ERR_PROTOCOL, error, NULL,
-			"what listens at %s is no broker", path);
+			"the process that listens at %s is not a broker", path);
 	default:
 		return ww_fail_errno(error, NULL, "cannot connect to the broker at %s", path);
 	}
@@ -436,7 +436,7 @@ ww_status ww_connection_receive_welcome(struct ww_connection *connection,
 		ww_wire_decode_welcome(packet, arrival.bytes, WW_WIRE_VERSION,
 			&connection->welcome) < 0)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"what listens at %s is no broker: it does not answer as one",
+			"the process that listens at %s is not a broker: it does not answer like one",
 			address->path);
 	if (welcome->version < WW_WIRE_LEAST || welcome->version > WW_WIRE_VERSION)
 		return ww_fail(WW_ERR_VERSION,
@@ -453,7 +453,7 @@ ww_status ww_connection_fail_open(const struct ww_address *address, ww_status st
 {
 	if (status == WW_ERR_PEER_LOST)
 		return ww_fail(WW_ERR_NO_BROKER,
-			"what listens at %s closed each of %d connections without an answer",
+			"the process that listens at %s closed each of %d connections without an answer",
 			address->path, WW_CONNECTION_ATTEMPTS);
 	if (status == WW_TIMED_OUT)
 		return ww_fail(WW_ERR_NO_BROKER,

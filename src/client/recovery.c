@@ -143,7 +143,7 @@ static ww_status note_unknown(struct ww_recovery *recovery, struct ww_wire_held_
 	while (ww_wire_held_next(unknown, &held)) {
 		if (recovery->unknown_count == recovery->held_count + recovery->put_count)
 			return ww_fail(WW_ERR_PROTOCOL,
-				"the broker knows less of what this process holds than it was told");
+				"the broker does not know all objects that this process told it that it holds");
 		recovery->unknown[recovery->unknown_count++] = held;
 	}
 	return WW_OK;
@@ -164,7 +164,7 @@ static ww_status receive_confirmed(struct ww_recovery *recovery, uint64_t deadli
 		return ww_connection_fail(recovery->packet, arrival.bytes, version);
 	if (arrival.header.serial != recovery->serial)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the broker answered what was not asked, instead of what this process holds");
+			"the broker sent another answer instead of the objects that this process holds");
 	ww_try(ww_wire_decode_confirmed(recovery->packet, arrival.bytes, version, &confirmed));
 	ww_try(note_unknown(recovery, &confirmed.unknown));
 	recovery->is_asked = false;

@@ -174,8 +174,8 @@ static ww_status request_failure(const struct ww_broker *broker, const struct ww
 			WW_REQUEST_BREAKS, what);
 	case WW_ERR_DESCRIPTOR:
 		return ww_fail(WW_ERR_DESCRIPTOR,
-			"refused a descriptor that came from %s for %s: it is no memory and no device, but a file of "
-			"a kind that may hang whoever closes it",
+			"refused a descriptor that came from %s for %s: it is neither memory nor a device, but a "
+			"file of a kind that may hang the process that closes it",
 			path, what);
 	default:
 		return ww_fail(WW_ERR_PROTOCOL,

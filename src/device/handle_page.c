@@ -112,8 +112,8 @@ static ww_status check(const struct ww_foreign_record *record)
 {
 	if (memcmp(record->magic, MAGIC, sizeof(record->magic)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"refused a descriptor that is described as memory which somebody wrapped: it is no "
-			"such page");
+			"refused a descriptor that is described as wrapped memory: it is not the page of such "
+			"a memory");
 	if (record->version != VERSION)
 		return ww_fail(WW_ERR_VERSION,
 			"the page of a wrapped memory has version %" PRIu32

@@ -66,7 +66,7 @@ static ww_status object_take(struct ww_object *object, struct ww_broker *broker,
 	ww_import_init(&import, (uint16_t)named->kind, named->access);
 	if (named->kind == WW_OBJECT_POOL)
 		return ww_fail(WW_ERR_UNSUPPORTED,
-			"the token names a pool, which nothing but ww_pool_import() takes");
+			"the token names a pool, which only ww_pool_import() takes");
 	ww_try(ww_import_ask(&import, broker, token));
 	if (named->kind == WW_OBJECT_MEMORY)
 		ww_try(ww_import_check_bytes(named, grant->description.memory.bytes));
@@ -340,7 +340,7 @@ static ww_status read_get(const struct ww_get_params *params, struct ww_get_para
 	ww_try(ww_get_params_read(params, ours, &options));
 	if (ours->flags & ~WW_GET_FROM_OWNER)
 		return ww_fail(WW_ERR_INVALID,
-			"ww_object_get() maps nothing, so it has no use for flags WW_IMPORT_...");
+			"ww_object_get() maps nothing, so it takes no flags WW_IMPORT_...");
 	return WW_OK;
 }
 

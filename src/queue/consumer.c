@@ -76,7 +76,7 @@ static ww_status describe_frame(const struct receiving *receiving)
 	memcpy(&slot, ww_ring_slot(&found->ring->ring, found->slot), sizeof(slot));
 	if (!is_possible(receiving->queue, found, &slot))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a producer of the work queue says of a frame what cannot be, of its number, bytes, "
+			"a producer of the work queue describes a frame with an impossible number, bytes, "
 			"shape, metadata or completion");
 	ww_queue_fill_frame(receiving->queue, found->ring, found->slot, frame);
 	frame->number = found->claim.frame;

@@ -250,7 +250,7 @@ static ww_status read_description(const struct ww_get_reply *grant, struct descr
 	const struct ww_wire_granted *granted = &grant->granted;
 
 	if (granted->description_bytes != WW_WORK_QUEUE_REF_BYTES + WW_ARRAY_RECORD_BYTES)
-		return ww_fail(WW_ERR_PROTOCOL, "the work queue's description is none");
+		return ww_fail(WW_ERR_PROTOCOL, "the work queue's description is not valid");
 	ww_try(ww_work_queue_ref_read(granted->description, WW_WORK_QUEUE_REF_BYTES, &out->form));
 	if (memcmp(out->form.queue_id, granted->id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
@@ -291,7 +291,7 @@ static ww_status get_roster(struct ww_work_queue *queue, const struct opening *o
 		return status;
 	if (grant.granted.uid != queue_uid || grant.request.fds_come_count != ROSTER_FDS)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the work queue's roster lacks a descriptor, or somebody else has put it");
+			"the work queue's roster lacks a descriptor, or another process has put it");
 	ww_try(ww_queue_roster_import(&queue->roster, grant.request.fds_come[0], message.access,
 		form->queue_id, form->producers_max));
 	ww_try(ww_queue_bell_import(&queue->bell, grant.request.fds_come[1], form->queue_id,

@@ -298,7 +298,7 @@ static ww_status meet_now(struct ww_work_queue *queue)
 	status = ww_queue_rings_meet(queue);
 	if (status == WW_NOT_READY)
 		return ww_fail(WW_ERR_NO_BROKER,
-			"cannot join the work queue: the broker at %s does not say who its producers are",
+			"cannot join the work queue: the broker at %s does not list its producers",
 			queue->broker->address.path);
 	return status;
 }

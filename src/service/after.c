@@ -99,7 +99,7 @@ static ww_status import(struct ww_service *service, const struct ww_service_peer
 	const struct ww_layout_service_request *request, struct ww_service_after *after)
 {
 	if (!copy_token(peer, request, &after->token))
-		return ww_fail(WW_ERR_PROTOCOL, "its token is not where it can be");
+		return ww_fail(WW_ERR_PROTOCOL, "its token is outside the arguments");
 	return ww_timeline_import(service->broker, &after->token, NULL, &after->timeline);
 }
 

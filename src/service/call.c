@@ -69,7 +69,7 @@ static ww_status check_spans(const struct ww_call *call)
 		!ww_service_is_inside(request->results_at, request->results_bytes,
 			peer->replies.area_bytes))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the call's arguments, or the room for its results, are not where they can be");
+			"the call's arguments, or the room for its results, are outside their areas");
 	return WW_OK;
 }
 

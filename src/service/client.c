@@ -113,7 +113,7 @@ ww_status ww_client_fail_over(const struct ww_client *client, const char *what, 
 			what, outcome);
 	if (join > WW_WIRE_SERVICE_JOIN_JOINED)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"%s is refused: the server says that this client's requests cannot be",
+			"%s is refused: the server says that this client's requests are not valid",
 			what);
 	if (ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STOPPED)
 		return ww_fail(WW_ERR_UNAVAILABLE, "%s %s: the server has closed the service", what,

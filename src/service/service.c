@@ -396,7 +396,7 @@ static ww_status copy_ids(const uint32_t *ids, uint32_t count, uint32_t **out_id
 	*out_ids = calloc(count + (size_t)1, sizeof(*ids));
 	if (!*out_ids)
 		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot keep who may call a function: out of memory");
+			"cannot keep the users of a function: out of memory");
 	memcpy(*out_ids, ids, count * sizeof(*ids));
 	*out_count = count;
 	return WW_OK;

@@ -54,8 +54,8 @@ static ww_status check_header(const struct header *theirs, const struct ww_share
 
 	memcpy(&header, theirs, sizeof(header));
 	if (memcmp(header.magic, file->magic, MAGIC_BYTES) != 0)
-		return ww_fail(WW_ERR_PROTOCOL, "what came as the %s of a %s is none", file->what,
-			file->owner);
+		return ww_fail(WW_ERR_PROTOCOL, "the descriptor of the %s of a %s is not one",
+			file->what, file->owner);
 	if (header.version != file->version)
 		return ww_fail(WW_ERR_VERSION,
 			"the %s of a %s have layout version %" PRIu32

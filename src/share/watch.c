@@ -76,7 +76,7 @@ static ww_status hear_that_it_watches(struct ww_watch *watch, uint64_t deadline_
 			watch->next->welcome.version);
 	if (arrival.header.code != WW_WIRE_DONE || arrival.header.serial != WATCH_SERIAL)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"what listens at %s is no broker: it cannot be watched",
+			"the process that listens at %s is not a broker: it cannot be watched",
 			watch->broker->address.path);
 	return WW_OK;
 }

@@ -121,10 +121,10 @@ static ww_status check_address(const char *address)
 {
 	if (address[0] && address[0] != '/')
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a token's broker has an address that is no absolute path");
+			"a token's broker has an address that is not an absolute path");
 	if (!ww_utf8_is_plain(address))
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a token's broker has an address that is no text, or has control characters");
+			"a token's broker has an address that is not text, or has control characters");
 	return WW_OK;
 }
 

@@ -256,7 +256,7 @@ static void lies_about_the_address(void **state)
 	assert_fails(read_with(AT_ADDRESS + 4, '\n', 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ADDRESS + 4, 0x7f, 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ADDRESS + 4, 0xe9, 1), WW_ERR_PROTOCOL);
-	assert_true(said("no text"));
+	assert_true(said("not text"));
 	assert_fails(read_with(AT_ADDRESS, 0, 1), WW_ERR_PROTOCOL); /* empty, and then not */
 	assert_fails(read_with(AT_ADDRESS + 30, 'x', 1), WW_ERR_PROTOCOL);
 	assert_fails(read_with(AT_ADDRESS + 111, 'x', 1), WW_ERR_PROTOCOL);

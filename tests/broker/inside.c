@@ -317,7 +317,7 @@ CASE(inside_access_is_the_outers, 0)
 	inner = put_shared(raw, name);
 	MUST_OK(get_as(other, "outer"));
 	MUST_OK(get_as(other, name));
-	MUST_REFUSE(WW_ERR_ACCESS, "for reading only; get that for writing first",
+	MUST_REFUSE(WW_ERR_ACCESS, "for reading only; get that object for writing first",
 		write_as(other, name));
 	serial = raw_ask_get(other, inside(outer.id, "y"), WW_WIRE_ACCESS_WRITE);
 	MUST_OK(raw_answered(other, serial));
@@ -512,7 +512,7 @@ CASE(inside_stays_not, 0)
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
 	MUST_REFUSE(WW_ERR_INVALID, "flags", page_put(old, &put, &page));
 	strcpy(put.name, "elsewhere");
-	MUST_REFUSE(WW_ERR_INVALID, "inside of an object", page_put(raw, &put, &page));
+	MUST_REFUSE(WW_ERR_INVALID, "an outer object", page_put(raw, &put, &page));
 	other = page_object("paged");
 	MUST_OK(page_put(raw, &other, &page));
 	strcpy(put.name, inside(other.id, "seat"));

@@ -292,7 +292,7 @@ CASE(message_refused_values, 0)
 	put.flags = 4;
 	refuse_put(raw, &put, "flags");
 	put.flags = WW_WIRE_PUT_FLAG_STAYS;
-	refuse_put(raw, &put, "inside of an object");
+	refuse_put(raw, &put, "an outer object");
 	put = good;
 	put.ttl_ns = 1;
 	refuse_put(raw, &put, "time to live");

@@ -371,7 +371,7 @@ static void say_locked(struct ww_layout_foreign_memory *page)
 
 CASE(foreign_page_refused, WW_CAP_FOREIGN)
 {
-	refuse_page(say_other_magic, WW_ERR_PROTOCOL, "no such page");
+	refuse_page(say_other_magic, WW_ERR_PROTOCOL, "not the page");
 	refuse_page(say_newer, WW_ERR_VERSION, "version 2");
 	refuse_page(say_other_backing, WW_ERR_PROTOCOL, "backing");
 	refuse_page(say_pool, WW_ERR_MISMATCH, "kinds");

@@ -211,7 +211,7 @@ CASE(service_forged_rings_are_refused, NEEDS_VALUES)
 
 	forging_begin(&forging);
 	for (size_t i = 0; i < CHECK_COUNT(changes); i++) {
-		MUST_REFUSE(WW_ERR_PROTOCOL, "requests cannot be",
+		MUST_REFUSE(WW_ERR_PROTOCOL, "requests are not valid",
 			call_forged(&forging, changes[i]));
 		ww_client_unref(forging.client);
 		forging_open(&forging);

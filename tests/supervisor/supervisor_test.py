@@ -314,7 +314,7 @@ def reasons_not_to_start(daemon):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.bind(daemon.path)
         other.listen()
-        failed(daemon, "no broker")
+        failed(daemon, "not a broker")
     os.unlink(daemon.path)
     shutil.rmtree(folder)
     os.symlink("/tmp", folder)

@@ -45,7 +45,7 @@ ww_status peer_identify(struct peer *peer)
 	socklen_t length = sizeof(credentials);
 
 	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) < 0)
-		return ww_fail_errno(errno, NULL, "cannot tell who connected");
+		return ww_fail_errno(errno, NULL, "cannot find out which process connected");
 	peer->pid = credentials.pid > 0 ? (uint32_t)credentials.pid : 0;
 	peer->uid = credentials.uid;
 	peer->gid = credentials.gid;

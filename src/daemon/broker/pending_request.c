@@ -246,12 +246,11 @@ static ww_status wait_fail_outer(const struct wait *wait,
 {
 	if (what == WW_WIRE_WHAT_GONE || what == WW_WIRE_WHAT_LOST)
 		return ww_fail(WW_ERR_PEER_LOST,
-			"'%.100s' will not come: the object that it is to be inside of was process %" PRIu32
-			"'s, which ended or released it",
+			"'%.100s' will not come: its outer object was put by process %" PRIu32
+			", which ended or released it",
 			wait->get.name, outer->maker_pid);
-	return ww_fail(WW_ERR_NOT_FOUND,
-		"'%.100s' will not come: the object that it is to be inside of %s", wait->get.name,
-		what == WW_WIRE_WHAT_EXPIRED ? "has expired" : "was removed");
+	return ww_fail(WW_ERR_NOT_FOUND, "'%.100s' will not come: its outer object %s",
+		wait->get.name, what == WW_WIRE_WHAT_EXPIRED ? "has expired" : "was removed");
 }
 
 void wait_outer_ended(struct server *server, const struct ww_layout_object_record *outer,
@@ -267,7 +266,7 @@ ww_status wait_fail_left(const char *name, uint32_t left_pid)
 {
 	return ww_fail(WW_ERR_PEER_LOST,
 		"'%.100s' will not come: process %" PRIu32
-		", which had put another object inside of the same one, ended or released it",
+		", which had put another object inside the same outer object, ended or released it",
 		name, left_pid);
 }
 
@@ -289,8 +288,7 @@ void wait_outer_released(struct server *server, const struct holder *holder, con
 	while ((wait = wait_find_inside_of(server, holder, id)))
 		wait_refuse(wait,
 			ww_fail(WW_ERR_NOT_FOUND,
-				"the wait for '%.100s' has ended: this process released the object "
-				"that it is to be inside of",
+				"the wait for '%.100s' has ended: this process released its outer object",
 				wait->get.name));
 }
 

@@ -74,12 +74,12 @@ ww_status request_check_inside(const struct peer *peer, const char *name, uint8_
 		return WW_OK;
 	if (!hold)
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"cannot use '%.100s': %s the object that the name is inside of; get that first",
+			"cannot use '%.100s': %s the object that contains this name; get that object first",
 			name, outer ? "this process does not hold" : "the broker does not have");
 	if (hold_record(registry, hold)->access < access)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot have '%.100s' for writing: this process holds the object that the name is "
-			"inside of for reading only; get that for writing first",
+			"cannot get '%.100s' for writing: this process holds the object that contains this "
+			"name for reading only; get that object for writing first",
 			name);
 	return WW_OK;
 }

@@ -153,7 +153,7 @@ ww_status request_import(void *context, const struct ww_wire_header *header,
 
 	if (!object)
 		return ww_fail(WW_ERR_NOT_FOUND,
-			"the token's object is not in this broker: it is gone, or was never here");
+			"the token's object is not in this broker: it has ended, or was never here");
 	delivery = delivery_find(registry, object, import->secret);
 	if (import_is_repeated(peer, header, object, delivery, import))
 		return import_send(peer, header->serial, object, import->access);

@@ -71,8 +71,8 @@ static ww_status put_check_stays(const struct peer *peer, const struct ww_wire_p
 	if (last_will_find(put->fd_access, peer->fd_count) < 0 || !outer ||
 		object_record(&peer->server->registry, outer)->fd_count > 0)
 		return ww_fail(WW_ERR_INVALID,
-			"what stays without its creator has a signal page, and is inside of an object without "
-			"descriptors");
+			"an object that stays without its creator needs a signal page, and an outer object "
+			"without descriptors");
 	return WW_OK;
 }
 

@@ -121,7 +121,8 @@ static ww_status address_probe(const char *path)
 		return WW_NOT_READY;
 	if (errno == EPROTOTYPE)
 		return ww_fail(WW_ERR_EXISTS,
-			"something that is no broker listens at %s; give another --socket", path);
+			"a process that is not a broker listens at %s; give another --socket",
+			path);
 	return ww_fail_errno(errno, NULL, "cannot connect to %s", path);
 }
 

@@ -230,7 +230,8 @@ static ww_status open_native(struct cuda_device *device, struct cuda_pool *pool,
 		result == WW_CUDA_ERROR_INVALID_DEVICE || result == WW_CUDA_ERROR_NOT_SUPPORTED ||
 		result == WW_CUDA_ERROR_UNKNOWN)
 		return ww_cuda_fail_as(WW_ERR_DESCRIPTOR, device->driver, result, NULL,
-			"descriptor %d is no pool that %s can import", fd, device->base.selector);
+			"descriptor %d is not a pool that %s can import", fd,
+			device->base.selector);
 	return ww_cuda_fail(device->driver, result, NULL, "cannot import a pool into %s",
 		device->base.selector);
 }

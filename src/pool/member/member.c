@@ -332,7 +332,7 @@ static struct ww_member *find_member(const struct ww_broker *broker,
 static ww_status fail_pool_gone(void)
 {
 	return ww_fail(WW_ERR_NOT_FOUND,
-		"the pool of the slice that the token names is gone: its owner has ended or released it");
+		"the pool of the token's slice has ended: its owner has ended or released it");
 }
 
 /* A member that is none yet. Return: counted in its users. */

@@ -204,7 +204,8 @@ static ww_status check_alignment(const struct ww_pool *pool, uint64_t alignment)
 {
 	if (alignment & (alignment - 1))
 		return ww_fail(WW_ERR_INVALID,
-			"a slice cannot be aligned to %" PRIu64 " bytes: that is no power of two",
+			"a slice cannot be aligned to %" PRIu64
+			" bytes: this is not a power of two",
 			alignment);
 	if (alignment > pool->chunk_bytes)
 		return ww_fail(WW_ERR_INVALID,

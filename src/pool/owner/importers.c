@@ -277,7 +277,7 @@ static ww_status check_share(struct ww_pool *pool)
 		pool->is_cut_off = true;
 	if (pool->is_cut_off)
 		return ww_fail(WW_ERR_PEER_LOST,
-			"the broker at %s has lost the pool, so nobody knows who uses its slices: those that were "
+			"the broker at %s has lost the pool and the list of its users, so slices that were "
 			"exported are not handed out again; make a new pool",
 			pool->keys.broker->address.path);
 	return WW_OK;

@@ -78,7 +78,7 @@ static ww_status share_pool(struct ww_pool *pool, struct ww_broker *broker)
 	ww_try(ww_pool_require_broker(broker));
 	if (!ww_pool_knows_all(pool))
 		return ww_fail(WW_ERR_PEER_LOST,
-			"the broker at %s has lost the pool, and with it who uses its slices; make a new pool",
+			"the broker at %s has lost the pool and the list of its users; make a new pool",
 			broker->address.path);
 	if (!pool->life)
 		ww_try(ww_timeline_create_alone(&pool->life));
