@@ -18,15 +18,12 @@
 #include "channel/consumer.h"
 #include "channel/notice.h"
 #include "channel/producer.h"
-#include "client/request.h"
 #include "share/token_export.h"
 #include "share/sync_object.h"
 #include "sync/wait_result.h"
 #include "wire/name.h"
 
 #define FRAME_V1_BYTES sizeof(struct ww_frame)
-#define REMOVES_BY_ID  6 /* version of the protocol from which on a broker does */
-#define REMOVE_NS      UINT64_C(1000000000) /* how long a broker has to answer */
 
 void ww_channel_name(const struct ww_channel *channel, const char *what,
 	char out[WW_CHANNEL_NAME_BYTES])
@@ -34,27 +31,6 @@ void ww_channel_name(const struct ww_channel *channel, const char *what,
 	ww_name_begin_inside(channel->form.channel_id, out);
 	snprintf(out + WW_NAME_INSIDE_CHARS, WW_CHANNEL_NAME_BYTES - WW_NAME_INSIDE_CHARS, "%s",
 		what);
-}
-
-bool ww_channel_remove(const struct ww_channel *channel, const char *name,
-	const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
-	struct ww_wire_remove message = {.flags = 0};
-	WW_AUTO_REQUEST struct ww_request request;
-	ww_status status = WW_ERR_VERSION;
-	struct ww_error record;
-
-	ww_request_init(&request, WW_WIRE_REMOVE, WW_WIRE_DONE, &message);
-	request.starts_none = true;
-	memcpy(message.name, name, strlen(name));
-	memcpy(message.id, id, sizeof(message.id));
-	ww_error_save(&record);
-	ww_request_limit_all(ww_clock_deadline_ns(REMOVE_NS));
-	if (ww_broker_client_version(channel->broker) >= REMOVES_BY_ID)
-		status = ww_broker_client_ask(channel->broker, &request);
-	ww_error_restore(&record);
-	return status == WW_OK;
 }
 
 ww_status ww_channel_check_frame(const struct ww_frame *frame, const char *call)

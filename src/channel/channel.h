@@ -66,10 +66,6 @@ static inline struct ww_ring_size ww_channel_ring_size(const struct ww_channel *
 void ww_channel_name(const struct ww_channel *channel, const char *what,
 	char out[WW_CHANNEL_NAME_BYTES]);
 
-/* Takes an object out of the broker. Return: whether it has: then it had that name, and this id. */
-bool ww_channel_remove(const struct ww_channel *channel, const char *name,
-	const uint8_t id[WW_WIRE_ID_BYTES]);
-
 /* Fills what both sides tell the caller of a slot. */
 void ww_channel_fill_frame(const struct ww_channel *channel, uint32_t slot,
 	struct ww_frame *out_frame);

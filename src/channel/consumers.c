@@ -134,15 +134,6 @@ static bool is_forged(ww_status status)
 		status == WW_ERR_DESCRIPTOR;
 }
 
-/* Return: whether the broker has taken out what another user has put there. */
-static bool expel(const struct meeting *meeting)
-{
-	const struct ww_object_info *info = meeting->info;
-
-	return meeting->channel->is_producer && info->uid != geteuid() &&
-		ww_channel_remove(meeting->channel, info->name, info->object_id);
-}
-
 /* Whether the channel refuses a newcomer; then nothing is kept for it. */
 static uint32_t find_refusal(const struct meeting *meeting, const struct ww_consumer_view *view)
 {
@@ -170,7 +161,7 @@ static void view_join(const struct meeting *meeting, struct ww_consumer_view *vi
 	}
 	view->is_ignored = true;
 	ww_producer_evict(ww_producer_of(channel), view, refusal);
-	if (expel(meeting)) {
+	if (ww_inside_expel(channel->broker, meeting->info)) {
 		ww_list_remove(&view->link);
 		view_free(view);
 	}
@@ -235,17 +226,13 @@ static bool find_number(const struct ww_channel *channel, const char *name, uint
 static ww_status meet_one(void *context, const struct ww_object_info *info)
 {
 	struct meeting *meeting = context;
-	ww_status status = WW_ERR_UNSUPPORTED;
 
 	meeting->info = info;
 	if (is_known(&meeting->channel->consumers, info->object_id))
 		return WW_OK;
-	if (find_number(meeting->channel, info->name, &meeting->number))
-		status = view_get(meeting);
-	/* It is of another kind, is not ready, or shows no marks. */
-	if (status == WW_ERR_UNSUPPORTED || status == WW_ERR_STATE)
-		expel(meeting);
-	return status;
+	if (!find_number(meeting->channel, info->name, &meeting->number))
+		return WW_OK; /* it keeps no name from anybody */
+	return view_get(meeting);
 }
 
 ww_status ww_consumers_list(const struct ww_channel *channel, ww_snapshot **out_snapshot)
@@ -290,7 +277,8 @@ static ww_status look_at_all(struct ww_channel *channel)
 
 	ww_try(ww_consumers_list(channel, &snapshot));
 	meeting.snapshot = snapshot;
-	return ww_inside_look(snapshot, meet_one, &meeting);
+	return ww_inside_look(snapshot, channel->is_producer ? channel->broker : NULL, meet_one,
+		&meeting);
 }
 
 bool ww_consumers_have_come(const struct ww_channel *channel)

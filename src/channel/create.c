@@ -21,6 +21,7 @@
 #include "share/peer_process.h"
 #include "channel/producer.h"
 #include "share/choose_broker.h"
+#include "share/inside.h"
 #include "share/sync_object.h"
 #include "wire/array_record.h"
 #include "wire/name.h"
@@ -242,7 +243,7 @@ void ww_producer_remove_name(struct ww_producer *producer)
 
 	if (producer->name && channel->timeline &&
 		ww_hold_ref_find(&channel->timeline->attachments, channel->broker, id))
-		(void)ww_channel_remove(channel, producer->name, id);
+		(void)ww_inside_remove(channel->broker, producer->name, id);
 }
 
 static ww_status create(ww_device *device, struct ww_broker *broker, const char *name,

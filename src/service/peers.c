@@ -22,6 +22,7 @@
 #include "wire/signal_page.h"
 
 #define PAUSE_NS     UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+#define LOOKS_APART  3                    /* times as long as a look took that found no client */
 #define NO_NUMBER    UINT32_MAX
 #define CLIENT_FDS   3 /* that come: the signal page, the requests, the replies; then the pidfd */
 #define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
@@ -216,6 +217,7 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 struct meeting {
 	struct ww_service *service;
 	const struct ww_object_info *info;
+	uint32_t newcomers;
 };
 
 /*
@@ -227,7 +229,7 @@ static bool was_met(const struct ww_service_peer *peer)
 	return __atomic_load_n(&peer->replies.header->join, __ATOMIC_ACQUIRE) != 0;
 }
 
-static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *grant)
+static ww_status peer_add(struct meeting *meeting, struct ww_get_reply *grant)
 {
 	WW_CLEANUP(peer_free_p) struct ww_service_peer *peer = NULL;
 	ww_status status;
@@ -241,17 +243,20 @@ static ww_status peer_add(const struct meeting *meeting, struct ww_get_reply *gr
 	peer->pid = meeting->info->pid;
 	status = peer_open(peer, meeting->service, grant);
 	if (status < 0)
-		return is_forged(status) ? WW_OK : status;
+		return is_forged(status) ? WW_ERR_UNSUPPORTED : status;
 	if (was_met(peer))
-		return WW_OK;
+		return WW_ERR_UNSUPPORTED;
 	ww_try(ww_map_insert(&meeting->service->known, &peer->node, hash_of(peer->object_id)));
 	peer->listing = meeting->service->listings;
 	ww_get_reply_keep(grant, &peer->attachments);
-	peer_join(meeting->service, ww_steal(peer));
+	meeting->newcomers++;
+	peer_join(meeting->service, peer);
+	if (ww_steal(peer)->is_refused)
+		ww_inside_expel(meeting->service->broker, meeting->info);
 	return WW_OK;
 }
 
-static ww_status peer_get(const struct meeting *meeting)
+static ww_status peer_get(struct meeting *meeting)
 {
 	struct ww_wire_get message = {.access = WW_WIRE_ACCESS_WRITE};
 	WW_AUTO_GET_REPLY struct ww_get_reply grant;
@@ -268,7 +273,11 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	struct meeting *meeting = context;
 
 	meeting->info = info;
-	return find_peer(meeting->service, info->object_id) ? WW_OK : peer_get(meeting);
+	if (find_peer(meeting->service, info->object_id))
+		return WW_OK;
+	/* What cannot be one is not asked for. */
+	return info->kind == WW_OBJECT_SERVICE && info->fd_count > CLIENT_FDS ? peer_get(meeting)
+									      : WW_ERR_UNSUPPORTED;
 }
 
 /*
@@ -315,35 +324,59 @@ static void forget_absent(struct ww_service *service, ww_snapshot *snapshot)
 	ww_service_peers_forget(service);
 }
 
-static ww_status look_at_all(struct ww_service *service)
+static ww_status look_at_all(struct meeting *meeting)
 {
 	WW_CLEANUP(ww_snapshot_free_p) ww_snapshot *snapshot = NULL;
-	struct meeting meeting = {.service = service};
+	struct ww_service *service = meeting->service;
 	char prefix[WW_SERVICE_NAME_BYTES];
 
 	ww_service_name(&service->form, "client-", prefix);
 	ww_try(ww_snapshot_create(service->broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
 	forget_absent(service, snapshot);
-	return ww_inside_look(snapshot, meet_one, &meeting);
+	return ww_inside_look(snapshot, service->broker, meet_one, meeting);
+}
+
+/*
+ * Each object that any process puts inside the service's is counted. So that such a process does
+ * not keep the server from its calls, looks that find no client take a part of its time at most.
+ */
+static uint64_t choose_pause_ns(const struct meeting *meeting, uint64_t begun_ns)
+{
+	uint64_t now_ns = ww_clock_now_ns();
+
+	return meeting->newcomers > 0 ? 0 : now_ns + LOOKS_APART * (now_ns - begun_ns);
+}
+
+static bool has_counted(const struct ww_service *service)
+{
+	return ww_inside_count(service->timeline->page) != service->members_seen;
 }
 
 bool ww_service_peers_have_come(const struct ww_service *service)
 {
-	return ww_inside_count(service->timeline->page) != service->members_seen &&
+	return has_counted(service) &&
 		(service->ask_again_ns == 0 || ww_clock_now_ns() >= service->ask_again_ns);
+}
+
+uint64_t ww_service_peers_look_ns(const struct ww_service *service)
+{
+	return has_counted(service) ? service->ask_again_ns : WW_NEVER;
 }
 
 ww_status ww_service_peers_meet(struct ww_service *service)
 {
 	uint32_t members = ww_inside_count(service->timeline->page);
+	uint64_t begun_ns = ww_clock_now_ns();
+	struct meeting meeting = {.service = service};
 	struct ww_error record;
 	ww_status status;
 
 	if (!ww_service_peers_have_come(service))
 		return WW_OK;
 	ww_error_save(&record);
-	status = look_at_all(service);
-	service->ask_again_ns = status < 0 ? ww_clock_deadline_ns(PAUSE_NS) : 0;
+	status = look_at_all(&meeting);
+	service->ask_again_ns = status < 0 ? ww_clock_deadline_ns(PAUSE_NS)
+					   : choose_pause_ns(&meeting, begun_ns);
 	if (status < 0) { /* newcomers wait; the calls of known clients go on */
 		ww_log_debug("a service cannot meet its new clients: %s", ww_error_last()->message);
 		ww_error_restore(&record);

@@ -130,11 +130,15 @@ static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
 
 /*
  * Gets to know those that have come. Without newcomers it is one load. If the broker or this
- * process cannot, they wait for a second, and a log line says so.
+ * process cannot, they wait for a second, and a log line says so. After objects that are no clients
+ * they may wait, too, but not for long.
  * Return: WW_OK; WW_CANCELLED.
  */
 ww_status ww_service_peers_meet(struct ww_service *service);
 bool ww_service_peers_have_come(const struct ww_service *service);
+
+/* When to look at those that have come and wait; WW_NEVER: none has. */
+uint64_t ww_service_peers_look_ns(const struct ww_service *service);
 
 /* Forgets those that have ended or left, and releases what was kept for others and is taken. */
 void ww_service_peers_forget(struct ww_service *service);

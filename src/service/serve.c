@@ -440,9 +440,12 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 {
 	uint64_t until_ns = now_ns + service->sleep_ns;
 	uint64_t batch_ns = ww_batch_look_ns(service);
+	uint64_t peers_ns = ww_service_peers_look_ns(service);
 
 	if (until_ns > service->after_look_ns)
 		until_ns = service->after_look_ns;
+	if (until_ns > peers_ns)
+		until_ns = peers_ns;
 	return until_ns < batch_ns ? until_ns : batch_ns;
 }
 

@@ -10,6 +10,7 @@
 
 #include <warpway/broker.h>
 
+#include "client/broker_client.h"
 #include "sync/signal_page_map.h"
 
 /* How many were put inside the object of a page so far: it has grown when one has come. */
@@ -23,9 +24,22 @@ typedef ww_status (*ww_inside_fn)(void *context, const struct ww_object_info *in
 
 /*
  * Calls @look for each object of a snapshot. One that cannot be had, or is of another kind, is
- * nobody's: its process is gone by now, or shows nothing.
+ * nobody's: its process is gone by now, or shows nothing. If another user has put it, and this
+ * process the outer object, it is taken out, for each look would meet it again; of many, some.
+ * @owner:  the broker, borrowed; NULL: another process has put the outer object
  * Return: WW_OK; the first error of @look after which somebody may be there.
  */
-ww_status ww_inside_look(ww_snapshot *snapshot, ww_inside_fn look, void *context);
+ww_status ww_inside_look(ww_snapshot *snapshot, struct ww_broker *owner, ww_inside_fn look,
+	void *context);
+
+/* Takes out what another user has put inside an object of this process. Return: whether it has. */
+bool ww_inside_expel(struct ww_broker *broker, const struct ww_object_info *info);
+
+/*
+ * Takes an object out of the broker, if that answers within a second. Return: whether it has: then
+ * it had that name, and this id.
+ */
+bool ww_inside_remove(struct ww_broker *broker, const char *name,
+	const uint8_t id[WW_WIRE_ID_BYTES]);
 
 #endif

@@ -373,6 +373,22 @@ static ww_status put_inside(struct company *company, const char *what, const cha
 	return status;
 }
 
+/* The only other holder of the pool. */
+static struct ww_object_info find_holder(const struct company *company)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	struct ww_object_info second = info;
+	char prefix[WW_POOL_NAME_BYTES];
+	ww_snapshot *snapshot;
+
+	ww_pool_name(prefix, company->record.object_id, "holder", "");
+	MUST_OK(ww_snapshot_create(scene.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
+	MUST_OK(ww_snapshot_object(snapshot, 0, &info));
+	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &second));
+	ww_snapshot_free(snapshot);
+	return info;
+}
+
 /* Who shows the owner nothing that it may read, or nothing of the sort, keeps nothing from it. */
 CASE(attacker_among_holders, 0)
 {
@@ -408,24 +424,10 @@ CASE(attacker_among_holders, 0)
 		agent_must(&company.owner, WW_OK, "export 0 write");
 		company.token = pool_hear_token(&company.owner);
 	}
+	if (are_of_two_users()) /* the owner has taken out what nobody uses */
+		(void)find_holder(&company);
 	agent_end(&member);
 	end_company(&company);
-}
-
-/* The only other holder of the pool. */
-static struct ww_object_info find_holder(const struct company *company)
-{
-	struct ww_object_info info = WW_INIT(struct ww_object_info);
-	struct ww_object_info second = info;
-	char prefix[WW_POOL_NAME_BYTES];
-	ww_snapshot *snapshot;
-
-	ww_pool_name(prefix, company->record.object_id, "holder", "");
-	MUST_OK(ww_snapshot_create(scene.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
-	MUST_OK(ww_snapshot_object(snapshot, 0, &info));
-	MUST_STATUS(WW_END, ww_snapshot_object(snapshot, 1, &second));
-	ww_snapshot_free(snapshot);
-	return info;
 }
 
 /*

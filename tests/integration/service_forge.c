@@ -6,13 +6,18 @@
  * is the server, and a third one a client that must notice nothing.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "integration/service.h"
 #include "service/client.h"
+#include "service/service.h"
 #include "support/leak_count.h"
+#include "support/raw_client.h"
+#include "wire/name.h"
 
 struct forging {
 	struct child server;
@@ -379,4 +384,72 @@ CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
 	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
 	ww_client_unref(other);
 	forging_end(&forging);
+}
+
+/* --- objects inside the service's that are no clients --- */
+
+static void put_inside(struct raw *raw, const uint8_t service_id[16], const char *what,
+	struct ww_wire_put *out_put)
+{
+	*out_put = raw_object("");
+	ww_name_begin_inside(service_id, out_put->name);
+	snprintf(out_put->name + WW_NAME_INSIDE_CHARS, sizeof(out_put->name) - WW_NAME_INSIDE_CHARS,
+		"client-%s", what);
+	MUST_OK(raw_put(raw, out_put, NULL, 0));
+}
+
+/* Another user's are taken out, so that the server does not meet them again and again. */
+CASE(service_takes_out_what_is_no_client, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct ww_wire_granted granted;
+	struct ww_wire_entry entry;
+	struct child server;
+	struct child client;
+	struct ww_wire_put put;
+	struct raw raw;
+
+	service_start_all(&server, &client, 1, "mode=0644");
+	raw_open_as(&raw, scene.daemon.address, 61002, 61002);
+	MUST_OK(raw_get(&raw, "s", WW_WIRE_ACCESS_READ, &granted));
+	put_inside(&raw, granted.id, "none", &put);
+	while (raw_stat(&raw, put.name, &entry) == WW_OK)
+		sched_yield();
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "there is no object", raw_refusal(&raw));
+	agent_must(&client, WW_OK, "many 10");
+	MUST_OK(raw_release(&raw, put.id));
+	raw_close(&raw);
+	agent_end(&client);
+	agent_end(&server);
+	scene_has_objects(0);
+	scene_end();
+}
+
+/* After a look that found no client the next one waits, so that calls go on meanwhile. */
+CASE(service_looks_for_nobody_with_pauses, NEEDS_VALUES)
+{
+	struct ww_wire_granted granted;
+	struct ww_wire_put put;
+	ww_service *service;
+	ww_client *client;
+	struct raw raw;
+
+	scene_begin();
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s", NULL, NULL, &service));
+	service_offer_all(service, scene.device);
+	raw_open(&raw, scene.daemon.address);
+	MUST_OK(raw_get(&raw, "s", WW_WIRE_ACCESS_READ, &granted));
+	put_inside(&raw, granted.id, "none", &put);
+	MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+	MUST_EQUAL(1, service->listings);
+	MUST(service->ask_again_ns > 0);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &client));
+	while (service->peer_count == 0)
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 1000000, NULL));
+	MUST_EQUAL(0, service->ask_again_ns);
+	MUST_OK(raw_release(&raw, put.id));
+	raw_close(&raw);
+	ww_client_unref(client);
+	ww_service_unref(service);
+	scene_has_objects(0);
+	scene_end();
 }

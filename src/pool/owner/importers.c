@@ -34,7 +34,8 @@
 #include "sync/wait_result.h"
 #include "wire/sync_description.h"
 
-#define PAUSE_NS UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+#define PAUSE_NS   UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+#define HOLDER_FDS 2                    /* that come: the signal page, the marks */
 
 bool ww_pool_knows_all(const struct ww_pool *pool)
 {
@@ -130,7 +131,7 @@ static ww_status take_in(struct ww_pool *pool, struct ww_get_reply *grant,
 	struct ww_pool_holder *known;
 
 	ww_try(ww_pool_holder_ref_read(granted->description, granted->description_bytes, &ref));
-	if (grant->request.fds_come_count < 2 || ref.slot_count != pool->slot_count)
+	if (grant->request.fds_come_count < HOLDER_FDS || ref.slot_count != pool->slot_count)
 		return ww_fail(WW_ERR_PROTOCOL,
 			"a process that uses a pool shows no page, or no marks, for it");
 	ww_try(open_page(*fresh, grant, &ref));
@@ -154,7 +155,8 @@ static ww_status take_in(struct ww_pool *pool, struct ww_get_reply *grant,
 
 /*
  * A process that shows what is no holder's marks harms only itself: its slices are not protected.
- * Return: WW_OK (known now, whether new or not); WW_ERR_NO_MEMORY, WW_ERR_LIMIT...: not seen.
+ * Return: WW_OK (known now, whether new or not); WW_ERR_UNSUPPORTED (it shows nothing);
+ * WW_ERR_NO_MEMORY, WW_ERR_LIMIT...: not seen.
  */
 static ww_status add_holder(struct ww_pool *pool, struct ww_get_reply *grant)
 {
@@ -170,7 +172,7 @@ static ww_status add_holder(struct ww_pool *pool, struct ww_get_reply *grant)
 	status = take_in(pool, grant, &fresh);
 	if (status == WW_ERR_PROTOCOL || status == WW_ERR_VERSION || status == WW_ERR_MISMATCH ||
 		status == WW_ERR_DESCRIPTOR)
-		return WW_OK;
+		return WW_ERR_UNSUPPORTED;
 	return status;
 }
 
@@ -261,7 +263,12 @@ static ww_status look_at(void *context, const struct ww_object_info *info)
 {
 	struct ww_pool *pool = context;
 
-	return is_known(pool, info->object_id) ? WW_OK : get_holder(pool, info->name);
+	if (is_known(pool, info->object_id))
+		return WW_OK;
+	/* What cannot be one is not asked for. */
+	return info->kind == WW_OBJECT_POOL && info->fd_count > HOLDER_FDS
+		? get_holder(pool, info->name)
+		: WW_ERR_UNSUPPORTED;
 }
 
 /*
@@ -293,7 +300,7 @@ static ww_status ask(struct ww_pool *pool)
 	ww_error_save(&record);
 	ww_pool_name(prefix, pool->id, "holder", "");
 	ww_try(ww_snapshot_create(pool->keys.broker, prefix, WW_SNAPSHOT_OBJECTS, &snapshot));
-	ww_try(ww_inside_look(snapshot, look_at, pool));
+	ww_try(ww_inside_look(snapshot, pool->keys.broker, look_at, pool));
 	ww_try(check_share(pool));
 	forget_closed(pool, snapshot);
 	close_gone(pool);
