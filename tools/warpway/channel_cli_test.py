@@ -7,14 +7,15 @@ import json
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # the sources may be another user's
 
 from broker_cli_test import (  # noqa: E402
-    DEVICE, FOLDER, LIMIT_S, completed, done, end, expect, line_of, main, npy, path_of, pattern,
-    read, refused, run, spoken, start, write)
+    ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, line_of,
+    main, npy, path_of, pattern, read, refused, run, spoken, start, write)
 
 VERBS = ["pub", "sub", "stat", "record", "replay"]
 PUB = ["channel", "pub", "--device", DEVICE]
@@ -296,6 +297,36 @@ def stat_tells_all():
     refused(1, "no object 'seen'", "channel", "stat", "seen")
 
 
+def stat_shows_less_to_users_who_may_not_read():
+    if os.getuid() != 0:
+        return "needs root, to be another user"
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    try:
+        subprocess.run([WARPWAY, "--version"], stdout=subprocess.DEVNULL, check=True, **nobody)
+    except PermissionError:
+        return "another user cannot run the command here"
+    producer = producer_of("hidden", "--bytes", "8")
+    named = {key: value for key, value in ENVIRONMENT.items() if key != "XDG_RUNTIME_DIR"}  # not that user's own broker
+    opened = {FOLDER: 0o711, os.path.dirname(ADDRESS): 0o711, ADDRESS: 0o666}
+    before = {path: stat.S_IMODE(os.stat(path).st_mode) for path in opened}
+    for path, mode in opened.items():
+        os.chmod(path, mode)
+    for option in ("--json", "--numeric"):
+        told = subprocess.run([WARPWAY, "channel", "stat", option, "hidden"], capture_output=True, text=True, check=False,
+                              timeout=LIMIT_S, env=named, **nobody)
+        expect(told.returncode == 0 and told.stderr == "", str(told))
+        if option == "--json":
+            shown = {key: value for key, value in json.loads(told.stdout).items() if value is not None}
+            expect(sorted(json.loads(told.stdout)) == sorted(STAT_KEYS), told.stdout)
+            expect(shown == {"name": "hidden", "pid": producer.pid}, told.stdout)
+        else:
+            expect("owner       0, mode 0600\n" in told.stdout and "not shown to this user" in told.stdout, told.stdout)
+    for path, mode in before.items():
+        os.chmod(path, mode)
+    end(producer)
+    return None
+
+
 def a_consumer_that_is_stuck_is_evicted():
     """It holds a frame before the producer gets the next ones, and does not give it back."""
     producer = start(*PUB, "--slots", "2", "--bytes", "8", "--evict-after", "0.01", "stuck", "-", stdin=subprocess.PIPE)
@@ -510,7 +541,7 @@ def completion_completes():
 
 CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
          json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
-         whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all,
+         whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all, stat_shows_less_to_users_who_may_not_read,
          a_consumer_that_is_stuck_is_evicted, stat_counts_what_was_dropped,
          the_newest_frame_is_for_whoever_comes, a_producer_that_waits_says_for_whom, an_interrupt_is_an_end,
          an_interrupt_ends_the_wait_for_input, a_killed_producer_is_told, a_name_is_replaced_when_asked,

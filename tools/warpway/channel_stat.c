@@ -3,7 +3,8 @@
  * channel_stat.c - `warpway channel stat`: how a channel is, and each of its consumers
  *
  * The command looks as an observer: it is no consumer, and the producer does not notice it. What it
- * prints of consumers is what these show in their own pages.
+ * prints of consumers is what these show in their own pages. Of a channel that the user may not
+ * read it prints what the broker knows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +43,8 @@ struct look {
 	struct ww_channel_consumer_info consumers[WW_CHANNEL_CONSUMERS_MAX];
 	uint32_t count;
 	uint64_t now_ns;
+	bool is_barred; /* the user may not read it: only @object is set */
+	struct ww_object_info object;
 };
 
 /* Frames that were published and that the consumer has not received yet; it is joining: 0. */
@@ -86,6 +89,16 @@ static ww_status look_at_consumers(ww_channel *channel, struct look *look)
 	return status == WW_END ? WW_OK : status;
 }
 
+/* Return: whether it is a channel, and the broker says that the user may not read it. */
+static bool look_from_outside(const struct request *request, struct look *look)
+{
+	look->object = WW_INIT(struct ww_object_info);
+	look->is_barred = ww_broker_stat(request->broker, request->words[0], &look->object) ==
+			WW_OK &&
+		look->object.kind == WW_OBJECT_CHANNEL && !look->object.access;
+	return look->is_barred;
+}
+
 static int look_at(const struct request *request, struct look *look)
 {
 	const struct ww_consumer_params params = {
@@ -101,6 +114,8 @@ static int look_at(const struct request *request, struct look *look)
 	status = ww_device_open("host", &host);
 	if (status == WW_OK)
 		status = ww_channel_get(host, request->broker, name, &params, 0, NULL, &channel);
+	if (status == WW_ERR_ACCESS && look_from_outside(request, look))
+		return 0;
 	if (status == WW_OK)
 		status = look_at_consumers(channel, look);
 	look->now_ns = link_now_ns();
@@ -227,6 +242,33 @@ static json_t *json_of_waits(const struct ww_channel_info *info)
 	return info->waits_for == WW_CHANNEL_NOBODY ? json_null() : json_integer(info->waits_for);
 }
 
+/* The same keys; null: not shown to this user. */
+static json_t *json_from_outside(const struct request *request, const struct look *look)
+{
+	static const char *const hidden[] = {"policy", "slots", "slot_bytes", "array",
+		"metadata_bytes", "metadata_type", "program", "state", "published", "published_ns",
+		"consumers_max", "held_max", "waits_for", "waited_ns", "consumers"};
+	json_t *root = json_pack("{s:s, s:I}", "name", request->words[0], "pid",
+		(json_int_t)look->object.pid);
+
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		json_object_set_new(root, hidden[i], json_null());
+	return root;
+}
+
+static void print_from_outside(struct request *request, const struct look *look)
+{
+	const struct ww_object_info *object = &look->object;
+	char name[WW_NAME_BYTES];
+
+	format_safe(request->words[0], name, sizeof(name));
+	printf("name        %s\n", name);
+	printf("owner       %s, mode %04o\n", view_user(&request->view, object->uid), object->mode);
+	printf("producer    pid %u\n", object->pid);
+	printf("holders     %u\n", object->holders);
+	printf("frames      not shown to this user, nor the consumers\n");
+}
+
 static int print_json(struct request *request, const struct look *look)
 {
 	const struct ww_channel_info *info = &look->info;
@@ -258,6 +300,12 @@ static int run(struct request *request)
 	if (code)
 		return code;
 	view_init(&request->view);
+	if (look.is_barred && request->json)
+		return report_json(json_from_outside(request, &look), JSON_INDENT(2));
+	if (look.is_barred) {
+		print_from_outside(request, &look);
+		return EXIT_DONE;
+	}
 	if (request->json)
 		return print_json(request, &look);
 	print_channel(request, &look);
