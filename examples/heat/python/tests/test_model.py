@@ -1,12 +1,14 @@
 """What a user interface knows of a daemon, without a window."""
 import os
+import re
+import subprocess
 import time
 import zlib
 
 import pytest
 
 import warpway
-from conftest import LIMIT_S, wait_until
+from conftest import FOLDER, LIMIT_S, wait_until
 from heat_model import METADATA, Header, Model, Rate, name_holders, user_name
 from heat_steering import Steering
 
@@ -36,6 +38,20 @@ def test_there_is_no_daemon(model):
     assert model.poll() is None
     assert (model.state, model.fileno()) == ("waiting", None)
     assert model.sentence() == f"There is no {model.name} yet. Waiting for a heat daemon."
+
+
+def test_the_lines_of_the_readme_run(heatd, python):
+    heatd.start("rows=32", "columns=32", "steps_per_second_max=500")
+    text = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    code, = re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
+    code = code.replace('"heat/', f'"{heatd.name}/') + "print(status)\n"
+    done = subprocess.run([*python, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S,
+                          check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    *frames, status = done.stdout.splitlines()
+    steps = [int(line.split()[0]) for line in frames]
+    assert len(steps) == 100 and steps == sorted(set(steps))
+    assert "'step': " in status
 
 
 def test_newest_frame(heatd, model):
