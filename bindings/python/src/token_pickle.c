@@ -66,6 +66,28 @@ static PyObject *pickle_of(PyObject *function, const struct payload *payload)
 	return made;
 }
 
+/* If multiprocessing is loaded, whose pickles are then made in half the time. */
+static bool register_types(struct core *core)
+{
+	PyObject *name = PyUnicode_FromString("multiprocessing.reduction");
+	PyObject *module = name ? PyImport_GetModule(name) : NULL;
+	PyObject *pickler = module ? optional_attribute(module, "ForkingPickler") : NULL;
+	PyObject *function = pickler ? optional_attribute(pickler, "register") : NULL;
+	PyObject *warpway = function ? PyImport_ImportModule("warpway") : NULL;
+	PyObject *done = NULL;
+
+	core->is_registered = function;
+	if (warpway)
+		done = PyObject_CallMethod(warpway, "_register_types", "O", function);
+	Py_XDECREF(done);
+	Py_XDECREF(warpway);
+	Py_XDECREF(function);
+	Py_XDECREF(pickler);
+	Py_XDECREF(module);
+	Py_XDECREF(name);
+	return !PyErr_Occurred();
+}
+
 /* Return: borrowed; NULL with an exception. */
 static PyObject *unpickle_function(struct core *core)
 {
@@ -86,7 +108,7 @@ static PyObject *pickle_sent(struct core *core, const struct ww_token *token,
 	PyObject *function = unpickle_function(core);
 	struct payload payload = {.count = 0};
 
-	if (!function)
+	if (!function || (!core->is_registered && !register_types(core)))
 		return NULL;
 	payload_number(&payload, PICKLE_VERSION, 1);
 	payload_number(&payload, (timeline ? PICKLE_READY : 0) | (sent->number ? PICKLE_SENT : 0),
