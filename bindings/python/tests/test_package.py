@@ -3,6 +3,7 @@ import ctypes
 import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,14 @@ def test_log_reaches_logging(device, caplog):
 def test_library_is_the_one_of_this_package():
     expected = os.environ.get("WW_TEST_LIBRARY") or Path(warpway.__file__).with_name("libwarpway.so.0")
     assert os.path.samefile(warpway.library_path(), expected)
+
+
+def test_library_that_is_loaded_already_is_used(tmp_path):
+    """Such as that of a system, by another extension: a process has one, and it says which."""
+    other = shutil.copy(warpway.library_path(), tmp_path / "libwarpway.so.0")
+    said = run(f"import ctypes; ctypes.CDLL({str(other)!r}); import warpway; print(warpway.library_path())\n"
+               "print(*{line.split()[-1] for line in open('/proc/self/maps') if 'libwarpway' in line})")
+    assert said.splitlines() == [str(other)] * 2
 
 
 def test_version_is_that_of_the_build():

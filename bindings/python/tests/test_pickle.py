@@ -376,6 +376,68 @@ def test_pools_of_processes():
         assert list(executor.map(total, arrays)) == expected
 
 
+def look(thing):
+    """What a receiver finds, which is the same for each kind in each process."""
+    if isinstance(thing, warpway.Array):
+        out = bytearray(thing.nbytes)
+        thing.copy_to(out)
+        return bytes(out)
+    if isinstance(thing, warpway.Memory):
+        return thing.read(nbytes=4)
+    if isinstance(thing, warpway.Timeline):
+        thing.wait(3, timeout=60)
+        return thing.completed
+    return type(thing).__name__
+
+
+FOUND = [b"abcd", b"bcd", b"abcd", b"abcd", b"efgh", b"efgh", 3, "Barrier", "Pool", "Pool"]
+
+
+def make_things(device):
+    """Arrays, views, memories, slices, tokens, and what they are kept by here."""
+    array, timeline, pool = warpway.zeros(4, "uint8", device=device), warpway.Timeline(3), warpway.Pool(device)
+    array.copy_from(b"abcd")
+    part = pool.empty(4, "uint8")
+    part.copy_from(b"efgh")
+    return [array, array[1:], array.memory, array.token(), part, part.token(), timeline, warpway.Barrier(2), pool, pool.token()]
+
+
+def look_at(queue, answers, *things):
+    answers.put([look(thing) for thing in things])
+    answers.put([look(queue.get(timeout=60)) for _ in FOUND])
+
+
+def test_process_arguments_and_queue(device):
+    queue, answers = SPAWN.Queue(), SPAWN.Queue()
+    arguments, things = make_things(device), make_things(device)
+    child = run(look_at, queue, answers, *arguments)
+    for thing in things:
+        queue.put(thing)
+    assert answers.get(timeout=60) == FOUND
+    assert answers.get(timeout=60) == FOUND
+    end(child)
+
+
+def test_workers_get_each_kind(device):
+    from concurrent.futures import ProcessPoolExecutor
+
+    things = make_things(device)
+    with ProcessPoolExecutor(1, mp_context=SPAWN) as executor:
+        assert list(executor.map(look, things)) == FOUND
+
+
+def test_manager_keeps_each_kind_and_maps_nothing(device):
+    things = make_things(device)
+    with SPAWN.Manager() as manager:
+        kept = manager.list()
+        for thing in things:
+            kept.append(thing)
+        for _ in range(2):  # each time it is pickled anew
+            assert [look(kept[i]) for i in range(len(things))] == FOUND
+        with open(f"/proc/{manager._process.pid}/maps", encoding="utf-8") as file:
+            assert "libcuda" not in file.read(), "it needs no GPU"
+
+
 def test_manager():
     with SPAWN.Manager() as manager:
         shared = manager.dict()
