@@ -254,10 +254,13 @@ static PyObject *get_native(PyObject *self, void *unused)
 static PyObject *stream_repr(PyObject *self)
 {
 	ww_stream *stream = ((struct handle *)self)->object;
+	const void *native = stream ? ww_stream_native(stream) : NULL;
 
 	if (!stream)
 		return PyUnicode_FromString("<warpway.Stream closed>");
-	return PyUnicode_FromFormat("<warpway.Stream native=%p>", ww_stream_native(stream));
+	if (!native)
+		return PyUnicode_FromString("<warpway.Stream native=0>");
+	return PyUnicode_FromFormat("<warpway.Stream native=%p>", native);
 }
 
 static PyMethodDef methods[] = {

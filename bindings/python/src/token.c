@@ -522,17 +522,37 @@ static uint32_t named_kind(const struct ww_token_info *info)
 	return info->flags & WW_TOKEN_SLICE ? WW_OBJECT_MEMORY : info->kind;
 }
 
+/* "shape=(3, 4) dtype=float32, ", or nothing. */
+static PyObject *array_text(const struct ww_token_info *info)
+{
+	PyObject *shape, *dtype, *text = NULL;
+
+	if (!info->has_array)
+		return PyUnicode_FromString("");
+	shape = info_numbers(info->array.shape, info->array.ndim);
+	dtype = info_dtype(&info->array.dtype);
+	if (shape && dtype)
+		text = PyUnicode_FromFormat("shape=%S dtype=%S, ", shape, dtype);
+	Py_XDECREF(shape);
+	Py_XDECREF(dtype);
+	return text;
+}
+
 /* Does not show the secret. */
 static PyObject *token_repr(PyObject *self)
 {
 	struct ww_token_info info;
+	PyObject *array, *text;
 
-	if (!own_info(self, &info))
+	array = own_info(self, &info) ? array_text(&info) : NULL;
+	if (!array)
 		return NULL;
-	return PyUnicode_FromFormat("<warpway.Token %s, %s, %llu bytes, broker %s>",
-		named_kind(&info) < 9 ? token_kinds[named_kind(&info)] : "?",
+	text = PyUnicode_FromFormat("<warpway.Token %s, %U%s, %llu bytes, broker %s>",
+		named_kind(&info) < 9 ? token_kinds[named_kind(&info)] : "?", array,
 		info.access == WW_ACCESS_WRITE ? "write" : "read", (unsigned long long)info.bytes,
 		info.address);
+	Py_DECREF(array);
+	return text;
 }
 
 static PyObject *get_kind(PyObject *self, void *unused)
