@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device: by index, name and UUID, and where CUDA_VISIBLE_DEVICES hides or reorders GPUs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import warpway
+
+
+class Torch:
+    """As torch.device."""
+
+    def __init__(self, text):
+        self.type, self._text = text.partition(":")[0], text
+
+    def __str__(self):
+        return self._text
+
+
+class Numbered:
+    """As a device of cuda.core, CuPy or Numba."""
+
+    def __init__(self, **names):
+        vars(self).update(names)
+
+
+def test_host():
+    host = warpway.Device("host")
+    assert host == warpway.Device("cpu") == warpway.Device(Torch("cpu")) == warpway.Device(host)
+    assert (host.backend, host.selector) == ("host", "host") and hash(host) == hash(warpway.Device("host"))
+    assert warpway.Device.count("host") == 1
+
+
+def test_what_is_no_device():
+    for name in (-1, "cuda:-1", "cuda:x", "GPU-x", "gpu"):
+        with pytest.raises(warpway.InvalidArgument):
+            warpway.Device(name)
+    for thing in (0.5, object(), [0], Numbered(id="0")):
+        with pytest.raises(TypeError, match="a device is"):
+            warpway.Device(thing)
+    with pytest.raises(warpway.NoDevice):
+        warpway.Device(warpway.Device.count())
+
+
+@pytest.fixture
+def gpu(device):
+    if device == "host":
+        pytest.skip("this is about GPUs")
+    return warpway.Device(device)
+
+
+def test_gpu_by_index_name_and_uuid(gpu):
+    index, uuid = gpu.index, gpu.uuid
+    assert (gpu.backend, gpu.selector) == ("cuda", f"cuda:{index}")
+    ways = [index, f"cuda:{index}", uuid, f"cuda:{uuid}", Torch(f"cuda:{index}"), Numbered(id=index), Numbered(device_id=index)]
+    assert {warpway.Device(way) for way in ways} == {gpu}
+    assert warpway.Device("cuda") == warpway.Device(0)
+
+
+def test_visible_devices(gpu):
+    """The UUID is the same in every process, the index is not; memory is found on the GPU that has it."""
+    count = warpway.Device.count()
+    last = warpway.Device(count - 1)
+    array = warpway.zeros(4, "uint8", device=last)
+    array.copy_from(b"abcd")
+    code = ("import sys, warpway\n"
+            "array = warpway.Token(sys.stdin.read()).open()\n"
+            "print(warpway.Device.count(), warpway.Device(0).uuid, array.device.index, array.memory.read(nbytes=4))\n"
+            "print(warpway.Device(sys.argv[1]).index)")
+    for visible in (last.uuid, str(count - 1)):
+        result = subprocess.run([sys.executable, "-c", code, last.uuid], input=array.token().text, text=True,
+                                env={**os.environ, "CUDA_VISIBLE_DEVICES": visible}, capture_output=True, check=True)
+        assert result.stdout == f"1 {last.uuid} 0 {b'abcd'}\n0\n"
