@@ -4,14 +4,13 @@
  */
 #include "mpi_test.h"
 
-#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "device/cuda/cuda_abi.h"
+#include "device_memory.h"
 
 #define MEMORIES_MOST 4096
 
@@ -24,15 +23,13 @@ static enum {
 	MIXED
 } mode;
 static unsigned int turn;
+static unsigned int kind; /* of the next device memory: each in turns */
 static struct {
 	char *at;
 	size_t bytes;
 	bool is_device;
+	unsigned int kind; /* of device memory */
 } memories[MEMORIES_MOST];
-static ww_PFN_cuMemAlloc mem_alloc;
-static ww_PFN_cuMemFree mem_free;
-static ww_PFN_cuMemcpyHtoD copy_to;
-static ww_PFN_cuMemcpyDtoH copy_from;
 
 void test_must(bool is_so, const char *what, const char *file, int line)
 {
@@ -52,41 +49,6 @@ void test_ok(int code, const char *what, const char *file, int line)
 	MPI_Error_string(code, text, &length);
 	fprintf(stderr, "%s:%d: rank %d: %s: %s\n", file, line, rank, what, text);
 	MPI_Abort(MPI_COMM_WORLD, 3);
-}
-
-/* Of the first GPU; of one GPU each, in turn, if MPI_TEST_SPREAD is set. */
-static void open_device(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-	ww_PFN_cuInit init;
-	ww_PFN_cuDeviceGetCount count_devices;
-	int devices = 1;
-	ww_PFN_cuDevicePrimaryCtxRetain retain;
-	ww_PFN_cuCtxSetCurrent set_current;
-	ww_CUcontext context = NULL;
-
-	if (!library) {
-		MUST(library);
-		return;
-	}
-	init = (ww_PFN_cuInit)dlsym(library, "cuInit");
-	count_devices = (ww_PFN_cuDeviceGetCount)dlsym(library, "cuDeviceGetCount");
-	retain = (ww_PFN_cuDevicePrimaryCtxRetain)dlsym(library, "cuDevicePrimaryCtxRetain");
-	set_current = (ww_PFN_cuCtxSetCurrent)dlsym(library, "cuCtxSetCurrent");
-	mem_alloc = (ww_PFN_cuMemAlloc)dlsym(library, "cuMemAlloc_v2");
-	mem_free = (ww_PFN_cuMemFree)dlsym(library, "cuMemFree_v2");
-	copy_to = (ww_PFN_cuMemcpyHtoD)dlsym(library, "cuMemcpyHtoD_v2");
-	copy_from = (ww_PFN_cuMemcpyDtoH)dlsym(library, "cuMemcpyDtoH_v2");
-	if (!init || !count_devices || !retain || !set_current || !mem_alloc || !mem_free ||
-		!copy_to || !copy_from) {
-		MUST(!"the driver has all of these functions");
-		return;
-	}
-	MUST(init(0) == WW_CUDA_SUCCESS);
-	if (getenv("MPI_TEST_SPREAD"))
-		MUST(count_devices(&devices) == WW_CUDA_SUCCESS);
-	MUST(retain(&context, rank % devices) == WW_CUDA_SUCCESS);
-	MUST(set_current(context) == WW_CUDA_SUCCESS);
 }
 
 void test_init(int *argc, char ***argv, int level)
@@ -109,7 +71,7 @@ void test_init(int *argc, char ***argv, int level)
 	if (!transcript)
 		transcript = stdout;
 	if (mode != HOST)
-		open_device();
+		device_open(rank);
 }
 
 int test_finish(void)
@@ -133,7 +95,7 @@ void test_device_of(int own_rank)
 {
 	mode = DEVICE;
 	rank = own_rank;
-	open_device();
+	device_open(rank);
 }
 
 /* For programs in Fortran, which start the MPI themselves. */
@@ -171,7 +133,6 @@ bool memory_is_device(const void *memory)
 
 void *memory_new(size_t bytes, unsigned int seed)
 {
-	ww_CUdeviceptr address = 0;
 	int i = 0;
 
 	bytes = bytes ? bytes : 1;
@@ -180,8 +141,8 @@ void *memory_new(size_t bytes, unsigned int seed)
 	MUST(i < MEMORIES_MOST);
 	memories[i].is_device = mode == DEVICE || (mode == MIXED && turn++ % 2 == 0);
 	if (memories[i].is_device) {
-		MUST(mem_alloc(&address, bytes) == WW_CUDA_SUCCESS);
-		memories[i].at = (char *)(uintptr_t)address;
+		memories[i].kind = kind++;
+		memories[i].at = device_memory_new(bytes, memories[i].kind);
 	} else {
 		/* Not of the heap: a type that spans it and a device may span
 		 * more addresses than are free. */
@@ -200,7 +161,7 @@ void memory_free(void *memory)
 
 	MUST(i >= 0 && memories[i].at == memory);
 	if (memories[i].is_device)
-		MUST(mem_free((ww_CUdeviceptr)(uintptr_t)memory) == WW_CUDA_SUCCESS);
+		device_memory_free(memory, memories[i].bytes, memories[i].kind);
 	else
 		munmap(memory, memories[i].bytes);
 	memories[i].at = NULL;
@@ -211,7 +172,7 @@ void memory_put(void *memory, const void *from, size_t bytes)
 	if (!memory_is_device(memory))
 		memcpy(memory, from, bytes);
 	else
-		MUST(copy_to((ww_CUdeviceptr)(uintptr_t)memory, from, bytes) == WW_CUDA_SUCCESS);
+		device_memory_put(memory, from, bytes);
 }
 
 void memory_get(void *to, const void *memory, size_t bytes)
@@ -219,7 +180,7 @@ void memory_get(void *to, const void *memory, size_t bytes)
 	if (!memory_is_device(memory))
 		memcpy(to, memory, bytes);
 	else
-		MUST(copy_from(to, (ww_CUdeviceptr)(uintptr_t)memory, bytes) == WW_CUDA_SUCCESS);
+		device_memory_get(to, memory, bytes);
 }
 
 static unsigned char *new_bytes(size_t bytes)

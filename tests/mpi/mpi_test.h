@@ -34,7 +34,10 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void test_ok(int code, const char *what, const char *file, int line);
 void test_must(bool is_so, const char *what, const char *file, int line);
 
-/* Memory of the kind that the run is about; mixed: of either kind in turns. Filled by a seed. */
+/*
+ * Memory that the run is about; mixed: of the host and of a device in turns. Device memory is of
+ * each kind in turns (device_memory.h). Filled by a seed.
+ */
 void *memory_new(size_t bytes, unsigned int seed);
 void memory_free(void *memory);
 void memory_fill(void *memory, size_t bytes, unsigned int seed);

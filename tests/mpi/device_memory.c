@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device_memory.c - see device_memory.h
+ */
+#include "device_memory.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "device/cuda/cuda_abi.h"
+#include "mpi_test.h"
+
+enum kind {
+	ALLOCATED,
+	MANAGED,
+	POOLED,
+	MAPPED
+};
+
+#define FUNCTIONS(X)                                                    \
+	X(cuInit, cuInit)                                               \
+	X(cuDeviceGetCount, cuDeviceGetCount)                           \
+	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)           \
+	X(cuCtxSetCurrent, cuCtxSetCurrent)                             \
+	X(cuMemAlloc, cuMemAlloc_v2)                                    \
+	X(cuMemFree, cuMemFree_v2)                                      \
+	X(cuMemAllocManaged, cuMemAllocManaged)                         \
+	X(cuMemAllocAsync, cuMemAllocAsync)                             \
+	X(cuMemFreeAsync, cuMemFreeAsync)                               \
+	X(cuStreamSynchronize, cuStreamSynchronize)                     \
+	X(cuMemGetAllocationGranularity, cuMemGetAllocationGranularity) \
+	X(cuMemCreate, cuMemCreate)                                     \
+	X(cuMemRelease, cuMemRelease)                                   \
+	X(cuMemAddressReserve, cuMemAddressReserve)                     \
+	X(cuMemAddressFree, cuMemAddressFree)                           \
+	X(cuMemMap, cuMemMap)                                           \
+	X(cuMemUnmap, cuMemUnmap)                                       \
+	X(cuMemSetAccess, cuMemSetAccess)                               \
+	X(cuMemcpyHtoD, cuMemcpyHtoD_v2)                                \
+	X(cuMemcpyDtoH, cuMemcpyDtoH_v2)
+
+static struct {
+#define FIELD(name, symbol) ww_PFN_##name name;
+	FUNCTIONS(FIELD)
+#undef FIELD
+} cuda;
+
+static ww_CUmemAllocationProp property;
+
+#define MUST_WORK(call) MUST(cuda.call == WW_CUDA_SUCCESS)
+
+static ww_CUdeviceptr address_of(const void *memory)
+{
+	return (ww_CUdeviceptr)(uintptr_t)memory;
+}
+
+static void load(void)
+{
+	static const struct {
+		const char *symbol;
+		void **function;
+	} entries[] = {
+#define ENTRY(name, symbol) {#symbol, (void **)&cuda.name},
+		FUNCTIONS(ENTRY)
+#undef ENTRY
+	};
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	MUST(library);
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		*entries[i].function = dlsym(library, entries[i].symbol);
+		MUST(*entries[i].function);
+	}
+}
+
+void device_open(int turn)
+{
+	ww_CUcontext context = NULL;
+	int devices = 1;
+
+	load();
+	MUST_WORK(cuInit(0));
+	if (getenv("MPI_TEST_SPREAD"))
+		MUST_WORK(cuDeviceGetCount(&devices));
+	property.type = WW_CU_MEM_ALLOCATION_TYPE_PINNED;
+	property.location.type = WW_CU_MEM_LOCATION_TYPE_DEVICE;
+	property.location.id = turn % devices;
+	MUST_WORK(cuDevicePrimaryCtxRetain(&context, turn % devices));
+	MUST_WORK(cuCtxSetCurrent(context));
+}
+
+static size_t round_up(size_t bytes)
+{
+	size_t unit = 1;
+
+	MUST_WORK(cuMemGetAllocationGranularity(&unit, &property,
+		WW_CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static ww_CUdeviceptr map(size_t bytes)
+{
+	ww_CUmemAccessDesc access = {property.location, WW_CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	ww_CUmemGenericAllocationHandle handle = 0;
+	ww_CUdeviceptr address = 0;
+
+	bytes = round_up(bytes);
+	MUST_WORK(cuMemCreate(&handle, bytes, &property, 0));
+	MUST_WORK(cuMemAddressReserve(&address, bytes, 0, 0, 0));
+	MUST_WORK(cuMemMap(address, bytes, 0, handle, 0));
+	MUST_WORK(cuMemRelease(handle));
+	MUST_WORK(cuMemSetAccess(address, bytes, &access, 1));
+	return address;
+}
+
+void *device_memory_new(size_t bytes, unsigned int kind)
+{
+	ww_CUdeviceptr address = 0;
+
+	switch (kind % DEVICE_MEMORY_KINDS) {
+	case ALLOCATED:
+		MUST_WORK(cuMemAlloc(&address, bytes));
+		break;
+	case MANAGED:
+		MUST_WORK(cuMemAllocManaged(&address, bytes, WW_CU_MEM_ATTACH_GLOBAL));
+		break;
+	case POOLED:
+		MUST_WORK(cuMemAllocAsync(&address, bytes, NULL));
+		MUST_WORK(cuStreamSynchronize(NULL));
+		break;
+	default:
+		address = map(bytes);
+	}
+	return (void *)(uintptr_t)address;
+}
+
+void device_memory_free(void *memory, size_t bytes, unsigned int kind)
+{
+	ww_CUdeviceptr address = address_of(memory);
+
+	switch (kind % DEVICE_MEMORY_KINDS) {
+	case POOLED:
+		MUST_WORK(cuMemFreeAsync(address, NULL));
+		break;
+	case MAPPED:
+		bytes = round_up(bytes);
+		MUST_WORK(cuMemUnmap(address, bytes));
+		MUST_WORK(cuMemAddressFree(address, bytes));
+		break;
+	default:
+		MUST_WORK(cuMemFree(address));
+	}
+}
+
+void device_memory_put(void *memory, const void *from, size_t bytes)
+{
+	MUST_WORK(cuMemcpyHtoD(address_of(memory), from, bytes));
+}
+
+void device_memory_get(void *to, const void *memory, size_t bytes)
+{
+	MUST_WORK(cuMemcpyDtoH(to, address_of(memory), bytes));
+}

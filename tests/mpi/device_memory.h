@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * device_memory.h - device memory of every kind that a program can have, by the driver
+ */
+#ifndef TESTS_MPI_DEVICE_MEMORY_H
+#define TESTS_MPI_DEVICE_MEMORY_H
+
+#include <stddef.h>
+
+#define DEVICE_MEMORY_KINDS 4 /* allocated, managed, of the device's pool, mapped from a handle */
+
+/* Makes the primary context of a GPU current: the first one, or @turn modulo all of them. */
+void device_open(int turn);
+
+/* @kind: any number; taken modulo DEVICE_MEMORY_KINDS. Freed with the same kind and size. */
+void *device_memory_new(size_t bytes, unsigned int kind);
+void device_memory_free(void *memory, size_t bytes, unsigned int kind);
+
+void device_memory_put(void *memory, const void *from, size_t bytes);
+void device_memory_get(void *to, const void *memory, size_t bytes);
+
+#endif
