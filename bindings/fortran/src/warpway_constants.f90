@@ -300,12 +300,12 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_memory_description
-    !! what travels beside a memory's descriptor
+    !! the bytes that are sent together with a memory's descriptor
     integer(c_int8_t) :: bytes(128) = 0
   end type
 
   type, public, bind(c) :: ww_wrap_params
-    !! what is known of memory that is wrapped
+    !! how memory is wrapped
     integer(c_int32_t) :: struct_size = 32
     integer(c_int32_t) :: reserved = 0
     integer(c_int64_t) :: flags = 0
@@ -421,7 +421,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_barrier_info
-    !! the state of a barrier, as this member sees it
+    !! the state of a barrier, as known to this member
     integer(c_int32_t) :: struct_size = 32
     integer(c_int32_t) :: count = 0
     integer(c_int32_t) :: rank = 0
@@ -514,7 +514,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_export_params
-    !! what a token is to name
+    !! what a token names
     integer(c_int32_t) :: struct_size = 48
     integer(c_int32_t) :: access = 0
     integer(c_int64_t) :: offset = 0
@@ -728,7 +728,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_function_params
-    !! more about a function
+    !! how a function is offered
     integer(c_int32_t) :: struct_size = 48
     integer(c_int32_t) :: flags = 0
     type(c_ptr) :: uids = c_null_ptr
@@ -759,7 +759,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_function_info
-    !! a function, and what became of its calls
+    !! a function, with counts of its calls
     integer(c_int32_t) :: struct_size = 1664
     integer(c_int32_t) :: flags = 0
     integer(c_int64_t) :: hash = 0
@@ -791,7 +791,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_call_info
-    !! a call, and who makes it
+    !! a call, and the client that makes it
     integer(c_int32_t) :: struct_size = 136
     integer(c_int32_t) :: uid = 0
     integer(c_int32_t) :: gid = 0
@@ -825,7 +825,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_ticket_info
-    !! a call, as its client sees it
+    !! a call, as known to its client
     integer(c_int32_t) :: struct_size = 48
     integer(c_int32_t) :: has_ended = 0
     integer(c_int32_t) :: has_started = 0
@@ -880,7 +880,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_kernel_info
-    !! what a launch of a kernel needs, and may ask for
+    !! arguments and limits of a launch of a kernel
     integer(c_int32_t) :: struct_size = 32
     integer(c_int32_t) :: argument_count = 0
     integer(c_int32_t) :: threads_max = 0
@@ -907,7 +907,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_host_launch
-    !! what a kernel of the host device learns of its launch
+    !! the launch, as a kernel of the host device gets it
     integer(c_int32_t) :: struct_size = 40
     integer(c_int32_t) :: argument_count = 0
     integer(c_int32_t) :: grid(3) = 0
@@ -917,7 +917,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_broker_totals
-    !! sums over all users
+    !! totals over all users
     integer(c_int32_t) :: struct_size = 104
     integer(c_int32_t) :: is_all = 0
     integer(c_int64_t) :: objects = 0
@@ -935,7 +935,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_user_total
-    !! what a broker has of one user, and the limits of that
+    !! totals of one user, and the limits for them
     integer(c_int32_t) :: struct_size = 184
     integer(c_int32_t) :: uid = 0
     integer(c_int64_t) :: bytes = 0
@@ -976,7 +976,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_request_total
-    !! how often something was requested, or refused
+    !! how often one kind of request came, or was refused
     integer(c_int32_t) :: struct_size = 40
     integer(c_int32_t) :: status = 0
     integer(c_int64_t) :: count = 0
@@ -997,7 +997,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_pool_params
-    !! how a pool is to be
+    !! what pool to make
     integer(c_int32_t) :: struct_size = 40
     integer(c_int32_t) :: kind = 0
     integer(c_int64_t) :: bytes_max = 0
@@ -1008,7 +1008,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_pool_info
-    !! how a pool is
+    !! the state of a pool
     integer(c_int32_t) :: struct_size = 104
     integer(c_int32_t) :: kind = 0
     integer(c_int64_t) :: bytes_max = 0
@@ -1088,7 +1088,7 @@ module warpway_constants
   end type
 
   type, public, bind(c) :: ww_work_queue_info
-    !! the state of a queue, as one of its members sees it
+    !! the state of a queue, as known to one of its members
     integer(c_int32_t) :: struct_size = 408
     integer(c_int32_t) :: role = 0
     integer(c_int32_t) :: is_closed = 0

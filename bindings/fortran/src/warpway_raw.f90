@@ -263,7 +263,7 @@ module warpway_raw
     end function
     function ww_memory_wrap(device, pointer, bytes, params, out_memory) bind(c, &
       name='ww_memory_wrap') result(answer)
-      !! make a memory of bytes that were allocated by other means
+      !! make a memory from bytes that another library allocated
       import :: c_int32_t, c_int64_t, c_ptr, ww_wrap_params
       type(c_ptr), value :: device
       type(c_ptr), value :: pointer
@@ -293,7 +293,7 @@ module warpway_raw
     end function
     function ww_memory_handle_open(device, handle, params, out_memory) bind(c, &
       name='ww_memory_handle_open') result(answer)
-      !! map what a legacy handle of another program names
+      !! map the memory that a legacy handle of another program names
       import :: c_int32_t, c_ptr, ww_import_params, ww_memory_handle
       type(c_ptr), value :: device
       type(ww_memory_handle), intent(in), optional :: handle
@@ -320,14 +320,14 @@ module warpway_raw
       type(c_ptr) :: answer
     end function
     function ww_memory_pointer(memory) bind(c, name='ww_memory_pointer') result(answer)
-      !! where the device finds the memory
+      !! the address of the memory on its device
       import :: c_ptr
       type(c_ptr), value :: memory
       type(c_ptr) :: answer
     end function
     function ww_memory_host_pointer(memory) bind(c, name='ww_memory_host_pointer') &
       result(answer)
-      !! where the CPU finds the memory
+      !! the address of the memory for the CPU
       import :: c_ptr
       type(c_ptr), value :: memory
       type(c_ptr) :: answer
@@ -375,7 +375,7 @@ module warpway_raw
     end function
     function ww_memory_export_fd(memory, access, out_fd, out_description) bind(c, &
       name='ww_memory_export_fd') result(answer)
-      !! name this memory by a descriptor, so that another process can import it
+      !! a descriptor and a description with which a process can import a memory
       import :: c_int, c_int32_t, c_ptr, ww_memory_description
       type(c_ptr), value :: memory
       integer(c_int32_t), value :: access
@@ -451,7 +451,7 @@ module warpway_raw
       integer(c_int32_t) :: answer
     end function
     function ww_array_bytes(array, out_bytes) bind(c, name='ww_array_bytes') result(answer)
-      !! how many bytes the elements have, gaps not counted
+      !! how many bytes the elements have, without gaps
       import :: c_int32_t, c_int64_t, ww_array
       type(ww_array), intent(in), optional :: array
       integer(c_int64_t), intent(out), optional :: out_bytes
@@ -627,7 +627,7 @@ module warpway_raw
     end function
     function ww_timeline_stream_signal(timeline, stream, value) bind(c, &
       name='ww_timeline_stream_signal') result(answer)
-      !! have a stream raise the value, after the work before it
+      !! let a stream raise the value, after the work before it
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: timeline
       type(c_ptr), value :: stream
@@ -646,7 +646,7 @@ module warpway_raw
     end function
     function ww_timeline_stream_wait(timeline, stream, value, flags, timeout_ns, cancel) &
       bind(c, name='ww_timeline_stream_wait') result(answer)
-      !! have a stream's further work wait until a value is reached
+      !! let a stream's further work wait until a value is reached
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: timeline
       type(c_ptr), value :: stream
@@ -738,7 +738,7 @@ module warpway_raw
     end function
     function ww_barrier_get(broker, name, rank, timeout_ns, cancel, out_barrier) bind(c, &
       name='ww_barrier_get') result(answer)
-      !! become a member, and wait until all others have
+      !! become a member, and wait until all members have joined
       import :: c_int32_t, c_int64_t, c_ptr, c_char
       type(c_ptr), value :: broker
       character(kind=c_char), intent(in), optional :: name(*)
@@ -774,7 +774,7 @@ module warpway_raw
     end function
     function ww_barrier_wait(barrier, timeout_ns, cancel) bind(c, name='ww_barrier_wait') &
       result(answer)
-      !! arrive, and wait until all members have
+      !! arrive, and wait until all members have arrived
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: barrier
       integer(c_int64_t), value :: timeout_ns
@@ -866,7 +866,7 @@ module warpway_raw
     end function
     function ww_memory_export(memory, broker, params, cancel, out_token) bind(c, &
       name='ww_memory_export') result(answer)
-      !! name a memory, or a span of it, so that any process can import it
+      !! a token by which any process can import a memory, or a span of it
       import :: c_int32_t, c_ptr, ww_export_params, ww_token
       type(c_ptr), value :: memory
       type(c_ptr), value :: broker
@@ -877,7 +877,7 @@ module warpway_raw
     end function
     function ww_memory_revoke(memory, broker, cancel) bind(c, name='ww_memory_revoke') &
       result(answer)
-      !! make all tokens of a memory invalid that exist now
+      !! make all existing tokens of a memory invalid
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: memory
       type(c_ptr), value :: broker
@@ -899,7 +899,7 @@ module warpway_raw
     end function
     function ww_object_import(broker, token, cancel, out_object, info) bind(c, &
       name='ww_object_import') result(answer)
-      !! take the hold that a token promises, and map nothing
+      !! take the hold of a token, without mapping the memory
       import :: c_int32_t, c_ptr, ww_object_info, ww_token
       type(c_ptr), value :: broker
       type(ww_token), intent(in), optional :: token
@@ -910,7 +910,7 @@ module warpway_raw
     end function
     function ww_object_get(broker, name, params, timeout_ns, cancel, out_object, info) bind(c, &
       name='ww_object_get') result(answer)
-      !! hold a memory by its name, and map nothing
+      !! hold a memory by its name, without mapping it
       import :: c_int32_t, c_int64_t, c_ptr, ww_get_params, ww_object_info, c_char
       type(c_ptr), value :: broker
       character(kind=c_char), intent(in), optional :: name(*)
@@ -971,7 +971,7 @@ module warpway_raw
     end function
     function ww_snapshot_create(broker, prefix, contents, out_snapshot) bind(c, &
       name='ww_snapshot_create') result(answer)
-      !! list what is in a broker
+      !! list the objects and holders of a broker
       import :: c_int32_t, c_int64_t, c_ptr, c_char
       type(c_ptr), value :: broker
       character(kind=c_char), intent(in), optional :: prefix(*)
@@ -1036,7 +1036,7 @@ module warpway_raw
     end function
     function ww_watch_next(watch, timeout_ns, cancel, event) bind(c, name='ww_watch_next') &
       result(answer)
-      !! the next change, or wait for it
+      !! get the next change, or wait for it
       import :: c_int32_t, c_int64_t, c_ptr, ww_watch_event
       type(c_ptr), value :: watch
       integer(c_int64_t), value :: timeout_ns
@@ -1190,7 +1190,7 @@ module warpway_raw
     end function
     function ww_channel_wait_consumers(channel, count, timeout_ns, cancel) bind(c, &
       name='ww_channel_wait_consumers') result(answer)
-      !! wait until a channel has so many consumers
+      !! wait until a channel has a number of consumers
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: channel
       integer(c_int32_t), value :: count
@@ -1208,7 +1208,7 @@ module warpway_raw
     end function
     function ww_channel_next_event(channel, timeout_ns, cancel, out_event) bind(c, &
       name='ww_channel_next_event') result(answer)
-      !! the next thing that has happened to a channel
+      !! the next event of a channel
       import :: c_int32_t, c_int64_t, c_ptr, ww_channel_event
       type(c_ptr), value :: channel
       integer(c_int64_t), value :: timeout_ns
@@ -1358,7 +1358,7 @@ module warpway_raw
     end function
     function ww_service_function_info_get(service, index, info) bind(c, &
       name='ww_service_function_info_get') result(answer)
-      !! describe a function of the own service
+      !! describe a function of this process's service
       import :: c_int32_t, c_ptr, ww_function_info
       type(c_ptr), value :: service
       integer(c_int32_t), value :: index
@@ -1390,7 +1390,7 @@ module warpway_raw
       integer(c_int32_t) :: answer
     end function
     function ww_call_fail(call, status, message) bind(c, name='ww_call_fail') result(answer)
-      !! say why a call fails
+      !! set the status and the message of a call that fails
       import :: c_int32_t, c_ptr, c_char
       type(c_ptr), value :: call
       integer(c_int32_t), value :: status
@@ -1398,7 +1398,7 @@ module warpway_raw
       integer(c_int32_t) :: answer
     end function
     function ww_call_is_cancelled(call) bind(c, name='ww_call_is_cancelled') result(answer)
-      !! whether nobody waits for the call any more
+      !! whether the result of the call is not needed any more
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: call
       integer(c_int32_t) :: answer
@@ -1473,7 +1473,7 @@ module warpway_raw
     end function
     function ww_client_find(client, name, signature, timeout_ns, cancel, out_function) bind(c, &
       name='ww_client_find') result(answer)
-      !! look a function up
+      !! look up a function
       import :: c_int32_t, c_int64_t, c_ptr, c_char
       type(c_ptr), value :: client
       character(kind=c_char), intent(in), optional :: name(*)
@@ -1533,7 +1533,7 @@ module warpway_raw
     end function
     function ww_ticket_stream_wait(ticket, stream, flags, timeout_ns, cancel) bind(c, &
       name='ww_ticket_stream_wait') result(answer)
-      !! have a stream's further work wait until a call is complete
+      !! let a stream's further work wait until a call is complete
       import :: c_int32_t, c_int64_t, c_ptr
       type(c_ptr), value :: ticket
       type(c_ptr), value :: stream
@@ -1581,7 +1581,7 @@ module warpway_raw
     end function
     function ww_dlpack_export_unversioned(memory, array, out_tensor) bind(c, &
       name='ww_dlpack_export_unversioned') result(answer)
-      !! make a tensor as it was before DLPack 1.0
+      !! make a tensor in the format before DLPack 1.0
       import :: c_int32_t, c_ptr, ww_array
       type(c_ptr), value :: memory
       type(ww_array), intent(in), optional :: array
@@ -1590,7 +1590,7 @@ module warpway_raw
     end function
     function ww_dlpack_import(device, tensor, out_memory, out_array) bind(c, &
       name='ww_dlpack_import') result(answer)
-      !! make a memory and an array of another library's tensor
+      !! make a memory and an array from another library's tensor
       import :: c_int32_t, c_ptr, ww_array
       type(c_ptr), value :: device
       type(c_ptr), value :: tensor
@@ -1600,7 +1600,7 @@ module warpway_raw
     end function
     function ww_dlpack_import_unversioned(device, tensor, out_memory, out_array) bind(c, &
       name='ww_dlpack_import_unversioned') result(answer)
-      !! make a memory and an array of a tensor of before DLPack 1.0
+      !! the same, from a tensor in the format before DLPack 1.0
       import :: c_int32_t, c_ptr, ww_array
       type(c_ptr), value :: device
       type(c_ptr), value :: tensor
@@ -1638,7 +1638,7 @@ module warpway_raw
     end function
     function ww_event_stream_wait(event, stream) bind(c, name='ww_event_stream_wait') &
       result(answer)
-      !! have the work that a stream does from now on wait for the last recording
+      !! let the further work of a stream wait for the last recording
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: event
       type(c_ptr), value :: stream
@@ -1825,27 +1825,27 @@ module warpway_raw
     end function
     function ww_totals_create(broker, out_totals) bind(c, name='ww_totals_create') &
       result(answer)
-      !! ask a broker for its sums
+      !! ask a broker for its totals
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: broker
       type(c_ptr), intent(out) :: out_totals
       integer(c_int32_t) :: answer
     end function
     function ww_totals_free(totals) bind(c, name='ww_totals_free') result(answer)
-      !! free the sums
+      !! free the totals
       import :: c_ptr
       type(c_ptr), value :: totals
       type(c_ptr) :: answer
     end function
     function ww_totals_broker(totals, info) bind(c, name='ww_totals_broker') result(answer)
-      !! sums over all users
+      !! totals over all users
       import :: c_int32_t, c_ptr, ww_broker_totals
       type(c_ptr), value :: totals
       type(ww_broker_totals), intent(inout), optional :: info
       integer(c_int32_t) :: answer
     end function
     function ww_totals_user(totals, index, info) bind(c, name='ww_totals_user') result(answer)
-      !! what there is of one user
+      !! totals of one user
       import :: c_int32_t, c_ptr, c_size_t, ww_user_total
       type(c_ptr), value :: totals
       integer(c_size_t), value :: index
@@ -1863,7 +1863,7 @@ module warpway_raw
     end function
     function ww_totals_request(totals, index, info) bind(c, name='ww_totals_request') &
       result(answer)
-      !! how often something was requested, or refused
+      !! how often one kind of request came, or was refused
       import :: c_int32_t, c_ptr, c_size_t, ww_request_total
       type(c_ptr), value :: totals
       integer(c_size_t), value :: index
@@ -1881,7 +1881,7 @@ module warpway_raw
     end function
     function ww_snapshot_place(snapshot, params) bind(c, name='ww_snapshot_place') &
       result(answer)
-      !! where a list of the largest goes on
+      !! the place where a list of the largest goes on
       import :: c_int32_t, c_ptr, ww_largest_params
       type(c_ptr), value :: snapshot
       type(ww_largest_params), intent(inout), optional :: params
@@ -1889,7 +1889,7 @@ module warpway_raw
     end function
     function ww_snapshot_of_object(broker, object, out_snapshot) bind(c, &
       name='ww_snapshot_of_object') result(answer)
-      !! who holds one object
+      !! the processes that hold one object
       import :: c_int32_t, c_ptr, ww_object_info
       type(c_ptr), value :: broker
       type(ww_object_info), intent(in), optional :: object
@@ -1938,7 +1938,7 @@ module warpway_raw
     end function
     function ww_pool_export(pool, broker, params, cancel, out_token) bind(c, &
       name='ww_pool_export') result(answer)
-      !! a token by which other processes get to know a pool
+      !! a token by which other processes can join a pool before its first slice
       import :: c_int32_t, c_ptr, ww_export_params, ww_token
       type(c_ptr), value :: pool
       type(c_ptr), value :: broker
@@ -1949,7 +1949,7 @@ module warpway_raw
     end function
     function ww_pool_import(device, broker, token, cancel, out_pool) bind(c, &
       name='ww_pool_import') result(answer)
-      !! get to know a pool of another process
+      !! join a pool of another process
       import :: c_int32_t, c_ptr, ww_token
       type(c_ptr), value :: device
       type(c_ptr), value :: broker
@@ -2044,7 +2044,7 @@ module warpway_raw
       type(c_ptr) :: answer
     end function
     function ww_work_queue_close(queue) bind(c, name='ww_work_queue_close') result(answer)
-      !! say that no more work comes
+      !! announce that no more work comes
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: queue
       integer(c_int32_t) :: answer
@@ -2091,7 +2091,7 @@ module warpway_raw
     end function
     function ww_work_queue_acknowledge(queue, frame, stream) bind(c, &
       name='ww_work_queue_acknowledge') result(answer)
-      !! say that the work of a frame is done
+      !! mark the work of a frame as done
       import :: c_int32_t, c_ptr, ww_work_frame
       type(c_ptr), value :: queue
       type(ww_work_frame), intent(in), optional :: frame
@@ -2100,7 +2100,7 @@ module warpway_raw
     end function
     function ww_work_queue_reject(queue, frame) bind(c, name='ww_work_queue_reject') &
       result(answer)
-      !! give a frame back that this consumer cannot work on
+      !! give back a frame that this consumer cannot work on
       import :: c_int32_t, c_ptr, ww_work_frame
       type(c_ptr), value :: queue
       type(ww_work_frame), intent(in), optional :: frame

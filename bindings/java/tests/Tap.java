@@ -57,7 +57,7 @@ public final class Tap implements TestExecutionListener {
 		Tap tap = new Tap();
 		LauncherFactory.create().execute(LauncherDiscoveryRequestBuilder.request()
 				.selectors(selectors).filters(includeClassNamePatterns(".*"))
-				.configurationParameter(LIMIT, "60 s").build(), tap);
+				.configurationParameter(LIMIT, "300 s").build(), tap);
 		System.exit(tap.failed ? 1 : 0);
 	}
 
