@@ -3,8 +3,8 @@
  * attachment.h - what lasts exactly as long as something else does
  *
  * A layer above hangs something on a thing of a layer below, which knows only when to let go of it.
- * Of one owner's attachments the newest counts; older ones stay, since somebody may be looking at
- * them. Who makes one embeds it in a struct of its own.
+ * Of one owner's attachments the newest counts; older ones stay, because a thread may still read
+ * them. The layer that makes an attachment embeds it in its own struct.
  */
 #ifndef WW_BASE_ATTACHMENT_H
 #define WW_BASE_ATTACHMENT_H

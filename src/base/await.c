@@ -2,10 +2,10 @@
 /*
  * await.c - waiting on the CPU for a word in shared memory, see await.h
  *
- * The futex word is read before each look. Whoever changes what is awaited stores that first and
- * adds to the word then; so either the look sees the change, or the kernel sees another word than
- * was read and does not sleep. The futex is one between processes, found by the page and not by the
- * address: for reading, a read-only mapping is enough.
+ * The futex word is read before each look. A process that changes an awaited value stores the value
+ * first and then adds to the word; so either the look sees the change, or the kernel sees another
+ * word than was read and does not sleep. The futex is one between processes, found by the page and
+ * not by the address: for reading, a read-only mapping is enough.
  *
  * No lock, no state but the number of CPUs, and the pace of each thread.
  */
@@ -46,8 +46,7 @@ static void relax(void)
 }
 
 /*
- * On one CPU whoever is waited for cannot run meanwhile. Found out once; every thread finds the
- * same.
+ * On one CPU the other side cannot run meanwhile. Found out once; every thread finds the same.
  */
 static bool may_spin(void)
 {
@@ -97,7 +96,7 @@ uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns)
 	return now_ns + sooner(pause_ns, POLL_MOST_NS);
 }
 
-/* When to look again even if nobody wakes. */
+/* When to poll again even if no process wakes this one. */
 static uint64_t wake_up_ns(enum ww_await_look look, uint64_t start_ns, uint64_t now_ns,
 	uint64_t deadline_ns)
 {

@@ -2,12 +2,13 @@
 /*
  * await.h - waiting on the CPU for a word in shared memory
  *
- * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex
- * that whoever changes the word wakes. A GPU wakes nobody: while one may be the next to change the
- * word, each sleep ends after an eighth of the time waited so far, at most 2 ms.
+ * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex,
+ * which the process that changes the word wakes. A GPU wakes nobody: while one may be the next to
+ * change the word, each sleep ends after an eighth of the time waited so far, at most 2 ms.
  *
  * The memory may be mapped read-only, and what is in it is an untrusted process's: a wait can be
- * woken for nothing, and who owes a wake may not give it. So a limit on time always ends a wait.
+ * woken without a reason, and a hostile process may not wake it at all. So a limit on time always
+ * ends a wait.
  */
 #ifndef WW_BASE_AWAIT_H
 #define WW_BASE_AWAIT_H
@@ -21,7 +22,7 @@
 
 enum ww_await_look {
 	WW_AWAIT_DONE,  /* what was awaited is there */
-	WW_AWAIT_SLEEP, /* whoever changes that will add to the futex word and wake */
+	WW_AWAIT_SLEEP, /* the process that changes the value will add to the futex word and wake */
 	WW_AWAIT_POLL   /* it may change without a wake */
 };
 
@@ -86,7 +87,8 @@ static inline void ww_await_sleep_until(struct ww_await_sleep *sleep, uint64_t u
 		sleep->until_ns = until_ns;
 }
 
-/* When to look again at what a GPU changes, which wakes nobody. @start_ns: of the wait */
+/* When to poll again for a value that a GPU changes, because a GPU does not wake processes.
+ * @start_ns: of the wait */
 uint64_t ww_await_poll_ns(uint64_t start_ns, uint64_t now_ns);
 
 /*
@@ -116,7 +118,7 @@ void ww_await_pace_slept(struct ww_await_pace *pace, uint64_t waited_ns);
 ww_status ww_await_announced(uint32_t *is_asleep, const uint32_t *wakes, ww_await_fn look,
 	void *context, uint64_t deadline_ns);
 
-/* Adds 1 to a futex word and wakes all who sleep on it, in any process. */
+/* Adds 1 to a futex word and wakes all threads that sleep on it, in any process. */
 void ww_await_wake(uint32_t *wakes);
 
 /* The same, where the word itself is looked at, in one order with other stores (seq_cst). */

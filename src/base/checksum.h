@@ -3,7 +3,7 @@
  * checksum.h - CRC-32C, to tell damaged bytes from whole ones
  *
  * Castagnoli's polynomial, reflected, as in RFC 3720 (iSCSI), section B.4. It finds accidents; it
- * is no defence against somebody who wants to deceive.
+ * does not protect from an attacker.
  */
 #ifndef WW_BASE_CHECKSUM_H
 #define WW_BASE_CHECKSUM_H

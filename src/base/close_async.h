@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * close_async.h - getting rid of descriptors that another process sent, without waiting for anybody
+ * close_async.h - closing descriptors that another process sent, without waiting for any process
  *
- * To close a file of some file systems (FUSE, NFS) waits until whoever serves it answers, for ever
- * if need be, and not even SIGKILL ends that. Every close() does, of a duplicate too, and
- * recvmsg(2) has put what came into this process's table before anybody can look at it. So what is
- * not known to close at once is closed by a thread of its own, which ends then. When
+ * To close a file of some file systems (FUSE, NFS) waits until the process that serves it answers,
+ * possibly for ever, and not even SIGKILL ends this wait. Every close() does, of a duplicate too,
+ * and recvmsg(2) has put what came into this process's table before anybody can look at it. So what
+ * is not known to close at once is closed by a thread of its own, which ends then. When
  * WW_CLOSE_ASYNC_MAX of them hang the process takes no more from those who may send such files.
  *
- * To leave the file open instead would pass the hang on to whoever starts a program: exec closes it
- * too. close() takes the descriptor out of the table before it waits, so a thread that hangs is in
- * nobody's way until the process ends: its memory and its descriptors are given back when the
+ * If the file stayed open instead, a later start of a program would hang: exec closes it too.
+ * close() takes the descriptor out of the table before it waits, so a thread that hangs delays no
+ * other thread until the process ends: its memory and its descriptors are given back when the
  * thread ends.
  */
 #ifndef WW_BASE_CLOSE_ASYNC_H
@@ -25,8 +25,8 @@
 #define WW_CLOSE_ASYNC_MAX 64
 
 /*
- * Whether close() certainly waits for nobody: memory, devices, pipes, Unix sockets, what the kernel
- * serves itself, and files on a disk. Never waits itself.
+ * Whether close() certainly does not wait for another process: memory, devices, pipes, Unix
+ * sockets, what the kernel serves itself, and files on a disk. Never waits itself.
  */
 bool ww_close_async_is_local(int fd);
 

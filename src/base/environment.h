@@ -3,8 +3,9 @@
  * environment.h - the one place that reads the environment
  *
  * The library and the daemon look at these variables and at no other ones. A program with more
- * rights than who started it (set-user-ID, capabilities) has none of them: they would let its user
- * choose what it runs and talks to. A variable that is set to nothing counts as not set.
+ * rights than the user that started it (set-user-ID, capabilities) uses none of them: they would
+ * let its user choose what it runs and talks to. A variable that is set to nothing counts as not
+ * set.
  */
 #ifndef WW_BASE_ENVIRONMENT_H
 #define WW_BASE_ENVIRONMENT_H
@@ -24,8 +25,8 @@ enum ww_variable {
 };
 
 /*
- * Return: the value; NULL if it is not set. The process's own string: whoever changes the
- * environment while another thread uses it has broken the program already.
+ * Return: the value; NULL if it is not set. The process's own string: a program that changes the
+ * environment while another thread reads it is faulty anyway.
  */
 const char *ww_environment_find(enum ww_variable variable);
 

@@ -3,8 +3,8 @@
  * error.h - how a failure is recorded and travels
  *
  * The first function that sees a failure fills the thread's record with one of these calls and
- * returns the status; everybody above forwards that status with ww_try() and adds nothing.
- * WW_CANCELLED goes the same way.
+ * returns the status; all callers forward that status with ww_try() and add nothing. WW_CANCELLED
+ * goes the same way.
  *
  * A message says what was tried, what the system answered and, where there is something to do, what
  * to do. It begins in lower case and has no full stop.

@@ -35,7 +35,7 @@ static inline int ww_fd_steal(int *fd)
 }
 
 /*
- * Gives a descriptor that somebody else made the two properties above; its number may change.
+ * Gives a descriptor that other code made the two properties above; its number may change.
  * Return: WW_OK; WW_ERR_LIMIT. On failure @fd is closed and -1.
  */
 ww_status ww_fd_adopt(int *fd);

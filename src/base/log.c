@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.c - what the library tells somebody who debugs it, see log.h
+ * log.c - the library's debug log, see log.h
  *
  * The receiver is copied under a lock and called without it, so that it may take its time and may
  * replace itself.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the library tells somebody who debugs it
+ * log.h - the library's debug log
  *
  * The library says nothing above debug: failures are returned, not printed. Off, a line costs one
  * load. WARPWAY_DEBUG=1 in the environment sends the log to stderr.

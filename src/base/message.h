@@ -29,7 +29,7 @@ ww_status ww_message_send(int socket, const void *message, size_t bytes, int fd,
 
 /*
  * Receives exactly @bytes with exactly one descriptor.
- * @out_fd:  the caller's, and to close it waits for nobody; -1 on failure
+ * @out_fd:  the caller's, and closing it waits for no other process; -1 on failure
  *
  * Return: WW_OK; WW_TIMED_OUT or WW_CANCELLED (nothing was taken); WW_ERR_TRUNCATED (the message
  *         ended, or the time passed or the call was cancelled, inside it); WW_ERR_PROTOCOL (longer,

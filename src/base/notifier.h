@@ -2,8 +2,9 @@
 /*
  * notifier.h - descriptors for event loops
  *
- * No eventfd crosses a process: its other holder could fill it, and block whoever signals, or read
- * it empty. Each process makes its own descriptors readable, by one thread for all of them.
+ * No eventfd crosses a process: its other holder could fill it, which would block the process that
+ * signals, or read it empty. Each process makes its own descriptors readable, by one thread for all
+ * of them.
  *
  *   pause ──> the call does its work ──> arm ──> armed ──thread: the look says done──> readable
  *                                         └────> readable
@@ -11,7 +12,7 @@
  *
  * While a notice is armed, this process is asleep to the others (announced), and the thread sleeps
  * in its place, on the futex words of all that are armed. The thread looks under the notifier's
- * lock, which pause takes: after that, nobody looks at what belongs to the notice.
+ * lock, which pause takes: after that, no thread reads what belongs to the notice.
  */
 #ifndef WW_BASE_NOTIFIER_H
 #define WW_BASE_NOTIFIER_H

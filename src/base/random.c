@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.c - names that nobody else has and nobody guesses, see random.h
+ * random.c - random bytes for names and secrets, see random.h
  *
  * The kernel gives up to 256 bytes whole and without interruption once its pool is seeded
  * (getrandom(2)); before that, early in a boot, a signal may interrupt the wait.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.h - names that nobody else has and nobody guesses
+ * random.h - random bytes for names and secrets that no other process has or can guess
  */
 #ifndef WW_BASE_RANDOM_H
 #define WW_BASE_RANDOM_H

@@ -3,8 +3,8 @@
  * ref.h - a count of references
  *
  * A table that points at counted objects without owning them takes its references with
- * ww_ref_try_get(): an object whose last reference is gone is on its way out and must not be
- * revived.
+ * ww_ref_try_get(): an object whose last reference was released is being destroyed and must get no
+ * new reference.
  *
  * An object that was made before a fork() is INHERITED in the child (process.h). There it is never
  * destroyed, so its references are not counted.
@@ -56,7 +56,7 @@ static inline void ww_ref_get(struct ww_ref *ref)
 
 	if (ww_ref_is_inherited(ref))
 		return;
-	/* Relaxed: whoever calls holds a reference already. */
+	/* Relaxed: the caller holds a reference already. */
 	before = atomic_fetch_add_explicit(&ref->count, 1, memory_order_relaxed);
 	ww_assert(before > 0 && before < UINT32_MAX);
 }
@@ -83,7 +83,8 @@ static inline bool ww_ref_put(struct ww_ref *ref)
 	if (ww_ref_is_inherited(ref))
 		return false;
 	/*
-	 * Release: our writes come before the destruction; acquire: the destroyer sees everybody's.
+	 * Release: our writes come before the destruction; acquire: the thread that destroys the
+	 * object sees the stores of all others.
 	 */
 	before = atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel);
 	ww_assert(before > 0);

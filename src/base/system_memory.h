@@ -3,8 +3,8 @@
  * system_memory.h - how much memory this machine has for this process
  *
  * MemAvailable and MemTotal of /proc/meminfo, and no more than the control groups (version 2) of
- * the process leave it: its own and those around it. Where the kernel would rather kill somebody
- * than refuse an allocation, this is how to ask first.
+ * the process leave it: its own and those around it. The kernel may kill a process instead of
+ * refusing an allocation, so the library asks first how much memory is free.
  */
 #ifndef WW_BASE_SYSTEM_MEMORY_H
 #define WW_BASE_SYSTEM_MEMORY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * utf8.c - whether a text from an untrusted process can be shown to somebody, see utf8.h
+ * utf8.c - whether a text from an untrusted process can be displayed, see utf8.h
  */
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * utf8.h - whether a text from an untrusted process can be shown to somebody
+ * utf8.h - whether a text from an untrusted process can be displayed
  *
  * Strict as RFC 3629: no character written longer than need be, no halves of pairs, nothing beyond
  * U+10FFFF. So each text has one spelling, and what is compared byte by byte cannot look the same

@@ -13,7 +13,7 @@
  *               bytes, and with the flag 1 an array's record, 272 bytes; timeline: a token
  *
  * What is not used is zero, so there is one way only to write an argument. Numbers are
- * little-endian. Whoever decodes has copied the record from shared memory before, so that it cannot
+ * little-endian. The caller has copied the record from shared memory before, so that it cannot
  * change meanwhile.
  */
 #ifndef WW_CALL_ARGUMENTS_H

@@ -7,10 +7,10 @@
  * producer's signal page (`members`) before it answers the put, so the producer learns of a
  * newcomer by one load, and asks the broker only then.
  *
- * A consumer that shows what are no marks harms only itself: its frames are not kept for it.
+ * A consumer whose marks are not valid harms only itself: its frames are not kept for it.
  *
- * The names of consumers are few, so the producer takes out what another user has put there and is
- * no consumer, or one that is refused: it would keep a name from others.
+ * There are few names for consumers, so the producer removes objects of another user that are not
+ * consumers, and consumers that are refused: they would keep names from others.
  */
 #include "channel/consumers.h"
 

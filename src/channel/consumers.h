@@ -52,7 +52,7 @@ void ww_consumers_init(struct ww_consumers *consumers);
 void ww_consumers_fini(struct ww_consumers *consumers);
 
 /*
- * Gets to know those that have come. Without newcomers it is one load.
+ * Notes consumers that have joined. Without newcomers it is one load.
  * Return: WW_OK; WW_NOT_READY (there may be others: the broker did not answer); as
  *         ww_snapshot_create().
  */

@@ -82,7 +82,8 @@ static void describe_consumer(const struct ww_channel *channel, struct ww_channe
 	info->number = consumer->number;
 }
 
-/* Who has come or ended since the last call that looked; what the broker does not tell stays. */
+/* The consumers that have joined or ended since the last call; what the broker does not tell stays.
+ */
 static uint32_t count_consumers(struct ww_channel *channel)
 {
 	struct ww_error record;

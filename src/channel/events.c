@@ -185,7 +185,7 @@ static ww_status wait_for_change(struct ww_channel *channel, uint64_t deadline_n
 		deadline_ns);
 }
 
-/* A consumer says in its own page that it has begun, and that wakes nobody. */
+/* A consumer notes in its own page that it has begun, and this wakes no process. */
 static ww_status wait_for_joining(struct ww_channel *channel, uint64_t deadline_ns)
 {
 	uint64_t until_ns = ww_clock_deadline_ns(JOINING_LOOK_NS);

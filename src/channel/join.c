@@ -64,7 +64,7 @@ static ww_status check_agreement(const struct ww_consumer *consumer,
 		params->array);
 }
 
-/* A promise that is longer, or none, is no answer to what is wanted. */
+/* A producer that promises a longer time, or none, does not match. */
 static ww_status check_deadline(const struct ww_channel *channel, uint64_t wanted_ns)
 {
 	uint64_t promised_ns = channel->ring.header->deadline_ns;

@@ -7,7 +7,7 @@
 
 #include "channel/consumer.h"
 
-/* What is to be joined, and by whom. */
+/* The channel to join, and the consumer that joins it. */
 struct ww_joining {
 	ww_device *device; /* borrowed */
 	struct ww_consumer_params params;

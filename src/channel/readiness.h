@@ -4,8 +4,8 @@
  * producer acquire a slot that the CPU may write, without waiting
  *
  * A struct ww_readiness is a copy of what the side waits for. The side's own thread fills it, while
- * it uses the channel. The look at it changes nothing and asks nobody, so any thread may look, as
- * long as what the copy points at stays mapped (ww_readiness_keep()).
+ * it uses the channel. Reading it changes nothing and asks no process, so any thread may read it,
+ * as long as the memory that the copy points to stays mapped (ww_readiness_keep()).
  *
  * Whoever sleeps until the look says more, says so in the side's own file first (is_asleep), looks
  * once more, and reads the futex words before each look: ring.h and await.h.
@@ -53,7 +53,7 @@ ww_status ww_readiness_check(const struct ww_channel *channel);
 
 /*
  * What the side of a channel waits for. Called by the thread that uses the channel. May ask the
- * broker who has come.
+ * broker which consumers have joined.
  * Return: WW_OK; WW_NOT_READY (it must release, publish or discard one first: it holds as many as
  *         it may); an error, which a call with the channel would return.
  */
@@ -72,7 +72,7 @@ void ww_readiness_set_end(struct ww_readiness *readiness);
 void ww_readiness_set_consumer(struct ww_readiness *readiness);
 void ww_readiness_set_producer(struct ww_readiness *readiness);
 
-/* Takes, or lets go of, references of all that the look reads. */
+/* Takes or releases references of all that the check reads. */
 void ww_readiness_keep(struct ww_readiness *readiness);
 void ww_readiness_drop(struct ww_readiness *readiness);
 

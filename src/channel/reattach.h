@@ -29,7 +29,7 @@ ww_status ww_reattach_init(struct ww_consumer *consumer, ww_device *device, cons
 void ww_reattach_fini(struct ww_consumer *consumer); /* of one that has none, too */
 
 /*
- * Waits for the next producer, and joins its channel. Frames of the former one are all received.
+ * Waits for the next producer, and joins its channel. All frames of the old channel are received.
  * Return: WW_OK; WW_TIMED_OUT; as ww_channel_get().
  */
 ww_status ww_reattach_wait(struct ww_consumer *consumer, uint64_t deadline_ns);

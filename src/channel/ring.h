@@ -12,8 +12,8 @@
  *   consumer, takes frame n:  store n in my mark of the slot; look whether the slot has n; if not,
  *                             clear the mark: the frame has gone; else store next = n + 1
  *   producer, takes a slot back that has n:
- *                             clear the slot's number; look whether consumers have come, and get to
- *                             know them; look at all marks, and with policy block at all `next`;
+ *                             clear the slot's number; check whether consumers have joined, and
+ *                             note them; look at all marks, and with policy block at all `next`;
  *                             when one has n, or needs it, store n again
  *   consumer, begins with n:  store next = n; look whether n is not published yet, or the slot has
  *                             it; if not, the same with n + 1
@@ -126,7 +126,7 @@ void ww_ring_close_slot(struct ww_ring *ring, uint32_t slot);
 void ww_ring_reopen_slot(struct ww_ring *ring, uint32_t slot, uint64_t frame);
 
 /*
- * Stores whom the producer evicts. It does not wake.
+ * Stores the consumer that the producer evicts. It does not wake.
  * @eviction:  what is stored; its consumer last
  */
 void ww_ring_evict(struct ww_ring *ring, uint32_t number,

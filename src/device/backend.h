@@ -50,9 +50,8 @@ struct ww_device {
 };
 
 /*
- * Somebody to be asked whether what a stream has done so far may be relied on. Its owner embeds it
- * in a struct of its own; a stream has at most one of each owner. How to put one on a stream:
- * stream.h.
+ * A check whether the work that a stream has done so far is valid. Its owner embeds it in a struct
+ * of its own; a stream has at most one of each owner. How to put one on a stream: stream.h.
  */
 struct ww_stream_watch {
 	struct ww_list link;
@@ -83,8 +82,8 @@ struct ww_stream {
 /*
  * What a stream waits for, or stores: a 64-bit word, and beside it a futex word, which a CPU that
  * stores adds 1 to and wakes, and a 32-bit word that is not 0 when a GPU may store, so that no wake
- * may come; who sets that one wakes too. The GPU looks at the first word only. Offsets are in bytes
- * from the start of the mapping.
+ * may come; the thread that sets it also wakes. The GPU looks at the first word only. Offsets are
+ * in bytes from the start of the mapping.
  */
 struct ww_stream_value {
 	struct ww_mapping *mapping;
@@ -182,8 +181,8 @@ struct ww_backend {
 	void (*memory_release)(struct ww_mapping *mapping);
 
 	/*
-	 * It is nobody's any more, but will be released later, see mapping.h. Optional; takes no
-	 * lock of others, never blocks.
+	 * No object has it any more, but it will be released later, see mapping.h. Optional; takes
+	 * no lock of others, never blocks.
 	 */
 	void (*memory_retire)(struct ww_mapping *mapping);
 
@@ -263,8 +262,9 @@ struct ww_backend {
 	 * Optional: NULL where only the library's own streams use memory. A point behind all work
 	 * that this process's streams of the device have been given so far, whoever made them; on
 	 * cuda those of the primary context. create: NULL with WW_OK: there is no such work. On
-	 * failure nobody knows what runs, and it may be tried again. is_passed: never blocks. free:
-	 * of one that is passed; may wait a short time for what is_passed could not see.
+	 * failure it is not known what runs, and the call may be tried again. is_passed: never
+	 * blocks. free: of one that is passed; may wait a short time for what is_passed could not
+	 * see.
 	 */
 	ww_status (*fence_create)(struct ww_device *device, struct ww_device_fence **out_fence);
 	bool (*fence_is_passed)(struct ww_device_fence *fence);
@@ -307,7 +307,7 @@ extern const struct ww_backend ww_cuda_backend;
 
 /*
  * Sets up what all streams have; takes a reference of the device. The backend sets stream->native
- * before anybody else sees the stream. fini gives both back.
+ * before any other code sees the stream. fini gives both back.
  */
 void ww_stream_init(struct ww_stream *stream, struct ww_device *device);
 void ww_stream_fini(struct ww_stream *stream);

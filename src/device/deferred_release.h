@@ -57,7 +57,7 @@ struct ww_deferred {
 	const struct ww_deferred_class *class;
 };
 
-/* Defers the release of an object that nobody else refers to. */
+/* Defers the release of an object to which nothing else refers. */
 void ww_deferred_add(struct ww_deferred *entry, const struct ww_deferred_class *class);
 
 /*
@@ -78,7 +78,7 @@ void ww_deferred_reclaim_no_wait(void);
  */
 void ww_deferred_ask_streams(bool (*are_streams_busy)(void));
 
-/* Asks it. False when there is nobody to ask. */
+/* Asks it. False if no backend can answer. */
 bool ww_deferred_streams_busy(void);
 
 #endif

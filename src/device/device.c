@@ -2,8 +2,8 @@
 /*
  * device.c - devices by name, each open once
  *
- * Whoever opens a device that is open already gets the same object, so that two pointers are equal
- * exactly when they mean one device. The list of open devices holds no references.
+ * If a device is open already, opening it again gives the same object. So two pointers are equal
+ * exactly if they mean the same device. The list of open devices holds no references.
  *
  * The host device has no state of its own, so a child made by fork() goes on with its parent's.
  */

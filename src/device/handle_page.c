@@ -3,9 +3,9 @@
  * handle_page.c - the page that stands for memory without a descriptor of its own, see
  * handle_page.h
  *
- * What an importer reads may be written by anybody: it is copied, and the copy is checked and used.
- * A page that lies about its lock or is withdrawn at the wrong time harms only those who were to
- * import its maker's memory.
+ * Any process may have written the bytes that an importer reads: they are copied, and the copy is
+ * checked and used. If a page has a wrong lock state, or is withdrawn at the wrong time, this harms
+ * only processes that import the memory of its creator.
  *
  * The lock is of the open file description, so it ends with the owner's last descriptor of it;
  * others have their own, made by opening the page anew for reading. A child that the owner forked

@@ -108,7 +108,8 @@ bool ww_foreign_is_same(const struct ww_foreign_identity *a, const struct ww_for
 bool ww_foreign_has_same_handle(const struct ww_foreign_identity *a,
 	const struct ww_foreign_identity *b);
 
-/* Says in the owner's that nobody can import the memory any more. Takes one that is all zero. */
+/* Notes in the owner's page that no process can import the memory any more. Takes one that is all
+ * zero. */
 void ww_handle_page_withdraw(struct ww_handle_page *page);
 
 /* The owner's is withdrawn. Takes one that is all zero. */

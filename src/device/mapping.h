@@ -79,8 +79,8 @@ ww_status ww_mapping_open(struct ww_device *device, const uint8_t handle[WW_FORE
 ww_status ww_mapping_check(struct ww_mapping *mapping);
 
 /*
- * Of memory that was wrapped, and that others allocated: it was freed, so nobody may import it any
- * more.
+ * Of memory that was wrapped, and that others allocated: it was freed, so no process may import it
+ * any more.
  */
 void ww_mapping_withdraw(struct ww_mapping *mapping);
 
@@ -108,7 +108,8 @@ void ww_mapping_unref_page(struct ww_mapping *mapping); /* takes NULL */
  */
 ww_status ww_mapping_export(struct ww_mapping *mapping, uint32_t access, int *out_fd);
 
-/* Closes the descriptor of a page that nobody else has: it is exported no more, nor compared. */
+/* Closes the descriptor of a page that no other object has: it is exported no more, nor compared.
+ */
 void ww_mapping_close_fd(struct ww_mapping *mapping);
 
 /* Of backing WW_BACKING_CUDA_POOL: the second descriptor, of the pool; the caller's. */

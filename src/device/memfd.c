@@ -41,7 +41,7 @@ static ww_status open_file(int *out_fd)
 }
 
 /*
- * The kernel would rather kill somebody than refuse: so ask before taking. What is a step of
+ * The kernel may kill a process instead of refusing: so ask before taking. What is a step of
  * allocation at most is too little to matter, and asking costs more than allocating it.
  */
 static ww_status check_free(uint64_t bytes)
@@ -98,7 +98,7 @@ ww_status ww_memfd_create(uint64_t bytes, int *out_fd)
 	ww_try(check_free(bytes));
 	ww_try(open_file(&fd));
 	ww_try(allocate_pages(fd, bytes));
-	/* Another user who meets it under /proc cannot open it. */
+	/* Another user that finds it under /proc cannot open it. */
 	if (fchmod(fd, S_IRUSR | S_IWUSR) < 0)
 		return ww_fail_errno(errno, NULL, "cannot set the mode of a memory file");
 	if (fcntl(fd, F_ADD_SEALS, SEALS_WE_NEED | F_SEAL_SEAL) < 0)

@@ -3,9 +3,9 @@
  * native_stream.c - see native_stream.h; and the watches of stream.h
  *
  * What a stream has waited for can turn out never to have come: its signaller died and the wait was
- * ended by poison. Then what the stream computed since is worth nothing. So whoever makes a stream
- * wait leaves a watch on it, and every call asks all watches first. The record of the first that
- * objects is kept: the stream is lost, and each call says so in the same words until
+ * ended by poison. Then what the stream computed since is worth nothing. So the code that makes a
+ * stream wait leaves a watch on the stream, and every call asks all watches first. The record of
+ * the first that objects is kept: the stream is lost, and each call says so in the same words until
  * ww_stream_recover().
  */
 #include "device/native_stream.h"
@@ -121,7 +121,7 @@ static void table_add(struct ww_native_stream *native)
 	native->is_findable = true;
 }
 
-/* Takes out one that nobody uses, to be freed. */
+/* Takes out a stream that is not used, to be freed. */
 static void table_drop(struct ww_native_stream *native, struct ww_list *out_over)
 {
 	table_remove(native);

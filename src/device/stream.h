@@ -2,8 +2,9 @@
 /*
  * stream.h - what the layers above need of a stream beyond the public calls: its watches
  *
- * Who makes a stream wait for somebody else puts a watch on it, and every call on the stream asks
- * it (struct ww_stream_watch). To put one, or to change the one that is there:
+ * The code that makes a stream wait for another process puts a watch on the stream, and every call
+ * on the stream asks this watch (struct ww_stream_watch). To put one, or to change the one that is
+ * there:
  *
  *	ww_stream_watch_lock(stream);
  *	found = ww_stream_watch_find(stream, owner);

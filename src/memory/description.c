@@ -101,7 +101,7 @@ static bool is_zero(const uint8_t *bytes, size_t count)
 	return true;
 }
 
-/* What must be so whoever wrote it. */
+/* Checks that every valid description passes, whichever process wrote it. */
 static ww_status check_envelope(const uint8_t *bytes)
 {
 	uint64_t version = get(bytes + AT_VERSION, 2);

@@ -11,11 +11,12 @@
  * Each announced rank has a word for each group in its page (peer.h): the number of the last
  * collective that it has answered, and whether it said yes.
  *
- *   - A rank says yes only if it has mapped the pages of all members; so all who say yes can read
- *     all answers.
- *   - Who says no goes on at once, and may have answered later collectives when the others look: a
- *     later number counts as no.
- *   - Who says yes waits for the answers of all, or for one no, and lets the MPI go on meanwhile.
+ *   - A rank says yes only if it has mapped the pages of all members; so all ranks that say yes can
+ *     read all answers.
+ *   - A rank that says no goes on at once, and may have answered later collectives when the other
+ *     ranks read: a later number counts as no.
+ *   - A rank that says yes waits for the answers of all ranks, or for one no, and lets the MPI go
+ *     on meanwhile.
  *   - If all said yes, nobody answers the next one of the group before all have told that they have
  *     read these answers and what was given (.read). So a yes that all said is not overwritten too
  *     early.

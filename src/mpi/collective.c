@@ -509,7 +509,7 @@ bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Dataty
 		if (i != root || !is_in_place)
 			take_part(&task, i, part_of(&task, i, 0, 1), &take, i);
 	}
-	/* Nobody imports the root's own block. */
+	/* No rank imports the root's own block. */
 	if (is_root && task.slice)
 		ww_mpi_direct_take_back(&task.given.token);
 	return finish_task(&task, code);

@@ -12,7 +12,7 @@
 #include "mpi/abi.h"
 #include WW_MPI_CALLS_H /* generated: for each function of the table a number and a type */
 
-/* The address of a function by its number. Ends the process if nobody has it. */
+/* The address of a function by its number. Ends the process if no library has it. */
 void *ww_mpi_next(int number, int is_profiling);
 /* Of a function without a row, which is looked for each time. */
 void *ww_mpi_next_of_name(const char *name);

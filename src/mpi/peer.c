@@ -251,7 +251,7 @@ const char *ww_mpi_direct_problem(void)
 	}
 }
 
-/* Whether calls of a function come to this library, whoever makes them. */
+/* Whether calls of a function come to this library, whichever code makes them. */
 static bool is_ours(const char *function)
 {
 	void *address = dlsym(RTLD_DEFAULT, function);

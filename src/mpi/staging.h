@@ -3,9 +3,9 @@
  * staging.h - the host memory that stands in for device memory while the MPI works
  *
  * Blocks are pinned, and kept for the next call. All of them together are bounded
- * (WARPWAY_MPI_STAGING); who asks for more than there may be is told so and does not wait, for the
- * blocks in use may be those of its own requests. At MPI_Finalize() blocks stay: the program may
- * have ended its CUDA context by then, and the process ends soon.
+ * (WARPWAY_MPI_STAGING); a call that asks for more than allowed gets an error and does not wait,
+ * because its own requests may use the blocks. At MPI_Finalize() blocks stay: the program may have
+ * ended its CUDA context by then, and the process ends soon.
  */
 #ifndef WW_MPI_STAGING_H
 #define WW_MPI_STAGING_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * in_flight.c - what this process has sent and nobody has received yet: in brokers, which know the
- * deliveries of their objects, and in the pools of this process, which count imports themselves
+ * in_flight.c - deliveries that this process has sent and no process has received yet: in brokers,
+ * which know the deliveries of their objects, and in the pools of this process, which count imports
+ * themselves
  */
 #include <warpway/in_flight.h>
 

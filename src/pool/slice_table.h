@@ -9,9 +9,9 @@
  *
  *   to take a slice:         store its number in my mark; look whether the slot has that number; if
  *                            not, clear the mark
- *   to hand a slot out anew: clear the slot's number; look whether processes have come, and get to
- *                            know them; look at all marks; when none of a living process has the
- *                            number, store another one; else the same
+ *   to hand a slot out anew: clear the slot's number; check whether processes have joined, and note
+ *                            them; look at all marks; when none of a living process has the number,
+ *                            store another one; else the same
  *
  * The first two steps of each are in one order with the other's (seq_cst), so that at least one
  * side sees the other. The number of a slice is never used again, so a process that comes late
@@ -93,7 +93,7 @@ void ww_slice_table_reopen_slot(struct ww_slice_table *table,
 uint64_t ww_escrow(uint64_t expected, uint64_t until_ns);
 
 /*
- * Whether a token of the owner's opens the slice, as far as can be seen by who imports it.
+ * Whether a token of the owner opens the slice, as far as the importer can tell.
  * @taken:   how often it was imported there
  * @now_ns:  0: times mean nothing there
  */

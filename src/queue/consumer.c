@@ -96,7 +96,7 @@ static void wake_producer(struct ww_queue_ring *ring)
 		ww_queue_claims_wake(&ring->claims);
 }
 
-/* A frame that nobody is to get. Return: whether it was this consumer that ended it. */
+/* A frame that no consumer gets. Return: whether it was this consumer that ended it. */
 static bool end_frame(struct ww_queue_held *held)
 {
 	bool has_ended = ww_queue_claim_end(&held->ring->claims, held->slot, &held->claim);

@@ -5,7 +5,7 @@
  * Claims say numbers of consumers; the bell's entry of a number says which object shows that
  * consumer's page. It is got when a claim is looked at first. The object stays when the consumer
  * ends, so a member that comes later finds it, too, and its page says whether the kernel has
- * reported the end. If the object is gone, the consumer left after it had given back what it held.
+ * reported the end. If the object has ended, the consumer left after it had given back its frames.
  *
  * Order: the claim is loaded before the entry. The next consumer of the same number changes the
  * entry before its first claim, so what an entry says is never about an older claim's successor;

@@ -41,8 +41,8 @@ bool ww_queue_may_recover(struct ww_work_queue *queue, const struct ww_queue_rin
 void ww_queue_recover_in_time(struct ww_work_queue *queue);
 
 /*
- * Gets to know the producers, and takes an entry for this consumer. Where all are taken, that of
- * one that is over; what that one had claimed is given back.
+ * Notes the producers, and takes an entry for this consumer. Where all are taken, that of one that
+ * is over; what that one had claimed is given back.
  * Return: WW_OK; WW_ERR_LIMIT; WW_ERR_NO_BROKER; as ww_queue_rings_meet().
  */
 ww_status ww_queue_enter_bell(struct ww_work_queue *queue);

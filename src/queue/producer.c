@@ -22,7 +22,7 @@
 
 /* --- slots whose frames are done --- */
 
-/* A claim that is not of our frame is a hostile one: nobody needs the slot then. */
+/* A claim that is not of our frame is a hostile one: no process needs the slot then. */
 static bool is_needed(const struct ww_queue_slot *slot, const struct ww_queue_claim *claim)
 {
 	return claim->frame == slot->frame && claim->state >= WW_WIRE_WORK_STATE_AVAILABLE &&
@@ -123,7 +123,7 @@ static ww_status try_acquire(struct acquiring *acquiring, uint32_t *out_slot)
 	return WW_OK;
 }
 
-/* A claim that is finishing becomes done when somebody looks: this producer, if it waits. */
+/* A claim that is finishing becomes done when a member reads it: this producer, if it waits. */
 static enum ww_await_look look_for_slot(void *context)
 {
 	const struct acquiring *acquiring = context;

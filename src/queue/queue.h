@@ -145,7 +145,8 @@ void ww_queue_member_name(const struct ww_work_queue *queue, const char *what, u
 	char out[WW_QUEUE_NAME_BYTES]);
 
 /*
- * Takes a member's object, which nobody needs any more, out of the broker; if that fails, it stays.
+ * Removes a member's object, which is not needed any more, from the broker; if that fails, it
+ * stays.
  * @what:  "producer", "consumer"
  */
 void ww_queue_remove_member(const struct ww_work_queue *queue, const char *what, uint64_t member);

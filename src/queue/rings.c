@@ -3,8 +3,8 @@
  * rings.c - the rings of producers, as others see them, see rings.h
  *
  * A producer enters the roster after it has put its object. So a consumer learns of newcomers by
- * one load of the roster's count, and asks the broker only then. What a producer shows that is no
- * ring is passed over: that harms the producer only.
+ * one load of the roster's count, and asks the broker only then. If a producer has no valid ring,
+ * it is skipped: that harms the producer only.
  */
 #include "queue/rings.h"
 
@@ -230,7 +230,7 @@ void ww_queue_rings_forget(struct ww_work_queue *queue)
 
 /* --- entries --- */
 
-/* Whether the producer of an entry is over: nobody needs what it shows. */
+/* Whether the producer of an entry is over: its pages are not needed any more. */
 static bool is_free(struct ww_work_queue *queue, uint64_t member)
 {
 	WW_CLEANUP(ww_queue_ring_free_p) struct ww_queue_ring *ring = NULL;

@@ -10,8 +10,8 @@
  *   another one: a thread asks the   ├──> the lane waits ──> the call is judged again
  *   broker for it, as it runs a call ┘
  *
- * A client has as many timelines imported as it has lanes, at most: a lane that waits keeps one,
- * and of the others that which was not used for longest gives way.
+ * A client has as many timelines imported as it has lanes, at most: a lane that waits keeps its
+ * timeline; of the others, the least recently used one is released.
  */
 #ifndef WW_SERVICE_AFTER_H
 #define WW_SERVICE_AFTER_H

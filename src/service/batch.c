@@ -76,7 +76,7 @@ bool ww_batch_add(struct ww_service *service, struct ww_call *call)
 	return batch->count == batch->calls_max;
 }
 
-/* A call that nobody wants any more ends. Return: whether it does. */
+/* A call that is not wanted any more ends. Return: whether it does. */
 static bool drop(struct ww_batch *batch, struct ww_call *call)
 {
 	bool is_late;

@@ -276,7 +276,7 @@ static ww_status get(struct ww_get_reply *grant, const struct ww_client_params *
 
 /*
  * The broker looks at the access first, and says of a sealed memory that it cannot be written.
- * Return: @status; WW_ERR_UNSUPPORTED, recorded: what has the name is no service.
+ * Return: @status; WW_ERR_UNSUPPORTED, recorded: the object of this name is not a service.
  */
 static ww_status explain(struct ww_broker *broker, const char *name, ww_status status)
 {

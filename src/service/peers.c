@@ -2,7 +2,7 @@
 /*
  * peers.c - the clients of a service, as its server sees them, see peers.h
  *
- * A client that shows what are no requests harms only itself: it is refused.
+ * A client whose requests are not valid harms only itself: it is refused.
  */
 #include "service/peers.h"
 

@@ -129,9 +129,9 @@ static inline struct ww_service_peer *ww_service_peer_of(struct ww_list *link)
 }
 
 /*
- * Gets to know those that have come. Without newcomers it is one load. If the broker or this
- * process cannot, they wait for a second, and a log line says so. After objects that are no clients
- * they may wait, too, but not for long.
+ * Notes clients that have joined. Without newcomers it is one load. If the broker or this process
+ * cannot, they wait for a second, and a log line says so. After objects that are not clients they
+ * may wait, too, but not for long.
  * Return: WW_OK; WW_CANCELLED.
  */
 ww_status ww_service_peers_meet(struct ww_service *service);

@@ -23,8 +23,7 @@ struct ww_recent {
 };
 
 /*
- * Takes over a reference of the caller; of the memories the one that was used least recently gives
- * way. Locked.
+ * Takes over a reference of the caller; the least recently used memory is released. Locked.
  * Return: a reference that is to be released without the lock; or NULL.
  */
 ww_memory *ww_recent_keep(struct ww_recent *recent, ww_memory *memory, uint64_t now_ns);

@@ -34,12 +34,12 @@
  * few calls at a time touches few pages.
  *
  * What the requests say comes from an untrusted process: each field is loaded once, and checked
- * before it is used. What cannot be ends the client's calls, and nobody else's. The server never
- * reads the replies. The client checks what it reads there.
+ * before it is used. If a value is not valid, the calls of this client end, and no others. The
+ * server never reads the replies. The client checks what it reads there.
  *
  * protocol/call_rings.pml models these steps.
  *
- * The bell has no single writer, so nobody believes its header. A hostile client can wake the
+ * The bell has no single writer, so no process trusts its header. A hostile client can wake the
  * server for nothing; by storing into the futex word all the time it can make the server miss a
  * wake that comes in the instant before the server sleeps. So the server's sleeps are short at
  * first (sleep_ns() in serve.c), which bounds what others notice. It can also clear the bit of an
@@ -228,7 +228,7 @@ void ww_service_page_set_state(struct ww_service_page *page, uint32_t state);
 
 /*
  * Waits as ww_await(). The server says in its page that it sleeps, a client in its requests. The
- * server looks again after @deadline_ns, whoever rings.
+ * server polls again after @deadline_ns, even if no client wakes it.
  */
 ww_status ww_service_await_call(const struct ww_service_bell *bell, struct ww_service_page *own,
 	ww_await_fn look, void *context, uint64_t deadline_ns);

@@ -175,7 +175,7 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 	return verdict == START ? judge_after(service, peer, lane, request, out) : verdict;
 }
 
-/* Whether more work in it could make the driver wait, and so whoever has the lock. */
+/* Whether more work in it could make the driver wait, and thereby the thread that has the lock. */
 static bool is_full(const struct ww_service_stream *stream)
 {
 	struct ww_signal_look look;

@@ -3,8 +3,9 @@
  * service.c - making a service, offering functions, and what there is to tell of it
  *
  * The service's object has the server's signal page, twice, as a channel has it: to read, and to
- * write for the broker only. Then the service's page, for all who may read the object; for those
- * who may write it the bell and the key; and for all of them a pidfd (share/peer_process.h).
+ * write for the broker only. Then the service's page, for all processes that may read the object;
+ * for processes that may write it the bell and the key; and for all of them a pidfd
+ * (share/peer_process.h).
  */
 #include "service/service.h"
 

@@ -6,10 +6,10 @@
  *              ──> clients (peers.h) ──> lanes ──> calls that were taken, in order
  *              ──> streams, and the calls whose work is on them
  *
- * Of the threads that serve, one at a time is the leader: it alone gets to know clients, forgets
- * them, and looks at their requests. When it has found a call, another thread leads, and it runs
- * the call. The lock guards what threads change that end calls: lanes, streams, free calls. It is
- * never held while a function runs, while the broker answers or while anything is mapped.
+ * Of the threads that serve, one at a time is the leader: only this thread notes clients, removes
+ * them, and reads their requests. When it has found a call, another thread leads, and it runs the
+ * call. The lock guards what threads change that end calls: lanes, streams, free calls. It is never
+ * held while a function runs, while the broker answers or while anything is mapped.
  */
 #ifndef WW_SERVICE_SERVICE_H
 #define WW_SERVICE_SERVICE_H

@@ -2,15 +2,15 @@
 /*
  * barrier.c - how the members of a barrier find each other
  *
- * The barrier is an object without descriptors: an id and a count. Who holds it may put and get
- * objects with names inside it, and nobody else; so each member puts its timeline there, named by
- * its rank, and gets those of all others. From then on the broker is only needed to speak for the
- * dead.
+ * The barrier is an object without descriptors: an id and a count. Only processes that hold it may
+ * put and get objects with names inside it; so each member puts its timeline there, named by its
+ * rank, and gets those of all others. From then on the broker is only needed to poison the
+ * timelines of members that end.
  *
  * A member's timeline stays there when the member has ended or left, however early, until the
- * barrier is gone: so a process that looks for it later learns what became of it. As soon as there
- * is one such, the broker answers all who wait for ranks that are not taken. A process that fails
- * to join takes its own out, and the rank is free for the next one.
+ * barrier ends: so a process that looks for it later learns what became of it. As soon as there is
+ * such a timeline, the broker answers all requests that wait for ranks that are not taken. A
+ * process that fails to join takes its own out, and the rank is free for the next one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,7 +239,7 @@ static ww_status get_others(struct joining *joining)
 }
 
 /*
- * Says something that the broker need not hear: it then knows less of what becomes of the barrier.
+ * Sends a request whose success does not matter: if it fails, the broker knows less of the barrier.
  */
 static void tell(const struct joining *joining, uint16_t code, const void *message)
 {
@@ -254,7 +254,7 @@ static void tell(const struct joining *joining, uint16_t code, const void *messa
 	ww_error_restore(&record);
 }
 
-/* This process is no member, so what it has put there must not stay. */
+/* This process is not a member, so the objects that it has put there must not stay. */
 static void free_rank(struct joining *joining)
 {
 	struct ww_wire_remove message = {.flags = 0};

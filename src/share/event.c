@@ -2,19 +2,19 @@
 /*
  * event.c - events between processes, by token
  *
- * On host what crosses is the page of the timeline inside, as for timelines: the broker speaks for
- * the dead.
+ * On host what crosses is the page of the timeline inside, as for timelines: the broker poisons the
+ * timelines of a process that ends.
  *
  * On a GPU it is the 64 bytes that CUDA knows the event by, and no descriptor: nothing of it is in
- * the broker that could outlive its maker. So the object's life is `owner`: it is gone when its
- * maker has ended or let go, however many hold it, and whatever is in escrow. CUDA itself would
- * open such a handle all the same, and whoever waits for what a dead process never recorded to the
- * end waits for ever.
+ * the broker that could outlive its maker. So the object's life is `owner`: it ends when its
+ * creator has ended or released it, even if processes or tokens in escrow hold it. CUDA itself
+ * would open such a handle, and a wait for work that a dead process did not complete would never
+ * end.
  *
  * Handles are about processes by the number of their pid: CUDA takes one of a process with the same
  * number, in another container, for its own. So the description has 128 random bits of the maker
- * too. They are not those by which brokers know the process, for a process that knows those could
- * speak for it.
+ * too. They are not the bits by which brokers identify the process, because a process that has
+ * those could act in its name.
  *
  * Locks: process_lock, taken inside nothing.
  */

@@ -17,15 +17,16 @@
 uint32_t ww_inside_count(const struct ww_signal_map *page);
 
 /*
- * Gets to know one object. Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_UNSUPPORTED, WW_ERR_ACCESS or
+ * Notes one object. Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_UNSUPPORTED, WW_ERR_ACCESS or
  * WW_ERR_STATE: nobody is there; any other error: somebody may be.
  */
 typedef ww_status (*ww_inside_fn)(void *context, const struct ww_object_info *info);
 
 /*
- * Calls @look for each object of a snapshot. One that cannot be had, or is of another kind, is
- * nobody's: its process is gone by now, or shows nothing. If another user has put it, and this
- * process the outer object, it is taken out, for each look would meet it again; of many, some.
+ * Calls @look for each object of a snapshot. If an object cannot be got, or is of another kind, it
+ * belongs to no process that counts: its process has ended meanwhile, or has no valid pages. If
+ * another user has put the object, and this process the outer object, it is removed, because each
+ * look would find it again; if there are many, some of them.
  * @owner:  the broker, borrowed; NULL: another process has put the outer object
  * Return: WW_OK; the first error of @look after which somebody may be there.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * largest.c - lists of the largest objects and holders of a broker, and who holds one object
+ * largest.c - lists of the largest objects and holders of a broker, and the holders of one object
  */
 #include <inttypes.h>
 #include <stdlib.h>

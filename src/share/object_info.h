@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_info.h - objects as the broker tells of them, as the library's user sees them
+ * object_info.h - from the broker's description of objects to that of the public headers
  *
- * An object's description was written by whoever put it, and is opaque to the broker: what in it
- * cannot be read is left out where an object is only looked at, and refused where it is to be used.
+ * The process that put an object has written its description, which is opaque to the broker: what
+ * in it cannot be read is left out where an object is only looked at, and refused where it is to be
+ * used.
  */
 #ifndef WW_SHARE_OBJECT_INFO_H
 #define WW_SHARE_OBJECT_INFO_H

@@ -4,9 +4,9 @@
  *
  * The two sides are the producer and the consumers of a channel, or the server and the clients of a
  * service. Each puts a pidfd of its own process beside its object, and the broker hands it to the
- * other side. The kernel makes it readable when that process has ended, whoever else lives: then
- * its descriptors of the GPU driver are closed, so no work of it goes on. A side that waits looks
- * every WW_PEER_LOOK_NS; who finds what it wants never does.
+ * other side. The kernel makes it readable when that process has ended, whichever other processes
+ * live: then its descriptors of the GPU driver are closed, so no work of it goes on. A side that
+ * waits looks every WW_PEER_LOOK_NS; who finds what it wants never does.
  *
  * An untrusted process can send the pidfd of another process, or any descriptor that a broker keeps
  * (memory and devices of the GPU driver; poll() of these does not block):
@@ -16,7 +16,8 @@
  *   - of one that lives on: its own end is noticed only by the broker, as without a pidfd. A
  *     consumer or a client that has sent none could stay alive as well to keep what it has.
  * The other side never signals it, so it never reaches a process that has nothing to do with this.
- * To whoever may read the object a pidfd gives nothing that needs no further permission.
+ * A pidfd gives a process that may read the object nothing that would not need a further
+ * permission.
  */
 #ifndef WW_SHARE_PEER_PROCESS_H
 #define WW_SHARE_PEER_PROCESS_H

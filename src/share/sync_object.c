@@ -4,9 +4,9 @@
  * sync_object.h
  *
  * A page of timelines is one object, whose id is the page's; tokens name a cell by its offset. A
- * timeline that is given a name is another object with the same descriptors. Both go when this
- * process lets go of them or ends: the broker sees the page's writable descriptor, and ends what
- * has no signaller any more.
+ * timeline that is given a name is another object with the same descriptors. Both end when this
+ * process releases them or ends: the broker sees the page's writable descriptor, and ends what has
+ * no signaller any more.
  */
 #include "share/sync_object.h"
 

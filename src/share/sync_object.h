@@ -30,8 +30,8 @@ ww_status ww_sync_object_require_version(struct ww_broker *broker, uint32_t leas
 	const char *what);
 
 /*
- * A broker that does not poison the timelines of dead processes is of no use here.
- * May block: connects if need be.
+ * A broker that does not poison the timelines of dead processes is refused. May block: connects if
+ * need be.
  * Return: WW_OK; WW_ERR_VERSION; as ww_broker_open().
  */
 ww_status ww_sync_object_require_broker(struct ww_broker *broker);

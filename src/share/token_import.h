@@ -48,8 +48,8 @@ ww_status ww_import_write_info(const struct ww_token_info *token, struct ww_obje
 	struct ww_object_info *info);
 
 /*
- * The memory that a token names, which is no slice of a pool. What this process holds by this token
- * already is not asked for again, unless it is to be mapped again.
+ * The memory that a token names, which is not a slice of a pool. What this process holds by this
+ * token already is not asked for again, unless it is to be mapped again.
  * @broker:  as for ww_import_ask()
  * @named:   what the token says
  * @info:    NULL, or the caller's, of checked size

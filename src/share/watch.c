@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch.c - being told of changes
+ * watch.c - watches, which report changes in a broker
  *
- * A watch has a connection of its own, that holds nothing, so whoever does not read his events is
- * in nobody's way. One thread at a time uses it: no lock. When the connection ends, another one is
- * made, which watches from then on; what happened in between nobody tells, so an overflow is
- * reported, after the new one watches: who then looks again misses nothing.
+ * A watch has a separate connection, which holds nothing. So if a program does not read its events,
+ * it delays no other call. One thread at a time uses it: no lock. When the connection ends, another
+ * one is made, which watches from then on; changes in between are not known, so the watch reports
+ * an overflow after the new connection watches: a program that then lists the objects again misses
+ * nothing.
  *
  * A caller without time to wait must get there too, so the next connection is made in steps, and
  * between two calls it is kept as far as it is:

@@ -3,8 +3,8 @@
  * event.c - events: made, recorded, waited for; see event.h
  *
  * Where the driver has events between processes, an event is one of them, and all rules are the
- * driver's: nobody learns that the recorder died, and a wait for what it never finished has no end
- * but the caller's limit on time.
+ * driver's: no process learns that the recorder died, and a wait for its unfinished work ends only
+ * by the caller's time limit.
  *
  * On host it is a timeline on a page of its own. To record is to have the stream signal the next
  * value, to wait is to wait for the value submitted last: 0 for an event that was never recorded,

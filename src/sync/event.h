@@ -2,8 +2,8 @@
 /*
  * event.h - an event as the library sees it: one of the driver's, or on host a timeline
  *
- * An event that was made here can be found by its id, so that who imports it in its own process
- * gets the event itself.
+ * An event that was made here can be found by its id, so that an import in its own process gives
+ * the event itself.
  */
 #ifndef WW_SYNC_EVENT_H
 #define WW_SYNC_EVENT_H

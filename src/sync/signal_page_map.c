@@ -42,7 +42,7 @@ static struct ww_signal_map *page_new(struct ww_mapping *cpu, bool is_own)
 	return page;
 }
 
-/* Nobody finds it any more, and no GPU is about to read it. */
+/* No look-up finds it any more, and no GPU is about to read it. */
 static void page_free(struct ww_signal_map *page)
 {
 	for (size_t i = 0; i < WW_SHARED_PAGE_DEVICES; i++)

@@ -180,7 +180,8 @@ ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map 
 	return status;
 }
 
-/* Under the lock. Takes out what is over and nobody's. Return: NULL: there is none. */
+/* Under the lock. Takes out a wait that is over and whose stream has ended. Return: NULL: there is
+ * none. */
 static struct stream_wait *take_over(bool *out_is_pending)
 {
 	ww_list_for_each (link, &waits) {

@@ -4,7 +4,7 @@
  *
  * Each pair of a stream and a cell has one record, of the highest value the stream waits for. It is
  * a watch on the stream: when the wait was ended by poison every later call on the stream says so.
- * And it keeps the page for as long as the GPU may look at it, also when the stream is gone.
+ * And it keeps the page as long as the GPU may read it, also when the stream has ended.
  */
 #ifndef WW_SYNC_STREAM_WAIT_H
 #define WW_SYNC_STREAM_WAIT_H
@@ -22,7 +22,8 @@ ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map 
 	uint64_t offset, uint64_t value, bool is_watched);
 
 /*
- * Whether a GPU of this process may be waiting. Forgets what nobody waits for any more.
+ * Whether a GPU of this process may be waiting. Frees waits that are over and whose
+ * streams have ended.
  */
 bool ww_stream_waits_pending(void);
 

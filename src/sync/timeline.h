@@ -7,8 +7,7 @@
  *
  * The signaller's last unref closes the cell. When streams have yet to signal, the release of the
  * timeline is deferred until they have (device/deferred_release.h): a stream of the library's own
- * (the closer) waits for them and stores the poison, so that streams that wait for more are let go
- * without anybody's help.
+ * (the closer) waits for them and stores the poison, which releases streams that wait for more.
  */
 #ifndef WW_SYNC_TIMELINE_H
 #define WW_SYNC_TIMELINE_H
@@ -53,7 +52,8 @@ WW_DEFINE_CLEANUP(ww_timeline, ww_timeline_drop)
  */
 ww_status ww_timeline_open(struct ww_signal_map *page, uint64_t offset, ww_timeline **out_timeline);
 
-/* Closes an own timeline that no stream signals, whoever else in this process has a reference. */
+/* Closes an own timeline that no stream signals, even if other code in this process has a
+ * reference. */
 void ww_timeline_close(ww_timeline *timeline);
 
 /* Return: WW_OK; WW_ERR_ACCESS (not the signaller), recorded. @action: "signal", "name" */

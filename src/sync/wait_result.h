@@ -14,7 +14,7 @@
  */
 ww_status ww_wait_result_of(const struct ww_signal_look *look, uint64_t value);
 
-/* Records who ended, or closed the timeline, and when. Return: WW_ERR_PEER_LOST. */
+/* Records which process ended or closed the timeline, and when. Return: WW_ERR_PEER_LOST. */
 ww_status ww_wait_result_fail(const struct ww_layout_signal_page *page,
 	const struct ww_signal_look *look, uint64_t value);
 

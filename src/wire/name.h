@@ -4,13 +4,14 @@
  *
  * A name is components divided by '/', such as "model/layer0/w". It is valid UTF-8 without control
  * characters, so that it can be printed as it is, and has one spelling only: no component is empty,
- * "." or "..". It names an entry of a table, never a file. Who may use which name is not decided
+ * "." or "..". It names an entry of a table, never a file. The rights to names are not decided
  * here.
  *
  * A name "@ID/REST" is inside the object of that id, in 32 hexadecimal digits, small ones. No other
  * name begins with '@'.
  *
- * The library looks before it asks the broker, the broker looks since it believes nobody.
+ * The library checks a name before it asks the broker. The broker checks it, too, because it trusts
+ * no client.
  */
 #ifndef WW_WIRE_NAME_H
 #define WW_WIRE_NAME_H

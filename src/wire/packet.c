@@ -11,8 +11,9 @@
  * same room. They are skipped; where they took the room of descriptors, that is named as the
  * reason.
  *
- * Descriptors that came are not closed here, whatever is wrong with their packet: to close a file
- * of some file systems waits for whoever serves them, and only the caller knows when it may wait.
+ * Descriptors that came are not closed here, whatever is wrong with their packet: closing a file of
+ * some file systems waits for the process that serves them, and only the caller knows when it may
+ * wait.
  */
 #include "wire/packet.h"
 
@@ -129,8 +130,8 @@ static ww_status adopt_all(struct ww_scm_arrival *arrival)
 		int fd = arrival->fds[i];
 
 		/*
-		 * To adopt closes it, which may wait for ever; such a one is refused by whoever
-		 * asked for the packet.
+		 * To adopt closes it, which may wait for ever; the code that asked for the packet
+		 * refuses such a packet.
 		 */
 		if (fd <= 2 && ww_close_async_is_local(fd) && ww_fd_adopt(&fd) != WW_OK)
 			status = WW_ERR_LIMIT;

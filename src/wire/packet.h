@@ -4,8 +4,8 @@
  *
  * Never waits: a socket that is full or empty is an outcome. Nothing that comes is trusted: what is
  * too long, or has more descriptors than a message may have, is refused whole. The kernel drops
- * surplus descriptors by itself; those that did come are never closed here, for closing some files
- * waits for whoever serves them.
+ * surplus descriptors by itself; descriptors that did come are never closed here, because closing
+ * some files waits for the process that serves them.
  *
  * The socket must not be told to deliver credentials, labels or pidfds (SO_PASSCRED and its like,
  * which an accepted socket inherits from the one that listens): they would take the room of

@@ -4,8 +4,8 @@
  *
  * The orders that everything rests on, each kept by stores that release and loads that acquire:
  *   - a cell's state is stored before the poison in `completed`, and before `lost` what was
- *     reached. So whoever sees poison sees the state, and whoever sees that a cell is lost sees
- *     what it had reached;
+ *     reached. So a process that reads poison also reads the state, and a process that reads that a
+ *     cell is lost also reads the value that it had reached;
  *   - a closed cell is poisoned when all that was submitted is completed, so that is what it
  *     reached then;
  *   - a reader loads `completed` before `state`. If it then sees a live cell what it loaded was no
@@ -13,8 +13,8 @@
  *   - of a lost cell only `reached` counts: a last store of a dead owner's GPU may stand in
  *     `completed`;
  *   - `submitted` is final before `state` says closed.
- * Whoever sleeps loads `wakes` before it looks, and `wakes` is added to after every store that it
- * may wait for.
+ * A process that sleeps loads `wakes` before it reads the values, and every store that it may wait
+ * for is followed by an addition to `wakes`.
  */
 #include "wire/signal_page.h"
 

@@ -4,8 +4,8 @@
  *
  * A header (struct ww_layout_signal_page) and cells (struct ww_layout_signal_cell), of
  * protocol/broker.xml. One process writes a page, its OWNER; its own streams write `completed` too.
- * Everybody else maps it for reading only. The broker has a writable descriptor and uses it when
- * the owner has ended, or to count in the header what came inside the page's objects.
+ * All other processes map it for reading only. The broker has a writable descriptor and uses it
+ * when the owner has ended, or to count in the header what came inside the page's objects.
  *
  * Every function here is one step of the protocol that protocol/signal_page.pml models:
  *
@@ -13,10 +13,10 @@
  *   owner, stream  write completed := v        waiter, GPU   wait completed >= v, later look(v)
  *                  then submit(v)
  *   owner          close                       broker        poison; again, until no store of the
- *                                                            dead can come: end
+ *                                                            ended process can come: end
  *
- * What a page says comes from an untrusted process: each field is loaded once, and no value of it
- * can do more than make a wait end wrongly for those who wait for that very attacker.
+ * What a page says comes from an untrusted process: each field is loaded once, and no value can do
+ * more than end a wait wrongly for processes that wait for this attacker.
  */
 #ifndef WW_WIRE_SIGNAL_PAGE_H
 #define WW_WIRE_SIGNAL_PAGE_H
@@ -93,8 +93,8 @@ void ww_signal_cell_look(const struct ww_layout_signal_cell *cell, struct ww_sig
 /* --- the broker --- */
 
 /*
- * Poisons all cells of a page whose owner has ended, and says who it was; called again: cells that
- * a last store of the dead made seem alive.
+ * Poisons all cells of a page whose owner has ended, and stores which process it was; called again:
+ * cells that a last store of the dead made seem alive.
  * @bytes:          of the mapping; the page was checked when it came
  * @pid, @program:  of the owner, as the broker knows it
  * @wakes_all:      false: only sleepers of cells that are in use, or were lost before, are woken,

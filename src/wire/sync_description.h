@@ -3,7 +3,7 @@
  * sync_description.h - descriptions of objects that are not memory: timelines, barriers, events,
  * pools, channels, work queues, services
  *
- * The broker keeps them for whoever put the object and looks at nothing in them. They come from
+ * The broker keeps them for the process that put the object, and does not read them. They come from
  * untrusted processes: reading checks everything that can be checked without the object.
  */
 #ifndef WW_WIRE_SYNC_DESCRIPTION_H

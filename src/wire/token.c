@@ -6,7 +6,7 @@
  * anything is told. There is one way only to write a token, so that two tokens that say the same
  * are the same bytes. The messages quote nothing of one: its secret is a key.
  *
- * A kind that this library does not know is no error here; whoever wants to import it sees to that.
+ * A kind that this library does not know is no error here; an import checks that.
  */
 #include "wire/token.h"
 
@@ -56,7 +56,7 @@ static uint32_t checksum(const struct ww_token *token)
 	return ww_checksum(crc, token->bytes + behind, sizeof(token->bytes) - behind);
 }
 
-/* What must be so whoever wrote it. */
+/* Checks that every valid token passes, whichever process wrote it. */
 static ww_status check_envelope(const struct ww_token *token, const struct ww_wire_token *record)
 {
 	if (memcmp(record->magic, MAGIC, MAGIC_BYTES) != 0)

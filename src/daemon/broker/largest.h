@@ -16,7 +16,7 @@ ww_status largest_objects(void *context, const struct ww_wire_header *header,
 ww_status largest_holders(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_largest_holders *largest);
 
-/* Who holds one object. */
+/* The processes that hold one object. */
 ww_status largest_object_holds(void *context, const struct ww_wire_header *header,
 	const struct ww_wire_object_holds *message);
 

@@ -70,7 +70,7 @@ static bool log_may_write(struct server *server, uid_t uid)
 	return true;
 }
 
-/* A reason may quote a client: what is no printable ASCII is replaced. */
+/* A reason may quote a client: characters that are not printable ASCII are replaced. */
 static void copy_reason(char reason[REASON_MOST], ww_status status)
 {
 	const struct ww_error *record = ww_error_last();

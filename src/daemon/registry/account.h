@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * account.h - what each user makes the broker hold, and the limits of that
+ * account.h - what the broker holds for each user, and the limits of that
  *
- * Everything that stays in the broker is charged to an account, that of the user who caused it, and
- * returned when it ends. A charge is made whole or not at all. After a restart the accounts are
+ * Everything that stays in the broker is charged to an account, that of the user that caused it,
+ * and returned when it ends. A charge is made whole or not at all. After a restart the accounts are
  * computed anew, from the records.
  *
  * Reservations of a user are met in turn (pending_request.h): while one of them waits, no other

@@ -2,9 +2,9 @@
 /*
  * byte_sum.h - sums of the bytes of objects
  *
- * An object has as many bytes as its creator says, INT64_MAX at most, and a removed one is charged
- * to nobody. So a few objects make a sum of 64 bits begin at 0 again, and a process could hide what
- * it holds. These sums are exact; who asks for one is told UINT64_MAX where it is more.
+ * An object has as many bytes as its creator says, INT64_MAX at most, and a removed object is
+ * charged to no user. So a few objects make a sum of 64 bits begin at 0 again, and a process could
+ * hide what it holds. These sums are exact; who asks for one is told UINT64_MAX where it is more.
  */
 #ifndef WW_DAEMON_REGISTRY_BYTE_SUM_H
 #define WW_DAEMON_REGISTRY_BYTE_SUM_H

@@ -261,8 +261,8 @@ struct hold *delivery_find(const struct registry *registry, const struct object 
 }
 
 /*
- * A broker that is killed between the two stores leaves an import that nobody has made in flight,
- * rather than one counted twice.
+ * A broker that is killed between the two stores leaves an import that was not made in flight,
+ * rather than an import that is counted twice.
  */
 void delivery_use(struct registry *registry, struct hold *hold, const struct holder *user)
 {

@@ -3,7 +3,8 @@
  * device_total.h - running totals of each user's objects, by device and kind
  *
  * Each object counts in one total, that of its user and its device, from its put until its record
- * is freed. The totals change with each object, so nobody has to walk over all objects for them.
+ * is freed. The totals change with each object, so the broker need not walk over all objects for
+ * them.
  *
  * A program can name any device. So that no user makes the list of totals long, a user has totals
  * of DEVICE_TOTALS_MOST devices; what is on further devices counts in one total for all others. An

@@ -4,9 +4,9 @@
  *
  * The process that holds the lock on the file "<socket>.lock" owns the address. The lock belongs to
  * an open file that supervisor and broker share. So it is held while either of them lives, and the
- * kernel releases it when both have ended. Only the owner removes a socket that a dead broker left,
- * binds and listens. The lock's file is never removed: otherwise two processes could lock two files
- * of one name.
+ * kernel releases it when both have ended. Only the process that has the lock removes a socket that
+ * a dead broker left, binds and listens. The lock's file is never removed: otherwise two processes
+ * could lock two files of one name.
  *
  * The socket's folder must belong to the user or to root, and no other user may write to it.
  */

@@ -7,9 +7,9 @@
  * created may end at any time, and a stream that was kept in it would dangle: there each copy makes
  * a stream and destroys it.
  *
- * Of a device one such copy runs at a time. Whoever waits for another thread's copy has enqueued
- * nothing yet, so that a time limit can end the wait. A copy that was enqueued is always waited
- * for: it uses the caller's memory.
+ * Of a device one such copy runs at a time. A thread that waits for another thread's copy has
+ * enqueued nothing yet, so that a time limit can end the wait. A copy that was enqueued is always
+ * waited for: it uses the caller's memory.
  */
 #include "base/cancel.h"
 #include "base/clock.h"

@@ -52,7 +52,8 @@ void ww_cuda_leave(struct ww_cuda_scope *scope);
 
 #define WW_AUTO_CUDA_SCOPE WW_CLEANUP(ww_cuda_leave)
 
-/* The device's primary context, which is made if nobody has, and kept while the device is open. */
+/* The device's primary context, which is made if it does not exist, and kept while the device is
+ * open. */
 ww_status ww_cuda_primary(struct cuda_device *device, ww_CUcontext *out_context);
 
 /* Whether a context is the device's primary one, and kept. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_abi.h - the part of the CUDA driver's binary interface that we speak
+ * cuda_abi.h - the part of the CUDA driver's binary interface that we use
  *
  * The driver is opened at run time, so neither building nor running needs a CUDA toolkit. What a
  * toolkit's cuda.h would tell us is stated here in our own words: numbers, layouts, signatures.

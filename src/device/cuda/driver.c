@@ -2,7 +2,7 @@
 /*
  * driver.c - the functions of libcuda.so.1 that we call, and what their answers mean
  *
- * RTLD_LOCAL: nobody else in the process finds CUDA because of us. The library is never closed
+ * RTLD_LOCAL: no other code in the process finds CUDA because of us. The library is never closed
  * again, even if it fails to start: the driver does not survive that.
  */
 #include "device/cuda/driver.h"

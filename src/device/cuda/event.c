@@ -10,8 +10,8 @@
  *
  * CUDA keeps these events in a file in /dev/shm that its maker's user alone may open, with room for
  * 4096 of each process. The file stays when the process ends: a process that opens an event then
- * gets one that nobody will record. CUDA's answers name none of this; those that a user can do
- * something about are put into words here.
+ * gets an event that no process will record. CUDA's answers name none of this; those that a user
+ * can do something about are put into words here.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,7 @@ ww_status ww_cuda_event_open(struct ww_device *device, const uint8_t handle[64],
 	return WW_OK;
 }
 
-/* Whatever fails here, the event is gone: with its context, or with what was done in it. */
+/* The event is released even if this fails: with its context, or with what was done in it. */
 void ww_cuda_event_close(struct ww_device_event *base)
 {
 	struct cuda_event *event = from_base(base);

@@ -10,7 +10,7 @@
  * is still open is then found in its place. So all openings are noted, and one whose bytes are
  * those of another allocation's opening is refused; which allocation it is, its page says.
  *
- * The driver does not bear that one thread opens a handle while another one closes it: it answered
+ * The driver fails if one thread opens a handle while another one closes it: it answered
  * CUDA_ERROR_ALREADY_MAPPED once (580.159.04). So the driver is called for one opening of the same
  * bytes at a time.
  */

@@ -48,7 +48,7 @@ static ww_status enter(const struct cuda_module *module, struct ww_cuda_scope *o
 }
 
 /*
- * Whatever fails here, the module is gone: with its context, or with what a kernel did. Kernels
+ * The module is released even if this fails: with its context, or with what a kernel did. Kernels
  * that run have to end first.
  */
 static void unload_native(const struct cuda_module *module)

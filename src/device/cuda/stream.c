@@ -98,7 +98,7 @@ static ww_status identify(struct cuda_stream *stream)
 	return ww_native_stream_open(&key, &stream->base.native);
 }
 
-/* Whatever fails here, the stream is gone: with its context, or with what its work did. */
+/* The stream is released even if this fails: with its context, or with what its work did. */
 static void destroy_native(struct cuda_stream *stream)
 {
 	const struct ww_cuda_driver *driver = device_of(stream)->driver;
@@ -120,7 +120,7 @@ static ww_status create_native(struct cuda_stream *stream)
 	ww_CUresult result;
 
 	ww_try(ww_cuda_enter_to_stay(device, &scope, &stream->context));
-	/* Non-blocking: it does not wait for the default stream of somebody else. */
+	/* Non-blocking: it does not wait for the default stream of other code. */
 	result = device->driver->cuStreamCreate(&stream->native, WW_CU_STREAM_NON_BLOCKING);
 	return result == WW_CUDA_SUCCESS ? WW_OK : fail(stream, result, "make");
 }

@@ -9,7 +9,8 @@
  *
  * A holding is what imports of the same bytes for the same device with the same access have in
  * common: a memory with a reference for each. It is one use of the slice. Those of a slot stand in
- * a list, where imports find them; one whose last reference is gone cannot be found any more.
+ * a list, where imports find them; a slice whose last reference was released cannot be found any
+ * more.
  */
 #include "pool/member/imported_slice.h"
 
@@ -97,7 +98,7 @@ static void drop(struct ww_member *member, uint64_t number)
 /*
  * Under member->lock. The same, when the stream has come so far. If it is the last use the stream
  * clears the mark itself, so that the owner sees it whatever this process does meanwhile; else the
- * use counts until somebody looks.
+ * use counts until a call checks it.
  */
 static ww_status drop_by_stream(struct holding *holding, struct ww_stream *stream)
 {
@@ -179,7 +180,7 @@ static ww_status find(const struct ww_member *member, const struct ww_device *de
 
 /* --- the end of a holding --- */
 
-/* What is left of a holding when its mark is gone. */
+/* What is left of a holding after its mark was cleared. */
 static void holding_free(struct holding *holding)
 {
 	ww_memory_unref(holding->view.whole);

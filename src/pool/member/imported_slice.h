@@ -60,7 +60,7 @@ void ww_member_let_go(struct ww_member *member, uint64_t number);
 ww_status ww_member_token(struct ww_member *member, struct ww_broker *broker,
 	struct ww_token_info *info, struct ww_token *out_token);
 
-/* Gives back what is left of pools whose owners are gone. Calls of pools and imports do so. */
+/* Releases what is left of pools whose owners have ended. Calls of pools and imports do so. */
 void ww_members_reclaim(void);
 
 #endif

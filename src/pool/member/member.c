@@ -3,7 +3,7 @@
  * member.c - a pool of another process: joining it, and mapping its chunks, see member.h
  *
  * A member is known by the pool's id and the broker that granted the pool. It stays until the owner
- * is gone and no slice of the pool is used here. A chunk stays mapped until the owner has given
+ * has ended and no slice of the pool is used here. A chunk stays mapped until the owner has given
  * chunks back and no slice of the chunk is used here.
  */
 #include "pool/member/member.h"
@@ -65,7 +65,7 @@ static void member_free(struct ww_member *member)
 
 WW_DEFINE_CLEANUP(struct ww_member, member_free)
 
-/* Whether the owner is gone, or has let go of the pool: nothing new will come from it. */
+/* Whether the owner has ended, or has released the pool: nothing new will come from it. */
 static bool owner_is_gone(const struct ww_member *member)
 {
 	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(member->page,
@@ -75,7 +75,7 @@ static bool owner_is_gone(const struct ww_member *member)
 		__atomic_load_n(&cell->state, __ATOMIC_ACQUIRE) != WW_WIRE_CELL_STATE_LIVE;
 }
 
-/* Takes those out whose owners are gone, while nothing of them is in use. Under members_lock. */
+/* Takes out members whose owners have ended, if nothing of them is in use. Under members_lock. */
 static void take_gone(struct ww_list *out_gone)
 {
 	struct ww_list *next;

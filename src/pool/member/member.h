@@ -98,7 +98,7 @@ void ww_member_leave(struct ww_member *member); /* one less; NULL: none */
 WW_DEFINE_CLEANUP(struct ww_member, ww_member_leave)
 #define WW_AUTO_MEMBER WW_CLEANUP(ww_member_leave_p)
 
-/* Members that nobody uses, and whose owners are gone, are given back. */
+/* Members that are not used, and whose owners have ended, are released. */
 void ww_members_drop_gone(void);
 
 /* Calls @visit for each, under members_lock. */

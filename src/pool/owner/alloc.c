@@ -97,8 +97,8 @@ static bool serve(struct ww_pool *pool)
 }
 
 /*
- * Under pool->lock. What has come back unseen is theirs who wait, before any other call takes of
- * it. Return: as serve().
+ * Under pool->lock. Slices that have come back belong first to the calls that wait, before any
+ * other call takes them. Return: as serve().
  */
 static bool serve_first(struct ww_pool *pool)
 {
@@ -178,7 +178,7 @@ static ww_status alloc(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 {
 	struct waiter waiter = {.pool = pool, .bytes = bytes, .alignment = alignment};
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
-	/* While it waits others may let go of the pool, and of the last slice. */
+	/* While it waits, other threads may release the pool and the last slice. */
 	WW_AUTO_POOL struct ww_pool *held = timeout_ns > 0 ? ww_pool_ref(pool) : NULL;
 	bool is_any_served;
 	ww_status status;

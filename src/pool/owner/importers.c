@@ -13,9 +13,10 @@
  *
  * A holder's pages are believed only in what they say of that holder: a wrong mark keeps a slice
  * from being handed out, a wrong count ends an escrow early. A process that holds the pool can read
- * the marks of another process, and can show them with a page of its own. So marks that two users
- * show count until both are gone. Of one user the newer page counts, because a process that lost
- * its connection comes again; processes of one user are not protected from each other.
+ * the marks of another process, and can show them with a page of its own. So if two users have the
+ * same marks, these count until both users have ended. Of one user the newer page counts, because a
+ * process that lost its connection comes again; processes of one user are not protected from each
+ * other.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -104,8 +105,7 @@ static bool is_lost(const struct ww_pool_holder *holder)
 
 /*
  * The holder lost its connection, and came again: its new page, which is not lost, says what
- * becomes of it. The former object stays known, as that of a holder that is gone. Takes over
- * @fresh.
+ * becomes of it. The old object stays known, as that of a holder that has ended. Takes over @fresh.
  */
 static void renew(struct ww_pool *pool, struct ww_pool_holder *holder, struct ww_pool_holder *fresh)
 {
@@ -154,8 +154,8 @@ static ww_status take_in(struct ww_pool *pool, struct ww_get_reply *grant,
 }
 
 /*
- * A process that shows what is no holder's marks harms only itself: its slices are not protected.
- * Return: WW_OK (known now, whether new or not); WW_ERR_UNSUPPORTED (it shows nothing);
+ * A process whose marks are not valid harms only itself: its slices are not protected.
+ * Return: WW_OK (known now, whether new or not); WW_ERR_UNSUPPORTED (it has no valid marks);
  * WW_ERR_NO_MEMORY, WW_ERR_LIMIT...: not seen.
  */
 static ww_status add_holder(struct ww_pool *pool, struct ww_get_reply *grant)
@@ -189,7 +189,7 @@ static ww_status get_holder(struct ww_pool *pool, const char *name)
 
 /* --- going --- */
 
-/* What it imported ends escrows also when it is gone. */
+/* Its imports end escrows also when it has ended. */
 static void remember_taken(struct ww_pool *pool, const struct ww_pool_holder *holder)
 {
 	for (uint32_t slot = 0; slot < pool->slots_touched; slot++) {
@@ -258,7 +258,8 @@ static void forget_closed(struct ww_pool *pool, ww_snapshot *snapshot)
 
 /* --- looking --- */
 
-/* If nobody is there (inside.h), no slice is used: a process that shows no marks has none. */
+/* If no process uses the pool (inside.h), no slice is used: a process that shows no marks has none.
+ */
 static ww_status look_at(void *context, const struct ww_object_info *info)
 {
 	struct ww_pool *pool = context;

@@ -31,9 +31,9 @@ bool ww_pool_knows_all(const struct ww_pool *pool);
 #define WW_POOL_BRIEFLY UINT64_C(1)
 
 /*
- * Gets to know the processes that have come, and forgets those that are gone. The lock is held
- * meanwhile. So if a broker does not answer, it is not asked again within a second, and from then
- * on each answer is awaited for a moment only, until it answers.
+ * Notes processes that have joined, and removes those that have ended. The lock is held meanwhile.
+ * So if a broker does not answer, it is not asked again within a second, and from then on each
+ * answer is awaited for a moment only, until it answers.
  * Return: WW_OK; WW_NOT_READY (it is not asked now; nothing recorded), as ww_broker_stat(): then
  * not every process is known.
  */

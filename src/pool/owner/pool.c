@@ -3,7 +3,7 @@
  * pool.c - a pool as a whole: made, given chunks, asked, ended
  *
  * A pool ends when its last reference is gone, of which each used slice has one. What waits then
- * need not be waited for: whoever marks a slice has mapped its chunk himself. But streams of this
+ * need not be waited for: a process that marks a slice has mapped its chunk. But streams of this
  * process use this process's mapping; if a pool has slices that wait for one, its release is
  * deferred (device/deferred_release.h).
  */
@@ -78,7 +78,7 @@ static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 /* No reference is left, and no stream uses the pool. */
 static void pool_free(struct ww_pool *pool)
 {
-	/* First of all: it tells the processes that use the pool that its owner is gone. */
+	/* First of all: it tells the processes that use the pool that its owner has ended. */
 	ww_timeline_drop(pool->life);
 	ww_list_for_each (link, &pool->waiting) {
 		struct ww_slice *slice = ww_container(link, struct ww_slice, link);

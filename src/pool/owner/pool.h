@@ -134,7 +134,8 @@ void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block);
 ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	ww_memory **out_memory);
 
-/* Records why there is no room, and who has most. Under pool->lock. Return: WW_ERR_LIMIT. */
+/* Records why there is no room, and which process has most. Under pool->lock. Return: WW_ERR_LIMIT.
+ */
 ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes);
 
 #endif
