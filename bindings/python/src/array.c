@@ -358,6 +358,20 @@ static bool copy_array(PyObject *self, PyObject *other)
 	return status == WW_OK;
 }
 
+/* As bytes. A memoryview without elements cannot be cast; an empty buffer stands for it. */
+static PyObject *flatten(PyObject *view)
+{
+	PyObject *size = PyObject_GetAttrString(view, "nbytes");
+	PyObject *flat = NULL;
+
+	if (size && PyObject_IsTrue(size))
+		flat = PyObject_CallMethod(view, "cast", "s", "B");
+	else if (size)
+		flat = PyByteArray_FromStringAndSize(NULL, 0);
+	Py_XDECREF(size);
+	return flat;
+}
+
 /* Whether this array can be copied as bytes, from or to a buffer: by Memory.write or readinto. */
 static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *method, bool is_write)
 {
@@ -374,7 +388,7 @@ static PyObject *copy_buffer(PyObject *self, PyObject *buffer, const char *metho
 		return error_raise(core_of(self), status);
 	view = array_view_buffer(self, buffer);
 	if (view && array_check_view(self, view))
-		flat = PyObject_CallMethod(view, "cast", "s", "B");
+		flat = flatten(view);
 	if (flat && PySequence_Size(flat) != bytes)
 		error_raise_text(core_of(self), WW_ERR_INVALID,
 			"the array has %lld bytes, the buffer %zd", (long long)bytes,

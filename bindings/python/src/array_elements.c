@@ -125,6 +125,12 @@ static bool is_format_of_bytes(const char *format)
 	return strlen(format) == 1 && strchr("Bc", *format);
 }
 
+/* Of a memoryview: ours are little-endian, as are the machines. */
+static bool is_of_other_order(const char *format, Py_ssize_t item_bytes)
+{
+	return item_bytes > 1 && strspn(format, ">!") > 0;
+}
+
 static bool has_shape(const struct ww_array *array, PyObject *shape)
 {
 	if (PyTuple_Size(shape) != (Py_ssize_t)array->ndim)
@@ -152,7 +158,8 @@ static bool check_view(PyObject *self, PyObject *view, PyObject *format, PyObjec
 	if (has_bytes(array) || is_format_of_bytes(letters))
 		return true;
 	is_known = read_format(letters, item_bytes, &dtype) && is_plain(&array->dtype);
-	if (has_shape(array, shape) && (!is_known || !memcmp(&dtype, &array->dtype, sizeof(dtype))))
+	if (has_shape(array, shape) && !is_of_other_order(letters, item_bytes) &&
+		(!is_known || !memcmp(&dtype, &array->dtype, sizeof(dtype))))
 		return true;
 	if (is_known)
 		(void)ww_dtype_name(&dtype, name);

@@ -147,6 +147,9 @@ def test_copies(device):
         array[::2].copy_from(array[:50])
     with pytest.raises(warpway.Unsupported, match="ascontiguousarray"):
         array.copy_from(np.zeros(200, "float32")[::2])
+    empty = warpway.empty((0, 3), "float32", device=device)
+    empty.copy_from(np.zeros((0, 3), "float32"))
+    empty.copy_to(np.zeros((0, 3), "float32"))
     with pytest.raises(TypeError):
         array.copy_from(5)
     with pytest.raises((TypeError, BufferError)):
@@ -164,6 +167,9 @@ def test_copies_look_at_the_type(device, dtype):
     array.copy_to(out)
     assert (out == numbers).all()
     size = numbers.itemsize
+    if size > 1:
+        with pytest.raises(ValueError, match=f"{dtype} in shape .2, 3. and one of >"):
+            array.copy_from(numbers.astype(np.dtype(dtype).newbyteorder(">")))
     for other in ("int8", "uint8", "int32", "uint32", "int64", "float32", "float64", "complex64", "bool"):
         if np.dtype(other).itemsize == size and "uint8" != other != dtype:
             with pytest.raises(ValueError, match=f"{dtype} in shape .2, 3. and one of {other} "):
