@@ -99,8 +99,8 @@ enum {
 enum {
 	WW_STATE_WRITING = 1, /* its creator writes, no other process can get it */
 	/*
-	 * for reading only: no descriptor that the broker hands out can be mapped for writing, except
-	 * those of a GPU's memory, see memory.h; the mapping of its creator does not change
+	 * for reading only: no descriptor that the broker hands out can be mapped for writing,
+	 * except those of a GPU's memory, see memory.h; the mapping of its creator does not change
 	 */
 	WW_STATE_SEALED = 2,
 	WW_STATE_SHARED = 3, /* for reading and writing, by mode and access */
