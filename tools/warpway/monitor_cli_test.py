@@ -584,6 +584,9 @@ def top_once():
     [user] = told["users"]
     expect(user["objects"] == {"used": 2, "limit": 65536} and user["bytes"]["limit"] is None, user)
     expect(told["broker"]["objects"] == 2 and told["broker"]["requests_per_s"] > 0, told)
+    # For no list of everything.
+    asked = {row["request"] for row in told["requests"]}
+    expect({"totals", "largest", "largest_holders"} <= asked and not {"list", "holders", "holds"} & asked, asked)
     refused(2, "--once", "top")
     refused(2, "goes with --once", "top", "--json")
     refused(2, "no view", "top", "--once", "--view", "none")
