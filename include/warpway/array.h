@@ -315,9 +315,9 @@ WW_API ww_status ww_array_reshape(const struct ww_array *array, uint32_t ndim, c
  * have no gaps, and its bytes must be a multiple of the new size. The bytes are not converted. The
  * call does not check the alignment, but the device that reads may need it.
  *
- * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are no multiple; another
- *         size and no dimension); WW_ERR_UNSUPPORTED (there are gaps in the last dimension: copy in
- *         C order first); as ww_array_span().
+ * Return: WW_OK; WW_ERR_INVALID (no such dtype; the last dimension's bytes are not a multiple of
+ *         its size; another size and no dimension); WW_ERR_UNSUPPORTED (the last
+ *         dimension has gaps: copy in C order first); as ww_array_span().
  */
 WW_API ww_status ww_array_reinterpret(const struct ww_array *array, const struct ww_dtype *dtype,
 	struct ww_array *out_view);

@@ -150,8 +150,8 @@ WW_API ww_barrier *ww_barrier_unref(ww_barrier *barrier);
  * WW_TIMED_OUT or WW_CANCELLED this member counts as arrived: the next call goes on waiting in the
  * same round.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (broken: the record says by whom);
- * WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_PEER_LOST (broken: the record names the
+ *         process); WW_ERR_FORKED.
  */
 WW_API ww_status ww_barrier_wait(ww_barrier *barrier, uint64_t timeout_ns, ww_cancel *cancel);
 

@@ -121,8 +121,8 @@ static void what_it_is_given(void **state)
 	assert_says("clean");
 }
 
-/* It has something to say to its own service manager only. */
-static void whom_it_tells(void **state)
+/* A daemon notifies its own service manager only. */
+static void notify_variables_are_removed(void **state)
 {
 	(void)state;
 	setenv("NOTIFY_SOCKET", "/run/notify", 1);
@@ -199,7 +199,7 @@ int main(void)
 		cmocka_unit_test(no_program),
 		cmocka_unit_test(it_fails),
 		cmocka_unit_test(what_it_is_given),
-		cmocka_unit_test(whom_it_tells),
+		cmocka_unit_test(notify_variables_are_removed),
 		cmocka_unit_test(ready_but_not_there),
 		cmocka_unit_test(it_hangs),
 		cmocka_unit_test(cancelled),

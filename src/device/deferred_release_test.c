@@ -166,7 +166,7 @@ static void what_another_thread_missed_is_asked_again(void **state)
 	assert_int_equal(object.released, 1);
 }
 
-static void nobody_to_ask_is_idle(void **state)
+static void without_backends_it_is_idle(void **state)
 {
 	struct object object = {.released = 0};
 
@@ -266,7 +266,7 @@ int main(void)
 		cmocka_unit_test_setup(those_that_may_block_need_idle_streams, begin),
 		cmocka_unit_test_setup(a_done_one_that_may_block_is_not_even_asked, begin),
 		cmocka_unit_test_setup(what_another_thread_missed_is_asked_again, begin),
-		cmocka_unit_test_setup(nobody_to_ask_is_idle, begin),
+		cmocka_unit_test_setup(without_backends_it_is_idle, begin),
 		cmocka_unit_test_setup(what_a_release_defers_goes_too, begin),
 		cmocka_unit_test_setup(error_record_is_left_alone, begin),
 		cmocka_unit_test_setup(threads_release_each_object_once, begin),

@@ -291,8 +291,8 @@ static void mapping_retire(struct ww_mapping *mapping)
 	ww_deferred_add(&mapping->deferred, &retired_class);
 }
 
-/* Nobody has it, and it is not in the table. */
-static void let_go(struct ww_mapping *mapping)
+/* Of a mapping without references that is not in the table. */
+static void retire_or_end(struct ww_mapping *mapping)
 {
 	if (mapping->end_waits && ww_deferred_streams_busy() && count_retired(mapping))
 		mapping_retire(mapping);
@@ -315,7 +315,7 @@ static ww_status mapping_made(struct ww_mapping **out_mapping, ww_status made)
 	}
 	*out_mapping = NULL;
 	if (mapping->foreign)
-		let_go(mapping);
+		retire_or_end(mapping);
 	else if (made == WW_OK) /* a page's lock may be held */
 		end(mapping);
 	else
@@ -386,7 +386,7 @@ struct ww_mapping *ww_mapping_unref(struct ww_mapping *mapping)
 	if (!mapping || !ww_ref_put(&mapping->ref))
 		return NULL;
 	leave_table(mapping);
-	let_go(mapping);
+	retire_or_end(mapping);
 	return NULL;
 }
 

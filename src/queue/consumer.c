@@ -402,7 +402,7 @@ static ww_status find_held(struct ww_work_queue *queue, const struct ww_work_fra
 		frame->number, frame->producer);
 }
 
-static void let_go(struct ww_work_queue *queue, struct ww_queue_held *held)
+static void release_frame(struct ww_work_queue *queue, struct ww_queue_held *held)
 {
 	held->ring->held--;
 	held->ring = NULL;
@@ -448,7 +448,7 @@ static ww_status acknowledge(struct ww_work_queue *queue, const struct ww_work_f
 		ring->unsure_ready = held->ready;
 	}
 	is_ours = finish_frame(held, value, work);
-	let_go(queue, held);
+	release_frame(queue, held);
 	if (work == WW_ERR_PEER_LOST)
 		return fail_lost_frame(ring, frame->number);
 	return is_ours ? WW_OK : fail_changed(frame);
@@ -483,7 +483,7 @@ ww_status ww_work_queue_reject(ww_work_queue *queue, const struct ww_work_frame 
 	ww_try(find_held(queue, frame, &held));
 	ww_queue_notice_pause(queue);
 	is_ours = give_back(queue, held);
-	let_go(queue, held);
+	release_frame(queue, held);
 	ww_queue_notice_set(queue);
 	return is_ours ? WW_OK : fail_changed(frame);
 }

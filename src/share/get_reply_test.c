@@ -222,7 +222,7 @@ static void refused(void **state)
 	assert_refused(WW_ERR_PROTOCOL); /* an array that cannot be */
 }
 
-static void serve_nobody(struct stand_in *self)
+static void serve_no_request(struct stand_in *self)
 {
 	finish_peer(stand_in_accept(self));
 }
@@ -238,7 +238,7 @@ static void not_asked(void **state)
 	ww_broker *broker;
 
 	(void)state;
-	stand_in_start(&self, serve_nobody);
+	stand_in_start(&self, serve_no_request);
 	broker = open_broker(&self);
 	assert_fails(ww_memory_get(sample.device, broker, "../a", NULL, 0, NULL, &memory, NULL),
 		WW_ERR_INVALID);
@@ -542,7 +542,7 @@ static void wrong_spans(void **state)
 	ww_broker *broker;
 
 	(void)state;
-	stand_in_start(&self, serve_nobody);
+	stand_in_start(&self, serve_no_request);
 	broker = open_broker(&self);
 	assert_fails(ww_memory_export(sample.memory, broker, &params, NULL, &token),
 		WW_ERR_MISMATCH);

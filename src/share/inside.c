@@ -20,7 +20,7 @@ uint32_t ww_inside_count(const struct ww_signal_map *page)
 	return __atomic_load_n(&page->header->members, __ATOMIC_SEQ_CST);
 }
 
-static bool is_nobody(ww_status status)
+static bool is_no_member(ww_status status)
 {
 	return status == WW_ERR_NOT_FOUND || status == WW_ERR_UNSUPPORTED ||
 		status == WW_ERR_ACCESS || status == WW_ERR_STATE;
@@ -61,7 +61,7 @@ ww_status ww_inside_look(ww_snapshot *snapshot, struct ww_broker *owner, ww_insi
 	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
 		ww_status status = look(context, &info);
 
-		if (!is_nobody(status))
+		if (!is_no_member(status))
 			ww_try(status);
 		else if (owner && status != WW_ERR_NOT_FOUND && ww_clock_now_ns() < until_ns)
 			ww_inside_expel(owner, &info);

@@ -211,7 +211,7 @@ static void poison_cell(struct ww_layout_signal_cell *cell, bool wakes)
 		ww_await_wake(&cell->wakes);
 }
 
-static void say_who(struct ww_layout_signal_page *page, uint32_t pid, const char *program)
+static void store_owner(struct ww_layout_signal_page *page, uint32_t pid, const char *program)
 {
 	struct timespec now = {0};
 
@@ -228,7 +228,7 @@ void ww_signal_page_poison(struct ww_layout_signal_page *page, uint64_t bytes, u
 	uint32_t count = ww_signal_page_cells(bytes);
 
 	if (!__atomic_load_n(&page->lost, __ATOMIC_ACQUIRE))
-		say_who(page, pid, program);
+		store_owner(page, pid, program);
 	for (uint32_t i = 0; i < count; i++)
 		poison_cell((struct ww_layout_signal_cell *)((uint8_t *)page + HEADER_BYTES +
 				    i * CELL_BYTES),

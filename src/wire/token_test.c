@@ -333,7 +333,7 @@ static void info_needs_a_size(void **state)
 		assert_int_equal(token.bytes[0], 77);                               \
 	} while (0)
 
-static void what_nobody_would_read_is_not_made(void **state)
+static void token_that_no_process_accepts_is_not_made(void **state)
 {
 	(void)state;
 	NOT_MADE(info.kind = 0);
@@ -542,7 +542,7 @@ int main(void)
 		cmocka_unit_test(lies_about_the_array),
 		cmocka_unit_test(other_kinds_have_no_bytes),
 		cmocka_unit_test(info_needs_a_size),
-		cmocka_unit_test(what_nobody_would_read_is_not_made),
+		cmocka_unit_test(token_that_no_process_accepts_is_not_made),
 		cmocka_unit_test(spaces_around_a_text),
 		cmocka_unit_test(every_cut_text_is_refused),
 		cmocka_unit_test(every_changed_character_is_refused),

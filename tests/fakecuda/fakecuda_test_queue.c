@@ -202,7 +202,7 @@ static void test_a_kernel_runs_its_function_in_c(void **state)
 }
 
 /* The log says what is missing. */
-static void test_ptx_that_nobody_can_run_is_refused(void **state)
+static void test_ptx_without_a_kernel_that_runs_is_refused(void **state)
 {
 	static const struct {
 		const char *text;
@@ -231,7 +231,7 @@ static void test_ptx_that_nobody_can_run_is_refused(void **state)
 
 const struct CMUnitTest queue_tests[] = {
 	TEST(test_a_kernel_runs_its_function_in_c),
-	TEST(test_ptx_that_nobody_can_run_is_refused),
+	TEST(test_ptx_without_a_kernel_that_runs_is_refused),
 	TEST(test_a_kernel_that_does_nothing_is_launched),
 	TEST(test_waits_fill_the_hardware_queues),
 	TEST(test_event_waits_hold_their_queue),

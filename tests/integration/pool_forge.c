@@ -410,7 +410,7 @@ static void refuse_slot(struct child *agent, ww_memory *slice)
 	agent_must(agent, WW_OK, "unref 0");
 }
 
-CASE(table_of_a_attacker, 0)
+CASE(table_of_an_attacker, 0)
 {
 	ww_memory *slices[2];
 	struct ww_token token;
@@ -437,7 +437,7 @@ CASE(table_of_a_attacker, 0)
 }
 
 /* Wild marks keep slices from being handed out, and no more: all is well when they are gone. */
-CASE(marks_of_a_attacker, 0)
+CASE(marks_of_an_attacker, 0)
 {
 	struct ww_layout_pool_marks *header;
 	struct ww_layout_pool_mark *marks;

@@ -545,7 +545,7 @@ def idle_end(daemon):
     expect(not os.path.exists(daemon.path), "the socket is left")
 
 
-def idle_end_that_somebody_awaits(daemon):
+def idle_end_while_a_client_waits(daemon):
     info = daemon.start()
     with daemon.connect() as first, daemon.connect() as second:
         second.send(b"info")
@@ -691,7 +691,7 @@ CASES = [command_lines, serves_and_ends, mode_of_the_socket, relative_path, star
          killed_in_turns, both_killed, dropped,
          large_is_closed_by_a_thread, thousands, nonsense, deaf_broker,
          brokers_that_cannot_start, brokers_that_cannot_start_again, idle_end,
-         idle_end_that_somebody_awaits, config_is_kept, config_is_read_again, upgrade,
+         idle_end_while_a_client_waits, config_is_kept, config_is_read_again, upgrade,
          upgrade_to_nothing, service]
 
 

@@ -201,7 +201,7 @@ def test_replaced_while_the_former_lives(device, request):
             assert other.receive(timeout=LIMIT_S).number == 1
 
 
-def test_stopped_consumer_slows_nobody(device, spawn):
+def test_stopped_consumer_delays_no_other(device, spawn):
     with make(device, policy="latest", kind="host") as channel:
         children = [spawn(consume, channel), spawn(hold_frame, channel)]
         assert children[0].receive() == "ready"

@@ -94,7 +94,7 @@ def test_two_uses_are_two_deliveries(source):
         pickle.loads(data)
 
 
-def test_a_pickle_to_who_has_the_array_counts(source):
+def test_a_pickle_to_a_process_with_the_array_counts(source):
     array = source()
     first, second = pickle.dumps(array), pickle.dumps(array)
     kept = [pickle.loads(first), pickle.loads(second)]

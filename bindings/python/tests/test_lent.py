@@ -120,7 +120,7 @@ def use_name(parent, name):
     parent.recv()
 
 
-def test_memory_that_nobody_was_given(device):
+def test_memory_that_was_not_shared(device):
     memory, reference = wrap(device)
     memory.close()
     assert reference() is None
@@ -146,7 +146,7 @@ def use_all(parent, memories):
     parent.recv()
 
 
-def test_end_of_python_waits_for_nobody(device):
+def test_end_of_python_does_not_wait(device):
     program = f"""
         import sys
         sys.path[:0] = {sys.path!r}

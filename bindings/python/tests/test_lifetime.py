@@ -79,7 +79,7 @@ def test_slice_that_a_kernel_uses(gpu, kernel, name, how):
     fill(pool).close()
 
 
-def test_slice_that_nobody_was_given(gpu, kernel):
+def test_slice_that_was_not_shared(gpu, kernel):
     pool = small_pool(gpu)
     fill(pool).close()
     fill(pool).close()

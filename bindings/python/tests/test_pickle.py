@@ -97,7 +97,7 @@ def load_twice(connection):
         pickle.loads(data)
 
 
-def test_what_is_gone_says_so(device):
+def test_an_array_that_has_ended_is_refused(device):
     ours, theirs = SPAWN.Pipe()
     child = run(load_twice, theirs)
     array = warpway.zeros(4, "uint8", device=device)
@@ -218,7 +218,7 @@ def receive_twice(connection):
         pickle.loads(data)
 
 
-def test_a_slice_that_is_gone_is_not_received(device):
+def test_a_slice_that_has_ended_is_not_received(device):
     ours, theirs = SPAWN.Pipe()
     child = run(receive_twice, theirs)
     with warpway.Pool(device) as pool:

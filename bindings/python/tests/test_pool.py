@@ -198,7 +198,7 @@ def held(pool, peers):
     return peers[0]
 
 
-def test_a_full_pool_names_who_holds_most(pool, held):
+def test_a_full_pool_names_the_largest_holder(pool, held):
     holders = pool.holders()
     assert [(holder.pid, holder.uid, holder.slice_count) for holder in holders] == [
         (held.pid, os.getuid(), 1)]

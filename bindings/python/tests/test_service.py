@@ -165,7 +165,7 @@ def test_array_is_passed_on_without_a_mapping(device):
         assert part.is_lazy and values_of(kept) == [2, 8, 12]
 
 
-def test_call_tells_who_calls(device):
+def test_call_names_its_client(device):
     seen = []
 
     def offer(service):
@@ -742,7 +742,7 @@ def test_arguments_are_released(device):
         assert len(seen) == 40 and not any(reference() for reference in seen)
 
 
-def test_tickets_that_nobody_wants(device):
+def test_tickets_that_are_dropped(device):
     with served(device, echo_offer("i32 a -> i32 b"), calls_max=4) as (service, client):
         for number in range(200):
             client.submit("echo", number)

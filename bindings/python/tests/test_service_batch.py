@@ -99,7 +99,7 @@ def test_what_cannot_be_a_result_fails_alone(device):
             tickets[1].result(LIMIT_S)
 
 
-def test_arguments_that_are_gone_fail_alone(device):
+def test_arguments_that_have_ended_fail_alone(device):
     with offered(device, "u8[n] x read -> u64 bytes", lambda x: [one.nbytes for one in x]) as (service, client):
         here = warpway.zeros(8, "uint8", device=device, kind="host")
         gone = warpway.zeros(8, "uint8", device=device, kind="host")

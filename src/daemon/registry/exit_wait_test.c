@@ -200,10 +200,10 @@ static void member_given_up(void **state)
 }
 
 /*
- * One that has ended before the owner of the outer object had it: it remains for a time, or until
- * the outer one ends, or until the owner has had it.
+ * A member that has ended before the owner of the outer object had it: it remains for a time, or
+ * until the outer one ends, or until the owner has had it.
  */
-static void member_lingers(void **state)
+static void ended_member_remains(void **state)
 {
 	struct fixture *fixture = *state;
 	struct registry *registry = &fixture->registry;
@@ -614,7 +614,7 @@ int main(void)
 		PAGE_CASE(without_pidfd),
 		PAGE_CASE(given_up_but_alive),
 		PAGE_CASE(member_given_up),
-		PAGE_CASE(member_lingers),
+		PAGE_CASE(ended_member_remains),
 		PAGE_CASE(seat_stays),
 		PAGE_CASE(member_without_pidfd),
 		PAGE_CASE(member_of_what_was_ending),

@@ -66,7 +66,7 @@ static void member_free(struct ww_member *member)
 WW_DEFINE_CLEANUP(struct ww_member, member_free)
 
 /* Whether the owner has ended, or has released the pool: nothing new will come from it. */
-static bool owner_is_gone(const struct ww_member *member)
+static bool owner_has_ended(const struct ww_member *member)
 {
 	const struct ww_layout_signal_cell *cell = ww_signal_map_cell(member->page,
 		sizeof(struct ww_layout_signal_page));
@@ -76,7 +76,7 @@ static bool owner_is_gone(const struct ww_member *member)
 }
 
 /* Takes out members whose owners have ended, if nothing of them is in use. Under members_lock. */
-static void take_gone(struct ww_list *out_gone)
+static void take_ended(struct ww_list *out_gone)
 {
 	struct ww_list *next;
 
@@ -84,7 +84,7 @@ static void take_gone(struct ww_list *out_gone)
 		struct ww_member *member = ww_container(link, struct ww_member, link);
 
 		next = link->next;
-		if (member->users == 0 && owner_is_gone(member)) {
+		if (member->users == 0 && owner_has_ended(member)) {
 			ww_list_remove(link);
 			ww_list_append(out_gone, link);
 		}
@@ -97,7 +97,7 @@ void ww_members_drop_gone(void)
 	struct ww_list *link;
 
 	pthread_mutex_lock(&members_lock);
-	take_gone(&gone);
+	take_ended(&gone);
 	pthread_mutex_unlock(&members_lock);
 	while ((link = ww_list_take_first(&gone)))
 		member_free(ww_container(link, struct ww_member, link));

@@ -203,7 +203,7 @@ static void remember_taken(struct ww_pool *pool, const struct ww_pool_holder *ho
 /*
  * The broker may show such a holder for some time yet, so the holder stays listed, without marks.
  */
-static void close_gone(struct ww_pool *pool)
+static void close_ended(struct ww_pool *pool)
 {
 	ww_list_for_each (link, &pool->holders) {
 		struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder, link);
@@ -304,7 +304,7 @@ static ww_status ask(struct ww_pool *pool)
 	ww_try(ww_inside_look(snapshot, pool->keys.broker, look_at, pool));
 	ww_try(check_share(pool));
 	forget_closed(pool, snapshot);
-	close_gone(pool);
+	close_ended(pool);
 	ww_error_restore(&record);
 	pool->members_seen = members;
 	return WW_OK;
@@ -315,7 +315,7 @@ ww_status ww_pool_meet_holders(struct ww_pool *pool)
 	WW_AUTO_REQUEST_LIMIT uint64_t former_ns = ww_request_limit();
 	ww_status status;
 
-	close_gone(pool);
+	close_ended(pool);
 	if (ww_pool_knows_all(pool))
 		return WW_OK;
 	if (pool->is_cut_off)
@@ -357,7 +357,7 @@ ww_status ww_pool_remove_gone(struct ww_pool *pool)
 	char prefix[WW_POOL_NAME_BYTES];
 
 	ww_try(ww_pool_meet_holders(pool));
-	close_gone(pool);
+	close_ended(pool);
 	if (!has_gone(pool))
 		return WW_OK;
 	ww_pool_name(prefix, pool->id, "holder", "");
