@@ -30,7 +30,7 @@ struct ww_attachment *ww_attachments_find(struct ww_attachments *attachments, co
 /* Return: the newest of all, as above; the others follow by their `next`, which does not change. */
 struct ww_attachment *ww_attachments_first(struct ww_attachments *attachments);
 
-/* Nobody else has the thing any more: detaches all. */
+/* Detaches all; no other code has the thing any more. */
 void ww_attachments_fini(struct ww_attachments *attachments);
 
 #endif

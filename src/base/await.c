@@ -24,7 +24,7 @@
 #define SPIN_NS       UINT64_C(5000) /* about what falling asleep and waking up cost */
 #define SPIN_MOST_NS  UINT64_C(50000)
 #define FAILURES_MOST 10 /* of long spins that are counted: 1024 sleeps lie between two of them */
-/* ... of the shortest sleep, where nobody wakes: the kernel adds 50 us to it */
+/* ... of the shortest sleep without a wake: the kernel adds 50 us to it */
 #define SPIN_POLL_NS       UINT64_C(60000)
 #define FUTEX_WAITV_NUMBER 449 /* the same on all machines */
 #define FUTEX_WORD_32      2   /* 32 bits, of any process */

@@ -3,7 +3,7 @@
  * await.h - waiting on the CPU for a word in shared memory
  *
  * First a short spin, since what is awaited often comes within microseconds; then sleep on a futex,
- * which the process that changes the word wakes. A GPU wakes nobody: while one may be the next to
+ * which the process that changes the word wakes. A GPU does not wake: while one may be the next to
  * change the word, each sleep ends after an eighth of the time waited so far, at most 2 ms.
  *
  * The memory may be mapped read-only, and what is in it is an untrusted process's: a wait can be

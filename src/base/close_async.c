@@ -63,7 +63,7 @@ static bool is_local_file(int fd)
 		return is_unix_socket(fd);
 	case S_IFREG:
 	case S_IFDIR:
-		return file.stx_dev_major != 0; /* a file system without a disk may be anybody's */
+		return file.stx_dev_major != 0; /* without a disk: any process may serve it */
 	default:
 		return false;
 	}

@@ -4,9 +4,9 @@
  *
  * To close a file of some file systems (FUSE, NFS) waits until the process that serves it answers,
  * possibly for ever, and not even SIGKILL ends this wait. Every close() does, of a duplicate too,
- * and recvmsg(2) has put what came into this process's table before anybody can look at it. So what
+ * and recvmsg(2) has put what came into this process's table before any code can check it. So what
  * is not known to close at once is closed by a thread of its own, which ends then. When
- * WW_CLOSE_ASYNC_MAX of them hang the process takes no more from those who may send such files.
+ * WW_CLOSE_ASYNC_MAX of them hang the process takes no more from processes that may send them.
  *
  * If the file stayed open instead, a later start of a program would hang: exec closes it too.
  * close() takes the descriptor out of the table before it waits, so a thread that hangs delays no

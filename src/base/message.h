@@ -5,7 +5,7 @@
  * For two processes that share a connected SOCK_STREAM or SOCK_SEQPACKET socket. The bytes of one
  * message are few and the descriptors come with the first of them. Nothing here trusts the other
  * end: whatever comes is counted, and every descriptor that is not handed to the caller is closed,
- * if that waits for nobody: see close_async.h.
+ * if that waits for no other process: see close_async.h.
  */
 #ifndef WW_BASE_MESSAGE_H
 #define WW_BASE_MESSAGE_H

@@ -32,7 +32,7 @@ struct ww_notice_class {
 };
 
 enum ww_notice_state {
-	WW_NOTICE_PARKED, /* not readable, and nobody waits */
+	WW_NOTICE_PARKED, /* not readable, and no thread waits */
 	WW_NOTICE_ARMED,  /* not readable; the thread waits */
 	WW_NOTICE_READABLE
 };
@@ -53,7 +53,7 @@ ww_status ww_notice_init(struct ww_notice *notice, const struct ww_notice_class 
 /* Ends the thread, if this was the last one. Leaves duplicates readable. */
 void ww_notice_fini(struct ww_notice *notice);
 
-/* Before a call that sleeps itself, or changes what the look reads: nobody looks afterwards. */
+/* Before a call that sleeps itself, or changes what the look reads: no thread looks afterwards. */
 void ww_notice_pause(struct ww_notice *notice);
 
 /* After a call: readable, or parked. */

@@ -3,7 +3,7 @@
  * signature_text.c - the canonical text of a signature, see signature.h
  *
  * The hash is FNV-1a with 64 bits (draft-eastlake-fnv). It finds out early that a client was
- * built for another signature. It protects nobody: the server checks each argument in any case.
+ * built for another signature. This is not for safety: the server checks each argument.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -27,7 +27,7 @@ struct ww_channel {
 	bool is_producer;
 	bool is_observer;
 	uint32_t generation; /* of a consumer: which producer it is attached to: 1, 2, ... */
-	struct ww_channel_notice *notice; /* owned; NULL: nobody asked for a descriptor */
+	struct ww_channel_notice *notice; /* owned; NULL: no call asked for a descriptor */
 	uint64_t named_ns;                /* when ww_channel_wait_any() named it last */
 
 	struct ww_consumers consumers; /* a consumer looks at the others only when it is asked */
@@ -77,7 +77,7 @@ struct ww_signal_map *ww_channel_producer_page(const struct ww_channel *channel)
 bool ww_channel_has_ended(const struct ww_channel *channel);
 ww_status ww_channel_fail_ended(const struct ww_channel *channel);
 
-/* Of a consumer: who its producer was, by what the broker says, or, if none does, by its own. */
+/* Of a consumer: its producer's process, as the broker says, or, if no broker does, as its own. */
 uint32_t ww_channel_lost_pid(const struct ww_channel *channel, char out_program[WW_PROGRAM_BYTES]);
 
 /* For a side that waits: asks the kernel, now and then, which of the others have ended. */

@@ -231,7 +231,7 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	if (is_known(&meeting->channel->consumers, info->object_id))
 		return WW_OK;
 	if (!find_number(meeting->channel, info->name, &meeting->number))
-		return WW_OK; /* it keeps no name from anybody */
+		return WW_OK; /* it occupies no name of a consumer */
 	return view_get(meeting);
 }
 

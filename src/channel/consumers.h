@@ -42,7 +42,7 @@ struct ww_consumers {
 	uint32_t members_seen; /* of the producer's signal page */
 	uint64_t ask_again_ns; /* after a broker that did not answer; else 0 */
 
-	/* Of the producer: whom no slot is free for, and since when; NULL: nobody. */
+	/* Of the producer: the consumer that it waits for, and since when; NULL: none. */
 	struct ww_consumer_view *blocker;
 	uint64_t blocked_since_ns;
 	bool is_block_told; /* by an event */

@@ -13,7 +13,7 @@
 #include "base/process.h"
 #include "channel/producer.h"
 
-/* --- whom the producer waits for --- */
+/* --- the consumer that the producer waits for --- */
 
 static void show_blocker(struct ww_layout_channel_ring *header,
 	const struct ww_consumers *consumers)

@@ -7,8 +7,8 @@
  * it uses the channel. Reading it changes nothing and asks no process, so any thread may read it,
  * as long as the memory that the copy points to stays mapped (ww_readiness_keep()).
  *
- * Whoever sleeps until the look says more, says so in the side's own file first (is_asleep), looks
- * once more, and reads the futex words before each look: ring.h and await.h.
+ * A thread that sleeps until the look says more first notes it in the side's own file (is_asleep),
+ * looks once more, and reads the futex words before each look: ring.h and await.h.
  */
 #ifndef WW_CHANNEL_READINESS_H
 #define WW_CHANNEL_READINESS_H
@@ -41,7 +41,7 @@ struct ww_readiness {
 	uint64_t unsure; /* value of the producer's timeline; 0: none */
 	bool is_latest;
 
-	/* Of the producer: whom it waits for. Of a consumer only its mapping. */
+	/* Of the producer: the consumer that it waits for. Of a consumer only its mapping. */
 	struct ww_channel_marks marks;
 	uint64_t frame;
 	uint32_t slot;

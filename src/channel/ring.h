@@ -25,8 +25,8 @@
  *
  * A consumer has held_max marks, so it cannot keep more frames than it may hold, whatever it says.
  *
- *   producer, evicts:         store whom; from now on only marks of frames that were published by
- *                             then count, and no `next`
+ *   producer, evicts:         store the consumer; from now on only marks of frames that were
+ *                             published by then count, and no `next`
  *   consumer, takes frame n:  after the mark, look whether it was evicted; if so, clear the mark
  *
  * These too are in one order. So the producer sees the mark of whatever the consumer uses. A slot

@@ -73,7 +73,7 @@ static const char help
 	     "                          $XDG_RUNTIME_DIR/warpway/broker.sock)\n"
 	     "      --socket-mode MODE  who may connect, as for chmod (default: 0600)\n"
 	     "      --config FILE       limits and reserved names, see warpwayd.conf(5)\n"
-	     "      --leave-when-idle   end when nobody is connected and nothing is kept\n"
+	     "      --leave-when-idle   end when no client is connected and nothing is kept\n"
 	     "      --ready-fd N        go on in the background, and write \"ready\" or\n"
 	     "                          \"failed: REASON\" to this descriptor\n"
 	     "      --help              print this and exit\n"

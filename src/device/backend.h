@@ -260,7 +260,7 @@ struct ww_backend {
 
 	/*
 	 * Optional: NULL where only the library's own streams use memory. A point behind all work
-	 * that this process's streams of the device have been given so far, whoever made them; on
+	 * that this process's streams of the device have been given so far, by any code; on
 	 * cuda those of the primary context. create: NULL with WW_OK: there is no such work. On
 	 * failure it is not known what runs, and the call may be tried again. is_passed: never
 	 * blocks. free: of one that is passed; may wait a short time for what is_passed could not

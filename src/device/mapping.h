@@ -48,7 +48,7 @@ struct ww_mapping {
 	void *owner;          /* the layer's above, under its lock */
 	_Atomic int
 		fd; /* names the bytes; memfd: from the start; vmm: once exported or imported, else
-			   -1. Set once; whoever reads it may use it as long as the mapping lives */
+			   -1. Set once; its readers may use it as long as the mapping lives */
 };
 
 /*

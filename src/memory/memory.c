@@ -47,7 +47,7 @@ static struct ww_memory *memory_new(struct ww_mapping *mapping)
 }
 
 /*
- * Nobody else has the memory any more, so no lock is needed. The mapping ends first: when an
+ * No other code has the memory any more, so no lock is needed. The mapping ends first: when an
  * attachment tells that the memory has ended, no process can import it any more.
  */
 static void memory_free(struct ww_memory *memory)

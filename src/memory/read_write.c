@@ -31,7 +31,7 @@ static ww_status span_check(const struct ww_memory *memory, uint64_t offset, uin
 	return WW_OK;
 }
 
-/* Where whoever copies finds a span: the CPU if it can. */
+/* The address of a span for the copy: the CPU's if it has one. */
 static void *span_address(const struct ww_memory *memory, uint64_t offset)
 {
 	const struct ww_mapping *mapping = memory->mapping;
@@ -50,7 +50,7 @@ static ww_status span_copy(const struct ww_memory *memory, void *destination, co
 			ww_clock_deadline_ns(timeout_ns));
 	memmove(destination, source, bytes);
 	atomic_thread_fence(
-		memory_order_seq_cst); /* who hears of it by other means sees the bytes */
+		memory_order_seq_cst); /* a thread that learns of it by other means sees the bytes */
 	return WW_OK;
 }
 

@@ -17,9 +17,9 @@
  *     ranks read: a later number counts as no.
  *   - A rank that says yes waits for the answers of all ranks, or for one no, and lets the MPI go
  *     on meanwhile.
- *   - If all said yes, nobody answers the next one of the group before all have told that they have
- *     read these answers and what was given (.read). So a yes that all said is not overwritten too
- *     early.
+ *   - If all said yes, no rank answers the next one of the group before all have told that
+ *     they have read these answers and what was given (.read). So a yes that all said is not
+ *     overwritten too early.
  *   - Members of one that goes directly can meet once in between (.met): each tells that it has
  *     done the first half, and whether that went well, and waits for the others.
  *

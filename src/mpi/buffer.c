@@ -186,7 +186,7 @@ struct direction {
 	MPI_Count moved;
 };
 
-/* What the bytes of a buffer are. One of which nobody has asked so far is host memory. */
+/* What the bytes of a buffer are. A buffer of which no call has asked so far is host memory. */
 static struct ww_mpi_memory memory_at(const struct ww_mpi_buffer *buffer, const char *user)
 {
 	struct ww_mpi_memory memory = buffer->memory;

@@ -361,8 +361,8 @@ static char *part_at(const struct task *task, const struct division *division, c
 
 /*
  * Combines this rank's part of what all gave, from its own on, so that no two members read of the
- * same one at a time. The result replaces the part in its own slice, which nobody else reads before
- * all have met.
+ * same one at a time. The result replaces the part in its own slice, which other ranks read
+ * only after all have met.
  */
 static void combine_part(struct task *task, const struct division *division)
 {
@@ -689,7 +689,7 @@ static bool reduce(struct task *task, const void *send, void *receive, MPI_Count
 	else if (takes)
 		combine(task, &take);
 	if (takes && is_rooted)
-		ww_mpi_direct_take_back(&task->given.token); /* nobody imports it */
+		ww_mpi_direct_take_back(&task->given.token); /* no rank imports it */
 	return finish_task(task, code);
 }
 

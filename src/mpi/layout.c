@@ -110,7 +110,7 @@ static int combiner_of(MPI_Datatype type)
 	return combiner;
 }
 
-/* Predefined are also those of MPI_Type_create_f90_real() and the like, which nobody frees. */
+/* Predefined are also those of MPI_Type_create_f90_real() and the like, which no program frees. */
 static bool is_predefined(int combiner)
 {
 	return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||

@@ -125,7 +125,7 @@ static struct message *create(MPI_Message real, MPI_Comm comm, const MPI_Status 
 	struct message *message = calloc(1, sizeof(*message));
 
 	if (!message) {
-		/* It is out of the MPI, and nobody could receive it. */
+		/* It is out of the MPI, and no call could receive it. */
 		PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
 		return NULL;
 	}

@@ -3,7 +3,7 @@
  * open.c - making a work queue, and opening one by name or token
  *
  * The queue's object has no descriptors. The roster is put right after it, as an object inside it,
- * with three: the roster to write, for those who may write the queue; the roster to read, for the
+ * with three: the roster to write, for processes that may write the queue; the roster to read, for
  * others; and the bell to write, for all.
  */
 #include <inttypes.h>

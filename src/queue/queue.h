@@ -110,7 +110,7 @@ struct ww_work_queue {
 	uint64_t received;
 	uint64_t lost;
 
-	struct ww_queue_notice *notice; /* owned; NULL: nobody asked for a descriptor */
+	struct ww_queue_notice *notice; /* owned; NULL: no call asked for a descriptor */
 };
 
 /* @form, @role: constant from now on. Return: WW_OK; WW_ERR_NO_MEMORY. */

@@ -41,7 +41,7 @@ struct ww_client_holds {
 
 struct ww_client_slot {
 	uint64_t call;     /* 0: free */
-	ww_ticket *ticket; /* borrowed; NULL: nobody waits */
+	ww_ticket *ticket; /* borrowed; NULL: no thread waits */
 	uint32_t function;
 	uint32_t arguments_at; /* as in the request, as are the next three */
 	uint32_t arguments_bytes;

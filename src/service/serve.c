@@ -290,7 +290,7 @@ static struct ww_call *peer_start(struct ww_service *service, struct ww_service_
 	return call;
 }
 
-/* Of the client whose turn it is. Return: NULL: nobody has one that can be started. */
+/* Of the client whose turn it is. Return: NULL: no client has a call that can be started. */
 static struct ww_call *find_call(struct ww_service *service)
 {
 	struct ww_list *first = service->turn;
@@ -357,7 +357,7 @@ static enum ww_await_look look_for_call(void *context)
 	return WW_AWAIT_SLEEP;
 }
 
-/* The same, while streams work: a GPU wakes nobody. */
+/* The same, while streams work: a GPU wakes no thread. */
 static enum ww_await_look look_for_work(void *context)
 {
 	struct ww_service *service = context;

@@ -106,7 +106,7 @@ struct ww_service {
 	char fault[WW_ERROR_MESSAGE_BYTES]; /* what the driver says */
 
 	pthread_mutex_t lock;           /* of all that follows */
-	struct ww_service_watch *watch; /* owned; NULL: nobody asked for a descriptor */
+	struct ww_service_watch *watch; /* owned; NULL: no call asked for a descriptor */
 	pthread_cond_t led;             /* there is no leader */
 	bool has_leader;
 	uint32_t waiting; /* threads that would lead */

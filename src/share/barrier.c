@@ -29,7 +29,7 @@
 #include "sync/barrier.h"
 #include "wire/name.h"
 
-#define MEMBER_MODE   0444 /* who may hold the barrier decides */
+#define MEMBER_MODE   0444 /* the mode of the barrier decides */
 #define LOOK_FIRST_NS UINT64_C(50000000)
 #define LOOK_MOST_NS  UINT64_C(800000000)
 
@@ -84,7 +84,7 @@ static ww_status read_params(const struct ww_barrier_params *params, struct ww_b
 		return ww_fail(WW_ERR_INVALID, "ww_barrier_params.reserved is not 0");
 	if (ours->escrow_ns == WW_ESCROW_NONE)
 		return ww_fail(WW_ERR_INVALID,
-			"a barrier without an escrow would be gone before anybody joins; leave escrow_ns 0, or "
+			"a barrier without an escrow would end before a process joins; leave escrow_ns 0, or "
 			"say how long it stays for members to come");
 	return ww_sync_object_read_name(WW_PARAMS(struct ww_name_params, .mode = ours->mode,
 						.gid = ours->gid, .flags = ours->flags),
@@ -194,8 +194,8 @@ static ww_status take_rank(struct joining *joining, ww_timeline *own, uint32_t *
 }
 
 /*
- * The broker says when a name comes; who of those that have come is no more, one must look for
- * meanwhile.
+ * The broker reports when a name comes. It does not report members that end meanwhile, so this
+ * process checks them.
  */
 static ww_status get_member(struct joining *joining, uint32_t rank)
 {

@@ -50,8 +50,8 @@ static ww_status check_memory(struct ww_get_reply *grant)
 		&grant->description));
 	if (memcmp(granted->id, grant->description.memory.object_id, sizeof(granted->id)) != 0)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"the object's description is that of another one: whoever put it made a mistake, or "
-			"would deceive");
+			"the object's description is that of another object: the process that put it is "
+			"faulty or hostile");
 	if (grant->request.fds_come_count == 0)
 		return ww_fail(WW_ERR_PROTOCOL, "the broker granted a memory without a descriptor");
 	return WW_OK;

@@ -18,7 +18,7 @@ uint32_t ww_inside_count(const struct ww_signal_map *page);
 
 /*
  * Notes one object. Return: WW_OK; WW_ERR_NOT_FOUND, WW_ERR_UNSUPPORTED, WW_ERR_ACCESS or
- * WW_ERR_STATE: nobody is there; any other error: somebody may be.
+ * WW_ERR_STATE: no process is there; any other error: one may be.
  */
 typedef ww_status (*ww_inside_fn)(void *context, const struct ww_object_info *info);
 
@@ -28,7 +28,7 @@ typedef ww_status (*ww_inside_fn)(void *context, const struct ww_object_info *in
  * another user has put the object, and this process the outer object, it is removed, because each
  * look would find it again; if there are many, some of them.
  * @owner:  the broker, borrowed; NULL: another process has put the outer object
- * Return: WW_OK; the first error of @look after which somebody may be there.
+ * Return: WW_OK; the first error of @look after which a process may be there.
  */
 ww_status ww_inside_look(ww_snapshot *snapshot, struct ww_broker *owner, ww_inside_fn look,
 	void *context);

@@ -6,7 +6,7 @@
  * service. Each puts a pidfd of its own process beside its object, and the broker hands it to the
  * other side. The kernel makes it readable when that process has ended, whichever other processes
  * live: then its descriptors of the GPU driver are closed, so no work of it goes on. A side that
- * waits looks every WW_PEER_LOOK_NS; who finds what it wants never does.
+ * waits looks every WW_PEER_LOOK_NS; a side that finds what it wants never looks.
  *
  * An untrusted process can send the pidfd of another process, or any descriptor that a broker keeps
  * (memory and devices of the GPU driver; poll() of these does not block):
@@ -28,7 +28,7 @@
 #include "share/get_reply.h"
 #include "share/put_request.h"
 
-/* How long a side sleeps before it looks whether the other one has ended: that wakes nobody. */
+/* How long a side sleeps before it looks whether the other one has ended: that wakes no thread. */
 #define WW_PEER_LOOK_NS UINT64_C(50000000)
 
 struct ww_peer_process {
@@ -59,7 +59,7 @@ static inline bool ww_peer_process_has_ended(const struct ww_peer_process *proce
 /*
  * Puts an object with a pidfd of this process behind its descriptors. Without it if the kernel has
  * none, or the broker is too old to keep one.
- * @whom:  who is given it: WW_PUT_TO_... bits
+ * @whom:  which processes get it: WW_PUT_TO_... bits
  * Return: as ww_put_request_put().
  */
 ww_status ww_peer_process_put(struct ww_put_request *offer, struct ww_attachments *thing,

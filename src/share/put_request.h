@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * put_request.h - an object as it is handed to a broker: what describes it, and the descriptors for
- * whom
+ * put_request.h - an object as it is sent to a broker: its description, and its descriptors with
+ * their receivers
  *
  * A broker gives each holder the descriptors that its access allows, and looks into none of them.
  * So there is one that cannot be mapped for writing, for readers, and where there may be writers

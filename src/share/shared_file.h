@@ -29,7 +29,7 @@ struct ww_shared_file {
 	uint64_t bytes;    /* of the whole */
 	const uint8_t *id; /* WW_WIRE_ID_BYTES, borrowed */
 	uint32_t access;   /* WW_ACCESS_...: how it is imported; 0: for reading */
-	/* processes that do not trust each other write it: whoever imports it believes no header */
+	/* processes that do not trust each other write it: an importer trusts no header */
 	bool is_open;
 };
 

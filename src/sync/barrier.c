@@ -70,8 +70,8 @@ static ww_status look_at(const struct ww_barrier *barrier, uint32_t rank, uint64
 struct missing {
 	const struct ww_barrier *barrier;
 	uint64_t round;
-	uint32_t rank;   /* who is missing: all before have arrived */
-	uint32_t broken; /* who will never come */
+	uint32_t rank;   /* the missing member: all before have arrived */
+	uint32_t broken; /* the member that will never come */
 };
 
 /* Whether the missing one has come, or any other one never will. */

@@ -15,7 +15,7 @@ struct ww_barrier {
 	uint32_t count;                /* constant, as are rank and members */
 	uint32_t rank;                 /* UINT32_MAX: it has none yet */
 	_Atomic uint64_t round;        /* that all have passed */
-	_Atomic uint32_t broken_rank;  /* of who ended or left; UINT32_MAX: nobody */
+	_Atomic uint32_t broken_rank;  /* of the member that ended or left; UINT32_MAX: none */
 	struct ww_attachments object;  /* its hold in the broker */
 	struct ww_timeline *members[]; /* count references; that at rank is this member's own */
 };

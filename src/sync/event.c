@@ -309,7 +309,7 @@ static enum ww_await_look look(void *context)
 	return awaited->status == WW_NOT_READY ? WW_AWAIT_POLL : WW_AWAIT_DONE;
 }
 
-/* Nobody wakes: the driver's own call, which sleeps or spins, knows no limit on time. */
+/* Without a wake: the driver's own call, which sleeps or spins, has no limit on time. */
 static ww_status await_native(struct ww_event *event, uint64_t timeout_ns)
 {
 	struct awaited awaited = {.event = event};

@@ -15,7 +15,7 @@
 /*
  * Enqueues a wait.
  * @offset:      of the cell, which there is
- * @is_watched:  false: if poison ends the wait, nobody takes what the stream does then for good
+ * @is_watched:  false: if poison ends the wait, no code takes the stream's work after it as valid
  * Return: WW_OK; as ww_timeline_prepare().
  */
 ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,

@@ -318,7 +318,7 @@ static ww_status signal_now(struct ww_timeline *timeline, uint64_t value)
 			"; wait for that, or let the stream signal this one too",
 			value, timeline->cell->submitted);
 	ww_signal_cell_complete(timeline->cell, value);
-	/* Who sees what this thread stores from now on sees that the value is reached. */
+	/* A thread that sees a later store of this thread sees that the value is reached. */
 	atomic_thread_fence(memory_order_release);
 	return WW_OK;
 }

@@ -4,7 +4,7 @@
  *
  * An object has as many bytes as its creator says, INT64_MAX at most, and a removed object is
  * charged to no user. So a few objects make a sum of 64 bits begin at 0 again, and a process could
- * hide what it holds. These sums are exact; who asks for one is told UINT64_MAX where it is more.
+ * hide what it holds. These sums are exact; a client gets UINT64_MAX if a sum is too large.
  */
 #ifndef WW_DAEMON_REGISTRY_BYTE_SUM_H
 #define WW_DAEMON_REGISTRY_BYTE_SUM_H

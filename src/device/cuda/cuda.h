@@ -22,7 +22,7 @@ struct cuda_device {
 	/* copy.c */
 	bool is_copying;           /* under lock */
 	pthread_cond_t has_copied; /* is_copying has changed */
-	ww_CUstream copy_stream; /* in the primary context, whoever copies has it; NULL: none yet */
+	ww_CUstream copy_stream;   /* in the primary context, of one copy; NULL: none yet */
 };
 
 static inline struct cuda_device *ww_cuda_device(struct ww_device *device)

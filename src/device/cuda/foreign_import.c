@@ -33,7 +33,7 @@ struct cuda_legacy {
 	const struct ww_handle_page *page;   /* of an object; NULL: by the bare handle */
 	struct ww_foreign_identity identity; /* of an object */
 	ww_CUcontext context;                /* in which it was opened */
-	bool is_retired;                     /* nobody's, but still open */
+	bool is_retired;                     /* not used, but still open */
 	bool is_in_driver;                   /* a thread opens or closes it */
 };
 
@@ -132,7 +132,7 @@ static void forget(struct cuda_legacy *opening)
 	free(opening);
 }
 
-/* @pid: of the owner, as it says; 0: nobody said */
+/* @pid: of the owner, as it says; 0: unknown */
 static ww_status fail_open(struct cuda_device *device, ww_CUresult result, uint32_t pid)
 {
 	const struct ww_cuda_driver *driver = device->driver;

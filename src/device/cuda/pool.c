@@ -8,7 +8,7 @@
  * and there it is known by a random id, which is only what an untrusted process wrote: the kernel
  * must confirm that two descriptors are one. An owner that exports its pool anew gives it another
  * id; then the driver says that it is open already, for it opens no pool twice. It counts how often
- * it was asked to, but not so for allocations: who frees one frees it for all (driver 580).
+ * it was asked to, but not so for allocations: freeing one frees it for all (driver 580).
  *
  * What is opened is given back with cuMemFreeAsync() on a stream made for that: cuMemFree() would
  * wait for whatever any stream of the process waits for.
@@ -316,8 +316,8 @@ static ww_status give_access(struct cuda_device *device, struct cuda_pool *pool)
 
 /*
  * Until what the stream was given is done, but not for long: it may share a queue of the hardware
- * with streams that wait for this very thread. Then the driver does it later, and whoever opens the
- * memory again before that is refused.
+ * with streams that wait for this very thread. Then the driver does it later, and the
+ * memory cannot be opened again before that.
  */
 static void settle(const struct ww_cuda_driver *driver, ww_CUstream stream)
 {

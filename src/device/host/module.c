@@ -8,7 +8,7 @@
  *
  * An image in memory is loaded from a memfd by its name in /proc. The loader knows objects by their
  * names, so the descriptor stays open as long as the object is loaded: its number, and so the name,
- * is nobody else's meanwhile.
+ * is not used again meanwhile.
  */
 #include <dlfcn.h>
 #include <elf.h>

@@ -68,7 +68,7 @@ struct host_stream {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t has_work;      /* for the thread: the list or is_closing has changed */
-	pthread_cond_t has_completed; /* for those who wait */
+	pthread_cond_t has_completed; /* for threads that wait */
 	struct ww_list queue;         /* this and the next three under lock */
 	uint64_t enqueued;
 	uint64_t completed;
@@ -179,7 +179,7 @@ static void *stream_thread(void *argument)
 
 	while ((work = take_work(stream))) {
 		run(work);
-		/* Before it counts as run: whoever waited may look for leaks next. */
+		/* Before it counts as run: a thread that waited may look for leaks next. */
 		work_free(work);
 		complete(stream);
 	}
@@ -239,7 +239,7 @@ void ww_host_stream_close(struct ww_stream *base)
 	pthread_t thread = stream->thread;
 
 	if (is_own_thread(stream)) {
-		/* Nobody is left to join it: it will free the stream when it has run all work. */
+		/* No thread is left to join it: it will free the stream when it has run all work. */
 		stream->frees_itself = true;
 		pthread_detach(thread);
 	}

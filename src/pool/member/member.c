@@ -463,7 +463,7 @@ static ww_status check_chunk(const struct ww_member *member, const struct ww_get
 	if (grant->granted.uid != member->owner_uid ||
 		grant->description.memory.kind != member->kind)
 		return ww_fail(WW_ERR_PROTOCOL,
-			"a chunk of the pool is not its owner's: somebody else has put it");
+			"a chunk of the pool is not its owner's: another process has put it");
 	return WW_OK;
 }
 

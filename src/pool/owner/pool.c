@@ -105,7 +105,7 @@ static void pool_free(struct ww_pool *pool)
 	free(pool);
 }
 
-/* Nobody else refers to it, so there is no need for its lock. */
+/* Nothing else refers to it, so its lock is not needed. */
 static bool pool_is_unused(struct ww_deferred *deferred)
 {
 	return !ww_slices_have_streams(ww_container(deferred, struct ww_pool, deferred));
