@@ -333,7 +333,7 @@ static bool refuse_shape(PyObject *self, const struct ww_array *layout)
 	PyObject *text = !shape || !most
 		? NULL
 		: PyUnicode_FromFormat("a frame of shape %S does not fit into one of %S: "
-				       "it has as many dimensions, and none is longer",
+				       "it needs as many dimensions, none of them longer",
 			  shape, most);
 
 	if (text)
