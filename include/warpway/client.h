@@ -68,7 +68,8 @@ struct ww_client_params {
  *
  * Return: WW_OK; WW_TIMED_OUT (the error record says so, too); WW_CANCELLED; WW_ERR_NOT_FOUND;
  *         WW_ERR_ACCESS (this process may not write the service, or with WW_CLIENT_OBSERVE may not
- *         read it); WW_ERR_UNSUPPORTED (it is not a service); WW_ERR_PROTOCOL; as
+ *         read it); WW_ERR_UNSUPPORTED (it is not a service); WW_ERR_LIMIT (the server may open too
+ *         few files for one more client; the record has the limit to set); WW_ERR_PROTOCOL; as
  *         ww_timeline_get(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_open(ww_broker *broker, const char *name,
@@ -224,9 +225,9 @@ struct ww_submit_params {
  *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown or only
  *         for ww_client_call()); WW_ERR_MISMATCH (an argument does not match the signature);
  *         WW_ERR_LIMIT (the arguments are larger than the room for them; or the service has as many
- *         clients as allowed, which ww_ticket_wait() may also return); WW_ERR_ACCESS (this client
- *         observes, or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
- *         ww_memory_export(); WW_ERR_FORKED.
+ *         clients as allowed, or its server may open too few files for one more, which
+ *         ww_ticket_wait() may also return); WW_ERR_ACCESS (this client observes, or the server has
+ *         refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,

@@ -136,7 +136,9 @@ typedef struct ww_call ww_call;
  *                       write for calling. 0: 0600
  * @gid:                 group; 0: the caller's own; else one of the caller's groups
  * @functions_max:       the largest number of functions, at most WW_SERVICE_FUNCTIONS_MAX; 0: 64
- * @clients_max:         clients at one time, at most WW_SERVICE_CLIENTS_MAX; 0: 1024
+ * @clients_max:         clients at one time, at most WW_SERVICE_CLIENTS_MAX; 0: 1024. The server
+ *                       has two descriptors of each client. If RLIMIT_NOFILE is too low for one
+ *                       more client, that client cannot open the service, or its first call fails
  * @clients_per_uid_max: of one user; 0: as many as clients_max
  * @calls_max:           calls of one client that are not complete, a power of two, at most
  *                       WW_SERVICE_CALLS_MAX; 0: 64

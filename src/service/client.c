@@ -92,12 +92,32 @@ static ww_status fail_lost(const struct ww_client *client, const char *what, con
 		what, outcome, is_told ? page->lost_pid : page->pid, program);
 }
 
+bool ww_client_has_given_up(struct ww_client *client)
+{
+	if (!client->files_wanted)
+		client->files_wanted = ww_service_page_files_wanted(&client->page);
+	if (client->files_wanted)
+		__atomic_store_n(&client->requests.header->has_left, 1, __ATOMIC_SEQ_CST);
+	return client->files_wanted;
+}
+
+ww_status ww_client_fail_files(const struct ww_client *client, uint32_t wanted, const char *what)
+{
+	return ww_fail(WW_ERR_LIMIT,
+		"%s is refused: the service's server, process %" PRIu32
+		", may open too few files for one more client; raise its limit to %" PRIu32
+		" for all that it may have (LimitNOFILE, ulimit -n)",
+		what, client->server->header->pid, wanted);
+}
+
 ww_status ww_client_fail_over(const struct ww_client *client, const char *what, const char *outcome)
 {
 	uint32_t join = client->is_observer
 		? 0
 		: __atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE);
 
+	if (client->files_wanted)
+		return ww_client_fail_files(client, client->files_wanted, what);
 	if (join == WW_WIRE_SERVICE_JOIN_REFUSED_KEY)
 		return ww_fail(WW_ERR_ACCESS,
 			"%s is refused: the server does not know this client's key", what);

@@ -86,6 +86,7 @@ struct ww_client {
 	struct ww_wire_service_ref form; /* constant, as are the next ones */
 	bool is_observer;
 	uint32_t server_uid;
+	uint32_t files_wanted;           /* when this client gave up; 0: it did not */
 	uint32_t gid;                    /* as it was opened with */
 	char *name;                      /* owned; NULL: it was opened by a token */
 	struct ww_broker *broker;        /* a reference */
@@ -148,13 +149,28 @@ static inline bool ww_client_is_of_own_user(const struct ww_client *client)
 	return client->server_uid == geteuid();
 }
 
-/* Whether no further reply will come. */
-static inline bool ww_client_is_over(const struct ww_client *client)
+/*
+ * Of a client that the server has not met: whether it waits no longer for that, since the server
+ * may open too few files (file_limit.h). If the server meets it later, it runs none of its calls.
+ */
+bool ww_client_has_given_up(struct ww_client *client);
+
+/* Whether the server has met it all the same, meanwhile, and may have started a call. */
+static inline bool ww_client_is_met_late(const struct ww_client *client)
 {
+	return client->files_wanted &&
+		__atomic_load_n(&client->replies.header->join, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* Whether no further reply will come. */
+static inline bool ww_client_is_over(struct ww_client *client)
+{
+	uint32_t join = __atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE);
+
 	return ww_client_is_lost(client) ||
 		ww_service_page_state(&client->page) == WW_WIRE_SERVICE_STATE_STOPPED ||
-		__atomic_load_n(&client->replies.header->join, __ATOMIC_ACQUIRE) >
-		WW_WIRE_SERVICE_JOIN_JOINED;
+		join > WW_WIRE_SERVICE_JOIN_JOINED ||
+		(join == 0 && ww_client_has_given_up(client)) || client->files_wanted;
 }
 
 /* How long until a deadline, for a call that takes a time limit. */
@@ -177,6 +193,9 @@ ww_status ww_client_find_next(struct ww_client *client, uint32_t function, uint6
 /* Why, recorded. @what: "call 5"; @outcome: "has no answer" */
 ww_status ww_client_fail_over(const struct ww_client *client, const char *what,
 	const char *outcome);
+
+/* That the server may open too few files. Return: WW_ERR_LIMIT. */
+ww_status ww_client_fail_files(const struct ww_client *client, uint32_t wanted, const char *what);
 
 /* --- area --- */
 

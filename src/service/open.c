@@ -221,6 +221,13 @@ static ww_status read_form(const struct ww_get_reply *grant, struct ww_wire_serv
 	return WW_OK;
 }
 
+static ww_status check_files(const struct ww_client *client)
+{
+	uint32_t wanted = ww_service_page_files_wanted(&client->page);
+
+	return wanted ? ww_client_fail_files(client, wanted, "a client") : WW_OK;
+}
+
 static ww_status join(struct ww_get_reply *grant, const struct ww_client_params *params,
 	struct ww_client **out_client)
 {
@@ -238,6 +245,7 @@ static ww_status join(struct ww_get_reply *grant, const struct ww_client_params 
 	ww_try(open_files(client, grant));
 	ww_get_reply_keep(grant, &client->object);
 	if (!client->is_observer) {
+		ww_try(check_files(client));
 		ww_try(ww_timeline_create_alone(&client->timeline));
 		ww_try(put_client(client, params->gid));
 	}

@@ -17,6 +17,7 @@
 #include "service/active.h"
 #include "service/after.h"
 #include "service/allocation.h"
+#include "service/file_limit.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "wire/signal_page.h"
@@ -207,6 +208,9 @@ static void peer_join(struct ww_service *service, struct ww_service_peer *peer)
 		peer_refuse(service, peer, WW_WIRE_SERVICE_JOIN_REFUSED_LIMIT);
 	else
 		ww_service_replies_join(&peer->replies, WW_WIRE_SERVICE_JOIN_JOINED, peer->number);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* either side sees what the other has stored */
+	if (!peer->is_refused && ww_service_requests_has_left(&peer->requests))
+		peer->is_gone = true; /* it waits no longer: its calls are not run */
 	ww_list_append(&service->peers, &peer->link);
 	if (!peer->is_refused)
 		ww_service_active_add(service, peer);
@@ -275,9 +279,12 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	meeting->info = info;
 	if (find_peer(meeting->service, info->object_id))
 		return WW_OK;
-	/* What cannot be one is not asked for. */
-	return info->kind == WW_OBJECT_SERVICE && info->fd_count > CLIENT_FDS ? peer_get(meeting)
-									      : WW_ERR_UNSUPPORTED;
+	if (info->kind != WW_OBJECT_SERVICE || info->fd_count <= CLIENT_FDS)
+		return WW_ERR_UNSUPPORTED; /* what cannot be a client is not asked for */
+	if (!ww_service_file_limit_look(meeting->service))
+		return ww_fail(WW_ERR_LIMIT,
+			"no descriptors are left for one more client; raise the limit (ulimit -n)");
+	return peer_get(meeting);
 }
 
 /*
@@ -654,6 +661,7 @@ void ww_service_peers_forget(struct ww_service *service)
 		if (peer_look(service, peer))
 			peer_forget(service, peer);
 	}
+	ww_service_file_limit_look_again(service);
 }
 
 /* Ends what was queued or not even taken. Locked. */

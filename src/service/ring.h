@@ -221,6 +221,12 @@ static inline uint32_t ww_service_page_count(const struct ww_service_page *page)
 	return count < page->function_max ? count : page->function_max;
 }
 
+/* 0; else what RLIMIT_NOFILE of the server would have to be (file_limit.h). */
+static inline uint32_t ww_service_page_files_wanted(const struct ww_service_page *page)
+{
+	return __atomic_load_n(&page->header->files_wanted, __ATOMIC_ACQUIRE);
+}
+
 /* Stores the state and wakes those that wait for it. Safe in a signal handler. */
 void ww_service_page_set_state(struct ww_service_page *page, uint32_t state);
 

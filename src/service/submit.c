@@ -252,7 +252,7 @@ static bool take_slot(const struct submission *submission, uint32_t *out_slot)
 
 static enum ww_await_look look_for_room(void *context)
 {
-	const struct ww_client *client = context;
+	struct ww_client *client = context;
 
 	for (uint32_t i = 0; i < client->form.calls_max; i++) {
 		const struct ww_client_slot *slot = &client->slots[i];
@@ -540,7 +540,7 @@ static ww_status call_once(ww_client *client, uint32_t function, const struct ww
 }
 
 /* Whether a call has ended because its server has. A function may fail with that status, too. */
-static bool has_lost_server(const ww_client *client, ww_status status)
+static bool has_lost_server(ww_client *client, ww_status status)
 {
 	return status == WW_ERR_PEER_LOST && ww_client_is_over(client);
 }

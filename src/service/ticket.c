@@ -153,7 +153,8 @@ void ww_client_reap(struct ww_client *client, uint32_t index, bool is_done)
 		ticket->has_ended = true;
 		ticket->is_answered = is_done;
 		ticket->has_started = ww_service_replies_is_started(&client->replies, index,
-			slot->call);
+					      slot->call) ||
+			(!is_done && ww_client_is_met_late(client));
 		ticket->message[0] = 0;
 		if (is_done)
 			fill_done(ticket, slot);

@@ -12,6 +12,7 @@
  *   serve                     from now on
  *   serve_fault [await]       a function "fault", whose kernel faults; until serving has ended;
  *                             await: the function waits for the kernel, by itself
+ *   files N [all]             may open about N more files; all: as many as it ever might
  *   drain                     and waits until the service has ended serving
  *   open NAME [OPTION...]     wait_ms=N observe
  *   call FUNCTION             and waits; the status is the call's

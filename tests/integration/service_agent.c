@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "integration/service.h"
 #include "support/kernels.h"
@@ -131,6 +133,19 @@ static ww_status obey_serve_fault(void)
 	ww_kernel_unref(kernel);
 	ww_module_unref(module);
 	return status;
+}
+
+/* From now on it may open so many more files. */
+static ww_status obey_files(void)
+{
+	struct rlimit limit;
+	int lowest = dup(STDERR_FILENO);
+
+	MUST(lowest >= 0 && !close(lowest));
+	MUST_CALL(getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = agent_has_option("all") ? limit.rlim_max : (rlim_t)lowest + number(1);
+	MUST_CALL(setrlimit(RLIMIT_NOFILE, &limit));
+	return WW_OK;
 }
 
 static ww_status obey_drain(void)
@@ -415,6 +430,7 @@ static const struct agent_command commands[] = {
 	{"create", obey_create},
 	{"serve", obey_serve},
 	{"serve_fault", obey_serve_fault},
+	{"files", obey_files},
 	{"drain", obey_drain},
 	{"clients", obey_clients},
 	{"taken", obey_taken},
