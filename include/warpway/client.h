@@ -160,6 +160,14 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * is made again, by the next server of the service's name
  */
 #define WW_SUBMIT_REPEAT UINT64_C(0x1)
+/*
+ * ww_submit_params.flags: the call continues a chain: it depends on the call before it in its lane,
+ * if there is one. Calls without it begin a chain
+ */
+#define WW_SUBMIT_CHAIN UINT64_C(0x2)
+
+/* That one call can depend on, with the call before it in a chain. */
+#define WW_SUBMIT_DEPENDS_MAX 6
 
 /**
  * struct ww_submit_params - how a call is made
@@ -176,6 +184,13 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * @after_token:  borrowed; a token of the timeline
  * @after_value:  at most WW_TIMELINE_MAX; 0: the call starts at once, whatever @after says
  * @flags:        WW_SUBMIT_... bits
+ * @depends_more: borrowed; numbers of further calls that this call depends on; a number of 0 is
+ *                ignored. NULL: there are none
+ * @depends_more_count: of @depends_more
+ * @reserved:     0
+ *
+ * A call that depends on other calls starts when all of them have ended. If one of them fails,
+ * ww_ticket_info.failed_call is the number of the first call that failed.
  *
  * If a call starts after a value of a timeline, it waits in its lane, and the lane's later calls
  * wait for it. Other lanes go on. No stream and no thread of the server waits, because the server
@@ -201,6 +216,9 @@ struct ww_submit_params {
 	const struct ww_token *after_token;
 	uint64_t after_value;
 	uint64_t flags;
+	const uint64_t *depends_more;
+	uint32_t depends_more_count;
+	uint32_t reserved;
 };
 
 /**
@@ -221,13 +239,14 @@ struct ww_submit_params {
  * pass the token. For each client, the server keeps up to 64 timelines imported, those that calls
  * used last.
  *
- * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; an
- *         after_value without a timeline, or above WW_TIMELINE_MAX; flags that are unknown or only
- *         for ww_client_call()); WW_ERR_MISMATCH (an argument does not match the signature);
- *         WW_ERR_LIMIT (the arguments are larger than the room for them; or the service has as many
- *         clients as allowed, or its server may open too few files for one more, which
- *         ww_ticket_wait() may also return); WW_ERR_ACCESS (this client observes, or the server has
- *         refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as ww_memory_export(); WW_ERR_FORKED.
+ * Return: WW_OK; WW_TIMED_OUT; WW_CANCELLED; WW_ERR_INVALID (no such function, lane or call; more
+ *         than WW_SUBMIT_DEPENDS_MAX dependencies; an after_value without a timeline, or above
+ *         WW_TIMELINE_MAX; flags that are unknown or only for ww_client_call()); WW_ERR_MISMATCH
+ *         (an argument does not match the signature); WW_ERR_LIMIT (the arguments are larger than
+ *         the room for them; or the service has as many clients as allowed, or its server may open
+ *         too few files for one more, which ww_ticket_wait() may also return); WW_ERR_ACCESS (this
+ *         client observes, or the server has refused it); WW_ERR_UNAVAILABLE; WW_ERR_PEER_LOST; as
+ *         ww_memory_export(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
 	const struct ww_value *arguments, uint32_t count, const struct ww_submit_params *params,
@@ -254,9 +273,9 @@ WW_API ww_status ww_client_submit(ww_client *client, uint32_t function,
  * which @client was opened. The call is repeated only if
  *   - the function is offered with WW_FUNCTION_IDEMPOTENT, before and after that;
  *   - @client was opened by name, and the next server belongs to the same user as the one before;
- *   - the call depends on no other call (depends_on is 0). @client still belongs to the server that
- * has ended. Its later calls with WW_SUBMIT_REPEAT go to the next server. To submit other calls
- * there, open the service again.
+ *   - the call depends on no other call, and does not have the flag WW_SUBMIT_CHAIN.
+ * @client still belongs to the server that has ended. Its later calls with WW_SUBMIT_REPEAT go to
+ * the next server. To submit other calls there, open the service again.
  *
  * Return: as ww_client_submit() and ww_ticket_wait(). With WW_SUBMIT_REPEAT also: WW_ERR_PEER_LOST
  *         (the server has ended, and the call cannot be repeated); WW_ERR_ACCESS (the next server

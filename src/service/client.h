@@ -101,6 +101,7 @@ struct ww_client {
 
 	uint64_t calls;                            /* number of the last one */
 	uint64_t lane_calls[WW_SERVICE_LANES_MAX]; /* of each lane: the value of its last call */
+	uint64_t lane_last[WW_SERVICE_LANES_MAX];  /* the same: the number; 0: there is none */
 	ww_timeline *lane_timelines[WW_SERVICE_LANES_MAX]; /* references; NULL: not asked for */
 	struct ww_client_function lane_function;           /* WW_SERVICE_LANE_FUNCTION */
 	struct ww_client_function *functions;              /* functions_max */

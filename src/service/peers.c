@@ -396,6 +396,15 @@ ww_status ww_service_peers_meet(struct ww_service *service)
 
 /* --- calls --- */
 
+static bool depends_on(const struct ww_layout_service_request *request, uint64_t call)
+{
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		if (ww_service_dependency(request, i) == call)
+			return true;
+	}
+	return false;
+}
+
 /*
  * For calls that depend on it: those that were taken are told of a failure, later ones find it in
  * the table when they are taken. A later call gets the same entry only after all of those.
@@ -407,8 +416,10 @@ static void note_outcome(struct ww_service_peer *peer, uint64_t call, uint64_t f
 	if (call > outcome->call)
 		*outcome = (struct ww_call_outcome){call, failed};
 	for (uint32_t i = 0; failed && i < peer->requests.slot_count; i++) {
-		if (peer->calls[i].is_used && peer->calls[i].request.depends_on == call)
-			peer->calls[i].failed = failed;
+		struct ww_taken_call *taken = &peer->calls[i];
+
+		if (taken->is_used && !taken->failed && depends_on(&taken->request, call))
+			taken->failed = failed;
 	}
 }
 
@@ -494,12 +505,24 @@ void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t number, uint
 	peer->ready |= UINT64_C(1) << number;
 }
 
-/* Of a call that has ended and that later ones can depend on. Return: 0: it did not fail. */
-static uint64_t failure_of(const struct ww_service_peer *peer, uint64_t call)
+/*
+ * Of the calls that a new one depends on, if they have ended: the first that failed. Return: 0:
+ * none of them did.
+ */
+static uint64_t failure_of(const struct ww_service_peer *peer,
+	const struct ww_layout_service_request *request)
 {
-	const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+	uint64_t failed = 0;
 
-	return outcome->call == call ? outcome->failed : 0;
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		uint64_t call = ww_service_dependency(request, i);
+		const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+
+		if (call && outcome->call == call && outcome->failed &&
+			(!failed || outcome->failed < failed))
+			failed = outcome->failed;
+	}
+	return failed;
 }
 
 /* Return: false: it cannot be a call. */
@@ -518,7 +541,7 @@ static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
 	peer->calls[slot].is_used = true;
 	peer->calls[slot].is_late = is_late;
 	peer->calls[slot].is_signalled = false;
-	peer->calls[slot].failed = failure_of(peer, request.depends_on);
+	peer->calls[slot].failed = failure_of(peer, &request);
 	lane_append(peer, request.lane, (uint32_t)slot);
 	return true;
 }

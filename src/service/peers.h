@@ -18,6 +18,8 @@
 #ifndef WW_SERVICE_PEERS_H
 #define WW_SERVICE_PEERS_H
 
+#include <warpway/client.h>
+
 #include "service/recent.h"
 #include "service/service.h"
 #include "share/peer_process.h"
@@ -104,6 +106,13 @@ struct ww_service_peer {
 	struct ww_call_outcome outcomes[WW_SERVICE_OUTCOMES];
 	struct ww_taken_call calls[]; /* calls_max, by slot */
 };
+
+/* A call that another one depends on; 0: none. @index: below WW_SUBMIT_DEPENDS_MAX */
+static inline uint64_t ww_service_dependency(const struct ww_layout_service_request *request,
+	uint32_t index)
+{
+	return index == 0 ? request->depends_on : request->depends_more[index - 1];
+}
 
 /* The arguments of a call that starts after a timeline end with its token: bytes before that. */
 static inline uint32_t ww_service_record_bytes(const struct ww_layout_service_request *request)

@@ -40,7 +40,8 @@ bool ww_client_may_repeat(const struct ww_client *client, uint32_t function,
 {
 	struct ww_function_info info;
 
-	return client->name && params->depends_on == 0 && is_idempotent(client, function, &info);
+	return client->name && params->depends_on == 0 && params->depends_more_count == 0 &&
+		!(params->flags & WW_SUBMIT_CHAIN) && is_idempotent(client, function, &info);
 }
 
 static enum ww_await_look look_for_nothing(void *context)

@@ -117,16 +117,19 @@ static enum verdict judge_dependency(const struct ww_service *service,
 	const struct ww_service_peer *peer, const struct ww_taken_call *taken,
 	struct judgement *out)
 {
-	uint64_t on = taken->request.depends_on;
+	const struct ww_layout_service_request *request = &taken->request;
+	enum verdict verdict = START;
 
-	if (on == 0)
-		return START;
-	if (on >= taken->request.call || taken->request.call - on > WW_SERVICE_DEPENDS_MAX - 1)
-		return end_with(out, WW_ERR_PROTOCOL,
-			"a call depends on a later one, or one of long ago");
-	if (taken->failed)
-		return end_with_dependency(out, taken->failed);
-	return is_under_way(service, peer, on) ? WAIT_FOR_CALL : START;
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		uint64_t on = ww_service_dependency(request, i);
+
+		if (on && (on >= request->call || request->call - on > WW_SERVICE_DEPENDS_MAX - 1))
+			return end_with(out, WW_ERR_PROTOCOL,
+				"a call depends on a later one, or one of long ago");
+		if (on && is_under_way(service, peer, on))
+			verdict = WAIT_FOR_CALL;
+	}
+	return taken->failed ? end_with_dependency(out, taken->failed) : verdict;
 }
 
 /* While the service drains, no call of a client holds it up. */

@@ -25,6 +25,7 @@ struct submission {
 	struct ww_client_function *function;
 	uint32_t index; /* of the function */
 	struct ww_submit_params params;
+	uint64_t depends[WW_SUBMIT_DEPENDS_MAX];
 	uint32_t record_bytes; /* in client->record, with the token of params.after */
 };
 
@@ -312,6 +313,8 @@ static void publish(const struct submission *submission, uint32_t index, ww_tick
 
 	slot->call = ++client->calls;
 	client->lane_calls[submission->params.lane]++;
+	if (submission->index != WW_SERVICE_LANE_FUNCTION)
+		client->lane_last[submission->params.lane] = slot->call;
 	slot->ticket = ticket;
 	request->call = slot->call;
 	request->function = submission->index;
@@ -324,13 +327,56 @@ static void publish(const struct submission *submission, uint32_t index, ww_tick
 	request->arguments_bytes = slot->arguments_bytes;
 	request->results_at = slot->results_at;
 	request->results_bytes = slot->results_bytes;
-	request->depends_on = submission->params.depends_on;
+	request->depends_on = submission->depends[0];
+	memcpy(request->depends_more, &submission->depends[1], sizeof(request->depends_more));
 	request->after = submission->params.after_value;
 	if (slot->arguments_bytes > 0)
 		memcpy(client->requests.area + slot->arguments_at, client->record,
 			slot->arguments_bytes);
 	ww_service_requests_publish(&client->requests, index, slot->call);
 	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
+}
+
+static ww_status check_dependency(const struct ww_client *client, uint64_t on)
+{
+	if (on > client->calls)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot depend on call %" PRIu64 ", which was not made yet", on);
+	if (client->calls - on >= WW_SERVICE_DEPENDS_MAX - 1)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot depend on call %" PRIu64
+			", which is more than %d calls ago; wait for its ticket instead",
+			on, WW_SERVICE_DEPENDS_MAX - 1);
+	return WW_OK;
+}
+
+static ww_status add_dependency(struct submission *submission, uint64_t on, uint32_t *count)
+{
+	if (on == 0)
+		return WW_OK;
+	ww_try(check_dependency(submission->client, on));
+	if (*count == WW_SUBMIT_DEPENDS_MAX)
+		return ww_fail(WW_ERR_INVALID,
+			"a call cannot depend on more than %d others; have a call of a function that "
+			"does nothing depend on some of them",
+			WW_SUBMIT_DEPENDS_MAX);
+	submission->depends[(*count)++] = on;
+	return WW_OK;
+}
+
+/* The calls that it depends on. */
+static ww_status read_dependencies(struct submission *submission)
+{
+	const struct ww_submit_params *params = &submission->params;
+	uint32_t count = 0;
+
+	ww_try(add_dependency(submission, params->depends_on, &count));
+	if (params->flags & WW_SUBMIT_CHAIN)
+		ww_try(add_dependency(submission, submission->client->lane_last[params->lane],
+			&count));
+	for (uint32_t i = 0; i < params->depends_more_count; i++)
+		ww_try(add_dependency(submission, params->depends_more[i], &count));
+	return WW_OK;
 }
 
 static ww_status check_after(const struct ww_submit_params *params)
@@ -347,8 +393,7 @@ static ww_status check_after(const struct ww_submit_params *params)
 	return WW_OK;
 }
 
-static ww_status read_params(const struct ww_client *client, const struct ww_submit_params *params,
-	struct ww_submit_params *ours)
+static ww_status read_params(const struct ww_submit_params *params, struct ww_submit_params *ours)
 {
 	memset(ours, 0, sizeof(*ours));
 	if (params)
@@ -357,16 +402,12 @@ static ww_status read_params(const struct ww_client *client, const struct ww_sub
 	if (ours->lane >= WW_SERVICE_LANES_MAX)
 		return ww_fail(WW_ERR_INVALID, "there is no lane %" PRIu32 "; a client has %d",
 			ours->lane, WW_SERVICE_LANES_MAX);
-	if (ours->depends_on > client->calls)
+	if (ours->depends_more_count && !ours->depends_more)
 		return ww_fail(WW_ERR_INVALID,
-			"a call cannot depend on call %" PRIu64 ", which was not made yet",
-			ours->depends_on);
-	if (ours->depends_on && client->calls - ours->depends_on >= WW_SERVICE_DEPENDS_MAX - 1)
-		return ww_fail(WW_ERR_INVALID,
-			"a call cannot depend on call %" PRIu64
-			", which is more than %d calls ago; wait for its ticket instead",
-			ours->depends_on, WW_SERVICE_DEPENDS_MAX - 1);
-	if (ours->flags)
+			"depends_more is NULL, and depends_more_count is not 0");
+	if (ours->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_submit_params.reserved is not 0");
+	if (ours->flags & ~WW_SUBMIT_CHAIN)
 		return ww_fail(WW_ERR_INVALID,
 			"flags 0x%" PRIx64
 			" of a call are unknown, or for calls that are waited for only",
@@ -431,7 +472,8 @@ static ww_status check_and_submit(ww_client *client, uint32_t function,
 		"ww_client_submit: client or arguments is NULL");
 	ww_try(ww_ref_check(&client->ref, "a client"));
 	ww_try(check_open(client));
-	ww_try(read_params(client, params, &submission.params));
+	ww_try(read_params(params, &submission.params));
+	ww_try(read_dependencies(&submission));
 	ww_try(ww_client_know_function(client, function, &submission.function));
 	return submit(&submission, arguments, count, deadline_ns, out_ticket);
 }
@@ -484,7 +526,7 @@ static ww_status ask_for_timeline(ww_client *client, uint32_t lane, uint64_t dea
 	const struct ww_submit_params params = {.struct_size = sizeof(params), .lane = lane};
 
 	ww_try(check_open(client));
-	ww_try(read_params(client, &params, &submission.params));
+	ww_try(read_params(&params, &submission.params));
 	ww_try(know_lane_function(client));
 	return submit(&submission, NULL, 0, deadline_ns, out_ticket);
 }

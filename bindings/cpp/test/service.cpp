@@ -100,6 +100,38 @@ TEST("calls of several lanes run at once")
 	REFUSED(status::invalid, made.offer_batch("more", "", count, options));
 }
 
+TEST("a chain ends at its first failure, and a call depends on several others")
+{
+	const device on = test::device();
+	const service made = service::create(on, "cpp/chain");
+	auto check = [](const call &what) -> result<void> {
+		if (*what.argument(0).as<std::uint32_t>() > 1)
+			return what.fail(status::invalid, "above 1");
+		return {};
+	};
+
+	made.offer("check", "u32 number", check);
+	made.start();
+	const client caller = *client::open("cpp/chain", forever);
+	const std::uint32_t checks = caller.find("check");
+	std::optional<ticket> tickets[4];
+	submit_options options;
+
+	options.chains = true;
+	for (std::uint32_t i = 0; i < 3; i++)
+		tickets[i] = caller.submit(checks, {2 - i}, forever, options);
+	options.chains = false;
+	options.lane = 1;
+	options.depends_more = {tickets[0]->info().number(), tickets[2]->info().number()};
+	tickets[3] = caller.submit(checks, {std::uint32_t{0}}, forever, options);
+	CLAIM(made.serve(0s) == outcome::timed_out);
+	REFUSED(status::invalid, tickets[0]->wait(forever));
+	for (std::uint32_t i = 1; i < 4; i++) {
+		REFUSED(status::dependency_failed, tickets[i]->wait(forever));
+		CLAIM(tickets[i]->info().failed_call() == 1);
+	}
+}
+
 TEST("a descriptor shows that there are calls")
 {
 	const device on = test::device();

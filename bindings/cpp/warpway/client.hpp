@@ -8,6 +8,7 @@
 #include <warpway/client.h>
 
 #include <initializer_list>
+#include <vector>
 
 #include <warpway/service.hpp>
 
@@ -31,6 +32,8 @@ struct submit_options {
 	const token *after_token = nullptr; /* instead of after */
 	std::uint64_t after_value = 0;
 	bool repeats = false; /* of call() only: WW_SUBMIT_REPEAT */
+	bool chains = false;  /* WW_SUBMIT_CHAIN */
+	std::vector<std::uint64_t> depends_more;
 };
 
 /* struct ww_ticket_info */
@@ -292,7 +295,11 @@ private:
 		filled.after = options.after ? options.after->get() : nullptr;
 		filled.after_token = options.after_token ? &options.after_token->raw() : nullptr;
 		filled.after_value = options.after_value;
-		filled.flags = options.repeats ? WW_SUBMIT_REPEAT : 0;
+		filled.flags = (options.repeats ? WW_SUBMIT_REPEAT : 0) |
+			(options.chains ? WW_SUBMIT_CHAIN : 0);
+		filled.depends_more = options.depends_more.data();
+		filled.depends_more_count =
+			static_cast<std::uint32_t>(options.depends_more.size());
 		return filled;
 	}
 };

@@ -225,6 +225,8 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_snapshot_holds = 8_c_int64_t
   integer(c_int64_t), parameter, public :: ww_snapshot_objects = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_snapshot_unnamed = 2_c_int64_t
+  integer(c_int64_t), parameter, public :: ww_submit_chain = 2_c_int64_t
+  integer(c_int32_t), parameter, public :: ww_submit_depends_max = 6_c_int32_t
   integer(c_int64_t), parameter, public :: ww_submit_repeat = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_timeline_alone = 1_c_int64_t
   integer(c_int64_t), parameter, public :: ww_timeline_max = 4611686018427387904_c_int64_t
@@ -814,7 +816,7 @@ module warpway_constants
 
   type, public, bind(c) :: ww_submit_params
     !! how a call is made
-    integer(c_int32_t) :: struct_size = 56
+    integer(c_int32_t) :: struct_size = 72
     integer(c_int32_t) :: lane = 0
     integer(c_int64_t) :: deadline_ns = 0
     integer(c_int64_t) :: depends_on = 0
@@ -822,6 +824,9 @@ module warpway_constants
     type(c_ptr) :: after_token = c_null_ptr
     integer(c_int64_t) :: after_value = 0
     integer(c_int64_t) :: flags = 0
+    type(c_ptr) :: depends_more = c_null_ptr
+    integer(c_int32_t) :: depends_more_count = 0
+    integer(c_int32_t) :: reserved = 0
   end type
 
   type, public, bind(c) :: ww_ticket_info

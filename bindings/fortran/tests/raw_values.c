@@ -241,6 +241,8 @@ static void print_4(void)
 	printf("%s %" PRId64 "\n", "ww_snapshot_holds", (int64_t)(int64_t)WW_SNAPSHOT_HOLDS);
 	printf("%s %" PRId64 "\n", "ww_snapshot_objects", (int64_t)(int64_t)WW_SNAPSHOT_OBJECTS);
 	printf("%s %" PRId64 "\n", "ww_snapshot_unnamed", (int64_t)(int64_t)WW_SNAPSHOT_UNNAMED);
+	printf("%s %" PRId64 "\n", "ww_submit_chain", (int64_t)(int64_t)WW_SUBMIT_CHAIN);
+	printf("%s %" PRId64 "\n", "ww_submit_depends_max", (int64_t)(int32_t)WW_SUBMIT_DEPENDS_MAX);
 	printf("%s %" PRId64 "\n", "ww_submit_repeat", (int64_t)(int64_t)WW_SUBMIT_REPEAT);
 	printf("%s %" PRId64 "\n", "ww_timeline_alone", (int64_t)(int64_t)WW_TIMELINE_ALONE);
 	printf("%s %" PRId64 "\n", "ww_timeline_max", (int64_t)(int64_t)WW_TIMELINE_MAX);
@@ -272,12 +274,12 @@ static void print_4(void)
 	printf("%s %zu\n", "ww_error%native", offsetof(struct ww_error, native));
 	printf("%s %zu\n", "ww_error%message", offsetof(struct ww_error, message));
 	printf("%s %zu\n", "ww_device_info", sizeof(struct ww_device_info));
-	printf("%s %zu\n", "ww_device_info%struct_size", offsetof(struct ww_device_info, struct_size));
-	printf("%s %zu\n", "ww_device_info%backend", offsetof(struct ww_device_info, backend));
 }
 
 static void print_5(void)
 {
+	printf("%s %zu\n", "ww_device_info%struct_size", offsetof(struct ww_device_info, struct_size));
+	printf("%s %zu\n", "ww_device_info%backend", offsetof(struct ww_device_info, backend));
 	printf("%s %zu\n", "ww_device_info%index", offsetof(struct ww_device_info, index));
 	printf("%s %zu\n", "ww_device_info%mps", offsetof(struct ww_device_info, mps));
 	printf("%s %zu\n", "ww_device_info%capabilities", offsetof(struct ww_device_info, capabilities));
@@ -326,12 +328,12 @@ static void print_5(void)
 	printf("%s %zu\n", "ww_dtype%lanes", offsetof(struct ww_dtype, lanes));
 	printf("%s %zu\n", "ww_array", sizeof(struct ww_array));
 	printf("%s %zu\n", "ww_array%struct_size", offsetof(struct ww_array, struct_size));
-	printf("%s %zu\n", "ww_array%dtype", offsetof(struct ww_array, dtype));
-	printf("%s %zu\n", "ww_array%ndim", offsetof(struct ww_array, ndim));
 }
 
 static void print_6(void)
 {
+	printf("%s %zu\n", "ww_array%dtype", offsetof(struct ww_array, dtype));
+	printf("%s %zu\n", "ww_array%ndim", offsetof(struct ww_array, ndim));
 	printf("%s %zu\n", "ww_array%reserved", offsetof(struct ww_array, reserved));
 	printf("%s %zu\n", "ww_array%offset", offsetof(struct ww_array, offset));
 	printf("%s %zu\n", "ww_array%shape", offsetof(struct ww_array, shape));
@@ -380,12 +382,12 @@ static void print_6(void)
 	printf("%s %zu\n", "ww_name_params", sizeof(struct ww_name_params));
 	printf("%s %zu\n", "ww_name_params%struct_size", offsetof(struct ww_name_params, struct_size));
 	printf("%s %zu\n", "ww_name_params%mode", offsetof(struct ww_name_params, mode));
-	printf("%s %zu\n", "ww_name_params%gid", offsetof(struct ww_name_params, gid));
-	printf("%s %zu\n", "ww_name_params%reserved", offsetof(struct ww_name_params, reserved));
 }
 
 static void print_7(void)
 {
+	printf("%s %zu\n", "ww_name_params%gid", offsetof(struct ww_name_params, gid));
+	printf("%s %zu\n", "ww_name_params%reserved", offsetof(struct ww_name_params, reserved));
 	printf("%s %zu\n", "ww_name_params%flags", offsetof(struct ww_name_params, flags));
 	printf("%s %zu\n", "ww_barrier_params", sizeof(struct ww_barrier_params));
 	printf("%s %zu\n", "ww_barrier_params%struct_size", offsetof(struct ww_barrier_params, struct_size));
@@ -434,12 +436,12 @@ static void print_7(void)
 	printf("%s %zu\n", "ww_put_params%life", offsetof(struct ww_put_params, life));
 	printf("%s %zu\n", "ww_put_params%state", offsetof(struct ww_put_params, state));
 	printf("%s %zu\n", "ww_put_params%gid", offsetof(struct ww_put_params, gid));
-	printf("%s %zu\n", "ww_put_params%reserved", offsetof(struct ww_put_params, reserved));
-	printf("%s %zu\n", "ww_put_params%flags", offsetof(struct ww_put_params, flags));
 }
 
 static void print_8(void)
 {
+	printf("%s %zu\n", "ww_put_params%reserved", offsetof(struct ww_put_params, reserved));
+	printf("%s %zu\n", "ww_put_params%flags", offsetof(struct ww_put_params, flags));
 	printf("%s %zu\n", "ww_put_params%ttl_ns", offsetof(struct ww_put_params, ttl_ns));
 	printf("%s %zu\n", "ww_put_params%array", offsetof(struct ww_put_params, array));
 	printf("%s %zu\n", "ww_get_params", sizeof(struct ww_get_params));
@@ -488,12 +490,12 @@ static void print_8(void)
 	printf("%s %zu\n", "ww_holder_info%struct_size", offsetof(struct ww_holder_info, struct_size));
 	printf("%s %zu\n", "ww_holder_info%pid", offsetof(struct ww_holder_info, pid));
 	printf("%s %zu\n", "ww_holder_info%uid", offsetof(struct ww_holder_info, uid));
-	printf("%s %zu\n", "ww_holder_info%gid", offsetof(struct ww_holder_info, gid));
-	printf("%s %zu\n", "ww_holder_info%is_attached", offsetof(struct ww_holder_info, is_attached));
 }
 
 static void print_9(void)
 {
+	printf("%s %zu\n", "ww_holder_info%gid", offsetof(struct ww_holder_info, gid));
+	printf("%s %zu\n", "ww_holder_info%is_attached", offsetof(struct ww_holder_info, is_attached));
 	printf("%s %zu\n", "ww_holder_info%held", offsetof(struct ww_holder_info, held));
 	printf("%s %zu\n", "ww_holder_info%put", offsetof(struct ww_holder_info, put));
 	printf("%s %zu\n", "ww_holder_info%reserved", offsetof(struct ww_holder_info, reserved));
@@ -542,12 +544,12 @@ static void print_9(void)
 	printf("%s %zu\n", "ww_consumer_params", sizeof(struct ww_consumer_params));
 	printf("%s %zu\n", "ww_consumer_params%struct_size", offsetof(struct ww_consumer_params, struct_size));
 	printf("%s %zu\n", "ww_consumer_params%flags", offsetof(struct ww_consumer_params, flags));
-	printf("%s %zu\n", "ww_consumer_params%history", offsetof(struct ww_consumer_params, history));
-	printf("%s %zu\n", "ww_consumer_params%metadata_type", offsetof(struct ww_consumer_params, metadata_type));
 }
 
 static void print_10(void)
 {
+	printf("%s %zu\n", "ww_consumer_params%history", offsetof(struct ww_consumer_params, history));
+	printf("%s %zu\n", "ww_consumer_params%metadata_type", offsetof(struct ww_consumer_params, metadata_type));
 	printf("%s %zu\n", "ww_consumer_params%array", offsetof(struct ww_consumer_params, array));
 	printf("%s %zu\n", "ww_consumer_params%deadline_ns", offsetof(struct ww_consumer_params, deadline_ns));
 	printf("%s %zu\n", "ww_frame", sizeof(struct ww_frame));
@@ -596,12 +598,12 @@ static void print_10(void)
 	printf("%s %zu\n", "ww_channel_info%waited_ns", offsetof(struct ww_channel_info, waited_ns));
 	printf("%s %zu\n", "ww_channel_info%generation", offsetof(struct ww_channel_info, generation));
 	printf("%s %zu\n", "ww_channel_info%reserved", offsetof(struct ww_channel_info, reserved));
-	printf("%s %zu\n", "ww_channel_consumer_info", sizeof(struct ww_channel_consumer_info));
-	printf("%s %zu\n", "ww_channel_consumer_info%struct_size", offsetof(struct ww_channel_consumer_info, struct_size));
 }
 
 static void print_11(void)
 {
+	printf("%s %zu\n", "ww_channel_consumer_info", sizeof(struct ww_channel_consumer_info));
+	printf("%s %zu\n", "ww_channel_consumer_info%struct_size", offsetof(struct ww_channel_consumer_info, struct_size));
 	printf("%s %zu\n", "ww_channel_consumer_info%number", offsetof(struct ww_channel_consumer_info, number));
 	printf("%s %zu\n", "ww_channel_consumer_info%pid", offsetof(struct ww_channel_consumer_info, pid));
 	printf("%s %zu\n", "ww_channel_consumer_info%uid", offsetof(struct ww_channel_consumer_info, uid));
@@ -650,12 +652,12 @@ static void print_11(void)
 	printf("%s %zu\n", "ww_service_params%mode", offsetof(struct ww_service_params, mode));
 	printf("%s %zu\n", "ww_service_params%gid", offsetof(struct ww_service_params, gid));
 	printf("%s %zu\n", "ww_service_params%functions_max", offsetof(struct ww_service_params, functions_max));
-	printf("%s %zu\n", "ww_service_params%clients_max", offsetof(struct ww_service_params, clients_max));
-	printf("%s %zu\n", "ww_service_params%clients_per_uid_max", offsetof(struct ww_service_params, clients_per_uid_max));
 }
 
 static void print_12(void)
 {
+	printf("%s %zu\n", "ww_service_params%clients_max", offsetof(struct ww_service_params, clients_max));
+	printf("%s %zu\n", "ww_service_params%clients_per_uid_max", offsetof(struct ww_service_params, clients_per_uid_max));
 	printf("%s %zu\n", "ww_service_params%calls_max", offsetof(struct ww_service_params, calls_max));
 	printf("%s %zu\n", "ww_service_params%arguments_bytes", offsetof(struct ww_service_params, arguments_bytes));
 	printf("%s %zu\n", "ww_service_params%results_bytes", offsetof(struct ww_service_params, results_bytes));
@@ -704,12 +706,12 @@ static void print_12(void)
 	printf("%s %zu\n", "ww_function_info%signature", offsetof(struct ww_function_info, signature));
 	printf("%s %zu\n", "ww_function_info%batches", offsetof(struct ww_function_info, batches));
 	printf("%s %zu\n", "ww_function_info%batch_calls_max", offsetof(struct ww_function_info, batch_calls_max));
-	printf("%s %zu\n", "ww_function_info%reserved", offsetof(struct ww_function_info, reserved));
-	printf("%s %zu\n", "ww_value", sizeof(struct ww_value));
 }
 
 static void print_13(void)
 {
+	printf("%s %zu\n", "ww_function_info%reserved", offsetof(struct ww_function_info, reserved));
+	printf("%s %zu\n", "ww_value", sizeof(struct ww_value));
 	printf("%s %zu\n", "ww_value%kind", offsetof(struct ww_value, kind));
 	printf("%s %zu\n", "ww_value%dtype", offsetof(struct ww_value, dtype));
 	printf("%s %zu\n", "ww_value%scalar", offsetof(struct ww_value, scalar));
@@ -746,6 +748,9 @@ static void print_13(void)
 	printf("%s %zu\n", "ww_submit_params%after_token", offsetof(struct ww_submit_params, after_token));
 	printf("%s %zu\n", "ww_submit_params%after_value", offsetof(struct ww_submit_params, after_value));
 	printf("%s %zu\n", "ww_submit_params%flags", offsetof(struct ww_submit_params, flags));
+	printf("%s %zu\n", "ww_submit_params%depends_more", offsetof(struct ww_submit_params, depends_more));
+	printf("%s %zu\n", "ww_submit_params%depends_more_count", offsetof(struct ww_submit_params, depends_more_count));
+	printf("%s %zu\n", "ww_submit_params%reserved", offsetof(struct ww_submit_params, reserved));
 	printf("%s %zu\n", "ww_ticket_info", sizeof(struct ww_ticket_info));
 	printf("%s %zu\n", "ww_ticket_info%struct_size", offsetof(struct ww_ticket_info, struct_size));
 	printf("%s %zu\n", "ww_ticket_info%has_ended", offsetof(struct ww_ticket_info, has_ended));
@@ -755,15 +760,15 @@ static void print_13(void)
 	printf("%s %zu\n", "ww_ticket_info%failed_call", offsetof(struct ww_ticket_info, failed_call));
 	printf("%s %zu\n", "ww_ticket_info%function", offsetof(struct ww_ticket_info, function));
 	printf("%s %zu\n", "ww_ticket_info%lane", offsetof(struct ww_ticket_info, lane));
+}
+
+static void print_14(void)
+{
 	printf("%s %zu\n", "ww_ticket_info%value", offsetof(struct ww_ticket_info, value));
 	printf("%s %zu\n", "ww_event_params", sizeof(struct ww_event_params));
 	printf("%s %zu\n", "ww_event_params%struct_size", offsetof(struct ww_event_params, struct_size));
 	printf("%s %zu\n", "ww_event_params%reserved", offsetof(struct ww_event_params, reserved));
 	printf("%s %zu\n", "ww_event_params%flags", offsetof(struct ww_event_params, flags));
-}
-
-static void print_14(void)
-{
 	printf("%s %zu\n", "ww_event_handle", sizeof(struct ww_event_handle));
 	printf("%s %zu\n", "ww_event_handle%bytes", offsetof(struct ww_event_handle, bytes));
 	printf("%s %zu\n", "ww_in_flight_info", sizeof(struct ww_in_flight_info));
@@ -809,15 +814,15 @@ static void print_14(void)
 	printf("%s %zu\n", "ww_host_launch%struct_size", offsetof(struct ww_host_launch, struct_size));
 	printf("%s %zu\n", "ww_host_launch%argument_count", offsetof(struct ww_host_launch, argument_count));
 	printf("%s %zu\n", "ww_host_launch%grid", offsetof(struct ww_host_launch, grid));
+}
+
+static void print_15(void)
+{
 	printf("%s %zu\n", "ww_host_launch%block", offsetof(struct ww_host_launch, block));
 	printf("%s %zu\n", "ww_host_launch%shared_bytes", offsetof(struct ww_host_launch, shared_bytes));
 	printf("%s %zu\n", "ww_host_launch%reserved", offsetof(struct ww_host_launch, reserved));
 	printf("%s %zu\n", "ww_broker_totals", sizeof(struct ww_broker_totals));
 	printf("%s %zu\n", "ww_broker_totals%struct_size", offsetof(struct ww_broker_totals, struct_size));
-}
-
-static void print_15(void)
-{
 	printf("%s %zu\n", "ww_broker_totals%is_all", offsetof(struct ww_broker_totals, is_all));
 	printf("%s %zu\n", "ww_broker_totals%objects", offsetof(struct ww_broker_totals, objects));
 	printf("%s %zu\n", "ww_broker_totals%holders", offsetof(struct ww_broker_totals, holders));
@@ -863,15 +868,15 @@ static void print_15(void)
 	printf("%s %zu\n", "ww_device_total%is_others", offsetof(struct ww_device_total, is_others));
 	printf("%s %zu\n", "ww_device_total%home_uuid", offsetof(struct ww_device_total, home_uuid));
 	printf("%s %zu\n", "ww_device_total%objects", offsetof(struct ww_device_total, objects));
+}
+
+static void print_16(void)
+{
 	printf("%s %zu\n", "ww_device_total%bytes", offsetof(struct ww_device_total, bytes));
 	printf("%s %zu\n", "ww_device_total%removed", offsetof(struct ww_device_total, removed));
 	printf("%s %zu\n", "ww_device_total%removed_bytes", offsetof(struct ww_device_total, removed_bytes));
 	printf("%s %zu\n", "ww_request_total", sizeof(struct ww_request_total));
 	printf("%s %zu\n", "ww_request_total%struct_size", offsetof(struct ww_request_total, struct_size));
-}
-
-static void print_16(void)
-{
 	printf("%s %zu\n", "ww_request_total%status", offsetof(struct ww_request_total, status));
 	printf("%s %zu\n", "ww_request_total%count", offsetof(struct ww_request_total, count));
 	printf("%s %zu\n", "ww_request_total%request", offsetof(struct ww_request_total, request));
@@ -917,15 +922,15 @@ static void print_16(void)
 	printf("%s %zu\n", "ww_pool_holder_info%uid", offsetof(struct ww_pool_holder_info, uid));
 	printf("%s %zu\n", "ww_pool_holder_info%slice_count", offsetof(struct ww_pool_holder_info, slice_count));
 	printf("%s %zu\n", "ww_pool_holder_info%slice_bytes", offsetof(struct ww_pool_holder_info, slice_bytes));
+}
+
+static void print_17(void)
+{
 	printf("%s %zu\n", "ww_pool_holder_info%is_lost", offsetof(struct ww_pool_holder_info, is_lost));
 	printf("%s %zu\n", "ww_pool_holder_info%reserved", offsetof(struct ww_pool_holder_info, reserved));
 	printf("%s %zu\n", "ww_pool_holder_info%program", offsetof(struct ww_pool_holder_info, program));
 	printf("%s %zu\n", "ww_work_queue_params", sizeof(struct ww_work_queue_params));
 	printf("%s %zu\n", "ww_work_queue_params%struct_size", offsetof(struct ww_work_queue_params, struct_size));
-}
-
-static void print_17(void)
-{
 	printf("%s %zu\n", "ww_work_queue_params%role", offsetof(struct ww_work_queue_params, role));
 	printf("%s %zu\n", "ww_work_queue_params%slot_bytes", offsetof(struct ww_work_queue_params, slot_bytes));
 	printf("%s %zu\n", "ww_work_queue_params%slots", offsetof(struct ww_work_queue_params, slots));
@@ -971,15 +976,15 @@ static void print_17(void)
 	printf("%s %zu\n", "ww_work_queue_info%consumers", offsetof(struct ww_work_queue_info, consumers));
 	printf("%s %zu\n", "ww_work_queue_info%producers_max", offsetof(struct ww_work_queue_info, producers_max));
 	printf("%s %zu\n", "ww_work_queue_info%consumers_max", offsetof(struct ww_work_queue_info, consumers_max));
+}
+
+static void print_18(void)
+{
 	printf("%s %zu\n", "ww_work_queue_info%attempts_max", offsetof(struct ww_work_queue_info, attempts_max));
 	printf("%s %zu\n", "ww_work_queue_info%failed_max", offsetof(struct ww_work_queue_info, failed_max));
 	printf("%s %zu\n", "ww_work_queue_info%held_max", offsetof(struct ww_work_queue_info, held_max));
 	printf("%s %zu\n", "ww_work_queue_info%held", offsetof(struct ww_work_queue_info, held));
 	printf("%s %zu\n", "ww_work_queue_info%slot_bytes", offsetof(struct ww_work_queue_info, slot_bytes));
-}
-
-static void print_18(void)
-{
 	printf("%s %zu\n", "ww_work_queue_info%metadata_bytes", offsetof(struct ww_work_queue_info, metadata_bytes));
 	printf("%s %zu\n", "ww_work_queue_info%available", offsetof(struct ww_work_queue_info, available));
 	printf("%s %zu\n", "ww_work_queue_info%claimed", offsetof(struct ww_work_queue_info, claimed));

@@ -288,6 +288,8 @@ program raw_values
   call put_number('ww_snapshot_holds', int(ww_snapshot_holds, c_int64_t))
   call put_number('ww_snapshot_objects', int(ww_snapshot_objects, c_int64_t))
   call put_number('ww_snapshot_unnamed', int(ww_snapshot_unnamed, c_int64_t))
+  call put_number('ww_submit_chain', int(ww_submit_chain, c_int64_t))
+  call put_number('ww_submit_depends_max', int(ww_submit_depends_max, c_int64_t))
   call put_number('ww_submit_repeat', int(ww_submit_repeat, c_int64_t))
   call put_number('ww_timeline_alone', int(ww_timeline_alone, c_int64_t))
   call put_number('ww_timeline_max', int(ww_timeline_max, c_int64_t))
@@ -1169,6 +1171,12 @@ program raw_values
   call put_number('ww_submit_params%after_value', &
     address(c_loc(a_ww_submit_params%after_value)) - address(c_loc(a_ww_submit_params)))
   call put_number('ww_submit_params%flags', address(c_loc(a_ww_submit_params%flags)) - &
+    address(c_loc(a_ww_submit_params)))
+  call put_number('ww_submit_params%depends_more', &
+    address(c_loc(a_ww_submit_params%depends_more)) - address(c_loc(a_ww_submit_params)))
+  call put_number('ww_submit_params%depends_more_count', &
+    address(c_loc(a_ww_submit_params%depends_more_count)) - address(c_loc(a_ww_submit_params)))
+  call put_number('ww_submit_params%reserved', address(c_loc(a_ww_submit_params%reserved)) - &
     address(c_loc(a_ww_submit_params)))
   call put_number('ww_ticket_info', int(c_sizeof(a_ww_ticket_info), c_int64_t))
   call put_number('ww_ticket_info%struct_size', address(c_loc(a_ww_ticket_info%struct_size)) - &

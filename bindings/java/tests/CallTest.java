@@ -309,6 +309,21 @@ class CallTest {
 	}
 
 	@Test
+	void chains() throws Exception {
+		RemoteFunction add = find("add");
+		PendingCall running = find("wait").callAsync(new CallOptions(), LONG);
+		PendingCall first = add.callAsync(new CallOptions(), LONG, 1);
+		PendingCall second = add.callAsync(new CallOptions().chain(), LONG, 1);
+		PendingCall other = add.callAsync(new CallOptions(), LONG, 1);
+		assertTrue(first.cancel(true));
+		assertTrue(running.cancel(true));
+		Throwable thrown = assertThrows(ExecutionException.class,
+				() -> second.get(20, TimeUnit.SECONDS));
+		assertEquals(Status.DEPENDENCY_FAILED, ((CallException) thrown.getCause()).status());
+		other.get(20, TimeUnit.SECONDS).close();
+	}
+
+	@Test
 	void limitsOnTime() throws Exception {
 		fails(Status.TIMED_OUT, () -> find("wait").call(Duration.ofMillis(20)));
 		PendingCall first = find("wait").callAsync(new CallOptions(), LONG);

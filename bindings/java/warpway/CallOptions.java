@@ -6,12 +6,14 @@ import java.time.Duration;
 /** How a call of a function is made. */
 public final class CallOptions {
 	private static final long REPEAT = 1;
+	private static final long CHAIN = 2;
 
 	private int lane;
 	private long deadlineNs;
 	private long dependsOn;
 	private long afterValue;
 	private boolean repeat;
+	private boolean chain;
 	Timeline after;
 
 	/** Makes options that say nothing yet: lane 0, without a deadline. */
@@ -53,6 +55,16 @@ public final class CallOptions {
 	}
 
 	/**
+	 * Has the call continue a chain: it fails if the one before it in its lane does.
+	 *
+	 * @return this
+	 */
+	public CallOptions chain() {
+		chain = true;
+		return this;
+	}
+
+	/**
 	 * Starts the call when a timeline has reached a value.
 	 *
 	 * @param timeline which is waited for by the server, in the lane
@@ -81,7 +93,8 @@ public final class CallOptions {
 	}
 
 	byte[] params() {
-		return Struct.sized(56).u32(lane).u64(deadlineNs).u64(dependsOn).u64(0).u64(0)
-				.u64(afterValue).u64(repeat ? REPEAT : 0).array();
+		return Struct.sized(72).u32(lane).u64(deadlineNs).u64(dependsOn).u64(0).u64(0)
+				.u64(afterValue).u64((repeat ? REPEAT : 0) | (chain ? CHAIN : 0))
+				.u64(0).u32(0).u32(0).array();
 	}
 }

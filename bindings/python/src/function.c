@@ -137,9 +137,10 @@ struct options {
 	uint64_t timeout_ns;
 	PyObject *cancel; /* borrowed; or NULL */
 	struct ww_submit_params params;
-	ww_timeline *after; /* a reference, or NULL */
-	bool has_ticket;    /* the caller gets it */
-	int is_repeated;    /* if the server ends */
+	uint64_t depends[WW_SUBMIT_DEPENDS_MAX]; /* of several calls */
+	ww_timeline *after;                      /* a reference, or NULL */
+	bool has_ticket;                         /* the caller gets it */
+	int is_repeated;                         /* if the server ends */
 };
 
 static bool read_deadline(PyObject *value, uint64_t *out_ns)
@@ -164,7 +165,7 @@ static bool read_lane(PyObject *value, uint32_t *out_lane)
 }
 
 /* The number of a call, or its Ticket. */
-static bool read_depends_on(PyObject *value, uint64_t *out_number)
+static bool read_number(PyObject *value, uint64_t *out_number)
 {
 	PyObject *number = PyIndex_Check(value) || value == Py_None
 		? Py_NewRef(value)
@@ -173,6 +174,38 @@ static bool read_depends_on(PyObject *value, uint64_t *out_number)
 
 	Py_XDECREF(number);
 	return is_read;
+}
+
+/* One call, or a tuple of calls. */
+static bool read_depends_on(PyObject *value, struct options *options)
+{
+	Py_ssize_t count;
+
+	if (!PyTuple_Check(value))
+		return read_number(value, &options->params.depends_on);
+	count = PyTuple_Size(value);
+	if (count > WW_SUBMIT_DEPENDS_MAX) {
+		PyErr_Format(PyExc_ValueError,
+			"a call cannot depend on %zd others: %d are the most", count,
+			WW_SUBMIT_DEPENDS_MAX);
+		return false;
+	}
+	for (Py_ssize_t i = 0; i < count; i++) {
+		if (!read_number(PyTuple_GetItem(value, i), &options->depends[i]))
+			return false;
+	}
+	options->params.depends_more = options->depends;
+	options->params.depends_more_count = (uint32_t)count;
+	return true;
+}
+
+static bool read_chain(PyObject *value, uint64_t *flags)
+{
+	int is_chained = PyObject_IsTrue(value);
+
+	if (is_chained > 0)
+		*flags |= WW_SUBMIT_CHAIN;
+	return is_chained >= 0;
 }
 
 /* A timeline, or its token, and a value. What a tuple has stays as long as it. */
@@ -232,7 +265,9 @@ static bool read_option(PyObject *self, struct options *options, PyObject *key, 
 	if (PyUnicode_CompareWithASCIIString(key, "lane") == 0)
 		return read_lane(value, &options->params.lane);
 	if (PyUnicode_CompareWithASCIIString(key, "depends_on") == 0)
-		return read_depends_on(value, &options->params.depends_on);
+		return read_depends_on(value, options);
+	if (PyUnicode_CompareWithASCIIString(key, "chain") == 0)
+		return read_chain(value, &options->params.flags);
 	if (PyUnicode_CompareWithASCIIString(key, "after") == 0)
 		return read_after(core_of(self), value, options);
 	if (PyUnicode_CompareWithASCIIString(key, "cancel") == 0)
@@ -459,6 +494,7 @@ static bool may_repeat(PyObject *self, const struct options *options)
 
 	return options->is_repeated && function->state->is_named &&
 		function->flags & WW_FUNCTION_IDEMPOTENT && options->params.depends_on == 0 &&
+		options->params.depends_more_count == 0 && options->params.flags == 0 &&
 		has_lost_server(core_of(self), function->state);
 }
 
@@ -679,7 +715,9 @@ static PyType_Slot slots[] = {
 		    "  cancelled and `Timeout` raised. None: no limit.\n"
 		    "- ``deadline``: seconds from now: the function is not started later.\n"
 		    "- ``lane``: 0 to 63: calls of one lane run in their order.\n"
-		    "- ``depends_on``: a Ticket, or its number: if that call fails, this one is not run.\n"
+		    "- ``depends_on``: a Ticket, or its number, or a tuple of up to six of these: if one of these\n"
+		    "  calls fails, this one is not run.\n"
+		    "- ``chain``: True: the call depends on the one before it in its lane.\n"
 		    "- ``after``: (timeline, value), a Timeline or a Token of one, and a number: the call waits in\n"
 		    "  its lane until the timeline has completed the value. If the value never comes, since\n"
 		    "  the signaller has ended or has closed the timeline, it ends with `DependencyFailed`. A\n"
