@@ -62,6 +62,10 @@ bench_turn calls_empty_spin, calls_empty_asleep, calls_empty_bare_spin, calls_em
 bench_turn calls_rate, calls_rate_bare;
 bench_turn calls_chain, calls_chain_bare;
 
+/* Two parts: a call and the wait of an own stream for it; the latter alone. */
+int calls_stream_open(struct bench *bench);
+bench_turn calls_stream, calls_stream_bare;
+
 int calls_array_open(struct bench *bench);
 bench_turn calls_array, calls_array_token, calls_array_copied;
 extern const uint64_t calls_array_bytes[2]; /* contexts */

@@ -345,6 +345,62 @@ int calls_chain_bare(struct bench *bench, uint64_t out_ns[])
 	return 0;
 }
 
+/* --- a call that a stream waits for --- */
+
+int calls_stream_open(struct bench *bench)
+{
+	ww_timeline *timeline;
+
+	if (calls_open(bench) ||
+		bench_expect(ww_client_lane_timeline(own.clients[0].client, 0, BENCH_ANSWER_NS,
+				     NULL, &timeline),
+			"cannot get the timeline of a lane"))
+		return -1;
+	ww_timeline_unref(timeline);
+	return 0;
+}
+
+/* The CPU waits for neither the server nor the reply, only for its own stream. */
+int calls_stream(struct bench *bench, uint64_t out_ns[])
+{
+	uint64_t start = link_now_ns();
+	ww_ticket *ticket = NULL;
+	uint64_t at;
+
+	if (submit(&own.clients[0], CALLS_FILL, NULL, &ticket))
+		return -1;
+	at = link_now_ns();
+	if (bench_expect(ww_ticket_stream_wait(ticket, bench->stream, WW_WAIT_UNSUBMITTED,
+				 BENCH_ANSWER_NS, NULL),
+		    "a stream cannot wait for a call")) {
+		drop(&ticket, 1);
+		return -1;
+	}
+	out_ns[1] = bench_lap(&at);
+	if (bench_stream_finish(bench->stream)) {
+		drop(&ticket, 1);
+		return -1;
+	}
+	out_ns[0] = bench_lap(&start);
+	return finish(&ticket);
+}
+
+int calls_stream_bare(struct bench *bench, uint64_t out_ns[])
+{
+	uint64_t start = link_now_ns();
+	uint64_t at = start;
+
+	if (bench_expect(ww_stream_fill(bench->stream, ww_memory_pointer(own.memory), FILLED, 1,
+				 CALLS_MESSAGE_BYTES),
+		    "cannot fill"))
+		return -1;
+	out_ns[1] = bench_lap(&at);
+	if (bench_stream_finish(bench->stream))
+		return -1;
+	out_ns[0] = bench_lap(&start);
+	return 0;
+}
+
 /* --- arrays --- */
 
 enum {

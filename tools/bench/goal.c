@@ -46,6 +46,8 @@ static const struct {
 	[BENCH_GOAL_CALL] = {0, 3, false},       /* us; a call while both sides are awake */
 	[BENCH_GOAL_CALL_ASLEEP] = {0, 25, false},      /* us; a call of a server that sleeps */
 	[BENCH_GOAL_CALL_RATE] = {0, 1e6 / 300, false}, /* ns; 300,000 calls in a second */
+	[BENCH_GOAL_CALL_STREAM] = {1, 15, false},      /* us; given its work by a stream at hand */
+	[BENCH_GOAL_CALL_WAIT] = {0, 4, false},         /* us; a stream waits for a call */
 	[BENCH_GOAL_IDLE] = {2, 0, false},     /* beside idle clients, given none of them */
 	[BENCH_GOAL_TURN] = {0, 25, true},     /* us; a tiny kernel after another client's */
 	[BENCH_GOAL_NO_MEMORY] = {0, 0, true}, /* MiB of a GPU */
