@@ -466,7 +466,7 @@ CASE(broker_import_refuses, WW_CAP_EXPORT)
 	token_refuse_import(&other, WW_ACCESS_READ, WW_ERR_PROTOCOL, "checksum");
 	MUST_EQUAL(1, scene_info().holds);
 	ww_memory_unref(memory);
-	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "gone");
+	token_refuse_import(&token, WW_ACCESS_READ, WW_ERR_NOT_FOUND, "has ended");
 	scene_end();
 }
 

@@ -57,7 +57,7 @@ def test_what_is_no_timeline(device):
             ((timeline, "x"), TypeError, ""),
             ((timeline, 2**63), warpway.InvalidArgument, "2\\^62"),
             ((closed, 1), ValueError, "closed"),
-            ((warpway.Memory(4096).token(), 1), warpway.InvalidArgument, "none"),
+            ((warpway.Memory(4096).token(), 1), warpway.InvalidArgument, "object that is not one"),
         ):
             with pytest.raises(error, match=words):
                 client.add(1, after=after)
