@@ -49,8 +49,8 @@ static ww_status span_copy(const struct ww_memory *memory, void *destination, co
 		return device->backend->copy(device, destination, source, bytes,
 			ww_clock_deadline_ns(timeout_ns));
 	memmove(destination, source, bytes);
-	atomic_thread_fence(
-		memory_order_seq_cst); /* a thread that learns of it by other means sees the bytes */
+	/* A thread that learns of it by other means sees the bytes. */
+	atomic_thread_fence(memory_order_seq_cst);
 	return WW_OK;
 }
 

@@ -257,7 +257,7 @@ int ww_mpi_request_add(struct ww_mpi_call *call, MPI_Request request, enum ww_mp
 	int code;
 
 	if (!entry)
-		/* The MPI works with memory that no call would release: the process cannot go on. */
+		/* The MPI works with memory that no call would release: the process must end. */
 		return PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
 	/* Receives have requests of their own, and an error of one is for the call that waits. */
 	if (kind == WW_MPI_KIND_ONCE && !is_received && !entry->is_served) {

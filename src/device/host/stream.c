@@ -239,7 +239,7 @@ void ww_host_stream_close(struct ww_stream *base)
 	pthread_t thread = stream->thread;
 
 	if (is_own_thread(stream)) {
-		/* No thread is left to join it: it will free the stream when it has run all work. */
+		/* No thread is left to join it: it frees the stream when it has run all work. */
 		stream->frees_itself = true;
 		pthread_detach(thread);
 	}
