@@ -43,8 +43,10 @@ static void read_route(void)
 		settings.route = WW_MPI_ROUTE_STAGED;
 	else if (!strcmp(value, "direct"))
 		settings.route = WW_MPI_ROUTE_DIRECT;
+	else if (!strcmp(value, "mpi"))
+		settings.route = WW_MPI_ROUTE_MPI;
 	else
-		complain("WARPWAY_MPI_ROUTE", value, "auto, direct or staged");
+		complain("WARPWAY_MPI_ROUTE", value, "auto, direct, staged or mpi");
 }
 
 /* A number with K, M or G after it. Return: 0 if it is none. */
@@ -93,7 +95,7 @@ static void read_collectives(void)
 {
 	const char *value = getenv("WARPWAY_MPI_COLLECTIVES");
 
-	if (!value || !*value || !strcmp(value, "staged"))
+	if (!value || !*value || !strcmp(value, "staged") || settings.route == WW_MPI_ROUTE_MPI)
 		return;
 	settings.hierarchical_collectives = !strcmp(value, "hierarchical");
 	if (settings.hierarchical_collectives || !strcmp(value, "direct"))

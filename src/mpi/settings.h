@@ -12,6 +12,7 @@ enum ww_mpi_route {
 	WW_MPI_ROUTE_AUTO,   /* the MPI's own, if it takes device pointers; else direct */
 	WW_MPI_ROUTE_STAGED, /* always by way of the host */
 	WW_MPI_ROUTE_DIRECT, /* direct, if the message is large enough; else staged */
+	WW_MPI_ROUTE_MPI, /* the MPI's own: it takes device pointers, whether or not it says so */
 };
 
 /* A message that goes directly has at least so many bytes: more than a control message. */

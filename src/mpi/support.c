@@ -21,7 +21,8 @@ static void ask(void)
 	query_fn *query = (query_fn *)dlsym(RTLD_NEXT, "MPIX_Query_cuda_support");
 
 	ww_mpi_depth++;
-	is_passing = ww_mpi_settings()->route == WW_MPI_ROUTE_AUTO && query && query() == 1;
+	is_passing = ww_mpi_settings()->route == WW_MPI_ROUTE_MPI ||
+		(ww_mpi_settings()->route == WW_MPI_ROUTE_AUTO && query && query() == 1);
 	ww_mpi_depth--;
 }
 

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-#define DEVICE_MEMORY_KINDS 4 /* allocated, managed, of the device's pool, mapped from a handle */
+#define DEVICE_MEMORY_KINDS   4 /* allocated, managed, of the device's pool, mapped from a handle */
+#define DEVICE_MEMORY_MANAGED 1 /* of the fake driver, too, the CPU reaches it */
 
 /* Makes the primary context of a GPU current: the first one, or @turn modulo all of them. */
 void device_open(int turn);

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -125,6 +126,17 @@ def difference(expected, said):
                 case = one[2:]
             if one != other:
                 return f"rank {rank}, case {case}:\n  bare MPI:  {one}\n  with ours: {other}"
+    return None
+
+
+def python_of(abi):
+    """A Python that has mpi4py of this MPI, or None."""
+    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[abi]
+    for path in (sys.executable, "/usr/bin/python3"):
+        probe = subprocess.run([path, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
+                               capture_output=True, text=True, check=False, env=dict(os.environ, **MORE[abi]))
+        if vendor in probe.stdout:
+            return path
     return None
 
 

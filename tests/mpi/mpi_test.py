@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES SHARE THREADS [SESSION]
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES PASS SHARE THREADS [SESSION]
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
 preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
@@ -17,7 +17,7 @@ import tempfile
 import launch
 
 NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "direct",
-         "errors", "nodes", "share", "threads", "session")
+         "errors", "nodes", "pass", "share", "threads", "session")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -105,6 +105,18 @@ def session(launcher):
         code, output, _ = launcher.transcript(2, [GIVEN["session"], kind], kind == "device", WARPWAY_MPI_STAGING="1M")
         case(f"sessions alone: {kind} memory", None if code == 0 and output.count(": ok") == 2 else
              f"exit code {code}: {output}")
+
+
+def passed_through(launcher):
+    """Device memory goes to an MPI that takes it: it says so, or the user does."""
+    aware = os.path.join(os.path.dirname(os.path.abspath(GIVEN["calls"])), "libmpi_aware.so")
+    library = launcher.library
+    for route, preloaded in (("auto", f"{library}:{aware}"), ("mpi", library)):
+        launcher.library = preloaded
+        code, output = launcher.run(2, [GIVEN["pass"], "device"], True, WARPWAY_MPI_ROUTE=route, WARPWAY_MPI_REPORT="1")
+        good = code == 0 and output.count(": 0 buffers staged") == 2
+        case(f"an MPI that takes device memory gets it: {route}", None if good else f"exit code {code}: {output}")
+    launcher.library = library
 
 
 def direct(launcher):
@@ -196,17 +208,9 @@ def refusals():
 def python(launcher):
     """mpi4py, if it is of this MPI."""
     name = "mpi4py with arrays on a device"
-    vendor = {"openmpi": "Open MPI", "mpich": "MPICH"}[GIVEN["abi"]]
-    interpreter = None
-    for path in (sys.executable, "/usr/bin/python3"):
-        probe = subprocess.run([path, "-c", "from mpi4py import MPI; print(MPI.Get_library_version())"],
-                               capture_output=True, text=True, check=False,
-                               env=dict(os.environ, **launch.MORE[GIVEN["abi"]]))
-        if vendor in probe.stdout:
-            interpreter = path
-            break
+    interpreter = launch.python_of(GIVEN["abi"])
     if not interpreter:
-        case(name, None, f"there is no mpi4py of {vendor}")
+        case(name, None, f"there is no mpi4py of {GIVEN['abi']}")
         return
     here = os.path.dirname(os.path.abspath(__file__))
     run_by_command(launcher, name, [interpreter, "-B", os.path.join(here, "array.py")])
@@ -266,6 +270,7 @@ def main():
     report(launcher)
     errors(launcher)
     session(launcher)
+    passed_through(launcher)
     share(launcher)
     refusals()
     python(launcher)

@@ -25,6 +25,7 @@ static const char help[] =
 	"bounds the staging memory of a rank (default: a quarter of the machine's memory);\n"
 	"WARPWAY_MPI_ROUTE=staged stages all; =direct sends large messages inside a node from GPU to GPU,\n"
 	"even if the MPI takes device pointers itself; =auto, the default, does so if the MPI does not;\n"
+	"=mpi gives the MPI the pointers, though it may not say that it takes them;\n"
 	"WARPWAY_MPI_COLLECTIVES=direct does so with broadcasts, reductions and the like, too;\n"
 	"=hierarchical, to be set in all ranks, also has broadcasts and sums go node by node;\n"
 	"WARPWAY_MPI_LIBRARY names another file than the installed one.\n"
