@@ -18,7 +18,7 @@ QUIETLY = quietly() { \
 }; quietly
 
 .PHONY: help setup setup-all setup-check configure build demo check check-more quick test models attack bench fuzz lint wheel dist deb format install clean
-.PHONY: crash-replace gpus heat heat-soak mpi soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
+.PHONY: crash-replace gpus heat heat-soak mpi mpi4py soak torture-channel torture-calls asan ubsan tsan sanitize-address sanitize-thread release docs docs-links docs-screenshots
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -141,6 +141,14 @@ mpi: build ## random MPI programs with device memory, beside the bare MPI; SEEDS
 mpi: SEEDS ?= 1000
 mpi: FIRST ?= 9
 mpi: RANKS ?= 2
+
+mpi4py: build ## mpi4py's own test suite with the library, and with device memory; PARTS=host,device, fetches its sources by pip
+	@for abi in openmpi mpich; do \
+		[ ! -e $(BUILD)/src/mpi/libwarpway_mpi_$$abi.so ] || tests/mpi/mpi4py_test.py $$abi \
+			$(abspath $(BUILD))/src/mpi/libwarpway_mpi_$$abi.so $(abspath $(BUILD))/tests/fakecuda \
+			$(abspath $(BUILD))/src/daemon/warpwayd --parts $(PARTS) || exit 1; \
+	done
+mpi4py: PARTS ?= host,device
 
 models: ## look at every state of the models of the shared pages, and of wrong variants of them; needs spin
 	@scripts/check-model
