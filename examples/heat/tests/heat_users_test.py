@@ -2,9 +2,11 @@
 """heat_users_test.py - who may watch a heat daemon and who may steer it, with accounts of several users
 
 Needs root: it makes a mount namespace with accounts of its own, and a broker of the machine at a path of its own. Else
-it is skipped. The environment names the programs: heat_case.py. Speaks TAP.
+it is skipped. The environment names the programs: heat_case.py; HEAT_JAVA: the command of the client in Java, if that is
+to be tested. Speaks TAP.
 """
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -182,11 +184,32 @@ def a_killed_daemon_is_continued_by_its_user_only():
     expect(done.returncode == 1, "somebody serves")
 
 
+def the_client_in_java_says_refusals():
+    one = daemon("java")
+
+    def client(user, *words):
+        return run(*shlex.split(os.environ["HEAT_JAVA"]), "--name", "java", *words, **as_user(user))
+
+    for user in ("wanda", "olga"):
+        done = client(user, "--frames", "3")
+        expect(done.returncode == 0 and "3 frames checked, 0 damaged" in done.stdout, f"{user}: {done}")
+    done = client("wanda", "--pause")
+    expect(done.returncode == 1 and "User wanda may watch, not steer: only group heat-operators and user hilda may steer." in done.stderr, str(done))
+    expect(not one.status()["paused"], "it is paused")
+    done = client("olga", "--pause")
+    expect(done.returncode == 0 and one.status()["paused"], str(done))
+    done = client("steve", "--frames", "1", "--seconds", "3")
+    expect(done.returncode == 1 and "User steve may not watch java/field: only members of group heat and user hilda may."
+           in done.stdout, str(done))
+    expect(one.end() == 0, one.said())
+
+
 reason = begin()
 if reason:
     skip(reason)
 try:
-    main([members_of_the_group_watch, others_do_not_watch, only_operators_steer, operators_change_by_a_reload,
+    main([the_client_in_java_says_refusals] if os.environ.get("HEAT_JAVA") else
+         [members_of_the_group_watch, others_do_not_watch, only_operators_steer, operators_change_by_a_reload,
           a_user_has_a_share_of_the_places, a_killed_daemon_is_continued_by_its_user_only])
 finally:
     begin.broker.terminate()

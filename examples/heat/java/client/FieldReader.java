@@ -125,6 +125,10 @@ public final class FieldReader implements AutoCloseable {
 			if (exception.status() == Status.LIMIT) {
 				throw new WarpwayException(Status.LIMIT, Sentences.full(device, broker, name));
 			}
+			if (exception.status() == Status.ACCESS) {
+				throw new WarpwayException(Status.ACCESS,
+						Sentences.refused(broker, name, exception));
+			}
 			if (exception.status() == Status.TIMED_OUT) {
 				throw new WarpwayException(Status.TIMED_OUT, ended != null ? ended
 						: "No daemon publishes " + name + " now. Waiting for one.");

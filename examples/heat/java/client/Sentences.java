@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package heat.client;
 
+import java.io.BufferedReader;
+import java.io.IOException;
 import java.time.Duration;
 import java.time.LocalTime;
 import java.time.format.DateTimeFormatter;
@@ -11,6 +13,7 @@ import warpway.Broker;
 import warpway.ChannelInfo;
 import warpway.ConsumerInfo;
 import warpway.Device;
+import warpway.ObjectInfo;
 import warpway.Observer;
 import warpway.Status;
 import warpway.WarpwayException;
@@ -18,6 +21,8 @@ import warpway.WarpwayException;
 /** Says in a sentence what has failed. */
 final class Sentences {
 	private static final Duration LIMIT = Duration.ofSeconds(2);
+
+	private static final int GROUP_READS = 040;
 
 	private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss");
 
@@ -37,6 +42,33 @@ final class Sentences {
 		}
 		boolean isEnded = said.endsWith(".") || said.endsWith("!") || said.endsWith("?");
 		return Character.toUpperCase(said.charAt(0)) + said.substring(1) + (isEnded ? "" : ".");
+	}
+
+	/** A sentence that names who may watch, for a user who may not. */
+	static String refused(Broker broker, String name, WarpwayException exception) {
+		String said = "User " + System.getProperty("user.name") + " may not watch " + name;
+		try {
+			ObjectInfo info = broker.stat(name);
+			String owner = "user " + idName("passwd", info.uid());
+			return said + ": only " + ((info.mode() & GROUP_READS) != 0 ? "members of group "
+					+ idName("group", info.gid()) + " and " + owner : owner) + " may.";
+		} catch (WarpwayException unknown) {
+			return said + ": " + exception.getMessage();
+		}
+	}
+
+	/** The name of a user or a group, which Java cannot tell; the number if there is none. */
+	private static String idName(String database, int id) {
+		String number = Integer.toUnsignedString(id);
+		try {
+			Process process = new ProcessBuilder("getent", database, number).start();
+			try (BufferedReader reader = process.inputReader()) {
+				String line = reader.readLine();
+				return line == null ? number : line.substring(0, line.indexOf(':'));
+			}
+		} catch (IOException | IndexOutOfBoundsException exception) {
+			return number;
+		}
 	}
 
 	/** A sentence that names the processes that have all places of a channel. */
