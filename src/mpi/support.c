@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "mpi/next.h"
 #include "mpi/settings.h"
@@ -45,5 +46,40 @@ int ww_mpi_call_X_GPU_query_support(ww_mpi_fn_X_GPU_query_support *next, int gpu
 		return next(gpu_type, is_supported);
 	*is_supported = 1;
 	return MPI_SUCCESS;
+}
+#endif
+
+/* Of MPI 4.1: the kinds of memory that calls take. Each MPI takes the first two. */
+#define KINDS_KEY   "mpi_memory_alloc_kinds"
+#define KINDS_LEAST "system,mpi"
+#define KINDS_OURS  "cuda,cuda:device,cuda:managed,cuda:host"
+#define KINDS_BYTES 1024
+
+static int add_kinds(MPI_Info info)
+{
+	char kinds[KINDS_BYTES + sizeof("," KINDS_OURS)] = KINDS_LEAST;
+	int is_there = 0;
+	int code = PMPI_Info_get(info, KINDS_KEY, KINDS_BYTES - 1, kinds, &is_there);
+
+	if (code != MPI_SUCCESS || (is_there && strstr(kinds, "cuda")))
+		return code;
+	strcat(kinds, "," KINDS_OURS);
+	return PMPI_Info_set(info, KINDS_KEY, kinds);
+}
+
+int ww_mpi_call_Comm_get_info(ww_mpi_fn_Comm_get_info *next, MPI_Comm comm, MPI_Info *out_info)
+{
+	int code = next(comm, out_info);
+
+	return code == MPI_SUCCESS && !ww_mpi_depth ? add_kinds(*out_info) : code;
+}
+
+#ifdef WW_MPI_HAS_Session_get_info
+int ww_mpi_call_Session_get_info(ww_mpi_fn_Session_get_info *next, MPI_Session session,
+	MPI_Info *out_info)
+{
+	int code = next(session, out_info);
+
+	return code == MPI_SUCCESS && !ww_mpi_depth ? add_kinds(*out_info) : code;
 }
 #endif

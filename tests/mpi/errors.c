@@ -335,6 +335,14 @@ static void driver_fails(void)
 	completion_fails(fail);
 }
 
+static void kinds_of_memory(void)
+{
+	MPI_Info info;
+
+	OK(MPI_Comm_get_info(MPI_COMM_WORLD, &info));
+	must_have_kinds(info);
+}
+
 int main(int argc, char *argv[])
 {
 	MPI_Errhandler handler;
@@ -344,6 +352,7 @@ int main(int argc, char *argv[])
 	MUST(MPIX_Query_cuda_support() == 1);
 	OK(MPI_Comm_create_errhandler(note, &handler));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+	kinds_of_memory();
 	staging_is_full();
 	one_sided();
 	errors_of_the_mpi();

@@ -214,6 +214,17 @@ void memory_fill_ints(void *memory, size_t count, unsigned int seed)
 	free(at);
 }
 
+void must_have_kinds(MPI_Info info)
+{
+	char kinds[1000] = "";
+	int is_there = 0;
+
+	OK(MPI_Info_get(info, "mpi_memory_alloc_kinds", sizeof(kinds) - 1, kinds, &is_there));
+	MUST(is_there && strstr(kinds, "system") && strstr(kinds, "mpi"));
+	MUST(strstr(kinds, ",cuda,cuda:device,cuda:managed,cuda:host"));
+	OK(MPI_Info_free(&info));
+}
+
 void say_memory(const char *what, const void *memory, size_t bytes)
 {
 	unsigned char *at = new_bytes(bytes);

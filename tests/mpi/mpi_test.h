@@ -47,6 +47,9 @@ bool memory_is_device(const void *memory);
 /* Whether the library stages in this run. */
 bool is_staging(void);
 
+/* The info names all kinds of memory that the library takes. Frees it. */
+void must_have_kinds(MPI_Info info);
+
 /* Says what is in the memory. */
 void say_memory(const char *what, const void *memory, size_t bytes);
 void say_status(const char *what, const MPI_Status *status);

@@ -175,6 +175,14 @@ static void errors(MPI_Comm comm)
 	memory_free(large);
 }
 
+static void kinds_of_memory(MPI_Session session)
+{
+	MPI_Info info;
+
+	OK(MPI_Session_get_info(session, &info));
+	must_have_kinds(info);
+}
+
 int main(int argc, char *argv[])
 {
 	MPI_Session session;
@@ -185,6 +193,8 @@ int main(int argc, char *argv[])
 	MUST(ranks == 2);
 	if (argc > 1 && !strcmp(argv[1], "device"))
 		test_device_of(rank);
+	if (is_staging())
+		kinds_of_memory(session);
 	messages(comm);
 	derived_type(comm);
 	sums(comm);
