@@ -135,7 +135,7 @@ CASE(state_removed, 0)
 	wait_for(maker, &(struct want){1, 2, 2, 0, 0});
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_stat(other, "removed", &entry));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "no object 'removed'", raw_remove(other, "removed"));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "gone",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "ended",
 		raw_import(other, put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	MUST_REFUSE(WW_ERR_NOT_FOUND, "does not hold",
 		raw_export(other, put.id, WW_WIRE_ACCESS_READ, 0, 0, secret));
@@ -637,7 +637,7 @@ CASE(escrow_uses, 0)
 	MUST_OK(raw_import(other[2], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 	for (size_t i = 0; i < 3; i++)
 		MUST_OK(raw_release(other[i], put.id));
-	MUST_REFUSE(WW_ERR_NOT_FOUND, "gone",
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "ended",
 		raw_import(other[0], put.id, secret, WW_WIRE_ACCESS_READ, &granted));
 }
 
