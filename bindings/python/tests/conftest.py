@@ -6,6 +6,7 @@ run; both are gone afterwards. WW_TEST_DEVICE names the device.
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ def pytest_configure(config):
     if config.getoption("tap"):
         config.pluginmanager.unregister(name="terminalreporter")
         config.pluginmanager.register(TapReporter(), "tap")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in the background
     folder = tempfile.mkdtemp(prefix="warpway-")
     os.environ["XDG_RUNTIME_DIR"] = folder
     os.environ["WARPWAY_BROKER"] = f"{folder}/warpway/broker.sock"
