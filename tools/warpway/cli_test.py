@@ -287,7 +287,8 @@ def bench_measures_calls():
     beside, theirs = [f"{name}.beside_grpc" for name in alike], [f"{name}.grpc" for name in alike]
     turns = ["turn.lanes", "turn.clients"]
     memory = ["gpu_memory.x1", "gpu_memory.x4", "gpu_memory.x16"]
-    with_goal = ["empty.awake", "empty.asleep", "in_flight.x64", "idle.awake", "idle.asleep", *beside]
+    with_goal = ["empty.awake", "empty.asleep", "in_flight.x64", "idle.awake", "idle.asleep", "stream.call",
+                 "stream.wait", *beside]
     if DEVICE != "host":
         with_goal += turns + memory
     names = {*with_goal, "array.64B", "array.64B.copied", "array.16MiB", "array.16MiB.copied", "chain.x100", *theirs,
