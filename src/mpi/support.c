@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "mpi/next.h"
@@ -57,13 +58,14 @@ int ww_mpi_call_X_GPU_query_support(ww_mpi_fn_X_GPU_query_support *next, int gpu
 
 static int add_kinds(MPI_Info info)
 {
-	char kinds[KINDS_BYTES + sizeof("," KINDS_OURS)] = KINDS_LEAST;
+	char before[KINDS_BYTES] = KINDS_LEAST;
+	char kinds[KINDS_BYTES + sizeof("," KINDS_OURS)];
 	int is_there = 0;
-	int code = PMPI_Info_get(info, KINDS_KEY, KINDS_BYTES - 1, kinds, &is_there);
+	int code = PMPI_Info_get(info, KINDS_KEY, KINDS_BYTES - 1, before, &is_there);
 
-	if (code != MPI_SUCCESS || (is_there && strstr(kinds, "cuda")))
+	if (code != MPI_SUCCESS || (is_there && strstr(before, "cuda")))
 		return code;
-	strcat(kinds, "," KINDS_OURS);
+	snprintf(kinds, sizeof(kinds), "%s,%s", before, KINDS_OURS);
 	return PMPI_Info_set(info, KINDS_KEY, kinds);
 }
 
