@@ -96,7 +96,7 @@ CASE(user_removes_own_only, AS_ROOT)
 	MUST_REFUSE(WW_ERR_ACCESS, "belongs to user 54321", raw_remove(bob, "contested"));
 	MUST_REFUSE(WW_ERR_EXISTS, "taken", raw_put(bob, &other, NULL, 0));
 	other.flags = WW_WIRE_PUT_FLAG_REPLACE;
-	MUST_REFUSE(WW_ERR_ACCESS, "cannot replace", raw_put(bob, &other, NULL, 0));
+	MUST_REFUSE(WW_ERR_ACCESS, "may replace it", raw_put(bob, &other, NULL, 0));
 	MUST_OK(raw_stat(bob, "contested", &entry));
 	MUST_MATCH(put.id, entry.id, sizeof(put.id));
 	/* Another process of the same user may, and root may. */

@@ -106,10 +106,9 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 
 	if (peer->uid != 0 && peer->uid != record->uid && !is_creator_of_outer)
 		return ww_fail(WW_ERR_ACCESS,
-			"cannot %s '%.100s': it belongs to user %" PRIu32
-			"; only that user and root may",
-			action, record->name, record->uid);
-	/* But whose page counts it may take out what other users have put: it knows of that. */
+			"'%.100s' belongs to user %" PRIu32 "; only that user and root may %s it",
+			record->name, record->uid, action);
+	/* The creator of the outer object may remove members that other users have put inside it. */
 	if (object->creator != peer->holder && object_is_member(registry, object) &&
 		(!is_creator_of_outer || peer->uid == record->uid))
 		return ww_fail(WW_ERR_STATE,
