@@ -108,7 +108,7 @@ ww_status request_check_remove(const struct peer *peer, const struct object *obj
 		return ww_fail(WW_ERR_ACCESS,
 			"'%.100s' belongs to user %" PRIu32 "; only that user and root may %s it",
 			record->name, record->uid, action);
-	/* The creator of the outer object may remove members that other users have put inside it. */
+	/* The creator of the outer object may remove members that other users put inside it. */
 	if (object->creator != peer->holder && object_is_member(registry, object) &&
 		(!is_creator_of_outer || peer->uid == record->uid))
 		return ww_fail(WW_ERR_STATE,
