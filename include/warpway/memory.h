@@ -314,7 +314,10 @@ WW_API ww_memory *ww_memory_ref(ww_memory *memory);
  *
  * The last unref unmaps the memory. The bytes are freed when no process maps them or holds a
  * descriptor of them. Work on a GPU that uses the mapping must have run before, as for
- * cuMemUnmap(). Streams of the host device keep what they still use.
+ * cuMemUnmap(). This includes a cudaMemcpy() of up to 64 KiB from memory of malloc(): it may return
+ * before its bytes are there. cudaFree() waits for them, but an unmapping does not, so synchronise
+ * the stream before the last unref, or copy by ww_memory_write(). Streams of the host device keep
+ * what they still use.
  *
  * For host memory, and for memory opened by a legacy handle, the driver waits for every stream of
  * the process. So the last unref waits, too, as cudaIpcCloseMemHandle() does. There is one

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/cuda/cuda_abi.h"
@@ -48,7 +49,15 @@ static struct {
 
 static ww_CUmemAllocationProp property;
 
-#define MUST_WORK(call) MUST(cuda.call == WW_CUDA_SUCCESS)
+#define MUST_WORK(call) must_work(cuda.call, #call, __LINE__)
+
+static void must_work(ww_CUresult result, const char *call, int line)
+{
+	if (result != WW_CUDA_SUCCESS)
+		fprintf(stderr, "%s:%d: rank %d: %s: CUDA error %d\n", __FILE__, line, rank, call,
+			(int)result);
+	MUST(result == WW_CUDA_SUCCESS);
+}
 
 static ww_CUdeviceptr address_of(const void *memory)
 {
@@ -145,6 +154,9 @@ void device_memory_free(void *memory, size_t bytes, unsigned int kind)
 		break;
 	case MAPPED:
 		bytes = round_up(bytes);
+		/* A small cuMemcpyHtoD() can have returned before its bytes are there; unmapping
+		 * does not wait for them, as cuMemFree() does. */
+		MUST_WORK(cuStreamSynchronize(NULL));
 		MUST_WORK(cuMemUnmap(address, bytes));
 		MUST_WORK(cuMemAddressFree(address, bytes));
 		break;
