@@ -215,11 +215,41 @@ static ww_status take_published(struct acquiring *acquiring, struct ww_producer_
 
 /* --- acquire --- */
 
+/* Of several values the one that is reached first is waited for. */
+static void note_own_value(struct acquiring *acquiring, uint64_t value)
+{
+	if (acquiring->own_value == 0 || value < acquiring->own_value)
+		acquiring->own_value = value;
+}
+
+/* What a stream waits for before it writes a slot. */
+struct slot_waits {
+	struct ww_stream_wait_for cells[WW_CHANNEL_CONSUMERS_MAX + 1];
+	uint32_t count;
+};
+
+static ww_status enqueue_waits(const struct acquiring *acquiring, struct slot_waits *waits)
+{
+	uint32_t count = waits->count;
+
+	waits->count = 0;
+	return count ? ww_stream_waits_enqueue(acquiring->stream, waits->cells, count) : WW_OK;
+}
+
+static ww_status add_wait(const struct acquiring *acquiring, struct slot_waits *waits,
+	struct ww_signal_map *page, uint64_t offset, uint64_t value)
+{
+	if (waits->count == WW_CHANNEL_CONSUMERS_MAX + 1)
+		ww_try(enqueue_waits(acquiring, waits));
+	waits->cells[waits->count++] = (struct ww_stream_wait_for){page, offset, value};
+	return WW_OK;
+}
+
 /*
  * Releases of the slot that are not complete: the stream waits for them, or the caller must.
  * Return: WW_OK; WW_NOT_READY (until acquiring->view has done so); as ww_stream_wait_enqueue().
  */
-static ww_status wait_for_releases(struct acquiring *acquiring, uint32_t slot)
+static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, struct slot_waits *waits)
 {
 	ww_list_for_each (link, &acquiring->producer->channel.consumers.list) {
 		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
@@ -231,33 +261,30 @@ static ww_status wait_for_releases(struct acquiring *acquiring, uint32_t slot)
 			note_wait(acquiring, view, slot, NO_FRAME);
 			return WW_NOT_READY;
 		}
-		ww_try(ww_stream_wait_enqueue(acquiring->stream, view->page,
-			sizeof(struct ww_layout_signal_page), value, false));
+		ww_try(add_wait(acquiring, waits, view->page, sizeof(struct ww_layout_signal_page),
+			value));
 	}
 	return WW_OK;
-}
-
-/* Of several values the one that is reached first is waited for. */
-static void note_own_value(struct acquiring *acquiring, uint64_t value)
-{
-	if (acquiring->own_value == 0 || value < acquiring->own_value)
-		acquiring->own_value = value;
 }
 
 /* The slot's bytes are the caller's, once the stream has waited. */
 static ww_status order_slot(struct acquiring *acquiring, const struct ww_producer_slot *slot)
 {
 	struct ww_producer *producer = acquiring->producer;
+	const struct ww_timeline *timeline = producer->channel.timeline;
+	struct slot_waits waits;
+	ww_status status;
 
+	waits.count = 0;
 	if (slot->ready > completed(producer)) {
 		if (!acquiring->stream) {
 			note_own_value(acquiring, slot->ready);
 			return WW_NOT_READY;
 		}
-		ww_try(ww_stream_wait_enqueue(acquiring->stream, producer->channel.timeline->page,
-			producer->channel.timeline->offset, slot->ready, false));
+		ww_try(add_wait(acquiring, &waits, timeline->page, timeline->offset, slot->ready));
 	}
-	return wait_for_releases(acquiring, slot_index(producer, slot));
+	status = add_releases(acquiring, slot_index(producer, slot), &waits);
+	return status == WW_OK ? enqueue_waits(acquiring, &waits) : status;
 }
 
 /* The first free slot that is the caller's at once, or when its stream has waited. */

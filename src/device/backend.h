@@ -93,6 +93,8 @@ struct ww_stream_value {
 	uint64_t value;
 };
 
+#define WW_STREAM_VALUES_MAX 16
+
 /* Of event_create. The number is that of WW_EVENT_BLOCKING_SYNC. */
 #define WW_DEVICE_EVENT_BLOCKING_SYNC UINT64_C(0x2)
 
@@ -233,11 +235,12 @@ struct ww_backend {
 	/*
 	 * Optional, WW_CAP_STREAM_VALUE: NULL without it. Work that touches a word of a mapping of
 	 * kind host. wait: later work waits until the word is at least value->value, as a signed
-	 * difference. write: after the work before it, and after all its stores can be seen by the
-	 * whole system, stores it. The mapping is borrowed: a host stream keeps it until the work
-	 * is done, for a GPU the caller does.
+	 * difference; of several words, at most WW_STREAM_VALUES_MAX, until each is. write: after the work before it, and after
+	 * all its stores can be seen by the whole system, stores it. The mapping is borrowed: a
+	 * host stream keeps it until the work is done, for a GPU the caller does.
 	 */
-	ww_status (*stream_wait_value)(struct ww_stream *stream, const struct ww_stream_value *at);
+	ww_status (*stream_wait_values)(struct ww_stream *stream, const struct ww_stream_value *at,
+		uint32_t count);
 	ww_status (*stream_write_value)(struct ww_stream *stream, const struct ww_stream_value *at);
 
 	/*

@@ -160,24 +160,72 @@ static void end(struct ww_stream *stream, struct stream_wait *wait, uint64_t val
 	ww_stream_watch_unlock(stream);
 }
 
-ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
-	uint64_t offset, uint64_t value, bool is_watched)
+static ww_status enqueue_watched(struct ww_stream *stream, const struct ww_stream_wait_for *cell)
 {
 	struct ww_stream_value word;
 	struct stream_wait *wait;
 	ww_status status;
 
-	ww_try(ww_signal_map_stream_value(page, stream->device, offset, value, &word));
-	wait = is_watched ? begin(stream, page, offset) : wait_new(stream, page, offset);
+	ww_try(ww_signal_map_stream_value(cell->page, stream->device, cell->offset, cell->value,
+		&word));
+	wait = begin(stream, cell->page, cell->offset);
 	if (!wait)
 		return WW_ERR_NO_MEMORY;
-	if (!is_watched)
-		enter(wait);
-	status = stream->device->backend->stream_wait_value(stream, &word);
-	end(stream, wait, status == WW_OK ? value : 0);
-	if (!is_watched)
-		free_watch(&wait->watch);
+	status = stream->device->backend->stream_wait_values(stream, &word, 1);
+	end(stream, wait, status == WW_OK ? cell->value : 0);
 	return status;
+}
+
+/* At most WW_STREAM_VALUES_MAX. */
+static ww_status enqueue_some(struct ww_stream *stream, const struct ww_stream_wait_for *cells,
+	uint32_t count)
+{
+	struct ww_stream_value words[WW_STREAM_VALUES_MAX];
+	struct stream_wait *made[WW_STREAM_VALUES_MAX];
+	uint32_t made_count = 0;
+	ww_status status = WW_OK;
+
+	while (status == WW_OK && made_count < count) {
+		const struct ww_stream_wait_for *cell = &cells[made_count];
+
+		status = ww_signal_map_stream_value(cell->page, stream->device, cell->offset,
+			cell->value, &words[made_count]);
+		if (status != WW_OK)
+			break;
+		made[made_count] = wait_new(stream, cell->page, cell->offset);
+		if (made[made_count])
+			enter(made[made_count++]);
+		else
+			status = WW_ERR_NO_MEMORY;
+	}
+	if (status == WW_OK)
+		status = stream->device->backend->stream_wait_values(stream, words, count);
+	for (uint32_t i = 0; i < made_count; i++) {
+		end(stream, made[i], status == WW_OK ? cells[i].value : 0);
+		free_watch(&made[i]->watch);
+	}
+	return status;
+}
+
+ww_status ww_stream_waits_enqueue(struct ww_stream *stream, const struct ww_stream_wait_for *cells,
+	uint32_t count)
+{
+	while (count > 0) {
+		uint32_t now = count < WW_STREAM_VALUES_MAX ? count : WW_STREAM_VALUES_MAX;
+
+		ww_try(enqueue_some(stream, cells, now));
+		cells += now;
+		count -= now;
+	}
+	return WW_OK;
+}
+
+ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
+	uint64_t offset, uint64_t value, bool is_watched)
+{
+	const struct ww_stream_wait_for cell = {page, offset, value};
+
+	return is_watched ? enqueue_watched(stream, &cell) : enqueue_some(stream, &cell, 1);
 }
 
 /* Under the lock. Takes out a wait that is over and whose stream has ended. Return: NULL: there is

@@ -21,6 +21,16 @@
 ww_status ww_stream_wait_enqueue(struct ww_stream *stream, struct ww_signal_map *page,
 	uint64_t offset, uint64_t value, bool is_watched);
 
+struct ww_stream_wait_for {
+	struct ww_signal_map *page;
+	uint64_t offset; /* of the cell, which there is */
+	uint64_t value;
+};
+
+/* Enqueues a wait for all of these, none of them watched. Return: as ww_stream_wait_enqueue(). */
+ww_status ww_stream_waits_enqueue(struct ww_stream *stream, const struct ww_stream_wait_for *cells,
+	uint32_t count);
+
 /*
  * Whether a GPU of this process may be waiting. Frees waits that are over and whose
  * streams have ended.

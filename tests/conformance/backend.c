@@ -47,7 +47,7 @@ static ww_status wait_for(ww_stream *stream, struct ww_mapping *mapping, uint64_
 {
 	struct ww_stream_value at = value_of(mapping, value);
 
-	return stream->device->backend->stream_wait_value(stream, &at);
+	return stream->device->backend->stream_wait_values(stream, &at, 1);
 }
 
 static ww_status signal_value(ww_stream *stream, struct ww_mapping *mapping, uint64_t value)
@@ -87,6 +87,32 @@ CASE(backend_stream_waits_for_value, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
 	MUST_OK(wait_for(stream, mapping, 5));
 	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
 	ww_mapping_unref(mapping);
+	ww_stream_unref(stream);
+	ww_device_unref(device);
+}
+
+/* One call waits for several words: for the last one as for the first. */
+CASE(backend_stream_waits_for_values, WW_CAP_STREAM_VALUE | WW_CAP_HOST_MEMORY)
+{
+	ww_device *device = subject_open();
+	ww_stream *stream = stream_make(device);
+	struct words *words[WW_STREAM_VALUES_MAX];
+	struct ww_mapping *mappings[WW_STREAM_VALUES_MAX];
+	struct ww_stream_value values[WW_STREAM_VALUES_MAX];
+
+	for (uint32_t i = 0; i < WW_STREAM_VALUES_MAX; i++) {
+		mappings[i] = map_words(device, &words[i]);
+		values[i] = value_of(mappings[i], 3 + i);
+	}
+	MUST_OK(stream->device->backend->stream_wait_values(stream, values, WW_STREAM_VALUES_MAX));
+	for (uint32_t i = 0; i < WW_STREAM_VALUES_MAX; i++) {
+		MUST_STATUS(WW_NOT_READY, ww_stream_query(stream));
+		store(words[WW_STREAM_VALUES_MAX - 1 - i],
+			values[WW_STREAM_VALUES_MAX - 1 - i].value);
+	}
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	for (uint32_t i = 0; i < WW_STREAM_VALUES_MAX; i++)
+		ww_mapping_unref(mappings[i]);
 	ww_stream_unref(stream);
 	ww_device_unref(device);
 }

@@ -652,6 +652,45 @@ CASE(channel_release_orders, CHANNEL_STREAMS)
 	channel_end(producer, consumer);
 }
 
+/* The producer's stream writes a slot when the streams of all consumers have read it. */
+CASE(channel_releases_of_several_order, CHANNEL_STREAMS)
+{
+	struct ww_frame frame = WW_INIT(struct ww_frame);
+	ww_channel *consumers[3];
+	ww_stream *reads[3];
+	struct gate gates[3];
+	struct ww_frame got;
+	ww_channel *producer;
+	ww_stream *writes;
+
+	scene_begin();
+	writes = stream_make(scene.device);
+	producer = channel_make(CHANNEL(.slot_bytes = SLOT_BYTES, .slots = 1));
+	for (int i = 0; i < 3; i++)
+		consumers[i] = channel_get(0);
+	frame_send(producer, 8);
+	for (int i = 0; i < 3; i++) {
+		reads[i] = stream_make(scene.device);
+		got = frame_receive(consumers[i]);
+		gate_close(&gates[i], reads[i]);
+		MUST_OK(ww_channel_release(consumers[i], &got, reads[i]));
+	}
+	MUST_OK(ww_channel_acquire(producer, writes, SOON_NS, NULL, &frame));
+	for (int i = 2; i >= 0; i--) {
+		MUST_STATUS(WW_NOT_READY, ww_stream_query(writes));
+		gate_open(&gates[i]);
+		MUST_OK(ww_stream_synchronize(reads[i], FOREVER, NULL));
+	}
+	MUST_OK(ww_stream_synchronize(writes, FOREVER, NULL));
+	MUST_OK(ww_channel_discard(producer, &frame, NULL));
+	ww_stream_unref(writes);
+	for (int i = 0; i < 3; i++) {
+		ww_stream_unref(reads[i]);
+		ww_channel_unref(consumers[i]);
+	}
+	channel_end(producer, NULL);
+}
+
 /* With a policy that drops, a release that is not complete counts as held. */
 CASE(channel_drop_counts_releasing, CHANNEL_STREAMS)
 {

@@ -250,6 +250,8 @@ FAKE_API cuStreamBatchMemOp_v2(ww_CUstream handle, unsigned int count,
 	ww_CUresult error = fake_stream_find(handle, &stream);
 	if (error)
 		return error;
+	if (fake_config()->no_sync)
+		return WW_CUDA_ERROR_NOT_SUPPORTED;
 	if (flags || count > BATCH_MAX || (count && !operations))
 		return WW_CUDA_ERROR_INVALID_VALUE;
 	for (unsigned int i = 0; i < count && !error; i++)

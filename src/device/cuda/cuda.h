@@ -158,7 +158,8 @@ ww_status ww_cuda_stream_copy(struct ww_stream *stream, void *destination, const
 	uint64_t bytes, struct ww_mapping *const pinned[2]);
 ww_status ww_cuda_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
 	uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
-ww_status ww_cuda_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *at);
+ww_status ww_cuda_stream_wait_values(struct ww_stream *stream, const struct ww_stream_value *at,
+	uint32_t count);
 ww_status ww_cuda_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *at);
 
 /* In the stream's context. Return: as ww_stream_copy(). */

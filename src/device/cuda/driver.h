@@ -49,6 +49,7 @@
 	X(cuStreamGetId)                  \
 	X(cuLaunchHostFunc)               \
 	X(cuStreamWaitValue64)            \
+	X(cuStreamBatchMemOp)             \
 	X(cuStreamWriteValue64)           \
 	X(cuStreamWaitEvent)              \
 	X(cuEventCreate)                  \

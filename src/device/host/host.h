@@ -16,7 +16,8 @@ ww_status ww_host_stream_copy(struct ww_stream *stream, void *destination, const
 	uint64_t bytes, struct ww_mapping *const pinned[2]);
 ww_status ww_host_stream_fill(struct ww_stream *stream, void *destination, uint32_t value,
 	uint32_t value_bytes, uint64_t count, struct ww_mapping *pinned);
-ww_status ww_host_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *value);
+ww_status ww_host_stream_wait_values(struct ww_stream *stream, const struct ww_stream_value *values,
+	uint32_t count);
 ww_status ww_host_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *value);
 
 /* module.c */

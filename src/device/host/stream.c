@@ -364,9 +364,12 @@ static ww_status enqueue_word(struct ww_stream *stream, enum work_kind kind,
 		});
 }
 
-ww_status ww_host_stream_wait_value(struct ww_stream *stream, const struct ww_stream_value *value)
+ww_status ww_host_stream_wait_values(struct ww_stream *stream, const struct ww_stream_value *values,
+	uint32_t count)
 {
-	return enqueue_word(stream, WORK_WAIT, value);
+	for (uint32_t i = 0; i < count; i++)
+		ww_try(enqueue_word(stream, WORK_WAIT, &values[i]));
+	return WW_OK;
 }
 
 ww_status ww_host_stream_write_value(struct ww_stream *stream, const struct ww_stream_value *value)

@@ -190,14 +190,15 @@ static struct ww_mapping *map_words(struct words **out_words)
 
 static ww_status wait_for_value(ww_stream *stream, struct ww_mapping *mapping, uint64_t value)
 {
-	return device->backend->stream_wait_value(stream,
+	return device->backend->stream_wait_values(stream,
 		&(struct ww_stream_value){
 			.mapping = mapping,
 			.offset = offsetof(struct words, value),
 			.wakes_offset = offsetof(struct words, wakes),
 			.by_gpu_offset = offsetof(struct words, by_gpu),
 			.value = value,
-		});
+		},
+		1);
 }
 
 static ww_status write_value(ww_stream *stream, struct ww_mapping *mapping, uint64_t value)
