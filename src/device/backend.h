@@ -235,9 +235,10 @@ struct ww_backend {
 	/*
 	 * Optional, WW_CAP_STREAM_VALUE: NULL without it. Work that touches a word of a mapping of
 	 * kind host. wait: later work waits until the word is at least value->value, as a signed
-	 * difference; of several words, at most WW_STREAM_VALUES_MAX, until each is. write: after the work before it, and after
-	 * all its stores can be seen by the whole system, stores it. The mapping is borrowed: a
-	 * host stream keeps it until the work is done, for a GPU the caller does.
+	 * difference; of several words (at most WW_STREAM_VALUES_MAX) until each is. write: after
+	 * the work before it, and after all its stores can be seen by the whole system, stores it.
+	 * The mapping is borrowed: a host stream keeps it until the work is done, for a GPU the
+	 * caller does.
 	 */
 	ww_status (*stream_wait_values)(struct ww_stream *stream, const struct ww_stream_value *at,
 		uint32_t count);
