@@ -14,6 +14,8 @@
  * The record says by one field whether the time has started (expires_ns), so a broker that is
  * killed leaves either a delivery of an exporter that lives or one that ends at a point in time. If
  * the exporter's record is gone, the next broker starts the time.
+ *
+ * Two files: delivery.c makes, uses and recalls deliveries; delivery_item.c links and finds them.
  */
 #ifndef WW_DAEMON_REGISTRY_DELIVERY_H
 #define WW_DAEMON_REGISTRY_DELIVERY_H
@@ -37,6 +39,8 @@ struct delivery {
 	struct account *account; /* that is charged for the hold */
 };
 
+/* --- delivery.c --- */
+
 /*
  * Makes a delivery, or finds the one that has this secret already, by this exporter and for this
  * object: then the request was sent again.
@@ -48,9 +52,6 @@ ww_status delivery_make(struct registry *registry, struct holder *exporter, stru
 
 /* Links a delivery whose record a former broker left. Return: WW_OK; WW_ERR_NO_MEMORY. */
 ww_status delivery_adopt(struct registry *registry, struct hold *hold);
-
-/* The hold ends. One that is no delivery: nothing happens. */
-void delivery_forget(struct registry *registry, struct hold *hold);
 
 /* Return: the delivery of an object that this secret opens; NULL: there is none. */
 struct hold *delivery_find(const struct registry *registry, const struct object *object,
@@ -73,5 +74,28 @@ struct recall {
 };
 
 void delivery_recall(struct registry *registry, struct holder *exporter, struct recall *recall);
+
+/* --- delivery_item.c --- */
+
+/*
+ * Makes the item of a delivery whose record is filled, and links it.
+ * @exporter: NULL: it has ended
+ * Return: WW_OK; WW_ERR_NO_MEMORY.
+ */
+ww_status delivery_item(struct registry *registry, struct hold *hold, struct holder *exporter);
+
+/* Its exporter does not count it any more. */
+void delivery_leave_exporter(struct registry *registry, struct delivery *delivery);
+
+/* The hold ends. One that is no delivery: nothing happens. */
+void delivery_forget(struct registry *registry, struct hold *hold);
+
+/* Return: NULL: there is none. */
+struct hold *delivery_find_secret(const struct registry *registry,
+	const uint8_t secret[WW_WIRE_ID_BYTES]);
+struct hold *delivery_find_number(const struct registry *registry, uint64_t number);
+
+/* Return: NULL: the exporter has none in flight. */
+struct hold *delivery_find_oldest(const struct registry *registry, struct holder *exporter);
 
 #endif

@@ -182,3 +182,55 @@ void hold_unlink(struct registry *registry, struct hold *hold)
 	account_put(&registry->accounts, account);
 	account_put(&registry->accounts, account);
 }
+
+static ww_status object_make_escrow_lists(struct object *object)
+{
+	if (object->escrow_lists)
+		return WW_OK;
+	object->escrow_lists = calloc(1, sizeof(*object->escrow_lists));
+	if (!object->escrow_lists)
+		return ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
+	for (size_t i = 0; i < LISTS; i++)
+		ww_list_init(&object->escrow_lists->lists[i]);
+	return WW_OK;
+}
+
+/* The secret of the object opens no delivery, so an import by that counts against others only. */
+ww_status hold_link_escrow(struct registry *registry, struct hold *hold)
+{
+	const struct ww_layout_hold_record *record = hold_record(registry, hold);
+	bool is_counted = record->uses > 0 && record->access < LISTS && !record->delivery;
+	size_t list = is_counted ? record->access : 0;
+	struct object *object = hold_object(registry, hold);
+	struct ww_list *escrows;
+
+	ww_try(object_make_escrow_lists(object));
+	escrows = &object->escrow_lists->lists[list];
+	ww_assert(escrows->previous);
+	ww_list_append(escrows, &hold->of_object);
+	return WW_OK;
+}
+
+ww_status hold_add_escrow(struct registry *registry, struct account *account, struct object *object,
+	uint8_t access, uint32_t uses, uint64_t expires_ns, struct hold **out_hold)
+{
+	struct ww_layout_hold_record *record;
+	struct hold *hold = NULL;
+	ww_status status;
+
+	status = hold_make(registry, account, object, NULL, expires_ns, &hold);
+	if (status != WW_OK)
+		return status;
+	record = hold_record(registry, hold);
+	record->access = access;
+	record->uses = uses;
+	record->flags = WW_WIRE_HOLD_FLAG_ESCROW;
+	status = hold_link_escrow(registry, hold);
+	if (status < 0) {
+		hold_unlink(registry, hold);
+		return status;
+	}
+	table_commit(&registry->hold_table, hold->index, 1);
+	*out_hold = hold;
+	return WW_OK;
+}

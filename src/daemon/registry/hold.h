@@ -7,8 +7,8 @@
  * token is used, and ends at a point in time. A delivery is an escrow whose time starts when its
  * exporter, a holder, ends; see delivery.h.
  *
- * Three files: hold.c finds, takes and unlinks holds; hold_drop.c is what a hold's end means to its
- * object, and the escrows, which end by themselves; delivery.c has deliveries.
+ * Two files: hold.c finds, takes and unlinks holds; hold_drop.c is what a hold's end means to its
+ * object, and the escrows, which end by themselves.
  */
 #ifndef WW_DAEMON_REGISTRY_HOLD_H
 #define WW_DAEMON_REGISTRY_HOLD_H
@@ -85,13 +85,20 @@ struct hold *hold_first_escrow(const struct object *object);
 /* Ends a hold without a look at what that means to its object. */
 void hold_unlink(struct registry *registry, struct hold *hold);
 
+/* Adds an escrow whose record is filled to its object's lists. Return: WW_OK; WW_ERR_NO_MEMORY. */
+ww_status hold_link_escrow(struct registry *registry, struct hold *hold);
+
+/* As hold_escrow(), for an object that ends at this point in time itself: starts no timer. */
+ww_status hold_add_escrow(struct registry *registry, struct account *account, struct object *object,
+	uint8_t access, uint32_t uses, uint64_t expires_ns, struct hold **out_hold);
+
 /* --- hold_drop.c --- */
 
 /* Releases the object, which may end by that. */
 void hold_drop(struct registry *registry, struct hold *hold);
 
 /*
- * Makes an escrow, which keeps an object for some time. @account: is charged. Return: as
+ * Makes an escrow, which keeps an object until a point in time. @account: is charged. Return: as
  * hold_take().
  */
 ww_status hold_escrow(struct registry *registry, struct account *account, struct object *object,
@@ -100,10 +107,7 @@ ww_status hold_escrow(struct registry *registry, struct account *account, struct
 /* Counts an import against the oldest escrow for this access whose uses are counted. */
 void hold_use_escrow(struct registry *registry, struct object *object, uint8_t access);
 
-/*
- * Adds an escrow whose record is filled in to its object's lists, and starts its timer, if it ends
- * at a point in time. Return: WW_OK; WW_ERR_NO_MEMORY.
- */
+/* As hold_link_escrow(); starts its timer too, if it ends at a point in time. */
 ww_status hold_arm(struct registry *registry, struct hold *hold);
 
 /* Starts the timer of an escrow. Return: WW_OK; WW_ERR_NO_MEMORY. */

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "daemon/registry/object.h"
 #include "daemon/registry/holder.h"
 #include "daemon/registry/key_hash.h"
@@ -154,6 +152,15 @@ struct charge object_charge(const struct ww_layout_object_record *record)
 	};
 }
 
+void object_charge_again(struct registry *registry, const struct object *object,
+	const struct charge *before)
+{
+	struct charge now = object_charge(object_record(registry, object));
+
+	account_return(&registry->accounts, object->account, before);
+	(void)account_charge_anyway(&registry->accounts, object->account, &now);
+}
+
 ww_status object_map(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
@@ -254,14 +261,6 @@ void object_disown(struct registry *registry, struct object *object)
 	ww_list_remove(&object->of_creator);
 	record->maker = 0;
 	holder_check_done(registry, creator);
-}
-
-bool object_ends_with_creator(const struct ww_layout_object_record *record)
-{
-	if (record->state == WW_WIRE_STATE_REMOVED)
-		return false;
-	return record->life == WW_WIRE_LIFE_OWNER ||
-		(record->life == WW_WIRE_LIFE_KEPT && !record->name[0] && !object_is_kept(record));
 }
 
 uint8_t object_without_creator(const struct ww_layout_object_record *record)

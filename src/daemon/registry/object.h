@@ -16,8 +16,9 @@
  * have one name: if both are ready, or both are being written, the next broker ends the one that
  * was put first.
  *
- * Four files: object.c finds objects and links them; object_end.c ends them; object_keep.c keeps
- * those whose deliveries are in flight; object_put.c puts them.
+ * Five files: object.c finds objects and links them; object_keep.c says which of them are kept;
+ * object_end.c ends them; object_creator_end.c decides what becomes of them when their creators end
+ * or release them; object_put.c puts them.
  */
 #ifndef WW_DAEMON_REGISTRY_OBJECT_H
 #define WW_DAEMON_REGISTRY_OBJECT_H
@@ -119,12 +120,6 @@ struct object *object_find_counting(const struct registry *registry, const struc
 bool object_is_writing(const struct registry *registry, const struct object *object);
 
 /*
- * One without a name is kept for its creator only, which was about to name it: no other process
- * could remove it.
- */
-bool object_ends_with_creator(const struct ww_layout_object_record *record);
-
-/*
  * What becomes of an object without a last will that its creator does not hold (any more), although
  * that may still run. It is lost if it is being written, since no other process can end that. If it
  * lives with its creator, it is gone when it has no descriptors, for then it says something about
@@ -135,6 +130,10 @@ uint8_t object_without_creator(const struct ww_layout_object_record *record);
 
 /* What an object costs its account: until it is removed, and then what its last will costs. */
 struct charge object_charge(const struct ww_layout_object_record *record);
+
+/* Charges what an object costs now in place of what it cost before, which was not less. */
+void object_charge_again(struct registry *registry, const struct object *object,
+	const struct charge *before);
 
 /*
  * How many descriptors count for one: a last will needs its creator's pidfd for as long as itself.
@@ -167,11 +166,28 @@ void object_belongs(struct registry *registry, struct object *object, struct hol
 /* Takes an object from its creator, if it has one. */
 void object_disown(struct registry *registry, struct object *object);
 
+/* --- object_keep.c --- */
+
+/* What the put of an object that counts deliveries says of it: only that can be kept. */
+bool object_counts_deliveries(const struct ww_layout_object_record *record);
+
+/* Whether an object is kept while deliveries are in flight. */
+bool object_is_kept(const struct ww_layout_object_record *record);
+
 /*
- * object_put.c: draws the two secrets that tokens of an object carry, one for each access.
- * Return: WW_OK; WW_ERR_SYSTEM (the record is as it was).
+ * One without a name is kept for its creator only, which was about to name it: no other process
+ * could remove it.
  */
-ww_status object_choose_secrets(struct ww_layout_object_record *record);
+bool object_ends_with_creator(const struct ww_layout_object_record *record);
+
+/*
+ * Whether an object that is not held is kept with the one that it is inside of. If so it belongs to
+ * that, and to its creator no longer.
+ */
+bool object_keep_inside(struct registry *registry, struct object *object);
+
+/* If nothing of a kept object is in flight any more, it ends at the loop's next turn. */
+void object_end_kept(struct registry *registry, struct object *object);
 
 /* --- object_end.c --- */
 
@@ -194,12 +210,13 @@ void object_end(struct registry *registry, struct object *object, uint8_t what);
 /* Ends an object that lives by being held and is not held. Frees a removed one. */
 void object_settle(struct registry *registry, struct object *object);
 
-/*
- * Gives the object other secrets and ends its escrows; the object may end by that. If the broker is
- * killed half way, some escrows stay; the client, which has no answer, repeats its request.
- * Return: WW_OK; WW_ERR_SYSTEM (then nothing has changed).
- */
-ww_status object_revoke(struct registry *registry, struct object *object);
+/* Ends the escrows of an object, which may end by that. */
+void object_end_escrows(struct registry *registry, struct object *object);
+
+/* Closes and returns the last will that a removed object has kept. */
+void object_drop_last_will(struct registry *registry, struct object *object);
+
+/* --- object_creator_end.c --- */
 
 /*
  * The creator says that all objects that are to stay inside of the outer object are there: no
@@ -224,22 +241,6 @@ void object_await_exit(struct registry *registry, struct object *object);
  * Return: false: that cannot be done at the moment; the exit wait tries again.
  */
 bool object_retire(struct registry *registry, struct object *object);
-
-/*
- * Whether an object that was counted as in flight is kept, or is from now on: its creator has ended
- * or released it. Without memory for a timer it is not.
- */
-bool object_keep(struct registry *registry, struct object *object);
-bool object_is_kept(const struct ww_layout_object_record *record);
-
-/*
- * Whether an object that is not held is kept with the one that it is inside of. If so it belongs to
- * that, and to its creator no longer.
- */
-bool object_keep_inside(struct registry *registry, struct object *object);
-
-/* If nothing of a kept object is in flight any more, it ends at the loop's next turn. */
-void object_end_kept(struct registry *registry, struct object *object);
 
 /*
  * If an object lingers, adds it to the list of the one that it is inside of, or ends it if that has
@@ -287,6 +288,13 @@ bool object_is_as_put(const struct registry *registry, const struct object *obje
  */
 ww_status object_name(struct registry *registry, struct object *object,
 	const struct ww_wire_put *put, gid_t gid);
+
+/*
+ * Gives the object other secrets and ends its escrows; the object may end by that. If the broker is
+ * killed half way, some escrows stay; the client, which has no answer, repeats its request.
+ * Return: WW_OK; WW_ERR_SYSTEM (then nothing has changed).
+ */
+ww_status object_revoke(struct registry *registry, struct object *object);
 
 /* Ends writing. The object that it is to replace ends by that. */
 void object_seal(struct registry *registry, struct object *object, uint32_t state);

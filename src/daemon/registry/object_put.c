@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * object_put.c - how objects come: put, named, sealed, or left by a former broker, see object.h
+ * object_put.c - how objects come: put, named, sealed, or left by a former broker; their secrets
  *
  * A record is filled, then everything that can fail is done, then its state is stored: from then on
- * the object counts.
+ * the object counts. See object.h.
  */
 #include <string.h>
 
@@ -52,7 +52,11 @@ static void record_fill_names(struct ww_layout_object_record *record, const stru
 	record->description_bytes = put->description_bytes;
 }
 
-ww_status object_choose_secrets(struct ww_layout_object_record *record)
+/*
+ * Draws the two secrets that tokens of an object carry, one for each access. Return: WW_OK;
+ * WW_ERR_SYSTEM (the record is as it was).
+ */
+static ww_status object_choose_secrets(struct ww_layout_object_record *record)
 {
 	uint8_t secrets[2][WW_WIRE_ID_BYTES];
 
@@ -242,5 +246,12 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	if (record->state != WW_WIRE_STATE_REMOVED)
 		registry->bytes += record->bytes;
 	device_total_add(object->total, record);
+	return WW_OK;
+}
+
+ww_status object_revoke(struct registry *registry, struct object *object)
+{
+	ww_try(object_choose_secrets(object_record(registry, object)));
+	object_end_escrows(registry, object);
 	return WW_OK;
 }
