@@ -286,14 +286,6 @@ struct ww_broker *ww_broker_client_next_exporter(struct ww_broker *before)
 	return broker;
 }
 
-struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher)
-{
-	struct ww_caller caller = {.is_watcher = is_watcher};
-
-	memcpy(caller.process_id, broker->process_id, sizeof(caller.process_id));
-	return caller;
-}
-
 ww_broker *ww_broker_ref(ww_broker *broker)
 {
 	if (broker)
@@ -310,56 +302,6 @@ ww_broker *ww_broker_unref(ww_broker *broker)
 	pthread_mutex_unlock(&open_lock);
 	broker_free(broker);
 	return NULL;
-}
-
-/* Whether the object has a live hold. @count: is added to that. @out_is_revoked: set if so */
-static bool count_live_hold(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES],
-	uint32_t count, bool *out_is_revoked)
-{
-	struct ww_hold *hold;
-	bool is_live;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	is_live = ww_hold_is_live(hold);
-	if (is_live) {
-		hold->count += count;
-		*out_is_revoked = hold->is_revoked;
-	}
-	pthread_mutex_unlock(&broker->lock);
-	return is_live;
-}
-
-bool ww_broker_client_is_held(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	bool is_revoked;
-
-	return count_live_hold(broker, id, 0, &is_revoked);
-}
-
-bool ww_broker_client_hold_again(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	bool is_revoked;
-
-	return count_live_hold(broker, id, 1, &is_revoked);
-}
-
-bool ww_broker_client_has_valid_tokens(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	bool is_revoked;
-
-	return count_live_hold(broker, id, 0, &is_revoked) && !is_revoked;
-}
-
-void ww_broker_client_note_revoked(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	struct ww_hold *hold;
-
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	if (hold)
-		hold->is_revoked = true;
-	pthread_mutex_unlock(&broker->lock);
 }
 
 ww_status ww_broker_client_begin_turn(struct ww_broker *broker, uint64_t deadline_ns)

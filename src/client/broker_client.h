@@ -95,7 +95,7 @@ void ww_broker_client_drop_kept(bool at_once);
  */
 ww_status ww_broker_client_ensure(struct ww_broker *broker, bool may_start);
 
-/* What this process tells the broker in its hello. */
+/* recovery.c: what this process tells the broker in its hello. */
 struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher);
 
 WW_DEFINE_CLEANUP(struct ww_broker, ww_broker_unref)

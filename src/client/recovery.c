@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "client/request_exchange.h"
@@ -207,6 +206,14 @@ static ww_status start_broker(const struct ww_broker *broker, struct ww_recovery
 	ww_try(ww_start(&broker->address, caller, deadline_ns, &recovery->connection));
 	recovery->is_welcome = true;
 	return WW_OK;
+}
+
+struct ww_caller ww_broker_client_caller(const struct ww_broker *broker, bool is_watcher)
+{
+	struct ww_caller caller = {.is_watcher = is_watcher};
+
+	memcpy(caller.process_id, broker->process_id, sizeof(caller.process_id));
+	return caller;
 }
 
 /* Return: as connect_once(). */

@@ -6,6 +6,7 @@
  *   request_send.c      packets to the broker: requests, cancels, releases
  *   request_answer.c    packets from the broker: answers, and the holds that come with them
  *   recovery.c          the next connection
+ *   held_objects.c      what this process holds: asked, counted once more, released
  *
  * The caller of every function here, but ww_recovery_free(), holds ww_broker.lock.
  * ww_broker_client_recover() drops it while it connects; the others keep it, and none waits.

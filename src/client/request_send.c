@@ -5,15 +5,12 @@
  * Sending never waits. A packet that finds no room in the socket is sent later: a request and a
  * cancel by the request's own thread, a release before the next packet.
  */
-#include <poll.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "client/request_exchange.h"
 
-#define RELEASE_WAIT_NS UINT64_C(100000000) /* the time to wait for room for a release */
-#define PACKET_BYTES    2048                /* of every message that is sent here */
+#define PACKET_BYTES 2048 /* of every message that is sent here */
 
 /*
  * Return: as ww_packet_send(). After WW_ERR_PEER_LOST the connection breaks when its reader has
@@ -122,40 +119,4 @@ ww_status ww_broker_client_send_cancel(struct ww_broker *broker, struct ww_reque
 	if (status == WW_OK)
 		request->is_cancel_due = false;
 	return status == WW_ERR_PEER_LOST ? WW_OK : status;
-}
-
-/*
- * If a release found no room, waits for room once, for a short time: a broker that is stopped must
- * not stop its clients.
- */
-static void wait_to_release(struct ww_broker *broker)
-{
-	WW_AUTO_CONNECTION struct ww_connection *connection = NULL;
-
-	if (!broker->connection || broker->is_ending || broker->is_stalled ||
-		!ww_holds_first_due(&broker->holds))
-		return;
-	broker->is_stalled = true;
-	connection = ww_connection_ref(broker->connection);
-	pthread_mutex_unlock(&broker->lock);
-	(void)ww_connection_wait(connection, POLLOUT, ww_clock_deadline_ns(RELEASE_WAIT_NS));
-	pthread_mutex_lock(&broker->lock);
-	ww_broker_client_send_due(broker);
-}
-
-void ww_broker_client_release(struct ww_broker *broker, const uint8_t id[WW_WIRE_ID_BYTES])
-{
-	struct ww_error record;
-	struct ww_hold *hold;
-
-	ww_error_save(&record);
-	pthread_mutex_lock(&broker->lock);
-	hold = ww_holds_find(&broker->holds, id);
-	ww_assert(hold);
-	ww_holds_drop(&broker->holds, hold);
-	ww_broker_client_send_due(broker);
-	wait_to_release(broker);
-	pthread_mutex_unlock(&broker->lock);
-	ww_broker_client_drop_kept(false);
-	ww_error_restore(&record);
 }
