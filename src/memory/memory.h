@@ -152,6 +152,16 @@ ww_status ww_import_options_refuse_own_mapping(const struct ww_import_options *o
 	const char *what);
 
 /*
+ * Enters a mapping that no memory has, as one; or finds the memory that another thread has entered
+ * meanwhile for the same object. Takes over @mapping on success.
+ * @description:  of all of it
+ * @fd:           of it; -1: no other thread can have entered it
+ * Return: WW_OK; WW_ERR_NO_MEMORY; as ww_mapping_compare().
+ */
+ww_status ww_memory_enter(struct ww_mapping *mapping, const struct ww_description *description,
+	int fd, bool is_own_mapping, struct ww_memory **out_memory);
+
+/*
  * Gives a new mapping its name, and enters it. Takes over @mapping on success.
  * Return: WW_OK; WW_ERR_NO_MEMORY; WW_ERR_SYSTEM.
  */
