@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool.c - a pool as a whole: made, given chunks, asked, ended
+ * pool.c - a pool as a whole: made, found, ended
  *
  * A pool ends when its last reference is gone, of which each used slice has one. What waits then
  * need not be waited for: a process that marks a slice has mapped its chunk. But streams of this
@@ -28,17 +28,12 @@
 #include "sync/timeline.h"
 
 #define PARAMS_V1_BYTES sizeof(struct ww_pool_params)
-#define INFO_V1_BYTES   sizeof(struct ww_pool_info)
-#define HOLDER_V1_BYTES sizeof(struct ww_pool_holder_info)
 #define CHUNK_BYTES     (UINT64_C(64) << 20)
 #define SLICES          65536
 #define NS_PER_MS       UINT64_C(1000000)
-#define SWEEP_COUNT     4 /* slices that wait, looked at by each allocation */
 
 static pthread_mutex_t pools_lock WW_PER_PROCESS = PTHREAD_MUTEX_INITIALIZER;
 static struct ww_list pools WW_PER_PROCESS = WW_LIST_INIT(pools);
-
-/* --- beginning and end --- */
 
 static void free_arrays(struct ww_pool *pool)
 {
@@ -64,8 +59,7 @@ void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block)
 		chunk->all = block;
 }
 
-/* A chunk without slices that count. */
-static void drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
+void ww_pool_drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk)
 {
 	ww_arena_remove(&pool->arena, chunk->all);
 	ww_list_remove(&chunk->link);
@@ -89,7 +83,7 @@ static void pool_free(struct ww_pool *pool)
 	/* Before its chunks: then the broker keeps those that slices in flight need. */
 	ww_attachments_fini(&pool->attachments);
 	while (!ww_list_is_empty(&pool->chunks))
-		drop_chunk(pool, ww_container(pool->chunks.next, struct ww_chunk, link));
+		ww_pool_drop_chunk(pool, ww_container(pool->chunks.next, struct ww_chunk, link));
 	ww_arena_fini(&pool->arena);
 	ww_assert(!ww_slices_have_streams(pool)); /* and so it freed what it noted of releases */
 	free_list(&pool->waiting);
@@ -367,271 +361,4 @@ ww_status ww_pool_create(ww_device *device, const struct ww_pool_params *params,
 	pthread_mutex_unlock(&pools_lock);
 	*out_pool = pool;
 	return WW_OK;
-}
-
-/* --- room --- */
-
-/*
- * Gives back chunks without slices until no more than @keep_bytes are reserved. Return: bytes given
- * back.
- */
-static uint64_t trim(struct ww_pool *pool, uint64_t keep_bytes)
-{
-	uint64_t before = pool->reserved;
-	struct ww_list *next;
-
-	for (struct ww_list *link = pool->chunks.next; link != &pool->chunks; link = next) {
-		struct ww_chunk *chunk = ww_container(link, struct ww_chunk, link);
-
-		next = link->next;
-		if (chunk->slice_count == 0 && pool->reserved > keep_bytes)
-			drop_chunk(pool, chunk);
-	}
-	if (pool->reserved < before)
-		__atomic_add_fetch(&pool->table.header->trims, 1, __ATOMIC_RELEASE);
-	return before - pool->reserved;
-}
-
-ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes)
-{
-	struct ww_pool_holder_info holder;
-	char who[96] = "";
-
-	if (!ww_slices_have_slot(pool))
-		return ww_fail(WW_ERR_LIMIT,
-			"cannot allocate a slice: the pool has %" PRIu32 " of them, %" PRIu32
-			" used here and %" PRIu32 " waiting; release some, or set slices_max",
-			pool->slot_count, pool->used_count, pool->waiting_count);
-	(void)ww_pool_meet_holders(pool);
-	if (ww_pool_find_largest_holder(pool, &holder))
-		snprintf(who, sizeof(who),
-			"; process %" PRIu32 " (%s) has %" PRIu64 " bytes of that", holder.pid,
-			holder.program, holder.slice_bytes);
-	return ww_fail(WW_ERR_LIMIT,
-		"no room for %" PRIu64 " bytes in a pool of %" PRIu64 ": %" PRIu64
-		" used here, %" PRIu64
-		" released here but in use or in flight%s; largest free piece %" PRIu64
-		"; release some, or wait with a time limit",
-		bytes, pool->bytes_max, pool->used_bytes, pool->waiting_bytes, who,
-		ww_arena_largest(&pool->arena));
-}
-
-static ww_status add_chunk(struct ww_pool *pool, uint64_t bytes)
-{
-	const struct ww_memory_params params = {
-		.struct_size = sizeof(params),
-		.kind = pool->kind,
-		.bytes = bytes,
-	};
-	struct ww_chunk *chunk = calloc(1, sizeof(*chunk));
-	ww_status status;
-
-	if (!chunk)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a chunk of a pool: out of memory");
-	chunk->index = pool->next_chunk;
-	status = ww_memory_make(pool->device, &params, &chunk->memory);
-	if (status == WW_OK) {
-		chunk->memory->is_chunk = true;
-		status = ww_arena_add(&pool->arena, chunk, chunk->memory->bytes, &chunk->all);
-	}
-	if (status < 0) {
-		ww_memory_unref(chunk->memory);
-		free(chunk);
-		return status;
-	}
-	pool->next_chunk++;
-	pool->chunk_count++;
-	pool->reserved += chunk->memory->bytes;
-	ww_list_append(&pool->chunks, &chunk->link);
-	return WW_OK;
-}
-
-static bool is_no_memory(ww_status status)
-{
-	return status == WW_ERR_DEVICE_MEMORY || status == WW_ERR_NO_MEMORY;
-}
-
-/* As large as there is memory for, from @bytes down to @least. */
-static ww_status add_largest_chunk(struct ww_pool *pool, uint64_t bytes, uint64_t least)
-{
-	struct ww_error record;
-	ww_status status;
-
-	ww_error_save(&record);
-	status = add_chunk(pool, bytes);
-	/* What the pool itself has lying about may be what is missing. */
-	if (is_no_memory(status) && trim(pool, 0) > 0)
-		status = add_chunk(pool, bytes);
-	while (is_no_memory(status) && bytes > least) {
-		bytes = limit_of(bytes / 2, pool->unit_bytes);
-		if (bytes < least)
-			bytes = least;
-		status = add_chunk(pool, bytes);
-	}
-	if (status == WW_OK)
-		ww_error_restore(&record);
-	return status;
-}
-
-/*
- * A chunk that has room for @bytes, within the limit; where there is no room for a usual one, a
- * smaller one.
- * Return: WW_OK; WW_NOT_READY (as much as may be is in use); WW_ERR_...: recorded.
- */
-static ww_status grow(struct ww_pool *pool, uint64_t bytes)
-{
-	uint64_t chunk_bytes = pool->chunk_bytes;
-	uint64_t least;
-
-	ww_try(ww_pool_round_up(bytes, pool->unit_bytes, &least));
-	if (least > pool->bytes_max)
-		return ww_fail(WW_ERR_LIMIT,
-			"cannot cut %" PRIu64 " bytes from a pool of at most %" PRIu64
-			"; make a larger pool, or memory of its own",
-			bytes, pool->bytes_max);
-	if (pool->reserved > pool->bytes_max - least)
-		trim(pool, pool->bytes_max - least);
-	if (pool->reserved > pool->bytes_max - least)
-		return WW_NOT_READY;
-	if (chunk_bytes < least)
-		chunk_bytes = least;
-	if (chunk_bytes > pool->bytes_max - pool->reserved)
-		chunk_bytes = pool->bytes_max - pool->reserved;
-	return add_largest_chunk(pool, chunk_bytes, least);
-}
-
-/* Return: WW_OK; as ww_pool_cut(). */
-static ww_status find_room(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
-	struct ww_arena_block **out_block)
-{
-	ww_status status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
-
-	if (status == WW_NOT_READY && ww_slices_sweep(pool, UINT32_MAX))
-		status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
-	if (status != WW_NOT_READY)
-		return status;
-	status = grow(pool, bytes);
-	if (status != WW_OK)
-		return status;
-	status = ww_arena_take(&pool->arena, bytes, alignment, out_block);
-	ww_assert(status != WW_NOT_READY);
-	return status;
-}
-
-ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
-	ww_memory **out_memory)
-{
-	struct ww_arena_block *block = NULL;
-	struct ww_slice *slice;
-	ww_status status;
-
-	*out_memory = NULL;
-	ww_slices_sweep(pool, SWEEP_COUNT);
-	if (!ww_slices_have_slot(pool) && !ww_slices_sweep(pool, UINT32_MAX))
-		return WW_NOT_READY;
-	status = find_room(pool, bytes, alignment, &block);
-	if (status != WW_OK)
-		return status;
-	slice = ww_slice_open(pool, block);
-	if (!slice) {
-		ww_pool_give_block(pool, block);
-		return ww_error_last()->status;
-	}
-	*out_memory = &slice->view;
-	return WW_OK;
-}
-
-ww_status ww_pool_trim(ww_pool *pool, uint64_t keep_bytes, uint64_t *out_bytes)
-{
-	uint64_t bytes;
-
-	ww_clear(out_bytes, 0);
-	ww_try(ww_process_enter());
-	ww_require(pool, "ww_pool_trim: pool is NULL");
-	ww_try(ww_pool_check_own(pool, "trim"));
-	ww_memory_reclaim();
-	pthread_mutex_lock(&pool->lock);
-	ww_slices_sweep(pool, UINT32_MAX);
-	bytes = trim(pool, keep_bytes);
-	pthread_mutex_unlock(&pool->lock);
-	if (out_bytes)
-		*out_bytes = bytes;
-	return WW_OK;
-}
-
-/* --- questions --- */
-
-/* Under pool->lock. */
-static void describe(const struct ww_pool *pool, struct ww_pool_info *ours)
-{
-	ours->kind = pool->kind;
-	ours->bytes_max = pool->bytes_max;
-	ours->chunk_bytes = pool->chunk_bytes;
-	ours->bytes_reserved = pool->reserved;
-	ours->bytes_used = pool->used_bytes;
-	ours->bytes_waiting = pool->waiting_bytes;
-	ours->bytes_free = ww_arena_free_bytes(&pool->arena);
-	ours->bytes_largest = ww_arena_largest(&pool->arena);
-	ours->bytes_peak = pool->peak_bytes;
-	ours->allocations = pool->allocations;
-	ours->chunk_count = pool->chunk_count;
-	ours->slice_count = pool->used_count;
-	ours->waiting_count = pool->waiting_count;
-	ours->slices_max = pool->slot_count;
-	ours->holder_count = pool->holder_count;
-}
-
-ww_status ww_pool_info_get(ww_pool *pool, struct ww_pool_info *info)
-{
-	struct ww_pool_info ours = {.struct_size = 0};
-
-	ww_try(ww_process_enter());
-	ww_require(pool && info, "ww_pool_info_get: pool or info is NULL");
-	ww_try(ww_ref_check(&pool->ref, "a pool"));
-	ww_memory_reclaim();
-	if (pool->member) {
-		ours.kind = pool->member->kind;
-		ours.slices_max = pool->member->table.slot_count;
-		ours.is_imported = 1;
-		return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_pool_info");
-	}
-	pthread_mutex_lock(&pool->lock);
-	(void)ww_pool_meet_holders(pool);
-	ww_slices_sweep(pool, UINT32_MAX);
-	describe(pool, &ours);
-	pthread_mutex_unlock(&pool->lock);
-	return ww_params_write(info, &ours, sizeof(ours), INFO_V1_BYTES, "ww_pool_info");
-}
-
-/* Under pool->lock. */
-static bool find_holder(struct ww_pool *pool, uint32_t index, struct ww_pool_holder_info *out_info)
-{
-	(void)ww_pool_meet_holders(pool);
-	ww_list_for_each (link, &pool->holders) {
-		const struct ww_pool_holder *holder = ww_container(link, struct ww_pool_holder,
-			link);
-
-		if (holder->marks && index-- == 0) {
-			ww_pool_describe_holder(pool, holder, out_info);
-			return true;
-		}
-	}
-	return false;
-}
-
-ww_status ww_pool_holder_get(ww_pool *pool, uint32_t index, struct ww_pool_holder_info *info)
-{
-	struct ww_pool_holder_info ours;
-	bool is_found;
-
-	ww_try(ww_process_enter());
-	ww_require(pool && info, "ww_pool_holder_get: pool or info is NULL");
-	ww_try(ww_pool_check_own(pool, "list who uses"));
-	ww_try(ww_params_check(info, HOLDER_V1_BYTES, "ww_pool_holder_info"));
-	pthread_mutex_lock(&pool->lock);
-	is_found = find_holder(pool, index, &ours);
-	pthread_mutex_unlock(&pool->lock);
-	if (!is_found)
-		return WW_END;
-	return ww_params_write(info, &ours, sizeof(ours), HOLDER_V1_BYTES, "ww_pool_holder_info");
 }

@@ -126,15 +126,20 @@ ww_status ww_pool_check_device(const struct ww_pool *pool, const struct ww_devic
 /* A used block of a chunk is free again; the chunk does not count its slice any more. */
 void ww_pool_give_block(struct ww_pool *pool, struct ww_arena_block *block);
 
+/* Gives back a chunk without slices that count. */
+void ww_pool_drop_chunk(struct ww_pool *pool, struct ww_chunk *chunk);
+
 /*
- * A slice, of what is free by now or of a new chunk. Under pool->lock.
+ * cut.c: a slice, of what is free by now or of a new chunk. Under pool->lock.
  * Return: WW_OK; WW_NOT_READY (no room, or no slot; nothing recorded); WW_ERR_LIMIT (there will
  *         never be room); as ww_pool_alloc().
  */
 ww_status ww_pool_cut(struct ww_pool *pool, uint64_t bytes, uint64_t alignment,
 	ww_memory **out_memory);
 
-/* Records why there is no room, and which process has most. Under pool->lock. Return: WW_ERR_LIMIT.
+/*
+ * cut.c: records why there is no room, and which process has most. Under pool->lock. Return:
+ * WW_ERR_LIMIT.
  */
 ww_status ww_pool_fail_full(struct ww_pool *pool, uint64_t bytes);
 

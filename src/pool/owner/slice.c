@@ -7,7 +7,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/await.h"
 #include "base/clock.h"
@@ -118,95 +117,6 @@ struct ww_slice *ww_slice_open(struct ww_pool *pool, struct ww_arena_block *bloc
 
 /* --- letting go --- */
 
-/* Whether a token of it may still be imported for the first time. */
-static bool is_in_flight(const struct ww_slice *slice)
-{
-	return slice->expected > 0 &&
-		slice->taken + ww_pool_taken(slice->pool, slice->number) < slice->expected &&
-		ww_clock_now_ns() < slice->until_ns;
-}
-
-/* Whether a stream of this process has yet to let go of it. Forgets those that have. */
-static bool is_streaming(struct ww_slice *slice)
-{
-	struct ww_release **at = &slice->releases;
-	struct ww_release *release;
-
-	while ((release = *at)) {
-		if (ww_marks_is_passed(slice->pool->own, &release->cell)) {
-			*at = release->next;
-			free(release);
-		} else {
-			at = &release->next;
-		}
-	}
-	return slice->releases != NULL;
-}
-
-static void give_slot(struct ww_pool *pool, uint64_t number)
-{
-	pool->free_slots[pool->free_slot_count++] = ww_slice_slot(number);
-	pool->has_come_back = true;
-}
-
-/*
- * Whether a process still uses the slice by a number from before a revocation. Forgets the numbers
- * that no process uses: their slots were closed before this look, see slice_table.h.
- */
-static bool has_formers(struct ww_slice *slice)
-{
-	struct ww_former_number **at = &slice->formers;
-	struct ww_pool *pool = slice->pool;
-	struct ww_former_number *former;
-
-	while ((former = *at)) {
-		if (ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, former->number)) {
-			*at = former->next;
-			give_slot(pool, former->number);
-			pool->former_count--;
-			free(former);
-		} else {
-			at = &former->next;
-		}
-	}
-	return slice->formers != NULL;
-}
-
-/*
- * Whether no process uses the slice. A process that hands it on to another one is seen too: the
- * process that takes it counts that, so the count differs before and after the look.
- */
-static bool is_unused(struct ww_slice *slice)
-{
-	const struct ww_pool *pool = slice->pool;
-	uint64_t taken;
-
-	if (is_streaming(slice) || has_formers(slice))
-		return false;
-	if (!slice->is_shared)
-		return true;
-	taken = ww_pool_taken(pool, slice->number);
-	return ww_pool_knows_all(pool) && !ww_pool_is_marked(pool, slice->number) &&
-		ww_pool_taken(pool, slice->number) == taken;
-}
-
-/*
- * The look that decides whether the slice, which is not in flight, is free; in this order, see
- * slice_table.h. Until then its number stays, so that a process that uses it can hand it on.
- */
-static bool is_free(struct ww_slice *slice)
-{
-	struct ww_slice_table *table = &slice->pool->table;
-
-	if (!is_unused(slice))
-		return false;
-	ww_slice_table_close_slot(table, ww_slice_slot(slice->number));
-	if (is_unused(slice))
-		return true;
-	ww_slice_table_reopen_slot(table, slice->number); /* a process came just before */
-	return false;
-}
-
 static void give_back(struct ww_slice *slice)
 {
 	struct ww_pool *pool = slice->pool;
@@ -215,7 +125,7 @@ static void give_back(struct ww_slice *slice)
 	slice->chunk->slice_count--;
 	ww_pool_give_block(pool, slice->block);
 	pool->slices[ww_slice_slot(slice->number)] = NULL;
-	give_slot(pool, slice->number);
+	ww_pool_give_slot(pool, slice->number);
 	ww_list_append(&pool->spare, &slice->link);
 }
 
@@ -235,9 +145,9 @@ static void retire(struct ww_slice *slice)
 	slice->is_used = false;
 	pool->used_count--;
 	pool->used_bytes -= bytes;
-	if (is_in_flight(slice)) {
+	if (ww_slice_is_in_flight(slice)) {
 		set_escrow(slice, ww_escrow(slice->expected, slice->until_ns));
-	} else if (is_free(slice)) {
+	} else if (ww_slice_is_free(slice)) {
 		give_back(slice);
 		return;
 	} else {
@@ -259,9 +169,9 @@ static void stop_waiting(struct ww_slice *slice)
 /* Return: whether one that waits was free, and is given back. */
 static bool sweep(struct ww_slice *slice)
 {
-	if (is_in_flight(slice))
+	if (ww_slice_is_in_flight(slice))
 		return false;
-	if (!is_free(slice)) {
+	if (!ww_slice_is_free(slice)) {
 		set_escrow(slice, WW_ESCROW_OVER);
 		return false;
 	}
@@ -286,29 +196,6 @@ bool ww_slices_sweep(struct ww_pool *pool, uint32_t count)
 	return is_any_free;
 }
 
-bool ww_slices_have_streams(struct ww_pool *pool)
-{
-	ww_list_for_each (link, &pool->waiting) {
-		if (is_streaming(ww_container(link, struct ww_slice, link)))
-			return true;
-	}
-	return false;
-}
-
-/* Slots that were closed by revocations come back when they are needed. */
-bool ww_slices_have_slot(struct ww_pool *pool)
-{
-	if (pool->free_slot_count > 0 || pool->slots_touched < pool->slot_count)
-		return true;
-	if (pool->former_count > 0 && !ww_pool_knows_all(pool))
-		(void)ww_pool_meet_holders(pool);
-	for (uint32_t slot = 0; pool->former_count > 0 && slot < pool->slot_count; slot++) {
-		if (pool->slices[slot])
-			(void)has_formers(pool->slices[slot]);
-	}
-	return pool->free_slot_count > 0;
-}
-
 /* --- revoking --- */
 
 static ww_status renumber(struct ww_slice *slice)
@@ -331,18 +218,8 @@ static ww_status renumber(struct ww_slice *slice)
 	slice->formers = former;
 	pool->former_count++;
 	open_slot(slice);
-	(void)has_formers(slice);
+	(void)ww_slice_has_formers(slice);
 	return WW_OK;
-}
-
-uint64_t ww_slice_deliveries(const struct ww_slice *slice)
-{
-	uint64_t taken;
-
-	if (slice->sent_ns == 0 || slice->expected == 0)
-		return 0;
-	taken = slice->taken + ww_pool_taken(slice->pool, slice->number);
-	return taken < slice->expected ? slice->expected - taken : 0;
 }
 
 ww_status ww_slice_recall(struct ww_slice *slice)
@@ -354,17 +231,6 @@ ww_status ww_slice_recall(struct ww_slice *slice)
 	ww_slice_end_deliveries(slice);
 	(void)sweep(slice);
 	return WW_OK;
-}
-
-void ww_slice_free(struct ww_slice *slice)
-{
-	struct ww_former_number *former;
-
-	while ((former = slice->formers)) {
-		slice->formers = former->next;
-		free(former);
-	}
-	free(slice);
 }
 
 /* --- import into the owner's process --- */
@@ -421,7 +287,7 @@ static bool is_there(struct ww_slice *slice, const struct ww_token_info *info)
 {
 	if (slice->is_used)
 		return true;
-	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || is_in_flight(slice));
+	return !sweep(slice) && (info->flags & WW_TOKEN_PASSED || ww_slice_is_in_flight(slice));
 }
 
 /* Return: borrowed; NULL: the record says why. */
@@ -483,7 +349,7 @@ static ww_status fence(struct ww_slice *slice, struct ww_stream *stream)
 	struct ww_release *release;
 	ww_status status;
 
-	(void)is_streaming(slice);
+	(void)ww_slice_is_streaming(slice);
 	if (!pool->own)
 		ww_try(ww_marks_create(pool->id, pool->slot_count, &pool->own));
 	release = malloc(sizeof(*release));
@@ -603,7 +469,7 @@ static ww_status expect_imports(struct ww_slice *slice, const struct ww_export_p
 		if (ww_pool_meet_holders(slice->pool) == WW_CANCELLED)
 			return WW_CANCELLED;
 	}
-	if (!is_in_flight(slice)) {
+	if (!ww_slice_is_in_flight(slice)) {
 		slice->expected = slice->taken + ww_pool_taken(slice->pool, slice->number);
 		slice->until_ns = 0;
 		slice->sent_ns = 0;

@@ -13,7 +13,8 @@
  * does. A slice that waits can still be imported while a token of it is in flight, or by a token
  * that an importer made. If this process imports it, it is used again.
  *
- * The functions are called under pool->lock, unless they say otherwise.
+ * Two files: slice.c takes slices from one state to the next; slice_use.c says who uses them. The
+ * functions are called under pool->lock, unless they say otherwise.
  */
 #ifndef WW_POOL_OWNER_SLICE_H
 #define WW_POOL_OWNER_SLICE_H
@@ -64,12 +65,6 @@ struct ww_slice {
  */
 bool ww_slices_sweep(struct ww_pool *pool, uint32_t count);
 
-/* Whether a stream of this process may still use memory of the pool. */
-bool ww_slices_have_streams(struct ww_pool *pool);
-
-/* Whether there is a slot for one slice more. */
-bool ww_slices_have_slot(struct ww_pool *pool);
-
 /*
  * There must be a slot. Return: a slice with one reference, whose pool and chunk count it; NULL,
  * recorded: out of memory.
@@ -97,15 +92,48 @@ ww_status ww_slice_map(struct ww_memory *held, const struct ww_device *device,
 	const struct ww_token_info *info, const struct ww_import_options *options,
 	struct ww_memory **out_memory);
 
-/* How many imports deliveries of the slice expect yet. 0: none is in flight. */
-uint64_t ww_slice_deliveries(const struct ww_slice *slice);
-
 /*
  * No token of a slice in flight opens it any more. If this process does not use it, it may be given
  * back by this.
  * Return: WW_OK; WW_ERR_LIMIT (it is used, and the pool has no slot left); WW_ERR_NO_MEMORY.
  */
 ww_status ww_slice_recall(struct ww_slice *slice);
+
+/* --- slice_use.c --- */
+
+/* Whether a stream of this process may still use memory of the pool. */
+bool ww_slices_have_streams(struct ww_pool *pool);
+
+/* Whether there is a slot for one slice more. */
+bool ww_slices_have_slot(struct ww_pool *pool);
+
+/* A slot that no slice has any more. */
+static inline void ww_pool_give_slot(struct ww_pool *pool, uint64_t number)
+{
+	pool->free_slots[pool->free_slot_count++] = ww_slice_slot(number);
+	pool->has_come_back = true;
+}
+
+/* Whether a token of it may still be imported for the first time. */
+bool ww_slice_is_in_flight(const struct ww_slice *slice);
+
+/* How many imports deliveries of the slice expect yet. 0: none is in flight. */
+uint64_t ww_slice_deliveries(const struct ww_slice *slice);
+
+/* Whether a stream of this process has yet to let go of it. Forgets those that have. */
+bool ww_slice_is_streaming(struct ww_slice *slice);
+
+/*
+ * Whether a process still uses the slice by a number from before a revocation. Forgets the numbers
+ * that no process uses: their slots were closed before this look, see slice_table.h.
+ */
+bool ww_slice_has_formers(struct ww_slice *slice);
+
+/*
+ * The look that decides whether the slice, which is not in flight, is free. Until then its number
+ * stays, so that a process that uses it can hand it on.
+ */
+bool ww_slice_is_free(struct ww_slice *slice);
 
 /* Frees a slice that nothing refers to. */
 void ww_slice_free(struct ww_slice *slice);
