@@ -418,7 +418,7 @@ static void end_kept(void)
 			continue;
 		object = table_item(&registry->object_table, i);
 		if (!object->creator && object->holders == 0) {
-			FUZZ_MUST(object->escrows > 0 || record->life != WW_WIRE_LIFE_HELD);
+			FUZZ_MUST(object_escrows(object) > 0 || record->life != WW_WIRE_LIFE_HELD);
 			object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 		}
 	}

@@ -50,23 +50,23 @@ ww_status largest_objects(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct ww_wire_largest_listing listing = {.entries.items = entries};
-	struct size_node *node;
+	const struct object *object;
 	uint32_t looks = 0;
 
 	ww_try(check_most(largest->most));
 	ww_try(ww_name_check_prefix(largest->prefix));
-	node = size_order_after(&registry->objects_by_size, largest->after_bytes,
+	object = size_order_after(&registry->objects_by_size, largest->after_bytes,
 		largest->after_generation);
-	while (node && listing.entries.count < largest->most && looks++ < LARGEST_LOOKS) {
-		const struct object *object = ww_container(node, struct object, by_size);
+	while (object && listing.entries.count < largest->most && looks++ < LARGEST_LOOKS) {
+		const struct ww_layout_object_record *record = object_record(registry, object);
 
-		if (object_is_wanted(object_record(registry, object), largest))
+		if (object_is_wanted(record, largest))
 			listing_fill_entry(peer, object, &entries[listing.entries.count++]);
-		listing.next_bytes = node->bytes;
-		listing.next_generation = node->number;
-		node = size_order_next(node);
+		listing.next_bytes = record->bytes;
+		listing.next_generation = record->generation;
+		object = size_order_next(&registry->objects_by_size, object->index);
 	}
-	listing.more = node != NULL;
+	listing.more = object != NULL;
 	return peer_answer(peer, header->serial, largest_listing, &listing);
 }
 
@@ -77,24 +77,23 @@ ww_status largest_holders(void *context, const struct ww_wire_header *header,
 	struct peer *peer = context;
 	struct registry *registry = &peer->server->registry;
 	struct ww_wire_largest_holder_listing listing = {.holders.items = holders};
-	struct size_node *node;
+	const struct holder *holder;
 	uint32_t looks = 0;
 
 	ww_try(check_most(largest->most));
-	node = size_order_after(&registry->holders_by_size, largest->after_bytes,
+	holder = size_order_after(&registry->holders_by_size, largest->after_bytes,
 		largest->after_number);
-	while (node && listing.holders.count < largest->most && looks++ < LARGEST_LOOKS) {
-		const struct holder *holder = ww_container(node, struct holder, by_size);
-		uint32_t uid = holder_record(registry, holder)->uid;
+	while (holder && listing.holders.count < largest->most && looks++ < LARGEST_LOOKS) {
+		const struct ww_layout_holder_record *record = holder_record(registry, holder);
 
 		if (!holder_awaits_exit(registry, holder) &&
-			(largest->uid == ANY_USER || uid == largest->uid))
+			(largest->uid == ANY_USER || record->uid == largest->uid))
 			listing_fill_holder(registry, holder, &holders[listing.holders.count++]);
-		listing.next_bytes = node->bytes;
-		listing.next_number = node->number;
-		node = size_order_next(node);
+		listing.next_bytes = byte_sum_told(holder->held_bytes);
+		listing.next_number = record->number;
+		holder = size_order_next(&registry->holders_by_size, holder->index);
 	}
-	listing.more = node != NULL;
+	listing.more = holder != NULL;
 	return peer_answer(peer, header->serial, largest_holder_listing, &listing);
 }
 
@@ -102,8 +101,8 @@ ww_status largest_holders(void *context, const struct ww_wire_header *header,
 static const struct object *find_generation(const struct registry *registry, const uint8_t id[16],
 	uint64_t generation)
 {
-	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
-		const struct object *object = ww_container(node, struct object, by_id);
+	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
+		const struct object *object = item;
 		const struct ww_layout_object_record *record = object_record(registry, object);
 
 		if (!memcmp(record->id, id, WW_WIRE_ID_BYTES) && record->generation == generation)

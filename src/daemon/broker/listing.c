@@ -56,7 +56,7 @@ void listing_fill_entry(const struct peer *peer, const struct object *object,
 		.gid = record->gid,
 		.pid = record->maker_pid,
 		.holders = object->holders,
-		.escrows = object->escrows,
+		.escrows = object_escrows(object),
 		.fd_count = record->fd_count,
 		.bytes = record->bytes,
 		.age_ns = now_ns - record->created_ns,
@@ -190,7 +190,7 @@ void listing_fill_hold(const struct peer *peer, const struct hold *hold,
 		.uses = record->uses,
 		.bytes = object->bytes,
 	};
-	if (!hold->holder && hold->delivery && peer->holder &&
+	if (hold->is_escrow && hold->delivery && peer->holder &&
 		hold->delivery->exporter == peer->holder)
 		out_hold->flags |= WW_WIRE_HOLD_FLAG_OWN;
 	memcpy(out_hold->id, object->id, sizeof(out_hold->id));

@@ -233,7 +233,7 @@ static void kept_for_its_time(void **state)
 	assert_non_null(find(fixture, NEEDED));
 	assert_null(find(fixture, OTHER));
 	must_be_lost();
-	assert_int_equal(find(fixture, OUTER)->escrows, 1);
+	assert_int_equal(object_escrows(find(fixture, OUTER)), 1);
 	run_until_gone(fixture, OUTER);
 	assert_null(find(fixture, NEEDED));
 	pass_time(fixture);

@@ -32,6 +32,7 @@ static struct device_total *device_total_make(struct account *account,
 		ww_fail(WW_ERR_NO_MEMORY, "the broker is out of memory");
 		return NULL;
 	}
+	total->account = account;
 	total->is_of_others = is_of_others;
 	memcpy(total->home_uuid, home_uuid, WW_WIRE_ID_BYTES);
 	ww_list_append(&account->devices, &total->of_account);
@@ -57,14 +58,14 @@ struct device_total *device_total_get(struct account *account,
 	return total;
 }
 
-void device_total_put(struct account *account, struct device_total *total)
+void device_total_put(struct device_total *total)
 {
 	ww_assert(total->users > 0);
 	if (--total->users > 0)
 		return;
 	for (size_t i = 0; i < DEVICE_TOTAL_KINDS; i++)
 		ww_assert(total->kinds[i].objects == 0 && total->kinds[i].removed == 0);
-	account->device_count -= !total->is_of_others;
+	total->account->device_count -= !total->is_of_others;
 	ww_list_remove(&total->of_account);
 	free(total);
 }

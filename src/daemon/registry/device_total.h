@@ -38,6 +38,7 @@ struct kind_total {
 
 struct device_total {
 	struct ww_list of_account;
+	struct account *account;
 	uint8_t home_uuid[WW_WIRE_ID_BYTES];
 	bool is_of_others;
 	uint32_t users; /* objects that count here */
@@ -47,7 +48,7 @@ struct device_total {
 /* The total of a user's device, once more in use. Return: NULL when there is no memory. */
 struct device_total *device_total_get(struct account *account,
 	const uint8_t home_uuid[WW_WIRE_ID_BYTES]);
-void device_total_put(struct account *account, struct device_total *total);
+void device_total_put(struct device_total *total);
 
 /* An object exists from now on, in the state that its record says. */
 void device_total_add(struct device_total *total, const struct ww_layout_object_record *record);

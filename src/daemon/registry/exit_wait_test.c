@@ -353,12 +353,12 @@ static void seat_stays(void **state)
 		put_staying(fixture, owner, creator);
 		if (is_held) /* by another one as well */
 			assert_int_equal(hold_take(registry, owner, find(fixture, 9), 1), WW_OK);
-		assert_false(find(fixture, PAGE_NUMBER)->is_left);
+		assert_null(find(fixture, PAGE_NUMBER)->nesting);
 		end_seat(fixture, creator, &process, how);
 		for (int round = 0; round < 3; round++) {
 			assert_non_null(find(fixture, 9));
-			assert_true(find(fixture, PAGE_NUMBER)->is_left);
-			assert_int_equal(find(fixture, PAGE_NUMBER)->left_pid, 1001);
+			assert_true(find(fixture, PAGE_NUMBER)->nesting->is_left);
+			assert_int_equal(find(fixture, PAGE_NUMBER)->nesting->left_pid, 1001);
 			assert_int_equal(ours.cell->state,
 				how < SEAT_LEFT ? WW_WIRE_CELL_STATE_LOST
 						: WW_WIRE_CELL_STATE_LIVE);

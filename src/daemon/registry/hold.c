@@ -34,19 +34,15 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 
 	record->object = object->index;
 	hold->index = index;
-	hold->holder = holder;
+	hold->is_escrow = !holder;
 	if (holder) {
-		ww_try(ww_map_insert(&registry->by_pair, &hold->by_pair,
-			hold_hash_pair(holder, object)));
+		ww_try(item_map_insert(&registry->by_pair, index, hold_hash_pair(holder, object)));
+		hold->holder = holder;
 		ww_list_append(&holder->holds, &hold->of_holder);
-		holder->held++;
-		holder->held_bytes += object_record(registry, object)->bytes;
-		size_order_change(&registry->holders_by_size, &holder->by_size,
-			byte_sum_told(holder->held_bytes));
+		holder_count_hold(registry, holder, object_record(registry, object)->bytes);
 		object->holders++;
 	} else {
 		ww_list_init(&hold->of_object);
-		object->escrows++;
 	}
 	*out_hold = hold;
 	return WW_OK;
@@ -55,8 +51,8 @@ ww_status hold_item(struct registry *registry, uint32_t index, struct object *ob
 struct hold *hold_find(const struct registry *registry, const struct holder *holder,
 	const struct object *object)
 {
-	ww_map_for_each (node, &registry->by_pair, hold_hash_pair(holder, object)) {
-		struct hold *hold = ww_container(node, struct hold, by_pair);
+	item_map_for_each (item, &registry->by_pair, hold_hash_pair(holder, object)) {
+		struct hold *hold = item;
 
 		if (hold->holder == holder && hold_object(registry, hold) == object)
 			return hold;
@@ -70,8 +66,8 @@ struct hold *hold_find_id(const struct registry *registry, const struct holder *
 {
 	struct hold *found = NULL;
 
-	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
-		struct object *object = ww_container(node, struct object, by_id);
+	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
+		struct object *object = item;
 		const struct ww_layout_object_record *record = object_record(registry, object);
 		struct hold *hold;
 
@@ -152,30 +148,35 @@ struct hold *hold_first_escrow(const struct object *object)
 	return NULL;
 }
 
+/* It may not be linked yet. */
+static void hold_unlink_escrow(struct hold *hold, struct object *object)
+{
+	if (ww_list_is_empty(&hold->of_object))
+		return;
+	ww_list_remove(&hold->of_object);
+	if (--object->escrow_lists->count == 0)
+		free(ww_steal(object->escrow_lists));
+}
+
 void hold_unlink(struct registry *registry, struct hold *hold)
 {
 	struct object *object = hold_object(registry, hold);
-	struct holder *holder = hold->holder;
 	struct account *account = account_get(&registry->accounts,
 		hold_record(registry, hold)->uid);
 
 	ww_assert(account); /* it exists, since this hold is charged to it */
-	if (holder) {
-		ww_map_remove(&registry->by_pair, &hold->by_pair);
+	if (!hold->is_escrow) {
+		item_map_remove(&registry->by_pair, hold->index);
 		ww_list_remove(&hold->of_holder);
-		holder->held--;
-		holder->held_bytes -= object_record(registry, object)->bytes;
-		size_order_change(&registry->holders_by_size, &holder->by_size,
-			byte_sum_told(holder->held_bytes));
+		holder_count_release(registry, hold->holder,
+			object_record(registry, object)->bytes);
 		object->holders--;
-		holder_check_done(registry, holder);
+		holder_check_done(registry, hold->holder);
 	} else {
-		ww_list_remove(&hold->of_object);
+		hold_unlink_escrow(hold, object);
 		expiry_stop(&hold->expiry);
 		delivery_forget(registry, hold);
 		account->escrows--;
-		if (--object->escrows == 0)
-			free(ww_steal(object->escrow_lists));
 	}
 	account_return(&registry->accounts, account, &one_hold);
 	table_give(&registry->hold_table, hold->index);
@@ -208,6 +209,7 @@ ww_status hold_link_escrow(struct registry *registry, struct hold *hold)
 	escrows = &object->escrow_lists->lists[list];
 	ww_assert(escrows->previous);
 	ww_list_append(escrows, &hold->of_object);
+	object->escrow_lists->count++;
 	return WW_OK;
 }
 

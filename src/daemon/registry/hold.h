@@ -22,18 +22,19 @@ struct object;
 
 struct hold {
 	union {
-		struct ww_map_node by_pair; /* of a holder and an object */
-		struct ww_list of_object;   /* of an escrow */
-	};
-	struct holder *holder; /* NULL: escrow */
-	union {
-		struct ww_list of_holder;
-		struct {
-			struct expiry *expiry;     /* of an escrow; NULL: not started */
+		struct {                          /* by a process */
+			struct item_node by_pair; /* of that and the object */
+			struct holder *holder;
+			struct ww_list of_holder;
+		};
+		struct { /* an escrow */
+			struct ww_list of_object;
+			struct expiry *expiry;     /* NULL: not started */
 			struct delivery *delivery; /* NULL: it is none */
 		};
 	};
 	uint32_t index;
+	bool is_escrow;
 	bool is_confirmed; /* named since the holder reconnected */
 };
 

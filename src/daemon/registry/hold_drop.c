@@ -12,7 +12,7 @@
 void hold_drop(struct registry *registry, struct hold *hold)
 {
 	struct object *object = hold_object(registry, hold);
-	bool is_creator = hold->holder && hold->holder == object->creator &&
+	bool is_creator = !hold->is_escrow && hold->holder == object->creator &&
 		!holder_awaits_exit(registry, hold->holder);
 	uint8_t what = is_creator ? object_without_creator(object_record(registry, object)) : 0;
 

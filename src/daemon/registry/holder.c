@@ -18,8 +18,8 @@ static const struct charge one_awaiting_exit = {.connections = 1};
 
 struct holder *holder_find(const struct registry *registry, const uint8_t process_id[16])
 {
-	ww_map_for_each (node, &registry->by_process, key_hash_id(process_id)) {
-		struct holder *holder = ww_container(node, struct holder, by_process);
+	item_map_for_each (item, &registry->by_process, key_hash_id(process_id)) {
+		struct holder *holder = item;
 
 		if (!memcmp(holder_record(registry, holder)->process_id, process_id,
 			    WW_WIRE_ID_BYTES))
@@ -30,8 +30,8 @@ struct holder *holder_find(const struct registry *registry, const uint8_t proces
 
 struct holder *holder_find_number(const struct registry *registry, uint64_t number)
 {
-	ww_map_for_each (node, &registry->by_number, key_hash_number(number)) {
-		struct holder *holder = ww_container(node, struct holder, by_number);
+	item_map_for_each (item, &registry->by_number, key_hash_number(number)) {
+		struct holder *holder = item;
 
 		if (holder_record(registry, holder)->number == number)
 			return holder;
@@ -56,13 +56,12 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	holder->account = account_get(&registry->accounts, record->uid);
 	if (!holder->account)
 		return WW_ERR_NO_MEMORY;
-	status = ww_map_insert(&registry->by_number, &holder->by_number,
-		key_hash_number(record->number));
+	status = item_map_insert(&registry->by_number, index, key_hash_number(record->number));
 	if (status == WW_OK && record->state != HOLDER_AWAITS_EXIT) {
-		status = ww_map_insert(&registry->by_process, &holder->by_process,
+		status = item_map_insert(&registry->by_process, index,
 			key_hash_id(record->process_id));
 		if (status < 0)
-			ww_map_remove(&registry->by_number, &holder->by_number);
+			item_map_remove(&registry->by_number, index);
 	}
 	if (status < 0) {
 		account_put(&registry->accounts, holder->account);
@@ -71,10 +70,7 @@ ww_status holder_item(struct registry *registry, uint32_t index, struct holder *
 	if (record->state == HOLDER_AWAITS_EXIT)
 		(void)account_charge_anyway(&registry->accounts, holder->account,
 			&one_awaiting_exit);
-	holder->by_size.bytes = 0;
-	holder->by_size.number = record->number;
-	holder->by_size.index = index;
-	size_order_add(&registry->holders_by_size, &holder->by_size);
+	size_order_add(&registry->holders_by_size, index);
 	holder->account->holders++;
 	*out_holder = holder;
 	return WW_OK;
@@ -157,8 +153,33 @@ void holder_begin_exit_wait(struct registry *registry, struct holder *holder)
 {
 	holder_attach(registry, holder); /* it is charged as one that awaits its exit instead */
 	table_commit(&registry->holder_table, holder->index, HOLDER_AWAITS_EXIT);
-	ww_map_remove(&registry->by_process, &holder->by_process);
+	item_map_remove(&registry->by_process, holder->index);
 	(void)account_charge_anyway(&registry->accounts, holder->account, &one_awaiting_exit);
+}
+
+struct size_key holder_size_key(const struct table *table, uint32_t index)
+{
+	const struct ww_layout_holder_record *record = table_record(table, index);
+	const struct holder *holder = table_item(table, index);
+
+	return (struct size_key){byte_sum_told(holder->held_bytes), record->number};
+}
+
+/* The order finds a holder by what it holds, so it is out of the order while that changes. */
+void holder_count_hold(struct registry *registry, struct holder *holder, uint64_t bytes)
+{
+	size_order_remove(&registry->holders_by_size, holder->index);
+	holder->held++;
+	holder->held_bytes += bytes;
+	size_order_add(&registry->holders_by_size, holder->index);
+}
+
+void holder_count_release(struct registry *registry, struct holder *holder, uint64_t bytes)
+{
+	size_order_remove(&registry->holders_by_size, holder->index);
+	holder->held--;
+	holder->held_bytes -= bytes;
+	size_order_add(&registry->holders_by_size, holder->index);
 }
 
 static void free_exit_poll(uv_handle_t *handle)
@@ -174,9 +195,9 @@ void holder_free(struct registry *registry, struct holder *holder)
 	if (holder_awaits_exit(registry, holder))
 		account_return(&registry->accounts, holder->account, &one_awaiting_exit);
 	else
-		ww_map_remove(&registry->by_process, &holder->by_process);
-	ww_map_remove(&registry->by_number, &holder->by_number);
-	size_order_remove(&registry->holders_by_size, &holder->by_size);
+		item_map_remove(&registry->by_process, holder->index);
+	item_map_remove(&registry->by_number, holder->index);
+	size_order_remove(&registry->holders_by_size, holder->index);
 	holder->account->holders--;
 	account_put(&registry->accounts, holder->account);
 	if (holder->exit_poll)

@@ -22,14 +22,14 @@
 #define HOLDER_NO_PIDFD UINT32_MAX
 
 struct holder {
-	struct ww_map_node by_number;
-	struct ww_map_node by_process; /* unless it awaits its exit */
-	struct size_node by_size;      /* by held_bytes */
-	struct ww_list holds;          /* struct hold.of_holder */
-	struct ww_list put;            /* struct object.of_creator */
-	struct ww_list signal_pages;   /* the same, of those with a last will */
-	struct ww_list peers;          /* struct peer.of_holder: its connections */
-	struct ww_list deliveries;     /* struct delivery.of_exporter; by age, if are_in_order */
+	struct item_node by_number;
+	struct item_node by_process; /* unless it awaits its exit */
+	struct size_node by_size;    /* by held_bytes */
+	struct ww_list holds;        /* struct hold.of_holder */
+	struct ww_list put;          /* struct object.of_creator */
+	struct ww_list signal_pages; /* the same, of those with a last will */
+	struct ww_list peers;        /* struct peer.of_holder: its connections */
+	struct ww_list deliveries;   /* struct delivery.of_exporter; by age, if are_in_order */
 	struct account *account;
 	uv_poll_t *exit_poll; /* of its pidfd; NULL: none */
 	uint32_t index;
@@ -93,6 +93,13 @@ bool holder_awaits_exit(const struct registry *registry, const struct holder *ho
  * Has it await its exit from now on: it is charged for that, and no longer found by its process id.
  */
 void holder_begin_exit_wait(struct registry *registry, struct holder *holder);
+
+/* The key of a holder in registry.holders_by_size. */
+struct size_key holder_size_key(const struct table *table, uint32_t index);
+
+/* It holds one object more, or less, of so many bytes. */
+void holder_count_hold(struct registry *registry, struct holder *holder, uint64_t bytes);
+void holder_count_release(struct registry *registry, struct holder *holder, uint64_t bytes);
 
 /* Frees the item and the record of a holder that has nothing any more. */
 void holder_free(struct registry *registry, struct holder *holder);

@@ -13,28 +13,24 @@
 #include "daemon/registry/last_will.h"
 #include "wire/name.h"
 
-/* The next object of this very name, from a node on. */
-static struct object *object_next_of_name(const struct registry *registry, struct ww_map_node *node,
+/* The next object of this very name, from one on. */
+static struct object *object_next_of_name(const struct registry *registry, struct object *object,
 	const char *name)
 {
-	for (; node; node = ww_map_next(node)) {
-		struct object *object = ww_container(node, struct object, by_name);
-
-		if (!strcmp((const char *)object_record(registry, object)->name, name))
-			return object;
-	}
-	return NULL;
+	while (object && strcmp((const char *)object_record(registry, object)->name, name) != 0)
+		object = item_map_next(&registry->by_name, object);
+	return object;
 }
 
 static struct object *object_first_of_name(const struct registry *registry, const char *name)
 {
-	return object_next_of_name(registry, ww_map_first(&registry->by_name, key_hash_name(name)),
-		name);
+	return object_next_of_name(registry,
+		item_map_first(&registry->by_name, key_hash_name(name)), name);
 }
 
 static struct object *object_other_of_name(const struct registry *registry, struct object *object)
 {
-	return object_next_of_name(registry, ww_map_next(&object->by_name),
+	return object_next_of_name(registry, item_map_next(&registry->by_name, object),
 		(const char *)object_record(registry, object)->name);
 }
 
@@ -113,8 +109,8 @@ struct object *object_find_former(const struct registry *registry, const struct 
 
 struct object *object_find_id(const struct registry *registry, const uint8_t id[16])
 {
-	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
-		struct object *object = ww_container(node, struct object, by_id);
+	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
+		struct object *object = item;
 
 		if (!memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES) &&
 			object_record(registry, object)->state != WW_WIRE_STATE_REMOVED)
@@ -127,8 +123,8 @@ uint32_t object_count_id(const struct registry *registry, const uint8_t id[16])
 {
 	uint32_t count = 0;
 
-	ww_map_for_each (node, &registry->by_id, key_hash_id(id)) {
-		struct object *object = ww_container(node, struct object, by_id);
+	item_map_for_each (item, &registry->by_id, key_hash_id(id)) {
+		struct object *object = item;
 
 		count += !memcmp(object_record(registry, object)->id, id, WW_WIRE_ID_BYTES);
 	}
@@ -157,8 +153,15 @@ void object_charge_again(struct registry *registry, const struct object *object,
 {
 	struct charge now = object_charge(object_record(registry, object));
 
-	account_return(&registry->accounts, object->account, before);
-	(void)account_charge_anyway(&registry->accounts, object->account, &now);
+	account_return(&registry->accounts, object_account(object), before);
+	(void)account_charge_anyway(&registry->accounts, object_account(object), &now);
+}
+
+struct size_key object_size_key(const struct table *table, uint32_t index)
+{
+	const struct ww_layout_object_record *record = table_record(table, index);
+
+	return (struct size_key){record->bytes, record->generation};
 }
 
 ww_status object_map(struct registry *registry, struct object *object)
@@ -166,44 +169,42 @@ ww_status object_map(struct registry *registry, struct object *object)
 	const struct ww_layout_object_record *record = object_record(registry, object);
 	const char *name = (const char *)record->name;
 
-	ww_try(ww_map_insert(&registry->by_id, &object->by_id, key_hash_id(record->id)));
+	ww_try(item_map_insert(&registry->by_id, object->index, key_hash_id(record->id)));
 	if (name[0] && record->state != WW_WIRE_STATE_REMOVED &&
-		ww_map_insert(&registry->by_name, &object->by_name, key_hash_name(name)) != WW_OK) {
-		ww_map_remove(&registry->by_id, &object->by_id);
+		item_map_insert(&registry->by_name, object->index, key_hash_name(name)) != WW_OK) {
+		item_map_remove(&registry->by_id, object->index);
 		return WW_ERR_NO_MEMORY;
 	}
-	object->by_size.bytes = record->bytes;
-	object->by_size.number = record->generation;
-	object->by_size.index = object->index;
-	size_order_add(&registry->objects_by_size, &object->by_size);
+	size_order_add(&registry->objects_by_size, object->index);
 	return WW_OK;
 }
 
 void object_unmap_id(struct registry *registry, struct object *object)
 {
-	ww_map_remove(&registry->by_id, &object->by_id);
-	size_order_remove(&registry->objects_by_size, &object->by_size);
+	item_map_remove(&registry->by_id, object->index);
+	size_order_remove(&registry->objects_by_size, object->index);
 }
 
 void object_unmap_name(struct registry *registry, struct object *object)
 {
 	if (object_record(registry, object)->name[0])
-		ww_map_remove(&registry->by_name, &object->by_name);
+		item_map_remove(&registry->by_name, object->index);
 }
 
 ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object)
 {
 	const struct ww_layout_object_record *record = table_record(&registry->object_table, index);
 	struct object *object = table_item(&registry->object_table, index);
+	struct account *account;
 
 	object->index = index;
 	ww_list_init(&object->of_creator);
-	object->account = account_get(&registry->accounts, record->uid);
-	if (!object->account)
+	account = account_get(&registry->accounts, record->uid);
+	if (!account)
 		return WW_ERR_NO_MEMORY;
-	object->total = device_total_get(object->account, record->home_uuid);
+	object->total = device_total_get(account, record->home_uuid);
 	if (!object->total) {
-		account_put(&registry->accounts, object->account);
+		account_put(&registry->accounts, account);
 		return WW_ERR_NO_MEMORY;
 	}
 	*out_object = object;
@@ -212,8 +213,10 @@ ww_status object_item(struct registry *registry, uint32_t index, struct object *
 
 void object_forget_account(struct registry *registry, struct object *object)
 {
-	device_total_put(object->account, object->total);
-	account_put(&registry->accounts, object->account);
+	struct account *account = object_account(object);
+
+	device_total_put(object->total);
+	account_put(&registry->accounts, account);
 }
 
 struct nesting *object_nesting(struct object *object)

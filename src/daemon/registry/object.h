@@ -36,6 +36,7 @@ struct unreceived;
  * counted, oldest first.
  */
 struct escrows {
+	uint32_t count;
 	struct ww_list lists[WW_WIRE_ACCESS_WRITE + 1]; /* struct hold.of_object */
 };
 
@@ -49,16 +50,18 @@ struct nesting {
 	struct object *counted_in;   /* NULL: none */
 	struct object *object;       /* whose nesting it is */
 	struct unreceived *kept_for; /* which inner objects are kept with it; NULL: all */
+	/* The creator of something that stays inside of it has ended: no new name will come. */
+	bool is_left;
+	uint32_t left_pid; /* of that creator */
 };
 
 struct object {
-	struct ww_map_node by_id;     /* removed ones too: then there may be several of one id */
-	struct ww_map_node by_name;   /* while it has a name and is not removed */
+	struct item_node by_id;       /* removed ones too: then there may be several of one id */
+	struct item_node by_name;     /* while it has a name and is not removed */
 	struct size_node by_size;     /* while it is in by_id */
-	struct escrows *escrow_lists; /* NULL: none */
+	struct escrows *escrow_lists; /* NULL: no escrow */
 	/* In holder.put, with a last will in holder.signal_pages; or in nesting.lingering. */
 	struct ww_list of_creator;
-	struct account *account;
 	struct device_total *total; /* in which it counts */
 	struct holder *creator;     /* the creator; NULL: has ended */
 	struct expiry *expiry;
@@ -66,16 +69,22 @@ struct object {
 	struct nesting *nesting;     /* NULL: none */
 	uint32_t index;
 	uint32_t holders;
-	uint32_t escrows : 31;
-	/* The creator of something that stays inside of it has ended: no new name will come. */
-	uint32_t is_left : 1;
-	uint32_t left_pid; /* of that creator */
 };
 
 static inline struct ww_layout_object_record *object_record(const struct registry *registry,
 	const struct object *object)
 {
 	return table_record(&registry->object_table, object->index);
+}
+
+static inline uint32_t object_escrows(const struct object *object)
+{
+	return object->escrow_lists ? object->escrow_lists->count : 0;
+}
+
+static inline struct account *object_account(const struct object *object)
+{
+	return object->total->account;
 }
 
 /* --- object.c --- */
@@ -145,6 +154,9 @@ uint64_t object_count_fds(const uint8_t fd_access[WW_WIRE_FDS], size_t fd_count)
  * WW_ERR_NO_MEMORY.
  */
 ww_status object_item(struct registry *registry, uint32_t index, struct object **out_object);
+
+/* The key of an object in registry.objects_by_size. */
+struct size_key object_size_key(const struct table *table, uint32_t index);
 
 /* It counts in no total any more, and its account is not in use for it. */
 void object_forget_account(struct registry *registry, struct object *object);

@@ -45,7 +45,7 @@ static void show(struct registry *registry, struct object *object)
 {
 	struct hold *hold;
 
-	(void)hold_add_escrow(registry, object->account, object, WW_WIRE_ACCESS_WRITE, 0,
+	(void)hold_add_escrow(registry, object_account(object), object, WW_WIRE_ACCESS_WRITE, 0,
 		object_record(registry, object)->expires_ns, &hold);
 }
 
@@ -113,14 +113,16 @@ static bool object_is_unknown(const struct registry *registry, const struct obje
 
 /*
  * The creator of something that stays inside of the outer object has ended: names that do not exist
- * there now will never come.
+ * there now will never come. Without memory, only requests that wait already get to know it.
  */
 static void object_report_left(struct registry *registry, struct object *object)
 {
-	struct object *outer = object_find_outer(registry, object);
+	struct nesting *nesting = object_nesting(object_find_outer(registry, object));
 
-	outer->is_left = true;
-	outer->left_pid = object_record(registry, object)->maker_pid;
+	if (nesting) {
+		nesting->is_left = true;
+		nesting->left_pid = object_record(registry, object)->maker_pid;
+	}
 	registry->changed(registry->context, object, REGISTRY_LEFT);
 }
 

@@ -71,7 +71,7 @@ void object_settle(struct registry *registry, struct object *object)
 {
 	const struct ww_layout_object_record *record = object_record(registry, object);
 
-	if (object->holders > 0 || object->escrows > 0)
+	if (object->holders > 0 || object_escrows(object) > 0)
 		return;
 	if (object->last_will &&
 		(!object->creator || holder_awaits_exit(registry, object->creator)))

@@ -210,7 +210,7 @@ ww_status object_name(struct registry *registry, struct object *object,
 	uint64_t now_ns = ww_clock_now_ns();
 
 	ww_try(object_set_end(registry, object, now_ns, put->ttl_ns));
-	ww_try(ww_map_insert(&registry->by_name, &object->by_name, key_hash_name(name)));
+	ww_try(item_map_insert(&registry->by_name, object->index, key_hash_name(name)));
 	record->created_ns = now_ns; /* so it is the later one of two objects with this name */
 	record->life = put->life;
 	record->mode = (uint16_t)put->mode;
@@ -237,10 +237,10 @@ ww_status object_adopt(struct registry *registry, struct object *object)
 	struct charge charge = object_charge(record);
 	ww_status status;
 
-	ww_try(account_charge_anyway(&registry->accounts, object->account, &charge));
+	ww_try(account_charge_anyway(&registry->accounts, object_account(object), &charge));
 	status = object_enter(registry, object);
 	if (status < 0) {
-		account_return(&registry->accounts, object->account, &charge);
+		account_return(&registry->accounts, object_account(object), &charge);
 		return status;
 	}
 	if (record->state != WW_WIRE_STATE_REMOVED)

@@ -60,6 +60,22 @@ static ww_status registry_open_each_table(struct registry *registry,
 	return table_open(&registry->hold_table, (int)numbers[2], &hold_layout);
 }
 
+static void registry_init_maps(struct registry *registry)
+{
+	const struct table *objects = &registry->object_table;
+	const struct table *holders = &registry->holder_table;
+
+	item_map_init(&registry->by_id, objects, offsetof(struct object, by_id));
+	item_map_init(&registry->by_name, objects, offsetof(struct object, by_name));
+	item_map_init(&registry->by_number, holders, offsetof(struct holder, by_number));
+	item_map_init(&registry->by_process, holders, offsetof(struct holder, by_process));
+	item_map_init(&registry->by_pair, &registry->hold_table, offsetof(struct hold, by_pair));
+	size_order_init(&registry->objects_by_size, objects, offsetof(struct object, by_size),
+		object_size_key);
+	size_order_init(&registry->holders_by_size, holders, offsetof(struct holder, by_size),
+		holder_size_key);
+}
+
 static void registry_close_tables(struct registry *registry)
 {
 	table_close(&registry->object_table);
@@ -407,6 +423,7 @@ ww_status registry_open(struct registry *registry)
 
 	ww_list_init(&registry->doomed);
 	ww_list_init(&registry->done);
+	registry_init_maps(registry);
 	ww_try(key_hash_open());
 	if (is_first) {
 		ww_try(fdstore_adopted(registry->fdstore)); /* there are no records */
@@ -434,19 +451,19 @@ void registry_reclaim(struct registry *registry)
 	registry->counted_bytes = 0;
 	holder_end_done(registry);
 	if (registry->object_table.used == 0 && table_free_items(&registry->object_table)) {
-		ww_map_fini(&registry->by_id);
-		ww_map_fini(&registry->by_name);
+		item_map_fini(&registry->by_id);
+		item_map_fini(&registry->by_name);
 		is_freed = true;
 	}
 	if (registry->hold_table.used == 0 && table_free_items(&registry->hold_table)) {
-		ww_map_fini(&registry->by_pair);
+		item_map_fini(&registry->by_pair);
 		ww_map_fini(&registry->by_secret);
 		ww_map_fini(&registry->by_delivery);
 		is_freed = true;
 	}
 	if (registry->holder_table.used == 0 && table_free_items(&registry->holder_table)) {
-		ww_map_fini(&registry->by_number);
-		ww_map_fini(&registry->by_process);
+		item_map_fini(&registry->by_number);
+		item_map_fini(&registry->by_process);
 		is_freed = true;
 	}
 	if (is_freed)
@@ -465,7 +482,7 @@ static void registry_close_items(struct registry *registry)
 		last_will_close(registry, object);
 	}
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
-		if (hold->holder)
+		if (!hold->is_escrow)
 			continue;
 		expiry_stop(&hold->expiry);
 		free(hold->delivery);
@@ -478,11 +495,11 @@ void registry_close(struct registry *registry)
 	exit_wait_close(registry);
 	accounts_free(&registry->accounts);
 	registry_close_tables(registry);
-	free(registry->by_id.buckets);
-	free(registry->by_name.buckets);
-	free(registry->by_number.buckets);
-	free(registry->by_process.buckets);
-	free(registry->by_pair.buckets);
+	item_map_fini(&registry->by_id);
+	item_map_fini(&registry->by_name);
+	item_map_fini(&registry->by_number);
+	item_map_fini(&registry->by_process);
+	item_map_fini(&registry->by_pair);
 	free(registry->by_secret.buckets);
 	free(registry->by_delivery.buckets);
 }

@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "daemon/registry/account.h"
+#include "daemon/registry/item_map.h"
 #include "daemon/registry/record_table.h"
 #include "daemon/registry/size_order.h"
 #include "daemon/registry/fdstore.h"
@@ -53,12 +54,13 @@ typedef void (
 
 struct registry {
 	struct table object_table, holder_table, hold_table;
-	struct ww_map by_id, by_name, by_number, by_process;
-	struct ww_map by_pair;   /* what processes hold */
-	struct ww_map by_secret; /* deliveries, as the next */
+	struct item_map by_id, by_name;        /* objects */
+	struct item_map by_number, by_process; /* holders */
+	struct item_map by_pair;               /* holds of processes */
+	struct ww_map by_secret;               /* deliveries, as the next */
 	struct ww_map by_delivery;
-	struct size_tree objects_by_size; /* struct object.by_size: removed ones too */
-	struct size_tree holders_by_size; /* struct holder.by_size */
+	struct size_order objects_by_size; /* removed ones too */
+	struct size_order holders_by_size;
 	struct accounts accounts;
 	struct fdstore *fdstore;
 	uv_loop_t *loop;

@@ -244,7 +244,7 @@ static void check_item(struct fixture *fixture, const struct model_object *item)
 	assert_int_equal(record->life, item->life);
 	assert_int_equal(record->fd_count, item->state == WW_WIRE_STATE_REMOVED ? 0 : item->fds);
 	assert_int_equal(object->holders, __builtin_popcount(item->holders));
-	assert_int_equal(object->escrows, item->escrows + item->deliveries);
+	assert_int_equal(object_escrows(object), item->escrows + item->deliveries);
 	assert_int_equal(object->creator != NULL, item->creator >= 0);
 	assert_ptr_equal(object_find(&fixture->registry, name),
 		item->is_named && item->state != WW_WIRE_STATE_REMOVED ? object : NULL);
@@ -298,7 +298,7 @@ static void walk_holds(struct fixture *fixture, uid_t uid, struct walk *walk)
 	for (uint32_t at = 0; (hold = table_next(&registry->hold_table, &at));) {
 		const struct ww_layout_hold_record *record = hold_record(registry, hold);
 
-		if (record->uid != uid || hold->holder)
+		if (record->uid != uid || !hold->is_escrow)
 			continue;
 		walk->escrows++;
 		if (!record->delivery)
@@ -362,26 +362,22 @@ static void check_devices(struct fixture *fixture, const struct account *account
 static void check_orders(struct fixture *fixture)
 {
 	struct registry *registry = &fixture->registry;
-	struct size_node *node = size_order_after(&registry->objects_by_size, UINT64_MAX, 0);
+	const struct object *object = size_order_after(&registry->objects_by_size, UINT64_MAX, 0);
+	const struct holder *holder = size_order_after(&registry->holders_by_size, UINT64_MAX, 0);
 	uint64_t before = UINT64_MAX;
 	uint32_t count = 0;
 
-	for (; node; node = size_order_next(node), count++) {
-		const struct object *object = ww_container(node, struct object, by_size);
-
-		assert_int_equal(node->bytes, object_record(registry, object)->bytes);
-		assert_true(node->bytes <= before);
-		before = node->bytes;
+	for (; object; count++) {
+		assert_true(object_record(registry, object)->bytes <= before);
+		before = object_record(registry, object)->bytes;
+		object = size_order_next(&registry->objects_by_size, object->index);
 	}
 	assert_int_equal(count, registry->object_table.used);
-	node = size_order_after(&registry->holders_by_size, UINT64_MAX, 0);
 	before = UINT64_MAX;
-	for (count = 0; node; node = size_order_next(node), count++) {
-		const struct holder *holder = ww_container(node, struct holder, by_size);
-
-		assert_int_equal(node->bytes, byte_sum_told(holder->held_bytes));
-		assert_true(node->bytes <= before);
-		before = node->bytes;
+	for (count = 0; holder; count++) {
+		assert_true(byte_sum_told(holder->held_bytes) <= before);
+		before = byte_sum_told(holder->held_bytes);
+		holder = size_order_next(&registry->holders_by_size, holder->index);
 	}
 	assert_int_equal(count, registry->holder_table.used);
 }

@@ -110,15 +110,15 @@ static void escrows_end_by_time_and_by_use(void **state)
 	assert_int_equal(hold_escrow(registry, account, object, 1, 2, FAR), WW_OK);
 	assert_int_equal(hold_escrow(registry, account, object, 2, 0, FAR), WW_OK);
 	assert_int_equal(hold_escrow(registry, account, object, 1, 0, ww_clock_now_ns()), WW_OK);
-	assert_int_equal(object->escrows, 3);
-	while (object->escrows == 3)
+	assert_int_equal(object_escrows(object), 3);
+	while (object_escrows(object) == 3)
 		uv_run(&fixture->loop, UV_RUN_ONCE);
 	hold_use_escrow(registry, object, 2);
 	hold_use_escrow(registry, object, 1);
-	assert_int_equal(object->escrows, 2);
+	assert_int_equal(object_escrows(object), 2);
 	hold_use_escrow(registry, object, 1);
 	hold_use_escrow(registry, object, 1);
-	assert_int_equal(object->escrows, 1);
+	assert_int_equal(object_escrows(object), 1);
 	holder_end(registry, creator);
 	must_have(fixture, 1, 0, 1, 1);
 	restart(fixture);
@@ -140,7 +140,7 @@ static void revoked(void **state)
 	assert_int_equal(hold_escrow(registry, maker->account, object, 1, 2, FAR), WW_OK);
 	assert_int_equal(hold_escrow(registry, maker->account, object, 2, 0, FAR), WW_OK);
 	assert_int_equal(object_revoke(registry, object), WW_OK);
-	assert_int_equal(object->escrows, 0);
+	assert_int_equal(object_escrows(object), 0);
 	must_have(fixture, 1, 1, 1, 1);
 	after = *object_record(registry, object);
 	assert_memory_not_equal(before.read_secret, after.read_secret, 16);
@@ -149,7 +149,7 @@ static void revoked(void **state)
 	restart(fixture);
 	object = find(fixture, 1);
 	assert_memory_equal(object_record(registry, object), &after, sizeof(after));
-	assert_int_equal(hold_escrow(registry, object->account, object, 1, 0, FAR), WW_OK);
+	assert_int_equal(hold_escrow(registry, object_account(object), object, 1, 0, FAR), WW_OK);
 	holder_end(registry, object->creator);
 	must_have(fixture, 1, 0, 1, 1);
 	assert_int_equal(object_revoke(registry, find(fixture, 1)), WW_OK);
@@ -456,7 +456,7 @@ static void a_hold_is_found_among_many(void **state)
 	assert_true(find_ns(registry, creator, last) < 100 * (alone_ns + 100));
 	/* Of all these none is for a certain number of uses. */
 	hold_use_escrow(registry, object, 1);
-	assert_int_equal(object->escrows, CROWD);
+	assert_int_equal(object_escrows(object), CROWD);
 	holder_end(registry, creator);
 	object_end(registry, object, WW_WIRE_WHAT_REMOVED);
 	object_end(registry, last, WW_WIRE_WHAT_REMOVED);
