@@ -121,6 +121,19 @@ inline find_user()
 	fi
 }
 
+/* What the producer's program, its patience, or a request that it meets may do. */
+inline may_evict()
+{
+	if
+	:: known[1] && !has_evicted ->
+		evicted = 1;
+		has_evicted = 1;
+		evicted_at = published;
+		ring_wakes++
+	:: skip
+	fi
+}
+
 inline meet()
 {
 	count = members;
@@ -129,7 +142,10 @@ inline meet()
 		atomic { known[0] = known[0] || findable[0]; known[1] = known[1] || findable[1] };
 		seen = count
 	:: else
-	fi
+	fi;
+#ifdef EVICTS
+	may_evict()
+#endif
 }
 
 /* With policy block: the producer sleeps until the user has released it. */
@@ -178,19 +194,6 @@ inline take_back()
 			held_frame[slot] = NEVER
 		:: else
 		fi
-	fi
-}
-
-/* What the producer's program, or its patience, may do at any time. */
-inline may_evict()
-{
-	if
-	:: known[1] && !has_evicted ->
-		evicted = 1;
-		has_evicted = 1;
-		evicted_at = number - 1;
-		ring_wakes++
-	:: skip
 	fi
 }
 

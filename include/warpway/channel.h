@@ -49,7 +49,8 @@
  *     store the poison.
  *
  * A consumer that does not release its frames keeps a producer with policy block waiting. The
- * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns:
+ * producer can evict it, by ww_channel_evict() or after ww_channel_params.evict_after_ns. If an
+ * observer of the producer's user, or of root, calls ww_channel_evict(), the producer does it:
  *   - Its next receive returns WW_ERR_EVICTED. It can release the frames that it holds.
  *   - Slots that it holds are not written until it has released them, or its process has ended. All
  *     other slots are free at once, whatever the consumer does.
@@ -454,7 +455,8 @@ WW_API ww_status ww_channel_release(ww_channel *channel, const struct ww_frame *
  *     it is not readable.
  *   - While the producer's descriptor is not readable, the producer counts as waiting for a slot.
  *     If it waits for a consumer, the time of evict_after_ns runs. When the time is over, the
- *     descriptor becomes readable, so that an acquire evicts the consumer.
+ *     descriptor becomes readable, so that an acquire evicts the consumer. It also becomes
+ *     readable when a process joins the channel, or asks for an eviction.
  *   - A call with a stream may succeed earlier, because it need not wait until work is complete.
  *
  * Each call gives a duplicate of the same eventfd. It is readable for ever after the last
@@ -651,14 +653,25 @@ WW_API ww_status ww_channel_wait_consumers(ww_channel *channel, uint32_t count, 
 
 /**
  * ww_channel_evict() - end a consumer's subscription
- * @channel:   borrowed; of its producer
+ * @channel:   borrowed; of its producer, or of an observer
  * @consumer:  its number, as ww_channel_consumer_info_get() or an event tells
  *
  * The top of channel.h says what an eviction means. If the consumer was evicted already, nothing
  * changes. May block: for a round trip to the broker for each consumer that has joined.
  *
+ * If an observer calls it, the call asks the producer's process, and does not wait for it:
+ *
+ *   - The observer's process must be of the producer's user or of root.
+ *   - The producer evicts the consumer in its next call with the channel that acquires or publishes
+ *     a frame, or that looks at consumers or events. An acquire that waits does so within 50 ms.
+ *   - Then the observer gets the event WW_CHANNEL_CONSUMER_EVICTED.
+ *   - Until then the request is an object in the broker. It ends with the observer.
+ *   - A producer of a release before 0.2.0 ignores the request.
+ *
  * Return: WW_OK; WW_ERR_NOT_FOUND (there is no such consumer, or it has left); WW_ERR_ACCESS (this
- *         is not the producer); as ww_snapshot_create(); WW_ERR_FORKED.
+ *         is a consumer, or an observer of another user); WW_END, WW_ERR_PEER_LOST (for an
+ *         observer: the producer has closed the channel, or its process has ended); as
+ *         ww_snapshot_create(), for an observer also as ww_memory_put(); WW_ERR_FORKED.
  */
 WW_API ww_status ww_channel_evict(ww_channel *channel, uint32_t consumer);
 

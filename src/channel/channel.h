@@ -20,7 +20,7 @@
 #include "sync/timeline.h"
 #include "wire/sync_description.h"
 
-#define WW_CHANNEL_NAME_BYTES 64
+#define WW_CHANNEL_NAME_BYTES 96
 
 struct ww_channel {
 	struct ww_ref ref;

@@ -344,6 +344,8 @@ static const char *reason_of_eviction(uint32_t reason)
 	switch (reason) {
 	case WW_WIRE_CHANNEL_EVICTION_REASON_HAND:
 		return "its program asked for that; to go on, get the channel again";
+	case WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST:
+		return "the channel's owner, or root, asked for that; to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_TIME:
 		return "that is longer than evict_after_ns; to go on, get the channel again";
 	case WW_WIRE_CHANNEL_EVICTION_REASON_LIMIT:

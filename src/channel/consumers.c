@@ -9,6 +9,8 @@
  *
  * A consumer whose marks are not valid harms only itself: its frames are not kept for it.
  *
+ * The producer also finds requests to evict a consumer there (eviction_request.h).
+ *
  * There are few names for consumers, so the producer removes objects of another user that are not
  * consumers, and consumers that are refused: they would keep names from others.
  */
@@ -23,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "channel/eviction_request.h"
 #include "channel/producer.h"
 #include "client/request.h"
 #include "share/get_reply.h"
@@ -43,6 +46,7 @@ void ww_consumers_init(struct ww_consumers *consumers)
 
 static void view_free(struct ww_consumer_view *view)
 {
+	ww_attachments_fini(&view->request);
 	ww_attachments_fini(&view->attachments);
 	ww_channel_marks_fini(&view->marks);
 	ww_signal_map_unref(view->page);
@@ -228,6 +232,8 @@ static ww_status meet_one(void *context, const struct ww_object_info *info)
 	struct meeting *meeting = context;
 
 	meeting->info = info;
+	if (ww_eviction_request_is(info)) /* others are removed */
+		return ww_eviction_request_may(info->uid) ? WW_OK : WW_ERR_ACCESS;
 	if (is_known(&meeting->channel->consumers, info->object_id))
 		return WW_OK;
 	if (!find_number(meeting->channel, info->name, &meeting->number))
@@ -277,8 +283,11 @@ static ww_status look_at_all(struct ww_channel *channel)
 
 	ww_try(ww_consumers_list(channel, &snapshot));
 	meeting.snapshot = snapshot;
-	return ww_inside_look(snapshot, channel->is_producer ? channel->broker : NULL, meet_one,
-		&meeting);
+	ww_try(ww_inside_look(snapshot, channel->is_producer ? channel->broker : NULL, meet_one,
+		&meeting));
+	if (channel->is_producer)
+		ww_eviction_requests_obey(channel, snapshot);
+	return WW_OK;
 }
 
 bool ww_consumers_have_come(const struct ww_channel *channel)
@@ -370,6 +379,7 @@ static void view_note_eviction(struct ww_channel *channel, struct ww_consumer_vi
 		!ww_ring_has_evicted(ring, view->number, ww_ring_consumer_id(view->object_id)))
 		return;
 	view->is_evicted = true;
+	ww_attachments_fini(&view->request);
 	channel->consumers.count--;
 	ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_EVICTED, view)
 		->waited_ns = ring->evictions[view->number].waited_ns;

@@ -33,6 +33,7 @@ struct ww_consumer_view {
 	struct ww_peer_process *process; /* a reference; NULL: not known */
 	struct ww_channel_marks marks;
 	struct ww_attachments attachments;
+	struct ww_attachments request; /* of an observer: the hold of its eviction_request.h */
 };
 
 /* What a side knows of them. */

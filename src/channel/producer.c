@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "channel/readiness.h"
+#include "share/inside.h"
 #include "sync/stream_wait.h"
 
 /* --- slots --- */
@@ -468,6 +469,15 @@ static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot *
 	return status;
 }
 
+/*
+ * A process has joined the channel, or asks for an eviction (eviction_request.h). Return: WW_OK (it
+ * is time to try again); WW_NOT_READY (there is nothing new); as ww_consumers_meet().
+ */
+static ww_status look_at_newcomers(struct ww_channel *channel)
+{
+	return ww_consumers_have_come(channel) ? ww_consumers_meet(channel) : WW_NOT_READY;
+}
+
 static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 	struct ww_producer_slot **out_slot)
 {
@@ -480,6 +490,11 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 			return status;
 		if (ww_producer_look_at_blocker(acquiring->producer))
 			continue;
+		status = look_at_newcomers(&acquiring->producer->channel);
+		if (status == WW_OK)
+			continue;
+		if (status < 0)
+			return status;
 		ww_consumers_look_at_processes(&acquiring->producer->channel.consumers);
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)
@@ -591,6 +606,7 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 	readiness->own_page = producer->channel.timeline->page;
 	readiness->own_cell = producer->channel.timeline->cell;
 	readiness->ring = producer->channel.ring;
+	readiness->members = ww_inside_count(readiness->own_page); /* before it meets them */
 	if (producer->channel.held >= most_held(producer))
 		return WW_NOT_READY;
 	do

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "channel/consumer.h"
 #include "channel/producer.h"
+#include "share/inside.h"
 #include "sync/wait_result.h"
 
 /* What has been reached, or never will be, is done. */
@@ -117,6 +118,9 @@ static enum ww_await_look look_at_producer(const struct ww_readiness *readiness)
 		return own;
 	if (!page)
 		return WW_AWAIT_SLEEP;
+	/* One of them may ask for the eviction of the consumer that it waits for. */
+	if (ww_inside_count(readiness->own_page) != readiness->members)
+		return WW_AWAIT_DONE;
 	if (__atomic_load_n(&page->header->ended, __ATOMIC_ACQUIRE) ||
 		ww_peer_process_has_ended(readiness->peer_process))
 		return WW_AWAIT_DONE;

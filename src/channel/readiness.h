@@ -46,6 +46,7 @@ struct ww_readiness {
 	uint64_t frame;
 	uint32_t slot;
 	bool is_owed;
+	uint32_t members; /* inside the channel, when this was filled */
 };
 
 /* Return: WW_OK; WW_ERR_ACCESS (an observer has no frames to wait for). */

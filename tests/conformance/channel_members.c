@@ -571,7 +571,7 @@ CASE(channel_observer_is_no_consumer, CHANNELS)
 	MUST_REFUSE(WW_ERR_ACCESS, "an observer", receive(observer, 0, &frame));
 	MUST_REFUSE(WW_ERR_ACCESS, "an observer", ww_channel_release(observer, &frame, NULL));
 	MUST_REFUSE(WW_ERR_ACCESS, "an observer", acquire(observer, 0, &frame));
-	MUST_REFUSE(WW_ERR_ACCESS, "only the channel's producer", ww_channel_evict(observer, 0));
+	MUST_REFUSE(WW_ERR_NOT_FOUND, "no consumer 0", ww_channel_evict(observer, 0));
 	consumer = join();
 	MUST_EQUAL(getpid(), event_of(observer, WW_CHANNEL_CONSUMER_JOINED).pid);
 	MUST_OK(ww_channel_evict(producer, 0));

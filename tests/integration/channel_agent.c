@@ -70,7 +70,8 @@ static ww_status obey_join(void)
 	const struct ww_consumer_params params = {
 		.struct_size = sizeof(params),
 		.flags = (agent_has_option("trust") ? WW_CONSUMER_TRUST_USERS : 0) |
-			(agent_has_option("reattach") ? WW_CONSUMER_REATTACH : 0),
+			(agent_has_option("reattach") ? WW_CONSUMER_REATTACH : 0) |
+			(agent_has_option("observe") ? WW_CONSUMER_OBSERVE : 0),
 		.history = agent_number_option("history", 10),
 		.metadata_type = agent_find_option("type"),
 	};
@@ -217,6 +218,16 @@ static ww_status obey_evict(void)
 	return ww_channel_evict(own.channel, (uint32_t)number(1));
 }
 
+/* As a hostile process may, which asks without the check of its user. */
+static ww_status obey_forge_request(void)
+{
+	struct ww_channel_consumer_info info = WW_INIT(struct ww_channel_consumer_info);
+
+	MUST_OK(ww_channel_consumer_info_get(own.channel, 0, &info));
+	ww_consumer_of(own.channel)->is_own_user = true;
+	return ww_channel_evict(own.channel, info.number);
+}
+
 /* As a hostile consumer may, whose file of marks is its own to write. */
 static ww_status obey_forge(void)
 {
@@ -347,6 +358,7 @@ static const struct agent_command commands[] = {
 	{"acquire", obey_acquire},
 	{"evict", obey_evict},
 	{"forge", obey_forge},
+	{"forge_request", obey_forge_request},
 	{"take", obey_take},
 	{"take_to", obey_take_to},
 	{"hold", obey_hold},

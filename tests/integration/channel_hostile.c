@@ -57,6 +57,35 @@ CASE(channel_evicted_consumer_releases, NEEDS_VALUES)
 	end_case();
 }
 
+/* The producer's program waits for a stuck consumer, and a third process asks for the eviction. */
+CASE(channel_request_ends_a_wait, NEEDS_VALUES)
+{
+	struct child producer;
+	struct child consumer;
+	struct child observer;
+
+	scene_begin();
+	channel_start(&producer, NULL);
+	channel_start(&consumer, NULL);
+	channel_start(&observer, NULL);
+	agent_must(&producer, WW_OK, "create c slots=2");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_OK, "hold");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&observer, WW_OK, "join c observe");
+	agent_tell(&producer, "acquire wait_ms=forever");
+	agent_must(&observer, WW_OK, "evict 0");
+	agent_answers(&producer, WW_OK);
+	agent_must(&consumer, WW_OK, "check 1");
+	agent_must(&consumer, WW_OK, "release");
+	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
+	agent_end(&observer);
+	agent_end(&consumer);
+	agent_end(&producer);
+	end_case();
+}
+
 static void start_user(struct child *agent, const char *user)
 {
 	channel_start(agent, NULL);
@@ -91,6 +120,52 @@ CASE(channel_users_have_limits, NEEDS_VALUES | NEEDS_ROOT)
 	agent_end(&first);
 	agent_end(&second);
 	agent_end(&other);
+	agent_end(&producer);
+	end_case();
+}
+
+static size_t count_names(void)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+	ww_snapshot *snapshot;
+	size_t count = 0;
+
+	MUST_OK(ww_snapshot_create(scene.broker, NULL, WW_SNAPSHOT_OBJECTS, &snapshot));
+	while (ww_snapshot_object(snapshot, count, &info) == WW_OK)
+		count++;
+	ww_snapshot_free(snapshot);
+	return count;
+}
+
+/* The producer obeys its own user and root, and removes what other users ask for. */
+CASE(channel_request_is_of_owner_or_root, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child producer;
+	struct child consumer;
+	struct child second;
+	struct child root;
+
+	scene_begin();
+	start_user(&producer, "61001");
+	start_user(&consumer, "61002");
+	start_user(&second, "61002");
+	channel_start(&root, NULL);
+	agent_must(&producer, WW_OK, "create c mode=0644 slots=2");
+	agent_must(&consumer, WW_OK, "join c");
+	agent_must(&second, WW_OK, "join c observe");
+	agent_must(&second, WW_ERR_ACCESS, "evict 0");
+	agent_must(&second, WW_OK, "forge_request");
+	MUST_EQUAL(4, count_names()); /* channel, slots, consumer, request */
+	agent_must(&producer, WW_OK, "send 1");
+	MUST_EQUAL(3, count_names());
+	agent_must(&consumer, WW_OK, "take 1");
+	agent_must(&root, WW_OK, "join c observe");
+	agent_must(&root, WW_OK, "evict 0");
+	agent_must(&producer, WW_OK, "send 1");
+	agent_must(&consumer, WW_ERR_EVICTED, "no_more");
+	agent_end(&root);
+	agent_end(&second);
+	agent_end(&consumer);
 	agent_end(&producer);
 	end_case();
 }

@@ -91,6 +91,14 @@ _warpway_offer_functions() {
 	_warpway_offer "${functions[@]}"
 }
 
+# The numbers of the consumers of the channel that the first word behind the verb names.
+_warpway_offer_consumers() {
+	local numbers
+	mapfile -t numbers < <("$_warpway_command" channel stat "${_warpway_broker[@]}" "$_warpway_first" 2>/dev/null |
+		sed -n '1,/^CONSUMER /d; s/^ *\([0-9]*\) .*/\1/p')
+	_warpway_offer "${numbers[@]}"
+}
+
 # Behind ARGUMENT=@ the names of objects.
 _warpway_offer_arguments() {
 	local names
@@ -134,6 +142,7 @@ _warpway_offer_word() { # VERB...
 	offer:0) ;;
 	offer:*) _warpway_offer_files ;;
 	call:1) _warpway_offer_functions ;;
+	'channel evict:1') _warpway_offer_consumers ;;
 	call:*) _warpway_offer_arguments ;;
 	put:1 | get:1 | 'channel pub':* | 'channel replay':1) _warpway_offer_files ;;
 	bench:*)

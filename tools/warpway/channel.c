@@ -5,7 +5,7 @@
 #include "warpway/channel_verbs.h"
 
 static const struct verb *const verbs[] = {&verb_channel_pub, &verb_channel_sub, &verb_channel_stat,
-	&verb_channel_record, &verb_channel_replay, NULL};
+	&verb_channel_evict, &verb_channel_record, &verb_channel_replay, NULL};
 
 const struct verb verb_channel = {.name = "channel",
 	.summary = "frames from one process to many: publish, receive, record",

@@ -17,7 +17,7 @@ from broker_cli_test import (  # noqa: E402
     ADDRESS, DEVICE, ENVIRONMENT, FOLDER, LIMIT_S, WARPWAY, completed, done, end, expect, line_of,
     main, npy, path_of, pattern, read, refused, run, spoken, start, write)
 
-VERBS = ["pub", "sub", "stat", "record", "replay"]
+VERBS = ["pub", "sub", "stat", "evict", "record", "replay"]
 PUB = ["channel", "pub", "--device", DEVICE]
 SUB = ["channel", "sub", "--wait", "forever"]
 
@@ -27,7 +27,8 @@ RATE_KEYS = "name frames bytes seconds frames_per_s bytes_per_s".split()
 WRONG = [
     ["channel", "nonsense"], ["channel", "--nonsense"],
     *[["channel", verb, "--nonsense"] for verb in VERBS], *[["channel", verb] for verb in VERBS],
-    ["channel", "stat", "a", "b"], ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"],
+    ["channel", "stat", "a", "b"], ["channel", "evict", "a"], ["channel", "evict", "a", "0", "1"],
+    ["channel", "evict", "--wait", "x", "a", "0"], ["channel", "sub", "a", "b"], ["channel", "sub", "--count", "0", "a"],
     ["channel", "sub", "--rate", "0", "a"],
     ["channel", "sub", "--rate", "fast", "a"], ["channel", "sub", "--history", "all", "a"],
     ["channel", "pub", "--bytes", "0", "a"], ["channel", "pub", "--bytes", "1Q", "a"],
@@ -112,9 +113,10 @@ def help_is_there():
 def what_is_not_there_is_told():
     refused(1, "there is no object 'none'", "channel", "sub", "none")
     done("put", "file", "-", data=b"x")
-    for verb in ("sub", "stat"):
-        refused(1, "it is no channel", "channel", verb, "file")
+    for arguments in (["sub", "file"], ["stat", "file"], ["evict", "file", "0"]):
+        refused(1, "it is no channel", "channel", *arguments)
     refused(1, "no object 'none'", "channel", "sub", "none")
+    refused(1, "no object 'none'", "channel", "evict", "none", "0")
     refused(1, "not there in time", "channel", "sub", "--wait", "0.001", "none")
     refused(1, "'file' is taken", *PUB, "file")
     refused(1, "No such file", *PUB, "none", path_of("missing.npy"))
@@ -297,23 +299,40 @@ def stat_tells_all():
     refused(1, "no object 'seen'", "channel", "stat", "seen")
 
 
-def stat_shows_less_to_users_who_may_not_read():
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
+def why_no_other_user():
+    """Why no command can be run as another user; None: it can."""
     if os.getuid() != 0:
         return "needs root, to be another user"
-    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
     try:
-        subprocess.run([WARPWAY, "--version"], stdout=subprocess.DEVNULL, check=True, **nobody)
+        subprocess.run([WARPWAY, "--version"], stdout=subprocess.DEVNULL, check=True, **NOBODY)
     except PermissionError:
         return "another user cannot run the command here"
-    producer = producer_of("hidden", "--bytes", "8")
+    return None
+
+
+def run_as_nobody(*arguments):
+    """Runs a command as another user, who may use the broker."""
     named = {key: value for key, value in ENVIRONMENT.items() if key != "XDG_RUNTIME_DIR"}  # not that user's own broker
     opened = {FOLDER: 0o711, os.path.dirname(ADDRESS): 0o711, ADDRESS: 0o666}
     before = {path: stat.S_IMODE(os.stat(path).st_mode) for path in opened}
     for path, mode in opened.items():
         os.chmod(path, mode)
+    told = subprocess.run([WARPWAY, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT_S, env=named,
+                          **NOBODY)
+    for path, mode in before.items():
+        os.chmod(path, mode)
+    return told
+
+
+def stat_shows_less_to_users_who_may_not_read():
+    if why := why_no_other_user():
+        return why
+    producer = producer_of("hidden", "--bytes", "8")
     for option in ("--json", "--numeric"):
-        told = subprocess.run([WARPWAY, "channel", "stat", option, "hidden"], capture_output=True, text=True, check=False,
-                              timeout=LIMIT_S, env=named, **nobody)
+        told = run_as_nobody("channel", "stat", option, "hidden")
         expect(told.returncode == 0 and told.stderr == "", str(told))
         if option == "--json":
             shown = {key: value for key, value in json.loads(told.stdout).items() if value is not None}
@@ -321,8 +340,6 @@ def stat_shows_less_to_users_who_may_not_read():
             expect(shown == {"name": "hidden", "pid": producer.pid}, told.stdout)
         else:
             expect("owner       0, mode 0600\n" in told.stdout and "not shown to this user" in told.stdout, told.stdout)
-    for path, mode in before.items():
-        os.chmod(path, mode)
     end(producer)
     return None
 
@@ -346,6 +363,84 @@ def a_consumer_that_is_stuck_is_evicted():
     expect([consumer["state"] for consumer in told["consumers"]] == ["evicted"], str(told))
     end(stuck)
     end(producer)
+
+
+EVICTION_KEYS = "name number pid uid program frame waited_ns".split()
+
+
+def stuck_consumer_of(name, *options):
+    """Starts a producer that waits for a consumer, and both."""
+    producer = producer_of(name, "--slots", "4", "--bytes", "8", *options)
+    stuck = joined(*SUB, "--rate", "0.001", name)
+    while spoken("channel", "stat", name)["waits_for"] != 0:
+        expect(producer.poll() is None and stuck.poll() is None, "one ended")
+    return producer, stuck
+
+
+def an_operator_evicts_a_consumer():
+    """The producer's program waits for exactly this consumer, in an acquire; then it goes on."""
+    producer, stuck = stuck_consumer_of("operated")
+    for wrong in ("1", "31", "4000000000", "none"):
+        refused(1, f"has no consumer '{wrong}'; see `warpway channel stat operated`", "channel", "evict", "operated",
+                wrong)
+    second = joined(*SUB, "--rate", "0.001", "operated")
+    while len(spoken("channel", "stat", "operated")["consumers"]) != 2:
+        expect(second.poll() is None, "it ended")
+    refused(1, "2 consumers of operated are 'warpway'; name one by its number", "channel", "evict", "operated",
+            "warpway")
+    text = done("channel", "evict", "operated", "0").decode()
+    expect(re.fullmatch(rf"evicted consumer 0, pid {stuck.pid} \(warpway\), after the producer had waited .* for it\n",
+                        text), text)
+    told = spoken("channel", "evict", "--wait", "forever", "operated", str(second.pid))
+    expect(sorted(told) == sorted(EVICTION_KEYS) and told["number"] == 1 and told["pid"] == second.pid, str(told))
+    while True:
+        told = spoken("channel", "stat", "operated")
+        if told["published"] > 100:
+            break
+        expect(producer.poll() is None, "it ended")
+    expect([consumer["state"] for consumer in told["consumers"]] == ["evicted", "evicted"], str(told))
+    for consumer in (stuck, second):
+        code, _, errors = end(consumer)
+        expect(code == 0 and errors == b"", f"{code} {errors}")
+    end(producer)
+
+
+def an_evicted_consumer_is_told():
+    producer, stuck = stuck_consumer_of("told")
+    third = joined("channel", "sub", "told")
+    while len(spoken("channel", "stat", "told")["consumers"]) != 2:
+        expect(third.poll() is None, "it ended")
+    done("channel", "evict", "told", str(third.pid))
+    expect("evicted this consumer after frame" in ended(third, 1)[1], "it was not told")
+    end(stuck)
+    end(producer)
+
+
+def a_producer_that_does_nothing_evicts_nobody():
+    producer = start(*PUB, "--bytes", "8", "--slots", "2", "idle", "-", stdin=subprocess.PIPE)
+    line_of(producer)
+    consumer = joined(*SUB, "idle")
+    while len(spoken("channel", "stat", "idle")["consumers"]) != 1:
+        expect(consumer.poll() is None, "it ended")
+    refused(1, f"process {producer.pid} (warpway), has not evicted consumer 0 in time", "channel", "evict", "--wait",
+            "0.1", "idle", "0")
+    producer.stdin.write(bytes(8 * 3))
+    producer.stdin.close()
+    expect("received  3 frames" in ended(consumer)[0], "a request that was given up counted")
+    output, errors = producer.stdout.read(), producer.stderr.read()
+    expect(producer.wait(LIMIT_S) == 0 and b"published 3" in output and errors == b"", f"{output} {errors}")
+
+
+def only_the_owner_and_root_evict():
+    if why := why_no_other_user():
+        return why
+    producer, stuck = stuck_consumer_of("owned", "--mode", "0644")
+    told = run_as_nobody("channel", "evict", "owned", "0")
+    expect(told.returncode == 1 and "only that user and root may" in told.stderr, str(told))
+    expect(spoken("channel", "stat", "owned")["consumers"][0]["state"] != "evicted", "evicted by another user")
+    end(stuck)
+    end(producer)
+    return None
 
 
 def stat_counts_what_was_dropped():
@@ -535,6 +630,11 @@ def completion_completes():
     producer = producer_of("comp/a", "--bytes", "64")
     expect(completed("warpway channel sub comp") == ["comp/a"] == completed("warpway channel stat comp"), "a name")
     expect(completed("warpway channel record --count 1 -o x comp") == ["comp/a"], "a name behind options")
+    expect(completed("warpway channel evict --wait 1 comp") == ["comp/a"], "a name")
+    consumers = [joined(*SUB, "comp/a") for _ in range(2)]
+    expect(completed("warpway channel evict comp/a ") == ["0", "1"], "consumers")
+    for consumer in consumers:
+        end(consumer)
     end(producer)
     expect(completed(f"warpway channel replay x {FOLDER}/fir") == [path_of("first")], "a folder")
 
@@ -542,7 +642,8 @@ def completion_completes():
 CASES = [wrong_use_is_refused, help_is_there, what_is_not_there_is_told, frames_come_whole, text_is_for_people,
          json_of_a_producer_is_there, a_wrong_frame_is_found, standard_input_is_cut_into_frames, files_are_frames,
          whoever_waits_for_consumers_loses_none_of_their_frames, stat_tells_all, stat_shows_less_to_users_who_may_not_read,
-         a_consumer_that_is_stuck_is_evicted, stat_counts_what_was_dropped,
+         a_consumer_that_is_stuck_is_evicted, an_operator_evicts_a_consumer, an_evicted_consumer_is_told,
+         a_producer_that_does_nothing_evicts_nobody, only_the_owner_and_root_evict, stat_counts_what_was_dropped,
          the_newest_frame_is_for_whoever_comes, a_producer_that_waits_says_for_whom, an_interrupt_is_an_end,
          an_interrupt_ends_the_wait_for_input, a_killed_producer_is_told, a_name_is_replaced_when_asked,
          a_killed_recording_is_complete, a_folder_that_is_in_use_is_refused, replay_gives_the_same_frames,

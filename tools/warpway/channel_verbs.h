@@ -7,7 +7,7 @@
 
 #include "warpway/verbs.h"
 
-extern const struct verb verb_channel_pub, verb_channel_sub, verb_channel_stat, verb_channel_record,
-	verb_channel_replay;
+extern const struct verb verb_channel_pub, verb_channel_sub, verb_channel_stat, verb_channel_evict,
+	verb_channel_record, verb_channel_replay;
 
 #endif

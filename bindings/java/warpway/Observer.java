@@ -42,4 +42,17 @@ public final class Observer extends Channel {
 		return Wait.run(object, timeout, (timeoutNs, cancel) ->
 				Native.channelWaitConsumers(object.address, count, timeoutNs, cancel)) == 0;
 	}
+
+	/**
+	 * Asks the producer to end the subscription of a consumer. The event
+	 * {@link ChannelEvent.Kind#CONSUMER_EVICTED} tells when it has done so. Only the producer's
+	 * user and root may ask.
+	 *
+	 * @param consumer its number, as {@link #consumers} or an event tells
+	 */
+	public void evict(int consumer) {
+		try (NativeObject channel = use()) {
+			Status.check(Native.channelEvict(channel.address, consumer));
+		}
+	}
 }

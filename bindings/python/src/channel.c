@@ -621,7 +621,8 @@ static PyMethodDef methods[] = {
 	{"evict", channel_evict, METH_O,
 		"evict($self, number, /)\n--\n\n"
 		"End the subscription of a consumer: its next call raises `Evicted`.\n\n"
-		"The slots that it holds are not used until it releases them, or ends.\n\n"
+		"The slots that it holds are not used until it releases them, or ends.\n"
+		"An observer of the producer's user, or of root, asks the producer for it.\n\n"
 		"Parameters\n----------\n"
 		"number : int\n    As `who` and events tell it.\n\n"
 		"Raises\n------\n"

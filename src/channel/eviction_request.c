@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * eviction_request.c - an observer asks the producer to evict a consumer, see eviction_request.h
+ */
+#include "channel/eviction_request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "channel/consumer.h"
+#include "channel/producer.h"
+#include "share/sync_object.h"
+#include "wire/name.h"
+
+#define REQUEST "consumer-evict-" /* then the consumer's id, 16 hexadecimal digits */
+
+/* --- the observer's side --- */
+
+static ww_status check_user(const struct ww_channel *observer)
+{
+	const struct ww_consumer *own = ww_container(observer, const struct ww_consumer, channel);
+
+	if (own->is_own_user || geteuid() == 0)
+		return WW_OK;
+	return ww_fail(WW_ERR_ACCESS,
+		"cannot ask the producer, process %" PRIu32
+		", to evict a consumer: the channel is of another user; only that user and root may",
+		own->page->header->pid);
+}
+
+ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consumer_view *view)
+{
+	WW_AUTO_PUT_REQUEST struct ww_put_request offer = {.fd_count = 0};
+	uint8_t id[WW_WIRE_ID_BYTES];
+	uint32_t random;
+	char what[64];
+
+	ww_try(check_user(observer));
+	if (ww_channel_has_ended(observer))
+		return ww_channel_fail_ended(observer);
+	if (ww_attachments_first(&view->request))
+		return WW_OK;
+	ww_try(ww_random_bytes(id, sizeof(id)));
+	ww_try(ww_random_bytes(&random, sizeof(random)));
+	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
+	snprintf(what, sizeof(what), REQUEST "%016" PRIx64 "-%08" PRIx32,
+		ww_ring_consumer_id(view->object_id), random);
+	ww_channel_name(observer, what, (char *)offer.put.name);
+	return ww_put_request_put(&offer, &view->request, observer->broker, 0);
+}
+
+/* --- the producer's side --- */
+
+bool ww_eviction_request_is(const struct ww_object_info *info)
+{
+	return !strncmp(info->name + WW_NAME_INSIDE_CHARS, REQUEST, strlen(REQUEST));
+}
+
+bool ww_eviction_request_may(uint32_t uid)
+{
+	return uid == geteuid() || uid == 0;
+}
+
+/* It may have left, or be evicted already. */
+static void obey(struct ww_channel *channel, const char *name)
+{
+	uint64_t id = strtoull(name + WW_NAME_INSIDE_CHARS + strlen(REQUEST), NULL, 16);
+
+	ww_list_for_each (link, &channel->consumers.list) {
+		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
+
+		if (ww_ring_consumer_id(view->object_id) == id && !view->is_evicted)
+			ww_producer_evict(ww_producer_of(channel), view,
+				WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST);
+	}
+}
+
+void ww_eviction_requests_obey(struct ww_channel *channel, ww_snapshot *snapshot)
+{
+	struct ww_object_info info = WW_INIT(struct ww_object_info);
+
+	for (size_t i = 0; ww_snapshot_object(snapshot, i, &info) == WW_OK; i++) {
+		if (ww_eviction_request_is(&info) && ww_eviction_request_may(info.uid))
+			obey(channel, info.name);
+	}
+}
