@@ -162,7 +162,8 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
 #define WW_SUBMIT_REPEAT UINT64_C(0x1)
 /*
  * ww_submit_params.flags: the call continues a chain: it depends on the call before it in its lane,
- * if there is one. Calls without it begin a chain
+ * if there is one, however many calls of other lanes were made since. Calls without it begin a
+ * chain
  */
 #define WW_SUBMIT_CHAIN UINT64_C(0x2)
 
@@ -189,8 +190,10 @@ WW_API ww_status ww_client_find(ww_client *client, const char *name, const char 
  * @depends_more_count: of @depends_more
  * @reserved:     0
  *
- * A call that depends on other calls starts when all of them have ended. If one of them fails,
- * ww_ticket_info.failed_call is the number of the first call that failed.
+ * A call that depends on other calls starts when all of them have ended. A call that is named
+ * several times counts once. If one of them fails, ww_ticket_info.failed_call is the number of the
+ * first call that failed. While it waits for them, the call ends at its deadline, and within 0.1 s
+ * after it was cancelled.
  *
  * If a call starts after a value of a timeline, it waits in its lane, and the lane's later calls
  * wait for it. Other lanes go on. No stream and no thread of the server waits, because the server

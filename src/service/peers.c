@@ -17,16 +17,16 @@
 #include "service/active.h"
 #include "service/after.h"
 #include "service/allocation.h"
+#include "service/depends.h"
 #include "service/file_limit.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "wire/signal_page.h"
 
-#define PAUSE_NS     UINT64_C(1000000000) /* before a broker that did not answer is asked again */
-#define LOOKS_APART  3                    /* times as long as a look took that found no client */
-#define NO_NUMBER    UINT32_MAX
-#define CLIENT_FDS   3 /* that come: the signal page, the requests, the replies; then the pidfd */
-#define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
+#define PAUSE_NS    UINT64_C(1000000000) /* before a broker that did not answer is asked again */
+#define LOOKS_APART 3                    /* times as long as a look took that found no client */
+#define NO_NUMBER   UINT32_MAX
+#define CLIENT_FDS  3 /* that come: the signal page, the requests, the replies; then the pidfd */
 
 WW_DEFINE_CLEANUP(ww_snapshot, ww_snapshot_free)
 
@@ -396,33 +396,6 @@ ww_status ww_service_peers_meet(struct ww_service *service)
 
 /* --- calls --- */
 
-static bool depends_on(const struct ww_layout_service_request *request, uint64_t call)
-{
-	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
-		if (ww_service_dependency(request, i) == call)
-			return true;
-	}
-	return false;
-}
-
-/*
- * For calls that depend on it: those that were taken are told of a failure, later ones find it in
- * the table when they are taken. A later call gets the same entry only after all of those.
- */
-static void note_outcome(struct ww_service_peer *peer, uint64_t call, uint64_t failed)
-{
-	struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
-
-	if (call > outcome->call)
-		*outcome = (struct ww_call_outcome){call, failed};
-	for (uint32_t i = 0; failed && i < peer->requests.slot_count; i++) {
-		struct ww_taken_call *taken = &peer->calls[i];
-
-		if (taken->is_used && !taken->failed && depends_on(&taken->request, call))
-			taken->failed = failed;
-	}
-}
-
 static void write_reply(struct ww_layout_service_reply *reply, ww_status status,
 	const char *message, uint64_t failed_call)
 {
@@ -464,7 +437,7 @@ void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *pee
 	raise_lane(&peer->lanes[taken->request.lane], taken);
 	if (status != WW_OK && failed_call == 0)
 		failed_call = call;
-	note_outcome(peer, call, status == WW_OK ? 0 : failed_call);
+	ww_depends_end(peer, taken, status == WW_OK ? 0 : failed_call);
 	taken->is_used = false;
 	peer->ready |= peer->waiting;
 	peer->waiting = 0;
@@ -505,26 +478,6 @@ void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t number, uint
 	peer->ready |= UINT64_C(1) << number;
 }
 
-/*
- * Of the calls that a new one depends on, if they have ended: the first that failed. Return: 0:
- * none of them did.
- */
-static uint64_t failure_of(const struct ww_service_peer *peer,
-	const struct ww_layout_service_request *request)
-{
-	uint64_t failed = 0;
-
-	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
-		uint64_t call = ww_service_dependency(request, i);
-		const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
-
-		if (call && outcome->call == call && outcome->failed &&
-			(!failed || outcome->failed < failed))
-			failed = outcome->failed;
-	}
-	return failed;
-}
-
 /* Return: false: it cannot be a call. */
 static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
 {
@@ -541,7 +494,7 @@ static bool peer_take(struct ww_service_peer *peer, uint64_t call, bool is_late)
 	peer->calls[slot].is_used = true;
 	peer->calls[slot].is_late = is_late;
 	peer->calls[slot].is_signalled = false;
-	peer->calls[slot].failed = failure_of(peer, &request);
+	ww_depends_take(peer, &peer->calls[slot]);
 	lane_append(peer, request.lane, (uint32_t)slot);
 	return true;
 }

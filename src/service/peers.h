@@ -33,8 +33,15 @@ struct ww_taken_call {
 	bool is_late;      /* it came after drain */
 	bool is_signalled; /* a stream raises the lane's timeline for it */
 	uint64_t failed;   /* of those that it depends on, the first call that failed; 0: none */
+	uint64_t before;   /* number of the call before it in its lane; 0: none */
 	uint64_t value;    /* of its lane's timeline: which call of the lane it is */
 	uint32_t next;     /* slot of the lane's next call; WW_SERVICE_NO_SLOT */
+};
+
+/* What became of a call: whether it failed, for those that depend on it. */
+struct ww_call_outcome {
+	uint64_t call;
+	uint64_t failed; /* the first call that failed; 0: it did not */
 };
 
 struct ww_service_lane {
@@ -45,6 +52,8 @@ struct ww_service_lane {
 	uint32_t working;   /* calls whose functions have returned, and whose work goes on */
 	struct ww_service_stream *stream; /* that these use */
 	uint64_t calls;                   /* that were taken */
+	uint64_t last_call;               /* number of the last one of them (depends.h) */
+	struct ww_call_outcome outcome;   /* of the last one that has ended (depends.h) */
 	ww_timeline *timeline;            /* a reference; NULL: the client has not asked for it */
 	struct ww_service_after *after;   /* of the first call, as it waits (after.h); or NULL */
 };
@@ -56,12 +65,6 @@ struct ww_kept_result {
 	uint64_t bytes;
 	uint64_t call;
 	uint32_t slot;
-};
-
-/* What became of a call: whether it failed, for those that depend on it. */
-struct ww_call_outcome {
-	uint64_t call;
-	uint64_t failed; /* the first call that failed; 0: it did not */
 };
 
 /* A power of two; a call can depend on so many calls before it. */

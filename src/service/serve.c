@@ -19,6 +19,7 @@
 #include "service/active.h"
 #include "service/after.h"
 #include "service/batch.h"
+#include "service/depends.h"
 #include "service/device_fault.h"
 #include "service/watch.h"
 #include "wire/signal_page.h"
@@ -93,17 +94,6 @@ static enum verdict judge_function(const struct ww_service *service,
 	return END;
 }
 
-/* Whether a call was taken and has not ended. */
-static bool is_under_way(const struct ww_service *service, const struct ww_service_peer *peer,
-	uint64_t call)
-{
-	for (uint32_t slot = 0; slot < service->form.calls_max; slot++) {
-		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
-			return true;
-	}
-	return false;
-}
-
 static enum verdict end_with_dependency(struct judgement *out, uint64_t failed_call)
 {
 	out->status = WW_ERR_DEPENDENCY_FAILED;
@@ -118,18 +108,17 @@ static enum verdict judge_dependency(const struct ww_service *service,
 	struct judgement *out)
 {
 	const struct ww_layout_service_request *request = &taken->request;
-	enum verdict verdict = START;
 
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(request, i);
 
-		if (on && (on >= request->call || request->call - on > WW_SERVICE_DEPENDS_MAX - 1))
+		if (on && !ww_depends_is_possible(taken, on))
 			return end_with(out, WW_ERR_PROTOCOL,
 				"a call depends on a later one, or one of long ago");
-		if (on && is_under_way(service, peer, on))
-			verdict = WAIT_FOR_CALL;
 	}
-	return taken->failed ? end_with_dependency(out, taken->failed) : verdict;
+	if (taken->failed)
+		return end_with_dependency(out, taken->failed);
+	return ww_depends_is_pending(service, peer, taken) ? WAIT_FOR_CALL : START;
 }
 
 /* While the service drains, no call of a client holds it up. */
@@ -220,7 +209,7 @@ static void lane_wait(struct ww_service *service, struct ww_service_peer *peer, 
 	enum verdict verdict)
 {
 	if (verdict == WAIT_FOR_CALL)
-		peer->waiting |= UINT64_C(1) << number;
+		ww_depends_wait(service, peer, number);
 	else if (verdict == WAIT_FOR_TIMELINE)
 		ww_service_after_wait(service, peer, number);
 }
@@ -447,6 +436,8 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 
 	if (until_ns > service->after_look_ns)
 		until_ns = service->after_look_ns;
+	if (until_ns > service->depends_look_ns)
+		until_ns = service->depends_look_ns;
 	if (until_ns > peers_ns)
 		until_ns = peers_ns;
 	return until_ns < batch_ns ? until_ns : batch_ns;
@@ -487,6 +478,7 @@ static ww_status look_around(struct ww_service *service, uint64_t now_ns)
 	ww_service_end_done(service);
 	ww_try(ww_service_device_check(service));
 	ww_service_after_look_at_all(service, now_ns);
+	ww_depends_look_at_all(service, now_ns);
 	ww_service_active_retire(service, now_ns);
 	ww_service_peers_forget_now_and_then(service, now_ns);
 	return WW_OK;

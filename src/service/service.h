@@ -87,11 +87,12 @@ struct ww_service {
 	uint64_t retire_ns;    /* when to look again which clients have become idle */
 	uint64_t sleep_ns;     /* how long to sleep next, at most */
 	uint64_t changes_seen;
-	uint64_t after_since_ns; /* when a lane last began to wait for a timeline (after.h) */
-	uint64_t after_look_ns;  /* when to look at timelines; WW_NEVER: no lane waits for one */
-	uint64_t after_pause_ns; /* not to look at them before */
-	struct ww_list batches;  /* struct ww_batch with calls that wait (batch.h) */
-	uint64_t batch_look_ns;  /* when to look at these */
+	uint64_t after_since_ns;  /* when a lane last began to wait for a timeline (after.h) */
+	uint64_t after_look_ns;   /* when to look at timelines; WW_NEVER: no lane waits for one */
+	uint64_t after_pause_ns;  /* not to look at them before */
+	uint64_t depends_look_ns; /* when to look at lanes that wait for calls (depends.h) */
+	struct ww_list batches;   /* struct ww_batch with calls that wait (batch.h) */
+	uint64_t batch_look_ns;   /* when to look at these */
 	struct ww_service_peer **numbers; /* clients by their number; NULL: it is free */
 	uint64_t device_look_ns;          /* when to ask the driver whether a kernel has faulted */
 	bool is_refusing;                 /* calls that come now come after drain */

@@ -342,7 +342,7 @@ static ww_status check_dependency(const struct ww_client *client, uint64_t on)
 	if (on > client->calls)
 		return ww_fail(WW_ERR_INVALID,
 			"a call cannot depend on call %" PRIu64 ", which was not made yet", on);
-	if (client->calls - on >= WW_SERVICE_DEPENDS_MAX - 1)
+	if (on && client->calls - on >= WW_SERVICE_DEPENDS_MAX - 1)
 		return ww_fail(WW_ERR_INVALID,
 			"a call cannot depend on call %" PRIu64
 			", which is more than %d calls ago; wait for its ticket instead",
@@ -350,11 +350,19 @@ static ww_status check_dependency(const struct ww_client *client, uint64_t on)
 	return WW_OK;
 }
 
+static bool is_named(const struct submission *submission, uint64_t on, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (submission->depends[i] == on)
+			return true;
+	}
+	return false;
+}
+
 static ww_status add_dependency(struct submission *submission, uint64_t on, uint32_t *count)
 {
-	if (on == 0)
+	if (on == 0 || is_named(submission, on, *count))
 		return WW_OK;
-	ww_try(check_dependency(submission->client, on));
 	if (*count == WW_SUBMIT_DEPENDS_MAX)
 		return ww_fail(WW_ERR_INVALID,
 			"a call cannot depend on more than %d others; have a call of a function that "
@@ -370,12 +378,15 @@ static ww_status read_dependencies(struct submission *submission)
 	const struct ww_submit_params *params = &submission->params;
 	uint32_t count = 0;
 
+	ww_try(check_dependency(submission->client, params->depends_on));
 	ww_try(add_dependency(submission, params->depends_on, &count));
-	if (params->flags & WW_SUBMIT_CHAIN)
+	if (params->flags & WW_SUBMIT_CHAIN) /* the server knows it, however long ago it was */
 		ww_try(add_dependency(submission, submission->client->lane_last[params->lane],
 			&count));
-	for (uint32_t i = 0; i < params->depends_more_count; i++)
+	for (uint32_t i = 0; i < params->depends_more_count; i++) {
+		ww_try(check_dependency(submission->client, params->depends_more[i]));
 		ww_try(add_dependency(submission, params->depends_more[i], &count));
+	}
 	return WW_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "conformance/service_stage.h"
 
 #define LANE_OF_NOBODY 63
+#define WAIT_NS        UINT64_C(60000000000) /* for what must come */
 
 static ww_ticket *submit(struct stage *stage, const char *name,
 	const struct ww_submit_params *params)
@@ -132,16 +133,73 @@ CASE(service_chain_ends_at_its_first_failure, SERVICES)
 	stage_end(&stage);
 }
 
+/* A call that waits for another one need not wait for its end: it is cancelled, or too late. */
+CASE(service_call_that_depends_ends_before_the_other, SERVICES)
+{
+	ww_timeline *timeline;
+	struct stage stage;
+	ww_ticket *other;
+	ww_ticket *late;
+	ww_ticket *cancelled;
+	uint64_t number;
+
+	stage_begin(&stage, NULL);
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	other = submit(&stage, "nop", SUBMIT(.after = timeline, .after_value = 1));
+	number = info_of(other).number;
+	late = submit(&stage, "nop",
+		SUBMIT(.lane = 1, .depends_on = number, .deadline_ns = UINT64_C(20000000)));
+	cancelled = submit(&stage, "nop", SUBMIT(.lane = 2, .depends_on = number));
+	must_wait(&stage, cancelled);
+	ww_ticket_cancel(cancelled);
+	MUST_STATUS(WW_TIMED_OUT, ww_ticket_wait(late, WAIT_NS, NULL));
+	MUST_STATUS(WW_CANCELLED, ww_ticket_wait(cancelled, WAIT_NS, NULL));
+	MUST(!info_of(other).has_ended && !info_of(late).has_started);
+	MUST_OK(ww_timeline_signal(timeline, 1));
+	must_end(other, 0);
+	ww_ticket_unref(late);
+	ww_ticket_unref(cancelled);
+	ww_timeline_unref(timeline);
+	stage_end(&stage);
+}
+
+static void call_often(struct stage *stage, uint32_t lane)
+{
+	for (uint32_t i = 0; i < WW_SERVICE_DEPENDS_MAX; i++)
+		must_end(submit(stage, "nop", SUBMIT(.lane = lane)), 0);
+}
+
+/* The call before in the chain can be long ago, by the numbers of calls. */
+CASE(service_chain_of_a_lane_that_seldom_calls, SERVICES)
+{
+	struct stage stage;
+	uint64_t failed;
+	ww_ticket *ticket;
+
+	stage_begin(&stage, NULL);
+	must_end(submit(&stage, "nop", NULL), 0);
+	call_often(&stage, 1);
+	must_end(submit(&stage, "nop", SUBMIT(.flags = WW_SUBMIT_CHAIN)), 0);
+	ticket = submit(&stage, "fail", SUBMIT(.flags = WW_SUBMIT_CHAIN));
+	failed = info_of(ticket).number;
+	ww_ticket_unref(ticket);
+	call_often(&stage, 1);
+	must_end(submit(&stage, "nop", SUBMIT(.flags = WW_SUBMIT_CHAIN)), failed);
+	stage_end(&stage);
+}
+
 CASE(service_dependencies_are_checked, SERVICES)
 {
-	const uint64_t numbers[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 1, 1, 1, 1, 1, 1};
+	const uint64_t numbers[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 2, 3, 4, 5, 6, 7};
+	const uint64_t same[WW_SUBMIT_DEPENDS_MAX + 1] = {1, 1, 1, 1, 1, 1, 1};
 	const uint64_t later = 1000;
 	struct stage stage;
 	ww_ticket *ticket;
 	uint32_t nop;
 
 	stage_begin(&stage, NULL);
-	must_end(submit(&stage, "nop", NULL), 0);
+	for (size_t i = 0; i < CHECK_COUNT(numbers); i++)
+		must_end(submit(&stage, "nop", NULL), 0);
 	nop = stage_find(stage.client, "nop");
 	MUST_REFUSE(WW_ERR_INVALID, "more than 6 others",
 		ww_client_submit(stage.client, nop, NULL, 0,
@@ -157,11 +215,14 @@ CASE(service_dependencies_are_checked, SERVICES)
 	MUST_REFUSE(WW_ERR_INVALID, "unknown",
 		ww_client_submit(stage.client, nop, NULL, 0, SUBMIT(.flags = 4), FOREVER, NULL,
 			&ticket));
-	MUST_STATUS(WW_OK,
-		ww_client_submit(stage.client, nop, NULL, 0,
-			SUBMIT(.depends_more = numbers,
-				.depends_more_count = WW_SUBMIT_DEPENDS_MAX),
-			FOREVER, NULL, &ticket));
-	must_end(ticket, 0);
+	must_end(submit(&stage, "nop",
+			 SUBMIT(.depends_more = numbers,
+				 .depends_more_count = WW_SUBMIT_DEPENDS_MAX)),
+		0);
+	must_end(submit(&stage, "nop",
+			 SUBMIT(.depends_on = 1, .depends_more = same,
+				 .depends_more_count = CHECK_COUNT(same),
+				 .flags = WW_SUBMIT_CHAIN)),
+		0);
 	stage_end(&stage);
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * depends.c - calls that depend on earlier calls of the same client, see depends.h
+ */
+#include "service/depends.h"
+
+#include "base/clock.h"
+
+#define OUTCOME_MASK (WW_SERVICE_OUTCOMES - 1)
+
+/* --- what a call depends on --- */
+
+bool ww_depends_is_possible(const struct ww_taken_call *taken, uint64_t on)
+{
+	uint64_t call = taken->request.call;
+
+	return on < call && (call - on < WW_SERVICE_DEPENDS_MAX || on == taken->before);
+}
+
+/* Whether a call was taken and has not ended. */
+static bool is_under_way(const struct ww_service *service, const struct ww_service_peer *peer,
+	uint64_t call)
+{
+	for (uint32_t slot = 0; slot < service->form.calls_max; slot++) {
+		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
+			return true;
+	}
+	return false;
+}
+
+bool ww_depends_is_pending(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_taken_call *taken)
+{
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		uint64_t on = ww_service_dependency(&taken->request, i);
+
+		if (on && is_under_way(service, peer, on))
+			return true;
+	}
+	return false;
+}
+
+static bool depends_on(const struct ww_layout_service_request *request, uint64_t call)
+{
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		if (ww_service_dependency(request, i) == call)
+			return true;
+	}
+	return false;
+}
+
+/* --- what became of calls --- */
+
+/* Of a call that has ended, or was never taken. Return: 0: it has not failed. */
+static uint64_t failure_of(const struct ww_service_peer *peer, const struct ww_service_lane *lane,
+	uint64_t call)
+{
+	const struct ww_call_outcome *outcome = &peer->outcomes[call & OUTCOME_MASK];
+
+	if (outcome->call != call)
+		outcome = &lane->outcome;
+	return outcome->call == call ? outcome->failed : 0;
+}
+
+/* The lane's own function, which gives the lane's timeline, is part of no chain. */
+static bool is_in_chains(const struct ww_taken_call *taken)
+{
+	return taken->request.function != WW_SERVICE_LANE_FUNCTION;
+}
+
+void ww_depends_take(struct ww_service_peer *peer, struct ww_taken_call *taken)
+{
+	struct ww_service_lane *lane = &peer->lanes[taken->request.lane];
+
+	taken->before = lane->last_call;
+	if (is_in_chains(taken))
+		lane->last_call = taken->request.call;
+	taken->failed = 0;
+	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
+		uint64_t on = ww_service_dependency(&taken->request, i);
+		uint64_t failed = on ? failure_of(peer, lane, on) : 0;
+
+		if (failed && (!taken->failed || failed < taken->failed))
+			taken->failed = failed;
+	}
+}
+
+static void note_outcome(struct ww_call_outcome *outcome, uint64_t call, uint64_t failed)
+{
+	if (call > outcome->call)
+		*outcome = (struct ww_call_outcome){call, failed};
+}
+
+/*
+ * A later call gets the same entry of the table only after all calls that may depend on this one
+ * were taken.
+ */
+void ww_depends_end(struct ww_service_peer *peer, const struct ww_taken_call *ended,
+	uint64_t failed)
+{
+	uint64_t call = ended->request.call;
+
+	note_outcome(&peer->outcomes[call & OUTCOME_MASK], call, failed);
+	if (is_in_chains(ended))
+		note_outcome(&peer->lanes[ended->request.lane].outcome, call, failed);
+	for (uint32_t i = 0; failed && i < peer->requests.slot_count; i++) {
+		struct ww_taken_call *taken = &peer->calls[i];
+
+		if (taken->is_used && !taken->failed && depends_on(&taken->request, call))
+			taken->failed = failed;
+	}
+}
+
+/* --- waiting --- */
+
+static void look_by(struct ww_service *service, uint64_t look_ns)
+{
+	if (look_ns < service->depends_look_ns)
+		service->depends_look_ns = look_ns;
+}
+
+static const struct ww_layout_service_request *first_of(const struct ww_service_peer *peer,
+	uint32_t lane)
+{
+	return &peer->calls[peer->lanes[lane].first].request;
+}
+
+void ww_depends_wait(struct ww_service *service, struct ww_service_peer *peer, uint32_t lane)
+{
+	peer->waiting |= UINT64_C(1) << lane;
+	look_by(service, first_of(peer, lane)->deadline_ns);
+	look_by(service, ww_clock_deadline_ns(WW_PEER_LOOK_NS));
+}
+
+/* Locked. */
+static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
+{
+	for (uint64_t left = peer->waiting; left; left &= left - 1) {
+		uint32_t lane = (uint32_t)__builtin_ctzll(left);
+		const struct ww_layout_service_request *request = first_of(peer, lane);
+
+		if (now_ns < request->deadline_ns &&
+			!ww_service_requests_is_cancelled(&peer->requests, peer->lanes[lane].first,
+				request->call)) {
+			look_by(service, request->deadline_ns);
+			look_by(service, now_ns + WW_PEER_LOOK_NS);
+			continue;
+		}
+		peer->waiting &= ~(UINT64_C(1) << lane);
+		peer->ready |= UINT64_C(1) << lane;
+	}
+}
+
+void ww_depends_look_at_all(struct ww_service *service, uint64_t now_ns)
+{
+	if (now_ns < service->depends_look_ns)
+		return;
+	service->depends_look_ns = WW_NEVER;
+	ww_list_for_each (link, &service->active) {
+		struct ww_service_peer *peer = ww_container(link, struct ww_service_peer, active);
+
+		if (peer->is_refused || peer->is_gone)
+			continue;
+		pthread_mutex_lock(&service->lock);
+		peer_look(service, peer, now_ns);
+		pthread_mutex_unlock(&service->lock);
+	}
+}
