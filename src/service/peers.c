@@ -37,15 +37,22 @@ static void lane_fini(struct ww_service_lane *lane)
 {
 	if (lane->timeline)
 		ww_timeline_close(lane->timeline);
-	ww_timeline_drop(lane->timeline);
+	lane->timeline = ww_timeline_drop(lane->timeline);
+	lane->after = NULL;
+}
+
+/* Of a client none of whose calls runs, or will. */
+static void lanes_fini(struct ww_service_peer *peer)
+{
+	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
+		lane_fini(&peer->lanes[i]);
+		ww_service_after_free(ww_steal(peer->afters[i]));
+	}
 }
 
 static void peer_free(struct ww_service_peer *peer)
 {
-	for (uint32_t i = 0; i < WW_SERVICE_LANES_MAX; i++) {
-		ww_service_after_free(peer->afters[i]);
-		lane_fini(&peer->lanes[i]);
-	}
+	lanes_fini(peer);
 	ww_attachments_fini(&peer->attachments);
 	ww_service_requests_fini(&peer->requests);
 	ww_service_replies_fini(&peer->replies);
@@ -102,13 +109,15 @@ static void peer_drop_files(struct ww_service *service, struct ww_service_peer *
 }
 
 /*
- * The same, of what tells of its end: that does not matter any more. It is forgotten when the
- * broker does not list its object. Not locked.
+ * The same, of what its calls waited for, and of what tells of its end: that does not matter any
+ * more. It is forgotten when the broker does not list its object. By the leader, not locked.
  */
-static void peer_drop_process(struct ww_service_peer *peer)
+static void peer_drop_rest(struct ww_service_peer *peer)
 {
 	if (!peer->is_refused || peer->requests.mapping)
 		return;
+	peer->waiting_after = 0;
+	lanes_fini(peer);
 	peer->page = ww_signal_map_unref(peer->page);
 	peer->process = ww_peer_process_unref(peer->process);
 }
@@ -121,7 +130,7 @@ static void peer_refuse(struct ww_service *service, struct ww_service_peer *peer
 	pthread_mutex_lock(&service->lock);
 	peer_drop_files(service, peer);
 	pthread_mutex_unlock(&service->lock);
-	peer_drop_process(peer);
+	peer_drop_rest(peer);
 }
 
 /* --- newcomers --- */
@@ -533,7 +542,10 @@ static bool has_ended(const struct ww_service_peer *peer)
 		ww_peer_process_look(peer->process);
 }
 
-/* Those that @all, or @memory, names, and what the client has taken. */
+/*
+ * Those that @all, or @memory, names, and what the client has taken. Of one that was refused, all:
+ * its requests may not be there any more.
+ */
 static void peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all,
 	const ww_memory *memory)
 {
@@ -545,7 +557,7 @@ static void peer_release(struct ww_service *service, struct ww_service_peer *pee
 		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
 
 		next = link->next;
-		if (!all && kept->memory != memory &&
+		if (!all && kept->memory != memory && peer->requests.mapping &&
 			!ww_service_requests_is_released(&peer->requests, kept->slot, kept->call))
 			continue;
 		peer->kept_bytes -= kept->bytes;
@@ -610,6 +622,7 @@ static uint64_t keep_since_ns(const struct ww_service *service)
 static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 {
 	bool is_over;
+	bool is_last;
 
 	if (!peer->is_gone && has_ended(peer))
 		peer->is_gone = true;
@@ -619,10 +632,11 @@ static bool peer_look(struct ww_service *service, struct ww_service_peer *peer)
 	pthread_mutex_lock(&service->lock);
 	is_over = peer->is_gone && peer->running == 0;
 	peer_drop_files(service, peer);
-	ww_service_peer_release(service, peer, is_over || !peer->requests.mapping);
-	release_recent(service, peer, is_over ? WW_NEVER : keep_since_ns(service));
+	is_last = is_over || !peer->requests.mapping;
+	ww_service_peer_release(service, peer, is_last);
+	release_recent(service, peer, is_last ? WW_NEVER : keep_since_ns(service));
 	pthread_mutex_unlock(&service->lock);
-	peer_drop_process(peer);
+	peer_drop_rest(peer);
 	return is_over;
 }
 

@@ -386,6 +386,96 @@ CASE(service_bell_without_header_keeps_nobody_away, NEEDS_VALUES)
 	forging_end(&forging);
 }
 
+/* --- what a client that is refused leaves behind --- */
+
+#define UNIT_BYTES (UINT64_C(2) << 20)
+
+/* Its requests are not valid any more: the server refuses it. */
+static void become_refused(struct forging *forging)
+{
+	struct ww_client *client = forging->client;
+
+	__atomic_store_n(&client->requests.header->published,
+		client->calls + client->requests.slot_count + 1, __ATOMIC_SEQ_CST);
+	ww_service_bell_ring(&client->bell, &client->page, &client->replies);
+	while (!ww_client_is_over(client))
+		sched_yield();
+}
+
+static ww_ticket *call_alloc(struct forging *forging)
+{
+	const struct ww_value bytes = value_u64(UNIT_BYTES);
+	ww_ticket *ticket;
+	uint32_t alloc;
+
+	MUST_OK(ww_client_find(forging->client, "warpway.alloc", NULL, 0, NULL, &alloc));
+	MUST_OK(ww_client_call(forging->client, alloc, &bytes, 1, NULL, WW_FOREVER, NULL, &ticket));
+	return ticket;
+}
+
+/* The server reads the requests of a refused client no more: it does not have them. */
+CASE(service_frees_memory_of_a_refused_client, NEEDS_VALUES)
+{
+	struct forging forging;
+	struct ww_value memory;
+	ww_ticket *tickets[2];
+	ww_client *other;
+	uint32_t free_function;
+	ww_status status;
+
+	service_start_all(&forging.server, &forging.victim, 1, "builtin");
+	forging_open(&forging);
+	MUST_OK(ww_client_open(scene.broker, "s", NULL, 0, NULL, &other));
+	MUST_OK(ww_client_find(other, "warpway.free", NULL, 0, NULL, &free_function));
+	for (int i = 0; i < 2; i++)
+		tickets[i] = call_alloc(&forging);
+	MUST_OK(ww_ticket_result(tickets[1], 0, &memory));
+	become_refused(&forging);
+	status = ww_client_call(other, free_function, &memory, 1, NULL, WW_FOREVER, NULL, NULL);
+	MUST(status == WW_OK || status == WW_ERR_NOT_FOUND);
+	MUST_OK(ww_client_call(other, forging.nop, NULL, 0, NULL, WW_FOREVER, NULL, NULL));
+	for (int i = 0; i < 2; i++)
+		ww_ticket_unref(tickets[i]);
+	ww_client_unref(other);
+	forging_end(&forging);
+}
+
+/* A call in each lane, each after a timeline with a page of its own. */
+static void wait_in_lanes(struct forging *forging, ww_timeline **timelines, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		MUST_OK(ww_timeline_create(WW_PARAMS(struct ww_timeline_params,
+						   .flags = WW_TIMELINE_ALONE),
+			&timelines[i]));
+		MUST_OK(ww_client_submit(forging->client, forging->nop, NULL, 0,
+			WW_PARAMS(struct ww_submit_params, .lane = i + 1, .after = timelines[i],
+				.after_value = 1),
+			WW_FOREVER, NULL, NULL));
+	}
+}
+
+#define LANES_THAT_WAIT 16
+
+/* However long its process lives, and however many clients a process has that were refused. */
+CASE(service_refused_client_leaves_no_descriptors, NEEDS_VALUES)
+{
+	ww_timeline *timelines[LANES_THAT_WAIT];
+	struct forging forging;
+	int before;
+
+	forging_begin(&forging);
+	before = process_descriptors(forging.server.pid);
+	wait_in_lanes(&forging, timelines, LANES_THAT_WAIT);
+	while (process_descriptors(forging.server.pid) < before + LANES_THAT_WAIT)
+		sched_yield();
+	become_refused(&forging);
+	while (process_descriptors(forging.server.pid) >= before)
+		sched_yield();
+	for (uint32_t i = 0; i < LANES_THAT_WAIT; i++)
+		ww_timeline_unref(timelines[i]);
+	forging_end(&forging);
+}
+
 /* --- objects inside the service's that are no clients --- */
 
 static void put_inside(struct raw *raw, const uint8_t service_id[16], const char *what,
