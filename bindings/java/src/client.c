@@ -60,12 +60,14 @@ NATIVE(jint, clientFind)
 }
 
 /*
- * @params: a struct ww_submit_params without its pointers; @after: a timeline, or 0.
+ * @params: a struct ww_submit_params without its pointers; @depends_on: the numbers of calls;
+ * @after: a timeline, or 0.
  * @call: make the call and wait for its results.
  */
 NATIVE(jint, clientSubmit)
 (THREAD, jlong client, jint function, jlongArray numbers, jobjectArray pieces, jbyteArray params,
-	jlong after, jboolean call, jlong timeout_ns, jlong cancel, jlongArray out)
+	jlongArray depends_on, jlong after, jboolean call, jlong timeout_ns, jlong cancel,
+	jlongArray out)
 {
 	struct ww_submit_params submit;
 	struct values *values;
@@ -77,9 +79,17 @@ NATIVE(jint, clientSubmit)
 	ww_status status = values_create(env, numbers, pieces, &values);
 	if (status != WW_OK)
 		return status;
+	jlong *calls = (*env)->GetLongArrayElements(env, depends_on, NULL);
+	if (!calls) {
+		free(values);
+		return WW_ERR_NO_MEMORY;
+	}
+	submit.depends_more = (const uint64_t *)calls;
+	submit.depends_more_count = (uint32_t)(*env)->GetArrayLength(env, depends_on);
 	status = (call ? ww_client_call : ww_client_submit)(object_of(client), (uint32_t)function,
 		values->values, values->count, &submit, (uint64_t)timeout_ns, object_of(cancel),
 		&ticket);
+	(*env)->ReleaseLongArrayElements(env, depends_on, calls, JNI_ABORT);
 	free(values);
 	return object_store(env, status, ticket, out);
 }

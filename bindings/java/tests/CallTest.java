@@ -324,6 +324,31 @@ class CallTest {
 	}
 
 	@Test
+	void dependsOnSeveral() throws Exception {
+		RemoteFunction add = find("add");
+		long[] numbers = new long[6];
+		for (int i = 0; i < 5; i++) {
+			PendingCall fine = add.callAsync(new CallOptions(), LONG, i);
+			numbers[i] = fine.number();
+			fine.get(20, TimeUnit.SECONDS).close();
+		}
+		PendingCall running = find("wait").callAsync(new CallOptions().lane(1), LONG);
+		PendingCall failed = find("fail").callAsync(new CallOptions().lane(1), LONG, 1);
+		numbers[5] = failed.number();
+		PendingCall depends = add.callAsync(new CallOptions().lane(2).dependsOn(numbers), LONG, 1);
+		assertTrue(running.cancel(true));
+		Throwable thrown = assertThrows(ExecutionException.class,
+				() -> depends.get(20, TimeUnit.SECONDS));
+		CallException failure = (CallException) thrown.getCause();
+		assertEquals(Status.DEPENDENCY_FAILED, failure.status());
+		assertEquals(failed.number(), failure.failedCall());
+		add.call(new CallOptions().lane(3).dependsOn(numbers[0], numbers[4]), LONG, 1).close();
+		add.call(new CallOptions().dependsOn(), LONG, 1).close();
+		fails(Status.INVALID, () -> add.call(
+				new CallOptions().dependsOn(1, 2, 3, 4, 5, 6, 7), LONG, 1));
+	}
+
+	@Test
 	void limitsOnTime() throws Exception {
 		fails(Status.TIMED_OUT, () -> find("wait").call(Duration.ofMillis(20)));
 		PendingCall first = find("wait").callAsync(new CallOptions(), LONG);

@@ -7,10 +7,13 @@ public final class CallException extends WarpwayException {
 
 	/** Whether the function was started. */
 	private final boolean hasStarted;
+	/** Number of the call because of which it was not run, or 0. */
+	private final long failedCall;
 
-	CallException(Status status, boolean hasStarted, String message) {
+	CallException(Status status, boolean hasStarted, long failedCall, String message) {
 		super(status, message);
 		this.hasStarted = hasStarted;
+		this.failedCall = failedCall;
 	}
 
 	/**
@@ -20,5 +23,15 @@ public final class CallException extends WarpwayException {
 	 */
 	public boolean hasStarted() {
 		return hasStarted;
+	}
+
+	/**
+	 * Tells because of which call this one was not run, with {@link Status#DEPENDENCY_FAILED}.
+	 *
+	 * @return number of the first call that failed; 0: no call did, such as when the timeline that
+	 *     the call starts after has ended
+	 */
+	public long failedCall() {
+		return failedCall;
 	}
 }

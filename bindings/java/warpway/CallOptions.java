@@ -10,7 +10,7 @@ public final class CallOptions {
 
 	private int lane;
 	private long deadlineNs;
-	private long dependsOn;
+	private long[] dependsOn = {};
 	private long afterValue;
 	private boolean repeat;
 	private boolean chain;
@@ -43,14 +43,16 @@ public final class CallOptions {
 	}
 
 	/**
-	 * Has the call fail if another one does.
+	 * Starts the call when other calls have ended, and has it fail if one of them does. {@link
+	 * CallException#failedCall} then is the number of the first call that failed. This replaces the
+	 * calls of an earlier dependsOn.
 	 *
-	 * @param call {@link CallResults#number} of one of the client's last 1,023 calls, or {@link
-	 *     PendingCall#number}
+	 * @param calls {@link PendingCall#number} or {@link CallResults#number} of up to six of the
+	 *     client's last 1,023 calls; with {@link #chain}, the call before it is one of the six
 	 * @return this
 	 */
-	public CallOptions dependsOn(long call) {
-		dependsOn = call;
+	public CallOptions dependsOn(long... calls) {
+		dependsOn = calls.clone();
 		return this;
 	}
 
@@ -92,8 +94,13 @@ public final class CallOptions {
 		return repeat;
 	}
 
+	/** The calls that it depends on; the other options are in {@link #params}. */
+	long[] dependsOn() {
+		return dependsOn;
+	}
+
 	byte[] params() {
-		return Struct.sized(72).u32(lane).u64(deadlineNs).u64(dependsOn).u64(0).u64(0)
+		return Struct.sized(72).u32(lane).u64(deadlineNs).u64(0).u64(0).u64(0)
 				.u64(afterValue).u64((repeat ? REPEAT : 0) | (chain ? CHAIN : 0))
 				.u64(0).u32(0).u32(0).array();
 	}

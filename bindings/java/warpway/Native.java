@@ -192,7 +192,8 @@ final class Native {
 	static native int clientFind(long client, byte[] name, byte[] signature, long timeoutNs,
 			long cancel, long[] out);
 	static native int clientSubmit(long client, int function, long[] numbers, byte[][] pieces,
-			byte[] params, long after, boolean call, long timeoutNs, long cancel, long[] out);
+			byte[] params, long[] dependsOn, long after, boolean call, long timeoutNs, long cancel,
+			long[] out);
 	static native int clientLaneTimeline(long client, int lane, long timeoutNs, long cancel,
 			long[] out);
 	static native int ticketWait(long ticket, long timeoutNs, long cancel);

@@ -42,10 +42,11 @@ public final class PendingCall extends CompletableFuture<CallResults> {
 		Struct info = Struct.sized(INFO_BYTES);
 		Native.ticketInfo(ticket.address, info.array());
 		boolean hasStarted = info.skip(4).flag();
+		long failedCall = info.skip(12).u64();
 		String message = why != null ? why.getMessage()
 				: status == Status.TIMED_OUT.code ? "the call was not started before its deadline"
 				: "the call was cancelled before its function was started";
-		return new CallException(Status.of(status), hasStarted, message);
+		return new CallException(Status.of(status), hasStarted, failedCall, message);
 	}
 
 	/** Looks whether the call has ended, and waits for a short time. False: it has not. */

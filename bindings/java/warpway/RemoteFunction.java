@@ -115,7 +115,8 @@ public final class RemoteFunction {
 				NativeObject after = Handle.use(options.after)) {
 			Wait.Call submit = (timeoutNs, cancel) ->
 					Native.clientSubmit(client.object.address, index, values.numbers, values.pieces,
-							params, after.address, call, timeoutNs, cancel, out);
+							params, options.dependsOn(), after.address, call, timeoutNs, cancel,
+							out);
 			int status = call ? Wait.runOnce(client.object, timeout, submit)
 					: Wait.run(client.object, timeout, submit);
 			if (status != 0) {
