@@ -21,8 +21,8 @@
  *   - If a call was not started before its deadline, or before its client cancelled it, it is not
  *     run. A function that runs can check this (ww_call_is_cancelled()).
  *   - A call can start after a value of a timeline (struct ww_submit_params). Until then the call
- *     waits in its lane. The server's streams never wait for a client's timeline, because a few
- *     waits that never end would stop all streams.
+ *     waits in its lane. No stream with work of functions waits for a client's timeline, because a
+ *     few waits that never end would stop all streams.
  *
  * Batches: a function can be offered that runs several calls at once (ww_service_offer_batch()),
  * for example because many inputs take about the time of one input.
@@ -115,15 +115,16 @@ extern "C" {
 typedef struct ww_service ww_service;
 typedef struct ww_call ww_call;
 
-#define WW_SERVICE_CLIENTS_MAX   4096
-#define WW_SERVICE_CALLS_MAX     1024 /* of one client that are not complete */
-#define WW_SERVICE_FUNCTIONS_MAX 1024
-#define WW_SERVICE_LANES_MAX     64   /* of one client */
-#define WW_SERVICE_DEPENDS_MAX   1024 /* a call can depend on one of fewer calls ago */
-#define WW_SERVICE_KEEP_MEMORIES 8    /* of one client */
-#define WW_SERVICE_BATCH_MAX     256  /* calls that are run at once */
-#define WW_FUNCTION_NAME_BYTES   64   /* with the ending zero */
-#define WW_SERVICE_TEXT_BYTES    32
+#define WW_SERVICE_CLIENTS_MAX       4096
+#define WW_SERVICE_CALLS_MAX         1024 /* of one client that are not complete */
+#define WW_SERVICE_FUNCTIONS_MAX     1024
+#define WW_SERVICE_LANES_MAX         64   /* of one client */
+#define WW_SERVICE_DEPENDS_MAX       1024 /* a call can depend on one of fewer calls ago */
+#define WW_SERVICE_KEEP_MEMORIES     8    /* of one client */
+#define WW_SERVICE_BATCH_MAX         256  /* calls that are run at once */
+#define WW_SERVICE_AFTER_STREAMS_MAX 4    /* that wait for values of clients' timelines */
+#define WW_FUNCTION_NAME_BYTES       64   /* with the ending zero */
+#define WW_SERVICE_TEXT_BYTES        32
 
 /* ww_service_params.builtin */
 #define WW_SERVICE_BUILTIN_DATA  UINT64_C(0x1) /* copy, fill, read, write */
@@ -162,6 +163,23 @@ typedef struct ww_call ww_call;
  *                       client, but no slices of pools, and no memory of alloc. It releases them
  *                       while a thread serves, up to 0.1 s later, or when the client ends. 0: not
  *                       at all; WW_FOREVER
+ * @after_streams:       how many streams of the GPU may wait for values that calls start after, at
+ *                       most WW_SERVICE_AFTER_STREAMS_MAX, see below; 0: none
+ * @reserved:            0
+ *
+ * A call that starts after a value of a timeline (struct ww_submit_params) is found by polling, and
+ * so starts up to an eighth of the time waited, and at most 2 ms, after the value was reached. With
+ * @after_streams, a stream waits for the value on the GPU, and wakes the server as soon as it is
+ * reached. The function is enqueued only then, so nothing else changes for the call. A stream waits
+ * in these cases only; otherwise the server polls:
+ *   - the client belongs to the server's own user;
+ *   - a stream of the signaller has submitted the value (timeline.h);
+ *   - one of the streams is free, and fewer than WW_SERVICE_AFTER_STREAMS_MAX wait in this process,
+ *     for all its services;
+ *   - the service is on a GPU.
+ * If the work before the signal never ends, the stream waits until the signaller ends. Meanwhile
+ * other streams go on, but the driver blocks some calls of the whole process, such as cuMemFree()
+ * and cuModuleLoadData(), until no stream waits. So use it with clients whose kernels end.
  */
 struct ww_service_params {
 	uint32_t struct_size;
@@ -180,6 +198,8 @@ struct ww_service_params {
 	uint64_t builtin;
 	uint64_t alloc_bytes_max;
 	uint64_t keep_ns;
+	uint32_t after_streams;
+	uint32_t reserved;
 };
 
 /**

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "service/active.h"
+#include "service/after_stream.h"
 #include "service/call.h"
 #include "sync/wait_result.h"
 
@@ -73,6 +74,7 @@ void ww_service_after_leave(struct ww_service_lane *lane)
 	if (lane->after)
 		lane->after->lanes--;
 	lane->after = NULL;
+	lane->has_stream = false;
 }
 
 /*
@@ -114,6 +116,8 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 	if (!after)
 		return ww_fail(WW_ERR_NO_MEMORY, "the server is out of memory");
 	status = import(service, peer, request, after);
+	if (status == WW_OK && ww_after_stream_may_wait(service, peer))
+		status = ww_timeline_prepare(after->timeline, service->device);
 	if (status != WW_OK) {
 		ww_service_after_free(after);
 		return status;
@@ -167,6 +171,7 @@ void ww_service_after_wait(struct ww_service *service, struct ww_service_peer *p
 	uint64_t look_ns;
 
 	peer->waiting_after |= UINT64_C(1) << lane;
+	ww_after_stream_wait(service, peer, &peer->lanes[lane]);
 	service->after_since_ns = ww_clock_now_ns();
 	look_ns = soonest_look_ns(service, service->after_since_ns);
 	if (look_ns < service->after_look_ns)
@@ -186,14 +191,16 @@ static bool waits_no_longer(const struct ww_service *service, const struct ww_se
 }
 
 /* Locked. */
-static void peer_look(const struct ww_service *service, struct ww_service_peer *peer,
-	uint64_t now_ns)
+static void peer_look(struct ww_service *service, struct ww_service_peer *peer, uint64_t now_ns)
 {
 	for (uint64_t left = peer->waiting_after; left; left &= left - 1) {
+		struct ww_service_lane *lane = &peer->lanes[__builtin_ctzll(left)];
 		uint64_t bit = left & -left;
 
-		if (!waits_no_longer(service, peer, &peer->lanes[__builtin_ctzll(left)], now_ns))
+		if (!waits_no_longer(service, peer, lane, now_ns)) {
+			ww_after_stream_wait(service, peer, lane);
 			continue;
+		}
 		peer->waiting_after &= ~bit;
 		peer->ready |= bit;
 	}
@@ -205,7 +212,7 @@ void ww_service_after_look_at_all(struct ww_service *service, uint64_t now_ns)
 	uint64_t began_ns;
 	uint64_t end_ns;
 
-	if (now_ns < service->after_look_ns)
+	if (!ww_after_stream_has_told(service) && now_ns < service->after_look_ns)
 		return;
 	began_ns = ww_clock_now_ns();
 	service->after_look_ns = WW_NEVER;

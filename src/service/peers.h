@@ -56,6 +56,7 @@ struct ww_service_lane {
 	struct ww_call_outcome outcome;   /* of the last one that has ended (depends.h) */
 	ww_timeline *timeline;            /* a reference; NULL: the client has not asked for it */
 	struct ww_service_after *after;   /* of the first call, as it waits (after.h); or NULL */
+	bool has_stream;                  /* one waits for it, too (after_stream.h) */
 };
 
 /* A memory that is kept for a client until it has taken it. */

@@ -59,8 +59,7 @@ void ww_call_count_not_started(const struct ww_service *service, uint32_t functi
 	__atomic_store_n(&shared->not_started, shared->not_started + 1, __ATOMIC_RELAXED);
 }
 
-/* So that the thread that leads looks again. */
-static void note_change(struct ww_service *service)
+void ww_service_note_change(struct ww_service *service)
 {
 	atomic_fetch_add(&service->changes, 1);
 	if (__atomic_load_n(&service->page.header->is_asleep, __ATOMIC_SEQ_CST))
@@ -110,7 +109,7 @@ void ww_call_end(struct ww_call *call, bool was_working)
 	peer->running--;
 	service->running--;
 	pthread_mutex_unlock(&service->lock);
-	note_change(service);
+	ww_service_note_change(service);
 }
 
 bool ww_call_work_is_done(const struct ww_call *call)
@@ -229,7 +228,7 @@ static void finish(struct ww_call *const *calls, uint32_t count)
 	status = begin_work(calls, count);
 	pthread_mutex_unlock(&service->lock);
 	if (status == WW_OK) {
-		note_change(service);
+		ww_service_note_change(service);
 		return;
 	}
 	for (uint32_t i = 0; status < 0 && i < count; i++)
@@ -328,7 +327,7 @@ static void lookup_end(struct ww_call *call)
 	call->peer->running--;
 	service->running--;
 	pthread_mutex_unlock(&service->lock);
-	note_change(service);
+	ww_service_note_change(service);
 }
 
 static void look_up(struct ww_call *call)

@@ -23,6 +23,7 @@
 #include "base/params.h"
 #include "base/process.h"
 #include "base/random.h"
+#include "service/after_stream.h"
 #include "service/allocation.h"
 #include "service/batch.h"
 #include "service/builtin.h"
@@ -89,10 +90,13 @@ static ww_status check_params(const struct ww_service_params *params)
 	ww_try(check_most("arguments_bytes", params->arguments_bytes, AREA_MOST));
 	ww_try(check_most("results_bytes", params->results_bytes, AREA_MOST));
 	ww_try(check_most("streams", params->streams, WW_SERVICE_STREAMS_MAX));
+	ww_try(check_most("after_streams", params->after_streams, WW_SERVICE_AFTER_STREAMS_MAX));
 	if (params->calls_max & (params->calls_max - 1))
 		return ww_fail(WW_ERR_INVALID,
 			"ww_service_params.calls_max is %" PRIu32 ", which is no power of two",
 			params->calls_max);
+	if (params->reserved)
+		return ww_fail(WW_ERR_INVALID, "ww_service_params.reserved is not 0");
 	if (!memchr(params->version, 0, sizeof(params->version)))
 		return ww_fail(WW_ERR_INVALID,
 			"ww_service_params.version is not ended by a zero within %d bytes",
@@ -174,6 +178,7 @@ static void calls_fini(struct ww_service *service)
 static void service_free(struct ww_service *service)
 {
 	ww_service_watch_fini(service);
+	ww_after_streams_fini(service);
 	finish_work(service);
 	if (service->page.mapping)
 		ww_service_page_set_state(&service->page, WW_WIRE_SERVICE_STATE_STOPPED);
@@ -309,6 +314,7 @@ static ww_status create(ww_device *device, struct ww_broker *broker, const char 
 	ww_try(ww_sync_object_require_version(broker, TELLS_WHO_CAME,
 		"tell a service's server who its clients are"));
 	ww_try(make_files(service));
+	ww_try(ww_after_streams_create(service));
 	ww_try(ww_builtin_offer(service));
 	ww_try(put_service(service, name, &named));
 	*out_service = ww_steal(service);

@@ -121,6 +121,7 @@ struct ww_service {
 	struct ww_list working; /* calls whose functions have returned, and whose work goes on */
 	_Atomic(uint32_t) working_count; /* of them; also read without the lock */
 	struct ww_service_stream streams[WW_SERVICE_STREAMS_MAX];
+	struct ww_after_streams *after_streams; /* owned; NULL: none (after_stream.h) */
 };
 
 static inline struct ww_service_size ww_service_size_of(const struct ww_wire_service_ref *form)
@@ -156,6 +157,9 @@ static inline const struct ww_offer *ww_service_offer_of(const struct ww_service
 ww_status ww_service_add_function(struct ww_service *service, const char *name,
 	const char *signature, const struct ww_offer *what,
 	const struct ww_function_params *params);
+
+/* So that the thread that leads looks again (run.c). From any thread. */
+void ww_service_note_change(struct ww_service *service);
 
 /* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
 void ww_service_end_done(struct ww_service *service);

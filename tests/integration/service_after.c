@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "integration/service.h"
+#include "service/after_stream.h"
 
 struct waiting {
 	struct child server;
@@ -147,4 +148,70 @@ CASE(service_lanes_of_others_that_wait_harm_nobody, NEEDS_VALUES)
 	agent_end(&hostile[1]);
 	agent_end(&waiting.signaller);
 	waiting_end(&waiting);
+}
+
+/* --- streams that wait --- */
+
+/* Each of the clients waits in all its lanes. */
+static bool all_lanes_wait(ww_service *service)
+{
+	ww_list_for_each (link, &service->peers) {
+		if (ww_service_peer_of(link)->waiting_after != UINT64_MAX)
+			return false;
+	}
+	return !ww_list_is_empty(&service->peers);
+}
+
+/* @user: "2000 2000"; NULL: that of the server. The calls wait, and @count streams. */
+static void client_waits(struct child *client, ww_service *service, const char *user,
+	uint32_t count)
+{
+	service_start(client, NULL);
+	if (user)
+		agent_must(client, WW_OK, "user %s", user);
+	agent_must(client, WW_OK, "open s");
+	agent_must(client, WW_OK, "fill_lanes t");
+	do
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+	while (!all_lanes_wait(service));
+	MUST_EQUAL(count, ww_after_stream_count(service));
+	agent_must(client, WW_OK, "leave");
+	agent_end(client);
+	while (!ww_list_is_empty(&service->peers))
+		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
+}
+
+/* The case is the server, and signals by a stream that does so when it has ended. */
+CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
+{
+	ww_timeline *timeline;
+	struct child clients[2];
+	ww_service *service;
+	ww_timeline *gate;
+	ww_stream *stream;
+
+	scene_begin();
+	MUST_OK(ww_timeline_create(NULL, &gate));
+	MUST_OK(ww_timeline_create(NULL, &timeline));
+	MUST_OK(ww_stream_create(scene.device, &stream));
+	MUST_OK(ww_timeline_stream_wait(gate, stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
+	MUST_OK(ww_timeline_stream_signal(timeline, stream, 1));
+	MUST_OK(ww_timeline_put(timeline, scene.broker, "t",
+		WW_PARAMS(struct ww_name_params, .mode = 0644), NULL));
+	MUST_OK(ww_service_create(scene.device, scene.broker, "s",
+		WW_PARAMS(struct ww_service_params, .mode = 0666,
+			.after_streams = WW_SERVICE_AFTER_STREAMS_MAX),
+		NULL, &service));
+	service_offer_all(service, scene.device);
+	client_waits(&clients[0], service, "2000 2000", 0);
+	client_waits(&clients[1], service, NULL,
+		subject_is_cuda() ? WW_SERVICE_AFTER_STREAMS_MAX : 0);
+	ww_service_unref(service);
+	MUST_OK(ww_timeline_signal(gate, 1));
+	MUST_OK(ww_stream_synchronize(stream, WW_FOREVER, NULL));
+	ww_stream_unref(stream);
+	ww_timeline_unref(timeline);
+	ww_timeline_unref(gate);
+	scene_has_objects(0);
+	scene_end();
 }

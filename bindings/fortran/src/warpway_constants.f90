@@ -207,6 +207,7 @@ module warpway_constants
   integer(c_int64_t), parameter, public :: ww_put_replace = 1_c_int64_t
   integer(c_int32_t), parameter, public :: ww_request_name_bytes = 24_c_int32_t
   integer(c_int32_t), parameter, public :: ww_scalar_text_bytes = 32_c_int32_t
+  integer(c_int32_t), parameter, public :: ww_service_after_streams_max = 4_c_int32_t
   integer(c_int32_t), parameter, public :: ww_service_batch_max = 256_c_int32_t
   integer(c_int64_t), parameter, public :: ww_service_builtin_alloc = 2_c_int64_t
   integer(c_int64_t), parameter, public :: ww_service_builtin_data = 1_c_int64_t
@@ -711,7 +712,7 @@ module warpway_constants
 
   type, public, bind(c) :: ww_service_params
     !! what service to make
-    integer(c_int32_t) :: struct_size = 112
+    integer(c_int32_t) :: struct_size = 120
     integer(c_int32_t) :: mode = 0
     integer(c_int32_t) :: gid = 0
     integer(c_int32_t) :: functions_max = 0
@@ -727,6 +728,8 @@ module warpway_constants
     integer(c_int64_t) :: builtin = 0
     integer(c_int64_t) :: alloc_bytes_max = 0
     integer(c_int64_t) :: keep_ns = 0
+    integer(c_int32_t) :: after_streams = 0
+    integer(c_int32_t) :: reserved = 0
   end type
 
   type, public, bind(c) :: ww_function_params

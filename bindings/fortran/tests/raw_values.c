@@ -219,11 +219,12 @@ static void print_3(void)
 	printf("%s %" PRId64 "\n", "ww_put_replace", (int64_t)(int64_t)WW_PUT_REPLACE);
 	printf("%s %" PRId64 "\n", "ww_request_name_bytes", (int64_t)(int32_t)WW_REQUEST_NAME_BYTES);
 	printf("%s %" PRId64 "\n", "ww_scalar_text_bytes", (int64_t)(int32_t)WW_SCALAR_TEXT_BYTES);
-	printf("%s %" PRId64 "\n", "ww_service_batch_max", (int64_t)(int32_t)WW_SERVICE_BATCH_MAX);
+	printf("%s %" PRId64 "\n", "ww_service_after_streams_max", (int64_t)(int32_t)WW_SERVICE_AFTER_STREAMS_MAX);
 }
 
 static void print_4(void)
 {
+	printf("%s %" PRId64 "\n", "ww_service_batch_max", (int64_t)(int32_t)WW_SERVICE_BATCH_MAX);
 	printf("%s %" PRId64 "\n", "ww_service_builtin_alloc", (int64_t)(int64_t)WW_SERVICE_BUILTIN_ALLOC);
 	printf("%s %" PRId64 "\n", "ww_service_builtin_data", (int64_t)(int64_t)WW_SERVICE_BUILTIN_DATA);
 	printf("%s %" PRId64 "\n", "ww_service_calls_max", (int64_t)(int32_t)WW_SERVICE_CALLS_MAX);
@@ -273,11 +274,11 @@ static void print_4(void)
 	printf("%s %zu\n", "ww_error%domain", offsetof(struct ww_error, domain));
 	printf("%s %zu\n", "ww_error%native", offsetof(struct ww_error, native));
 	printf("%s %zu\n", "ww_error%message", offsetof(struct ww_error, message));
-	printf("%s %zu\n", "ww_device_info", sizeof(struct ww_device_info));
 }
 
 static void print_5(void)
 {
+	printf("%s %zu\n", "ww_device_info", sizeof(struct ww_device_info));
 	printf("%s %zu\n", "ww_device_info%struct_size", offsetof(struct ww_device_info, struct_size));
 	printf("%s %zu\n", "ww_device_info%backend", offsetof(struct ww_device_info, backend));
 	printf("%s %zu\n", "ww_device_info%index", offsetof(struct ww_device_info, index));
@@ -327,11 +328,11 @@ static void print_5(void)
 	printf("%s %zu\n", "ww_dtype%bits", offsetof(struct ww_dtype, bits));
 	printf("%s %zu\n", "ww_dtype%lanes", offsetof(struct ww_dtype, lanes));
 	printf("%s %zu\n", "ww_array", sizeof(struct ww_array));
-	printf("%s %zu\n", "ww_array%struct_size", offsetof(struct ww_array, struct_size));
 }
 
 static void print_6(void)
 {
+	printf("%s %zu\n", "ww_array%struct_size", offsetof(struct ww_array, struct_size));
 	printf("%s %zu\n", "ww_array%dtype", offsetof(struct ww_array, dtype));
 	printf("%s %zu\n", "ww_array%ndim", offsetof(struct ww_array, ndim));
 	printf("%s %zu\n", "ww_array%reserved", offsetof(struct ww_array, reserved));
@@ -381,11 +382,11 @@ static void print_6(void)
 	printf("%s %zu\n", "ww_timeline_info%program", offsetof(struct ww_timeline_info, program));
 	printf("%s %zu\n", "ww_name_params", sizeof(struct ww_name_params));
 	printf("%s %zu\n", "ww_name_params%struct_size", offsetof(struct ww_name_params, struct_size));
-	printf("%s %zu\n", "ww_name_params%mode", offsetof(struct ww_name_params, mode));
 }
 
 static void print_7(void)
 {
+	printf("%s %zu\n", "ww_name_params%mode", offsetof(struct ww_name_params, mode));
 	printf("%s %zu\n", "ww_name_params%gid", offsetof(struct ww_name_params, gid));
 	printf("%s %zu\n", "ww_name_params%reserved", offsetof(struct ww_name_params, reserved));
 	printf("%s %zu\n", "ww_name_params%flags", offsetof(struct ww_name_params, flags));
@@ -435,11 +436,11 @@ static void print_7(void)
 	printf("%s %zu\n", "ww_put_params%mode", offsetof(struct ww_put_params, mode));
 	printf("%s %zu\n", "ww_put_params%life", offsetof(struct ww_put_params, life));
 	printf("%s %zu\n", "ww_put_params%state", offsetof(struct ww_put_params, state));
-	printf("%s %zu\n", "ww_put_params%gid", offsetof(struct ww_put_params, gid));
 }
 
 static void print_8(void)
 {
+	printf("%s %zu\n", "ww_put_params%gid", offsetof(struct ww_put_params, gid));
 	printf("%s %zu\n", "ww_put_params%reserved", offsetof(struct ww_put_params, reserved));
 	printf("%s %zu\n", "ww_put_params%flags", offsetof(struct ww_put_params, flags));
 	printf("%s %zu\n", "ww_put_params%ttl_ns", offsetof(struct ww_put_params, ttl_ns));
@@ -489,11 +490,11 @@ static void print_8(void)
 	printf("%s %zu\n", "ww_holder_info", sizeof(struct ww_holder_info));
 	printf("%s %zu\n", "ww_holder_info%struct_size", offsetof(struct ww_holder_info, struct_size));
 	printf("%s %zu\n", "ww_holder_info%pid", offsetof(struct ww_holder_info, pid));
-	printf("%s %zu\n", "ww_holder_info%uid", offsetof(struct ww_holder_info, uid));
 }
 
 static void print_9(void)
 {
+	printf("%s %zu\n", "ww_holder_info%uid", offsetof(struct ww_holder_info, uid));
 	printf("%s %zu\n", "ww_holder_info%gid", offsetof(struct ww_holder_info, gid));
 	printf("%s %zu\n", "ww_holder_info%is_attached", offsetof(struct ww_holder_info, is_attached));
 	printf("%s %zu\n", "ww_holder_info%held", offsetof(struct ww_holder_info, held));
@@ -543,11 +544,11 @@ static void print_9(void)
 	printf("%s %zu\n", "ww_channel_params%reserved", offsetof(struct ww_channel_params, reserved));
 	printf("%s %zu\n", "ww_consumer_params", sizeof(struct ww_consumer_params));
 	printf("%s %zu\n", "ww_consumer_params%struct_size", offsetof(struct ww_consumer_params, struct_size));
-	printf("%s %zu\n", "ww_consumer_params%flags", offsetof(struct ww_consumer_params, flags));
 }
 
 static void print_10(void)
 {
+	printf("%s %zu\n", "ww_consumer_params%flags", offsetof(struct ww_consumer_params, flags));
 	printf("%s %zu\n", "ww_consumer_params%history", offsetof(struct ww_consumer_params, history));
 	printf("%s %zu\n", "ww_consumer_params%metadata_type", offsetof(struct ww_consumer_params, metadata_type));
 	printf("%s %zu\n", "ww_consumer_params%array", offsetof(struct ww_consumer_params, array));
@@ -597,11 +598,11 @@ static void print_10(void)
 	printf("%s %zu\n", "ww_channel_info%has_ended", offsetof(struct ww_channel_info, has_ended));
 	printf("%s %zu\n", "ww_channel_info%waited_ns", offsetof(struct ww_channel_info, waited_ns));
 	printf("%s %zu\n", "ww_channel_info%generation", offsetof(struct ww_channel_info, generation));
-	printf("%s %zu\n", "ww_channel_info%reserved", offsetof(struct ww_channel_info, reserved));
 }
 
 static void print_11(void)
 {
+	printf("%s %zu\n", "ww_channel_info%reserved", offsetof(struct ww_channel_info, reserved));
 	printf("%s %zu\n", "ww_channel_consumer_info", sizeof(struct ww_channel_consumer_info));
 	printf("%s %zu\n", "ww_channel_consumer_info%struct_size", offsetof(struct ww_channel_consumer_info, struct_size));
 	printf("%s %zu\n", "ww_channel_consumer_info%number", offsetof(struct ww_channel_consumer_info, number));
@@ -651,11 +652,11 @@ static void print_11(void)
 	printf("%s %zu\n", "ww_service_params%struct_size", offsetof(struct ww_service_params, struct_size));
 	printf("%s %zu\n", "ww_service_params%mode", offsetof(struct ww_service_params, mode));
 	printf("%s %zu\n", "ww_service_params%gid", offsetof(struct ww_service_params, gid));
-	printf("%s %zu\n", "ww_service_params%functions_max", offsetof(struct ww_service_params, functions_max));
 }
 
 static void print_12(void)
 {
+	printf("%s %zu\n", "ww_service_params%functions_max", offsetof(struct ww_service_params, functions_max));
 	printf("%s %zu\n", "ww_service_params%clients_max", offsetof(struct ww_service_params, clients_max));
 	printf("%s %zu\n", "ww_service_params%clients_per_uid_max", offsetof(struct ww_service_params, clients_per_uid_max));
 	printf("%s %zu\n", "ww_service_params%calls_max", offsetof(struct ww_service_params, calls_max));
@@ -668,6 +669,8 @@ static void print_12(void)
 	printf("%s %zu\n", "ww_service_params%builtin", offsetof(struct ww_service_params, builtin));
 	printf("%s %zu\n", "ww_service_params%alloc_bytes_max", offsetof(struct ww_service_params, alloc_bytes_max));
 	printf("%s %zu\n", "ww_service_params%keep_ns", offsetof(struct ww_service_params, keep_ns));
+	printf("%s %zu\n", "ww_service_params%after_streams", offsetof(struct ww_service_params, after_streams));
+	printf("%s %zu\n", "ww_service_params%reserved", offsetof(struct ww_service_params, reserved));
 	printf("%s %zu\n", "ww_function_params", sizeof(struct ww_function_params));
 	printf("%s %zu\n", "ww_function_params%struct_size", offsetof(struct ww_function_params, struct_size));
 	printf("%s %zu\n", "ww_function_params%flags", offsetof(struct ww_function_params, flags));
@@ -703,13 +706,13 @@ static void print_12(void)
 	printf("%s %zu\n", "ww_function_info%run_ns", offsetof(struct ww_function_info, run_ns));
 	printf("%s %zu\n", "ww_function_info%latency", offsetof(struct ww_function_info, latency));
 	printf("%s %zu\n", "ww_function_info%name", offsetof(struct ww_function_info, name));
-	printf("%s %zu\n", "ww_function_info%signature", offsetof(struct ww_function_info, signature));
-	printf("%s %zu\n", "ww_function_info%batches", offsetof(struct ww_function_info, batches));
-	printf("%s %zu\n", "ww_function_info%batch_calls_max", offsetof(struct ww_function_info, batch_calls_max));
 }
 
 static void print_13(void)
 {
+	printf("%s %zu\n", "ww_function_info%signature", offsetof(struct ww_function_info, signature));
+	printf("%s %zu\n", "ww_function_info%batches", offsetof(struct ww_function_info, batches));
+	printf("%s %zu\n", "ww_function_info%batch_calls_max", offsetof(struct ww_function_info, batch_calls_max));
 	printf("%s %zu\n", "ww_function_info%reserved", offsetof(struct ww_function_info, reserved));
 	printf("%s %zu\n", "ww_value", sizeof(struct ww_value));
 	printf("%s %zu\n", "ww_value%kind", offsetof(struct ww_value, kind));
@@ -757,13 +760,13 @@ static void print_13(void)
 	printf("%s %zu\n", "ww_ticket_info%has_started", offsetof(struct ww_ticket_info, has_started));
 	printf("%s %zu\n", "ww_ticket_info%status", offsetof(struct ww_ticket_info, status));
 	printf("%s %zu\n", "ww_ticket_info%number", offsetof(struct ww_ticket_info, number));
-	printf("%s %zu\n", "ww_ticket_info%failed_call", offsetof(struct ww_ticket_info, failed_call));
-	printf("%s %zu\n", "ww_ticket_info%function", offsetof(struct ww_ticket_info, function));
-	printf("%s %zu\n", "ww_ticket_info%lane", offsetof(struct ww_ticket_info, lane));
 }
 
 static void print_14(void)
 {
+	printf("%s %zu\n", "ww_ticket_info%failed_call", offsetof(struct ww_ticket_info, failed_call));
+	printf("%s %zu\n", "ww_ticket_info%function", offsetof(struct ww_ticket_info, function));
+	printf("%s %zu\n", "ww_ticket_info%lane", offsetof(struct ww_ticket_info, lane));
 	printf("%s %zu\n", "ww_ticket_info%value", offsetof(struct ww_ticket_info, value));
 	printf("%s %zu\n", "ww_event_params", sizeof(struct ww_event_params));
 	printf("%s %zu\n", "ww_event_params%struct_size", offsetof(struct ww_event_params, struct_size));
@@ -811,13 +814,13 @@ static void print_14(void)
 	printf("%s %zu\n", "ww_kernel_argument%value", offsetof(struct ww_kernel_argument, value));
 	printf("%s %zu\n", "ww_kernel_argument%bytes", offsetof(struct ww_kernel_argument, bytes));
 	printf("%s %zu\n", "ww_host_launch", sizeof(struct ww_host_launch));
-	printf("%s %zu\n", "ww_host_launch%struct_size", offsetof(struct ww_host_launch, struct_size));
-	printf("%s %zu\n", "ww_host_launch%argument_count", offsetof(struct ww_host_launch, argument_count));
-	printf("%s %zu\n", "ww_host_launch%grid", offsetof(struct ww_host_launch, grid));
 }
 
 static void print_15(void)
 {
+	printf("%s %zu\n", "ww_host_launch%struct_size", offsetof(struct ww_host_launch, struct_size));
+	printf("%s %zu\n", "ww_host_launch%argument_count", offsetof(struct ww_host_launch, argument_count));
+	printf("%s %zu\n", "ww_host_launch%grid", offsetof(struct ww_host_launch, grid));
 	printf("%s %zu\n", "ww_host_launch%block", offsetof(struct ww_host_launch, block));
 	printf("%s %zu\n", "ww_host_launch%shared_bytes", offsetof(struct ww_host_launch, shared_bytes));
 	printf("%s %zu\n", "ww_host_launch%reserved", offsetof(struct ww_host_launch, reserved));
@@ -865,13 +868,13 @@ static void print_15(void)
 	printf("%s %zu\n", "ww_device_total%struct_size", offsetof(struct ww_device_total, struct_size));
 	printf("%s %zu\n", "ww_device_total%uid", offsetof(struct ww_device_total, uid));
 	printf("%s %zu\n", "ww_device_total%kind", offsetof(struct ww_device_total, kind));
-	printf("%s %zu\n", "ww_device_total%is_others", offsetof(struct ww_device_total, is_others));
-	printf("%s %zu\n", "ww_device_total%home_uuid", offsetof(struct ww_device_total, home_uuid));
-	printf("%s %zu\n", "ww_device_total%objects", offsetof(struct ww_device_total, objects));
 }
 
 static void print_16(void)
 {
+	printf("%s %zu\n", "ww_device_total%is_others", offsetof(struct ww_device_total, is_others));
+	printf("%s %zu\n", "ww_device_total%home_uuid", offsetof(struct ww_device_total, home_uuid));
+	printf("%s %zu\n", "ww_device_total%objects", offsetof(struct ww_device_total, objects));
 	printf("%s %zu\n", "ww_device_total%bytes", offsetof(struct ww_device_total, bytes));
 	printf("%s %zu\n", "ww_device_total%removed", offsetof(struct ww_device_total, removed));
 	printf("%s %zu\n", "ww_device_total%removed_bytes", offsetof(struct ww_device_total, removed_bytes));
@@ -919,13 +922,13 @@ static void print_16(void)
 	printf("%s %zu\n", "ww_pool_holder_info", sizeof(struct ww_pool_holder_info));
 	printf("%s %zu\n", "ww_pool_holder_info%struct_size", offsetof(struct ww_pool_holder_info, struct_size));
 	printf("%s %zu\n", "ww_pool_holder_info%pid", offsetof(struct ww_pool_holder_info, pid));
-	printf("%s %zu\n", "ww_pool_holder_info%uid", offsetof(struct ww_pool_holder_info, uid));
-	printf("%s %zu\n", "ww_pool_holder_info%slice_count", offsetof(struct ww_pool_holder_info, slice_count));
-	printf("%s %zu\n", "ww_pool_holder_info%slice_bytes", offsetof(struct ww_pool_holder_info, slice_bytes));
 }
 
 static void print_17(void)
 {
+	printf("%s %zu\n", "ww_pool_holder_info%uid", offsetof(struct ww_pool_holder_info, uid));
+	printf("%s %zu\n", "ww_pool_holder_info%slice_count", offsetof(struct ww_pool_holder_info, slice_count));
+	printf("%s %zu\n", "ww_pool_holder_info%slice_bytes", offsetof(struct ww_pool_holder_info, slice_bytes));
 	printf("%s %zu\n", "ww_pool_holder_info%is_lost", offsetof(struct ww_pool_holder_info, is_lost));
 	printf("%s %zu\n", "ww_pool_holder_info%reserved", offsetof(struct ww_pool_holder_info, reserved));
 	printf("%s %zu\n", "ww_pool_holder_info%program", offsetof(struct ww_pool_holder_info, program));
@@ -973,13 +976,13 @@ static void print_17(void)
 	printf("%s %zu\n", "ww_work_queue_info%is_closed", offsetof(struct ww_work_queue_info, is_closed));
 	printf("%s %zu\n", "ww_work_queue_info%slots", offsetof(struct ww_work_queue_info, slots));
 	printf("%s %zu\n", "ww_work_queue_info%producers", offsetof(struct ww_work_queue_info, producers));
-	printf("%s %zu\n", "ww_work_queue_info%consumers", offsetof(struct ww_work_queue_info, consumers));
-	printf("%s %zu\n", "ww_work_queue_info%producers_max", offsetof(struct ww_work_queue_info, producers_max));
-	printf("%s %zu\n", "ww_work_queue_info%consumers_max", offsetof(struct ww_work_queue_info, consumers_max));
 }
 
 static void print_18(void)
 {
+	printf("%s %zu\n", "ww_work_queue_info%consumers", offsetof(struct ww_work_queue_info, consumers));
+	printf("%s %zu\n", "ww_work_queue_info%producers_max", offsetof(struct ww_work_queue_info, producers_max));
+	printf("%s %zu\n", "ww_work_queue_info%consumers_max", offsetof(struct ww_work_queue_info, consumers_max));
 	printf("%s %zu\n", "ww_work_queue_info%attempts_max", offsetof(struct ww_work_queue_info, attempts_max));
 	printf("%s %zu\n", "ww_work_queue_info%failed_max", offsetof(struct ww_work_queue_info, failed_max));
 	printf("%s %zu\n", "ww_work_queue_info%held_max", offsetof(struct ww_work_queue_info, held_max));

@@ -270,6 +270,7 @@ program raw_values
   call put_number('ww_put_replace', int(ww_put_replace, c_int64_t))
   call put_number('ww_request_name_bytes', int(ww_request_name_bytes, c_int64_t))
   call put_number('ww_scalar_text_bytes', int(ww_scalar_text_bytes, c_int64_t))
+  call put_number('ww_service_after_streams_max', int(ww_service_after_streams_max, c_int64_t))
   call put_number('ww_service_batch_max', int(ww_service_batch_max, c_int64_t))
   call put_number('ww_service_builtin_alloc', int(ww_service_builtin_alloc, c_int64_t))
   call put_number('ww_service_builtin_data', int(ww_service_builtin_data, c_int64_t))
@@ -1026,6 +1027,10 @@ program raw_values
   call put_number('ww_service_params%alloc_bytes_max', &
     address(c_loc(a_ww_service_params%alloc_bytes_max)) - address(c_loc(a_ww_service_params)))
   call put_number('ww_service_params%keep_ns', address(c_loc(a_ww_service_params%keep_ns)) - &
+    address(c_loc(a_ww_service_params)))
+  call put_number('ww_service_params%after_streams', &
+    address(c_loc(a_ww_service_params%after_streams)) - address(c_loc(a_ww_service_params)))
+  call put_number('ww_service_params%reserved', address(c_loc(a_ww_service_params%reserved)) - &
     address(c_loc(a_ww_service_params)))
   call put_number('ww_function_params', int(c_sizeof(a_ww_function_params), c_int64_t))
   call put_number('ww_function_params%struct_size', &
