@@ -122,7 +122,7 @@ _warpway_look_over() { # WORD...
 			;;
 		--token=*) _warpway_place=$((_warpway_place + 1)) ;;
 		--*=*) ;;
-		--report | --time-limit | --device | --mode | --alloc-max | --keep | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
+		--report | --time-limit | --device | --mode | --alloc-max | --keep | --after-streams | --group | --life | --ttl | --wait | --access | --escrow | --uses | \
 			--count | --socket | --socket-mode | --config | --signature | --elements | --processes | --timeout | --sizes | --iterations | --objects | --clients | \
 			--kills | --slices | --ranks | --mpi | --html | --from | --policy | --history | --dtype | -o | --output | --bytes | --shape | --rate | --speed | --slots | \
 			--consumers | --held | --wait-consumers | --evict-after | --metadata | --metadata-type) shift ;;

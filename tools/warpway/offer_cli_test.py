@@ -72,6 +72,7 @@ def wrong_use_is_refused():
             ("NAME [MODULE...]", []), ("--data or --alloc", [NAME]), ("--data or --alloc", ["--data", NAME, MODULE]),
             ("--alloc-max 1x", ["--alloc", "--alloc-max", "1x", NAME]),
             ("'--keep 1x'", ["--data", "--keep", "1x", NAME]),
+            ("'--after-streams 5'", ["--data", "--after-streams", "5", NAME]),
             ("module '", ["--signature", file, NAME, path_of("missing.so")]),
             ("device 'nonsense'", ["--signature", file, "--device", "nonsense", NAME, MODULE])):
         refused(2, words, "offer", *arguments)
@@ -116,7 +117,7 @@ def functions_of_c_run():
 
 
 def built_in_functions_are_offered():
-    command = start("offer", "--data", "--alloc", "--alloc-max", "2MiB", "--keep", "forever", NAME)
+    command = start("offer", "--data", "--alloc", "--alloc-max", "2MiB", "--keep", "forever", "--after-streams", "4", NAME)
     expect(re.search(f"{NAME} is ready, 6 functions, ", line_of(command)), "it is not ready")
     text = done("functions", NAME).decode()
     expect(re.search(r"^warpway\.read .* any\[\.\.\.\] source read, u64 bytes, .* -> bytes data$", text, re.M), text)

@@ -33,6 +33,7 @@ static struct offer {
 	struct request request;
 	const char *device_name;
 	const char *signatures; /* path of the file */
+	uint64_t after_streams;
 	struct ww_service_params params;
 } offer = {
 	.device_name = "host",
@@ -54,6 +55,8 @@ static const char help[] =
 	"  --alloc           offer also warpway.alloc and .free: clients have memory made\n"
 	"  --alloc-max SIZE  of that memory, for all clients of one user (default 1GiB)\n"
 	"  --keep SECONDS    how long an array stays mapped after a call, or `forever` (default 0.1)\n"
+	"  --after-streams N on a GPU: up to 4 streams wait for values that calls of your own clients\n"
+	"                    start after; without it the values are polled\n"
 	"  --device NAME     where they run: host (default), cuda:N or cuda:UUID\n"
 	"  --mode MODE       permissions in octal (default 0600): read: see functions; write: call\n"
 	"  --group GROUP     one of your groups (default: your own)\n"
@@ -73,6 +76,8 @@ static const struct option_row options[] = {
 	OPTION("alloc", BITS, struct offer, params.builtin, .value = WW_SERVICE_BUILTIN_ALLOC),
 	OPTION("alloc-max", TAKEN, struct offer, params.alloc_bytes_max, .take = take_size),
 	OPTION("keep", PATIENCE, struct offer, params.keep_ns),
+	OPTION("after-streams", NUMBER, struct offer, after_streams, .value = 1,
+		.maximum = WW_SERVICE_AFTER_STREAMS_MAX),
 	OPTION("device", TEXT, struct offer, device_name),
 	OPTION("mode", TAKEN, struct offer, params.mode, .take = name_take_mode),
 	OPTION("group", TAKEN, struct offer, params.gid, .take = name_take_group),
@@ -408,6 +413,7 @@ static int open_service(const struct request *request)
 
 	if (getenv(OFFER_AGAIN))
 		offer.params.flags |= WW_PUT_REPLACE;
+	offer.params.after_streams = (uint32_t)offer.after_streams;
 	status = ww_cancel_create(&server.lost);
 	if (status == WW_OK)
 		status = ww_service_create(server.device, request->broker, name, &offer.params,

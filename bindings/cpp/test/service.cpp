@@ -241,6 +241,9 @@ TEST("built-in functions make, write, read and free memory; both kinds are off")
 	options.builtin_data = true;
 	options.alloc_bytes_max = 1 << 22;
 	options.keep = forever;
+	options.after_streams = WW_SERVICE_AFTER_STREAMS_MAX + 1;
+	REFUSED(status::invalid, service::create(on, "", options));
+	options.after_streams = WW_SERVICE_AFTER_STREAMS_MAX;
 	const service made = service::create(on, "", options);
 
 	CLAIM(made.info().functions() == 6);

@@ -140,6 +140,7 @@ struct service_options {
 	bool builtin_alloc = false; /* WW_SERVICE_BUILTIN_ALLOC */
 	std::uint64_t alloc_bytes_max = 0;
 	timeout keep = std::chrono::nanoseconds(0); /* memories after calls; forever: until the client ends */
+	std::uint32_t after_streams = 0; /* that may wait for values of clients */
 };
 
 /* struct ww_function_params */
@@ -495,6 +496,7 @@ private:
 			(options.builtin_alloc ? WW_SERVICE_BUILTIN_ALLOC : 0);
 		filled.alloc_bytes_max = options.alloc_bytes_max;
 		filled.keep_ns = options.keep.ns();
+		filled.after_streams = options.after_streams;
 		return filled;
 	}
 };

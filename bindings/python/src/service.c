@@ -125,7 +125,7 @@ static PyObject *service_new(PyTypeObject *type, PyObject *arguments, PyObject *
 	static char *names[] = {"name", "device", "mode", "group", "version", "functions_max",
 		"clients_max", "clients_per_uid_max", "calls_max", "arguments_bytes",
 		"results_bytes", "streams", "memory_bytes_max", "builtin_data", "builtin_alloc",
-		"alloc_bytes_max", "keep", "replace", "broker", "cancel", NULL};
+		"alloc_bytes_max", "keep", "after_streams", "replace", "broker", "cancel", NULL};
 	struct create_call call = {.params = WW_INIT(struct ww_service_params)};
 	struct ww_service_params *params = &call.params;
 	PyObject *which = Py_None, *where = Py_None, *cancel = NULL;
@@ -134,14 +134,15 @@ static PyObject *service_new(PyTypeObject *type, PyObject *arguments, PyObject *
 	int is_replacing = 0, has_data = 0, has_alloc = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords,
-		    "|z$OO&O&sO&O&O&O&O&O&O&O&ppO&O&pOO:Service", names, &call.name, &which,
+		    "|z$OO&O&sO&O&O&O&O&O&O&O&ppO&O&O&pOO:Service", names, &call.name, &which,
 		    convert_mode, &params->mode, convert_group, &params->gid, &version,
 		    convert_count, &params->functions_max, convert_count, &params->clients_max,
 		    convert_count, &params->clients_per_uid_max, convert_count, &params->calls_max,
 		    convert_count, &params->arguments_bytes, convert_count, &params->results_bytes,
 		    convert_count, &params->streams, convert_bytes, &params->memory_bytes_max,
 		    &has_data, &has_alloc, convert_bytes, &params->alloc_bytes_max, convert_timeout,
-		    &params->keep_ns, &is_replacing, &where, &cancel) ||
+		    &params->keep_ns, convert_count, &params->after_streams, &is_replacing, &where,
+		    &cancel) ||
 		!set_version(params, version))
 		return NULL;
 	params->flags = is_replacing ? WW_PUT_REPLACE : 0;
@@ -522,8 +523,8 @@ static PyType_Slot slots[] = {
 		DOC("Service(name=None, *, device=None, mode=0o600, group=None, version='', functions_max=None, "
 		    "clients_max=None, clients_per_uid_max=None, calls_max=None, arguments_bytes=None, "
 		    "results_bytes=None, streams=None, memory_bytes_max=None, builtin_data=False, "
-		    "builtin_alloc=False, alloc_bytes_max=None, keep=0.0, replace=False, broker=None, "
-		    "cancel=None)\n--\n\n"
+		    "builtin_alloc=False, alloc_bytes_max=None, keep=0.0, after_streams=None, "
+		    "replace=False, broker=None, cancel=None)\n--\n\n"
 		    "Functions that this process runs for others, on arrays that stay where they are.\n\n"
 		    "Parameters\n----------\n"
 		    "name : str, optional\n    None: it is found by its token only.\n"
@@ -552,6 +553,10 @@ static PyType_Slot slots[] = {
 		    "    Seconds for which an array stays mapped here after a call, so that the next call with it is\n"
 		    "    faster. If its owner frees it, its bytes are free only then. None: until the client ends.\n"
 		    "    Of a client the last 8 arrays; slices of pools never.\n"
+		    "after_streams : int, optional\n"
+		    "    Streams of the GPU, at most 4, that may wait for values of timelines that calls start\n"
+		    "    after, so that such a call starts as soon as its value is reached: for clients of this\n"
+		    "    user, and values that a stream is about to signal. None: none; the timelines are polled.\n"
 		    "replace : bool\n    A service that has the name ends, in one step.\n"
 		    "broker : Broker, optional\n"
 		    "cancel : Cancel, optional\n\n"

@@ -62,3 +62,15 @@ def test_what_is_no_timeline(device):
             with pytest.raises(error, match=words):
                 client.add(1, after=after)
         assert client.add(1) == 2
+
+
+def test_calls_start_after_values_of_streams(device):
+    with served(device, offer, after_streams=4) as (_, client):
+        timeline, stream = warpway.Timeline(), warpway.Stream(device)
+        for value in range(1, 21):
+            timeline.signal(value, stream)
+            assert client.add(value, after=(timeline, value)) == value + 1
+    with pytest.raises(warpway.InvalidArgument, match="after_streams is 5"):
+        warpway.Service(device=device, after_streams=5)
+    with pytest.raises(ValueError, match="at least 1"):
+        warpway.Service(device=device, after_streams=0)

@@ -1070,6 +1070,7 @@ class Service:
         builtin_alloc: bool = False,
         alloc_bytes_max: SupportsIndex | None = None,
         keep: float | None = 0.0,
+        after_streams: SupportsIndex | None = None,
         replace: bool = False,
         broker: Broker | None = None,
         cancel: Cancel | None = None,
