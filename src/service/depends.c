@@ -17,24 +17,34 @@ bool ww_depends_is_possible(const struct ww_taken_call *taken, uint64_t on)
 	return on < call && (call - on < WW_SERVICE_DEPENDS_MAX || on == taken->before);
 }
 
-/* Whether a call was taken and has not ended. */
-static bool is_under_way(const struct ww_service *service, const struct ww_service_peer *peer,
-	uint64_t call)
+static bool is_in_a_slot(const struct ww_service_peer *peer, uint64_t call)
 {
-	for (uint32_t slot = 0; slot < service->form.calls_max; slot++) {
+	for (uint32_t slot = 0; slot < peer->requests.slot_count; slot++) {
 		if (peer->calls[slot].is_used && peer->calls[slot].request.call == call)
 			return true;
 	}
 	return false;
 }
 
-bool ww_depends_is_pending(const struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_taken_call *taken)
+/*
+ * Whether a call that was taken has not ended. If it has, the table has its outcome, or that of a
+ * later call: then the slots are looked at.
+ */
+static bool is_under_way(const struct ww_service_peer *peer, uint64_t call)
 {
+	uint64_t ended = peer->outcomes[call & OUTCOME_MASK].call;
+
+	return ended <= call ? ended < call : is_in_a_slot(peer, call);
+}
+
+bool ww_depends_is_pending(const struct ww_service_peer *peer, const struct ww_taken_call *taken)
+{
+	uint64_t ended = peer->lanes[taken->request.lane].outcome.call;
+
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
 		uint64_t on = ww_service_dependency(&taken->request, i);
 
-		if (on && is_under_way(service, peer, on))
+		if (on && (on == taken->before ? ended < on : is_under_way(peer, on)))
 			return true;
 	}
 	return false;

@@ -22,8 +22,7 @@
 bool ww_depends_is_possible(const struct ww_taken_call *taken, uint64_t on);
 
 /* Whether a call on which this one depends has not ended. Locked. */
-bool ww_depends_is_pending(const struct ww_service *service, const struct ww_service_peer *peer,
-	const struct ww_taken_call *taken);
+bool ww_depends_is_pending(const struct ww_service_peer *peer, const struct ww_taken_call *taken);
 
 /*
  * A call is taken: notes which call is before it in its lane, and the first one that has failed of

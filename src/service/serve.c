@@ -103,14 +103,11 @@ static enum verdict end_with_dependency(struct judgement *out, uint64_t failed_c
 	return END;
 }
 
-static enum verdict judge_dependency(const struct ww_service *service,
-	const struct ww_service_peer *peer, const struct ww_taken_call *taken,
-	struct judgement *out)
+static enum verdict judge_dependency(const struct ww_service_peer *peer,
+	const struct ww_taken_call *taken, struct judgement *out)
 {
-	const struct ww_layout_service_request *request = &taken->request;
-
 	for (uint32_t i = 0; i < WW_SUBMIT_DEPENDS_MAX; i++) {
-		uint64_t on = ww_service_dependency(request, i);
+		uint64_t on = ww_service_dependency(&taken->request, i);
 
 		if (on && !ww_depends_is_possible(taken, on))
 			return end_with(out, WW_ERR_PROTOCOL,
@@ -118,7 +115,7 @@ static enum verdict judge_dependency(const struct ww_service *service,
 	}
 	if (taken->failed)
 		return end_with_dependency(out, taken->failed);
-	return ww_depends_is_pending(service, peer, taken) ? WAIT_FOR_CALL : START;
+	return ww_depends_is_pending(peer, taken) ? WAIT_FOR_CALL : START;
 }
 
 /* While the service drains, no call of a client holds it up. */
@@ -163,7 +160,7 @@ static enum verdict judge_request(const struct ww_service *service, struct ww_se
 			"the call's deadline passed before it was started");
 	verdict = judge_function(service, peer, request, out);
 	if (verdict == START)
-		verdict = judge_dependency(service, peer, taken, out);
+		verdict = judge_dependency(peer, taken, out);
 	return verdict == START ? judge_after(service, peer, lane, request, out) : verdict;
 }
 
@@ -246,6 +243,7 @@ static struct ww_call *lane_start(struct ww_service *service, struct ww_service_
 	uint64_t bit = UINT64_C(1) << number;
 	struct judgement judgement;
 
+	peer->waiting &= ~bit;
 	peer->waiting_after &= ~bit;
 	while (lane->first != WW_SERVICE_NO_SLOT) {
 		uint32_t slot = lane->first;
