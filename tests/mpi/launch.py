@@ -16,12 +16,14 @@ MORE = {"openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1",
                     "OMPI_MCA_plm_rsh_agent": "false"},
         "mpich": {}}
 
-
-# A rank that is killed does not end its job: the launcher sees this shell, which ends when rank 0 is done.
-SURVIVING = ["sh", "-c", '"$0" "$@"; for i in $(seq 1000); do grep -q "^ok$" $MPI_TEST_TRANSCRIPT.0 && break; sleep 0.1; done']
-
 # Two ranks are on each node, as far as the library can see.
 NODES = ["sh", "-c", 'WARPWAY_MPI_NODE=$((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} / 2)) exec "$0" "$@"']
+
+
+def surviving(count):
+    """A rank that is killed does not end its job: the launcher sees this shell, which ends when the first ranks are done."""
+    done = " && ".join(f'grep -qs "^ok$" $MPI_TEST_TRANSCRIPT.{rank}' for rank in range(count))
+    return ["sh", "-c", f'"$0" "$@"; for i in $(seq 1000); do {done} && break; sleep 0.1; done']
 
 
 class Launcher:

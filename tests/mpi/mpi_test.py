@@ -138,7 +138,7 @@ def divided(launcher):
     case(f"reductions divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
     if not GIVEN["fakecuda"]:
         return
-    _, output, said = launcher.transcript(3, [*launch.SURVIVING, GIVEN["direct"], "device", "divided_killed"], False,
+    _, output, said = launcher.transcript(3, [*launch.surviving(2), GIVEN["direct"], "device", "divided_killed"], False,
                                           WARPWAY_MPI_ROUTE="direct")
     case("reductions divided among 3 ranks, one is killed", None if said[:2] == [["ok"], ["ok"]] else f"{output}{said}")
 
@@ -155,7 +155,7 @@ def rank_killed(launcher):
     """What the other rank does when one is killed, and what they leave in the broker."""
     launcher.warpway = GIVEN["warpway"]
     for cases in ("sender_killed", "sender_killed_long_ago", "member_killed", "aborted"):
-        shell = [] if cases == "aborted" else launch.SURVIVING
+        shell = [] if cases == "aborted" else launch.surviving(1)
         _, output, said = launcher.transcript(2, [*shell, GIVEN["direct"], "device", cases], False,
                                               WARPWAY_MPI_ROUTE="direct")
         good = said[0] == ["ok"]
