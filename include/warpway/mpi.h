@@ -98,7 +98,8 @@ WW_API int ww_mpi_timelines(MPI_Comm comm, ww_broker *broker, ww_timeline **out_
  * @bytes_to_device:   bytes copied from that host memory to devices
  * @staging_bytes:     bytes of that host memory that are in use now
  * @staging_bytes_most:  the most bytes that were in use at once
- * @staging_bytes_limit: the most bytes that may be in use (WARPWAY_MPI_STAGING)
+ * @staging_bytes_limit: the most bytes of it that are pinned (WARPWAY_MPI_STAGING); what is in use
+ *                     beyond that is ordinary memory
  * @direct_sent:       messages whose data went from device memory to device memory, or to a host
  *                     buffer of another rank, without staging
  * @direct_sent_bytes: bytes of data in these messages

@@ -482,9 +482,10 @@ int ww_mpi_buffer_error(const struct ww_mpi_buffer *buffer, const char *name, in
 	if (error == WW_MPI_FULL) {
 		ww_mpi_staging_state(&used, &most, &bound);
 		return ww_mpi_error(WW_MPI_REASON_FULL,
-			"warpway: %s: cannot stage %lld bytes of device memory: %zu bytes are in use of "
-			"%zu; complete requests first, or set WARPWAY_MPI_STAGING to more bytes",
-			name, (long long)(buffer->high - buffer->low), used, bound);
+			"warpway: %s: cannot stage %lld bytes of device memory: the system has not so much "
+			"host memory left; %zu bytes are in use for staging: complete requests first, or "
+			"send it in parts",
+			name, (long long)(buffer->high - buffer->low), used);
 	}
 	if (error == WW_MPI_UNWATCHED)
 		return ww_mpi_error(WW_MPI_REASON_TYPE,

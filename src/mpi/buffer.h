@@ -66,7 +66,7 @@ MPI_Count ww_mpi_sum(struct ww_mpi_numbers numbers, MPI_Count count);
 
 /* What ww_mpi_buffer.status and the calls below may be, beside the driver's errors (> 0). */
 enum {
-	WW_MPI_FULL = -1,      /* no staging memory for it */
+	WW_MPI_FULL = -1,      /* the system has no memory for it */
 	WW_MPI_TYPE = -2,      /* a datatype that cannot be looked at, or no memory */
 	WW_MPI_UNWATCHED = -3, /* host memory that cannot be watched: direct.h */
 };

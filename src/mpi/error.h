@@ -14,7 +14,7 @@
 #include "mpi/abi.h"
 
 enum ww_mpi_reason {
-	WW_MPI_REASON_FULL,    /* no staging memory */
+	WW_MPI_REASON_FULL,    /* no host memory is left */
 	WW_MPI_REASON_COPY,    /* the driver refused or failed */
 	WW_MPI_REASON_TYPE,    /* a datatype that cannot be staged */
 	WW_MPI_REASON_REFUSED, /* no call for device memory */

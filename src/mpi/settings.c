@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A message that large must not take the machine's memory from the ranks beside it. */
+/* Pinned memory cannot be taken from this rank for the ranks beside it. */
 #define SHARE_OF_MEMORY 4
 
 /*

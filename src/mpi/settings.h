@@ -20,7 +20,7 @@ enum ww_mpi_route {
 
 struct ww_mpi_settings {
 	enum ww_mpi_route route;  /* WARPWAY_MPI_ROUTE */
-	size_t staging_bytes;     /* WARPWAY_MPI_STAGING: a bound */
+	size_t staging_bytes;     /* WARPWAY_MPI_STAGING: a bound of pinned memory */
 	size_t direct_bytes;      /* WARPWAY_MPI_DIRECT: messages of so many go directly */
 	size_t direct_same_bytes; /* the same between processes on one GPU, without MPS */
 	size_t pool_bytes; /* WARPWAY_MPI_POOL: a bound for each GPU; 0: a quarter of its memory */

@@ -2,13 +2,14 @@
 /*
  * staging.c - see staging.h
  *
- * A block has a size of which there are few, so that the next call of its size finds it. Free
- * blocks lie in one list, the one given last first: it is in the CPU's cache.
+ * A pinned block has a size of which there are few, so that the next call of its size finds it.
+ * Free blocks lie in one list, the one given last first: it is in the CPU's cache.
  */
 #include "mpi/staging.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,11 +21,13 @@
 #define SPARSE_FROM ((size_t)64 << 20) /* addresses from which on a block may be sparse */
 #define SPARSE_RATE 8                  /* and how many times its data these are */
 #define WASTE_MOST  2                  /* a free block may be that many times too large */
+#define ASKED_FROM  ((size_t)16 << 20) /* ordinary blocks for which there must be memory first */
+#define KIB         1024
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct ww_mpi_block *free_blocks;
-static size_t total; /* charged for all blocks, free ones included */
-static size_t in_use;
+static size_t total;  /* bytes of all pinned blocks, free ones included */
+static size_t in_use; /* of both kinds */
 static size_t most;
 
 static _Atomic unsigned long long buffers_staged;
@@ -55,6 +58,16 @@ static void destroy(struct ww_mpi_block *block)
 	free(block);
 }
 
+/* Lock held. */
+static void drop_free_block(void)
+{
+	struct ww_mpi_block *block = free_blocks;
+
+	free_blocks = block->next;
+	total -= block->bytes;
+	destroy(block);
+}
+
 /* Lock held. Unmaps free blocks until so many bytes may be added. */
 static bool make_room(size_t bytes)
 {
@@ -62,33 +75,47 @@ static bool make_room(size_t bytes)
 
 	if (bytes > bound)
 		return false;
-	while (free_blocks && total > bound - bytes) {
-		struct ww_mpi_block *block = free_blocks;
-
-		free_blocks = block->next;
-		total -= block->charged;
-		destroy(block);
-	}
+	while (free_blocks && total > bound - bytes)
+		drop_free_block();
 	return total <= bound - bytes;
 }
 
-static struct ww_mpi_block *create(size_t bytes, size_t charged, bool is_sparse,
-	const struct ww_mpi_memory *memory)
+static struct ww_mpi_block *create(size_t bytes, int flags)
 {
 	struct ww_mpi_block *block = calloc(1, sizeof(*block));
 
 	if (!block)
 		return NULL;
-	block->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | (is_sparse ? MAP_NORESERVE : 0), -1, 0);
+	block->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+		-1, 0);
 	if (block->at == MAP_FAILED) {
 		free(block);
 		return NULL;
 	}
 	block->bytes = bytes;
-	block->charged = charged;
-	block->context = is_sparse ? NULL : ww_mpi_cuda_pin(block->at, bytes, memory);
 	return block;
+}
+
+/*
+ * Whether the system has so much memory left: it gives out more addresses than that, and ends a
+ * process that uses them. If it does not say, it has.
+ */
+static bool has_memory(size_t bytes)
+{
+	FILE *stream = bytes >= ASKED_FROM ? fopen("/proc/meminfo", "re") : NULL;
+	unsigned long long left = 0, amount;
+	bool is_known = false;
+	char line[128];
+
+	while (stream && fgets(line, sizeof(line), stream)) {
+		is_known = is_known || sscanf(line, "MemAvailable: %llu", &amount) == 1;
+		if (sscanf(line, "MemAvailable: %llu", &amount) == 1 ||
+			sscanf(line, "SwapFree: %llu", &amount) == 1)
+			left += amount;
+	}
+	if (stream)
+		fclose(stream);
+	return !is_known || bytes / KIB < left;
 }
 
 /* Lock held. */
@@ -105,27 +132,55 @@ static struct ww_mpi_block *find_free(size_t bytes)
 	return NULL;
 }
 
+/* Lock held. Return: NULL: the bound is reached, or the system has no more. */
+static struct ww_mpi_block *take_pinned(size_t bytes, const struct ww_mpi_memory *memory)
+{
+	size_t size = size_of(bytes);
+	struct ww_mpi_block *block = find_free(size);
+
+	if (block)
+		return block;
+	/* Near the bound a block is no larger than it must be. */
+	if (!make_room(size))
+		size = round_up(bytes, PAGE);
+	if (!make_room(size))
+		return NULL;
+	block = create(size, 0);
+	if (!block)
+		return NULL;
+	block->is_kept = true;
+	block->context = ww_mpi_cuda_pin(block->at, size, memory);
+	total += size;
+	return block;
+}
+
+/* Lock held. @data: as ww_mpi_block_take() has it */
+static struct ww_mpi_block *take_ordinary(size_t bytes, size_t data, bool is_sparse)
+{
+	int flags = is_sparse ? MAP_NORESERVE : 0;
+	struct ww_mpi_block *block = has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
+
+	if (block || !free_blocks)
+		return block;
+	/* Pinned blocks that no call uses may be all that is missing. */
+	while (free_blocks)
+		drop_free_block();
+	return has_memory(data) ? create(round_up(bytes, PAGE), flags) : NULL;
+}
+
 struct ww_mpi_block *ww_mpi_block_take(size_t bytes, size_t data,
 	const struct ww_mpi_memory *memory)
 {
 	bool is_sparse = bytes >= SPARSE_FROM && bytes / SPARSE_RATE > data;
-	size_t size = is_sparse ? round_up(bytes, PAGE) : size_of(bytes);
-	size_t charged = is_sparse ? round_up(data, PAGE) : size;
 	struct ww_mpi_block *block;
 
 	pthread_mutex_lock(&lock);
-	block = is_sparse ? NULL : find_free(size);
-	/* Near the bound a block is no larger than it must be. */
-	if (!block && !is_sparse && !make_room(charged)) {
-		size = round_up(bytes, PAGE);
-		charged = size;
-	}
-	if (!block && make_room(charged)) {
-		block = create(size, charged, is_sparse, memory);
-		total += block ? charged : 0;
-	}
+	block = is_sparse ? NULL : take_pinned(bytes, memory);
+	if (!block)
+		block = take_ordinary(bytes, data, is_sparse);
 	if (block) {
-		in_use += block->charged;
+		block->used = is_sparse ? round_up(data, PAGE) : block->bytes;
+		in_use += block->used;
 		most = in_use > most ? in_use : most;
 	}
 	pthread_mutex_unlock(&lock);
@@ -137,12 +192,11 @@ void ww_mpi_block_give(struct ww_mpi_block *block)
 	if (!block)
 		return;
 	pthread_mutex_lock(&lock);
-	in_use -= block->charged;
-	if (block->charged == block->bytes) {
+	in_use -= block->used;
+	if (block->is_kept) {
 		block->next = free_blocks;
 		free_blocks = block;
 	} else {
-		total -= block->charged;
 		destroy(block);
 	}
 	pthread_mutex_unlock(&lock);

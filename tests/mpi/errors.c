@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <warpway/mpi.h>
+
 #include "device/cuda/cuda_abi.h"
 #include "fakecuda/fakecuda.h"
 
-#define LARGE 3000000
+#define LARGE      ((size_t)3000000)
+#define HUGE_BYTES ((size_t)64 << 20)
 
 #define CAPTURE_UNSUPPORTED 900 /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 
@@ -49,36 +52,96 @@ static void must_fail(int code, const char *words)
 	handled = 0;
 }
 
-static void staging_is_full(void)
+/* --- messages beyond the bound of pinned memory --- */
+
+static struct ww_mpi_info get_info(void)
 {
-	char *large = memory_new(LARGE, 1);
-	MPI_Request requests[8];
+	struct ww_mpi_info info = {.struct_size = sizeof(info)};
+
+	OK(ww_mpi_info_get(&info));
+	return info;
+}
+
+/* Byte i of what a rank sends: the first bytes of no two ranks, and no two parts, are the same. */
+static char byte_of(int sender, size_t i)
+{
+	return (char)((size_t)sender * 31 + i + i / 251);
+}
+
+static void must_hold(const char *memory, size_t bytes, int sender, size_t from)
+{
+	char *host = malloc(bytes);
+
+	MUST(host);
+	memory_get(host, memory, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		MUST(host[i] == byte_of(sender, from + i));
+	free(host);
+}
+
+/* The requests hold more than the bound together, and each more than it. */
+static void several_at_once(const char *from, char *to, int peer)
+{
+	MPI_Request requests[4];
+
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Irecv(to + (size_t)i * LARGE, LARGE, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+			&requests[i]));
+	for (int i = 0; i < 2; i++)
+		OK(MPI_Isend(from + (size_t)i * LARGE, LARGE, MPI_BYTE, peer, i, MPI_COMM_WORLD,
+			&requests[2 + i]));
+	MUST(get_info().staging_bytes >= 2 * LARGE);
+	OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+	must_hold(to, 2 * LARGE, peer, 0);
+}
+
+static void in_collectives(const char *from, char *to, int peer)
+{
+	memory_fill(to, 2 * LARGE, 1);
+	OK(MPI_Allgather(from, LARGE, MPI_BYTE, to, LARGE, MPI_BYTE, MPI_COMM_WORLD));
+	must_hold(to + (size_t)rank * LARGE, LARGE, rank, 0);
+	must_hold(to + (size_t)peer * LARGE, LARGE, peer, 0);
+	OK(MPI_Alltoall(from, LARGE, MPI_BYTE, to, LARGE, MPI_BYTE, MPI_COMM_WORLD));
+	must_hold(to + (size_t)peer * LARGE, LARGE, peer, (size_t)rank * LARGE);
+}
+
+static void beyond_the_bound(void)
+{
+	char *host = malloc(2 * LARGE);
+	char *from = memory_new(2 * LARGE, 1);
+	char *to = memory_new(2 * LARGE, 2);
 	int peer = rank ^ 1;
-	int count = 0;
-	int code = MPI_SUCCESS;
 
-	must_fail(MPI_Send(large, LARGE, MPI_BYTE, peer, 0, MPI_COMM_WORLD), "WARPWAY_MPI_STAGING");
-	/* Requests hold what they have; when they are complete there is room again. */
-	while (count < 8) {
-		code = MPI_Irecv(large + count * 300000L, 300000, MPI_BYTE, peer, count,
-			MPI_COMM_WORLD, &requests[count]);
-		if (code != MPI_SUCCESS)
-			break;
-		count++;
-	}
-	must_fail(code, "complete requests");
-	MUST(count == 2);
-	OK(MPI_Barrier(MPI_COMM_WORLD));
-	for (int i = 0; i < count; i++) {
-		void *host = calloc(1, 300000);
-
-		OK(MPI_Send(host, 300000, MPI_BYTE, peer, i, MPI_COMM_WORLD));
-		free(host);
-	}
-	OK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
-	OK(MPI_Sendrecv(large, 300000, MPI_BYTE, peer, 9, large + 600000, 300000, MPI_BYTE, peer, 9,
+	MUST(host && LARGE > get_info().staging_bytes_limit);
+	for (size_t i = 0; i < 2 * LARGE; i++)
+		host[i] = byte_of(rank, i);
+	memory_put(from, host, 2 * LARGE);
+	OK(MPI_Sendrecv(from, 2 * LARGE, MPI_BYTE, peer, 0, to, 2 * LARGE, MPI_BYTE, peer, 0,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-	say_memory("after it", large, 900000);
+	must_hold(to, 2 * LARGE, peer, 0);
+	memory_fill(to, 2 * LARGE, 3);
+	several_at_once(from, to, peer);
+	in_collectives(from, to, peer);
+	MUST(get_info().staging_bytes == 0);
+	MUST(get_info().staging_bytes_most >= 4 * LARGE);
+	memory_free(to);
+	memory_free(from);
+	free(host);
+}
+
+/* Without memory of the host the call fails; when there is some again it does not. */
+static void no_memory_is_left(void)
+{
+	char *large = memory_new(HUGE_BYTES, 4);
+	int code;
+
+	bound_addresses(HUGE_BYTES / 4);
+	code = MPI_Send(large, HUGE_BYTES, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);
+	unbound_addresses();
+	must_fail(code, "so much host memory");
+	OK(MPI_Sendrecv_replace(large, HUGE_BYTES, MPI_BYTE, rank ^ 1, 0, rank ^ 1, 0,
+		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+	say_memory("there is memory again", large, HUGE_BYTES);
 	memory_free(large);
 }
 
@@ -214,16 +277,18 @@ static void leave(MPI_Comm *comm, int *code, ...)
 /* A handler may leave by longjmp(): later calls stage as before. */
 static void handler_leaves(void)
 {
-	char *large = memory_new(LARGE, 8);
+	char *large = memory_new(HUGE_BYTES, 8);
 	MPI_Errhandler handler, before;
 
 	OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before));
 	OK(MPI_Comm_create_errhandler(leave, &handler));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+	bound_addresses(HUGE_BYTES / 4);
 	if (!setjmp(behind)) {
-		MPI_Send(large, LARGE, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);
+		MPI_Send(large, HUGE_BYTES, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);
 		MUST(!"the handler was called");
 	}
+	unbound_addresses();
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, before));
 	OK(MPI_Sendrecv(large, 1000, MPI_BYTE, rank, 0, large + 1000, 1000, MPI_BYTE, rank, 0,
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -353,7 +418,8 @@ int main(int argc, char *argv[])
 	OK(MPI_Comm_create_errhandler(note, &handler));
 	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
 	kinds_of_memory();
-	staging_is_full();
+	beyond_the_bound();
+	no_memory_is_left();
 	one_sided();
 	errors_of_the_mpi();
 	context_stays();

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "device_memory.h"
 
@@ -108,6 +110,29 @@ void test_device(void)
 bool is_staging(void)
 {
 	return mode != HOST;
+}
+
+/* --- bounds --- */
+
+static struct rlimit addresses; /* as it was */
+
+void bound_addresses(size_t more_bytes)
+{
+	FILE *stream = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+	struct rlimit bound;
+
+	MUST(stream && fscanf(stream, "%lu", &pages) == 1);
+	fclose(stream);
+	MUST(getrlimit(RLIMIT_AS, &addresses) == 0);
+	bound = addresses;
+	bound.rlim_cur = pages * (size_t)sysconf(_SC_PAGESIZE) + more_bytes;
+	MUST(setrlimit(RLIMIT_AS, &bound) == 0);
+}
+
+void unbound_addresses(void)
+{
+	MUST(setrlimit(RLIMIT_AS, &addresses) == 0);
 }
 
 /* --- memory --- */

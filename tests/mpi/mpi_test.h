@@ -47,6 +47,10 @@ bool memory_is_device(const void *memory);
 /* Whether the library stages in this run. */
 bool is_staging(void);
 
+/* From now on the process gets so many bytes of addresses more; and again as many as before. */
+void bound_addresses(size_t more_bytes);
+void unbound_addresses(void);
+
 /* The info names all kinds of memory that the library takes. Frees it. */
 void must_have_kinds(MPI_Info info);
 

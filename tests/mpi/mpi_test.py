@@ -36,7 +36,7 @@ def case(name, problem, skipped=None):
     sys.stdout.flush()
 
 
-def compare(launcher, name, ranks, program, modes=("device", "mixed", "host", "device directly", "mixed directly")):
+def compare(launcher, name, ranks, program, modes=("device", "mixed", "host", "device directly", "mixed directly"), **more):
     """Runs a program with the bare MPI, then in some modes with the library."""
     code, output, expected = launcher.transcript(ranks, [program, "host"], False)
     if code or not all(expected):
@@ -45,7 +45,7 @@ def compare(launcher, name, ranks, program, modes=("device", "mixed", "host", "d
     for mode in modes:
         route = "direct" if "directly" in mode else "staged"
         code, output, said = launcher.transcript(ranks, [program, mode.split()[0]], True, WARPWAY_MPI_ROUTE=route,
-                                                 WARPWAY_MPI_REPORT="1")
+                                                 WARPWAY_MPI_REPORT="1", **more)
         problem = f"exit code {code}: {output}" if code else launch.difference(expected, said)
         if route == "direct":
             problem = problem or launch.direct_problem(output)
@@ -102,7 +102,7 @@ def session(launcher):
         case("sessions alone", None, f"{GIVEN['abi']} 4 has no sessions")
         return
     for kind in ("host", "device"):
-        code, output, _ = launcher.transcript(2, [GIVEN["session"], kind], kind == "device", WARPWAY_MPI_STAGING="1M")
+        code, output, _ = launcher.transcript(2, [GIVEN["session"], kind], kind == "device")
         case(f"sessions alone: {kind} memory", None if code == 0 and output.count(": ok") == 2 else
              f"exit code {code}: {output}")
 
@@ -262,6 +262,7 @@ def main():
         return 1 if FAILURES else 0
     compare(launcher, "calls", 2, GIVEN["calls"])
     compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
+    compare(launcher, "calls beyond the bound of pinned memory", 2, GIVEN["calls"], ("device", "mixed"), WARPWAY_MPI_STAGING="8K")
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
     divided(launcher)

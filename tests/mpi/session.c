@@ -2,8 +2,7 @@
 /*
  * session.c - device memory in a program that starts the MPI by sessions alone
  *
- * There is no MPI_COMM_WORLD and no MPI_COMM_SELF in such a program. Run with two ranks and with
- * WARPWAY_MPI_STAGING=1M.
+ * There is no MPI_COMM_WORLD and no MPI_COMM_SELF in such a program. Run with two ranks.
  */
 #include "mpi_test.h"
 
@@ -17,7 +16,7 @@
 
 #define BYTES 300000
 #define ROWS  1000
-#define LARGE 3000000
+#define LARGE ((size_t)64 << 20)
 
 static int handled;
 
@@ -164,10 +163,14 @@ static void errors(MPI_Comm comm)
 {
 	char *large = memory_new(LARGE, 6);
 	MPI_Errhandler handler;
+	int code;
 
 	OK(MPI_Comm_create_errhandler(note, &handler));
 	OK(MPI_Comm_set_errhandler(comm, handler));
-	MUST(MPI_Send(large, LARGE, MPI_BYTE, rank ^ 1, 3, comm) != MPI_SUCCESS && handled);
+	bound_addresses(LARGE / 4);
+	code = MPI_Send(large, LARGE, MPI_BYTE, rank ^ 1, 3, comm);
+	unbound_addresses();
+	MUST(code != MPI_SUCCESS && handled);
 	handled = 0;
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Errhandler_free(&handler));

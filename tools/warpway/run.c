@@ -22,7 +22,7 @@ static const char help[] =
 	"               launcher (mpirun, mpiexec)\n"
 	"  --mpi=NAME   for Open MPI (openmpi) or MPICH (mpich)\n\n"
 	"Variables: WARPWAY_MPI_REPORT=1 prints at MPI_Finalize() what was staged; WARPWAY_MPI_STAGING=4G\n"
-	"bounds the staging memory of a rank (default: a quarter of the machine's memory);\n"
+	"bounds the pinned memory of a rank (default: a quarter of the machine's memory);\n"
 	"WARPWAY_MPI_ROUTE=staged stages all; =direct sends large messages inside a node from GPU to GPU,\n"
 	"even if the MPI takes device pointers itself; =auto, the default, does so if the MPI does not;\n"
 	"=mpi gives the MPI the pointers, though it may not say that it takes them;\n"
