@@ -324,6 +324,24 @@ static void attached_twice(void)
 	memory_free(second);
 }
 
+/* There is no host memory for it; nothing is attached. */
+static void attached_without_memory(void)
+{
+	char *buffer = memory_new(HUGE_BYTES, 15);
+	void *detached = NULL;
+	int size = 0;
+	int code;
+
+	bound_addresses(HUGE_BYTES / 4);
+	code = MPI_Buffer_attach(buffer, HUGE_BYTES);
+	unbound_addresses();
+	must_fail(code, "attach a smaller buffer");
+	OK(MPI_Buffer_attach(buffer, HUGE_BYTES));
+	OK(MPI_Buffer_detach(&detached, &size));
+	MUST(detached == buffer && size == HUGE_BYTES);
+	memory_free(buffer);
+}
+
 /* The copy of one of two persistent sends fails: neither is active, and both can be started. */
 static void start_fails(fakecuda_fail_fn *fail)
 {
@@ -426,6 +444,7 @@ int main(int argc, char *argv[])
 	handler_waits();
 	handler_leaves();
 	attached_twice();
+	attached_without_memory();
 	driver_fails();
 	OK(MPI_Errhandler_free(&handler));
 	return test_finish();

@@ -85,6 +85,75 @@ static void send_ways(void)
 	memory_free(attached);
 }
 
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+/* Buffered messages of a communicator, which has a buffer of its own or one of its session. */
+static void around_by(MPI_Comm comm)
+{
+	char *send = memory_new(BYTES, 3);
+	char *receive = memory_new(BYTES, 4);
+
+	OK(MPI_Bsend(send, BYTES, MPI_BYTE, next(), 0, comm));
+	OK(MPI_Recv(receive, BYTES, MPI_BYTE, previous(), 0, comm, MPI_STATUS_IGNORE));
+	say_memory("by a buffer of its own", receive, BYTES);
+	memory_free(send);
+	memory_free(receive);
+}
+
+static void attach_to_comm(void)
+{
+	void *attached = memory_new(8192, 1);
+	void *others = memory_new(4096, 2);
+	void *detached = NULL;
+	MPI_Count large;
+	MPI_Comm comm;
+	int size;
+
+	OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+	OK(MPI_Buffer_attach(others, 4096));
+	OK(MPI_Comm_attach_buffer(comm, attached, 8192));
+	around_by(comm);
+	OK(MPI_Comm_detach_buffer(comm, &detached, &size));
+	MUST(detached == attached && size == 8192);
+	OK(MPI_Comm_attach_buffer_c(comm, attached, 8192));
+	around_by(comm);
+	OK(MPI_Comm_detach_buffer_c(comm, &detached, &large));
+	MUST(detached == attached && large == 8192);
+	OK(MPI_Buffer_detach(&detached, &size));
+	MUST(detached == others && size == 4096);
+	OK(MPI_Comm_free(&comm));
+	memory_free(others);
+	memory_free(attached);
+}
+
+static void attach_to_session(void)
+{
+	void *attached = memory_new(8192, 1);
+	void *detached = NULL;
+	MPI_Session session;
+	MPI_Group group;
+	MPI_Count large;
+	MPI_Comm comm;
+	int size;
+
+	OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+	OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+	OK(MPI_Comm_create_from_group(group, "warpway-attach", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+		&comm));
+	OK(MPI_Group_free(&group));
+	OK(MPI_Session_attach_buffer(session, attached, 8192));
+	around_by(comm);
+	OK(MPI_Session_detach_buffer(session, &detached, &size));
+	MUST(detached == attached && size == 8192);
+	OK(MPI_Session_attach_buffer_c(session, attached, 8192));
+	around_by(comm);
+	OK(MPI_Session_detach_buffer_c(session, &detached, &large));
+	MUST(detached == attached && large == 8192);
+	OK(MPI_Comm_free(&comm));
+	OK(MPI_Session_finalize(&session));
+	memory_free(attached);
+}
+#endif
+
 /* Sizes around the MPI's own limits; a longer buffer than the message; no message at all. */
 static void sizes(void)
 {
@@ -276,6 +345,9 @@ static void packing(void)
 	memory_free(unpacked);
 }
 
-const struct test_case p2p_cases[] = {{"send-ways", send_ways}, {"sizes", sizes},
-	{"nobody", nobody}, {"replace", replace}, {"probes", probes}, {"truncation", truncation},
-	{"packing", packing}, {NULL, NULL}};
+const struct test_case p2p_cases[] = {{"send-ways", send_ways},
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+	{"attach-to-communicator", attach_to_comm}, {"attach-to-session", attach_to_session},
+#endif
+	{"sizes", sizes}, {"nobody", nobody}, {"replace", replace}, {"probes", probes},
+	{"truncation", truncation}, {"packing", packing}, {NULL, NULL}};

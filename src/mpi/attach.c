@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * attach.c - buffers that the program attaches for MPI_Bsend()
+ *
+ * The MPI writes messages into an attached buffer by the CPU. For device memory it gets host memory
+ * of the same size; the call that detaches returns the program's address. A buffer may be attached
+ * to the process, a communicator or a session. Which one it was need not be known: the MPI returns
+ * the host memory's address, and no two of these are the same.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "mpi/call.h"
+
+struct attached {
+	void *program; /* device memory */
+	void *host;    /* what the MPI has in its place */
+	struct attached *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static struct attached *all;
+static bool is_attached; /* to the process: a buffer of either kind of memory */
+
+static struct attached *destroy(struct attached *attached)
+{
+	if (attached)
+		free(attached->host);
+	free(attached);
+	return NULL;
+}
+
+/*
+ * A call attaches a buffer. *out_attached: NULL: the MPI gets the program's buffer.
+ * Return: MPI_SUCCESS, or a code that no error handler has got
+ */
+static int begin(const char *name, void *buffer, MPI_Count bytes, struct attached **out_attached)
+{
+	struct attached *attached;
+
+	*out_attached = NULL;
+	/* The MPI refuses a size that is negative. */
+	if (bytes < 0 || !ww_mpi_may_stage() || !ww_mpi_cuda_owns(buffer))
+		return MPI_SUCCESS;
+	attached = calloc(1, sizeof(*attached));
+	if (attached) {
+		attached->program = buffer;
+		attached->host = malloc(bytes ? (size_t)bytes : 1);
+	}
+	if (attached && attached->host) {
+		*out_attached = attached;
+		return MPI_SUCCESS;
+	}
+	destroy(attached);
+	return ww_mpi_error(WW_MPI_REASON_FULL,
+		"warpway: %s: cannot attach %lld bytes of device memory: the system has not so much "
+		"host memory left; attach a smaller buffer",
+		name, (long long)bytes);
+}
+
+static void *given(const struct attached *attached, void *buffer)
+{
+	return attached ? attached->host : buffer;
+}
+
+/* The MPI has the buffer, or has refused it. Return: @code */
+static int end(struct attached *attached, int code)
+{
+	if (code != MPI_SUCCESS || !attached) {
+		destroy(attached);
+		return code;
+	}
+	pthread_mutex_lock(&lock);
+	attached->next = all;
+	all = attached;
+	pthread_mutex_unlock(&lock);
+	return code;
+}
+
+/*
+ * The same for the buffer of the process. The MPI refuses a second one; after an error handler of
+ * the program MPICH 5 returns MPI_SUCCESS.
+ */
+static int end_process(struct attached *attached, int code)
+{
+	bool is_second;
+
+	pthread_mutex_lock(&lock);
+	is_second = is_attached;
+	is_attached = is_attached || code == MPI_SUCCESS;
+	pthread_mutex_unlock(&lock);
+	if (is_second)
+		attached = destroy(attached);
+	return end(attached, code);
+}
+
+/* The MPI has given a buffer back. Return: @code */
+static int detach(void **buffer, int code)
+{
+	struct attached **link = &all;
+	struct attached *found;
+
+	if (code != MPI_SUCCESS)
+		return code;
+	pthread_mutex_lock(&lock);
+	while (*link && (*link)->host != *buffer)
+		link = &(*link)->next;
+	found = *link;
+	if (found) {
+		*link = found->next;
+		*buffer = found->program;
+	}
+	pthread_mutex_unlock(&lock);
+	destroy(found);
+	return code;
+}
+
+static int detach_process(void **buffer, int code)
+{
+	if (code == MPI_SUCCESS) {
+		pthread_mutex_lock(&lock);
+		is_attached = false;
+		pthread_mutex_unlock(&lock);
+	}
+	return detach(buffer, code);
+}
+
+/* --- to the process --- */
+
+#define ATTACH_TO_PROCESS(form, integer)                                                        \
+	int ww_mpi_call_Buffer_attach##form(ww_mpi_fn_Buffer_attach##form *next, void *buffer,  \
+		integer size)                                                                   \
+	{                                                                                       \
+		struct attached *attached;                                                      \
+		int code = begin("MPI_Buffer_attach" #form, buffer, size, &attached);           \
+                                                                                                \
+		if (code != MPI_SUCCESS)                                                        \
+			return ww_mpi_raise(MPI_COMM_NULL, code);                               \
+		return end_process(attached, next(given(attached, buffer), size));              \
+	}                                                                                       \
+                                                                                                \
+	int ww_mpi_call_Buffer_detach##form(ww_mpi_fn_Buffer_detach##form *next, void *address, \
+		integer *size)                                                                  \
+	{                                                                                       \
+		return detach_process(address, next(address, size));                            \
+	}
+
+ATTACH_TO_PROCESS(, int)
+#ifdef WW_MPI_HAS_Buffer_attach_c
+ATTACH_TO_PROCESS(_c, MPI_Count)
+#endif
+
+/* --- to a communicator or a session: MPI 4.1 --- */
+
+#define ATTACH_TO(Kind, form, integer)                                                             \
+	int ww_mpi_call_##Kind##_attach_buffer##form(ww_mpi_fn_##Kind##_attach_buffer##form *next, \
+		MPI_##Kind handle, void *buffer, integer size)                                     \
+	{                                                                                          \
+		struct attached *attached;                                                         \
+		int code = begin("MPI_" #Kind "_attach_buffer" #form, buffer, size, &attached);    \
+                                                                                                   \
+		if (code == MPI_SUCCESS)                                                           \
+			return end(attached, next(handle, given(attached, buffer), size));         \
+		PMPI_##Kind##_call_errhandler(handle, code);                                       \
+		return code;                                                                       \
+	}                                                                                          \
+                                                                                                   \
+	int ww_mpi_call_##Kind##_detach_buffer##form(ww_mpi_fn_##Kind##_detach_buffer##form *next, \
+		MPI_##Kind handle, void *address, integer *size)                                   \
+	{                                                                                          \
+		return detach(address, next(handle, address, size));                               \
+	}
+
+#ifdef WW_MPI_HAS_Comm_attach_buffer
+ATTACH_TO(Comm, , int)
+ATTACH_TO(Comm, _c, MPI_Count)
+#endif
+#ifdef WW_MPI_HAS_Session_attach_buffer
+ATTACH_TO(Session, , int)
+ATTACH_TO(Session, _c, MPI_Count)
+#endif
