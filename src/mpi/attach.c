@@ -127,55 +127,112 @@ static int detach_process(void **buffer, int code)
 
 /* --- to the process --- */
 
-#define ATTACH_TO_PROCESS(form, integer)                                                        \
-	int ww_mpi_call_Buffer_attach##form(ww_mpi_fn_Buffer_attach##form *next, void *buffer,  \
-		integer size)                                                                   \
-	{                                                                                       \
-		struct attached *attached;                                                      \
-		int code = begin("MPI_Buffer_attach" #form, buffer, size, &attached);           \
-                                                                                                \
-		if (code != MPI_SUCCESS)                                                        \
-			return ww_mpi_raise(MPI_COMM_NULL, code);                               \
-		return end_process(attached, next(given(attached, buffer), size));              \
-	}                                                                                       \
-                                                                                                \
-	int ww_mpi_call_Buffer_detach##form(ww_mpi_fn_Buffer_detach##form *next, void *address, \
-		integer *size)                                                                  \
-	{                                                                                       \
-		return detach_process(address, next(address, size));                            \
-	}
+int ww_mpi_call_Buffer_attach(ww_mpi_fn_Buffer_attach *next, void *buffer, int size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Buffer_attach", buffer, size, &attached);
 
-ATTACH_TO_PROCESS(, int)
+	if (code != MPI_SUCCESS)
+		return ww_mpi_raise(MPI_COMM_NULL, code);
+	return end_process(attached, next(given(attached, buffer), size));
+}
+
+int ww_mpi_call_Buffer_detach(ww_mpi_fn_Buffer_detach *next, void *address, int *size)
+{
+	return detach_process(address, next(address, size));
+}
+
 #ifdef WW_MPI_HAS_Buffer_attach_c
-ATTACH_TO_PROCESS(_c, MPI_Count)
+int ww_mpi_call_Buffer_attach_c(ww_mpi_fn_Buffer_attach_c *next, void *buffer, MPI_Count size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Buffer_attach_c", buffer, size, &attached);
+
+	if (code != MPI_SUCCESS)
+		return ww_mpi_raise(MPI_COMM_NULL, code);
+	return end_process(attached, next(given(attached, buffer), size));
+}
+
+int ww_mpi_call_Buffer_detach_c(ww_mpi_fn_Buffer_detach_c *next, void *address, MPI_Count *size)
+{
+	return detach_process(address, next(address, size));
+}
 #endif
 
 /* --- to a communicator or a session: MPI 4.1 --- */
 
-#define ATTACH_TO(Kind, form, integer)                                                             \
-	int ww_mpi_call_##Kind##_attach_buffer##form(ww_mpi_fn_##Kind##_attach_buffer##form *next, \
-		MPI_##Kind handle, void *buffer, integer size)                                     \
-	{                                                                                          \
-		struct attached *attached;                                                         \
-		int code = begin("MPI_" #Kind "_attach_buffer" #form, buffer, size, &attached);    \
-                                                                                                   \
-		if (code == MPI_SUCCESS)                                                           \
-			return end(attached, next(handle, given(attached, buffer), size));         \
-		PMPI_##Kind##_call_errhandler(handle, code);                                       \
-		return code;                                                                       \
-	}                                                                                          \
-                                                                                                   \
-	int ww_mpi_call_##Kind##_detach_buffer##form(ww_mpi_fn_##Kind##_detach_buffer##form *next, \
-		MPI_##Kind handle, void *address, integer *size)                                   \
-	{                                                                                          \
-		return detach(address, next(handle, address, size));                               \
-	}
-
 #ifdef WW_MPI_HAS_Comm_attach_buffer
-ATTACH_TO(Comm, , int)
-ATTACH_TO(Comm, _c, MPI_Count)
+int ww_mpi_call_Comm_attach_buffer(ww_mpi_fn_Comm_attach_buffer *next, MPI_Comm comm, void *buffer,
+	int size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Comm_attach_buffer", buffer, size, &attached);
+
+	if (code == MPI_SUCCESS)
+		return end(attached, next(comm, given(attached, buffer), size));
+	PMPI_Comm_call_errhandler(comm, code);
+	return code;
+}
+
+int ww_mpi_call_Comm_detach_buffer(ww_mpi_fn_Comm_detach_buffer *next, MPI_Comm comm, void *address,
+	int *size)
+{
+	return detach(address, next(comm, address, size));
+}
+
+int ww_mpi_call_Comm_attach_buffer_c(ww_mpi_fn_Comm_attach_buffer_c *next, MPI_Comm comm,
+	void *buffer, MPI_Count size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Comm_attach_buffer_c", buffer, size, &attached);
+
+	if (code == MPI_SUCCESS)
+		return end(attached, next(comm, given(attached, buffer), size));
+	PMPI_Comm_call_errhandler(comm, code);
+	return code;
+}
+
+int ww_mpi_call_Comm_detach_buffer_c(ww_mpi_fn_Comm_detach_buffer_c *next, MPI_Comm comm,
+	void *address, MPI_Count *size)
+{
+	return detach(address, next(comm, address, size));
+}
 #endif
+
 #ifdef WW_MPI_HAS_Session_attach_buffer
-ATTACH_TO(Session, , int)
-ATTACH_TO(Session, _c, MPI_Count)
+int ww_mpi_call_Session_attach_buffer(ww_mpi_fn_Session_attach_buffer *next, MPI_Session session,
+	void *buffer, int size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Session_attach_buffer", buffer, size, &attached);
+
+	if (code == MPI_SUCCESS)
+		return end(attached, next(session, given(attached, buffer), size));
+	PMPI_Session_call_errhandler(session, code);
+	return code;
+}
+
+int ww_mpi_call_Session_detach_buffer(ww_mpi_fn_Session_detach_buffer *next, MPI_Session session,
+	void *address, int *size)
+{
+	return detach(address, next(session, address, size));
+}
+
+int ww_mpi_call_Session_attach_buffer_c(ww_mpi_fn_Session_attach_buffer_c *next,
+	MPI_Session session, void *buffer, MPI_Count size)
+{
+	struct attached *attached;
+	int code = begin("MPI_Session_attach_buffer_c", buffer, size, &attached);
+
+	if (code == MPI_SUCCESS)
+		return end(attached, next(session, given(attached, buffer), size));
+	PMPI_Session_call_errhandler(session, code);
+	return code;
+}
+
+int ww_mpi_call_Session_detach_buffer_c(ww_mpi_fn_Session_detach_buffer_c *next,
+	MPI_Session session, void *address, MPI_Count *size)
+{
+	return detach(address, next(session, address, size));
+}
 #endif

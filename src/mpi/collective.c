@@ -108,7 +108,11 @@ static MPI_Count bytes_of(const struct ww_mpi_buffer *buffer, const struct block
 	return blocks->counts.at ? buffer->bytes : buffer->bytes / blocks->blocks;
 }
 
-/* Whether this rank can say yes; packs what it gives. @takers: how many members import it */
+/*
+ * Whether this rank can say yes; packs what it gives. The device that reads what the others gave
+ * reads what this rank gave, too: so the buffers must be on one device.
+ * @takers: how many members import it
+ */
 static bool prepare_task(struct task *task, const struct blocks *give, int takers,
 	const struct blocks *take)
 {
@@ -124,8 +128,9 @@ static bool prepare_task(struct task *task, const struct blocks *give, int taker
 		ww_mpi_buffer_fini(&buffer);
 	}
 	if (is_good && give) {
-		is_good = open_buffer(&task->give, give, WW_MPI_IN);
-		ordinal = take ? ordinal : task->give.memory.ordinal;
+		is_good = open_buffer(&task->give, give, WW_MPI_IN) &&
+			(!take || task->give.memory.ordinal == ordinal);
+		ordinal = task->give.memory.ordinal;
 		if (!take || bytes < bytes_of(&task->give, give))
 			bytes = bytes_of(&task->give, give);
 	}

@@ -84,7 +84,8 @@ int ww_mpi_cuda_launch(void *context, void *kernel, unsigned int blocks, unsigne
 /* Whether an error says that a context has ended, and what was made in it. */
 bool ww_mpi_cuda_is_stale(int error);
 
-#define WW_MPI_CUDA_INVALID 1 /* CUDA_ERROR_INVALID_VALUE */
+#define WW_MPI_CUDA_INVALID   1 /* CUDA_ERROR_INVALID_VALUE */
+#define WW_MPI_CUDA_NO_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY */
 
 /* The driver's words for an error, with what to do where that is known. */
 void ww_mpi_cuda_describe(int error, char *out_text, size_t bytes);

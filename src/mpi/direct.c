@@ -260,6 +260,24 @@ ww_memory *ww_mpi_direct_map(int ordinal, const struct ww_token *token, MPI_Coun
 	return ww_memory_unref(slice);
 }
 
+/* The slice is mapped for one device, and parts of the buffer may be on others. */
+static int take_by_host(struct ww_mpi_buffer *buffer, const char *from, MPI_Count bytes,
+	const struct ww_mpi_memory *memory)
+{
+	struct ww_mpi_block *block = ww_mpi_block_take((size_t)bytes, (size_t)bytes, memory);
+	struct ww_mpi_copies copies = {0};
+	int error;
+
+	if (!block)
+		return WW_MPI_CUDA_NO_MEMORY;
+	ww_mpi_copies_add(&copies, block->at, from, (size_t)bytes, memory);
+	error = ww_mpi_copies_end(&copies);
+	if (!error)
+		error = ww_mpi_buffer_put(buffer, block->at, bytes, NULL);
+	ww_mpi_block_give(block);
+	return error;
+}
+
 const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 	const struct ww_token *token, MPI_Count from, MPI_Count bytes, char *text,
 	size_t text_bytes)
@@ -267,12 +285,17 @@ const char *ww_mpi_direct_take(struct ww_mpi_buffer *buffer, int ordinal,
 	struct ww_mpi_memory memory;
 	const char *why = NULL;
 	ww_memory *slice = ww_mpi_direct_map(ordinal, token, from + bytes, &why);
+	const char *at;
 	int error;
 
 	if (!slice)
 		return why;
 	ww_mpi_cuda_of(ordinal, &memory);
-	error = ww_mpi_buffer_put(buffer, (char *)ww_memory_pointer(slice) + from, bytes, &memory);
+	at = (const char *)ww_memory_pointer(slice) + from;
+	if (buffer->memory.is_device && !buffer->is_one)
+		error = take_by_host(buffer, at, bytes, &memory);
+	else
+		error = ww_mpi_buffer_put(buffer, at, bytes, &memory);
 	ww_memory_unref(slice);
 	if (!error)
 		return NULL;

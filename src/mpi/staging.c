@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,6 +24,10 @@
 #define WASTE_MOST  2                  /* a free block may be that many times too large */
 #define ASKED_FROM  ((size_t)16 << 20) /* ordinary blocks for which there must be memory first */
 #define KIB         1024
+
+/* Lines of /proc/meminfo, in KiB. */
+#define AVAILABLE "MemAvailable:"
+#define SWAP      "SwapFree:"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct ww_mpi_block *free_blocks;
@@ -103,19 +108,20 @@ static struct ww_mpi_block *create(size_t bytes, int flags)
 static bool has_memory(size_t bytes)
 {
 	FILE *stream = bytes >= ASKED_FROM ? fopen("/proc/meminfo", "re") : NULL;
-	unsigned long long left = 0, amount;
+	unsigned long long left_kib = 0;
 	bool is_known = false;
 	char line[128];
 
 	while (stream && fgets(line, sizeof(line), stream)) {
-		is_known = is_known || sscanf(line, "MemAvailable: %llu", &amount) == 1;
-		if (sscanf(line, "MemAvailable: %llu", &amount) == 1 ||
-			sscanf(line, "SwapFree: %llu", &amount) == 1)
-			left += amount;
+		bool is_available = !strncmp(line, AVAILABLE, strlen(AVAILABLE));
+
+		is_known = is_known || is_available;
+		if (is_available || !strncmp(line, SWAP, strlen(SWAP)))
+			left_kib += strtoull(strchr(line, ':') + 1, NULL, 10);
 	}
 	if (stream)
 		fclose(stream);
-	return !is_known || bytes / KIB < left;
+	return !is_known || bytes / KIB < left_kib;
 }
 
 /* Lock held. */

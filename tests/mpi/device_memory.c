@@ -24,6 +24,8 @@ enum kind {
 	X(cuDeviceGetCount, cuDeviceGetCount)                           \
 	X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)           \
 	X(cuCtxSetCurrent, cuCtxSetCurrent)                             \
+	X(cuCtxGetCurrent, cuCtxGetCurrent)                             \
+	X(cuPointerGetAttributes, cuPointerGetAttributes)               \
 	X(cuMemAlloc, cuMemAlloc_v2)                                    \
 	X(cuMemFree, cuMemFree_v2)                                      \
 	X(cuMemAllocManaged, cuMemAllocManaged)                         \
@@ -47,7 +49,10 @@ static struct {
 #undef FIELD
 } cuda;
 
-static ww_CUmemAllocationProp property;
+static ww_CUmemAllocationProp property; /* of the device whose context is current */
+static ww_CUcontext own_context;        /* current in the program */
+static int own_device;
+static int memory_devices; /* on so many devices memory is made, in turns; 0: on the own one */
 
 #define MUST_WORK(call) must_work(cuda.call, #call, __LINE__)
 
@@ -83,20 +88,67 @@ static void load(void)
 	}
 }
 
-void device_open(int turn)
+static ww_CUcontext use(int device)
 {
 	ww_CUcontext context = NULL;
+
+	property.type = WW_CU_MEM_ALLOCATION_TYPE_PINNED;
+	property.location.type = WW_CU_MEM_LOCATION_TYPE_DEVICE;
+	property.location.id = device;
+	MUST_WORK(cuDevicePrimaryCtxRetain(&context, device));
+	MUST_WORK(cuCtxSetCurrent(context));
+	return context;
+}
+
+void device_open(int turn)
+{
 	int devices = 1;
 
 	load();
 	MUST_WORK(cuInit(0));
 	if (getenv("MPI_TEST_SPREAD"))
 		MUST_WORK(cuDeviceGetCount(&devices));
-	property.type = WW_CU_MEM_ALLOCATION_TYPE_PINNED;
-	property.location.type = WW_CU_MEM_LOCATION_TYPE_DEVICE;
-	property.location.id = turn % devices;
-	MUST_WORK(cuDevicePrimaryCtxRetain(&context, turn % devices));
-	MUST_WORK(cuCtxSetCurrent(context));
+	if (getenv("MPI_TEST_ALL_GPUS"))
+		MUST_WORK(cuDeviceGetCount(&memory_devices));
+	own_device = turn % devices;
+	own_context = use(own_device);
+}
+
+static void enter(int device)
+{
+	ww_CUcontext current = NULL;
+
+	if (!memory_devices)
+		return;
+	/* No call of the MPI has changed it. */
+	MUST_WORK(cuCtxGetCurrent(&current));
+	MUST(current == own_context);
+	use(device);
+}
+
+static void leave(void)
+{
+	if (memory_devices)
+		use(own_device);
+}
+
+/* Memory of a kind is on another device in each turn; memory of neighbouring turns is, too. */
+static int device_for(unsigned int kind)
+{
+	unsigned int turn = kind + kind / DEVICE_MEMORY_KINDS;
+
+	return memory_devices ? (int)(turn % (unsigned int)memory_devices) : own_device;
+}
+
+static int device_of(const void *memory)
+{
+	ww_CUpointer_attribute attribute = WW_CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+	int device = own_device;
+	void *values[] = {&device};
+
+	if (memory_devices)
+		MUST_WORK(cuPointerGetAttributes(1, &attribute, values, address_of(memory)));
+	return device;
 }
 
 static size_t round_up(size_t bytes)
@@ -127,6 +179,7 @@ void *device_memory_new(size_t bytes, unsigned int kind)
 {
 	ww_CUdeviceptr address = 0;
 
+	enter(device_for(kind));
 	switch (kind % DEVICE_MEMORY_KINDS) {
 	case ALLOCATED:
 		MUST_WORK(cuMemAlloc(&address, bytes));
@@ -141,6 +194,7 @@ void *device_memory_new(size_t bytes, unsigned int kind)
 	default:
 		address = map(bytes);
 	}
+	leave();
 	return (void *)(uintptr_t)address;
 }
 
@@ -148,6 +202,7 @@ void device_memory_free(void *memory, size_t bytes, unsigned int kind)
 {
 	ww_CUdeviceptr address = address_of(memory);
 
+	enter(device_for(kind));
 	switch (kind % DEVICE_MEMORY_KINDS) {
 	case POOLED:
 		MUST_WORK(cuMemFreeAsync(address, NULL));
@@ -163,14 +218,19 @@ void device_memory_free(void *memory, size_t bytes, unsigned int kind)
 	default:
 		MUST_WORK(cuMemFree(address));
 	}
+	leave();
 }
 
 void device_memory_put(void *memory, const void *from, size_t bytes)
 {
+	enter(device_of(memory));
 	MUST_WORK(cuMemcpyHtoD(address_of(memory), from, bytes));
+	leave();
 }
 
 void device_memory_get(void *to, const void *memory, size_t bytes)
 {
+	enter(device_of(memory));
 	MUST_WORK(cuMemcpyDtoH(to, address_of(memory), bytes));
+	leave();
 }

@@ -13,7 +13,11 @@
 /* Makes the primary context of a GPU current: the first one, or @turn modulo all of them. */
 void device_open(int turn);
 
-/* @kind: any number; taken modulo DEVICE_MEMORY_KINDS. Freed with the same kind and size. */
+/*
+ * @kind: any number; taken modulo DEVICE_MEMORY_KINDS. Freed with the same kind and size. With
+ * MPI_TEST_ALL_GPUS set, memory is of all GPUs in turns, and the current context must be that of
+ * device_open() at each call.
+ */
 void *device_memory_new(size_t bytes, unsigned int kind);
 void device_memory_free(void *memory, size_t bytes, unsigned int kind);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpi_test.py - programs with device memory say what they say with host memory and the bare MPI
 
-  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES PASS SHARE THREADS [SESSION]
+  mpi_test.py ABI LIBRARY FAKECUDA TABLE PREPROCESSED WARPWAY WARPWAYD SUPPORT CALLS DIRECT ERRORS NODES PASS SHARE SPAWN THREADS [SESSION]
 
 ABI: openmpi or mpich; then the library, the folder of the fake driver, the table of functions, the
 preprocessed mpi.h, the command warpway, the broker, what Fortran programs link, and the programs. The results are printed
@@ -17,7 +17,7 @@ import tempfile
 import launch
 
 NAMES = ("abi", "library", "fakecuda", "table", "preprocessed", "warpway", "warpwayd", "support", "calls", "direct",
-         "errors", "nodes", "pass", "share", "threads", "session")
+         "errors", "nodes", "pass", "share", "spawn", "threads", "session")
 GIVEN = dict(zip(NAMES, sys.argv[1:]))
 # More ranks than cores take long in MPICH, whose ranks never sleep.
 MANY = {"openmpi": 4, "mpich": 3}
@@ -105,6 +105,10 @@ def session(launcher):
         code, output, _ = launcher.transcript(2, [GIVEN["session"], kind], kind == "device")
         case(f"sessions alone: {kind} memory", None if code == 0 and output.count(": ok") == 2 else
              f"exit code {code}: {output}")
+    if GIVEN["fakecuda"]:
+        code, output = launcher.run(2, [GIVEN["session"], "device", "fatal"], True)
+        good = code != 0 and "MPI_Irecv: cannot copy the device memory" in output and "goes on" not in output
+        case("sessions alone: the copy of a request fails, and the job ends", None if good else f"exit code {code}: {output}")
 
 
 def passed_through(launcher):
@@ -131,16 +135,29 @@ def direct(launcher):
 
 def divided(launcher):
     """Reductions of which each rank combines a part."""
-    ranks = MANY[GIVEN["abi"]]
-    code, output, said = launcher.transcript(ranks, [GIVEN["direct"], "device", "divided"], False,
-                                             WARPWAY_MPI_ROUTE="direct")
-    good = code == 0 and said == [["ok"]] * ranks
-    case(f"reductions divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
+    for ranks in (MANY[GIVEN["abi"]], 8):
+        code, output, said = launcher.transcript(ranks, [GIVEN["direct"], "device", "divided"], False,
+                                                 WARPWAY_MPI_ROUTE="direct")
+        good = code == 0 and said == [["ok"]] * ranks
+        case(f"reductions divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
     if not GIVEN["fakecuda"]:
         return
     _, output, said = launcher.transcript(3, [*launch.surviving(2), GIVEN["direct"], "device", "divided_killed"], False,
                                           WARPWAY_MPI_ROUTE="direct")
     case("reductions divided among 3 ranks, one is killed", None if said[:2] == [["ok"], ["ok"]] else f"{output}{said}")
+
+
+def spawned(launcher):
+    """Messages and collectives with ranks that the program spawns. The bare MPI must be able to do it with host memory."""
+    _, output, said = launcher.transcript(2, [GIVEN["spawn"], "host"], False, WARPWAY_MPI_ROUTE="mpi")
+    if all(lines and lines[0].startswith("cannot spawn") for lines in said):
+        case("spawned ranks", None, "this MPI, with its launcher, cannot spawn; nor can it without the library")
+        return
+    case("spawned ranks: host memory", None if said == [["ok"]] * 2 else f"{output}{said}")
+    for route in ("staged", "direct"):
+        code, output, said = launcher.transcript(2, [GIVEN["spawn"], "device"], False, WARPWAY_MPI_ROUTE=route)
+        good = code == 0 and said == [["ok"]] * 2
+        case(f"spawned ranks: device memory, {route}", None if good else f"exit code {code}: {output}{said}")
 
 
 def nodes(launcher):
@@ -262,10 +279,13 @@ def main():
         return 1 if FAILURES else 0
     compare(launcher, "calls", 2, GIVEN["calls"])
     compare(launcher, "calls", MANY[GIVEN["abi"]], GIVEN["calls"], ("mixed", "device directly"))
-    compare(launcher, "calls beyond the bound of pinned memory", 2, GIVEN["calls"], ("device", "mixed"), WARPWAY_MPI_STAGING="8K")
+    compare(launcher, "calls beyond the bound of pinned memory", 2, GIVEN["calls"], ("device",), WARPWAY_MPI_STAGING="8K")
+    compare(launcher, "calls with buffers on two GPUs", 2, GIVEN["calls"], ("mixed", "device directly"),
+            MPI_TEST_ALL_GPUS="1")
     compare(launcher, "threads", 2, GIVEN["threads"], ("device", "mixed", "host", "device directly"))
     direct(launcher)
     divided(launcher)
+    spawned(launcher)
     nodes(launcher)
     rank_killed(launcher)
     report(launcher)

@@ -6,7 +6,8 @@
 Runs the programs of COUNT seeds: with host memory and the bare MPI, then with device memory, with
 both kinds, with ranks of which every other one has host memory and no library, and with ranks on two
 nodes, as far as the library can see; each staged, and by the direct route as far as there is one. The
-last two have twice as many ranks.
+last two have twice as many ranks. Then 8 ranks run half of the seeds, by the direct route, with buffers
+on all GPUs in each rank.
 The results are printed as TAP. A difference names its seed: --first SEED --seeds 1 runs it again.
 """
 import argparse
@@ -25,13 +26,14 @@ def options():
     return parser.parse_args()
 
 
-def run(launcher, given, mode, route, expected, ranks):
+def run(launcher, given, mode, route, expected, ranks, seeds):
     """Return: what is wrong with one mode, or None."""
-    seeds = [str(given.first), str(given.seeds)]
     with_library = None if mode == "every other rank" else True
     word = None if mode == "every other rank" else mode.split()[0]
     on_nodes = "on nodes" in mode
     more = {"WARPWAY_MPI_COLLECTIVES": "hierarchical"} if on_nodes else {}
+    if "all GPUs" in mode:
+        more["MPI_TEST_ALL_GPUS"] = "1"
     code, output, said = launcher.transcript(
         ranks, [*(launch.NODES if on_nodes else []), given.program, word, *seeds], with_library,
         WARPWAY_MPI_ROUTE=route, WARPWAY_MPI_REPORT="1", **more)
@@ -51,16 +53,19 @@ def main():
         print(f"1..0 # SKIP no launcher of {given.abi} is installed")
         return 0
     failed, number = False, 0
-    for ranks, modes in ((given.ranks, ("device", "mixed")), (2 * given.ranks, ("every other rank", "device on nodes",
-                                                                                     "mixed on nodes"))):
-        code, output, expected = launcher.transcript(
-            ranks, [given.program, "host", str(given.first), str(given.seeds)], False)
+    both = ("staged", "direct")
+    for ranks, count, routes, modes in (
+            (given.ranks, given.seeds, both, ("device", "mixed")),
+            (2 * given.ranks, given.seeds, both, ("every other rank", "device on nodes", "mixed on nodes")),
+            (8, (given.seeds + 1) // 2, ["direct"], ("device on all GPUs", "mixed on all GPUs"))):
+        seeds = [str(given.first), str(count)]
+        code, output, expected = launcher.transcript(ranks, [given.program, "host", *seeds], False)
         for mode in modes:
-            for route in ("staged", "direct"):
+            for route in routes:
                 number += 1
                 problem = (f"bare MPI: exit code {code}: {output}" if code else
-                           run(launcher, given, mode, route, expected, ranks))
-                print(f"{'not ok' if problem else 'ok'} {number} - {given.seeds} seeds from {given.first}, "
+                           run(launcher, given, mode, route, expected, ranks, seeds))
+                print(f"{'not ok' if problem else 'ok'} {number} - {count} seeds from {given.first}, "
                       f"{ranks} ranks, {mode}, {route}")
                 if problem:
                     failed = True

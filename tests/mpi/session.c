@@ -2,7 +2,10 @@
 /*
  * session.c - device memory in a program that starts the MPI by sessions alone
  *
- * There is no MPI_COMM_WORLD and no MPI_COMM_SELF in such a program. Run with two ranks.
+ *   mpi_session host|device [fatal]     two ranks
+ *
+ * There is no MPI_COMM_WORLD and no MPI_COMM_SELF in such a program. fatal: the copy of a request
+ * fails whose communicator has a handler that does not just return: the job ends.
  */
 #include "mpi_test.h"
 
@@ -143,19 +146,31 @@ static void pairs(MPI_Comm comm)
 	memory_free(memory);
 }
 
-/* The call that completes a request returns the error if the communicator's handler does. */
-static void copy_fails(char *memory, MPI_Comm comm)
+/* A request of which the copy fails. Return: the code of the call that completes it */
+static int copy_fails(char *memory, MPI_Comm comm)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(library, "fakecuda_fail");
 	MPI_Request request;
 
 	if (!fail) /* a GPU answers as it likes */
-		return;
+		return MPI_ERR_OTHER;
 	OK(MPI_Irecv(memory, 1000, MPI_BYTE, rank, 4, comm, &request));
 	OK(MPI_Send(memory + 1000, 1000, MPI_BYTE, rank, 4, comm));
 	fail("cuMemcpyAsync", 1, WW_CUDA_ERROR_LAUNCH_FAILED);
-	MUST(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+	return MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* No communicator is left that could carry the handler. */
+static void copy_ends_the_job(MPI_Comm comm)
+{
+	char *memory = memory_new(2000, 9);
+	MPI_Errhandler handler;
+
+	OK(MPI_Comm_create_errhandler(note, &handler));
+	OK(MPI_Comm_set_errhandler(comm, handler));
+	copy_fails(memory, comm);
+	printf("rank %d: the job goes on\n", rank);
 }
 
 /* The communicator's own handler gets the library's error, of a call and of a request. */
@@ -174,7 +189,7 @@ static void errors(MPI_Comm comm)
 	handled = 0;
 	OK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
 	OK(MPI_Errhandler_free(&handler));
-	copy_fails(large, comm);
+	MUST(copy_fails(large, comm) != MPI_SUCCESS); /* as its handler returns */
 	memory_free(large);
 }
 
@@ -196,6 +211,8 @@ int main(int argc, char *argv[])
 	MUST(ranks == 2);
 	if (argc > 1 && !strcmp(argv[1], "device"))
 		test_device_of(rank);
+	if (argc > 2 && !strcmp(argv[2], "fatal"))
+		copy_ends_the_job(comm);
 	if (is_staging())
 		kinds_of_memory(session);
 	messages(comm);

@@ -196,6 +196,40 @@ static void absolute(void)
 	munmap(host, 500);
 }
 
+/* A long message from one memory to several, which may be on several GPUs. */
+static void scattered(void)
+{
+	enum {
+		PLACES = 4,
+		BYTES = 30000
+	};
+	char *send = memory_new(PLACES * BYTES, 9);
+	char *places[PLACES];
+	int lengths[PLACES];
+	MPI_Aint addresses[PLACES];
+	MPI_Datatype type;
+	MPI_Request request;
+
+	for (int i = 0; i < PLACES; i++) {
+		places[i] = memory_new(BYTES + 100, (unsigned int)i);
+		lengths[i] = BYTES;
+		OK(MPI_Get_address(places[i] + 50, &addresses[i]));
+	}
+	OK(MPI_Type_create_hindexed(PLACES, lengths, addresses, MPI_BYTE, &type));
+	OK(MPI_Type_commit(&type));
+	for (int i = 0; i < 2; i++) {
+		OK(MPI_Irecv(MPI_BOTTOM, 1, type, previous(), i, MPI_COMM_WORLD, &request));
+		OK(MPI_Send(send, PLACES * BYTES, MPI_BYTE, next(), i, MPI_COMM_WORLD));
+		OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+	}
+	OK(MPI_Type_free(&type));
+	for (int i = 0; i < PLACES; i++) {
+		say_memory("scattered", places[i], BYTES + 100);
+		memory_free(places[i]);
+	}
+	memory_free(send);
+}
+
 /* An element that begins before the address that is given, and far behind it. */
 static void displaced(void)
 {
@@ -217,4 +251,4 @@ static void displaced(void)
 
 const struct test_case type_cases[] = {{"kinds", kinds}, {"transpose", transpose},
 	{"part-of-element", part_of_element}, {"interleaved", interleaved}, {"absolute", absolute},
-	{"displaced", displaced}, {NULL, NULL}};
+	{"scattered", scattered}, {"displaced", displaced}, {NULL, NULL}};
