@@ -79,6 +79,19 @@ bool ww_mpi_round_can(const struct ww_mpi_round *round, int ordinal, MPI_Count b
 	return true;
 }
 
+bool ww_mpi_round_is_apart(const struct ww_mpi_round *round, int ordinal)
+{
+	for (int i = 0; i < round->members; i++) {
+		struct ww_mpi_peer peer;
+
+		if (i != round->self &&
+			(!ww_mpi_peer_find_rank(round->ranks[i], &peer) ||
+				ww_mpi_direct_is_same(ordinal, &peer)))
+			return false;
+	}
+	return true;
+}
+
 /* Waits a little, while the MPI goes on. Return: false: the member has ended. */
 static bool wait_for(const struct ww_mpi_round *round, int member, unsigned int *looks,
 	uint64_t *next_ns)

@@ -54,6 +54,9 @@ void ww_mpi_round_count(struct ww_mpi_round *round);
  */
 bool ww_mpi_round_can(const struct ww_mpi_round *round, int ordinal, MPI_Count bytes);
 
+/* Whether all members but this one are known, and each is on another GPU than this device. */
+bool ww_mpi_round_is_apart(const struct ww_mpi_round *round, int ordinal);
+
 /* Answers. @given: what this rank gives; NULL: nothing. Return: whether all said yes. */
 bool ww_mpi_round_agree(const struct ww_mpi_round *round, bool is_yes,
 	const struct ww_mpi_given *given);

@@ -9,52 +9,20 @@
 #include <string.h>
 
 #include "mpi/agree.h"
-#include "mpi/call.h"
 #include "mpi/direct.h"
+#include "mpi/divide.h"
 #include "mpi/host.h"
 #include "mpi/next.h"
 #include "mpi/node.h"
 #include "mpi/reduce.h"
 #include "mpi/request.h"
-
-/* A buffer of a call: blocks of one size, side by side; or of any sizes, anywhere. */
-struct blocks {
-	const void *at;
-	MPI_Count count; /* elements of a block, if counts.at is NULL */
-	MPI_Datatype type;
-	int blocks;
-	struct ww_mpi_numbers counts; /* of each block; .at NULL: see .count */
-	struct ww_mpi_numbers displs; /* in extents of the type */
-};
-
-/* Bytes of what a member gives. */
-struct part {
-	MPI_Count from;
-	MPI_Count bytes;
-};
-
-struct task {
-	const char *name;
-	MPI_Comm comm;
-	struct ww_mpi_round round;
-	struct ww_mpi_buffer give;
-	ww_memory *slice; /* with what this rank gives; NULL: nothing */
-	struct ww_mpi_given given;
-	bool is_possible; /* what this rank knows before it looks at the buffers */
-	bool is_in_place;
-	const struct ww_mpi_reduction *reduction; /* NULL: none is needed */
-	int take_ordinal;                         /* the device that reads what the others gave */
-	int code;
-};
-
-/* An MPI_Allreduce() of so many bytes is divided among three and more ranks. */
-#define DIVIDED_BYTES (1 << 20)
+#include "mpi/task.h"
 
 static _Atomic unsigned long long direct_count;
 
 /* --- whether to say yes --- */
 
-static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
+static bool begin_task(struct ww_mpi_task *task, const char *name, MPI_Comm comm)
 {
 	task->name = name;
 	task->comm = comm;
@@ -64,19 +32,19 @@ static bool begin_task(struct task *task, const char *name, MPI_Comm comm)
 	return ww_mpi_round_begin(&task->round, comm);
 }
 
-static MPI_Count count_of(const struct blocks *blocks, int block)
+static MPI_Count count_of(const struct ww_mpi_blocks *blocks, int block)
 {
 	return blocks->counts.at ? ww_mpi_number(blocks->counts, block) : blocks->count;
 }
 
 /* Where a block begins, in extents of the type. */
-static MPI_Count start_of(const struct blocks *blocks, int block)
+static MPI_Count start_of(const struct ww_mpi_blocks *blocks, int block)
 {
 	return blocks->counts.at ? ww_mpi_number(blocks->displs, block) : block * blocks->count;
 }
 
 /* What the MPI refuses is not counted, as far as it can be told. */
-static bool is_valid(const struct blocks *blocks)
+static bool is_valid(const struct ww_mpi_blocks *blocks)
 {
 	for (int i = 0; blocks->counts.at && i < blocks->blocks; i++) {
 		if (count_of(blocks, i) < 0)
@@ -85,13 +53,13 @@ static bool is_valid(const struct blocks *blocks)
 	return blocks->count >= 0 && blocks->type != MPI_DATATYPE_NULL;
 }
 
-static bool is_member(const struct task *task, int root)
+static bool is_member(const struct ww_mpi_task *task, int root)
 {
 	return root >= 0 && root < task->round.members;
 }
 
 /* Return: whether it is device memory, in one allocation. ww_mpi_buffer_fini() ends it anyway. */
-static bool open_buffer(struct ww_mpi_buffer *buffer, const struct blocks *blocks, int flags)
+static bool open_buffer(struct ww_mpi_buffer *buffer, const struct ww_mpi_blocks *blocks, int flags)
 {
 	ww_mpi_buffer_init(buffer, blocks->at, flags);
 	if (blocks->counts.at)
@@ -103,7 +71,7 @@ static bool open_buffer(struct ww_mpi_buffer *buffer, const struct blocks *block
 }
 
 /* How many bytes a buffer has for one member; blocks of any sizes count together. */
-static MPI_Count bytes_of(const struct ww_mpi_buffer *buffer, const struct blocks *blocks)
+static MPI_Count bytes_of(const struct ww_mpi_buffer *buffer, const struct ww_mpi_blocks *blocks)
 {
 	return blocks->counts.at ? buffer->bytes : buffer->bytes / blocks->blocks;
 }
@@ -113,8 +81,8 @@ static MPI_Count bytes_of(const struct ww_mpi_buffer *buffer, const struct block
  * reads what this rank gave, too: so the buffers must be on one device.
  * @takers: how many members import it
  */
-static bool prepare_task(struct task *task, const struct blocks *give, int takers,
-	const struct blocks *take)
+static bool prepare_task(struct ww_mpi_task *task, const struct ww_mpi_blocks *give, int takers,
+	const struct ww_mpi_blocks *take)
 {
 	struct ww_mpi_buffer buffer;
 	int ordinal = -1;
@@ -154,14 +122,14 @@ static bool prepare_task(struct task *task, const struct blocks *give, int taker
  * The driver need not be asked about memory of the heap; and nothing is asked if there is no
  * driver. A type of the program may not be committed, which the MPI refuses.
  */
-static bool may_be_device(const struct blocks *blocks)
+static bool may_be_device(const struct ww_mpi_blocks *blocks)
 {
 	return !blocks ||
 		(ww_mpi_type_is_named(blocks->type) && !ww_mpi_host_owns(blocks->at) &&
 			ww_mpi_may_stage());
 }
 
-static void close_task(struct task *task)
+static void close_task(struct ww_mpi_task *task)
 {
 	ww_memory_unref(task->slice);
 	ww_mpi_buffer_fini(&task->give);
@@ -173,8 +141,8 @@ static void close_task(struct task *task)
  * Counts the collective. Return: whether all said yes; then finish_task() ends it.
  * @give, @take: NULL: this rank has no such buffer; @takers: how many members import what it gives
  */
-static bool agree(struct task *task, const struct blocks *give, int takers,
-	const struct blocks *take)
+static bool agree(struct ww_mpi_task *task, const struct ww_mpi_blocks *give, int takers,
+	const struct ww_mpi_blocks *take)
 {
 	/* The MPI refuses one buffer for both; in place a block of the other one is given. */
 	bool is_alias = give && take && give->at == take->at && !task->is_in_place;
@@ -190,9 +158,11 @@ static bool agree(struct task *task, const struct blocks *give, int takers,
 	}
 	task->code = MPI_SUCCESS;
 	task->slice = NULL;
+	memset(&task->given, 0, sizeof(task->given));
 	ww_mpi_buffer_init(&task->give, NULL, 0);
 	is_yes = prepare_task(task, give, takers, take);
-	if (ww_mpi_round_agree(&task->round, is_yes, task->slice ? &task->given : NULL))
+	/* Without a slice it says that there are no bytes. */
+	if (ww_mpi_round_agree(&task->round, is_yes, &task->given))
 		return true;
 	if (task->slice)
 		ww_mpi_direct_take_back(&task->given.token);
@@ -202,8 +172,7 @@ static bool agree(struct task *task, const struct blocks *give, int takers,
 
 /* --- what the others gave --- */
 
-/* @why: NULL: nothing failed */
-static void fail(struct task *task, int member, const char *why)
+void ww_mpi_task_fail(struct ww_mpi_task *task, int member, const char *why)
 {
 	if (why)
 		task->code = ww_mpi_error(WW_MPI_REASON_PULL,
@@ -211,22 +180,22 @@ static void fail(struct task *task, int member, const char *why)
 			task->name, member, why);
 }
 
-static const struct ww_mpi_given *given_by(const struct task *task, int member)
+const struct ww_mpi_given *ww_mpi_task_given(const struct ww_mpi_task *task, int member)
 {
 	return member == task->round.self ? &task->given : ww_mpi_round_given(&task->round, member);
 }
 
 /* The n-th of @parts of one size that a member gave. */
-static struct part part_of(const struct task *task, int member, int n, int parts)
+static struct ww_mpi_part part_of(const struct ww_mpi_task *task, int member, int n, int parts)
 {
-	MPI_Count bytes = given_by(task, member)->bytes / parts;
+	MPI_Count bytes = ww_mpi_task_given(task, member)->bytes / parts;
 
-	return (struct part){n * bytes, bytes};
+	return (struct ww_mpi_part){n * bytes, bytes};
 }
 
 /* Writes a block of a buffer, with a part of what a member gave. */
-static void take_part(struct task *task, int member, struct part part, const struct blocks *blocks,
-	int block)
+static void take_part(struct ww_mpi_task *task, int member, struct ww_mpi_part part,
+	const struct ww_mpi_blocks *blocks, int block)
 {
 	struct ww_mpi_buffer buffer;
 	struct ww_mpi_memory memory;
@@ -250,11 +219,11 @@ static void take_part(struct task *task, int member, struct part part, const str
 			(char *)ww_memory_pointer(task->slice) + part.from, bytes, &memory);
 		if (error)
 			ww_mpi_cuda_describe(error, text, sizeof(text));
-		fail(task, member, error ? text : NULL);
+		ww_mpi_task_fail(task, member, error ? text : NULL);
 	} else {
-		fail(task, member,
+		ww_mpi_task_fail(task, member,
 			ww_mpi_direct_take(&buffer, task->take_ordinal,
-				&given_by(task, member)->token, part.from, bytes, text,
+				&ww_mpi_task_given(task, member)->token, part.from, bytes, text,
 				sizeof(text)));
 	}
 	if (part.bytes > buffer.bytes && task->code == MPI_SUCCESS)
@@ -262,11 +231,7 @@ static void take_part(struct task *task, int member, struct part part, const str
 	ww_mpi_buffer_fini(&buffer);
 }
 
-/*
- * Return: what a member gave, to be read by a device of this rank, with a reference; NULL: the task
- * has failed
- */
-static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Count bytes)
+ww_memory *ww_mpi_task_map(struct ww_mpi_task *task, int member, int ordinal, MPI_Count bytes)
 {
 	const struct ww_mpi_given *given;
 	const char *why = NULL;
@@ -274,10 +239,10 @@ static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Coun
 
 	if (member == task->round.self)
 		return ww_memory_ref(task->slice);
-	given = given_by(task, member);
+	given = ww_mpi_task_given(task, member);
 	slice = given->bytes >= bytes ? ww_mpi_direct_map(ordinal, &given->token, bytes, &why)
 				      : NULL;
-	fail(task, member,
+	ww_mpi_task_fail(task, member,
 		slice         ? NULL
 			: why ? why
 			      : "it gave fewer bytes than are to be received");
@@ -288,7 +253,7 @@ static ww_memory *map_given(struct task *task, int member, int ordinal, MPI_Coun
  * The buffer becomes what all members gave, combined in the order of their ranks: the same bits in
  * all that do so.
  */
-static void combine(struct task *task, const struct blocks *blocks)
+static void combine(struct ww_mpi_task *task, const struct ww_mpi_blocks *blocks)
 {
 	struct ww_mpi_buffer buffer;
 	void *out = (void *)blocks->at;
@@ -297,12 +262,12 @@ static void combine(struct task *task, const struct blocks *blocks)
 
 	open_buffer(&buffer, blocks, WW_MPI_OUT);
 	ordinal = buffer.memory.ordinal;
-	first = map_given(task, 0, ordinal, buffer.bytes);
+	first = ww_mpi_task_map(task, 0, ordinal, buffer.bytes);
 	for (int i = 1; i < task->round.members && task->code == MPI_SUCCESS; i++) {
 		char text[200];
 		int error;
 
-		other = map_given(task, i, ordinal, buffer.bytes);
+		other = ww_mpi_task_map(task, i, ordinal, buffer.bytes);
 		if (!other)
 			break;
 		error = ww_mpi_reduce_run(task->reduction, ordinal, out,
@@ -311,140 +276,13 @@ static void combine(struct task *task, const struct blocks *blocks)
 		ww_memory_unref(other);
 		if (error)
 			ww_mpi_cuda_describe(error, text, sizeof(text));
-		fail(task, i, error ? text : NULL);
+		ww_mpi_task_fail(task, i, error ? text : NULL);
 	}
 	ww_memory_unref(first);
 	ww_mpi_buffer_fini(&buffer);
 }
 
-/*
- * Whether each member combines a part, which the others take from it. All members see the same
- * numbers, so all say the same.
- */
-static bool is_divided(const struct task *task)
-{
-	MPI_Count bytes = given_by(task, 0)->bytes;
-
-	for (int i = 1; i < task->round.members; i++) {
-		if (given_by(task, i)->bytes != bytes)
-			return false;
-	}
-	return task->round.members > 2 && bytes >= DIVIDED_BYTES;
-}
-
-/* What a member gave, mapped here. */
-struct mapped {
-	ww_memory *slice;
-};
-
-/* An MPI_Allreduce() whose parts are combined each by one member. */
-struct division {
-	const struct blocks *blocks; /* the buffer that gets the result */
-	int ordinal;                 /* the device that it is on */
-	MPI_Count size;              /* of an element */
-	struct mapped *given;        /* what each member gave */
-};
-
-/* The part of a member: elements of the result. */
-static MPI_Count part_start(const struct task *task, const struct division *division, int member)
-{
-	return division->blocks->count / task->round.members * member;
-}
-
-static MPI_Count part_count(const struct task *task, const struct division *division, int member)
-{
-	return member < task->round.members - 1
-		? division->blocks->count / task->round.members
-		: division->blocks->count - part_start(task, division, member);
-}
-
-static char *part_at(const struct task *task, const struct division *division, const void *start,
-	int member)
-{
-	return (char *)start + part_start(task, division, member) * division->size;
-}
-
-/*
- * Combines this rank's part of what all gave, from its own on, so that no two members read of the
- * same one at a time. The result replaces the part in its own slice, which other ranks read
- * only after all have met.
- */
-static void combine_part(struct task *task, const struct division *division)
-{
-	int self = task->round.self, members = task->round.members;
-	char *own;
-
-	if (task->code != MPI_SUCCESS)
-		return;
-	own = part_at(task, division, ww_memory_pointer(division->given[self].slice), self);
-	for (int i = 1; i < members && task->code == MPI_SUCCESS; i++) {
-		int member = (self + i) % members;
-		char text[200];
-		int error = ww_mpi_reduce_run(task->reduction, division->ordinal, own, own,
-			part_at(task, division, ww_memory_pointer(division->given[member].slice),
-				self),
-			(size_t)part_count(task, division, self));
-
-		if (error)
-			ww_mpi_cuda_describe(error, text, sizeof(text));
-		fail(task, member, error ? text : NULL);
-	}
-}
-
-/* Copies the part that a member has combined to the result. */
-static void take_combined(struct task *task, const struct division *division, int member)
-{
-	const void *from = ww_memory_pointer(division->given[member].slice);
-	MPI_Count count = part_count(task, division, member);
-	struct ww_mpi_buffer buffer;
-	struct ww_mpi_memory memory;
-	char text[200];
-	int error;
-
-	ww_mpi_buffer_init(&buffer, part_at(task, division, division->blocks->at, member),
-		WW_MPI_OUT);
-	ww_mpi_shape_plain(&buffer, count, division->blocks->type);
-	ww_mpi_buffer_find(&buffer);
-	ww_mpi_cuda_of(division->ordinal, &memory);
-	error = ww_mpi_buffer_put(&buffer, part_at(task, division, from, member),
-		count * division->size, &memory);
-	if (error)
-		ww_mpi_cuda_describe(error, text, sizeof(text));
-	fail(task, member, error ? text : NULL);
-	ww_mpi_buffer_fini(&buffer);
-}
-
-/* As combine(), divided among the members. Each begins with itself, so that all links work. */
-static void combine_divided(struct task *task, const struct blocks *blocks)
-{
-	int members = task->round.members, self = task->round.self;
-	struct division division = {
-		.blocks = blocks,
-		.ordinal = task->take_ordinal,
-		.size = task->given.bytes / blocks->count,
-		.given = calloc((size_t)members, sizeof(*division.given)),
-	};
-	int failed;
-
-	if (!division.given) {
-		fail(task, self, "out of memory");
-		ww_mpi_round_meet(&task->round, false);
-		return;
-	}
-	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
-		division.given[i].slice = map_given(task, i, division.ordinal, task->given.bytes);
-	combine_part(task, &division);
-	failed = ww_mpi_round_meet(&task->round, task->code == MPI_SUCCESS);
-	if (failed >= 0 && task->code == MPI_SUCCESS)
-		fail(task, failed, "it has failed to combine its part, or has ended");
-	for (int i = 0; i < members && task->code == MPI_SUCCESS; i++)
-		take_combined(task, &division, (self + i) % members);
-	for (int i = 0; i < members; i++)
-		ww_memory_unref(division.given[i].slice);
-	free(division.given);
-}
-
-static bool finish_task(struct task *task, int *code)
+static bool finish_task(struct ww_mpi_task *task, int *code)
 {
 	ww_mpi_round_end(&task->round);
 	atomic_fetch_add(&direct_count, 1);
@@ -470,20 +308,32 @@ unsigned long long ww_mpi_collective_count(void)
 bool ww_mpi_collective_Bcast(void *at, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
 	int *code)
 {
-	const struct blocks blocks = {.at = at, .count = count, .type = type, .blocks = 1};
-	struct task task;
-	bool is_root;
+	const struct ww_mpi_blocks blocks = {.at = at, .count = count, .type = type, .blocks = 1};
+	struct ww_mpi_blocks part;
+	struct ww_mpi_task task;
+	bool is_root, has_part;
 
 	if (ww_mpi_node_Bcast(at, count, type, root, comm, code))
 		return true;
 	if (!begin_task(&task, "MPI_Bcast", comm) || !is_member(&task, root) || !is_valid(&blocks))
 		return false;
 	is_root = task.round.self == root;
-	if (!agree(&task, is_root ? &blocks : NULL, task.round.members - 1,
-		    is_root ? NULL : &blocks))
+	has_part = !is_root && ww_mpi_give_part(&task, &blocks, &part);
+	task.is_in_place = has_part;
+	if (!agree(&task,
+		    is_root            ? &blocks
+			    : has_part ? &part
+				       : NULL,
+		    task.round.members - (is_root ? 1 : 2), is_root ? NULL : &blocks))
 		return false;
+	if (ww_mpi_is_spread(&task, root)) {
+		ww_mpi_spread(&task, root, at);
+		return finish_task(&task, code);
+	}
 	if (!is_root)
 		take_part(&task, root, part_of(&task, root, 0, 1), &blocks, 0);
+	if (has_part)
+		ww_mpi_direct_take_back(&task.given.token); /* no rank imports it */
 	return finish_task(&task, code);
 }
 
@@ -491,15 +341,15 @@ bool ww_mpi_collective_Gather(const void *send, MPI_Count send_count, MPI_Dataty
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
 	int *code)
 {
-	const struct blocks give = {.at = send,
+	const struct ww_mpi_blocks give = {.at = send,
 		.count = send_count,
 		.type = send_type,
 		.blocks = 1};
-	struct blocks take = {.at = receive,
+	struct ww_mpi_blocks take = {.at = receive,
 		.count = receive_count,
 		.type = receive_type,
 		.blocks = 1};
-	struct task task;
+	struct ww_mpi_task task;
 	bool is_root, is_in_place;
 
 	if (!begin_task(&task, "MPI_Gather", comm) || !is_member(&task, root))
@@ -524,12 +374,15 @@ bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datat
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm,
 	int *code)
 {
-	struct blocks give = {.at = send, .count = send_count, .type = send_type, .blocks = 1};
-	const struct blocks take = {.at = receive,
+	struct ww_mpi_blocks give = {.at = send,
+		.count = send_count,
+		.type = send_type,
+		.blocks = 1};
+	const struct ww_mpi_blocks take = {.at = receive,
 		.count = receive_count,
 		.type = receive_type,
 		.blocks = 1};
-	struct task task;
+	struct ww_mpi_task task;
 	bool is_root, is_in_place;
 
 	if (!begin_task(&task, "MPI_Scatter", comm) || !is_member(&task, root))
@@ -548,10 +401,10 @@ bool ww_mpi_collective_Scatter(const void *send, MPI_Count send_count, MPI_Datat
 }
 
 /* Each member gives to all. @one: one block, which all get; else each gets one of its own */
-static bool exchange(const char *name, MPI_Comm comm, struct blocks give, struct blocks take,
-	bool one, int *code)
+static bool exchange(const char *name, MPI_Comm comm, struct ww_mpi_blocks give,
+	struct ww_mpi_blocks take, bool one, int *code)
 {
-	struct task task;
+	struct ww_mpi_task task;
 	const struct ww_mpi_round *round = &task.round;
 	bool is_in_place = give.at == MPI_IN_PLACE;
 	MPI_Aint lb, extent;
@@ -582,21 +435,21 @@ bool ww_mpi_collective_Allgather(const void *send, MPI_Count send_count, MPI_Dat
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, int *code)
 {
 	return exchange("MPI_Allgather", comm,
-		(struct blocks){.at = send, .count = send_count, .type = send_type},
-		(struct blocks){.at = receive, .count = receive_count, .type = receive_type}, true,
-		code);
+		(struct ww_mpi_blocks){.at = send, .count = send_count, .type = send_type},
+		(struct ww_mpi_blocks){.at = receive, .count = receive_count, .type = receive_type},
+		true, code);
 }
 
 bool ww_mpi_collective_Alltoall(const void *send, MPI_Count send_count, MPI_Datatype send_type,
 	void *receive, MPI_Count receive_count, MPI_Datatype receive_type, MPI_Comm comm, int *code)
 {
 	return exchange("MPI_Alltoall", comm,
-		(struct blocks){.at = send, .count = send_count, .type = send_type},
-		(struct blocks){.at = receive, .count = receive_count, .type = receive_type}, false,
-		code);
+		(struct ww_mpi_blocks){.at = send, .count = send_count, .type = send_type},
+		(struct ww_mpi_blocks){.at = receive, .count = receive_count, .type = receive_type},
+		false, code);
 }
 
-static bool is_empty(const struct blocks *blocks)
+static bool is_empty(const struct ww_mpi_blocks *blocks)
 {
 	for (int i = 0; i < blocks->blocks; i++) {
 		if (count_of(blocks, i) > 0)
@@ -609,7 +462,7 @@ static bool is_empty(const struct blocks *blocks)
  * Where the blocks of a member lie in what it gives, one after the other. Return: how many other
  * members get some
  */
-static int find_parts(const struct blocks *give, int self, struct part *out_parts)
+static int find_parts(const struct ww_mpi_blocks *give, int self, struct ww_mpi_part *out_parts)
 {
 	MPI_Count from = 0;
 	MPI_Count size = 0;
@@ -617,7 +470,7 @@ static int find_parts(const struct blocks *give, int self, struct part *out_part
 
 	PMPI_Type_size_x(give->type, &size);
 	for (int i = 0; i < give->blocks; i++) {
-		out_parts[i] = (struct part){from, count_of(give, i) * size};
+		out_parts[i] = (struct ww_mpi_part){from, count_of(give, i) * size};
 		from += out_parts[i].bytes;
 		takers += i != self && out_parts[i].bytes > 0;
 	}
@@ -625,8 +478,8 @@ static int find_parts(const struct blocks *give, int self, struct part *out_part
 }
 
 /* All said yes. Members tell each other where the blocks are that they have for each other. */
-static void take_parts(struct task *task, const struct part *own, struct part *theirs,
-	const struct blocks *take)
+static void take_parts(struct ww_mpi_task *task, const struct ww_mpi_part *own,
+	struct ww_mpi_part *theirs, const struct ww_mpi_blocks *take)
 {
 	task->code = WW_MPI_REAL(Alltoall)(own, sizeof(*own), MPI_BYTE, theirs, sizeof(*theirs),
 		MPI_BYTE, task->comm);
@@ -641,10 +494,10 @@ bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_co
 	struct ww_mpi_numbers receive_counts, struct ww_mpi_numbers receive_displs,
 	MPI_Datatype receive_type, MPI_Comm comm, int *code)
 {
-	struct blocks give = {send, 0, send_type, 0, send_counts, send_displs};
-	struct blocks take = {receive, 0, receive_type, 0, receive_counts, receive_displs};
-	struct part *parts = NULL;
-	struct task task;
+	struct ww_mpi_blocks give = {send, 0, send_type, 0, send_counts, send_displs};
+	struct ww_mpi_blocks take = {receive, 0, receive_type, 0, receive_counts, receive_displs};
+	struct ww_mpi_part *parts = NULL;
+	struct ww_mpi_task task;
 	int takers = 0;
 	bool is_direct = false;
 
@@ -672,14 +525,17 @@ bool ww_mpi_collective_alltoallv(const void *send, struct ww_mpi_numbers send_co
 }
 
 /* @takes: whether this rank gets the result; @is_rooted: no other one does */
-static bool reduce(struct task *task, const void *send, void *receive, MPI_Count count,
+static bool reduce(struct ww_mpi_task *task, const void *send, void *receive, MPI_Count count,
 	MPI_Datatype type, MPI_Op op, bool takes, bool is_rooted, int *code)
 {
-	const struct blocks give = {.at = send == MPI_IN_PLACE ? receive : send,
+	const struct ww_mpi_blocks give = {.at = send == MPI_IN_PLACE ? receive : send,
 		.count = count,
 		.type = type,
 		.blocks = 1};
-	const struct blocks take = {.at = receive, .count = count, .type = type, .blocks = 1};
+	const struct ww_mpi_blocks take = {.at = receive,
+		.count = count,
+		.type = type,
+		.blocks = 1};
 	struct ww_mpi_reduction reduction;
 
 	if (!is_valid(&give) || op == MPI_OP_NULL)
@@ -689,8 +545,8 @@ static bool reduce(struct task *task, const void *send, void *receive, MPI_Count
 	task->is_in_place = send == MPI_IN_PLACE;
 	if (!agree(task, &give, is_rooted ? 1 : task->round.members - 1, takes ? &take : NULL))
 		return false;
-	if (takes && !is_rooted && is_divided(task))
-		combine_divided(task, &take);
+	if (takes && !is_rooted && ww_mpi_is_divided(task))
+		ww_mpi_combine_divided(task, &take);
 	else if (takes)
 		combine(task, &take);
 	if (takes && is_rooted)
@@ -701,7 +557,7 @@ static bool reduce(struct task *task, const void *send, void *receive, MPI_Count
 bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count count,
 	MPI_Datatype type, MPI_Op op, MPI_Comm comm, int *code)
 {
-	struct task task;
+	struct ww_mpi_task task;
 
 	return ww_mpi_node_Allreduce(send, receive, count, type, op, comm, code) ||
 		(begin_task(&task, "MPI_Allreduce", comm) &&
@@ -711,7 +567,7 @@ bool ww_mpi_collective_Allreduce(const void *send, void *receive, MPI_Count coun
 bool ww_mpi_collective_Reduce(const void *send, void *receive, MPI_Count count, MPI_Datatype type,
 	MPI_Op op, int root, MPI_Comm comm, int *code)
 {
-	struct task task;
+	struct ww_mpi_task task;
 
 	return begin_task(&task, "MPI_Reduce", comm) && is_member(&task, root) &&
 		reduce(&task, send, receive, count, type, op, task.round.self == root, true, code);

@@ -115,11 +115,18 @@ size_t ww_mpi_direct_least(void)
 								    : settings->direct_same_bytes;
 }
 
+bool ww_mpi_direct_is_same(int ordinal, const struct ww_mpi_peer *peer)
+{
+	const struct device *device = find_device(ordinal);
+
+	return device && !memcmp(device->uuid, peer->uuid, sizeof(device->uuid));
+}
+
 bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_Count bytes)
 {
 	const struct device *device = find_device(ordinal);
 	bool is_same = device && device->is_slow_with_itself &&
-		!memcmp(device->uuid, peer->uuid, sizeof(device->uuid));
+		ww_mpi_direct_is_same(ordinal, peer);
 
 	return device &&
 		bytes >= (MPI_Count)(is_same ? ww_mpi_settings()->direct_same_bytes

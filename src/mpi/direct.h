@@ -47,6 +47,9 @@ void ww_mpi_direct_send(struct ww_mpi_call *call, int dest);
 /* Shorter messages never go directly. */
 size_t ww_mpi_direct_least(void);
 
+/* Whether another rank has announced itself with this device. */
+bool ww_mpi_direct_is_same(int ordinal, const struct ww_mpi_peer *peer);
+
 /* Whether the direct route is the faster one from a device of this rank to another rank. */
 bool ww_mpi_direct_is_worth_it(int ordinal, const struct ww_mpi_peer *peer, MPI_Count bytes);
 

@@ -25,6 +25,9 @@
 #define DIRECT_BYTES      ((size_t)64 << 10)
 #define DIRECT_SAME_BYTES ((size_t)1 << 20) /* each message costs switches between contexts */
 
+/* To divide a broadcast, all ranks meet once more, and map a slice of each. */
+#define DIVIDED_BCAST_BYTES ((size_t)16 << 20)
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct ww_mpi_settings settings;
 
@@ -114,6 +117,7 @@ static void read_all(void)
 	read_collectives();
 	settings.staging_bytes = read_bytes("WARPWAY_MPI_STAGING",
 		(size_t)sysconf(_SC_PHYS_PAGES) / SHARE_OF_MEMORY * (size_t)sysconf(_SC_PAGESIZE));
+	settings.divided_bcast_bytes = read_bytes("WARPWAY_MPI_DIVIDED_BCAST", DIVIDED_BCAST_BYTES);
 	settings.pool_bytes = read_bytes("WARPWAY_MPI_POOL", 0);
 	settings.node = node ? node : "";
 	settings.is_reporting = report && *report && strcmp(report, "0");

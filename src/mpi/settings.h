@@ -26,6 +26,7 @@ struct ww_mpi_settings {
 	size_t pool_bytes; /* WARPWAY_MPI_POOL: a bound for each GPU; 0: a quarter of its memory */
 	/* WARPWAY_MPI_COLLECTIVES=direct or hierarchical, and the route is not staged */
 	bool direct_collectives;
+	size_t divided_bcast_bytes;    /* WARPWAY_MPI_DIVIDED_BCAST: of so many it is divided */
 	bool hierarchical_collectives; /* WARPWAY_MPI_COLLECTIVES=hierarchical */
 	const char
 		*node; /* WARPWAY_MPI_NODE: ranks with other ones are as on another machine; "" */

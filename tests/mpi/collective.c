@@ -436,6 +436,92 @@ static void divided_fails(void)
 	place_free(&send);
 }
 
+/* --- broadcasts that are divided --- */
+
+#define SPREAD ((size_t)64 << 10) /* more than WARPWAY_MPI_DIVIDED_BCAST in these runs */
+
+/* More than a multiple of all parts. @pairs: this rank counts pairs of ints, the others ints */
+static void spread_from(int root, size_t more, bool pairs)
+{
+	size_t bytes = SPREAD + more;
+	struct place place = place_new(bytes, true);
+	int width = (int)(pairs ? 2 * sizeof(int) : sizeof(int));
+
+	if (rank == root)
+		fill(place.at, bytes, root);
+	OK(MPI_Bcast(place.at, (int)bytes / width, pairs ? MPI_2INT : MPI_INT, root,
+		MPI_COMM_WORLD));
+	MUST(is_from(place.at, bytes, root, root, 0));
+	place_free(&place);
+}
+
+/* A type with gaps: it goes directly, and is not divided. */
+static void gaps_are_not_spread(void)
+{
+	struct pair {
+		double value;
+		int index;
+	};
+	size_t count = SPREAD / sizeof(double);
+	struct place place = place_new(count * sizeof(struct pair), true);
+	struct pair *host = calloc(count, sizeof(*host));
+
+	MUST(host);
+	for (size_t i = 0; i < count; i++) {
+		host[i].value = rank ? -1 : (double)i;
+		host[i].index = rank ? -1 : (int)i + 1;
+	}
+	memory_put(place.at, host, place.bytes);
+	OK(MPI_Bcast(place.at, (int)count, MPI_DOUBLE_INT, 0, MPI_COMM_WORLD));
+	memory_get(host, place.at, place.bytes);
+	for (size_t i = 0; i < count; i++)
+		MUST(host[i].value == (double)i && host[i].index == (int)i + 1);
+	free(host);
+	place_free(&place);
+}
+
+/*
+ * One rank cannot copy its part of what the root gave: all get an error, and later ones work. Each
+ * rank is on another GPU: else nothing is divided.
+ */
+static void spread_fails(void)
+{
+	fakecuda_fail_fn *fail = (fakecuda_fail_fn *)dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+		"fakecuda_fail");
+	struct place place = place_new(SPREAD, true);
+	char text[MPI_MAX_ERROR_STRING];
+	int length;
+
+	if (fail && getenv("MPI_TEST_SPREAD")) {
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+		if (rank == 1) /* the first copy is of its part of the buffer, as that is */
+			fail("cuMemcpyAsync", 2, WW_CUDA_ERROR_LAUNCH_FAILED);
+		OK(MPI_Error_string(MPI_Bcast(place.at, SPREAD / sizeof(int), MPI_INT, 0,
+					    MPI_COMM_WORLD),
+			text, &length));
+		MUST(strstr(text,
+			rank == 1 ? "cannot read the data of rank 0"
+				  : "rank 1 in its device memory: it has failed to copy"));
+		OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	}
+	place_free(&place);
+}
+
+static void broadcasts_are_divided(void)
+{
+	/* The first call with a type does not go directly. */
+	gaps_are_not_spread();
+	spread_from(0, 0, true);
+	collectives();
+	for (int root = 0; root < ranks; root++)
+		spread_from(root, 8 * (size_t)root, false);
+	spread_from(1, 1000, rank % 2);
+	spread_from(1, (size_t)8 * 12345, rank == 1);
+	gaps_are_not_spread();
+	MUST(collectives() == ranks + 3);
+	spread_fails();
+}
+
 /* For three or more ranks. */
 void collectives_are_divided(void)
 {
@@ -449,6 +535,7 @@ void collectives_are_divided(void)
 	divided_sum(false);
 	divided_sum(true);
 	MUST(collectives() == 2);
+	broadcasts_are_divided();
 	divided_fails();
 }
 

@@ -5,7 +5,7 @@
  *   mpi_direct device CASES    CASES: see runs[]
  *
  * Two ranks, linked with the library for the MPI and with libwarpway; WARPWAY_MPI_ROUTE=direct,
- * WARPWAY_MPI_DIRECT=1K.
+ * WARPWAY_MPI_DIRECT=1K, WARPWAY_MPI_DIVIDED_BCAST=2K.
  * divided: with three or more ranks; full: with a pool of 2 MiB; alone: without a broker;
  * broker_killed: it is killed meanwhile; the others: killed.c.
  */

@@ -39,7 +39,8 @@ class Launcher:
     def environment(self, folder, more):
         """The ranks start a broker in a folder of their own, if they need one."""
         environment = dict(os.environ, **MORE[self.abi])
-        environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAY_MPI_DIRECT": "1K", "WARPWAYD": self.warpwayd,
+        environment.update({"WARPWAY_MPI_ROUTE": "staged", "WARPWAY_MPI_DIRECT": "1K",
+                            "WARPWAY_MPI_DIVIDED_BCAST": "2K", "WARPWAYD": self.warpwayd,
                             "WARPWAY_MPI_COLLECTIVES": "direct", "XDG_RUNTIME_DIR": folder, **more})
         if self.fakecuda:
             environment["FAKECUDA_KERNELS"] = os.path.join(self.fakecuda, "..", "mpi", "libmpi_kernels.so")

@@ -135,11 +135,11 @@ def direct(launcher):
 
 def divided(launcher):
     """Reductions of which each rank combines a part."""
-    for ranks in (MANY[GIVEN["abi"]], 8):
+    for ranks, more in ((MANY[GIVEN["abi"]], {}), (8, {"MPI_TEST_SPREAD": "1", "FAKECUDA_DEVICES": "8"})):
         code, output, said = launcher.transcript(ranks, [GIVEN["direct"], "device", "divided"], False,
-                                                 WARPWAY_MPI_ROUTE="direct")
+                                                 WARPWAY_MPI_ROUTE="direct", **more)
         good = code == 0 and said == [["ok"]] * ranks
-        case(f"reductions divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
+        case(f"collectives divided among {ranks} ranks", None if good else f"exit code {code}: {output}{said}")
     if not GIVEN["fakecuda"]:
         return
     _, output, said = launcher.transcript(3, [*launch.surviving(2), GIVEN["direct"], "device", "divided_killed"], False,
