@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "service/kept_results.h"
 #include "wire/name.h"
 
 /* What a client asks for. */

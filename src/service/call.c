@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "service/allocation.h"
+#include "service/kept_results.h"
 #include "sync/wait_result.h"
 
 #define INFO_V1_BYTES sizeof(struct ww_call_info)

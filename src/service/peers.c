@@ -19,6 +19,7 @@
 #include "service/allocation.h"
 #include "service/depends.h"
 #include "service/file_limit.h"
+#include "service/kept_results.h"
 #include "share/get_reply.h"
 #include "share/inside.h"
 #include "wire/signal_page.h"
@@ -540,51 +541,6 @@ static bool has_ended(const struct ww_service_peer *peer)
 	return (peer->page && __atomic_load_n(&peer->page->header->ended, __ATOMIC_ACQUIRE)) ||
 		(peer->requests.mapping && ww_service_requests_has_left(&peer->requests)) ||
 		ww_peer_process_look(peer->process);
-}
-
-/*
- * Those that @all, or @memory, names, and what the client has taken. Of one that was refused, all:
- * its requests may not be there any more.
- */
-static void peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all,
-	const ww_memory *memory)
-{
-	struct ww_list taken = WW_LIST_INIT(taken);
-	struct ww_list *next;
-	struct ww_list *link;
-
-	for (link = peer->kept.next; link != &peer->kept; link = next) {
-		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
-
-		next = link->next;
-		if (!all && kept->memory != memory && peer->requests.mapping &&
-			!ww_service_requests_is_released(&peer->requests, kept->slot, kept->call))
-			continue;
-		peer->kept_bytes -= kept->bytes;
-		ww_list_remove(link);
-		ww_list_append(&taken, link);
-	}
-	if (ww_list_is_empty(&taken))
-		return;
-	pthread_mutex_unlock(&service->lock);
-	while ((link = ww_list_take_first(&taken))) {
-		struct ww_kept_result *kept = ww_container(link, struct ww_kept_result, link);
-
-		ww_memory_unref(kept->memory);
-		free(kept);
-	}
-	pthread_mutex_lock(&service->lock);
-}
-
-void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all)
-{
-	peer_release(service, peer, all, NULL);
-}
-
-void ww_service_peer_release_memory(struct ww_service *service, struct ww_service_peer *peer,
-	const ww_memory *memory)
-{
-	peer_release(service, peer, false, memory);
 }
 
 static void peer_forget(struct ww_service *service, struct ww_service_peer *peer)

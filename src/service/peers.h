@@ -167,11 +167,4 @@ void ww_service_peer_requeue(struct ww_service_peer *peer, uint32_t lane, uint32
 void ww_service_peer_end(struct ww_service *service, struct ww_service_peer *peer, uint32_t slot,
 	ww_status status, const char *message, uint64_t failed_call);
 
-/* Releases what the client has taken, or all of it. Locked; gives the lock back meanwhile. */
-void ww_service_peer_release(struct ww_service *service, struct ww_service_peer *peer, bool all);
-
-/* The same, of what the client has taken and of the results that are this memory. */
-void ww_service_peer_release_memory(struct ww_service *service, struct ww_service_peer *peer,
-	const ww_memory *memory);
-
 #endif

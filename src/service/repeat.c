@@ -15,16 +15,6 @@
 /* The broker takes the name from a server that has ended a little later than its client knows. */
 #define PAUSE_NS UINT64_C(2000000)
 
-uint64_t ww_client_time_left(uint64_t deadline_ns)
-{
-	uint64_t now_ns;
-
-	if (deadline_ns == WW_NEVER)
-		return WW_FOREVER;
-	now_ns = ww_clock_now_ns();
-	return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
-}
-
 static bool is_idempotent(const struct ww_client *client, uint32_t function,
 	struct ww_function_info *out_info)
 {

@@ -4,6 +4,7 @@
  */
 #include "service/ring.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <warpway/memory.h>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "share/shared_file.h"
+#include "wire/name.h"
 
 _Static_assert(sizeof(struct ww_layout_service_page) == WW_LAYOUT_SERVICE_PAGE_BYTES, "no padding");
 _Static_assert(sizeof(struct ww_layout_service_function) == WW_LAYOUT_SERVICE_FUNCTION_BYTES,
@@ -26,6 +28,16 @@ _Static_assert(sizeof(((struct ww_layout_service_function *)0)->name) == WW_FUNC
 			WW_SERVICE_LATENCIES * sizeof(uint64_t) &&
 		sizeof(((struct ww_layout_service_reply *)0)->message) == WW_ERROR_MESSAGE_BYTES,
 	"as the headers say");
+
+/* --- names --- */
+
+void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
+	char out[WW_SERVICE_NAME_BYTES])
+{
+	ww_name_begin_inside(form->service_id, out);
+	snprintf(out + WW_NAME_INSIDE_CHARS, WW_SERVICE_NAME_BYTES - WW_NAME_INSIDE_CHARS, "%s",
+		what);
+}
 
 /* --- files --- */
 

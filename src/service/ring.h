@@ -57,6 +57,7 @@
 
 #define WW_SERVICE_AREA_UNIT  256 /* bytes; what an area is given out by */
 #define WW_SERVICE_BELL_WORDS 64
+#define WW_SERVICE_NAME_BYTES 64
 
 /* How large the files of a service are. */
 struct ww_service_size {
@@ -98,6 +99,10 @@ struct ww_service_replies {
 	uint32_t slot_count;
 	uint32_t area_bytes;
 };
+
+/* Names inside the service's object: "@ID/client-". */
+void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
+	char out[WW_SERVICE_NAME_BYTES]);
 
 /*
  * create: new ones. Return: WW_OK; as ww_shared_file_create().

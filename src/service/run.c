@@ -59,13 +59,6 @@ void ww_call_count_not_started(const struct ww_service *service, uint32_t functi
 	__atomic_store_n(&shared->not_started, shared->not_started + 1, __ATOMIC_RELAXED);
 }
 
-void ww_service_note_change(struct ww_service *service)
-{
-	atomic_fetch_add(&service->changes, 1);
-	if (__atomic_load_n(&service->page.header->is_asleep, __ATOMIC_SEQ_CST))
-		ww_await_wake(&service->bell.header->wakes);
-}
-
 /* The lane may start its next call. Locked. */
 static void lane_go_on(struct ww_call *call)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * service.c - making a service, offering functions, and what there is to tell of it
+ * service.c - making a service, and what there is to tell of it
  *
  * The service's object has the server's signal page, twice, as a channel has it: to read, and to
  * write for the broker only. Then the service's page, for all processes that may read the object;
@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +24,8 @@
 #include "base/random.h"
 #include "service/after_stream.h"
 #include "service/allocation.h"
-#include "service/batch.h"
 #include "service/builtin.h"
+#include "service/call.h"
 #include "service/watch.h"
 #include "share/choose_broker.h"
 #include "share/peer_process.h"
@@ -45,10 +44,9 @@
 #define AREA_MOST         (UINT32_C(1) << 20)
 #define TELLS_WHO_CAME    3 /* version of the protocol from which on a broker does */
 
-#define PARAMS_V1_BYTES          offsetof(struct ww_service_params, builtin)
-#define INFO_V1_BYTES            sizeof(struct ww_service_info)
-#define FUNCTION_INFO_V1_BYTES   offsetof(struct ww_function_info, batches)
-#define FUNCTION_PARAMS_V1_BYTES offsetof(struct ww_function_params, batch_wait_ns)
+#define PARAMS_V1_BYTES        offsetof(struct ww_service_params, builtin)
+#define INFO_V1_BYTES          sizeof(struct ww_service_info)
+#define FUNCTION_INFO_V1_BYTES offsetof(struct ww_function_info, batches)
 
 /* --- params --- */
 
@@ -123,14 +121,6 @@ static ww_status set_form(const struct ww_service_params *params, struct ww_wire
 	return ww_random_bytes(form->service_id, sizeof(form->service_id));
 }
 
-void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
-	char out[WW_SERVICE_NAME_BYTES])
-{
-	ww_name_begin_inside(form->service_id, out);
-	snprintf(out + WW_NAME_INSIDE_CHARS, WW_SERVICE_NAME_BYTES - WW_NAME_INSIDE_CHARS, "%s",
-		what);
-}
-
 /* --- create --- */
 
 static void streams_fini(struct ww_service *service)
@@ -139,18 +129,6 @@ static void streams_fini(struct ww_service *service)
 		ww_stream_unref(service->streams[i].stream);
 		ww_timeline_drop(service->streams[i].timeline);
 	}
-}
-
-static void offers_fini(struct ww_service *service)
-{
-	for (uint32_t i = 0; service->offers && i < service->form.functions_max; i++) {
-		free(service->offers[i].uids);
-		free(service->offers[i].gids);
-		free(service->offers[i].signature);
-		ww_batch_free(service->offers[i].batch);
-	}
-	free(service->offers);
-	free(service->lane_offer.signature);
 }
 
 /* What goes on the service's streams is over. */
@@ -187,7 +165,7 @@ static void service_free(struct ww_service *service)
 	ww_map_fini(&service->known);
 	calls_fini(service);
 	streams_fini(service);
-	offers_fini(service);
+	ww_offers_fini(service);
 	ww_timeline_drop(service->timeline);
 	ww_mapping_unref(service->key_file);
 	ww_service_bell_fini(&service->bell);
@@ -378,142 +356,6 @@ ww_status ww_service_export(ww_service *service, uint32_t access,
 		return ww_fail(WW_ERR_NOT_FOUND, "the broker at %s has lost the service",
 			service->broker->address.path);
 	return ww_export_object(service->broker, &info, &escrow, out_token);
-}
-
-/* --- functions --- */
-
-static ww_status check_function_name(const char *name)
-{
-	static const char
-		allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/";
-	size_t good = strspn(name, allowed);
-
-	if (good == 0 || name[good] || good >= WW_FUNCTION_NAME_BYTES)
-		return ww_fail(WW_ERR_INVALID,
-			"'%.64s' is no name of a function: use 1 to %d letters, digits, '_', '.', '-' "
-			"and '/'",
-			name, WW_FUNCTION_NAME_BYTES - 1);
-	return WW_OK;
-}
-
-static ww_status copy_ids(const uint32_t *ids, uint32_t count, uint32_t **out_ids,
-	uint32_t *out_count)
-{
-	if (!ids)
-		return WW_OK;
-	*out_ids = calloc(count + (size_t)1, sizeof(*ids));
-	if (!*out_ids)
-		return ww_fail(WW_ERR_NO_MEMORY,
-			"cannot keep the users of a function: out of memory");
-	memcpy(*out_ids, ids, count * sizeof(*ids));
-	*out_count = count;
-	return WW_OK;
-}
-
-static ww_status read_offer(const char *signature, const struct ww_function_params *params,
-	struct ww_offer *offer)
-{
-	struct ww_function_params ours = {.flags = 0};
-
-	if (params)
-		ww_try(ww_params_read(&ours, sizeof(ours), params, FUNCTION_PARAMS_V1_BYTES,
-			"ww_function_params"));
-	if (!offer->batch_fn && (ours.batch_calls_max || ours.batch_wait_ns))
-		return ww_fail(WW_ERR_INVALID,
-			"ww_service_offer: params has a batch, but the function takes one call; use "
-			"ww_service_offer_batch()");
-	if (ours.flags & ~(WW_FUNCTION_IDEMPOTENT | WW_FUNCTION_ENQUEUES))
-		return ww_fail(WW_ERR_INVALID,
-			"ww_function_params.flags has unknown bits: 0x%" PRIx32, ours.flags);
-	offer->flags = ours.flags;
-	ww_try(copy_ids(ours.uids, ours.uid_count, &offer->uids, &offer->uid_count));
-	ww_try(copy_ids(ours.gids, ours.gid_count, &offer->gids, &offer->gid_count));
-	if (offer->batch_fn)
-		ww_try(ww_batch_create(&ours, &offer->batch));
-	offer->signature = malloc(sizeof(*offer->signature));
-	if (!offer->signature)
-		return ww_fail(WW_ERR_NO_MEMORY, "cannot keep a signature: out of memory");
-	return ww_signature_parse(signature, offer->signature);
-}
-
-/* Locked. */
-static ww_status add_offer(struct ww_service *service, const char *name,
-	const struct ww_offer *offer)
-{
-	uint32_t count = ww_service_page_count(&service->page);
-	struct ww_layout_service_function *shared = &service->page.functions[count];
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (!strcmp((const char *)service->page.functions[i].name, name))
-			return ww_fail(WW_ERR_EXISTS, "the service offers a function '%s' already",
-				name);
-	}
-	if (count == service->form.functions_max)
-		return ww_fail(WW_ERR_LIMIT,
-			"cannot offer '%s': the service has %" PRIu32
-			" functions already, as many as it was made for (functions_max)",
-			name, count);
-	service->offers[count] = *offer;
-	service->offers[count].shared = shared;
-	memcpy(shared->name, name, strlen(name));
-	memcpy(shared->signature, offer->signature->text, strlen(offer->signature->text));
-	shared->hash = offer->signature->hash;
-	shared->flags = offer->flags;
-	shared->batch_calls_max = offer->batch ? offer->batch->calls_max : 0;
-	__atomic_store_n(&service->page.header->function_count, count + 1, __ATOMIC_RELEASE);
-	ww_await_wake(&service->page.header->wakes);
-	return WW_OK;
-}
-
-ww_status ww_service_add_function(struct ww_service *service, const char *name,
-	const char *signature, const struct ww_offer *what, const struct ww_function_params *params)
-{
-	struct ww_offer offer = *what;
-	ww_status status = read_offer(signature, params, &offer);
-
-	pthread_mutex_lock(&service->lock);
-	if (status == WW_OK)
-		status = add_offer(service, name, &offer);
-	pthread_mutex_unlock(&service->lock);
-	if (status != WW_OK) {
-		free(offer.uids);
-		free(offer.gids);
-		free(offer.signature);
-		ww_batch_free(offer.batch);
-	}
-	return status;
-}
-
-static ww_status offer_function(struct ww_service *service, const char *name, const char *signature,
-	const struct ww_offer *what, const struct ww_function_params *params)
-{
-	ww_try(ww_process_enter());
-	ww_require(service && name && signature && (what->fn || what->batch_fn),
-		"ww_service_offer: service, name, signature or fn is NULL");
-	ww_try(ww_ref_check(&service->ref, "a service"));
-	ww_try(check_function_name(name));
-	if (!strncmp(name, WW_BUILTIN_PREFIX, strlen(WW_BUILTIN_PREFIX)))
-		return ww_fail(WW_ERR_INVALID,
-			"cannot offer '%s': names that begin with '" WW_BUILTIN_PREFIX
-			"' are those of built-in functions",
-			name);
-	return ww_service_add_function(service, name, signature, what, params);
-}
-
-ww_status ww_service_offer(ww_service *service, const char *name, const char *signature,
-	ww_service_fn fn, void *context, const struct ww_function_params *params)
-{
-	const struct ww_offer what = {.fn = fn, .context = context};
-
-	return offer_function(service, name, signature, &what, params);
-}
-
-ww_status ww_service_offer_batch(ww_service *service, const char *name, const char *signature,
-	ww_service_batch_fn fn, void *context, const struct ww_function_params *params)
-{
-	const struct ww_offer what = {.batch_fn = fn, .context = context};
-
-	return offer_function(service, name, signature, &what, params);
 }
 
 /* --- state --- */

@@ -27,8 +27,6 @@
 #include "sync/timeline.h"
 #include "wire/sync_description.h"
 
-#define WW_SERVICE_NAME_BYTES 64
-
 /*
  * A wake can be missed in the instant before the server sleeps (ring.h), so its first sleep is
  * short, and each one after it twice as long, up to WW_PEER_LOOK_NS, as long as no call comes.
@@ -158,8 +156,16 @@ ww_status ww_service_add_function(struct ww_service *service, const char *name,
 	const char *signature, const struct ww_offer *what,
 	const struct ww_function_params *params);
 
-/* So that the thread that leads looks again (run.c). From any thread. */
-void ww_service_note_change(struct ww_service *service);
+/* So that the thread that leads looks again. From any thread. */
+static inline void ww_service_note_change(struct ww_service *service)
+{
+	atomic_fetch_add(&service->changes, 1);
+	if (__atomic_load_n(&service->page.header->is_asleep, __ATOMIC_SEQ_CST))
+		ww_await_wake(&service->bell.header->wakes);
+}
+
+/* Of a service that is not whole yet, too. */
+void ww_offers_fini(struct ww_service *service);
 
 /* Ends the calls whose work is complete (serve.c). By the leader, or when no thread serves. */
 void ww_service_end_done(struct ww_service *service);
@@ -178,10 +184,6 @@ uint64_t ww_service_sleep_until_ns(const struct ww_service *service, uint64_t no
 
 /* Nothing came while it slept. */
 void ww_service_sleep_longer(struct ww_service *service);
-
-/* Names inside the service's object: "@ID/client-". */
-void ww_service_name(const struct ww_wire_service_ref *form, const char *what,
-	char out[WW_SERVICE_NAME_BYTES]);
 
 /* What the page says of the service, and of a function. @index: of one that there is */
 void ww_service_describe(const struct ww_service_page *page, const struct ww_wire_service_ref *form,
