@@ -227,7 +227,9 @@ WW_API ww_status ww_channel_create(ww_device *device, ww_broker *broker, const c
  * @flags:          WW_CONSUMER_... bits
  * @history:        how many earlier frames are received first, as far as they are still in slots:
  *                  0: only new frames; 1: the newest; WW_CHANNEL_OLDEST. Not used with policy
- *                  WW_CHANNEL_LATEST, which begins with the newest frame. While there is no
+ *                  WW_CHANNEL_LATEST, which begins with the newest frame. With policy block the
+ *                  producer may take back up to an eighth of the slots at once, so as many of the
+ *                  oldest frames may be gone. While there is no
  *                  consumer, the producer does not wait, whatever the policy is, and uses slots
  *                  again. If a first consumer must not miss a frame, the producer calls
  *                  ww_channel_wait_consumers() first

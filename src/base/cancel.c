@@ -73,11 +73,21 @@ int32_t ww_cancel_is_set(const ww_cancel *cancel)
 	return cancel && atomic_load(&cancel->is_set);
 }
 
-struct ww_cancel_scope ww_cancel_enter(ww_cancel *cancel)
+static struct ww_cancel_scope note_outer(void)
 {
-	struct ww_cancel_scope scope = {.outer = current, .outer_noticed_ns = noticed_ns};
+	return (struct ww_cancel_scope){
+		.is_changed = true,
+		.outer = current,
+		.outer_noticed_ns = noticed_ns,
+	};
+}
 
-	if (cancel && cancel != current) {
+struct ww_cancel_scope ww_cancel_change(ww_cancel *cancel)
+{
+	struct ww_cancel_scope scope = note_outer();
+
+	scope.is_changed = cancel != current;
+	if (scope.is_changed) {
 		current = cancel;
 		noticed_ns = 0;
 	}
@@ -86,14 +96,14 @@ struct ww_cancel_scope ww_cancel_enter(ww_cancel *cancel)
 
 struct ww_cancel_scope ww_cancel_mask(void)
 {
-	struct ww_cancel_scope scope = {.outer = current, .outer_noticed_ns = noticed_ns};
+	struct ww_cancel_scope scope = note_outer();
 
 	current = NULL;
 	noticed_ns = 0;
 	return scope;
 }
 
-void ww_cancel_leave(struct ww_cancel_scope *scope)
+void ww_cancel_restore(const struct ww_cancel_scope *scope)
 {
 	if (current != scope->outer || !current)
 		noticed_ns = scope->outer_noticed_ns;

@@ -40,16 +40,31 @@
 
 /* What was noted before. */
 struct ww_cancel_scope {
+	bool is_changed; /* false: the thread's flag is the outer one, and the rest is not set */
 	ww_cancel *outer;
 	uint64_t outer_noticed_ns;
 };
+
+/* What the two below do if there is a flag. */
+struct ww_cancel_scope ww_cancel_change(ww_cancel *cancel);
+void ww_cancel_restore(const struct ww_cancel_scope *scope);
 
 /*
  * @cancel: borrowed until the scope ends; NULL: that of the call which calls this one, if there is
  * one
  */
-struct ww_cancel_scope ww_cancel_enter(ww_cancel *cancel);
-void ww_cancel_leave(struct ww_cancel_scope *scope);
+static inline struct ww_cancel_scope ww_cancel_enter(ww_cancel *cancel)
+{
+	/* Most calls have none: then the thread's own variables are not even looked for. */
+	return cancel ? ww_cancel_change(cancel) : (struct ww_cancel_scope){.is_changed = false};
+}
+
+static inline void ww_cancel_leave(const struct ww_cancel_scope *scope)
+{
+	if (scope->is_changed)
+		ww_cancel_restore(scope);
+}
+
 #define WW_AUTO_CANCEL WW_CLEANUP(ww_cancel_leave) __attribute__((unused))
 
 /*

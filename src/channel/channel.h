@@ -43,6 +43,8 @@ struct ww_channel {
 	struct ww_broker *broker;     /* a reference */
 	struct ww_attachments object; /* of a consumer: the hold of the channel's object */
 	struct ww_memory *memory;     /* of the slots, a reference */
+	char *pointer;                /* of its bytes, as is the next; constant */
+	char *host_pointer;           /* NULL: the CPU does not reach them */
 	struct ww_ring ring;
 	/*
 	 * Own: values are reached when streams have done with a slot. Its attachments have the hold

@@ -78,10 +78,20 @@ void ww_consumer_free(struct ww_consumer *consumer)
 struct receiving {
 	struct ww_consumer *consumer;
 	ww_stream *stream;
+	uint64_t timeout_ns;
+	uint64_t deadline_ns;       /* 0: not known yet: a frame that is there needs no clock */
 	struct ww_held_frame found; /* marked, and not yet the caller's */
 	uint64_t looked_up_to;      /* frames up to this one were looked for */
 	bool is_over;               /* of this producer no frame comes any more */
+	bool is_woken;              /* the last wait ended because of a frame */
 };
+
+static uint64_t deadline_of(struct receiving *receiving)
+{
+	if (receiving->deadline_ns == 0)
+		receiving->deadline_ns = ww_clock_deadline_ns(receiving->timeout_ns);
+	return receiving->deadline_ns;
+}
 
 static bool is_latest(const struct ww_consumer *consumer)
 {
@@ -130,9 +140,10 @@ static uint32_t find_free_mark(const struct ww_consumer *consumer)
 static void prefetch_frame(const struct ww_consumer *consumer, uint32_t slot)
 {
 	const struct ww_channel *channel = &consumer->channel;
-	const char *bytes = ww_memory_host_pointer(channel->memory);
+	const char *bytes = channel->host_pointer;
 
 	__builtin_prefetch(ww_ring_slot(&channel->ring, slot));
+	__builtin_prefetch(&consumer->marks.header->next, 1); /* the producer has read it */
 	if (bytes)
 		__builtin_prefetch(bytes + slot * channel->form.slot_bytes);
 }
@@ -414,18 +425,23 @@ static enum ww_await_look look_for_frame(void *context)
 		: WW_AWAIT_POLL;
 }
 
-static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_ns)
+/* The caller looks for a frame before the time: a frame that has come is received. */
+static ww_status wait_for_frame(struct receiving *receiving)
 {
 	struct ww_consumer *consumer = receiving->consumer;
-	uint64_t until_ns = ww_channel_next_late_ns(&consumer->channel,
-		ww_channel_next_look_ns(deadline_ns));
-	ww_status status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks,
-		look_for_frame, receiving, until_ns);
+	uint64_t deadline_ns = deadline_of(receiving);
+	ww_status status = WW_OK;
+	uint64_t until_ns;
 
-	if (status == WW_OK && ww_clock_now_ns() >= deadline_ns)
-		return WW_TIMED_OUT; /* whatever the producer does meanwhile */
-	if (status == WW_OK && ww_cancel_is_pending())
-		return WW_CANCELLED;
+	if (receiving->is_woken) /* for nothing: whatever the producer does, this ends in time */
+		status = ww_cancel_check(deadline_ns);
+	if (status != WW_OK)
+		return status;
+	until_ns = ww_channel_next_late_ns(&consumer->channel,
+		ww_channel_next_look_ns(deadline_ns));
+	status = ww_ring_await_frame(&consumer->channel.ring, &consumer->marks, look_for_frame,
+		receiving, until_ns);
+	receiving->is_woken = status == WW_OK;
 	return status == WW_TIMED_OUT && until_ns < deadline_ns ? WW_OK : status;
 }
 
@@ -433,13 +449,15 @@ static ww_status wait_for_frame(struct receiving *receiving, uint64_t deadline_n
 static uint32_t count_held(struct ww_consumer *consumer, uint64_t *out_value)
 {
 	uint32_t count = consumer->channel.held;
-	struct ww_signal_look look;
 
 	*out_value = 0;
-	ww_signal_cell_look(consumer->channel.timeline->cell, &look);
 	for (uint32_t i = 0; i < consumer->channel.form.held_max; i++) {
 		uint64_t value = consumer->releasing[i];
+		struct ww_signal_look look;
 
+		if (value == 0)
+			continue;
+		ww_signal_cell_look(consumer->channel.timeline->cell, &look);
 		if (value <= look.reached) {
 			consumer->releasing[i] = 0;
 			continue;
@@ -461,8 +479,9 @@ uint32_t ww_consumer_held(const struct ww_consumer *consumer)
 }
 
 /* Waits until another frame may be held. */
-static ww_status wait_for_room(struct ww_consumer *consumer, uint64_t deadline_ns)
+static ww_status wait_for_room(struct receiving *receiving)
 {
+	struct ww_consumer *consumer = receiving->consumer;
 	uint32_t most = consumer->channel.form.held_max;
 	uint64_t value;
 
@@ -472,10 +491,8 @@ static ww_status wait_for_room(struct ww_consumer *consumer, uint64_t deadline_n
 			" of at most %" PRIu32 " (held_max) already; release one",
 			ww_consumer_held(consumer), most);
 	while (count_held(consumer, &value) >= most) {
-		uint64_t now_ns = ww_clock_now_ns();
-		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 		ww_status status = ww_timeline_wait(consumer->channel.timeline, value,
-			deadline_ns == WW_NEVER ? WW_FOREVER : left_ns, NULL);
+			ww_clock_left_ns(deadline_of(receiving)), NULL);
 
 		if (status != WW_OK)
 			return status;
@@ -595,8 +612,7 @@ ww_status ww_consumer_readiness(struct ww_consumer *consumer, struct ww_readines
 
 /* --- receive, as a whole --- */
 
-static ww_status receive_from_one(struct receiving *receiving, uint64_t deadline_ns,
-	struct ww_frame *out_frame)
+static ww_status receive_from_one(struct receiving *receiving, struct ww_frame *out_frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
 	ww_status status;
@@ -608,7 +624,7 @@ static ww_status receive_from_one(struct receiving *receiving, uint64_t deadline
 	}
 	status = check_unsure(consumer);
 	if (status == WW_OK)
-		status = wait_for_room(consumer, deadline_ns);
+		status = wait_for_room(receiving);
 
 	while (status == WW_OK && (status = require_known(&consumer->channel)) == WW_OK) {
 		bool is_over = ww_channel_has_ended(&consumer->channel); /* before it looks */
@@ -620,22 +636,22 @@ static ww_status receive_from_one(struct receiving *receiving, uint64_t deadline
 			return fail_evicted(consumer);
 		if (status != WW_NOT_READY)
 			return status;
+		(void)deadline_of(receiving); /* before the broker may be asked */
 		receiving->is_over = (is_over && !receiving->found.frame) ||
 			ww_reattach_look(consumer);
 		if (receiving->is_over)
 			return end_of_frames(consumer, seen);
 		ww_channel_look_at_processes(&consumer->channel);
-		status = wait_for_frame(receiving, deadline_ns);
+		status = wait_for_frame(receiving);
 	}
 	return status;
 }
 
 /* Goes on with the next producer, if that was asked for. */
-static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
-	struct ww_frame *out_frame)
+static ww_status receive(struct receiving *receiving, struct ww_frame *out_frame)
 {
 	struct ww_consumer *consumer = receiving->consumer;
-	ww_status status = receive_from_one(receiving, deadline_ns, out_frame);
+	ww_status status = receive_from_one(receiving, out_frame);
 
 	while (consumer->reattach && (receiving->is_over || status == WW_ERR_EVICTED)) {
 		bool is_told = goes_on(consumer);
@@ -643,10 +659,10 @@ static ww_status receive(struct receiving *receiving, uint64_t deadline_ns,
 		consumer->reattach->has_told_end = true;
 		if (!is_told)
 			return status;
-		status = ww_reattach_wait(consumer, deadline_ns);
+		status = ww_reattach_wait(consumer, deadline_of(receiving));
 		if (status != WW_OK)
 			return status;
-		status = receive_from_one(receiving, deadline_ns, out_frame);
+		status = receive_from_one(receiving, out_frame);
 	}
 	return status;
 }
@@ -664,7 +680,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_cancel *cancel, struct ww_frame *out_frame)
 {
 	WW_AUTO_CANCEL struct ww_cancel_scope scope = ww_cancel_enter(cancel);
-	struct receiving receiving = {.stream = stream};
+	struct receiving receiving = {.stream = stream, .timeout_ns = timeout_ns};
 	ww_status status;
 
 	ww_try(ww_process_enter());
@@ -674,7 +690,7 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(require_consumer(channel, "receive"));
 	receiving.consumer = ww_consumer_of(channel);
 	ww_channel_pause_notice(channel);
-	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns), out_frame);
+	status = receive(&receiving, out_frame);
 	ww_channel_set_notice(channel);
 	return status;
 }

@@ -290,10 +290,15 @@ static ww_status look_at_all(struct ww_channel *channel)
 	return WW_OK;
 }
 
+bool ww_consumers_are_met(const struct ww_channel *channel)
+{
+	return ww_inside_count(ww_channel_producer_page(channel)) ==
+		channel->consumers.members_seen;
+}
+
 bool ww_consumers_have_come(const struct ww_channel *channel)
 {
-	return ww_inside_count(ww_channel_producer_page(channel)) !=
-		channel->consumers.members_seen &&
+	return !ww_consumers_are_met(channel) &&
 		ww_clock_now_ns() >= channel->consumers.ask_again_ns;
 }
 
@@ -383,6 +388,15 @@ static void view_note_eviction(struct ww_channel *channel, struct ww_consumer_vi
 	channel->consumers.count--;
 	ww_channel_tell_of(channel, WW_CHANNEL_CONSUMER_EVICTED, view)
 		->waited_ns = ring->evictions[view->number].waited_ns;
+}
+
+bool ww_consumers_has_any_ended(const struct ww_consumers *consumers)
+{
+	ww_list_for_each (link, &consumers->list) {
+		if (ww_consumer_view_is_ended(view_of(link)))
+			return true;
+	}
+	return false;
 }
 
 void ww_consumers_forget_ended(struct ww_channel *channel)

@@ -59,11 +59,17 @@ void ww_consumers_fini(struct ww_consumers *consumers);
  */
 ww_status ww_consumers_meet(struct ww_channel *channel);
 
+/* Whether no others have joined since ww_consumers_meet() was WW_OK. One load, in one order. */
+bool ww_consumers_are_met(const struct ww_channel *channel);
+
 /* Whether ww_consumers_meet() would ask the broker. */
 bool ww_consumers_have_come(const struct ww_channel *channel);
 
 /* Asks the kernel which have ended, now and then; for a side that waits. */
 void ww_consumers_look_at_processes(const struct ww_consumers *consumers);
+
+/* Whether the kernel has reported the end of one: reads nothing that consumers write. */
+bool ww_consumers_has_any_ended(const struct ww_consumers *consumers);
 
 /* Forgets those whose processes have ended, and those that left; an observer notes evictions. */
 void ww_consumers_forget_ended(struct ww_channel *channel);

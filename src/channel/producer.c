@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * producer.c - the producer's side of a channel: it takes slots back, and publishes frames
+ * producer.c - the producer's side of a channel: it takes slots back, and acquires them
  *
  * A slot is free, held by the caller, or has a frame that was published. A slot with a frame is
  * taken back by the steps of ring.h when no consumer uses it. Work of our own streams may still use
@@ -23,6 +23,8 @@
 #include "channel/readiness.h"
 #include "share/inside.h"
 #include "sync/stream_wait.h"
+
+#define FRAMES_PER_LOOK 8 /* at consumers that have left, while slots are free */
 
 /* --- slots --- */
 
@@ -95,6 +97,7 @@ struct acquiring {
 	uint32_t slot;
 	uint64_t frame;     /* NO_FRAME: only its releases */
 	uint64_t own_value; /* 0: none */
+	bool is_releasing;  /* of the slot that was looked at last, see struct ww_producer_slot */
 };
 
 #define NO_FRAME WW_CHANNEL_NEVER
@@ -131,6 +134,7 @@ static enum ww_slot_use look_at_use(struct acquiring *acquiring, uint32_t slot, 
 	enum ww_slot_use use = ww_consumers_use(&producer->channel.consumers, slot, frame,
 		!is_dropping(producer), &view);
 
+	acquiring->is_releasing = use == WW_SLOT_RELEASING;
 	if (use == WW_SLOT_UNUSED || (use == WW_SLOT_RELEASING && may_wait_for(acquiring, view)))
 		return WW_SLOT_UNUSED;
 	if (view->is_evicted)
@@ -169,6 +173,8 @@ static ww_status take_back(struct acquiring *acquiring, struct ww_producer_slot 
 		ww_ring_reopen_slot(ring, index, slot->frame);
 		return status;
 	}
+	/* Consumers cannot mark it any more: what is complete now needs no further look. */
+	slot->is_releasing = use == WW_SLOT_UNUSED && acquiring->is_releasing;
 	if (use == WW_SLOT_UNUSED)
 		return WW_OK;
 	withhold(producer, slot);
@@ -256,7 +262,7 @@ static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, struct
 		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
 		uint64_t value = ww_channel_marks_released(&view->marks, slot);
 
-		if (view->is_ignored || ww_consumer_view_has_reached(view, value))
+		if (value == 0 || view->is_ignored || ww_consumer_view_has_reached(view, value))
 			continue;
 		if (!may_wait_for(acquiring, view)) {
 			note_wait(acquiring, view, slot, NO_FRAME);
@@ -274,17 +280,18 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 	struct ww_producer *producer = acquiring->producer;
 	const struct ww_timeline *timeline = producer->channel.timeline;
 	struct slot_waits waits;
-	ww_status status;
+	ww_status status = WW_OK;
 
 	waits.count = 0;
-	if (slot->ready > completed(producer)) {
+	if (slot->ready && slot->ready > completed(producer)) {
 		if (!acquiring->stream) {
 			note_own_value(acquiring, slot->ready);
 			return WW_NOT_READY;
 		}
 		ww_try(add_wait(acquiring, &waits, timeline->page, timeline->offset, slot->ready));
 	}
-	status = add_releases(acquiring, slot_index(producer, slot), &waits);
+	if (slot->is_releasing)
+		status = add_releases(acquiring, slot_index(producer, slot), &waits);
 	return status == WW_OK ? enqueue_waits(acquiring, &waits) : status;
 }
 
@@ -302,13 +309,46 @@ static ww_status take_free(struct acquiring *acquiring, struct ww_producer_slot 
 	return WW_NOT_READY;
 }
 
-static void give_back(struct ww_producer *producer, struct ww_producer_slot *slot)
+void ww_producer_give_back(struct ww_producer *producer, struct ww_producer_slot *slot)
 {
 	slot->is_held = false;
 	ww_list_append(&producer->free_slots, &slot->link);
 }
 
 /* A slot that was taken back has no frame any more, whether the caller can have it yet or not. */
+static void make_free(struct ww_producer *producer, struct ww_producer_slot *slot)
+{
+	ww_list_remove(&slot->link);
+	slot->frame = 0;
+	ww_producer_give_back(producer, slot);
+}
+
+/*
+ * With policy block, frames that every consumer has released are only for consumers that join later
+ * and want earlier frames. So up to an eighth of the slots are taken back at once: what other
+ * processes have written, their marks above all, is loaded once for all of them.
+ */
+static uint32_t take_back_most(const struct ww_producer *producer)
+{
+	uint32_t part = producer->channel.form.slot_count / 8;
+
+	return is_dropping(producer) || part == 0 ? 1 : part;
+}
+
+static void take_more(struct acquiring *acquiring)
+{
+	struct ww_producer *producer = acquiring->producer;
+
+	for (uint32_t i = 1; i < take_back_most(producer); i++) {
+		struct ww_list *oldest = producer->published_slots.next;
+
+		if (oldest == &producer->published_slots ||
+			take_back(acquiring, slot_of(oldest)) != WW_OK)
+			break;
+		make_free(producer, slot_of(oldest));
+	}
+}
+
 static ww_status take_any(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
 {
 	ww_status status = take_free(acquiring, out_slot);
@@ -318,10 +358,21 @@ static ww_status take_any(struct acquiring *acquiring, struct ww_producer_slot *
 	status = take_published(acquiring, out_slot);
 	if (status != WW_OK)
 		return status;
-	ww_list_remove(&(*out_slot)->link);
-	(*out_slot)->frame = 0;
-	give_back(acquiring->producer, *out_slot);
+	make_free(acquiring->producer, *out_slot);
+	take_more(acquiring);
 	return order_slot(acquiring, *out_slot);
+}
+
+/* What is written next is in a consumer's cache: it comes while something else is done. */
+static void prefetch_slot(const struct ww_producer *producer, const struct ww_list *link)
+{
+	const struct ww_channel *channel = &producer->channel;
+	uint32_t slot = slot_index(producer,
+		ww_container(link, const struct ww_producer_slot, link));
+
+	__builtin_prefetch(ww_ring_slot(&channel->ring, slot), 1);
+	if (channel->host_pointer)
+		__builtin_prefetch(channel->host_pointer + slot * channel->form.slot_bytes, 1);
 }
 
 static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
@@ -339,6 +390,8 @@ static ww_status try_acquire(struct acquiring *acquiring, struct ww_producer_slo
 		slot->is_held = true;
 		producer->channel.held++;
 		*out_slot = slot;
+		if (!ww_list_is_empty(&producer->free_slots)) /* for the next acquire */
+			prefetch_slot(producer, producer->free_slots.next);
 	}
 	if (status == WW_NOT_READY && ww_list_is_empty(&producer->free_slots) &&
 		ww_list_is_empty(&producer->published_slots))
@@ -451,6 +504,26 @@ static ww_status fail_timed_out(const struct acquiring *acquiring)
 	return WW_TIMED_OUT;
 }
 
+/* Only here are the consumers' marks read: otherwise these stay in the consumers' own caches. */
+static void prepare_take_back(struct ww_producer *producer)
+{
+	const struct ww_list *link = producer->published_slots.next;
+
+	ww_consumers_prefetch(&producer->channel.consumers);
+	for (uint32_t i = 0; i < take_back_most(producer); i++, link = link->next) {
+		if (link == &producer->published_slots)
+			break;
+		prefetch_slot(producer, link);
+	}
+	ww_consumers_forget_ended(&producer->channel);
+}
+
+/* For consumers that have left: their marks say so, which are read only now and then. */
+static bool is_time_to_look(const struct acquiring *acquiring)
+{
+	return acquiring->producer->published % FRAMES_PER_LOOK == 0;
+}
+
 static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot **out_slot)
 {
 	struct ww_channel *channel = &acquiring->producer->channel;
@@ -458,9 +531,11 @@ static ww_status try_once(struct acquiring *acquiring, struct ww_producer_slot *
 
 	acquiring->view = NULL;
 	acquiring->own_value = 0;
-	ww_consumers_prefetch(&channel->consumers);
 	ww_channel_check_deadline(channel);
-	ww_consumers_forget_ended(channel);
+	if (ww_list_is_empty(&acquiring->producer->free_slots))
+		prepare_take_back(acquiring->producer);
+	else if (ww_consumers_has_any_ended(&channel->consumers) || is_time_to_look(acquiring))
+		ww_consumers_forget_ended(channel);
 	status = check_ahead(acquiring);
 	if (status == WW_OK)
 		status = try_acquire(acquiring, out_slot);
@@ -481,21 +556,26 @@ static ww_status look_at_newcomers(struct ww_channel *channel)
 static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 	struct ww_producer_slot **out_slot)
 {
-	uint64_t deadline_ns = ww_clock_deadline_ns(timeout_ns);
+	struct ww_channel *channel = &acquiring->producer->channel;
+	/* If a slot is free and nothing is asked of the broker, the clock is not read. */
+	bool is_quick = !ww_consumers_have_come(channel);
+	uint64_t deadline_ns = is_quick ? 0 : ww_clock_deadline_ns(timeout_ns);
 
 	for (;;) {
 		ww_status status = try_once(acquiring, out_slot);
 
 		if (status != WW_NOT_READY)
 			return status;
+		if (deadline_ns == 0)
+			deadline_ns = ww_clock_deadline_ns(timeout_ns);
 		if (ww_producer_look_at_blocker(acquiring->producer))
 			continue;
-		status = look_at_newcomers(&acquiring->producer->channel);
+		status = look_at_newcomers(channel);
 		if (status == WW_OK)
 			continue;
 		if (status < 0)
 			return status;
-		ww_consumers_look_at_processes(&acquiring->producer->channel.consumers);
+		ww_consumers_look_at_processes(&channel->consumers);
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)
 			return fail_timed_out(acquiring);
@@ -619,7 +699,7 @@ ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readines
 	return status < 0 ? status : WW_OK;
 }
 
-static ww_status require_producer(const struct ww_channel *channel, const char *action)
+ww_status ww_producer_require(const struct ww_channel *channel, const char *action)
 {
 	if (channel->is_producer)
 		return WW_OK;
@@ -640,7 +720,7 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_require(channel && out_frame, "ww_channel_acquire: channel or out_frame is NULL");
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
-	ww_try(require_producer(channel, "acquire"));
+	ww_try(ww_producer_require(channel, "acquire"));
 	acquiring.producer = ww_producer_of(channel);
 	acquiring.may_wait = stream && !is_dropping(acquiring.producer);
 	ww_channel_pause_notice(channel);
@@ -651,127 +731,5 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_channel_fill_frame(channel, slot_index(acquiring.producer, slot), out_frame);
 	out_frame->bytes = channel->frame_bytes;
 	out_frame->metadata_bytes = channel->form.metadata_bytes;
-	return WW_OK;
-}
-
-/* --- publish --- */
-
-static ww_status find_held(struct ww_producer *producer, const struct ww_frame *frame,
-	struct ww_producer_slot **out_slot)
-{
-	if (frame->slot >= producer->channel.form.slot_count ||
-		!producer->slots[frame->slot].is_held)
-		return ww_fail(WW_ERR_INVALID,
-			"slot %" PRIu32
-			" is not held: it was published or discarded already, or never "
-			"acquired",
-			frame->slot);
-	*out_slot = &producer->slots[frame->slot];
-	return WW_OK;
-}
-
-static ww_status check_frame(const struct ww_channel *channel, const struct ww_frame *frame)
-{
-	if (frame->bytes > channel->form.slot_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
-			" bytes; make the channel with larger slots",
-			frame->bytes, channel->form.slot_bytes);
-	if (frame->metadata_bytes > channel->form.metadata_bytes)
-		return ww_fail(WW_ERR_INVALID,
-			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
-			" bytes that the channel has for it",
-			frame->metadata_bytes, channel->form.metadata_bytes);
-	if (frame->ndim > WW_CHANNEL_DIMS)
-		return ww_fail(WW_ERR_INVALID,
-			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
-			frame->ndim, WW_CHANNEL_DIMS);
-	return WW_OK;
-}
-
-static ww_status require_known(const struct ww_channel *channel)
-{
-	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
-		return ww_fail(WW_ERR_PEER_LOST,
-			"cannot publish a frame: the connection to the broker broke, which has told the "
-			"consumers that this producer ended; make the channel anew");
-	return WW_OK;
-}
-
-static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
-	uint64_t ready)
-{
-	slot->ready = ready;
-	slot->bytes = frame->bytes;
-	slot->submitted_ns = frame->submitted_ns;
-	slot->ndim = frame->ndim;
-	slot->metadata_bytes = frame->metadata_bytes;
-	if (frame->ndim > 0) /* else it stays out of the cache */
-		memcpy(slot->shape, frame->shape, sizeof(slot->shape));
-}
-
-/* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
-static void wake_consumers(struct ww_producer *producer)
-{
-	struct ww_error record;
-
-	ww_error_save(&record);
-	if (ww_consumers_meet(&producer->channel) == WW_OK)
-		ww_consumers_wake(&producer->channel.consumers, &producer->channel.ring);
-	else
-		ww_ring_wake(&producer->channel.ring);
-	ww_error_restore(&record);
-}
-
-ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream)
-{
-	struct ww_producer *producer;
-	struct ww_producer_slot *slot;
-	uint64_t value;
-
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_publish"));
-	ww_try(require_producer(channel, "publish"));
-	producer = ww_producer_of(channel);
-	ww_try(find_held(producer, frame, &slot));
-	ww_try(check_frame(channel, frame));
-	ww_try(require_known(channel));
-	ww_try(ww_channel_signal(channel, stream, &value));
-	ww_channel_check_deadline(channel);
-	slot->ready = value;
-	frame->number = ++producer->published;
-	frame->submitted_ns = ww_clock_now_ns();
-	slot->frame = frame->number;
-	slot->is_held = false;
-	channel->held--;
-	write_slot(ww_ring_slot(&channel->ring, frame->slot), frame, slot->ready);
-	ww_list_append(&producer->published_slots, &slot->link);
-	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
-	wake_consumers(producer);
-	ww_channel_set_notice(channel);
-	return WW_OK;
-}
-
-ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
-{
-	struct ww_producer *producer;
-	struct ww_producer_slot *slot;
-	uint64_t value;
-
-	ww_try(ww_process_enter());
-	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
-	ww_try(ww_ref_check(&channel->ref, "a channel"));
-	ww_try(ww_channel_check_frame(frame, "ww_channel_discard"));
-	ww_try(require_producer(channel, "discard"));
-	producer = ww_producer_of(channel);
-	ww_try(find_held(producer, frame, &slot));
-	ww_try(ww_channel_signal(channel, stream, &value));
-	if (value) /* else earlier work of ours may still use it */
-		slot->ready = value;
-	give_back(producer, slot);
-	channel->held--;
-	ww_channel_set_notice(channel);
 	return WW_OK;
 }

@@ -13,6 +13,7 @@ struct ww_producer_slot {
 	uint64_t frame;      /* that is in it; 0: none */
 	uint64_t ready;      /* value of the own timeline when our streams have done with it */
 	bool is_held;
+	bool is_releasing; /* consumers' releases may not be complete */
 };
 
 struct ww_producer {
@@ -35,6 +36,12 @@ static inline struct ww_producer *ww_producer_of(struct ww_channel *channel)
 /* As ww_readiness_of(), which fills what both sides have. */
 struct ww_readiness;
 ww_status ww_producer_readiness(struct ww_producer *producer, struct ww_readiness *readiness);
+
+/* Return: WW_OK; WW_ERR_ACCESS (this is not the producer). @action: "publish" */
+ww_status ww_producer_require(const struct ww_channel *channel, const char *action);
+
+/* A slot that is in no list becomes free. */
+void ww_producer_give_back(struct ww_producer *producer, struct ww_producer_slot *slot);
 
 /* Takes a zeroed one too. The ring is closed first, and consumers are told. */
 void ww_producer_free(struct ww_producer *producer);

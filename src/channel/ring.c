@@ -283,7 +283,9 @@ void ww_channel_marks_release(struct ww_channel_marks *marks, uint32_t mark, uin
 		__atomic_store_n(&marks->at[mark].release, value, __ATOMIC_SEQ_CST);
 		return;
 	}
-	__atomic_store_n(&marks->releases[slot], value, __ATOMIC_RELAXED);
+	/* What has the value already stays in the producer's cache. Only this side writes it. */
+	if (__atomic_load_n(&marks->releases[slot], __ATOMIC_RELAXED) != value)
+		__atomic_store_n(&marks->releases[slot], value, __ATOMIC_RELAXED);
 	__atomic_store_n(&marks->at[mark].frame, 0, __ATOMIC_SEQ_CST);
 }
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * publish.c - the producer gives a slot that it holds to the consumers, or back
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/process.h"
+#include "channel/producer.h"
+
+static ww_status find_held(struct ww_producer *producer, const struct ww_frame *frame,
+	struct ww_producer_slot **out_slot)
+{
+	if (frame->slot >= producer->channel.form.slot_count ||
+		!producer->slots[frame->slot].is_held)
+		return ww_fail(WW_ERR_INVALID,
+			"slot %" PRIu32
+			" is not held: it was published or discarded already, or never "
+			"acquired",
+			frame->slot);
+	*out_slot = &producer->slots[frame->slot];
+	return WW_OK;
+}
+
+static ww_status check_frame(const struct ww_channel *channel, const struct ww_frame *frame)
+{
+	if (frame->bytes > channel->form.slot_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame of %" PRIu64 " bytes does not fit into a slot of %" PRIu64
+			" bytes; make the channel with larger slots",
+			frame->bytes, channel->form.slot_bytes);
+	if (frame->metadata_bytes > channel->form.metadata_bytes)
+		return ww_fail(WW_ERR_INVALID,
+			"metadata of %" PRIu32 " bytes does not fit into the %" PRIu32
+			" bytes that the channel has for it",
+			frame->metadata_bytes, channel->form.metadata_bytes);
+	if (frame->ndim > WW_CHANNEL_DIMS)
+		return ww_fail(WW_ERR_INVALID,
+			"a frame's shape cannot have %" PRIu32 " dimensions; at most %d",
+			frame->ndim, WW_CHANNEL_DIMS);
+	return WW_OK;
+}
+
+static ww_status require_known(const struct ww_channel *channel)
+{
+	if (__atomic_load_n(&channel->timeline->page->header->lost, __ATOMIC_ACQUIRE))
+		return ww_fail(WW_ERR_PEER_LOST,
+			"cannot publish a frame: the connection to the broker broke, which has told the "
+			"consumers that this producer ended; make the channel anew");
+	return WW_OK;
+}
+
+static void write_slot(struct ww_layout_channel_slot *slot, const struct ww_frame *frame,
+	uint64_t ready)
+{
+	slot->ready = ready;
+	slot->bytes = frame->bytes;
+	slot->submitted_ns = frame->submitted_ns;
+	slot->ndim = frame->ndim;
+	slot->metadata_bytes = frame->metadata_bytes;
+	if (frame->ndim > 0) /* else it stays out of the cache */
+		memcpy(slot->shape, frame->shape, sizeof(slot->shape));
+}
+
+/* Return: whether all consumers are known. */
+static bool meet_newcomers(struct ww_channel *channel)
+{
+	struct ww_error record;
+	ww_status status;
+
+	if (ww_consumers_are_met(channel)) /* then no record need be kept */
+		return true;
+	ww_error_save(&record);
+	status = ww_consumers_meet(channel);
+	ww_error_restore(&record);
+	return status == WW_OK;
+}
+
+/* Newcomers may be asleep: they are met first. If they cannot be met, all are woken. */
+static void wake_consumers(struct ww_producer *producer)
+{
+	if (meet_newcomers(&producer->channel))
+		ww_consumers_wake(&producer->channel.consumers, &producer->channel.ring);
+	else
+		ww_ring_wake(&producer->channel.ring);
+}
+
+ww_status ww_channel_publish(ww_channel *channel, struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_producer *producer;
+	struct ww_producer_slot *slot;
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_publish: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_publish"));
+	ww_try(ww_producer_require(channel, "publish"));
+	producer = ww_producer_of(channel);
+	ww_try(find_held(producer, frame, &slot));
+	ww_try(check_frame(channel, frame));
+	ww_try(require_known(channel));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	ww_channel_check_deadline(channel);
+	slot->ready = value;
+	frame->number = ++producer->published;
+	frame->submitted_ns = ww_clock_now_ns();
+	slot->frame = frame->number;
+	slot->is_held = false;
+	channel->held--;
+	write_slot(ww_ring_slot(&channel->ring, frame->slot), frame, slot->ready);
+	ww_list_append(&producer->published_slots, &slot->link);
+	ww_ring_publish(&channel->ring, frame->slot, frame->number, frame->submitted_ns);
+	wake_consumers(producer);
+	ww_channel_set_notice(channel);
+	return WW_OK;
+}
+
+ww_status ww_channel_discard(ww_channel *channel, const struct ww_frame *frame, ww_stream *stream)
+{
+	struct ww_producer *producer;
+	struct ww_producer_slot *slot;
+	uint64_t value;
+
+	ww_try(ww_process_enter());
+	ww_require(channel && frame, "ww_channel_discard: channel or frame is NULL");
+	ww_try(ww_ref_check(&channel->ref, "a channel"));
+	ww_try(ww_channel_check_frame(frame, "ww_channel_discard"));
+	ww_try(ww_producer_require(channel, "discard"));
+	producer = ww_producer_of(channel);
+	ww_try(find_held(producer, frame, &slot));
+	ww_try(ww_channel_signal(channel, stream, &value));
+	if (value) /* else earlier work of ours may still use it */
+		slot->ready = value;
+	ww_producer_give_back(producer, slot);
+	channel->held--;
+	ww_channel_set_notice(channel);
+	return WW_OK;
+}
