@@ -324,6 +324,12 @@ class CallTest {
 	}
 
 	@Test
+	void streamsThatCannotBe() {
+		fails(Status.INVALID, () -> Service.create(device, broker, name("streams"),
+				new ServiceOptions().afterStreams(5)));
+	}
+
+	@Test
 	void dependsOnSeveral() throws Exception {
 		RemoteFunction add = find("add");
 		long[] numbers = new long[6];

@@ -17,6 +17,7 @@ public final class ServiceOptions {
 	private long builtin;
 	private long allocBytesMax;
 	private long keepNs;
+	private int afterStreams;
 
 	/** Makes options that say nothing yet: for this user, without built-in functions. */
 	public ServiceOptions() {
@@ -123,10 +124,23 @@ public final class ServiceOptions {
 		return this;
 	}
 
+	/**
+	 * Lets streams of the GPU wait for values of timelines that calls start after, so that such a call
+	 * starts as soon as its value is reached. Without it the server polls the timelines. The streams
+	 * wait for clients of this user, and for values that a stream is about to signal.
+	 *
+	 * @param most how many, at most 4
+	 * @return this
+	 */
+	public ServiceOptions afterStreams(int most) {
+		afterStreams = most;
+		return this;
+	}
+
 	byte[] params() {
-		return Struct.sized(112).u32(name.mode()).u32(name.gid()).u32(functionsMax).u32(clientsMax)
+		return Struct.sized(120).u32(name.mode()).u32(name.gid()).u32(functionsMax).u32(clientsMax)
 				.u32(clientsPerUidMax).u32(callsMax).u32(0).u32(0).u32(streams).u64(name.flags())
 				.u64(0).text(version, 32).u64(builtin).u64(allocBytesMax).u64(keepNs)
-				.array();
+				.u32(afterStreams).u32(0).array();
 	}
 }
