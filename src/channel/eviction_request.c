@@ -17,7 +17,8 @@
 #include "share/sync_object.h"
 #include "wire/name.h"
 
-#define REQUEST "consumer-evict-" /* then the consumer's id, 16 hexadecimal digits */
+#define REQUEST \
+	"consumer-evict-" /* then the consumer's number and id, which alone a client may choose */
 
 /* --- the observer's side --- */
 
@@ -48,7 +49,7 @@ ww_status ww_eviction_request_put(struct ww_channel *observer, struct ww_consume
 	ww_try(ww_random_bytes(id, sizeof(id)));
 	ww_try(ww_random_bytes(&random, sizeof(random)));
 	ww_sync_object_offer_init(&offer, WW_OBJECT_CHANNEL, id, NULL);
-	snprintf(what, sizeof(what), REQUEST "%016" PRIx64 "-%08" PRIx32,
+	snprintf(what, sizeof(what), REQUEST "%" PRIu32 "-%016" PRIx64 "-%08" PRIx32, view->number,
 		ww_ring_consumer_id(view->object_id), random);
 	ww_channel_name(observer, what, (char *)offer.put.name);
 	return ww_put_request_put(&offer, &view->request, observer->broker, 0);
@@ -69,12 +70,16 @@ bool ww_eviction_request_may(uint32_t uid)
 /* It may have left, or be evicted already. */
 static void obey(struct ww_channel *channel, const char *name)
 {
-	uint64_t id = strtoull(name + WW_NAME_INSIDE_CHARS + strlen(REQUEST), NULL, 16);
+	uint32_t number;
+	uint64_t id;
 
+	if (sscanf(name + WW_NAME_INSIDE_CHARS, REQUEST "%" SCNu32 "-%" SCNx64, &number, &id) != 2)
+		return;
 	ww_list_for_each (link, &channel->consumers.list) {
 		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
 
-		if (ww_ring_consumer_id(view->object_id) == id && !view->is_evicted)
+		if (view->number == number && ww_ring_consumer_id(view->object_id) == id &&
+			!view->is_evicted)
 			ww_producer_evict(ww_producer_of(channel), view,
 				WW_WIRE_CHANNEL_EVICTION_REASON_REQUEST);
 	}

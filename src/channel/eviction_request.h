@@ -3,7 +3,7 @@
  * eviction_request.h - an observer asks the producer to evict a consumer
  *
  * Only the producer writes the ring. So the observer puts an object inside the channel's, without
- * descriptors, whose name says which consumer is meant: "@ID/consumer-evict-CONSUMER-RANDOM". The
+ * descriptors, whose name says which consumer is meant: "@ID/consumer-evict-NUMBER-ID-RANDOM". The
  * random part keeps other processes from taking the name first. The broker counts the object in the
  * producer's signal page, as it counts a consumer, and the producer finds it when it looks who has
  * joined. The broker says which user has put it: the producer obeys its own user and root. It

@@ -174,7 +174,7 @@ static ww_status take_back(struct acquiring *acquiring, struct ww_producer_slot 
 		return status;
 	}
 	/* Consumers cannot mark it any more: what is complete now needs no further look. */
-	slot->is_releasing = use == WW_SLOT_UNUSED && acquiring->is_releasing;
+	slot->releasing = use == WW_SLOT_UNUSED && acquiring->is_releasing ? slot->frame : 0;
 	if (use == WW_SLOT_UNUSED)
 		return WW_OK;
 	withhold(producer, slot);
@@ -256,16 +256,19 @@ static ww_status add_wait(const struct acquiring *acquiring, struct slot_waits *
  * Releases of the slot that are not complete: the stream waits for them, or the caller must.
  * Return: WW_OK; WW_NOT_READY (until acquiring->view has done so); as ww_stream_wait_enqueue().
  */
-static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, struct slot_waits *waits)
+static ww_status add_releases(struct acquiring *acquiring, uint32_t slot, uint64_t frame,
+	struct slot_waits *waits)
 {
 	ww_list_for_each (link, &acquiring->producer->channel.consumers.list) {
 		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
-		uint64_t value = ww_channel_marks_released(&view->marks, slot);
+		uint64_t value;
 
+		/* Its mark, unless it runs ahead. */
+		ww_channel_marks_use(&view->marks, slot, frame, false, &value);
 		if (value == 0 || view->is_ignored || ww_consumer_view_has_reached(view, value))
 			continue;
 		if (!may_wait_for(acquiring, view)) {
-			note_wait(acquiring, view, slot, NO_FRAME);
+			note_wait(acquiring, view, slot, frame);
 			return WW_NOT_READY;
 		}
 		ww_try(add_wait(acquiring, waits, view->page, sizeof(struct ww_layout_signal_page),
@@ -290,8 +293,9 @@ static ww_status order_slot(struct acquiring *acquiring, const struct ww_produce
 		}
 		ww_try(add_wait(acquiring, &waits, timeline->page, timeline->offset, slot->ready));
 	}
-	if (slot->is_releasing)
-		status = add_releases(acquiring, slot_index(producer, slot), &waits);
+	if (slot->releasing)
+		status = add_releases(acquiring, slot_index(producer, slot), slot->releasing,
+			&waits);
 	return status == WW_OK ? enqueue_waits(acquiring, &waits) : status;
 }
 
@@ -360,6 +364,7 @@ static ww_status take_any(struct acquiring *acquiring, struct ww_producer_slot *
 		return status;
 	make_free(acquiring->producer, *out_slot);
 	take_more(acquiring);
+	acquiring->view = NULL; /* whoever uses another slot is not waited for */
 	return order_slot(acquiring, *out_slot);
 }
 
@@ -560,6 +565,7 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 	/* If a slot is free and nothing is asked of the broker, the clock is not read. */
 	bool is_quick = !ww_consumers_have_come(channel);
 	uint64_t deadline_ns = is_quick ? 0 : ww_clock_deadline_ns(timeout_ns);
+	bool have_met = false;
 
 	for (;;) {
 		ww_status status = try_once(acquiring, out_slot);
@@ -571,10 +577,13 @@ static ww_status acquire(struct acquiring *acquiring, uint64_t timeout_ns,
 		if (ww_producer_look_at_blocker(acquiring->producer))
 			continue;
 		status = look_at_newcomers(channel);
-		if (status == WW_OK)
-			continue;
 		if (status < 0)
 			return status;
+		/* Others may put objects inside the channel without end: then the time counts. */
+		if (status == WW_OK && (!have_met || ww_clock_now_ns() < deadline_ns)) {
+			have_met = true;
+			continue;
+		}
 		ww_consumers_look_at_processes(&channel->consumers);
 		status = wait_for_slot(acquiring, deadline_ns);
 		if (status == WW_TIMED_OUT)

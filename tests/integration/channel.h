@@ -20,6 +20,7 @@
  *   check N                   what is held has the value N
  *   stream_hold               the same, with the stream
  *   stream_release            lets go of it by the stream, which waits until `go`
+ *   stream_query              whether its stream has done all work
  *   cut                       the connection to the broker
  *   no_more [wait_ms=N]       receives, and says the status
  *   numbers RECEIVED DROPPED  what the channel says of itself

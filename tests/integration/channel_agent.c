@@ -334,6 +334,11 @@ static ww_status obey_go(void)
 	return WW_OK;
 }
 
+static ww_status obey_stream_query(void)
+{
+	return ww_stream_query(stream());
+}
+
 static ww_status obey_leave(void)
 {
 	own.channel = ww_channel_unref(own.channel);
@@ -374,6 +379,7 @@ static const struct agent_command commands[] = {
 	{"watch_send", obey_watch_send},
 	{"wait", obey_wait},
 	{"go", obey_go},
+	{"stream_query", obey_stream_query},
 	{"leave", obey_leave},
 };
 

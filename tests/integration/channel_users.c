@@ -46,6 +46,7 @@ static void streams_wait(const char *ours, const char *theirs, bool are_trusted)
 	agent_must(&consumer, WW_OK, "hold");
 	agent_must(&consumer, WW_OK, "stream_release");
 	agent_must(&producer, are_trusted ? WW_OK : WW_TIMED_OUT, "acquire stream");
+	agent_must(&producer, are_trusted ? WW_NOT_READY : WW_OK, "stream_query");
 	agent_must(&consumer, WW_OK, "go");
 	if (!are_trusted)
 		agent_must(&producer, WW_OK, "acquire stream wait_ms=forever");
@@ -75,6 +76,35 @@ CASE(channel_users_streams_do_not_wait, NEEDS_VALUES | NEEDS_ROOT)
 	streams_wait("trust", "", false);
 	streams_wait("", "trust", false);
 	frames_wait("", "trust", false);
+}
+
+/* A consumer of the own user releases the slot, too, and came first. */
+CASE(channel_users_are_waited_for_beside_own, NEEDS_VALUES | NEEDS_ROOT)
+{
+	struct child consumers[2];
+	struct child producer;
+
+	scene_begin();
+	channel_start(&producer, NULL);
+	agent_must(&producer, WW_OK, "user 61001 61001");
+	agent_must(&producer, WW_OK, "create c slots=1 mode=0644");
+	for (int i = 0; i < 2; i++) {
+		channel_start(&consumers[i], NULL);
+		agent_must(&consumers[i], WW_OK, i ? "user 61002 61002" : "user 61001 61001");
+		agent_must(&consumers[i], WW_OK, "join c");
+	}
+	agent_must(&producer, WW_OK, "send 1");
+	for (int i = 0; i < 2; i++) {
+		agent_must(&consumers[i], WW_OK, "hold");
+		agent_must(&consumers[i], WW_OK, "stream_release");
+	}
+	agent_must(&producer, WW_TIMED_OUT, "acquire stream");
+	agent_must(&consumers[1], WW_OK, "go");
+	agent_must(&producer, WW_OK, "acquire stream wait_ms=forever");
+	agent_must(&producer, WW_NOT_READY, "stream_query");
+	agent_must(&consumers[0], WW_OK, "go");
+	agent_end(&consumers[1]);
+	end_users(&producer, &consumers[0]);
 }
 
 CASE(channel_users_trust_each_other, NEEDS_VALUES | NEEDS_ROOT)
