@@ -20,7 +20,6 @@ struct attached {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct attached *all;
-static bool is_attached; /* to the process: a buffer of either kind of memory */
 
 static struct attached *destroy(struct attached *attached)
 {
@@ -48,6 +47,11 @@ static int begin(const char *name, void *buffer, MPI_Count bytes, struct attache
 		attached->host = malloc(bytes ? (size_t)bytes : 1);
 	}
 	if (attached && attached->host) {
+		/* Before the MPI has it: another thread may detach it at once. */
+		pthread_mutex_lock(&lock);
+		attached->next = all;
+		all = attached;
+		pthread_mutex_unlock(&lock);
 		*out_attached = attached;
 		return MPI_SUCCESS;
 	}
@@ -63,66 +67,42 @@ static void *given(const struct attached *attached, void *buffer)
 	return attached ? attached->host : buffer;
 }
 
-/* The MPI has the buffer, or has refused it. Return: @code */
-static int end(struct attached *attached, int code)
+/* Takes the entry of a host memory out. Return: NULL: there is none */
+static struct attached *take(const void *host)
 {
-	if (code != MPI_SUCCESS || !attached) {
-		destroy(attached);
-		return code;
-	}
+	struct attached **link = &all;
+	struct attached *found;
+
 	pthread_mutex_lock(&lock);
-	attached->next = all;
-	all = attached;
+	while (*link && (*link)->host != host)
+		link = &(*link)->next;
+	found = *link;
+	if (found)
+		*link = found->next;
 	pthread_mutex_unlock(&lock);
-	return code;
+	return found;
 }
 
 /*
- * The same for the buffer of the process. The MPI refuses a second one; after an error handler of
- * the program MPICH 5 returns MPI_SUCCESS.
+ * The MPI has the buffer, or has refused it: MPICH 5 returns MPI_SUCCESS then too, after an error
+ * handler of the program, and the entry stays. Return: @code
  */
-static int end_process(struct attached *attached, int code)
+static int end(struct attached *attached, int code)
 {
-	bool is_second;
-
-	pthread_mutex_lock(&lock);
-	is_second = is_attached;
-	is_attached = is_attached || code == MPI_SUCCESS;
-	pthread_mutex_unlock(&lock);
-	if (is_second)
-		attached = destroy(attached);
-	return end(attached, code);
+	if (attached && code != MPI_SUCCESS)
+		destroy(take(attached->host));
+	return code;
 }
 
 /* The MPI has given a buffer back. Return: @code */
 static int detach(void **buffer, int code)
 {
-	struct attached **link = &all;
-	struct attached *found;
+	struct attached *found = code == MPI_SUCCESS ? take(*buffer) : NULL;
 
-	if (code != MPI_SUCCESS)
-		return code;
-	pthread_mutex_lock(&lock);
-	while (*link && (*link)->host != *buffer)
-		link = &(*link)->next;
-	found = *link;
-	if (found) {
-		*link = found->next;
+	if (found)
 		*buffer = found->program;
-	}
-	pthread_mutex_unlock(&lock);
 	destroy(found);
 	return code;
-}
-
-static int detach_process(void **buffer, int code)
-{
-	if (code == MPI_SUCCESS) {
-		pthread_mutex_lock(&lock);
-		is_attached = false;
-		pthread_mutex_unlock(&lock);
-	}
-	return detach(buffer, code);
 }
 
 /* --- to the process --- */
@@ -134,12 +114,12 @@ int ww_mpi_call_Buffer_attach(ww_mpi_fn_Buffer_attach *next, void *buffer, int s
 
 	if (code != MPI_SUCCESS)
 		return ww_mpi_raise(MPI_COMM_NULL, code);
-	return end_process(attached, next(given(attached, buffer), size));
+	return end(attached, next(given(attached, buffer), size));
 }
 
 int ww_mpi_call_Buffer_detach(ww_mpi_fn_Buffer_detach *next, void *address, int *size)
 {
-	return detach_process(address, next(address, size));
+	return detach(address, next(address, size));
 }
 
 #ifdef WW_MPI_HAS_Buffer_attach_c
@@ -150,12 +130,12 @@ int ww_mpi_call_Buffer_attach_c(ww_mpi_fn_Buffer_attach_c *next, void *buffer, M
 
 	if (code != MPI_SUCCESS)
 		return ww_mpi_raise(MPI_COMM_NULL, code);
-	return end_process(attached, next(given(attached, buffer), size));
+	return end(attached, next(given(attached, buffer), size));
 }
 
 int ww_mpi_call_Buffer_detach_c(ww_mpi_fn_Buffer_detach_c *next, void *address, MPI_Count *size)
 {
-	return detach_process(address, next(address, size));
+	return detach(address, next(address, size));
 }
 #endif
 

@@ -327,7 +327,7 @@ bool ww_mpi_collective_Bcast(void *at, MPI_Count count, MPI_Datatype type, int r
 		    task.round.members - (is_root ? 1 : 2), is_root ? NULL : &blocks))
 		return false;
 	if (ww_mpi_is_spread(&task, root)) {
-		ww_mpi_spread(&task, root, at);
+		ww_mpi_spread(&task, root, &blocks);
 		return finish_task(&task, code);
 	}
 	if (!is_root)

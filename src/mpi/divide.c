@@ -229,13 +229,17 @@ static void take_spread(struct ww_mpi_task *task, int member, char *to, ww_memor
 	ww_memory_unref(slice);
 }
 
-void ww_mpi_spread(struct ww_mpi_task *task, int root, void *at)
+void ww_mpi_spread(struct ww_mpi_task *task, int root, const struct ww_mpi_blocks *blocks)
 {
+	char *at = (char *)blocks->at;
 	MPI_Count bytes = ww_mpi_task_given(task, root)->bytes;
 	int self = task->round.self, members = task->round.members, failed;
 	struct ww_mpi_part part = spread_part(task, bytes, self);
 	ww_memory *whole = ww_mpi_task_map(task, root, task->take_ordinal, bytes);
+	MPI_Count size = 0, room;
 
+	PMPI_Type_size_x(blocks->type, &size);
+	room = blocks->count * size;
 	if (whole && self != root)
 		copy_part(task, root, ww_memory_pointer(task->slice),
 			(char *)ww_memory_pointer(whole) + part.from, part.bytes);
@@ -249,7 +253,12 @@ void ww_mpi_spread(struct ww_mpi_task *task, int root, void *at)
 		int member = (self + i) % members;
 
 		part = spread_part(task, bytes, member);
+		/* Only the last part tells how long the buffer is, and it may be another rank's. */
+		if (part.bytes > room - part.from)
+			part.bytes = room > part.from ? room - part.from : 0;
 		take_spread(task, member, at, member == root ? whole : NULL, &part);
 	}
+	if (self != root && bytes > room && task->code == MPI_SUCCESS)
+		task->code = MPI_ERR_TRUNCATE;
 	ww_memory_unref(whole);
 }

@@ -33,7 +33,7 @@ bool ww_mpi_give_part(const struct ww_mpi_task *task, const struct ww_mpi_blocks
 
 bool ww_mpi_is_spread(const struct ww_mpi_task *task, int root);
 
-/* All members call it, the root too. @at: the buffer */
-void ww_mpi_spread(struct ww_mpi_task *task, int root, void *at);
+/* All members call it, the root too. @blocks: the buffer */
+void ww_mpi_spread(struct ww_mpi_task *task, int root, const struct ww_mpi_blocks *blocks);
 
 #endif

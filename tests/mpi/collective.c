@@ -507,6 +507,31 @@ static void spread_fails(void)
 	place_free(&place);
 }
 
+/* Rank 1 has room for less than the root sends: the call fails there, and what is behind stays. */
+static void spread_to_shorter(void)
+{
+	struct place place = place_new(SPREAD + 4096, true);
+	unsigned char *host = calloc(1, SPREAD + 4096);
+	size_t bytes = rank == 1 ? SPREAD : SPREAD + 96;
+	int code, error_class;
+
+	MUST(host);
+	if (rank == 0)
+		memset(host, 7, bytes);
+	memory_put(place.at, host, SPREAD + 4096);
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	code = MPI_Bcast(place.at, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+	OK(MPI_Error_class(code, &error_class));
+	MUST(error_class == (rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+	OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+	MUST(collectives() == 1);
+	memory_get(host, place.at, SPREAD + 4096);
+	for (size_t i = 0; i < SPREAD + 4096; i++)
+		MUST(host[i] == (i < bytes ? 7 : 0));
+	free(host);
+	place_free(&place);
+}
+
 static void broadcasts_are_divided(void)
 {
 	/* The first call with a type does not go directly. */
@@ -519,6 +544,7 @@ static void broadcasts_are_divided(void)
 	spread_from(1, (size_t)8 * 12345, rank == 1);
 	gaps_are_not_spread();
 	MUST(collectives() == ranks + 3);
+	spread_to_shorter();
 	spread_fails();
 }
 
