@@ -51,6 +51,17 @@ static struct ww_mpi_piece *pieces_of(struct ww_mpi_buffer *buffer)
 
 /* --- shapes --- */
 
+/* Whether one of the bytes at both ends of an element, or at the address itself, is on a device. */
+static bool is_device_at_an_end(const char *user, MPI_Datatype type)
+{
+	MPI_Aint first = 0;
+	MPI_Aint bytes = 1;
+
+	PMPI_Type_get_true_extent(type, &first, &bytes);
+	return (user != MPI_BOTTOM && ww_mpi_cuda_owns(user)) || ww_mpi_cuda_owns(user + first) ||
+		ww_mpi_cuda_owns(user + first + bytes - 1);
+}
+
 /* Return: where the next piece goes, or NULL after noting why there is none. */
 static struct ww_mpi_layout *begin_piece(struct ww_mpi_buffer *buffer, MPI_Count count,
 	MPI_Datatype type)
@@ -62,9 +73,7 @@ static struct ww_mpi_layout *begin_piece(struct ww_mpi_buffer *buffer, MPI_Count
 	layout = ww_mpi_layout_get(type);
 	buffer->is_opaque = buffer->is_opaque || !layout;
 	/* Such a type is no problem of host memory. */
-	if (!layout && buffer->user != MPI_BOTTOM &&
-		(ww_mpi_cuda_owns(buffer->user) ||
-			ww_mpi_cuda_owns(buffer->user + ww_mpi_first_byte(type))))
+	if (!layout && is_device_at_an_end(buffer->user, type))
 		buffer->status = WW_MPI_TYPE;
 	return layout;
 }

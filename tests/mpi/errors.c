@@ -8,9 +8,11 @@
 
 #include <dlfcn.h>
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <warpway/mpi.h>
 
@@ -143,6 +145,28 @@ static void no_memory_is_left(void)
 		MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 	say_memory("there is memory again", large, HUGE_BYTES);
 	memory_free(large);
+}
+
+/* Parts of one element, so far from each other that the addresses between are not free. */
+static void parts_far_apart(void)
+{
+	char *device = memory_new(100, 2);
+	char *low = mmap((void *)(uintptr_t)0x20000000, 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	int lengths[2] = {10, 20};
+	MPI_Aint addresses[2];
+	MPI_Datatype type;
+
+	MUST(low != MAP_FAILED);
+	OK(MPI_Get_address(device, &addresses[0]));
+	OK(MPI_Get_address(low, &addresses[1]));
+	OK(MPI_Type_create_hindexed(2, lengths, addresses, MPI_BYTE, &type));
+	OK(MPI_Type_commit(&type));
+	must_fail(MPI_Send(MPI_BOTTOM, 1, type, rank ^ 1, 0, MPI_COMM_WORLD),
+		"spans more addresses than are free");
+	OK(MPI_Type_free(&type));
+	munmap(low, 4096);
+	memory_free(device);
 }
 
 static void one_sided(void)
@@ -438,6 +462,7 @@ int main(int argc, char *argv[])
 	kinds_of_memory();
 	beyond_the_bound();
 	no_memory_is_left();
+	parts_far_apart();
 	one_sided();
 	errors_of_the_mpi();
 	context_stays();

@@ -25,7 +25,8 @@ static enum {
 	MIXED
 } mode;
 static unsigned int turn;
-static unsigned int kind; /* of the next device memory: each in turns */
+static unsigned int kind; /* of the next device memory */
+static unsigned int kind_step = 1;
 static struct {
 	char *at;
 	size_t bytes;
@@ -166,7 +167,8 @@ void *memory_new(size_t bytes, unsigned int seed)
 	MUST(i < MEMORIES_MOST);
 	memories[i].is_device = mode == DEVICE || (mode == MIXED && turn++ % 2 == 0);
 	if (memories[i].is_device) {
-		memories[i].kind = kind++;
+		memories[i].kind = kind;
+		kind += kind_step;
 		memories[i].at = device_memory_new(bytes, memories[i].kind);
 	} else {
 		/* Not of the heap: a type that spans it and a device may span
@@ -178,6 +180,12 @@ void *memory_new(size_t bytes, unsigned int seed)
 	memories[i].bytes = bytes;
 	memory_fill(memories[i].at, bytes, seed);
 	return memories[i].at;
+}
+
+void memory_kinds(bool is_one)
+{
+	kind_step = is_one ? DEVICE_MEMORY_KINDS : 1;
+	kind = (kind + DEVICE_MEMORY_KINDS) / DEVICE_MEMORY_KINDS * DEVICE_MEMORY_KINDS;
 }
 
 void memory_free(void *memory)

@@ -39,6 +39,13 @@ void test_must(bool is_so, const char *what, const char *file, int line);
  * each kind in turns (device_memory.h). Filled by a seed.
  */
 void *memory_new(size_t bytes, unsigned int seed);
+
+/*
+ * Device memory from now on: that of cuMemAlloc() alone (true), or of each kind in turns. The
+ * driver puts mapped memory so far from the rest that no type can span both.
+ */
+void memory_kinds(bool is_one);
+
 void memory_free(void *memory);
 void memory_fill(void *memory, size_t bytes, unsigned int seed);
 void memory_put(void *memory, const void *from, size_t bytes);

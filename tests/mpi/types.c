@@ -165,14 +165,17 @@ static void interleaved(void)
 /* Absolute addresses of memory of both kinds, far apart. */
 static void absolute(void)
 {
-	char *a = memory_new(1000, 5);
-	char *b = memory_new(3000, 6);
+	char *a, *b;
 	char *host = mmap(NULL, 500, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int lengths[3] = {40, 30, 20};
 	MPI_Aint addresses[3];
 	MPI_Datatype type;
 	MPI_Request request;
 
+	memory_kinds(true);
+	a = memory_new(1000, 5);
+	b = memory_new(3000, 6);
+	memory_kinds(false);
 	MUST(host != MAP_FAILED);
 	memset(host, rank, 500);
 	OK(MPI_Get_address(b + 17, &addresses[0]));
@@ -210,11 +213,13 @@ static void scattered(void)
 	MPI_Datatype type;
 	MPI_Request request;
 
+	memory_kinds(true);
 	for (int i = 0; i < PLACES; i++) {
 		places[i] = memory_new(BYTES + 100, (unsigned int)i);
 		lengths[i] = BYTES;
 		OK(MPI_Get_address(places[i] + 50, &addresses[i]));
 	}
+	memory_kinds(false);
 	OK(MPI_Type_create_hindexed(PLACES, lengths, addresses, MPI_BYTE, &type));
 	OK(MPI_Type_commit(&type));
 	for (int i = 0; i < 2; i++) {
