@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "device/deferred_release.h"
 #include "integration/service.h"
 #include "service/after_stream.h"
+#include "support/leak_count.h"
 
 struct waiting {
 	struct child server;
@@ -181,6 +184,18 @@ static void client_waits(struct child *client, ww_service *service, const char *
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
 }
 
+/* The service's streams are released by a later call, once they have gone on. */
+static void await_release(const struct census *before)
+{
+	uint64_t end_ns = ww_clock_now_ns() + UINT64_C(10000000000);
+	struct census now;
+
+	do {
+		ww_deferred_reclaim();
+		census_take(&now);
+	} while (now.descriptors > before->descriptors && ww_clock_now_ns() < end_ns);
+}
+
 /* The case is the server, and signals by a stream that does so when it has ended. */
 CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 {
@@ -189,7 +204,9 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 	ww_service *service;
 	ww_timeline *gate;
 	ww_stream *stream;
+	struct census before;
 
+	census_take(&before);
 	scene_begin();
 	MUST_OK(ww_timeline_create(NULL, &gate));
 	MUST_OK(ww_timeline_create(NULL, &timeline));
@@ -214,4 +231,5 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 	ww_timeline_unref(gate);
 	scene_has_objects(0);
 	scene_end();
+	await_release(&before);
 }
