@@ -172,7 +172,7 @@ typedef struct ww_call ww_call;
  * @after_streams, a stream waits for the value on the GPU, and wakes the server as soon as it is
  * reached. The function is enqueued only then, so nothing else changes for the call. A stream waits
  * in these cases only; otherwise the server polls:
- *   - the client belongs to the server's own user;
+ *   - the client and the signaller belong to the server's own user;
  *   - a stream of the signaller has submitted the value (timeline.h);
  *   - one of the streams is free, and fewer than WW_SERVICE_AFTER_STREAMS_MAX wait in this process,
  *     for all its services;

@@ -116,8 +116,8 @@ ww_status ww_service_after_import(struct ww_service *service, struct ww_service_
 	if (!after)
 		return ww_fail(WW_ERR_NO_MEMORY, "the server is out of memory");
 	status = import(service, peer, request, after);
-	if (status == WW_OK && ww_after_stream_may_wait(service, peer))
-		status = ww_timeline_prepare(after->timeline, service->device);
+	if (status == WW_OK && ww_after_stream_may_wait(service, peer, after->timeline))
+		after->is_mapped = ww_timeline_prepare(after->timeline, service->device) == WW_OK;
 	if (status != WW_OK) {
 		ww_service_after_free(after);
 		return status;

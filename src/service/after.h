@@ -23,6 +23,7 @@ struct ww_service_after {
 	ww_timeline *timeline; /* a reference */
 	uint64_t used;         /* higher than of those that were used before */
 	uint32_t lanes;        /* that wait for it */
+	bool is_mapped;        /* a stream of the service may wait for it, and can */
 	struct ww_token token;
 };
 

@@ -77,6 +77,7 @@ static void release(struct ww_deferred *deferred)
 static const struct ww_deferred_class ending_class = {
 	.is_done = are_over,
 	.release = release,
+	.may_block = true, /* the end of a stream also releases what its waits kept */
 };
 
 ww_status ww_after_streams_create(struct ww_service *service)
@@ -118,9 +119,12 @@ void ww_after_streams_fini(struct ww_service *service)
 
 /* --- waiting --- */
 
-bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer)
+/* A client may pass on a timeline of another user. */
+bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_timeline *timeline)
 {
-	return service->after_streams && peer->uid == geteuid();
+	return service->after_streams && peer->uid == geteuid() &&
+		(timeline->is_own || timeline->uid == geteuid());
 }
 
 /* Whether a stream of the signaller is about to reach it. */
@@ -164,6 +168,9 @@ static bool enqueue(struct after_stream *item, ww_timeline *timeline, uint64_t v
 	atomic_store(&item->is_waiting, true);
 	if (ww_stream_call(item->stream, notify, item) == WW_OK)
 		return true;
+	(void)ww_stream_recover(item->stream); /* the signaller may have ended just now */
+	if (ww_stream_call(item->stream, notify, item) == WW_OK)
+		return true;
 	atomic_store(&item->is_waiting, false);
 	item->stream = NULL;
 	return false;
@@ -176,7 +183,7 @@ void ww_after_stream_wait(struct ww_service *service, const struct ww_service_pe
 	struct after_stream *item;
 	struct ww_error record;
 
-	if (lane->has_stream || service->is_refusing || !ww_after_stream_may_wait(service, peer) ||
+	if (lane->has_stream || !lane->after->is_mapped || service->is_refusing ||
 		!is_submitted(lane, value))
 		return;
 	item = find_stream(service->after_streams);

@@ -14,8 +14,8 @@
  * that the stream uses is a page of the timeline, which stays mapped.
  *
  * A stream that waits cannot be called back, and keeps the driver from releasing some memory of the
- * process. So streams wait for clients of the server's own user only, and only for values that are
- * submitted, so that a stream of the signaller is about to reach them.
+ * process. So streams wait only for clients and timelines of the server's own user, and for values
+ * that are submitted, so that a stream of the signaller is about to reach them.
  * All services of a process have WW_SERVICE_AFTER_STREAMS_MAX such waits together. If none is free,
  * the leader polls, as without the option.
  */
@@ -34,8 +34,9 @@ ww_status ww_after_streams_create(struct ww_service *service);
 /* Also of a service that is not whole yet. Waits for no stream. */
 void ww_after_streams_fini(struct ww_service *service);
 
-/* Whether the service may have streams wait for the client's timelines. */
-bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer);
+/* Whether the service may have streams wait for this timeline of the client's. */
+bool ww_after_stream_may_wait(const struct ww_service *service, const struct ww_service_peer *peer,
+	const struct ww_timeline *timeline);
 
 /*
  * Has a stream wait for what the lane's first call waits for, if that is submitted, a stream is

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/params.h"
+#include "device/deferred_release.h"
 #include "service/allocation.h"
 #include "service/kept_results.h"
 #include "sync/wait_result.h"
@@ -378,6 +379,7 @@ ww_status ww_call_give_timeline(void *context, struct ww_call *call)
 	};
 
 	(void)context;
+	ww_deferred_reclaim(); /* the pages of clients that have ended */
 	ww_try(make_timeline(call));
 	ww_try(make_result_tokens(call));
 	ww_try(ww_timeline_export(call->lane->timeline, call->service->broker, &params, NULL,

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/deferred_release.h"
 #include "service/after.h"
 #include "service/device_fault.h"
 #include "wire/signal_page.h"
@@ -325,9 +326,10 @@ static void lookup_end(struct ww_call *call)
 
 static void look_up(struct ww_call *call)
 {
-	ww_status status = ww_service_after_import(call->service, call->peer, call->lane,
-		&call->request);
+	ww_status status;
 
+	ww_deferred_reclaim(); /* the pages of clients that have ended */
+	status = ww_service_after_import(call->service, call->peer, call->lane, &call->request);
 	if (status >= 0) { /* if it was cancelled, another thread looks it up */
 		lookup_end(call);
 		return;

@@ -21,6 +21,8 @@
  *   submit FUNCTION           lane=N deadline_ms=N
  *   timeline NAME             makes a timeline of that name; the next two are of it
  *   signal VALUE
+ *   submit_signal VALUE       by a stream, which waits until `go`
+ *   go
  *   close
  *   fill_lanes NAME           a call in each lane that starts after value 1 of that timeline
  *   started                   waits until the function of the ticket has been started

@@ -167,13 +167,13 @@ static bool all_lanes_wait(ww_service *service)
 
 /* @user: "2000 2000"; NULL: that of the server. The calls wait, and @count streams. */
 static void client_waits(struct child *client, ww_service *service, const char *user,
-	uint32_t count)
+	const char *name, uint32_t count)
 {
 	service_start(client, NULL);
 	if (user)
 		agent_must(client, WW_OK, "user %s", user);
 	agent_must(client, WW_OK, "open s");
-	agent_must(client, WW_OK, "fill_lanes t");
+	agent_must(client, WW_OK, "fill_lanes %s", name);
 	do
 		MUST_STATUS(WW_TIMED_OUT, ww_service_serve(service, 0, NULL));
 	while (!all_lanes_wait(service));
@@ -201,6 +201,7 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 {
 	ww_timeline *timeline;
 	struct child clients[2];
+	struct child signaller;
 	ww_service *service;
 	ww_timeline *gate;
 	ww_stream *stream;
@@ -220,8 +221,16 @@ CASE(service_streams_wait_for_its_own_user, NEEDS_VALUES | NEEDS_ROOT)
 			.after_streams = WW_SERVICE_AFTER_STREAMS_MAX),
 		NULL, &service));
 	service_offer_all(service, scene.device);
-	client_waits(&clients[0], service, "2000 2000", 0);
-	client_waits(&clients[1], service, NULL,
+	client_waits(&clients[0], service, "2000 2000", "t", 0);
+	/* A client of the own user, with a timeline of another one. */
+	service_start(&signaller, NULL);
+	agent_must(&signaller, WW_OK, "user 2000 2000");
+	agent_must(&signaller, WW_OK, "timeline u");
+	agent_must(&signaller, WW_OK, "submit_signal 1");
+	client_waits(&clients[0], service, NULL, "u", 0);
+	agent_must(&signaller, WW_OK, "go");
+	agent_end(&signaller);
+	client_waits(&clients[1], service, NULL, "t",
 		subject_is_cuda() ? WW_SERVICE_AFTER_STREAMS_MAX : 0);
 	ww_service_unref(service);
 	MUST_OK(ww_timeline_signal(gate, 1));

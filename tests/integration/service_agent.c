@@ -22,6 +22,8 @@ static struct {
 	ww_ticket *ticket;
 	struct ww_token token; /* of what it had the server make */
 	ww_timeline *timeline;
+	ww_timeline *gate; /* for which the stream waits */
+	ww_stream *stream;
 } own;
 
 static uint64_t number(size_t word)
@@ -373,6 +375,23 @@ static ww_status obey_signal(void)
 	return ww_timeline_signal(own.timeline, number(1));
 }
 
+static ww_status obey_submit_signal(void)
+{
+	MUST_OK(ww_stream_create(agent_device(), &own.stream));
+	MUST_OK(ww_timeline_create(NULL, &own.gate));
+	MUST_OK(ww_timeline_stream_wait(own.gate, own.stream, 1, WW_WAIT_UNSUBMITTED, 0, NULL));
+	return ww_timeline_stream_signal(own.timeline, own.stream, number(1));
+}
+
+static ww_status obey_go(void)
+{
+	MUST_OK(ww_timeline_signal(own.gate, 1));
+	MUST_OK(ww_stream_synchronize(own.stream, WW_FOREVER, NULL));
+	own.stream = ww_stream_unref(own.stream);
+	own.gate = ww_timeline_unref(own.gate);
+	return WW_OK;
+}
+
 static ww_status obey_close(void)
 {
 	own.timeline = ww_timeline_unref(own.timeline);
@@ -448,6 +467,8 @@ static const struct agent_command commands[] = {
 	{"fill_lanes", obey_fill_lanes},
 	{"timeline", obey_timeline},
 	{"signal", obey_signal},
+	{"submit_signal", obey_submit_signal},
+	{"go", obey_go},
 	{"close", obey_close},
 	{"started", obey_started},
 	{"has_started", obey_has_started},
