@@ -70,11 +70,10 @@ bool ww_eviction_request_may(uint32_t uid)
 /* It may have left, or be evicted already. */
 static void obey(struct ww_channel *channel, const char *name)
 {
-	uint32_t number;
-	uint64_t id;
+	char *id_text;
+	unsigned long number = strtoul(name + WW_NAME_INSIDE_CHARS + strlen(REQUEST), &id_text, 10);
+	uint64_t id = *id_text == '-' ? strtoull(id_text + 1, NULL, 16) : 0;
 
-	if (sscanf(name + WW_NAME_INSIDE_CHARS, REQUEST "%" SCNu32 "-%" SCNx64, &number, &id) != 2)
-		return;
 	ww_list_for_each (link, &channel->consumers.list) {
 		struct ww_consumer_view *view = ww_container(link, struct ww_consumer_view, link);
 
