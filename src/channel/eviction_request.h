@@ -5,8 +5,8 @@
  * Only the producer writes the ring. So the observer puts an object inside the channel's, without
  * descriptors, whose name says which consumer is meant: "@ID/consumer-evict-NUMBER-ID-RANDOM". The
  * random part keeps other processes from taking the name first. The broker counts the object in the
- * producer's signal page, as it counts a consumer, and the producer finds it when it looks who has
- * joined. The broker says which user has put it: the producer obeys its own user and root. It
+ * producer's signal page, as it counts a consumer, so the producer finds it when it looks for new
+ * consumers. The broker says which user has put it: the producer obeys its own user and root. It
  * removes requests of other users.
  *
  * A producer of an earlier release ignores these names.

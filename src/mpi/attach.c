@@ -21,12 +21,11 @@ struct attached {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
 static struct attached *all;
 
-static struct attached *destroy(struct attached *attached)
+static void destroy(struct attached *attached)
 {
 	if (attached)
 		free(attached->host);
 	free(attached);
-	return NULL;
 }
 
 /*
