@@ -7,6 +7,9 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the codes, and of their texts */
 static int codes[WW_MPI_REASONS];                        /* 0: not made yet */
@@ -66,6 +69,21 @@ bool ww_mpi_is_usable(MPI_Comm comm)
 	return (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) || ww_mpi_has_world();
 }
 
+/*
+ * MPICH's launcher drops what is left in the pipe from a rank when the rank aborts. So an abort
+ * waits until it has read that, for a second at most.
+ */
+static void wait_until_read(int descriptor)
+{
+	struct stat status;
+	int bytes = 0;
+
+	if (fstat(descriptor, &status) || !S_ISFIFO(status.st_mode))
+		return;
+	for (int i = 0; i < 1000 && !ioctl(descriptor, FIONREAD, &bytes) && bytes > 0; i++)
+		usleep(1000);
+}
+
 static void end_job(int code)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
@@ -73,6 +91,7 @@ static void end_job(int code)
 
 	PMPI_Error_string(code, text, &length);
 	fprintf(stderr, "%s\n", text);
+	wait_until_read(STDERR_FILENO);
 	PMPI_Abort(MPI_COMM_WORLD, code);
 }
 
