@@ -21,6 +21,7 @@
 #include "base/process.h"
 #include "channel/readiness.h"
 #include "channel/reattach.h"
+#include "device/stream.h"
 #include "sync/stream_wait.h"
 #include "sync/wait_result.h"
 
@@ -688,6 +689,8 @@ ww_status ww_channel_receive(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_channel_check_frame(out_frame, "ww_channel_receive"));
 	ww_try(require_consumer(channel, "receive"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
 	receiving.consumer = ww_consumer_of(channel);
 	ww_channel_pause_notice(channel);
 	status = receive(&receiving, out_frame);

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "channel/readiness.h"
+#include "device/stream.h"
 #include "share/inside.h"
 #include "sync/stream_wait.h"
 
@@ -730,6 +731,8 @@ ww_status ww_channel_acquire(ww_channel *channel, ww_stream *stream, uint64_t ti
 	ww_try(ww_ref_check(&channel->ref, "a channel"));
 	ww_try(ww_channel_check_frame(out_frame, "ww_channel_acquire"));
 	ww_try(ww_producer_require(channel, "acquire"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
 	acquiring.producer = ww_producer_of(channel);
 	acquiring.may_wait = stream && !is_dropping(acquiring.producer);
 	ww_channel_pause_notice(channel);

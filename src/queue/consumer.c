@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/process.h"
+#include "device/stream.h"
 #include "queue/notice.h"
 #include "queue/peers.h"
 #include "queue/rings.h"
@@ -342,6 +343,8 @@ ww_status ww_work_queue_receive(ww_work_queue *queue, ww_stream *stream, uint64_
 	ww_try(ww_ref_check(&queue->ref, "a work queue"));
 	ww_try(ww_queue_check_frame(out_frame, "ww_work_queue_receive"));
 	ww_try(require_consumer(queue, "receive"));
+	if (stream)
+		ww_try(ww_stream_check(stream));
 	ww_queue_notice_pause(queue);
 	status = receive(&receiving, ww_clock_deadline_ns(timeout_ns));
 	ww_queue_notice_set(queue);

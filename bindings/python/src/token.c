@@ -340,10 +340,14 @@ PyObject *token_fail_kind(struct core *core)
 static PyObject *open_memory(struct core *core, const struct token_instance *instance,
 	const struct ww_token_info *info, PyObject *which, uint32_t access)
 {
-	ww_memory *mapped = token_map(core, &instance->token, which, access);
-	PyObject *memory = mapped ? memory_object_imported(core, mapped) : NULL;
-	PyObject *array;
+	PyObject *memory, *array;
+	ww_memory *mapped;
 
+	/* In a child made by fork() nobody can wait for the bytes: the token keeps its use. */
+	if (ready_point_query(&instance->ready) == WW_ERR_FORKED)
+		return error_raise(core, WW_ERR_FORKED);
+	mapped = token_map(core, &instance->token, which, access);
+	memory = mapped ? memory_object_imported(core, mapped) : NULL;
 	if (!memory || !info->has_array)
 		return memory;
 	array = array_object(core, memory, &info->array);

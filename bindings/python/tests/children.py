@@ -3,6 +3,8 @@ import multiprocessing
 import os
 import traceback
 
+import warpway
+
 LIMIT_S = 20 * int(os.environ.get("WW_TEST_SLOWNESS", "1"))
 
 context = multiprocessing.get_context("spawn")
@@ -73,3 +75,10 @@ def _run(results, talk, function, arguments):
         results.send((function(talk, *arguments), None))
     except BaseException:  # pylint: disable=broad-exception-caught
         results.send((None, traceback.format_exc()))
+
+
+def hold_timeline(talk):
+    """For a Child: sends a Timeline of its own, which it never signals."""
+    timeline = warpway.Timeline()
+    talk.send(timeline)
+    talk.recv()

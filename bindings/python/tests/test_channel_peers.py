@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import warpway
-from children import LIMIT_S
+from children import LIMIT_S, hold_timeline
 
 COUNT = 1000
 
@@ -167,6 +167,30 @@ def test_killed_producer(device, spawn, request):
         assert numbers == [1, 2, 3, 4, 5]
         with pytest.raises(warpway.PeerLost):
             consumer.receive()
+
+
+def test_stream_whose_peer_was_killed(device, spawn):
+    """A call that names the lost stream says so, and takes no slot and no frame."""
+    child = spawn(hold_timeline)
+    timeline = child.receive()
+    with warpway.Stream(device) as stream, make(device, slots=2) as channel, channel.token().open() as consumer:
+        publish(channel, 1)
+        timeline.wait(1, stream=stream, unsubmitted=True)
+        child.kill()
+        with pytest.raises(warpway.PeerLost):
+            stream.synchronize()
+        for _ in range(3):
+            with pytest.raises(warpway.PeerLost, match=str(child.pid)):
+                channel.acquire(stream)
+            with pytest.raises(warpway.PeerLost, match=str(child.pid)):
+                consumer.receive(stream)
+        assert consumer.held == 0 and consumer.received == 0
+        stream.recover()
+        with consumer.receive(stream, timeout=LIMIT_S) as frame:
+            stream.synchronize()
+            check(frame)
+        for frame in [channel.acquire(stream, timeout=LIMIT_S) for _ in range(2)]:
+            frame.discard()
 
 
 def test_producer_that_is_started_anew(device, spawn, request):

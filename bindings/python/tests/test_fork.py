@@ -219,6 +219,28 @@ def test_a_slice_travels_as_a_token(device):
         assert process.exitcode == 0
 
 
+@host
+def test_a_token_whose_bytes_are_not_ready(device):
+    gate = threading.Event()
+    array = warpway.zeros(4, "int32", device=device)
+    with warpway.Stream(device) as stream:
+        stream.call(lambda: gate.wait(LIMIT_S))
+        array.ready(stream)
+        token = array.token()
+
+        def try_all():
+            for call in (token.open, token.to_bytes, lambda: token.text, lambda: pickle.dumps(token), array.wait,
+                         lambda: array.is_ready, lambda: np.asarray(array)):
+                refused(call, "a timeline of the parent")
+            return True
+
+        assert in_child(try_all)
+        assert not array.is_ready
+        gate.set()
+        array.wait(timeout=LIMIT_S)
+        assert token.open().is_ready  # the child has not used it up
+
+
 def pass_total(token, answers):
     answers.put(total(token.open()))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import warpway
-from children import LIMIT_S
+from children import LIMIT_S, hold_timeline
 
 COUNT = 1000
 JOBS = 200
@@ -149,3 +149,24 @@ def test_ctrl_c_in_a_consumer(device, spawn, request):
         assert child.receive() == "ready"
         os.kill(child.pid, signal.SIGINT)
         assert child.result() == "interrupted"
+
+
+def test_stream_whose_peer_was_killed(device, spawn):
+    """A call that names the lost stream says so, and takes no slot and no frame."""
+    child = spawn(hold_timeline)
+    timeline = child.receive()
+    with warpway.Stream(device) as stream, make(device, None) as queue, queue.token().open() as worker:
+        queue.send(content(1))
+        timeline.wait(1, stream=stream, unsubmitted=True)
+        child.kill()
+        with pytest.raises(warpway.PeerLost):
+            stream.synchronize()
+        for call in (queue.acquire, worker.receive) * 2:
+            with pytest.raises(warpway.PeerLost, match=str(child.pid)):
+                call(stream)
+        assert worker.held == 0 and queue.available == 1
+        stream.recover()
+        with worker.receive(stream, timeout=LIMIT_S) as frame:
+            stream.synchronize()
+            check(frame)
+        queue.acquire(stream, timeout=LIMIT_S).discard()
