@@ -139,4 +139,6 @@ class Window:
             self.process.terminate()
         said = self.process.communicate(timeout=LIMIT_S)[1]
         assert self.process.returncode == 0, said
-        assert said == ""
+        # Matplotlib says this if a user's first list of fonts takes it more than 5 s.
+        said = [line for line in said.splitlines() if "building the font cache" not in line]
+        assert not said, said
